@@ -1,0 +1,104 @@
+// A scanner over one JSON text: the caller takes the members it wants and skips the rest, nothing is built or copied.
+//
+// Written for stream events, where a document or a general parser costs several times the work: about one pass over the
+// bytes, eight at a time within strings. Checks the whole grammar of what it passes, except that numbers may be any run
+// of number characters and that keys are compared as they stand (no engine escapes the letters of its keys). Input
+// needs no padding and is never read beyond its end. UTF-8 is not checked here.
+//
+// Every method consumes exactly one value and returns false when the text is not JSON; after that the scanner is of no
+// use. A visitor gets the scanner at the value of a member or element and must consume it: with Skip() if with nothing
+// else.
+#ifndef PENSTOCK_BACKENDS_OPENAI_JSON_SCANNER_H_
+#define PENSTOCK_BACKENDS_OPENAI_JSON_SCANNER_H_
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+class JsonScanner {
+ public:
+  explicit JsonScanner(absl::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
+
+  // The whole text: one object and nothing but space around it.
+  template <class Visit>
+  bool WholeObject(Visit&& visit) {
+    SkipSpace();
+    if (Peek() != '{' || !ForEachMember(visit)) return false;
+    SkipSpace();
+    return at_ == end_;
+  }
+
+  // The first character of the next value, 0 at the end of the text: { [ " or that of a number or literal.
+  char Peek() const { return at_ < end_ ? *at_ : '\0'; }
+
+  // visit(key) for each member; a value that is no object is skipped.
+  template <class Visit>
+  bool ForEachMember(Visit&& visit) {
+    if (Peek() != '{') return Skip();
+    return Sequence('}', [&] {
+      absl::string_view key;
+      if (!TakeString(&key)) return false;
+      SkipSpace();
+      if (Peek() != ':') return false;
+      ++at_;
+      SkipSpace();
+      return visit(key);
+    });
+  }
+
+  // visit() for each element; a value that is no array is skipped.
+  template <class Visit>
+  bool ForEachElement(Visit&& visit) {
+    if (Peek() != '[') return Skip();
+    return Sequence(']', visit);
+  }
+
+  bool Skip();
+  // A string without its quotes, escapes as they stand.
+  bool TakeString(absl::string_view* raw);
+  // Any value, as it stands.
+  bool TakeRaw(absl::string_view* raw);
+  // Copies a string with its escapes undone; leaves `out` alone for other values.
+  bool CopyString(std::string* out);
+  // An integer; leaves `out` alone for other values.
+  bool CopyInt(int64_t* out);
+
+ private:
+  static constexpr int kMaxDepth = 128;
+
+  void SkipSpace() {
+    while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
+  }
+
+  // What stands between the bracket at the scanner and `close`, separated by commas.
+  template <class Item>
+  bool Sequence(char close, Item&& item) {
+    if (++depth_ > kMaxDepth) return false;
+    ++at_;
+    SkipSpace();
+    if (Peek() == close) return ++at_, --depth_, true;
+    while (true) {
+      if (!item()) return false;
+      SkipSpace();
+      const char next = Peek();
+      if (next != ',' && next != close) return false;
+      ++at_;
+      if (next == close) return --depth_, true;
+      SkipSpace();
+    }
+  }
+
+  bool SkipScalar();
+
+  const char* at_;
+  const char* end_;
+  int depth_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BACKENDS_OPENAI_JSON_SCANNER_H_

@@ -1,0 +1,65 @@
+// Beast's response parser, with the body handed out as views into the connection's input instead of copies.
+//
+// The pieces of body that one Put() finds (several chunks may lie in one read) are moved together inside the input,
+// over chunk frames that are already parsed, so body() is one contiguous view; a read with a single chunk moves
+// nothing.
+#ifndef PENSTOCK_BACKENDS_POOL_RESPONSE_PARSER_H_
+#define PENSTOCK_BACKENDS_POOL_RESPONSE_PARSER_H_
+
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/optional.hpp>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "backends/upstream.h"
+
+namespace penstock {
+
+class ResponseParser : public boost::beast::http::basic_parser<false> {
+ public:
+  explicit ResponseParser(uint32_t head_limit) {
+    eager(true);
+    header_limit(head_limit);
+    body_limit(boost::none);
+  }
+
+  UpstreamHead& head() { return head_; }
+  // Found since the last DropBody; lies in the memory that was parsed.
+  absl::string_view body() const { return absl::string_view(body_, body_size_); }
+  void DropBody() { body_size_ = 0; }
+
+ private:
+  using string_view = boost::beast::string_view;
+  using error_code = boost::beast::error_code;
+
+  void on_request_impl(boost::beast::http::verb, string_view, string_view, int, error_code&) override {}
+  void on_response_impl(int status, string_view, int, error_code&) override { head_.status = status; }
+  void on_field_impl(boost::beast::http::field, string_view name, string_view value, error_code&) override {
+    if (!is_header_done()) head_.headers.emplace_back(std::string(name), std::string(value));
+  }
+  void on_header_impl(error_code&) override {}
+  void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
+  std::size_t on_body_impl(string_view piece, error_code&) override { return Join(piece); }
+  void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
+  std::size_t on_chunk_body_impl(std::uint64_t, string_view piece, error_code&) override { return Join(piece); }
+  void on_finish_impl(error_code&) override {}
+
+  std::size_t Join(string_view piece) {
+    if (body_size_ == 0) {
+      body_ = const_cast<char*>(piece.data());  // The input buffer is ours and mutable; Beast only sees it as const.
+    } else {
+      std::memmove(body_ + body_size_, piece.data(), piece.size());
+    }
+    body_size_ += piece.size();
+    return piece.size();
+  }
+
+  UpstreamHead head_;
+  char* body_ = nullptr;
+  size_t body_size_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BACKENDS_POOL_RESPONSE_PARSER_H_

@@ -1,0 +1,374 @@
+#include "backends/upstream.h"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/http/error.hpp>
+#include <chrono>
+#include <deque>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "backends/pool/connection.h"
+#include "backends/pool/endpoint_resolver.h"
+#include "backends/pool/response_parser.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using ErrorCode = boost::system::error_code;
+
+// The time left of one limit that several operations share.
+class TimeLeft {
+ public:
+  explicit TimeLeft(Duration timeout)
+      : infinite_(timeout >= Duration::Infinite()), start_(Clock::now()), all_(timeout) {}
+  Duration value() const {
+    if (infinite_) return Duration::Infinite();
+    const auto spent = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_);
+    return std::max(Duration(), all_ - Duration::Nanoseconds(spent.count()));
+  }
+
+ private:
+  bool infinite_;
+  Clock::time_point start_;
+  Duration all_;
+};
+
+// Ended by us: by a deadline, by Abort, or with the coroutine that waited.
+bool Ours(const ErrorCode& error) {
+  return error == asio::error::timed_out || error == asio::error::operation_aborted ||
+         error == asio::error::bad_descriptor;
+}
+
+absl::Status LostStatus(absl::string_view what, const ErrorCode& error) {
+  const std::string message = absl::StrCat(what, ": ", error.message());
+  if (error == asio::error::timed_out) return absl::DeadlineExceededError(message);
+  if (Ours(error)) return absl::CancelledError(message);
+  return absl::UnavailableError(message);
+}
+
+bool HasLineBreak(const std::string& text) { return text.find_first_of("\r\n") != std::string::npos; }
+
+absl::StatusOr<std::string> SerializeHead(const UpstreamAddress& address, const UpstreamRequest& request) {
+  if (HasLineBreak(request.target)) return absl::InvalidArgumentError("line break in the request target");
+  const bool ipv6 = address.host.find(':') != std::string::npos;
+  std::string head;
+  head.reserve(512);
+  absl::StrAppend(&head, request.method, " ", address.base_path, request.target, " HTTP/1.1\r\nHost: ");
+  absl::StrAppend(&head, ipv6 ? "[" : "", address.host, ipv6 ? "]:" : ":", address.port, "\r\n");
+  for (const auto& [name, value] : request.headers) {
+    if (HasLineBreak(name) || HasLineBreak(value)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("line break in header ", name.substr(0, name.find_first_of("\r\n"))));
+    }
+    absl::StrAppend(&head, name, ": ", value, "\r\n");
+  }
+  size_t length = 0;
+  for (absl::string_view piece : request.body) length += piece.size();
+  if (length > 0 || request.method == "POST") absl::StrAppend(&head, "Content-Length: ", length, "\r\n");
+  absl::StrAppend(&head, "\r\n");
+  return head;
+}
+
+}  // namespace
+
+absl::string_view UpstreamHead::Find(absl::string_view name) const {
+  for (const auto& [key, value] : headers) {
+    if (absl::EqualsIgnoreCase(key, name)) return value;
+  }
+  return {};
+}
+
+// What a pool and its exchanges share; outlives the pool until the last exchange ends.
+struct UpstreamPool::Shared : std::enable_shared_from_this<UpstreamPool::Shared> {
+  struct Idle {
+    std::shared_ptr<Connection> connection;
+    Clock::time_point since;
+  };
+
+  Shared(asio::io_context& io, UpstreamAddress where, Options how)
+      : loop(io), address(std::move(where)), options(how), resolver(io, address.host, address.port), timer(io) {}
+
+  Clock::duration idle_limit() const { return std::chrono::nanoseconds(options.idle_limit.nanoseconds()); }
+  // The most recently used connection that is still good; drops the others it meets.
+  std::shared_ptr<Connection> TakeIdle();
+  void PutIdle(std::shared_ptr<Connection> connection);
+  void ArmTimer();
+  void CloseExpired();
+  asio::awaitable<absl::StatusOr<std::shared_ptr<Connection>>> Connect(Duration timeout);
+
+  asio::io_context& loop;
+  UpstreamAddress address;
+  Options options;
+  EndpointResolver resolver;
+  asio::steady_timer timer;
+  bool timer_waiting = false;
+  bool closed = false;
+  std::deque<Idle> idle;  // Oldest first.
+  std::shared_ptr<size_t> open = std::make_shared<size_t>(0);
+};
+
+std::shared_ptr<Connection> UpstreamPool::Shared::TakeIdle() {
+  const Clock::time_point now = Clock::now();
+  while (!idle.empty()) {
+    Idle candidate = std::move(idle.back());
+    idle.pop_back();
+    if (now - candidate.since < idle_limit() && candidate.connection->Quiet()) return candidate.connection;
+  }
+  return nullptr;
+}
+
+void UpstreamPool::Shared::PutIdle(std::shared_ptr<Connection> connection) {
+  if (closed || options.max_idle == 0) return connection->Close();
+  if (idle.size() >= options.max_idle) idle.pop_front();
+  idle.push_back(Idle{std::move(connection), Clock::now()});
+  if (!timer_waiting) ArmTimer();
+}
+
+void UpstreamPool::Shared::ArmTimer() {
+  timer_waiting = true;
+  timer.expires_at(idle.front().since + idle_limit());
+  timer.async_wait([self = weak_from_this()](const ErrorCode& error) {
+    auto shared = self.lock();
+    if (!shared || error) return;
+    shared->timer_waiting = false;
+    shared->CloseExpired();
+  });
+}
+
+void UpstreamPool::Shared::CloseExpired() {
+  const Clock::time_point limit = Clock::now() - idle_limit();
+  while (!idle.empty() && idle.front().since <= limit) idle.pop_front();
+  if (!idle.empty()) ArmTimer();
+}
+
+asio::awaitable<absl::StatusOr<std::shared_ptr<Connection>>> UpstreamPool::Shared::Connect(Duration timeout) {
+  const TimeLeft left(std::min(timeout, options.connect_timeout));
+  auto endpoints = co_await resolver.Resolve(left.value());
+  if (!endpoints.ok()) co_return endpoints.status();
+  auto connection = std::make_shared<Connection>(loop, open);
+  const ErrorCode error = co_await connection->Connect(*std::move(endpoints), left.value());
+  if (error) {
+    resolver.Forget();
+    co_return LostStatus(absl::StrCat("connecting to ", address.host, ":", address.port), error);
+  }
+  co_return connection;
+}
+
+struct UpstreamExchange::State {
+  explicit State(std::shared_ptr<UpstreamPool::Shared> shared) : pool(std::move(shared)) { NewParser(); }
+  ~State();
+
+  void NewParser() {
+    parser.emplace(static_cast<uint32_t>(Connection::kHeadLimit));
+    if (no_body) parser->skip(true);
+  }
+  asio::awaitable<ErrorCode> Write(Duration timeout);
+  asio::awaitable<absl::Status> SendFresh(Duration timeout);
+  // Parses the input at hand. What is not HTTP sets `broken`; what was good before it can still be read.
+  void Parse();
+  // Skips an interim answer. True when the head of the real answer is there.
+  absl::StatusOr<bool> HeadReady();
+  // A kept connection that the engine had closed before our request reached it.
+  bool WasStale(const ErrorCode& error) const { return reused && !any_byte && !Ours(error); }
+  absl::Status AfterEnd(const ErrorCode& error);
+
+  std::shared_ptr<UpstreamPool::Shared> pool;
+  std::shared_ptr<Connection> connection;
+  std::string request_head;
+  std::vector<absl::string_view> request_body;
+  std::optional<ResponseParser> parser;
+  absl::Status broken;
+  bool no_body = false;  // The answer to HEAD.
+  bool reused = false;   // The connection had served before: it may turn out dead, once.
+  bool any_byte = false;
+  bool written = false;
+  bool body_given = false;  // The caller had the parser's body.
+  bool aborted = false;
+};
+
+UpstreamExchange::State::~State() {
+  if (!connection || aborted) return;
+  const bool ended = parser->is_done() && connection->input_size() == 0 && written;
+  if (ended && parser->keep_alive()) {
+    pool->PutIdle(std::move(connection));
+  } else {
+    connection->Close();
+  }
+}
+
+asio::awaitable<ErrorCode> UpstreamExchange::State::Write(Duration timeout) {
+  std::vector<asio::const_buffer> buffers;
+  buffers.reserve(1 + request_body.size());
+  buffers.push_back(asio::buffer(request_head));
+  for (absl::string_view piece : request_body) buffers.emplace_back(piece.data(), piece.size());
+  const ErrorCode error = co_await connection->Write(std::move(buffers), timeout);
+  written = !error;
+  co_return error;
+}
+
+asio::awaitable<absl::Status> UpstreamExchange::State::SendFresh(Duration timeout) {
+  const TimeLeft left(timeout);
+  reused = false;
+  auto fresh = co_await pool->Connect(timeout);
+  if (!fresh.ok()) co_return fresh.status();
+  connection = *std::move(fresh);
+  const ErrorCode error = co_await Write(left.value());
+  // An engine may refuse a body and close before it read it all: its answer is worth more than our error.
+  if (error && !connection->HasInput()) co_return LostStatus("writing the request", error);
+  co_return absl::OkStatus();
+}
+
+void UpstreamExchange::State::Parse() {
+  if (connection->input_size() == 0 || parser->is_done()) return;
+  any_byte = true;
+  ErrorCode error;
+  const size_t used = parser->put(asio::buffer(connection->input(), connection->input_size()), error);
+  connection->Consume(used);
+  if (error && error != http::error::need_more) {
+    broken = absl::DataLossError(absl::StrCat("answer is not HTTP: ", error.message()));
+  }
+}
+
+absl::StatusOr<bool> UpstreamExchange::State::HeadReady() {
+  while (parser->is_header_done()) {
+    const int status = parser->head().status;
+    if (status >= 200) return true;
+    if (status == 101) return absl::DataLossError("answer switches protocols unasked");
+    NewParser();
+    Parse();
+  }
+  if (!broken.ok()) return broken;
+  return false;
+}
+
+absl::Status UpstreamExchange::State::AfterEnd(const ErrorCode& error) {
+  if (Ours(error)) return LostStatus("reading the answer", error);
+  ErrorCode incomplete;
+  if (error == asio::error::eof) parser->put_eof(incomplete);
+  if (error != asio::error::eof || incomplete) {
+    return absl::DataLossError(absl::StrCat("answer was cut: ", error.message()));
+  }
+  return absl::OkStatus();
+}
+
+UpstreamExchange::UpstreamExchange() = default;
+UpstreamExchange::UpstreamExchange(UpstreamExchange&&) noexcept = default;
+UpstreamExchange& UpstreamExchange::operator=(UpstreamExchange&&) noexcept = default;
+UpstreamExchange::~UpstreamExchange() = default;
+
+void UpstreamExchange::Abort() {
+  if (!state_ || state_->aborted) return;
+  state_->aborted = true;
+  if (state_->connection) state_->connection->Close();
+}
+
+asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duration timeout) {
+  State& state = *state_;
+  const TimeLeft left(timeout);
+  while (true) {
+    absl::StatusOr<bool> ready = state.HeadReady();
+    if (!ready.ok()) co_return ready.status();
+    if (*ready) break;
+    if (state.aborted) co_return absl::CancelledError("exchange was aborted");
+    const ErrorCode error = co_await state.connection->ReadMore(left.value());
+    if (error && state.WasStale(error)) {
+      const absl::Status sent = co_await state.SendFresh(left.value());
+      if (!sent.ok()) co_return sent;
+      continue;
+    }
+    if (error == asio::error::no_buffer_space) co_return absl::DataLossError("response head is too long");
+    if (error) co_return LostStatus("waiting for the answer", error);
+    state.Parse();
+  }
+  UpstreamHead head = std::move(state.parser->head());
+  head.event_stream = absl::StartsWithIgnoreCase(head.Find("Content-Type"), "text/event-stream");
+  co_return head;
+}
+
+asio::awaitable<absl::StatusOr<absl::string_view>> UpstreamExchange::ReadSome(Duration timeout) {
+  State& state = *state_;
+  ResponseParser& parser = *state.parser;
+  if (state.body_given) parser.DropBody();
+  state.body_given = false;
+  while (parser.body().empty() && !parser.is_done()) {
+    if (!state.broken.ok()) co_return state.broken;
+    if (state.aborted) co_return absl::CancelledError("exchange was aborted");
+    const ErrorCode error = co_await state.connection->ReadMore(timeout);
+    if (error == asio::error::no_buffer_space) co_return absl::DataLossError("chunk frame is too long");
+    if (error) {
+      if (absl::Status ended = state.AfterEnd(error); !ended.ok()) co_return ended;
+      break;
+    }
+    state.Parse();
+  }
+  state.body_given = true;
+  co_return parser.body();
+}
+
+asio::awaitable<absl::StatusOr<std::string>> UpstreamExchange::ReadAll(Duration timeout, size_t limit) {
+  const TimeLeft left(timeout);
+  std::string whole;
+  while (true) {
+    auto piece = co_await ReadSome(left.value());
+    if (!piece.ok()) co_return piece.status();
+    if (piece->empty()) break;
+    if (whole.size() + piece->size() > limit) {
+      co_return absl::ResourceExhaustedError(absl::StrCat("answer is longer than ", limit, " bytes"));
+    }
+    whole.append(piece->data(), piece->size());
+  }
+  co_return whole;
+}
+
+UpstreamPool::UpstreamPool(asio::io_context& loop, UpstreamAddress address, Options options)
+    : shared_(std::make_shared<Shared>(loop, std::move(address), options)) {}
+
+UpstreamPool::~UpstreamPool() {
+  shared_->closed = true;
+  CloseIdle();
+}
+
+asio::awaitable<absl::StatusOr<UpstreamExchange>> UpstreamPool::Send(const UpstreamRequest& request, Duration timeout) {
+  const TimeLeft left(timeout);
+  auto head = SerializeHead(shared_->address, request);
+  if (!head.ok()) co_return head.status();
+  UpstreamExchange exchange;
+  exchange.state_ = std::make_unique<UpstreamExchange::State>(shared_);
+  UpstreamExchange::State& state = *exchange.state_;
+  state.request_head = *std::move(head);
+  state.request_body = request.body;
+  state.no_body = request.method == "HEAD";
+  if (state.no_body) state.NewParser();
+
+  state.connection = shared_->TakeIdle();
+  if (state.connection) {
+    state.reused = true;
+    const ErrorCode error = co_await state.Write(left.value());
+    if (!error || state.connection->HasInput()) co_return std::move(exchange);
+    if (Ours(error)) co_return LostStatus("writing the request", error);
+  }
+  const absl::Status sent = co_await state.SendFresh(left.value());
+  if (!sent.ok()) co_return sent;
+  co_return std::move(exchange);
+}
+
+const UpstreamAddress& UpstreamPool::address() const { return shared_->address; }
+size_t UpstreamPool::idle() const { return shared_->idle.size(); }
+size_t UpstreamPool::open() const { return *shared_->open; }
+
+void UpstreamPool::CloseIdle() {
+  shared_->idle.clear();
+  shared_->timer.cancel();
+  shared_->timer_waiting = false;
+}
+
+}  // namespace penstock

@@ -1,0 +1,120 @@
+// A simulated engine between its step machine and whoever asked: sequences with listeners, times and counters.
+//
+// Pure of I/O; time is an argument. StepClock begins and finishes its steps. Used on one thread. Listeners are called
+// from FinishStep() only and may call Abort() there, but not Submit().
+#ifndef PENSTOCK_BACKENDS_SIMULATED_ENGINE_H_
+#define PENSTOCK_BACKENDS_SIMULATED_ENGINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "backends/simulated/engine_spec.h"
+#include "backends/simulated/gpu_share.h"
+#include "backends/simulated/histogram.h"
+#include "backends/simulated/step_machine.h"
+#include "kvmodel/units.h"
+
+namespace penstock::simulated {
+
+class SequenceListener {
+ public:
+  virtual ~SequenceListener() = default;
+  virtual void OnToken(int choice) = 0;
+  virtual void OnEnd(int choice, const SequenceEnded& ended) = 0;
+  // Once after all of the above of one step.
+  virtual void OnStep() = 0;
+};
+
+// What a sequence that came to its end counts as.
+enum class FinishReason : uint8_t { kStop, kLength, kToolCalls };
+
+struct SequenceOrder {
+  Tokens prompt{0};
+  Tokens output{0};
+  std::vector<uint64_t> prefix_blocks;
+  bool embedding = false;
+  FinishReason reason = FinishReason::kStop;
+  std::optional<Tokens> max_tokens;  // As asked for.
+  bool stream = false;
+  SequenceListener* listener = nullptr;  // Until its end was told or Abort(); never goes during FinishStep().
+  int choice = 0;
+};
+
+struct EngineStats {
+  Histogram first_token;  // Seconds from arrival.
+  Histogram inter_token;
+  Histogram per_output_token;  // Mean of each request.
+  Histogram whole;             // Seconds from arrival to the end.
+  Histogram prompt_tokens;
+  Histogram output_tokens;
+  int64_t stopped = 0;
+  int64_t by_length = 0;
+  double prefill_seconds = 0;  // Time of steps, by the part of prefill in them.
+  double decode_seconds = 0;
+  int64_t busy_slots = 0;  // Summed over steps.
+  int64_t longest = 0;     // Tokens of the longest sequence seen.
+};
+
+class Engine {
+ public:
+  // `start` is the beginning of simulated time.
+  Engine(EngineSpec spec, Instant start);
+
+  // Queues a sequence; nullopt when it can never run.
+  std::optional<SequenceId> Submit(const SequenceOrder& order, Instant now);
+  void Abort(SequenceId id);
+  // Called when there is work and no step is in flight.
+  void OnWork(std::function<void()> on_work) { on_work_ = std::move(on_work); }
+
+  bool CanBegin() const { return machine_.HasWork() && !machine_.StepInFlight(); }
+  StepWork BeginStep(Instant now);
+  void FinishStep(Instant now);
+
+  const EngineSpec& spec() const { return spec_; }
+  const EngineStats& stats() const { return stats_; }
+  EngineGauges Gauges() const { return machine_.Gauges(); }
+  Tokens MaxContext() const { return machine_.MaxContext(); }
+
+  struct Processing {
+    SequenceId id = 0;
+    Tokens prompt{0};
+    Tokens held{0};
+    Tokens generated{0};
+    Tokens output{0};
+    std::optional<Tokens> max_tokens;
+    bool stream = false;
+  };
+  std::vector<Processing> Running() const;
+
+ private:
+  struct Record {
+    SequenceOrder order;
+    Instant arrived;
+    Instant first;
+    Instant last;
+    int64_t tokens = 0;
+  };
+
+  void Touch(SequenceListener* listener);
+  void TellTokens(const StepOutcome& outcome, Instant now);
+  void TellEnds(const StepOutcome& outcome, Instant now);
+  void CountEnd(const Record& record, const SequenceEnded& ended, Instant now);
+
+  EngineSpec spec_;
+  StepMachine machine_;
+  Instant start_;
+  EngineStats stats_;
+  absl::flat_hash_map<SequenceId, Record> records_;
+  std::vector<SequenceListener*> touched_;  // In the step that is being told.
+  std::function<void()> on_work_;
+  SequenceId last_id_ = 0;
+  StepWork step_;  // In flight.
+  int step_running_ = 0;
+};
+
+}  // namespace penstock::simulated
+
+#endif  // PENSTOCK_BACKENDS_SIMULATED_ENGINE_H_

@@ -1,0 +1,35 @@
+// Everything a simulated engine answers at once, without its step machine's help: status, models, tokens.
+#ifndef PENSTOCK_BACKENDS_SIMULATED_PAGES_H_
+#define PENSTOCK_BACKENDS_SIMULATED_PAGES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "backends/simulated/engine.h"
+#include "backends/simulated/job.h"
+
+namespace penstock::simulated {
+
+struct Page {
+  int status = 200;
+  std::string body;
+  std::string content_type = "application/json";
+};
+
+// `path` without its query; `query` after the question mark.
+struct PageRequest {
+  std::string_view method;
+  std::string_view path;
+  std::string_view query;
+  std::string_view body;
+  int64_t now_unix = 0;
+};
+
+// The routes below, or the dialect's 404 or 405.
+Page AnswerPage(const PageRequest& request, const Engine& engine);
+Page ErrorPage(const ApiError& error, const Engine& engine);
+
+}  // namespace penstock::simulated
+
+#endif  // PENSTOCK_BACKENDS_SIMULATED_PAGES_H_

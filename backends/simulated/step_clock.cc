@@ -1,0 +1,75 @@
+#include "backends/simulated/step_clock.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace penstock::simulated {
+namespace {
+
+constexpr Duration kMostLate = Duration::Milliseconds(20);
+// Steps told in one go, so that a process which cannot keep up still reads its sockets.
+constexpr int kStepsPerTurn = 16;
+
+}  // namespace
+
+Instant SteadyNow() {
+  return Instant::FromNanoseconds(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+
+void StepClock::AddEngine(std::shared_ptr<Engine> engine, const std::vector<int>& gpus) {
+  const int replica = share_.AddReplica(gpus);
+  engine->OnWork([this, replica] {
+    if (finishing_) return;  // FinishDue() looks by itself.
+    Begin(replica, SteadyNow());
+    Arm();
+  });
+  engines_.push_back(std::move(engine));
+}
+
+void StepClock::Begin(int replica, Instant now) {
+  moved_.clear();
+  share_.Begin(replica, engines_[replica]->BeginStep(now), now, moved_);
+  Note();
+}
+
+void StepClock::Note() {
+  for (const GpuShare::StepEnd& end : moved_) ends_.push(end);
+}
+
+void StepClock::FinishDue() {
+  const Instant now = SteadyNow();
+  finishing_ = true;
+  int steps = 0;
+  while (!ends_.empty() && steps < kStepsPerTurn) {
+    const GpuShare::StepEnd end = ends_.top();
+    if (end.at > now) break;
+    ends_.pop();
+    if (Stale(end)) continue;
+    ++steps;
+    const Instant at = std::max(end.at, now - kMostLate);
+    moved_.clear();
+    share_.End(end.replica, at, moved_);
+    Note();
+    engines_[end.replica]->FinishStep(at);
+    if (engines_[end.replica]->CanBegin()) Begin(end.replica, at);
+  }
+  finishing_ = false;
+  Arm();
+}
+
+void StepClock::Arm() {
+  while (!ends_.empty() && Stale(ends_.top())) ends_.pop();
+  if (ends_.empty() || ends_.top().at == armed_) return;
+  armed_ = ends_.top().at;
+  timer_.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(armed_.nanoseconds())));
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    armed_ = Instant::Never();
+    FinishDue();
+  });
+}
+
+}  // namespace penstock::simulated

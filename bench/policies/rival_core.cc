@@ -1,0 +1,316 @@
+#include "bench/policies/rival_core.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace penstock {
+namespace {
+
+constexpr double kRateSeconds = 10;  // Time constant of the forward rate.
+constexpr double kMaxRetrySeconds = 60;
+
+// The prompt at the low end of its band: an estimate must not refuse what the engine would take.
+double SmallestPrompt(const RequestArrived& request) {
+  return request.prompt.AsDouble() * std::max(0.0, 1 - 2 * request.prompt_sigma);
+}
+
+}  // namespace
+
+void RivalCore::Apply(const Event& event, Instant now, std::vector<Action>& actions) {
+  struct Visitor {
+    RivalCore& core;
+    Instant now;
+    std::vector<Action>& actions;
+    void operator()(const RequestArrived& e) { core.On(e, now, actions); }
+    void operator()(const FirstToken& e) { core.On(e); }
+    void operator()(const RequestClosed& e) { core.On(e); }
+    void operator()(const RequestReturned& e) { core.On(e); }
+    void operator()(const Progress&) {}
+    void operator()(const EngineReport& e) { core.On(e); }
+    void operator()(const ReplicaHealth& e) { core.On(e); }
+    void operator()(const FleetChanged& e) { core.On(e); }
+    void operator()(const ShutdownStarted&) { core.draining_ = true; }
+    void operator()(const TimerFired&) {}
+  };
+  std::visit(Visitor{*this, now, actions}, event);
+  if (!std::holds_alternative<RequestArrived>(event)) Settle(now, actions);
+}
+
+std::optional<Instant> RivalCore::NextDeadline() const {
+  return expiry_.empty() ? std::nullopt : std::optional<Instant>(expiry_.begin()->first);
+}
+
+// Every arrival is answered within its own event: after the queue was tried, what still waits is parked.
+void RivalCore::On(const RequestArrived& event, Instant now, std::vector<Action>& actions) {
+  if (waiting_.contains(event.request) || live_.contains(event.request)) return;
+  if (const std::optional<Refuse> refusal = RefusalAtArrival(event)) {
+    actions.push_back(*refusal);
+    Settle(now, actions);
+    return;
+  }
+  Waiting waiting{event, now, Instant::Never(), Refusal::kQueueTimeout, std::nullopt, WaitReason::kBehindOthers};
+  SetExpiry(waiting);
+  Enqueue(std::move(waiting));
+  Settle(now, actions);
+  const auto found = waiting_.find(event.request);
+  if (found == waiting_.end()) return;
+  const CoreLimits& limits = fleet_.limits;
+  if (static_cast<int64_t>(waiting_.size()) > limits.max_queued_requests || queued_bytes_ > limits.max_queued_bytes) {
+    Refuse refusal = MakeRefusal(event, Refusal::kQueueFull, now);
+    refusal.bound = limits.max_queued_requests;
+    refusal.value = static_cast<int64_t>(waiting_.size());
+    Dequeue(event.request);
+    actions.push_back(refusal);
+    return;
+  }
+  const auto& ahead = lanes_[event.model].by_class[event.priority];
+  actions.push_back(Park{event.request, found->second.reason, static_cast<int64_t>(ahead.size()) - 1});
+}
+
+void RivalCore::On(const FirstToken& event) {
+  const auto found = live_.find(event.request);
+  if (found == live_.end() || !found->second.prefilling) return;
+  found->second.prefilling = false;
+  --replicas_[found->second.replica.value()].prefilling;
+}
+
+void RivalCore::On(const RequestClosed& event) {
+  if (waiting_.contains(event.request)) {
+    Dequeue(event.request);
+  } else {
+    EndLease(event.request);
+  }
+}
+
+void RivalCore::On(const RequestReturned& event) {
+  const auto found = live_.find(event.request);
+  if (found == live_.end()) return;
+  Waiting waiting{found->second.request,  found->second.arrived, Instant::Never(),
+                  Refusal::kQueueTimeout, std::nullopt,          WaitReason::kBehindOthers};
+  if (event.avoid_replica) waiting.avoid = found->second.replica;
+  waiting.request.prompt += event.generated;
+  if (waiting.request.max_output > Tokens(0)) {
+    waiting.request.max_output = std::max(Tokens(1), waiting.request.max_output - event.generated);
+  }
+  EndLease(event.request);
+  ++returns_;
+  SetExpiry(waiting);
+  Enqueue(std::move(waiting));
+}
+
+void RivalCore::On(const EngineReport& event) {
+  if (event.replica.value() >= replicas_.size()) return;
+  ReplicaState& state = replicas_[event.replica.value()];
+  // A counter that went back is an engine that restarted.
+  if (state.report && event.preemptions >= 0 && state.report->preemptions >= 0) {
+    const int64_t before = state.report->preemptions;
+    state.preemptions += event.preemptions >= before ? event.preemptions - before : event.preemptions;
+  }
+  state.report = event;
+}
+
+void RivalCore::On(const ReplicaHealth& event) {
+  if (event.replica.value() < replicas_.size()) replicas_[event.replica.value()].health = event.health;
+}
+
+void RivalCore::On(const FleetChanged& event) {
+  fleet_ = event.fleet;
+  replicas_.resize(fleet_.replicas.size());
+  held_.resize(fleet_.pools.size());
+  expiry_.clear();
+  // The order of this walk does not matter: it fills an ordered set.
+  for (auto& [id, waiting] : waiting_) {
+    SetExpiry(waiting);
+    expiry_.emplace(waiting.expires, id);
+  }
+}
+
+void RivalCore::Settle(Instant now, std::vector<Action>& actions) {
+  ExpireBefore(now, now, actions);
+  std::vector<ModelId> models;
+  for (const auto& [model, lane] : lanes_) {
+    if (!lane.order.empty()) models.push_back(model);
+  }
+  for (ModelId model : models) PumpLane(model, now, actions);
+  ExpireBefore(now + Duration::Nanoseconds(1), now, actions);
+}
+
+void RivalCore::ExpireBefore(Instant limit, Instant now, std::vector<Action>& actions) {
+  while (!expiry_.empty() && expiry_.begin()->first < limit) {
+    const RequestId request = expiry_.begin()->second;
+    const Waiting& waiting = waiting_.at(request);
+    actions.push_back(MakeRefusal(waiting.request, waiting.expires_with, now));
+    Dequeue(request);
+  }
+}
+
+void RivalCore::PumpLane(ModelId model, Instant now, std::vector<Action>& actions) {
+  Lane& lane = lanes_[model];
+  while (!lane.order.empty()) {
+    Waiting& head = waiting_.at(lane.order.begin()->second);
+    const std::vector<ReplicaId> candidates = Candidates(head);
+    const Choice choice = candidates.empty() ? Choice(WaitReason::kNoReplicaUp) : Choose(head.request, candidates);
+    if (const WaitReason* reason = std::get_if<WaitReason>(&choice)) {
+      head.reason = *reason;
+      return;
+    }
+    Dispatch(Dequeue(head.request.request), std::get<ReplicaId>(choice), now, actions);
+  }
+}
+
+void RivalCore::Dispatch(const Waiting& waiting, ReplicaId replica, Instant now, std::vector<Action>& actions) {
+  const ReplicaSpec& spec = fleet_.replicas[replica.value()];
+  ReplicaState& state = replicas_[replica.value()];
+  Live live{waiting.request, waiting.arrived, replica, LeaseId(next_lease_++), true, {}};
+  for (const PoolShare& share : spec.pools) {
+    const Amount amount = share.footprint.Of(waiting.request.prompt);
+    held_[share.pool.value()] += amount;
+    live.held.emplace_back(share.pool, amount);
+  }
+  ++state.running;
+  ++state.prefilling;
+  forward_rate_ = forward_rate_ * std::exp(-(now - forward_rate_at_).seconds() / kRateSeconds) + 1 / kRateSeconds;
+  forward_rate_at_ = now;
+  actions.push_back(Forward{waiting.request.request, replica, live.lease, now - waiting.arrived,
+                            fleet_.limits.dispatch_delay + IdleFirstToken(spec, waiting.request.prompt),
+                            state.report ? std::max(0.0, state.report->kv_used_share) : 0});
+  live_.emplace(waiting.request.request, std::move(live));
+}
+
+std::optional<Refuse> RivalCore::RefusalAtArrival(const RequestArrived& request) const {
+  if (draining_) return MakeRefusal(request, Refusal::kShuttingDown, Instant());
+  bool served = false, in_context = false, in_pools = false, up = false;
+  Tokens longest{0};
+  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
+    const ReplicaSpec& spec = fleet_.replicas[i];
+    if (!Serves(spec, request.model)) continue;
+    served = true;
+    longest = std::max(longest, spec.max_context);
+    if (!FitsContext(spec, request)) continue;
+    in_context = true;
+    if (!FitsPools(spec, request)) continue;
+    in_pools = true;
+    up = up || replicas_[i].health == Health::kUp || replicas_[i].health == Health::kProbing;
+  }
+  if (!served) return MakeRefusal(request, Refusal::kUnknownModel, Instant());
+  if (!in_context || !in_pools) {
+    Refuse refusal = MakeRefusal(request, in_context ? Refusal::kNeverFits : Refusal::kContextExceeded, Instant());
+    refusal.bound = longest.value();
+    refusal.value = (request.prompt + request.max_output).value();
+    return refusal;
+  }
+  if (!up) return MakeRefusal(request, Refusal::kNoReplica, Instant());
+  return std::nullopt;
+}
+
+Refuse RivalCore::MakeRefusal(const RequestArrived& request, Refusal reason, Instant now) const {
+  return Refuse{request.request, reason, TraitsOf(reason).retryable ? RetryAfter(now) : Duration(), 0, 0};
+}
+
+std::vector<ReplicaId> RivalCore::Candidates(const Waiting& waiting) const {
+  std::vector<ReplicaId> candidates;
+  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
+    const ReplicaSpec& spec = fleet_.replicas[i];
+    const ReplicaState& state = replicas_[i];
+    // One request at a time until a replica that came back has proved itself.
+    const bool open = state.health == Health::kUp || (state.health == Health::kProbing && state.running == 0);
+    if (open && Serves(spec, waiting.request.model) && FitsContext(spec, waiting.request) &&
+        FitsPools(spec, waiting.request)) {
+      candidates.emplace_back(static_cast<uint32_t>(i));
+    }
+  }
+  if (waiting.avoid && candidates.size() > 1) std::erase(candidates, *waiting.avoid);
+  return candidates;
+}
+
+bool RivalCore::Serves(const ReplicaSpec& spec, ModelId model) const {
+  return !spec.removed && std::find(spec.models.begin(), spec.models.end(), model) != spec.models.end();
+}
+
+bool RivalCore::FitsContext(const ReplicaSpec& spec, const RequestArrived& request) const {
+  if (spec.max_context == Tokens(0)) return true;
+  const double output = request.embedding ? 0 : std::max(1.0, request.max_output.AsDouble());
+  return SmallestPrompt(request) + output <= spec.max_context.AsDouble();
+}
+
+bool RivalCore::FitsPools(const ReplicaSpec& spec, const RequestArrived& request) const {
+  const Tokens prompt(static_cast<int64_t>(SmallestPrompt(request)));
+  return std::all_of(spec.pools.begin(), spec.pools.end(), [&](const PoolShare& share) {
+    return share.footprint.Of(prompt) <= fleet_.pools[share.pool.value()].capacity;
+  });
+}
+
+Duration RivalCore::IdleFirstToken(const ReplicaSpec& spec, Tokens prompt) const {
+  return Duration::Seconds((spec.prior.d * prompt.AsDouble() + spec.prior.a) * 1e-3);
+}
+
+void RivalCore::SetExpiry(Waiting& waiting) const {
+  assert(waiting.request.priority.value() < fleet_.classes.size());
+  const ClassSpec& priority = fleet_.classes[waiting.request.priority.value()];
+  waiting.expires = waiting.arrived + priority.queue;
+  waiting.expires_with = Refusal::kQueueTimeout;
+  if (!RefusesLate() || !priority.refuse_late) return;
+  Duration fastest = Duration::Infinite();
+  for (const ReplicaSpec& spec : fleet_.replicas) {
+    if (Serves(spec, waiting.request.model)) {
+      fastest = std::min(fastest, IdleFirstToken(spec, waiting.request.prompt));
+    }
+  }
+  const Duration needed = fleet_.limits.dispatch_delay + fastest;
+  if (needed > priority.ttft) return;
+  const Instant late = waiting.arrived + priority.ttft - needed;
+  if (late >= waiting.expires) return;
+  waiting.expires = late;
+  waiting.expires_with = Refusal::kDeadlineUnreachable;
+}
+
+void RivalCore::Enqueue(Waiting waiting) {
+  const QueueKey key = waiting.Key();
+  Lane& lane = lanes_[waiting.request.model];
+  lane.order.insert(key);
+  lane.by_class[waiting.request.priority].insert(key);
+  expiry_.emplace(waiting.expires, key.second);
+  queued_bytes_ += waiting.request.body;
+  waiting_.emplace(key.second, std::move(waiting));
+}
+
+RivalCore::Waiting RivalCore::Dequeue(RequestId request) {
+  const auto found = waiting_.find(request);
+  assert(found != waiting_.end());
+  Waiting waiting = std::move(found->second);
+  waiting_.erase(found);
+  Lane& lane = lanes_[waiting.request.model];
+  lane.order.erase(waiting.Key());
+  lane.by_class[waiting.request.priority].erase(waiting.Key());
+  expiry_.erase({waiting.expires, request});
+  queued_bytes_ -= waiting.request.body;
+  return waiting;
+}
+
+void RivalCore::EndLease(RequestId request) {
+  const auto found = live_.find(request);
+  if (found == live_.end()) return;
+  const Live& live = found->second;
+  for (const auto& [pool, amount] : live.held) held_[pool.value()] -= amount;
+  ReplicaState& state = replicas_[live.replica.value()];
+  --state.running;
+  if (live.prefilling) --state.prefilling;
+  live_.erase(found);
+}
+
+Duration RivalCore::RetryAfter(Instant now) const {
+  const double age = std::max(0.0, (now - forward_rate_at_).seconds());
+  const double rate = forward_rate_ * std::exp(-age / kRateSeconds);
+  const double seconds = rate > 0 ? static_cast<double>(waiting_.size() + 1) / rate : kMaxRetrySeconds;
+  return Duration::Seconds(std::clamp(std::ceil(seconds), 1.0, kMaxRetrySeconds));
+}
+
+std::optional<WaitView> RivalCore::WaitOf(RequestId request) const {
+  const auto found = waiting_.find(request);
+  if (found == waiting_.end()) return std::nullopt;
+  const std::set<QueueKey>& order = lanes_.at(found->second.request.model).order;
+  return WaitView{found->second.reason, std::distance(order.begin(), order.find(found->second.Key()))};
+}
+
+}  // namespace penstock

@@ -1,0 +1,35 @@
+# Flags of every target. Floating point is kept strict: equal event logs must give equal action logs.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -ffp-contract=off -fno-fast-math)
+
+# g++ 12 takes the frame allocator of inlined coroutines for a mismatch.
+add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+if(PENSTOCK_SANITIZE)
+  add_compile_options(-fsanitize=${PENSTOCK_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${PENSTOCK_SANITIZE})
+  if(PENSTOCK_SANITIZE MATCHES "thread")
+    # GCC warns about Asio's fences, which its thread sanitizer does not model.
+    add_compile_options(-Wno-tsan)
+  endif()
+endif()
+
+# penstock_library(NAME sources...): one static library per folder, headers found from the root.
+function(penstock_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# penstock_test(NAME LIBRARIES... SOURCES...): a GoogleTest binary, one ctest entry per binary.
+function(penstock_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE PENSTOCK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+endfunction()

@@ -1,0 +1,42 @@
+#include "config/keys.h"
+
+namespace penstock {
+
+const std::vector<Section>& Sections() {
+  static const std::vector<Section> sections = {
+      {"root",
+       {"listen", "admin_listen", "threads", "policy", "gpus", "models", "replicas", "classes", "tenants",
+        "tenant_header", "state", "trace", "limits", "poll", "log"}},
+      {"gpu", {"id", "kind", "memory", "sharing", "elastic_kv"}},
+      {"gpu_kind", {"name", "memory", "bandwidth", "bf16_tflops", "fp8_tflops"}},
+      {"model", {"name", "shape", "aliases", "cache_dtype", "bytes_per_parameter"}},
+      {"shape",
+       {"layers", "kv_heads", "head_dim", "value_dim", "latent_dim", "window", "window_layers", "groups", "parameters",
+        "active_parameters", "max_context"}},
+      {"layer_group",
+       {"kind", "layers", "kv_heads", "key_dim", "value_dim", "latent_dim", "window", "extra_bytes", "conv_elements",
+        "state_elements", "state_bytes"}},
+      {"replica",
+       {"id", "url", "gpus", "engine", "model", "key", "kv_tokens", "kv_memory", "max_context", "block", "max_seqs",
+        "max_batched_tokens", "tensor_parallel", "simulated"}},
+      {"simulated",
+       {"max_seqs", "max_batched_tokens", "max_model_len", "overflow", "slowdown", "from", "to", "time_scale", "seed"}},
+      {"classes", {}},
+      {"class", {"ttft", "tpot", "queue", "default", "evictable", "refuse_late"}},
+      {"tenant", {"name", "keys", "weight", "max_class", "tokens_per_minute"}},
+      {"state", {"path"}},
+      {"trace", {"models"}},
+      {"trace_models", {}},
+      {"limits",
+       {"max_body", "max_header", "max_connections", "max_queued_requests", "max_queued_bytes", "header_timeout",
+        "body_timeout", "idle_timeout", "write_timeout", "connect_timeout", "first_byte_timeout", "gap_timeout",
+        "keepalive_after", "drain_timeout"}},
+      {"poll", {"interval"}},
+      {"log", {"all_decisions", "path"}},
+  };
+  return sections;
+}
+
+const Section& SectionOf(SectionId id) { return Sections()[static_cast<size_t>(id)]; }
+
+}  // namespace penstock

@@ -1,0 +1,93 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "config/capacity.h"
+#include "config/config.h"
+#include "config/units_text.h"
+
+namespace penstock {
+namespace {
+
+// Engines keep activations, graphs and the framework beside weights and cache.
+constexpr double kReservePerReplica = 2e9;
+
+void WarnReserves(const Config& config, const GpuConfig& gpu, std::vector<std::string>& warnings) {
+  double used = gpu.elastic_kv ? gpu.elastic_kv->AsDouble() : 0;
+  int replicas = 0;
+  for (const ReplicaConfig& replica : config.replicas) {
+    if (std::find(replica.gpus.begin(), replica.gpus.end(), gpu.id) == replica.gpus.end()) continue;
+    ++replicas;
+    used += WeightsPerGpu(config, replica, replica.model).value_or(Bytes(0)).AsDouble();
+    if (!gpu.elastic_kv) used += ConfiguredKvPerGpu(config, replica, replica.model).value_or(Bytes(0)).AsDouble();
+  }
+  if (replicas == 0) {
+    warnings.push_back(absl::StrCat("gpus: ", gpu.id, " is used by no replica"));
+  } else if (gpu.kind.memory.AsDouble() - used < kReservePerReplica * replicas) {
+    warnings.push_back(absl::StrCat("gpus: ", gpu.id,
+                                    ": weights and KV leave less than 2GB per replica for activations "
+                                    "and buffers; its engines may not start"));
+  }
+}
+
+void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector<std::string>& warnings) {
+  const std::string place = absl::StrCat("replicas: ", replica.id, ": ");
+  if (replica.key == "***") warnings.push_back(place + "key is the placeholder *** of a printed configuration");
+  if (replica.kv_memory && replica.model.empty()) {
+    warnings.push_back(place + "kv_memory counts only if the discovered model has a known shape; name the model");
+  }
+  const bool elastic = std::any_of(replica.gpus.begin(), replica.gpus.end(), [&](const std::string& id) {
+    const GpuConfig* gpu = FindGpu(config, id);
+    return gpu && gpu->elastic_kv;
+  });
+  if (elastic && (replica.kv_memory || replica.kv_tokens)) {
+    warnings.push_back(place + "its GPU's elastic_kv is the pool; kv_memory and kv_tokens do not bound it");
+  }
+  if (!replica.model.empty() && !ShapeOfModel(config, replica.model)) {
+    warnings.push_back(absl::StrCat(place, "the shape of ", replica.model,
+                                    " is unknown: its memory is kept in tokens and not checked against the GPU"));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> Warnings(const Config& config) {
+  std::vector<std::string> warnings;
+  for (const GpuConfig& gpu : config.gpus) WarnReserves(config, gpu, warnings);
+  for (const ReplicaConfig& replica : config.replicas) WarnReplica(config, replica, warnings);
+  const bool all_named = std::none_of(config.replicas.begin(), config.replicas.end(),
+                                      [](const ReplicaConfig& replica) { return replica.model.empty(); });
+  for (const ModelConfig& model : config.models) {
+    const bool used = std::any_of(config.replicas.begin(), config.replicas.end(), [&](const ReplicaConfig& replica) {
+      return FindModel(config, replica.model) == &model;
+    });
+    if (all_named && !used) warnings.push_back(absl::StrCat("models: ", model.name, " is served by no replica"));
+  }
+  for (const TenantConfig& tenant : config.tenants) {
+    if (std::find(tenant.keys.begin(), tenant.keys.end(), "***") != tenant.keys.end()) {
+      warnings.push_back(
+          absl::StrCat("tenants: ", tenant.name, ": a key is the placeholder *** of a printed configuration"));
+    }
+  }
+  for (const TenantConfig& tenant : config.tenants) {
+    if (tenant.tokens_per_minute) {
+      warnings.push_back(absl::StrCat("tenants: ", tenant.name, ": tokens_per_minute is read but not enforced yet"));
+    }
+    if (tenant.weight != 1) {
+      warnings.push_back(absl::StrCat("tenants: ", tenant.name, ": weight is read but has no effect yet"));
+    }
+  }
+  if (!config.state_path.empty()) warnings.push_back("state: is read but has no effect yet: nothing is stored");
+  for (const ReplicaConfig& replica : config.replicas) {
+    const GpuConfig* gpu = replica.gpus.empty() ? nullptr : FindGpu(config, replica.gpus.front());
+    if (replica.simulated && gpu != nullptr && gpu->elastic_kv) {
+      warnings.push_back(absl::StrCat("replicas: ", replica.id,
+                                      ": simulated engines do not share elastic_kv; each has a pool of its own"));
+    }
+  }
+  if (!config.tenants.empty() && !config.tenant_header.empty()) {
+    warnings.push_back("tenant_header has no effect: tenants are told by their keys");
+  }
+  return warnings;
+}
+
+}  // namespace penstock

@@ -1,0 +1,76 @@
+// Growth of a pool: how much KV memory its members will hold over the coming seconds.
+//
+// For each horizon h of a log-spaced grid, the members' footprints at h, each weighted by the chance that it still runs
+// then, are summed to a mean and a variance. Mean + z sigma, at its worst horizon, bounds the peak. Members advance at
+// their own replica's token rate, so replicas of different speed share one time axis. A member's contribution is a
+// value that is added once and subtracted again, so a decision costs O(horizons) however many requests run.
+// The exact counterpart for known lengths is PastFuturePeak (sort by remaining; Past-Future scheduler, ASPLOS 2025).
+#ifndef PENSTOCK_KVMODEL_GROWTH_FORECAST_H_
+#define PENSTOCK_KVMODEL_GROWTH_FORECAST_H_
+
+#include <array>
+#include <vector>
+
+#include "kvmodel/footprint.h"
+#include "kvmodel/output_forecast.h"
+#include "kvmodel/units.h"
+
+namespace penstock {
+
+// 0, then 0.1 x 1.5^i seconds up to 332 s.
+inline constexpr int kHorizons = 22;
+const std::array<double, kHorizons>& HorizonSeconds();
+
+// One request as the forecast sees it. Tokens are per sequence.
+struct GrowthMember {
+  Footprint footprint;
+  double prompt = 0;        // Tokens shared by all sequences.
+  double prompt_sigma = 0;  // Relative standard error of `prompt`.
+  double generated = 0;     // So far, per sequence.
+  double output_cap = 0;    // Most tokens a sequence can generate in all.
+  int sequences = 1;
+  double tokens_per_s = 1;               // Forecast decode rate of its replica.
+  const SurvivalCurve* curve = nullptr;  // Null: certain to run until output_cap (the guaranteed bound).
+};
+
+// Mean and variance at each horizon, in the pool's unit and its square.
+struct GrowthVector {
+  std::array<float, kHorizons> mean{};
+  std::array<float, kHorizons> variance{};
+};
+
+GrowthVector ContributionOf(const GrowthMember& member);
+
+// Sums of the members of one pool. Add and Remove cost O(horizons).
+class PoolGrowth {
+ public:
+  void Add(const GrowthVector& contribution);
+  void Remove(const GrowthVector& contribution);
+
+  // Highest mean + z sigma over the horizons; with `joining`, as if it were a member.
+  double Peak(double z) const;
+  double PeakWith(const GrowthVector& joining, double z) const;
+  // Mean at `seconds` from now, interpolated between grid points.
+  double MeanAt(double seconds) const;
+  // What is held now, prompts on their way included.
+  double Present() const { return mean_[0]; }
+  int64_t members() const { return members_; }
+
+ private:
+  std::array<double, kHorizons> mean_{};
+  std::array<double, kHorizons> variance_{};
+  int64_t members_ = 0;
+};
+
+// One running request of known remaining length, for the oracle. In tokens.
+struct Outstanding {
+  Tokens held{0};
+  Tokens remaining{0};
+};
+// Exact future peak when all advance one token per step and leave when done: max over k of the k longest remaining,
+// sum of held + k x remaining of the k-th. O(n log n).
+Tokens PastFuturePeak(std::vector<Outstanding> requests);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_KVMODEL_GROWTH_FORECAST_H_

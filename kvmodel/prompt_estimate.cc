@@ -1,0 +1,204 @@
+#include "kvmodel/prompt_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace penstock {
+namespace {
+
+constexpr int kImageFeature = 9;
+constexpr int kTextFeature = 10;
+
+// Tokens per unit of each feature before anything was learned, its one-sigma uncertainty, and the most it may become.
+struct FeaturePrior {
+  double weight;
+  double sigma;
+  double most;
+};
+// English prose (4.7 letters, a space and some punctuation per word) comes to 4.1 bytes per token, digits to two per
+// token (tokenizers take one or three), CJK to 0.8 tokens per character.
+constexpr FeaturePrior kPriors[] = {
+    {0.085, 0.05, 1.0},  // Latin letters, bytes.
+    {0.25, 0.15, 1.5},   // Other alphabets, bytes.
+    {0.9, 0.3, 4},       // Words.
+    {0.5, 0.25, 2},      // Digits.
+    {0.03, 0.1, 1.5},    // Space.
+    {0.8, 0.3, 4},       // CJK characters.
+    {0.55, 0.25, 2},     // Other bytes.
+    {4, 5, 200},         // Chat messages.
+    {0.28, 0.1, 2},      // Tool schema bytes.
+    {600, 500, 20000},   // Images of unknown size.
+    {2, 30, 5000},       // Once per prompt: template, default system prompt.
+};
+
+constexpr double kForgetLeast = 1e-4;
+constexpr double kForgetMost = 0.01;
+constexpr double kForgetPerError = 0.01;
+// Relative noise that the fit expects of one request; the ratio to a prior sigma sets the speed of learning.
+constexpr double kNoise = 0.03;
+// Errors of very short prompts are a matter of a token or two.
+constexpr double kShortPrompt = 32;
+constexpr double kRoundingTokens = 1.5;
+constexpr double kOutlierFactor = 8;
+// So many in a row are no outliers: what was learned is wrong.
+constexpr int kOutliersToRestart = 20;
+constexpr double kUntrainedSigma = 0.15;
+constexpr double kLeastSigma = 0.002;
+constexpr double kImageSigma = 0.7;
+// Stands for audio, video and remote images: their tokens are unknown and their sigma is as large.
+constexpr double kUnforecastableTokens = 1000;
+constexpr double kMostTokens = 1e12;
+constexpr double kOneSided95 = 1.645;
+
+double Dot(const std::array<double, std::size(kPriors)>& a, const std::array<double, std::size(kPriors)>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+double KnownTokens(const TextCounts& counts) {
+  return static_cast<double>(counts.exact_tokens) + static_cast<double>(counts.image_tokens);
+}
+
+}  // namespace
+
+Tokens PromptEstimate::Upper() const {
+  const double upper = tokens.AsDouble() * (1 + kOneSided95 * relative_sigma);
+  return Tokens(static_cast<int64_t>(std::ceil(std::min(upper, kMostTokens))));
+}
+
+PromptEstimator::PromptEstimator() : shared_(Initial()) {}
+
+PromptEstimator::State PromptEstimator::Initial() {
+  static_assert(std::size(kPriors) == kFeatures);
+  State state{};
+  for (int i = 0; i < kFeatures; ++i) {
+    state.weights[i] = kPriors[i].weight;
+    state.covariance[i][i] = kPriors[i].sigma * kPriors[i].sigma;
+  }
+  state.squared_relative_error = kUntrainedSigma * kUntrainedSigma;
+  return state;
+}
+
+PromptEstimator::Vector PromptEstimator::Features(const TextCounts& counts) {
+  const int64_t unknown_images = counts.image_tokens > 0 ? 0 : counts.images;
+  Vector features{static_cast<double>(counts.latin),
+                  static_cast<double>(counts.script),
+                  static_cast<double>(counts.words),
+                  static_cast<double>(counts.digits),
+                  static_cast<double>(counts.space),
+                  static_cast<double>(counts.cjk),
+                  static_cast<double>(counts.other),
+                  static_cast<double>(counts.messages),
+                  static_cast<double>(counts.tool_bytes),
+                  static_cast<double>(unknown_images),
+                  0};
+  const bool any = std::any_of(features.begin(), features.end(), [](double value) { return value > 0; });
+  features[kTextFeature] = any ? 1 : 0;
+  return features;
+}
+
+PromptEstimate PromptEstimator::Estimate(ModelId model, const TextCounts& counts) const {
+  const auto found = models_.find(model);
+  const State& state = found == models_.end() ? shared_ : found->second;
+  const Vector features = Features(counts);
+  const double text = std::max(0.0, Dot(state.weights, features));
+  const double images = state.weights[kImageFeature] * features[kImageFeature];
+  double total = text + KnownTokens(counts);
+  double sigma = std::sqrt(state.squared_relative_error);
+  if (found == models_.end()) sigma = std::max(sigma, kUntrainedSigma);
+  double variance = std::pow(sigma * (text - images), 2) + std::pow(kImageSigma * images, 2);
+  if (features[kTextFeature] > 0) variance += kRoundingTokens * kRoundingTokens;
+  if (counts.unforecastable) {
+    total += kUnforecastableTokens;
+    variance += kUnforecastableTokens * kUnforecastableTokens;
+  }
+  if (!(total > 0)) return {Tokens(0), 0};
+  total = std::clamp(total, 1.0, kMostTokens);
+  return {Tokens(std::llround(total)), std::sqrt(variance) / total};
+}
+
+void PromptEstimator::Observe(ModelId model, const TextCounts& counts, Tokens actual) {
+  const Vector features = Features(counts);
+  const double text = actual.AsDouble() - KnownTokens(counts);
+  if (counts.unforecastable || features[kTextFeature] == 0 || !(text > 0)) return;
+  auto [place, fresh] = models_.try_emplace(model);
+  if (fresh) {
+    place->second = Initial();
+    place->second.weights = shared_.weights;
+  }
+  Learn(place->second, features, text);
+  Learn(shared_, features, text);
+}
+
+void PromptEstimator::Learn(State& state, const Vector& features, double actual) {
+  const double predicted = std::max(1.0, Dot(state.weights, features));
+  const double scale = std::max(actual, kShortPrompt);
+  const double error = (actual - predicted) / scale;
+  const double band = std::clamp((actual - predicted) / std::max(predicted, kShortPrompt), -1.0, 1.0);
+  ++state.observations;
+  // A plain mean at first, then the last hundred or so; never below one sample in ten, so that the start fades.
+  const double share = std::clamp(1.0 / static_cast<double>(state.observations), 0.02, 0.1);
+  const double sigma = std::sqrt(state.squared_relative_error);
+  state.squared_relative_error += share * (band * band - state.squared_relative_error);
+  state.squared_relative_error = std::max(state.squared_relative_error, kLeastSigma * kLeastSigma);
+  const double ratio = std::max(actual, kShortPrompt) / std::max(predicted, kShortPrompt);
+  const bool outlier = ratio > kOutlierFactor || ratio < 1 / kOutlierFactor;
+  state.outliers = outlier ? state.outliers + 1 : 0;
+  if (state.outliers >= kOutliersToRestart) state = Initial();
+  if (outlier) return;
+  Vector scaled = features;
+  for (double& value : scaled) value /= scale;
+  // A surprise beyond three sigma counts as a noisier sample: it moves a settled fit no further than three would.
+  const double surprise = std::max(1.0, std::abs(error) / (3 * std::max(sigma, kNoise)));
+  Correct(state, scaled, error, kNoise * kNoise * surprise);
+  Forget(state);
+}
+
+void PromptEstimator::Correct(State& state, Vector scaled, double error, double noise) {
+  // A weight that would leave its bounds stops there and the others take up the rest: clamping alone would let two
+  // weights that are anticorrelated push each other away from the solution.
+  for (int round = 0; round < kFeatures; ++round) {
+    Vector step{};
+    for (int i = 0; i < kFeatures; ++i) step[i] = Dot(state.covariance[i], scaled);
+    const double gain = 1 / (noise + Dot(step, scaled));
+    int leaving = 0;
+    const auto leaves = [&](int i) {
+      const double wanted = state.weights[i] + gain * step[i] * error;
+      return scaled[i] != 0 && (wanted < 0 || wanted > kPriors[i].most);
+    };
+    while (leaving < kFeatures && !leaves(leaving)) ++leaving;
+    if (leaving == kFeatures) {
+      for (int i = 0; i < kFeatures; ++i) {
+        state.weights[i] = std::clamp(state.weights[i] + gain * step[i] * error, 0.0, kPriors[i].most);
+        for (int j = 0; j < kFeatures; ++j) state.covariance[i][j] -= gain * step[i] * step[j];
+      }
+      return;
+    }
+    const double bound = step[leaving] * error < 0 ? 0 : kPriors[leaving].most;
+    error -= scaled[leaving] * (bound - state.weights[leaving]);
+    state.weights[leaving] = bound;
+    Separate(state, leaving);
+    scaled[leaving] = 0;
+  }
+}
+
+void PromptEstimator::Separate(State& state, int feature) {
+  for (int i = 0; i < kFeatures; ++i) {
+    if (i == feature) continue;
+    state.covariance[i][feature] = 0;
+    state.covariance[feature][i] = 0;
+  }
+}
+
+void PromptEstimator::Forget(State& state) {
+  // A step of the way back to the prior's uncertainty, a longer one while the fit is off. The mixture of two covariance
+  // matrices is one, so that nothing can turn negative, and no direction becomes less certain than at the start.
+  const double share = std::clamp(kForgetPerError * state.squared_relative_error, kForgetLeast, kForgetMost);
+  for (int i = 0; i < kFeatures; ++i) {
+    for (double& value : state.covariance[i]) value *= 1 - share;
+    state.covariance[i][i] += share * kPriors[i].sigma * kPriors[i].sigma;
+  }
+}
+
+}  // namespace penstock

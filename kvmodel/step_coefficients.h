@@ -1,0 +1,61 @@
+// The linear step-time model T = a + b*B + c*K + d*P and its priors by GPU and model.
+//
+// Source of the numbers: docs/step-time.md (fits to measured operators; a pair without a fit is scaled by weight bytes
+// over bandwidth for a, KV bytes over bandwidth for c, and FLOPs for d). Values; no state, no threads.
+#ifndef PENSTOCK_KVMODEL_STEP_COEFFICIENTS_H_
+#define PENSTOCK_KVMODEL_STEP_COEFFICIENTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "kvmodel/model_shape.h"
+#include "kvmodel/units.h"
+
+namespace penstock {
+
+// Milliseconds per step, per sequence, per thousand KV tokens, per prefill token.
+struct StepCoefficients {
+  double a = 10;
+  double b = 0.03;
+  double c = 0.05;
+  double d = 0.05;
+
+  // Milliseconds of one step with `sequences` decoding, `kv_tokens` attended and `prefill` tokens computed.
+  constexpr double StepMs(double sequences, double kv_tokens, double prefill) const {
+    return a + b * sequences + c * kv_tokens * 1e-3 + d * prefill;
+  }
+  bool operator==(const StepCoefficients&) const = default;
+};
+
+// A GPU as the models see it. Dense peak rates, no sparsity.
+struct GpuKind {
+  std::string name;
+  Bytes memory{0};
+  double bandwidth_gb_per_s = 0;
+  double bf16_tflops = 0;
+  double fp8_tflops = 0;  // 0: none.
+  bool operator==(const GpuKind&) const = default;
+};
+
+// By name, in any case, with or without vendor and form factor ("NVIDIA H100-SXM"); "a100" is a100-80. Null: unknown.
+const GpuKind* FindGpuKind(absl::string_view name);  // a10 l4 l40s a100-40 a100-80 h100 h200 b200 mi300x
+const std::vector<GpuKind>& GpuKinds();
+
+// Context at which sliding-window layers are charged: beyond their window they read no more.
+inline constexpr Tokens kReferenceContext{2048};
+
+struct StepPriorOptions {
+  int tensor_parallel = 1;
+  double bytes_per_parameter = 2;  // 1 for fp8 weights.
+  CacheDtype cache_dtype = CacheDtype::kBf16;
+};
+
+// The fitted row of this pair, or one scaled from the nearest fit: the same GPU if it has any, else the closest in
+// bandwidth, then the closest in weight bytes per GPU. A fit applies unscaled to every shape of the same layers, KV
+// bytes and (within 2 %) parameters. Never fails: unknown sizes are guessed from the layers, zero rates from the fit.
+StepCoefficients StepPrior(const GpuKind& gpu, const ModelShape& shape, const StepPriorOptions& options);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_KVMODEL_STEP_COEFFICIENTS_H_

@@ -1,0 +1,43 @@
+#include "kvmodel/step_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace penstock {
+namespace {
+
+constexpr double kGain = 0.05;
+constexpr double kSecondsPerMs = 1e-3;
+// A neighbour that is busy half of the time costs half a step; the start value until gaps are seen.
+constexpr double kStartPerNeighbour = 0.5;
+
+}  // namespace
+
+StepModel::StepModel(const StepCoefficients& prior, bool prior_known) : prior_(prior), prior_known_(prior_known) {
+  for (int i = 0; i < kSlots; ++i) slots_[i].factor = 1 + kStartPerNeighbour * i;
+}
+
+int StepModel::Slot(int busy_neighbours) { return std::clamp(busy_neighbours, 0, kSlots - 1); }
+
+double StepModel::DecodeStep(double sequences, double kv_tokens, int busy_neighbours) const {
+  return Factor(busy_neighbours) * prior_.StepMs(sequences, kv_tokens, 0) * kSecondsPerMs;
+}
+
+double StepModel::PrefillToken(int busy_neighbours) const { return Factor(busy_neighbours) * prior_.d * kSecondsPerMs; }
+
+void StepModel::Observe(double elapsed, double steps, double sequences, double kv_tokens, double prefill,
+                        int busy_neighbours) {
+  const double predicted = (steps * prior_.StepMs(sequences, kv_tokens, 0) + prior_.d * prefill) * kSecondsPerMs;
+  if (!(predicted > 0) || !(elapsed > 0)) return;
+  const double low = prior_known_ ? 0.2 : 0.02;
+  const double high = prior_known_ ? 8 : 64;
+  const double ratio = std::clamp(elapsed / predicted, low, high);
+  LearnedFactor& slot = slots_[Slot(busy_neighbours)];
+  ++slot.observations;
+  // Several steps in one sample are that many observations of the same ratio.
+  double gain = 1 - std::pow(1 - kGain, std::min(steps, 20.0));
+  if (!prior_known_) gain = std::max(gain, 1.0 / slot.observations);
+  slot.factor += gain * (ratio - slot.factor);
+}
+
+}  // namespace penstock

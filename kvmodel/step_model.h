@@ -1,0 +1,50 @@
+// Step time of one replica: a prior times a factor learned online, one factor per number of busy neighbours.
+//
+// Neighbours on the same GPU slow a replica by an amount that depends on sharing mode and load; keeping one factor per
+// neighbour count learns that along with the error of the prior. Observed gaps move the factor by 5 % of the error;
+// a factor of four is followed within about a second of steps. Where GPU or model is unknown the prior is a guess and
+// the first observations count fully. Times in milliseconds inside, as the coefficients.
+#ifndef PENSTOCK_KVMODEL_STEP_MODEL_H_
+#define PENSTOCK_KVMODEL_STEP_MODEL_H_
+
+#include <array>
+
+#include "kvmodel/step_coefficients.h"
+#include "kvmodel/units.h"
+
+namespace penstock {
+
+class StepModel {
+ public:
+  StepModel() = default;
+  StepModel(const StepCoefficients& prior, bool prior_known);
+
+  double Factor(int busy_neighbours) const { return slots_[Slot(busy_neighbours)].factor; }
+
+  // Seconds of a step without prefill: `sequences` decoding, `kv_tokens` attended.
+  double DecodeStep(double sequences, double kv_tokens, int busy_neighbours) const;
+  // Seconds that one prefill token adds.
+  double PrefillToken(int busy_neighbours) const;
+
+  // Learns from `steps` consecutive steps of a busy replica that took `elapsed` seconds and computed `prefill` tokens
+  // beside `sequences` decoding. Ratios are clamped to [0.2, 8] of the prior (a guessed prior: [0.02, 64]).
+  void Observe(double elapsed, double steps, double sequences, double kv_tokens, double prefill, int busy_neighbours);
+
+  const StepCoefficients& prior() const { return prior_; }
+
+ private:
+  static constexpr int kSlots = 8;
+  struct LearnedFactor {
+    double factor = 1;
+    int observations = 0;
+  };
+  static int Slot(int busy_neighbours);
+
+  StepCoefficients prior_;
+  bool prior_known_ = true;
+  std::array<LearnedFactor, kSlots> slots_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_KVMODEL_STEP_MODEL_H_

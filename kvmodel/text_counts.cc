@@ -1,0 +1,272 @@
+#include <array>
+#include <cstdint>
+
+#include "kvmodel/prompt_estimate.h"
+
+namespace penstock {
+namespace {
+
+enum class Kind : uint8_t { kLatin, kScript, kDigit, kSpace, kCjk, kOther };
+
+// ASCII is counted in 16-bit lanes of one word: latin, digits, space, other. One load and one add per byte.
+constexpr int kDigitLane = 16;
+constexpr int kSpaceLane = 32;
+constexpr int kOtherLane = 48;
+constexpr size_t kLaneCapacity = 65'535;
+
+constexpr bool IsAsciiLetter(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+constexpr std::array<uint64_t, 256> MakeLanes() {
+  std::array<uint64_t, 256> lanes{};
+  for (int c = 0; c < 256; ++c) {
+    if (IsAsciiLetter(c)) {
+      lanes[c] = 1;
+    } else if (c >= '0' && c <= '9') {
+      lanes[c] = uint64_t{1} << kDigitLane;
+    } else if (c <= ' ' || c == 0x7F) {
+      lanes[c] = uint64_t{1} << kSpaceLane;
+    } else {
+      lanes[c] = uint64_t{1} << kOtherLane;
+    }
+  }
+  return lanes;
+}
+constexpr std::array<uint64_t, 256> kLanes = MakeLanes();
+
+struct Range {
+  uint32_t first;
+  uint32_t last;
+  Kind kind;
+};
+// Code points above ASCII that are not symbols, sorted; between the ranges lies Kind::kOther.
+constexpr Range kRanges[] = {
+    {0x80, 0xA0, Kind::kSpace},      {0xAA, 0xAA, Kind::kLatin},      {0xB5, 0xB5, Kind::kLatin},
+    {0xBA, 0xBA, Kind::kLatin},      {0xC0, 0xD6, Kind::kLatin},      {0xD8, 0xF6, Kind::kLatin},
+    {0xF8, 0x36F, Kind::kLatin},     {0x370, 0x10FF, Kind::kScript},  {0x1100, 0x11FF, Kind::kCjk},
+    {0x1200, 0x1DFF, Kind::kScript}, {0x1E00, 0x1EFF, Kind::kLatin},  {0x1F00, 0x1FFF, Kind::kScript},
+    {0x2000, 0x200A, Kind::kSpace},  {0x2028, 0x2029, Kind::kSpace},  {0x202F, 0x202F, Kind::kSpace},
+    {0x205F, 0x205F, Kind::kSpace},  {0x2C00, 0x2DFF, Kind::kScript}, {0x2E80, 0xA4CF, Kind::kCjk},
+    {0xA4D0, 0xA95F, Kind::kScript}, {0xA960, 0xA97F, Kind::kCjk},    {0xA980, 0xABFF, Kind::kScript},
+    {0xAC00, 0xD7FF, Kind::kCjk},    {0xF900, 0xFAFF, Kind::kCjk},    {0xFB1D, 0xFDFF, Kind::kScript},
+    {0xFE30, 0xFE4F, Kind::kCjk},    {0xFE70, 0xFEFE, Kind::kScript}, {0xFF00, 0xFFEF, Kind::kCjk},
+    {0x20000, 0x3FFFF, Kind::kCjk},
+};
+
+Kind KindOf(uint32_t point) {
+  if (point >= 0x4E00 && point <= 0x9FFF) return Kind::kCjk;
+  int low = 0;
+  int high = static_cast<int>(std::size(kRanges));
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (kRanges[middle].last < point) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const bool inside = low < static_cast<int>(std::size(kRanges)) && kRanges[low].first <= point;
+  return inside ? kRanges[low].kind : Kind::kOther;
+}
+
+struct Decoded {
+  uint32_t point = 0;
+  int length = 0;  // 0: not UTF-8.
+};
+
+bool IsContinuation(unsigned char c) { return (c & 0xC0) == 0x80; }
+
+// One sequence of two to four bytes. Overlong forms, surrogates and points above U+10FFFF are not UTF-8.
+Decoded DecodeMultibyte(const unsigned char* at, const unsigned char* end) {
+  const unsigned char lead = *at;
+  const int length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || end - at < length) return {};
+  uint32_t point = lead & (0xFF >> (length + 1));
+  for (int i = 1; i < length; ++i) {
+    if (!IsContinuation(at[i])) return {};
+    point = point << 6 | (at[i] & 0x3F);
+  }
+  const bool overlong = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
+  if (overlong || point > 0x10FFFF || (point >= 0xD800 && point <= 0xDFFF)) return {};
+  return {point, length};
+}
+
+int Utf8Length(uint32_t point) { return point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4; }
+
+class Counter {
+ public:
+  // Counts plain ASCII from `at` and returns where it stops: at the end, a byte above ASCII or, in JSON, a backslash.
+  template <bool kJson>
+  const unsigned char* Ascii(const unsigned char* at, const unsigned char* end) {
+    uint64_t lanes = 0;
+    uint64_t starts = 0;
+    uint64_t previous = in_word_ ? 1 : 0;
+    if (end - at > static_cast<std::ptrdiff_t>(kLaneCapacity)) end = at + kLaneCapacity;
+    while (at < end && *at < 0x80 && !(kJson && *at == '\\')) {
+      const uint64_t lane = kLanes[*at++];
+      const uint64_t letter = lane & 1;
+      lanes += lane;
+      starts += letter & ~previous;
+      previous = letter;
+    }
+    in_word_ = previous != 0;
+    counts_.latin += static_cast<int64_t>(lanes & kLaneCapacity);
+    counts_.digits += static_cast<int64_t>(lanes >> kDigitLane & kLaneCapacity);
+    counts_.space += static_cast<int64_t>(lanes >> kSpaceLane & kLaneCapacity);
+    counts_.other += static_cast<int64_t>(lanes >> kOtherLane & kLaneCapacity);
+    counts_.words += static_cast<int64_t>(starts);
+    return at;
+  }
+
+  const unsigned char* Multibyte(const unsigned char* at, const unsigned char* end) {
+    const Decoded decoded = DecodeMultibyte(at, end);
+    if (decoded.length == 0) {
+      Add(Kind::kOther, 1);
+      return at + 1;
+    }
+    Add(KindOf(decoded.point), decoded.length);
+    return at + decoded.length;
+  }
+
+  void Point(uint32_t point) {
+    if (point >= 0x80) return Add(KindOf(point), Utf8Length(point));
+    const auto byte = static_cast<unsigned char>(point);
+    Ascii<false>(&byte, &byte + 1);
+  }
+
+  const TextCounts& counts() const { return counts_; }
+
+ private:
+  void Add(Kind kind, int bytes) {
+    const bool letter = kind == Kind::kLatin || kind == Kind::kScript;
+    if (letter && !in_word_) ++counts_.words;
+    in_word_ = letter;
+    switch (kind) {
+      case Kind::kLatin:
+        counts_.latin += bytes;
+        break;
+      case Kind::kScript:
+        counts_.script += bytes;
+        break;
+      case Kind::kDigit:
+        counts_.digits += bytes;
+        break;
+      case Kind::kSpace:
+        counts_.space += bytes;
+        break;
+      case Kind::kCjk:
+        ++counts_.cjk;
+        break;
+      case Kind::kOther:
+        counts_.other += bytes;
+        break;
+    }
+  }
+
+  TextCounts counts_;
+  bool in_word_ = false;
+};
+
+int HexValue(unsigned char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// The four digits of \uXXXX at `at` (on the backslash), or -1.
+int64_t UnicodeEscape(const unsigned char* at, const unsigned char* end) {
+  if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
+  int64_t value = 0;
+  for (int i = 2; i < 6; ++i) {
+    const int digit = HexValue(at[i]);
+    if (digit < 0) return -1;
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+int SimpleEscape(unsigned char c) {
+  switch (c) {
+    case '"':
+    case '\\':
+    case '/':
+      return c;
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+      return '\n';
+    default:
+      return -1;
+  }
+}
+
+constexpr uint32_t kReplacement = 0xFFFD;
+
+// Consumes one escape; `at` is on its backslash.
+const unsigned char* Escape(const unsigned char* at, const unsigned char* end, Counter& counter) {
+  const int simple = end - at >= 2 ? SimpleEscape(at[1]) : -1;
+  if (simple >= 0) {
+    counter.Point(static_cast<uint32_t>(simple));
+    return at + 2;
+  }
+  const int64_t unit = UnicodeEscape(at, end);
+  if (unit < 0) {
+    counter.Point('\\');
+    return at + 1;
+  }
+  if (unit < 0xD800 || unit > 0xDFFF) {
+    counter.Point(static_cast<uint32_t>(unit));
+    return at + 6;
+  }
+  const int64_t low = unit <= 0xDBFF ? UnicodeEscape(at + 6, end) : -1;
+  if (low < 0xDC00 || low > 0xDFFF) {
+    counter.Point(kReplacement);
+    return at + 6;
+  }
+  counter.Point(static_cast<uint32_t>(0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00)));
+  return at + 12;
+}
+
+template <bool kJson>
+TextCounts CountAll(absl::string_view text) {
+  Counter counter;
+  const auto* at = reinterpret_cast<const unsigned char*>(text.data());
+  const auto* const end = at + text.size();
+  while (at < end) {
+    at = counter.Ascii<kJson>(at, end);
+    if (at == end) break;
+    if (*at >= 0x80) {
+      at = counter.Multibyte(at, end);
+    } else if (kJson && *at == '\\') {
+      at = Escape(at, end, counter);
+    }
+  }
+  return counter.counts();
+}
+
+}  // namespace
+
+TextCounts& TextCounts::operator+=(const TextCounts& other_counts) {
+  latin += other_counts.latin;
+  script += other_counts.script;
+  words += other_counts.words;
+  digits += other_counts.digits;
+  space += other_counts.space;
+  cjk += other_counts.cjk;
+  other += other_counts.other;
+  messages += other_counts.messages;
+  tool_bytes += other_counts.tool_bytes;
+  images += other_counts.images;
+  image_tokens += other_counts.image_tokens;
+  exact_tokens += other_counts.exact_tokens;
+  unforecastable = unforecastable || other_counts.unforecastable;
+  return *this;
+}
+
+TextCounts CountText(absl::string_view utf8) { return CountAll<false>(utf8); }
+
+TextCounts CountJsonString(absl::string_view raw) { return CountAll<true>(raw); }
+
+}  // namespace penstock

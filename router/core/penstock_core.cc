@@ -1,0 +1,309 @@
+#include "router/core/penstock_core.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace penstock {
+PenstockCore::PenstockCore() = default;
+PenstockCore::~PenstockCore() = default;
+
+void PenstockCore::Apply(const Event& event, Instant now, std::vector<Action>& actions) {
+  now_ = std::max(now_, now);
+  if (ledger_.Settle(now_)) OpenAll();
+  for (PoolState& pool : pools_) pool.risk.Tick(now_);
+  std::visit([&](const auto& concrete) { On(concrete, actions); }, event);
+  PumpOpened(actions);
+  ledger_.RememberHeld(now_);
+}
+
+RequestState* PenstockCore::Find(RequestId id) {
+  const auto found = requests_.find(id);
+  return found == requests_.end() ? nullptr : found->second.get();
+}
+
+const ClassSpec& PenstockCore::GoalsOf(const RequestState& request) const {
+  return fleet_.classes[request.arrived.priority.value()];
+}
+
+void PenstockCore::On(const RequestArrived& event, Actions& actions) {
+  auto owned = std::make_unique<RequestState>();
+  RequestState* request = owned.get();
+  request->arrived = event;
+  request->arrival = now_;
+  request->sequence = next_sequence_++;
+  if (shutting_down_) {
+    actions.push_back(Refuse{event.request, Refusal::kShuttingDown, Duration::Seconds(1), 0, 0});
+    return;
+  }
+  if (std::optional<Refuse> refusal = CheckFits(*request)) {
+    actions.push_back(*refusal);
+    return;
+  }
+  if (DownForGood(event.model)) {
+    actions.push_back(Refuse{event.request, Refusal::kNoReplica, RetryAfter(*request), 0, 0});
+    return;
+  }
+  requests_.emplace(event.request, std::move(owned));
+  request->deadline = now_ + GoalsOf(*request).ttft;
+  PrepareForecast(request);
+  Lane& lane = lanes_[event.model.value()];
+  Enqueue(request);
+  // Nothing else in the lane can have become placeable by this arrival: only the newcomer is tried, in its turn.
+  if (lane.PositionOf(*request) <= kLookPast) {
+    request->tried_everywhere = true;
+    if (std::optional<Choice> choice = Choose(request, ServersOf(event.model))) {
+      Dispatch(request, *std::move(choice), actions);
+      return;
+    }
+  }
+  if (queued_requests_ > fleet_.limits.max_queued_requests || queued_bytes_ > fleet_.limits.max_queued_bytes) {
+    RefuseWaiting(request, Refusal::kQueueFull, actions);
+    return;
+  }
+  actions.push_back(Park{event.request, request->wait_reason, lane.PositionOf(*request)});
+}
+
+void PenstockCore::On(const FirstToken& event, Actions&) {
+  RequestState* request = Find(event.request);
+  if (request == nullptr || request->phase != RequestPhase::kPrefilling) return;
+  ReplicaState& replica = replicas_[request->replica.value()];
+  replica.BecomeDecoding(request);
+  Refresh(request, replica);
+  Open(replica);
+}
+
+void PenstockCore::On(const RequestClosed& event, Actions&) {
+  RequestState* request = Find(event.request);
+  if (request == nullptr) return;
+  if (request->phase == RequestPhase::kWaiting) {
+    Dequeue(request);
+  } else if (request->phase == RequestPhase::kAborting) {
+    ledger_.DrainUntil(request->lease, now_ + replicas_[request->replica.value()].spec().abort_hold);
+  } else {
+    ReplicaState& replica = replicas_[request->replica.value()];
+    LearnFrom(request, event, replica.Generated(*request));
+    const bool cancelled = event.outcome == Outcome::kClientGone && replica.spec().abort_hold > Duration();
+    LeaveReplica(request);
+    if (cancelled) {
+      ledger_.Drain(request->lease, now_ + replica.spec().abort_hold);
+    } else {
+      ledger_.Release(request->lease);
+    }
+    Open(replica);
+  }
+  requests_.erase(event.request);
+}
+
+void PenstockCore::On(const RequestReturned& event, Actions& actions) {
+  RequestState* request = Find(event.request);
+  if (request == nullptr || request->phase == RequestPhase::kWaiting) return;
+  const Instant free_at = now_ + event.memory_hold;
+  if (request->phase == RequestPhase::kAborting) {
+    ledger_.DrainUntil(request->lease, free_at);
+    request->committed = true;
+  } else {
+    LeaveReplica(request);
+    ledger_.Drain(request->lease, free_at);
+  }
+  ledger_.Settle(now_);
+  ++counters_.returns;
+  ++request->returns;
+  request->kept = event.generated;
+  request->pools.clear();
+  if (event.avoid_replica) request->avoid = request->replica;
+  request->phase = RequestPhase::kWaiting;
+  PrepareForecast(request);
+  Enqueue(request);
+  actions.push_back(
+      Park{event.request, WaitReason::kBehindOthers, lanes_[request->arrived.model.value()].PositionOf(*request)});
+  OpenAll();
+}
+
+void PenstockCore::On(const Progress& event, Actions& actions) {
+  for (const ReplicaProgress& progress : event.replicas) {
+    if (progress.replica.value() >= replicas_.size()) continue;
+    ReplicaState& replica = replicas_[progress.replica.value()];
+    if (!replica.busy()) continue;
+    replica.Advance(progress.steps, std::min(progress.newest_step_end, now_), BusyNeighbours(replica));
+  }
+  for (const StreamTokens& stream : event.corrections) {
+    RequestState* request = Find(stream.request);
+    if (request == nullptr || request->phase != RequestPhase::kDecoding) continue;
+    const int64_t own = (stream.generated - request->kept).value() / request->arrived.sequences;
+    replicas_[request->replica.value()].Correct(request, std::max<int64_t>(0, own));
+  }
+  for (const ReplicaProgress& progress : event.replicas) {
+    if (progress.replica.value() >= replicas_.size()) continue;
+    ReplicaState& replica = replicas_[progress.replica.value()];
+    AdvanceUnobserved(replica);
+    RefreshSome(replica);
+    ProtectFatalPools(replica, actions);
+    for (const PoolShare& share : replica.spec().pools) SampleForecast(pools_[share.pool.value()], share.pool);
+    Open(replica);
+  }
+}
+
+void PenstockCore::On(const EngineReport& event, Actions&) {
+  if (event.replica.value() >= replicas_.size()) return;
+  ReplicaState& replica = replicas_[event.replica.value()];
+  int64_t preempted = 0;
+  if (event.preemptions >= 0) {
+    // A counter that fell belongs to a restarted engine.
+    if (replica.preemptions >= 0 && event.preemptions > replica.preemptions) {
+      preempted = event.preemptions - replica.preemptions;
+    }
+    replica.preemptions = event.preemptions;
+    replica.preemptions_seen += preempted;
+  }
+  replica.used_share = event.kv_used_share;
+  for (const PoolShare& share : replica.spec().pools) {
+    PoolState& pool = pools_[share.pool.value()];
+    pool.risk.Preempted(preempted);
+    if (event.kv_used_share < 0) continue;
+    UseReport report;
+    report.sampled_at = event.sampled_at;
+    double used = 0;
+    for (ReplicaId member : pool.replicas) used += std::max(0.0, replicas_[member.value()].used_share);
+    report.used = Amount(static_cast<int64_t>(used * pool.spec.capacity.AsDouble()));
+    report.running = event.running < 0 ? -1 : event.running + std::max(0, event.waiting);
+    report.own_running = replica.sequences();
+    const double growth = (ledger_.promised(share.pool) - ledger_.held(share.pool)).AsDouble();
+    report.mean_remaining = growth / static_cast<double>(std::max<int64_t>(1, replica.sequences()));
+    ledger_.Report(share.pool, report);
+  }
+  Open(replica);
+}
+
+void PenstockCore::On(const ReplicaHealth& event, Actions&) {
+  if (event.replica.value() >= replicas_.size()) return;
+  ReplicaState& replica = replicas_[event.replica.value()];
+  if (event.health == Health::kDown && replica.health != Health::kDown) replica.down_since = now_;
+  replica.health = event.health;
+  Open(replica);
+  for (ModelId model : replica.spec().models) {
+    std::vector<RequestState*> waiting;
+    lanes_[model.value()].All(waiting);
+    for (RequestState* request : waiting) ScheduleCheck(request);
+  }
+}
+
+void PenstockCore::On(const FleetChanged& event, Actions&) {
+  fleet_ = event.fleet;
+  for (size_t i = 0; i < fleet_.pools.size(); ++i) {
+    if (i >= pools_.size()) {
+      PoolState& added = pools_.emplace_back();
+      added.risk = RiskControl(fleet_.pools[i].overflow_fatal);
+      ledger_.AddPool(fleet_.pools[i].capacity);
+    } else if (pools_[i].spec.overflow_fatal != fleet_.pools[i].overflow_fatal) {
+      pools_[i].risk = RiskControl(fleet_.pools[i].overflow_fatal);
+    }
+    pools_[i].spec = fleet_.pools[i];
+    pools_[i].replicas.clear();
+    ledger_.SetCapacity(PoolId(static_cast<uint32_t>(i)), fleet_.pools[i].capacity);
+  }
+  replicas_.resize(std::max(replicas_.size(), fleet_.replicas.size()));
+  neighbours_.assign(replicas_.size(), {});
+  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
+    const ReplicaSpec& spec = fleet_.replicas[i];
+    replicas_[i].Configure(spec, fleet_.classes);
+    for (const PoolShare& share : spec.pools) {
+      pools_[share.pool.value()].replicas.push_back(ReplicaId(static_cast<uint32_t>(i)));
+    }
+    for (size_t j = 0; j < fleet_.replicas.size(); ++j) {
+      const std::vector<uint32_t>& others = fleet_.replicas[j].gpus;
+      const bool shares = std::any_of(spec.gpus.begin(), spec.gpus.end(), [&](uint32_t gpu) {
+        return std::find(others.begin(), others.end(), gpu) != others.end();
+      });
+      if (i != j && shares) neighbours_[i].push_back(j);
+    }
+  }
+  while (lanes_.size() < fleet_.models.size()) lanes_.emplace_back(fleet_.classes.size());
+  for (Lane& lane : lanes_) lane.AddClasses(fleet_.classes.size());
+  servers_.assign(lanes_.size(), {});
+  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
+    if (fleet_.replicas[i].removed) continue;
+    for (ModelId model : fleet_.replicas[i].models) servers_[model.value()].push_back(i);
+  }
+  for (const Lane& lane : lanes_) {
+    std::vector<RequestState*> waiting;
+    lane.All(waiting);
+    for (RequestState* request : waiting) request->tried_everywhere = false;
+  }
+  opened_.resize(replicas_.size(), false);
+  OpenAll();
+}
+
+void PenstockCore::On(const ShutdownStarted&, Actions&) { shutting_down_ = true; }
+
+void PenstockCore::On(const TimerFired&, Actions& actions) {
+  RefuseLate(actions);
+  for (ReplicaState& replica : replicas_) {
+    if (replica.unobserved() == 0) continue;
+    AdvanceUnobserved(replica);
+    RefreshSome(replica);
+    Open(replica);
+  }
+}
+
+const std::vector<size_t>& PenstockCore::ServersOf(ModelId model) const {
+  static const std::vector<size_t> kNone;
+  return model.value() < servers_.size() ? servers_[model.value()] : kNone;
+}
+
+bool PenstockCore::Placeable(const ReplicaState& replica) const {
+  return replica.health == Health::kUp || (replica.health == Health::kProbing && !replica.busy());
+}
+
+bool PenstockCore::AnyReplicaUp(ModelId model) const {
+  const std::vector<size_t>& servers = ServersOf(model);
+  return std::any_of(servers.begin(), servers.end(), [&](size_t index) {
+    return replicas_[index].health == Health::kUp || replicas_[index].health == Health::kProbing;
+  });
+}
+
+bool PenstockCore::DownForGood(ModelId model) const {
+  const std::vector<size_t>& servers = ServersOf(model);
+  return std::none_of(servers.begin(), servers.end(), [&](size_t index) {
+    const ReplicaState& replica = replicas_[index];
+    if (replica.health == Health::kUp || replica.health == Health::kProbing) return true;
+    return replica.down_since != Instant() && now_ - replica.down_since < kReturnGrace;
+  });
+}
+
+std::optional<Refuse> PenstockCore::CheckFits(const RequestState& request) const {
+  // Only what is too large beyond doubt is refused here; the engine counts exactly.
+  const double sure = request.Prompt().AsDouble() * std::max(0.0, 1 - 2 * request.arrived.prompt_sigma);
+  const Tokens least(static_cast<int64_t>(sure));
+  Tokens context{0};
+  Tokens pool_room{0};
+  const std::vector<size_t>& servers = ServersOf(request.arrived.model);
+  for (size_t index : servers) {
+    const ReplicaSpec& spec = replicas_[index].spec();
+    Tokens room = Tokens(std::numeric_limits<int64_t>::max());
+    for (const PoolShare& share : spec.pools) {
+      room = std::min(room, share.footprint.TokensWithin(fleet_.pools[share.pool.value()].capacity));
+    }
+    const bool within_context = spec.max_context == Tokens(0) || least < spec.max_context;
+    if (within_context && least <= room) return std::nullopt;
+    context = std::max(context, spec.max_context);
+    if (within_context) pool_room = std::max(pool_room, room);
+  }
+  const RequestId id = request.arrived.request;
+  if (servers.empty()) return Refuse{id, Refusal::kUnknownModel, Duration(), 0, 0};
+  const int64_t prompt = request.Prompt().value();
+  if (pool_room > Tokens(0)) return Refuse{id, Refusal::kNeverFits, Duration(), pool_room.value(), prompt};
+  return Refuse{id, Refusal::kContextExceeded, Duration(), context.value(), prompt};
+}
+
+std::optional<Instant> PenstockCore::NextDeadline() const {
+  Instant next = ledger_.NextSettle();
+  if (!checks_.empty()) next = std::min(next, checks_.begin()->first);
+  const bool forecast_only = std::any_of(replicas_.begin(), replicas_.end(),
+                                         [](const ReplicaState& replica) { return replica.unobserved() > 0; });
+  constexpr Duration kForecastTick = Duration::Milliseconds(50);
+  if (forecast_only) next = std::min(next, now_ + kForecastTick);
+  if (next >= Instant::Never()) return std::nullopt;
+  return next;
+}
+
+}  // namespace penstock

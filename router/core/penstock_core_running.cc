@@ -1,0 +1,185 @@
+// Running requests of PenstockCore: progress, refresh of forecasts, fatal pools, learning.
+#include <algorithm>
+#include <cmath>
+
+#include "router/core/penstock_core.h"
+
+namespace penstock {
+namespace {
+
+// Keeps one Apply within tens of microseconds however many streams run.
+constexpr size_t kRefreshPerEvent = 32;
+// Before a fatal pool is full its requests must be gone: the time an abort takes, with the sampling that notices it.
+constexpr double kFatalLookahead = 0.5;
+constexpr double kFatalLimit = 0.98;
+
+}  // namespace
+
+void PenstockCore::Open(const ReplicaState& replica) {
+  const auto open = [this](size_t index) {
+    if (opened_[index]) return;
+    opened_[index] = true;
+    opened_list_.push_back(index);
+  };
+  const size_t index = static_cast<size_t>(&replica - replicas_.data());
+  open(index);
+  // Memory freed here may be what a neighbour in the same pool waited for, an idle GPU what speeds another up.
+  for (const PoolShare& share : replica.spec().pools) {
+    for (ReplicaId other : pools_[share.pool.value()].replicas) open(other.value());
+  }
+  if (!replica.busy()) {
+    for (size_t other : neighbours_[index]) open(other);
+  }
+}
+
+void PenstockCore::OpenAll() {
+  for (const ReplicaState& replica : replicas_) Open(replica);
+}
+
+void PenstockCore::LeaveReplica(RequestState* request) {
+  for (const RequestState::InPool& in : request->pools) pools_[in.pool.value()].growth.Remove(in.contribution);
+  replicas_[request->replica.value()].Leave(request);
+}
+
+void PenstockCore::CountTokens(RequestState* request, const ReplicaState& replica) {
+  const int64_t generated = request->kept.value() + replica.Generated(*request);
+  if (request->arrived.embedding || generated <= request->counted_tokens) return;
+  outputs_.Advance(request->forecast_key, Tokens(request->counted_tokens), Tokens(generated));
+  request->counted_tokens = generated;
+}
+
+void PenstockCore::Refresh(RequestState* request, ReplicaState& replica) {
+  CountTokens(request, replica);
+  if (request->pools.empty()) return;
+  Contributions(*request, replica, growth_scratch_);
+  if (growth_scratch_.size() != request->pools.size()) return;  // The fleet changed under a running request.
+  const Tokens tokens = request->Prompt() + Tokens(replica.Generated(*request));
+  Holdings holdings;
+  for (size_t i = 0; i < request->pools.size(); ++i) {
+    RequestState::InPool& in = request->pools[i];
+    PoolGrowth& growth = pools_[in.pool.value()].growth;
+    growth.Remove(in.contribution);
+    in.contribution = growth_scratch_[i];
+    growth.Add(in.contribution);
+    const Amount prompt = in.footprint.Of(request->Prompt());
+    in.holding.held = prompt + (in.footprint.Of(tokens) - prompt) * request->arrived.sequences;
+    in.holding.promised = std::max(in.holding.promised, in.holding.held);
+    holdings.push_back(in.holding);
+  }
+  ledger_.Update(request->lease, holdings);
+}
+
+void PenstockCore::RefreshSome(ReplicaState& replica) {
+  const std::vector<RequestState*>& requests = replica.requests();
+  const size_t count = std::min(kRefreshPerEvent, requests.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (replica.refresh_cursor >= requests.size()) replica.refresh_cursor = 0;
+    Refresh(requests[replica.refresh_cursor++], replica);
+  }
+}
+
+void PenstockCore::AdvanceUnobserved(ReplicaState& replica) {
+  if (replica.unobserved() == 0) return;
+  const std::vector<RequestState*> running = replica.requests();
+  for (RequestState* request : running) {
+    const bool due = !request->arrived.observed && request->virtual_first <= now_;
+    if (due && request->phase == RequestPhase::kPrefilling) replica.BecomeDecoding(request);
+  }
+  if (replica.unobserved() < static_cast<int64_t>(replica.requests().size()) || replica.decoding() <= 0) return;
+  // Nobody's tokens are seen here: steps are taken to go on at their forecast length.
+  const double step = replica.DecodeStep(BusyNeighbours(replica));
+  const Instant since = replica.last_step_end().value_or(now_ - Duration::Seconds(step));
+  const int64_t steps = static_cast<int64_t>((now_ - since).seconds() / std::max(1e-4, step));
+  replica.Advance(steps, since + Duration::Seconds(step * static_cast<double>(steps)), BusyNeighbours(replica));
+}
+
+RequestState* PenstockCore::VictimIn(PoolId pool) const {
+  RequestState* oldest = nullptr;
+  RequestState* victim = nullptr;
+  const auto cost = [this](const RequestState* request) {
+    const ReplicaState& replica = replicas_[request->replica.value()];
+    return std::pair(request->Prompt().value() + replica.Generated(*request), request->sequence);
+  };
+  for (ReplicaId id : pools_[pool.value()].replicas) {
+    for (RequestState* request : replicas_[id.value()].requests()) {
+      if (oldest == nullptr || request->sequence < oldest->sequence) oldest = request;
+    }
+  }
+  for (ReplicaId id : pools_[pool.value()].replicas) {
+    for (RequestState* request : replicas_[id.value()].requests()) {
+      // The oldest always goes on, so that the pool as a whole makes progress.
+      if (request == oldest || !request->arrived.regenerable) continue;
+      if (victim == nullptr || cost(request) < cost(victim)) victim = request;
+    }
+  }
+  return victim;
+}
+
+void PenstockCore::ProtectFatalPools(const ReplicaState& replica, Actions& actions) {
+  for (const PoolShare& share : replica.spec().pools) {
+    const PoolState& pool = pools_[share.pool.value()];
+    if (!pool.spec.overflow_fatal) continue;
+    for (;;) {
+      double soon = pool.growth.Present();
+      for (ReplicaId id : pool.replicas) {
+        const ReplicaState& member = replicas_[id.value()];
+        soon += member.decoding() * member.TokensPerSecond(BusyNeighbours(member)) * kFatalLookahead *
+                share.footprint.full_per_token;
+      }
+      if (soon <= kFatalLimit * ledger_.Available(share.pool).AsDouble()) break;
+      RequestState* victim = VictimIn(share.pool);
+      if (victim == nullptr) break;
+      LeaveReplica(victim);
+      victim->phase = RequestPhase::kAborting;
+      // Until the edge has closed the connection the memory is not on its way back.
+      ledger_.Drain(victim->lease, Instant::Never());
+      ++counters_.aborts;
+      actions.push_back(Abort{victim->arrived.request, victim->lease});
+    }
+  }
+}
+
+void PenstockCore::SampleForecast(PoolState& pool, PoolId id) {
+  if (pool.sampling && now_ < pool.sample_due) return;
+  if (pool.sampling) {
+    double actual = 0;
+    for (ReplicaId replica : pool.replicas) {
+      for (const RequestState* request : replicas_[replica.value()].requests()) {
+        for (const RequestState::InPool& in : request->pools) {
+          if (in.pool == id && in.admitted_epoch <= pool.sample_epoch) actual += in.contribution.mean[0];
+        }
+      }
+    }
+    pool.last_error = (pool.sample_mean - actual) / std::max(1.0, pool.spec.capacity.AsDouble());
+    pool.error_known = true;
+  }
+  pool.sampling = true;
+  pool.sample_mean = pool.growth.MeanAt(kForecastCheck.seconds());
+  pool.sample_due = now_ + kForecastCheck;
+  pool.sample_epoch = pool.epoch++;
+}
+
+void PenstockCore::LearnFrom(RequestState* request, const RequestClosed& event, int64_t generated) {
+  if (request->arrived.embedding || event.outcome != Outcome::kFinished) return;
+  const int64_t counted = request->kept.value() + generated;
+  const int64_t output = event.output > Tokens(0) ? event.output.value() / request->arrived.sequences : counted;
+  if (output < 1) return;
+  const Tokens length(output);
+  if (output > request->counted_tokens) {
+    outputs_.Advance(request->forecast_key, Tokens(request->counted_tokens), length);
+  }
+  if (!event.hit_limit) outputs_.Finish(request->forecast_key, length);
+  if (request->p50 <= 0 || request->kept > Tokens(0)) return;
+  const double actual = length.AsDouble();
+  const auto score = [&](double quantile, double q, int64_t& below, double& pinball) {
+    const double forecast = std::min(quantile, request->output_cap);
+    if (actual <= forecast) ++below;
+    pinball += actual > forecast ? q * (actual - forecast) : (1 - q) * (forecast - actual);
+  };
+  ++counters_.outputs_observed;
+  score(request->p50, 0.5, counters_.outputs_below_p50, counters_.pinball_p50);
+  score(request->p90, 0.9, counters_.outputs_below_p90, counters_.pinball_p90);
+  score(request->p99, 0.99, counters_.outputs_below_p99, counters_.pinball_p99);
+}
+
+}  // namespace penstock

@@ -1,0 +1,157 @@
+#include "router/core/replica_state.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace penstock {
+namespace {
+
+// The bare step time leaves out the engine's host work and mixed steps.
+constexpr double kSlowerThanStep = 1.15;
+
+}  // namespace
+
+void ReplicaState::Configure(const ReplicaSpec& spec, const std::vector<ClassSpec>& classes) {
+  if (spec.prior != spec_.prior || spec.prior_known != spec_.prior_known || spec_.name.empty()) {
+    model_ = StepModel(spec.prior, spec.prior_known);
+  }
+  spec_ = spec;
+  classes_ = classes;
+  if (due_.size() < classes.size()) due_.resize(classes.size());
+}
+
+int64_t ReplicaState::Generated(const RequestState& request) const {
+  if (request.phase != RequestPhase::kDecoding) return 0;
+  return request.base_tokens + step_count_ - request.base_steps;
+}
+
+int64_t ReplicaState::DueKey(const RequestState& request) const {
+  const ClassSpec& goals = classes_[request.arrived.priority.value()];
+  const int64_t ahead = request.kept.value() + request.base_tokens - request.base_steps;
+  return (request.arrival + goals.ttft).nanoseconds() + ahead * goals.tpot.nanoseconds();
+}
+
+void ReplicaState::Join(RequestState* request, Instant now) {
+  if (!busy()) last_step_end_.reset();
+  request->phase = RequestPhase::kPrefilling;
+  request->dispatched = now;
+  request->prefill_left = request->Prompt();
+  request->slot = requests_.size();
+  requests_.push_back(request);
+  prefilling_.push_back(request);
+  sequences_ += request->arrived.sequences;
+  if (!request->arrived.observed) ++unobserved_;
+  backlog_ += request->prefill_left.AsDouble();
+}
+
+void ReplicaState::BecomeDecoding(RequestState* request) {
+  assert(request->phase == RequestPhase::kPrefilling);
+  // Prompts are computed in order: a first token proves everything ahead of it done.
+  for (RequestState* earlier : prefilling_) {
+    backlog_ -= earlier->prefill_left.AsDouble();
+    earlier->prefill_left = Tokens(0);
+    if (earlier == request) break;
+  }
+  backlog_ = std::max(0.0, backlog_);
+  prefilling_.erase(std::find(prefilling_.begin(), prefilling_.end(), request));
+  if (prefilling_.empty()) backlog_ = 0;
+  request->phase = RequestPhase::kDecoding;
+  request->base_tokens = 1;
+  request->base_steps = step_count_;
+  request->due_key = DueKey(*request);
+  due_[request->arrived.priority.value()].insert({request->due_key, request->arrived.request.value()});
+  decoding_ += request->arrived.sequences;
+  kv_tokens_ += request->arrived.sequences * (request->Prompt().AsDouble() + 1);
+  fresh_.push_back(request);
+}
+
+void ReplicaState::Correct(RequestState* request, int64_t tokens) {
+  if (request->phase != RequestPhase::kDecoding) return;
+  const int64_t before = Generated(*request);
+  kv_tokens_ += static_cast<double>((tokens - before) * request->arrived.sequences);
+  DueSet& due = due_[request->arrived.priority.value()];
+  due.erase({request->due_key, request->arrived.request.value()});
+  request->base_tokens = tokens;
+  request->base_steps = step_count_;
+  request->due_key = DueKey(*request);
+  due.insert({request->due_key, request->arrived.request.value()});
+}
+
+void ReplicaState::Leave(RequestState* request) {
+  if (request->phase == RequestPhase::kPrefilling) {
+    backlog_ = std::max(0.0, backlog_ - request->prefill_left.AsDouble());
+    prefilling_.erase(std::find(prefilling_.begin(), prefilling_.end(), request));
+    if (prefilling_.empty()) backlog_ = 0;
+  } else if (request->phase == RequestPhase::kDecoding) {
+    due_[request->arrived.priority.value()].erase({request->due_key, request->arrived.request.value()});
+    decoding_ -= request->arrived.sequences;
+    kv_tokens_ -=
+        request->arrived.sequences * (request->Prompt().AsDouble() + static_cast<double>(Generated(*request)));
+    if (decoding_ <= 0) kv_tokens_ = 0;
+    fresh_.erase(std::remove(fresh_.begin(), fresh_.end(), request), fresh_.end());
+  }
+  sequences_ -= request->arrived.sequences;
+  if (!request->arrived.observed) --unobserved_;
+  requests_[request->slot] = requests_.back();
+  requests_[request->slot]->slot = request->slot;
+  requests_.pop_back();
+}
+
+void ReplicaState::ConsumeBacklog(int64_t steps, Instant newest) {
+  consumed_ = 0;
+  const double per_step = std::max(1.0, spec_.batch_budget.AsDouble() - decoding_);
+  const Instant start = last_step_end_.value_or(newest);
+  const double step_length = (newest - start).seconds() / static_cast<double>(std::max<int64_t>(1, steps));
+  for (int64_t step = 0; step < steps; ++step) {
+    // Only what had reached the engine when the step began is computed in it.
+    const Instant began = start + Duration::Seconds(step_length * static_cast<double>(step));
+    double room = per_step;
+    for (RequestState* request : prefilling_) {
+      if (room <= 0 || request->dispatched > began) break;
+      const double taken = std::min(room, request->prefill_left.AsDouble());
+      request->prefill_left -= Tokens(static_cast<int64_t>(taken));
+      room -= taken;
+    }
+    const double computed = per_step - room;
+    if (computed <= 0) break;
+    consumed_ += computed;
+  }
+  backlog_ = std::max(0.0, backlog_ - consumed_);
+}
+
+void ReplicaState::Advance(int64_t steps, Instant newest, int busy_neighbours) {
+  if (steps <= 0) return;
+  ConsumeBacklog(steps, newest);
+  if (last_step_end_ && newest > *last_step_end_ && decoding_ > 0) {
+    model_.Observe((newest - *last_step_end_).seconds(), static_cast<double>(steps), decoding_, kv_tokens_, consumed_,
+                   busy_neighbours);
+  }
+  step_count_ += steps;
+  kv_tokens_ += static_cast<double>(steps) * decoding_;
+  last_step_end_ = newest;
+  // The step that made a first token is among those just counted.
+  const std::vector<RequestState*> fresh = std::exchange(fresh_, {});
+  for (RequestState* request : fresh) Correct(request, std::max<int64_t>(1, Generated(*request) - 1));
+}
+
+double ReplicaState::Remainder(Instant now, double at_least, int busy_neighbours) const {
+  if (!last_step_end_ || !busy()) return at_least;
+  const double prefill = std::min(backlog_, std::max(0.0, spec_.batch_budget.AsDouble() - decoding_));
+  const double step = DecodeStep(busy_neighbours) + model_.PrefillToken(busy_neighbours) * prefill;
+  return std::max(at_least, step - (now - *last_step_end_).seconds());
+}
+
+double ReplicaState::TokensPerSecond(int busy_neighbours) const {
+  const double step = model_.DecodeStep(std::max(1.0, decoding_), kv_tokens_, busy_neighbours);
+  return 1 / (kSlowerThanStep * std::max(1e-6, step));
+}
+
+Instant ReplicaState::NextDue(ClassId priority, const ClassSpec& goals, Instant now) const {
+  const DueSet& due = due_[priority.value()];
+  const int64_t shift = step_count_ * goals.tpot.nanoseconds();
+  const auto first = due.lower_bound({now.nanoseconds() - shift, 0});
+  return first == due.end() ? Instant::Never() : Instant::FromNanoseconds(first->first + shift);
+}
+
+}  // namespace penstock

@@ -1,0 +1,79 @@
+// One request inside the core, from arrival to its closing event.
+//
+//   waiting --Forward--> running --RequestClosed--> gone
+//      ^                   |  \--Abort--> aborting --RequestReturned--> waiting
+//      |--RequestReturned--/
+//   waiting --Refuse--> gone          waiting --RequestClosed(kClientGone)--> gone
+//
+// Owned by PenstockCore; lanes and replicas keep plain pointers while the state says so.
+#ifndef PENSTOCK_ROUTER_CORE_REQUEST_STATE_H_
+#define PENSTOCK_ROUTER_CORE_REQUEST_STATE_H_
+
+#include <memory>
+#include <optional>
+
+#include "absl/container/inlined_vector.h"
+#include "kvmodel/growth_forecast.h"
+#include "kvmodel/memory_ledger.h"
+#include "kvmodel/output_forecast.h"
+#include "router/core/action.h"
+#include "router/core/event.h"
+
+namespace penstock {
+
+enum class RequestPhase : uint8_t {
+  kWaiting,
+  kPrefilling,  // Forwarded, no token yet.
+  kDecoding,
+  kAborting,  // Abort sent, its memory still counts.
+};
+
+struct RequestState {
+  RequestArrived arrived;
+  Instant arrival;
+  uint64_t sequence = 0;  // Order of arrival.
+  RequestPhase phase = RequestPhase::kWaiting;
+  Tokens kept{0};  // Generated before a return and kept: part of the prompt of the next try.
+
+  // Waiting.
+  Instant deadline;    // Of its place in the lane: earliest goal first.
+  Instant next_check;  // When it must be looked at though nothing else happens.
+  WaitReason wait_reason = WaitReason::kBehindOthers;
+  bool tried_everywhere = false;  // Since it began to wait.
+  std::optional<ReplicaId> avoid;
+  int returns = 0;
+  bool committed = false;  // The core took it back from an engine: it is never refused for lateness.
+
+  // Forwarded.
+  ReplicaId replica;
+  LeaseId lease;
+  size_t slot = 0;         // Position among the replica's requests.
+  Tokens prefill_left{0};  // Of its prompt, not yet computed as far as steps tell.
+  Instant dispatched;
+  Instant virtual_first;  // Unobserved requests: when the first token is taken to come.
+  // Tokens per sequence are base + replica steps - steps at base.
+  int64_t base_tokens = 0;
+  int64_t base_steps = 0;
+  int64_t counted_tokens = 0;  // Reported to the output forecaster so far.
+  int64_t due_key = 0;         // Key in the replica's due set; meaningful while decoding.
+  OutputForecaster::Key forecast_key;
+  std::shared_ptr<const SurvivalCurve> curve;
+  bool guaranteed = false;           // Counted at its bound instead of its expectation.
+  double output_cap = 0;             // Per sequence, in all.
+  double p50 = 0, p90 = 0, p99 = 0;  // Forecast of the output at admission; 0: not recorded.
+  struct InPool {
+    PoolId pool;
+    Footprint footprint;
+    GrowthVector contribution;
+    Holding holding;
+    uint64_t admitted_epoch = 0;  // Of the pool's forecast sample it belongs to.
+  };
+  absl::InlinedVector<InPool, 1> pools;
+
+  Tokens Prompt() const { return arrived.prompt + kept; }
+  bool Running() const { return phase == RequestPhase::kPrefilling || phase == RequestPhase::kDecoding; }
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_REQUEST_STATE_H_

@@ -1,0 +1,133 @@
+#include "router/http/answer.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <random>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "router/http/response_head.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+asio::const_buffer AsBuffer(absl::string_view text) { return asio::const_buffer(text.data(), text.size()); }
+
+// Whole seconds, at least 1, as RFC 9110 wants them.
+int64_t WholeSeconds(Duration d) { return std::max<int64_t>(1, (d.nanoseconds() + 999'999'999) / 1'000'000'000); }
+
+HeaderList ErrorHeaders(const ApiError& error) {
+  HeaderList headers;
+  if (error.retry_after) {
+    const Duration after = *error.retry_after > Duration() ? *error.retry_after : Duration::Seconds(1);
+    headers.emplace_back("retry-after", absl::StrCat(WholeSeconds(after)));
+    const int64_t ms = std::max<int64_t>(1, after.nanoseconds() / 1'000'000);
+    headers.emplace_back("retry-after-ms", absl::StrCat(ms));
+  }
+  if (error.never_retry) headers.emplace_back("x-should-retry", "false");
+  if (!error.reason.empty()) headers.emplace_back("x-penstock-reason", error.reason);
+  if (!error.allow.empty()) headers.emplace_back("allow", error.allow);
+  if (error.status == 401) headers.emplace_back("www-authenticate", "Bearer");
+  return headers;
+}
+
+}  // namespace
+
+std::string NewRequestId() {
+  static thread_local std::mt19937_64 generator{std::random_device{}()};
+  return absl::StrCat("req-", absl::Hex(generator(), absl::kZeroPad16),
+                      absl::Hex(generator() & 0xffffffff, absl::kZeroPad8));
+}
+
+Answer::Answer(EventLoop& loop, ClientConnection& client, const ClientRequest& request, std::string request_id)
+    : loop_(loop),
+      client_(client),
+      request_id_(std::move(request_id)),
+      http10_(request.http10),
+      head_only_(request.method == "HEAD"),
+      keep_alive_(request.keep_alive) {}
+
+bool Answer::KeepAlive() const { return keep_alive_ && ended_; }
+
+asio::awaitable<bool> Answer::Whole(int status, absl::string_view content_type, const HeaderList& headers,
+                                    absl::string_view body) {
+  if (loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
+  ResponseHead head(status, keep_alive_, http10_);
+  head.Add("content-type", content_type).Add("x-request-id", request_id_);
+  for (const auto& [name, value] : headers) head.Add(name, value);
+  const std::string text = std::move(head).WithLength(body.size());
+  head_sent_ = ended_ = true;
+  status_ = status;
+  std::vector<asio::const_buffer> buffers = {AsBuffer(text)};
+  if (!head_only_ && !body.empty()) buffers.push_back(AsBuffer(body));
+  co_return co_await client_.Write(std::move(buffers));
+}
+
+asio::awaitable<bool> Answer::Error(const ApiError& error) {
+  if (!head_sent_) {
+    const std::string body = ErrorBody(error);
+    const HeaderList headers = ErrorHeaders(error);
+    co_return co_await Whole(error.status, "application/json", headers, body);
+  }
+  const std::string events = ErrorEvents(error);
+  const std::vector<absl::string_view> pieces(1, events);
+  const HeaderList none;
+  if (!co_await Events(none, pieces)) co_return false;
+  co_return co_await End();
+}
+
+std::string Answer::StreamHead(const HeaderList& headers) {
+  if (http10_ || loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
+  ResponseHead head(200, keep_alive_, http10_);
+  head.Add("content-type", "text/event-stream; charset=utf-8")
+      .Add("cache-control", "no-cache")
+      .Add("x-accel-buffering", "no")
+      .Add("x-request-id", request_id_);
+  for (const auto& [name, value] : headers) head.Add(name, value);
+  head_sent_ = true;
+  status_ = 200;
+  return std::move(head).Chunked();
+}
+
+asio::awaitable<bool> Answer::Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
+  std::string head = head_sent_ ? "" : StreamHead(headers);
+  size_t size = 0;
+  for (absl::string_view piece : pieces) size += piece.size();
+  std::vector<asio::const_buffer> buffers;
+  buffers.reserve(pieces.size() + 2);
+  if (!http10_) absl::StrAppend(&head, absl::Hex(size), "\r\n");
+  buffers.push_back(AsBuffer(head));
+  for (absl::string_view piece : pieces) buffers.push_back(AsBuffer(piece));
+  if (!http10_) buffers.push_back(AsBuffer("\r\n"));
+  writing_ = true;
+  const bool alive = co_await client_.Write(std::move(buffers));
+  writing_ = false;
+  co_return alive;
+}
+
+asio::awaitable<bool> Answer::End() {
+  ended_ = true;
+  if (http10_) co_return !client_.gone();
+  std::vector<asio::const_buffer> last_chunk(1, AsBuffer("0\r\n\r\n"));
+  co_return co_await client_.Write(std::move(last_chunk));
+}
+
+void Answer::SendComment(const HeaderList& headers) {
+  if (writing_ || ended_ || client_.gone()) return;
+  constexpr absl::string_view kComment = ": keep-alive\n\n";
+  const bool first = !head_sent_;
+  std::string bytes = first ? StreamHead(headers) : "";
+  if (http10_) {
+    absl::StrAppend(&bytes, kComment);
+  } else {
+    absl::StrAppend(&bytes, absl::Hex(kComment.size()), "\r\n", kComment, "\r\n");
+  }
+  if (!client_.WriteSmall(bytes) && first) head_sent_ = false;
+}
+
+}  // namespace penstock

@@ -1,0 +1,87 @@
+// One client connection: reads requests, writes answers, and notices when the client goes.
+//
+// A coroutine, Serve(), reads a request, has it handled, and goes on while the connection is kept alive. While a
+// request is handled the socket is watched, so a client that leaves is noticed at once; bytes of pipelined requests are
+// kept for later. A client that half-closes counts as gone. Writes are tried at once and wait for room with a deadline;
+// a client that takes nothing for limits.write_timeout is gone. Shared by Serve() and pending waits; belongs to one
+// loop.
+#ifndef PENSTOCK_ROUTER_HTTP_CLIENT_CONNECTION_H_
+#define PENSTOCK_ROUTER_HTTP_CLIENT_CONNECTION_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "config/config.h"
+#include "router/http/deadlines.h"
+#include "router/http/event_loop.h"
+#include "router/http/request_reader.h"
+#include "router/http/signal.h"
+
+namespace penstock {
+
+class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
+ public:
+  ClientConnection(EventLoop& loop, boost::asio::ip::tcp::socket socket, bool admin);
+  ~ClientConnection();
+
+  // Until the connection ends. Never throws out. The caller's coroutine keeps the object alive.
+  boost::asio::awaitable<void> Serve();
+
+  // False: the client is gone.
+  boost::asio::awaitable<bool> Write(std::vector<boost::asio::const_buffer> buffers);
+  // Writes without waiting. False: nothing was written, because there is no room. Taking only a part, or an error, ends
+  // the connection.
+  bool WriteSmall(absl::string_view bytes);
+
+  // Calls `on_gone` once if the client leaves before Unwatch.
+  void Watch(std::function<void()> on_gone);
+  void Unwatch() { on_gone_ = nullptr; }
+  bool gone() const { return gone_; }
+  bool admin() const { return admin_; }
+
+  void Close();
+  void CloseIfIdle();
+
+ private:
+  enum class Read { kBytes, kEnd, kTimeout };
+
+  class Busy;
+
+  boost::asio::awaitable<bool> ReadRequest();
+  boost::asio::awaitable<bool> ServeOne();
+  void LogSurprise(absl::string_view what);
+  boost::asio::awaitable<Read> ReadMore(Duration timeout);
+  boost::asio::awaitable<void> FailRead(const ApiError& error);
+  boost::asio::awaitable<void> Linger();
+  Duration ReadTimeout();
+  void AwaitReadable();
+  void OnReadable();
+  void PollWhileWatching();
+  void MarkGone();
+  void OnWriteTimeout();
+
+  EventLoop& loop_;
+  boost::asio::ip::tcp::socket socket_;
+  const bool admin_;
+  const LimitsConfig limits_;
+  RequestReader reader_;
+  Signal readable_;
+  Deadline read_deadline_;
+  Deadline write_deadline_;
+  std::function<void()> on_gone_;
+  Instant head_began_;
+  bool first_ = true;
+  bool wait_pending_ = false;
+  bool reading_ = false;
+  bool timed_out_ = false;
+  bool gone_ = false;
+  bool busy_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_HTTP_CLIENT_CONNECTION_H_

@@ -1,0 +1,221 @@
+#include "router/http/generation.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "router/http/clock.h"
+#include "router/http/routes.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr int kMaxFailures = 3;
+
+// Answers that came whole without a reason (embeddings) ended well too.
+bool EndedWell(absl::string_view finish_reason) {
+  return finish_reason.empty() || finish_reason == "stop" || finish_reason == "length" ||
+         finish_reason == "tool_calls" || finish_reason == "function_call";
+}
+
+}  // namespace
+
+Generation::Generation(EventLoop& loop, ClientConnection& client, ClientRequest request, Endpoint endpoint,
+                       Answer& answer)
+    : loop_(loop),
+      client_(client),
+      request_(std::move(request)),
+      endpoint_(endpoint),
+      answer_(answer),
+      fleet_(loop.fleet()),
+      limits_(fleet_->config().limits),
+      arrival_(Now()),
+      wake_(loop.io()),
+      keep_alive_(loop.deadlines(), [this] {
+        answer_.SendComment(AnswerHeaders());
+        keep_alive_.Arm(limits_.keepalive_after);
+      }) {
+  loop_.edge().telemetry->AddBufferedBytes(static_cast<int64_t>(request_.body.size()));
+}
+
+Generation::~Generation() {
+  loop_.edge().telemetry->AddBufferedBytes(-static_cast<int64_t>(request_.body.size()));
+  client_.Unwatch();
+  if (!recorded_ && ticket_ != nullptr) Record(RequestOutcome::kClientGone, "");
+}
+
+asio::awaitable<void> Generation::Run() {
+  std::optional<ApiError> error = Prepare();
+  if (!error) error = Place();
+  if (error) {
+    if (error->bad_input) loop_.edge().telemetry->OnBadInput(*error->bad_input);
+    co_await answer_.Error(*error);
+    if (!error->bad_input) LogRefusal(*error, Refuse());
+    Record(error->bad_input ? RequestOutcome::kBadRequest : RequestOutcome::kRefused, error->reason);
+    co_return;
+  }
+  Arrive();
+  co_await Serve();
+}
+
+std::optional<ApiError> Generation::Prepare() {
+  auto caller = fleet_->tenants.Identify(request_.headers);
+  if (ApiError* denied = std::get_if<ApiError>(&caller)) return std::move(*denied);
+  caller_ = std::get<Caller>(std::move(caller));
+  auto scanned = ScanRequest(endpoint_, request_.body);
+  if (ApiError* bad = std::get_if<ApiError>(&scanned)) return std::move(*bad);
+  facts_ = std::get<RequestFacts>(std::move(scanned));
+  return std::nullopt;
+}
+
+std::optional<ApiError> Generation::Place() {
+  auto chosen = ChooseClass(fleet_->config().classes, FindHeader(request_.headers, "x-penstock-class"),
+                            facts_.service_tier, caller_.max_class);
+  if (ApiError* bad = std::get_if<ApiError>(&chosen)) return std::move(*bad);
+  class_ = std::get<ClassChoice>(std::move(chosen));
+  const std::optional<ModelId> model = fleet_->book.ModelByName(facts_.model);
+  if (!model) {
+    // While an engine has not told its models yet, an unknown name may be one of them.
+    const bool wait = fleet_->book.AwaitsDiscovery();
+    const Refusal reason = wait ? Refusal::kNoReplica : Refusal::kUnknownModel;
+    return FromRefusal(Refuse{RequestId(), reason, wait ? Duration::Seconds(1) : Duration(), 0, 0}, facts_.model);
+  }
+  model_ = *model;
+  return std::nullopt;
+}
+
+void Generation::Arrive() {
+  const ClassConfig& goals = fleet_->config().classes[class_.position];
+  active_ = ActiveTokenCounter(arrival_, goals.ttft, goals.tpot);
+  const bool generates = endpoint_ != Endpoint::kEmbeddings && endpoint_ != Endpoint::kRerank;
+  const bool all_stream =
+      model_.value() < fleet_->streams_everything.size() && fleet_->streams_everything[model_.value()];
+  RequestArrived arrived;
+  arrived.model = model_;
+  arrived.priority = fleet_->book.ClassByName(class_.name).value_or(fleet_->book.default_class());
+  arrived.tenant = caller_.tenant;
+  arrived.max_output = facts_.max_output;
+  arrived.sequences = static_cast<int>(facts_.n * (generates ? facts_.prompts : 1));
+  arrived.embedding = !generates;
+  arrived.observed = facts_.stream || (all_stream && facts_.Reassemblable(endpoint_));
+  arrived.regenerable = !facts_.stream || facts_.Continuable(endpoint_);
+  arrived.body = Bytes(static_cast<int64_t>(request_.body.size()));
+  ticket_ = std::make_unique<Ticket>(loop_, wake_, [this] {
+    if (exchange_) exchange_->Abort();
+  });
+  const CoreHost::Prompt prompt{facts_.text, facts_.largest_prompt, fleet_->book.MaxContext(model_)};
+  estimate_ = ticket_->Arrive(arrived, prompt);
+}
+
+asio::awaitable<void> Generation::Serve() {
+  client_.Watch([this] { OnClientGone(); });
+  if (facts_.stream) keep_alive_.Arm(limits_.keepalive_after);
+  while (true) {
+    const std::optional<Verdict> verdict = co_await AwaitVerdict();
+    if (!verdict) break;
+    if (const Refuse* refuse = std::get_if<Refuse>(&*verdict)) {
+      co_await OnRefused(*refuse);
+      break;
+    }
+    if (!co_await OnForward(std::get<Forward>(*verdict))) break;
+  }
+  keep_alive_.Disarm();
+  client_.Unwatch();
+  if (client_.gone() && !recorded_) Record(RequestOutcome::kClientGone, "");
+}
+
+asio::awaitable<std::optional<Verdict>> Generation::AwaitVerdict() {
+  while (!client_.gone()) {
+    if (std::optional<Verdict> verdict = ticket_->TakeVerdict()) co_return verdict;
+    co_await wake_.Wait();
+  }
+  co_return std::nullopt;
+}
+
+asio::awaitable<void> Generation::OnRefused(const Refuse& refuse) {
+  const ApiError error = FromRefusal(refuse, facts_.model);
+  keep_alive_.Disarm();
+  co_await answer_.Error(error);
+  if (client_.gone()) co_return;
+  LogRefusal(error, refuse);
+  Record(RequestOutcome::kRefused, error.reason);
+}
+
+asio::awaitable<bool> Generation::OnForward(const Forward& forward) {
+  forward_ = forward;
+  fleet_ = loop_.fleet();  // The replica may be younger than the request.
+  ++attempts_;
+  LogForward();
+  AttemptEnd end = co_await Attempt();
+  exchange_.reset();
+  co_return co_await Settle(std::move(end));
+}
+
+asio::awaitable<bool> Generation::Settle(AttemptEnd end) {
+  using Kind = AttemptEnd::Kind;
+  if (end.is_engine_error) LogEngineError(end);
+  ReportHealth(end);
+  switch (end.kind) {
+    case Kind::kClientGone:
+      CloseTicket(Outcome::kClientGone);
+      co_return false;
+    case Kind::kFinished:
+      CloseTicket(Outcome::kFinished);
+      active_.OnEnd(EndedWell(state_.finish_reason));
+      Record(RequestOutcome::kOk, "");
+      co_return false;
+    case Kind::kAborted:
+    case Kind::kPlaceAgain:
+      if (end.kind == Kind::kAborted || ++failures_ < kMaxFailures) {
+        if (!any_answer_ || state_.continuable) {
+          ReturnToCore(end);
+          co_return true;
+        }
+        end.error =
+            EngineFailure(EngineErrorKind::kOverflow, "The answer was cut for want of memory and cannot be continued.");
+      }
+      [[fallthrough]];
+    case Kind::kFailed:
+    case Kind::kRejected: {
+      const bool rejected = end.kind == Kind::kRejected;
+      CloseTicket(rejected ? Outcome::kRejected : Outcome::kEngineFailed);
+      active_.OnEnd(false);
+      keep_alive_.Disarm();
+      co_await answer_.Error(end.error);
+      Record(rejected ? RequestOutcome::kBadRequest : RequestOutcome::kEngineError, end.error.reason);
+      co_return false;
+    }
+  }
+  co_return false;
+}
+
+void Generation::ReportHealth(const AttemptEnd& end) {
+  if (!end.is_engine_error) return;
+  switch (end.engine_error) {
+    case EngineErrorKind::kConnect:
+      loop_.edge().report(forward_->replica, EngineNews::kConnectFailed);
+      break;
+    case EngineErrorKind::kTimeout:
+    case EngineErrorKind::kClosed:
+    case EngineErrorKind::kGarbage:
+      loop_.edge().report(forward_->replica, EngineNews::kBrokenAnswer);
+      break;
+    case EngineErrorKind::kServer:
+    case EngineErrorKind::kPushedBack:
+    case EngineErrorKind::kOverflow:
+      break;  // It lives and says so.
+  }
+}
+
+// What the client has stays; the rest is generated again, or the answer continued from there.
+void Generation::ReturnToCore(const AttemptEnd& end) {
+  const bool aborted = end.kind == AttemptEnd::Kind::kAborted;
+  ticket_->LeaveBoard();
+  state_.Restart(/*keep_delivered=*/any_answer_);
+  const Duration hold = seat().habits ? seat().habits->abort_memory_hold : Duration();
+  ticket_->Return(Tokens(state_.delivered), !aborted, hold);
+}
+
+}  // namespace penstock

@@ -1,0 +1,132 @@
+// One request for an engine, from its body to its last byte: admission, attempts, relay, and the books at the end.
+//
+// Run() reads top to bottom as the life of the request. Whatever happens, its ticket reports one end to the core and
+// one RequestRecord goes to the telemetry. The client is watched all the time: if it goes, the ticket is closed and the
+// engine's connection with it, at once. Belongs to one loop; lives in its connection's coroutine.
+#ifndef PENSTOCK_ROUTER_HTTP_GENERATION_H_
+#define PENSTOCK_ROUTER_HTTP_GENERATION_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/upstream.h"
+#include "router/http/answer.h"
+#include "router/http/body_splice.h"
+#include "router/http/request_scan.h"
+#include "router/http/stream_relay.h"
+#include "router/http/ticket.h"
+#include "router/telemetry/active_tokens.h"
+
+namespace penstock {
+
+class Generation {
+ public:
+  Generation(EventLoop& loop, ClientConnection& client, ClientRequest request, Endpoint endpoint, Answer& answer);
+  ~Generation();
+  Generation(const Generation&) = delete;
+  Generation& operator=(const Generation&) = delete;
+
+  boost::asio::awaitable<void> Run();
+
+ private:
+  // How one attempt at an engine ended.
+  struct AttemptEnd {
+    enum class Kind {
+      kFinished,
+      kClientGone,
+      kAborted,     // The core wants it back.
+      kPlaceAgain,  // The engine could not take it, or died before the client saw anything.
+      kFailed,
+      kRejected,  // The engine found the request bad.
+    };
+    Kind kind = Kind::kFinished;
+    ApiError error;
+    EngineErrorKind engine_error = EngineErrorKind::kServer;
+    bool is_engine_error = false;
+  };
+  struct Plan {
+    bool stream_upstream = false;
+    bool reassemble = false;
+  };
+
+  // Preparation; an error ends the request.
+  std::optional<ApiError> Prepare();
+  std::optional<ApiError> Place();
+  void Arrive();
+  boost::asio::awaitable<void> Serve();
+
+  boost::asio::awaitable<std::optional<Verdict>> AwaitVerdict();
+  boost::asio::awaitable<void> OnRefused(const Refuse& refuse);
+  // False: the request is over.
+  boost::asio::awaitable<bool> OnForward(const Forward& forward);
+  boost::asio::awaitable<bool> Settle(AttemptEnd end);
+  void ReturnToCore(const AttemptEnd& end);
+  void ReportHealth(const AttemptEnd& end);
+
+  // generation_attempt.cc
+  boost::asio::awaitable<AttemptEnd> Attempt();
+  boost::asio::awaitable<AttemptEnd> ReadReply(const Plan& plan);
+  boost::asio::awaitable<AttemptEnd> ReadEngineError(const UpstreamHead& head);
+  boost::asio::awaitable<AttemptEnd> ReadWhole(const UpstreamHead& head);
+  boost::asio::awaitable<AttemptEnd> ReadStream(const UpstreamHead& head, bool reassemble);
+  boost::asio::awaitable<AttemptEnd> EndStream(StreamRelay& relay);
+  boost::asio::awaitable<AttemptEnd> SendAssembled(StreamRelay& relay);
+  boost::asio::awaitable<bool> Deliver(const StreamRelay& relay);
+  Plan MakePlan() const;
+  SpliceOrder MakeOrder(const Plan& plan) const;
+  std::optional<AttemptEnd> Interrupted() const;
+  static AttemptEnd ClientGone();
+  AttemptEnd Broken(EngineErrorKind kind, absl::string_view what) const;
+  AttemptEnd FromReadError(const absl::Status& status, absl::string_view what, bool in_body) const;
+  AttemptEnd FromEngineError(const EngineError& error, bool in_stream) const;
+  const EngineSeat& seat() const { return fleet_->seats[forward_->replica.value()]; }
+
+  // generation_record.cc
+  void OnClientGone();
+  void CloseTicket(Outcome outcome);
+  void Record(RequestOutcome outcome, absl::string_view reason);
+  void LogEnd(const RequestRecord& record);
+  void LogEngineError(const AttemptEnd& end);
+  void LogRefusal(const ApiError& error, const Refuse& refuse);
+  void LogForward();
+  HeaderList AnswerHeaders() const;
+  std::string ReceiptJson() const;
+  std::string ReplicaName() const;
+
+  EventLoop& loop_;
+  ClientConnection& client_;
+  const ClientRequest request_;
+  const Endpoint endpoint_;
+  Answer& answer_;
+  std::shared_ptr<const FleetView> fleet_;  // Of the arrival, then of the last attempt.
+  const LimitsConfig limits_;
+
+  RequestFacts facts_;
+  Caller caller_;
+  ClassChoice class_;
+  ModelId model_;
+  PromptEstimate estimate_;
+  Instant arrival_;
+
+  Signal wake_;
+  std::unique_ptr<Ticket> ticket_;
+  Deadline keep_alive_;
+  std::optional<UpstreamExchange> exchange_;
+  std::optional<Forward> forward_;
+  RelayState state_;
+  HeaderList engine_headers_;
+  int failures_ = 0;  // Attempts that did not come through.
+  int attempts_ = 0;
+  bool recorded_ = false;
+  bool any_answer_ = false;  // The client has part of the answer.
+
+  ActiveTokenCounter active_;
+  std::optional<Instant> first_token_at_;
+  Instant last_token_at_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_HTTP_GENERATION_H_

@@ -1,0 +1,281 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "router/http/clock.h"
+#include "router/http/generation.h"
+#include "router/http/routes.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr size_t kMaxErrorBody = 1 << 20;
+constexpr size_t kMaxWholeAnswer = 256 << 20;
+constexpr size_t kMaxEvent = 16 << 20;
+// What llama-server says to every running request when its shared pool is full.
+constexpr absl::string_view kOverflowMessage = "Context size has been exceeded";
+
+bool SupportsEndpoint(const Habits& habits, Endpoint endpoint) {
+  switch (endpoint) {
+    case Endpoint::kEmbeddings:
+      return habits.supports_embeddings;
+    case Endpoint::kResponses:
+      return habits.supports_responses;
+    case Endpoint::kRerank:
+      return habits.supports_rerank;
+    default:
+      return true;
+  }
+}
+
+// Before the head, data that makes no sense is no HTTP; within the body it is an answer that was cut.
+EngineErrorKind KindOf(const absl::Status& status, bool in_body) {
+  if (absl::IsDeadlineExceeded(status)) return EngineErrorKind::kTimeout;
+  if (absl::IsUnavailable(status) || absl::IsCancelled(status)) return EngineErrorKind::kClosed;
+  return in_body && absl::IsDataLoss(status) ? EngineErrorKind::kClosed : EngineErrorKind::kGarbage;
+}
+
+}  // namespace
+
+Generation::Plan Generation::MakePlan() const {
+  Plan plan;
+  plan.reassemble = !facts_.stream && seat().habits->stream_everything && facts_.Reassemblable(endpoint_);
+  plan.stream_upstream = facts_.stream || plan.reassemble;
+  return plan;
+}
+
+SpliceOrder Generation::MakeOrder(const Plan& plan) const {
+  SpliceOrder order;
+  order.engine_model = fleet_->book.EngineModelName(forward_->replica, model_);
+  order.force_stream = plan.reassemble;
+  const bool chunked = endpoint_ == Endpoint::kChat || endpoint_ == Endpoint::kCompletions;
+  order.ask_usage = plan.stream_upstream && chunked && seat().habits->asks_usage_with_stream_options;
+  if (state_.carried > 0) {
+    order.continue_from = state_.text;
+    order.already_generated = Tokens(state_.carried);
+  }
+  return order;
+}
+
+Generation::AttemptEnd Generation::ClientGone() {
+  AttemptEnd end;
+  end.kind = AttemptEnd::Kind::kClientGone;
+  return end;
+}
+
+std::optional<Generation::AttemptEnd> Generation::Interrupted() const {
+  if (client_.gone()) return ClientGone();
+  AttemptEnd end;
+  if (ticket_->abort_requested()) {
+    end.kind = AttemptEnd::Kind::kAborted;
+    return end;
+  }
+  return std::nullopt;
+}
+
+Generation::AttemptEnd Generation::Broken(EngineErrorKind kind, absl::string_view what) const {
+  AttemptEnd end;
+  const bool elsewhere = kind == EngineErrorKind::kConnect || kind == EngineErrorKind::kClosed;
+  end.kind = elsewhere && !any_answer_ ? AttemptEnd::Kind::kPlaceAgain : AttemptEnd::Kind::kFailed;
+  end.error = EngineFailure(kind, what);
+  if (kind == EngineErrorKind::kTimeout) end.error.status = 504;
+  end.engine_error = kind;
+  end.is_engine_error = true;
+  return end;
+}
+
+Generation::AttemptEnd Generation::FromReadError(const absl::Status& status, absl::string_view what,
+                                                 bool in_body) const {
+  if (const auto interrupted = Interrupted()) return *interrupted;
+  return Broken(KindOf(status, in_body), absl::StrCat(what, " (", status.message(), ")."));
+}
+
+Generation::AttemptEnd Generation::FromEngineError(const EngineError& error, bool in_stream) const {
+  AttemptEnd end;
+  end.error = FromEngine(error);
+  end.is_engine_error = true;
+  const bool overflow = absl::StrContains(error.message, kOverflowMessage);
+  if (overflow) {
+    end.engine_error = EngineErrorKind::kOverflow;
+    end.kind = !any_answer_ || (state_.continuable && state_.keep_text) ? AttemptEnd::Kind::kPlaceAgain
+                                                                        : AttemptEnd::Kind::kFailed;
+  } else if (error.status == 429 || error.status == 503) {
+    end.engine_error = EngineErrorKind::kPushedBack;
+    end.kind = any_answer_ ? AttemptEnd::Kind::kFailed : AttemptEnd::Kind::kPlaceAgain;
+    end.error.status = 503;
+    end.error.type = "server_error";
+    end.error.code = "service_unavailable";
+    end.error.retry_after = Duration::Seconds(1);
+  } else if (end.error.status < 500) {
+    end.kind = AttemptEnd::Kind::kRejected;
+    end.is_engine_error = in_stream;
+  } else {
+    end.kind = AttemptEnd::Kind::kFailed;
+    if (end.error.code.empty()) end.error.code = "engine_error";
+  }
+  if (end.kind != AttemptEnd::Kind::kRejected) end.error.reason = std::string(LabelOf(end.engine_error));
+  return end;
+}
+
+asio::awaitable<Generation::AttemptEnd> Generation::Attempt() {
+  UpstreamPool* pool = loop_.PoolOf(forward_->replica);
+  if (pool == nullptr || forward_->replica.value() >= fleet_->seats.size() || !seat().habits) {
+    co_return Broken(EngineErrorKind::kConnect, "The engine's address is not known.");
+  }
+  if (!SupportsEndpoint(*seat().habits, endpoint_)) {
+    AttemptEnd end;
+    end.kind = AttemptEnd::Kind::kRejected;
+    end.error = BadRequest(BadInput::kPath, "The engine of this model does not offer this endpoint.", "model",
+                           "unsupported_endpoint");
+    end.error.status = 404;
+    co_return end;
+  }
+  if (state_.carried > 0 && endpoint_ == Endpoint::kChat && !seat().habits->continues_final_message) {
+    co_return Broken(EngineErrorKind::kServer, "No engine that is free can continue the answer that was cut.");
+  }
+  const Plan plan = MakePlan();
+  state_.keep_text = facts_.stream && seat().overflow_fatal && facts_.Continuable(endpoint_) && state_.continuable;
+  const SplicedBody body(request_.body, endpoint_, facts_, MakeOrder(plan));
+  UpstreamRequest upstream;
+  upstream.target = std::string(EnginePath(endpoint_));
+  upstream.headers = HeadersForEngine(request_.headers, seat().key, answer_.request_id());
+  upstream.body = body.pieces();
+  auto sent = co_await pool->Send(upstream, limits_.connect_timeout + limits_.body_timeout);
+  if (const auto interrupted = Interrupted()) co_return *interrupted;
+  if (!sent.ok()) {
+    co_return Broken(EngineErrorKind::kConnect,
+                     absl::StrCat("The engine cannot be reached (", sent.status().message(), ")."));
+  }
+  exchange_ = std::move(*sent);
+  co_return co_await ReadReply(plan);
+}
+
+asio::awaitable<Generation::AttemptEnd> Generation::ReadReply(const Plan& plan) {
+  auto head = co_await exchange_->ReadHead(limits_.first_byte_timeout);
+  if (!head.ok()) co_return FromReadError(head.status(), "The engine did not answer", /*in_body=*/false);
+  if (head->status >= 400) co_return co_await ReadEngineError(*head);
+  if (head->status < 200 || head->status >= 300) {
+    co_return Broken(EngineErrorKind::kGarbage, absl::StrCat("The engine answered with status ", head->status, "."));
+  }
+  if (seat().wants_answers && seat().wants_answers->load(std::memory_order_relaxed)) {
+    loop_.edge().report(forward_->replica, EngineNews::kAnswer);
+  }
+  engine_headers_.clear();
+  for (const auto& [name, value] : head->headers) {
+    if (RelayedToClient(name)) engine_headers_.emplace_back(name, value);
+  }
+  if (!plan.stream_upstream) co_return co_await ReadWhole(*head);
+  if (head->event_stream) co_return co_await ReadStream(*head, plan.reassemble);
+  if (plan.reassemble) co_return co_await ReadWhole(*head);
+  co_return Broken(EngineErrorKind::kGarbage,
+                   "The engine answered a streaming request with something that is no event stream.");
+}
+
+asio::awaitable<Generation::AttemptEnd> Generation::ReadEngineError(const UpstreamHead& head) {
+  const int status = head.status;
+  const auto body = co_await exchange_->ReadAll(limits_.gap_timeout, kMaxErrorBody);
+  if (const auto interrupted = Interrupted()) co_return *interrupted;
+  EngineError error = ParseEngineError(status, body.ok() ? absl::string_view(*body) : absl::string_view());
+  if (error.status < 400) error.status = status;
+  co_return FromEngineError(error, /*in_stream=*/false);
+}
+
+asio::awaitable<Generation::AttemptEnd> Generation::ReadWhole(const UpstreamHead& head) {
+  std::string type(head.Find("content-type"));
+  if (type.empty()) type = "application/json";
+  const auto body = co_await exchange_->ReadAll(limits_.first_byte_timeout, kMaxWholeAnswer);
+  if (!body.ok()) co_return FromReadError(body.status(), "The engine's answer broke off", /*in_body=*/true);
+  const AnswerFacts facts = ReadAnswer(endpoint_, *body);
+  if (facts.malformed) co_return Broken(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object.");
+  state_.usage = facts.usage;
+  state_.finish_reason = facts.finish_reason;
+  // The engine's work is done: its memory is free before the client has read the answer.
+  CloseTicket(Outcome::kFinished);
+  any_answer_ = true;
+  const HeaderList headers = AnswerHeaders();
+  if (!co_await answer_.Whole(200, type, headers, *body)) {
+    co_return ClientGone();
+  }
+  const Instant now = Now();
+  if (facts.usage) active_.OnTokens(facts.usage->output.value(), now);
+  const AttemptEnd finished;
+  co_return finished;
+}
+
+asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(const UpstreamHead&, bool reassemble) {
+  StreamRelay relay(endpoint_, facts_, state_, /*to_client=*/!reassemble);
+  while (true) {
+    relay.comments_pass = answer_.head_sent();
+    const auto bytes =
+        co_await exchange_->ReadSome(relay.any_event() ? limits_.gap_timeout : limits_.first_byte_timeout);
+    if (const auto interrupted = Interrupted()) co_return *interrupted;
+    if (!bytes.ok()) {
+      // A connection that is cut after the last event has lost nothing.
+      if (relay.done()) break;
+      co_return FromReadError(bytes.status(), "The engine's stream broke off", /*in_body=*/true);
+    }
+    if (bytes->empty()) break;
+    const StreamRelay::Verdict verdict = relay.Feed(*bytes, Now());
+    if (relay.any_text()) ticket_->OnFirstToken(state_.counter, forward_->replica, facts_.n * facts_.prompts);
+    if (!co_await Deliver(relay)) co_return ClientGone();
+    if (verdict == StreamRelay::Verdict::kError) co_return FromEngineError(relay.error(), /*in_stream=*/true);
+    if (verdict == StreamRelay::Verdict::kMalformed || relay.unfinished_bytes() > kMaxEvent) {
+      co_return Broken(EngineErrorKind::kGarbage, "The engine sent an event that is not JSON.");
+    }
+  }
+  if (seat().habits->closes_after_stream) exchange_->Abort();
+  if (reassemble) co_return co_await SendAssembled(relay);
+  co_return co_await EndStream(relay);
+}
+
+asio::awaitable<bool> Generation::Deliver(const StreamRelay& relay) {
+  const int64_t tokens = relay.tokens_in_pieces();
+  if (!relay.pieces().empty()) {
+    any_answer_ = any_answer_ || relay.any_event();
+    const HeaderList headers = answer_.head_sent() ? HeaderList() : AnswerHeaders();
+    if (!co_await answer_.Events(headers, relay.pieces())) co_return false;
+    keep_alive_.Arm(limits_.keepalive_after);
+    state_.delivered += tokens;
+    const Instant now = Now();
+    if (tokens > 0) {
+      if (!first_token_at_) first_token_at_ = now;
+      last_token_at_ = now;
+      active_.OnTokens(tokens, now);
+    }
+  }
+  co_return true;
+}
+
+asio::awaitable<Generation::AttemptEnd> Generation::EndStream(StreamRelay& relay) {
+  if (!relay.finished()) {
+    const bool garbage = relay.unfinished_bytes() > 0;
+    co_return Broken(garbage ? EngineErrorKind::kGarbage : EngineErrorKind::kClosed,
+                     "The engine's stream ended too early.");
+  }
+  CloseTicket(Outcome::kFinished);
+  if (!co_await answer_.End()) co_return ClientGone();
+  const AttemptEnd finished;
+  co_return finished;
+}
+
+asio::awaitable<Generation::AttemptEnd> Generation::SendAssembled(StreamRelay& relay) {
+  const auto body = relay.Assembled();
+  if (!body.ok()) {
+    co_return Broken(relay.any_event() ? EngineErrorKind::kGarbage : EngineErrorKind::kClosed,
+                     absl::StrCat("The engine's answer is incomplete (", body.status().message(), ")."));
+  }
+  CloseTicket(Outcome::kFinished);
+  any_answer_ = true;
+  const HeaderList headers = AnswerHeaders();
+  if (!co_await answer_.Whole(200, "application/json", headers, *body)) {
+    co_return ClientGone();
+  }
+  active_.OnTokens(state_.generated(), Now());
+  const AttemptEnd finished;
+  co_return finished;
+}
+
+}  // namespace penstock

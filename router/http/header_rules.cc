@@ -1,0 +1,96 @@
+#include "router/http/header_rules.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::array<absl::string_view, 10> kHopByHop = {
+    "connection", "keep-alive",        "proxy-connection", "proxy-authenticate", "proxy-authorization", "te",
+    "trailer",    "transfer-encoding", "upgrade",          "http2-settings"};
+constexpr std::array<absl::string_view, 12> kNotForEngines = {
+    "authorization",        "x-api-key",       "api-key",           "cookie",       "host",   "content-length",
+    "x-data-parallel-rank", "x-vllm-priority", "x-conversation-id", "x-request-id", "expect", "accept-encoding"};
+constexpr std::array<absl::string_view, 9> kNotForClients = {
+    "content-length", "content-type", "content-encoding",  "server", "date",
+    "x-request-id",   "set-cookie",   "x-accel-buffering", "alt-svc"};
+constexpr size_t kMaxRequestId = 128;
+
+template <size_t N>
+bool IsOneOf(absl::string_view name, const std::array<absl::string_view, N>& names) {
+  return std::any_of(names.begin(), names.end(),
+                     [name](absl::string_view other) { return absl::EqualsIgnoreCase(name, other); });
+}
+
+bool IsSane(absl::string_view id) {
+  return !id.empty() && id.size() <= kMaxRequestId &&
+         std::all_of(id.begin(), id.end(), [](char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)); });
+}
+
+std::vector<absl::string_view> NamedByConnection(const HeaderList& headers) {
+  std::vector<absl::string_view> names;
+  for (const auto& [name, value] : headers) {
+    if (!absl::EqualsIgnoreCase(name, "connection")) continue;
+    for (absl::string_view token : absl::StrSplit(value, ',')) names.push_back(absl::StripAsciiWhitespace(token));
+  }
+  return names;
+}
+
+}  // namespace
+
+absl::string_view FindHeader(const HeaderList& headers, absl::string_view name) {
+  for (const auto& [key, value] : headers) {
+    if (absl::EqualsIgnoreCase(key, name)) return value;
+  }
+  return "";
+}
+
+HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id) {
+  const std::vector<absl::string_view> named = NamedByConnection(client);
+  HeaderList headers;
+  for (const auto& [name, value] : client) {
+    if (IsOneOf(name, kHopByHop) || IsOneOf(name, kNotForEngines)) continue;
+    if (absl::StartsWithIgnoreCase(name, "x-penstock-")) continue;
+    const absl::string_view header = name;
+    if (std::any_of(named.begin(), named.end(),
+                    [header](absl::string_view hop) { return absl::EqualsIgnoreCase(header, hop); })) {
+      continue;
+    }
+    headers.emplace_back(name, value);
+  }
+  if (FindHeader(headers, "content-type").empty()) headers.emplace_back("Content-Type", "application/json");
+  if (!key.empty()) headers.emplace_back("Authorization", absl::StrCat("Bearer ", key));
+  headers.emplace_back("x-request-id", std::string(request_id));
+  return headers;
+}
+
+bool RelayedToClient(absl::string_view name) {
+  return !IsOneOf(name, kHopByHop) && !IsOneOf(name, kNotForClients) &&
+         !absl::StartsWithIgnoreCase(name, "access-control-") && !absl::StartsWithIgnoreCase(name, "x-penstock-");
+}
+
+std::string ClientRequestId(const HeaderList& headers) {
+  for (absl::string_view name : {"x-request-id", "x-client-request-id"}) {
+    const absl::string_view id = FindHeader(headers, name);
+    if (IsSane(id)) return std::string(id);
+  }
+  return "";
+}
+
+absl::string_view ApiKeyOf(const HeaderList& headers) {
+  const absl::string_view authorization = FindHeader(headers, "authorization");
+  constexpr absl::string_view kBearer = "bearer ";
+  if (absl::StartsWithIgnoreCase(authorization, kBearer)) {
+    return absl::StripAsciiWhitespace(authorization.substr(kBearer.size()));
+  }
+  return absl::StripAsciiWhitespace(FindHeader(headers, "x-api-key"));
+}
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+// Accepts client connections and hands them to the loops, round robin. Lives on one loop; bounded in connections.
+#ifndef PENSTOCK_ROUTER_HTTP_LISTENER_H_
+#define PENSTOCK_ROUTER_HTTP_LISTENER_H_
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "router/http/event_loop.h"
+
+namespace penstock {
+
+class Listener {
+ public:
+  struct Options {
+    bool admin = false;
+    int max_connections = 65'536;
+  };
+  Listener(EventLoop& home, std::vector<EventLoop*> loops, Options options);
+
+  // Before the loops run. "host:port" or "[v6]:port"; port 0 takes a free one. InvalidArgument, Unavailable (in use).
+  absl::Status Bind(absl::string_view address);
+  // As bound, with the port that was taken.
+  std::string address() const { return address_; }
+  uint16_t port() const { return port_; }
+
+  // On the home loop.
+  void Start();
+  void Close();
+
+ private:
+  void AcceptNext();
+  void Take(EventLoop& loop, boost::asio::ip::tcp::socket socket);
+
+  EventLoop& home_;
+  const std::vector<EventLoop*> loops_;
+  const Options options_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::steady_timer retry_;
+  std::string address_;
+  uint16_t port_ = 0;
+  size_t next_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_HTTP_LISTENER_H_

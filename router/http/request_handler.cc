@@ -1,0 +1,168 @@
+#include "router/http/request_handler.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "router/http/answer.h"
+#include "router/http/generation.h"
+#include "router/http/routes.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr absl::string_view kJson = "application/json";
+const HeaderList kNoHeaders;
+
+std::string ModelJson(const FleetView& fleet, absl::string_view name) {
+  std::string json =
+      absl::StrCat("{\"id\":", JsonQuote(name), ",\"object\":\"model\",\"created\":0,\"owned_by\":\"penstock\"");
+  if (const auto model = fleet.book.ModelByName(name); model && fleet.book.MaxContext(*model) > Tokens(0)) {
+    absl::StrAppend(&json, ",\"max_model_len\":", fleet.book.MaxContext(*model).value());
+  }
+  return json + "}";
+}
+
+std::string ModelsJson(const FleetView& fleet) {
+  const std::vector<std::string> names = fleet.book.ModelNames();
+  return absl::StrCat("{\"object\":\"list\",\"data\":[",
+                      absl::StrJoin(names, ",",
+                                    [&fleet](std::string* out, const std::string& name) {
+                                      absl::StrAppend(out, ModelJson(fleet, name));
+                                    }),
+                      "]}");
+}
+
+ApiError NotFound(const ClientRequest& request) {
+  ApiError error = BadRequest(BadInput::kPath, absl::StrCat("There is nothing at ", request.target.substr(0, 200), "."),
+                              "", "not_found");
+  error.status = 404;
+  return error;
+}
+
+ApiError WrongMethod(const ClientRequest& request, absl::string_view allow) {
+  ApiError error = BadRequest(
+      BadInput::kMethod,
+      absl::StrCat("The method ", request.method.substr(0, 32), " is not allowed here; allowed: ", allow, "."), "",
+      "method_not_allowed");
+  error.status = 405;
+  error.allow = std::string(allow);
+  return error;
+}
+
+// Clients that say nothing are taken to send JSON.
+bool IsJson(absl::string_view content_type) {
+  const absl::string_view type = absl::StripTrailingAsciiWhitespace(content_type.substr(0, content_type.find(';')));
+  return type.empty() || absl::EqualsIgnoreCase(type, kJson) || absl::EndsWithIgnoreCase(type, "+json");
+}
+
+ApiError WrongContentType(absl::string_view content_type) {
+  ApiError error =
+      BadRequest(BadInput::kContentType,
+                 absl::StrCat("The content type must be application/json, not ", content_type.substr(0, 100), "."), "",
+                 "unsupported_media_type");
+  error.status = 415;
+  return error;
+}
+
+ApiError UnknownModel(absl::string_view name) {
+  return FromRefusal(Refuse{RequestId(), Refusal::kUnknownModel, Duration(), 0, 0}, name);
+}
+
+asio::awaitable<void> AnswerError(EventLoop& loop, Answer& answer, const ApiError& error) {
+  if (error.bad_input) loop.edge().telemetry->OnBadInput(*error.bad_input);
+  co_await answer.Error(error);
+}
+
+// Models are as private as generating is: they need a key where keys are configured.
+asio::awaitable<void> AnswerModels(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
+                                   Answer& answer) {
+  const std::shared_ptr<const FleetView> fleet = loop.fleet();
+  const auto caller = fleet->tenants.Identify(request.headers);
+  if (const ApiError* denied = std::get_if<ApiError>(&caller)) {
+    co_await answer.Error(*denied);
+  } else if (match.route == Route::kModels) {
+    const std::string body = ModelsJson(*fleet);
+    co_await answer.Whole(200, kJson, kNoHeaders, body);
+  } else if (fleet->book.ModelByName(match.model)) {
+    const std::string body = ModelJson(*fleet, match.model);
+    co_await answer.Whole(200, kJson, kNoHeaders, body);
+  } else {
+    const ApiError unknown = UnknownModel(match.model);
+    co_await answer.Error(unknown);
+  }
+}
+
+asio::awaitable<void> AnswerReady(Edge& edge, Answer& answer) {
+  const bool draining = edge.draining.load(std::memory_order_relaxed);
+  const bool ready = !draining && edge.replicas_up.load(std::memory_order_relaxed) > 0;
+  const absl::string_view body = ready      ? "{\"status\":\"ready\"}"
+                                 : draining ? "{\"status\":\"draining\"}"
+                                            : "{\"status\":\"no replica is up\"}";
+  co_await answer.Whole(ready ? 200 : 503, kJson, kNoHeaders, body);
+}
+
+asio::awaitable<void> AnswerMetrics(Edge& edge, Answer& answer) {
+  const std::string body = edge.telemetry->Serialise(edge.core->View(), edge.log != nullptr ? edge.log->dropped() : 0);
+  co_await answer.Whole(200, "text/plain; version=0.0.4; charset=utf-8", kNoHeaders, body);
+}
+
+bool IsAdmin(Route route) { return route == Route::kHealth || route == Route::kReady || route == Route::kMetrics; }
+
+asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, ClientRequest request, Endpoint endpoint,
+                               Answer& answer) {
+  if (const absl::string_view type = FindHeader(request.headers, "content-type"); !IsJson(type)) {
+    const ApiError error = WrongContentType(type);
+    co_await AnswerError(loop, answer, error);
+    co_return;
+  }
+  Generation generation(loop, client, std::move(request), endpoint, answer);
+  co_await generation.Run();
+}
+
+}  // namespace
+
+asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, ClientRequest request) {
+  std::string id = ClientRequestId(request.headers);
+  Answer answer(loop, client, request, id.empty() ? NewRequestId() : std::move(id));
+  RouteMatch match = MatchRoute(request.method, request.target);
+  Edge& edge = loop.edge();
+  if (edge.admin_apart && match.route != Route::kWrongMethod && client.admin() != IsAdmin(match.route)) {
+    match.route = Route::kNotFound;
+  }
+  switch (match.route) {
+    case Route::kGenerate:
+      co_await Generate(loop, client, std::move(request), match.endpoint, answer);
+      break;
+    case Route::kModels:
+    case Route::kModel:
+      co_await AnswerModels(loop, request, match, answer);
+      break;
+    case Route::kHealth:
+      co_await answer.Whole(200, kJson, kNoHeaders, "{\"status\":\"ok\"}");
+      break;
+    case Route::kReady:
+      co_await AnswerReady(edge, answer);
+      break;
+    case Route::kMetrics:
+      co_await AnswerMetrics(edge, answer);
+      break;
+    case Route::kNotFound: {
+      const ApiError error = NotFound(request);
+      co_await AnswerError(loop, answer, error);
+      break;
+    }
+    case Route::kWrongMethod: {
+      const ApiError error = WrongMethod(request, match.allow);
+      co_await AnswerError(loop, answer, error);
+      break;
+    }
+  }
+  co_return answer.KeepAlive();
+}
+
+}  // namespace penstock

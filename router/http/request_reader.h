@@ -1,0 +1,70 @@
+// Turns the bytes of one client connection into requests, with limits. No I/O.
+//
+// Usage: Append what was read, then Advance until it wants more. kHeadDone is told once per request with a body (the
+// place to answer Expect: 100-continue), kDone when the request is complete. Bytes of a following request stay for the
+// next round. One owner. Conflicting or repeated framing headers are errors.
+#ifndef PENSTOCK_ROUTER_HTTP_REQUEST_READER_H_
+#define PENSTOCK_ROUTER_HTTP_REQUEST_READER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "router/http/api_error.h"
+#include "router/http/header_rules.h"
+
+namespace penstock {
+
+struct ClientRequest {
+  std::string method;
+  std::string target;
+  HeaderList headers;
+  std::string body;
+  bool http10 = false;
+  bool keep_alive = true;
+};
+
+class RequestReader {
+ public:
+  struct Limits {
+    size_t header = 64 << 10;
+    size_t body = 64 << 20;
+  };
+  enum class State { kNeedMore, kHeadDone, kDone, kFailed };
+
+  explicit RequestReader(const Limits& limits);
+  ~RequestReader();
+  RequestReader(RequestReader&&) noexcept;
+
+  void Append(absl::string_view bytes);
+  State Advance();
+  // Of kFailed. The connection cannot be used any further.
+  const ApiError& error() const { return error_; }
+  bool expects_continue() const { return expects_continue_; }
+  // Of kDone. The reader is then ready for the next request.
+  ClientRequest Take();
+  // Nothing of a request has arrived yet.
+  bool Idle() const;
+  // The head is complete, its body is not.
+  bool InBody() const { return head_done_; }
+  size_t buffered() const { return buffer_.size() - consumed_; }
+
+ private:
+  struct Parser;
+  State HeaderTooLarge();
+  State Fail(ApiError error);
+  State HandleParseError(int code);
+
+  Limits limits_;
+  std::unique_ptr<Parser> parser_;
+  std::string buffer_;
+  size_t consumed_ = 0;
+  bool head_done_ = false;
+  size_t head_bytes_ = 0;  // Taken by the parser before the head ended.
+  bool expects_continue_ = false;
+  ApiError error_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_HTTP_REQUEST_READER_H_

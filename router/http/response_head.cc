@@ -1,0 +1,82 @@
+#include "router/http/response_head.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+
+absl::string_view ReasonPhrase(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 422:
+      return "Unprocessable Content";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return status < 400 ? "OK" : "Error";
+  }
+}
+
+ResponseHead::ResponseHead(int status, bool keep_alive, bool http10)
+    : text_(absl::StrCat("HTTP/1.1 ", status, " ", ReasonPhrase(status), "\r\n")),
+      keep_alive_(keep_alive),
+      http10_(http10) {}
+
+ResponseHead& ResponseHead::Add(absl::string_view name, absl::string_view value) {
+  absl::StrAppend(&text_, name, ": ");
+  for (char c : value) {
+    if (c != '\r' && c != '\n' && c != '\0') text_.push_back(c);
+  }
+  text_ += "\r\n";
+  return *this;
+}
+
+std::string ResponseHead::WithLength(size_t content_length) && {
+  absl::StrAppend(&text_, "content-length: ", content_length, "\r\n");
+  if (!keep_alive_) {
+    text_ += "connection: close\r\n";
+  } else if (http10_) {
+    text_ += "connection: keep-alive\r\n";
+  }
+  text_ += "\r\n";
+  return std::move(text_);
+}
+
+std::string ResponseHead::Chunked() && {
+  if (!http10_) text_ += "transfer-encoding: chunked\r\n";
+  if (!keep_alive_ || http10_) text_ += "connection: close\r\n";
+  text_ += "\r\n";
+  return std::move(text_);
+}
+
+}  // namespace penstock

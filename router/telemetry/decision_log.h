@@ -1,0 +1,88 @@
+// The decision log: one JSON object per line, written off the request path.
+//
+// Refusals, errors and notices are always written, forwards, parks and ends on demand (Options::all). A line
+// never holds a prompt, an answer or a key: the entry has no field for them. Write() moves the entry into a bounded
+// queue (a short lock) and a writer thread formats and writes; a full queue drops the entry and counts it.
+// Thread-safe. The destructor writes what is queued.
+#ifndef PENSTOCK_ROUTER_TELEMETRY_DECISION_LOG_H_
+#define PENSTOCK_ROUTER_TELEMETRY_DECISION_LOG_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "kvmodel/units.h"
+
+namespace penstock {
+
+struct DecisionEntry {
+  enum class Kind : uint8_t {
+    kForward,
+    kPark,
+    kAbort,
+    kEnd,  // A request ended well, or its client left.
+    kRefuse,
+    kError,   // An engine or a client did something wrong; `message` says what.
+    kNotice,  // Start, reload, drain, replica up or down.
+  };
+  Kind kind = Kind::kNotice;
+  // Left out of the line when empty or unset. Strings are cut at 512 bytes, invalid UTF-8 is replaced.
+  std::string request_id;
+  std::string endpoint;
+  std::string model;
+  std::string priority;
+  std::string tenant;  // Configured name, never the key.
+  std::string replica;
+  std::string reason;  // Label of a Refusal, BadInput or EngineErrorKind, or a wait reason.
+  std::string message;
+  std::optional<int> status;
+  std::optional<Tokens> prompt;  // Estimate.
+  std::optional<Tokens> max_output;
+  std::optional<Tokens> output;
+  std::optional<int64_t> position;  // In its lane.
+  std::optional<int64_t> bound;     // What was broken, and by what.
+  std::optional<int64_t> value;
+  std::optional<Duration> waited;
+  std::optional<Duration> expected_ttft;
+  std::optional<Duration> retry_after;
+  std::optional<Duration> total;
+  std::optional<double> peak_share;
+};
+
+// The line of one entry, without the line end. `unix_seconds` is the wall time.
+std::string FormatDecision(const DecisionEntry& entry, double unix_seconds);
+
+class DecisionLog {
+ public:
+  struct Options {
+    std::string path;            // Empty: stderr. A file is appended to.
+    bool all = false;            // Also forwards, parks, aborts and ends.
+    size_t max_queued = 16'384;  // Entries; more are dropped.
+  };
+  // PermissionDenied or NotFound when the file cannot be opened; the message names it.
+  static absl::StatusOr<std::unique_ptr<DecisionLog>> Open(const Options& options);
+  ~DecisionLog();
+  DecisionLog(const DecisionLog&) = delete;
+  DecisionLog& operator=(const DecisionLog&) = delete;
+
+  // Whether an entry of this kind would be written; ask before filling one in.
+  bool Wants(DecisionEntry::Kind kind) const;
+  void Write(DecisionEntry entry);
+  // Waits until everything queued so far is written.
+  void Flush();
+  // Opens the path anew (after a rotation), from the next line on. The old file stays in use if that fails.
+  void Reopen();
+  // Entries lost to a full queue, and lines that could not be written.
+  int64_t dropped() const;
+
+ private:
+  struct State;
+  explicit DecisionLog(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_TELEMETRY_DECISION_LOG_H_

@@ -1,0 +1,71 @@
+// The closed sets of label values: how requests end, what clients send wrong, how engines fail.
+//
+// Metrics, the decision log and the tests take names from here and from router/core/refusal.h, nowhere else.
+#ifndef PENSTOCK_ROUTER_TELEMETRY_LABELS_H_
+#define PENSTOCK_ROUTER_TELEMETRY_LABELS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// How a request ended, seen from outside.
+enum class RequestOutcome : uint8_t {
+  kOk,           // The engine ended it.
+  kRefused,      // By the router, with a named reason.
+  kClientGone,   // The client vanished, waiting or running.
+  kEngineError,  // The engine failed it and no other could take it.
+  kBadRequest,   // The router or the engine found it malformed.
+};
+inline constexpr std::array<absl::string_view, 5> kRequestOutcomeLabels = {"ok", "refused", "client_gone",
+                                                                           "engine_error", "bad_request"};
+constexpr absl::string_view LabelOf(RequestOutcome outcome) {
+  return kRequestOutcomeLabels[static_cast<size_t>(outcome)];
+}
+
+// What a client sent wrong. One row of docs/bad-input.md each, or more.
+enum class BadInput : uint8_t {
+  kMalformedHttp,
+  kMalformedJson,
+  kDuplicateKey,
+  kWrongType,
+  kMissingField,
+  kOutOfRange,
+  kBodyTooLarge,
+  kHeaderTooLarge,
+  kTooSlow,    // A head or body that did not come in time.
+  kTruncated,  // The connection closed in the middle of a request.
+  kMethod,
+  kPath,
+  kContentType,
+};
+inline constexpr std::array<absl::string_view, 13> kBadInputLabels = {
+    "malformed_http", "malformed_json", "duplicate_key",    "wrong_type", "missing_field",
+    "out_of_range",   "body_too_large", "header_too_large", "too_slow",   "truncated",
+    "method",         "path",           "content_type"};
+constexpr absl::string_view LabelOf(BadInput kind) { return kBadInputLabels[static_cast<size_t>(kind)]; }
+
+// How an engine failed.
+enum class EngineErrorKind : uint8_t {
+  kConnect,     // Not reachable.
+  kTimeout,     // No first byte, or a gap in a stream, for too long.
+  kClosed,      // Connection lost in the middle of an answer.
+  kGarbage,     // Not HTTP, not JSON, or an impossible answer.
+  kServer,      // An error status of its own.
+  kPushedBack,  // 429 or 503: full.
+  kOverflow,    // Its KV pool ran out and took running requests with it.
+};
+inline constexpr std::array<absl::string_view, 7> kEngineErrorLabels = {"connect", "timeout",     "closed",  "garbage",
+                                                                        "server",  "pushed_back", "overflow"};
+constexpr absl::string_view LabelOf(EngineErrorKind kind) { return kEngineErrorLabels[static_cast<size_t>(kind)]; }
+
+// The bounded set of endpoints; anything else becomes "other".
+inline constexpr std::array<absl::string_view, 6> kEndpointLabels = {"chat",      "completions", "embeddings",
+                                                                     "responses", "rerank",      "other"};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_TELEMETRY_LABELS_H_

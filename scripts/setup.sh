@@ -1,0 +1,60 @@
+#!/bin/sh
+# Installs what Penstock needs from Debian 12 packages, as root or with sudo. Does nothing when all is there.
+#   scripts/setup.sh build    to build and run
+#   scripts/setup.sh test     also to run ./test.sh
+#   scripts/setup.sh all      also to fuzz
+set -eu
+cd "$(dirname "$0")/.."
+
+build="g++ cmake ninja-build ccache libboost1.81-dev libabsl-dev nlohmann-json3-dev prometheus-cpp-dev libyaml-cpp-dev
+ libssl-dev libcli11-dev libsimdjson-dev libxxhash-dev zlib1g-dev libgtest-dev libgmock-dev"
+test="clang-format clang-tidy python3 python3-venv ca-certificates procps"
+all="clang libclang-rt-14-dev libbenchmark-dev"
+
+case "${1:-test}" in
+  build) wanted="$build" ;;
+  test) wanted="$build $test" ;;
+  all) wanted="$build $test $all" ;;
+  *) echo "usage: scripts/setup.sh [build|test|all]" >&2; exit 2 ;;
+esac
+
+say() { echo "setup: $*" >&2; }
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null 2>&1; then
+    sudo "$@"
+  else
+    say "packages are missing and this is neither root nor is there sudo: $missing"
+    exit 1
+  fi
+}
+
+missing=""
+for package in $wanted; do
+  status="$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null || true)"
+  case "$status" in
+    *" installed") ;;
+    *) missing="$missing $package" ;;
+  esac
+done
+
+if [ -n "$missing" ]; then
+  say "installing$missing"
+  as_root apt-get update -q
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+fi
+
+# promtool comes out of the prometheus package without installing it: the package would start a server.
+if [ "${1:-test}" != build ] && ! command -v promtool >/dev/null 2>&1 && [ ! -x build/tools/usr/bin/promtool ]; then
+  say "fetching promtool"
+  mkdir -p build/tools
+  if (cd build/tools && apt-get download -q prometheus >/dev/null 2>&1 &&
+      dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool); then
+    rm -f build/tools/prometheus_*.deb
+  else
+    say "promtool cannot be had: its tests will be skipped"
+  fi
+fi
+say "ready"

@@ -1,0 +1,117 @@
+#!/bin/bash
+# Sets up, builds and runs every test: ./test.sh [--all]. --all adds the long ones.
+# The last line is "N passed, N failed, N skipped"; the exit code is 0 when nothing failed.
+set -u
+cd "$(dirname "$0")"
+
+long=0
+for argument in "$@"; do
+  case "$argument" in
+    --all) long=1 ;;
+    *) echo "usage: ./test.sh [--all]" >&2; exit 2 ;;
+  esac
+done
+
+passed=0
+failed=0
+skipped=0
+summary=()
+started=$SECONDS
+
+say() { printf '\n== %s\n' "$*"; }
+
+# add NAME SECONDS "passed failed skipped"
+add() {
+  local counts
+  read -r -a counts <<<"$3"
+  passed=$((passed + counts[0]))
+  failed=$((failed + counts[1]))
+  skipped=$((skipped + counts[2]))
+  summary+=("$(printf '%-28s %5d s  %5d passed %3d failed %3d skipped' "$1" "$2" "${counts[@]}")")
+}
+
+# step NAME COMMAND...: a stage that is one test.
+step() {
+  local name="$1" from=$SECONDS
+  shift
+  say "$name"
+  if "$@"; then add "$name" $((SECONDS - from)) "1 0 0"; return 0; fi
+  echo "$name failed" >&2
+  add "$name" $((SECONDS - from)) "0 1 0"
+  return 1
+}
+
+finish() {
+  say "summary ($((SECONDS - started)) s)"
+  [ ${#summary[@]} -gt 0 ] && printf '%s\n' "${summary[@]}"
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ "$failed" -eq 0 ]
+  exit
+}
+
+# unit_tests NAME PRESET [CTEST ARGUMENTS...]
+unit_tests() {
+  local name="$1" preset="$2" from=$SECONDS results="$PWD/build/$2/results"
+  shift 2
+  say "$name"
+  rm -rf "$results"
+  mkdir -p "$results"
+  # The folder's slash makes GoogleTest write one file per binary.
+  GTEST_OUTPUT="xml:$results/" ctest --test-dir "build/$preset" --output-on-failure --parallel "$(nproc)" \
+    --no-tests=error --output-junit "$results/ctest-junit" "$@"
+  local status=$?
+  if [ ! -f "$results/ctest-junit" ]; then
+    add "$name" $((SECONDS - from)) "0 1 0"
+    return
+  fi
+  local counts
+  counts="$(python3 scripts/count_results.py "$results/ctest-junit" "$results")" || counts="0 1 0"
+  # What ctest calls a failure may never be counted as none.
+  [ $status -ne 0 ] && [ "$(cut -d' ' -f2 <<<"$counts")" -eq 0 ] && counts="0 1 0"
+  add "$name" $((SECONDS - from)) "$counts"
+}
+
+# sanitized NAME PRESET LABEL: builds and runs the tests of one label only.
+sanitized() {
+  local targets
+  [ -f "build/$2/build.ninja" ] || cmake --preset "$2" >/dev/null || { add "$1" 0 "0 1 0"; return; }
+  # An up-to-date list needs an up-to-date configuration.
+  cmake --build "build/$2" --target rebuild_cache >/dev/null
+  targets="$(ctest --test-dir "build/$2" -N -L "^$3\$" | sed -n 's/^ *Test *#[0-9]*: //p')"
+  step "build $2" scripts/build.sh "$2" $targets || return
+  unit_tests "$1" "$2" -L "^$3\$"
+}
+
+end_to_end() {
+  local from=$SECONDS counts results="$PWD/build/release/results/e2e.junit"
+  say "end to end"
+  if ! scripts/python_env.sh; then
+    echo "the Python package index cannot be reached: the end-to-end tests are skipped" >&2
+    add "end to end" $((SECONDS - from)) "0 0 $(grep -rhoE '^ *(async )?def test_' tests/e2e --include='test_*.py' | wc -l)"
+    return
+  fi
+  mkdir -p "$(dirname "$results")"
+  rm -f "$results"
+  local selection=(-m "not long")
+  [ $long -eq 1 ] && selection=()
+  PYTHONDONTWRITEBYTECODE=1 timeout 1500 .venv/bin/python -m pytest -p no:cacheprovider tests/e2e "${selection[@]}" -q --junitxml "$results" -o junit_family=xunit1
+  local status=$?
+  counts="$(python3 scripts/count_results.py "$results")" || counts="0 1 0"
+  [ $status -ne 0 ] && [ "$(cut -d' ' -f2 <<<"$counts")" -eq 0 ] && counts="0 1 0"
+  add "end to end" $((SECONDS - from)) "$counts"
+}
+
+say "set up"
+scripts/setup.sh test || { add "set up" $((SECONDS - started)) "0 1 0"; finish; }
+PATH="$PWD/build/tools/usr/bin:$PATH"
+
+step "layout" scripts/format.sh
+if step "build release" scripts/build.sh release; then
+  unit_tests "unit tests" release
+  end_to_end
+  step "lint" scripts/lint.sh
+fi
+sanitized "pure parts, ASan + UBSan" asan-ubsan pure
+export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1"
+sanitized "live parts, TSan" tsan live
+finish

@@ -1,0 +1,128 @@
+// Drives the real binary: exit codes and where its output goes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+struct Outcome {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string Slurp(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
+class CommandLine : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("penstock-command-line-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Outcome Run(const std::string& arguments) {
+    const std::string out = (folder_ / "out").string();
+    const std::string err = (folder_ / "err").string();
+    const std::string line = std::string(PENSTOCK_BINARY) + " " + arguments + " >" + out + " 2>" + err + " </dev/null";
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Slurp(out), Slurp(err)};
+  }
+  std::string File(const std::string& yaml) {
+    const std::filesystem::path path = folder_ / "fleet.yaml";
+    std::ofstream(path) << yaml;
+    return path.string();
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(CommandLine, VersionPrintsNameAndVersion) {
+  const Outcome outcome = Run("version");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "penstock 0.1.0\n");
+}
+
+TEST_F(CommandLine, CheckPrintsTheEffectiveConfigurationThatChecksAgain) {
+  const Outcome outcome = Run("check --config " + File("replicas: [{url: http://127.0.0.1:8000, key: hush}]\n"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("listen: 127.0.0.1:8080"), HasSubstr("id: 127.0.0.1:8000"), Not(HasSubstr("hush"))));
+  EXPECT_THAT(outcome.err, IsEmpty());
+  const Outcome again = Run("check --config " + File(outcome.out));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.out, outcome.out);
+  EXPECT_THAT(again.err, HasSubstr("warning"));
+}
+
+TEST_F(CommandLine, CheckOfABadFileFailsWithEveryFindingOnStderr) {
+  const std::string path = File("lisen: 1\nreplicas: [{url: h}]\n");
+  const Outcome outcome = Run("check --config " + path);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr(path + ":1:1: lisen: unknown key"), HasSubstr(path + ":2:18: replicas[0].url:")));
+  EXPECT_EQ(Run("check --config /nonexistent.yaml").code, 1);
+}
+
+TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
+  const struct {
+    const char* arguments;
+    const char* says;
+  } cases[] = {
+      {"", "Subcommands:"},
+      {"frobnicate", "frobnicate"},
+      {"check", "--config"},
+      {"version extra", "extra"},
+      {"serve", "needs --config or --replica"},
+      {"serve --config a --replica http://h:1", "excludes"},
+      {"serve --replica h:1", "http://host:port"},
+      {"serve --replica http://h:1 --listen 8080", "8080"},
+      {"demo --duration x", "--duration"},
+      {"demo --duration 0s", "above zero"},
+      {"engine --listen 127.0.0.1:0 --model m", "needs --gpu"},
+      {"engine --listen 127.0.0.1:0 --model m --gpu h100 --kv-memory 18", "needs a unit"},
+      {"engine --listen 127.0.0.1:0 --model m --gpu h100 --kv-memory 1GB --kv-tokens 3", "excludes"},
+      {"engine --listen 127.0.0.1:0 --model m --gpu h100 --overflow maybe", "--overflow"},
+      {"engine --config f --seed 3", "excludes"},
+      {"load --trace t", "needs --url or --direct"},
+      {"load --url http://h:1", "--trace"},
+      {"load --url http://h:1 --trace t --map A", "is not A=B"},
+      {"load --url http://h:1 --trace t --ttft 2x", "unknown unit"},
+      {"load --url http://h:1 --direct http://h:2 --trace t", "excludes"},
+  };
+  for (const auto& each : cases) {
+    const Outcome outcome = Run(each.arguments);
+    EXPECT_EQ(outcome.code, 2) << each.arguments << "\n" << outcome.err;
+    EXPECT_THAT(outcome.err + outcome.out, HasSubstr(each.says)) << each.arguments;
+  }
+}
+
+TEST_F(CommandLine, EveryCommandHasHelpWithAnExample) {
+  const Outcome all = Run("--help");
+  EXPECT_EQ(all.code, 0);
+  for (const char* command : {"serve", "check", "demo", "engine", "load"}) {
+    EXPECT_THAT(all.out, HasSubstr(command));
+    const Outcome outcome = Run(std::string(command) + " --help");
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_THAT(outcome.out, HasSubstr(std::string("Example: penstock ") + command));
+  }
+  EXPECT_THAT(all.out, Not(HasSubstr("simulate ")));
+}
+
+}  // namespace

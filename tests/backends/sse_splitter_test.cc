@@ -1,0 +1,95 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/backends/recording.h"
+
+namespace penstock {
+namespace {
+
+TEST(SseSplitter, AnEventEndsAtABlankLineWithEitherLineEnding) {
+  const auto events = Split("data: a\n\ndata: b\r\n\r\n");
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].data, "a");
+  EXPECT_EQ(events[0].raw, "data: a\n\n");
+  EXPECT_EQ(events[1].data, "b");
+  EXPECT_EQ(events[1].raw, "data: b\r\n\r\n");
+}
+
+TEST(SseSplitter, TheSpaceAfterTheColonIsOptionalAndOnlyOneIsDropped) {
+  const auto events = Split("data:x\n\ndata:  y\n\n");
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].data, "x");
+  EXPECT_EQ(events[1].data, " y");
+}
+
+TEST(SseSplitter, EventLinesGiveTheNameAndOtherFieldsArePassedOver) {
+  const auto events = Split("id: 7\nevent: response.created\nretry: 5\ndata: {}\n\n");
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].name, "response.created");
+  EXPECT_EQ(events[0].data, "{}");
+  EXPECT_FALSE(events[0].comment);
+}
+
+TEST(SseSplitter, CommentsAndStrayBlankLinesAreMarkedAndKeepTheirBytes) {
+  const auto events = Split(":\n\n: ping\n\n\ndata: a\n\n");
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_TRUE(events[0].comment);
+  EXPECT_EQ(events[0].raw, ":\n\n");
+  EXPECT_TRUE(events[1].comment);
+  EXPECT_TRUE(events[2].comment);
+  EXPECT_EQ(events[2].raw, "\n");
+  EXPECT_EQ(events[3].data, "a");
+}
+
+TEST(SseSplitter, ACommentBesideDataIsNotAComment) {
+  const auto events = Split(": note\ndata: a\n\n");
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_FALSE(events[0].comment);
+  EXPECT_EQ(events[0].data, "a");
+}
+
+TEST(SseSplitter, SeveralDataLinesAreJoinedByLineBreaks) {
+  const auto events = Split("data: a\ndata: b\ndata: c\n\n");
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].data, "a\nb\nc");
+}
+
+TEST(SseSplitter, RestIsWhatHasNoEndYet) {
+  SseSplitter splitter;
+  splitter.Feed("data: a\n\ndata: b");
+  EXPECT_EQ(splitter.Next()->data, "a");
+  EXPECT_FALSE(splitter.Next().has_value());
+  EXPECT_EQ(splitter.Rest(), "data: b");
+  splitter.Feed("c\n");
+  EXPECT_FALSE(splitter.Next().has_value());
+  splitter.Feed("\n");
+  EXPECT_EQ(splitter.Next()->data, "bc");
+  EXPECT_EQ(splitter.Rest(), "");
+}
+
+class SplitRecording : public testing::TestWithParam<const char*> {};
+
+TEST_P(SplitRecording, GivesTheSameEventsAndAllBytesForEverySizeOfPieces) {
+  const std::string body = RecordedBody(GetParam());
+  ASSERT_FALSE(body.empty());
+  const auto whole = Split(body);
+  for (size_t piece : {1, 2, 3, 7, 64, 1000}) {
+    const auto pieces = Split(body, piece);
+    ASSERT_EQ(pieces.size(), whole.size()) << "pieces of " << piece;
+    std::string raw;
+    for (size_t i = 0; i < whole.size(); ++i) {
+      EXPECT_EQ(pieces[i].data, whole[i].data);
+      EXPECT_EQ(pieces[i].name, whole[i].name);
+      raw += pieces[i].raw;
+    }
+    EXPECT_EQ(raw, body) << "pieces of " << piece;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(LlamaServer, SplitRecording,
+                         testing::Values("chat-stream", "chat-stream-usage", "chat-stream-n2", "completions-stream",
+                                         "raw-stream-kv-exhausted", "responses-stream", "stream-sse-ping",
+                                         "output-invalid-utf8-completions-stream"));
+
+}  // namespace
+}  // namespace penstock

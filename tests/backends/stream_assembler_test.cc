@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/backends/recording.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::json;
+
+absl::StatusOr<std::string> Assemble(Endpoint endpoint, const std::vector<std::string>& events) {
+  StreamAssembler assembler(endpoint);
+  for (const std::string& event : events) {
+    if (absl::Status added = assembler.Add(event); !added.ok()) return added;
+  }
+  return assembler.Finish();
+}
+
+Json AssembleRecording(Endpoint endpoint, const std::string& name) {
+  std::vector<std::string> events;
+  for (const OwnedEvent& event : Split(RecordedBody(name))) events.push_back(event.data);
+  const auto answer = Assemble(endpoint, events);
+  EXPECT_TRUE(answer.ok()) << name << ": " << answer.status();
+  return answer.ok() ? Json::parse(*answer) : Json();
+}
+
+TEST(StreamAssembler, AChatStreamBecomesTheAnswerTheEngineGivesUnstreamed) {
+  const Json made = AssembleRecording(Endpoint::kChat, "chat-stream-usage");
+  const Json real = Json::parse(RecordedBody("chat-nonstream"));
+  EXPECT_EQ(made["choices"][0]["message"], real["choices"][0]["message"]);
+  EXPECT_EQ(made["choices"][0]["finish_reason"], real["choices"][0]["finish_reason"]);
+  for (const char* key : {"prompt_tokens", "completion_tokens", "total_tokens"}) {
+    EXPECT_EQ(made["usage"][key], real["usage"][key]) << key;
+  }
+  EXPECT_EQ(made["object"], "chat.completion");
+  EXPECT_EQ(made["model"], "tiny-s");
+  EXPECT_EQ(made["system_fingerprint"], real["system_fingerprint"]);
+  for (const auto& [key, value] : real.items()) EXPECT_TRUE(made.contains(key)) << key;
+}
+
+TEST(StreamAssembler, ACompletionStreamBecomesTheAnswerTheEngineGivesUnstreamed) {
+  const Json made = AssembleRecording(Endpoint::kCompletions, "completions-stream-usage");
+  const Json real = Json::parse(RecordedBody("completions-nonstream"));
+  EXPECT_EQ(made["choices"], real["choices"]);
+  EXPECT_EQ(made["object"], "text_completion");
+  EXPECT_EQ(made["usage"]["completion_tokens"], real["usage"]["completion_tokens"]);
+}
+
+TEST(StreamAssembler, SeveralChoicesAreOrderedAndTheirUsageIsSummed) {
+  const Json made = AssembleRecording(Endpoint::kCompletions, "completions-stream-n2");
+  ASSERT_EQ(made["choices"].size(), 2u);
+  EXPECT_EQ(made["choices"][0]["index"], 0);
+  EXPECT_EQ(made["choices"][0]["text"], " Taxstableо");
+  EXPECT_EQ(made["choices"][1]["text"], "orig noble ferro");
+  EXPECT_EQ(made["usage"]["prompt_tokens"], 6);
+  EXPECT_EQ(made["usage"]["completion_tokens"], 6);
+  EXPECT_EQ(made["usage"]["total_tokens"], 12);
+  const Json chat = AssembleRecording(Endpoint::kChat, "chat-stream-n2");
+  EXPECT_EQ(chat["choices"][0]["message"]["content"], " disturbérer////////");
+  EXPECT_EQ(chat["choices"][1]["message"]["content"], "atenedeloy");
+}
+
+TEST(StreamAssembler, AnAnswerWithoutAnyTokenHasEmptyContent) {
+  const Json made = AssembleRecording(Endpoint::kChat, "chat-stream-eos-first");
+  EXPECT_EQ(made["choices"][0]["message"]["content"], "");
+  EXPECT_EQ(made["choices"][0]["finish_reason"], "stop");
+}
+
+TEST(StreamAssembler, ProgressEventsLeaveNoTrace) {
+  const Json made = AssembleRecording(Endpoint::kChat, "chat-stream-return_progress");
+  EXPECT_FALSE(made.contains("prompt_progress"));
+  EXPECT_TRUE(made["choices"][0]["message"]["content"].is_string());
+}
+
+TEST(StreamAssembler, ToolCallsAreMergedByIndex) {
+  const auto answer = Assemble(
+      Endpoint::kChat,
+      {R"({"id":"c","choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}]}}]})",
+       R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":"}}]}}]})",
+       R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]}}]})",
+       R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}}]})",
+       R"({"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]})", "[DONE]"});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  const Json message = Json::parse(*answer)["choices"][0]["message"];
+  EXPECT_TRUE(message["content"].is_null());
+  EXPECT_EQ(message["tool_calls"],
+            Json::parse(R"([{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},
+                            {"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}])"));
+}
+
+TEST(StreamAssembler, ReasoningAndLogprobsAreStrungTogether) {
+  const auto answer = Assemble(
+      Endpoint::kChat,
+      {R"({"choices":[{"index":0,"delta":{"reasoning_content":"th"},"logprobs":{"content":[{"token":"th"}]}}]})",
+       R"({"choices":[{"index":0,"delta":{"reasoning_content":"ink"},"logprobs":{"content":[{"token":"ink"}]}}]})",
+       R"({"choices":[{"index":0,"delta":{"content":"yes"},"logprobs":{"content":[{"token":"yes"}]},"finish_reason":"stop"}]})"});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  const Json choice = Json::parse(*answer)["choices"][0];
+  EXPECT_EQ(choice["message"]["reasoning_content"], "think");
+  EXPECT_EQ(choice["message"]["content"], "yes");
+  EXPECT_EQ(choice["logprobs"]["content"].size(), 3u);
+}
+
+TEST(StreamAssembler, RunningTotalsOfUsageAreReplacedByTheLast) {
+  const auto answer = Assemble(
+      Endpoint::kChat,
+      {R"({"choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4}})",
+       R"({"choices":[{"index":0,"delta":{"content":"b"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}})",
+       R"({"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}})"});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(Json::parse(*answer)["usage"]["completion_tokens"], 2);
+}
+
+TEST(StreamAssembler, WithoutAFinishThereIsNoAnswer) {
+  EXPECT_EQ(Assemble(Endpoint::kChat, {R"({"choices":[{"index":0,"delta":{"content":"a"}}]})"}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Assemble(Endpoint::kChat, {}).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(StreamAssembler, WhatItCannotRepresentIsSaid) {
+  EXPECT_EQ(Assemble(Endpoint::kChat, {R"({"choices":[{"index":0,"delta":{"audio":{"id":"x"}}}]})"}).status().code(),
+            absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(Assemble(Endpoint::kChat, {R"({"type":"message_start"})"}).status().code(),
+            absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(Assemble(Endpoint::kChat, {"{"}).status().code(), absl::StatusCode::kInvalidArgument);
+  const auto error =
+      Assemble(Endpoint::kChat, {R"({"error":{"code":500,"message":"Context size has been exceeded."}})"});
+  EXPECT_EQ(error.status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(error.status().message(), "Context size has been exceeded.");
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,36 @@
+#include <gtest/gtest.h>
+
+#include "backends/upstream.h"
+
+namespace penstock {
+namespace {
+
+TEST(ParseUpstreamUrl, HostPortAndPrefix) {
+  const auto plain = ParseUpstreamUrl("http://engine.example:8000");
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(plain->host, "engine.example");
+  EXPECT_EQ(plain->port, 8000);
+  EXPECT_EQ(plain->base_path, "");
+  EXPECT_EQ(ParseUpstreamUrl("HTTP://a")->port, 80);
+  EXPECT_EQ(ParseUpstreamUrl("http://a/")->base_path, "");
+  EXPECT_EQ(ParseUpstreamUrl("http://a:1/llm/b/")->base_path, "/llm/b");
+}
+
+TEST(ParseUpstreamUrl, Ipv6InBrackets) {
+  const auto address = ParseUpstreamUrl("http://[::1]:9001/x");
+  ASSERT_TRUE(address.ok()) << address.status();
+  EXPECT_EQ(address->host, "::1");
+  EXPECT_EQ(address->port, 9001);
+  EXPECT_EQ(ParseUpstreamUrl("http://[::1]")->port, 80);
+}
+
+TEST(ParseUpstreamUrl, WhatItCannotServeIsRefused) {
+  for (const char* url : {"https://a", "a:80", "ftp://a", "http://", "http://:80", "http://a:0", "http://a:65536",
+                          "http://a:x", "http://a:", "http://u:p@a", "http://a/x?y=1", "http://a/#f", "http://a b",
+                          "http://[::1", "http://[::1]x", "http://a\r\nX: y"}) {
+    EXPECT_FALSE(ParseUpstreamUrl(url).ok()) << url;
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,102 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "bench/demo_screen.h"
+#include "bench/demo_stats.h"
+#include "bench/demo_traffic.h"
+
+namespace penstock::bench {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr Goals kGoals{Duration::Seconds(1), Duration::Milliseconds(50)};
+
+RequestRecord Record(Fate fate, const std::string& reason = "", double first_after = 0.2) {
+  RequestRecord record;
+  record.goals = kGoals;
+  record.priority = "interactive";
+  record.fate = fate;
+  record.reason = reason;
+  record.tokens = TokenTally(Duration(), kGoals, Duration::Seconds(100));
+  if (fate == Fate::kFinished) record.tokens.Add(Duration::Seconds(first_after), 1);
+  return record;
+}
+
+TEST(DemoStats, TokensAreOverTheLastTenSeconds) {
+  DemoStats stats;
+  for (int second = 0; second < 20; ++second) stats.OnSettled(Record(Fate::kFinished), Duration::Seconds(second));
+  stats.OnSettled(Record(Fate::kFinished, "", 3.0), Duration::Seconds(20));
+
+  const DemoSnapshot snapshot = stats.Snapshot(Duration::Seconds(20));
+
+  EXPECT_NEAR(snapshot.active_per_s, 1.0, 0.11);
+  EXPECT_NEAR(snapshot.late_per_s, 0.1, 1e-9);
+  EXPECT_EQ(snapshot.finished, 21);
+  EXPECT_EQ(snapshot.on_time, 20);
+  EXPECT_DOUBLE_EQ(stats.Snapshot(Duration::Seconds(60)).active_per_s, 0);
+  EXPECT_FALSE(stats.Snapshot(Duration::Seconds(60)).ttft_s.has_value());
+}
+
+TEST(DemoScreen, BarsShowHeldPromisedAndForecastPeak) {
+  DemoFrame frame;
+  frame.url = "http://127.0.0.1:8080";
+  PoolView pool;
+  pool.name = "chat-a";
+  pool.capacity = Amount(4'000'000'000);
+  pool.held = Amount(1'000'000'000);
+  pool.promised = Amount(2'000'000'000);
+  pool.forecast_peak = Amount(3'000'000'000);
+  frame.core.pools = {pool};
+  frame.core.lanes = {{"m", "interactive", 3, Duration::Seconds(1)}, {"n", "interactive", 2, Duration::Seconds(2)}};
+
+  const std::string text = DrawDemo(frame, {{"gpu0  a100-80", {"chat-a", "code-a"}}});
+
+  const auto count = [&](const std::string& cell) {
+    const std::string line = text.substr(text.find("  chat-a"), text.find("1.0 held") - text.find("  chat-a"));
+    size_t cells = 0;
+    for (size_t at = line.find(cell); at != std::string::npos; at = line.find(cell, at + cell.size())) ++cells;
+    return cells;
+  };
+  EXPECT_EQ(count("█"), 9u);
+  EXPECT_EQ(count("▓"), 9u);
+  EXPECT_EQ(count("▒"), 9u);
+  EXPECT_EQ(count("·"), 9u);
+  EXPECT_THAT(text, HasSubstr("interactive 5 (oldest 2.0 s)"));
+  EXPECT_THAT(text, HasSubstr("code-a     starting"));
+  EXPECT_THAT(DemoLine(frame), HasSubstr("chat-a 25/50%"));
+  EXPECT_THAT(DemoLine(frame), Not(HasSubstr("\n")));
+}
+
+TEST(DemoScreen, RefusalsAreNamed) {
+  DemoStats stats;
+  stats.OnSettled(Record(Fate::kRefused, "deadline"), Duration());
+  stats.OnSettled(Record(Fate::kRefused, "deadline"), Duration());
+  DemoFrame frame;
+  frame.stats = stats.Snapshot(Duration());
+
+  EXPECT_THAT(DrawDemo(frame, {}), HasSubstr("refused    2 (deadline 2)"));
+}
+
+TEST(DemoTraffic, ThreeKindsArriveInOrderWithBursts) {
+  const auto streams = DemoTraffic({"chat", "code", "reason"}, Duration::Seconds(600), 5);
+
+  ASSERT_EQ(streams.size(), 3u);
+  for (const DemoStream& stream : streams) {
+    EXPECT_TRUE(std::is_sorted(stream.trace.requests.begin(), stream.trace.requests.end(),
+                               [](const auto& a, const auto& b) { return a.arrival < b.arrival; }))
+        << stream.priority;
+    EXPECT_EQ(stream.trace.length, Duration::Seconds(600));
+  }
+  // 6 req/s, and 36 req/s for 6 of every 30 s: 12 req/s.
+  EXPECT_NEAR(static_cast<double>(streams[0].trace.requests.size()) / 600, 12, 0.8);
+  EXPECT_NEAR(static_cast<double>(streams[1].trace.requests.size()) / 600, 3.0, 0.4);
+  EXPECT_EQ(streams[2].priority, "background");
+}
+
+}  // namespace
+}  // namespace penstock::bench

@@ -1,0 +1,49 @@
+#include "bench/policies/round_robin.h"
+
+#include <gtest/gtest.h>
+
+#include "bench/policies/policy_factory.h"
+#include "tests/bench/fleet_for_test.h"
+
+namespace penstock {
+namespace {
+
+TEST(RoundRobin, ReplicasTakeTurnsWhateverTheyReport) {
+  RoundRobin policy;
+  Stepper step(policy);
+  step.Start(SmallFleet(3));
+  step.Report(1, 1, 1.0, 100);
+
+  for (uint64_t id = 0; id < 6; ++id) {
+    EXPECT_EQ(Only<Forward>(step.Arrive(1, id + 1))->replica, ReplicaId(static_cast<uint32_t>(id % 3)));
+  }
+}
+
+TEST(RoundRobin, ADownReplicaIsPassedOver) {
+  RoundRobin policy;
+  Stepper step(policy);
+  step.Start(SmallFleet(3));
+  step.At(1, ReplicaHealth{ReplicaId(1), Health::kDown});
+
+  EXPECT_EQ(Only<Forward>(step.Arrive(1, 1))->replica, ReplicaId(0));
+  EXPECT_EQ(Only<Forward>(step.Arrive(1, 2))->replica, ReplicaId(2));
+  EXPECT_EQ(Only<Forward>(step.Arrive(1, 3))->replica, ReplicaId(0));
+}
+
+TEST(RoundRobin, ModelsHaveTurnsOfTheirOwn) {
+  RoundRobin policy;
+  Stepper step(policy);
+  step.Start(SmallFleet(2));
+
+  EXPECT_EQ(Only<Forward>(step.Arrive(1, 1))->replica, ReplicaId(0));
+  EXPECT_EQ(Only<Forward>(step.Arrive(1, 2, 100, 0, 1))->replica, ReplicaId(2));
+  EXPECT_EQ(Only<Forward>(step.Arrive(1, 3))->replica, ReplicaId(1));
+}
+
+TEST(PolicyFactory, EveryListedNameMakesAPolicyAndOthersDoNot) {
+  for (const std::string& name : KnownPolicyNames()) EXPECT_NE(MakePolicy(name, 1), nullptr) << name;
+  EXPECT_EQ(MakePolicy("nonsense", 1), nullptr);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,44 @@
+#include "config/capacity.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/config/load_helpers.h"
+
+namespace penstock {
+namespace {
+
+Config TwoOnOneGpu(const std::string& first, const std::string& second) {
+  return Parsed("gpus: [{id: g, kind: a100-80}]\nreplicas:\n  - {id: a, gpus: [g], model: llama-3.1-8b, simulated: {}" +
+                first + "}\n  - {id: b, gpus: [g], model: llama-3.1-8b, simulated: {}" + second + "}\n");
+}
+
+TEST(Capacity, KvMemoryIsWholeBlocksOfTokens) {
+  const Config config = TwoOnOneGpu(", kv_memory: 18GB", ", kv_tokens: 1003");
+  EXPECT_EQ(SimulatedKvTokens(config, config.replicas[0]), Tokens(18'000'000'000 / 131072 / 16 * 16));
+  EXPECT_EQ(SimulatedKvTokens(config, config.replicas[1]), Tokens(992));
+}
+
+TEST(Capacity, ReplicasWithoutASizeShareWhatIsLeftOfTheirGpu) {
+  const Config both = TwoOnOneGpu("", "");
+  const double left = 0.92 * 80e9 - 2 * 16.06e9 - 2 * 4e9;
+  EXPECT_NEAR(DefaultKvPerGpu(both, both.replicas[0])->AsDouble(), left / 2, 1);
+  const Config one = TwoOnOneGpu(", kv_memory: 18GB", "");
+  EXPECT_NEAR(DefaultKvPerGpu(one, one.replicas[1])->AsDouble(), left - 18e9, 1);
+}
+
+TEST(Capacity, ServedContextIsTheSmallerOfTheModelsAndTheCache) {
+  const Config config = TwoOnOneGpu(", kv_memory: 18GB", ", kv_tokens: 8k");
+  EXPECT_EQ(SimulatedContext(config, config.replicas[0], Tokens(137328)), Tokens(131072));
+  EXPECT_EQ(SimulatedContext(config, config.replicas[1], Tokens(8000)), Tokens(8000));
+}
+
+TEST(Capacity, TokensOfWindowedModelsStandForSequencesOfTheLongestContext) {
+  Footprint footprint{100, 50, Tokens(160), 0, Tokens(16), Tokens(1)};
+  const Amount one = footprint.Of(Tokens(1600));
+  EXPECT_EQ(AmountOfTokens(footprint, Tokens(3200), Tokens(1600)), one * 2);
+  EXPECT_EQ(AmountOfTokens(Footprint{100, 0, Tokens(0), 0, Tokens(16), Tokens(1)}, Tokens(3200), Tokens(0)),
+            Amount(320'000));
+}
+
+}  // namespace
+}  // namespace penstock

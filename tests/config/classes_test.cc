@@ -1,0 +1,70 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/config/load_helpers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Classes, WithoutASectionNoneIsRefusedForLatenessAndEachQueuesTenMinutes) {
+  const Config config = Parsed(WithReplica(""));
+  ASSERT_EQ(config.classes.size(), 3u);
+  for (const ClassConfig& each : config.classes) {
+    EXPECT_FALSE(each.refuse_late) << each.name;
+    EXPECT_EQ(each.queue, Duration::Seconds(600)) << each.name;
+    EXPECT_EQ(each.is_default, each.name == "standard");
+  }
+  EXPECT_EQ(config.classes[0].name, "interactive");
+  EXPECT_EQ(config.classes[0].ttft, Duration::Seconds(1));
+  EXPECT_TRUE(config.classes[2].evictable);
+}
+
+TEST(Classes, ANamedOneReplacesTheBuiltInAndTheOthersStay) {
+  const Config config = Parsed(WithReplica("classes: {standard: {ttft: 3s, tpot: 80ms, queue: 20s}}\n"));
+  ASSERT_EQ(config.classes.size(), 3u);
+  EXPECT_EQ(config.classes[1].ttft, Duration::Seconds(3));
+  EXPECT_EQ(config.classes[1].queue, Duration::Seconds(20));
+  EXPECT_TRUE(config.classes[1].refuse_late);
+  EXPECT_TRUE(config.classes[1].is_default);
+  EXPECT_FALSE(config.classes[0].refuse_late);
+  EXPECT_EQ(config.classes[0].queue, Duration::Seconds(600));
+}
+
+TEST(Classes, KeysLeftOutOfANamedBuiltInAreThoseOfTheBuiltIn) {
+  const Config config = Parsed(WithReplica("classes: {background: {queue: 1h}}\n"));
+  EXPECT_EQ(config.classes[2].ttft, Duration::Seconds(3600));
+  EXPECT_TRUE(config.classes[2].evictable);
+  EXPECT_TRUE(config.classes[2].refuse_late);
+}
+
+TEST(Classes, FurtherOnesComeAfterTheBuiltInsInTheOrderOfTheFile) {
+  const Config config = Parsed(WithReplica(
+      "classes: {zeta: {ttft: 1s, tpot: 1s, queue: 1s}, alpha: {ttft: 1s, tpot: 1s, queue: 1s, default: true}}\n"));
+  ASSERT_EQ(config.classes.size(), 5u);
+  EXPECT_EQ(config.classes[3].name, "zeta");
+  EXPECT_EQ(config.classes[4].name, "alpha");
+  EXPECT_TRUE(config.classes[4].is_default);
+  EXPECT_FALSE(config.classes[1].is_default);
+}
+
+TEST(Classes, AFurtherOneNeedsItsGoals) {
+  EXPECT_THAT(FindingsOf(WithReplica("classes: {mine: {ttft: 1s, queue: 1s}}\n")),
+              HasSubstr("classes.mine.tpot: is required for a new class"));
+}
+
+TEST(Classes, OnlyOneIsTheDefault) {
+  EXPECT_THAT(FindingsOf(WithReplica("classes:\n  interactive: {default: true}\n  standard: {default: true}\n")),
+              HasSubstr("f.yaml:4:13: classes.standard: is a second default class beside interactive"));
+}
+
+TEST(Classes, GoalsHaveUnitsAndRanges) {
+  EXPECT_THAT(FindingsOf(WithReplica("classes: {standard: {ttft: 2}}\n")),
+              HasSubstr("classes.standard.ttft: \"2\" needs a unit"));
+  EXPECT_THAT(FindingsOf(WithReplica("classes: {standard: {ttft: 0s}}\n")), HasSubstr("0s is outside 1ms to 30d"));
+  EXPECT_THAT(FindingsOf(WithReplica("classes: {\"My Class\": {}}\n")), HasSubstr("a class name has letters"));
+}
+
+}  // namespace
+}  // namespace penstock

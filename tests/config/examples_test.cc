@@ -1,0 +1,65 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "config/config.h"
+#include "config/keys.h"
+#include "tests/config/load_helpers.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+// full.yaml reads secrets, so each example is loaded from a copy beside them.
+class Examples : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    setenv("ENGINE_KEY", "engine-key", 1);
+    setenv("TEAM_A_KEY", "team-a-key", 1);
+    folder_ = fs::temp_directory_path() / (std::string("penstock-examples-") + GetParam());
+    fs::create_directories(folder_);
+    fs::copy(fs::path(PENSTOCK_SOURCE_DIR) / "config/examples", folder_,
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    std::ofstream(folder_ / "team-b.key") << "team-b-key\n";
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path folder_;
+};
+
+TEST_P(Examples, LoadWithoutFindingsAndPrintWhatLoadsAgain) {
+  const std::string path = (folder_ / GetParam()).string();
+  const absl::StatusOr<Config> config = LoadConfigFile(path);
+  ASSERT_TRUE(config.ok()) << config.status();
+  const std::string printed = PrintConfig(*config);
+  const absl::StatusOr<Config> again = ParseConfig(printed, path);
+  ASSERT_TRUE(again.ok()) << again.status() << "\n" << printed;
+  EXPECT_EQ(PrintConfig(*again), printed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Examples,
+                         ::testing::Values("smallest.yaml", "two-engines.yaml", "colocated-a100.yaml",
+                                           "threshold-gate.yaml", "full.yaml", "demo.yaml"));
+
+TEST(ExampleFiles, AreAllTested) {
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(PENSTOCK_SOURCE_DIR) / "config/examples")) {
+    files += entry.path().extension() == ".yaml" ? 1 : 0;
+  }
+  EXPECT_EQ(files, 6);
+}
+
+TEST(ExampleFiles, TheFullOneNamesEveryKey) {
+  std::ifstream file(fs::path(PENSTOCK_SOURCE_DIR) / "config/examples/full.yaml");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  for (const Section& section : Sections()) {
+    for (const absl::string_view key : section.keys) {
+      EXPECT_NE(text.find(std::string(key) + ":"), std::string::npos) << section.name << "." << key;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,152 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/config/load_helpers.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string OnGpu(const std::string& replicas) {
+  return "gpus: [{id: g0, kind: a100-80}, {id: g1, kind: a100-80}]\nreplicas:\n" + replicas;
+}
+
+TEST(FleetChecks, DuplicateIdsAndUrlsNameTheirFirstUse) {
+  EXPECT_THAT(FindingsOf("replicas: [{id: a, url: http://h:1}, {id: a, url: http://h:2}]\n"),
+              HasSubstr("replicas[1].id: duplicate id \"a\", first used by replicas[0]"));
+  EXPECT_EQ(FindingsOf("replicas: [{url: http://h:1}, {url: http://h:1/}]\n"),
+            "f.yaml:1:37: replicas[1].url: duplicate url, already the engine of replicas[0]");
+  EXPECT_THAT(FindingsOf("gpus: [{id: g, kind: h100}, {id: g, kind: l4}]\nreplicas: [{url: http://h:1}]\n"),
+              HasSubstr("gpus[1].id: duplicate id \"g\""));
+}
+
+TEST(FleetChecks, MalformedUrlsAreFindings) {
+  EXPECT_THAT(FindingsOf("replicas: [{url: h:1}]\n"), HasSubstr("replicas[0].url: \"h:1\" is not a URL"));
+  EXPECT_THAT(FindingsOf("replicas: [{url: https://h:1}]\n"), HasSubstr("is https"));
+}
+
+TEST(FleetChecks, ReplicasNeedAUrlOrASimulation) {
+  EXPECT_THAT(FindingsOf("replicas: [{id: a}]\n"),
+              HasSubstr("replicas[0].url: is required unless the replica is simulated"));
+  EXPECT_THAT(FindingsOf("listen: 127.0.0.1:1\n"), HasSubstr("replicas: at least one replica is required"));
+  EXPECT_TRUE(ParseConfig("listen: 127.0.0.1:1\n", "f.yaml", LoadOptions{false}).ok());
+}
+
+TEST(FleetChecks, SimulatedReplicasNeedAnIdAGpuAndAKnownModel) {
+  EXPECT_THAT(FindingsOf(OnGpu("  - {gpus: [g0], model: llama-3.1-8b, simulated: {}}\n")),
+              HasSubstr("replicas[0].id: is required"));
+  EXPECT_THAT(FindingsOf("replicas: [{id: a, model: llama-3.1-8b, simulated: {}}]\n"),
+              HasSubstr("replicas[0].gpus: is required"));
+  EXPECT_THAT(FindingsOf(OnGpu("  - {id: a, gpus: [g0], simulated: {}}\n")),
+              HasSubstr("replicas[0].model: is required"));
+  EXPECT_THAT(FindingsOf(OnGpu("  - {id: a, gpus: [g0], model: lama-3.1-8b, simulated: {}}\n")),
+              HasSubstr("\"lama-3.1-8b\" has none (did you mean \"llama-3.1-8b\"?)"));
+}
+
+TEST(FleetChecks, UnknownGpusAndModelsSuggestTheNearest) {
+  EXPECT_THAT(FindingsOf(OnGpu("  - {url: http://h:1, gpus: [g0, gg1]}\n")),
+              HasSubstr("f.yaml:3:34: replicas[0].gpus[1]: unknown GPU \"gg1\" (did you mean \"g1\"?), known: g0 g1"));
+  EXPECT_THAT(FindingsOf("models: [{name: chat}]\nreplicas: [{url: http://h:1, model: chad}]\n"),
+              HasSubstr("replicas[0].model: unknown model \"chad\" (did you mean \"chat\"?)"));
+  EXPECT_THAT(FindingsOf("replicas: [{url: http://h:1, model: anything}]\n"), IsEmpty());
+  EXPECT_THAT(FindingsOf("models: [{name: chat}]\nreplicas: [{url: http://h:1, model: qwen2.5-7b}]\n"), IsEmpty());
+}
+
+TEST(FleetChecks, UnknownPoliciesAndClassesAreFindings) {
+  EXPECT_THAT(FindingsOf(WithReplica("policy: penstok\n")),
+              HasSubstr("policy: unknown name \"penstok\" (did you mean \"penstock\"?)"));
+  EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: t, keys: [k], max_class: standart}]\n")),
+              HasSubstr("tenants[0].max_class: unknown class \"standart\" (did you mean \"standard\"?)"));
+}
+
+TEST(FleetChecks, NamesAndAliasesMustNotClash) {
+  EXPECT_THAT(FindingsOf(WithReplica("models: [{name: a, aliases: [b]}, {name: b}]\n")),
+              HasSubstr("models[1].name: \"b\" is already a name or alias of models[0]"));
+  EXPECT_THAT(FindingsOf(WithReplica("models: [{name: a, aliases: [c, a]}]\n")),
+              HasSubstr("models[0].aliases[1]: \"a\" is already a name or alias of models[0]"));
+}
+
+TEST(FleetChecks, WeightsAndKvAboveTheMemoryOfAGpuAreAnError) {
+  const std::string fits = OnGpu(
+      "  - {url: http://h:1, gpus: [g0], model: llama-3.1-8b, kv_memory: 23GB}\n"
+      "  - {url: http://h:2, gpus: [g0], model: llama-3.1-8b, kv_memory: 24GB}\n");
+  EXPECT_THAT(FindingsOf(fits), IsEmpty());
+  EXPECT_EQ(FindingsOf(OnGpu("  - {url: http://h:1, gpus: [g0], model: llama-3.1-8b, kv_memory: 24GB}\n"
+                             "  - {url: http://h:2, gpus: [g0], model: llama-3.1-8b, kv_memory: 24GB}\n")),
+            "f.yaml:1:23: gpus[0].kind: weights 32.12GB and KV 48GB of h:1, h:2 take 80.12GB, above the GPU's 80GB");
+}
+
+TEST(FleetChecks, TensorParallelReplicasTakeAShareOfEachGpu) {
+  EXPECT_THAT(FindingsOf(OnGpu("  - {url: http://h:1, gpus: [g0], model: llama-3.1-70b}\n")),
+              HasSubstr("weights 141.2GB"));
+  EXPECT_THAT(FindingsOf(OnGpu("  - {url: http://h:1, gpus: [g0, g1], model: llama-3.1-70b}\n")), IsEmpty());
+  EXPECT_THAT(FindingsOf(OnGpu("  - {url: http://h:1, gpus: [g0, g1], model: llama-3.1-70b, kv_tokens: 60k}\n")),
+              HasSubstr("weights 70.6GB and KV 9.83GB"));
+}
+
+TEST(FleetChecks, ElasticPoolsCountOnce) {
+  const std::string gpus = "gpus: [{id: g, kind: a100-80, elastic_kv: 47GB}]\nreplicas:\n";
+  const std::string two =
+      "  - {url: http://h:1, gpus: [g], model: llama-3.1-8b}\n  - {url: http://h:2, gpus: [g], model: llama-3.1-8b}\n";
+  EXPECT_THAT(FindingsOf(gpus + two), IsEmpty());
+  EXPECT_THAT(FindingsOf(gpus + two + "  - {url: http://h:3, gpus: [g], model: qwen2.5-0.5b}\n"), HasSubstr("KV 47GB"));
+}
+
+TEST(FleetChecks, ParallelSizesMustDivideGpusAndHeads) {
+  EXPECT_THAT(FindingsOf(OnGpu("  - {url: http://h:1, gpus: [g0], tensor_parallel: 2}\n")),
+              HasSubstr("tensor_parallel: 2 does not divide the 1 GPUs listed"));
+  EXPECT_THAT(FindingsOf("replicas: [{url: http://h:1, model: phi-4, tensor_parallel: 4}]\n"),
+              HasSubstr("replicas[0].tensor_parallel"));
+}
+
+TEST(FleetChecks, KvSizesAreOneOfTwoAndBytesNeedAShape) {
+  EXPECT_THAT(FindingsOf("replicas: [{url: http://h:1, model: llama-3.1-8b, kv_tokens: 9k, kv_memory: 9GB}]\n"),
+              HasSubstr("give kv_memory or kv_tokens, not both"));
+  EXPECT_THAT(FindingsOf("replicas: [{url: http://h:1, model: odd, kv_memory: 9GB}]\n"),
+              HasSubstr("needs the shape of model \"odd\""));
+  EXPECT_THAT(FindingsOf("replicas: [{url: http://h:1, model: odd, kv_tokens: 9k}]\n"), IsEmpty());
+}
+
+TEST(FleetChecks, ASimulatedCacheMustHoldABlock) {
+  EXPECT_THAT(
+      FindingsOf("gpus: [{id: g, kind: a10}]\nreplicas: [{id: a, gpus: [g], model: qwen2.5-14b, simulated: {}}]\n"),
+      HasSubstr("leaves no room for one block"));
+}
+
+TEST(FleetChecks, TenantKeysAreUniqueAndNeverShown) {
+  const std::string findings = FindingsOf(WithReplica("tenants: [{name: a, keys: [hush]}, {name: a, keys: [hush]}]\n"));
+  EXPECT_THAT(findings, HasSubstr("tenants[1].name: duplicate name \"a\""));
+  EXPECT_THAT(findings, HasSubstr("tenants[1].keys[0]: the same key is already one of tenants[0]"));
+  EXPECT_THAT(findings, Not(HasSubstr("hush")));
+  EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: a, keys: []}]\n")), HasSubstr("keys: must not be empty"));
+}
+
+TEST(FleetChecks, TraceModelsMustBeServedWhereAllModelsAreNamed) {
+  const std::string trace = "trace: {models: {big: llama-3.1-8c}}\n";
+  EXPECT_THAT(FindingsOf("replicas: [{url: http://h:1, model: llama-3.1-8b}]\n" + trace),
+              HasSubstr("trace.models.big: unknown model \"llama-3.1-8c\" (did you mean \"llama-3.1-8b\"?)"));
+  EXPECT_THAT(FindingsOf(WithReplica(trace)), IsEmpty());
+}
+
+TEST(Warnings, TellWhatDoesNotStopAStart) {
+  const Config config = Parsed(
+      "gpus: [{id: tight, kind: a100-80}, {id: idle, kind: l4}, {id: shared, kind: h100, elastic_kv: 9GB}]\n"
+      "models: [{name: chat, shape: llama-3.1-8b}, {name: unused}, {name: odd}]\n"
+      "replicas:\n"
+      "  - {id: a, url: http://h:1, gpus: [tight], model: chat, kv_memory: 63GB}\n"
+      "  - {id: b, url: http://h:2, model: odd, key: '***'}\n"
+      "  - {id: c, url: http://h:3, gpus: [shared], model: chat, kv_tokens: 9k}\n");
+  EXPECT_THAT(::testing::PrintToString(Warnings(config)),
+              ::testing::AllOf(
+                  HasSubstr("gpus: tight: weights and KV leave less than 2GB"), HasSubstr("idle is used by no replica"),
+                  HasSubstr("replicas: b: key is the placeholder"), HasSubstr("the shape of odd is unknown"),
+                  HasSubstr("replicas: c: its GPU's elastic_kv is the pool"),
+                  HasSubstr("models: unused is served by no replica")));
+  EXPECT_THAT(Warnings(Parsed(WithReplica(""))), IsEmpty());
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,35 @@
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+from processes import BINARY, Engine, Router  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: only with ./test.sh --all")
+
+
+def pytest_sessionstart(session):
+    if not os.path.exists(BINARY):
+        pytest.exit(f"{BINARY} is not built", returncode=1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("penstock")
+
+
+@pytest.fixture(scope="module")
+def engine(folder):
+    with Engine(folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def router(folder, engine):
+    """The smallest configuration: a listen address and the replica's URL."""
+    with Router(folder, [engine]) as running:
+        yield running

@@ -1,0 +1,206 @@
+"""Starts and watches the real binary: engines and the router as processes of their own, on free ports."""
+import http.client
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = os.environ.get("PENSTOCK_BINARY", str(ROOT / "build/release/penstock"))
+MODEL = "llama-3.1-8b"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(condition, seconds, what):
+    """Polls until the condition holds and returns its value; fails with `what` when it does not in time."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"not within {seconds} s: {what() if callable(what) else what}"
+        time.sleep(0.01)
+
+
+def get(address, path, timeout=5):
+    """(status, headers, text) of a GET; status 0 when nothing answers."""
+    connection = http.client.HTTPConnection(*address, timeout=timeout)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, dict(response.getheaders()), response.read().decode()
+    except (OSError, http.client.HTTPException):
+        return 0, {}, ""
+    finally:
+        connection.close()
+
+
+SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$")
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+
+class Metrics:
+    """One scrape."""
+
+    def __init__(self, text):
+        self.text = text
+        self.samples = []
+        for line in text.splitlines():
+            match = SAMPLE.match(line)
+            if match:
+                self.samples.append((match[1], dict(LABEL.findall(match[2] or "")), float(match[3])))
+
+    def sum(self, name, **labels):
+        return sum(
+            value
+            for sample, given, value in self.samples
+            if sample == name and all(given.get(key) == want for key, want in labels.items())
+        )
+
+    def has(self, name):
+        return any(sample == name for sample, _, _ in self.samples)
+
+
+class Process:
+    """A running penstock; leaving the context ends it and checks that it ended well."""
+
+    def __init__(self, arguments, port, log):
+        self.port = port
+        self.address = ("127.0.0.1", port)
+        self.url = f"http://127.0.0.1:{port}"
+        self.arguments = arguments
+        self.log_path = log
+        self._log = open(log, "wb")
+        self.process = subprocess.Popen([BINARY, *arguments], stdout=self._log, stderr=subprocess.STDOUT)
+
+    def log(self):
+        return pathlib.Path(self.log_path).read_text(errors="replace")
+
+    def get(self, path, timeout=5):
+        return get(self.address, path, timeout)
+
+    def metrics(self):
+        status, _, text = self.get("/metrics")
+        assert status == 200, f"/metrics answered {status}\n{self.log()[-2000:]}"
+        return Metrics(text)
+
+    def wait_for(self, path, seconds=15):
+        def answers():
+            assert self.process.poll() is None, f"{self.arguments} ended with {self.process.returncode}:\n{self.log()[-4000:]}"
+            return self.get(path, timeout=1)[0] == 200
+
+        wait_until(answers, seconds, lambda: f"{path} of {self.arguments}:\n{self.log()[-4000:]}")
+        return self
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def stop(self, seconds=20):
+        """SIGTERM, then the exit code; a process that does not end is killed and fails the test."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"{self.arguments} did not end within {seconds} s:\n{self.log()[-4000:]}")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self._log.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        killed = self.process.poll() == -signal.SIGKILL
+        code = self.stop()
+        self._log.close()
+        if kind is None and not killed:
+            assert code == 0, f"{self.arguments} ended with {code}:\n{self.log()[-4000:]}"
+
+
+class Engine(Process):
+    def __init__(self, folder, model=MODEL, gpu="a100-80", port=None, name="engine", **options):
+        port = port or free_port()
+        arguments = ["engine", "--listen", f"127.0.0.1:{port}", "--model", model, "--gpu", gpu]
+        for key, value in options.items():
+            arguments += ["--" + key.replace("_", "-"), str(value)]
+        super().__init__(arguments, port, folder / f"{name}-{port}.log")
+        self.model = model
+        self.overflow_error = options.get("overflow") == "error"
+        try:
+            self.wait_for("/health")
+        except BaseException:
+            self.kill()
+            raise
+
+    def running(self):
+        """Requests that it runs or queues, by its own count."""
+        if self.overflow_error:
+            metrics = self.metrics()
+            return metrics.sum("llamacpp:requests_processing") + metrics.sum("llamacpp:requests_deferred")
+        metrics = self.metrics()
+        return metrics.sum("vllm:num_requests_running") + metrics.sum("vllm:num_requests_waiting")
+
+
+class Router(Process):
+    """`penstock serve` with a configuration file made of the given YAML lines, or with replicas' URLs alone."""
+
+    def __init__(self, folder, engines=(), config=None, port=None, ready=True):
+        port = port or free_port()
+        self.config_path = folder / f"router-{port}.yml"
+        if config is None:
+            arguments = ["serve", "--listen", f"127.0.0.1:{port}"]
+            for engine in engines:
+                arguments += ["--replica", engine.url]
+        else:
+            self.write_config(config, port)
+            arguments = ["serve", "--config", str(self.config_path)]
+        super().__init__(arguments, port, folder / f"router-{port}.log")
+        try:
+            self.wait_for("/readyz" if ready else "/healthz")
+        except BaseException:
+            self.kill()
+            raise
+
+    def write_config(self, config, port=None):
+        self.config_path.write_text(f"listen: 127.0.0.1:{port or self.port}\n{config}")
+
+    def promised(self):
+        metrics = self.metrics()
+        return metrics.sum("penstock_pool_promised_bytes") + metrics.sum("penstock_pool_promised_blocks")
+
+    def in_flight(self):
+        metrics = self.metrics()
+        return metrics.sum("penstock_replica_running_requests") + metrics.sum("penstock_queued_requests")
+
+    def wait_for_nothing(self, seconds, engines=()):
+        """Until nothing is promised, running or queued, here and at the engines."""
+
+        def idle():
+            return self.promised() == 0 and self.in_flight() == 0 and all(engine.running() == 0 for engine in engines)
+
+        wait_until(
+            idle, seconds,
+            lambda: f"promised {self.promised()}, in flight {self.in_flight()}, engines {[e.running() for e in engines]}",
+        )
+
+
+def replicas(engines, **more):
+    """The replicas section of a configuration."""
+    lines = ["replicas:"]
+    for engine in engines:
+        fields = {"url": engine.url, **more}
+        lines.append("  - {" + ", ".join(f"{key}: {value}" for key, value in fields.items()) + "}")
+    return "\n".join(lines) + "\n"

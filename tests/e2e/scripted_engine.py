@@ -1,0 +1,97 @@
+"""An engine that misbehaves on demand: it lists its model properly and answers generation with scripted bytes."""
+import json
+import socket
+import struct
+import threading
+
+MODEL = "scripted"
+
+
+def http(status, body, kind="application/json", more=""):
+    if not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{more}\r\n"
+    return head.encode() + body
+
+
+def event(content, finish=None):
+    choice = {"index": 0, "delta": {"content": content}, "finish_reason": finish}
+    return "data: " + json.dumps({"id": "x", "object": "chat.completion.chunk", "choices": [choice]}) + "\n\n"
+
+
+STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def chunk(text):
+    data = text.encode()
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+
+
+class ScriptedEngine:
+    """`script` is what generation requests are answered with; then the connection is closed (reset with `reset`)."""
+
+    def __init__(self):
+        self.script = b""
+        self.reset = False
+        self.hang = False
+        self.calls = 0
+        self._stopping = threading.Event()
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.address = self._socket.getsockname()
+        self.url = f"http://127.0.0.1:{self.address[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        try:
+            with connection:
+                while self._answer(connection):
+                    pass
+        except OSError:
+            pass
+
+    def _answer(self, connection):
+        data = b""
+        while b"\r\n\r\n" not in data:
+            more = connection.recv(65536)
+            if not more:
+                return False
+            data += more
+        head, _, body = data.partition(b"\r\n\r\n")
+        length = 0
+        for line in head.decode().split("\r\n")[1:]:
+            name, _, value = line.partition(":")
+            if name.lower() == "content-length":
+                length = int(value)
+        while len(body) < length:
+            body += connection.recv(65536)
+        method, path = head.decode().split()[:2]
+        if method == "GET":
+            models = {"object": "list", "data": [{"id": MODEL, "object": "model", "max_model_len": 4096}]}
+            known = {"/v1/models": http(200, models), "/health": http(200, {})}
+            connection.sendall(known.get(path, http(404, {"error": {"message": "no such path"}})))
+            return True
+        self.calls += 1
+        connection.sendall(self.script)
+        if self.hang:
+            self._stopping.wait(30)
+        if self.reset:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        return False
+
+    def close(self):
+        self._stopping.set()
+        self._socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,152 @@
+"""What an engine can do wrong: the client gets an error it understands, the metric its kind, the ledger its memory."""
+import pytest
+from processes import Engine, Router, free_port, wait_until
+from raw_http import chat, events, request_bytes, send
+from scripted_engine import MODEL, STREAM_HEAD, ScriptedEngine, chunk, event, http
+
+BODY = request_bytes(body=chat(model=MODEL, max_tokens=50))
+STREAM = request_bytes(body=chat(model=MODEL, max_tokens=50, stream=True))
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with ScriptedEngine() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def router(folder, engine):
+    config = (
+        f"replicas:\n  - {{id: scripted, url: '{engine.url}', engine: openai, model: {MODEL}, kv_tokens: 100000}}\n"
+        "limits: {first_byte_timeout: 1s, gap_timeout: 1s}\n"
+    )
+    with Router(folder, config=config) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def whole_again(router, engine):
+    """Each test starts with a healthy replica and leaves no lease behind."""
+    engine.script, engine.reset, engine.hang = http(200, {"choices": []}), False, False
+    wait_until(lambda: router.metrics().sum("penstock_replica_up") == 1, 20, "the replica is up again")
+    yield
+    engine.hang = False
+    router.wait_for_nothing(5)
+
+
+def faults(router):
+    metrics = router.metrics()
+    return {
+        labels["kind"]: value for name, labels, value in metrics.samples if name == "penstock_engine_errors_total"
+    }
+
+
+def check_failure(router, data, kinds, statuses=(502, 503, 504)):
+    before = faults(router)
+    answer = send(router.address, data, timeout=20)
+    assert answer is not None and answer.status in statuses, answer and (answer.status, answer.body)
+    error = answer.json()["error"]
+    assert error["message"] and error["type"] == "server_error"
+    after = faults(router)
+    grown = {kind for kind in after if after[kind] > before.get(kind, 0)}
+    assert grown & kinds, f"counted {grown}, wanted one of {kinds}"
+
+
+@pytest.mark.parametrize("request_data", [BODY, STREAM], ids=["whole", "streamed"])
+@pytest.mark.parametrize("script", [b"\x00\x01garbage\r\n\r\n", b"HTTP/1.1 banana\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Le"])
+def test_garbage_instead_of_http(router, engine, script, request_data):
+    engine.script = script
+    check_failure(router, request_data, {"garbage", "closed", "connect"})
+
+
+def test_garbage_instead_of_json(router, engine):
+    engine.script = http(200, b"<html>It works!</html>")
+    check_failure(router, BODY, {"garbage"})
+
+
+def test_a_body_that_is_shorter_than_its_length(router, engine):
+    engine.script = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"choices": ['
+    check_failure(router, BODY, {"closed", "garbage"})
+
+
+def test_a_connection_closed_before_the_first_byte(router, engine):
+    engine.script = b""
+    check_failure(router, BODY, {"closed", "connect"})
+
+
+def test_a_connection_reset_before_the_first_byte(router, engine):
+    engine.script, engine.reset = b"", True
+    check_failure(router, BODY, {"closed", "connect"})
+
+
+def test_an_engine_that_never_answers(router, engine):
+    engine.script, engine.hang = b"", True
+    check_failure(router, BODY, {"timeout"})
+
+
+def test_an_internal_error_of_the_engine(router, engine):
+    engine.script = http(500, {"error": {"message": "CUDA error", "type": "InternalServerError"}})
+    before = faults(router)
+    answer = send(router.address, BODY)
+    assert answer.status in (500, 502)
+    assert "CUDA error" in answer.json()["error"]["message"]
+    assert faults(router)["server"] > before.get("server", 0)
+
+
+def test_an_error_of_a_shape_of_its_own(router, engine):
+    engine.script = http(400, {"object": "error", "message": "temperature is odd", "type": "BadRequestError", "code": 400})
+    answer = send(router.address, BODY)
+    assert answer.status == 400
+    assert "temperature is odd" in answer.json()["error"]["message"]
+
+
+def test_a_stream_that_breaks_after_some_tokens_ends_with_an_error_event(router, engine):
+    engine.script = STREAM_HEAD + chunk(event("one")) + chunk(event(" two"))
+    before = faults(router)
+    answer = send(router.address, STREAM, timeout=20)
+    assert answer.status == 200
+    data = events(answer.body)
+    assert any('"one"' in item for item in data)
+    assert any('"error"' in item for item in data), data
+    assert faults(router)["closed"] > before.get("closed", 0)
+
+
+def test_a_stream_of_garbage_events_ends_with_an_error(router, engine):
+    engine.script = STREAM_HEAD + chunk(event("one")) + chunk("data: {not json}\n\n") + b"0\r\n\r\n"
+    before = faults(router)
+    answer = send(router.address, STREAM, timeout=20)
+    assert any('"error"' in item for item in events(answer.body)), answer.body
+    assert faults(router)["garbage"] > before.get("garbage", 0)
+
+
+def test_a_stream_that_stalls_ends_with_an_error(router, engine):
+    engine.script, engine.hang = STREAM_HEAD + chunk(event("one")), True
+    answer = send(router.address, STREAM, timeout=20)
+    assert any('"error"' in item for item in events(answer.body)), answer.body
+
+
+def test_an_engine_that_is_down_at_start_is_served_once_it_comes(folder):
+    port = free_port()
+
+    class Later:
+        url = f"http://127.0.0.1:{port}"
+
+    with Router(folder, [Later], ready=False) as router:
+        assert router.get("/healthz")[0] == 200
+        assert router.get("/readyz")[0] == 503
+        answer = send(router.address, request_bytes(body=chat(max_tokens=1)))
+        assert answer.status in (404, 503)
+        with Engine(folder, port=port) as engine:
+            wait_until(lambda: router.get("/readyz")[0] == 200, 5, lambda: router.log()[-2000:])
+            assert send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200
+            router.wait_for_nothing(2, [engine])
+
+
+def test_an_engine_killed_before_the_first_byte_is_replaced_by_another(folder):
+    with Engine(folder, name="first") as first, Engine(folder, name="second") as second:
+        with Router(folder, [first, second]) as router:
+            first.kill()
+            for _ in range(6):
+                answer = send(router.address, request_bytes(body=chat(max_tokens=2)), timeout=20)
+                assert answer.status == 200
+            router.wait_for_nothing(3, [second])

@@ -1,0 +1,133 @@
+"""Start, reload, drain: what runs goes on, what is wrong is said."""
+import signal
+import socket
+import subprocess
+
+from processes import BINARY, MODEL, Engine, Router, free_port, replicas, wait_until
+from raw_http import chat, read_answer, request_bytes, send
+
+
+def start_stream(router, tokens):
+    connection = socket.create_connection(router.address, timeout=30)
+    connection.sendall(request_bytes(body=chat(max_tokens=tokens, stream=True)))
+    received = b""
+    while received.count(b"data:") < 3:
+        received += connection.recv(65536)
+    return connection, received
+
+
+def finish_stream(connection, received):
+    with connection:
+        while b"0\r\n\r\n" not in received[-7:]:
+            more = connection.recv(65536)
+            if not more:
+                break
+            received += more
+    return received
+
+
+def test_sigterm_lets_running_streams_end_and_refuses_new_requests(folder):
+    with Engine(folder) as engine, Router(folder, [engine]) as router:
+        kept = socket.create_connection(router.address, timeout=10)
+        kept.sendall(request_bytes("/v1/models", method="GET", headers={"Content-Length": None, "Content-Type": None}))
+        assert read_answer(kept).status == 200
+        connection, received = start_stream(router, 200)
+        router.signal(signal.SIGTERM)
+
+        def refuses():
+            try:
+                answer = send(router.address, request_bytes(body=chat(max_tokens=1)))
+                return answer is None or answer.status == 503
+            except OSError:
+                return True
+
+        wait_until(refuses, 5, "new requests are refused")
+        text = finish_stream(connection, received)
+        assert text.count(b'"content"') >= 200
+        assert b"[DONE]" in text
+        assert router.process.wait(10) == 0
+        assert engine.running() == 0
+        kept.close()
+
+
+def test_sigterm_ends_an_idle_router_at_once(folder):
+    with Engine(folder) as engine, Router(folder, [engine]) as router:
+        router.signal(signal.SIGTERM)
+        assert router.process.wait(3) == 0
+
+
+def test_sighup_takes_a_new_file_without_dropping_a_stream(folder):
+    with Engine(folder) as first, Engine(folder, model="qwen2.5-7b", name="second") as second:
+        with Router(folder, config=replicas([first])) as router:
+            connection, received = start_stream(router, 150)
+            router.write_config(replicas([first, second]))
+            router.signal(signal.SIGHUP)
+            wait_until(
+                lambda: send(router.address, request_bytes(body=chat(model="qwen2.5-7b", max_tokens=1))).status == 200,
+                10, lambda: router.log()[-2000:],
+            )
+            assert router.metrics().sum("penstock_config_reloads_total", result="ok") == 1
+            text = finish_stream(connection, received)
+            assert text.count(b'"content"') >= 150 and b"[DONE]" in text
+            router.write_config(replicas([second]))
+            router.signal(signal.SIGHUP)
+            wait_until(
+                lambda: send(router.address, request_bytes(body=chat(model=MODEL, max_tokens=1))).status == 404,
+                10, lambda: router.log()[-2000:],
+            )
+            router.wait_for_nothing(3, [first, second])
+
+
+def test_sighup_with_a_bad_file_changes_nothing_and_says_where(folder):
+    with Engine(folder) as engine, Router(folder, config=replicas([engine])) as router:
+        router.write_config(replicas([engine]) + "tenants: 17\n")
+        router.signal(signal.SIGHUP)
+        wait_until(
+            lambda: router.metrics().sum("penstock_config_reloads_total", result="failed") == 1, 5, "the failure is counted"
+        )
+        assert str(router.config_path) in router.log() and "tenants" in router.log()
+        assert send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200
+
+
+def test_a_port_that_is_taken_is_an_error_with_exit_code_one(folder):
+    with Engine(folder) as engine, socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = subprocess.run(
+            [BINARY, "serve", "--listen", f"127.0.0.1:{taken.getsockname()[1]}", "--replica", engine.url],
+            capture_output=True, text=True, timeout=20,
+        )
+        assert ended.returncode == 1
+        assert str(taken.getsockname()[1]) in ended.stderr
+
+
+def test_wrong_usage_is_exit_code_two():
+    for arguments in (["serve", "--no-such-flag"], ["frobnicate"], ["engine", "--listen"]):
+        ended = subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=20)
+        assert ended.returncode == 2, arguments
+        assert ended.stderr
+
+
+def test_a_bad_file_is_exit_code_one_with_the_place(folder):
+    path = folder / "bad.yml"
+    path.write_text(f"listen: 127.0.0.1:{free_port()}\nreplicas:\n  - {{url: http://127.0.0.1:1, max_seqs: many}}\n")
+    for command in ("check", "serve"):
+        ended = subprocess.run([BINARY, command, "--config", str(path)], capture_output=True, text=True, timeout=20)
+        assert ended.returncode == 1
+        assert f"{path}:3:" in ended.stdout + ended.stderr
+        assert "max_seqs" in ended.stdout + ended.stderr
+
+
+def test_an_engine_ends_within_a_second_of_sigterm_whatever_runs(folder):
+    with Engine(folder) as engine:
+        with socket.create_connection(engine.address, timeout=10) as connection:
+            connection.sendall(request_bytes(body=chat(max_tokens=5000, stream=True)))
+            assert connection.recv(1)
+            engine.signal(signal.SIGTERM)
+            assert engine.process.wait(1) == 0
+
+
+def test_a_receipt_is_given_on_demand(folder):
+    with Engine(folder) as engine, Router(folder, [engine]) as router:
+        asked = send(router.address, request_bytes(body=chat(max_tokens=1), headers={"x-penstock-receipt": "1"}))
+        plain = send(router.address, request_bytes(body=chat(max_tokens=1)))
+        extra = {name for name in asked.headers if name.startswith("x-penstock")} - set(plain.headers)
+        assert asked.status == 200 and extra

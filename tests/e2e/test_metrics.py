@@ -1,0 +1,75 @@
+"""/metrics of a router that has served, refused and lost requests."""
+import json
+import shutil
+import subprocess
+
+import pytest
+from processes import ROOT, Engine, Router, wait_until
+from raw_http import chat, request_bytes, send
+
+
+@pytest.fixture(scope="module")
+def served(folder):
+    with Engine(folder) as engine, Router(folder, [engine]) as router:
+        for i in range(10):
+            assert send(router.address, request_bytes(body=chat(f"Number {i}", max_tokens=8, stream=i % 2 == 0))).status == 200
+        assert send(router.address, request_bytes(body=chat(model="nobody"))).status == 404
+        assert send(router.address, request_bytes(body=b"{")).status == 400
+        router.wait_for_nothing(3, [engine])
+        wait_until(lambda: router.metrics().has("penstock_pool_reported_bytes"), 5, "an engine report")
+        yield router
+
+
+def test_promtool_finds_nothing_to_complain_about(served):
+    if not shutil.which("promtool"):
+        pytest.skip("promtool is not installed")
+    checked = subprocess.run(["promtool", "check", "metrics"], input=served.metrics().text, text=True, capture_output=True)
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+
+
+def test_every_metric_of_the_dashboard_that_needs_no_fault_is_there(served):
+    text = served.metrics().text
+    for name in (
+        "penstock_requests_total", "penstock_refusals_total", "penstock_prompt_tokens_total", "penstock_output_tokens_total",
+        "penstock_active_tokens_total", "penstock_late_tokens_total", "penstock_abandoned_tokens_total",
+        "penstock_queue_wait_seconds_bucket", "penstock_time_to_first_token_seconds_bucket",
+        "penstock_time_per_output_token_seconds_bucket", "penstock_request_duration_seconds_bucket",
+        "penstock_pool_capacity_bytes", "penstock_pool_promised_bytes", "penstock_pool_held_bytes",
+        "penstock_pool_forecast_peak_bytes", "penstock_pool_reported_bytes", "penstock_pool_foreign_bytes",
+        "penstock_pool_overdraft_bytes", "penstock_pool_report_age_seconds", "penstock_pool_risk_z",
+        "penstock_prompt_estimate_ratio_bucket", "penstock_output_forecasts_total", "penstock_decision_seconds_bucket",
+        "penstock_replica_running_requests", "penstock_replica_up", "penstock_build_info",
+    ):
+        assert f"\n{name}" in text, name
+
+
+def test_tokens_and_outcomes_add_up(served):
+    metrics = served.metrics()
+    assert metrics.sum("penstock_requests_total", outcome="ok") == 10
+    assert metrics.sum("penstock_requests_total", outcome="refused") == 1
+    assert metrics.sum("penstock_output_tokens_total") == 80
+    assert metrics.sum("penstock_active_tokens_total") + metrics.sum("penstock_late_tokens_total") == 80
+    assert metrics.sum("penstock_time_to_first_token_seconds_count") >= 5
+    assert metrics.sum("penstock_prompt_estimate_ratio_count") == 10
+
+
+def test_only_the_promise_carries_its_word(served):
+    names = {name for name, _, _ in served.metrics().samples if "promised" in name}
+    assert names <= {"penstock_pool_promised_bytes", "penstock_pool_promised_blocks"} and names
+
+
+def test_a_refusal_is_logged_as_one_line_without_the_prompt(served):
+    send(served.address, request_bytes(body=chat("a very secret prompt", model="nobody"), headers={"x-request-id": "lost-1"}))
+
+    def line():
+        for text in served.log().splitlines():
+            if text.startswith("{") and "lost-1" in text:
+                return json.loads(text)
+
+    entry = wait_until(line, 5, "the refusal is logged")
+    assert entry["event"] == "refuse" and entry["reason"] == "unknown_model" and entry["status"] == 404
+    assert "secret" not in served.log()
+
+
+def test_the_scrape_configuration_names_the_default_port():
+    assert "127.0.0.1:8080" in (ROOT / "config/prometheus.yml").read_text()

@@ -1,0 +1,186 @@
+// Errors, headers, routes, tenants and classes: the pure rules of the edge.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "router/http/api_error.h"
+#include "router/http/header_rules.h"
+#include "router/http/response_head.h"
+#include "router/http/routes.h"
+#include "router/http/tenants.h"
+
+namespace penstock {
+namespace {
+
+TEST(ApiErrors, EveryErrorHasAllFourKeys) {
+  const auto error = nlohmann::json::parse(ErrorBody(BadRequest(BadInput::kPath, "no \"such\" path")))["error"];
+  EXPECT_EQ(error["message"], "no \"such\" path");
+  EXPECT_EQ(error["type"], "invalid_request_error");
+  EXPECT_TRUE(error["param"].is_null());
+  EXPECT_TRUE(error["code"].is_null());
+}
+
+TEST(ApiErrors, InvalidUtf8InAMessageStaysValidJson) {
+  EXPECT_NO_THROW(static_cast<void>(nlohmann::json::parse(ErrorBody(BadRequest(BadInput::kPath, "a\xff z")))));
+}
+
+TEST(ApiErrors, EveryRefusalKeepsItsRowOfTheTable) {
+  for (const RefusalTraits& traits : kRefusals) {
+    const Refuse refuse{RequestId(1), traits.refusal, Duration::Milliseconds(1500), 100, 200};
+    const ApiError error = FromRefusal(refuse, "m");
+    EXPECT_EQ(error.status, traits.status);
+    EXPECT_EQ(error.code, std::string(traits.code));
+    EXPECT_EQ(error.retry_after.has_value(), traits.retryable);
+    EXPECT_EQ(error.never_retry, !traits.retryable);
+    EXPECT_FALSE(error.message.empty());
+  }
+}
+
+TEST(ApiErrors, AContextRefusalNamesBothNumbers) {
+  const ApiError error = FromRefusal(Refuse{RequestId(1), Refusal::kContextExceeded, Duration(), 8192, 9000}, "m");
+  EXPECT_NE(error.message.find("8192"), std::string::npos);
+  EXPECT_NE(error.message.find("9000"), std::string::npos);
+}
+
+TEST(ApiErrors, AnEnginesClientErrorKeepsItsStatus) {
+  const ApiError error = FromEngine(EngineError{422, "bad", "", "", ""});
+  EXPECT_EQ(error.status, 422);
+  EXPECT_EQ(error.message, "bad");
+}
+
+TEST(ApiErrors, AnEngineThatRefusesTheRoutersKeyIsNotTheClientsFault) {
+  EXPECT_EQ(FromEngine(EngineError{401, "bad key", "", "", ""}).status, 502);
+  EXPECT_EQ(FromEngine(EngineError{403, "no", "", "", ""}).status, 502);
+}
+
+TEST(HeaderRules, EnginesGetTheClientsHeadersButNotItsCredentialsOrSteering) {
+  const HeaderList client = {{"Authorization", "Bearer secret"},
+                             {"Cookie", "c"},
+                             {"X-data-parallel-rank", "3"},
+                             {"X-Vllm-Priority", "1"},
+                             {"X-Conversation-Id", "c1"},
+                             {"x-penstock-class", "interactive"},
+                             {"Connection", "keep-alive, x-hop"},
+                             {"X-Hop", "1"},
+                             {"Transfer-Encoding", "chunked"},
+                             {"Host", "h"},
+                             {"Content-Length", "5"},
+                             {"x-simulated-output-tokens", "7"},
+                             {"traceparent", "00-1"},
+                             {"Content-Type", "application/json"}};
+  const HeaderList sent = HeadersForEngine(client, "engine-key", "id-1");
+  std::set<std::string> names;
+  for (const auto& header : sent) names.insert(header.first);
+  EXPECT_EQ(names, (std::set<std::string>{"Authorization", "Content-Type", "traceparent", "x-request-id",
+                                          "x-simulated-output-tokens"}));
+  EXPECT_EQ(FindHeader(sent, "authorization"), "Bearer engine-key");
+  EXPECT_EQ(FindHeader(sent, "x-request-id"), "id-1");
+}
+
+TEST(HeaderRules, WithoutAnEngineKeyNoCredentialsAreSent) {
+  EXPECT_EQ(FindHeader(HeadersForEngine({{"authorization", "Bearer x"}}, "", "i"), "authorization"), "");
+}
+
+TEST(HeaderRules, OnlySaneRequestIdsAreTaken) {
+  EXPECT_EQ(ClientRequestId({{"X-Request-Id", "abc-1"}}), "abc-1");
+  EXPECT_EQ(ClientRequestId({{"X-Client-Request-Id", "abc"}}), "abc");
+  EXPECT_EQ(ClientRequestId({{"x-request-id", "has space"}}), "");
+  EXPECT_EQ(ClientRequestId({{"x-request-id", std::string(129, 'a')}}), "");
+}
+
+TEST(ResponseHeads, AValueCannotEndTheHead) {
+  ResponseHead head(200, true, false);
+  head.Add("x", "a\r\nevil: 1");
+  const std::string text = std::move(head).WithLength(0);
+  EXPECT_EQ(text.find("\nevil"), std::string::npos);
+}
+
+TEST(Routes, PathsMethodsAndQueries) {
+  EXPECT_EQ(MatchRoute("POST", "/v1/chat/completions").route, Route::kGenerate);
+  EXPECT_EQ(MatchRoute("POST", "/v1/chat/completions?x=1").route, Route::kGenerate);
+  EXPECT_EQ(MatchRoute("POST", "http://h:1/rerank").endpoint, Endpoint::kRerank);
+  EXPECT_EQ(MatchRoute("GET", "/v1/chat/completions").route, Route::kWrongMethod);
+  EXPECT_EQ(MatchRoute("GET", "/v1/chat/completions").allow, "POST");
+  EXPECT_EQ(MatchRoute("DELETE", "/metrics").allow, "GET, HEAD");
+  EXPECT_EQ(MatchRoute("GET", "/v1/chat").route, Route::kNotFound);
+  EXPECT_EQ(MatchRoute("GET", "/").route, Route::kNotFound);
+}
+
+TEST(Routes, ModelNamesMayHaveSlashesPlainOrEscaped) {
+  EXPECT_EQ(MatchRoute("GET", "/v1/models/meta-llama/Llama-3.1-8B").model, "meta-llama/Llama-3.1-8B");
+  EXPECT_EQ(MatchRoute("GET", "/v1/models/meta-llama%2FLlama").model, "meta-llama/Llama");
+  EXPECT_EQ(MatchRoute("GET", "/v1/models/bad%2").route, Route::kNotFound);
+}
+
+Config WithTenants() {
+  Config config;
+  TenantConfig a;
+  a.name = "team-a";
+  a.keys = {"key-a", "key-a2"};
+  TenantConfig b;
+  b.name = "team-b";
+  b.keys = {"key-b"};
+  b.max_class = "standard";
+  config.tenants = {a, b};
+  return config;
+}
+
+TEST(Tenants, AConfiguredKeyNamesItsTenant) {
+  const TenantBook book(WithTenants());
+  const auto first = std::get<Caller>(book.Identify({{"Authorization", "Bearer key-a"}}));
+  const auto second = std::get<Caller>(book.Identify({{"authorization", "bearer key-a2"}}));
+  EXPECT_EQ(first.name, "team-a");
+  EXPECT_EQ(first.tenant, second.tenant);
+  EXPECT_NE(first.tenant, std::get<Caller>(book.Identify({{"x-api-key", "key-b"}})).tenant);
+}
+
+TEST(Tenants, AnUnknownOrMissingKeyIs401) {
+  const TenantBook book(WithTenants());
+  for (const HeaderList& headers :
+       {HeaderList{}, HeaderList{{"authorization", "Bearer nope"}}, HeaderList{{"authorization", "Bearer "}}}) {
+    const auto error = std::get<ApiError>(book.Identify(headers));
+    EXPECT_EQ(error.status, 401);
+    EXPECT_EQ(error.code, "invalid_api_key");
+  }
+}
+
+TEST(Tenants, WithoutTenantsAnyKeyIsATenantOfItsOwn) {
+  const TenantBook book{Config()};
+  const auto a = std::get<Caller>(book.Identify({{"authorization", "Bearer a"}}));
+  const auto b = std::get<Caller>(book.Identify({{"authorization", "Bearer b"}}));
+  EXPECT_NE(a.tenant, b.tenant);
+  EXPECT_EQ(std::get<Caller>(book.Identify({})).tenant, TenantId());
+}
+
+std::vector<ClassConfig> Classes() {
+  std::vector<ClassConfig> classes(3);
+  classes[0].name = "interactive";
+  classes[1].name = "standard";
+  classes[1].is_default = true;
+  classes[2].name = "background";
+  return classes;
+}
+
+std::string ClassOf(absl::string_view header, absl::string_view tier, absl::string_view max) {
+  const auto chosen = ChooseClass(Classes(), header, tier, max);
+  return std::holds_alternative<ClassChoice>(chosen) ? std::get<ClassChoice>(chosen).name : "error";
+}
+
+TEST(Classes, HeaderTierAndDefault) {
+  EXPECT_EQ(ClassOf("", "", ""), "standard");
+  EXPECT_EQ(ClassOf("", "priority", ""), "interactive");
+  EXPECT_EQ(ClassOf("", "flex", ""), "background");
+  EXPECT_EQ(ClassOf("", "auto", ""), "standard");
+  EXPECT_EQ(ClassOf("interactive", "flex", ""), "interactive");
+  EXPECT_EQ(ClassOf("nonsense", "", ""), "error");
+}
+
+TEST(Classes, NeverAboveTheTenantsHighest) {
+  EXPECT_EQ(ClassOf("interactive", "", "standard"), "standard");
+  EXPECT_EQ(ClassOf("background", "", "standard"), "background");
+}
+
+}  // namespace
+}  // namespace penstock

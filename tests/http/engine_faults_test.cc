@@ -1,0 +1,295 @@
+// Engines and clients that fail, and what the other side sees.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/http/test_server.h"
+
+namespace penstock {
+namespace {
+
+const std::string kStream = PostJson("/v1/chat/completions", StreamBody());
+
+std::string CodeOf(const WireMessage& answer) {
+  const auto parsed = nlohmann::json::parse(answer.body, nullptr, false);
+  if (parsed.is_discarded() || !parsed.contains("error")) return "no error: " + answer.body;
+  for (const char* key : {"message", "type", "param", "code"}) EXPECT_TRUE(parsed["error"].contains(key)) << key;
+  return parsed["error"]["code"].is_string() ? parsed["error"]["code"].get<std::string>() : "";
+}
+
+TEST(EngineFaults, AClientThatLeavesAStreamClosesItsEngineConnection) {
+  Latch closed;
+  ScriptedEngine engine([&](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    if (call.wire.WaitClosed()) closed.Set();
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const auto client = router.Connect();
+  client->Send(kStream);
+  ASSERT_NE(client->ReadUntil(DeltaJson("w")), std::string::npos);
+  client->Close();
+  EXPECT_TRUE(closed.Wait(std::chrono::milliseconds(1000)));
+  ASSERT_TRUE(router.AllClosed(1));
+  EXPECT_EQ(router.book.Of<RequestClosed>()[0].outcome, Outcome::kClientGone);
+}
+
+TEST(EngineFaults, AClientThatLeavesASilentEngineClosesItsConnection) {
+  Latch called, closed;
+  ScriptedEngine engine([&](EngineCall& call) {
+    called.Set();
+    if (call.wire.WaitClosed()) closed.Set();
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const auto client = router.Connect();
+  client->Send(PostJson("/v1/chat/completions", ChatBody()));
+  ASSERT_TRUE(called.Wait());
+  client->Close();
+  EXPECT_TRUE(closed.Wait(std::chrono::milliseconds(1000)));
+  EXPECT_TRUE(router.AllClosed(1));
+}
+
+TEST(EngineFaults, AClientThatLeavesWhileParkedIsForgotten) {
+  ScriptedEngine engine([](EngineCall&) {});
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  router.orders.hold = true;
+  const auto client = router.Connect();
+  client->Send(kStream);
+  ASSERT_TRUE(Eventually([&] { return router.book.Of<RequestArrived>().size() == 1; }));
+  client->Close();
+  ASSERT_TRUE(router.AllClosed(1));
+  EXPECT_EQ(router.book.Of<RequestClosed>()[0].outcome, Outcome::kClientGone);
+  EXPECT_EQ(engine.calls(), 0);
+}
+
+TEST(EngineFaults, PushBackMovesTheRequestToAnotherReplica) {
+  std::atomic<int> pushed{0};
+  const auto script = [&](EngineCall& call) {
+    if (pushed++ == 0) {
+      call.Answer(429, R"({"error":{"message":"full"}})");
+    } else {
+      AnswerStream(call, 1);
+    }
+  };
+  ScriptedEngine a(script), b(script);
+  TestServer router({a.url(), b.url()});
+  ASSERT_TRUE(router.WaitUp(2));
+  const WireMessage answer = router.Ask(kStream);
+  EXPECT_EQ(answer.status(), 200);
+  EXPECT_EQ(a.calls(), 1);
+  EXPECT_EQ(b.calls(), 1);
+  ASSERT_EQ(router.book.Of<RequestReturned>().size(), 1u);
+  EXPECT_TRUE(router.book.Of<RequestReturned>()[0].avoid_replica);
+}
+
+TEST(EngineFaults, AConnectionLostBeforeTheFirstEventIsTriedElsewhere) {
+  std::atomic<int> lost{0};
+  const auto script = [&](EngineCall& call) {
+    if (lost++ == 0) {
+      call.BeginStream();
+      call.wire.Close();
+    } else {
+      AnswerStream(call, 1);
+    }
+  };
+  ScriptedEngine a(script), b(script);
+  TestServer router({a.url(), b.url()});
+  ASSERT_TRUE(router.WaitUp(2));
+  EXPECT_EQ(router.Ask(kStream).status(), 200);
+  EXPECT_EQ(lost, 2);
+}
+
+TEST(EngineFaults, TriesAreBounded) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(503, "busy", "text/plain"); });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const WireMessage answer = router.Ask(kStream);
+  EXPECT_EQ(answer.status(), 503);
+  EXPECT_EQ(CodeOf(answer), "service_unavailable");
+  EXPECT_EQ(answer.headers.count("retry-after"), 1u);
+  EXPECT_EQ(engine.calls(), 3);
+  EXPECT_TRUE(router.AllClosed(1));
+}
+
+TEST(EngineFaults, AnErrorAsTheFirstEventBecomesAStatus) {
+  ScriptedEngine engine([](EngineCall& call) {
+    call.BeginStream();
+    call.Event(R"({"error":{"code":400,"message":"no such tool","type":"invalid_request_error"}})");
+    call.wire.Send("0\r\n\r\n");
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const WireMessage answer = router.Ask(kStream);
+  EXPECT_EQ(answer.status(), 400);
+  EXPECT_NE(answer.body.find("no such tool"), std::string::npos);
+}
+
+TEST(EngineFaults, AnErrorInMidStreamEndsTheStreamWithIt) {
+  ScriptedEngine engine([](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    call.Event(R"({"error":{"code":500,"message":"boom","type":"server_error"}})");
+    call.wire.Send("0\r\n\r\n");
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const WireMessage answer = router.Ask(kStream);
+  EXPECT_EQ(answer.status(), 200);
+  EXPECT_TRUE(answer.complete);
+  EXPECT_NE(answer.body.find("\"message\":\"boom\""), std::string::npos);
+  EXPECT_NE(answer.body.find("data: [DONE]"), std::string::npos);
+  ASSERT_TRUE(router.AllClosed(1));
+  EXPECT_EQ(router.book.Of<RequestClosed>()[0].outcome, Outcome::kEngineFailed);
+}
+
+TEST(EngineFaults, AConnectionLostInMidStreamIsAnErrorEvent) {
+  ScriptedEngine engine([](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    call.wire.Close();
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const WireMessage answer = router.Ask(kStream);
+  EXPECT_TRUE(answer.complete);
+  EXPECT_NE(answer.body.find("engine_error"), std::string::npos);
+}
+
+TEST(EngineFaults, ATruncatedChunkIsAnErrorEvent) {
+  ScriptedEngine engine([](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    call.wire.Send("400\r\ndata: {\"cho");
+    call.wire.Close();
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const WireMessage answer = router.Ask(kStream);
+  EXPECT_TRUE(answer.complete);
+  EXPECT_NE(answer.body.find("engine_error"), std::string::npos);
+  EXPECT_EQ(answer.body.find("{\"cho\n"), std::string::npos);
+}
+
+TEST(EngineFaults, GarbageIs502WhateverItsShape) {
+  const std::vector<std::function<void(EngineCall&)>> kinds = {
+      [](EngineCall& call) { call.wire.Send("SSH-2.0-OpenSSH_9.2\r\n\r\n"), call.wire.Close(); },
+      [](EngineCall& call) { call.Answer(200, "<html>hello</html>", "text/html"); },
+      [](EngineCall& call) { call.BeginStream(), call.Chunk("data: <oops>\n\n"), call.wire.Send("0\r\n\r\n"); },
+      [](EngineCall& call) { call.Answer(302, ""); },
+  };
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    ScriptedEngine engine(kinds[i]);
+    TestServer router({engine.url()});
+    ASSERT_TRUE(router.WaitUp());
+    const WireMessage answer = router.Ask(kStream);
+    EXPECT_EQ(answer.status(), 502) << i << ": " << answer.body;
+    EXPECT_EQ(CodeOf(answer), "engine_error") << i;
+    EXPECT_TRUE(router.AllClosed(1)) << i;
+  }
+}
+
+TEST(EngineFaults, AWholeAnswerThatIsNoJsonIs502) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, "oops"); });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  EXPECT_EQ(router.Chat().status(), 502);
+}
+
+TEST(EngineFaults, AnEnginesClientErrorIsRelayedInOpenAiShape) {
+  ScriptedEngine engine(
+      [](EngineCall& call) { call.Answer(422, R"({"error":"bad field","error_type":"validation"})"); });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const WireMessage answer = router.Chat();
+  EXPECT_EQ(answer.status(), 422);
+  EXPECT_NE(answer.body.find("bad field"), std::string::npos);
+  CodeOf(answer);
+  ASSERT_TRUE(router.AllClosed(1));
+  EXPECT_EQ(router.book.Of<RequestClosed>()[0].outcome, Outcome::kRejected);
+}
+
+TEST(EngineFaults, ASilentEngineTimesOut) {
+  ScriptedEngine engine([](EngineCall& call) { call.wire.WaitClosed(); });
+  TestServer router({engine.url()},
+                    [](Config& config) { config.limits.first_byte_timeout = Duration::Milliseconds(100); });
+  ASSERT_TRUE(router.WaitUp());
+  EXPECT_EQ(router.Chat().status(), 504);
+  EXPECT_TRUE(router.AllClosed(1));
+}
+
+TEST(EngineFaults, AnEngineThatIsDownAtStartIsServedWhenItAppears) {
+  uint16_t port = 0;
+  {
+    ScriptedEngine probe([](EngineCall&) {});
+    port = probe.port();
+  }
+  TestServer router({"http://127.0.0.1:" + std::to_string(port)});
+  EXPECT_EQ(router.Ask(Get("/readyz")).status(), 503);
+  const WireMessage answer = router.Chat();
+  EXPECT_EQ(answer.status(), 503) << answer.body;
+  ScriptedEngine engine([](EngineCall& call) { AnswerStream(call, 1); }, ScriptedEngine::DefaultPages(), port);
+  EXPECT_TRUE(router.WaitUp());
+  EXPECT_EQ(router.Ask(Get("/readyz")).status(), 200);
+  EXPECT_EQ(router.Ask(kStream).status(), 200);
+}
+
+TEST(EngineFaults, AnEngineThatDiesIsLeftAloneUntilItIsBack) {
+  auto engine = std::make_unique<ScriptedEngine>([](EngineCall& call) { AnswerStream(call, 1); });
+  const uint16_t port = engine->port();
+  TestServer router({engine->url()});
+  ASSERT_TRUE(router.WaitUp());
+  engine.reset();
+  ASSERT_TRUE(Eventually([&] { return router.Ask(Get("/readyz")).status() == 503; }));
+  engine = std::make_unique<ScriptedEngine>([](EngineCall& call) { AnswerStream(call, 1); },
+                                            ScriptedEngine::DefaultPages(), port);
+  EXPECT_TRUE(Eventually([&] { return router.Ask(kStream).status() == 200; }));
+}
+
+TEST(EngineFaults, ASlowClientDoesNotHoldUpOthers) {
+  ScriptedEngine engine([](EngineCall& call) {
+    call.BeginStream();
+    const std::string big(60'000, 'x');
+    for (int i = 0; i < 200; ++i) call.Event(DeltaJson(big));
+    call.Event(FinishJson());
+    call.EndStream();
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const auto slow = router.Connect();
+  slow->Send(kStream);
+  ASSERT_NE(slow->ReadUntil("HTTP/1.1 200"), std::string::npos);
+  EXPECT_EQ(router.Ask(Get("/healthz")).status(), 200);
+  const WireMessage answer = ReadMessage(*slow);
+  EXPECT_TRUE(answer.complete);
+  EXPECT_GT(answer.body.size(), 12'000'000u);
+}
+
+TEST(EngineFaults, AClientThatTakesNothingIsGone) {
+  Latch closed;
+  ScriptedEngine engine([&](EngineCall& call) {
+    call.BeginStream();
+    const std::string event = "data: " + DeltaJson(std::string(60'000, 'x')) + "\n\n";
+    char size[32];
+    std::snprintf(size, sizeof(size), "%zx\r\n", event.size());
+    while (call.wire.Send(size + event + "\r\n")) {
+    }
+    closed.Set();
+  });
+  TestServer router({engine.url()}, [](Config& config) { config.limits.write_timeout = Duration::Milliseconds(100); });
+  ASSERT_TRUE(router.WaitUp());
+  const auto client = router.Connect();
+  client->Send(kStream);
+  EXPECT_TRUE(closed.Wait());
+  ASSERT_TRUE(router.AllClosed(1));
+  EXPECT_EQ(router.book.Of<RequestClosed>()[0].outcome, Outcome::kClientGone);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,81 @@
+#include "router/http/request_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace penstock {
+namespace {
+
+using State = RequestReader::State;
+
+RequestReader Small() { return RequestReader({1024, 100}); }
+
+TEST(RequestReader, ARequestArrivingByteByByteIsRead) {
+  const std::string wire = "POST /v1/x HTTP/1.1\r\nHost: h\r\nX-A: 1\r\nContent-Length: 3\r\n\r\nabc";
+  RequestReader reader = Small();
+  State state = State::kNeedMore;
+  for (char c : wire) {
+    ASSERT_NE(state, State::kDone);
+    reader.Append(absl::string_view(&c, 1));
+    state = reader.Advance();
+    if (state == State::kHeadDone) state = reader.Advance();
+  }
+  ASSERT_EQ(state, State::kDone);
+  const ClientRequest request = reader.Take();
+  EXPECT_EQ(request.method, "POST");
+  EXPECT_EQ(request.target, "/v1/x");
+  EXPECT_EQ(request.body, "abc");
+  EXPECT_EQ(FindHeader(request.headers, "x-a"), "1");
+  EXPECT_TRUE(reader.Idle());
+}
+
+TEST(RequestReader, PipelinedRequestsComeOneByOne) {
+  RequestReader reader = Small();
+  reader.Append("GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\n");
+  ASSERT_EQ(reader.Advance(), State::kDone);
+  EXPECT_EQ(reader.Take().target, "/a");
+  ASSERT_EQ(reader.Advance(), State::kDone);
+  EXPECT_EQ(reader.Take().target, "/b");
+  EXPECT_EQ(reader.Advance(), State::kNeedMore);
+}
+
+TEST(RequestReader, AChunkedBodyIsJoined) {
+  RequestReader reader = Small();
+  reader.Append("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+  State state = reader.Advance();
+  if (state == State::kHeadDone) state = reader.Advance();
+  ASSERT_EQ(state, State::kDone);
+  EXPECT_EQ(reader.Take().body, "abcde");
+}
+
+int StatusOf(const std::string& wire) {
+  RequestReader reader = Small();
+  reader.Append(wire);
+  State state = reader.Advance();
+  if (state == State::kHeadDone) state = reader.Advance();
+  return state == State::kFailed ? reader.error().status : 0;
+}
+
+TEST(RequestReader, LimitsAndBrokenFramingHaveTheirStatus) {
+  EXPECT_EQ(StatusOf("GET / HTTP/1.1\r\nX: " + std::string(2000, 'a')), 431);
+  EXPECT_EQ(StatusOf("POST / HTTP/1.1\r\nContent-Length: 101\r\n\r\n"), 413);
+  EXPECT_EQ(StatusOf("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n" + std::string(255, 'a')), 413);
+  EXPECT_EQ(StatusOf("nonsense\r\n\r\n"), 400);
+  EXPECT_EQ(StatusOf("POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"), 400);
+  EXPECT_EQ(StatusOf("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n"), 400);
+  EXPECT_EQ(StatusOf("POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n"), 400);
+  EXPECT_EQ(StatusOf("POST / HTTP/1.1\r\nContent-Length: -3\r\n\r\n"), 400);
+}
+
+TEST(RequestReader, TheHeadIsToldBeforeTheBody) {
+  RequestReader reader = Small();
+  reader.Append("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+  EXPECT_EQ(reader.Advance(), State::kHeadDone);
+  EXPECT_TRUE(reader.expects_continue());
+  EXPECT_TRUE(reader.InBody());
+  EXPECT_EQ(reader.Advance(), State::kNeedMore);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,211 @@
+#include "router/http/request_scan.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+RequestFacts Scan(Endpoint endpoint, const std::string& body) {
+  auto result = ScanRequest(endpoint, body);
+  if (const ApiError* error = std::get_if<ApiError>(&result)) ADD_FAILURE() << error->message;
+  return std::holds_alternative<RequestFacts>(result) ? std::get<RequestFacts>(result) : RequestFacts();
+}
+
+ApiError ScanError(Endpoint endpoint, const std::string& body) {
+  auto result = ScanRequest(endpoint, body);
+  if (std::holds_alternative<RequestFacts>(result)) {
+    ADD_FAILURE() << "accepted: " << body.substr(0, 200);
+    return ApiError();
+  }
+  return std::get<ApiError>(result);
+}
+
+std::string Chat(const std::string& more) {
+  return absl::StrCat(R"({"model":"m","messages":[{"role":"user","content":"Hello there"}])", more, "}");
+}
+
+std::string Cut(const std::string& body, const std::optional<JsonSpan>& span) {
+  return span ? body.substr(span->begin, span->size()) : "";
+}
+
+TEST(RequestScan, ReadsWhatTheRouterNeeds) {
+  const std::string body = Chat(
+      R"(, "stream" : true, "stream_options":{"include_usage":true}, "max_tokens":12,"n":3,"service_tier":"flex")");
+  const RequestFacts facts = Scan(Endpoint::kChat, body);
+  EXPECT_EQ(facts.model, "m");
+  EXPECT_TRUE(facts.stream);
+  EXPECT_TRUE(facts.asks_usage);
+  EXPECT_EQ(facts.max_output, Tokens(12));
+  EXPECT_EQ(facts.n, 3);
+  EXPECT_EQ(facts.service_tier, "flex");
+  EXPECT_EQ(facts.text.messages, 1);
+  EXPECT_GT(facts.text.latin, 8);
+  EXPECT_EQ(Cut(body, facts.model_at), "\"m\"");
+  EXPECT_EQ(Cut(body, facts.stream_at), "true");
+  EXPECT_EQ(Cut(body, facts.include_usage_at), "true");
+  EXPECT_EQ(Cut(body, facts.max_tokens_at), "12");
+}
+
+TEST(RequestScan, MalformedBodiesAreRefused) {
+  for (const std::string body :
+       {"", "{", "{\"model\":\"m\",}", "[]", "null", "\"x\"", "{\"model\":\"m\"} x", "{'model':1}"}) {
+    const ApiError error = ScanError(Endpoint::kChat, body);
+    EXPECT_EQ(error.status, 400) << body;
+    EXPECT_EQ(error.code, "invalid_json") << body;
+    EXPECT_EQ(error.bad_input, BadInput::kMalformedJson) << body;
+  }
+}
+
+TEST(RequestScan, InvalidUtf8IsRefused) {
+  EXPECT_EQ(ScanError(Endpoint::kChat, "{\"model\":\"\xff\xfe\"}").code, "invalid_json");
+}
+
+TEST(RequestScan, NestingIsBounded) {
+  const std::string deep = Chat(absl::StrCat(",\"x\":", std::string(500, '['), std::string(500, ']')));
+  const ApiError error = ScanError(Endpoint::kChat, deep);
+  EXPECT_NE(error.message.find("128"), std::string::npos) << error.message;
+}
+
+TEST(RequestScan, NestingUpToTheBoundPassesAfterADeeperBodyWasRefused) {
+  const auto nested = [](int levels) {
+    return Chat(absl::StrCat(",\"x\":", std::string(levels, '['), std::string(levels, ']')));
+  };
+  ScanError(Endpoint::kChat, nested(400));
+  EXPECT_EQ(Scan(Endpoint::kChat, nested(100)).model, "m");
+}
+
+TEST(RequestScan, ADuplicateOfAFieldThatIsReadIsRefused) {
+  for (const std::string more : {R"(,"model":"x")", R"(,"messages":[])", R"(,"max_tokens":1,"max_tokens":2)",
+                                 R"(,"stream":true,"stream":false)", R"(,"n":1,"n":1)", R"(,"n":null,"n":1)"}) {
+    const ApiError error = ScanError(Endpoint::kChat, Chat(more));
+    EXPECT_EQ(error.code, "duplicate_key") << more;
+    EXPECT_EQ(error.bad_input, BadInput::kDuplicateKey) << more;
+  }
+}
+
+TEST(RequestScan, ADuplicateHiddenByAnEscapeIsFound) {
+  EXPECT_EQ(ScanError(Endpoint::kChat, Chat(R"(,"mod\u0065l":"x")")).code, "duplicate_key");
+}
+
+TEST(RequestScan, ADuplicateOfAnUnknownFieldIsNotTheRoutersBusiness) {
+  EXPECT_EQ(Scan(Endpoint::kChat, Chat(R"(,"seed":1,"seed":2)")).model, "m");
+}
+
+TEST(RequestScan, ADuplicateWithinAMessageIsRefused) {
+  const std::string body = R"({"model":"m","messages":[{"role":"user","content":"a","content":"b"}]})";
+  EXPECT_EQ(ScanError(Endpoint::kChat, body).code, "duplicate_key");
+}
+
+TEST(RequestScan, MissingFieldsAreNamed) {
+  EXPECT_EQ(ScanError(Endpoint::kChat, R"({"messages":[{"role":"user","content":"x"}]})").param, "model");
+  EXPECT_EQ(ScanError(Endpoint::kChat, R"({"model":"m"})").param, "messages");
+  EXPECT_EQ(ScanError(Endpoint::kChat, R"({"model":"m","messages":null})").param, "messages");
+  EXPECT_EQ(ScanError(Endpoint::kCompletions, R"({"model":"m"})").param, "prompt");
+  EXPECT_EQ(ScanError(Endpoint::kEmbeddings, R"({"model":"m"})").param, "input");
+  EXPECT_EQ(ScanError(Endpoint::kRerank, R"({"model":"m","query":"x"})").param, "documents");
+  EXPECT_EQ(ScanError(Endpoint::kChat, R"({"model":"m","messages":[{"content":"x"}]})").param, "messages[0].role");
+}
+
+TEST(RequestScan, WrongTypesAreNamed) {
+  const auto param = [](const std::string& body) {
+    const ApiError error = ScanError(Endpoint::kChat, body);
+    EXPECT_EQ(error.bad_input, BadInput::kWrongType) << body;
+    return error.param;
+  };
+  EXPECT_EQ(param(R"({"model":1,"messages":[]})"), "model");
+  EXPECT_EQ(param(R"({"model":"m","messages":"hello"})"), "messages");
+  EXPECT_EQ(param(R"({"model":"m","messages":[1]})"), "messages[0]");
+  EXPECT_EQ(param(R"({"model":"m","messages":[{"role":"user","content":5}]})"), "messages[0].content");
+  EXPECT_EQ(param(R"({"model":"m","messages":[{"role":"user","content":[5]}]})"), "messages[0].content");
+  EXPECT_EQ(param(Chat(R"(,"stream":"true")")), "stream");
+  EXPECT_EQ(param(Chat(R"(,"max_tokens":"5")")), "max_tokens");
+  EXPECT_EQ(param(Chat(R"(,"max_tokens":2.5)")), "max_tokens");
+  EXPECT_EQ(param(Chat(R"(,"n":"2")")), "n");
+  EXPECT_EQ(param(Chat(R"(,"service_tier":1)")), "service_tier");
+  EXPECT_EQ(param(Chat(R"(,"tools":{})")), "tools");
+  EXPECT_EQ(param(Chat(R"(,"stream":true,"stream_options":[])")), "stream_options");
+  EXPECT_EQ(param(Chat(R"(,"stream":true,"stream_options":{"include_usage":1})")), "stream_options.include_usage");
+}
+
+TEST(RequestScan, AnEmptyConversationIsRefused) {
+  const ApiError error = ScanError(Endpoint::kChat, R"({"model":"m","messages":[]})");
+  EXPECT_EQ(error.param, "messages");
+  EXPECT_EQ(error.code, "empty_array");
+}
+
+TEST(RequestScan, LimitsOutOfRangeAreRefusedWithTheBound) {
+  for (const std::string value : {"0", "-1", "4294967296", "99999999999999999999999"}) {
+    for (const std::string field : {"max_tokens", "max_completion_tokens"}) {
+      const ApiError error = ScanError(Endpoint::kChat, Chat(absl::StrCat(",\"", field, "\":", value)));
+      EXPECT_EQ(error.param, field) << value;
+      EXPECT_EQ(error.bad_input, BadInput::kOutOfRange) << value;
+      EXPECT_NE(error.message.find("2147483648"), std::string::npos) << error.message;
+    }
+  }
+}
+
+TEST(RequestScan, NOutOfRangeIsRefused) {
+  for (const std::string value : {"0", "-1", "129"}) {
+    EXPECT_EQ(ScanError(Endpoint::kChat, Chat(",\"n\":" + value)).param, "n") << value;
+  }
+  EXPECT_EQ(Scan(Endpoint::kChat, Chat(",\"n\":128")).n, 128);
+}
+
+TEST(RequestScan, StreamOptionsNeedAStream) {
+  EXPECT_EQ(ScanError(Endpoint::kChat, Chat(R"(,"stream_options":{"include_usage":true})")).param, "stream_options");
+}
+
+TEST(RequestScan, NullCountsAsAbsent) {
+  const RequestFacts facts = Scan(
+      Endpoint::kChat, Chat(R"(,"max_tokens":null,"n":null,"stream":null,"stream_options":null,"service_tier":null)"));
+  EXPECT_EQ(facts.max_output, Tokens(0));
+  EXPECT_EQ(facts.n, 1);
+  EXPECT_FALSE(facts.stream);
+}
+
+TEST(RequestScan, PartsOfAMessageAreCounted) {
+  const std::string body = R"({"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"some words"},)"
+                           R"({"type":"image_url","image_url":{"url":"https://example.invalid/a.png"}},)"
+                           R"({"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}}]}]})";
+  const RequestFacts facts = Scan(Endpoint::kChat, body);
+  EXPECT_EQ(facts.text.latin, 9);
+  EXPECT_EQ(facts.text.images, 1);
+  EXPECT_TRUE(facts.text.unforecastable);
+}
+
+TEST(RequestScan, PromptShapesAreTold) {
+  const auto scan = [](const std::string& prompt) {
+    return Scan(Endpoint::kCompletions, absl::StrCat("{\"model\":\"m\",\"prompt\":", prompt, "}"));
+  };
+  EXPECT_TRUE(scan("\"text\"").prompt_is_text);
+  EXPECT_EQ(scan("[1,2,3]").text.exact_tokens, 3);
+  EXPECT_EQ(scan("[1,2,3]").prompts, 1);
+  EXPECT_EQ(scan("[[1,2],[3]]").prompts, 2);
+  EXPECT_EQ(scan("[[1,2],[3]]").largest_prompt.exact_tokens, 2);
+  EXPECT_EQ(scan("[\"a\",\"bcd\"]").prompts, 2);
+  EXPECT_EQ(ScanError(Endpoint::kCompletions, R"({"model":"m","prompt":[]})").param, "prompt");
+  EXPECT_EQ(ScanError(Endpoint::kCompletions, R"({"model":"m","prompt":[true]})").param, "prompt");
+  EXPECT_EQ(ScanError(Endpoint::kCompletions, R"({"model":"m","prompt":{}})").param, "prompt");
+}
+
+TEST(RequestScan, OnlyPlainTextAnswersCanBeContinued) {
+  EXPECT_TRUE(Scan(Endpoint::kChat, Chat("")).Continuable(Endpoint::kChat));
+  for (const std::string more :
+       {R"(,"n":2)", R"(,"tools":[])", R"(,"logprobs":true)", R"(,"response_format":{"type":"json_object"})"}) {
+    EXPECT_FALSE(Scan(Endpoint::kChat, Chat(more)).Continuable(Endpoint::kChat)) << more;
+  }
+}
+
+TEST(RequestScan, AnswersWithLogprobsOrSeveralChoicesAreNotReassembled) {
+  EXPECT_TRUE(Scan(Endpoint::kChat, Chat("")).Reassemblable(Endpoint::kChat));
+  EXPECT_TRUE(Scan(Endpoint::kChat, Chat(R"(,"logprobs":false)")).Reassemblable(Endpoint::kChat));
+  EXPECT_FALSE(Scan(Endpoint::kChat, Chat(R"(,"logprobs":true)")).Reassemblable(Endpoint::kChat));
+  EXPECT_FALSE(Scan(Endpoint::kChat, Chat(R"(,"n":2)")).Reassemblable(Endpoint::kChat));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,159 @@
+// Start, readiness, reload, drain, limits of connections.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/http/test_server.h"
+
+namespace penstock {
+namespace {
+
+const std::string kStream = PostJson("/v1/chat/completions", StreamBody());
+
+TEST(ServerLife, ItIsReadyOnceAReplicaIsUp) {
+  ScriptedEngine engine([](EngineCall&) {});
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  EXPECT_EQ(router.Ask(Get("/readyz")).status(), 200);
+  EXPECT_EQ(router.Ask(Get("/healthz")).status(), 200);
+}
+
+TEST(ServerLife, MetricsAreServed) {
+  ScriptedEngine engine([](EngineCall& call) { AnswerStream(call, 2); });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  router.Ask(kStream);
+  ASSERT_TRUE(router.AllClosed(1));
+  ASSERT_TRUE(Eventually([&] { return router.server->active_requests() == 0; }));
+  const WireMessage metrics = router.Ask(Get("/metrics"));
+  EXPECT_EQ(metrics.status(), 200);
+  EXPECT_NE(metrics.body.find("outcome=\"ok\""), std::string::npos);
+}
+
+TEST(ServerLife, AnAdminListenerTakesTheStatusPagesAlong) {
+  ScriptedEngine engine([](EngineCall&) {});
+  TestServer router({engine.url()}, [](Config& config) { config.admin_listen = "127.0.0.1:0"; });
+  ASSERT_TRUE(router.WaitUp());
+  EXPECT_EQ(router.Ask(Get("/metrics")).status(), 404);
+  const std::string admin = router.server->admin_address();
+  const auto wire = Wire::Connect(static_cast<uint16_t>(std::stoi(admin.substr(admin.rfind(':') + 1))));
+  ASSERT_NE(wire, nullptr);
+  wire->Send(Get("/metrics"));
+  EXPECT_EQ(ReadMessage(*wire).status(), 200);
+  wire->Send(Get("/v1/models"));
+  EXPECT_EQ(ReadMessage(*wire).status(), 404);
+}
+
+TEST(ServerLife, DrainingLetsStreamsFinishAndRefusesNewOnes) {
+  Latch began, go;
+  ScriptedEngine engine([&](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    began.Set();
+    go.Wait();
+    call.Event(FinishJson());
+    call.EndStream();
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const auto other = router.Connect();
+  other->Send(Get("/healthz"));
+  ASSERT_EQ(ReadMessage(*other).status(), 200);
+  const auto client = router.Connect();
+  client->Send(kStream);
+  ASSERT_TRUE(began.Wait());
+  router.server->BeginDrain();
+  EXPECT_TRUE(other->WaitClosed());
+  EXPECT_TRUE(Eventually([&] { return Wire::Connect(router.server->port()) == nullptr; }));
+  EXPECT_EQ(router.server->active_requests(), 1);
+  go.Set();
+  EXPECT_TRUE(ReadMessage(*client).complete);
+  EXPECT_TRUE(router.server->Drain(Duration::Seconds(10)));
+}
+
+TEST(ServerLife, ADrainThatTakesTooLongSaysSo) {
+  Latch began;
+  ScriptedEngine engine([&](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    began.Set();
+    call.wire.WaitClosed();
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const auto client = router.Connect();
+  client->Send(kStream);
+  ASSERT_TRUE(began.Wait());
+  EXPECT_FALSE(router.server->Drain(Duration::Milliseconds(50)));
+  router.server->Stop();
+  EXPECT_EQ(router.book.Of<RequestClosed>().size(), 1u);
+}
+
+TEST(ServerLife, AReloadAddsAndRemovesReplicasWithoutTouchingStreams) {
+  Latch began, go;
+  ScriptedEngine first([&](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    began.Set();
+    go.Wait();
+    call.Event(FinishJson());
+    call.EndStream();
+  });
+  ScriptedEngine second([](EngineCall& call) { AnswerStream(call, 1); });
+  TestServer router({first.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const auto client = router.Connect();
+  client->Send(kStream);
+  ASSERT_TRUE(began.Wait());
+  Config changed = router.config;
+  auto fresh = ConfigFromUrls("127.0.0.1:0", {second.url()});
+  ASSERT_TRUE(fresh.ok());
+  changed.replicas = fresh->replicas;
+  changed.replicas[0].engine = "openai";
+  router.server->Reload(changed);
+  ASSERT_TRUE(Eventually([&] {
+    const auto fleets = router.book.Of<FleetChanged>();
+    return !fleets.empty() && fleets.back().fleet.replicas.size() == 2 && fleets.back().fleet.replicas[0].removed;
+  }));
+  ASSERT_TRUE(Eventually([&] { return router.Ask(kStream).status() == 200; }));
+  EXPECT_GE(second.calls(), 1);
+  EXPECT_EQ(first.calls(), 1);
+  go.Set();
+  EXPECT_TRUE(ReadMessage(*client).complete);
+}
+
+TEST(ServerLife, ConnectionsAreBounded) {
+  ScriptedEngine engine([](EngineCall&) {});
+  TestServer router({engine.url()}, [](Config& config) { config.limits.max_connections = 2; });
+  ASSERT_TRUE(router.WaitUp());
+  const auto a = router.Connect();
+  const auto b = router.Connect();
+  a->Send(Get("/healthz"));
+  b->Send(Get("/healthz"));
+  ASSERT_EQ(ReadMessage(*a).status(), 200);
+  ASSERT_EQ(ReadMessage(*b).status(), 200);
+  const auto c = router.Connect();
+  EXPECT_EQ(ReadMessage(*c).status(), 503);
+  a->Close();
+  EXPECT_TRUE(Eventually([&] { return router.Ask(Get("/healthz")).status() == 200; }));
+}
+
+TEST(ServerLife, KeysAreCheckedWhereTenantsAreConfigured) {
+  ScriptedEngine engine([](EngineCall& call) { AnswerStream(call, 1); });
+  TestServer router({engine.url()}, [](Config& config) {
+    TenantConfig tenant;
+    tenant.name = "team";
+    tenant.keys = {"right"};
+    config.tenants = {tenant};
+  });
+  ASSERT_TRUE(router.WaitUp());
+  EXPECT_EQ(router.Ask(kStream).status(), 401);
+  EXPECT_EQ(router.Ask(Get("/v1/models")).status(), 401);
+  EXPECT_EQ(router.Ask(Get("/metrics")).status(), 200);
+  EXPECT_EQ(router.Ask(PostJson("/v1/chat/completions", StreamBody(), "Authorization: Bearer right\r\n")).status(),
+            200);
+}
+
+}  // namespace
+}  // namespace penstock

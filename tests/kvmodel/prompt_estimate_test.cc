@@ -1,0 +1,299 @@
+#include "kvmodel/prompt_estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+constexpr ModelId kModel(1);
+
+struct Request {
+  TextCounts counts;
+  int64_t tokens = 0;
+};
+
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// How a synthetic tokenizer cuts text. Each splits runs, none is linear in the estimator's counts.
+struct Rules {
+  const char* name;
+  int piece;          // Letters per token of long words.
+  int whole_word;     // Words up to this length are one token.
+  int digits;         // Digits per token.
+  double cjk;         // Tokens per character.
+  bool space_merges;  // A space belongs to the next word.
+  int per_message;
+  int per_prompt;
+};
+
+int64_t RunTokens(const Rules& rules, char kind, int64_t length) {
+  if (length == 0) return 0;
+  if (kind == 'a') return length <= rules.whole_word ? 1 : (length + rules.piece - 1) / rules.piece;
+  if (kind == '0') return (length + rules.digits - 1) / rules.digits;
+  if (kind == ' ') return rules.space_merges && length == 1 ? 0 : 1;
+  if (kind == 'c') return std::llround(std::ceil(static_cast<double>(length / 3) * rules.cjk));
+  return (length + 1) / 2;
+}
+
+int64_t Tokenize(const Rules& rules, const std::string& text) {
+  int64_t tokens = 0;
+  int64_t length = 0;
+  char last = 0;
+  for (const char c : text) {
+    const char kind = IsLetter(c) ? 'a' : IsDigit(c) ? '0' : c == ' ' || c == '\n' ? ' ' : c < 0 ? 'c' : '.';
+    if (kind != last) {
+      tokens += RunTokens(rules, last, length);
+      length = 0;
+      last = kind;
+    }
+    ++length;
+  }
+  return tokens + RunTokens(rules, last, length);
+}
+
+class Writer {
+ public:
+  explicit Writer(uint32_t seed) : random_(seed) {}
+
+  int Pick(int most) { return static_cast<int>(random_() % static_cast<unsigned>(most)); }
+
+  std::string Prose(int words) {
+    std::string text;
+    for (int i = 0; i < words; ++i) {
+      const int length = 1 + Pick(5) + Pick(5);
+      for (int j = 0; j < length; ++j) text += static_cast<char>('a' + Pick(26));
+      text += Pick(9) == 0 ? ". " : " ";
+    }
+    return text;
+  }
+  std::string Code(int lines) {
+    std::string text;
+    for (int i = 0; i < lines; ++i) {
+      text +=
+          std::string(static_cast<size_t>(2 * Pick(5)), ' ') + Prose(2) + "= f(" + std::to_string(Pick(1000)) + ");\n";
+    }
+    return text;
+  }
+  std::string Numbers(int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += std::to_string(Pick(1'000'000)) + " ";
+    return text;
+  }
+  std::string Chinese(int characters) {
+    std::string text;
+    for (int i = 0; i < characters; ++i) text += "\xE4\xBD\xA0";
+    return text;
+  }
+  // Log-uniform from about 30 to 4000 words, of mixed content.
+  Request Chat(const Rules& rules) {
+    const int size = static_cast<int>(30 * std::exp(0.001 * Pick(4900)));
+    std::string text = Prose(size);
+    if (Pick(3) == 0) text += Code(size / 8);
+    if (Pick(5) == 0) text += Numbers(size / 6);
+    if (Pick(4) == 0) text += Chinese(size);
+    Request request;
+    request.counts = CountText(text);
+    request.counts.messages = 1 + Pick(12);
+    request.tokens = Tokenize(rules, text) + rules.per_message * request.counts.messages + rules.per_prompt;
+    return request;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+struct Errors {
+  double median = 0;
+  double p95 = 0;
+  double above_upper = 0;  // Share of requests above the 95 % band.
+};
+
+Errors Measure(const std::function<Request()>& next, PromptEstimator& estimator, int warmup, int measured) {
+  std::vector<double> errors;
+  int above = 0;
+  for (int i = 0; i < warmup + measured; ++i) {
+    const Request request = next();
+    const PromptEstimate estimate = estimator.Estimate(kModel, request.counts);
+    if (i >= warmup) {
+      errors.push_back(std::abs(estimate.tokens.AsDouble() / static_cast<double>(request.tokens) - 1));
+      above += request.tokens > estimate.Upper().value() ? 1 : 0;
+    }
+    estimator.Observe(kModel, request.counts, Tokens(request.tokens));
+  }
+  std::sort(errors.begin(), errors.end());
+  return {errors[errors.size() / 2], errors[errors.size() * 95 / 100], static_cast<double>(above) / measured};
+}
+
+class SyntheticTokenizers : public testing::TestWithParam<Rules> {};
+
+TEST_P(SyntheticTokenizers, AreFollowedAfterTwoHundredRequests) {
+  for (const uint32_t seed : {1U, 2U, 3U, 4U, 5U, 6U}) {
+    PromptEstimator estimator;
+    Writer writer(seed);
+    const Errors errors = Measure([&] { return writer.Chat(GetParam()); }, estimator, 200, 500);
+    EXPECT_LT(errors.median, 0.03) << "seed " << seed;
+    EXPECT_LT(errors.p95, 0.10) << "seed " << seed;
+    EXPECT_LT(errors.above_upper, 0.08) << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(PromptEstimator, SyntheticTokenizers,
+                         testing::Values(Rules{"wide", 5, 7, 3, 0.7, true, 4, 1},
+                                         Rules{"narrow", 3, 4, 1, 1.2, true, 5, 20},
+                                         Rules{"spaced", 4, 6, 1, 1.0, false, 10, 300},
+                                         Rules{"bytes", 2, 2, 2, 2.0, false, 3, 0}),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(PromptEstimator, StartsNearFourBytesPerTokenForEnglish) {
+  const std::string text =
+      "The gate opens when the pool has room for what the request will become, and the request waits until then. "
+      "Memory is measured in tokens or bytes, and every promise is kept in a ledger that never forgets a lease.";
+  const PromptEstimate estimate = PromptEstimator().Estimate(kModel, CountText(text));
+  EXPECT_NEAR(estimate.tokens.AsDouble(), static_cast<double>(text.size()) / 4, static_cast<double>(text.size()) / 16);
+  EXPECT_GE(estimate.relative_sigma, 0.1);
+}
+
+TEST(PromptEstimator, TokenIdsAreExact) {
+  TextCounts counts;
+  counts.exact_tokens = 321;
+  const PromptEstimate estimate = PromptEstimator().Estimate(kModel, counts);
+  EXPECT_EQ(estimate.tokens, Tokens(321));
+  EXPECT_EQ(estimate.relative_sigma, 0);
+  EXPECT_EQ(estimate.Upper(), Tokens(321));
+}
+
+TEST(PromptEstimator, NothingIsNoTokens) {
+  EXPECT_EQ(PromptEstimator().Estimate(kModel, TextCounts{}).tokens, Tokens(0));
+}
+
+TEST(PromptEstimator, AnyTextIsAtLeastOneToken) {
+  EXPECT_GE(PromptEstimator().Estimate(kModel, CountText(" ")).tokens, Tokens(1));
+}
+
+TEST(PromptEstimator, KnownImageTokensAddExactly) {
+  TextCounts text = CountText("what is this picture about");
+  TextCounts with_image = text;
+  with_image.images = 1;
+  with_image.image_tokens = 1000;
+  const PromptEstimator estimator;
+  const int64_t added =
+      estimator.Estimate(kModel, with_image).tokens.value() - estimator.Estimate(kModel, text).tokens.value();
+  EXPECT_EQ(added, 1000);
+}
+
+TEST(PromptEstimator, AnImageOfUnknownSizeWidensTheBand) {
+  TextCounts counts = CountText("what is this picture about");
+  counts.images = 1;
+  const PromptEstimate estimate = PromptEstimator().Estimate(kModel, counts);
+  EXPECT_GT(estimate.tokens, Tokens(300));
+  EXPECT_GT(estimate.relative_sigma, 0.5);
+}
+
+TEST(PromptEstimator, AnUnforecastableInputHasAWideBandAndTeachesNothing) {
+  TextCounts counts = CountText("transcribe this");
+  counts.unforecastable = true;
+  PromptEstimator estimator;
+  const PromptEstimate before = estimator.Estimate(kModel, counts);
+  EXPECT_GT(before.relative_sigma, 0.9);
+  EXPECT_GT(before.Upper().AsDouble(), 2 * before.tokens.AsDouble());
+  for (int i = 0; i < 100; ++i) estimator.Observe(kModel, counts, Tokens(50'000));
+  EXPECT_EQ(estimator.Estimate(kModel, counts).tokens, before.tokens);
+}
+
+TEST(PromptEstimator, AnOutlierOnlyWidensTheBand) {
+  PromptEstimator estimator;
+  Writer writer(5);
+  const Rules rules{"r", 5, 7, 3, 0.7, true, 4, 1};
+  Measure([&] { return writer.Chat(rules); }, estimator, 200, 10);
+  const Request request = writer.Chat(rules);
+  const PromptEstimate before = estimator.Estimate(kModel, request.counts);
+  estimator.Observe(kModel, request.counts, Tokens(request.tokens * 50));
+  const PromptEstimate after = estimator.Estimate(kModel, request.counts);
+  EXPECT_EQ(after.tokens, before.tokens);
+  EXPECT_GT(after.relative_sigma, before.relative_sigma);
+}
+
+TEST(PromptEstimator, AWrongCountNowAndThenDoesNotWreckIt) {
+  PromptEstimator estimator;
+  Writer writer(6);
+  const Rules rules{"r", 5, 7, 3, 0.7, true, 4, 1};
+  int number = 0;
+  const auto next = [&] {
+    Request request = writer.Chat(rules);
+    if (++number % 10 == 0) request.tokens *= 4;
+    return request;
+  };
+  Measure(next, estimator, 400, 10);
+  const Errors errors = Measure([&] { return writer.Chat(rules); }, estimator, 0, 100);
+  EXPECT_LT(errors.median, 0.15);
+}
+
+TEST(PromptEstimator, HostilePromptsLeaveEstimatesFiniteAndNonNegative) {
+  PromptEstimator estimator;
+  std::mt19937 random(9);
+  for (int i = 0; i < 20'000; ++i) {
+    TextCounts counts;
+    int64_t* const fields[] = {&counts.latin, &counts.words,  &counts.digits,   &counts.space,     &counts.cjk,
+                               &counts.other, &counts.script, &counts.messages, &counts.tool_bytes};
+    *fields[random() % std::size(fields)] = static_cast<int64_t>(random() % 100'000'000);
+    *fields[random() % std::size(fields)] += static_cast<int64_t>(random() % 10);
+    estimator.Observe(kModel, counts, Tokens(static_cast<int64_t>(random() % 100'000'000)));
+    const PromptEstimate estimate = estimator.Estimate(kModel, counts);
+    ASSERT_GE(estimate.tokens, Tokens(0)) << "seed 9, step " << i;
+    ASSERT_LE(estimate.tokens.AsDouble(), 1e12) << "seed 9, step " << i;
+    ASSERT_TRUE(std::isfinite(estimate.relative_sigma)) << "seed 9, step " << i;
+  }
+  Writer writer(9);
+  const Rules rules{"r", 5, 7, 3, 0.7, true, 4, 1};
+  EXPECT_LT(Measure([&] { return writer.Chat(rules); }, estimator, 400, 200).median, 0.05) << "recovers";
+}
+
+TEST(PromptEstimator, UniformTrafficForLongDoesNotDestroyWhatOtherFeaturesMean) {
+  PromptEstimator estimator;
+  Writer writer(8);
+  const Rules rules{"r", 5, 7, 3, 0.7, true, 4, 1};
+  for (int i = 0; i < 50'000; ++i) {
+    TextCounts counts = CountText("hello there, please say something nice to me");
+    counts.messages = 1;
+    estimator.Observe(kModel, counts, Tokens(14));
+  }
+  const Errors errors = Measure([&] { return writer.Chat(rules); }, estimator, 200, 300);
+  EXPECT_LT(errors.median, 0.03);
+  EXPECT_LT(errors.p95, 0.10);
+}
+
+TEST(PromptEstimator, AModelWithoutObservationsStartsFromTheOthers) {
+  PromptEstimator estimator;
+  Writer writer(4);
+  const Rules rules{"r", 2, 2, 2, 2.0, false, 3, 0};
+  Measure([&] { return writer.Chat(rules); }, estimator, 200, 10);
+  const Request request = writer.Chat(rules);
+  const PromptEstimate other = estimator.Estimate(ModelId(2), request.counts);
+  EXPECT_NEAR(other.tokens.AsDouble() / static_cast<double>(request.tokens), 1, 0.1);
+  EXPECT_GE(other.relative_sigma, 0.14);
+}
+
+TEST(PromptEstimator, EqualObservationsGiveEqualEstimates) {
+  PromptEstimator a;
+  PromptEstimator b;
+  Writer writer(3);
+  const Rules rules{"r", 5, 7, 3, 0.7, true, 4, 1};
+  for (int i = 0; i < 100; ++i) {
+    const Request request = writer.Chat(rules);
+    a.Observe(kModel, request.counts, Tokens(request.tokens));
+    b.Observe(kModel, request.counts, Tokens(request.tokens));
+    ASSERT_EQ(a.Estimate(kModel, request.counts).tokens, b.Estimate(kModel, request.counts).tokens);
+    ASSERT_EQ(a.Estimate(kModel, request.counts).relative_sigma, b.Estimate(kModel, request.counts).relative_sigma);
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,151 @@
+#include "kvmodel/step_coefficients.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+StepPriorOptions Options(int tensor_parallel, double bytes = 2) { return {tensor_parallel, bytes, CacheDtype::kBf16}; }
+
+StepCoefficients Prior(const char* gpu, const char* shape, int tensor_parallel = 1, double bytes = 2) {
+  return StepPrior(*FindGpuKind(gpu), *FindBuiltinShape(shape), Options(tensor_parallel, bytes));
+}
+
+TEST(StepCoefficients, AStepAddsItsFourTerms) {
+  const StepCoefficients coefficients{10, 0.5, 2, 0.25};
+  EXPECT_EQ(coefficients.StepMs(4, 3000, 8), 10 + 2 + 6 + 2);
+}
+
+TEST(StepPrior, FittedPairsAreExact) {
+  EXPECT_EQ(Prior("a100-80", "llama-3.1-8b"), (StepCoefficients{10.98, 0.0343, 0.0815, 0.0567}));
+  EXPECT_EQ(Prior("h100", "llama-3.1-8b"), (StepCoefficients{6.42, 0.0097, 0.0431, 0.0194}));
+  EXPECT_EQ(Prior("h200", "llama-3.1-8b"), (StepCoefficients{4.88, 0.0121, 0.0304, 0.0186}));
+  EXPECT_EQ(Prior("l40s", "llama-3.1-8b"), (StepCoefficients{22.26, 0.0307, 0.1911, 0.0553}));
+  EXPECT_EQ(Prior("b200", "llama-3.1-8b"), (StepCoefficients{3.37, 0.0051, 0.0185, 0.0100}));
+  EXPECT_EQ(Prior("a100-80", "qwen3-32b", 2), (StepCoefficients{24.49, 0.0943, 0.0794, 0.1377}));
+  EXPECT_EQ(Prior("h100", "qwen3-32b", 2), (StepCoefficients{13.75, 0.0291, 0.0433, 0.0532}));
+  EXPECT_EQ(Prior("a100-80", "llama-3.1-70b", 4), (StepCoefficients{27.71, 0.1382, 0.0554, 0.1745}));
+  EXPECT_EQ(Prior("a100-80", "llama-3.1-70b", 8), (StepCoefficients{17.33, 0.1063, 0.0265, 0.1241}));
+  EXPECT_EQ(Prior("h100", "llama-3.1-70b", 4), (StepCoefficients{15.61, 0.0442, 0.0289, 0.0697}));
+  EXPECT_EQ(Prior("h100", "llama-3.1-70b", 8), (StepCoefficients{10.08, 0.0367, 0.0142, 0.0490}));
+  EXPECT_EQ(Prior("h200", "llama-3.1-70b", 2), (StepCoefficients{20.61, 0.0589, 0.0381, 0.1069}));
+  EXPECT_EQ(Prior("h200", "llama-3.1-70b", 4), (StepCoefficients{12.18, 0.0482, 0.0212, 0.0701}));
+  EXPECT_EQ(Prior("b200", "llama-3.1-70b", 2), (StepCoefficients{14.36, 0.0434, 0.0248, 0.0559}));
+  EXPECT_EQ(Prior("h100", "llama-3.1-70b", 2, 1), (StepCoefficients{15.80, 0.0561, 0.0554, 0.0908}));
+  EXPECT_EQ(Prior("h100", "llama-3.1-70b", 4, 1), (StepCoefficients{10.02, 0.0532, 0.0279, 0.0634}));
+}
+
+TEST(StepPrior, FitsApplyToShapesOfTheSameSize) {
+  EXPECT_EQ(Prior("a100-80", "llama-3-8b"), Prior("a100-80", "llama-3.1-8b"));
+  EXPECT_EQ(Prior("h100", "llama-3.3-70b", 4), Prior("h100", "llama-3.1-70b", 4));
+  EXPECT_EQ(Prior("h100", "qwen2.5-32b", 2), Prior("h100", "qwen3-32b", 2));
+}
+
+TEST(StepPrior, ASmallerModelIsFaster) {
+  // By weight bytes and by layers: a shallow model may launch faster than a smaller, deeper one.
+  const std::vector<const char*> by_size = {"llama-3.2-1b", "llama-3.2-3b", "mistral-7b",   "llama-3.1-8b",
+                                            "qwen3-14b",    "qwen3-32b",    "llama-3.1-70b"};
+  for (const GpuKind& gpu : GpuKinds()) {
+    StepCoefficients last{0, 0, 0, 0};
+    for (const char* name : by_size) {
+      const StepCoefficients now = StepPrior(gpu, *FindBuiltinShape(name), Options(1));
+      EXPECT_GT(now.a, last.a) << gpu.name << " " << name;
+      EXPECT_GT(now.d, last.d) << gpu.name << " " << name;
+      EXPECT_GT(now.b, 0) << gpu.name << " " << name;
+      EXPECT_GT(now.c, 0) << gpu.name << " " << name;
+      last = now;
+    }
+  }
+}
+
+TEST(StepPrior, AFasterGpuIsFaster) {
+  for (const char* name : {"llama-3.1-8b", "qwen2.5-7b", "qwen3-14b"}) {
+    const char* by_speed[] = {"l4", "a10", "l40s", "a100-40", "a100-80", "h100", "h200", "b200"};
+    for (size_t i = 0; i + 1 < std::size(by_speed); ++i) {
+      const StepCoefficients slow = Prior(by_speed[i], name);
+      const StepCoefficients fast = Prior(by_speed[i + 1], name);
+      EXPECT_GT(slow.StepMs(32, 32'000, 0), fast.StepMs(32, 32'000, 0)) << by_speed[i] << " " << name;
+    }
+  }
+}
+
+TEST(StepPrior, TensorParallelismShortensSteps) {
+  for (const char* gpu : {"a100-80", "h100", "mi300x"}) {
+    double last = 1e9;
+    for (const int ranks : {1, 2, 4, 8}) {
+      const double step = Prior(gpu, "llama-3.1-70b", ranks).StepMs(32, 32'000, 0);
+      EXPECT_LT(step, last) << gpu << " TP" << ranks;
+      last = step;
+    }
+  }
+}
+
+TEST(StepPrior, ScalingPredictsFitsItDoesNotUse) {
+  // A custom name hides the fit of its own; what it is scaled from is another GPU's.
+  for (const char* name : {"h200", "b200", "a100-80"}) {
+    GpuKind hidden = *FindGpuKind(name);
+    hidden.name = "custom";
+    hidden.bandwidth_gb_per_s *= 1.0001;
+    const StepCoefficients scaled = StepPrior(hidden, *FindBuiltinShape("llama-3.1-8b"), Options(1));
+    const StepCoefficients fitted = Prior(name, "llama-3.1-8b");
+    EXPECT_NEAR(scaled.StepMs(32, 32'000, 0), fitted.StepMs(32, 32'000, 0), 0.2 * fitted.StepMs(32, 32'000, 0)) << name;
+  }
+  // The 70B model in bf16 on two H100 has no fit; four take 18 ms for this step and two H200, a bit faster, 24 ms.
+  EXPECT_NEAR(Prior("h100", "llama-3.1-70b", 2).StepMs(32, 32'000, 0), 28, 6);
+}
+
+TEST(StepPrior, ACacheOfHalfTheBytesIsReadInHalfTheTime) {
+  StepPriorOptions options = Options(1);
+  options.cache_dtype = CacheDtype::kFp8;
+  const StepCoefficients half = StepPrior(*FindGpuKind("h100"), *FindBuiltinShape("llama-3.1-8b"), options);
+  EXPECT_NEAR(half.c, 0.0431 / 2, 1e-9);
+  EXPECT_NEAR(half.a, 6.42, 1e-9);
+}
+
+TEST(StepPrior, Fp8WeightsShortenTheWeightRead) {
+  const StepCoefficients half = Prior("h100", "llama-3.1-8b", 1, 1);
+  EXPECT_LT(half.a, 0.7 * 6.42);
+  EXPECT_LT(half.d, 0.0194);
+  // A GPU without fp8 arithmetic still reads fewer bytes but computes no faster.
+  EXPECT_LT(Prior("a100-80", "llama-3.1-8b", 1, 1).a, 10.98);
+  EXPECT_NEAR(Prior("a100-80", "llama-3.1-8b", 1, 1).d, 0.0567, 1e-9);
+}
+
+TEST(StepPrior, AMixtureReadsAllItsWeightsAndComputesItsActiveOnes) {
+  const StepCoefficients mixture = Prior("h100", "mixtral-8x7b");
+  EXPECT_GT(mixture.a, 93.4e9 / 3350e6);
+  EXPECT_LT(mixture.d, 2 * 0.0194 * 12.9 / 8.03);
+}
+
+TEST(StepPrior, NeverFails) {
+  ModelShape unknown;
+  const StepCoefficients of_nothing = StepPrior(GpuKind{}, unknown, {0, 0, CacheDtype::kBf16});
+  EXPECT_GT(of_nothing.a, 0);
+  EXPECT_GT(of_nothing.d, 0);
+  for (const GpuKind& gpu : GpuKinds()) {
+    for (const ModelShape& shape : BuiltinShapes()) {
+      for (const int ranks : {1, 2, 4, 8, 16}) {
+        const StepCoefficients c = StepPrior(gpu, shape, Options(ranks));
+        EXPECT_TRUE(c.a > 0 && c.a < 1e4 && c.b > 0 && c.b < 10 && c.c >= 0 && c.c < 10 && c.d > 0 && c.d < 100)
+            << gpu.name << " " << shape.name << " TP" << ranks;
+      }
+    }
+  }
+}
+
+TEST(GpuKind, IsFoundInAnySpelling) {
+  EXPECT_EQ(FindGpuKind("A100"), FindGpuKind("a100-80"));
+  EXPECT_EQ(FindGpuKind("NVIDIA A100-SXM4-80GB")->name, "a100-80");
+  EXPECT_EQ(FindGpuKind("H100-SXM")->name, "h100");
+  EXPECT_EQ(FindGpuKind("MI300X")->memory, Bytes(192'000'000'000));
+  EXPECT_EQ(FindGpuKind("a100-40")->bandwidth_gb_per_s, 1555);
+  EXPECT_EQ(FindGpuKind(""), nullptr);
+  EXPECT_EQ(FindGpuKind("tpu"), nullptr);
+  EXPECT_EQ(GpuKinds().size(), 9U);
+}
+
+}  // namespace
+}  // namespace penstock

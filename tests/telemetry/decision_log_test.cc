@@ -1,0 +1,146 @@
+#include "router/telemetry/decision_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+using Kind = DecisionEntry::Kind;
+
+class DecisionLogFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    path_ = std::filesystem::path(::testing::TempDir()) / (std::string("penstock-") + info->name() + ".log");
+    std::filesystem::remove(path_);
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  std::unique_ptr<DecisionLog> Open(bool all, size_t max_queued = 1024) {
+    auto log = DecisionLog::Open({.path = path_.string(), .all = all, .max_queued = max_queued});
+    EXPECT_TRUE(log.ok()) << log.status();
+    return log.ok() ? *std::move(log) : nullptr;
+  }
+  static std::vector<json> Lines(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    std::vector<json> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(json::parse(line));
+    return lines;
+  }
+
+  std::filesystem::path path_;
+};
+
+TEST(FormatDecision, WritesWhatIsSetAndLeavesOutTheRest) {
+  DecisionEntry entry;
+  entry.kind = Kind::kRefuse;
+  entry.request_id = "req-1";
+  entry.reason = "queue_full";
+  entry.status = 429;
+  entry.prompt = Tokens(120);
+  entry.retry_after = Duration::Milliseconds(1500);
+  const json line = json::parse(FormatDecision(entry, 12.5));
+  EXPECT_EQ(line, (json{{"time", 12.5},
+                        {"event", "refuse"},
+                        {"request", "req-1"},
+                        {"reason", "queue_full"},
+                        {"status", 429},
+                        {"prompt_tokens", 120},
+                        {"retry_after_s", 1.5}}));
+}
+
+TEST(FormatDecision, IsOneLineOfValidJsonWhateverTheClientNamed) {
+  DecisionEntry entry;
+  entry.model = std::string("a\nb\"c\\\xff\xfe", 8);
+  entry.message = std::string(5000, 'x');
+  const std::string text = FormatDecision(entry, 0);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  const json line = json::parse(text);
+  EXPECT_EQ(line["message"].get<std::string>().size(), 512u);
+}
+
+TEST_F(DecisionLogFile, WritesRefusalsAndErrorsByDefault) {
+  auto log = Open(/*all=*/false);
+  for (Kind kind :
+       {Kind::kForward, Kind::kPark, Kind::kAbort, Kind::kEnd, Kind::kRefuse, Kind::kError, Kind::kNotice}) {
+    EXPECT_EQ(log->Wants(kind), kind == Kind::kRefuse || kind == Kind::kError || kind == Kind::kNotice);
+    log->Write({.kind = kind});
+  }
+  log->Flush();
+  const auto lines = Lines(path_);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0]["event"], "refuse");
+  EXPECT_EQ(lines[1]["event"], "error");
+  EXPECT_EQ(lines[2]["event"], "notice");
+}
+
+TEST_F(DecisionLogFile, WritesEveryDecisionInOrderOnDemand) {
+  auto log = Open(/*all=*/true, 10'000);
+  for (int i = 0; i < 2000; ++i) log->Write({.kind = Kind::kForward, .request_id = std::to_string(i)});
+  log.reset();
+  const auto lines = Lines(path_);
+  ASSERT_EQ(lines.size(), 2000u);
+  for (int i = 0; i < 2000; ++i) ASSERT_EQ(lines[i]["request"], std::to_string(i));
+}
+
+TEST_F(DecisionLogFile, CountsWhatAFullQueueDrops) {
+  auto log = Open(/*all=*/true, 4);
+  for (int i = 0; i < 20'000; ++i) log->Write({.kind = Kind::kForward});
+  log->Flush();
+  EXPECT_EQ(static_cast<int64_t>(Lines(path_).size()) + log->dropped(), 20'000);
+  EXPECT_GT(log->dropped(), 0);
+}
+
+TEST_F(DecisionLogFile, LosesNothingWhenManyThreadsWrite) {
+  auto log = Open(/*all=*/true, 100'000);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&log] {
+      for (int i = 0; i < 1000; ++i) log->Write({.kind = Kind::kEnd, .model = "m"});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  log->Flush();
+  EXPECT_EQ(Lines(path_).size(), 4000u);
+  EXPECT_EQ(log->dropped(), 0);
+}
+
+TEST_F(DecisionLogFile, GoesOnInANewFileAfterARotation) {
+  auto log = Open(/*all=*/false);
+  log->Write({.kind = Kind::kError, .message = "before"});
+  log->Flush();
+  const std::filesystem::path moved = path_.string() + ".1";
+  std::filesystem::rename(path_, moved);
+  log->Reopen();
+  log->Write({.kind = Kind::kError, .message = "after"});
+  log->Flush();
+  EXPECT_EQ(Lines(moved).at(0)["message"], "before");
+  EXPECT_EQ(Lines(path_).at(0)["message"], "after");
+  std::filesystem::remove(moved);
+}
+
+TEST_F(DecisionLogFile, CountsLinesThatCannotBeWritten) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  auto log = DecisionLog::Open({.path = "/dev/full"});
+  ASSERT_TRUE(log.ok());
+  (*log)->Write({.kind = Kind::kError});
+  (*log)->Flush();
+  EXPECT_EQ((*log)->dropped(), 1);
+}
+
+TEST(DecisionLog, SaysWhichFileCannotBeOpened) {
+  const auto log = DecisionLog::Open({.path = "/nonexistent/penstock/x.log"});
+  ASSERT_FALSE(log.ok());
+  EXPECT_THAT(std::string(log.status().message()), ::testing::HasSubstr("/nonexistent/penstock/x.log"));
+}
+
+}  // namespace
+}  // namespace penstock

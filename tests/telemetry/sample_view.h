@@ -1,0 +1,77 @@
+// A fleet, a view of it and some traffic in which every metric has a value.
+#ifndef PENSTOCK_TESTS_TELEMETRY_SAMPLE_VIEW_H_
+#define PENSTOCK_TESTS_TELEMETRY_SAMPLE_VIEW_H_
+
+#include <string>
+
+#include "router/core/admission_core.h"
+#include "router/core/fleet.h"
+#include "router/telemetry/telemetry.h"
+
+namespace penstock {
+
+inline Fleet SampleFleet() {
+  Fleet fleet;
+  fleet.pools = {{.name = "gpu0/chat", .capacity = Amount(1000), .in_bytes = true},
+                 {.name = "llama", .capacity = Amount(8192), .in_bytes = false}};
+  fleet.models = {{"llama-3.1-8b"}, {"qwen2.5-7b"}};
+  fleet.classes = {{.name = "interactive"}, {.name = "standard"}};
+  ReplicaSpec chat{.name = "chat-a", .models = {ModelId(0)}};
+  chat.pools = {{PoolId(0), Footprint{}}};
+  ReplicaSpec code{.name = "code-a", .models = {ModelId(1)}};
+  code.pools = {{PoolId(1), Footprint::InTokens(Tokens(16))}};
+  fleet.replicas = {chat, code};
+  return fleet;
+}
+
+inline CoreView SampleView() {
+  CoreView view;
+  PoolView chat{.name = "gpu0/chat", .capacity = Amount(1000), .promised = Amount(640), .held = Amount(320)};
+  chat.z = 1.25;
+  chat.report_age = Duration::Milliseconds(200);
+  chat.forecast_error_known = true;
+  PoolView tokens{.name = "llama", .in_bytes = false, .capacity = Amount(8192), .promised = Amount(33)};
+  tokens.report_age = Duration::Infinite();
+  view.pools = {chat, tokens};
+  view.replicas = {{.name = "chat-a", .model = "llama-3.1-8b", .health = Health::kUp, .running = 3, .preemptions = 2},
+                   {.name = "code-a", .model = "qwen2.5-7b"}};
+  view.lanes = {{.model = "llama-3.1-8b", .priority = "standard", .waiting = 4, .oldest_wait = Duration::Seconds(1.5)}};
+  view.queued_requests = 4;
+  view.queued_bytes = Bytes(4096);
+  return view;
+}
+
+inline RequestRecord SampleRecord() {
+  RequestRecord record;
+  record.endpoint = "chat";
+  record.model = "llama-3.1-8b";
+  record.priority = "standard";
+  record.replica = "chat-a";
+  record.prompt_estimate = Tokens(103);
+  record.prompt = Tokens(100);
+  record.output = Tokens(40);
+  record.active_tokens = 38;
+  record.late_tokens = 2;
+  record.queue_wait = Duration::Milliseconds(3);
+  record.ttft = Duration::Milliseconds(120);
+  record.tpot = Duration::Milliseconds(12);
+  record.total = Duration::Seconds(1);
+  return record;
+}
+
+// Text in which every family has a sample.
+inline std::string SampleExposition() {
+  Telemetry telemetry({.tenants = {"team-a"}, .version = "1.2.3"});
+  telemetry.SetFleet(SampleFleet());
+  telemetry.OnRequest(SampleRecord());
+  telemetry.OnDecision(Duration::Microseconds(4));
+  telemetry.OnBadInput(BadInput::kMalformedJson);
+  telemetry.OnEngineError("chat-a", EngineErrorKind::kGarbage);
+  telemetry.OnEnginePoll("chat-a", true);
+  telemetry.OnConfigReload(true);
+  return telemetry.Serialise(SampleView());
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TESTS_TELEMETRY_SAMPLE_VIEW_H_
