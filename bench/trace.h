@@ -1,7 +1,7 @@
 // Request traces: when requests arrive, for which model and tenant, and how long prompt and output are.
 //
 // Format: CSV with the header `arrival_s,model,tenant,prompt_tokens,output_tokens`, optionally with a sixth column
-// `prefix_hashes` (semicolon-separated ids of the prompt's 512-token blocks; equal ids at equal positions mean equal
+// `prefix_hashes` (semicolon-separated ids of the prompt's blocks of kPrefixBlock tokens; equal ids at equal positions mean equal
 // tokens up to the end of that block). Rows are sorted by arrival. A gzip file is read as what it contains.
 #ifndef PENSTOCK_BENCH_TRACE_H_
 #define PENSTOCK_BENCH_TRACE_H_
@@ -13,11 +13,9 @@
 
 #include "absl/status/statusor.h"
 #include "kvmodel/units.h"
+#include "router/core/event.h"
 
 namespace penstock::bench {
-
-// Tokens of one block named by a prefix hash.
-inline constexpr Tokens kPrefixBlock{512};
 
 struct TraceRequest {
   Duration arrival;   // Since the start of the trace, at least zero.

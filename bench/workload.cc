@@ -214,6 +214,7 @@ constexpr std::array<Workload, 4> kWorkloads = {{
 const std::vector<std::string>& WorkloadNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;
+    list.reserve(std::size(kWorkloads));
     for (const Workload& workload : kWorkloads) list.emplace_back(workload.name);
     return list;
   }();

@@ -81,7 +81,7 @@ std::optional<Bytes> WeightsPerGpu(const Config& config, const ReplicaConfig& re
   if (!shape || shape->parameters <= 0) return std::nullopt;
   const ModelConfig* configured = FindModel(config, model);
   const int64_t weights = shape->Weights(configured ? configured->bytes_per_parameter : 2).value();
-  return Bytes(weights / (std::max(1, replica.tensor_parallel) * PipelineParallel(replica)));
+  return Bytes(weights / (int64_t{std::max(1, replica.tensor_parallel)} * PipelineParallel(replica)));
 }
 
 Amount AmountOfTokens(const Footprint& footprint, Tokens tokens, Tokens longest) {

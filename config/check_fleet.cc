@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -27,7 +28,7 @@ class Names {
 };
 
 std::string InGB(double bytes) {
-  return absl::StrCat(FormatNumber(static_cast<double>(static_cast<int64_t>(bytes / 1e7 + 0.5)) / 100), "GB");
+  return absl::StrCat(FormatNumber(std::round(bytes / 1e7) / 100), "GB");
 }
 
 std::vector<absl::string_view> GpuIds(const Config& config) {

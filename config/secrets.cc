@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kLongestSecret = 64 * 1024;
+constexpr size_t kLongestSecret = size_t{64} * 1024;
 
 absl::StatusOr<std::string> Expand(const std::string& text) {
   std::string expanded;

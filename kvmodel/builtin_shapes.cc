@@ -43,7 +43,7 @@ Groups DeltaNetHybrid(LayerGroup full, int linear, int value_heads, double state
   dimensions.value_heads = value_heads;
   dimensions.key_dim = 128;
   dimensions.value_dim = 128;
-  return {std::move(full), DeltaNetGroup(linear, dimensions, state_bytes)};
+  return {full, DeltaNetGroup(linear, dimensions, state_bytes)};
 }
 
 void AddLlama(std::vector<ModelShape>& rows) {

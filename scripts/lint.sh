@@ -16,7 +16,7 @@ if [ $# -eq 0 ]; then
   fi
   mkdir -p build
   touch "$stamp.new"
-  set -- $(find $folders -name '*.cc' -not -path '*/micro/*' $newer -exec grep -LE 'boost/(asio|beast)|backends/(upstream|adapter)\.h|bench/load_' {} + | sort)
+  set -- $(find $folders -name '*.cc' -not -path '*/micro/*' $newer -exec grep -LE 'boost/(asio|beast)|backends/(upstream|adapter)\.h|bench/load_|openai_adapter\.h' {} + | sort)
   [ $# -eq 0 ] && { mv "$stamp.new" "$stamp"; exit 0; }
   checked_all=1
 fi

@@ -129,7 +129,7 @@ void GpuShare::Settle(int index, Instant now, std::vector<StepEnd>& moved) {
   replica.settled = std::max(now, replica.settled);
   replica.slowdown = Slowdown(replica);
   const Instant end =
-      replica.settled + Duration::Nanoseconds(static_cast<int64_t>(replica.left_ns * replica.slowdown + 0.5));
+      replica.settled + Duration::Nanoseconds(std::llround(replica.left_ns * replica.slowdown));
   if (end == replica.end) return;
   replica.end = end;
   moved.push_back({index, end});

@@ -17,6 +17,9 @@
 
 namespace penstock {
 
+// Tokens (or their byte equivalent) of a block that RequestArrived::prefix names.
+inline constexpr Tokens kPrefixBlock{512};
+
 struct RequestArrived {
   RequestId request;
   ModelId model;
@@ -30,6 +33,8 @@ struct RequestArrived {
   bool observed = true;     // False: the engine answers in one piece, progress is forecast from the step rate.
   bool regenerable = true;  // May be aborted and placed again without the client seeing it.
   Bytes body{0};            // Held while it waits.
+  // Chained hashes of the prompt's leading full blocks of kPrefixBlock tokens: equal hash, equal text up to there.
+  std::vector<uint64_t> prefix;
   bool operator==(const RequestArrived&) const = default;
 };
 

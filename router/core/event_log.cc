@@ -15,7 +15,7 @@ namespace {
 template <class Archive>
 void Fields(Archive& archive, RequestArrived& e) {
   archive(e.request, e.model, e.priority, e.tenant, e.prompt, e.prompt_sigma, e.max_output, e.sequences, e.embedding,
-          e.observed, e.regenerable, e.body);
+          e.observed, e.regenerable, e.body, e.prefix);
 }
 template <class Archive>
 void Fields(Archive& archive, FirstToken& e) {
@@ -125,6 +125,7 @@ class Writer {
   void Write(bool value) { absl::StrAppend(out_, " ", value ? 1 : 0); }
   void Write(int value) { absl::StrAppend(out_, " ", value); }
   void Write(int64_t value) { absl::StrAppend(out_, " ", value); }
+  void Write(uint64_t value) { absl::StrAppend(out_, " ", value); }
   void Write(uint32_t value) { absl::StrAppend(out_, " ", value); }
   void Write(double value) { absl::StrAppendFormat(out_, " %.17g", value); }
   void Write(Duration value) { absl::StrAppend(out_, " ", value.nanoseconds()); }
@@ -194,6 +195,7 @@ class Reader {
   void Read(bool& value) { value = ReadNumber<int>() != 0; }
   void Read(int& value) { value = ReadNumber<int>(); }
   void Read(int64_t& value) { value = ReadNumber<int64_t>(); }
+  void Read(uint64_t& value) { value = ReadNumber<uint64_t>(); }
   void Read(uint32_t& value) { value = ReadNumber<uint32_t>(); }
   void Read(double& value) { good_ = absl::SimpleAtod(Word(), &value) && good_; }
   void Read(Duration& value) { value = Duration::Nanoseconds(ReadNumber<int64_t>()); }

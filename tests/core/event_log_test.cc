@@ -22,6 +22,7 @@ TEST(EventLog, EveryKindOfEventReadsBackAsItWas) {
   arrived.prompt_sigma = 0.1 / 3;
   arrived.tenant = TenantId(~0ULL);
   arrived.observed = false;
+  arrived.prefix = {0, ~0ULL, 17};
   ExpectRoundTrip(arrived);
   ExpectRoundTrip(FirstToken{RequestId(1)});
   ExpectRoundTrip(RequestClosed{RequestId(1), Outcome::kRejected, Tokens(5), Tokens(6), true});
