@@ -8,6 +8,7 @@
 #include "config/addresses.h"
 #include "config/capacity.h"
 #include "config/draft.h"
+#include "config/key_digest.h"
 #include "config/units_text.h"
 
 namespace penstock {
@@ -27,9 +28,7 @@ class Names {
   std::map<std::string, std::string> owners_;
 };
 
-std::string InGB(double bytes) {
-  return absl::StrCat(FormatNumber(std::round(bytes / 1e7) / 100), "GB");
-}
+std::string InGB(double bytes) { return absl::StrCat(FormatNumber(std::round(bytes / 1e7) / 100), "GB"); }
 
 std::vector<absl::string_view> GpuIds(const Config& config) {
   std::vector<absl::string_view> ids;
@@ -204,9 +203,10 @@ void CheckTenants(const Draft& draft) {
         reader.Fail("name", absl::StrCat("duplicate name \"", tenant.name, "\", first used by ", *first));
       }
     }
+    const std::string hidden = KeyDigest(kHiddenSecret);
     for (size_t j = 0; j < tenant.keys.size(); ++j) {
       // The printed configuration hides every key behind the same stars.
-      if (tenant.keys[j] == "***") continue;
+      if (tenant.keys[j] == hidden) continue;
       if (const auto first = keys.Claim(tenant.keys[j], owner)) {
         reader.FailAt("keys", j, absl::StrCat("the same key is already one of ", *first));
       }

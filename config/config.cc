@@ -76,6 +76,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view yaml, const std::string& fi
   Draft draft{{}, MapReader(findings, *root, "", SectionId::kRoot), {}, {}, {}, {}, FolderOf(file)};
   if (!root->IsMap()) return findings.Report();
   draft.config.file = file;
+  if (!file.empty()) draft.config.sources.push_back(file);
   ReadGpus(draft);
   ReadModels(draft);
   ReadReplicas(draft);

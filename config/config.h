@@ -67,6 +67,7 @@ struct ReplicaConfig {
   std::optional<int> max_seqs;
   std::optional<Tokens> max_batched_tokens;
   int tensor_parallel = 1;  // Default: number of GPUs listed.
+  bool drain = false;       // Nothing new is sent to it; what runs there ends by itself.
   std::optional<SimulatedConfig> simulated;
 };
 
@@ -82,10 +83,11 @@ struct ClassConfig {
 
 struct TenantConfig {
   std::string name;
-  std::vector<std::string> keys;  // Secrets.
+  std::vector<std::string> keys;  // SHA-256 digests (KeyDigest): the keys themselves are not kept.
   double weight = 1;
-  std::string max_class;  // Empty: any.
-  std::optional<int64_t> tokens_per_minute;
+  std::string max_class;                     // Empty: any.
+  std::optional<int64_t> tokens_per_minute;  // Prompt and output; a minute's worth may come at once.
+  std::optional<int64_t> max_concurrent;     // Requests waiting or running.
 };
 
 struct TraceConfig {
@@ -119,7 +121,8 @@ struct LogConfig {
 };
 
 struct Config {
-  std::string file;  // Where it came from; empty for --replica.
+  std::string file;                  // Where it came from; empty for --replica.
+  std::vector<std::string> sources;  // Every file that was read for it, `file` first.
   std::string listen = "127.0.0.1:8080";
   std::string admin_listen;  // Empty: metrics and health are on `listen`.
   int threads = 0;           // 0: one per core.
@@ -152,6 +155,8 @@ absl::StatusOr<Config> ConfigFromUrls(const std::string& listen, const std::vect
 std::string PrintConfig(const Config& config);
 // Findings that do not stop a start (reserves, unused entries).
 std::vector<std::string> Warnings(const Config& config);
+// The keys whose new values a running router cannot take: they need a restart. `running` is what it was started with.
+std::vector<std::string> KeysThatNeedRestart(const Config& running, const Config& fresh);
 
 // Hugging Face config.json to a shape. InvalidArgument names the missing field.
 absl::StatusOr<ModelShape> ShapeFromHuggingFace(absl::string_view json, absl::string_view name);

@@ -21,6 +21,9 @@ struct Draft {
   std::vector<MapReader> replicas;
   std::vector<MapReader> tenants;
   std::string folder;  // That relative paths are relative to; empty: the working directory.
+
+  // Reads a file that the configuration names and notes it among the sources.
+  absl::StatusOr<std::string> ReadNamedFile(const std::string& path, size_t limit);
 };
 
 // Each reads its part of the root into the draft, values and ranges only.
@@ -39,7 +42,9 @@ std::optional<ModelShape> ReadShapeNumbers(const MapReader& reader, const std::s
 
 // The value of a secret: ${NAME} replaced from the environment, file:PATH by the file's content without its last line
 // end. InvalidArgument names the variable or file, never a value.
-absl::StatusOr<std::string> ResolveSecret(const std::string& text, const std::string& folder);
+absl::StatusOr<std::string> ResolveSecret(const std::string& text, Draft& draft);
+// The digest of an API key that is given as a secret or as sha256:HEX.
+absl::StatusOr<std::string> ResolveKeyDigest(const std::string& text, Draft& draft);
 // A file of at most `limit` bytes; relative paths are taken from `folder`.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path, const std::string& folder, size_t limit);
 

@@ -2,12 +2,11 @@
 
 #include "config/config.h"
 #include "config/draft.h"
+#include "config/key_digest.h"
 #include "config/units_text.h"
 
 namespace penstock {
 namespace {
-
-constexpr const char* kHidden = "***";
 
 // Writes keys of one mapping; values are formatted so that ParseConfig reads the same value back.
 class Writer {
@@ -19,7 +18,7 @@ class Writer {
     if (!value.empty()) Text(key, value);
   }
   void Secret(const char* key, const std::string& value) {
-    if (!value.empty()) Text(key, kHidden);
+    if (!value.empty()) Text(key, std::string(kHiddenSecret));
   }
   void Flag(const char* key, bool value) { out_ << YAML::Key << key << YAML::Value << value; }
   void Whole(const char* key, int64_t value) { out_ << YAML::Key << key << YAML::Value << value; }
@@ -147,6 +146,7 @@ void WriteReplica(Writer& out, const ReplicaConfig& replica) {
   if (replica.max_seqs) out.Whole("max_seqs", *replica.max_seqs);
   if (replica.max_batched_tokens) out.Whole("max_batched_tokens", replica.max_batched_tokens->value());
   out.Whole("tensor_parallel", replica.tensor_parallel);
+  if (replica.drain) out.Flag("drain", true);
   if (replica.simulated) WriteSimulated(out, *replica.simulated);
 }
 
@@ -163,10 +163,11 @@ void WriteClass(Writer& out, const ClassConfig& each) {
 
 void WriteTenant(Writer& out, const TenantConfig& tenant) {
   out.Text("name", tenant.name);
-  out.Texts("keys", std::vector<std::string>(tenant.keys.size(), kHidden));
+  out.Texts("keys", std::vector<std::string>(tenant.keys.size(), std::string(kHiddenSecret)));
   out.Number("weight", tenant.weight);
   out.TextIf("max_class", tenant.max_class);
   if (tenant.tokens_per_minute) out.Whole("tokens_per_minute", *tenant.tokens_per_minute);
+  if (tenant.max_concurrent) out.Whole("max_concurrent", *tenant.max_concurrent);
 }
 
 void WriteLimits(Writer& out, const LimitsConfig& limits) {

@@ -43,16 +43,16 @@ void ReadKind(const MapReader& reader, GpuKind* kind) {
   if (const std::optional<size_t> choice = reader.ReadChoice("kind", names)) *kind = GpuKinds()[*choice];
 }
 
-std::optional<ModelShape> ShapeFromFile(const Draft& draft, const MapReader& reader, const std::string& path,
+std::optional<ModelShape> ShapeFromFile(Draft& draft, const MapReader& reader, const std::string& path,
                                         const std::string& name) {
-  const absl::StatusOr<std::string> json = ReadWholeFile(path, draft.folder, kLongestShapeFile);
+  const absl::StatusOr<std::string> json = draft.ReadNamedFile(path, kLongestShapeFile);
   absl::StatusOr<ModelShape> shape = json.ok() ? ShapeFromHuggingFace(*json, name) : json.status();
   if (shape.ok()) return *std::move(shape);
   reader.Fail("shape", shape.status().message());
   return std::nullopt;
 }
 
-void ReadShape(const Draft& draft, const MapReader& reader, ModelConfig* model) {
+void ReadShape(Draft& draft, const MapReader& reader, ModelConfig* model) {
   if (!reader.Has("shape")) {
     if (const ModelShape* builtin = FindBuiltinShape(model->name)) model->shape = *builtin;
     return;
@@ -110,7 +110,7 @@ void ReadUrl(const MapReader& reader, ReplicaConfig* replica) {
   if (replica->id.empty()) replica->id = url->Name();
 }
 
-ReplicaConfig ReadReplica(const Draft& draft, const MapReader& reader) {
+ReplicaConfig ReadReplica(Draft& draft, const MapReader& reader) {
   ReplicaConfig replica;
   ReadName(reader, "id", &replica.id);
   ReadUrl(reader, &replica);
@@ -120,7 +120,7 @@ ReplicaConfig ReadReplica(const Draft& draft, const MapReader& reader) {
   ReadName(reader, "model", &replica.model);
   std::string key;
   if (reader.ReadText("key", &key)) {
-    absl::StatusOr<std::string> secret = ResolveSecret(key, draft.folder);
+    absl::StatusOr<std::string> secret = ResolveSecret(key, draft);
     if (secret.ok())
       replica.key = *std::move(secret);
     else
@@ -134,6 +134,7 @@ ReplicaConfig ReadReplica(const Draft& draft, const MapReader& reader) {
   reader.ReadCount("max_batched_tokens", kBatchRange, &replica.max_batched_tokens);
   replica.tensor_parallel = std::max<int>(1, static_cast<int>(replica.gpus.size()));
   reader.ReadCount("tensor_parallel", CountRange{1, 1024}, &replica.tensor_parallel);
+  reader.ReadFlag("drain", &replica.drain);
   ReadSimulated(reader, &replica.simulated);
   return replica;
 }

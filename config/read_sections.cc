@@ -49,16 +49,16 @@ bool IsHeaderName(const std::string& name) {
   });
 }
 
-void ReadKeys(const Draft& draft, const MapReader& reader, TenantConfig* tenant) {
+void ReadKeys(Draft& draft, const MapReader& reader, TenantConfig* tenant) {
   std::vector<std::string> texts;
   if (!reader.Require("keys") || !reader.ReadTexts("keys", &texts)) return;
   if (texts.empty()) reader.Fail("keys", "must not be empty");
   for (size_t i = 0; i < texts.size(); ++i) {
-    absl::StatusOr<std::string> secret = ResolveSecret(texts[i], draft.folder);
-    if (secret.ok())
-      tenant->keys.push_back(*std::move(secret));
+    absl::StatusOr<std::string> digest = ResolveKeyDigest(texts[i], draft);
+    if (digest.ok())
+      tenant->keys.push_back(*std::move(digest));
     else
-      reader.FailAt("keys", i, secret.status().message());
+      reader.FailAt("keys", i, digest.status().message());
   }
 }
 
@@ -80,6 +80,7 @@ void ReadTenants(Draft& draft) {
     reader.ReadText("max_class", &tenant.max_class);
     int64_t rate = 0;
     if (reader.ReadCount("tokens_per_minute", {1, 1'000'000'000'000}, &rate)) tenant.tokens_per_minute = rate;
+    reader.ReadCount("max_concurrent", CountRange{1, 10'000'000}, &tenant.max_concurrent);
     draft.config.tenants.push_back(std::move(tenant));
   }
 }

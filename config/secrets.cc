@@ -1,12 +1,19 @@
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/draft.h"
+#include "config/key_digest.h"
 
 namespace penstock {
 namespace {
@@ -54,11 +61,18 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path, const std::st
   return content;
 }
 
-absl::StatusOr<std::string> ResolveSecret(const std::string& text, const std::string& folder) {
+absl::StatusOr<std::string> Draft::ReadNamedFile(const std::string& path, size_t limit) {
+  const std::filesystem::path named(path);
+  config.sources.push_back(named.is_relative() && !folder.empty() ? (std::filesystem::path(folder) / named).string()
+                                                                  : path);
+  return ReadWholeFile(path, folder, limit);
+}
+
+absl::StatusOr<std::string> ResolveSecret(const std::string& text, Draft& draft) {
   std::string value;
   absl::string_view path = text;
   if (absl::ConsumePrefix(&path, "file:")) {
-    absl::StatusOr<std::string> content = ReadWholeFile(std::string(path), folder, kLongestSecret);
+    absl::StatusOr<std::string> content = draft.ReadNamedFile(std::string(path), kLongestSecret);
     if (!content.ok()) return content.status();
     absl::string_view line = *content;
     absl::ConsumeSuffix(&line, "\n");
@@ -77,6 +91,29 @@ absl::StatusOr<std::string> ResolveSecret(const std::string& text, const std::st
     }
   }
   return value;
+}
+
+std::string KeyDigest(absl::string_view key) {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<const unsigned char*>(key.data()), key.size(),
+         reinterpret_cast<unsigned char*>(digest.data()));
+  return digest;
+}
+
+absl::StatusOr<std::string> ResolveKeyDigest(const std::string& text, Draft& draft) {
+  absl::string_view hex = text;
+  if (absl::ConsumePrefix(&hex, "sha256:")) {
+    const bool digits = std::all_of(hex.begin(), hex.end(), [](char c) { return std::isxdigit(c & 0x7f) != 0; });
+    if (hex.size() != 2 * SHA256_DIGEST_LENGTH || !digits) {
+      return absl::InvalidArgumentError("sha256: needs the 64 hexadecimal digits of a key's SHA-256");
+    }
+    return std::string(absl::HexStringToBytes(hex));
+  }
+  absl::StatusOr<std::string> secret = ResolveSecret(text, draft);
+  if (!secret.ok()) return secret.status();
+  std::string digest = KeyDigest(*secret);
+  OPENSSL_cleanse(secret->data(), secret->size());
+  return digest;
 }
 
 }  // namespace penstock

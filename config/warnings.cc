@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/capacity.h"
 #include "config/config.h"
+#include "config/key_digest.h"
 #include "config/units_text.h"
 
 namespace penstock {
@@ -31,7 +32,7 @@ void WarnReserves(const Config& config, const GpuConfig& gpu, std::vector<std::s
 
 void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector<std::string>& warnings) {
   const std::string place = absl::StrCat("replicas: ", replica.id, ": ");
-  if (replica.key == "***") warnings.push_back(place + "key is the placeholder *** of a printed configuration");
+  if (replica.key == kHiddenSecret) warnings.push_back(place + "key is the placeholder *** of a printed configuration");
   if (replica.kv_memory && replica.model.empty()) {
     warnings.push_back(place + "kv_memory counts only if the discovered model has a known shape; name the model");
   }
@@ -63,15 +64,12 @@ std::vector<std::string> Warnings(const Config& config) {
     if (all_named && !used) warnings.push_back(absl::StrCat("models: ", model.name, " is served by no replica"));
   }
   for (const TenantConfig& tenant : config.tenants) {
-    if (std::find(tenant.keys.begin(), tenant.keys.end(), "***") != tenant.keys.end()) {
+    if (std::find(tenant.keys.begin(), tenant.keys.end(), KeyDigest(kHiddenSecret)) != tenant.keys.end()) {
       warnings.push_back(
           absl::StrCat("tenants: ", tenant.name, ": a key is the placeholder *** of a printed configuration"));
     }
   }
   for (const TenantConfig& tenant : config.tenants) {
-    if (tenant.tokens_per_minute) {
-      warnings.push_back(absl::StrCat("tenants: ", tenant.name, ": tokens_per_minute is read but not enforced yet"));
-    }
     if (tenant.weight != 1) {
       warnings.push_back(absl::StrCat("tenants: ", tenant.name, ": weight is read but has no effect yet"));
     }

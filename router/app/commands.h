@@ -1,5 +1,5 @@
 // The subcommands: each parses nothing, takes its options as a struct and returns the exit code
-// (0 done, 1 the run or the input is bad; 2, wrong usage, is main's).
+// (0 done, 1 the run or the input is bad, 3 the router ended with requests cut; 2, wrong usage, is main's).
 #ifndef PENSTOCK_ROUTER_APP_COMMANDS_H_
 #define PENSTOCK_ROUTER_APP_COMMANDS_H_
 

@@ -1,4 +1,6 @@
-// `penstock serve`: the router as a process. SIGHUP reloads, SIGTERM and SIGINT drain, a second one ends at once.
+// `penstock serve`: the router as a process. SIGHUP and a changed file reload, SIGTERM and SIGINT drain, a second one
+// ends at once. Exits with 0 when every request was answered to its end, with 3 when some were cut.
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <iostream>
@@ -6,13 +8,17 @@
 
 #include "config/config.h"
 #include "router/app/commands.h"
+#include "router/app/file_watch.h"
 #include "router/app/server.h"
 #include "router/http/clock.h"
 
 namespace penstock {
 namespace {
 
-constexpr long kDrainPollNanoseconds = 10'000'000;
+constexpr Duration kDrainPoll = Duration::Milliseconds(10);
+// A change of the files is taken at the second look that finds it.
+constexpr Duration kWatchPeriod = Duration::Milliseconds(250);
+constexpr int kRequestsWereCut = 3;
 
 absl::StatusOr<Config> LoadFor(const ServeOptions& options) {
   if (options.config_file.empty()) return ConfigFromUrls(options.listen, options.replicas);
@@ -36,30 +42,70 @@ sigset_t BlockSignals() {
   return signals;
 }
 
-// A bad file changes nothing but the log.
-void Reload(const ServeOptions& options, RouterServer& server, Config& config) {
-  auto fresh = LoadFor(options);
-  if (!fresh.ok()) {
-    std::cerr << "penstock serve: the configuration is kept, the new one is bad:\n"
-              << std::string(fresh.status().message()) << std::endl;
-    server.NoteBadReload();
-    return;
-  }
-  config = *std::move(fresh);
-  server.Reload(config);
-  std::cerr << "penstock serve: configuration reloaded" << std::endl;
+// The next of the signals; 0 when none came in time.
+int WaitSignal(const sigset_t& signals, Duration timeout) {
+  const timespec pause{timeout.nanoseconds() / 1'000'000'000, timeout.nanoseconds() % 1'000'000'000};
+  return std::max(0, sigtimedwait(&signals, nullptr, &pause));
 }
 
-// True when everything ended by itself.
-bool DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals) {
+void PrintWarnings(const Config& config) {
+  for (const std::string& warning : Warnings(config)) std::cerr << "penstock serve: warning: " << warning << "\n";
+}
+
+// The configuration that is in force, and how it follows its files.
+class LiveConfig {
+ public:
+  LiveConfig(const ServeOptions& options, const Config& config, RouterServer& server)
+      : options_(options), started_with_(config), config_(config), server_(server), watch_(config.sources) {}
+
+  const Config& config() const { return config_; }
+  bool FilesChanged() { return watch_.Changed(); }
+
+  // A bad file changes nothing but the log and a metric.
+  void Reload() {
+    auto fresh = LoadFor(options_);
+    if (!fresh.ok()) {
+      std::cerr << "penstock serve: the configuration is kept, the new one is bad:\n"
+                << std::string(fresh.status().message()) << std::endl;
+      server_.NoteBadReload();
+      return;
+    }
+    config_ = *std::move(fresh);
+    watch_.Watch(config_.sources);
+    PrintWarnings(config_);
+    for (const std::string& key : KeysThatNeedRestart(started_with_, config_)) {
+      std::cerr << "penstock serve: " << key << " changed; that needs a restart, the old value stays in force\n";
+    }
+    server_.Reload(config_);
+    std::cerr << "penstock serve: configuration reloaded" << std::endl;
+  }
+
+ private:
+  const ServeOptions& options_;
+  const Config started_with_;
+  Config config_;
+  RouterServer& server_;
+  FileWatch watch_;
+};
+
+// Until a signal that ends the router.
+void Run(LiveConfig& live, const sigset_t& signals) {
+  while (true) {
+    const int signal = WaitSignal(signals, kWatchPeriod);
+    if (signal == SIGTERM || signal == SIGINT) return;
+    if (signal == SIGHUP || (signal == 0 && live.FilesChanged())) live.Reload();
+  }
+}
+
+// The number of requests that had to be cut.
+int DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals) {
   server.BeginDrain();
   const Instant end = Now() + timeout;
   while (server.active_requests() > 0 && Now() < end) {
-    const timespec pause{0, kDrainPollNanoseconds};
-    const int signal = sigtimedwait(&signals, nullptr, &pause);
+    const int signal = WaitSignal(signals, kDrainPoll);
     if (signal == SIGTERM || signal == SIGINT) break;
   }
-  return server.active_requests() == 0;
+  return server.active_requests();
 }
 
 }  // namespace
@@ -68,18 +114,20 @@ int RunServe(const ServeOptions& options) {
   const sigset_t signals = BlockSignals();
   absl::StatusOr<Config> config = LoadFor(options);
   if (!config.ok()) return Fail(config.status());
-  for (const std::string& warning : Warnings(*config)) std::cerr << "penstock serve: warning: " << warning << "\n";
+  PrintWarnings(*config);
   RouterServer::Options server_options;
   server_options.version = PENSTOCK_VERSION;
   auto server = RouterServer::Create(*config, std::move(server_options));
   if (!server.ok()) return Fail(server.status());
   if (const absl::Status started = (*server)->Start(); !started.ok()) return Fail(started);
   std::cerr << "penstock listening on " << (*server)->url() << std::endl;
-  int received = 0;
-  while (sigwait(&signals, &received) == 0 && received == SIGHUP) Reload(options, **server, *config);
-  const bool whole = DrainUntil(**server, config->limits.drain_timeout, signals);
+  LiveConfig live(options, *config, **server);
+  Run(live, signals);
+  std::cerr << "penstock serve: draining, " << (*server)->active_requests() << " requests to finish" << std::endl;
+  const int cut = DrainUntil(**server, live.config().limits.drain_timeout, signals);
   (*server)->Stop();
-  return whole ? 0 : 1;
+  if (cut > 0) std::cerr << "penstock serve: " << cut << " requests were cut" << std::endl;
+  return cut > 0 ? kRequestsWereCut : 0;
 }
 
 }  // namespace penstock

@@ -125,12 +125,10 @@ absl::Status RouterServer::Start() {
     if (absl::Status started = p.simulated->Start(); !started.ok()) return started;
     for (const SimulatedFleet::Engine& engine : p.simulated->engines()) p.simulated_urls[engine.replica] = engine.Url();
   }
-  p.listener =
-      std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{false, p.config.limits.max_connections});
+  p.listener = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/false});
   if (absl::Status bound = p.listener->Bind(p.config.listen); !bound.ok()) return bound;
   if (p.edge.admin_apart) {
-    p.admin =
-        std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{true, p.config.limits.max_connections});
+    p.admin = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/true});
     if (absl::Status bound = p.admin->Bind(p.config.admin_listen); !bound.ok()) return bound;
   }
   p.monitor = std::make_unique<FleetMonitor>(p.control(), p.all_loops, p.config, [&p](const ReplicaConfig& replica) {
@@ -161,6 +159,8 @@ std::string RouterServer::admin_address() const { return parts_->admin != nullpt
 void RouterServer::Reload(const Config& config) {
   Parts& p = *parts_;
   p.telemetry.SetTenants(TenantNames(config));
+  p.log->SetAll(config.log.all_decisions);
+  p.log->Reopen();
   asio::post(p.control().io(), [&p, config] { p.monitor->Reload(config); });
   p.telemetry.OnConfigReload(true);
 }

@@ -45,8 +45,8 @@ class RouterServer {
   std::string url() const { return "http://" + address(); }
   uint16_t port() const;
 
-  // Takes a new configuration: replicas, models, classes, tenants and limits of new connections. Addresses, threads,
-  // policy and the log's path stay. Nothing that runs is disturbed.
+  // Takes a new configuration: replicas, models, classes, tenants, limits of new connections; the log is opened anew.
+  // What KeysThatNeedRestart names stays. Nothing that runs is disturbed.
   void Reload(const Config& config);
 
   // Counts a reload that was given up because its file is bad.

@@ -75,12 +75,13 @@ UpstreamPool* EventLoop::PoolOf(ReplicaId replica) {
   if (!seat.address) return nullptr;
   Pool& pool = pools_[replica];
   const bool same = pool.pool != nullptr && pool.address.host == seat.address->host &&
-                    pool.address.port == seat.address->port && pool.address.base_path == seat.address->base_path;
+                    pool.address.port == seat.address->port && pool.address.base_path == seat.address->base_path &&
+                    pool.connect_timeout == fleet_->config().limits.connect_timeout;
   if (!same) {
     UpstreamPool::Options options;
     options.connect_timeout = fleet_->config().limits.connect_timeout;
     if (seat.habits) options.idle_limit = seat.habits->idle_limit;
-    pool = Pool{*seat.address, std::make_unique<UpstreamPool>(io_, *seat.address, options)};
+    pool = Pool{*seat.address, options.connect_timeout, std::make_unique<UpstreamPool>(io_, *seat.address, options)};
   }
   return pool.pool.get();
 }

@@ -88,6 +88,7 @@ class EventLoop {
  private:
   struct Pool {
     UpstreamAddress address;
+    Duration connect_timeout;
     std::unique_ptr<UpstreamPool> pool;
   };
   void Deliver(const Action& action);

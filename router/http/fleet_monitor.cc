@@ -68,6 +68,7 @@ void FleetMonitor::Reload(const Config& config) {
   Publish(std::move(down));
   StartWatching();
   CountUp();
+  for (const auto& entry : watched_) Judge(*entry.second);
 }
 
 void FleetMonitor::Stop() {
@@ -172,6 +173,7 @@ asio::awaitable<absl::Status> FleetMonitor::Poll(Watched& watched) {
 
 // Tells the core what changed.
 void FleetMonitor::Judge(Watched& watched) {
+  watched.health.SetDraining(book_.replica_config(watched.id).drain);
   const Health health = watched.health.health();
   watched.wants_answers->store(health != Health::kUp, std::memory_order_relaxed);
   if (watched.told == health) return;
@@ -182,7 +184,9 @@ void FleetMonitor::Judge(Watched& watched) {
   if (health == Health::kUp) {
     Notice(watched, "replica is up");
   } else if (known) {
-    Notice(watched, health == Health::kDown ? "replica is down" : "replica is on probation");
+    Notice(watched, health == Health::kDown       ? "replica is down"
+                    : health == Health::kDraining ? "replica drains"
+                                                  : "replica is on probation");
   }
 }
 

@@ -97,7 +97,7 @@ void Listener::AcceptNext() {
 
 void Listener::Take(EventLoop& loop, tcp::socket socket) {
   Edge& edge = home_.edge();
-  if (edge.connections.fetch_add(1, std::memory_order_relaxed) >= options_.max_connections) {
+  if (edge.connections.fetch_add(1, std::memory_order_relaxed) >= home_.fleet()->config().limits.max_connections) {
     edge.connections.fetch_sub(1, std::memory_order_relaxed);
     error_code ec;
     const std::string refusal = TooManyConnections();

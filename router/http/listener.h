@@ -1,4 +1,5 @@
-// Accepts client connections and hands them to the loops, round robin. Lives on one loop; bounded in connections.
+// Accepts client connections and hands them to the loops, round robin. Lives on one loop; bounded by
+// limits.max_connections.
 #ifndef PENSTOCK_ROUTER_HTTP_LISTENER_H_
 #define PENSTOCK_ROUTER_HTTP_LISTENER_H_
 
@@ -17,7 +18,6 @@ class Listener {
  public:
   struct Options {
     bool admin = false;
-    int max_connections = 65'536;
   };
   Listener(EventLoop& home, std::vector<EventLoop*> loops, Options options);
 

@@ -3,39 +3,26 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "config/key_digest.h"
 
 namespace penstock {
 namespace {
 
-constexpr size_t kSaltBytes = 32;
-
-std::string Digest(absl::string_view salt, absl::string_view key) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
-  unsigned int size = 0;
-  HMAC(EVP_sha256(), salt.data(), static_cast<int>(salt.size()), reinterpret_cast<const unsigned char*>(key.data()),
-       key.size(), out.data(), &size);
-  return std::string(reinterpret_cast<const char*>(out.data()), size);
-}
-
 // A name or key as an id; never zero. The same in every process, as learned curves are kept by it.
 TenantId IdOf(absl::string_view text) {
-  const std::string digest = Digest("penstock tenant", text);
+  constexpr absl::string_view kPurpose = "penstock tenant";
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  HMAC(EVP_sha256(), kPurpose.data(), static_cast<int>(kPurpose.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), nullptr);
   uint64_t id = 0;
   std::memcpy(&id, digest.data(), sizeof(id));
   return TenantId(id == 0 ? 1 : id);
-}
-
-std::string RandomSalt() {
-  std::string salt(kSaltBytes, '\0');
-  RAND_bytes(reinterpret_cast<unsigned char*>(salt.data()), static_cast<int>(salt.size()));
-  return salt;
 }
 
 ApiError InvalidKey() { return FromRefusal(Refuse{RequestId(), Refusal::kInvalidKey, Duration(), 0, 0}, ""); }
@@ -55,18 +42,21 @@ absl::string_view ClassOfTier(absl::string_view tier) {
 
 }  // namespace
 
-TenantBook::TenantBook(const Config& config) : tenant_header_(config.tenant_header), salt_(RandomSalt()) {
-  for (const TenantConfig& tenant : config.tenants) {
-    for (const std::string& key : tenant.keys) keys_.push_back(Key{Digest(salt_, key), tenants_.size()});
-    tenants_.push_back(tenant);
-    tenants_.back().keys.clear();
+TenantBook::TenantBook(const Config& config) : tenants_(config.tenants), tenant_header_(config.tenant_header) {
+  // Everybody knows the stars of a printed configuration.
+  const std::string hidden = KeyDigest(kHiddenSecret);
+  for (size_t i = 0; i < tenants_.size(); ++i) {
+    for (const std::string& digest : tenants_[i].keys) {
+      needs_key_ = true;
+      if (digest != hidden) keys_.push_back(Key{digest, i});
+    }
   }
 }
 
 std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) const {
   const absl::string_view key = ApiKeyOf(headers);
-  if (!keys_.empty()) {
-    const std::string digest = Digest(salt_, key);
+  if (needs_key_) {
+    const std::string digest = KeyDigest(key);
     const Key* found = nullptr;
     for (const Key& known : keys_) {
       if (CRYPTO_memcmp(known.digest.data(), digest.data(), digest.size()) == 0) found = &known;

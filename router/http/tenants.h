@@ -26,7 +26,7 @@ class TenantBook {
   explicit TenantBook(const Config& config);
 
   // The caller of a request, or 401 when tenants are configured and its key is none of theirs. Keys are compared as
-  // keyed digests of fixed length, every configured key each time, so the time tells nothing about them.
+  // digests in constant time, every configured key each time, so the time tells nothing about them.
   std::variant<Caller, ApiError> Identify(const HeaderList& headers) const;
 
  private:
@@ -34,10 +34,10 @@ class TenantBook {
     std::string digest;
     size_t tenant;
   };
-  std::vector<TenantConfig> tenants_;  // Without their keys.
+  std::vector<TenantConfig> tenants_;
   std::vector<Key> keys_;
   std::string tenant_header_;
-  std::string salt_;  // Of this process.
+  bool needs_key_ = false;
 };
 
 // The class a request asks for by header or service_tier, never above `max_class`; nullopt with an unknown name in the

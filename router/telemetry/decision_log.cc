@@ -122,6 +122,7 @@ struct DecisionLog::State {
   Options options;
   int file = STDERR_FILENO;  // The writer's.
   std::atomic<int64_t> dropped{0};
+  std::atomic<bool> all{false};
   // The packaged absl::Mutex is opaque to the thread sanitizer.
   std::mutex mutex;  // Guards everything below.
   std::condition_variable has_work;
@@ -178,6 +179,7 @@ absl::StatusOr<std::unique_ptr<DecisionLog>> DecisionLog::Open(const Options& op
   if (!file.ok()) return file.status();
   auto state = std::make_unique<State>();
   state->options = options;
+  state->all = options.all;
   state->file = *file;
   return std::unique_ptr<DecisionLog>(new DecisionLog(std::move(state)));
 }
@@ -197,7 +199,7 @@ DecisionLog::~DecisionLog() {
 }
 
 bool DecisionLog::Wants(DecisionEntry::Kind kind) const {
-  return state_->options.all || kind >= DecisionEntry::Kind::kRefuse;
+  return state_->all.load(std::memory_order_relaxed) || kind >= DecisionEntry::Kind::kRefuse;
 }
 
 void DecisionLog::Write(DecisionEntry entry) {
@@ -214,6 +216,8 @@ void DecisionLog::Write(DecisionEntry entry) {
   }
   state_->has_work.notify_one();
 }
+
+void DecisionLog::SetAll(bool all) { state_->all.store(all, std::memory_order_relaxed); }
 
 void DecisionLog::Flush() {
   std::unique_lock lock(state_->mutex);

@@ -72,6 +72,8 @@ class DecisionLog {
   void Write(DecisionEntry entry);
   // Waits until everything queued so far is written.
   void Flush();
+  // Whether forwards, parks, aborts and ends are written from now on.
+  void SetAll(bool all);
   // Opens the path anew (after a rotation), from the next line on. The old file stays in use if that fails.
   void Reopen();
   // Entries lost to a full queue, and lines that could not be written.

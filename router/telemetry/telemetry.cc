@@ -162,6 +162,11 @@ struct Telemetry::State {
   Histogram& decisions = decision.Add({}, kDecisionBuckets);
   Counter& reloads_ok = reloads.Add({{"result", "ok"}});
   Counter& reloads_failed = reloads.Add({{"result", "failed"}});
+  Gauge& last_reload_ok =
+      NewGauge("penstock_config_last_reload_successful", "1 when the newest configuration is in force").Add({});
+  Gauge& last_reload_at =
+      NewGauge("penstock_config_last_reload_success_timestamp_seconds", "When the configuration in force was loaded")
+          .Add({});
   Counter& connections_accepted =
       NewCounter("penstock_connections_total", "Client connections accepted since start").Add({});
   Gauge& connections = NewGauge("penstock_connections_open", "Client connections open").Add({});
@@ -291,6 +296,8 @@ std::string Telemetry::State::ReplicaLabel(absl::string_view replica) const {
 
 Telemetry::Telemetry(const TelemetryOptions& options) : state_(std::make_unique<State>(options)) {
   SetTenants(options.tenants);
+  state_->last_reload_ok.Set(1);
+  state_->last_reload_at.SetToCurrentTime();
 }
 Telemetry::~Telemetry() = default;
 
@@ -356,7 +363,11 @@ void Telemetry::OnEnginePoll(absl::string_view replica, bool ok) {
   state_->engine_polls.Add({{"replica", state_->ReplicaLabel(replica)}, {"result", ok ? "ok" : "failed"}}).Increment();
 }
 
-void Telemetry::OnConfigReload(bool ok) { (ok ? state_->reloads_ok : state_->reloads_failed).Increment(); }
+void Telemetry::OnConfigReload(bool ok) {
+  (ok ? state_->reloads_ok : state_->reloads_failed).Increment();
+  state_->last_reload_ok.Set(ok ? 1 : 0);
+  if (ok) state_->last_reload_at.SetToCurrentTime();
+}
 
 void Telemetry::OnConnectionOpened() {
   state_->connections_accepted.Increment();

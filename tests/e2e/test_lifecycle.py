@@ -89,6 +89,54 @@ def test_sighup_with_a_bad_file_changes_nothing_and_says_where(folder):
         assert send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200
 
 
+def test_a_changed_file_is_taken_by_itself_and_what_needs_a_restart_is_named(folder):
+    with Engine(folder) as first, Engine(folder, model="qwen2.5-7b", name="watched") as second:
+        with Router(folder, config=replicas([first])) as router:
+            assert router.metrics().sum("penstock_config_last_reload_successful") == 1
+            started = router.metrics().sum("penstock_config_last_reload_success_timestamp_seconds")
+            router.write_config(replicas([first, second]) + "threads: 7\n")
+            wait_until(
+                lambda: send(router.address, request_bytes(body=chat(model="qwen2.5-7b", max_tokens=1))).status == 200,
+                10, lambda: router.log()[-2000:],
+            )
+            assert "threads changed; that needs a restart" in router.log()
+            assert router.metrics().sum("penstock_config_last_reload_success_timestamp_seconds") > started
+            router.write_config("replicas: 5\n")
+            wait_until(
+                lambda: router.metrics().sum("penstock_config_last_reload_successful") == 0, 10, lambda: router.log()[-2000:]
+            )
+            assert f"{router.config_path}:2:" in router.log()
+            assert send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200
+
+
+def test_a_stream_that_outlives_the_drain_is_cut_with_exit_code_three(folder):
+    with Engine(folder) as engine:
+        router = Router(folder, config=replicas([engine]) + "limits: {drain_timeout: 300ms}\n")
+        connection, _ = start_stream(router, 5000)
+        with connection:
+            router.signal(signal.SIGTERM)
+            assert router.process.wait(10) == 3, router.log()
+        assert "1 requests were cut" in router.log()
+        wait_until(lambda: engine.running() == 0, 5, "the engine is told")
+
+
+def test_a_key_file_that_changes_changes_who_may_ask(folder):
+    key = folder / "team.key"
+    key.write_text("first-key\n")
+    tenants = f'tenants: [{{name: team, keys: ["file:{key}"]}}]\n'
+
+    def status(router, secret):
+        headers = {"Authorization": f"Bearer {secret}"}
+        return send(router.address, request_bytes(body=chat(max_tokens=1), headers=headers)).status
+
+    with Engine(folder) as engine, Router(folder, config=replicas([engine]) + tenants) as router:
+        assert status(router, "first-key") == 200
+        assert status(router, "second-key") == 401
+        key.write_text("second-key\n")
+        wait_until(lambda: status(router, "second-key") == 200, 10, lambda: router.log()[-2000:])
+        assert status(router, "first-key") == 401
+
+
 def test_a_port_that_is_taken_is_an_error_with_exit_code_one(folder):
     with Engine(folder) as engine, socket.create_server(("127.0.0.1", 0)) as taken:
         ended = subprocess.run(

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "config/key_digest.h"
 #include "router/http/api_error.h"
 #include "router/http/header_rules.h"
 #include "router/http/response_head.h"
@@ -118,10 +119,10 @@ Config WithTenants() {
   Config config;
   TenantConfig a;
   a.name = "team-a";
-  a.keys = {"key-a", "key-a2"};
+  a.keys = {KeyDigest("key-a"), KeyDigest("key-a2")};
   TenantConfig b;
   b.name = "team-b";
-  b.keys = {"key-b"};
+  b.keys = {KeyDigest("key-b")};
   b.max_class = "standard";
   config.tenants = {a, b};
   return config;

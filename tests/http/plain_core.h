@@ -91,7 +91,8 @@ class PlainCore : public AdmissionCore {
       const ReplicaId replica(static_cast<uint32_t>(i));
       const ReplicaSpec& spec = fleet_.replicas[i];
       const bool serves = std::find(spec.models.begin(), spec.models.end(), live.arrived.model) != spec.models.end();
-      if (serves && !spec.removed && health_[replica] != Health::kDown && !(avoid && replica == live.replica))
+      if (serves && !spec.removed && health_[replica] != Health::kDown && health_[replica] != Health::kDraining &&
+          !(avoid && replica == live.replica))
         able.push_back(replica);
     }
     if (able.empty() && avoid) return Place(id, live, false, actions);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "config/key_digest.h"
 #include "tests/http/test_server.h"
 
 namespace penstock {
@@ -123,6 +124,51 @@ TEST(ServerLife, AReloadAddsAndRemovesReplicasWithoutTouchingStreams) {
   EXPECT_TRUE(ReadMessage(*client).complete);
 }
 
+TEST(ServerLife, AReplicaThatDrainsGetsNothingNewAndComesBack) {
+  Latch began, go;
+  ScriptedEngine first([&](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    began.Set();
+    go.Wait();
+    call.Event(FinishJson());
+    call.EndStream();
+  });
+  ScriptedEngine second([](EngineCall& call) { AnswerStream(call, 1); });
+  TestServer router({first.url(), second.url()}, [](Config& config) { config.replicas[1].drain = true; });
+  ASSERT_TRUE(router.WaitUp());
+  const auto client = router.Connect();
+  client->Send(kStream);
+  ASSERT_TRUE(began.Wait());
+  Config changed = router.config;
+  changed.replicas[0].drain = true;
+  changed.replicas[1].drain = false;
+  router.server->Reload(changed);
+  ASSERT_TRUE(Eventually([&] {
+    const auto told = router.book.Of<ReplicaHealth>();
+    return !told.empty() && told.back() == ReplicaHealth{ReplicaId(1), Health::kUp};
+  }));
+  EXPECT_EQ(router.Ask(kStream).status(), 200);
+  EXPECT_EQ(second.calls(), 1);
+  go.Set();
+  EXPECT_TRUE(ReadMessage(*client).complete);
+}
+
+TEST(ServerLife, AReloadChangesTheBoundOfConnections) {
+  ScriptedEngine engine([](EngineCall&) {});
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const auto kept = router.Connect();
+  kept->Send(Get("/healthz"));
+  ASSERT_EQ(ReadMessage(*kept).status(), 200);
+  Config changed = router.config;
+  changed.limits.max_connections = 1;
+  router.server->Reload(changed);
+  EXPECT_TRUE(Eventually([&] { return router.Ask(Get("/healthz")).status() == 503; }));
+  kept->Send(Get("/healthz"));
+  EXPECT_EQ(ReadMessage(*kept).status(), 200);
+}
+
 TEST(ServerLife, ConnectionsAreBounded) {
   ScriptedEngine engine([](EngineCall&) {});
   TestServer router({engine.url()}, [](Config& config) { config.limits.max_connections = 2; });
@@ -144,7 +190,7 @@ TEST(ServerLife, KeysAreCheckedWhereTenantsAreConfigured) {
   TestServer router({engine.url()}, [](Config& config) {
     TenantConfig tenant;
     tenant.name = "team";
-    tenant.keys = {"right"};
+    tenant.keys = {KeyDigest("right")};
     config.tenants = {tenant};
   });
   ASSERT_TRUE(router.WaitUp());
