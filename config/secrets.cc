@@ -104,7 +104,7 @@ absl::StatusOr<std::string> ResolveKeyDigest(const std::string& text, Draft& dra
   absl::string_view hex = text;
   if (absl::ConsumePrefix(&hex, "sha256:")) {
     const bool digits = std::all_of(hex.begin(), hex.end(), [](char c) { return std::isxdigit(c & 0x7f) != 0; });
-    if (hex.size() != 2 * SHA256_DIGEST_LENGTH || !digits) {
+    if (hex.size() != size_t{2} * SHA256_DIGEST_LENGTH || !digits) {
       return absl::InvalidArgumentError("sha256: needs the 64 hexadecimal digits of a key's SHA-256");
     }
     return std::string(absl::HexStringToBytes(hex));

@@ -66,6 +66,7 @@ struct RouterServer::Parts {
   Telemetry telemetry;
   std::unique_ptr<DecisionLog> log;
   ProgressBoard board;
+  TenantLimiter tenants;
   Edge edge;
   std::unique_ptr<SimulatedFleet> simulated;
   std::map<std::string, std::string> simulated_urls;  // By replica id.
@@ -114,6 +115,8 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   p.edge.board = &p.board;
   p.edge.telemetry = &p.telemetry;
   p.edge.log = p.log.get();
+  p.tenants.Configure(config);
+  p.edge.tenants = &p.tenants;
   p.edge.admin_apart = !config.admin_listen.empty();
   return std::unique_ptr<RouterServer>(new RouterServer(std::move(parts)));
 }
@@ -159,6 +162,7 @@ std::string RouterServer::admin_address() const { return parts_->admin != nullpt
 void RouterServer::Reload(const Config& config) {
   Parts& p = *parts_;
   p.telemetry.SetTenants(TenantNames(config));
+  p.tenants.Configure(config);
   p.log->SetAll(config.log.all_decisions);
   p.log->Reopen();
   asio::post(p.control().io(), [&p, config] { p.monitor->Reload(config); });

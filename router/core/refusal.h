@@ -19,8 +19,10 @@ enum class Refusal : uint8_t {
   kQueueTimeout,         // Waited for the class's whole queue time.
   kNoReplica,            // Replicas of the model exist, none is up.
   kShuttingDown,         // The router drains.
+  kTenantTokens,         // The tenant used its tokens per minute.
+  kTenantRequests,       // The tenant has as many requests as it may have at a time.
 };
-inline constexpr int kRefusalCount = 9;
+inline constexpr int kRefusalCount = 11;
 
 struct RefusalTraits {
   Refusal refusal;
@@ -41,6 +43,8 @@ inline constexpr std::array<RefusalTraits, kRefusalCount> kRefusals = {{
     {Refusal::kQueueTimeout, "queue_timeout", 429, "rate_limit_error", "rate_limit_exceeded", true},
     {Refusal::kNoReplica, "no_replica", 503, "server_error", "service_unavailable", true},
     {Refusal::kShuttingDown, "shutting_down", 503, "server_error", "service_unavailable", true},
+    {Refusal::kTenantTokens, "tenant_tokens", 429, "rate_limit_error", "rate_limit_exceeded", true},
+    {Refusal::kTenantRequests, "tenant_requests", 429, "rate_limit_error", "rate_limit_exceeded", true},
 }};
 
 constexpr const RefusalTraits& TraitsOf(Refusal refusal) { return kRefusals[static_cast<size_t>(refusal)]; }

@@ -33,6 +33,11 @@ std::string RefusalMessage(const Refuse& refuse, absl::string_view model) {
       return absl::StrCat("No replica of the model `", model, "` is up at the moment.");
     case Refusal::kShuttingDown:
       return "The router is shutting down.";
+    case Refusal::kTenantTokens:
+      return absl::StrCat("The limit of ", refuse.bound, " tokens per minute is used up; this request needs about ",
+                          refuse.value, ". Retry later.");
+    case Refusal::kTenantRequests:
+      return absl::StrCat("The limit of ", refuse.bound, " requests at a time is reached. Retry when one has ended.");
   }
   return "Refused.";
 }

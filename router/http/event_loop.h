@@ -23,6 +23,7 @@
 #include "router/http/fleet_view.h"
 #include "router/http/mailbox.h"
 #include "router/http/progress_board.h"
+#include "router/http/tenant_limiter.h"
 #include "router/telemetry/decision_log.h"
 #include "router/telemetry/telemetry.h"
 
@@ -40,6 +41,7 @@ struct Edge {
   ProgressBoard* board = nullptr;
   Telemetry* telemetry = nullptr;
   DecisionLog* log = nullptr;
+  TenantLimiter* tenants = nullptr;
   std::function<void(ReplicaId, EngineNews)> report;
   bool admin_apart = false;  // Metrics and health are on the admin listener.
   std::atomic<int> connections{0};

@@ -49,6 +49,7 @@ Generation::~Generation() {
 asio::awaitable<void> Generation::Run() {
   std::optional<ApiError> error = Prepare();
   if (!error) error = Place();
+  if (!error && caller_.limited) error = ChargeTenant();
   if (error) {
     if (error->bad_input) loop_.edge().telemetry->OnBadInput(*error->bad_input);
     co_await answer_.Error(*error);
@@ -86,10 +87,24 @@ std::optional<ApiError> Generation::Place() {
   return std::nullopt;
 }
 
+std::optional<ApiError> Generation::ChargeTenant() {
+  TenantDemand demand;
+  demand.prompt = loop_.edge().core->Estimate(model_, facts_.text).tokens;
+  demand.max_output = facts_.max_output;
+  demand.sequences = Generates() ? Sequences() : 0;
+  auto admitted = loop_.edge().tenants->Admit(caller_.tenant, demand);
+  if (TenantCharge* charge = std::get_if<TenantCharge>(&admitted)) {
+    charge_ = std::move(*charge);
+    return std::nullopt;
+  }
+  const TenantDenial& denial = std::get<TenantDenial>(admitted);
+  const Refusal reason = denial.by_requests ? Refusal::kTenantRequests : Refusal::kTenantTokens;
+  return FromRefusal(Refuse{RequestId(), reason, denial.retry_after, denial.bound, denial.value}, facts_.model);
+}
+
 void Generation::Arrive() {
   const ClassConfig& goals = fleet_->config().classes[class_.position];
   active_ = ActiveTokenCounter(arrival_, goals.ttft, goals.tpot);
-  const bool generates = endpoint_ != Endpoint::kEmbeddings && endpoint_ != Endpoint::kRerank;
   const bool all_stream =
       model_.value() < fleet_->streams_everything.size() && fleet_->streams_everything[model_.value()];
   RequestArrived arrived;
@@ -97,8 +112,8 @@ void Generation::Arrive() {
   arrived.priority = fleet_->book.ClassByName(class_.name).value_or(fleet_->book.default_class());
   arrived.tenant = caller_.tenant;
   arrived.max_output = facts_.max_output;
-  arrived.sequences = static_cast<int>(facts_.n * (generates ? facts_.prompts : 1));
-  arrived.embedding = !generates;
+  arrived.sequences = static_cast<int>(Sequences());
+  arrived.embedding = !Generates();
   arrived.observed = facts_.stream || (all_stream && facts_.Reassemblable(endpoint_));
   arrived.regenerable = !facts_.stream || facts_.Continuable(endpoint_);
   arrived.body = Bytes(static_cast<int64_t>(request_.body.size()));

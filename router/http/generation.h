@@ -54,6 +54,9 @@ class Generation {
   // Preparation; an error ends the request.
   std::optional<ApiError> Prepare();
   std::optional<ApiError> Place();
+  std::optional<ApiError> ChargeTenant();
+  bool Generates() const { return endpoint_ != Endpoint::kEmbeddings && endpoint_ != Endpoint::kRerank; }
+  int64_t Sequences() const { return facts_.n * (Generates() ? facts_.prompts : 1); }
   void Arrive();
   boost::asio::awaitable<void> Serve();
 
@@ -86,6 +89,7 @@ class Generation {
   // generation_record.cc
   void OnClientGone();
   void CloseTicket(Outcome outcome);
+  void SettleCharge(const RequestClosed& closed);
   void Record(RequestOutcome outcome, absl::string_view reason);
   void LogEnd(const RequestRecord& record);
   void LogEngineError(const AttemptEnd& end);
@@ -111,6 +115,7 @@ class Generation {
   Instant arrival_;
 
   Signal wake_;
+  TenantCharge charge_;
   std::unique_ptr<Ticket> ticket_;
   Deadline keep_alive_;
   std::optional<UpstreamExchange> exchange_;

@@ -30,9 +30,19 @@ void Generation::CloseTicket(Outcome outcome) {
     if (state_.usage->output > Tokens(0)) closed.output = state_.usage->output;
   }
   closed.hit_limit = state_.finish_reason == "length";
+  SettleCharge(closed);
   // A list's count may be of its first element only, a continued answer's includes what was generated before.
   const bool learn = outcome == Outcome::kFinished && facts_.prompts == 1 && facts_.n == 1 && state_.carried == 0;
   ticket_->Close(closed, model_, learn ? &facts_.text : nullptr);
+}
+
+// What was never forwarded used nothing.
+void Generation::SettleCharge(const RequestClosed& closed) {
+  if (!caller_.limited || !forward_) return;
+  const Tokens prompt = closed.prompt > Tokens(0) ? closed.prompt : estimate_.tokens;
+  charge_.Settle(closed.outcome == Outcome::kRejected ? Tokens(0) : prompt + closed.output);
+  if (closed.outcome != Outcome::kFinished || !Generates()) return;
+  loop_.edge().tenants->Learn(caller_.tenant, Tokens(closed.output.value() / std::max<int64_t>(1, Sequences())));
 }
 
 void Generation::Record(RequestOutcome outcome, absl::string_view reason) {

@@ -14,17 +14,6 @@
 namespace penstock {
 namespace {
 
-// A name or key as an id; never zero. The same in every process, as learned curves are kept by it.
-TenantId IdOf(absl::string_view text) {
-  constexpr absl::string_view kPurpose = "penstock tenant";
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  HMAC(EVP_sha256(), kPurpose.data(), static_cast<int>(kPurpose.size()),
-       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), nullptr);
-  uint64_t id = 0;
-  std::memcpy(&id, digest.data(), sizeof(id));
-  return TenantId(id == 0 ? 1 : id);
-}
-
 ApiError InvalidKey() { return FromRefusal(Refuse{RequestId(), Refusal::kInvalidKey, Duration(), 0, 0}, ""); }
 
 std::optional<size_t> PositionOf(const std::vector<ClassConfig>& classes, absl::string_view name) {
@@ -41,6 +30,18 @@ absl::string_view ClassOfTier(absl::string_view tier) {
 }
 
 }  // namespace
+
+TenantId TenantIdOf(absl::string_view text) {
+  constexpr absl::string_view kPurpose = "penstock tenant";
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  HMAC(EVP_sha256(), kPurpose.data(), static_cast<int>(kPurpose.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), nullptr);
+  uint64_t id = 0;
+  std::memcpy(&id, digest.data(), sizeof(id));
+  return TenantId(id == 0 ? 1 : id);
+}
+
+bool HasLimits(const TenantConfig& tenant) { return tenant.tokens_per_minute || tenant.max_concurrent; }
 
 TenantBook::TenantBook(const Config& config) : tenants_(config.tenants), tenant_header_(config.tenant_header) {
   // Everybody knows the stars of a printed configuration.
@@ -63,16 +64,18 @@ std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) c
     }
     if (found == nullptr || key.empty()) return InvalidKey();
     const TenantConfig& tenant = tenants_[found->tenant];
-    return Caller{IdOf(tenant.name), tenant.name, tenant.max_class};
+    return Caller{TenantIdOf(tenant.name), tenant.name, tenant.max_class, HasLimits(tenant)};
   }
   const absl::string_view named = tenant_header_.empty() ? "" : FindHeader(headers, tenant_header_);
   if (!named.empty()) {
     for (const TenantConfig& tenant : tenants_) {
-      if (named == absl::string_view(tenant.name)) return Caller{IdOf(tenant.name), tenant.name, tenant.max_class};
+      if (named == absl::string_view(tenant.name)) {
+        return Caller{TenantIdOf(tenant.name), tenant.name, tenant.max_class, HasLimits(tenant)};
+      }
     }
-    return Caller{IdOf(named), "", ""};
+    return Caller{TenantIdOf(named), "", "", false};
   }
-  return key.empty() ? Caller{} : Caller{IdOf(key), "", ""};
+  return key.empty() ? Caller{} : Caller{TenantIdOf(key), "", "", false};
 }
 
 std::variant<ClassChoice, ApiError> ChooseClass(const std::vector<ClassConfig>& classes, absl::string_view header,

@@ -19,7 +19,12 @@ struct Caller {
   TenantId tenant;        // Zero: anonymous.
   std::string name;       // Configured name; empty where none is configured.
   std::string max_class;  // Empty: any.
+  bool limited = false;   // Has an allowance at the TenantLimiter.
 };
+
+// A configured name or a key as an id; never zero. The same in every process, as learned curves are kept by it.
+TenantId TenantIdOf(absl::string_view text);
+bool HasLimits(const TenantConfig& tenant);
 
 class TenantBook {
  public:
