@@ -1,6 +1,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kvmodel/byte_block.h"
 #include "kvmodel/prompt_estimate.h"
 
 namespace penstock {
@@ -97,6 +98,7 @@ class Counter {
   // Counts plain ASCII from `at` and returns where it stops: at the end, a byte above ASCII or, in JSON, a backslash.
   template <bool kJson>
   const unsigned char* Ascii(const unsigned char* at, const unsigned char* end) {
+    at = AsciiBlocks<kJson>(at, end);
     uint64_t lanes = 0;
     uint64_t starts = 0;
     uint64_t previous = in_word_ ? 1 : 0;
@@ -136,6 +138,43 @@ class Counter {
   const TextCounts& counts() const { return counts_; }
 
  private:
+  // The whole blocks of it. Lanes of bytes count up to 255 and are then emptied.
+  template <bool kJson>
+  const unsigned char* AsciiBlocks(const unsigned char* at, const unsigned char* end) {
+    while (end - at >= static_cast<std::ptrdiff_t>(kBlockBytes)) {
+      ByteBlock latin{};
+      ByteBlock digits{};
+      ByteBlock space{};
+      ByteBlock starts{};
+      int blocks = 0;
+      for (; blocks < 255 && end - at >= static_cast<std::ptrdiff_t>(kBlockBytes); ++blocks, at += kBlockBytes) {
+        const ByteBlock bytes = LoadBlock(at);
+        ByteBlock stop = bytes & 0x80;
+        if (kJson) stop |= static_cast<ByteBlock>(bytes == '\\');
+        if (AnySet(stop)) break;
+        const auto letter = static_cast<ByteBlock>(static_cast<ByteBlock>((bytes | 0x20) - 'a') < 26);
+        ByteBlock before =
+            __builtin_shufflevector(letter, letter, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+        before[0] = in_word_ ? 0xFF : 0;
+        in_word_ = letter[kBlockBytes - 1] != 0;
+        latin -= letter;
+        digits -= static_cast<ByteBlock>(static_cast<ByteBlock>(bytes - '0') < 10);
+        space -= static_cast<ByteBlock>((bytes <= ' ') | (bytes == 0x7F));
+        starts -= letter & ~before;
+      }
+      if (blocks == 0) break;
+      const int64_t letters = SumOfBytes(latin);
+      const int64_t numerals = SumOfBytes(digits);
+      const int64_t blanks = SumOfBytes(space);
+      counts_.latin += letters;
+      counts_.digits += numerals;
+      counts_.space += blanks;
+      counts_.other += blocks * static_cast<int64_t>(kBlockBytes) - letters - numerals - blanks;
+      counts_.words += SumOfBytes(starts);
+    }
+    return at;
+  }
+
   void Add(Kind kind, int bytes) {
     const bool letter = kind == Kind::kLatin || kind == Kind::kScript;
     if (letter && !in_word_) ++counts_.words;

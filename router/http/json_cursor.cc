@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "kvmodel/byte_block.h"
 
 namespace penstock {
 namespace {
@@ -16,6 +17,13 @@ size_t SkipSpace(absl::string_view text, size_t at) {
 // Past the closing quote; `at` is at the opening one.
 size_t SkipString(absl::string_view text, size_t at) {
   for (++at; at < text.size(); ++at) {
+    while (text.size() - at >= kBlockBytes) {
+      const ByteBlock block = LoadBlock(text.data() + at);
+      const size_t found = FirstSet(static_cast<ByteBlock>((block == '"') | (block == '\\')));
+      at += found;
+      if (found < kBlockBytes) break;
+    }
+    if (at == text.size()) break;
     if (text[at] == '\\') {
       ++at;
     } else if (text[at] == '"') {

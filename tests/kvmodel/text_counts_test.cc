@@ -138,6 +138,25 @@ TEST(CountText, EveryByteIsCountedOnceWhateverTheInput) {
   }
 }
 
+TEST(CountText, AsciiOfAnyLengthIsCountedAsByteByByte) {
+  std::mt19937 random(13);
+  for (size_t length = 0; length < 600; ++length) {
+    std::string text;
+    for (size_t i = 0; i < length; ++i) text += static_cast<char>(random() % 0x80);
+    TextCounts slow;
+    bool in_word = false;
+    for (const char c : text) {
+      const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+      const bool digit = c >= '0' && c <= '9';
+      const bool space = c <= ' ' || c == 0x7F;
+      slow.words += letter && !in_word ? 1 : 0;
+      in_word = letter;
+      ++(letter ? slow.latin : digit ? slow.digits : space ? slow.space : slow.other);
+    }
+    ASSERT_EQ(CountText(text), slow) << "seed 13, length " << length;
+  }
+}
+
 TEST(TextCounts, AddUp) {
   TextCounts sum = CountText("abc 1");
   TextCounts more = CountText("\xE4\xBD\xA0 \xD0\xBC!");
