@@ -136,6 +136,12 @@ std::optional<Percentiles> PercentilesOf(std::vector<double> samples) {
   return Percentiles{at(0.50), at(0.90), at(0.99)};
 }
 
+GroupResults GroupOf(const std::vector<RequestRecord>& records, Duration duration) {
+  GroupSums sums;
+  for (const RequestRecord& record : records) sums.Add(record);
+  return sums.Over(duration.seconds());
+}
+
 Results Summarise(const std::vector<RequestRecord>& records, Duration duration) {
   assert(duration > Duration());
   const double seconds = duration.seconds();

@@ -68,6 +68,8 @@ struct RequestRecord {
   std::string tenant;
   std::string priority = "standard";  // Class.
   std::string replica;                // Empty: none, or unknown.
+  std::string gpu;                    // Of the replica; empty: unknown.
+  bool feasible = true;               // An idle fleet could make its first token in time.
   Tokens prompt{0};
   Goals goals;
   Fate fate = Fate::kFailed;
@@ -125,11 +127,16 @@ struct Results {
 // `duration` is above zero. Cost O(n log n) in the requests.
 Results Summarise(const std::vector<RequestRecord>& records, Duration duration);
 
+// The same figures of some of the records.
+GroupResults GroupOf(const std::vector<RequestRecord>& records, Duration duration);
+
 // Nearest-rank percentiles; nullopt without samples.
 std::optional<Percentiles> PercentilesOf(std::vector<double> samples);
 
 // One JSON object with the names above, in that order; what is unknown is null.
 std::string ResultsJson(const Results& results);
+// The object that a `per_*` field holds.
+std::string GroupsText(const std::map<std::string, GroupResults>& groups);
 // A table for people.
 std::string ResultsTable(const Results& results);
 

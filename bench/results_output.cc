@@ -98,6 +98,8 @@ std::string ResultsJson(const Results& results) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string GroupsText(const std::map<std::string, GroupResults>& groups) { return GroupsJson(groups).dump(); }
+
 std::string ResultsTable(const Results& results) {
   std::string text;
   text += Line("offered", absl::StrFormat("%d", results.offered));

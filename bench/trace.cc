@@ -137,9 +137,11 @@ absl::StatusOr<Trace> ReadLines(const std::string& path, LineReader& lines) {
   lines.Next(line);
   const absl::StatusOr<size_t> columns = ColumnsOf(line);
   if (!columns.ok() && lines.error().empty()) return At(path, 1, columns.status().message());
-  for (int64_t number = 2; lines.Next(line); ++number) {
+  int64_t number = 2;
+  for (; lines.Next(line); ++number) {
     if (line.empty()) continue;
     TraceRequest request;
+    request.line = number;
     const absl::Status status = ParseRow(line, *columns, request);
     if (!status.ok()) return At(path, number, status.message());
     if (!trace.requests.empty() && request.arrival < trace.requests.back().arrival) {
@@ -147,7 +149,7 @@ absl::StatusOr<Trace> ReadLines(const std::string& path, LineReader& lines) {
     }
     trace.requests.push_back(std::move(request));
   }
-  if (!lines.error().empty()) return absl::DataLossError(absl::StrCat(path, ": ", lines.error()));
+  if (!lines.error().empty()) return absl::DataLossError(absl::StrCat(path, ":", number, ": ", lines.error()));
   if (trace.requests.empty()) return At(path, 1, "the trace has no rows");
   return trace;
 }
@@ -167,6 +169,12 @@ absl::StatusOr<Trace> ReadTrace(const std::string& path) {
 }
 
 void ApplyWindow(const TraceWindow& window, Trace& trace) {
+  if (window.from > Duration()) {
+    const auto first = std::partition_point(trace.requests.begin(), trace.requests.end(),
+                                            [&](const TraceRequest& request) { return request.arrival < window.from; });
+    trace.requests.erase(trace.requests.begin(), first);
+    for (TraceRequest& request : trace.requests) request.arrival = request.arrival - window.from;
+  }
   if (window.rate != 1) {
     for (TraceRequest& request : trace.requests) {
       request.arrival = Duration::Seconds(request.arrival.seconds() / window.rate);
@@ -188,7 +196,7 @@ absl::StatusOr<Trace> OpenTrace(const std::string& name, const TraceWindow& wind
   if (absl::StartsWith(name, kGeneratePrefix)) {
     const Duration covered = window.duration.value_or(Duration::Seconds(600));
     trace = GenerateWorkload(name.substr(sizeof(kGeneratePrefix) - 1),
-                             Duration::Seconds(covered.seconds() * std::max(window.rate, 1e-6)), seed);
+                             window.from + Duration::Seconds(covered.seconds() * std::max(window.rate, 1e-6)), seed);
   } else {
     trace = ReadTrace(name);
   }

@@ -1,8 +1,8 @@
 // Request traces: when requests arrive, for which model and tenant, and how long prompt and output are.
 //
 // Format: CSV with the header `arrival_s,model,tenant,prompt_tokens,output_tokens`, optionally with a sixth column
-// `prefix_hashes` (semicolon-separated ids of the prompt's blocks of kPrefixBlock tokens; equal ids at equal positions mean equal
-// tokens up to the end of that block). Rows are sorted by arrival. A gzip file is read as what it contains.
+// `prefix_hashes` (semicolon-separated ids of the prompt's blocks of kPrefixBlock tokens; equal ids at equal positions
+// mean equal tokens up to the end of that block). Rows are sorted by arrival. A gzip file is read as what it contains.
 #ifndef PENSTOCK_BENCH_TRACE_H_
 #define PENSTOCK_BENCH_TRACE_H_
 
@@ -24,6 +24,7 @@ struct TraceRequest {
   Tokens prompt{1};  // Whole prompt, at least 1.
   Tokens output{1};  // At least 1.
   std::vector<uint64_t> prefix_hashes;
+  int64_t line = 0;  // Of the file; 0: generated.
   bool operator==(const TraceRequest&) const = default;
 };
 
@@ -34,15 +35,16 @@ struct Trace {
 };
 
 // Reads a whole file. NotFound when it cannot be opened; InvalidArgument "file:line: what is wrong" for the first bad
-// row; DataLoss for a damaged gzip stream. Memory: the whole trace.
+// row; DataLoss with its line for a damaged gzip stream. Memory: the whole trace.
 absl::StatusOr<Trace> ReadTrace(const std::string& path);
 
 struct TraceWindow {
   double rate = 1;                   // Above zero. Arrivals are divided by it, before the cut.
   std::optional<Duration> duration;  // Requests that arrive at or after it are dropped; left out: the last arrival.
+  Duration from;                     // Of the trace's own time: what arrived before is dropped, the rest moves to zero.
 };
 
-// Compresses arrivals, then cuts.
+// Drops what came before the window, compresses arrivals, then cuts.
 void ApplyWindow(const TraceWindow& window, Trace& trace);
 
 // A trace file, or a generated workload when `name` starts with `generate:` (see workload.h), with the window applied.

@@ -42,6 +42,18 @@ struct SlowdownConfig {
   Duration to = Duration::Infinite();
 };
 
+// The engine is dead in [from, to): what runs there is lost. Only `simulate` plays it.
+struct OutageConfig {
+  Duration from;
+  Duration to = Duration::Infinite();
+};
+
+// The engine gives its memory back after being idle for `after`; the next request wakes it. Only `simulate` plays it.
+struct SleepConfig {
+  Duration after;
+  Duration wake = Duration::Seconds(5);
+};
+
 // Present: the replica is simulated by Penstock.
 struct SimulatedConfig {
   int max_seqs = 256;
@@ -49,6 +61,8 @@ struct SimulatedConfig {
   std::optional<Tokens> max_model_len;
   bool overflow_error = false;  // llama-server's shared pool instead of preemption.
   SlowdownConfig slowdown;
+  std::optional<OutageConfig> outage;
+  std::optional<SleepConfig> sleep;
   double time_scale = 1;
   uint64_t seed = 1;
 };

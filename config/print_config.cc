@@ -127,6 +127,14 @@ void WriteSimulated(Writer& out, const SimulatedConfig& simulated) {
     out.Number("slowdown", simulated.slowdown.factor);
     if (simulated.slowdown.from != Duration()) out.Time("from", simulated.slowdown.from);
     if (simulated.slowdown.to != Duration::Infinite()) out.Time("to", simulated.slowdown.to);
+    if (simulated.outage) {
+      out.Time("down_from", simulated.outage->from);
+      if (simulated.outage->to != Duration::Infinite()) out.Time("down_to", simulated.outage->to);
+    }
+    if (simulated.sleep) {
+      out.Time("sleep_after", simulated.sleep->after);
+      out.Time("wake", simulated.sleep->wake);
+    }
     out.Number("time_scale", simulated.time_scale);
     out.Whole("seed", static_cast<int64_t>(simulated.seed));
   });

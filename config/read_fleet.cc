@@ -75,6 +75,21 @@ void ReadShape(Draft& draft, const MapReader& reader, ModelConfig* model) {
   }
 }
 
+void ReadOutageAndSleep(const MapReader& reader, SimulatedConfig* simulated) {
+  const TimeRange any{Duration(), Duration::Seconds(365 * 86'400.0)};
+  OutageConfig outage;
+  reader.ReadTime("down_from", any, &outage.from);
+  reader.ReadTime("down_to", any, &outage.to);
+  if (outage.to <= outage.from) reader.Fail("down_to", "must be later than down_from");
+  if (reader.Has("down_to") && !reader.Has("down_from")) reader.Fail("down_to", "ends an outage; give down_from too");
+  if (reader.Has("down_from")) simulated->outage = outage;
+  SleepConfig sleep;
+  reader.ReadTime("sleep_after", any, &sleep.after);
+  reader.ReadTime("wake", any, &sleep.wake);
+  if (reader.Has("wake") && !reader.Has("sleep_after")) reader.Fail("wake", "needs sleep_after");
+  if (reader.Has("sleep_after")) simulated->sleep = sleep;
+}
+
 void ReadSimulated(const MapReader& replica, std::optional<SimulatedConfig>* out) {
   const std::optional<MapReader> reader = replica.ReadMap("simulated", SectionId::kSimulated);
   if (!reader) return;
@@ -93,6 +108,7 @@ void ReadSimulated(const MapReader& replica, std::optional<SimulatedConfig>* out
   if ((reader->Has("from") || reader->Has("to")) && !reader->Has("slowdown")) {
     reader->Fail(reader->Has("from") ? "from" : "to", "bounds a slowdown; give slowdown too");
   }
+  ReadOutageAndSleep(*reader, &simulated);
   reader->ReadNumber("time_scale", {0.001, 1e4}, &simulated.time_scale);
   int64_t seed = 1;
   if (reader->ReadCount("seed", {0, INT64_MAX / 8}, &seed)) simulated.seed = static_cast<uint64_t>(seed);

@@ -75,13 +75,6 @@ std::vector<std::string> Warnings(const Config& config) {
     }
   }
   if (!config.state_path.empty()) warnings.push_back("state: is read but has no effect yet: nothing is stored");
-  for (const ReplicaConfig& replica : config.replicas) {
-    const GpuConfig* gpu = replica.gpus.empty() ? nullptr : FindGpu(config, replica.gpus.front());
-    if (replica.simulated && gpu != nullptr && gpu->elastic_kv) {
-      warnings.push_back(absl::StrCat("replicas: ", replica.id,
-                                      ": simulated engines do not share elastic_kv; each has a pool of its own"));
-    }
-  }
   if (!config.tenants.empty() && !config.tenant_header.empty()) {
     warnings.push_back("tenant_header has no effect: tenants are told by their keys");
   }

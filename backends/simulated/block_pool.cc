@@ -4,7 +4,11 @@
 
 namespace penstock::simulated {
 
-BlockPool::BlockPool(Blocks total) : blocks_(static_cast<size_t>(total.value()) + 1), free_(total.value()) {
+BlockPool::BlockPool(Blocks total, ElasticMemory* elastic, int64_t block_bytes)
+    : blocks_(static_cast<size_t>(total.value()) + 1),
+      elastic_(elastic),
+      block_bytes_(block_bytes),
+      free_(total.value()) {
   const auto ring = static_cast<BlockIndex>(blocks_.size());
   for (BlockIndex i = 0; i < ring; ++i) {
     blocks_[i].next = (i + 1) % ring;
@@ -13,14 +17,14 @@ BlockPool::BlockPool(Blocks total) : blocks_(static_cast<size_t>(total.value()) 
 }
 
 BlockIndex BlockPool::Take() {
-  assert(free_ > 0);
+  assert(Free() > 0);
   const BlockIndex index = blocks_.back().next;
   Unlink(index);
   Block& block = blocks_[index];
   if (block.content == Content::kShared) shared_.erase(block.key);
   block.content = Content::kNone;
   block.references = 1;
-  --free_;
+  CountFree(-1);
   return index;
 }
 
@@ -28,7 +32,7 @@ void BlockPool::Reuse(BlockIndex index) {
   Block& block = blocks_[index];
   if (block.references++ > 0) return;
   Unlink(index);
-  --free_;
+  CountFree(-1);
 }
 
 void BlockPool::Release(const std::vector<BlockIndex>& blocks) {
@@ -38,7 +42,7 @@ void BlockPool::Release(const std::vector<BlockIndex>& blocks) {
     assert(block.references > 0);
     if (--block.references > 0) continue;
     LinkAfter(block.content == Content::kNone ? sentinel : blocks_.back().previous, *index);
-    ++free_;
+    CountFree(1);
   }
 }
 
@@ -67,6 +71,11 @@ std::optional<BlockIndex> BlockPool::Find(uint64_t hash) const {
   const auto found = shared_.find(hash);
   if (found == shared_.end()) return std::nullopt;
   return found->second;
+}
+
+void BlockPool::CountFree(int64_t change) {
+  free_ += change;
+  if (elastic_ != nullptr) elastic_->used -= change * block_bytes_;
 }
 
 void BlockPool::Unlink(BlockIndex index) {

@@ -9,6 +9,7 @@
 #ifndef PENSTOCK_BACKENDS_SIMULATED_BLOCK_POOL_H_
 #define PENSTOCK_BACKENDS_SIMULATED_BLOCK_POOL_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -20,12 +21,24 @@ namespace penstock::simulated {
 
 using BlockIndex = int32_t;
 
+// GPU memory that the caches of several engines draw from as they fill (kvcached style). Blocks in use count, free ones
+// are given back at once, so such caches keep no prefixes. Shared by pools on one thread.
+struct ElasticMemory {
+  int64_t capacity = 0;  // Bytes.
+  int64_t used = 0;
+};
+
 class BlockPool {
  public:
-  explicit BlockPool(Blocks total);
+  explicit BlockPool(Blocks total) : BlockPool(total, nullptr, 0) {}
+  // `elastic` (null: none), of which each block in use takes `block_bytes`, outlives the pool's last Release.
+  BlockPool(Blocks total, ElasticMemory* elastic, int64_t block_bytes);
 
   int64_t Total() const { return static_cast<int64_t>(blocks_.size()) - 1; }
-  int64_t Free() const { return free_; }
+  // That can be taken now.
+  int64_t Free() const {
+    return elastic_ == nullptr ? free_ : std::min(free_, (elastic_->capacity - elastic_->used) / block_bytes_);
+  }
   int64_t Used() const { return Total() - free_; }
 
   // Takes the block at the head of the free queue and forgets what it cached. Precondition: Free() > 0.
@@ -53,11 +66,14 @@ class BlockPool {
     Content content = Content::kNone;
   };
 
+  void CountFree(int64_t change);
   void Unlink(BlockIndex block);
   void LinkAfter(BlockIndex position, BlockIndex block);
 
   std::vector<Block> blocks_;  // The last one is the sentinel of the ring.
   absl::flat_hash_map<uint64_t, BlockIndex> shared_;
+  ElasticMemory* elastic_;
+  int64_t block_bytes_;
   int64_t free_ = 0;
 };
 

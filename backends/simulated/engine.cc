@@ -33,9 +33,9 @@ EngineStats EmptyStats(double context) {
 
 }  // namespace
 
-Engine::Engine(EngineSpec spec, Instant start)
+Engine::Engine(EngineSpec spec, Instant start, ElasticMemory* elastic)
     : spec_(std::move(spec)),
-      machine_(spec_.limits),
+      machine_(spec_.limits, elastic),
       start_(start),
       stats_(EmptyStats(machine_.MaxContext().AsDouble())) {}
 

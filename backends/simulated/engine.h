@@ -60,8 +60,8 @@ struct EngineStats {
 
 class Engine {
  public:
-  // `start` is the beginning of simulated time.
-  Engine(EngineSpec spec, Instant start);
+  // `start` is the beginning of simulated time; `elastic` (null: a pool of its own) the memory its cache is part of.
+  Engine(EngineSpec spec, Instant start, ElasticMemory* elastic = nullptr);
 
   // Queues a sequence; nullopt when it can never run.
   std::optional<SequenceId> Submit(const SequenceOrder& order, Instant now);

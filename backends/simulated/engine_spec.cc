@@ -68,6 +68,13 @@ absl::StatusOr<EngineSpec> SpecOf(const Config& config, const ReplicaConfig& rep
   const auto tokens = SimulatedKvTokens(config, replica, spec.limits.block);
   if (!tokens || *tokens <= spec.limits.block) return missing("no memory is left for its KV cache");
   spec.limits.kv_tokens = *tokens;
+  const GpuConfig* shared = replica.gpus.empty() ? nullptr : FindGpu(config, replica.gpus.front());
+  if (shared != nullptr && shared->elastic_kv) {
+    spec.elastic_gpu = shared->id;
+    spec.elastic_kv = *shared->elastic_kv;
+    spec.limits.prefix_cache = false;
+    spec.limits.block_bytes = Bytes(spec.elastic_kv.value() / (tokens->value() / spec.limits.block.value()));
+  }
   spec.limits.max_context = SimulatedContext(config, replica, *tokens);
   if (const ModelConfig* model = FindModel(config, absl::string_view(replica.model))) {
     spec.model = model->name;

@@ -19,7 +19,9 @@ struct EngineSpec {
   std::string model;
   std::vector<std::string> aliases;
   std::string gpu;      // Name of the kind.
-  EngineLimits limits;  // Overflow::kError also chooses llama-server's dialect.
+  std::string elastic_gpu;  // Whose elastic memory its cache is part of; empty: it has its own.
+  Bytes elastic_kv{0};      // Of that memory.
+  EngineLimits limits;      // Overflow::kError also chooses llama-server's dialect.
   StepCoefficients step;
   SlowdownConfig slowdown;  // In simulated time since the start.
   double time_scale = 1;    // Ten is ten times faster.

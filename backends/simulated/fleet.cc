@@ -84,11 +84,17 @@ Sharing SharingOf(const Config& config, const std::string& id) {
 // Everything that one thread runs. Connections hold their engines; the clock's timer and the acceptors go before the
 // io_context does.
 struct SimulatedFleet::Group {
+  std::map<std::string, ElasticMemory> elastic;  // By GPU; used until the last connection is gone.
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   StepClock clock{context};
   std::map<std::string, int> gpus;
   std::thread thread;
+
+  ElasticMemory* MemoryOf(const EngineSpec& spec) {
+    if (spec.elastic_gpu.empty()) return nullptr;
+    return &elastic.emplace(spec.elastic_gpu, ElasticMemory{spec.elastic_kv.value(), 0}).first->second;
+  }
 
   void Add(const Config& config, const ReplicaConfig& replica, std::shared_ptr<simulated::Engine> engine) {
     std::vector<int> indices;
@@ -140,7 +146,8 @@ absl::StatusOr<std::unique_ptr<SimulatedFleet>> SimulatedFleet::Create(const Con
       auto endpoint = EndpointOf(replica.url.empty() ? "127.0.0.1:0" : replica.url);
       if (!endpoint.ok()) return endpoint.status();
       fleet->engines_[i] = {replica.id, spec->model, spec->gpu, spec->limits.kv_tokens, "", 0};
-      auto engine = std::make_shared<simulated::Engine>(*std::move(spec), SteadyNow());
+      ElasticMemory* elastic = group.MemoryOf(*spec);
+      auto engine = std::make_shared<simulated::Engine>(*std::move(spec), SteadyNow(), elastic);
       group.Add(config, replica, engine);
       fleet->listeners_[i] = {std::make_unique<EngineServer>(group.context, std::move(engine)), *endpoint};
     }

@@ -26,6 +26,7 @@ void StepClock::AddEngine(std::shared_ptr<Engine> engine, const std::vector<int>
     Begin(replica, SteadyNow());
     Arm();
   });
+  elastic_ = elastic_ || !engine->spec().elastic_gpu.empty();
   engines_.push_back(std::move(engine));
 }
 
@@ -55,6 +56,9 @@ void StepClock::FinishDue() {
     Note();
     engines_[end.replica]->FinishStep(at);
     if (engines_[end.replica]->CanBegin()) Begin(end.replica, at);
+    for (size_t i = 0; elastic_ && i < engines_.size(); ++i) {
+      if (engines_[i]->CanBegin()) Begin(static_cast<int>(i), at);
+    }
   }
   finishing_ = false;
   Arm();

@@ -48,6 +48,7 @@ class StepClock {
   std::vector<GpuShare::StepEnd> moved_;
   Instant armed_ = Instant::Never();
   bool finishing_ = false;
+  bool elastic_ = false;  // Some engines share memory: one may be able to begin because another ended.
 };
 
 }  // namespace penstock::simulated

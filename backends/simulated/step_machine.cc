@@ -20,8 +20,9 @@ EngineLimits Checked(EngineLimits limits) {
 
 }  // namespace
 
-StepMachine::StepMachine(const EngineLimits& limits)
-    : limits_(Checked(limits)), pool_(Blocks(limits_.kv_tokens.value() / limits_.block.value())) {
+StepMachine::StepMachine(const EngineLimits& limits, ElasticMemory* elastic)
+    : limits_(Checked(limits)),
+      pool_(Blocks(limits_.kv_tokens.value() / limits_.block.value()), elastic, limits_.block_bytes.value()) {
   counts_.total = Blocks(pool_.Total());
 }
 
@@ -59,7 +60,11 @@ bool StepMachine::Abort(SequenceId id) {
   return true;
 }
 
-bool StepMachine::HasWork() const { return !running_.empty() || waiting_ > 0; }
+bool StepMachine::HasWork() const {
+  if (!running_.empty()) return true;
+  // Only elastic memory can be too full for a lone prompt: its neighbours hold it.
+  return waiting_ > 0 && BlocksToHold(Tokens(states_[waiting_head_].tokens), limits_.block).value() <= pool_.Free();
+}
 bool StepMachine::StepInFlight() const { return in_flight_; }
 
 StepLoad StepMachine::BeginStep() {

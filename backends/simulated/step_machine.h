@@ -27,6 +27,7 @@ enum class Overflow : uint8_t { kPreempt, kError };
 struct EngineLimits {
   Tokens kv_tokens{0};  // Pool; rounded down to whole blocks.
   Tokens block{16};
+  Bytes block_bytes{0};  // Where the pool is elastic.
   int max_sequences = 256;
   Tokens batch_budget{2048};
   Tokens max_context{0};  // Prompt plus output; 0 or above the pool: the pool.
@@ -93,7 +94,9 @@ struct EngineGauges {
 
 class StepMachine {
  public:
-  explicit StepMachine(const EngineLimits& limits);
+  explicit StepMachine(const EngineLimits& limits) : StepMachine(limits, nullptr) {}
+  // Its blocks, of limits.block_bytes each, come out of `elastic` (null: a pool of its own), which outlives it.
+  StepMachine(const EngineLimits& limits, ElasticMemory* elastic);
 
   // Queues a sequence. False when it can never run (no prompt, or a prompt of at least max_context) or when a
   // sequence of that id is still here.
@@ -101,6 +104,7 @@ class StepMachine {
   // Removes a sequence and frees its blocks; during a step it is dropped from the outcome. False when unknown.
   bool Abort(SequenceId id);
 
+  // Whether a step would compute anything. Waiting for elastic memory that neighbours hold is not work.
   bool HasWork() const;
   bool StepInFlight() const;
   // Schedules the next step. Precondition: HasWork() and no step in flight.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <cmath>
 #include <string>
 
@@ -12,18 +13,43 @@ namespace {
 
 Duration SinceStart(Instant at) { return at - Instant(); }
 
+// The trace names blocks of kPrefixBlock tokens; the engine's are smaller. Each name gives the names of the engine's
+// blocks inside it.
+std::vector<uint64_t> EngineBlocks(const std::vector<uint64_t>& prefix, Tokens prompt, Tokens block) {
+  std::vector<uint64_t> blocks;
+  const int64_t parts = kPrefixBlock.value() / block.value();
+  if (parts < 1) return blocks;
+  const size_t full = std::min<size_t>(prefix.size(), static_cast<size_t>(prompt.value() / kPrefixBlock.value()));
+  blocks.reserve(full * static_cast<size_t>(parts));
+  for (size_t i = 0; i < full; ++i) {
+    for (int64_t part = 0; part < parts; ++part) {
+      blocks.push_back((prefix[i] + 1) * 0x9E3779B97F4A7C15ULL ^ static_cast<uint64_t>(part) * 0xC2B2AE3D27D4EB4FULL);
+    }
+  }
+  return blocks;
+}
+
 }  // namespace
 
 FleetSimulation::FleetSimulation(SimulatedFleetSpec spec, AdmissionCore& core, SimulationOptions options)
-    : spec_(std::move(spec)), core_(core), options_(options), generator_(options.seed) {
+    : spec_(std::move(spec)), core_(core), options_(std::move(options)), generator_(options_.seed) {
   for (simulated::Sharing sharing : spec_.gpus) gpus_.AddGpu(sharing);
+  for (const Bytes capacity : spec_.elastic) elastic_.push_back({capacity.value(), 0});
+  std::vector<std::vector<int>> replica_gpus;
   for (const SimulatedReplica& replica : spec_.replicas) {
-    Engine& engine = engines_.emplace_back();
-    engine.machine = std::make_unique<simulated::StepMachine>(replica.limits);
-    engine.coefficients = replica.coefficients;
-    engine.slowdown = replica.slowdown;
     gpus_.AddReplica(replica.gpus);
+    replica_gpus.push_back(replica.gpus);
+    engines_.emplace_back();
+    StartMachine(engines_.size() - 1);
   }
+  accounts_.emplace(spec_.fleet, replica_gpus, spec_.gpus.size(), options_.window);
+  for (std::vector<int64_t>& compared : compared_) compared.assign(spec_.fleet.pools.size(), 0);
+}
+
+void FleetSimulation::StartMachine(size_t replica) {
+  const SimulatedReplica& spec = spec_.replicas[replica];
+  simulated::ElasticMemory* memory = spec.elastic < 0 ? nullptr : &elastic_[static_cast<size_t>(spec.elastic)];
+  engines_[replica].machine = std::make_unique<simulated::StepMachine>(spec.limits, memory);
 }
 
 FleetSimulation::~FleetSimulation() = default;
@@ -34,7 +60,10 @@ void FleetSimulation::Schedule(Instant at, Kind kind, uint64_t subject, uint64_t
 
 void FleetSimulation::Tell(const Event& event) {
   std::vector<Action> actions;
+  const auto start = std::chrono::steady_clock::now();
   core_.Apply(event, now_, actions);
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+  outcome_.decision_us.push_back(took.count());
   if (observer_) observer_(event, now_, actions);
   for (const Action& action : actions) Act(action);
   const std::optional<Instant> next = core_.NextDeadline();
@@ -48,6 +77,7 @@ void FleetSimulation::Act(const Action& action) {
   if (const auto* forward = std::get_if<Forward>(&action)) {
     Live& live = live_[forward->request.value()];
     live.waiting = false;
+    accounts_->ChangeWaiting(live.arrival.model, -1, now_);
     live.replica = forward->replica;
     live.try_tokens = live.sampled = 0;
     live.first_seen = false;
@@ -55,11 +85,13 @@ void FleetSimulation::Act(const Action& action) {
     RequestRecord& record = records_[live.record];
     if (!record.queue_wait) record.queue_wait = forward->waited;
     record.replica = spec_.fleet.replicas[forward->replica.value()].name;
+    const std::vector<int>& gpus = spec_.replicas[forward->replica.value()].gpus;
+    if (!spec_.gpu_names.empty() && !gpus.empty()) record.gpu = spec_.gpu_names[gpus.front()];
     Schedule(now_ + options_.link_delay, Kind::kSubmit, forward->request.value(), live.tries);
   } else if (const auto* refuse = std::get_if<Refuse>(&action)) {
     End(refuse->request.value(), Fate::kRefused, std::string(TraitsOf(refuse->reason).label));
   } else if (const auto* abort = std::get_if<Abort>(&action)) {
-    ++aborts_;
+    ++outcome_.aborts;
     Schedule(now_ + options_.link_delay, Kind::kReturn, abort->request.value());
   }
 }
@@ -69,6 +101,7 @@ void FleetSimulation::End(uint64_t index, Fate fate, const std::string& reason) 
   if (!live.open) return;
   live.open = false;
   --open_;
+  if (live.waiting) accounts_->ChangeWaiting(live.arrival.model, -1, now_);
   RequestRecord& record = records_[live.record];
   record.end = SinceStart(now_);
   record.fate = fate;
@@ -90,9 +123,12 @@ void FleetSimulation::Arrive(uint64_t index) {
   const double estimate = arrival.prompt.AsDouble() * (1 + options_.prompt_error * generator_.Normal());
   event.prompt = Tokens(std::max<int64_t>(1, std::llround(estimate)));
   event.prompt_sigma = options_.prompt_error;
+  event.prefix.assign(arrival.prefix.begin(), arrival.prefix.end());
+  outcome_.prompt_errors.push_back(estimate / arrival.prompt.AsDouble() - 1);
   event.max_output = arrival.max_output;
   event.observed = arrival.observed;
   if (arrival.vanishes) Schedule(now_ + *arrival.vanishes, Kind::kVanish, index);
+  accounts_->ChangeWaiting(arrival.model, 1, now_);
   Tell(event);
 }
 
@@ -100,10 +136,16 @@ void FleetSimulation::Submit(uint64_t index, uint64_t tries) {
   Live& live = live_[index];
   if (!live.open || live.waiting || live.tries != tries) return;
   Engine& engine = engines_[live.replica.value()];
+  if (engine.down) return Return(index);
   simulated::Sequence sequence;
   sequence.id = SequenceOf(index, tries);
   sequence.prompt = live.arrival.prompt + Tokens(live.tokens);
   sequence.output = live.arrival.output - Tokens(live.tokens);
+  const simulated::EngineLimits& limits = spec_.replicas[live.replica.value()].limits;
+  if (limits.prefix_cache && !live.arrival.prefix.empty()) {
+    sequence.prefix_blocks = EngineBlocks(live.arrival.prefix, live.arrival.prompt, limits.block);
+  }
+  if (tries > 1) recomputed_elsewhere_ += sequence.prompt.value();
   if (!engine.machine->Submit(sequence)) {
     End(index, Fate::kFailed, "engine_rejected");
     Tell(RequestClosed{RequestId(index), Outcome::kRejected, Tokens(0), Tokens(0), false});
@@ -113,13 +155,35 @@ void FleetSimulation::Submit(uint64_t index, uint64_t tries) {
   StartStep(live.replica.value());
 }
 
+double FleetSimulation::FactorNow(size_t replica) const {
+  const SimulatedReplica& spec = spec_.replicas[replica];
+  const Duration at = SinceStart(now_);
+  return at >= spec.slow_from && at < spec.slow_to ? spec.slowdown : 1;
+}
+
 void FleetSimulation::StartStep(size_t replica) {
   Engine& engine = engines_[replica];
-  if (engine.machine->StepInFlight() || !engine.machine->HasWork()) return;
+  if (engine.down || engine.waking || engine.machine->StepInFlight() || !engine.machine->HasWork()) return;
+  if (engine.asleep) {
+    engine.waking = true;
+    return Schedule(now_ + spec_.replicas[replica].wake, Kind::kWakes, replica);
+  }
+  ++engine.idle_serial;
   const simulated::StepLoad load = engine.machine->BeginStep();
+  const double factor = FactorNow(replica);
+  accounts_->SetStepping(replica, true, factor > 1, now_);
   std::vector<simulated::GpuShare::StepEnd> moved;
-  gpus_.Begin(static_cast<int>(replica), simulated::WorkOf(engine.coefficients, load, engine.slowdown), now_, moved);
+  gpus_.Begin(static_cast<int>(replica), simulated::WorkOf(spec_.replicas[replica].coefficients, load, factor), now_,
+              moved);
   MoveStepEnds(moved);
+}
+
+void FleetSimulation::StartNeighboursInMemory(size_t replica) {
+  const int memory = spec_.replicas[replica].elastic;
+  if (memory < 0) return;
+  for (size_t i = 0; i < engines_.size(); ++i) {
+    if (i != replica && spec_.replicas[i].elastic == memory) StartStep(i);
+  }
 }
 
 void FleetSimulation::MoveStepEnds(const std::vector<simulated::GpuShare::StepEnd>& moved) {
@@ -133,6 +197,7 @@ void FleetSimulation::EndStep(size_t replica, uint64_t serial) {
   Engine& engine = engines_[replica];
   if (serial != engine.step_serial || !engine.machine->StepInFlight()) return;
   simulated::StepOutcome outcome = engine.machine->EndStep();
+  accounts_->SetStepping(replica, false, false, now_);
   std::vector<simulated::GpuShare::StepEnd> moved;
   gpus_.End(static_cast<int>(replica), now_, moved);
   MoveStepEnds(moved);
@@ -148,6 +213,11 @@ void FleetSimulation::EndStep(size_t replica, uint64_t serial) {
     Schedule(now_ + options_.link_delay, Kind::kDeliver, position);
   }
   StartStep(replica);
+  StartNeighboursInMemory(replica);
+  const Duration sleep_after = spec_.replicas[replica].sleep_after;
+  if (!engine.machine->StepInFlight() && sleep_after < Duration::Infinite()) {
+    Schedule(now_ + sleep_after, Kind::kDozes, replica, ++engine.idle_serial);
+  }
 }
 
 void FleetSimulation::Deliver(uint64_t position) {
@@ -173,7 +243,7 @@ void FleetSimulation::Deliver(uint64_t position) {
     RequestClosed closed{RequestId(index), Outcome::kFinished, live.arrival.prompt, Tokens(live.tokens), false};
     if (!live.arrival.observed) records_[live.record].tokens.Add(SinceStart(now_), live.tokens);
     if (ended.end == simulated::SequenceEnd::kPoolExhausted) {
-      ++overflow_failures_;
+      ++outcome_.overflow_failures;
       closed.outcome = Outcome::kEngineFailed;
       End(index, Fate::kFailed, "pool_exhausted");
     } else {
@@ -184,17 +254,19 @@ void FleetSimulation::Deliver(uint64_t position) {
   }
 }
 
-void FleetSimulation::Report(size_t replica) {
-  const simulated::EngineGauges gauges = engines_[replica].machine->Gauges();
-  EngineReport report;
-  report.replica = ReplicaId(static_cast<uint32_t>(replica));
-  report.sampled_at = now_ - options_.report_delay;
-  report.kv_used_share = static_cast<double>(gauges.used.value()) / gauges.total.AsDouble();
-  report.running = gauges.running;
-  report.waiting = gauges.waiting;
-  report.preemptions = gauges.preemptions;
-  Tell(report);
-  if (open_ > 0) Schedule(now_ + options_.report_period, Kind::kReport, replica);
+void FleetSimulation::Measure(size_t replica) {
+  Engine& engine = engines_[replica];
+  if (!engine.down) {
+    const simulated::EngineGauges gauges = engine.machine->Gauges();
+    engine.measured.replica = ReplicaId(static_cast<uint32_t>(replica));
+    engine.measured.sampled_at = now_;
+    engine.measured.kv_used_share = static_cast<double>(gauges.used.value()) / gauges.total.AsDouble();
+    engine.measured.running = gauges.running;
+    engine.measured.waiting = gauges.waiting;
+    engine.measured.preemptions = gauges.preemptions;
+    Schedule(now_ + options_.report_delay, Kind::kReport, replica);
+  }
+  if (open_ > 0) Schedule(now_ + options_.report_period, Kind::kMeasure, replica);
 }
 
 void FleetSimulation::Sample() {
@@ -213,14 +285,108 @@ void FleetSimulation::Sample() {
     }
   }
   if (!progress.replicas.empty()) Tell(progress);
+  if (now_ - forecasts_sampled_ >= Duration::Seconds(1)) SampleForecasts();
   if (open_ > 0) Schedule(now_ + options_.sample_period, Kind::kSample, 0);
+}
+
+void FleetSimulation::SampleForecasts() {
+  forecasts_sampled_ = now_;
+  const CoreView view = core_.View(now_);
+  for (size_t k = 0; k < kForecastChecks; ++k) {
+    for (size_t i = 0; i < view.pools.size() && i < compared_[k].size(); ++i) {
+      const PoolView::ForecastError& newest = view.pools[i].forecast_errors[k];
+      if (newest.compared > compared_[k][i]) outcome_.pool_errors[k].push_back(newest.error);
+      compared_[k][i] = newest.compared;
+    }
+  }
+  if (!options_.progress) return;
+  options_.progress(SinceStart(now_), static_cast<int64_t>(live_.size()) - open_);
+}
+
+void FleetSimulation::Die(size_t replica) {
+  Engine& engine = engines_[replica];
+  engine.down = true;
+  const simulated::EngineGauges gauges = engine.machine->Gauges();
+  engine.lost_preemptions += gauges.preemptions;
+  engine.lost_recomputed += gauges.recomputed_tokens;
+  if (engine.machine->StepInFlight()) {
+    std::vector<simulated::GpuShare::StepEnd> moved;
+    gpus_.End(static_cast<int>(replica), now_, moved);
+    MoveStepEnds(moved);
+  }
+  ++engine.step_serial;
+  ++engine.idle_serial;
+  for (uint64_t index : engine.streams) engine.machine->Abort(SequenceOf(index, live_[index].tries));
+  accounts_->SetStepping(replica, false, false, now_);
+  accounts_->SetDown(replica, true, now_);
+  const std::vector<uint64_t> lost = engine.streams;
+  Tell(ReplicaHealth{ReplicaId(static_cast<uint32_t>(replica)), Health::kDown});
+  for (uint64_t index : lost) Return(index);
+  StartNeighboursInMemory(replica);
+}
+
+void FleetSimulation::Rise(size_t replica) {
+  Engine& engine = engines_[replica];
+  engine.down = engine.asleep = engine.waking = false;
+  StartMachine(replica);
+  accounts_->SetDown(replica, false, now_);
+  Tell(ReplicaHealth{ReplicaId(static_cast<uint32_t>(replica)), Health::kUp});
+}
+
+void FleetSimulation::Doze(size_t replica, uint64_t serial) {
+  Engine& engine = engines_[replica];
+  if (engine.idle_serial != serial || engine.down) return;
+  engine.asleep = true;
+  accounts_->SetAsleep(replica, true, now_);
+}
+
+void FleetSimulation::Wake(size_t replica) {
+  Engine& engine = engines_[replica];
+  engine.asleep = engine.waking = false;
+  accounts_->SetAsleep(replica, false, now_);
+  StartStep(replica);
+}
+
+void FleetSimulation::ScheduleFaults() {
+  for (size_t i = 0; i < spec_.replicas.size(); ++i) {
+    const SimulatedReplica& replica = spec_.replicas[i];
+    if (replica.down_from < Duration::Infinite()) Schedule(Instant() + replica.down_from, Kind::kDies, i);
+    // A router notices a returned engine by its next probe.
+    constexpr Duration kProbe = Duration::Seconds(1);
+    if (replica.down_to < Duration::Infinite()) Schedule(Instant() + replica.down_to + kProbe, Kind::kRises, i);
+    if (replica.sleep_after < Duration::Infinite()) Schedule(Instant() + replica.sleep_after, Kind::kDozes, i);
+  }
+  Schedule(Instant() + options_.window, Kind::kWindowEnd, 0);
+}
+
+int64_t FleetSimulation::RecomputedSoFar() const {
+  int64_t tokens = recomputed_elsewhere_;
+  for (const Engine& engine : engines_) {
+    tokens += engine.lost_recomputed + (engine.down ? 0 : engine.machine->Gauges().recomputed_tokens);
+  }
+  return tokens;
+}
+
+bool FleetSimulation::IsFeasible(const SimulatedArrival& arrival) const {
+  const double goal = spec_.fleet.classes[arrival.priority.value()].ttft.seconds();
+  for (size_t i = 0; i < spec_.replicas.size(); ++i) {
+    const std::vector<ModelId>& models = spec_.fleet.replicas[i].models;
+    if (std::find(models.begin(), models.end(), arrival.model) == models.end()) continue;
+    const SimulatedReplica& replica = spec_.replicas[i];
+    if (arrival.prompt >= engines_[i].machine->MaxContext()) continue;
+    const double steps = std::ceil(arrival.prompt.AsDouble() / replica.limits.batch_budget.AsDouble());
+    const StepCoefficients& step = replica.coefficients;
+    if (steps * step.a + arrival.prompt.AsDouble() * step.d <= goal * 1000) return true;
+  }
+  return false;
 }
 
 void FleetSimulation::Vanish(uint64_t index) {
   Live& live = live_[index];
   if (!live.open) return;
   if (!live.waiting) {
-    engines_[live.replica.value()].machine->Abort(SequenceOf(index, live.tries));
+    Engine& engine = engines_[live.replica.value()];
+    if (!engine.down) engine.machine->Abort(SequenceOf(index, live.tries));
     Forget(index);
   }
   End(index, Fate::kFailed, "client_gone");
@@ -230,12 +396,14 @@ void FleetSimulation::Vanish(uint64_t index) {
 void FleetSimulation::Return(uint64_t index) {
   Live& live = live_[index];
   if (!live.open || live.waiting) return;
-  engines_[live.replica.value()].machine->Abort(SequenceOf(index, live.tries));
+  Engine& engine = engines_[live.replica.value()];
+  if (!engine.down) engine.machine->Abort(SequenceOf(index, live.tries));
   Forget(index);
   live.waiting = true;
+  accounts_->ChangeWaiting(live.arrival.model, 1, now_);
   // Continued from what the client has; a request answered in one piece starts again.
   if (!live.arrival.observed) live.tokens = 0;
-  Tell(RequestReturned{RequestId(index), Tokens(live.tokens), false, Duration()});
+  Tell(RequestReturned{RequestId(index), Tokens(live.tokens), engine.down, Duration()});
 }
 
 void FleetSimulation::Handle(const Scheduled& event) {
@@ -248,14 +416,28 @@ void FleetSimulation::Handle(const Scheduled& event) {
       return EndStep(event.subject, event.detail);
     case Kind::kDeliver:
       return Deliver(event.subject);
+    case Kind::kMeasure:
+      return Measure(event.subject);
     case Kind::kReport:
-      return Report(event.subject);
+      return Tell(engines_[event.subject].measured);
     case Kind::kSample:
       return Sample();
     case Kind::kVanish:
       return Vanish(event.subject);
     case Kind::kReturn:
       return Return(event.subject);
+    case Kind::kDies:
+      return Die(event.subject);
+    case Kind::kRises:
+      return Rise(event.subject);
+    case Kind::kDozes:
+      return Doze(event.subject, event.detail);
+    case Kind::kWakes:
+      return Wake(event.subject);
+    case Kind::kWindowEnd:
+      window_over_ = true;
+      outcome_.recomputed_tokens = RecomputedSoFar();
+      return;
     case Kind::kTimer:
       if (timer_at_ && *timer_at_ == event.at) {
         timer_at_.reset();
@@ -265,29 +447,43 @@ void FleetSimulation::Handle(const Scheduled& event) {
   }
 }
 
+void FleetSimulation::AddRecord(const SimulatedArrival& arrival) {
+  const ClassSpec& goals = spec_.fleet.classes[arrival.priority.value()];
+  RequestRecord& record = records_.emplace_back();
+  record.arrival = arrival.at;
+  record.model = spec_.fleet.models[arrival.model.value()].name;
+  record.tenant = arrival.tenant_name.empty() ? absl::StrCat(arrival.tenant.value()) : arrival.tenant_name;
+  record.priority = goals.name;
+  record.prompt = arrival.prompt;
+  record.goals = {goals.ttft, goals.tpot};
+  record.feasible = IsFeasible(arrival);
+  record.tokens = TokenTally(arrival.at, record.goals, options_.window);
+}
+
 SimulationOutcome FleetSimulation::Run(const std::vector<SimulatedArrival>& arrivals) {
-  Tell(FleetChanged{spec_.fleet});
+  Fleet believed = spec_.fleet;
+  for (ReplicaSpec& replica : believed.replicas) {
+    const double factor = 1 + options_.step_error * (2 * generator_.Uniform() - 1);
+    for (double* term : {&replica.prior.a, &replica.prior.b, &replica.prior.c, &replica.prior.d}) *term *= factor;
+  }
+  Tell(FleetChanged{believed});
   for (size_t i = 0; i < engines_.size(); ++i) {
     Tell(ReplicaHealth{ReplicaId(static_cast<uint32_t>(i)), Health::kUp});
-    Schedule(Instant() + options_.report_period, Kind::kReport, i);
+    // Scrapes of different engines are spread over the period.
+    const Duration phase = Duration::Seconds(options_.report_period.seconds() * generator_.Uniform());
+    Schedule(Instant() + phase, Kind::kMeasure, i);
   }
+  ScheduleFaults();
   Schedule(Instant() + options_.sample_period, Kind::kSample, 0);
+  records_.reserve(arrivals.size());
+  live_.reserve(arrivals.size());
   for (size_t i = 0; i < arrivals.size(); ++i) {
-    const SimulatedArrival& arrival = arrivals[i];
-    const ClassSpec& goals = spec_.fleet.classes[arrival.priority.value()];
-    RequestRecord& record = records_.emplace_back();
-    record.arrival = arrival.at;
-    record.model = spec_.fleet.models[arrival.model.value()].name;
-    record.tenant = absl::StrCat(arrival.tenant.value());
-    record.priority = goals.name;
-    record.prompt = arrival.prompt;
-    record.goals = {goals.ttft, goals.tpot};
-    record.tokens = TokenTally(arrival.at, record.goals, options_.window);
+    AddRecord(arrivals[i]);
     Live& live = live_.emplace_back();
-    live.arrival = arrival;
+    live.arrival = arrivals[i];
     live.record = i;
     ++open_;
-    Schedule(Instant() + arrival.at, Kind::kArrival, i);
+    Schedule(Instant() + arrivals[i].at, Kind::kArrival, i);
   }
   while (!queue_.empty() && open_ > 0) {
     const Scheduled event = queue_.top();
@@ -295,16 +491,15 @@ SimulationOutcome FleetSimulation::Run(const std::vector<SimulatedArrival>& arri
     now_ = event.at;
     Handle(event);
   }
-  SimulationOutcome outcome;
+  if (!window_over_) outcome_.recomputed_tokens = RecomputedSoFar();
   for (const Engine& engine : engines_) {
-    outcome.preemptions += engine.machine->Gauges().preemptions;
-    outcome.recomputed_tokens += engine.machine->Gauges().recomputed_tokens;
+    outcome_.preemptions += engine.lost_preemptions + (engine.down ? 0 : engine.machine->Gauges().preemptions);
   }
-  outcome.records = std::move(records_);
-  outcome.overflow_failures = overflow_failures_;
-  outcome.aborts = aborts_;
-  outcome.final_view = core_.View(now_);
-  return outcome;
+  accounts_->SettleAll(std::max(now_, Instant() + options_.window));
+  for (size_t gpu = 0; gpu < accounts_->gpus(); ++gpu) outcome_.gpu_seconds.push_back(accounts_->seconds(gpu));
+  outcome_.records = std::move(records_);
+  outcome_.final_view = core_.View(now_);
+  return std::move(outcome_);
 }
 
 }  // namespace penstock::bench

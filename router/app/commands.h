@@ -60,6 +60,23 @@ struct LoadOptionsCli {
 };
 int RunLoad(const LoadOptionsCli& options);
 
+struct SimulateOptions {
+  std::string config_file;
+  std::string trace;   // Empty: generate:azure-conv.
+  std::string policy;  // Empty: the file's.
+  double rate = 1;
+  std::optional<Duration> duration;
+  Duration from;
+  uint64_t seed = 1;
+  bool json = false;
+  std::string log_file;  // Empty: none.
+  bool carried = false;
+  bool plan = false;
+  std::string gpu;  // Kind, of a plan.
+  double on_time = 0.99;
+};
+int RunSimulate(const SimulateOptions& options);
+
 int RunVersion();
 
 }  // namespace penstock

@@ -30,6 +30,13 @@ bool OverflowFatal(const ReplicaConfig& config, const std::optional<Discovery>& 
   return (discovery && discovery->overflow_fatal) || (config.simulated && config.simulated->overflow_error);
 }
 
+// Engines that serve a prompt's head from the blocks of an earlier one.
+bool KeepsPrefixes(const ReplicaConfig& config, const std::optional<Discovery>& discovery) {
+  if (config.simulated) return !config.simulated->overflow_error;
+  const EngineKind kind = discovery ? discovery->kind : EngineKindFromName(config.engine).value_or(EngineKind::kAuto);
+  return kind == EngineKind::kVllm || kind == EngineKind::kSglang;
+}
+
 }  // namespace
 
 FleetBook::FleetBook(const Config& config) { Update(config); }
@@ -191,6 +198,7 @@ void FleetBook::RebuildMemory(const Seat& seat, ReplicaSpec& spec) {
   const Tokens simulated_tokens =
       config.simulated ? SimulatedKvTokens(config_, config, block).value_or(Tokens(0)) : Tokens(0);
   spec.max_context = ContextOf(seat, simulated_tokens);
+  spec.prefix_cache = Tokens(0);
   spec.pools.clear();
   const std::optional<Footprint> shaped = ReplicaFootprint(config_, config, base, block);
   const Footprint footprint = shaped.value_or(Footprint::InTokens(block));
@@ -219,6 +227,7 @@ void FleetBook::RebuildMemory(const Seat& seat, ReplicaSpec& spec) {
     if (gpu && gpu->elastic_kv && shaped) {
       join(gpu->id, Amount(gpu->elastic_kv->value()), true, footprint);
     } else if (capacity) {
+      if (KeepsPrefixes(config, seat.discovery)) spec.prefix_cache = tokens;
       join(shares == 1 ? config.id : config.id + "@" + config.gpus[i], *capacity, shaped.has_value(), footprint);
     }
   }

@@ -60,7 +60,7 @@ int RunLoad(const LoadOptionsCli& cli) {
   const absl::StatusOr<bench::LoadClientOptions> options = ClientOptions(cli);
   if (!options.ok()) return Fail(options.status());
   const std::string source = cli.trace.empty() ? "generate:azure-conv" : cli.trace;
-  const absl::StatusOr<bench::Trace> trace = bench::OpenTrace(source, {cli.rate, cli.duration}, cli.seed);
+  const absl::StatusOr<bench::Trace> trace = bench::OpenTrace(source, {cli.rate, cli.duration, Duration()}, cli.seed);
   if (!trace.ok()) return Fail(trace.status());
   const absl::StatusOr<bench::LoadOutcome> outcome = bench::RunLoadClient(*trace, *options);
   if (options->progress) absl::FPrintF(stderr, "\r\x1b[K");

@@ -198,6 +198,36 @@ void AddLoad(CLI::App& app, Action& action) {
   });
 }
 
+void AddSimulate(CLI::App& app, Action& action) {
+  auto options = std::make_shared<SimulateOptions>();
+  CLI::App* command = app.add_subcommand("simulate", "Try a fleet and a policy on a trace, in virtual time.");
+  command->footer(
+      "Example: penstock simulate --config config/examples/colocated-a100.yaml --trace generate:azure-conv");
+  command->add_option("--config", options->config_file, "Fleet: a configuration file")->type_name("FILE")->required();
+  command->add_option("--trace", options->trace, "Trace file, or generate:NAME")->type_name("FILE")->required();
+  command->add_option("--policy", options->policy, "Policy, with settings as NAME:KEY=VALUE (default: the file's)")
+      ->type_name("NAME");
+  command->add_option("--rate", options->rate, "Compresses the arrivals; where a search starts")
+      ->check(CLI::Range(1e-6, 1e6))
+      ->capture_default_str();
+  AddParsed(command, "--duration", &ParseSpan, &options->duration, "Cut the arrivals after this time", "TIME");
+  AddParsed(command, "--from", &ParseSpan, &options->from, "Start of the window in the trace's own time", "TIME");
+  command->add_option("--seed", options->seed, "Of estimates and policies")->capture_default_str();
+  command->add_flag("--json", options->json, "Print one JSON object");
+  command->add_option("--log", options->log_file, "Write every event and action")->type_name("FILE");
+  CLI::Option* carried = command->add_flag("--carried", options->carried, "Find the highest rate that is carried");
+  CLI::Option* plan = command->add_flag("--plan", options->plan, "Find the fewest GPUs")->excludes(carried);
+  command->add_option("--gpu", options->gpu, "Kind of the plan's GPUs")->type_name("KIND")->needs(plan);
+  command->add_option("--on-time", options->on_time, "Share of feasible requests that must be on time")
+      ->check(CLI::Range(0.01, 1.0))
+      ->capture_default_str();
+  command->callback([&action, options] {
+    if (options->plan && options->gpu.empty()) Reject("--plan", "needs --gpu KIND");
+    if (!options->log_file.empty() && (options->plan || options->carried)) Reject("--log", "logs single runs only");
+    action = [options] { return RunSimulate(*options); };
+  });
+}
+
 void AddVersion(CLI::App& app, Action& action) {
   app.add_subcommand("version", "Print the version.")->callback([&action] { action = [] { return RunVersion(); }; });
 }
@@ -212,6 +242,7 @@ int Main(int argc, char** argv) {
   AddDemo(app, action);
   AddEngine(app, action);
   AddLoad(app, action);
+  AddSimulate(app, action);
   AddVersion(app, action);
   try {
     app.parse(argc, argv);

@@ -6,6 +6,7 @@
 #ifndef PENSTOCK_ROUTER_CORE_ADMISSION_CORE_H_
 #define PENSTOCK_ROUTER_CORE_ADMISSION_CORE_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +17,9 @@
 #include "router/core/event.h"
 
 namespace penstock {
+
+// Horizons at which pool forecasts are compared with what came: 1, 10 and 60 s.
+inline constexpr size_t kForecastChecks = 3;
 
 // A pool as dashboards show it. Amounts in the pool's unit.
 struct PoolView {
@@ -32,9 +36,14 @@ struct PoolView {
   double z = 0;
   Duration report_age;     // Duration::Infinite() before the first report.
   int64_t overdrafts = 0;  // Events so far.
-  double forecast_error =
-      0;  // Forecast mean 10 s ago of the leases then live, minus what they hold now, over capacity.
-  bool forecast_error_known = false;
+  // For 1, 10 and 60 s: forecast mean that long ago of the leases then live, minus what they held when it was due, over
+  // capacity, of the newest comparison.
+  struct ForecastError {
+    double error = 0;
+    int64_t compared = 0;  // Comparisons so far.
+    bool operator==(const ForecastError&) const = default;
+  };
+  std::array<ForecastError, kForecastChecks> forecast_errors;
 };
 
 struct ReplicaView {

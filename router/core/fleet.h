@@ -42,7 +42,8 @@ struct ReplicaSpec {
   Tokens max_context{0};      // Prompt plus output; 0: unknown.
   Tokens batch_budget{2048};  // Tokens per step.
   int max_sequences = 256;
-  Duration abort_hold;  // How long memory may stay taken after a running request is cancelled.
+  Tokens prefix_cache{0};  // Of cached prompts that its pool can keep; 0: the engine keeps none, or it is unknown.
+  Duration abort_hold;     // How long memory may stay taken after a running request is cancelled.
   bool removed = false;
   bool operator==(const ReplicaSpec&) const = default;
 };

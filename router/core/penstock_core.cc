@@ -4,7 +4,33 @@
 #include <cassert>
 
 namespace penstock {
-PenstockCore::PenstockCore() = default;
+namespace {
+
+// The fleet as a router without a GPU-wide ledger would see it: every replica has its GPUs to itself, and an equal part
+// of each elastic pool.
+Fleet WithoutSharing(Fleet fleet) {
+  std::vector<int64_t> members(fleet.pools.size(), 0);
+  for (const ReplicaSpec& replica : fleet.replicas) {
+    for (const PoolShare& share : replica.pools) ++members[share.pool.value()];
+  }
+  uint32_t next_gpu = 0;
+  for (ReplicaSpec& replica : fleet.replicas) {
+    for (uint32_t& gpu : replica.gpus) gpu = next_gpu++;
+    for (PoolShare& share : replica.pools) {
+      const int64_t count = members[share.pool.value()];
+      if (count < 2) continue;
+      PoolSpec part = fleet.pools[share.pool.value()];
+      part.capacity = Amount(part.capacity.value() / count);
+      share.pool = PoolId(static_cast<uint32_t>(fleet.pools.size()));
+      fleet.pools.push_back(part);
+    }
+  }
+  return fleet;
+}
+
+}  // namespace
+
+PenstockCore::PenstockCore(PenstockOptions options) : options_(std::move(options)) {}
 PenstockCore::~PenstockCore() = default;
 
 void PenstockCore::Apply(const Event& event, Instant now, std::vector<Action>& actions) {
@@ -44,15 +70,16 @@ void PenstockCore::On(const RequestArrived& event, Actions& actions) {
     return;
   }
   requests_.emplace(event.request, std::move(owned));
-  request->deadline = now_ + GoalsOf(*request).ttft;
+  if (!options_.prefix_caches) request->arrived.prefix.clear();
   PrepareForecast(request);
+  request->deadline = PlaceInLane(*request);
   Lane& lane = lanes_[event.model.value()];
   Enqueue(request);
   // Nothing else in the lane can have become placeable by this arrival: only the newcomer is tried, in its turn.
   if (lane.PositionOf(*request) <= kLookPast) {
     request->tried_everywhere = true;
     if (std::optional<Choice> choice = Choose(request, ServersOf(event.model))) {
-      Dispatch(request, *std::move(choice), actions);
+      Dispatch(request, *choice, actions);
       return;
     }
   }
@@ -179,6 +206,7 @@ void PenstockCore::On(const ReplicaHealth& event, Actions&) {
   ReplicaState& replica = replicas_[event.replica.value()];
   if (event.health == Health::kDown && replica.health != Health::kDown) replica.down_since = now_;
   replica.health = event.health;
+  if (event.health == Health::kDown) replica.prefixes.Clear();
   Open(replica);
   for (ModelId model : replica.spec().models) {
     std::vector<RequestState*> waiting;
@@ -188,7 +216,7 @@ void PenstockCore::On(const ReplicaHealth& event, Actions&) {
 }
 
 void PenstockCore::On(const FleetChanged& event, Actions&) {
-  fleet_ = event.fleet;
+  fleet_ = options_.gpu_wide ? event.fleet : WithoutSharing(event.fleet);
   for (size_t i = 0; i < fleet_.pools.size(); ++i) {
     if (i >= pools_.size()) {
       PoolState& added = pools_.emplace_back();
@@ -206,6 +234,7 @@ void PenstockCore::On(const FleetChanged& event, Actions&) {
   for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
     const ReplicaSpec& spec = fleet_.replicas[i];
     replicas_[i].Configure(spec, fleet_.classes);
+    replicas_[i].learns_steps = options_.learned_steps;
     for (const PoolShare& share : spec.pools) {
       pools_[share.pool.value()].replicas.push_back(ReplicaId(static_cast<uint32_t>(i)));
     }

@@ -19,6 +19,7 @@
 #include "kvmodel/memory_ledger.h"
 #include "kvmodel/output_forecast.h"
 #include "router/core/admission_core.h"
+#include "router/core/penstock_options.h"
 #include "router/core/placement.h"
 #include "router/core/pool_state.h"
 #include "router/core/replica_state.h"
@@ -31,7 +32,7 @@ inline constexpr Duration kReturnGrace = Duration::Seconds(5);
 
 class PenstockCore : public AdmissionCore {
  public:
-  PenstockCore();
+  explicit PenstockCore(PenstockOptions options = {});
   ~PenstockCore() override;
 
   void Apply(const Event& event, Instant now, std::vector<Action>& actions) override;
@@ -76,16 +77,17 @@ class PenstockCore : public AdmissionCore {
     size_t replica = 0;
     double peak_share = 0;
     double expected_ttft = 0;
-    std::vector<GrowthVector> growth;
+    Tokens prefill{0};
   };
   void Pump(Lane& lane, Actions& actions);
   void PumpOpened(Actions& actions);
   // The best of `among` that passes every guard; remembers why when none does.
   std::optional<Choice> Choose(RequestState* request, const std::vector<size_t>& among);
-  void Dispatch(RequestState* request, Choice choice, Actions& actions);
+  void Dispatch(RequestState* request, const Choice& choice, Actions& actions);
   void PrepareForecast(RequestState* request);
   GrowthMember MemberOf(const RequestState& request, const ReplicaState& replica, const Footprint& footprint) const;
   void Contributions(const RequestState& request, const ReplicaState& replica, std::vector<GrowthVector>& out) const;
+  Instant PlaceInLane(const RequestState& request) const;
   double OutputCap(const RequestState& request, const ReplicaState& replica) const;
   int BusyNeighbours(const ReplicaState& replica) const;
   PlacementContext Context() const;
@@ -100,12 +102,14 @@ class PenstockCore : public AdmissionCore {
   void AdvanceUnobserved(ReplicaState& replica);
   void ProtectFatalPools(const ReplicaState& replica, Actions& actions);
   RequestState* VictimIn(PoolId pool) const;
+  double HeldByMembers(const PoolState& pool, PoolId id, uint64_t epoch) const;
   void SampleForecast(PoolState& pool, PoolId id);
   void LearnFrom(RequestState* request, const RequestClosed& event, int64_t generated);
 
   RequestState* Find(RequestId id);
   const ClassSpec& GoalsOf(const RequestState& request) const;
 
+  const PenstockOptions options_;
   Instant now_;
   Fleet fleet_;
   std::vector<PoolState> pools_;
@@ -128,7 +132,8 @@ class PenstockCore : public AdmissionCore {
   CoreCounters counters_;
   std::vector<RequestState*> candidates_;     // Scratch of Pump.
   std::vector<size_t> reopened_;              // Scratch of Pump.
-  std::vector<GrowthVector> growth_scratch_;  // Scratch of Choose.
+  std::vector<Choice> choices_;               // Scratch of Choose.
+  std::vector<GrowthVector> growth_scratch_;  // Scratch of Choose and Dispatch.
 };
 
 }  // namespace penstock

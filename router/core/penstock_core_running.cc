@@ -139,24 +139,32 @@ void PenstockCore::ProtectFatalPools(const ReplicaState& replica, Actions& actio
   }
 }
 
-void PenstockCore::SampleForecast(PoolState& pool, PoolId id) {
-  if (pool.sampling && now_ < pool.sample_due) return;
-  if (pool.sampling) {
-    double actual = 0;
-    for (ReplicaId replica : pool.replicas) {
-      for (const RequestState* request : replicas_[replica.value()].requests()) {
-        for (const RequestState::InPool& in : request->pools) {
-          if (in.pool == id && in.admitted_epoch <= pool.sample_epoch) actual += in.contribution.mean[0];
-        }
+double PenstockCore::HeldByMembers(const PoolState& pool, PoolId id, uint64_t epoch) const {
+  double held = 0;
+  for (ReplicaId replica : pool.replicas) {
+    for (const RequestState* request : replicas_[replica.value()].requests()) {
+      for (const RequestState::InPool& in : request->pools) {
+        if (in.pool == id && in.admitted_epoch <= epoch) held += in.contribution.mean[0];
       }
     }
-    pool.last_error = (pool.sample_mean - actual) / std::max(1.0, pool.spec.capacity.AsDouble());
-    pool.error_known = true;
   }
-  pool.sampling = true;
-  pool.sample_mean = pool.growth.MeanAt(kForecastCheck.seconds());
-  pool.sample_due = now_ + kForecastCheck;
-  pool.sample_epoch = pool.epoch++;
+  return held;
+}
+
+void PenstockCore::SampleForecast(PoolState& pool, PoolId id) {
+  for (size_t i = 0; i < kForecastChecks; ++i) {
+    PoolState::Sample& sample = pool.samples[i];
+    if (sample.open && now_ < sample.due) continue;
+    if (sample.open) {
+      const double capacity = std::max(1.0, pool.spec.capacity.AsDouble());
+      sample.last_error = (sample.mean - HeldByMembers(pool, id, sample.epoch)) / capacity;
+      ++sample.compared;
+    }
+    sample.open = true;
+    sample.mean = pool.growth.MeanAt(kForecastCheck[i].seconds());
+    sample.due = now_ + kForecastCheck[i];
+    sample.epoch = pool.epoch++;
+  }
 }
 
 void PenstockCore::LearnFrom(RequestState* request, const RequestClosed& event, int64_t generated) {

@@ -22,8 +22,9 @@ CoreView PenstockCore::View(Instant now) const {
     out.z = pool.risk.z();
     out.report_age = ledger_.ReportAge(id, now);
     out.overdrafts = ledger_.overdrafts(id);
-    out.forecast_error = pool.last_error;
-    out.forecast_error_known = pool.error_known;
+    for (size_t k = 0; k < kForecastChecks; ++k) {
+      out.forecast_errors[k] = {pool.samples[k].last_error, pool.samples[k].compared};
+    }
   }
   for (const ReplicaState& replica : replicas_) {
     ReplicaView& out = view.replicas.emplace_back();

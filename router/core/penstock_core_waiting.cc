@@ -1,6 +1,7 @@
 // Waiting requests of PenstockCore: the queue, lateness, and placement at dequeue.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "router/core/penstock_core.h"
 
@@ -11,6 +12,8 @@ namespace {
 constexpr Duration kStarving = Duration::Seconds(10);
 // Where neither the client nor the context bounds an output.
 constexpr double kUnboundedOutput = 131'072;
+// How much fuller than the emptiest a pool may be and still be preferred for its engine's cached prefix.
+constexpr double kPrefixBand = 0.1;
 // Fatal pools count a prompt at the upper end of its band.
 constexpr double kUpperBand = 1.64;
 
@@ -42,7 +45,7 @@ void PenstockCore::ScheduleCheck(RequestState* request) {
 Instant PenstockCore::NextCheckOf(const RequestState& request) const {
   const ClassSpec& goals = GoalsOf(request);
   Instant next = request.committed ? Instant::Never() : request.arrival + goals.queue;
-  const bool goal_binds = goals.refuse_late && !request.committed && request.kept == Tokens(0);
+  const bool goal_binds = options_.refuse_late && goals.refuse_late && !request.committed && request.kept == Tokens(0);
   Instant latest;
   bool feasible = false;
   Instant down_since;
@@ -113,7 +116,7 @@ int PenstockCore::BusyNeighbours(const ReplicaState& replica) const {
 }
 
 PlacementContext PenstockCore::Context() const {
-  return PlacementContext{pools_, fleet_.classes, ledger_, fleet_.limits.dispatch_delay.seconds(), now_};
+  return PlacementContext{pools_, fleet_.classes, ledger_, options_, fleet_.limits.dispatch_delay.seconds(), now_};
 }
 
 double PenstockCore::OutputCap(const RequestState& request, const ReplicaState& replica) const {
@@ -128,8 +131,25 @@ double PenstockCore::OutputCap(const RequestState& request, const ReplicaState& 
 
 void PenstockCore::PrepareForecast(RequestState* request) {
   const RequestArrived& arrived = request->arrived;
-  request->forecast_key = {arrived.model, arrived.tenant, arrived.prompt, arrived.max_output > Tokens(0)};
+  if (options_.true_output) request->true_output = options_.true_output(arrived.request);
+  const TenantId tenant = options_.tenant_curves ? arrived.tenant : TenantId();
+  request->forecast_key = {arrived.model, tenant, arrived.prompt, arrived.max_output > Tokens(0)};
   request->curve = outputs_.CurveFor(request->forecast_key);
+}
+
+Instant PenstockCore::PlaceInLane(const RequestState& request) const {
+  if (options_.order == QueueOrder::kDeadline) return request.arrival + GoalsOf(request).ttft;
+  const double prompt = request.Prompt().AsDouble();
+  const double output = request.true_output ? request.true_output->AsDouble() : request.curve->MeanRemaining(0, 1e9);
+  double work = 0;
+  for (size_t index : ServersOf(request.arrived.model)) {
+    const ReplicaState& replica = replicas_[index];
+    const double rows = replica.spec().max_sequences;
+    const double token = replica.steps_model().DecodeStep(rows, rows * (prompt + output / 2), 0) / rows;
+    const double here = replica.steps_model().PrefillToken(0) * prompt + token * output;
+    work = work > 0 ? std::min(work, here) : here;
+  }
+  return Instant() + Duration::Seconds(options_.order == QueueOrder::kDensity ? work / output : work);
 }
 
 GrowthMember PenstockCore::MemberOf(const RequestState& request, const ReplicaState& replica,
@@ -143,6 +163,10 @@ GrowthMember PenstockCore::MemberOf(const RequestState& request, const ReplicaSt
   member.sequences = request.arrived.sequences;
   member.tokens_per_s = replica.TokensPerSecond(BusyNeighbours(replica));
   member.curve = request.curve.get();
+  if (request.true_output) {
+    member.curve = nullptr;
+    member.output_cap = std::min(member.output_cap, (*request.true_output - request.kept).AsDouble());
+  }
   return member;
 }
 
@@ -165,7 +189,8 @@ std::optional<PenstockCore::Choice> PenstockCore::Choose(RequestState* request, 
   const bool can_avoid = request->avoid && std::any_of(servers.begin(), servers.end(), [&](size_t index) {
                            return index != request->avoid->value() && Placeable(replicas_[index]);
                          });
-  std::optional<Choice> best;
+  std::vector<Choice>& fitting = choices_;
+  fitting.clear();
   WaitReason reason = WaitReason::kNoReplicaUp;
   for (size_t i : among) {
     const ReplicaState& replica = replicas_[i];
@@ -181,16 +206,26 @@ std::optional<PenstockCore::Choice> PenstockCore::Choose(RequestState* request, 
       reason = std::max(reason, WaitReason::kMemory);
       continue;
     }
-    const std::pair score(memory.peak_share, guards.expected_ttft);
-    if (best && std::pair(best->peak_share, best->expected_ttft) <= score) continue;
-    best = Choice{i, memory.peak_share, guards.expected_ttft, growth_scratch_};
+    fitting.push_back({i, memory.peak_share, guards.expected_ttft, replica.PrefillOf(*request)});
   }
-  if (!best && (reason != WaitReason::kNoReplicaUp || &among == &servers)) request->wait_reason = reason;
-  return best;
+  if (fitting.empty()) {
+    if (reason != WaitReason::kNoReplicaUp || &among == &servers) request->wait_reason = reason;
+    return std::nullopt;
+  }
+  double lowest = fitting.front().peak_share;
+  for (const Choice& choice : fitting) lowest = std::min(lowest, choice.peak_share);
+  // Among pools about as full as the emptiest, the one whose engine has to compute least.
+  const auto rank = [lowest](const Choice& choice) {
+    const bool close = choice.peak_share <= lowest + kPrefixBand;
+    return std::tuple(!close, close ? choice.prefill : Tokens(0), choice.peak_share, choice.expected_ttft);
+  };
+  return *std::min_element(fitting.begin(), fitting.end(),
+                           [&](const Choice& a, const Choice& b) { return rank(a) < rank(b); });
 }
 
-void PenstockCore::Dispatch(RequestState* request, Choice choice, Actions& actions) {
+void PenstockCore::Dispatch(RequestState* request, const Choice& choice, Actions& actions) {
   ReplicaState& replica = replicas_[choice.replica];
+  Contributions(*request, replica, growth_scratch_);
   Dequeue(request);
   request->replica = ReplicaId(static_cast<uint32_t>(choice.replica));
   request->output_cap = OutputCap(*request, replica);
@@ -201,7 +236,8 @@ void PenstockCore::Dispatch(RequestState* request, Choice choice, Actions& actio
     request->p90 = request->curve->Quantile(0.9);
     request->p99 = request->curve->Quantile(0.99);
   }
-  const double expected = request->arrived.embedding ? 0 : request->curve->MeanRemaining(0, request->output_cap);
+  double expected = request->arrived.embedding ? 0 : request->curve->MeanRemaining(0, request->output_cap);
+  if (request->true_output) expected = (*request->true_output - request->kept).AsDouble();
   Holdings holdings;
   for (size_t i = 0; i < replica.spec().pools.size(); ++i) {
     const PoolShare& share = replica.spec().pools[i];
@@ -210,9 +246,9 @@ void PenstockCore::Dispatch(RequestState* request, Choice choice, Actions& actio
     const Amount promised = prompt + (one - prompt) * request->arrived.sequences;
     holdings.push_back({share.pool, prompt, promised});
     PoolState& pool = pools_[share.pool.value()];
-    pool.growth.Add(choice.growth[i]);
+    pool.growth.Add(growth_scratch_[i]);
     pool.risk.Dispatched();
-    request->pools.push_back({share.pool, share.footprint, choice.growth[i], holdings.back(), pool.epoch});
+    request->pools.push_back({share.pool, share.footprint, growth_scratch_[i], holdings.back(), pool.epoch});
   }
   request->lease = ledger_.Open(holdings);
   replica.Join(request, now_);
@@ -244,7 +280,7 @@ void PenstockCore::Pump(Lane& lane, Actions& actions) {
       const std::vector<size_t>& among = request->tried_everywhere ? reopened_ : servers;
       request->tried_everywhere = true;
       if (std::optional<Choice> choice = Choose(request, among)) {
-        Dispatch(request, *std::move(choice), actions);
+        Dispatch(request, *choice, actions);
         progress = true;
         continue;
       }

@@ -11,6 +11,7 @@ constexpr double kTtftMargin = 0.97;
 
 // Everything about the replica's next steps that the guards share.
 struct StepOutlook {
+  double queued;       // Tokens to compute until this request's first token: the backlog and its own.
   double budget;       // Prefill tokens per step beside the decodes.
   double step;         // Seconds of a step without prefill.
   double per_prefill;  // Seconds per prefill token.
@@ -20,8 +21,10 @@ struct StepOutlook {
   double Done(double prefill) const { return Steps(prefill) * step + per_prefill * prefill; }
 };
 
-StepOutlook OutlookOf(const ReplicaState& replica, int busy_neighbours, const PlacementContext& context) {
+StepOutlook OutlookOf(const RequestState& request, const ReplicaState& replica, int busy_neighbours,
+                      const PlacementContext& context) {
   StepOutlook outlook;
+  outlook.queued = replica.backlog() + replica.PrefillOf(request).AsDouble();
   outlook.budget = std::max(1.0, replica.spec().batch_budget.AsDouble() - replica.decoding());
   outlook.step = replica.DecodeStep(busy_neighbours);
   outlook.per_prefill = replica.steps_model().PrefillToken(busy_neighbours);
@@ -30,12 +33,11 @@ StepOutlook OutlookOf(const ReplicaState& replica, int busy_neighbours, const Pl
 }
 
 // Seconds to a first token on a replica without other work.
-double IdleFirstToken(const RequestState& request, const ReplicaState& replica, int busy_neighbours) {
+double IdleFirstToken(double prefill, const ReplicaState& replica, int busy_neighbours) {
   const StepModel& model = replica.steps_model();
   const double budget = std::max(1.0, replica.spec().batch_budget.AsDouble());
-  const double steps = std::ceil(std::max(1.0, request.Prompt().AsDouble()) / budget);
-  return steps * model.DecodeStep(0, 0, busy_neighbours) +
-         model.PrefillToken(busy_neighbours) * request.Prompt().AsDouble();
+  const double steps = std::ceil(prefill / budget);
+  return steps * model.DecodeStep(0, 0, busy_neighbours) + model.PrefillToken(busy_neighbours) * prefill;
 }
 
 bool FirstTokenInTime(const RequestState& request, const ReplicaState& replica, const StepOutlook& outlook,
@@ -44,25 +46,25 @@ bool FirstTokenInTime(const RequestState& request, const ReplicaState& replica, 
   const double waited = (context.now - request.arrival).seconds();
   const double goal = goals.ttft.seconds();
   if (waited >= goal || !TtftFeasible(request, replica, goals)) return true;
-  const double prefill = replica.backlog() + request.Prompt().AsDouble();
-  return waited + outlook.remainder + outlook.Done(prefill) <= kTtftMargin * goal;
+  return waited + outlook.remainder + outlook.Done(outlook.queued) <= kTtftMargin * goal;
 }
 
 // Slack of the decoding streams of one class against the mixed steps ahead.
 bool DecodingStreamsKeepPace(ClassId id, const ClassSpec& goals, const ReplicaState& replica,
-                             const StepOutlook& outlook, double prefill, const PlacementContext& context) {
+                             const StepOutlook& outlook, const PlacementContext& context) {
   const Instant due = replica.NextDue(id, goals, context.now);
   if (due == Instant::Never()) return true;
   const double tpot = goals.tpot.seconds();
   const double slack = (due - context.now).seconds() - tpot;
-  const double first = outlook.step + outlook.per_prefill * std::min(prefill, outlook.budget) - tpot;
-  const double last = outlook.Done(prefill) - outlook.Steps(prefill) * tpot;
+  const double first = outlook.step + outlook.per_prefill * std::min(outlook.queued, outlook.budget) - tpot;
+  const double last = outlook.Done(outlook.queued) - outlook.Steps(outlook.queued) * tpot;
   return outlook.remainder + std::max(first, last) <= slack;
 }
 
 // What comes behind a queued prompt delays its second token.
-bool PrefillingStreamsKeepPace(const ReplicaState& replica, const StepOutlook& outlook, double prefill,
+bool PrefillingStreamsKeepPace(const ReplicaState& replica, const StepOutlook& outlook,
                                const PlacementContext& context) {
+  const double prefill = outlook.queued;
   double ahead = 0;
   for (const RequestState* queued : replica.prefilling()) {
     ahead += queued->prefill_left.AsDouble();
@@ -101,37 +103,52 @@ bool SteadyStateKeepsPace(const RequestState& request, const ReplicaState& repli
 
 bool RunningStreamsKeepPace(const RequestState& request, const ReplicaState& replica, int busy_neighbours,
                             const StepOutlook& outlook, const PlacementContext& context) {
-  const double prefill = replica.backlog() + request.Prompt().AsDouble();
   for (size_t i = 0; i < context.classes.size(); ++i) {
     if (!context.classes[i].refuse_late) continue;
     const ClassId id(static_cast<uint32_t>(i));
-    if (!DecodingStreamsKeepPace(id, context.classes[i], replica, outlook, prefill, context)) return false;
+    if (!DecodingStreamsKeepPace(id, context.classes[i], replica, outlook, context)) return false;
   }
-  return PrefillingStreamsKeepPace(replica, outlook, prefill, context) &&
+  return PrefillingStreamsKeepPace(replica, outlook, context) &&
          SteadyStateKeepsPace(request, replica, busy_neighbours, context);
+}
+
+double PeakWith(const PoolState& pool, const GrowthVector& joining, const PenstockOptions& options) {
+  switch (options.memory) {
+    case MemoryRule::kForecast:
+      return pool.growth.PeakWith(joining, options.variance ? pool.risk.z() : 0);
+    case MemoryRule::kPresentUse:
+      return pool.growth.Present() + joining.mean[0];
+    case MemoryRule::kUnlimited:
+      return 0;
+  }
+  return 0;
 }
 
 }  // namespace
 
 bool TtftFeasible(const RequestState& request, const ReplicaState& replica, const ClassSpec& goals) {
-  return IdleFirstToken(request, replica, 0) <= goals.ttft.seconds();
+  // Counted without cache hits: a prompt that only a cache makes feasible is never refused for missing it.
+  return IdleFirstToken(request.Prompt().AsDouble(), replica, 0) <= goals.ttft.seconds();
 }
 
 Instant LatestDispatch(const RequestState& request, const ReplicaState& replica, const ClassSpec& goals,
                        double dispatch_delay, int busy_neighbours) {
-  const double needed = dispatch_delay + IdleFirstToken(request, replica, busy_neighbours);
+  const double needed =
+      dispatch_delay + IdleFirstToken(replica.PrefillOf(request).AsDouble(), replica, busy_neighbours);
   return request.arrival + goals.ttft - Duration::Seconds(needed);
 }
 
 GuardVerdict TestGuards(const RequestState& request, const ReplicaState& replica, int busy_neighbours,
                         const PlacementContext& context) {
   GuardVerdict verdict;
-  const StepOutlook outlook = OutlookOf(replica, busy_neighbours, context);
+  const StepOutlook outlook = OutlookOf(request, replica, busy_neighbours, context);
   const ClassSpec& goals = context.classes[request.arrived.priority.value()];
-  verdict.expected_ttft = outlook.remainder + outlook.Done(replica.backlog() + request.Prompt().AsDouble());
+  verdict.expected_ttft = outlook.remainder + outlook.Done(outlook.queued);
   if (!replica.busy()) return verdict;
   if (replica.sequences() + request.arrived.sequences > replica.spec().max_sequences) {
     verdict.blocked = WaitReason::kSequences;
+  } else if (!context.options.time_guards) {
+    return verdict;
   } else if (replica.backlog() > kRunwayBudgets * replica.spec().batch_budget.AsDouble()) {
     verdict.blocked = WaitReason::kRunway;
   } else if (!FirstTokenInTime(request, replica, outlook, goals, context)) {
@@ -150,10 +167,10 @@ MemoryVerdict TestMemory(const ReplicaState& replica, const std::vector<GrowthVe
     const PoolState& pool = context.pools[id.value()];
     const double capacity = std::max(1.0, pool.spec.capacity.AsDouble());
     const double available = context.ledger.Available(id).AsDouble();
-    const double peak = pool.growth.PeakWith(growth[i], pool.risk.z());
+    const double peak = PeakWith(pool, growth[i], context.options);
     verdict.peak_share = std::max(verdict.peak_share, (peak + capacity - available) / capacity);
     const bool lone = pool.growth.members() == 0 && context.ledger.draining(id) == Amount(0);
-    if (!lone && peak > kFillLimit * available) verdict.fits = false;
+    if (!lone && peak > context.options.fill_limit * available) verdict.fits = false;
   }
   if (replica.spec().pools.empty()) {
     const double rows = std::max(1, replica.spec().max_sequences);

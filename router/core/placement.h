@@ -5,12 +5,11 @@
 //   runway      at most two step budgets of prefill are on their way already
 //   first token waited + rem + D(left + prompt) <= 0.97 TTFT, D(P) = ceil(P / (budget - B)) step + f d P
 //   streams     no decoding or prefilling stream that is still on time would miss its next token: a test of slack,
-//   never
-//               of one step's length; and the steady state keeps TPOT
+//               never of one step's length; and the steady state keeps TPOT
 //   memory      the forecast bound of every pool stays within 99 % of what is available
-// A guard may delay; only a deadline refuses. A lone request may enter an empty pool whatever its forecast.
-// Goals of classes that are not refused for lateness take no part. Pure functions; a decision costs
-// O(horizons + prefilling requests).
+// A prompt counts in time by what is left of it after expected prefix cache hits, in memory whole. A guard may delay;
+// only a deadline refuses. A lone request may enter an empty pool whatever its forecast. Goals of classes that are not
+// refused for lateness take no part. Pure functions; a decision costs O(horizons + prefilling requests).
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_H_
 
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "kvmodel/memory_ledger.h"
+#include "router/core/penstock_options.h"
 #include "router/core/pool_state.h"
 #include "router/core/replica_state.h"
 
@@ -27,6 +27,7 @@ struct PlacementContext {
   const std::vector<PoolState>& pools;
   const std::vector<ClassSpec>& classes;
   const MemoryLedger& ledger;
+  const PenstockOptions& options;
   double dispatch_delay = 0;  // Seconds.
   Instant now;
 };

@@ -17,6 +17,7 @@ void ReplicaState::Configure(const ReplicaSpec& spec, const std::vector<ClassSpe
     model_ = StepModel(spec.prior, spec.prior_known);
   }
   spec_ = spec;
+  prefixes.SetCapacity(spec.prefix_cache.value() / kPrefixBlock.value());
   classes_ = classes;
   if (due_.size() < classes.size()) due_.resize(classes.size());
 }
@@ -32,11 +33,17 @@ int64_t ReplicaState::DueKey(const RequestState& request) const {
   return (request.arrival + goals.ttft).nanoseconds() + ahead * goals.tpot.nanoseconds();
 }
 
+Tokens ReplicaState::PrefillOf(const RequestState& request) const {
+  const Tokens cached = kPrefixBlock * prefixes.Match(request.arrived.prefix);
+  return std::max(Tokens(1), request.Prompt() - cached);
+}
+
 void ReplicaState::Join(RequestState* request, Instant now) {
   if (!busy()) last_step_end_.reset();
   request->phase = RequestPhase::kPrefilling;
   request->dispatched = now;
-  request->prefill_left = request->Prompt();
+  request->prefill_left = PrefillOf(*request);
+  prefixes.Touch(request->arrived.prefix);
   request->slot = requests_.size();
   requests_.push_back(request);
   prefilling_.push_back(request);
@@ -123,7 +130,7 @@ void ReplicaState::ConsumeBacklog(int64_t steps, Instant newest) {
 void ReplicaState::Advance(int64_t steps, Instant newest, int busy_neighbours) {
   if (steps <= 0) return;
   ConsumeBacklog(steps, newest);
-  if (last_step_end_ && newest > *last_step_end_ && decoding_ > 0) {
+  if (learns_steps && last_step_end_ && newest > *last_step_end_ && decoding_ > 0) {
     model_.Observe((newest - *last_step_end_).seconds(), static_cast<double>(steps), decoding_, kv_tokens_, consumed_,
                    busy_neighbours);
   }

@@ -16,6 +16,7 @@
 #include "absl/container/btree_set.h"
 #include "kvmodel/step_model.h"
 #include "router/core/fleet.h"
+#include "router/core/prefix_index.h"
 #include "router/core/request_state.h"
 
 namespace penstock {
@@ -38,6 +39,9 @@ class ReplicaState {
   int64_t unobserved() const { return unobserved_; }  // Requests whose progress is forecast only.
   // When the newest step known ended; nullopt while idle or before the first.
   std::optional<Instant> last_step_end() const { return last_step_end_; }
+
+  // Tokens of the prompt that the engine will have to compute: what it is expected to have cached is left out.
+  Tokens PrefillOf(const RequestState& request) const;
 
   // Requests join, get their first token, are corrected, and leave.
   void Join(RequestState* request, Instant now);
@@ -67,6 +71,8 @@ class ReplicaState {
   int64_t preemptions_seen = 0;  // Sum of its increases.
   size_t refresh_cursor = 0;     // Next request whose forecast is brought up to date.
   double used_share = -1;        // Last report.
+  bool learns_steps = true;
+  PrefixIndex prefixes;
 
  private:
   using DueSet = absl::btree_set<std::pair<int64_t, uint64_t>>;  // (key in ns, request id)

@@ -58,9 +58,10 @@ struct RequestState {
   int64_t due_key = 0;         // Key in the replica's due set; meaningful while decoding.
   OutputForecaster::Key forecast_key;
   std::shared_ptr<const SurvivalCurve> curve;
-  bool guaranteed = false;           // Counted at its bound instead of its expectation.
-  double output_cap = 0;             // Per sequence, in all.
-  double p50 = 0, p90 = 0, p99 = 0;  // Forecast of the output at admission; 0: not recorded.
+  std::optional<Tokens> true_output;  // Where it is known beforehand.
+  bool guaranteed = false;            // Counted at its bound instead of its expectation.
+  double output_cap = 0;              // Per sequence, in all.
+  double p50 = 0, p90 = 0, p99 = 0;   // Forecast of the output at admission; 0: not recorded.
   struct InPool {
     PoolId pool;
     Footprint footprint;

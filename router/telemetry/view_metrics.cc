@@ -80,14 +80,18 @@ void AddPoolState(const CoreView& view, Duration stale_after, std::vector<Metric
   MetricFamily events = Family("penstock_pool_overdrafts_total",
                                "Times the engine was seen to use more than its leases hold", MetricType::Counter);
   MetricFamily error = Family("penstock_pool_forecast_error_ratio",
-                              "Forecast of 10 s ago minus what the same requests hold now, over capacity");
+                              "Forecast of one horizon ago minus what the same requests hold now, over capacity");
+  constexpr const char* kHorizonNames[kForecastChecks] = {"1s", "10s", "60s"};
   for (const PoolView& pool : view.pools) {
     const MetricLabels labels = {{"pool", pool.name}};
     AddSample(z, labels, pool.z);
     if (pool.report_age < Duration::Infinite()) AddSample(age, labels, pool.report_age.seconds());
     AddSample(stale, labels, pool.report_age > stale_after ? 1 : 0);
     AddSample(events, labels, static_cast<double>(pool.overdrafts));
-    if (pool.forecast_error_known) AddSample(error, labels, pool.forecast_error);
+    for (size_t i = 0; i < kForecastChecks; ++i) {
+      if (pool.forecast_errors[i].compared == 0) continue;
+      AddSample(error, {{"horizon", kHorizonNames[i]}, {"pool", pool.name}}, pool.forecast_errors[i].error);
+    }
   }
   for (MetricFamily* family : {&z, &age, &stale, &events, &error}) Keep(std::move(*family), families);
 }

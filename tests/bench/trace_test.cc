@@ -56,7 +56,7 @@ TEST_F(TraceFile, RowsOfAPlainFileAreRead) {
 
   ASSERT_TRUE(trace.ok()) << trace.status();
   ASSERT_THAT(trace->requests, SizeIs(2));
-  const TraceRequest expected{Duration::Seconds(4.315), "m", "azure-conv", Tokens(396), Tokens(109), {}};
+  const TraceRequest expected{Duration::Seconds(4.315), "m", "azure-conv", Tokens(396), Tokens(109), {}, 3};
   EXPECT_EQ(trace->requests[1], expected);
   EXPECT_EQ(trace->length, Duration::Seconds(4.315));
 }
@@ -127,7 +127,7 @@ TEST_F(TraceFile, RateCompressesArrivalsBeforeTheDurationCutsThem) {
   std::string text = "arrival_s,model,tenant,prompt_tokens,output_tokens\n";
   for (int i = 0; i < 10; ++i) text += std::to_string(i) + ",,,1," + std::to_string(i + 1) + "\n";
 
-  const auto trace = OpenTrace(Plain(text), {2, Duration::Seconds(3)}, 1);
+  const auto trace = OpenTrace(Plain(text), {2, Duration::Seconds(3), Duration()}, 1);
 
   ASSERT_TRUE(trace.ok()) << trace.status();
   // Arrivals 0, 0.5 ... 2.5; the one at exactly 3 s is outside.
@@ -137,7 +137,7 @@ TEST_F(TraceFile, RateCompressesArrivalsBeforeTheDurationCutsThem) {
 }
 
 TEST_F(TraceFile, WithoutADurationTheLastArrivalEndsTheRun) {
-  const auto trace = OpenTrace(Plain(kPlain), {0.5, std::nullopt}, 1);
+  const auto trace = OpenTrace(Plain(kPlain), {0.5, std::nullopt, Duration()}, 1);
 
   ASSERT_TRUE(trace.ok());
   EXPECT_EQ(trace->length, Duration::Seconds(8.63));

@@ -29,7 +29,7 @@ inline CoreView SampleView() {
   PoolView chat{.name = "gpu0/chat", .capacity = Amount(1000), .promised = Amount(640), .held = Amount(320)};
   chat.z = 1.25;
   chat.report_age = Duration::Milliseconds(200);
-  chat.forecast_error_known = true;
+  chat.forecast_errors[1].compared = 1;
   PoolView tokens{.name = "llama", .in_bytes = false, .capacity = Amount(8192), .promised = Amount(33)};
   tokens.report_age = Duration::Infinite();
   view.pools = {chat, tokens};

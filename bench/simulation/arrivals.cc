@@ -1,0 +1,48 @@
+#include "bench/simulation/arrivals.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace penstock::bench {
+namespace {
+
+// FNV-1a: the same on every machine, so that equal seeds give equal runs everywhere.
+TenantId TenantOf(const std::string& name) {
+  if (name.empty()) return TenantId();
+  uint64_t hash = 0xCBF29CE484222325ULL;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+  return TenantId(hash);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, const ModelLookup& model_of,
+                                                         ClassId priority) {
+  std::vector<SimulatedArrival> arrivals;
+  arrivals.reserve(trace.requests.size());
+  for (const TraceRequest& request : trace.requests) {
+    const std::optional<ModelId> model = model_of(request.model);
+    if (!model) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(trace.source, ":", request.line, ": no replica serves the model \"", request.model,
+                       "\"; expected a model of the fleet, or a name in its trace: {models: ...}"));
+    }
+    SimulatedArrival& arrival = arrivals.emplace_back();
+    arrival.at = request.arrival;
+    arrival.model = *model;
+    arrival.priority = priority;
+    arrival.tenant = TenantOf(request.tenant);
+    arrival.tenant_name = request.tenant;
+    arrival.prompt = request.prompt;
+    arrival.output = request.output;
+    const auto full = static_cast<size_t>(request.prompt.value() / kPrefixBlock.value());
+    const size_t named = std::min(full, request.prefix_hashes.size());
+    arrival.prefix.assign(request.prefix_hashes.begin(),
+                          request.prefix_hashes.begin() + static_cast<std::ptrdiff_t>(named));
+  }
+  return arrivals;
+}
+
+}  // namespace penstock::bench

@@ -1,0 +1,25 @@
+#include "bench/simulation/capacity_search.h"
+
+#include <cmath>
+
+namespace penstock::bench {
+
+double HighestRate(const CapacitySearch& search, const std::function<double(double)>& share_on_time) {
+  const auto carried = [&](double rate) { return share_on_time(rate) >= search.on_time; };
+  double low = search.start;
+  double high = search.start;
+  if (carried(search.start)) {
+    for (high *= 2; high <= search.highest && carried(high); high *= 2) low = high;
+    if (high > search.highest) return low;
+  } else {
+    for (low /= 2; low >= search.lowest && !carried(low); low /= 2) high = low;
+    if (low < search.lowest) return 0;
+  }
+  while (high / low > 1 + search.tolerance) {
+    const double middle = std::sqrt(low * high);
+    (carried(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace penstock::bench

@@ -1,0 +1,39 @@
+// What no router can exceed: GPU time and KV memory as fluids that every request draws from.
+//
+// A request costs at least d*prompt + output x (a/rows + b + c*mean KV) of GPU time, with `rows` the most sequences of
+// mean size that fit, and holds (prompt + output/2) tokens for at least output x (a + b) seconds. The bound takes the
+// requests with the most output tokens per unit of either fluid until it is used up, the last one in part, and returns
+// the smaller of the two sums. A fluid is supplied for the window; requests whose last token is due after it may draw
+// their whole cost afterwards. Prefix caches would save prefill: with prefixes the GPU fluid counts only blocks that
+// were not seen before.
+#ifndef PENSTOCK_BENCH_SIMULATION_FLUID_BOUND_H_
+#define PENSTOCK_BENCH_SIMULATION_FLUID_BOUND_H_
+
+#include <vector>
+
+#include "bench/simulation/fleet_simulation.h"
+
+namespace penstock::bench {
+
+// Mean lengths of a model's requests.
+struct MeanLengths {
+  double prompt = 0;
+  double output = 0;
+  double requests = 0;
+};
+// By model of the fleet.
+std::vector<MeanLengths> MeanLengthsOf(const Fleet& fleet, const std::vector<SimulatedArrival>& arrivals);
+
+// Output tokens per second of a replica that only decodes, with a batch as full as memory and rows allow.
+double RooflineTokensPerSecond(const SimulatedReplica& replica, Tokens pool, const MeanLengths& lengths);
+// Sum over the GPUs. Replicas that share one divide it by the tokens their models are asked for.
+double FleetRoofline(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals);
+// By GPU.
+std::vector<double> GpuRooflines(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals);
+
+// Upper bound on active tokens per second of requests arriving in [0, window).
+double FluidBound(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals, Duration window);
+
+}  // namespace penstock::bench
+
+#endif  // PENSTOCK_BENCH_SIMULATION_FLUID_BOUND_H_

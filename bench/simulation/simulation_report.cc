@@ -1,0 +1,188 @@
+#include "bench/simulation/simulation_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bench/simulation/fluid_bound.h"
+
+namespace penstock::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double Quantile(std::vector<double>& sorted, double q) {
+  const auto rank = static_cast<size_t>(std::ceil(q * static_cast<double>(sorted.size())));
+  return sorted[std::max<size_t>(rank, 1) - 1];
+}
+
+void AddPoolErrors(const std::string& horizon, const std::vector<double>& errors, std::map<std::string, double>& out) {
+  if (errors.empty()) return;
+  std::vector<double> sizes;
+  sizes.reserve(errors.size());
+  for (const double error : errors) sizes.push_back(std::abs(error));
+  std::sort(sizes.begin(), sizes.end());
+  const auto count = static_cast<double>(errors.size());
+  const std::string name = absl::StrCat("pool_error_", horizon);
+  out[name + "_mean"] = std::accumulate(sizes.begin(), sizes.end(), 0.0) / count;
+  out[name + "_p90"] = Quantile(sizes, 0.9);
+  out[name + "_peak"] = sizes.back();
+  out[name + "_bias"] = std::accumulate(errors.begin(), errors.end(), 0.0) / count;
+}
+
+std::map<std::string, double> ForecastOf(const SimulationOutcome& outcome) {
+  std::map<std::string, double> forecast;
+  constexpr std::array<const char*, kForecastChecks> kHorizonNames = {"1s", "10s", "60s"};
+  for (size_t i = 0; i < kForecastChecks; ++i) AddPoolErrors(kHorizonNames[i], outcome.pool_errors[i], forecast);
+  const CoreCounters& counters = outcome.final_view.counters;
+  if (counters.outputs_observed > 0) {
+    const auto count = static_cast<double>(counters.outputs_observed);
+    forecast["output_coverage_p50"] = static_cast<double>(counters.outputs_below_p50) / count;
+    forecast["output_coverage_p90"] = static_cast<double>(counters.outputs_below_p90) / count;
+    forecast["output_coverage_p99"] = static_cast<double>(counters.outputs_below_p99) / count;
+    forecast["output_pinball_p50"] = counters.pinball_p50 / count;
+    forecast["output_pinball_p90"] = counters.pinball_p90 / count;
+    forecast["output_pinball_p99"] = counters.pinball_p99 / count;
+  }
+  std::vector<double> prompts;
+  for (const double error : outcome.prompt_errors) prompts.push_back(std::abs(error));
+  std::sort(prompts.begin(), prompts.end());
+  if (!prompts.empty()) {
+    forecast["prompt_error_p50"] = Quantile(prompts, 0.5);
+    forecast["prompt_error_p95"] = Quantile(prompts, 0.95);
+  }
+  return forecast;
+}
+
+// Of tokens delivered within the window.
+struct Delivered {
+  double active = 0;
+  double late = 0;
+  double abandoned = 0;
+};
+
+Delivered DeliveredOf(const std::vector<RequestRecord>& records, double seconds) {
+  Delivered sums;
+  for (const RequestRecord& record : records) {
+    const auto all = static_cast<double>(record.tokens.in_window()) / seconds;
+    const auto late = static_cast<double>(record.tokens.late_in_window()) / seconds;
+    if (record.fate == Fate::kFinished) {
+      sums.active += all - late;
+      sums.late += late;
+    } else {
+      sums.abandoned += all;
+    }
+  }
+  return sums;
+}
+
+void AddLoss(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals, double seconds,
+             const SimulationOutcome& outcome, SimulationReport& report) {
+  const std::vector<double> rates = GpuRooflines(spec, arrivals);
+  const Delivered delivered = DeliveredOf(outcome.records, seconds);
+  const double recomputed = static_cast<double>(outcome.recomputed_tokens) / seconds;
+  double roofline = 0;
+  double queued = 0;
+  double unasked = 0;
+  for (size_t gpu = 0; gpu < rates.size(); ++gpu) {
+    const auto spent = [&](GpuState state) {
+      return rates[gpu] * outcome.gpu_seconds[gpu][static_cast<size_t>(state)] / seconds;
+    };
+    roofline += rates[gpu];
+    queued += spent(GpuState::kBlocked);
+    unasked += spent(GpuState::kIdle) + spent(GpuState::kElsewhere) + spent(GpuState::kAsleep) + spent(GpuState::kDown);
+  }
+  const double known = delivered.active + delivered.late + delivered.abandoned + recomputed + queued + unasked;
+  report.loss = {{"roofline", roofline},      {"active", delivered.active},       {"late", delivered.late},
+                 {"recomputed", recomputed},  {"abandoned", delivered.abandoned}, {"batching", roofline - known},
+                 {"idle_with_queue", queued}, {"idle_without_demand", unasked}};
+}
+
+}  // namespace
+
+SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals,
+                          Duration window, SimulationOutcome outcome) {
+  SimulationReport report;
+  const double seconds = window.seconds();
+  report.results = Summarise(outcome.records, window);
+  report.results.preemptions = outcome.preemptions;
+  report.results.recomputed_tokens_per_s = static_cast<double>(outcome.recomputed_tokens) / seconds;
+  report.results.forecast = ForecastOf(outcome);
+  int64_t on_time = 0;
+  double prompts = 0;
+  std::map<std::string, std::vector<RequestRecord>> by_gpu;
+  for (const RequestRecord& record : outcome.records) {
+    const bool timely = record.OnTime();
+    if (timely) prompts += record.prompt.AsDouble();
+    if (!record.gpu.empty()) by_gpu[record.gpu].push_back(record);
+    if (!record.feasible) continue;
+    ++report.feasible_offered;
+    on_time += timely ? 1 : 0;
+  }
+  report.feasible_on_time_share =
+      report.feasible_offered == 0 ? 1 : static_cast<double>(on_time) / static_cast<double>(report.feasible_offered);
+  report.on_time_prompt_tokens_per_s = prompts / seconds;
+  for (const auto& [gpu, records] : by_gpu) report.per_gpu[gpu] = GroupOf(records, window);
+  report.fluid_bound = FluidBound(spec, arrivals, window);
+  AddLoss(spec, arrivals, seconds, outcome, report);
+  for (size_t gpu = 0; gpu < outcome.gpu_seconds.size(); ++gpu) {
+    const std::string name = spec.gpu_names.empty() ? absl::StrCat("gpu", gpu) : spec.gpu_names[gpu];
+    report.gpu_seconds.emplace_back(name, outcome.gpu_seconds[gpu]);
+  }
+  if (!outcome.decision_us.empty()) {
+    report.decision_us_max = *std::max_element(outcome.decision_us.begin(), outcome.decision_us.end());
+    report.decision_us = *PercentilesOf(std::move(outcome.decision_us));
+  }
+  return report;
+}
+
+std::string ReportJson(const SimulationReport& report) {
+  Json json = Json::parse(ResultsJson(report.results));
+  json["policy"] = report.policy;
+  json["seed"] = report.seed;
+  json["feasible"] = {{"offered", report.feasible_offered}, {"on_time_share", report.feasible_on_time_share}};
+  json["on_time_prompt_tokens_per_s"] = report.on_time_prompt_tokens_per_s;
+  json["per_gpu"] = Json::parse(GroupsText(report.per_gpu));
+  json["fluid_bound_tokens_per_s"] = report.fluid_bound;
+  json["loss"] = Json::object();
+  for (const auto& [name, value] : report.loss) json["loss"][name] = value;
+  json["gpu_seconds"] = Json::object();
+  for (const auto& [gpu, seconds] : report.gpu_seconds) {
+    Json& states = json["gpu_seconds"][gpu] = Json::object();
+    for (size_t state = 0; state < kGpuStates; ++state) {
+      states[GpuStateName(static_cast<GpuState>(state))] = seconds[state];
+    }
+  }
+  json["decision_us"] = {
+      {"p50", report.decision_us.p50}, {"p99", report.decision_us.p99}, {"max", report.decision_us_max}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string ReportTable(const SimulationReport& report) {
+  std::string text = absl::StrFormat("  %-24s %s, seed %d\n", "policy", report.policy, report.seed);
+  text += ResultsTable(report.results);
+  absl::StrAppendFormat(&text, "  %-24s %.2f%% of %d\n", "feasible on time", 100 * report.feasible_on_time_share,
+                        report.feasible_offered);
+  absl::StrAppendFormat(&text, "  %-24s %.1f tokens/s\n", "fluid bound", report.fluid_bound);
+  absl::StrAppendFormat(&text, "  %-24s", "tokens/s of the roofline");
+  for (const auto& [name, value] : report.loss) absl::StrAppendFormat(&text, " %s %.0f ", name, value);
+  absl::StrAppendFormat(&text, "\n  %-24s", "gpu seconds");
+  for (size_t state = 0; state < kGpuStates; ++state)
+    absl::StrAppendFormat(&text, " %10s", GpuStateName(static_cast<GpuState>(state)));
+  for (const auto& [gpu, seconds] : report.gpu_seconds) {
+    absl::StrAppendFormat(&text, "\n    %-22s", gpu);
+    for (const double spent : seconds) absl::StrAppendFormat(&text, " %10.1f", spent);
+  }
+  text += "\n";
+  for (const auto& [name, value] : report.results.forecast) {
+    absl::StrAppendFormat(&text, "  %-24s %.4g\n", name, value);
+  }
+  absl::StrAppendFormat(&text, "  %-24s p50 %.2f  p99 %.2f  max %.0f\n", "decision us", report.decision_us.p50,
+                        report.decision_us.p99, report.decision_us_max);
+  return text;
+}
+
+}  // namespace penstock::bench

@@ -1,0 +1,169 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bench/simulation/capacity_search.h"
+#include "config/config.h"
+#include "router/app/commands.h"
+#include "router/app/fleet_plan.h"
+#include "router/app/simulation_setup.h"
+#include "router/core/event_log.h"
+
+namespace penstock {
+namespace {
+
+int Fail(const absl::Status& status) {
+  absl::FPrintF(stderr, "penstock simulate: %s\n", std::string(status.message()));
+  return 1;
+}
+
+int Print(const std::string& text) {
+  std::cout << text << std::flush;
+  return std::cout.good() ? 0 : 1;
+}
+
+// A line on stderr that is written over, on a terminal only.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool shown) : shown_(shown && isatty(STDERR_FILENO) != 0) {}
+  ~ProgressLine() {
+    if (written_) absl::FPrintF(stderr, "\r\x1b[K");
+  }
+  void Show(const std::string& text) {
+    if (!shown_) return;
+    written_ = true;
+    absl::FPrintF(stderr, "\r%s\x1b[K", text);
+  }
+  bool shown() const { return shown_; }
+
+ private:
+  bool shown_;
+  bool written_ = false;
+};
+
+std::string Bar(double share) {
+  constexpr int kWidth = 40;
+  const int full = static_cast<int>(share * kWidth);
+  return absl::StrCat("[", std::string(static_cast<size_t>(full), '#'),
+                      std::string(static_cast<size_t>(kWidth - full), '.'), "]");
+}
+
+std::string PolicyOf(const SimulateOptions& options, const Config& config) {
+  return options.policy.empty() ? config.policy : options.policy;
+}
+
+absl::StatusOr<bench::SimulationReport> RunAt(const SimulateOptions& options, const Config& config,
+                                              const SimulationSetup& setup, const bench::Trace& trace,
+                                              SimulationRun run) {
+  const auto arrivals = bench::ArrivalsOf(trace, setup.model_of, setup.priority);
+  if (!arrivals.ok()) return arrivals.status();
+  run.policy = PolicyOf(options, config);
+  run.seed = options.seed;
+  run.window = trace.length;
+  return RunSimulation(setup, *arrivals, run);
+}
+
+absl::StatusOr<bench::Trace> OpenAt(const SimulateOptions& options, double rate) {
+  return bench::OpenTrace(options.trace, {rate, options.duration, options.from}, options.seed);
+}
+
+int RunOnce(const SimulateOptions& options, const Config& config, const SimulationSetup& setup) {
+  const absl::StatusOr<bench::Trace> trace = OpenAt(options, options.rate);
+  if (!trace.ok()) return Fail(trace.status());
+  ProgressLine line(true);
+  SimulationRun run;
+  const auto offered = static_cast<double>(std::max<size_t>(1, trace->requests.size()));
+  if (line.shown()) {
+    run.progress = [&](Duration at, int64_t ended) {
+      const double share = static_cast<double>(ended) / offered;
+      line.Show(absl::StrFormat("%s %5.1f%%  %.0f s simulated", Bar(share), 100 * share, at.seconds()));
+    };
+  }
+  // Written beside the name and moved to it: a run that fails leaves nothing half-written.
+  const std::string partial = options.log_file + ".partial";
+  std::ofstream log;
+  if (!options.log_file.empty()) {
+    log.open(partial);
+    if (!log) return Fail(absl::InvalidArgumentError(absl::StrCat(options.log_file, ": cannot be written")));
+    run.observer = [&log](const Event& event, Instant now, const std::vector<Action>& actions) {
+      log << "event " << FormatEvent(now, event) << "\n";
+      for (const Action& action : actions) log << "action " << FormatAction(now, action) << "\n";
+    };
+  }
+  const absl::StatusOr<bench::SimulationReport> report = RunAt(options, config, setup, *trace, run);
+  if (!options.log_file.empty()) {
+    log.close();
+    const bool kept = report.ok() && log && std::rename(partial.c_str(), options.log_file.c_str()) == 0;
+    if (!kept) std::remove(partial.c_str());
+    if (report.ok() && !kept) return Fail(absl::DataLossError(absl::StrCat(options.log_file, ": not written")));
+  }
+  if (!report.ok()) return Fail(report.status());
+  return Print(options.json ? bench::ReportJson(*report) + "\n" : bench::ReportTable(*report));
+}
+
+int RunCarried(const SimulateOptions& options, const Config& config, const SimulationSetup& setup) {
+  ProgressLine line(true);
+  absl::Status failure;
+  bench::CapacitySearch search;
+  search.on_time = options.on_time;
+  search.start = options.rate;
+  const double carried = bench::HighestRate(search, [&](double rate) {
+    if (!failure.ok()) return 0.0;
+    const absl::StatusOr<bench::Trace> trace = OpenAt(options, rate);
+    absl::StatusOr<bench::SimulationReport> report =
+        trace.ok() ? RunAt(options, config, setup, *trace, {}) : trace.status();
+    failure = report.status();
+    if (!failure.ok()) return 0.0;
+    line.Show(
+        absl::StrFormat("rate %.4f: %.2f%% of feasible requests on time", rate, 100 * report->feasible_on_time_share));
+    return report->feasible_on_time_share;
+  });
+  if (!failure.ok()) return Fail(failure);
+  const std::string policy = PolicyOf(options, config);
+  if (!options.json) {
+    return Print(absl::StrFormat("%s carries rate %.4f with %.4g%% of feasible requests on time\n", policy, carried,
+                                 100 * options.on_time));
+  }
+  const nlohmann::ordered_json json = {{"carried", carried}, {"policy", policy}, {"on_time", options.on_time}};
+  return Print(json.dump() + "\n");
+}
+
+int RunPlan(const SimulateOptions& options, const Config& config) {
+  const absl::StatusOr<bench::Trace> trace = OpenAt(options, options.rate);
+  if (!trace.ok()) return Fail(trace.status());
+  PlanRequest request;
+  request.gpu = options.gpu;
+  request.policy = PolicyOf(options, config);
+  request.on_time = options.on_time;
+  request.seed = options.seed;
+  if (isatty(STDERR_FILENO) != 0) {
+    request.progress = [](const std::string& tried) { absl::FPrintF(stderr, "  tried %s\n", tried); };
+  }
+  const absl::StatusOr<FleetPlan> plan = PlanFleet(config, *trace, request);
+  if (!plan.ok()) return Fail(plan.status());
+  return Print(options.json ? PlanJson(*plan, request) + "\n" : PlanTable(*plan, request));
+}
+
+}  // namespace
+
+int RunSimulate(const SimulateOptions& options) {
+  const absl::StatusOr<Config> config = LoadConfigFile(options.config_file);
+  if (!config.ok()) {
+    std::cerr << config.status().message() << "\n";
+    return 1;
+  }
+  if (options.plan) return RunPlan(options, *config);
+  const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(*config);
+  if (!setup.ok()) return Fail(setup.status());
+  return options.carried ? RunCarried(options, *config, *setup) : RunOnce(options, *config, *setup);
+}
+
+}  // namespace penstock
