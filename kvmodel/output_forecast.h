@@ -52,6 +52,9 @@ class SurvivalCurve {
   double MeanRemaining(double given, double cap) const;
 
  private:
+  // `tokens` lies in the bin.
+  double InBin(int bin, double tokens) const;
+
   std::array<float, kOutputBins + 1> survival_;
 };
 

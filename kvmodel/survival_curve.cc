@@ -41,17 +41,19 @@ constexpr double CeilOf(double value) {
   return static_cast<double>(whole) < value ? static_cast<double>(whole + 1) : static_cast<double>(whole);
 }
 
-// The whole tokens of a bin: the one before the first, and one over their number (0 where there is none).
+// The whole tokens of a bin: the one before the first, the one after the last, and one over their number (0 where there
+// is none).
 struct WholeTokens {
   double before = 0;
+  double end = 0;
   double inverse_count = 0;
 };
 constexpr std::array<WholeTokens, kOutputBins> MakeWholeTokens() {
   std::array<WholeTokens, kOutputBins> tokens{};
   for (int i = 0; i < kOutputBins; ++i) {
     const double first = CeilOf(kEdges[i]);
-    const double count = CeilOf(kEdges[i + 1]) - first;
-    tokens[i] = {first - 1, count > 0 ? 1 / count : 0};
+    const double end = CeilOf(kEdges[i + 1]);
+    tokens[i] = {first - 1, end, end > first ? 1 / (end - first) : 0};
   }
   return tokens;
 }
@@ -103,7 +105,10 @@ SurvivalCurve::SurvivalCurve(const std::array<double, kOutputBins>& hazard) {
 double SurvivalCurve::At(double tokens) const {
   if (!(tokens >= 1)) return 1;
   if (tokens >= kEdges[kOutputBins]) return survival_[kOutputBins];
-  const int bin = BinInside(tokens);
+  return InBin(BinInside(tokens), tokens);
+}
+
+double SurvivalCurve::InBin(int bin, double tokens) const {
   const WholeTokens& whole = kWhole[bin];
   if (whole.inverse_count == 0) return survival_[bin + 1];
   const double passed = std::clamp((tokens - whole.before) * whole.inverse_count, 0.0, 1.0);
@@ -146,9 +151,10 @@ double SurvivalCurve::MeanRemaining(double given, double cap) const {
   // The chances that the next token, the one after it ... up to the cap are generated, summed bin by bin.
   double sum = start < 1 ? 1 : 0;
   double at = std::max(1.0, start);
-  while (at < stop && at < kEdges[kOutputBins]) {
-    const double next = std::min(stop, std::ceil(kEdges[BinInside(at) + 1]));
-    sum += (next - at) * (At(at) + At(next - 1)) / 2;
+  for (int bin = OutputBin(at); at < stop && bin < kOutputBins; ++bin) {
+    const double next = std::min(stop, kWhole[bin].end);
+    if (next <= at) continue;
+    sum += (next - at) * (InBin(bin, at) + InBin(bin, next - 1)) / 2;
     at = next;
   }
   if (stop > at) sum += (stop - at) * survival_[kOutputBins];

@@ -55,7 +55,9 @@ absl::Status LostStatus(absl::string_view what, const ErrorCode& error) {
   return absl::UnavailableError(message);
 }
 
-bool HasLineBreak(const std::string& text) { return text.find_first_of("\r\n") != std::string::npos; }
+bool HasLineBreak(const std::string& text) {
+  return text.find('\r') != std::string::npos || text.find('\n') != std::string::npos;
+}
 
 absl::StatusOr<std::string> SerializeHead(const UpstreamAddress& address, const UpstreamRequest& request) {
   if (HasLineBreak(request.target)) return absl::InvalidArgumentError("line break in the request target");

@@ -23,10 +23,12 @@ constexpr std::array<absl::string_view, 9> kNotForClients = {
     "x-request-id",   "set-cookie",   "x-accel-buffering", "alt-svc"};
 constexpr size_t kMaxRequestId = 128;
 
+// Most names differ in length.
+bool SameName(absl::string_view a, absl::string_view b) { return a.size() == b.size() && absl::EqualsIgnoreCase(a, b); }
+
 template <size_t N>
 bool IsOneOf(absl::string_view name, const std::array<absl::string_view, N>& names) {
-  return std::any_of(names.begin(), names.end(),
-                     [name](absl::string_view other) { return absl::EqualsIgnoreCase(name, other); });
+  return std::any_of(names.begin(), names.end(), [name](absl::string_view other) { return SameName(name, other); });
 }
 
 bool IsSane(absl::string_view id) {
@@ -37,7 +39,7 @@ bool IsSane(absl::string_view id) {
 std::vector<absl::string_view> NamedByConnection(const HeaderList& headers) {
   std::vector<absl::string_view> names;
   for (const auto& [name, value] : headers) {
-    if (!absl::EqualsIgnoreCase(name, "connection")) continue;
+    if (!SameName(name, "connection")) continue;
     for (absl::string_view token : absl::StrSplit(value, ',')) names.push_back(absl::StripAsciiWhitespace(token));
   }
   return names;
@@ -47,7 +49,7 @@ std::vector<absl::string_view> NamedByConnection(const HeaderList& headers) {
 
 absl::string_view FindHeader(const HeaderList& headers, absl::string_view name) {
   for (const auto& [key, value] : headers) {
-    if (absl::EqualsIgnoreCase(key, name)) return value;
+    if (SameName(key, name)) return value;
   }
   return "";
 }
@@ -55,6 +57,7 @@ absl::string_view FindHeader(const HeaderList& headers, absl::string_view name) 
 HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id) {
   const std::vector<absl::string_view> named = NamedByConnection(client);
   HeaderList headers;
+  headers.reserve(client.size() + 3);
   for (const auto& [name, value] : client) {
     if (IsOneOf(name, kHopByHop) || IsOneOf(name, kNotForEngines)) continue;
     if (absl::StartsWithIgnoreCase(name, "x-penstock-")) continue;

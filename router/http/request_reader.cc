@@ -1,9 +1,10 @@
 #include "router/http/request_reader.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <optional>
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/optional.hpp>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -19,19 +20,51 @@ constexpr size_t kBodyPadding = 64;
 // A buffer larger than this is given back once it is empty.
 constexpr size_t kKeptBuffer = 4096;
 
-template <class Head>
-size_t HeadBytes(const Head& head) {
-  size_t bytes = head.method_string().size() + head.target().size();
-  for (const auto& field : head) bytes += field.name_string().size() + field.value().size() + 4;
-  return bytes;
-}
+// Of a body whose length was announced, what is made ready before any of it came.
+constexpr uint64_t kMaxReserve = 1 << 20;
 
 std::string ToString(boost::beast::string_view text) { return std::string(text.data(), text.size()); }
 
 }  // namespace
 
-struct RequestReader::Parser {
-  http::request_parser<http::string_body> http;
+// Beast's parser, writing into our own request instead of a container of fields.
+struct RequestReader::Parser : http::basic_parser<true> {
+  ClientRequest request;
+  size_t head_bytes = 0;
+  bool expects_continue = false;
+
+ private:
+  using string_view = boost::beast::string_view;
+  using error_code = boost::beast::error_code;
+
+  void on_request_impl(http::verb, string_view method, string_view target, int version, error_code&) override {
+    request.method = ToString(method);
+    request.target = ToString(target);
+    request.http10 = version < 11;
+    request.headers.reserve(12);
+    head_bytes = method.size() + target.size();
+  }
+  void on_response_impl(int, string_view, int, error_code&) override {}
+  void on_field_impl(http::field field, string_view name, string_view value, error_code&) override {
+    if (is_header_done()) return;  // A trailer.
+    head_bytes += name.size() + value.size() + 4;
+    if (field == http::field::expect) expects_continue = absl::EqualsIgnoreCase(ToString(value), "100-continue");
+    request.headers.emplace_back(std::piecewise_construct, std::forward_as_tuple(name.data(), name.size()),
+                                 std::forward_as_tuple(value.data(), value.size()));
+  }
+  void on_header_impl(error_code&) override {}
+  void on_body_init_impl(const boost::optional<std::uint64_t>& length, error_code&) override {
+    if (length) request.body.reserve(static_cast<size_t>(std::min<uint64_t>(*length, kMaxReserve)) + kBodyPadding);
+  }
+  std::size_t on_body_impl(string_view piece, error_code&) override { return Append(piece); }
+  void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
+  std::size_t on_chunk_body_impl(std::uint64_t, string_view piece, error_code&) override { return Append(piece); }
+  void on_finish_impl(error_code&) override {}
+
+  std::size_t Append(string_view piece) {
+    request.body.append(piece.data(), piece.size());
+    return piece.size();
+  }
 };
 
 RequestReader::RequestReader(const Limits& limits) : limits_(limits) {}
@@ -45,18 +78,18 @@ bool RequestReader::Idle() const { return !head_done_ && buffered() == 0; }
 RequestReader::State RequestReader::Advance() {
   if (parser_ == nullptr) {
     parser_ = std::make_unique<Parser>();
-    parser_->http.header_limit(static_cast<uint32_t>(limits_.header));
-    parser_->http.body_limit(limits_.body);
-    parser_->http.eager(true);
+    parser_->header_limit(static_cast<uint32_t>(limits_.header));
+    parser_->body_limit(limits_.body);
+    parser_->eager(true);
   }
-  auto& http = parser_->http;
-  while (!http.is_done()) {
+  Parser& parser = *parser_;
+  while (!parser.is_done()) {
     if (buffered() == 0) return State::kNeedMore;
     boost::system::error_code ec;
-    const size_t taken = http.put(boost::asio::buffer(buffer_.data() + consumed_, buffered()), ec);
+    const size_t taken = parser.put(boost::asio::buffer(buffer_.data() + consumed_, buffered()), ec);
     consumed_ += taken;
     // The parser bounds what it has not taken yet; many short fields are bounded here.
-    if (!http.is_header_done() && (head_bytes_ += taken) > limits_.header) return HeaderTooLarge();
+    if (!parser.is_header_done() && (head_bytes_ += taken) > limits_.header) return HeaderTooLarge();
     if (ec == http::error::need_more) return State::kNeedMore;
     if (ec) return HandleParseError(ec.value());
     if (consumed_ == buffer_.size()) {
@@ -64,11 +97,11 @@ RequestReader::State RequestReader::Advance() {
       consumed_ = 0;
       if (buffer_.capacity() > kKeptBuffer) buffer_.shrink_to_fit();
     }
-    if (!head_done_ && http.is_header_done()) {
+    if (!head_done_ && parser.is_header_done()) {
       head_done_ = true;
-      if (HeadBytes(http.get()) > limits_.header) return HeaderTooLarge();
-      expects_continue_ = absl::EqualsIgnoreCase(ToString(http.get()[http::field::expect]), "100-continue");
-      if (!http.is_done()) return State::kHeadDone;
+      if (parser.head_bytes > limits_.header) return HeaderTooLarge();
+      expects_continue_ = parser.expects_continue;
+      if (!parser.is_done()) return State::kHeadDone;
     }
   }
   return State::kDone;
@@ -103,15 +136,8 @@ RequestReader::State RequestReader::Fail(ApiError error) {
 }
 
 ClientRequest RequestReader::Take() {
-  auto message = parser_->http.release();
-  ClientRequest request;
-  request.method = ToString(message.method_string());
-  request.target = ToString(message.target());
-  request.http10 = message.version() < 11;
-  request.keep_alive = message.keep_alive();
-  for (const auto& field : message)
-    request.headers.emplace_back(ToString(field.name_string()), ToString(field.value()));
-  request.body = std::move(message.body());
+  ClientRequest request = std::move(parser_->request);
+  request.keep_alive = parser_->keep_alive();
   request.body.reserve(request.body.size() + kBodyPadding);
   parser_.reset();
   buffer_.erase(0, consumed_);

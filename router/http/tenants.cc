@@ -3,10 +3,13 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
+#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "config/key_digest.h"
@@ -31,7 +34,9 @@ absl::string_view ClassOfTier(absl::string_view tier) {
 
 }  // namespace
 
-TenantId TenantIdOf(absl::string_view text) {
+namespace {
+
+TenantId HashedId(absl::string_view text) {
   constexpr absl::string_view kPurpose = "penstock tenant";
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   HMAC(EVP_sha256(), kPurpose.data(), static_cast<int>(kPurpose.size()),
@@ -39,6 +44,33 @@ TenantId TenantIdOf(absl::string_view text) {
   uint64_t id = 0;
   std::memcpy(&id, digest.data(), sizeof(id));
   return TenantId(id == 0 ? 1 : id);
+}
+
+// The ids of callers seen lately: a keyed hash costs more than all else that is asked about a caller. Keys themselves
+// are not kept; the fast hash is seeded so that nobody can look for two keys that share a slot's value.
+class RecentIds {
+ public:
+  TenantId Find(absl::string_view text) {
+    const XXH128_hash_t hash = XXH3_128bits_withSeed(text.data(), text.size(), seed_);
+    Slot& slot = slots_[hash.low64 % slots_.size()];
+    if (slot.id == TenantId() || !XXH128_isEqual(slot.hash, hash)) slot = {hash, HashedId(text)};
+    return slot.id;
+  }
+
+ private:
+  struct Slot {
+    XXH128_hash_t hash;
+    TenantId id;
+  };
+  const uint64_t seed_ = std::random_device{}() * uint64_t{0x9E3779B97F4A7C15} + std::random_device{}();
+  std::array<Slot, 512> slots_{};
+};
+
+}  // namespace
+
+TenantId TenantIdOf(absl::string_view text) {
+  static thread_local auto recent = std::make_unique<RecentIds>();
+  return recent->Find(text);
 }
 
 bool HasLimits(const TenantConfig& tenant) { return tenant.tokens_per_minute || tenant.max_concurrent; }
