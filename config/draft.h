@@ -52,7 +52,6 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path, const std::st
 std::vector<ClassConfig> BuiltinClasses();
 
 const std::vector<absl::string_view>& EngineNames();
-const std::vector<absl::string_view>& PolicyNames();
 const std::vector<absl::string_view>& CacheDtypeNames();  // In the order of CacheDtype.
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/addresses.h"
 #include "config/draft.h"
+#include "config/policy_catalogue.h"
 
 namespace penstock {
 namespace {
@@ -43,6 +44,23 @@ void ReadTraceModels(const MapReader& trace, TraceConfig* out) {
   }
 }
 
+// `name` or `name:key=value,...`.
+void ReadPolicy(const MapReader& root, std::string* out) {
+  std::string text;
+  if (!root.ReadText("policy", &text)) return;
+  std::vector<absl::string_view> names;
+  for (const PolicyEntry& entry : PolicyCatalogue()) names.push_back(entry.name);
+  if (text.find(':') == std::string::npos) {
+    if (root.ReadChoice("policy", names)) *out = text;
+    return;
+  }
+  const absl::StatusOr<PolicyChoice> choice = ParsePolicy(text);
+  if (choice.ok())
+    *out = text;
+  else
+    root.Fail("policy", choice.status().message());
+}
+
 bool IsHeaderName(const std::string& name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
@@ -63,11 +81,6 @@ void ReadKeys(Draft& draft, const MapReader& reader, TenantConfig* tenant) {
 }
 
 }  // namespace
-
-const std::vector<absl::string_view>& PolicyNames() {
-  static const std::vector<absl::string_view> names = {"penstock", "threshold_gate", "round_robin"};
-  return names;
-}
 
 void ReadTenants(Draft& draft) {
   draft.tenants = draft.root.ReadMaps("tenants", SectionId::kTenant);
@@ -91,7 +104,7 @@ void ReadOtherSections(Draft& draft) {
   ReadAddress(root, "listen", &config.listen);
   ReadAddress(root, "admin_listen", &config.admin_listen);
   root.ReadCount("threads", {0, 1024}, &config.threads);
-  if (const auto policy = root.ReadChoice("policy", PolicyNames())) config.policy = std::string(PolicyNames()[*policy]);
+  ReadPolicy(root, &config.policy);
   if (root.ReadText("tenant_header", &config.tenant_header) && !IsHeaderName(config.tenant_header)) {
     root.Fail("tenant_header", "must be the name of a header: letters, digits, - and _");
   }

@@ -26,15 +26,22 @@ void RivalCore::Apply(const Event& event, Instant now, std::vector<Action>& acti
     void operator()(const FirstToken& e) { core.On(e); }
     void operator()(const RequestClosed& e) { core.On(e); }
     void operator()(const RequestReturned& e) { core.On(e); }
-    void operator()(const Progress&) {}
+    void operator()(const Progress& e) { core.On(e); }
     void operator()(const EngineReport& e) { core.On(e); }
     void operator()(const ReplicaHealth& e) { core.On(e); }
     void operator()(const FleetChanged& e) { core.On(e); }
     void operator()(const ShutdownStarted&) { core.draining_ = true; }
     void operator()(const TimerFired&) {}
   };
+  now_ = now;
   std::visit(Visitor{*this, now, actions}, event);
-  if (!std::holds_alternative<RequestArrived>(event)) Settle(now, actions);
+  if (std::holds_alternative<RequestArrived>(event)) return;
+  const bool of_tokens = std::holds_alternative<Progress>(event) || std::holds_alternative<FirstToken>(event);
+  if (of_tokens && !RetriesOnTokens()) {
+    ExpireBefore(now + Duration::Nanoseconds(1), now, actions);
+  } else {
+    Settle(now, actions);
+  }
 }
 
 std::optional<Instant> RivalCore::NextDeadline() const {
@@ -49,7 +56,7 @@ void RivalCore::On(const RequestArrived& event, Instant now, std::vector<Action>
     Settle(now, actions);
     return;
   }
-  Waiting waiting{event, now, Instant::Never(), Refusal::kQueueTimeout, std::nullopt, WaitReason::kBehindOthers};
+  Waiting waiting{event, now, Instant::Never()};
   SetExpiry(waiting);
   Enqueue(std::move(waiting));
   Settle(now, actions);
@@ -71,32 +78,53 @@ void RivalCore::On(const RequestArrived& event, Instant now, std::vector<Action>
 void RivalCore::On(const FirstToken& event) {
   const auto found = live_.find(event.request);
   if (found == live_.end() || !found->second.prefilling) return;
-  found->second.prefilling = false;
-  --replicas_[found->second.replica.value()].prefilling;
+  Live& live = found->second;
+  ReplicaState& state = replicas_[live.replica.value()];
+  live.prefilling = false;
+  live.base_steps = state.steps;
+  --state.prefilling;
+  OnFirstToken(live);
 }
 
 void RivalCore::On(const RequestClosed& event) {
   if (waiting_.contains(event.request)) {
     Dequeue(event.request);
   } else {
-    EndLease(event.request);
+    EndLease(event.request, &event);
   }
 }
 
+// `generated` counts all forwards; what the earlier ones made is in the prompt already.
 void RivalCore::On(const RequestReturned& event) {
   const auto found = live_.find(event.request);
   if (found == live_.end()) return;
-  Waiting waiting{found->second.request,  found->second.arrived, Instant::Never(),
-                  Refusal::kQueueTimeout, std::nullopt,          WaitReason::kBehindOthers};
+  Waiting waiting{found->second.request, found->second.arrived, Instant::Never()};
   if (event.avoid_replica) waiting.avoid = found->second.replica;
-  waiting.request.prompt += event.generated;
+  const Tokens added = event.generated - found->second.kept;
+  waiting.kept = event.generated;
+  waiting.request.prompt += added;
   if (waiting.request.max_output > Tokens(0)) {
-    waiting.request.max_output = std::max(Tokens(1), waiting.request.max_output - event.generated);
+    waiting.request.max_output = std::max(Tokens(1), waiting.request.max_output - added);
   }
-  EndLease(event.request);
+  EndLease(event.request, nullptr);
   ++returns_;
   SetExpiry(waiting);
   Enqueue(std::move(waiting));
+}
+
+void RivalCore::On(const Progress& event) {
+  for (const ReplicaProgress& progress : event.replicas) {
+    if (progress.replica.value() >= replicas_.size()) continue;
+    replicas_[progress.replica.value()].steps += progress.steps;
+    OnSteps(progress.replica, progress.steps);
+  }
+  for (const StreamTokens& stream : event.corrections) {
+    const auto found = live_.find(stream.request);
+    if (found == live_.end()) continue;
+    Live& live = found->second;
+    const int64_t own = (stream.generated - live.kept).value() / live.request.sequences;
+    live.base_steps = replicas_[live.replica.value()].steps - own;
+  }
 }
 
 void RivalCore::On(const EngineReport& event) {
@@ -108,6 +136,7 @@ void RivalCore::On(const EngineReport& event) {
     state.preemptions += event.preemptions >= before ? event.preemptions - before : event.preemptions;
   }
   state.report = event;
+  OnReport(event.replica);
 }
 
 void RivalCore::On(const ReplicaHealth& event) {
@@ -124,6 +153,7 @@ void RivalCore::On(const FleetChanged& event) {
     SetExpiry(waiting);
     expiry_.emplace(waiting.expires, id);
   }
+  OnFleet();
 }
 
 void RivalCore::Settle(Instant now, std::vector<Action>& actions) {
@@ -148,7 +178,7 @@ void RivalCore::ExpireBefore(Instant limit, Instant now, std::vector<Action>& ac
 void RivalCore::PumpLane(ModelId model, Instant now, std::vector<Action>& actions) {
   Lane& lane = lanes_[model];
   while (!lane.order.empty()) {
-    Waiting& head = waiting_.at(lane.order.begin()->second);
+    Waiting& head = waiting_.at(lane.order.begin()->second.second);
     const std::vector<ReplicaId> candidates = Candidates(head);
     const Choice choice = candidates.empty() ? Choice(WaitReason::kNoReplicaUp) : Choose(head.request, candidates);
     if (const WaitReason* reason = std::get_if<WaitReason>(&choice)) {
@@ -162,7 +192,8 @@ void RivalCore::PumpLane(ModelId model, Instant now, std::vector<Action>& action
 void RivalCore::Dispatch(const Waiting& waiting, ReplicaId replica, Instant now, std::vector<Action>& actions) {
   const ReplicaSpec& spec = fleet_.replicas[replica.value()];
   ReplicaState& state = replicas_[replica.value()];
-  Live live{waiting.request, waiting.arrived, replica, LeaseId(next_lease_++), true, {}};
+  Live live{waiting.request, waiting.arrived, replica,     LeaseId(next_lease_++), true, {}, now,
+            state.running,   state.steps,     waiting.kept};
   for (const PoolShare& share : spec.pools) {
     const Amount amount = share.footprint.Of(waiting.request.prompt);
     held_[share.pool.value()] += amount;
@@ -175,7 +206,8 @@ void RivalCore::Dispatch(const Waiting& waiting, ReplicaId replica, Instant now,
   actions.push_back(Forward{waiting.request.request, replica, live.lease, now - waiting.arrived,
                             fleet_.limits.dispatch_delay + IdleFirstToken(spec, waiting.request.prompt),
                             state.report ? std::max(0.0, state.report->kv_used_share) : 0});
-  live_.emplace(waiting.request.request, std::move(live));
+  const auto placed = live_.emplace(waiting.request.request, std::move(live)).first;
+  OnDispatched(placed->second);
 }
 
 std::optional<Refuse> RivalCore::RefusalAtArrival(const RequestArrived& request) const {
@@ -248,7 +280,7 @@ Duration RivalCore::IdleFirstToken(const ReplicaSpec& spec, Tokens prompt) const
 void RivalCore::SetExpiry(Waiting& waiting) const {
   assert(waiting.request.priority.value() < fleet_.classes.size());
   const ClassSpec& priority = fleet_.classes[waiting.request.priority.value()];
-  waiting.expires = waiting.arrived + priority.queue;
+  waiting.expires = waiting.arrived + QueueTime(priority);
   waiting.expires_with = Refusal::kQueueTimeout;
   if (!RefusesLate() || !priority.refuse_late) return;
   Duration fastest = Duration::Infinite();
@@ -266,13 +298,14 @@ void RivalCore::SetExpiry(Waiting& waiting) const {
 }
 
 void RivalCore::Enqueue(Waiting waiting) {
-  const QueueKey key = waiting.Key();
+  waiting.order = OrderOf(waiting.request);
+  const RequestId request = waiting.request.request;
   Lane& lane = lanes_[waiting.request.model];
-  lane.order.insert(key);
-  lane.by_class[waiting.request.priority].insert(key);
-  expiry_.emplace(waiting.expires, key.second);
+  lane.order.insert(waiting.Key());
+  lane.by_class[waiting.request.priority].insert(waiting.ByArrival());
+  expiry_.emplace(waiting.expires, request);
   queued_bytes_ += waiting.request.body;
-  waiting_.emplace(key.second, std::move(waiting));
+  waiting_.emplace(request, std::move(waiting));
 }
 
 RivalCore::Waiting RivalCore::Dequeue(RequestId request) {
@@ -282,21 +315,32 @@ RivalCore::Waiting RivalCore::Dequeue(RequestId request) {
   waiting_.erase(found);
   Lane& lane = lanes_[waiting.request.model];
   lane.order.erase(waiting.Key());
-  lane.by_class[waiting.request.priority].erase(waiting.Key());
+  lane.by_class[waiting.request.priority].erase(waiting.ByArrival());
   expiry_.erase({waiting.expires, request});
   queued_bytes_ -= waiting.request.body;
   return waiting;
 }
 
-void RivalCore::EndLease(RequestId request) {
+void RivalCore::EndLease(RequestId request, const RequestClosed* closed) {
   const auto found = live_.find(request);
   if (found == live_.end()) return;
-  const Live& live = found->second;
+  const Live live = std::move(found->second);
+  live_.erase(found);
   for (const auto& [pool, amount] : live.held) held_[pool.value()] -= amount;
   ReplicaState& state = replicas_[live.replica.value()];
   --state.running;
   if (live.prefilling) --state.prefilling;
-  live_.erase(found);
+  OnEnded(live, closed);
+}
+
+const RivalCore::Live* RivalCore::FindLive(RequestId request) const {
+  const auto found = live_.find(request);
+  return found == live_.end() ? nullptr : &found->second;
+}
+
+int64_t RivalCore::Generated(const Live& live) const {
+  if (live.prefilling && live.request.observed) return 0;
+  return std::max<int64_t>(0, replicas_[live.replica.value()].steps - live.base_steps);
 }
 
 Duration RivalCore::RetryAfter(Instant now) const {

@@ -7,7 +7,6 @@
 namespace penstock {
 
 RivalCore::Choice ThresholdGate::Choose(const RequestArrived&, const std::vector<ReplicaId>& candidates) {
-  chosen_at_.resize(fleet().replicas.size());
   using Score = std::tuple<double, int, uint64_t>;
   std::optional<Score> best_score;
   ReplicaId best;
@@ -18,14 +17,13 @@ RivalCore::Choice ThresholdGate::Choose(const RequestArrived&, const std::vector
     const int waiting = report ? std::max(0, report->waiting) : 0;
     memory_full = memory_full || kv >= options_.kv_share_below;
     if (kv >= options_.kv_share_below || waiting >= options_.waiting_below) continue;
-    const Score score{kv, waiting, chosen_at_[id.value()]};
+    const Score score{kv, waiting, turns_.Of(id)};
     if (best_score && *best_score <= score) continue;
     best_score = score;
     best = id;
   }
   if (!best_score) return memory_full ? WaitReason::kMemory : WaitReason::kRunway;
-  chosen_at_[best.value()] = ++choices_;
-  return best;
+  return turns_.Take(best);
 }
 
 }  // namespace penstock

@@ -1,10 +1,12 @@
 // The plain threshold gate: what gateways that read the engines' metrics do.
 //
-// A replica passes while its last report shows less than 80 % of its KV cache used and fewer than 5 requests waiting.
+// A replica passes while its last report shows less than `kv` of its KV cache used (80 %) and fewer than `queue`
+// requests waiting (5).
 // Reports are taken as they are, however old: between two of them the gate does not know what it sent itself. Among
 // those that pass, the lowest KV use wins, then the fewest waiting, then the one chosen longest ago. A replica that has
 // not reported yet passes as an idle one. If none passes, the request waits, and is refused when it can no longer keep
-// its TTFT goal.
+// its TTFT goal. Rule: the pod filter that the Gateway API Inference Extension started with (thresholds 0.8 and 5),
+// with refusal by deadline added.
 #ifndef PENSTOCK_BENCH_POLICIES_THRESHOLD_GATE_H_
 #define PENSTOCK_BENCH_POLICIES_THRESHOLD_GATE_H_
 
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "bench/policies/rival_core.h"
+#include "bench/policies/turns.h"
 
 namespace penstock {
 
@@ -19,7 +22,7 @@ class ThresholdGate final : public RivalCore {
  public:
   struct Options {
     double kv_share_below = 0.8;
-    int waiting_below = 5;
+    double waiting_below = 5;
   };
   ThresholdGate() : ThresholdGate(Options{0.8, 5}) {}
   explicit ThresholdGate(const Options& options) : options_(options) {}
@@ -29,8 +32,7 @@ class ThresholdGate final : public RivalCore {
   bool RefusesLate() const override { return true; }
 
   Options options_;
-  uint64_t choices_ = 0;
-  std::vector<uint64_t> chosen_at_;  // By replica: the value of choices_ then.
+  Turns turns_;
 };
 
 }  // namespace penstock

@@ -93,9 +93,10 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   auto log = DecisionLog::Open({config.log.path, config.log.all_decisions});
   if (!log.ok()) return log.status();
   p.log = *std::move(log);
+  std::string unknown;
   std::unique_ptr<AdmissionCore> core =
-      options.core != nullptr ? std::move(options.core) : MakePolicy(config.policy, options.seed);
-  if (core == nullptr) return absl::InvalidArgumentError(absl::StrCat("policy: there is no policy ", config.policy));
+      options.core != nullptr ? std::move(options.core) : MakePolicy(config.policy, options.seed, &unknown);
+  if (core == nullptr) return absl::InvalidArgumentError(absl::StrCat("policy: ", unknown));
   if (std::any_of(config.replicas.begin(), config.replicas.end(), RunsInside)) {
     auto simulated = SimulatedFleet::Create(config, SimulatedFleet::Which::kWithoutUrl);
     if (!simulated.ok()) return simulated.status();

@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "backends/simulated/engine_spec.h"
 #include "bench/policies/penstock_variants.h"
 #include "bench/policies/policy_factory.h"
@@ -111,11 +110,9 @@ absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
     }
     core = std::make_unique<PenstockCore>(told.options);
   } else {
-    core = MakePolicy(policy, run.seed);
-    if (core == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("unknown policy or setting \"", policy, "\"; policies: ",
-                                                     absl::StrJoin(KnownPolicyNames(), " "), " clairvoyant"));
-    }
+    std::string error;
+    core = MakePolicy(policy, run.seed, &error);
+    if (core == nullptr) return absl::InvalidArgumentError(absl::StrCat("policy ", policy, ": ", error));
   }
   bench::FleetSimulation simulation(setup.spec, *core, options);
   if (run.observer) simulation.Observe(run.observer);

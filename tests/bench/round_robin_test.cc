@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/policies/policy_factory.h"
 #include "tests/bench/fleet_for_test.h"
 
 namespace penstock {
@@ -38,11 +37,6 @@ TEST(RoundRobin, ModelsHaveTurnsOfTheirOwn) {
   EXPECT_EQ(Only<Forward>(step.Arrive(1, 1))->replica, ReplicaId(0));
   EXPECT_EQ(Only<Forward>(step.Arrive(1, 2, 100, 0, 1))->replica, ReplicaId(2));
   EXPECT_EQ(Only<Forward>(step.Arrive(1, 3))->replica, ReplicaId(1));
-}
-
-TEST(PolicyFactory, EveryListedNameMakesAPolicyAndOthersDoNot) {
-  for (const std::string& name : KnownPolicyNames()) EXPECT_NE(MakePolicy(name, 1), nullptr) << name;
-  EXPECT_EQ(MakePolicy("nonsense", 1), nullptr);
 }
 
 }  // namespace

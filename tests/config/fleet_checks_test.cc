@@ -58,6 +58,9 @@ TEST(FleetChecks, UnknownGpusAndModelsSuggestTheNearest) {
 TEST(FleetChecks, UnknownPoliciesAndClassesAreFindings) {
   EXPECT_THAT(FindingsOf(WithReplica("policy: penstok\n")),
               HasSubstr("policy: unknown name \"penstok\" (did you mean \"penstock\"?)"));
+  EXPECT_THAT(FindingsOf(WithReplica("policy: least_load:veto=2\n")),
+              HasSubstr("policy: least_load: veto must be a number from 0.01 to 1, not \"2\""));
+  EXPECT_THAT(FindingsOf(WithReplica("policy: least_load:veto=0.95\n")), IsEmpty());
   EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: t, keys: [k], max_class: standart}]\n")),
               HasSubstr("tenants[0].max_class: unknown class \"standart\" (did you mean \"standard\"?)"));
 }
