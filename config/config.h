@@ -120,7 +120,12 @@ struct LimitsConfig {
   Duration write_timeout = Duration::Seconds(60);   // A client that takes nothing for this long is gone.
   Duration connect_timeout = Duration::Seconds(3);
   Duration first_byte_timeout = Duration::Seconds(600);
-  Duration gap_timeout = Duration::Seconds(120);     // Between bytes of an engine's stream.
+  Duration gap_timeout = Duration::Seconds(120);      // Between bytes of an engine's stream.
+  Duration answer_timeout = Duration::Seconds(3600);  // An answer, all attempts at it together, from its first forward.
+  // Text of streamed answers kept to continue them on another engine should theirs fail: of one answer, and of all. An
+  // answer beyond them is served all the same, but ends with an error if its engine fails.
+  Bytes max_kept_text{256LL << 10};
+  Bytes max_kept_text_total{256LL << 20};
   Duration keepalive_after = Duration::Seconds(10);  // Comment lines to a waiting stream.
   Duration drain_timeout = Duration::Seconds(60);    // After SIGTERM.
 };

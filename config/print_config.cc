@@ -191,6 +191,9 @@ void WriteLimits(Writer& out, const LimitsConfig& limits) {
   out.Time("connect_timeout", limits.connect_timeout);
   out.Time("first_byte_timeout", limits.first_byte_timeout);
   out.Time("gap_timeout", limits.gap_timeout);
+  out.Time("answer_timeout", limits.answer_timeout);
+  out.Size("max_kept_text", limits.max_kept_text);
+  out.Size("max_kept_text_total", limits.max_kept_text_total);
   out.Time("keepalive_after", limits.keepalive_after);
   out.Time("drain_timeout", limits.drain_timeout);
 }

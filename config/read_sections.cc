@@ -19,12 +19,15 @@ void ReadLimits(const MapReader& reader, LimitsConfig* limits) {
   reader.ReadCount("max_connections", {1, 10'000'000}, &limits->max_connections);
   reader.ReadCount("max_queued_requests", {0, 10'000'000}, &limits->max_queued_requests);
   reader.ReadSize("max_queued_bytes", sizes, &limits->max_queued_bytes);
+  const SizeRange kept{Bytes(0), Bytes(int64_t{1} << 40)};
+  reader.ReadSize("max_kept_text", kept, &limits->max_kept_text);
+  reader.ReadSize("max_kept_text_total", kept, &limits->max_kept_text_total);
   const std::pair<absl::string_view, Duration*> timeouts[] = {
       {"header_timeout", &limits->header_timeout},   {"body_timeout", &limits->body_timeout},
       {"idle_timeout", &limits->idle_timeout},       {"write_timeout", &limits->write_timeout},
       {"connect_timeout", &limits->connect_timeout}, {"first_byte_timeout", &limits->first_byte_timeout},
       {"gap_timeout", &limits->gap_timeout},         {"keepalive_after", &limits->keepalive_after},
-      {"drain_timeout", &limits->drain_timeout},
+      {"drain_timeout", &limits->drain_timeout},     {"answer_timeout", &limits->answer_timeout},
   };
   for (const auto& [key, target] : timeouts) reader.ReadTime(key, kTimeoutRange, target);
 }

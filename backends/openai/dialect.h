@@ -64,6 +64,9 @@ class SseSplitter {
 struct StreamFacts {
   bool done = false;          // data: [DONE], or a terminal event of the responses dialect.
   bool has_text = false;      // Content, reasoning or tool-call text of at least one character.
+  absl::string_view content;  // Of the first choice that has any: the JSON string's inside, a view into the data.
+  bool other_text = false;    // Reasoning, tool calls, anything that a client sees beside content and role.
+  bool has_role = false;
   bool finish = false;        // A non-null finish_reason.
   std::string finish_reason;  // Responses dialect: stop, length or content_filter, from its status.
   bool usage_only = false;    // choices is empty and usage is there: the extra chunk of include_usage.

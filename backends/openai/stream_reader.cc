@@ -21,8 +21,7 @@ struct Scan {
 };
 
 bool IsText(absl::string_view key) {
-  return key == "content" || key == "reasoning_content" || key == "reasoning" || key == "refusal" ||
-         key == "arguments" || key == "name";
+  return key == "reasoning_content" || key == "reasoning" || key == "refusal" || key == "arguments" || key == "name";
 }
 
 bool SeeText(JsonScanner& scanner, bool* found) {
@@ -33,13 +32,44 @@ bool SeeText(JsonScanner& scanner, bool* found) {
   return true;
 }
 
-// A delta: its texts, and the texts of the tool calls and function calls within it.
-bool ScanDelta(JsonScanner& scanner, bool* text) {
+bool SeeContent(JsonScanner& scanner, StreamFacts* facts) {
+  if (scanner.Peek() != '"') return scanner.Skip();
+  absl::string_view text;
+  if (!scanner.TakeString(&text)) return false;
+  if (facts->content.empty()) facts->content = text;
+  facts->has_text |= !text.empty();
+  return true;
+}
+
+bool SeeOther(JsonScanner& scanner, StreamFacts* facts) {
+  absl::string_view raw;
+  if (!scanner.TakeRaw(&raw)) return false;
+  facts->other_text |= raw != "null" && raw != "\"\"" && raw != "[]";
+  return true;
+}
+
+// A tool call or function call: its texts.
+bool ScanCall(JsonScanner& scanner, StreamFacts* facts) {
+  facts->other_text |= scanner.Peek() == '{';
   return scanner.ForEachMember([&](absl::string_view key) {
-    if (IsText(key)) return SeeText(scanner, text);
-    if (key == "function" || key == "function_call") return ScanDelta(scanner, text);
-    if (key == "tool_calls") return scanner.ForEachElement([&] { return ScanDelta(scanner, text); });
-    return scanner.Skip();
+    if (IsText(key)) return SeeText(scanner, &facts->has_text);
+    return key == "function" ? ScanCall(scanner, facts) : scanner.Skip();
+  });
+}
+
+// A delta: its texts, and the texts of the tool calls and function calls within it.
+bool ScanDelta(JsonScanner& scanner, StreamFacts* facts) {
+  return scanner.ForEachMember([&](absl::string_view key) {
+    if (key == "content") return SeeContent(scanner, facts);
+    if (key == "role") return facts->has_role = true, scanner.Skip();
+    if (key == "function_call") return ScanCall(scanner, facts);
+    if (key == "tool_calls") return scanner.ForEachElement([&] { return ScanCall(scanner, facts); });
+    if (!IsText(key)) return SeeOther(scanner, facts);
+    bool text = false;
+    const bool json = SeeText(scanner, &text);
+    facts->has_text |= text;
+    facts->other_text |= text;
+    return json;
   });
 }
 
@@ -55,8 +85,8 @@ bool ScanFinish(JsonScanner& scanner, StreamFacts* facts) {
 bool ScanChoice(JsonScanner& scanner, Scan* scan) {
   scan->choices_empty = false;
   return scanner.ForEachMember([&](absl::string_view key) {
-    if (key == "delta") return ScanDelta(scanner, &scan->facts.has_text);
-    if (key == "text") return SeeText(scanner, &scan->facts.has_text);
+    if (key == "delta") return ScanDelta(scanner, &scan->facts);
+    if (key == "text") return SeeContent(scanner, &scan->facts);
     if (key == "finish_reason") return ScanFinish(scanner, &scan->facts);
     return scanner.Skip();
   });

@@ -56,6 +56,7 @@ void PenstockCore::On(const RequestArrived& event, Actions& actions) {
   RequestState* request = owned.get();
   request->arrived = event;
   request->arrival = now_;
+  request->waits_since = now_;
   request->sequence = next_sequence_++;
   if (shutting_down_) {
     actions.push_back(Refuse{event.request, Refusal::kShuttingDown, Duration::Seconds(1), 0, 0});
@@ -129,6 +130,10 @@ void PenstockCore::On(const RequestReturned& event, Actions& actions) {
     ledger_.DrainUntil(request->lease, free_at);
     request->committed = true;
   } else {
+    if (request->phase == RequestPhase::kDecoding || event.generated > Tokens(0)) {
+      request->begun = true;
+      request->waits_since = now_;
+    }
     LeaveReplica(request);
     ledger_.Drain(request->lease, free_at);
   }

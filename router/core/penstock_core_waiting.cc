@@ -44,8 +44,9 @@ void PenstockCore::ScheduleCheck(RequestState* request) {
 
 Instant PenstockCore::NextCheckOf(const RequestState& request) const {
   const ClassSpec& goals = GoalsOf(request);
-  Instant next = request.committed ? Instant::Never() : request.arrival + goals.queue;
-  const bool goal_binds = options_.refuse_late && goals.refuse_late && !request.committed && request.kept == Tokens(0);
+  Instant next = request.committed ? Instant::Never() : request.waits_since + goals.queue;
+  const bool goal_binds = options_.refuse_late && goals.refuse_late && !request.committed && !request.begun &&
+                          request.kept == Tokens(0);
   Instant latest;
   bool feasible = false;
   Instant down_since;
@@ -72,7 +73,7 @@ Instant PenstockCore::NextCheckOf(const RequestState& request) const {
 std::optional<Refusal> PenstockCore::LateReason(const RequestState& request) const {
   if (DownForGood(request.arrived.model)) return Refusal::kNoReplica;
   if (request.committed || request.next_check > now_ || NextCheckOf(request) > now_) return std::nullopt;
-  if (now_ >= request.arrival + GoalsOf(request).queue) return Refusal::kQueueTimeout;
+  if (now_ >= request.waits_since + GoalsOf(request).queue) return Refusal::kQueueTimeout;
   if (!AnyReplicaUp(request.arrived.model)) return std::nullopt;
   return Refusal::kDeadlineUnreachable;
 }

@@ -43,6 +43,8 @@ struct RequestState {
   std::optional<ReplicaId> avoid;
   int returns = 0;
   bool committed = false;  // The core took it back from an engine: it is never refused for lateness.
+  bool begun = false;      // An engine had begun its answer and failed: its TTFT goal binds no more.
+  Instant waits_since;     // Its class's queue time counts from here: its arrival, or the failure of what had begun.
 
   // Forwarded.
   ReplicaId replica;

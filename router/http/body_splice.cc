@@ -61,13 +61,12 @@ void SplicedBody::SpliceStream(absl::string_view body, const RequestFacts& facts
 
 void SplicedBody::SpliceContinuation(Endpoint endpoint, const RequestFacts& facts, const SpliceOrder& order) {
   const JsonSpan prompt = *facts.prompt_at;
-  const std::string quoted = JsonQuote(*order.continue_from);
   const size_t last = prompt.end - 1;  // The closing quote or bracket.
   if (endpoint == Endpoint::kChat) {
-    Replace(JsonSpan{last, last}, absl::StrCat(",{\"role\":\"assistant\",\"content\":", quoted, "}"));
+    Replace(JsonSpan{last, last}, absl::StrCat(",{\"role\":\"assistant\",\"content\":\"", *order.continue_from, "\"}"));
     InsertField("\"continue_final_message\":true,\"add_generation_prompt\":false");
   } else {
-    Replace(JsonSpan{last, last}, quoted.substr(1, quoted.size() - 2));
+    Replace(JsonSpan{last, last}, std::string(*order.continue_from));
   }
   if (facts.max_tokens_at && facts.max_output > Tokens(0)) {
     const int64_t left = std::max<int64_t>(1, facts.max_output.value() - order.already_generated.value());

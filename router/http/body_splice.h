@@ -20,8 +20,8 @@ struct SpliceOrder {
   std::string engine_model;   // Empty: keep.
   bool force_stream = false;  // stream: true although the client did not ask for it.
   bool ask_usage = false;     // stream_options.include_usage: true.
-  // Continues an answer that was cut: text that the client already has.
-  std::optional<std::string> continue_from;
+  // Continues an answer that was cut: text that the client already has, as the inside of a JSON string. Outlives this.
+  std::optional<absl::string_view> continue_from;
   Tokens already_generated{0};  // Taken off max_tokens.
 };
 

@@ -21,6 +21,7 @@
 #include "router/http/core_host.h"
 #include "router/http/deadlines.h"
 #include "router/http/fleet_view.h"
+#include "router/http/kept_text.h"
 #include "router/http/mailbox.h"
 #include "router/http/progress_board.h"
 #include "router/http/tenant_limiter.h"
@@ -44,6 +45,7 @@ struct Edge {
   TenantLimiter* tenants = nullptr;
   std::function<void(ReplicaId, EngineNews)> report;
   bool admin_apart = false;  // Metrics and health are on the admin listener.
+  TextBudget kept_text;      // Of answers that may have to be continued.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.
   std::atomic<int> replicas_up{0};

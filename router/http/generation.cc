@@ -12,8 +12,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr int kMaxFailures = 3;
-
 // Answers that came whole without a reason (embeddings) ended well too.
 bool EndedWell(absl::string_view finish_reason) {
   return finish_reason.empty() || finish_reason == "stop" || finish_reason == "length" ||
@@ -117,6 +115,9 @@ void Generation::Arrive() {
   arrived.observed = facts_.stream || (all_stream && facts_.Reassemblable(endpoint_));
   arrived.regenerable = !facts_.stream || facts_.Continuable(endpoint_);
   arrived.body = Bytes(static_cast<int64_t>(request_.body.size()));
+  if (facts_.stream && facts_.Continuable(endpoint_)) {
+    state_.text = KeptText(loop_.edge().kept_text, {limits_.max_kept_text, limits_.max_kept_text_total});
+  }
   ticket_ = std::make_unique<Ticket>(loop_, wake_, [this] {
     if (exchange_) exchange_->Abort();
   });
@@ -152,6 +153,7 @@ asio::awaitable<std::optional<Verdict>> Generation::AwaitVerdict() {
 asio::awaitable<void> Generation::OnRefused(const Refuse& refuse) {
   const ApiError error = FromRefusal(refuse, facts_.model);
   keep_alive_.Disarm();
+  if (resume_due_) NoteResume(ResumeResult::kRefused);
   co_await answer_.Error(error);
   if (client_.gone()) co_return;
   LogRefusal(error, refuse);
@@ -161,7 +163,7 @@ asio::awaitable<void> Generation::OnRefused(const Refuse& refuse) {
 asio::awaitable<bool> Generation::OnForward(const Forward& forward) {
   forward_ = forward;
   fleet_ = loop_.fleet();  // The replica may be younger than the request.
-  ++attempts_;
+  if (++attempts_ == 1) answer_deadline_ = Now() + limits_.answer_timeout;
   LogForward();
   AttemptEnd end = co_await Attempt();
   exchange_.reset();
@@ -183,18 +185,26 @@ asio::awaitable<bool> Generation::Settle(AttemptEnd end) {
       co_return false;
     case Kind::kAborted:
     case Kind::kPlaceAgain:
-      if (end.kind == Kind::kAborted || ++failures_ < kMaxFailures) {
-        if (!any_answer_ || state_.continuable) {
-          ReturnToCore(end);
-          co_return true;
+      if (OnlyFinishMissing()) {
+        state_.finish_reason = "length";
+        if (co_await CloseAnswer(state_.finish_reason)) {
+          active_.OnEnd(true);
+          Record(RequestOutcome::kOk, "");
         }
-        end.error =
-            EngineFailure(EngineErrorKind::kOverflow, "The answer was cut for want of memory and cannot be continued.");
+        co_return false;
+      }
+      if (const auto bar = BarToAnother(end)) {
+        end.error = Uncontinued(end, *bar);
+        if (any_answer_) NoteResume(*bar);
+      } else {
+        ReturnToCore(end);
+        co_return true;
       }
       [[fallthrough]];
     case Kind::kFailed:
     case Kind::kRejected: {
       const bool rejected = end.kind == Kind::kRejected;
+      if (resume_due_ || (!rejected && any_answer_ && end.kind == Kind::kFailed)) NoteResume(ResumeResult::kEngine);
       CloseTicket(rejected ? Outcome::kRejected : Outcome::kEngineFailed);
       active_.OnEnd(false);
       keep_alive_.Disarm();
@@ -222,15 +232,6 @@ void Generation::ReportHealth(const AttemptEnd& end) {
     case EngineErrorKind::kOverflow:
       break;  // It lives and says so.
   }
-}
-
-// What the client has stays; the rest is generated again, or the answer continued from there.
-void Generation::ReturnToCore(const AttemptEnd& end) {
-  const bool aborted = end.kind == AttemptEnd::Kind::kAborted;
-  ticket_->LeaveBoard();
-  state_.Restart(/*keep_delivered=*/any_answer_);
-  const Duration hold = seat().habits ? seat().habits->abort_memory_hold : Duration();
-  ticket_->Return(Tokens(state_.delivered), !aborted, hold);
 }
 
 }  // namespace penstock

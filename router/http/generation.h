@@ -65,8 +65,27 @@ class Generation {
   // False: the request is over.
   boost::asio::awaitable<bool> OnForward(const Forward& forward);
   boost::asio::awaitable<bool> Settle(AttemptEnd end);
-  void ReturnToCore(const AttemptEnd& end);
   void ReportHealth(const AttemptEnd& end);
+
+  // generation_resume.cc
+  // At most `limit`, and no longer than the answer may take in all.
+  Duration Left(Duration limit) const;
+  bool PastDeadline() const;
+  // Another replica serves the model / some replica continues messages of the model.
+  bool AnotherServes(bool continues) const;
+  bool WorthAnother(EngineErrorKind kind) const;
+  // Why the request is not placed again after this end; counts it.
+  std::optional<ResumeResult> BarToAnother(const AttemptEnd& end);
+  std::optional<ResumeResult> BarToResume() const;
+  ApiError Uncontinued(const AttemptEnd& end, ResumeResult bar) const;
+  void ReturnToCore(const AttemptEnd& end);
+  // The client has every token that its limit allows.
+  bool OnlyFinishMissing() const;
+  // Ends a stream in the engine's stead. False: the client is gone.
+  boost::asio::awaitable<bool> CloseAnswer(absl::string_view finish_reason);
+  void NoteResume(ResumeResult result);
+  // Counts the resume and tells it to a client that asked for the receipt, as a comment in the stream.
+  boost::asio::awaitable<bool> AnnounceResume();
 
   // generation_attempt.cc
   boost::asio::awaitable<AttemptEnd> Attempt();
@@ -122,7 +141,11 @@ class Generation {
   std::optional<Forward> forward_;
   RelayState state_;
   HeaderList engine_headers_;
-  int failures_ = 0;  // Attempts that did not come through.
+  Instant answer_deadline_ = Instant::Never();
+  int failures_ = 0;         // Attempts that did not come through.
+  int unreached_ = 0;        // Of them those whose engine could not be connected to; counted apart.
+  bool resume_due_ = false;  // The client waits for its answer to go on.
+  int resumes_ = 0;
   int attempts_ = 0;
   bool recorded_ = false;
   bool any_answer_ = false;  // The client has part of the answer.

@@ -54,7 +54,7 @@ SpliceOrder Generation::MakeOrder(const Plan& plan) const {
   const bool chunked = endpoint_ == Endpoint::kChat || endpoint_ == Endpoint::kCompletions;
   order.ask_usage = plan.stream_upstream && chunked && seat().habits->asks_usage_with_stream_options;
   if (state_.carried > 0) {
-    order.continue_from = state_.text;
+    order.continue_from = state_.PromptText();
     order.already_generated = Tokens(state_.carried);
   }
   return order;
@@ -78,12 +78,12 @@ std::optional<Generation::AttemptEnd> Generation::Interrupted() const {
 
 Generation::AttemptEnd Generation::Broken(EngineErrorKind kind, absl::string_view what) const {
   AttemptEnd end;
-  const bool elsewhere = kind == EngineErrorKind::kConnect || kind == EngineErrorKind::kClosed;
-  end.kind = elsewhere && !any_answer_ ? AttemptEnd::Kind::kPlaceAgain : AttemptEnd::Kind::kFailed;
+  end.kind = WorthAnother(kind) ? AttemptEnd::Kind::kPlaceAgain : AttemptEnd::Kind::kFailed;
   end.error = EngineFailure(kind, what);
   if (kind == EngineErrorKind::kTimeout) end.error.status = 504;
   end.engine_error = kind;
-  end.is_engine_error = true;
+  // An answer that takes too long in all is no fault of its last engine.
+  end.is_engine_error = !(kind == EngineErrorKind::kTimeout && PastDeadline());
   return end;
 }
 
@@ -100,20 +100,20 @@ Generation::AttemptEnd Generation::FromEngineError(const EngineError& error, boo
   const bool overflow = absl::StrContains(error.message, kOverflowMessage);
   if (overflow) {
     end.engine_error = EngineErrorKind::kOverflow;
-    end.kind = !any_answer_ || (state_.continuable && state_.keep_text) ? AttemptEnd::Kind::kPlaceAgain
-                                                                        : AttemptEnd::Kind::kFailed;
+    end.kind = AttemptEnd::Kind::kPlaceAgain;
   } else if (error.status == 429 || error.status == 503) {
     end.engine_error = EngineErrorKind::kPushedBack;
-    end.kind = any_answer_ ? AttemptEnd::Kind::kFailed : AttemptEnd::Kind::kPlaceAgain;
+    end.kind = AttemptEnd::Kind::kPlaceAgain;
     end.error.status = 503;
     end.error.type = "server_error";
     end.error.code = "service_unavailable";
     end.error.retry_after = Duration::Seconds(1);
-  } else if (end.error.status < 500) {
+  } else if (end.error.status < 500 && !resume_due_) {
     end.kind = AttemptEnd::Kind::kRejected;
     end.is_engine_error = in_stream;
   } else {
-    end.kind = AttemptEnd::Kind::kFailed;
+    const bool other_may = end.error.status >= 500 && end.error.status != 501;
+    end.kind = other_may && WorthAnother(end.engine_error) ? AttemptEnd::Kind::kPlaceAgain : AttemptEnd::Kind::kFailed;
     if (end.error.code.empty()) end.error.code = "engine_error";
   }
   if (end.kind != AttemptEnd::Kind::kRejected) end.error.reason = std::string(LabelOf(end.engine_error));
@@ -134,16 +134,17 @@ asio::awaitable<Generation::AttemptEnd> Generation::Attempt() {
     co_return end;
   }
   if (state_.carried > 0 && endpoint_ == Endpoint::kChat && !seat().habits->continues_final_message) {
-    co_return Broken(EngineErrorKind::kServer, "No engine that is free can continue the answer that was cut.");
+    AttemptEnd end = Broken(EngineErrorKind::kServer, "The engine that was free cannot continue the answer.");
+    end.is_engine_error = false;
+    co_return end;
   }
   const Plan plan = MakePlan();
-  state_.keep_text = facts_.stream && seat().overflow_fatal && facts_.Continuable(endpoint_) && state_.continuable;
   const SplicedBody body(request_.body, endpoint_, facts_, MakeOrder(plan));
   UpstreamRequest upstream;
   upstream.target = std::string(EnginePath(endpoint_));
   upstream.headers = HeadersForEngine(request_.headers, seat().key, answer_.request_id());
   upstream.body = body.pieces();
-  auto sent = co_await pool->Send(upstream, limits_.connect_timeout + limits_.body_timeout);
+  auto sent = co_await pool->Send(upstream, Left(limits_.connect_timeout + limits_.body_timeout));
   if (const auto interrupted = Interrupted()) co_return *interrupted;
   if (!sent.ok()) {
     co_return Broken(EngineErrorKind::kConnect,
@@ -154,7 +155,7 @@ asio::awaitable<Generation::AttemptEnd> Generation::Attempt() {
 }
 
 asio::awaitable<Generation::AttemptEnd> Generation::ReadReply(const Plan& plan) {
-  auto head = co_await exchange_->ReadHead(limits_.first_byte_timeout);
+  auto head = co_await exchange_->ReadHead(Left(limits_.first_byte_timeout));
   if (!head.ok()) co_return FromReadError(head.status(), "The engine did not answer", /*in_body=*/false);
   if (head->status >= 400) co_return co_await ReadEngineError(*head);
   if (head->status < 200 || head->status >= 300) {
@@ -176,7 +177,7 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadReply(const Plan& plan) 
 
 asio::awaitable<Generation::AttemptEnd> Generation::ReadEngineError(const UpstreamHead& head) {
   const int status = head.status;
-  const auto body = co_await exchange_->ReadAll(limits_.gap_timeout, kMaxErrorBody);
+  const auto body = co_await exchange_->ReadAll(Left(limits_.gap_timeout), kMaxErrorBody);
   if (const auto interrupted = Interrupted()) co_return *interrupted;
   EngineError error = ParseEngineError(status, body.ok() ? absl::string_view(*body) : absl::string_view());
   if (error.status < 400) error.status = status;
@@ -186,7 +187,7 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadEngineError(const Upstre
 asio::awaitable<Generation::AttemptEnd> Generation::ReadWhole(const UpstreamHead& head) {
   std::string type(head.Find("content-type"));
   if (type.empty()) type = "application/json";
-  const auto body = co_await exchange_->ReadAll(limits_.first_byte_timeout, kMaxWholeAnswer);
+  const auto body = co_await exchange_->ReadAll(Left(limits_.first_byte_timeout), kMaxWholeAnswer);
   if (!body.ok()) co_return FromReadError(body.status(), "The engine's answer broke off", /*in_body=*/true);
   const AnswerFacts facts = ReadAnswer(endpoint_, *body);
   if (facts.malformed) co_return Broken(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object.");
@@ -210,11 +211,11 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(const UpstreamHea
   while (true) {
     relay.comments_pass = answer_.head_sent();
     const auto bytes =
-        co_await exchange_->ReadSome(relay.any_event() ? limits_.gap_timeout : limits_.first_byte_timeout);
+        co_await exchange_->ReadSome(Left(relay.any_event() ? limits_.gap_timeout : limits_.first_byte_timeout));
     if (const auto interrupted = Interrupted()) co_return *interrupted;
     if (!bytes.ok()) {
-      // A connection that is cut after the last event has lost nothing.
-      if (relay.done()) break;
+      // A connection that is cut after the last token has lost nothing.
+      if (relay.finished()) break;
       co_return FromReadError(bytes.status(), "The engine's stream broke off", /*in_body=*/true);
     }
     if (bytes->empty()) break;
@@ -234,6 +235,7 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(const UpstreamHea
 asio::awaitable<bool> Generation::Deliver(const StreamRelay& relay) {
   const int64_t tokens = relay.tokens_in_pieces();
   if (!relay.pieces().empty()) {
+    if (resume_due_ && !co_await AnnounceResume()) co_return false;
     any_answer_ = any_answer_ || relay.any_event();
     const HeaderList headers = answer_.head_sent() ? HeaderList() : AnswerHeaders();
     if (!co_await answer_.Events(headers, relay.pieces())) co_return false;
@@ -255,9 +257,13 @@ asio::awaitable<Generation::AttemptEnd> Generation::EndStream(StreamRelay& relay
     co_return Broken(garbage ? EngineErrorKind::kGarbage : EngineErrorKind::kClosed,
                      "The engine's stream ended too early.");
   }
+  const AttemptEnd finished;
+  if (!relay.done() && endpoint_ != Endpoint::kResponses) {
+    if (!co_await CloseAnswer("")) co_return ClientGone();
+    co_return finished;
+  }
   CloseTicket(Outcome::kFinished);
   if (!co_await answer_.End()) co_return ClientGone();
-  const AttemptEnd finished;
   co_return finished;
 }
 

@@ -170,7 +170,8 @@ std::string Generation::ReceiptJson() const {
       "{\"replica\":", JsonQuote(ReplicaName()), ",\"class\":", JsonQuote(class_.name),
       absl::StrFormat(",\"waited_ms\":%.1f,\"expected_ttft_ms\":%.1f,\"peak_share\":%.4f",
                       forward_->waited.milliseconds(), forward_->expected_ttft.milliseconds(), forward_->peak_share),
-      ",\"prompt_tokens_estimate\":", estimate_.tokens.value(), ",\"attempts\":", attempts_, "}");
+      ",\"prompt_tokens_estimate\":", estimate_.tokens.value(), ",\"attempts\":", attempts_, ",\"resumes\":", resumes_,
+      "}");
 }
 
 }  // namespace penstock

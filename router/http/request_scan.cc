@@ -87,6 +87,19 @@ enum Field : uint8_t {
   kLogprobs,
   kTopLogprobs,
   kResponseFormat,
+  kStructuredOutputs,
+  kGuidedJson,
+  kGuidedRegex,
+  kGuidedChoice,
+  kGuidedGrammar,
+  kGrammar,
+  kJsonSchema,
+  kRegex,
+  kEbnf,
+  kMinTokens,
+  kPromptLogprobs,
+  kAddGenerationPrompt,
+  kContinueFinalMessage,
   kEcho,
   kSuffix,
   kFieldCount
@@ -112,6 +125,19 @@ constexpr std::array<absl::string_view, kFieldCount> kFieldNames = {"model",
                                                                     "logprobs",
                                                                     "top_logprobs",
                                                                     "response_format",
+                                                                    "structured_outputs",
+                                                                    "guided_json",
+                                                                    "guided_regex",
+                                                                    "guided_choice",
+                                                                    "guided_grammar",
+                                                                    "grammar",
+                                                                    "json_schema",
+                                                                    "regex",
+                                                                    "ebnf",
+                                                                    "min_tokens",
+                                                                    "prompt_logprobs",
+                                                                    "add_generation_prompt",
+                                                                    "continue_final_message",
                                                                     "echo",
                                                                     "suffix"};
 
@@ -268,7 +294,12 @@ MaybeError ReadTools(const Fields& fields, RequestFacts& facts) {
 void ReadAnswerShape(const Fields& fields, RequestFacts& facts) {
   const JsonValue* logprobs = fields.Find(kLogprobs);
   facts.has_logprobs = (logprobs != nullptr && logprobs->raw() != "false") || fields.Find(kTopLogprobs) != nullptr;
-  facts.has_response_format = fields.Find(kResponseFormat) != nullptr;
+  facts.has_logprobs |= fields.Find(kPromptLogprobs) != nullptr;
+  for (size_t field = kResponseFormat; field <= kMinTokens; ++field) {
+    facts.has_structure |= fields.Find(static_cast<Field>(field)) != nullptr;
+  }
+  facts.has_own_template =
+      fields.Find(kAddGenerationPrompt) != nullptr || fields.Find(kContinueFinalMessage) != nullptr;
   const JsonValue* echo = fields.Find(kEcho);
   facts.echo = (echo != nullptr && echo->IsTrue()) || fields.Find(kSuffix) != nullptr;
 }
@@ -297,8 +328,8 @@ MaybeError ReadFields(Endpoint endpoint, const Fields& fields, RequestFacts& fac
 
 bool RequestFacts::Continuable(Endpoint endpoint) const {
   const bool generates = endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
-  return generates && prompt_is_text && n == 1 && !has_tools && !has_logprobs && !has_response_format && !echo &&
-         !ends_with_assistant;
+  return generates && prompt_is_text && n == 1 && !has_tools && !has_logprobs && !has_structure && !echo &&
+         !has_own_template && !ends_with_assistant;
 }
 
 bool RequestFacts::Reassemblable(Endpoint endpoint) const {

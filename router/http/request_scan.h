@@ -46,7 +46,8 @@ struct RequestFacts {
   // What makes an answer impossible to continue or to reassemble.
   bool has_tools = false;
   bool has_logprobs = false;
-  bool has_response_format = false;
+  bool has_structure = false;        // A format, grammar or least length that binds the answer as a whole.
+  bool has_own_template = false;     // Says itself how the chat template is to end.
   bool prompt_is_text = false;       // Chat messages, or one prompt string.
   bool ends_with_assistant = false;  // Chat: the client itself asks for a continuation.
   bool echo = false;

@@ -3,21 +3,23 @@
 #include <algorithm>
 #include <utility>
 
-#include "router/http/chunk_rewrite.h"
+#include "absl/strings/match.h"
 
 namespace penstock {
 
-void RelayState::Restart(bool keep_delivered) {
+void RelayState::Restart(bool keep_delivered, bool trimmed) {
   if (!keep_delivered) delivered = 0;
   counter.Reset(delivered);
   carried = delivered;
   usage.reset();
   finish_reason.clear();
-  if (keep_delivered) return;
-  text.clear();
-  first_id.clear();
-  first_created.clear();
-  continuable = true;
+  resumed = keep_delivered;
+  if (!keep_delivered) {
+    text.Clear();
+    other_text = opened = usage_sent = false;
+    names = ChunkNames();
+  }
+  overlap = trimmed ? std::string(TrailingSpace(text.text())) : "";
 }
 
 StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, bool to_client)
@@ -55,7 +57,7 @@ StreamRelay::Verdict StreamRelay::Take(const SseSplitter::Event& event, Instant 
     return Verdict::kGoOn;
   }
   if (facts.usage_only && !facts_.asks_usage) return Verdict::kGoOn;
-  if (KeepForContinuation(event, facts)) Pass(event.raw);
+  PassEvent(event, facts);
   return Verdict::kGoOn;
 }
 
@@ -66,7 +68,7 @@ void StreamRelay::Learn(const StreamFacts& facts, Instant now) {
     state_.counter.Count(1, now);
   }
   if (facts.finish) {
-    finished_ = true;
+    ++finishes_;
     if (state_.finish_reason != "length") state_.finish_reason = facts.finish_reason;
   }
   done_ = done_ || facts.done;
@@ -76,23 +78,45 @@ void StreamRelay::Learn(const StreamFacts& facts, Instant now) {
   }
 }
 
-bool StreamRelay::KeepForContinuation(const SseSplitter::Event& event, const StreamFacts& facts) {
-  if (facts.done || (!state_.keep_text && state_.carried == 0)) return true;
-  const ChunkParts parts = ReadChunk(endpoint_, event.data);
-  if (state_.first_id.empty()) {
-    state_.first_id = std::string(parts.id);
-    state_.first_created = std::string(parts.created);
+void StreamRelay::PassEvent(const SseSplitter::Event& event, const StreamFacts& facts) {
+  if (!state_.opened && !facts.done && endpoint_ != Endpoint::kResponses) state_.names = ReadChunkNames(event.data);
+  state_.opened = true;
+  state_.other_text |= facts.other_text;
+  state_.usage_sent |= facts.usage_only;
+  if (state_.resumed && !facts.done) return PassContinued(event, facts);
+  state_.text.Append(facts.content);
+  Pass(event.raw);
+}
+
+void StreamRelay::PassContinued(const SseSplitter::Event& event, const StreamFacts& facts) {
+  const bool bare = !facts.other_text && !facts.finish && !facts.usage;
+  if (bare && facts.content.empty() && facts.has_role) return;  // The answer was opened before.
+  const absl::string_view fresh = WithoutOverlap(facts.content);
+  if (bare && fresh.empty() && !facts.content.empty()) return;
+  state_.text.Append(fresh);
+  ChunkEdit edit;
+  edit.usage = state_.usage.value_or(Usage{});
+  if (fresh.size() != facts.content.size()) {
+    edit.content = facts.content;
+    edit.new_content = fresh;
   }
-  state_.text += parts.text;
-  if (parts.uncontinuable || state_.text.size() > kMaxKeptText) {
-    state_.continuable = false;
-    state_.text.clear();
-  }
-  if (state_.carried == 0) return true;
-  if (parts.opens) return false;
-  rewritten_.push_back(RewriteChunk(event.data, state_.first_id, state_.first_created, state_.usage.value_or(Usage{})));
+  rewritten_.push_back(RewriteChunk(event.data, state_.names, edit));
   Pass(rewritten_.back());
-  return false;
+}
+
+absl::string_view StreamRelay::WithoutOverlap(absl::string_view content) {
+  std::string& overlap = state_.overlap;
+  if (overlap.empty() || content.empty()) return content;
+  if (absl::StartsWith(content, overlap)) {
+    content.remove_prefix(overlap.size());
+    overlap.clear();
+  } else if (absl::StartsWith(overlap, content)) {
+    overlap.erase(0, content.size());
+    content = absl::string_view();
+  } else {
+    overlap.clear();
+  }
+  return content;
 }
 
 void StreamRelay::Pass(absl::string_view raw) {

@@ -13,29 +13,33 @@
 
 #include "absl/strings/string_view.h"
 #include "backends/openai/dialect.h"
+#include "router/http/chunk_rewrite.h"
+#include "router/http/kept_text.h"
 #include "router/http/progress_board.h"
 #include "router/http/request_scan.h"
 
 namespace penstock {
 
-// Text kept for a continuation beyond this is dropped, and the answer cannot be continued any more.
-inline constexpr size_t kMaxKeptText = 256 << 10;
-
 // What one request's answer has come to so far.
 struct RelayState {
-  RelayCounter counter;    // Tokens relayed, over the attempts that count.
-  int64_t delivered = 0;   // Those the client has, over all attempts.
-  bool keep_text = false;  // The core may ask for an abort: keep what a continuation needs.
-  bool continuable = true;
-  std::string text;      // Delivered so far, when kept.
-  std::string first_id;  // Raw JSON of the first chunk.
-  std::string first_created;
+  RelayCounter counter;     // Tokens relayed, over the attempts that count.
+  int64_t delivered = 0;    // Those the client has, over all attempts.
+  KeptText text;            // What it has of the answer's text, if a continuation could ever need it.
+  bool other_text = false;  // It has reasoning, tool calls or the like, which no longer prompt can repeat.
+  bool opened = false;      // It has the first chunk, which said these names.
+  ChunkNames names;
+  bool resumed = false;        // The present attempt goes on with an answer that the client has part of.
+  std::string overlap;         // White space that the client has and the present attempt's prompt has not.
   int64_t carried = 0;         // Tokens that the present attempt got as prompt.
   std::optional<Usage> usage;  // Of the whole answer.
+  bool usage_sent = false;
   std::string finish_reason;
 
-  // Before another attempt: from the start, or from what was delivered.
-  void Restart(bool keep_delivered);
+  // Before another attempt: from the start, or from what was delivered. `trimmed`: the engine's template cuts white
+  // space off the end of the text that it goes on from.
+  void Restart(bool keep_delivered, bool trimmed);
+  // The delivered text without that white space; for the present attempt's prompt, before it gives any event.
+  absl::string_view PromptText() const { return text.text().substr(0, text.text().size() - overlap.size()); }
   int64_t generated() const { return counter.generated(); }
 };
 
@@ -54,7 +58,8 @@ class StreamRelay {
   bool any_event() const { return any_event_; }
   bool any_text() const { return any_text_; }
   bool done() const { return done_; }
-  bool finished() const { return finished_ || done_; }
+  // Every choice has told why it ended.
+  bool finished() const { return done_ || finishes_ >= facts_.n * facts_.prompts; }
   // Bytes of an event that never ended.
   size_t unfinished_bytes() const { return splitter_.Rest().size(); }
   const EngineError& error() const { return *error_; }
@@ -66,8 +71,10 @@ class StreamRelay {
   Verdict Take(const SseSplitter::Event& event, Instant now);
   void Learn(const StreamFacts& facts, Instant now);
   void Pass(absl::string_view raw);
-  // False: the event is not for the client.
-  bool KeepForContinuation(const SseSplitter::Event& event, const StreamFacts& facts);
+  void PassEvent(const SseSplitter::Event& event, const StreamFacts& facts);
+  void PassContinued(const SseSplitter::Event& event, const StreamFacts& facts);
+  // Takes off the content what the client has already.
+  absl::string_view WithoutOverlap(absl::string_view content);
 
   const Endpoint endpoint_;
   const RequestFacts& facts_;
@@ -82,7 +89,7 @@ class StreamRelay {
   bool any_event_ = false;
   bool any_text_ = false;
   bool done_ = false;
-  bool finished_ = false;
+  int64_t finishes_ = 0;
   std::optional<EngineError> error_;
 };
 

@@ -62,6 +62,28 @@ inline constexpr std::array<absl::string_view, 7> kEngineErrorLabels = {"connect
                                                                         "server",  "pushed_back", "overflow"};
 constexpr absl::string_view LabelOf(EngineErrorKind kind) { return kEngineErrorLabels[static_cast<size_t>(kind)]; }
 
+// What became of an answer whose engine failed after its client had part of it.
+enum class ResumeResult : uint8_t {
+  kContinued,  // The client sees one unbroken stream.
+  kEndpoint,   // The rest: why not.
+  kSeveral,    // n, or a list of prompts.
+  kTools,
+  kLogprobs,
+  kStructured,
+  kEcho,
+  kPrompt,     // Token ids, images, or an answer that the client itself began.
+  kOtherText,  // Reasoning, a tool call, a refusal.
+  kBudget,     // Its text was too long to be kept.
+  kEngine,     // No engine continues a message, or it would not.
+  kTries,
+  kDeadline,
+  kRefused,  // No room elsewhere in time.
+};
+inline constexpr std::array<absl::string_view, 14> kResumeLabels = {
+    "continued", "endpoint",   "several", "tools",  "logprobs", "structured", "echo",
+    "prompt",    "other_text", "budget",  "engine", "tries",    "deadline",   "refused"};
+constexpr absl::string_view LabelOf(ResumeResult result) { return kResumeLabels[static_cast<size_t>(result)]; }
+
 // The bounded set of endpoints; anything else becomes "other".
 inline constexpr std::array<absl::string_view, 6> kEndpointLabels = {"chat",      "completions", "embeddings",
                                                                      "responses", "rerank",      "other"};

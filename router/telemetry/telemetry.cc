@@ -106,6 +106,9 @@ struct Telemetry::State {
     for (size_t kind = 0; kind < bad_inputs.size(); ++kind) {
       bad_inputs[kind] = &bad_input.Add({{"kind", Text(kBadInputLabels[kind])}});
     }
+    for (size_t result = 0; result < resumes.size(); ++result) {
+      resumes[result] = &resumed.Add({{"result", Text(kResumeLabels[result])}});
+    }
     build.Add({{"version", options.version}, {"compiler", __VERSION__}}).Set(1);
   }
 
@@ -157,6 +160,9 @@ struct Telemetry::State {
   CounterFamily& engine_errors = NewCounter("penstock_engine_errors_total", "Failures of engines, by kind");
   CounterFamily& engine_polls = NewCounter("penstock_engine_polls_total", "Observations of engines, by result");
   CounterFamily& bad_input = NewCounter("penstock_bad_input_total", "Malformed or impossible client input, by kind");
+  CounterFamily& resumed =
+      NewCounter("penstock_resumes_total",
+                 "Answers whose engine failed after the client had part of them, by what became of them");
   CounterFamily& reloads = NewCounter("penstock_config_reloads_total", "Configuration reloads, by result");
   prometheus::Family<Gauge>& build = NewGauge("penstock_build_info", "Always 1; what is running");
   Histogram& decisions = decision.Add({}, kDecisionBuckets);
@@ -173,6 +179,7 @@ struct Telemetry::State {
   Gauge& buffered = NewGauge("penstock_buffered_bytes", "Bytes of request and answer bodies held in memory").Add({});
   Gauge& draining = NewGauge("penstock_draining", "1 once the router drains before its end").Add({});
   std::array<Counter*, kBadInputLabels.size()> bad_inputs{};
+  std::array<Counter*, kResumeLabels.size()> resumes{};
 
   // Guards everything below; held for lookups only. (The packaged absl::Mutex is opaque to the thread sanitizer.)
   mutable std::shared_mutex mutex;
@@ -358,6 +365,8 @@ void Telemetry::OnBadInput(BadInput kind) { state_->bad_inputs[static_cast<size_
 void Telemetry::OnEngineError(absl::string_view replica, EngineErrorKind kind) {
   state_->engine_errors.Add({{"replica", state_->ReplicaLabel(replica)}, {"kind", Text(LabelOf(kind))}}).Increment();
 }
+
+void Telemetry::OnResume(ResumeResult result) { state_->resumes[static_cast<size_t>(result)]->Increment(); }
 
 void Telemetry::OnEnginePoll(absl::string_view replica, bool ok) {
   state_->engine_polls.Add({{"replica", state_->ReplicaLabel(replica)}, {"result", ok ? "ok" : "failed"}}).Increment();

@@ -73,6 +73,8 @@ class Telemetry {
   void OnDecision(Duration spent);
   void OnBadInput(BadInput kind);
   void OnEngineError(absl::string_view replica, EngineErrorKind kind);
+  // An engine failed after the client had part of its answer.
+  void OnResume(ResumeResult result);
   // One failed or successful scrape of an engine.
   void OnEnginePoll(absl::string_view replica, bool ok);
   void OnConfigReload(bool ok);

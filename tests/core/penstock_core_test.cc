@@ -284,6 +284,35 @@ TEST(PenstockCore, AProbingReplicaGetsOneRequestAtATime) {
   EXPECT_NE(Only<Forward>(stepper.Send(ReplicaHealth{ReplicaId(0), Health::kUp})), nullptr);
 }
 
+// Its class's queue time is for waiting, not for what an engine had begun.
+TEST(PenstockCore, AnAnswerThatHadBegunWaitsItsQueueTimeAnewWhenItsEngineDies) {
+  for (const int64_t kept : {0, 5}) {
+    CoreStepper stepper(MakeFleet({.replicas = 2, .max_sequences = 1}));
+    ASSERT_NE(Only<Forward>(stepper.Arrive(1, 1000)), nullptr);
+    ASSERT_NE(Only<Forward>(stepper.Arrive(2, 1000)), nullptr);
+    stepper.Send(FirstToken{RequestId(1)});
+    stepper.Wait(Duration::Seconds(100));
+    stepper.Send(ReplicaHealth{ReplicaId(0), Health::kDown});
+    const auto* parked = Only<Park>(stepper.Send(RequestReturned{RequestId(1), Tokens(kept), true, Duration()}));
+    ASSERT_NE(parked, nullptr) << kept;
+    EXPECT_TRUE(stepper.RunTimers(stepper.now + Duration::Seconds(29)).empty()) << kept;
+    const std::vector<Action> refused = stepper.RunTimers(stepper.now + Duration::Seconds(2));
+    ASSERT_NE(Only<Refuse>(refused), nullptr) << Text(refused);
+    EXPECT_EQ(Only<Refuse>(refused)->reason, Refusal::kQueueTimeout);
+  }
+}
+
+TEST(PenstockCore, AnAnswerThatHadNotBegunKeepsItsFirstQueueTime) {
+  CoreStepper stepper(MakeFleet({.replicas = 2, .enforce_goals = false, .max_sequences = 1}));
+  ASSERT_NE(Only<Forward>(stepper.Arrive(1, 1000)), nullptr);
+  ASSERT_NE(Only<Forward>(stepper.Arrive(2, 1000)), nullptr);
+  stepper.Wait(Duration::Seconds(20));
+  stepper.Send(ReplicaHealth{ReplicaId(0), Health::kDown});
+  stepper.Send(RequestReturned{RequestId(1), Tokens(0), true, Duration()});
+  const std::vector<Action> refused = stepper.RunTimers(stepper.now + Duration::Seconds(11));
+  ASSERT_NE(Only<Refuse>(refused), nullptr) << Text(refused);
+}
+
 TEST(PenstockCore, AReturnedRequestIsPlacedOnAnotherReplica) {
   FleetOptions options;
   options.replicas = 2;

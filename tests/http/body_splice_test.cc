@@ -58,7 +58,7 @@ TEST(BodySplice, AStreamIsForcedWhetherOrNotTheFieldIsThere) {
 
 TEST(BodySplice, AChatIsContinuedFromWhatWasDelivered) {
   SpliceOrder order;
-  order.continue_from = "one \"two\"\n";
+  order.continue_from = R"(one \"two\"\n)";
   order.already_generated = Tokens(3);
   const std::string body = R"({"model":"m","max_tokens":10,"messages":[{"role":"user","content":"x"}]})";
   const auto parsed = nlohmann::json::parse(Splice(Endpoint::kChat, body, order));
@@ -72,7 +72,7 @@ TEST(BodySplice, AChatIsContinuedFromWhatWasDelivered) {
 
 TEST(BodySplice, ACompletionIsContinuedByALongerPrompt) {
   SpliceOrder order;
-  order.continue_from = "é\"";
+  order.continue_from = R"(\u00e9\")";
   const std::string body = R"({"model":"m","prompt":"Once \u00e9"})";
   EXPECT_EQ(nlohmann::json::parse(Splice(Endpoint::kCompletions, body, order))["prompt"], "Once éé\"");
 }

@@ -5,8 +5,11 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "router/http/chunk_rewrite.h"
+#include "router/http/kept_text.h"
 #include "router/http/progress_board.h"
 
 namespace penstock {
@@ -34,6 +37,8 @@ const std::string kUsage =
 const std::string kDone = "data: [DONE]\n\n";
 
 struct Fixture {
+  Fixture() { state.text = KeptText(budget, {}); }
+  TextBudget budget;
   RequestFacts facts;
   RelayState state;
 };
@@ -101,12 +106,11 @@ TEST(StreamRelay, AReassembledAnswerHasTheWholeText) {
 TEST(StreamRelay, AContinuedAnswerLooksLikeOne) {
   Fixture f;
   f.facts.asks_usage = true;
-  f.state.keep_text = true;
   StreamRelay first(Endpoint::kChat, f.facts, f.state, true);
   first.Feed(kRole + kWord + kWord, kNow);
   f.state.delivered = 2;
-  EXPECT_EQ(f.state.text, "wordword");
-  f.state.Restart(true);
+  EXPECT_EQ(f.state.text.text(), "wordword");
+  f.state.Restart(true, true);
   EXPECT_EQ(f.state.carried, 2);
 
   StreamRelay second(Endpoint::kChat, f.facts, f.state, true);
@@ -123,23 +127,132 @@ TEST(StreamRelay, AContinuedAnswerLooksLikeOne) {
   EXPECT_NE(all.find("\"created\":5"), std::string::npos);
   EXPECT_NE(all.find("{\"prompt_tokens\":7,\"completion_tokens\":3,\"total_tokens\":10}"), std::string::npos) << all;
   EXPECT_EQ(f.state.generated(), 3);
-  EXPECT_EQ(f.state.text, "wordwordx");
+  EXPECT_EQ(f.state.text.text(), "wordwordx");
 }
 
 TEST(StreamRelay, StartingAgainForgetsWhatNobodySaw) {
   Fixture f;
-  f.state.keep_text = true;
   StreamRelay first(Endpoint::kChat, f.facts, f.state, false);
   first.Feed(kWord, kNow);
-  f.state.Restart(false);
+  f.state.Restart(false, true);
   EXPECT_EQ(f.state.generated(), 0);
   EXPECT_EQ(f.state.carried, 0);
-  EXPECT_TRUE(f.state.text.empty());
+  EXPECT_EQ(f.state.text.text(), "");
+  EXPECT_FALSE(f.state.resumed);
 }
 
-TEST(ChunkRewrite, ReasoningCannotBeContinued) {
-  const ChunkParts parts = ReadChunk(Endpoint::kChat, "{\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}");
-  EXPECT_TRUE(parts.uncontinuable);
+std::string Delta(const std::string& members) {
+  return "data: {\"choices\":[{\"index\":0,\"delta\":" + members + "}]}\n\n";
+}
+
+TEST(StreamRelay, WhatNoLongerPromptCanRepeatIsNoted) {
+  for (const std::string other : {R"({"reasoning_content":"hm"})", R"({"reasoning":"hm"})", R"({"refusal":"no"})",
+                                  R"({"tool_calls":[{"index":0,"function":{"arguments":""}}]})",
+                                  R"({"function_call":{"name":"f"}})", R"({"audio":{"id":"a"}})"}) {
+    Fixture f;
+    StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+    relay.Feed(Delta(other), kNow);
+    EXPECT_TRUE(f.state.other_text) << other;
+  }
+  for (const std::string plain :
+       {R"({"role":"assistant","content":"a"})", R"({"content":"a","reasoning_content":null})",
+        R"({"content":"a","tool_calls":[],"refusal":"","reasoning":""})"}) {
+    Fixture f;
+    StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+    relay.Feed(Delta(plain), kNow);
+    EXPECT_FALSE(f.state.other_text) << plain;
+  }
+}
+
+TEST(StreamRelay, AStreamOfSeveralChoicesEndsWithTheLastOfThem) {
+  Fixture f;
+  f.facts.n = 2;
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+  relay.Feed(kStop, kNow);
+  EXPECT_FALSE(relay.finished());
+  relay.Feed(kStop, kNow);
+  EXPECT_TRUE(relay.finished());
+}
+
+// The white space that a chat template trims off the delivered text comes once, however the next engine cuts it.
+TEST(StreamRelay, SpaceThatAPromptCannotCarryIsNotRepeated) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"\\n\\n", "two"}, "two"}, {{"\\n", "\\n", "two"}, "two"},
+      {{"\\n\\ntwo"}, "two"},     {{"\\n\\n\\n", "two"}, "\\ntwo"},
+      {{" two"}, " two"},         {{"two"}, "two"},
+  };
+  for (const auto& [pieces, seen] : cases) {
+    Fixture f;
+    StreamRelay first(Endpoint::kChat, f.facts, f.state, true);
+    first.Feed(kRole + Delta(R"({"content":"one\n\n"})"), kNow);
+    f.state.delivered = 1;
+    f.state.Restart(true, true);
+    EXPECT_EQ(f.state.PromptText(), "one");
+    StreamRelay second(Endpoint::kChat, f.facts, f.state, true);
+    std::string all;
+    for (const std::string& piece : pieces) {
+      second.Feed(Delta("{\"content\":\"" + piece + "\"}"), kNow);
+      all += Joined(second);
+    }
+    std::string text;
+    for (size_t at = all.find("content\":\""); at != std::string::npos; at = all.find("content\":\"", at + 1)) {
+      text += all.substr(at + 10, all.find('"', at + 10) - at - 10);
+    }
+    EXPECT_EQ(text, seen) << pieces[0];
+    EXPECT_EQ(f.state.text.text(), "one\\n\\n" + seen);
+  }
+}
+
+TEST(ChunkRewrite, TrailingSpaceIsFoundBehindEscapes) {
+  EXPECT_EQ(TrailingSpace("a \\n\\t "), " \\n\\t ");
+  EXPECT_EQ(TrailingSpace("a\\\\n"), "");
+  EXPECT_EQ(TrailingSpace("a\\\\\\n"), "\\n");
+  EXPECT_EQ(TrailingSpace("word"), "");
+  EXPECT_EQ(TrailingSpace(""), "");
+  EXPECT_EQ(TrailingSpace("\\n"), "\\n");
+}
+
+TEST(ChunkRewrite, ClosingEventsAreWhatAnEngineWouldHaveSaid) {
+  ChunkNames names;
+  names.id = "\"c1\"";
+  names.created = "5";
+  names.model = "\"m\"";
+  const std::string events = ClosingEvents(Endpoint::kChat, names, "length", Usage{Tokens(7), Tokens(2)});
+  EXPECT_EQ(events,
+            "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":5,\"model\":\"m\",\"choices\":"
+            "[{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":\"length\"}]}\n\n"
+            "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":5,\"model\":\"m\",\"choices\":"
+            "[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2,\"total_tokens\":9}}\n\n"
+            "data: [DONE]\n\n");
+  EXPECT_EQ(ClosingEvents(Endpoint::kChat, names, "", std::nullopt), "data: [DONE]\n\n");
+}
+
+TEST(KeptText, IsBoundedAloneAndTogether) {
+  TextBudget budget;
+  const KeptText::Limits limits{Bytes(1000), Bytes(1500)};
+  {
+    KeptText at_limit(budget, limits), other(budget, limits);
+    at_limit.Append(std::string(600, 'a'));
+    at_limit.Append(std::string(400, 'a'));
+    EXPECT_TRUE(at_limit.whole());
+    EXPECT_EQ(budget.used(), Bytes(1000));
+    other.Append(std::string(501, 'b'));  // In all 1,501 and more.
+    EXPECT_FALSE(other.whole());
+    EXPECT_EQ(budget.used(), Bytes(1000));
+    at_limit.Append("a");
+    EXPECT_FALSE(at_limit.whole());
+    EXPECT_EQ(budget.used(), Bytes(0));
+    at_limit.Clear();
+    at_limit.Append("fresh");
+    EXPECT_TRUE(at_limit.whole());
+    KeptText moved(std::move(at_limit));
+    EXPECT_EQ(moved.text(), "fresh");
+    EXPECT_GT(budget.used(), Bytes(0));
+  }
+  EXPECT_EQ(budget.used(), Bytes(0));
+  KeptText none;
+  none.Append("x");
+  EXPECT_FALSE(none.whole());
 }
 
 TEST(ProgressBoard, StreamsThatFollowTheStepsNeedNoCorrection) {

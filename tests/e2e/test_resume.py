@@ -1,0 +1,98 @@
+"""Engines that die, hang or vanish in the middle of an answer: the client sees one unbroken stream."""
+import signal
+import threading
+
+import pytest
+from openai import OpenAI
+from processes import Engine, Router, replicas, wait_until
+
+TOKENS = 400
+LIMITS = "limits: {first_byte_timeout: 30s, gap_timeout: 1s, connect_timeout: 1s}\n"
+
+
+@pytest.fixture(scope="module")
+def truth(folder):
+    """What an undisturbed engine says: (chat text, completion text, chat usage)."""
+    with Engine(folder, name="truth", time_scale=100, seed=5) as engine:
+        client = OpenAI(base_url=engine.url + "/v1", api_key="x")
+        chat = client.chat.completions.create(**CHAT)
+        text = client.completions.create(**TEXT)
+        return chat.choices[0].message.content, text.choices[0].text, chat.usage
+
+
+CHAT = {
+    "model": "llama-3.1-8b",
+    "messages": [{"role": "user", "content": "Tell me of the river."}],
+    "max_tokens": TOKENS,
+}
+TEXT = {"model": "llama-3.1-8b", "prompt": "The river", "max_tokens": TOKENS}
+
+
+def kill(engine):
+    engine.kill()
+
+
+def hang(engine):
+    engine.signal(signal.SIGSTOP)
+
+
+def busy_one(engines):
+    return next(engine for engine in engines if engine.running() > 0)
+
+
+@pytest.fixture
+def pair(folder):
+    with Engine(folder, name="a", seed=5, kv_tokens=20000) as a, Engine(folder, name="b", seed=5, kv_tokens=20000) as b:
+        with Router(folder, config=replicas([a, b]) + LIMITS) as router:
+            wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 5, "both are up")
+            yield router, [a, b]
+        for engine in (a, b):
+            if engine.process.poll() is None:
+                engine.signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("harm", [kill, hang])
+def test_a_chat_whose_engine_dies_in_mid_stream_goes_on_elsewhere(pair, truth, harm):
+    router, engines = pair
+    client = OpenAI(base_url=router.url + "/v1", api_key="x", max_retries=0)
+    stream = client.chat.completions.create(**CHAT, stream=True, stream_options={"include_usage": True})
+    text, names, roles, usage, finish = "", set(), 0, None, None
+    for count, event in enumerate(stream):
+        if count == 20:
+            harm(busy_one(engines))
+        names.add((event.id, event.created, event.model))
+        usage = event.usage or usage
+        for choice in event.choices:
+            text += choice.delta.content or ""
+            roles += 1 if choice.delta.role else 0
+            finish = choice.finish_reason or finish
+    assert text == truth[0]
+    assert (finish, roles, len(names)) == ("length", 1, 1)
+    assert (usage.prompt_tokens, usage.completion_tokens) == (truth[2].prompt_tokens, TOKENS)
+    assert router.metrics().sum("penstock_resumes_total", result="continued") == 1
+    wait_until(lambda: router.promised() == 0, 5, "nothing is promised")
+
+
+@pytest.mark.parametrize("harm", [kill, hang])
+def test_a_completion_whose_engine_dies_in_mid_stream_goes_on_elsewhere(pair, truth, harm):
+    router, engines = pair
+    client = OpenAI(base_url=router.url + "/v1", api_key="x", max_retries=0)
+    text = ""
+    for count, event in enumerate(client.completions.create(**TEXT, stream=True)):
+        if count == 20:
+            harm(busy_one(engines))
+        text += event.choices[0].text if event.choices else ""
+    assert text == truth[1]
+
+
+def test_a_whole_answer_whose_engine_dies_is_generated_elsewhere(pair, truth):
+    router, engines = pair
+    client = OpenAI(base_url=router.url + "/v1", api_key="x", max_retries=0)
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(client.chat.completions.create(**CHAT)))
+    asking.start()
+    wait_until(lambda: any(engine.running() > 0 for engine in engines), 5, "it runs")
+    kill(busy_one(engines))
+    asking.join(30)
+    assert answers[0].choices[0].message.content == truth[0]
+    assert answers[0].usage == truth[2]
