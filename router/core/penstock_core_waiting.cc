@@ -45,8 +45,8 @@ void PenstockCore::ScheduleCheck(RequestState* request) {
 Instant PenstockCore::NextCheckOf(const RequestState& request) const {
   const ClassSpec& goals = GoalsOf(request);
   Instant next = request.committed ? Instant::Never() : request.waits_since + goals.queue;
-  const bool goal_binds = options_.refuse_late && goals.refuse_late && !request.committed && !request.begun &&
-                          request.kept == Tokens(0);
+  const bool goal_binds =
+      options_.refuse_late && goals.refuse_late && !request.committed && !request.begun && request.kept == Tokens(0);
   Instant latest;
   bool feasible = false;
   Instant down_since;

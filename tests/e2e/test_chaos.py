@@ -1,0 +1,19 @@
+"""Chaos in a bounded time; tests/chaos/chaos.py says what is done and what must hold."""
+import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "chaos"))
+
+import chaos  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("seed", "seconds"), [(1, 25), pytest.param(2, 120, marks=pytest.mark.long), pytest.param(3, 300, marks=pytest.mark.long)]
+)
+def test_nothing_is_lost_in_chaos(folder, seed, seconds):
+    seed = int(os.environ.get("PENSTOCK_CHAOS_SEED", seed))
+    problems = chaos.run(seed, seconds, folder)
+    assert not problems, "\n".join([chaos.replay_command(seed, seconds), *problems[:20]])
