@@ -28,7 +28,7 @@ GrowthVector ContributionOf(const GrowthMember& member) {
   const double prompt_deviation = prompt_amount * member.prompt_sigma;
   const double survived = member.curve == nullptr ? 1 : std::max(1e-12, member.curve->At(member.generated));
   for (int i = 0; i < kHorizons; ++i) {
-    const double generated = member.generated + member.tokens_per_s * seconds[i];
+    const double generated = member.generated + member.tokens_per_s * std::max(0.0, seconds[i] - member.starts_in);
     // Past its cap a member is gone; at the present it is there whatever its curve says.
     if (i > 0 && generated >= member.output_cap) break;
     const double alive = i == 0 || member.curve == nullptr ? 1 : std::min(1.0, member.curve->At(generated) / survived);

@@ -30,6 +30,7 @@ struct GrowthMember {
   double output_cap = 0;    // Most tokens a sequence can generate in all.
   int sequences = 1;
   double tokens_per_s = 1;               // Forecast decode rate of its replica.
+  double starts_in = 0;                  // Seconds until its first token; above 0 while its prompt is computed.
   const SurvivalCurve* curve = nullptr;  // Null: certain to run until output_cap (the guaranteed bound).
 };
 

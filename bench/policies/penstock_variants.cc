@@ -24,6 +24,7 @@ const Parts& WithoutParts() {
       {"learning", [](PenstockVariant& v) { v.options.learned_steps = false; }},
       {"gpu", [](PenstockVariant& v) { v.options.gpu_wide = false; }},
       {"refusal", [](PenstockVariant& v) { v.options.refuse_late = false; }},
+      {"density", [](PenstockVariant& v) { v.options.order = QueueOrder::kDeadline; }},
       {"prefixes", [](PenstockVariant& v) { v.options.prefix_caches = false; }},
   };
   return parts;
@@ -42,6 +43,7 @@ const Parts& Orders() {
   static const Parts orders = {
       {"deadline", [](PenstockVariant& v) { v.options.order = QueueOrder::kDeadline; }},
       {"density", [](PenstockVariant& v) { v.options.order = QueueOrder::kDensity; }},
+      {"fair", [](PenstockVariant& v) { v.options.order = QueueOrder::kFairDensity; }},
       {"shortest", [](PenstockVariant& v) { v.options.order = QueueOrder::kShortestWork; }},
   };
   return orders;
@@ -97,8 +99,8 @@ absl::StatusOr<std::optional<PenstockVariant>> ParsePenstockVariant(absl::string
 }
 
 const std::vector<std::string>& ClairvoyantOrders() {
-  static const std::vector<std::string> names = {"clairvoyant:order=deadline", "clairvoyant:order=density",
-                                                 "clairvoyant:order=shortest"};
+  static const std::vector<std::string> names = {"clairvoyant:order=fair", "clairvoyant:order=deadline",
+                                                 "clairvoyant:order=density", "clairvoyant:order=shortest"};
   return names;
 }
 

@@ -19,6 +19,7 @@
 #include "kvmodel/memory_ledger.h"
 #include "kvmodel/output_forecast.h"
 #include "router/core/admission_core.h"
+#include "router/core/density_order.h"
 #include "router/core/penstock_options.h"
 #include "router/core/placement.h"
 #include "router/core/pool_state.h"
@@ -87,7 +88,8 @@ class PenstockCore : public AdmissionCore {
   void PrepareForecast(RequestState* request);
   GrowthMember MemberOf(const RequestState& request, const ReplicaState& replica, const Footprint& footprint) const;
   void Contributions(const RequestState& request, const ReplicaState& replica, std::vector<GrowthVector>& out) const;
-  Instant PlaceInLane(const RequestState& request) const;
+  Instant PlaceInLane(const RequestState& request);
+  double ExpectedWork(const RequestState& request, double output) const;
   double OutputCap(const RequestState& request, const ReplicaState& replica) const;
   int BusyNeighbours(const ReplicaState& replica) const;
   PlacementContext Context() const;
@@ -123,6 +125,7 @@ class PenstockCore : public AdmissionCore {
   std::vector<size_t> opened_list_;
   MemoryLedger ledger_;
   OutputForecaster outputs_;
+  DensityOrder density_;
   absl::flat_hash_map<RequestId, std::unique_ptr<RequestState>> requests_;  // Never iterated.
   absl::btree_set<std::pair<Instant, RequestId>> checks_;                   // Waiting requests by their next check.
   int64_t queued_requests_ = 0;

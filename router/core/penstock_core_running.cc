@@ -82,7 +82,7 @@ void PenstockCore::AdvanceUnobserved(ReplicaState& replica) {
   if (replica.unobserved() == 0) return;
   const std::vector<RequestState*> running = replica.requests();
   for (RequestState* request : running) {
-    const bool due = !request->arrived.observed && request->virtual_first <= now_;
+    const bool due = !request->arrived.observed && request->first_expected <= now_;
     if (due && request->phase == RequestPhase::kPrefilling) replica.BecomeDecoding(request);
   }
   if (replica.unobserved() < static_cast<int64_t>(replica.requests().size()) || replica.decoding() <= 0) return;

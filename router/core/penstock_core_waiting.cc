@@ -85,6 +85,7 @@ void PenstockCore::RefuseWaiting(RequestState* request, Refusal reason, Actions&
     refuse.value = queued_requests_;
   }
   actions.push_back(refuse);
+  if (reason == Refusal::kDeadlineUnreachable) density_.Refused(request->arrived.tenant, request->arrived.prompt);
   Dequeue(request);
   requests_.erase(refuse.request);
 }
@@ -138,19 +139,39 @@ void PenstockCore::PrepareForecast(RequestState* request) {
   request->curve = outputs_.CurveFor(request->forecast_key);
 }
 
-Instant PenstockCore::PlaceInLane(const RequestState& request) const {
-  if (options_.order == QueueOrder::kDeadline) return request.arrival + GoalsOf(request).ttft;
+double PenstockCore::ExpectedWork(const RequestState& request, double output) const {
   const double prompt = request.Prompt().AsDouble();
-  const double output = request.true_output ? request.true_output->AsDouble() : request.curve->MeanRemaining(0, 1e9);
   double work = 0;
   for (size_t index : ServersOf(request.arrived.model)) {
     const ReplicaState& replica = replicas_[index];
+    const StepModel& model = replica.steps_model();
     const double rows = replica.spec().max_sequences;
-    const double token = replica.steps_model().DecodeStep(rows, rows * (prompt + output / 2), 0) / rows;
-    const double here = replica.steps_model().PrefillToken(0) * prompt + token * output;
+    const double token = model.DecodeStep(rows, rows * (prompt + output / 2), 0) / rows;
+    const double here = model.PrefillToken(0) * replica.PrefillOf(request).AsDouble() + token * output;
     work = work > 0 ? std::min(work, here) : here;
   }
-  return Instant() + Duration::Seconds(options_.order == QueueOrder::kDensity ? work / output : work);
+  return work;
+}
+
+Instant PenstockCore::PlaceInLane(const RequestState& request) {
+  const ClassSpec& goals = GoalsOf(request);
+  const Instant due = request.arrival + goals.ttft;
+  if (options_.order == QueueOrder::kDeadline || !goals.refuse_late || request.arrived.embedding) return due;
+  const double output = request.true_output ? request.true_output->AsDouble() : request.curve->MeanRemaining(0, 1e9);
+  const double work = ExpectedWork(request, output);
+  switch (options_.order) {
+    case QueueOrder::kFairDensity: {
+      const double shift = density_.Shift(request.arrived.tenant, request.arrived.prompt, work / output);
+      return due + Duration::Seconds(shift * goals.ttft.seconds());
+    }
+    case QueueOrder::kDeadline:
+      break;
+    case QueueOrder::kDensity:
+      return Instant() + Duration::Seconds(work / output);
+    case QueueOrder::kShortestWork:
+      return Instant() + Duration::Seconds(work);
+  }
+  return due;
 }
 
 GrowthMember PenstockCore::MemberOf(const RequestState& request, const ReplicaState& replica,
@@ -163,6 +184,9 @@ GrowthMember PenstockCore::MemberOf(const RequestState& request, const ReplicaSt
   member.output_cap = OutputCap(request, replica);
   member.sequences = request.arrived.sequences;
   member.tokens_per_s = replica.TokensPerSecond(BusyNeighbours(replica));
+  if (request.phase == RequestPhase::kPrefilling) {
+    member.starts_in = std::max(0.0, (request.first_expected - now_).seconds());
+  }
   member.curve = request.curve.get();
   if (request.true_output) {
     member.curve = nullptr;
@@ -231,7 +255,7 @@ void PenstockCore::Dispatch(RequestState* request, const Choice& choice, Actions
   request->replica = ReplicaId(static_cast<uint32_t>(choice.replica));
   request->output_cap = OutputCap(*request, replica);
   request->counted_tokens = request->kept.value();
-  request->virtual_first = now_ + Duration::Seconds(choice.expected_ttft);
+  request->first_expected = now_ + Duration::Seconds(choice.expected_ttft);
   if (!request->arrived.embedding) {
     request->p50 = request->curve->Quantile(0.5);
     request->p90 = request->curve->Quantile(0.9);
@@ -254,6 +278,7 @@ void PenstockCore::Dispatch(RequestState* request, const Choice& choice, Actions
   request->lease = ledger_.Open(holdings);
   replica.Join(request, now_);
   lanes_[request->arrived.model.value()].Dispatched(*request, now_);
+  if (request->returns == 0) density_.Served(request->arrived.tenant, request->arrived.prompt);
   actions.push_back(Forward{request->arrived.request, request->replica, request->lease, now_ - request->arrival,
                             Duration::Seconds(choice.expected_ttft), choice.peak_share});
 }

@@ -20,6 +20,8 @@ enum class MemoryRule : uint8_t {
 
 // In which order waiting requests of a class are tried.
 enum class QueueOrder : uint8_t {
+  kFairDensity,   // Earliest first-token deadline, dear tokens later but no kind of request sacrificed
+                  // (density_order.h).
   kDeadline,      // Earliest first-token deadline: first come first served for equal goals.
   kDensity,       // Most output tokens per second of GPU time.
   kShortestWork,  // Least GPU time.
@@ -35,7 +37,7 @@ struct PenstockOptions {
   bool gpu_wide = true;       // False: every replica is taken to have its GPUs to itself, elastic pools in equal parts.
   bool refuse_late = true;    // False: a request waits until its class's queue time, however late its first token.
   bool prefix_caches = true;  // False: no prompt is expected to be cached anywhere.
-  QueueOrder order = QueueOrder::kDeadline;
+  QueueOrder order = QueueOrder::kFairDensity;
   // Whole output of a request, where it is known beforehand (simulation only).
   std::function<Tokens(RequestId)> true_output;
 };

@@ -14,7 +14,7 @@ namespace penstock {
 
 // Horizons at which the pool forecast is checked against what came.
 inline constexpr std::array<Duration, kForecastChecks> kForecastCheck = {Duration::Seconds(1), Duration::Seconds(10),
-                                                                        Duration::Seconds(60)};
+                                                                         Duration::Seconds(60)};
 
 struct PoolState {
   PoolSpec spec;

@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-// The bare step time leaves out the engine's host work and mixed steps.
-constexpr double kSlowerThanStep = 1.15;
+// Steps over which their excess over a decode step is averaged: a few seconds.
+constexpr double kExcessMemorySteps = 50;
 
 }  // namespace
 
@@ -134,6 +134,11 @@ void ReplicaState::Advance(int64_t steps, Instant newest, int busy_neighbours) {
     model_.Observe((newest - *last_step_end_).seconds(), static_cast<double>(steps), decoding_, kv_tokens_, consumed_,
                    busy_neighbours);
   }
+  if (last_step_end_ && newest > *last_step_end_ && decoding_ > 0) {
+    const double step = (newest - *last_step_end_).seconds() / static_cast<double>(steps);
+    const double weight = std::pow(1 - 1 / kExcessMemorySteps, static_cast<double>(steps));
+    excess_ = weight * excess_ + (1 - weight) * (step - DecodeStep(busy_neighbours));
+  }
   step_count_ += steps;
   kv_tokens_ += static_cast<double>(steps) * decoding_;
   last_step_end_ = newest;
@@ -150,8 +155,8 @@ double ReplicaState::Remainder(Instant now, double at_least, int busy_neighbours
 }
 
 double ReplicaState::TokensPerSecond(int busy_neighbours) const {
-  const double step = model_.DecodeStep(std::max(1.0, decoding_), kv_tokens_, busy_neighbours);
-  return 1 / (kSlowerThanStep * std::max(1e-6, step));
+  const double decode = model_.DecodeStep(std::max(1.0, decoding_), kv_tokens_, busy_neighbours);
+  return 1 / (1.15 * std::max({1e-6, decode / 2, decode + excess_}));
 }
 
 Instant ReplicaState::NextDue(ClassId priority, const ClassSpec& goals, Instant now) const {

@@ -57,7 +57,7 @@ class ReplicaState {
   // Seconds until the step in flight ends; at least `at_least`.
   double Remainder(Instant now, double at_least, int busy_neighbours) const;
   double DecodeStep(int busy_neighbours) const { return model_.DecodeStep(decoding_, kv_tokens_, busy_neighbours); }
-  // Forecast tokens per second of one stream, 15 % slower than the bare step.
+  // Forecast tokens per second of one stream: a decode step and what observed steps took beyond it of late.
   double TokensPerSecond(int busy_neighbours) const;
 
   // Earliest due time of the next token over the decoding streams of this class that are not late; Never when none.
@@ -95,6 +95,7 @@ class ReplicaState {
   int64_t step_count_ = 0;
   std::optional<Instant> last_step_end_;  // Empty: idle since.
   double consumed_ = 0;                   // Prefill computed by the steps of the current Advance.
+  double excess_ = 0;                     // Of observed steps over decode steps, of late, in seconds: prefill, mostly.
 };
 
 }  // namespace penstock

@@ -52,7 +52,7 @@ struct RequestState {
   size_t slot = 0;         // Position among the replica's requests.
   Tokens prefill_left{0};  // Of its prompt, not yet computed as far as steps tell.
   Instant dispatched;
-  Instant virtual_first;  // Unobserved requests: when the first token is taken to come.
+  Instant first_expected;  // When the first token was forecast to come; of unobserved requests it is taken to.
   // Tokens per sequence are base + replica steps - steps at base.
   int64_t base_tokens = 0;
   int64_t base_steps = 0;
