@@ -151,7 +151,8 @@ class RivalCore : public AdmissionCore {
   Bytes queued_bytes_{0};
   uint64_t next_lease_ = 1;
   bool draining_ = false;
-  // Forwards per second, decayed over ten seconds: what Retry-After is computed from.
+  // Forwards per second, decayed over this time: what Retry-After is computed from.
+  static constexpr double kForwardRateSeconds = 10;
   double forward_rate_ = 0;
   Instant forward_rate_at_;
   int64_t returns_ = 0;

@@ -124,6 +124,17 @@ TEST_F(RivalCoreTest, AReturnedRequestGoesElsewhereUnderItsOldArrival) {
   EXPECT_EQ(step_.View().pools[0].promised, Amount(0));
 }
 
+TEST_F(RivalCoreTest, WhatWasGeneratedCountsOnceHoweverOftenARequestReturns) {
+  step_.Report(1, 0, 0.1, 0);
+  step_.Report(1, 1, 0.2, 0);
+  step_.Arrive(1, 1, 100);
+  step_.At(1.2, RequestReturned{RequestId(1), Tokens(20), false, Duration()});
+  EXPECT_EQ(step_.View().pools[0].held, Amount(128));  // 120 tokens in blocks of 16.
+
+  step_.At(1.4, RequestReturned{RequestId(1), Tokens(40), false, Duration()});
+  EXPECT_EQ(step_.View().pools[0].held, Amount(144));  // 140 tokens.
+}
+
 TEST_F(RivalCoreTest, AProbingReplicaGetsOneRequestAtATime) {
   step_.At(1, ReplicaHealth{ReplicaId(0), Health::kProbing});
   step_.At(1, ReplicaHealth{ReplicaId(1), Health::kDown});
