@@ -35,9 +35,10 @@ std::vector<PolicyEntry> MakeCatalogue() {
   const PolicySetting ttl = Number("ttl", 0, 0, 86400, "seconds a request may wait; 0: its class's queue time");
   return {
       {"penstock",
-       {Words("without",
-              {"forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal", "prefixes"},
-              "parts left out, to see what they are worth")},
+       {Words(
+           "without",
+           {"forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal", "density", "prefixes"},
+           "parts left out, to see what they are worth")},
        {}},
       {"present_use",
        {Number("fill", 0.95, 0.01, 1, "share of the pool that present use may reach")},

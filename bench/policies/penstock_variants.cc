@@ -98,6 +98,12 @@ absl::StatusOr<std::optional<PenstockVariant>> ParsePenstockVariant(absl::string
   return variant;
 }
 
+std::vector<std::string> PenstockParts() {
+  std::vector<std::string> names;
+  for (const auto& [name, apply] : WithoutParts()) names.push_back(name);
+  return names;
+}
+
 const std::vector<std::string>& ClairvoyantOrders() {
   static const std::vector<std::string> names = {"clairvoyant:order=fair", "clairvoyant:order=deadline",
                                                  "clairvoyant:order=density", "clairvoyant:order=shortest"};

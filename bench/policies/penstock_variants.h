@@ -33,6 +33,9 @@ struct PenstockVariant {
 // says what was expected.
 absl::StatusOr<std::optional<PenstockVariant>> ParsePenstockVariant(absl::string_view name);
 
+// What `penstock:without=` can name; config/policy_catalogue.cc lists the same.
+std::vector<std::string> PenstockParts();
+
 // The orders that the yardstick tries, as names of variants.
 const std::vector<std::string>& ClairvoyantOrders();
 

@@ -6,12 +6,14 @@
 #include <fstream>
 #include <sstream>
 
+#include "bench/policies/penstock_variants.h"
 #include "config/policy_catalogue.h"
 
 namespace penstock {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAreArray;
 
 std::string ErrorOf(const std::string& text) {
   std::string error;
@@ -79,6 +81,7 @@ TEST(PolicyFactory, SettingsAreReadStrictly) {
 TEST(PolicyFactory, EveryPartOfPenstockCanBeLeftOut) {
   const PolicySetting& without = PolicyCatalogue().front().settings.front();
   ASSERT_EQ(without.key, "without");
+  EXPECT_THAT(PenstockParts(), UnorderedElementsAreArray(without.words));
   for (const std::string& part : without.words) {
     EXPECT_NE(MakePolicy("penstock:without=" + part, 1), nullptr) << part;
     if (part == "gpu") continue;
