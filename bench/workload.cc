@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "bench/generator.h"
+#include "bench/workload_scenarios.h"
 
 namespace penstock::bench {
 namespace {
@@ -202,11 +203,17 @@ struct Workload {
   const char* name;
   Builder build;
 };
-constexpr std::array<Workload, 4> kWorkloads = {{
+constexpr std::array<Workload, 10> kWorkloads = {{
     {"azure-conv", AzureConversation},
     {"azure-code", AzureCode},
     {"chat", Chat},
     {"reasoning", Reasoning},
+    {"antiphase", AntiPhase},
+    {"bursts", Bursts},
+    {"flood", Flood},
+    {"long-prompts", LongPrompts},
+    {"documents", Documents},
+    {"multi-model", MultiModel},
 }};
 
 }  // namespace

@@ -10,6 +10,13 @@
 //                median lengths, spread and burstiness.
 //   reasoning    Reasoning outputs: 5 req/s, output median about 500 with a tail to 32,768 tokens, prompt and output
 //                negatively correlated (Gaussian copula), 15 tenants.
+//   antiphase    three models (model-a, -b, -c), each busy for a third of every 150 s while the others rest; about 6.8
+//                req/s in all.
+//   bursts       40 chat requests within 0.1 s every 6 s, shorter than any scrape period.
+//   flood        eight tenants at 6 req/s in all, and one that sends 30 req/s from second 100 to 200 of every 300.
+//   long-prompts one request a second of 14,000 to 18,000 prompt tokens.
+//   documents    sessions of long prompts that repeat what came before (prefix hashes), 0.8 a second.
+//   multi-model  five models of different size and habit (m-large, m-mid, m-small, deepseek-r1, mm-image), 20 req/s.
 //
 // Fits: Azure LLM inference trace 2023 (Splitwise, ISCA 2024) and ServeGen (arXiv:2505.09999).
 #ifndef PENSTOCK_BENCH_WORKLOAD_H_

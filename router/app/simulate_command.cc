@@ -115,11 +115,13 @@ int RunCarried(const SimulateOptions& options, const Config& config, const Simul
   bench::CapacitySearch search;
   search.on_time = options.on_time;
   search.start = options.rate;
+  SimulationRun by_on_time;
+  by_on_time.most_on_time = true;
   const double carried = bench::HighestRate(search, [&](double rate) {
     if (!failure.ok()) return 0.0;
     const absl::StatusOr<bench::Trace> trace = OpenAt(options, rate);
     absl::StatusOr<bench::SimulationReport> report =
-        trace.ok() ? RunAt(options, config, setup, *trace, {}) : trace.status();
+        trace.ok() ? RunAt(options, config, setup, *trace, by_on_time) : trace.status();
     failure = report.status();
     if (!failure.ok()) return 0.0;
     line.Show(

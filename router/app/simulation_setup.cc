@@ -152,7 +152,8 @@ absl::StatusOr<bench::SimulationReport> RunSimulation(const SimulationSetup& set
                                                       const SimulationRun& run) {
   if (run.policy != "clairvoyant") return RunVariant(setup, arrivals, run, run.policy);
   std::optional<bench::SimulationReport> best;
-  const auto score = [](const bench::SimulationReport& report) {
+  const auto score = [&run](const bench::SimulationReport& report) {
+    if (run.most_on_time) return report.feasible_on_time_share;
     return report.results.active_tokens_per_s + report.results.goodput_tokens_per_s;
   };
   for (const std::string& order : ClairvoyantOrders()) {

@@ -31,6 +31,7 @@ struct SimulationRun {
   std::string policy = "penstock";  // Any name that bench/policies knows, clairvoyant included.
   uint64_t seed = 1;
   Duration window;
+  bool most_on_time = false;  // What plain clairvoyant's orders compete for; false: active tokens and goodput.
   std::function<void(Duration, int64_t)> progress;  // Virtual time and requests ended; may be empty.
   bench::FleetSimulation::Observer observer;        // Sees every event and action; may be empty.
 };
