@@ -112,6 +112,8 @@ struct LimitsConfig {
   Bytes max_body{64LL << 20};    // 413 beyond.
   Bytes max_header{64LL << 10};  // 431 beyond.
   int max_connections = 65'536;
+  Bytes max_body_memory{
+      4LL << 30};  // Of all request bodies over 16 KiB, from their reading to their answer; 503 beyond.
   int64_t max_queued_requests = 65'536;
   Bytes max_queued_bytes{1LL << 30};
   Duration header_timeout = Duration::Seconds(10);  // For a whole request head.

@@ -10,12 +10,16 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/pool/dead_peer.h"
+
 namespace penstock {
 namespace asio = boost::asio;
 
 namespace {
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kInputStart = 16 << 10;
+// An engine whose host is gone. A busy one acknowledges what it has not read yet.
+constexpr Duration kDeadPeer = Duration::Seconds(30);
 }  // namespace
 
 Connection::Connection(asio::io_context& loop, std::shared_ptr<size_t> open)
@@ -37,6 +41,7 @@ asio::awaitable<Connection::ErrorCode> Connection::Connect(std::vector<asio::ip:
     auto [error] = co_await socket_.async_connect(endpoint, kAwait);
     result = Outcome(error);
     if (!result) socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    if (!result) DetectDeadPeer(socket_.native_handle(), kDeadPeer);
     if (!result || expired_ || result == asio::error::operation_aborted) break;
   }
   Disarm();

@@ -17,6 +17,7 @@
 #include "router/http/event_loop.h"
 #include "router/http/fleet_monitor.h"
 #include "router/http/listener.h"
+#include "router/http/metrics_page.h"
 #include "router/http/progress_sampler.h"
 
 namespace penstock {
@@ -213,6 +214,6 @@ void RouterServer::Stop() {
 
 CoreView RouterServer::View() const { return parts_->core->View(); }
 
-std::string RouterServer::Metrics() const { return parts_->telemetry.Serialise(View(), parts_->log->dropped()); }
+std::string RouterServer::Metrics() const { return MetricsPage(parts_->edge, parts_->config.limits); }
 
 }  // namespace penstock

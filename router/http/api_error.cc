@@ -51,6 +51,17 @@ std::string RefusalParam(Refusal reason) {
   }
 }
 
+ApiError AtTheDoor(TurnedAway limit, absl::string_view message) {
+  ApiError error;
+  error.status = 503;
+  error.message = std::string(message);
+  error.type = "server_error";
+  error.code = "service_unavailable";
+  error.reason = std::string(LabelOf(limit));
+  error.retry_after = Duration::Seconds(1);
+  return error;
+}
+
 }  // namespace
 
 std::string JsonQuote(absl::string_view text) {
@@ -124,6 +135,14 @@ ApiError EngineFailure(EngineErrorKind kind, absl::string_view message) {
   error.code = "engine_error";
   error.reason = std::string(LabelOf(kind));
   return error;
+}
+
+ApiError TooManyConnections() {
+  return AtTheDoor(TurnedAway::kConnections, "The router has as many connections as it may have.");
+}
+
+ApiError NoBodyMemory() {
+  return AtTheDoor(TurnedAway::kBodyMemory, "The router holds as many bytes of request bodies as it may.");
 }
 
 std::string ErrorBody(const ApiError& error) {

@@ -39,6 +39,10 @@ ApiError FromEngine(const EngineError& error);
 // 502: the engine answered with something impossible, or not at all.
 ApiError EngineFailure(EngineErrorKind kind, absl::string_view message);
 
+// 503 at the door: every connection that may be open is, or all memory for bodies is taken.
+ApiError TooManyConnections();
+ApiError NoBodyMemory();
+
 // {"error":{...}}
 std::string ErrorBody(const ApiError& error);
 // The same as the last events of a stream: the error, then [DONE].

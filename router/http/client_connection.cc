@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "backends/pool/dead_peer.h"
 #include "router/http/answer.h"
 #include "router/http/clock.h"
 #include "router/http/request_handler.h"
@@ -20,10 +21,13 @@ namespace {
 // Bytes of pipelined requests that are read while one is being handled.
 constexpr size_t kMaxReadAhead = 64 << 10;
 constexpr Duration kLinger = Duration::Seconds(1);
+// Spare connections are few: who has one must ask at once.
+constexpr Duration kSpareTimeout = Duration::Seconds(2);
 constexpr absl::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
-RequestReader::Limits ReaderLimits(const LimitsConfig& limits) {
-  return {static_cast<size_t>(limits.max_header.value()), static_cast<size_t>(limits.max_body.value())};
+RequestReader::Limits ReaderLimits(const LimitsConfig& limits, ByteBudget& bodies) {
+  return {static_cast<size_t>(limits.max_header.value()), static_cast<size_t>(limits.max_body.value()), &bodies,
+          limits.max_body_memory};
 }
 
 }  // namespace
@@ -46,12 +50,12 @@ class ClientConnection::Busy {
   ClientConnection& connection_;
 };
 
-ClientConnection::ClientConnection(EventLoop& loop, asio::ip::tcp::socket socket, bool admin)
+ClientConnection::ClientConnection(EventLoop& loop, asio::ip::tcp::socket socket, Use use)
     : loop_(loop),
       socket_(std::move(socket)),
-      admin_(admin),
+      use_(use),
       limits_(loop.fleet()->config().limits),
-      reader_(ReaderLimits(limits_)),
+      reader_(ReaderLimits(limits_, loop.edge().bodies)),
       readable_(loop.io()),
       read_deadline_(loop.deadlines(),
                      [this] {
@@ -64,6 +68,7 @@ ClientConnection::ClientConnection(EventLoop& loop, asio::ip::tcp::socket socket
   error_code ec;
   socket_.non_blocking(true, ec);
   socket_.set_option(asio::ip::tcp::no_delay(true), ec);
+  DetectDeadPeer(socket_.native_handle(), limits_.write_timeout);
 }
 
 ClientConnection::~ClientConnection() {
@@ -155,6 +160,7 @@ asio::awaitable<ClientConnection::Read> ClientConnection::ReadMore(Duration time
 }
 
 Duration ClientConnection::ReadTimeout() {
+  if (spare()) return std::min(kSpareTimeout, limits_.header_timeout);
   if (reader_.InBody()) return limits_.body_timeout;
   if (reader_.Idle()) {
     head_began_ = Instant();
@@ -196,6 +202,7 @@ asio::awaitable<bool> ClientConnection::ReadRequest() {
 
 asio::awaitable<void> ClientConnection::FailRead(const ApiError& error) {
   if (error.bad_input) loop_.edge().telemetry->OnBadInput(*error.bad_input);
+  if (error.reason == LabelOf(TurnedAway::kBodyMemory)) loop_.edge().telemetry->OnTurnedAway(TurnedAway::kBodyMemory);
   ClientRequest none;
   none.keep_alive = false;
   Answer answer(loop_, *this, none, NewRequestId());
@@ -237,6 +244,7 @@ asio::awaitable<void> ClientConnection::Serve() {
 
 asio::awaitable<bool> ClientConnection::ServeOne() {
   ClientRequest request = reader_.Take();
+  if (spare()) request.keep_alive = false;
   const Busy busy(*this);
   const bool keep = co_await HandleRequest(loop_, *this, std::move(request));
   Unwatch();

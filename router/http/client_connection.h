@@ -25,7 +25,12 @@ namespace penstock {
 
 class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
  public:
-  ClientConnection(EventLoop& loop, boost::asio::ip::tcp::socket socket, bool admin);
+  enum class Use : uint8_t {
+    kClient,
+    kAdmin,  // Metrics and health, on their own listener.
+    kSpare,  // The router is full: one request, which is refused unless it is for metrics or health.
+  };
+  ClientConnection(EventLoop& loop, boost::asio::ip::tcp::socket socket, Use use);
   ~ClientConnection();
 
   // Until the connection ends. Never throws out. The caller's coroutine keeps the object alive.
@@ -41,7 +46,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void Watch(std::function<void()> on_gone);
   void Unwatch() { on_gone_ = nullptr; }
   bool gone() const { return gone_; }
-  bool admin() const { return admin_; }
+  bool admin() const { return use_ == Use::kAdmin; }
+  bool spare() const { return use_ == Use::kSpare; }
 
   void Close();
   void CloseIfIdle();
@@ -66,7 +72,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
 
   EventLoop& loop_;
   boost::asio::ip::tcp::socket socket_;
-  const bool admin_;
+  const Use use_;
   const LimitsConfig limits_;
   RequestReader reader_;
   Signal readable_;

@@ -18,10 +18,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "backends/upstream.h"
+#include "router/http/byte_budget.h"
 #include "router/http/core_host.h"
 #include "router/http/deadlines.h"
 #include "router/http/fleet_view.h"
-#include "router/http/kept_text.h"
 #include "router/http/mailbox.h"
 #include "router/http/progress_board.h"
 #include "router/http/tenant_limiter.h"
@@ -45,7 +45,8 @@ struct Edge {
   TenantLimiter* tenants = nullptr;
   std::function<void(ReplicaId, EngineNews)> report;
   bool admin_apart = false;  // Metrics and health are on the admin listener.
-  TextBudget kept_text;      // Of answers that may have to be continued.
+  ByteBudget kept_text;      // Of answers that may have to be continued.
+  ByteBudget bodies;         // Of requests, from their first large piece to their end.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.
   std::atomic<int> replicas_up{0};

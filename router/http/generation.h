@@ -142,7 +142,9 @@ class Generation {
   RelayState state_;
   HeaderList engine_headers_;
   Instant answer_deadline_ = Instant::Never();
-  int failures_ = 0;         // Attempts that did not come through.
+  int failures_ = 0;  // Attempts that did not come through.
+  int failures_in_a_row_ = 0;
+  int64_t delivered_at_failure_ = 0;
   int unreached_ = 0;        // Of them those whose engine could not be connected to; counted apart.
   bool resume_due_ = false;  // The client waits for its answer to go on.
   int resumes_ = 0;

@@ -12,7 +12,9 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr int kMaxFailures = 3;
+constexpr int kMaxFailures = 6;
+// Without a token delivered in between: a request that kills its engines must not meet them all.
+constexpr int kMaxFailuresInARow = 3;
 // Engines that could not even be connected to got nothing of the request.
 constexpr int kMaxUnreached = 8;
 
@@ -71,7 +73,13 @@ bool Generation::WorthAnother(EngineErrorKind kind) const {
 std::optional<ResumeResult> Generation::BarToAnother(const AttemptEnd& end) {
   if (end.kind == AttemptEnd::Kind::kPlaceAgain) {
     const bool unreached = end.is_engine_error && end.engine_error == EngineErrorKind::kConnect;
-    if (unreached ? ++unreached_ >= kMaxUnreached : ++failures_ >= kMaxFailures) return ResumeResult::kTries;
+    if (unreached) {
+      if (++unreached_ >= kMaxUnreached) return ResumeResult::kTries;
+    } else {
+      failures_in_a_row_ = state_.delivered > delivered_at_failure_ ? 1 : failures_in_a_row_ + 1;
+      delivered_at_failure_ = state_.delivered;
+      if (++failures_ >= kMaxFailures || failures_in_a_row_ >= kMaxFailuresInARow) return ResumeResult::kTries;
+    }
   }
   if (PastDeadline()) return ResumeResult::kDeadline;
   return any_answer_ ? BarToResume() : std::nullopt;

@@ -3,28 +3,17 @@
 // Held as the inside of a JSON string, as the engine wrote it. Bounded twice: each answer by its own limit, all answers
 // of the router together by a budget. Text that does not fit is dropped for good and its answer can only be ended, not
 // continued. Memory is taken from the budget when the string's capacity grows, so most appends touch nothing shared.
-// A KeptText belongs to one loop; a TextBudget is thread-safe.
+// Belongs to one loop.
 #ifndef PENSTOCK_ROUTER_HTTP_KEPT_TEXT_H_
 #define PENSTOCK_ROUTER_HTTP_KEPT_TEXT_H_
 
-#include <atomic>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "kvmodel/units.h"
+#include "router/http/byte_budget.h"
 
 namespace penstock {
-
-class TextBudget {
- public:
-  // False, and nothing taken, when more than `limit` would be in use.
-  bool Take(Bytes amount, Bytes limit);
-  void Give(Bytes amount) { used_.fetch_sub(amount.value(), std::memory_order_relaxed); }
-  Bytes used() const { return Bytes(used_.load(std::memory_order_relaxed)); }
-
- private:
-  std::atomic<int64_t> used_{0};
-};
 
 class KeptText {
  public:
@@ -33,25 +22,20 @@ class KeptText {
     Bytes all{256 << 20};
   };
   KeptText() = default;  // Keeps nothing.
-  KeptText(TextBudget& budget, Limits limits) : budget_(&budget), limits_(limits) {}
-  ~KeptText() { Free(); }
-  KeptText(KeptText&& other) noexcept;
-  KeptText& operator=(KeptText&& other) noexcept;
+  KeptText(ByteBudget& budget, Limits limits) : limits_(limits), share_(budget), keeps_(true) {}
 
   void Append(absl::string_view text);
   // Forgets the text; from now on it is kept again.
   void Clear();
   // All that was appended is here.
-  bool whole() const { return budget_ != nullptr && !dropped_; }
+  bool whole() const { return keeps_ && !dropped_; }
   absl::string_view text() const { return text_; }
 
  private:
-  void Free();
-
-  TextBudget* budget_ = nullptr;
   Limits limits_;
   std::string text_;
-  Bytes taken_{0};
+  ByteShare share_;
+  bool keeps_ = false;
   bool dropped_ = false;
 };
 

@@ -24,21 +24,11 @@ namespace {
 
 // After an accept failed for want of descriptors.
 constexpr Duration kAcceptPause = Duration::Milliseconds(50);
+// Beyond the limit, so that health and metrics can still be asked for; they take one request each.
+constexpr int kSpareConnections = 64;
 
 // Owns the connection from before its first step.
 asio::awaitable<void> Serve(std::shared_ptr<ClientConnection> connection) { co_await connection->Serve(); }
-
-std::string TooManyConnections() {
-  ApiError error;
-  error.status = 503;
-  error.message = "The router has as many connections as it may have.";
-  error.type = "server_error";
-  error.code = "service_unavailable";
-  const std::string body = ErrorBody(error);
-  ResponseHead head(503, /*keep_alive=*/false, /*http10=*/false);
-  head.Add("content-type", "application/json").Add("retry-after", "1");
-  return std::move(head).WithLength(body.size()) + body;
-}
 
 }  // namespace
 
@@ -97,18 +87,27 @@ void Listener::AcceptNext() {
 
 void Listener::Take(EventLoop& loop, tcp::socket socket) {
   Edge& edge = home_.edge();
-  if (edge.connections.fetch_add(1, std::memory_order_relaxed) >= home_.fleet()->config().limits.max_connections) {
+  const int before = edge.connections.fetch_add(1, std::memory_order_relaxed);
+  const int limit = home_.fleet()->config().limits.max_connections;
+  if (before >= limit) edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
+  if (before >= limit + kSpareConnections) {
     edge.connections.fetch_sub(1, std::memory_order_relaxed);
     error_code ec;
-    const std::string refusal = TooManyConnections();
+    const ApiError full = TooManyConnections();
+    const std::string body = ErrorBody(full);
+    ResponseHead head(full.status, /*keep_alive=*/false, /*http10=*/false);
+    head.Add("content-type", "application/json").Add("retry-after", "1");
+    const std::string refusal = std::move(head).WithLength(body.size()) + body;
     socket.non_blocking(true, ec);
     socket.write_some(asio::buffer(refusal), ec);
     socket.shutdown(tcp::socket::shutdown_send, ec);
     return;
   }
-  asio::post(loop.io(), [&loop, admin = options_.admin, socket = std::move(socket)]() mutable {
-    asio::co_spawn(loop.io(), Serve(std::make_shared<ClientConnection>(loop, std::move(socket), admin)),
-                   asio::detached);
+  const ClientConnection::Use use = options_.admin    ? ClientConnection::Use::kAdmin
+                                    : before >= limit ? ClientConnection::Use::kSpare
+                                                      : ClientConnection::Use::kClient;
+  asio::post(loop.io(), [&loop, use, socket = std::move(socket)]() mutable {
+    asio::co_spawn(loop.io(), Serve(std::make_shared<ClientConnection>(loop, std::move(socket), use)), asio::detached);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "router/http/answer.h"
 #include "router/http/generation.h"
+#include "router/http/metrics_page.h"
 #include "router/http/routes.h"
 
 namespace penstock {
@@ -106,8 +107,9 @@ asio::awaitable<void> AnswerReady(Edge& edge, Answer& answer) {
   co_await answer.Whole(ready ? 200 : 503, kJson, kNoHeaders, body);
 }
 
-asio::awaitable<void> AnswerMetrics(Edge& edge, Answer& answer) {
-  const std::string body = edge.telemetry->Serialise(edge.core->View(), edge.log != nullptr ? edge.log->dropped() : 0);
+asio::awaitable<void> AnswerMetrics(EventLoop& loop, Answer& answer) {
+  Edge& edge = loop.edge();
+  const std::string body = MetricsPage(edge, loop.fleet()->config().limits);
   co_await answer.Whole(200, "text/plain; version=0.0.4; charset=utf-8", kNoHeaders, body);
 }
 
@@ -134,6 +136,11 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, C
   if (edge.admin_apart && match.route != Route::kWrongMethod && client.admin() != IsAdmin(match.route)) {
     match.route = Route::kNotFound;
   }
+  if (client.spare() && !IsAdmin(match.route)) {
+    const ApiError full = TooManyConnections();
+    co_await answer.Error(full);
+    co_return false;
+  }
   switch (match.route) {
     case Route::kGenerate:
       co_await Generate(loop, client, std::move(request), match.endpoint, answer);
@@ -149,7 +156,7 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, C
       co_await AnswerReady(edge, answer);
       break;
     case Route::kMetrics:
-      co_await AnswerMetrics(edge, answer);
+      co_await AnswerMetrics(loop, answer);
       break;
     case Route::kNotFound: {
       const ApiError error = NotFound(request);

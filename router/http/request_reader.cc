@@ -23,13 +23,23 @@ constexpr size_t kKeptBuffer = 4096;
 // Of a body whose length was announced, what is made ready before any of it came.
 constexpr uint64_t kMaxReserve = 1 << 20;
 
+// Bodies up to this size are bounded by the number of connections; larger ones take memory of the budget in pieces.
+constexpr size_t kFreeBody = 16 << 10;
+constexpr size_t kBudgetPiece = 64 << 10;
+
 std::string ToString(boost::beast::string_view text) { return std::string(text.data(), text.size()); }
 
 }  // namespace
 
 // Beast's parser, writing into our own request instead of a container of fields.
 struct RequestReader::Parser : http::basic_parser<true> {
+  explicit Parser(const Limits& given) : limits(given) {
+    if (limits.bodies != nullptr) request.memory = ByteShare(*limits.bodies);
+  }
+
+  const Limits limits;
   ClientRequest request;
+  absl::string_view input;  // What put() is given.
   size_t head_bytes = 0;
   bool expects_continue = false;
 
@@ -45,23 +55,55 @@ struct RequestReader::Parser : http::basic_parser<true> {
     head_bytes = method.size() + target.size();
   }
   void on_response_impl(int, string_view, int, error_code&) override {}
-  void on_field_impl(http::field field, string_view name, string_view value, error_code&) override {
+  void on_field_impl(http::field field, string_view name, string_view value, error_code& ec) override {
     if (is_header_done()) return;  // A trailer.
+    if (!Acceptable(field, value)) {
+      ec = http::error::bad_value;
+      return;
+    }
     head_bytes += name.size() + value.size() + 4;
     if (field == http::field::expect) expects_continue = absl::EqualsIgnoreCase(ToString(value), "100-continue");
     request.headers.emplace_back(std::piecewise_construct, std::forward_as_tuple(name.data(), name.size()),
                                  std::forward_as_tuple(value.data(), value.size()));
   }
-  void on_header_impl(error_code&) override {}
+  void on_header_impl(error_code& ec) override {
+    if (hosts > 1 || (hosts == 0 && !request.http10)) ec = http::error::bad_field;
+  }
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, error_code&) override {
     if (length) request.body.reserve(static_cast<size_t>(std::min<uint64_t>(*length, kMaxReserve)) + kBodyPadding);
   }
-  std::size_t on_body_impl(string_view piece, error_code&) override { return Append(piece); }
+  std::size_t on_body_impl(string_view piece, error_code& ec) override { return Append(piece, ec); }
   void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
-  std::size_t on_chunk_body_impl(std::uint64_t, string_view piece, error_code&) override { return Append(piece); }
+  std::size_t on_chunk_body_impl(std::uint64_t, string_view piece, error_code& ec) override {
+    return Append(piece, ec);
+  }
   void on_finish_impl(error_code&) override {}
 
-  std::size_t Append(string_view piece) {
+  // What one recipient could read as one thing and another as another, the parser would let pass.
+  bool Acceptable(http::field field, string_view value) {
+    // A folded line is put together elsewhere; every other value lies where it came.
+    if (!value.empty() && (value.data() < input.data() || value.data() >= input.data() + input.size())) return false;
+    if (field == http::field::host) ++hosts;
+    if (field == http::field::content_length) {
+      return ++lengths == 1 && value.find_first_not_of("0123456789") == string_view::npos;
+    }
+    if (field != http::field::transfer_encoding) return true;
+    return ++codings == 1 && !request.http10 && absl::EqualsIgnoreCase(ToString(value), "chunked");
+  }
+
+  int hosts = 0;
+  int lengths = 0;
+  int codings = 0;
+
+  std::size_t Append(string_view piece, error_code& ec) {
+    const size_t size = request.body.size() + piece.size();
+    if (size > kFreeBody && static_cast<int64_t>(size) > request.memory.held().value()) {
+      const size_t wanted = (size + kBudgetPiece - 1) / kBudgetPiece * kBudgetPiece;
+      if (!request.memory.GrowTo(Bytes(static_cast<int64_t>(wanted)), limits.all_bodies)) {
+        ec = http::error::buffer_overflow;
+        return 0;
+      }
+    }
     request.body.append(piece.data(), piece.size());
     return piece.size();
   }
@@ -77,7 +119,7 @@ bool RequestReader::Idle() const { return !head_done_ && buffered() == 0; }
 
 RequestReader::State RequestReader::Advance() {
   if (parser_ == nullptr) {
-    parser_ = std::make_unique<Parser>();
+    parser_ = std::make_unique<Parser>(limits_);
     parser_->header_limit(static_cast<uint32_t>(limits_.header));
     parser_->body_limit(limits_.body);
     parser_->eager(true);
@@ -86,6 +128,7 @@ RequestReader::State RequestReader::Advance() {
   while (!parser.is_done()) {
     if (buffered() == 0) return State::kNeedMore;
     boost::system::error_code ec;
+    parser.input = absl::string_view(buffer_).substr(consumed_);
     const size_t taken = parser.put(boost::asio::buffer(buffer_.data() + consumed_, buffered()), ec);
     consumed_ += taken;
     // The parser bounds what it has not taken yet; many short fields are bounded here.
@@ -117,6 +160,7 @@ RequestReader::State RequestReader::HandleParseError(int code) {
     error.status = 413;
     return Fail(std::move(error));
   }
+  if (ec == http::error::buffer_overflow) return Fail(NoBodyMemory());
   return Fail(BadRequest(BadInput::kMalformedHttp,
                          absl::StrCat("Not a well-formed HTTP/1.1 request: ", ec.message(), "."), "",
                          "malformed_request"));

@@ -11,6 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "router/http/api_error.h"
+#include "router/http/byte_budget.h"
 #include "router/http/header_rules.h"
 
 namespace penstock {
@@ -20,6 +21,7 @@ struct ClientRequest {
   std::string target;
   HeaderList headers;
   std::string body;
+  ByteShare memory;  // Of the bodies' budget; small bodies take nothing.
   bool http10 = false;
   bool keep_alive = true;
 };
@@ -29,6 +31,8 @@ class RequestReader {
   struct Limits {
     size_t header = 64 << 10;
     size_t body = 64 << 20;
+    ByteBudget* bodies = nullptr;  // Null: unbounded.
+    Bytes all_bodies{0};
   };
   enum class State { kNeedMore, kHeadDone, kDone, kFailed };
 

@@ -84,6 +84,16 @@ inline constexpr std::array<absl::string_view, 14> kResumeLabels = {
     "prompt",    "other_text", "budget",  "engine", "tries",    "deadline",   "refused"};
 constexpr absl::string_view LabelOf(ResumeResult result) { return kResumeLabels[static_cast<size_t>(result)]; }
 
+// What the router holds only so much of.
+enum class Bounded : uint8_t { kConnections, kQueuedRequests, kQueuedBytes, kBodyMemory, kKeptText };
+inline constexpr std::array<absl::string_view, 5> kBoundedLabels = {"connections", "queued_requests", "queued_bytes",
+                                                                    "body_memory", "kept_text"};
+
+// What a connection was refused for before it was a request.
+enum class TurnedAway : uint8_t { kConnections, kBodyMemory };
+inline constexpr std::array<absl::string_view, 2> kTurnedAwayLabels = {"connections", "body_memory"};
+constexpr absl::string_view LabelOf(TurnedAway limit) { return kTurnedAwayLabels[static_cast<size_t>(limit)]; }
+
 // The bounded set of endpoints; anything else becomes "other".
 inline constexpr std::array<absl::string_view, 6> kEndpointLabels = {"chat",      "completions", "embeddings",
                                                                      "responses", "rerank",      "other"};

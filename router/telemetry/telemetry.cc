@@ -106,6 +106,10 @@ struct Telemetry::State {
     for (size_t kind = 0; kind < bad_inputs.size(); ++kind) {
       bad_inputs[kind] = &bad_input.Add({{"kind", Text(kBadInputLabels[kind])}});
     }
+    for (size_t limit = 0; limit < turned_away.size(); ++limit) {
+      turned_away[limit] = &turned.Add({{"limit", Text(kTurnedAwayLabels[limit])}});
+    }
+    for (size_t what = 0; what < fills.size(); ++what) fills[what] = &fill.Add({{"of", Text(kBoundedLabels[what])}});
     for (size_t result = 0; result < resumes.size(); ++result) {
       resumes[result] = &resumed.Add({{"result", Text(kResumeLabels[result])}});
     }
@@ -160,6 +164,9 @@ struct Telemetry::State {
   CounterFamily& engine_errors = NewCounter("penstock_engine_errors_total", "Failures of engines, by kind");
   CounterFamily& engine_polls = NewCounter("penstock_engine_polls_total", "Observations of engines, by result");
   CounterFamily& bad_input = NewCounter("penstock_bad_input_total", "Malformed or impossible client input, by kind");
+  CounterFamily& turned =
+      NewCounter("penstock_turned_away_total", "Connections and requests refused at the door, by the limit reached");
+  prometheus::Family<Gauge>& fill = NewGauge("penstock_fill_ratio", "How much of a limit is in use; 1: full");
   CounterFamily& resumed =
       NewCounter("penstock_resumes_total",
                  "Answers whose engine failed after the client had part of them, by what became of them");
@@ -180,6 +187,8 @@ struct Telemetry::State {
   Gauge& draining = NewGauge("penstock_draining", "1 once the router drains before its end").Add({});
   std::array<Counter*, kBadInputLabels.size()> bad_inputs{};
   std::array<Counter*, kResumeLabels.size()> resumes{};
+  std::array<Counter*, kTurnedAwayLabels.size()> turned_away{};
+  std::array<Gauge*, kBoundedLabels.size()> fills{};
 
   // Guards everything below; held for lookups only. (The packaged absl::Mutex is opaque to the thread sanitizer.)
   mutable std::shared_mutex mutex;
@@ -377,6 +386,10 @@ void Telemetry::OnConfigReload(bool ok) {
   state_->last_reload_ok.Set(ok ? 1 : 0);
   if (ok) state_->last_reload_at.SetToCurrentTime();
 }
+
+void Telemetry::OnTurnedAway(TurnedAway limit) { state_->turned_away[static_cast<size_t>(limit)]->Increment(); }
+
+void Telemetry::SetFill(Bounded what, double ratio) { state_->fills[static_cast<size_t>(what)]->Set(ratio); }
 
 void Telemetry::OnConnectionOpened() {
   state_->connections_accepted.Increment();

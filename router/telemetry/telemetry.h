@@ -79,6 +79,10 @@ class Telemetry {
   void OnEnginePoll(absl::string_view replica, bool ok);
   void OnConfigReload(bool ok);
 
+  // Refused at the door: a limit of the edge is reached.
+  void OnTurnedAway(TurnedAway limit);
+  // How much of a limit is in use; 1: full.
+  void SetFill(Bounded what, double ratio);
   void OnConnectionOpened();
   void OnConnectionClosed();
   // Bytes of request and answer bodies held in memory.

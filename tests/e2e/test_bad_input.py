@@ -197,9 +197,11 @@ def documented():
 def test_the_table_in_the_documentation_has_every_case():
     sections = documented()
     ids = {case.id for case in CASES}
-    assert ids == {row for rows in sections.values() for row in rows if not row.startswith("test_")}
+    assert ids == {row for rows in sections.values() for row in rows if not row.startswith("test_") and "." not in row}
     sources = "".join(path.read_text() for path in (ROOT / "tests").rglob("*") if path.suffix in (".py", ".cc"))
     for rows in sections.values():
         for row in rows:
             if row.startswith("test_"):
                 assert f"def {row}(" in sources, row
+            elif "." in row:
+                assert re.search(r"TEST(_F|_P)?\(" + row.replace(".", ", ") + r"\)", sources), row

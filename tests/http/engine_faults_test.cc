@@ -195,6 +195,118 @@ TEST(EngineFaults, GarbageIs502WhateverItsShape) {
   }
 }
 
+// What an engine sends instead of an answer, and the status and kind that come of it.
+TEST(EngineFaults, EveryBrokenAnswerHasAClearOutcome) {
+  struct Case {
+    const char* name;
+    std::function<void(EngineCall&)> script;
+    int status;
+    const char* kind;
+  };
+  const std::vector<Case> cases = {
+      {"endless head",
+       [](EngineCall& call) {
+         call.wire.Send("HTTP/1.1 200 OK\r\n");
+         while (call.wire.Send("x-more: " + std::string(1000, 'a') + "\r\n")) {
+         }
+       },
+       502, "garbage"},
+      {"head that never ends",
+       [](EngineCall& call) { call.wire.Send("HTTP/1.1 200 OK\r\nx: y\r\n"), call.wire.WaitClosed(); }, 504, "timeout"},
+      {"head of 70 KiB in one field",
+       [](EngineCall& call) { call.wire.Send("HTTP/1.1 200 OK\r\nx: " + std::string(70 << 10, 'a') + "\r\n\r\n{}"); },
+       502, "garbage"},
+      {"too short",
+       [](EngineCall& call) {
+         call.wire.Send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{}");
+         call.wire.Close();
+       },
+       502, "closed"},
+      {"too long for its length",
+       [](EngineCall& call) {
+         call.wire.Send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}{\"a\":1}");
+       },
+       200, ""},
+      {"an impossible length",
+       [](EngineCall& call) { call.wire.Send("HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"); }, 502, "garbage"},
+      {"two lengths",
+       [](EngineCall& call) {
+         call.wire.Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}\n");
+       },
+       502, "garbage"},
+      {"nothing behind the head",
+       [](EngineCall& call) {
+         call.wire.Send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
+         call.wire.WaitClosed();
+       },
+       504, "timeout"},
+      {"an empty body", [](EngineCall& call) { call.Answer(200, ""); }, 502, "garbage"},
+      {"a switch of protocols",
+       [](EngineCall& call) { call.wire.Send("HTTP/1.1 101 Switching Protocols\r\n\r\n"), call.wire.WaitClosed(); },
+       502, "garbage"},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    ScriptedEngine engine(one.script);
+    TestServer router({engine.url()},
+                      [](Config& config) { config.limits.first_byte_timeout = Duration::Milliseconds(300); });
+    ASSERT_TRUE(router.WaitUp());
+    const WireMessage answer = router.Chat();
+    EXPECT_EQ(answer.status(), one.status) << answer.body;
+    if (one.status != 200) {
+      EXPECT_EQ(answer.headers.at("x-penstock-reason"), one.kind);
+      EXPECT_EQ(CodeOf(answer), "engine_error");
+    }
+    EXPECT_TRUE(router.AllClosed(1));
+  }
+}
+
+TEST(EngineFaults, AHeadAsLongAsAllowedIsRead) {
+  ScriptedEngine engine([](EngineCall& call) {
+    call.wire.Send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nx: " +
+                   std::string(60 << 10, 'a') + "\r\n\r\n{}");
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  EXPECT_EQ(router.Chat().status(), 200);
+}
+
+TEST(EngineFaults, AFailureBeforeTheFirstByteIsTriedElsewhereButNoMistakeOfTheClient) {
+  struct Case {
+    int status;
+    int calls;
+  };
+  for (const Case one : {Case{400, 1}, Case{404, 1}, Case{422, 1}, Case{429, 2}, Case{500, 2}, Case{501, 1},
+                         Case{502, 2}, Case{503, 2}}) {
+    SCOPED_TRACE(one.status);
+    std::atomic<int> calls{0};
+    const auto script = [&](EngineCall& call) {
+      if (calls++ == 0) return call.Answer(one.status, R"({"error":{"message":"no"}})");
+      call.Answer(200, R"({"choices":[]})");
+    };
+    ScriptedEngine a(script), b(script);
+    TestServer router({a.url(), b.url()});
+    ASSERT_TRUE(router.WaitUp(2));
+    EXPECT_EQ(router.Chat().status() == 200, one.calls == 2);
+    EXPECT_EQ(calls, one.calls);
+    EXPECT_EQ(router.server->replicas_up(), 2);
+  }
+}
+
+TEST(EngineFaults, PushBackOpensNoBreaker) {
+  std::atomic<bool> full{true};
+  ScriptedEngine engine([&](EngineCall& call) {
+    if (full) return call.Answer(503, R"({"error":{"message":"full"}})");
+    call.Answer(200, R"({"choices":[]})");
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(router.Chat().status(), 503);
+  EXPECT_EQ(router.server->replicas_up(), 1);
+  full = false;
+  EXPECT_EQ(router.Chat().status(), 200);
+}
+
 TEST(EngineFaults, AWholeAnswerThatIsNoJsonIs502) {
   ScriptedEngine engine([](EngineCall& call) { call.Answer(200, "oops"); });
   TestServer router({engine.url()});

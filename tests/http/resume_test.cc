@@ -361,11 +361,29 @@ TEST(Resume, TriesAreBoundedInMidStreamToo) {
   TestServer router({engine.url()}, [](Config& config) { config.replicas[0].engine = "vllm"; });
   ASSERT_TRUE(router.WaitUp());
   const Seen seen = Read(router.Ask(ChatStream()));
-  EXPECT_EQ(seen.text, "www");
+  EXPECT_EQ(seen.text, "wwwwww");
   EXPECT_EQ(seen.errors, 1);
-  EXPECT_EQ(engine.calls(), 3);
+  EXPECT_EQ(engine.calls(), 6);
   EXPECT_EQ(router.Metric("penstock_resumes_total{result=\"tries\"}"), 1);
-  EXPECT_EQ(router.Metric("penstock_resumes_total{result=\"continued\"}"), 2);
+  EXPECT_EQ(router.Metric("penstock_resumes_total{result=\"continued\"}"), 5);
+}
+
+TEST(Resume, ARequestThatKillsItsEnginesMeetsThreeOfThem) {
+  std::atomic<int> calls{0};
+  const auto script = [&](EngineCall& call) {
+    call.BeginStream();
+    if (calls++ == 0) call.Event(DeltaJson("w"));
+    call.wire.Close();
+  };
+  ScriptedEngine a(script, kVllmPages), b(script, kVllmPages);
+  TestServer router({a.url(), b.url()}, [](Config& config) {
+    for (ReplicaConfig& replica : config.replicas) replica.engine = "vllm";
+  });
+  ASSERT_TRUE(router.WaitUp(2));
+  const Seen seen = Read(router.Ask(ChatStream()));
+  EXPECT_EQ(seen.text, "w");
+  EXPECT_EQ(seen.errors, 1);
+  EXPECT_EQ(calls, 3);
 }
 
 TEST(Resume, AnAnswerEndsWhenItsTimeIsOverWhoeverGivesIt) {

@@ -164,7 +164,7 @@ TEST(ServerLife, AReloadChangesTheBoundOfConnections) {
   Config changed = router.config;
   changed.limits.max_connections = 1;
   router.server->Reload(changed);
-  EXPECT_TRUE(Eventually([&] { return router.Ask(Get("/healthz")).status() == 503; }));
+  EXPECT_TRUE(Eventually([&] { return router.Ask(Get("/v1/models")).status() == 503; }));
   kept->Send(Get("/healthz"));
   EXPECT_EQ(ReadMessage(*kept).status(), 200);
 }
@@ -179,10 +179,71 @@ TEST(ServerLife, ConnectionsAreBounded) {
   b->Send(Get("/healthz"));
   ASSERT_EQ(ReadMessage(*a).status(), 200);
   ASSERT_EQ(ReadMessage(*b).status(), 200);
-  const auto c = router.Connect();
-  EXPECT_EQ(ReadMessage(*c).status(), 503);
+  const WireMessage refused = router.Ask(Get("/v1/models"));
+  EXPECT_EQ(refused.status(), 503);
+  EXPECT_EQ(refused.headers.at("retry-after"), "1");
+  EXPECT_EQ(refused.headers.at("x-penstock-reason"), "connections");
+  EXPECT_GE(router.Metric("penstock_turned_away_total{limit=\"connections\"}"), 1);
   a->Close();
-  EXPECT_TRUE(Eventually([&] { return router.Ask(Get("/healthz")).status() == 200; }));
+  EXPECT_TRUE(Eventually([&] { return router.Ask(Get("/v1/models")).status() == 200; }));
+}
+
+TEST(ServerLife, AFullRouterStillTellsItsHealthAndMetrics) {
+  ScriptedEngine engine([](EngineCall&) {});
+  TestServer router({engine.url()}, [](Config& config) { config.limits.max_connections = 1; });
+  ASSERT_TRUE(router.WaitUp());
+  const auto kept = router.Connect();
+  kept->Send(Get("/healthz"));
+  ASSERT_EQ(ReadMessage(*kept).status(), 200);
+  for (const std::string path : {"/healthz", "/readyz", "/metrics"}) {
+    const WireMessage answer = router.Ask(Get(path));
+    EXPECT_EQ(answer.status(), 200) << path;
+    EXPECT_EQ(answer.headers.at("connection"), "close") << path;
+    if (path == "/metrics") EXPECT_NE(answer.body.find("penstock_fill_ratio{of=\"connections\"} 2"), std::string::npos);
+  }
+}
+
+TEST(ServerLife, BeyondItsSpareConnectionsARouterRefusesAtOnce) {
+  ScriptedEngine engine([](EngineCall&) {});
+  TestServer router({engine.url()}, [](Config& config) { config.limits.max_connections = 1; });
+  ASSERT_TRUE(router.WaitUp());
+  std::vector<std::unique_ptr<Wire>> open;
+  // One and 64 spare ones, none of which asks anything.
+  for (int i = 0; i < 65; ++i) open.push_back(router.Connect());
+  ASSERT_TRUE(Eventually([&] { return router.Metric("penstock_connections_open") == 65; }));
+  const WireMessage refused = ReadMessage(*router.Connect());
+  EXPECT_EQ(refused.status(), 503);
+  EXPECT_EQ(refused.headers.at("retry-after"), "1");
+  // A spare connection has two seconds to ask.
+  EXPECT_TRUE(Eventually([&] { return router.Metric("penstock_connections_open") <= 1; }));
+}
+
+TEST(ServerLife, MemoryForBodiesIsBounded) {
+  constexpr size_t kPiece = 64 << 10;
+  Latch go;
+  ScriptedEngine engine([&](EngineCall& call) {
+    go.Wait();
+    call.Answer(200, R"({"choices":[]})");
+  });
+  TestServer router({engine.url()}, [](Config& config) { config.limits.max_body_memory = Bytes(2 * kPiece); });
+  ASSERT_TRUE(router.WaitUp());
+  const std::string padding = ",\"x\":\"" + std::string(kPiece - 1000, 'x') + "\"";
+  const auto a = router.Connect(), b = router.Connect();
+  a->Send(PostJson("/v1/chat/completions", ChatBody(padding)));
+  ASSERT_TRUE(Eventually([&] { return engine.calls() == 1; }));
+  EXPECT_EQ(router.Metric("penstock_fill_ratio{of=\"body_memory\"}"), 0.5);
+  b->Send(PostJson("/v1/chat/completions", ChatBody(padding)));
+  ASSERT_TRUE(Eventually([&] { return engine.calls() == 2; }));
+  const WireMessage refused = router.Chat(padding);
+  EXPECT_EQ(refused.status(), 503);
+  EXPECT_EQ(refused.headers.at("x-penstock-reason"), "body_memory");
+  EXPECT_EQ(router.Metric("penstock_turned_away_total{limit=\"body_memory\"}"), 1);
+  go.Set();
+  EXPECT_EQ(router.Chat().status(), 200);  // Small ones are bounded by connections alone.
+  EXPECT_EQ(ReadMessage(*a).status(), 200);
+  EXPECT_EQ(ReadMessage(*b).status(), 200);
+  EXPECT_TRUE(Eventually([&] { return router.Metric("penstock_fill_ratio{of=\"body_memory\"}") == 0; }));
+  EXPECT_EQ(router.Chat(padding).status(), 200);
 }
 
 class LimitedTenant : public ::testing::Test {

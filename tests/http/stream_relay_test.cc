@@ -38,7 +38,7 @@ const std::string kDone = "data: [DONE]\n\n";
 
 struct Fixture {
   Fixture() { state.text = KeptText(budget, {}); }
-  TextBudget budget;
+  ByteBudget budget;
   RequestFacts facts;
   RelayState state;
 };
@@ -228,7 +228,7 @@ TEST(ChunkRewrite, ClosingEventsAreWhatAnEngineWouldHaveSaid) {
 }
 
 TEST(KeptText, IsBoundedAloneAndTogether) {
-  TextBudget budget;
+  ByteBudget budget;
   const KeptText::Limits limits{Bytes(1000), Bytes(1500)};
   {
     KeptText at_limit(budget, limits), other(budget, limits);

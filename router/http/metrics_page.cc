@@ -1,0 +1,26 @@
+#include "router/http/metrics_page.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+double Ratio(int64_t used, int64_t limit) {
+  return static_cast<double>(used) / static_cast<double>(std::max<int64_t>(1, limit));
+}
+
+}  // namespace
+
+std::string MetricsPage(const Edge& edge, const LimitsConfig& limits) {
+  const CoreView view = edge.core->View();
+  Telemetry& telemetry = *edge.telemetry;
+  telemetry.SetFill(Bounded::kConnections,
+                    Ratio(edge.connections.load(std::memory_order_relaxed), limits.max_connections));
+  telemetry.SetFill(Bounded::kQueuedRequests, Ratio(view.queued_requests, limits.max_queued_requests));
+  telemetry.SetFill(Bounded::kQueuedBytes, Ratio(view.queued_bytes.value(), limits.max_queued_bytes.value()));
+  telemetry.SetFill(Bounded::kBodyMemory, Ratio(edge.bodies.used().value(), limits.max_body_memory.value()));
+  telemetry.SetFill(Bounded::kKeptText, Ratio(edge.kept_text.used().value(), limits.max_kept_text_total.value()));
+  return telemetry.Serialise(view, edge.log != nullptr ? edge.log->dropped() : 0);
+}
+
+}  // namespace penstock

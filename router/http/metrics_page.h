@@ -1,0 +1,17 @@
+// The text of /metrics: what telemetry counted, the core's view, and how full every bounded thing is.
+#ifndef PENSTOCK_ROUTER_HTTP_METRICS_PAGE_H_
+#define PENSTOCK_ROUTER_HTTP_METRICS_PAGE_H_
+
+#include <string>
+
+#include "config/config.h"
+#include "router/http/event_loop.h"
+
+namespace penstock {
+
+// Any thread.
+std::string MetricsPage(const Edge& edge, const LimitsConfig& limits);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_HTTP_METRICS_PAGE_H_

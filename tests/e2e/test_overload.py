@@ -1,0 +1,96 @@
+"""More than the router may hold: refused fast, and everything else stays responsive."""
+import socket
+import threading
+import time
+
+import pytest
+from processes import Engine, Router, replicas, wait_until
+from raw_http import chat, request_bytes, send
+
+
+def timed(action):
+    begin = time.monotonic()
+    value = action()
+    return value, time.monotonic() - begin
+
+
+@pytest.fixture(scope="module")
+def slow_engine(folder):
+    with Engine(folder, max_seqs=1) as running:
+        yield running
+
+
+def test_a_full_queue_refuses_at_once_and_stays_responsive(folder, slow_engine):
+    limit = 20
+    config = replicas([slow_engine], max_seqs=1) + f"limits: {{max_queued_requests: {limit}}}\n"
+    with Router(folder, config=config) as router:
+        asking = [socket.create_connection(router.address, timeout=30) for _ in range(limit + 1)]
+        for connection in asking:
+            connection.sendall(request_bytes(body=chat(max_tokens=6000, stream=True)))
+        wait_until(lambda: router.metrics().sum("penstock_queued_requests") == limit, 10, "the queue is full")
+        assert router.metrics().sum("penstock_fill_ratio", of="queued_requests") == 1
+        for _ in range(10):
+            answer, seconds = timed(lambda: send(router.address, request_bytes(body=chat(max_tokens=1))))
+            assert answer.status == 429
+            assert answer.headers["x-penstock-reason"] == "queue_full"
+            assert int(answer.headers["retry-after"]) >= 1
+            assert seconds < 1
+        for path in ("/healthz", "/metrics"):
+            (status, _, _), seconds = timed(lambda: router.get(path))
+            assert status == 200 and seconds < 1, path
+        asking.pop().close()
+        wait_until(lambda: router.metrics().sum("penstock_queued_requests") < limit, 5, "one place is free")
+        late = socket.create_connection(router.address, timeout=30)
+        late.sendall(request_bytes(body=chat(max_tokens=1)))
+        wait_until(lambda: router.metrics().sum("penstock_queued_requests") == limit, 5, "it waits in its place")
+        for connection in [*asking, late]:
+            connection.close()
+        router.wait_for_nothing(5, [slow_engine])
+
+
+def test_readers_that_take_nothing_hold_up_nobody(folder):
+    with Engine(folder, max_seqs=64, time_scale=20) as engine:
+        with Router(folder, config=replicas([engine]) + "limits: {write_timeout: 2s}\n") as router:
+            stuck = []
+            for _ in range(8):
+                connection = socket.socket()
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+                connection.connect(router.address)
+                connection.sendall(request_bytes(body=chat(max_tokens=6000, stream=True)))
+                stuck.append(connection)
+            wait_until(lambda: engine.running() >= 8, 10, "they run")
+            for _ in range(5):
+                answer, seconds = timed(lambda: send(router.address, request_bytes(body=chat(max_tokens=20))))
+                assert answer.status == 200 and seconds < 3
+            for connection in stuck:
+                connection.close()
+            router.wait_for_nothing(10, [engine])
+
+
+def test_a_flood_of_connections_leaves_health_and_metrics_reachable(folder, slow_engine):
+    with Router(folder, config=replicas([slow_engine]) + "limits: {max_connections: 50}\n") as router:
+        stop = threading.Event()
+
+        def flood():
+            while not stop.is_set():
+                try:
+                    send(router.address, request_bytes("/v1/models", method="GET"), timeout=5)
+                except (OSError, AssertionError):
+                    pass
+
+        held = [socket.create_connection(router.address, timeout=5) for _ in range(48)]
+        floods = [threading.Thread(target=flood) for _ in range(8)]
+        for thread in floods:
+            thread.start()
+        try:
+            for _ in range(10):
+                (status, _, _), seconds = timed(lambda: router.get("/healthz"))
+                assert status == 200 and seconds < 2
+            assert router.metrics().sum("penstock_turned_away_total", limit="connections") > 0
+        finally:
+            stop.set()
+            for thread in floods:
+                thread.join()
+            for connection in held:
+                connection.close()
+        assert send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200
