@@ -23,6 +23,9 @@ constexpr size_t kKeptBuffer = 4096;
 // Of a body whose length was announced, what is made ready before any of it came.
 constexpr uint64_t kMaxReserve = 1 << 20;
 
+// Of a head besides method, target and fields: "  HTTP/1.1\r\n" and the last line.
+constexpr size_t kHeadFrame = 14;
+
 // Bodies up to this size are bounded by the number of connections; larger ones take memory of the budget in pieces.
 constexpr size_t kFreeBody = 16 << 10;
 constexpr size_t kBudgetPiece = 64 << 10;
@@ -52,7 +55,7 @@ struct RequestReader::Parser : http::basic_parser<true> {
     request.target = ToString(target);
     request.http10 = version < 11;
     request.headers.reserve(12);
-    head_bytes = method.size() + target.size();
+    head_bytes = method.size() + target.size() + kHeadFrame;
   }
   void on_response_impl(int, string_view, int, error_code&) override {}
   void on_field_impl(http::field field, string_view name, string_view value, error_code& ec) override {
