@@ -1,0 +1,227 @@
+// `penstock simulate` below its command line: a configuration and a trace in, a report out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "bench/simulation/capacity_search.h"
+#include "config/config.h"
+#include "router/app/fleet_plan.h"
+#include "router/app/simulation_setup.h"
+#include "router/core/event_log.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kClasses[] = "classes:\n  standard: {ttft: 2s, tpot: 100ms, queue: 30s, default: true}\n";
+
+Config Parse(const std::string& yaml) {
+  const absl::StatusOr<Config> config = ParseConfig(yaml + kClasses, "fleet.yaml");
+  EXPECT_TRUE(config.ok()) << config.status();
+  return *config;
+}
+
+std::string TwoGpus(const std::string& first, const std::string& second = "") {
+  return "gpus: [{id: g0, kind: a100-80}, {id: g1, kind: a100-80}]\nreplicas:\n"
+         "  - {id: r0, gpus: [g0], model: llama-3.1-8b, simulated: {" +
+         first + "}}\n  - {id: r1, gpus: [g1], model: llama-3.1-8b, simulated: {" + second + "}}\n";
+}
+
+struct Outcome {
+  bench::SimulationReport report;
+  std::string log;
+};
+
+Outcome Simulate(const std::string& yaml, const std::string& workload, double rate, double seconds,
+                 const std::string& policy = "penstock", uint64_t seed = 1) {
+  const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(Parse(yaml));
+  EXPECT_TRUE(setup.ok()) << setup.status();
+  const auto trace = bench::OpenTrace(workload, {rate, Duration::Seconds(seconds), Duration()}, 7);
+  EXPECT_TRUE(trace.ok()) << trace.status();
+  const auto arrivals = bench::ArrivalsOf(*trace, setup->model_of, setup->priority);
+  EXPECT_TRUE(arrivals.ok()) << arrivals.status();
+  Outcome outcome;
+  SimulationRun run;
+  run.policy = policy;
+  run.seed = seed;
+  run.window = trace->length;
+  run.observer = [&outcome](const Event& event, Instant now, const std::vector<Action>& actions) {
+    outcome.log += FormatEvent(now, event) + "\n";
+    for (const Action& action : actions) outcome.log += FormatAction(now, action) + "\n";
+  };
+  auto report = RunSimulation(*setup, *arrivals, run);
+  EXPECT_TRUE(report.ok()) << report.status();
+  outcome.report = *std::move(report);
+  return outcome;
+}
+
+double SecondsIn(const bench::SimulationReport& report, size_t gpu, bench::GpuState state) {
+  return report.gpu_seconds[gpu].second[static_cast<size_t>(state)];
+}
+
+nlohmann::json WithoutTimes(const bench::SimulationReport& report) {
+  nlohmann::json json = nlohmann::json::parse(bench::ReportJson(report));
+  json.erase("decision_us");
+  return json;
+}
+
+TEST(Simulation, EqualSeedsGiveEqualLogsAndReportsAndOtherSeedsDoNot) {
+  const Outcome first = Simulate(TwoGpus(""), "generate:azure-conv", 2, 40);
+  const Outcome second = Simulate(TwoGpus(""), "generate:azure-conv", 2, 40);
+  EXPECT_TRUE(first.log == second.log);
+  EXPECT_EQ(WithoutTimes(first.report), WithoutTimes(second.report));
+  EXPECT_FALSE(first.log == Simulate(TwoGpus(""), "generate:azure-conv", 2, 40, "penstock", 2).log);
+}
+
+TEST(Simulation, EveryGpuSecondHasOneStateAndTheLossesAddUpToTheRoofline) {
+  for (const char* policy : {"penstock", "round_robin"}) {
+    const bench::SimulationReport report = Simulate(TwoGpus(""), "generate:azure-conv", 4, 60, policy).report;
+    for (const auto& [gpu, seconds] : report.gpu_seconds) {
+      EXPECT_NEAR(std::accumulate(seconds.begin(), seconds.end(), 0.0), 60, 1e-6) << gpu;
+    }
+    double losses = 0;
+    for (const auto& [name, value] : report.loss) losses += name == "roofline" ? 0 : value;
+    EXPECT_NEAR(losses, report.loss.front().second, 1e-6 * losses);
+    EXPECT_GT(report.loss.front().second, report.results.active_tokens_per_s);
+    EXPECT_GE(report.fluid_bound, report.results.active_tokens_per_s);
+  }
+}
+
+TEST(Simulation, RequestsOfADeadReplicaGoOnElsewhereAndItComesBack) {
+  const bench::SimulationReport report =
+      Simulate(TwoGpus("down_from: 10s, down_to: 30s"), "generate:azure-conv", 1, 60).report;
+  EXPECT_EQ(report.results.finished, report.results.offered);
+  EXPECT_EQ(report.results.FailedCount(), 0);
+  EXPECT_NEAR(SecondsIn(report, 0, bench::GpuState::kDown), 21, 0.1) << "it is noticed a second after it came back";
+  EXPECT_GT(SecondsIn(report, 0, bench::GpuState::kProductive), 10);
+  EXPECT_GT(*report.results.recomputed_tokens_per_s, 0) << "what was lost is computed again";
+}
+
+TEST(Simulation, ASlowReplicaIsSlowForItsTimeOnlyAndTheOtherTakesItsLoad) {
+  const bench::SimulationReport report =
+      Simulate(TwoGpus("slowdown: 4, from: 10s, to: 30s"), "generate:azure-conv", 1, 60).report;
+  EXPECT_GT(SecondsIn(report, 0, bench::GpuState::kSlow), 5);
+  EXPECT_LE(SecondsIn(report, 0, bench::GpuState::kSlow), 20.5);
+  EXPECT_GT(report.results.per_replica.at("r1").offered, report.results.per_replica.at("r0").offered);
+}
+
+TEST(Simulation, AnIdleEngineSleepsAndItsNextRequestWaitsForItToWake) {
+  const std::string awake =
+      "gpus: [{id: g0, kind: a100-80}]\nreplicas:\n"
+      "  - {id: r0, gpus: [g0], model: llama-3.1-8b, simulated: {";
+  const std::string asleep = awake + "sleep_after: 1s, wake: 1500ms}}\n";
+  const Outcome sleepy = Simulate(asleep, "generate:azure-conv", 0.03, 300);
+  const Outcome ready = Simulate(awake + "}}\n", "generate:azure-conv", 0.03, 300);
+  EXPECT_GT(SecondsIn(sleepy.report, 0, bench::GpuState::kAsleep), 5);
+  EXPECT_EQ(SecondsIn(ready.report, 0, bench::GpuState::kAsleep), 0);
+  EXPECT_GT(sleepy.report.results.ttft_s->p50, ready.report.results.ttft_s->p50 + 1);
+}
+
+TEST(Simulation, OneElasticPoolCarriesWhatStaticPartsOfItDoNot) {
+  const auto fleet = [](const std::string& gpu, const std::string& own) {
+    std::string yaml = "gpus: [{id: g0, kind: h100" + gpu + "}]\nmodels:\n";
+    for (const char* name : {"model-a", "model-b", "model-c"}) {
+      yaml += std::string("  - {name: ") + name + ", shape: qwen2.5-3b}\n";
+    }
+    yaml += "replicas:\n";
+    for (const char* name : {"model-a", "model-b", "model-c"}) {
+      yaml += std::string("  - {id: r-") + name + ", gpus: [g0], model: " + name + own + ", simulated: {}}\n";
+    }
+    return yaml;
+  };
+  const Outcome elastic = Simulate(fleet(", elastic_kv: 1200MB", ""), "generate:antiphase", 2, 120);
+  const Outcome parts = Simulate(fleet("", ", kv_memory: 400MB"), "generate:antiphase", 2, 120);
+  EXPECT_GT(elastic.report.results.on_time_share, parts.report.results.on_time_share + 0.02);
+  EXPECT_LT(*elastic.report.results.preemptions, 20);
+}
+
+TEST(Simulation, PrefixesThatRepeatSaveTimeToFirstToken) {
+  const bench::SimulationReport cached = Simulate(TwoGpus(""), "generate:documents", 0.5, 200).report;
+  const bench::SimulationReport blind =
+      Simulate(TwoGpus(""), "generate:documents", 0.5, 200, "penstock:without=prefixes").report;
+  EXPECT_LE(cached.results.ttft_s->p50, blind.results.ttft_s->p50);
+  EXPECT_GE(cached.results.on_time_share, blind.results.on_time_share);
+}
+
+TEST(Simulation, NobodyBeatsClairvoyance) {
+  const double best =
+      Simulate(TwoGpus(""), "generate:azure-conv", 3, 90, "clairvoyant").report.results.active_tokens_per_s;
+  for (const char* policy : {"penstock", "present_use", "threshold_gate", "least_request", "past_future"}) {
+    EXPECT_LE(Simulate(TwoGpus(""), "generate:azure-conv", 3, 90, policy).report.results.active_tokens_per_s,
+              1.01 * best)
+        << policy;
+  }
+}
+
+TEST(Simulation, WhatNoReplicaServesIsNamedWithItsLine) {
+  const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(Parse(TwoGpus("")));
+  bench::Trace trace;
+  trace.source = "some.csv";
+  trace.requests.resize(1);
+  trace.requests[0].model = "other";
+  trace.requests[0].line = 7;
+  const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->priority);
+  EXPECT_THAT(std::string(arrivals.status().message()), HasSubstr("some.csv:7: no replica serves the model \"other\""));
+}
+
+TEST(Simulation, PoliciesThatDoNotExistAreErrors) {
+  const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(Parse(TwoGpus("")));
+  for (const char* policy :
+       {"nonsense", "penstock:without=everything", "clairvoyant:order=random", "least_load:veto=7"}) {
+    SimulationRun run;
+    run.policy = policy;
+    run.window = Duration::Seconds(1);
+    EXPECT_FALSE(RunSimulation(*setup, {}, run).ok()) << policy;
+  }
+}
+
+TEST(CapacitySearch, FindsTheEdgeWithinItsToleranceFromEitherSide) {
+  for (const double edge : {0.013, 0.9, 1.0, 37.0}) {
+    int calls = 0;
+    const double found = bench::HighestRate({}, [&](double rate) {
+      ++calls;
+      return rate <= edge ? 0.995 : 0.5;
+    });
+    EXPECT_LE(found, edge);
+    EXPECT_GE(found, edge / 1.02);
+    EXPECT_LT(calls, 20);
+  }
+  EXPECT_EQ(bench::HighestRate({}, [](double) { return 0.0; }), 0);
+  EXPECT_EQ(bench::HighestRate({}, [](double) { return 1.0; }), 1024);
+}
+
+TEST(Plan, ModelsThatAreRarelyBusyShareAGpu) {
+  const Config config = Parse(
+      "gpus: [{id: any, kind: h200}]\nmodels:\n  - {name: model-a, shape: llama-3.1-8b}\n"
+      "  - {name: model-b, shape: llama-3.1-8b}\n  - {name: model-c, shape: qwen2.5-3b}\nreplicas:\n"
+      "  - {id: a, gpus: [any], model: model-a, simulated: {}}\n  - {id: b, gpus: [any], model: model-b, simulated: "
+      "{}}\n"
+      "  - {id: c, gpus: [any], model: model-c, simulated: {}}\n");
+  const auto trace = bench::OpenTrace("generate:antiphase", {0.5, Duration::Seconds(100), Duration()}, 1);
+  PlanRequest request;
+  request.gpu = "h200";
+  const absl::StatusOr<FleetPlan> plan = PlanFleet(config, *trace, request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->dedicated.gpus.size(), 3u);
+  EXPECT_EQ(plan->colocated.gpus.size(), 1u);
+  EXPECT_EQ(plan->colocated.gpus[0].models.size(), 3u);
+  EXPECT_GE(plan->colocated.on_time_share, 0.99);
+  EXPECT_NEAR(nlohmann::json::parse(PlanJson(*plan, request))["saving"], 2.0 / 3, 1e-9);
+}
+
+TEST(Plan, WhatCannotBePlannedSaysWhy) {
+  const Config config = Parse(TwoGpus(""));
+  const auto trace = bench::OpenTrace("generate:azure-conv", {50, Duration::Seconds(20), Duration()}, 1);
+  PlanRequest request;
+  request.gpu = "abacus";
+  EXPECT_THAT(std::string(PlanFleet(config, *trace, request).status().message()), HasSubstr("unknown GPU kind"));
+  request.gpu = "l4";
+  request.most_gpus = 1;
+  EXPECT_THAT(std::string(PlanFleet(config, *trace, request).status().message()), HasSubstr("needs more than 1 GPUs"));
+}
+
+}  // namespace
+}  // namespace penstock
