@@ -109,6 +109,7 @@ step "layout" scripts/format.sh
 if step "build release" scripts/build.sh release; then
   unit_tests "unit tests" release
   end_to_end
+  step "policies, reduced" bench/policies.sh --reduced
   step "lint" scripts/lint.sh
 fi
 sanitized "pure parts, ASan + UBSan" asan-ubsan pure
