@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "router/http/clock.h"
+#include "router/http/prefix_hashes.h"
 #include "router/http/routes.h"
 
 namespace penstock {
@@ -114,6 +115,10 @@ void Generation::Arrive() {
   arrived.embedding = !Generates();
   arrived.observed = facts_.stream || (all_stream && facts_.Reassemblable(endpoint_));
   arrived.regenerable = !facts_.stream || facts_.Continuable(endpoint_);
+  if (facts_.prompt_is_text && facts_.prompt_at) {
+    const std::string_view body(request_.body.data(), request_.body.size());
+    arrived.prefix = PrefixHashes(body.substr(facts_.prompt_at->begin, facts_.prompt_at->size()), model_);
+  }
   arrived.body = Bytes(static_cast<int64_t>(request_.body.size()));
   if (facts_.stream && facts_.Continuable(endpoint_)) {
     state_.text = KeptText(loop_.edge().kept_text, {limits_.max_kept_text, limits_.max_kept_text_total});
