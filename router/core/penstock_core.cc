@@ -142,7 +142,7 @@ void PenstockCore::On(const RequestReturned& event, Actions& actions) {
   ++request->returns;
   request->kept = event.generated;
   request->pools.clear();
-  if (event.avoid_replica) request->avoid = request->replica;
+  if (event.avoid_replica && !request->Avoids(request->replica.value())) request->avoid.push_back(request->replica);
   request->phase = RequestPhase::kWaiting;
   PrepareForecast(request);
   Enqueue(request);

@@ -211,15 +211,15 @@ void PenstockCore::Contributions(const RequestState& request, const ReplicaState
 std::optional<PenstockCore::Choice> PenstockCore::Choose(RequestState* request, const std::vector<size_t>& among) {
   const PlacementContext context = Context();
   const std::vector<size_t>& servers = ServersOf(request->arrived.model);
-  const bool can_avoid = request->avoid && std::any_of(servers.begin(), servers.end(), [&](size_t index) {
-                           return index != request->avoid->value() && Placeable(replicas_[index]);
-                         });
+  const bool can_avoid = !request->avoid.empty() && std::any_of(servers.begin(), servers.end(), [&](size_t index) {
+    return !request->Avoids(index) && Placeable(replicas_[index]);
+  });
   std::vector<Choice>& fitting = choices_;
   fitting.clear();
   WaitReason reason = WaitReason::kNoReplicaUp;
   for (size_t i : among) {
     const ReplicaState& replica = replicas_[i];
-    if (!Placeable(replica) || (can_avoid && request->avoid->value() == i)) continue;
+    if (!Placeable(replica) || (can_avoid && request->Avoids(i))) continue;
     const GuardVerdict guards = TestGuards(*request, replica, BusyNeighbours(replica), context);
     if (guards.blocked) {
       reason = std::max(reason, *guards.blocked);

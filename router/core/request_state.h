@@ -9,6 +9,7 @@
 #ifndef PENSTOCK_ROUTER_CORE_REQUEST_STATE_H_
 #define PENSTOCK_ROUTER_CORE_REQUEST_STATE_H_
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -39,8 +40,12 @@ struct RequestState {
   Instant deadline;    // Of its place in the lane: earliest goal first.
   Instant next_check;  // When it must be looked at though nothing else happens.
   WaitReason wait_reason = WaitReason::kBehindOthers;
-  bool tried_everywhere = false;  // Since it began to wait.
-  std::optional<ReplicaId> avoid;
+  bool tried_everywhere = false;            // Since it began to wait.
+  absl::InlinedVector<ReplicaId, 1> avoid;  // Failed it or pushed it back; taken only when no other can be.
+
+  bool Avoids(size_t index) const {
+    return std::find(avoid.begin(), avoid.end(), ReplicaId(static_cast<uint32_t>(index))) != avoid.end();
+  }
   int returns = 0;
   bool committed = false;  // The core took it back from an engine: it is never refused for lateness.
   bool begun = false;      // An engine had begun its answer and failed: its TTFT goal binds no more.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/core/core_test_support.h"
 
 namespace penstock {
@@ -282,6 +284,22 @@ TEST(PenstockCore, AProbingReplicaGetsOneRequestAtATime) {
   ASSERT_NE(Only<Park>(stepper.Arrive(2, 100)), nullptr);
   stepper.Send(FirstToken{RequestId(1)});
   EXPECT_NE(Only<Forward>(stepper.Send(ReplicaHealth{ReplicaId(0), Health::kUp})), nullptr);
+}
+
+TEST(PenstockCore, AReturnedRequestTriesEveryReplicaBeforeOneThatFailedIt) {
+  CoreStepper stepper(MakeFleet({.replicas = 4}));
+  std::vector<ReplicaId> tried;
+  const std::vector<Action> first = stepper.Arrive(1, 100);
+  ASSERT_NE(Only<Forward>(first), nullptr);
+  tried.push_back(Only<Forward>(first)->replica);
+  for (int i = 0; i < 4; ++i) {
+    const std::vector<Action> again = stepper.Send(RequestReturned{RequestId(1), Tokens(0), true, Duration()});
+    ASSERT_EQ(again.size(), 2u) << Text(again);
+    ASSERT_NE(std::get_if<Forward>(&again[1]), nullptr) << Text(again);
+    tried.push_back(std::get_if<Forward>(&again[1])->replica);
+  }
+  std::sort(tried.begin(), tried.begin() + 4);
+  for (uint32_t i = 0; i < 4; ++i) EXPECT_EQ(tried[i], ReplicaId(i));
 }
 
 // Its class's queue time is for waiting, not for what an engine had begun.
