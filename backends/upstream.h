@@ -58,8 +58,9 @@ class UpstreamExchange {
   // Waits for the status line and headers; interim 1xx answers are skipped. DeadlineExceeded, Unavailable (connection
   // lost), DataLoss (not HTTP, or a head of more than 64 KiB). After DeadlineExceeded it may be called again.
   boost::asio::awaitable<absl::StatusOr<UpstreamHead>> ReadHead(Duration timeout);
-  // The next bytes of the decoded body, as they arrive, valid until the next call; an empty view is the end.
-  // DataLoss: truncated chunk, wrong length, reset. DeadlineExceeded loses nothing: reading may go on.
+  // The next bytes of the decoded body, as they arrive; an empty view is the end. They lie in a buffer of the thread
+  // and are valid until the caller's coroutine is suspended the next time. DataLoss: truncated chunk, wrong length,
+  // reset. DeadlineExceeded loses nothing: reading may go on.
   boost::asio::awaitable<absl::StatusOr<absl::string_view>> ReadSome(Duration timeout);
   // The whole rest of the body; ResourceExhausted above `limit`.
   boost::asio::awaitable<absl::StatusOr<std::string>> ReadAll(Duration timeout, size_t limit);

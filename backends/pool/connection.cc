@@ -3,11 +3,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <cerrno>
-#include <cstring>
+#include <span>
 #include <utility>
 
 #include "backends/pool/dead_peer.h"
@@ -17,13 +17,19 @@ namespace asio = boost::asio;
 
 namespace {
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
-constexpr size_t kInputStart = 16 << 10;
 // An engine whose host is gone. A busy one acknowledges what it has not read yet.
 constexpr Duration kDeadPeer = Duration::Seconds(30);
+constexpr size_t kKeptCarry = 1 << 10;
+
+// Whatever is in it is parsed before anything else of the thread runs.
+std::array<char, 64 << 10>& ThreadBuffer() {
+  static thread_local std::array<char, 64 << 10> buffer;
+  return buffer;
+}
 }  // namespace
 
 Connection::Connection(asio::io_context& loop, std::shared_ptr<size_t> open)
-    : socket_(loop.get_executor()), timer_(loop.get_executor()), open_(std::move(open)), input_(kInputStart) {
+    : socket_(loop.get_executor()), timer_(loop.get_executor()), open_(std::move(open)) {
   ++*open_;
 }
 
@@ -42,39 +48,76 @@ asio::awaitable<Connection::ErrorCode> Connection::Connect(std::vector<asio::ip:
     result = Outcome(error);
     if (!result) socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
     if (!result) DetectDeadPeer(socket_.native_handle(), kDeadPeer);
+    if (!result) socket_.non_blocking(true, ignored);
     if (!result || expired_ || result == asio::error::operation_aborted) break;
   }
   Disarm();
   co_return result;
 }
 
+Connection::ErrorCode Connection::WriteNow(std::vector<asio::const_buffer>& buffers) {
+  ErrorCode error;
+  size_t first = 0;
+  while (first < buffers.size() && !error) {
+    size_t count = socket_.write_some(std::span<const asio::const_buffer>(buffers).subspan(first), error);
+    while (first < buffers.size() && count >= buffers[first].size()) count -= buffers[first++].size();
+    if (first < buffers.size()) buffers[first] += count;
+  }
+  buffers.erase(buffers.begin(), buffers.begin() + static_cast<std::ptrdiff_t>(first));
+  return error;
+}
+
 asio::awaitable<Connection::ErrorCode> Connection::Write(std::vector<asio::const_buffer> buffers, Duration timeout) {
   Arm(timeout);
-  auto [error, written] = co_await asio::async_write(socket_, buffers, kAwait);
+  ErrorCode result = WriteNow(buffers);
+  while (result == asio::error::would_block) {
+    auto [error] = co_await socket_.async_wait(asio::ip::tcp::socket::wait_write, kAwait);
+    result = error ? Outcome(error) : WriteNow(buffers);
+  }
   Disarm();
-  co_return Outcome(error);
+  co_return result;
 }
 
 asio::awaitable<Connection::ErrorCode> Connection::ReadMore(Duration timeout) {
-  if (!MakeRoom()) co_return asio::error::no_buffer_space;
+  if (input_.size() >= kInputLimit) co_return asio::error::no_buffer_space;
   Arm(timeout);
-  auto [error, count] =
-      co_await socket_.async_read_some(asio::buffer(input_.data() + end_, input_.size() - end_), kAwait);
+  ErrorCode result;
+  do {
+    if (!std::exchange(more_, false)) {
+      auto [error] = co_await socket_.async_wait(asio::ip::tcp::socket::wait_read, kAwait);
+      result = Outcome(error);
+    }
+    if (!result) result = ReadNow();
+  } while (result == asio::error::would_block);
   Disarm();
-  end_ += count;
-  co_return Outcome(error);
+  co_return result;
 }
 
-bool Connection::MakeRoom() {
-  if (begin_ > 0) {
-    std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
-    end_ -= begin_;
-    begin_ = 0;
+Connection::ErrorCode Connection::ReadNow() {
+  std::array<char, 64 << 10>& buffer = ThreadBuffer();
+  const size_t room = std::min(buffer.size(), kInputLimit - input_.size());
+  ErrorCode error;
+  const size_t count = socket_.read_some(asio::buffer(buffer.data(), room), error);
+  more_ = !error && count == room;
+  if (error) return error;
+  if (input_.empty()) {
+    if (carry_.capacity() > kKeptCarry) std::string().swap(carry_);
+    input_ = absl::string_view(buffer.data(), count);
+    in_carry_ = false;
+    return error;
   }
-  if (end_ < input_.size()) return true;
-  if (input_.size() >= kInputLimit) return false;
-  input_.resize(std::min(input_.size() * 2, kInputLimit));
-  return true;
+  carry_.erase(0, static_cast<size_t>(input_.data() - carry_.data()));
+  carry_.append(buffer.data(), count);
+  input_ = carry_;
+  return error;
+}
+
+void Connection::Consume(size_t count) {
+  input_.remove_prefix(count);
+  if (in_carry_ || input_.empty()) return;
+  carry_.assign(input_.data(), input_.size());
+  input_ = carry_;
+  in_carry_ = true;
 }
 
 bool Connection::Quiet() {

@@ -4,8 +4,9 @@
 // Deadlines: each operation stores a point in time; the one timer is armed only when none is pending or when the new
 // point is earlier than the pending one, and re-armed when it fires early. A stream that reads every few milliseconds
 // under a timeout of a minute therefore costs one clock read per operation and one timer per minute.
-// Input: a contiguous buffer that starts at 16 KiB, is kept across exchanges, and grows to kInputLimit only for huge
-// response heads.
+// Input: what arrives is read into one buffer of the thread and parsed there, so a connection that waits holds no
+// buffer. What a parse leaves over (a chunk's cut frame, a cut head) moves into the connection's own carry, which is
+// bounded by kInputLimit.
 #ifndef PENSTOCK_BACKENDS_POOL_CONNECTION_H_
 #define PENSTOCK_BACKENDS_POOL_CONNECTION_H_
 
@@ -16,8 +17,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "kvmodel/units.h"
 
 namespace penstock {
@@ -36,16 +39,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Tries the endpoints in order within `timeout` in all. timed_out, or the last endpoint's error.
   boost::asio::awaitable<ErrorCode> Connect(std::vector<boost::asio::ip::tcp::endpoint> endpoints, Duration timeout);
+  // Writes what the socket takes at once and drops it from `buffers`. would_block when some is left.
+  ErrorCode WriteNow(std::vector<boost::asio::const_buffer>& buffers);
+  // Writes the rest. WriteNow spares it, and its coroutine, to nearly all requests.
   boost::asio::awaitable<ErrorCode> Write(std::vector<boost::asio::const_buffer> buffers, Duration timeout);
-  // Appends what arrives to the input. Invalidates views into consumed input. timed_out leaves the connection usable;
-  // no_buffer_space when the input is at its limit.
+  // Waits for bytes and appends them to the input. Invalidates views into consumed input. timed_out leaves the
+  // connection usable; no_buffer_space when the input is at its limit.
   boost::asio::awaitable<ErrorCode> ReadMore(Duration timeout);
 
-  // Unconsumed input.
-  const char* input() const { return input_.data() + begin_; }
-  size_t input_size() const { return end_ - begin_; }
-  // The bytes stay in place until the next ReadMore.
-  void Consume(size_t count) { begin_ += count; }
+  // Unconsumed input. May lie in the thread's buffer: parse it before the coroutine is suspended.
+  char* input() const { return const_cast<char*>(input_.data()); }
+  size_t input_size() const { return input_.size(); }
+  // The consumed bytes stay in place until the coroutine is suspended; the rest is kept.
+  void Consume(size_t count);
 
   // True when the peer neither closed nor sent anything unasked. One system call.
   bool Quiet();
@@ -62,8 +68,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Disarm() { deadline_ = Clock::time_point::max(); }
   void StartTimer();
   void OnTimer(const ErrorCode& error);
+  ErrorCode ReadNow();
   ErrorCode Outcome(const ErrorCode& error);  // operation_aborted by our deadline is timed_out.
-  bool MakeRoom();
 
   Socket socket_;
   Timer timer_;
@@ -72,9 +78,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Clock::time_point armed_for_;
   bool waiting_ = false;
   bool expired_ = false;
-  std::vector<char> input_;
-  size_t begin_ = 0;
-  size_t end_ = 0;
+  bool more_ = false;        // The last read filled its buffer.
+  std::string carry_;        // Input that an earlier read left over, or was appended to.
+  absl::string_view input_;  // Unconsumed; in carry_ or in the thread's buffer.
+  bool in_carry_ = false;
 };
 
 }  // namespace penstock

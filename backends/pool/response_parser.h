@@ -28,6 +28,12 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
   // Found since the last DropBody; lies in the memory that was parsed.
   absl::string_view body() const { return absl::string_view(body_, body_size_); }
   void DropBody() { body_size_ = 0; }
+  // What was found stays although the parsed memory is used for something else.
+  void KeepBody() {
+    if (body_size_ == 0) return;
+    kept_.assign(body_, body_size_);
+    body_ = kept_.data();
+  }
 
  private:
   using string_view = boost::beast::string_view;
@@ -58,6 +64,7 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
   UpstreamHead head_;
   char* body_ = nullptr;
   size_t body_size_ = 0;
+  std::string kept_;
 };
 
 }  // namespace penstock

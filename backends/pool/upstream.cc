@@ -173,7 +173,9 @@ struct UpstreamExchange::State {
     parser.emplace(static_cast<uint32_t>(Connection::kHeadLimit));
     if (no_body) parser->skip(true);
   }
-  asio::awaitable<ErrorCode> Write(Duration timeout);
+  // What the socket takes at once; would_block leaves the rest in `unwritten`.
+  ErrorCode WriteNow();
+  asio::awaitable<ErrorCode> WriteRest(Duration timeout);
   asio::awaitable<absl::Status> SendFresh(Duration timeout);
   // Parses the input at hand. What is not HTTP sets `broken`; what was good before it can still be read.
   void Parse();
@@ -187,6 +189,7 @@ struct UpstreamExchange::State {
   std::shared_ptr<Connection> connection;
   std::string request_head;
   std::vector<absl::string_view> request_body;
+  std::vector<asio::const_buffer> unwritten;
   std::optional<ResponseParser> parser;
   absl::Status broken;
   bool no_body = false;  // The answer to HEAD.
@@ -207,12 +210,18 @@ UpstreamExchange::State::~State() {
   }
 }
 
-asio::awaitable<ErrorCode> UpstreamExchange::State::Write(Duration timeout) {
-  std::vector<asio::const_buffer> buffers;
-  buffers.reserve(1 + request_body.size());
-  buffers.push_back(asio::buffer(request_head));
-  for (absl::string_view piece : request_body) buffers.emplace_back(piece.data(), piece.size());
-  const ErrorCode error = co_await connection->Write(std::move(buffers), timeout);
+ErrorCode UpstreamExchange::State::WriteNow() {
+  unwritten.clear();
+  unwritten.reserve(1 + request_body.size());
+  unwritten.push_back(asio::buffer(request_head));
+  for (absl::string_view piece : request_body) unwritten.emplace_back(piece.data(), piece.size());
+  const ErrorCode error = connection->WriteNow(unwritten);
+  written = !error;
+  return error;
+}
+
+asio::awaitable<ErrorCode> UpstreamExchange::State::WriteRest(Duration timeout) {
+  const ErrorCode error = co_await connection->Write(std::move(unwritten), timeout);
   written = !error;
   co_return error;
 }
@@ -223,7 +232,8 @@ asio::awaitable<absl::Status> UpstreamExchange::State::SendFresh(Duration timeou
   auto fresh = co_await pool->Connect(timeout);
   if (!fresh.ok()) co_return fresh.status();
   connection = *std::move(fresh);
-  const ErrorCode error = co_await Write(left.value());
+  ErrorCode error = WriteNow();
+  if (error == asio::error::would_block) error = co_await WriteRest(left.value());
   // An engine may refuse a body and close before it read it all: its answer is worth more than our error.
   if (error && !connection->HasInput()) co_return LostStatus("writing the request", error);
   co_return absl::OkStatus();
@@ -291,6 +301,7 @@ asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duratio
     if (error) co_return LostStatus("waiting for the answer", error);
     state.Parse();
   }
+  state.parser->KeepBody();
   UpstreamHead head = std::move(state.parser->head());
   head.event_stream = absl::StartsWithIgnoreCase(head.Find("Content-Type"), "text/event-stream");
   co_return head;
@@ -354,7 +365,8 @@ asio::awaitable<absl::StatusOr<UpstreamExchange>> UpstreamPool::Send(const Upstr
   state.connection = shared_->TakeIdle();
   if (state.connection) {
     state.reused = true;
-    const ErrorCode error = co_await state.Write(left.value());
+    ErrorCode error = state.WriteNow();
+    if (error == asio::error::would_block) error = co_await state.WriteRest(left.value());
     if (!error || state.connection->HasInput()) co_return std::move(exchange);
     if (Ours(error)) co_return LostStatus("writing the request", error);
   }
