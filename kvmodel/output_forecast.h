@@ -48,7 +48,8 @@ class SurvivalCurve {
   void AliveOnGrid(double tokens, const double* more, int n, float* out) const;
   // Smallest whole t with P(length <= t | length > given) >= q, at least `given`; 131072 where the curve ends before.
   double Quantile(double q, double given = 0) const;
-  // E[min(length, cap) - given | length > given], of whole tokens. Costs a pass over the bins between.
+  // E[min(length, cap) - given | length > given], of whole tokens. Costs a lookup for a request that begins (`given`
+  // below 1), else a pass over the bins between.
   double MeanRemaining(double given, double cap) const;
 
  private:
@@ -56,6 +57,7 @@ class SurvivalCurve {
   double InBin(int bin, double tokens) const;
 
   std::array<float, kOutputBins + 1> survival_;
+  std::array<double, kOutputBins + 1> summed_;  // At(t) over the whole tokens t, from 0, that lie before each bin.
 };
 
 // Learns the curves; see the top of this file. Deterministic: equal calls give equal curves.

@@ -100,6 +100,15 @@ SurvivalCurve::SurvivalCurve(const std::array<double, kOutputBins>& hazard) {
     survival = std::max(survival * (1 - chance), kMinSurvival);
     survival_[i + 1] = static_cast<float>(survival);
   }
+  summed_[0] = 1;
+  for (int i = 0; i < kOutputBins; ++i) {
+    const WholeTokens& whole = kWhole[i];
+    summed_[i + 1] = summed_[i];
+    if (whole.inverse_count == 0) continue;
+    const double from = survival_[i];
+    const double to = survival_[i + 1];
+    summed_[i + 1] += (whole.end - whole.before - 1) * (from + (to - from) * whole.inverse_count + to) / 2;
+  }
 }
 
 double SurvivalCurve::At(double tokens) const {
@@ -149,8 +158,13 @@ double SurvivalCurve::MeanRemaining(double given, double cap) const {
   const double stop = std::floor(cap);
   if (stop <= start) return 0;
   // The chances that the next token, the one after it ... up to the cap are generated, summed bin by bin.
-  double sum = start < 1 ? 1 : 0;
-  double at = std::max(1.0, start);
+  double sum = 0;
+  double at = start;
+  if (start < 1) {
+    const int last = OutputBin(stop);
+    sum = summed_[last];
+    at = kWhole[last].before + 1;
+  }
   for (int bin = OutputBin(at); at < stop && bin < kOutputBins; ++bin) {
     const double next = std::min(stop, kWhole[bin].end);
     if (next <= at) continue;

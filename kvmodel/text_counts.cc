@@ -93,12 +93,22 @@ Decoded DecodeMultibyte(const unsigned char* at, const unsigned char* end) {
 
 int Utf8Length(uint32_t point) { return point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4; }
 
+ByteBlock Letters(ByteBlock bytes) { return static_cast<ByteBlock>(static_cast<ByteBlock>((bytes | 0x20) - 'a') < 26); }
+
 class Counter {
  public:
   // Counts plain ASCII from `at` and returns where it stops: at the end, a byte above ASCII or, in JSON, a backslash.
   template <bool kJson>
   const unsigned char* Ascii(const unsigned char* at, const unsigned char* end) {
-    at = AsciiBlocks<kJson>(at, end);
+    // The blocks look at the byte before them, which has to be of this run.
+    const unsigned char* const first = at;
+    at = AsciiBytes<kJson>(at, end - at < 1 ? end : at + 1);
+    if (at == first) return at;
+    return AsciiBytes<kJson>(AsciiBlocks<kJson>(at, end), end);
+  }
+
+  template <bool kJson>
+  const unsigned char* AsciiBytes(const unsigned char* at, const unsigned char* end) {
     uint64_t lanes = 0;
     uint64_t starts = 0;
     uint64_t previous = in_word_ ? 1 : 0;
@@ -138,7 +148,7 @@ class Counter {
   const TextCounts& counts() const { return counts_; }
 
  private:
-  // The whole blocks of it. Lanes of bytes count up to 255 and are then emptied.
+  // The whole blocks of a run that has begun before `at`. Lanes of bytes count up to 255 and are then emptied.
   template <bool kJson>
   const unsigned char* AsciiBlocks(const unsigned char* at, const unsigned char* end) {
     while (end - at >= static_cast<std::ptrdiff_t>(kBlockBytes)) {
@@ -152,17 +162,14 @@ class Counter {
         ByteBlock stop = bytes & 0x80;
         if (kJson) stop |= static_cast<ByteBlock>(bytes == '\\');
         if (AnySet(stop)) break;
-        const auto letter = static_cast<ByteBlock>(static_cast<ByteBlock>((bytes | 0x20) - 'a') < 26);
-        ByteBlock before =
-            __builtin_shufflevector(letter, letter, 15, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
-        before[0] = in_word_ ? 0xFF : 0;
-        in_word_ = letter[kBlockBytes - 1] != 0;
+        const ByteBlock letter = Letters(bytes);
         latin -= letter;
         digits -= static_cast<ByteBlock>(static_cast<ByteBlock>(bytes - '0') < 10);
         space -= static_cast<ByteBlock>((bytes <= ' ') | (bytes == 0x7F));
-        starts -= letter & ~before;
+        starts -= letter & ~Letters(LoadBlock(at - 1));
       }
       if (blocks == 0) break;
+      in_word_ = IsAsciiLetter(*(at - 1));
       const int64_t letters = SumOfBytes(latin);
       const int64_t numerals = SumOfBytes(digits);
       const int64_t blanks = SumOfBytes(space);

@@ -73,8 +73,31 @@ struct StreamFacts {
   std::optional<Usage> usage;
   std::optional<EngineError> error;
   bool malformed = false;  // Not JSON and not [DONE].
+  // The inside of the only string that is text, escapes unresolved, within the event's data; null if there are several.
+  absl::string_view only_text;
 };
 StreamFacts ReadStreamEvent(Endpoint endpoint, const SseSplitter::Event& event);
+
+// Knows the next text event of a stream by the one before: engines repeat all but the text. An event that equals the
+// learned one byte for byte, but for plain characters inside the text, says the same. Costs a comparison, where
+// ReadStreamEvent is a parse. Only kChat and kCompletions.
+class TextPattern {
+ public:
+  explicit TextPattern(Endpoint endpoint)
+      : active_(endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions) {}
+  // `facts` are those of this event.
+  void Learn(const SseSplitter::Event& event, const StreamFacts& facts);
+  // What ReadStreamEvent would say of the event, but for only_text; nullopt when only it can tell.
+  std::optional<StreamFacts> Match(const SseSplitter::Event& event) const;
+
+ private:
+  bool active_;
+  std::string before_;  // Empty: nothing learned.
+  std::string after_;
+  bool is_content_ = false;
+  bool other_text_ = false;
+  bool has_role_ = false;
+};
 
 // What a whole, non-streamed answer says.
 struct AnswerFacts {

@@ -24,11 +24,17 @@ bool IsText(absl::string_view key) {
   return key == "reasoning_content" || key == "reasoning" || key == "refusal" || key == "arguments" || key == "name";
 }
 
-bool SeeText(JsonScanner& scanner, bool* found) {
+void AddText(absl::string_view text, StreamFacts* facts) {
+  if (text.empty()) return;
+  facts->only_text = facts->has_text ? absl::string_view() : text;
+  facts->has_text = true;
+}
+
+bool SeeText(JsonScanner& scanner, StreamFacts* facts) {
   if (scanner.Peek() != '"') return scanner.Skip();
   absl::string_view text;
   if (!scanner.TakeString(&text)) return false;
-  *found |= !text.empty();
+  AddText(text, facts);
   return true;
 }
 
@@ -37,7 +43,17 @@ bool SeeContent(JsonScanner& scanner, StreamFacts* facts) {
   absl::string_view text;
   if (!scanner.TakeString(&text)) return false;
   if (facts->content.empty()) facts->content = text;
-  facts->has_text |= !text.empty();
+  AddText(text, facts);
+  return true;
+}
+
+// Text beside the content.
+bool SeeOtherText(JsonScanner& scanner, StreamFacts* facts) {
+  if (scanner.Peek() != '"') return scanner.Skip();
+  absl::string_view text;
+  if (!scanner.TakeString(&text)) return false;
+  facts->other_text |= !text.empty();
+  AddText(text, facts);
   return true;
 }
 
@@ -52,7 +68,7 @@ bool SeeOther(JsonScanner& scanner, StreamFacts* facts) {
 bool ScanCall(JsonScanner& scanner, StreamFacts* facts) {
   facts->other_text |= scanner.Peek() == '{';
   return scanner.ForEachMember([&](absl::string_view key) {
-    if (IsText(key)) return SeeText(scanner, &facts->has_text);
+    if (IsText(key)) return SeeText(scanner, facts);
     return key == "function" ? ScanCall(scanner, facts) : scanner.Skip();
   });
 }
@@ -64,12 +80,7 @@ bool ScanDelta(JsonScanner& scanner, StreamFacts* facts) {
     if (key == "role") return facts->has_role = true, scanner.Skip();
     if (key == "function_call") return ScanCall(scanner, facts);
     if (key == "tool_calls") return scanner.ForEachElement([&] { return ScanCall(scanner, facts); });
-    if (!IsText(key)) return SeeOther(scanner, facts);
-    bool text = false;
-    const bool json = SeeText(scanner, &text);
-    facts->has_text |= text;
-    facts->other_text |= text;
-    return json;
+    return IsText(key) ? SeeOtherText(scanner, facts) : SeeOther(scanner, facts);
   });
 }
 
@@ -140,7 +151,7 @@ bool ScanEvent(absl::string_view data, Endpoint endpoint, Scan* scan) {
     if (key == "error") return SeeError(scanner, scan);
     if (key == "object") return SeeKind(scanner, scan);
     if (key == "type") return scanner.CopyString(&scan->type);
-    if (responses && key == "delta") return SeeText(scanner, &scan->facts.has_text);
+    if (responses && key == "delta") return SeeText(scanner, &scan->facts);
     if (responses && key == "response") return ScanResponse(scanner, scan);
     return scanner.Skip();
   });

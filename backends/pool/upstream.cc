@@ -63,7 +63,7 @@ absl::StatusOr<std::string> SerializeHead(const UpstreamAddress& address, const 
   if (HasLineBreak(request.target)) return absl::InvalidArgumentError("line break in the request target");
   const bool ipv6 = address.host.find(':') != std::string::npos;
   std::string head;
-  head.reserve(512);
+  head.reserve(1024);
   absl::StrAppend(&head, request.method, " ", address.base_path, request.target, " HTTP/1.1\r\nHost: ");
   absl::StrAppend(&head, ipv6 ? "[" : "", address.host, ipv6 ? "]:" : ":", address.port, "\r\n");
   for (const auto& [name, value] : request.headers) {
@@ -71,7 +71,7 @@ absl::StatusOr<std::string> SerializeHead(const UpstreamAddress& address, const 
       return absl::InvalidArgumentError(
           absl::StrCat("line break in header ", name.substr(0, name.find_first_of("\r\n"))));
     }
-    absl::StrAppend(&head, name, ": ", value, "\r\n");
+    head.append(name).append(": ").append(value).append("\r\n");
   }
   size_t length = 0;
   for (absl::string_view piece : request.body) length += piece.size();

@@ -141,6 +141,8 @@ asio::awaitable<ClientConnection::Read> ClientConnection::ReadMore(Duration time
   read_deadline_.Arm(timeout);
   reading_ = true;
   Read result = Read::kBytes;
+  // While the wait of a watch goes on, there is nothing to read.
+  if (wait_pending_ && !gone_) co_await readable_.Wait();
   while (true) {
     error_code ec;
     const size_t count = socket_.read_some(asio::buffer(loop_.scratch()), ec);

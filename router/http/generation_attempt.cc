@@ -68,12 +68,10 @@ Generation::AttemptEnd Generation::ClientGone() {
 
 std::optional<Generation::AttemptEnd> Generation::Interrupted() const {
   if (client_.gone()) return ClientGone();
+  if (!ticket_->abort_requested()) return std::nullopt;
   AttemptEnd end;
-  if (ticket_->abort_requested()) {
-    end.kind = AttemptEnd::Kind::kAborted;
-    return end;
-  }
-  return std::nullopt;
+  end.kind = AttemptEnd::Kind::kAborted;
+  return end;
 }
 
 Generation::AttemptEnd Generation::Broken(EngineErrorKind kind, absl::string_view what) const {

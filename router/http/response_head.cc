@@ -1,10 +1,17 @@
 #include "router/http/response_head.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace penstock {
+namespace {
+
+// Would end a header line.
+bool Breaks(char c) { return c == '\r' || c == '\n' || c == '\0'; }
+
+}  // namespace
 
 absl::string_view ReasonPhrase(int status) {
   switch (status) {
@@ -53,11 +60,11 @@ ResponseHead::ResponseHead(int status, bool keep_alive, bool http10)
       http10_(http10) {}
 
 ResponseHead& ResponseHead::Add(absl::string_view name, absl::string_view value) {
-  absl::StrAppend(&text_, name, ": ");
-  for (char c : value) {
-    if (c != '\r' && c != '\n' && c != '\0') text_.push_back(c);
+  absl::StrAppend(&text_, name, ": ", value, "\r\n");
+  if (std::any_of(value.begin(), value.end(), Breaks)) {
+    const auto from = text_.end() - static_cast<std::ptrdiff_t>(value.size() + 2);
+    text_.erase(std::remove_if(from, text_.end() - 2, Breaks), text_.end() - 2);
   }
-  text_ += "\r\n";
   return *this;
 }
 

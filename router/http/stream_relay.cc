@@ -23,7 +23,7 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
 }
 
 StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, bool to_client)
-    : endpoint_(endpoint), facts_(facts), state_(state), to_client_(to_client) {
+    : endpoint_(endpoint), facts_(facts), state_(state), to_client_(to_client), pattern_(endpoint) {
   if (!to_client_) assembler_.emplace(endpoint);
 }
 
@@ -44,7 +44,12 @@ StreamRelay::Verdict StreamRelay::Take(const SseSplitter::Event& event, Instant 
     if (to_client_ && (any_event_ || comments_pass)) Pass(event.raw);
     return Verdict::kGoOn;
   }
-  StreamFacts facts = ReadStreamEvent(endpoint_, event);
+  std::optional<StreamFacts> known = pattern_.Match(event);
+  if (!known) {
+    known = ReadStreamEvent(endpoint_, event);
+    pattern_.Learn(event, *known);
+  }
+  StreamFacts& facts = *known;
   if (facts.error) {
     error_ = std::move(facts.error);
     return Verdict::kError;

@@ -80,6 +80,7 @@ class StreamRelay {
   const RequestFacts& facts_;
   RelayState& state_;
   const bool to_client_;
+  TextPattern pattern_;
   SseSplitter splitter_;
   std::optional<StreamAssembler> assembler_;
   absl::Status assembly_;
