@@ -110,6 +110,7 @@ if step "build release" scripts/build.sh release; then
   unit_tests "unit tests" release
   end_to_end
   step "policies, reduced" bench/policies.sh --reduced
+  [ $long -eq 1 ] && step "soak" bench/soak.sh 30000
   step "lint" scripts/lint.sh
 fi
 sanitized "pure parts, ASan + UBSan" asan-ubsan pure
