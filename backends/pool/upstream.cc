@@ -302,6 +302,10 @@ asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duratio
     state.Parse();
   }
   state.parser->KeepBody();
+  // Nothing is written again from here on, and a stream may be long.
+  std::string().swap(state.request_head);
+  std::vector<absl::string_view>().swap(state.request_body);
+  std::vector<asio::const_buffer>().swap(state.unwritten);
   UpstreamHead head = std::move(state.parser->head());
   head.event_stream = absl::StartsWithIgnoreCase(head.Find("Content-Type"), "text/event-stream");
   co_return head;
