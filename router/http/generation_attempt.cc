@@ -142,7 +142,8 @@ asio::awaitable<Generation::AttemptEnd> Generation::Attempt() {
   upstream.target = std::string(EnginePath(endpoint_));
   upstream.headers = HeadersForEngine(request_.headers, seat().key, answer_.request_id());
   upstream.body = body.pieces();
-  auto sent = co_await pool->Send(upstream, Left(limits_.connect_timeout + limits_.body_timeout));
+  const Duration timeout = Left(limits_.connect_timeout + limits_.body_timeout);
+  auto sent = co_await pool->Send(upstream, timeout);
   if (const auto interrupted = Interrupted()) co_return *interrupted;
   if (!sent.ok()) {
     co_return Broken(EngineErrorKind::kConnect,
@@ -153,7 +154,8 @@ asio::awaitable<Generation::AttemptEnd> Generation::Attempt() {
 }
 
 asio::awaitable<Generation::AttemptEnd> Generation::ReadReply(const Plan& plan) {
-  auto head = co_await exchange_->ReadHead(Left(limits_.first_byte_timeout));
+  const Duration timeout = Left(limits_.first_byte_timeout);
+  auto head = co_await exchange_->ReadHead(timeout);
   if (!head.ok()) co_return FromReadError(head.status(), "The engine did not answer", /*in_body=*/false);
   if (head->status >= 400) co_return co_await ReadEngineError(*head);
   if (head->status < 200 || head->status >= 300) {

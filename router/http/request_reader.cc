@@ -47,18 +47,18 @@ struct RequestReader::Parser : http::basic_parser<true> {
   bool expects_continue = false;
 
  private:
-  using string_view = boost::beast::string_view;
-  using error_code = boost::beast::error_code;
+  using StringView = boost::beast::string_view;
+  using ErrorCode = boost::beast::error_code;
 
-  void on_request_impl(http::verb, string_view method, string_view target, int version, error_code&) override {
+  void on_request_impl(http::verb, StringView method, StringView target, int version, ErrorCode&) override {
     request.method = ToString(method);
     request.target = ToString(target);
     request.http10 = version < 11;
     request.headers.reserve(12);
     head_bytes = method.size() + target.size() + kHeadFrame;
   }
-  void on_response_impl(int, string_view, int, error_code&) override {}
-  void on_field_impl(http::field field, string_view name, string_view value, error_code& ec) override {
+  void on_response_impl(int, StringView, int, ErrorCode&) override {}
+  void on_field_impl(http::field field, StringView name, StringView value, ErrorCode& ec) override {
     if (is_header_done()) return;  // A trailer.
     if (!Acceptable(field, value)) {
       ec = http::error::bad_value;
@@ -69,36 +69,30 @@ struct RequestReader::Parser : http::basic_parser<true> {
     request.headers.emplace_back(std::piecewise_construct, std::forward_as_tuple(name.data(), name.size()),
                                  std::forward_as_tuple(value.data(), value.size()));
   }
-  void on_header_impl(error_code& ec) override {
-    if (hosts > 1 || (hosts == 0 && !request.http10)) ec = http::error::bad_field;
+  void on_header_impl(ErrorCode& ec) override {
+    if (hosts_ > 1 || (hosts_ == 0 && !request.http10)) ec = http::error::bad_field;
   }
-  void on_body_init_impl(const boost::optional<std::uint64_t>& length, error_code&) override {
+  void on_body_init_impl(const boost::optional<std::uint64_t>& length, ErrorCode&) override {
     if (length) request.body.reserve(static_cast<size_t>(std::min<uint64_t>(*length, kMaxReserve)) + kBodyPadding);
   }
-  std::size_t on_body_impl(string_view piece, error_code& ec) override { return Append(piece, ec); }
-  void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
-  std::size_t on_chunk_body_impl(std::uint64_t, string_view piece, error_code& ec) override {
-    return Append(piece, ec);
-  }
-  void on_finish_impl(error_code&) override {}
+  std::size_t on_body_impl(StringView piece, ErrorCode& ec) override { return Append(piece, ec); }
+  void on_chunk_header_impl(std::uint64_t, StringView, ErrorCode&) override {}
+  std::size_t on_chunk_body_impl(std::uint64_t, StringView piece, ErrorCode& ec) override { return Append(piece, ec); }
+  void on_finish_impl(ErrorCode&) override {}
 
   // What one recipient could read as one thing and another as another, the parser would let pass.
-  bool Acceptable(http::field field, string_view value) {
+  bool Acceptable(http::field field, StringView value) {
     // A folded line is put together elsewhere; every other value lies where it came.
     if (!value.empty() && (value.data() < input.data() || value.data() >= input.data() + input.size())) return false;
-    if (field == http::field::host) ++hosts;
+    if (field == http::field::host) ++hosts_;
     if (field == http::field::content_length) {
-      return ++lengths == 1 && value.find_first_not_of("0123456789") == string_view::npos;
+      return ++lengths_ == 1 && value.find_first_not_of("0123456789") == StringView::npos;
     }
     if (field != http::field::transfer_encoding) return true;
-    return ++codings == 1 && !request.http10 && absl::EqualsIgnoreCase(ToString(value), "chunked");
+    return ++codings_ == 1 && !request.http10 && absl::EqualsIgnoreCase(ToString(value), "chunked");
   }
 
-  int hosts = 0;
-  int lengths = 0;
-  int codings = 0;
-
-  std::size_t Append(string_view piece, error_code& ec) {
+  std::size_t Append(StringView piece, ErrorCode& ec) {
     const size_t size = request.body.size() + piece.size();
     if (size > kFreeBody && static_cast<int64_t>(size) > request.memory.held().value()) {
       const size_t wanted = (size + kBudgetPiece - 1) / kBudgetPiece * kBudgetPiece;
@@ -110,6 +104,10 @@ struct RequestReader::Parser : http::basic_parser<true> {
     request.body.append(piece.data(), piece.size());
     return piece.size();
   }
+
+  int hosts_ = 0;
+  int lengths_ = 0;
+  int codings_ = 0;
 };
 
 RequestReader::RequestReader(const Limits& limits) : limits_(limits) {}
