@@ -18,7 +18,7 @@ struct EngineSpec {
   std::string id;
   std::string model;
   std::vector<std::string> aliases;
-  std::string gpu;      // Name of the kind.
+  std::string gpu;          // Name of the kind.
   std::string elastic_gpu;  // Whose elastic memory its cache is part of; empty: it has its own.
   Bytes elastic_kv{0};      // Of that memory.
   EngineLimits limits;      // Overflow::kError also chooses llama-server's dialect.

@@ -128,8 +128,7 @@ void GpuShare::Settle(int index, Instant now, std::vector<StepEnd>& moved) {
   replica.left_ns = std::max(0.0, replica.left_ns - passed / replica.slowdown);
   replica.settled = std::max(now, replica.settled);
   replica.slowdown = Slowdown(replica);
-  const Instant end =
-      replica.settled + Duration::Nanoseconds(std::llround(replica.left_ns * replica.slowdown));
+  const Instant end = replica.settled + Duration::Nanoseconds(std::llround(replica.left_ns * replica.slowdown));
   if (end == replica.end) return;
   replica.end = end;
   moved.push_back({index, end});

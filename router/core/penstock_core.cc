@@ -280,8 +280,8 @@ void PenstockCore::On(const TimerFired&, Actions& actions) {
 }
 
 const std::vector<size_t>& PenstockCore::ServersOf(ModelId model) const {
-  static const std::vector<size_t> kNone;
-  return model.value() < servers_.size() ? servers_[model.value()] : kNone;
+  static const std::vector<size_t> none;
+  return model.value() < servers_.size() ? servers_[model.value()] : none;
 }
 
 bool PenstockCore::Placeable(const ReplicaState& replica) const {
