@@ -52,6 +52,8 @@ const ClassSpec& PenstockCore::GoalsOf(const RequestState& request) const {
 }
 
 void PenstockCore::On(const RequestArrived& event, Actions& actions) {
+  // What drained memory opened goes to those who wait; a pump behind the arrival could answer it a second time.
+  PumpOpened(actions);
   auto owned = std::make_unique<RequestState>();
   RequestState* request = owned.get();
   request->arrived = event;

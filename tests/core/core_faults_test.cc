@@ -1,0 +1,46 @@
+// The core under random faults: PENSTOCK_FAULT_SEEDS seeds from PENSTOCK_FAULT_SEED on, every promise checked after
+// every event.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/core/fault_world.h"
+
+namespace penstock::testing {
+namespace {
+
+constexpr int kStepsPerSeed = 250;
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+TEST(CoreUnderFaults, EveryPromiseHoldsAfterEveryEvent) {
+  const uint64_t first = FromEnvironment("PENSTOCK_FAULT_SEED", 1);
+  const uint64_t count = FromEnvironment("PENSTOCK_FAULT_SEEDS", 300);
+  int64_t arrivals = 0, forwards = 0, aborts = 0;
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    Choices choices(seed);
+    FaultWorld world(choices);
+    for (int i = 0; i < kStepsPerSeed && world.broken().empty(); ++i) world.Step();
+    if (world.broken().empty()) world.Calm();
+    arrivals += world.arrivals();
+    forwards += world.forwards();
+    aborts += world.aborts();
+    ASSERT_EQ(world.broken(), "") << "seed " << seed << "\n"
+                                  << world.History() << "replay: PENSTOCK_FAULT_SEED=" << seed
+                                  << " PENSTOCK_FAULT_SEEDS=1 ctest --preset release -R core_faults_test -V";
+  }
+  std::printf("%llu seeds: %lld arrivals, %lld forwards, %lld aborts\n", static_cast<unsigned long long>(count),
+              static_cast<long long>(arrivals), static_cast<long long>(forwards), static_cast<long long>(aborts));
+  // Faults that stop everything would hide everything.
+  if (count >= 100) {
+    EXPECT_GT(forwards, arrivals / 4);
+    EXPECT_GT(aborts, 0);
+  }
+}
+
+}  // namespace
+}  // namespace penstock::testing

@@ -1,0 +1,109 @@
+// A fleet in which everything goes wrong, around a decision core: replicas die, return, drain, are removed and changed
+// by reloads, report nonsense, time jumps, clients leave, aborts are answered late, events come twice or about nothing.
+//
+// What happens next is drawn from Choices, which are a seed's or a fuzzer's bytes. After every event the core's
+// promises are checked; the first that is broken is told, with the last events. Not thread-safe.
+#ifndef PENSTOCK_TESTS_CORE_FAULT_WORLD_H_
+#define PENSTOCK_TESTS_CORE_FAULT_WORLD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "router/core/penstock_core.h"
+
+namespace penstock::testing {
+
+class Choices {
+ public:
+  explicit Choices(uint64_t seed) : state_(seed) {}
+  Choices(const uint8_t* data, size_t size) : data_(data), left_(size) {}
+
+  // Uniform from a seed; from bytes, whatever they say, and zeros after their end.
+  uint64_t Below(uint64_t bound);
+  bool OneIn(uint64_t count) { return Below(count) == 0; }
+  bool ended() const { return data_ != nullptr && left_ == 0; }
+
+ private:
+  uint64_t state_ = 0;
+  const uint8_t* data_ = nullptr;
+  size_t left_ = 0;
+};
+
+class FaultWorld {
+ public:
+  explicit FaultWorld(Choices& choices);
+
+  // One thing happens.
+  void Step();
+  // Faults end, every replica works, every engine answers: what is open must end, and nothing may be left of it.
+  void Calm();
+
+  // Empty while all promises hold.
+  const std::string& broken() const { return broken_; }
+  // The last events and actions, for messages.
+  std::string History() const;
+  int64_t arrivals() const { return next_request_ - 1; }
+  int64_t forwards() const { return forwards_; }
+  int64_t aborts() const { return aborts_; }
+
+ private:
+  enum class Phase { kWaiting, kForwarded, kAborting };
+  struct Request {
+    RequestArrived arrived;
+    Instant arrival;
+    Phase phase = Phase::kWaiting;
+    bool answered = false;  // Its arrival got its answer.
+    ReplicaId replica;
+    LeaseId lease;
+    int64_t generated = 0;  // Of all tries that count.
+  };
+
+  void MakeFleet();
+  void Send(const Event& event);
+  void FireTimers(Instant until, int most);
+  void Take(const Event& event, const Action& action);
+  void TakeForward(const Forward& forward);
+  void TakeRefuse(const Refuse& refuse, bool arriving);
+  void Expect(bool holds, const std::string& promise);
+  void CheckAfter(const Event& event);
+  void CheckView(const CoreView& view);
+  void CheckPools(const CoreView& view, bool anything_runs);
+
+  void Arrive();
+  void PassTime();
+  void ClientLeaves();
+  void TokensCome();
+  void RequestEnds();
+  void RequestFails();
+  void AnswerAbort();
+  void ReplicaChanges();
+  void EngineReports();
+  void Reload();
+  void Nonsense();
+  Request* Any(Phase phase);
+  void Close(const Request& request, Outcome outcome);
+  void Return(Request& request, bool avoid);
+  ReplicaId AnyReplica() { return ReplicaId(static_cast<uint32_t>(choices_.Below(fleet_.replicas.size()))); }
+
+  Choices& choices_;
+  PenstockCore core_;
+  Fleet fleet_;
+  std::vector<Health> health_;
+  std::map<RequestId, Request> open_;
+  Instant now_ = Instant::FromSeconds(100);
+  int64_t next_request_ = 1;
+  int64_t forwards_ = 0;
+  int64_t aborts_ = 0;
+  bool shutting_down_ = false;
+  bool arrival_answered_ = false;  // Of the RequestArrived that is being applied.
+  std::string broken_;
+  std::deque<std::string> history_;
+};
+
+}  // namespace penstock::testing
+
+#endif  // PENSTOCK_TESTS_CORE_FAULT_WORLD_H_
