@@ -18,6 +18,11 @@ if(PENSTOCK_SANITIZE)
   endif()
 endif()
 
+if(PENSTOCK_FUZZERS)
+  # Everything tells the fuzzer where it has been.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # penstock_library(NAME sources...): one static library per folder, headers found from the root.
 function(penstock_library name)
   add_library(${name} STATIC ${ARGN})

@@ -1,0 +1,74 @@
+// Any bytes, in pieces of any size, as what a client sends: requests within their limits with one length each, or one
+// error; pieces of another size make no difference. The first byte chooses the size of the pieces.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "router/http/request_reader.h"
+#include "tests/fuzz/expect.h"
+
+namespace {
+
+using penstock::ClientRequest;
+using penstock::RequestReader;
+
+constexpr size_t kHeaderLimit = 2048;
+constexpr size_t kBodyLimit = 4096;
+
+std::string Text(const ClientRequest& request) {
+  std::string text = request.method + " " + request.target + "\n";
+  for (const auto& [name, value] : request.headers) text += name + "=" + value + "\n";
+  return text + "\n" + request.body + "\n";
+}
+
+void Check(const ClientRequest& request) {
+  int lengths = 0, encodings = 0;
+  for (const auto& [name, value] : request.headers) {
+    lengths += absl::EqualsIgnoreCase(name, "content-length") ? 1 : 0;
+    encodings += absl::EqualsIgnoreCase(name, "transfer-encoding") ? 1 : 0;
+    for (char c : name + value) Expect(c != '\r' && c != '\n' && c != '\0', "no header holds a line break or a zero");
+  }
+  Expect(lengths + encodings <= 1, "a request has one length");
+  Expect(request.body.size() <= kBodyLimit, "a body is within its limit");
+}
+
+std::string Read(absl::string_view bytes, size_t piece) {
+  RequestReader reader(RequestReader::Limits{kHeaderLimit, kBodyLimit});
+  std::string seen;
+  for (size_t at = 0; at < bytes.size(); at += piece) {
+    reader.Append(bytes.substr(at, piece));
+    for (bool more = true; more;) {
+      switch (reader.Advance()) {
+        case RequestReader::State::kNeedMore:
+          more = false;
+          break;
+        case RequestReader::State::kHeadDone:
+          break;
+        case RequestReader::State::kDone: {
+          const ClientRequest request = reader.Take();
+          Check(request);
+          seen += Text(request);
+          more = !reader.Idle();
+          break;
+        }
+        case RequestReader::State::kFailed:
+          return seen + std::to_string(reader.error().status);
+      }
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const absl::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::string whole = Read(bytes, bytes.size() + 1);
+  const std::string pieces = Read(bytes, 1 + data[0]);
+  // How much of a head counts against its limit before it is complete depends on the pieces.
+  if (bytes.size() < kHeaderLimit) Expect(whole == pieces, "pieces of any size make the same requests");
+  return 0;
+}

@@ -1,0 +1,50 @@
+// Any bytes as the body of any endpoint: what is accepted is JSON, and stays JSON with the asked fields after splicing.
+// The first byte chooses the endpoint and the orders.
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "router/http/body_splice.h"
+#include "router/http/request_scan.h"
+#include "tests/fuzz/expect.h"
+
+namespace {
+
+using penstock::Endpoint;
+using penstock::RequestFacts;
+using penstock::SpliceOrder;
+
+constexpr Endpoint kEndpoints[] = {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses,
+                                   Endpoint::kRerank};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const Endpoint endpoint = kEndpoints[data[0] % 5];
+  std::string body(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const auto scanned = ScanRequest(endpoint, body);
+  if (!std::holds_alternative<RequestFacts>(scanned)) return 0;
+  const RequestFacts& facts = std::get<RequestFacts>(scanned);
+  const auto before = nlohmann::json::parse(body, nullptr, false);
+  Expect(before.is_object(), "what is accepted is a JSON object");
+  Expect(before.value("model", "") == facts.model, "the model is the one that the engine would read");
+  Expect(facts.n >= 1 && facts.n <= penstock::kMaxSequences, "n is within its bounds");
+  Expect(facts.max_output >= penstock::Tokens(0), "a limit is not negative");
+
+  SpliceOrder order;
+  if ((data[0] & 8) != 0) order.engine_model = "org/other \"model\"";
+  order.force_stream = (data[0] & 16) != 0 && (endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions);
+  order.ask_usage = order.force_stream;
+  if ((data[0] & 32) != 0 && facts.Continuable(endpoint)) order.continue_from = "text \"so\\far\"";
+  const penstock::SplicedBody spliced(body, endpoint, facts, order);
+  const auto after = nlohmann::json::parse(spliced.Joined(), nullptr, false);
+  Expect(after.is_object(), "a spliced body is a JSON object");
+  Expect(order.engine_model.empty() || after["model"] == order.engine_model, "the engine gets its own model name");
+  Expect(!order.force_stream || after["stream"] == true, "a forced stream is asked for");
+  Expect(!order.ask_usage || after["stream_options"]["include_usage"] == true, "usage is asked for");
+  if (order.engine_model.empty() && !order.force_stream && !order.continue_from) {
+    Expect(spliced.Joined() == body, "a body that needs nothing passes byte for byte");
+  }
+  return 0;
+}

@@ -1,0 +1,82 @@
+// Any bytes, in pieces of any size, as the stream of an engine. What reaches the client is part of what came, in order;
+// pieces of another size make no difference; a continued answer stays well-formed. The first byte chooses the size of
+// the pieces, the second the endpoint and what is asked.
+#include <cstdint>
+#include <string>
+
+#include "router/http/stream_relay.h"
+#include "tests/fuzz/expect.h"
+
+namespace {
+
+using penstock::Endpoint;
+using penstock::StreamRelay;
+
+struct Relayed {
+  std::string to_client;
+  StreamRelay::Verdict verdict = StreamRelay::Verdict::kGoOn;
+  int64_t generated = 0;
+};
+
+struct Mode {
+  Endpoint endpoint = Endpoint::kChat;
+  bool asks_usage = false;
+  bool keep_text = false;
+  bool continued = false;
+  bool reassembled = false;
+};
+
+Relayed Relay(absl::string_view bytes, size_t piece, const Mode& mode) {
+  penstock::RequestFacts facts;
+  facts.asks_usage = mode.asks_usage;
+  penstock::RelayState state;
+  state.keep_text = mode.keep_text || mode.continued;
+  if (mode.continued) {
+    state.delivered = 3;
+    state.text = "so far";
+    state.first_id = "\"c0\"";
+    state.first_created = "4";
+    state.Restart(/*keep_delivered=*/true);
+  }
+  StreamRelay relay(mode.endpoint, facts, state, !mode.reassembled);
+  Relayed relayed;
+  for (size_t at = 0; at < bytes.size(); at += piece) {
+    relayed.verdict = relay.Feed(bytes.substr(at, piece), penstock::Instant::FromSeconds(1));
+    for (absl::string_view part : relay.pieces()) relayed.to_client.append(part.data(), part.size());
+    if (relayed.verdict == StreamRelay::Verdict::kError || relayed.verdict == StreamRelay::Verdict::kMalformed) break;
+  }
+  if (mode.reassembled && relay.finished()) relay.Assembled().IgnoreError();
+  relayed.generated = state.generated();
+  return relayed;
+}
+
+bool IsPartOf(const std::string& some, absl::string_view all) {
+  size_t at = 0;
+  for (char c : all) {
+    if (at < some.size() && some[at] == c) ++at;
+  }
+  return at == some.size();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 2) return 0;
+  constexpr Endpoint kEndpoints[] = {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kResponses};
+  const absl::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
+  Mode mode;
+  mode.endpoint = kEndpoints[data[1] % 3];
+  mode.asks_usage = (data[1] & 4) != 0;
+  mode.keep_text = (data[1] & 8) != 0;
+  mode.continued = (data[1] & 16) != 0 && mode.endpoint != Endpoint::kResponses;
+  mode.reassembled = (data[1] & 32) != 0 && !mode.continued;
+  const Relayed whole = Relay(bytes, bytes.size() + 1, mode);
+  const Relayed pieces = Relay(bytes, 1 + data[0], mode);
+  Expect(whole.generated == pieces.generated, "tokens are counted alike in pieces of any size");
+  const bool over =
+      pieces.verdict == StreamRelay::Verdict::kError || pieces.verdict == StreamRelay::Verdict::kMalformed;
+  if (!over) Expect(whole.to_client == pieces.to_client, "pieces of any size make the same stream");
+  if (!mode.continued) Expect(IsPartOf(whole.to_client, bytes), "nothing is added to a stream");
+  Expect(!mode.reassembled || whole.to_client.empty(), "a reassembled answer is not streamed");
+  return 0;
+}
