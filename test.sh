@@ -114,6 +114,10 @@ if step "build release" scripts/build.sh release; then
   step "lint" scripts/lint.sh
 fi
 sanitized "pure parts, ASan + UBSan" asan-ubsan pure
+if [ $long -eq 1 ]; then
+  step "core under faults, 20000 seeds" env PENSTOCK_FAULT_SEEDS=20000 build/release/tests/core/core_faults_test
+  scripts/setup.sh all && step "fuzzing, ten minutes each" scripts/fuzz.sh 600
+fi
 export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1"
 sanitized "live parts, TSan" tsan live
 finish

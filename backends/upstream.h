@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "backends/tls/tls.h"
 #include "kvmodel/units.h"
 
 namespace penstock {
@@ -26,8 +27,10 @@ struct UpstreamAddress {
   std::string host;
   uint16_t port = 80;
   std::string base_path;  // Prefix of every target, without trailing slash; usually empty.
+  bool tls = false;       // https
+  bool operator==(const UpstreamAddress&) const = default;
 };
-absl::StatusOr<UpstreamAddress> ParseUpstreamUrl(absl::string_view url);  // http:// only
+absl::StatusOr<UpstreamAddress> ParseUpstreamUrl(absl::string_view url);
 
 struct UpstreamRequest {
   std::string method = "POST";
@@ -79,6 +82,9 @@ class UpstreamPool {
     Duration connect_timeout = Duration::Seconds(3);
     Duration idle_limit = Duration::Seconds(4);
     size_t max_idle = 256;
+    // Of https addresses: whom to trust, and the name the engine must have (empty: its host).
+    TlsContext::Pointer tls;
+    std::string server_name;
   };
   UpstreamPool(boost::asio::io_context& loop, UpstreamAddress address, Options options);
   ~UpstreamPool();

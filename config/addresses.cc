@@ -72,10 +72,12 @@ absl::StatusOr<HostPort> ParseListen(absl::string_view text) {
 
 absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text) {
   absl::string_view rest = text;
-  if (absl::StartsWithIgnoreCase(rest, "https://")) return Bad(text, "is https; engines are reached by http://");
-  if (!absl::StartsWithIgnoreCase(rest, "http://")) return Bad(text, "is not a URL of the form http://host:port");
-  rest.remove_prefix(7);
   EngineUrl url;
+  url.tls = absl::StartsWithIgnoreCase(rest, "https://");
+  if (!url.tls && !absl::StartsWithIgnoreCase(rest, "http://")) {
+    return Bad(text, "is not a URL of the form http://host:port or https://host:port");
+  }
+  rest.remove_prefix(url.tls ? 8 : 7);
   const size_t slash = rest.find_first_of("/?#");
   const absl::string_view authority = rest.substr(0, slash);
   const absl::string_view path = slash == absl::string_view::npos ? absl::string_view() : rest.substr(slash);
@@ -84,7 +86,7 @@ absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text) {
   if (path.find_first_of("?# ") != absl::string_view::npos) return Bad(text, "has a query, fragment or space");
   absl::string_view digits;
   if (const absl::Status split = SplitHost(text, authority, url.address.host, digits); !split.ok()) return split;
-  url.address.port = 80;
+  url.address.port = url.tls ? 443 : 80;
   const bool names_port = !authority.empty() && (!digits.empty() || authority.back() == ':');
   if (names_port) {
     const absl::StatusOr<uint16_t> port = ParsePort(text, digits, 1);

@@ -22,12 +22,13 @@ absl::StatusOr<HostPort> ParseListen(absl::string_view text);
 struct EngineUrl {
   HostPort address;
   std::string base_path;  // Without trailing slash; usually empty.
+  bool tls = false;       // https
   // "host:port" as a replica is called by default; IPv6 in brackets.
   std::string Name() const;
   bool operator==(const EngineUrl&) const = default;
 };
 
-// "http://host[:port][/base]", port 80 by default. https, user names, queries and fragments are errors.
+// "http[s]://host[:port][/base]", port 80 or 443 by default. User names, queries and fragments are errors.
 absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text);
 
 }  // namespace penstock

@@ -82,6 +82,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view yaml, const std::string& fi
   ReadReplicas(draft);
   ReadClasses(draft);
   ReadTenants(draft);
+  ReadListenTls(draft);
   ReadOtherSections(draft);
   CheckFleet(draft, options);
   if (!findings.empty()) return findings.Report();

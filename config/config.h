@@ -67,13 +67,38 @@ struct SimulatedConfig {
   uint64_t seed = 1;
 };
 
+// A PEM file, read with the configuration.
+struct PemFile {
+  std::string path;  // Empty: none.
+  std::string text;
+  bool operator==(const PemFile&) const = default;
+};
+
+// TLS for clients on `listen`: 1.2 and newer.
+struct ListenTlsConfig {
+  PemFile certificate;  // With its chain.
+  PemFile key;
+  PemFile client_ca;  // Given: clients need a certificate that it signed.
+  bool operator==(const ListenTlsConfig&) const = default;
+};
+
+// How an https engine is verified, beyond the defaults.
+struct EngineTlsConfig {
+  PemFile ca;               // Default: the system's store.
+  std::string server_name;  // Default: the host of the url.
+  PemFile certificate;      // Shown to the engine.
+  PemFile key;
+  bool operator==(const EngineTlsConfig&) const = default;
+};
+
 struct ReplicaConfig {
-  std::string id;                   // Default: host:port.
-  std::string url;                  // Empty only for simulated replicas, which then run inside serve or demo.
-  std::vector<std::string> gpus;    // Ids; empty: a GPU of its own.
-  std::string engine = "auto";      // auto vllm sglang llamacpp tgi ollama openai
-  std::string model;                // Empty: discovered.
-  std::string key;                  // Sent to the engine as bearer; secret.
+  std::string id;                 // Default: host:port.
+  std::string url;                // Empty only for simulated replicas, which then run inside serve or demo.
+  std::vector<std::string> gpus;  // Ids; empty: a GPU of its own.
+  std::string engine = "auto";    // auto vllm sglang llamacpp tgi ollama openai
+  std::string model;              // Empty: discovered.
+  std::string key;                // Sent to the engine as bearer; secret.
+  std::optional<EngineTlsConfig> tls;
   std::optional<Tokens> kv_tokens;  // Overrides discovery.
   std::optional<Bytes> kv_memory;   // Overrides discovery; needs a known shape.
   std::optional<Tokens> max_context;
@@ -146,7 +171,8 @@ struct Config {
   std::vector<std::string> sources;  // Every file that was read for it, `file` first.
   std::string listen = "127.0.0.1:8080";
   std::string admin_listen;  // Empty: metrics and health are on `listen`.
-  int threads = 0;           // 0: one per core.
+  std::optional<ListenTlsConfig> tls;
+  int threads = 0;  // 0: one per core.
   std::string policy = "penstock";
   std::vector<GpuConfig> gpus;
   std::vector<ModelConfig> models;

@@ -32,10 +32,14 @@ void ReadModels(Draft& draft);
 void ReadReplicas(Draft& draft);
 void ReadClasses(Draft& draft);
 void ReadTenants(Draft& draft);
+void ReadListenTls(Draft& draft);
 void ReadOtherSections(Draft& draft);
 
 // What one value alone cannot tell: references, duplicates, impossible fleets.
 void CheckFleet(const Draft& draft, const LoadOptions& options);
+
+// The `tls:` of a replica.
+std::optional<EngineTlsConfig> ReadEngineTls(Draft& draft, const MapReader& replica);
 
 // A `shape:` mapping of numbers; findings go to the reader's.
 std::optional<ModelShape> ReadShapeNumbers(const MapReader& reader, const std::string& name);

@@ -5,7 +5,7 @@ namespace penstock {
 const std::vector<Section>& Sections() {
   static const std::vector<Section> sections = {
       {"root",
-       {"listen", "admin_listen", "threads", "policy", "gpus", "models", "replicas", "classes", "tenants",
+       {"listen", "admin_listen", "tls", "threads", "policy", "gpus", "models", "replicas", "classes", "tenants",
         "tenant_header", "state", "trace", "limits", "poll", "log"}},
       {"gpu", {"id", "kind", "memory", "sharing", "elastic_kv"}},
       {"gpu_kind", {"name", "memory", "bandwidth", "bf16_tflops", "fp8_tflops"}},
@@ -17,8 +17,10 @@ const std::vector<Section>& Sections() {
        {"kind", "layers", "kv_heads", "key_dim", "value_dim", "latent_dim", "window", "extra_bytes", "conv_elements",
         "state_elements", "state_bytes"}},
       {"replica",
-       {"id", "url", "gpus", "engine", "model", "key", "kv_tokens", "kv_memory", "max_context", "block", "max_seqs",
-        "max_batched_tokens", "tensor_parallel", "drain", "simulated"}},
+       {"id", "url", "gpus", "engine", "model", "key", "tls", "kv_tokens", "kv_memory", "max_context", "block",
+        "max_seqs", "max_batched_tokens", "tensor_parallel", "drain", "simulated"}},
+      {"engine_tls", {"ca", "server_name", "certificate", "key"}},
+      {"listen_tls", {"certificate", "key", "client_ca"}},
       {"simulated",
        {"max_seqs", "max_batched_tokens", "max_model_len", "overflow", "slowdown", "from", "to", "down_from", "down_to",
         "sleep_after", "wake", "time_scale", "seed"}},

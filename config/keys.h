@@ -22,6 +22,8 @@ enum class SectionId {
   kShape,
   kLayerGroup,
   kReplica,
+  kEngineTls,
+  kListenTls,
   kSimulated,
   kClasses,
   kClass,

@@ -147,6 +147,14 @@ void WriteReplica(Writer& out, const ReplicaConfig& replica) {
   out.Text("engine", replica.engine);
   out.TextIf("model", replica.model);
   out.Secret("key", replica.key);
+  if (replica.tls) {
+    out.Map("tls", true, [&] {
+      out.TextIf("ca", replica.tls->ca.path);
+      out.TextIf("server_name", replica.tls->server_name);
+      out.TextIf("certificate", replica.tls->certificate.path);
+      out.TextIf("key", replica.tls->key.path);
+    });
+  }
   if (replica.kv_tokens) out.Whole("kv_tokens", replica.kv_tokens->value());
   if (replica.kv_memory) out.Size("kv_memory", *replica.kv_memory);
   if (replica.max_context) out.Whole("max_context", replica.max_context->value());
@@ -216,6 +224,13 @@ std::string PrintConfig(const Config& config) {
   emitter << YAML::BeginMap;
   out.Text("listen", config.listen);
   out.TextIf("admin_listen", config.admin_listen);
+  if (config.tls) {
+    out.Map("tls", true, [&] {
+      out.Text("certificate", config.tls->certificate.path);
+      out.Text("key", config.tls->key.path);
+      out.TextIf("client_ca", config.tls->client_ca.path);
+    });
+  }
   out.Whole("threads", config.threads);
   out.Text("policy", config.policy);
   out.List("gpus", config.gpus, [&](const GpuConfig& gpu) { WriteGpu(out, gpu); });

@@ -142,6 +142,10 @@ ReplicaConfig ReadReplica(Draft& draft, const MapReader& reader) {
     else
       reader.Fail("key", secret.status().message());
   }
+  replica.tls = ReadEngineTls(draft, reader);
+  if (replica.tls && !absl::StartsWithIgnoreCase(replica.url, "https://")) {
+    reader.Fail("tls", "needs a url that starts with https://");
+  }
   reader.ReadCount("kv_tokens", kTokenRange, &replica.kv_tokens);
   reader.ReadSize("kv_memory", kMemoryRange, &replica.kv_memory);
   reader.ReadCount("max_context", kContextRange, &replica.max_context);

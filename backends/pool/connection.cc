@@ -59,7 +59,8 @@ Connection::ErrorCode Connection::WriteNow(std::vector<asio::const_buffer>& buff
   ErrorCode error;
   size_t first = 0;
   while (first < buffers.size() && !error) {
-    size_t count = socket_.write_some(std::span<const asio::const_buffer>(buffers).subspan(first), error);
+    const auto rest = std::span<const asio::const_buffer>(buffers).subspan(first);
+    size_t count = tls_ != nullptr ? tls_->WriteSome(rest, error) : socket_.write_some(rest, error);
     while (first < buffers.size() && count >= buffers[first].size()) count -= buffers[first++].size();
     if (first < buffers.size()) buffers[first] += count;
   }
@@ -93,11 +94,33 @@ asio::awaitable<Connection::ErrorCode> Connection::ReadMore(Duration timeout) {
   co_return result;
 }
 
+asio::awaitable<Connection::ErrorCode> Connection::StartTls(const TlsContext& context, const std::string& name,
+                                                            Duration timeout) {
+  ErrorCode error;
+  socket_.non_blocking(true, error);
+  tls_ = TlsSession::Connect(context, socket_.native_handle(), name);
+  Arm(timeout);
+  while (!error) {
+    error = tls_->Handshake();
+    if (error != asio::error::would_block) break;
+    error = co_await AwaitTls();
+  }
+  Disarm();
+  co_return Outcome(error);
+}
+
+asio::awaitable<Connection::ErrorCode> Connection::AwaitTls() {
+  const auto what = tls_->wants_write() ? asio::ip::tcp::socket::wait_write : asio::ip::tcp::socket::wait_read;
+  auto [error] = co_await socket_.async_wait(what, kAwait);
+  co_return error;
+}
+
 Connection::ErrorCode Connection::ReadNow() {
   std::array<char, 64 << 10>& buffer = ThreadBuffer();
   const size_t room = std::min(buffer.size(), kInputLimit - input_.size());
   ErrorCode error;
-  const size_t count = socket_.read_some(asio::buffer(buffer.data(), room), error);
+  const asio::mutable_buffer into(buffer.data(), room);
+  const size_t count = tls_ != nullptr ? tls_->ReadSome(into, error) : socket_.read_some(into, error);
   more_ = !error && count == room;
   if (error) return error;
   if (input_.empty()) {
@@ -121,6 +144,11 @@ void Connection::Consume(size_t count) {
 }
 
 bool Connection::Quiet() {
+  if (tls_ != nullptr) {
+    bool quiet = false;
+    tls_->HasInput(quiet);
+    return quiet;
+  }
   char byte;
   const ssize_t got = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
@@ -128,6 +156,11 @@ bool Connection::Quiet() {
 
 bool Connection::HasInput() {
   if (input_size() > 0) return true;
+  if (tls_ != nullptr) {
+    bool quiet = false;
+    more_ = tls_->HasInput(quiet);  // Decrypted already: the socket need not have more.
+    return more_;
+  }
   char byte;
   return ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }

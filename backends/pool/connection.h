@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "backends/tls/tls.h"
 #include "kvmodel/units.h"
 
 namespace penstock {
@@ -39,6 +40,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Tries the endpoints in order within `timeout` in all. timed_out, or the last endpoint's error.
   boost::asio::awaitable<ErrorCode> Connect(std::vector<boost::asio::ip::tcp::endpoint> endpoints, Duration timeout);
+  // TLS over the connected socket: everything after it goes through. connection_reset when the peer is not who it
+  // should be; tls_error() says why.
+  boost::asio::awaitable<ErrorCode> StartTls(const TlsContext& context, const std::string& name, Duration timeout);
+  std::string tls_error() const { return tls_ != nullptr ? tls_->error_text() : ""; }
   // Writes what the socket takes at once and drops it from `buffers`. would_block when some is left.
   ErrorCode WriteNow(std::vector<boost::asio::const_buffer>& buffers);
   // Writes the rest. WriteNow spares it, and its coroutine, to nearly all requests.
@@ -70,8 +75,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void OnTimer(const ErrorCode& error);
   ErrorCode ReadNow();
   ErrorCode Outcome(const ErrorCode& error);  // operation_aborted by our deadline is timed_out.
+  boost::asio::awaitable<ErrorCode> AwaitTls();
 
   Socket socket_;
+  std::unique_ptr<TlsSession> tls_;  // Null: in the clear.
   Timer timer_;
   std::shared_ptr<size_t> open_;
   Clock::time_point deadline_ = Clock::time_point::max();

@@ -97,7 +97,11 @@ struct UpstreamPool::Shared : std::enable_shared_from_this<UpstreamPool::Shared>
   };
 
   Shared(asio::io_context& io, UpstreamAddress where, Options how)
-      : loop(io), address(std::move(where)), options(how), resolver(io, address.host, address.port), timer(io) {}
+      : loop(io),
+        address(std::move(where)),
+        options(std::move(how)),
+        resolver(io, address.host, address.port),
+        timer(io) {}
 
   Clock::duration idle_limit() const { return std::chrono::nanoseconds(options.idle_limit.nanoseconds()); }
   // The most recently used connection that is still good; drops the others it meets.
@@ -161,6 +165,13 @@ asio::awaitable<absl::StatusOr<std::shared_ptr<Connection>>> UpstreamPool::Share
   if (error) {
     resolver.Forget();
     co_return LostStatus(absl::StrCat("connecting to ", address.host, ":", address.port), error);
+  }
+  if (!address.tls) co_return connection;
+  if (options.tls == nullptr) co_return absl::UnavailableError("https without a TLS context");
+  const std::string& name = options.server_name.empty() ? address.host : options.server_name;
+  const ErrorCode refused = co_await connection->StartTls(*options.tls, name, left.value());
+  if (refused) {
+    co_return LostStatus(absl::StrCat("TLS with ", name, ": ", connection->tls_error()), refused);
   }
   co_return connection;
 }
@@ -347,7 +358,7 @@ asio::awaitable<absl::StatusOr<std::string>> UpstreamExchange::ReadAll(Duration 
 }
 
 UpstreamPool::UpstreamPool(asio::io_context& loop, UpstreamAddress address, Options options)
-    : shared_(std::make_shared<Shared>(loop, std::move(address), options)) {}
+    : shared_(std::make_shared<Shared>(loop, std::move(address), std::move(options))) {}
 
 UpstreamPool::~UpstreamPool() {
   shared_->closed = true;

@@ -51,16 +51,19 @@ bool Printable(absl::string_view text) {
 
 absl::StatusOr<UpstreamAddress> ParseUpstreamUrl(absl::string_view url) {
   absl::string_view rest = url;
-  if (absl::StartsWithIgnoreCase(rest, "https://")) return Bad(url, "https is not supported towards engines");
-  if (!absl::StartsWithIgnoreCase(rest, "http://")) return Bad(url, "must start with http://");
-  rest.remove_prefix(7);
+  UpstreamAddress address;
+  address.tls = absl::StartsWithIgnoreCase(rest, "https://");
+  if (!address.tls && !absl::StartsWithIgnoreCase(rest, "http://")) {
+    return Bad(url, "must start with http:// or https://");
+  }
+  if (address.tls) address.port = 443;
+  rest.remove_prefix(address.tls ? 8 : 7);
   if (!Printable(rest)) return Bad(url, "contains spaces or control characters");
   if (rest.find_first_of("?#") != absl::string_view::npos) return Bad(url, "has a query or a fragment");
   const size_t slash = rest.find('/');
   const absl::string_view authority = rest.substr(0, slash);
   if (authority.find('@') != absl::string_view::npos) return Bad(url, "has user information; use the key setting");
 
-  UpstreamAddress address;
   if (!SplitAuthority(authority, &address)) return Bad(url, "port must be 1 to 65535");
   if (address.host.empty()) return Bad(url, "has no host");
   if (slash != absl::string_view::npos) {

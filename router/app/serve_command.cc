@@ -64,9 +64,10 @@ class LiveConfig {
   // A bad file changes nothing but the log and a metric.
   void Reload() {
     auto fresh = LoadFor(options_);
-    if (!fresh.ok()) {
+    const absl::Status taken = fresh.ok() ? server_.Reload(*fresh) : fresh.status();
+    if (!taken.ok()) {
       std::cerr << "penstock serve: the configuration is kept, the new one is bad:\n"
-                << std::string(fresh.status().message()) << std::endl;
+                << std::string(taken.message()) << std::endl;
       server_.NoteBadReload();
       return;
     }
@@ -76,7 +77,6 @@ class LiveConfig {
     for (const std::string& key : KeysThatNeedRestart(started_with_, config_)) {
       std::cerr << "penstock serve: " << key << " changed; that needs a restart, the old value stays in force\n";
     }
-    server_.Reload(config_);
     std::cerr << "penstock serve: configuration reloaded" << std::endl;
   }
 

@@ -49,6 +49,15 @@ void RaiseDescriptorLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Null without TLS.
+absl::StatusOr<TlsContext::Pointer> ClientTlsOf(const Config& config) {
+  if (!config.tls) return TlsContext::Pointer();
+  auto made = TlsContext::ForServer(TlsIdentity{config.tls->certificate.text, config.tls->key.text},
+                                    config.tls->client_ca.text);
+  if (!made.ok()) return absl::InvalidArgumentError(absl::StrCat("tls: ", made.status().message()));
+  return made;
+}
+
 TelemetryOptions TelemetryOptionsOf(const Config& config, const std::string& version) {
   TelemetryOptions options;
   options.tenants = TenantNames(config);
@@ -131,6 +140,9 @@ absl::Status RouterServer::Start() {
     for (const SimulatedFleet::Engine& engine : p.simulated->engines()) p.simulated_urls[engine.replica] = engine.Url();
   }
   p.listener = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/false});
+  const auto tls = ClientTlsOf(p.config);
+  if (!tls.ok()) return tls.status();
+  p.listener->SetTls(*tls);
   if (absl::Status bound = p.listener->Bind(p.config.listen); !bound.ok()) return bound;
   if (p.edge.admin_apart) {
     p.admin = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/true});
@@ -161,14 +173,22 @@ std::string RouterServer::address() const { return parts_->listener->address(); 
 uint16_t RouterServer::port() const { return parts_->listener->port(); }
 std::string RouterServer::admin_address() const { return parts_->admin != nullptr ? parts_->admin->address() : ""; }
 
-void RouterServer::Reload(const Config& config) {
+std::string RouterServer::url() const { return (parts_->config.tls ? "https://" : "http://") + address(); }
+
+absl::Status RouterServer::Reload(const Config& config) {
   Parts& p = *parts_;
+  const auto tls = ClientTlsOf(config);
+  if (!tls.ok()) return tls.status();
   p.telemetry.SetTenants(TenantNames(config));
   p.tenants.Configure(config);
   p.log->SetAll(config.log.all_decisions);
   p.log->Reopen();
-  asio::post(p.control().io(), [&p, config] { p.monitor->Reload(config); });
+  asio::post(p.control().io(), [&p, config, tls = *tls] {
+    p.listener->SetTls(tls);
+    p.monitor->Reload(config);
+  });
   p.telemetry.OnConfigReload(true);
+  return absl::OkStatus();
 }
 
 void RouterServer::NoteBadReload() { parts_->telemetry.OnConfigReload(false); }

@@ -42,12 +42,12 @@ class RouterServer {
   absl::Status Start();
   std::string address() const;        // host:port, as bound.
   std::string admin_address() const;  // Empty without an admin listener.
-  std::string url() const { return "http://" + address(); }
+  std::string url() const;
   uint16_t port() const;
 
   // Takes a new configuration: replicas, models, classes, tenants, limits of new connections; the log is opened anew.
-  // What KeysThatNeedRestart names stays. Nothing that runs is disturbed.
-  void Reload(const Config& config);
+  // What KeysThatNeedRestart names stays. Nothing that runs is disturbed. InvalidArgument: nothing was taken.
+  absl::Status Reload(const Config& config);
 
   // Counts a reload that was given up because its file is bad.
   void NoteBadReload();

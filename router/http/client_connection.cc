@@ -50,7 +50,7 @@ class ClientConnection::Busy {
   ClientConnection& connection_;
 };
 
-ClientConnection::ClientConnection(EventLoop& loop, asio::ip::tcp::socket socket, Use use)
+ClientConnection::ClientConnection(EventLoop& loop, asio::ip::tcp::socket socket, Use use, const TlsContext* tls)
     : loop_(loop),
       socket_(std::move(socket)),
       use_(use),
@@ -69,6 +69,7 @@ ClientConnection::ClientConnection(EventLoop& loop, asio::ip::tcp::socket socket
   socket_.non_blocking(true, ec);
   socket_.set_option(asio::ip::tcp::no_delay(true), ec);
   DetectDeadPeer(socket_.native_handle(), limits_.write_timeout);
+  if (tls != nullptr) tls_ = TlsSession::Accept(*tls, socket_.native_handle());
 }
 
 ClientConnection::~ClientConnection() {
@@ -125,7 +126,7 @@ void ClientConnection::OnReadable() {
 void ClientConnection::PollWhileWatching() {
   if (reader_.buffered() >= kMaxReadAhead) return;
   error_code ec;
-  const size_t count = socket_.read_some(asio::buffer(loop_.scratch()), ec);
+  const size_t count = ReadSome(ec);
   if (ec == asio::error::would_block) {
     AwaitReadable();
   } else if (ec) {
@@ -145,7 +146,7 @@ asio::awaitable<ClientConnection::Read> ClientConnection::ReadMore(Duration time
   if (wait_pending_ && !gone_) co_await readable_.Wait();
   while (true) {
     error_code ec;
-    const size_t count = socket_.read_some(asio::buffer(loop_.scratch()), ec);
+    const size_t count = ReadSome(ec);
     if (!ec) {
       reader_.Append(absl::string_view(loop_.scratch().data(), count));
       result = Read::kBytes;
@@ -215,10 +216,11 @@ asio::awaitable<void> ClientConnection::FailRead(const ApiError& error) {
 // Closing with unread bytes would reset the connection and may take the answer along.
 asio::awaitable<void> ClientConnection::Linger() {
   error_code ec;
+  if (tls_ != nullptr) tls_->Close();
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ec);
   const Instant end = Now() + kLinger;
   while (!gone_ && Now() < end) {
-    const size_t count = socket_.read_some(asio::buffer(loop_.scratch()), ec);
+    const size_t count = ReadSome(ec);
     if (!ec && count > 0) continue;
     if (ec != asio::error::would_block) break;
     timed_out_ = false;
@@ -232,7 +234,9 @@ asio::awaitable<void> ClientConnection::Linger() {
 
 asio::awaitable<void> ClientConnection::Serve() {
   try {
-    while (co_await ReadRequest()) {
+    bool open = true;
+    if (tls_ != nullptr) open = co_await StartTls();
+    while (open && co_await ReadRequest()) {
       if (!co_await ServeOne()) break;
     }
   } catch (const std::exception& surprise) {
@@ -262,10 +266,54 @@ void ClientConnection::LogSurprise(absl::string_view what) {
   loop_.edge().log->Write(std::move(entry));
 }
 
+size_t ClientConnection::ReadSome(error_code& ec) {
+  if (tls_ != nullptr) return tls_->ReadSome(asio::buffer(loop_.scratch()), ec);
+  return socket_.read_some(asio::buffer(loop_.scratch()), ec);
+}
+
+// What TLS began to send has to be sent before anything else.
+size_t ClientConnection::WriteSome(std::span<const asio::const_buffer> buffers, error_code& ec) {
+  if (tls_ == nullptr) return socket_.write_some(buffers, ec);
+  while (!owed_.empty()) {
+    const asio::const_buffer owed = asio::buffer(owed_);
+    const size_t sent = tls_->WriteSome({&owed, 1}, ec);
+    if (ec) return 0;
+    owed_.erase(0, sent);
+  }
+  return tls_->WriteSome(buffers, ec);
+}
+
+asio::awaitable<bool> ClientConnection::StartTls() {
+  timed_out_ = false;
+  read_deadline_.Arm(limits_.header_timeout);
+  reading_ = true;
+  error_code ec;
+  while ((ec = tls_->Handshake()) == asio::error::would_block && !timed_out_ && !gone_) {
+    if (tls_->wants_write()) {
+      co_await socket_.async_wait(asio::ip::tcp::socket::wait_write, asio::redirect_error(asio::use_awaitable, ec));
+      if (ec) break;
+    } else {
+      AwaitReadable();
+      co_await readable_.Wait();
+    }
+  }
+  reading_ = false;
+  read_deadline_.Disarm();
+  if (!ec && !gone_) co_return true;
+  loop_.edge().telemetry->OnBadInput(timed_out_ ? BadInput::kTooSlow : BadInput::kMalformedHttp);
+  Close();
+  co_return false;
+}
+
 bool ClientConnection::WriteSmall(absl::string_view bytes) {
   error_code ec;
-  const size_t count = socket_.write_some(asio::buffer(bytes.data(), bytes.size()), ec);
-  if (ec == asio::error::would_block) return false;
+  const asio::const_buffer buffer(bytes.data(), bytes.size());
+  const size_t count = WriteSome({&buffer, 1}, ec);
+  if (ec == asio::error::would_block) {
+    if (tls_ == nullptr || !owed_.empty()) return false;
+    owed_ = std::string(bytes);
+    return true;
+  }
   if (ec || count < bytes.size()) Close();
   return true;
 }
@@ -274,7 +322,7 @@ asio::awaitable<bool> ClientConnection::Write(std::vector<asio::const_buffer> bu
   auto next = buffers.begin();
   while (next != buffers.end() && !gone_) {
     error_code ec;
-    size_t count = socket_.write_some(std::span<const asio::const_buffer>(next, buffers.end()), ec);
+    size_t count = WriteSome(std::span<const asio::const_buffer>(next, buffers.end()), ec);
     if (ec == asio::error::would_block) {
       write_deadline_.Arm(limits_.write_timeout);
       co_await socket_.async_wait(asio::ip::tcp::socket::wait_write, asio::redirect_error(asio::use_awaitable, ec));

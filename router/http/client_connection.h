@@ -13,8 +13,11 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <functional>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "backends/tls/tls.h"
 #include "config/config.h"
 #include "router/http/deadlines.h"
 #include "router/http/event_loop.h"
@@ -30,7 +33,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
     kAdmin,  // Metrics and health, on their own listener.
     kSpare,  // The router is full: one request, which is refused unless it is for metrics or health.
   };
-  ClientConnection(EventLoop& loop, boost::asio::ip::tcp::socket socket, Use use);
+  // `tls` null: in the clear. It is needed during the call only.
+  ClientConnection(EventLoop& loop, boost::asio::ip::tcp::socket socket, Use use, const TlsContext* tls = nullptr);
   ~ClientConnection();
 
   // Until the connection ends. Never throws out. The caller's coroutine keeps the object alive.
@@ -57,6 +61,10 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
 
   class Busy;
 
+  // One system call in the clear; never waits.
+  size_t ReadSome(boost::system::error_code& ec);
+  size_t WriteSome(std::span<const boost::asio::const_buffer> buffers, boost::system::error_code& ec);
+  boost::asio::awaitable<bool> StartTls();
   boost::asio::awaitable<bool> ReadRequest();
   boost::asio::awaitable<bool> ServeOne();
   void LogSurprise(absl::string_view what);
@@ -72,6 +80,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
 
   EventLoop& loop_;
   boost::asio::ip::tcp::socket socket_;
+  std::unique_ptr<TlsSession> tls_;  // Null: in the clear.
+  std::string owed_;                 // A small write that TLS took and could not send yet.
   const Use use_;
   const LimitsConfig limits_;
   RequestReader reader_;

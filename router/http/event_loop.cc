@@ -74,14 +74,17 @@ UpstreamPool* EventLoop::PoolOf(ReplicaId replica) {
   const EngineSeat& seat = fleet_->seats[replica.value()];
   if (!seat.address) return nullptr;
   Pool& pool = pools_[replica];
-  const bool same = pool.pool != nullptr && pool.address.host == seat.address->host &&
-                    pool.address.port == seat.address->port && pool.address.base_path == seat.address->base_path &&
-                    pool.connect_timeout == fleet_->config().limits.connect_timeout;
+  const Duration connect_timeout = fleet_->config().limits.connect_timeout;
+  const bool same = pool.pool != nullptr && pool.address == *seat.address && pool.tls == seat.tls &&
+                    pool.connect_timeout == connect_timeout;
   if (!same) {
     UpstreamPool::Options options;
-    options.connect_timeout = fleet_->config().limits.connect_timeout;
+    options.connect_timeout = connect_timeout;
+    options.tls = seat.tls;
+    options.server_name = seat.server_name;
     if (seat.habits) options.idle_limit = seat.habits->idle_limit;
-    pool = Pool{*seat.address, options.connect_timeout, std::make_unique<UpstreamPool>(io_, *seat.address, options)};
+    pool = Pool{*seat.address, seat.tls, connect_timeout,
+                std::make_unique<UpstreamPool>(io_, *seat.address, std::move(options))};
   }
   return pool.pool.get();
 }

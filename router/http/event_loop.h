@@ -93,6 +93,7 @@ class EventLoop {
  private:
   struct Pool {
     UpstreamAddress address;
+    TlsContext::Pointer tls;
     Duration connect_timeout;
     std::unique_ptr<UpstreamPool> pool;
   };

@@ -30,7 +30,9 @@ struct FleetMonitor::Watched {
   const std::string name;
   const std::string key;
   std::string engine;
+  std::optional<EngineTlsConfig> tls_config;
   std::optional<UpstreamAddress> address;
+  TlsContext::Pointer tls;
   std::unique_ptr<UpstreamPool> pool;
   std::unique_ptr<EngineAdapter> adapter;
   HealthTracker health;
@@ -58,7 +60,9 @@ void FleetMonitor::Reload(const Config& config) {
   book_.Update(config);
   for (const auto& [id, watched] : watched_) {
     const ReplicaConfig& replica = book_.replica_config(id);
-    if (book_.removed(id) || watched->key != replica.key || watched->engine != replica.engine) changed.push_back(id);
+    if (book_.removed(id) || watched->key != replica.key || watched->engine != replica.engine ||
+        watched->tls_config != replica.tls)
+      changed.push_back(id);
   }
   std::vector<Event> down;
   for (ReplicaId id : changed) {
@@ -93,15 +97,28 @@ void FleetMonitor::StartWatching() {
     const ReplicaConfig& config = book_.replica_config(id);
     auto watched = std::make_shared<Watched>(control_, id, config.id, config.key);
     watched->engine = config.engine;
-    auto address = ParseUpstreamUrl(url_of_(config));
-    if (address.ok()) {
-      watched->address = *std::move(address);
-      watched->pool = std::make_unique<UpstreamPool>(control_.io(), *watched->address, UpstreamPool::Options{});
-    }
+    watched->tls_config = config.tls;
+    Connect(*watched);
     watched_[id] = watched;
     control_.EnterGuest();
     asio::co_spawn(control_.io(), Watch(std::move(watched)), asio::detached);
   }
+}
+
+// Without a pool it is never reached, and the log says why.
+void FleetMonitor::Connect(Watched& watched) {
+  auto address = ParseUpstreamUrl(url_of_(book_.replica_config(watched.id)));
+  if (!address.ok()) return LogLost(watched, address.status());
+  UpstreamPool::Options options;
+  if (address->tls) {
+    const EngineTlsConfig given = watched.tls_config.value_or(EngineTlsConfig());
+    auto tls = TlsContext::ForClient(given.ca.text, TlsIdentity{given.certificate.text, given.key.text});
+    if (!tls.ok()) return LogLost(watched, tls.status());
+    watched.tls = options.tls = *std::move(tls);
+    options.server_name = given.server_name;
+  }
+  watched.address = *address;
+  watched.pool = std::make_unique<UpstreamPool>(control_.io(), *std::move(address), std::move(options));
 }
 
 asio::awaitable<void> FleetMonitor::Watch(std::shared_ptr<Watched> watched) {
@@ -277,6 +294,8 @@ EngineSeat FleetMonitor::MakeSeat(ReplicaId replica) const {
   const Watched& watched = *found->second;
   seat.key = watched.key;
   seat.address = watched.address;
+  seat.tls = watched.tls;
+  if (watched.tls_config) seat.server_name = watched.tls_config->server_name;
   if (watched.adapter != nullptr) seat.habits = watched.adapter->habits();
   seat.wants_answers = watched.wants_answers;
   for (const PoolShare& share : book_.fleet().replicas[replica.value()].pools) {

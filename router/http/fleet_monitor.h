@@ -50,6 +50,7 @@ class FleetMonitor {
   boost::asio::awaitable<absl::Status> Discover(Watched& watched);
   boost::asio::awaitable<absl::Status> Poll(Watched& watched);
   void StartWatching();
+  void Connect(Watched& watched);
   void StopWatching(ReplicaId replica);
   void Judge(Watched& watched);
   void LogLost(Watched& watched, const absl::Status& status);

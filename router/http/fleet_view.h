@@ -20,7 +20,9 @@ struct EngineSeat {
   std::string name;
   std::string key;
   std::optional<UpstreamAddress> address;  // Unset: its url cannot be used, nothing is sent.
-  std::optional<Habits> habits;            // Unset until the engine was recognised.
+  TlsContext::Pointer tls;                 // Of an https address.
+  std::string server_name;
+  std::optional<Habits> habits;  // Unset until the engine was recognised.
   bool overflow_fatal = false;
   std::shared_ptr<std::atomic<bool>> wants_answers;  // Its health waits for news of a good answer.
 };

@@ -99,15 +99,16 @@ void Listener::Take(EventLoop& loop, tcp::socket socket) {
     head.Add("content-type", "application/json").Add("retry-after", "1");
     const std::string refusal = std::move(head).WithLength(body.size()) + body;
     socket.non_blocking(true, ec);
-    socket.write_some(asio::buffer(refusal), ec);
+    if (tls_ == nullptr) socket.write_some(asio::buffer(refusal), ec);
     socket.shutdown(tcp::socket::shutdown_send, ec);
     return;
   }
   const ClientConnection::Use use = options_.admin    ? ClientConnection::Use::kAdmin
                                     : before >= limit ? ClientConnection::Use::kSpare
                                                       : ClientConnection::Use::kClient;
-  asio::post(loop.io(), [&loop, use, socket = std::move(socket)]() mutable {
-    asio::co_spawn(loop.io(), Serve(std::make_shared<ClientConnection>(loop, std::move(socket), use)), asio::detached);
+  asio::post(loop.io(), [&loop, use, tls = tls_, socket = std::move(socket)]() mutable {
+    asio::co_spawn(loop.io(), Serve(std::make_shared<ClientConnection>(loop, std::move(socket), use, tls.get())),
+                   asio::detached);
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "backends/tls/tls.h"
 #include "router/http/event_loop.h"
 
 namespace penstock {
@@ -27,6 +28,9 @@ class Listener {
   std::string address() const { return address_; }
   uint16_t port() const { return port_; }
 
+  // New connections speak TLS from now on; null: they do not. On the home loop, or before Start.
+  void SetTls(TlsContext::Pointer tls) { tls_ = std::move(tls); }
+
   // On the home loop.
   void Start();
   void Close();
@@ -38,6 +42,7 @@ class Listener {
   EventLoop& home_;
   const std::vector<EventLoop*> loops_;
   const Options options_;
+  TlsContext::Pointer tls_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer retry_;
   std::string address_;

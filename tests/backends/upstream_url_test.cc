@@ -24,10 +24,18 @@ TEST(ParseUpstreamUrl, Ipv6InBrackets) {
   EXPECT_EQ(ParseUpstreamUrl("http://[::1]")->port, 80);
 }
 
+TEST(ParseUpstreamUrl, HttpsHasAPortOfItsOwn) {
+  const auto address = ParseUpstreamUrl("https://engine");
+  ASSERT_TRUE(address.ok());
+  EXPECT_TRUE(address->tls);
+  EXPECT_EQ(address->port, 443);
+  EXPECT_EQ(ParseUpstreamUrl("https://engine:9001")->port, 9001);
+}
+
 TEST(ParseUpstreamUrl, WhatItCannotServeIsRefused) {
-  for (const char* url : {"https://a", "a:80", "ftp://a", "http://", "http://:80", "http://a:0", "http://a:65536",
-                          "http://a:x", "http://a:", "http://u:p@a", "http://a/x?y=1", "http://a/#f", "http://a b",
-                          "http://[::1", "http://[::1]x", "http://a\r\nX: y"}) {
+  for (const char* url : {"a:80", "ftp://a", "http://", "http://:80", "http://a:0", "http://a:65536", "http://a:x",
+                          "http://a:", "http://u:p@a", "http://a/x?y=1", "http://a/#f", "http://a b", "http://[::1",
+                          "http://[::1]x", "http://a\r\nX: y"}) {
     EXPECT_FALSE(ParseUpstreamUrl(url).ok()) << url;
   }
 }

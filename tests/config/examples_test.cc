@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "config/config.h"
 #include "config/keys.h"
@@ -24,6 +25,12 @@ class Examples : public ::testing::TestWithParam<const char*> {
     fs::copy(fs::path(PENSTOCK_SOURCE_DIR) / "config/examples", folder_,
              fs::copy_options::recursive | fs::copy_options::overwrite_existing);
     std::ofstream(folder_ / "team-b.key") << "team-b-key\n";
+    const fs::path tls = fs::path(PENSTOCK_SOURCE_DIR) / "tests/data/tls";
+    for (const auto& [from, to] : std::map<const char*, const char*>{
+             {"server.pem", "server.pem"}, {"server.key", "server.key"}, {"ca.pem", "clients.pem"}}) {
+      fs::copy_file(tls / from, folder_ / to, fs::copy_options::overwrite_existing);
+    }
+    fs::copy_file(tls / "ca.pem", folder_ / "engines.pem", fs::copy_options::overwrite_existing);
   }
   void TearDown() override { fs::remove_all(folder_); }
   fs::path folder_;

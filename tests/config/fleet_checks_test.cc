@@ -25,7 +25,8 @@ TEST(FleetChecks, DuplicateIdsAndUrlsNameTheirFirstUse) {
 
 TEST(FleetChecks, MalformedUrlsAreFindings) {
   EXPECT_THAT(FindingsOf("replicas: [{url: h:1}]\n"), HasSubstr("replicas[0].url: \"h:1\" is not a URL"));
-  EXPECT_THAT(FindingsOf("replicas: [{url: https://h:1}]\n"), HasSubstr("is https"));
+  EXPECT_THAT(FindingsOf("replicas: [{url: ftp://h:1}]\n"),
+              HasSubstr("is not a URL of the form http://host:port or https"));
 }
 
 TEST(FleetChecks, ReplicasNeedAUrlOrASimulation) {

@@ -54,5 +54,31 @@ TEST(Reload, NamesTheKeysThatNeedARestart) {
               ElementsAre("listen", "admin_listen", "threads", "policy", "log.path"));
 }
 
+std::string Pem(const std::string& name) { return PENSTOCK_SOURCE_DIR "/tests/data/tls/" + name; }
+
+TEST(Tls, CertificateAndKeyAreReadAndBelongTogether) {
+  const Config config = Loaded("tls: {certificate: " + Pem("server.pem") + ", key: " + Pem("server.key") + "}\n");
+  ASSERT_TRUE(config.tls.has_value());
+  EXPECT_THAT(config.tls->certificate.text, HasSubstr("BEGIN CERTIFICATE"));
+  EXPECT_THAT(config.sources, ElementsAre("f.yaml", Pem("server.pem"), Pem("server.key")));
+  EXPECT_THAT(PrintConfig(config), ::testing::Not(HasSubstr("BEGIN")));
+}
+
+TEST(Tls, WhatCannotWorkIsAFinding) {
+  const auto findings = [](const std::string& tls) { return FindingsOf(WithReplica("tls: {" + tls + "}\n")); };
+  EXPECT_THAT(findings("certificate: " + Pem("server.pem") + ", key: " + Pem("client.key")),
+              HasSubstr("tls.key: " + Pem("client.key") + " is not the key of"));
+  EXPECT_THAT(findings("certificate: " + Pem("server.key") + ", key: " + Pem("server.key")),
+              HasSubstr("holds no PEM certificate"));
+  EXPECT_THAT(findings("certificate: " + Pem("server.pem") + ", key: " + Pem("server.pem")),
+              HasSubstr("holds no PEM key"));
+  EXPECT_THAT(findings("certificate: " + Pem("server.pem")), HasSubstr("tls.key: is required"));
+  EXPECT_THAT(findings("certificate: /nowhere, key: " + Pem("server.key")), HasSubstr("cannot read /nowhere"));
+  EXPECT_THAT(FindingsOf("replicas: [{url: http://h:1, tls: {ca: " + Pem("ca.pem") + "}}]\n"),
+              HasSubstr("replicas[0].tls: needs a url that starts with https://"));
+  EXPECT_THAT(FindingsOf("replicas: [{url: https://h:1, tls: {certificate: " + Pem("client.pem") + "}}]\n"),
+              HasSubstr("replicas[0].tls.key: is required"));
+}
+
 }  // namespace
 }  // namespace penstock

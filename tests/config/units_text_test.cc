@@ -75,14 +75,14 @@ TEST(Addresses, ListenAddressesAreHostAndPort) {
   }
 }
 
-TEST(Addresses, EngineUrlsArePlainHttp) {
+TEST(Addresses, EngineUrlsAreHttpOrHttps) {
   EXPECT_EQ(ParseEngineUrl("http://host")->address, (HostPort{"host", 80}));
   EXPECT_EQ(*ParseEngineUrl("HTTP://[::1]:9001/"), (EngineUrl{{"::1", 9001}, ""}));
   EXPECT_EQ(*ParseEngineUrl("http://10.0.0.1:9001/engines/a/"), (EngineUrl{{"10.0.0.1", 9001}, "/engines/a"}));
+  EXPECT_EQ(*ParseEngineUrl("https://host/v"), (EngineUrl{{"host", 443}, "/v", true}));
   EXPECT_EQ(ParseEngineUrl("http://[::1]:9001")->Name(), "[::1]:9001");
-  for (const char* text :
-       {"", "host:9001", "https://host:1", "ftp://host", "http://", "http://:80", "http://user@host", "http://host:0",
-        "http://host:", "http://host:99999", "http://host/a?b", "http://host#a", "http://ho st"}) {
+  for (const char* text : {"", "host:9001", "ftp://host", "http://", "http://:80", "http://user@host", "http://host:0",
+                           "http://host:", "http://host:99999", "http://host/a?b", "http://host#a", "http://ho st"}) {
     EXPECT_FALSE(ParseEngineUrl(text).ok()) << text;
   }
 }

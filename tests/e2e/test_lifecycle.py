@@ -100,7 +100,7 @@ def test_a_changed_file_is_taken_by_itself_and_what_needs_a_restart_is_named(fol
                 10, lambda: router.log()[-2000:],
             )
             assert "threads changed; that needs a restart" in router.log()
-            assert router.metrics().sum("penstock_config_last_reload_success_timestamp_seconds") > started
+            assert router.metrics().sum("penstock_config_last_reload_success_timestamp_seconds") >= started
             router.write_config("replicas: 5\n")
             wait_until(
                 lambda: router.metrics().sum("penstock_config_last_reload_successful") == 0, 10, lambda: router.log()[-2000:]

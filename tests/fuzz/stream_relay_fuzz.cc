@@ -30,13 +30,12 @@ Relayed Relay(absl::string_view bytes, size_t piece, const Mode& mode) {
   penstock::RequestFacts facts;
   facts.asks_usage = mode.asks_usage;
   penstock::RelayState state;
-  state.keep_text = mode.keep_text || mode.continued;
+  penstock::ByteBudget budget;
+  if (mode.keep_text || mode.continued) state.text = penstock::KeptText(budget, {});
   if (mode.continued) {
     state.delivered = 3;
-    state.text = "so far";
-    state.first_id = "\"c0\"";
-    state.first_created = "4";
-    state.Restart(/*keep_delivered=*/true);
+    state.text.Append("so far");
+    state.Restart(/*keep_delivered=*/true, /*trimmed=*/false);
   }
   StreamRelay relay(mode.endpoint, facts, state, !mode.reassembled);
   Relayed relayed;

@@ -112,7 +112,7 @@ TEST(ServerLife, AReloadAddsAndRemovesReplicasWithoutTouchingStreams) {
   ASSERT_TRUE(fresh.ok());
   changed.replicas = fresh->replicas;
   changed.replicas[0].engine = "openai";
-  router.server->Reload(changed);
+  ASSERT_TRUE(router.server->Reload(changed).ok());
   ASSERT_TRUE(Eventually([&] {
     const auto fleets = router.book.Of<FleetChanged>();
     return !fleets.empty() && fleets.back().fleet.replicas.size() == 2 && fleets.back().fleet.replicas[0].removed;
@@ -143,7 +143,7 @@ TEST(ServerLife, AReplicaThatDrainsGetsNothingNewAndComesBack) {
   Config changed = router.config;
   changed.replicas[0].drain = true;
   changed.replicas[1].drain = false;
-  router.server->Reload(changed);
+  ASSERT_TRUE(router.server->Reload(changed).ok());
   ASSERT_TRUE(Eventually([&] {
     const auto told = router.book.Of<ReplicaHealth>();
     return !told.empty() && told.back() == ReplicaHealth{ReplicaId(1), Health::kUp};
@@ -163,7 +163,7 @@ TEST(ServerLife, AReloadChangesTheBoundOfConnections) {
   ASSERT_EQ(ReadMessage(*kept).status(), 200);
   Config changed = router.config;
   changed.limits.max_connections = 1;
-  router.server->Reload(changed);
+  ASSERT_TRUE(router.server->Reload(changed).ok());
   EXPECT_TRUE(Eventually([&] { return router.Ask(Get("/v1/models")).status() == 503; }));
   kept->Send(Get("/healthz"));
   EXPECT_EQ(ReadMessage(*kept).status(), 200);

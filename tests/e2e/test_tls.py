@@ -1,0 +1,144 @@
+"""TLS both ways, with the real binary on both ends: client -> router -> router -> engine."""
+import http.client
+import json
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+
+import pytest
+from processes import BINARY, ROOT, Process, Router, free_port, replicas, wait_until
+from raw_http import chat, events, request_bytes, send
+
+TLS = ROOT / "tests/data/tls"
+
+
+class TlsRouter(Process):
+    """A router whose listener speaks TLS; its status pages are on a plain admin listener."""
+
+    def __init__(self, folder, rest, tls=None):
+        self.tls_port, admin = free_port(), free_port()
+        self.config_path = folder / f"tls-{self.tls_port}.yml"
+        self.tls = tls or f"{{certificate: {TLS}/server.pem, key: {TLS}/server.key}}"
+        self.head = f"listen: 127.0.0.1:{self.tls_port}\nadmin_listen: 127.0.0.1:{admin}\n"
+        self.write(self.tls, rest)
+        super().__init__(["serve", "--config", str(self.config_path)], admin, folder / f"tls-{self.tls_port}.log")
+        self.wait_for("/readyz")
+
+    def write(self, tls, rest):
+        self.config_path.write_text(f"{self.head}tls: {tls}\n{rest}")
+
+
+def trusting(ca="ca.pem", client=False):
+    context = ssl.create_default_context(cafile=TLS / ca)
+    context.set_alpn_protocols(["http/1.1"])
+    if client:
+        context.load_cert_chain(TLS / "client.pem", TLS / "client.key")
+    return context
+
+
+def ask(port, context, body, path="/v1/chat/completions"):
+    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=20)
+    try:
+        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+@pytest.fixture(scope="module")
+def secured(folder, engine):
+    with TlsRouter(folder, replicas([engine])) as router:
+        yield router
+
+
+def test_streams_and_large_bodies_pass(secured):
+    status, body = ask(secured.tls_port, trusting(), chat(max_tokens=200, stream=True))
+    assert status == 200 and events(body)[-1] == "[DONE]"
+    status, body = ask(secured.tls_port, trusting(), chat("word " * 30_000, max_tokens=2))
+    assert status == 200 and json.loads(body)["usage"]["prompt_tokens"] > 20_000
+
+
+def test_a_connection_is_kept_and_speaks_http_1_1_over_tls_1_2_or_newer(secured):
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        context = trusting()
+        context.minimum_version = context.maximum_version = version
+        connection = http.client.HTTPSConnection("127.0.0.1", secured.tls_port, context=context, timeout=10)
+        for _ in range(3):
+            connection.request("GET", "/v1/models")
+            assert connection.getresponse().read()
+        assert connection.sock.selected_alpn_protocol() == "http/1.1"
+        connection.close()
+
+
+def test_old_versions_wrong_authorities_and_plain_http_are_turned_away(secured):
+    old = trusting()
+    old.minimum_version = ssl.TLSVersion.TLSv1
+    old.maximum_version = ssl.TLSVersion.TLSv1_1
+    old.set_ciphers("ALL:@SECLEVEL=0")
+    for context in (old, trusting("other-ca.pem")):
+        with pytest.raises(ssl.SSLError):
+            ask(secured.tls_port, context, chat(max_tokens=1))
+    plain = http.client.HTTPConnection("127.0.0.1", secured.tls_port, timeout=10)
+    with pytest.raises((http.client.HTTPException, OSError)):
+        plain.request("GET", "/healthz")
+        plain.getresponse()
+    assert secured.metrics().sum("penstock_bad_input_total", kind="malformed_http") >= 1
+
+
+def test_clients_need_a_certificate_where_an_authority_is_given(folder, engine):
+    tls = f"{{certificate: {TLS}/server.pem, key: {TLS}/server.key, client_ca: {TLS}/ca.pem}}"
+    with TlsRouter(folder, replicas([engine]), tls) as router:
+        assert ask(router.tls_port, trusting(client=True), chat(max_tokens=1))[0] == 200
+        with pytest.raises((ssl.SSLError, OSError, http.client.HTTPException)):
+            ask(router.tls_port, trusting(), chat(max_tokens=1))
+
+
+def test_an_https_engine_is_verified(folder, engine):
+    mutual = f"{{certificate: {TLS}/server.pem, key: {TLS}/server.key, client_ca: {TLS}/ca.pem}}"
+    shown = f"certificate: {TLS}/client.pem, key: {TLS}/client.key"
+    with TlsRouter(folder, replicas([engine]), mutual) as inner:
+        url = f"https://127.0.0.1:{inner.tls_port}"
+        with Router(folder, config=f"replicas: [{{url: '{url}', tls: {{ca: {TLS}/ca.pem, {shown}}}}}]\n") as outer:
+            for _ in range(3):
+                answer = send(outer.address, request_bytes(body=chat(max_tokens=30, stream=True)))
+                assert answer.status == 200 and events(answer.body)[-1] == "[DONE]"
+        refused = {
+            f"ca: {TLS}/other-ca.pem, {shown}": "certificate",
+            f"ca: {TLS}/ca.pem, {shown}, server_name: other.test": "mismatch",
+            shown: "certificate",
+        }
+        for tls, reason in refused.items():
+            with Router(folder, config=f"replicas: [{{url: '{url}', tls: {{{tls}}}}}]\n", ready=False) as outer:
+                wait_until(lambda: reason in outer.log(), 10, outer.log)
+                assert outer.get("/readyz")[0] == 503
+
+
+def test_a_renewed_certificate_is_taken_without_a_restart_and_a_bad_one_is_not(folder, engine):
+    for name in ("server.pem", "server.key"):
+        shutil.copy(TLS / name, folder / name)
+    tls = f"{{certificate: {folder}/server.pem, key: {folder}/server.key}}"
+
+    def name_on(port):
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
+            with trusting().wrap_socket(plain, server_hostname="127.0.0.1") as secure:
+                return dict(part[0] for part in secure.getpeercert()["subject"])["commonName"]
+
+    with TlsRouter(folder, replicas([engine]), tls) as router:
+        assert name_on(router.tls_port) == "server.test"
+        (folder / "server.key").write_text("nothing")
+        router.signal(signal.SIGHUP)
+        wait_until(lambda: "holds no PEM key" in router.log(), 10, router.log)
+        assert name_on(router.tls_port) == "server.test"
+        shutil.copy(TLS / "client.key", folder / "server.key")
+        shutil.copy(TLS / "client.pem", folder / "server.pem")
+        wait_until(lambda: name_on(router.tls_port) == "client.test", 10, router.log)
+
+
+def test_check_finds_a_key_that_does_not_belong(folder):
+    path = folder / "mismatch.yml"
+    path.write_text(f"replicas: [{{url: http://h:1}}]\ntls: {{certificate: {TLS}/server.pem, key: {TLS}/client.key}}\n")
+    ended = subprocess.run([BINARY, "check", "--config", str(path)], capture_output=True, text=True, timeout=20)
+    assert ended.returncode == 1 and "is not the key of" in ended.stdout + ended.stderr
