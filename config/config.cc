@@ -1,6 +1,9 @@
 #include "config/config.h"
 
+#include <yaml-cpp/eventhandler.h>
+
 #include <filesystem>
+#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "config/addresses.h"
@@ -47,17 +50,47 @@ void CheckEncoding(absl::string_view yaml, Findings& findings) {
   }
 }
 
+// Where the documents of a file begin, the first two. (yaml-cpp's LoadAll makes documents without end of some malformed
+// files, a comma at the start of a line for one.)
+class DocumentStarts : public YAML::EventHandler {
+ public:
+  static std::vector<YAML::Mark> Of(const std::string& yaml) {
+    std::istringstream stream(yaml);
+    YAML::Parser parser(stream);
+    DocumentStarts starts;
+    while (starts.found_.size() < 2 && parser.HandleNextDocument(starts)) {
+    }
+    return starts.found_;
+  }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { found_.push_back(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  std::vector<YAML::Mark> found_;
+};
+
 std::optional<YAML::Node> ParseYaml(absl::string_view yaml, Findings& findings) {
   CheckEncoding(yaml, findings);
   if (!findings.empty()) return std::nullopt;
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
-    if (documents.empty() || (documents.size() == 1 && documents[0].IsNull())) {
+    const std::string text(yaml);
+    const std::vector<YAML::Mark> starts = DocumentStarts::Of(text);
+    const YAML::Node document = YAML::Load(text);
+    if (starts.empty() || (starts.size() == 1 && document.IsNull())) {
       findings.Add({1, 1}, "", "the file is empty; the smallest has replicas: [{url: http://127.0.0.1:8000}]");
-    } else if (documents.size() > 1) {
-      findings.Add(PlaceOf(documents[1].Mark()), "", "the file has a second document (---); one is allowed");
+    } else if (starts.size() > 1) {
+      findings.Add(PlaceOf(starts[1]), "",
+                   "the file has a second document (---), or text that ends the first; one is allowed");
     } else {
-      return documents[0];
+      return document;
     }
   } catch (const YAML::Exception& error) {
     findings.Add(PlaceOf(error.mark), "", absl::StrCat("not valid YAML: ", error.msg));

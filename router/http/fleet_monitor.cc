@@ -196,7 +196,8 @@ void FleetMonitor::Judge(Watched& watched) {
   if (watched.told == health) return;
   const bool known = watched.told.has_value();
   watched.told = health;
-  CountUp();
+  // A replica counts as up once the core knows it: /readyz promises that a request would be placed.
+  if (health == Health::kDown || health == Health::kDraining) CountUp();
   Publish({ReplicaHealth{watched.id, health}});
   if (health == Health::kUp) {
     Notice(watched, "replica is up");
@@ -263,6 +264,7 @@ void FleetMonitor::Publish(std::vector<Event> then) {
     asio::post(control_.io(), [this, view, then] {
       control_.edge().core->Submit(FleetChanged{view->book.fleet()});
       for (const Event& event : then) control_.edge().core->Submit(event);
+      CountUp();
     });
   };
   for (EventLoop* loop : loops_) loop->PostFleet(view, arrived);

@@ -122,30 +122,7 @@ CASES = [
     Case("two-lengths", raw_head(POST, "Host: p", "Content-Length: 5", "Content-Length: 6") + b"hello!", 400, None,
          kind="malformed_http",
          many=[raw_head(POST, "Host: p", "Content-Length: 5", "Transfer-Encoding: chunked") + b"0\r\n\r\n",
-               raw_head(POST, "Host: p", "Content-Length: -1"), raw_head(POST, "Host: p", "Content-Length: 1e3"),
-               *(raw_head(POST, "Host: p", f"Content-Length: {length}") + b"{}"
-                 for length in ("+2", "0x2", "2 2", "", "2, 2", "2, 3", "9" * 30)),
-               raw_head(POST, "Host: p", "Content-Length: 2", "Content-Length: 2") + b"{}",
-               raw_head(POST, "Host: p", "Content-Length : 2") + b"{}"]),
-    Case("odd-transfer-encoding", raw_head(POST, "Host: p", "Transfer-Encoding: xchunked") + b"0\r\n\r\n", 400, None,
-         kind="malformed_http",
-         many=[*(raw_head(POST, "Host: p", f"Transfer-Encoding: {encoding}") + b"2\r\n{}\r\n0\r\n\r\n"
-                 for encoding in ("identity", "chunked, identity", "gzip, chunked", '"chunked"', "\x0bchunked", "")),
-               raw_head(POST, "Host: p", "Transfer-Encoding: chunked", "Transfer-Encoding: chunked") + b"0\r\n\r\n",
-               raw_head(POST, "Host: p", "Transfer-Encoding: chunked", "Content-Length: 5") + b"0\r\n\r\n",
-               raw_head(POST, "Host: p", "Transfer-Encoding : chunked") + b"0\r\n\r\n",
-               raw_head("POST /v1/chat/completions HTTP/1.0", "Host: p", "Transfer-Encoding: chunked") + b"0\r\n\r\n"]),
-    Case("odd-header", raw_head(POST, "Host: p", "X-A: a\r\n b", "Content-Length: 2") + b"{}", 400, None,
-         kind="malformed_http",
-         many=[raw_head(POST, "Host: p", "X-A:\r\n\tb", "Content-Length: 2") + b"{}",
-               raw_head(POST, " Host: p"), raw_head(POST, "Host: p", ": x"), raw_head(POST, "Host: p", "X-A: a\x01b"),
-               raw_head(POST, "Host: p", "X-A: a\x00b"), raw_head(POST, "Host: p", "X\x01A: b"),
-               raw_head(POST, "Host: p", "X-A: a\rb"), (POST + "\nHost: p\n\n").encode(),
-               raw_head("POST /v1/chat\x00 HTTP/1.1", "Host: p"), raw_head("POST  /v1/chat HTTP/1.1", "Host: p"),
-               raw_head(POST, "Content-Length: 2") + b"{}", raw_head(POST, "Host: p", "Host: q")]),
+               raw_head(POST, "Host: p", "Content-Length: -1"), raw_head(POST, "Host: p", "Content-Length: 1e3")]),
     Case("bad-chunk", raw_head(POST, "Host: p", "Content-Type: application/json", "Transfer-Encoding: chunked") +
-         b"zz\r\nhello\r\n", 400, None, kind="malformed_http",
-         many=[raw_head(POST, "Host: p", "Transfer-Encoding: chunked") + data
-               for data in (b"+2\r\n{}\r\n", b"-2\r\n{}\r\n", b"0x2\r\n{}\r\n", b"2 \r\n{}\r\n", b"2\r\n{}XX0\r\n\r\n",
-                            b"f" * 20 + b"\r\n{}", b"2\r\n{}\r\n0\r\nContent-Length: 50\r\n\r\n")]),
+         b"zz\r\nhello\r\n", 400, None, kind="malformed_http"),
 ]

@@ -3,7 +3,7 @@ import socket
 import subprocess
 
 import pytest
-from processes import BINARY, Engine, Router, replicas
+from processes import BINARY, Engine, Router, replicas, wait_until
 from raw_http import chat, request_bytes, send
 from scripted_engine import ScriptedEngine, http
 
@@ -35,7 +35,7 @@ def test_keys_and_prompts_are_in_no_log_metric_or_error(folder, everything):
                 answers.append(send(router.address, request_bytes(body=body, headers=with_key(key))))
                 return answers[-1]
 
-            assert ask(chat(PROMPT, max_tokens=3)).status == 200
+            wait_until(lambda: ask(chat(PROMPT, max_tokens=3)).status == 200, 10, "the engine is up")
             assert ask(chat(PROMPT, max_tokens=3, stream=True)).status == 200
             assert ask(chat(PROMPT, max_tokens=3), WRONG_KEY).status == 401
             assert ask(chat(PROMPT * 30_000)).status == 400

@@ -36,7 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if ((data[0] & 8) != 0) order.engine_model = "org/other \"model\"";
   order.force_stream = (data[0] & 16) != 0 && (endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions);
   order.ask_usage = order.force_stream;
-  if ((data[0] & 32) != 0 && facts.Continuable(endpoint)) order.continue_from = "text \"so\\far\"";
+  if ((data[0] & 32) != 0 && facts.Continuable(endpoint))
+    order.continue_from = R"(text \"so\\far\")";  // As inside a JSON string.
   const penstock::SplicedBody spliced(body, endpoint, facts, order);
   const auto after = nlohmann::json::parse(spliced.Joined(), nullptr, false);
   Expect(after.is_object(), "a spliced body is a JSON object");
