@@ -81,7 +81,7 @@ async def one_request(address, generator, tally):
     reader, writer = await asyncio.open_connection(*address)
     patience = generator.choice([None, None, 0.0, 0.002, 0.02, 0.1])
     try:
-        writer.write(data if generator.random() > 0.03 else data[: generator.randrange(len(data))])
+        writer.write(data if generator.random() > 0.03 else data[: generator.randrange(1, len(data))])
         await writer.drain()
         if generator.random() < 0.03:
             return
