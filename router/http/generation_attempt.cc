@@ -212,9 +212,9 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(const UpstreamHea
     relay.comments_pass = answer_.head_sent();
     const auto bytes =
         co_await exchange_->ReadSome(Left(relay.any_event() ? limits_.gap_timeout : limits_.first_byte_timeout));
-    if (const auto interrupted = Interrupted()) co_return *interrupted;
+    // Whatever happens to an engine behind its finish, the client has lost nothing.
+    if (const auto interrupted = Interrupted(); interrupted && !relay.finished()) co_return *interrupted;
     if (!bytes.ok()) {
-      // A connection that is cut after the last token has lost nothing.
       if (relay.finished()) break;
       co_return FromReadError(bytes.status(), "The engine's stream broke off", /*in_body=*/true);
     }
@@ -222,6 +222,8 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(const UpstreamHea
     const StreamRelay::Verdict verdict = relay.Feed(*bytes, Now());
     if (relay.any_text()) ticket_->OnFirstToken(state_.counter, forward_->replica, facts_.n * facts_.prompts);
     if (!co_await Deliver(relay)) co_return ClientGone();
+    const bool broken = verdict == StreamRelay::Verdict::kError || verdict == StreamRelay::Verdict::kMalformed;
+    if (broken && relay.finished()) break;
     if (verdict == StreamRelay::Verdict::kError) co_return FromEngineError(relay.error(), /*in_stream=*/true);
     if (verdict == StreamRelay::Verdict::kMalformed || relay.unfinished_bytes() > kMaxEvent) {
       co_return Broken(EngineErrorKind::kGarbage, "The engine sent an event that is not JSON.");

@@ -207,6 +207,29 @@ TEST(Resume, AChatGoesOnElsewhereAsOneStreamHoweverItsEngineDies) {
   }
 }
 
+TEST(Resume, AnEngineThatBreaksBehindItsFinishHasLostNothing) {
+  constexpr char kFinish[] =
+      R"({"id":"c1","created":1,"model":"engine-1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})";
+  for (const auto& [name, death] : kDeaths) {
+    SCOPED_TRACE(name);
+    const Death late = [&death = death, &kFinish](EngineCall& call) {
+      call.Event(kFinish);
+      death(call);
+    };
+    Pair pair(late, {.words_before_death = kWords});
+    ASSERT_TRUE(pair.router.WaitUp(2));
+    const WireMessage answer = pair.router.Ask(ChatStream(""));
+    const Seen seen = Read(answer);
+    EXPECT_EQ(seen.text, WholeText());
+    EXPECT_EQ(seen.errors, 0) << seen.error;
+    EXPECT_EQ(seen.done, 1);
+    const size_t first = answer.body.find("\"finish_reason\":\"stop\"");
+    EXPECT_NE(first, std::string::npos);
+    EXPECT_EQ(answer.body.find("\"finish_reason\":\"stop\"", first + 1), std::string::npos) << "one finish only";
+    EXPECT_EQ(pair.bodies().size(), 1u);
+  }
+}
+
 TEST(Resume, ACompletionGoesOnFromALongerPrompt) {
   Pair pair(kDeaths[0].second, {.engine = "openai"});
   ASSERT_TRUE(pair.router.WaitUp(2));
