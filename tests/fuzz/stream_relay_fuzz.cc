@@ -29,8 +29,8 @@ struct Mode {
 Relayed Relay(absl::string_view bytes, size_t piece, const Mode& mode) {
   penstock::RequestFacts facts;
   facts.asks_usage = mode.asks_usage;
-  penstock::RelayState state;
   penstock::ByteBudget budget;
+  penstock::RelayState state;
   if (mode.keep_text || mode.continued) state.text = penstock::KeptText(budget, {});
   if (mode.continued) {
     state.delivered = 3;

@@ -31,6 +31,18 @@ TEST(RequestReader, ARequestArrivingByteByByteIsRead) {
   EXPECT_TRUE(reader.Idle());
 }
 
+TEST(RequestReader, AnEmptyChunkedBodyMayComeByteByByte) {
+  RequestReader reader = Small();
+  State state = State::kNeedMore;
+  for (const char c : std::string("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")) {
+    reader.Append(absl::string_view(&c, 1));
+    state = reader.Advance();
+    if (state == State::kHeadDone) state = reader.Advance();
+  }
+  ASSERT_EQ(state, State::kDone);
+  EXPECT_EQ(reader.Take().body, "");
+}
+
 TEST(RequestReader, PipelinedRequestsComeOneByOne) {
   RequestReader reader = Small();
   reader.Append("GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\n");
