@@ -39,6 +39,17 @@ const Parts& Truths() {
   return truths;
 }
 
+// What the yardstick tests memory with. Exact growth never preempts; where streams are far ahead of their due times,
+// rules that take a risk deliver more.
+const Parts& Memories() {
+  static const Parts memories = {
+      {"exact", [](PenstockVariant& v) { v.options.true_growth = true; }},
+      {"forecast", [](PenstockVariant& v) { v.options.true_growth = false; }},
+      {"present", [](PenstockVariant& v) { v.options.memory = MemoryRule::kPresentUse; }},
+  };
+  return memories;
+}
+
 const Parts& Orders() {
   static const Parts orders = {
       {"deadline", [](PenstockVariant& v) { v.options.order = QueueOrder::kDeadline; }},
@@ -67,6 +78,7 @@ absl::Status ApplySetting(absl::string_view family, absl::string_view key, absl:
   if (family == "penstock" && key == "without") return ApplyParts(value, WithoutParts(), variant);
   if (family == "penstock" && key == "true") return ApplyParts(value, Truths(), variant);
   if (family == "clairvoyant" && key == "order") return ApplyParts(value, Orders(), variant);
+  if (family == "clairvoyant" && key == "memory") return ApplyParts(value, Memories(), variant);
   if (family == "present_use" && key == "fill") {
     double& fill = variant.options.fill_limit;
     if (absl::SimpleAtod(value, &fill) && fill > 0 && fill <= 1) return absl::OkStatus();
@@ -105,8 +117,15 @@ std::vector<std::string> PenstockParts() {
 }
 
 const std::vector<std::string>& ClairvoyantOrders() {
-  static const std::vector<std::string> names = {"clairvoyant:order=fair", "clairvoyant:order=deadline",
-                                                 "clairvoyant:order=density", "clairvoyant:order=shortest"};
+  static const std::vector<std::string> names = {
+      "clairvoyant:order=fair",
+      "clairvoyant:order=deadline",
+      "clairvoyant:order=density",
+      "clairvoyant:order=shortest",
+      "clairvoyant:order=deadline,memory=present",
+      "clairvoyant:order=density,memory=present",
+      "clairvoyant:order=density,memory=forecast",
+  };
   return names;
 }
 

@@ -5,8 +5,9 @@
 //                                   (no GPU-wide ledger), refusal, prefixes, density (plain deadline order)
 //   penstock:true=WHAT[+WHAT]       told beforehand, simulation only: lengths, prompts, steps
 //   present_use[:fill=F]            own fresh books under F (0.95) of capacity, with Penstock's guards
-//   clairvoyant[:order=ORDER]       knows everything; orders: fair, deadline, density, shortest; without one, the best
-//   of them
+//   clairvoyant[:order=ORDER,memory=RULE]
+//                                   knows everything; orders: fair, deadline, density, shortest; memory: exact,
+//                                   forecast, present; without one, the best of them
 #ifndef PENSTOCK_BENCH_POLICIES_PENSTOCK_VARIANTS_H_
 #define PENSTOCK_BENCH_POLICIES_PENSTOCK_VARIANTS_H_
 

@@ -188,7 +188,7 @@ GrowthMember PenstockCore::MemberOf(const RequestState& request, const ReplicaSt
     member.starts_in = std::max(0.0, (request.first_expected - now_).seconds());
   }
   member.curve = request.curve.get();
-  if (request.true_output) {
+  if (request.true_output && options_.true_growth) {
     member.curve = nullptr;
     member.output_cap = std::min(member.output_cap, (*request.true_output - request.kept).AsDouble());
   }

@@ -40,6 +40,7 @@ struct PenstockOptions {
   QueueOrder order = QueueOrder::kFairDensity;
   // Whole output of a request, where it is known beforehand (simulation only).
   std::function<Tokens(RequestId)> true_output;
+  bool true_growth = true;  // Known outputs count in the growth of pools too, not in the order only.
 };
 
 }  // namespace penstock
