@@ -10,9 +10,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "chaos"))
 import chaos  # noqa: E402
 
 
-@pytest.mark.parametrize(
-    ("seed", "seconds"), [(1, 25), pytest.param(2, 120, marks=pytest.mark.long), pytest.param(3, 300, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("seed", "seconds"), [(1, 25), (2, 120), (3, 300)])
 def test_nothing_is_lost_in_chaos(folder, seed, seconds):
     seed = int(os.environ.get("PENSTOCK_CHAOS_SEED", seed))
     problems = chaos.run(seed, seconds, folder)
