@@ -17,8 +17,8 @@ std::array<double, kHorizons> MakeHorizons() {
 }  // namespace
 
 const std::array<double, kHorizons>& HorizonSeconds() {
-  static const std::array<double, kHorizons> kSeconds = MakeHorizons();
-  return kSeconds;
+  static const std::array<double, kHorizons> seconds = MakeHorizons();
+  return seconds;
 }
 
 GrowthVector ContributionOf(const GrowthMember& member) {

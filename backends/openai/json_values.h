@@ -20,10 +20,10 @@ inline EngineJson ParseEngineJson(absl::string_view body) {
 
 // The member, or null.
 inline const EngineJson& Member(const EngineJson& object, const char* key) {
-  static const EngineJson kNull;
-  if (!object.is_object()) return kNull;
+  static const EngineJson null;
+  if (!object.is_object()) return null;
   const auto it = object.find(key);
-  return it == object.end() ? kNull : *it;
+  return it == object.end() ? null : *it;
 }
 
 inline std::string MemberText(const EngineJson& object, const char* key) {
