@@ -1,22 +1,29 @@
 // What `penstock simulate` prints: the results that it shares with `load`, and what only a simulation knows.
 //
 // JSON fields beyond those of bench/results.h (rates are tokens per second over the duration):
-//   policy, seed                 as given
-//   feasible                     {offered, on_time_share} of requests whose first token an idle fleet could make in
-//   time on_time_prompt_tokens_per_s  prompt tokens of requests that were on time per_gpu                      as
-//   per_replica, by the replica's first GPU fluid_bound_tokens_per_s     active tokens that no router could exceed
-//   (fluid_bound.h) loss                         {roofline = active + late + recomputed + abandoned + batching +
-//   idle_with_queue +
-//                                idle_without_demand}: tokens that the GPUs could make, and where they went, of what
-//                                was delivered in [0, duration). batching is what is left: prefill, steps with less
-//                                than full batches, neighbours, slow replicas.
-//   gpu_seconds                  by GPU: {productive, slow, blocked, elsewhere, idle, asleep, down} (gpu_accounts.h)
-//   forecast                     pool_error_{1,10,60}s_{mean,p90,peak} of |forecast - actual| over capacity, _bias
-//   signed;
-//                                output_coverage_p{50,90,99} and output_pinball_p{50,90,99} (tokens);
-//                                prompt_error_{p50,p95}
-//   decision_us                  {p50, p99, max}: real time of a decision, the only figure that differs between equal
-//   runs
+//
+//   policy, seed
+//       As given.
+//   feasible
+//       {offered, on_time_share} of requests whose first token an idle fleet could make in time.
+//   on_time_prompt_tokens_per_s
+//       Prompt tokens of requests that were on time.
+//   per_gpu
+//       As per_replica, by the replica's first GPU.
+//   fluid_bound_tokens_per_s
+//       Active tokens that no router could exceed (fluid_bound.h).
+//   loss
+//       {roofline, active, late, recomputed, abandoned, batching, idle_with_queue, idle_without_demand}: the first is
+//       the sum of the others. Tokens that the GPUs could make with full decode batches, and where they went, of what
+//       was delivered in [0, duration). batching is what is left: prefill, steps with less than full batches,
+//       neighbours, slow replicas.
+//   gpu_seconds
+//       By GPU: {productive, slow, blocked, elsewhere, idle, asleep, down} (gpu_accounts.h).
+//   forecast
+//       pool_error_{1,10,60}s_{mean,p90,peak} of |forecast - actual| over capacity, and _bias with its sign;
+//       output_coverage_p{50,90,99}, output_pinball_p{50,90,99} (tokens); prompt_error_{p50,p95}.
+//   decision_us
+//       {p50, p99, max}: real time of a decision, the only figure that differs between equal runs.
 #ifndef PENSTOCK_BENCH_SIMULATION_SIMULATION_REPORT_H_
 #define PENSTOCK_BENCH_SIMULATION_SIMULATION_REPORT_H_
 

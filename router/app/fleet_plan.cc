@@ -259,7 +259,7 @@ std::optional<Planner::Layout> Planner::InProportion(int gpus) const {
   std::vector<std::vector<size_t>> shared(static_cast<size_t>(left));
   std::vector<double> load(static_cast<size_t>(left), 0);
   for (const size_t model : order) {
-    // Two replicas more than the load asks for smooth its peaks; more only pay the step floor again.
+    // No more replicas than the load asks for: each pays the step floor again.
     const double wanted = models_[model].work / all * gpus;
     const int copies = std::clamp(static_cast<int>(std::ceil(wanted)), 1, left);
     for (int copy = 0; copy < copies; ++copy) {

@@ -37,7 +37,7 @@ struct RequestState {
   Tokens kept{0};  // Generated before a return and kept: part of the prompt of the next try.
 
   // Waiting.
-  Instant deadline;    // Of its place in the lane: earliest goal first.
+  Instant deadline;    // Its place in the lane: of its first token, shifted by density_order.h.
   Instant next_check;  // When it must be looked at though nothing else happens.
   WaitReason wait_reason = WaitReason::kBehindOthers;
   bool tried_everywhere = false;            // Since it began to wait.

@@ -1,5 +1,5 @@
-// The waiting requests: a lane per model, in each lane the classes in priority order, in a class the earliest deadline
-// first (first come first served for equal goals).
+// The waiting requests: a lane per model, in each lane the classes in priority order, in a class the earliest place
+// first: the deadline of the first token, shifted as density_order.h says.
 //
 // Lower classes are guaranteed a share of what a lane dispatches: every dispatched token earns each waiting lower
 // class kGuaranteedShare of credit, and a class whose credit covers its head goes first. A full pool blocks only the
