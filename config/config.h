@@ -74,7 +74,7 @@ struct PemFile {
   bool operator==(const PemFile&) const = default;
 };
 
-// TLS for clients on `listen`: 1.2 and newer.
+// TLS on a listener: 1.2 and newer.
 struct ListenTlsConfig {
   PemFile certificate;  // With its chain.
   PemFile key;
@@ -170,9 +170,10 @@ struct Config {
   std::string file;                  // Where it came from; empty for --replica.
   std::vector<std::string> sources;  // Every file that was read for it, `file` first.
   std::string listen = "127.0.0.1:8080";
-  std::string admin_listen;  // Empty: metrics and health are on `listen`.
-  std::optional<ListenTlsConfig> tls;
-  int threads = 0;  // 0: one per core.
+  std::string admin_listen;                  // Empty: metrics and health are on `listen`.
+  std::optional<ListenTlsConfig> tls;        // For clients on `listen`.
+  std::optional<ListenTlsConfig> admin_tls;  // On `admin_listen`; left out: in the clear.
+  int threads = 0;                           // 0: one per core.
   std::string policy = "penstock";
   std::vector<GpuConfig> gpus;
   std::vector<ModelConfig> models;

@@ -32,6 +32,7 @@ void ReadModels(Draft& draft);
 void ReadReplicas(Draft& draft);
 void ReadClasses(Draft& draft);
 void ReadTenants(Draft& draft);
+// `tls` and `admin_tls`.
 void ReadListenTls(Draft& draft);
 void ReadOtherSections(Draft& draft);
 

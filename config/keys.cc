@@ -5,8 +5,8 @@ namespace penstock {
 const std::vector<Section>& Sections() {
   static const std::vector<Section> sections = {
       {"root",
-       {"listen", "admin_listen", "tls", "threads", "policy", "gpus", "models", "replicas", "classes", "tenants",
-        "tenant_header", "state", "trace", "limits", "poll", "log"}},
+       {"listen", "admin_listen", "tls", "admin_tls", "threads", "policy", "gpus", "models", "replicas", "classes",
+        "tenants", "tenant_header", "state", "trace", "limits", "poll", "log"}},
       {"gpu", {"id", "kind", "memory", "sharing", "elastic_kv"}},
       {"gpu_kind", {"name", "memory", "bandwidth", "bf16_tflops", "fp8_tflops"}},
       {"model", {"name", "shape", "aliases", "cache_dtype", "bytes_per_parameter"}},

@@ -216,6 +216,15 @@ void WriteTrace(Writer& out, const TraceConfig& trace) {
   });
 }
 
+void WriteListenTls(Writer& out, const char* key, const std::optional<ListenTlsConfig>& tls) {
+  if (!tls) return;
+  out.Map(key, true, [&] {
+    out.Text("certificate", tls->certificate.path);
+    out.Text("key", tls->key.path);
+    out.TextIf("client_ca", tls->client_ca.path);
+  });
+}
+
 }  // namespace
 
 std::string PrintConfig(const Config& config) {
@@ -224,13 +233,8 @@ std::string PrintConfig(const Config& config) {
   emitter << YAML::BeginMap;
   out.Text("listen", config.listen);
   out.TextIf("admin_listen", config.admin_listen);
-  if (config.tls) {
-    out.Map("tls", true, [&] {
-      out.Text("certificate", config.tls->certificate.path);
-      out.Text("key", config.tls->key.path);
-      out.TextIf("client_ca", config.tls->client_ca.path);
-    });
-  }
+  WriteListenTls(out, "tls", config.tls);
+  WriteListenTls(out, "admin_tls", config.admin_tls);
   out.Whole("threads", config.threads);
   out.Text("policy", config.policy);
   out.List("gpus", config.gpus, [&](const GpuConfig& gpu) { WriteGpu(out, gpu); });

@@ -57,18 +57,26 @@ void CheckIdentity(const MapReader& reader, const PemFile& certificate, const Pe
   }
 }
 
-}  // namespace
-
-void ReadListenTls(Draft& draft) {
-  const std::optional<MapReader> reader = draft.root.ReadMap("tls", SectionId::kListenTls);
-  if (!reader) return;
+std::optional<ListenTlsConfig> ReadListener(Draft& draft, absl::string_view key) {
+  const std::optional<MapReader> reader = draft.root.ReadMap(key, SectionId::kListenTls);
+  if (!reader) return std::nullopt;
   ListenTlsConfig tls;
   if (reader->Require("certificate")) ReadPem(draft, *reader, "certificate", &tls.certificate);
   if (reader->Require("key")) ReadPem(draft, *reader, "key", &tls.key);
   ReadPem(draft, *reader, "client_ca", &tls.client_ca);
   CheckIdentity(*reader, tls.certificate, tls.key);
   CheckCertificate(*reader, "client_ca", tls.client_ca);
-  draft.config.tls = std::move(tls);
+  return tls;
+}
+
+}  // namespace
+
+void ReadListenTls(Draft& draft) {
+  draft.config.tls = ReadListener(draft, "tls");
+  draft.config.admin_tls = ReadListener(draft, "admin_tls");
+  if (draft.config.admin_tls && !draft.root.Has("admin_listen")) {
+    draft.root.Fail("admin_tls", "needs admin_listen");
+  }
 }
 
 std::optional<EngineTlsConfig> ReadEngineTls(Draft& draft, const MapReader& replica) {

@@ -50,12 +50,24 @@ void RaiseDescriptorLimit() {
 }
 
 // Null without TLS.
-absl::StatusOr<TlsContext::Pointer> ClientTlsOf(const Config& config) {
-  if (!config.tls) return TlsContext::Pointer();
-  auto made = TlsContext::ForServer(TlsIdentity{config.tls->certificate.text, config.tls->key.text},
-                                    config.tls->client_ca.text);
-  if (!made.ok()) return absl::InvalidArgumentError(absl::StrCat("tls: ", made.status().message()));
+absl::StatusOr<TlsContext::Pointer> ListenerTls(absl::string_view key, const std::optional<ListenTlsConfig>& tls) {
+  if (!tls) return TlsContext::Pointer();
+  auto made = TlsContext::ForServer(TlsIdentity{tls->certificate.text, tls->key.text}, tls->client_ca.text);
+  if (!made.ok()) return absl::InvalidArgumentError(absl::StrCat(key, ": ", made.status().message()));
   return made;
+}
+
+struct ListenersTls {
+  TlsContext::Pointer clients;
+  TlsContext::Pointer admin;
+};
+
+absl::StatusOr<ListenersTls> ListenersTlsOf(const Config& config) {
+  auto clients = ListenerTls("tls", config.tls);
+  if (!clients.ok()) return clients.status();
+  auto admin = ListenerTls("admin_tls", config.admin_tls);
+  if (!admin.ok()) return admin.status();
+  return ListenersTls{*std::move(clients), *std::move(admin)};
 }
 
 TelemetryOptions TelemetryOptionsOf(const Config& config, const std::string& version) {
@@ -140,12 +152,13 @@ absl::Status RouterServer::Start() {
     for (const SimulatedFleet::Engine& engine : p.simulated->engines()) p.simulated_urls[engine.replica] = engine.Url();
   }
   p.listener = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/false});
-  const auto tls = ClientTlsOf(p.config);
+  const auto tls = ListenersTlsOf(p.config);
   if (!tls.ok()) return tls.status();
-  p.listener->SetTls(*tls);
+  p.listener->SetTls(tls->clients);
   if (absl::Status bound = p.listener->Bind(p.config.listen); !bound.ok()) return bound;
   if (p.edge.admin_apart) {
     p.admin = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/true});
+    p.admin->SetTls(tls->admin);
     if (absl::Status bound = p.admin->Bind(p.config.admin_listen); !bound.ok()) return bound;
   }
   p.monitor = std::make_unique<FleetMonitor>(p.control(), p.all_loops, p.config, [&p](const ReplicaConfig& replica) {
@@ -177,14 +190,16 @@ std::string RouterServer::url() const { return (parts_->config.tls ? "https://" 
 
 absl::Status RouterServer::Reload(const Config& config) {
   Parts& p = *parts_;
-  const auto tls = ClientTlsOf(config);
+  const auto tls = ListenersTlsOf(config);
   if (!tls.ok()) return tls.status();
   p.telemetry.SetTenants(TenantNames(config));
   p.tenants.Configure(config);
   p.log->SetAll(config.log.all_decisions);
   p.log->Reopen();
   asio::post(p.control().io(), [&p, config, tls = *tls] {
-    p.listener->SetTls(tls);
+    p.listener->SetTls(tls.clients);
+    // An admin listener that the file moved or dropped stays as it is until the restart.
+    if (p.admin != nullptr && config.admin_listen == p.config.admin_listen) p.admin->SetTls(tls.admin);
     p.monitor->Reload(config);
   });
   p.telemetry.OnConfigReload(true);
@@ -218,6 +233,9 @@ bool RouterServer::Drain(Duration timeout) {
 void RouterServer::Stop() {
   Parts& p = *parts_;
   if (!p.started || std::exchange(p.stopped, true)) return;
+  BeginDrain();
+  for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->CutRequests(); });
+  Drain(kLastWords);
   std::promise<void> closed;
   asio::post(p.control().io(), [&p, &closed] {
     p.listener->Close();

@@ -25,6 +25,9 @@ namespace penstock {
 
 class RouterServer {
  public:
+  // How long clients have to take the error that ends a cut request.
+  static constexpr Duration kLastWords = Duration::Seconds(1);
+
   struct Options {
     std::unique_ptr<AdmissionCore> core;  // Null: the one that config.policy names.
     CoreHost::Recorder record;            // Called for every event, inside the core; may be null.
@@ -58,7 +61,7 @@ class RouterServer {
   int active_requests() const;
   // BeginDrain, then waits for them. False when some were still running at the end of `timeout`.
   bool Drain(Duration timeout);
-  // Ends everything, cutting what still runs. May be called twice.
+  // Ends everything. What still runs is cut: its client is told by an error, within kLastWords. May be called twice.
   void Stop();
 
   CoreView View() const;

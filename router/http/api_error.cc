@@ -95,6 +95,12 @@ ApiError FromRefusal(const Refuse& refuse, absl::string_view model) {
   return error;
 }
 
+ApiError CutByShutdown() {
+  ApiError error = FromRefusal(Refuse{RequestId(), Refusal::kShuttingDown, Duration::Seconds(1), 0, 0}, "");
+  error.message = "The router is shutting down and could not wait for the end of this answer.";
+  return error;
+}
+
 // The engine's exact count decided what the estimate left open.
 static bool IsContextExceeded(const EngineError& engine) {
   return engine.type == "exceed_context_size_error" || absl::StrContains(engine.message, "maximum context length") ||

@@ -34,6 +34,8 @@ ApiError BadRequest(BadInput kind, absl::string_view message, absl::string_view 
                     absl::string_view code = "");
 // The answer to a refusal of the core. `model` is the name the client used.
 ApiError FromRefusal(const Refuse& refuse, absl::string_view model);
+// The router ends before the request does.
+ApiError CutByShutdown();
 // An engine's own error about the request, its status kept. 401 and 403 are the router's fault and become 502.
 ApiError FromEngine(const EngineError& error);
 // 502: the engine answered with something impossible, or not at all.

@@ -89,6 +89,10 @@ UpstreamPool* EventLoop::PoolOf(ReplicaId replica) {
   return pool.pool.get();
 }
 
+void EventLoop::CutRequests() {
+  for (const auto& [id, ticket] : tickets_) ticket->Cut();
+}
+
 void EventLoop::CloseIdleConnections() {
   const std::vector<ClientConnection*> connections(connections_.begin(), connections_.end());
   for (ClientConnection* connection : connections) connection->CloseIfIdle();

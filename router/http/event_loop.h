@@ -86,6 +86,8 @@ class EventLoop {
   // Other coroutines of the loop that have to end before it can stop.
   void EnterGuest() { ++guests_; }
   void LeaveGuest();
+  // Ends every request with an error for its client, as far as its connection takes it.
+  void CutRequests();
   // Closes connections without a request / all of them.
   void CloseIdleConnections();
   void CloseAllConnections();

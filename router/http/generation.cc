@@ -135,7 +135,10 @@ asio::awaitable<void> Generation::Serve() {
   if (facts_.stream) keep_alive_.Arm(limits_.keepalive_after);
   while (true) {
     const std::optional<Verdict> verdict = co_await AwaitVerdict();
-    if (!verdict) break;
+    if (!verdict) {
+      if (ticket_->cut()) co_await OnCut();
+      break;
+    }
     if (const Refuse* refuse = std::get_if<Refuse>(&*verdict)) {
       co_await OnRefused(*refuse);
       break;
@@ -148,7 +151,7 @@ asio::awaitable<void> Generation::Serve() {
 }
 
 asio::awaitable<std::optional<Verdict>> Generation::AwaitVerdict() {
-  while (!client_.gone()) {
+  while (!client_.gone() && !ticket_->cut()) {
     if (std::optional<Verdict> verdict = ticket_->TakeVerdict()) co_return verdict;
     co_await wake_.Wait();
   }
@@ -162,6 +165,19 @@ asio::awaitable<void> Generation::OnRefused(const Refuse& refuse) {
   co_await answer_.Error(error);
   if (client_.gone()) co_return;
   LogRefusal(error, refuse);
+  Record(RequestOutcome::kRefused, error.reason);
+}
+
+// What the client has stays whole: its stream ends with the reason instead of breaking off.
+asio::awaitable<void> Generation::OnCut() {
+  if (client_.gone()) co_return;
+  CloseTicket(Outcome::kClientGone);
+  const ApiError error = CutByShutdown();
+  keep_alive_.Disarm();
+  if (resume_due_) NoteResume(ResumeResult::kRefused);
+  co_await answer_.Error(error);
+  if (client_.gone()) co_return;
+  LogRefusal(error, Refuse());
   Record(RequestOutcome::kRefused, error.reason);
 }
 
@@ -182,6 +198,9 @@ asio::awaitable<bool> Generation::Settle(AttemptEnd end) {
   switch (end.kind) {
     case Kind::kClientGone:
       CloseTicket(Outcome::kClientGone);
+      co_return false;
+    case Kind::kCut:
+      co_await OnCut();
       co_return false;
     case Kind::kFinished:
       CloseTicket(Outcome::kFinished);

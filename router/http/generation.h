@@ -37,6 +37,7 @@ class Generation {
       kFinished,
       kClientGone,
       kAborted,     // The core wants it back.
+      kCut,         // The router ends.
       kPlaceAgain,  // The engine could not take it, or died before the client saw anything.
       kFailed,
       kRejected,  // The engine found the request bad.
@@ -60,8 +61,10 @@ class Generation {
   void Arrive();
   boost::asio::awaitable<void> Serve();
 
+  // None: the client is gone, or the request is cut.
   boost::asio::awaitable<std::optional<Verdict>> AwaitVerdict();
   boost::asio::awaitable<void> OnRefused(const Refuse& refuse);
+  boost::asio::awaitable<void> OnCut();
   // False: the request is over.
   boost::asio::awaitable<bool> OnForward(const Forward& forward);
   boost::asio::awaitable<bool> Settle(AttemptEnd end);

@@ -68,9 +68,9 @@ Generation::AttemptEnd Generation::ClientGone() {
 
 std::optional<Generation::AttemptEnd> Generation::Interrupted() const {
   if (client_.gone()) return ClientGone();
-  if (!ticket_->abort_requested()) return std::nullopt;
+  if (!ticket_->cut() && !ticket_->abort_requested()) return std::nullopt;
   AttemptEnd end;
-  end.kind = AttemptEnd::Kind::kAborted;
+  end.kind = ticket_->cut() ? AttemptEnd::Kind::kCut : AttemptEnd::Kind::kAborted;
   return end;
 }
 

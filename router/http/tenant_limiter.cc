@@ -23,11 +23,13 @@ void TenantCharge::Settle(Tokens used) {
 void TenantLimiter::Configure(const Config& config) {
   const Instant now = Now();
   std::lock_guard lock(mutex_);
+  by_tokens_.clear();
   absl::flat_hash_map<TenantId, TenantLimits> limits;
   for (const auto& entry : allowances_) limits[entry.first] = TenantLimits();
   for (const TenantConfig& tenant : config.tenants) {
     const TenantLimits given{tenant.tokens_per_minute, tenant.max_concurrent};
     if (HasLimits(tenant)) limits[TenantIdOf(tenant.name)] = given;
+    if (tenant.tokens_per_minute) by_tokens_[tenant.name] = TenantIdOf(tenant.name);
   }
   for (const auto& [tenant, given] : limits) {
     const auto [found, added] = allowances_.try_emplace(tenant, given);
@@ -43,6 +45,17 @@ std::variant<TenantCharge, TenantDenial> TenantLimiter::Admit(TenantId tenant, c
   const auto admitted = found->second.Admit(demand, now);
   if (const TenantDenial* denial = std::get_if<TenantDenial>(&admitted)) return *denial;
   return TenantCharge(*this, tenant, std::get<Tokens>(admitted));
+}
+
+std::vector<TenantAvailable> TenantLimiter::Available() {
+  const Instant now = Now();
+  std::lock_guard lock(mutex_);
+  std::vector<TenantAvailable> all;
+  all.reserve(by_tokens_.size());
+  for (const auto& [name, tenant] : by_tokens_) {
+    all.push_back(TenantAvailable{name, allowances_.at(tenant).available(now)});
+  }
+  return all;
 }
 
 void TenantLimiter::Learn(TenantId tenant, Tokens output) {

@@ -3,13 +3,17 @@
 #ifndef PENSTOCK_ROUTER_HTTP_TENANT_LIMITER_H_
 #define PENSTOCK_ROUTER_HTTP_TENANT_LIMITER_H_
 
+#include <map>
 #include <mutex>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "config/config.h"
 #include "kvmodel/ids.h"
 #include "router/core/tenant_allowance.h"
+#include "router/telemetry/telemetry.h"
 
 namespace penstock {
 
@@ -40,6 +44,8 @@ class TenantLimiter {
   void Configure(const Config& config);
 
   std::variant<TenantCharge, TenantDenial> Admit(TenantId tenant, const TenantDemand& demand);
+  // What the tenants with a limit of tokens may still use now; by name.
+  std::vector<TenantAvailable> Available();
   // An answer ended by itself with this many tokens.
   void Learn(TenantId tenant, Tokens output);
 
@@ -49,6 +55,7 @@ class TenantLimiter {
 
   std::mutex mutex_;  // Guards the allowances.
   absl::flat_hash_map<TenantId, TenantAllowance> allowances_;
+  std::map<std::string, TenantId> by_tokens_;  // Those with a limit of tokens.
 };
 
 }  // namespace penstock

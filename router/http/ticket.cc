@@ -64,4 +64,10 @@ void Ticket::Deliver(const Action& action) {
   }
 }
 
+void Ticket::Cut() {
+  cut_ = true;
+  on_abort_();
+  wake_.Notify();
+}
+
 }  // namespace penstock

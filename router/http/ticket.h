@@ -21,7 +21,7 @@ using Verdict = std::variant<Forward, Refuse>;
 
 class Ticket {
  public:
-  // `wake` is notified when a verdict comes. `on_abort` is called when the core wants the request back.
+  // `wake` is notified when a verdict comes. `on_abort` is called when the core wants the request back, or it is cut.
   Ticket(EventLoop& loop, Signal& wake, std::function<void()> on_abort);
   // Still open (its coroutine is being destroyed): closes as a vanished client.
   ~Ticket();
@@ -34,6 +34,8 @@ class Ticket {
   std::optional<Park> parked() const { return parked_; }
   bool open() const { return open_; }
   bool abort_requested() const { return abort_requested_; }
+  // The router ends before the request does.
+  bool cut() const { return cut_; }
 
   // The first token of this Forward was relayed; `counter` is on the progress board from now on until the end or
   // return.
@@ -44,6 +46,8 @@ class Ticket {
 
   // From the loop's mailbox.
   void Deliver(const Action& action);
+  // From the loop: the session is to end with an error at once.
+  void Cut();
 
   // The counter is not read any more.
   void LeaveBoard();
@@ -56,6 +60,7 @@ class Ticket {
   LeaseId lease_;
   bool open_ = false;
   bool abort_requested_ = false;
+  bool cut_ = false;
   std::optional<Verdict> verdict_;
   std::optional<Park> parked_;
   RelayCounter* counter_ = nullptr;  // On the board.

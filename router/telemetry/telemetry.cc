@@ -402,7 +402,8 @@ void Telemetry::AddBufferedBytes(int64_t delta) { state_->buffered.Increment(sta
 
 void Telemetry::SetDraining(bool draining) { state_->draining.Set(draining ? 1 : 0); }
 
-std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped) const {
+std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped,
+                                 const std::vector<TenantAvailable>& tenants) const {
   std::vector<prometheus::MetricFamily> families = state_->registry.Collect();
   {
     std::shared_lock lock(state_->mutex);
@@ -414,6 +415,14 @@ std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped
   dropped.help = "Decision log lines lost to a full queue or a failed write";
   dropped.type = prometheus::MetricType::Counter;
   families.push_back(AddSample(dropped, {}, static_cast<double>(log_lines_dropped)));
+  prometheus::MetricFamily available;
+  available.name = "penstock_tenant_available_tokens";
+  available.help = "Tokens that a tenant's limit leaves it now; negative: overdrawn";
+  available.type = prometheus::MetricType::Gauge;
+  for (const TenantAvailable& one : tenants) {
+    AddSample(available, {{"tenant", one.tenant}}, one.tokens.AsDouble());
+  }
+  families.push_back(std::move(available));
   std::erase_if(families, [](const prometheus::MetricFamily& family) { return family.metric.empty(); });
   std::ostringstream text;
   prometheus::TextSerializer().Serialize(text, families);

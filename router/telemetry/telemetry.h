@@ -49,6 +49,12 @@ struct RequestRecord {
   std::optional<Duration> total;       // From arrival to the last byte.
 };
 
+// What a tenant's limit of tokens leaves it now; negative when it is overdrawn.
+struct TenantAvailable {
+  std::string tenant;
+  Tokens tokens{0};
+};
+
 struct TelemetryOptions {
   std::vector<std::string> tenants;             // Configured names, in the order of the file.
   Duration stale_after = Duration::Seconds(2);  // An engine report older than this is stale.
@@ -90,7 +96,8 @@ class Telemetry {
   void SetDraining(bool draining);
 
   // The exposition text (version 0.0.4). `log_lines_dropped` is DecisionLog::dropped().
-  std::string Serialise(const CoreView& view, int64_t log_lines_dropped = 0) const;
+  std::string Serialise(const CoreView& view, int64_t log_lines_dropped = 0,
+                        const std::vector<TenantAvailable>& tenants = {}) const;
 
  private:
   struct State;

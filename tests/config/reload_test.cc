@@ -80,5 +80,15 @@ TEST(Tls, WhatCannotWorkIsAFinding) {
               HasSubstr("replicas[0].tls.key: is required"));
 }
 
+TEST(Tls, TheAdminListenerHasItsOwn) {
+  const std::string tls = "admin_tls: {certificate: " + Pem("server.pem") + ", key: " + Pem("server.key") + "}\n";
+  const Config config = Loaded("admin_listen: 127.0.0.1:9090\n" + tls);
+  EXPECT_FALSE(config.tls.has_value());
+  ASSERT_TRUE(config.admin_tls.has_value());
+  EXPECT_THAT(config.admin_tls->key.text, HasSubstr("PRIVATE KEY"));
+  EXPECT_THAT(PrintConfig(config), HasSubstr("admin_tls: {certificate: "));
+  EXPECT_THAT(FindingsOf(WithReplica(tls)), HasSubstr("admin_tls: needs admin_listen"));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -112,10 +112,12 @@ def test_a_changed_file_is_taken_by_itself_and_what_needs_a_restart_is_named(fol
 def test_a_stream_that_outlives_the_drain_is_cut_with_exit_code_three(folder):
     with Engine(folder) as engine:
         router = Router(folder, config=replicas([engine]) + "limits: {drain_timeout: 300ms}\n")
-        connection, _ = start_stream(router, 5000)
-        with connection:
-            router.signal(signal.SIGTERM)
-            assert router.process.wait(10) == 3, router.log()
+        connection, received = start_stream(router, 5000)
+        router.signal(signal.SIGTERM)
+        text = finish_stream(connection, received)
+        assert router.process.wait(10) == 3, router.log()
+        assert text.count(b'"error"') == 1 and b"shutting down" in text
+        assert text.endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n"), text[-300:]
         assert "1 requests were cut" in router.log()
         wait_until(lambda: engine.running() == 0, 5, "the engine is told")
 

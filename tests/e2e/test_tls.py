@@ -96,6 +96,28 @@ def test_clients_need_a_certificate_where_an_authority_is_given(folder, engine):
             ask(router.tls_port, trusting(), chat(max_tokens=1))
 
 
+def test_the_admin_listener_speaks_tls_where_it_is_given(folder, engine):
+    port, admin, path = free_port(), free_port(), folder / "admin-tls.yml"
+    path.write_text(
+        f"listen: 127.0.0.1:{port}\nadmin_listen: 127.0.0.1:{admin}\n"
+        f"admin_tls: {{certificate: {TLS}/server.pem, key: {TLS}/server.key}}\n{replicas([engine])}"
+    )
+
+    def status(connection):
+        connection.request("GET", "/metrics")
+        try:
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    with Process(["serve", "--config", str(path)], port, folder / "admin-tls.log") as router:
+        router.wait_for("/v1/models")
+        assert status(http.client.HTTPSConnection("127.0.0.1", admin, context=trusting(), timeout=10)) == 200
+        with pytest.raises((http.client.HTTPException, OSError)):
+            status(http.client.HTTPConnection("127.0.0.1", admin, timeout=10))
+        assert router.get("/metrics")[0] == 404
+
+
 def test_an_https_engine_is_verified(folder, engine):
     mutual = f"{{certificate: {TLS}/server.pem, key: {TLS}/server.key, client_ca: {TLS}/ca.pem}}"
     shown = f"certificate: {TLS}/client.pem, key: {TLS}/client.key"

@@ -91,6 +91,54 @@ TEST(ServerLife, ADrainThatTakesTooLongSaysSo) {
   EXPECT_EQ(router.book.Of<RequestClosed>().size(), 1u);
 }
 
+TEST(ServerLife, AStreamThatOutlivesTheDrainEndsWithOneError) {
+  ScriptedEngine engine([&](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    call.wire.WaitClosed();
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const auto client = router.Connect();
+  client->Send(kStream);
+  ASSERT_NE(client->ReadUntil(DeltaJson("w")), std::string::npos);
+  EXPECT_FALSE(router.server->Drain(Duration::Milliseconds(20)));
+  router.server->Stop();
+  const WireMessage answer = ReadMessage(*client);
+  EXPECT_TRUE(answer.complete);
+  const size_t error = answer.body.find("data: {\"error\":{");
+  ASSERT_NE(error, std::string::npos) << answer.body;
+  EXPECT_EQ(answer.body.find("\"error\"", error + 15), std::string::npos);
+  EXPECT_NE(answer.body.find("shutting down", error), std::string::npos);
+  EXPECT_NE(answer.body.find("data: [DONE]\n\n", error), std::string::npos);
+  ASSERT_EQ(router.book.Of<RequestClosed>().size(), 1u);
+  EXPECT_EQ(router.server->active_requests(), 0);
+}
+
+TEST(ServerLife, WhatStillWaitsWhenTheDrainEndsIsRefused) {
+  Latch asked;
+  ScriptedEngine engine([&](EngineCall& call) {
+    asked.Set();
+    call.wire.WaitClosed();
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const auto silent = router.Connect(), parked = router.Connect();
+  silent->Send(PostJson("/v1/chat/completions", ChatBody()));
+  ASSERT_TRUE(asked.Wait());
+  router.orders.hold = true;
+  parked->Send(kStream);
+  ASSERT_TRUE(Eventually([&] { return router.server->active_requests() == 2; }));
+  EXPECT_FALSE(router.server->Drain(Duration::Milliseconds(20)));
+  router.server->Stop();
+  for (Wire* client : {silent.get(), parked.get()}) {
+    const WireMessage answer = ReadMessage(*client);
+    EXPECT_EQ(answer.status(), 503);
+    EXPECT_EQ(answer.headers.at("x-penstock-reason"), "shutting_down");
+    EXPECT_TRUE(answer.complete);
+  }
+}
+
 TEST(ServerLife, AReloadAddsAndRemovesReplicasWithoutTouchingStreams) {
   Latch began, go;
   ScriptedEngine first([&](EngineCall& call) {
@@ -305,6 +353,25 @@ TEST_F(LimitedTenant, TokensAreChargedByForecastAndCorrectedByUsage) {
   TestServer router({engine_.url()}, With(300, std::nullopt));
   ASSERT_TRUE(router.WaitUp());
   ExpectSecondIsRefused(router, "tenant_tokens", 15);
+}
+
+TEST_F(LimitedTenant, TheTokensLeftAreAMetric) {
+  const std::string metric = "penstock_tenant_available_tokens{tenant=\"small\"}";
+  TestServer router({engine_.url()}, With(300, std::nullopt));
+  ASSERT_TRUE(router.WaitUp());
+  EXPECT_EQ(router.Metric(metric), 300);
+  const auto first = router.Connect();
+  first->Send(Request("small-key"));
+  ASSERT_TRUE(began_.Wait());
+  EXPECT_LT(router.Metric(metric), 105);
+  go_.Set();
+  EXPECT_TRUE(ReadMessage(*first).complete);
+  EXPECT_TRUE(Eventually([&] { return router.Metric(metric) > 285; }));  // Corrected to the ten that were used.
+  EXPECT_EQ(router.Metric("penstock_tenant_available_tokens{tenant=\"other\"}"), -1);
+  Config changed = router.config;
+  changed.tenants[0].tokens_per_minute.reset();
+  ASSERT_TRUE(router.server->Reload(changed).ok());
+  EXPECT_EQ(router.Metric(metric), -1);
 }
 
 TEST_F(LimitedTenant, RequestsAtATimeAreBounded) {
