@@ -82,23 +82,24 @@ sanitized() {
   unit_tests "$1" "$2" -L "^$3\$"
 }
 
+# end_to_end NAME PRESET [PYTEST ARGUMENTS...]: tests/e2e against the binary of a preset.
 end_to_end() {
-  local from=$SECONDS counts results="$PWD/build/release/results/e2e.junit"
-  say "end to end"
+  local name="$1" preset="$2" from=$SECONDS counts results="$PWD/build/$2/results/e2e.junit"
+  shift 2
+  say "$name"
   if ! scripts/python_env.sh; then
     echo "the Python package index cannot be reached: the end-to-end tests are skipped" >&2
-    add "end to end" $((SECONDS - from)) "0 0 $(grep -rhoE '^ *(async )?def test_' tests/e2e --include='test_*.py' | wc -l)"
+    add "$name" $((SECONDS - from)) "0 0 $(grep -rhoE '^ *(async )?def test_' tests/e2e --include='test_*.py' | wc -l)"
     return
   fi
   mkdir -p "$(dirname "$results")"
   rm -f "$results"
-  local selection=(-m "not long")
-  [ $long -eq 1 ] && selection=()
-  PYTHONDONTWRITEBYTECODE=1 timeout 1500 .venv/bin/python -m pytest -p no:cacheprovider tests/e2e "${selection[@]}" -q --junitxml "$results" -o junit_family=xunit1
+  PENSTOCK_BINARY="$PWD/build/$preset/penstock" PYTHONDONTWRITEBYTECODE=1 timeout 2400 .venv/bin/python -m pytest \
+    -p no:cacheprovider -q --junitxml "$results" -o junit_family=xunit1 "${@:-tests/e2e}"
   local status=$?
   counts="$(python3 scripts/count_results.py "$results")" || counts="0 1 0"
   [ $status -ne 0 ] && [ "$(cut -d' ' -f2 <<<"$counts")" -eq 0 ] && counts="0 1 0"
-  add "end to end" $((SECONDS - from)) "$counts"
+  add "$name" $((SECONDS - from)) "$counts"
 }
 
 say "set up"
@@ -108,16 +109,24 @@ PATH="$PWD/build/tools/usr/bin:$PATH"
 step "layout" scripts/format.sh
 if step "build release" scripts/build.sh release; then
   unit_tests "unit tests" release
-  end_to_end
+  end_to_end "end to end" release -m "not long" tests/e2e
   step "policies, reduced" bench/policies.sh --reduced
-  [ $long -eq 1 ] && step "soak" bench/soak.sh 30000
+  if [ $long -eq 1 ]; then
+    end_to_end "chaos, 445 s" release -m long tests/e2e/test_chaos.py
+    step "soak, a million requests" bench/soak.sh
+  fi
   step "lint" scripts/lint.sh
 fi
 sanitized "pure parts, ASan + UBSan" asan-ubsan pure
 if [ $long -eq 1 ]; then
   step "core under faults, 20000 seeds" env PENSTOCK_FAULT_SEEDS=20000 build/release/tests/core/core_faults_test
   scripts/setup.sh all && step "fuzzing, ten minutes each" scripts/fuzz.sh 600
+  step "build asan-ubsan binary" scripts/build.sh asan-ubsan penstock &&
+    end_to_end "end to end, ASan + UBSan" asan-ubsan -m "not long" tests/e2e
 fi
 export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1"
 sanitized "live parts, TSan" tsan live
+if [ $long -eq 1 ]; then
+  step "build tsan binary" scripts/build.sh tsan penstock && end_to_end "end to end, TSan" tsan -m "not long" tests/e2e
+fi
 finish

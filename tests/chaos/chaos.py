@@ -23,7 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from client import Client, expected, make_request  # noqa: E402
 from faulty_proxy import FAULTS, FaultyProxy  # noqa: E402
-from processes import Engine, Router, free_port  # noqa: E402
+from processes import Engine, Router, findings, free_port  # noqa: E402
 
 ENGINES = 4
 CLIENTS = 12
@@ -253,6 +253,7 @@ class Chaos:
                 yield "the router could not be reached although it ran"
 
     def report(self):
+        self.wrong += findings()
         kinds = collections.Counter(outcome.kind for outcome in self.outcomes)
         errors = collections.Counter(
             (outcome.status, outcome.reason, outcome.error[:110]) for outcome in self.outcomes if outcome.error

@@ -5,7 +5,7 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
 
-from processes import BINARY, Engine, Router  # noqa: E402
+from processes import BINARY, Engine, Router, findings  # noqa: E402
 
 
 def pytest_configure(config):
@@ -15,6 +15,19 @@ def pytest_configure(config):
 def pytest_sessionstart(session):
     if not os.path.exists(BINARY):
         pytest.exit(f"{BINARY} is not built", returncode=1)
+
+
+def pytest_sessionfinish(session):
+    left = findings()
+    if left:
+        print("\n".join(left))
+        session.exitstatus = 1
+
+
+@pytest.fixture(autouse=True)
+def no_sanitizer_finds_anything():
+    yield
+    assert not (found := findings()), "\n".join(found)
 
 
 @pytest.fixture(scope="module")

