@@ -93,6 +93,10 @@ class UpstreamPool {
   // any byte of the answer came is replaced by a fresh one, once. Errors: Unavailable, DeadlineExceeded,
   // InvalidArgument (a header holds a line break).
   boost::asio::awaitable<absl::StatusOr<UpstreamExchange>> Send(const UpstreamRequest& request, Duration timeout);
+  // The same into the caller's exchange, which must stay where it is meanwhile: its Abort() ends the sending too, as
+  // Cancelled, though a connection being made only once that is through.
+  boost::asio::awaitable<absl::Status> SendInto(UpstreamExchange& exchange, const UpstreamRequest& request,
+                                                Duration timeout);
 
   const UpstreamAddress& address() const;
   size_t idle() const;

@@ -242,11 +242,12 @@ asio::awaitable<absl::Status> UpstreamExchange::State::SendFresh(Duration timeou
   reused = false;
   auto fresh = co_await pool->Connect(timeout);
   if (!fresh.ok()) co_return fresh.status();
+  if (aborted) co_return absl::CancelledError("exchange was aborted");
   connection = *std::move(fresh);
   ErrorCode error = WriteNow();
   if (error == asio::error::would_block) error = co_await WriteRest(left.value());
   // An engine may refuse a body and close before it read it all: its answer is worth more than our error.
-  if (error && !connection->HasInput()) co_return LostStatus("writing the request", error);
+  if (error && (aborted || !connection->HasInput())) co_return LostStatus("writing the request", error);
   co_return absl::OkStatus();
 }
 
@@ -366,10 +367,17 @@ UpstreamPool::~UpstreamPool() {
 }
 
 asio::awaitable<absl::StatusOr<UpstreamExchange>> UpstreamPool::Send(const UpstreamRequest& request, Duration timeout) {
+  UpstreamExchange exchange;
+  const absl::Status sent = co_await SendInto(exchange, request, timeout);
+  if (!sent.ok()) co_return sent;
+  co_return std::move(exchange);
+}
+
+asio::awaitable<absl::Status> UpstreamPool::SendInto(UpstreamExchange& exchange, const UpstreamRequest& request,
+                                                     Duration timeout) {
   const TimeLeft left(timeout);
   auto head = SerializeHead(shared_->address, request);
   if (!head.ok()) co_return head.status();
-  UpstreamExchange exchange;
   exchange.state_ = std::make_unique<UpstreamExchange::State>(shared_);
   UpstreamExchange::State& state = *exchange.state_;
   state.request_head = *std::move(head);
@@ -382,12 +390,10 @@ asio::awaitable<absl::StatusOr<UpstreamExchange>> UpstreamPool::Send(const Upstr
     state.reused = true;
     ErrorCode error = state.WriteNow();
     if (error == asio::error::would_block) error = co_await state.WriteRest(left.value());
-    if (!error || state.connection->HasInput()) co_return std::move(exchange);
+    if (!error || (!state.aborted && state.connection->HasInput())) co_return absl::OkStatus();
     if (Ours(error)) co_return LostStatus("writing the request", error);
   }
-  const absl::Status sent = co_await state.SendFresh(left.value());
-  if (!sent.ok()) co_return sent;
-  co_return std::move(exchange);
+  co_return co_await state.SendFresh(left.value());
 }
 
 const UpstreamAddress& UpstreamPool::address() const { return shared_->address; }

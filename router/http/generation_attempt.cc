@@ -143,13 +143,12 @@ asio::awaitable<Generation::AttemptEnd> Generation::Attempt() {
   upstream.headers = HeadersForEngine(request_.headers, seat().key, answer_.request_id());
   upstream.body = body.pieces();
   const Duration timeout = Left(limits_.connect_timeout + limits_.body_timeout);
-  auto sent = co_await pool->Send(upstream, timeout);
+  exchange_.emplace();
+  const absl::Status sent = co_await pool->SendInto(*exchange_, upstream, timeout);
   if (const auto interrupted = Interrupted()) co_return *interrupted;
   if (!sent.ok()) {
-    co_return Broken(EngineErrorKind::kConnect,
-                     absl::StrCat("The engine cannot be reached (", sent.status().message(), ")."));
+    co_return Broken(EngineErrorKind::kConnect, absl::StrCat("The engine cannot be reached (", sent.message(), ")."));
   }
-  exchange_ = std::move(*sent);
   co_return co_await ReadReply(plan);
 }
 

@@ -202,6 +202,32 @@ TEST(UpstreamFailure, ARefusedConnectionIsUnavailable) {
   EXPECT_EQ(pool.open(), 0u);
 }
 
+// A listener whose queue is full lets nobody in; the kernel asks again after a second.
+TEST(UpstreamFailure, AConnectionMayTakeItsTimeAndNoLonger) {
+  asio::io_context loop;
+  asio::ip::tcp::acceptor full(loop, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  full.listen(0);
+  asio::ip::tcp::socket first(loop);
+  first.connect(full.local_endpoint());
+  const UpstreamAddress address{"127.0.0.1", full.local_endpoint().port(), ""};
+  const auto within = [&](Duration limit) {
+    UpstreamPool::Options options;
+    options.connect_timeout = limit;
+    UpstreamPool pool(loop, address, options);
+    const auto send = [](UpstreamPool& to) -> asio::awaitable<absl::Status> {
+      const UpstreamRequest request = Get("/");
+      auto exchange = co_await to.Send(request, Duration::Seconds(9));
+      co_return exchange.status();
+    };
+    return RunToEnd(loop, send(pool)).code();
+  };
+  EXPECT_EQ(within(Duration::Milliseconds(100)), absl::StatusCode::kDeadlineExceeded);
+  asio::steady_timer later(loop, std::chrono::milliseconds(50));
+  std::vector<asio::ip::tcp::socket> accepted;
+  later.async_wait([&](const auto&) { accepted.push_back(full.accept()); });
+  EXPECT_EQ(within(Duration::Seconds(8)), absl::StatusCode::kOk);
+}
+
 TEST(UpstreamFailure, AnUnknownHostIsUnavailable) {
   asio::io_context loop;
   UpstreamPool pool(loop, UpstreamAddress{"no-such-host.invalid", 80, ""}, {});

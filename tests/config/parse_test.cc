@@ -3,10 +3,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "config/keys.h"
 #include "tests/config/load_helpers.h"
 
 namespace penstock {
@@ -214,6 +216,47 @@ TEST(Load, AFileThatCannotBeReadIsAFinding) {
   EXPECT_THAT(std::string(LoadConfigFile("/nonexistent/f.yaml").status().message()),
               HasSubstr("/nonexistent/f.yaml:1:1: cannot read"));
   EXPECT_THAT(std::string(LoadConfigFile("/").status().message()), HasSubstr("is a directory"));
+}
+
+struct LimitRange {
+  std::string key, too_low, lowest, highest, too_high;
+};
+
+TEST(Parse, EveryLimitHasARangeWhoseEndsAreTaken) {
+  std::vector<LimitRange> ranges = {
+      {"max_body", "999B", "1kB", "4GiB", "4.1GiB"},         {"max_header", "999B", "1kB", "16MiB", "17MiB"},
+      {"max_connections", "0", "1", "10M", "10000001"},      {"max_queued_requests", "-1", "0", "10M", "10000001"},
+      {"max_queued_bytes", "999B", "1kB", "1TiB", "1.1TiB"}, {"max_body_memory", "999B", "1kB", "1TiB", "1.1TiB"},
+      {"max_kept_text", "-1B", "0B", "1TiB", "1.1TiB"},      {"max_kept_text_total", "-1B", "0B", "1TiB", "1.1TiB"},
+  };
+  for (const char* key : {"header_timeout", "body_timeout", "idle_timeout", "write_timeout", "connect_timeout",
+                          "first_byte_timeout", "gap_timeout", "keepalive_after", "drain_timeout", "answer_timeout"}) {
+    ranges.push_back({key, "0ms", "1ms", "7d", "8d"});
+  }
+  for (const absl::string_view key : SectionOf(SectionId::kLimits).keys) {
+    EXPECT_TRUE(std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) { return range.key == key; })) << key;
+  }
+  for (const LimitRange& range : ranges) {
+    const auto findings = [&](const std::string& value) {
+      return FindingsOf(WithReplica("limits: {" + range.key + ": " + value + "}\n"));
+    };
+    for (const std::string& good : {range.lowest, range.highest}) EXPECT_EQ(findings(good), "") << range.key;
+    for (const std::string& bad : {range.too_low, range.too_high}) {
+      EXPECT_THAT(findings(bad), HasSubstr("limits." + range.key + ": ")) << bad;
+    }
+  }
+}
+
+TEST(Parse, TheLimitsOfATenantHaveARangeToo) {
+  const auto findings = [&](const std::string& limit) {
+    return FindingsOf(WithReplica("tenants: [{name: t, keys: [k], " + limit + "}]\n"));
+  };
+  for (const char* good : {"tokens_per_minute: 1", "max_concurrent: 1", "max_concurrent: 10M"}) {
+    EXPECT_EQ(findings(good), "") << good;
+  }
+  for (const char* bad : {"tokens_per_minute: 0", "max_concurrent: 0", "max_concurrent: 11M"}) {
+    EXPECT_THAT(findings(bad), HasSubstr("outside")) << bad;
+  }
 }
 
 TEST(Urls, MakeAConfigurationWithoutAFile) {

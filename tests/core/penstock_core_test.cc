@@ -467,6 +467,30 @@ TEST(PenstockCore, AFullQueueRefusesTheNewcomer) {
   EXPECT_EQ(refuse->bound, 2);
 }
 
+TEST(PenstockCore, TheBytesOfTheQueueAreBoundedOnBothSides) {
+  FleetOptions options;
+  options.pool_tokens = 1000;
+  options.enforce_goals = false;
+  Fleet fleet = MakeFleet(options);
+  fleet.limits.max_queued_bytes = Bytes(300);
+  CoreStepper stepper(fleet);
+  const auto arrive = [&](uint64_t id, int64_t bytes) {
+    RequestArrived arrived;
+    arrived.request = RequestId(id);
+    arrived.priority = ClassId(1);
+    arrived.prompt = Tokens(900);
+    arrived.body = Bytes(bytes);
+    return stepper.Send(arrived);
+  };
+  arrive(1, 500);
+  ASSERT_NE(Only<Park>(arrive(2, 100)), nullptr);
+  ASSERT_NE(Only<Park>(arrive(3, 200)), nullptr);
+  const std::vector<Action> actions = arrive(4, 1);
+  const Refuse* refuse = Only<Refuse>(actions);
+  ASSERT_NE(refuse, nullptr) << Text(actions);
+  EXPECT_EQ(refuse->reason, Refusal::kQueueFull);
+}
+
 TEST(PenstockCore, AfterShutdownArrivalsAreRefusedAndWaitingOnesServed) {
   FleetOptions options;
   options.pool_tokens = 1000;

@@ -148,6 +148,21 @@ TEST(RequestScan, LimitsOutOfRangeAreRefusedWithTheBound) {
   }
 }
 
+TEST(RequestScan, TheLargestLimitPasses) {
+  EXPECT_EQ(Scan(Endpoint::kChat, Chat(",\"max_tokens\":2147483648")).max_output, Tokens(int64_t{1} << 31));
+  EXPECT_EQ(ScanError(Endpoint::kChat, Chat(",\"max_tokens\":2147483649")).param, "max_tokens");
+}
+
+TEST(RequestScan, AListOfPromptsIsBounded) {
+  const auto list = [](int count) {
+    std::string body = R"({"model":"m","prompt":["a")";
+    for (int i = 1; i < count; ++i) body += ",\"a\"";
+    return body + "]}";
+  };
+  EXPECT_EQ(Scan(Endpoint::kCompletions, list(2048)).prompts, 2048);
+  EXPECT_EQ(ScanError(Endpoint::kCompletions, list(2049)).param, "prompt");
+}
+
 TEST(RequestScan, NOutOfRangeIsRefused) {
   for (const std::string value : {"0", "-1", "129"}) {
     EXPECT_EQ(ScanError(Endpoint::kChat, Chat(",\"n\":" + value)).param, "n") << value;

@@ -276,7 +276,7 @@ TEST(Resume, WhatCannotBeContinuedFaithfullyEndsWithOneError) {
       {"", "other_text", {.reasons = true}, {}},
       {"", "engine", {.engine = "openai"}, {}},
       {"", "budget", {}, [](Config& config) { config.limits.max_kept_text = Bytes(8); }},
-      {"", "budget", {}, [](Config& config) { config.limits.max_kept_text_total = Bytes(8); }},
+      {"", "budget", {}, [](Config& config) { config.limits.max_kept_text_total = Bytes(511); }},
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(one.label + one.more);
@@ -297,10 +297,16 @@ TEST(Resume, WhatCannotBeContinuedFaithfullyEndsWithOneError) {
 }
 
 TEST(Resume, ATextThatFillsItsBudgetExactlyIsStillContinued) {
-  Pair pair(kDeaths[0].second, {}, [](Config& config) { config.limits.max_kept_text = Bytes(9); });
-  ASSERT_TRUE(pair.router.WaitUp(2));
-  const Seen seen = Read(pair.router.Ask(ChatStream()));
-  EXPECT_EQ(seen.text, WholeText());
+  // Of all texts together 512 bytes are taken at a time.
+  for (const bool total : {false, true}) {
+    Pair pair(kDeaths[0].second, {}, [total](Config& config) {
+      config.limits.max_kept_text = Bytes(total ? 512 : 9);
+      config.limits.max_kept_text_total = Bytes(512);
+    });
+    ASSERT_TRUE(pair.router.WaitUp(2));
+    const Seen seen = Read(pair.router.Ask(ChatStream()));
+    EXPECT_EQ(seen.text, WholeText());
+  }
 }
 
 TEST(Resume, WhenOnlyTheFinishIsMissingTheRouterSaysIt) {

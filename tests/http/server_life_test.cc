@@ -139,6 +139,27 @@ TEST(ServerLife, WhatStillWaitsWhenTheDrainEndsIsRefused) {
   }
 }
 
+TEST(ServerLife, ABodyThatTheEngineDoesNotTakeEndsWithItsClient) {
+  Latch end;
+  // Reads no more from the connection that it keeps.
+  ScriptedEngine engine([&](EngineCall& call) {
+    call.Answer(200, R"({"choices":[]})");
+    end.Wait(std::chrono::milliseconds(60'000));
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const auto client = router.Connect();
+  client->Send(PostJson("/v1/chat/completions", ChatBody()));
+  ASSERT_EQ(ReadMessage(*client).status(), 200);
+  // More than the sockets between them hold.
+  client->Send(PostJson("/v1/chat/completions", ChatBody(",\"user\":\"" + std::string(24 << 20, 'u') + "\"")));
+  ASSERT_TRUE(Eventually([&] { return router.book.Of<RequestArrived>().size() == 2; }));
+  client->Close();
+  EXPECT_TRUE(Eventually([&] { return router.server->active_requests() == 0; }));
+  EXPECT_EQ(engine.calls(), 1);
+  end.Set();
+}
+
 TEST(ServerLife, AReloadAddsAndRemovesReplicasWithoutTouchingStreams) {
   Latch began, go;
   ScriptedEngine first([&](EngineCall& call) {
