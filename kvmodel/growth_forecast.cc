@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <optional>
 
 namespace penstock {
 namespace {
@@ -14,75 +15,159 @@ std::array<double, kHorizons> MakeHorizons() {
   return seconds;
 }
 
+const std::array<double, kHorizons> kSeconds = MakeHorizons();
+
+// What all horizons of a member share.
+struct MemberTerms {
+  const GrowthMember& member;
+  double prompt_amount;
+  double prompt_deviation;
+  double survived;
+
+  explicit MemberTerms(const GrowthMember& of)
+      : member(of),
+        prompt_amount(of.footprint.Expected(of.prompt)),
+        prompt_deviation(prompt_amount * of.prompt_sigma),
+        survived(of.curve == nullptr ? 1 : 1 / std::max(1e-12, of.curve->At(of.generated))) {}
+
+  // Amount per second now: none before its first token.
+  double Rate() const {
+    if (member.starts_in > 0) return 0;
+    const double tokens = member.generated + member.prompt;
+    return member.sequences * member.tokens_per_s *
+           (member.footprint.Expected(tokens + 1) - member.footprint.Expected(tokens));
+  }
+
+  // Past its cap a member is gone; at the present it is there whatever its curve says.
+  std::optional<GrowthPoint> At(int horizon) const {
+    const double passed = std::max(0.0, kSeconds[horizon] - member.starts_in);
+    const double generated = member.generated + member.tokens_per_s * passed;
+    if (horizon > 0 && generated >= member.output_cap) return std::nullopt;
+    const bool certain = horizon == 0 || member.curve == nullptr;
+    const double alive = certain ? 1 : std::min(1.0, member.curve->At(generated) * survived);
+    const double one = member.footprint.Expected(member.prompt + generated);
+    const double amount = one + (member.sequences - 1) * std::max(0.0, one - prompt_amount);
+    return GrowthPoint{
+        static_cast<float>(alive * amount),
+        static_cast<float>(alive * (1 - alive) * amount * amount + alive * prompt_deviation * prompt_deviation)};
+  }
+};
+
 }  // namespace
 
-const std::array<double, kHorizons>& HorizonSeconds() {
-  static const std::array<double, kHorizons> seconds = MakeHorizons();
-  return seconds;
+const std::array<double, kHorizons>& HorizonSeconds() { return kSeconds; }
+
+GrowthPoint ContributionAt(const GrowthMember& member, int horizon) {
+  return MemberTerms(member).At(horizon).value_or(GrowthPoint());
 }
 
 GrowthVector ContributionOf(const GrowthMember& member) {
   GrowthVector result;
-  const std::array<double, kHorizons>& seconds = HorizonSeconds();
-  const double prompt_amount = member.footprint.Expected(member.prompt);
-  const double prompt_deviation = prompt_amount * member.prompt_sigma;
-  const double survived = member.curve == nullptr ? 1 : std::max(1e-12, member.curve->At(member.generated));
+  const MemberTerms terms(member);
+  result.rate = static_cast<float>(terms.Rate());
   for (int i = 0; i < kHorizons; ++i) {
-    const double generated = member.generated + member.tokens_per_s * std::max(0.0, seconds[i] - member.starts_in);
-    // Past its cap a member is gone; at the present it is there whatever its curve says.
-    if (i > 0 && generated >= member.output_cap) break;
-    const double alive = i == 0 || member.curve == nullptr ? 1 : std::min(1.0, member.curve->At(generated) / survived);
-    const double one = member.footprint.Expected(member.prompt + generated);
-    const double amount = one + (member.sequences - 1) * std::max(0.0, one - prompt_amount);
-    result.mean[i] = static_cast<float>(alive * amount);
-    result.variance[i] =
-        static_cast<float>(alive * (1 - alive) * amount * amount + alive * prompt_deviation * prompt_deviation);
+    const std::optional<GrowthPoint> point = terms.At(i);
+    if (!point) break;
+    result.mean[i] = point->mean;
+    result.variance[i] = point->variance;
   }
   return result;
 }
 
-void PoolGrowth::Add(const GrowthVector& contribution) {
+void PoolGrowth::Add(const GrowthVector& contribution, Instant made) {
   for (int i = 0; i < kHorizons; ++i) {
     mean_[i] += contribution.mean[i];
     variance_[i] += contribution.variance[i];
   }
+  rate_ += contribution.rate;
+  made_sum_ += made.seconds();
   ++members_;
 }
 
-void PoolGrowth::Remove(const GrowthVector& contribution) {
+void PoolGrowth::Remove(const GrowthVector& contribution, Instant made) {
   assert(members_ > 0);
   if (--members_ == 0) {
     // Rounding must not outlive the members.
     mean_.fill(0);
     variance_.fill(0);
+    rate_ = made_sum_ = 0;
     return;
   }
   for (int i = 0; i < kHorizons; ++i) {
     mean_[i] = std::max(0.0, mean_[i] - contribution.mean[i]);
     variance_[i] = std::max(0.0, variance_[i] - contribution.variance[i]);
   }
+  rate_ -= contribution.rate;
+  made_sum_ -= made.seconds();
 }
 
-double PoolGrowth::Peak(double z) const { return PeakWith(GrowthVector(), z); }
+void PoolGrowth::Replace(const GrowthVector& before, Instant made_before, const GrowthVector& after, Instant made) {
+  assert(members_ > 0);
+  for (int i = 0; i < kHorizons; ++i) {
+    mean_[i] = std::max(0.0, mean_[i] - before.mean[i]) + after.mean[i];
+    variance_[i] = std::max(0.0, variance_[i] - before.variance[i]) + after.variance[i];
+  }
+  rate_ += after.rate - before.rate;
+  made_sum_ += (made - made_before).seconds();
+}
 
-double PoolGrowth::PeakWith(const GrowthVector& joining, double z) const {
+class PoolGrowth::Current {
+ public:
+  Current(const PoolGrowth& growth, Instant now) : mean_(growth.mean_) {
+    if (growth.members_ == 0) return;
+    constexpr double kOldest = 2;
+    age_ = std::clamp(now.seconds() - growth.made_sum_ / static_cast<double>(growth.members_), 0.0, kOldest);
+    const double expected = Later(0);
+    // Who has died since is a member no more: the living hold what they held, and what they have grown.
+    if (expected > 0) living_ = (mean_[0] + age_ * growth.rate_) / expected;
+  }
+
+  double age() const { return age_; }
+  double living() const { return living_; }
+  double At(int horizon) const { return living_ * Later(horizon); }
+
+ private:
+  double Later(int horizon) const {
+    if (horizon + 1 >= kHorizons) return mean_[horizon];
+    const double slope = (mean_[horizon + 1] - mean_[horizon]) / (kSeconds[horizon + 1] - kSeconds[horizon]);
+    return std::max(0.0, mean_[horizon] + age_ * slope);
+  }
+
+  const std::array<double, kHorizons>& mean_;
+  double age_ = 0;  // Of the contributions on average, in seconds.
+  double living_ = 1;
+};
+
+double PoolGrowth::Peak(double z, Instant now) const { return PeakWith(GrowthVector(), z, now); }
+
+double PoolGrowth::PeakWith(const GrowthVector& joining, double z, Instant now) const {
+  const Current current(*this, now);
   double peak = 0;
   for (int i = 0; i < kHorizons; ++i) {
-    const double bound = mean_[i] + joining.mean[i] + z * std::sqrt(variance_[i] + joining.variance[i]);
-    peak = std::max(peak, bound);
+    const double bound = current.At(i) + joining.mean[i] + z * std::sqrt(variance_[i] + joining.variance[i]);
+    if (bound <= peak) continue;
+    peak = bound;
+    worst_ = i;
   }
   return peak;
 }
 
-double PoolGrowth::MeanAt(double seconds) const {
-  const std::array<double, kHorizons>& grid = HorizonSeconds();
-  for (int i = 1; i < kHorizons; ++i) {
-    if (seconds > grid[i]) continue;
-    const double share = (seconds - grid[i - 1]) / (grid[i] - grid[i - 1]);
-    return mean_[i - 1] + share * (mean_[i] - mean_[i - 1]);
-  }
-  return mean_[kHorizons - 1];
+double PoolGrowth::BoundAt(int horizon, const GrowthPoint& joining, double z, Instant now) const {
+  return Current(*this, now).At(horizon) + joining.mean + z * std::sqrt(variance_[horizon] + joining.variance);
 }
+
+double PoolGrowth::MeanAt(double seconds, Instant now) const {
+  const Current current(*this, now);
+  seconds += current.age();
+  for (int i = 1; i < kHorizons; ++i) {
+    if (seconds > kSeconds[i]) continue;
+    const double share = (seconds - kSeconds[i - 1]) / (kSeconds[i] - kSeconds[i - 1]);
+    return current.living() * (mean_[i - 1] + share * (mean_[i] - mean_[i - 1]));
+  }
+  return current.living() * mean_[kHorizons - 1];
+}
+
+double PoolGrowth::Present(Instant now) const { return Current(*this, now).At(0); }
 
 Tokens PastFuturePeak(std::vector<Outstanding> requests) {
   std::sort(requests.begin(), requests.end(),

@@ -34,33 +34,59 @@ struct GrowthMember {
   const SurvivalCurve* curve = nullptr;  // Null: certain to run until output_cap (the guaranteed bound).
 };
 
-// Mean and variance at each horizon, in the pool's unit and its square.
+// Mean and variance at each horizon, in the pool's unit and its square, and how fast it grows now while it lives.
 struct GrowthVector {
   std::array<float, kHorizons> mean{};
   std::array<float, kHorizons> variance{};
+  float rate = 0;  // Per second.
 };
 
 GrowthVector ContributionOf(const GrowthMember& member);
 
-// Sums of the members of one pool. Add and Remove cost O(horizons).
+// Its entry for one horizon.
+struct GrowthPoint {
+  float mean = 0;
+  float variance = 0;
+};
+GrowthPoint ContributionAt(const GrowthMember& member, int horizon);
+
+// Sums of the members of one pool. Add, Remove and Replace cost O(horizons).
+//
+// A contribution is true at the instant it was made for. Those of a large pool are renewed in turn, so its curve is
+// read as much later as they are old on average, given that all members still live: what they have grown meanwhile
+// counts without touching any of them.
 class PoolGrowth {
  public:
-  void Add(const GrowthVector& contribution);
-  void Remove(const GrowthVector& contribution);
+  void Add(const GrowthVector& contribution, Instant made);
+  void Remove(const GrowthVector& contribution, Instant made);
+  // Remove and Add in one pass.
+  void Replace(const GrowthVector& before, Instant made_before, const GrowthVector& after, Instant made);
 
   // Highest mean + z sigma over the horizons; with `joining`, as if it were a member.
-  double Peak(double z) const;
-  double PeakWith(const GrowthVector& joining, double z) const;
+  double Peak(double z, Instant now) const;
+  double PeakWith(const GrowthVector& joining, double z, Instant now) const;
+  // The horizon where the last peak was: where a request that does not fit is most likely found not to.
+  int WorstHorizon() const { return worst_; }
+  // Mean + z sigma at one horizon with a member more: at most PeakWith it.
+  double BoundAt(int horizon, const GrowthPoint& joining, double z, Instant now) const;
   // Mean at `seconds` from now, interpolated between grid points.
-  double MeanAt(double seconds) const;
+  double MeanAt(double seconds, Instant now) const;
   // What is held now, prompts on their way included.
-  double Present() const { return mean_[0]; }
+  double Present(Instant now) const;
+  // The same without what was held since the contributions were made: their sum.
+  double Sum() const { return mean_[0]; }
   int64_t members() const { return members_; }
 
  private:
+  // The means as of now.
+  class Current;
+
   std::array<double, kHorizons> mean_{};
   std::array<double, kHorizons> variance_{};
+  double rate_ = 0;
+  double made_sum_ = 0;  // Of the members' instants, in seconds.
   int64_t members_ = 0;
+  mutable int worst_ = 0;
 };
 
 // One running request of known remaining length, for the oracle. In tokens.

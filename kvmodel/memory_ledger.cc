@@ -28,60 +28,87 @@ void MemoryLedger::Count(const Holdings& holdings, int64_t sign) {
   }
 }
 
+void MemoryLedger::Reserve(size_t leases) {
+  leases_.reserve(leases);
+  free_slots_.reserve(leases);
+}
+
+MemoryLedger::Lease& MemoryLedger::Live(LeaseId id) {
+  Lease& lease = leases_[static_cast<uint32_t>(id.value())];
+  assert(lease.id == id && lease.state == LeaseState::kLive);
+  return lease;
+}
+
+MemoryLedger::Lease& MemoryLedger::Draining(LeaseId id) {
+  Lease& lease = leases_[static_cast<uint32_t>(id.value())];
+  assert(lease.id == id && lease.state == LeaseState::kDraining);
+  return lease;
+}
+
+void MemoryLedger::Free(Lease& lease) {
+  lease.state = LeaseState::kFree;
+  free_slots_.push_back(static_cast<uint32_t>(lease.id.value()));
+}
+
 LeaseId MemoryLedger::Open(const Holdings& holdings) {
-  const LeaseId id(next_lease_++);
+  constexpr uint64_t kNextUse = uint64_t{1} << 32;
+  if (free_slots_.empty()) {
+    const auto slot = static_cast<uint32_t>(leases_.size());
+    leases_.emplace_back().id = LeaseId(slot);
+    free_slots_.push_back(slot);
+  }
+  Lease& lease = leases_[free_slots_.back()];
+  free_slots_.pop_back();
+  lease.id = LeaseId(lease.id.value() + kNextUse);
+  lease.state = LeaseState::kLive;
+  lease.holdings = holdings;
+  ++opened_;
   Count(holdings, 1);
-  leases_.emplace(id, Lease{holdings, false});
   CheckTotals();
-  return id;
+  return lease.id;
 }
 
 void MemoryLedger::Update(LeaseId id, const Holdings& holdings) {
-  const auto found = leases_.find(id);
-  assert(found != leases_.end() && !found->second.draining);
-  Count(found->second.holdings, -1);
+  Lease& lease = Live(id);
+  Count(lease.holdings, -1);
   Count(holdings, 1);
-  found->second.holdings = holdings;
+  lease.holdings = holdings;
 }
 
 void MemoryLedger::Release(LeaseId id) {
-  const auto found = leases_.find(id);
-  assert(found != leases_.end() && !found->second.draining);
-  Count(found->second.holdings, -1);
-  leases_.erase(found);
+  Lease& lease = Live(id);
+  Count(lease.holdings, -1);
+  Free(lease);
   CheckTotals();
 }
 
 void MemoryLedger::Drain(LeaseId id, Instant until) {
-  const auto found = leases_.find(id);
-  assert(found != leases_.end() && !found->second.draining);
-  Lease& lease = found->second;
+  Lease& lease = Live(id);
   Count(lease.holdings, -1);
   for (const Holding& holding : lease.holdings) pools_[holding.pool.value()].draining += holding.held;
-  lease.draining = true;
-  drains_.emplace(until, id);
+  lease.state = LeaseState::kDraining;
+  lease.drain = drains_.emplace(until, id);
   CheckTotals();
 }
 
 void MemoryLedger::DrainUntil(LeaseId id, Instant until) {
-  const auto drain =
-      std::find_if(drains_.begin(), drains_.end(), [id](const auto& entry) { return entry.second == id; });
-  assert(drain != drains_.end());
-  drains_.erase(drain);
-  drains_.emplace(until, id);
+  Lease& lease = Draining(id);
+  drains_.erase(lease.drain);
+  lease.drain = drains_.emplace(until, id);
 }
 
-bool MemoryLedger::Settle(Instant now) {
-  bool any = false;
+void MemoryLedger::Settle(Instant now, std::vector<PoolId>& freed) {
+  if (NextSettle() > now) return;
   while (!drains_.empty() && drains_.begin()->first <= now) {
-    const auto found = leases_.find(drains_.begin()->second);
-    for (const Holding& holding : found->second.holdings) pools_[holding.pool.value()].draining -= holding.held;
-    leases_.erase(found);
+    Lease& lease = Draining(drains_.begin()->second);
+    for (const Holding& holding : lease.holdings) {
+      pools_[holding.pool.value()].draining -= holding.held;
+      freed.push_back(holding.pool);
+    }
+    Free(lease);
     drains_.erase(drains_.begin());
-    any = true;
   }
-  if (any) CheckTotals();
-  return any;
+  CheckTotals();
 }
 
 Instant MemoryLedger::NextSettle() const { return drains_.empty() ? Instant::Never() : drains_.begin()->first; }
@@ -116,9 +143,12 @@ Amount MemoryLedger::Available(PoolId id) const {
 }
 
 void MemoryLedger::RememberHeld(Instant now) {
-  if (now - remembered_at_ < kHistorySpacing) return;
-  remembered_at_ = now;
-  for (Pool& pool : pools_) {
+  constexpr size_t kPerCall = 32;
+  for (size_t i = 0; i < std::min(kPerCall, pools_.size()); ++i) {
+    if (next_remembered_ >= pools_.size()) next_remembered_ = 0;
+    Pool& pool = pools_[next_remembered_++];
+    if (now - pool.remembered_at < kHistorySpacing) continue;
+    pool.remembered_at = now;
     pool.history[pool.history_next] = {now, pool.held};
     pool.history_next = (pool.history_next + 1) % kHistory;
   }
@@ -136,13 +166,16 @@ Amount MemoryLedger::HeldAt(const Pool& pool, Instant at) const {
 
 void MemoryLedger::CheckTotals() const {
 #ifndef NDEBUG
-  // The full sum is quadratic over a run: a young ledger is checked at every lease, an old one at every 64th.
-  if (next_lease_ > 1024 && next_lease_ % 64 != 0) return;
+  // The full sum costs O(leases): only what is small is summed, and an old ledger not every time.
+  constexpr size_t kSmall = 128;
+  if (leases_.size() > kSmall || (opened_ > 1024 && opened_ % 16 != 0)) return;
   std::vector<Amount> held(pools_.size()), promised(pools_.size()), draining(pools_.size());
-  for (const auto& [id, lease] : leases_) {
+  for (const Lease& lease : leases_) {
+    if (lease.state == LeaseState::kFree) continue;
+    const bool live = lease.state == LeaseState::kLive;
     for (const Holding& holding : lease.holdings) {
-      (lease.draining ? draining : held)[holding.pool.value()] += holding.held;
-      if (!lease.draining) promised[holding.pool.value()] += holding.promised;
+      (live ? held : draining)[holding.pool.value()] += holding.held;
+      if (live) promised[holding.pool.value()] += holding.promised;
     }
   }
   for (size_t i = 0; i < pools_.size(); ++i) {

@@ -14,7 +14,6 @@
 #include <map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "kvmodel/ids.h"
 #include "kvmodel/units.h"
@@ -54,8 +53,10 @@ class MemoryLedger {
   void Drain(LeaseId lease, Instant until);
   // Moves the end of a drain, once the abort is known to have reached the engine.
   void DrainUntil(LeaseId lease, Instant until);
-  // Ends drains whose time has come. Returns whether any did.
-  bool Settle(Instant now);
+  // Ends drains whose time has come and appends the pools they freed, repeated as they come.
+  void Settle(Instant now, std::vector<PoolId>& freed);
+  // Makes room for so many leases, so that none of them pays for the growth of the table.
+  void Reserve(size_t leases);
   // Earliest end of a drain, Instant::Never() when none.
   Instant NextSettle() const;
 
@@ -74,10 +75,10 @@ class MemoryLedger {
   Duration ReportAge(PoolId pool, Instant now) const;
   // What requests of this router may use in all: capacity less draining, foreign use and overdraft. May be negative.
   Amount Available(PoolId pool) const;
-  int64_t leases() const { return static_cast<int64_t>(leases_.size()); }
+  int64_t leases() const { return static_cast<int64_t>(leases_.size() - free_slots_.size()); }
 
-  // Records held amounts so that later reports can be compared with their own moment; called at most every 5 ms of
-  // change, keeps about a third of a second.
+  // Records held amounts so that later reports can be compared with their own moment: of a few pools per call, each
+  // every 5 ms at most, for about a third of a second.
   void RememberHeld(Instant now);
 
  private:
@@ -99,21 +100,29 @@ class MemoryLedger {
     Instant sampled_at;
     std::array<PastHeld, kHistory> history{};
     int history_next = 0;
+    Instant remembered_at;
   };
+  enum class LeaseState : uint8_t { kFree, kLive, kDraining };
   struct Lease {
+    LeaseId id;  // As given out; another one once the slot is used again.
+    LeaseState state = LeaseState::kFree;
     Holdings holdings;
-    bool draining = false;
+    std::multimap<Instant, LeaseId>::iterator drain;  // Meaningful while draining.
   };
 
+  Lease& Live(LeaseId id);
+  Lease& Draining(LeaseId id);
+  void Free(Lease& lease);
   void Count(const Holdings& holdings, int64_t sign);
   Amount HeldAt(const Pool& pool, Instant at) const;
   void CheckTotals() const;
 
   std::vector<Pool> pools_;
-  absl::flat_hash_map<LeaseId, Lease> leases_;
+  std::vector<Lease> leases_;  // By slot, the low half of the id; the high half counts the slot's uses.
+  std::vector<uint32_t> free_slots_;
   std::multimap<Instant, LeaseId> drains_;
-  uint64_t next_lease_ = 1;
-  Instant remembered_at_;
+  uint64_t opened_ = 0;
+  size_t next_remembered_ = 0;
 };
 
 }  // namespace penstock

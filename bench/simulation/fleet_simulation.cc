@@ -4,6 +4,7 @@
 #include <cassert>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -41,6 +42,14 @@ FleetSimulation::FleetSimulation(SimulatedFleetSpec spec, AdmissionCore& core, S
     replica_gpus.push_back(replica.gpus);
     engines_.emplace_back();
     StartMachine(engines_.size() - 1);
+  }
+  std::map<size_t, size_t> group_of_pool;
+  for (size_t i = 0; i < spec_.fleet.replicas.size(); ++i) {
+    const std::vector<PoolShare>& pools = spec_.fleet.replicas[i].pools;
+    const size_t pool = pools.empty() ? spec_.fleet.pools.size() + i : pools.front().pool.value();
+    const size_t group = group_of_pool.try_emplace(pool, groups_.size()).first->second;
+    if (group == groups_.size()) groups_.emplace_back();
+    groups_[group].push_back(i);
   }
   accounts_.emplace(spec_.fleet, replica_gpus, spec_.gpus.size(), options_.window);
   for (std::vector<int64_t>& compared : compared_) compared.assign(spec_.fleet.pools.size(), 0);
@@ -269,9 +278,9 @@ void FleetSimulation::Measure(size_t replica) {
   if (open_ > 0) Schedule(now_ + options_.report_period, Kind::kMeasure, replica);
 }
 
-void FleetSimulation::Sample() {
+void FleetSimulation::SampleGroup(const std::vector<size_t>& replicas) {
   Progress progress;
-  for (size_t i = 0; i < engines_.size(); ++i) {
+  for (size_t i : replicas) {
     Engine& engine = engines_[i];
     int64_t steps = 0;
     for (uint64_t index : engine.streams) steps = std::max(steps, live_[index].try_tokens - live_[index].sampled);
@@ -285,6 +294,10 @@ void FleetSimulation::Sample() {
     }
   }
   if (!progress.replicas.empty()) Tell(progress);
+}
+
+void FleetSimulation::Sample() {
+  for (const std::vector<size_t>& group : groups_) SampleGroup(group);
   if (now_ - forecasts_sampled_ >= Duration::Seconds(1)) SampleForecasts();
   if (open_ > 0) Schedule(now_ + options_.sample_period, Kind::kSample, 0);
 }

@@ -165,6 +165,7 @@ class FleetSimulation {
   void Deliver(uint64_t position);
   void Measure(size_t replica);
   void Sample();
+  void SampleGroup(const std::vector<size_t>& replicas);
   void SampleForecasts();
   void Die(size_t replica);
   void Rise(size_t replica);
@@ -192,6 +193,7 @@ class FleetSimulation {
   uint64_t order_ = 0;
   std::priority_queue<Scheduled, std::vector<Scheduled>, std::greater<>> queue_;
   std::vector<Engine> engines_;
+  std::vector<std::vector<size_t>> groups_;  // Replicas that share a pool: their progress is told together.
   simulated::GpuShare gpus_;
   std::vector<Live> live_;
   std::vector<std::pair<size_t, simulated::StepOutcome>> deliveries_;  // (replica, outcome), by position.

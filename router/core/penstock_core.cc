@@ -28,6 +28,11 @@ Fleet WithoutSharing(Fleet fleet) {
   return fleet;
 }
 
+// Pools whose risk control is looked at per event: it works in quarters of seconds.
+constexpr size_t kTicksPerEvent = 8;
+// Requests for which tables are laid out beforehand, at most: some tens of bytes each.
+constexpr int64_t kMostReserved = 100'000;
+
 }  // namespace
 
 PenstockCore::PenstockCore(PenstockOptions options) : options_(std::move(options)) {}
@@ -35,8 +40,13 @@ PenstockCore::~PenstockCore() = default;
 
 void PenstockCore::Apply(const Event& event, Instant now, std::vector<Action>& actions) {
   now_ = std::max(now_, now);
-  if (ledger_.Settle(now_)) OpenAll();
-  for (PoolState& pool : pools_) pool.risk.Tick(now_);
+  budget_ = kTriesPerEvent;
+  ledger_.Settle(now_, freed_);
+  OpenPools();
+  for (size_t i = 0; i < std::min(kTicksPerEvent, pools_.size()); ++i) {
+    if (next_tick_ >= pools_.size()) next_tick_ = 0;
+    pools_[next_tick_++].risk.Tick(now_);
+  }
   std::visit([&](const auto& concrete) { On(concrete, actions); }, event);
   PumpOpened(actions);
   ledger_.RememberHeld(now_);
@@ -75,22 +85,24 @@ void PenstockCore::On(const RequestArrived& event, Actions& actions) {
   requests_.emplace(event.request, std::move(owned));
   if (!options_.prefix_caches) request->arrived.prefix.clear();
   PrepareForecast(request);
+  request->cached = MostCached(*request);
   request->deadline = PlaceInLane(*request);
-  Lane& lane = lanes_[event.model.value()];
-  Enqueue(request);
+  const Lane& lane = lanes_[event.model.value()];
+  const int64_t position = lane.PositionOf(*request);
   // Nothing else in the lane can have become placeable by this arrival: only the newcomer is tried, in its turn.
-  if (lane.PositionOf(*request) <= kLookPast) {
-    request->tried_everywhere = true;
-    if (std::optional<Choice> choice = Choose(request, ServersOf(event.model))) {
+  if (position <= kLookPast) {
+    if (std::optional<Choice> choice = Choose(request)) {
       Dispatch(request, *choice, actions);
       return;
     }
+    if (!TriedEverywhere(*request)) unfinished_[event.model.value()] = true;
   }
+  Enqueue(request);
   if (queued_requests_ > fleet_.limits.max_queued_requests || queued_bytes_ > fleet_.limits.max_queued_bytes) {
     RefuseWaiting(request, Refusal::kQueueFull, actions);
     return;
   }
-  actions.push_back(Park{event.request, request->wait_reason, lane.PositionOf(*request)});
+  actions.push_back(Park{event.request, request->wait_reason, position});
 }
 
 void PenstockCore::On(const FirstToken& event, Actions&) {
@@ -139,18 +151,22 @@ void PenstockCore::On(const RequestReturned& event, Actions& actions) {
     LeaveReplica(request);
     ledger_.Drain(request->lease, free_at);
   }
-  ledger_.Settle(now_);
+  ledger_.Settle(now_, freed_);
+  OpenPools();
   ++counters_.returns;
   ++request->returns;
   request->kept = event.generated;
   request->pools.clear();
   if (event.avoid_replica && !request->Avoids(request->replica.value())) request->avoid.push_back(request->replica);
-  request->phase = RequestPhase::kWaiting;
+  request->wait_reason = WaitReason::kBehindOthers;
+  request->tried_emptiest = false;
+  request->next_server = 0;
   PrepareForecast(request);
   Enqueue(request);
   actions.push_back(
       Park{event.request, WaitReason::kBehindOthers, lanes_[request->arrived.model.value()].PositionOf(*request)});
-  OpenAll();
+  unfinished_[request->arrived.model.value()] = true;
+  Open(replicas_[request->replica.value()]);
 }
 
 void PenstockCore::On(const Progress& event, Actions& actions) {
@@ -166,13 +182,14 @@ void PenstockCore::On(const Progress& event, Actions& actions) {
     const int64_t own = (stream.generated - request->kept).value() / request->arrived.sequences;
     replicas_[request->replica.value()].Correct(request, std::max<int64_t>(0, own));
   }
+  const size_t refreshed = std::max<size_t>(1, kRefreshPerEvent / std::max<size_t>(1, event.replicas.size()));
   for (const ReplicaProgress& progress : event.replicas) {
     if (progress.replica.value() >= replicas_.size()) continue;
     ReplicaState& replica = replicas_[progress.replica.value()];
     AdvanceUnobserved(replica);
-    RefreshSome(replica);
+    RefreshSome(replica, refreshed);
     ProtectFatalPools(replica, actions);
-    for (const PoolShare& share : replica.spec().pools) SampleForecast(pools_[share.pool.value()], share.pool);
+    for (const PoolShare& share : replica.spec().pools) pools_[share.pool.value()].CheckForecast(now_);
     Open(replica);
   }
 }
@@ -214,12 +231,9 @@ void PenstockCore::On(const ReplicaHealth& event, Actions&) {
   if (event.health == Health::kDown && replica.health != Health::kDown) replica.down_since = now_;
   replica.health = event.health;
   if (event.health == Health::kDown) replica.prefixes.Clear();
+  briefs_[event.replica.value()] = BriefOf(replica);
+  for (ModelId model : replica.spec().models) servers_[model.value()].Changed();
   Open(replica);
-  for (ModelId model : replica.spec().models) {
-    std::vector<RequestState*> waiting;
-    lanes_[model.value()].All(waiting);
-    for (RequestState* request : waiting) ScheduleCheck(request);
-  }
 }
 
 void PenstockCore::On(const FleetChanged& event, Actions&) {
@@ -258,32 +272,51 @@ void PenstockCore::On(const FleetChanged& event, Actions&) {
   servers_.assign(lanes_.size(), {});
   for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
     if (fleet_.replicas[i].removed) continue;
-    for (ModelId model : fleet_.replicas[i].models) servers_[model.value()].push_back(i);
+    for (ModelId model : fleet_.replicas[i].models) servers_[model.value()].Add(i, fleet_.replicas[i]);
   }
+  // Everybody is tried everywhere again.
   for (const Lane& lane : lanes_) {
     std::vector<RequestState*> waiting;
     lane.All(waiting);
-    for (RequestState* request : waiting) request->tried_everywhere = false;
+    for (RequestState* request : waiting) {
+      request->tried_emptiest = false;
+      request->next_server = 0;
+    }
   }
+  unfinished_.assign(lanes_.size(), true);
   opened_.resize(replicas_.size(), false);
-  OpenAll();
+  longest_.clear();
+  for (const ReplicaState& replica : replicas_) longest_.push_back(LongestPrompt(replica.spec()));
+  briefs_.clear();
+  for (const ReplicaState& replica : replicas_) briefs_.push_back(BriefOf(replica));
+  ReserveTables();
+}
+
+void PenstockCore::ReserveTables() {
+  int64_t rows = 0;
+  for (const ReplicaSpec& replica : fleet_.replicas) rows += replica.removed ? 0 : replica.max_sequences;
+  rows = std::min(rows, kMostReserved);
+  ledger_.Reserve(static_cast<size_t>(rows));
+  // Twice what there can be: a table that is half empty is never cleaned of what was erased.
+  requests_.reserve(static_cast<size_t>(2 * (rows + std::min(fleet_.limits.max_queued_requests, kMostReserved))));
 }
 
 void PenstockCore::On(const ShutdownStarted&, Actions&) { shutting_down_ = true; }
 
 void PenstockCore::On(const TimerFired&, Actions& actions) {
   RefuseLate(actions);
+  if (unobserved_ == 0) return;
   for (ReplicaState& replica : replicas_) {
     if (replica.unobserved() == 0) continue;
     AdvanceUnobserved(replica);
-    RefreshSome(replica);
+    RefreshSome(replica, kRefreshPerEvent);
     Open(replica);
   }
 }
 
 const std::vector<size_t>& PenstockCore::ServersOf(ModelId model) const {
   static const std::vector<size_t> none;
-  return model.value() < servers_.size() ? servers_[model.value()] : none;
+  return model.value() < servers_.size() ? servers_[model.value()].replicas() : none;
 }
 
 bool PenstockCore::Placeable(const ReplicaState& replica) const {
@@ -292,37 +325,42 @@ bool PenstockCore::Placeable(const ReplicaState& replica) const {
 
 bool PenstockCore::AnyReplicaUp(ModelId model) const {
   const std::vector<size_t>& servers = ServersOf(model);
-  return std::any_of(servers.begin(), servers.end(), [&](size_t index) {
-    return replicas_[index].health == Health::kUp || replicas_[index].health == Health::kProbing;
-  });
+  return std::any_of(servers.begin(), servers.end(), [&](size_t index) { return briefs_[index].up; });
 }
 
 bool PenstockCore::DownForGood(ModelId model) const {
   const std::vector<size_t>& servers = ServersOf(model);
   return std::none_of(servers.begin(), servers.end(), [&](size_t index) {
     const ReplicaState& replica = replicas_[index];
-    if (replica.health == Health::kUp || replica.health == Health::kProbing) return true;
+    if (briefs_[index].up) return true;
     return replica.down_since != Instant() && now_ - replica.down_since < kReturnGrace;
   });
 }
 
-std::optional<Refuse> PenstockCore::CheckFits(const RequestState& request) const {
-  // Only what is too large beyond doubt is refused here; the engine counts exactly.
+Tokens PenstockCore::LeastPrompt(const RequestState& request) {
   const double sure = request.Prompt().AsDouble() * std::max(0.0, 1 - 2 * request.arrived.prompt_sigma);
-  const Tokens least(static_cast<int64_t>(sure));
+  return Tokens(static_cast<int64_t>(sure));
+}
+
+Tokens PenstockCore::LongestPrompt(const ReplicaSpec& spec) const {
+  Tokens longest(std::numeric_limits<int64_t>::max());
+  if (spec.max_context > Tokens(0)) longest = spec.max_context - Tokens(1);
+  for (const PoolShare& share : spec.pools) {
+    longest = std::min(longest, share.footprint.TokensWithin(fleet_.pools[share.pool.value()].capacity));
+  }
+  return longest;
+}
+
+std::optional<Refuse> PenstockCore::CheckFits(const RequestState& request) const {
+  const Tokens least = LeastPrompt(request);
   Tokens context{0};
   Tokens pool_room{0};
   const std::vector<size_t>& servers = ServersOf(request.arrived.model);
   for (size_t index : servers) {
-    const ReplicaSpec& spec = replicas_[index].spec();
-    Tokens room = Tokens(std::numeric_limits<int64_t>::max());
-    for (const PoolShare& share : spec.pools) {
-      room = std::min(room, share.footprint.TokensWithin(fleet_.pools[share.pool.value()].capacity));
-    }
-    const bool within_context = spec.max_context == Tokens(0) || least < spec.max_context;
-    if (within_context && least <= room) return std::nullopt;
-    context = std::max(context, spec.max_context);
-    if (within_context) pool_room = std::max(pool_room, room);
+    if (least <= longest_[index]) return std::nullopt;
+    const Tokens here = replicas_[index].spec().max_context;
+    context = std::max(context, here);
+    if (here == Tokens(0) || least < here) pool_room = std::max(pool_room, longest_[index]);
   }
   const RequestId id = request.arrived.request;
   if (servers.empty()) return Refuse{id, Refusal::kUnknownModel, Duration(), 0, 0};
@@ -334,10 +372,12 @@ std::optional<Refuse> PenstockCore::CheckFits(const RequestState& request) const
 std::optional<Instant> PenstockCore::NextDeadline() const {
   Instant next = ledger_.NextSettle();
   if (!checks_.empty()) next = std::min(next, checks_.begin()->first);
-  const bool forecast_only = std::any_of(replicas_.begin(), replicas_.end(),
-                                         [](const ReplicaState& replica) { return replica.unobserved() > 0; });
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].empty()) continue;
+    next = std::min(next, unfinished_[i] ? now_ : OutageEnd(ModelId(static_cast<uint32_t>(i))));
+  }
   constexpr Duration kForecastTick = Duration::Milliseconds(50);
-  if (forecast_only) next = std::min(next, now_ + kForecastTick);
+  if (unobserved_ > 0) next = std::min(next, now_ + kForecastTick);
   if (next >= Instant::Never()) return std::nullopt;
   return next;
 }

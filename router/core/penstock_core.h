@@ -4,8 +4,8 @@
 // their first waiting requests are tried on every replica that serves the model, and the best that passes all guards
 // takes the request. Late binding: nothing is tied to a replica before it is forwarded.
 // Owned by the caller (CoreHost, a simulator, a test), one call at a time. Costs are bounded: a pump looks at
-// 13 requests of a lane and at the replicas that changed, an event brings at most kRefreshPerEvent forecasts of a
-// replica up to date.
+// 13 requests of a lane and at the replicas that changed, and an event pays for kTriesPerEvent tries on others; what it
+// leaves undone a timer continues at once. An event brings kRefreshPerEvent forecasts up to date, in turn.
 #ifndef PENSTOCK_ROUTER_CORE_PENSTOCK_CORE_H_
 #define PENSTOCK_ROUTER_CORE_PENSTOCK_CORE_H_
 
@@ -20,6 +20,7 @@
 #include "kvmodel/output_forecast.h"
 #include "router/core/admission_core.h"
 #include "router/core/density_order.h"
+#include "router/core/model_servers.h"
 #include "router/core/penstock_options.h"
 #include "router/core/placement.h"
 #include "router/core/pool_state.h"
@@ -27,6 +28,11 @@
 #include "router/core/wait_queue.h"
 
 namespace penstock {
+
+// What one event may cost: tries on replicas that did not change (and refusals), forecasts brought up to date.
+inline constexpr size_t kTriesPerEvent = 48;
+inline constexpr size_t kRefusalTries = 2;  // What a refusal costs of them.
+inline constexpr size_t kRefreshPerEvent = 12;
 
 // A model whose last replica vanished is waited for this long before its requests are refused.
 inline constexpr Duration kReturnGrace = Duration::Seconds(5);
@@ -58,20 +64,28 @@ class PenstockCore : public AdmissionCore {
 
   // Arrival.
   std::optional<Refuse> CheckFits(const RequestState& request) const;
+  // What the prompt has at least beyond doubt: only what is surely too large is refused, the engine counts exactly.
+  static Tokens LeastPrompt(const RequestState& request);
+  // The longest prompt that the replica's context and pools can hold.
+  Tokens LongestPrompt(const ReplicaSpec& spec) const;
   const std::vector<size_t>& ServersOf(ModelId model) const;
   bool Placeable(const ReplicaState& replica) const;
   bool AnyReplicaUp(ModelId model) const;
+  void ReserveTables();
   bool DownForGood(ModelId model) const;
 
   // Waiting.
   void Enqueue(RequestState* request);
   void Dequeue(RequestState* request);
   void ScheduleCheck(RequestState* request);
-  Instant NextCheckOf(const RequestState& request) const;
-  std::optional<Refusal> LateReason(const RequestState& request) const;
+  Instant NextCheckOf(const RequestState& request);
+  std::optional<Refusal> LateReason(RequestState* request);
   void RefuseWaiting(RequestState* request, Refusal reason, Actions& actions);
   void RefuseLate(Actions& actions);
   Duration RetryAfter(const RequestState& request) const;
+  const ModelServers& FreshServers(ModelId model);
+  // Until when requests wait for a replica to come back; Never while one is up.
+  Instant OutageEnd(ModelId model) const;
 
   // Placement.
   struct Choice {
@@ -80,32 +94,46 @@ class PenstockCore : public AdmissionCore {
     double expected_ttft = 0;
     Tokens prefill{0};
   };
-  void Pump(Lane& lane, Actions& actions);
+  void Pump(size_t lane, Actions& actions);
   void PumpOpened(Actions& actions);
-  // The best of `among` that passes every guard; remembers why when none does.
-  std::optional<Choice> Choose(RequestState* request, const std::vector<size_t>& among);
+  // Pays for tries on replicas that did not change, and for refusals; false when the event has spent what it may.
+  bool Spend(size_t tries);
+  // Where a request is tried now: at first the emptiest replicas, then the others by and by, and those that opened.
+  const std::vector<size_t>& ReplicasToTry(RequestState* request);
+  // What a replica must be able to hold. One that has outgrown them all since it was accepted may go anywhere: its
+  // engine ends it at its limit.
+  Tokens LengthNeeded(const RequestState& request) const;
+  void AddEmptiest(const RequestState& request);
+  bool TriedEverywhere(const RequestState& request) const;
+  double FullnessOf(const ReplicaState& replica) const;
+  ReplicaBrief BriefOf(const ReplicaState& replica) const;
+  // The best of the replicas to try that passes every guard; remembers why when none does.
+  std::optional<Choice> Choose(RequestState* request);
   void Dispatch(RequestState* request, const Choice& choice, Actions& actions);
   void PrepareForecast(RequestState* request);
-  GrowthMember MemberOf(const RequestState& request, const ReplicaState& replica, const Footprint& footprint) const;
+  GrowthMember MemberOf(const RequestState& request, const ReplicaState& replica, const PoolShare& share) const;
   void Contributions(const RequestState& request, const ReplicaState& replica, std::vector<GrowthVector>& out) const;
+  // Forecast bound of the replica's fullest pool over capacity, with the request; nullopt when it does not fit.
+  std::optional<double> TestMemory(const RequestState& request, const ReplicaState& replica);
   Instant PlaceInLane(const RequestState& request);
-  double ExpectedWork(const RequestState& request, double output) const;
+  double ExpectedWork(const RequestState& request, double output);
+  // The most of its prompt that any replica has cached.
+  Tokens MostCached(const RequestState& request) const;
   double OutputCap(const RequestState& request, const ReplicaState& replica) const;
   int BusyNeighbours(const ReplicaState& replica) const;
   PlacementContext Context() const;
 
   // Running.
   void Open(const ReplicaState& replica);
-  void OpenAll();
+  void OpenPools();  // Those that ended drains have freed.
   void LeaveReplica(RequestState* request);
   void Refresh(RequestState* request, ReplicaState& replica);
-  void RefreshSome(ReplicaState& replica);
+  // The next of the replica's forecasts in turn, `most` of them.
+  void RefreshSome(ReplicaState& replica, size_t most);
   void CountTokens(RequestState* request, const ReplicaState& replica);
   void AdvanceUnobserved(ReplicaState& replica);
   void ProtectFatalPools(const ReplicaState& replica, Actions& actions);
   RequestState* VictimIn(PoolId pool) const;
-  double HeldByMembers(const PoolState& pool, PoolId id, uint64_t epoch) const;
-  void SampleForecast(PoolState& pool, PoolId id);
   void LearnFrom(RequestState* request, const RequestClosed& event, int64_t generated);
 
   RequestState* Find(RequestId id);
@@ -118,7 +146,13 @@ class PenstockCore : public AdmissionCore {
   std::vector<ReplicaState> replicas_;
   std::vector<std::vector<size_t>> neighbours_;  // By replica: those that share one of its GPUs.
   std::vector<Lane> lanes_;                      // By model.
-  std::vector<std::vector<size_t>> servers_;     // By model: the replicas that serve it.
+  std::vector<ModelServers> servers_;            // By model.
+  std::vector<bool> unfinished_;                 // By model: its lane has to be pumped.
+  std::vector<ReplicaBrief> briefs_;             // By replica.
+  std::vector<Tokens> longest_;                  // By replica: LongestPrompt.
+  size_t budget_ = 0;                            // Of tries that this event may still pay for.
+  size_t next_tick_ = 0;                         // Pool whose risk is looked at next.
+  int64_t unobserved_ = 0;                       // Running requests whose progress is forecast only.
   // Replicas where something changed that may let a request in, since the last pump. A request that was tried
   // everywhere is tried again only there.
   std::vector<bool> opened_;
@@ -133,10 +167,14 @@ class PenstockCore : public AdmissionCore {
   uint64_t next_sequence_ = 1;
   bool shutting_down_ = false;
   CoreCounters counters_;
-  std::vector<RequestState*> candidates_;     // Scratch of Pump.
-  std::vector<size_t> reopened_;              // Scratch of Pump.
-  std::vector<Choice> choices_;               // Scratch of Choose.
-  std::vector<GrowthVector> growth_scratch_;  // Scratch of Choose and Dispatch.
+  // Scratch, kept for its memory.
+  std::vector<PoolId> freed_;
+  std::vector<RequestState*> candidates_;
+  std::vector<RequestState*> blocked_;
+  std::vector<size_t> among_;
+  std::vector<std::pair<double, size_t>> by_fullness_;
+  std::vector<Choice> choices_;
+  std::vector<GrowthVector> growth_scratch_;
 };
 
 }  // namespace penstock

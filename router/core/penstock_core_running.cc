@@ -7,11 +7,16 @@
 namespace penstock {
 namespace {
 
-// Keeps one Apply within tens of microseconds however many streams run.
-constexpr size_t kRefreshPerEvent = 32;
 // Before a fatal pool is full its requests must be gone: the time an abort takes, with the sampling that notices it.
 constexpr double kFatalLookahead = 0.5;
 constexpr double kFatalLimit = 0.98;
+constexpr size_t kFetchAhead = 3;
+
+void Fetch(const RequestState& request) {
+  constexpr size_t kCacheLine = 64;
+  const char* memory = reinterpret_cast<const char*>(&request);
+  for (size_t i = 0; i < sizeof(request); i += kCacheLine) __builtin_prefetch(memory + i);
+}
 
 }  // namespace
 
@@ -32,13 +37,17 @@ void PenstockCore::Open(const ReplicaState& replica) {
   }
 }
 
-void PenstockCore::OpenAll() {
-  for (const ReplicaState& replica : replicas_) Open(replica);
+void PenstockCore::OpenPools() {
+  for (PoolId pool : freed_) {
+    for (ReplicaId member : pools_[pool.value()].replicas) Open(replicas_[member.value()]);
+  }
+  freed_.clear();
 }
 
 void PenstockCore::LeaveReplica(RequestState* request) {
-  for (const RequestState::InPool& in : request->pools) pools_[in.pool.value()].growth.Remove(in.contribution);
+  for (const RequestState::InPool& in : request->pools) pools_[in.pool.value()].Leave(in.member);
   replicas_[request->replica.value()].Leave(request);
+  if (!request->arrived.observed) --unobserved_;
 }
 
 void PenstockCore::CountTokens(RequestState* request, const ReplicaState& replica) {
@@ -57,10 +66,7 @@ void PenstockCore::Refresh(RequestState* request, ReplicaState& replica) {
   Holdings holdings;
   for (size_t i = 0; i < request->pools.size(); ++i) {
     RequestState::InPool& in = request->pools[i];
-    PoolGrowth& growth = pools_[in.pool.value()].growth;
-    growth.Remove(in.contribution);
-    in.contribution = growth_scratch_[i];
-    growth.Add(in.contribution);
+    pools_[in.pool.value()].Update(in.member, growth_scratch_[i], now_);
     const Amount prompt = in.footprint.Of(request->Prompt());
     in.holding.held = prompt + (in.footprint.Of(tokens) - prompt) * request->arrived.sequences;
     in.holding.promised = std::max(in.holding.promised, in.holding.held);
@@ -69,13 +75,18 @@ void PenstockCore::Refresh(RequestState* request, ReplicaState& replica) {
   ledger_.Update(request->lease, holdings);
 }
 
-void PenstockCore::RefreshSome(ReplicaState& replica) {
+void PenstockCore::RefreshSome(ReplicaState& replica, size_t most) {
   const std::vector<RequestState*>& requests = replica.requests();
-  const size_t count = std::min(kRefreshPerEvent, requests.size());
+  const size_t count = std::min(most, requests.size());
+  const size_t first = replica.refresh_cursor < requests.size() ? replica.refresh_cursor : 0;
+  const auto at = [&](size_t i) { return requests[(first + i) % requests.size()]; };
+  // Of tens of thousands running requests none is in a cache any more.
+  for (size_t i = 0; i < std::min(kFetchAhead, count); ++i) Fetch(*at(i));
   for (size_t i = 0; i < count; ++i) {
-    if (replica.refresh_cursor >= requests.size()) replica.refresh_cursor = 0;
-    Refresh(requests[replica.refresh_cursor++], replica);
+    if (i + kFetchAhead < count) Fetch(*at(i + kFetchAhead));
+    Refresh(at(i), replica);
   }
+  replica.refresh_cursor = first + count;
 }
 
 void PenstockCore::AdvanceUnobserved(ReplicaState& replica) {
@@ -120,7 +131,7 @@ void PenstockCore::ProtectFatalPools(const ReplicaState& replica, Actions& actio
     const PoolState& pool = pools_[share.pool.value()];
     if (!pool.spec.overflow_fatal) continue;
     for (;;) {
-      double soon = pool.growth.Present();
+      double soon = pool.growth.Present(now_);
       for (ReplicaId id : pool.replicas) {
         const ReplicaState& member = replicas_[id.value()];
         soon += member.decoding() * member.TokensPerSecond(BusyNeighbours(member)) * kFatalLookahead *
@@ -136,34 +147,6 @@ void PenstockCore::ProtectFatalPools(const ReplicaState& replica, Actions& actio
       ++counters_.aborts;
       actions.push_back(Abort{victim->arrived.request, victim->lease});
     }
-  }
-}
-
-double PenstockCore::HeldByMembers(const PoolState& pool, PoolId id, uint64_t epoch) const {
-  double held = 0;
-  for (ReplicaId replica : pool.replicas) {
-    for (const RequestState* request : replicas_[replica.value()].requests()) {
-      for (const RequestState::InPool& in : request->pools) {
-        if (in.pool == id && in.admitted_epoch <= epoch) held += in.contribution.mean[0];
-      }
-    }
-  }
-  return held;
-}
-
-void PenstockCore::SampleForecast(PoolState& pool, PoolId id) {
-  for (size_t i = 0; i < kForecastChecks; ++i) {
-    PoolState::Sample& sample = pool.samples[i];
-    if (sample.open && now_ < sample.due) continue;
-    if (sample.open) {
-      const double capacity = std::max(1.0, pool.spec.capacity.AsDouble());
-      sample.last_error = (sample.mean - HeldByMembers(pool, id, sample.epoch)) / capacity;
-      ++sample.compared;
-    }
-    sample.open = true;
-    sample.mean = pool.growth.MeanAt(kForecastCheck[i].seconds());
-    sample.due = now_ + kForecastCheck[i];
-    sample.epoch = pool.epoch++;
   }
 }
 

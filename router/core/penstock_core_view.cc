@@ -15,7 +15,7 @@ CoreView PenstockCore::View(Instant now) const {
     out.promised = ledger_.promised(id);
     out.held = ledger_.held(id);
     out.draining = ledger_.draining(id);
-    out.forecast_peak = Amount(static_cast<int64_t>(pool.growth.Peak(pool.risk.z())));
+    out.forecast_peak = Amount(static_cast<int64_t>(pool.growth.Peak(pool.risk.z(), now)));
     out.reported = ledger_.reported(id);
     out.foreign = ledger_.foreign(id);
     out.overdraft = ledger_.overdraft(id);

@@ -21,10 +21,10 @@ struct StepOutlook {
   double Done(double prefill) const { return Steps(prefill) * step + per_prefill * prefill; }
 };
 
-StepOutlook OutlookOf(const RequestState& request, const ReplicaState& replica, int busy_neighbours,
+StepOutlook OutlookOf(Tokens prefill, const ReplicaState& replica, int busy_neighbours,
                       const PlacementContext& context) {
   StepOutlook outlook;
-  outlook.queued = replica.backlog() + replica.PrefillOf(request).AsDouble();
+  outlook.queued = replica.backlog() + prefill.AsDouble();
   outlook.budget = std::max(1.0, replica.spec().batch_budget.AsDouble() - replica.decoding());
   outlook.step = replica.DecodeStep(busy_neighbours);
   outlook.per_prefill = replica.steps_model().PrefillToken(busy_neighbours);
@@ -112,12 +112,12 @@ bool RunningStreamsKeepPace(const RequestState& request, const ReplicaState& rep
          SteadyStateKeepsPace(request, replica, busy_neighbours, context);
 }
 
-double PeakWith(const PoolState& pool, const GrowthVector& joining, const PenstockOptions& options) {
+double PeakWith(const PoolState& pool, const GrowthVector& joining, const PenstockOptions& options, Instant now) {
   switch (options.memory) {
     case MemoryRule::kForecast:
-      return pool.growth.PeakWith(joining, options.variance ? pool.risk.z() : 0);
+      return pool.growth.PeakWith(joining, options.variance ? pool.risk.z() : 0, now);
     case MemoryRule::kPresentUse:
-      return pool.growth.Present() + joining.mean[0];
+      return pool.growth.Present(now) + joining.mean[0];
     case MemoryRule::kUnlimited:
       return 0;
   }
@@ -131,17 +131,10 @@ bool TtftFeasible(const RequestState& request, const ReplicaState& replica, cons
   return IdleFirstToken(request.Prompt().AsDouble(), replica, 0) <= goals.ttft.seconds();
 }
 
-Instant LatestDispatch(const RequestState& request, const ReplicaState& replica, const ClassSpec& goals,
-                       double dispatch_delay, int busy_neighbours) {
-  const double needed =
-      dispatch_delay + IdleFirstToken(replica.PrefillOf(request).AsDouble(), replica, busy_neighbours);
-  return request.arrival + goals.ttft - Duration::Seconds(needed);
-}
-
-GuardVerdict TestGuards(const RequestState& request, const ReplicaState& replica, int busy_neighbours,
+GuardVerdict TestGuards(const RequestState& request, Tokens prefill, const ReplicaState& replica, int busy_neighbours,
                         const PlacementContext& context) {
   GuardVerdict verdict;
-  const StepOutlook outlook = OutlookOf(request, replica, busy_neighbours, context);
+  const StepOutlook outlook = OutlookOf(prefill, replica, busy_neighbours, context);
   const ClassSpec& goals = context.classes[request.arrived.priority.value()];
   verdict.expected_ttft = outlook.remainder + outlook.Done(outlook.queued);
   if (!replica.busy()) return verdict;
@@ -159,6 +152,15 @@ GuardVerdict TestGuards(const RequestState& request, const ReplicaState& replica
   return verdict;
 }
 
+bool CannotFit(const GrowthMember& member, PoolId id, const PlacementContext& context) {
+  const PoolState& pool = context.pools[id.value()];
+  if (context.options.memory != MemoryRule::kForecast || pool.growth.members() == 0) return false;
+  const int worst = pool.growth.WorstHorizon();
+  const double z = context.options.variance ? pool.risk.z() : 0;
+  const double bound = pool.growth.BoundAt(worst, ContributionAt(member, worst), z, context.now);
+  return bound > context.options.fill_limit * context.ledger.Available(id).AsDouble();
+}
+
 MemoryVerdict TestMemory(const ReplicaState& replica, const std::vector<GrowthVector>& growth,
                          const PlacementContext& context) {
   MemoryVerdict verdict;
@@ -167,7 +169,7 @@ MemoryVerdict TestMemory(const ReplicaState& replica, const std::vector<GrowthVe
     const PoolState& pool = context.pools[id.value()];
     const double capacity = std::max(1.0, pool.spec.capacity.AsDouble());
     const double available = context.ledger.Available(id).AsDouble();
-    const double peak = PeakWith(pool, growth[i], context.options);
+    const double peak = PeakWith(pool, growth[i], context.options, context.now);
     verdict.peak_share = std::max(verdict.peak_share, (peak + capacity - available) / capacity);
     const bool lone = pool.growth.members() == 0 && context.ledger.draining(id) == Amount(0);
     if (!lone && peak > context.options.fill_limit * available) verdict.fits = false;

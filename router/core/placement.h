@@ -34,18 +34,18 @@ struct PlacementContext {
 
 // Whether the first token of this request could come within its goal on an idle replica.
 bool TtftFeasible(const RequestState& request, const ReplicaState& replica, const ClassSpec& goals);
-// Latest instant at which forwarding to the replica, were it idle, would still make the goal.
-Instant LatestDispatch(const RequestState& request, const ReplicaState& replica, const ClassSpec& goals,
-                       double dispatch_delay, int busy_neighbours);
 
 // The guards on time and batch rows, without memory.
 struct GuardVerdict {
   std::optional<WaitReason> blocked;  // Empty: it may join as far as time goes.
   double expected_ttft = 0;           // Seconds from now.
 };
-GuardVerdict TestGuards(const RequestState& request, const ReplicaState& replica, int busy_neighbours,
+// `prefill` is what the replica would have to compute of the prompt.
+GuardVerdict TestGuards(const RequestState& request, Tokens prefill, const ReplicaState& replica, int busy_neighbours,
                         const PlacementContext& context);
 
+// Whether the memory test is lost at the pool's worst horizon already; false decides nothing. A few dozen operations.
+bool CannotFit(const GrowthMember& member, PoolId pool, const PlacementContext& context);
 // The memory test. `growth[i]` is the request's contribution to the i-th pool of the replica.
 struct MemoryVerdict {
   bool fits = true;

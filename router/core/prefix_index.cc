@@ -10,7 +10,8 @@ void PrefixIndex::SetCapacity(int64_t blocks) {
 }
 
 int64_t PrefixIndex::Match(const std::vector<uint64_t>& prefix) const {
-  if (blocks_.empty()) return 0;
+  // Mostly there is no hit at all, and the first block tells.
+  if (blocks_.empty() || prefix.empty() || !blocks_.contains(prefix.front())) return 0;
   const auto end =
       std::partition_point(prefix.begin(), prefix.end(), [this](uint64_t block) { return blocks_.contains(block); });
   return end - prefix.begin();

@@ -143,8 +143,8 @@ void ReplicaState::Advance(int64_t steps, Instant newest, int busy_neighbours) {
   kv_tokens_ += static_cast<double>(steps) * decoding_;
   last_step_end_ = newest;
   // The step that made a first token is among those just counted.
-  const std::vector<RequestState*> fresh = std::exchange(fresh_, {});
-  for (RequestState* request : fresh) Correct(request, std::max<int64_t>(1, Generated(*request) - 1));
+  for (RequestState* request : fresh_) Correct(request, std::max<int64_t>(1, Generated(*request) - 1));
+  fresh_.clear();
 }
 
 double ReplicaState::Remainder(Instant now, double at_least, int busy_neighbours) const {

@@ -19,6 +19,7 @@
 #include "kvmodel/output_forecast.h"
 #include "router/core/action.h"
 #include "router/core/event.h"
+#include "router/core/pool_state.h"
 
 namespace penstock {
 
@@ -40,7 +41,9 @@ struct RequestState {
   Instant deadline;    // Its place in the lane: of its first token, shifted by density_order.h.
   Instant next_check;  // When it must be looked at though nothing else happens.
   WaitReason wait_reason = WaitReason::kBehindOthers;
-  bool tried_everywhere = false;            // Since it began to wait.
+  Tokens cached{0};                         // The most of its prompt that a replica was seen to have cached.
+  bool tried_emptiest = false;              // Since it began to wait.
+  size_t next_server = 0;                   // Those before it, of its model's, have been tried.
   absl::InlinedVector<ReplicaId, 1> avoid;  // Failed it or pushed it back; taken only when no other can be.
 
   bool Avoids(size_t index) const {
@@ -72,9 +75,8 @@ struct RequestState {
   struct InPool {
     PoolId pool;
     Footprint footprint;
-    GrowthVector contribution;
     Holding holding;
-    uint64_t admitted_epoch = 0;  // Of the pool's forecast sample it belongs to.
+    Membership member;
   };
   absl::InlinedVector<InPool, 1> pools;
 

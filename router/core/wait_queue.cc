@@ -35,11 +35,20 @@ void Lane::AddClasses(size_t classes) {
 
 int64_t Lane::PositionOf(const RequestState& request) const {
   const auto& waiting = classes_[request.arrived.priority.value()].waiting;
-  const auto found = waiting.find(const_cast<RequestState*>(&request));
+  const Before before;
   // Long queues are not counted to the end: a position is a hint to a person.
   int64_t position = 0;
-  for (auto it = waiting.begin(); it != found && position < 1000; ++it) ++position;
+  for (auto it = waiting.begin(); it != waiting.end() && position < kCountedAhead && before(*it, &request); ++it) {
+    ++position;
+  }
   return position;
+}
+
+RequestState* Lane::First() const {
+  assert(size_ > 0);
+  const auto first =
+      std::find_if(classes_.begin(), classes_.end(), [](const auto& own) { return !own.waiting.empty(); });
+  return *first->waiting.begin();
 }
 
 const RequestState* Lane::Oldest(ClassId priority) const {

@@ -29,8 +29,11 @@ class Lane {
   bool empty() const { return size_ == 0; }
   int64_t size() const { return size_; }
   int64_t size(ClassId priority) const { return static_cast<int64_t>(classes_[priority.value()].waiting.size()); }
-  // Requests of the same class ahead of this one.
+  // Requests of the same class ahead of this one, whether it is in the lane or not. Counted up to kCountedAhead.
+  static constexpr int64_t kCountedAhead = 200;
   int64_t PositionOf(const RequestState& request) const;
+  // The first of the highest class that waits. The lane is not empty.
+  RequestState* First() const;
   // Arrival of the class's oldest waiting request; nullptr when none.
   const RequestState* Oldest(ClassId priority) const;
 

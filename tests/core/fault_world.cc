@@ -12,6 +12,7 @@ constexpr size_t kHistory = 60;
 constexpr size_t kMostReplicas = 8;
 constexpr size_t kMostOpen = 200;
 constexpr int kTimersPerStep = 40;
+constexpr int kMostTimersOnEnd = 30;
 constexpr int kCalmRounds = 4000;
 
 }  // namespace
@@ -160,7 +161,9 @@ void FaultWorld::CheckAfter(const Event& event) {
     Expect(arrival_answered_, "an arrival is answered in its own event");
   if (std::holds_alternative<TimerFired>(event)) {
     const std::optional<Instant> next = core_.NextDeadline();
-    Expect(!next || *next > now_, "a timer that fired is not due again");
+    const bool due_again = next && *next <= now_;
+    timers_on_end_ = due_again ? timers_on_end_ + 1 : 0;
+    Expect(timers_on_end_ < kMostTimersOnEnd, "what a timer leaves undone is done soon");
   }
   CheckView(core_.View(now_));
 }

@@ -99,6 +99,7 @@ class FaultWorld {
   int64_t forwards_ = 0;
   int64_t aborts_ = 0;
   bool shutting_down_ = false;
+  int timers_on_end_ = 0;          // That were due again at once.
   bool arrival_answered_ = false;  // Of the RequestArrived that is being applied.
   std::string broken_;
   std::deque<std::string> history_;

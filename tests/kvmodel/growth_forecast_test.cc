@@ -1,0 +1,138 @@
+#include "kvmodel/growth_forecast.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+constexpr Instant kStart = Instant::FromSeconds(50);
+
+// One token of memory per token, in a block of one.
+GrowthMember MemberOf(double prompt, double generated, double cap) {
+  GrowthMember member;
+  member.footprint = Footprint::InTokens(Tokens(1));
+  member.prompt = prompt;
+  member.generated = generated;
+  member.output_cap = cap;
+  member.tokens_per_s = 20;
+  return member;
+}
+
+// Half of the outputs end at every second.
+SurvivalCurve Halving() {
+  std::array<double, kOutputBins> hazard{};
+  for (int i = 0; i < kOutputBins; ++i) hazard[i] = 1 - std::pow(0.5, (OutputBinLower(i + 1) - OutputBinLower(i)) / 20);
+  return SurvivalCurve(hazard);
+}
+
+TEST(ContributionOf, CertainMemberGrowsToItsCapAndIsGone) {
+  const GrowthVector growth = ContributionOf(MemberOf(100, 0, 10));
+  EXPECT_FLOAT_EQ(growth.mean[0], 100);
+  EXPECT_FLOAT_EQ(growth.mean[1], 102) << "20 tokens per second for 0.1 s";
+  EXPECT_FLOAT_EQ(growth.rate, 20);
+  EXPECT_EQ(growth.mean[kHorizons - 1], 0);
+  EXPECT_EQ(*std::max_element(growth.variance.begin(), growth.variance.end()), 0);
+}
+
+TEST(ContributionOf, PromptOnItsWayHoldsItsMemoryAndDoesNotGrow) {
+  GrowthMember member = MemberOf(100, 0, 1000);
+  member.starts_in = 1;
+  const GrowthVector growth = ContributionOf(member);
+  EXPECT_FLOAT_EQ(growth.mean[1], 100);
+  EXPECT_EQ(growth.rate, 0);
+}
+
+TEST(ContributionOf, UncertainMemberFadesAndVariesMostWhereItIsHalfDead) {
+  const SurvivalCurve curve = Halving();
+  GrowthMember member = MemberOf(1000, 1, 100'000);
+  member.curve = &curve;
+  const GrowthVector growth = ContributionOf(member);
+  EXPECT_FLOAT_EQ(growth.mean[0], 1001);
+  EXPECT_EQ(growth.variance[0], 0) << "the present is certain";
+  EXPECT_GT(growth.variance[6], growth.variance[1]);
+  EXPECT_LT(growth.mean[10], 0.2 * growth.mean[0]);
+}
+
+TEST(ContributionAt, IsOneEntryOfTheWhole) {
+  const SurvivalCurve curve = Halving();
+  GrowthMember member = MemberOf(300, 7, 400);
+  member.curve = &curve;
+  member.sequences = 3;
+  const GrowthVector growth = ContributionOf(member);
+  for (int i = 0; i < kHorizons; ++i) {
+    EXPECT_EQ(ContributionAt(member, i).mean, growth.mean[i]) << i;
+    EXPECT_EQ(ContributionAt(member, i).variance, growth.variance[i]) << i;
+  }
+}
+
+TEST(PoolGrowth, WhatIsRemovedIsForgotten) {
+  PoolGrowth pool;
+  const GrowthVector one = ContributionOf(MemberOf(100, 0, 50));
+  const GrowthVector other = ContributionOf(MemberOf(500, 0, 50));
+  pool.Add(one, kStart);
+  const double alone = pool.Peak(1, kStart);
+  pool.Add(other, kStart);
+  EXPECT_EQ(pool.members(), 2);
+  pool.Remove(other, kStart);
+  EXPECT_DOUBLE_EQ(pool.Peak(1, kStart), alone);
+  pool.Remove(one, kStart);
+  EXPECT_EQ(pool.Peak(1, kStart), 0);
+}
+
+TEST(PoolGrowth, BoundAtAHorizonNeverPassesThePeak) {
+  const SurvivalCurve curve = Halving();
+  PoolGrowth pool;
+  for (int i = 1; i < 20; ++i) {
+    GrowthMember member = MemberOf(50 * i, 3 * i, 10'000);
+    member.curve = &curve;
+    pool.Add(ContributionOf(member), kStart);
+  }
+  const GrowthMember joining = MemberOf(700, 0, 300);
+  const double peak = pool.PeakWith(ContributionOf(joining), 1.5, kStart);
+  double highest = 0;
+  for (int i = 0; i < kHorizons; ++i) {
+    highest = std::max(highest, pool.BoundAt(i, ContributionAt(joining, i), 1.5, kStart));
+  }
+  EXPECT_DOUBLE_EQ(highest, peak);
+  EXPECT_DOUBLE_EQ(pool.BoundAt(pool.WorstHorizon(), ContributionAt(joining, pool.WorstHorizon()), 1.5, kStart), peak);
+}
+
+// Members that live on have grown since their contributions were made, although nobody renewed them.
+TEST(PoolGrowth, OldContributionsCountWhatTheLivingHaveGrown) {
+  const SurvivalCurve curve = Halving();
+  PoolGrowth stale;
+  PoolGrowth fresh;
+  const Duration age = Duration::Milliseconds(300);
+  for (int i = 0; i < 100; ++i) {
+    GrowthMember member = MemberOf(800, 10 + i, 10'000);
+    member.curve = &curve;
+    stale.Add(ContributionOf(member), kStart);
+    member.generated += 20 * age.seconds();
+    fresh.Add(ContributionOf(member), kStart + age);
+  }
+  const Instant now = kStart + age;
+  EXPECT_NEAR(stale.Present(now), fresh.Present(now), 1e-3 * fresh.Present(now));
+  EXPECT_LT(stale.Sum(), fresh.Sum()) << "the sum is as old as its members";
+  EXPECT_NEAR(stale.Peak(1, now), fresh.Peak(1, now), 0.01 * fresh.Peak(1, now));
+  EXPECT_NEAR(stale.MeanAt(1, now), fresh.MeanAt(1, now), 0.03 * fresh.MeanAt(1, now));
+}
+
+TEST(PastFuturePeak, IsTheExactPeakOfAStepByStepCount) {
+  const std::vector<Outstanding> requests = {
+      {Tokens(10), Tokens(5)}, {Tokens(30), Tokens(2)}, {Tokens(3), Tokens(40)}, {Tokens(7), Tokens(2)}};
+  int64_t peak = 0;
+  for (int64_t step = 0; step <= 40; ++step) {
+    int64_t held = 0;
+    for (const Outstanding& request : requests) {
+      if (request.remaining.value() >= step) held += request.held.value() + step;
+    }
+    peak = std::max(peak, held);
+  }
+  EXPECT_EQ(PastFuturePeak(requests), Tokens(peak));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,97 @@
+#include "kvmodel/memory_ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace penstock {
+namespace {
+
+constexpr Instant kStart = Instant::FromSeconds(50);
+
+class MemoryLedgerTest : public ::testing::Test {
+ protected:
+  LeaseId Open(int64_t held, int64_t promised) { return ledger_.Open({{pool_, Amount(held), Amount(promised)}}); }
+  std::vector<PoolId> Settle(Instant now) {
+    std::vector<PoolId> freed;
+    ledger_.Settle(now, freed);
+    return freed;
+  }
+  UseReport Used(int64_t amount, Instant at) {
+    UseReport report;
+    report.sampled_at = at;
+    report.used = Amount(amount);
+    return report;
+  }
+
+  MemoryLedger ledger_;
+  PoolId pool_ = ledger_.AddPool(Amount(1000));
+};
+
+TEST_F(MemoryLedgerTest, TotalsAreTheSumsOfTheLeases) {
+  const LeaseId first = Open(100, 150);
+  const LeaseId second = Open(10, 400);
+  EXPECT_EQ(ledger_.held(pool_), Amount(110));
+  EXPECT_EQ(ledger_.promised(pool_), Amount(550));
+  ledger_.Update(first, {{pool_, Amount(120), Amount(150)}});
+  EXPECT_EQ(ledger_.held(pool_), Amount(130));
+  ledger_.Release(second);
+  EXPECT_EQ(ledger_.promised(pool_), Amount(150));
+  EXPECT_EQ(ledger_.leases(), 1);
+}
+
+TEST_F(MemoryLedgerTest, LeaseIdsAreNeverUsedTwice) {
+  const LeaseId first = Open(1, 1);
+  ledger_.Release(first);
+  const LeaseId second = Open(1, 1);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(ledger_.leases(), 1);
+}
+
+TEST_F(MemoryLedgerTest, AbortedMemoryIsTakenUntilItsDrainEnds) {
+  const LeaseId lease = Open(100, 300);
+  ledger_.Drain(lease, kStart + Duration::Seconds(1));
+  EXPECT_EQ(ledger_.promised(pool_), Amount(0));
+  EXPECT_EQ(ledger_.draining(pool_), Amount(100));
+  EXPECT_EQ(ledger_.Available(pool_), Amount(900));
+  EXPECT_EQ(ledger_.NextSettle(), kStart + Duration::Seconds(1));
+  EXPECT_TRUE(Settle(kStart).empty());
+  ledger_.DrainUntil(lease, kStart + Duration::Seconds(2));
+  EXPECT_TRUE(Settle(kStart + Duration::Seconds(1)).empty());
+  EXPECT_EQ(Settle(kStart + Duration::Seconds(2)), std::vector<PoolId>{pool_});
+  EXPECT_EQ(ledger_.Available(pool_), Amount(1000));
+  EXPECT_EQ(ledger_.leases(), 0);
+  EXPECT_EQ(ledger_.NextSettle(), Instant::Never());
+}
+
+TEST_F(MemoryLedgerTest, UseBeyondTheLeasesIsAnOverdraftOutsideTheDeadBand) {
+  Open(500, 600);
+  ledger_.RememberHeld(kStart);
+  ledger_.Report(pool_, Used(515, kStart));
+  EXPECT_EQ(ledger_.overdraft(pool_), Amount(0)) << "2 % of capacity are rounding";
+  ledger_.Report(pool_, Used(560, kStart));
+  EXPECT_EQ(ledger_.overdraft(pool_), Amount(40));
+  EXPECT_EQ(ledger_.overdrafts(pool_), 1);
+  EXPECT_EQ(ledger_.Available(pool_), Amount(960));
+}
+
+TEST_F(MemoryLedgerTest, ReportIsComparedWithTheMomentItWasSampled) {
+  ledger_.RememberHeld(kStart);
+  Open(500, 600);
+  ledger_.RememberHeld(kStart + Duration::Milliseconds(100));
+  ledger_.Report(pool_, Used(0, kStart));
+  ledger_.Report(pool_, Used(300, kStart + Duration::Milliseconds(50)));
+  EXPECT_EQ(ledger_.overdraft(pool_), Amount(280)) << "nothing was held when it was sampled";
+}
+
+TEST_F(MemoryLedgerTest, UseByOthersOnTheEngineIsForeignAndGrows) {
+  UseReport report = Used(400, kStart);
+  report.running = 2;
+  report.mean_remaining = 50;
+  ledger_.Report(pool_, report);
+  EXPECT_EQ(ledger_.foreign(pool_), Amount(500)) << "what they hold and what they are expected to add";
+  EXPECT_EQ(ledger_.overdraft(pool_), Amount(0));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,63 @@
+#include "kvmodel/step_model.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+constexpr StepCoefficients kPrior{10, 0.1, 1, 0.05};  // Milliseconds.
+
+TEST(StepModel, StartsFromItsPrior) {
+  const StepModel model(kPrior, true);
+  EXPECT_DOUBLE_EQ(model.DecodeStep(20, 3000, 0), 0.010 + 0.002 + 0.003);
+  EXPECT_DOUBLE_EQ(model.PrefillToken(0), 0.05e-3);
+}
+
+TEST(StepModel, BusyNeighboursAreTakenToCostHalfAStepUntilGapsAreSeen) {
+  const StepModel model(kPrior, true);
+  EXPECT_DOUBLE_EQ(model.Factor(1), 1.5);
+  EXPECT_DOUBLE_EQ(model.Factor(2), 2);
+}
+
+TEST(StepModel, FollowsAFactorOfFourWithinAHundredSteps) {
+  StepModel model(kPrior, true);
+  for (int i = 0; i < 100; ++i) model.Observe(4 * model.prior().StepMs(8, 4000, 0) * 1e-3, 1, 8, 4000, 0, 0);
+  EXPECT_NEAR(model.Factor(0), 4, 0.05);
+  EXPECT_DOUBLE_EQ(model.Factor(1), 1.5) << "other numbers of neighbours are learned by themselves";
+}
+
+TEST(StepModel, StepsOfOneSampleWeighAsManyObservations) {
+  StepModel one_by_one(kPrior, true);
+  StepModel at_once(kPrior, true);
+  const double step = 2 * kPrior.StepMs(8, 4000, 0) * 1e-3;
+  for (int i = 0; i < 5; ++i) one_by_one.Observe(step, 1, 8, 4000, 0, 0);
+  at_once.Observe(5 * step, 5, 8, 4000, 0, 0);
+  EXPECT_NEAR(one_by_one.Factor(0), at_once.Factor(0), 1e-9);
+}
+
+TEST(StepModel, PrefillExplainsALongStep) {
+  StepModel model(kPrior, true);
+  model.Observe((kPrior.StepMs(8, 4000, 0) + 0.05 * 2000) * 1e-3, 1, 8, 4000, 2000, 0);
+  EXPECT_NEAR(model.Factor(0), 1, 1e-9);
+}
+
+TEST(StepModel, OneFreakStepMovesAKnownPriorLittleAndAGuessedOneFully) {
+  StepModel known(kPrior, true);
+  StepModel guessed(kPrior, false);
+  const double step = kPrior.StepMs(8, 4000, 0) * 1e-3;
+  known.Observe(1000 * step, 1, 8, 4000, 0, 0);
+  guessed.Observe(10 * step, 1, 8, 4000, 0, 0);
+  EXPECT_NEAR(known.Factor(0), 1 + 0.05 * 7, 1e-9) << "ratios are clamped at 8";
+  EXPECT_NEAR(guessed.Factor(0), 10, 1e-9);
+}
+
+TEST(StepModel, NonsenseIsIgnored) {
+  StepModel model(kPrior, true);
+  model.Observe(0, 1, 8, 4000, 0, 0);
+  model.Observe(-1, 1, 8, 4000, 0, 0);
+  model.Observe(0.1, 0, 0, 0, 0, 0);
+  EXPECT_DOUBLE_EQ(model.Factor(0), 1);
+}
+
+}  // namespace
+}  // namespace penstock
