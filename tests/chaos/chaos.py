@@ -271,7 +271,7 @@ class Chaos:
 
 
 def replay_command(seed, seconds):
-    return f"python3 tests/chaos/chaos.py --seed {seed} --seconds {seconds}"
+    return f"python3 tests/chaos/chaos.py --seed {seed} --seconds {seconds:g}"
 
 
 def run(seed, seconds, folder):
