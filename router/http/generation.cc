@@ -1,6 +1,8 @@
 #include "router/http/generation.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -158,7 +160,20 @@ asio::awaitable<std::optional<Verdict>> Generation::AwaitVerdict() {
   co_return std::nullopt;
 }
 
-asio::awaitable<void> Generation::OnRefused(const Refuse& refuse) {
+bool Generation::MayBeServed() const {
+  const std::vector<ReplicaSpec>& replicas = fleet_->book.fleet().replicas;
+  return fleet_->book.AwaitsDiscovery() ||
+         std::any_of(replicas.begin(), replicas.end(), [this](const ReplicaSpec& replica) {
+           return !replica.removed &&
+                  std::find(replica.models.begin(), replica.models.end(), model_) != replica.models.end();
+         });
+}
+
+asio::awaitable<void> Generation::OnRefused(Refuse refuse) {
+  if (refuse.reason == Refusal::kUnknownModel && MayBeServed()) {
+    refuse.reason = Refusal::kNoReplica;
+    refuse.retry_after = Duration::Seconds(1);
+  }
   const ApiError error = FromRefusal(refuse, facts_.model);
   keep_alive_.Disarm();
   if (resume_due_) NoteResume(ResumeResult::kRefused);

@@ -63,7 +63,9 @@ class Generation {
 
   // None: the client is gone, or the request is cut.
   boost::asio::awaitable<std::optional<Verdict>> AwaitVerdict();
-  boost::asio::awaitable<void> OnRefused(const Refuse& refuse);
+  // By this loop's fleet, of which the core may not have heard yet.
+  bool MayBeServed() const;
+  boost::asio::awaitable<void> OnRefused(Refuse refuse);
   boost::asio::awaitable<void> OnCut();
   // False: the request is over.
   boost::asio::awaitable<bool> OnForward(const Forward& forward);

@@ -125,17 +125,14 @@ def test_a_stream_that_stalls_ends_with_an_error(router, engine):
     assert any('"error"' in item for item in events(answer.body)), answer.body
 
 
-def test_an_engine_that_is_down_at_start_is_served_once_it_comes(folder):
+@pytest.mark.parametrize("models", ["", "models: [{name: llama-3.1-8b}]\n"], ids=["discovered", "configured"])
+def test_an_engine_that_is_down_at_start_is_served_once_it_comes(folder, models):
     port = free_port()
-
-    class Later:
-        url = f"http://127.0.0.1:{port}"
-
-    with Router(folder, [Later], ready=False) as router:
+    with Router(folder, config=f"replicas: [{{url: 'http://127.0.0.1:{port}'}}]\n{models}", ready=False) as router:
         assert router.get("/healthz")[0] == 200
         assert router.get("/readyz")[0] == 503
         answer = send(router.address, request_bytes(body=chat(max_tokens=1)))
-        assert answer.status in (404, 503)
+        assert answer.status == 503 and answer.headers["x-penstock-reason"] == "no_replica"
         with Engine(folder, port=port) as engine:
             wait_until(lambda: router.get("/readyz")[0] == 200, 5, lambda: router.log()[-2000:])
             assert send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200

@@ -122,6 +122,17 @@ def test_a_stream_that_outlives_the_drain_is_cut_with_exit_code_three(folder):
         wait_until(lambda: engine.running() == 0, 5, "the engine is told")
 
 
+def test_a_second_sigterm_does_not_wait_for_the_drain(folder):
+    with Engine(folder) as engine:
+        router = Router(folder, [engine])
+        connection, received = start_stream(router, 5000)
+        router.signal(signal.SIGTERM)
+        wait_until(lambda: "draining" in router.log(), 5, router.log)
+        router.signal(signal.SIGTERM)
+        assert b"shutting down" in finish_stream(connection, received)
+        assert router.process.wait(5) == 3, router.log()
+
+
 def test_a_key_file_that_changes_changes_who_may_ask(folder):
     key = folder / "team.key"
     key.write_text("first-key\n")

@@ -106,7 +106,7 @@ TEST_F(Limits, AnIdleConnectionIsKeptForItsTimeoutAndThenClosedWithoutAWord) {
 TEST_F(Limits, AClientMayReadSlowlyAsLongAsItReads) {
   const std::string text(60'000, 'x');
   Start(
-      [&](EngineCall& call) {
+      [text](EngineCall& call) {
         call.BeginStream();
         for (int i = 0; i < 200; ++i) call.Event(DeltaJson(text));
         call.Event(FinishJson());
@@ -128,7 +128,7 @@ TEST_F(Limits, AClientMayReadSlowlyAsLongAsItReads) {
 TEST_F(Limits, AnEngineMayThinkUntilItsFirstByteIsDue) {
   for (const bool stream : {false, true}) {
     Start(
-        [&](EngineCall& call) {
+        [stream](EngineCall& call) {
           Pause();
           stream ? AnswerStream(call, 1) : AnswerWhole(call);
         },
@@ -176,7 +176,7 @@ TEST_F(Limits, AStreamMayTakeAnyTimeAsLongAsItsGapsAreShort) {
 TEST_F(Limits, AnAnswerHasItsTimeAndNoMore) {
   for (const bool stream : {false, true}) {
     Start(
-        [&](EngineCall& call) {
+        [stream](EngineCall& call) {
           Pause();
           stream ? AnswerStream(call, 1) : AnswerWhole(call);
         },
@@ -184,7 +184,7 @@ TEST_F(Limits, AnAnswerHasItsTimeAndNoMore) {
     EXPECT_EQ(router_->Ask(Hello(stream)).status(), 200);
     // An engine that is never silent for long.
     Start(
-        [&](EngineCall& call) {
+        [stream](EngineCall& call) {
           stream ? call.BeginStream()
                  : (void)call.wire.Send(
                        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -227,7 +227,7 @@ TEST_F(Limits, AnEventOfAnEngineMayBeLongButNotEndless) {
   for (const size_t size : {size_t{15} << 20, size_t{17} << 20}) {
     const std::string text(size, 'x');
     Start(
-        [&](EngineCall& call) {
+        [text](EngineCall& call) {
           call.BeginStream();
           call.Event(DeltaJson(text));
           call.Event(FinishJson());
@@ -243,7 +243,7 @@ TEST_F(Limits, AnEventOfAnEngineMayBeLongButNotEndless) {
 TEST_F(Limits, AnEnginesErrorKeepsItsMessageUpToAMegabyteAndItsStatusBeyond) {
   for (const size_t size : {size_t{1000} << 10, size_t{1100} << 10}) {
     Start(
-        [&](EngineCall& call) {
+        [size](EngineCall& call) {
           call.Answer(422, "{\"error\":\"bad field\",\"x\":\"" + std::string(size, 'x') + "\"}");
         },
         [](LimitsConfig&) {});
