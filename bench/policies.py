@@ -27,7 +27,7 @@ SHIPPING = ["round_robin", "least_request", "power_of_two", "chwbl", "prequal", 
             "dynamo_cost", "llmd_utilization", "llmd_concurrency", "threshold_gate"]
 STUDIED = ["present_use", "past_future", "max_tokens", "mc_sf"]
 ABLATIONS = ["forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal", "density", "prefixes"]
-# As docs/policies.md lists them.
+# Those that are tried of what docs/policies.md lists.
 SETTINGS = {
     "least_request": ["choices=2", "choices=3"],
     "power_of_two": ["load=requests", "choices=3,load=requests"],
