@@ -213,10 +213,7 @@ void RouterServer::BeginDrain() {
   if (!p.started || p.edge.draining.exchange(true)) return;
   p.telemetry.SetDraining(true);
   p.core->Submit(ShutdownStarted{});
-  asio::post(p.control().io(), [&p] {
-    p.listener->Close();
-    if (p.admin != nullptr) p.admin->Close();
-  });
+  asio::post(p.control().io(), [&p] { p.listener->Close(); });
   for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->CloseIdleConnections(); });
 }
 

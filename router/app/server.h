@@ -55,7 +55,8 @@ class RouterServer {
   // Counts a reload that was given up because its file is bad.
   void NoteBadReload();
 
-  // Stops accepting; /readyz says 503; new requests are refused, waiting ones are served, streams finish.
+  // Stops accepting, but for the admin listener; /readyz says 503; new requests are refused, waiting ones are served,
+  // streams finish.
   void BeginDrain();
   // Requests still being answered.
   int active_requests() const;

@@ -1,8 +1,9 @@
-// Start, readiness, reload, drain, limits of connections.
+// Start, readiness, reload, bounds of connections and memory, keys.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "config/key_digest.h"
 #include "tests/http/test_server.h"
@@ -44,99 +45,6 @@ TEST(ServerLife, AnAdminListenerTakesTheStatusPagesAlong) {
   EXPECT_EQ(ReadMessage(*wire).status(), 200);
   wire->Send(Get("/v1/models"));
   EXPECT_EQ(ReadMessage(*wire).status(), 404);
-}
-
-TEST(ServerLife, DrainingLetsStreamsFinishAndRefusesNewOnes) {
-  Latch began, go;
-  ScriptedEngine engine([&](EngineCall& call) {
-    call.BeginStream();
-    call.Event(DeltaJson("w"));
-    began.Set();
-    go.Wait();
-    call.Event(FinishJson());
-    call.EndStream();
-  });
-  TestServer router({engine.url()});
-  ASSERT_TRUE(router.WaitUp());
-  const auto other = router.Connect();
-  other->Send(Get("/healthz"));
-  ASSERT_EQ(ReadMessage(*other).status(), 200);
-  const auto client = router.Connect();
-  client->Send(kStream);
-  ASSERT_TRUE(began.Wait());
-  router.server->BeginDrain();
-  EXPECT_TRUE(other->WaitClosed());
-  EXPECT_TRUE(Eventually([&] { return Wire::Connect(router.server->port()) == nullptr; }));
-  EXPECT_EQ(router.server->active_requests(), 1);
-  go.Set();
-  EXPECT_TRUE(ReadMessage(*client).complete);
-  EXPECT_TRUE(router.server->Drain(Duration::Seconds(10)));
-}
-
-TEST(ServerLife, ADrainThatTakesTooLongSaysSo) {
-  Latch began;
-  ScriptedEngine engine([&](EngineCall& call) {
-    call.BeginStream();
-    call.Event(DeltaJson("w"));
-    began.Set();
-    call.wire.WaitClosed();
-  });
-  TestServer router({engine.url()});
-  ASSERT_TRUE(router.WaitUp());
-  const auto client = router.Connect();
-  client->Send(kStream);
-  ASSERT_TRUE(began.Wait());
-  EXPECT_FALSE(router.server->Drain(Duration::Milliseconds(50)));
-  router.server->Stop();
-  EXPECT_EQ(router.book.Of<RequestClosed>().size(), 1u);
-}
-
-TEST(ServerLife, AStreamThatOutlivesTheDrainEndsWithOneError) {
-  ScriptedEngine engine([&](EngineCall& call) {
-    call.BeginStream();
-    call.Event(DeltaJson("w"));
-    call.wire.WaitClosed();
-  });
-  TestServer router({engine.url()});
-  ASSERT_TRUE(router.WaitUp());
-  const auto client = router.Connect();
-  client->Send(kStream);
-  ASSERT_NE(client->ReadUntil(DeltaJson("w")), std::string::npos);
-  EXPECT_FALSE(router.server->Drain(Duration::Milliseconds(20)));
-  router.server->Stop();
-  const WireMessage answer = ReadMessage(*client);
-  EXPECT_TRUE(answer.complete);
-  const size_t error = answer.body.find("data: {\"error\":{");
-  ASSERT_NE(error, std::string::npos) << answer.body;
-  EXPECT_EQ(answer.body.find("\"error\"", error + 15), std::string::npos);
-  EXPECT_NE(answer.body.find("shutting down", error), std::string::npos);
-  EXPECT_NE(answer.body.find("data: [DONE]\n\n", error), std::string::npos);
-  ASSERT_EQ(router.book.Of<RequestClosed>().size(), 1u);
-  EXPECT_EQ(router.server->active_requests(), 0);
-}
-
-TEST(ServerLife, WhatStillWaitsWhenTheDrainEndsIsRefused) {
-  Latch asked;
-  ScriptedEngine engine([&](EngineCall& call) {
-    asked.Set();
-    call.wire.WaitClosed();
-  });
-  TestServer router({engine.url()});
-  ASSERT_TRUE(router.WaitUp());
-  const auto silent = router.Connect(), parked = router.Connect();
-  silent->Send(PostJson("/v1/chat/completions", ChatBody()));
-  ASSERT_TRUE(asked.Wait());
-  router.orders.hold = true;
-  parked->Send(kStream);
-  ASSERT_TRUE(Eventually([&] { return router.server->active_requests() == 2; }));
-  EXPECT_FALSE(router.server->Drain(Duration::Milliseconds(20)));
-  router.server->Stop();
-  for (Wire* client : {silent.get(), parked.get()}) {
-    const WireMessage answer = ReadMessage(*client);
-    EXPECT_EQ(answer.status(), 503);
-    EXPECT_EQ(answer.headers.at("x-penstock-reason"), "shutting_down");
-    EXPECT_TRUE(answer.complete);
-  }
 }
 
 TEST(ServerLife, ABodyThatTheEngineDoesNotTakeEndsWithItsClient) {
@@ -316,101 +224,6 @@ TEST(ServerLife, MemoryForBodiesIsBounded) {
   EXPECT_EQ(ReadMessage(*b).status(), 200);
   EXPECT_TRUE(Eventually([&] { return router.Metric("penstock_fill_ratio{of=\"body_memory\"}") == 0; }));
   EXPECT_EQ(router.Chat(padding).status(), 200);
-}
-
-class LimitedTenant : public ::testing::Test {
- protected:
-  LimitedTenant()
-      : engine_([this](EngineCall& call) {
-          call.BeginStream();
-          call.Event(DeltaJson("w"));
-          began_.Set();
-          go_.Wait();
-          call.Event(FinishJson());
-          if (call.request.body.find("\"include_usage\":true") != std::string::npos) call.Event(UsageJson(9, 1));
-          call.EndStream();
-        }) {}
-
-  // Of 200 tokens at most.
-  static std::string Request(const std::string& key) {
-    return PostJson("/v1/chat/completions", StreamBody(",\"max_tokens\":200"), "Authorization: Bearer " + key + "\r\n");
-  }
-  static std::function<void(Config&)> With(std::optional<int64_t> tokens, std::optional<int64_t> requests) {
-    return [tokens, requests](Config& config) {
-      TenantConfig tenant;
-      tenant.name = "small";
-      tenant.keys = {KeyDigest("small-key")};
-      tenant.tokens_per_minute = tokens;
-      tenant.max_concurrent = requests;
-      TenantConfig other;
-      other.name = "other";
-      other.keys = {KeyDigest("other-key")};
-      config.tenants = {tenant, other};
-    };
-  }
-  // The second request while the first runs.
-  void ExpectSecondIsRefused(TestServer& router, const std::string& reason, int least_wait) {
-    const auto first = router.Connect();
-    first->Send(Request("small-key"));
-    ASSERT_TRUE(began_.Wait());
-    const WireMessage second = router.Ask(Request("small-key"));
-    EXPECT_EQ(second.status(), 429);
-    EXPECT_EQ(second.headers.at("x-penstock-reason"), reason);
-    EXPECT_GE(std::atoi(second.headers.at("retry-after").c_str()), least_wait);
-    const auto other = router.Connect();
-    other->Send(Request("other-key"));
-    ASSERT_NE(other->ReadUntil(DeltaJson("w")), std::string::npos);
-    go_.Set();
-    EXPECT_TRUE(ReadMessage(*first).complete);
-    EXPECT_TRUE(Eventually([&] { return router.server->active_requests() == 0; }));
-    EXPECT_EQ(router.Ask(Request("small-key")).status(), 200);
-  }
-
-  Latch began_, go_;
-  ScriptedEngine engine_;
-};
-
-TEST_F(LimitedTenant, TokensAreChargedByForecastAndCorrectedByUsage) {
-  TestServer router({engine_.url()}, With(300, std::nullopt));
-  ASSERT_TRUE(router.WaitUp());
-  ExpectSecondIsRefused(router, "tenant_tokens", 15);
-}
-
-TEST_F(LimitedTenant, TheTokensLeftAreAMetric) {
-  const std::string metric = "penstock_tenant_available_tokens{tenant=\"small\"}";
-  TestServer router({engine_.url()}, With(300, std::nullopt));
-  ASSERT_TRUE(router.WaitUp());
-  EXPECT_EQ(router.Metric(metric), 300);
-  const auto first = router.Connect();
-  first->Send(Request("small-key"));
-  ASSERT_TRUE(began_.Wait());
-  EXPECT_LT(router.Metric(metric), 105);
-  go_.Set();
-  EXPECT_TRUE(ReadMessage(*first).complete);
-  EXPECT_TRUE(Eventually([&] { return router.Metric(metric) > 285; }));  // Corrected to the ten that were used.
-  EXPECT_EQ(router.Metric("penstock_tenant_available_tokens{tenant=\"other\"}"), -1);
-  Config changed = router.config;
-  changed.tenants[0].tokens_per_minute.reset();
-  ASSERT_TRUE(router.server->Reload(changed).ok());
-  EXPECT_EQ(router.Metric(metric), -1);
-}
-
-TEST_F(LimitedTenant, RequestsAtATimeAreBounded) {
-  TestServer router({engine_.url()}, With(std::nullopt, 1));
-  ASSERT_TRUE(router.WaitUp());
-  ExpectSecondIsRefused(router, "tenant_requests", 1);
-}
-
-TEST_F(LimitedTenant, AClientThatLeavesIsChargedForWhatRan) {
-  TestServer router({engine_.url()}, With(300, 1));
-  ASSERT_TRUE(router.WaitUp());
-  const auto first = router.Connect();
-  first->Send(Request("small-key"));
-  ASSERT_TRUE(began_.Wait());
-  first->Close();
-  go_.Set();
-  ASSERT_TRUE(router.AllClosed(1));
-  EXPECT_TRUE(Eventually([&] { return router.Ask(Request("small-key")).status() == 200; }));
 }
 
 TEST(ServerLife, KeysAreCheckedWhereTenantsAreConfigured) {

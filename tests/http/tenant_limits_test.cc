@@ -1,0 +1,110 @@
+// What a tenant may use, on the wire.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "config/key_digest.h"
+#include "tests/http/test_server.h"
+
+namespace penstock {
+namespace {
+
+class LimitedTenant : public ::testing::Test {
+ protected:
+  LimitedTenant()
+      : engine_([this](EngineCall& call) {
+          call.BeginStream();
+          call.Event(DeltaJson("w"));
+          began_.Set();
+          go_.Wait();
+          call.Event(FinishJson());
+          if (call.request.body.find("\"include_usage\":true") != std::string::npos) call.Event(UsageJson(9, 1));
+          call.EndStream();
+        }) {}
+
+  // Of 200 tokens at most.
+  static std::string Request(const std::string& key) {
+    return PostJson("/v1/chat/completions", StreamBody(",\"max_tokens\":200"), "Authorization: Bearer " + key + "\r\n");
+  }
+  static std::function<void(Config&)> With(std::optional<int64_t> tokens, std::optional<int64_t> requests) {
+    return [tokens, requests](Config& config) {
+      TenantConfig tenant;
+      tenant.name = "small";
+      tenant.keys = {KeyDigest("small-key")};
+      tenant.tokens_per_minute = tokens;
+      tenant.max_concurrent = requests;
+      TenantConfig other;
+      other.name = "other";
+      other.keys = {KeyDigest("other-key")};
+      config.tenants = {tenant, other};
+    };
+  }
+  // The second request while the first runs.
+  void ExpectSecondIsRefused(TestServer& router, const std::string& reason, int least_wait) {
+    const auto first = router.Connect();
+    first->Send(Request("small-key"));
+    ASSERT_TRUE(began_.Wait());
+    const WireMessage second = router.Ask(Request("small-key"));
+    EXPECT_EQ(second.status(), 429);
+    EXPECT_EQ(second.headers.at("x-penstock-reason"), reason);
+    EXPECT_GE(std::atoi(second.headers.at("retry-after").c_str()), least_wait);
+    const auto other = router.Connect();
+    other->Send(Request("other-key"));
+    ASSERT_NE(other->ReadUntil(DeltaJson("w")), std::string::npos);
+    go_.Set();
+    EXPECT_TRUE(ReadMessage(*first).complete);
+    EXPECT_TRUE(Eventually([&] { return router.server->active_requests() == 0; }));
+    EXPECT_EQ(router.Ask(Request("small-key")).status(), 200);
+  }
+
+  Latch began_, go_;
+  ScriptedEngine engine_;
+};
+
+TEST_F(LimitedTenant, TokensAreChargedByForecastAndCorrectedByUsage) {
+  TestServer router({engine_.url()}, With(300, std::nullopt));
+  ASSERT_TRUE(router.WaitUp());
+  ExpectSecondIsRefused(router, "tenant_tokens", 15);
+}
+
+TEST_F(LimitedTenant, TheTokensLeftAreAMetric) {
+  const std::string metric = "penstock_tenant_available_tokens{tenant=\"small\"}";
+  TestServer router({engine_.url()}, With(300, std::nullopt));
+  ASSERT_TRUE(router.WaitUp());
+  EXPECT_EQ(router.Metric(metric), 300);
+  const auto first = router.Connect();
+  first->Send(Request("small-key"));
+  ASSERT_TRUE(began_.Wait());
+  EXPECT_LT(router.Metric(metric), 105);
+  go_.Set();
+  EXPECT_TRUE(ReadMessage(*first).complete);
+  EXPECT_TRUE(Eventually([&] { return router.Metric(metric) > 285; }));  // Corrected to the ten that were used.
+  EXPECT_EQ(router.Metric("penstock_tenant_available_tokens{tenant=\"other\"}"), -1);
+  Config changed = router.config;
+  changed.tenants[0].tokens_per_minute.reset();
+  ASSERT_TRUE(router.server->Reload(changed).ok());
+  EXPECT_EQ(router.Metric(metric), -1);
+}
+
+TEST_F(LimitedTenant, RequestsAtATimeAreBounded) {
+  TestServer router({engine_.url()}, With(std::nullopt, 1));
+  ASSERT_TRUE(router.WaitUp());
+  ExpectSecondIsRefused(router, "tenant_requests", 1);
+}
+
+TEST_F(LimitedTenant, AClientThatLeavesIsChargedForWhatRan) {
+  TestServer router({engine_.url()}, With(300, 1));
+  ASSERT_TRUE(router.WaitUp());
+  const auto first = router.Connect();
+  first->Send(Request("small-key"));
+  ASSERT_TRUE(began_.Wait());
+  first->Close();
+  go_.Set();
+  ASSERT_TRUE(router.AllClosed(1));
+  EXPECT_TRUE(Eventually([&] { return router.Ask(Request("small-key")).status() == 200; }));
+}
+
+}  // namespace
+}  // namespace penstock
