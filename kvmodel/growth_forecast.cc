@@ -30,9 +30,8 @@ struct MemberTerms {
         prompt_deviation(prompt_amount * of.prompt_sigma),
         survived(of.curve == nullptr ? 1 : 1 / std::max(1e-12, of.curve->At(of.generated))) {}
 
-  // Amount per second now: none before its first token.
-  double Rate() const {
-    if (member.starts_in > 0) return 0;
+  // Amount per second while it decodes.
+  double MostRate() const {
     const double tokens = member.generated + member.prompt;
     return member.sequences * member.tokens_per_s *
            (member.footprint.Expected(tokens + 1) - member.footprint.Expected(tokens));
@@ -57,14 +56,11 @@ struct MemberTerms {
 
 const std::array<double, kHorizons>& HorizonSeconds() { return kSeconds; }
 
-GrowthPoint ContributionAt(const GrowthMember& member, int horizon) {
-  return MemberTerms(member).At(horizon).value_or(GrowthPoint());
-}
-
 GrowthVector ContributionOf(const GrowthMember& member) {
   GrowthVector result;
   const MemberTerms terms(member);
-  result.rate = static_cast<float>(terms.Rate());
+  result.most_rate = static_cast<float>(terms.MostRate());
+  result.rate = member.starts_in > 0 ? 0 : result.most_rate;
   for (int i = 0; i < kHorizons; ++i) {
     const std::optional<GrowthPoint> point = terms.At(i);
     if (!point) break;
@@ -80,6 +76,7 @@ void PoolGrowth::Add(const GrowthVector& contribution, Instant made) {
     variance_[i] += contribution.variance[i];
   }
   rate_ += contribution.rate;
+  most_rate_ += contribution.most_rate;
   made_sum_ += made.seconds();
   ++members_;
 }
@@ -90,7 +87,7 @@ void PoolGrowth::Remove(const GrowthVector& contribution, Instant made) {
     // Rounding must not outlive the members.
     mean_.fill(0);
     variance_.fill(0);
-    rate_ = made_sum_ = 0;
+    rate_ = most_rate_ = made_sum_ = 0;
     return;
   }
   for (int i = 0; i < kHorizons; ++i) {
@@ -98,6 +95,7 @@ void PoolGrowth::Remove(const GrowthVector& contribution, Instant made) {
     variance_[i] = std::max(0.0, variance_[i] - contribution.variance[i]);
   }
   rate_ -= contribution.rate;
+  most_rate_ -= contribution.most_rate;
   made_sum_ -= made.seconds();
 }
 
@@ -108,6 +106,7 @@ void PoolGrowth::Replace(const GrowthVector& before, Instant made_before, const 
     variance_[i] = std::max(0.0, variance_[i] - before.variance[i]) + after.variance[i];
   }
   rate_ += after.rate - before.rate;
+  most_rate_ += after.most_rate - before.most_rate;
   made_sum_ += (made - made_before).seconds();
 }
 
@@ -140,20 +139,42 @@ class PoolGrowth::Current {
 
 double PoolGrowth::Peak(double z, Instant now) const { return PeakWith(GrowthVector(), z, now); }
 
+class PoolGrowth::Bound {
+ public:
+  Bound(const PoolGrowth& growth, const Current& current, const GrowthPoint& joining, double joining_rate, double z)
+      : present_(current.At(0) + joining.mean + z * std::sqrt(growth.variance_[0] + joining.variance)),
+        most_rate_(growth.most_rate_ + joining_rate),
+        z_(z) {}
+
+  double At(int horizon, double mean, double variance) const {
+    return std::min(mean + z_ * std::sqrt(variance), present_ + most_rate_ * kSeconds[horizon]);
+  }
+
+ private:
+  const double present_;    // If nobody ended: held now, at the upper end of the prompts' error,
+  const double most_rate_;  // and grown every second.
+  const double z_;
+};
+
 double PoolGrowth::PeakWith(const GrowthVector& joining, double z, Instant now) const {
   const Current current(*this, now);
+  const Bound bound(*this, current, {joining.mean[0], joining.variance[0]}, joining.most_rate, z);
   double peak = 0;
   for (int i = 0; i < kHorizons; ++i) {
-    const double bound = current.At(i) + joining.mean[i] + z * std::sqrt(variance_[i] + joining.variance[i]);
-    if (bound <= peak) continue;
-    peak = bound;
+    const double here = bound.At(i, current.At(i) + joining.mean[i], variance_[i] + joining.variance[i]);
+    if (here <= peak) continue;
+    peak = here;
     worst_ = i;
   }
   return peak;
 }
 
-double PoolGrowth::BoundAt(int horizon, const GrowthPoint& joining, double z, Instant now) const {
-  return Current(*this, now).At(horizon) + joining.mean + z * std::sqrt(variance_[horizon] + joining.variance);
+double PoolGrowth::BoundAt(int horizon, const GrowthMember& joining, double z, Instant now) const {
+  const Current current(*this, now);
+  const MemberTerms terms(joining);
+  const Bound bound(*this, current, terms.At(0).value_or(GrowthPoint()), terms.MostRate(), z);
+  const GrowthPoint there = terms.At(horizon).value_or(GrowthPoint());
+  return bound.At(horizon, current.At(horizon) + there.mean, variance_[horizon] + there.variance);
 }
 
 double PoolGrowth::MeanAt(double seconds, Instant now) const {

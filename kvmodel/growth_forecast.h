@@ -38,7 +38,8 @@ struct GrowthMember {
 struct GrowthVector {
   std::array<float, kHorizons> mean{};
   std::array<float, kHorizons> variance{};
-  float rate = 0;  // Per second.
+  float rate = 0;       // Per second.
+  float most_rate = 0;  // The same once its first token has come.
 };
 
 GrowthVector ContributionOf(const GrowthMember& member);
@@ -48,7 +49,6 @@ struct GrowthPoint {
   float mean = 0;
   float variance = 0;
 };
-GrowthPoint ContributionAt(const GrowthMember& member, int horizon);
 
 // Sums of the members of one pool. Add, Remove and Replace cost O(horizons).
 //
@@ -62,13 +62,14 @@ class PoolGrowth {
   // Remove and Add in one pass.
   void Replace(const GrowthVector& before, Instant made_before, const GrowthVector& after, Instant made);
 
-  // Highest mean + z sigma over the horizons; with `joining`, as if it were a member.
+  // Highest mean + z sigma over the horizons, where that is less than what all would hold if nobody ended: few large
+  // members vary by more than they can grow. With `joining`, as if it were a member.
   double Peak(double z, Instant now) const;
   double PeakWith(const GrowthVector& joining, double z, Instant now) const;
   // The horizon where the last peak was: where a request that does not fit is most likely found not to.
   int WorstHorizon() const { return worst_; }
-  // Mean + z sigma at one horizon with a member more: at most PeakWith it.
-  double BoundAt(int horizon, const GrowthPoint& joining, double z, Instant now) const;
+  // The bound at one horizon with a member more: at most PeakWith it.
+  double BoundAt(int horizon, const GrowthMember& joining, double z, Instant now) const;
   // Mean at `seconds` from now, interpolated between grid points.
   double MeanAt(double seconds, Instant now) const;
   // What is held now, prompts on their way included.
@@ -78,12 +79,14 @@ class PoolGrowth {
   int64_t members() const { return members_; }
 
  private:
-  // The means as of now.
+  // The means as of now, and what bounds a request that joins.
   class Current;
+  class Bound;
 
   std::array<double, kHorizons> mean_{};
   std::array<double, kHorizons> variance_{};
   double rate_ = 0;
+  double most_rate_ = 0;
   double made_sum_ = 0;  // Of the members' instants, in seconds.
   int64_t members_ = 0;
   mutable int worst_ = 0;

@@ -157,7 +157,7 @@ bool CannotFit(const GrowthMember& member, PoolId id, const PlacementContext& co
   if (context.options.memory != MemoryRule::kForecast || pool.growth.members() == 0) return false;
   const int worst = pool.growth.WorstHorizon();
   const double z = context.options.variance ? pool.risk.z() : 0;
-  const double bound = pool.growth.BoundAt(worst, ContributionAt(member, worst), z, context.now);
+  const double bound = pool.growth.BoundAt(worst, member, z, context.now);
   return bound > context.options.fill_limit * context.ledger.Available(id).AsDouble();
 }
 

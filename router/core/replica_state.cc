@@ -156,7 +156,7 @@ double ReplicaState::Remainder(Instant now, double at_least, int busy_neighbours
 
 double ReplicaState::TokensPerSecond(int busy_neighbours) const {
   const double decode = model_.DecodeStep(std::max(1.0, decoding_), kv_tokens_, busy_neighbours);
-  return 1 / (1.15 * std::max({1e-6, decode / 2, decode + excess_}));
+  return 1 / std::max({1e-6, decode / 2, decode + excess_});
 }
 
 Instant ReplicaState::NextDue(ClassId priority, const ClassSpec& goals, Instant now) const {

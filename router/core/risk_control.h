@@ -1,6 +1,6 @@
 // How many standard deviations of growth a pool keeps free, set by what preemption really happens.
 //
-// Every 250 ms z += 0.02 x (preemptions - 0.005 x dispatched), within 0.7 to 2, from 1: aims at half a percent of
+// Every 250 ms z += 0.02 x (preemptions - 0.005 x dispatched), within 0.7 to 2, from 1.5: aims at half a percent of
 // requests preempted. Higher gains and lower floors oscillate on long outputs. Pools whose overflow is fatal are held
 // at kFatalZ instead: one overflow there costs every running request. A value; no clock.
 #ifndef PENSTOCK_ROUTER_CORE_RISK_CONTROL_H_
@@ -34,7 +34,7 @@ class RiskControl {
 
  private:
   bool fatal_ = false;
-  double z_ = 1;
+  double z_ = 1.5;
   int64_t preempted_ = 0;
   int64_t dispatched_ = 0;
   Instant ticked_at_;

@@ -48,7 +48,7 @@ TEST(LargeFleet, NewcomersSpreadOverTheEmptiestReplicas) {
 TEST(LargeFleet, TheOneReplicaWithRoomIsFoundWhereverItIs) {
   for (const uint32_t roomy : {0u, 30u, 199u}) {
     Fleet fleet = MakeFleet(Large());
-    fleet.replicas[roomy].max_context = Tokens(50'000);
+    fleet.pools[roomy].capacity = Amount(3000);
     for (uint32_t i = 0; i < kReplicas; ++i) {
       if (i != roomy) fleet.replicas[i].max_context = Tokens(300);
     }

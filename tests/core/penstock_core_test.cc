@@ -447,7 +447,7 @@ TEST(PenstockCore, PreemptionsRaiseTheRiskAndCalmLowersIt) {
   stepper.Send(report);
   stepper.Wait(Duration::Seconds(1));
   stepper.Send(TimerFired{});
-  EXPECT_NEAR(stepper.core.View(stepper.now).pools[0].z, 1.2, 1e-9);
+  EXPECT_NEAR(stepper.core.View(stepper.now).pools[0].z, RiskControl().z() + 0.2, 1e-9);
 }
 
 TEST(PenstockCore, AFullQueueRefusesTheNewcomer) {

@@ -49,7 +49,7 @@ TEST(RiskControl, NothingMovesWithinAPeriod) {
   risk.Tick(Quarter(0));
   risk.Preempted(5);
   risk.Tick(Quarter(0) + Duration::Milliseconds(249));
-  EXPECT_DOUBLE_EQ(risk.z(), 1);
+  EXPECT_DOUBLE_EQ(risk.z(), RiskControl().z());
 }
 
 TEST(RiskControl, PoolsWhoseOverflowIsFatalAreHeldWide) {

@@ -43,6 +43,7 @@ TEST(ContributionOf, PromptOnItsWayHoldsItsMemoryAndDoesNotGrow) {
   const GrowthVector growth = ContributionOf(member);
   EXPECT_FLOAT_EQ(growth.mean[1], 100);
   EXPECT_EQ(growth.rate, 0);
+  EXPECT_FLOAT_EQ(growth.most_rate, 20);
 }
 
 TEST(ContributionOf, UncertainMemberFadesAndVariesMostWhereItIsHalfDead) {
@@ -54,18 +55,6 @@ TEST(ContributionOf, UncertainMemberFadesAndVariesMostWhereItIsHalfDead) {
   EXPECT_EQ(growth.variance[0], 0) << "the present is certain";
   EXPECT_GT(growth.variance[6], growth.variance[1]);
   EXPECT_LT(growth.mean[10], 0.2 * growth.mean[0]);
-}
-
-TEST(ContributionAt, IsOneEntryOfTheWhole) {
-  const SurvivalCurve curve = Halving();
-  GrowthMember member = MemberOf(300, 7, 400);
-  member.curve = &curve;
-  member.sequences = 3;
-  const GrowthVector growth = ContributionOf(member);
-  for (int i = 0; i < kHorizons; ++i) {
-    EXPECT_EQ(ContributionAt(member, i).mean, growth.mean[i]) << i;
-    EXPECT_EQ(ContributionAt(member, i).variance, growth.variance[i]) << i;
-  }
 }
 
 TEST(PoolGrowth, WhatIsRemovedIsForgotten) {
@@ -94,10 +83,23 @@ TEST(PoolGrowth, BoundAtAHorizonNeverPassesThePeak) {
   const double peak = pool.PeakWith(ContributionOf(joining), 1.5, kStart);
   double highest = 0;
   for (int i = 0; i < kHorizons; ++i) {
-    highest = std::max(highest, pool.BoundAt(i, ContributionAt(joining, i), 1.5, kStart));
+    highest = std::max(highest, pool.BoundAt(i, joining, 1.5, kStart));
   }
   EXPECT_DOUBLE_EQ(highest, peak);
-  EXPECT_DOUBLE_EQ(pool.BoundAt(pool.WorstHorizon(), ContributionAt(joining, pool.WorstHorizon()), 1.5, kStart), peak);
+  EXPECT_DOUBLE_EQ(pool.BoundAt(pool.WorstHorizon(), joining, 1.5, kStart), peak);
+}
+
+// Mean + z sigma of two large members that may end any moment is more than both could ever hold.
+TEST(PoolGrowth, NeverForecastsMoreThanAllWouldHoldIfNobodyEnded) {
+  const SurvivalCurve curve = Halving();
+  PoolGrowth pool;
+  GrowthMember member = MemberOf(16'000, 1, 100'000);
+  member.curve = &curve;
+  member.tokens_per_s = 2;
+  pool.Add(ContributionOf(member), kStart);
+  pool.Add(ContributionOf(member), kStart);
+  EXPECT_GT(pool.Peak(2, kStart), 2 * 16'000);
+  EXPECT_LT(pool.Peak(2, kStart), 2 * (16'000 + 2 * 20)) << "ten times the mean life";
 }
 
 // Members that live on have grown since their contributions were made, although nobody renewed them.
