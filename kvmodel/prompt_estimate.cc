@@ -50,9 +50,10 @@ constexpr double kUnforecastableTokens = 1000;
 constexpr double kMostTokens = 1e12;
 constexpr double kOneSided95 = 1.645;
 
-double Dot(const std::array<double, std::size(kPriors)>& a, const std::array<double, std::size(kPriors)>& b) {
+template <size_t N>
+double Dot(const std::array<double, N>& a, const std::array<double, N>& b) {
   double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  for (size_t i = 0; i < std::size(kPriors); ++i) sum += a[i] * b[i];
   return sum;
 }
 
@@ -71,6 +72,7 @@ PromptEstimator::PromptEstimator() : shared_(Initial()) {}
 
 PromptEstimator::State PromptEstimator::Initial() {
   static_assert(std::size(kPriors) == kFeatures);
+  static_assert(kFeatures <= kLanes);
   State state{};
   for (int i = 0; i < kFeatures; ++i) {
     state.weights[i] = kPriors[i].weight;
@@ -155,12 +157,21 @@ void PromptEstimator::Learn(State& state, const Vector& features, double actual)
   Forget(state);
 }
 
+// The matrix is symmetric, so rows may stand for columns; features that do not occur are skipped.
+PromptEstimator::Vector PromptEstimator::Times(const Matrix& matrix, const Vector& vector) {
+  Vector product{};
+  for (int j = 0; j < kFeatures; ++j) {
+    if (vector[j] == 0) continue;
+    for (int i = 0; i < kLanes; ++i) product[i] += matrix[j][i] * vector[j];
+  }
+  return product;
+}
+
 void PromptEstimator::Correct(State& state, Vector scaled, double error, double noise) {
   // A weight that would leave its bounds stops there and the others take up the rest: clamping alone would let two
   // weights that are anticorrelated push each other away from the solution.
   for (int round = 0; round < kFeatures; ++round) {
-    Vector step{};
-    for (int i = 0; i < kFeatures; ++i) step[i] = Dot(state.covariance[i], scaled);
+    const Vector step = Times(state.covariance, scaled);
     const double gain = 1 / (noise + Dot(step, scaled));
     int leaving = 0;
     const auto leaves = [&](int i) {
@@ -171,7 +182,9 @@ void PromptEstimator::Correct(State& state, Vector scaled, double error, double 
     if (leaving == kFeatures) {
       for (int i = 0; i < kFeatures; ++i) {
         state.weights[i] = std::clamp(state.weights[i] + gain * step[i] * error, 0.0, kPriors[i].most);
-        for (int j = 0; j < kFeatures; ++j) state.covariance[i][j] -= gain * step[i] * step[j];
+        const double share = gain * step[i];
+        if (share == 0) continue;
+        for (int j = 0; j < kLanes; ++j) state.covariance[i][j] -= share * step[j];
       }
       return;
     }
@@ -196,7 +209,7 @@ void PromptEstimator::Forget(State& state) {
   // matrices is one, so that nothing can turn negative, and no direction becomes less certain than at the start.
   const double share = std::clamp(kForgetPerError * state.squared_relative_error, kForgetLeast, kForgetMost);
   for (int i = 0; i < kFeatures; ++i) {
-    for (double& value : state.covariance[i]) value *= 1 - share;
+    for (int j = 0; j < kLanes; ++j) state.covariance[i][j] *= 1 - share;
     state.covariance[i][i] += share * kPriors[i].sigma * kPriors[i].sigma;
   }
 }

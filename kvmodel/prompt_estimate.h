@@ -68,10 +68,13 @@ class PromptEstimator {
  private:
   // Latin, script, words, digits, space, cjk, other, messages, tool bytes, images of unknown size, any text at all.
   static constexpr int kFeatures = 11;
-  using Vector = std::array<double, kFeatures>;
+  // Padded with zeros to an even number, which lets the compiler take several at a time.
+  static constexpr int kLanes = 12;
+  using Vector = std::array<double, kLanes>;
+  using Matrix = std::array<Vector, kFeatures>;
   struct State {
     Vector weights;
-    std::array<Vector, kFeatures> covariance;
+    Matrix covariance;
     double squared_relative_error = 0.01;
     int64_t observations = 0;
     int outliers = 0;  // In a row.
@@ -79,6 +82,7 @@ class PromptEstimator {
   static State Initial();
   static Vector Features(const TextCounts& counts);
   static void Learn(State& state, const Vector& features, double actual);
+  static Vector Times(const Matrix& matrix, const Vector& vector);
   static void Correct(State& state, Vector scaled, double error, double noise);
   // Forgets what the error of one weight says of the others'.
   static void Separate(State& state, int feature);

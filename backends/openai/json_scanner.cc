@@ -1,24 +1,66 @@
 #include "backends/openai/json_scanner.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
+#include "kvmodel/byte_block.h"
 
 namespace penstock {
 namespace {
 
-constexpr uint64_t kOnes = 0x0101010101010101;
-constexpr uint64_t kHighBits = 0x8080808080808080;
+// Bytes that end a run of plain characters in a string: a quote, a backslash or a control character.
+ByteBlock Stops(ByteBlock bytes) { return static_cast<ByteBlock>((bytes == '"') | (bytes == '\\') | (bytes < 0x20)); }
 
-// Non-zero if any byte of `word` is zero; exact for that question.
-constexpr uint64_t HasZero(uint64_t word) { return (word - kOnes) & ~word & kHighBits; }
-// Non-zero if any byte is a quote, a backslash or a control character.
-constexpr uint64_t NeedsLook(uint64_t word) {
-  return HasZero(word ^ (kOnes * '"')) | HasZero(word ^ (kOnes * '\\')) | ((word - kOnes * 0x20) & ~word & kHighBits);
+bool IsPlain(char c) { return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20; }
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool NumberCharacter(char c) { return IsDigit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'; }
+
+// Takes the digits that `text` begins with. False: there are none.
+bool TakeDigits(absl::string_view& text) {
+  const size_t before = text.size();
+  while (!text.empty() && IsDigit(text[0])) text.remove_prefix(1);
+  return text.size() != before;
 }
 
-bool NumberCharacter(char c) {
-  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+constexpr size_t kFiniteDigits = 300;
+
+// What overflows a double is no number to most parsers.
+bool IsFinite(absl::string_view number) {
+  double value = 0;
+  return absl::SimpleAtod(number, &value) && std::isfinite(value);
+}
+
+bool IsNumber(absl::string_view text) {
+  const absl::string_view whole = text;
+  absl::ConsumePrefix(&text, "-");
+  if (!absl::ConsumePrefix(&text, "0") && !TakeDigits(text)) return false;
+  if (absl::ConsumePrefix(&text, ".") && !TakeDigits(text)) return false;
+  if (absl::ConsumePrefix(&text, "e") || absl::ConsumePrefix(&text, "E")) {
+    if (!absl::ConsumePrefix(&text, "-")) absl::ConsumePrefix(&text, "+");
+    return TakeDigits(text) && text.empty() && IsFinite(whole);
+  }
+  return text.empty() && (whole.size() <= kFiniteDigits || IsFinite(whole));
+}
+
+constexpr size_t kUnitEscape = 6;  // \uXXXX
+
+bool IsLowSurrogate(int64_t unit) { return unit >= 0xDC00 && unit <= 0xDFFF; }
+
+// The UTF-16 unit of the \uXXXX that `text` begins with, or -1.
+int64_t EscapedUnit(absl::string_view text) {
+  if (text.size() < kUnitEscape || text[0] != '\\' || text[1] != 'u') return -1;
+  int64_t unit = 0;
+  for (const char c : text.substr(2, kUnitEscape - 2)) {
+    if (!absl::ascii_isxdigit(static_cast<unsigned char>(c))) return -1;
+    unit = unit * 16 + (IsDigit(c) ? c - '0' : absl::ascii_tolower(static_cast<unsigned char>(c)) - 'a' + 10);
+  }
+  return unit;
 }
 
 }  // namespace
@@ -27,22 +69,33 @@ bool JsonScanner::TakeString(absl::string_view* raw) {
   if (Peek() != '"') return false;
   const char* const start = ++at_;
   while (true) {
-    uint64_t word;
-    while (end_ - at_ >= 8) {
-      std::memcpy(&word, at_, 8);
-      if (NeedsLook(word)) break;
-      at_ += 8;
+    size_t plain = kBlockBytes;
+    while (plain == kBlockBytes && end_ - at_ >= static_cast<std::ptrdiff_t>(kBlockBytes)) {
+      plain = FirstSet(Stops(LoadBlock(at_)));
+      at_ += plain;
     }
-    while (at_ < end_ && *at_ != '"' && *at_ != '\\' && static_cast<unsigned char>(*at_) >= 0x20) ++at_;
+    while (at_ < end_ && IsPlain(*at_)) ++at_;
     if (at_ == end_) return false;
     if (*at_ == '"') {
       *raw = absl::string_view(start, static_cast<size_t>(at_ - start));
       ++at_;
       return true;
     }
-    if (*at_ != '\\' || end_ - at_ < 2) return false;
-    at_ += 2;
+    if (*at_ != '\\' || !SkipEscape()) return false;
   }
+}
+
+bool JsonScanner::SkipEscape() {
+  if (end_ - at_ < 2) return false;
+  if (rules_ == Rules::kEngine) return at_ += 2, true;
+  const absl::string_view rest(at_, static_cast<size_t>(end_ - at_));
+  if (rest[1] != 'u') return at_ += 2, absl::string_view("\"\\/bfnrt").find(rest[1]) != absl::string_view::npos;
+  const int64_t unit = EscapedUnit(rest);
+  if (unit < 0 || IsLowSurrogate(unit)) return false;
+  const bool pair = unit >= 0xD800 && unit <= 0xDBFF;
+  if (pair && !IsLowSurrogate(EscapedUnit(rest.substr(kUnitEscape)))) return false;
+  at_ += pair ? 2 * kUnitEscape : kUnitEscape;
+  return true;
 }
 
 bool JsonScanner::Skip() {
@@ -60,15 +113,16 @@ bool JsonScanner::Skip() {
 }
 
 bool JsonScanner::SkipScalar() {
-  const absl::string_view rest(at_, static_cast<size_t>(end_ - at_));
-  for (const absl::string_view literal :
-       {absl::string_view("null"), absl::string_view("true"), absl::string_view("false")}) {
-    if (rest.substr(0, literal.size()) != literal) continue;
-    at_ += literal.size();
-    return true;
+  const char first = Peek();
+  if (first == 'n' || first == 't' || first == 'f') {
+    const absl::string_view literal = first == 'n' ? "null" : first == 't' ? "true" : "false";
+    const absl::string_view rest(at_, static_cast<size_t>(end_ - at_));
+    at_ += std::min(literal.size(), rest.size());
+    return absl::StartsWith(rest, literal);
   }
   const char* const start = at_;
   while (at_ < end_ && NumberCharacter(*at_)) ++at_;
+  if (rules_ == Rules::kStrict) return IsNumber(absl::string_view(start, static_cast<size_t>(at_ - start)));
   return at_ != start;
 }
 

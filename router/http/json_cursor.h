@@ -1,8 +1,9 @@
 // Walks JSON text that is known to be valid, giving byte offsets instead of a document.
 //
 // The router forwards bodies byte for byte but for spliced fields, so it needs to know where a field stands. Validity
-// (grammar, UTF-8, depth) is simdjson's business and must have been checked before; on other text the functions stay
-// within bounds and give meaningless spans. Pure, no allocation but for escaped keys.
+// must have been checked before (JsonScanner); on other text the functions stay within bounds and give meaningless
+// spans. For small values: a container is passed over before its members are given. Pure, no allocation but for escaped
+// keys.
 #ifndef PENSTOCK_ROUTER_HTTP_JSON_CURSOR_H_
 #define PENSTOCK_ROUTER_HTTP_JSON_CURSOR_H_
 
@@ -11,6 +12,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "backends/openai/json_scanner.h"
 
 namespace penstock {
 
@@ -73,6 +75,17 @@ class JsonArray {
 
 // The text of the inside of a JSON string literal.
 std::string UnescapeJson(absl::string_view inside);
+
+// As JsonScanner::ForEachMember, with the escapes of keys resolved: a client must not hide a key from us that an engine
+// would read.
+template <class Visit>
+bool ForEachKey(JsonScanner& json, Visit&& visit) {
+  return json.ForEachMember([&](absl::string_view key) {
+    if (key.find('\\') == absl::string_view::npos) return visit(key);
+    const std::string plain = UnescapeJson(key);
+    return visit(absl::string_view(plain));
+  });
+}
 
 }  // namespace penstock
 

@@ -1,14 +1,16 @@
 #include "router/http/prompt_text.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "router/http/json_cursor.h"
 #include "router/http/request_scan.h"
 
 namespace penstock {
 namespace {
 
-using MaybeError = std::optional<ApiError>;
+constexpr absl::string_view kContentShapes = "a string or an array of content parts";
+constexpr absl::string_view kPromptShapes = "a string, a list of strings, a list of token ids, or a list of such lists";
 
 ApiError WrongType(absl::string_view field, absl::string_view expected) {
   return BadRequest(BadInput::kWrongType, absl::StrCat("`", field, "` must be ", expected, "."), field, "invalid_type");
@@ -19,234 +21,218 @@ ApiError Duplicate(absl::string_view field, absl::string_view key) {
                     "duplicate_key");
 }
 
-// Rough size for comparing elements of one list.
-int64_t Weight(const TextCounts& counts) {
-  return counts.latin + counts.digits + counts.space + counts.other + 4 * (counts.cjk + counts.exact_tokens);
+ApiError Empty(absl::string_view field, absl::string_view message) {
+  return BadRequest(BadInput::kOutOfRange, absl::StrCat("`", field, "` ", message), field, "empty_array");
 }
 
-int64_t CountElements(const JsonValue& array) {
-  JsonArray elements(array);
-  int64_t count = 0;
-  while (elements.Next()) ++count;
-  return count;
-}
-
-// One part of a message: text, an image, or something whose tokens cannot be forecast.
-void CountPart(const JsonValue& part, TextCounts& counts) {
-  if (part.kind() == JsonKind::kString) {
-    counts += CountJsonString(part.inside());
-    return;
-  }
-  if (part.kind() != JsonKind::kObject) return;
-  JsonObject members(part);
-  while (const auto member = members.Next()) {
-    const bool text = member->key == "text" || member->key == "refusal" || member->key == "output";
-    if (text && member->value.kind() == JsonKind::kString) {
-      counts += CountJsonString(member->value.inside());
-    } else if (member->key == "image_url") {
-      ++counts.images;
-      counts.unforecastable = true;
-    } else if (member->key == "input_audio" || member->key == "audio_url" || member->key == "video_url" ||
-               member->key == "file" || member->key == "file_id" || member->key == "file_data") {
-      counts.unforecastable = true;
-    }
-  }
-}
-
-MaybeError CountContent(const JsonValue& content, absl::string_view field, TextCounts& counts) {
-  switch (content.kind()) {
-    case JsonKind::kString:
-      counts += CountJsonString(content.inside());
-      return std::nullopt;
-    case JsonKind::kNull:
-      return std::nullopt;
-    case JsonKind::kArray: {
-      JsonArray parts(content);
-      while (const auto part = parts.Next()) {
-        if (part->kind() != JsonKind::kObject && part->kind() != JsonKind::kString) {
-          return WrongType(field, "a string or an array of content parts");
-        }
-        CountPart(*part, counts);
-      }
-      return std::nullopt;
-    }
-    default:
-      return WrongType(field, "a string or an array of content parts");
-  }
-}
-
-struct MessageSeen {
-  bool role = false;
-  bool content = false;
-  std::string role_name;
-};
-
-MaybeError CountMessageMember(const JsonObject::Member& member, absl::string_view field, MessageSeen& seen,
-                              TextCounts& counts) {
-  if (member.key == "role") {
-    if (seen.role) return Duplicate(field, "role");
-    if (member.value.kind() != JsonKind::kString) return WrongType(absl::StrCat(field, ".role"), "a string");
-    seen.role = true;
-    seen.role_name = member.value.Text();
-  } else if (member.key == "content") {
-    if (seen.content) return Duplicate(field, "content");
-    seen.content = true;
-    return CountContent(member.value, absl::StrCat(field, ".content"), counts);
-  } else if (member.key == "tool_calls" || member.key == "function_call") {
-    counts += CountText(member.value.raw());
-  } else if (member.value.kind() == JsonKind::kString && (member.key == "name" || member.key == "reasoning_content")) {
-    counts += CountJsonString(member.value.inside());
-  }
-  return std::nullopt;
-}
-
-// A list of token ids is exact; its elements must be integers.
-std::optional<int64_t> TokenIds(const JsonValue& array) {
-  JsonArray elements(array);
-  int64_t count = 0;
-  while (const auto element = elements.Next()) {
-    if (element->kind() != JsonKind::kNumber) return std::nullopt;
-    ++count;
-  }
-  return count;
-}
-
-// One element of a prompt list.
-bool CountElement(const JsonValue& element, TextCounts& counts) {
-  if (element.kind() == JsonKind::kString) {
-    counts += CountJsonString(element.inside());
-    return true;
-  }
-  if (element.kind() != JsonKind::kArray) return false;
-  const std::optional<int64_t> ids = TokenIds(element);
-  if (!ids || *ids == 0) return false;
-  counts.exact_tokens += *ids;
-  return true;
-}
-
-void AddPrompt(const TextCounts& counts, PromptText& result) {
-  result.text += counts;
-  if (Weight(counts) >= Weight(result.largest)) result.largest = counts;
-}
-
-MaybeError TooMany(absl::string_view field, int64_t count) {
-  if (count <= kMaxPrompts) return std::nullopt;
+ApiError TooMany(absl::string_view field, int64_t count) {
   return BadRequest(BadInput::kOutOfRange,
                     absl::StrCat("`", field, "` has ", count, " elements; at most ", kMaxPrompts, " are allowed."),
                     field, "array_above_max_length");
 }
 
+// Rough size for comparing elements of one list.
+int64_t Weight(const TextCounts& counts) {
+  return counts.latin + counts.digits + counts.space + counts.other + 4 * (counts.cjk + counts.exact_tokens);
+}
+
+bool IsNumber(char first) { return first == '-' || (first >= '0' && first <= '9'); }
+
+bool CountString(JsonScanner& json, TextCounts& counts) {
+  absl::string_view inside;
+  if (!json.TakeString(&inside)) return false;
+  counts += CountJsonString(inside);
+  return true;
+}
+
+bool CountRaw(JsonScanner& json, TextCounts& counts) {
+  absl::string_view raw;
+  if (!json.TakeRaw(&raw)) return false;
+  counts += CountText(raw);
+  return true;
+}
+
+// One part of a message: text, an image, or something whose tokens cannot be forecast.
+bool CountPart(JsonScanner& json, TextCounts& counts) {
+  if (json.Peek() == '"') return CountString(json, counts);
+  return ForEachKey(json, [&](absl::string_view key) {
+    if (key == "text" || key == "refusal" || key == "output") {
+      return json.Peek() == '"' ? CountString(json, counts) : json.Skip();
+    }
+    if (key == "image_url") {
+      ++counts.images;
+      counts.unforecastable = true;
+    } else if (key == "input_audio" || key == "audio_url" || key == "video_url" || key == "file" || key == "file_id" ||
+               key == "file_data") {
+      counts.unforecastable = true;
+    }
+    return json.Skip();
+  });
+}
+
 }  // namespace
 
-PromptResult CountMessages(const JsonValue& messages) {
-  if (messages.kind() != JsonKind::kArray) return WrongType("messages", "an array of messages");
-  PromptText result;
-  JsonArray elements(messages);
-  while (const auto message = elements.Next()) {
-    const std::string field = absl::StrCat("messages[", result.text.messages, "]");
-    if (message->kind() != JsonKind::kObject) return WrongType(field, "an object");
-    MessageSeen seen;
-    JsonObject members(*message);
-    while (const auto member = members.Next()) {
-      if (MaybeError error = CountMessageMember(*member, field, seen, result.text)) return *std::move(error);
-    }
-    if (!seen.role) {
-      return BadRequest(BadInput::kMissingField, absl::StrCat("`", field, ".role` is missing."),
-                        absl::StrCat(field, ".role"), "missing_required_parameter");
-    }
-    ++result.text.messages;
-    result.ends_with_assistant = seen.role_name == "assistant";
-  }
-  if (result.text.messages == 0) {
-    return BadRequest(BadInput::kOutOfRange, "`messages` must have at least one message.", "messages", "empty_array");
-  }
-  result.largest = result.text;
-  result.is_text = true;
-  return result;
+// What a message must have, and may have once.
+struct PromptScan::Message {
+  bool role = false;
+  bool content = false;
+  std::string role_name;
+};
+
+bool PromptScan::Refuse(ApiError error) {
+  if (!error_) error_ = std::move(error);
+  return true;
 }
 
-PromptResult CountPrompt(const JsonValue& prompt, absl::string_view field) {
-  constexpr absl::string_view kShapes = "a string, a list of strings, a list of token ids, or a list of such lists";
-  PromptText result;
-  if (prompt.kind() == JsonKind::kString) {
-    AddPrompt(CountJsonString(prompt.inside()), result);
-    result.is_text = true;
-    return result;
+bool PromptScan::SkipWrong(JsonScanner& json, absl::string_view field, absl::string_view expected) {
+  return Refuse(WrongType(field, expected)) && json.Skip();
+}
+
+std::string PromptScan::MessageField(absl::string_view member) const {
+  return absl::StrCat("messages[", result_.text.messages, "]", member);
+}
+
+bool PromptScan::ReadContent(JsonScanner& json, absl::string_view field) {
+  if (json.Peek() == '"') return CountString(json, result_.text);
+  if (json.Peek() == 'n') return json.Skip();
+  if (json.Peek() != '[') return SkipWrong(json, field, kContentShapes);
+  return json.ForEachElement([&] {
+    const bool part = json.Peek() == '{' || json.Peek() == '"';
+    return part ? CountPart(json, result_.text) : SkipWrong(json, field, kContentShapes);
+  });
+}
+
+bool PromptScan::ReadMessageMember(JsonScanner& json, absl::string_view key, Message& message) {
+  if (key == "role") {
+    if (std::exchange(message.role, true)) Refuse(Duplicate(MessageField(""), key));
+    if (json.Peek() != '"') return SkipWrong(json, MessageField(".role"), "a string");
+    return json.CopyString(&message.role_name);
   }
-  if (prompt.kind() != JsonKind::kArray) return WrongType(field, kShapes);
-  const int64_t elements_count = CountElements(prompt);
-  if (elements_count == 0) {
-    return BadRequest(BadInput::kOutOfRange, absl::StrCat("`", field, "` must not be empty."), field, "empty_array");
+  if (key == "content") {
+    if (std::exchange(message.content, true)) Refuse(Duplicate(MessageField(""), key));
+    return json.Peek() == '"' ? CountString(json, result_.text) : ReadContent(json, MessageField(".content"));
   }
-  if (const std::optional<int64_t> ids = TokenIds(prompt)) {
+  if (key == "tool_calls" || key == "function_call") return CountRaw(json, result_.text);
+  const bool text = json.Peek() == '"' && (key == "name" || key == "reasoning_content");
+  return text ? CountString(json, result_.text) : json.Skip();
+}
+
+bool PromptScan::ReadMessage(JsonScanner& json) {
+  if (json.Peek() != '{') return SkipWrong(json, MessageField(""), "an object");
+  Message message;
+  if (!ForEachKey(json, [&](absl::string_view key) { return ReadMessageMember(json, key, message); })) return false;
+  if (!message.role) {
+    Refuse(BadRequest(BadInput::kMissingField, absl::StrCat("`", MessageField(".role"), "` is missing."),
+                      MessageField(".role"), "missing_required_parameter"));
+  }
+  ++result_.text.messages;
+  result_.ends_with_assistant = message.role_name == "assistant";
+  return true;
+}
+
+bool PromptScan::ReadMessages(JsonScanner& json) {
+  if (json.Peek() != '[') return SkipWrong(json, "messages", "an array of messages");
+  if (!json.ForEachElement([&] { return ReadMessage(json); })) return false;
+  if (result_.text.messages == 0) Refuse(Empty("messages", "must have at least one message."));
+  result_.largest = result_.text;
+  result_.is_text = true;
+  return true;
+}
+
+void PromptScan::AddPrompt(const TextCounts& counts) {
+  result_.text += counts;
+  if (Weight(counts) >= Weight(result_.largest)) result_.largest = counts;
+}
+
+// A list of token ids is exact; its elements must be integers.
+bool PromptScan::ReadElement(JsonScanner& json, int64_t& ids, bool& wrong) {
+  TextCounts counts;
+  if (json.Peek() == '"') {
+    if (!CountString(json, counts)) return false;
+  } else if (json.Peek() == '[') {
+    const bool read = json.ForEachElement([&] {
+      wrong |= !IsNumber(json.Peek());
+      ++counts.exact_tokens;
+      return json.Skip();
+    });
+    if (!read) return false;
+    wrong |= counts.exact_tokens == 0;
+  } else {
+    IsNumber(json.Peek()) ? static_cast<void>(++ids) : static_cast<void>(wrong = true);
+    return json.Skip();
+  }
+  AddPrompt(counts);
+  return true;
+}
+
+bool PromptScan::ReadPrompt(JsonScanner& json, absl::string_view field) {
+  TextCounts counts;
+  if (json.Peek() == '"') {
+    if (!CountString(json, counts)) return false;
+    AddPrompt(counts);
+    result_.is_text = true;
+    return true;
+  }
+  if (json.Peek() != '[') return SkipWrong(json, field, kPromptShapes);
+  int64_t elements = 0;
+  int64_t ids = 0;
+  bool wrong = false;
+  if (!json.ForEachElement([&] { return ++elements, ReadElement(json, ids, wrong); })) return false;
+  if (elements == 0) return Refuse(Empty(field, "must not be empty."));
+  if (ids == elements) {
+    counts.exact_tokens = ids;
+    AddPrompt(counts);
+    return true;
+  }
+  if (elements > kMaxPrompts) return Refuse(TooMany(field, elements));
+  if (wrong || ids > 0) return Refuse(WrongType(field, kPromptShapes));
+  result_.prompts = elements;
+  return true;
+}
+
+bool PromptScan::ReadItem(JsonScanner& json) {
+  if (json.Peek() != '{') return SkipWrong(json, "input", "a string or an array of items");
+  ++result_.text.messages;
+  return ForEachKey(json, [&](absl::string_view key) {
+    if (key == "content") return ReadContent(json, "input.content");
+    return key == "arguments" || key == "output" ? CountRaw(json, result_.text) : json.Skip();
+  });
+}
+
+bool PromptScan::ReadItems(JsonScanner& json) {
+  if (json.Peek() == '"') {
     TextCounts counts;
-    counts.exact_tokens = *ids;
-    AddPrompt(counts, result);
-    return result;
+    if (!CountString(json, counts)) return false;
+    counts.messages = 1;
+    AddPrompt(counts);
+    return true;
   }
-  if (MaybeError error = TooMany(field, elements_count)) return *std::move(error);
-  result.prompts = elements_count;
-  JsonArray elements(prompt);
-  while (const auto element = elements.Next()) {
-    TextCounts counts;
-    if (!CountElement(*element, counts)) return WrongType(field, kShapes);
-    AddPrompt(counts, result);
-  }
-  return result;
+  if (json.Peek() != '[') return SkipWrong(json, "input", "a string or an array of items");
+  if (!json.ForEachElement([&] { return ReadItem(json); })) return false;
+  if (result_.text.messages == 0) Refuse(Empty("input", "must have at least one item."));
+  result_.largest = result_.text;
+  return true;
 }
 
-PromptResult CountItems(const JsonValue& input) {
-  PromptText result;
-  if (input.kind() == JsonKind::kString) {
-    AddPrompt(CountJsonString(input.inside()), result);
-    result.text.messages = result.largest.messages = 1;
-    return result;
+bool PromptScan::ReadDocument(JsonScanner& json, const TextCounts& query) {
+  TextCounts counts = query;
+  if (json.Peek() == '"') {
+    if (!CountString(json, counts)) return false;
+  } else if (json.Peek() == '{') {
+    if (!CountRaw(json, counts)) return false;
+  } else {
+    return SkipWrong(json, "documents", "an array of strings or objects");
   }
-  if (input.kind() != JsonKind::kArray) return WrongType("input", "a string or an array of items");
-  JsonArray items(input);
-  while (const auto item = items.Next()) {
-    if (item->kind() != JsonKind::kObject) return WrongType("input", "a string or an array of items");
-    JsonObject members(*item);
-    while (const auto member = members.Next()) {
-      if (member->key == "content") {
-        if (MaybeError error = CountContent(member->value, "input.content", result.text)) return *std::move(error);
-      } else if (member->key == "arguments" || member->key == "output") {
-        result.text += CountText(member->value.raw());
-      }
-    }
-    ++result.text.messages;
-  }
-  if (result.text.messages == 0) {
-    return BadRequest(BadInput::kOutOfRange, "`input` must have at least one item.", "input", "empty_array");
-  }
-  result.largest = result.text;
-  return result;
+  AddPrompt(counts);
+  return true;
 }
 
-PromptResult CountDocuments(const JsonValue& query, const JsonValue& documents) {
-  if (query.kind() != JsonKind::kString) return WrongType("query", "a string");
-  if (documents.kind() != JsonKind::kArray) return WrongType("documents", "an array of texts");
-  const TextCounts of_query = CountJsonString(query.inside());
-  PromptText result;
-  result.prompts = CountElements(documents);
-  if (result.prompts == 0) {
-    return BadRequest(BadInput::kOutOfRange, "`documents` must have at least one document.", "documents",
-                      "empty_array");
-  }
-  if (MaybeError error = TooMany("documents", result.prompts)) return *std::move(error);
-  JsonArray elements(documents);
-  while (const auto document = elements.Next()) {
-    TextCounts counts = of_query;
-    if (document->kind() == JsonKind::kString) {
-      counts += CountJsonString(document->inside());
-    } else if (document->kind() == JsonKind::kObject) {
-      counts += CountText(document->raw());
-    } else {
-      return WrongType("documents", "an array of strings or objects");
-    }
-    AddPrompt(counts, result);
-  }
-  return result;
+bool PromptScan::ReadDocuments(JsonScanner& json, const TextCounts& query) {
+  if (json.Peek() != '[') return SkipWrong(json, "documents", "an array of texts");
+  result_.prompts = 0;
+  if (!json.ForEachElement([&] { return ++result_.prompts, ReadDocument(json, query); })) return false;
+  if (result_.prompts == 0) return Refuse(Empty("documents", "must have at least one document."));
+  return result_.prompts <= kMaxPrompts || Refuse(TooMany("documents", result_.prompts));
 }
 
 }  // namespace penstock

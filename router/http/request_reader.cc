@@ -15,8 +15,6 @@ namespace http = boost::beast::http;
 
 namespace {
 
-// simdjson reads a little beyond the text; room for it saves a copy of the body.
-constexpr size_t kBodyPadding = 64;
 // A buffer larger than this is given back once it is empty.
 constexpr size_t kKeptBuffer = 4096;
 
@@ -73,7 +71,7 @@ struct RequestReader::Parser : http::basic_parser<true> {
     if (hosts_ > 1 || (hosts_ == 0 && !request.http10)) ec = http::error::bad_field;
   }
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, ErrorCode&) override {
-    if (length) request.body.reserve(static_cast<size_t>(std::min<uint64_t>(*length, kMaxReserve)) + kBodyPadding);
+    if (length) request.body.reserve(static_cast<size_t>(std::min<uint64_t>(*length, kMaxReserve)));
   }
   std::size_t on_body_impl(StringView piece, ErrorCode& ec) override { return Append(piece, ec); }
   void on_chunk_header_impl(std::uint64_t, StringView, ErrorCode&) override {}
@@ -183,7 +181,6 @@ RequestReader::State RequestReader::Fail(ApiError error) {
 ClientRequest RequestReader::Take() {
   ClientRequest request = std::move(parser_->request);
   request.keep_alive = parser_->keep_alive();
-  request.body.reserve(request.body.size() + kBodyPadding);
   parser_.reset();
   buffer_.erase(0, consumed_);
   consumed_ = 0;

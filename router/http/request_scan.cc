@@ -1,22 +1,15 @@
 #include "router/http/request_scan.h"
 
-#include <simdjson.h>
-
-#include <array>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "router/http/prompt_text.h"
+#include "router/http/request_fields.h"
 
 namespace penstock {
 namespace {
 
+using Field = RequestField;
 using MaybeError = std::optional<ApiError>;
-
-// Above this the parser's memory is given back after use.
-constexpr size_t kKeptParserBytes = 1 << 20;
 
 ApiError WrongType(absl::string_view field, absl::string_view expected) {
   return BadRequest(BadInput::kWrongType, absl::StrCat("`", field, "` must be ", expected, "."), field, "invalid_type");
@@ -33,181 +26,42 @@ ApiError OutOfRange(absl::string_view field, absl::string_view bounds, absl::str
                     "invalid_value");
 }
 
-// Grammar, UTF-8 and depth. The parser reads a little beyond the text, so the string's capacity has to allow that.
-MaybeError Validate(const std::string& body) {
-  static thread_local auto kept = std::make_unique<simdjson::dom::parser>();
-  simdjson::error_code code = simdjson::SUCCESS;
-  const size_t capacity = std::max(kept->capacity(), std::max<size_t>(body.size(), 4096));
-  if (kept->capacity() < capacity || kept->max_depth() != kMaxJsonDepth) code = kept->allocate(capacity, kMaxJsonDepth);
-  bool is_object = false;
-  if (code == simdjson::SUCCESS) {
-    const bool padded = body.capacity() - body.size() >= simdjson::SIMDJSON_PADDING;
-    auto document = kept->parse(body.data(), body.size(), !padded);
-    code = document.error();
-    is_object = code == simdjson::SUCCESS && document.is_object();
-  }
-  // A number that fits no machine type is still JSON; whether it is in range is asked field by field.
-  if (code == simdjson::NUMBER_ERROR && nlohmann::json::accept(body)) {
-    code = simdjson::SUCCESS;
-    is_object = ValueAt(body, 0).kind() == JsonKind::kObject;
-  }
-  if (kept->capacity() > kKeptParserBytes) kept = std::make_unique<simdjson::dom::parser>();
-  if (code == simdjson::DEPTH_ERROR) {
-    return BadRequest(BadInput::kMalformedJson,
-                      absl::StrCat("The body is nested deeper than ", kMaxJsonDepth, " levels."), "", "invalid_json");
-  }
-  if (code != simdjson::SUCCESS) {
-    return BadRequest(BadInput::kMalformedJson,
-                      absl::StrCat("The body is not valid JSON: ", simdjson::error_message(code)), "", "invalid_json");
-  }
-  if (!is_object) return BadRequest(BadInput::kMalformedJson, "The body must be a JSON object.", "", "invalid_json");
-  return std::nullopt;
-}
-
-// Every top-level field that the router reads. Each may occur once.
-enum Field : uint8_t {
-  kModel,
-  kStream,
-  kStreamOptions,
-  kMaxTokens,
-  kMaxCompletionTokens,
-  kMaxOutputTokens,
-  kNPredict,
-  kN,
-  kBestOf,
-  kServiceTier,
-  kMessages,
-  kPrompt,
-  kInput,
-  kInstructions,
-  kQuery,
-  kDocuments,
-  kTools,
-  kFunctions,
-  kLogprobs,
-  kTopLogprobs,
-  kResponseFormat,
-  kStructuredOutputs,
-  kGuidedJson,
-  kGuidedRegex,
-  kGuidedChoice,
-  kGuidedGrammar,
-  kGrammar,
-  kJsonSchema,
-  kRegex,
-  kEbnf,
-  kMinTokens,
-  kPromptLogprobs,
-  kAddGenerationPrompt,
-  kContinueFinalMessage,
-  kEcho,
-  kSuffix,
-  kFieldCount
-};
-constexpr std::array<absl::string_view, kFieldCount> kFieldNames = {"model",
-                                                                    "stream",
-                                                                    "stream_options",
-                                                                    "max_tokens",
-                                                                    "max_completion_tokens",
-                                                                    "max_output_tokens",
-                                                                    "n_predict",
-                                                                    "n",
-                                                                    "best_of",
-                                                                    "service_tier",
-                                                                    "messages",
-                                                                    "prompt",
-                                                                    "input",
-                                                                    "instructions",
-                                                                    "query",
-                                                                    "documents",
-                                                                    "tools",
-                                                                    "functions",
-                                                                    "logprobs",
-                                                                    "top_logprobs",
-                                                                    "response_format",
-                                                                    "structured_outputs",
-                                                                    "guided_json",
-                                                                    "guided_regex",
-                                                                    "guided_choice",
-                                                                    "guided_grammar",
-                                                                    "grammar",
-                                                                    "json_schema",
-                                                                    "regex",
-                                                                    "ebnf",
-                                                                    "min_tokens",
-                                                                    "prompt_logprobs",
-                                                                    "add_generation_prompt",
-                                                                    "continue_final_message",
-                                                                    "echo",
-                                                                    "suffix"};
-
-// The fields of one body. A null value counts as absent, except that it still may not occur twice.
-class Fields {
- public:
-  MaybeError Read(const std::string& body) {
-    JsonObject members(ValueAt(body, 0));
-    while (const auto member = members.Next()) {
-      for (size_t field = 0; field < kFieldCount; ++field) {
-        if (member->key != kFieldNames[field]) continue;
-        if (seen_[field]) {
-          return BadRequest(BadInput::kDuplicateKey, absl::StrCat("The key `", kFieldNames[field], "` occurs twice."),
-                            kFieldNames[field], "duplicate_key");
-        }
-        seen_[field] = true;
-        values_[field] = member->value;
-        break;
-      }
-    }
-    return std::nullopt;
-  }
-  const JsonValue* Find(Field field) const {
-    return seen_[field] && values_[field].kind() != JsonKind::kNull ? &values_[field] : nullptr;
-  }
-  // Where a field stands even if it is null.
-  std::optional<JsonSpan> Span(Field field) const {
-    return seen_[field] ? std::optional<JsonSpan>(values_[field].span) : std::nullopt;
-  }
-
- private:
-  std::array<JsonValue, kFieldCount> values_{};
-  std::array<bool, kFieldCount> seen_{};
-};
-
-MaybeError ReadBool(const Fields& fields, Field field, bool& out) {
+MaybeError ReadBool(const RequestFields& fields, Field field, bool& out) {
   const JsonValue* value = fields.Find(field);
   if (value == nullptr) return std::nullopt;
-  if (value->kind() != JsonKind::kBool) return WrongType(kFieldNames[field], "a boolean");
+  if (value->kind() != JsonKind::kBool) return WrongType(NameOf(field), "a boolean");
   out = value->IsTrue();
   return std::nullopt;
 }
 
-MaybeError ReadString(const Fields& fields, Field field, std::string& out) {
+MaybeError ReadString(const RequestFields& fields, Field field, std::string& out) {
   const JsonValue* value = fields.Find(field);
   if (value == nullptr) return std::nullopt;
-  if (value->kind() != JsonKind::kString) return WrongType(kFieldNames[field], "a string");
+  if (value->kind() != JsonKind::kString) return WrongType(NameOf(field), "a string");
   out = value->Text();
   return std::nullopt;
 }
 
-MaybeError ReadInteger(const Fields& fields, Field field, int64_t least, int64_t most, std::optional<int64_t>& out) {
+MaybeError ReadInteger(const RequestFields& fields, Field field, int64_t least, int64_t most,
+                       std::optional<int64_t>& out) {
   const JsonValue* value = fields.Find(field);
   if (value == nullptr) return std::nullopt;
-  if (value->kind() != JsonKind::kNumber) return WrongType(kFieldNames[field], "an integer");
+  if (value->kind() != JsonKind::kNumber) return WrongType(NameOf(field), "an integer");
   const std::optional<int64_t> number = value->Integer();
   const bool fraction = value->raw().find_first_of(".eE") != absl::string_view::npos;
-  if (fraction) return WrongType(kFieldNames[field], "an integer");
+  if (fraction) return WrongType(NameOf(field), "an integer");
   if (!number || *number < least || *number > most) {
-    return OutOfRange(kFieldNames[field], absl::StrCat("between ", least, " and ", most), value->raw());
+    return OutOfRange(NameOf(field), absl::StrCat("between ", least, " and ", most), value->raw());
   }
   out = number;
   return std::nullopt;
 }
 
 // llama-server's n_predict wins there and -1 means no limit; elsewhere the newer name wins.
-MaybeError ReadLimits(const Fields& fields, RequestFacts& facts) {
-  for (Field field : {kMaxTokens, kMaxCompletionTokens, kMaxOutputTokens, kNPredict}) {
+MaybeError ReadLimits(const RequestFields& fields, RequestFacts& facts) {
+  for (Field field : {Field::kMaxTokens, Field::kMaxCompletionTokens, Field::kMaxOutputTokens, Field::kNPredict}) {
     const JsonValue* value = fields.Find(field);
-    if (value != nullptr && field == kNPredict && value->Integer() == -1) continue;
+    if (value != nullptr && field == Field::kNPredict && value->Integer() == -1) continue;
     std::optional<int64_t> limit;
     if (MaybeError error = ReadInteger(fields, field, 1, kMaxOutputLimit, limit)) return error;
     if (!limit) continue;
@@ -217,10 +71,10 @@ MaybeError ReadLimits(const Fields& fields, RequestFacts& facts) {
   return std::nullopt;
 }
 
-MaybeError ReadStreamOptions(const Fields& fields, RequestFacts& facts) {
-  const JsonValue* options = fields.Find(kStreamOptions);
+MaybeError ReadStreamOptions(const RequestFields& fields, RequestFacts& facts) {
+  const JsonValue* options = fields.Find(Field::kStreamOptions);
   if (options == nullptr) {
-    facts.stream_options_at = fields.Span(kStreamOptions);
+    facts.stream_options_at = fields.Span(Field::kStreamOptions);
     return std::nullopt;
   }
   if (options->kind() != JsonKind::kObject) return WrongType("stream_options", "an object");
@@ -245,45 +99,49 @@ MaybeError ReadStreamOptions(const Fields& fields, RequestFacts& facts) {
   return std::nullopt;
 }
 
-PromptResult CountResponsesPrompt(const Fields& fields, const JsonValue& input) {
-  PromptResult counted = CountItems(input);
-  const JsonValue* instructions = fields.Find(kInstructions);
-  if (instructions == nullptr || std::holds_alternative<ApiError>(counted)) return counted;
+// `instructions` of responses stand before the items.
+MaybeError AddInstructions(const RequestFields& fields, RequestFacts& facts) {
+  const JsonValue* instructions = fields.Find(Field::kInstructions);
+  if (instructions == nullptr) return std::nullopt;
   if (instructions->kind() != JsonKind::kString) return WrongType("instructions", "a string");
-  PromptText& text = std::get<PromptText>(counted);
-  text.text += CountJsonString(instructions->inside());
-  text.largest = text.text;
-  return counted;
+  facts.text += CountJsonString(instructions->inside());
+  facts.largest_prompt = facts.text;
+  return std::nullopt;
 }
 
-MaybeError ReadPrompt(Endpoint endpoint, const Fields& fields, RequestFacts& facts) {
-  const Field field = endpoint == Endpoint::kChat          ? kMessages
-                      : endpoint == Endpoint::kCompletions ? kPrompt
-                      : endpoint == Endpoint::kRerank      ? kQuery
-                                                           : kInput;
+MaybeError CountDocuments(const RequestFields& fields, const JsonValue& query, PromptScan& scan) {
+  const JsonValue* documents = fields.Find(Field::kDocuments);
+  if (documents == nullptr) return Missing("documents");
+  if (query.kind() != JsonKind::kString) return WrongType("query", "a string");
+  JsonScanner json(documents->raw());
+  scan.ReadDocuments(json, CountJsonString(query.inside()));
+  return std::nullopt;
+}
+
+MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& facts) {
+  const Field field = PromptField(endpoint);
   const JsonValue* value = fields.Find(field);
-  if (value == nullptr) return Missing(kFieldNames[field]);
-  if (endpoint == Endpoint::kRerank && fields.Find(kDocuments) == nullptr) return Missing("documents");
-  PromptResult counted = endpoint == Endpoint::kChat        ? CountMessages(*value)
-                         : endpoint == Endpoint::kResponses ? CountResponsesPrompt(fields, *value)
-                         : endpoint == Endpoint::kRerank    ? CountDocuments(*value, *fields.Find(kDocuments))
-                                                            : CountPrompt(*value, kFieldNames[field]);
-  if (ApiError* error = std::get_if<ApiError>(&counted)) return std::move(*error);
-  const PromptText& text = std::get<PromptText>(counted);
+  if (value == nullptr) return Missing(NameOf(field));
+  PromptScan& scan = fields.prompt();
+  if (endpoint == Endpoint::kRerank) {
+    if (MaybeError error = CountDocuments(fields, *value, scan)) return error;
+  }
+  if (scan.error()) return scan.error();
+  const PromptText& text = scan.text();
   facts.text = text.text;
   facts.largest_prompt = text.largest;
   facts.prompts = text.prompts;
   facts.prompt_is_text = text.is_text;
   facts.ends_with_assistant = text.ends_with_assistant;
   facts.prompt_at = value->span;
-  return std::nullopt;
+  return endpoint == Endpoint::kResponses ? AddInstructions(fields, facts) : std::nullopt;
 }
 
-MaybeError ReadTools(const Fields& fields, RequestFacts& facts) {
-  for (Field field : {kTools, kFunctions}) {
+MaybeError ReadTools(const RequestFields& fields, RequestFacts& facts) {
+  for (Field field : {Field::kTools, Field::kFunctions}) {
     const JsonValue* value = fields.Find(field);
     if (value == nullptr) continue;
-    if (value->kind() != JsonKind::kArray) return WrongType(kFieldNames[field], "an array");
+    if (value->kind() != JsonKind::kArray) return WrongType(NameOf(field), "an array");
     facts.has_tools = true;
     facts.text.tool_bytes += static_cast<int64_t>(value->span.size());
     facts.largest_prompt.tool_bytes += static_cast<int64_t>(value->span.size());
@@ -291,33 +149,35 @@ MaybeError ReadTools(const Fields& fields, RequestFacts& facts) {
   return std::nullopt;
 }
 
-void ReadAnswerShape(const Fields& fields, RequestFacts& facts) {
-  const JsonValue* logprobs = fields.Find(kLogprobs);
-  facts.has_logprobs = (logprobs != nullptr && logprobs->raw() != "false") || fields.Find(kTopLogprobs) != nullptr;
-  facts.has_logprobs |= fields.Find(kPromptLogprobs) != nullptr;
-  for (size_t field = kResponseFormat; field <= kMinTokens; ++field) {
-    facts.has_structure |= fields.Find(static_cast<Field>(field)) != nullptr;
+void ReadAnswerShape(const RequestFields& fields, RequestFacts& facts) {
+  const JsonValue* logprobs = fields.Find(Field::kLogprobs);
+  facts.has_logprobs =
+      (logprobs != nullptr && logprobs->raw() != "false") || fields.Find(Field::kTopLogprobs) != nullptr;
+  facts.has_logprobs |= fields.Find(Field::kPromptLogprobs) != nullptr;
+  for (auto field = Field::kResponseFormat; field <= Field::kMinTokens;
+       field = static_cast<RequestField>(static_cast<int>(field) + 1)) {
+    facts.has_structure |= fields.Find(field) != nullptr;
   }
   facts.has_own_template =
-      fields.Find(kAddGenerationPrompt) != nullptr || fields.Find(kContinueFinalMessage) != nullptr;
-  const JsonValue* echo = fields.Find(kEcho);
-  facts.echo = (echo != nullptr && echo->IsTrue()) || fields.Find(kSuffix) != nullptr;
+      fields.Find(Field::kAddGenerationPrompt) != nullptr || fields.Find(Field::kContinueFinalMessage) != nullptr;
+  const JsonValue* echo = fields.Find(Field::kEcho);
+  facts.echo = (echo != nullptr && echo->IsTrue()) || fields.Find(Field::kSuffix) != nullptr;
 }
 
-MaybeError ReadFields(Endpoint endpoint, const Fields& fields, RequestFacts& facts) {
-  if (fields.Find(kModel) == nullptr) return Missing("model");
-  if (MaybeError error = ReadString(fields, kModel, facts.model)) return error;
+MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& facts) {
+  if (fields.Find(Field::kModel) == nullptr) return Missing("model");
+  if (MaybeError error = ReadString(fields, Field::kModel, facts.model)) return error;
   if (facts.model.empty()) return Missing("model");
-  facts.model_at = fields.Span(kModel);
-  if (MaybeError error = ReadBool(fields, kStream, facts.stream)) return error;
-  facts.stream_at = fields.Span(kStream);
+  facts.model_at = fields.Span(Field::kModel);
+  if (MaybeError error = ReadBool(fields, Field::kStream, facts.stream)) return error;
+  facts.stream_at = fields.Span(Field::kStream);
   if (MaybeError error = ReadStreamOptions(fields, facts)) return error;
   if (MaybeError error = ReadLimits(fields, facts)) return error;
   std::optional<int64_t> n, best_of;
-  if (MaybeError error = ReadInteger(fields, kN, 1, kMaxSequences, n)) return error;
-  if (MaybeError error = ReadInteger(fields, kBestOf, 1, kMaxSequences, best_of)) return error;
+  if (MaybeError error = ReadInteger(fields, Field::kN, 1, kMaxSequences, n)) return error;
+  if (MaybeError error = ReadInteger(fields, Field::kBestOf, 1, kMaxSequences, best_of)) return error;
   facts.n = std::max(n.value_or(1), best_of.value_or(1));
-  if (MaybeError error = ReadString(fields, kServiceTier, facts.service_tier)) return error;
+  if (MaybeError error = ReadString(fields, Field::kServiceTier, facts.service_tier)) return error;
   if (MaybeError error = ReadPrompt(endpoint, fields, facts)) return error;
   if (MaybeError error = ReadTools(fields, facts)) return error;
   ReadAnswerShape(fields, facts);
@@ -337,10 +197,9 @@ bool RequestFacts::Reassemblable(Endpoint endpoint) const {
   return generates && n == 1 && prompts == 1 && !has_logprobs && !echo;
 }
 
-std::variant<RequestFacts, ApiError> ScanRequest(Endpoint endpoint, const std::string& body) {
-  if (MaybeError error = Validate(body)) return *std::move(error);
-  Fields fields;
-  if (MaybeError error = fields.Read(body)) return *std::move(error);
+std::variant<RequestFacts, ApiError> ScanRequest(Endpoint endpoint, absl::string_view body) {
+  RequestFields fields;
+  if (MaybeError error = fields.Read(endpoint, body)) return *std::move(error);
   RequestFacts facts;
   if (MaybeError error = ReadFields(endpoint, fields, facts)) return *std::move(error);
   return facts;

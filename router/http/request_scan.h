@@ -1,9 +1,9 @@
 // Reads what the router needs from a request body, and refuses what no engine should see.
 //
-// One validating pass (simdjson: grammar, UTF-8, depth), then one walk over the fields the router reads: their values,
-// their byte offsets (so that bodies pass byte for byte but for spliced fields) and the text of the prompt by script.
-// Unknown fields are not looked at. A field that the router reads and that occurs twice is an error, else limits could
-// be bypassed by an engine that takes the other one. Pure; about 1 GB/s; uses one parser per thread.
+// One pass checks grammar and depth and finds the fields the router reads: their values, their byte offsets (so that
+// bodies pass byte for byte but for spliced fields) and the text of the prompt by script. UTF-8 is simdjson's business.
+// Of unknown fields nothing but the grammar is looked at. A field that the router reads and that occurs twice is an
+// error, else limits could be bypassed by an engine that takes the other one. Pure; no memory but for the facts.
 #ifndef PENSTOCK_ROUTER_HTTP_REQUEST_SCAN_H_
 #define PENSTOCK_ROUTER_HTTP_REQUEST_SCAN_H_
 
@@ -22,7 +22,6 @@ namespace penstock {
 inline constexpr int64_t kMaxOutputLimit = int64_t{1} << 31;  // max_tokens above this is absurd.
 inline constexpr int64_t kMaxSequences = 128;                 // n
 inline constexpr int64_t kMaxPrompts = 2048;                  // Elements of a prompt or input list.
-inline constexpr size_t kMaxJsonDepth = 128;
 
 struct RequestFacts {
   std::string model;
@@ -58,7 +57,7 @@ struct RequestFacts {
   bool Reassemblable(Endpoint endpoint) const;
 };
 
-std::variant<RequestFacts, ApiError> ScanRequest(Endpoint endpoint, const std::string& body);
+std::variant<RequestFacts, ApiError> ScanRequest(Endpoint endpoint, absl::string_view body);
 
 }  // namespace penstock
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -58,6 +60,52 @@ TEST(RequestScan, MalformedBodiesAreRefused) {
     EXPECT_EQ(error.code, "invalid_json") << body;
     EXPECT_EQ(error.bad_input, BadInput::kMalformedJson) << body;
   }
+}
+
+TEST(RequestScan, TheGrammarIsJsonsToTheLetter) {
+  for (const std::string value :
+       {"01",          "1.",         "-",           "1e",    "+1",          ".5",
+        "1e+",         "0x1",        "tru",         "true1", "nul",         "NaN",
+        "1 2",         R"("\x")",    R"("\u12g4")", "1e999", R"("\ud83d")", R"("\ud83d\u0041")",
+        R"("\udc00")", "\"a\tb\"",   "[1,]",        "[,1]",  "[1 2]",       "{1:2}",
+        "{\"a\" 1}",   "{\"a\":1,}", "[1}",         "]"}) {
+    EXPECT_EQ(ScanError(Endpoint::kChat, Chat(",\"x\":" + value)).code, "invalid_json") << value;
+  }
+  for (const std::string value : {"0", "-0", "1e5", "1E+05", "-1.25e-3", "1e300", R"("\u12aB\/\b\f\n\r\t\\\"")",
+                                  R"("\ud83d\ude00")", "\"\x7f\"", "[ ]", "{ }", "[[],{}]", "null"}) {
+    EXPECT_EQ(Scan(Endpoint::kChat, Chat(",\"x\":" + value)).model, "m") << value;
+  }
+}
+
+// Broken at random places, a body is JSON to us exactly when it is to a parser that builds a document.
+TEST(RequestScan, AgreesWithAParserOnWhatIsJson) {
+  const std::string whole = Chat(
+      R"(,"x":[1,-2.5e+3,0,true,null,{"a":{},"b":[]}],"y":"text \u00e9\ud83d\ude00 \"q\" \\ end, and some more","z":false)");
+  const std::string alphabet = "{}[]\",:\\ue0d19.+-tn x\x01\xc3\xa9";
+  std::mt19937_64 random(7);
+  int accepted = 0;
+  for (int round = 0; round < 30'000; ++round) {
+    std::string body = whole;
+    for (uint64_t edits = 1 + random() % 3; edits > 0; --edits) {
+      const size_t at = random() % body.size();
+      const char c = alphabet[random() % alphabet.size()];
+      if (random() % 3 == 0) {
+        body.erase(at, 1 + random() % 4);
+      } else if (random() % 2 == 0) {
+        body.insert(at, 1, c);
+      } else {
+        body[at] = c;
+      }
+    }
+    const auto parsed = nlohmann::json::parse(body, nullptr, false);
+    const auto scanned = ScanRequest(Endpoint::kChat, body);
+    const ApiError* error = std::get_if<ApiError>(&scanned);
+    const bool json = error == nullptr || error->code != "invalid_json";
+    ASSERT_EQ(json, parsed.is_object()) << body;
+    accepted += json ? 1 : 0;
+  }
+  EXPECT_GT(accepted, 3'000);
+  EXPECT_LT(accepted, 27'000);
 }
 
 TEST(RequestScan, InvalidUtf8IsRefused) {
