@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -61,9 +62,13 @@ class UpstreamExchange {
   // Waits for the status line and headers; interim 1xx answers are skipped. DeadlineExceeded, Unavailable (connection
   // lost), DataLoss (not HTTP, or a head of more than 64 KiB). After DeadlineExceeded it may be called again.
   boost::asio::awaitable<absl::StatusOr<UpstreamHead>> ReadHead(Duration timeout);
-  // The next bytes of the decoded body, as they arrive; an empty view is the end. They lie in a buffer of the thread
-  // and are valid until the caller's coroutine is suspended the next time. DataLoss: truncated chunk, wrong length,
-  // reset. DeadlineExceeded loses nothing: reading may go on.
+  // Gives the pieces of the decoded body to `take` as they arrive, each within `timeout`, until it returns false or the
+  // body ends; true at the end. A piece lies in a buffer of the thread and is valid during the call only. The caller is
+  // suspended at most once: a piece costs no coroutine. `take` must live until then, and must not destroy the exchange.
+  // DataLoss: truncated chunk, wrong length, reset. DeadlineExceeded loses nothing: reading may go on.
+  using Take = absl::FunctionRef<bool(absl::string_view)>;
+  boost::asio::awaitable<absl::StatusOr<bool>> ReadWhile(Duration timeout, Take take);
+  // The next piece alone; an empty view is the end. Valid until the caller's coroutine is suspended the next time.
   boost::asio::awaitable<absl::StatusOr<absl::string_view>> ReadSome(Duration timeout);
   // The whole rest of the body; ResourceExhausted above `limit`.
   boost::asio::awaitable<absl::StatusOr<std::string>> ReadAll(Duration timeout, size_t limit);

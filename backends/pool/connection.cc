@@ -79,19 +79,17 @@ asio::awaitable<Connection::ErrorCode> Connection::Write(std::vector<asio::const
   co_return result;
 }
 
-asio::awaitable<Connection::ErrorCode> Connection::ReadMore(Duration timeout) {
-  if (input_.size() >= kInputLimit) co_return asio::error::no_buffer_space;
-  Arm(timeout);
-  ErrorCode result;
-  do {
-    if (!std::exchange(more_, false)) {
-      auto [error] = co_await socket_.async_wait(asio::ip::tcp::socket::wait_read, kAwait);
-      result = Outcome(error);
-    }
-    if (!result) result = ReadNow();
-  } while (result == asio::error::would_block);
+Connection::ErrorCode Connection::TakeInput(const ErrorCode& waited) {
   Disarm();
-  co_return result;
+  if (waited) return Outcome(waited);
+  if (input_.size() >= kInputLimit) return asio::error::no_buffer_space;
+  more_ = false;
+  return ReadNow();
+}
+
+void Connection::CancelWait() {
+  ErrorCode ignored;
+  socket_.cancel(ignored);
 }
 
 asio::awaitable<Connection::ErrorCode> Connection::StartTls(const TlsContext& context, const std::string& name,

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -48,9 +49,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ErrorCode WriteNow(std::vector<boost::asio::const_buffer>& buffers);
   // Writes the rest. WriteNow spares it, and its coroutine, to nearly all requests.
   boost::asio::awaitable<ErrorCode> Write(std::vector<boost::asio::const_buffer> buffers, Duration timeout);
-  // Waits for bytes and appends them to the input. Invalidates views into consumed input. timed_out leaves the
-  // connection usable; no_buffer_space when the input is at its limit.
-  boost::asio::awaitable<ErrorCode> ReadMore(Duration timeout);
+  // Calls handler(error) once there may be bytes to take, or at the deadline. One wait at a time.
+  template <class Handler>
+  void AwaitInput(Duration timeout, Handler&& handler) {
+    Arm(timeout);
+    socket_.async_wait(boost::asio::ip::tcp::socket::wait_read, std::forward<Handler>(handler));
+  }
+  // After that wait: appends what there is to the input. Invalidates views into consumed input. would_block: nothing
+  // yet; timed_out leaves the connection usable; no_buffer_space when the input is at its limit.
+  ErrorCode TakeInput(const ErrorCode& waited);
+  // There is more that needs no wait.
+  bool has_more() const { return more_; }
+  // Ends a wait with operation_aborted.
+  void CancelWait();
 
   // Unconsumed input. May lie in the thread's buffer: parse it before the coroutine is suspended.
   char* input() const { return const_cast<char*>(input_.data()); }

@@ -1,14 +1,19 @@
 #include "backends/upstream.h"
 
 #include <algorithm>
+#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/error.hpp>
 #include <chrono>
 #include <deque>
+#include <exception>
 #include <optional>
+#include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -177,6 +182,8 @@ asio::awaitable<absl::StatusOr<std::shared_ptr<Connection>>> UpstreamPool::Share
 }
 
 struct UpstreamExchange::State {
+  struct Reader;
+
   explicit State(std::shared_ptr<UpstreamPool::Shared> shared) : pool(std::move(shared)) { NewParser(); }
   ~State();
 
@@ -196,6 +203,17 @@ struct UpstreamExchange::State {
   bool WasStale(const ErrorCode& error) const { return reused && !any_byte && !Ours(error); }
   absl::Status AfterEnd(const ErrorCode& error);
 
+  // Asked after each input was parsed: false ends the reading.
+  using Step = absl::FunctionRef<bool()>;
+  // Reads and parses until `step` says so, or an error, which is left in `read_error`. The caller is suspended once,
+  // however much comes in between: what arrives is taken by a callback that costs no coroutine.
+  asio::awaitable<void> ReadUntil(Duration timeout, Step step);
+  // What needs no wait. True: reading has ended.
+  bool ReadReady(Step step);
+  bool TakeInput(const ErrorCode& waited, Step step);
+  // Gives the body at hand to `take`. A result: true at the end of the body, false when `take` wants no more now.
+  std::optional<absl::StatusOr<bool>> GiveBody(UpstreamExchange::Take take);
+
   std::shared_ptr<UpstreamPool::Shared> pool;
   std::shared_ptr<Connection> connection;
   std::string request_head;
@@ -203,11 +221,12 @@ struct UpstreamExchange::State {
   std::vector<asio::const_buffer> unwritten;
   std::optional<ResponseParser> parser;
   absl::Status broken;
-  bool no_body = false;  // The answer to HEAD.
-  bool reused = false;   // The connection had served before: it may turn out dead, once.
+  ErrorCode read_error;
+  std::exception_ptr surprise;  // Thrown by a step.
+  bool no_body = false;         // The answer to HEAD.
+  bool reused = false;          // The connection had served before: it may turn out dead, once.
   bool any_byte = false;
   bool written = false;
-  bool body_given = false;  // The caller had the parser's body.
   bool aborted = false;
 };
 
@@ -284,6 +303,70 @@ absl::Status UpstreamExchange::State::AfterEnd(const ErrorCode& error) {
   return absl::OkStatus();
 }
 
+// The wait of a suspended reader. Owns its coroutine, so that both go when the loop is destroyed.
+struct UpstreamExchange::State::Reader {
+  State* state;
+  Duration timeout;
+  Step step;
+  asio::cancellation_slot slot;
+  absl::AnyInvocable<void()> resume;
+
+  void Wait() {
+    Connection& connection = *state->connection;
+    connection.AwaitInput(timeout, [reader = std::move(*this)](const ErrorCode& waited) mutable { reader.Go(waited); });
+  }
+  void Go(const ErrorCode& waited) {
+    try {
+      if (!state->TakeInput(waited, step) && !state->ReadReady(step)) return Wait();
+    } catch (...) {
+      state->surprise = std::current_exception();
+    }
+    if (slot.is_connected()) slot.clear();
+    resume();
+  }
+};
+
+bool UpstreamExchange::State::TakeInput(const ErrorCode& waited, Step step) {
+  read_error = connection->TakeInput(waited);
+  if (read_error == asio::error::would_block) return false;
+  if (read_error) return true;
+  Parse();
+  return !step();
+}
+
+bool UpstreamExchange::State::ReadReady(Step step) {
+  while (connection->has_more()) {
+    if (TakeInput(ErrorCode(), step)) return true;
+  }
+  return false;
+}
+
+asio::awaitable<void> UpstreamExchange::State::ReadUntil(Duration timeout, Step step) {
+  return asio::async_initiate<const asio::use_awaitable_t<>&, void()>(
+      [this, timeout, step](auto handler) {
+        const asio::cancellation_slot slot = asio::get_associated_cancellation_slot(handler);
+        Reader reader{this, timeout, step, slot, {}};
+        if (slot.is_connected()) {
+          reader.slot.assign([open = connection](asio::cancellation_type) { open->CancelWait(); });
+        }
+        reader.resume = std::move(handler);
+        reader.Wait();
+      },
+      asio::use_awaitable);
+}
+
+std::optional<absl::StatusOr<bool>> UpstreamExchange::State::GiveBody(UpstreamExchange::Take take) {
+  if (!parser->body().empty()) {
+    const absl::string_view piece = parser->body();
+    parser->DropBody();
+    if (!take(piece)) return false;
+  }
+  if (parser->is_done()) return true;
+  if (!broken.ok()) return broken;
+  if (aborted) return absl::CancelledError("exchange was aborted");
+  return std::nullopt;
+}
+
 UpstreamExchange::UpstreamExchange() = default;
 UpstreamExchange::UpstreamExchange(UpstreamExchange&&) noexcept = default;
 UpstreamExchange& UpstreamExchange::operator=(UpstreamExchange&&) noexcept = default;
@@ -298,12 +381,15 @@ void UpstreamExchange::Abort() {
 asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duration timeout) {
   State& state = *state_;
   const TimeLeft left(timeout);
+  const auto wants_more = [&state] { return !state.parser->is_header_done() && state.broken.ok(); };
   while (true) {
     absl::StatusOr<bool> ready = state.HeadReady();
     if (!ready.ok()) co_return ready.status();
     if (*ready) break;
     if (state.aborted) co_return absl::CancelledError("exchange was aborted");
-    const ErrorCode error = co_await state.connection->ReadMore(left.value());
+    if (!state.ReadReady(wants_more)) co_await state.ReadUntil(left.value(), wants_more);
+    if (state.surprise) std::rethrow_exception(std::exchange(state.surprise, nullptr));
+    const ErrorCode error = state.read_error;
     if (error && state.WasStale(error)) {
       const absl::Status sent = co_await state.SendFresh(left.value());
       if (!sent.ok()) co_return sent;
@@ -311,7 +397,6 @@ asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duratio
     }
     if (error == asio::error::no_buffer_space) co_return absl::DataLossError("response head is too long");
     if (error) co_return LostStatus("waiting for the answer", error);
-    state.Parse();
   }
   state.parser->KeepBody();
   // Nothing is written again from here on, and a stream may be long.
@@ -323,38 +408,42 @@ asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duratio
   co_return head;
 }
 
-asio::awaitable<absl::StatusOr<absl::string_view>> UpstreamExchange::ReadSome(Duration timeout) {
+asio::awaitable<absl::StatusOr<bool>> UpstreamExchange::ReadWhile(Duration timeout, Take take) {
   State& state = *state_;
-  ResponseParser& parser = *state.parser;
-  if (state.body_given) parser.DropBody();
-  state.body_given = false;
-  while (parser.body().empty() && !parser.is_done()) {
-    if (!state.broken.ok()) co_return state.broken;
-    if (state.aborted) co_return absl::CancelledError("exchange was aborted");
-    const ErrorCode error = co_await state.connection->ReadMore(timeout);
-    if (error == asio::error::no_buffer_space) co_return absl::DataLossError("chunk frame is too long");
-    if (error) {
-      if (absl::Status ended = state.AfterEnd(error); !ended.ok()) co_return ended;
-      break;
-    }
-    state.Parse();
-  }
-  state.body_given = true;
-  co_return parser.body();
+  std::optional<absl::StatusOr<bool>> result = state.GiveBody(take);
+  if (result) co_return *std::move(result);
+  const auto step = [&] { return !(result = state.GiveBody(take)); };
+  if (!state.ReadReady(step)) co_await state.ReadUntil(timeout, step);
+  if (state.surprise) std::rethrow_exception(std::exchange(state.surprise, nullptr));
+  if (result) co_return *std::move(result);
+  if (state.read_error == asio::error::no_buffer_space) co_return absl::DataLossError("chunk frame is too long");
+  if (absl::Status ended = state.AfterEnd(state.read_error); !ended.ok()) co_return ended;
+  co_return true;
+}
+
+asio::awaitable<absl::StatusOr<absl::string_view>> UpstreamExchange::ReadSome(Duration timeout) {
+  absl::string_view piece;
+  const auto take = [&piece](absl::string_view bytes) { return piece = bytes, false; };
+  const absl::StatusOr<bool> ended = co_await ReadWhile(timeout, take);
+  if (!ended.ok()) co_return ended.status();
+  co_return piece;
 }
 
 asio::awaitable<absl::StatusOr<std::string>> UpstreamExchange::ReadAll(Duration timeout, size_t limit) {
   const TimeLeft left(timeout);
   std::string whole;
-  while (true) {
-    auto piece = co_await ReadSome(left.value());
-    if (!piece.ok()) co_return piece.status();
-    if (piece->empty()) break;
-    if (whole.size() + piece->size() > limit) {
-      co_return absl::ResourceExhaustedError(absl::StrCat("answer is longer than ", limit, " bytes"));
-    }
-    whole.append(piece->data(), piece->size());
-  }
+  bool fits = true;
+  bool at_hand = true;  // No wait, whose time would have to be counted.
+  const auto take = [&](absl::string_view piece) {
+    fits = whole.size() + piece.size() <= limit;
+    if (fits) whole.append(piece.data(), piece.size());
+    return fits && at_hand;
+  };
+  std::optional<absl::StatusOr<bool>> ended = state_->GiveBody(take);
+  at_hand = false;
+  while (fits && (!ended || (ended->ok() && !**ended))) ended = co_await ReadWhile(left.value(), take);
+  if (!fits) co_return absl::ResourceExhaustedError(absl::StrCat("answer is longer than ", limit, " bytes"));
+  if (!ended->ok()) co_return ended->status();
   co_return whole;
 }
 

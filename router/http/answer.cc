@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cstdio>
 #include <random>
+#include <span>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "router/http/response_head.h"
@@ -63,9 +65,12 @@ asio::awaitable<bool> Answer::Whole(int status, absl::string_view content_type, 
   const std::string text = std::move(head).WithLength(body.size());
   head_sent_ = ended_ = true;
   status_ = status;
-  std::vector<asio::const_buffer> buffers = {AsBuffer(text)};
-  if (!head_only_ && !body.empty()) buffers.push_back(AsBuffer(body));
-  co_return co_await client_.Write(std::move(buffers));
+  std::array<asio::const_buffer, 2> buffers = {AsBuffer(text), AsBuffer(body)};
+  std::span<asio::const_buffer> left(buffers.data(), head_only_ || body.empty() ? 1 : 2);
+  const ClientConnection::Written written = client_.WriteNow(left);
+  if (written != ClientConnection::Written::kPart) co_return written == ClientConnection::Written::kAll;
+  std::vector<asio::const_buffer> rest(left.begin(), left.end());
+  co_return co_await client_.Write(std::move(rest));
 }
 
 asio::awaitable<bool> Answer::Error(const ApiError& error) {
@@ -95,17 +100,33 @@ std::string Answer::StreamHead(const HeaderList& headers) {
 }
 
 asio::awaitable<bool> Answer::Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
+  const ClientConnection::Written written = EventsNow(headers, pieces);
+  if (written == ClientConnection::Written::kPart) co_return co_await FinishEvents();
+  co_return written == ClientConnection::Written::kAll;
+}
+
+ClientConnection::Written Answer::EventsNow(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
   std::string head = head_sent_ ? "" : StreamHead(headers);
   size_t size = 0;
   for (absl::string_view piece : pieces) size += piece.size();
-  std::vector<asio::const_buffer> buffers;
-  buffers.reserve(pieces.size() + 2);
+  absl::InlinedVector<asio::const_buffer, 6> buffers;
   if (!http10_) absl::StrAppend(&head, absl::Hex(size), "\r\n");
   buffers.push_back(AsBuffer(head));
   for (absl::string_view piece : pieces) buffers.push_back(AsBuffer(piece));
   if (!http10_) buffers.push_back(AsBuffer("\r\n"));
-  writing_ = true;
-  const bool alive = co_await client_.Write(std::move(buffers));
+  std::span<asio::const_buffer> left(buffers.data(), buffers.size());
+  const ClientConnection::Written written = client_.WriteNow(left);
+  if (written == ClientConnection::Written::kPart) {
+    writing_ = true;
+    for (const asio::const_buffer& rest : left) unsent_.append(static_cast<const char*>(rest.data()), rest.size());
+  }
+  return written;
+}
+
+asio::awaitable<bool> Answer::FinishEvents() {
+  std::vector<asio::const_buffer> rest(1, AsBuffer(unsent_));
+  const bool alive = co_await client_.Write(std::move(rest));
+  std::string().swap(unsent_);
   writing_ = false;
   co_return alive;
 }

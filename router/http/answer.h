@@ -31,6 +31,10 @@ class Answer {
   boost::asio::awaitable<bool> Error(const ApiError& error);
   // Events of a stream; the first call sends the head with `headers`. The pieces are written in one go.
   boost::asio::awaitable<bool> Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces);
+  // The same without waiting, and without a coroutine. kPart: the rest is kept here, and FinishEvents() has to be
+  // called next.
+  ClientConnection::Written EventsNow(const HeaderList& headers, const std::vector<absl::string_view>& pieces);
+  boost::asio::awaitable<bool> FinishEvents();
   // The end of a stream.
   boost::asio::awaitable<bool> End();
   // A comment line, with the head before it if that is not out. Nothing while a write is going on.
@@ -55,6 +59,7 @@ class Answer {
   bool writing_ = false;
   bool ended_ = false;
   int status_ = 0;
+  std::string unsent_;  // Of events.
 };
 
 }  // namespace penstock

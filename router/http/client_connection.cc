@@ -318,26 +318,33 @@ bool ClientConnection::WriteSmall(absl::string_view bytes) {
   return true;
 }
 
-asio::awaitable<bool> ClientConnection::Write(std::vector<asio::const_buffer> buffers) {
-  auto next = buffers.begin();
-  while (next != buffers.end() && !gone_) {
+ClientConnection::Written ClientConnection::WriteNow(std::span<asio::const_buffer>& buffers) {
+  while (!buffers.empty() && !gone_) {
     error_code ec;
-    size_t count = WriteSome(std::span<const asio::const_buffer>(next, buffers.end()), ec);
-    if (ec == asio::error::would_block) {
-      write_deadline_.Arm(limits_.write_timeout);
-      co_await socket_.async_wait(asio::ip::tcp::socket::wait_write, asio::redirect_error(asio::use_awaitable, ec));
-      write_deadline_.Disarm();
-      if (ec) MarkGone();
-      continue;
-    }
+    size_t count = WriteSome(buffers, ec);
+    if (ec == asio::error::would_block) return Written::kPart;
     if (ec) MarkGone();
-    while (next != buffers.end() && count >= next->size()) {
-      count -= next->size();
-      ++next;
+    while (!buffers.empty() && count >= buffers.front().size()) {
+      count -= buffers.front().size();
+      buffers = buffers.subspan(1);
     }
-    if (next != buffers.end()) *next += count;
+    if (!buffers.empty()) buffers.front() += count;
   }
-  co_return !gone_;
+  return gone_ ? Written::kGone : Written::kAll;
+}
+
+asio::awaitable<bool> ClientConnection::Write(std::vector<asio::const_buffer> buffers) {
+  std::span<asio::const_buffer> left(buffers);
+  Written written = WriteNow(left);
+  while (written == Written::kPart) {
+    error_code ec;
+    write_deadline_.Arm(limits_.write_timeout);
+    co_await socket_.async_wait(asio::ip::tcp::socket::wait_write, asio::redirect_error(asio::use_awaitable, ec));
+    write_deadline_.Disarm();
+    if (ec) MarkGone();
+    written = WriteNow(left);
+  }
+  co_return written == Written::kAll;
 }
 
 }  // namespace penstock

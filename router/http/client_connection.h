@@ -40,7 +40,10 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   // Until the connection ends. Never throws out. The caller's coroutine keeps the object alive.
   boost::asio::awaitable<void> Serve();
 
-  // False: the client is gone.
+  enum class Written : uint8_t { kAll, kPart, kGone };
+  // Writes what the client takes at once and leaves the rest in `buffers`. Costs no coroutine.
+  Written WriteNow(std::span<boost::asio::const_buffer>& buffers);
+  // Writes all. False: the client is gone.
   boost::asio::awaitable<bool> Write(std::vector<boost::asio::const_buffer> buffers);
   // Writes without waiting. False: nothing was written, because there is no room. Taking only a part, or an error, ends
   // the connection.

@@ -43,6 +43,7 @@ class Deadline {
   Deadline& operator=(const Deadline&) = delete;
 
   void Arm(Duration after);
+  void Arm(Duration after, Instant now) { at_ = now + after; }
   void Disarm() { at_ = Instant::Never(); }
 
  private:

@@ -97,12 +97,17 @@ class Generation {
   boost::asio::awaitable<AttemptEnd> ReadReply(const Plan& plan);
   boost::asio::awaitable<AttemptEnd> ReadEngineError(const UpstreamHead& head);
   boost::asio::awaitable<AttemptEnd> ReadWhole(const UpstreamHead& head);
-  boost::asio::awaitable<AttemptEnd> ReadStream(const UpstreamHead& head, bool reassemble);
+  boost::asio::awaitable<AttemptEnd> ReadStream(bool reassemble);
   boost::asio::awaitable<AttemptEnd> EndStream(StreamRelay& relay);
   boost::asio::awaitable<AttemptEnd> SendAssembled(StreamRelay& relay);
-  boost::asio::awaitable<bool> Deliver(const StreamRelay& relay);
+  // Between reads: passes one piece on, at once if nothing has to be waited for.
+  struct Passing;
+  bool Pass(absl::string_view bytes, Passing& passing);
+  boost::asio::awaitable<bool> Deliver(Passing& passing);
+  void NoteDelivery(const StreamRelay& relay, Instant now);
   Plan MakePlan() const;
   SpliceOrder MakeOrder(const Plan& plan) const;
+  bool IsInterrupted() const;
   std::optional<AttemptEnd> Interrupted() const;
   static AttemptEnd ClientGone();
   AttemptEnd Broken(EngineErrorKind kind, absl::string_view what) const;

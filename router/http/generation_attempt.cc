@@ -66,6 +66,8 @@ Generation::AttemptEnd Generation::ClientGone() {
   return end;
 }
 
+bool Generation::IsInterrupted() const { return client_.gone() || ticket_->abort_requested(); }
+
 std::optional<Generation::AttemptEnd> Generation::Interrupted() const {
   if (client_.gone()) return ClientGone();
   if (!ticket_->cut() && !ticket_->abort_requested()) return std::nullopt;
@@ -168,7 +170,7 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadReply(const Plan& plan) 
     if (RelayedToClient(name)) engine_headers_.emplace_back(name, value);
   }
   if (!plan.stream_upstream) co_return co_await ReadWhole(*head);
-  if (head->event_stream) co_return co_await ReadStream(*head, plan.reassemble);
+  if (head->event_stream) co_return co_await ReadStream(plan.reassemble);
   if (plan.reassemble) co_return co_await ReadWhole(*head);
   co_return Broken(EngineErrorKind::kGarbage,
                    "The engine answered a streaming request with something that is no event stream.");
@@ -205,26 +207,36 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadWhole(const UpstreamHead
   co_return finished;
 }
 
-asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(const UpstreamHead&, bool reassemble) {
-  StreamRelay relay(endpoint_, facts_, state_, /*to_client=*/!reassemble);
+// Where a stream stands between two reads.
+struct Generation::Passing {
+  StreamRelay relay;
+  Duration wait;  // For the next piece.
+  StreamRelay::Verdict verdict = StreamRelay::Verdict::kGoOn;
+  bool undelivered = false;  // The client has to be waited for, or told something first.
+  bool begun = false;        // Part of it is with the client.
+};
+
+asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(bool reassemble) {
+  Passing passing{StreamRelay(endpoint_, facts_, state_, /*to_client=*/!reassemble), Duration()};
+  StreamRelay& relay = passing.relay;
+  const auto take = [this, &passing](absl::string_view bytes) { return Pass(bytes, passing); };
   while (true) {
-    relay.comments_pass = answer_.head_sent();
-    const auto bytes =
-        co_await exchange_->ReadSome(Left(relay.any_event() ? limits_.gap_timeout : limits_.first_byte_timeout));
+    passing.wait = Left(relay.any_event() ? limits_.gap_timeout : limits_.first_byte_timeout);
+    const absl::StatusOr<bool> ended = co_await exchange_->ReadWhile(passing.wait, take);
     // Whatever happens to an engine behind its finish, the client has lost nothing.
     if (const auto interrupted = Interrupted(); interrupted && !relay.finished()) co_return *interrupted;
-    if (!bytes.ok()) {
+    if (!ended.ok()) {
       if (relay.finished()) break;
-      co_return FromReadError(bytes.status(), "The engine's stream broke off", /*in_body=*/true);
+      co_return FromReadError(ended.status(), "The engine's stream broke off", /*in_body=*/true);
     }
-    if (bytes->empty()) break;
-    const StreamRelay::Verdict verdict = relay.Feed(*bytes, Now());
-    if (relay.any_text()) ticket_->OnFirstToken(state_.counter, forward_->replica, facts_.n * facts_.prompts);
-    if (!co_await Deliver(relay)) co_return ClientGone();
-    const bool broken = verdict == StreamRelay::Verdict::kError || verdict == StreamRelay::Verdict::kMalformed;
+    if (*ended) break;
+    if (passing.undelivered && !co_await Deliver(passing)) co_return ClientGone();
+    if (client_.gone()) co_return ClientGone();
+    const bool error = passing.verdict == StreamRelay::Verdict::kError;
+    const bool broken = error || passing.verdict == StreamRelay::Verdict::kMalformed;
     if (broken && relay.finished()) break;
-    if (verdict == StreamRelay::Verdict::kError) co_return FromEngineError(relay.error(), /*in_stream=*/true);
-    if (verdict == StreamRelay::Verdict::kMalformed || relay.unfinished_bytes() > kMaxEvent) {
+    if (error) co_return FromEngineError(relay.error(), /*in_stream=*/true);
+    if (broken || relay.unfinished_bytes() > kMaxEvent) {
       co_return Broken(EngineErrorKind::kGarbage, "The engine sent an event that is not JSON.");
     }
   }
@@ -233,23 +245,52 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(const UpstreamHea
   co_return co_await EndStream(relay);
 }
 
-asio::awaitable<bool> Generation::Deliver(const StreamRelay& relay) {
-  const int64_t tokens = relay.tokens_in_pieces();
-  if (!relay.pieces().empty()) {
-    if (resume_due_ && !co_await AnnounceResume()) co_return false;
+// False: ReadStream has to look, because something is to be waited for, is wrong, or because the next wait is another.
+bool Generation::Pass(absl::string_view bytes, Passing& passing) {
+  StreamRelay& relay = passing.relay;
+  if (IsInterrupted() && !relay.finished()) return false;
+  const Instant now = Now();
+  relay.comments_pass = answer_.head_sent();
+  const bool first = !relay.any_event();
+  passing.verdict = relay.Feed(bytes, now);
+  if (relay.any_text()) ticket_->OnFirstToken(state_.counter, forward_->replica, facts_.n * facts_.prompts);
+  passing.undelivered = !relay.pieces().empty();
+  passing.begun = false;
+  if (passing.undelivered && !resume_due_) {
     any_answer_ = any_answer_ || relay.any_event();
     const HeaderList headers = answer_.head_sent() ? HeaderList() : AnswerHeaders();
-    if (!co_await answer_.Events(headers, relay.pieces())) co_return false;
-    keep_alive_.Arm(limits_.keepalive_after);
-    state_.delivered += tokens;
-    const Instant now = Now();
-    if (tokens > 0) {
-      if (!first_token_at_) first_token_at_ = now;
-      last_token_at_ = now;
-      active_.OnTokens(tokens, now);
-    }
+    const ClientConnection::Written written = answer_.EventsNow(headers, relay.pieces());
+    if (written == ClientConnection::Written::kGone) return false;
+    passing.undelivered = passing.begun = written == ClientConnection::Written::kPart;
+    if (!passing.undelivered) NoteDelivery(relay, now);
   }
+  const bool fine = passing.verdict == StreamRelay::Verdict::kGoOn || passing.verdict == StreamRelay::Verdict::kDone;
+  return fine && !passing.undelivered && !first && relay.unfinished_bytes() <= kMaxEvent &&
+         answer_deadline_ - now > passing.wait;
+}
+
+asio::awaitable<bool> Generation::Deliver(Passing& passing) {
+  if (passing.begun) {
+    if (!co_await answer_.FinishEvents()) co_return false;
+  } else {
+    if (resume_due_ && !co_await AnnounceResume()) co_return false;
+    any_answer_ = any_answer_ || passing.relay.any_event();
+    const HeaderList headers = answer_.head_sent() ? HeaderList() : AnswerHeaders();
+    if (!co_await answer_.Events(headers, passing.relay.pieces())) co_return false;
+  }
+  NoteDelivery(passing.relay, Now());
   co_return true;
+}
+
+// The client has what the last piece brought.
+void Generation::NoteDelivery(const StreamRelay& relay, Instant now) {
+  const int64_t tokens = relay.tokens_in_pieces();
+  keep_alive_.Arm(limits_.keepalive_after, now);
+  state_.delivered += tokens;
+  if (tokens == 0) return;
+  if (!first_token_at_) first_token_at_ = now;
+  last_token_at_ = now;
+  active_.OnTokens(tokens, now);
 }
 
 asio::awaitable<Generation::AttemptEnd> Generation::EndStream(StreamRelay& relay) {
