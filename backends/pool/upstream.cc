@@ -183,6 +183,7 @@ asio::awaitable<absl::StatusOr<std::shared_ptr<Connection>>> UpstreamPool::Share
 
 struct UpstreamExchange::State {
   struct Reader;
+  struct Suspend;
 
   explicit State(std::shared_ptr<UpstreamPool::Shared> shared) : pool(std::move(shared)) { NewParser(); }
   ~State();
@@ -205,10 +206,9 @@ struct UpstreamExchange::State {
 
   // Asked after each input was parsed: false ends the reading.
   using Step = absl::FunctionRef<bool()>;
-  // Reads and parses until `step` says so, or an error, which is left in `read_error`. The caller is suspended once,
-  // however much comes in between: what arrives is taken by a callback that costs no coroutine.
-  asio::awaitable<void> ReadUntil(Duration timeout, Step step);
-  // What needs no wait. True: reading has ended.
+  // Reads and parses what needs no wait until `step` says so, or an error, which is left in `read_error`. True: reading
+  // has ended. Else the caller suspends itself once (Suspend), however much then comes: it is taken by a callback that
+  // costs no coroutine.
   bool ReadReady(Step step);
   bool TakeInput(const ErrorCode& waited, Step step);
   // Gives the body at hand to `take`. A result: true at the end of the body, false when `take` wants no more now.
@@ -341,19 +341,22 @@ bool UpstreamExchange::State::ReadReady(Step step) {
   return false;
 }
 
-asio::awaitable<void> UpstreamExchange::State::ReadUntil(Duration timeout, Step step) {
-  return asio::async_initiate<const asio::use_awaitable_t<>&, void()>(
-      [this, timeout, step](auto handler) {
-        const asio::cancellation_slot slot = asio::get_associated_cancellation_slot(handler);
-        Reader reader{this, timeout, step, slot, {}};
-        if (slot.is_connected()) {
-          reader.slot.assign([open = connection](asio::cancellation_type) { open->CancelWait(); });
-        }
-        reader.resume = std::move(handler);
-        reader.Wait();
-      },
-      asio::use_awaitable);
-}
+// Begins the wait of a reader that is suspended for it.
+struct UpstreamExchange::State::Suspend {
+  State* state;
+  Duration timeout;
+  Step step;
+
+  template <class Handler>
+  void operator()(Handler handler) const {
+    Reader reader{state, timeout, step, asio::get_associated_cancellation_slot(handler), {}};
+    if (reader.slot.is_connected()) {
+      reader.slot.assign([open = state->connection](asio::cancellation_type) { open->CancelWait(); });
+    }
+    reader.resume = std::move(handler);
+    reader.Wait();
+  }
+};
 
 std::optional<absl::StatusOr<bool>> UpstreamExchange::State::GiveBody(UpstreamExchange::Take take) {
   if (!parser->body().empty()) {
@@ -387,7 +390,10 @@ asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duratio
     if (!ready.ok()) co_return ready.status();
     if (*ready) break;
     if (state.aborted) co_return absl::CancelledError("exchange was aborted");
-    if (!state.ReadReady(wants_more)) co_await state.ReadUntil(left.value(), wants_more);
+    if (!state.ReadReady(wants_more)) {
+      const State::Suspend wait{&state, left.value(), wants_more};
+      co_await asio::async_initiate<const asio::use_awaitable_t<>&, void()>(wait, asio::use_awaitable);
+    }
     if (state.surprise) std::rethrow_exception(std::exchange(state.surprise, nullptr));
     const ErrorCode error = state.read_error;
     if (error && state.WasStale(error)) {
@@ -413,7 +419,10 @@ asio::awaitable<absl::StatusOr<bool>> UpstreamExchange::ReadWhile(Duration timeo
   std::optional<absl::StatusOr<bool>> result = state.GiveBody(take);
   if (result) co_return *std::move(result);
   const auto step = [&] { return !(result = state.GiveBody(take)); };
-  if (!state.ReadReady(step)) co_await state.ReadUntil(timeout, step);
+  if (!state.ReadReady(step)) {
+    const State::Suspend wait{&state, timeout, step};
+    co_await asio::async_initiate<const asio::use_awaitable_t<>&, void()>(wait, asio::use_awaitable);
+  }
   if (state.surprise) std::rethrow_exception(std::exchange(state.surprise, nullptr));
   if (result) co_return *std::move(result);
   if (state.read_error == asio::error::no_buffer_space) co_return absl::DataLossError("chunk frame is too long");

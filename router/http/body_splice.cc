@@ -76,6 +76,8 @@ void SplicedBody::SpliceContinuation(Endpoint endpoint, const RequestFacts& fact
 
 void SplicedBody::Cut(absl::string_view body) {
   std::stable_sort(edits_.begin(), edits_.end(), [](const Edit& a, const Edit& b) { return a.at.begin < b.at.begin; });
+  owned_.reserve(edits_.size());  // Views into it stay.
+  pieces_.reserve(2 * edits_.size() + 1);
   size_t from = 0;
   for (Edit& edit : edits_) {
     if (edit.at.begin > from) pieces_.push_back(body.substr(from, edit.at.begin - from));

@@ -5,7 +5,6 @@
 #ifndef PENSTOCK_ROUTER_HTTP_BODY_SPLICE_H_
 #define PENSTOCK_ROUTER_HTTP_BODY_SPLICE_H_
 
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,8 +45,8 @@ class SplicedBody {
   void Cut(absl::string_view body);
 
   std::vector<Edit> edits_;
-  std::string new_fields_;         // Appended before the closing brace, each with its leading comma.
-  std::deque<std::string> owned_;  // Addresses stay when it moves.
+  std::string new_fields_;          // Appended before the closing brace, each with its leading comma.
+  std::vector<std::string> owned_;  // Addresses stay when it moves.
   std::vector<absl::string_view> pieces_;
 };
 

@@ -148,7 +148,7 @@ asio::awaitable<ClientConnection::Read> ClientConnection::ReadMore(Duration time
     error_code ec;
     const size_t count = ReadSome(ec);
     if (!ec) {
-      reader_.Append(absl::string_view(loop_.scratch().data(), count));
+      reader_.Offer(absl::string_view(loop_.scratch().data(), count));
       result = Read::kBytes;
       break;
     }
@@ -252,7 +252,7 @@ asio::awaitable<bool> ClientConnection::ServeOne() {
   ClientRequest request = reader_.Take();
   if (spare()) request.keep_alive = false;
   const Busy busy(*this);
-  const bool keep = co_await HandleRequest(loop_, *this, std::move(request));
+  const bool keep = co_await HandleRequest(loop_, *this, request);
   Unwatch();
   co_return keep && !gone_;
 }

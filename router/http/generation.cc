@@ -23,7 +23,7 @@ bool EndedWell(absl::string_view finish_reason) {
 
 }  // namespace
 
-Generation::Generation(EventLoop& loop, ClientConnection& client, ClientRequest request, Endpoint endpoint,
+Generation::Generation(EventLoop& loop, ClientConnection& client, ClientRequest&& request, Endpoint endpoint,
                        Answer& answer)
     : loop_(loop),
       client_(client),
@@ -48,18 +48,26 @@ Generation::~Generation() {
 }
 
 asio::awaitable<void> Generation::Run() {
-  std::optional<ApiError> error = Prepare();
-  if (!error) error = Place();
-  if (!error && caller_.limited) error = ChargeTenant();
-  if (error) {
-    if (error->bad_input) loop_.edge().telemetry->OnBadInput(*error->bad_input);
-    co_await answer_.Error(*error);
-    if (!error->bad_input) LogRefusal(*error, Refuse());
-    Record(error->bad_input ? RequestOutcome::kBadRequest : RequestOutcome::kRefused, error->reason);
+  if (const auto error = std::make_unique<std::optional<ApiError>>(PrepareAll()); *error) {
+    co_await TurnAway(**error);
     co_return;
   }
   Arrive();
   co_await Serve();
+}
+
+std::optional<ApiError> Generation::PrepareAll() {
+  std::optional<ApiError> error = Prepare();
+  if (!error) error = Place();
+  if (!error && caller_.limited) error = ChargeTenant();
+  return error;
+}
+
+asio::awaitable<void> Generation::TurnAway(const ApiError& error) {
+  if (error.bad_input) loop_.edge().telemetry->OnBadInput(*error.bad_input);
+  co_await answer_.Error(error);
+  if (!error.bad_input) LogRefusal(error, Refuse());
+  Record(error.bad_input ? RequestOutcome::kBadRequest : RequestOutcome::kRefused, error.reason);
 }
 
 std::optional<ApiError> Generation::Prepare() {
@@ -233,7 +241,7 @@ asio::awaitable<bool> Generation::Settle(AttemptEnd end) {
         co_return false;
       }
       if (const auto bar = BarToAnother(end)) {
-        end.error = Uncontinued(end, *bar);
+        end.error = std::make_unique<ApiError>(Uncontinued(end, *bar));
         if (any_answer_) NoteResume(*bar);
       } else {
         ReturnToCore(end);
@@ -247,8 +255,8 @@ asio::awaitable<bool> Generation::Settle(AttemptEnd end) {
       CloseTicket(rejected ? Outcome::kRejected : Outcome::kEngineFailed);
       active_.OnEnd(false);
       keep_alive_.Disarm();
-      co_await answer_.Error(end.error);
-      Record(rejected ? RequestOutcome::kBadRequest : RequestOutcome::kEngineError, end.error.reason);
+      co_await answer_.Error(*end.error);
+      Record(rejected ? RequestOutcome::kBadRequest : RequestOutcome::kEngineError, end.error->reason);
       co_return false;
     }
   }

@@ -23,7 +23,7 @@ namespace penstock {
 
 class Generation {
  public:
-  Generation(EventLoop& loop, ClientConnection& client, ClientRequest request, Endpoint endpoint, Answer& answer);
+  Generation(EventLoop& loop, ClientConnection& client, ClientRequest&& request, Endpoint endpoint, Answer& answer);
   ~Generation();
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
@@ -43,16 +43,24 @@ class Generation {
       kRejected,  // The engine found the request bad.
     };
     Kind kind = Kind::kFinished;
-    ApiError error;
     EngineErrorKind engine_error = EngineErrorKind::kServer;
     bool is_engine_error = false;
+    std::unique_ptr<ApiError> error;  // Of ends with one. Apart, as the coroutines of a stream hold many ends.
   };
   struct Plan {
     bool stream_upstream = false;
     bool reassemble = false;
   };
+  // What counts of the head of an engine's answer.
+  struct Reply {
+    int status = 0;
+    bool event_stream = false;
+    std::string type;
+  };
 
   // Preparation; an error ends the request.
+  std::optional<ApiError> PrepareAll();
+  boost::asio::awaitable<void> TurnAway(const ApiError& error);
   std::optional<ApiError> Prepare();
   std::optional<ApiError> Place();
   std::optional<ApiError> ChargeTenant();
@@ -94,9 +102,11 @@ class Generation {
 
   // generation_attempt.cc
   boost::asio::awaitable<AttemptEnd> Attempt();
-  boost::asio::awaitable<AttemptEnd> ReadReply(const Plan& plan);
-  boost::asio::awaitable<AttemptEnd> ReadEngineError(const UpstreamHead& head);
-  boost::asio::awaitable<AttemptEnd> ReadWhole(const UpstreamHead& head);
+  std::optional<AttemptEnd> Unsuitable(const UpstreamPool* pool) const;
+  boost::asio::awaitable<std::optional<AttemptEnd>> Begin(UpstreamPool& pool, const Plan& plan, Reply& reply);
+  std::optional<AttemptEnd> TakeHead(const UpstreamHead& head, Reply& reply);
+  boost::asio::awaitable<AttemptEnd> ReadEngineError(int status);
+  boost::asio::awaitable<AttemptEnd> ReadWhole(const std::string& type);
   boost::asio::awaitable<AttemptEnd> ReadStream(bool reassemble);
   boost::asio::awaitable<AttemptEnd> EndStream(StreamRelay& relay);
   boost::asio::awaitable<AttemptEnd> SendAssembled(StreamRelay& relay);

@@ -79,8 +79,8 @@ std::optional<Generation::AttemptEnd> Generation::Interrupted() const {
 Generation::AttemptEnd Generation::Broken(EngineErrorKind kind, absl::string_view what) const {
   AttemptEnd end;
   end.kind = WorthAnother(kind) ? AttemptEnd::Kind::kPlaceAgain : AttemptEnd::Kind::kFailed;
-  end.error = EngineFailure(kind, what);
-  if (kind == EngineErrorKind::kTimeout) end.error.status = 504;
+  end.error = std::make_unique<ApiError>(EngineFailure(kind, what));
+  if (kind == EngineErrorKind::kTimeout) end.error->status = 504;
   end.engine_error = kind;
   // An answer that takes too long in all is no fault of its last engine.
   end.is_engine_error = !(kind == EngineErrorKind::kTimeout && PastDeadline());
@@ -89,13 +89,13 @@ Generation::AttemptEnd Generation::Broken(EngineErrorKind kind, absl::string_vie
 
 Generation::AttemptEnd Generation::FromReadError(const absl::Status& status, absl::string_view what,
                                                  bool in_body) const {
-  if (const auto interrupted = Interrupted()) return *interrupted;
+  if (auto interrupted = Interrupted()) return *std::move(interrupted);
   return Broken(KindOf(status, in_body), absl::StrCat(what, " (", status.message(), ")."));
 }
 
 Generation::AttemptEnd Generation::FromEngineError(const EngineError& error, bool in_stream) const {
   AttemptEnd end;
-  end.error = FromEngine(error);
+  end.error = std::make_unique<ApiError>(FromEngine(error));
   end.is_engine_error = true;
   const bool overflow = absl::StrContains(error.message, kOverflowMessage);
   if (overflow) {
@@ -104,41 +104,59 @@ Generation::AttemptEnd Generation::FromEngineError(const EngineError& error, boo
   } else if (error.status == 429 || error.status == 503) {
     end.engine_error = EngineErrorKind::kPushedBack;
     end.kind = AttemptEnd::Kind::kPlaceAgain;
-    end.error.status = 503;
-    end.error.type = "server_error";
-    end.error.code = "service_unavailable";
-    end.error.retry_after = Duration::Seconds(1);
-  } else if (end.error.status < 500 && !resume_due_) {
+    end.error->status = 503;
+    end.error->type = "server_error";
+    end.error->code = "service_unavailable";
+    end.error->retry_after = Duration::Seconds(1);
+  } else if (end.error->status < 500 && !resume_due_) {
     end.kind = AttemptEnd::Kind::kRejected;
     end.is_engine_error = in_stream;
   } else {
-    const bool other_may = end.error.status >= 500 && end.error.status != 501;
+    const bool other_may = end.error->status >= 500 && end.error->status != 501;
     end.kind = other_may && WorthAnother(end.engine_error) ? AttemptEnd::Kind::kPlaceAgain : AttemptEnd::Kind::kFailed;
-    if (end.error.code.empty()) end.error.code = "engine_error";
+    if (end.error->code.empty()) end.error->code = "engine_error";
   }
-  if (end.kind != AttemptEnd::Kind::kRejected) end.error.reason = std::string(LabelOf(end.engine_error));
+  if (end.kind != AttemptEnd::Kind::kRejected) end.error->reason = std::string(LabelOf(end.engine_error));
   return end;
 }
 
-asio::awaitable<Generation::AttemptEnd> Generation::Attempt() {
-  UpstreamPool* pool = loop_.PoolOf(forward_->replica);
+// What speaks against the replica before anything is sent.
+std::optional<Generation::AttemptEnd> Generation::Unsuitable(const UpstreamPool* pool) const {
   if (pool == nullptr || forward_->replica.value() >= fleet_->seats.size() || !seat().habits) {
-    co_return Broken(EngineErrorKind::kConnect, "The engine's address is not known.");
+    return Broken(EngineErrorKind::kConnect, "The engine's address is not known.");
   }
   if (!SupportsEndpoint(*seat().habits, endpoint_)) {
     AttemptEnd end;
     end.kind = AttemptEnd::Kind::kRejected;
-    end.error = BadRequest(BadInput::kPath, "The engine of this model does not offer this endpoint.", "model",
-                           "unsupported_endpoint");
-    end.error.status = 404;
-    co_return end;
+    end.error = std::make_unique<ApiError>(BadRequest(
+        BadInput::kPath, "The engine of this model does not offer this endpoint.", "model", "unsupported_endpoint"));
+    end.error->status = 404;
+    return end;
   }
   if (state_.carried > 0 && endpoint_ == Endpoint::kChat && !seat().habits->continues_final_message) {
     AttemptEnd end = Broken(EngineErrorKind::kServer, "The engine that was free cannot continue the answer.");
     end.is_engine_error = false;
-    co_return end;
+    return end;
   }
+  return std::nullopt;
+}
+
+asio::awaitable<Generation::AttemptEnd> Generation::Attempt() {
+  UpstreamPool* pool = loop_.PoolOf(forward_->replica);
+  if (auto unsuitable = Unsuitable(pool)) co_return *std::move(unsuitable);
   const Plan plan = MakePlan();
+  Reply reply;
+  if (auto end = co_await Begin(*pool, plan, reply)) co_return *std::move(end);
+  if (reply.status >= 400) co_return co_await ReadEngineError(reply.status);
+  if (plan.stream_upstream && reply.event_stream) co_return co_await ReadStream(plan.reassemble);
+  if (!plan.stream_upstream || plan.reassemble) co_return co_await ReadWhole(reply.type);
+  co_return Broken(EngineErrorKind::kGarbage,
+                   "The engine answered a streaming request with something that is no event stream.");
+}
+
+// Until the head of the engine's answer. What it takes to get there is gone before the answer is read.
+asio::awaitable<std::optional<Generation::AttemptEnd>> Generation::Begin(UpstreamPool& pool, const Plan& plan,
+                                                                         Reply& reply) {
   const SplicedBody body(request_.body, endpoint_, facts_, MakeOrder(plan));
   UpstreamRequest upstream;
   upstream.target = std::string(EnginePath(endpoint_));
@@ -146,48 +164,44 @@ asio::awaitable<Generation::AttemptEnd> Generation::Attempt() {
   upstream.body = body.pieces();
   const Duration timeout = Left(limits_.connect_timeout + limits_.body_timeout);
   exchange_.emplace();
-  const absl::Status sent = co_await pool->SendInto(*exchange_, upstream, timeout);
-  if (const auto interrupted = Interrupted()) co_return *interrupted;
+  const absl::Status sent = co_await pool.SendInto(*exchange_, upstream, timeout);
+  if (auto interrupted = Interrupted()) co_return std::move(interrupted);
   if (!sent.ok()) {
     co_return Broken(EngineErrorKind::kConnect, absl::StrCat("The engine cannot be reached (", sent.message(), ")."));
   }
-  co_return co_await ReadReply(plan);
+  auto head = co_await exchange_->ReadHead(Left(limits_.first_byte_timeout));
+  if (!head.ok()) co_return FromReadError(head.status(), "The engine did not answer", /*in_body=*/false);
+  co_return TakeHead(*head, reply);
 }
 
-asio::awaitable<Generation::AttemptEnd> Generation::ReadReply(const Plan& plan) {
-  const Duration timeout = Left(limits_.first_byte_timeout);
-  auto head = co_await exchange_->ReadHead(timeout);
-  if (!head.ok()) co_return FromReadError(head.status(), "The engine did not answer", /*in_body=*/false);
-  if (head->status >= 400) co_return co_await ReadEngineError(*head);
-  if (head->status < 200 || head->status >= 300) {
-    co_return Broken(EngineErrorKind::kGarbage, absl::StrCat("The engine answered with status ", head->status, "."));
+std::optional<Generation::AttemptEnd> Generation::TakeHead(const UpstreamHead& head, Reply& reply) {
+  reply.status = head.status;
+  if (head.status >= 400) return std::nullopt;
+  if (head.status < 200 || head.status >= 300) {
+    return Broken(EngineErrorKind::kGarbage, absl::StrCat("The engine answered with status ", head.status, "."));
   }
   if (seat().wants_answers && seat().wants_answers->load(std::memory_order_relaxed)) {
     loop_.edge().report(forward_->replica, EngineNews::kAnswer);
   }
   engine_headers_.clear();
-  for (const auto& [name, value] : head->headers) {
+  for (const auto& [name, value] : head.headers) {
     if (RelayedToClient(name)) engine_headers_.emplace_back(name, value);
   }
-  if (!plan.stream_upstream) co_return co_await ReadWhole(*head);
-  if (head->event_stream) co_return co_await ReadStream(plan.reassemble);
-  if (plan.reassemble) co_return co_await ReadWhole(*head);
-  co_return Broken(EngineErrorKind::kGarbage,
-                   "The engine answered a streaming request with something that is no event stream.");
+  reply.event_stream = head.event_stream;
+  reply.type = std::string(head.Find("content-type"));
+  if (reply.type.empty()) reply.type = "application/json";
+  return std::nullopt;
 }
 
-asio::awaitable<Generation::AttemptEnd> Generation::ReadEngineError(const UpstreamHead& head) {
-  const int status = head.status;
+asio::awaitable<Generation::AttemptEnd> Generation::ReadEngineError(int status) {
   const auto body = co_await exchange_->ReadAll(Left(limits_.gap_timeout), kMaxErrorBody);
-  if (const auto interrupted = Interrupted()) co_return *interrupted;
+  if (auto interrupted = Interrupted()) co_return *std::move(interrupted);
   EngineError error = ParseEngineError(status, body.ok() ? absl::string_view(*body) : absl::string_view());
   if (error.status < 400) error.status = status;
   co_return FromEngineError(error, /*in_stream=*/false);
 }
 
-asio::awaitable<Generation::AttemptEnd> Generation::ReadWhole(const UpstreamHead& head) {
-  std::string type(head.Find("content-type"));
-  if (type.empty()) type = "application/json";
+asio::awaitable<Generation::AttemptEnd> Generation::ReadWhole(const std::string& type) {
   const auto body = co_await exchange_->ReadAll(Left(limits_.first_byte_timeout), kMaxWholeAnswer);
   if (!body.ok()) co_return FromReadError(body.status(), "The engine's answer broke off", /*in_body=*/true);
   const AnswerFacts facts = ReadAnswer(endpoint_, *body);
@@ -198,13 +212,9 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadWhole(const UpstreamHead
   CloseTicket(Outcome::kFinished);
   any_answer_ = true;
   const HeaderList headers = AnswerHeaders();
-  if (!co_await answer_.Whole(200, type, headers, *body)) {
-    co_return ClientGone();
-  }
-  const Instant now = Now();
-  if (facts.usage) active_.OnTokens(facts.usage->output.value(), now);
-  const AttemptEnd finished;
-  co_return finished;
+  if (!co_await answer_.Whole(200, type, headers, *body)) co_return ClientGone();
+  if (facts.usage) active_.OnTokens(facts.usage->output.value(), Now());
+  co_return AttemptEnd();
 }
 
 // Where a stream stands between two reads.
@@ -224,7 +234,7 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(bool reassemble) 
     passing.wait = Left(relay.any_event() ? limits_.gap_timeout : limits_.first_byte_timeout);
     const absl::StatusOr<bool> ended = co_await exchange_->ReadWhile(passing.wait, take);
     // Whatever happens to an engine behind its finish, the client has lost nothing.
-    if (const auto interrupted = Interrupted(); interrupted && !relay.finished()) co_return *interrupted;
+    if (auto interrupted = Interrupted(); interrupted && !relay.finished()) co_return *std::move(interrupted);
     if (!ended.ok()) {
       if (relay.finished()) break;
       co_return FromReadError(ended.status(), "The engine's stream broke off", /*in_body=*/true);
@@ -299,14 +309,13 @@ asio::awaitable<Generation::AttemptEnd> Generation::EndStream(StreamRelay& relay
     co_return Broken(garbage ? EngineErrorKind::kGarbage : EngineErrorKind::kClosed,
                      "The engine's stream ended too early.");
   }
-  const AttemptEnd finished;
   if (!relay.done() && endpoint_ != Endpoint::kResponses) {
     if (!co_await CloseAnswer("")) co_return ClientGone();
-    co_return finished;
+    co_return AttemptEnd();
   }
   CloseTicket(Outcome::kFinished);
   if (!co_await answer_.End()) co_return ClientGone();
-  co_return finished;
+  co_return AttemptEnd();
 }
 
 asio::awaitable<Generation::AttemptEnd> Generation::SendAssembled(StreamRelay& relay) {
@@ -322,8 +331,7 @@ asio::awaitable<Generation::AttemptEnd> Generation::SendAssembled(StreamRelay& r
     co_return ClientGone();
   }
   active_.OnTokens(state_.generated(), Now());
-  const AttemptEnd finished;
-  co_return finished;
+  co_return AttemptEnd();
 }
 
 }  // namespace penstock

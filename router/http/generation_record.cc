@@ -109,8 +109,8 @@ void Generation::LogEngineError(const AttemptEnd& end) {
   entry.model = facts_.model;
   entry.replica = ReplicaName();
   entry.reason = std::string(LabelOf(end.engine_error));
-  entry.status = end.error.status;
-  entry.message = end.error.message;
+  entry.status = end.error->status;
+  entry.message = end.error->message;
   log->Write(std::move(entry));
 }
 

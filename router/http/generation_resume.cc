@@ -101,7 +101,8 @@ std::optional<ResumeResult> Generation::BarToResume() const {
 }
 
 ApiError Generation::Uncontinued(const AttemptEnd& end, ResumeResult bar) const {
-  ApiError error = end.error;
+  ApiError error;
+  if (end.error != nullptr) error = *end.error;
   if (end.kind == AttemptEnd::Kind::kAborted) {
     error = EngineFailure(EngineErrorKind::kOverflow, "The answer was cut for want of memory.");
   }

@@ -115,35 +115,32 @@ asio::awaitable<void> AnswerMetrics(EventLoop& loop, Answer& answer) {
 
 bool IsAdmin(Route route) { return route == Route::kHealth || route == Route::kReady || route == Route::kMetrics; }
 
-asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, ClientRequest request, Endpoint endpoint,
+asio::awaitable<void> RefuseContentType(EventLoop& loop, const ClientRequest& request, Answer& answer) {
+  const ApiError error = WrongContentType(FindHeader(request.headers, "content-type"));
+  co_await AnswerError(loop, answer, error);
+}
+
+asio::awaitable<void> AnswerNothingThere(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
+                                         Answer& answer) {
+  const ApiError error = match.route == Route::kNotFound ? NotFound(request) : WrongMethod(request, match.allow);
+  co_await AnswerError(loop, answer, error);
+}
+
+asio::awaitable<void> AnswerFull(Answer& answer) {
+  const ApiError full = TooManyConnections();
+  co_await answer.Error(full);
+}
+
+asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, ClientRequest& request, Endpoint endpoint,
                                Answer& answer) {
-  if (const absl::string_view type = FindHeader(request.headers, "content-type"); !IsJson(type)) {
-    const ApiError error = WrongContentType(type);
-    co_await AnswerError(loop, answer, error);
-    co_return;
-  }
   Generation generation(loop, client, std::move(request), endpoint, answer);
   co_await generation.Run();
 }
 
-}  // namespace
-
-asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, ClientRequest request) {
-  std::string id = ClientRequestId(request.headers);
-  Answer answer(loop, client, request, id.empty() ? NewRequestId() : std::move(id));
-  RouteMatch match = MatchRoute(request.method, request.target);
-  Edge& edge = loop.edge();
-  if (edge.admin_apart && match.route != Route::kWrongMethod && client.admin() != IsAdmin(match.route)) {
-    match.route = Route::kNotFound;
-  }
-  if (client.spare() && !IsAdmin(match.route)) {
-    const ApiError full = TooManyConnections();
-    co_await answer.Error(full);
-    co_return false;
-  }
+asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientRequest& request, const RouteMatch& match, Answer& answer) {
   switch (match.route) {
     case Route::kGenerate:
-      co_await Generate(loop, client, std::move(request), match.endpoint, answer);
+      co_await RefuseContentType(loop, request, answer);
       break;
     case Route::kModels:
     case Route::kModel:
@@ -153,21 +150,36 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, C
       co_await answer.Whole(200, kJson, kNoHeaders, "{\"status\":\"ok\"}");
       break;
     case Route::kReady:
-      co_await AnswerReady(edge, answer);
+      co_await AnswerReady(loop.edge(), answer);
       break;
     case Route::kMetrics:
       co_await AnswerMetrics(loop, answer);
       break;
-    case Route::kNotFound: {
-      const ApiError error = NotFound(request);
-      co_await AnswerError(loop, answer, error);
+    case Route::kNotFound:
+    case Route::kWrongMethod:
+      co_await AnswerNothingThere(loop, request, match, answer);
       break;
-    }
-    case Route::kWrongMethod: {
-      const ApiError error = WrongMethod(request, match.allow);
-      co_await AnswerError(loop, answer, error);
-      break;
-    }
+  }
+}
+
+}  // namespace
+
+// The frame lives as long as the request: what only some requests need is in coroutines of its own.
+asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, ClientRequest& request) {
+  std::string id = ClientRequestId(request.headers);
+  Answer answer(loop, client, request, id.empty() ? NewRequestId() : std::move(id));
+  RouteMatch match = MatchRoute(request.method, request.target);
+  if (loop.edge().admin_apart && match.route != Route::kWrongMethod && client.admin() != IsAdmin(match.route)) {
+    match.route = Route::kNotFound;
+  }
+  if (client.spare() && !IsAdmin(match.route)) {
+    co_await AnswerFull(answer);
+    co_return false;
+  }
+  if (match.route == Route::kGenerate && IsJson(FindHeader(request.headers, "content-type"))) {
+    co_await Generate(loop, client, request, match.endpoint, answer);
+  } else {
+    co_await AnswerRoute(loop, request, match, answer);
   }
   co_return answer.KeepAlive();
 }

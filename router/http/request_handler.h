@@ -9,7 +9,7 @@
 namespace penstock {
 
 // Whether the connection can take another request.
-boost::asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, ClientRequest request);
+boost::asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, ClientRequest& request);
 
 }  // namespace penstock
 

@@ -16,7 +16,7 @@ namespace http = boost::beast::http;
 namespace {
 
 // A buffer larger than this is given back once it is empty.
-constexpr size_t kKeptBuffer = 4096;
+constexpr size_t kKeptBuffer = 512;
 
 // Of a body whose length was announced, what is made ready before any of it came.
 constexpr uint64_t kMaxReserve = 1 << 20;
@@ -52,7 +52,7 @@ struct RequestReader::Parser : http::basic_parser<true> {
     request.method = ToString(method);
     request.target = ToString(target);
     request.http10 = version < 11;
-    request.headers.reserve(12);
+    request.headers.reserve(8);
     head_bytes = method.size() + target.size() + kHeadFrame;
   }
   void on_response_impl(int, StringView, int, ErrorCode&) override {}
@@ -110,13 +110,40 @@ struct RequestReader::Parser : http::basic_parser<true> {
 
 RequestReader::RequestReader(const Limits& limits) : limits_(limits) {}
 RequestReader::~RequestReader() = default;
-RequestReader::RequestReader(RequestReader&&) noexcept = default;
 
-void RequestReader::Append(absl::string_view bytes) { buffer_.append(bytes.data(), bytes.size()); }
+void RequestReader::Append(absl::string_view bytes) {
+  buffer_.erase(0, buffer_.size() - input_.size());
+  buffer_.append(bytes.data(), bytes.size());
+  input_ = buffer_;
+}
+
+void RequestReader::Offer(absl::string_view bytes) {
+  if (!input_.empty()) return Append(bytes);
+  input_ = bytes;
+  offered_ = true;
+}
+
+// What is left of an offer goes into the buffer, and a large buffer back once it is empty.
+void RequestReader::KeepInput() {
+  if (input_.empty()) {
+    buffer_.clear();
+    if (buffer_.capacity() > kKeptBuffer) std::string().swap(buffer_);
+  } else if (offered_) {
+    buffer_.assign(input_.data(), input_.size());
+    input_ = buffer_;
+  }
+  offered_ = false;
+}
 
 bool RequestReader::Idle() const { return !head_done_ && buffered() == 0; }
 
 RequestReader::State RequestReader::Advance() {
+  const State state = AdvanceInput();
+  KeepInput();
+  return state;
+}
+
+RequestReader::State RequestReader::AdvanceInput() {
   if (parser_ == nullptr) {
     parser_ = std::make_unique<Parser>(limits_);
     parser_->header_limit(static_cast<uint32_t>(limits_.header));
@@ -127,18 +154,13 @@ RequestReader::State RequestReader::Advance() {
   while (!parser.is_done()) {
     if (buffered() == 0) return State::kNeedMore;
     boost::system::error_code ec;
-    parser.input = absl::string_view(buffer_).substr(consumed_);
-    const size_t taken = parser.put(boost::asio::buffer(buffer_.data() + consumed_, buffered()), ec);
-    consumed_ += taken;
+    parser.input = input_;
+    const size_t taken = parser.put(boost::asio::buffer(input_.data(), input_.size()), ec);
+    input_.remove_prefix(taken);
     // The parser bounds what it has not taken yet; many short fields are bounded here.
     if (!parser.is_header_done() && (head_bytes_ += taken) > limits_.header) return HeaderTooLarge();
     if (ec == http::error::need_more) return State::kNeedMore;
     if (ec) return HandleParseError(ec.value());
-    if (consumed_ == buffer_.size()) {
-      buffer_.clear();
-      consumed_ = 0;
-      if (buffer_.capacity() > kKeptBuffer) buffer_.shrink_to_fit();
-    }
     if (!head_done_ && parser.is_header_done()) {
       head_done_ = true;
       if (parser.head_bytes > limits_.header) return HeaderTooLarge();
@@ -182,8 +204,6 @@ ClientRequest RequestReader::Take() {
   ClientRequest request = std::move(parser_->request);
   request.keep_alive = parser_->keep_alive();
   parser_.reset();
-  buffer_.erase(0, consumed_);
-  consumed_ = 0;
   head_done_ = false;
   head_bytes_ = 0;
   expects_continue_ = false;

@@ -1,8 +1,8 @@
 // Turns the bytes of one client connection into requests, with limits. No I/O.
 //
-// Usage: Append what was read, then Advance until it wants more. kHeadDone is told once per request with a body (the
-// place to answer Expect: 100-continue), kDone when the request is complete. Bytes of a following request stay for the
-// next round. One owner. Conflicting or repeated framing headers are errors.
+// Usage: Offer or Append what was read, then Advance until it wants more. kHeadDone is told once per request with a
+// body (the place to answer Expect: 100-continue), kDone when the request is complete. Bytes of a following request
+// stay for the next round. One owner. Conflicting or repeated framing headers are errors.
 #ifndef PENSTOCK_ROUTER_HTTP_REQUEST_READER_H_
 #define PENSTOCK_ROUTER_HTTP_REQUEST_READER_H_
 
@@ -38,9 +38,13 @@ class RequestReader {
 
   explicit RequestReader(const Limits& limits);
   ~RequestReader();
-  RequestReader(RequestReader&&) noexcept;
+  RequestReader(const RequestReader&) = delete;
+  RequestReader& operator=(const RequestReader&) = delete;
 
+  // Bytes to read on from. Append copies them; Offer leaves them where they are, and what Advance does not take it
+  // keeps: they have to stay until Advance returned.
   void Append(absl::string_view bytes);
+  void Offer(absl::string_view bytes);
   State Advance();
   // Of kFailed. The connection cannot be used any further.
   const ApiError& error() const { return error_; }
@@ -51,10 +55,12 @@ class RequestReader {
   bool Idle() const;
   // The head is complete, its body is not.
   bool InBody() const { return head_done_; }
-  size_t buffered() const { return buffer_.size() - consumed_; }
+  size_t buffered() const { return input_.size(); }
 
  private:
   struct Parser;
+  State AdvanceInput();
+  void KeepInput();
   State HeaderTooLarge();
   State Fail(ApiError error);
   State HandleParseError(int code);
@@ -62,7 +68,8 @@ class RequestReader {
   Limits limits_;
   std::unique_ptr<Parser> parser_;
   std::string buffer_;
-  size_t consumed_ = 0;
+  absl::string_view input_;  // Not taken yet; the end of buffer_, or what was offered.
+  bool offered_ = false;
   bool head_done_ = false;
   size_t head_bytes_ = 0;  // Taken by the parser before the head ended.
   bool expects_continue_ = false;

@@ -6,7 +6,7 @@
 #ifndef PENSTOCK_ROUTER_HTTP_STREAM_RELAY_H_
 #define PENSTOCK_ROUTER_HTTP_STREAM_RELAY_H_
 
-#include <deque>
+#include <list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -85,7 +85,7 @@ class StreamRelay {
   std::optional<StreamAssembler> assembler_;
   absl::Status assembly_;
   std::vector<absl::string_view> pieces_;
-  std::deque<std::string> rewritten_;
+  std::list<std::string> rewritten_;
   int64_t new_tokens_ = 0;
   bool any_event_ = false;
   bool any_text_ = false;
