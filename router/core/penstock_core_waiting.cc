@@ -35,12 +35,6 @@ void PenstockCore::ScheduleCheck(RequestState* request) {
   checks_.insert({request->next_check, request->arrived.request});
 }
 
-const ModelServers& PenstockCore::FreshServers(ModelId model) {
-  ModelServers& servers = servers_[model.value()];
-  servers.Refresh(briefs_, now_);
-  return servers;
-}
-
 Instant PenstockCore::NextCheckOf(const RequestState& request) {
   const ClassSpec& goals = GoalsOf(request);
   const Instant timeout = request.committed ? Instant::Never() : request.waits_since + goals.queue;
@@ -98,15 +92,6 @@ void PenstockCore::RefuseLate(Actions& actions) {
       ScheduleCheck(request);
     }
   }
-}
-
-Instant PenstockCore::OutageEnd(ModelId model) const {
-  Instant newest;
-  for (size_t index : ServersOf(model)) {
-    if (briefs_[index].up) return Instant::Never();
-    newest = std::max(newest, replicas_[index].down_since);
-  }
-  return newest == Instant() ? now_ : newest + kReturnGrace;
 }
 
 Duration PenstockCore::RetryAfter(const RequestState& request) const {
