@@ -9,6 +9,6 @@ mkdir -p build/fuzz/found
 export ASAN_OPTIONS="allocator_may_return_null=1" UBSAN_OPTIONS="halt_on_error=1 print_stacktrace=1"
 for folder in tests/fuzz/corpus/*; do basename "$folder"; done |
   xargs -P 2 -I{} sh -c 'mkdir -p build/fuzz/corpus/{} && nice build/fuzz/tests/fuzz/{}_fuzz build/fuzz/corpus/{} \
-      tests/fuzz/corpus/{} -max_total_time='"$seconds"' -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
+      tests/fuzz/corpus/{} -max_total_time='"$seconds"' -timeout=60 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 \
       -artifact_prefix=build/fuzz/found/{}- >build/fuzz/{}.log 2>&1 || { tail -40 build/fuzz/{}.log >&2; exit 1; }
       echo "{}: $(grep -o "stat::number_of_executed_units: *[0-9]*" build/fuzz/{}.log | grep -o "[0-9]*$") runs" >&2'

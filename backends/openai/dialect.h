@@ -47,6 +47,7 @@ class SseSplitter {
     absl::string_view data;  // Of the data line; several data lines are joined by \n, then valid until the next Next().
     absl::string_view name;  // Of the event line.
     bool comment = false;    // Nothing but comment lines.
+    bool garbled = false;    // A line is none that the format knows, so data may be missing.
   };
   void Feed(absl::string_view bytes);
   std::optional<Event> Next();

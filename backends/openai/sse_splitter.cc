@@ -18,6 +18,13 @@ bool TakeField(absl::string_view line, absl::string_view name, absl::string_view
   return true;
 }
 
+// The lines beside data: blank, a comment, or one of the other fields.
+bool MayLackData(absl::string_view line) {
+  absl::string_view value;
+  return line.empty() || line.front() == ':' || TakeField(line, "event", &value) || TakeField(line, "id", &value) ||
+         TakeField(line, "retry", &value);
+}
+
 }  // namespace
 
 void SseSplitter::Feed(absl::string_view bytes) {
@@ -54,7 +61,10 @@ std::optional<SseSplitter::Event> SseSplitter::Next() {
     lines.remove_prefix(newline + 1);
     absl::string_view value;
     if (TakeField(line, "event", &value)) event.name = value;
-    if (!TakeField(line, "data", &value)) continue;
+    if (!TakeField(line, "data", &value)) {
+      event.garbled = event.garbled || !MayLackData(line);
+      continue;
+    }
     if (++data_lines == 1) {
       event.data = value;
       continue;

@@ -40,6 +40,7 @@ StreamRelay::Verdict StreamRelay::Feed(absl::string_view bytes, Instant now) {
 }
 
 StreamRelay::Verdict StreamRelay::Take(const SseSplitter::Event& event, Instant now) {
+  if (event.garbled) return Verdict::kMalformed;
   if (event.comment) {
     if (to_client_ && (any_event_ || comments_pass)) Pass(event.raw);
     return Verdict::kGoOn;

@@ -47,7 +47,8 @@ std::vector<OwnedEvent> Split(const std::string& text, size_t piece) {
   for (size_t at = 0; at < text.size(); at += std::min(piece, text.size() - at)) {
     splitter.Feed(absl::string_view(text).substr(at, piece));
     while (auto event = splitter.Next()) {
-      events.push_back({std::string(event->raw), std::string(event->data), std::string(event->name), event->comment});
+      events.push_back({std::string(event->raw), std::string(event->data), std::string(event->name), event->comment,
+                        event->garbled});
     }
   }
   return events;
@@ -63,7 +64,7 @@ StreamFacts Read(Endpoint endpoint, const OwnedEvent& event) {
 }
 
 StreamFacts ReadData(Endpoint endpoint, const std::string& data) {
-  return Read(endpoint, OwnedEvent{"data: " + data + "\n\n", data, "", false});
+  return Read(endpoint, OwnedEvent{"data: " + data + "\n\n", data, ""});
 }
 
 }  // namespace penstock

@@ -16,7 +16,7 @@ std::string RecordedBody(const std::string& name);
 
 struct OwnedEvent {
   std::string raw, data, name;
-  bool comment = false;
+  bool comment = false, garbled = false;
 };
 // Splits `text`, fed in pieces of `piece` bytes.
 std::vector<OwnedEvent> Split(const std::string& text, size_t piece = std::string::npos);

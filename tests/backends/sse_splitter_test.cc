@@ -48,6 +48,18 @@ TEST(SseSplitter, ACommentBesideDataIsNotAComment) {
   EXPECT_EQ(events[0].data, "a");
 }
 
+TEST(SseSplitter, ALineThatIsNoFieldIsToldAsItMayHaveBeenData) {
+  for (const std::string line : {"\xff"
+                                 "data: {}",
+                                 "dat: {}", "data {}", "x", "ids: 7"}) {
+    EXPECT_TRUE(Split(line + "\n\n").at(0).garbled) << line;
+    EXPECT_TRUE(Split(line + "\ndata: {}\n\n").at(0).garbled) << line;
+  }
+  for (const std::string line : {"", ": {}", "id", "id: 7", "retry:5", "event: x", "data"}) {
+    EXPECT_FALSE(Split(line + "\ndata: {}\n\n").at(0).garbled) << line;
+  }
+}
+
 TEST(SseSplitter, SeveralDataLinesAreJoinedByLineBreaks) {
   const auto events = Split("data: a\ndata: b\ndata: c\n\n");
   ASSERT_EQ(events.size(), 1u);

@@ -85,6 +85,16 @@ TEST(StreamRelay, AnErrorEventIsNotPassedOn) {
   EXPECT_EQ(relay.error().message, "boom");
 }
 
+// Its text would be missing from the answer without anybody noticing, most of all before the finish.
+TEST(StreamRelay, AnEventThatLostItsFieldNameIsGarbage) {
+  Fixture f;
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+  EXPECT_EQ(relay.Feed(kWord + "\xff\xfe" + kWord + kStop, kNow), StreamRelay::Verdict::kMalformed);
+  EXPECT_EQ(Joined(relay), kWord);
+  EXPECT_EQ(relay.tokens_in_pieces(), 1);
+  EXPECT_FALSE(relay.finished());
+}
+
 TEST(StreamRelay, GarbageIsTold) {
   Fixture f;
   StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
