@@ -42,16 +42,22 @@ absl::string_view SseSplitter::Rest() const { return absl::string_view(buffer_).
 
 std::optional<SseSplitter::Event> SseSplitter::Next() {
   const absl::string_view all(buffer_);
+  const bool seen_whole = scanned_ == position_;
+  absl::string_view first;
+  int count = 0;
   while (true) {
     const size_t newline = all.find('\n', scanned_);
     if (newline == absl::string_view::npos) return std::nullopt;
     const absl::string_view line = absl::StripSuffix(all.substr(scanned_, newline - scanned_), "\r");
     scanned_ = newline + 1;
     if (line.empty()) break;
+    if (++count == 1) first = line;
   }
   Event event;
   event.raw = all.substr(position_, scanned_ - position_);
   position_ = scanned_;
+  // What nearly all events are.
+  if (seen_whole && count == 1 && TakeField(first, "data", &event.data)) return event;
 
   int data_lines = 0;
   absl::string_view lines = event.raw;

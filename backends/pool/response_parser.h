@@ -36,22 +36,22 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
   }
 
  private:
-  using string_view = boost::beast::string_view;
-  using error_code = boost::beast::error_code;
+  using StringView = boost::beast::string_view;
+  using ErrorCode = boost::beast::error_code;
 
-  void on_request_impl(boost::beast::http::verb, string_view, string_view, int, error_code&) override {}
-  void on_response_impl(int status, string_view, int, error_code&) override { head_.status = status; }
-  void on_field_impl(boost::beast::http::field, string_view name, string_view value, error_code&) override {
+  void on_request_impl(boost::beast::http::verb, StringView, StringView, int, ErrorCode&) override {}
+  void on_response_impl(int status, StringView, int, ErrorCode&) override { head_.status = status; }
+  void on_field_impl(boost::beast::http::field, StringView name, StringView value, ErrorCode&) override {
     if (!is_header_done()) head_.headers.emplace_back(std::string(name), std::string(value));
   }
-  void on_header_impl(error_code&) override {}
-  void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
-  std::size_t on_body_impl(string_view piece, error_code&) override { return Join(piece); }
-  void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
-  std::size_t on_chunk_body_impl(std::uint64_t, string_view piece, error_code&) override { return Join(piece); }
-  void on_finish_impl(error_code&) override {}
+  void on_header_impl(ErrorCode&) override {}
+  void on_body_init_impl(const boost::optional<std::uint64_t>&, ErrorCode&) override {}
+  std::size_t on_body_impl(StringView piece, ErrorCode&) override { return Join(piece); }
+  void on_chunk_header_impl(std::uint64_t, StringView, ErrorCode&) override {}
+  std::size_t on_chunk_body_impl(std::uint64_t, StringView piece, ErrorCode&) override { return Join(piece); }
+  void on_finish_impl(ErrorCode&) override {}
 
-  std::size_t Join(string_view piece) {
+  std::size_t Join(StringView piece) {
     if (body_size_ == 0) {
       body_ = const_cast<char*>(piece.data());  // The input buffer is ours and mutable; Beast only sees it as const.
     } else {

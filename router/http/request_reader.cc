@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kKeptBuffer = 512;
 
 // Of a body whose length was announced, what is made ready before any of it came.
-constexpr uint64_t kMaxReserve = 1 << 20;
+constexpr uint64_t kMaxReserve = 4 << 20;
 
 // Of a head besides method, target and fields: "  HTTP/1.1\r\n" and the last line.
 constexpr size_t kHeadFrame = 14;
