@@ -66,7 +66,7 @@ Generation::AttemptEnd Generation::ClientGone() {
   return end;
 }
 
-bool Generation::IsInterrupted() const { return client_.gone() || ticket_->abort_requested(); }
+bool Generation::IsInterrupted() const { return client_.gone() || ticket_->cut() || ticket_->abort_requested(); }
 
 std::optional<Generation::AttemptEnd> Generation::Interrupted() const {
   if (client_.gone()) return ClientGone();
@@ -233,6 +233,8 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(bool reassemble) 
   while (true) {
     passing.wait = Left(relay.any_event() ? limits_.gap_timeout : limits_.first_byte_timeout);
     const absl::StatusOr<bool> ended = co_await exchange_->ReadWhile(passing.wait, take);
+    // What was taken is counted and kept, and may be half written: the client gets it whatever happened since.
+    if (std::exchange(passing.undelivered, false) && !co_await Deliver(passing)) co_return ClientGone();
     // Whatever happens to an engine behind its finish, the client has lost nothing.
     if (auto interrupted = Interrupted(); interrupted && !relay.finished()) co_return *std::move(interrupted);
     if (!ended.ok()) {
@@ -240,7 +242,6 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(bool reassemble) 
       co_return FromReadError(ended.status(), "The engine's stream broke off", /*in_body=*/true);
     }
     if (*ended) break;
-    if (passing.undelivered && !co_await Deliver(passing)) co_return ClientGone();
     if (client_.gone()) co_return ClientGone();
     const bool error = passing.verdict == StreamRelay::Verdict::kError;
     const bool broken = error || passing.verdict == StreamRelay::Verdict::kMalformed;
