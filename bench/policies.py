@@ -196,6 +196,12 @@ def best_settings(bench, scenario, window, knee, policies):
     return best
 
 
+def tries_settings(scenario, options):
+    if options.settings_of:
+        return scenario.name in options.settings_of
+    return options.settings and not scenario.heavy
+
+
 def measure(bench, scenario, options):
     """{window: {"knee": rate, "rows": {policy: {load: figures}}, "carried": {policy: rate}}}"""
     measured = {}
@@ -204,7 +210,7 @@ def measure(bench, scenario, options):
         if knee <= 0:
             raise RuntimeError(f"{scenario.name}: {window.name} is never carried")
         rows = rows_of(options)
-        best = best_settings(bench, scenario, window, knee, rows) if options.settings and not scenario.heavy else {}
+        best = best_settings(bench, scenario, window, knee, rows) if tries_settings(scenario, options) else {}
         rows += best.values()
         asked = {(row, load): [bench.at(scenario, window, row, knee * load, seed) for seed in seeds_at(load, options)]
                  for load in options.loads for row in rows}
@@ -378,6 +384,8 @@ def main():
     parser.add_argument("--loads", type=lambda text: [float(part) for part in text.split(",")], default=LOADS)
     parser.add_argument("--windows", type=int, default=2, help="per scenario")
     parser.add_argument("--seeds", type=int, default=3, help="at 1.0 and 1.25 of the knee")
+    parser.add_argument("--settings-of", type=lambda text: text.split(","), default=[],
+                        help="scenarios in which rivals are tried at other settings too (default: all but reasoning)")
     parser.add_argument("--no-settings", dest="settings", action="store_false", help="rivals at their defaults only")
     parser.add_argument("--no-carried", dest="carried", action="store_false")
     parser.add_argument("--no-ablations", dest="ablations", action="store_false")
