@@ -282,11 +282,11 @@ def own_table(all_data, options):
                 own = measured["rows"]["penstock"][load]
                 yardstick = measured["rows"]["clairvoyant"][load]
                 forecast = own["forecast"][0]
-                errors = " / ".join(f"{100 * forecast.get(f'pool_error_{h}s_p90', 0):.1f}" for h in (1, 10, 60))
+                errors = " / ".join(f"{100 * (forecast.get(f'pool_error_{h}s_p90') or 0):.1f}" for h in (1, 10, 60))
                 lines.append(
                     f"| {scenario.name}, {window} | {load} | {100 * own['on_time']:.2f} | "
                     f"{percent(own['active'], yardstick['active'])} | {100 * own['refused']:.2f} | {100 * own['preempted']:.2f} | "
-                    f"{own['worst']:.2f} | {errors} | {forecast.get('output_coverage_p90', 0):.3f} | {own['decision']:.0f} |")
+                    f"{own['worst']:.2f} | {errors} | {forecast.get('output_coverage_p90') or 0:.3f} | {own['decision']:.0f} |")
     return lines + [""]
 
 

@@ -137,6 +137,8 @@ std::optional<Percentiles> PercentilesOf(std::vector<double> samples);
 std::string ResultsJson(const Results& results);
 // The object that a `per_*` field holds.
 std::string GroupsText(const std::map<std::string, GroupResults>& groups);
+// Their rows under a title; at most a dozen.
+std::string GroupsTable(const char* title, const std::map<std::string, GroupResults>& groups);
 // A table for people.
 std::string ResultsTable(const Results& results);
 

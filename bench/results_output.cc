@@ -54,13 +54,16 @@ std::string CountsLine(const char* name, const std::map<std::string, int64_t>& c
   return Line(name, text);
 }
 
-std::string GroupsTable(const char* title, const std::map<std::string, GroupResults>& groups, size_t limit) {
+}  // namespace
+
+std::string GroupsTable(const char* title, const std::map<std::string, GroupResults>& groups) {
+  constexpr size_t kMostShown = 12;
   std::string text = absl::StrFormat("  %-24s %8s %8s %8s %8s %10s %10s\n", title, "offered", "finished", "refused",
                                      "on time", "active/s", "goodput/s");
   size_t shown = 0;
   for (const auto& [name, group] : groups) {
-    if (++shown > limit) {
-      absl::StrAppendFormat(&text, "    and %d more\n", groups.size() - limit);
+    if (++shown > kMostShown) {
+      absl::StrAppendFormat(&text, "    and %d more\n", groups.size() - kMostShown);
       break;
     }
     absl::StrAppendFormat(&text, "    %-22s %8d %8d %8d %7.2f%% %10.1f %10.1f\n", name.empty() ? "(none)" : name,
@@ -69,8 +72,6 @@ std::string GroupsTable(const char* title, const std::map<std::string, GroupResu
   }
   return text;
 }
-
-}  // namespace
 
 std::string ResultsJson(const Results& results) {
   const Json json = {{"offered", results.offered},
@@ -119,11 +120,11 @@ std::string ResultsTable(const Results& results) {
   text += LatencyLine("ttft s", results.ttft_s);
   text += LatencyLine("tpot s", results.tpot_s);
   text += LatencyLine("queue wait s", results.queue_wait_s);
-  constexpr size_t kShownGroups = 12;
-  if (results.per_model.size() > 1) text += GroupsTable("model", results.per_model, kShownGroups);
-  if (results.per_tenant.size() > 1) text += GroupsTable("tenant", results.per_tenant, kShownGroups);
-  if (!results.per_replica.empty()) text += GroupsTable("replica", results.per_replica, kShownGroups);
-  text += GroupsTable("prompt quartile", results.per_prompt_quartile, kShownGroups);
+  text += GroupsTable("class", results.per_class);
+  text += GroupsTable("model", results.per_model);
+  text += GroupsTable("tenant", results.per_tenant);
+  if (!results.per_replica.empty()) text += GroupsTable("replica", results.per_replica);
+  text += GroupsTable("prompt quartile", results.per_prompt_quartile);
   return text;
 }
 

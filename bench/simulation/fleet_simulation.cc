@@ -98,7 +98,9 @@ void FleetSimulation::Act(const Action& action) {
     if (!spec_.gpu_names.empty() && !gpus.empty()) record.gpu = spec_.gpu_names[gpus.front()];
     Schedule(now_ + options_.link_delay, Kind::kSubmit, forward->request.value(), live.tries);
   } else if (const auto* refuse = std::get_if<Refuse>(&action)) {
-    End(refuse->request.value(), Fate::kRefused, std::string(TraitsOf(refuse->reason).label));
+    // Who has seen a part of the answer sees a broken stream.
+    const bool begun = records_[live_[refuse->request.value()].record].tokens.tokens() > 0;
+    End(refuse->request.value(), begun ? Fate::kFailed : Fate::kRefused, std::string(TraitsOf(refuse->reason).label));
   } else if (const auto* abort = std::get_if<Abort>(&action)) {
     ++outcome_.aborts;
     Schedule(now_ + options_.link_delay, Kind::kReturn, abort->request.value());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -14,19 +15,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Printed as null.
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 double Quantile(std::vector<double>& sorted, double q) {
   const auto rank = static_cast<size_t>(std::ceil(q * static_cast<double>(sorted.size())));
   return sorted[std::max<size_t>(rank, 1) - 1];
 }
 
 void AddPoolErrors(const std::string& horizon, const std::vector<double>& errors, std::map<std::string, double>& out) {
+  const std::string name = absl::StrCat("pool_error_", horizon);
+  for (const char* figure : {"_mean", "_p90", "_peak", "_bias"}) out[name + figure] = kUnknown;
   if (errors.empty()) return;
   std::vector<double> sizes;
   sizes.reserve(errors.size());
   for (const double error : errors) sizes.push_back(std::abs(error));
   std::sort(sizes.begin(), sizes.end());
   const auto count = static_cast<double>(errors.size());
-  const std::string name = absl::StrCat("pool_error_", horizon);
   out[name + "_mean"] = std::accumulate(sizes.begin(), sizes.end(), 0.0) / count;
   out[name + "_p90"] = Quantile(sizes, 0.9);
   out[name + "_peak"] = sizes.back();
@@ -37,6 +42,10 @@ std::map<std::string, double> ForecastOf(const SimulationOutcome& outcome) {
   std::map<std::string, double> forecast;
   constexpr std::array<const char*, kForecastChecks> kHorizonNames = {"1s", "10s", "60s"};
   for (size_t i = 0; i < kForecastChecks; ++i) AddPoolErrors(kHorizonNames[i], outcome.pool_errors[i], forecast);
+  for (const char* quantile : {"p50", "p90", "p99"}) {
+    forecast[absl::StrCat("output_coverage_", quantile)] = kUnknown;
+    forecast[absl::StrCat("output_pinball_", quantile)] = kUnknown;
+  }
   const CoreCounters& counters = outcome.final_view.counters;
   if (counters.outputs_observed > 0) {
     const auto count = static_cast<double>(counters.outputs_observed);
@@ -81,7 +90,11 @@ Delivered DeliveredOf(const std::vector<RequestRecord>& records, double seconds)
 
 void AddLoss(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals, double seconds,
              const SimulationOutcome& outcome, SimulationReport& report) {
-  const std::vector<double> rates = GpuRooflines(spec, arrivals);
+  std::vector<SimulatedArrival> finished;
+  for (size_t i = 0; i < arrivals.size(); ++i) {
+    if (outcome.records[i].fate == Fate::kFinished) finished.push_back(arrivals[i]);
+  }
+  const std::vector<double> rates = GpuRooflines(spec, finished.empty() ? arrivals : finished);
   const Delivered delivered = DeliveredOf(outcome.records, seconds);
   const double recomputed = static_cast<double>(outcome.recomputed_tokens) / seconds;
   double roofline = 0;
@@ -114,6 +127,11 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
   int64_t on_time = 0;
   double prompts = 0;
   std::map<std::string, std::vector<RequestRecord>> by_gpu;
+  struct Share {
+    int64_t offered = 0;
+    int64_t on_time = 0;
+  };
+  std::map<std::string, Share> by_model;  // Of feasible requests.
   for (const RequestRecord& record : outcome.records) {
     const bool timely = record.OnTime();
     if (timely) prompts += record.prompt.AsDouble();
@@ -121,6 +139,13 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
     if (!record.feasible) continue;
     ++report.feasible_offered;
     on_time += timely ? 1 : 0;
+    Share& model = by_model[record.model];
+    ++model.offered;
+    model.on_time += timely ? 1 : 0;
+  }
+  for (const auto& [name, share] : by_model) {
+    report.worst_model_share =
+        std::min(report.worst_model_share, static_cast<double>(share.on_time) / static_cast<double>(share.offered));
   }
   report.feasible_on_time_share =
       report.feasible_offered == 0 ? 1 : static_cast<double>(on_time) / static_cast<double>(report.feasible_offered);
@@ -143,7 +168,9 @@ std::string ReportJson(const SimulationReport& report) {
   Json json = Json::parse(ResultsJson(report.results));
   json["policy"] = report.policy;
   json["seed"] = report.seed;
-  json["feasible"] = {{"offered", report.feasible_offered}, {"on_time_share", report.feasible_on_time_share}};
+  json["feasible"] = {{"offered", report.feasible_offered},
+                      {"on_time_share", report.feasible_on_time_share},
+                      {"worst_model_on_time_share", report.worst_model_share}};
   json["on_time_prompt_tokens_per_s"] = report.on_time_prompt_tokens_per_s;
   json["per_gpu"] = Json::parse(GroupsText(report.per_gpu));
   json["fluid_bound_tokens_per_s"] = report.fluid_bound;
@@ -164,6 +191,7 @@ std::string ReportJson(const SimulationReport& report) {
 std::string ReportTable(const SimulationReport& report) {
   std::string text = absl::StrFormat("  %-24s %s, seed %d\n", "policy", report.policy, report.seed);
   text += ResultsTable(report.results);
+  text += GroupsTable("gpu", report.per_gpu);
   absl::StrAppendFormat(&text, "  %-24s %.2f%% of %d\n", "feasible on time", 100 * report.feasible_on_time_share,
                         report.feasible_offered);
   absl::StrAppendFormat(&text, "  %-24s %.1f tokens/s\n", "fluid bound", report.fluid_bound);
@@ -178,7 +206,7 @@ std::string ReportTable(const SimulationReport& report) {
   }
   text += "\n";
   for (const auto& [name, value] : report.results.forecast) {
-    absl::StrAppendFormat(&text, "  %-24s %.4g\n", name, value);
+    if (!std::isnan(value)) absl::StrAppendFormat(&text, "  %-24s %.4g\n", name, value);
   }
   absl::StrAppendFormat(&text, "  %-24s p50 %.2f  p99 %.2f  max %.0f\n", "decision us", report.decision_us.p50,
                         report.decision_us.p99, report.decision_us_max);

@@ -5,7 +5,8 @@
 //   policy, seed
 //       As given.
 //   feasible
-//       {offered, on_time_share} of requests whose first token an idle fleet could make in time.
+//       {offered, on_time_share, worst_model_on_time_share} of requests whose first token an idle fleet could make in
+//       time, and of those of the model that has least.
 //   on_time_prompt_tokens_per_s
 //       Prompt tokens of requests that were on time.
 //   per_gpu
@@ -16,12 +17,14 @@
 //       {roofline, active, late, recomputed, abandoned, batching, idle_with_queue, idle_without_demand}: the first is
 //       the sum of the others. Tokens that the GPUs could make with full decode batches, and where they went, of what
 //       was delivered in [0, duration). batching is what is left: prefill, steps with less than full batches,
-//       neighbours, slow replicas.
+//       neighbours, slow replicas. A GPU that is down or asleep counts as without demand. Lengths are those of what
+//       finished.
 //   gpu_seconds
 //       By GPU: {productive, slow, blocked, elsewhere, idle, asleep, down} (gpu_accounts.h).
 //   forecast
 //       pool_error_{1,10,60}s_{mean,p90,peak} of |forecast - actual| over capacity, and _bias with its sign;
-//       output_coverage_p{50,90,99}, output_pinball_p{50,90,99} (tokens); prompt_error_{p50,p95}.
+//       output_coverage_p{50,90,99}, output_pinball_p{50,90,99} (tokens); prompt_error_{p50,p95}. null where the policy
+//       makes no such forecast, or nothing came due.
 //   decision_us
 //       {p50, p99, max}: real time of a decision, the only figure that differs between equal runs.
 #ifndef PENSTOCK_BENCH_SIMULATION_SIMULATION_REPORT_H_
@@ -42,6 +45,7 @@ struct SimulationReport {
   uint64_t seed = 1;
   int64_t feasible_offered = 0;
   double feasible_on_time_share = 0;  // 1 when there are none.
+  double worst_model_share = 1;       // The same of the model that has least.
   double on_time_prompt_tokens_per_s = 0;
   std::map<std::string, GroupResults> per_gpu;
   double fluid_bound = 0;

@@ -29,6 +29,7 @@ struct PlannedModel {
   double weights = 0;    // Bytes of the whole model.
   double per_token = 0;  // Bytes of cache.
   int ranks = 1;         // GPUs that one replica needs.
+  int alone = 0;         // Replicas that it needs with GPUs of its own; 0: it has no requests.
   double work = 0;       // Output tokens of the trace, weighted by size: what shares of GPUs are made of.
 };
 
@@ -53,7 +54,8 @@ class Planner {
   Config ConfigOf(const Layout& layout) const;
   absl::StatusOr<double> ShareOnTime(const Layout& layout, const bench::Trace& trace) const;
   PlannedFleet Describe(const Layout& layout, double share) const;
-  std::optional<Layout> EverythingEverywhere(int gpus) const;
+  // The busiest models, and those that no GPU holds, as in the dedicated fleet; all others on each GPU left.
+  std::optional<Layout> SharedButFor(size_t busiest, int gpus) const;
   std::optional<Layout> InProportion(int gpus) const;
   bench::Trace PartOf(size_t model) const;
   size_t ModelOf(const std::string& name) const;
@@ -63,6 +65,7 @@ class Planner {
   const PlanRequest& request_;
   const GpuKind& kind_;
   std::vector<PlannedModel> models_;
+  std::vector<size_t> by_work_;  // Positions of models, most work first.
 };
 
 size_t Planner::ModelOf(const std::string& name) const {
@@ -108,6 +111,10 @@ absl::Status Planner::ReadModels() {
     }
     models_[model].work += (request.output.AsDouble() + 0.1 * request.prompt.AsDouble()) * models_[model].weights;
   }
+  by_work_.resize(models_.size());
+  std::iota(by_work_.begin(), by_work_.end(), size_t{0});
+  std::stable_sort(by_work_.begin(), by_work_.end(),
+                   [&](size_t a, size_t b) { return models_[a].work > models_[b].work; });
   return absl::OkStatus();
 }
 
@@ -144,6 +151,12 @@ Config Planner::ConfigOf(const Layout& layout) const {
       replica.tensor_parallel = ranks;
       replica.kv_tokens.reset();
       replica.kv_memory.reset();
+      if (replica.simulated) {
+        // A planned GPU is a sound one.
+        replica.simulated->slowdown = {};
+        replica.simulated->outage.reset();
+        replica.simulated->sleep.reset();
+      }
     }
   }
   return config;
@@ -165,10 +178,10 @@ absl::StatusOr<double> Planner::ShareOnTime(const Layout& layout, const bench::T
     for (const std::vector<size_t>& models : layout) {
       gpus += models.size() == 1 ? static_cast<size_t>(models_[models.front()].ranks) : 1;
     }
-    request_.progress(absl::StrFormat("%d GPUs, %d replicas: %.2f%% of feasible requests on time", gpus,
-                                      setup->spec.replicas.size(), 100 * report->feasible_on_time_share));
+    request_.progress(absl::StrFormat("%d GPUs, %d replicas: %.2f%% of the worst model's feasible requests on time",
+                                      gpus, setup->spec.replicas.size(), 100 * report->worst_model_share));
   }
-  return report->feasible_on_time_share;
+  return report->worst_model_share;
 }
 
 PlannedFleet Planner::Describe(const Layout& layout, double share) const {
@@ -214,25 +227,27 @@ absl::StatusOr<PlannedFleet> Planner::Dedicated() {
       share = *reached;
     }
     worst = std::min(worst, share);
+    models_[model].alone = static_cast<int>(own.size());
     layout.insert(layout.end(), own.begin(), own.end());
   }
   return Describe(layout, worst);
 }
 
-std::optional<Planner::Layout> Planner::EverythingEverywhere(int gpus) const {
-  std::vector<size_t> shared;
+std::optional<Planner::Layout> Planner::SharedButFor(size_t busiest, int gpus) const {
   Layout layout;
+  std::vector<size_t> shared;
   int left = gpus;
-  for (size_t model = 0; model < models_.size(); ++model) {
-    if (models_[model].ranks == 1) {
-      shared.push_back(model);
+  for (size_t i = 0; i < by_work_.size(); ++i) {
+    const PlannedModel& model = models_[by_work_[i]];
+    if (model.alone == 0) continue;
+    if (i >= busiest && model.ranks == 1) {
+      shared.push_back(by_work_[i]);
       continue;
     }
-    layout.push_back({model});
-    left -= models_[model].ranks;
+    for (int replica = 0; replica < model.alone; ++replica) layout.push_back({by_work_[i]});
+    left -= model.alone * model.ranks;
   }
-  if (shared.empty() ? left != 0 : left < 1) return std::nullopt;
-  if (!Fits(shared)) return std::nullopt;
+  if (shared.empty() || left < 1 || !Fits(shared)) return std::nullopt;
   for (int i = 0; i < left; ++i) layout.push_back(shared);
   return layout;
 }
@@ -286,7 +301,9 @@ std::optional<Planner::Layout> Planner::InProportion(int gpus) const {
 
 absl::StatusOr<PlannedFleet> Planner::Colocated(int at_most) {
   for (int gpus = 1; gpus < at_most; ++gpus) {
-    for (const std::optional<Layout>& layout : {InProportion(gpus), EverythingEverywhere(gpus)}) {
+    std::vector<std::optional<Layout>> layouts = {InProportion(gpus)};
+    for (size_t busiest = 0; busiest < models_.size(); ++busiest) layouts.push_back(SharedButFor(busiest, gpus));
+    for (const std::optional<Layout>& layout : layouts) {
       if (!layout) continue;
       const absl::StatusOr<double> share = ShareOnTime(*layout, trace_);
       if (!share.ok()) return share.status();
@@ -306,7 +323,11 @@ nlohmann::ordered_json FleetJson(const PlannedFleet& fleet) {
 
 absl::StatusOr<FleetPlan> PlanFleet(const Config& config, const bench::Trace& trace, const PlanRequest& request) {
   const GpuKind* kind = FindGpuKind(request.gpu);
-  if (kind == nullptr) return absl::InvalidArgumentError(absl::StrCat("unknown GPU kind \"", request.gpu, "\""));
+  if (kind == nullptr) {
+    const std::string known =
+        absl::StrJoin(GpuKinds(), " ", [](std::string* out, const GpuKind& one) { absl::StrAppend(out, one.name); });
+    return absl::InvalidArgumentError(absl::StrCat("unknown GPU kind \"", request.gpu, "\"; known: ", known));
+  }
   Planner planner(config, trace, request, *kind);
   if (const absl::Status read = planner.ReadModels(); !read.ok()) return read;
   FleetPlan plan;
@@ -334,8 +355,8 @@ std::string PlanJson(const FleetPlan& plan, const PlanRequest& request) {
 std::string PlanTable(const FleetPlan& plan, const PlanRequest& request) {
   std::string text;
   const auto fleet = [&](const char* title, const PlannedFleet& planned) {
-    absl::StrAppendFormat(&text, "  %-12s %d x %s, %.2f%% of feasible requests on time\n", title, planned.gpus.size(),
-                          request.gpu, 100 * planned.on_time_share);
+    absl::StrAppendFormat(&text, "  %-12s %d x %s, %.2f%% of the worst model's feasible requests on time\n", title,
+                          planned.gpus.size(), request.gpu, 100 * planned.on_time_share);
     for (const PlannedGpu& gpu : planned.gpus) {
       absl::StrAppendFormat(&text, "    %-8s %s\n", gpu.id, absl::StrJoin(gpu.models, ", "));
     }

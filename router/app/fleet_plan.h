@@ -2,9 +2,11 @@
 //
 // Dedicated: every model has GPUs of its own, each with one replica (as many GPUs per replica as its weights need); the
 // fewest replicas per model that keep its part of the trace on time, summed over the models. Colocated: for each number
-// of GPUs, from one upwards, two layouts are tried under the policy - every model on every GPU where its weights fit,
-// and replicas in proportion to the load, packed largest weights first - with one elastic KV pool per GPU; the first
-// that keeps the whole trace on time is the answer, unless the dedicated fleet is smaller.
+// of GPUs, from one upwards, layouts are tried under the policy, with one elastic KV pool per GPU: replicas in
+// proportion to the load, packed largest weights first; and the 0, 1, 2.. busiest models on GPUs of their own, as many
+// as they need alone, with all others on every GPU that is left. The first layout that keeps every model on time is the
+// answer, unless the dedicated fleet is smaller. Faults and sleep that the fleet file gives its simulated replicas are
+// left out.
 #ifndef PENSTOCK_ROUTER_APP_FLEET_PLAN_H_
 #define PENSTOCK_ROUTER_APP_FLEET_PLAN_H_
 
@@ -21,7 +23,7 @@ namespace penstock {
 struct PlanRequest {
   std::string gpu;  // Kind.
   std::string policy = "penstock";
-  double on_time = 0.99;  // Of feasible requests.
+  double on_time = 0.99;  // Of every model's feasible requests.
   uint64_t seed = 1;
   int most_gpus = 64;
   std::function<void(const std::string&)> progress;  // One line per fleet tried; may be empty.
@@ -34,7 +36,7 @@ struct PlannedGpu {
 
 struct PlannedFleet {
   std::vector<PlannedGpu> gpus;
-  double on_time_share = 0;  // Of feasible requests; the worst model's for the dedicated fleet.
+  double on_time_share = 0;  // The worst model's, of its feasible requests.
 };
 
 struct FleetPlan {

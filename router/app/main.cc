@@ -1,5 +1,6 @@
 // The command line: parses and hands over. Exit codes: 0 done, 1 the run or the input is bad, 2 wrong usage.
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -9,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
 #include "config/addresses.h"
 #include "config/units_text.h"
 #include "router/app/commands.h"
@@ -65,6 +68,19 @@ std::string CheckListen(const std::string& text) {
 std::string CheckEngineUrl(const std::string& text) {
   const absl::StatusOr<EngineUrl> url = ParseEngineUrl(text);
   return url.ok() ? "" : std::string(url.status().message());
+}
+
+// As CLI::Range, which lets NaN pass.
+CLI::Validator Between(double low, double high) {
+  CLI::Validator validator = CLI::Range(low, high);
+  return CLI::Validator(
+      [validator, low, high](std::string& text) {
+        double value = 0;
+        const bool read = absl::SimpleAtod(text, &value);
+        if (read && std::isnan(value)) return absl::StrFormat("Value %s not in range [%g - %g]", text, low, high);
+        return validator(text);
+      },
+      validator.get_description());
 }
 
 void AddServe(CLI::App& app, Action& action) {
@@ -141,7 +157,7 @@ void AddEngine(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"preempt", "error"}))
       ->capture_default_str();
   command->add_option("--time-scale", options->time_scale, "10 is ten times faster")
-      ->check(CLI::Range(0.001, 10'000.0))
+      ->check(Between(0.001, 10'000.0))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Of texts and drawn lengths")->capture_default_str();
   command->callback([&action, options, overflow, command] {
@@ -182,7 +198,7 @@ void AddLoad(CLI::App& app, Action& action) {
       ->excludes(url);
   command->add_option("--trace", options->trace, "Trace of arrivals and lengths")->type_name("FILE")->required();
   command->add_option("--rate", options->rate, "Compresses the arrivals")
-      ->check(CLI::Range(1e-6, 1e6))
+      ->check(Between(1e-6, 1e6))
       ->capture_default_str();
   AddParsed(command, "--duration", &ParseSpan, &options->duration, "Cut the arrivals after this time", "TIME");
   CLI::Option* model = command->add_option("--model", options->model, "Model of every request")->type_name("NAME");
@@ -208,7 +224,7 @@ void AddSimulate(CLI::App& app, Action& action) {
   command->add_option("--policy", options->policy, "Policy, with settings as NAME:KEY=VALUE (default: the file's)")
       ->type_name("NAME");
   command->add_option("--rate", options->rate, "Compresses the arrivals; where a search starts")
-      ->check(CLI::Range(1e-6, 1e6))
+      ->check(Between(1e-6, 1e6))
       ->capture_default_str();
   AddParsed(command, "--duration", &ParseSpan, &options->duration, "Cut the arrivals after this time", "TIME");
   AddParsed(command, "--from", &ParseSpan, &options->from, "Start of the window in the trace's own time", "TIME");
@@ -219,7 +235,7 @@ void AddSimulate(CLI::App& app, Action& action) {
   CLI::Option* plan = command->add_flag("--plan", options->plan, "Find the fewest GPUs")->excludes(carried);
   command->add_option("--gpu", options->gpu, "Kind of the plan's GPUs")->type_name("KIND")->needs(plan);
   command->add_option("--on-time", options->on_time, "Share of feasible requests that must be on time")
-      ->check(CLI::Range(0.01, 1.0))
+      ->check(Between(0.01, 1.0))
       ->capture_default_str();
   command->callback([&action, options] {
     if (options->plan && options->gpu.empty()) Reject("--plan", "needs --gpu KIND");

@@ -1,10 +1,10 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "router/app/commands.h"
 #include "router/app/fleet_plan.h"
+#include "router/app/output_file.h"
 #include "router/app/simulation_setup.h"
 #include "router/core/event_log.h"
 
@@ -34,13 +35,15 @@ int Print(const std::string& text) {
 class ProgressLine {
  public:
   explicit ProgressLine(bool shown) : shown_(shown && isatty(STDERR_FILENO) != 0) {}
-  ~ProgressLine() {
-    if (written_) absl::FPrintF(stderr, "\r\x1b[K");
-  }
+  ~ProgressLine() { Clear(); }
   void Show(const std::string& text) {
     if (!shown_) return;
     written_ = true;
     absl::FPrintF(stderr, "\r%s\x1b[K", text);
+  }
+  // Before anything else is printed.
+  void Clear() {
+    if (std::exchange(written_, false)) absl::FPrintF(stderr, "\r\x1b[K");
   }
   bool shown() const { return shown_; }
 
@@ -72,7 +75,12 @@ absl::StatusOr<bench::SimulationReport> RunAt(const SimulateOptions& options, co
 }
 
 absl::StatusOr<bench::Trace> OpenAt(const SimulateOptions& options, double rate) {
-  return bench::OpenTrace(options.trace, {rate, options.duration, options.from}, options.seed);
+  absl::StatusOr<bench::Trace> trace =
+      bench::OpenTrace(options.trace, {rate, options.duration, options.from}, options.seed);
+  if (trace.ok() && trace->requests.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(options.trace, ": no request arrives in the window asked for"));
+  }
+  return trace;
 }
 
 int RunOnce(const SimulateOptions& options, const Config& config, const SimulationSetup& setup) {
@@ -87,25 +95,21 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
       line.Show(absl::StrFormat("%s %5.1f%%  %.0f s simulated", Bar(share), 100 * share, at.seconds()));
     };
   }
-  // Written beside the name and moved to it: a run that fails leaves nothing half-written.
-  const std::string partial = options.log_file + ".partial";
-  std::ofstream log;
+  OutputFile log;
   if (!options.log_file.empty()) {
-    log.open(partial);
-    if (!log) return Fail(absl::InvalidArgumentError(absl::StrCat(options.log_file, ": cannot be written")));
+    const absl::Status opened = log.Open(options.log_file, {options.trace, options.config_file});
+    if (!opened.ok()) return Fail(opened);
     run.observer = [&log](const Event& event, Instant now, const std::vector<Action>& actions) {
-      log << "event " << FormatEvent(now, event) << "\n";
-      for (const Action& action : actions) log << "action " << FormatAction(now, action) << "\n";
+      log.stream() << "event " << FormatEvent(now, event) << "\n";
+      for (const Action& action : actions) log.stream() << "action " << FormatAction(now, action) << "\n";
     };
   }
   const absl::StatusOr<bench::SimulationReport> report = RunAt(options, config, setup, *trace, run);
-  if (!options.log_file.empty()) {
-    log.close();
-    const bool kept = report.ok() && log && std::rename(partial.c_str(), options.log_file.c_str()) == 0;
-    if (!kept) std::remove(partial.c_str());
-    if (report.ok() && !kept) return Fail(absl::DataLossError(absl::StrCat(options.log_file, ": not written")));
-  }
+  line.Clear();
   if (!report.ok()) return Fail(report.status());
+  if (log.is_open()) {
+    if (const absl::Status kept = log.Keep(); !kept.ok()) return Fail(kept);
+  }
   return Print(options.json ? bench::ReportJson(*report) + "\n" : bench::ReportTable(*report));
 }
 
@@ -123,18 +127,26 @@ int RunCarried(const SimulateOptions& options, const Config& config, const Simul
     absl::StatusOr<bench::SimulationReport> report =
         trace.ok() ? RunAt(options, config, setup, *trace, by_on_time) : trace.status();
     failure = report.status();
+    if (failure.ok() && report->feasible_offered == 0) {
+      failure = absl::InvalidArgumentError(
+          absl::StrCat(options.trace, ": even an idle fleet makes no request's first token in time"));
+    }
     if (!failure.ok()) return 0.0;
     line.Show(
         absl::StrFormat("rate %.4f: %.2f%% of feasible requests on time", rate, 100 * report->feasible_on_time_share));
     return report->feasible_on_time_share;
   });
+  line.Clear();
   if (!failure.ok()) return Fail(failure);
   const std::string policy = PolicyOf(options, config);
+  // Beyond the bound nothing was tried.
+  const bool at_least = 2 * carried > search.highest;
   if (!options.json) {
-    return Print(absl::StrFormat("%s carries rate %.4f with %.4g%% of feasible requests on time\n", policy, carried,
-                                 100 * options.on_time));
+    return Print(absl::StrFormat("%s carries rate %s%.4f with %.4g%% of feasible requests on time\n", policy,
+                                 at_least ? "at least " : "", carried, 100 * options.on_time));
   }
-  const nlohmann::ordered_json json = {{"carried", carried}, {"policy", policy}, {"on_time", options.on_time}};
+  const nlohmann::ordered_json json = {
+      {"carried", carried}, {"at_least", at_least}, {"policy", policy}, {"on_time", options.on_time}};
   return Print(json.dump() + "\n");
 }
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import signal
 import subprocess
 
 import pytest
@@ -130,3 +131,75 @@ def test_a_fleet_with_an_unknown_shape_is_refused(tmp_path):
     ran = simulate(path, "--trace", "generate:chat")
     assert ran.returncode == 1
     assert "secret-model" in ran.stderr
+
+
+TRACE = HEADER + "".join(f"{i / 5},,t,200,20\n" for i in range(50))
+
+
+@pytest.fixture
+def trace(tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_text(TRACE)
+    return path
+
+
+def test_a_log_never_replaces_an_input(fleet, trace):
+    for path in (trace, fleet):
+        before = path.read_bytes()
+        ran = simulate(fleet, "--trace", trace, "--log", path)
+        assert ran.returncode == 1 and "it is the input" in ran.stderr
+        assert path.read_bytes() == before
+
+
+def test_a_log_goes_through_links_and_into_pipes(fleet, trace, tmp_path):
+    (tmp_path / "link.log").symlink_to(tmp_path / "real.log")
+    result(fleet, "--trace", trace, "--log", tmp_path / "link.log")
+    assert (tmp_path / "link.log").is_symlink()
+    assert (tmp_path / "real.log").stat().st_size > 1000
+    piped = simulate(fleet, "--trace", trace, "--log", "/dev/stdout")
+    assert piped.stdout.startswith("event ")
+
+
+def test_an_interrupted_run_leaves_nothing(fleet, tmp_path):
+    running = subprocess.Popen([BINARY, "simulate", "--config", fleet, "--trace", "generate:chat", "--duration", "20000s",
+                                "--log", tmp_path / "x.log"], stdout=subprocess.DEVNULL)
+    while not list(tmp_path.glob("x.log.*")):
+        assert running.poll() is None
+    running.send_signal(signal.SIGINT)
+    assert running.wait(timeout=30) == -signal.SIGINT
+    assert [path.name for path in tmp_path.iterdir()] == ["fleet.yaml"]
+
+
+def test_the_log_of_clairvoyance_is_of_the_run_that_is_reported(fleet, trace, tmp_path):
+    result(fleet, "--trace", trace, "--policy", "clairvoyant", "--log", tmp_path / "one.log")
+    assert (tmp_path / "one.log").read_text().count("fleet-changed") == 1
+
+
+def test_an_empty_window_is_an_error_and_not_a_success(fleet, trace):
+    for search in ([], ["--carried"], ["--plan", "--gpu", "h100"]):
+        ran = simulate(fleet, "--trace", trace, "--from", "1000s", *search)
+        assert ran.returncode == 1 and "no request arrives" in ran.stderr
+
+
+def test_a_plan_keeps_every_model_on_time_in_both_fleets(tmp_path, trace):
+    fleet = tmp_path / "fleet.yaml"
+    # The faults of the file are not those of a planned GPU.
+    fleet.write_text(FLEET.replace("simulated: {}", "simulated: {down_from: 0s, down_to: 1h}"))
+    plan = result(fleet, "--trace", trace, "--plan", "--gpu", "h100")
+    for kind in ("dedicated", "colocated"):
+        assert plan[kind]["feasible_on_time_share"] >= 0.99
+        assert plan[kind]["gpus"] == 1
+
+
+def test_an_unknown_gpu_kind_is_answered_with_those_known(fleet, trace):
+    ran = simulate(fleet, "--trace", trace, "--plan", "--gpu", "gtx")
+    assert ran.returncode == 1 and "h100" in ran.stderr
+
+
+def test_streams_that_a_dying_engine_cuts_have_failed(tmp_path, trace):
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text(FLEET.replace("simulated: {}", "simulated: {down_from: 3s, down_to: 1h}"))
+    ended = result(fleet, "--trace", trace)
+    assert ended["failed"].get("no_replica", 0) > 0
+    assert ended["refused"]["no_replica"] > 0
+    assert ended["offered"] == 50
