@@ -55,7 +55,7 @@ absl::StatusOr<Tokens> ParseTokens(absl::string_view text) {
 // A duration with a unit, or plain seconds.
 absl::StatusOr<Duration> ParseSpan(absl::string_view text) {
   const absl::StatusOr<double> seconds = ParseNumber(text);
-  const absl::StatusOr<Duration> span = seconds.ok() ? Duration::Seconds(*seconds) : ParseDuration(text);
+  absl::StatusOr<Duration> span = seconds.ok() ? Duration::Seconds(*seconds) : ParseDuration(text);
   if (span.ok() && *span <= Duration()) return absl::InvalidArgumentError("must be above zero");
   return span;
 }
