@@ -42,6 +42,8 @@ constexpr double kRoundingTokens = 1.5;
 constexpr double kOutlierFactor = 8;
 // So many in a row are no outliers: what was learned is wrong.
 constexpr int kOutliersToRestart = 20;
+constexpr int64_t kSettled = 1000;
+constexpr int64_t kSharedSample = 8;
 constexpr double kUntrainedSigma = 0.15;
 constexpr double kLeastSigma = 0.002;
 constexpr double kImageSigma = 0.7;
@@ -130,7 +132,9 @@ void PromptEstimator::Observe(ModelId model, const TextCounts& counts, Tokens ac
     place->second.weights = shared_.weights;
   }
   Learn(place->second, features, text);
-  Learn(shared_, features, text);
+  // What unknown models start from is settled by then; the others' further lessons are sampled.
+  if (shared_.observations < kSettled || place->second.observations % kSharedSample == 0)
+    Learn(shared_, features, text);
 }
 
 void PromptEstimator::Learn(State& state, const Vector& features, double actual) {

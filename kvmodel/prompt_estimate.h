@@ -89,7 +89,7 @@ class PromptEstimator {
   static void Forget(State& state);
 
   absl::flat_hash_map<ModelId, State> models_;
-  State shared_;  // Learns from every model.
+  State shared_;  // Learns from every model; once it is settled, from some of the requests.
 };
 
 }  // namespace penstock
