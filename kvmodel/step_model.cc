@@ -13,6 +13,11 @@ constexpr double kStartPerNeighbour = 0.5;
 
 }  // namespace
 
+double FirstTokenAlone(const StepCoefficients& step, double prefill, double batch_budget) {
+  const double steps = std::ceil(prefill / std::max(1.0, batch_budget));
+  return (steps * step.StepMs(0, 0, 0) + step.d * prefill) * kSecondsPerMs;
+}
+
 StepModel::StepModel(const StepCoefficients& prior, bool prior_known) : prior_(prior), prior_known_(prior_known) {
   for (int i = 0; i < kSlots; ++i) slots_[i].factor = 1 + kStartPerNeighbour * i;
 }

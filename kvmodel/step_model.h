@@ -14,6 +14,10 @@
 
 namespace penstock {
 
+// Seconds from the start of its prefill to the first token of a prompt on an idle engine, at factor 1. `prefill` and
+// `batch_budget` in tokens.
+double FirstTokenAlone(const StepCoefficients& step, double prefill, double batch_budget);
+
 class StepModel {
  public:
   StepModel() = default;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "kvmodel/step_model.h"
 
 namespace penstock::bench {
 namespace {
@@ -333,9 +334,8 @@ bool FleetSimulation::IsFeasible(const SimulatedArrival& arrival) const {
     if (std::find(models.begin(), models.end(), arrival.model) == models.end()) continue;
     const SimulatedReplica& replica = spec_.replicas[i];
     if (arrival.prompt >= engines_[i].machine->MaxContext()) continue;
-    const double steps = std::ceil(arrival.prompt.AsDouble() / replica.limits.batch_budget.AsDouble());
-    const StepCoefficients& step = replica.coefficients;
-    if (steps * step.a + arrival.prompt.AsDouble() * step.d <= goal * 1000) return true;
+    const double budget = replica.limits.batch_budget.AsDouble();
+    if (FirstTokenAlone(replica.coefficients, arrival.prompt.AsDouble(), budget) <= goal) return true;
   }
   return false;
 }

@@ -1,7 +1,8 @@
 #include "router/core/model_servers.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "kvmodel/step_model.h"
 
 namespace penstock {
 namespace {
@@ -11,8 +12,7 @@ constexpr double kSecondsPerMs = 1e-3;
 }  // namespace
 
 double ModelServers::Kind::FirstToken(Tokens prefill, double factor) const {
-  const double steps = std::ceil(prefill.AsDouble() / std::max(1.0, batch_budget.AsDouble()));
-  return factor * (steps * step.StepMs(0, 0, 0) + step.d * prefill.AsDouble()) * kSecondsPerMs;
+  return factor * FirstTokenAlone(step, prefill.AsDouble(), batch_budget.AsDouble());
 }
 
 double ModelServers::Kind::Work(Tokens prompt, Tokens prefill, double output) const {

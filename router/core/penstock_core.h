@@ -1,11 +1,11 @@
 // Penstock's decision core: forecast, ledger, queue and placement behind AdmissionCore.
 //
 // What an event does: it changes the books (ledger, replica, forecaster), then the lanes it may have opened are pumped:
-// their first waiting requests are tried on every replica that serves the model, and the best that passes all guards
-// takes the request. Late binding: nothing is tied to a replica before it is forwarded.
-// Owned by the caller (CoreHost, a simulator, a test), one call at a time. Costs are bounded: a pump looks at
-// 13 requests of a lane and at the replicas that changed, and an event pays for kTriesPerEvent tries on others; what it
-// leaves undone a timer continues at once. An event brings kRefreshPerEvent forecasts up to date, in turn.
+// their first waiting requests are tried on the replicas that serve the model, and the best that passes all guards
+// takes the request. Late binding: nothing is tied to a replica before it is forwarded. Owned by the caller (CoreHost,
+// a simulator, a test), one call at a time. Costs are bounded: a pump looks at 13 requests of a lane and at the
+// replicas that changed, and an event pays for kTriesPerEvent tries on others; what it leaves undone a timer continues
+// at once. An event brings kRefreshPerEvent forecasts up to date, in turn.
 #ifndef PENSTOCK_ROUTER_CORE_PENSTOCK_CORE_H_
 #define PENSTOCK_ROUTER_CORE_PENSTOCK_CORE_H_
 

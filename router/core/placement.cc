@@ -32,14 +32,6 @@ StepOutlook OutlookOf(Tokens prefill, const ReplicaState& replica, int busy_neig
   return outlook;
 }
 
-// Seconds to a first token on a replica without other work.
-double IdleFirstToken(double prefill, const ReplicaState& replica, int busy_neighbours) {
-  const StepModel& model = replica.steps_model();
-  const double budget = std::max(1.0, replica.spec().batch_budget.AsDouble());
-  const double steps = std::ceil(prefill / budget);
-  return steps * model.DecodeStep(0, 0, busy_neighbours) + model.PrefillToken(busy_neighbours) * prefill;
-}
-
 bool FirstTokenInTime(const RequestState& request, const ReplicaState& replica, const StepOutlook& outlook,
                       const ClassSpec& goals, const PlacementContext& context) {
   if (!goals.refuse_late || request.kept > Tokens(0)) return true;
@@ -128,7 +120,10 @@ double PeakWith(const PoolState& pool, const GrowthVector& joining, const Pensto
 
 bool TtftFeasible(const RequestState& request, const ReplicaState& replica, const ClassSpec& goals) {
   // Counted without cache hits: a prompt that only a cache makes feasible is never refused for missing it.
-  return IdleFirstToken(request.Prompt().AsDouble(), replica, 0) <= goals.ttft.seconds();
+  const StepModel& model = replica.steps_model();
+  const double alone =
+      FirstTokenAlone(model.prior(), request.Prompt().AsDouble(), replica.spec().batch_budget.AsDouble());
+  return model.Factor(0) * alone <= goals.ttft.seconds();
 }
 
 GuardVerdict TestGuards(const RequestState& request, Tokens prefill, const ReplicaState& replica, int busy_neighbours,

@@ -12,14 +12,7 @@ const std::string kStream = PostJson("/v1/chat/completions", StreamBody());
 
 TEST(Drain, TheAdminListenerTellsOfADrain) {
   Latch began, go;
-  ScriptedEngine engine([&](EngineCall& call) {
-    call.BeginStream();
-    call.Event(DeltaJson("w"));
-    began.Set();
-    go.Wait();
-    call.Event(FinishJson());
-    call.EndStream();
-  });
+  ScriptedEngine engine([&](EngineCall& call) { HoldStream(call, began, go); });
   TestServer router({engine.url()}, [](Config& config) { config.admin_listen = "127.0.0.1:0"; });
   ASSERT_TRUE(router.WaitUp());
   const std::string admin = router.server->admin_address();
@@ -46,14 +39,7 @@ TEST(Drain, TheAdminListenerTellsOfADrain) {
 
 TEST(Drain, DrainingLetsStreamsFinishAndRefusesNewOnes) {
   Latch began, go;
-  ScriptedEngine engine([&](EngineCall& call) {
-    call.BeginStream();
-    call.Event(DeltaJson("w"));
-    began.Set();
-    go.Wait();
-    call.Event(FinishJson());
-    call.EndStream();
-  });
+  ScriptedEngine engine([&](EngineCall& call) { HoldStream(call, began, go); });
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
   const auto other = router.Connect();

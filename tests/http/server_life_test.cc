@@ -70,14 +70,7 @@ TEST(ServerLife, ABodyThatTheEngineDoesNotTakeEndsWithItsClient) {
 
 TEST(ServerLife, AReloadAddsAndRemovesReplicasWithoutTouchingStreams) {
   Latch began, go;
-  ScriptedEngine first([&](EngineCall& call) {
-    call.BeginStream();
-    call.Event(DeltaJson("w"));
-    began.Set();
-    go.Wait();
-    call.Event(FinishJson());
-    call.EndStream();
-  });
+  ScriptedEngine first([&](EngineCall& call) { HoldStream(call, began, go); });
   ScriptedEngine second([](EngineCall& call) { AnswerStream(call, 1); });
   TestServer router({first.url()});
   ASSERT_TRUE(router.WaitUp());
@@ -103,14 +96,7 @@ TEST(ServerLife, AReloadAddsAndRemovesReplicasWithoutTouchingStreams) {
 
 TEST(ServerLife, AReplicaThatDrainsGetsNothingNewAndComesBack) {
   Latch began, go;
-  ScriptedEngine first([&](EngineCall& call) {
-    call.BeginStream();
-    call.Event(DeltaJson("w"));
-    began.Set();
-    go.Wait();
-    call.Event(FinishJson());
-    call.EndStream();
-  });
+  ScriptedEngine first([&](EngineCall& call) { HoldStream(call, began, go); });
   ScriptedEngine second([](EngineCall& call) { AnswerStream(call, 1); });
   TestServer router({first.url(), second.url()}, [](Config& config) { config.replicas[1].drain = true; });
   ASSERT_TRUE(router.WaitUp());

@@ -104,4 +104,13 @@ void AnswerStream(EngineCall& call, int words) {
   call.EndStream();
 }
 
+void HoldStream(EngineCall& call, Latch& began, Latch& go) {
+  call.BeginStream();
+  call.Event(DeltaJson("w"));
+  began.Set();
+  go.Wait();
+  call.Event(FinishJson());
+  call.EndStream();
+}
+
 }  // namespace penstock

@@ -45,6 +45,8 @@ std::string FinishJson();
 std::string UsageJson(int prompt, int completion);
 // What a well-behaved engine answers to a stream of `words` words.
 void AnswerStream(EngineCall& call, int words);
+// Streams a word, tells `began`, and finishes when told to `go`.
+void HoldStream(EngineCall& call, Latch& began, Latch& go);
 
 }  // namespace penstock
 

@@ -13,6 +13,11 @@ TEST(StepModel, StartsFromItsPrior) {
   EXPECT_DOUBLE_EQ(model.PrefillToken(0), 0.05e-3);
 }
 
+TEST(FirstTokenAlone, PaysTheStepFloorForEveryBatchOfThePrompt) {
+  EXPECT_DOUBLE_EQ(FirstTokenAlone(kPrior, 2048, 2048), (10 + 0.05 * 2048) * 1e-3);
+  EXPECT_DOUBLE_EQ(FirstTokenAlone(kPrior, 2049, 2048), (20 + 0.05 * 2049) * 1e-3);
+}
+
 TEST(StepModel, BusyNeighboursAreTakenToCostHalfAStepUntilGapsAreSeen) {
   const StepModel model(kPrior, true);
   EXPECT_DOUBLE_EQ(model.Factor(1), 1.5);
