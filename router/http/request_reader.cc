@@ -135,7 +135,8 @@ void RequestReader::KeepInput() {
   offered_ = false;
 }
 
-bool RequestReader::Idle() const { return !head_done_ && buffered() == 0; }
+// The parser may have taken the request line alone.
+bool RequestReader::Idle() const { return !head_done_ && head_bytes_ == 0 && buffered() == 0; }
 
 RequestReader::State RequestReader::Advance() {
   const State state = AdvanceInput();

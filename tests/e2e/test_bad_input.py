@@ -68,9 +68,10 @@ def counted(router, kind, before):
 
 @pytest.mark.parametrize("part", [
     b"POST /v1/chat/comp",
+    b"POST /v1/chat/completions HTTP/1.1\r\n",
     b"POST /v1/chat/completions HTTP/1.1\r\nHost: p\r\nX-Slow: ",
     request_bytes(body=chat())[:-20],
-], ids=["slow-request-line", "slow-header", "slow-body"])
+], ids=["slow-request-line", "request-line-only", "slow-header", "slow-body"])
 def test_a_slow_request_is_answered_408_and_closed(router, part):
     before = router.metrics().sum("penstock_bad_input_total", kind="too_slow")
     with socket.create_connection(router.address, timeout=10) as connection:

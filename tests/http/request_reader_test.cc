@@ -31,6 +31,17 @@ TEST(RequestReader, ARequestArrivingByteByByteIsRead) {
   EXPECT_TRUE(reader.Idle());
 }
 
+TEST(RequestReader, ARequestHasBegunWithItsFirstByteWhereverItIsCut) {
+  const std::string wire = "POST /v1/x HTTP/1.1\r\nHost: h\r\nX-A: 1\r\nContent-Length: 3\r\n\r\nabc";
+  for (size_t cut = 1; cut < wire.size(); ++cut) {
+    RequestReader reader = Small();
+    EXPECT_TRUE(reader.Idle());
+    reader.Append(wire.substr(0, cut));
+    if (reader.Advance() == State::kHeadDone) reader.Advance();
+    EXPECT_FALSE(reader.Idle()) << "cut at " << cut;
+  }
+}
+
 TEST(RequestReader, AnEmptyChunkedBodyMayComeByteByByte) {
   RequestReader reader = Small();
   State state = State::kNeedMore;
