@@ -141,6 +141,9 @@ struct LimitsConfig {
       4LL << 30};  // Of all request bodies over 16 KiB, from their reading to their answer; 503 beyond.
   int64_t max_queued_requests = 65'536;
   Bytes max_queued_bytes{1LL << 30};
+  // Of an engine's whole answer, or of the stream that one is put together from; 502 beyond. Streams that are passed on
+  // have no end.
+  Bytes max_answer{256LL << 20};
   Duration header_timeout = Duration::Seconds(10);  // For a whole request head.
   Duration body_timeout = Duration::Seconds(60);    // Between bytes of a body.
   Duration idle_timeout = Duration::Seconds(75);    // Keep-alive.

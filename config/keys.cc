@@ -32,8 +32,9 @@ const std::vector<Section>& Sections() {
       {"trace_models", {}},
       {"limits",
        {"max_body", "max_header", "max_connections", "max_body_memory", "max_queued_requests", "max_queued_bytes",
-        "header_timeout", "body_timeout", "idle_timeout", "write_timeout", "connect_timeout", "first_byte_timeout",
-        "gap_timeout", "answer_timeout", "max_kept_text", "max_kept_text_total", "keepalive_after", "drain_timeout"}},
+        "max_answer", "header_timeout", "body_timeout", "idle_timeout", "write_timeout", "connect_timeout",
+        "first_byte_timeout", "gap_timeout", "answer_timeout", "max_kept_text", "max_kept_text_total",
+        "keepalive_after", "drain_timeout"}},
       {"poll", {"interval"}},
       {"log", {"all_decisions", "path"}},
   };

@@ -193,6 +193,7 @@ void WriteLimits(Writer& out, const LimitsConfig& limits) {
   out.Whole("max_queued_requests", limits.max_queued_requests);
   out.Size("max_queued_bytes", limits.max_queued_bytes);
   out.Size("max_body_memory", limits.max_body_memory);
+  out.Size("max_answer", limits.max_answer);
   out.Time("header_timeout", limits.header_timeout);
   out.Time("body_timeout", limits.body_timeout);
   out.Time("idle_timeout", limits.idle_timeout);

@@ -20,6 +20,7 @@ void ReadLimits(const MapReader& reader, LimitsConfig* limits) {
   reader.ReadCount("max_queued_requests", {0, 10'000'000}, &limits->max_queued_requests);
   reader.ReadSize("max_queued_bytes", sizes, &limits->max_queued_bytes);
   reader.ReadSize("max_body_memory", sizes, &limits->max_body_memory);
+  reader.ReadSize("max_answer", bodies, &limits->max_answer);
   const SizeRange kept{Bytes(0), Bytes(int64_t{1} << 40)};
   reader.ReadSize("max_kept_text", kept, &limits->max_kept_text);
   reader.ReadSize("max_kept_text_total", kept, &limits->max_kept_text_total);

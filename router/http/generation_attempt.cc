@@ -13,7 +13,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr size_t kMaxErrorBody = 1 << 20;
-constexpr size_t kMaxWholeAnswer = 256 << 20;
 constexpr size_t kMaxEvent = 16 << 20;
 // What llama-server says to every running request when its shared pool is full.
 constexpr absl::string_view kOverflowMessage = "Context size has been exceeded";
@@ -123,7 +122,10 @@ Generation::AttemptEnd Generation::FromEngineError(const EngineError& error, boo
 // What speaks against the replica before anything is sent.
 std::optional<Generation::AttemptEnd> Generation::Unsuitable(const UpstreamPool* pool) const {
   if (pool == nullptr || forward_->replica.value() >= fleet_->seats.size() || !seat().habits) {
-    return Broken(EngineErrorKind::kConnect, "The engine's address is not known.");
+    // It left, or changed, behind the decision: the core has been told.
+    AttemptEnd end = Broken(EngineErrorKind::kConnect, "The engine's address is not known.");
+    end.is_engine_error = false;
+    return end;
   }
   if (!SupportsEndpoint(*seat().habits, endpoint_)) {
     AttemptEnd end;
@@ -202,8 +204,9 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadEngineError(int status) 
 }
 
 asio::awaitable<Generation::AttemptEnd> Generation::ReadWhole(const std::string& type) {
-  const auto body = co_await exchange_->ReadAll(Left(limits_.first_byte_timeout), kMaxWholeAnswer);
-  if (!body.ok()) co_return FromReadError(body.status(), "The engine's answer broke off", /*in_body=*/true);
+  const size_t longest = static_cast<size_t>(limits_.max_answer.value());
+  const auto body = co_await exchange_->ReadAll(Left(limits_.first_byte_timeout), longest);
+  if (!body.ok()) co_return FromReadError(body.status(), "The engine's answer cannot be read", /*in_body=*/true);
   const AnswerFacts facts = ReadAnswer(endpoint_, *body);
   if (facts.malformed) co_return Broken(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object.");
   state_.usage = facts.usage;
@@ -229,6 +232,7 @@ struct Generation::Passing {
 asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(bool reassemble) {
   Passing passing{StreamRelay(endpoint_, facts_, state_, /*to_client=*/!reassemble), Duration()};
   StreamRelay& relay = passing.relay;
+  relay.max_reassembled = static_cast<size_t>(limits_.max_answer.value());
   const auto take = [this, &passing](absl::string_view bytes) { return Pass(bytes, passing); };
   while (true) {
     passing.wait = Left(relay.any_event() ? limits_.gap_timeout : limits_.first_byte_timeout);
@@ -244,9 +248,11 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadStream(bool reassemble) 
     if (*ended) break;
     if (client_.gone()) co_return ClientGone();
     const bool error = passing.verdict == StreamRelay::Verdict::kError;
-    const bool broken = error || passing.verdict == StreamRelay::Verdict::kMalformed;
+    const bool too_long = passing.verdict == StreamRelay::Verdict::kTooLong;
+    const bool broken = error || too_long || passing.verdict == StreamRelay::Verdict::kMalformed;
     if (broken && relay.finished()) break;
     if (error) co_return FromEngineError(relay.error(), /*in_stream=*/true);
+    if (too_long) co_return Broken(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
     if (broken || relay.unfinished_bytes() > kMaxEvent) {
       co_return Broken(EngineErrorKind::kGarbage, "The engine sent an event that is not JSON.");
     }

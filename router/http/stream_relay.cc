@@ -34,7 +34,7 @@ StreamRelay::Verdict StreamRelay::Feed(absl::string_view bytes, Instant now) {
   splitter_.Feed(bytes);
   while (const auto event = splitter_.Next()) {
     const Verdict verdict = Take(*event, now);
-    if (verdict == Verdict::kError || verdict == Verdict::kMalformed) return verdict;
+    if (verdict != Verdict::kGoOn) return verdict;
   }
   return done_ ? Verdict::kDone : Verdict::kGoOn;
 }
@@ -59,6 +59,8 @@ StreamRelay::Verdict StreamRelay::Take(const SseSplitter::Event& event, Instant 
   any_event_ = true;
   Learn(facts, now);
   if (!to_client_) {
+    assembled_ += event.data.size();
+    if (assembled_ > max_reassembled) return Verdict::kTooLong;
     if (!facts.done && assembly_.ok()) assembly_ = assembler_->Add(event.data);
     return Verdict::kGoOn;
   }

@@ -6,6 +6,7 @@
 #ifndef PENSTOCK_ROUTER_HTTP_STREAM_RELAY_H_
 #define PENSTOCK_ROUTER_HTTP_STREAM_RELAY_H_
 
+#include <limits>
 #include <list>
 #include <optional>
 #include <string>
@@ -48,7 +49,7 @@ class StreamRelay {
   // `to_client` false: the answer is being reassembled.
   StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, bool to_client);
 
-  enum class Verdict { kGoOn, kDone, kError, kMalformed };
+  enum class Verdict { kGoOn, kDone, kError, kMalformed, kTooLong };
   // All complete events of the bytes. After anything but kGoOn and kDone nothing more may be fed.
   Verdict Feed(absl::string_view bytes, Instant now);
   // What is to be written, views valid until the next Feed.
@@ -66,6 +67,8 @@ class StreamRelay {
   // Of a reassembled answer.
   absl::StatusOr<std::string> Assembled();
   bool comments_pass = false;  // The head is out: the engine's comments may go on.
+  // Bytes of events that an answer is reassembled from; kTooLong beyond.
+  size_t max_reassembled = std::numeric_limits<size_t>::max();
 
  private:
   Verdict Take(const SseSplitter::Event& event, Instant now);
@@ -84,6 +87,7 @@ class StreamRelay {
   SseSplitter splitter_;
   std::optional<StreamAssembler> assembler_;
   absl::Status assembly_;
+  size_t assembled_ = 0;  // Bytes of events.
   std::vector<absl::string_view> pieces_;
   std::list<std::string> rewritten_;
   int64_t new_tokens_ = 0;

@@ -224,10 +224,11 @@ struct LimitRange {
 
 TEST(Parse, EveryLimitHasARangeWhoseEndsAreTaken) {
   std::vector<LimitRange> ranges = {
-      {"max_body", "999B", "1kB", "4GiB", "4.1GiB"},         {"max_header", "999B", "1kB", "16MiB", "17MiB"},
-      {"max_connections", "0", "1", "10M", "10000001"},      {"max_queued_requests", "-1", "0", "10M", "10000001"},
-      {"max_queued_bytes", "999B", "1kB", "1TiB", "1.1TiB"}, {"max_body_memory", "999B", "1kB", "1TiB", "1.1TiB"},
-      {"max_kept_text", "-1B", "0B", "1TiB", "1.1TiB"},      {"max_kept_text_total", "-1B", "0B", "1TiB", "1.1TiB"},
+      {"max_body", "999B", "1kB", "4GiB", "4.1GiB"},          {"max_header", "999B", "1kB", "16MiB", "17MiB"},
+      {"max_connections", "0", "1", "10M", "10000001"},       {"max_queued_requests", "-1", "0", "10M", "10000001"},
+      {"max_queued_bytes", "999B", "1kB", "1TiB", "1.1TiB"},  {"max_body_memory", "999B", "1kB", "1TiB", "1.1TiB"},
+      {"max_answer", "999B", "1kB", "4GiB", "4.1GiB"},        {"max_kept_text", "-1B", "0B", "1TiB", "1.1TiB"},
+      {"max_kept_text_total", "-1B", "0B", "1TiB", "1.1TiB"},
   };
   for (const char* key : {"header_timeout", "body_timeout", "idle_timeout", "write_timeout", "connect_timeout",
                           "first_byte_timeout", "gap_timeout", "keepalive_after", "drain_timeout", "answer_timeout"}) {

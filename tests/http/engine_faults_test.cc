@@ -118,6 +118,28 @@ TEST(EngineFaults, TriesAreBounded) {
   EXPECT_TRUE(router.AllClosed(1));
 }
 
+TEST(EngineFaults, EightEnginesThatCannotBeReachedAreEnough) {
+  for (const size_t dead : {7u, 8u}) {
+    std::vector<std::unique_ptr<ScriptedEngine>> engines;
+    std::vector<std::string> urls;
+    for (size_t i = 0; i <= dead; ++i) {
+      engines.push_back(
+          std::make_unique<ScriptedEngine>([](EngineCall& call) { call.Answer(200, R"({"choices":[]})"); }));
+      urls.push_back(engines.back()->url());
+    }
+    TestServer router(urls);
+    ASSERT_TRUE(router.WaitUp(static_cast<int>(dead) + 1));
+    router.orders.one_by_one = true;
+    for (size_t i = 0; i < dead; ++i) engines[i].reset();
+    const WireMessage answer = router.Chat();
+    EXPECT_EQ(answer.status(), dead < 8 ? 200 : 502) << answer.body;
+    if (dead == 8) EXPECT_EQ(answer.headers.at("x-penstock-reason"), "connect");
+    EXPECT_EQ(engines.back()->calls(), dead < 8 ? 1 : 0);
+    EXPECT_TRUE(router.AllClosed(1));
+    EXPECT_EQ(router.book.Of<RequestReturned>().size(), 7u);
+  }
+}
+
 TEST(EngineFaults, AnErrorAsTheFirstEventBecomesAStatus) {
   ScriptedEngine engine([](EngineCall& call) {
     call.BeginStream();

@@ -240,6 +240,38 @@ TEST_F(Limits, AnEventOfAnEngineMayBeLongButNotEndless) {
   }
 }
 
+TEST_F(Limits, AWholeAnswerIsReadToItsLongestAndNoFurther) {
+  constexpr size_t kLongest = 100'000;
+  const auto limit = [](LimitsConfig& limits) { limits.max_answer = Bytes(kLongest); };
+  for (const size_t size : {kLongest, kLongest + 1}) {
+    for (const bool chunked : {false, true}) {
+      std::string body = R"({"choices":[],"x":")";
+      body += std::string(size - body.size() - 2, 'x') + "\"}";
+      Start(
+          [body, chunked](EngineCall& call) {
+            if (!chunked) return call.Answer(200, body);
+            call.wire.Send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
+            for (size_t at = 0; at < body.size(); at += 9'999) call.Chunk(body.substr(at, 9'999));
+            call.wire.Send("0\r\n\r\n");
+          },
+          limit);
+      const WireMessage answer = router_->Ask(Hello());
+      EXPECT_EQ(answer.status(), size == kLongest ? 200 : 502);
+      EXPECT_EQ(answer.body == body, size == kLongest);
+      if (size > kLongest) EXPECT_EQ(answer.headers.at("x-penstock-reason"), "garbage");
+    }
+  }
+  // An engine that never ends is left.
+  Start(
+      [](EngineCall& call) {
+        call.wire.Send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{");
+        while (call.wire.Send(std::string(10'000, ' '))) {
+        }
+      },
+      limit);
+  EXPECT_EQ(router_->Ask(Hello()).status(), 502);
+}
+
 TEST_F(Limits, AnEnginesErrorKeepsItsMessageUpToAMegabyteAndItsStatusBeyond) {
   for (const size_t size : {size_t{1000} << 10, size_t{1100} << 10}) {
     Start(

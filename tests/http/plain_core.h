@@ -19,6 +19,7 @@ struct PlainOrders {
   std::atomic<bool> hold{false};           // Park arrivals for ever.
   std::atomic<int> abort_after{0};         // Abort a stream once it has this many tokens; 0: never.
   std::atomic<bool> refuse_parked{false};  // Refuse what is parked at the next timer.
+  std::atomic<bool> one_by_one{false};     // The attempts of a request go to the replicas in their order, up or not.
 };
 
 class PlainCore : public AdmissionCore {
@@ -66,6 +67,7 @@ class PlainCore : public AdmissionCore {
     LeaseId lease;
     bool parked = false;
     bool aborted = false;
+    size_t tries = 0;
   };
 
   void Arrive(const RequestArrived& arrived, std::vector<Action>& actions) {
@@ -86,6 +88,9 @@ class PlainCore : public AdmissionCore {
   }
 
   void Place(RequestId id, Live& live, bool avoid, std::vector<Action>& actions) {
+    if (orders_.one_by_one && live.tries < fleet_.replicas.size()) {
+      return Send(id, live, ReplicaId(static_cast<uint32_t>(live.tries)), actions);
+    }
     std::vector<ReplicaId> able;
     for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
       const ReplicaId replica(static_cast<uint32_t>(i));
@@ -101,9 +106,14 @@ class PlainCore : public AdmissionCore {
       actions.push_back(Refuse{id, Refusal::kNoReplica, Duration::Seconds(1), 0, 0});
       return;
     }
-    live.replica = able[next_++ % able.size()];
+    Send(id, live, able[next_++ % able.size()], actions);
+  }
+
+  void Send(RequestId id, Live& live, ReplicaId replica, std::vector<Action>& actions) {
+    live.replica = replica;
     live.lease = LeaseId(++leases_);
     live.parked = live.aborted = false;
+    ++live.tries;
     actions.push_back(Forward{id, live.replica, live.lease, Duration(), Duration::Milliseconds(5), 0.5});
   }
 

@@ -113,6 +113,21 @@ TEST(StreamRelay, AReassembledAnswerHasTheWholeText) {
   EXPECT_EQ(parsed["usage"]["completion_tokens"], 2);
 }
 
+TEST(StreamRelay, AReassembledAnswerIsBounded) {
+  const std::string stream = kRole + kWord + kStop + kUsage;
+  size_t bytes = 0;
+  for (const std::string* event : {&kRole, &kWord, &kStop, &kUsage}) bytes += event->size() - strlen("data: \n\n");
+  for (const size_t most : {bytes, bytes - 1}) {
+    for (const bool reassembled : {true, false}) {
+      Fixture f;
+      StreamRelay relay(Endpoint::kChat, f.facts, f.state, !reassembled);
+      relay.max_reassembled = most;
+      const bool too_long = reassembled && most < bytes;
+      EXPECT_EQ(relay.Feed(stream, kNow), too_long ? StreamRelay::Verdict::kTooLong : StreamRelay::Verdict::kGoOn);
+    }
+  }
+}
+
 TEST(StreamRelay, AContinuedAnswerLooksLikeOne) {
   Fixture f;
   f.facts.asks_usage = true;
