@@ -64,12 +64,12 @@ void FleetMonitor::Reload(const Config& config) {
         watched->tls_config != replica.tls)
       changed.push_back(id);
   }
-  std::vector<Event> down;
   for (ReplicaId id : changed) {
     StopWatching(id);
-    if (!book_.removed(id)) down.push_back(ReplicaHealth{id, Health::kDown});
+    // Before the loops: what the core would still send there, they could not deliver.
+    control_.edge().core->Submit(ReplicaHealth{id, book_.removed(id) ? Health::kDraining : Health::kDown});
   }
-  Publish(std::move(down));
+  Publish({});
   StartWatching();
   CountUp();
   for (const auto& entry : watched_) Judge(*entry.second);

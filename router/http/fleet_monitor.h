@@ -3,7 +3,7 @@
 // One coroutine per replica on the control loop: probe until the engine answers (a replica is known within 1 s of
 // that), discover, then poll every poll.interval; back to probing when it is lost. Owns the FleetBook. A change of the
 // fleet goes to every loop first and to the core only when all have it, so no loop is sent to a replica it does not
-// know. Belongs to the control loop, except what is marked otherwise.
+// know; of one that leaves the core hears first. Belongs to the control loop, except what is marked otherwise.
 #ifndef PENSTOCK_ROUTER_HTTP_FLEET_MONITOR_H_
 #define PENSTOCK_ROUTER_HTTP_FLEET_MONITOR_H_
 

@@ -1,8 +1,10 @@
 // Start, readiness, reload, bounds of connections and memory, keys.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "config/key_digest.h"
@@ -92,6 +94,39 @@ TEST(ServerLife, AReloadAddsAndRemovesReplicasWithoutTouchingStreams) {
   EXPECT_EQ(first.calls(), 1);
   go.Set();
   EXPECT_TRUE(ReadMessage(*client).complete);
+}
+
+TEST(ServerLife, WhileAReloadTakesTheOnlyLiveReplicaRequestsAreServedOrRefused) {
+  ScriptedEngine live([](EngineCall& call) { call.Answer(200, R"({"choices":[]})"); });
+  // Nothing listens at port 1.
+  TestServer router({live.url(), "http://127.0.0.1:1"}, [](Config& config) {
+    for (ReplicaConfig& replica : config.replicas) replica.model = "m";
+  });
+  ASSERT_TRUE(router.WaitUp());
+  Config without = router.config;
+  without.replicas.erase(without.replicas.begin());
+  std::atomic<bool> over{false};
+  std::atomic<int> served{0}, refused{0}, other{0};
+  const auto ask = [&] {
+    const auto wire = router.Connect();
+    while (!over) {
+      wire->Send(PostJson("/v1/chat/completions", ChatBody()));
+      const int status = ReadMessage(*wire).status();
+      ++(status == 200 ? served : status == 503 ? refused : other);
+    }
+  };
+  std::thread first(ask), second(ask);
+  for (int i = 0; i < 20 && other == 0; ++i) {
+    for (const bool takes : {true, false}) {
+      EXPECT_TRUE(router.server->Reload(takes ? without : router.config).ok());
+      const int before = takes ? refused : served;
+      EXPECT_TRUE(Eventually([&] { return (takes ? refused : served) > before + 5; }));
+    }
+  }
+  over = true;
+  first.join();
+  second.join();
+  EXPECT_EQ(other, 0);
 }
 
 TEST(ServerLife, AReplicaThatDrainsGetsNothingNewAndComesBack) {
