@@ -17,6 +17,13 @@ namespace penstock {
 
 class PrefixIndex {
  public:
+  PrefixIndex() = default;
+  // Its table points into its list, which a copy would not take along.
+  PrefixIndex(const PrefixIndex&) = delete;
+  PrefixIndex& operator=(const PrefixIndex&) = delete;
+  PrefixIndex(PrefixIndex&&) = default;
+  PrefixIndex& operator=(PrefixIndex&&) = default;
+
   // Blocks of kPrefixBlock tokens; 0 keeps nothing.
   void SetCapacity(int64_t blocks);
   // Leading blocks of `prefix` that are expected to be cached.

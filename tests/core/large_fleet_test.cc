@@ -112,5 +112,33 @@ TEST(LargeFleet, AnOutageRefusesAWholeQueueInPieces) {
   EXPECT_EQ(stepper.core.View(stepper.now).queued_requests, 0);
 }
 
+TEST(LargeFleet, AReplicaThatIsAddedLeavesWhatTheOthersHaveCached) {
+  FleetOptions options;
+  options.replicas = 3;
+  Fleet fleet = MakeFleet(options);
+  for (ReplicaSpec& replica : fleet.replicas) replica.prefix_cache = Tokens(100'000);
+  CoreStepper stepper(fleet);
+  RequestArrived event;
+  event.prompt = Tokens(4'000);
+  event.prefix = {1, 2, 3, 4, 5, 6, 7};
+  const auto place = [&](uint64_t id) {
+    event.request = RequestId(id);
+    const std::vector<Action> actions = stepper.Send(event);
+    const Forward* forward = Only<Forward>(actions);
+    EXPECT_NE(forward, nullptr) << Text(actions);
+    stepper.Finish(id, 5);
+    return forward != nullptr ? forward->replica : ReplicaId(99);
+  };
+  const ReplicaId first = place(1);
+  for (int added = 0; added < 20; ++added) {
+    fleet.replicas.push_back(ReplicaSpec(fleet.replicas.front()));
+    fleet.replicas.back().pools[0].pool = PoolId(static_cast<uint32_t>(fleet.pools.size()));
+    fleet.pools.push_back(PoolSpec(fleet.pools.front()));
+    stepper.Send(FleetChanged{fleet});
+    stepper.Send(ReplicaHealth{ReplicaId(static_cast<uint32_t>(fleet.replicas.size() - 1)), Health::kUp});
+    EXPECT_EQ(place(2 + static_cast<uint64_t>(added)), first);
+  }
+}
+
 }  // namespace
 }  // namespace penstock
