@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace penstock {
 
@@ -18,26 +21,31 @@ inline ByteBlock LoadBlock(const void* bytes) {
   return block;
 }
 
-// Position of the first byte that is not zero in a result of comparisons; kBlockBytes when there is none.
-inline size_t FirstSet(ByteBlock mask) {
-  static_assert(std::endian::native == std::endian::little);
-  uint64_t halves[2];
-  std::memcpy(halves, &mask, kBlockBytes);
-  if (halves[0] != 0) return static_cast<size_t>(std::countr_zero(halves[0])) / 8;
-  if (halves[1] != 0) return 8 + static_cast<size_t>(std::countr_zero(halves[1])) / 8;
-  return kBlockBytes;
+// The highest bit of each byte, the first byte's lowest.
+inline uint32_t HighBits(ByteBlock block) {
+#ifdef __SSE2__
+  return static_cast<uint32_t>(_mm_movemask_epi8(reinterpret_cast<__m128i>(block)));
+#else
+  uint32_t bits = 0;
+  for (size_t i = 0; i < kBlockBytes; ++i) bits |= static_cast<uint32_t>(block[i] >> 7) << i;
+  return bits;
+#endif
 }
 
-inline bool AnySet(ByteBlock mask) {
-  uint64_t halves[2];
-  std::memcpy(halves, &mask, kBlockBytes);
-  return (halves[0] | halves[1]) != 0;
+// Position of the first byte set by a comparison; kBlockBytes when there is none.
+inline size_t FirstSet(ByteBlock mask) {
+  return static_cast<size_t>(std::countr_zero(HighBits(mask) | uint32_t{1} << kBlockBytes));
 }
 
 inline int64_t SumOfBytes(ByteBlock block) {
+#ifdef __SSE2__
+  const __m128i sums = _mm_sad_epu8(reinterpret_cast<__m128i>(block), _mm_setzero_si128());
+  return _mm_cvtsi128_si64(sums) + _mm_cvtsi128_si64(_mm_unpackhi_epi64(sums, sums));
+#else
   int64_t sum = 0;
   for (size_t i = 0; i < kBlockBytes; ++i) sum += block[i];
   return sum;
+#endif
 }
 
 }  // namespace penstock

@@ -3,31 +3,40 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <optional>
+#include <span>
 
 namespace penstock {
 namespace {
 
-std::array<double, kHorizons> MakeHorizons() {
+constexpr std::array<double, kHorizons> MakeHorizons() {
   std::array<double, kHorizons> seconds{};
   double next = 0.1;
   for (int i = 1; i < kHorizons; ++i, next *= 1.5) seconds[i] = next;
   return seconds;
 }
 
-const std::array<double, kHorizons> kSeconds = MakeHorizons();
+constexpr std::array<double, kHorizons> kSeconds = MakeHorizons();
+
+// One over the seconds to the next horizon; nothing comes after the last.
+constexpr std::array<double, kHorizons> MakeInverseGaps() {
+  std::array<double, kHorizons> inverse{};
+  for (int i = 0; i + 1 < kHorizons; ++i) inverse[i] = 1 / (kSeconds[i + 1] - kSeconds[i]);
+  return inverse;
+}
+
+constexpr std::array<double, kHorizons> kInverseGaps = MakeInverseGaps();
 
 // What all horizons of a member share.
 struct MemberTerms {
   const GrowthMember& member;
   double prompt_amount;
-  double prompt_deviation;
+  double prompt_variance;
   double survived;
 
   explicit MemberTerms(const GrowthMember& of)
       : member(of),
         prompt_amount(of.footprint.Expected(of.prompt)),
-        prompt_deviation(prompt_amount * of.prompt_sigma),
+        prompt_variance(prompt_amount * of.prompt_sigma * prompt_amount * of.prompt_sigma),
         survived(of.curve == nullptr ? 1 : 1 / std::max(1e-12, of.curve->At(of.generated))) {}
 
   // Amount per second while it decodes.
@@ -37,18 +46,24 @@ struct MemberTerms {
            (member.footprint.Expected(tokens + 1) - member.footprint.Expected(tokens));
   }
 
-  // Past its cap a member is gone; at the present it is there whatever its curve says.
-  std::optional<GrowthPoint> At(int horizon) const {
-    const double passed = std::max(0.0, kSeconds[horizon] - member.starts_in);
-    const double generated = member.generated + member.tokens_per_s * passed;
-    if (horizon > 0 && generated >= member.output_cap) return std::nullopt;
-    const bool certain = horizon == 0 || member.curve == nullptr;
-    const double alive = certain ? 1 : std::min(1.0, member.curve->At(generated) * survived);
+  double Generated(int horizon) const {
+    return member.generated + member.tokens_per_s * std::max(0.0, kSeconds[horizon] - member.starts_in);
+  }
+
+  // `reached`: the chance that a stream gets to `generated` tokens at all.
+  GrowthPoint With(double generated, double reached) const {
+    return Alive(std::min(1.0, reached * survived), generated);
+  }
+
+  // At the present it is there whatever its curve says.
+  GrowthPoint Now() const { return Alive(1, member.generated); }
+
+ private:
+  GrowthPoint Alive(double alive, double generated) const {
     const double one = member.footprint.Expected(member.prompt + generated);
     const double amount = one + (member.sequences - 1) * std::max(0.0, one - prompt_amount);
-    return GrowthPoint{
-        static_cast<float>(alive * amount),
-        static_cast<float>(alive * (1 - alive) * amount * amount + alive * prompt_deviation * prompt_deviation)};
+    return {static_cast<float>(alive * amount),
+            static_cast<float>(alive * ((1 - alive) * amount * amount + prompt_variance))};
   }
 };
 
@@ -61,13 +76,33 @@ GrowthVector ContributionOf(const GrowthMember& member) {
   const MemberTerms terms(member);
   result.most_rate = static_cast<float>(terms.MostRate());
   result.rate = member.starts_in > 0 ? 0 : result.most_rate;
-  for (int i = 0; i < kHorizons; ++i) {
-    const std::optional<GrowthPoint> point = terms.At(i);
-    if (!point) break;
-    result.mean[i] = point->mean;
-    result.variance[i] = point->variance;
+  // Past its cap a member is gone.
+  std::array<double, kHorizons> generated;
+  size_t horizons = 0;
+  for (; horizons < kHorizons; ++horizons) {
+    generated[horizons] = terms.Generated(static_cast<int>(horizons));
+    if (horizons > 0 && generated[horizons] >= member.output_cap) break;
   }
+  std::array<double, kHorizons> reached;
+  if (member.curve != nullptr) {
+    member.curve->AtEach(std::span(generated).first(horizons), reached);
+  } else {
+    reached.fill(1);
+  }
+  const auto put = [&result](size_t horizon, const GrowthPoint& point) {
+    result.mean[horizon] = point.mean;
+    result.variance[horizon] = point.variance;
+  };
+  put(0, terms.Now());
+  for (size_t i = 1; i < horizons; ++i) put(i, terms.With(generated[i], reached[i]));
   return result;
+}
+
+void AddContributions(std::span<const GrowthMember> members, std::vector<GrowthVector>& contributions) {
+  for (size_t i = 0; i < members.size(); ++i) {
+    const bool same = i > 0 && members[i] == members[i - 1];
+    contributions.push_back(same ? GrowthVector(contributions.back()) : ContributionOf(members[i]));
+  }
 }
 
 void PoolGrowth::Add(const GrowthVector& contribution, Instant made) {
@@ -127,41 +162,28 @@ class PoolGrowth::Current {
 
  private:
   double Later(int horizon) const {
-    if (horizon + 1 >= kHorizons) return mean_[horizon];
-    const double slope = (mean_[horizon + 1] - mean_[horizon]) / (kSeconds[horizon + 1] - kSeconds[horizon]);
-    return std::max(0.0, mean_[horizon] + age_ * slope);
+    const double later = mean_[horizon] + age_ * kInverseGaps[horizon] * (mean_[horizon + 1] - mean_[horizon]);
+    return later > 0 ? later : 0;
   }
 
-  const std::array<double, kHorizons>& mean_;
+  const Means& mean_;
   double age_ = 0;  // Of the contributions on average, in seconds.
   double living_ = 1;
 };
 
 double PoolGrowth::Peak(double z, Instant now) const { return PeakWith(GrowthVector(), z, now); }
 
-class PoolGrowth::Bound {
- public:
-  Bound(const PoolGrowth& growth, const Current& current, const GrowthPoint& joining, double joining_rate, double z)
-      : present_(current.At(0) + joining.mean + z * std::sqrt(growth.variance_[0] + joining.variance)),
-        most_rate_(growth.most_rate_ + joining_rate),
-        z_(z) {}
-
-  double At(int horizon, double mean, double variance) const {
-    return std::min(mean + z_ * std::sqrt(variance), present_ + most_rate_ * kSeconds[horizon]);
-  }
-
- private:
-  const double present_;    // If nobody ended: held now, at the upper end of the prompts' error,
-  const double most_rate_;  // and grown every second.
-  const double z_;
-};
-
 double PoolGrowth::PeakWith(const GrowthVector& joining, double z, Instant now) const {
   const Current current(*this, now);
-  const Bound bound(*this, current, {joining.mean[0], joining.variance[0]}, joining.most_rate, z);
+  std::array<double, kHorizons> likely;
+  for (int i = 0; i < kHorizons; ++i) {
+    likely[i] = current.At(i) + joining.mean[i] + z * std::sqrt(variance_[i] + joining.variance[i]);
+  }
+  const double most_rate = most_rate_ + joining.most_rate;
   double peak = 0;
   for (int i = 0; i < kHorizons; ++i) {
-    const double here = bound.At(i, current.At(i) + joining.mean[i], variance_[i] + joining.variance[i]);
+    // If nobody ended: held now, at the upper end of the prompts' error, and grown every second.
+    const double here = std::min(likely[i], likely[0] + most_rate * kSeconds[i]);
     if (here <= peak) continue;
     peak = here;
     worst_ = i;
@@ -172,9 +194,15 @@ double PoolGrowth::PeakWith(const GrowthVector& joining, double z, Instant now) 
 double PoolGrowth::BoundAt(int horizon, const GrowthMember& joining, double z, Instant now) const {
   const Current current(*this, now);
   const MemberTerms terms(joining);
-  const Bound bound(*this, current, terms.At(0).value_or(GrowthPoint()), terms.MostRate(), z);
-  const GrowthPoint there = terms.At(horizon).value_or(GrowthPoint());
-  return bound.At(horizon, current.At(horizon) + there.mean, variance_[horizon] + there.variance);
+  const auto likely = [&](int at, const GrowthPoint& point) {
+    return current.At(at) + point.mean + z * std::sqrt(variance_[at] + point.variance);
+  };
+  const double present = likely(0, terms.Now());
+  if (horizon == 0) return present;
+  const double generated = terms.Generated(horizon);
+  const double reached = joining.curve == nullptr ? 1 : joining.curve->At(generated);
+  const GrowthPoint there = generated < joining.output_cap ? terms.With(generated, reached) : GrowthPoint();
+  return std::min(likely(horizon, there), present + (most_rate_ + terms.MostRate()) * kSeconds[horizon]);
 }
 
 double PoolGrowth::MeanAt(double seconds, Instant now) const {

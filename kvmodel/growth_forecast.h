@@ -9,6 +9,7 @@
 #define PENSTOCK_KVMODEL_GROWTH_FORECAST_H_
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "kvmodel/footprint.h"
@@ -32,6 +33,8 @@ struct GrowthMember {
   double tokens_per_s = 1;               // Forecast decode rate of its replica.
   double starts_in = 0;                  // Seconds until its first token; above 0 while its prompt is computed.
   const SurvivalCurve* curve = nullptr;  // Null: certain to run until output_cap (the guaranteed bound).
+
+  bool operator==(const GrowthMember&) const = default;
 };
 
 // Mean and variance at each horizon, in the pool's unit and its square, and how fast it grows now while it lives.
@@ -43,6 +46,8 @@ struct GrowthVector {
 };
 
 GrowthVector ContributionOf(const GrowthMember& member);
+// Appends what one request adds to each of the pools that a replica spans; they mostly are alike.
+void AddContributions(std::span<const GrowthMember> members, std::vector<GrowthVector>& contributions);
 
 // Its entry for one horizon.
 struct GrowthPoint {
@@ -79,11 +84,11 @@ class PoolGrowth {
   int64_t members() const { return members_; }
 
  private:
-  // The means as of now, and what bounds a request that joins.
-  class Current;
-  class Bound;
+  class Current;  // The means as of now.
 
-  std::array<double, kHorizons> mean_{};
+  // With a last element that stays 0, so that every horizon has a next one.
+  using Means = std::array<double, kHorizons + 1>;
+  Means mean_{};
   std::array<double, kHorizons> variance_{};
   double rate_ = 0;
   double most_rate_ = 0;

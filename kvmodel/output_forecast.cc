@@ -111,10 +111,15 @@ void OutputForecaster::Rebuild(const Chain& chain, int depth) {
   for (int level = 0; level <= depth; ++level) {
     const Cell& cell = *chain[level];
     const double streams = level == 0 ? kPriorWeight : kParentWeight;
-    double surviving = 1;  // Under the parent: so many of its pseudo-observations reach the bin.
+    // Under the parent: so many of its pseudo-observations reach the bin.
+    std::array<double, kOutputBins> surviving;
+    double product = 1;
     for (int i = 0; i < kOutputBins; ++i) {
-      const double weight = streams * std::max(surviving, kLeastWeight);
-      surviving *= 1 - hazards[i];
+      surviving[i] = product;
+      product *= 1 - hazards[i];
+    }
+    for (int i = 0; i < kOutputBins; ++i) {
+      const double weight = streams * std::max(surviving[i], kLeastWeight);
       hazards[i] = (cell.ended[i] + weight * hazards[i]) / (cell.reached[i] + weight);
     }
     chain[depth]->built[level] = cell.version;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -42,10 +43,8 @@ class SurvivalCurve {
   // P(length > tokens). 1 below 1 token; monotone; never exactly 0 inside the range; constant beyond it. One table
   // lookup, for use in inner loops.
   double At(double tokens) const;
-  // P(length > tokens + more | length > tokens).
-  double Alive(double tokens, double more) const;
-  // Alive(tokens, more[i]) for each i below n, into out[i]: one pass over a horizon grid.
-  void AliveOnGrid(double tokens, const double* more, int n, float* out) const;
+  // out[i] = At(tokens[i]) for each of a horizon grid.
+  void AtEach(std::span<const double> tokens, std::span<double> out) const;
   // Smallest whole t with P(length <= t | length > given) >= q, at least `given`; 131072 where the curve ends before.
   double Quantile(double q, double given = 0) const;
   // E[min(length, cap) - given | length > given], of whole tokens. Costs a lookup for a request that begins (`given`

@@ -44,6 +44,9 @@ constexpr double kOutlierFactor = 8;
 constexpr int kOutliersToRestart = 20;
 constexpr int64_t kSettled = 1000;
 constexpr int64_t kSharedSample = 8;
+// A settled fit whose errors stay within this learns from one request in so many; all of them still tell its error.
+constexpr double kFaithful = 0.05;
+constexpr int64_t kFaithfulSample = 4;
 constexpr double kUntrainedSigma = 0.15;
 constexpr double kLeastSigma = 0.002;
 constexpr double kImageSigma = 0.7;
@@ -153,6 +156,8 @@ void PromptEstimator::Learn(State& state, const Vector& features, double actual)
   state.outliers = outlier ? state.outliers + 1 : 0;
   if (state.outliers >= kOutliersToRestart) state = Initial();
   if (outlier) return;
+  const bool faithful = state.observations > kSettled && state.squared_relative_error < kFaithful * kFaithful;
+  if (faithful && state.observations % kFaithfulSample != 0) return;
   Vector scaled = features;
   for (double& value : scaled) value /= scale;
   // A surprise beyond three sigma counts as a noisier sample: it moves a settled fit no further than three would.

@@ -111,13 +111,7 @@ SurvivalCurve::SurvivalCurve(const std::array<double, kOutputBins>& hazard) {
   }
 }
 
-double SurvivalCurve::At(double tokens) const {
-  if (!(tokens >= 1)) return 1;
-  if (tokens >= kEdges[kOutputBins]) return survival_[kOutputBins];
-  return InBin(BinInside(tokens), tokens);
-}
-
-double SurvivalCurve::InBin(int bin, double tokens) const {
+inline double SurvivalCurve::InBin(int bin, double tokens) const {
   const WholeTokens& whole = kWhole[bin];
   if (whole.inverse_count == 0) return survival_[bin + 1];
   const double passed = std::clamp((tokens - whole.before) * whole.inverse_count, 0.0, 1.0);
@@ -125,14 +119,14 @@ double SurvivalCurve::InBin(int bin, double tokens) const {
   return from + (survival_[bin + 1] - from) * passed;
 }
 
-double SurvivalCurve::Alive(double tokens, double more) const {
-  if (!(more > 0)) return 1;
-  return At(tokens + more) / At(tokens);
+double SurvivalCurve::At(double tokens) const {
+  if (!(tokens >= 1)) return 1;
+  if (tokens >= kEdges[kOutputBins]) return survival_[kOutputBins];
+  return InBin(BinInside(tokens), tokens);
 }
 
-void SurvivalCurve::AliveOnGrid(double tokens, const double* more, int n, float* out) const {
-  const double scale = 1 / At(tokens);
-  for (int i = 0; i < n; ++i) out[i] = more[i] > 0 ? static_cast<float>(At(tokens + more[i]) * scale) : 1.0F;
+void SurvivalCurve::AtEach(std::span<const double> tokens, std::span<double> out) const {
+  for (size_t i = 0; i < tokens.size(); ++i) out[i] = At(tokens[i]);
 }
 
 double SurvivalCurve::Quantile(double q, double given) const {

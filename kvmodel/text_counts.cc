@@ -159,9 +159,7 @@ class Counter {
       int blocks = 0;
       for (; blocks < 255 && end - at >= static_cast<std::ptrdiff_t>(kBlockBytes); ++blocks, at += kBlockBytes) {
         const ByteBlock bytes = LoadBlock(at);
-        ByteBlock stop = bytes & 0x80;
-        if (kJson) stop |= static_cast<ByteBlock>(bytes == '\\');
-        if (AnySet(stop)) break;
+        if (HighBits(kJson ? bytes | static_cast<ByteBlock>(bytes == '\\') : bytes) != 0) break;
         const ByteBlock letter = Letters(bytes);
         latin -= letter;
         digits -= static_cast<ByteBlock>(static_cast<ByteBlock>(bytes - '0') < 10);

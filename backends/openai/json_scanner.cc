@@ -18,6 +18,16 @@ ByteBlock Stops(ByteBlock bytes) { return static_cast<ByteBlock>((bytes == '"') 
 
 bool IsPlain(char c) { return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20; }
 
+// Past the plain characters from `at`.
+const char* SkipPlain(const char* at, const char* end) {
+  for (; end - at >= static_cast<std::ptrdiff_t>(kBlockBytes); at += kBlockBytes) {
+    const size_t plain = FirstSet(Stops(LoadBlock(at)));
+    if (plain < kBlockBytes) return at + plain;
+  }
+  while (at < end && IsPlain(*at)) ++at;
+  return at;
+}
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool NumberCharacter(char c) { return IsDigit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'; }
 
@@ -69,12 +79,7 @@ bool JsonScanner::TakeString(absl::string_view* raw) {
   if (Peek() != '"') return false;
   const char* const start = ++at_;
   while (true) {
-    size_t plain = kBlockBytes;
-    while (plain == kBlockBytes && end_ - at_ >= static_cast<std::ptrdiff_t>(kBlockBytes)) {
-      plain = FirstSet(Stops(LoadBlock(at_)));
-      at_ += plain;
-    }
-    while (at_ < end_ && IsPlain(*at_)) ++at_;
+    at_ = SkipPlain(at_, end_);
     if (at_ == end_) return false;
     if (*at_ == '"') {
       *raw = absl::string_view(start, static_cast<size_t>(at_ - start));

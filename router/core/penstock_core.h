@@ -93,6 +93,7 @@ class PenstockCore : public AdmissionCore {
     double peak_share = 0;
     double expected_ttft = 0;
     Tokens prefill{0};
+    size_t growth = 0;  // Where its contributions to the replica's pools begin in choice_growth_.
   };
   void Pump(size_t lane, Actions& actions);
   void PumpOpened(Actions& actions);
@@ -111,8 +112,9 @@ class PenstockCore : public AdmissionCore {
   std::optional<Choice> Choose(RequestState* request);
   void Dispatch(RequestState* request, const Choice& choice, Actions& actions);
   void PrepareForecast(RequestState* request);
+  // As what the request would grow, or grows, in each pool of the replica: into member_scratch_.
+  const std::vector<GrowthMember>& MembersOf(const RequestState& request, const ReplicaState& replica);
   GrowthMember MemberOf(const RequestState& request, const ReplicaState& replica, const PoolShare& share) const;
-  void Contributions(const RequestState& request, const ReplicaState& replica, std::vector<GrowthVector>& out) const;
   // Forecast bound of the replica's fullest pool over capacity, with the request; nullopt when it does not fit.
   std::optional<double> TestMemory(const RequestState& request, const ReplicaState& replica);
   Instant PlaceInLane(const RequestState& request);
@@ -174,7 +176,9 @@ class PenstockCore : public AdmissionCore {
   std::vector<size_t> among_;
   std::vector<std::pair<double, size_t>> by_fullness_;
   std::vector<Choice> choices_;
+  std::vector<GrowthVector> choice_growth_;
   std::vector<GrowthVector> growth_scratch_;
+  std::vector<GrowthMember> member_scratch_;
 };
 
 }  // namespace penstock

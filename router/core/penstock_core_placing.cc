@@ -1,6 +1,7 @@
 // Placement of PenstockCore: which waiting requests are tried, where, and what a dispatch changes.
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <tuple>
 
 #include "router/core/penstock_core.h"
@@ -69,21 +70,26 @@ GrowthMember PenstockCore::MemberOf(const RequestState& request, const ReplicaSt
   return member;
 }
 
-void PenstockCore::Contributions(const RequestState& request, const ReplicaState& replica,
-                                 std::vector<GrowthVector>& out) const {
-  out.clear();
-  for (const PoolShare& share : replica.spec().pools) out.push_back(ContributionOf(MemberOf(request, replica, share)));
+const std::vector<GrowthMember>& PenstockCore::MembersOf(const RequestState& request, const ReplicaState& replica) {
+  member_scratch_.clear();
+  for (const PoolShare& share : replica.spec().pools) member_scratch_.push_back(MemberOf(request, replica, share));
+  return member_scratch_;
 }
 
 std::optional<double> PenstockCore::TestMemory(const RequestState& request, const ReplicaState& replica) {
   const PlacementContext context = Context();
+  const std::vector<PoolShare>& shares = replica.spec().pools;
+  const std::vector<GrowthMember>& members = MembersOf(request, replica);
   // Mostly there is no room, and one horizon tells.
-  for (const PoolShare& share : replica.spec().pools) {
-    if (CannotFit(MemberOf(request, replica, share), share.pool, context)) return std::nullopt;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    if (CannotFit(members[i], shares[i].pool, context)) return std::nullopt;
   }
-  Contributions(request, replica, growth_scratch_);
-  const MemoryVerdict memory = penstock::TestMemory(replica, growth_scratch_, context);
-  return memory.fits ? std::optional(memory.peak_share) : std::nullopt;
+  const size_t first = choice_growth_.size();
+  AddContributions(members, choice_growth_);
+  const MemoryVerdict memory = penstock::TestMemory(replica, std::span(choice_growth_).subspan(first), context);
+  if (memory.fits) return memory.peak_share;
+  choice_growth_.resize(first);
+  return std::nullopt;
 }
 
 Tokens PenstockCore::LengthNeeded(const RequestState& request) const {
@@ -174,6 +180,7 @@ std::optional<PenstockCore::Choice> PenstockCore::Choose(RequestState* request) 
   });
   std::vector<Choice>& fitting = choices_;
   fitting.clear();
+  choice_growth_.clear();
   WaitReason reason = WaitReason::kNoReplicaUp;
   const std::vector<size_t>& among = ReplicasToTry(request);
   if (among.empty()) return std::nullopt;
@@ -186,12 +193,13 @@ std::optional<PenstockCore::Choice> PenstockCore::Choose(RequestState* request) 
       reason = std::max(reason, *guards.blocked);
       continue;
     }
+    const size_t growth = choice_growth_.size();
     const std::optional<double> peak_share = TestMemory(*request, replica);
     if (!peak_share) {
       reason = std::max(reason, WaitReason::kMemory);
       continue;
     }
-    fitting.push_back({i, *peak_share, guards.expected_ttft, prefill});
+    fitting.push_back({i, *peak_share, guards.expected_ttft, prefill, growth});
   }
   if (fitting.empty()) {
     if (reason != WaitReason::kNoReplicaUp || request->wait_reason == WaitReason::kBehindOthers) {
@@ -212,7 +220,6 @@ std::optional<PenstockCore::Choice> PenstockCore::Choose(RequestState* request) 
 
 void PenstockCore::Dispatch(RequestState* request, const Choice& choice, Actions& actions) {
   ReplicaState& replica = replicas_[choice.replica];
-  Contributions(*request, replica, growth_scratch_);
   request->replica = ReplicaId(static_cast<uint32_t>(choice.replica));
   request->output_cap = OutputCap(*request, replica);
   request->counted_tokens = request->kept.value();
@@ -237,7 +244,7 @@ void PenstockCore::Dispatch(RequestState* request, const Choice& choice, Actions
     in.pool = share.pool;
     in.footprint = share.footprint;
     in.holding = holdings.back();
-    pool.Join(in.member, growth_scratch_[i], now_);
+    pool.Join(in.member, choice_growth_[choice.growth + i], now_);
   }
   request->lease = ledger_.Open(holdings);
   replica.Join(request, now_);

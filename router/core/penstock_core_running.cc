@@ -60,8 +60,10 @@ void PenstockCore::CountTokens(RequestState* request, const ReplicaState& replic
 void PenstockCore::Refresh(RequestState* request, ReplicaState& replica) {
   CountTokens(request, replica);
   if (request->pools.empty()) return;
-  Contributions(*request, replica, growth_scratch_);
-  if (growth_scratch_.size() != request->pools.size()) return;  // The fleet changed under a running request.
+  const std::vector<GrowthMember>& members = MembersOf(*request, replica);
+  if (members.size() != request->pools.size()) return;  // The fleet changed under a running request.
+  growth_scratch_.clear();
+  AddContributions(members, growth_scratch_);
   const Tokens tokens = request->Prompt() + Tokens(replica.Generated(*request));
   Holdings holdings;
   for (size_t i = 0; i < request->pools.size(); ++i) {

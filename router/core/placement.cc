@@ -156,7 +156,7 @@ bool CannotFit(const GrowthMember& member, PoolId id, const PlacementContext& co
   return bound > context.options.fill_limit * context.ledger.Available(id).AsDouble();
 }
 
-MemoryVerdict TestMemory(const ReplicaState& replica, const std::vector<GrowthVector>& growth,
+MemoryVerdict TestMemory(const ReplicaState& replica, std::span<const GrowthVector> growth,
                          const PlacementContext& context) {
   MemoryVerdict verdict;
   for (size_t i = 0; i < replica.spec().pools.size(); ++i) {

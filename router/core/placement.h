@@ -14,6 +14,7 @@
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_H_
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "kvmodel/memory_ledger.h"
@@ -51,7 +52,7 @@ struct MemoryVerdict {
   bool fits = true;
   double peak_share = 0;  // Forecast bound of the fullest pool, with the request, over capacity.
 };
-MemoryVerdict TestMemory(const ReplicaState& replica, const std::vector<GrowthVector>& growth,
+MemoryVerdict TestMemory(const ReplicaState& replica, std::span<const GrowthVector> growth,
                          const PlacementContext& context);
 
 }  // namespace penstock

@@ -71,8 +71,8 @@ TEST(SurvivalCurve, IsExactForWholeLengths) {
 TEST(SurvivalCurve, CertainHazardsStillLeaveAChance) {
   const SurvivalCurve curve(Constant(1));
   EXPECT_GT(curve.At(131'072), 0);
-  EXPECT_GT(curve.Alive(100'000, 1000), 0);
-  EXPECT_LE(curve.Alive(100'000, 1000), 1);
+  EXPECT_GT(curve.At(101'000) / curve.At(100'000), 0);
+  EXPECT_LE(curve.At(101'000) / curve.At(100'000), 1);
 }
 
 TEST(SurvivalCurve, ABadHazardCountsAsNone) {
@@ -82,14 +82,12 @@ TEST(SurvivalCurve, ABadHazardCountsAsNone) {
   EXPECT_EQ(SurvivalCurve(hazards).At(1000), 1);
 }
 
-TEST(SurvivalCurve, AliveIsTheRatioOfSurvivals) {
+TEST(SurvivalCurve, AGridIsReadAsItsPoints) {
   const SurvivalCurve curve(Constant(0.03));
-  EXPECT_EQ(curve.Alive(50, 0), 1);
-  EXPECT_DOUBLE_EQ(curve.Alive(50, 70), curve.At(120) / curve.At(50));
-  const double more[] = {0, 0.5, 10, 1000, 1e7};
-  float grid[5];
-  curve.AliveOnGrid(50, more, 5, grid);
-  for (int i = 0; i < 5; ++i) EXPECT_NEAR(grid[i], curve.Alive(50, more[i]), 1e-6);
+  const std::array<double, 5> tokens = {0, 0.5, 10, 1000.25, 1e7};
+  std::array<double, 5> grid;
+  curve.AtEach(tokens, grid);
+  for (size_t i = 0; i < tokens.size(); ++i) EXPECT_EQ(grid[i], curve.At(tokens[i]));
 }
 
 TEST(SurvivalCurve, TheQuantileIsTheSmallestLengthThatReachesIt) {
