@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -12,24 +14,44 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<absl::string_view, 10> kHopByHop = {
-    "connection", "keep-alive",        "proxy-connection", "proxy-authenticate", "proxy-authorization", "te",
-    "trailer",    "transfer-encoding", "upgrade",          "http2-settings"};
-constexpr std::array<absl::string_view, 12> kNotForEngines = {
-    "authorization",        "x-api-key",       "api-key",           "cookie",       "host",   "content-length",
-    "x-data-parallel-rank", "x-vllm-priority", "x-conversation-id", "x-request-id", "expect", "accept-encoding"};
-constexpr std::array<absl::string_view, 9> kNotForClients = {
-    "content-length", "content-type", "content-encoding",  "server", "date",
-    "x-request-id",   "set-cookie",   "x-accel-buffering", "alt-svc"};
 constexpr size_t kMaxRequestId = 128;
 
-// Most names differ in length.
-bool SameName(absl::string_view a, absl::string_view b) { return a.size() == b.size() && absl::EqualsIgnoreCase(a, b); }
-
-template <size_t N>
-bool IsOneOf(absl::string_view name, const std::array<absl::string_view, N>& names) {
-  return std::any_of(names.begin(), names.end(), [name](absl::string_view other) { return SameName(name, other); });
+bool SameName(absl::string_view a, absl::string_view b) {
+  // Most names differ in length, and most that do not are written alike.
+  return a.size() == b.size() && (a == b || absl::EqualsIgnoreCase(a, b));
 }
+
+// A fixed set of header names. Few have the same length, so a lookup compares next to nothing.
+template <size_t N>
+class HeaderNames {
+ public:
+  constexpr explicit HeaderNames(const std::array<absl::string_view, N>& names) : names_(names) {
+    for (size_t i = 0; i < N; ++i) by_length_[names[i].size()] |= uint32_t{1} << i;
+  }
+
+  bool Contain(absl::string_view name) const {
+    if (name.size() >= by_length_.size()) return false;
+    for (uint32_t left = by_length_[name.size()]; left != 0; left &= left - 1) {
+      if (SameName(name, names_[static_cast<size_t>(std::countr_zero(left))])) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr size_t kLongest = 32;
+
+  std::array<absl::string_view, N> names_;
+  std::array<uint32_t, kLongest> by_length_{};  // Which names are so long, as bits.
+};
+
+constexpr HeaderNames<10> kHopByHop({"connection", "keep-alive", "proxy-connection", "proxy-authenticate",
+                                     "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
+                                     "http2-settings"});
+constexpr HeaderNames<12> kNotForEngines({"authorization", "x-api-key", "api-key", "cookie", "host", "content-length",
+                                          "x-data-parallel-rank", "x-vllm-priority", "x-conversation-id",
+                                          "x-request-id", "expect", "accept-encoding"});
+constexpr HeaderNames<9> kNotForClients({"content-length", "content-type", "content-encoding", "server", "date",
+                                         "x-request-id", "set-cookie", "x-accel-buffering", "alt-svc"});
 
 bool IsSane(absl::string_view id) {
   return !id.empty() && id.size() <= kMaxRequestId &&
@@ -59,11 +81,10 @@ HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, abs
   HeaderList headers;
   headers.reserve(client.size() + 3);
   for (const auto& [name, value] : client) {
-    if (IsOneOf(name, kHopByHop) || IsOneOf(name, kNotForEngines)) continue;
+    if (kHopByHop.Contain(name) || kNotForEngines.Contain(name)) continue;
     if (absl::StartsWithIgnoreCase(name, "x-penstock-")) continue;
     const absl::string_view header = name;
-    if (std::any_of(named.begin(), named.end(),
-                    [header](absl::string_view hop) { return absl::EqualsIgnoreCase(header, hop); })) {
+    if (std::any_of(named.begin(), named.end(), [header](absl::string_view hop) { return SameName(header, hop); })) {
       continue;
     }
     headers.emplace_back(name, value);
@@ -75,7 +96,7 @@ HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, abs
 }
 
 bool RelayedToClient(absl::string_view name) {
-  return !IsOneOf(name, kHopByHop) && !IsOneOf(name, kNotForClients) &&
+  return !kHopByHop.Contain(name) && !kNotForClients.Contain(name) &&
          !absl::StartsWithIgnoreCase(name, "access-control-") && !absl::StartsWithIgnoreCase(name, "x-penstock-");
 }
 
