@@ -241,10 +241,12 @@ def half_load(proxies, rounds, seconds, rate):
                       lambda proxy: client(proxy, "--connections", 64, "--seconds", seconds, "--rate", rate))
     direct = found["direct"]
     table(f"Latency at half of nginx's load ({rate:.0f} requests/s, Poisson), added to the direct connection:",
-          ["way", "p50 us", "added p50 us", "p99 us", "added p99 us", "CPU us/request"],
+          ["way", "p50 us", "added p50 us", "p99 us", "added p99 us", "CPU us/request", "to nginx"],
           [[name, f"{median(rows, 'p50_us'):.0f}", f"{median(rows, 'p50_us') - median(direct, 'p50_us'):.0f}",
             f"{median(rows, 'p99_us'):.0f}", f"{median(rows, 'p99_us') - median(direct, 'p99_us'):.0f}",
-            f"{median(rows, 'cpu_per_request'):.1f}" if name != "direct" else ""] for name, rows in found.items()])
+            f"{median(rows, 'cpu_per_request'):.1f}" if name != "direct" else "",
+            f"{paired(found, name, 'cpu_per_request'):.2f}" if name != "direct" else ""]
+           for name, rows in found.items()])
 
 
 def streams(proxies, rounds, seconds, count, interval):
