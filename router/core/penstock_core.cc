@@ -24,7 +24,8 @@ void PenstockCore::Apply(const Event& event, Instant now, std::vector<Action>& a
     pools_[next_tick_++].risk.Tick(now_);
   }
   std::visit([&](const auto& concrete) { On(concrete, actions); }, event);
-  PumpOpened(actions);
+  // An arrival opens nothing, and has its one answer.
+  if (!std::holds_alternative<RequestArrived>(event)) PumpOpened(actions);
   ledger_.RememberHeld(now_);
 }
 
@@ -38,7 +39,7 @@ const ClassSpec& PenstockCore::GoalsOf(const RequestState& request) const {
 }
 
 void PenstockCore::On(const RequestArrived& event, Actions& actions) {
-  // What drained memory opened goes to those who wait; a pump behind the arrival could answer it a second time.
+  // What drained memory opened goes to those who wait.
   PumpOpened(actions);
   auto owned = std::make_unique<RequestState>();
   RequestState* request = owned.get();
@@ -67,11 +68,14 @@ void PenstockCore::On(const RequestArrived& event, Actions& actions) {
   const int64_t position = lane.PositionOf(*request);
   // Nothing else in the lane can have become placeable by this arrival: only the newcomer is tried, in its turn.
   if (position <= kLookPast) {
+    request->tried_at = pumps_;
     if (std::optional<Choice> choice = Choose(request)) {
       Dispatch(request, *choice, actions);
       return;
     }
     if (!TriedEverywhere(*request)) unfinished_[event.model.value()] = true;
+  } else {
+    untried_[event.model.value()] = true;
   }
   Enqueue(request);
   if (queued_requests_ > fleet_.limits.max_queued_requests || queued_bytes_ > fleet_.limits.max_queued_bytes) {
@@ -95,6 +99,7 @@ void PenstockCore::On(const RequestClosed& event, Actions&) {
   if (request == nullptr) return;
   if (request->phase == RequestPhase::kWaiting) {
     Dequeue(request);
+    LetOthersPast(request->arrived.model);
   } else if (request->phase == RequestPhase::kAborting) {
     ledger_.DrainUntil(request->lease, now_ + replicas_[request->replica.value()].spec().abort_hold);
   } else {
@@ -106,6 +111,7 @@ void PenstockCore::On(const RequestClosed& event, Actions&) {
       ledger_.Drain(request->lease, now_ + replica.spec().abort_hold);
     } else {
       ledger_.Release(request->lease);
+      OpenFormerPools(*request, replica);
     }
     Open(replica);
   }
@@ -135,8 +141,7 @@ void PenstockCore::On(const RequestReturned& event, Actions& actions) {
   request->pools.clear();
   if (event.avoid_replica && !request->Avoids(request->replica.value())) request->avoid.push_back(request->replica);
   request->wait_reason = WaitReason::kBehindOthers;
-  request->tried_emptiest = false;
-  request->next_server = 0;
+  request->ForgetTries();
   PrepareForecast(request);
   Enqueue(request);
   actions.push_back(

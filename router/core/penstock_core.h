@@ -77,6 +77,7 @@ class PenstockCore : public AdmissionCore {
   // Waiting.
   void Enqueue(RequestState* request);
   void Dequeue(RequestState* request);
+  void LetOthersPast(ModelId model);
   void ScheduleCheck(RequestState* request);
   Instant NextCheckOf(const RequestState& request);
   std::optional<Refusal> LateReason(RequestState* request);
@@ -96,6 +97,7 @@ class PenstockCore : public AdmissionCore {
     size_t growth = 0;  // Where its contributions to the replica's pools begin in choice_growth_.
   };
   void Pump(size_t lane, Actions& actions);
+  void TryLane(size_t index, Actions& actions);
   void PumpOpened(Actions& actions);
   // Pays for tries on replicas that did not change, and for refusals; false when the event has spent what it may.
   bool Spend(size_t tries);
@@ -128,6 +130,7 @@ class PenstockCore : public AdmissionCore {
   // Running.
   void Open(const ReplicaState& replica);
   void OpenPools();  // Those that ended drains have freed.
+  void OpenFormerPools(const RequestState& request, const ReplicaState& replica);
   void LeaveReplica(RequestState* request);
   void Refresh(RequestState* request, ReplicaState& replica);
   // The next of the replica's forecasts in turn, `most` of them.
@@ -150,11 +153,14 @@ class PenstockCore : public AdmissionCore {
   std::vector<Lane> lanes_;                      // By model.
   std::vector<ModelServers> servers_;            // By model.
   std::vector<bool> unfinished_;                 // By model: its lane has to be pumped.
-  std::vector<ReplicaBrief> briefs_;             // By replica.
-  std::vector<Tokens> longest_;                  // By replica: LongestPrompt.
-  size_t budget_ = 0;                            // Of tries that this event may still pay for.
-  size_t next_tick_ = 0;                         // Pool whose risk is looked at next.
-  int64_t unobserved_ = 0;                       // Running requests whose progress is forecast only.
+  std::vector<bool> untried_;                    // By model: some of its lane had no look at what opened last.
+  std::vector<uint64_t> skipped_;                // By model: the last pump that left some of its lane untried.
+  uint64_t pumps_ = 0;
+  std::vector<ReplicaBrief> briefs_;  // By replica.
+  std::vector<Tokens> longest_;       // By replica: LongestPrompt.
+  size_t budget_ = 0;                 // Of tries that this event may still pay for.
+  size_t next_tick_ = 0;              // Pool whose risk is looked at next.
+  int64_t unobserved_ = 0;            // Running requests whose progress is forecast only.
   // Replicas where something changed that may let a request in, since the last pump. A request that was tried
   // everywhere is tried again only there.
   std::vector<bool> opened_;

@@ -76,12 +76,11 @@ void PenstockCore::On(const FleetChanged& event, Actions&) {
   for (const Lane& lane : lanes_) {
     std::vector<RequestState*> waiting;
     lane.All(waiting);
-    for (RequestState* request : waiting) {
-      request->tried_emptiest = false;
-      request->next_server = 0;
-    }
+    for (RequestState* request : waiting) request->ForgetTries();
   }
   unfinished_.assign(lanes_.size(), true);
+  skipped_.resize(lanes_.size(), 0);
+  untried_.resize(lanes_.size(), false);
   opened_.resize(replicas_.size(), false);
   longest_.clear();
   for (const ReplicaState& replica : replicas_) longest_.push_back(LongestPrompt(replica.spec()));

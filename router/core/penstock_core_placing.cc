@@ -265,6 +265,14 @@ bool PenstockCore::TriedEverywhere(const RequestState& request) const {
 }
 
 void PenstockCore::Pump(size_t index, Actions& actions) {
+  ++pumps_;
+  TryLane(index, actions);
+  // Whom nobody looked at has missed what opened just now.
+  untried_[index] = static_cast<int64_t>(blocked_.size()) < lanes_[index].size();
+  if (untried_[index]) skipped_[index] = pumps_;
+}
+
+void PenstockCore::TryLane(size_t index, Actions& actions) {
   Lane& lane = lanes_[index];
   unfinished_[index] = false;
   blocked_.clear();
@@ -281,6 +289,8 @@ void PenstockCore::Pump(size_t index, Actions& actions) {
         progress = true;
         continue;
       }
+      if (request->tried_at < skipped_[index]) request->ForgetTries();
+      request->tried_at = pumps_;
       if (std::optional<Choice> choice = Choose(request)) {
         Dequeue(request);
         Dispatch(request, *choice, actions);

@@ -44,6 +44,16 @@ void PenstockCore::OpenPools() {
   freed_.clear();
 }
 
+// Memory of an ended request in pools that its replica has left since: a reload moved it.
+void PenstockCore::OpenFormerPools(const RequestState& request, const ReplicaState& replica) {
+  const std::vector<PoolShare>& shares = replica.spec().pools;
+  for (const RequestState::InPool& in : request.pools) {
+    const bool still = std::any_of(shares.begin(), shares.end(), [&](const PoolShare& s) { return s.pool == in.pool; });
+    if (!still) freed_.push_back(in.pool);
+  }
+  OpenPools();
+}
+
 void PenstockCore::LeaveReplica(RequestState* request) {
   for (const RequestState::InPool& in : request->pools) pools_[in.pool.value()].Leave(in.member);
   replicas_[request->replica.value()].Leave(request);

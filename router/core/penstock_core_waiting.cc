@@ -28,6 +28,11 @@ void PenstockCore::Dequeue(RequestState* request) {
   checks_.erase({request->next_check, request->arrived.request});
 }
 
+// Who left may have kept others from being tried.
+void PenstockCore::LetOthersPast(ModelId model) {
+  if (untried_[model.value()]) unfinished_[model.value()] = true;
+}
+
 void PenstockCore::ScheduleCheck(RequestState* request) {
   checks_.erase({request->next_check, request->arrived.request});
   const Duration pause = AnyReplicaUp(request->arrived.model) ? Duration::Milliseconds(1) : kOutageCheck;
@@ -87,6 +92,7 @@ void PenstockCore::RefuseLate(Actions& actions) {
   while (!checks_.empty() && checks_.begin()->first <= now_ && Spend(kRefusalTries)) {
     RequestState* request = Find(checks_.begin()->second);
     if (const std::optional<Refusal> reason = LateReason(request)) {
+      LetOthersPast(request->arrived.model);
       RefuseWaiting(request, *reason, actions);
     } else {
       ScheduleCheck(request);

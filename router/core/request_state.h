@@ -44,6 +44,7 @@ struct RequestState {
   Tokens cached{0};                         // The most of its prompt that a replica was seen to have cached.
   bool tried_emptiest = false;              // Since it began to wait.
   size_t next_server = 0;                   // Those before it, of its model's, have been tried.
+  uint64_t tried_at = 0;                    // The pump that looked at it last.
   absl::InlinedVector<ReplicaId, 1> avoid;  // Failed it or pushed it back; taken only when no other can be.
 
   bool Avoids(size_t index) const {
@@ -80,6 +81,11 @@ struct RequestState {
   };
   absl::InlinedVector<InPool, 1> pools;
 
+  // To be tried everywhere once more.
+  void ForgetTries() {
+    tried_emptiest = false;
+    next_server = 0;
+  }
   Tokens Prompt() const { return arrived.prompt + kept; }
   bool Running() const { return phase == RequestPhase::kPrefilling || phase == RequestPhase::kDecoding; }
 };

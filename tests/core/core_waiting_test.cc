@@ -194,5 +194,57 @@ TEST(CoreWaiting, AfterShutdownArrivalsAreRefusedAndWaitingOnesServed) {
   EXPECT_NE(Only<Forward>(stepper.Finish(1, 5)), nullptr);
 }
 
+TEST(CoreWaiting, WhatOpensForOneFarBehindIsNotForgottenWhenThoseBeforeItLeave) {
+  FleetOptions options;
+  options.replicas = 2;
+  options.max_sequences = 1;
+  options.enforce_goals = false;
+  Fleet fleet = MakeFleet(options);
+  fleet.replicas[1].max_context = Tokens(1000);
+  CoreStepper stepper(fleet);
+  const auto on_small = [&](const std::vector<Action>& actions) {
+    return Only<Forward>(actions) != nullptr && Only<Forward>(actions)->replica == ReplicaId(1);
+  };
+  const bool first_on_small = on_small(stepper.Arrive(1, 500));
+  ASSERT_NE(first_on_small, on_small(stepper.Arrive(2, 500)));
+  ASSERT_NE(Only<Park>(stepper.Arrive(3, 500, ClassId(2))), nullptr);
+  constexpr uint64_t kLong = kLookPast + 1;
+  for (uint64_t id = 10; id < 10 + kLong; ++id) ASSERT_NE(Only<Park>(stepper.Arrive(id, 5000, ClassId(0))), nullptr);
+  EXPECT_TRUE(stepper.Finish(first_on_small ? 1 : 2, 5).empty());
+  std::vector<Action> all;
+  for (uint64_t id = 10; id < 10 + kLong; ++id) {
+    for (const Action& action :
+         stepper.Send(RequestClosed{RequestId(id), Outcome::kClientGone, Tokens(0), Tokens(0), false})) {
+      all.push_back(action);
+    }
+  }
+  ASSERT_NE(Only<Forward>(all), nullptr) << Text(all);
+  EXPECT_EQ(Only<Forward>(all)->request, RequestId(3));
+  EXPECT_EQ(Only<Forward>(all)->replica, ReplicaId(1));
+}
+
+TEST(CoreWaiting, MemoryInAPoolThatTheReplicaHasLeftSinceGoesToThoseWhoWaitForIt) {
+  FleetOptions options;
+  options.replicas = 2;
+  options.pool_tokens = 1000;
+  options.elastic = true;
+  options.enforce_goals = false;
+  Fleet fleet = MakeFleet(options);
+  fleet.models.push_back({"code"});
+  fleet.replicas[1].models = {ModelId(1)};
+  CoreStepper stepper(fleet);
+  ASSERT_NE(Only<Forward>(stepper.Arrive(1, 900)), nullptr);
+  RequestArrived waiting;
+  waiting.request = RequestId(2);
+  waiting.model = ModelId(1);
+  waiting.priority = ClassId(1);
+  waiting.prompt = Tokens(900);
+  ASSERT_NE(Only<Park>(stepper.Send(waiting)), nullptr);
+  fleet.pools.push_back(PoolSpec(fleet.pools[0]));
+  fleet.replicas[0].pools[0].pool = PoolId(1);
+  EXPECT_TRUE(stepper.Send(FleetChanged{fleet}).empty());
+  EXPECT_NE(Only<Forward>(stepper.Finish(1, 5)), nullptr);
+}
+
 }  // namespace
 }  // namespace penstock

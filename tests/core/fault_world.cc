@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "router/core/event_log.h"
+#include "tests/core/drawn_fleet.h"
 
 namespace penstock::testing {
 namespace {
 
 constexpr size_t kHistory = 60;
-constexpr size_t kMostReplicas = 8;
 constexpr size_t kMostOpen = 200;
 constexpr int kTimersPerStep = 40;
 constexpr int kMostTimersOnEnd = 30;
@@ -17,61 +18,29 @@ constexpr int kCalmRounds = 4000;
 
 }  // namespace
 
-uint64_t Choices::Below(uint64_t bound) {
-  if (data_ == nullptr) {
-    // SplitMix64.
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (z ^ (z >> 31)) % bound;
+FaultWorld::FaultWorld(Choices& choices)
+    : choices_(choices), options_(DrawOptions(choices)), core_(options_), fleet_(DrawFleet(choices)) {
+  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
+    health_.push_back(choices_.OneIn(4) ? Health::kDown : Health::kUp);
   }
-  uint64_t value = 0;
-  for (uint64_t covered = 1; covered < bound && left_ > 0; covered <<= 8) {
-    value = value << 8 | *data_++;
-    --left_;
-  }
-  return value % bound;
-}
-
-FaultWorld::FaultWorld(Choices& choices) : choices_(choices) {
-  MakeFleet();
   Send(FleetChanged{fleet_});
   for (uint32_t i = 0; i < fleet_.replicas.size(); ++i) Send(ReplicaHealth{ReplicaId(i), health_[i]});
 }
 
-// Two models on five replicas: a pool of its own, an elastic pool of two, one whose overflow is fatal, one unknown.
-void FaultWorld::MakeFleet() {
-  fleet_.models = {{"chat"}, {"code"}};
-  const bool late = choices_.OneIn(2);
-  fleet_.classes = {
-      {"interactive", Duration::Seconds(1), Duration::Milliseconds(50), Duration::Seconds(5), late, false},
-      {"standard", Duration::Seconds(2), Duration::Milliseconds(100), Duration::Seconds(30), late, false},
-      {"background", Duration::Seconds(3600), Duration::Seconds(1), Duration::Seconds(86'400), late, true}};
-  const int64_t tokens = 500 + static_cast<int64_t>(choices_.Below(20'000));
-  fleet_.pools = {{"own", Amount(tokens), false, false},
-                  {"shared", Amount(2 * tokens), false, false},
-                  {"fatal", Amount(tokens), false, true}};
-  const std::vector<std::vector<uint32_t>> pools = {{0}, {1}, {1}, {2}, {}};
-  for (uint32_t i = 0; i < pools.size(); ++i) {
-    ReplicaSpec replica;
-    replica.name = "replica" + std::to_string(i);
-    replica.models = i == 3 ? std::vector<ModelId>{ModelId(1)} : std::vector<ModelId>{ModelId(0), ModelId(1)};
-    for (uint32_t pool : pools[i])
-      replica.pools.push_back({PoolId(pool), Footprint::InTokens(Tokens(i == 3 ? 1 : 16))});
-    replica.gpus = {i / 2};
-    replica.prior = StepCoefficients{10, 0.1, 0.01, 0.05};
-    replica.max_context = Tokens(i == 4 ? 0 : 8000);
-    replica.max_sequences = 1 + static_cast<int>(choices_.Below(32));
-    replica.abort_hold = Duration::Seconds(i == 1 ? 4 : 0);
-    fleet_.replicas.push_back(replica);
-    health_.push_back(choices_.OneIn(4) ? Health::kDown : Health::kUp);
-  }
-}
-
 std::string FaultWorld::History() const {
   std::string text;
-  for (const std::string& line : history_) text += line + "\n";
+  for (const Told& told : history_) {
+    text += FormatEvent(told.at, told.event) + "\n";
+    for (const Action& action : told.actions) text += "  -> " + FormatAction(told.at, action) + "\n";
+  }
   return text;
+}
+
+void FaultWorld::CheckLog() {
+  for (const Told& told : history_) {
+    const auto read = ParseEvent(FormatEvent(told.at, told.event));
+    Expect(read.ok() && read->first == told.at && read->second == told.event, "an event is read as it was written");
+  }
 }
 
 void FaultWorld::Expect(bool holds, const std::string& promise) {
@@ -80,15 +49,11 @@ void FaultWorld::Expect(bool holds, const std::string& promise) {
 
 void FaultWorld::Send(const Event& event) {
   if (!broken_.empty()) return;
-  history_.push_back(FormatEvent(now_, event));
   arrival_answered_ = false;
-  std::vector<Action> actions;
-  core_.Apply(event, now_, actions);
-  for (const Action& action : actions) {
-    history_.push_back("  -> " + FormatAction(now_, action));
-    Take(event, action);
-  }
-  while (history_.size() > kHistory) history_.pop_front();
+  Told& told = history_.emplace_back(Told{now_, event, {}});
+  core_.Apply(event, now_, told.actions);
+  for (const Action& action : told.actions) Take(event, action);
+  if (history_.size() > kHistory) history_.pop_front();
   CheckAfter(event);
 }
 
@@ -137,11 +102,15 @@ void FaultWorld::TakeForward(const Forward& forward) {
   Expect(std::find(spec.models.begin(), spec.models.end(), request.arrived.model) != spec.models.end(),
          "a request goes where its model is served");
   Expect(health == Health::kUp || health == Health::kProbing, "nothing is sent to a replica that is not up");
+  int64_t sequences = 0;
   for (const auto& [id, other] : open_) {
     const bool there = other.phase == Phase::kForwarded && other.replica == forward.replica;
     Expect(health != Health::kProbing || !there, "a replica on probation gets one request at a time");
     Expect(other.phase == Phase::kWaiting || other.lease != forward.lease, "a lease has one holder");
+    sequences += there ? other.arrived.sequences : 0;
   }
+  Expect(sequences == 0 || sequences + request.arrived.sequences <= spec.max_sequences,
+         "a replica runs no more sequences than it has rows, but for one request alone");
   Expect(forward.waited >= Duration() && forward.waited <= now_ - request.arrival, "the wait began at the arrival");
   request.phase = Phase::kForwarded;
   request.replica = forward.replica;
@@ -196,6 +165,42 @@ void FaultWorld::CheckView(const CoreView& view) {
     Expect(replica.step_factor > 0 && replica.tokens_per_s >= 0, "a pace is positive");
   }
   CheckPools(view, anything_runs);
+  CheckNothingWaitsForAnIdleReplica(view);
+}
+
+bool FaultWorld::FitsAlone(const Request& request, const ReplicaSpec& spec) const {
+  const Tokens prompt = request.arrived.prompt + Tokens(request.generated);
+  if (spec.max_context > Tokens(0) && prompt >= spec.max_context) return false;
+  return std::all_of(spec.pools.begin(), spec.pools.end(), [&](const PoolShare& share) {
+    return share.footprint.Of(prompt) <= fleet_.pools[share.pool.value()].capacity;
+  });
+}
+
+// What is idle takes what waits, unless something is due at once. A request that failed there may go elsewhere, and one
+// that fits elsewhere only holds back those behind it: told only where there is neither.
+void FaultWorld::CheckNothingWaitsForAnIdleReplica(const CoreView& view) {
+  const std::optional<Instant> next = core_.NextDeadline();
+  if (!options_.gpu_wide || !broken_.empty() || (next && *next <= now_)) return;
+  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
+    const ReplicaSpec& spec = fleet_.replicas[i];
+    const bool idle = !spec.removed && health_[i] == Health::kUp && view.replicas[i].running == 0 &&
+                      std::all_of(spec.pools.begin(), spec.pools.end(), [&](const PoolShare& share) {
+                        const PoolView& pool = view.pools[share.pool.value()];
+                        return pool.promised == Amount(0) && pool.draining == Amount(0);
+                      });
+    if (!idle) continue;
+    for (ModelId model : spec.models) {
+      const Request* first = nullptr;
+      bool all_fit = true;
+      for (const auto& [id, request] : open_) {
+        if (request.phase != Phase::kWaiting || request.arrived.model != model) continue;
+        first = &request;
+        all_fit = all_fit && !request.avoids && FitsAlone(request, spec);
+      }
+      if (first == nullptr || !all_fit) continue;
+      Expect(false, absl::StrCat("nothing waits for an idle replica: ", first->arrived.request.value(), " for ", i));
+    }
+  }
 }
 
 void FaultWorld::CheckPools(const CoreView& view, bool anything_runs) {
@@ -243,11 +248,24 @@ void FaultWorld::Arrive() {
   event.observed = !event.embedding && !choices_.OneIn(4);
   event.regenerable = !choices_.OneIn(3);
   event.body = Bytes(static_cast<int64_t>(choices_.Below(100'000)));
+  if (choices_.OneIn(3)) event.prefix = DrawPrefix(event.prompt);
   Request request;
   request.arrived = event;
   request.arrival = now_;
   open_[event.request] = request;
   Send(event);
+}
+
+// One of a few conversations up to some point, then text of its own.
+std::vector<uint64_t> FaultWorld::DrawPrefix(Tokens prompt) {
+  const uint64_t conversation = 1 + choices_.Below(6);
+  const uint64_t blocks = static_cast<uint64_t>(prompt.value() / kPrefixBlock.value());
+  const uint64_t shared = choices_.Below(blocks + 1);
+  std::vector<uint64_t> prefix;
+  for (uint64_t i = 0; i < blocks; ++i) {
+    prefix.push_back(i < shared ? conversation * 1'000 + i : static_cast<uint64_t>(next_request_) * 1'000'000 + i);
+  }
+  return prefix;
 }
 
 void FaultWorld::PassTime() {
@@ -279,6 +297,7 @@ void FaultWorld::Return(Request& request, bool avoid) {
   const bool keeps = !request.arrived.embedding && choices_.OneIn(2);
   if (!keeps) request.generated = 0;
   request.phase = Phase::kWaiting;
+  request.avoids = request.avoids || avoid;
   const Duration hold = choices_.OneIn(3) ? Duration::Seconds(2) : Duration();
   Send(RequestReturned{request.arrived.request, Tokens(request.generated), avoid, hold});
 }
@@ -293,13 +312,15 @@ void FaultWorld::TokensCome() {
   Progress progress;
   for (uint32_t i = 0; i < fleet_.replicas.size(); ++i) {
     if (choices_.OneIn(2)) continue;
-    progress.replicas.push_back({ReplicaId(i), static_cast<int64_t>(choices_.Below(12)), now_});
+    progress.replicas.push_back({ReplicaId(i), static_cast<int64_t>(choices_.Below(12)),
+                                 now_ - Duration::Milliseconds(static_cast<int64_t>(choices_.Below(30)))});
   }
   std::vector<RequestId> first;
   for (auto& [id, request] : open_) {
     if (request.phase != Phase::kForwarded || !request.arrived.observed || choices_.OneIn(2)) continue;
     if (request.generated == 0 || choices_.OneIn(20)) first.push_back(id);
     request.generated += 1 + static_cast<int64_t>(choices_.Below(20));
+    if (options_.true_output) request.generated = std::min(request.generated, options_.true_output(id).value());
     if (choices_.OneIn(3)) progress.corrections.push_back({id, Tokens(request.generated)});
   }
   for (RequestId id : first) Send(FirstToken{id});
@@ -371,45 +392,8 @@ void FaultWorld::EngineReports() {
 }
 
 void FaultWorld::Reload() {
-  ReplicaSpec& replica = fleet_.replicas[choices_.Below(fleet_.replicas.size())];
-  PoolSpec& pool = fleet_.pools[choices_.Below(fleet_.pools.size())];
-  switch (choices_.Below(9)) {
-    case 0:
-      replica.removed = !replica.removed;
-      break;
-    case 1:
-      pool.capacity = Amount(1 + static_cast<int64_t>(choices_.Below(30'000)));
-      break;
-    case 2:
-      pool.overflow_fatal = !pool.overflow_fatal;
-      break;
-    case 3:
-      replica.max_sequences = 1 + static_cast<int>(choices_.Below(8));
-      replica.max_context = Tokens(100 + static_cast<int64_t>(choices_.Below(10'000)));
-      break;
-    case 4:
-      fleet_.classes[choices_.Below(fleet_.classes.size())].queue =
-          Duration::Milliseconds(1 + static_cast<int64_t>(choices_.Below(20'000)));
-      break;
-    case 5:
-      fleet_.limits.max_queued_requests = static_cast<int64_t>(choices_.Below(60));
-      break;
-    case 6:  // Its engine told another block size, or its memory for the first time.
-      replica.pools = {{PoolId(static_cast<uint32_t>(choices_.Below(fleet_.pools.size()))),
-                        Footprint::InTokens(Tokens(1 + static_cast<int64_t>(choices_.Below(32))))}};
-      break;
-    case 7:
-      if (fleet_.replicas.size() >= kMostReplicas) break;
-      fleet_.replicas.push_back(ReplicaSpec(replica));
-      fleet_.replicas.back().name += "+";
-      fleet_.replicas.back().removed = false;
-      health_.push_back(Health::kDown);
-      break;
-    default:
-      if (fleet_.models.size() < 4) fleet_.models.push_back({"model" + std::to_string(fleet_.models.size())});
-      if (fleet_.classes.size() < 5) fleet_.classes.push_back(fleet_.classes[1]);
-      break;
-  }
+  ChangeFleet(choices_, fleet_);
+  health_.resize(fleet_.replicas.size(), Health::kDown);
   Send(FleetChanged{fleet_});
 }
 
@@ -432,21 +416,21 @@ void FaultWorld::Nonsense() {
     case 6:
       return Send(TimerFired{});
     default:
-      if (!choices_.OneIn(20)) return;
+      if (!choices_.OneIn(4)) return;
       shutting_down_ = true;
       return Send(ShutdownStarted{});
   }
 }
 
 void FaultWorld::Calm() {
-  for (PoolSpec& pool : fleet_.pools) pool.capacity = std::max(pool.capacity, Amount(20'000));
+  MakeRoom(fleet_);
+  for (ReplicaSpec& replica : fleet_.replicas) replica.removed = false;
+  Send(FleetChanged{fleet_});
   for (uint32_t i = 0; i < fleet_.replicas.size(); ++i) {
-    fleet_.replicas[i].removed = false;
     health_[i] = Health::kUp;
     Send(ReplicaHealth{ReplicaId(i), Health::kUp});
     Send(EngineReport{ReplicaId(i), now_, 0, 0, 0, -1});
   }
-  Send(FleetChanged{fleet_});
   for (int round = 0; round < kCalmRounds && !open_.empty() && broken_.empty(); ++round) {
     FireTimers(now_ + Duration::Milliseconds(200), kTimersPerStep);
     if (open_.empty()) break;

@@ -1,8 +1,9 @@
 // A fleet in which everything goes wrong, around a decision core: replicas die, return, drain, are removed and changed
 // by reloads, report nonsense, time jumps, clients leave, aborts are answered late, events come twice or about nothing.
 //
-// What happens next is drawn from Choices, which are a seed's or a fuzzer's bytes. After every event the core's
-// promises are checked; the first that is broken is told, with the last events. Not thread-safe.
+// The fleet and the settings of the core (drawn_fleet.h) and what happens next are drawn from Choices, which are a
+// seed's or a fuzzer's bytes. After every event the core's promises are checked; the first that is broken is told, with
+// the last events. Not thread-safe.
 #ifndef PENSTOCK_TESTS_CORE_FAULT_WORLD_H_
 #define PENSTOCK_TESTS_CORE_FAULT_WORLD_H_
 
@@ -14,24 +15,9 @@
 #include <vector>
 
 #include "router/core/penstock_core.h"
+#include "tests/core/choices.h"
 
 namespace penstock::testing {
-
-class Choices {
- public:
-  explicit Choices(uint64_t seed) : state_(seed) {}
-  Choices(const uint8_t* data, size_t size) : data_(data), left_(size) {}
-
-  // Uniform from a seed; from bytes, whatever they say, and zeros after their end.
-  uint64_t Below(uint64_t bound);
-  bool OneIn(uint64_t count) { return Below(count) == 0; }
-  bool ended() const { return data_ != nullptr && left_ == 0; }
-
- private:
-  uint64_t state_ = 0;
-  const uint8_t* data_ = nullptr;
-  size_t left_ = 0;
-};
 
 class FaultWorld {
  public:
@@ -41,6 +27,9 @@ class FaultWorld {
   void Step();
   // Faults end, every replica works, every engine answers: what is open must end, and nothing may be left of it.
   void Calm();
+
+  // The last events, written as a log, are read back as they were.
+  void CheckLog();
 
   // Empty while all promises hold.
   const std::string& broken() const { return broken_; }
@@ -60,9 +49,14 @@ class FaultWorld {
     ReplicaId replica;
     LeaseId lease;
     int64_t generated = 0;  // Of all tries that count.
+    bool avoids = false;    // Some replica failed it.
+  };
+  struct Told {
+    Instant at;
+    Event event;
+    std::vector<Action> actions;
   };
 
-  void MakeFleet();
   void Send(const Event& event);
   void FireTimers(Instant until, int most);
   void Take(const Event& event, const Action& action);
@@ -72,8 +66,11 @@ class FaultWorld {
   void CheckAfter(const Event& event);
   void CheckView(const CoreView& view);
   void CheckPools(const CoreView& view, bool anything_runs);
+  void CheckNothingWaitsForAnIdleReplica(const CoreView& view);
+  bool FitsAlone(const Request& request, const ReplicaSpec& spec) const;
 
   void Arrive();
+  std::vector<uint64_t> DrawPrefix(Tokens prompt);
   void PassTime();
   void ClientLeaves();
   void TokensCome();
@@ -90,6 +87,7 @@ class FaultWorld {
   ReplicaId AnyReplica() { return ReplicaId(static_cast<uint32_t>(choices_.Below(fleet_.replicas.size()))); }
 
   Choices& choices_;
+  const PenstockOptions options_;
   PenstockCore core_;
   Fleet fleet_;
   std::vector<Health> health_;
@@ -102,7 +100,7 @@ class FaultWorld {
   int timers_on_end_ = 0;          // That were due again at once.
   bool arrival_answered_ = false;  // Of the RequestArrived that is being applied.
   std::string broken_;
-  std::deque<std::string> history_;
+  std::deque<Told> history_;
 };
 
 }  // namespace penstock::testing

@@ -10,6 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   penstock::testing::Choices choices(data, size);
   penstock::testing::FaultWorld world(choices);
   for (int i = 0; i < kMostSteps && !choices.ended() && world.broken().empty(); ++i) world.Step();
+  if (world.broken().empty()) world.CheckLog();
   if (world.broken().empty()) world.Calm();
   if (!world.broken().empty()) std::fputs(world.History().c_str(), stderr);
   Expect(world.broken().empty(), world.broken().c_str());
