@@ -1,13 +1,16 @@
+#include "kvmodel/text_counts.h"
+
 #include <array>
-#include <cstdint>
 
 #include "kvmodel/byte_block.h"
-#include "kvmodel/prompt_estimate.h"
 
 namespace penstock {
+
+enum class TextKind : uint8_t { kLatin, kScript, kDigit, kSpace, kCjk, kOther };
+
 namespace {
 
-enum class Kind : uint8_t { kLatin, kScript, kDigit, kSpace, kCjk, kOther };
+using Kind = TextKind;
 
 // ASCII is counted in 16-bit lanes of one word: latin, digits, space, other. One load and one add per byte.
 constexpr int kDigitLane = 16;
@@ -95,120 +98,11 @@ int Utf8Length(uint32_t point) { return point < 0x80 ? 1 : point < 0x800 ? 2 : p
 
 ByteBlock Letters(ByteBlock bytes) { return static_cast<ByteBlock>(static_cast<ByteBlock>((bytes | 0x20) - 'a') < 26); }
 
-class Counter {
- public:
-  // Counts plain ASCII from `at` and returns where it stops: at the end, a byte above ASCII or, in JSON, a backslash.
-  template <bool kJson>
-  const unsigned char* Ascii(const unsigned char* at, const unsigned char* end) {
-    // The blocks look at the byte before them, which has to be of this run.
-    const unsigned char* const first = at;
-    at = AsciiBytes<kJson>(at, end - at < 1 ? end : at + 1);
-    if (at == first) return at;
-    return AsciiBytes<kJson>(AsciiBlocks<kJson>(at, end), end);
-  }
-
-  template <bool kJson>
-  const unsigned char* AsciiBytes(const unsigned char* at, const unsigned char* end) {
-    uint64_t lanes = 0;
-    uint64_t starts = 0;
-    uint64_t previous = in_word_ ? 1 : 0;
-    if (end - at > static_cast<std::ptrdiff_t>(kLaneCapacity)) end = at + kLaneCapacity;
-    while (at < end && *at < 0x80 && !(kJson && *at == '\\')) {
-      const uint64_t lane = kLanes[*at++];
-      const uint64_t letter = lane & 1;
-      lanes += lane;
-      starts += letter & ~previous;
-      previous = letter;
-    }
-    in_word_ = previous != 0;
-    counts_.latin += static_cast<int64_t>(lanes & kLaneCapacity);
-    counts_.digits += static_cast<int64_t>(lanes >> kDigitLane & kLaneCapacity);
-    counts_.space += static_cast<int64_t>(lanes >> kSpaceLane & kLaneCapacity);
-    counts_.other += static_cast<int64_t>(lanes >> kOtherLane & kLaneCapacity);
-    counts_.words += static_cast<int64_t>(starts);
-    return at;
-  }
-
-  const unsigned char* Multibyte(const unsigned char* at, const unsigned char* end) {
-    const Decoded decoded = DecodeMultibyte(at, end);
-    if (decoded.length == 0) {
-      Add(Kind::kOther, 1);
-      return at + 1;
-    }
-    Add(KindOf(decoded.point), decoded.length);
-    return at + decoded.length;
-  }
-
-  void Point(uint32_t point) {
-    if (point >= 0x80) return Add(KindOf(point), Utf8Length(point));
-    const auto byte = static_cast<unsigned char>(point);
-    Ascii<false>(&byte, &byte + 1);
-  }
-
-  const TextCounts& counts() const { return counts_; }
-
- private:
-  // The whole blocks of a run that has begun before `at`. Lanes of bytes count up to 255 and are then emptied.
-  template <bool kJson>
-  const unsigned char* AsciiBlocks(const unsigned char* at, const unsigned char* end) {
-    while (end - at >= static_cast<std::ptrdiff_t>(kBlockBytes)) {
-      ByteBlock latin{};
-      ByteBlock digits{};
-      ByteBlock space{};
-      ByteBlock starts{};
-      int blocks = 0;
-      for (; blocks < 255 && end - at >= static_cast<std::ptrdiff_t>(kBlockBytes); ++blocks, at += kBlockBytes) {
-        const ByteBlock bytes = LoadBlock(at);
-        if (HighBits(kJson ? bytes | static_cast<ByteBlock>(bytes == '\\') : bytes) != 0) break;
-        const ByteBlock letter = Letters(bytes);
-        latin -= letter;
-        digits -= static_cast<ByteBlock>(static_cast<ByteBlock>(bytes - '0') < 10);
-        space -= static_cast<ByteBlock>((bytes <= ' ') | (bytes == 0x7F));
-        starts -= letter & ~Letters(LoadBlock(at - 1));
-      }
-      if (blocks == 0) break;
-      in_word_ = IsAsciiLetter(*(at - 1));
-      const int64_t letters = SumOfBytes(latin);
-      const int64_t numerals = SumOfBytes(digits);
-      const int64_t blanks = SumOfBytes(space);
-      counts_.latin += letters;
-      counts_.digits += numerals;
-      counts_.space += blanks;
-      counts_.other += blocks * static_cast<int64_t>(kBlockBytes) - letters - numerals - blanks;
-      counts_.words += SumOfBytes(starts);
-    }
-    return at;
-  }
-
-  void Add(Kind kind, int bytes) {
-    const bool letter = kind == Kind::kLatin || kind == Kind::kScript;
-    if (letter && !in_word_) ++counts_.words;
-    in_word_ = letter;
-    switch (kind) {
-      case Kind::kLatin:
-        counts_.latin += bytes;
-        break;
-      case Kind::kScript:
-        counts_.script += bytes;
-        break;
-      case Kind::kDigit:
-        counts_.digits += bytes;
-        break;
-      case Kind::kSpace:
-        counts_.space += bytes;
-        break;
-      case Kind::kCjk:
-        ++counts_.cjk;
-        break;
-      case Kind::kOther:
-        counts_.other += bytes;
-        break;
-    }
-  }
-
-  TextCounts counts_;
-  bool in_word_ = false;
-};
+// A quote, a backslash or a control character.
+bool EndsJsonText(unsigned char c) { return c == '"' || c == '\\' || c < ' '; }
+ByteBlock EndsJsonText(ByteBlock bytes) {
+  return static_cast<ByteBlock>((bytes == '"') | (bytes == '\\') | (bytes < ' '));
+}
 
 int HexValue(unsigned char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -248,48 +142,6 @@ int SimpleEscape(unsigned char c) {
 
 constexpr uint32_t kReplacement = 0xFFFD;
 
-// Consumes one escape; `at` is on its backslash.
-const unsigned char* Escape(const unsigned char* at, const unsigned char* end, Counter& counter) {
-  const int simple = end - at >= 2 ? SimpleEscape(at[1]) : -1;
-  if (simple >= 0) {
-    counter.Point(static_cast<uint32_t>(simple));
-    return at + 2;
-  }
-  const int64_t unit = UnicodeEscape(at, end);
-  if (unit < 0) {
-    counter.Point('\\');
-    return at + 1;
-  }
-  if (unit < 0xD800 || unit > 0xDFFF) {
-    counter.Point(static_cast<uint32_t>(unit));
-    return at + 6;
-  }
-  const int64_t low = unit <= 0xDBFF ? UnicodeEscape(at + 6, end) : -1;
-  if (low < 0xDC00 || low > 0xDFFF) {
-    counter.Point(kReplacement);
-    return at + 6;
-  }
-  counter.Point(static_cast<uint32_t>(0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00)));
-  return at + 12;
-}
-
-template <bool kJson>
-TextCounts CountAll(absl::string_view text) {
-  Counter counter;
-  const auto* at = reinterpret_cast<const unsigned char*>(text.data());
-  const auto* const end = at + text.size();
-  while (at < end) {
-    at = counter.Ascii<kJson>(at, end);
-    if (at == end) break;
-    if (*at >= 0x80) {
-      at = counter.Multibyte(at, end);
-    } else if (kJson && *at == '\\') {
-      at = Escape(at, end, counter);
-    }
-  }
-  return counter.counts();
-}
-
 }  // namespace
 
 TextCounts& TextCounts::operator+=(const TextCounts& other_counts) {
@@ -309,8 +161,171 @@ TextCounts& TextCounts::operator+=(const TextCounts& other_counts) {
   return *this;
 }
 
-TextCounts CountText(absl::string_view utf8) { return CountAll<false>(utf8); }
+// Counts plain ASCII from `at` and returns where it stops: at the end, a byte above ASCII or, in JSON, what is not
+// plain.
+template <bool kJson>
+const TextCounter::Byte* TextCounter::Ascii(const Byte* at, const Byte* end) {
+  // The blocks look at the byte before them, which has to be of this run.
+  const Byte* const first = at;
+  at = AsciiBytes<kJson>(at, end - at < 1 ? end : at + 1);
+  if (at == first) return at;
+  return AsciiBytes<kJson>(AsciiBlocks<kJson>(at, end), end);
+}
 
-TextCounts CountJsonString(absl::string_view raw) { return CountAll<true>(raw); }
+template <bool kJson>
+const TextCounter::Byte* TextCounter::AsciiBytes(const Byte* at, const Byte* end) {
+  uint64_t lanes = 0;
+  uint64_t starts = 0;
+  uint64_t previous = in_word_ ? 1 : 0;
+  if (end - at > static_cast<std::ptrdiff_t>(kLaneCapacity)) end = at + kLaneCapacity;
+  while (at < end && *at < 0x80 && !(kJson && EndsJsonText(*at))) {
+    const uint64_t lane = kLanes[*at++];
+    const uint64_t letter = lane & 1;
+    lanes += lane;
+    starts += letter & ~previous;
+    previous = letter;
+  }
+  in_word_ = previous != 0;
+  counts_.latin += static_cast<int64_t>(lanes & kLaneCapacity);
+  counts_.digits += static_cast<int64_t>(lanes >> kDigitLane & kLaneCapacity);
+  counts_.space += static_cast<int64_t>(lanes >> kSpaceLane & kLaneCapacity);
+  counts_.other += static_cast<int64_t>(lanes >> kOtherLane & kLaneCapacity);
+  counts_.words += static_cast<int64_t>(starts);
+  return at;
+}
+
+const TextCounter::Byte* TextCounter::Multibyte(const Byte* at, const Byte* end) {
+  const Decoded decoded = DecodeMultibyte(at, end);
+  if (decoded.length == 0) {
+    Add(Kind::kOther, 1);
+    return at + 1;
+  }
+  Add(KindOf(decoded.point), decoded.length);
+  return at + decoded.length;
+}
+
+void TextCounter::Point(uint32_t point) {
+  if (point >= 0x80) return Add(KindOf(point), Utf8Length(point));
+  const auto byte = static_cast<unsigned char>(point);
+  Ascii<false>(&byte, &byte + 1);
+}
+
+// The whole blocks of a run that has begun before `at`. Lanes of bytes count up to 255 and are then emptied.
+template <bool kJson>
+const TextCounter::Byte* TextCounter::AsciiBlocks(const Byte* at, const Byte* end) {
+  while (end - at >= static_cast<std::ptrdiff_t>(kBlockBytes)) {
+    ByteBlock latin{};
+    ByteBlock digits{};
+    ByteBlock space{};
+    ByteBlock starts{};
+    int blocks = 0;
+    for (; blocks < 255 && end - at >= static_cast<std::ptrdiff_t>(kBlockBytes); ++blocks, at += kBlockBytes) {
+      const ByteBlock bytes = LoadBlock(at);
+      if (HighBits(kJson ? bytes | EndsJsonText(bytes) : bytes) != 0) break;
+      const ByteBlock letter = Letters(bytes);
+      latin -= letter;
+      digits -= static_cast<ByteBlock>(static_cast<ByteBlock>(bytes - '0') < 10);
+      space -= static_cast<ByteBlock>((bytes <= ' ') | (bytes == 0x7F));
+      starts -= letter & ~Letters(LoadBlock(at - 1));
+    }
+    if (blocks == 0) break;
+    in_word_ = IsAsciiLetter(*(at - 1));
+    const int64_t letters = SumOfBytes(latin);
+    const int64_t numerals = SumOfBytes(digits);
+    const int64_t blanks = SumOfBytes(space);
+    counts_.latin += letters;
+    counts_.digits += numerals;
+    counts_.space += blanks;
+    counts_.other += blocks * static_cast<int64_t>(kBlockBytes) - letters - numerals - blanks;
+    counts_.words += SumOfBytes(starts);
+  }
+  return at;
+}
+
+void TextCounter::Add(Kind kind, int bytes) {
+  const bool letter = kind == Kind::kLatin || kind == Kind::kScript;
+  if (letter && !in_word_) ++counts_.words;
+  in_word_ = letter;
+  switch (kind) {
+    case Kind::kLatin:
+      counts_.latin += bytes;
+      break;
+    case Kind::kScript:
+      counts_.script += bytes;
+      break;
+    case Kind::kDigit:
+      counts_.digits += bytes;
+      break;
+    case Kind::kSpace:
+      counts_.space += bytes;
+      break;
+    case Kind::kCjk:
+      ++counts_.cjk;
+      break;
+    case Kind::kOther:
+      counts_.other += bytes;
+      break;
+  }
+}
+
+// Goes on where a byte above ASCII stopped it.
+template <bool kJson>
+const TextCounter::Byte* TextCounter::Text(const Byte* at, const Byte* end) {
+  while ((at = Ascii<kJson>(at, end)) < end && *at >= 0x80) at = Multibyte(at, end);
+  return at;
+}
+
+const char* TextCounter::JsonPlain(const char* at, const char* end) {
+  return reinterpret_cast<const char*>(
+      Text<true>(reinterpret_cast<const Byte*>(at), reinterpret_cast<const Byte*>(end)));
+}
+
+const char* TextCounter::JsonEscape(const char* from, const char* to) {
+  const auto* const at = reinterpret_cast<const Byte*>(from);
+  const auto* const end = reinterpret_cast<const Byte*>(to);
+  const int simple = end - at >= 2 ? SimpleEscape(at[1]) : -1;
+  if (simple >= 0) {
+    Point(static_cast<uint32_t>(simple));
+    return from + 2;
+  }
+  const int64_t unit = UnicodeEscape(at, end);
+  if (unit < 0) {
+    Point('\\');
+    return from + 1;
+  }
+  if (unit < 0xD800 || unit > 0xDFFF) {
+    Point(static_cast<uint32_t>(unit));
+    return from + 6;
+  }
+  const int64_t low = unit <= 0xDBFF ? UnicodeEscape(at + 6, end) : -1;
+  if (low < 0xDC00 || low > 0xDFFF) {
+    Point(kReplacement);
+    return from + 6;
+  }
+  Point(static_cast<uint32_t>(0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00)));
+  return from + 12;
+}
+
+TextCounts CountText(absl::string_view utf8) {
+  TextCounter counter;
+  const auto* at = reinterpret_cast<const TextCounter::Byte*>(utf8.data());
+  const auto* const end = at + utf8.size();
+  while (at < end) at = counter.Text<false>(at, end);
+  return counter.counts();
+}
+
+TextCounts CountJsonString(absl::string_view raw) {
+  TextCounter counter;
+  const char* at = raw.data();
+  const char* const end = at + raw.size();
+  while ((at = counter.JsonPlain(at, end)) < end) {
+    if (*at == '\\') {
+      at = counter.JsonEscape(at, end);
+    } else {
+      counter.Point(static_cast<TextCounter::Byte>(*at++));
+    }
+  }
+  return counter.counts();
+}
 
 }  // namespace penstock

@@ -90,6 +90,21 @@ bool JsonScanner::TakeString(absl::string_view* raw) {
   }
 }
 
+bool JsonScanner::CountString(TextCounts* counts) {
+  if (Peek() != '"') return false;
+  ++at_;
+  TextCounter counter;
+  while ((at_ = counter.JsonPlain(at_, end_)) < end_ && *at_ == '\\') {
+    const char* const escape = at_;
+    if (!SkipEscape()) return false;
+    at_ = counter.JsonEscape(escape, end_);
+  }
+  if (Peek() != '"') return false;
+  ++at_;
+  *counts += counter.counts();
+  return true;
+}
+
 bool JsonScanner::SkipEscape() {
   if (end_ - at_ < 2) return false;
   if (rules_ == Rules::kEngine) return at_ += 2, true;

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "kvmodel/text_counts.h"
 
 namespace penstock {
 
@@ -71,6 +72,8 @@ class JsonScanner {
   bool Skip();
   // A string without its quotes, escapes as they stand.
   bool TakeString(absl::string_view* raw);
+  // Counts a string's text on the way.
+  bool CountString(TextCounts* counts);
   // Any value, as it stands.
   bool TakeRaw(absl::string_view* raw);
   // Copies a string with its escapes undone; leaves `out` alone for other values.

@@ -38,13 +38,6 @@ int64_t Weight(const TextCounts& counts) {
 
 bool IsNumber(char first) { return first == '-' || (first >= '0' && first <= '9'); }
 
-bool CountString(JsonScanner& json, TextCounts& counts) {
-  absl::string_view inside;
-  if (!json.TakeString(&inside)) return false;
-  counts += CountJsonString(inside);
-  return true;
-}
-
 bool CountRaw(JsonScanner& json, TextCounts& counts) {
   absl::string_view raw;
   if (!json.TakeRaw(&raw)) return false;
@@ -54,10 +47,10 @@ bool CountRaw(JsonScanner& json, TextCounts& counts) {
 
 // One part of a message: text, an image, or something whose tokens cannot be forecast.
 bool CountPart(JsonScanner& json, TextCounts& counts) {
-  if (json.Peek() == '"') return CountString(json, counts);
+  if (json.Peek() == '"') return json.CountString(&counts);
   return ForEachKey(json, [&](absl::string_view key) {
     if (key == "text" || key == "refusal" || key == "output") {
-      return json.Peek() == '"' ? CountString(json, counts) : json.Skip();
+      return json.Peek() == '"' ? json.CountString(&counts) : json.Skip();
     }
     if (key == "image_url") {
       ++counts.images;
@@ -93,7 +86,7 @@ std::string PromptScan::MessageField(absl::string_view member) const {
 }
 
 bool PromptScan::ReadContent(JsonScanner& json, absl::string_view field) {
-  if (json.Peek() == '"') return CountString(json, result_.text);
+  if (json.Peek() == '"') return json.CountString(&result_.text);
   if (json.Peek() == 'n') return json.Skip();
   if (json.Peek() != '[') return SkipWrong(json, field, kContentShapes);
   return json.ForEachElement([&] {
@@ -110,11 +103,11 @@ bool PromptScan::ReadMessageMember(JsonScanner& json, absl::string_view key, Mes
   }
   if (key == "content") {
     if (std::exchange(message.content, true)) Refuse(Duplicate(MessageField(""), key));
-    return json.Peek() == '"' ? CountString(json, result_.text) : ReadContent(json, MessageField(".content"));
+    return json.Peek() == '"' ? json.CountString(&result_.text) : ReadContent(json, MessageField(".content"));
   }
   if (key == "tool_calls" || key == "function_call") return CountRaw(json, result_.text);
   const bool text = json.Peek() == '"' && (key == "name" || key == "reasoning_content");
-  return text ? CountString(json, result_.text) : json.Skip();
+  return text ? json.CountString(&result_.text) : json.Skip();
 }
 
 bool PromptScan::ReadMessage(JsonScanner& json) {
@@ -148,7 +141,7 @@ void PromptScan::AddPrompt(const TextCounts& counts) {
 bool PromptScan::ReadElement(JsonScanner& json, int64_t& ids, bool& wrong) {
   TextCounts counts;
   if (json.Peek() == '"') {
-    if (!CountString(json, counts)) return false;
+    if (!json.CountString(&counts)) return false;
   } else if (json.Peek() == '[') {
     const bool read = json.ForEachElement([&] {
       wrong |= !IsNumber(json.Peek());
@@ -168,7 +161,7 @@ bool PromptScan::ReadElement(JsonScanner& json, int64_t& ids, bool& wrong) {
 bool PromptScan::ReadPrompt(JsonScanner& json, absl::string_view field) {
   TextCounts counts;
   if (json.Peek() == '"') {
-    if (!CountString(json, counts)) return false;
+    if (!json.CountString(&counts)) return false;
     AddPrompt(counts);
     result_.is_text = true;
     return true;
@@ -202,7 +195,7 @@ bool PromptScan::ReadItem(JsonScanner& json) {
 bool PromptScan::ReadItems(JsonScanner& json) {
   if (json.Peek() == '"') {
     TextCounts counts;
-    if (!CountString(json, counts)) return false;
+    if (!json.CountString(&counts)) return false;
     counts.messages = 1;
     AddPrompt(counts);
     return true;
@@ -217,7 +210,7 @@ bool PromptScan::ReadItems(JsonScanner& json) {
 bool PromptScan::ReadDocument(JsonScanner& json, const TextCounts& query) {
   TextCounts counts = query;
   if (json.Peek() == '"') {
-    if (!CountString(json, counts)) return false;
+    if (!json.CountString(&counts)) return false;
   } else if (json.Peek() == '{') {
     if (!CountRaw(json, counts)) return false;
   } else {
