@@ -2,54 +2,45 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 namespace penstock {
 namespace {
 
-constexpr float kCostMemory = 1000;
-constexpr float kShareMemory = 100;
-// Below this many requests of a kind its share says nothing.
-constexpr float kLeastSeen = 8;
+// Of the median, up or down, per request.
+constexpr double kPriceStep = 0.01;
+constexpr double kLeastCost = 1e-9;  // Seconds.
+constexpr double kMostCost = 1e9;
+constexpr float kServedMemory = 1000;
+// Of a lead, per request that is served or refused: half the scale takes some forty refusals on end.
+constexpr float kLeadGain = 0.02F;
 
 }  // namespace
 
-DensityOrder::DensityOrder() : by_tenant_(kTenantSlots) {}
+DensityOrder::DensityOrder() : tenant_leads_(kTenantSlots) {}
 
 int DensityOrder::OctaveOf(Tokens prompt) {
   return std::bit_width(static_cast<uint32_t>(std::clamp<int64_t>(prompt.value(), 1, INT32_MAX))) - 1;
 }
 
-int DensityOrder::BinOf(double cost) {
-  constexpr double kFinest = 1e-7;  // Seconds.
-  return std::clamp(static_cast<int>(4 * std::log2(std::max(cost, kFinest) / kFinest)), 0, kBins - 1);
-}
-
-bool DensityOrder::Protected(TenantId tenant, Tokens prompt) const {
-  const auto short_of = [this](const Share& share) {
-    return share.seen >= kLeastSeen && share.value < kProtectBelow * all_.value;
-  };
-  return short_of(by_prompt_[OctaveOf(prompt)]) || short_of(by_tenant_[tenant.value() % kTenantSlots]);
+double DensityOrder::LeadOf(TenantId tenant, Tokens prompt) const {
+  return prompt_leads_[OctaveOf(prompt)] + tenant_leads_[tenant.value() % kTenantSlots];
 }
 
 double DensityOrder::Shift(TenantId tenant, Tokens prompt, double cost) {
-  const int bin = BinOf(cost);
-  float cheaper = costs_[bin] / 2;
-  for (int i = 0; i < bin; ++i) cheaper += costs_[i];
-  const double rank = cost_count_ > 0 ? cheaper / cost_count_ : 0;
-  costs_[bin] += 1;
-  cost_count_ += 1;
-  if (cost_count_ > kCostMemory) {
-    for (float& count : costs_) count /= 2;
-    cost_count_ /= 2;
-  }
-  return Protected(tenant, prompt) ? 0 : kMostShift * rank;
+  cost = std::clamp(cost, kLeastCost, kMostCost);
+  if (price_ == 0) price_ = cost;
+  price_ *= cost > price_ ? 1 + kPriceStep : 1 / (1 + kPriceStep);
+  const double dearness = (1 + (cost - price_) / std::max(cost, price_)) / 2;
+  const double span = kLeastSpan + kSpanPerRefused * (1 - served_);
+  return span * std::max(0.0, dearness - LeadOf(tenant, prompt));
 }
 
 void DensityOrder::Count(TenantId tenant, Tokens prompt, float served) {
-  for (Share* share : {&all_, &by_prompt_[OctaveOf(prompt)], &by_tenant_[tenant.value() % kTenantSlots]}) {
-    share->seen = std::min(share->seen + 1, kShareMemory);
-    share->value += (served - share->value) / share->seen;
+  seen_ = std::min(seen_ + 1, kServedMemory);
+  served_ += (served - served_) / seen_;
+  const float missing = static_cast<float>(kGuaranteed) * served_ - served;
+  for (float* lead : {&prompt_leads_[OctaveOf(prompt)], &tenant_leads_[tenant.value() % kTenantSlots]}) {
+    *lead = std::clamp(*lead + kLeadGain * missing, 0.0F, 1.0F);
   }
 }
 
