@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/pool/dead_peer.h"
+#include "backends/pool/readiness.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -27,6 +28,24 @@ std::array<char, 64 << 10>& ThreadBuffer() {
   return buffer;
 }
 }  // namespace
+
+// The handler of a wait. When the loop is destroyed it goes without being called, and takes who waits along.
+class Connection::Wait {
+ public:
+  explicit Wait(std::weak_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  Wait(Wait&&) = default;
+  Wait& operator=(Wait&&) = delete;
+  ~Wait() {
+    const auto connection = connection_.lock();
+    if (connection && connection->waiter_ != nullptr) std::exchange(connection->waiter_, nullptr)->OnLoopEnd();
+  }
+  void operator()(const ErrorCode& error, size_t = 0) {
+    if (const auto connection = std::exchange(connection_, {}).lock()) connection->OnWaited(error);
+  }
+
+ private:
+  std::weak_ptr<Connection> connection_;
+};
 
 Connection::Connection(asio::io_context& loop, std::shared_ptr<size_t> open)
     : socket_(loop.get_executor()), timer_(loop.get_executor()), open_(std::move(open)) {
@@ -48,6 +67,7 @@ asio::awaitable<Connection::ErrorCode> Connection::Connect(std::vector<asio::ip:
     result = Outcome(error);
     if (!result) socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
     if (!result) DetectDeadPeer(socket_.native_handle(), kDeadPeer);
+    if (!result) TellLeftInput(socket_.native_handle());
     if (!result) socket_.non_blocking(true, ignored);
     if (!result || expired_ || result == asio::error::operation_aborted) break;
   }
@@ -79,12 +99,49 @@ asio::awaitable<Connection::ErrorCode> Connection::Write(std::vector<asio::const
   co_return result;
 }
 
+void Connection::AwaitInput(Duration timeout, Waiter& waiter) {
+  Arm(timeout);
+  waiter_ = &waiter;
+  if (!pending_) BeginWait();
+}
+
+void Connection::BeginWait() {
+  pending_ = true;
+  if (tls_ != nullptr) {
+    socket_.async_wait(asio::ip::tcp::socket::wait_read, Wait(weak_from_this()));
+  } else {
+    AsyncWaitEdge(socket_, Wait(weak_from_this()));
+  }
+}
+
+void Connection::OnWaited(const ErrorCode& error) {
+  pending_ = false;
+  more_ = true;
+  if (waiter_ != nullptr) {
+    std::exchange(waiter_, nullptr)->OnInput(error);
+  } else if (!error) {
+    BeginIdle();
+  }
+}
+
+// An event may be of bytes that were read before it was told.
+void Connection::BeginIdle() {
+  if (tls_ != nullptr || pending_) return;
+  more_ = more_ && !SocketIsEmpty();
+  if (!more_) BeginWait();
+}
+
+bool Connection::SocketIsEmpty() {
+  char byte;
+  const ssize_t got = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
 Connection::ErrorCode Connection::TakeInput(const ErrorCode& waited) {
   Disarm();
   if (waited) return Outcome(waited);
   if (input_.size() >= kInputLimit) return asio::error::no_buffer_space;
-  more_ = false;
-  return ReadNow();
+  return ReadInput();
 }
 
 void Connection::CancelWait() {
@@ -113,13 +170,18 @@ asio::awaitable<Connection::ErrorCode> Connection::AwaitTls() {
   co_return error;
 }
 
-Connection::ErrorCode Connection::ReadNow() {
+Connection::ErrorCode Connection::ReadInput() {
   std::array<char, 64 << 10>& buffer = ThreadBuffer();
   const size_t room = std::min(buffer.size(), kInputLimit - input_.size());
   ErrorCode error;
   const asio::mutable_buffer into(buffer.data(), room);
-  const size_t count = tls_ != nullptr ? tls_->ReadSome(into, error) : socket_.read_some(into, error);
-  more_ = !error && count == room;
+  size_t count = 0;
+  if (tls_ != nullptr) {
+    count = tls_->ReadSome(into, error);
+    more_ = !error && count == room;
+  } else {
+    count = ReadNow(socket_.native_handle(), into, more_, error);
+  }
   if (error) return error;
   if (input_.empty()) {
     if (carry_.capacity() > kKeptCarry) std::string().swap(carry_);
@@ -147,9 +209,7 @@ bool Connection::Quiet() {
     tls_->HasInput(quiet);
     return quiet;
   }
-  char byte;
-  const ssize_t got = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+  return pending_ && !more_;
 }
 
 bool Connection::HasInput() {

@@ -7,6 +7,8 @@
 // Input: what arrives is read into one buffer of the thread and parsed there, so a connection that waits holds no
 // buffer. What a parse leaves over (a chunk's cut frame, a cut head) moves into the connection's own carry, which is
 // bounded by kInputLimit.
+// Waits in the clear are for edges (readiness.h): a wait begins only when `more_` is false. An idle connection keeps a
+// wait begun, whose end tells that the peer closed it or sent something unasked.
 #ifndef PENSTOCK_BACKENDS_POOL_CONNECTION_H_
 #define PENSTOCK_BACKENDS_POOL_CONNECTION_H_
 
@@ -18,7 +20,6 @@
 #include <chrono>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -49,12 +50,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ErrorCode WriteNow(std::vector<boost::asio::const_buffer>& buffers);
   // Writes the rest. WriteNow spares it, and its coroutine, to nearly all requests.
   boost::asio::awaitable<ErrorCode> Write(std::vector<boost::asio::const_buffer> buffers, Duration timeout);
-  // Calls handler(error) once there may be bytes to take, or at the deadline. One wait at a time.
-  template <class Handler>
-  void AwaitInput(Duration timeout, Handler&& handler) {
-    Arm(timeout);
-    socket_.async_wait(boost::asio::ip::tcp::socket::wait_read, std::forward<Handler>(handler));
-  }
+  // Who waits for input. It is told once per wait: what came of it, or that the loop ends and nothing will.
+  class Waiter {
+   public:
+    virtual void OnInput(const ErrorCode& waited) = 0;
+    virtual void OnLoopEnd() = 0;
+
+   protected:
+    ~Waiter() = default;
+  };
+  // Once there may be bytes to take, or at the deadline, `waiter` is told; it must live until then. One wait at a time.
+  void AwaitInput(Duration timeout, Waiter& waiter);
   // After that wait: appends what there is to the input. Invalidates views into consumed input. would_block: nothing
   // yet; timed_out leaves the connection usable; no_buffer_space when the input is at its limit.
   ErrorCode TakeInput(const ErrorCode& waited);
@@ -63,13 +69,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Ends a wait with operation_aborted.
   void CancelWait();
 
+  // Before the connection is put aside: watches for what makes it useless.
+  void BeginIdle();
+
   // Unconsumed input. May lie in the thread's buffer: parse it before the coroutine is suspended.
   char* input() const { return const_cast<char*>(input_.data()); }
   size_t input_size() const { return input_.size(); }
   // The consumed bytes stay in place until the coroutine is suspended; the rest is kept.
   void Consume(size_t count);
 
-  // True when the peer neither closed nor sent anything unasked. One system call.
+  // Of an idle connection: true as far as the peer is known neither to have closed nor to have sent anything unasked.
+  // No system call in the clear.
   bool Quiet();
   // True when bytes wait to be read, in the buffer or in the socket.
   bool HasInput();
@@ -80,11 +90,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Timer = boost::asio::steady_timer::rebind_executor<boost::asio::io_context::executor_type>::other;
   using Clock = std::chrono::steady_clock;
 
+  class Wait;
+
+  void BeginWait();
+  void OnWaited(const ErrorCode& error);
+  bool SocketIsEmpty();
   void Arm(Duration timeout);
   void Disarm() { deadline_ = Clock::time_point::max(); }
   void StartTimer();
   void OnTimer(const ErrorCode& error);
-  ErrorCode ReadNow();
+  ErrorCode ReadInput();
   ErrorCode Outcome(const ErrorCode& error);  // operation_aborted by our deadline is timed_out.
   boost::asio::awaitable<ErrorCode> AwaitTls();
 
@@ -96,7 +111,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Clock::time_point armed_for_;
   bool waiting_ = false;
   bool expired_ = false;
-  bool more_ = false;        // The last read filled its buffer.
+  bool more_ = false;        // There may be input that no wait would tell.
+  bool pending_ = false;     // A wait goes on.
+  Waiter* waiter_ = nullptr;
   std::string carry_;        // Input that an earlier read left over, or was appended to.
   absl::string_view input_;  // Unconsumed; in carry_ or in the thread's buffer.
   bool in_carry_ = false;

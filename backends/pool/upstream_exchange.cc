@@ -3,7 +3,6 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/error.hpp>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "backends/pool/upstream_state.h"
@@ -106,29 +105,6 @@ absl::Status UpstreamExchange::State::AfterEnd(const ErrorCode& error) {
   return absl::OkStatus();
 }
 
-// The wait of a suspended reader. Owns its coroutine, so that both go when the loop is destroyed.
-struct UpstreamExchange::State::Reader {
-  State* state;
-  Duration timeout;
-  Step step;
-  asio::cancellation_slot slot;
-  absl::AnyInvocable<void()> resume;
-
-  void Wait() {
-    Connection& connection = *state->connection;
-    connection.AwaitInput(timeout, [reader = std::move(*this)](const ErrorCode& waited) mutable { reader.Go(waited); });
-  }
-  void Go(const ErrorCode& waited) {
-    try {
-      if (!state->TakeInput(waited, step) && !state->ReadReady(step)) return Wait();
-    } catch (...) {
-      state->surprise = std::current_exception();
-    }
-    if (slot.is_connected()) slot.clear();
-    resume();
-  }
-};
-
 bool UpstreamExchange::State::TakeInput(const ErrorCode& waited, Step step) {
   read_error = connection->TakeInput(waited);
   if (read_error == asio::error::would_block) return false;
@@ -144,7 +120,7 @@ bool UpstreamExchange::State::ReadReady(Step step) {
   return false;
 }
 
-// Begins the wait of a reader that is suspended for it.
+// Begins the wait of a reader that is suspended for it; lies in its coroutine.
 struct UpstreamExchange::State::Suspend {
   State* state;
   Duration timeout;
@@ -152,14 +128,27 @@ struct UpstreamExchange::State::Suspend {
 
   template <class Handler>
   void operator()(Handler handler) const {
-    Reader reader{state, timeout, step, asio::get_associated_cancellation_slot(handler), {}};
-    if (reader.slot.is_connected()) {
-      reader.slot.assign([open = state->connection](asio::cancellation_type) { open->CancelWait(); });
+    state->suspend = this;
+    state->slot = asio::get_associated_cancellation_slot(handler);
+    if (state->slot.is_connected()) {
+      state->slot.assign([open = state->connection](asio::cancellation_type) { open->CancelWait(); });
     }
-    reader.resume = std::move(handler);
-    reader.Wait();
+    state->resume = std::move(handler);
+    state->connection->AwaitInput(timeout, *state);
   }
 };
+
+void UpstreamExchange::State::OnInput(const ErrorCode& waited) {
+  try {
+    if (!TakeInput(waited, suspend->step) && !ReadReady(suspend->step)) {
+      return connection->AwaitInput(suspend->timeout, *this);
+    }
+  } catch (...) {
+    surprise = std::current_exception();
+  }
+  if (slot.is_connected()) slot.clear();
+  std::exchange(resume, nullptr)();
+}
 
 std::optional<absl::StatusOr<bool>> UpstreamExchange::State::GiveBody(UpstreamExchange::Take take) {
   if (!parser->body().empty()) {

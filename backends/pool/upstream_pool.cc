@@ -52,6 +52,7 @@ std::shared_ptr<Connection> UpstreamPool::Shared::TakeIdle() {
 void UpstreamPool::Shared::PutIdle(std::shared_ptr<Connection> connection) {
   if (closed || options.max_idle == 0) return connection->Close();
   if (idle.size() >= options.max_idle) idle.pop_front();
+  connection->BeginIdle();
   idle.push_back(Idle{std::move(connection), Clock::now()});
   if (!timer_waiting) ArmTimer();
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <deque>
@@ -16,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "backends/pool/connection.h"
@@ -82,8 +85,7 @@ struct UpstreamPool::Shared : std::enable_shared_from_this<UpstreamPool::Shared>
 };
 
 // One exchange, from its request to the end of its answer.
-struct UpstreamExchange::State {
-  struct Reader;
+struct UpstreamExchange::State final : Connection::Waiter {
   struct Suspend;
 
   explicit State(std::shared_ptr<UpstreamPool::Shared> shared) : pool(std::move(shared)) { NewParser(); }
@@ -112,6 +114,9 @@ struct UpstreamExchange::State {
   // costs no coroutine.
   bool ReadReady(Step step);
   bool TakeInput(const boost::system::error_code& waited, Step step);
+  void OnInput(const boost::system::error_code& waited) override;
+  // The suspended coroutine goes, and this with it.
+  void OnLoopEnd() override { const absl::AnyInvocable<void()> gone = std::move(resume); }
   // Gives the body at hand to `take`. A result: true at the end of the body, false when `take` wants no more now.
   std::optional<absl::StatusOr<bool>> GiveBody(UpstreamExchange::Take take);
 
@@ -124,6 +129,10 @@ struct UpstreamExchange::State {
   absl::Status broken;
   boost::system::error_code read_error;
   std::exception_ptr surprise;  // Thrown by a step.
+  // Of a suspended reader.
+  const Suspend* suspend = nullptr;
+  boost::asio::cancellation_slot slot;
+  absl::AnyInvocable<void()> resume;
   bool no_body = false;         // The answer to HEAD.
   bool reused = false;          // The connection had served before: it may turn out dead, once.
   bool any_byte = false;

@@ -1,6 +1,7 @@
 #include "router/http/client_connection.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "backends/pool/dead_peer.h"
+#include "backends/pool/readiness.h"
 #include "router/http/answer.h"
 #include "router/http/clock.h"
 #include "router/http/request_handler.h"
@@ -50,7 +52,7 @@ class ClientConnection::Busy {
   ClientConnection& connection_;
 };
 
-ClientConnection::ClientConnection(EventLoop& loop, asio::ip::tcp::socket socket, Use use, const TlsContext* tls)
+ClientConnection::ClientConnection(EventLoop& loop, LoopSocket socket, Use use, const TlsContext* tls)
     : loop_(loop),
       socket_(std::move(socket)),
       use_(use),
@@ -69,6 +71,7 @@ ClientConnection::ClientConnection(EventLoop& loop, asio::ip::tcp::socket socket
   socket_.non_blocking(true, ec);
   socket_.set_option(asio::ip::tcp::no_delay(true), ec);
   DetectDeadPeer(socket_.native_handle(), limits_.write_timeout);
+  TellLeftInput(socket_.native_handle());
   if (tls != nullptr) tls_ = TlsSession::Accept(*tls, socket_.native_handle());
 }
 
@@ -109,15 +112,23 @@ void ClientConnection::Watch(std::function<void()> on_gone) {
 void ClientConnection::AwaitReadable() {
   if (wait_pending_ || !socket_.is_open()) return;
   wait_pending_ = true;
-  socket_.async_wait(asio::ip::tcp::socket::wait_read, [self = shared_from_this()](const error_code& ec) {
+  auto on_waited = [self = shared_from_this()](const error_code& ec, size_t = 0) {
     self->wait_pending_ = false;
+    self->unread_ = true;
     if (ec != asio::error::operation_aborted) self->OnReadable();
-  });
+  };
+  if (tls_ != nullptr) {
+    socket_.async_wait(asio::ip::tcp::socket::wait_read, std::move(on_waited));
+  } else if (unread_) {
+    asio::post(loop_.io(), [on_waited = std::move(on_waited)] { on_waited(error_code()); });
+  } else {
+    AsyncWaitEdge(socket_, std::move(on_waited));
+  }
 }
 
 void ClientConnection::OnReadable() {
   if (reading_) {
-    readable_.Notify();
+    readable_.Resume();
   } else if (on_gone_) {
     PollWhileWatching();
   }
@@ -268,7 +279,7 @@ void ClientConnection::LogSurprise(absl::string_view what) {
 
 size_t ClientConnection::ReadSome(error_code& ec) {
   if (tls_ != nullptr) return tls_->ReadSome(asio::buffer(loop_.scratch()), ec);
-  return socket_.read_some(asio::buffer(loop_.scratch()), ec);
+  return ReadNow(socket_.native_handle(), asio::buffer(loop_.scratch()), unread_, ec);
 }
 
 // What TLS began to send has to be sent before anything else.

@@ -10,7 +10,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <functional>
 #include <memory>
 #include <span>
@@ -34,7 +33,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
     kSpare,  // The router is full: one request, which is refused unless it is for metrics or health.
   };
   // `tls` null: in the clear. It is needed during the call only.
-  ClientConnection(EventLoop& loop, boost::asio::ip::tcp::socket socket, Use use, const TlsContext* tls = nullptr);
+  ClientConnection(EventLoop& loop, LoopSocket socket, Use use, const TlsContext* tls = nullptr);
   ~ClientConnection();
 
   // Until the connection ends. Never throws out. The caller's coroutine keeps the object alive.
@@ -82,7 +81,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void OnWriteTimeout();
 
   EventLoop& loop_;
-  boost::asio::ip::tcp::socket socket_;
+  LoopSocket socket_;
   std::unique_ptr<TlsSession> tls_;  // Null: in the clear.
   std::string owed_;                 // A small write that TLS took and could not send yet.
   const Use use_;
@@ -95,6 +94,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   Instant head_began_;
   bool first_ = true;
   bool wait_pending_ = false;
+  bool unread_ = true;  // There may be input that no edge (backends/pool/readiness.h) would tell.
   bool reading_ = false;
   bool timed_out_ = false;
   bool gone_ = false;

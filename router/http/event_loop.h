@@ -10,6 +10,7 @@
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -52,6 +53,10 @@ struct Edge {
   std::atomic<int> replicas_up{0};
   std::atomic<bool> draining{false};
 };
+
+// A socket of a loop.
+using LoopSocket =
+    boost::asio::ip::tcp::socket::rebind_executor<boost::asio::io_context::executor_type>::other;
 
 class EventLoop {
  public:
@@ -104,7 +109,8 @@ class EventLoop {
 
   const size_t index_;
   Edge& edge_;
-  boost::asio::io_context io_{1};
+  // One thread runs it and touches its sockets; others only post to it.
+  boost::asio::io_context io_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   DeadlineList deadlines_;
   Mailbox mailbox_;

@@ -1,10 +1,13 @@
 #include "router/http/listener.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
+#include <cerrno>
 #include <memory>
 #include <utility>
 
@@ -27,10 +30,28 @@ constexpr Duration kAcceptPause = Duration::Milliseconds(50);
 // Beyond the limit, so that health and metrics can still be asked for; they take one request each.
 constexpr int kSpareConnections = 64;
 
+constexpr int kAcceptedAtOnce = 32;
+
 // Owns the connection from before its first step.
 asio::awaitable<void> Serve(std::shared_ptr<ClientConnection> connection) { co_await connection->Serve(); }
 
 }  // namespace
+
+// A connection that no loop has yet: a loop's sockets are touched by its own thread only.
+class Listener::Accepted {
+ public:
+  explicit Accepted(int socket) : socket_(socket) {}
+  Accepted(Accepted&& other) noexcept : socket_(other.Release()) {}
+  Accepted& operator=(Accepted&&) = delete;
+  ~Accepted() {
+    if (socket_ >= 0) ::close(socket_);
+  }
+  int get() const { return socket_; }
+  int Release() { return std::exchange(socket_, -1); }
+
+ private:
+  int socket_;
+};
 
 Listener::Listener(EventLoop& home, std::vector<EventLoop*> loops, Options options)
     : home_(home), loops_(std::move(loops)), options_(options), acceptor_(home.io()), retry_(home.io()) {}
@@ -50,10 +71,12 @@ absl::Status Listener::Bind(absl::string_view address) {
                                       tcp::resolver::passive | tcp::resolver::numeric_service, ec);
   if (ec || found.empty()) return absl::InvalidArgumentError(absl::StrCat("listen: ", host, ": ", ec.message()));
   const tcp::endpoint endpoint = found.begin()->endpoint();
-  acceptor_.open(endpoint.protocol(), ec);
+  protocol_ = endpoint.protocol();
+  acceptor_.open(protocol_, ec);
   if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
   if (!ec) acceptor_.bind(endpoint, ec);
   if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
+  if (!ec) acceptor_.non_blocking(true, ec);
   if (ec) return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": ", ec.message()));
   port_ = acceptor_.local_endpoint(ec).port();
   address_ = absl::StrCat(address.substr(0, colon), ":", port_);
@@ -70,43 +93,54 @@ void Listener::Close() {
 
 void Listener::AcceptNext() {
   if (!acceptor_.is_open()) return;
-  EventLoop& loop = *loops_[next_++ % loops_.size()];
-  acceptor_.async_accept(loop.io(), [this, &loop](const error_code& ec, tcp::socket socket) {
-    if (ec == asio::error::operation_aborted) return;
-    if (!ec) {
-      Take(loop, std::move(socket));
-      AcceptNext();
-      return;
-    }
-    retry_.expires_after(ToChrono(kAcceptPause));
-    retry_.async_wait([this](const error_code& cancelled) {
-      if (!cancelled) AcceptNext();
-    });
+  acceptor_.async_wait(tcp::acceptor::wait_read, [this](const error_code& ec) {
+    if (ec != asio::error::operation_aborted) AcceptSome();
   });
 }
 
-void Listener::Take(EventLoop& loop, tcp::socket socket) {
+void Listener::AcceptSome() {
+  for (int i = 0; i < kAcceptedAtOnce; ++i) {
+    Accepted accepted(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (accepted.get() >= 0) {
+      Take(std::move(accepted));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      break;
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      retry_.expires_after(ToChrono(kAcceptPause));
+      retry_.async_wait([this](const error_code& cancelled) {
+        if (!cancelled) AcceptNext();
+      });
+      return;
+    }
+  }
+  AcceptNext();
+}
+
+void Listener::Take(Accepted accepted) {
   Edge& edge = home_.edge();
   const int before = edge.connections.fetch_add(1, std::memory_order_relaxed);
   const int limit = home_.fleet()->config().limits.max_connections;
   if (before >= limit) edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
   if (before >= limit + kSpareConnections) {
     edge.connections.fetch_sub(1, std::memory_order_relaxed);
-    error_code ec;
     const ApiError full = TooManyConnections();
     const std::string body = ErrorBody(full);
     ResponseHead head(full.status, /*keep_alive=*/false, /*http10=*/false);
     head.Add("content-type", "application/json").Add("retry-after", "1");
     const std::string refusal = std::move(head).WithLength(body.size()) + body;
-    socket.non_blocking(true, ec);
-    if (tls_ == nullptr) socket.write_some(asio::buffer(refusal), ec);
-    socket.shutdown(tcp::socket::shutdown_send, ec);
+    if (tls_ == nullptr) ::send(accepted.get(), refusal.data(), refusal.size(), MSG_NOSIGNAL);
+    ::shutdown(accepted.get(), SHUT_WR);
     return;
   }
   const ClientConnection::Use use = options_.admin    ? ClientConnection::Use::kAdmin
                                     : before >= limit ? ClientConnection::Use::kSpare
                                                       : ClientConnection::Use::kClient;
-  asio::post(loop.io(), [&loop, use, tls = tls_, socket = std::move(socket)]() mutable {
+  EventLoop& loop = *loops_[next_++ % loops_.size()];
+  asio::post(loop.io(), [&loop, use, tls = tls_, protocol = protocol_, accepted = std::move(accepted)]() mutable {
+    LoopSocket socket(loop.io());
+    error_code ec;
+    socket.assign(protocol, accepted.get(), ec);
+    if (!ec) accepted.Release();
     asio::co_spawn(loop.io(), Serve(std::make_shared<ClientConnection>(loop, std::move(socket), use, tls.get())),
                    asio::detached);
   });

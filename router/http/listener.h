@@ -36,13 +36,18 @@ class Listener {
   void Close();
 
  private:
+  class Accepted;
+
   void AcceptNext();
-  void Take(EventLoop& loop, boost::asio::ip::tcp::socket socket);
+  // What waits, some at a time.
+  void AcceptSome();
+  void Take(Accepted accepted);
 
   EventLoop& home_;
   const std::vector<EventLoop*> loops_;
   const Options options_;
   TlsContext::Pointer tls_;
+  boost::asio::ip::tcp protocol_ = boost::asio::ip::tcp::v4();
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer retry_;
   std::string address_;

@@ -28,6 +28,15 @@ class Signal {
     boost::asio::post(loop_, std::exchange(waiter_, nullptr));
   }
 
+  // The same from a callback of the loop that has nothing left to do: the coroutine goes on at once.
+  void Resume() {
+    if (waiter_ == nullptr) {
+      pending_ = true;
+    } else {
+      std::exchange(waiter_, nullptr)();
+    }
+  }
+
   // At most one coroutine waits at a time.
   boost::asio::awaitable<void> Wait() {
     if (std::exchange(pending_, false)) co_return;
