@@ -3,14 +3,15 @@
 // The relay and the pollers use this and nothing else of the network towards engines. A pool belongs to one io_context
 // (one thread) and one engine address; connections idle for longer than `idle_limit` are closed by us first (vLLM
 // closes at 5 s, so the default is 4 s). Closing an exchange that has not ended closes its connection: that is the only
-// portable way to cancel a request. We never half-close. Cost: one system call to check a kept connection, one to
-// write, one per read; no allocation per read, no copy of body bytes, no thread hop except to look up a host name.
+// portable way to cancel a request. We never half-close. Cost: one system call to write and one per read; no allocation
+// per read, no copy of body bytes, no thread hop except to look up a host name.
 #ifndef PENSTOCK_BACKENDS_UPSTREAM_H_
 #define PENSTOCK_BACKENDS_UPSTREAM_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "backends/headers.h"
 #include "backends/tls/tls.h"
 #include "kvmodel/units.h"
 
@@ -36,7 +38,7 @@ absl::StatusOr<UpstreamAddress> ParseUpstreamUrl(absl::string_view url);
 struct UpstreamRequest {
   std::string method = "POST";
   std::string target;
-  std::vector<std::pair<std::string, std::string>> headers;  // Besides Host, Content-Length, Connection.
+  HeaderList headers;  // Besides Host, Content-Length, Connection.
   // Written in order without copying. Must stay valid until ReadHead returned: a kept connection that turns out to be
   // dead may show it only then, and the request is written again.
   std::vector<absl::string_view> body;
@@ -44,7 +46,7 @@ struct UpstreamRequest {
 
 struct UpstreamHead {
   int status = 0;
-  std::vector<std::pair<std::string, std::string>> headers;
+  HeaderList headers;
   bool event_stream = false;                             // Content-Type is text/event-stream.
   absl::string_view Find(absl::string_view name) const;  // Case-insensitive; empty when absent.
 };
@@ -72,6 +74,8 @@ class UpstreamExchange {
   boost::asio::awaitable<absl::StatusOr<absl::string_view>> ReadSome(Duration timeout);
   // The whole rest of the body; ResourceExhausted above `limit`.
   boost::asio::awaitable<absl::StatusOr<std::string>> ReadAll(Duration timeout, size_t limit);
+  // The same if all of it came with the head and is no longer than `limit`: a view, valid as long as the exchange.
+  std::optional<absl::string_view> WholeAtHand(size_t limit);
   // Closes the connection at once; a pending read on it ends as Cancelled. Idempotent.
   void Abort();
 
@@ -98,10 +102,11 @@ class UpstreamPool {
   // any byte of the answer came is replaced by a fresh one, once. Errors: Unavailable, DeadlineExceeded,
   // InvalidArgument (a header holds a line break).
   boost::asio::awaitable<absl::StatusOr<UpstreamExchange>> Send(const UpstreamRequest& request, Duration timeout);
-  // The same into the caller's exchange, which must stay where it is meanwhile: its Abort() ends the sending too, as
-  // Cancelled, though a connection being made only once that is through.
-  boost::asio::awaitable<absl::Status> SendInto(UpstreamExchange& exchange, const UpstreamRequest& request,
-                                                Duration timeout);
+  // The same in two steps, into the caller's exchange. First what needs no wait, and no coroutine: none if that was not
+  // all, and then FinishSend has to be called. The exchange must stay where it is meanwhile: its Abort() ends the
+  // sending too, as Cancelled, though a connection being made only once that is through.
+  std::optional<absl::Status> SendNow(UpstreamExchange& exchange, const UpstreamRequest& request);
+  boost::asio::awaitable<absl::Status> FinishSend(UpstreamExchange& exchange, Duration timeout);
 
   const UpstreamAddress& address() const;
   size_t idle() const;

@@ -14,8 +14,8 @@ boost::asio::awaitable<absl::StatusOr<Fetched>> Fetch(UpstreamPool& pool, std::s
   UpstreamRequest request;
   request.method = "GET";
   request.target = std::move(target);
-  request.headers.emplace_back("Accept", "*/*");
-  if (!key.empty()) request.headers.emplace_back("Authorization", absl::StrCat("Bearer ", key));
+  request.headers.Add("Accept", "*/*");
+  if (!key.empty()) request.headers.Add("Authorization", absl::StrCat("Bearer ", key));
 
   auto exchange = co_await pool.Send(request, kTimeout);
   if (!exchange.ok()) co_return exchange.status();

@@ -42,7 +42,7 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
   void on_request_impl(boost::beast::http::verb, StringView, StringView, int, ErrorCode&) override {}
   void on_response_impl(int status, StringView, int, ErrorCode&) override { head_.status = status; }
   void on_field_impl(boost::beast::http::field, StringView name, StringView value, ErrorCode&) override {
-    if (!is_header_done()) head_.headers.emplace_back(std::string(name), std::string(value));
+    if (!is_header_done()) head_.headers.Add(View(name), View(value));
   }
   void on_header_impl(ErrorCode&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, ErrorCode&) override {}
@@ -50,6 +50,8 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
   void on_chunk_header_impl(std::uint64_t, StringView, ErrorCode&) override {}
   std::size_t on_chunk_body_impl(std::uint64_t, StringView piece, ErrorCode&) override { return Join(piece); }
   void on_finish_impl(ErrorCode&) override {}
+
+  static absl::string_view View(StringView text) { return absl::string_view(text.data(), text.size()); }
 
   std::size_t Join(StringView piece) {
     if (body_size_ == 0) {

@@ -26,7 +26,7 @@ absl::Status LostStatus(absl::string_view what, const ErrorCode& error) {
 }
 
 absl::string_view UpstreamHead::Find(absl::string_view name) const {
-  for (const auto& [key, value] : headers) {
+  for (const auto [key, value] : headers) {
     if (absl::EqualsIgnoreCase(key, name)) return value;
   }
   return {};
@@ -238,6 +238,14 @@ asio::awaitable<absl::StatusOr<absl::string_view>> UpstreamExchange::ReadSome(Du
   const absl::StatusOr<bool> ended = co_await ReadWhile(timeout, take);
   if (!ended.ok()) co_return ended.status();
   co_return piece;
+}
+
+std::optional<absl::string_view> UpstreamExchange::WholeAtHand(size_t limit) {
+  State& state = *state_;
+  if (!state.parser->is_done() || !state.broken.ok() || state.parser->body().size() > limit) return std::nullopt;
+  const absl::string_view whole = state.parser->body();
+  state.parser->DropBody();
+  return whole;
 }
 
 asio::awaitable<absl::StatusOr<std::string>> UpstreamExchange::ReadAll(Duration timeout, size_t limit) {

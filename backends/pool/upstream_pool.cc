@@ -12,23 +12,24 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using ErrorCode = boost::system::error_code;
 
-bool HasLineBreak(const std::string& text) {
-  return text.find('\r') != std::string::npos || text.find('\n') != std::string::npos;
-}
+// Of a request's head besides target and fields, mostly.
+constexpr size_t kHeadFrame = 160;
+
+bool HasLineBreak(absl::string_view text) { return absl::StrContains(text, '\r') || absl::StrContains(text, '\n'); }
 
 absl::StatusOr<std::string> SerializeHead(const UpstreamAddress& address, const UpstreamRequest& request) {
   if (HasLineBreak(request.target)) return absl::InvalidArgumentError("line break in the request target");
   const bool ipv6 = address.host.find(':') != std::string::npos;
   std::string head;
-  head.reserve(1024);
+  head.reserve(kHeadFrame + request.target.size() + request.headers.bytes() + 4 * request.headers.size());
   absl::StrAppend(&head, request.method, " ", address.base_path, request.target, " HTTP/1.1\r\nHost: ");
   absl::StrAppend(&head, ipv6 ? "[" : "", address.host, ipv6 ? "]:" : ":", address.port, "\r\n");
-  for (const auto& [name, value] : request.headers) {
+  for (const auto [name, value] : request.headers) {
     if (HasLineBreak(name) || HasLineBreak(value)) {
       return absl::InvalidArgumentError(
           absl::StrCat("line break in header ", name.substr(0, name.find_first_of("\r\n"))));
     }
-    head.append(name).append(": ").append(value).append("\r\n");
+    absl::StrAppend(&head, name, ": ", value, "\r\n");
   }
   size_t length = 0;
   for (absl::string_view piece : request.body) length += piece.size();
@@ -104,27 +105,34 @@ UpstreamPool::~UpstreamPool() {
 
 asio::awaitable<absl::StatusOr<UpstreamExchange>> UpstreamPool::Send(const UpstreamRequest& request, Duration timeout) {
   UpstreamExchange exchange;
-  const absl::Status sent = co_await SendInto(exchange, request, timeout);
-  if (!sent.ok()) co_return sent;
+  std::optional<absl::Status> sent = SendNow(exchange, request);
+  if (!sent) sent = co_await FinishSend(exchange, timeout);
+  if (!sent->ok()) co_return *std::move(sent);
   co_return std::move(exchange);
 }
 
-asio::awaitable<absl::Status> UpstreamPool::SendInto(UpstreamExchange& exchange, const UpstreamRequest& request,
-                                                     Duration timeout) {
-  const TimeLeft left(timeout);
+std::optional<absl::Status> UpstreamPool::SendNow(UpstreamExchange& exchange, const UpstreamRequest& request) {
   auto head = SerializeHead(shared_->address, request);
-  if (!head.ok()) co_return head.status();
+  if (!head.ok()) return head.status();
   exchange.state_ = std::make_unique<UpstreamExchange::State>(shared_);
   UpstreamExchange::State& state = *exchange.state_;
   state.request_head = *std::move(head);
   state.request_body = request.body;
   state.no_body = request.method == "HEAD";
   if (state.no_body) state.NewParser();
-
   state.connection = shared_->TakeIdle();
+  if (!state.connection) return std::nullopt;
+  state.reused = true;
+  state.write_error = state.WriteNow();
+  if (state.write_error) return std::nullopt;
+  return absl::OkStatus();
+}
+
+asio::awaitable<absl::Status> UpstreamPool::FinishSend(UpstreamExchange& exchange, Duration timeout) {
+  const TimeLeft left(timeout);
+  UpstreamExchange::State& state = *exchange.state_;
   if (state.connection) {
-    state.reused = true;
-    ErrorCode error = state.WriteNow();
+    ErrorCode error = state.write_error;
     if (error == asio::error::would_block) error = co_await state.WriteRest(left.value());
     if (!error || (!state.aborted && state.connection->HasInput())) co_return absl::OkStatus();
     if (Ours(error)) co_return LostStatus("writing the request", error);

@@ -127,14 +127,15 @@ struct UpstreamExchange::State final : Connection::Waiter {
   std::vector<boost::asio::const_buffer> unwritten;
   std::optional<ResponseParser> parser;
   absl::Status broken;
+  boost::system::error_code write_error;  // Of SendNow.
   boost::system::error_code read_error;
   std::exception_ptr surprise;  // Thrown by a step.
   // Of a suspended reader.
   const Suspend* suspend = nullptr;
   boost::asio::cancellation_slot slot;
   absl::AnyInvocable<void()> resume;
-  bool no_body = false;         // The answer to HEAD.
-  bool reused = false;          // The connection had served before: it may turn out dead, once.
+  bool no_body = false;  // The answer to HEAD.
+  bool reused = false;   // The connection had served before: it may turn out dead, once.
   bool any_byte = false;
   bool written = false;
   bool aborted = false;

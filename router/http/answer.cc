@@ -20,6 +20,10 @@ namespace {
 
 asio::const_buffer AsBuffer(absl::string_view text) { return asio::const_buffer(text.data(), text.size()); }
 
+absl::string_view AsText(const asio::const_buffer& bytes) {
+  return absl::string_view(static_cast<const char*>(bytes.data()), bytes.size());
+}
+
 // Whole seconds, at least 1, as RFC 9110 wants them.
 int64_t WholeSeconds(Duration d) { return std::max<int64_t>(1, (d.nanoseconds() + 999'999'999) / 1'000'000'000); }
 
@@ -27,14 +31,14 @@ HeaderList ErrorHeaders(const ApiError& error) {
   HeaderList headers;
   if (error.retry_after) {
     const Duration after = *error.retry_after > Duration() ? *error.retry_after : Duration::Seconds(1);
-    headers.emplace_back("retry-after", absl::StrCat(WholeSeconds(after)));
+    headers.Add("retry-after", absl::StrCat(WholeSeconds(after)));
     const int64_t ms = std::max<int64_t>(1, after.nanoseconds() / 1'000'000);
-    headers.emplace_back("retry-after-ms", absl::StrCat(ms));
+    headers.Add("retry-after-ms", absl::StrCat(ms));
   }
-  if (error.never_retry) headers.emplace_back("x-should-retry", "false");
-  if (!error.reason.empty()) headers.emplace_back("x-penstock-reason", error.reason);
-  if (!error.allow.empty()) headers.emplace_back("allow", error.allow);
-  if (error.status == 401) headers.emplace_back("www-authenticate", "Bearer");
+  if (error.never_retry) headers.Add("x-should-retry", "false");
+  if (!error.reason.empty()) headers.Add("x-penstock-reason", error.reason);
+  if (!error.allow.empty()) headers.Add("allow", error.allow);
+  if (error.status == 401) headers.Add("www-authenticate", "Bearer");
   return headers;
 }
 
@@ -58,19 +62,38 @@ bool Answer::KeepAlive() const { return keep_alive_ && ended_; }
 
 asio::awaitable<bool> Answer::Whole(int status, absl::string_view content_type, const HeaderList& headers,
                                     absl::string_view body) {
+  const ClientConnection::Written written = WholeNow(status, content_type, headers, body);
+  if (written == ClientConnection::Written::kPart) co_return co_await FinishWhole();
+  co_return written == ClientConnection::Written::kAll;
+}
+
+ClientConnection::Written Answer::WholeNow(int status, absl::string_view content_type, const HeaderList& headers,
+                                           absl::string_view body) {
   if (loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
   ResponseHead head(status, keep_alive_, http10_);
   head.Add("content-type", content_type).Add("x-request-id", request_id_);
-  for (const auto& [name, value] : headers) head.Add(name, value);
+  for (const auto [name, value] : headers) head.Add(name, value);
   const std::string text = std::move(head).WithLength(body.size());
   head_sent_ = ended_ = true;
   status_ = status;
   std::array<asio::const_buffer, 2> buffers = {AsBuffer(text), AsBuffer(body)};
   std::span<asio::const_buffer> left(buffers.data(), head_only_ || body.empty() ? 1 : 2);
   const ClientConnection::Written written = client_.WriteNow(left);
-  if (written != ClientConnection::Written::kPart) co_return written == ClientConnection::Written::kAll;
-  std::vector<asio::const_buffer> rest(left.begin(), left.end());
-  co_return co_await client_.Write(std::move(rest));
+  if (written == ClientConnection::Written::kPart) {
+    const bool in_head = left.data() == buffers.data();
+    if (in_head) unsent_ = std::string(AsText(left.front()));
+    if (!in_head || left.size() > 1) unsent_body_ = AsText(left.back());
+  }
+  return written;
+}
+
+asio::awaitable<bool> Answer::FinishWhole() {
+  std::vector<asio::const_buffer> rest;
+  if (!unsent_.empty()) rest.push_back(AsBuffer(unsent_));
+  if (!unsent_body_.empty()) rest.push_back(AsBuffer(unsent_body_));
+  const bool alive = co_await client_.Write(std::move(rest));
+  std::string().swap(unsent_);
+  co_return alive;
 }
 
 asio::awaitable<bool> Answer::Error(const ApiError& error) {
@@ -93,7 +116,7 @@ std::string Answer::StreamHead(const HeaderList& headers) {
       .Add("cache-control", "no-cache")
       .Add("x-accel-buffering", "no")
       .Add("x-request-id", request_id_);
-  for (const auto& [name, value] : headers) head.Add(name, value);
+  for (const auto [name, value] : headers) head.Add(name, value);
   head_sent_ = true;
   status_ = 200;
   return std::move(head).Chunked();
@@ -118,7 +141,7 @@ ClientConnection::Written Answer::EventsNow(const HeaderList& headers, const std
   const ClientConnection::Written written = client_.WriteNow(left);
   if (written == ClientConnection::Written::kPart) {
     writing_ = true;
-    for (const asio::const_buffer& rest : left) unsent_.append(static_cast<const char*>(rest.data()), rest.size());
+    for (const asio::const_buffer& rest : left) absl::StrAppend(&unsent_, AsText(rest));
   }
   return written;
 }

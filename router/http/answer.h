@@ -27,6 +27,11 @@ class Answer {
   // Each returns false when the client is gone.
   boost::asio::awaitable<bool> Whole(int status, absl::string_view content_type, const HeaderList& headers,
                                      absl::string_view body);
+  // The same without waiting, and without a coroutine. kPart: `body` has to live until FinishWhole(), which has to be
+  // called next.
+  ClientConnection::Written WholeNow(int status, absl::string_view content_type, const HeaderList& headers,
+                                     absl::string_view body);
+  boost::asio::awaitable<bool> FinishWhole();
   // As a whole answer, or as the last events of a stream whose head is out.
   boost::asio::awaitable<bool> Error(const ApiError& error);
   // Events of a stream; the first call sends the head with `headers`. The pieces are written in one go.
@@ -59,7 +64,8 @@ class Answer {
   bool writing_ = false;
   bool ended_ = false;
   int status_ = 0;
-  std::string unsent_;  // Of events.
+  std::string unsent_;  // Of events, or of a whole answer's head.
+  absl::string_view unsent_body_;
 };
 
 }  // namespace penstock

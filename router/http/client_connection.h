@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/tls/tls.h"
@@ -54,6 +55,9 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   bool gone() const { return gone_; }
   bool admin() const { return use_ == Use::kAdmin; }
   bool spare() const { return use_ == Use::kSpare; }
+
+  // Memory of a body that was served, for the next request's.
+  void Reuse(std::string body) { reader_.Reuse(std::move(body)); }
 
   void Close();
   void CloseIfIdle();

@@ -55,8 +55,7 @@ struct Edge {
 };
 
 // A socket of a loop.
-using LoopSocket =
-    boost::asio::ip::tcp::socket::rebind_executor<boost::asio::io_context::executor_type>::other;
+using LoopSocket = boost::asio::ip::tcp::socket::rebind_executor<boost::asio::io_context::executor_type>::other;
 
 class EventLoop {
  public:

@@ -44,6 +44,7 @@ Generation::Generation(EventLoop& loop, ClientConnection& client, ClientRequest&
 Generation::~Generation() {
   loop_.edge().telemetry->AddBufferedBytes(-static_cast<int64_t>(request_.body.size()));
   client_.Unwatch();
+  client_.Reuse(std::move(request_.body));
   if (!recorded_ && ticket_ != nullptr) Record(RequestOutcome::kClientGone, "");
 }
 
@@ -144,7 +145,8 @@ asio::awaitable<void> Generation::Serve() {
   client_.Watch([this] { OnClientGone(); });
   if (facts_.stream) keep_alive_.Arm(limits_.keepalive_after);
   while (true) {
-    const std::optional<Verdict> verdict = co_await AwaitVerdict();
+    std::optional<Verdict> verdict = VerdictAtHand();
+    if (!verdict) verdict = co_await AwaitVerdict();
     if (!verdict) {
       if (ticket_->cut()) co_await OnCut();
       break;
@@ -160,9 +162,14 @@ asio::awaitable<void> Generation::Serve() {
   if (client_.gone() && !recorded_) Record(RequestOutcome::kClientGone, "");
 }
 
+std::optional<Verdict> Generation::VerdictAtHand() {
+  if (client_.gone() || ticket_->cut()) return std::nullopt;
+  return ticket_->TakeVerdict();
+}
+
 asio::awaitable<std::optional<Verdict>> Generation::AwaitVerdict() {
   while (!client_.gone() && !ticket_->cut()) {
-    if (std::optional<Verdict> verdict = ticket_->TakeVerdict()) co_return verdict;
+    if (std::optional<Verdict> verdict = VerdictAtHand()) co_return verdict;
     co_await wake_.Wait();
   }
   co_return std::nullopt;
@@ -211,7 +218,15 @@ asio::awaitable<bool> Generation::OnForward(const Forward& forward) {
   LogForward();
   AttemptEnd end = co_await Attempt();
   exchange_.reset();
-  co_return co_await Settle(std::move(end));
+  if (end.kind != AttemptEnd::Kind::kFinished) co_return co_await Settle(std::move(end));
+  Finish();
+  co_return false;
+}
+
+void Generation::Finish() {
+  CloseTicket(Outcome::kFinished);
+  active_.OnEnd(EndedWell(state_.finish_reason));
+  Record(RequestOutcome::kOk, "");
 }
 
 asio::awaitable<bool> Generation::Settle(AttemptEnd end) {
@@ -226,9 +241,7 @@ asio::awaitable<bool> Generation::Settle(AttemptEnd end) {
       co_await OnCut();
       co_return false;
     case Kind::kFinished:
-      CloseTicket(Outcome::kFinished);
-      active_.OnEnd(EndedWell(state_.finish_reason));
-      Record(RequestOutcome::kOk, "");
+      Finish();
       co_return false;
     case Kind::kAborted:
     case Kind::kPlaceAgain:

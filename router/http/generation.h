@@ -69,6 +69,8 @@ class Generation {
   void Arrive();
   boost::asio::awaitable<void> Serve();
 
+  // None: there is none yet, the client is gone, or the request is cut.
+  std::optional<Verdict> VerdictAtHand();
   // None: the client is gone, or the request is cut.
   boost::asio::awaitable<std::optional<Verdict>> AwaitVerdict();
   // By this loop's fleet, of which the core may not have heard yet.
@@ -78,6 +80,7 @@ class Generation {
   // False: the request is over.
   boost::asio::awaitable<bool> OnForward(const Forward& forward);
   boost::asio::awaitable<bool> Settle(AttemptEnd end);
+  void Finish();
   void ReportHealth(const AttemptEnd& end);
 
   // generation_resume.cc
@@ -140,7 +143,7 @@ class Generation {
 
   EventLoop& loop_;
   ClientConnection& client_;
-  const ClientRequest request_;
+  ClientRequest request_;
   const Endpoint endpoint_;
   Answer& answer_;
   std::shared_ptr<const FleetView> fleet_;  // Of the arrival, then of the last attempt.

@@ -164,9 +164,10 @@ asio::awaitable<std::optional<Generation::AttemptEnd>> Generation::Begin(Upstrea
   upstream.target = std::string(EnginePath(endpoint_));
   upstream.headers = HeadersForEngine(request_.headers, seat().key, answer_.request_id());
   upstream.body = body.pieces();
-  const Duration timeout = Left(limits_.connect_timeout + limits_.body_timeout);
   exchange_.emplace();
-  const absl::Status sent = co_await pool.SendInto(*exchange_, upstream, timeout);
+  std::optional<absl::Status> written = pool.SendNow(*exchange_, upstream);
+  if (!written) written = co_await pool.FinishSend(*exchange_, Left(limits_.connect_timeout + limits_.body_timeout));
+  const absl::Status& sent = *written;
   if (auto interrupted = Interrupted()) co_return std::move(interrupted);
   if (!sent.ok()) {
     co_return Broken(EngineErrorKind::kConnect, absl::StrCat("The engine cannot be reached (", sent.message(), ")."));
@@ -185,9 +186,9 @@ std::optional<Generation::AttemptEnd> Generation::TakeHead(const UpstreamHead& h
   if (seat().wants_answers && seat().wants_answers->load(std::memory_order_relaxed)) {
     loop_.edge().report(forward_->replica, EngineNews::kAnswer);
   }
-  engine_headers_.clear();
-  for (const auto& [name, value] : head.headers) {
-    if (RelayedToClient(name)) engine_headers_.emplace_back(name, value);
+  engine_headers_.Clear();
+  for (const auto [name, value] : head.headers) {
+    if (RelayedToClient(name)) engine_headers_.Add(name, value);
   }
   reply.event_stream = head.event_stream;
   reply.type = std::string(head.Find("content-type"));
@@ -205,8 +206,14 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadEngineError(int status) 
 
 asio::awaitable<Generation::AttemptEnd> Generation::ReadWhole(const std::string& type) {
   const size_t longest = static_cast<size_t>(limits_.max_answer.value());
-  const auto body = co_await exchange_->ReadAll(Left(limits_.first_byte_timeout), longest);
-  if (!body.ok()) co_return FromReadError(body.status(), "The engine's answer cannot be read", /*in_body=*/true);
+  std::optional<absl::string_view> body = exchange_->WholeAtHand(longest);
+  std::string read;
+  if (!body) {
+    auto all = co_await exchange_->ReadAll(Left(limits_.first_byte_timeout), longest);
+    if (!all.ok()) co_return FromReadError(all.status(), "The engine's answer cannot be read", /*in_body=*/true);
+    read = *std::move(all);
+    body = read;
+  }
   const AnswerFacts facts = ReadAnswer(endpoint_, *body);
   if (facts.malformed) co_return Broken(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object.");
   state_.usage = facts.usage;
@@ -215,7 +222,10 @@ asio::awaitable<Generation::AttemptEnd> Generation::ReadWhole(const std::string&
   CloseTicket(Outcome::kFinished);
   any_answer_ = true;
   const HeaderList headers = AnswerHeaders();
-  if (!co_await answer_.Whole(200, type, headers, *body)) co_return ClientGone();
+  const ClientConnection::Written written = answer_.WholeNow(200, type, headers, *body);
+  bool alive = written == ClientConnection::Written::kAll;
+  if (written == ClientConnection::Written::kPart) alive = co_await answer_.FinishWhole();
+  if (!alive) co_return ClientGone();
   if (facts.usage) active_.OnTokens(facts.usage->output.value(), Now());
   co_return AttemptEnd();
 }

@@ -160,7 +160,7 @@ std::string Generation::ReplicaName() const {
 HeaderList Generation::AnswerHeaders() const {
   HeaderList headers = engine_headers_;
   if (forward_ && FindHeader(request_.headers, "x-penstock-receipt") == "1") {
-    headers.emplace_back("x-penstock-receipt", ReceiptJson());
+    headers.Add("x-penstock-receipt", ReceiptJson());
   }
   return headers;
 }

@@ -15,6 +15,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kMaxRequestId = 128;
+constexpr size_t kAddedNames = 64;  // And fixed values, to what an engine gets.
 
 bool SameName(absl::string_view a, absl::string_view b) {
   // Most names differ in length, and most that do not are written alike.
@@ -60,7 +61,7 @@ bool IsSane(absl::string_view id) {
 
 std::vector<absl::string_view> NamedByConnection(const HeaderList& headers) {
   std::vector<absl::string_view> names;
-  for (const auto& [name, value] : headers) {
+  for (const auto [name, value] : headers) {
     if (!SameName(name, "connection")) continue;
     for (absl::string_view token : absl::StrSplit(value, ',')) names.push_back(absl::StripAsciiWhitespace(token));
   }
@@ -70,7 +71,7 @@ std::vector<absl::string_view> NamedByConnection(const HeaderList& headers) {
 }  // namespace
 
 absl::string_view FindHeader(const HeaderList& headers, absl::string_view name) {
-  for (const auto& [key, value] : headers) {
+  for (const auto [key, value] : headers) {
     if (SameName(key, name)) return value;
   }
   return "";
@@ -79,19 +80,19 @@ absl::string_view FindHeader(const HeaderList& headers, absl::string_view name) 
 HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id) {
   const std::vector<absl::string_view> named = NamedByConnection(client);
   HeaderList headers;
-  headers.reserve(client.size() + 3);
-  for (const auto& [name, value] : client) {
+  headers.Reserve(client.size() + 3, client.bytes() + key.size() + request_id.size() + kAddedNames);
+  for (const auto [name, value] : client) {
     if (kHopByHop.Contain(name) || kNotForEngines.Contain(name)) continue;
     if (absl::StartsWithIgnoreCase(name, "x-penstock-")) continue;
     const absl::string_view header = name;
     if (std::any_of(named.begin(), named.end(), [header](absl::string_view hop) { return SameName(header, hop); })) {
       continue;
     }
-    headers.emplace_back(name, value);
+    headers.Add(name, value);
   }
-  if (FindHeader(headers, "content-type").empty()) headers.emplace_back("Content-Type", "application/json");
-  if (!key.empty()) headers.emplace_back("Authorization", absl::StrCat("Bearer ", key));
-  headers.emplace_back("x-request-id", std::string(request_id));
+  if (FindHeader(headers, "content-type").empty()) headers.Add("Content-Type", "application/json");
+  if (!key.empty()) headers.Add("Authorization", absl::StrCat("Bearer ", key));
+  headers.Add("x-request-id", request_id);
   return headers;
 }
 

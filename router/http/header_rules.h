@@ -3,14 +3,11 @@
 #define PENSTOCK_ROUTER_HTTP_HEADER_RULES_H_
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/string_view.h"
+#include "backends/headers.h"
 
 namespace penstock {
-
-using HeaderList = std::vector<std::pair<std::string, std::string>>;
 
 // The first value of a header, case-insensitive; empty when absent.
 absl::string_view FindHeader(const HeaderList& headers, absl::string_view name);

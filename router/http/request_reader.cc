@@ -4,7 +4,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/optional.hpp>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -20,6 +19,13 @@ constexpr size_t kKeptBuffer = 512;
 
 // Of a body whose length was announced, what is made ready before any of it came.
 constexpr uint64_t kMaxReserve = 4 << 20;
+
+// Of a body's memory, what an idle connection keeps.
+constexpr size_t kKeptBody = 2 << 10;
+
+// What most heads have room in.
+constexpr size_t kUsualFields = 12;
+constexpr size_t kUsualFieldBytes = 512;
 
 // Of a head besides method, target and fields: "  HTTP/1.1\r\n" and the last line.
 constexpr size_t kHeadFrame = 14;
@@ -52,7 +58,7 @@ struct RequestReader::Parser : http::basic_parser<true> {
     request.method = ToString(method);
     request.target = ToString(target);
     request.http10 = version < 11;
-    request.headers.reserve(8);
+    request.headers.Reserve(kUsualFields, kUsualFieldBytes);
     head_bytes = method.size() + target.size() + kHeadFrame;
   }
   void on_response_impl(int, StringView, int, ErrorCode&) override {}
@@ -64,8 +70,7 @@ struct RequestReader::Parser : http::basic_parser<true> {
     }
     head_bytes += name.size() + value.size() + 4;
     if (field == http::field::expect) expects_continue = absl::EqualsIgnoreCase(ToString(value), "100-continue");
-    request.headers.emplace_back(std::piecewise_construct, std::forward_as_tuple(name.data(), name.size()),
-                                 std::forward_as_tuple(value.data(), value.size()));
+    request.headers.Add(absl::string_view(name.data(), name.size()), absl::string_view(value.data(), value.size()));
   }
   void on_header_impl(ErrorCode& ec) override {
     if (hosts_ > 1 || (hosts_ == 0 && !request.http10)) ec = http::error::bad_field;
@@ -135,6 +140,12 @@ void RequestReader::KeepInput() {
   offered_ = false;
 }
 
+void RequestReader::Reuse(std::string body) {
+  if (body.capacity() > kKeptBody) return;
+  body.clear();
+  spare_body_ = std::move(body);
+}
+
 // The parser may have taken the request line alone.
 bool RequestReader::Idle() const { return !head_done_ && head_bytes_ == 0 && buffered() == 0; }
 
@@ -150,6 +161,7 @@ RequestReader::State RequestReader::AdvanceInput() {
     parser_->header_limit(static_cast<uint32_t>(limits_.header));
     parser_->body_limit(limits_.body);
     parser_->eager(true);
+    parser_->request.body = std::move(spare_body_);
   }
   Parser& parser = *parser_;
   while (!parser.is_done()) {

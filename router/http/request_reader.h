@@ -51,6 +51,8 @@ class RequestReader {
   bool expects_continue() const { return expects_continue_; }
   // Of kDone. The reader is then ready for the next request.
   ClientRequest Take();
+  // Memory for the body of a request that has not begun; large ones are given back.
+  void Reuse(std::string body);
   // Nothing of a request has arrived yet.
   bool Idle() const;
   // The head is complete, its body is not.
@@ -73,6 +75,7 @@ class RequestReader {
   bool head_done_ = false;
   size_t head_bytes_ = 0;  // Taken by the parser before the head ended.
   bool expects_continue_ = false;
+  std::string spare_body_;
   ApiError error_;
 };
 

@@ -39,10 +39,12 @@ class Signal {
 
   // At most one coroutine waits at a time.
   boost::asio::awaitable<void> Wait() {
-    if (std::exchange(pending_, false)) co_return;
-    co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
-        [this](auto handler) { waiter_ = std::move(handler); }, boost::asio::use_awaitable);
-    pending_ = false;
+    return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
+        [this](auto handler) {
+          waiter_ = std::move(handler);
+          if (std::exchange(pending_, false)) Notify();
+        },
+        boost::asio::use_awaitable);
   }
 
  private:

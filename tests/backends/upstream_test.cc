@@ -231,6 +231,34 @@ TEST(Upstream, ReadAllStopsAtItsLimit) {
   EXPECT_EQ(RunToEnd(loop, read(pool, 5000))->size(), 5000u);
 }
 
+TEST(Upstream, AWholeAnswerIsAtHandOnlyWhenAllOfItCameAndItIsNotTooLong) {
+  const auto length_at_hand = [](const std::vector<std::string>& parts, size_t limit) {
+    asio::io_context loop;
+    ScriptedServer server(loop, {[&parts](Peer& peer) -> asio::awaitable<void> {
+                            (void)co_await peer.Request();
+                            for (const std::string& part : parts) {
+                              co_await peer.Send(part);
+                              co_await peer.Wait(std::chrono::milliseconds(50));
+                            }
+                          }});
+    UpstreamPool pool(loop, server.address(), {});
+    const auto read = [](UpstreamPool& from, size_t most) -> asio::awaitable<std::string> {
+      const UpstreamRequest request = Get("/");
+      auto exchange = co_await from.Send(request, Duration::Seconds(5));
+      (co_await exchange->ReadHead(Duration::Seconds(5))).IgnoreError();
+      if (const auto whole = exchange->WholeAtHand(most)) co_return std::string(*whole);
+      auto all = co_await exchange->ReadAll(Duration::Seconds(5), 1000);
+      co_return "later " + *all;
+    };
+    return RunToEnd(loop, read(pool, limit));
+  };
+  EXPECT_EQ(length_at_hand({Answer("hello")}, 5), "hello");
+  EXPECT_EQ(length_at_hand({Answer("hello")}, 4), "later hello");
+  const std::string answer = Answer("hello");
+  EXPECT_EQ(length_at_hand({answer.substr(0, answer.size() - 2), "lo"}, 5), "later hello");
+  EXPECT_EQ(length_at_hand({Answer("")}, 5), "");
+}
+
 TEST(Upstream, ABodyOfManyMegabytesPassesThrough) {
   asio::io_context loop;
   std::string big(8 << 20, 'a');
@@ -260,6 +288,10 @@ TEST(Upstream, HeadersAreFoundInAnyCase) {
   EXPECT_EQ(head.Find("Content-Type"), "a");
   EXPECT_EQ(head.Find("x-b"), "c");
   EXPECT_EQ(head.Find("y"), "");
+  const UpstreamHead copy = std::exchange(head, UpstreamHead());
+  EXPECT_EQ(copy.Find("x-b"), "c");
+  EXPECT_EQ(copy.headers.size(), 2u);
+  EXPECT_EQ(head.headers.size(), 0u);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "router/http/request_reader.h"
 #include "tests/fuzz/expect.h"
 
@@ -19,7 +20,7 @@ constexpr size_t kBodyLimit = 4096;
 
 std::string Text(const ClientRequest& request) {
   std::string text = request.method + " " + request.target + "\n";
-  for (const auto& [name, value] : request.headers) text += name + "=" + value + "\n";
+  for (const auto& [name, value] : request.headers) absl::StrAppend(&text, name, "=", value, "\n");
   return text + "\n" + request.body + "\n";
 }
 
@@ -28,7 +29,8 @@ void Check(const ClientRequest& request) {
   for (const auto& [name, value] : request.headers) {
     lengths += absl::EqualsIgnoreCase(name, "content-length") ? 1 : 0;
     encodings += absl::EqualsIgnoreCase(name, "transfer-encoding") ? 1 : 0;
-    for (char c : name + value) Expect(c != '\r' && c != '\n' && c != '\0', "no header holds a line break or a zero");
+    for (char c : absl::StrCat(name, value))
+      Expect(c != '\r' && c != '\n' && c != '\0', "no header holds a line break or a zero");
   }
   Expect(lengths + encodings <= 1, "a request has one length");
   Expect(request.body.size() <= kBodyLimit, "a body is within its limit");

@@ -74,7 +74,7 @@ TEST(HeaderRules, EnginesGetTheClientsHeadersButNotItsCredentialsOrSteering) {
                              {"Content-Type", "application/json"}};
   const HeaderList sent = HeadersForEngine(client, "engine-key", "id-1");
   std::set<std::string> names;
-  for (const auto& header : sent) names.insert(header.first);
+  for (const auto header : sent) names.insert(std::string(header.first));
   EXPECT_EQ(names, (std::set<std::string>{"Authorization", "Content-Type", "traceparent", "x-request-id",
                                           "x-simulated-output-tokens"}));
   EXPECT_EQ(FindHeader(sent, "authorization"), "Bearer engine-key");

@@ -405,6 +405,21 @@ TEST(EngineFaults, ASlowClientDoesNotHoldUpOthers) {
   EXPECT_GT(answer.body.size(), 12'000'000u);
 }
 
+TEST(EngineFaults, ASlowClientGetsAWholeAnswerToItsEnd) {
+  for (const size_t size : {size_t{100}, size_t{50'000}, size_t{12'000'000}}) {
+    std::string answer = R"({"object":"chat.completion","choices":[{"index":0,"message":{"content":")";
+    answer += std::string(size, 'x') + R"("},"finish_reason":"stop"}]})";
+    ScriptedEngine engine([&](EngineCall& call) { call.Answer(200, answer); });
+    TestServer router({engine.url()});
+    ASSERT_TRUE(router.WaitUp());
+    const auto slow = router.Connect();
+    slow->Send(PostJson("/v1/chat/completions", ChatBody()));
+    ASSERT_NE(slow->ReadUntil("HTTP/1.1 200"), std::string::npos);
+    EXPECT_EQ(router.Ask(Get("/healthz")).status(), 200);
+    EXPECT_TRUE(ReadMessage(*slow).body == answer) << size;
+  }
+}
+
 TEST(EngineFaults, AClientThatTakesNothingIsGone) {
   Latch closed;
   ScriptedEngine engine([&](EngineCall& call) {
