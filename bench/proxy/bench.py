@@ -16,11 +16,14 @@ import sys
 import tempfile
 import time
 
+import gateways
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
 RIVALS = ROOT / "build/tools/rivals"
 STUB_PORTS = (19101, 19102, 19103)
-PORTS = {"direct": 19101, "nginx": 19110, "haproxy": 19120, "penstock": 19130}
+PORTS = {"direct": 19101, "nginx": 19110, "haproxy": 19120, "penstock": 19130,
+         **{name: 19140 + 10 * i for i, name in enumerate(gateways.NAMES)}}
 WAYS = ("direct", "nginx", "haproxy", "penstock")
 PROXIES = WAYS[1:]
 
@@ -87,11 +90,13 @@ class Proxy:
     """One running proxy: its processes and where it listens."""
 
     running = []
+    patience = 60  # Seconds until it answers: a gateway in Python loads for long.
 
     def __init__(self, name, folder, threads=1):
         self.name = name
         self.port = PORTS[name]
         self.process = None
+        self.flags = []
         if name == "direct":
             return
         files = os.sysconf("SC_OPEN_MAX")
@@ -109,21 +114,29 @@ class Proxy:
             config.write_text(HAPROXY.format(servers=haproxy_servers, **values))
             command = [RIVALS / "usr/sbin/haproxy", "-db", "-q", "-f", config]
             environment["LD_LIBRARY_PATH"] = str(RIVALS / "usr/lib/x86_64-linux-gnu")
+        elif name in gateways.NAMES:
+            command = gateways.command(name, self.port, (first, second), folder)
+            environment = gateways.environment()
+            self.flags = gateways.client_flags(name, (first, second))
         else:
             config.write_text(PENSTOCK.format(**values))
             command = [os.environ.get("PENSTOCK", BUILD / "penstock"), "serve", "--config", config]
+        self.start(command, environment, folder, threads)
+
+    def start(self, command, environment, folder, threads):
+        name = self.name
         core = "0" if threads == 1 else "0,1"
         self.process = subprocess.Popen(["taskset", "-c", core, *map(str, command)], env=environment,
                                         stdout=subprocess.DEVNULL, stderr=open(pathlib.Path(folder, f"{name}.err"), "w"))
         Proxy.running.append(self)
-        wait_for(self.port)
+        wait_for(self.port, self.patience)
         self.ready()
         if self.process.poll() is not None:
             sys.exit(f"{name} ended at once; is its port taken?")
 
     def ready(self):
         """Until a request is answered with 200."""
-        end = time.monotonic() + 10
+        end = time.monotonic() + self.patience
         while time.monotonic() < end:
             if client(self, "--seconds", 0.01, "--connections", 1, quiet=True)["requests"] > 0:
                 return
@@ -156,8 +169,8 @@ class Proxy:
                 self.process.wait()
 
 
-def wait_for(port):
-    end = time.monotonic() + 10
+def wait_for(port, seconds=10):
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -169,7 +182,7 @@ def wait_for(port):
 def client_command(proxy, arguments):
     pids = [part for pid in proxy.pids() for part in ("--pid", str(pid))]
     return ["taskset", "-c", "1", str(BUILD / "bench/proxy/proxy_client"), "--port", str(proxy.port), *pids,
-            *map(str, arguments)]
+            *proxy.flags, *map(str, arguments)]
 
 
 def client(proxy, *arguments, quiet=False):
@@ -318,10 +331,42 @@ def scaling(folder, rounds, seconds, rate):
           ["way", "one thread", "two threads", "ratio"], rows)
 
 
+def gateway(name, folder, rounds, seconds):
+    """One row: it runs alone, as gateways cost enough for that to make no difference."""
+    proxy = Proxy(name, folder)
+    try:
+        client(proxy, "--connections", 8, "--seconds", seconds)
+        short = [client(proxy, "--connections", 32, "--seconds", seconds) for _ in range(rounds)]
+        alone = [client(proxy, "--connections", 1, "--seconds", seconds) for _ in range(rounds)]
+        streamed = [client(proxy, "--mode", "stream", "--connections", 20, "--interval", 20_000, "--seconds", seconds)
+                    for _ in range(rounds) if name not in gateways.WITHOUT_STREAMS]
+    finally:
+        proxy.stop()
+    row = [name, f"{median(short, 'cpu_per_request'):.0f}", f"{median(short, 'rate'):.0f}",
+           f"{median(alone, 'p50_us') / 1000:.2f}"]
+    if not streamed:
+        return [*row, "fails", "", ""]
+    return [*row, f"{median(streamed, 'first_p50_us') / 1000:.1f}", f"{median(streamed, 'cpu_per_event'):.1f}",
+            f"{median(streamed, 'gap_p99_us') / 1000:.1f}"]
+
+
+def llm_gateways(folder, rounds, seconds):
+    missing = [name for name in gateways.NAMES if not gateways.installed(name)]
+    if missing:
+        print(f"\nNot installed, skipped: {', '.join(missing)} (bench/proxy/install_gateways.sh).")
+    found = [name for name in gateways.NAMES if name not in missing]
+    if found:
+        table("Gateways for LLMs, one after another; short requests over 32 connections and over one, 20 streams of an "
+              "event per 20 ms:",
+              ["way", "CPU us/request", "requests/s on one core", "p50 ms, one connection", "first event p50 ms",
+               "CPU us/event", "gap p99 ms"],
+              [gateway(name, folder, rounds, seconds) for name in ("nginx", "penstock", *found)])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs: under a minute")
-    parser.add_argument("--only", default="short,half,streams,memory,prompts,waiting,scaling")
+    parser.add_argument("--only", default="short,half,streams,memory,prompts,waiting,scaling,gateways")
     options = parser.parse_args()
     wanted = options.only.split(",")
     rounds, seconds = (1, 0.7) if options.quick else (5, 2)
@@ -345,6 +390,8 @@ def main():
                 waiting(folder, rounds, seconds)
             if "scaling" in wanted:
                 scaling(folder, rounds, seconds, rate / 2)
+            if "gateways" in wanted:
+                llm_gateways(folder, max(1, rounds - 2), seconds / 2)
             if "memory" in wanted:
                 most = min(10_000, (os.sysconf("SC_OPEN_MAX") - 100) // 2)
                 memory(folder, (1000,) if options.quick else (1000, most))

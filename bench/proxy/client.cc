@@ -33,6 +33,7 @@ struct Options {
   int64_t events = 0;
   int64_t interval = 20'000;
   std::vector<int> pids;
+  std::string headers;  // More of them, with their line ends.
 };
 
 // Nanoseconds on a core of all threads of a process.
@@ -81,13 +82,15 @@ class Client {
     std::string text;
     while (text.size() < options_.prompt) text += "The quick brown fox jumps over the lazy dog. ";
     text.resize(options_.prompt);
+    const std::string order = std::to_string(options_.events) + "," + std::to_string(options_.interval);
+    const std::string told = " x-stub " + order;
+    if (stream && text.size() > told.size()) text.replace(text.size() - told.size(), told.size(), told);
     const std::string body = "{\"model\":\"" + options_.model + "\",\"messages\":[{\"role\":\"user\",\"content\":\"" +
                              text + "\"}],\"max_tokens\":100" + (stream ? ",\"stream\":true}" : "}");
     request_ =
         "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nUser-Agent: proxy_client\r\n"
         "Content-Type: application/json\r\nAccept: */*\r\nAuthorization: Bearer sk-none\r\nx-stub: " +
-        std::to_string(options_.events) + "," + std::to_string(options_.interval) +
-        "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+        order + "\r\n" + options_.headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   }
 
   int Run() {
@@ -337,6 +340,7 @@ Options Parse(int argc, char** argv) {
     if (key == "--prompt") options.prompt = static_cast<size_t>(std::atoll(value));
     if (key == "--events") options.events = std::atoll(value);
     if (key == "--interval") options.interval = std::atoll(value);
+    if (key == "--header") options.headers += std::string(value) + "\r\n";
     if (key == "--pid") options.pids.push_back(std::atoi(value));
   }
   return options;

@@ -2,7 +2,8 @@
 //
 // The request's header `x-stub: EVENTS,INTERVAL_US` says what to answer: 0 events a small JSON answer; otherwise a
 // stream of that many events, the first at once and then one per interval, all streams of one interval in step as an
-// engine's batch is. Everything that is a GET is answered as a list of the models "stub" and "parked".
+// engine's batch is. Where a proxy drops the header, the same at the end of the prompt counts. Everything that is a GET
+// is answered as a list of the models "stub" and "parked".
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -23,7 +24,8 @@ constexpr std::string_view kAnswer =
     R"("usage":{"prompt_tokens":200,"total_tokens":203,"completion_tokens":3}})";
 constexpr std::string_view kChunkHead =
     R"(data: {"id":"chatcmpl-5f0c2d","object":"chat.completion.chunk","created":1760000000,"model":"stub","choices":[)";
-constexpr size_t kTail = 160;  // Of the body: enough to see what a router appended.
+constexpr size_t kTail = 1024;  // Of the body: enough to see what a router appended, or moved.
+constexpr std::string_view kOrderInBody = "x-stub ";
 
 struct Stream {
   int64_t left = 0;
@@ -35,6 +37,7 @@ struct Connection {
   int socket = -1;
   bool listener = false;
   bool wants_usage = false;
+  bool ordered = false;  // By the header.
   std::string head;
   int64_t body_left = -1;  // -1: in the head.
   std::string tail;
@@ -140,15 +143,23 @@ class Stub {
 
   static void ReadHead(Connection& connection) {
     const std::string_view order = HeaderValue(connection.head, "x-stub");
-    const size_t comma = order.find(',');
     connection.get = connection.head.starts_with("GET");
-    connection.events = NumberAt(order.substr(0, comma));
-    connection.interval = comma == std::string_view::npos ? 0 : NumberAt(order.substr(comma + 1));
+    connection.ordered = !order.empty();
+    Obey(connection, order);
     connection.body_left = NumberAt(HeaderValue(connection.head, "content-length"));
     connection.tail.clear();
   }
 
+  static void Obey(Connection& connection, std::string_view order) {
+    const size_t comma = order.find(',');
+    connection.events = NumberAt(order.substr(0, comma));
+    connection.interval = comma == std::string_view::npos ? 0 : NumberAt(order.substr(comma + 1));
+  }
+
   void Answer(Connection& connection) {
+    if (const size_t at = connection.tail.find(kOrderInBody); !connection.ordered && at != std::string::npos) {
+      Obey(connection, std::string_view(connection.tail).substr(at + kOrderInBody.size()));
+    }
     connection.wants_usage = connection.tail.find("include_usage") != std::string::npos;
     connection.body_left = -1;
     connection.head.clear();
