@@ -168,6 +168,16 @@ bool JsonScanner::CopyString(std::string* out) {
 }
 
 bool JsonScanner::CopyInt(int64_t* out) {
+  // Counts of tokens are a few digits.
+  constexpr std::ptrdiff_t kShort = 18;
+  const char* digit = at_;
+  int64_t plain = 0;
+  while (digit < end_ && digit - at_ < kShort && IsDigit(*digit)) plain = plain * 10 + (*digit++ - '0');
+  if (digit > at_ && digit < end_ && *at_ != '0' && !NumberCharacter(*digit)) {
+    at_ = digit;
+    *out = plain;
+    return true;
+  }
   absl::string_view raw;
   if (!TakeRaw(&raw)) return false;
   int64_t number = 0;
