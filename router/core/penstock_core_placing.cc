@@ -80,13 +80,15 @@ std::optional<double> PenstockCore::TestMemory(const RequestState& request, cons
   const PlacementContext context = Context();
   const std::vector<PoolShare>& shares = replica.spec().pools;
   const std::vector<GrowthMember>& members = MembersOf(request, replica);
-  // Mostly there is no room, and one horizon tells.
+  // Where there was no room just now there mostly is none, and one horizon tells.
   for (size_t i = 0; i < shares.size(); ++i) {
-    if (CannotFit(members[i], shares[i].pool, context)) return std::nullopt;
+    const PoolId pool = shares[i].pool;
+    if (pools_[pool.value()].crowded && CannotFit(members[i], pool, context)) return std::nullopt;
   }
   const size_t first = choice_growth_.size();
   AddContributions(members, choice_growth_);
   const MemoryVerdict memory = penstock::TestMemory(replica, std::span(choice_growth_).subspan(first), context);
+  for (const PoolShare& share : shares) pools_[share.pool.value()].crowded = !memory.fits;
   if (memory.fits) return memory.peak_share;
   choice_growth_.resize(first);
   return std::nullopt;

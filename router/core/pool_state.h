@@ -28,6 +28,7 @@ struct PoolState {
   PoolGrowth growth;  // Changed by Join, Update and Leave only, so that the checks see it.
   RiskControl risk;
   std::vector<ReplicaId> replicas;  // That take memory from it.
+  bool crowded = false;             // The last request that was tried found no room.
 
   // One sample of the forecast mean for each horizon, compared when its time has come with the held memory of the
   // members that were there when it was made (joined up to `epoch`).
