@@ -14,7 +14,7 @@ for name in "$@"; do
         smg) package=smg==1.13.0 ;;
         sglang-router) package=sglang-router==0.3.2 ;;
         vllm-router) package=vllm-router==0.1.17 ;;
-        litellm) package='litellm[proxy]' ;;
+        litellm) package='litellm[proxy]==1.106.2' ;;
         *) echo "usage: bench/proxy/install_gateways.sh [smg|sglang-router|vllm-router|litellm|portkey]..." >&2; exit 2 ;;
       esac
       python3 -m venv "$folder/$name"
