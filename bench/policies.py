@@ -203,10 +203,11 @@ def tries_settings(scenario, options):
 
 
 def measure(bench, scenario, options):
-    """{window: {"knee": rate, "rows": {policy: {load: figures}}, "carried": {policy: rate}}}"""
+    """{window: {"knee": rate, "bound": rate, "rows": {policy: {load: figures}}, "carried": {policy: rate}}}"""
     measured = {}
     for window in scenario.windows[:options.windows]:
-        knee = bench.carried(scenario, window, "clairvoyant", 1).result()["carried"]
+        searched = bench.carried(scenario, window, "clairvoyant", 1).result()
+        knee = searched["carried"]
         if knee <= 0:
             raise RuntimeError(f"{scenario.name}: {window.name} is never carried")
         rows = rows_of(options)
@@ -218,14 +219,14 @@ def measure(bench, scenario, options):
         if options.ablations and first:
             load = ablation_load(options)
             asked |= {(row, load): [bench.at(scenario, window, row, knee * load)] for row in variants()}
-        searched = [row for row in rows if row != "clairvoyant"]
+        rivals = [row for row in rows if row != "clairvoyant"]
         if scenario.heavy:
-            searched = [row for row in searched if row in ("penstock", "present_use", "least_request", "threshold_gate")]
-        carried = {row: bench.carried(scenario, window, row, knee) for row in searched} if options.carried else {}
+            rivals = [row for row in rivals if row in ("penstock", "present_use", "least_request", "threshold_gate")]
+        carried = {row: bench.carried(scenario, window, row, knee) for row in rivals} if options.carried else {}
         table = {row: {} for row, _ in asked}
         for (row, load), runs in asked.items():
             table[row][load] = means([run.result() for run in runs])
-        measured[window.name] = {"knee": knee, "rows": table, "best": best,
+        measured[window.name] = {"knee": knee, "bound": searched["bound"], "rows": table, "best": best,
                                  "carried": {row: run.result()["carried"] for row, run in carried.items()}}
     return measured
 
@@ -255,8 +256,8 @@ def scenario_table(scenario, window, data, options):
 
 
 def headline(all_data):
-    lines = ["| scenario, window | penstock | best shipping | ratio | present_use | least_request | threshold_gate |",
-             "|---|---:|---|---:|---:|---:|---:|"]
+    lines = ["| scenario, window | penstock | best shipping | ratio | clairvoyant | GPU time allows | present_use "
+             "| least_request | threshold_gate |", "|---|---:|---|---:|---:|---:|---:|---:|---:|"]
     for scenario, data in all_data:
         for window, measured in data.items():
             carried = measured["carried"]
@@ -266,8 +267,10 @@ def headline(all_data):
             best = max(shipping, key=shipping.get)
             own = carried["penstock"]
             ratio = f"{own / shipping[best]:.2f}" if shipping[best] > 0 else "inf"
+            limits = " | ".join(f"{rate:.2f} ({rate / shipping[best]:.2f}x)" if shipping[best] > 0 else f"{rate:.2f}"
+                                for rate in (measured["knee"], measured["bound"]))
             others = " | ".join(f"{carried.get(name, 0):.2f}" for name in ("present_use", "least_request", "threshold_gate"))
-            lines.append(f"| {scenario.name}, {window} | {own:.2f} | `{best}` {shipping[best]:.2f} | {ratio} | {others} |")
+            lines.append(f"| {scenario.name}, {window} | {own:.2f} | `{best}` {shipping[best]:.2f} | {ratio} | {limits} | {others} |")
     return lines + [""]
 
 

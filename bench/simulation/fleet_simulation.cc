@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "bench/simulation/fluid_bound.h"
 #include "kvmodel/step_model.h"
 
 namespace penstock::bench {
@@ -327,19 +328,6 @@ int64_t FleetSimulation::RecomputedSoFar() const {
   return tokens;
 }
 
-bool FleetSimulation::IsFeasible(const SimulatedArrival& arrival) const {
-  const double goal = spec_.fleet.classes[arrival.priority.value()].ttft.seconds();
-  for (size_t i = 0; i < spec_.replicas.size(); ++i) {
-    const std::vector<ModelId>& models = spec_.fleet.replicas[i].models;
-    if (std::find(models.begin(), models.end(), arrival.model) == models.end()) continue;
-    const SimulatedReplica& replica = spec_.replicas[i];
-    if (arrival.prompt >= engines_[i].machine->MaxContext()) continue;
-    const double budget = replica.limits.batch_budget.AsDouble();
-    if (FirstTokenAlone(replica.coefficients, arrival.prompt.AsDouble(), budget) <= goal) return true;
-  }
-  return false;
-}
-
 void FleetSimulation::Vanish(uint64_t index) {
   Live& live = live_[index];
   if (!live.open) return;
@@ -415,7 +403,7 @@ void FleetSimulation::AddRecord(const SimulatedArrival& arrival) {
   record.priority = goals.name;
   record.prompt = arrival.prompt;
   record.goals = {goals.ttft, goals.tpot};
-  record.feasible = IsFeasible(arrival);
+  record.feasible = IsFeasible(spec_, arrival);
   record.tokens = TokenTally(arrival.at, record.goals, options_.window);
 }
 

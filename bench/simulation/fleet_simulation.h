@@ -174,7 +174,6 @@ class FleetSimulation {
   void StartMachine(size_t replica);
   void ScheduleFaults();
   void AddRecord(const SimulatedArrival& arrival);
-  bool IsFeasible(const SimulatedArrival& arrival) const;
   double FactorNow(size_t replica) const;
   int64_t RecomputedSoFar() const;
   void Vanish(uint64_t index);

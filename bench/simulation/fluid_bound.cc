@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "absl/container/flat_hash_set.h"
-
 namespace penstock::bench {
 namespace {
 
@@ -43,7 +41,12 @@ double Fill(std::vector<Draw> draws, double budget) {
   return tokens;
 }
 
-// Prompt tokens that even an endless cache would have to compute.
+bool Serves(const ReplicaSpec& replica, ModelId model) {
+  return std::find(replica.models.begin(), replica.models.end(), model) != replica.models.end();
+}
+
+}  // namespace
+
 double NewPromptTokens(const SimulatedArrival& arrival, absl::flat_hash_set<uint64_t>& seen) {
   int64_t known = 0;
   bool leading = true;
@@ -54,12 +57,6 @@ double NewPromptTokens(const SimulatedArrival& arrival, absl::flat_hash_set<uint
   }
   return std::max(1.0, (arrival.prompt - kPrefixBlock * known).AsDouble());
 }
-
-bool Serves(const ReplicaSpec& replica, ModelId model) {
-  return std::find(replica.models.begin(), replica.models.end(), model) != replica.models.end();
-}
-
-}  // namespace
 
 std::vector<MeanLengths> MeanLengthsOf(const Fleet& fleet, const std::vector<SimulatedArrival>& arrivals) {
   std::vector<MeanLengths> means(fleet.models.size());

@@ -11,6 +11,7 @@
 
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "bench/simulation/fleet_simulation.h"
 
 namespace penstock::bench {
@@ -30,6 +31,19 @@ double RooflineTokensPerSecond(const SimulatedReplica& replica, Tokens pool, con
 double FleetRoofline(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals);
 // By GPU.
 std::vector<double> GpuRooflines(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals);
+
+// Prompt tokens that even an endless cache would have to compute: blocks that were not `seen` before, which it adds to.
+double NewPromptTokens(const SimulatedArrival& arrival, absl::flat_hash_set<uint64_t>& seen);
+
+// An idle fleet could make its first token within its TTFT goal.
+bool IsFeasible(const SimulatedFleetSpec& spec, const SimulatedArrival& arrival);
+
+// Upper bound on the share of feasible requests that are on time. Every interval by itself: of what arrives in it, the
+// prompts and tokens that fall due in it have to be computed in it, so the dearest are given up until the rest fits.
+// GPU time only, in that of the replica that is fastest for a request; others supply what they could at best save it.
+// Reused prefixes are not counted, so where prompts share any this is no bound. 1 when no request is feasible. Some
+// hundred intervals, O(requests) each.
+double FluidOnTimeBound(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals, Duration window);
 
 // Upper bound on active tokens per second of requests arriving in [0, window).
 double FluidBound(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals, Duration window);

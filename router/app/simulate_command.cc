@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/simulation/capacity_search.h"
+#include "bench/simulation/fluid_bound.h"
 #include "config/config.h"
 #include "router/app/commands.h"
 #include "router/app/fleet_plan.h"
@@ -113,6 +114,18 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
   return Print(options.json ? bench::ReportJson(*report) + "\n" : bench::ReportTable(*report));
 }
 
+// The rate beyond which no router could have that share on time, as far as GPU time tells.
+double BoundOfCarried(const SimulateOptions& options, const SimulationSetup& setup, bench::CapacitySearch search,
+                      double carried) {
+  search.start = carried;
+  return bench::HighestRate(search, [&](double rate) {
+    const absl::StatusOr<bench::Trace> trace = OpenAt(options, rate);
+    if (!trace.ok()) return 0.0;
+    const auto arrivals = bench::ArrivalsOf(*trace, setup.model_of, setup.priority);
+    return arrivals.ok() ? bench::FluidOnTimeBound(setup.spec, *arrivals, trace->length) : 0.0;
+  });
+}
+
 int RunCarried(const SimulateOptions& options, const Config& config, const SimulationSetup& setup) {
   ProgressLine line(true);
   absl::Status failure;
@@ -136,17 +149,19 @@ int RunCarried(const SimulateOptions& options, const Config& config, const Simul
         absl::StrFormat("rate %.4f: %.2f%% of feasible requests on time", rate, 100 * report->feasible_on_time_share));
     return report->feasible_on_time_share;
   });
+  const double bound = failure.ok() && carried > 0 ? BoundOfCarried(options, setup, search, carried) : carried;
   line.Clear();
   if (!failure.ok()) return Fail(failure);
   const std::string policy = PolicyOf(options, config);
   // Beyond the bound nothing was tried.
   const bool at_least = 2 * carried > search.highest;
   if (!options.json) {
-    return Print(absl::StrFormat("%s carries rate %s%.4f with %.4g%% of feasible requests on time\n", policy,
-                                 at_least ? "at least " : "", carried, 100 * options.on_time));
+    return Print(
+        absl::StrFormat("%s carries rate %s%.4f with %.4g%% of feasible requests on time (GPU time allows %.4f)\n",
+                        policy, at_least ? "at least " : "", carried, 100 * options.on_time, bound));
   }
   const nlohmann::ordered_json json = {
-      {"carried", carried}, {"at_least", at_least}, {"policy", policy}, {"on_time", options.on_time}};
+      {"carried", carried}, {"at_least", at_least}, {"policy", policy}, {"on_time", options.on_time}, {"bound", bound}};
   return Print(json.dump() + "\n");
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "bench/simulation/capacity_search.h"
+#include "bench/simulation/fluid_bound.h"
 #include "config/config.h"
 #include "router/app/fleet_plan.h"
 #include "router/app/simulation_setup.h"
@@ -154,6 +155,33 @@ TEST(Simulation, NobodyBeatsClairvoyance) {
               1.01 * best)
         << policy;
   }
+}
+
+double OnTimeBound(const std::string& yaml, const std::string& workload, double rate, double seconds) {
+  const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(Parse(yaml));
+  const auto trace = bench::OpenTrace(workload, {rate, Duration::Seconds(seconds), Duration()}, 7);
+  const auto arrivals = bench::ArrivalsOf(*trace, setup->model_of, setup->priority);
+  return bench::FluidOnTimeBound(setup->spec, *arrivals, trace->length);
+}
+
+TEST(Simulation, NobodyHasMoreOnTimeThanGpuTimeAllows) {
+  for (const char* workload : {"generate:azure-conv", "generate:documents", "generate:bursts"}) {
+    for (const double rate : {1.0, 4.0, 12.0}) {
+      const double bound = OnTimeBound(TwoGpus(""), workload, rate, 60);
+      for (const char* policy : {"clairvoyant:order=deadline", "clairvoyant:order=shortest"}) {
+        const Outcome outcome = Simulate(TwoGpus(""), workload, rate, 60, policy);
+        EXPECT_LE(outcome.report.feasible_on_time_share, bound) << workload << " " << rate;
+      }
+    }
+  }
+}
+
+TEST(Simulation, TheBoundOnWhatIsOnTimeFallsWithLoadAndWithASlowReplica) {
+  EXPECT_EQ(OnTimeBound(TwoGpus(""), "generate:azure-conv", 0.1, 60), 1);
+  const double whole = OnTimeBound(TwoGpus(""), "generate:azure-conv", 6, 60);
+  EXPECT_LT(whole, 0.99);
+  EXPECT_LT(OnTimeBound(TwoGpus(""), "generate:azure-conv", 12, 60), whole);
+  EXPECT_LT(OnTimeBound(TwoGpus("slowdown: 4"), "generate:azure-conv", 6, 60), whole);
 }
 
 TEST(Simulation, WhatNoReplicaServesIsNamedWithItsLine) {

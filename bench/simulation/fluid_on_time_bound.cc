@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "bench/simulation/fluid_bound.h"
+#include "kvmodel/step_model.h"
+
+namespace penstock::bench {
+namespace {
+
+constexpr double kSecondsPerMs = 1e-3;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+// Intervals begin at every kStarts-th of the window and are a whole number of such parts long.
+constexpr int kStarts = 60;
+constexpr int kLengths[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 48, 60};
+
+// What a request draws of the fastest replica for it, in seconds of a GPU.
+struct Demand {
+  double at = 0;
+  double ttft = 0;
+  double tpot = 0;
+  double output = 0;
+  double prefill = 0;
+  double token = 0;   // Without what it attends to.
+  double attend = 0;  // Per token attended to.
+  double prompt = 0;
+
+  double DueBy(double end) const {
+    if (at + ttft > end) return 0;
+    const double tokens = tpot > 0 ? std::min(output, 1 + (end - at - ttft) / tpot) : output;
+    return prefill + tokens * (token + attend * (prompt + tokens / 2));
+  }
+};
+
+bool Serves(const ReplicaSpec& replica, ModelId model) {
+  return std::find(replica.models.begin(), replica.models.end(), model) != replica.models.end();
+}
+
+Demand DemandOn(const SimulatedReplica& replica, const SimulatedArrival& arrival, const ClassSpec& goals,
+                const MeanLengths& mean, double new_tokens) {
+  const StepCoefficients& step = replica.coefficients;
+  const bool slow = replica.slow_from == Duration() && replica.slow_to == Duration::Infinite();
+  const double gpus = static_cast<double>(std::max<size_t>(1, replica.gpus.size()));
+  const double unit = kSecondsPerMs * gpus * (slow ? replica.slowdown : 1);
+  const double rows = std::max(1, replica.limits.max_sequences);
+  const double pool = std::max(1.0, replica.limits.kv_tokens.AsDouble());
+  // A step's floor is shared by at most `rows` sequences, which hold at most the pool: by either, in shares that sum
+  // to one at most.
+  const bool memory_binds = (mean.prompt + mean.output / 2) * rows > pool;
+  Demand demand;
+  demand.at = arrival.at.seconds();
+  demand.ttft = goals.ttft.seconds();
+  demand.tpot = goals.tpot.seconds();
+  demand.output = arrival.output.AsDouble();
+  demand.prompt = arrival.prompt.AsDouble();
+  demand.prefill = unit * step.d * new_tokens;
+  demand.token = unit * (step.b + (memory_binds ? 0 : step.a / rows));
+  demand.attend = unit * (step.c * kSecondsPerMs + (memory_binds ? step.a / pool : 0));
+  return demand;
+}
+
+// How many must be given up for the rest to fit, where that is more than `least`; `draws` is used up.
+size_t GivenUp(std::vector<double>& draws, double supply, size_t least) {
+  if (draws.size() <= least) return least;
+  const auto rest = draws.begin() + static_cast<std::ptrdiff_t>(least);
+  std::nth_element(draws.begin(), rest, draws.end(), std::greater<>());
+  double sum = std::accumulate(rest, draws.end(), 0.0);
+  if (sum <= supply) return least;
+  std::sort(rest, draws.end(), std::greater<>());
+  size_t count = least;
+  while (sum > supply && count < draws.size()) sum -= draws[count++];
+  return count;
+}
+
+struct Fluid {
+  std::vector<Demand> demands;  // In order of arrival.
+  double supply = 0;            // Seconds of the fastest replica's GPU per second.
+};
+
+Fluid FluidOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals) {
+  Fluid fluid;
+  const std::vector<MeanLengths> means = MeanLengthsOf(spec.fleet, arrivals);
+  absl::flat_hash_set<uint64_t> seen;
+  std::vector<double> worth(spec.gpus.size(), 0);
+  for (const SimulatedArrival& arrival : arrivals) {
+    const double prefill = NewPromptTokens(arrival, seen);
+    if (!IsFeasible(spec, arrival)) continue;
+    const ClassSpec& goals = spec.fleet.classes[arrival.priority.value()];
+    Demand least;
+    double fastest = kNever;
+    std::vector<std::pair<size_t, double>> costs;
+    for (size_t i = 0; i < spec.replicas.size(); ++i) {
+      if (!Serves(spec.fleet.replicas[i], arrival.model)) continue;
+      const Demand here = DemandOn(spec.replicas[i], arrival, goals, means[arrival.model.value()], prefill);
+      const double cost = here.DueBy(kNever);
+      costs.emplace_back(i, cost);
+      if (cost >= fastest) continue;
+      fastest = cost;
+      least = here;
+    }
+    for (const auto& [replica, cost] : costs) {
+      for (const int gpu : spec.replicas[replica].gpus) worth[gpu] = std::max(worth[gpu], fastest / cost);
+    }
+    fluid.demands.push_back(least);
+  }
+  for (const double gpu : worth) fluid.supply += gpu;
+  return fluid;
+}
+
+}  // namespace
+
+bool IsFeasible(const SimulatedFleetSpec& spec, const SimulatedArrival& arrival) {
+  const double goal = spec.fleet.classes[arrival.priority.value()].ttft.seconds();
+  for (size_t i = 0; i < spec.replicas.size(); ++i) {
+    if (!Serves(spec.fleet.replicas[i], arrival.model)) continue;
+    const simulated::EngineLimits& limits = spec.replicas[i].limits;
+    const bool unlimited = limits.max_context <= Tokens(0) || limits.max_context > limits.kv_tokens;
+    if (arrival.prompt >= (unlimited ? limits.kv_tokens : limits.max_context)) continue;
+    const double prompt = arrival.prompt.AsDouble();
+    if (FirstTokenAlone(spec.replicas[i].coefficients, prompt, limits.batch_budget.AsDouble()) <= goal) return true;
+  }
+  return false;
+}
+
+double FluidOnTimeBound(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals,
+                        Duration window) {
+  const Fluid fluid = FluidOf(spec, arrivals);
+  const double part = window.seconds() / kStarts;
+  size_t most = 0;
+  std::vector<double> draws;
+  for (int start = 0; start < kStarts; ++start) {
+    const double from = start * part;
+    const auto first = std::lower_bound(fluid.demands.begin(), fluid.demands.end(), from,
+                                        [](const Demand& demand, double at) { return demand.at < at; });
+    for (const int length : kLengths) {
+      const double end = from + length * part;
+      draws.clear();
+      for (auto demand = first; demand != fluid.demands.end() && demand->at < end; ++demand) {
+        const double due = demand->DueBy(end);
+        if (due > 0) draws.push_back(due);
+      }
+      most = GivenUp(draws, length * part * fluid.supply, most);
+    }
+  }
+  if (fluid.demands.empty()) return 1;
+  return 1 - static_cast<double>(most) / static_cast<double>(fluid.demands.size());
+}
+
+}  // namespace penstock::bench
