@@ -14,6 +14,10 @@
 #include <cstddef>
 #include <utility>
 
+#if !defined(BOOST_ASIO_HAS_EPOLL) || defined(BOOST_ASIO_HAS_IO_URING_AS_DEFAULT)
+#error "made for Asio's epoll reactor: another one would read into NoInput"
+#endif
+
 namespace penstock {
 
 // A buffer that nothing is read into: a read of this type is a wait.

@@ -248,7 +248,12 @@ asio::awaitable<void> ClientConnection::Serve() {
     bool open = true;
     if (tls_ != nullptr) open = co_await StartTls();
     while (open && co_await ReadRequest()) {
-      if (!co_await ServeOne()) break;
+      ClientRequest request = reader_.Take();
+      if (spare()) request.keep_alive = false;
+      const Busy busy(*this);
+      const bool keep = co_await HandleRequest(loop_, *this, request);
+      Unwatch();
+      if (!keep || gone_) break;
     }
   } catch (const std::exception& surprise) {
     LogSurprise(surprise.what());
@@ -257,15 +262,6 @@ asio::awaitable<void> ClientConnection::Serve() {
   if (!gone_) co_await Linger();
   error_code ec;
   socket_.close(ec);
-}
-
-asio::awaitable<bool> ClientConnection::ServeOne() {
-  ClientRequest request = reader_.Take();
-  if (spare()) request.keep_alive = false;
-  const Busy busy(*this);
-  const bool keep = co_await HandleRequest(loop_, *this, request);
-  Unwatch();
-  co_return keep && !gone_;
 }
 
 void ClientConnection::LogSurprise(absl::string_view what) {

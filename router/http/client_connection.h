@@ -72,7 +72,6 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   size_t WriteSome(std::span<const boost::asio::const_buffer> buffers, boost::system::error_code& ec);
   boost::asio::awaitable<bool> StartTls();
   boost::asio::awaitable<bool> ReadRequest();
-  boost::asio::awaitable<bool> ServeOne();
   void LogSurprise(absl::string_view what);
   boost::asio::awaitable<Read> ReadMore(Duration timeout);
   boost::asio::awaitable<void> FailRead(const ApiError& error);

@@ -49,12 +49,9 @@ Generation::~Generation() {
 }
 
 asio::awaitable<void> Generation::Run() {
-  if (const auto error = std::make_unique<std::optional<ApiError>>(PrepareAll()); *error) {
-    co_await TurnAway(**error);
-    co_return;
-  }
+  if (std::optional<ApiError> error = PrepareAll()) return TurnAway(*std::move(error));
   Arrive();
-  co_await Serve();
+  return Serve();
 }
 
 std::optional<ApiError> Generation::PrepareAll() {
@@ -64,7 +61,7 @@ std::optional<ApiError> Generation::PrepareAll() {
   return error;
 }
 
-asio::awaitable<void> Generation::TurnAway(const ApiError& error) {
+asio::awaitable<void> Generation::TurnAway(ApiError error) {
   if (error.bad_input) loop_.edge().telemetry->OnBadInput(*error.bad_input);
   co_await answer_.Error(error);
   if (!error.bad_input) LogRefusal(error, Refuse());
@@ -155,7 +152,14 @@ asio::awaitable<void> Generation::Serve() {
       co_await OnRefused(*refuse);
       break;
     }
-    if (!co_await OnForward(std::get<Forward>(*verdict))) break;
+    OnForward(std::get<Forward>(*verdict));
+    AttemptEnd end = co_await Attempt();
+    exchange_.reset();
+    if (end.kind == AttemptEnd::Kind::kFinished) {
+      Finish();
+      break;
+    }
+    if (!co_await Settle(std::move(end))) break;
   }
   keep_alive_.Disarm();
   client_.Unwatch();
@@ -211,16 +215,11 @@ asio::awaitable<void> Generation::OnCut() {
   Record(RequestOutcome::kRefused, error.reason);
 }
 
-asio::awaitable<bool> Generation::OnForward(const Forward& forward) {
+void Generation::OnForward(const Forward& forward) {
   forward_ = forward;
   fleet_ = loop_.fleet();  // The replica may be younger than the request.
   if (++attempts_ == 1) answer_deadline_ = Now() + limits_.answer_timeout;
   LogForward();
-  AttemptEnd end = co_await Attempt();
-  exchange_.reset();
-  if (end.kind != AttemptEnd::Kind::kFinished) co_return co_await Settle(std::move(end));
-  Finish();
-  co_return false;
 }
 
 void Generation::Finish() {
@@ -241,8 +240,7 @@ asio::awaitable<bool> Generation::Settle(AttemptEnd end) {
       co_await OnCut();
       co_return false;
     case Kind::kFinished:
-      Finish();
-      co_return false;
+      break;  // Finish().
     case Kind::kAborted:
     case Kind::kPlaceAgain:
       if (OnlyFinishMissing()) {

@@ -60,7 +60,7 @@ class Generation {
 
   // Preparation; an error ends the request.
   std::optional<ApiError> PrepareAll();
-  boost::asio::awaitable<void> TurnAway(const ApiError& error);
+  boost::asio::awaitable<void> TurnAway(ApiError error);
   std::optional<ApiError> Prepare();
   std::optional<ApiError> Place();
   std::optional<ApiError> ChargeTenant();
@@ -77,10 +77,10 @@ class Generation {
   bool MayBeServed() const;
   boost::asio::awaitable<void> OnRefused(Refuse refuse);
   boost::asio::awaitable<void> OnCut();
-  // False: the request is over.
-  boost::asio::awaitable<bool> OnForward(const Forward& forward);
-  boost::asio::awaitable<bool> Settle(AttemptEnd end);
+  void OnForward(const Forward& forward);
   void Finish();
+  // What follows an attempt that did not finish. False: the request is over.
+  boost::asio::awaitable<bool> Settle(AttemptEnd end);
   void ReportHealth(const AttemptEnd& end);
 
   // generation_resume.cc

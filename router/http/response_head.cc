@@ -8,6 +8,9 @@
 namespace penstock {
 namespace {
 
+// What most heads have room in.
+constexpr size_t kUsualSize = 256;
+
 // Would end a header line.
 bool Breaks(char c) { return c == '\r' || c == '\n' || c == '\0'; }
 
@@ -54,10 +57,10 @@ absl::string_view ReasonPhrase(int status) {
   }
 }
 
-ResponseHead::ResponseHead(int status, bool keep_alive, bool http10)
-    : text_(absl::StrCat("HTTP/1.1 ", status, " ", ReasonPhrase(status), "\r\n")),
-      keep_alive_(keep_alive),
-      http10_(http10) {}
+ResponseHead::ResponseHead(int status, bool keep_alive, bool http10) : keep_alive_(keep_alive), http10_(http10) {
+  text_.reserve(kUsualSize);
+  absl::StrAppend(&text_, "HTTP/1.1 ", status, " ", ReasonPhrase(status), "\r\n");
+}
 
 ResponseHead& ResponseHead::Add(absl::string_view name, absl::string_view value) {
   absl::StrAppend(&text_, name, ": ", value, "\r\n");
