@@ -1,8 +1,14 @@
 #include "bench/simulation/capacity_search.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace penstock::bench {
+namespace {
+
+constexpr double kFirstStep = 1.189207;  // A quarter of an octave.
+
+}  // namespace
 
 double HighestRate(const CapacitySearch& search, const std::function<double(double)>& share_on_time) {
   const auto carried = [&](double rate) { return share_on_time(rate) >= search.on_time; };
@@ -12,7 +18,12 @@ double HighestRate(const CapacitySearch& search, const std::function<double(doub
     for (high *= 2; high <= search.highest && carried(high); high *= 2) low = high;
     if (high > search.highest) return low;
   } else {
-    for (low /= 2; low >= search.lowest && !carried(low); low /= 2) high = low;
+    // In short steps first: where requests are few, much lower rates end in other bursts.
+    double step = kFirstStep;
+    for (low /= step; low >= search.lowest && !carried(low); low /= step) {
+      high = low;
+      step = std::min(2.0, step * step);
+    }
     if (low < search.lowest) return 0;
   }
   while (high / low > 1 + search.tolerance) {
