@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -39,7 +40,10 @@ Tokens ReplicaState::PrefillOf(const RequestState& request) const {
 }
 
 void ReplicaState::Join(RequestState* request, Instant now) {
-  if (!busy()) last_step_end_.reset();
+  if (!busy()) {
+    last_step_end_.reset();
+    proven_ = 0;
+  }
   request->phase = RequestPhase::kPrefilling;
   request->dispatched = now;
   request->prefill_left = PrefillOf(*request);
@@ -57,6 +61,7 @@ void ReplicaState::BecomeDecoding(RequestState* request) {
   // Prompts are computed in order: a first token proves everything ahead of it done.
   for (RequestState* earlier : prefilling_) {
     backlog_ -= earlier->prefill_left.AsDouble();
+    proven_ += earlier->prefill_left.AsDouble();
     earlier->prefill_left = Tokens(0);
     if (earlier == request) break;
   }
@@ -106,25 +111,30 @@ void ReplicaState::Leave(RequestState* request) {
 }
 
 void ReplicaState::ConsumeBacklog(int64_t steps, Instant newest) {
-  consumed_ = 0;
+  // What first tokens have proven was computed in these steps too.
+  consumed_ = std::exchange(proven_, 0);
+  double proven = consumed_;
+  double taken_now = 0;
   const double per_step = std::max(1.0, spec_.batch_budget.AsDouble() - decoding_);
   const Instant start = last_step_end_.value_or(newest);
   const double step_length = (newest - start).seconds() / static_cast<double>(std::max<int64_t>(1, steps));
   for (int64_t step = 0; step < steps; ++step) {
     // Only what had reached the engine when the step began is computed in it.
     const Instant began = start + Duration::Seconds(step_length * static_cast<double>(step));
-    double room = per_step;
+    double room = std::max(0.0, per_step - proven);
+    proven -= per_step - room;
+    const double free = room;
     for (RequestState* request : prefilling_) {
       if (room <= 0 || request->dispatched > began) break;
       const double taken = std::min(room, request->prefill_left.AsDouble());
       request->prefill_left -= Tokens(static_cast<int64_t>(taken));
       room -= taken;
     }
-    const double computed = per_step - room;
-    if (computed <= 0) break;
-    consumed_ += computed;
+    taken_now += free - room;
+    if (room >= per_step) break;
   }
-  backlog_ = std::max(0.0, backlog_ - consumed_);
+  consumed_ += taken_now;
+  backlog_ = std::max(0.0, backlog_ - taken_now);
 }
 
 void ReplicaState::Advance(int64_t steps, Instant newest, int busy_neighbours) {

@@ -94,6 +94,7 @@ class ReplicaState {
   double backlog_ = 0;
   int64_t step_count_ = 0;
   std::optional<Instant> last_step_end_;  // Empty: idle since.
+  double proven_ = 0;                     // Prefill that first tokens have proven done since the newest step known.
   double consumed_ = 0;                   // Prefill computed by the steps of the current Advance.
   double excess_ = 0;                     // Of observed steps over decode steps, of late, in seconds: prefill, mostly.
 };
