@@ -70,10 +70,13 @@ void PenstockCore::CountTokens(RequestState* request, const ReplicaState& replic
 void PenstockCore::Refresh(RequestState* request, ReplicaState& replica) {
   CountTokens(request, replica);
   if (request->pools.empty()) return;
-  const std::vector<GrowthMember>& members = MembersOf(*request, replica);
-  if (members.size() != request->pools.size()) return;  // The fleet changed under a running request.
+  // It stays in the pools that it joined, whatever a reload made of its replica.
+  member_scratch_.clear();
+  for (const RequestState::InPool& in : request->pools) {
+    member_scratch_.push_back(MemberOf(*request, replica, {in.pool, in.footprint}));
+  }
   growth_scratch_.clear();
-  AddContributions(members, growth_scratch_);
+  AddContributions(member_scratch_, growth_scratch_);
   const Tokens tokens = request->Prompt() + Tokens(replica.Generated(*request));
   Holdings holdings;
   for (size_t i = 0; i < request->pools.size(); ++i) {

@@ -216,5 +216,29 @@ TEST(CoreFailures, EventsAboutUnknownRequestsAreVoid) {
   EXPECT_TRUE(stepper.Send(Progress{{{ReplicaId(7), 3, stepper.now}}, {{RequestId(9), Tokens(4)}}}).empty());
 }
 
+TEST(CoreFailures, AReloadThatGivesItsReplicaAnotherPoolLeavesARunningRequestInItsOwn) {
+  Fleet fleet = MakeFleet({});
+  CoreStepper stepper(fleet);
+  ASSERT_NE(Only<Forward>(stepper.Arrive(1, 500)), nullptr);
+  stepper.Send(FirstToken{RequestId(1)});
+  const Amount before = stepper.core.View(stepper.now).pools[0].forecast_peak;
+  PoolSpec bytes = fleet.pools[0];
+  bytes.name = "bytes";
+  bytes.in_bytes = true;
+  bytes.capacity = Amount(1'000'000'000);
+  fleet.pools.push_back(bytes);
+  Footprint large = Footprint::InTokens(Tokens(1));
+  large.full_per_token = 1000;
+  fleet.replicas[0].pools = {{PoolId(1), large}};
+  stepper.Send(FleetChanged{fleet});
+  stepper.Wait(Duration::Milliseconds(100));
+  stepper.Step(10);
+  const CoreView view = stepper.core.View(stepper.now);
+  EXPECT_EQ(view.pools[0].held, Amount(510));
+  EXPECT_LT(view.pools[0].forecast_peak, before * 2);
+  EXPECT_EQ(view.pools[1].held, Amount(0));
+  EXPECT_EQ(view.pools[1].forecast_peak, Amount(0));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -133,7 +133,9 @@ TEST(EngineFaults, EightEnginesThatCannotBeReachedAreEnough) {
     for (size_t i = 0; i < dead; ++i) engines[i].reset();
     const WireMessage answer = router.Chat();
     EXPECT_EQ(answer.status(), dead < 8 ? 200 : 502) << answer.body;
-    if (dead == 8) EXPECT_EQ(answer.headers.at("x-penstock-reason"), "connect");
+    if (dead == 8) {
+      EXPECT_EQ(answer.headers.at("x-penstock-reason"), "connect");
+    }
     EXPECT_EQ(engines.back()->calls(), dead < 8 ? 1 : 0);
     EXPECT_TRUE(router.AllClosed(1));
     EXPECT_EQ(router.book.Of<RequestReturned>().size(), 7u);

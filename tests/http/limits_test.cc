@@ -258,7 +258,9 @@ TEST_F(Limits, AWholeAnswerIsReadToItsLongestAndNoFurther) {
       const WireMessage answer = router_->Ask(Hello());
       EXPECT_EQ(answer.status(), size == kLongest ? 200 : 502);
       EXPECT_EQ(answer.body == body, size == kLongest);
-      if (size > kLongest) EXPECT_EQ(answer.headers.at("x-penstock-reason"), "garbage");
+      if (size > kLongest) {
+        EXPECT_EQ(answer.headers.at("x-penstock-reason"), "garbage");
+      }
     }
   }
   // An engine that never ends is left.
