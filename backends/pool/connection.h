@@ -111,8 +111,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Clock::time_point armed_for_;
   bool waiting_ = false;
   bool expired_ = false;
-  bool more_ = false;        // There may be input that no wait would tell.
-  bool pending_ = false;     // A wait goes on.
+  bool more_ = false;     // There may be input that no wait would tell.
+  bool pending_ = false;  // A wait goes on.
   Waiter* waiter_ = nullptr;
   std::string carry_;        // Input that an earlier read left over, or was appended to.
   absl::string_view input_;  // Unconsumed; in carry_ or in the thread's buffer.
