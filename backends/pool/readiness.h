@@ -29,8 +29,8 @@ class NoInput {
   const_iterator end() const { return begin() + 1; }
 
  private:
-  static inline char byte_ = 0;  // Asio completes reads of no bytes at once.
-  static inline const value_type kPlace{&byte_, 1};
+  static inline char byte = 0;  // Asio completes reads of no bytes at once.
+  static inline const value_type kPlace{&byte, 1};
 };
 
 // Makes the kernel tell with each read whether more is there. Once per socket; without it ReadNow always says `more`.
