@@ -300,19 +300,19 @@ def prompts(proxies, rounds, seconds):
 
 
 def waiting(folder, rounds, seconds):
+    """One request runs on the other model's replica either way: it alone, or with so many behind it."""
     proxy = Proxy("penstock", folder)
-    load = lambda: client(proxy, "--connections", 32, "--seconds", seconds)
-    rows = {"0": [], "1000": []}
+    rows = {0: [], 1000: []}
     for _ in range(rounds):
-        rows["0"].append(load())
-        with Held(proxy, "--model", "parked", "--connections", 1001):
+        for count, runs in rows.items():
+            with Held(proxy, "--model", "parked", "--connections", count + 1):
+                time.sleep(0.3)
+                runs.append(client(proxy, "--connections", 32, "--seconds", seconds))
             time.sleep(0.3)
-            rows["1000"].append(load())
-        time.sleep(0.3)
     proxy.stop()
     table("Penstock with requests waiting for another model on the same GPU:",
           ["waiting", "CPU us/request", "requests/s"],
-          [[count, f"{median(runs, 'cpu_per_request'):.1f}", f"{median(runs, 'rate'):.0f}"]
+          [[str(count), f"{median(runs, 'cpu_per_request'):.1f}", f"{median(runs, 'rate'):.0f}"]
            for count, runs in rows.items()])
 
 

@@ -270,6 +270,15 @@ TEST(PromptEstimator, UniformTrafficForLongDoesNotDestroyWhatOtherFeaturesMean) 
   EXPECT_LT(errors.p95, 0.10);
 }
 
+TEST(PromptEstimator, ASettledFitFollowsATokenizerThatChanges) {
+  PromptEstimator estimator;
+  Writer writer(9);
+  Measure([&] { return writer.Chat({"before", 5, 7, 3, 0.7, true, 4, 1}); }, estimator, 3000, 10);
+  const Errors errors = Measure([&] { return writer.Chat({"after", 4, 6, 2, 0.9, true, 5, 30}); }, estimator, 300, 300);
+  EXPECT_LT(errors.median, 0.03);
+  EXPECT_LT(errors.p95, 0.10);
+}
+
 TEST(PromptEstimator, AModelWithoutObservationsStartsFromTheOthers) {
   PromptEstimator estimator;
   Writer writer(4);
