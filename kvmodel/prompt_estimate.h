@@ -26,8 +26,8 @@ struct PromptEstimate {
 
 // One linear model per served model: tokens = weights x features, fitted by recursive least squares on relative errors.
 // Forgetting follows drift; no direction ever becomes less certain than at the start, weights stay between zero and a
-// bound, and a surprise beyond three sigma moves a settled fit about as far as three would. A settled fit that is within
-// 5 % learns from one request in four.
+// bound, and a surprise beyond three sigma moves a settled fit about as far as three would. A settled fit that is
+// within 5 % learns from one request in four.
 class PromptEstimator {
  public:
   PromptEstimator();
