@@ -249,11 +249,11 @@ def short_requests(proxies, rounds, seconds):
     return found
 
 
-def half_load(proxies, rounds, seconds, rate):
+def half_load(proxies, rounds, seconds, whose, rate):
     found = alternate(proxies, rounds,
                       lambda proxy: client(proxy, "--connections", 64, "--seconds", seconds, "--rate", rate))
     direct = found["direct"]
-    table(f"Latency at half of nginx's load ({rate:.0f} requests/s, Poisson), added to the direct connection:",
+    table(f"Latency at half of {whose} ({rate:.0f} requests/s, Poisson), added to the direct connection:",
           ["way", "p50 us", "added p50 us", "p99 us", "added p99 us", "CPU us/request", "to nginx"],
           [[name, f"{median(rows, 'p50_us'):.0f}", f"{median(rows, 'p50_us') - median(direct, 'p50_us'):.0f}",
             f"{median(rows, 'p99_us'):.0f}", f"{median(rows, 'p99_us') - median(direct, 'p99_us'):.0f}",
@@ -375,11 +375,13 @@ def main():
         try:
             wait_for(STUB_PORTS[0])
             proxies = [Proxy(name, folder) for name in WAYS]
-            rate = 5000.0
+            rates = {"20,000": 20_000}
             if "short" in wanted:
-                rate = median(short_requests(proxies, rounds, seconds)["nginx"], "rate") / 2
+                found = short_requests(proxies, rounds, seconds)
+                rates = {f"{whose}'s rate": median(found[whose], "rate") for whose in ("nginx", "penstock")}
             if "half" in wanted:
-                half_load(proxies, rounds, seconds, rate)
+                for whose, rate in rates.items():
+                    half_load(proxies, rounds, seconds, whose, rate / 2)
             if "streams" in wanted:
                 streams(proxies, rounds, seconds, 100, 20_000)
             if "prompts" in wanted:
@@ -389,7 +391,7 @@ def main():
             if "waiting" in wanted:
                 waiting(folder, rounds, seconds)
             if "scaling" in wanted:
-                scaling(folder, rounds, seconds, rate / 2)
+                scaling(folder, rounds, seconds, max(rates.values()) / 4)
             if "gateways" in wanted:
                 llm_gateways(folder, max(1, rounds - 2), seconds / 2)
             if "memory" in wanted:
