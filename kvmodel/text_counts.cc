@@ -98,12 +98,6 @@ int Utf8Length(uint32_t point) { return point < 0x80 ? 1 : point < 0x800 ? 2 : p
 
 ByteBlock Letters(ByteBlock bytes) { return static_cast<ByteBlock>(static_cast<ByteBlock>((bytes | 0x20) - 'a') < 26); }
 
-// A quote, a backslash or a control character.
-bool EndsJsonText(unsigned char c) { return c == '"' || c == '\\' || c < ' '; }
-ByteBlock EndsJsonText(ByteBlock bytes) {
-  return static_cast<ByteBlock>((bytes == '"') | (bytes == '\\') | (bytes < ' '));
-}
-
 int HexValue(unsigned char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

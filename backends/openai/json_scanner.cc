@@ -13,18 +13,13 @@
 namespace penstock {
 namespace {
 
-// Bytes that end a run of plain characters in a string: a quote, a backslash or a control character.
-ByteBlock Stops(ByteBlock bytes) { return static_cast<ByteBlock>((bytes == '"') | (bytes == '\\') | (bytes < 0x20)); }
-
-bool IsPlain(char c) { return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20; }
-
 // Past the plain characters from `at`.
 const char* SkipPlain(const char* at, const char* end) {
   for (; end - at >= static_cast<std::ptrdiff_t>(kBlockBytes); at += kBlockBytes) {
-    const size_t plain = FirstSet(Stops(LoadBlock(at)));
+    const size_t plain = FirstSet(EndsJsonText(LoadBlock(at)));
     if (plain < kBlockBytes) return at + plain;
   }
-  while (at < end && IsPlain(*at)) ++at;
+  while (at < end && !EndsJsonText(static_cast<unsigned char>(*at))) ++at;
   return at;
 }
 
