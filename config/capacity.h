@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
+#include "base/units.h"
 #include "config/config.h"
 #include "kvmodel/footprint.h"
 #include "kvmodel/model_shape.h"
-#include "kvmodel/units.h"
 
 namespace penstock {
 

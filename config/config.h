@@ -13,9 +13,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/units.h"
 #include "kvmodel/model_shape.h"
 #include "kvmodel/step_coefficients.h"
-#include "kvmodel/units.h"
 
 namespace penstock {
 

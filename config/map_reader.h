@@ -16,9 +16,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/units.h"
 #include "config/findings.h"
 #include "config/keys.h"
-#include "kvmodel/units.h"
 
 namespace penstock {
 

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "kvmodel/units.h"
+#include "base/units.h"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #ifndef PENSTOCK_KVMODEL_FOOTPRINT_H_
 #define PENSTOCK_KVMODEL_FOOTPRINT_H_
 
-#include "kvmodel/units.h"
+#include "base/units.h"
 
 namespace penstock {
 

@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "base/units.h"
 #include "kvmodel/footprint.h"
 #include "kvmodel/output_forecast.h"
-#include "kvmodel/units.h"
 
 namespace penstock {
 

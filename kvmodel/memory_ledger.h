@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "kvmodel/ids.h"
-#include "kvmodel/units.h"
+#include "base/ids.h"
+#include "base/units.h"
 
 namespace penstock {
 

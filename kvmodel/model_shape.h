@@ -12,8 +12,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/units.h"
 #include "kvmodel/footprint.h"
-#include "kvmodel/units.h"
 
 namespace penstock {
 

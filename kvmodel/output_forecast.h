@@ -19,8 +19,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "kvmodel/ids.h"
-#include "kvmodel/units.h"
+#include "base/ids.h"
+#include "base/units.h"
 
 namespace penstock {
 

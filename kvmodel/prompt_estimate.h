@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "kvmodel/ids.h"
+#include "base/ids.h"
+#include "base/units.h"
 #include "kvmodel/text_counts.h"
-#include "kvmodel/units.h"
 
 namespace penstock {
 

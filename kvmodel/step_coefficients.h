@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "base/units.h"
 #include "kvmodel/model_shape.h"
-#include "kvmodel/units.h"
 
 namespace penstock {
 

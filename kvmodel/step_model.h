@@ -9,8 +9,8 @@
 
 #include <array>
 
+#include "base/units.h"
 #include "kvmodel/step_coefficients.h"
-#include "kvmodel/units.h"
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "kvmodel/byte_block.h"
+#include "base/byte_block.h"
 
 namespace penstock {
 

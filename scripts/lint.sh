@@ -4,7 +4,7 @@
 # Needs build/release/compile_commands.json.
 set -eu
 cd "$(dirname "$0")/.."
-folders="kvmodel router/core router/telemetry config backends/openai backends/simulated bench"
+folders="base kvmodel router/core router/telemetry router/policies config backends/dialect backends/simulated bench"
 stamp=build/lint.stamp
 
 if [ $# -eq 0 ]; then

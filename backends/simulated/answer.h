@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/simulated/job.h"
-#include "kvmodel/units.h"
+#include "base/units.h"
 
 namespace penstock::simulated {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "kvmodel/units.h"
+#include "base/units.h"
 
 namespace penstock::simulated {
 

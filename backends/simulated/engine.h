@@ -15,7 +15,7 @@
 #include "backends/simulated/gpu_share.h"
 #include "backends/simulated/histogram.h"
 #include "backends/simulated/step_machine.h"
-#include "kvmodel/units.h"
+#include "base/units.h"
 
 namespace penstock::simulated {
 

@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "backends/simulated/step_machine.h"
+#include "base/units.h"
 #include "config/config.h"
 #include "kvmodel/step_coefficients.h"
-#include "kvmodel/units.h"
 
 namespace penstock::simulated {
 

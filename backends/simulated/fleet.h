@@ -18,8 +18,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/units.h"
 #include "config/config.h"
-#include "kvmodel/units.h"
 
 namespace penstock::simulated {
 

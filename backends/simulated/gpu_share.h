@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "backends/simulated/step_machine.h"
+#include "base/units.h"
 #include "kvmodel/step_coefficients.h"
-#include "kvmodel/units.h"
 
 namespace penstock::simulated {
 

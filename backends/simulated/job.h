@@ -11,7 +11,7 @@
 
 #include "backends/simulated/engine.h"
 #include "backends/simulated/text.h"
-#include "kvmodel/units.h"
+#include "base/units.h"
 
 namespace penstock::simulated {
 

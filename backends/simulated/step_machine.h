@@ -18,7 +18,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/simulated/block_pool.h"
-#include "kvmodel/units.h"
+#include "base/units.h"
 
 namespace penstock::simulated {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "kvmodel/units.h"
+#include "base/units.h"
 
 namespace penstock::simulated {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kvmodel/units.h"
+#include "base/units.h"
 
 namespace penstock::simulated {
 

@@ -19,7 +19,7 @@ TenantId TenantOf(const std::string& name) {
 }  // namespace
 
 absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, const ModelLookup& model_of,
-                                                         ClassId priority) {
+                                                         ClassId service_class) {
   std::vector<SimulatedArrival> arrivals;
   arrivals.reserve(trace.requests.size());
   for (const TraceRequest& request : trace.requests) {
@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, con
     SimulatedArrival& arrival = arrivals.emplace_back();
     arrival.at = request.arrival;
     arrival.model = *model;
-    arrival.priority = priority;
+    arrival.service_class = service_class;
     arrival.tenant = TenantOf(request.tenant);
     arrival.tenant_name = request.tenant;
     arrival.prompt = request.prompt;

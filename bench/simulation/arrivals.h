@@ -8,19 +8,19 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/ids.h"
 #include "bench/simulation/fleet_simulation.h"
-#include "bench/trace.h"
-#include "kvmodel/ids.h"
+#include "bench/traces/trace.h"
 
 namespace penstock::bench {
 
 // The model that serves a name of the trace; nullopt: none.
 using ModelLookup = std::function<std::optional<ModelId>(const std::string&)>;
 
-// All requests in `priority`. A tenant's id is a hash of its name, zero for rows without one. InvalidArgument
+// All requests in `service_class`. A tenant's id is a hash of its name, zero for rows without one. InvalidArgument
 // "file:line: ..." for the first row whose model nothing serves.
 absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, const ModelLookup& model_of,
-                                                         ClassId priority);
+                                                         ClassId service_class);
 
 }  // namespace penstock::bench
 

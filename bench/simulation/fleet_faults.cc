@@ -21,7 +21,7 @@ void FleetSimulation::Die(size_t replica) {
   accounts_->SetDown(replica, true, now_);
   const std::vector<uint64_t> lost = engine.streams;
   Tell(ReplicaHealth{ReplicaId(static_cast<uint32_t>(replica)), Health::kDown});
-  for (uint64_t index : lost) Return(index);
+  for (uint64_t index : lost) Requeue(index);
   StartNeighboursInMemory(replica);
 }
 

@@ -131,7 +131,7 @@ void FleetSimulation::Arrive(uint64_t index) {
   RequestArrived event;
   event.request = RequestId(index);
   event.model = arrival.model;
-  event.priority = arrival.priority;
+  event.service_class = arrival.service_class;
   event.tenant = arrival.tenant;
   const double estimate = arrival.prompt.AsDouble() * (1 + options_.prompt_error * generator_.Normal());
   event.prompt = Tokens(std::max<int64_t>(1, std::llround(estimate)));
@@ -149,7 +149,7 @@ void FleetSimulation::Submit(uint64_t index, uint64_t tries) {
   Live& live = live_[index];
   if (!live.open || live.waiting || live.tries != tries) return;
   Engine& engine = engines_[live.replica.value()];
-  if (engine.down) return Return(index);
+  if (engine.down) return Requeue(index);
   simulated::Sequence sequence;
   sequence.id = SequenceOf(index, tries);
   sequence.prompt = live.arrival.prompt + Tokens(live.tokens);
@@ -340,7 +340,7 @@ void FleetSimulation::Vanish(uint64_t index) {
   Tell(RequestClosed{RequestId(index), Outcome::kClientGone, Tokens(0), Tokens(live.tokens), false});
 }
 
-void FleetSimulation::Return(uint64_t index) {
+void FleetSimulation::Requeue(uint64_t index) {
   Live& live = live_[index];
   if (!live.open || live.waiting) return;
   Engine& engine = engines_[live.replica.value()];
@@ -350,7 +350,7 @@ void FleetSimulation::Return(uint64_t index) {
   accounts_->ChangeWaiting(live.arrival.model, 1, now_);
   // Continued from what the client has; a request answered in one piece starts again.
   if (!live.arrival.observed) live.tokens = 0;
-  Tell(RequestReturned{RequestId(index), Tokens(live.tokens), engine.down, Duration()});
+  Tell(RequestRequeued{RequestId(index), Tokens(live.tokens), engine.down, Duration()});
 }
 
 void FleetSimulation::Handle(const Scheduled& event) {
@@ -372,7 +372,7 @@ void FleetSimulation::Handle(const Scheduled& event) {
     case Kind::kVanish:
       return Vanish(event.subject);
     case Kind::kReturn:
-      return Return(event.subject);
+      return Requeue(event.subject);
     case Kind::kDies:
       return Die(event.subject);
     case Kind::kRises:
@@ -395,12 +395,12 @@ void FleetSimulation::Handle(const Scheduled& event) {
 }
 
 void FleetSimulation::AddRecord(const SimulatedArrival& arrival) {
-  const ClassSpec& goals = spec_.fleet.classes[arrival.priority.value()];
+  const ClassSpec& goals = spec_.fleet.classes[arrival.service_class.value()];
   RequestRecord& record = records_.emplace_back();
   record.arrival = arrival.at;
   record.model = spec_.fleet.models[arrival.model.value()].name;
   record.tenant = arrival.tenant_name.empty() ? absl::StrCat(arrival.tenant.value()) : arrival.tenant_name;
-  record.priority = goals.name;
+  record.service_class = goals.name;
   record.prompt = arrival.prompt;
   record.goals = {goals.ttft, goals.tpot};
   record.feasible = IsFeasible(spec_, arrival);

@@ -19,10 +19,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "backends/simulated/gpu_share.h"
 #include "backends/simulated/step_machine.h"
-#include "bench/generator.h"
-#include "bench/results.h"
+#include "base/generator.h"
+#include "bench/figures/results.h"
 #include "bench/simulation/gpu_accounts.h"
-#include "router/core/admission_core.h"
+#include "router/core/contract/admission_core.h"
 
 namespace penstock::bench {
 
@@ -52,7 +52,7 @@ struct SimulatedFleetSpec {
 struct SimulatedArrival {
   Duration at;
   ModelId model;
-  ClassId priority;
+  ClassId service_class;
   TenantId tenant;
   Tokens prompt{1};
   Tokens output{1};
@@ -177,7 +177,7 @@ class FleetSimulation {
   double FactorNow(size_t replica) const;
   int64_t RecomputedSoFar() const;
   void Vanish(uint64_t index);
-  void Return(uint64_t index);
+  void Requeue(uint64_t index);
   void Forget(uint64_t index);
   void End(uint64_t index, Fate fate, const std::string& reason);
   void MoveStepEnds(const std::vector<simulated::GpuShare::StepEnd>& moved);

@@ -134,7 +134,7 @@ double FluidBound(const SimulatedFleetSpec& spec, const std::vector<SimulatedArr
       work = std::min(work, here * gpus);
       share_seconds = std::min(share_seconds, held / PoolOf(replica).AsDouble() * output * (step.a + step.b) / 1000);
     }
-    const ClassSpec& goals = spec.fleet.classes[arrival.priority.value()];
+    const ClassSpec& goals = spec.fleet.classes[arrival.service_class.value()];
     const double life = goals.ttft.seconds() + goals.tpot.seconds() * output;
     const bool outlasts = arrival.at.seconds() + life > window.seconds();
     longest = std::max(longest, life);

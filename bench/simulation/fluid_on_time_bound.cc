@@ -87,7 +87,7 @@ Fluid FluidOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival
   for (const SimulatedArrival& arrival : arrivals) {
     const double prefill = NewPromptTokens(arrival, seen);
     if (!IsFeasible(spec, arrival)) continue;
-    const ClassSpec& goals = spec.fleet.classes[arrival.priority.value()];
+    const ClassSpec& goals = spec.fleet.classes[arrival.service_class.value()];
     Demand least;
     double fastest = kNever;
     std::vector<std::pair<size_t, double>> costs;
@@ -112,7 +112,7 @@ Fluid FluidOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival
 }  // namespace
 
 bool IsFeasible(const SimulatedFleetSpec& spec, const SimulatedArrival& arrival) {
-  const double goal = spec.fleet.classes[arrival.priority.value()].ttft.seconds();
+  const double goal = spec.fleet.classes[arrival.service_class.value()].ttft.seconds();
   for (size_t i = 0; i < spec.replicas.size(); ++i) {
     if (!Serves(spec.fleet.replicas[i], arrival.model)) continue;
     const simulated::EngineLimits& limits = spec.replicas[i].limits;

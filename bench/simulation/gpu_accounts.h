@@ -14,9 +14,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "kvmodel/ids.h"
-#include "kvmodel/units.h"
-#include "router/core/fleet.h"
+#include "base/ids.h"
+#include "base/units.h"
+#include "router/core/contract/fleet.h"
 
 namespace penstock::bench {
 

@@ -34,7 +34,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/results.h"
+#include "bench/figures/results.h"
 #include "bench/simulation/fleet_simulation.h"
 
 namespace penstock::bench {

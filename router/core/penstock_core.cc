@@ -35,7 +35,7 @@ RequestState* PenstockCore::Find(RequestId id) {
 }
 
 const ClassSpec& PenstockCore::GoalsOf(const RequestState& request) const {
-  return fleet_.classes[request.arrived.priority.value()];
+  return fleet_.classes[request.arrived.service_class.value()];
 }
 
 void PenstockCore::On(const RequestArrived& event, Actions& actions) {
@@ -118,7 +118,7 @@ void PenstockCore::On(const RequestClosed& event, Actions&) {
   requests_.erase(event.request);
 }
 
-void PenstockCore::On(const RequestReturned& event, Actions& actions) {
+void PenstockCore::On(const RequestRequeued& event, Actions& actions) {
   RequestState* request = Find(event.request);
   if (request == nullptr || request->phase == RequestPhase::kWaiting) return;
   const Instant free_at = now_ + event.memory_hold;
@@ -135,8 +135,8 @@ void PenstockCore::On(const RequestReturned& event, Actions& actions) {
   }
   ledger_.Settle(now_, freed_);
   OpenPools();
-  ++counters_.returns;
-  ++request->returns;
+  ++counters_.requeues;
+  ++request->requeues;
   request->kept = event.generated;
   request->pools.clear();
   if (event.avoid_replica && !request->Avoids(request->replica.value())) request->avoid.push_back(request->replica);

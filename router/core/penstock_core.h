@@ -18,14 +18,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "kvmodel/memory_ledger.h"
 #include "kvmodel/output_forecast.h"
-#include "router/core/admission_core.h"
-#include "router/core/density_order.h"
-#include "router/core/model_servers.h"
-#include "router/core/penstock_options.h"
-#include "router/core/placement.h"
-#include "router/core/pool_state.h"
-#include "router/core/replica_state.h"
-#include "router/core/wait_queue.h"
+#include "router/core/books/pool_state.h"
+#include "router/core/books/replica_state.h"
+#include "router/core/contract/admission_core.h"
+#include "router/core/contract/penstock_options.h"
+#include "router/core/placement/model_servers.h"
+#include "router/core/placement/placement.h"
+#include "router/core/queue/density_order.h"
+#include "router/core/queue/wait_queue.h"
 
 namespace penstock {
 
@@ -54,7 +54,7 @@ class PenstockCore : public AdmissionCore {
   void On(const RequestArrived& event, Actions& actions);
   void On(const FirstToken& event, Actions& actions);
   void On(const RequestClosed& event, Actions& actions);
-  void On(const RequestReturned& event, Actions& actions);
+  void On(const RequestRequeued& event, Actions& actions);
   void On(const Progress& event, Actions& actions);
   void On(const EngineReport& event, Actions& actions);
   void On(const ReplicaHealth& event, Actions& actions);

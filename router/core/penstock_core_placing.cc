@@ -257,7 +257,7 @@ void PenstockCore::Dispatch(RequestState* request, const Choice& choice, Actions
     }
   }
   lanes_[request->arrived.model.value()].Dispatched(*request, now_);
-  if (request->returns == 0) density_.Served(request->arrived.tenant, request->arrived.prompt);
+  if (request->requeues == 0) density_.Served(request->arrived.tenant, request->arrived.prompt);
   actions.push_back(Forward{request->arrived.request, request->replica, request->lease, now_ - request->arrival,
                             Duration::Seconds(choice.expected_ttft), choice.peak_share});
 }

@@ -41,12 +41,12 @@ CoreView PenstockCore::View(Instant now) const {
   }
   for (size_t i = 0; i < lanes_.size(); ++i) {
     for (size_t c = 0; c < fleet_.classes.size(); ++c) {
-      const ClassId priority(static_cast<uint32_t>(c));
+      const ClassId service_class(static_cast<uint32_t>(c));
       LaneView& out = view.lanes.emplace_back();
       out.model = fleet_.models[i].name;
-      out.priority = fleet_.classes[c].name;
-      out.waiting = lanes_[i].size(priority);
-      if (const RequestState* oldest = lanes_[i].Oldest(priority)) out.oldest_wait = now - oldest->arrival;
+      out.service_class = fleet_.classes[c].name;
+      out.waiting = lanes_[i].size(service_class);
+      if (const RequestState* oldest = lanes_[i].Oldest(service_class)) out.oldest_wait = now - oldest->arrival;
     }
   }
   view.counters = counters_;

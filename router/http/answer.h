@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "router/http/api_error.h"
 #include "router/http/client_connection.h"
-#include "router/http/header_rules.h"
+#include "router/openai/error/api_error.h"
+#include "router/openai/request/header_rules.h"
 
 namespace penstock {
 

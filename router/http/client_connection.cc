@@ -8,10 +8,10 @@
 #include <span>
 #include <utility>
 
-#include "backends/pool/dead_peer.h"
-#include "backends/pool/readiness.h"
+#include "backends/transport/dead_peer.h"
+#include "backends/transport/readiness.h"
+#include "base/clock.h"
 #include "router/http/answer.h"
-#include "router/http/clock.h"
 #include "router/http/request_handler.h"
 
 namespace penstock {

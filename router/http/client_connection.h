@@ -17,12 +17,12 @@
 #include <utility>
 #include <vector>
 
-#include "backends/tls/tls.h"
+#include "backends/transport/tls.h"
 #include "config/config.h"
-#include "router/http/deadlines.h"
-#include "router/http/event_loop.h"
 #include "router/http/request_reader.h"
-#include "router/http/signal.h"
+#include "router/live/deadlines.h"
+#include "router/live/event_loop.h"
+#include "router/live/signal.h"
 
 namespace penstock {
 

@@ -13,10 +13,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "router/http/api_error.h"
+#include "base/clock.h"
 #include "router/http/client_connection.h"
-#include "router/http/clock.h"
 #include "router/http/response_head.h"
+#include "router/openai/error/api_error.h"
 
 namespace penstock {
 namespace asio = boost::asio;

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "backends/tls/tls.h"
-#include "router/http/event_loop.h"
+#include "backends/transport/tls.h"
+#include "router/live/event_loop.h"
 
 namespace penstock {
 

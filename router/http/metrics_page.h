@@ -5,7 +5,7 @@
 #include <string>
 
 #include "config/config.h"
-#include "router/http/event_loop.h"
+#include "router/live/event_loop.h"
 
 namespace penstock {
 

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "router/http/answer.h"
-#include "router/http/generation.h"
 #include "router/http/metrics_page.h"
-#include "router/http/routes.h"
+#include "router/openai/request/routes.h"
+#include "router/session/generation.h"
 
 namespace penstock {
 namespace asio = boost::asio;

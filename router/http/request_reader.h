@@ -10,9 +10,9 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "router/http/api_error.h"
-#include "router/http/byte_budget.h"
-#include "router/http/header_rules.h"
+#include "base/byte_budget.h"
+#include "router/openai/error/api_error.h"
+#include "router/openai/request/header_rules.h"
 
 namespace penstock {
 

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "kvmodel/units.h"
+#include "base/units.h"
 
 namespace penstock {
 

@@ -89,7 +89,7 @@ std::string FormatDecision(const DecisionEntry& entry, double unix_seconds) {
   Put(line, "request", entry.request_id);
   Put(line, "endpoint", entry.endpoint);
   Put(line, "model", entry.model);
-  Put(line, "class", entry.priority);
+  Put(line, "class", entry.service_class);
   Put(line, "tenant", entry.tenant);
   Put(line, "replica", entry.replica);
   Put(line, "reason", entry.reason);

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "kvmodel/units.h"
+#include "base/units.h"
 
 namespace penstock {
 
@@ -32,7 +32,7 @@ struct DecisionEntry {
   std::string request_id;
   std::string endpoint;
   std::string model;
-  std::string priority;
+  std::string service_class;
   std::string tenant;  // Configured name, never the key.
   std::string replica;
   std::string reason;  // Label of a Refusal, BadInput or EngineErrorKind, or a wait reason.

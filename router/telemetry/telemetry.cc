@@ -36,7 +36,7 @@ void Telemetry::SetFleet(const Fleet& fleet) {
   std::unique_lock lock(state_->mutex);
   const size_t limit = state_->options.max_names;
   for (const ModelSpec& model : fleet.models) state_->models.Add(model.name, limit);
-  for (const ClassSpec& priority : fleet.classes) state_->classes.Add(priority.name, limit);
+  for (const ClassSpec& service_class : fleet.classes) state_->classes.Add(service_class.name, limit);
   for (const ReplicaSpec& replica : fleet.replicas) {
     state_->replicas.Add(replica.name, limit);
     for (const PoolShare& share : replica.pools) {

@@ -18,21 +18,21 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "kvmodel/units.h"
-#include "router/core/admission_core.h"
-#include "router/core/fleet.h"
+#include "base/units.h"
+#include "router/core/contract/admission_core.h"
+#include "router/core/contract/fleet.h"
 #include "router/telemetry/labels.h"
 
 namespace penstock {
 
 // One ended request, as the edge saw it. Unknown durations stay unset.
 struct RequestRecord {
-  std::string request_id;  // x-request-id; for the log, never a label.
-  std::string endpoint;    // One of kEndpointLabels.
-  std::string model;       // Empty when the request named none.
-  std::string priority;    // Class.
-  std::string tenant;      // Configured name; empty: anonymous.
-  std::string replica;     // Empty when it reached none.
+  std::string request_id;     // x-request-id; for the log, never a label.
+  std::string endpoint;       // One of kEndpointLabels.
+  std::string model;          // Empty when the request named none.
+  std::string service_class;  // Class.
+  std::string tenant;         // Configured name; empty: anonymous.
+  std::string replica;        // Empty when it reached none.
   RequestOutcome outcome = RequestOutcome::kOk;
   std::string reason;  // Label of the Refusal, BadInput or EngineErrorKind; empty when all went well.
   int status = 200;    // HTTP status sent; 499 when the client went before one.

@@ -51,8 +51,8 @@ Telemetry::State::State(const TelemetryOptions& given) : options(given), decisio
   build.Add({{"version", options.version}, {"compiler", __VERSION__}}).Set(1);
 }
 
-RequestSeries Telemetry::State::MakeRequestSeries(int endpoint, int model, int priority) {
-  const prometheus::Labels lane = {{"model", models[model]}, {"class", classes[priority]}};
+RequestSeries Telemetry::State::MakeRequestSeries(int endpoint, int model, int service_class) {
+  const prometheus::Labels lane = {{"model", models[model]}, {"class", classes[service_class]}};
   RequestSeries series;
   for (size_t i = 0; i < series.outcomes.size(); ++i) {
     prometheus::Labels labels = lane;
@@ -94,7 +94,7 @@ RequestSeries* Telemetry::State::SeriesOf(const RequestRecord& record) {
   std::tuple<int, int, int> key;
   {
     std::shared_lock lock(mutex);
-    key = {endpoint, models.Find(record.model), classes.Find(record.priority)};
+    key = {endpoint, models.Find(record.model), classes.Find(record.service_class)};
     const auto found = request_series.find(key);
     if (found != request_series.end()) return found->second.get();
   }

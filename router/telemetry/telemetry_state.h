@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "router/core/refusal.h"
+#include "router/core/contract/refusal.h"
 #include "router/telemetry/telemetry.h"
 
 namespace penstock {
@@ -83,7 +83,7 @@ struct Telemetry::State {
     return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
   }
 
-  RequestSeries MakeRequestSeries(int endpoint, int model, int priority);
+  RequestSeries MakeRequestSeries(int endpoint, int model, int service_class);
   TenantSeries MakeTenantSeries(const std::string& tenant);
   RequestSeries* SeriesOf(const RequestRecord& record);
   TenantSeries* TenantOf(const RequestRecord& record);

@@ -136,7 +136,7 @@ void AddQueue(const CoreView& view, std::vector<MetricFamily>& families) {
   MetricFamily waiting = Family("penstock_queue_requests", "Requests that wait, by lane");
   MetricFamily oldest = Family("penstock_queue_oldest_wait_seconds", "Wait of the longest waiting request of the lane");
   for (const LaneView& lane : view.lanes) {
-    const MetricLabels labels = {{"model", lane.model}, {"class", lane.priority}};
+    const MetricLabels labels = {{"model", lane.model}, {"class", lane.service_class}};
     AddSample(waiting, labels, static_cast<double>(lane.waiting));
     AddSample(oldest, labels, lane.oldest_wait.seconds());
   }
@@ -166,7 +166,7 @@ void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& famili
   AddSample(aborts, {}, static_cast<double>(counters.aborts));
   MetricFamily returns = Family("penstock_returns_total",
                                 "Forwarded requests that waited again (push-back, engine lost)", MetricType::Counter);
-  AddSample(returns, {}, static_cast<double>(counters.returns));
+  AddSample(returns, {}, static_cast<double>(counters.requeues));
   for (MetricFamily* family : {&observed, &covered, &pinball, &aborts, &returns}) Keep(std::move(*family), families);
 }
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "kvmodel/units.h"
-#include "router/core/admission_core.h"
+#include "base/units.h"
+#include "router/core/contract/admission_core.h"
 
 namespace penstock {
 

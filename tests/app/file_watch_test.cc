@@ -1,4 +1,4 @@
-#include "router/app/file_watch.h"
+#include "app/file_watch.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "router/app/fleet_book.h"
+#include "router/live/fleet_book.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "bench/policies/policy_factory.h"
 #include "config/config.h"
+#include "router/policies/policy_factory.h"
 
 namespace penstock {
 namespace {

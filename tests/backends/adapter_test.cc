@@ -1,5 +1,5 @@
 // Adapters and detection against servers that answer with recorded or documented bodies.
-#include "backends/adapter.h"
+#include "backends/engines/adapter.h"
 
 #include <gtest/gtest.h>
 
@@ -220,9 +220,9 @@ TEST(LlamaAdapter, ALoadingServerIsUnavailable) {
 
 TEST(LlamaAdapter, ItsHabitsAvoidWhatCannotBeCancelled) {
   const auto adapter = MakeAdapter(EngineKind::kLlamaCpp);
-  EXPECT_TRUE(adapter->habits().stream_everything);
-  EXPECT_TRUE(adapter->habits().closes_after_stream);
-  EXPECT_LT(adapter->habits().idle_limit, Duration::Seconds(5));
+  EXPECT_TRUE(adapter->capabilities().stream_everything);
+  EXPECT_TRUE(adapter->capabilities().closes_after_stream);
+  EXPECT_LT(adapter->capabilities().idle_limit, Duration::Seconds(5));
 }
 
 TEST(OtherAdapters, DiscoverAndPollWhatTheirEnginesTell) {

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
-#include "backends/llamacpp/llamacpp_facts.h"
-#include "backends/ollama/ollama_facts.h"
-#include "backends/sglang/sglang_facts.h"
-#include "backends/tgi/tgi_facts.h"
-#include "backends/vllm/vllm_facts.h"
+#include "backends/engines/llamacpp/llamacpp_facts.h"
+#include "backends/engines/ollama/ollama_facts.h"
+#include "backends/engines/sglang/sglang_facts.h"
+#include "backends/engines/tgi/tgi_facts.h"
+#include "backends/engines/vllm/vllm_facts.h"
 #include "tests/backends/recording.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include "backends/openai/json_scanner.h"
+#include "backends/dialect/json_scanner.h"
 
 #include <gtest/gtest.h>
 

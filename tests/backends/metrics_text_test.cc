@@ -1,4 +1,4 @@
-#include "backends/pool/metrics_text.h"
+#include "backends/dialect/metrics_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "backends/openai/models_list.h"
+#include "backends/dialect/models_list.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "backends/pool/readiness.h"
+#include "backends/transport/readiness.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/openai/dialect.h"
+#include "backends/dialect/dialect.h"
 
 namespace penstock {
 

@@ -1,4 +1,4 @@
-#include "backends/pool/replica_health.h"
+#include "backends/health/replica_health.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/upstream.h"
+#include "backends/transport/upstream.h"
 
 namespace penstock {
 

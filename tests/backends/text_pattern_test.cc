@@ -3,7 +3,7 @@
 #include <random>
 #include <string>
 
-#include "backends/openai/dialect.h"
+#include "backends/dialect/dialect.h"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "backends/upstream.h"
+#include "backends/transport/upstream.h"
 
 namespace penstock {
 namespace {

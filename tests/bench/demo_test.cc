@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
-#include "bench/demo_screen.h"
-#include "bench/demo_stats.h"
-#include "bench/demo_traffic.h"
+#include "app/demo/demo_screen.h"
+#include "app/demo/demo_stats.h"
+#include "app/demo/demo_traffic.h"
 
 namespace penstock::bench {
 namespace {
@@ -19,7 +19,7 @@ constexpr Goals kGoals{Duration::Seconds(1), Duration::Milliseconds(50)};
 RequestRecord Record(Fate fate, const std::string& reason = "", double first_after = 0.2) {
   RequestRecord record;
   record.goals = kGoals;
-  record.priority = "interactive";
+  record.service_class = "interactive";
   record.fate = fate;
   record.reason = reason;
   record.tokens = TokenTally(Duration(), kGoals, Duration::Seconds(100));
@@ -89,13 +89,13 @@ TEST(DemoTraffic, ThreeKindsArriveInOrderWithBursts) {
   for (const DemoStream& stream : streams) {
     EXPECT_TRUE(std::is_sorted(stream.trace.requests.begin(), stream.trace.requests.end(),
                                [](const auto& a, const auto& b) { return a.arrival < b.arrival; }))
-        << stream.priority;
+        << stream.service_class;
     EXPECT_EQ(stream.trace.length, Duration::Seconds(600));
   }
   // 6 req/s, and 36 req/s for 6 of every 30 s: 12 req/s.
   EXPECT_NEAR(static_cast<double>(streams[0].trace.requests.size()) / 600, 12, 0.8);
   EXPECT_NEAR(static_cast<double>(streams[1].trace.requests.size()) / 600, 3.0, 0.4);
-  EXPECT_EQ(streams[2].priority, "background");
+  EXPECT_EQ(streams[2].service_class, "background");
 }
 
 }  // namespace

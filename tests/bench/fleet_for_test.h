@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "router/core/admission_core.h"
+#include "router/core/contract/admission_core.h"
 
 namespace penstock {
 
@@ -57,15 +57,15 @@ class Stepper {
     report.preemptions = 0;
     return At(seconds, report);
   }
-  std::vector<Action> Arrive(double seconds, uint64_t id, int64_t prompt = 100, uint32_t priority = 0,
+  std::vector<Action> Arrive(double seconds, uint64_t id, int64_t prompt = 100, uint32_t service_class = 0,
                              uint32_t model = 0) {
-    return At(seconds, Request(id, prompt, priority, model));
+    return At(seconds, Request(id, prompt, service_class, model));
   }
-  static RequestArrived Request(uint64_t id, int64_t prompt = 100, uint32_t priority = 0, uint32_t model = 0) {
+  static RequestArrived Request(uint64_t id, int64_t prompt = 100, uint32_t service_class = 0, uint32_t model = 0) {
     RequestArrived request;
     request.request = RequestId(id);
     request.model = ModelId(model);
-    request.priority = ClassId(priority);
+    request.service_class = ClassId(service_class);
     request.prompt = Tokens(prompt);
     request.body = Bytes(prompt * 4);
     return request;

@@ -1,4 +1,4 @@
-#include "bench/load_client.h"
+#include "bench/load/load_client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -180,7 +180,7 @@ TEST(LoadClient, TokensAreCountedFromTheStream) {
     EXPECT_EQ(record.tokens.tokens(), 3);
     EXPECT_TRUE(record.OnTime());
     EXPECT_EQ(record.tenant, "team");
-    EXPECT_EQ(record.priority, "standard");
+    EXPECT_EQ(record.service_class, "standard");
   }
   EXPECT_EQ(outcome.preemptions, std::nullopt);
 }

@@ -1,4 +1,4 @@
-#include "bench/load_target.h"
+#include "bench/load/load_target.h"
 
 #include <gtest/gtest.h>
 

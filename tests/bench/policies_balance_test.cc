@@ -3,10 +3,10 @@
 
 #include <map>
 
-#include "bench/policies/least_load.h"
-#include "bench/policies/least_request.h"
-#include "bench/policies/power_of_two.h"
-#include "bench/policies/prequal.h"
+#include "router/policies/least_load.h"
+#include "router/policies/least_request.h"
+#include "router/policies/power_of_two.h"
+#include "router/policies/prequal.h"
 #include "tests/bench/fleet_for_test.h"
 
 namespace penstock {

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "bench/policies/llmd_flow_control.h"
-#include "bench/policies/policy_factory.h"
+#include "router/policies/llmd_flow_control.h"
+#include "router/policies/policy_factory.h"
 #include "tests/bench/fleet_for_test.h"
 
 namespace penstock {

@@ -1,12 +1,12 @@
 // What the policies admit that look ahead in memory: past_future, max_tokens, mc_sf, and what they share.
 #include <gtest/gtest.h>
 
-#include "bench/generator.h"
-#include "bench/policies/length_history.h"
-#include "bench/policies/max_tokens.h"
-#include "bench/policies/mc_sf.h"
-#include "bench/policies/past_future.h"
+#include "base/generator.h"
 #include "kvmodel/growth_forecast.h"
+#include "router/policies/length_history.h"
+#include "router/policies/max_tokens.h"
+#include "router/policies/mc_sf.h"
+#include "router/policies/past_future.h"
 #include "tests/bench/fleet_for_test.h"
 
 namespace penstock {

@@ -3,10 +3,10 @@
 
 #include <map>
 
-#include "bench/policies/cache_aware.h"
-#include "bench/policies/chwbl.h"
-#include "bench/policies/dynamo_cost.h"
-#include "bench/policies/sent_prefixes.h"
+#include "router/policies/cache_aware.h"
+#include "router/policies/chwbl.h"
+#include "router/policies/dynamo_cost.h"
+#include "router/policies/sent_prefixes.h"
 #include "tests/bench/fleet_for_test.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include "bench/policies/policy_factory.h"
+#include "router/policies/policy_factory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "bench/policies/penstock_variants.h"
 #include "config/policy_catalogue.h"
+#include "router/policies/penstock_variants.h"
 
 namespace penstock {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <map>
 
-#include "bench/policies/policy_factory.h"
 #include "bench/simulation/fleet_simulation.h"
-#include "router/core/event_log.h"
+#include "router/core/contract/event_log.h"
+#include "router/policies/policy_factory.h"
 
 namespace penstock::bench {
 namespace {
@@ -49,7 +49,7 @@ std::vector<SimulatedArrival> Arrivals(uint64_t seed, int count, double per_seco
     at += random.Exponential(1 / per_second);
     SimulatedArrival arrival;
     arrival.at = Duration::Seconds(at);
-    arrival.priority = ClassId(static_cast<uint32_t>(random.Next() % 2));
+    arrival.service_class = ClassId(static_cast<uint32_t>(random.Next() % 2));
     arrival.tenant = TenantId(random.Next() % 5);
     arrival.prompt = Tokens(std::min<int64_t>(8000, 1 + static_cast<int64_t>(random.LogNormal(6, 1))));
     arrival.output = Tokens(std::min<int64_t>(1000, 1 + static_cast<int64_t>(random.LogNormal(4.5, 0.8))));

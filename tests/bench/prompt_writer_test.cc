@@ -1,4 +1,4 @@
-#include "bench/prompt_writer.h"
+#include "bench/load/prompt_writer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/results.h"
+#include "bench/figures/results.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
-#include "bench/policies/rival_core.h"
+#include "router/policies/rival_core.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "bench/generator.h"
-#include "bench/policies/round_robin.h"
-#include "bench/policies/threshold_gate.h"
+#include "base/generator.h"
+#include "router/policies/round_robin.h"
+#include "router/policies/threshold_gate.h"
 #include "tests/bench/fleet_for_test.h"
 
 namespace penstock {
@@ -116,7 +116,7 @@ TEST_F(RivalCoreTest, AReturnedRequestGoesElsewhereUnderItsOldArrival) {
   step_.Report(1, 1, 0.2, 0);
   ASSERT_EQ(Only<Forward>(step_.Arrive(1, 1))->replica, ReplicaId(0));
 
-  const auto again = Only<Forward>(step_.At(1.5, RequestReturned{RequestId(1), Tokens(0), true, Duration()}));
+  const auto again = Only<Forward>(step_.At(1.5, RequestRequeued{RequestId(1), Tokens(0), true, Duration()}));
 
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->replica, ReplicaId(1));
@@ -128,10 +128,10 @@ TEST_F(RivalCoreTest, WhatWasGeneratedCountsOnceHoweverOftenARequestReturns) {
   step_.Report(1, 0, 0.1, 0);
   step_.Report(1, 1, 0.2, 0);
   step_.Arrive(1, 1, 100);
-  step_.At(1.2, RequestReturned{RequestId(1), Tokens(20), false, Duration()});
+  step_.At(1.2, RequestRequeued{RequestId(1), Tokens(20), false, Duration()});
   EXPECT_EQ(step_.View().pools[0].held, Amount(128));  // 120 tokens in blocks of 16.
 
-  step_.At(1.4, RequestReturned{RequestId(1), Tokens(40), false, Duration()});
+  step_.At(1.4, RequestRequeued{RequestId(1), Tokens(40), false, Duration()});
   EXPECT_EQ(step_.View().pools[0].held, Amount(144));  // 140 tokens.
 }
 
@@ -154,16 +154,16 @@ TEST_F(RivalCoreTest, LanesOfTheViewCountByModelAndClass) {
 
   ASSERT_EQ(view.lanes.size(), 2u);
   EXPECT_EQ(view.lanes[0].model, "chat");
-  EXPECT_EQ(view.lanes[0].priority, "interactive");
+  EXPECT_EQ(view.lanes[0].service_class, "interactive");
   EXPECT_EQ(view.lanes[0].waiting, 1);
   EXPECT_EQ(view.lanes[0].oldest_wait, Duration::Seconds(0.5));
-  EXPECT_EQ(view.lanes[1].priority, "batch");
+  EXPECT_EQ(view.lanes[1].service_class, "batch");
 }
 
 TEST_F(RivalCoreTest, EventsAboutUnknownRequestsAreVoid) {
   EXPECT_TRUE(step_.At(1, FirstToken{RequestId(9)}).empty());
   EXPECT_TRUE(step_.At(1, RequestClosed{RequestId(9), Outcome::kFinished, Tokens(1), Tokens(1), false}).empty());
-  EXPECT_TRUE(step_.At(1, RequestReturned{RequestId(9), Tokens(0), true, Duration()}).empty());
+  EXPECT_TRUE(step_.At(1, RequestRequeued{RequestId(9), Tokens(0), true, Duration()}).empty());
 }
 
 // Every arrival is answered once in its own event, every parked request once later, and nothing stays behind.
@@ -196,7 +196,7 @@ void RandomRun(uint64_t seed) {
       const uint64_t gone = *live.begin();
       live.erase(live.begin());
       take(random.Uniform() < 0.2
-               ? step.At(now, RequestReturned{RequestId(gone), Tokens(0), true, Duration()})
+               ? step.At(now, RequestRequeued{RequestId(gone), Tokens(0), true, Duration()})
                : step.At(now, RequestClosed{RequestId(gone), Outcome::kFinished, Tokens(1), Tokens(1), false}));
     }
     // A returned request that waits again is parked without an action.

@@ -1,4 +1,4 @@
-#include "bench/policies/round_robin.h"
+#include "router/policies/round_robin.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/stream_counter.h"
+#include "bench/load/stream_counter.h"
 
 #include <gtest/gtest.h>
 

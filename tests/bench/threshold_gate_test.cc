@@ -1,4 +1,4 @@
-#include "bench/policies/threshold_gate.h"
+#include "router/policies/threshold_gate.h"
 
 #include <gtest/gtest.h>
 

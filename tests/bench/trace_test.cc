@@ -1,4 +1,4 @@
-#include "bench/trace.h"
+#include "bench/traces/trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

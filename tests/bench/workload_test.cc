@@ -1,4 +1,4 @@
-#include "bench/workload.h"
+#include "bench/traces/workload.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/generator.h"
+#include "base/generator.h"
 
 namespace penstock::bench {
 namespace {

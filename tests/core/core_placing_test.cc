@@ -68,7 +68,7 @@ TEST(CorePlacing, AnUncertainPromptNearTheContextIsLeftToTheEngine) {
   CoreStepper stepper(MakeFleet({}));
   RequestArrived event;
   event.request = RequestId(1);
-  event.priority = ClassId(2);
+  event.service_class = ClassId(2);
   event.prompt = Tokens(51'000);
   event.prompt_sigma = 0.05;
   const std::vector<Action> actions = stepper.Send(event);
@@ -147,7 +147,7 @@ TEST(CorePlacing, UnobservedRequestsAdvanceByTheForecastStepTime) {
   CoreStepper stepper(MakeFleet(options));
   RequestArrived event;
   event.request = RequestId(1);
-  event.priority = ClassId(1);
+  event.service_class = ClassId(1);
   event.prompt = Tokens(100);
   event.observed = false;
   stepper.Send(event);
@@ -164,7 +164,7 @@ TEST(CorePlacing, SequencesOfOneRequestSharePromptMemoryAndBatchRows) {
   CoreStepper stepper(MakeFleet(options));
   RequestArrived event;
   event.request = RequestId(1);
-  event.priority = ClassId(1);
+  event.service_class = ClassId(1);
   event.prompt = Tokens(100);
   event.sequences = 3;
   stepper.Send(event);

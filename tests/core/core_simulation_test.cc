@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "bench/policies/threshold_gate.h"
 #include "bench/simulation/fleet_simulation.h"
+#include "router/policies/threshold_gate.h"
 #include "tests/core/core_test_support.h"
 
 namespace penstock::bench {
@@ -52,7 +52,7 @@ std::vector<SimulatedArrival> RandomArrivals(uint64_t seed, int count, double pe
     at += generator.Exponential(1 / per_second);
     SimulatedArrival arrival;
     arrival.at = Duration::Seconds(at);
-    arrival.priority = ClassId(static_cast<uint32_t>(generator.Next() % 3));
+    arrival.service_class = ClassId(static_cast<uint32_t>(generator.Next() % 3));
     arrival.tenant = TenantId(generator.Next() % 5);
     arrival.prompt = Tokens(std::min<int64_t>(8000, 1 + static_cast<int64_t>(generator.LogNormal(6, 1))));
     arrival.output = Tokens(std::min<int64_t>(2000, 1 + static_cast<int64_t>(generator.LogNormal(4.5, 1))));
@@ -100,7 +100,7 @@ TEST_P(SeededSimulation, AFatalPoolNeverOverflowsAndNobodyIsCutShort) {
   for (int i = 0; i < 200; ++i) {
     SimulatedArrival arrival;
     arrival.at = Duration::Milliseconds(5 * i);
-    arrival.priority = ClassId(1);
+    arrival.service_class = ClassId(1);
     arrival.prompt = Tokens(200 + static_cast<int64_t>(generator.Next() % 600));
     arrival.output = Tokens(std::min<int64_t>(7000, 1 + static_cast<int64_t>(generator.LogNormal(5, 1.2))));
     arrival.observed = i % 3 != 0;
@@ -172,7 +172,7 @@ TEST(CoreAdmission, UnderOverloadMoreTokensArriveInTimeThanThroughAThresholdGate
     FleetSimulation simulation(SpecOf({}), *core, options);
     std::vector<SimulatedArrival> arrivals = RandomArrivals(3, 2400, 40, 0);
     for (SimulatedArrival& arrival : arrivals) {
-      arrival.priority = ClassId(1);
+      arrival.service_class = ClassId(1);
       arrival.observed = true;
     }
     const Results results = Summarise(simulation.Run(arrivals).records, options.window);
@@ -193,7 +193,7 @@ TEST(CoreAdmission, AReplicaFourTimesSlowerIsLearnedAndGetsFewerRequests) {
   FleetSimulation simulation(spec, core, {});
   std::vector<SimulatedArrival> arrivals = RandomArrivals(5, 1500, 25, 0);
   for (SimulatedArrival& arrival : arrivals) {
-    arrival.priority = ClassId(1);
+    arrival.service_class = ClassId(1);
     arrival.observed = true;
   }
   const SimulationOutcome outcome = simulation.Run(arrivals);
@@ -208,7 +208,7 @@ TEST(CoreAdmission, BelowTheKneeNothingIsRefusedAndNobodyIsLate) {
   FleetSimulation simulation(SpecOf({}), core, {});
   std::vector<SimulatedArrival> arrivals = RandomArrivals(5, 400, 3, 0);
   for (SimulatedArrival& arrival : arrivals) {
-    arrival.priority = ClassId(1);
+    arrival.service_class = ClassId(1);
     arrival.observed = true;
   }
   const Results results = Summarise(simulation.Run(arrivals).records, Duration::Seconds(130));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "router/core/event_log.h"
+#include "router/core/contract/event_log.h"
 #include "router/core/penstock_core.h"
 
 namespace penstock::testing {
@@ -64,10 +64,10 @@ class CoreStepper {
     core.Apply(event, now, actions);
     return actions;
   }
-  std::vector<Action> Arrive(uint64_t id, int64_t prompt, ClassId priority = ClassId(1)) {
+  std::vector<Action> Arrive(uint64_t id, int64_t prompt, ClassId service_class = ClassId(1)) {
     RequestArrived event;
     event.request = RequestId(id);
-    event.priority = priority;
+    event.service_class = service_class;
     event.prompt = Tokens(prompt);
     return Send(event);
   }

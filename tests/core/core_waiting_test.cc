@@ -98,7 +98,7 @@ TEST(CoreWaiting, AFullPoolDoesNotBlockTheLaneOfAnotherModel) {
   RequestArrived other;
   other.request = RequestId(3);
   other.model = ModelId(1);
-  other.priority = ClassId(1);
+  other.service_class = ClassId(1);
   other.prompt = Tokens(900);
   const std::vector<Action> actions = stepper.Send(other);
   EXPECT_NE(Only<Forward>(actions), nullptr) << Text(actions);
@@ -166,7 +166,7 @@ TEST(CoreWaiting, TheBytesOfTheQueueAreBoundedOnBothSides) {
   const auto arrive = [&](uint64_t id, int64_t bytes) {
     RequestArrived arrived;
     arrived.request = RequestId(id);
-    arrived.priority = ClassId(1);
+    arrived.service_class = ClassId(1);
     arrived.prompt = Tokens(900);
     arrived.body = Bytes(bytes);
     return stepper.Send(arrived);
@@ -237,7 +237,7 @@ TEST(CoreWaiting, MemoryInAPoolThatTheReplicaHasLeftSinceGoesToThoseWhoWaitForIt
   RequestArrived waiting;
   waiting.request = RequestId(2);
   waiting.model = ModelId(1);
-  waiting.priority = ClassId(1);
+  waiting.service_class = ClassId(1);
   waiting.prompt = Tokens(900);
   ASSERT_NE(Only<Park>(stepper.Send(waiting)), nullptr);
   fleet.pools.push_back(PoolSpec(fleet.pools[0]));

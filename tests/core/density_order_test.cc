@@ -1,8 +1,8 @@
-#include "router/core/density_order.h"
+#include "router/core/queue/density_order.h"
 
 #include <gtest/gtest.h>
 
-#include "router/core/prefix_index.h"
+#include "router/core/books/prefix_index.h"
 
 namespace penstock {
 namespace {

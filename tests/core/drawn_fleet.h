@@ -2,8 +2,8 @@
 #ifndef PENSTOCK_TESTS_CORE_DRAWN_FLEET_H_
 #define PENSTOCK_TESTS_CORE_DRAWN_FLEET_H_
 
-#include "router/core/fleet.h"
-#include "router/core/penstock_options.h"
+#include "router/core/contract/fleet.h"
+#include "router/core/contract/penstock_options.h"
 #include "tests/core/choices.h"
 
 namespace penstock::testing {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "router/core/event_log.h"
+#include "router/core/contract/event_log.h"
 #include "tests/core/drawn_fleet.h"
 
 namespace penstock::testing {
@@ -52,7 +52,12 @@ void FaultWorld::Send(const Event& event) {
   arrival_answered_ = false;
   Told& told = history_.emplace_back(Told{now_, event, {}});
   core_.Apply(event, now_, told.actions);
-  for (const Action& action : told.actions) Take(event, action);
+  for (const Action& action : told.actions) {
+    // FNV-1a: short, and the same everywhere.
+    for (const char c : FormatAction(now_, action))
+      digest_ = (digest_ ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    Take(event, action);
+  }
   if (history_.size() > kHistory) history_.pop_front();
   CheckAfter(event);
 }
@@ -238,7 +243,7 @@ void FaultWorld::Arrive() {
   RequestArrived event;
   event.request = RequestId(static_cast<uint64_t>(next_request_++));
   event.model = ModelId(static_cast<uint32_t>(choices_.Below(fleet_.models.size() + (choices_.OneIn(50) ? 1 : 0))));
-  event.priority = ClassId(static_cast<uint32_t>(choices_.Below(fleet_.classes.size())));
+  event.service_class = ClassId(static_cast<uint32_t>(choices_.Below(fleet_.classes.size())));
   event.tenant = TenantId(choices_.Below(4));
   event.prompt = Tokens(1 + static_cast<int64_t>(choices_.Below(choices_.OneIn(8) ? 9000 : 600)));
   event.prompt_sigma = choices_.OneIn(3) ? 0.3 : 0.02;
@@ -293,13 +298,13 @@ void FaultWorld::Close(const Request& request, Outcome outcome) {
   Send(closed);
 }
 
-void FaultWorld::Return(Request& request, bool avoid) {
+void FaultWorld::Requeue(Request& request, bool avoid) {
   const bool keeps = !request.arrived.embedding && choices_.OneIn(2);
   if (!keeps) request.generated = 0;
   request.phase = Phase::kWaiting;
   request.avoids = request.avoids || avoid;
   const Duration hold = choices_.OneIn(3) ? Duration::Seconds(2) : Duration();
-  Send(RequestReturned{request.arrived.request, Tokens(request.generated), avoid, hold});
+  Send(RequestRequeued{request.arrived.request, Tokens(request.generated), avoid, hold});
 }
 
 void FaultWorld::ClientLeaves() {
@@ -340,7 +345,7 @@ void FaultWorld::RequestFails() {
     case 1:
       return Close(*request, Outcome::kRejected);
     default:
-      return Return(*request, !choices_.OneIn(4));
+      return Requeue(*request, !choices_.OneIn(4));
   }
 }
 
@@ -348,7 +353,7 @@ void FaultWorld::AnswerAbort() {
   Request* request = Any(Phase::kAborting);
   if (request == nullptr) return;
   if (choices_.OneIn(4)) return Close(*request, choices_.OneIn(2) ? Outcome::kFinished : Outcome::kClientGone);
-  Return(*request, false);
+  Requeue(*request, false);
 }
 
 // A replica that dies fails its requests, one after another, before or after the core hears of it.
@@ -373,7 +378,7 @@ void FaultWorld::ReplicaChanges() {
       if (choices_.OneIn(3)) {
         Close(found->second, Outcome::kEngineFailed);
       } else {
-        Return(found->second, true);
+        Requeue(found->second, true);
       }
     }
   }
@@ -406,7 +411,7 @@ void FaultWorld::Nonsense() {
     case 1:
       return Send(RequestClosed{unknown, Outcome::kFinished, Tokens(5), Tokens(5), false});
     case 2:
-      return Send(RequestReturned{unknown, Tokens(0), true, Duration()});
+      return Send(RequestRequeued{unknown, Tokens(0), true, Duration()});
     case 3:
       return Send(Progress{{{ReplicaId(77), 3, now_}}, {{unknown, Tokens(3)}}});
     case 4:
@@ -442,7 +447,7 @@ void FaultWorld::Calm() {
       const auto found = open_.find(id);
       if (found == open_.end() || found->second.phase == Phase::kWaiting) continue;
       if (found->second.phase == Phase::kAborting) {
-        Return(found->second, false);
+        Requeue(found->second, false);
       } else {
         if (found->second.arrived.observed && found->second.generated == 0) Send(FirstToken{id});
         Close(found->second, Outcome::kFinished);

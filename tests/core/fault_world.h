@@ -38,6 +38,8 @@ class FaultWorld {
   int64_t arrivals() const { return next_request_ - 1; }
   int64_t forwards() const { return forwards_; }
   int64_t aborts() const { return aborts_; }
+  // Of every action so far, in order: equal worlds with equal decisions have equal digests.
+  uint64_t digest() const { return digest_; }
 
  private:
   enum class Phase { kWaiting, kForwarded, kAborting };
@@ -83,7 +85,7 @@ class FaultWorld {
   void Nonsense();
   Request* Any(Phase phase);
   void Close(const Request& request, Outcome outcome);
-  void Return(Request& request, bool avoid);
+  void Requeue(Request& request, bool avoid);
   ReplicaId AnyReplica() { return ReplicaId(static_cast<uint32_t>(choices_.Below(fleet_.replicas.size()))); }
 
   Choices& choices_;
@@ -100,6 +102,7 @@ class FaultWorld {
   int timers_on_end_ = 0;          // That were due again at once.
   bool arrival_answered_ = false;  // Of the RequestArrived that is being applied.
   std::string broken_;
+  uint64_t digest_ = 14695981039346656037u;
   std::deque<Told> history_;
 };
 

@@ -1,4 +1,4 @@
-#include "router/core/replica_state.h"
+#include "router/core/books/replica_state.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "router/core/risk_control.h"
+#include "router/core/books/risk_control.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "router/core/tenant_allowance.h"
+#include "router/core/books/tenant_allowance.h"
 
 #include <gtest/gtest.h>
 

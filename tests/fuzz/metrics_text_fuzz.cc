@@ -1,10 +1,10 @@
 // Any bytes read as metrics, and as the metrics of every engine.
 #include <cstdint>
 
-#include "backends/llamacpp/llamacpp_facts.h"
-#include "backends/pool/metrics_text.h"
-#include "backends/tgi/tgi_facts.h"
-#include "backends/vllm/vllm_facts.h"
+#include "backends/dialect/metrics_text.h"
+#include "backends/engines/llamacpp/llamacpp_facts.h"
+#include "backends/engines/tgi/tgi_facts.h"
+#include "backends/engines/vllm/vllm_facts.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "router/http/body_splice.h"
-#include "router/http/request_scan.h"
+#include "router/openai/request/body_splice.h"
+#include "router/openai/request/request_scan.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "backends/openai/dialect.h"
+#include "backends/dialect/dialect.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using penstock::Endpoint;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "router/http/stream_relay.h"
+#include "router/openai/answer/stream_relay.h"
 #include "tests/fuzz/expect.h"
 
 namespace {

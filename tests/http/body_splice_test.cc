@@ -1,4 +1,4 @@
-#include "router/http/body_splice.h"
+#include "router/openai/request/body_splice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "router/http/deadlines.h"
+#include "router/live/deadlines.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "router/http/clock.h"
+#include "base/clock.h"
 
 namespace penstock {
 namespace {

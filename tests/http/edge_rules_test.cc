@@ -6,11 +6,11 @@
 #include <string>
 
 #include "config/key_digest.h"
-#include "router/http/api_error.h"
-#include "router/http/header_rules.h"
 #include "router/http/response_head.h"
-#include "router/http/routes.h"
-#include "router/http/tenants.h"
+#include "router/live/tenants.h"
+#include "router/openai/error/api_error.h"
+#include "router/openai/request/header_rules.h"
+#include "router/openai/request/routes.h"
 
 namespace penstock {
 namespace {

@@ -85,8 +85,8 @@ TEST(EngineFaults, PushBackMovesTheRequestToAnotherReplica) {
   EXPECT_EQ(answer.status(), 200);
   EXPECT_EQ(a.calls(), 1);
   EXPECT_EQ(b.calls(), 1);
-  ASSERT_EQ(router.book.Of<RequestReturned>().size(), 1u);
-  EXPECT_TRUE(router.book.Of<RequestReturned>()[0].avoid_replica);
+  ASSERT_EQ(router.book.Of<RequestRequeued>().size(), 1u);
+  EXPECT_TRUE(router.book.Of<RequestRequeued>()[0].avoid_replica);
 }
 
 TEST(EngineFaults, AConnectionLostBeforeTheFirstEventIsTriedElsewhere) {
@@ -138,7 +138,7 @@ TEST(EngineFaults, EightEnginesThatCannotBeReachedAreEnough) {
     }
     EXPECT_EQ(engines.back()->calls(), dead < 8 ? 1 : 0);
     EXPECT_TRUE(router.AllClosed(1));
-    EXPECT_EQ(router.book.Of<RequestReturned>().size(), 7u);
+    EXPECT_EQ(router.book.Of<RequestRequeued>().size(), 7u);
   }
 }
 

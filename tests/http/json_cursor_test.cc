@@ -1,4 +1,4 @@
-#include "router/http/json_cursor.h"
+#include "router/openai/request/json_cursor.h"
 
 #include <gtest/gtest.h>
 

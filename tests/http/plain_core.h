@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "router/core/admission_core.h"
+#include "router/core/contract/admission_core.h"
 
 namespace penstock {
 
@@ -32,7 +32,7 @@ class PlainCore : public AdmissionCore {
       Arrive(*arrived, actions);
     } else if (const auto* closed = std::get_if<RequestClosed>(&event)) {
       live_.erase(closed->request);
-    } else if (const auto* returned = std::get_if<RequestReturned>(&event)) {
+    } else if (const auto* returned = std::get_if<RequestRequeued>(&event)) {
       const auto found = live_.find(returned->request);
       if (found != live_.end()) Place(found->first, found->second, returned->avoid_replica, actions);
     } else if (const auto* progress = std::get_if<Progress>(&event)) {

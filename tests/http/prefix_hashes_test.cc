@@ -1,4 +1,4 @@
-#include "router/http/prefix_hashes.h"
+#include "router/openai/request/prefix_hashes.h"
 
 #include <gtest/gtest.h>
 

@@ -267,8 +267,8 @@ TEST(Relay, AnAbortedStreamGoesOnWhereItWasCut) {
   const WireMessage answer = router.Ask(PostJson("/v1/chat/completions", StreamBody(",\"max_tokens\":9")));
   EXPECT_TRUE(answer.complete);
   EXPECT_NE(answer.body.find("begin "), std::string::npos);
-  ASSERT_EQ(router.book.Of<RequestReturned>().size(), 1u);
-  EXPECT_EQ(router.book.Of<RequestReturned>()[0].generated, Tokens(1));
+  ASSERT_EQ(router.book.Of<RequestRequeued>().size(), 1u);
+  EXPECT_EQ(router.book.Of<RequestRequeued>()[0].generated, Tokens(1));
   std::lock_guard lock(mutex);
   ASSERT_EQ(bodies.size(), 2u);
   if (answer.body.find("\"error\"") != std::string::npos) FAIL() << answer.body;

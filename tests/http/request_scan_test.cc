@@ -1,4 +1,4 @@
-#include "router/http/request_scan.h"
+#include "router/openai/request/request_scan.h"
 
 #include <gtest/gtest.h>
 

@@ -202,7 +202,7 @@ TEST(Resume, AChatGoesOnElsewhereAsOneStreamHoweverItsEngineDies) {
     EXPECT_EQ(second["add_generation_prompt"], false);
     ASSERT_TRUE(pair.router.AllClosed(1));
     EXPECT_EQ(pair.router.book.Of<RequestClosed>()[0].outcome, Outcome::kFinished);
-    EXPECT_EQ(pair.router.book.Of<RequestReturned>()[0].generated, Tokens(3));
+    EXPECT_EQ(pair.router.book.Of<RequestRequeued>()[0].generated, Tokens(3));
     EXPECT_EQ(pair.router.Metric("penstock_resumes_total{result=\"continued\"}"), 1);
   }
 }

@@ -1,5 +1,5 @@
 // The pure parts of relaying: what passes, what is hidden, what is learned, how a cut answer goes on.
-#include "router/http/stream_relay.h"
+#include "router/openai/answer/stream_relay.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "router/http/chunk_rewrite.h"
-#include "router/http/kept_text.h"
-#include "router/http/progress_board.h"
+#include "router/live/progress_board.h"
+#include "router/openai/answer/chunk_rewrite.h"
+#include "router/openai/answer/kept_text.h"
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "app/server.h"
 #include "config/config.h"
-#include "router/app/server.h"
 #include "tests/http/plain_core.h"
 #include "tests/http/test_wire.h"
 

@@ -15,14 +15,15 @@ namespace fs = std::filesystem;
 
 // A header that is not allowed: its whole name, or everything below a folder (a trailing slash).
 constexpr std::string_view kForbidden[] = {
-    "boost/",       "yaml-cpp/",   "nlohmann/", "simdjson.h", "simdjson/",    "prometheus/",
-    "openssl/",     "CLI/",        "zlib.h",    "absl/time/", "absl/random/", "absl/synchronization/",
-    "fstream",      "filesystem",  "thread",    "mutex",      "shared_mutex", "condition_variable",
-    "future",       "atomic",      "semaphore", "latch",      "barrier",      "stop_token",
-    "chrono",       "random",      "iostream",  "ctime",      "time.h",       "sys/",
-    "unistd.h",     "netinet/",    "pthread.h", "cstdio",     "stdio.h",      "coroutine",
-    "execution",    "syncstream",  "config/",   "backends/",  "bench/",       "router/telemetry/",
-    "router/http/", "router/app/",
+    "boost/",       "yaml-cpp/",    "nlohmann/",       "simdjson.h",     "simdjson/",        "prometheus/",
+    "openssl/",     "CLI/",         "zlib.h",          "absl/time/",     "absl/random/",     "absl/synchronization/",
+    "fstream",      "filesystem",   "thread",          "mutex",          "shared_mutex",     "condition_variable",
+    "future",       "atomic",       "semaphore",       "latch",          "barrier",          "stop_token",
+    "chrono",       "random",       "iostream",        "ctime",          "time.h",           "sys/",
+    "unistd.h",     "netinet/",     "pthread.h",       "cstdio",         "stdio.h",          "coroutine",
+    "execution",    "syncstream",   "config/",         "backends/",      "bench/",           "router/telemetry/",
+    "router/http/", "router/live/", "router/session/", "router/openai/", "router/policies/", "app/",
+    "base/clock.h",
 };
 
 // Names that would bring time or chance in without a header of their own.

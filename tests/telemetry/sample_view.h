@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "router/core/admission_core.h"
-#include "router/core/fleet.h"
+#include "router/core/contract/admission_core.h"
+#include "router/core/contract/fleet.h"
 #include "router/telemetry/telemetry.h"
 
 namespace penstock {
@@ -35,7 +35,8 @@ inline CoreView SampleView() {
   view.pools = {chat, tokens};
   view.replicas = {{.name = "chat-a", .model = "llama-3.1-8b", .health = Health::kUp, .running = 3, .preemptions = 2},
                    {.name = "code-a", .model = "qwen2.5-7b"}};
-  view.lanes = {{.model = "llama-3.1-8b", .priority = "standard", .waiting = 4, .oldest_wait = Duration::Seconds(1.5)}};
+  view.lanes = {
+      {.model = "llama-3.1-8b", .service_class = "standard", .waiting = 4, .oldest_wait = Duration::Seconds(1.5)}};
   view.queued_requests = 4;
   view.queued_bytes = Bytes(4096);
   return view;
@@ -45,7 +46,7 @@ inline RequestRecord SampleRecord() {
   RequestRecord record;
   record.endpoint = "chat";
   record.model = "llama-3.1-8b";
-  record.priority = "standard";
+  record.service_class = "standard";
   record.replica = "chat-a";
   record.prompt_estimate = Tokens(103);
   record.prompt = Tokens(100);

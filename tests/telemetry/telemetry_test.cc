@@ -16,7 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "router/core/refusal.h"
+#include "router/core/contract/refusal.h"
 #include "tests/telemetry/sample_view.h"
 
 namespace penstock {
@@ -120,7 +120,7 @@ TEST_F(TelemetryTest, FoldsNamesThatTheFleetDoesNotHaveIntoOther) {
     record.model = absl::StrCat("attack-", i);
     record.endpoint = absl::StrCat("/v1/", i);
     record.replica = absl::StrCat("r", i);
-    record.priority = absl::StrCat("c", i);
+    record.service_class = absl::StrCat("c", i);
     record.status = 1000 + i;
     record.tenant = absl::StrCat("t", i);
     telemetry_.OnRequest(record);

@@ -1,0 +1,84 @@
+// The subcommands: each parses nothing, takes its options as a struct and returns the exit code
+// (0 done, 1 the run or the input is bad, 3 the router ended with requests cut; 2, wrong usage, is main's).
+#ifndef PENSTOCK_APP_COMMANDS_H_
+#define PENSTOCK_APP_COMMANDS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+
+namespace penstock {
+
+struct ServeOptions {
+  std::string config_file;
+  std::string listen;                 // Overrides the file.
+  std::vector<std::string> replicas;  // Without a file.
+};
+int RunServe(const ServeOptions& options);
+
+int RunCheck(const std::string& config_file);
+
+struct DemoOptions {
+  std::string listen = "127.0.0.1:8080";
+  std::optional<Duration> duration;
+};
+int RunDemo(const DemoOptions& options);
+
+struct EngineOptions {
+  std::string config_file;  // A fleet; else the single engine below.
+  std::string listen;
+  std::string model;
+  std::string gpu;
+  std::optional<Tokens> kv_tokens;
+  std::optional<Bytes> kv_memory;
+  int max_seqs = 256;
+  std::optional<Tokens> max_model_len;
+  std::optional<Tokens> max_batched_tokens;
+  bool overflow_error = false;
+  double time_scale = 1;
+  uint64_t seed = 1;
+};
+int RunEngine(const EngineOptions& options);
+
+struct LoadOptionsCli {
+  std::string url;
+  std::vector<std::string> direct;  // Round robin over engines.
+  std::string trace;
+  double rate = 1;
+  std::optional<Duration> duration;
+  std::string model;  // For every request; else `map`.
+  std::map<std::string, std::string> map;
+  Duration ttft = Duration::Seconds(2);
+  Duration tpot = Duration::Milliseconds(100);
+  Duration drain = Duration::Seconds(30);
+  uint64_t seed = 1;
+  bool json = false;
+};
+int RunLoad(const LoadOptionsCli& options);
+
+struct SimulateOptions {
+  std::string config_file;
+  std::string trace;   // Empty: generate:azure-conv.
+  std::string policy;  // Empty: the file's.
+  double rate = 1;
+  std::optional<Duration> duration;
+  Duration from;
+  uint64_t seed = 1;
+  bool json = false;
+  std::string log_file;  // Empty: none.
+  bool carried = false;
+  bool plan = false;
+  std::string gpu;  // Kind, of a plan.
+  double on_time = 0.99;
+};
+int RunSimulate(const SimulateOptions& options);
+
+int RunVersion();
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_APP_COMMANDS_H_

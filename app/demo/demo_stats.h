@@ -1,0 +1,52 @@
+// What the demo's clients measured lately. Thread-safe: clients report, the screen asks.
+#ifndef PENSTOCK_APP_DEMO_DEMO_STATS_H_
+#define PENSTOCK_APP_DEMO_DEMO_STATS_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/units.h"
+#include "bench/figures/results.h"
+
+namespace penstock::bench {
+
+struct DemoSnapshot {
+  int64_t finished = 0;
+  int64_t on_time = 0;
+  int64_t failed = 0;
+  std::map<std::string, int64_t> refused;  // By reason.
+  int64_t tokens = 0;                      // Delivered, by requests that ended.
+  double active_per_s = 0;                 // Over the last ten seconds, by requests that ended then.
+  double late_per_s = 0;
+  std::optional<Percentiles> ttft_s;  // Of interactive requests that ended in the last thirty seconds.
+
+  int64_t RefusedCount() const;
+  int64_t Ended() const { return finished + failed + RefusedCount(); }
+};
+
+class DemoStats {
+ public:
+  // `now` is on any clock that all calls share, and may not go back.
+  void OnSettled(const RequestRecord& record, Duration now);
+  DemoSnapshot Snapshot(Duration now) const;
+
+ private:
+  struct Ended {
+    Duration at;
+    int64_t active = 0;
+    int64_t late = 0;
+    std::optional<double> ttft;
+  };
+
+  mutable std::mutex mutex_;
+  DemoSnapshot totals_;
+  std::deque<Ended> recent_;  // Of the last thirty seconds.
+};
+
+}  // namespace penstock::bench
+
+#endif  // PENSTOCK_APP_DEMO_DEMO_STATS_H_

@@ -1,0 +1,38 @@
+// Live mixed traffic for the demo: three kinds of clients with their own class, lengths and rhythm.
+//
+//   chats   interactive, short prompts and answers; 6 req/s with a burst of six times that for 6 s every 30 s
+//   work    standard, conversation-like lengths, one in ten with a prompt of several thousand tokens; 3 req/s
+//   jobs    background, long answers; two requests in three seconds
+//
+// On average about two thirds of what the demo's fleet carries; a burst is more than it carries.
+#ifndef PENSTOCK_APP_DEMO_DEMO_TRAFFIC_H_
+#define PENSTOCK_APP_DEMO_DEMO_TRAFFIC_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "bench/figures/results.h"
+#include "bench/traces/trace.h"
+
+namespace penstock::bench {
+
+struct DemoStream {
+  std::string service_class;  // Class.
+  Goals goals;
+  Trace trace;  // Of the wanted length.
+};
+
+// The models that the traffic asks for.
+struct DemoModels {
+  std::string chat;
+  std::string code;
+  std::string reason;
+};
+
+std::vector<DemoStream> DemoTraffic(const DemoModels& models, Duration length, uint64_t seed);
+
+}  // namespace penstock::bench
+
+#endif  // PENSTOCK_APP_DEMO_DEMO_TRAFFIC_H_

@@ -1,0 +1,83 @@
+// `penstock engine`: simulated engines as a process of their own.
+#include <csignal>
+#include <iostream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "app/commands.h"
+#include "backends/simulated/fleet.h"
+#include "config/config.h"
+#include "kvmodel/model_shape.h"
+#include "kvmodel/step_coefficients.h"
+
+namespace penstock {
+namespace {
+
+using simulated::SimulatedFleet;
+
+// The flags of a single engine as a fleet of one.
+absl::StatusOr<Config> ConfigOf(const EngineOptions& options) {
+  const GpuKind* kind = FindGpuKind(absl::string_view(options.gpu));
+  if (kind == nullptr) return absl::InvalidArgumentError(absl::StrCat("--gpu: unknown kind ", options.gpu));
+  if (FindBuiltinShape(absl::string_view(options.model)) == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("--model: no built-in shape is called ", options.model));
+  }
+  GpuConfig gpu;
+  gpu.id = "gpu0";
+  gpu.kind = *kind;
+  ReplicaConfig replica;
+  replica.id = options.listen;
+  replica.url = absl::StrCat("http://", options.listen);
+  replica.gpus = {gpu.id};
+  replica.model = options.model;
+  replica.kv_tokens = options.kv_tokens;
+  replica.kv_memory = options.kv_memory;
+  SimulatedConfig& simulated = replica.simulated.emplace();
+  simulated.max_seqs = options.max_seqs;
+  if (options.max_batched_tokens) simulated.max_batched_tokens = *options.max_batched_tokens;
+  simulated.max_model_len = options.max_model_len;
+  simulated.overflow_error = options.overflow_error;
+  simulated.time_scale = options.time_scale;
+  simulated.seed = options.seed;
+  Config config;
+  config.gpus = {std::move(gpu)};
+  config.replicas = {std::move(replica)};
+  return config;
+}
+
+int Fail(const absl::Status& status) {
+  std::cerr << "penstock engine: " << std::string(status.message()) << std::endl;
+  return 1;
+}
+
+// Signals wait here from before any thread starts, so that none is lost or lands elsewhere.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+}  // namespace
+
+int RunEngine(const EngineOptions& options) {
+  const sigset_t signals = BlockSignals();
+  const bool from_file = !options.config_file.empty();
+  const absl::StatusOr<Config> config = from_file ? LoadConfigFile(options.config_file) : ConfigOf(options);
+  if (!config.ok()) return Fail(config.status());
+  auto fleet = SimulatedFleet::Create(*config, SimulatedFleet::Which::kWithUrl);
+  if (!fleet.ok()) return Fail(fleet.status());
+  if (const absl::Status started = (*fleet)->Start(); !started.ok()) return Fail(started);
+  for (const SimulatedFleet::Engine& engine : (*fleet)->engines()) {
+    std::cerr << "engine " << engine.replica << " listening on " << engine.Url().substr(7) << " (" << engine.model
+              << ", " << engine.gpu << ", " << engine.kv_tokens.value() << " KV tokens)" << std::endl;
+  }
+  int received = 0;
+  sigwait(&signals, &received);
+  (*fleet)->Stop();
+  return 0;
+}
+
+}  // namespace penstock

@@ -1,0 +1,287 @@
+// The command line: parses and hands over. Exit codes: 0 done, 1 the run or the input is bad, 2 wrong usage.
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "app/commands.h"
+#include "config/addresses.h"
+#include "config/units_text.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kBad = 1;
+constexpr int kUsage = 2;
+
+// Runs after parsing; what CLI11 alone cannot tell is a CLI::ValidationError.
+using Action = std::function<int()>;
+
+[[noreturn]] void Reject(const std::string& option, absl::string_view why) {
+  throw CLI::ValidationError(option, std::string(why));
+}
+
+// An option whose text one of the parsers of config/units_text.h reads.
+template <class T, class Target>
+CLI::Option* AddParsed(CLI::App* command, const std::string& name, absl::StatusOr<T> (*parse)(absl::string_view),
+                       Target* target, const std::string& help, const std::string& type) {
+  CLI::Option* option = command->add_option_function<std::string>(
+      name,
+      [name, parse, target](const std::string& text) {
+        const absl::StatusOr<T> value = parse(text);
+        if (!value.ok()) Reject(name, value.status().message());
+        *target = *value;
+      },
+      help);
+  return option->type_name(type);
+}
+
+absl::StatusOr<Tokens> ParseTokens(absl::string_view text) {
+  const absl::StatusOr<int64_t> count = ParseCount(text);
+  if (!count.ok()) return count.status();
+  if (*count < 1) return absl::InvalidArgumentError("must be at least 1");
+  return Tokens(*count);
+}
+
+// A duration with a unit, or plain seconds.
+absl::StatusOr<Duration> ParseSpan(absl::string_view text) {
+  const absl::StatusOr<double> seconds = ParseNumber(text);
+  absl::StatusOr<Duration> span = seconds.ok() ? Duration::Seconds(*seconds) : ParseDuration(text);
+  if (span.ok() && *span <= Duration()) return absl::InvalidArgumentError("must be above zero");
+  return span;
+}
+
+std::string CheckListen(const std::string& text) {
+  const absl::StatusOr<HostPort> address = ParseListen(text);
+  return address.ok() ? "" : std::string(address.status().message());
+}
+
+std::string CheckEngineUrl(const std::string& text) {
+  const absl::StatusOr<EngineUrl> url = ParseEngineUrl(text);
+  return url.ok() ? "" : std::string(url.status().message());
+}
+
+// As CLI::Range, which lets NaN pass.
+CLI::Validator Between(double low, double high) {
+  CLI::Validator validator = CLI::Range(low, high);
+  return CLI::Validator(
+      [validator, low, high](std::string& text) {
+        double value = 0;
+        const bool read = absl::SimpleAtod(text, &value);
+        if (read && std::isnan(value)) return absl::StrFormat("Value %s not in range [%g - %g]", text, low, high);
+        return validator(text);
+      },
+      validator.get_description());
+}
+
+void AddServe(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ServeOptions>();
+  CLI::App* command = app.add_subcommand("serve", "Route requests to the replicas of a configuration, or to URLs.");
+  command->footer("Example: penstock serve --listen 127.0.0.1:8080 --replica http://127.0.0.1:8000");
+  CLI::Option* config = command->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
+  command->add_option("--listen", options->listen, "Address to serve on (default 127.0.0.1:8080, or the file's)")
+      ->check(CLI::Validator(&CheckListen, "HOST:PORT"));
+  command->add_option("--replica", options->replicas, "An engine; may be repeated")
+      ->check(CLI::Validator(&CheckEngineUrl, "URL"))
+      ->excludes(config)
+      ->allow_extra_args(false);
+  command->callback([&action, options] {
+    if (options->config_file.empty() && options->replicas.empty()) Reject("serve", "needs --config or --replica");
+    action = [options] { return RunServe(*options); };
+  });
+}
+
+void AddCheck(CLI::App& app, Action& action) {
+  auto file = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("check", "Check a configuration and print what is in effect.");
+  command->footer("Example: penstock check --config config/examples/smallest.yaml");
+  command->add_option("--config", *file, "Configuration file")->type_name("FILE")->required();
+  command->callback([&action, file] { action = [file] { return RunCheck(*file); }; });
+}
+
+void AddDemo(CLI::App& app, Action& action) {
+  auto options = std::make_shared<DemoOptions>();
+  CLI::App* command = app.add_subcommand("demo", "Run the router over two simulated GPUs with live traffic.");
+  command->footer("Example: penstock demo --duration 30s");
+  command->add_option("--listen", options->listen, "Address to serve on")
+      ->check(CLI::Validator(&CheckListen, "HOST:PORT"))
+      ->capture_default_str();
+  AddParsed(command, "--duration", &ParseSpan, &options->duration, "Stop after this time (default: at Ctrl-C)", "TIME");
+  command->callback([&action, options] { action = [options] { return RunDemo(*options); }; });
+}
+
+void CheckEngineOptions(const EngineOptions& options, const CLI::App& command) {
+  if (!options.config_file.empty()) {
+    for (const CLI::Option* option : command.get_options()) {
+      const bool own = option->get_name() == "--config" || option->get_name() == "--help";
+      if (!own && option->count() > 0) Reject("--config", "excludes " + option->get_name());
+    }
+    return;
+  }
+  const std::pair<const char*, const std::string*> needed[] = {
+      {"--listen", &options.listen}, {"--model", &options.model}, {"--gpu", &options.gpu}};
+  for (const auto& [name, value] : needed) {
+    if (value->empty()) Reject("engine", std::string("needs ") + name + ", or --config for a fleet");
+  }
+}
+
+void AddEngine(CLI::App& app, Action& action) {
+  auto options = std::make_shared<EngineOptions>();
+  auto overflow = std::make_shared<std::string>("preempt");
+  CLI::App* command = app.add_subcommand("engine", "Run one simulated engine, or every one of a fleet that has a url.");
+  command->footer(
+      "Example: penstock engine --listen 127.0.0.1:9001 --model llama-3.1-8b --gpu a100-80 --kv-memory 18GB");
+  command->add_option("--config", options->config_file, "Fleet: a configuration file")->type_name("FILE");
+  command->add_option("--listen", options->listen, "Address to serve on")
+      ->check(CLI::Validator(&CheckListen, "HOST:PORT"));
+  command->add_option("--model", options->model, "Name of a built-in model shape")->type_name("NAME");
+  command->add_option("--gpu", options->gpu, "Kind: a10 l4 l40s a100-40 a100-80 h100 h200 b200 mi300x")
+      ->type_name("KIND");
+  CLI::Option* tokens = AddParsed(command, "--kv-tokens", &ParseTokens, &options->kv_tokens, "KV cache", "N");
+  AddParsed(command, "--kv-memory", &ParseSize, &options->kv_memory, "KV cache (as 18GB)", "SIZE")->excludes(tokens);
+  command->add_option("--max-seqs", options->max_seqs, "Sequences in a batch")
+      ->check(CLI::Range(1, 65'536))
+      ->capture_default_str();
+  AddParsed(command, "--max-model-len", &ParseTokens, &options->max_model_len, "Context, prompt and output", "N");
+  AddParsed(command, "--max-batched-tokens", &ParseTokens, &options->max_batched_tokens, "Tokens of a step", "N");
+  command->add_option("--overflow", *overflow, "When the cache is full: preempt one, or error for all")
+      ->check(CLI::IsMember({"preempt", "error"}))
+      ->capture_default_str();
+  command->add_option("--time-scale", options->time_scale, "10 is ten times faster")
+      ->check(Between(0.001, 10'000.0))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "Of texts and drawn lengths")->capture_default_str();
+  command->callback([&action, options, overflow, command] {
+    CheckEngineOptions(*options, *command);
+    options->overflow_error = *overflow == "error";
+    action = [options] { return RunEngine(*options); };
+  });
+}
+
+void TakeMap(const std::vector<std::string>& pairs, std::map<std::string, std::string>& map) {
+  for (const std::string& pair : pairs) {
+    const size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals + 1 == pair.size()) Reject("--map", "\"" + pair + "\" is not A=B");
+    map[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+}
+
+void AddLoadGoals(CLI::App* command, LoadOptionsCli& options) {
+  AddParsed(command, "--ttft", &ParseSpan, &options.ttft, "Goal of the first token (default 2s)", "TIME");
+  AddParsed(command, "--tpot", &ParseSpan, &options.tpot, "Goal of each further token (default 100ms)", "TIME");
+  AddParsed(command, "--drain", &ParseSpan, &options.drain, "Wait for answers after the last arrival (default 30s)",
+            "TIME");
+  command->add_option("--seed", options.seed, "Of prompts")->capture_default_str();
+  command->add_flag("--json", options.json, "Print one JSON object");
+}
+
+void AddLoad(CLI::App& app, Action& action) {
+  auto options = std::make_shared<LoadOptionsCli>();
+  auto pairs = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = app.add_subcommand("load", "Replay a trace against OpenAI endpoints and measure at the client.");
+  command->footer(
+      "Example: penstock load --url http://127.0.0.1:8080 --trace trace.csv --model llama-3.1-8b --duration 60s");
+  CLI::Option* url =
+      command->add_option("--url", options->url, "The endpoint")->check(CLI::Validator(&CheckEngineUrl, "URL"));
+  command->add_option("--direct", options->direct, "Engines, round robin")
+      ->delimiter(',')
+      ->check(CLI::Validator(&CheckEngineUrl, "URL,URL"))
+      ->excludes(url);
+  command->add_option("--trace", options->trace, "Trace of arrivals and lengths")->type_name("FILE")->required();
+  command->add_option("--rate", options->rate, "Compresses the arrivals")
+      ->check(Between(1e-6, 1e6))
+      ->capture_default_str();
+  AddParsed(command, "--duration", &ParseSpan, &options->duration, "Cut the arrivals after this time", "TIME");
+  CLI::Option* model = command->add_option("--model", options->model, "Model of every request")->type_name("NAME");
+  command->add_option("--map", *pairs, "Models of the trace to models asked for")
+      ->delimiter(',')
+      ->type_name("A=B,..")
+      ->excludes(model);
+  AddLoadGoals(command, *options);
+  command->callback([&action, options, pairs] {
+    if (options->url.empty() && options->direct.empty()) Reject("load", "needs --url or --direct");
+    TakeMap(*pairs, options->map);
+    action = [options] { return RunLoad(*options); };
+  });
+}
+
+void AddSimulate(CLI::App& app, Action& action) {
+  auto options = std::make_shared<SimulateOptions>();
+  CLI::App* command = app.add_subcommand("simulate", "Try a fleet and a policy on a trace, in virtual time.");
+  command->footer(
+      "Example: penstock simulate --config config/examples/colocated-a100.yaml --trace generate:azure-conv");
+  command->add_option("--config", options->config_file, "Fleet: a configuration file")->type_name("FILE")->required();
+  command->add_option("--trace", options->trace, "Trace file, or generate:NAME")->type_name("FILE")->required();
+  command->add_option("--policy", options->policy, "Policy, with settings as NAME:KEY=VALUE (default: the file's)")
+      ->type_name("NAME");
+  command->add_option("--rate", options->rate, "Compresses the arrivals; where a search starts")
+      ->check(Between(1e-6, 1e6))
+      ->capture_default_str();
+  AddParsed(command, "--duration", &ParseSpan, &options->duration, "Cut the arrivals after this time", "TIME");
+  AddParsed(command, "--from", &ParseSpan, &options->from, "Start of the window in the trace's own time", "TIME");
+  command->add_option("--seed", options->seed, "Of estimates and policies")->capture_default_str();
+  command->add_flag("--json", options->json, "Print one JSON object");
+  command->add_option("--log", options->log_file, "Write every event and action")->type_name("FILE");
+  CLI::Option* carried = command->add_flag("--carried", options->carried, "Find the highest rate that is carried");
+  CLI::Option* plan = command->add_flag("--plan", options->plan, "Find the fewest GPUs")->excludes(carried);
+  command->add_option("--gpu", options->gpu, "Kind of the plan's GPUs")->type_name("KIND")->needs(plan);
+  command->add_option("--on-time", options->on_time, "Share of feasible requests that must be on time")
+      ->check(Between(0.01, 1.0))
+      ->capture_default_str();
+  command->callback([&action, options] {
+    if (options->plan && options->gpu.empty()) Reject("--plan", "needs --gpu KIND");
+    if (!options->log_file.empty() && (options->plan || options->carried)) Reject("--log", "logs single runs only");
+    action = [options] { return RunSimulate(*options); };
+  });
+}
+
+void AddVersion(CLI::App& app, Action& action) {
+  app.add_subcommand("version", "Print the version.")->callback([&action] { action = [] { return RunVersion(); }; });
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Penstock: an admission router for LLM inference.", "penstock");
+  app.footer("Each command has --help.");
+  app.require_subcommand(0, 1);
+  Action action;
+  AddServe(app, action);
+  AddCheck(app, action);
+  AddDemo(app, action);
+  AddEngine(app, action);
+  AddLoad(app, action);
+  AddSimulate(app, action);
+  AddVersion(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == kDone ? kDone : kUsage;
+  }
+  if (!action) {
+    std::fputs(app.help().c_str(), stderr);
+    return kUsage;
+  }
+  try {
+    return action();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "penstock: %s\n", error.what());
+    return kBad;
+  }
+}
+
+}  // namespace
+}  // namespace penstock
+
+int main(int argc, char** argv) {
+  // A peer that closes is an error of its write, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+  return penstock::Main(argc, argv);
+}

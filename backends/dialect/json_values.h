@@ -1,0 +1,44 @@
+// Reading optional members of JSON documents that engines sent: wrong types read as absent.
+#ifndef PENSTOCK_BACKENDS_DIALECT_JSON_VALUES_H_
+#define PENSTOCK_BACKENDS_DIALECT_JSON_VALUES_H_
+
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+using EngineJson = nlohmann::json;
+
+// Discarded when `body` is not JSON.
+inline EngineJson ParseEngineJson(absl::string_view body) {
+  return EngineJson::parse(body.data(), body.data() + body.size(), nullptr, false);
+}
+
+// The member, or null.
+inline const EngineJson& Member(const EngineJson& object, const char* key) {
+  static const EngineJson null;
+  if (!object.is_object()) return null;
+  const auto it = object.find(key);
+  return it == object.end() ? null : *it;
+}
+
+inline std::string MemberText(const EngineJson& object, const char* key) {
+  const EngineJson& value = Member(object, key);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+// `missing` for what is absent, not a number, or beyond 2^53.
+inline int64_t MemberInt(const EngineJson& object, const char* key, int64_t missing = 0) {
+  const EngineJson& value = Member(object, key);
+  if (!value.is_number()) return missing;
+  const double number = value.get<double>();
+  return std::isfinite(number) && std::fabs(number) < 9e15 ? static_cast<int64_t>(number) : missing;
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BACKENDS_DIALECT_JSON_VALUES_H_

@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "backends/dialect/dialect.h"
+
+namespace penstock {
+
+// Ordered, so that the answer's fields come in the usual order.
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct Choice {
+  std::string role = "assistant";
+  std::string content;
+  bool has_content = false;
+  std::map<std::string, std::string> texts;  // reasoning_content, reasoning, refusal: only those that came.
+  std::map<int64_t, Json> tool_calls;
+  Json logprobs;
+  Json finish_reason;
+  Json stop_reason;
+  Usage usage;  // Told together with its finish.
+};
+
+int64_t IndexOf(const Json& object) {
+  const auto it = object.find("index");
+  return it != object.end() && it->is_number_integer() ? it->get<int64_t>() : 0;
+}
+
+std::string Append(const Json& value, const std::string& before) {
+  return value.is_string() ? before + value.get_ref<const std::string&>() : before;
+}
+
+// Arrays of equal names are strung together, the rest is kept as first seen: the shape of both kinds of logprobs.
+void MergeLogprobs(const Json& piece, Json* whole) {
+  if (!piece.is_object()) return;
+  if (!whole->is_object()) {
+    *whole = piece;
+    return;
+  }
+  for (const auto& [key, value] : piece.items()) {
+    Json& target = (*whole)[key];
+    if (target.is_array() && value.is_array()) {
+      target.insert(target.end(), value.begin(), value.end());
+    } else if (target.is_null()) {
+      target = value;
+    }
+  }
+}
+
+void MergeFunction(const Json& piece, Json* call) {
+  Json& function = (*call)["function"];
+  for (const auto& [key, value] : piece.items()) {
+    if (!value.is_string()) continue;
+    const std::string before = function.contains(key) ? function[key].get<std::string>() : std::string();
+    function[key] = Append(value, before);
+  }
+}
+
+void MergeToolCalls(const Json& pieces, Choice* choice) {
+  for (const Json& piece : pieces) {
+    if (!piece.is_object()) continue;
+    Json& call = choice->tool_calls[IndexOf(piece)];
+    if (call.is_null()) call = Json::object();
+    for (const auto& [key, value] : piece.items()) {
+      if (key == "function" && value.is_object()) {
+        MergeFunction(value, &call);
+      } else if (key != "index" && !value.is_null() && !call.contains(key)) {
+        call[key] = value;
+      }
+    }
+  }
+}
+
+absl::Status MergeDelta(const Json& delta, Choice* choice) {
+  for (const auto& [key, value] : delta.items()) {
+    if (value.is_null()) continue;
+    if (key == "tool_calls" && value.is_array()) {
+      MergeToolCalls(value, choice);
+    } else if (key == "role" && value.is_string()) {
+      choice->role = value.get<std::string>();
+    } else if (key == "content" && value.is_string()) {
+      choice->content += value.get_ref<const std::string&>();
+      choice->has_content = true;
+    } else if ((key == "reasoning_content" || key == "reasoning" || key == "refusal") && value.is_string()) {
+      choice->texts[key] += value.get_ref<const std::string&>();
+    } else {
+      return absl::UnimplementedError(absl::StrCat("delta field ", key));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::optional<Usage> UsageOf(const Json& event) {
+  const auto it = event.find("usage");
+  if (it == event.end() || !it->is_object()) return std::nullopt;
+  const auto count = [&](const char* key) {
+    const auto found = it->find(key);
+    return Tokens(found != it->end() && found->is_number_integer() ? found->get<int64_t>() : 0);
+  };
+  return Usage{count("prompt_tokens"), count("completion_tokens")};
+}
+
+Json MessageOf(const Choice& choice) {
+  Json message;
+  message["role"] = choice.role;
+  const bool no_content = !choice.has_content && !choice.tool_calls.empty();
+  message["content"] = no_content ? Json(nullptr) : Json(choice.content);
+  for (const auto& [key, text] : choice.texts) message[key] = text;
+  for (const auto& [index, call] : choice.tool_calls) message["tool_calls"].push_back(call);
+  return message;
+}
+
+}  // namespace
+
+struct StreamAssembler::Document {
+  absl::Status AddChoice(const Json& piece, Endpoint endpoint, const std::optional<Usage>& usage);
+  void AddUsage(const Json& event, const std::optional<Usage>& told, bool alone);
+  // The usage to show, null when none was told.
+  Json UsageJson() const;
+
+  Json top = Json::object();  // Every other field, as last seen.
+  std::map<int64_t, Choice> choices;
+  Json usage;  // As last told, with its details.
+  Usage sum;   // Of events that tell nothing else; one for each choice with some engines.
+  int alone = 0;
+};
+
+absl::Status StreamAssembler::Document::AddChoice(const Json& piece, Endpoint endpoint,
+                                                  const std::optional<Usage>& told) {
+  if (!piece.is_object()) return absl::InvalidArgumentError("choice is not an object");
+  Choice& choice = choices[IndexOf(piece)];
+  for (const auto& [key, value] : piece.items()) {
+    if (value.is_null() || key == "index") continue;
+    if (key == "finish_reason") {
+      choice.finish_reason = value;
+      if (told) choice.usage = *told;
+    } else if (key == "stop_reason") {
+      choice.stop_reason = value;
+    } else if (key == "logprobs") {
+      MergeLogprobs(value, &choice.logprobs);
+    } else if (key == "delta" && endpoint == Endpoint::kChat && value.is_object()) {
+      if (absl::Status merged = MergeDelta(value, &choice); !merged.ok()) return merged;
+    } else if (key == "text" && endpoint == Endpoint::kCompletions && value.is_string()) {
+      choice.content += value.get_ref<const std::string&>();
+    } else {
+      return absl::UnimplementedError(absl::StrCat("choice field ", key));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void StreamAssembler::Document::AddUsage(const Json& event, const std::optional<Usage>& told, bool without_choices) {
+  if (!told) return;
+  usage = event["usage"];
+  if (!without_choices) return;
+  ++alone;
+  sum.prompt = std::max(sum.prompt, told->prompt);
+  sum.output += told->output;
+}
+
+Json StreamAssembler::Document::UsageJson() const {
+  if (usage.is_null() || choices.size() < 2) return usage;
+  Usage all = sum;
+  if (alone == 0) {
+    for (const auto& [index, choice] : choices) {
+      all.prompt = std::max(all.prompt, choice.usage.prompt);
+      all.output += choice.usage.output;
+    }
+  }
+  Json shown = usage;
+  shown["prompt_tokens"] = all.prompt.value();
+  shown["completion_tokens"] = all.output.value();
+  shown["total_tokens"] = (all.prompt + all.output).value();
+  return shown;
+}
+
+StreamAssembler::StreamAssembler(Endpoint endpoint) : document_(std::make_unique<Document>()), endpoint_(endpoint) {}
+StreamAssembler::~StreamAssembler() = default;
+
+absl::Status StreamAssembler::Add(absl::string_view data) {
+  if (absl::StripAsciiWhitespace(data) == "[DONE]") return absl::OkStatus();
+  const Json event = Json::parse(data.data(), data.data() + data.size(), nullptr, false);
+  if (!event.is_object()) return absl::InvalidArgumentError("event is not a JSON object");
+  if (const auto error = event.find("error"); error != event.end() && !error->is_null()) {
+    return absl::InternalError(ParseEngineError(200, data).message);
+  }
+  const auto choices = event.find("choices");
+  if (choices == event.end() || !choices->is_array()) return absl::UnimplementedError("event without choices");
+  const std::optional<Usage> usage = UsageOf(event);
+  for (const Json& choice : *choices) {
+    if (absl::Status added = document_->AddChoice(choice, endpoint_, usage); !added.ok()) return added;
+  }
+  document_->AddUsage(event, usage, choices->empty());
+  for (const auto& [key, value] : event.items()) {
+    if (key != "choices" && key != "usage" && key != "object" && key != "prompt_progress") document_->top[key] = value;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> StreamAssembler::Finish() {
+  if (document_->choices.empty()) return absl::FailedPreconditionError("the stream had no choice");
+  Json answer;
+  if (document_->top.contains("id")) answer["id"] = document_->top["id"];
+  answer["object"] = endpoint_ == Endpoint::kChat ? "chat.completion" : "text_completion";
+  for (const char* key : {"created", "model", "system_fingerprint"}) {
+    if (document_->top.contains(key)) answer[key] = document_->top[key];
+  }
+  answer["choices"] = Json::array();
+  for (const auto& [index, choice] : document_->choices) {
+    if (choice.finish_reason.is_null()) {
+      return absl::FailedPreconditionError(absl::StrCat("choice ", index, " did not finish"));
+    }
+    Json entry;
+    entry["index"] = index;
+    if (endpoint_ == Endpoint::kChat) {
+      entry["message"] = MessageOf(choice);
+    } else {
+      entry["text"] = choice.content;
+    }
+    entry["logprobs"] = choice.logprobs;
+    entry["finish_reason"] = choice.finish_reason;
+    if (!choice.stop_reason.is_null()) entry["stop_reason"] = choice.stop_reason;
+    answer["choices"].push_back(std::move(entry));
+  }
+  if (const Json usage = document_->UsageJson(); !usage.is_null()) answer["usage"] = usage;
+  for (const auto& [key, value] : document_->top.items()) {
+    if (!answer.contains(key)) answer[key] = value;
+  }
+  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+#include "backends/dialect/usage_reader.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+bool ReadUsage(JsonScanner& scanner, std::optional<Usage>* usage) {
+  int64_t prompt = -1, output = -1, total = -1;
+  const bool json = scanner.ForEachMember([&](absl::string_view key) {
+    if (key == "prompt_tokens" || key == "input_tokens") return scanner.CopyInt(&prompt);
+    if (key == "completion_tokens" || key == "output_tokens") return scanner.CopyInt(&output);
+    if (key == "total_tokens") return scanner.CopyInt(&total);
+    return scanner.Skip();
+  });
+  if (!json || (prompt < 0 && output < 0 && total < 0)) return json;
+  output = std::max<int64_t>(0, output);
+  if (prompt < 0) prompt = std::max<int64_t>(0, total - output);
+  *usage = Usage{Tokens(prompt), Tokens(output)};
+  return true;
+}
+
+}  // namespace penstock

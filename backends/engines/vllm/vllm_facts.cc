@@ -1,0 +1,79 @@
+#include "backends/engines/vllm/vllm_facts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "backends/dialect/metrics_text.h"
+
+namespace penstock {
+namespace {
+
+// Unset attributes are the text "None".
+int64_t LabelInt(const MetricSample& sample, absl::string_view key) {
+  const auto text = sample.Label(key);
+  int64_t number = 0;
+  return text && absl::SimpleAtoi(*text, &number) && number > 0 ? number : 0;
+}
+
+struct Mean {
+  double sum = 0;
+  int count = 0;
+  void Add(double value) {
+    if (!std::isfinite(value)) return;
+    sum += value;
+    ++count;
+  }
+  double value() const { return count > 0 ? sum / count : -1; }
+};
+
+template <class Number>
+void Accumulate(double value, Number* total) {
+  if (!std::isfinite(value) || value < 0 || value > 9e15) return;
+  *total = std::max<Number>(*total, 0) + static_cast<Number>(value);
+}
+
+}  // namespace
+
+void ReadVllmCapacity(absl::string_view metrics, Discovery* discovery) {
+  MetricsReader reader(metrics);
+  while (auto sample = reader.Next()) {
+    if (sample->name != "vllm:cache_config_info") continue;
+    const int64_t block = LabelInt(*sample, "block_size");
+    int64_t tokens = LabelInt(*sample, "kv_cache_size_tokens");
+    if (tokens == 0) tokens = LabelInt(*sample, "num_gpu_blocks") * block;
+    discovery->block = Tokens(block);
+    discovery->kv_tokens += Tokens(tokens);
+  }
+}
+
+Observation ReadVllmObservation(absl::string_view metrics) {
+  Observation seen;
+  Mean use, old_use;
+  MetricsReader reader(metrics);
+  while (auto sample = reader.Next()) {
+    if (!absl::StartsWith(sample->name, "vllm:")) continue;
+    const absl::string_view name = sample->name.substr(5);
+    if (name == "num_requests_running") Accumulate(sample->value, &seen.running);
+    if (name == "num_requests_waiting") Accumulate(sample->value, &seen.waiting);
+    if (name == "num_preemptions_total" || name == "num_preemptions") Accumulate(sample->value, &seen.preemptions);
+    if (name == "kv_cache_usage_perc") use.Add(sample->value);
+    if (name == "gpu_cache_usage_perc") old_use.Add(sample->value);
+    if (name == "engine_sleep_state" && sample->value == 0 && sample->Label("sleep_state") == "awake") {
+      seen.sleeping = true;
+    }
+  }
+  seen.kv_used_share = use.count > 0 ? use.value() : old_use.value();
+  return seen;
+}
+
+bool LooksLikeVllm(absl::string_view metrics) {
+  MetricsReader reader(metrics);
+  while (auto sample = reader.Next()) {
+    if (absl::StartsWith(sample->name, "vllm:")) return true;
+  }
+  return false;
+}
+
+}  // namespace penstock

@@ -1,0 +1,269 @@
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http/error.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "backends/transport/upstream_state.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+using ErrorCode = boost::system::error_code;
+
+bool Ours(const ErrorCode& error) {
+  return error == asio::error::timed_out || error == asio::error::operation_aborted ||
+         error == asio::error::bad_descriptor;
+}
+
+absl::Status LostStatus(absl::string_view what, const ErrorCode& error) {
+  const std::string message = absl::StrCat(what, ": ", error.message());
+  if (error == asio::error::timed_out) return absl::DeadlineExceededError(message);
+  if (Ours(error)) return absl::CancelledError(message);
+  return absl::UnavailableError(message);
+}
+
+absl::string_view UpstreamHead::Find(absl::string_view name) const {
+  for (const auto [key, value] : headers) {
+    if (absl::EqualsIgnoreCase(key, name)) return value;
+  }
+  return {};
+}
+
+UpstreamExchange::State::~State() {
+  if (!connection || aborted) return;
+  const bool ended = parser->is_done() && connection->input_size() == 0 && written;
+  if (ended && parser->keep_alive()) {
+    pool->PutIdle(std::move(connection));
+  } else {
+    connection->Close();
+  }
+}
+
+ErrorCode UpstreamExchange::State::WriteNow() {
+  unwritten.clear();
+  unwritten.reserve(1 + request_body.size());
+  unwritten.push_back(asio::buffer(request_head));
+  for (absl::string_view piece : request_body) unwritten.emplace_back(piece.data(), piece.size());
+  const ErrorCode error = connection->WriteNow(unwritten);
+  written = !error;
+  return error;
+}
+
+asio::awaitable<ErrorCode> UpstreamExchange::State::WriteRest(Duration timeout) {
+  const ErrorCode error = co_await connection->Write(std::move(unwritten), timeout);
+  written = !error;
+  co_return error;
+}
+
+asio::awaitable<absl::Status> UpstreamExchange::State::SendFresh(Duration timeout) {
+  const TimeLeft left(timeout);
+  reused = false;
+  auto fresh = co_await pool->Connect(timeout);
+  if (!fresh.ok()) co_return fresh.status();
+  if (aborted) co_return absl::CancelledError("exchange was aborted");
+  connection = *std::move(fresh);
+  ErrorCode error = WriteNow();
+  if (error == asio::error::would_block) error = co_await WriteRest(left.value());
+  // An engine may refuse a body and close before it read it all: its answer is worth more than our error.
+  if (error && (aborted || !connection->HasInput())) co_return LostStatus("writing the request", error);
+  co_return absl::OkStatus();
+}
+
+void UpstreamExchange::State::Parse() {
+  if (connection->input_size() == 0 || parser->is_done()) return;
+  any_byte = true;
+  ErrorCode error;
+  const size_t used = parser->put(asio::buffer(connection->input(), connection->input_size()), error);
+  connection->Consume(used);
+  if (error && error != http::error::need_more) {
+    broken = absl::DataLossError(absl::StrCat("answer is not HTTP: ", error.message()));
+  }
+}
+
+absl::StatusOr<bool> UpstreamExchange::State::HeadReady() {
+  while (parser->is_header_done()) {
+    const int status = parser->head().status;
+    if (status >= 200) return true;
+    if (status == 101) return absl::DataLossError("answer switches protocols unasked");
+    NewParser();
+    Parse();
+  }
+  if (!broken.ok()) return broken;
+  return false;
+}
+
+absl::Status UpstreamExchange::State::AfterEnd(const ErrorCode& error) {
+  if (Ours(error)) return LostStatus("reading the answer", error);
+  ErrorCode incomplete;
+  if (error == asio::error::eof) parser->put_eof(incomplete);
+  if (error != asio::error::eof || incomplete) {
+    return absl::DataLossError(absl::StrCat("answer was cut: ", error.message()));
+  }
+  return absl::OkStatus();
+}
+
+bool UpstreamExchange::State::TakeInput(const ErrorCode& waited, Step step) {
+  read_error = connection->TakeInput(waited);
+  if (read_error == asio::error::would_block) return false;
+  if (read_error) return true;
+  Parse();
+  return !step();
+}
+
+bool UpstreamExchange::State::ReadReady(Step step) {
+  while (connection->has_more()) {
+    if (TakeInput(ErrorCode(), step)) return true;
+  }
+  return false;
+}
+
+// Begins the wait of a reader that is suspended for it; lies in its coroutine.
+struct UpstreamExchange::State::Suspend {
+  State* state;
+  Duration timeout;
+  Step step;
+
+  template <class Handler>
+  void operator()(Handler handler) const {
+    state->suspend = this;
+    state->slot = asio::get_associated_cancellation_slot(handler);
+    if (state->slot.is_connected()) {
+      state->slot.assign([open = state->connection](asio::cancellation_type) { open->CancelWait(); });
+    }
+    state->resume = std::move(handler);
+    state->connection->AwaitInput(timeout, *state);
+  }
+};
+
+void UpstreamExchange::State::OnInput(const ErrorCode& waited) {
+  try {
+    if (!TakeInput(waited, suspend->step) && !ReadReady(suspend->step)) {
+      return connection->AwaitInput(suspend->timeout, *this);
+    }
+  } catch (...) {
+    surprise = std::current_exception();
+  }
+  if (slot.is_connected()) slot.clear();
+  std::exchange(resume, nullptr)();
+}
+
+std::optional<absl::StatusOr<bool>> UpstreamExchange::State::GiveBody(UpstreamExchange::Take take) {
+  if (!parser->body().empty()) {
+    const absl::string_view piece = parser->body();
+    parser->DropBody();
+    if (!take(piece)) return false;
+  }
+  if (parser->is_done()) return true;
+  if (!broken.ok()) return broken;
+  if (aborted) return absl::CancelledError("exchange was aborted");
+  return std::nullopt;
+}
+
+UpstreamExchange::UpstreamExchange() = default;
+UpstreamExchange::UpstreamExchange(UpstreamExchange&&) noexcept = default;
+UpstreamExchange& UpstreamExchange::operator=(UpstreamExchange&&) noexcept = default;
+UpstreamExchange::~UpstreamExchange() = default;
+
+void UpstreamExchange::Abort() {
+  if (!state_ || state_->aborted) return;
+  state_->aborted = true;
+  if (state_->connection) state_->connection->Close();
+}
+
+// The analyzer takes what asio sets when it resumes a coroutine for undefined.
+template <class Suspend>
+asio::awaitable<void> SuspendFor([[maybe_unused]] const Suspend& suspend) {
+#ifdef __clang_analyzer__
+  co_return;
+#else
+  return asio::async_initiate<const asio::use_awaitable_t<>&, void()>(suspend, asio::use_awaitable);
+#endif
+}
+
+asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duration timeout) {
+  State& state = *state_;
+  const TimeLeft left(timeout);
+  const auto wants_more = [&state] { return !state.parser->is_header_done() && state.broken.ok(); };
+  while (true) {
+    absl::StatusOr<bool> ready = state.HeadReady();
+    if (!ready.ok()) co_return ready.status();
+    if (*ready) break;
+    if (state.aborted) co_return absl::CancelledError("exchange was aborted");
+    if (!state.ReadReady(wants_more)) {
+      const State::Suspend wait{&state, left.value(), wants_more};
+      co_await SuspendFor(wait);
+    }
+    if (state.surprise) std::rethrow_exception(std::exchange(state.surprise, nullptr));
+    const ErrorCode error = state.read_error;
+    if (error && state.WasStale(error)) {
+      const absl::Status sent = co_await state.SendFresh(left.value());
+      if (!sent.ok()) co_return sent;
+      continue;
+    }
+    if (error == asio::error::no_buffer_space) co_return absl::DataLossError("response head is too long");
+    if (error) co_return LostStatus("waiting for the answer", error);
+  }
+  state.parser->KeepBody();
+  // Nothing is written again from here on, and a stream may be long.
+  std::string().swap(state.request_head);
+  std::vector<absl::string_view>().swap(state.request_body);
+  std::vector<asio::const_buffer>().swap(state.unwritten);
+  UpstreamHead head = std::move(state.parser->head());
+  head.event_stream = absl::StartsWithIgnoreCase(head.Find("Content-Type"), "text/event-stream");
+  co_return head;
+}
+
+asio::awaitable<absl::StatusOr<bool>> UpstreamExchange::ReadWhile(Duration timeout, Take take) {
+  State& state = *state_;
+  std::optional<absl::StatusOr<bool>> result = state.GiveBody(take);
+  if (result) co_return *std::move(result);
+  const auto step = [&] { return !(result = state.GiveBody(take)); };
+  if (!state.ReadReady(step)) {
+    const State::Suspend wait{&state, timeout, step};
+    co_await SuspendFor(wait);
+  }
+  if (state.surprise) std::rethrow_exception(std::exchange(state.surprise, nullptr));
+  if (result) co_return *std::move(result);
+  if (state.read_error == asio::error::no_buffer_space) co_return absl::DataLossError("chunk frame is too long");
+  if (absl::Status ended = state.AfterEnd(state.read_error); !ended.ok()) co_return ended;
+  co_return true;
+}
+
+asio::awaitable<absl::StatusOr<absl::string_view>> UpstreamExchange::ReadSome(Duration timeout) {
+  absl::string_view piece;
+  const auto take = [&piece](absl::string_view bytes) { return piece = bytes, false; };
+  const absl::StatusOr<bool> ended = co_await ReadWhile(timeout, take);
+  if (!ended.ok()) co_return ended.status();
+  co_return piece;
+}
+
+std::optional<absl::string_view> UpstreamExchange::WholeAtHand(size_t limit) {
+  State& state = *state_;
+  if (!state.parser->is_done() || !state.broken.ok() || state.parser->body().size() > limit) return std::nullopt;
+  const absl::string_view whole = state.parser->body();
+  state.parser->DropBody();
+  return whole;
+}
+
+asio::awaitable<absl::StatusOr<std::string>> UpstreamExchange::ReadAll(Duration timeout, size_t limit) {
+  const TimeLeft left(timeout);
+  std::string whole;
+  bool fits = true;
+  bool at_hand = true;  // No wait, whose time would have to be counted.
+  const auto take = [&](absl::string_view piece) {
+    fits = whole.size() + piece.size() <= limit;
+    if (fits) whole.append(piece.data(), piece.size());
+    return fits && at_hand;
+  };
+  std::optional<absl::StatusOr<bool>> ended = state_->GiveBody(take);
+  at_hand = false;
+  while (fits && (!ended || (ended->ok() && !**ended))) ended = co_await ReadWhile(left.value(), take);
+  if (!fits) co_return absl::ResourceExhaustedError(absl::StrCat("answer is longer than ", limit, " bytes"));
+  if (!ended->ok()) co_return ended->status();
+  co_return whole;
+}
+
+}  // namespace penstock

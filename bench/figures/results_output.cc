@@ -1,0 +1,131 @@
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_format.h"
+#include "bench/figures/results.h"
+
+namespace penstock::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ToJson(const std::optional<Percentiles>& percentiles) {
+  if (!percentiles) return {{"p50", nullptr}, {"p90", nullptr}, {"p99", nullptr}};
+  return {{"p50", percentiles->p50}, {"p90", percentiles->p90}, {"p99", percentiles->p99}};
+}
+
+template <class T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+template <class T>
+Json ToJson(const std::map<std::string, T>& counts) {
+  Json json = Json::object();
+  for (const auto& [name, value] : counts) json[name] = value;
+  return json;
+}
+
+Json GroupsJson(const std::map<std::string, GroupResults>& groups) {
+  Json json = Json::object();
+  for (const auto& [name, group] : groups) {
+    json[name] = {{"offered", group.offered},
+                  {"finished", group.finished},
+                  {"refused", group.refused},
+                  {"on_time_share", group.on_time_share},
+                  {"active_tokens_per_s", group.active_tokens_per_s},
+                  {"goodput_tokens_per_s", group.goodput_tokens_per_s}};
+  }
+  return json;
+}
+
+std::string Line(const char* name, const std::string& value) { return absl::StrFormat("  %-24s %s\n", name, value); }
+
+std::string LatencyLine(const char* name, const std::optional<Percentiles>& latency) {
+  if (!latency) return Line(name, "-");
+  return Line(name, absl::StrFormat("p50 %.3f  p90 %.3f  p99 %.3f", latency->p50, latency->p90, latency->p99));
+}
+
+std::string CountsLine(const char* name, const std::map<std::string, int64_t>& counts) {
+  if (counts.empty()) return Line(name, "0");
+  std::string text;
+  for (const auto& [reason, count] : counts) {
+    absl::StrAppendFormat(&text, "%s%d %s", text.empty() ? "" : ", ", count, reason);
+  }
+  return Line(name, text);
+}
+
+}  // namespace
+
+std::string GroupsTable(const char* title, const std::map<std::string, GroupResults>& groups) {
+  constexpr size_t kMostShown = 12;
+  std::string text = absl::StrFormat("  %-24s %8s %8s %8s %8s %10s %10s\n", title, "offered", "finished", "refused",
+                                     "on time", "active/s", "goodput/s");
+  size_t shown = 0;
+  for (const auto& [name, group] : groups) {
+    if (++shown > kMostShown) {
+      absl::StrAppendFormat(&text, "    and %d more\n", groups.size() - kMostShown);
+      break;
+    }
+    absl::StrAppendFormat(&text, "    %-22s %8d %8d %8d %7.2f%% %10.1f %10.1f\n", name.empty() ? "(none)" : name,
+                          group.offered, group.finished, group.refused, 100 * group.on_time_share,
+                          group.active_tokens_per_s, group.goodput_tokens_per_s);
+  }
+  return text;
+}
+
+std::string ResultsJson(const Results& results) {
+  const Json json = {{"offered", results.offered},
+                     {"finished", results.finished},
+                     {"refused", ToJson(results.refused)},
+                     {"failed", ToJson(results.failed)},
+                     {"on_time_share", results.on_time_share},
+                     {"active_tokens_per_s", results.active_tokens_per_s},
+                     {"goodput_tokens_per_s", results.goodput_tokens_per_s},
+                     {"total_tokens_per_s", results.total_tokens_per_s},
+                     {"late_tokens_per_s", results.late_tokens_per_s},
+                     {"abandoned_tokens_per_s", results.abandoned_tokens_per_s},
+                     {"recomputed_tokens_per_s", OrNull(results.recomputed_tokens_per_s)},
+                     {"preemptions", OrNull(results.preemptions)},
+                     {"ttft_s", ToJson(results.ttft_s)},
+                     {"tpot_s", ToJson(results.tpot_s)},
+                     {"queue_wait_s", ToJson(results.queue_wait_s)},
+                     {"per_class", GroupsJson(results.per_class)},
+                     {"per_tenant", GroupsJson(results.per_tenant)},
+                     {"per_model", GroupsJson(results.per_model)},
+                     {"per_replica", GroupsJson(results.per_replica)},
+                     {"per_prompt_quartile", GroupsJson(results.per_prompt_quartile)},
+                     {"forecast", ToJson(results.forecast)}};
+  // Names come from files and networks: bytes that are not UTF-8 are replaced instead of failing the whole report.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string GroupsText(const std::map<std::string, GroupResults>& groups) { return GroupsJson(groups).dump(); }
+
+std::string ResultsTable(const Results& results) {
+  std::string text;
+  text += Line("offered", absl::StrFormat("%d", results.offered));
+  text += Line("finished", absl::StrFormat("%d", results.finished));
+  text += CountsLine("refused", results.refused);
+  text += CountsLine("failed", results.failed);
+  text += Line("on time", absl::StrFormat("%.2f%%", 100 * results.on_time_share));
+  text += Line("active tokens/s", absl::StrFormat("%.1f", results.active_tokens_per_s));
+  text += Line("goodput tokens/s", absl::StrFormat("%.1f", results.goodput_tokens_per_s));
+  text += Line("total tokens/s", absl::StrFormat("%.1f", results.total_tokens_per_s));
+  text += Line("late tokens/s", absl::StrFormat("%.1f", results.late_tokens_per_s));
+  text += Line("abandoned tokens/s", absl::StrFormat("%.1f", results.abandoned_tokens_per_s));
+  text += Line("recomputed tokens/s", results.recomputed_tokens_per_s
+                                          ? absl::StrFormat("%.1f", *results.recomputed_tokens_per_s)
+                                          : std::string("-"));
+  text += Line("preemptions", results.preemptions ? absl::StrFormat("%d", *results.preemptions) : std::string("-"));
+  text += LatencyLine("ttft s", results.ttft_s);
+  text += LatencyLine("tpot s", results.tpot_s);
+  text += LatencyLine("queue wait s", results.queue_wait_s);
+  text += GroupsTable("class", results.per_class);
+  text += GroupsTable("model", results.per_model);
+  text += GroupsTable("tenant", results.per_tenant);
+  if (!results.per_replica.empty()) text += GroupsTable("replica", results.per_replica);
+  text += GroupsTable("prompt quartile", results.per_prompt_quartile);
+  return text;
+}
+
+}  // namespace penstock::bench

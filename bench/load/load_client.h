@@ -1,0 +1,66 @@
+// Open-loop load against OpenAI endpoints: requests leave by the clock of the trace, whatever happens to earlier ones.
+//
+// Every request is a streamed chat completion with a synthetic prompt of the trace's token length, the header
+// `x-simulated-output-tokens` with its output length and its tenant as bearer key. One thread runs all streams; a token
+// costs one read and a scan of its bytes, so that thousands of streams fit beside an engine and a router on two cores.
+// Connections are kept alive, the most recently used first, and not reused after 4 s of rest (engines close at 5 s).
+#ifndef PENSTOCK_BENCH_LOAD_LOAD_CLIENT_H_
+#define PENSTOCK_BENCH_LOAD_LOAD_CLIENT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bench/figures/results.h"
+#include "bench/load/load_target.h"
+#include "bench/traces/trace.h"
+
+namespace penstock::bench {
+
+struct LoadProgress {
+  Duration elapsed;
+  int64_t sent = 0;
+  int64_t running = 0;
+  int64_t finished = 0;
+  int64_t refused = 0;
+  int64_t failed = 0;
+  int64_t tokens = 0;
+};
+
+struct LoadClientOptions {
+  std::vector<LoadTarget> targets;  // At least one; requests go round robin.
+  // Targets are engines: per_replica is theirs. Otherwise the router's decision receipt is asked for, which tells the
+  // replica and the wait in its queue; other servers ignore that header.
+  bool name_replicas = false;
+  std::string model;                          // For every request.
+  std::map<std::string, std::string> models;  // Else by the trace's name; a name not listed is sent as it is.
+  std::string service_class;                  // x-penstock-class; empty: not sent, the results say "standard".
+  Goals goals;
+  Duration drain = Duration::Seconds(30);  // Streams still open this long after the trace's end count as failed.
+  uint64_t seed = 1;
+  std::function<void(const LoadProgress&)> progress;  // Called five times a second on the client's thread.
+  std::function<void(const RequestRecord&)> settled;  // Called on the client's thread for each request that ended.
+  // Set by any thread: the run ends within a fifth of a second, and what is still open counts as unfinished.
+  const std::atomic<bool>* stop = nullptr;
+};
+
+// Where records go whose stream was still open when the run ended.
+inline constexpr char kUnfinished[] = "unfinished";
+
+struct LoadOutcome {
+  std::vector<RequestRecord> records;  // One per request of the trace, in its order.
+  std::optional<int64_t> preemptions;  // During the run, summed over the targets; nullopt when one does not tell.
+};
+
+// Runs the whole trace and returns; blocks the calling thread. Unavailable when a model name is needed and no target
+// can tell one. Requests that fail are records, not errors.
+absl::StatusOr<LoadOutcome> RunLoadClient(const Trace& trace, const LoadClientOptions& options);
+
+}  // namespace penstock::bench
+
+#endif  // PENSTOCK_BENCH_LOAD_LOAD_CLIENT_H_

@@ -1,0 +1,159 @@
+#include "bench/load/load_target.h"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace penstock::bench {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using boost::system::error_code;
+
+constexpr uint64_t kMaxBody = 64 << 20;
+
+// One exchange on its own loop; the first step that fails ends it.
+class Fetch {
+ public:
+  Fetch(const LoadTarget& target, const std::string& path, Duration timeout)
+      : target_(target), request_(http::verb::get, path, 11), stream_(loop_) {
+    request_.set(http::field::host, target.Authority());
+    request_.set(http::field::connection, "close");
+    parser_.body_limit(kMaxBody);
+    stream_.expires_after(std::chrono::nanoseconds(timeout.nanoseconds()));
+  }
+
+  absl::StatusOr<std::string> Run() {
+    asio::ip::tcp::resolver resolver(loop_);
+    error_code resolved;
+    const auto endpoints = resolver.resolve(target_.host, target_.port, resolved);
+    if (resolved) return Failure(resolved);
+    stream_.async_connect(endpoints, [this](error_code error, const auto&) { OnConnected(error); });
+    loop_.run();
+    if (error_) return Failure(error_);
+    if (parser_.get().result() != http::status::ok) {
+      return absl::UnavailableError(
+          absl::StrCat(target_.url, ": ", std::string(request_.target()), " answered ", parser_.get().result_int()));
+    }
+    return std::move(parser_.get().body());
+  }
+
+ private:
+  void OnConnected(error_code error) {
+    if ((error_ = error)) return;
+    http::async_write(stream_, request_, [this](error_code written, size_t) { OnWritten(written); });
+  }
+  void OnWritten(error_code error) {
+    if ((error_ = error)) return;
+    http::async_read(stream_, buffer_, parser_, [this](error_code read, size_t) { error_ = read; });
+  }
+  absl::Status Failure(error_code error) const {
+    return absl::UnavailableError(absl::StrCat(target_.url, ": ", error.message()));
+  }
+
+  asio::io_context loop_{1};
+  const LoadTarget& target_;
+  http::request<http::empty_body> request_;
+  http::response_parser<http::string_body> parser_;
+  beast::flat_buffer buffer_;
+  beast::tcp_stream stream_;
+  error_code error_;
+};
+
+absl::Status SplitAuthority(absl::string_view authority, LoadTarget& target) {
+  if (absl::ConsumePrefix(&authority, "[")) {
+    const size_t close = authority.find(']');
+    if (close == absl::string_view::npos) return absl::InvalidArgumentError("the bracket of the address is not closed");
+    target.host = std::string(authority.substr(0, close));
+    authority.remove_prefix(close + 1);
+  } else {
+    target.host = std::string(authority.substr(0, authority.find(':')));
+    authority.remove_prefix(target.host.size());
+  }
+  if (target.host.empty()) return absl::InvalidArgumentError("the host is missing");
+  if (authority.empty()) return absl::OkStatus();
+  int port = 0;
+  if (!absl::ConsumePrefix(&authority, ":") || !absl::SimpleAtoi(authority, &port) || port < 1 || port > 65'535) {
+    return absl::InvalidArgumentError("the port is not a number from 1 to 65535");
+  }
+  target.port = absl::StrCat(port);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<LoadTarget> ParseLoadTarget(absl::string_view url) {
+  LoadTarget target;
+  absl::string_view rest = absl::StripSuffix(absl::StripAsciiWhitespace(url), "/");
+  target.url = std::string(rest);
+  if (!absl::ConsumePrefix(&rest, "http://")) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", url, "\": only http:// URLs are supported"));
+  }
+  const size_t slash = std::min(rest.find('/'), rest.size());
+  const absl::Status status = SplitAuthority(rest.substr(0, slash), target);
+  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat("\"", url, "\": ", status.message()));
+  target.root = std::string(absl::StripSuffix(rest.substr(slash), "/v1"));
+  target.api = target.root + "/v1";
+  return target;
+}
+
+absl::StatusOr<std::string> FetchText(const LoadTarget& target, const std::string& path, Duration timeout) {
+  return Fetch(target, path, timeout).Run();
+}
+
+std::optional<double> SumOfMetric(absl::string_view exposition, absl::string_view name) {
+  std::optional<double> sum;
+  for (absl::string_view line : absl::StrSplit(exposition, '\n')) {
+    if (!absl::ConsumePrefix(&line, name)) continue;
+    if (absl::StartsWith(line, "{")) {
+      const size_t close = line.rfind('}');
+      if (close == absl::string_view::npos) continue;
+      line.remove_prefix(close + 1);
+    } else if (!absl::StartsWith(line, " ")) {
+      continue;
+    }
+    const std::vector<absl::string_view> fields = absl::StrSplit(absl::StripAsciiWhitespace(line), ' ');
+    double value = 0;
+    if (absl::SimpleAtod(fields.front(), &value) && std::isfinite(value)) sum = sum.value_or(0) + value;
+  }
+  return sum;
+}
+
+std::optional<int64_t> FetchPreemptions(const LoadTarget& target) {
+  const absl::StatusOr<std::string> text = FetchText(target, target.root + "/metrics", Duration::Seconds(3));
+  if (!text.ok()) return std::nullopt;
+  std::optional<double> sum = SumOfMetric(*text, "penstock_replica_preemptions_total");
+  if (!sum) sum = SumOfMetric(*text, "vllm:num_preemptions_total");
+  if (!sum) return std::nullopt;
+  return static_cast<int64_t>(*sum);
+}
+
+absl::StatusOr<std::string> FetchFirstModel(const LoadTarget& target) {
+  const absl::StatusOr<std::string> text = FetchText(target, target.api + "/models", Duration::Seconds(3));
+  if (!text.ok()) return text.status();
+  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  if (json.is_object() && json.contains("data") && json["data"].is_array() && !json["data"].empty()) {
+    const auto& first = json["data"].front();
+    if (first.is_object() && first.contains("id") && first["id"].is_string()) return first["id"].get<std::string>();
+  }
+  return absl::UnavailableError(absl::StrCat(target.url, ": ", target.api, "/models lists no model"));
+}
+
+}  // namespace penstock::bench

@@ -1,0 +1,207 @@
+#include "bench/traces/trace.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "bench/traces/workload.h"
+
+namespace penstock::bench {
+namespace {
+
+constexpr char kHeader[] = "arrival_s,model,tenant,prompt_tokens,output_tokens";
+constexpr char kPrefixColumn[] = "prefix_hashes";
+constexpr char kGeneratePrefix[] = "generate:";
+// Far above any context; keeps sums of a whole trace inside 64 bits.
+constexpr int64_t kMaxTokens = 100'000'000;
+constexpr double kMaxArrivalSeconds = 1e9;
+constexpr size_t kReadChunk = 1 << 16;
+
+// Lines of a plain or gzip file, without their ends.
+class LineReader {
+ public:
+  explicit LineReader(const std::string& path) : file_(gzopen(path.c_str(), "rb")) {}
+  ~LineReader() {
+    if (file_ != nullptr) gzclose(file_);
+  }
+  LineReader(const LineReader&) = delete;
+  LineReader& operator=(const LineReader&) = delete;
+
+  bool is_open() const { return file_ != nullptr; }
+  // Empty after the last line and after an error.
+  const std::string& error() const { return error_; }
+
+  bool Next(std::string& line) {
+    line.clear();
+    while (true) {
+      const auto end = std::find(buffer_.begin() + static_cast<std::ptrdiff_t>(position_), buffer_.end(), '\n');
+      line.append(buffer_.begin() + static_cast<std::ptrdiff_t>(position_), end);
+      if (end != buffer_.end()) {
+        position_ = static_cast<size_t>(end - buffer_.begin()) + 1;
+        if (!line.empty() && line.back() == '\r') line.pop_back();
+        return true;
+      }
+      if (!Fill()) return error_.empty() && !line.empty();
+    }
+  }
+
+ private:
+  bool Fill() {
+    buffer_.resize(kReadChunk);
+    position_ = 0;
+    const int read = gzread(file_, buffer_.data(), kReadChunk);
+    buffer_.resize(static_cast<size_t>(std::max(read, 0)));
+    int code = Z_OK;
+    const char* message = gzerror(file_, &code);
+    // A stream cut short reads as a plain end of file and is told by Z_BUF_ERROR only.
+    if (read < 0 || code == Z_BUF_ERROR) {
+      error_ = code == Z_ERRNO ? std::strerror(errno) : code == Z_BUF_ERROR ? "the gzip stream is cut short" : message;
+      buffer_.clear();
+    }
+    return !buffer_.empty();
+  }
+
+  gzFile file_;
+  std::string buffer_;
+  size_t position_ = 0;
+  std::string error_;
+};
+
+absl::Status ParseTokens(absl::string_view text, absl::string_view column, Tokens& tokens) {
+  int64_t value = 0;
+  if (!absl::SimpleAtoi(text, &value) || value < 1 || value > kMaxTokens) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(column, ": \"", text, "\" is not a whole number from 1 to ", kMaxTokens));
+  }
+  tokens = Tokens(value);
+  return absl::OkStatus();
+}
+
+absl::Status ParseHashes(absl::string_view text, std::vector<uint64_t>& hashes) {
+  if (text.empty()) return absl::OkStatus();
+  for (absl::string_view part : absl::StrSplit(text, ';')) {
+    uint64_t hash = 0;
+    if (!absl::SimpleAtoi(part, &hash)) {
+      return absl::InvalidArgumentError(absl::StrCat(kPrefixColumn, ": \"", part, "\" is not a whole number"));
+    }
+    hashes.push_back(hash);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseRow(const std::string& line, size_t columns, TraceRequest& request) {
+  const std::vector<absl::string_view> fields = absl::StrSplit(line, ',');
+  if (fields.size() != columns) {
+    return absl::InvalidArgumentError(absl::StrCat("expected ", columns, " columns, found ", fields.size()));
+  }
+  double arrival = 0;
+  if (!absl::SimpleAtod(fields[0], &arrival) || !(arrival >= 0) || arrival > kMaxArrivalSeconds) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("arrival_s: \"", fields[0], "\" is not a number of seconds from 0 to ", kMaxArrivalSeconds));
+  }
+  request.arrival = Duration::Seconds(arrival);
+  request.model = std::string(fields[1]);
+  request.tenant = std::string(fields[2]);
+  if (auto status = ParseTokens(fields[3], "prompt_tokens", request.prompt); !status.ok()) return status;
+  if (auto status = ParseTokens(fields[4], "output_tokens", request.output); !status.ok()) return status;
+  return columns == 6 ? ParseHashes(fields[5], request.prefix_hashes) : absl::OkStatus();
+}
+
+absl::StatusOr<size_t> ColumnsOf(absl::string_view header) {
+  if (header == kHeader) return 5;
+  if (header == absl::StrCat(kHeader, ",", kPrefixColumn)) return 6;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the header must be \"", kHeader, "\", optionally with \",", kPrefixColumn, "\""));
+}
+
+absl::Status At(const std::string& path, int64_t line, absl::string_view message) {
+  return absl::InvalidArgumentError(absl::StrCat(path, ":", line, ": ", message));
+}
+
+absl::StatusOr<Trace> ReadLines(const std::string& path, LineReader& lines) {
+  Trace trace;
+  trace.source = path;
+  std::string line;
+  lines.Next(line);
+  const absl::StatusOr<size_t> columns = ColumnsOf(line);
+  if (!columns.ok() && lines.error().empty()) return At(path, 1, columns.status().message());
+  int64_t number = 2;
+  for (; lines.Next(line); ++number) {
+    if (line.empty()) continue;
+    TraceRequest request;
+    request.line = number;
+    const absl::Status status = ParseRow(line, *columns, request);
+    if (!status.ok()) return At(path, number, status.message());
+    if (!trace.requests.empty() && request.arrival < trace.requests.back().arrival) {
+      return At(path, number, "arrival_s is earlier than in the row before");
+    }
+    trace.requests.push_back(std::move(request));
+  }
+  if (!lines.error().empty()) return absl::DataLossError(absl::StrCat(path, ":", number, ": ", lines.error()));
+  if (trace.requests.empty()) return At(path, 1, "the trace has no rows");
+  return trace;
+}
+
+Duration LastArrival(const Trace& trace) { return trace.requests.empty() ? Duration() : trace.requests.back().arrival; }
+
+}  // namespace
+
+absl::StatusOr<Trace> ReadTrace(const std::string& path) {
+  LineReader lines(path);
+  if (!lines.is_open()) {
+    return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
+  }
+  absl::StatusOr<Trace> trace = ReadLines(path, lines);
+  if (trace.ok()) trace->length = std::max(LastArrival(*trace), Duration::Seconds(1));
+  return trace;
+}
+
+void ApplyWindow(const TraceWindow& window, Trace& trace) {
+  if (window.from > Duration()) {
+    const auto first = std::partition_point(trace.requests.begin(), trace.requests.end(),
+                                            [&](const TraceRequest& request) { return request.arrival < window.from; });
+    trace.requests.erase(trace.requests.begin(), first);
+    for (TraceRequest& request : trace.requests) request.arrival = request.arrival - window.from;
+  }
+  if (window.rate != 1) {
+    for (TraceRequest& request : trace.requests) {
+      request.arrival = Duration::Seconds(request.arrival.seconds() / window.rate);
+    }
+  }
+  if (!window.duration) {
+    trace.length = std::max(LastArrival(trace), Duration::Seconds(1));
+    return;
+  }
+  const auto end = std::partition_point(trace.requests.begin(), trace.requests.end(), [&](const TraceRequest& request) {
+    return request.arrival < *window.duration;
+  });
+  trace.requests.erase(end, trace.requests.end());
+  trace.length = *window.duration;
+}
+
+absl::StatusOr<Trace> OpenTrace(const std::string& name, const TraceWindow& window, uint64_t seed) {
+  absl::StatusOr<Trace> trace = absl::UnknownError("");
+  if (absl::StartsWith(name, kGeneratePrefix)) {
+    const Duration covered = window.duration.value_or(Duration::Seconds(600));
+    trace = GenerateWorkload(name.substr(sizeof(kGeneratePrefix) - 1),
+                             window.from + Duration::Seconds(covered.seconds() * std::max(window.rate, 1e-6)), seed);
+  } else {
+    trace = ReadTrace(name);
+  }
+  if (trace.ok()) ApplyWindow(window, *trace);
+  return trace;
+}
+
+}  // namespace penstock::bench

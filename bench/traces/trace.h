@@ -1,0 +1,56 @@
+// Request traces: when requests arrive, for which model and tenant, and how long prompt and output are.
+//
+// Format: CSV with the header `arrival_s,model,tenant,prompt_tokens,output_tokens`, optionally with a sixth column
+// `prefix_hashes` (semicolon-separated ids of the prompt's blocks of kPrefixBlock tokens; equal ids at equal positions
+// mean equal tokens up to the end of that block). Rows are sorted by arrival. A gzip file is read as what it contains.
+#ifndef PENSTOCK_BENCH_TRACES_TRACE_H_
+#define PENSTOCK_BENCH_TRACES_TRACE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/units.h"
+#include "router/core/contract/event.h"
+
+namespace penstock::bench {
+
+struct TraceRequest {
+  Duration arrival;   // Since the start of the trace, at least zero.
+  std::string model;  // Empty where the source does not say.
+  std::string tenant;
+  Tokens prompt{1};  // Whole prompt, at least 1.
+  Tokens output{1};  // At least 1.
+  std::vector<uint64_t> prefix_hashes;
+  int64_t line = 0;  // Of the file; 0: generated.
+  bool operator==(const TraceRequest&) const = default;
+};
+
+struct Trace {
+  std::string source;  // File, or the name of a generated workload.
+  std::vector<TraceRequest> requests;
+  Duration length;  // What rates are divided by. At least one second unless a duration was asked for.
+};
+
+// Reads a whole file. NotFound when it cannot be opened; InvalidArgument "file:line: what is wrong" for the first bad
+// row; DataLoss with its line for a damaged gzip stream. Memory: the whole trace.
+absl::StatusOr<Trace> ReadTrace(const std::string& path);
+
+struct TraceWindow {
+  double rate = 1;                   // Above zero. Arrivals are divided by it, before the cut.
+  std::optional<Duration> duration;  // Requests that arrive at or after it are dropped; left out: the last arrival.
+  Duration from;                     // Of the trace's own time: what arrived before is dropped, the rest moves to zero.
+};
+
+// Drops what came before the window, compresses arrivals, then cuts.
+void ApplyWindow(const TraceWindow& window, Trace& trace);
+
+// A trace file, or a generated workload when `name` starts with `generate:` (see workload.h), with the window applied.
+// A generated workload is made long enough to fill the window; without a duration it covers ten minutes.
+absl::StatusOr<Trace> OpenTrace(const std::string& name, const TraceWindow& window, uint64_t seed);
+
+}  // namespace penstock::bench
+
+#endif  // PENSTOCK_BENCH_TRACES_TRACE_H_

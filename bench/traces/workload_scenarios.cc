@@ -1,0 +1,146 @@
+#include "bench/traces/workload_scenarios.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+
+#include "absl/strings/str_format.h"
+
+namespace penstock::bench {
+namespace {
+
+Tokens Between(double value, int64_t low, int64_t high) {
+  return Tokens(std::clamp<int64_t>(std::llround(value), low, high));
+}
+
+// Arrivals of a Poisson process whose rate moves, by thinning. `rate` is at most `highest`.
+std::vector<double> PoissonArrivals(double length, double highest, const std::function<double(double)>& rate,
+                                    Generator& generator) {
+  std::vector<double> arrivals;
+  for (double at = generator.Exponential(1 / highest); at < length; at += generator.Exponential(1 / highest)) {
+    if (generator.Uniform() * highest < rate(at)) arrivals.push_back(at);
+  }
+  return arrivals;
+}
+
+TraceRequest ChatRequest(double at, const std::string& model, const std::string& tenant, Generator& generator) {
+  TraceRequest request;
+  request.arrival = Duration::Seconds(at);
+  request.model = model;
+  request.tenant = tenant;
+  request.prompt = Between(generator.LogNormal(6.3, 0.9), 1, 16'000);
+  request.output = Between(generator.LogNormal(5.0, 0.8), 1, 4'000);
+  return request;
+}
+
+}  // namespace
+
+void AntiPhase(double length, Generator& generator, std::vector<TraceRequest>& requests) {
+  constexpr double kPeriod = 150;
+  constexpr int kModels = 3;
+  for (int model = 0; model < kModels; ++model) {
+    const double phase = 2 * M_PI * model / kModels;
+    // Each model is busy for about a third of the time; the sum is steady.
+    const auto rate = [phase](double at) {
+      return 6 * std::pow(std::max(0.0, 0.5 + 0.5 * std::cos(2 * M_PI * at / kPeriod - phase)), 2);
+    };
+    for (const double at : PoissonArrivals(length, 6, rate, generator)) {
+      requests.push_back(ChatRequest(at, absl::StrFormat("model-%c", 'a' + model), "", generator));
+    }
+  }
+}
+
+void Bursts(double length, Generator& generator, std::vector<TraceRequest>& requests) {
+  constexpr double kPeriod = 6;
+  constexpr double kBurst = 0.1;  // Shorter than any scrape period.
+  constexpr int kRequests = 40;
+  for (double start = kPeriod * generator.Uniform(); start < length; start += kPeriod) {
+    for (int i = 0; i < kRequests; ++i) {
+      const double at = start + kBurst * generator.Uniform();
+      if (at < length) requests.push_back(ChatRequest(at, "", "", generator));
+    }
+  }
+}
+
+void Flood(double length, Generator& generator, std::vector<TraceRequest>& requests) {
+  const auto steady = [](double) { return 6.0; };
+  for (const double at : PoissonArrivals(length, 6, steady, generator)) {
+    const auto tenant = static_cast<int>(generator.Next() % 8);
+    requests.push_back(ChatRequest(at, "", absl::StrFormat("tenant-%d", tenant), generator));
+  }
+  // One tenant sends five times everybody else's load for a third of every five minutes.
+  const auto flood = [](double at) { return std::fmod(at, 300) >= 100 && std::fmod(at, 300) < 200 ? 30.0 : 0.0; };
+  for (const double at : PoissonArrivals(length, 30, flood, generator)) {
+    requests.push_back(ChatRequest(at, "", "flood", generator));
+  }
+}
+
+void LongPrompts(double length, Generator& generator, std::vector<TraceRequest>& requests) {
+  const auto steady = [](double) { return 1.0; };
+  for (const double at : PoissonArrivals(length, 1, steady, generator)) {
+    TraceRequest request = ChatRequest(at, "", "", generator);
+    request.prompt = Tokens(14'000 + static_cast<int64_t>(generator.Next() % 4'000));
+    request.output = Between(generator.LogNormal(5.3, 0.6), 1, 1'500);
+    requests.push_back(request);
+  }
+}
+
+void Documents(double length, Generator& generator, std::vector<TraceRequest>& requests) {
+  // Sessions over one document each: every turn repeats what came before it and adds some blocks.
+  const auto sessions = [](double) { return 0.8; };
+  uint64_t next_block = 1;
+  for (const double start : PoissonArrivals(length, 0.8, sessions, generator)) {
+    std::vector<uint64_t> blocks;
+    int64_t prompt = Between(generator.LogNormal(9.0, 0.9), 1'000, 100'000).value();
+    const int turns = 1 + static_cast<int>(generator.Exponential(3));
+    double at = start;
+    for (int turn = 0; turn < turns && at < length; ++turn) {
+      while (static_cast<int64_t>(blocks.size()) < prompt / kPrefixBlock.value()) blocks.push_back(next_block++);
+      TraceRequest request;
+      request.arrival = Duration::Seconds(at);
+      request.tenant = absl::StrFormat("session-%d", blocks.empty() ? 0 : blocks.front());
+      request.prompt = Tokens(prompt);
+      request.output = Between(generator.LogNormal(5.6, 0.7), 1, 2'000);
+      request.prefix_hashes = blocks;
+      requests.push_back(request);
+      prompt = std::min<int64_t>(
+          120'000, prompt + request.output.value() + Between(generator.LogNormal(6, 1), 1, 20'000).value());
+      at += generator.Exponential(30);
+    }
+  }
+}
+
+void MultiModel(double length, Generator& generator, std::vector<TraceRequest>& requests) {
+  // Shares and lengths of a five-model hour: medians of prompt and output, their spread, tenants.
+  struct Model {
+    const char* name;
+    double rate, prompt_mu, prompt_sigma, output_mu, output_sigma;
+    int tenants;
+  };
+  constexpr Model kModels[] = {{"m-large", 6.8, 6.4, 0.9, 4.2, 0.9, 40},
+                               {"m-mid", 5.1, 5.0, 1.1, 3.3, 1.1, 30},
+                               {"m-small", 4.9, 4.6, 0.9, 1.9, 1.0, 25},
+                               {"deepseek-r1", 2.0, 6.2, 1.2, 6.6, 1.0, 12},
+                               {"mm-image", 1.2, 7.3, 0.7, 4.2, 1.0, 8}};
+  for (const Model& model : kModels) {
+    const double phase = 2 * M_PI * generator.Uniform();
+    const auto rate = [&](double at) { return model.rate * (1 + 0.3 * std::sin(at / 60 + phase)); };
+    for (const double at : PoissonArrivals(length, 1.3 * model.rate, rate, generator)) {
+      TraceRequest request;
+      request.arrival = Duration::Seconds(at);
+      request.model = model.name;
+      // Squaring a uniform draw makes the first tenants the large ones.
+      const double pick = generator.Uniform() * generator.Uniform();
+      const int tenant = static_cast<int>(pick * model.tenants);
+      request.tenant = absl::StrFormat("%s-c%02d", model.name, tenant);
+      // Tenants differ in what they ask for by up to a factor of e.
+      const double habit = static_cast<double>(tenant) / model.tenants - 0.5;
+      request.prompt = Between(generator.LogNormal(model.prompt_mu + habit, model.prompt_sigma), 1, 54'000);
+      request.output = Between(generator.LogNormal(model.output_mu - habit, model.output_sigma), 1, 28'000);
+      requests.push_back(request);
+    }
+  }
+}
+
+}  // namespace penstock::bench

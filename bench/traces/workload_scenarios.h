@@ -1,0 +1,22 @@
+// Generated workloads that bring out one difficulty each; see workload.h for what they are.
+#ifndef PENSTOCK_BENCH_TRACES_WORKLOAD_SCENARIOS_H_
+#define PENSTOCK_BENCH_TRACES_WORKLOAD_SCENARIOS_H_
+
+#include <vector>
+
+#include "base/generator.h"
+#include "bench/traces/trace.h"
+
+namespace penstock::bench {
+
+// Each appends the requests that arrive in [0, length) seconds, in any order.
+void AntiPhase(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void Bursts(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void Flood(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void LongPrompts(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void Documents(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void MultiModel(double length, Generator& generator, std::vector<TraceRequest>& requests);
+
+}  // namespace penstock::bench
+
+#endif  // PENSTOCK_BENCH_TRACES_WORKLOAD_SCENARIOS_H_

@@ -1,0 +1,131 @@
+// What happened: the closed set of inputs of the decision core. Small comparable values; no pointers.
+//
+// Life of a request in events: RequestArrived, then - once the core answered Forward - FirstToken, and exactly one
+// RequestClosed from its session. RequestRequeued undoes a Forward (the engine pushed back, died before the first
+// byte, or the core asked for an abort): the request waits again under its old arrival time. A request that leaves
+// while parked, or after its refusal was raced by it, closes with kClientGone. Events about unknown requests are void.
+#ifndef PENSTOCK_ROUTER_CORE_CONTRACT_EVENT_H_
+#define PENSTOCK_ROUTER_CORE_CONTRACT_EVENT_H_
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "base/health.h"
+#include "base/ids.h"
+#include "base/units.h"
+#include "router/core/contract/fleet.h"
+
+namespace penstock {
+
+// Tokens (or their byte equivalent) of a block that RequestArrived::prefix names.
+inline constexpr Tokens kPrefixBlock{512};
+
+struct RequestArrived {
+  RequestId request;
+  ModelId model;
+  ClassId service_class;
+  TenantId tenant;
+  Tokens prompt{0};         // Estimate, of one sequence's prompt.
+  double prompt_sigma = 0;  // Relative standard error of `prompt`.
+  Tokens max_output{0};     // The client's limit; 0: none given.
+  int sequences = 1;        // n: outputs that share the prompt.
+  bool embedding = false;   // No decode phase: the answer ends with the prompt's step.
+  bool observed = true;     // False: the engine answers in one piece, progress is forecast from the step rate.
+  bool regenerable = true;  // May be aborted and placed again without the client seeing it.
+  Bytes body{0};            // Held while it waits.
+  // Chained hashes of the prompt's leading full blocks of kPrefixBlock tokens: equal hash, equal text up to there.
+  std::vector<uint64_t> prefix;
+  bool operator==(const RequestArrived&) const = default;
+};
+
+// The first token reached the router (or, where the engine answers in one piece, is taken to have).
+struct FirstToken {
+  RequestId request;
+  bool operator==(const FirstToken&) const = default;
+};
+
+// How a request ended, seen from its session.
+enum class Outcome : uint8_t {
+  kFinished,      // The engine ended it: stop, length, tool_calls.
+  kClientGone,    // Client vanished; waiting or running.
+  kEngineFailed,  // Connection lost, garbage or error status; not retried.
+  kRejected,      // The engine refused it as a bad request (4xx): nothing ran.
+};
+
+struct RequestClosed {
+  RequestId request;
+  Outcome outcome = Outcome::kFinished;
+  Tokens prompt{0};        // From usage; 0: not told.
+  Tokens output{0};        // From usage or counted; of all sequences.
+  bool hit_limit = false;  // finish_reason length: the output was cut, its natural length is longer.
+  bool operator==(const RequestClosed&) const = default;
+};
+
+struct RequestRequeued {
+  RequestId request;
+  Tokens generated{0};        // Sent to the client so far, over all tries, and kept: the next prompt is longer by it.
+  bool avoid_replica = true;  // The replica failed or pushed back: place it elsewhere if there is another.
+  Duration memory_hold;       // How long the engine may keep the aborted request's memory.
+  bool operator==(const RequestRequeued&) const = default;
+};
+
+struct StreamTokens {
+  RequestId request;
+  Tokens generated{0};
+  bool operator==(const StreamTokens&) const = default;
+};
+
+// One sample of one replica's streams, every 20-50 ms while any runs.
+struct ReplicaProgress {
+  ReplicaId replica;
+  int64_t steps = 0;        // Steps since the last sample: the most events any of its streams relayed.
+  Instant newest_step_end;  // When the newest event arrived.
+  bool operator==(const ReplicaProgress&) const = default;
+};
+
+// Progress of the replicas that share a pool. Streams are taken to advance one token per step; those that did not
+// (preempted, several tokens per event) are listed with their own count.
+struct Progress {
+  std::vector<ReplicaProgress> replicas;
+  std::vector<StreamTokens> corrections;
+  bool operator==(const Progress&) const = default;
+};
+
+// What a replica said of itself when it was scraped. Negative: not told.
+struct EngineReport {
+  ReplicaId replica;
+  Instant sampled_at;
+  double kv_used_share = -1;  // Of its capacity, 0..1.
+  int running = -1;
+  int waiting = -1;
+  int64_t preemptions = -1;  // Counter since the engine's start.
+  bool operator==(const EngineReport&) const = default;
+};
+
+struct ReplicaHealth {
+  ReplicaId replica;
+  Health health = Health::kDown;
+  bool operator==(const ReplicaHealth&) const = default;
+};
+
+struct FleetChanged {
+  Fleet fleet;
+  bool operator==(const FleetChanged&) const = default;
+};
+
+// The router drains: arrivals are refused from now on, what waits is still served.
+struct ShutdownStarted {
+  bool operator==(const ShutdownStarted&) const = default;
+};
+
+struct TimerFired {
+  bool operator==(const TimerFired&) const = default;
+};
+
+using Event = std::variant<RequestArrived, FirstToken, RequestClosed, RequestRequeued, Progress, EngineReport,
+                           ReplicaHealth, FleetChanged, ShutdownStarted, TimerFired>;
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_CONTRACT_EVENT_H_

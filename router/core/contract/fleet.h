@@ -1,0 +1,85 @@
+// The fleet as the decision core sees it: pools, replicas, models and classes, by position.
+//
+// An immutable description made by the edge from configuration and discovery and handed over in a FleetChanged event.
+// Lists only grow while a process runs; what was removed stays as a tombstone until its last lease ends.
+#ifndef PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
+#define PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
+
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "kvmodel/footprint.h"
+#include "kvmodel/step_coefficients.h"
+
+namespace penstock {
+
+// KV memory that requests compete for: one replica's own (static) or shared by the replicas of a GPU (elastic).
+struct PoolSpec {
+  std::string name;
+  Amount capacity{0};
+  bool in_bytes = true;         // False: the amounts are tokens.
+  bool overflow_fatal = false;  // Exhaustion fails every running request (llama-server's unified pool).
+  bool operator==(const PoolSpec&) const = default;
+};
+
+// What one replica takes from one pool per sequence.
+struct PoolShare {
+  PoolId pool;
+  Footprint footprint;
+  bool operator==(const PoolShare&) const = default;
+};
+
+struct ReplicaSpec {
+  std::string name;
+  std::vector<ModelId> models;   // Names it answers to: the base model and, where it has them, adapters.
+  std::vector<PoolShare> pools;  // Empty: memory is unknown and not gated.
+  std::vector<uint32_t> gpus;    // Positions of the GPUs it runs on; neighbours share one.
+  bool time_sliced = true;       // How neighbours slow it: true multiplies, false shares (MPS).
+  StepCoefficients prior;
+  bool prior_known = true;    // False: GPU or model unknown, the prior is a guess to be learned over.
+  Tokens max_context{0};      // Prompt plus output; 0: unknown.
+  Tokens batch_budget{2048};  // Tokens per step.
+  int max_sequences = 256;
+  Tokens prefix_cache{0};  // Of cached prompts that its pool can keep; 0: the engine keeps none, or it is unknown.
+  Duration abort_hold;     // How long memory may stay taken after a running request is cancelled.
+  bool removed = false;
+  bool operator==(const ReplicaSpec&) const = default;
+};
+
+struct ModelSpec {
+  std::string name;
+  bool operator==(const ModelSpec&) const = default;
+};
+
+struct ClassSpec {
+  std::string name;
+  Duration ttft;
+  Duration tpot;
+  Duration queue;
+  bool refuse_late = true;  // False: goals are measured, never a reason to refuse or to delay.
+  bool evictable = false;
+  bool operator==(const ClassSpec&) const = default;
+};
+
+struct CoreLimits {
+  int64_t max_queued_requests = 65'536;
+  Bytes max_queued_bytes{1'073'741'824};
+  // Time from a Forward action to the engine seeing the request; part of every latency forecast.
+  Duration dispatch_delay = Duration::Milliseconds(2);
+  bool operator==(const CoreLimits&) const = default;
+};
+
+struct Fleet {
+  std::vector<PoolSpec> pools;
+  std::vector<ReplicaSpec> replicas;
+  std::vector<ModelSpec> models;
+  std::vector<ClassSpec> classes;  // In service_class order, most urgent first.
+  CoreLimits limits;
+  bool operator==(const Fleet&) const = default;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_

@@ -1,0 +1,122 @@
+#include "router/live/core_host.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace penstock {
+
+CoreHost::CoreHost(std::unique_ptr<AdmissionCore> core, boost::asio::io_context& timer_loop,
+                   std::vector<Mailbox*> mailboxes, Hooks hooks)
+    : timer_loop_(timer_loop),
+      mailboxes_(std::move(mailboxes)),
+      hooks_(std::move(hooks)),
+      timer_(timer_loop),
+      core_(std::move(core)) {}
+
+void CoreHost::Submit(const Event& event) {
+  Duration spent;
+  {
+    std::lock_guard lock(mutex_);
+    spent = ApplyLocked(event);
+  }
+  Left(spent);
+}
+
+PromptEstimate CoreHost::Estimate(ModelId model, const TextCounts& text) const {
+  std::lock_guard lock(mutex_);
+  return estimator_.Estimate(model, text);
+}
+
+PromptEstimate CoreHost::SubmitArrival(RequestArrived arrival, const Prompt& prompt) {
+  Duration spent;
+  PromptEstimate estimate;
+  {
+    std::lock_guard lock(mutex_);
+    estimate = estimator_.Estimate(arrival.model, prompt.text);
+    arrival.prompt = estimate.tokens;
+    arrival.prompt_sigma = estimate.relative_sigma;
+    if (prompt.max_context > Tokens(0) && estimate.tokens > prompt.max_context && !(prompt.text == prompt.largest)) {
+      const PromptEstimate largest = estimator_.Estimate(arrival.model, prompt.largest);
+      arrival.prompt = std::max(largest.tokens, prompt.max_context - Tokens(1));
+    }
+    spent = ApplyLocked(arrival);
+  }
+  Left(spent);
+  return estimate;
+}
+
+void CoreHost::SubmitClosed(const RequestClosed& closed, ModelId model, const TextCounts* text) {
+  Duration spent;
+  {
+    std::lock_guard lock(mutex_);
+    if (text != nullptr && closed.prompt > Tokens(0)) estimator_.Observe(model, *text, closed.prompt);
+    spent = ApplyLocked(closed);
+  }
+  Left(spent);
+}
+
+CoreView CoreHost::View() const {
+  std::lock_guard lock(mutex_);
+  return core_->View(Now());
+}
+
+std::optional<WaitView> CoreHost::WaitOf(RequestId request) const {
+  std::lock_guard lock(mutex_);
+  return core_->WaitOf(request);
+}
+
+Duration CoreHost::ApplyLocked(const Event& event) {
+  const Instant now = Now();
+  actions_.clear();
+  core_->Apply(event, now, actions_);
+  const Duration spent = Now() - now;
+  if (hooks_.record) hooks_.record(event, now, actions_);
+  for (const Action& action : actions_) {
+    const RequestId request = std::visit([](const auto& a) { return a.request; }, action);
+    if (LoopOf(request) < mailboxes_.size()) mailboxes_[LoopOf(request)]->Push(action);
+  }
+  const std::optional<Instant> next = core_->NextDeadline();
+  if (next && *next < armed_) {
+    armed_ = *next;
+    boost::asio::post(timer_loop_, [this] { ArmTimer(); });
+  }
+  return spent;
+}
+
+void CoreHost::Left(Duration spent) {
+  if (Mailbox* own = Mailbox::OfThisThread()) own->Drain();
+  if (hooks_.on_decision) hooks_.on_decision(spent);
+}
+
+void CoreHost::ArmTimer() {
+  Instant at;
+  {
+    std::lock_guard lock(mutex_);
+    at = armed_;
+  }
+  if (timer_stopped_ || at == Instant::Never()) return;
+  timer_.expires_at(ToTimePoint(at));
+  timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec) OnTimer();
+  });
+}
+
+void CoreHost::OnTimer() {
+  Duration spent;
+  {
+    std::lock_guard lock(mutex_);
+    armed_ = Instant::Never();
+    spent = ApplyLocked(TimerFired{});
+  }
+  Left(spent);
+}
+
+void CoreHost::StopTimer() {
+  timer_stopped_ = true;
+  timer_.cancel();
+}
+
+}  // namespace penstock

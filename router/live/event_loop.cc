@@ -1,0 +1,106 @@
+#include "router/live/event_loop.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+#include <vector>
+
+#include "router/http/client_connection.h"
+#include "router/live/ticket.h"
+
+namespace penstock {
+
+EventLoop::EventLoop(size_t index, Edge& edge)
+    : index_(index),
+      edge_(edge),
+      work_(boost::asio::make_work_guard(io_)),
+      deadlines_(io_),
+      mailbox_(io_, [this](const Action& action) { Deliver(action); }) {}
+
+EventLoop::~EventLoop() { Stop(); }
+
+void EventLoop::Start() {
+  thread_ = std::thread([this] {
+    mailbox_.OwnThisThread();
+    deadlines_.Start();
+    io_.run();
+  });
+}
+
+void EventLoop::Stop() {
+  if (!thread_.joinable()) return;
+  boost::asio::post(io_, [this] {
+    stopping_ = true;
+    CloseAllConnections();
+    FinishIfEmpty();
+  });
+  thread_.join();
+}
+
+void EventLoop::Leave(ClientConnection& connection) {
+  connections_.erase(&connection);
+  FinishIfEmpty();
+}
+
+void EventLoop::LeaveGuest() {
+  --guests_;
+  FinishIfEmpty();
+}
+
+// Posted, as the last coroutine's frame is still being destroyed.
+void EventLoop::FinishIfEmpty() {
+  if (!stopping_ || guests_ > 0 || !connections_.empty()) return;
+  boost::asio::post(io_, [this] {
+    deadlines_.Stop();
+    pools_.clear();
+    io_.stop();
+  });
+}
+
+void EventLoop::PostFleet(std::shared_ptr<const FleetView> view, std::function<void()> done) {
+  boost::asio::post(io_, [this, view = std::move(view), done = std::move(done)]() mutable {
+    fleet_ = std::move(view);
+    done();
+  });
+}
+
+void EventLoop::Deliver(const Action& action) {
+  const RequestId request = std::visit([](const auto& a) { return a.request; }, action);
+  const auto found = tickets_.find(request);
+  if (found != tickets_.end()) found->second->Deliver(action);
+}
+
+UpstreamPool* EventLoop::PoolOf(ReplicaId replica) {
+  if (fleet_ == nullptr || replica.value() >= fleet_->seats.size()) return nullptr;
+  const EngineSeat& seat = fleet_->seats[replica.value()];
+  if (!seat.address) return nullptr;
+  Pool& pool = pools_[replica];
+  const Duration connect_timeout = fleet_->config().limits.connect_timeout;
+  const bool same = pool.pool != nullptr && pool.address == *seat.address && pool.tls == seat.tls &&
+                    pool.connect_timeout == connect_timeout;
+  if (!same) {
+    UpstreamPool::Options options;
+    options.connect_timeout = connect_timeout;
+    options.tls = seat.tls;
+    options.server_name = seat.server_name;
+    if (seat.capabilities) options.idle_limit = seat.capabilities->idle_limit;
+    pool = Pool{*seat.address, seat.tls, connect_timeout,
+                std::make_unique<UpstreamPool>(io_, *seat.address, std::move(options))};
+  }
+  return pool.pool.get();
+}
+
+void EventLoop::CutRequests() {
+  for (const auto& [id, ticket] : tickets_) ticket->Cut();
+}
+
+void EventLoop::CloseIdleConnections() {
+  const std::vector<ClientConnection*> connections(connections_.begin(), connections_.end());
+  for (ClientConnection* connection : connections) connection->CloseIfIdle();
+}
+
+void EventLoop::CloseAllConnections() {
+  const std::vector<ClientConnection*> connections(connections_.begin(), connections_.end());
+  for (ClientConnection* connection : connections) connection->Close();
+}
+
+}  // namespace penstock

@@ -1,0 +1,129 @@
+// One thread of the edge: its io_context, its deadlines, its connections to engines, and the requests it serves.
+//
+// Connections are pinned: one acceptor (on the first loop) hands sockets to the loops round robin, which spreads a few
+// long-lived connections evenly where SO_REUSEPORT's hash would not. Everything here belongs to the loop's own thread,
+// except what is marked otherwise.
+#ifndef PENSTOCK_ROUTER_LIVE_EVENT_LOOP_H_
+#define PENSTOCK_ROUTER_LIVE_EVENT_LOOP_H_
+
+#include <array>
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "backends/transport/upstream.h"
+#include "base/byte_budget.h"
+#include "router/live/core_host.h"
+#include "router/live/deadlines.h"
+#include "router/live/fleet_view.h"
+#include "router/live/mailbox.h"
+#include "router/live/progress_board.h"
+#include "router/live/tenant_limiter.h"
+#include "router/telemetry/decision_log.h"
+#include "router/telemetry/telemetry.h"
+
+namespace penstock {
+
+class Ticket;
+class ClientConnection;
+
+// What a relay learned about the health of an engine.
+enum class EngineNews { kAnswer, kConnectFailed, kBrokenAnswer };
+
+// What all loops share. Thread-safe parts only.
+struct Edge {
+  CoreHost* core = nullptr;
+  ProgressBoard* board = nullptr;
+  Telemetry* telemetry = nullptr;
+  DecisionLog* log = nullptr;
+  TenantLimiter* tenants = nullptr;
+  std::function<void(ReplicaId, EngineNews)> report;
+  bool admin_apart = false;  // Metrics and health are on the admin listener.
+  ByteBudget kept_text;      // Of answers that may have to be continued.
+  ByteBudget bodies;         // Of requests, from their first large piece to their end.
+  std::atomic<int> connections{0};
+  std::atomic<int> requests{0};  // Being answered.
+  std::atomic<int> replicas_up{0};
+  std::atomic<bool> draining{false};
+};
+
+// A socket of a loop.
+using LoopSocket = boost::asio::ip::tcp::socket::rebind_executor<boost::asio::io_context::executor_type>::other;
+
+class EventLoop {
+ public:
+  EventLoop(size_t index, Edge& edge);
+  ~EventLoop();
+
+  // Any thread, once: runs the loop in a thread of its own / closes all connections, waits for what runs to end, joins.
+  void Start();
+  void Stop();
+
+  boost::asio::io_context& io() { return io_; }
+  size_t index() const { return index_; }
+  Edge& edge() { return edge_; }
+  DeadlineList& deadlines() { return deadlines_; }
+  Mailbox& mailbox() { return mailbox_; }
+  // Any thread: replaces the view, on the loop; then calls `done` there.
+  void PostFleet(std::shared_ptr<const FleetView> view, std::function<void()> done);
+  const std::shared_ptr<const FleetView>& fleet() const { return fleet_; }
+
+  // Scratch for reads of clients: contents are consumed before anything else runs.
+  std::array<char, 64 << 10>& scratch() { return scratch_; }
+
+  RequestId NextRequestId() { return MakeRequestId(++requests_, index_); }
+  void Register(RequestId id, Ticket& ticket) { tickets_[id] = &ticket; }
+  void Forget(RequestId id) { tickets_.erase(id); }
+
+  // Null when the replica has no usable address.
+  UpstreamPool* PoolOf(ReplicaId replica);
+
+  void Enter(ClientConnection& connection) { connections_.insert(&connection); }
+  void Leave(ClientConnection& connection);
+  // Other coroutines of the loop that have to end before it can stop.
+  void EnterGuest() { ++guests_; }
+  void LeaveGuest();
+  // Ends every request with an error for its client, as far as its connection takes it.
+  void CutRequests();
+  // Closes connections without a request / all of them.
+  void CloseIdleConnections();
+  void CloseAllConnections();
+
+ private:
+  struct Pool {
+    UpstreamAddress address;
+    TlsContext::Pointer tls;
+    Duration connect_timeout;
+    std::unique_ptr<UpstreamPool> pool;
+  };
+  void Deliver(const Action& action);
+  void FinishIfEmpty();
+
+  const size_t index_;
+  Edge& edge_;
+  // One thread runs it and touches its sockets; others only post to it.
+  boost::asio::io_context io_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  DeadlineList deadlines_;
+  Mailbox mailbox_;
+  std::shared_ptr<const FleetView> fleet_;
+  absl::flat_hash_map<RequestId, Ticket*> tickets_;
+  absl::flat_hash_map<ReplicaId, Pool> pools_;
+  absl::flat_hash_set<ClientConnection*> connections_;
+  int guests_ = 0;
+  bool stopping_ = false;
+  uint64_t requests_ = 0;
+  std::array<char, 64 << 10> scratch_;
+  std::thread thread_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_LIVE_EVENT_LOOP_H_

@@ -1,0 +1,73 @@
+// Watches the engines: recognises them, learns what they are, polls them, and tells the core and the loops.
+//
+// One coroutine per replica on the control loop: probe until the engine answers (a replica is known within 1 s of
+// that), discover, then poll every poll.interval; back to probing when it is lost. Owns the FleetBook. A change of the
+// fleet goes to every loop first and to the core only when all have it, so no loop is sent to a replica it does not
+// know; of one that leaves the core hears first. Belongs to the control loop, except what is marked otherwise.
+#ifndef PENSTOCK_ROUTER_LIVE_FLEET_MONITOR_H_
+#define PENSTOCK_ROUTER_LIVE_FLEET_MONITOR_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "backends/engines/adapter.h"
+#include "backends/health/replica_health.h"
+#include "config/config.h"
+#include "router/live/event_loop.h"
+#include "router/live/fleet_book.h"
+
+namespace penstock {
+
+class FleetMonitor {
+ public:
+  // The url of a replica; differs from the configured one for replicas simulated in this process.
+  using UrlOf = std::function<std::string(const ReplicaConfig&)>;
+
+  FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, const Config& config, UrlOf url_of);
+  ~FleetMonitor();
+  FleetMonitor(const FleetMonitor&) = delete;
+  FleetMonitor& operator=(const FleetMonitor&) = delete;
+
+  // The first view, to be given to every loop before they run.
+  std::shared_ptr<const FleetView> FirstView() const { return MakeView(); }
+  void Start();
+  void Reload(const Config& config);
+  // Ends all coroutines; they are guests of the control loop until then.
+  void Stop();
+  // What a relay saw.
+  void OnNews(ReplicaId replica, EngineNews news);
+
+ private:
+  struct Watched;
+  boost::asio::awaitable<void> Watch(std::shared_ptr<Watched> watched);
+  boost::asio::awaitable<void> Round(Watched& watched);
+  boost::asio::awaitable<absl::Status> Discover(Watched& watched);
+  boost::asio::awaitable<absl::Status> Poll(Watched& watched);
+  void StartWatching();
+  void Connect(Watched& watched);
+  void StopWatching(ReplicaId replica);
+  void Judge(Watched& watched);
+  void LogLost(Watched& watched, const absl::Status& status);
+  void Notice(const Watched& watched, std::string message);
+  void Publish(std::vector<Event> then);
+  void CountUp();
+  std::shared_ptr<const FleetView> MakeView() const;
+  EngineSeat MakeSeat(ReplicaId replica) const;
+
+  EventLoop& control_;
+  const std::vector<EventLoop*> loops_;
+  const UrlOf url_of_;
+  FleetBook book_;
+  absl::btree_map<ReplicaId, std::shared_ptr<Watched>> watched_;
+  bool stopped_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_LIVE_FLEET_MONITOR_H_

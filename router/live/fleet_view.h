@@ -1,0 +1,44 @@
+// What every loop knows of the fleet and the configuration: an immutable value, replaced as a whole on each change.
+#ifndef PENSTOCK_ROUTER_LIVE_FLEET_VIEW_H_
+#define PENSTOCK_ROUTER_LIVE_FLEET_VIEW_H_
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/engines/adapter.h"
+#include "backends/transport/upstream.h"
+#include "router/live/fleet_book.h"
+#include "router/live/tenants.h"
+
+namespace penstock {
+
+// One engine as the relay meets it.
+struct EngineSeat {
+  std::string name;
+  std::string key;
+  std::optional<UpstreamAddress> address;  // Unset: its url cannot be used, nothing is sent.
+  TlsContext::Pointer tls;                 // Of an https address.
+  std::string server_name;
+  std::optional<Capabilities> capabilities;  // Unset until the engine was recognised.
+  bool overflow_fatal = false;
+  std::shared_ptr<std::atomic<bool>> wants_answers;  // Its health waits for news of a good answer.
+};
+
+struct FleetView {
+  explicit FleetView(const FleetBook& the_book) : book(the_book), tenants(book.config()) {}
+
+  const FleetBook book;
+  const TenantBook tenants;
+  std::vector<EngineSeat> seats;         // By replica id.
+  std::vector<bool> streams_everything;  // By model: all engines that serve it answer upstream in streams.
+  std::vector<uint32_t> progress_group;  // By replica: replicas that share a pool share a group.
+
+  const Config& config() const { return book.config(); }
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_LIVE_FLEET_VIEW_H_

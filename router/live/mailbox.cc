@@ -1,0 +1,39 @@
+#include "router/live/mailbox.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+thread_local Mailbox* mailbox_of_this_thread = nullptr;
+
+}  // namespace
+
+Mailbox::Mailbox(boost::asio::io_context& loop, std::function<void(const Action&)> deliver)
+    : loop_(loop), deliver_(std::move(deliver)) {}
+
+void Mailbox::OwnThisThread() { mailbox_of_this_thread = this; }
+Mailbox* Mailbox::OfThisThread() { return mailbox_of_this_thread; }
+
+void Mailbox::Push(const Action& action) {
+  bool post = false;
+  {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(action);
+    post = mailbox_of_this_thread != this && !std::exchange(drain_posted_, true);
+  }
+  if (post) boost::asio::post(loop_, [this] { Drain(); });
+}
+
+void Mailbox::Drain() {
+  std::vector<Action> actions;
+  {
+    std::lock_guard lock(mutex_);
+    actions.swap(queue_);
+    drain_posted_ = false;
+  }
+  for (const Action& action : actions) deliver_(action);
+}
+
+}  // namespace penstock

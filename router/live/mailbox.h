@@ -1,0 +1,44 @@
+// Carries actions from the decision core to one loop, in decision order.
+//
+// Push is called by whoever is in the core, before it leaves; the loop takes them out in Drain. A thread that serves
+// the mailbox's own loop drains it right after leaving the core, without a wake-up. Thread-safe where said.
+#ifndef PENSTOCK_ROUTER_LIVE_MAILBOX_H_
+#define PENSTOCK_ROUTER_LIVE_MAILBOX_H_
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "router/core/contract/action.h"
+
+namespace penstock {
+
+class Mailbox {
+ public:
+  // `deliver` runs on the loop's thread.
+  Mailbox(boost::asio::io_context& loop, std::function<void(const Action&)> deliver);
+  Mailbox(const Mailbox&) = delete;
+  Mailbox& operator=(const Mailbox&) = delete;
+
+  // Any thread.
+  void Push(const Action& action);
+  // The loop's thread.
+  void Drain();
+
+  // Called once by the loop's thread before it runs.
+  void OwnThisThread();
+  // The mailbox of the calling thread; null on threads that serve no loop.
+  static Mailbox* OfThisThread();
+
+ private:
+  boost::asio::io_context& loop_;
+  const std::function<void(const Action&)> deliver_;
+  std::mutex mutex_;
+  std::vector<Action> queue_;
+  bool drain_posted_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_LIVE_MAILBOX_H_

@@ -1,0 +1,75 @@
+#include "router/live/progress_board.h"
+
+#include <algorithm>
+
+#include "absl/container/btree_map.h"
+
+namespace penstock {
+
+ProgressBoard::ProgressBoard(size_t loops) {
+  for (size_t i = 0; i < loops; ++i) shards_.push_back(std::make_unique<Shard>());
+}
+
+void ProgressBoard::Add(size_t loop, RelayCounter& counter, RequestId request, ReplicaId replica, int64_t sequences) {
+  Shard& shard = *shards_[loop];
+  std::lock_guard lock(shard.mutex);
+  counter.request_ = request;
+  counter.replica_ = replica;
+  counter.sequences_ = std::max<int64_t>(1, sequences);
+  counter.reported_ = counter.generated();
+  counter.fresh_ = true;
+  counter.position_ = shard.streams.size();
+  shard.streams.push_back(&counter);
+}
+
+void ProgressBoard::Remove(size_t loop, RelayCounter& counter) {
+  Shard& shard = *shards_[loop];
+  std::lock_guard lock(shard.mutex);
+  shard.streams.back()->position_ = counter.position_;
+  shard.streams[counter.position_] = shard.streams.back();
+  shard.streams.pop_back();
+}
+
+void ProgressBoard::Collect(Shard& shard, absl::flat_hash_map<ReplicaId, ReplicaProgress>& replicas) {
+  std::lock_guard lock(shard.mutex);
+  for (RelayCounter* stream : shard.streams) {
+    const int64_t generated = stream->generated();
+    rows_.push_back(
+        Row{stream->request_, stream->replica_, generated, stream->reported_, stream->sequences_, stream->fresh_});
+    ReplicaProgress& progress = replicas[stream->replica_];
+    progress.replica = stream->replica_;
+    const int64_t steps = (generated - stream->reported_ + stream->sequences_ - 1) / stream->sequences_;
+    progress.steps = std::max(progress.steps, steps);
+    const Instant newest = Instant::FromNanoseconds(stream->newest_.load(std::memory_order_relaxed));
+    progress.newest_step_end = std::max(progress.newest_step_end, newest);
+    stream->reported_ = generated;
+    stream->fresh_ = false;
+  }
+}
+
+std::vector<Progress> ProgressBoard::Sample(const std::vector<uint32_t>& group) {
+  rows_.clear();
+  absl::flat_hash_map<ReplicaId, ReplicaProgress> replicas;
+  for (const std::unique_ptr<Shard>& shard : shards_) Collect(*shard, replicas);
+  const auto group_of = [&group](ReplicaId replica) -> uint64_t {
+    return replica.value() < group.size() ? group[replica.value()] : (uint64_t{1} << 32) + replica.value();
+  };
+  absl::btree_map<uint64_t, Progress> events;
+  for (const Row& row : rows_) {
+    const int64_t steps = replicas[row.replica].steps;
+    if (!row.fresh && row.before + steps * row.sequences == row.generated) continue;
+    events[group_of(row.replica)].corrections.push_back(StreamTokens{row.request, Tokens(row.generated)});
+  }
+  for (const auto& [id, progress] : replicas) {
+    if (progress.steps > 0) events[group_of(id)].replicas.push_back(progress);
+  }
+  std::vector<Progress> result;
+  for (auto& [number, progress] : events) {
+    std::sort(progress.replicas.begin(), progress.replicas.end(),
+              [](const ReplicaProgress& a, const ReplicaProgress& b) { return a.replica < b.replica; });
+    result.push_back(std::move(progress));
+  }
+  return result;
+}
+
+}  // namespace penstock

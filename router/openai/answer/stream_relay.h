@@ -1,0 +1,103 @@
+// Reads one engine's event stream and passes it on, event by event, learning what the core has to know.
+//
+// Pure of I/O: Take() is given each event of a read and sorts it into what goes to the client; the caller writes that
+// and tells Delivered(). A RelayState lives as long as its request, over several attempts; a StreamRelay is one
+// attempt.
+#ifndef PENSTOCK_ROUTER_OPENAI_ANSWER_STREAM_RELAY_H_
+#define PENSTOCK_ROUTER_OPENAI_ANSWER_STREAM_RELAY_H_
+
+#include <limits>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "backends/dialect/dialect.h"
+#include "router/live/progress_board.h"
+#include "router/openai/answer/chunk_rewrite.h"
+#include "router/openai/answer/kept_text.h"
+#include "router/openai/request/request_scan.h"
+
+namespace penstock {
+
+// What one request's answer has come to so far.
+struct RelayState {
+  RelayCounter counter;     // Tokens relayed, over the attempts that count.
+  int64_t delivered = 0;    // Those the client has, over all attempts.
+  KeptText text;            // What it has of the answer's text, if a continuation could ever need it.
+  bool other_text = false;  // It has reasoning, tool calls or the like, which no longer prompt can repeat.
+  bool opened = false;      // It has the first chunk, which said these names.
+  ChunkNames names;
+  bool resumed = false;        // The present attempt goes on with an answer that the client has part of.
+  std::string overlap;         // White space that the client has and the present attempt's prompt has not.
+  int64_t carried = 0;         // Tokens that the present attempt got as prompt.
+  std::optional<Usage> usage;  // Of the whole answer.
+  bool usage_sent = false;
+  std::string finish_reason;
+
+  // Before another attempt: from the start, or from what was delivered. `trimmed`: the engine's template cuts white
+  // space off the end of the text that it goes on from.
+  void Restart(bool keep_delivered, bool trimmed);
+  // The delivered text without that white space; for the present attempt's prompt, before it gives any event.
+  absl::string_view PromptText() const { return text.text().substr(0, text.text().size() - overlap.size()); }
+  int64_t generated() const { return counter.generated(); }
+};
+
+class StreamRelay {
+ public:
+  // `to_client` false: the answer is being reassembled.
+  StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, bool to_client);
+
+  enum class Verdict { kGoOn, kDone, kError, kMalformed, kTooLong };
+  // All complete events of the bytes. After anything but kGoOn and kDone nothing more may be fed.
+  Verdict Feed(absl::string_view bytes, Instant now);
+  // What is to be written, views valid until the next Feed.
+  const std::vector<absl::string_view>& pieces() const { return pieces_; }
+  int64_t tokens_in_pieces() const { return new_tokens_; }
+
+  bool any_event() const { return any_event_; }
+  bool any_text() const { return any_text_; }
+  bool done() const { return done_; }
+  // Every choice has told why it ended.
+  bool finished() const { return done_ || finishes_ >= facts_.n * facts_.prompts; }
+  // Bytes of an event that never ended.
+  size_t unfinished_bytes() const { return splitter_.Rest().size(); }
+  const EngineError& error() const { return *error_; }
+  // Of a reassembled answer.
+  absl::StatusOr<std::string> Assembled();
+  bool comments_pass = false;  // The head is out: the engine's comments may go on.
+  // Bytes of events that an answer is reassembled from; kTooLong beyond.
+  size_t max_reassembled = std::numeric_limits<size_t>::max();
+
+ private:
+  Verdict Take(const SseSplitter::Event& event, Instant now);
+  void Learn(const StreamFacts& facts, Instant now);
+  void Pass(absl::string_view raw);
+  void PassEvent(const SseSplitter::Event& event, const StreamFacts& facts);
+  void PassContinued(const SseSplitter::Event& event, const StreamFacts& facts);
+  // Takes off the content what the client has already.
+  absl::string_view WithoutOverlap(absl::string_view content);
+
+  const Endpoint endpoint_;
+  const RequestFacts& facts_;
+  RelayState& state_;
+  const bool to_client_;
+  TextPattern pattern_;
+  SseSplitter splitter_;
+  std::optional<StreamAssembler> assembler_;
+  absl::Status assembly_;
+  size_t assembled_ = 0;  // Bytes of events.
+  std::vector<absl::string_view> pieces_;
+  std::list<std::string> rewritten_;
+  int64_t new_tokens_ = 0;
+  bool any_event_ = false;
+  bool any_text_ = false;
+  bool done_ = false;
+  int64_t finishes_ = 0;
+  std::optional<EngineError> error_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_OPENAI_ANSWER_STREAM_RELAY_H_

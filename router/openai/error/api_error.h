@@ -1,0 +1,58 @@
+// Errors as OpenAI clients understand them: one value that drives status, headers and body.
+//
+// Pure. Every error the router answers with goes through here, so that all four keys of the error object are always
+// there: {"error":{"message","type","param","code"}}.
+#ifndef PENSTOCK_ROUTER_OPENAI_ERROR_API_ERROR_H_
+#define PENSTOCK_ROUTER_OPENAI_ERROR_API_ERROR_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "backends/dialect/dialect.h"
+#include "base/units.h"
+#include "router/core/contract/action.h"
+#include "router/telemetry/labels.h"
+
+namespace penstock {
+
+struct ApiError {
+  int status = 400;
+  std::string message;
+  std::string type = "invalid_request_error";
+  std::string param;                    // Empty: null.
+  std::string code;                     // Empty: null.
+  std::optional<Duration> retry_after;  // Sent as whole seconds (at least 1) and as retry-after-ms.
+  bool never_retry = false;             // x-should-retry: false.
+  std::string allow;                    // Of a 405.
+  std::optional<BadInput> bad_input;    // The metric's label, for errors of the client.
+  std::string reason;                   // The label of a refusal or an engine error; x-penstock-reason.
+};
+
+// A client's mistake: status 400 and the field it is about.
+ApiError BadRequest(BadInput kind, absl::string_view message, absl::string_view param = "",
+                    absl::string_view code = "");
+// The answer to a refusal of the core. `model` is the name the client used.
+ApiError FromRefusal(const Refuse& refuse, absl::string_view model);
+// The router ends before the request does.
+ApiError CutByShutdown();
+// An engine's own error about the request, its status kept. 401 and 403 are the router's fault and become 502.
+ApiError FromEngine(const EngineError& error);
+// 502: the engine answered with something impossible, or not at all.
+ApiError EngineFailure(EngineErrorKind kind, absl::string_view message);
+
+// 503 at the door: every connection that may be open is, or all memory for bodies is taken.
+ApiError TooManyConnections();
+ApiError NoBodyMemory();
+
+// {"error":{...}}
+std::string ErrorBody(const ApiError& error);
+// The same as the last events of a stream: the error, then [DONE].
+std::string ErrorEvents(const ApiError& error);
+
+// `text` as a JSON string literal with its quotes; invalid UTF-8 is replaced.
+std::string JsonQuote(absl::string_view text);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_OPENAI_ERROR_API_ERROR_H_

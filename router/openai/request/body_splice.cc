@@ -1,0 +1,92 @@
+#include "router/openai/request/body_splice.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "router/openai/error/api_error.h"
+
+namespace penstock {
+namespace {
+
+// null, or an object without members.
+bool IsEmpty(absl::string_view body, JsonSpan options) {
+  return body[options.begin] != '{' || !JsonObject(JsonValue{body, options}).Next();
+}
+
+}  // namespace
+
+SplicedBody::SplicedBody(absl::string_view body, Endpoint endpoint, const RequestFacts& facts,
+                         const SpliceOrder& order) {
+  if (!order.engine_model.empty() && order.engine_model != facts.model) {
+    Replace(*facts.model_at, JsonQuote(order.engine_model));
+  }
+  SpliceStream(body, facts, order);
+  if (order.continue_from) SpliceContinuation(endpoint, facts, order);
+  if (!new_fields_.empty()) {
+    const size_t end = body.rfind('}');
+    Replace(JsonSpan{end, end}, std::exchange(new_fields_, ""));
+  }
+  Cut(body);
+}
+
+std::string SplicedBody::Joined() const { return absl::StrJoin(pieces_, ""); }
+
+void SplicedBody::Replace(JsonSpan at, std::string text) { edits_.push_back(Edit{at, std::move(text)}); }
+
+// The body has at least the model field, so a leading comma is always right.
+void SplicedBody::InsertField(absl::string_view field) { absl::StrAppend(&new_fields_, ",", field); }
+
+void SplicedBody::SpliceStream(absl::string_view body, const RequestFacts& facts, const SpliceOrder& order) {
+  if (order.force_stream && !facts.stream) {
+    if (facts.stream_at) {
+      Replace(*facts.stream_at, "true");
+    } else {
+      InsertField("\"stream\":true");
+    }
+  }
+  if (!order.ask_usage || facts.asks_usage) return;
+  if (facts.include_usage_at) {
+    Replace(*facts.include_usage_at, "true");
+  } else if (!facts.stream_options_at) {
+    InsertField("\"stream_options\":{\"include_usage\":true}");
+  } else if (IsEmpty(body, *facts.stream_options_at)) {
+    Replace(*facts.stream_options_at, "{\"include_usage\":true}");
+  } else {
+    const size_t inside = facts.stream_options_at->begin + 1;
+    Replace(JsonSpan{inside, inside}, "\"include_usage\":true,");
+  }
+}
+
+void SplicedBody::SpliceContinuation(Endpoint endpoint, const RequestFacts& facts, const SpliceOrder& order) {
+  const JsonSpan prompt = *facts.prompt_at;
+  const size_t last = prompt.end - 1;  // The closing quote or bracket.
+  if (endpoint == Endpoint::kChat) {
+    Replace(JsonSpan{last, last}, absl::StrCat(",{\"role\":\"assistant\",\"content\":\"", *order.continue_from, "\"}"));
+    InsertField("\"continue_final_message\":true,\"add_generation_prompt\":false");
+  } else {
+    Replace(JsonSpan{last, last}, std::string(*order.continue_from));
+  }
+  if (facts.max_tokens_at && facts.max_output > Tokens(0)) {
+    const int64_t left = std::max<int64_t>(1, facts.max_output.value() - order.already_generated.value());
+    Replace(*facts.max_tokens_at, absl::StrCat(left));
+  }
+}
+
+void SplicedBody::Cut(absl::string_view body) {
+  std::stable_sort(edits_.begin(), edits_.end(), [](const Edit& a, const Edit& b) { return a.at.begin < b.at.begin; });
+  owned_.reserve(edits_.size());  // Views into it stay.
+  pieces_.reserve(2 * edits_.size() + 1);
+  size_t from = 0;
+  for (Edit& edit : edits_) {
+    if (edit.at.begin > from) pieces_.push_back(body.substr(from, edit.at.begin - from));
+    owned_.push_back(std::move(edit.text));
+    pieces_.push_back(owned_.back());
+    from = edit.at.end;
+  }
+  if (from < body.size()) pieces_.push_back(body.substr(from));
+  edits_.clear();
+}
+
+}  // namespace penstock

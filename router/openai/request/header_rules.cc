@@ -1,0 +1,121 @@
+#include "router/openai/request/header_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kMaxRequestId = 128;
+constexpr size_t kAddedNames = 64;  // And fixed values, to what an engine gets.
+
+bool SameName(absl::string_view a, absl::string_view b) {
+  // Most names differ in length, and most that do not are written alike.
+  return a.size() == b.size() && (a == b || absl::EqualsIgnoreCase(a, b));
+}
+
+// A fixed set of header names. Few have the same length, so a lookup compares next to nothing.
+template <size_t N>
+class HeaderNames {
+ public:
+  constexpr explicit HeaderNames(const std::array<absl::string_view, N>& names) : names_(names) {
+    for (size_t i = 0; i < N; ++i) by_length_[names[i].size()] |= uint32_t{1} << i;
+  }
+
+  bool Contain(absl::string_view name) const {
+    if (name.size() >= by_length_.size()) return false;
+    for (uint32_t left = by_length_[name.size()]; left != 0; left &= left - 1) {
+      if (SameName(name, names_[static_cast<size_t>(std::countr_zero(left))])) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr size_t kLongest = 32;
+
+  std::array<absl::string_view, N> names_;
+  std::array<uint32_t, kLongest> by_length_{};  // Which names are so long, as bits.
+};
+
+constexpr HeaderNames<10> kHopByHop({"connection", "keep-alive", "proxy-connection", "proxy-authenticate",
+                                     "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
+                                     "http2-settings"});
+constexpr HeaderNames<12> kNotForEngines({"authorization", "x-api-key", "api-key", "cookie", "host", "content-length",
+                                          "x-data-parallel-rank", "x-vllm-priority", "x-conversation-id",
+                                          "x-request-id", "expect", "accept-encoding"});
+constexpr HeaderNames<9> kNotForClients({"content-length", "content-type", "content-encoding", "server", "date",
+                                         "x-request-id", "set-cookie", "x-accel-buffering", "alt-svc"});
+
+bool IsSane(absl::string_view id) {
+  return !id.empty() && id.size() <= kMaxRequestId &&
+         std::all_of(id.begin(), id.end(), [](char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)); });
+}
+
+std::vector<absl::string_view> NamedByConnection(const HeaderList& headers) {
+  std::vector<absl::string_view> names;
+  for (const auto [name, value] : headers) {
+    if (!SameName(name, "connection")) continue;
+    for (absl::string_view token : absl::StrSplit(value, ',')) names.push_back(absl::StripAsciiWhitespace(token));
+  }
+  return names;
+}
+
+}  // namespace
+
+absl::string_view FindHeader(const HeaderList& headers, absl::string_view name) {
+  for (const auto [key, value] : headers) {
+    if (SameName(key, name)) return value;
+  }
+  return "";
+}
+
+HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id) {
+  const std::vector<absl::string_view> named = NamedByConnection(client);
+  HeaderList headers;
+  headers.Reserve(client.size() + 3, client.bytes() + key.size() + request_id.size() + kAddedNames);
+  for (const auto [name, value] : client) {
+    if (kHopByHop.Contain(name) || kNotForEngines.Contain(name)) continue;
+    if (absl::StartsWithIgnoreCase(name, "x-penstock-")) continue;
+    const absl::string_view header = name;
+    if (std::any_of(named.begin(), named.end(), [header](absl::string_view hop) { return SameName(header, hop); })) {
+      continue;
+    }
+    headers.Add(name, value);
+  }
+  if (FindHeader(headers, "content-type").empty()) headers.Add("Content-Type", "application/json");
+  if (!key.empty()) headers.Add("Authorization", absl::StrCat("Bearer ", key));
+  headers.Add("x-request-id", request_id);
+  return headers;
+}
+
+bool RelayedToClient(absl::string_view name) {
+  return !kHopByHop.Contain(name) && !kNotForClients.Contain(name) &&
+         !absl::StartsWithIgnoreCase(name, "access-control-") && !absl::StartsWithIgnoreCase(name, "x-penstock-");
+}
+
+std::string ClientRequestId(const HeaderList& headers) {
+  for (absl::string_view name : {"x-request-id", "x-client-request-id"}) {
+    const absl::string_view id = FindHeader(headers, name);
+    if (IsSane(id)) return std::string(id);
+  }
+  return "";
+}
+
+absl::string_view ApiKeyOf(const HeaderList& headers) {
+  const absl::string_view authorization = FindHeader(headers, "authorization");
+  constexpr absl::string_view kBearer = "bearer ";
+  if (absl::StartsWithIgnoreCase(authorization, kBearer)) {
+    return absl::StripAsciiWhitespace(authorization.substr(kBearer.size()));
+  }
+  return absl::StripAsciiWhitespace(FindHeader(headers, "x-api-key"));
+}
+
+}  // namespace penstock

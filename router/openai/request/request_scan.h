@@ -1,0 +1,64 @@
+// Reads what the router needs from a request body, and refuses what no engine should see.
+//
+// One pass checks grammar and depth and finds the fields the router reads: their values, their byte offsets (so that
+// bodies pass byte for byte but for spliced fields) and the text of the prompt by script. UTF-8 is simdjson's business.
+// Of unknown fields nothing but the grammar is looked at. A field that the router reads and that occurs twice is an
+// error, else limits could be bypassed by an engine that takes the other one. Pure; no memory but for the facts.
+#ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_
+#define PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "backends/dialect/dialect.h"
+#include "base/units.h"
+#include "kvmodel/prompt_estimate.h"
+#include "router/openai/error/api_error.h"
+#include "router/openai/request/json_cursor.h"
+
+namespace penstock {
+
+inline constexpr int64_t kMaxOutputLimit = int64_t{1} << 31;  // max_tokens above this is absurd.
+inline constexpr int64_t kMaxSequences = 128;                 // n
+inline constexpr int64_t kMaxPrompts = 2048;                  // Elements of a prompt or input list.
+
+struct RequestFacts {
+  std::string model;
+  bool stream = false;
+  bool asks_usage = false;  // stream_options.include_usage
+  Tokens max_output{0};     // 0: no limit given.
+  int64_t n = 1;
+  int64_t prompts = 1;  // Elements of a prompt array or an embedding list.
+  std::string service_tier;
+  TextCounts text;            // Of all prompts together.
+  TextCounts largest_prompt;  // Of the largest element; equals `text` when there is one.
+
+  // Where fields stand; unset when absent.
+  std::optional<JsonSpan> model_at;
+  std::optional<JsonSpan> stream_at;
+  std::optional<JsonSpan> stream_options_at;  // An object.
+  std::optional<JsonSpan> include_usage_at;   // Its value, within stream_options.
+  std::optional<JsonSpan> prompt_at;          // messages, prompt, input or query.
+  std::optional<JsonSpan> max_tokens_at;      // Value of the limit that counts.
+
+  // What makes an answer impossible to continue or to reassemble.
+  bool has_tools = false;
+  bool has_logprobs = false;
+  bool has_structure = false;        // A format, grammar or least length that binds the answer as a whole.
+  bool has_own_template = false;     // Says itself how the chat template is to end.
+  bool prompt_is_text = false;       // Chat messages, or one prompt string.
+  bool ends_with_assistant = false;  // Chat: the client itself asks for a continuation.
+  bool echo = false;
+
+  // The answer's text can be cut and continued by a longer prompt without the client seeing it.
+  bool Continuable(Endpoint endpoint) const;
+  // The answer can be rebuilt exactly from its stream.
+  bool Reassemblable(Endpoint endpoint) const;
+};
+
+std::variant<RequestFacts, ApiError> ScanRequest(Endpoint endpoint, absl::string_view body);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_

@@ -1,0 +1,40 @@
+// Which path and method mean what. Pure.
+#ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_ROUTES_H_
+#define PENSTOCK_ROUTER_OPENAI_REQUEST_ROUTES_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "backends/dialect/dialect.h"
+
+namespace penstock {
+
+enum class Route {
+  kGenerate,  // An engine's work; `endpoint` tells which.
+  kModels,
+  kModel,  // One model; `model` is its decoded name.
+  kHealth,
+  kReady,
+  kMetrics,
+  kNotFound,
+  kWrongMethod,  // The path exists; `allow` lists its methods.
+};
+
+struct RouteMatch {
+  Route route = Route::kNotFound;
+  Endpoint endpoint = Endpoint::kChat;
+  std::string model;
+  absl::string_view allow;
+};
+
+// `target` may carry a query, which is ignored, or be in absolute form.
+RouteMatch MatchRoute(absl::string_view method, absl::string_view target);
+
+// The path of an endpoint at an engine.
+absl::string_view EnginePath(Endpoint endpoint);
+// Its name in metrics and logs: chat, completions, embeddings, responses, rerank.
+absl::string_view EndpointLabel(Endpoint endpoint);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_OPENAI_REQUEST_ROUTES_H_

@@ -1,0 +1,29 @@
+#include "router/policies/threshold_gate.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+namespace penstock {
+
+RivalCore::Choice ThresholdGate::Choose(const RequestArrived&, const std::vector<ReplicaId>& candidates) {
+  using Score = std::tuple<double, int, uint64_t>;
+  std::optional<Score> best_score;
+  ReplicaId best;
+  bool memory_full = false;
+  for (ReplicaId id : candidates) {
+    const std::optional<EngineReport>& report = replica(id).report;
+    const double kv = report ? std::max(0.0, report->kv_used_share) : 0;
+    const int waiting = report ? std::max(0, report->waiting) : 0;
+    memory_full = memory_full || kv >= options_.kv_share_below;
+    if (kv >= options_.kv_share_below || waiting >= options_.waiting_below) continue;
+    const Score score{kv, waiting, turns_.Of(id)};
+    if (best_score && *best_score <= score) continue;
+    best_score = score;
+    best = id;
+  }
+  if (!best_score) return memory_full ? WaitReason::kMemory : WaitReason::kRunway;
+  return turns_.Take(best);
+}
+
+}  // namespace penstock
