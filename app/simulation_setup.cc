@@ -10,7 +10,7 @@
 #include "backends/simulated/engine_spec.h"
 #include "config/capacity.h"
 #include "router/core/penstock_core.h"
-#include "router/live/fleet_book.h"
+#include "router/fleet/fleet_book.h"
 #include "router/policies/penstock_variants.h"
 #include "router/policies/policy_factory.h"
 

@@ -26,7 +26,7 @@
 
 namespace penstock {
 
-class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
+class ClientConnection : public LoopConnection, public std::enable_shared_from_this<ClientConnection> {
  public:
   enum class Use : uint8_t {
     kClient,
@@ -59,8 +59,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   // Memory of a body that was served, for the next request's.
   void Reuse(std::string body) { reader_.Reuse(std::move(body)); }
 
-  void Close();
-  void CloseIfIdle();
+  void Close() override;
+  void CloseIfIdle() override;
 
  private:
   enum class Read { kBytes, kEnd, kTimeout };

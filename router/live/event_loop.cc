@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "router/http/client_connection.h"
 #include "router/live/ticket.h"
 
 namespace penstock {
@@ -36,7 +35,7 @@ void EventLoop::Stop() {
   thread_.join();
 }
 
-void EventLoop::Leave(ClientConnection& connection) {
+void EventLoop::Leave(LoopConnection& connection) {
   connections_.erase(&connection);
   FinishIfEmpty();
 }
@@ -94,13 +93,13 @@ void EventLoop::CutRequests() {
 }
 
 void EventLoop::CloseIdleConnections() {
-  const std::vector<ClientConnection*> connections(connections_.begin(), connections_.end());
-  for (ClientConnection* connection : connections) connection->CloseIfIdle();
+  const std::vector<LoopConnection*> connections(connections_.begin(), connections_.end());
+  for (LoopConnection* connection : connections) connection->CloseIfIdle();
 }
 
 void EventLoop::CloseAllConnections() {
-  const std::vector<ClientConnection*> connections(connections_.begin(), connections_.end());
-  for (ClientConnection* connection : connections) connection->Close();
+  const std::vector<LoopConnection*> connections(connections_.begin(), connections_.end());
+  for (LoopConnection* connection : connections) connection->Close();
 }
 
 }  // namespace penstock

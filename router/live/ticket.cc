@@ -20,16 +20,16 @@ PromptEstimate Ticket::Arrive(RequestArrived arrival, const CoreHost::Prompt& pr
   return loop_.edge().core->SubmitArrival(arrival, prompt);
 }
 
-void Ticket::OnFirstToken(RelayCounter& counter, ReplicaId replica, int64_t sequences) {
-  if (!open_ || counter_ != nullptr) return;
+void Ticket::OnFirstToken(const TokenCounter& counter, ReplicaId replica, int64_t sequences) {
+  if (!open_ || on_board_) return;
   loop_.edge().core->Submit(FirstToken{id_});
-  counter_ = &counter;
-  loop_.edge().board->Add(loop_.index(), counter, id_, replica, sequences);
+  on_board_.emplace(counter, id_, replica, sequences);
+  loop_.edge().board->Add(loop_.index(), *on_board_);
 }
 
 void Ticket::LeaveBoard() {
-  if (counter_ != nullptr) loop_.edge().board->Remove(loop_.index(), *counter_);
-  counter_ = nullptr;
+  if (on_board_) loop_.edge().board->Remove(loop_.index(), *on_board_);
+  on_board_.reset();
 }
 
 void Ticket::Requeue(Tokens generated, bool avoid_replica, Duration memory_hold) {

@@ -39,7 +39,7 @@ class Ticket {
 
   // The first token of this Forward was relayed; `counter` is on the progress board from now on until the end or
   // return.
-  void OnFirstToken(RelayCounter& counter, ReplicaId replica, int64_t sequences);
+  void OnFirstToken(const TokenCounter& counter, ReplicaId replica, int64_t sequences);
   void Requeue(Tokens generated, bool avoid_replica, Duration memory_hold);
   // Nothing happens when it is closed already, or was refused.
   void Close(RequestClosed closed, ModelId model = ModelId(), const TextCounts* text = nullptr);
@@ -63,7 +63,7 @@ class Ticket {
   bool cut_ = false;
   std::optional<Verdict> verdict_;
   std::optional<Park> parked_;
-  RelayCounter* counter_ = nullptr;  // On the board.
+  std::optional<BoardStream> on_board_;
 };
 
 }  // namespace penstock

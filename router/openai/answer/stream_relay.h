@@ -14,7 +14,7 @@
 
 #include "absl/strings/string_view.h"
 #include "backends/dialect/dialect.h"
-#include "router/live/progress_board.h"
+#include "base/token_counter.h"
 #include "router/openai/answer/chunk_rewrite.h"
 #include "router/openai/answer/kept_text.h"
 #include "router/openai/request/request_scan.h"
@@ -23,7 +23,7 @@ namespace penstock {
 
 // What one request's answer has come to so far.
 struct RelayState {
-  RelayCounter counter;     // Tokens relayed, over the attempts that count.
+  TokenCounter counter;     // Tokens relayed, over the attempts that count.
   int64_t delivered = 0;    // Those the client has, over all attempts.
   KeptText text;            // What it has of the answer's text, if a continuation could ever need it.
   bool other_text = false;  // It has reasoning, tool calls or the like, which no longer prompt can repeat.

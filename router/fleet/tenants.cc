@@ -1,4 +1,4 @@
-#include "router/live/tenants.h"
+#include "router/fleet/tenants.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

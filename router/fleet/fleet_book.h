@@ -13,8 +13,8 @@
 //
 // Not thread-safe; one owner (the control loop). Readers on other threads get copies. Update and SetDiscovery cost
 // O(replicas x models), lookups by name O(1).
-#ifndef PENSTOCK_ROUTER_LIVE_FLEET_BOOK_H_
-#define PENSTOCK_ROUTER_LIVE_FLEET_BOOK_H_
+#ifndef PENSTOCK_ROUTER_FLEET_FLEET_BOOK_H_
+#define PENSTOCK_ROUTER_FLEET_FLEET_BOOK_H_
 
 #include <cstdint>
 #include <optional>
@@ -102,4 +102,4 @@ class FleetBook {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_LIVE_FLEET_BOOK_H_
+#endif  // PENSTOCK_ROUTER_FLEET_FLEET_BOOK_H_

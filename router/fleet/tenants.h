@@ -1,6 +1,6 @@
 // Who asks, and in which class: from the configured keys or header. Immutable after construction; thread-safe.
-#ifndef PENSTOCK_ROUTER_LIVE_TENANTS_H_
-#define PENSTOCK_ROUTER_LIVE_TENANTS_H_
+#ifndef PENSTOCK_ROUTER_FLEET_TENANTS_H_
+#define PENSTOCK_ROUTER_FLEET_TENANTS_H_
 
 #include <optional>
 #include <string>
@@ -56,4 +56,4 @@ std::variant<ClassChoice, ApiError> ChooseClass(const std::vector<ClassConfig>& 
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_LIVE_TENANTS_H_
+#endif  // PENSTOCK_ROUTER_FLEET_TENANTS_H_

@@ -1,8 +1,8 @@
 // The closed sets of label values: how requests end, what clients send wrong, how engines fail.
 //
 // Metrics, the decision log and the tests take names from here and from router/core/refusal.h, nowhere else.
-#ifndef PENSTOCK_ROUTER_TELEMETRY_LABELS_H_
-#define PENSTOCK_ROUTER_TELEMETRY_LABELS_H_
+#ifndef PENSTOCK_ROUTER_LABELS_LABELS_H_
+#define PENSTOCK_ROUTER_LABELS_LABELS_H_
 
 #include <array>
 #include <cstddef>
@@ -100,4 +100,4 @@ inline constexpr std::array<absl::string_view, 6> kEndpointLabels = {"chat",    
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_TELEMETRY_LABELS_H_
+#endif  // PENSTOCK_ROUTER_LABELS_LABELS_H_
