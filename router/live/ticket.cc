@@ -4,8 +4,7 @@
 
 namespace penstock {
 
-Ticket::Ticket(EventLoop& loop, Signal& wake, std::function<void()> on_abort)
-    : loop_(loop), wake_(wake), on_abort_(std::move(on_abort)), id_(loop.NextRequestId()) {
+Ticket::Ticket(EventLoop& loop, TicketHolder& holder) : loop_(loop), holder_(holder), id_(loop.NextRequestId()) {
   loop_.Register(id_, *this);
 }
 
@@ -51,23 +50,22 @@ void Ticket::Deliver(const Action& action) {
   if (const auto* forward = std::get_if<Forward>(&action)) {
     lease_ = forward->lease;
     verdict_ = *forward;
-    wake_.Notify();
+    holder_.OnVerdict();
   } else if (const auto* refuse = std::get_if<Refuse>(&action)) {
     open_ = false;  // The core has forgotten it.
     verdict_ = *refuse;
-    wake_.Notify();
+    holder_.OnVerdict();
   } else if (const auto* park = std::get_if<Park>(&action)) {
     parked_ = *park;
   } else if (const auto* abort = std::get_if<Abort>(&action); abort != nullptr && abort->lease == lease_) {
     abort_requested_ = true;
-    on_abort_();
+    holder_.OnAbort();
   }
 }
 
 void Ticket::Cut() {
   cut_ = true;
-  on_abort_();
-  wake_.Notify();
+  holder_.OnCut();
 }
 
 }  // namespace penstock

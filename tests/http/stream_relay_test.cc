@@ -45,11 +45,11 @@ struct Fixture {
 TEST(StreamRelay, EventsPassAsTheyCameAndAreCounted) {
   Fixture f;
   StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
-  EXPECT_EQ(relay.Feed(kRole + kWord + kWord, kNow), StreamRelay::Verdict::kGoOn);
+  EXPECT_EQ(relay.Feed(kRole + kWord + kWord, kNow), StreamRelay::Result::kGoOn);
   EXPECT_EQ(Joined(relay), kRole + kWord + kWord);
   EXPECT_EQ(relay.pieces().size(), 1u);
   EXPECT_EQ(f.state.generated(), 2);
-  EXPECT_EQ(relay.Feed(kStop + kDone, kNow), StreamRelay::Verdict::kDone);
+  EXPECT_EQ(relay.Feed(kStop + kDone, kNow), StreamRelay::Result::kDone);
   EXPECT_TRUE(relay.finished());
   EXPECT_EQ(f.state.finish_reason, "stop");
 }
@@ -79,7 +79,7 @@ TEST(StreamRelay, AnErrorEventIsNotPassedOn) {
   Fixture f;
   StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
   const std::string error = "data: {\"error\":{\"code\":500,\"message\":\"boom\",\"type\":\"server_error\"}}\n\n";
-  EXPECT_EQ(relay.Feed(kWord + error, kNow), StreamRelay::Verdict::kError);
+  EXPECT_EQ(relay.Feed(kWord + error, kNow), StreamRelay::Result::kError);
   EXPECT_EQ(Joined(relay), kWord);
   EXPECT_EQ(relay.error().message, "boom");
 }
@@ -88,7 +88,7 @@ TEST(StreamRelay, AnErrorEventIsNotPassedOn) {
 TEST(StreamRelay, AnEventThatLostItsFieldNameIsGarbage) {
   Fixture f;
   StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
-  EXPECT_EQ(relay.Feed(kWord + "\xff\xfe" + kWord + kStop, kNow), StreamRelay::Verdict::kMalformed);
+  EXPECT_EQ(relay.Feed(kWord + "\xff\xfe" + kWord + kStop, kNow), StreamRelay::Result::kMalformed);
   EXPECT_EQ(Joined(relay), kWord);
   EXPECT_EQ(relay.tokens_in_pieces(), 1);
   EXPECT_FALSE(relay.finished());
@@ -97,7 +97,7 @@ TEST(StreamRelay, AnEventThatLostItsFieldNameIsGarbage) {
 TEST(StreamRelay, GarbageIsTold) {
   Fixture f;
   StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
-  EXPECT_EQ(relay.Feed("data: <html>\n\n", kNow), StreamRelay::Verdict::kMalformed);
+  EXPECT_EQ(relay.Feed("data: <html>\n\n", kNow), StreamRelay::Result::kMalformed);
 }
 
 TEST(StreamRelay, AReassembledAnswerHasTheWholeText) {
@@ -122,7 +122,7 @@ TEST(StreamRelay, AReassembledAnswerIsBounded) {
       StreamRelay relay(Endpoint::kChat, f.facts, f.state, !reassembled);
       relay.max_reassembled = most;
       const bool too_long = reassembled && most < bytes;
-      EXPECT_EQ(relay.Feed(stream, kNow), too_long ? StreamRelay::Verdict::kTooLong : StreamRelay::Verdict::kGoOn);
+      EXPECT_EQ(relay.Feed(stream, kNow), too_long ? StreamRelay::Result::kTooLong : StreamRelay::Result::kGoOn);
     }
   }
 }

@@ -49,9 +49,9 @@ class StreamRelay {
   // `to_client` false: the answer is being reassembled.
   StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, bool to_client);
 
-  enum class Verdict { kGoOn, kDone, kError, kMalformed, kTooLong };
+  enum class Result { kGoOn, kDone, kError, kMalformed, kTooLong };
   // All complete events of the bytes. After anything but kGoOn and kDone nothing more may be fed.
-  Verdict Feed(absl::string_view bytes, Instant now);
+  Result Feed(absl::string_view bytes, Instant now);
   // What is to be written, views valid until the next Feed.
   const std::vector<absl::string_view>& pieces() const { return pieces_; }
   int64_t tokens_in_pieces() const { return new_tokens_; }
@@ -71,7 +71,7 @@ class StreamRelay {
   size_t max_reassembled = std::numeric_limits<size_t>::max();
 
  private:
-  Verdict Take(const SseSplitter::Event& event, Instant now);
+  Result Take(const SseSplitter::Event& event, Instant now);
   void Learn(const StreamFacts& facts, Instant now);
   void Pass(absl::string_view raw);
   void PassEvent(const SseSplitter::Event& event, const StreamFacts& facts);
