@@ -13,8 +13,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "app/commands.h"
-#include "config/addresses.h"
-#include "config/units_text.h"
+#include "config/text/addresses.h"
+#include "config/text/units_text.h"
 
 namespace penstock {
 namespace {
@@ -30,7 +30,7 @@ using Action = std::function<int()>;
   throw CLI::ValidationError(option, std::string(why));
 }
 
-// An option whose text one of the parsers of config/units_text.h reads.
+// An option whose text one of the parsers of config/text/units_text.h reads.
 template <class T, class Target>
 CLI::Option* AddParsed(CLI::App* command, const std::string& name, absl::StatusOr<T> (*parse)(absl::string_view),
                        Target* target, const std::string& help, const std::string& type) {

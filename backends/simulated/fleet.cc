@@ -15,7 +15,7 @@
 #include "backends/simulated/engine_server.h"
 #include "backends/simulated/engine_spec.h"
 #include "backends/simulated/step_clock.h"
-#include "config/capacity.h"
+#include "config/values/capacity.h"
 
 namespace penstock::simulated {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "config/capacity.h"
+#include "config/values/capacity.h"
 
 namespace penstock {
 namespace {
