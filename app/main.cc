@@ -108,6 +108,19 @@ void AddCheck(CLI::App& app, Action& action) {
   command->callback([&action, file] { action = [file] { return RunCheck(*file); }; });
 }
 
+void AddReference(CLI::App& app, Action& action) {
+  static const std::map<std::string, ReferenceTopic> kTopics = {{"configuration", ReferenceTopic::kConfiguration},
+                                                                {"schema", ReferenceTopic::kSchema},
+                                                                {"metrics", ReferenceTopic::kMetrics}};
+  auto topic = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("reference", "Print every key of the configuration, or every metric.");
+  command->footer("Example: penstock reference schema > penstock.schema.json");
+  command->add_option("topic", *topic, "configuration and metrics as Markdown, schema as JSON schema")
+      ->check(CLI::IsMember({"configuration", "schema", "metrics"}))
+      ->required();
+  command->callback([&action, topic] { action = [topic] { return RunReference(kTopics.at(*topic)); }; });
+}
+
 void AddDemo(CLI::App& app, Action& action) {
   auto options = std::make_shared<DemoOptions>();
   CLI::App* command = app.add_subcommand("demo", "Run the router over two simulated GPUs with live traffic.");
@@ -255,6 +268,7 @@ int Main(int argc, char** argv) {
   Action action;
   AddServe(app, action);
   AddCheck(app, action);
+  AddReference(app, action);
   AddDemo(app, action);
   AddEngine(app, action);
   AddLoad(app, action);

@@ -14,9 +14,9 @@ using Json = nlohmann::json;
 
 int Narrow(int64_t value) { return static_cast<int>(value); }
 
-int QueryHeads(const HuggingFaceFields& fields) { return fields.Need({"num_attention_heads", "n_head", "n_heads"}); }
+int QueryHeads(HuggingFaceFields& fields) { return fields.Need({"num_attention_heads", "n_head", "n_heads"}); }
 
-int HeadDim(const HuggingFaceFields& fields) {
+int HeadDim(HuggingFaceFields& fields) {
   const int64_t given = fields.Whole({"head_dim", "attention_head_dim", "kv_channels"}, 0);
   if (given > 0) return Narrow(given);
   const int hidden = fields.Need({"hidden_size", "n_embd", "d_model"});
@@ -24,21 +24,21 @@ int HeadDim(const HuggingFaceFields& fields) {
   return heads > 0 ? hidden / heads : 0;
 }
 
-int KvHeads(const HuggingFaceFields& fields) {
+int KvHeads(HuggingFaceFields& fields) {
   const int64_t given = fields.Whole({"num_key_value_heads", "num_kv_heads", "multi_query_group_num"}, 0);
   // Falcon's older architecture names num_kv_heads, and means one under multi_query.
   if (fields.Flag("multi_query", false) && !fields.Flag("new_decoder_architecture", false)) return 1;
   return given > 0 ? Narrow(given) : QueryHeads(fields);
 }
 
-double StateBytes(const HuggingFaceFields& fields) {
+double StateBytes(HuggingFaceFields& fields) {
   const std::string state = fields.Text({"mamba_ssm_cache_dtype", "mamba_ssm_dtype"});
   if (!state.empty()) return state == "float32" ? 4 : 2;
   if (fields.TypeStartsWith("qwen3_5") || fields.TypeStartsWith("nemotron_h")) return 4;
   return fields.Text({"torch_dtype", "dtype"}) == "float32" ? 4 : 2;
 }
 
-LayerGroup DeltaNet(const HuggingFaceFields& fields, int layers) {
+LayerGroup DeltaNet(HuggingFaceFields& fields, int layers) {
   DeltaNetDimensions dimensions;
   dimensions.key_heads = fields.Need({"linear_num_key_heads"});
   dimensions.value_heads = fields.Need({"linear_num_value_heads"});
@@ -48,14 +48,14 @@ LayerGroup DeltaNet(const HuggingFaceFields& fields, int layers) {
   return DeltaNetGroup(layers, dimensions, StateBytes(fields));
 }
 
-int InnerSize(const HuggingFaceFields& fields) {
+int InnerSize(HuggingFaceFields& fields) {
   // Beside mamba_expand, intermediate_size is the feed-forward layers'.
   const int64_t expand = fields.Whole({"mamba_expand"}, 0);
   if (expand > 0) return Narrow(expand) * fields.Need({"hidden_size", "d_model"});
   return fields.Need({"mamba_d_ssm", "intermediate_size"});
 }
 
-LayerGroup Mamba2(const HuggingFaceFields& fields, int layers) {
+LayerGroup Mamba2(HuggingFaceFields& fields, int layers) {
   Mamba2Dimensions dimensions;
   dimensions.heads = fields.Need({"mamba_n_heads", "mamba_num_heads", "n_mamba_heads", "num_heads"});
   const Json* head_dim = fields.Find({"mamba_d_head", "mamba_head_dim", "mamba_headdim", "head_dim"});
@@ -70,7 +70,7 @@ LayerGroup Mamba2(const HuggingFaceFields& fields, int layers) {
   return Mamba2Group(layers, dimensions, StateBytes(fields));
 }
 
-LayerGroup Recurrent(const HuggingFaceFields& fields, int layers) {
+LayerGroup Recurrent(HuggingFaceFields& fields, int layers) {
   if (fields.Has("linear_num_value_heads")) return DeltaNet(fields, layers);
   const bool second =
       fields.model_type() == "mamba2" || fields.Find({"mamba_n_heads", "mamba_num_heads", "n_mamba_heads"}) != nullptr;
@@ -81,7 +81,7 @@ LayerGroup Recurrent(const HuggingFaceFields& fields, int layers) {
   return Mamba1Group(layers, inner, kernel, state, StateBytes(fields));
 }
 
-LayerGroup Attention(const HuggingFaceFields& fields, int layers, bool full) {
+LayerGroup Attention(HuggingFaceFields& fields, int layers, bool full) {
   // Gemma 4: layers with full attention may have heads of their own.
   const int64_t global_dim = full ? fields.Whole({"global_head_dim"}, 0) : 0;
   const bool global_heads = full && fields.Flag("attention_k_eq_v", true);
@@ -94,7 +94,7 @@ LayerGroup Attention(const HuggingFaceFields& fields, int layers, bool full) {
   return group;
 }
 
-void AddGroups(const HuggingFaceFields& fields, const std::vector<LayerKind>& kinds, ModelShape& shape) {
+void AddGroups(HuggingFaceFields& fields, const std::vector<LayerKind>& kinds, ModelShape& shape) {
   const auto count = [&](LayerKind kind) { return Narrow(std::count(kinds.begin(), kinds.end(), kind)); };
   const int full = count(LayerKind::kFull);
   const int sliding = count(LayerKind::kSliding);
@@ -111,7 +111,7 @@ void AddGroups(const HuggingFaceFields& fields, const std::vector<LayerKind>& ki
 }
 
 // Left at zero (unknown) where the fields it needs are not there.
-void AddParameters(const HuggingFaceFields& fields, ModelShape& shape) {
+void AddParameters(HuggingFaceFields& fields, ModelShape& shape) {
   TransformerDimensions d;
   d.layers = shape.layers;
   d.hidden = Narrow(fields.Whole({"hidden_size", "n_embd", "d_model"}, 0));
@@ -157,7 +157,7 @@ const Json* HuggingFaceFields::Find(Names names) const {
   return nullptr;
 }
 
-int64_t HuggingFaceFields::Whole(Names names, int64_t missing) const {
+int64_t HuggingFaceFields::Whole(Names names, int64_t missing) {
   const Json* value = Find(names);
   if (value && value->is_array() && !value->empty()) value = &value->front();
   if (!value) return missing;
@@ -168,7 +168,7 @@ int64_t HuggingFaceFields::Whole(Names names, int64_t missing) const {
   return value->get<int64_t>();
 }
 
-int HuggingFaceFields::Need(Names names) const {
+int HuggingFaceFields::Need(Names names) {
   const int64_t value = Whole(names, 0);
   if (value <= 0) Fail(absl::StrCat("missing or zero: ", absl::StrJoin(names, " or ")));
   return Narrow(value);
@@ -186,14 +186,14 @@ std::string HuggingFaceFields::Text(Names names) const {
 
 bool HuggingFaceFields::TypeStartsWith(absl::string_view prefix) const { return absl::StartsWith(model_type_, prefix); }
 
-void HuggingFaceFields::Fail(const std::string& message) const {
+void HuggingFaceFields::Fail(const std::string& message) {
   if (status_.ok()) status_ = absl::InvalidArgumentError(absl::StrCat("config.json: ", message));
 }
 
 absl::StatusOr<ModelShape> ShapeFromHuggingFace(absl::string_view json, absl::string_view name) {
   const Json document = Json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
   if (!document.is_object()) return absl::InvalidArgumentError("config.json: not a JSON object");
-  const HuggingFaceFields fields(document);
+  HuggingFaceFields fields(document);
   ModelShape shape;
   shape.name = std::string(name);
   const std::vector<LayerKind> kinds = LayerKinds(fields);

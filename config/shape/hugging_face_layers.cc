@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMostLayers = 10'000;
 
-LayerKind KindOfName(const HuggingFaceFields& fields, const std::string& name) {
+LayerKind KindOfName(HuggingFaceFields& fields, const std::string& name) {
   if (name == "full_attention" || name == "attention" || name == "hybrid" || name == "global") return LayerKind::kFull;
   if (name == "sliding_attention" || name == "chunked_attention" || name == "local") return LayerKind::kSliding;
   if (name == "linear_attention" || name == "mamba" || name == "mamba2" || name == "recurrent") {
@@ -20,7 +20,7 @@ LayerKind KindOfName(const HuggingFaceFields& fields, const std::string& name) {
   return LayerKind::kFull;
 }
 
-std::vector<LayerKind> FromList(const HuggingFaceFields& fields, const nlohmann::json& list) {
+std::vector<LayerKind> FromList(HuggingFaceFields& fields, const nlohmann::json& list) {
   std::vector<LayerKind> kinds;
   for (const nlohmann::json& name : list) {
     kinds.push_back(KindOfName(fields, name.is_string() ? name.get<std::string>() : ""));
@@ -29,7 +29,7 @@ std::vector<LayerKind> FromList(const HuggingFaceFields& fields, const nlohmann:
 }
 
 // NemotronH: M is Mamba, * attention, - and E feed-forward only.
-std::vector<LayerKind> FromPattern(const HuggingFaceFields& fields, const std::string& pattern) {
+std::vector<LayerKind> FromPattern(HuggingFaceFields& fields, const std::string& pattern) {
   std::vector<LayerKind> kinds;
   for (const char letter : pattern) {
     if (letter == 'M')
@@ -62,15 +62,15 @@ std::vector<LayerKind> FromIndices(int layers, const nlohmann::json& indices) {
   return kinds;
 }
 
-bool SlidingWindowUsed(const HuggingFaceFields& fields) {
+bool SlidingWindowUsed(HuggingFaceFields& fields) {
   const int64_t window = fields.Whole({"sliding_window"}, 0);
   const int64_t context = fields.Whole({"max_position_embeddings"}, 0);
   if (window == 0 || (context > 0 && window >= context)) return false;
   return fields.Flag("use_sliding_window", !fields.TypeStartsWith("qwen"));
 }
 
-// Models of attention layers only: which have a window.
-std::vector<LayerKind> AttentionKinds(const HuggingFaceFields& fields, int layers) {
+// Layers of a model with attention only: some may have a window.
+std::vector<LayerKind> AttentionKinds(HuggingFaceFields& fields, int layers) {
   const auto all = [layers](LayerKind kind) { return std::vector<LayerKind>(static_cast<size_t>(layers), kind); };
   if (!SlidingWindowUsed(fields)) return all(LayerKind::kFull);
   int64_t period = fields.Whole({"sliding_window_pattern", "_sliding_window_pattern"}, 0);
@@ -86,7 +86,7 @@ std::vector<LayerKind> AttentionKinds(const HuggingFaceFields& fields, int layer
 
 }  // namespace
 
-std::vector<LayerKind> LayerKinds(const HuggingFaceFields& fields) {
+std::vector<LayerKind> LayerKinds(HuggingFaceFields& fields) {
   if (const auto* pattern = fields.Find({"hybrid_override_pattern"}); pattern && pattern->is_string()) {
     return FromPattern(fields, pattern->get<std::string>());
   }

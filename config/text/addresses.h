@@ -1,4 +1,4 @@
-// Addresses in the configuration: what listeners and engines are reached by. Pure text, no name is resolved.
+// Addresses of listeners and engines as text. The one parser of host:port in the program. No name is resolved.
 #ifndef PENSTOCK_CONFIG_TEXT_ADDRESSES_H_
 #define PENSTOCK_CONFIG_TEXT_ADDRESSES_H_
 
@@ -16,14 +16,14 @@ struct HostPort {
   bool operator==(const HostPort&) const = default;
 };
 
-// "host:port" or "[::1]:80"; port 0 asks the system for one. InvalidArgument says what is wrong.
+// "host:port" or "[::1]:80"; port 0 asks the system for one. InvalidArgument names the fault.
 absl::StatusOr<HostPort> ParseListen(absl::string_view text);
 
 struct EngineUrl {
   HostPort address;
   std::string base_path;  // Without trailing slash; usually empty.
   bool tls = false;       // https
-  // "host:port" as a replica is called by default; IPv6 in brackets.
+  // "host:port", IPv6 in brackets: the default id of a replica.
   std::string Name() const;
   bool operator==(const EngineUrl&) const = default;
 };

@@ -1,4 +1,4 @@
-// What is wrong with a configuration file: collected while reading on, reported at once.
+// The faults of a configuration file: collected while reading on, reported together.
 #ifndef PENSTOCK_CONFIG_TEXT_FINDINGS_H_
 #define PENSTOCK_CONFIG_TEXT_FINDINGS_H_
 

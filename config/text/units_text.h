@@ -1,8 +1,7 @@
 // Quantities as people write them, in configuration files and on the command line: "18GB", "250ms", "600k".
 //
-// A number and a unit, optionally one space between; decimals are accepted where the result is whole. A bare number is
-// an error where a unit is needed, zero too. Errors are
-// InvalidArgument and list the units.
+// A quantity is a number and a unit, with at most one space between. Decimals are accepted where the result is whole. A
+// bare number is an error where a unit is needed, also zero. Errors are InvalidArgument and list the units.
 #ifndef PENSTOCK_CONFIG_TEXT_UNITS_TEXT_H_
 #define PENSTOCK_CONFIG_TEXT_UNITS_TEXT_H_
 
@@ -28,7 +27,7 @@ absl::StatusOr<double> ParseBandwidth(absl::string_view text);
 // A finite decimal number.
 absl::StatusOr<double> ParseNumber(absl::string_view text);
 
-// The largest unit that divides it: what the parsers above read back to the same value.
+// The text with the largest unit that divides the value. The parsers above read the same value back.
 std::string FormatSize(Bytes bytes);
 std::string FormatDuration(Duration duration);
 // The shortest decimal that reads back to the same double.
