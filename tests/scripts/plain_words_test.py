@@ -37,6 +37,9 @@ class Comments(unittest.TestCase):
         self.assertEqual(self.rules("// " + "word " * 25), set())
         self.assertEqual(self.rules("// " + "word " * 26), {"long"})
 
+    def test_a_table_in_a_comment_is_no_sentence(self):
+        self.assertEqual(self.rules("// The modes:\n//   what     " + "word " * 30), set())
+
     def test_slashes_in_a_string_are_no_comment(self):
         self.assertEqual(reader.slash_comments("a.cc", 'Get("http://what");'), [])
 
