@@ -1,4 +1,4 @@
-"""Tests scripts/plain_words.py: python3 -m unittest discover -s tests/scripts -p '*_test.py'."""
+"""Tests scripts/plain_words.py."""
 
 import pathlib
 import sys
