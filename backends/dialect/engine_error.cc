@@ -1,8 +1,9 @@
+#include "backends/dialect/engine_error.h"
+
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
-#include "backends/dialect/dialect.h"
 
 namespace penstock {
 namespace {

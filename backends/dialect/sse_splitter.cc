@@ -1,6 +1,7 @@
+#include "backends/dialect/sse_splitter.h"
+
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "backends/dialect/dialect.h"
 
 namespace penstock {
 namespace {

@@ -1,10 +1,13 @@
+#include "backends/dialect/stream_assembler.h"
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/engine_error.h"
+#include "backends/dialect/usage.h"
 
 namespace penstock {
 

@@ -1,8 +1,9 @@
+#include "backends/dialect/stream_reader.h"
+
 #include <simdjson.h>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "backends/dialect/dialect.h"
 #include "backends/dialect/json_scanner.h"
 #include "backends/dialect/usage_reader.h"
 

@@ -1,9 +1,10 @@
+#include "backends/dialect/text_pattern.h"
+
 #include <simdjson.h>
 
 #include <algorithm>
 
 #include "absl/strings/match.h"
-#include "backends/dialect/dialect.h"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "backends/dialect/dialect.h"
 #include "backends/dialect/json_scanner.h"
+#include "backends/dialect/usage.h"
 
 namespace penstock {
 

@@ -27,7 +27,7 @@ boost::asio::awaitable<absl::StatusOr<Fetched>> Fetch(UpstreamPool& pool, std::s
 boost::asio::awaitable<absl::StatusOr<std::string>> FetchGood(UpstreamPool& pool, std::string target,
                                                               absl::string_view key);
 // For what an engine may lack: as FetchGood, but an empty body where it refuses the route with a status of 4xx or 501.
-boost::asio::awaitable<absl::StatusOr<std::string>> FetchTold(UpstreamPool& pool, std::string target,
+boost::asio::awaitable<absl::StatusOr<std::string>> FetchUnlessRefused(UpstreamPool& pool, std::string target,
                                                               absl::string_view key);
 
 }  // namespace penstock

@@ -20,7 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "backends/transport/headers.h"
+#include "backends/dialect/headers.h"
 #include "backends/transport/tls.h"
 #include "base/units.h"
 

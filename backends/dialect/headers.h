@@ -1,8 +1,8 @@
-// The header fields of one message, in order, all in one block of memory.
+// The header fields of one HTTP message, in order, in one block of memory.
 //
-// A value; names and values are views into it, valid until a field is added or it is moved.
-#ifndef PENSTOCK_BACKENDS_TRANSPORT_HEADERS_H_
-#define PENSTOCK_BACKENDS_TRANSPORT_HEADERS_H_
+// A value type. Names and values are views into it, valid until a field is added or the list is moved.
+#ifndef PENSTOCK_BACKENDS_DIALECT_HEADERS_H_
+#define PENSTOCK_BACKENDS_DIALECT_HEADERS_H_
 
 #include <cstdint>
 #include <initializer_list>
@@ -35,7 +35,7 @@ class HeaderList {
     for (const auto& [name, value] : fields) Add(name, value);
   }
 
-  // Room for so many fields with so many bytes in all.
+  // Reserves room for `fields` fields with `bytes` bytes together.
   void Reserve(size_t fields, size_t bytes) {
     places_.reserve(fields);
     text_.reserve(bytes);
@@ -51,7 +51,7 @@ class HeaderList {
   }
 
   size_t size() const { return places_.size(); }
-  // Of all names and values.
+  // Bytes of all names and values.
   size_t bytes() const { return text_.size(); }
   Field operator[](size_t i) const {
     const Place& place = places_[i];
@@ -73,4 +73,4 @@ class HeaderList {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_BACKENDS_TRANSPORT_HEADERS_H_
+#endif  // PENSTOCK_BACKENDS_DIALECT_HEADERS_H_

@@ -1,10 +1,11 @@
-// Adapters and detection against servers that answer with recorded or documented bodies.
-#include "backends/engines/adapter.h"
+// The scraper and the recognition against servers that answer with recorded or documented bodies.
+#include "backends/engines/scrape/engine_scraper.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
+#include "backends/engines/catalogue/engine_catalogue.h"
 #include "tests/backends/recording.h"
 #include "tests/backends/scripted_server.h"
 
@@ -60,21 +61,23 @@ absl::StatusOr<EngineKind> Detect(Routes& routes) {
   asio::io_context loop;
   ScriptedServer server(loop, {routes.script()});
   UpstreamPool pool(loop, server.address(), {});
-  return RunToEnd(loop, DetectEngine(pool, ""));
+  const auto engine = RunToEnd(loop, DetectEngine(pool, ""));
+  if (!engine.ok()) return engine.status();
+  return (*engine)->kind;
 }
 
-absl::StatusOr<Discovery> Discover(EngineAdapter& adapter, Routes& routes, const std::string& key = "") {
+absl::StatusOr<Discovery> Discover(EngineScraper& scraper, Routes& routes, const std::string& key = "") {
   asio::io_context loop;
   ScriptedServer server(loop, {routes.script()});
   UpstreamPool pool(loop, server.address(), {});
-  return RunToEnd(loop, adapter.Discover(pool, key));
+  return RunToEnd(loop, scraper.Discover(pool, key));
 }
 
-absl::StatusOr<Observation> Poll(EngineAdapter& adapter, Routes& routes) {
+absl::StatusOr<Observation> Poll(EngineScraper& scraper, Routes& routes) {
   asio::io_context loop;
   ScriptedServer server(loop, {routes.script()});
   UpstreamPool pool(loop, server.address(), {});
-  return RunToEnd(loop, adapter.Poll(pool, ""));
+  return RunToEnd(loop, scraper.Poll(pool, ""));
 }
 
 TEST(DetectEngine, EnginesAreKnownByTheirOwnEndpoints) {
@@ -124,10 +127,10 @@ TEST(DetectEngine, ASilentAddressIsUnavailable) {
   EXPECT_EQ(RunToEnd(loop, DetectEngine(pool, "")).status().code(), absl::StatusCode::kUnavailable);
 }
 
-TEST(VllmAdapter, DiscoversAndPolls) {
+TEST(ScrapingVllm, DiscoversAndPolls) {
   Routes routes = VllmRoutes();
-  auto adapter = MakeAdapter(EngineKind::kVllm);
-  const auto found = Discover(*adapter, routes, "secret");
+  EngineScraper scraper(EngineOf(EngineKind::kVllm));
+  const auto found = Discover(scraper, routes, "secret");
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->kind, EngineKind::kVllm);
   EXPECT_EQ(found->version, "0.11.0");
@@ -135,33 +138,33 @@ TEST(VllmAdapter, DiscoversAndPolls) {
   EXPECT_EQ(found->models[0].max_context, Tokens(4096));
   EXPECT_FALSE(found->overflow_fatal);
   EXPECT_NE(routes.last_request.find("Authorization: Bearer secret\r\n"), std::string::npos);
-  const auto seen = Poll(*adapter, routes);
+  const auto seen = Poll(scraper, routes);
   ASSERT_TRUE(seen.ok()) << seen.status();
   EXPECT_EQ(seen->running, 2);
   EXPECT_NEAR(seen->kv_used_share, 0.5, 1e-12);
 }
 
-TEST(VllmAdapter, AWrongKeyIsNamed) {
+TEST(ScrapingVllm, AWrongKeyIsNamed) {
   Routes routes = VllmRoutes();
   routes.answers["/v1/models"] = RecordedResponse("apikey-wrong");
-  auto adapter = MakeAdapter(EngineKind::kVllm);
-  EXPECT_EQ(Discover(*adapter, routes).status().code(), absl::StatusCode::kUnauthenticated);
+  EngineScraper scraper(EngineOf(EngineKind::kVllm));
+  EXPECT_EQ(Discover(scraper, routes).status().code(), absl::StatusCode::kUnauthenticated);
 }
 
-TEST(VllmAdapter, WithoutMetricsThePollOnlyShowsThatItAnswers) {
+TEST(ScrapingVllm, WithoutMetricsThePollOnlyShowsThatItAnswers) {
   Routes routes = VllmRoutes();
   routes.answers.erase("/metrics");
-  auto adapter = MakeAdapter(EngineKind::kVllm);
-  const auto seen = Poll(*adapter, routes);
+  EngineScraper scraper(EngineOf(EngineKind::kVllm));
+  const auto seen = Poll(scraper, routes);
   ASSERT_TRUE(seen.ok()) << seen.status();
   EXPECT_LT(seen->running, 0);
 }
 
-TEST(LlamaAdapter, SlotsAreAskedOnlyWhileSomethingRuns) {
+TEST(ScrapingLlama, SlotsAreAskedOnlyWhileSomethingRuns) {
   Routes routes = LlamaRoutes();
-  auto adapter = MakeAdapter(EngineKind::kLlamaCpp);
-  ASSERT_TRUE(Discover(*adapter, routes).ok());
-  const auto busy = Poll(*adapter, routes);
+  EngineScraper scraper(EngineOf(EngineKind::kLlamaCpp));
+  ASSERT_TRUE(Discover(scraper, routes).ok());
+  const auto busy = Poll(scraper, routes);
   ASSERT_TRUE(busy.ok()) << busy.status();
   EXPECT_EQ(busy->running, 4);
   EXPECT_EQ(busy->waiting, 3);
@@ -169,19 +172,19 @@ TEST(LlamaAdapter, SlotsAreAskedOnlyWhileSomethingRuns) {
   EXPECT_EQ(routes.asked["/slots"], 1);
 
   routes.answers["/metrics"] = RecordedResponse("get-metrics-fresh");
-  const auto idle = Poll(*adapter, routes);
+  const auto idle = Poll(scraper, routes);
   ASSERT_TRUE(idle.ok()) << idle.status();
   EXPECT_EQ(idle->running, 0);
   EXPECT_EQ(idle->kv_used_share, 0);
   EXPECT_EQ(routes.asked["/slots"], 1) << "an idle server must be free to fall asleep";
 }
 
-TEST(LlamaAdapter, WithoutMetricsSlotsAreAskedUnlessPropsSaysThatItSleeps) {
+TEST(ScrapingLlama, WithoutMetricsSlotsAreAskedUnlessPropsSaysThatItSleeps) {
   Routes routes = LlamaRoutes();
   routes.answers["/metrics"] = RecordedResponse("metrics-disabled");
-  auto adapter = MakeAdapter(EngineKind::kLlamaCpp);
-  ASSERT_TRUE(Discover(*adapter, routes).ok());
-  const auto busy = Poll(*adapter, routes);
+  EngineScraper scraper(EngineOf(EngineKind::kLlamaCpp));
+  ASSERT_TRUE(Discover(scraper, routes).ok());
+  const auto busy = Poll(scraper, routes);
   ASSERT_TRUE(busy.ok()) << busy.status();
   EXPECT_EQ(busy->running, 4);
   EXPECT_LT(busy->waiting, 0);
@@ -190,20 +193,20 @@ TEST(LlamaAdapter, WithoutMetricsSlotsAreAskedUnlessPropsSaysThatItSleeps) {
   const std::string awake = "\"is_sleeping\":false";
   props.replace(props.find(awake), awake.size(), "\"is_sleeping\": true");
   const int asked = routes.asked["/slots"];
-  const auto asleep = Poll(*adapter, routes);
+  const auto asleep = Poll(scraper, routes);
   ASSERT_TRUE(asleep.ok()) << asleep.status();
   EXPECT_EQ(asleep->running, 0);
   EXPECT_FALSE(asleep->sleeping) << "a request wakes it";
   EXPECT_EQ(routes.asked["/slots"], asked);
 }
 
-TEST(LlamaAdapter, SlotsThatAreOffAreAskedOnce) {
+TEST(ScrapingLlama, SlotsThatAreOffAreAskedOnce) {
   Routes routes = LlamaRoutes();
   routes.answers["/slots"] = RecordedResponse("slots-disabled");
-  auto adapter = MakeAdapter(EngineKind::kLlamaCpp);
-  ASSERT_TRUE(Discover(*adapter, routes).ok());
+  EngineScraper scraper(EngineOf(EngineKind::kLlamaCpp));
+  ASSERT_TRUE(Discover(scraper, routes).ok());
   for (int i = 0; i < 3; ++i) {
-    const auto seen = Poll(*adapter, routes);
+    const auto seen = Poll(scraper, routes);
     ASSERT_TRUE(seen.ok()) << seen.status();
     EXPECT_EQ(seen->running, 4);
     EXPECT_LT(seen->kv_used_share, 0);
@@ -211,21 +214,14 @@ TEST(LlamaAdapter, SlotsThatAreOffAreAskedOnce) {
   EXPECT_EQ(routes.asked["/slots"], 1);
 }
 
-TEST(LlamaAdapter, ALoadingServerIsUnavailable) {
+TEST(ScrapingLlama, ALoadingServerIsUnavailable) {
   Routes routes = LlamaRoutes();
   routes.answers["/props"] = RecordedResponse("loading-get-props");
-  auto adapter = MakeAdapter(EngineKind::kLlamaCpp);
-  EXPECT_EQ(Discover(*adapter, routes).status().code(), absl::StatusCode::kUnavailable);
+  EngineScraper scraper(EngineOf(EngineKind::kLlamaCpp));
+  EXPECT_EQ(Discover(scraper, routes).status().code(), absl::StatusCode::kUnavailable);
 }
 
-TEST(LlamaAdapter, ItsHabitsAvoidWhatCannotBeCancelled) {
-  const auto adapter = MakeAdapter(EngineKind::kLlamaCpp);
-  EXPECT_TRUE(adapter->capabilities().stream_everything);
-  EXPECT_TRUE(adapter->capabilities().closes_after_stream);
-  EXPECT_LT(adapter->capabilities().idle_limit, Duration::Seconds(5));
-}
-
-TEST(OtherAdapters, DiscoverAndPollWhatTheirEnginesTell) {
+TEST(ScrapingOthers, DiscoverAndPollWhatTheirEnginesTell) {
   Routes routes;
   routes.answers["/v1/models"] = Answer(R"({"data":[{"id":"m","max_model_len":2000}]})");
   routes.answers["/get_server_info"] = Answer(R"({"max_total_num_tokens":1000,"page_size":1})");
@@ -237,16 +233,18 @@ TEST(OtherAdapters, DiscoverAndPollWhatTheirEnginesTell) {
   const std::pair<EngineKind, std::string> cases[] = {
       {EngineKind::kSglang, "m"}, {EngineKind::kTgi, "t"}, {EngineKind::kOllama, "o"}, {EngineKind::kOpenAi, "m"}};
   for (const auto& [kind, model] : cases) {
-    auto adapter = MakeAdapter(kind);
-    EXPECT_EQ(adapter->kind(), kind);
-    const auto found = Discover(*adapter, routes);
+    EngineScraper scraper(EngineOf(kind));
+    const auto found = Discover(scraper, routes);
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->kind, kind);
     EXPECT_EQ(found->models[0].name, model);
-    EXPECT_TRUE(Poll(*adapter, routes).ok());
+    EXPECT_TRUE(Poll(scraper, routes).ok());
   }
-  EXPECT_EQ(Discover(*MakeAdapter(EngineKind::kTgi), routes)->kv_tokens, Tokens(9000));
-  EXPECT_EQ(Poll(*MakeAdapter(EngineKind::kSglang), routes)->running, 3);
+  EngineScraper tgi(EngineOf(EngineKind::kTgi));
+  EXPECT_EQ(Discover(tgi, routes)->kv_tokens, Tokens(9000));
+  EngineScraper sglang(EngineOf(EngineKind::kSglang));
+  EXPECT_EQ(Poll(sglang, routes)->running, 3);
+  EXPECT_EQ(routes.asked["/health"], 0) << "the health page of SGLang generates a token";
 }
 
 }  // namespace
