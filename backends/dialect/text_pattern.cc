@@ -9,10 +9,10 @@
 namespace penstock {
 namespace {
 
-// Longer ones are rare and not worth keeping.
+// A longer event is rare.
 constexpr size_t kMaxPattern = 2048;
 
-// Stands for itself inside a JSON string.
+// True for a character without an escape inside a JSON string.
 bool Plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "backends/simulated/machine/waiting_list.h"
 
+#include <cstddef>
+
 namespace penstock::simulated {
 
 void WaitingList::Insert(Slot slot, Slot previous, Slot next) {
