@@ -22,7 +22,7 @@ bool ParsePort(absl::string_view text, uint16_t* port) {
   return true;
 }
 
-// Splits "host", "host:port", "[v6]" and "[v6]:port".
+// Accepts "host", "host:port", "[v6]" and "[v6]:port".
 bool SplitAuthority(absl::string_view authority, UpstreamAddress* address) {
   size_t host_end = authority.find(':');
   if (absl::ConsumePrefix(&authority, "[")) {
