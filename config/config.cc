@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/keys/key_names.h"
-#include "config/policy_catalogue.h"
 #include "config/read/draft.h"
 #include "config/read/named_files.h"
 #include "config/read/yaml_document.h"
@@ -17,12 +16,6 @@ namespace {
 
 constexpr size_t kLongestFile = 4 << 20;
 
-PolicyCheck CatalogueCheck() {
-  PolicyCheck check{{}, [](absl::string_view text) { return ParsePolicy(text).status(); }};
-  for (const PolicyEntry& entry : PolicyCatalogue()) check.names.push_back(entry.name);
-  return check;
-}
-
 std::string FolderOf(const std::string& file) { return std::filesystem::path(file).parent_path().string(); }
 
 }  // namespace
@@ -31,11 +24,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view yaml, const std::string& fi
   Findings findings(file.empty() ? "config" : file);
   const std::optional<YAML::Node> root = ReadYamlDocument(yaml, findings);
   if (!root) return findings.Report();
-  Draft draft{{},
-              MapReader(findings, *root, "", KeyNames<Config>()),
-              {},
-              FolderOf(file),
-              options.policies.parse ? options.policies : CatalogueCheck()};
+  Draft draft{{}, MapReader(findings, *root, "", KeyNames<Config>()), {}, FolderOf(file), options.policies};
   if (!root->IsMap()) return findings.Report();
   draft.config.file = file;
   if (!file.empty()) draft.config.sources.push_back(file);

@@ -21,7 +21,7 @@ namespace penstock {
 // The needs of a command.
 struct LoadOptions {
   bool need_replicas = true;
-  PolicyCheck policies = {};  // Left out: the policies of config/policy_catalogue.h.
+  PolicyCheck policies = {};  // Left out: any policy is accepted.
 };
 
 // Errors are one line per finding: "file:line:column: key: what is wrong and the bound". Paths in the file are relative
