@@ -72,8 +72,8 @@ TEST(Capabilities, TgiAndUnknownServersDoNotContinueAFinalMessage) {
 TEST(Capabilities, EndpointsAreSupportedAsTheEngineDeclaresThem) {
   const auto supported = [](EngineKind kind) {
     std::vector<Endpoint> all;
-    for (const Endpoint endpoint : {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings,
-                                    Endpoint::kResponses, Endpoint::kRerank}) {
+    for (const Endpoint endpoint :
+         {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses, Endpoint::kRerank}) {
       if (EngineOf(kind).capabilities.Supports(endpoint)) all.push_back(endpoint);
     }
     return all;
