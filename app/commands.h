@@ -77,6 +77,12 @@ struct SimulateOptions {
 };
 int RunSimulate(const SimulateOptions& options);
 
+struct PoliciesOptions {
+  bool json = false;
+  bool markdown = false;  // docs/policies.md.
+};
+int RunPolicies(const PoliciesOptions& options);
+
 int RunVersion();
 
 }  // namespace penstock

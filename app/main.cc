@@ -244,6 +244,14 @@ void AddSimulate(CLI::App& app, Action& action) {
   });
 }
 
+void AddPolicies(CLI::App& app, Action& action) {
+  auto options = std::make_shared<PoliciesOptions>();
+  CLI::App* command = app.add_subcommand("policies", "List the policies that `policy:` and --policy can name.");
+  CLI::Option* json = command->add_flag("--json", options->json, "Print every declaration as JSON");
+  command->add_flag("--markdown", options->markdown, "Print docs/policies.md")->excludes(json);
+  command->callback([&action, options] { action = [options] { return RunPolicies(*options); }; });
+}
+
 void AddVersion(CLI::App& app, Action& action) {
   app.add_subcommand("version", "Print the version.")->callback([&action] { action = [] { return RunVersion(); }; });
 }
@@ -259,6 +267,7 @@ int Main(int argc, char** argv) {
   AddEngine(app, action);
   AddLoad(app, action);
   AddSimulate(app, action);
+  AddPolicies(app, action);
   AddVersion(app, action);
   try {
     app.parse(argc, argv);

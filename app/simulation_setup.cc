@@ -11,7 +11,7 @@
 #include "config/capacity.h"
 #include "router/core/penstock_core.h"
 #include "router/live/fleet_book.h"
-#include "router/policies/penstock_variants.h"
+#include "router/policies/variants/penstock_variants.h"
 #include "router/policies/policy_factory.h"
 
 namespace penstock {

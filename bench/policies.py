@@ -8,6 +8,7 @@ the program. An interrupted bench goes on where it stopped. Runs go two at a tim
 
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -24,26 +25,33 @@ PROGRAM = pathlib.Path(os.environ.get("PENSTOCK", ROOT / "build/release/penstock
 CACHE = ROOT / "build/policies"
 
 LOADS = [0.7, 0.9, 1.0, 1.1, 1.25, 1.5]
-SHIPPING = ["round_robin", "least_request", "power_of_two", "chwbl", "prequal", "cache_aware", "least_load",
-            "dynamo_cost", "llmd_utilization", "llmd_concurrency", "threshold_gate"]
-STUDIED = ["present_use", "past_future", "max_tokens", "mc_sf"]
-ABLATIONS = ["forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal", "density", "prefixes"]
-# Those that are tried of what docs/policies.md lists.
-SETTINGS = {
-    "least_request": ["choices=2", "choices=3"],
-    "power_of_two": ["load=requests", "choices=3,load=requests"],
-    "chwbl": ["load_factor=1.1", "load_factor=2", "prefix_blocks=4"],
-    "prequal": ["latency=first_token", "q_rif=0.6", "probes=5,latency=first_token"],
-    "cache_aware": ["cache_threshold=0.5,balance_abs=32,balance_rel=1.1", "balance_abs=8,balance_rel=1.1", "overload=0.9"],
-    "least_load": ["veto=0.95", "kv_weight=0.5", "kv_weight=0.05"],
-    "dynamo_cost": ["overlap_weight=0", "overlap_weight=2", "queue=2"],
-    "llmd_utilization": ["queue=10,kv=0.9", "queue=2", "ttl=2"],
-    "llmd_concurrency": ["max=32", "max=64", "max=64,ttl=2"],
-    "threshold_gate": ["kv=0.9", "kv=0.9,queue=10", "queue=2"],
-    "past_future": ["reserved=0.03", "reserved=0.1"],
-    "max_tokens": ["limit=512", "limit=256"],
-    "mc_sf": ["length=median", "protect=0.1"],
-}
+
+
+@functools.lru_cache(maxsize=None)
+def declared():
+    """The policies as the program declares them, by name."""
+    printed = subprocess.run([PROGRAM, "policies", "--json"], capture_output=True, text=True, check=True).stdout
+    return {policy["name"]: policy for policy in json.loads(printed)}
+
+
+def shipping():
+    """The policies that a published router ships."""
+    return [name for name, policy in declared().items() if policy["origin"] == "shipping"]
+
+
+def studied():
+    """The policies of papers, engines and ablations."""
+    return [name for name, policy in declared().items() if policy["origin"] == "studied"]
+
+
+def alternatives(policy):
+    """The documented alternatives to the defaults of a policy, each as `setting=value,...`."""
+    return declared()[policy]["alternatives"] if policy in declared() else []
+
+
+def ablations():
+    """The parts that `penstock:without=` leaves out."""
+    return declared()["penstock"]["settings"][0]["words"]
 
 
 class Bench:
@@ -122,12 +130,12 @@ def seeds_at(load, options):
 
 def rows_of(options):
     rows = ["clairvoyant", "penstock"]
-    rows += [policy for policy in SHIPPING + STUDIED if not options.policies or policy in options.policies]
+    rows += [policy for policy in shipping() + studied() if not options.policies or policy in options.policies]
     return rows
 
 
 def variants():
-    return [f"penstock:without={part}" for part in ABLATIONS] + [f"penstock:true={what}"
+    return [f"penstock:without={part}" for part in ablations()] + [f"penstock:true={what}"
                                                                 for what in ("lengths", "prompts", "steps")]
 
 
@@ -138,8 +146,8 @@ def ablation_load(options):
 def best_settings(bench, scenario, window, knee, policies):
     """The documented setting with the most goodput at the knee, for each rival that has one better than its default."""
     asked = {policy: [(policy, bench.at(scenario, window, policy, knee))] +
-             [(f"{policy}:{setting}", bench.at(scenario, window, f"{policy}:{setting}", knee)) for setting in SETTINGS[policy]]
-             for policy in policies if policy in SETTINGS}
+             [(f"{policy}:{setting}", bench.at(scenario, window, f"{policy}:{setting}", knee)) for setting in alternatives(policy)]
+             for policy in policies if alternatives(policy)}
     best = {}
     for policy, runs in asked.items():
         name = max(runs, key=lambda run: run[1].result()["goodput_tokens_per_s"])[0]
@@ -194,9 +202,9 @@ def check(all_data):
                 if own["active"] < least * yardstick["active"]:
                     failures.append(f"{scenario.name} at {load}x: {own['active']:.0f} of {yardstick['active']:.0f} active tokens/s")
                 for row, by_load in measured["rows"].items():
-                    if row in SHIPPING and load > 1 and own["goodput"] < by_load[load]["goodput"]:
+                    if row in shipping() and load > 1 and own["goodput"] < by_load[load]["goodput"]:
                         failures.append(f"{scenario.name} at {load}x: behind {row}")
-                    if row in SHIPPING and own["on_time"] < by_load[load]["on_time"] - 0.002:
+                    if row in shipping() and own["on_time"] < by_load[load]["on_time"] - 0.002:
                         failures.append(f"{scenario.name} at {load}x: fewer on time than {row}")
     return failures
 
@@ -221,7 +229,7 @@ def main():
         options.settings = options.carried = options.ablations = False
     chosen = REDUCED if options.reduced else [s for s in ALL if not options.scenarios or s.name in options.scenarios]
     bench = Bench(options.workers)
-    report = Report(options.loads, SHIPPING, variants(), ablation_load(options))
+    report = Report(options.loads, shipping(), variants(), ablation_load(options))
     all_data = []
     for scenario in chosen:
         data = measure(bench, scenario, options)

@@ -38,18 +38,30 @@ def position(row):
     names = [scenario.name for scenario in ALL]
     windows = [known.name for known in ALL[names.index(name)].windows]
     load = cells_of(row)[1]
-    return names.index(name), windows.index(window) if window in windows else len(windows), window, float(load)
+    return names.index(name), windows.index(window) if window in windows else len(windows), window, float(load) if load != "-" else 0
 
 
-def write_rows(topic, keys, rows, source):
-    """Replaces the measured rows of a topic's table; rows with other first `keys` cells stay."""
+def in_columns(row, head, columns):
+    """A row of a table with `head`, as a row with the columns that are asked for; `-` where it has no such cell."""
+    cells = dict(zip(cells_of(head), cells_of(row)))
+    return "| " + " | ".join(cells.get(column, "-") for column in columns) + " |"
+
+
+def write_rows(topic, keys, rows, source, head=None):
+    """Replaces the measured rows of a topic's table; rows with other first `keys` cells stay.
+
+    `head` replaces the head of a table whose columns depend on the run.
+    """
     if not rows:
         return
     rows = [row + f" `{source.revision}` |" for row in rows]
     measured = {tuple(cells_of(row)[:keys]) for row in rows}
-    table = [line for line in topics.read(topic, "policies") if line.startswith("|")]
-    rows += [row for row in table[2:] if tuple(cells_of(row)[:keys]) not in measured]
-    topics.write(topic, "policies", [source.line, "", *table[:2], *sorted(rows, key=position)])
+    old_head, rule, *old = [line for line in topics.read(topic, "policies") if line.startswith("|")]
+    columns = cells_of(head or old_head)
+    rows += [in_columns(row, old_head, columns) for row in old if tuple(cells_of(row)[:keys]) not in measured]
+    if head:
+        rule = "|---|" + "---:|" * (len(columns) - 2) + "---|"
+    topics.write(topic, "policies", [source.line, "", head or old_head, rule, *sorted(rows, key=position)])
 
 
 class Source:
@@ -104,6 +116,10 @@ class Report:
             others = " | ".join(f"{carried.get(name, 0):.2f}" for name in ("present_use", "least_request", "threshold_gate"))
             yield f"| {scenario.name}, {window} | {own:.2f} | `{best}` {shipping[best]:.2f} | {ratio} | {limits} | {others} |"
 
+    def ablation_head(self):
+        columns = [f"`{variant.removeprefix('penstock:')}`" for variant in self.variants]
+        return "| scenario | " + " | ".join(columns) + " | revision |"
+
     def ablation_rows(self, scenario, data):
         rows = next(iter(data.values()))["rows"]
         load = self.ablation_load
@@ -156,12 +172,13 @@ class Report:
         source = Source(command)
         above = [load for load in (1.0, 1.25, 1.5) if load in self.loads]
         below = [load for load in (0.7, 0.9) if load in self.loads]
-        for topic, keys, rows_of_scenario in (
-                ("carried", 1, self.carried_rows),
-                ("above-the-knee", 2, lambda scenario, data: load_rows(scenario, data, above)),
-                ("below-the-knee", 2, lambda scenario, data: load_rows(scenario, data, below)),
-                ("forecast", 2, lambda scenario, data: forecast_rows(scenario, data, below[:1] + above)),
-                ("ablations", 1, self.ablation_rows)):
-            write_rows(topic, keys, [row for scenario, data in all_data for row in rows_of_scenario(scenario, data)], source)
+        for topic, keys, rows_of_scenario, head in (
+                ("carried", 1, self.carried_rows, None),
+                ("above-the-knee", 2, lambda scenario, data: load_rows(scenario, data, above), None),
+                ("below-the-knee", 2, lambda scenario, data: load_rows(scenario, data, below), None),
+                ("forecast", 2, lambda scenario, data: forecast_rows(scenario, data, below[:1] + above), None),
+                ("ablations", 1, self.ablation_rows, self.ablation_head())):
+            rows = [row for scenario, data in all_data for row in rows_of_scenario(scenario, data)]
+            write_rows(topic, keys, rows, source, head)
         for scenario, data in all_data:
             self.write_scenario(scenario, data, source)

@@ -116,7 +116,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view yaml, const std::string& fi
   ReadClasses(draft);
   ReadTenants(draft);
   ReadListenTls(draft);
-  ReadOtherSections(draft);
+  ReadOtherSections(draft, options.policies);
   CheckFleet(draft, options);
   if (!findings.empty()) return findings.Report();
   return std::move(draft.config);

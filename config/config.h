@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/units.h"
+#include "config/policy_check.h"
 #include "kvmodel/model_shape.h"
 #include "kvmodel/step_coefficients.h"
 
@@ -194,6 +195,7 @@ struct Config {
 // What a command needs of a file.
 struct LoadOptions {
   bool need_replicas = true;
+  PolicyCheck policies = {};
 };
 
 // Parses and checks. Errors are one line per finding: "file:line:column: key: what is wrong and the bound".

@@ -34,7 +34,7 @@ void ReadClasses(Draft& draft);
 void ReadTenants(Draft& draft);
 // `tls` and `admin_tls`.
 void ReadListenTls(Draft& draft);
-void ReadOtherSections(Draft& draft);
+void ReadOtherSections(Draft& draft, const PolicyCheck& policies);
 
 // What one value alone cannot tell: references, duplicates, impossible fleets.
 void CheckFleet(const Draft& draft, const LoadOptions& options);

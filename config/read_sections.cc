@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/addresses.h"
 #include "config/draft.h"
-#include "config/policy_catalogue.h"
 
 namespace penstock {
 namespace {
@@ -50,20 +49,19 @@ void ReadTraceModels(const MapReader& trace, TraceConfig* out) {
 }
 
 // `name` or `name:key=value,...`.
-void ReadPolicy(const MapReader& root, std::string* out) {
+void ReadPolicy(const MapReader& root, const PolicyCheck& policies, std::string* out) {
   std::string text;
   if (!root.ReadText("policy", &text)) return;
-  std::vector<absl::string_view> names;
-  for (const PolicyEntry& entry : PolicyCatalogue()) names.push_back(entry.name);
-  if (text.find(':') == std::string::npos) {
+  if (policies.parse && text.find(':') == std::string::npos) {
+    const std::vector<absl::string_view> names(policies.names.begin(), policies.names.end());
     if (root.ReadChoice("policy", names)) *out = text;
     return;
   }
-  const absl::StatusOr<PolicyChoice> choice = ParsePolicy(text);
-  if (choice.ok())
+  const absl::Status parsed = policies.parse ? policies.parse(text) : absl::OkStatus();
+  if (parsed.ok())
     *out = text;
   else
-    root.Fail("policy", choice.status().message());
+    root.Fail("policy", parsed.message());
 }
 
 bool IsHeaderName(const std::string& name) {
@@ -103,13 +101,13 @@ void ReadTenants(Draft& draft) {
   }
 }
 
-void ReadOtherSections(Draft& draft) {
+void ReadOtherSections(Draft& draft, const PolicyCheck& policies) {
   const MapReader& root = draft.root;
   Config& config = draft.config;
   ReadAddress(root, "listen", &config.listen);
   ReadAddress(root, "admin_listen", &config.admin_listen);
   root.ReadCount("threads", {0, 1024}, &config.threads);
-  ReadPolicy(root, &config.policy);
+  ReadPolicy(root, policies, &config.policy);
   if (root.ReadText("tenant_header", &config.tenant_header) && !IsHeaderName(config.tenant_header)) {
     root.Fail("tenant_header", "must be the name of a header: letters, digits, - and _");
   }

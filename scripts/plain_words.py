@@ -10,8 +10,8 @@ Rules, each with its name in the findings:
   test      a document names a test that does not exist
 
 A finding is printed as file:line: rule: text. The exit code is 1 when a rule has more findings than
-scripts/plain_words.allow grants. --shrink lowers that file to the findings of today and never raises it. With files as
-arguments only these files are checked, and the allowance does not count.
+scripts/plain_words.allow grants. The flag --shrink lowers that file to the findings of today and never raises it. With files
+as arguments only these files are checked, and the allowance does not count.
 """
 
 import argparse

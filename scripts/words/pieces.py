@@ -50,7 +50,8 @@ def slash_comments(path, text):
             column = None
             continue
         body = line[at:].lstrip("/!<").strip()
-        if not body or re.match(r"(NOLINT|namespace\b|PENSTOCK_\w+$|clang-format)", body):
+        # A line that is indented further is a table or a formula.
+        if not body or re.match(r"\s*//\s{3}", line) or re.match(r"(NOLINT|namespace\b|PENSTOCK_\w+$|clang-format)", body):
             column = None
             continue
         if column != at or code[:at].strip():
@@ -78,7 +79,7 @@ def python_comments(path, text):
         pieces[-1].add(number, body)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(node):
-            pieces += paragraphs(path, node.body[0].lineno, node.body[0].value.value)
+            pieces += paragraphs(path, node.body[0].lineno, ast.get_docstring(node))
     return pieces
 
 
@@ -86,9 +87,9 @@ def paragraphs(path, first, text):
     pieces = [Piece(path)]
     for offset, line in enumerate(text.splitlines()):
         # An indented line of a docstring is a table or a command.
-        if not line.strip() or line.startswith("  " * 3):
+        if not line.strip() or line.startswith("  "):
             pieces.append(Piece(path))
-        if line.strip() and not line.startswith("  " * 3):
+        else:
             pieces[-1].add(first + offset, line)
     return [piece for piece in pieces if piece.words]
 

@@ -6,7 +6,6 @@
 
 #include "config/config.h"
 #include "config/keys.h"
-#include "config/policy_catalogue.h"
 #include "kvmodel/step_coefficients.h"
 
 namespace penstock {
@@ -63,14 +62,6 @@ TEST(Schema, NamesTheGpuKindsThatAreBuiltIn) {
   std::set<std::string> documented(names.begin(), names.end());
   std::set<std::string> known;
   for (const GpuKind& kind : GpuKinds()) known.insert(kind.name);
-  EXPECT_EQ(documented, known);
-}
-
-TEST(Schema, NamesThePoliciesThatExist) {
-  const json names = Schema().at("properties").at("policy").at("anyOf")[0].at("enum");
-  const std::set<std::string> documented(names.begin(), names.end());
-  std::set<std::string> known;
-  for (const PolicyEntry& entry : PolicyCatalogue()) known.insert(entry.name);
   EXPECT_EQ(documented, known);
 }
 

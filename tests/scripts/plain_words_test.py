@@ -1,4 +1,4 @@
-"""Tests scripts/plain_words.py: python3 -m unittest discover -s tests/scripts -p '*_test.py'."""
+"""Tests scripts/plain_words.py."""
 
 import pathlib
 import sys
@@ -36,6 +36,9 @@ class Comments(unittest.TestCase):
     def test_twenty_five_words_pass_and_twenty_six_do_not(self):
         self.assertEqual(self.rules("// " + "word " * 25), set())
         self.assertEqual(self.rules("// " + "word " * 26), {"long"})
+
+    def test_a_table_in_a_comment_is_no_sentence(self):
+        self.assertEqual(self.rules("// The modes:\n//   what     " + "word " * 30), set())
 
     def test_slashes_in_a_string_are_no_comment(self):
         self.assertEqual(reader.slash_comments("a.cc", 'Get("http://what");'), [])
