@@ -95,6 +95,14 @@ TEST(FleetBook, LlamaServersCountSingleTokensAndMayLoseEveryRequestOnOverflow) {
   EXPECT_EQ(book.fleet().replicas[0].max_sequences, 4);
 }
 
+TEST(FleetBook, TheConfigurationAcceptsEveryEngineOfTheCatalogue) {
+  for (const EngineDeclaration* engine : EngineCatalogue()) {
+    const Config config = Parsed(std::string("replicas: [{id: a, url: http://h:1, engine: ") + engine->name + "}]\n");
+    ASSERT_EQ(config.replicas.size(), 1u) << engine->name;
+    EXPECT_EQ(config.replicas[0].engine, engine->name);
+  }
+}
+
 TEST(FleetBook, EachEngineHoldsMemoryAfterACancelAsItDeclares) {
   for (const EngineDeclaration* engine : EngineCatalogue()) {
     FleetBook book(Parsed(kTwoReplicas));

@@ -100,6 +100,12 @@ TEST(EngineDefaults, LlamaServerHasSingleTokenCellsAndFourSlots) {
   EXPECT_EQ(EngineOf(EngineKind::kVllm).defaults.max_sequences, 256);
 }
 
+TEST(EngineDefaults, OnlyTheOverflowOfLlamaServerIsFatal) {
+  for (const EngineDeclaration* engine : EngineCatalogue()) {
+    EXPECT_EQ(engine->defaults.overflow_fatal, engine->kind == EngineKind::kLlamaCpp) << engine->name;
+  }
+}
+
 TEST(EngineDefaults, VllmAndSglangKeepPrefixes) {
   for (const EngineDeclaration* engine : EngineCatalogue()) {
     const bool keeps = engine->kind == EngineKind::kVllm || engine->kind == EngineKind::kSglang;
