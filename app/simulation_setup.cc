@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "backends/simulated/engine/engine_spec.h"
-#include "config/capacity.h"
+#include "config/values/capacity.h"
 #include "router/core/penstock_core.h"
 #include "router/live/fleet_book.h"
 #include "router/policies/policy_factory.h"
