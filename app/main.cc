@@ -34,15 +34,12 @@ using Action = std::function<int()>;
 template <class T, class Target>
 CLI::Option* AddParsed(CLI::App* command, const std::string& name, absl::StatusOr<T> (*parse)(absl::string_view),
                        Target* target, const std::string& help, const std::string& type) {
-  CLI::Option* option = command->add_option_function<std::string>(
-      name,
-      [name, parse, target](const std::string& text) {
-        const absl::StatusOr<T> value = parse(text);
-        if (!value.ok()) Reject(name, value.status().message());
-        *target = *value;
-      },
-      help);
-  return option->type_name(type);
+  const auto take = [name, parse, target](const std::string& text) {
+    const absl::StatusOr<T> value = parse(text);
+    if (!value.ok()) Reject(name, value.status().message());
+    *target = *value;
+  };
+  return command->add_option_function<std::string>(name, take, help)->type_name(type);
 }
 
 absl::StatusOr<Tokens> ParseTokens(absl::string_view text) {
@@ -60,15 +57,12 @@ absl::StatusOr<Duration> ParseSpan(absl::string_view text) {
   return span;
 }
 
-std::string CheckListen(const std::string& text) {
-  const absl::StatusOr<HostPort> address = ParseListen(text);
-  return address.ok() ? "" : std::string(address.status().message());
+template <class T>
+std::string Complaint(const absl::StatusOr<T>& parsed) {
+  return parsed.ok() ? "" : std::string(parsed.status().message());
 }
-
-std::string CheckEngineUrl(const std::string& text) {
-  const absl::StatusOr<EngineUrl> url = ParseEngineUrl(text);
-  return url.ok() ? "" : std::string(url.status().message());
-}
+std::string CheckListen(const std::string& text) { return Complaint(ParseListen(text)); }
+std::string CheckEngineUrl(const std::string& text) { return Complaint(ParseEngineUrl(text)); }
 
 // As CLI::Range, which lets NaN pass.
 CLI::Validator Between(double low, double high) {
@@ -76,8 +70,8 @@ CLI::Validator Between(double low, double high) {
   return CLI::Validator(
       [validator, low, high](std::string& text) {
         double value = 0;
-        const bool read = absl::SimpleAtod(text, &value);
-        if (read && std::isnan(value)) return absl::StrFormat("Value %s not in range [%g - %g]", text, low, high);
+        if (absl::SimpleAtod(text, &value) && std::isnan(value))
+          return absl::StrFormat("Value %s not in range [%g - %g]", text, low, high);
         return validator(text);
       },
       validator.get_description());
@@ -109,16 +103,11 @@ void AddCheck(CLI::App& app, Action& action) {
 }
 
 void AddReference(CLI::App& app, Action& action) {
-  static const std::map<std::string, ReferenceTopic> kTopics = {{"configuration", ReferenceTopic::kConfiguration},
-                                                                {"schema", ReferenceTopic::kSchema},
-                                                                {"metrics", ReferenceTopic::kMetrics}};
   auto topic = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("reference", "Print every key of the configuration, or every metric.");
   command->footer("Example: penstock reference schema > penstock.schema.json");
-  command->add_option("topic", *topic, "configuration and metrics as Markdown, schema as JSON schema")
-      ->check(CLI::IsMember({"configuration", "schema", "metrics"}))
-      ->required();
-  command->callback([&action, topic] { action = [topic] { return RunReference(kTopics.at(*topic)); }; });
+  command->add_option("topic", *topic, "Document")->check(CLI::IsMember(ReferenceTopics()))->required();
+  command->callback([&action, topic] { action = [topic] { return RunReference(*topic); }; });
 }
 
 void AddDemo(CLI::App& app, Action& action) {

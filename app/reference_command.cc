@@ -7,18 +7,15 @@
 
 namespace penstock {
 
-int RunReference(ReferenceTopic topic) {
-  switch (topic) {
-    case ReferenceTopic::kConfiguration:
-      std::cout << ConfigReference(KnownPolicyNames());
-      break;
-    case ReferenceTopic::kSchema:
-      std::cout << ConfigSchema(KnownPolicyNames());
-      break;
-    case ReferenceTopic::kMetrics:
-      std::cout << MetricsReference();
-      break;
-  }
+const std::vector<std::string>& ReferenceTopics() {
+  static const std::vector<std::string> topics = {"configuration", "schema", "metrics"};
+  return topics;
+}
+
+int RunReference(const std::string& topic) {
+  if (topic == "configuration") std::cout << ConfigReference(KnownPolicyNames());
+  if (topic == "schema") std::cout << ConfigSchema(KnownPolicyNames());
+  if (topic == "metrics") std::cout << MetricsReference();
   std::cout << std::flush;
   return std::cout ? 0 : 1;
 }

@@ -39,8 +39,8 @@ class MapReader {
   // False, with a finding, when the key is absent.
   bool Require(absl::string_view key, absl::string_view why = "is required") const;
 
-  // The text of a plain value. nullopt when the key is absent or empty; a finding when the value is no plain value.
-  // `what` names the expected value ("a size").
+  // The text of a plain value; nullopt when the key is absent or empty. Any other value is a finding. `what` names the
+  // expected value ("a size").
   std::optional<std::string> Scalar(absl::string_view key, absl::string_view what) const;
   // The texts of a list; nullopt as above, with a finding for the first element that is no text.
   std::optional<std::vector<std::string>> Texts(absl::string_view key) const;

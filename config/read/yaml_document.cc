@@ -48,8 +48,8 @@ void CheckEncoding(absl::string_view yaml, Findings& findings) {
   }
 }
 
-// Finds the starts of the first two documents of a file. yaml-cpp's LoadAll does not end on some malformed files, such
-// as one with a comma at the start of a line.
+// Finds the starts of the first two documents of a file. YAML::LoadAll would not end on some malformed files, such as
+// one with a comma at the start of a line.
 class DocumentStarts : public YAML::EventHandler {
  public:
   static std::vector<YAML::Mark> Of(const std::string& yaml) {

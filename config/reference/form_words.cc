@@ -3,15 +3,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/text/units_text.h"
-#include "kvmodel/model_shape.h"
 #include "kvmodel/step_coefficients.h"
 
 namespace penstock {
 namespace {
 
-template <class Named>
-std::string NamesOf(const std::vector<Named>& all) {
-  return absl::StrJoin(all, " ", [](std::string* out, const Named& one) { out->append(one.name); });
+std::string KindNames() {
+  return absl::StrJoin(GpuKinds(), " ", [](std::string* out, const GpuKind& kind) { out->append(kind.name); });
 }
 
 }  // namespace
@@ -47,10 +45,8 @@ std::string WordsOf(const BandwidthForm& form) {
   return absl::StrCat("bandwidth, ", FormatNumber(form.lowest), "GB/s to ", FormatNumber(form.highest), "GB/s");
 }
 std::string WordsOf(const ChoiceForm& form) { return absl::StrCat("one of ", absl::StrJoin(form.names, " ")); }
-std::string WordsOf(const KindForm&) { return absl::StrCat("one of ", NamesOf(GpuKinds())); }
+std::string WordsOf(const KindForm&) { return absl::StrCat("one of ", KindNames()); }
 std::string WordsOf(const KindMemoryForm& form) { return WordsOf(form.size); }
-std::string WordsOf(const ShapeForm&) {
-  return absl::StrCat("one of ", NamesOf(BuiltinShapes()), ", or a path that ends in .json (relative to this file)");
-}
+std::string WordsOf(const ShapeForm&) { return "built-in shape, or path of a .json file relative to this file"; }
 
 }  // namespace penstock

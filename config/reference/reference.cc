@@ -67,6 +67,12 @@ class ReferenceWriter {
                     "\n\n| key | value | default | effect |\n|---|---|---|---|\n");
     VisitFields(section, writer);
     if constexpr (std::same_as<Section, ClassConfig>) WriteBuiltinClasses(writer.text_);
+    if constexpr (std::same_as<Section, ModelConfig>) WriteBuiltinShapes(writer.text_);
+  }
+  static void WriteBuiltinShapes(std::string& text) {
+    text += "\nBuilt-in shapes:\n\n```text\n";
+    for (const ModelShape& shape : BuiltinShapes()) absl::StrAppend(&text, shape.name, "\n");
+    text += "```\n";
   }
   static void WriteBuiltinClasses(std::string& text) {
     absl::StrAppend(&text,

@@ -1,7 +1,7 @@
 // Lookups and memory arithmetic on a Config. The checks, the fleet and the simulated engines share them.
 //
-// Pure functions of the configuration. A figure "per GPU" is that of each single GPU of a replica. kv_memory is such a
-// figure too, as it is in an engine's own settings.
+// Pure functions of the configuration. A figure "per GPU" is that of each single GPU of a replica. So is kv_memory,
+// as in an engine's own settings.
 #ifndef PENSTOCK_CONFIG_VALUES_CAPACITY_H_
 #define PENSTOCK_CONFIG_VALUES_CAPACITY_H_
 
@@ -40,7 +40,7 @@ Amount WholeBlocks(const Footprint& footprint, Amount amount);
 std::optional<Bytes> ConfiguredKvPerGpu(const Config& config, const ReplicaConfig& replica, absl::string_view model,
                                         Tokens block = Tokens(16));
 // The cache of a simulated replica without a configured size, per GPU. A GPU gives 92 % of its memory, less the weights
-// of its replicas, 4 GB for each replica and the configured caches; replicas without a size share the rest equally. On
+// of its replicas, 4 GB for each replica and the configured caches. Replicas without a size share the rest equally. On
 // an elastic GPU it is the whole pool. Source of the constants: docs/step-time.md. nullopt: the GPU or the shape is
 // unknown, or nothing is left.
 std::optional<Bytes> DefaultKvPerGpu(const Config& config, const ReplicaConfig& replica);

@@ -1,9 +1,9 @@
 // Counts the tokens of one request as active, late or abandoned.
 //
-// Token i (the first is 0) is due at arrival + TTFT goal + i x TPOT goal. A token that reaches the client by its due
-// time is active, a later one is late, if the request ends well (stop, length or tool_calls). Otherwise all its tokens
-// are abandoned. Only tokens that reach the client count, so a regenerated token counts once. A plain value, used by
-// the edge and by the load client. Each call costs a division.
+// Token i (the first is 0) is due at arrival + TTFT goal + i x TPOT goal. A request ends well with stop, length or
+// tool_calls. Then a token that reached the client by its due time is active, and a later one is late. Otherwise all
+// tokens are abandoned. Only tokens that reach the client count, so a regenerated token counts once.
+// A plain value, used by the edge and by the load client. Each call costs a division.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_ACTIVE_TOKENS_H_
 #define PENSTOCK_ROUTER_TELEMETRY_ACTIVE_TOKENS_H_
 

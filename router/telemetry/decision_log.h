@@ -67,7 +67,7 @@ class DecisionLog {
   DecisionLog(const DecisionLog&) = delete;
   DecisionLog& operator=(const DecisionLog&) = delete;
 
-  // Whether an entry of this kind would be written; ask before filling one in.
+  // True when Write() writes entries of this kind. Callers ask before they fill one in.
   bool Wants(DecisionEntry::Kind kind) const;
   void Write(DecisionEntry entry);
   // Waits until every entry of the queue is written.

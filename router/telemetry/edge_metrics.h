@@ -26,7 +26,7 @@ struct EdgeMetrics {
   prometheus::Gauge& connections;
   prometheus::Gauge& buffered;
   prometheus::Gauge& draining;
-  // By the position of their label.
+  // Series at the position of their label.
   std::array<prometheus::Counter*, kBadInputLabels.size()> bad_inputs{};
   std::array<prometheus::Counter*, kResumeLabels.size()> resumes{};
   std::array<prometheus::Counter*, kTurnedAwayLabels.size()> turned_away{};
