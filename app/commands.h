@@ -22,6 +22,10 @@ int RunServe(const ServeOptions& options);
 
 int RunCheck(const std::string& config_file);
 
+// The generated documents.
+enum class ReferenceTopic { kConfiguration, kSchema, kMetrics };
+int RunReference(ReferenceTopic topic);
+
 struct DemoOptions {
   std::string listen = "127.0.0.1:8080";
   std::optional<Duration> duration;

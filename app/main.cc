@@ -13,8 +13,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "app/commands.h"
-#include "config/addresses.h"
-#include "config/units_text.h"
+#include "config/text/addresses.h"
+#include "config/text/units_text.h"
 
 namespace penstock {
 namespace {
@@ -30,7 +30,7 @@ using Action = std::function<int()>;
   throw CLI::ValidationError(option, std::string(why));
 }
 
-// An option whose text one of the parsers of config/units_text.h reads.
+// An option whose text one of the parsers of config/text/units_text.h reads.
 template <class T, class Target>
 CLI::Option* AddParsed(CLI::App* command, const std::string& name, absl::StatusOr<T> (*parse)(absl::string_view),
                        Target* target, const std::string& help, const std::string& type) {
@@ -106,6 +106,19 @@ void AddCheck(CLI::App& app, Action& action) {
   command->footer("Example: penstock check --config config/examples/smallest.yaml");
   command->add_option("--config", *file, "Configuration file")->type_name("FILE")->required();
   command->callback([&action, file] { action = [file] { return RunCheck(*file); }; });
+}
+
+void AddReference(CLI::App& app, Action& action) {
+  static const std::map<std::string, ReferenceTopic> kTopics = {{"configuration", ReferenceTopic::kConfiguration},
+                                                                {"schema", ReferenceTopic::kSchema},
+                                                                {"metrics", ReferenceTopic::kMetrics}};
+  auto topic = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("reference", "Print every key of the configuration, or every metric.");
+  command->footer("Example: penstock reference schema > penstock.schema.json");
+  command->add_option("topic", *topic, "configuration and metrics as Markdown, schema as JSON schema")
+      ->check(CLI::IsMember({"configuration", "schema", "metrics"}))
+      ->required();
+  command->callback([&action, topic] { action = [topic] { return RunReference(kTopics.at(*topic)); }; });
 }
 
 void AddDemo(CLI::App& app, Action& action) {
@@ -263,6 +276,7 @@ int Main(int argc, char** argv) {
   Action action;
   AddServe(app, action);
   AddCheck(app, action);
+  AddReference(app, action);
   AddDemo(app, action);
   AddEngine(app, action);
   AddLoad(app, action);

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "backends/simulated/engine/engine_spec.h"
-#include "config/capacity.h"
+#include "config/values/capacity.h"
 #include "router/core/penstock_core.h"
 #include "router/live/fleet_book.h"
 #include "router/policies/variants/penstock_variants.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backends/engines/catalogue/engine_catalogue.h"
-#include "config/capacity.h"
+#include "config/values/capacity.h"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "config/config.h"
-#include "config/key_digest.h"
+#include "config/values/key_digest.h"
 #include "tests/config/load_helpers.h"
 
 namespace penstock {

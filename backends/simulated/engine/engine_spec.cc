@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "config/capacity.h"
+#include "config/values/capacity.h"
 
 namespace penstock::simulated {
 namespace {

@@ -16,7 +16,7 @@
 #include "backends/simulated/engine/engine_spec.h"
 #include "backends/simulated/fleet/step_clock.h"
 #include "base/clock.h"
-#include "config/capacity.h"
+#include "config/values/capacity.h"
 
 namespace penstock::simulated {
 namespace {
