@@ -1,9 +1,9 @@
 // A scanner over one JSON text. The caller takes some members and skips the rest. The scanner builds no document.
 //
-// It serves stream events and request bodies, where a general parser costs several times the work. It makes one pass over
-// the bytes, sixteen at a time within strings. It checks the grammar and the depth. With Rules::kEngine a number is any
-// run of number characters, and escapes are not checked. Keys keep their escapes. The input needs no padding and is never
-// read beyond its end. UTF-8 is not checked. One owner, not thread-safe.
+// It serves stream events and request bodies, where a general parser costs several times the work. It makes one pass
+// over the bytes, sixteen at a time within strings. It checks the grammar and the depth. With Rules::kEngine a number
+// is any run of number characters, and escapes are not checked. Keys keep their escapes. The input needs no padding and
+// is never read beyond its end. UTF-8 is not checked. One owner, not thread-safe.
 //
 // Every method consumes exactly one value. It returns false when the text is not JSON; the scanner is then unusable. A
 // visitor runs at the value of a member or element and must consume it, with Skip() at least.

@@ -1,7 +1,7 @@
 // Reads the Prometheus text format (0.0.4) and OpenMetrics 1.0, line by line and without allocation.
 //
-// Skips comments, unknown lines, time stamps and exemplars. NaN and infinities are values. Labels may come in any order.
-// One owner, not thread-safe.
+// Skips comments, unknown lines, time stamps and exemplars. NaN and infinities are values. Labels may come in any
+// order. One owner, not thread-safe.
 #ifndef PENSTOCK_BACKENDS_DIALECT_METRICS_TEXT_H_
 #define PENSTOCK_BACKENDS_DIALECT_METRICS_TEXT_H_
 

@@ -4,9 +4,9 @@
 //   up, probing --N consecutive failures--> down at once.
 //   down --K consecutive good probes--> probing --a request succeeds--> up.
 // Probes of a down replica come after 100 ms, doubling to 800 ms. After a good probe they come at 100 ms again, so a
-// replica is known within 1 s of the first answer of its engine. A refusal for load (429, 503) does not change health. A
-// sleeping engine counts as down and returns without probation. Draining hides every state but down. Owned by the control
-// loop, one per replica.
+// replica is known within 1 s of the first answer of its engine. A refusal for load (429, 503) does not change health.
+// A sleeping engine counts as down and returns without probation. Draining hides every state but down. Owned by the
+// control loop, one per replica.
 #ifndef PENSTOCK_BACKENDS_HEALTH_REPLICA_HEALTH_H_
 #define PENSTOCK_BACKENDS_HEALTH_REPLICA_HEALTH_H_
 

@@ -25,7 +25,7 @@ namespace penstock {
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using ErrorCode = boost::system::error_code;
-  static constexpr size_t kHeadLimit = 64 << 10;  // Bytes of a response head. A longer head is an error.
+  static constexpr size_t kHeadLimit = 64 << 10;                 // Bytes of a response head. A longer head is an error.
   static constexpr size_t kInputLimit = kHeadLimit + (4 << 10);  // Bytes of unparsed input.
 
   // `open` counts the living connections of the pool.

@@ -1,7 +1,7 @@
 // The endpoints of a host name, without blocking the loop, and with a time limit.
 //
-// Address literals need no look-up. The resolver thread of Asio looks names up. Results are valid for 10 s, so an engine
-// that closes each connection after a stream does not cause a look-up per stream. Used on one loop only.
+// Address literals need no look-up. The resolver thread of Asio looks names up. Results are valid for 10 s, so an
+// engine that closes each connection after a stream does not cause a look-up per stream. Used on one loop only.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_ENDPOINT_RESOLVER_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_ENDPOINT_RESOLVER_H_
 

@@ -29,7 +29,7 @@ boost::asio::awaitable<absl::StatusOr<std::string>> FetchGood(UpstreamPool& pool
 // The body of a 2xx answer, or an empty body when the engine refuses the page with 4xx or 501. Unavailable for other
 // statuses.
 boost::asio::awaitable<absl::StatusOr<std::string>> FetchUnlessRefused(UpstreamPool& pool, std::string target,
-                                                              absl::string_view key);
+                                                                       absl::string_view key);
 
 }  // namespace penstock
 

@@ -1,8 +1,8 @@
 // TLS over a non-blocking socket, with OpenSSL. Each call tries once and reports whether to wait.
 //
 // All loops share one TlsContext per configuration. A TlsSession belongs to one connection and its loop. TLS 1.2 and
-// newer, ALPN http/1.1. A server may require client certificates. A client always verifies the chain and the name of the
-// engine. No call waits, allocates per byte, or logs.
+// newer, ALPN http/1.1. A server may require client certificates. A client always verifies the chain and the name of
+// the engine. No call waits, allocates per byte, or logs.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_TLS_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_TLS_H_
 

@@ -1,10 +1,10 @@
 // One HTTP/1.1 exchange with an engine over a pooled connection.
 //
 // All traffic to engines goes through this interface. A pool belongs to one io_context (one thread) and one engine
-// address. The pool closes connections that are idle for longer than `idle_limit`, before the engine does. The end of an
-// unfinished exchange closes its connection, because no other cancel works with all engines. A connection is never half
-// closed. Cost: one system call per write and per read, no allocation per read, no copy of a single body piece, and no
-// other thread except to look up a host name.
+// address. The pool closes connections that are idle for longer than `idle_limit`, before the engine does. The end of
+// an unfinished exchange closes its connection, because no other cancel works with all engines. A connection is never
+// half closed. Cost: one system call per write and per read, no allocation per read, and no copy of a single body
+// piece. Only a look-up of a host name uses another thread.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_UPSTREAM_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_UPSTREAM_H_
 
@@ -39,7 +39,7 @@ struct UpstreamRequest {
   std::string method = "POST";
   std::string target;
   HeaderList headers;  // Without Host, Content-Length and Connection.
-  // Written in order without a copy. Must stay valid until ReadHead() returns: a dead kept connection may show itself
+  // Written in order without a copy. Must stay valid until ReadHead() returns: a dead reused connection may show itself
   // only then, and the request is written again.
   std::vector<absl::string_view> body;
 };
@@ -51,9 +51,9 @@ struct UpstreamHead {
   absl::string_view Find(absl::string_view name) const;  // Ignores case. Empty when the field is absent.
 };
 
-// Move-only. The destructor closes the connection when the body has not ended. Otherwise it returns the connection to the
-// pool, unless the engine does not keep it. After Abort() the connection never returns to the pool. Do not destroy or
-// move an exchange while a read is pending. A read in a cancelled coroutine ends as Cancelled.
+// Move-only. The destructor closes the connection when the body has not ended. Otherwise it returns the connection to
+// the pool, unless the engine does not keep it. After Abort() the connection never returns to the pool. Do not destroy
+// or move an exchange while a read is pending. A read in a cancelled coroutine ends as Cancelled.
 class UpstreamExchange {
  public:
   UpstreamExchange();
@@ -66,8 +66,8 @@ class UpstreamExchange {
   boost::asio::awaitable<absl::StatusOr<UpstreamHead>> ReadHead(Duration timeout);
   // Gives the pieces of the decoded body to `take`, each within `timeout`, until `take` returns false or the body ends.
   // True at the end. A piece is valid during the call only. The caller is suspended at most once, so a piece costs no
-  // coroutine. `take` must live until then and must not destroy the exchange. DataLoss: truncated chunk, wrong length or
-  // reset. DeadlineExceeded loses no bytes, and reading may continue.
+  // coroutine. `take` must live until then and must not destroy the exchange. DataLoss: truncated chunk, wrong length
+  // or reset. DeadlineExceeded loses no bytes, and reading may continue.
   using Take = absl::FunctionRef<bool(absl::string_view)>;
   boost::asio::awaitable<absl::StatusOr<bool>> ReadWhile(Duration timeout, Take take);
   // The next piece. An empty view is the end. Valid until the coroutine of the caller is suspended again.
@@ -97,7 +97,7 @@ class UpstreamPool {
   UpstreamPool(boost::asio::io_context& loop, UpstreamAddress address, Options options);
   ~UpstreamPool();
 
-  // Takes an idle connection or connects, and writes the request. If the engine closed a kept connection before the
+  // Takes an idle connection or connects, and writes the request. If the engine closed a reused connection before the
   // first byte of the answer, a fresh connection replaces it once. Unavailable, DeadlineExceeded, InvalidArgument (a
   // header contains a line break).
   boost::asio::awaitable<absl::StatusOr<UpstreamExchange>> Send(const UpstreamRequest& request, Duration timeout);

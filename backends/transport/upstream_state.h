@@ -111,14 +111,14 @@ struct UpstreamExchange::State final : Connection::Waiter {
   void Parse();
   // Skips interim answers. True when the final head is complete.
   absl::StatusOr<bool> HeadReady();
-  // True when the engine closed a kept connection before the request reached it.
+  // True when the engine closed a reused connection before the request reached it.
   bool WasStale(const boost::system::error_code& error) const { return reused && !any_byte && !Ours(error); }
   absl::Status AfterEnd(const boost::system::error_code& error);
 
   // Called after each parse. False ends the reading.
   using Step = absl::FunctionRef<bool()>;
-  // Reads and parses without a wait. True when `step` or an error (in `read_error`) has ended the reading. Otherwise the
-  // caller suspends itself once (Suspend); a callback then takes all further input, without a coroutine.
+  // Reads and parses without a wait. True when `step` or an error (in `read_error`) has ended the reading. Otherwise
+  // the caller suspends itself once (Suspend); a callback then takes all further input, without a coroutine.
   bool ReadReady(Step step);
   bool TakeInput(const boost::system::error_code& waited, Step step);
   void OnInput(const boost::system::error_code& waited) override;

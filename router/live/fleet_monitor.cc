@@ -8,7 +8,6 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "backends/engines/scrape/engine_scraper.h"
@@ -16,7 +15,6 @@
 
 namespace penstock {
 namespace asio = boost::asio;
-
 namespace {
 
 // An engine that cannot be recognised by its url is looked at again this often.
@@ -36,7 +34,7 @@ struct FleetMonitor::Watched {
   std::optional<UpstreamAddress> address;
   TlsContext::Pointer tls;
   std::unique_ptr<UpstreamPool> pool;
-  std::unique_ptr<EngineScraper> scraper;
+  std::optional<EngineScraper> scraper;
   HealthTracker health;
   std::optional<Health> told;  // What the core was told.
   std::shared_ptr<std::atomic<bool>> wants_answers = std::make_shared<std::atomic<bool>>(true);
@@ -163,9 +161,7 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(Watched& watched) {
     if (!detected.ok()) co_return detected.status();
     engine = *detected;
   }
-  if (watched.scraper == nullptr || &watched.scraper->engine() != engine) {
-    watched.scraper = std::make_unique<EngineScraper>(*engine);
-  }
+  if (!watched.scraper || &watched.scraper->engine() != engine) watched.scraper.emplace(*engine);
   auto discovery = co_await watched.scraper->Discover(*watched.pool, watched.key);
   if (!discovery.ok()) co_return discovery.status();
   if (watched.stopped) co_return absl::CancelledError("stopped");
@@ -302,7 +298,7 @@ EngineSeat FleetMonitor::MakeSeat(ReplicaId replica) const {
   seat.address = watched.address;
   seat.tls = watched.tls;
   if (watched.tls_config) seat.server_name = watched.tls_config->server_name;
-  if (watched.scraper != nullptr) seat.capabilities = watched.scraper->engine().capabilities;
+  if (watched.scraper) seat.capabilities = watched.scraper->engine().capabilities;
   seat.wants_answers = watched.wants_answers;
   for (const PoolShare& share : book_.fleet().replicas[replica.value()].pools) {
     if (book_.fleet().pools[share.pool.value()].overflow_fatal) seat.overflow_fatal = true;

@@ -131,7 +131,8 @@ def markdown(path, text):
         elif line.startswith("    ") and not pieces[-1].words:
             continue
         elif bare.startswith("|"):
-            for cell in bare.strip("|").split(" | "):
+            # A cell that lists the values of a key is no sentence.
+            for cell in (each for each in bare.strip("|").split(" | ") if not each.strip().startswith("one of ")):
                 pieces.append(Piece(path, prose=False))
                 pieces[-1].add(number, without_code(cell))
             pieces.append(Piece(path))

@@ -72,8 +72,8 @@ TEST(Capabilities, TgiAndUnknownServersDoNotContinueAFinalMessage) {
 TEST(Capabilities, EndpointsAreSupportedAsTheEngineDeclaresThem) {
   const auto supported = [](EngineKind kind) {
     std::vector<Endpoint> all;
-    for (const Endpoint endpoint : {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings,
-                                    Endpoint::kResponses, Endpoint::kRerank}) {
+    for (const Endpoint endpoint :
+         {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses, Endpoint::kRerank}) {
       if (EngineOf(kind).capabilities.Supports(endpoint)) all.push_back(endpoint);
     }
     return all;
@@ -98,6 +98,12 @@ TEST(EngineDefaults, LlamaServerHasSingleTokenCellsAndFourSlots) {
   EXPECT_EQ(EngineOf(EngineKind::kLlamaCpp).defaults.max_sequences, 4);
   EXPECT_EQ(EngineOf(EngineKind::kVllm).defaults.block, Tokens(16));
   EXPECT_EQ(EngineOf(EngineKind::kVllm).defaults.max_sequences, 256);
+}
+
+TEST(EngineDefaults, OnlyTheOverflowOfLlamaServerIsFatal) {
+  for (const EngineDeclaration* engine : EngineCatalogue()) {
+    EXPECT_EQ(engine->defaults.overflow_fatal, engine->kind == EngineKind::kLlamaCpp) << engine->name;
+  }
 }
 
 TEST(EngineDefaults, VllmAndSglangKeepPrefixes) {

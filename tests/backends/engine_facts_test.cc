@@ -19,20 +19,24 @@ Observation VllmLoad(const std::string& metrics) {
 
 TEST(VllmFacts, TheToldPoolWinsOverBlocks) {
   Discovery found;
-  ASSERT_TRUE(ReadVllmCapacity(
-      R"(vllm:cache_config_info{block_size="16",engine="0",kv_cache_size_tokens="137000",num_gpu_blocks="9000",sliding_window="None"} 1.0)",
-      &found).ok());
+  ASSERT_TRUE(
+      ReadVllmCapacity(
+          R"(vllm:cache_config_info{block_size="16",engine="0",kv_cache_size_tokens="137000",num_gpu_blocks="9000",sliding_window="None"} 1.0)",
+          &found)
+          .ok());
   EXPECT_EQ(found.kv_tokens, Tokens(137'000));
   EXPECT_EQ(found.block, Tokens(16));
 }
 
 TEST(VllmFacts, OlderReleasesTellBlocksOnlyAndRanksAreSummed) {
   Discovery found;
-  ASSERT_TRUE(ReadVllmCapacity(
-      "vllm:cache_config_info{block_size=\"16\",engine=\"0\",kv_cache_size_tokens=\"None\",num_gpu_blocks=\"100\"} "
-      "1.0\n"
-      "vllm:cache_config_info{block_size=\"16\",engine=\"1\",num_gpu_blocks=\"100\"} 1.0\n",
-      &found).ok());
+  ASSERT_TRUE(
+      ReadVllmCapacity(
+          "vllm:cache_config_info{block_size=\"16\",engine=\"0\",kv_cache_size_tokens=\"None\",num_gpu_blocks=\"100\"} "
+          "1.0\n"
+          "vllm:cache_config_info{block_size=\"16\",engine=\"1\",num_gpu_blocks=\"100\"} 1.0\n",
+          &found)
+          .ok());
   EXPECT_EQ(found.kv_tokens, Tokens(3200));
 }
 
@@ -58,8 +62,7 @@ TEST(VllmFacts, AnObservationSumsRanksAndAveragesUse) {
 
 TEST(VllmFacts, TheOldNameOfUseIsReadWhenTheNewOneIsAbsent) {
   EXPECT_NEAR(VllmLoad("vllm:gpu_cache_usage_perc 0.25\n").kv_used_share, 0.25, 1e-12);
-  EXPECT_NEAR(VllmLoad("vllm:kv_cache_usage_perc 0\nvllm:gpu_cache_usage_perc 0.25\n").kv_used_share, 0,
-              1e-12);
+  EXPECT_NEAR(VllmLoad("vllm:kv_cache_usage_perc 0\nvllm:gpu_cache_usage_perc 0.25\n").kv_used_share, 0, 1e-12);
 }
 
 TEST(VllmFacts, ASleepingEngineIsSeen) {
@@ -151,11 +154,12 @@ TEST(LlamaFacts, MetricsReportRunningAndDeferred) {
 
 TEST(SglangFacts, CapacityComesFromServerInfo) {
   Discovery found;
-  ASSERT_TRUE(ReadSglangServerInfo(
-                  R"({"version":"0.5","page_size":64,"max_total_num_tokens":90000,"dp_size":2,"chunked_prefill_size":8192,
+  ASSERT_TRUE(
+      ReadSglangServerInfo(
+          R"({"version":"0.5","page_size":64,"max_total_num_tokens":90000,"dp_size":2,"chunked_prefill_size":8192,
           "max_req_input_len":32763,"internal_states":[{"effective_max_running_requests_per_dp":128}]})",
-                  &found)
-                  .ok());
+          &found)
+          .ok());
   EXPECT_EQ(found.kv_tokens, Tokens(180'000));
   EXPECT_EQ(found.block, Tokens(64));
   EXPECT_EQ(found.max_sequences, 256);

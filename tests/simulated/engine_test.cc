@@ -87,7 +87,9 @@ TEST(SimulatedEngine, WorkIsAnnouncedOnlyWhileNoStepIsInFlight) {
 TEST(SimulatedEngine, ASlowdownAppliesOnlyInItsWindowOfSimulatedTime) {
   EngineSpec spec = SmallSpec();
   spec.time_scale = 2;
-  spec.slowdown = {Duration::Seconds(10), Duration::Seconds(20), 3};
+  spec.slowdown.from = Duration::Seconds(10);
+  spec.slowdown.to = Duration::Seconds(20);
+  spec.slowdown.factor = 3;
   Engine engine(spec, At(0));
   Recorder recorder;
   ASSERT_TRUE(engine.Submit(OrderOf(20, 9, &recorder), At(0)));

@@ -96,8 +96,8 @@ TEST(SimulatedJob, AStopStringEndsTheTextBeforeIt) {
 }
 
 TEST(SimulatedJob, ARequiredToolEndsAsAToolCall) {
-  const Job job = Good(Chat(
-      R"(,"max_tokens":5,"tool_choice":"required","tools":[{"type":"function","function":{"name":"look"}}])"));
+  const Job job = Good(
+      Chat(R"(,"max_tokens":5,"tool_choice":"required","tools":[{"type":"function","function":{"name":"look"}}])"));
   EXPECT_EQ(job.tool, "look");
   EXPECT_EQ(job.choices[0].reason, FinishReason::kToolCalls);
   EXPECT_EQ(Bad(Chat(R"(,"tool_choice":"required")")).status, 400);

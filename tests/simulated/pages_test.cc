@@ -45,9 +45,8 @@ TEST_P(PagesTest, TokensGoToIdsAndBack) {
   EXPECT_EQ(JsonOf("POST", "/detokenize", nlohmann::json{{"tokens", ids}}.dump())[field], "Hello there, world");
 }
 
-INSTANTIATE_TEST_SUITE_P(Dialects, PagesTest, testing::Bool(), [](const auto& info) {
-  return std::string(info.param ? "LlamaServer" : "Vllm");
-});
+INSTANTIATE_TEST_SUITE_P(Dialects, PagesTest, testing::Bool(),
+                         [](const auto& info) { return std::string(info.param ? "LlamaServer" : "Vllm"); });
 
 TEST(VllmPages, AKnownPathWithAnotherMethodIs405) {
   const Engine engine(SmallSpec(), Instant());

@@ -30,7 +30,7 @@ bool Fails(const std::string& body) {
 }
 
 TEST(SimulatedPrompts, TheChatTemplateAddsItsMarks) {
-  // One mark at the start; three marks, a role and a text for the message; two marks and a role of two tokens for the
+  // One mark at the start. Three marks, a role and a text for the message. Two marks and a role of two tokens for the
   // answer.
   EXPECT_EQ(ChatOf(R"({"messages":[{"role":"user","content":"hi"}]})").tokens, Tokens(1 + 5 + 4));
 }
@@ -82,9 +82,9 @@ TEST(SimulatedPrompts, PromptsAreTextIdsOrListsOfEither) {
 }
 
 TEST(SimulatedPrompts, OtherShapesAreErrors) {
-  for (const char* body : {R"({})", R"({"prompt":[]})", R"({"prompt":3})", R"({"prompt":["a",3]})",
-                           R"({"prompt":[-1]})", R"({"messages":[]})", R"({"messages":[{"content":"a"}]})",
-                           R"({"messages":[{"role":"user","content":3}]})"}) {
+  for (const char* body :
+       {R"({})", R"({"prompt":[]})", R"({"prompt":3})", R"({"prompt":["a",3]})", R"({"prompt":[-1]})",
+        R"({"messages":[]})", R"({"messages":[{"content":"a"}]})", R"({"messages":[{"role":"user","content":3}]})"}) {
     EXPECT_TRUE(Fails(body)) << body;
   }
 }

@@ -15,12 +15,12 @@ namespace {
 
 // SGLang stands before Ollama because it also answers some routes of Ollama.
 constexpr const EngineDeclaration* kEngines[] = {
-    &kVllmEngine,    //
+    &kVllmEngine,      //
     &kLlamaCppEngine,  //
-    &kSglangEngine,  //
-    &kTgiEngine,     //
-    &kOllamaEngine,  //
-    &kOpenAiEngine,  //
+    &kSglangEngine,    //
+    &kTgiEngine,       //
+    &kOllamaEngine,    //
+    &kOpenAiEngine,    //
 };
 
 // The first declaration that `matches`, or null.

@@ -32,6 +32,7 @@ struct EngineDefaults {
   Tokens batch_budget{2048};
   int max_sequences = 256;
   bool keeps_prefixes = false;  // The engine serves the head of a prompt from the blocks of an earlier prompt.
+  bool overflow_fatal = false;  // An exhausted pool fails every running request.
 };
 
 }  // namespace penstock

@@ -23,8 +23,8 @@ struct Discovery {
   Tokens block{0};
   int max_sequences = 0;  // Slots, or requests in one batch.
   Tokens batch_budget{0};
-  Tokens sequence_limit{0};     // Tokens that one sequence may hold (a slot of llama-server). 0: as max_context.
-  bool overflow_fatal = false;  // An exhausted pool fails every running request.
+  Tokens sequence_limit{0};        // Tokens that one sequence may hold (a slot of llama-server). 0: as max_context.
+  bool overflow_fatal = false;     // An exhausted pool fails every running request.
   bool process_per_model = false;  // The server only routes to one process per model, and has no load of its own.
 };
 

@@ -48,7 +48,7 @@ constinit const EngineDeclaration kLlamaCppEngine = {
                      // A stream ends within a step of its next event. A step of many sequences takes tens of
                      // milliseconds.
                      .abort_memory_hold = Duration::Milliseconds(100)},
-    .defaults = {.block = Tokens(1), .max_sequences = 4},
+    .defaults = {.block = Tokens(1), .max_sequences = 4, .overflow_fatal = true},
     .overflow_message = "Context size has been exceeded",
     .signs = kSigns,
     .discovery_pages = kDiscovery,

@@ -31,8 +31,8 @@ struct EngineSpec {
   bool Serves(const std::string& name) const;
 };
 
-// The engine of a replica with `simulated`. A replica without GPUs gets an a100-80 of its own. InvalidArgument names the
-// missing part: the model, its shape, or memory for its cache.
+// The engine of a replica with `simulated`. A replica without GPUs gets an a100-80 of its own. InvalidArgument names
+// the missing part: the model, its shape, or memory for its cache.
 //
 // With Overflow::kError blocks are single tokens and prompts are not cached. The use of the pool is then the sum of the
 // tokens in the slots, as a router counts it.

@@ -1,4 +1,4 @@
-// Typed reading of a JSON request body. The first error is kept, in the words of the dialect.
+// Typed reading of a JSON request body. It holds the first error, in the words of the dialect.
 #ifndef PENSTOCK_BACKENDS_SIMULATED_FACE_BODY_READER_H_
 #define PENSTOCK_BACKENDS_SIMULATED_FACE_BODY_READER_H_
 
@@ -19,7 +19,7 @@ class BodyReader {
 
   const nlohmann::json& json() const { return json_; }
   const std::optional<ApiError>& error() const { return error_; }
-  // Keeps `error` if it is the first one.
+  // Stores `error` if it is the first one.
   void Fail(ApiError error);
   void FailField(const std::string& field, const std::string& message, const std::string& type = "BadRequestError");
 

@@ -1,8 +1,8 @@
 // The HTTP face of one simulated engine: a listener and one coroutine for each connection.
 //
 // Runs on one io_context and one thread, together with the engine and its StepClock. A closed connection aborts its
-// request at once, streamed or not, running or waiting. (llama-server notices the end of a request without a stream
-// late; this server does not.) Idle connections are closed after 5 s, as both engines do. The dialect of llama-server
+// request at once, streamed or not, running or waiting. A real llama-server notices this late for a request without a
+// stream. Idle connections are closed after 5 s, as both engines do. The dialect of llama-server
 // closes the connection after a streamed answer.
 #ifndef PENSTOCK_BACKENDS_SIMULATED_FACE_ENGINE_SERVER_H_
 #define PENSTOCK_BACKENDS_SIMULATED_FACE_ENGINE_SERVER_H_

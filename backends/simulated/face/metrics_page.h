@@ -8,8 +8,8 @@
 
 namespace penstock::simulated {
 
-// The page of vLLM (v1/metrics/loggers.py). num_gpu_blocks counts the reserved null block of vLLM, so the free blocks are
-// (1 - kv_cache_usage_perc) x (num_gpu_blocks - 1).
+// The page of vLLM (v1/metrics/loggers.py). num_gpu_blocks counts the reserved null block of vLLM, so the free blocks
+// are (1 - kv_cache_usage_perc) x (num_gpu_blocks - 1).
 std::string VllmMetrics(const Engine& engine);
 // The page of llama-server (server-task.cpp). Rates since the last scrape are always 0, as a second scraper sees them.
 std::string LlamaMetrics(const Engine& engine);

@@ -2,6 +2,7 @@
 //
 // Each step is an amount of work: its time on an idle GPU. A step in flight proceeds at the rate 1 / slowdown. The
 // slowdown changes whenever the step of a neighbour begins or ends (processor sharing).
+//
 //   time_slicing  slowdown = replicas with a step in flight on this GPU: kernels never overlap.
 //   mps           slowdown = max(cap, sum of bandwidth demands of the steps in flight): every replica is capped to an
 //                 equal share of the SMs. The caps are measured (A100-80, 7B, MuxServe profile), and mix decode and
@@ -10,8 +11,8 @@
 // A replica on several GPUs runs at the pace of the slowest one. docs/step-time.md has the sources.
 //
 // Usage: call Begin() and End() with times that never decrease. They return the changed ends of steps; a later call may
-// change an end again. Works in virtual and in real time. One owner, not thread-safe. A call costs O(replicas that share
-// a GPU with this one).
+// change an end again. Works in virtual and in real time. One owner, not thread-safe. A call costs O(replicas that
+// share a GPU with this one).
 #ifndef PENSTOCK_BACKENDS_SIMULATED_MACHINE_GPU_SHARE_H_
 #define PENSTOCK_BACKENDS_SIMULATED_MACHINE_GPU_SHARE_H_
 
@@ -50,8 +51,8 @@ class GpuShare {
   int AddGpu(Sharing sharing);
   int AddReplica(const std::vector<int>& gpus);
 
-  // A step of the replica begins. Precondition: the replica has no step in flight. Appends the end of this step and each
-  // changed end to `moved`.
+  // A step of the replica begins. Precondition: the replica has no step in flight. Appends the end of this step and
+  // each changed end to `moved`.
   void Begin(int replica, const StepWork& work, Instant now, std::vector<StepEnd>& moved);
   // The step of the replica is over, at its end or earlier. Appends each changed end to `moved`.
   void End(int replica, Instant now, std::vector<StepEnd>& moved);

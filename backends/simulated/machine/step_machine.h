@@ -7,9 +7,9 @@
 // loop. Sources: vLLM v1/core/sched/scheduler.py, kv_cache_manager.py, block_pool.py. Overflow::kError is the unified
 // pool of llama-server instead: no request is preempted, and an exhausted pool fails every running request.
 //
-// Usage: call Submit() and Abort() at any time. When HasWork() and no step is in flight, BeginStep() schedules a step and
-// returns its load. The caller decides its duration (StepCoefficients and neighbours). EndStep() applies the step and
-// returns the tokens. One owner, not thread-safe. A step costs O(running + admitted).
+// Usage: call Submit() and Abort() at any time. When HasWork() and no step is in flight, BeginStep() schedules a step
+// and returns its load. The caller decides its duration (StepCoefficients and neighbours). EndStep() applies the step
+// and returns the tokens. One owner, not thread-safe. A step costs O(running + admitted).
 #ifndef PENSTOCK_BACKENDS_SIMULATED_MACHINE_STEP_MACHINE_H_
 #define PENSTOCK_BACKENDS_SIMULATED_MACHINE_STEP_MACHINE_H_
 
@@ -85,8 +85,8 @@ struct EngineGauges {
   int64_t recomputed_tokens = 0;  // Prefill repeated after preemptions, generated tokens included.
   int64_t prompt_tokens = 0;
   int64_t generated_tokens = 0;
-  int64_t prefix_queries = 0;     // Tokens.
-  int64_t prefix_hits = 0;        // Tokens.
+  int64_t prefix_queries = 0;  // Tokens.
+  int64_t prefix_hits = 0;     // Tokens.
   int64_t finished = 0;
   int64_t aborted = 0;
   int64_t failed = 0;

@@ -1,8 +1,8 @@
 // The tokenizer of simulated engines: words and pieces, about 4 bytes per token in English prose.
 //
-// A token has at most 6 letters with the space before them, 3 digits, 3 punctuation marks, 7 white-space characters, two
-// characters of two bytes, or one longer character. An id contains the bytes of its token (below 2^53, exact in JSON), so
-// there is no vocabulary and detokenising is exact. One pass, about 10 ns per token.
+// A token has at most 6 letters with the space before them, 3 digits, 3 punctuation marks or 7 white-space characters.
+// Other tokens have two characters of two bytes, or one longer character. An id contains the bytes of its token (below
+// 2^53, exact in JSON), so there is no vocabulary and detokenising is exact. One pass, about 10 ns per token.
 #ifndef PENSTOCK_BACKENDS_SIMULATED_TOKENIZER_H_
 #define PENSTOCK_BACKENDS_SIMULATED_TOKENIZER_H_
 

@@ -34,7 +34,7 @@ class WaitingList {
 
   void Insert(Slot slot, Slot previous, Slot next);
 
-  std::vector<Links> links_;  // By slot.
+  std::vector<Links> links_;  // Indexed by slot.
   Slot head_ = kNone;
   Slot tail_ = kNone;
   int size_ = 0;
