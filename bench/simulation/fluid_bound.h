@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "bench/simulation/fleet_simulation.h"
+#include "bench/simulation/simulated_fleet.h"
 
 namespace penstock::bench {
 

@@ -35,7 +35,7 @@
 #include <vector>
 
 #include "bench/figures/results.h"
-#include "bench/simulation/fleet_simulation.h"
+#include "bench/simulation/simulation_accounts.h"
 
 namespace penstock::bench {
 
