@@ -106,6 +106,8 @@ say "set up"
 scripts/setup.sh test || { add "set up" $((SECONDS - started)) "0 1 0"; finish; }
 PATH="$PWD/build/tools/usr/bin:$PATH"
 
+step "layers and sizes" scripts/check_structure.py
+step "layers and sizes, the check itself" python3 tests/layers/structure_test.py
 step "layout" scripts/format.sh
 if step "build release" scripts/build.sh release; then
   unit_tests "unit tests" release

@@ -1,7 +1,9 @@
 """Runs every policy over every scenario in virtual time; see bench/policies.sh.
 
-A run is one `penstock simulate`; its JSON is kept under build/policies/, named by a hash of its arguments, its fleet and
-the program, so that an interrupted bench goes on where it stopped. Runs go two at a time.
+The tables go to bench/results/: one file per topic and one per scenario. A run of some scenarios replaces their rows only.
+
+A run is one `penstock simulate`; its JSON is stored under build/policies/, named by a hash of its arguments, its fleet and
+the program. An interrupted bench goes on where it stopped. Runs go two at a time.
 """
 
 import argparse
@@ -14,12 +16,13 @@ import subprocess
 import sys
 import time
 
+import topics
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = pathlib.Path(os.environ.get("PENSTOCK", ROOT / "build/release/penstock"))
 SCENARIOS = ROOT / "bench/scenarios"
 CACHE = ROOT / "build/policies"
-RESULTS = ROOT / "bench/RESULTS.md"
-PLOTS = ROOT / "bench/plots"
+RESULTS = ROOT / "bench/results/scenarios"
 TRACES = ROOT.parent / "shared/traces"
 
 LOADS = [0.7, 0.9, 1.0, 1.1, 1.25, 1.5]
@@ -203,7 +206,7 @@ def tries_settings(scenario, options):
 
 
 def measure(bench, scenario, options):
-    """{window: {"knee": rate, "bound": rate, "rows": {policy: {load: figures}}, "carried": {policy: rate}}}"""
+    """{window: {"knee": rate, "bound": rate, "rows": {policy: {load: figures}}, "carried": {policy: load carried}}}"""
     measured = {}
     for window in scenario.windows[:options.windows]:
         searched = bench.carried(scenario, window, "clairvoyant", 1).result()
@@ -235,10 +238,10 @@ def percent(value, of):
     return f"{100 * value / of:.1f}" if of > 0 else "-"
 
 
-def scenario_table(scenario, window, data, options):
+def scenario_table(window, data, options):
     loads = options.loads
-    lines = [f"#### {window}: knee {data['knee']:.3g}", "",
-             "| policy | carried | " + " | ".join(f"{load}x" for load in loads) + " |",
+    lines = [f"## {window}: knee {data['knee']:.3g}", "",
+             "| policy | load carried | " + " | ".join(f"{load}x" for load in loads) + " |",
              "|---|---:|" + "---:|" * len(loads)]
     yardstick = data["rows"]["clairvoyant"]
     for row, by_load in data["rows"].items():
@@ -255,56 +258,45 @@ def scenario_table(scenario, window, data, options):
     return lines + [""]
 
 
-def headline(all_data):
-    lines = ["| scenario, window | penstock | best shipping | ratio | clairvoyant | GPU time allows | present_use "
-             "| least_request | threshold_gate |", "|---|---:|---|---:|---:|---:|---:|---:|---:|"]
-    for scenario, data in all_data:
-        for window, measured in data.items():
-            carried = measured["carried"]
-            if not carried:
-                continue
-            shipping = {row: rate for row, rate in carried.items() if row.split(":")[0] in SHIPPING}
-            best = max(shipping, key=shipping.get)
-            own = carried["penstock"]
-            ratio = f"{own / shipping[best]:.2f}" if shipping[best] > 0 else "inf"
-            limits = " | ".join(f"{rate:.2f} ({rate / shipping[best]:.2f}x)" if shipping[best] > 0 else f"{rate:.2f}"
-                                for rate in (measured["knee"], measured["bound"]))
-            others = " | ".join(f"{carried.get(name, 0):.2f}" for name in ("present_use", "least_request", "threshold_gate"))
-            lines.append(f"| {scenario.name}, {window} | {own:.2f} | `{best}` {shipping[best]:.2f} | {ratio} | {limits} | {others} |")
-    return lines + [""]
+def carried_rows(scenario, data):
+    for window, measured in data.items():
+        carried = measured["carried"]
+        if not carried:
+            continue
+        shipping = {row: rate for row, rate in carried.items() if row.split(":")[0] in SHIPPING}
+        best = max(shipping, key=shipping.get)
+        own = carried["penstock"]
+        ratio = f"{own / shipping[best]:.2f}" if shipping[best] > 0 else "inf"
+        limits = " | ".join(f"{rate:.2f} ({rate / shipping[best]:.2f}x)" if shipping[best] > 0 else f"{rate:.2f}"
+                            for rate in (measured["knee"], measured["bound"]))
+        others = " | ".join(f"{carried.get(name, 0):.2f}" for name in ("present_use", "least_request", "threshold_gate"))
+        yield f"| {scenario.name}, {window} | {own:.2f} | `{best}` {shipping[best]:.2f} | {ratio} | {limits} | {others} |"
 
 
-def own_table(all_data, options):
-    loads = [load for load in (0.7, 1.0, 1.25, 1.5) if load in options.loads]
-    lines = ["| scenario, window | load | on time % | active % of clairvoyant | refused % | preempted % | worst group over whole "
-             "| pool error p90 1 / 10 / 60 s | output p90 coverage | decision p99 us |",
-             "|---|---:|---:|---:|---:|---:|---:|---|---:|---:|"]
-    for scenario, data in all_data:
-        for window, measured in data.items():
-            for load in loads:
-                own = measured["rows"]["penstock"][load]
-                yardstick = measured["rows"]["clairvoyant"][load]
-                forecast = own["forecast"][0]
-                errors = " / ".join(f"{100 * (forecast.get(f'pool_error_{h}s_p90') or 0):.1f}" for h in (1, 10, 60))
-                lines.append(
-                    f"| {scenario.name}, {window} | {load} | {100 * own['on_time']:.2f} | "
-                    f"{percent(own['active'], yardstick['active'])} | {100 * own['refused']:.2f} | {100 * own['preempted']:.2f} | "
-                    f"{own['worst']:.2f} | {errors} | {forecast.get('output_coverage_p90') or 0:.3f} | {own['decision']:.0f} |")
-    return lines + [""]
+def load_rows(scenario, data, loads):
+    for window, measured in data.items():
+        for load in loads:
+            own = measured["rows"]["penstock"][load]
+            yardstick = measured["rows"]["clairvoyant"][load]
+            yield (f"| {scenario.name}, {window} | {load} | {100 * own['on_time']:.2f} | "
+                   f"{percent(own['active'], yardstick['active'])} | {100 * own['refused']:.2f} | "
+                   f"{100 * own['preempted']:.2f} | {own['worst']:.2f} | {own['decision']:.0f} |")
 
 
-def ablation_table(all_data, options):
-    names = [f"{scenario.name}" for scenario, _ in all_data]
-    lines = ["| variant | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
+def forecast_rows(scenario, data, loads):
+    for window, measured in data.items():
+        for load in loads:
+            forecast = measured["rows"]["penstock"][load]["forecast"][0]
+            errors = " / ".join(f"{100 * (forecast.get(f'pool_error_{h}s_p90') or 0):.1f}" for h in (1, 10, 60))
+            yield f"| {scenario.name}, {window} | {load} | {errors} | {forecast.get('output_coverage_p90') or 0:.3f} |"
+
+
+def ablation_rows(scenario, data, options):
+    rows = next(iter(data.values()))["rows"]
     load = ablation_load(options)
-    for part in variants():
-        cells = []
-        for _, data in all_data:
-            measured = next(iter(data.values()))
-            rows = measured["rows"]
-            cells.append(percent(rows[part][load]["goodput"], rows["penstock"][load]["goodput"]) if part in rows else "-")
-        lines.append(f"| `{part}` | " + " | ".join(cells) + " |")
-    return [f"Goodput in % of `penstock` at {load}x of the knee, first window of each scenario.", ""] + lines + [""]
+    cells = [percent(rows[part][load]["goodput"], rows["penstock"][load]["goodput"]) for part in variants() if part in rows]
+    if cells:
+        yield f"| {scenario.name} | " + " | ".join(cells) + " |"
 
 
 def plot(scenario, window, data, options):
@@ -315,7 +307,7 @@ def plot(scenario, window, data, options):
     except ImportError:
         return
     matplotlib.rcParams["svg.hashsalt"] = "penstock"
-    PLOTS.mkdir(exist_ok=True)
+    (RESULTS / scenario.name).mkdir(parents=True, exist_ok=True)
     shown = ["clairvoyant", "penstock", "present_use", "past_future", "threshold_gate", "least_request", "least_load",
              "llmd_utilization", "round_robin"]
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 3.6), sharex=True)
@@ -332,37 +324,72 @@ def plot(scenario, window, data, options):
     figure.suptitle(f"{scenario.name}: {window}", fontsize=9)
     figure.tight_layout()
     index = [window.name for window in scenario.windows].index(window)
-    figure.savefig(PLOTS / f"{scenario.name}-{index + 1}.svg", metadata={"Date": None})
+    figure.savefig(RESULTS / scenario.name / f"window-{index + 1}.svg", metadata={"Date": None})
     pyplot.close(figure)
 
 
+def cells_of(row):
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def position(row):
+    """Rows stand in the order of ALL, of a scenario's windows, and of the loads."""
+    name, _, window = cells_of(row)[0].partition(", ")
+    names = [scenario.name for scenario in ALL]
+    windows = [known.name for known in ALL[names.index(name)].windows]
+    load = cells_of(row)[1]
+    return names.index(name), windows.index(window) if window in windows else len(windows), window, float(load)
+
+
+def write_rows(topic, keys, rows, source):
+    """Replaces the measured rows of a topic's table; rows with other first `keys` cells stay."""
+    if not rows:
+        return
+    rows = [row + f" `{source.revision}` |" for row in rows]
+    measured = {tuple(cells_of(row)[:keys]) for row in rows}
+    table = [line for line in topics.read(topic, "policies") if line.startswith("|")]
+    rows += [row for row in table[2:] if tuple(cells_of(row)[:keys]) not in measured]
+    topics.write(topic, "policies", [source.line, "", *table[:2], *sorted(rows, key=position)])
+
+
+def write_scenario(scenario, data, options, source):
+    lines = [f"# {scenario.name}", "", scenario.fleet.read_text().splitlines()[0].replace("# Bench scenario: ", "Fleet: "), "",
+             source.line, "", "Each cell: active tokens / goodput in % of `clairvoyant` / share on time in % of the offered "
+             "requests.", "`load carried`: load with 99 % of the feasible requests on time, over the knee.", ""]
+    for index, (window, measured) in enumerate(data.items()):
+        lines += scenario_table(window, measured, options)
+        plot_name = f"window-{index + 1}.svg"
+        if (RESULTS / scenario.name / plot_name).exists():
+            lines += [f"![{scenario.name}]({plot_name})", ""]
+    (RESULTS / scenario.name).mkdir(parents=True, exist_ok=True)
+    (RESULTS / scenario.name / "README.md").write_text("\n".join(lines).rstrip("\n") + "\n")
+
+
+class Source:
+    """The revision and the statement that stand with every table of this run."""
+
+    def __init__(self, command):
+        self.revision = topics.revision()
+        self.line = topics.statement(command)
+
+
 def report(all_data, options, command):
-    lines = ["<!-- policies:begin -->", "", f"Command: `{command}`. Recorded traces where they are at hand, else generated "
-             "workloads (the window names say which).", "",
-             "### Load carried with 99 % of the feasible requests on time", ""] + headline(all_data)
-    lines += ["### Penstock, scenario by scenario", ""] + own_table(all_data, options)
-    if options.ablations:
-        lines += ["### What each part is worth", ""] + ablation_table(all_data, options)
-    lines += ["### Every policy", "", "Each cell: active tokens / goodput in % of `clairvoyant` / share on time in % of the "
-              "offered requests. `carried`: load with 99 % of feasible requests on time, over the knee.", ""]
+    source = Source(command)
+    above = [load for load in (1.0, 1.25, 1.5) if load in options.loads]
+    below = [load for load in (0.7, 0.9) if load in options.loads]
+    for topic, keys, rows_of_scenario in (
+            ("carried", 1, carried_rows),
+            ("above-the-knee", 2, lambda scenario, data: load_rows(scenario, data, above)),
+            ("below-the-knee", 2, lambda scenario, data: load_rows(scenario, data, below)),
+            ("forecast", 2, lambda scenario, data: forecast_rows(scenario, data, below[:1] + above)),
+            ("ablations", 1, lambda scenario, data: ablation_rows(scenario, data, options))):
+        write_rows(topic, keys, [row for scenario, data in all_data for row in rows_of_scenario(scenario, data)], source)
     for scenario, data in all_data:
-        lines += [f"### {scenario.name}", "", scenario.fleet.read_text().splitlines()[0].replace("# Bench scenario: ", ""), ""]
-        for index, (window, measured) in enumerate(data.items()):
-            lines += scenario_table(scenario, window, measured, options)
-            if (PLOTS / f"{scenario.name}-{index + 1}.svg").exists():
-                lines += [f"![{scenario.name}](plots/{scenario.name}-{index + 1}.svg)", ""]
-    lines += ["<!-- policies:end -->"]
-    text = RESULTS.read_text()
-    if "<!-- policies:begin -->" in text:
-        before, rest = text.split("<!-- policies:begin -->", 1)
-        text = before + "\n".join(lines) + rest.split("<!-- policies:end -->", 1)[1]
-    else:
-        text = text.rstrip("\n") + "\n\n## Policies over scenarios\n\n" + "\n".join(lines) + "\n"
-    RESULTS.write_text(text)
+        write_scenario(scenario, data, options, source)
 
 
 def check(all_data):
-    """What the reduced form must show: Penstock ahead of every shipping policy above the knee, and close to clairvoyance."""
+    """The findings of the reduced form: it expects Penstock ahead of every shipping policy above the knee, and close to clairvoyance."""
     failures = []
     for scenario, data in all_data:
         for window, measured in data.items():

@@ -1,5 +1,7 @@
 """The proxy benchmark: the same traffic directly, through nginx, HAProxy and Penstock. Run by bench/proxy.sh.
 
+A whole run of a part replaces that part's tables in bench/results/proxy.md or gateways.md.
+
 Proxies have core 0, the stub and the client core 1. CPU time is the scheduler's account of the proxy's threads
 (/proc/PID/task/*/schedstat) over the measured window; the host's noise changes it less than wall time.
 """
@@ -17,6 +19,9 @@ import tempfile
 import time
 
 import gateways
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import topics  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
@@ -232,45 +237,45 @@ def paired(found, name, key, base="nginx"):
 
 
 def table(title, head, rows):
-    print(f"\n{title}\n")
-    print("| " + " | ".join(head) + " |")
-    print("|---" + "|---:" * (len(head) - 1) + "|")
-    for row in rows:
-        print("| " + " | ".join(row) + " |", flush=True)
+    """The lines of one table, which are printed too."""
+    lines = ["", title, "", "| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|",
+             *("| " + " | ".join(row) + " |" for row in rows)]
+    print("\n".join(lines), flush=True)
+    return lines
 
 
 def short_requests(proxies, rounds, seconds):
     found = alternate(proxies, rounds, lambda proxy: client(proxy, "--connections", 32, "--seconds", seconds))
-    table("Short requests, 1 KB prompts, 32 connections, closed loop:",
-          ["way", "CPU us/request", "to nginx", "requests/s on one core"],
-          [[name, f"{median(rows, 'cpu_per_request'):.1f}" if name != "direct" else "",
-            f"{paired(found, name, 'cpu_per_request'):.2f}" if name != "direct" else "", f"{median(rows, 'rate'):.0f}"]
-           for name, rows in found.items()])
-    return found
+    lines = table("Short requests, 1 KB prompts, 32 connections, closed loop:",
+                  ["way", "CPU us/request", "to nginx", "requests/s on one core"],
+                  [[name, f"{median(rows, 'cpu_per_request'):.1f}" if name != "direct" else "",
+                    f"{paired(found, name, 'cpu_per_request'):.2f}" if name != "direct" else "",
+                    f"{median(rows, 'rate'):.0f}"] for name, rows in found.items()])
+    return found, lines
 
 
 def half_load(proxies, rounds, seconds, whose, rate):
     found = alternate(proxies, rounds,
                       lambda proxy: client(proxy, "--connections", 64, "--seconds", seconds, "--rate", rate))
     direct = found["direct"]
-    table(f"Latency at half of {whose} ({rate:.0f} requests/s, Poisson), added to the direct connection:",
-          ["way", "p50 us", "added p50 us", "p99 us", "added p99 us", "CPU us/request", "to nginx"],
-          [[name, f"{median(rows, 'p50_us'):.0f}", f"{median(rows, 'p50_us') - median(direct, 'p50_us'):.0f}",
-            f"{median(rows, 'p99_us'):.0f}", f"{median(rows, 'p99_us') - median(direct, 'p99_us'):.0f}",
-            f"{median(rows, 'cpu_per_request'):.1f}" if name != "direct" else "",
-            f"{paired(found, name, 'cpu_per_request'):.2f}" if name != "direct" else ""]
-           for name, rows in found.items()])
+    return table(f"Latency at half of {whose} ({rate:.0f} requests/s, Poisson), added to the direct connection:",
+                 ["way", "p50 us", "added p50 us", "p99 us", "added p99 us", "CPU us/request", "to nginx"],
+                 [[name, f"{median(rows, 'p50_us'):.0f}", f"{median(rows, 'p50_us') - median(direct, 'p50_us'):.0f}",
+                   f"{median(rows, 'p99_us'):.0f}", f"{median(rows, 'p99_us') - median(direct, 'p99_us'):.0f}",
+                   f"{median(rows, 'cpu_per_request'):.1f}" if name != "direct" else "",
+                   f"{paired(found, name, 'cpu_per_request'):.2f}" if name != "direct" else ""]
+                  for name, rows in found.items()])
 
 
 def streams(proxies, rounds, seconds, count, interval):
     found = alternate(proxies, rounds, lambda proxy: client(proxy, "--mode", "stream", "--connections", count,
                                                             "--interval", interval, "--seconds", seconds))
-    table(f"Streams: {count} open, one event of 210 bytes each per {interval / 1000:.0f} ms, in step:",
-          ["way", "CPU us/event", "to nginx", "gap p99 ms", "first event p50 ms", "first event p99 ms"],
-          [[name, f"{median(rows, 'cpu_per_event'):.2f}" if name != "direct" else "",
-            f"{paired(found, name, 'cpu_per_event'):.2f}" if name != "direct" else "",
-            f"{median(rows, 'gap_p99_us') / 1000:.2f}", f"{median(rows, 'first_p50_us') / 1000:.2f}",
-            f"{median(rows, 'first_p99_us') / 1000:.2f}"] for name, rows in found.items()])
+    return table(f"Streams: {count} open, one event of 210 bytes each per {interval / 1000:.0f} ms, in step:",
+                 ["way", "CPU us/event", "to nginx", "gap p99 ms", "first event p50 ms", "first event p99 ms"],
+                 [[name, f"{median(rows, 'cpu_per_event'):.2f}" if name != "direct" else "",
+                   f"{paired(found, name, 'cpu_per_event'):.2f}" if name != "direct" else "",
+                   f"{median(rows, 'gap_p99_us') / 1000:.2f}", f"{median(rows, 'first_p50_us') / 1000:.2f}",
+                   f"{median(rows, 'first_p99_us') / 1000:.2f}"] for name, rows in found.items()])
 
 
 def memory(folder, counts):
@@ -284,8 +289,8 @@ def memory(folder, counts):
                 cells.append(f"{(proxy.resident() - before) / count / 1024:.1f}")
             proxy.stop()
         rows.append(cells)
-    table("Private memory per open stream, KiB (prompts of 1 KB, a fresh process for each figure):",
-          ["way", *(f"{count} streams" for count in counts)], rows)
+    return table("Private memory per open stream, KiB (prompts of 1 KB, a fresh process for each figure):",
+                 ["way", *(f"{count} streams" for count in counts)], rows)
 
 
 def prompts(proxies, rounds, seconds):
@@ -296,7 +301,7 @@ def prompts(proxies, rounds, seconds):
         direct = median(found["direct"], "p50_us")
         rows += [[f"{size >> 10} KB", name, f"{median(runs, 'p50_us') - direct:.0f}", f"{median(runs, 'p99_us'):.0f}",
                   f"{median(runs, 'cpu_per_request'):.0f}"] for name, runs in found.items() if name != "direct"]
-    table("Prompt sizes, one connection:", ["prompt", "way", "added p50 us", "p99 us", "CPU us/request"], rows)
+    return table("Prompt sizes, one connection:", ["prompt", "way", "added p50 us", "p99 us", "CPU us/request"], rows)
 
 
 def waiting(folder, rounds, seconds):
@@ -310,10 +315,10 @@ def waiting(folder, rounds, seconds):
                 runs.append(client(proxy, "--connections", 32, "--seconds", seconds))
             time.sleep(0.3)
     proxy.stop()
-    table("Penstock with requests waiting for another model on the same GPU:",
-          ["waiting", "CPU us/request", "requests/s"],
-          [[str(count), f"{median(runs, 'cpu_per_request'):.1f}", f"{median(runs, 'rate'):.0f}"]
-           for count, runs in rows.items()])
+    return table("Penstock with requests waiting for another model on the same GPU:",
+                 ["waiting", "CPU us/request", "requests/s"],
+                 [[str(count), f"{median(runs, 'cpu_per_request'):.1f}", f"{median(runs, 'rate'):.0f}"]
+                  for count, runs in rows.items()])
 
 
 def scaling(folder, rounds, seconds, rate):
@@ -327,8 +332,8 @@ def scaling(folder, rounds, seconds, rate):
                 proxy.stop()
         one, two = (median(found[threads], "cpu_per_request") for threads in found)
         rows.append([name, f"{one:.1f}", f"{two:.1f}", f"{two / one:.2f}"])
-    table(f"CPU us/request with two threads against one, at {rate:.0f} requests/s:",
-          ["way", "one thread", "two threads", "ratio"], rows)
+    return table(f"CPU us/request with two threads against one, at {rate:.0f} requests/s:",
+                 ["way", "one thread", "two threads", "ratio"], rows)
 
 
 def gateway(name, folder, rounds, seconds):
@@ -355,12 +360,21 @@ def llm_gateways(folder, rounds, seconds):
     if missing:
         print(f"\nNot installed, skipped: {', '.join(missing)} (bench/proxy/install_gateways.sh).")
     found = [name for name in gateways.NAMES if name not in missing]
-    if found:
-        table("Gateways for LLMs, one after another; short requests over 32 connections and over one, 20 streams of an "
-              "event per 20 ms:",
-              ["way", "CPU us/request", "requests/s on one core", "p50 ms, one connection", "first event p50 ms",
-               "CPU us/event", "gap p99 ms"],
-              [gateway(name, folder, rounds, seconds) for name in ("nginx", "penstock", *found)])
+    if not found:
+        return []
+    return table("Gateways for LLMs, one after another; short requests over 32 connections and over one, 20 streams of an "
+                 "event per 20 ms:",
+                 ["way", "CPU us/request", "requests/s on one core", "p50 ms, one connection", "first event p50 ms",
+                  "CPU us/event", "gap p99 ms"],
+                 [gateway(name, folder, rounds, seconds) for name in ("nginx", "penstock", *found)])
+
+
+def record(parts, tables):
+    """Replaces the tables of the parts in their topic files."""
+    source = topics.statement(f"bench/proxy.sh --only {parts}")
+    for block, lines in tables.items():
+        if lines:
+            topics.write("gateways" if block == "gateways" else "proxy", block, [source, *lines])
 
 
 def main():
@@ -369,6 +383,7 @@ def main():
     parser.add_argument("--only", default="short,half,streams,memory,prompts,waiting,scaling,gateways")
     options = parser.parse_args()
     wanted = options.only.split(",")
+    tables = {}
     rounds, seconds = (1, 0.7) if options.quick else (5, 2)
     stub = subprocess.Popen(["taskset", "-c", "1", str(BUILD / "bench/proxy/proxy_stub"), *map(str, STUB_PORTS)])
     with tempfile.TemporaryDirectory() as folder:
@@ -377,30 +392,32 @@ def main():
             proxies = [Proxy(name, folder) for name in WAYS]
             rates = {"20,000": 20_000}
             if "short" in wanted:
-                found = short_requests(proxies, rounds, seconds)
+                found, tables["short"] = short_requests(proxies, rounds, seconds)
                 rates = {f"{whose}'s rate": median(found[whose], "rate") for whose in ("nginx", "penstock")}
             if "half" in wanted:
-                for whose, rate in rates.items():
-                    half_load(proxies, rounds, seconds, whose, rate / 2)
+                tables["half" if "short" in wanted else "half-20000"] = [
+                    line for whose, rate in rates.items() for line in half_load(proxies, rounds, seconds, whose, rate / 2)]
             if "streams" in wanted:
-                streams(proxies, rounds, seconds, 100, 20_000)
+                tables["streams"] = streams(proxies, rounds, seconds, 100, 20_000)
             if "prompts" in wanted:
-                prompts(proxies, max(1, rounds - 2), seconds / 2)
+                tables["prompts"] = prompts(proxies, max(1, rounds - 2), seconds / 2)
             for proxy in proxies:
                 proxy.stop()
             if "waiting" in wanted:
-                waiting(folder, rounds, seconds)
+                tables["waiting"] = waiting(folder, rounds, seconds)
             if "scaling" in wanted:
-                scaling(folder, rounds, seconds, max(rates.values()) / 4)
+                tables["scaling"] = scaling(folder, rounds, seconds, max(rates.values()) / 4)
             if "gateways" in wanted:
-                llm_gateways(folder, max(1, rounds - 2), seconds / 2)
+                tables["gateways"] = llm_gateways(folder, max(1, rounds - 2), seconds / 2)
             if "memory" in wanted:
                 most = min(10_000, (os.sysconf("SC_OPEN_MAX") - 100) // 2)
-                memory(folder, (1000,) if options.quick else (1000, most))
+                tables["memory"] = memory(folder, (1000,) if options.quick else (1000, most))
         finally:
             for proxy in list(Proxy.running):
                 proxy.stop()
             stub.kill()
+    if not options.quick:
+        record(options.only, tables)
 
 
 main()
