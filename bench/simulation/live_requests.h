@@ -18,8 +18,8 @@ namespace penstock::bench {
 
 struct LiveRequest {
   const SimulatedArrival* arrival = nullptr;
-  bool waiting = true;  // In the router.
-  bool open = true;     // Not ended.
+  bool waiting = true;  // It waits in the router.
+  bool open = true;     // It has not ended.
   bool first_seen = false;
   uint64_t tries = 0;  // Forwards so far.
   ReplicaId replica;
@@ -66,7 +66,7 @@ class LiveRequests {
   Progress ProgressOf(const std::vector<size_t>& replicas);
 
  private:
-  // Forwards of one request that are told apart. A request moves a few times at most.
+  // Forwards of one request with different sequence ids. A request moves a few times at most.
   static constexpr uint64_t kTries = 64;
   static simulated::SequenceId SequenceOf(uint64_t request, uint64_t tries) {
     return request * kTries + tries % kTries;
@@ -74,8 +74,8 @@ class LiveRequests {
   std::vector<uint64_t>& StreamsOf(uint64_t request) { return streams_[requests_[request].replica.value()]; }
 
   std::vector<LiveRequest> requests_;
-  std::vector<std::vector<uint64_t>> streams_;  // By replica.
-  std::vector<Instant> newest_delivery_;        // By replica.
+  std::vector<std::vector<uint64_t>> streams_;  // Requests by replica.
+  std::vector<Instant> newest_delivery_;        // Time by replica.
   int64_t open_ = 0;
 };
 

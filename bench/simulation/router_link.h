@@ -34,7 +34,7 @@ class RouterLink {
   // The router's estimate of a prompt's tokens: a normal error of prompt_error around the truth, not rounded.
   double EstimateOf(Tokens prompt) { return prompt.AsDouble() * (1 + options_.prompt_error * generator_.Normal()); }
 
-  // Sends a request to its engine; `tries` tells apart its successive forwards.
+  // Sends a request to its engine; `tries` is the number of this forward.
   void SendRequest(uint64_t request, uint64_t tries) {
     events_.Schedule(events_.now() + options_.link_delay, Occurrence::kSubmit, request, tries);
   }
@@ -63,7 +63,7 @@ class RouterLink {
   EventQueue& events_;
   Generator generator_;
   std::vector<EngineReport> reports_;
-  std::vector<Outcome> outcomes_;  // On their way, by position.
+  std::vector<Outcome> outcomes_;  // Sent and not taken, by position.
   std::vector<size_t> free_positions_;
 };
 

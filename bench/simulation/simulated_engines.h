@@ -1,9 +1,9 @@
 // The engines of a simulated fleet: their step machines, the GPUs that they share, their faults and their sleep.
 //
-// A replica steps while it has work, is up and is awake. Each step's end is an event with a serial number; a neighbour's
-// step may move the end, and then only the newest serial counts. Invariant: a replica that is down or waking has no step
-// in flight. Engines report their state to the GPU accounts. One owner; a call costs O(replicas that share a GPU or
-// elastic memory with this one), plus the step machine's own cost.
+// A replica steps while it has work, is up and is awake. Each step's end is an event with a serial number; a
+// neighbour's step may move the end, and then only the newest serial counts. Invariant: a replica that is down or
+// waking has no step in flight. Engines report their state to the GPU accounts. One owner; a call costs O(replicas that
+// share a GPU or elastic memory with this one), plus the step machine's own cost.
 #ifndef PENSTOCK_BENCH_SIMULATION_SIMULATED_ENGINES_H_
 #define PENSTOCK_BENCH_SIMULATION_SIMULATED_ENGINES_H_
 

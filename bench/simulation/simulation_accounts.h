@@ -25,7 +25,7 @@ struct SimulationOutcome {
   int64_t overflow_failures = 0;  // Requests that the exhaustion of a fatal pool ended.
   int64_t aborts = 0;             // Requests that the core took back.
   CoreView final_view;
-  std::vector<std::array<double, kGpuStates>> gpu_seconds;       // By GPU and GpuState, within the window.
+  std::vector<std::array<double, kGpuStates>> gpu_seconds;       // Time in the window, by GPU and GpuState.
   std::vector<double> decision_us;                               // Real time of each Apply; differs between equal runs.
   std::vector<double> prompt_errors;                             // Relative error of each estimate.
   std::array<std::vector<double>, kForecastChecks> pool_errors;  // Signed, over capacity, at 1, 10 and 60 s.
@@ -74,7 +74,7 @@ class SimulationAccounts {
   SimulationOutcome outcome_;
   int64_t recomputed_elsewhere_ = 0;
   bool window_over_ = false;
-  std::array<std::vector<int64_t>, kForecastChecks> compared_;  // By pool: forecast comparisons taken.
+  std::array<std::vector<int64_t>, kForecastChecks> compared_;  // Comparisons taken, by pool.
 };
 
 }  // namespace penstock::bench

@@ -1,4 +1,4 @@
-#include "app/simulation_setup.h"
+#include "app/simulate/simulation_setup.h"
 
 #include <map>
 #include <memory>
@@ -129,7 +129,6 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
   const auto book = std::make_shared<const FleetBook>(config);
   SimulationSetup setup;
   setup.spec.fleet = book->fleet();
-  setup.service_class = book->default_class();
   Placer placer(config, &setup.spec);
   for (const ReplicaConfig& replica : config.replicas) {
     const absl::StatusOr<simulated::EngineSpec> engine = simulated::SpecOf(config, replica);
@@ -143,6 +142,9 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
     if (mapped != names.end()) return book->ModelByName(mapped->second);
     if (name.empty() && book->fleet().models.size() == 1) return ModelId(0);
     return book->ModelByName(name);
+  };
+  setup.class_of = [book](const bench::TraceRequest& request) -> std::optional<ClassId> {
+    return request.service_class.empty() ? book->default_class() : book->ClassByName(request.service_class);
   };
   return setup;
 }
