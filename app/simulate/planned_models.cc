@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "config/capacity.h"
+#include "config/values/capacity.h"
 
 namespace penstock {
 namespace {

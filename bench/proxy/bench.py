@@ -1,7 +1,9 @@
 """The proxy benchmark: the same traffic directly, through nginx, HAProxy and Penstock. Run by bench/proxy.sh.
 
-A whole run of a part replaces that part's tables in bench/results/proxy.md or gateways.md. proxies.py says how a run is
-measured.
+A whole run of a part replaces that part's tables in bench/results/proxy.md or gateways.md.
+
+Proxies have core 0, the stub and the client core 1. CPU time is the scheduler's account of the proxy's threads
+(/proc/PID/task/*/schedstat) over the measured window; the host's noise changes it less than wall time.
 """
 
 import argparse

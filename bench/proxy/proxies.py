@@ -1,8 +1,4 @@
-"""The proxies of the benchmark and the load on them: one process per proxy, one run of proxy_client per measurement.
-
-Proxies have core 0, the stub and the client core 1. CPU time is the scheduler's account of the proxy's threads
-(/proc/PID/task/*/schedstat) over the measured window; the host's noise changes it less than wall time.
-"""
+"""The proxies of the proxy benchmark, their configurations, and the load client in front of them."""
 
 import json
 import os

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/simulated/step_machine.h"
+#include "backends/simulated/machine/step_machine.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "bench/simulation/simulated_fleet.h"

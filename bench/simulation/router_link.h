@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/simulated/step_machine.h"
+#include "backends/simulated/machine/step_machine.h"
 #include "base/generator.h"
 #include "bench/simulation/event_queue.h"
 #include "bench/simulation/simulation_options.h"

@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "backends/simulated/gpu_share.h"
-#include "backends/simulated/step_machine.h"
+#include "backends/simulated/machine/gpu_share.h"
+#include "backends/simulated/machine/step_machine.h"
 #include "bench/simulation/event_queue.h"
 #include "bench/simulation/gpu_accounts.h"
 #include "bench/simulation/simulated_fleet.h"

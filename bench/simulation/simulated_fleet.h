@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/simulated/gpu_share.h"
-#include "backends/simulated/step_machine.h"
+#include "backends/simulated/machine/gpu_share.h"
+#include "backends/simulated/machine/step_machine.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "kvmodel/step_coefficients.h"

@@ -19,8 +19,8 @@ using ::testing::HasSubstr;
 
 constexpr char kClasses[] = "classes:\n  standard: {ttft: 2s, tpot: 100ms, queue: 30s, default: true}\n";
 
-Config Parse(const std::string& yaml) {
-  const absl::StatusOr<Config> config = ParseConfig(yaml + kClasses, "fleet.yaml");
+Config Parse(const std::string& yaml, const std::string& classes = kClasses) {
+  const absl::StatusOr<Config> config = ParseConfig(yaml + classes, "fleet.yaml");
   EXPECT_TRUE(config.ok()) << config.status();
   return *config;
 }
@@ -231,6 +231,23 @@ TEST(SimulatedClasses, TheClassColumnChoosesTheClassOfARequest) {
   ASSERT_EQ(classes.size(), 2u);
   EXPECT_EQ(classes.at("batch").offered, batch);
   EXPECT_EQ(classes.at("standard").offered, report->results.offered - batch);
+}
+
+TEST(SimulatedClasses, TheConfigurationGivesTheClassOfATenantUnlessTheTraceNamesOne) {
+  const Config config = Parse(TwoGpus("") + "trace: {classes: {acme: batch, '': background}}\n",
+                              "classes:\n  batch: {ttft: 60s, tpot: 1s, queue: 300s}\n");
+  const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(config);
+  ASSERT_TRUE(setup.ok()) << setup.status();
+  const auto class_of = [&](const std::string& tenant, const std::string& column) {
+    bench::TraceRequest request;
+    request.tenant = tenant;
+    request.service_class = column;
+    return setup->spec.fleet.classes[setup->class_of(request)->value()].name;
+  };
+  EXPECT_EQ(class_of("acme", ""), "batch");
+  EXPECT_EQ(class_of("acme", "interactive"), "interactive");
+  EXPECT_EQ(class_of("", ""), "background");
+  EXPECT_EQ(class_of("other", ""), "standard");
 }
 
 TEST(SimulatedClasses, AnUnknownClassIsNamedByFileAndLine) {
