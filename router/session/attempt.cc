@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/dialect/answer_reader.h"
+#include "backends/dialect/engine_error.h"
 #include "router/openai/request/routes.h"
 #include "router/session/answer_stream.h"
 #include "router/session/interruption.h"
@@ -13,19 +15,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr size_t kMaxErrorBody = 1 << 20;
-
-bool SupportsEndpoint(const Capabilities& capabilities, Endpoint endpoint) {
-  switch (endpoint) {
-    case Endpoint::kEmbeddings:
-      return capabilities.supports_embeddings;
-    case Endpoint::kResponses:
-      return capabilities.supports_responses;
-    case Endpoint::kRerank:
-      return capabilities.supports_rerank;
-    default:
-      return true;
-  }
-}
 
 AttemptEnd NothingSent(EngineErrorKind kind, absl::string_view message) {
   AttemptEnd end = EngineFailed(kind, message);
@@ -73,7 +62,7 @@ SpliceOrder Attempt::MakeOrder(const Plan& plan) const {
   order.engine_model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
   order.force_stream = plan.reassemble;
   const bool chunked = endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
-  order.ask_usage = plan.stream && chunked && state_.seat().capabilities->asks_usage_with_stream_options;
+  order.ask_usage = plan.stream && chunked;
   if (state_.answer.carried > 0) {
     order.continue_from = state_.answer.PromptText();
     order.already_generated = Tokens(state_.answer.carried);
@@ -87,7 +76,7 @@ std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
     return NothingSent(EngineErrorKind::kConnect, "The engine's address is not known.");
   }
   const Capabilities& capabilities = *state_.seat().capabilities;
-  if (!SupportsEndpoint(capabilities, state_.request.endpoint)) return EndpointMissing();
+  if (!capabilities.Supports(state_.request.endpoint)) return EndpointMissing();
   const bool continues = state_.answer.carried > 0 && state_.request.endpoint == Endpoint::kChat;
   if (continues && !capabilities.continues_final_message) {
     return NothingSent(EngineErrorKind::kServer, "The engine that was free cannot continue the answer.");

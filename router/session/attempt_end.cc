@@ -1,15 +1,8 @@
 #include "router/session/attempt_end.h"
 
-#include "absl/strings/match.h"
+#include "backends/engines/catalogue/engine_catalogue.h"
 
 namespace penstock {
-namespace {
-
-// The error of llama-server for every running request when its shared pool is full.
-constexpr absl::string_view kOverflowMessage = "Context size has been exceeded";
-
-}  // namespace
-
 AttemptEnd EndedBy(AttemptEnd::Kind kind) {
   AttemptEnd end;
   end.kind = kind;
@@ -31,7 +24,7 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
   end.kind = AttemptEnd::Kind::kFailed;
   end.engine_at_fault = true;
   end.error = std::make_unique<ApiError>(FromEngine(error));
-  if (absl::StrContains(error.message, kOverflowMessage)) {
+  if (IsPoolOverflow(error.message)) {
     end.engine_error = EngineErrorKind::kOverflow;
   } else if (error.status == 429 || error.status == 503) {
     end.engine_error = EngineErrorKind::kPushedBack;

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/engine_error.h"
 #include "router/labels/labels.h"
 #include "router/openai/error/api_error.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/endpoint.h"
 #include "base/ids.h"
 #include "router/core/contract/event.h"
 #include "router/fleet/tenants.h"

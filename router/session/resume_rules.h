@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/endpoint.h"
 #include "base/units.h"
 #include "router/labels/labels.h"
 #include "router/openai/error/api_error.h"

@@ -1,0 +1,216 @@
+// `penstock demo`: simulated engines, the router and live traffic in one process, with a summary on the terminal.
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <ctime>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "app/commands.h"
+#include "app/demo/demo_screen.h"
+#include "app/demo/demo_stats.h"
+#include "app/demo/demo_traffic.h"
+#include "app/serve/server.h"
+#include "base/clock.h"
+#include "bench/load/load_client.h"
+#include "config/config.h"
+
+namespace penstock {
+namespace {
+
+// Two GPUs of different kinds, two different models on each. Pools are small, so that bursts fill them.
+constexpr char kFleet[] = R"(
+gpus:
+  - {id: gpu0, kind: a100-80, memory: 80GiB}
+  - {id: gpu1, kind: h100, memory: 80GB}
+replicas:
+  - {id: chat-a, gpus: [gpu0], model: llama-3.1-8b, kv_memory: 4GB, simulated: {}}
+  - {id: code-a, gpus: [gpu0], model: qwen2.5-7b, kv_memory: 1GB, simulated: {seed: 2}}
+  - {id: chat-b, gpus: [gpu1], model: llama-3.1-8b, kv_memory: 6GB, simulated: {seed: 3}}
+  - {id: reason-b, gpus: [gpu1], model: qwen3-8b, kv_memory: 4GB, simulated: {seed: 4}}
+classes:
+  interactive: {ttft: 1s, tpot: 50ms, queue: 5s}
+  standard: {ttft: 2s, tpot: 100ms, queue: 30s, default: true}
+  background: {ttft: 1h, tpot: 1s, queue: 24h, evictable: true}
+)";
+const bench::DemoModels kModels = {"llama-3.1-8b", "qwen2.5-7b", "qwen3-8b"};
+
+constexpr Duration kFrame = Duration::Milliseconds(500);
+constexpr Duration kLogLine = Duration::Seconds(5);
+constexpr Duration kStartLimit = Duration::Seconds(10);
+constexpr Duration kDrainLimit = Duration::Seconds(2);
+// Traffic is generated this far ahead and then anew from the next seed.
+constexpr Duration kRound = Duration::Seconds(1200);
+
+// Signals wait here from before any thread starts, so that none is lost or lands elsewhere.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int signal : {SIGTERM, SIGINT}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+// True when a signal to end came within `wait`.
+bool AskedToEnd(const sigset_t& signals, Duration wait) {
+  const timespec pause{wait.nanoseconds() / 1'000'000'000, wait.nanoseconds() % 1'000'000'000};
+  return sigtimedwait(&signals, nullptr, &pause) > 0;
+}
+
+// The clients, one thread per kind, until they are destroyed.
+class Traffic {
+ public:
+  Traffic(const std::string& url, bench::DemoStats& stats, Instant start) : stats_(stats), start_(start) {
+    const size_t kinds = bench::DemoTraffic(kModels, Duration::Seconds(1), 1).size();
+    for (size_t kind = 0; kind < kinds; ++kind) threads_.emplace_back([this, url, kind] { Run(url, kind); });
+  }
+  ~Traffic() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  void Run(const std::string& url, size_t kind) {
+    for (uint64_t seed = 1; !stop_; ++seed) {
+      const bench::DemoStream stream = std::move(bench::DemoTraffic(kModels, kRound, seed)[kind]);
+      bench::LoadClientOptions options;
+      options.targets = {*bench::ParseLoadTarget(url)};
+      options.service_class = stream.service_class;
+      options.goals = stream.goals;
+      options.seed = seed;
+      options.stop = &stop_;
+      options.settled = [this](const bench::RequestRecord& record) { stats_.OnSettled(record, Now() - start_); };
+      // The only error is a target that cannot be resolved; an address always can.
+      if (!bench::RunLoadClient(stream.trace, options).ok()) return;
+    }
+  }
+
+  bench::DemoStats& stats_;
+  const Instant start_;
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
+};
+
+std::vector<bench::DemoGpu> GpusOf(const Config& config) {
+  std::vector<bench::DemoGpu> gpus;
+  for (const GpuConfig& gpu : config.gpus) {
+    bench::DemoGpu shown{absl::StrCat(gpu.id, "  ", gpu.kind.name), {}};
+    for (const ReplicaConfig& replica : config.replicas) {
+      if (!replica.gpus.empty() && replica.gpus.front() == gpu.id) shown.pools.push_back(replica.id);
+    }
+    gpus.push_back(std::move(shown));
+  }
+  return gpus;
+}
+
+// A URL that clients can connect to: a wildcard address is none.
+std::string ReachableUrl(const RouterServer& server) {
+  const std::string address = server.address();
+  const bool any = address.rfind("0.0.0.0:", 0) == 0 || address.rfind("[::]:", 0) == 0;
+  return any ? absl::StrCat("http://127.0.0.1:", server.port()) : server.url();
+}
+
+std::string Invitation(const std::string& url) {
+  return absl::StrCat(
+      "Penstock demo on ", url, "\n  metrics  ", url, "/metrics\n  ready    ", url, "/readyz\n", "  ask      curl -N ",
+      url, "/v1/chat/completions -H 'Content-Type: application/json' \\\n", "             -d '{\"model\":\"",
+      kModels.chat, "\",\"stream\":true,\"max_tokens\":60,\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}'\n",
+      "  end      Ctrl-C\n");
+}
+
+// Draws over the last frame on a terminal, else writes a line now and then.
+class Display {
+ public:
+  explicit Display(std::vector<bench::DemoGpu> gpus, std::string invitation)
+      : terminal_(isatty(STDOUT_FILENO) != 0), gpus_(std::move(gpus)), invitation_(std::move(invitation)) {
+    std::cout << (terminal_ ? "\x1b[2J" : invitation_) << std::flush;
+  }
+
+  void Show(const bench::DemoFrame& frame) {
+    if (terminal_) {
+      std::string text = bench::DrawDemo(frame, gpus_) + "\n" + invitation_;
+      for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 4)) {
+        text.insert(end, "\x1b[K");
+      }
+      std::cout << "\x1b[H" << text << "\x1b[J" << std::flush;
+    } else if (frame.elapsed >= next_line_) {
+      next_line_ = frame.elapsed + kLogLine;
+      std::cout << bench::DemoLine(frame) << std::endl;
+    }
+  }
+
+ private:
+  const bool terminal_;
+  const std::vector<bench::DemoGpu> gpus_;
+  const std::string invitation_;
+  Duration next_line_ = kLogLine;
+};
+
+std::string Farewell(const bench::DemoSnapshot& stats, Duration elapsed) {
+  const int64_t ended = std::max<int64_t>(1, stats.Ended());
+  return absl::StrFormat(
+      "Ended after %.0f s: %d requests, %d finished, %.1f%% on time, %d refused, %d failed, %d tokens.",
+      elapsed.seconds(), stats.Ended(), stats.finished,
+      100.0 * static_cast<double>(stats.on_time) / static_cast<double>(ended), stats.RefusedCount(), stats.failed,
+      stats.tokens);
+}
+
+int Fail(absl::string_view message) {
+  std::cerr << "penstock demo: " << std::string(message) << std::endl;
+  return 1;
+}
+
+// False when a signal came first, or the engines did not come up.
+bool WaitForEngines(const RouterServer& server, size_t replicas, const sigset_t& signals) {
+  const Instant limit = Now() + kStartLimit;
+  while (server.replicas_up() < static_cast<int>(replicas)) {
+    if (Now() > limit || AskedToEnd(signals, Duration::Milliseconds(20))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int RunDemo(const DemoOptions& options) {
+  const sigset_t signals = BlockSignals();
+  absl::StatusOr<Config> config = ParseConfig(kFleet, "demo fleet");
+  if (!config.ok()) return Fail(config.status().message());
+  config->listen = options.listen;
+  // Decisions would be written across the screen.
+  if (isatty(STDERR_FILENO)) config->log.path = "/dev/null";
+  RouterServer::Options server_options;
+  server_options.version = PENSTOCK_VERSION;
+  auto server = RouterServer::Create(*config, std::move(server_options));
+  if (!server.ok()) return Fail(server.status().message());
+  if (const absl::Status started = (*server)->Start(); !started.ok()) return Fail(started.message());
+  if (!WaitForEngines(**server, config->replicas.size(), signals)) return Fail("the simulated engines did not come up");
+
+  const Instant start = Now();
+  const Instant end = options.duration ? start + *options.duration : Instant::Never();
+  const std::string url = ReachableUrl(**server);
+  bench::DemoStats stats;
+  Duration elapsed;
+  {
+    Display display(GpusOf(*config), Invitation(url));
+    const Traffic traffic(url, stats, start);
+    while (Now() < end && !AskedToEnd(signals, std::min(kFrame, end - Now()))) {
+      elapsed = Now() - start;
+      display.Show({url, elapsed, (*server)->View(), stats.Snapshot(elapsed)});
+    }
+    elapsed = Now() - start;
+  }
+  (*server)->Drain(kDrainLimit);
+  (*server)->Stop();
+  std::cout << Farewell(stats.Snapshot(elapsed), elapsed) << std::endl;
+  return 0;
+}
+
+}  // namespace penstock

@@ -1,0 +1,134 @@
+// `penstock serve`: the router as a process. SIGHUP and a changed file reload, SIGTERM and SIGINT drain, a second one
+// ends at once. Exits with 0 when every request was answered to its end, with 3 when some were cut.
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <iostream>
+#include <string>
+
+#include "app/commands.h"
+#include "app/load_config.h"
+#include "app/serve/file_watch.h"
+#include "app/serve/server.h"
+#include "base/clock.h"
+#include "config/config.h"
+
+namespace penstock {
+namespace {
+
+constexpr Duration kDrainPoll = Duration::Milliseconds(10);
+// A change of the files is taken at the second look that finds it.
+constexpr Duration kWatchPeriod = Duration::Milliseconds(250);
+constexpr int kRequestsWereCut = 3;
+
+absl::StatusOr<Config> LoadFor(const ServeOptions& options) {
+  if (options.config_file.empty()) return ConfigFromUrls(options.listen, options.replicas);
+  auto config = LoadCheckedConfig(options.config_file);
+  if (config.ok() && !options.listen.empty()) config->listen = options.listen;
+  return config;
+}
+
+int Fail(const absl::Status& status) {
+  std::cerr << "penstock serve: " << std::string(status.message()) << std::endl;
+  return 1;
+}
+
+// Signals wait here from before any thread starts, so that none is lost or lands elsewhere.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+// The next of the signals; 0 when none came in time.
+int WaitSignal(const sigset_t& signals, Duration timeout) {
+  const timespec pause{timeout.nanoseconds() / 1'000'000'000, timeout.nanoseconds() % 1'000'000'000};
+  return std::max(0, sigtimedwait(&signals, nullptr, &pause));
+}
+
+void PrintWarnings(const Config& config) {
+  for (const std::string& warning : Warnings(config)) std::cerr << "penstock serve: warning: " << warning << "\n";
+}
+
+// The configuration that is in force, and how it follows its files.
+class LiveConfig {
+ public:
+  LiveConfig(const ServeOptions& options, const Config& config, RouterServer& server)
+      : options_(options), started_with_(config), config_(config), server_(server), watch_(config.sources) {}
+
+  const Config& config() const { return config_; }
+  bool FilesChanged() { return watch_.Changed(); }
+
+  // A bad file changes nothing but the log and a metric.
+  void Reload() {
+    auto fresh = LoadFor(options_);
+    const absl::Status taken = fresh.ok() ? server_.Reload(*fresh) : fresh.status();
+    if (!taken.ok()) {
+      std::cerr << "penstock serve: the configuration is kept, the new one is bad:\n"
+                << std::string(taken.message()) << std::endl;
+      server_.NoteBadReload();
+      return;
+    }
+    config_ = *std::move(fresh);
+    watch_.Watch(config_.sources);
+    PrintWarnings(config_);
+    for (const std::string& key : KeysThatNeedRestart(started_with_, config_)) {
+      std::cerr << "penstock serve: " << key << " changed; that needs a restart, the old value stays in force\n";
+    }
+    std::cerr << "penstock serve: configuration reloaded" << std::endl;
+  }
+
+ private:
+  const ServeOptions& options_;
+  const Config started_with_;
+  Config config_;
+  RouterServer& server_;
+  FileWatch watch_;
+};
+
+// Returns at a signal that ends the router.
+void Run(LiveConfig& live, const sigset_t& signals) {
+  while (true) {
+    const int signal = WaitSignal(signals, kWatchPeriod);
+    if (signal == SIGTERM || signal == SIGINT) return;
+    if (signal == SIGHUP || (signal == 0 && live.FilesChanged())) live.Reload();
+  }
+}
+
+// The number of requests that had to be cut.
+int DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals) {
+  server.BeginDrain();
+  const Instant end = Now() + timeout;
+  while (server.active_requests() > 0 && Now() < end) {
+    const int signal = WaitSignal(signals, kDrainPoll);
+    if (signal == SIGTERM || signal == SIGINT) break;
+  }
+  return server.active_requests();
+}
+
+}  // namespace
+
+int RunServe(const ServeOptions& options) {
+  const sigset_t signals = BlockSignals();
+  absl::StatusOr<Config> config = LoadFor(options);
+  if (!config.ok()) return Fail(config.status());
+  PrintWarnings(*config);
+  RouterServer::Options server_options;
+  server_options.version = PENSTOCK_VERSION;
+  auto server = RouterServer::Create(*config, std::move(server_options));
+  if (!server.ok()) return Fail(server.status());
+  if (const absl::Status started = (*server)->Start(); !started.ok()) return Fail(started);
+  std::cerr << "penstock listening on " << (*server)->url() << std::endl;
+  LiveConfig live(options, *config, **server);
+  Run(live, signals);
+  std::cerr << "penstock serve: draining, " << (*server)->active_requests() << " requests to finish" << std::endl;
+  const int cut = DrainUntil(**server, live.config().limits.drain_timeout, signals);
+  (*server)->Stop();
+  if (cut > 0) std::cerr << "penstock serve: " << cut << " requests were cut" << std::endl;
+  return cut > 0 ? kRequestsWereCut : 0;
+}
+
+}  // namespace penstock

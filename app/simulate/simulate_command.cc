@@ -1,0 +1,199 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "app/commands.h"
+#include "app/load_config.h"
+#include "app/simulate/fleet_plan.h"
+#include "app/simulate/output_file.h"
+#include "app/simulate/simulation_setup.h"
+#include "bench/simulation/capacity_search.h"
+#include "bench/simulation/fluid_bound.h"
+#include "config/config.h"
+#include "router/core/contract/event_log.h"
+
+namespace penstock {
+namespace {
+
+int Fail(const absl::Status& status) {
+  absl::FPrintF(stderr, "penstock simulate: %s\n", std::string(status.message()));
+  return 1;
+}
+
+int Print(const std::string& text) {
+  std::cout << text << std::flush;
+  return std::cout.good() ? 0 : 1;
+}
+
+// A line on stderr that is written over, on a terminal only.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool shown) : shown_(shown && isatty(STDERR_FILENO) != 0) {}
+  ~ProgressLine() { Clear(); }
+  void Show(const std::string& text) {
+    if (!shown_) return;
+    written_ = true;
+    absl::FPrintF(stderr, "\r%s\x1b[K", text);
+  }
+  // Before anything else is printed.
+  void Clear() {
+    if (std::exchange(written_, false)) absl::FPrintF(stderr, "\r\x1b[K");
+  }
+  bool shown() const { return shown_; }
+
+ private:
+  bool shown_;
+  bool written_ = false;
+};
+
+std::string Bar(double share) {
+  constexpr int kWidth = 40;
+  const int full = static_cast<int>(share * kWidth);
+  return absl::StrCat("[", std::string(static_cast<size_t>(full), '#'),
+                      std::string(static_cast<size_t>(kWidth - full), '.'), "]");
+}
+
+std::string PolicyOf(const SimulateOptions& options, const Config& config) {
+  return options.policy.empty() ? config.policy : options.policy;
+}
+
+absl::StatusOr<bench::SimulationReport> RunAt(const SimulateOptions& options, const Config& config,
+                                              const SimulationSetup& setup, const bench::Trace& trace,
+                                              SimulationRun run) {
+  const auto arrivals = bench::ArrivalsOf(trace, setup.model_of, setup.class_of);
+  if (!arrivals.ok()) return arrivals.status();
+  run.policy = PolicyOf(options, config);
+  run.seed = options.seed;
+  run.window = trace.length;
+  return RunSimulation(setup, *arrivals, run);
+}
+
+absl::StatusOr<bench::Trace> OpenAt(const SimulateOptions& options, double rate) {
+  absl::StatusOr<bench::Trace> trace =
+      bench::OpenTrace(options.trace, {rate, options.duration, options.from}, options.seed);
+  if (trace.ok() && trace->requests.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(options.trace, ": no request arrives in the window asked for"));
+  }
+  return trace;
+}
+
+int RunOnce(const SimulateOptions& options, const Config& config, const SimulationSetup& setup) {
+  const absl::StatusOr<bench::Trace> trace = OpenAt(options, options.rate);
+  if (!trace.ok()) return Fail(trace.status());
+  ProgressLine line(true);
+  SimulationRun run;
+  const auto offered = static_cast<double>(std::max<size_t>(1, trace->requests.size()));
+  if (line.shown()) {
+    run.progress = [&](Duration at, int64_t ended) {
+      const double share = static_cast<double>(ended) / offered;
+      line.Show(absl::StrFormat("%s %5.1f%%  %.0f s simulated", Bar(share), 100 * share, at.seconds()));
+    };
+  }
+  OutputFile log;
+  if (!options.log_file.empty()) {
+    const absl::Status opened = log.Open(options.log_file, {options.trace, options.config_file});
+    if (!opened.ok()) return Fail(opened);
+    run.observer = [&log](const Event& event, Instant now, const std::vector<Action>& actions) {
+      log.stream() << "event " << FormatEvent(now, event) << "\n";
+      for (const Action& action : actions) log.stream() << "action " << FormatAction(now, action) << "\n";
+    };
+  }
+  const absl::StatusOr<bench::SimulationReport> report = RunAt(options, config, setup, *trace, run);
+  line.Clear();
+  if (!report.ok()) return Fail(report.status());
+  if (log.is_open()) {
+    if (const absl::Status kept = log.Keep(); !kept.ok()) return Fail(kept);
+  }
+  return Print(options.json ? bench::ReportJson(*report) + "\n" : bench::ReportTable(*report));
+}
+
+// The rate beyond which no router could keep that share on time, by GPU time alone.
+double BoundOfCarried(const SimulateOptions& options, const SimulationSetup& setup, bench::CapacitySearch search,
+                      double carried) {
+  search.start = carried;
+  return bench::HighestRate(search, [&](double rate) {
+    const absl::StatusOr<bench::Trace> trace = OpenAt(options, rate);
+    if (!trace.ok()) return 0.0;
+    const auto arrivals = bench::ArrivalsOf(*trace, setup.model_of, setup.class_of);
+    return arrivals.ok() ? bench::FluidOnTimeBound(setup.spec, *arrivals, trace->length) : 0.0;
+  });
+}
+
+int RunCarried(const SimulateOptions& options, const Config& config, const SimulationSetup& setup) {
+  ProgressLine line(true);
+  absl::Status failure;
+  bench::CapacitySearch search;
+  search.on_time = options.on_time;
+  search.start = options.rate;
+  SimulationRun by_on_time;
+  by_on_time.most_on_time = true;
+  const double carried = bench::HighestRate(search, [&](double rate) {
+    if (!failure.ok()) return 0.0;
+    const absl::StatusOr<bench::Trace> trace = OpenAt(options, rate);
+    absl::StatusOr<bench::SimulationReport> report =
+        trace.ok() ? RunAt(options, config, setup, *trace, by_on_time) : trace.status();
+    failure = report.status();
+    if (failure.ok() && report->feasible_offered == 0) {
+      failure = absl::InvalidArgumentError(
+          absl::StrCat(options.trace, ": even an idle fleet makes no request's first token in time"));
+    }
+    if (!failure.ok()) return 0.0;
+    line.Show(
+        absl::StrFormat("rate %.4f: %.2f%% of feasible requests on time", rate, 100 * report->feasible_on_time_share));
+    return report->feasible_on_time_share;
+  });
+  const double bound = failure.ok() && carried > 0 ? BoundOfCarried(options, setup, search, carried) : carried;
+  line.Clear();
+  if (!failure.ok()) return Fail(failure);
+  const std::string policy = PolicyOf(options, config);
+  // Beyond the bound nothing was tried.
+  const bool at_least = 2 * carried > search.highest;
+  if (!options.json) {
+    return Print(
+        absl::StrFormat("%s carries rate %s%.4f with %.4g%% of feasible requests on time (GPU time allows %.4f)\n",
+                        policy, at_least ? "at least " : "", carried, 100 * options.on_time, bound));
+  }
+  const nlohmann::ordered_json json = {
+      {"carried", carried}, {"at_least", at_least}, {"policy", policy}, {"on_time", options.on_time}, {"bound", bound}};
+  return Print(json.dump() + "\n");
+}
+
+int RunPlan(const SimulateOptions& options, const Config& config) {
+  const absl::StatusOr<bench::Trace> trace = OpenAt(options, options.rate);
+  if (!trace.ok()) return Fail(trace.status());
+  PlanRequest request;
+  request.gpu = options.gpu;
+  request.policy = PolicyOf(options, config);
+  request.on_time = options.on_time;
+  request.seed = options.seed;
+  if (isatty(STDERR_FILENO) != 0) {
+    request.progress = [](const std::string& tried) { absl::FPrintF(stderr, "  tried %s\n", tried); };
+  }
+  const absl::StatusOr<FleetPlan> plan = PlanFleet(config, *trace, request);
+  if (!plan.ok()) return Fail(plan.status());
+  return Print(options.json ? PlanJson(*plan, request) + "\n" : PlanTable(*plan, request));
+}
+
+}  // namespace
+
+int RunSimulate(const SimulateOptions& options) {
+  const absl::StatusOr<Config> config = LoadCheckedConfig(options.config_file);
+  if (!config.ok()) {
+    std::cerr << config.status().message() << "\n";
+    return 1;
+  }
+  if (options.plan) return RunPlan(options, *config);
+  const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(*config);
+  if (!setup.ok()) return Fail(setup.status());
+  return options.carried ? RunCarried(options, *config, *setup) : RunOnce(options, *config, *setup);
+}
+
+}  // namespace penstock
