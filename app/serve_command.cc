@@ -7,8 +7,8 @@
 #include <string>
 
 #include "app/commands.h"
-#include "app/load_config.h"
 #include "app/file_watch.h"
+#include "app/load_config.h"
 #include "app/server.h"
 #include "base/clock.h"
 #include "config/config.h"

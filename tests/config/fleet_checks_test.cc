@@ -67,7 +67,8 @@ TEST(FleetChecks, ThePolicyGoesThroughTheGivenCheck) {
   };
   EXPECT_THAT(findings("first"), IsEmpty());
   EXPECT_THAT(findings("second:a=1"), IsEmpty());
-  EXPECT_EQ(findings("furst"), "f.yaml:1:9: policy: unknown name \"furst\" (did you mean \"first\"?), known: first second");
+  EXPECT_EQ(findings("furst"),
+            "f.yaml:1:9: policy: unknown name \"furst\" (did you mean \"first\"?), known: first second");
   EXPECT_EQ(findings("second:a=2"), "f.yaml:1:9: policy: second: a is bad");
   EXPECT_THAT(FindingsOf(WithReplica("policy: anything\n")), IsEmpty());
 }
