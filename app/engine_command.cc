@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "app/commands.h"
 #include "app/load_config.h"
-#include "backends/simulated/fleet.h"
+#include "backends/simulated/fleet/fleet.h"
 #include "config/config.h"
 #include "kvmodel/model_shape.h"
 #include "kvmodel/step_coefficients.h"

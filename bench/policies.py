@@ -17,14 +17,12 @@ import subprocess
 import sys
 import time
 
-import topics
+from policy_scenarios import ALL, REDUCED
+from policy_tables import Report, percent
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = pathlib.Path(os.environ.get("PENSTOCK", ROOT / "build/release/penstock"))
-SCENARIOS = ROOT / "bench/scenarios"
 CACHE = ROOT / "build/policies"
-RESULTS = ROOT / "bench/results/scenarios"
-TRACES = ROOT.parent / "shared/traces"
 
 LOADS = [0.7, 0.9, 1.0, 1.1, 1.25, 1.5]
 
@@ -54,55 +52,6 @@ def alternatives(policy):
 def ablations():
     """The parts that `penstock:without=` leaves out."""
     return declared()["penstock"]["settings"][0]["words"]
-
-
-class Window:
-    """A piece of a trace: the recorded file where it is at hand, else a generated workload of its kind."""
-
-    def __init__(self, trace, start, generated, seconds=300):
-        recorded = TRACES / trace if trace else None
-        self.recorded = recorded is not None and recorded.exists()
-        self.trace = str(recorded) if self.recorded else f"generate:{generated}"
-        self.start = start if self.recorded else start % 1000
-        self.seconds = seconds
-        self.name = f"{trace.split('.')[0]} from {start} s" if self.recorded else f"{generated} from {self.start} s"
-
-
-class Scenario:
-    def __init__(self, name, windows, heavy=False):
-        self.name = name
-        self.fleet = SCENARIOS / f"{name}.yaml"
-        self.windows = windows
-        self.heavy = heavy  # Long windows: rivals at their defaults, carried load of the strongest only.
-
-
-STEADY = "servegen_mlarge_steady1h_a.csv.gz"
-BURSTY = "servegen_mlarge_bursty1h_a.csv.gz"
-MIX = "servegen_mlarge_burstymix1h_a.csv.gz"
-CONVERSATION = "azure23_conv_a.csv"
-ALL = [
-    Scenario("ample", [Window(STEADY, 0, "chat"), Window(MIX, 0, "chat")]),
-    Scenario("tight", [Window(CONVERSATION, 0, "azure-conv"), Window(BURSTY, 2400, "chat")]),
-    Scenario("tight6", [Window(CONVERSATION, 0, "azure-conv"), Window(BURSTY, 2400, "chat")]),
-    Scenario("elastic", [Window(None, 0, "antiphase"), Window(None, 400, "antiphase")]),
-    Scenario("multi-model", [Window("servegen_multimodel_1h_a.csv.gz", 0, "multi-model"),
-                             Window("servegen_multimodel_1h_a.csv.gz", 1800, "multi-model")]),
-    Scenario("long-context", [Window("mooncake_conversation_a.csv.gz", 0, "documents"),
-                              Window("mooncake_synthetic_a.csv.gz", 0, "documents")]),
-    Scenario("reasoning", [Window("servegen_r1_4h_a.csv.gz", 0, "reasoning", 2400),
-                           Window("servegen_r1_4h_a.csv.gz", 7200, "reasoning", 2400)], heavy=True),
-    Scenario("long-prompts", [Window(None, 0, "long-prompts"), Window(None, 500, "long-prompts")]),
-    Scenario("code", [Window("azure23_code_a.csv", 0, "azure-code"), Window("azure23_code_a.csv", 800, "azure-code")]),
-    Scenario("bursts", [Window(None, 0, "bursts"), Window(None, 500, "bursts")]),
-    Scenario("slow", [Window(STEADY, 0, "chat"), Window(MIX, 0, "chat")]),
-    Scenario("flood", [Window(None, 0, "flood"), Window(None, 300, "flood")]),
-    Scenario("mixed", [Window(STEADY, 600, "chat"), Window(MIX, 1200, "chat")]),
-]
-REDUCED = [
-    Scenario("tight", [Window(None, 0, "azure-conv", 90)]),
-    Scenario("mixed", [Window(None, 0, "chat", 90)]),
-    Scenario("elastic", [Window(None, 0, "antiphase", 150)]),
-]
 
 
 class Bench:
@@ -191,7 +140,7 @@ def variants():
 
 
 def ablation_load(options):
-    return max(load for load in options.loads if load <= 1.25)
+    return max((load for load in options.loads if load <= 1.25), default=options.loads[0])
 
 
 def best_settings(bench, scenario, window, knee, policies):
@@ -242,160 +191,6 @@ def measure(bench, scenario, options):
     return measured
 
 
-def percent(value, of):
-    return f"{100 * value / of:.1f}" if of > 0 else "-"
-
-
-def scenario_table(window, data, options):
-    loads = options.loads
-    lines = [f"## {window}: knee {data['knee']:.3g}", "",
-             "| policy | load carried | " + " | ".join(f"{load}x" for load in loads) + " |",
-             "|---|---:|" + "---:|" * len(loads)]
-    yardstick = data["rows"]["clairvoyant"]
-    for row, by_load in data["rows"].items():
-        if row in variants():
-            continue
-        cells = [f"{percent(by_load[load]['active'], yardstick[load]['active'])} / "
-                 f"{percent(by_load[load]['goodput'], yardstick[load]['goodput'])} / {100 * by_load[load]['on_time']:.1f}"
-                 for load in loads]
-        carried = data["carried"].get(row)
-        lines.append(f"| `{row}` | {carried / data['knee']:.2f} | " + " | ".join(cells) + " |" if carried is not None
-                     else f"| `{row}` | - | " + " | ".join(cells) + " |")
-    bound = [percent(yardstick[load]["active"], yardstick[load]["bound"]) for load in loads]
-    lines.append("| clairvoyant in % of the fluid bound | | " + " | ".join(bound) + " |")
-    return lines + [""]
-
-
-def carried_rows(scenario, data):
-    for window, measured in data.items():
-        carried = measured["carried"]
-        if not carried:
-            continue
-        shipped = {row: rate for row, rate in carried.items() if row.split(":")[0] in shipping()}
-        best = max(shipped, key=shipped.get)
-        own = carried["penstock"]
-        ratio = f"{own / shipped[best]:.2f}" if shipped[best] > 0 else "inf"
-        limits = " | ".join(f"{rate:.2f} ({rate / shipped[best]:.2f}x)" if shipped[best] > 0 else f"{rate:.2f}"
-                            for rate in (measured["knee"], measured["bound"]))
-        others = " | ".join(f"{carried.get(name, 0):.2f}" for name in ("present_use", "least_request", "threshold_gate"))
-        yield f"| {scenario.name}, {window} | {own:.2f} | `{best}` {shipped[best]:.2f} | {ratio} | {limits} | {others} |"
-
-
-def load_rows(scenario, data, loads):
-    for window, measured in data.items():
-        for load in loads:
-            own = measured["rows"]["penstock"][load]
-            yardstick = measured["rows"]["clairvoyant"][load]
-            yield (f"| {scenario.name}, {window} | {load} | {100 * own['on_time']:.2f} | "
-                   f"{percent(own['active'], yardstick['active'])} | {100 * own['refused']:.2f} | "
-                   f"{100 * own['preempted']:.2f} | {own['worst']:.2f} | {own['decision']:.0f} |")
-
-
-def forecast_rows(scenario, data, loads):
-    for window, measured in data.items():
-        for load in loads:
-            forecast = measured["rows"]["penstock"][load]["forecast"][0]
-            errors = " / ".join(f"{100 * (forecast.get(f'pool_error_{h}s_p90') or 0):.1f}" for h in (1, 10, 60))
-            yield f"| {scenario.name}, {window} | {load} | {errors} | {forecast.get('output_coverage_p90') or 0:.3f} |"
-
-
-def ablation_rows(scenario, data, options):
-    rows = next(iter(data.values()))["rows"]
-    load = ablation_load(options)
-    cells = [percent(rows[part][load]["goodput"], rows["penstock"][load]["goodput"]) for part in variants() if part in rows]
-    if cells:
-        yield f"| {scenario.name} | " + " | ".join(cells) + " |"
-
-
-def plot(scenario, window, data, options):
-    try:
-        import matplotlib
-        matplotlib.use("svg")
-        from matplotlib import pyplot
-    except ImportError:
-        return
-    matplotlib.rcParams["svg.hashsalt"] = "penstock"
-    (RESULTS / scenario.name).mkdir(parents=True, exist_ok=True)
-    shown = ["clairvoyant", "penstock", "present_use", "past_future", "threshold_gate", "least_request", "least_load",
-             "llmd_utilization", "round_robin"]
-    figure, axes = pyplot.subplots(1, 2, figsize=(10, 3.6), sharex=True)
-    for axis, figure_name in zip(axes, ("active", "goodput")):
-        for row in shown:
-            if row in data["rows"]:
-                axis.plot(options.loads, [data["rows"][row][load][figure_name] for load in options.loads],
-                          label=row, linewidth=2.4 if row == "penstock" else 1.2, marker=".",
-                          linestyle="--" if row == "clairvoyant" else "-")
-        axis.set_xlabel("load over the knee")
-        axis.set_ylabel(f"{figure_name} tokens/s")
-        axis.set_ylim(bottom=0)
-    axes[1].legend(fontsize=6)
-    figure.suptitle(f"{scenario.name}: {window}", fontsize=9)
-    figure.tight_layout()
-    index = [window.name for window in scenario.windows].index(window)
-    figure.savefig(RESULTS / scenario.name / f"window-{index + 1}.svg", metadata={"Date": None})
-    pyplot.close(figure)
-
-
-def cells_of(row):
-    return [cell.strip() for cell in row.strip("|").split("|")]
-
-
-def position(row):
-    """Rows stand in the order of ALL, of a scenario's windows, and of the loads."""
-    name, _, window = cells_of(row)[0].partition(", ")
-    names = [scenario.name for scenario in ALL]
-    windows = [known.name for known in ALL[names.index(name)].windows]
-    load = cells_of(row)[1]
-    return names.index(name), windows.index(window) if window in windows else len(windows), window, float(load)
-
-
-def write_rows(topic, keys, rows, source):
-    """Replaces the measured rows of a topic's table; rows with other first `keys` cells stay."""
-    if not rows:
-        return
-    rows = [row + f" `{source.revision}` |" for row in rows]
-    measured = {tuple(cells_of(row)[:keys]) for row in rows}
-    table = [line for line in topics.read(topic, "policies") if line.startswith("|")]
-    rows += [row for row in table[2:] if tuple(cells_of(row)[:keys]) not in measured]
-    topics.write(topic, "policies", [source.line, "", *table[:2], *sorted(rows, key=position)])
-
-
-def write_scenario(scenario, data, options, source):
-    lines = [f"# {scenario.name}", "", scenario.fleet.read_text().splitlines()[0].replace("# Bench scenario: ", "Fleet: "), "",
-             source.line, "", "Each cell: active tokens / goodput in % of `clairvoyant` / share on time in % of the offered "
-             "requests.", "`load carried`: load with 99 % of the feasible requests on time, over the knee.", ""]
-    for index, (window, measured) in enumerate(data.items()):
-        lines += scenario_table(window, measured, options)
-        plot_name = f"window-{index + 1}.svg"
-        if (RESULTS / scenario.name / plot_name).exists():
-            lines += [f"![{scenario.name}]({plot_name})", ""]
-    (RESULTS / scenario.name).mkdir(parents=True, exist_ok=True)
-    (RESULTS / scenario.name / "README.md").write_text("\n".join(lines).rstrip("\n") + "\n")
-
-
-class Source:
-    """The revision and the statement that stand with every table of this run."""
-
-    def __init__(self, command):
-        self.revision = topics.revision()
-        self.line = topics.statement(command)
-
-
-def report(all_data, options, command):
-    source = Source(command)
-    above = [load for load in (1.0, 1.25, 1.5) if load in options.loads]
-    below = [load for load in (0.7, 0.9) if load in options.loads]
-    for topic, keys, rows_of_scenario in (
-            ("carried", 1, carried_rows),
-            ("above-the-knee", 2, lambda scenario, data: load_rows(scenario, data, above)),
-            ("below-the-knee", 2, lambda scenario, data: load_rows(scenario, data, below)),
-            ("forecast", 2, lambda scenario, data: forecast_rows(scenario, data, below[:1] + above)),
-            ("ablations", 1, lambda scenario, data: ablation_rows(scenario, data, options))):
-        write_rows(topic, keys, [row for scenario, data in all_data for row in rows_of_scenario(scenario, data)], source)
-    for scenario, data in all_data:
-        write_scenario(scenario, data, options, source)
-
-
 def check(all_data):
     """The findings of the reduced form: it expects Penstock ahead of every shipping policy above the knee, and close to clairvoyance."""
     failures = []
@@ -434,13 +229,14 @@ def main():
         options.settings = options.carried = options.ablations = False
     chosen = REDUCED if options.reduced else [s for s in ALL if not options.scenarios or s.name in options.scenarios]
     bench = Bench(options.workers)
+    report = Report(options.loads, shipping(), variants(), ablation_load(options))
     all_data = []
     for scenario in chosen:
         data = measure(bench, scenario, options)
         all_data.append((scenario, data))
         if not options.reduced:
             for window, measured in data.items():
-                plot(scenario, window, measured, options)
+                report.plot(scenario, window, measured)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if options.reduced:
@@ -454,7 +250,7 @@ def main():
         for failure in failures:
             print(f"failed: {failure}", file=sys.stderr)
         return 1 if failures else 0
-    report(all_data, options, "bench/policies.sh " + " ".join(sys.argv[1:]))
+    report.write(all_data, "bench/policies.sh " + " ".join(sys.argv[1:]))
     return 0
 
 

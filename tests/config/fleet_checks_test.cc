@@ -145,9 +145,21 @@ TEST(FleetChecks, TraceModelsMustBeServedWhereAllModelsAreNamed) {
   EXPECT_THAT(FindingsOf("replicas: [{url: http://h:1, model: llama-3.1-8b}]\n" + trace),
               HasSubstr("trace.models.big: unknown model \"llama-3.1-8c\" (did you mean \"llama-3.1-8b\"?)"));
   EXPECT_THAT(FindingsOf(WithReplica(trace)), IsEmpty());
+  EXPECT_THAT(FindingsOf(WithReplica("trace: {classes: {acme: interactiv}}\n")),
+              HasSubstr("trace.classes.acme: unknown class \"interactiv\" (did you mean \"interactive\"?)"));
+  EXPECT_THAT(FindingsOf(WithReplica("trace: {classes: {acme: interactive, '': standard}}\n")), IsEmpty());
 }
 
-TEST(Warnings, TellWhatDoesNotStopAStart) {
+TEST(Warnings, NameTheKeysThatHaveNoEffectYet) {
+  EXPECT_THAT(Warnings(Parsed(WithReplica("classes: {background: {evictable: true}}\nstate: {path: /x}\n"
+                                          "tenants: [{name: t, keys: [k], weight: 2}]\n"))),
+              ::testing::UnorderedElementsAre("classes.background.evictable: is read but has no effect yet",
+                                              "state.path: is read but has no effect yet",
+                                              "tenants[0].weight: is read but has no effect yet"));
+  EXPECT_THAT(Warnings(Parsed(WithReplica("classes: {background: {evictable: false}}\n"))), IsEmpty());
+}
+
+TEST(Warnings, AreFindingsThatDoNotStopAStart) {
   const Config config = Parsed(
       "gpus: [{id: tight, kind: a100-80}, {id: idle, kind: l4}, {id: shared, kind: h100, elastic_kv: 9GB}]\n"
       "models: [{name: chat, shape: llama-3.1-8b}, {name: unused}, {name: odd}]\n"

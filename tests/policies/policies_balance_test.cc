@@ -121,7 +121,9 @@ TEST(PowerOfTwo, OnlyTheTwoDrawnAreCompared) {
 class PrequalTest : public ::testing::Test {
  protected:
   // Every request probes both replicas, so that the pool is always complete and as old as the last arrival.
-  explicit PrequalTest(double q_rif = 0.84) : policy_(Prequal::Options{q_rif, 2, 16, false}, 1) { step_.Start(SmallFleet(2)); }
+  explicit PrequalTest(double q_rif = 0.84) : policy_(Prequal::Options{q_rif, 2, 16, false}, 1) {
+    step_.Start(SmallFleet(2));
+  }
   // One finished request that took `seconds` on whatever replica it went to.
   ReplicaId Serve(double at, uint64_t id, double on_first, double on_second) {
     const ReplicaId chosen = ChosenOf(step_.Arrive(at, id));

@@ -1,4 +1,4 @@
-"""Tests scripts/plain_words.py: python3 -m unittest discover -s tests/scripts -p '*_test.py'."""
+"""Tests scripts/plain_words.py."""
 
 import pathlib
 import sys
@@ -6,6 +6,7 @@ import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import plain_words  # noqa: E402
+from words import pieces as reader, references  # noqa: E402
 
 
 def sentences(pieces):
@@ -14,7 +15,7 @@ def sentences(pieces):
 
 class Comments(unittest.TestCase):
     def rules(self, comment):
-        pieces = plain_words.slash_comments("a.h", comment)
+        pieces = reader.slash_comments("a.h", comment)
         return {rule for rule, _, _ in plain_words.findings_in(pieces, document=False)}
 
     def test_a_headless_beginning_is_found(self):
@@ -36,23 +37,26 @@ class Comments(unittest.TestCase):
         self.assertEqual(self.rules("// " + "word " * 25), set())
         self.assertEqual(self.rules("// " + "word " * 26), {"long"})
 
+    def test_a_table_in_a_comment_is_no_sentence(self):
+        self.assertEqual(self.rules("// The modes:\n//   what     " + "word " * 30), set())
+
     def test_slashes_in_a_string_are_no_comment(self):
-        self.assertEqual(plain_words.slash_comments("a.cc", 'Get("http://what");'), [])
+        self.assertEqual(reader.slash_comments("a.cc", 'Get("http://what");'), [])
 
 
 class Documents(unittest.TestCase):
     def test_code_and_headings_are_no_sentences(self):
         text = "# What is this\n\nOne fact. `b` is two.\n\n```\nwhat is not read\n```\n"
-        self.assertEqual(sentences(plain_words.markdown("a.md", text)), ["One fact.", "CODE is two."])
+        self.assertEqual(sentences(reader.markdown("a.md", text)), ["One fact.", "CODE is two."])
 
     def test_paths_are_read_from_backticks_links_and_commands(self):
         text = "`scripts/plain_words.py` [x](docs/none.md) `Class::member`\n```\nbench/none.sh --flag\n```\n"
-        names = [name for _, name in plain_words.named_paths("a.md", text)]
+        names = [name for _, name in references.named_paths(plain_words.ROOT, text)]
         self.assertEqual(names, ["docs/none.md", "scripts/plain_words.py", "bench/none.sh"])
-        self.assertEqual([plain_words.exists(name, plain_words.ROOT) for name in names], [False, True, False])
+        self.assertEqual([references.exists(plain_words.ROOT, name, plain_words.ROOT) for name in names], [False, True, False])
 
     def test_tests_are_found_by_suite_and_name(self):
-        names = [name for _, name in plain_words.named_tests("`Suite.Name` `Suite.*` `test_of_it` `a.b` `File.md`")]
+        names = [name for _, name in references.named_tests("`Suite.Name` `Suite.*` `test_of_it` `a.b` `File.md`")]
         self.assertEqual(names, ["Suite.Name", "Suite.*", "test_of_it"])
 
 
