@@ -46,7 +46,7 @@ void Ticket::Close(RequestClosed closed, ModelId model, const TextCounts* text) 
   loop_.edge().core->SubmitClosed(closed, model, text);
 }
 
-void Ticket::Deliver(const Action& action) {
+void Ticket::Deliver(const RequestAction& action) {
   if (!open_) return;
   if (const auto* forward = std::get_if<Forward>(&action)) {
     lease_ = forward->lease;

@@ -45,7 +45,7 @@ class Ticket {
   void Close(RequestClosed closed, ModelId model = ModelId(), const TextCounts* text = nullptr);
 
   // From the loop's mailbox.
-  void Deliver(const Action& action);
+  void Deliver(const RequestAction& action);
   // From the loop: the session is to end with an error at once.
   void Cut();
 
