@@ -55,6 +55,12 @@ struct GrowthPoint {
   float variance = 0;
 };
 
+// A peak and the horizon where it is: there, a further request that does not fit is most likely found not to.
+struct PoolPeak {
+  double bound = 0;
+  int horizon = 0;
+};
+
 // Sums of the members of one pool. Add, Remove and Replace cost O(horizons).
 //
 // A contribution is true at the instant it was made for. Those of a large pool are renewed in turn, so its curve is
@@ -70,9 +76,7 @@ class PoolGrowth {
   // Highest mean + z sigma over the horizons, where that is less than what all would hold if nobody ended: few large
   // members vary by more than they can grow. With `joining`, as if it were a member.
   double Peak(double z, Instant now) const;
-  double PeakWith(const GrowthVector& joining, double z, Instant now) const;
-  // The horizon where the last peak was: where a request that does not fit is most likely found not to.
-  int WorstHorizon() const { return worst_; }
+  PoolPeak PeakWith(const GrowthVector& joining, double z, Instant now) const;
   // The bound at one horizon with a member more: at most PeakWith it.
   double BoundAt(int horizon, const GrowthMember& joining, double z, Instant now) const;
   // Mean at `seconds` from now, interpolated between grid points.
@@ -94,7 +98,6 @@ class PoolGrowth {
   double most_rate_ = 0;
   double made_sum_ = 0;  // Of the members' instants, in seconds.
   int64_t members_ = 0;
-  mutable int worst_ = 0;
 };
 
 // One running request of known remaining length, for the oracle. In tokens.

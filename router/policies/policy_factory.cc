@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/policy_catalogue.h"
-#include "router/core/penstock_core.h"
 #include "router/policies/cache_aware.h"
 #include "router/policies/chwbl.h"
 #include "router/policies/dynamo_cost.h"
@@ -129,7 +128,7 @@ std::unique_ptr<AdmissionCore> MakePolicy(absl::string_view text, uint64_t seed,
   if (maker != Makers().end()) return maker->second(*choice, seed);
   // The others are Penstock's core under other options; what the catalogue lets through tells it nothing beforehand.
   const absl::StatusOr<std::optional<PenstockVariant>> variant = ParsePenstockVariant(text);
-  return variant.ok() && *variant ? std::make_unique<PenstockCore>((*variant)->options) : nullptr;
+  return variant.ok() && *variant ? MakePenstock(**variant) : nullptr;
 }
 
 const std::vector<std::string>& KnownPolicyNames() {

@@ -3,13 +3,13 @@
 #define PENSTOCK_TESTS_CORE_DRAWN_FLEET_H_
 
 #include "router/core/contract/fleet.h"
-#include "router/core/contract/penstock_options.h"
+#include "router/policies/penstock_variants.h"
 #include "tests/core/choices.h"
 
 namespace penstock::testing {
 
 // Half of them Penstock itself, the others any ablation.
-PenstockOptions DrawOptions(Choices& choices);
+PenstockVariant DrawVariant(Choices& choices);
 
 // Mostly two models on five replicas: a pool of its own, an elastic pool of two, one whose overflow is fatal, one
 // replica of which nothing is known. Now and then dozens of small replicas, more than are searched at once.

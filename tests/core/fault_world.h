@@ -11,10 +11,11 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "router/core/penstock_core.h"
+#include "router/policies/penstock_variants.h"
 #include "tests/core/choices.h"
 
 namespace penstock::testing {
@@ -89,8 +90,8 @@ class FaultWorld {
   ReplicaId AnyReplica() { return ReplicaId(static_cast<uint32_t>(choices_.Below(fleet_.replicas.size()))); }
 
   Choices& choices_;
-  const PenstockOptions options_;
-  PenstockCore core_;
+  const PenstockVariant variant_;
+  const std::unique_ptr<AdmissionCore> core_;
   Fleet fleet_;
   std::vector<Health> health_;
   std::map<RequestId, Request> open_;

@@ -67,7 +67,7 @@ void Fields(Archive& archive, StepCoefficients& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, ReplicaSpec& e) {
-  archive(e.name, e.models, e.pools, e.gpus, e.time_sliced, e.prior, e.prior_known, e.max_context, e.batch_budget,
+  archive(e.name, e.models, e.pools, e.gpus, e.time_sliced, e.prior, e.prior_known, e.learns_steps, e.max_context, e.batch_budget,
           e.max_sequences, e.prefix_cache, e.abort_hold, e.removed);
 }
 template <class Archive>
@@ -175,7 +175,6 @@ class Reader {
     (Read(values), ...);
   }
   bool done() const { return good_ && next_ == words_.size(); }
-  bool good() const { return good_; }
 
   absl::string_view Word() {
     if (next_ >= words_.size()) {

@@ -39,6 +39,7 @@ struct ReplicaSpec {
   bool time_sliced = true;       // How neighbours slow it: true multiplies, false shares (MPS).
   StepCoefficients prior;
   bool prior_known = true;    // False: GPU or model unknown, the prior is a guess to be learned over.
+  bool learns_steps = true;   // False: the prior is exact, observed steps teach nothing.
   Tokens max_context{0};      // Prompt plus output; 0: unknown.
   Tokens batch_budget{2048};  // Tokens per step.
   int max_sequences = 256;

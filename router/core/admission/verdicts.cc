@@ -1,0 +1,28 @@
+#include "router/core/admission/verdicts.h"
+
+namespace penstock {
+
+void Verdicts::Send(RequestState* request, const Choice& choice, Instant now, std::vector<Action>& actions) {
+  const ReplicaId replica(static_cast<uint32_t>(choice.replica));
+  rooms_.running.Start(request, replica, rooms_.placement.GrowthOf(choice), choice.expected_ttft, now);
+  rooms_.servers.UpdateFullness(rooms_.fleet.replica(replica), now);
+  rooms_.waiting.lane(request->arrived.model).Dispatched(*request, now);
+  if (request->requeues == 0) rooms_.order->Served(request->arrived.tenant, request->arrived.prompt);
+  actions.push_back(Forward{request->arrived.request, replica, request->running.lease, now - request->arrival,
+                            Duration::Seconds(choice.expected_ttft), choice.peak_share});
+}
+
+void Verdicts::RefuseWaiting(RequestState* request, Refusal reason, Instant now, std::vector<Action>& actions) {
+  const RequestArrived& arrived = request->arrived;
+  Refuse refuse{arrived.request, reason, rooms_.waiting.RetryAfter(arrived.model, now), 0, 0};
+  if (reason == Refusal::kQueueFull) {
+    refuse.bound = rooms_.fleet.spec().limits.max_queued_requests;
+    refuse.value = rooms_.waiting.requests();
+  }
+  actions.push_back(refuse);
+  if (reason == Refusal::kDeadlineUnreachable) rooms_.order->Refused(arrived.tenant, arrived.prompt);
+  rooms_.waiting.Remove(request);
+  rooms_.requests.Erase(refuse.request);
+}
+
+}  // namespace penstock
