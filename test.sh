@@ -106,6 +106,8 @@ say "set up"
 scripts/setup.sh test || { add "set up" $((SECONDS - started)) "0 1 0"; finish; }
 PATH="$PWD/build/tools/usr/bin:$PATH"
 
+step "layers and sizes" scripts/check_structure.py
+step "layers and sizes, the check itself" python3 tests/layers/structure_test.py
 step "layout" scripts/format.sh
 if step "build release" scripts/build.sh release; then
   unit_tests "unit tests" release
@@ -113,7 +115,7 @@ if step "build release" scripts/build.sh release; then
   step "policies, reduced" bench/policies.sh --reduced
   if [ $long -eq 1 ]; then
     end_to_end "chaos, 445 s" release -m long tests/e2e/test_chaos.py
-    step "soak, a million requests" bench/soak.sh
+    step "soak, a million requests" bench/soak.sh 1000000
   fi
   step "lint" scripts/lint.sh
 fi

@@ -7,8 +7,9 @@
 #include <string>
 
 #include "app/commands.h"
-#include "app/file_watch.h"
-#include "app/server.h"
+#include "app/load_config.h"
+#include "app/serve/file_watch.h"
+#include "app/serve/server.h"
 #include "base/clock.h"
 #include "config/config.h"
 
@@ -22,7 +23,7 @@ constexpr int kRequestsWereCut = 3;
 
 absl::StatusOr<Config> LoadFor(const ServeOptions& options) {
   if (options.config_file.empty()) return ConfigFromUrls(options.listen, options.replicas);
-  auto config = LoadConfigFile(options.config_file);
+  auto config = LoadCheckedConfig(options.config_file);
   if (config.ok() && !options.listen.empty()) config->listen = options.listen;
   return config;
 }
@@ -88,7 +89,7 @@ class LiveConfig {
   FileWatch watch_;
 };
 
-// Until a signal that ends the router.
+// Returns at a signal that ends the router.
 void Run(LiveConfig& live, const sigset_t& signals) {
   while (true) {
     const int signal = WaitSignal(signals, kWatchPeriod);

@@ -29,11 +29,11 @@ RATES = ["1", "2"]
 
 
 def variants():
-    names = policies.SHIPPING + policies.STUDIED
-    names += [f"penstock:without={part}" for part in policies.ABLATIONS]
+    names = policies.shipping() + policies.studied()
+    names += [f"penstock:without={part}" for part in policies.ablations()]
     names += [f"penstock:true={part}" for part in ("lengths", "prompts", "steps")]
     names += ["clairvoyant", "clairvoyant:order=density,memory=present", "clairvoyant:order=shortest"]
-    return names + [f"{name}:{text}" for name, texts in policies.SETTINGS.items() for text in texts]
+    return names + [f"{name}:{text}" for name in policies.declared() for text in policies.alternatives(name)]
 
 
 def cases(quick):

@@ -1,11 +1,11 @@
 // Penstock's decision core behind AdmissionCore: takes one event through the rooms in one fixed order.
 //
-// An event changes the books (books/), then the lanes that it may have opened are pumped (admission/pump): their first
-// waiting requests (queue/) are tried on the replicas that serve the model, and the best replica that passes all
-// guards takes the request (placement/). Late binding: no request is tied to a replica before it is forwarded. This
-// class has no rule of its own. Owned by the caller (CoreHost, a simulator, a test), one call at a time.
+// An event changes the books (books/). Then the lanes that it may have opened are pumped (admission/pump). Their first
+// waiting requests (queue/) are tried on the replicas that serve the model. The best replica that passes all guards
+// takes the request (placement/). Late binding: no request is tied to a replica before it is forwarded. This class has
+// no rule of its own. Owned by the caller (CoreHost, a simulator, a test), one call at a time.
 //
-// Costs are bounded in any fleet: a pump looks at 13 requests of a lane and at the replicas that changed; an event pays
+// Costs are bounded in any fleet. A pump looks at 13 requests of a lane and at the replicas that changed. An event pays
 // for kTriesPerEvent tries on others and renews kRefreshPerEvent forecasts.
 #ifndef PENSTOCK_ROUTER_CORE_PENSTOCK_CORE_H_
 #define PENSTOCK_ROUTER_CORE_PENSTOCK_CORE_H_
@@ -53,7 +53,7 @@ class PenstockCore : public AdmissionCore {
   void On(const ShutdownStarted& event, Actions& actions);
   void On(const TimerFired& event, Actions& actions);
 
-  Instant now_;  // Of the last event; never goes back.
+  Instant now_;  // Time of the last event; never goes back.
   Rooms rooms_;
   Verdicts verdicts_;
   Entry entry_;

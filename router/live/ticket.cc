@@ -32,11 +32,11 @@ void Ticket::LeaveBoard() {
   counter_ = nullptr;
 }
 
-void Ticket::Requeue(Tokens generated, bool avoid_replica, Duration memory_hold) {
+void Ticket::Requeue(Tokens generated, bool avoid_replica) {
   LeaveBoard();
   abort_requested_ = false;
   parked_.reset();
-  if (open_) loop_.edge().core->Submit(RequestRequeued{id_, generated, avoid_replica, memory_hold});
+  if (open_) loop_.edge().core->Submit(RequestRequeued{id_, generated, avoid_replica});
 }
 
 void Ticket::Close(RequestClosed closed, ModelId model, const TextCounts* text) {

@@ -40,7 +40,7 @@ class Ticket {
   // The first token of this Forward was relayed; `counter` is on the progress board from now on until the end or
   // return.
   void OnFirstToken(RelayCounter& counter, ReplicaId replica, int64_t sequences);
-  void Requeue(Tokens generated, bool avoid_replica, Duration memory_hold);
+  void Requeue(Tokens generated, bool avoid_replica);
   // Nothing happens when it is closed already, or was refused.
   void Close(RequestClosed closed, ModelId model = ModelId(), const TextCounts* text = nullptr);
 

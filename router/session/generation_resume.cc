@@ -120,8 +120,7 @@ void Generation::ReturnToCore(const AttemptEnd& end) {
   ticket_->LeaveBoard();
   state_.Restart(/*keep_delivered=*/any_answer_, /*trimmed=*/endpoint_ == Endpoint::kChat);
   resume_due_ = resume_due_ || any_answer_;
-  const Duration hold = seat().capabilities ? seat().capabilities->abort_memory_hold : Duration();
-  ticket_->Requeue(Tokens(state_.delivered), !aborted, hold);
+  ticket_->Requeue(Tokens(state_.delivered), !aborted);
 }
 
 bool Generation::OnlyFinishMissing() const {

@@ -128,7 +128,7 @@ void ChangeFleet(Choices& choices, Fleet& fleet) {
       fleet.limits.max_queued_requests = static_cast<int64_t>(choices.Below(60));
       if (choices.OneIn(2)) fleet.limits.max_queued_bytes = Bytes(static_cast<int64_t>(choices.Below(1'000'000)));
       break;
-    case 6:  // Its engine told another block size, or its memory for the first time.
+    case 6:  // Its engine reported another block size, or its memory for the first time.
       replica.pools = {{pool_id, FootprintFor(pool, Tokens(1 + static_cast<int64_t>(choices.Below(32))))}};
       replica.prefix_cache = Tokens(static_cast<int64_t>(choices.Below(4000)));
       break;

@@ -182,8 +182,8 @@ bool FaultWorld::FitsAlone(const Request& request, const ReplicaSpec& spec) cons
   });
 }
 
-// What is idle takes what waits, unless something is due at once. A request that failed there may go elsewhere, and one
-// that fits elsewhere only holds back those behind it: told only where there is neither.
+// An idle replica takes waiting requests, unless something is due at once. A request that failed there may go
+// elsewhere, and one that fits elsewhere only holds back those behind it. The check fails only where there is neither.
 void FaultWorld::CheckNothingWaitsForAnIdleReplica(const CoreView& view) {
   const std::optional<Instant> next = core_->NextDeadline();
   if (!variant_.gpu_wide || !broken_.empty() || (next && *next <= now_)) return;
@@ -304,8 +304,7 @@ void FaultWorld::Requeue(Request& request, bool avoid) {
   if (!keeps) request.generated = 0;
   request.phase = Phase::kWaiting;
   request.avoids = request.avoids || avoid;
-  const Duration hold = choices_.OneIn(3) ? Duration::Seconds(2) : Duration();
-  Send(RequestRequeued{request.arrived.request, Tokens(request.generated), avoid, hold});
+  Send(RequestRequeued{request.arrived.request, Tokens(request.generated), avoid});
 }
 
 void FaultWorld::ClientLeaves() {
@@ -412,7 +411,7 @@ void FaultWorld::Nonsense() {
     case 1:
       return Send(RequestClosed{unknown, Outcome::kFinished, Tokens(5), Tokens(5), false});
     case 2:
-      return Send(RequestRequeued{unknown, Tokens(0), true, Duration()});
+      return Send(RequestRequeued{unknown, Tokens(0), true});
     case 3:
       return Send(Progress{{{ReplicaId(77), 3, now_}}, {{unknown, Tokens(3)}}});
     case 4:

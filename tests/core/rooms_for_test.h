@@ -46,9 +46,7 @@ class TestRooms {
     return request;
   }
   // One that runs on the replica, before its first token.
-  RequestState* Running(uint64_t id, int64_t prompt, uint32_t replica = 0) {
-    return Start(New(id, prompt), replica);
-  }
+  RequestState* Running(uint64_t id, int64_t prompt, uint32_t replica = 0) { return Start(New(id, prompt), replica); }
   RequestState* Start(RequestState* request, uint32_t replica = 0) {
     const ReplicaState& state = rooms.fleet.replica(ReplicaId(replica));
     std::vector<GrowthMember> members;

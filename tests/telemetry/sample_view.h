@@ -70,7 +70,12 @@ inline std::string SampleExposition() {
   telemetry.OnEngineError("chat-a", EngineErrorKind::kGarbage);
   telemetry.OnEnginePoll("chat-a", true);
   telemetry.OnConfigReload(true);
-  return telemetry.Serialise(SampleView());
+  RequestRecord of_tenant = SampleRecord();
+  of_tenant.tenant = "team-a";
+  telemetry.OnRequest(of_tenant);
+  CoreView view = SampleView();
+  view.pools[1].report_age = Duration::Milliseconds(300);
+  return telemetry.Serialise(view, /*log_lines_dropped=*/1, {{"team-a", Tokens(100)}});
 }
 
 }  // namespace penstock

@@ -1,8 +1,9 @@
 #include "router/core/admission/book_check.h"
 
-#include <cmath>
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace penstock {
@@ -10,12 +11,11 @@ namespace {
 
 // Requests of a core whose books are recounted whole: some thirty nanoseconds each.
 constexpr int64_t kMostRecounted = 512;
-// Of a pool's sum: contributions are added and subtracted in floating point.
+// Most disagreement of a pool's sums by rounding (growth_forecast.h).
 constexpr double kRounding = 1e-6;
 
 struct PoolSums {
-  int64_t members = 0;
-  double mean = 0;
+  PoolGrowth growth;
   Amount held{0};
   Amount promised{0};
 };
@@ -28,19 +28,19 @@ std::string BookCheck::FirstPoolDrift() const {
     if (!request.Running()) return;
     for (const PoolMembership& in : request.pools) {
       PoolSums& sum = sums[in.pool.value()];
-      ++sum.members;
-      sum.mean += in.member.contribution.mean[0];
+      sum.growth.Add(in.member.contribution, in.member.made);
       sum.held += in.holding.held;
       sum.promised += in.holding.promised;
     }
   });
   const MemoryLedger& ledger = rooms_.fleet.ledger();
+  if (const absl::Status recounted = ledger.Recount(); !recounted.ok()) return std::string(recounted.message());
   for (size_t i = 0; i < sums.size(); ++i) {
     const PoolId id(static_cast<uint32_t>(i));
     const PoolGrowth& growth = rooms_.fleet.pool(id).growth();
     const std::string name = absl::StrCat("pool ", rooms_.fleet.pool(id).spec().name);
-    if (sums[i].members != growth.members()) return name + ": the forecast counts other members than run";
-    if (std::abs(sums[i].mean - growth.Sum()) > kRounding * (1 + sums[i].mean)) {
+    if (sums[i].growth.members() != growth.members()) return name + ": the forecast counts other members than run";
+    if (growth.shortfalls() > 0 || growth.Disagreement(sums[i].growth) > kRounding) {
       return name + ": the forecast is not the sum of its members";
     }
     if (sums[i].held != ledger.held(id)) return name + ": the ledger holds other memory than the requests";

@@ -1,7 +1,7 @@
 // Recounts the books from their members: ledger, pools, replicas, lanes.
 //
-// Tests recount after every event. A live core recounts after every few thousand: all books of a small core, one
-// replica in turn of a large one, so that no event pays more than some ten microseconds. Invariant: a drift is counted,
+// Tests recount after every event. A live core recounts after every few thousand: all books of a small core, and one
+// replica in turn of a large core. No event then pays more than some ten microseconds. Invariant: a drift is counted,
 // never corrected. Owned by PenstockCore.
 #ifndef PENSTOCK_ROUTER_CORE_ADMISSION_BOOK_CHECK_H_
 #define PENSTOCK_ROUTER_CORE_ADMISSION_BOOK_CHECK_H_
@@ -17,7 +17,8 @@ class BookCheck {
   // `every`: events between two recounts, at least 1.
   BookCheck(const Rooms& rooms, int64_t every) : rooms_(rooms), every_(every) {}
 
-  // The first book that differs from the sum of its members, in words; empty: all are right. O(requests + pools).
+  // The first book that differs from the sum of its members, in words; empty: all are right. O((requests + pools) x
+  // horizons).
   std::string FirstDrift() const;
   // An event was applied: recounts where it is time to.
   void AfterEvent();

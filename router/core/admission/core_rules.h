@@ -1,7 +1,7 @@
 // The replaceable rules of a core. The defaults are Penstock.
 //
-// Ablations and yardsticks (router/policies/penstock_variants.h) put another object into the room that it belongs to;
-// no room asks which variant it is part of. Move-only: a rule may keep state of its core.
+// Ablations and yardsticks (router/policies/variants/penstock_variants.h) put another object into the room that it
+// belongs to; no room asks which variant it is part of. Move-only: a rule may keep state of its core.
 #ifndef PENSTOCK_ROUTER_CORE_ADMISSION_CORE_RULES_H_
 #define PENSTOCK_ROUTER_CORE_ADMISSION_CORE_RULES_H_
 

@@ -22,7 +22,8 @@ void Exits::End(RequestState* request, const RequestClosed& event, Instant now) 
     // Pools that the replica has left since: a reload moved it.
     const std::vector<PoolShare>& shares = replica.spec().pools;
     for (const PoolMembership& in : request->pools) {
-      const bool still = std::any_of(shares.begin(), shares.end(), [&](const auto& share) { return share.pool == in.pool; });
+      const bool still =
+          std::any_of(shares.begin(), shares.end(), [&](const auto& share) { return share.pool == in.pool; });
       if (!still) rooms_.work.OpenPool(in.pool);
     }
   }
@@ -48,7 +49,7 @@ void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Actio
   RequestState* request = rooms_.requests.Find(event.request);
   if (request == nullptr || request->phase == RequestPhase::kWaiting) return;
   WaitState& waiting = request->waiting;
-  const Instant free_at = now + event.memory_hold;
+  const Instant free_at = now + rooms_.fleet.replica(request->running.replica).spec().abort_hold;
   if (request->phase == RequestPhase::kAborting) {
     rooms_.fleet.ledger().DrainUntil(request->running.lease, free_at);
     waiting.committed = true;

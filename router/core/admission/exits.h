@@ -1,7 +1,7 @@
 // Requests that leave their engine or their lane: they end, or wait again.
 //
-// Invariant: a request's lease ends with it, at once or after the time that its engine may keep the memory; every pool
-// whose memory comes back opens. Owned by PenstockCore. O(log n + pools).
+// Invariant: the lease of a request ends with the request, or after the time that its engine may hold the memory. Every
+// pool whose memory comes back opens. Owned by PenstockCore. O(log n + pools).
 #ifndef PENSTOCK_ROUTER_CORE_ADMISSION_EXITS_H_
 #define PENSTOCK_ROUTER_CORE_ADMISSION_EXITS_H_
 

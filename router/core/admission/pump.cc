@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-// A head that memory kept waiting for this long, and that no deadline will end, stops others from going past it; with
-// deadlines, looking past is enough. Untuned: no table in bench/results varies it.
+// A head that waited for memory for this long, and whose wait no deadline will end, stops others from going past it.
+// With deadlines, looking past is enough. Untuned: no table in bench/results varies it.
 constexpr Duration kStarving = Duration::Seconds(10);
 
 }  // namespace

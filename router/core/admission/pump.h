@@ -1,8 +1,8 @@
 // Tries waiting requests: those of lanes that an event left to do, and those whose time is over.
 //
 // A pump looks at the first requests of a lane, past kLookPast that do not fit, until none of them can be placed. An
-// event pays for a bounded number of tries and refusals; what it leaves undone is due at once and goes on in timer
-// events, between which other events get their turn. Invariant: after PumpOpened no replica is listed as opened.
+// event pays for a bounded number of tries and refusals. Undone work is due at once and goes on in timer events, so
+// other events get their turn. Invariant: after PumpOpened no replica is listed as opened.
 // Owned by PenstockCore.
 #ifndef PENSTOCK_ROUTER_CORE_ADMISSION_PUMP_H_
 #define PENSTOCK_ROUTER_CORE_ADMISSION_PUMP_H_
@@ -29,7 +29,7 @@ class Pump {
   void PumpLane(ModelId model, Instant now, std::vector<Action>& actions);
   // Returns the requests that were looked at and could not be placed.
   size_t TryLane(ModelId model, Instant now, std::vector<Action>& actions);
-  // Whether the request must not be passed by others any longer.
+  // True: no other request may be placed before this one.
   bool Starves(const RequestState& request, Instant now) const;
 
   Rooms& rooms_;

@@ -10,9 +10,8 @@ namespace {
 constexpr size_t kTicksPerEvent = 8;
 
 bool ShareGpu(const ReplicaSpec& a, const ReplicaSpec& b) {
-  return std::any_of(a.gpus.begin(), a.gpus.end(), [&](uint32_t gpu) {
-    return std::find(b.gpus.begin(), b.gpus.end(), gpu) != b.gpus.end();
-  });
+  return std::any_of(a.gpus.begin(), a.gpus.end(),
+                     [&](uint32_t gpu) { return std::find(b.gpus.begin(), b.gpus.end(), gpu) != b.gpus.end(); });
 }
 
 }  // namespace

@@ -43,9 +43,11 @@ class FleetState {
   const MemoryLedger& ledger() const { return ledger_; }
 
   // The replicas that share one of its GPUs, by position.
-  const std::vector<size_t>& NeighboursOf(const ReplicaState& replica) const { return neighbours_[PositionOf(replica)]; }
+  const std::vector<size_t>& NeighboursOf(const ReplicaState& replica) const {
+    return neighbours_[PositionOf(replica)];
+  }
   int BusyNeighbours(const ReplicaState& replica) const;
-  // Whether its health lets it take a request: a replica on probation gets one at a time.
+  // True: its health lets it take a request. A replica on probation gets one at a time.
   static bool Placeable(const ReplicaState& replica);
 
   // Brings the risk of some pools up to date, in turn. O(1).
@@ -65,7 +67,7 @@ class FleetState {
   Fleet spec_;
   std::vector<PoolState> pools_;
   std::vector<ReplicaState> replicas_;
-  std::vector<std::vector<size_t>> neighbours_;  // By replica.
+  std::vector<std::vector<size_t>> neighbours_;  // One list per replica.
   MemoryLedger ledger_;
   size_t next_tick_ = 0;  // Pool whose risk is looked at next.
 };

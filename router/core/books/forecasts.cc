@@ -8,7 +8,7 @@ namespace {
 // Tokens; where neither the client nor the context bounds an output. The end of the output curves.
 constexpr double kUnboundedOutput = 131'072;
 // Fatal pools count a prompt at the upper end of its band, in standard errors: 95 % of prompts are shorter. Measured by
-// bench/RESULTS.md, "Memory safety: a shared pool whose overflow fails everybody".
+// bench/results/memory-safety.md.
 constexpr double kUpperBand = 1.64;
 
 }  // namespace

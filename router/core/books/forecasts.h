@@ -23,7 +23,7 @@ class OutputKnowledge {
   }
   // The whole output of a request; nullopt: unknown.
   virtual std::optional<Tokens> OutputOf(RequestId) const { return std::nullopt; }
-  // Whether a known output bounds the growth of pools too, not the order of the queue only.
+  // True: a known output bounds the growth of pools too, not the order of the queue only.
   virtual bool InGrowth() const { return true; }
 };
 

@@ -1,8 +1,8 @@
 // The replicas that serve one model, and the fastest of each kind of them.
 //
 // Lateness and expected work ask for the fastest replica of a model with every request. Replicas of equal step times
-// and batches differ only by their learned factor, so a kind with its least factor answers for all of them: O(kinds)
-// instead of O(replicas). Invariant: every replica of the model belongs to one kind. Owned by Servers.
+// and batches differ only by their learned factor. A kind with its least factor so answers for all of them, in
+// O(kinds) instead of O(replicas). Invariant: every replica of the model belongs to one kind. Owned by Servers.
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_MODEL_SERVERS_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_MODEL_SERVERS_H_
 
@@ -54,7 +54,7 @@ class ModelServers {
 
  private:
   std::vector<size_t> replicas_;
-  std::vector<size_t> kind_of_;  // By position in replicas_.
+  std::vector<size_t> kind_of_;  // One entry per entry of replicas_.
   absl::InlinedVector<Kind, 2> kinds_;
   Instant refresh_at_;
 };

@@ -19,7 +19,7 @@ namespace penstock {
 inline constexpr std::array<Duration, kForecastChecks> kForecastCheck = {Duration::Seconds(1), Duration::Seconds(10),
                                                                          Duration::Seconds(60)};
 
-// The contribution with which a pool counts a running request; kept by the request.
+// The contribution with which a pool counts a running request; stored by the request.
 struct Membership {
   GrowthVector contribution;
   Instant made;        // When the contribution was true.
@@ -50,13 +50,13 @@ class PoolState {
   void CheckForecast(Instant now);
 
  private:
-  // One forecast of the mean, compared when it is due with the memory held by the members that it counted: those that
-  // joined up to `epoch`.
+  // One forecast of the mean. When it is due, it is compared with the memory of its members: those that joined up to
+  // `epoch`.
   struct Sample {
     bool open = false;
     Instant due;
     double mean = 0;
-    double held = 0;  // By those members, kept up to date.
+    double held = 0;  // Memory of those members, up to date.
     uint64_t epoch = 0;
     double last_error = 0;  // Over capacity.
     int64_t compared = 0;

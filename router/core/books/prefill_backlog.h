@@ -1,6 +1,6 @@
 // The prefill on its way to one replica: a virtual backlog, because engines do not report it.
 //
-// A dispatch adds the prompt; each observed step computes up to its budget of it in order; a first token proves that
+// A dispatch adds the prompt. Each observed step computes prompts in order, up to its budget. A first token proves that
 // everything ahead of it is done. Invariant: tokens() is the sum of `prefill_left` of the requests in it.
 // Owned by ReplicaState. Add is O(1), the others O(prefilling requests).
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_PREFILL_BACKLOG_H_
@@ -31,13 +31,13 @@ class PrefillBacklog {
   // that they computed, proven ones included.
   Tokens Compute(int64_t steps, Instant start, Instant newest, Tokens per_step);
 
-  // Whether the sum is right. O(prefilling requests).
+  // True: the sum is right. O(prefilling requests).
   bool SumHolds() const;
 
  private:
   std::deque<RequestState*> requests_;
   Tokens tokens_{0};
-  Tokens proven_{0};  // By first tokens since the newest step known.
+  Tokens proven_{0};  // Proven computed by first tokens since the newest step known.
 };
 
 }  // namespace penstock

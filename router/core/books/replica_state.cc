@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-// Steps over which their excess over a decode step is averaged: a few seconds at steps of 20 to 50 ms, so that the
-// pace follows the prefill of the last prompts. Untuned: no table in bench/results varies it.
+// Steps over which their excess over a decode step is averaged: a few seconds at steps of 20 to 50 ms. The pace so
+// follows the prefill of the last prompts. Untuned: no table in bench/results varies it.
 constexpr double kExcessMemorySteps = 50;
 // A stream is never forecast slower than two decode steps per token; seconds keep the division finite.
 constexpr double kShortestStep = 1e-6;

@@ -59,7 +59,7 @@ class ReplicaState {
   // wrapping around.
   size_t TakeTurn(size_t most);
 
-  // Tokens per sequence generated so far, kept ones excluded.
+  // Tokens per sequence that it generated of the request so far.
   int64_t Generated(const RequestState& request) const { return streams_.Generated(request); }
   // Seconds until the step in flight ends; at least `at_least`.
   double Remainder(Instant now, double at_least, int busy_neighbours) const;
@@ -68,7 +68,7 @@ class ReplicaState {
   // Forecast tokens per second of one stream: a decode step and the time that observed steps took beyond it of late.
   double TokensPerSecond(int busy_neighbours) const;
 
-  // Whether the sums over its requests are right. O(requests).
+  // True: the sums over its requests are right. O(requests).
   bool SumsHold() const;
 
   Health health = Health::kDown;

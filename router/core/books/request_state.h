@@ -36,7 +36,7 @@ enum class RequestPhase : uint8_t {
 struct WaitState {
   Instant place;       // Its key in the lane: the deadline of the first token, shifted as lane_order.h says.
   Instant next_check;  // When it must be looked at though nothing else happens.
-  Instant since;       // Its class's queue time counts from here: its arrival, or the failure of an answer that had begun.
+  Instant since;  // Its class's queue time counts from here: its arrival, or the failure of an answer that had begun.
   WaitReason reason = WaitReason::kBehindOthers;
   bool tried_emptiest = false;              // The emptiest replicas were tried since it began to wait.
   bool committed = false;                   // The core took it back from an engine: it is never refused for lateness.
@@ -74,11 +74,11 @@ struct RunState {
 struct OutputState {
   OutputForecaster::Key key;
   std::shared_ptr<const SurvivalCurve> curve;
-  std::optional<Tokens> known;        // The whole output, where it is known beforehand (simulation).
-  bool known_in_growth = false;       // The known output bounds the growth of pools too.
-  double cap = 0;                     // Most tokens that the request can still generate, as of its dispatch.
-  double p50 = 0, p90 = 0, p99 = 0;   // Forecast at admission; 0: not recorded.
-  int64_t counted = 0;                // Tokens reported to the output forecaster so far.
+  std::optional<Tokens> known;       // The whole output, where it is known beforehand (simulation).
+  bool known_in_growth = false;      // The known output bounds the growth of pools too.
+  double cap = 0;                    // Most tokens that the request can still generate, as of its dispatch.
+  double p50 = 0, p90 = 0, p99 = 0;  // Forecast at admission; 0: not recorded.
+  int64_t counted = 0;               // Tokens reported to the output forecaster so far.
 };
 
 // A running request's part of one pool.
@@ -94,7 +94,7 @@ struct RequestState {
   Instant arrival;
   uint64_t sequence = 0;  // Order of arrival.
   RequestPhase phase = RequestPhase::kWaiting;
-  Tokens kept{0};  // Generated before a requeue and kept: part of the prompt of the next try.
+  Tokens kept{0};  // Generated before a requeue: part of the prompt of the next try.
   int requeues = 0;
   WaitState waiting;
   RunState running;

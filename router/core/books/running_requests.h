@@ -1,7 +1,7 @@
 // The requests that engines have: how they start, advance, are forecast anew, and leave.
 //
-// Invariant: a request that runs has one live lease, is a member of the pools in `pools` with the same amounts as the
-// ledger's row, and stands in its replica's list. Owned by PenstockCore. Start and Leave are O(pools x horizons); an
+// Invariant: a request that runs has one live lease and stands in the list of its replica. It is a member of the pools
+// in `pools`, with the amounts of its lease. Owned by PenstockCore. Start and Leave are O(pools x horizons); an
 // event renews a bounded number of forecasts.
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_RUNNING_REQUESTS_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_RUNNING_REQUESTS_H_
@@ -15,8 +15,8 @@
 
 namespace penstock {
 
-// Forecasts brought up to date per event, over all replicas of a Progress. More of them cost three times as much for a
-// worse forecast than reading old contributions as old (ARCHITECTURE.md, "One event costs the same in any fleet").
+// Forecasts brought up to date per event, over all replicas of a Progress. Fresher contributions cost three times as
+// much for a worse forecast (ARCHITECTURE.md, "One event costs the same in any fleet").
 inline constexpr size_t kRefreshPerEvent = 12;
 
 class RunningRequests {

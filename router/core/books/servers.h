@@ -1,7 +1,7 @@
-// Who serves a model, whether any of its servers is up, and how large a prompt they can hold.
+// The replicas that serve a model: their health as a whole, and the largest prompt that they can hold.
 //
-// Keeps a brief per replica, so that questions about a whole fleet read a few cache lines. Invariant: the servers of a
-// model are the replicas of the Fleet that name it and are not removed, in rising order; a brief is as of the last
+// A brief per replica answers questions about a whole fleet from a few cache lines. Invariant: the servers of a model
+// are the replicas of the Fleet that name it and are not removed, in rising order. A brief is as of the last
 // UpdateBrief of its replica. Owned by PenstockCore.
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_SERVERS_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_SERVERS_H_
@@ -14,8 +14,8 @@
 
 namespace penstock {
 
-// A model whose last replica vanished is waited for this long before its requests are refused: an engine that is
-// restarted under a supervisor is mostly back before. Untuned: no table in bench/results varies it.
+// Requests of a model whose last replica vanished wait this long before they are refused. A supervisor mostly restarts
+// an engine sooner. Untuned: no table in bench/results varies it.
 inline constexpr Duration kReturnGrace = Duration::Seconds(5);
 
 class Servers {
@@ -61,9 +61,9 @@ class Servers {
   double FullnessOf(const ReplicaState& replica, Instant now) const;
 
   FleetState& fleet_;
-  std::vector<ModelServers> servers_;  // By model.
-  std::vector<ReplicaBrief> briefs_;   // By replica.
-  std::vector<Tokens> longest_;        // By replica.
+  std::vector<ModelServers> servers_;  // One entry per model.
+  std::vector<ReplicaBrief> briefs_;   // One entry per replica.
+  std::vector<Tokens> longest_;        // One entry per replica.
 };
 
 }  // namespace penstock

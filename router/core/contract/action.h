@@ -4,9 +4,9 @@
 // answered within the same Apply by exactly one of Forward, Park or Refuse; a parked request later gets Forward or
 // Refuse. An action for a request that has already closed is void.
 //
-// An Action is any output. Today each is a RequestAction. An action of the fleet (about a replica, without a request)
-// becomes a further alternative of Action alone: mailboxes and tickets take RequestAction, so the compiler then shows
-// each router of actions.
+// An Action is any output. Every action so far is a RequestAction. An action of the fleet, which names a replica and no
+// request, becomes a further alternative of Action alone. Mailboxes and tickets take RequestAction, so the compiler
+// then shows each place that routes actions.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_ACTION_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_ACTION_H_
 

@@ -31,8 +31,8 @@ struct PoolView {
   double z = 0;
   Duration report_age;     // Duration::Infinite() before the first report.
   int64_t overdrafts = 0;  // Events so far.
-  // For 1, 10 and 60 s, of the newest comparison: the mean forecast that long ago for the leases then live, minus the
-  // memory that they held when it was due, over capacity.
+  // The newest comparison at 1, 10 and 60 s. The error is the forecast mean of the leases then live, minus the memory
+  // that they held when it was due, over capacity.
   struct ForecastError {
     double error = 0;
     int64_t compared = 0;  // Comparisons so far.
@@ -57,7 +57,7 @@ struct LaneView {
   std::string model;
   std::string service_class;
   int64_t waiting = 0;
-  Duration oldest_wait;  // Of the request that has waited longest since its arrival; zero when none waits.
+  Duration oldest_wait;  // The longest wait since an arrival; zero when none waits.
 };
 
 // Counters since start; they only grow.

@@ -8,9 +8,9 @@ namespace {
 
 // Step budgets of prefill that may be on their way to an engine: the queue stays here, where it can still be changed.
 // The reference simulation found 1 to 4 alike (98 to 101 % of the goodput). All time guards together:
-// bench/RESULTS.md, "What each part is worth", without=steps.
+// bench/results/ablations.md, without=steps.
 constexpr double kRunwayBudgets = 2;
-// Of the TTFT goal; the rest covers the noise of steps and links. Measured as kRunwayBudgets.
+// Share of the TTFT goal; the rest covers the noise of steps and links. Measured as kRunwayBudgets.
 constexpr double kTtftMargin = 0.97;
 
 bool HasRows(const GuardQuestion& question) {
@@ -23,7 +23,7 @@ bool RunwayIsShort(const GuardQuestion& question) {
   return replica.prefills().tokens().AsDouble() <= kRunwayBudgets * replica.spec().batch_budget.AsDouble();
 }
 
-// Whether the first token of the request could come within its goal on the replica if it were idle.
+// True: the first token of the request could come within its goal on the replica if it were idle.
 bool TtftFeasible(const GuardQuestion& question) {
   // Counted without cache hits: a prompt that only a cache makes feasible is never refused for missing it.
   const StepModel& model = question.replica.steps_model();
@@ -73,8 +73,8 @@ bool PrefillingStreamsKeepPace(const GuardQuestion& question) {
   return true;
 }
 
-// Whether every goal that an idle replica could keep is kept by the batch with the request. A class whose TPOT an idle
-// replica cannot make is served best effort.
+// True: the batch with the request makes the TPOT of every class that an idle replica could make. Other classes are
+// served best effort.
 bool SteadyStateKeepsPace(const GuardQuestion& question) {
   const RequestState& request = question.request;
   const ReplicaState& replica = question.replica;
@@ -90,8 +90,8 @@ bool SteadyStateKeepsPace(const GuardQuestion& question) {
   for (size_t i = 0; i < question.classes.size(); ++i) {
     const ClassSpec& goals = question.classes[i];
     if (!goals.refuse_late || goals.tpot.seconds() < alone) continue;
-    const bool concerned = request.arrived.service_class.value() == i ||
-                           replica.streams().Decodes(ClassId(static_cast<uint32_t>(i)));
+    const bool concerned =
+        request.arrived.service_class.value() == i || replica.streams().Decodes(ClassId(static_cast<uint32_t>(i)));
     if (concerned && step > goals.tpot.seconds()) return false;
   }
   return true;

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// Of the available memory; the rest covers block rounding. Rules that fill less: bench/RESULTS.md, "Every policy",
+// Share of the available memory; the rest covers block rounding. Rules that fill less: bench/results/scenarios,
 // present_use.
 constexpr double kFill = 0.99;
 

@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-// How much memory a pool needs with one request more. Stateless.
+// The memory that a pool needs with one request more. Stateless.
 class MemoryRule {
  public:
   virtual ~MemoryRule() = default;
@@ -22,7 +22,7 @@ class MemoryRule {
   virtual double Fill() const = 0;
   // The bound in the pool's unit, and the horizon where it is.
   virtual PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const = 0;
-  // Whether the bound at one horizon is above `limit` already; false decides nothing. A few dozen operations.
+  // True: the bound at one horizon is above `limit` already. False decides nothing. A few dozen operations.
   virtual bool SurelyAbove(double /*limit*/, const PoolState&, int /*horizon*/, const GrowthMember&, Instant) const {
     return false;
   }
@@ -37,7 +37,7 @@ class ForecastRule : public MemoryRule {
                    Instant now) const override;
 
  protected:
-  // Standard deviations of growth that are kept free.
+  // Standard deviations of growth that stay free.
   virtual double ZOf(const PoolState& pool) const { return pool.risk().z(); }
 };
 
@@ -73,7 +73,7 @@ class MemoryTest {
   const FleetState& fleet_;
   const Forecasts& forecasts_;
   const std::unique_ptr<const MemoryRule> rule_;
-  std::vector<Hint> hints_;            // By pool.
+  std::vector<Hint> hints_;            // One entry per pool.
   std::vector<GrowthMember> members_;  // The memory of one test, reused by the next.
 };
 

@@ -1,7 +1,7 @@
 // Filter, then score: the replica that takes a waiting request now, or the reason why none does.
 //
-// Of the replicas that the search names, those that are placeable, can hold the prompt and did not fail the request are
-// tested: the guards, then the memory test. Invariant: a Choice passed every test at the instant it was made.
+// The search names replicas. Those that are placeable, can hold the prompt and did not fail the request are tested: by
+// the guards, then by the memory test. Invariant: a Choice passed every test at the instant it was made.
 // Owned by Rooms. O(tried replicas x (horizons + prefilling requests)); allocates nothing once its memory has grown.
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_PLACEMENT_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_PLACEMENT_H_
@@ -34,11 +34,11 @@ class Placement {
   std::span<const GrowthVector> GrowthOf(const Choice& choice) const {
     return std::span(growth_).subspan(choice.growth);
   }
-  // Whether no server is left to be tried.
+  // True: no server is left to be tried.
   bool TriedEverywhere(const RequestState& request) const { return search_.TriedEverywhere(request); }
 
  private:
-  // Whether a server that did not fail the request could take it.
+  // True: a server that did not fail the request could take it.
   bool CanAvoid(const RequestState& request, Tokens needed) const;
   // Adds the replica to choices_, or returns the reason why it cannot take the request.
   std::optional<WaitReason> Test(const RequestState& request, size_t replica, Instant now);

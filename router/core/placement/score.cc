@@ -5,17 +5,15 @@
 namespace penstock {
 namespace {
 
-// Of capacity: how much fuller than the emptiest a pool may become and still be preferred for its engine's cached
-// prefix. bench/RESULTS.md, "What each part is worth", without=prefixes shows the worth of prefixes.
+// Share of capacity. A pool that becomes fuller than the emptiest by no more is preferred for its cached prefix.
+// bench/results/ablations.md, without=prefixes shows the worth of prefixes.
 constexpr double kPrefixBand = 0.1;
 
 bool InBand(const Choice& choice, double lowest) { return choice.peak_share <= lowest + kPrefixBand; }
 
 double OutsideBand(const Choice& choice, double lowest) { return InBand(choice, lowest) ? 0 : 1; }
 
-double Prefill(const Choice& choice, double lowest) {
-  return InBand(choice, lowest) ? choice.prefill.AsDouble() : 0;
-}
+double Prefill(const Choice& choice, double lowest) { return InBand(choice, lowest) ? choice.prefill.AsDouble() : 0; }
 
 double PeakShare(const Choice& choice, double) { return choice.peak_share; }
 

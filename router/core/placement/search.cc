@@ -6,9 +6,9 @@ namespace penstock {
 namespace {
 
 // Replicas; a fleet of both together is searched whole. All replicas for every newcomer cost 260 us at 256 replicas
-// (ARCHITECTURE.md, "One event costs the same in any fleet"; bench/RESULTS.md, "Decision cost").
+// (ARCHITECTURE.md, "One event costs the same in any fleet"; bench/results/decision-cost.md).
 constexpr size_t kEmptiest = 16;
-constexpr size_t kHolders = 8;  // Of the request's cached prefix.
+constexpr size_t kHolders = 8;  // Replicas that hold the request's prefix, besides.
 
 }  // namespace
 

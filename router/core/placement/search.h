@@ -1,7 +1,7 @@
-// Which replicas a waiting request is tried on now.
+// The replicas that a waiting request is tried on now.
 //
-// A small fleet is searched whole. A large one is not searched at once: the emptiest replicas and some that hold the
-// prompt's prefix come first, then the others as later events pay for them, and those that opened meanwhile.
+// A small fleet is searched whole. A large fleet is not searched at once. The emptiest replicas and some that hold the
+// prompt's prefix come first. The others follow as later events pay for them, with those that opened meanwhile.
 // Invariant: a request is tried on each server of its model once since it began to wait or a server opened.
 // Owned by Rooms. O(servers) at the first try of a request, O(opened) after that.
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_SEARCH_H_
@@ -20,10 +20,10 @@ class Search {
   Search(const FleetState& fleet, const Servers& servers, WorkList& work)
       : fleet_(fleet), servers_(servers), work_(work) {}
 
-  // By position; valid until the next call. `needed` is the length that a replica must be able to hold. Pays for the
+  // Positions, valid until the next call. `needed` is the length that a replica must be able to hold. Pays for the
   // tries; empty where the event can pay for none.
   const std::vector<size_t>& ReplicasToTry(RequestState* request, Tokens needed);
-  // Whether no server is left to be tried.
+  // True: no server is left to be tried.
   bool TriedEverywhere(const RequestState& request) const;
 
  private:

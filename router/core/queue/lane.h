@@ -1,8 +1,8 @@
 // The waiting requests of one model: its classes in priority order, in a class the earliest place first.
 //
 // A place is the deadline of the first token, shifted as lane_order.h says. Lower classes are guaranteed a share of the
-// tokens that a lane dispatches: every dispatched token earns each waiting lower class kGuaranteedShare of credit, and
-// a class whose credit covers its head goes first. Invariant: a request stands in the order and in the arrivals of its
+// tokens that a lane dispatches. Every dispatched token earns each waiting lower class kGuaranteedShare of credit. A
+// class whose credit covers its head goes first. Invariant: a request stands in the order and in the arrivals of its
 // class from Push to Remove, and its place does not change meanwhile. Owned by WaitingRoom. Push and Remove are
 // O(log n).
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
@@ -51,7 +51,7 @@ class Lane {
   // Requests per second that leave this lane, over the last ten seconds or so; 0 before the first.
   double DrainRate(Instant now) const;
 
-  // Whether the sizes of the classes add up. O(classes).
+  // True: the sizes of the classes add up. O(classes).
   bool SumHolds() const;
 
  private:

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// While no replica of a model is up, its requests are looked at this often: an outage ends with an event, so this only
+// While no replica of a model is up, its requests are looked at this often. An outage ends with an event, so this only
 // notices the end of their queue time.
 constexpr Duration kOutageCheck = Duration::Milliseconds(250);
 // A request whose bound moved later while it waited is looked at again after this.

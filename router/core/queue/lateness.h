@@ -1,9 +1,9 @@
 // Until when a request may wait, and why it is refused after that.
 //
-// A list of bounds, each with its own refusal: the queue time of the class, and the last instant at which the first
-// token can still come within the TTFT goal. Of several bounds that have passed, the first of the list is the reason.
-// Invariant: a request that the core took back from an engine is never late. Owned by Rooms. NextCheck is O(kinds of
-// servers).
+// A list of bounds, each with its own refusal. One is the queue time of the class, the other the last instant at which
+// the first token can still come within the TTFT goal. Of several bounds that have passed, the first of the list is the
+// reason. Invariant: a request that the core took back from an engine is never late. Owned by Rooms. NextCheck is
+// O(kinds of servers).
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_LATENESS_H_
 #define PENSTOCK_ROUTER_CORE_QUEUE_LATENESS_H_
 

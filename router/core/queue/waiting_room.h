@@ -1,7 +1,7 @@
 // All waiting requests: a lane per model, and the instants at which they must be looked at.
 //
-// Invariant: a waiting request stands in the lane of its model and once among the checks, and counts once in the
-// number and bytes that wait. Owned by Rooms. Push and Remove are O(log n).
+// Invariant: a waiting request stands in the lane of its model and once among the checks. It counts once in the number
+// and bytes that wait. Owned by Rooms. Push and Remove are O(log n).
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_WAITING_ROOM_H_
 #define PENSTOCK_ROUTER_CORE_QUEUE_WAITING_ROOM_H_
 
@@ -32,19 +32,19 @@ class WaitingRoom {
   Lane& lane(ModelId model) { return lanes_[model.value()]; }
   const Lane& lane(ModelId model) const { return lanes_[model.value()]; }
   int64_t requests() const { return requests_; }
-  // Whether more waits than the limits allow.
+  // True: more waits than the limits allow.
   bool OverLimits(const CoreLimits& limits) const;
   // Seconds until the request's lane has moved on by its length, 1 to 60.
   Duration RetryAfter(ModelId model, Instant now) const;
 
   // Adds its part of a view.
   void Show(const Fleet& fleet, CoreView& view, Instant now) const;
-  // Whether counts, bytes and checks are those of the lanes. O(waiting).
+  // True: counts, bytes and checks are those of the lanes. O(waiting).
   bool SumsHold() const;
 
  private:
-  std::vector<Lane> lanes_;                                // By model.
-  absl::btree_set<std::pair<Instant, RequestId>> checks_;  // By time.
+  std::vector<Lane> lanes_;                                // One entry per model.
+  absl::btree_set<std::pair<Instant, RequestId>> checks_;  // Earliest first.
   int64_t requests_ = 0;
   Bytes bytes_{0};
 };

@@ -14,7 +14,7 @@
 namespace penstock {
 
 // Tries on replicas that did not change, and refusals, that one event may pay for. Keeps every Apply under 50 us in
-// any fleet: bench/RESULTS.md, "Decision cost".
+// any fleet: bench/results/decision-cost.md.
 inline constexpr size_t kTriesPerEvent = 48;
 // A refusal costs about as much as two tries.
 inline constexpr size_t kRefusalTries = 2;
@@ -31,8 +31,8 @@ class WorkList {
   // Pays for tries; false, and nothing is paid, when the event has too little left.
   bool Spend(size_t tries);
 
-  // Something of the replica changed that may let a request in. Memory that it freed may be what another member of a
-  // pool waited for, and its idle GPU may speed a neighbour up: those open too.
+  // A change of the replica may let a request in. The other members of its pools open too: it may have freed memory.
+  // An idle replica opens its neighbours, which become faster.
   void Open(const ReplicaState& replica);
   // Every member of the pool opens.
   void OpenPool(PoolId pool);
@@ -45,7 +45,7 @@ class WorkList {
   void SetUnfinished(ModelId model, bool unfinished) { lanes_[model.value()].unfinished = unfinished; }
   // A request of the lane was not looked at.
   void MarkUntried(ModelId model) { lanes_[model.value()].untried = true; }
-  // A request left the lane, and may have kept others from being looked at.
+  // A request left the lane; others behind it may not have been looked at.
   void LetOthersPast(ModelId model);
 
   // The number of the pump that begins or goes on.
@@ -53,7 +53,7 @@ class WorkList {
   uint64_t pump() const { return pumps_; }
   // The pump is over; `untried`: some requests of the lane were not looked at and missed the opening.
   void EndPump(ModelId model, bool untried);
-  // Whether a request that pump `tried_at` looked at last has missed an opening since.
+  // True: a request that pump `tried_at` looked at last has missed an opening since.
   bool Missed(ModelId model, uint64_t tried_at) const { return tried_at < lanes_[model.value()].skipped; }
 
  private:
@@ -68,8 +68,8 @@ class WorkList {
   const FleetState& fleet_;
   size_t budget_ = 0;
   uint64_t pumps_ = 0;
-  std::vector<LaneWork> lanes_;  // By model.
-  std::vector<bool> is_open_;    // By replica.
+  std::vector<LaneWork> lanes_;  // One entry per model.
+  std::vector<bool> is_open_;    // One entry per replica.
   std::vector<size_t> opened_;
 };
 

@@ -6,9 +6,9 @@ namespace penstock {
 namespace {
 
 // Seconds that an abort takes, with the sampling that notices the danger. Both values are held by the run of
-// bench/RESULTS.md, "Memory safety: a shared pool whose overflow fails everybody", in which no request fails.
+// bench/results/memory-safety.md, in which no request fails.
 constexpr double kFatalLookahead = 0.5;
-// Of the available memory.
+// Share of the available memory.
 constexpr double kFatalLimit = 0.98;
 
 }  // namespace
@@ -18,8 +18,8 @@ bool FatalPools::IsInDanger(const PoolShare& share, Instant now) const {
   double soon = pool.growth().Present(now);
   for (ReplicaId id : pool.replicas()) {
     const ReplicaState& member = fleet_.replica(id);
-    soon += static_cast<double>(member.streams().sequences()) *
-            member.TokensPerSecond(fleet_.BusyNeighbours(member)) * kFatalLookahead * share.footprint.full_per_token;
+    soon += static_cast<double>(member.streams().sequences()) * member.TokensPerSecond(fleet_.BusyNeighbours(member)) *
+            kFatalLookahead * share.footprint.full_per_token;
   }
   return soon > kFatalLimit * fleet_.ledger().Available(share.pool).AsDouble();
 }

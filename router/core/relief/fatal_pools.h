@@ -1,8 +1,8 @@
 // Relief of pools whose overflow would fail every running request: requests are aborted before such a pool is full.
 //
-// Invariant: after Protect, each fatal pool of the replica stays below its limit over the time that an abort takes, or
-// has no request left that may be aborted. Owned by PenstockCore. O(requests of the pool) per abort, O(replicas of the
-// pool) where no abort is needed.
+// Invariant: after Protect, a fatal pool of the replica stays below its limit for the time that an abort takes. If it
+// does not, no request that may be aborted is left. Owned by PenstockCore. O(requests of the pool) per abort,
+// O(replicas of the pool) where no abort is needed.
 #ifndef PENSTOCK_ROUTER_CORE_RELIEF_FATAL_POOLS_H_
 #define PENSTOCK_ROUTER_CORE_RELIEF_FATAL_POOLS_H_
 
@@ -24,7 +24,7 @@ class FatalPools {
   int64_t aborts() const { return aborts_; }
 
  private:
-  // Whether the pool of the share could be full before an abort takes effect.
+  // True: the pool of the share could be full before an abort takes effect.
   bool IsInDanger(const PoolShare& share, Instant now) const;
 
   FleetState& fleet_;

@@ -1,4 +1,4 @@
-// Which running request of a pool is aborted for the sake of the others.
+// The running request of a pool that is aborted for the sake of the others.
 //
 // Only a request that can be placed again without its client seeing it. The oldest request of the pool is never taken,
 // so that the pool as a whole makes progress. Of the others, the one with the fewest tokens to compute again.

@@ -1,9 +1,9 @@
-// What one tenant may use: a bucket of tokens that refills over a minute, and a number of requests at a time.
+// The limits of one tenant: a bucket of tokens that refills over a minute, and a number of requests at a time.
 //
-// A request is charged at its arrival for its prompt and the output forecast for this tenant, and corrected at its end
-// by what it used; one that was refused is charged nothing. A bucket is overdrawn by forecasts that were too low, and a
-// request larger than the whole bucket is let in when the bucket is full: no size is shut out for ever.
-// A pure value; O(1).
+// A request is charged at its arrival for its prompt and the output that is forecast for this tenant. Its end corrects
+// the charge. A refused request is charged nothing. Forecasts that were too low overdraw a bucket. A request larger
+// than the whole bucket enters when the bucket is full, so no size is shut out for ever. Invariant: a bucket holds at
+// most its size. A pure value; O(1).
 #ifndef PENSTOCK_ROUTER_CORE_TENANTS_TENANT_ALLOWANCE_H_
 #define PENSTOCK_ROUTER_CORE_TENANTS_TENANT_ALLOWANCE_H_
 
@@ -21,7 +21,7 @@ struct TenantLimits {
   bool operator==(const TenantLimits&) const = default;
 };
 
-// What a request will take as far as its arrival tells.
+// The expected use of a request as of its arrival.
 struct TenantDemand {
   Tokens prompt{0};
   Tokens max_output{0};   // Per output; 0: none given.
@@ -39,7 +39,7 @@ class TenantAllowance {
  public:
   explicit TenantAllowance(const TenantLimits& limits) { SetLimits(limits, Instant()); }
 
-  // What was used stays used; a bucket that is new or grew begins full.
+  // Used tokens stay used; a bucket that is new or grew begins full.
   void SetLimits(const TenantLimits& limits, Instant now);
 
   // The tokens charged, to be given back to Settle once.

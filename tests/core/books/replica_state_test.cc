@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kPrompts = 200;
 
-// One stream decodes; every second step a whole prompt is computed beside it, and its first token is told before or
+// One stream decodes; every second step a whole prompt is computed beside it, and its first token comes before or
 // after the step itself. Steps last exactly as the prior says.
 double FactorLearned(bool token_first) {
   ReplicaSpec spec;

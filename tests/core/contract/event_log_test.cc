@@ -26,7 +26,7 @@ TEST(EventLog, EveryKindOfEventReadsBackAsItWas) {
   ExpectRoundTrip(arrived);
   ExpectRoundTrip(FirstToken{RequestId(1)});
   ExpectRoundTrip(RequestClosed{RequestId(1), Outcome::kRejected, Tokens(5), Tokens(6), true});
-  ExpectRoundTrip(RequestRequeued{RequestId(1), Tokens(3), false, Duration::Seconds(2)});
+  ExpectRoundTrip(RequestRequeued{RequestId(1), Tokens(3), false});
   ExpectRoundTrip(Progress{{{ReplicaId(1), 4, Instant::FromSeconds(2)}}, {{RequestId(3), Tokens(9)}}});
   ExpectRoundTrip(EngineReport{ReplicaId(2), Instant::FromSeconds(1), 0.25, 3, 4, 5});
   ExpectRoundTrip(ReplicaHealth{ReplicaId(2), Health::kDraining});

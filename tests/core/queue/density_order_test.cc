@@ -20,10 +20,10 @@ TEST(DensityOrder, RequestsOfAboutTheSameCostStayInOrderOfArrival) {
   const double first = order.Shift(TenantId(1), Tokens(500), 1e-3);
   for (int i = 0; i < 300; ++i) order.Shift(TenantId(1), Tokens(500), 1e-3);
   const double cheaper = order.Shift(TenantId(1), Tokens(500), 0.9e-3);
-  const double dearer = order.Shift(TenantId(1), Tokens(500), 1.1e-3);
-  EXPECT_LT(cheaper, dearer);
-  EXPECT_NEAR(cheaper, dearer, 0.15);
-  EXPECT_NEAR(first, dearer, 0.15);
+  const double expensiveer = order.Shift(TenantId(1), Tokens(500), 1.1e-3);
+  EXPECT_LT(cheaper, expensiveer);
+  EXPECT_NEAR(cheaper, expensiveer, 0.15);
+  EXPECT_NEAR(first, expensiveer, 0.15);
 }
 
 TEST(DensityOrder, TheMoreIsRefusedTheMoreCostCounts) {
@@ -39,7 +39,7 @@ TEST(DensityOrder, TheMoreIsRefusedTheMoreCostCounts) {
   EXPECT_GT(distance(), 2 * idle);
 }
 
-TEST(DensityOrder, AKindThatIsRefusedMuchMoreThanOthersLeadsUntilItHasCaughtUp) {
+TEST(DensityOrder, AKindThatIsRefusedMuchMoreThanOthersIsBoostedUntilItHasCaughtUp) {
   DensityOrder order;
   for (int i = 0; i < 300; ++i) order.Shift(TenantId(1), Tokens(100), i % 2 == 0 ? 1e-4 : 1e-2);
   for (int i = 0; i < 1000; ++i) order.Served(TenantId(1), Tokens(100));
@@ -56,15 +56,15 @@ TEST(DensityOrder, AKindThatIsRefusedMuchMoreThanOthersLeadsUntilItHasCaughtUp) 
   }
   EXPECT_LT(place(2, 100), place(3, 100)) << "the tenant";
   EXPECT_LT(place(3, 5000), place(3, 800)) << "its kind of prompt";
-  EXPECT_GE(place(3, 800), other) << "others lead nobody";
+  EXPECT_GE(place(3, 800), other) << "other kinds are not boosted";
   for (int i = 0; i < 400; ++i) order.Served(TenantId(2), Tokens(5000));
   EXPECT_NEAR(place(2, 5000), place(3, 800), 0.05);
 }
 
-TEST(DensityOrder, AKindIsLedToItsPartOfWhatEverybodyIsServed) {
-  // Two of three requests can be served; the dear kind would be none of them.
+TEST(DensityOrder, AKindIsServedItsPartOfTheShareThatAllAreServed) {
+  // Two of three requests can be served; none of them would be of the expensive kind.
   DensityOrder order;
-  int dear = 0;
+  int expensive = 0;
   constexpr int kRounds = 3000;
   for (int i = 0; i < kRounds; ++i) {
     const double cheap = order.Shift(TenantId(1), Tokens(100), 1e-3);
@@ -72,9 +72,9 @@ TEST(DensityOrder, AKindIsLedToItsPartOfWhatEverybodyIsServed) {
     order.Served(TenantId(1), Tokens(100));
     served ? order.Refused(TenantId(1), Tokens(100)) : order.Served(TenantId(1), Tokens(100));
     served ? order.Served(TenantId(2), Tokens(5000)) : order.Refused(TenantId(2), Tokens(5000));
-    if (i >= kRounds / 2) dear += served ? 1 : 0;
+    if (i >= kRounds / 2) expensive += served ? 1 : 0;
   }
-  const double share = dear / (kRounds / 2.0);
+  const double share = expensive / (kRounds / 2.0);
   EXPECT_NEAR(share, DensityOrder::kGuaranteed * 2 / 3, 0.05);
 }
 

@@ -1,0 +1,265 @@
+#include "app/serve/server.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <future>
+#include <map>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "backends/simulated/fleet/fleet.h"
+#include "base/clock.h"
+#include "router/http/listener.h"
+#include "router/http/metrics_page.h"
+#include "router/live/event_loop.h"
+#include "router/live/fleet_monitor.h"
+#include "router/live/progress_sampler.h"
+#include "router/policies/policy_factory.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+using simulated::SimulatedFleet;
+
+namespace {
+
+constexpr Duration kDrainPoll = Duration::Milliseconds(5);
+
+size_t LoopCount(const Config& config) {
+  const size_t wanted = config.threads > 0 ? static_cast<size_t>(config.threads) : std::thread::hardware_concurrency();
+  return std::clamp<size_t>(wanted, 1, kMaxLoops);
+}
+
+bool RunsInside(const ReplicaConfig& replica) { return replica.simulated && replica.url.empty(); }
+
+std::vector<std::string> TenantNames(const Config& config) {
+  std::vector<std::string> names;
+  for (const TenantConfig& tenant : config.tenants) names.push_back(tenant.name);
+  return names;
+}
+
+// Two descriptors per request: take what the system allows.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Null without TLS.
+absl::StatusOr<TlsContext::Pointer> ListenerTls(absl::string_view key, const std::optional<ListenTlsConfig>& tls) {
+  if (!tls) return TlsContext::Pointer();
+  auto made = TlsContext::ForServer(TlsIdentity{tls->certificate.text, tls->key.text}, tls->client_ca.text);
+  if (!made.ok()) return absl::InvalidArgumentError(absl::StrCat(key, ": ", made.status().message()));
+  return made;
+}
+
+struct ListenersTls {
+  TlsContext::Pointer clients;
+  TlsContext::Pointer admin;
+};
+
+absl::StatusOr<ListenersTls> ListenersTlsOf(const Config& config) {
+  auto clients = ListenerTls("tls", config.tls);
+  if (!clients.ok()) return clients.status();
+  auto admin = ListenerTls("admin_tls", config.admin_tls);
+  if (!admin.ok()) return admin.status();
+  return ListenersTls{*std::move(clients), *std::move(admin)};
+}
+
+TelemetryOptions TelemetryOptionsOf(const Config& config, const std::string& version) {
+  TelemetryOptions options;
+  options.tenants = TenantNames(config);
+  options.version = version;
+  return options;
+}
+
+}  // namespace
+
+// The parts, each after those that it depends on; destroyed from the last to the first.
+struct RouterServer::Parts {
+  Parts(const Config& the_config, const std::string& version)
+      : config(the_config), telemetry(TelemetryOptionsOf(the_config, version)), board(LoopCount(the_config)) {}
+
+  Config config;
+  Telemetry telemetry;
+  std::unique_ptr<DecisionLog> log;
+  ProgressBoard board;
+  TenantLimiter tenants;
+  Edge edge;
+  struct Simulated {
+    std::unique_ptr<SimulatedFleet> fleet;    // Null: every replica has a URL.
+    std::map<std::string, std::string> urls;  // URL by replica id.
+  };
+  struct Listeners {
+    std::unique_ptr<Listener> clients;
+    std::unique_ptr<Listener> admin;  // Null: admin pages are on the clients' listener.
+  };
+
+  Simulated simulated;
+  std::vector<std::unique_ptr<EventLoop>> loops;
+  std::vector<EventLoop*> all_loops;
+  std::unique_ptr<CoreHost> core;
+  std::unique_ptr<FleetMonitor> monitor;
+  std::unique_ptr<ProgressSampler> sampler;
+  Listeners listeners;
+  bool started = false;
+  bool stopped = false;
+
+  EventLoop& control() { return *loops.front(); }
+};
+
+RouterServer::RouterServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+RouterServer::~RouterServer() { Stop(); }
+
+absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config& config, Options options) {
+  auto parts = std::make_unique<Parts>(config, options.version);
+  Parts& p = *parts;
+  auto log = DecisionLog::Open({config.log.path, config.log.all_decisions});
+  if (!log.ok()) return log.status();
+  p.log = *std::move(log);
+  std::string unknown;
+  std::unique_ptr<AdmissionCore> core =
+      options.core != nullptr ? std::move(options.core) : MakePolicy(config.policy, options.seed, &unknown);
+  if (core == nullptr) return absl::InvalidArgumentError(absl::StrCat("policy: ", unknown));
+  if (std::any_of(config.replicas.begin(), config.replicas.end(), RunsInside)) {
+    auto simulated = SimulatedFleet::Create(config, SimulatedFleet::Which::kWithoutUrl);
+    if (!simulated.ok()) return simulated.status();
+    p.simulated.fleet = *std::move(simulated);
+  }
+  std::vector<Mailbox*> mailboxes;
+  for (size_t i = 0; i < LoopCount(config); ++i) {
+    p.loops.push_back(std::make_unique<EventLoop>(i, p.edge));
+    p.all_loops.push_back(p.loops.back().get());
+    mailboxes.push_back(&p.loops.back()->mailbox());
+  }
+  CoreHost::Hooks hooks;
+  hooks.record = std::move(options.record);
+  hooks.on_decision = [telemetry = &p.telemetry](Duration spent) { telemetry->OnDecision(spent); };
+  p.core = std::make_unique<CoreHost>(std::move(core), p.control().io(), std::move(mailboxes), std::move(hooks));
+  p.edge.core = p.core.get();
+  p.edge.board = &p.board;
+  p.edge.telemetry = &p.telemetry;
+  p.edge.log = p.log.get();
+  p.tenants.Configure(config);
+  p.edge.tenants = &p.tenants;
+  p.edge.admin_apart = !config.admin_listen.empty();
+  return std::unique_ptr<RouterServer>(new RouterServer(std::move(parts)));
+}
+
+absl::Status RouterServer::Start() {
+  Parts& p = *parts_;
+  RaiseDescriptorLimit();
+  if (p.simulated.fleet != nullptr) {
+    if (absl::Status started = p.simulated.fleet->Start(); !started.ok()) return started;
+    for (const SimulatedFleet::Engine& engine : p.simulated.fleet->engines())
+      p.simulated.urls[engine.replica] = engine.Url();
+  }
+  p.listeners.clients = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/false});
+  const auto tls = ListenersTlsOf(p.config);
+  if (!tls.ok()) return tls.status();
+  p.listeners.clients->SetTls(tls->clients);
+  if (absl::Status bound = p.listeners.clients->Bind(p.config.listen); !bound.ok()) return bound;
+  if (p.edge.admin_apart) {
+    p.listeners.admin = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/true});
+    p.listeners.admin->SetTls(tls->admin);
+    if (absl::Status bound = p.listeners.admin->Bind(p.config.admin_listen); !bound.ok()) return bound;
+  }
+  p.monitor = std::make_unique<FleetMonitor>(p.control(), p.all_loops, p.config, [&p](const ReplicaConfig& replica) {
+    const auto inside = p.simulated.urls.find(replica.id);
+    return inside != p.simulated.urls.end() && RunsInside(replica) ? inside->second : replica.url;
+  });
+  p.edge.report = [&p](ReplicaId replica, EngineNews news) {
+    asio::post(p.control().io(), [&p, replica, news] { p.monitor->OnNews(replica, news); });
+  };
+  p.sampler = std::make_unique<ProgressSampler>(p.control());
+  const auto first_view = p.monitor->FirstView();
+  for (EventLoop* loop : p.all_loops) loop->PostFleet(first_view, [] {});
+  asio::post(p.control().io(), [&p] {
+    p.monitor->Start();
+    p.sampler->Start();
+    p.listeners.clients->Start();
+    if (p.listeners.admin != nullptr) p.listeners.admin->Start();
+  });
+  for (EventLoop* loop : p.all_loops) loop->Start();
+  p.started = true;
+  return absl::OkStatus();
+}
+
+std::string RouterServer::address() const { return parts_->listeners.clients->address(); }
+uint16_t RouterServer::port() const { return parts_->listeners.clients->port(); }
+std::string RouterServer::admin_address() const {
+  return parts_->listeners.admin != nullptr ? parts_->listeners.admin->address() : "";
+}
+
+std::string RouterServer::url() const { return (parts_->config.tls ? "https://" : "http://") + address(); }
+
+absl::Status RouterServer::Reload(const Config& config) {
+  Parts& p = *parts_;
+  const auto tls = ListenersTlsOf(config);
+  if (!tls.ok()) return tls.status();
+  p.telemetry.SetTenants(TenantNames(config));
+  p.tenants.Configure(config);
+  p.log->SetAll(config.log.all_decisions);
+  p.log->Reopen();
+  asio::post(p.control().io(), [&p, config, tls = *tls] {
+    p.listeners.clients->SetTls(tls.clients);
+    // An admin listener that the file moved or dropped stays as it is until the restart.
+    if (p.listeners.admin != nullptr && config.admin_listen == p.config.admin_listen)
+      p.listeners.admin->SetTls(tls.admin);
+    p.monitor->Reload(config);
+  });
+  p.telemetry.OnConfigReload(true);
+  return absl::OkStatus();
+}
+
+void RouterServer::NoteBadReload() { parts_->telemetry.OnConfigReload(false); }
+
+void RouterServer::BeginDrain() {
+  Parts& p = *parts_;
+  if (!p.started || p.edge.draining.exchange(true)) return;
+  p.telemetry.SetDraining(true);
+  p.core->Submit(ShutdownStarted{});
+  asio::post(p.control().io(), [&p] { p.listeners.clients->Close(); });
+  for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->CloseIdleConnections(); });
+}
+
+int RouterServer::active_requests() const { return parts_->edge.requests.load(std::memory_order_relaxed); }
+int RouterServer::replicas_up() const { return parts_->edge.replicas_up.load(std::memory_order_relaxed); }
+
+bool RouterServer::Drain(Duration timeout) {
+  BeginDrain();
+  const Instant end = Now() + timeout;
+  while (active_requests() > 0 && Now() < end) std::this_thread::sleep_for(ToChrono(kDrainPoll));
+  return active_requests() == 0;
+}
+
+void RouterServer::Stop() {
+  Parts& p = *parts_;
+  if (!p.started || std::exchange(p.stopped, true)) return;
+  BeginDrain();
+  for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->CutRequests(); });
+  Drain(kLastWords);
+  std::promise<void> closed;
+  asio::post(p.control().io(), [&p, &closed] {
+    p.listeners.clients->Close();
+    if (p.listeners.admin != nullptr) p.listeners.admin->Close();
+    p.sampler->Stop();
+    p.monitor->Stop();
+    p.core->StopTimer();
+    closed.set_value();
+  });
+  closed.get_future().wait();
+  for (auto loop = p.all_loops.rbegin(); loop != p.all_loops.rend(); ++loop) (*loop)->Stop();
+  if (p.simulated.fleet != nullptr) p.simulated.fleet->Stop();
+}
+
+CoreView RouterServer::View() const { return parts_->core->View(); }
+
+std::string RouterServer::Metrics() const { return MetricsPage(parts_->edge, parts_->config.limits); }
+
+}  // namespace penstock

@@ -1,0 +1,179 @@
+#include "app/simulate/simulation_setup.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "backends/engines/catalogue/engine_catalogue.h"
+#include "backends/simulated/engine/engine_spec.h"
+#include "config/values/capacity.h"
+#include "router/live/fleet_book.h"
+#include "router/policies/policy_factory.h"
+#include "router/policies/variants/penstock_variants.h"
+
+namespace penstock {
+namespace {
+
+using bench::SimulatedArrival;
+using bench::SimulatedFleetSpec;
+using bench::SimulatedReplica;
+
+void SimulateRealReplicas(Config& config) {
+  for (ReplicaConfig& replica : config.replicas) {
+    if (replica.simulated) continue;
+    replica.simulated.emplace();
+    replica.simulated->max_seqs = replica.max_seqs.value_or(replica.simulated->max_seqs);
+    replica.simulated->max_batched_tokens = replica.max_batched_tokens.value_or(replica.simulated->max_batched_tokens);
+    replica.simulated->max_model_len = replica.max_context;
+    const EngineDeclaration* engine = EngineByName(replica.engine);
+    replica.simulated->overflow_error = engine != nullptr && engine->defaults.overflow_fatal;
+  }
+}
+
+// Gives GPUs and elastic memory their positions as replicas name them.
+class Placer {
+ public:
+  Placer(const Config& config, SimulatedFleetSpec* spec) : config_(config), spec_(spec) {}
+
+  std::vector<int> GpusOf(const ReplicaConfig& replica) {
+    if (replica.gpus.empty()) return {Gpu(replica.id, simulated::Sharing::kTimeSlicing)};
+    std::vector<int> gpus;
+    for (const std::string& id : replica.gpus) {
+      const GpuConfig* gpu = FindGpu(config_, id);
+      const bool mps = gpu != nullptr && gpu->sharing == GpuSharing::kMps;
+      gpus.push_back(Gpu(id, mps ? simulated::Sharing::kMps : simulated::Sharing::kTimeSlicing));
+    }
+    return gpus;
+  }
+
+  int ElasticOf(const simulated::EngineSpec& engine) {
+    if (engine.elastic_gpu.empty()) return -1;
+    const auto [found, is_new] = elastic_.emplace(engine.elastic_gpu, static_cast<int>(spec_->elastic.size()));
+    if (is_new) spec_->elastic.push_back(engine.elastic_kv);
+    return found->second;
+  }
+
+ private:
+  int Gpu(const std::string& name, simulated::Sharing sharing) {
+    const auto [found, is_new] = gpus_.emplace(name, static_cast<int>(spec_->gpus.size()));
+    if (is_new) {
+      spec_->gpus.push_back(sharing);
+      spec_->gpu_names.push_back(name);
+    }
+    return found->second;
+  }
+
+  const Config& config_;
+  SimulatedFleetSpec* spec_;
+  std::map<std::string, int> gpus_;
+  std::map<std::string, int> elastic_;
+};
+
+SimulatedReplica EngineOf(const simulated::EngineSpec& engine, const SimulatedConfig& config) {
+  SimulatedReplica replica;
+  replica.limits = engine.limits;
+  replica.coefficients = engine.step;
+  StepCoefficients& step = replica.coefficients;
+  for (double* term : {&step.a, &step.b, &step.c, &step.d}) *term /= engine.time_scale;
+  replica.slowdown = engine.slowdown.factor;
+  replica.slow_from = engine.slowdown.from;
+  replica.slow_to = engine.slowdown.to;
+  if (config.outage) {
+    replica.down_from = config.outage->from;
+    replica.down_to = config.outage->to;
+  }
+  if (config.sleep) {
+    replica.sleep_after = config.sleep->after;
+    replica.wake = config.sleep->wake;
+  }
+  return replica;
+}
+
+absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
+                                                   const std::vector<SimulatedArrival>& arrivals,
+                                                   const SimulationRun& run, const std::string& policy) {
+  bench::SimulationOptions options;
+  options.seed = run.seed;
+  options.window = run.window;
+  options.progress = run.progress;
+  absl::StatusOr<std::optional<PenstockVariant>> variant = ParsePenstockVariant(policy);
+  if (!variant.ok()) return variant.status();
+  std::unique_ptr<AdmissionCore> core;
+  if (*variant) {
+    PenstockVariant& told = **variant;
+    if (told.true_prompts) options.prompt_error = 0;
+    if (told.true_steps) options.step_error = 0;
+    if (told.true_lengths) {
+      told.output_of = [&arrivals](RequestId request) { return arrivals[request.value()].output; };
+    }
+    core = MakePenstock(told);
+  } else {
+    std::string error;
+    core = MakePolicy(policy, run.seed, &error);
+    if (core == nullptr) return absl::InvalidArgumentError(absl::StrCat("policy ", policy, ": ", error));
+  }
+  bench::FleetSimulation simulation(setup.spec, *core, options);
+  if (run.observer) simulation.Observe(run.observer);
+  bench::SimulationReport report = bench::ReportOf(setup.spec, arrivals, run.window, simulation.Run(arrivals));
+  report.policy = run.policy;
+  report.seed = run.seed;
+  return report;
+}
+
+}  // namespace
+
+absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
+  SimulateRealReplicas(config);
+  const auto book = std::make_shared<const FleetBook>(config);
+  SimulationSetup setup;
+  setup.spec.fleet = book->fleet();
+  Placer placer(config, &setup.spec);
+  for (const ReplicaConfig& replica : config.replicas) {
+    const absl::StatusOr<simulated::EngineSpec> engine = simulated::SpecOf(config, replica);
+    if (!engine.ok()) return engine.status();
+    SimulatedReplica& added = setup.spec.replicas.emplace_back(EngineOf(*engine, *replica.simulated));
+    added.gpus = placer.GpusOf(replica);
+    added.elastic = placer.ElasticOf(*engine);
+  }
+  setup.model_of = [book, names = config.trace.models](const std::string& name) -> std::optional<ModelId> {
+    const auto mapped = names.find(name);
+    if (mapped != names.end()) return book->ModelByName(mapped->second);
+    if (name.empty() && book->fleet().models.size() == 1) return ModelId(0);
+    return book->ModelByName(name);
+  };
+  setup.class_of = [book, of_tenants = config.trace.classes](const bench::TraceRequest& request) {
+    if (!request.service_class.empty()) return book->ClassByName(request.service_class);
+    const auto of_tenant = of_tenants.find(request.tenant);
+    return of_tenant == of_tenants.end() ? book->default_class() : book->ClassByName(of_tenant->second);
+  };
+  return setup;
+}
+
+absl::StatusOr<bench::SimulationReport> RunSimulation(const SimulationSetup& setup,
+                                                      const std::vector<SimulatedArrival>& arrivals,
+                                                      const SimulationRun& run) {
+  if (run.policy != "clairvoyant") return RunVariant(setup, arrivals, run, run.policy);
+  std::optional<bench::SimulationReport> best;
+  const auto score = [&run](const bench::SimulationReport& report) {
+    if (run.most_on_time) return report.feasible_on_time_share;
+    return report.results.active_tokens_per_s + report.results.goodput_tokens_per_s;
+  };
+  SimulationRun unseen = run;
+  unseen.observer = nullptr;
+  std::string chosen;
+  for (const std::string& order : ClairvoyantOrders()) {
+    absl::StatusOr<bench::SimulationReport> report = RunVariant(setup, arrivals, unseen, order);
+    if (!report.ok()) return report.status();
+    if (best && score(*report) <= score(*best)) continue;
+    best = *std::move(report);
+    chosen = order;
+  }
+  // Only the run that is reported is shown.
+  if (run.observer) return RunVariant(setup, arrivals, run, chosen);
+  return *std::move(best);
+}
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+// A configuration and a trace, made ready for the discrete-event simulation, and one run of it.
+#ifndef PENSTOCK_APP_SIMULATE_SIMULATION_SETUP_H_
+#define PENSTOCK_APP_SIMULATE_SIMULATION_SETUP_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bench/simulation/arrivals.h"
+#include "bench/simulation/fleet_simulation.h"
+#include "bench/simulation/simulation_report.h"
+#include "bench/traces/trace.h"
+#include "config/config.h"
+
+namespace penstock {
+
+// The fleet, its engines, and the meaning of the trace's names. A value; cheap to copy.
+struct SimulationSetup {
+  bench::SimulatedFleetSpec spec;
+  bench::ModelLookup model_of;
+  bench::ClassLookup class_of;
+};
+
+// Replicas without `simulated` are simulated with their own limits. InvalidArgument names the replica whose shape, GPU
+// or memory is unknown.
+absl::StatusOr<SimulationSetup> SetUpSimulation(Config config);
+
+struct SimulationRun {
+  std::string policy = "penstock";  // Any name of router/policies, clairvoyant included.
+  uint64_t seed = 1;
+  Duration window;
+  // Plain `clairvoyant` compares its orders by the requests on time; false: by active tokens and goodput.
+  bool most_on_time = false;
+  std::function<void(Duration, int64_t)> progress;  // Virtual time and requests ended; may be empty.
+  bench::FleetSimulation::Observer observer;        // Sees every event and action; may be empty.
+};
+
+// Equal arguments give equal reports but for decision_us. InvalidArgument: an unknown policy or setting. Plain
+// `clairvoyant` runs each of its orders and reports the one with the most active tokens and goodput.
+absl::StatusOr<bench::SimulationReport> RunSimulation(const SimulationSetup& setup,
+                                                      const std::vector<bench::SimulatedArrival>& arrivals,
+                                                      const SimulationRun& run);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_APP_SIMULATE_SIMULATION_SETUP_H_

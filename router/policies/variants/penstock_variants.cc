@@ -1,0 +1,210 @@
+#include "router/policies/variants/penstock_variants.h"
+
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "router/core/penstock_core.h"
+#include "router/policies/variants/input_filter.h"
+#include "router/policies/variants/penstock_rules.h"
+
+namespace penstock {
+namespace {
+
+using Parts = std::map<std::string, std::function<void(PenstockVariant&)>>;
+
+const Parts& WithoutParts() {
+  static const Parts parts = {
+      {"forecast", [](PenstockVariant& v) { v.memory = MemoryKind::kPresentUse; }},
+      {"memory", [](PenstockVariant& v) { v.memory = MemoryKind::kUnlimited; }},
+      {"variance", [](PenstockVariant& v) { v.variance = false; }},
+      {"tenants", [](PenstockVariant& v) { v.tenant_curves = false; }},
+      {"steps", [](PenstockVariant& v) { v.time_guards = false; }},
+      {"learning", [](PenstockVariant& v) { v.learned_steps = false; }},
+      {"gpu", [](PenstockVariant& v) { v.gpu_wide = false; }},
+      {"refusal", [](PenstockVariant& v) { v.refuse_late = false; }},
+      {"density", [](PenstockVariant& v) { v.order = OrderKind::kDeadline; }},
+      {"prefixes", [](PenstockVariant& v) { v.prefix_caches = false; }},
+  };
+  return parts;
+}
+
+const Parts& Truths() {
+  static const Parts truths = {
+      {"lengths", [](PenstockVariant& v) { v.true_lengths = true; }},
+      {"prompts", [](PenstockVariant& v) { v.true_prompts = true; }},
+      {"steps", [](PenstockVariant& v) { v.true_steps = true; }},
+  };
+  return truths;
+}
+
+// The memory rules of the yardstick. Exact growth never preempts; where streams are far ahead of their due times, rules
+// that take a risk deliver more.
+const Parts& Memories() {
+  static const Parts memories = {
+      {"exact", [](PenstockVariant& v) { v.true_growth = true; }},
+      {"forecast", [](PenstockVariant& v) { v.true_growth = false; }},
+      {"present", [](PenstockVariant& v) { v.memory = MemoryKind::kPresentUse; }},
+  };
+  return memories;
+}
+
+const Parts& Orders() {
+  static const Parts orders = {
+      {"deadline", [](PenstockVariant& v) { v.order = OrderKind::kDeadline; }},
+      {"density", [](PenstockVariant& v) { v.order = OrderKind::kDensity; }},
+      {"fair", [](PenstockVariant& v) { v.order = OrderKind::kFairDensity; }},
+      {"shortest", [](PenstockVariant& v) { v.order = OrderKind::kShortestWork; }},
+  };
+  return orders;
+}
+
+absl::Status ApplyParts(absl::string_view text, const Parts& known, PenstockVariant& variant) {
+  for (absl::string_view part : absl::StrSplit(text, '+')) {
+    const auto found = known.find(std::string(part));
+    if (found == known.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", part, "\" is none of ",
+          absl::StrJoin(known, ", ", [](std::string* out, const auto& entry) { absl::StrAppend(out, entry.first); })));
+    }
+    found->second(variant);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ApplySetting(absl::string_view family, absl::string_view key, absl::string_view value,
+                          PenstockVariant& variant) {
+  if (family == "penstock" && key == "without") return ApplyParts(value, WithoutParts(), variant);
+  if (family == "penstock" && key == "true") return ApplyParts(value, Truths(), variant);
+  if (family == "clairvoyant" && key == "order") return ApplyParts(value, Orders(), variant);
+  if (family == "clairvoyant" && key == "memory") return ApplyParts(value, Memories(), variant);
+  if (family == "present_use" && key == "fill") {
+    double& fill = variant.fill;
+    if (absl::SimpleAtod(value, &fill) && fill > 0 && fill <= 1) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("fill: \"", value, "\" is not above 0 and at most 1"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("unknown setting \"", key, "\" of ", family));
+}
+
+// One GPU per replica, and an equal part of each elastic pool: the fleet as a router without a GPU-wide ledger sees it.
+void StopSharing(Fleet& fleet) {
+  std::vector<int64_t> members(fleet.pools.size(), 0);
+  for (const ReplicaSpec& replica : fleet.replicas) {
+    for (const PoolShare& share : replica.pools) ++members[share.pool.value()];
+  }
+  uint32_t next_gpu = 0;
+  for (ReplicaSpec& replica : fleet.replicas) {
+    for (uint32_t& gpu : replica.gpus) gpu = next_gpu++;
+    for (PoolShare& share : replica.pools) {
+      const int64_t count = members[share.pool.value()];
+      if (count < 2) continue;
+      PoolSpec part = fleet.pools[share.pool.value()];
+      part.capacity = Amount(part.capacity.value() / count);
+      share.pool = PoolId(static_cast<uint32_t>(fleet.pools.size()));
+      fleet.pools.push_back(part);
+    }
+  }
+}
+
+void StopLearning(Fleet& fleet) {
+  for (ReplicaSpec& replica : fleet.replicas) replica.learns_steps = false;
+}
+
+void ForgetPrefix(RequestArrived& arrived) { arrived.prefix.clear(); }
+
+std::unique_ptr<const MemoryRule> MemoryOf(const PenstockVariant& variant) {
+  switch (variant.memory) {
+    case MemoryKind::kForecast:
+      return std::make_unique<VariedForecast>(variant.fill, variant.variance);
+    case MemoryKind::kPresentUse:
+      return std::make_unique<PresentUse>(variant.fill);
+    case MemoryKind::kUnlimited:
+      return std::make_unique<UnlimitedMemory>();
+  }
+  return nullptr;
+}
+
+std::unique_ptr<LaneOrder> OrderOf(OrderKind order) {
+  switch (order) {
+    case OrderKind::kFairDensity:
+      return std::make_unique<FairDensityOrder>();
+    case OrderKind::kDeadline:
+      return std::make_unique<DeadlineOrder>();
+    case OrderKind::kDensity:
+      return std::make_unique<DensityFirst>();
+    case OrderKind::kShortestWork:
+      return std::make_unique<ShortestWorkFirst>();
+  }
+  return nullptr;
+}
+
+CoreRules RulesOf(const PenstockVariant& variant) {
+  CoreRules rules;
+  rules.outputs = std::make_unique<VariedOutputs>(variant.tenant_curves, variant.output_of, variant.true_growth);
+  rules.order = OrderOf(variant.order);
+  rules.memory = MemoryOf(variant);
+  if (!variant.time_guards) rules.guards = {rules.guards.front()};
+  if (!variant.refuse_late) rules.late = {rules.late.front()};
+  return rules;
+}
+
+}  // namespace
+
+std::unique_ptr<AdmissionCore> MakePenstock(const PenstockVariant& variant, int64_t events_per_recount) {
+  CoreRules rules = RulesOf(variant);
+  rules.events_per_recount = events_per_recount;
+  auto core = std::make_unique<PenstockCore>(std::move(rules));
+  InputFilter::Changes changes;
+  if (!variant.gpu_wide) changes.fleet.push_back(StopSharing);
+  if (!variant.learned_steps) changes.fleet.push_back(StopLearning);
+  if (!variant.prefix_caches) changes.arrival.push_back(ForgetPrefix);
+  if (changes.fleet.empty() && changes.arrival.empty()) return core;
+  return std::make_unique<InputFilter>(std::move(core), std::move(changes));
+}
+
+absl::StatusOr<std::optional<PenstockVariant>> ParsePenstockVariant(absl::string_view name) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits(':', 1));
+  const absl::string_view family = parts[0];
+  PenstockVariant variant;
+  if (family == "present_use") {
+    variant.memory = MemoryKind::kPresentUse;
+    variant.fill = 0.95;
+  } else if (family == "clairvoyant") {
+    variant.true_lengths = variant.true_prompts = variant.true_steps = true;
+  } else if (family != "penstock") {
+    return std::nullopt;
+  }
+  if (parts.size() == 1) return variant;
+  for (absl::string_view setting : absl::StrSplit(parts[1], ',')) {
+    const std::pair<absl::string_view, absl::string_view> pair = absl::StrSplit(setting, absl::MaxSplits('=', 1));
+    const absl::Status status = ApplySetting(family, pair.first, pair.second, variant);
+    if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat("policy ", name, ": ", status.message()));
+  }
+  return variant;
+}
+
+std::vector<std::string> PenstockParts() {
+  std::vector<std::string> names;
+  for (const auto& [name, apply] : WithoutParts()) names.push_back(name);
+  return names;
+}
+
+const std::vector<std::string>& ClairvoyantOrders() {
+  static const std::vector<std::string> names = {
+      "clairvoyant:order=fair",
+      "clairvoyant:order=deadline",
+      "clairvoyant:order=density",
+      "clairvoyant:order=shortest",
+      "clairvoyant:order=deadline,memory=present",
+      "clairvoyant:order=density,memory=present",
+      "clairvoyant:order=density,memory=forecast",
+  };
+  return names;
+}
+
+}  // namespace penstock
