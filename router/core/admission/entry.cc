@@ -1,31 +1,24 @@
 #include "router/core/admission/entry.h"
 
-#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "router/core/contract/admission_checks.h"
 
 namespace penstock {
 
 std::optional<Refuse> Entry::NeverFits(const RequestState& request) const {
-  const Tokens least = Servers::LeastPrompt(request);
-  Tokens context{0};
-  Tokens pool_room{0};
-  const std::vector<size_t>& servers = rooms_.servers.Of(request.arrived.model);
-  for (size_t index : servers) {
-    const Tokens longest = rooms_.servers.Longest(index);
-    if (least <= longest) return std::nullopt;
-    const Tokens here = rooms_.fleet.replicas()[index].spec().max_context;
-    context = std::max(context, here);
-    if (here == Tokens(0) || least < here) pool_room = std::max(pool_room, longest);
+  FitCheck check(request.arrived, request.Prompt());
+  for (size_t index : rooms_.servers.Of(request.arrived.model)) {
+    check.Add(rooms_.fleet.replicas()[index].spec().max_context, rooms_.servers.Longest(index));
+    if (check.fits()) return std::nullopt;
   }
-  const RequestId id = request.arrived.request;
-  if (servers.empty()) return Refuse{id, Refusal::kUnknownModel, Duration(), 0, 0};
-  const int64_t prompt = request.Prompt().value();
-  if (pool_room > Tokens(0)) return Refuse{id, Refusal::kNeverFits, Duration(), pool_room.value(), prompt};
-  return Refuse{id, Refusal::kContextExceeded, Duration(), context.value(), prompt};
+  return check.Finding();
 }
 
 std::optional<Refuse> Entry::NeverServed(const RequestState& request, Instant now) const {
   const RequestArrived& arrived = request.arrived;
-  if (shutting_down_) return Refuse{arrived.request, Refusal::kShuttingDown, Duration::Seconds(1), 0, 0};
+  if (shutting_down_) return ShutdownRefusal(arrived.request);
   if (const std::optional<Refuse> refusal = NeverFits(request)) return refusal;
   if (!rooms_.servers.DownForGood(arrived.model, now)) return std::nullopt;
   return Refuse{arrived.request, Refusal::kNoReplica, rooms_.waiting.RetryAfter(arrived.model, now), 0, 0};

@@ -1,5 +1,7 @@
 #include "router/core/admission/verdicts.h"
 
+#include "router/core/contract/admission_checks.h"
+
 namespace penstock {
 
 void Verdicts::Send(RequestState* request, const Choice& choice, Instant now, std::vector<Action>& actions) {
@@ -14,10 +16,11 @@ void Verdicts::Send(RequestState* request, const Choice& choice, Instant now, st
 
 void Verdicts::RefuseWaiting(RequestState* request, Refusal reason, Instant now, std::vector<Action>& actions) {
   const RequestArrived& arrived = request->arrived;
-  Refuse refuse{arrived.request, reason, rooms_.waiting.RetryAfter(arrived.model, now), 0, 0};
+  const Duration retry_after = rooms_.waiting.RetryAfter(arrived.model, now);
+  Refuse refuse{arrived.request, reason, retry_after, 0, 0};
   if (reason == Refusal::kQueueFull) {
-    refuse.bound = rooms_.fleet.spec().limits.max_queued_requests;
-    refuse.value = rooms_.waiting.requests();
+    const CoreLimits& limits = rooms_.fleet.spec().limits;
+    refuse = QueueFullRefusal(arrived.request, limits, rooms_.waiting.requests(), retry_after);
   }
   actions.push_back(refuse);
   if (reason == Refusal::kDeadlineUnreachable) rooms_.order->Refused(arrived.tenant, arrived.prompt);

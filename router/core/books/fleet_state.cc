@@ -64,10 +64,6 @@ int FleetState::BusyNeighbours(const ReplicaState& replica) const {
   return busy;
 }
 
-bool FleetState::Placeable(const ReplicaState& replica) {
-  return replica.health == Health::kUp || (replica.health == Health::kProbing && !replica.busy());
-}
-
 void FleetState::TickRisk(Instant now) {
   for (size_t i = 0; i < std::min(kTicksPerEvent, pools_.size()); ++i) {
     if (next_tick_ >= pools_.size()) next_tick_ = 0;

@@ -47,8 +47,6 @@ class FleetState {
     return neighbours_[PositionOf(replica)];
   }
   int BusyNeighbours(const ReplicaState& replica) const;
-  // True: its health lets it take a request. A replica on probation gets one at a time.
-  static bool Placeable(const ReplicaState& replica);
 
   // Brings the risk of some pools up to date, in turn. O(1).
   void TickRisk(Instant now);

@@ -14,6 +14,7 @@
 #include "router/core/books/prefill_backlog.h"
 #include "router/core/books/prefix_index.h"
 #include "router/core/books/request_state.h"
+#include "router/core/contract/admission_checks.h"
 #include "router/core/contract/fleet.h"
 
 namespace penstock {
@@ -39,6 +40,8 @@ class ReplicaState {
   const PrefillBacklog& prefills() const { return prefills_; }
   const DecodingStreams& streams() const { return streams_; }
   bool busy() const { return !requests_.empty(); }
+  // True: its health lets it take a request. A replica on probation gets one at a time.
+  bool Placeable() const { return IsPlaceable(health, busy()); }
   int64_t sequences() const { return sequences_; }    // Forwarded, n counted.
   int64_t unobserved() const { return unobserved_; }  // Requests whose progress is forecast only.
   // When the newest step known ended; nullopt while idle or before the first.

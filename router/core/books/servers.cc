@@ -1,7 +1,8 @@
 #include "router/core/books/servers.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "router/core/contract/admission_checks.h"
 
 namespace penstock {
 
@@ -13,7 +14,7 @@ void Servers::Configure(Instant now) {
     for (ModelId model : spec.replicas[i].models) servers_[model.value()].Add(i, spec.replicas[i]);
   }
   longest_.clear();
-  for (const ReplicaState& replica : fleet_.replicas()) longest_.push_back(LongestPrompt(replica.spec()));
+  for (const ReplicaState& replica : fleet_.replicas()) longest_.push_back(LongestPrompt(spec, replica.spec()));
   briefs_.resize(fleet_.replicas().size());
   for (size_t i = 0; i < briefs_.size(); ++i) UpdateBrief(i, now);
 }
@@ -35,7 +36,7 @@ const std::vector<size_t>& Servers::Of(ModelId model) const {
 double Servers::FullnessOf(const ReplicaState& replica, Instant now) const {
   constexpr double kClosed = 1e6;
   const ReplicaSpec& spec = replica.spec();
-  if (!FleetState::Placeable(replica) || replica.sequences() >= spec.max_sequences) return kClosed;
+  if (!replica.Placeable() || replica.sequences() >= spec.max_sequences) return kClosed;
   if (spec.pools.empty()) return static_cast<double>(replica.sequences()) / std::max(1, spec.max_sequences);
   double fullest = 0;
   for (const PoolShare& share : spec.pools) {
@@ -50,7 +51,7 @@ void Servers::UpdateBrief(size_t position, Instant now) {
   const ReplicaState& replica = fleet_.replicas()[position];
   const StepModel& model = replica.steps_model();
   briefs_[position] = {FullnessOf(replica, now), model.Factor(0), model.Factor(fleet_.BusyNeighbours(replica)),
-                       replica.health == Health::kUp || replica.health == Health::kProbing};
+                       IsUp(replica.health)};
 }
 
 void Servers::UpdateFullness(const ReplicaState& replica, Instant now) {
@@ -69,8 +70,7 @@ bool Servers::AnyUp(ModelId model) const {
 bool Servers::DownForGood(ModelId model, Instant now) const {
   const std::vector<size_t>& servers = Of(model);
   return std::none_of(servers.begin(), servers.end(), [&](size_t index) {
-    const Instant since = fleet_.replicas()[index].down_since;
-    return briefs_[index].up || (since != Instant() && now - since < kReturnGrace);
+    return briefs_[index].up || IsAwaited(fleet_.replicas()[index].down_since, now);
   });
 }
 
@@ -80,26 +80,11 @@ Instant Servers::OutageEnd(ModelId model, Instant now) const {
     if (briefs_[index].up) return Instant::Never();
     newest = std::max(newest, fleet_.replicas()[index].down_since);
   }
-  return newest == Instant() ? now : newest + kReturnGrace;
-}
-
-Tokens Servers::LongestPrompt(const ReplicaSpec& spec) const {
-  Tokens longest(std::numeric_limits<int64_t>::max());
-  if (spec.max_context > Tokens(0)) longest = spec.max_context - Tokens(1);
-  for (const PoolShare& share : spec.pools) {
-    longest = std::min(longest, share.footprint.TokensWithin(fleet_.pool(share.pool).spec().capacity));
-  }
-  return longest;
-}
-
-Tokens Servers::LeastPrompt(const RequestState& request) {
-  // Two standard errors below the estimate.
-  const double sure = request.Prompt().AsDouble() * std::max(0.0, 1 - 2 * request.arrived.prompt_sigma);
-  return Tokens(static_cast<int64_t>(sure));
+  return newest == Instant() ? now : newest + kOutageGrace;
 }
 
 Tokens Servers::LengthNeeded(const RequestState& request) const {
-  const Tokens least = LeastPrompt(request);
+  const Tokens least = SurePrompt(request.Prompt(), request.arrived.prompt_sigma);
   const std::vector<size_t>& servers = Of(request.arrived.model);
   const bool fits = std::any_of(servers.begin(), servers.end(), [&](size_t index) { return least <= longest_[index]; });
   return fits ? least : Tokens(0);

@@ -14,10 +14,6 @@
 
 namespace penstock {
 
-// Requests of a model whose last replica vanished wait this long before they are refused. A supervisor mostly restarts
-// an engine sooner. Untuned: no table in bench/results varies it.
-inline constexpr Duration kReturnGrace = Duration::Seconds(5);
-
 class Servers {
  public:
   explicit Servers(FleetState& fleet) : fleet_(fleet) {}
@@ -42,9 +38,6 @@ class Servers {
 
   // The longest prompt that the replica's context and pools can hold.
   Tokens Longest(size_t replica) const { return longest_[replica]; }
-  // The length that the prompt has at least beyond doubt: only a prompt that is surely too large is refused, because
-  // the engine counts exactly.
-  static Tokens LeastPrompt(const RequestState& request);
   // The length that a replica must be able to hold. A request that has outgrown all servers since it was accepted may
   // go to any of them: its engine ends it at its limit.
   Tokens LengthNeeded(const RequestState& request) const;
@@ -57,7 +50,6 @@ class Servers {
   double ExpectedWork(const RequestState& request, double output, Instant now);
 
  private:
-  Tokens LongestPrompt(const ReplicaSpec& spec) const;
   double FullnessOf(const ReplicaState& replica, Instant now) const;
 
   FleetState& fleet_;

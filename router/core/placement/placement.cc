@@ -8,8 +8,7 @@ bool Placement::CanAvoid(const RequestState& request, Tokens needed) const {
   if (request.waiting.avoid.empty()) return false;
   const std::vector<size_t>& servers = servers_.Of(request.arrived.model);
   return std::any_of(servers.begin(), servers.end(), [&](size_t index) {
-    return !request.waiting.Avoids(index) && needed <= servers_.Longest(index) &&
-           FleetState::Placeable(fleet_.replicas()[index]);
+    return !request.waiting.Avoids(index) && needed <= servers_.Longest(index) && fleet_.replicas()[index].Placeable();
   });
 }
 
@@ -34,7 +33,7 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
   if (among.empty()) return std::nullopt;
   WaitReason reason = WaitReason::kNoReplicaUp;
   for (size_t index : among) {
-    if (!FleetState::Placeable(fleet_.replicas()[index]) || needed > servers_.Longest(index)) continue;
+    if (!fleet_.replicas()[index].Placeable() || needed > servers_.Longest(index)) continue;
     if (can_avoid && request->waiting.Avoids(index)) continue;
     if (const std::optional<WaitReason> broken = Test(*request, index, now)) reason = HigherRanked(reason, *broken);
   }

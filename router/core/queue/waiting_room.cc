@@ -1,15 +1,8 @@
 #include "router/core/queue/waiting_room.h"
 
-#include <algorithm>
+#include "router/core/contract/admission_checks.h"
 
 namespace penstock {
-namespace {
-
-// Bounds of Retry-After in seconds: below one a client would only add load, beyond a minute a forecast means little.
-constexpr double kLeastRetry = 1;
-constexpr double kMostRetry = 60;
-
-}  // namespace
 
 void WaitingRoom::Configure(const Fleet& fleet) {
   while (lanes_.size() < fleet.models.size()) lanes_.emplace_back(fleet.classes.size());
@@ -48,15 +41,12 @@ std::optional<std::pair<Instant, RequestId>> WaitingRoom::FirstCheck() const {
   return *checks_.begin();
 }
 
-bool WaitingRoom::OverLimits(const CoreLimits& limits) const {
-  return requests_ > limits.max_queued_requests || bytes_ > limits.max_queued_bytes;
-}
+bool WaitingRoom::OverLimits(const CoreLimits& limits) const { return QueueIsFull(limits, requests_, bytes_); }
 
 Duration WaitingRoom::RetryAfter(ModelId model, Instant now) const {
-  if (model.value() >= lanes_.size()) return Duration::Seconds(kLeastRetry);
+  if (model.value() >= lanes_.size()) return BoundedRetryAfter(0);
   const double rate = lane(model).DrainRate(now);
-  const double seconds = rate > 0 ? static_cast<double>(lane(model).size() + 1) / rate : kLeastRetry;
-  return Duration::Seconds(std::clamp(seconds, kLeastRetry, kMostRetry));
+  return BoundedRetryAfter(rate > 0 ? static_cast<double>(lane(model).size() + 1) / rate : 0);
 }
 
 void WaitingRoom::Show(const Fleet& fleet, CoreView& view, Instant now) const {

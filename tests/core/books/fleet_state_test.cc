@@ -44,11 +44,11 @@ TEST(FleetState, AReloadKeepsTheMembersOfAPoolAndReplacesItsReplicas) {
 TEST(FleetState, AReplicaOnProbationIsPlaceableOnlyWhileItIsIdle) {
   TestRooms test;
   test.rooms.servers.SetHealth(ReplicaId(0), Health::kProbing, test.now);
-  EXPECT_TRUE(FleetState::Placeable(test.Replica()));
+  EXPECT_TRUE(test.Replica().Placeable());
   test.Running(1, 100);
-  EXPECT_FALSE(FleetState::Placeable(test.Replica()));
+  EXPECT_FALSE(test.Replica().Placeable());
   test.rooms.servers.SetHealth(ReplicaId(0), Health::kDraining, test.now);
-  EXPECT_FALSE(FleetState::Placeable(test.Replica()));
+  EXPECT_FALSE(test.Replica().Placeable());
 }
 
 TEST(FleetState, ReportsOfReplicasThatShareAPoolAreAddedUp) {

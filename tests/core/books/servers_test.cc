@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "router/core/contract/admission_checks.h"
 #include "tests/core/rooms_for_test.h"
 
 namespace penstock::testing {
@@ -31,8 +32,8 @@ TEST(Servers, AModelWhoseLastReplicaVanishedIsWaitedForAMoment) {
   servers.SetHealth(ReplicaId(1), Health::kDown, test.now);
   EXPECT_FALSE(servers.AnyUp(kChat));
   EXPECT_FALSE(servers.DownForGood(kChat, test.now));
-  EXPECT_EQ(servers.OutageEnd(kChat, test.now), test.now + kReturnGrace);
-  EXPECT_TRUE(servers.DownForGood(kChat, test.now + kReturnGrace));
+  EXPECT_EQ(servers.OutageEnd(kChat, test.now), test.now + kOutageGrace);
+  EXPECT_TRUE(servers.DownForGood(kChat, test.now + kOutageGrace));
 }
 
 TEST(Servers, AReplicaThatWasNeverUpIsNotWaitedFor) {
@@ -69,7 +70,6 @@ TEST(Servers, AnUncertainPromptIsCountedAtItsLowerEnd) {
   RequestState* request = test.New(1, 60'000);
   EXPECT_EQ(test.rooms.servers.LengthNeeded(*request), Tokens(0));
   request->arrived.prompt_sigma = 0.1;
-  EXPECT_EQ(Servers::LeastPrompt(*request), Tokens(48'000));
   EXPECT_EQ(test.rooms.servers.LengthNeeded(*request), Tokens(48'000));
 }
 

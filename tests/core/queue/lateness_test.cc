@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "router/core/contract/admission_checks.h"
 #include "tests/core/rooms_for_test.h"
 
 namespace penstock::testing {
@@ -66,7 +67,7 @@ TEST(Lateness, DuringAnOutageARequestIsNotLateUntilItsServersAreDownForGood) {
   const Instant later = test.now + Duration::Seconds(3);
   EXPECT_EQ(test.rooms.lateness.ReasonOf(request, later), std::nullopt);
   EXPECT_GE(test.rooms.lateness.NextCheckAfter(*request, later), later + Duration::Milliseconds(250));
-  EXPECT_EQ(test.rooms.lateness.ReasonOf(request, test.now + kReturnGrace), Refusal::kNoReplica);
+  EXPECT_EQ(test.rooms.lateness.ReasonOf(request, test.now + kOutageGrace), Refusal::kNoReplica);
 }
 
 TEST(Lateness, WithoutTheDeadlineBoundOnlyTheQueueTimeEndsAWait) {
