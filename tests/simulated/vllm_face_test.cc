@@ -1,9 +1,10 @@
 // The simulated engine over HTTP in vLLM's dialect.
 #include <set>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
-#include "tests/simulated/fleet_fixture.h"
+#include "tests/simulated/vllm_face.h"
 
 namespace penstock::simulated {
 namespace {
@@ -11,18 +12,6 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-constexpr char kChat[] = "/v1/chat/completions";
-constexpr char kCompletions[] = "/v1/completions";
-
-class VllmFace : public FleetTest {
- protected:
-  void SetUp() override { Run(OneReplica()); }
-};
-
-json Chat(const std::string& text) {
-  return {{"model", "llama-3.1-8b"}, {"messages", json::array({{{"role", "user"}, {"content", text}}})}};
-}
 
 std::string StreamedText(const Reply& reply) {
   std::string text;
@@ -255,70 +244,6 @@ TEST_F(VllmFace, ARepeatedPromptHitsThePrefixCache) {
   EXPECT_EQ(Metric("vllm:prefix_cache_hits_total"), 0);
   Ask("POST", kCompletions, body.dump());
   EXPECT_GT(Metric("vllm:prefix_cache_hits_total"), 0);
-}
-
-TEST_F(VllmFace, WhatIsWrongIsToldInVllmsShape) {
-  struct Case {
-    const char* name;
-    std::string target;
-    std::string body;
-    int status;
-    std::string type;
-    std::string part;
-  };
-  json too_many = Chat("x");
-  too_many["max_tokens"] = 16'001;
-  json zero = Chat("x");
-  zero["max_tokens"] = 0;
-  json unknown = Chat("x");
-  unknown["model"] = "other";
-  json bad_stream = Chat("x");
-  bad_stream["stream"] = "yes";
-  json options = Chat("x");
-  options["stream_options"] = {{"include_usage", true}};
-  json copies = Chat("x");
-  copies["n"] = 0;
-  const Case cases[] = {
-      {"bad JSON", kChat, "{\"model\": ", 400, "Bad Request", "JSON"},
-      {"no object", kChat, "[]", 400, "Bad Request", "object"},
-      {"deep nesting", kChat, std::string(100'000, '['), 400, "Bad Request", "nested"},
-      {"no messages", kChat, "{}", 400, "Bad Request", "messages"},
-      {"messages of a wrong type", kChat, R"({"messages": "hi"})", 400, "Bad Request", "messages"},
-      {"a message without role", kChat, R"({"messages": [{"content": "hi"}]})", 400, "Bad Request", "messages.0"},
-      {"no prompt", kCompletions, "{}", 400, "Bad Request", "prompt"},
-      {"a prompt of a wrong type", kCompletions, R"({"prompt": 7})", 400, "Bad Request", "prompt"},
-      {"an empty prompt list", kCompletions, R"({"prompt": []})", 400, "Bad Request", "prompt"},
-      {"unknown model", kChat, unknown.dump(), 404, "NotFoundError", "`other` does not exist"},
-      {"max_tokens over the context", kChat, too_many.dump(), 400, "BadRequestError",
-       "maximum context length is 16000"},
-      {"max_tokens 0", kChat, zero.dump(), 400, "BadRequestError", "at least 1"},
-      {"stream of a wrong type", kChat, bad_stream.dump(), 400, "Bad Request", "stream"},
-      {"stream_options without stream", kChat, options.dump(), 400, "Bad Request", "stream=True"},
-      {"n 0", kChat, copies.dump(), 400, "BadRequestError", "n must be at least 1"},
-      {"a long prompt", kCompletions, json{{"prompt", std::string(200'000, 'a')}}.dump(), 400, "BadRequestError",
-       "maximum context length"},
-      {"no input", "/v1/embeddings", "{}", 400, "Bad Request", "input"},
-      {"unknown path", "/v1/nothing", "{}", 404, "NotFoundError", "Not Found"},
-      {"wrong method", "/v1/models", "{}", 405, "Bad Request", "Not Allowed"},
-  };
-  for (const Case& wrong : cases) {
-    SCOPED_TRACE(wrong.name);
-    const Reply reply = Ask("POST", wrong.target, wrong.body);
-    EXPECT_EQ(reply.status, wrong.status) << reply.body;
-    const json error = reply.Json()["error"];
-    ASSERT_TRUE(error.is_object()) << reply.body;
-    EXPECT_EQ(error["code"], wrong.status);
-    EXPECT_EQ(error["type"], wrong.type);
-    EXPECT_THAT(error["message"].get<std::string>(), HasSubstr(wrong.part));
-    EXPECT_TRUE(error.contains("param"));
-  }
-  EXPECT_EQ(Ask("POST", kChat, Chat("x").dump(), {{"x-simulated-output-tokens", "many"}}).status, 400);
-}
-
-TEST_F(VllmFace, GarbageInsteadOfHttpIsRefused) {
-  Connection connection(Port());
-  connection.Send("nonsense\r\n\r\n");
-  EXPECT_EQ(connection.Receive().status, 400);
 }
 
 TEST_F(VllmFace, AConnectionServesManyRequests) {

@@ -1,0 +1,157 @@
+// The memory of a step machine: preemption, cached prefixes, shared blocks, exhausted pools.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/simulated/step_machine_steps.h"
+
+namespace penstock::simulated {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+TEST(StepMachine, TheLatestIsPreemptedAndGoesToTheFrontOfWaiting) {
+  StepMachine machine(Pool(64));
+  machine.Submit(Of(1, 31, 30));
+  machine.Submit(Of(2, 31, 30));
+  OneStep(machine);
+  OneStep(machine);  // Both hold 32 tokens, two blocks each: the pool is full.
+  machine.Submit(Of(3, 1, 1));
+  const Step step = OneStep(machine);
+  EXPECT_EQ(step.load.preempted, 1);
+  EXPECT_THAT(step.outcome.tokens, ElementsAre(TokenMade{1, false}));
+  EXPECT_EQ(machine.Gauges().running, 1) << "nothing is admitted in a step that preempted";
+  EXPECT_EQ(machine.Gauges().waiting, 2);
+  EXPECT_EQ(machine.Gauges().preemptions, 1);
+  const Step next = OneStep(machine);
+  EXPECT_THAT(next.outcome.tokens, ElementsAre(TokenMade{1, false})) << "the preempted one stands before the third";
+}
+
+TEST(StepMachine, APreemptedSequenceComputesItsTokensAgainAndGoesOn) {
+  EngineLimits limits = Pool(64);
+  limits.prefix_cache = false;
+  StepMachine machine(limits);
+  machine.Submit(Of(1, 31, 4));
+  machine.Submit(Of(2, 31, 4));
+  int64_t second = 0;
+  bool first_again = false;
+  while (machine.HasWork()) {
+    for (const TokenMade& token : OneStep(machine).outcome.tokens) {
+      if (token.id != 2) continue;
+      if (second++ > 0 && token.first) first_again = true;
+    }
+  }
+  EXPECT_EQ(second, 4);
+  EXPECT_FALSE(first_again);
+  EXPECT_EQ(machine.Gauges().preemptions, 1);
+  EXPECT_EQ(machine.Gauges().recomputed_tokens, 32);
+  EXPECT_EQ(machine.Gauges().prompt_tokens, 62);
+}
+
+TEST(StepMachine, APreemptedSequenceFindsItsOwnCachedBlocksAgain) {
+  StepMachine machine(Pool(64));
+  machine.Submit(Of(1, 31, 3));
+  machine.Submit(Of(2, 31, 4));
+  while (machine.HasWork()) OneStep(machine);
+  EXPECT_EQ(machine.Gauges().preemptions, 1);
+  EXPECT_EQ(machine.Gauges().recomputed_tokens, 16) << "one of its two blocks was taken by the first sequence";
+}
+
+TEST(StepMachine, AStepWithoutPreemptionAfterwardsAdmitsAgain) {
+  StepMachine machine(Pool(64));
+  machine.Submit(Of(1, 31, 3));
+  machine.Submit(Of(2, 31, 30));
+  for (int i = 0; i < 3; ++i) OneStep(machine);
+  EXPECT_EQ(machine.Gauges().waiting, 1);
+  EXPECT_EQ(machine.Gauges().running, 0);
+  OneStep(machine);
+  EXPECT_EQ(machine.Gauges().running, 1);
+}
+
+TEST(StepMachine, KnownPrefixBlocksAreComputedOnce) {
+  StepMachine machine(Pool(4096));
+  Sequence sequence = Of(1, 100, 1);
+  sequence.prefix_blocks = {11, 12, 13, 14, 15, 16};
+  machine.Submit(sequence);
+  OneStep(machine);
+  sequence.id = 2;
+  sequence.prefix_blocks = {11, 12, 13, 24, 25, 26};
+  machine.Submit(sequence);
+  const Step step = OneStep(machine);
+  EXPECT_EQ(step.load.prefill, Tokens(52));
+  ASSERT_THAT(step.outcome.ended, SizeIs(1));
+  EXPECT_EQ(step.outcome.ended[0].cached_prompt, Tokens(48));
+  EXPECT_EQ(machine.Gauges().prefix_queries, 200);
+  EXPECT_EQ(machine.Gauges().prefix_hits, 48);
+}
+
+TEST(StepMachine, AtLeastOneTokenOfACachedPromptIsComputed) {
+  StepMachine machine(Pool(4096));
+  Sequence sequence = Of(1, 32, 1);
+  sequence.prefix_blocks = {1, 2};
+  machine.Submit(sequence);
+  OneStep(machine);
+  sequence.id = 2;
+  machine.Submit(sequence);
+  EXPECT_EQ(OneStep(machine).load.prefill, Tokens(16));
+}
+
+TEST(StepMachine, SharedBlocksCountOnce) {
+  StepMachine machine(Pool(4096));
+  Sequence sequence = Of(1, 100, 50);
+  sequence.prefix_blocks = {11, 12, 13, 14, 15, 16};
+  machine.Submit(sequence);
+  OneStep(machine);
+  sequence.id = 2;
+  machine.Submit(sequence);
+  OneStep(machine);
+  EXPECT_EQ(machine.Gauges().used, Blocks(8)) << "6 shared and one of each";
+  machine.Abort(1);
+  EXPECT_EQ(machine.Gauges().used, Blocks(7));
+}
+
+TEST(StepMachine, CachedBlocksAreForgottenTailFirst) {
+  StepMachine machine(Pool(160));
+  Sequence sequence = Of(1, 65, 1);
+  sequence.prefix_blocks = {1, 2, 3, 4};
+  machine.Submit(sequence);
+  OneStep(machine);
+  machine.Submit(Of(2, 120, 1));  // 8 blocks: the 6 without content, then the tails 4 and 3.
+  OneStep(machine);
+  sequence.id = 3;
+  machine.Submit(sequence);
+  EXPECT_EQ(OneStep(machine).load.prefill, Tokens(65 - 32));
+}
+
+TEST(StepMachine, AnExhaustedSharedPoolFailsEveryProcessingSequenceAndNoWaitingOne) {
+  EngineLimits limits = Pool(64);
+  limits.overflow = Overflow::kError;
+  limits.block = Tokens(1);
+  limits.max_sequences = 2;
+  StepMachine machine(limits);
+  machine.Submit(Of(1, 30, 30));
+  machine.Submit(Of(2, 30, 30));
+  machine.Submit(Of(3, 30, 1));
+  Step step;
+  for (int i = 0; i < 10 && step.outcome.ended.empty(); ++i) step = OneStep(machine);
+  EXPECT_THAT(step.outcome.ended, ElementsAre(SequenceEnded{1, SequenceEnd::kPoolExhausted, Tokens(3), Tokens(0)},
+                                              SequenceEnded{2, SequenceEnd::kPoolExhausted, Tokens(3), Tokens(0)}));
+  EXPECT_EQ(machine.Gauges().waiting, 1);
+  EXPECT_EQ(machine.Gauges().used, Blocks(0));
+  EXPECT_EQ(machine.Gauges().failed, 2);
+  EXPECT_EQ(machine.Gauges().preemptions, 0);
+  EXPECT_THAT(OneStep(machine).outcome.ended, ElementsAre(SequenceEnded{3, SequenceEnd::kStop, Tokens(1), Tokens(0)}));
+}
+
+TEST(StepMachine, ASharedPoolAdmitsAPromptThatDoesNotFitAndThenFailsAll) {
+  EngineLimits limits = Pool(64);
+  limits.overflow = Overflow::kError;
+  limits.block = Tokens(1);
+  StepMachine machine(limits);
+  machine.Submit(Of(1, 40, 30));
+  OneStep(machine);
+  machine.Submit(Of(2, 40, 30));
+  EXPECT_THAT(OneStep(machine).outcome.ended, SizeIs(2));
+}
+
+}  // namespace
+}  // namespace penstock::simulated
