@@ -7,7 +7,7 @@
 
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "tests/backends/recording.h"
-#include "tests/backends/scripted_server.h"
+#include "tests/backends/transport/scripted_server.h"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/backends/recording.h"
-#include "tests/backends/scripted_server.h"
+#include "tests/backends/transport/scripted_server.h"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/backends/scripted_server.h"
+#include "tests/backends/transport/scripted_server.h"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/detached.hpp>

@@ -1,6 +1,6 @@
 // A raw TCP server on a free port of 127.0.0.1 that plays a script per connection, on the test's own loop.
-#ifndef PENSTOCK_TESTS_BACKENDS_SCRIPTED_SERVER_H_
-#define PENSTOCK_TESTS_BACKENDS_SCRIPTED_SERVER_H_
+#ifndef PENSTOCK_TESTS_BACKENDS_TRANSPORT_SCRIPTED_SERVER_H_
+#define PENSTOCK_TESTS_BACKENDS_TRANSPORT_SCRIPTED_SERVER_H_
 
 #include <gtest/gtest.h>
 
@@ -91,4 +91,4 @@ UpstreamRequest Post(const std::string& target, const std::string& body);
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_TESTS_BACKENDS_SCRIPTED_SERVER_H_
+#endif  // PENSTOCK_TESTS_BACKENDS_TRANSPORT_SCRIPTED_SERVER_H_
