@@ -11,22 +11,6 @@ namespace {
 
 constexpr Duration kForecastSamplePeriod = Duration::Seconds(1);
 
-// The hashes of an engine's blocks. The trace names blocks of kPrefixBlock tokens; the engine's blocks are parts of
-// them.
-std::vector<uint64_t> EngineBlocks(const std::vector<uint64_t>& prefix, Tokens prompt, Tokens block) {
-  std::vector<uint64_t> blocks;
-  const int64_t parts = kPrefixBlock.value() / block.value();
-  if (parts < 1) return blocks;
-  const size_t full = std::min<size_t>(prefix.size(), static_cast<size_t>(prompt.value() / kPrefixBlock.value()));
-  blocks.reserve(full * static_cast<size_t>(parts));
-  for (size_t i = 0; i < full; ++i) {
-    for (int64_t part = 0; part < parts; ++part) {
-      blocks.push_back((prefix[i] + 1) * 0x9E3779B97F4A7C15ULL ^ static_cast<uint64_t>(part) * 0xC2B2AE3D27D4EB4FULL);
-    }
-  }
-  return blocks;
-}
-
 // The replicas of each pool; a replica without a pool is a group of its own.
 std::vector<std::vector<size_t>> GroupsByPool(const Fleet& fleet) {
   std::vector<std::vector<size_t>> groups;
@@ -194,7 +178,7 @@ void FleetSimulation::Submit(uint64_t request, uint64_t tries) {
   sequence.output = live.arrival->output - Tokens(live.tokens);
   const simulated::EngineLimits& limits = spec_.replicas[replica].limits;
   if (limits.prefix_cache && !live.arrival->prefix.empty()) {
-    sequence.prefix_blocks = EngineBlocks(live.arrival->prefix, live.arrival->prompt, limits.block);
+    sequence.prefix_blocks = SimulatedEngines::BlocksOf(live.arrival->prefix, live.arrival->prompt, limits.block);
   }
   if (tries > 1) accounts_.CountRecomputed(sequence.prompt);
   if (!engines_.Submit(replica, sequence)) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "router/core/contract/event.h"
+
 namespace penstock::bench {
 namespace {
 
@@ -53,6 +55,20 @@ void SimulatedEngines::ScheduleFaults() {
     schedule(replica.down_to, Occurrence::kRises, kProbe);
     schedule(replica.sleep_after, Occurrence::kDozes);
   }
+}
+
+std::vector<uint64_t> SimulatedEngines::BlocksOf(const std::vector<uint64_t>& prefix, Tokens prompt, Tokens block) {
+  std::vector<uint64_t> blocks;
+  const int64_t parts = kPrefixBlock.value() / block.value();
+  if (parts < 1) return blocks;
+  const size_t full = std::min<size_t>(prefix.size(), static_cast<size_t>(prompt.value() / kPrefixBlock.value()));
+  blocks.reserve(full * static_cast<size_t>(parts));
+  for (size_t i = 0; i < full; ++i) {
+    for (int64_t part = 0; part < parts; ++part) {
+      blocks.push_back((prefix[i] + 1) * 0x9E3779B97F4A7C15ULL ^ static_cast<uint64_t>(part) * 0xC2B2AE3D27D4EB4FULL);
+    }
+  }
+  return blocks;
 }
 
 bool SimulatedEngines::Submit(size_t replica, const simulated::Sequence& sequence) {
