@@ -28,6 +28,7 @@
 #include "base/ids.h"
 #include "config/config.h"
 #include "router/core/contract/fleet.h"
+#include "router/fleet/known_replica.h"
 
 namespace penstock {
 
@@ -68,9 +69,7 @@ class FleetBook {
 
  private:
   // A replica's place in the list.
-  struct Seat {
-    ReplicaConfig config;
-    std::optional<Discovery> discovery;
+  struct Seat : KnownReplica {
     bool removed = false;
     std::vector<std::pair<ModelId, std::string>> engine_names;
   };
@@ -83,13 +82,6 @@ class FleetBook {
   void RebuildModels(Seat& seat, ReplicaSpec& spec);
   void RebuildGpus(const Seat& seat, ReplicaSpec& spec);
   void RebuildMemory(const Seat& seat, ReplicaSpec& spec);
-  void RebuildPace(const Seat& seat, ReplicaSpec& spec) const;
-  std::string BaseModel(const Seat& seat) const;
-  std::string CanonicalName(absl::string_view name) const;
-  Tokens BlockOf(const Seat& seat) const;
-  Tokens ContextOf(const Seat& seat, Tokens kv_tokens) const;
-  PoolId PoolFor(const std::string& name, bool in_bytes);
-  ModelId ModelFor(const std::string& canonical);
   uint32_t GpuFor(const std::string& key);
 
   Config config_;

@@ -1,0 +1,51 @@
+// A replica as its configuration and its engine describe it, and the parts of its ReplicaSpec that follow from both.
+//
+// Functions of their arguments only; thread-safe. `all` is the whole configuration, which has the models and the GPUs.
+// A call costs O(models of the engine + GPUs of the replica).
+#ifndef PENSTOCK_ROUTER_FLEET_KNOWN_REPLICA_H_
+#define PENSTOCK_ROUTER_FLEET_KNOWN_REPLICA_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "backends/engines/contract/discovery.h"
+#include "base/units.h"
+#include "config/config.h"
+#include "kvmodel/footprint.h"
+#include "router/core/contract/fleet.h"
+
+namespace penstock {
+
+struct KnownReplica {
+  ReplicaConfig config;
+  std::optional<Discovery> discovery;  // Empty until the engine answered.
+};
+
+struct PoolPlan {
+  std::string name;
+  Amount capacity{0};
+  bool in_bytes = false;
+};
+
+// The memory of a replica: a pool per GPU, with the same footprint in each. No pool where the capacity is unknown.
+struct MemoryPlan {
+  Tokens max_context{0};   // Zero: unknown.
+  Tokens prefix_cache{0};  // Zero: no cache, or elastic memory.
+  Footprint footprint;
+  bool overflow_fatal = false;
+  std::vector<PoolPlan> pools;
+};
+
+// The configured model that `name` is or is an alias of; else `name`.
+std::string CanonicalName(const Config& all, absl::string_view name);
+// The canonical name of the replica's own model, adapters aside; empty where it is unknown.
+std::string BaseModel(const Config& all, const KnownReplica& replica);
+MemoryPlan MemoryOf(const Config& all, const KnownReplica& replica);
+// Sets the batch budget, the rows, the hold of an abort and the prior of the step times.
+void SetPace(const Config& all, const KnownReplica& replica, ReplicaSpec& spec);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_FLEET_KNOWN_REPLICA_H_
