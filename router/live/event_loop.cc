@@ -13,7 +13,7 @@ EventLoop::EventLoop(size_t index, Edge& edge)
       edge_(edge),
       work_(boost::asio::make_work_guard(io_)),
       deadlines_(io_),
-      mailbox_(io_, [this](const Action& action) { Deliver(action); }) {}
+      mailbox_(io_, [this](const RequestAction& action) { Deliver(action); }) {}
 
 EventLoop::~EventLoop() { Stop(); }
 
@@ -62,9 +62,8 @@ void EventLoop::PostFleet(std::shared_ptr<const FleetView> view, std::function<v
   });
 }
 
-void EventLoop::Deliver(const Action& action) {
-  const RequestId request = std::visit([](const auto& a) { return a.request; }, action);
-  const auto found = tickets_.find(request);
+void EventLoop::Deliver(const RequestAction& action) {
+  const auto found = tickets_.find(RequestOf(action));
   if (found != tickets_.end()) found->second->Deliver(action);
 }
 

@@ -114,7 +114,7 @@ class EventLoop {
     Duration connect_timeout;
     std::unique_ptr<UpstreamPool> pool;
   };
-  void Deliver(const Action& action);
+  void Deliver(const RequestAction& action);
   void FinishIfEmpty();
 
   const size_t index_;

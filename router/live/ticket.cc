@@ -31,11 +31,11 @@ void Ticket::LeaveBoard() {
   on_board_.reset();
 }
 
-void Ticket::Requeue(Tokens generated, bool avoid_replica, Duration memory_hold) {
+void Ticket::Requeue(Tokens generated, bool avoid_replica) {
   LeaveBoard();
   abort_requested_ = false;
   parked_.reset();
-  if (open_) loop_.edge().core->Submit(RequestRequeued{id_, generated, avoid_replica, memory_hold});
+  if (open_) loop_.edge().core->Submit(RequestRequeued{id_, generated, avoid_replica});
 }
 
 void Ticket::Close(RequestClosed closed, ModelId model, const TextCounts* text) {
@@ -45,7 +45,7 @@ void Ticket::Close(RequestClosed closed, ModelId model, const TextCounts* text) 
   loop_.edge().core->SubmitClosed(closed, model, text);
 }
 
-void Ticket::Deliver(const Action& action) {
+void Ticket::Deliver(const RequestAction& action) {
   if (!open_) return;
   if (const auto* forward = std::get_if<Forward>(&action)) {
     lease_ = forward->lease;

@@ -52,12 +52,12 @@ class Ticket {
   // The first token of the last Forward was relayed. `counter` is on the progress board from now on, until Requeue,
   // Close or LeaveBoard.
   void OnFirstToken(const TokenCounter& counter, ReplicaId replica, int64_t sequences);
-  void Requeue(Tokens generated, bool avoid_replica, Duration memory_hold);
+  void Requeue(Tokens generated, bool avoid_replica);
   // Nothing if it is closed already, or was refused.
   void Close(RequestClosed closed, ModelId model = ModelId(), const TextCounts* text = nullptr);
 
   // From the loop's mailbox.
-  void Deliver(const Action& action);
+  void Deliver(const RequestAction& action);
   // From the loop: the session is to end with an error at once.
   void Cut();
 

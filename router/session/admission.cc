@@ -32,10 +32,7 @@ void Admission::Arrive(TicketHolder& holder) {
   state_.estimate = ticket_->Arrive(ArrivalOf(state_.request, prepared, *state_.fleet), prompt);
 }
 
-void Admission::Requeue(bool aborted) {
-  const Duration hold = state_.seat().capabilities ? state_.seat().capabilities->abort_memory_hold : Duration();
-  ticket_->Requeue(Tokens(state_.answer.delivered), !aborted, hold);
-}
+void Admission::Requeue(bool aborted) { ticket_->Requeue(Tokens(state_.answer.delivered), !aborted); }
 
 void Admission::Close(Outcome outcome) {
   if (!ticket_ || !ticket_->open()) return;
