@@ -1,17 +1,15 @@
 # Flags of every target. Floating point is kept strict: equal event logs must give equal action logs.
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -ffp-contract=off -fno-fast-math)
 
-# Beast 1.81 asserts that a last chunk is longer than an empty chunked body that comes in pieces is: peers could end the
-# process. Everywhere, so that no other instance of its parsers is linked in.
-add_compile_definitions(BOOST_DISABLE_ASSERTS)
-
 # g++ 12 takes the frame allocator of inlined coroutines for a mismatch.
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>)
 
+# ccache accepts precompiled headers only with these settings.
 find_program(CCACHE ccache)
-if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
+add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 
 if(PENSTOCK_SANITIZE)
   add_compile_options(-fsanitize=${PENSTOCK_SANITIZE} -fno-omit-frame-pointer)
