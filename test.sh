@@ -115,7 +115,7 @@ if step "build release" scripts/build.sh release; then
   step "policies, reduced" bench/policies.sh --reduced
   if [ $long -eq 1 ]; then
     end_to_end "chaos, 445 s" release -m long tests/e2e/test_chaos.py
-    step "soak, a million requests" bench/soak.sh
+    step "soak, a million requests" bench/soak.sh 1000000
   fi
   step "lint" scripts/lint.sh
 fi

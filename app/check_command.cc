@@ -1,12 +1,13 @@
 #include <iostream>
 
 #include "app/commands.h"
+#include "app/load_config.h"
 #include "config/config.h"
 
 namespace penstock {
 
 int RunCheck(const std::string& config_file) {
-  const absl::StatusOr<Config> config = LoadConfigFile(config_file);
+  const absl::StatusOr<Config> config = LoadCheckedConfig(config_file);
   if (!config.ok()) {
     std::cerr << config.status().message() << "\n";
     return 1;

@@ -22,6 +22,11 @@ int RunServe(const ServeOptions& options);
 
 int RunCheck(const std::string& config_file);
 
+// The generated documents, by name.
+const std::vector<std::string>& ReferenceTopics();
+// `topic` is one of ReferenceTopics().
+int RunReference(const std::string& topic);
+
 struct DemoOptions {
   std::string listen = "127.0.0.1:8080";
   std::optional<Duration> duration;
@@ -76,6 +81,12 @@ struct SimulateOptions {
   double on_time = 0.99;
 };
 int RunSimulate(const SimulateOptions& options);
+
+struct PoliciesOptions {
+  bool json = false;
+  bool markdown = false;  // docs/policies.md.
+};
+int RunPolicies(const PoliciesOptions& options);
 
 int RunVersion();
 

@@ -5,7 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "app/commands.h"
-#include "backends/simulated/fleet.h"
+#include "app/load_config.h"
+#include "backends/simulated/fleet/fleet.h"
 #include "config/config.h"
 #include "kvmodel/model_shape.h"
 #include "kvmodel/step_coefficients.h"
@@ -65,7 +66,7 @@ sigset_t BlockSignals() {
 int RunEngine(const EngineOptions& options) {
   const sigset_t signals = BlockSignals();
   const bool from_file = !options.config_file.empty();
-  const absl::StatusOr<Config> config = from_file ? LoadConfigFile(options.config_file) : ConfigOf(options);
+  const absl::StatusOr<Config> config = from_file ? LoadCheckedConfig(options.config_file) : ConfigOf(options);
   if (!config.ok()) return Fail(config.status());
   auto fleet = SimulatedFleet::Create(*config, SimulatedFleet::Which::kWithUrl);
   if (!fleet.ok()) return Fail(fleet.status());

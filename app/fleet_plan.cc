@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "app/simulation_setup.h"
-#include "config/capacity.h"
+#include "config/values/capacity.h"
 
 namespace penstock {
 namespace {

@@ -13,8 +13,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "app/commands.h"
-#include "config/addresses.h"
-#include "config/units_text.h"
+#include "config/text/addresses.h"
+#include "config/text/units_text.h"
 
 namespace penstock {
 namespace {
@@ -30,19 +30,16 @@ using Action = std::function<int()>;
   throw CLI::ValidationError(option, std::string(why));
 }
 
-// An option whose text one of the parsers of config/units_text.h reads.
+// An option whose text one of the parsers of config/text/units_text.h reads.
 template <class T, class Target>
 CLI::Option* AddParsed(CLI::App* command, const std::string& name, absl::StatusOr<T> (*parse)(absl::string_view),
                        Target* target, const std::string& help, const std::string& type) {
-  CLI::Option* option = command->add_option_function<std::string>(
-      name,
-      [name, parse, target](const std::string& text) {
-        const absl::StatusOr<T> value = parse(text);
-        if (!value.ok()) Reject(name, value.status().message());
-        *target = *value;
-      },
-      help);
-  return option->type_name(type);
+  const auto take = [name, parse, target](const std::string& text) {
+    const absl::StatusOr<T> value = parse(text);
+    if (!value.ok()) Reject(name, value.status().message());
+    *target = *value;
+  };
+  return command->add_option_function<std::string>(name, take, help)->type_name(type);
 }
 
 absl::StatusOr<Tokens> ParseTokens(absl::string_view text) {
@@ -60,15 +57,12 @@ absl::StatusOr<Duration> ParseSpan(absl::string_view text) {
   return span;
 }
 
-std::string CheckListen(const std::string& text) {
-  const absl::StatusOr<HostPort> address = ParseListen(text);
-  return address.ok() ? "" : std::string(address.status().message());
+template <class T>
+std::string Complaint(const absl::StatusOr<T>& parsed) {
+  return parsed.ok() ? "" : std::string(parsed.status().message());
 }
-
-std::string CheckEngineUrl(const std::string& text) {
-  const absl::StatusOr<EngineUrl> url = ParseEngineUrl(text);
-  return url.ok() ? "" : std::string(url.status().message());
-}
+std::string CheckListen(const std::string& text) { return Complaint(ParseListen(text)); }
+std::string CheckEngineUrl(const std::string& text) { return Complaint(ParseEngineUrl(text)); }
 
 // As CLI::Range, which lets NaN pass.
 CLI::Validator Between(double low, double high) {
@@ -76,8 +70,8 @@ CLI::Validator Between(double low, double high) {
   return CLI::Validator(
       [validator, low, high](std::string& text) {
         double value = 0;
-        const bool read = absl::SimpleAtod(text, &value);
-        if (read && std::isnan(value)) return absl::StrFormat("Value %s not in range [%g - %g]", text, low, high);
+        if (absl::SimpleAtod(text, &value) && std::isnan(value))
+          return absl::StrFormat("Value %s not in range [%g - %g]", text, low, high);
         return validator(text);
       },
       validator.get_description());
@@ -106,6 +100,14 @@ void AddCheck(CLI::App& app, Action& action) {
   command->footer("Example: penstock check --config config/examples/smallest.yaml");
   command->add_option("--config", *file, "Configuration file")->type_name("FILE")->required();
   command->callback([&action, file] { action = [file] { return RunCheck(*file); }; });
+}
+
+void AddReference(CLI::App& app, Action& action) {
+  auto topic = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("reference", "Print every key of the configuration, or every metric.");
+  command->footer("Example: penstock reference schema > penstock.schema.json");
+  command->add_option("topic", *topic, "Document")->check(CLI::IsMember(ReferenceTopics()))->required();
+  command->callback([&action, topic] { action = [topic] { return RunReference(*topic); }; });
 }
 
 void AddDemo(CLI::App& app, Action& action) {
@@ -244,6 +246,14 @@ void AddSimulate(CLI::App& app, Action& action) {
   });
 }
 
+void AddPolicies(CLI::App& app, Action& action) {
+  auto options = std::make_shared<PoliciesOptions>();
+  CLI::App* command = app.add_subcommand("policies", "List the policies that `policy:` and --policy can name.");
+  CLI::Option* json = command->add_flag("--json", options->json, "Print every declaration as JSON");
+  command->add_flag("--markdown", options->markdown, "Print docs/policies.md")->excludes(json);
+  command->callback([&action, options] { action = [options] { return RunPolicies(*options); }; });
+}
+
 void AddVersion(CLI::App& app, Action& action) {
   app.add_subcommand("version", "Print the version.")->callback([&action] { action = [] { return RunVersion(); }; });
 }
@@ -255,10 +265,12 @@ int Main(int argc, char** argv) {
   Action action;
   AddServe(app, action);
   AddCheck(app, action);
+  AddReference(app, action);
   AddDemo(app, action);
   AddEngine(app, action);
   AddLoad(app, action);
   AddSimulate(app, action);
+  AddPolicies(app, action);
   AddVersion(app, action);
   try {
     app.parse(argc, argv);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/commands.h"
+#include "app/load_config.h"
 #include "app/file_watch.h"
 #include "app/server.h"
 #include "base/clock.h"
@@ -22,7 +23,7 @@ constexpr int kRequestsWereCut = 3;
 
 absl::StatusOr<Config> LoadFor(const ServeOptions& options) {
   if (options.config_file.empty()) return ConfigFromUrls(options.listen, options.replicas);
-  auto config = LoadConfigFile(options.config_file);
+  auto config = LoadCheckedConfig(options.config_file);
   if (config.ok() && !options.listen.empty()) config->listen = options.listen;
   return config;
 }

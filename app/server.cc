@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "backends/simulated/fleet.h"
+#include "backends/simulated/fleet/fleet.h"
 #include "base/clock.h"
 #include "router/http/listener.h"
 #include "router/http/metrics_page.h"

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "app/commands.h"
+#include "app/load_config.h"
 #include "app/fleet_plan.h"
 #include "app/output_file.h"
 #include "app/simulation_setup.h"
@@ -184,7 +185,7 @@ int RunPlan(const SimulateOptions& options, const Config& config) {
 }  // namespace
 
 int RunSimulate(const SimulateOptions& options) {
-  const absl::StatusOr<Config> config = LoadConfigFile(options.config_file);
+  const absl::StatusOr<Config> config = LoadCheckedConfig(options.config_file);
   if (!config.ok()) {
     std::cerr << config.status().message() << "\n";
     return 1;

@@ -7,12 +7,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "backends/simulated/engine_spec.h"
-#include "config/capacity.h"
+#include "backends/engines/catalogue/engine_catalogue.h"
+#include "backends/simulated/engine/engine_spec.h"
+#include "config/values/capacity.h"
 #include "router/core/penstock_core.h"
 #include "router/live/fleet_book.h"
-#include "router/policies/penstock_variants.h"
 #include "router/policies/policy_factory.h"
+#include "router/policies/variants/penstock_variants.h"
 
 namespace penstock {
 namespace {
@@ -28,7 +29,8 @@ void SimulateRealReplicas(Config& config) {
     replica.simulated->max_seqs = replica.max_seqs.value_or(replica.simulated->max_seqs);
     replica.simulated->max_batched_tokens = replica.max_batched_tokens.value_or(replica.simulated->max_batched_tokens);
     replica.simulated->max_model_len = replica.max_context;
-    replica.simulated->overflow_error = replica.engine == "llamacpp";
+    const EngineDeclaration* engine = EngineByName(replica.engine);
+    replica.simulated->overflow_error = engine != nullptr && engine->defaults.overflow_fatal;
   }
 }
 

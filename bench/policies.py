@@ -1,11 +1,14 @@
 """Runs every policy over every scenario in virtual time; see bench/policies.sh.
 
-A run is one `penstock simulate`; its JSON is kept under build/policies/, named by a hash of its arguments, its fleet and
-the program, so that an interrupted bench goes on where it stopped. Runs go two at a time.
+The tables go to bench/results/: one file per topic and one per scenario. A run of some scenarios replaces their rows only.
+
+A run is one `penstock simulate`; its JSON is stored under build/policies/, named by a hash of its arguments, its fleet and
+the program. An interrupted bench goes on where it stopped. Runs go two at a time.
 """
 
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -14,84 +17,41 @@ import subprocess
 import sys
 import time
 
+from policy_scenarios import ALL, REDUCED
+from policy_tables import Report, percent
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = pathlib.Path(os.environ.get("PENSTOCK", ROOT / "build/release/penstock"))
-SCENARIOS = ROOT / "bench/scenarios"
 CACHE = ROOT / "build/policies"
-RESULTS = ROOT / "bench/RESULTS.md"
-PLOTS = ROOT / "bench/plots"
-TRACES = ROOT.parent / "shared/traces"
 
 LOADS = [0.7, 0.9, 1.0, 1.1, 1.25, 1.5]
-SHIPPING = ["round_robin", "least_request", "power_of_two", "chwbl", "prequal", "cache_aware", "least_load",
-            "dynamo_cost", "llmd_utilization", "llmd_concurrency", "threshold_gate"]
-STUDIED = ["present_use", "past_future", "max_tokens", "mc_sf"]
-ABLATIONS = ["forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal", "density", "prefixes"]
-# Those that are tried of what docs/policies.md lists.
-SETTINGS = {
-    "least_request": ["choices=2", "choices=3"],
-    "power_of_two": ["load=requests", "choices=3,load=requests"],
-    "chwbl": ["load_factor=1.1", "load_factor=2", "prefix_blocks=4"],
-    "prequal": ["latency=first_token", "q_rif=0.6", "probes=5,latency=first_token"],
-    "cache_aware": ["cache_threshold=0.5,balance_abs=32,balance_rel=1.1", "balance_abs=8,balance_rel=1.1", "overload=0.9"],
-    "least_load": ["veto=0.95", "kv_weight=0.5", "kv_weight=0.05"],
-    "dynamo_cost": ["overlap_weight=0", "overlap_weight=2", "queue=2"],
-    "llmd_utilization": ["queue=10,kv=0.9", "queue=2", "ttl=2"],
-    "llmd_concurrency": ["max=32", "max=64", "max=64,ttl=2"],
-    "threshold_gate": ["kv=0.9", "kv=0.9,queue=10", "queue=2"],
-    "past_future": ["reserved=0.03", "reserved=0.1"],
-    "max_tokens": ["limit=512", "limit=256"],
-    "mc_sf": ["length=median", "protect=0.1"],
-}
 
 
-class Window:
-    """A piece of a trace: the recorded file where it is at hand, else a generated workload of its kind."""
-
-    def __init__(self, trace, start, generated, seconds=300):
-        recorded = TRACES / trace if trace else None
-        self.recorded = recorded is not None and recorded.exists()
-        self.trace = str(recorded) if self.recorded else f"generate:{generated}"
-        self.start = start if self.recorded else start % 1000
-        self.seconds = seconds
-        self.name = f"{trace.split('.')[0]} from {start} s" if self.recorded else f"{generated} from {self.start} s"
+@functools.lru_cache(maxsize=None)
+def declared():
+    """The policies as the program declares them, by name."""
+    printed = subprocess.run([PROGRAM, "policies", "--json"], capture_output=True, text=True, check=True).stdout
+    return {policy["name"]: policy for policy in json.loads(printed)}
 
 
-class Scenario:
-    def __init__(self, name, windows, heavy=False):
-        self.name = name
-        self.fleet = SCENARIOS / f"{name}.yaml"
-        self.windows = windows
-        self.heavy = heavy  # Long windows: rivals at their defaults, carried load of the strongest only.
+def shipping():
+    """The policies that a published router ships."""
+    return [name for name, policy in declared().items() if policy["origin"] == "shipping"]
 
 
-STEADY = "servegen_mlarge_steady1h_a.csv.gz"
-BURSTY = "servegen_mlarge_bursty1h_a.csv.gz"
-MIX = "servegen_mlarge_burstymix1h_a.csv.gz"
-CONVERSATION = "azure23_conv_a.csv"
-ALL = [
-    Scenario("ample", [Window(STEADY, 0, "chat"), Window(MIX, 0, "chat")]),
-    Scenario("tight", [Window(CONVERSATION, 0, "azure-conv"), Window(BURSTY, 2400, "chat")]),
-    Scenario("tight6", [Window(CONVERSATION, 0, "azure-conv"), Window(BURSTY, 2400, "chat")]),
-    Scenario("elastic", [Window(None, 0, "antiphase"), Window(None, 400, "antiphase")]),
-    Scenario("multi-model", [Window("servegen_multimodel_1h_a.csv.gz", 0, "multi-model"),
-                             Window("servegen_multimodel_1h_a.csv.gz", 1800, "multi-model")]),
-    Scenario("long-context", [Window("mooncake_conversation_a.csv.gz", 0, "documents"),
-                              Window("mooncake_synthetic_a.csv.gz", 0, "documents")]),
-    Scenario("reasoning", [Window("servegen_r1_4h_a.csv.gz", 0, "reasoning", 2400),
-                           Window("servegen_r1_4h_a.csv.gz", 7200, "reasoning", 2400)], heavy=True),
-    Scenario("long-prompts", [Window(None, 0, "long-prompts"), Window(None, 500, "long-prompts")]),
-    Scenario("code", [Window("azure23_code_a.csv", 0, "azure-code"), Window("azure23_code_a.csv", 800, "azure-code")]),
-    Scenario("bursts", [Window(None, 0, "bursts"), Window(None, 500, "bursts")]),
-    Scenario("slow", [Window(STEADY, 0, "chat"), Window(MIX, 0, "chat")]),
-    Scenario("flood", [Window(None, 0, "flood"), Window(None, 300, "flood")]),
-    Scenario("mixed", [Window(STEADY, 600, "chat"), Window(MIX, 1200, "chat")]),
-]
-REDUCED = [
-    Scenario("tight", [Window(None, 0, "azure-conv", 90)]),
-    Scenario("mixed", [Window(None, 0, "chat", 90)]),
-    Scenario("elastic", [Window(None, 0, "antiphase", 150)]),
-]
+def studied():
+    """The policies of papers, engines and ablations."""
+    return [name for name, policy in declared().items() if policy["origin"] == "studied"]
+
+
+def alternatives(policy):
+    """The documented alternatives to the defaults of a policy, each as `setting=value,...`."""
+    return declared()[policy]["alternatives"] if policy in declared() else []
+
+
+def ablations():
+    """The parts that `penstock:without=` leaves out."""
+    return declared()["penstock"]["settings"][0]["words"]
 
 
 class Bench:
@@ -170,24 +130,24 @@ def seeds_at(load, options):
 
 def rows_of(options):
     rows = ["clairvoyant", "penstock"]
-    rows += [policy for policy in SHIPPING + STUDIED if not options.policies or policy in options.policies]
+    rows += [policy for policy in shipping() + studied() if not options.policies or policy in options.policies]
     return rows
 
 
 def variants():
-    return [f"penstock:without={part}" for part in ABLATIONS] + [f"penstock:true={what}"
+    return [f"penstock:without={part}" for part in ablations()] + [f"penstock:true={what}"
                                                                 for what in ("lengths", "prompts", "steps")]
 
 
 def ablation_load(options):
-    return max(load for load in options.loads if load <= 1.25)
+    return max((load for load in options.loads if load <= 1.25), default=options.loads[0])
 
 
 def best_settings(bench, scenario, window, knee, policies):
     """The documented setting with the most goodput at the knee, for each rival that has one better than its default."""
     asked = {policy: [(policy, bench.at(scenario, window, policy, knee))] +
-             [(f"{policy}:{setting}", bench.at(scenario, window, f"{policy}:{setting}", knee)) for setting in SETTINGS[policy]]
-             for policy in policies if policy in SETTINGS}
+             [(f"{policy}:{setting}", bench.at(scenario, window, f"{policy}:{setting}", knee)) for setting in alternatives(policy)]
+             for policy in policies if alternatives(policy)}
     best = {}
     for policy, runs in asked.items():
         name = max(runs, key=lambda run: run[1].result()["goodput_tokens_per_s"])[0]
@@ -203,7 +163,7 @@ def tries_settings(scenario, options):
 
 
 def measure(bench, scenario, options):
-    """{window: {"knee": rate, "bound": rate, "rows": {policy: {load: figures}}, "carried": {policy: rate}}}"""
+    """{window: {"knee": rate, "bound": rate, "rows": {policy: {load: figures}}, "carried": {policy: load carried}}}"""
     measured = {}
     for window in scenario.windows[:options.windows]:
         searched = bench.carried(scenario, window, "clairvoyant", 1).result()
@@ -231,138 +191,8 @@ def measure(bench, scenario, options):
     return measured
 
 
-def percent(value, of):
-    return f"{100 * value / of:.1f}" if of > 0 else "-"
-
-
-def scenario_table(scenario, window, data, options):
-    loads = options.loads
-    lines = [f"#### {window}: knee {data['knee']:.3g}", "",
-             "| policy | carried | " + " | ".join(f"{load}x" for load in loads) + " |",
-             "|---|---:|" + "---:|" * len(loads)]
-    yardstick = data["rows"]["clairvoyant"]
-    for row, by_load in data["rows"].items():
-        if row in variants():
-            continue
-        cells = [f"{percent(by_load[load]['active'], yardstick[load]['active'])} / "
-                 f"{percent(by_load[load]['goodput'], yardstick[load]['goodput'])} / {100 * by_load[load]['on_time']:.1f}"
-                 for load in loads]
-        carried = data["carried"].get(row)
-        lines.append(f"| `{row}` | {carried / data['knee']:.2f} | " + " | ".join(cells) + " |" if carried is not None
-                     else f"| `{row}` | - | " + " | ".join(cells) + " |")
-    bound = [percent(yardstick[load]["active"], yardstick[load]["bound"]) for load in loads]
-    lines.append("| clairvoyant in % of the fluid bound | | " + " | ".join(bound) + " |")
-    return lines + [""]
-
-
-def headline(all_data):
-    lines = ["| scenario, window | penstock | best shipping | ratio | clairvoyant | GPU time allows | present_use "
-             "| least_request | threshold_gate |", "|---|---:|---|---:|---:|---:|---:|---:|---:|"]
-    for scenario, data in all_data:
-        for window, measured in data.items():
-            carried = measured["carried"]
-            if not carried:
-                continue
-            shipping = {row: rate for row, rate in carried.items() if row.split(":")[0] in SHIPPING}
-            best = max(shipping, key=shipping.get)
-            own = carried["penstock"]
-            ratio = f"{own / shipping[best]:.2f}" if shipping[best] > 0 else "inf"
-            limits = " | ".join(f"{rate:.2f} ({rate / shipping[best]:.2f}x)" if shipping[best] > 0 else f"{rate:.2f}"
-                                for rate in (measured["knee"], measured["bound"]))
-            others = " | ".join(f"{carried.get(name, 0):.2f}" for name in ("present_use", "least_request", "threshold_gate"))
-            lines.append(f"| {scenario.name}, {window} | {own:.2f} | `{best}` {shipping[best]:.2f} | {ratio} | {limits} | {others} |")
-    return lines + [""]
-
-
-def own_table(all_data, options):
-    loads = [load for load in (0.7, 1.0, 1.25, 1.5) if load in options.loads]
-    lines = ["| scenario, window | load | on time % | active % of clairvoyant | refused % | preempted % | worst group over whole "
-             "| pool error p90 1 / 10 / 60 s | output p90 coverage | decision p99 us |",
-             "|---|---:|---:|---:|---:|---:|---:|---|---:|---:|"]
-    for scenario, data in all_data:
-        for window, measured in data.items():
-            for load in loads:
-                own = measured["rows"]["penstock"][load]
-                yardstick = measured["rows"]["clairvoyant"][load]
-                forecast = own["forecast"][0]
-                errors = " / ".join(f"{100 * (forecast.get(f'pool_error_{h}s_p90') or 0):.1f}" for h in (1, 10, 60))
-                lines.append(
-                    f"| {scenario.name}, {window} | {load} | {100 * own['on_time']:.2f} | "
-                    f"{percent(own['active'], yardstick['active'])} | {100 * own['refused']:.2f} | {100 * own['preempted']:.2f} | "
-                    f"{own['worst']:.2f} | {errors} | {forecast.get('output_coverage_p90') or 0:.3f} | {own['decision']:.0f} |")
-    return lines + [""]
-
-
-def ablation_table(all_data, options):
-    names = [f"{scenario.name}" for scenario, _ in all_data]
-    lines = ["| variant | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
-    load = ablation_load(options)
-    for part in variants():
-        cells = []
-        for _, data in all_data:
-            measured = next(iter(data.values()))
-            rows = measured["rows"]
-            cells.append(percent(rows[part][load]["goodput"], rows["penstock"][load]["goodput"]) if part in rows else "-")
-        lines.append(f"| `{part}` | " + " | ".join(cells) + " |")
-    return [f"Goodput in % of `penstock` at {load}x of the knee, first window of each scenario.", ""] + lines + [""]
-
-
-def plot(scenario, window, data, options):
-    try:
-        import matplotlib
-        matplotlib.use("svg")
-        from matplotlib import pyplot
-    except ImportError:
-        return
-    matplotlib.rcParams["svg.hashsalt"] = "penstock"
-    PLOTS.mkdir(exist_ok=True)
-    shown = ["clairvoyant", "penstock", "present_use", "past_future", "threshold_gate", "least_request", "least_load",
-             "llmd_utilization", "round_robin"]
-    figure, axes = pyplot.subplots(1, 2, figsize=(10, 3.6), sharex=True)
-    for axis, figure_name in zip(axes, ("active", "goodput")):
-        for row in shown:
-            if row in data["rows"]:
-                axis.plot(options.loads, [data["rows"][row][load][figure_name] for load in options.loads],
-                          label=row, linewidth=2.4 if row == "penstock" else 1.2, marker=".",
-                          linestyle="--" if row == "clairvoyant" else "-")
-        axis.set_xlabel("load over the knee")
-        axis.set_ylabel(f"{figure_name} tokens/s")
-        axis.set_ylim(bottom=0)
-    axes[1].legend(fontsize=6)
-    figure.suptitle(f"{scenario.name}: {window}", fontsize=9)
-    figure.tight_layout()
-    index = [window.name for window in scenario.windows].index(window)
-    figure.savefig(PLOTS / f"{scenario.name}-{index + 1}.svg", metadata={"Date": None})
-    pyplot.close(figure)
-
-
-def report(all_data, options, command):
-    lines = ["<!-- policies:begin -->", "", f"Command: `{command}`. Recorded traces where they are at hand, else generated "
-             "workloads (the window names say which).", "",
-             "### Load carried with 99 % of the feasible requests on time", ""] + headline(all_data)
-    lines += ["### Penstock, scenario by scenario", ""] + own_table(all_data, options)
-    if options.ablations:
-        lines += ["### What each part is worth", ""] + ablation_table(all_data, options)
-    lines += ["### Every policy", "", "Each cell: active tokens / goodput in % of `clairvoyant` / share on time in % of the "
-              "offered requests. `carried`: load with 99 % of feasible requests on time, over the knee.", ""]
-    for scenario, data in all_data:
-        lines += [f"### {scenario.name}", "", scenario.fleet.read_text().splitlines()[0].replace("# Bench scenario: ", ""), ""]
-        for index, (window, measured) in enumerate(data.items()):
-            lines += scenario_table(scenario, window, measured, options)
-            if (PLOTS / f"{scenario.name}-{index + 1}.svg").exists():
-                lines += [f"![{scenario.name}](plots/{scenario.name}-{index + 1}.svg)", ""]
-    lines += ["<!-- policies:end -->"]
-    text = RESULTS.read_text()
-    if "<!-- policies:begin -->" in text:
-        before, rest = text.split("<!-- policies:begin -->", 1)
-        text = before + "\n".join(lines) + rest.split("<!-- policies:end -->", 1)[1]
-    else:
-        text = text.rstrip("\n") + "\n\n## Policies over scenarios\n\n" + "\n".join(lines) + "\n"
-    RESULTS.write_text(text)
-
-
 def check(all_data):
-    """What the reduced form must show: Penstock ahead of every shipping policy above the knee, and close to clairvoyance."""
+    """The findings of the reduced form: it expects Penstock ahead of every shipping policy above the knee, and close to clairvoyance."""
     failures = []
     for scenario, data in all_data:
         for window, measured in data.items():
@@ -372,9 +202,9 @@ def check(all_data):
                 if own["active"] < least * yardstick["active"]:
                     failures.append(f"{scenario.name} at {load}x: {own['active']:.0f} of {yardstick['active']:.0f} active tokens/s")
                 for row, by_load in measured["rows"].items():
-                    if row in SHIPPING and load > 1 and own["goodput"] < by_load[load]["goodput"]:
+                    if row in shipping() and load > 1 and own["goodput"] < by_load[load]["goodput"]:
                         failures.append(f"{scenario.name} at {load}x: behind {row}")
-                    if row in SHIPPING and own["on_time"] < by_load[load]["on_time"] - 0.002:
+                    if row in shipping() and own["on_time"] < by_load[load]["on_time"] - 0.002:
                         failures.append(f"{scenario.name} at {load}x: fewer on time than {row}")
     return failures
 
@@ -399,13 +229,14 @@ def main():
         options.settings = options.carried = options.ablations = False
     chosen = REDUCED if options.reduced else [s for s in ALL if not options.scenarios or s.name in options.scenarios]
     bench = Bench(options.workers)
+    report = Report(options.loads, shipping(), variants(), ablation_load(options))
     all_data = []
     for scenario in chosen:
         data = measure(bench, scenario, options)
         all_data.append((scenario, data))
         if not options.reduced:
             for window, measured in data.items():
-                plot(scenario, window, measured, options)
+                report.plot(scenario, window, measured)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if options.reduced:
@@ -419,7 +250,7 @@ def main():
         for failure in failures:
             print(f"failed: {failure}", file=sys.stderr)
         return 1 if failures else 0
-    report(all_data, options, "bench/policies.sh " + " ".join(sys.argv[1:]))
+    report.write(all_data, "bench/policies.sh " + " ".join(sys.argv[1:]))
     return 0
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compares the policies over the scenarios of bench/policies.py and writes bench/RESULTS.md and bench/plots/*.svg.
+# Compares the policies over the scenarios of bench/policies.py and writes their tables and plots to bench/results/.
 #   bench/policies.sh                 everything; under four hours on two cores; interrupted runs are resumed
 #   bench/policies.sh --reduced       generated workloads only, for CI: checks that Penstock leads, writes nothing
 #   bench/policies.sh --help          choose scenarios, loads, policies, seeds

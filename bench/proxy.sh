@@ -1,8 +1,9 @@
 #!/bin/bash
 # Measures Penstock beside nginx and HAProxy with the same traffic on loopback: bench/proxy.sh [--quick] [--only PARTS].
-# Five alternating runs each, under 12 minutes; --quick under one. PARTS: short,half,streams,memory,prompts,waiting,scaling,
-# gateways (those that bench/proxy/install_gateways.sh has installed).
-# The rivals are Debian packages, unpacked without being installed, so no service starts.
+# Five alternating runs each take under 12 minutes, --quick under one. PARTS: short,half,streams,memory,prompts,waiting,scaling,
+# gateways. The last part runs the gateways that bench/proxy/install_gateways.sh has installed.
+# A part replaces its tables in bench/results/proxy.md or gateways.md; --quick prints them only.
+# The rivals are Debian packages. They are unpacked without being installed, so no service starts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

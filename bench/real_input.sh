@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Replays a real chat trace against four simulated engines on two GPUs, three ways: direct (round robin over the
-# engines), through the threshold gate, and through Penstock; prints a Markdown table.
+# Replays a real chat trace against four simulated engines on two GPUs. The three ways are direct (round robin over the
+# engines), through the threshold gate, through Penstock. Prints a Markdown table; a run at the defaults with the
+# recorded trace also replaces the table of bench/results/real-input.md.
 #
 #   bench/real_input.sh [--duration 120] [--rates "1 2 4"] [--ways "direct threshold_gate penstock"]
 #                       [--trace FILE|generate:NAME] [--binary build/release/penstock] [--port 9101] [--fresh]
 #
 # Engines and router are processes of their own, started anew for every run, on 127.0.0.1 ports PORT to PORT+4. One run
-# takes its duration plus the time its last answers need (at most 60 s). Raw results: build/bench/real_input/*.json. A
-# result that is there is not measured again, so an interrupted bench goes on where it stopped; --fresh starts over.
+# takes its duration plus at most 60 s for its last answers. The raw results are build/bench/real_input/*.json. A
+# result that is there is not measured again: an interrupted bench goes on where it stopped, and --fresh starts over.
 # The trace is azure23_conv_a.csv in PENSTOCK_TRACES, else a generated workload of the same distributions.
 set -euo pipefail
 
@@ -20,11 +21,12 @@ binary="$root/build/release/penstock"
 port=9101
 fresh=0
 drain=60
+options="$*"
 model=llama-3.1-8b
 out="$root/build/bench/real_input"
 
 usage() {
-  sed -n '2,12s/^# \{0,1\}//p' "$0"
+  sed -n '2,13s/^# \{0,1\}//p' "$0"
   exit "$1"
 }
 
@@ -164,12 +166,21 @@ for rate in $rates; do
   done
 done
 
-echo "Trace $label, $duration s, two a100-80 (time slicing) with two $model replicas of 18 GB KV each; TTFT 2 s, TPOT 100 ms."
-echo
-echo "| rate | way | offered | active tokens/s | goodput tokens/s | on time | on time by prompt quartile (short to long) | refused | failed | preemptions |"
-echo "|---:|---|---:|---:|---:|---:|---|---:|---:|---:|"
-for rate in $rates; do
-  for way in $ways; do
-    row "$out/$label-${duration}s-${rate}x-$way.json" "$rate" "$way"
+table() {
+  echo "Trace $label, $duration s, two a100-80 (time slicing) with two $model replicas of 18 GB KV each; TTFT 2 s, TPOT 100 ms."
+  echo
+  echo "| rate | way | offered | active tokens/s | goodput tokens/s | on time | on time by prompt quartile (short to long) | refused | failed | preemptions |"
+  echo "|---:|---|---:|---:|---:|---:|---|---:|---:|---:|"
+  for rate in $rates; do
+    for way in $ways; do
+      row "$out/$label-${duration}s-${rate}x-$way.json" "$rate" "$way"
+    done
   done
-done
+}
+
+# The results show the recorded trace at the default rates, ways and duration.
+if [ "${trace##*/}" = azure23_conv_a.csv ] && [[ "$options" =~ ^(--fresh)?$ ]]; then
+  table | python3 "$root/bench/topics.py" real-input table bench/real_input.sh
+else
+  table
+fi

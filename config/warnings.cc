@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "config/capacity.h"
 #include "config/config.h"
-#include "config/key_digest.h"
-#include "config/units_text.h"
+#include "config/text/units_text.h"
+#include "config/values/capacity.h"
+#include "config/values/key_digest.h"
 
 namespace penstock {
 namespace {
@@ -69,12 +69,9 @@ std::vector<std::string> Warnings(const Config& config) {
           absl::StrCat("tenants: ", tenant.name, ": a key is the placeholder *** of a printed configuration"));
     }
   }
-  for (const TenantConfig& tenant : config.tenants) {
-    if (tenant.weight != 1) {
-      warnings.push_back(absl::StrCat("tenants: ", tenant.name, ": weight is read but has no effect yet"));
-    }
+  for (const std::string& key : config.keys_without_effect) {
+    warnings.push_back(absl::StrCat(key, ": is read but has no effect yet"));
   }
-  if (!config.state_path.empty()) warnings.push_back("state: is read but has no effect yet: nothing is stored");
   if (!config.tenants.empty() && !config.tenant_header.empty()) {
     warnings.push_back("tenant_header has no effect: tenants are told by their keys");
   }

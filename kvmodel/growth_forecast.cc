@@ -17,7 +17,7 @@ constexpr std::array<double, kHorizons> MakeHorizons() {
 
 constexpr std::array<double, kHorizons> kSeconds = MakeHorizons();
 
-// One over the seconds to the next horizon; nothing comes after the last.
+// One over the seconds to the next horizon; 0 for the last.
 constexpr std::array<double, kHorizons> MakeInverseGaps() {
   std::array<double, kHorizons> inverse{};
   for (int i = 0; i + 1 < kHorizons; ++i) inverse[i] = 1 / (kSeconds[i + 1] - kSeconds[i]);
@@ -26,7 +26,10 @@ constexpr std::array<double, kHorizons> MakeInverseGaps() {
 
 constexpr std::array<double, kHorizons> kInverseGaps = MakeInverseGaps();
 
-// What all horizons of a member share.
+// The share of the present amount that rounding may take it below zero: 2^-53 per operation, for millions of them.
+constexpr double kRounding = 1e-6;
+
+// The terms that all horizons of a member share.
 struct MemberTerms {
   const GrowthMember& member;
   double prompt_amount;
@@ -50,12 +53,12 @@ struct MemberTerms {
     return member.generated + member.tokens_per_s * std::max(0.0, kSeconds[horizon] - member.starts_in);
   }
 
-  // `reached`: the chance that a stream gets to `generated` tokens at all.
+  // `reached`: the chance that a stream generates more than `generated` tokens at all.
   GrowthPoint With(double generated, double reached) const {
     return Alive(std::min(1.0, reached * survived), generated);
   }
 
-  // At the present it is there whatever its curve says.
+  // The present: the member is alive, independent of its curve.
   GrowthPoint Now() const { return Alive(1, member.generated); }
 
  private:
@@ -116,6 +119,12 @@ void PoolGrowth::Add(const GrowthVector& contribution, Instant made) {
   ++members_;
 }
 
+inline void PoolGrowth::CountShortfall(const GrowthVector& removed) {
+  // Every contribution holds memory at the present, so the first horizon shows what the others may hide.
+  const double present = mean_[0];
+  shortfalls_ += present - removed.mean[0] < -kRounding * present ? 1 : 0;
+}
+
 void PoolGrowth::Remove(const GrowthVector& contribution, Instant made) {
   assert(members_ > 0);
   if (--members_ == 0) {
@@ -125,6 +134,7 @@ void PoolGrowth::Remove(const GrowthVector& contribution, Instant made) {
     rate_ = most_rate_ = made_sum_ = 0;
     return;
   }
+  CountShortfall(contribution);
   for (int i = 0; i < kHorizons; ++i) {
     mean_[i] = std::max(0.0, mean_[i] - contribution.mean[i]);
     variance_[i] = std::max(0.0, variance_[i] - contribution.variance[i]);
@@ -136,6 +146,7 @@ void PoolGrowth::Remove(const GrowthVector& contribution, Instant made) {
 
 void PoolGrowth::Replace(const GrowthVector& before, Instant made_before, const GrowthVector& after, Instant made) {
   assert(members_ > 0);
+  CountShortfall(before);
   for (int i = 0; i < kHorizons; ++i) {
     mean_[i] = std::max(0.0, mean_[i] - before.mean[i]) + after.mean[i];
     variance_[i] = std::max(0.0, variance_[i] - before.variance[i]) + after.variance[i];
@@ -145,14 +156,32 @@ void PoolGrowth::Replace(const GrowthVector& before, Instant made_before, const 
   made_sum_ += (made - made_before).seconds();
 }
 
+double PoolGrowth::Disagreement(const PoolGrowth& recounted) const {
+  if (members_ != recounted.members_) return 1;
+  double largest = 0;
+  const auto compare = [&largest](double sum, double other) {
+    const double size = std::max(std::abs(sum), std::abs(other));
+    if (size > 0) largest = std::max(largest, std::abs(sum - other) / size);
+  };
+  // A horizon that almost no member reaches is compared with the present: its own sum is rounding.
+  const double variance = *std::max_element(recounted.variance_.begin(), recounted.variance_.end());
+  for (int i = 0; i < kHorizons; ++i) {
+    compare(mean_[0] + mean_[i], recounted.mean_[0] + recounted.mean_[i]);
+    compare(variance + variance_[i], variance + recounted.variance_[i]);
+  }
+  compare(made_sum_, recounted.made_sum_);
+  return largest;
+}
+
 class PoolGrowth::Current {
  public:
   Current(const PoolGrowth& growth, Instant now) : mean_(growth.mean_) {
     if (growth.members_ == 0) return;
+    // Seconds. Older contributions are not extrapolated further.
     constexpr double kOldest = 2;
     age_ = std::clamp(now.seconds() - growth.made_sum_ / static_cast<double>(growth.members_), 0.0, kOldest);
     const double expected = Later(0);
-    // Who has died since is a member no more: the living hold what they held, and what they have grown.
+    // A member that has ended since was removed: the living hold their sum and their growth since.
     if (expected > 0) living_ = (mean_[0] + age_ * growth.rate_) / expected;
   }
 
@@ -167,7 +196,7 @@ class PoolGrowth::Current {
   }
 
   const Means& mean_;
-  double age_ = 0;  // Of the contributions on average, in seconds.
+  double age_ = 0;  // Mean age of the contributions, in seconds.
   double living_ = 1;
 };
 
@@ -182,7 +211,7 @@ double PoolGrowth::PeakWith(const GrowthVector& joining, double z, Instant now) 
   const double most_rate = most_rate_ + joining.most_rate;
   double peak = 0;
   for (int i = 0; i < kHorizons; ++i) {
-    // If nobody ended: held now, at the upper end of the prompts' error, and grown every second.
+    // The bound if nobody ended: the present at the upper end of the prompts' error, and growth in every second.
     const double here = std::min(likely[i], likely[0] + most_rate * kSeconds[i]);
     if (here <= peak) continue;
     peak = here;

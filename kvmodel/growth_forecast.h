@@ -1,10 +1,11 @@
-// Growth of a pool: how much KV memory its members will hold over the coming seconds.
+// Growth of a pool: the KV memory that its members will hold over the coming seconds.
 //
-// For each horizon h of a log-spaced grid, the members' footprints at h, each weighted by the chance that it still runs
-// then, are summed to a mean and a variance. Mean + z sigma, at its worst horizon, bounds the peak. Members advance at
-// their own replica's token rate, so replicas of different speed share one time axis. A member's contribution is a
-// value that is added once and subtracted again, so a decision costs O(horizons) however many requests run.
-// The exact counterpart for known lengths is PastFuturePeak (sort by remaining; Past-Future scheduler, ASPLOS 2025).
+// The grid of horizons is log-spaced. At each horizon the forecast sums the members' footprints, each weighted by the
+// chance that the member still runs then. The sums are a mean and a variance; mean + z sigma at the worst horizon
+// bounds the peak. Members advance at their own replica's token rate, so replicas of different speed share one time
+// axis. A member's contribution is a value: it is added once and subtracted again. A decision therefore costs
+// O(horizons), independent of the number of running requests. PastFuturePeak is the exact counterpart for known
+// lengths: sort by remaining length, as the Past-Future scheduler does (ASPLOS 2025). Not thread-safe; one owner.
 #ifndef PENSTOCK_KVMODEL_GROWTH_FORECAST_H_
 #define PENSTOCK_KVMODEL_GROWTH_FORECAST_H_
 
@@ -18,7 +19,7 @@
 
 namespace penstock {
 
-// 0, then 0.1 x 1.5^i seconds up to 332 s.
+// In seconds: 0, then 0.1 x 1.5^i up to 332.
 inline constexpr int kHorizons = 22;
 const std::array<double, kHorizons>& HorizonSeconds();
 
@@ -27,83 +28,96 @@ struct GrowthMember {
   Footprint footprint;
   double prompt = 0;        // Tokens shared by all sequences.
   double prompt_sigma = 0;  // Relative standard error of `prompt`.
-  double generated = 0;     // So far, per sequence.
-  double output_cap = 0;    // Most tokens a sequence can generate in all.
+  double generated = 0;     // Tokens so far, per sequence.
+  double output_cap = 0;    // The most tokens that a sequence can generate in all.
   int sequences = 1;
   double tokens_per_s = 1;               // Forecast decode rate of its replica.
   double starts_in = 0;                  // Seconds until its first token; above 0 while its prompt is computed.
-  const SurvivalCurve* curve = nullptr;  // Null: certain to run until output_cap (the guaranteed bound).
+  const SurvivalCurve* curve = nullptr;  // Null: it runs until output_cap for certain (the guaranteed bound).
 
   bool operator==(const GrowthMember&) const = default;
 };
 
-// Mean and variance at each horizon, in the pool's unit and its square, and how fast it grows now while it lives.
+// Mean and variance at each horizon, in the pool's unit and its square, and the member's present growth rate.
 struct GrowthVector {
   std::array<float, kHorizons> mean{};
   std::array<float, kHorizons> variance{};
-  float rate = 0;       // Per second.
-  float most_rate = 0;  // The same once its first token has come.
+  float rate = 0;       // Amount per second; 0 before its first token.
+  float most_rate = 0;  // Amount per second after its first token.
 };
 
+// All sequences of a member end together. The prompt's error and the output's length are independent. Costs a table
+// lookup per horizon.
 GrowthVector ContributionOf(const GrowthMember& member);
-// Appends what one request adds to each of the pools that a replica spans; they mostly are alike.
+// Appends one contribution per member: a request's part of each pool that its replica spans. Equal neighbours are
+// computed once.
 void AddContributions(std::span<const GrowthMember> members, std::vector<GrowthVector>& contributions);
 
-// Its entry for one horizon.
+// One horizon of a GrowthVector.
 struct GrowthPoint {
   float mean = 0;
   float variance = 0;
 };
 
-// Sums of the members of one pool. Add, Remove and Replace cost O(horizons).
+// The sums of the members of one pool. Add, Remove and Replace cost O(horizons).
 //
-// A contribution is true at the instant it was made for. Those of a large pool are renewed in turn, so its curve is
-// read as much later as they are old on average, given that all members still live: what they have grown meanwhile
-// counts without touching any of them.
+// A contribution is true at the instant it was made for. A large pool renews its contributions in turn, so its curve is
+// read at a time shifted by their mean age. The living members' growth since then counts without a change of any of
+// them. Invariant: the sums equal those of a pool that the same members were added to, but for rounding (Disagreement).
 class PoolGrowth {
  public:
   void Add(const GrowthVector& contribution, Instant made);
   void Remove(const GrowthVector& contribution, Instant made);
-  // Remove and Add in one pass.
+  // Remove and Add in one pass: half the loads and stores.
   void Replace(const GrowthVector& before, Instant made_before, const GrowthVector& after, Instant made);
 
-  // Highest mean + z sigma over the horizons, where that is less than what all would hold if nobody ended: few large
-  // members vary by more than they can grow. With `joining`, as if it were a member.
+  // The highest mean + z sigma over the horizons, in the pool's unit. It is at most the amount that all members would
+  // hold if nobody ended: few large members vary by more than they can grow. With `joining`, as if it were a member.
   double Peak(double z, Instant now) const;
   double PeakWith(const GrowthVector& joining, double z, Instant now) const;
-  // The horizon where the last peak was: where a request that does not fit is most likely found not to.
+  // The horizon of the last peak: the first one to try for a request that may not fit.
   int WorstHorizon() const { return worst_; }
-  // The bound at one horizon with a member more: at most PeakWith it.
+  // The bound at one horizon, with `joining` as a member: at most PeakWith of its contribution.
   double BoundAt(int horizon, const GrowthMember& joining, double z, Instant now) const;
-  // Mean at `seconds` from now, interpolated between grid points.
+  // The mean at `seconds` from now, interpolated between horizons.
   double MeanAt(double seconds, Instant now) const;
-  // What is held now, prompts on their way included.
+  // The amount held at `now`, prompts on their way included.
   double Present(Instant now) const;
-  // The same without what was held since the contributions were made: their sum.
+  // The amount held at the instants that the contributions were made for.
   double Sum() const { return mean_[0]; }
   int64_t members() const { return members_; }
 
- private:
-  class Current;  // The means as of now.
+  // Removals that would have taken the present amount below zero by more than rounding: a contribution that was never
+  // added.
+  int64_t shortfalls() const { return shortfalls_; }
+  // The largest difference of a sum from its counterpart in `recounted`, as a share of the pool's present amount or its
+  // largest variance; 1 where the members differ in number. Rounding stays below 1e-6. Costs O(horizons).
+  double Disagreement(const PoolGrowth& recounted) const;
 
-  // With a last element that stays 0, so that every horizon has a next one.
+ private:
+  void CountShortfall(const GrowthVector& removed);
+
+  class Current;  // The means at a given instant.
+
+  // The last element stays 0, so that every horizon has a next one.
   using Means = std::array<double, kHorizons + 1>;
   Means mean_{};
   std::array<double, kHorizons> variance_{};
   double rate_ = 0;
   double most_rate_ = 0;
-  double made_sum_ = 0;  // Of the members' instants, in seconds.
+  double made_sum_ = 0;  // Sum of the members' instants, in seconds.
   int64_t members_ = 0;
+  int64_t shortfalls_ = 0;
   mutable int worst_ = 0;
 };
 
-// One running request of known remaining length, for the oracle. In tokens.
+// One running request of known remaining length, for the oracle.
 struct Outstanding {
   Tokens held{0};
   Tokens remaining{0};
 };
-// Exact future peak when all advance one token per step and leave when done: max over k of the k longest remaining,
-// sum of held + k x remaining of the k-th. O(n log n).
+// The exact future peak when all advance one token per step and leave when done. It is the maximum over k of: the held
+// tokens of the k requests with the longest remaining length, plus k times the k-th remaining length. O(n log n).
 Tokens PastFuturePeak(std::vector<Outstanding> requests);
 
 }  // namespace penstock

@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <cassert>
 
+#include "absl/strings/str_cat.h"
+
 namespace penstock {
 namespace {
 
+// Shorter than a decode step, so a held amount barely changes between two records.
 constexpr Duration kHistorySpacing = Duration::Milliseconds(5);
+// Share of the capacity. Covers rounding to blocks and the steps between a sample and the history's record.
 constexpr double kDeadBand = 0.02;
+// Pools per RememberHeld, so that a call of a large fleet stays short.
+constexpr size_t kRememberedPerCall = 32;
 
 }  // namespace
 
@@ -143,8 +149,7 @@ Amount MemoryLedger::Available(PoolId id) const {
 }
 
 void MemoryLedger::RememberHeld(Instant now) {
-  constexpr size_t kPerCall = 32;
-  for (size_t i = 0; i < std::min(kPerCall, pools_.size()); ++i) {
+  for (size_t i = 0; i < std::min(kRememberedPerCall, pools_.size()); ++i) {
     if (next_remembered_ >= pools_.size()) next_remembered_ = 0;
     Pool& pool = pools_[next_remembered_++];
     if (now - pool.remembered_at < kHistorySpacing) continue;
@@ -155,7 +160,6 @@ void MemoryLedger::RememberHeld(Instant now) {
 }
 
 Amount MemoryLedger::HeldAt(const Pool& pool, Instant at) const {
-  // The newest record not after `at`; the present where the history does not reach.
   for (int back = 1; back <= kHistory; ++back) {
     const PastHeld& past = pool.history[(pool.history_next + kHistory - back) % kHistory];
     if (past.at == Instant()) break;
@@ -164,23 +168,53 @@ Amount MemoryLedger::HeldAt(const Pool& pool, Instant at) const {
   return pool.held;
 }
 
-void MemoryLedger::CheckTotals() const {
-#ifndef NDEBUG
-  // The full sum costs O(leases): only what is small is summed, and an old ledger not every time.
-  constexpr size_t kSmall = 128;
-  if (leases_.size() > kSmall || (opened_ > 1024 && opened_ % 16 != 0)) return;
-  std::vector<Amount> held(pools_.size()), promised(pools_.size()), draining(pools_.size());
+absl::Status MemoryLedger::Recount() const {
+  struct Sums {
+    Amount held{0};
+    Amount promised{0};
+    Amount draining{0};
+  };
+  std::vector<Sums> sums(pools_.size());
+  size_t free = 0;
+  size_t drains = 0;
   for (const Lease& lease : leases_) {
-    if (lease.state == LeaseState::kFree) continue;
-    const bool live = lease.state == LeaseState::kLive;
+    free += lease.state == LeaseState::kFree;
+    drains += lease.state == LeaseState::kDraining;
     for (const Holding& holding : lease.holdings) {
-      (live ? held : draining)[holding.pool.value()] += holding.held;
-      if (live) promised[holding.pool.value()] += holding.promised;
+      Sums& sum = sums[holding.pool.value()];
+      if (lease.state == LeaseState::kLive) {
+        sum.held += holding.held;
+        sum.promised += holding.promised;
+      } else if (lease.state == LeaseState::kDraining) {
+        sum.draining += holding.held;
+      }
     }
   }
   for (size_t i = 0; i < pools_.size(); ++i) {
-    assert(pools_[i].held == held[i] && pools_[i].promised == promised[i] && pools_[i].draining == draining[i]);
+    const auto compare = [&](const char* total, Amount counted, Amount summed) {
+      if (counted == summed) return absl::OkStatus();
+      return absl::InternalError(
+          absl::StrCat("pool ", i, ": ", total, " is ", counted.value(), ", its leases sum to ", summed.value()));
+    };
+    if (auto status = compare("held", pools_[i].held, sums[i].held); !status.ok()) return status;
+    if (auto status = compare("promised", pools_[i].promised, sums[i].promised); !status.ok()) return status;
+    if (auto status = compare("draining", pools_[i].draining, sums[i].draining); !status.ok()) return status;
   }
+  if (free != free_slots_.size()) {
+    return absl::InternalError(absl::StrCat(free, " slots are free, the free list has ", free_slots_.size()));
+  }
+  if (drains != drains_.size()) {
+    return absl::InternalError(absl::StrCat(drains, " leases drain, the list of drains has ", drains_.size()));
+  }
+  return absl::OkStatus();
+}
+
+void MemoryLedger::CheckTotals() const {
+#ifndef NDEBUG
+  // A recount costs O(leases): a large ledger is left out, and an old one is recounted now and then.
+  constexpr size_t kSmall = 128;
+  if (leases_.size() > kSmall || (opened_ > 1024 && opened_ % 16 != 0)) return;
+  assert(Recount().ok());
 #endif
 }
 

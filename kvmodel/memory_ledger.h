@@ -1,11 +1,11 @@
-// The ledger of KV memory: what every admitted request holds and is expected to hold, pool by pool.
+// The ledger of KV memory: the amount that every admitted request holds and is expected to hold, pool by pool.
 //
-// A lease is opened when its request is forwarded and ends once, by Release, or by Drain when the request was aborted:
-// then it still counts until its memory is known to be back (the adapter knows a bound for it).
-// Invariant, asserted after every mutation: totals are the sums of the leases. An engine that uses more than its leases
-// hold is an overdraft: an event to count, never an assertion; memory that others use on the same engine is foreign and
-// lowers what is free. Owned by the decision core, one caller at a time. Operations cost O(pools of the lease), reports
-// O(1).
+// A lease opens when its request is forwarded. It ends once: by Release, or by Drain when the request was aborted. A
+// draining lease still counts until its memory is known to be free; the caller gives a bound for that time.
+// Invariant: a pool's totals are the sums of its leases. Recount() proves it; debug builds assert it.
+// Use above the leases is an overdraft: the ledger counts it and never asserts it. Memory that others use on the same
+// engine is foreign use and lowers the free amount.
+// One owner, the decision core; not thread-safe. An operation costs O(pools of the lease), a report O(1).
 #ifndef PENSTOCK_KVMODEL_MEMORY_LEDGER_H_
 #define PENSTOCK_KVMODEL_MEMORY_LEDGER_H_
 
@@ -15,12 +15,13 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
 #include "base/ids.h"
 #include "base/units.h"
 
 namespace penstock {
 
-// A lease's row in one pool. held <= promised.
+// The part of a lease in one pool. Invariant: 0 <= held <= promised.
 struct Holding {
   PoolId pool;
   Amount held{0};
@@ -29,38 +30,39 @@ struct Holding {
 };
 using Holdings = absl::InlinedVector<Holding, 2>;
 
-// What a pool's engine says it uses, compared with the leases as of the same moment.
+// The use that a pool's engine reports. It is compared with the leases of the same moment.
 struct UseReport {
   Instant sampled_at;
   Amount used{0};
-  int64_t running = -1;       // Sequences on the engine, waiting included; negative: not told.
-  int64_t own_running = 0;    // Of them, this router's.
-  double mean_remaining = 0;  // Expected further growth of one sequence, for foreign ones.
+  int64_t running = -1;       // Sequences on the engine, the waiting ones included; negative: unknown.
+  int64_t own_running = 0;    // The part of `running` that this router sent.
+  double mean_remaining = 0;  // Expected further growth of one foreign sequence, in the pool's unit.
 };
 
 class MemoryLedger {
  public:
-  // Pools are numbered in order of the calls. A static or an elastic pool: the ledger does not care who shares it.
+  // Pools are numbered in the order of the calls. A pool may be static or elastic.
   PoolId AddPool(Amount capacity);
   void SetCapacity(PoolId pool, Amount capacity);
 
   LeaseId Open(const Holdings& holdings);
-  // Replaces a live lease's amounts; same pools in the same order.
+  // Replaces the amounts of a live lease. `holdings` names the same pools in the same order.
   void Update(LeaseId lease, const Holdings& holdings);
   // The request ended and the engine freed its memory.
   void Release(LeaseId lease);
-  // The request was aborted; its held amount stays taken until `until`, its promise ends now.
+  // The request was aborted: its held amount stays taken until `until`, its promise ends at once.
   void Drain(LeaseId lease, Instant until);
-  // Moves the end of a drain, once the abort is known to have reached the engine.
+  // Moves the end of a drain, for an abort that is known to have reached the engine.
   void DrainUntil(LeaseId lease, Instant until);
-  // Ends drains whose time has come and appends the pools they freed, repeated as they come.
+  // Ends the drains that are due by `now`. Appends the pool of each freed holding; a pool may come several times.
   void Settle(Instant now, std::vector<PoolId>& freed);
-  // Makes room for so many leases, so that none of them pays for the growth of the table.
+  // Makes room for `leases` leases, so that Open does not grow the table.
   void Reserve(size_t leases);
-  // Earliest end of a drain, Instant::Never() when none.
+  // The earliest end of a drain; Instant::Never() without one.
   Instant NextSettle() const;
 
-  // Compares with the leases as of the report's time, with a dead band of 2 % of capacity.
+  // Compares the report with the leases of its time, with a dead band of 2 % of the capacity. With foreign sequences on
+  // the engine the excess is foreign use, else an overdraft.
   void Report(PoolId pool, const UseReport& report);
 
   Amount capacity(PoolId pool) const { return pools_[pool.value()].capacity; }
@@ -71,18 +73,24 @@ class MemoryLedger {
   Amount overdraft(PoolId pool) const { return pools_[pool.value()].overdraft; }
   Amount reported(PoolId pool) const { return pools_[pool.value()].reported; }
   int64_t overdrafts(PoolId pool) const { return pools_[pool.value()].overdrafts; }
-  // Since the newest report was sampled; Duration::Infinite() before the first.
+  // The time since the newest report was sampled; Duration::Infinite() before the first.
   Duration ReportAge(PoolId pool, Instant now) const;
-  // What requests of this router may use in all: capacity less draining, foreign use and overdraft. May be negative.
+  // The memory for this router's requests: capacity less draining, foreign use and overdraft. May be negative.
   Amount Available(PoolId pool) const;
   int64_t leases() const { return static_cast<int64_t>(leases_.size() - free_slots_.size()); }
 
-  // Records held amounts so that later reports can be compared with their own moment: of a few pools per call, each
-  // every 5 ms at most, for about a third of a second.
+  // Records the held amounts of up to 32 pools, so that a later report is compared with its own moment. A pool is
+  // recorded at most every 5 ms; its history covers about a third of a second.
   void RememberHeld(Instant now);
 
+  // Sums every lease again and compares the sums with the totals of each pool, the drain list and the free slots.
+  // Internal names the first difference. Costs O(leases + pools); for tests, fuzzing and live samples.
+  absl::Status Recount() const;
+
  private:
-  static constexpr int kHistory = 64;
+  friend struct BrokenLedger;  // Tests: takes an amount out of a pool's total.
+
+  static constexpr int kHistory = 64;  // Records per pool: 64 x 5 ms span a report's period and its way.
   struct PastHeld {
     Instant at;
     Amount held{0};
@@ -104,21 +112,23 @@ class MemoryLedger {
   };
   enum class LeaseState : uint8_t { kFree, kLive, kDraining };
   struct Lease {
-    LeaseId id;  // As given out; another one once the slot is used again.
+    LeaseId id;  // Changes when the slot is used again.
     LeaseState state = LeaseState::kFree;
     Holdings holdings;
-    std::multimap<Instant, LeaseId>::iterator drain;  // Meaningful while draining.
+    std::multimap<Instant, LeaseId>::iterator drain;  // Valid while draining.
   };
 
   Lease& Live(LeaseId id);
   Lease& Draining(LeaseId id);
   void Free(Lease& lease);
   void Count(const Holdings& holdings, int64_t sign);
+  // The newest record that is not after `at`; the present amount where the history does not reach.
   Amount HeldAt(const Pool& pool, Instant at) const;
   void CheckTotals() const;
 
   std::vector<Pool> pools_;
-  std::vector<Lease> leases_;  // By slot, the low half of the id; the high half counts the slot's uses.
+  // The low half of a lease's id is its slot, the high half counts the slot's uses.
+  std::vector<Lease> leases_;
   std::vector<uint32_t> free_slots_;
   std::multimap<Instant, LeaseId> drains_;
   uint64_t opened_ = 0;

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Adds up test results: count_results.py CTEST_JUNIT RESULTS_DIR, or count_results.py PYTEST_JUNIT.
 
-With a folder, every <binary>.xml that GoogleTest left in it counts by its cases; a binary of the ctest run that left
-none (it crashed, or is no GoogleTest) counts as one. Prints "passed failed skipped", and the names of what failed or
-was skipped on stderr.
+With a folder, every <binary>.xml of GoogleTest counts by its cases. A binary of the ctest run without such a file counts as
+one: it crashed, or it is no GoogleTest. Prints "passed failed skipped", and the names of failed and skipped cases on stderr.
 """
 import os
 import sys

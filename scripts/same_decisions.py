@@ -22,7 +22,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 import policies  # noqa: E402  (the scenarios and the names of the policies)
 
-ACTIONS = ("forward", "park", "refuse", "abort")
 WINDOW_SECONDS = 60
 VARIANT_SECONDS = 30
 FAULT_SEEDS = 2000
@@ -30,11 +29,11 @@ RATES = ["1", "2"]
 
 
 def variants():
-    names = policies.SHIPPING + policies.STUDIED
-    names += [f"penstock:without={part}" for part in policies.ABLATIONS]
+    names = policies.shipping() + policies.studied()
+    names += [f"penstock:without={part}" for part in policies.ablations()]
     names += [f"penstock:true={part}" for part in ("lengths", "prompts", "steps")]
     names += ["clairvoyant", "clairvoyant:order=density,memory=present", "clairvoyant:order=shortest"]
-    return names + [f"{name}:{text}" for name, texts in policies.SETTINGS.items() for text in texts]
+    return names + [f"{name}:{text}" for name in policies.declared() for text in policies.alternatives(name)]
 
 
 def cases(quick):
@@ -56,8 +55,10 @@ def digest(program, case):
     key = f"{scenario.name} {window.name} {policy} x{rate} {seconds}s"
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder) / "log"
-        arguments = ["simulate", "--config", str(scenario.fleet), "--trace", window.trace, "--from", f"{window.start}s",
-                     "--duration", f"{seconds}s", "--rate", rate, "--policy", policy, "--seed", "7", "--json"]
+        arguments = ["simulate", "--config", str(scenario.fleet), "--trace", window.trace, "--duration",
+                     f"{seconds}s", "--rate", rate, "--policy", policy, "--seed", "7", "--json"]
+        if window.start:
+            arguments += ["--from", f"{window.start}s"]
         if not policy.startswith("clairvoyant"):
             arguments += ["--log", str(log)]
         ran = subprocess.run([program, *arguments], capture_output=True, text=True)
@@ -68,10 +69,11 @@ def digest(program, case):
         if log.exists():
             with open(log, "rb") as lines:
                 for line in lines:
-                    words = line.split(b" ", 2)
-                    if len(words) > 1 and words[1].decode() in ACTIONS:
+                    if line.startswith(b"action "):
                         hasher.update(line)
                         count += 1
+            if count == 0:
+                return key, "failed: the log holds no action"
         else:
             result = json.loads(ran.stdout)
             result.pop("decision_us", None)

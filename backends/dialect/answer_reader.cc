@@ -1,6 +1,7 @@
+#include "backends/dialect/answer_reader.h"
+
 #include <simdjson.h>
 
-#include "backends/dialect/dialect.h"
 #include "backends/dialect/json_scanner.h"
 #include "backends/dialect/usage_reader.h"
 

@@ -1,8 +1,9 @@
+#include "backends/dialect/engine_error.h"
+
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
-#include "backends/dialect/dialect.h"
 
 namespace penstock {
 namespace {
@@ -19,7 +20,7 @@ std::string Dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, kMessageLimit);
 }
 
-// Numeric codes, also as text, are statuses; the others are words.
+// A number is a status, also as text. Any other code is a word.
 void ReadCode(const Json& object, EngineError* error) {
   const auto it = object.find("code");
   if (it == object.end()) return;
@@ -46,7 +47,7 @@ void ReadErrorType(const Json& body, EngineError* error, bool inside_success) {
   if (error->type == "validation") error->status = 422;
 }
 
-// FastAPI's {"detail": "..."} or {"detail": [{"msg": ".."}, ..]}.
+// FastAPI sends {"detail": "..."} or {"detail": [{"msg": ".."}, ..]}.
 std::string DetailMessage(const Json& detail) { return detail.is_string() ? detail.get<std::string>() : Dump(detail); }
 
 void ReadBody(const Json& body, EngineError* error, bool inside_success) {

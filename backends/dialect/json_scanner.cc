@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// Past the plain characters from `at`.
+// The end of the plain characters that begin at `at`.
 const char* SkipPlain(const char* at, const char* end) {
   for (; end - at >= static_cast<std::ptrdiff_t>(kBlockBytes); at += kBlockBytes) {
     const size_t plain = FirstSet(EndsJsonText(LoadBlock(at)));
@@ -26,7 +26,7 @@ const char* SkipPlain(const char* at, const char* end) {
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool NumberCharacter(char c) { return IsDigit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'; }
 
-// Takes the digits that `text` begins with. False: there are none.
+// Removes the leading digits of `text`. False when there are none.
 bool TakeDigits(absl::string_view& text) {
   const size_t before = text.size();
   while (!text.empty() && IsDigit(text[0])) text.remove_prefix(1);
@@ -35,7 +35,7 @@ bool TakeDigits(absl::string_view& text) {
 
 constexpr size_t kFiniteDigits = 300;
 
-// What overflows a double is no number to most parsers.
+// Most parsers refuse a number that overflows a double.
 bool IsFinite(absl::string_view number) {
   double value = 0;
   return absl::SimpleAtod(number, &value) && std::isfinite(value);
@@ -57,7 +57,7 @@ constexpr size_t kUnitEscape = 6;  // \uXXXX
 
 bool IsLowSurrogate(int64_t unit) { return unit >= 0xDC00 && unit <= 0xDFFF; }
 
-// The UTF-16 unit of the \uXXXX that `text` begins with, or -1.
+// The UTF-16 unit of a leading \uXXXX, or -1.
 int64_t EscapedUnit(absl::string_view text) {
   if (text.size() < kUnitEscape || text[0] != '\\' || text[1] != 'u') return -1;
   int64_t unit = 0;
@@ -163,7 +163,7 @@ bool JsonScanner::CopyString(std::string* out) {
 }
 
 bool JsonScanner::CopyInt(int64_t* out) {
-  // Counts of tokens are a few digits.
+  // Token counts have a few digits.
   constexpr std::ptrdiff_t kShort = 18;
   const char* digit = at_;
   int64_t plain = 0;

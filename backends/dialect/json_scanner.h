@@ -1,13 +1,12 @@
-// A scanner over one JSON text: the caller takes the members it wants and skips the rest, nothing is built or copied.
+// A scanner over one JSON text. The caller takes some members and skips the rest. The scanner builds no document.
 //
-// Written for stream events and request bodies, where a document or a general parser costs several times the work: one
-// pass over the bytes, sixteen at a time within strings. Checks the whole grammar of what it passes and its depth; for
-// engines, numbers may be any run of number characters and escapes are not looked into. Keys are given as they stand.
-// Input needs no padding and is never read beyond its end. UTF-8 is not checked here.
+// It serves stream events and request bodies, where a general parser costs several times the work. It makes one pass
+// over the bytes, sixteen at a time within strings. It checks the grammar and the depth. With Rules::kEngine a number
+// is any run of number characters, and escapes are not checked. Keys keep their escapes. The input needs no padding and
+// is never read beyond its end. UTF-8 is not checked. One owner, not thread-safe.
 //
-// Every method consumes exactly one value and returns false when the text is not JSON; after that the scanner is of no
-// use. A visitor gets the scanner at the value of a member or element and must consume it: with Skip() if with nothing
-// else.
+// Every method consumes exactly one value. It returns false when the text is not JSON; the scanner is then unusable. A
+// visitor runs at the value of a member or element and must consume it, with Skip() at least.
 #ifndef PENSTOCK_BACKENDS_DIALECT_JSON_SCANNER_H_
 #define PENSTOCK_BACKENDS_DIALECT_JSON_SCANNER_H_
 
@@ -25,12 +24,12 @@ class JsonScanner {
   static constexpr int kMaxDepth = 128;
   enum class Rules : uint8_t {
     kEngine,
-    kStrict,  // RFC 8259 to the letter, and every escaped surrogate has its other half.
+    kStrict,  // RFC 8259, and every escaped surrogate belongs to a pair.
   };
   explicit JsonScanner(absl::string_view text, Rules rules = Rules::kEngine)
       : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()), rules_(rules) {}
 
-  // The whole text: one object and nothing but space around it.
+  // Visits the whole text, which must be one object with only space around it.
   template <class Visit>
   bool WholeObject(Visit&& visit) {
     SkipSpace();
@@ -39,15 +38,15 @@ class JsonScanner {
     return at_ == end_;
   }
 
-  // The first character of the next value, 0 at the end of the text: { [ " or that of a number or literal.
+  // The first character of the next value: { [ " or a character of a number or literal. 0 at the end of the text.
   char Peek() const { return at_ < end_ ? *at_ : '\0'; }
 
-  // Bytes before the scanner.
+  // The number of bytes before the scanner.
   size_t position() const { return static_cast<size_t>(at_ - begin_); }
-  // Why it failed: values are nested deeper than kMaxDepth.
+  // True when the scan failed because values are nested deeper than kMaxDepth.
   bool too_deep() const { return depth_ > kMaxDepth; }
 
-  // visit(key) for each member; a value that is no object is skipped.
+  // Calls visit(key) for each member. Skips a value that is not an object.
   template <class Visit>
   bool ForEachMember(Visit&& visit) {
     if (Peek() != '{') return Skip();
@@ -62,7 +61,7 @@ class JsonScanner {
     });
   }
 
-  // visit() for each element; a value that is no array is skipped.
+  // Calls visit() for each element. Skips a value that is not an array.
   template <class Visit>
   bool ForEachElement(Visit&& visit) {
     if (Peek() != '[') return Skip();
@@ -70,15 +69,15 @@ class JsonScanner {
   }
 
   bool Skip();
-  // A string without its quotes, escapes as they stand.
+  // Gives a string without its quotes. Escapes stay as they are.
   bool TakeString(absl::string_view* raw);
-  // Counts a string's text on the way.
+  // Skips a string and counts its text.
   bool CountString(TextCounts* counts);
-  // Any value, as it stands.
+  // Gives the bytes of any value.
   bool TakeRaw(absl::string_view* raw);
-  // Copies a string with its escapes undone; leaves `out` alone for other values.
+  // Copies a string with its escapes resolved. Leaves `out` alone for other values.
   bool CopyString(std::string* out);
-  // An integer; leaves `out` alone for other values.
+  // Reads an integer. Leaves `out` alone for other values.
   bool CopyInt(int64_t* out);
 
  private:
@@ -86,7 +85,7 @@ class JsonScanner {
     while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
   }
 
-  // What stands between the bracket at the scanner and `close`, separated by commas.
+  // Reads comma-separated items from the bracket at the scanner to `close`.
   template <class Item>
   bool Sequence(char close, Item&& item) {
     if (++depth_ > kMaxDepth) return false;
@@ -105,7 +104,7 @@ class JsonScanner {
   }
 
   bool SkipScalar();
-  // Of a string, from its backslash.
+  // Skips an escape of a string, from its backslash.
   bool SkipEscape();
 
   const char* begin_;

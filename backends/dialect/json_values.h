@@ -1,4 +1,4 @@
-// Reading optional members of JSON documents that engines sent: wrong types read as absent.
+// Optional members of the JSON documents of engines. A member of the wrong type counts as absent. Pure.
 #ifndef PENSTOCK_BACKENDS_DIALECT_JSON_VALUES_H_
 #define PENSTOCK_BACKENDS_DIALECT_JSON_VALUES_H_
 
@@ -13,7 +13,7 @@ namespace penstock {
 
 using EngineJson = nlohmann::json;
 
-// Discarded when `body` is not JSON.
+// The document. is_discarded() when `body` is not JSON.
 inline EngineJson ParseEngineJson(absl::string_view body) {
   return EngineJson::parse(body.data(), body.data() + body.size(), nullptr, false);
 }
@@ -31,7 +31,7 @@ inline std::string MemberText(const EngineJson& object, const char* key) {
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
-// `missing` for what is absent, not a number, or beyond 2^53.
+// The number cut to an integer. `missing` when it is absent, not a number, or 9e15 and larger.
 inline int64_t MemberInt(const EngineJson& object, const char* key, int64_t missing = 0) {
   const EngineJson& value = Member(object, key);
   if (!value.is_number()) return missing;

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// Past the closing quote of a quoted text whose opening quote is behind `at`; npos when it never closes.
+// The position after the closing quote. The quoted text begins at `at`. npos when no quote closes it.
 size_t QuoteEnd(absl::string_view text, size_t at) {
   for (; at < text.size(); ++at) {
     if (text[at] == '\\') {
@@ -18,7 +18,7 @@ size_t QuoteEnd(absl::string_view text, size_t at) {
   return absl::string_view::npos;
 }
 
-// The position of the closing brace, quotes respected.
+// The position of the closing brace outside of quotes.
 size_t BraceEnd(absl::string_view text) {
   for (size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '}') return at;

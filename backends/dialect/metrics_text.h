@@ -1,7 +1,7 @@
-// Reads the Prometheus text format (0.0.4) and OpenMetrics 1.0 line by line, without allocating.
+// Reads the Prometheus text format (0.0.4) and OpenMetrics 1.0, line by line and without allocation.
 //
-// Tolerant: comments, unknown lines, time stamps and exemplars are passed over, NaN and infinities are values, labels
-// may come in any order. A scrape of an engine is a few hundred lines of which a poller wants five.
+// Skips comments, unknown lines, time stamps and exemplars. NaN and infinities are values. Labels may come in any
+// order. One owner, not thread-safe.
 #ifndef PENSTOCK_BACKENDS_DIALECT_METRICS_TEXT_H_
 #define PENSTOCK_BACKENDS_DIALECT_METRICS_TEXT_H_
 
@@ -15,16 +15,16 @@ namespace penstock {
 // Views into the text that is read.
 struct MetricSample {
   absl::string_view name;
-  absl::string_view labels;  // Between the braces, escapes as they stand.
+  absl::string_view labels;  // The text between the braces, with its escapes.
   double value = 0;
-  // The value of a label with its escapes undone; absent when there is no such label.
+  // The value of a label with its escapes resolved. Null when the label is absent.
   std::optional<std::string> Label(absl::string_view key) const;
 };
 
 class MetricsReader {
  public:
   explicit MetricsReader(absl::string_view text) : rest_(text) {}
-  // The next sample; lines that are none are passed over and counted.
+  // The next sample. Skips and counts malformed lines.
   std::optional<MetricSample> Next();
   int malformed() const { return malformed_; }
 

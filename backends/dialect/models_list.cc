@@ -20,7 +20,7 @@ void Add(const std::string& name, int64_t context, std::vector<ServedModel>* mod
   models->push_back(ServedModel{name, Tokens(context)});
 }
 
-// LoRA cards name their parent and tell no context of their own.
+// The card of a LoRA adapter names its parent and has no context of its own.
 void InheritContext(const EngineJson& cards, std::vector<ServedModel>* models) {
   for (const EngineJson& card : cards) {
     const std::string name = MemberText(card, "id");
@@ -53,13 +53,6 @@ absl::StatusOr<ModelsList> ParseModelsList(absl::string_view body) {
   }
   InheritContext(cards, &list.models);
   return list;
-}
-
-std::optional<EngineKind> KindFromOwner(absl::string_view owner) {
-  if (owner == "vllm") return EngineKind::kVllm;
-  if (owner == "sglang") return EngineKind::kSglang;
-  if (owner == "llamacpp") return EngineKind::kLlamaCpp;
-  return std::nullopt;
 }
 
 }  // namespace penstock

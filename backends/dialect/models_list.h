@@ -1,28 +1,29 @@
-// GET /v1/models, which every engine answers in its own way.
+// The list of models (GET /v1/models). Engines differ in its fields. Pure and thread-safe.
 #ifndef PENSTOCK_BACKENDS_DIALECT_MODELS_LIST_H_
 #define PENSTOCK_BACKENDS_DIALECT_MODELS_LIST_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "backends/engines/discovery.h"
+#include "base/units.h"
 
 namespace penstock {
+
+struct ServedModel {
+  std::string name;
+  Tokens max_context{0};  // Prompt plus output. 0: not reported.
+};
 
 struct ModelsList {
   std::vector<ServedModel> models;  // Aliases included; a LoRA adapter has the context of its parent.
   std::string owner;                // owned_by of the first model: vllm, sglang, llamacpp, library (Ollama), ...
 };
 
-// InvalidArgument when it is not a list of models. Context from max_model_len, meta.n_ctx, context_length or
-// max_context_length, whichever is there.
+// InvalidArgument when `body` is not a list of models. The context comes from max_model_len, context_length,
+// max_context_length or meta.n_ctx, in this order.
 absl::StatusOr<ModelsList> ParseModelsList(absl::string_view body);
-
-// What the owner tells of the engine; nothing for names that engines let users choose.
-std::optional<EngineKind> KindFromOwner(absl::string_view owner);
 
 }  // namespace penstock
 

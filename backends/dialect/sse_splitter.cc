@@ -1,11 +1,12 @@
+#include "backends/dialect/sse_splitter.h"
+
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "backends/dialect/dialect.h"
 
 namespace penstock {
 namespace {
 
-// "data: x" and "data:x" mean the same: one space after the colon belongs to the syntax.
+// "data: x" and "data:x" mean the same: the format ignores one space after the colon.
 bool TakeField(absl::string_view line, absl::string_view name, absl::string_view* value) {
   if (!absl::ConsumePrefix(&line, name)) return false;
   if (line.empty()) {
@@ -18,7 +19,7 @@ bool TakeField(absl::string_view line, absl::string_view name, absl::string_view
   return true;
 }
 
-// The lines beside data: blank, a comment, or one of the other fields.
+// A line without data: blank, a comment, or another field.
 bool MayLackData(absl::string_view line) {
   absl::string_view value;
   return line.empty() || line.front() == ':' || TakeField(line, "event", &value) || TakeField(line, "id", &value) ||
@@ -56,7 +57,7 @@ std::optional<SseSplitter::Event> SseSplitter::Next() {
   Event event;
   event.raw = all.substr(position_, scanned_ - position_);
   position_ = scanned_;
-  // What nearly all events are.
+  // Nearly all events have one data line.
   if (seen_whole && count == 1 && TakeField(first, "data", &event.data)) return event;
 
   int data_lines = 0;

@@ -1,14 +1,17 @@
+#include "backends/dialect/stream_assembler.h"
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/engine_error.h"
+#include "backends/dialect/usage.h"
 
 namespace penstock {
 
-// Ordered, so that the answer's fields come in the usual order.
+// Ordered, so that the fields of the answer have the usual order.
 using Json = nlohmann::ordered_json;
 
 namespace {
@@ -17,12 +20,12 @@ struct Choice {
   std::string role = "assistant";
   std::string content;
   bool has_content = false;
-  std::map<std::string, std::string> texts;  // reasoning_content, reasoning, refusal: only those that came.
+  std::map<std::string, std::string> texts;  // reasoning_content, reasoning and refusal, if they came.
   std::map<int64_t, Json> tool_calls;
   Json logprobs;
   Json finish_reason;
   Json stop_reason;
-  Usage usage;  // Told together with its finish.
+  Usage usage;  // The usage of the event with the finish reason.
 };
 
 int64_t IndexOf(const Json& object) {
@@ -34,7 +37,7 @@ std::string Append(const Json& value, const std::string& before) {
   return value.is_string() ? before + value.get_ref<const std::string&>() : before;
 }
 
-// Arrays of equal names are strung together, the rest is kept as first seen: the shape of both kinds of logprobs.
+// Joins arrays of equal names and keeps the first value of other fields. This fits both kinds of logprobs.
 void MergeLogprobs(const Json& piece, Json* whole) {
   if (!piece.is_object()) return;
   if (!whole->is_object()) {
@@ -119,14 +122,14 @@ Json MessageOf(const Choice& choice) {
 struct StreamAssembler::Document {
   absl::Status AddChoice(const Json& piece, Endpoint endpoint, const std::optional<Usage>& usage);
   void AddUsage(const Json& event, const std::optional<Usage>& told, bool alone);
-  // The usage to show, null when none was told.
+  // The usage of the answer. Null when no event had one.
   Json UsageJson() const;
 
-  Json top = Json::object();  // Every other field, as last seen.
+  Json top = Json::object();  // The last value of every other field.
   std::map<int64_t, Choice> choices;
-  Json usage;  // As last told, with its details.
-  Usage sum;   // Of events that tell nothing else; one for each choice with some engines.
-  int alone = 0;
+  Json usage;     // The last usage object, with its details.
+  Usage sum;      // Usage of events without choices. Some engines send one per choice.
+  int alone = 0;  // The number of these events.
 };
 
 absl::Status StreamAssembler::Document::AddChoice(const Json& piece, Endpoint endpoint,

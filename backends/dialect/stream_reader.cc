@@ -1,22 +1,24 @@
+#include "backends/dialect/stream_reader.h"
+
 #include <simdjson.h>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "backends/dialect/dialect.h"
 #include "backends/dialect/json_scanner.h"
 #include "backends/dialect/usage_reader.h"
 
 namespace penstock {
 namespace {
 
-// What one pass over an event found, before its meaning is decided.
+// The result of one pass over an event, before its meaning is decided.
 struct Scan {
   bool choices_empty = false;
   bool error_found = false;
-  std::string type;    // Of an event of the responses dialect.
-  std::string status;  // Of its response object.
-  std::string reason;  // Of that object's incomplete_details.
-  std::string error;   // That object's error, as JSON.
+  // Events of the responses dialect only.
+  std::string type;
+  std::string status;  // The status of the response object.
+  std::string reason;  // The reason in its incomplete_details.
+  std::string error;   // Its error, as JSON.
   StreamFacts facts;
 };
 
@@ -47,7 +49,7 @@ bool SeeContent(JsonScanner& scanner, StreamFacts* facts) {
   return true;
 }
 
-// Text beside the content.
+// A text that is not the content.
 bool SeeOtherText(JsonScanner& scanner, StreamFacts* facts) {
   if (scanner.Peek() != '"') return scanner.Skip();
   absl::string_view text;
@@ -64,7 +66,7 @@ bool SeeOther(JsonScanner& scanner, StreamFacts* facts) {
   return true;
 }
 
-// A tool call or function call: its texts.
+// The texts of a tool call or a function call.
 bool ScanCall(JsonScanner& scanner, StreamFacts* facts) {
   facts->other_text |= scanner.Peek() == '{';
   return scanner.ForEachMember([&](absl::string_view key) {
@@ -73,7 +75,7 @@ bool ScanCall(JsonScanner& scanner, StreamFacts* facts) {
   });
 }
 
-// A delta: its texts, and the texts of the tool calls and function calls within it.
+// The texts of a delta and of its tool calls and function calls.
 bool ScanDelta(JsonScanner& scanner, StreamFacts* facts) {
   return scanner.ForEachMember([&](absl::string_view key) {
     if (key == "content") return SeeContent(scanner, facts);

@@ -1,17 +1,18 @@
+#include "backends/dialect/text_pattern.h"
+
 #include <simdjson.h>
 
 #include <algorithm>
 
 #include "absl/strings/match.h"
-#include "backends/dialect/dialect.h"
 
 namespace penstock {
 namespace {
 
-// Longer ones are rare and not worth keeping.
+// A longer event is rare.
 constexpr size_t kMaxPattern = 2048;
 
-// Stands for itself inside a JSON string.
+// True for a character without an escape inside a JSON string.
 bool Plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
 
 }  // namespace

@@ -10,7 +10,7 @@ HealthTracker::HealthTracker(Instant now, Options options)
 void HealthTracker::OnProbe(Instant now, bool good) {
   if (state_ != Health::kDown) {
     poll_failures_ = good ? 0 : poll_failures_ + 1;
-    // A poll shows that connecting works; it says nothing of answers that break.
+    // A good poll shows that connecting works. Answers may still break.
     if (good) connect_failures_ = 0;
     if (poll_failures_ >= options_.poll_failures) GoDown(now);
     return;
@@ -41,7 +41,7 @@ void HealthTracker::OnBrokenAnswer(Instant now) {
 
 void HealthTracker::OnAnswer() {
   ForgetFailures();
-  // An answer that arrives while down was asked for before; only probes show that the engine is back.
+  // An answer to an older request may arrive while down. Only probes show that the engine is back.
   if (state_ == Health::kProbing) state_ = Health::kUp;
 }
 

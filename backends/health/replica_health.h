@@ -1,12 +1,12 @@
-// Whether a replica may be sent requests, with slow re-entry: a pure state machine, time in, state out.
+// The health of one replica: a pure state machine with slow re-entry. Time is an argument.
 //
-//   start --good probe--> up: nothing is known against it.
+//   start --good probe--> up.
 //   up, probing --N consecutive failures--> down at once.
 //   down --K consecutive good probes--> probing --a request succeeds--> up.
-// Probes of a down replica come at 100 ms, doubling to 800 ms, and at 100 ms again after a good one, so that a replica
-// is known within 1 s of its engine answering. Push-back (429, 503 to a request) is news about load, never about
-// health. A sleeping engine counts as down and returns without probation; draining hides everything but down. Owned by
-// the control loop; one per replica.
+// Probes of a down replica come after 100 ms, doubling to 800 ms. After a good probe they come at 100 ms again, so a
+// replica is known within 1 s of the first answer of its engine. A refusal for load (429, 503) does not change health.
+// A sleeping engine counts as down and returns without probation. Draining hides every state but down. Owned by the
+// control loop, one per replica.
 #ifndef PENSTOCK_BACKENDS_HEALTH_REPLICA_HEALTH_H_
 #define PENSTOCK_BACKENDS_HEALTH_REPLICA_HEALTH_H_
 
@@ -18,10 +18,11 @@ namespace penstock {
 class HealthTracker {
  public:
   struct Options {
-    int good_probes = 2;       // Consecutive, before a replica that was down is tried.
-    int connect_failures = 2;  // Consecutive, of requests.
-    int poll_failures = 3;     // Consecutive, of polls.
-    int broken_answers = 3;    // Consecutive answers cut, garbled or stalled.
+    // All counts are consecutive.
+    int good_probes = 2;       // Good probes before a down replica gets a request.
+    int connect_failures = 2;  // Requests that could not be sent.
+    int poll_failures = 3;     // Polls without an answer.
+    int broken_answers = 3;    // Answers that were cut, garbled or stalled.
     Duration probe_min = Duration::Milliseconds(100);
     Duration probe_max = Duration::Milliseconds(800);
   };
@@ -29,17 +30,16 @@ class HealthTracker {
   explicit HealthTracker(Instant now) : HealthTracker(now, Options()) {}
   HealthTracker(Instant now, Options options);
 
-  // A probe (while down) or a poll (otherwise) was answered, or not.
+  // The result of a probe (while down) or of a poll (otherwise).
   void OnProbe(Instant now, bool good);
   void OnConnectFailed(Instant now);  // A request could not be sent.
-  void OnBrokenAnswer(Instant now);   // A request was sent and its answer was cut, not HTTP, or never came.
-  void OnAnswer();                    // A request's answer began as it should.
-  void OnPushBack() {}                // The engine refused for load: it is alive and says so.
+  void OnBrokenAnswer(Instant now);   // The answer to a request was cut, was not HTTP, or never came.
+  void OnAnswer();                    // The answer to a request began well.
   void SetSleeping(bool sleeping) { sleeping_ = sleeping; }
   void SetDraining(bool draining) { draining_ = draining; }
 
   Health health() const;
-  // Whether probes, instead of polls, are due, and when the next one is.
+  // True when probes are due instead of polls. next_probe() is the time of the next one.
   bool probing_needed() const { return state_ == Health::kDown; }
   Instant next_probe() const { return next_probe_; }
 

@@ -18,18 +18,17 @@ namespace asio = boost::asio;
 
 namespace {
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
-// An engine whose host is gone. A busy one acknowledges what it has not read yet.
+// The limit for a host that is gone. A busy host still acknowledges bytes.
 constexpr Duration kDeadPeer = Duration::Seconds(30);
-constexpr size_t kKeptCarry = 1 << 10;
 
-// Whatever is in it is parsed before anything else of the thread runs.
+// Its bytes are parsed before other code of the thread runs.
 std::array<char, 64 << 10>& ThreadBuffer() {
   static thread_local std::array<char, 64 << 10> buffer;
   return buffer;
 }
 }  // namespace
 
-// The handler of a wait. When the loop is destroyed it goes without being called, and takes who waits along.
+// The handler of a wait. When the loop is destroyed, the handler ends without a call and reports that to the waiter.
 class Connection::Wait {
  public:
   explicit Wait(std::weak_ptr<Connection> connection) : connection_(std::move(connection)) {}
@@ -48,7 +47,7 @@ class Connection::Wait {
 };
 
 Connection::Connection(asio::io_context& loop, std::shared_ptr<size_t> open)
-    : socket_(loop.get_executor()), timer_(loop.get_executor()), open_(std::move(open)) {
+    : socket_(loop.get_executor()), deadline_(loop, [this] { CancelWait(); }), open_(std::move(open)) {
   ++*open_;
 }
 
@@ -57,7 +56,7 @@ Connection::~Connection() { --*open_; }
 asio::awaitable<Connection::ErrorCode> Connection::Connect(std::vector<asio::ip::tcp::endpoint> endpoints,
                                                            Duration timeout) {
   ErrorCode result = asio::error::host_not_found;
-  Arm(timeout);
+  deadline_.Arm(timeout);
   for (const asio::ip::tcp::endpoint& endpoint : endpoints) {
     ErrorCode ignored;
     socket_.close(ignored);
@@ -69,9 +68,9 @@ asio::awaitable<Connection::ErrorCode> Connection::Connect(std::vector<asio::ip:
     if (!result) DetectDeadPeer(socket_.native_handle(), kDeadPeer);
     if (!result) TellLeftInput(socket_.native_handle());
     if (!result) socket_.non_blocking(true, ignored);
-    if (!result || expired_ || result == asio::error::operation_aborted) break;
+    if (!result || deadline_.expired() || result == asio::error::operation_aborted) break;
   }
-  Disarm();
+  deadline_.Disarm();
   co_return result;
 }
 
@@ -89,18 +88,18 @@ Connection::ErrorCode Connection::WriteNow(std::vector<asio::const_buffer>& buff
 }
 
 asio::awaitable<Connection::ErrorCode> Connection::Write(std::vector<asio::const_buffer> buffers, Duration timeout) {
-  Arm(timeout);
+  deadline_.Arm(timeout);
   ErrorCode result = WriteNow(buffers);
   while (result == asio::error::would_block) {
     auto [error] = co_await socket_.async_wait(asio::ip::tcp::socket::wait_write, kAwait);
     result = error ? Outcome(error) : WriteNow(buffers);
   }
-  Disarm();
+  deadline_.Disarm();
   co_return result;
 }
 
 void Connection::AwaitInput(Duration timeout, Waiter& waiter) {
-  Arm(timeout);
+  deadline_.Arm(timeout);
   waiter_ = &waiter;
   if (!pending_) BeginWait();
 }
@@ -124,7 +123,7 @@ void Connection::OnWaited(const ErrorCode& error) {
   }
 }
 
-// An event may be of bytes that were read before it was told.
+// An event may announce bytes that an earlier read has taken.
 void Connection::BeginIdle() {
   if (tls_ != nullptr || pending_) return;
   more_ = more_ && !SocketIsEmpty();
@@ -138,9 +137,9 @@ bool Connection::SocketIsEmpty() {
 }
 
 Connection::ErrorCode Connection::TakeInput(const ErrorCode& waited) {
-  Disarm();
+  deadline_.Disarm();
   if (waited) return Outcome(waited);
-  if (input_.size() >= kInputLimit) return asio::error::no_buffer_space;
+  if (input_.view().size() >= kInputLimit) return asio::error::no_buffer_space;
   return ReadInput();
 }
 
@@ -154,13 +153,13 @@ asio::awaitable<Connection::ErrorCode> Connection::StartTls(const TlsContext& co
   ErrorCode error;
   socket_.non_blocking(true, error);
   tls_ = TlsSession::Connect(context, socket_.native_handle(), name);
-  Arm(timeout);
+  deadline_.Arm(timeout);
   while (!error) {
     error = tls_->Handshake();
     if (error != asio::error::would_block) break;
     error = co_await AwaitTls();
   }
-  Disarm();
+  deadline_.Disarm();
   co_return Outcome(error);
 }
 
@@ -172,7 +171,7 @@ asio::awaitable<Connection::ErrorCode> Connection::AwaitTls() {
 
 Connection::ErrorCode Connection::ReadInput() {
   std::array<char, 64 << 10>& buffer = ThreadBuffer();
-  const size_t room = std::min(buffer.size(), kInputLimit - input_.size());
+  const size_t room = std::min(buffer.size(), kInputLimit - input_.view().size());
   ErrorCode error;
   const asio::mutable_buffer into(buffer.data(), room);
   size_t count = 0;
@@ -182,25 +181,8 @@ Connection::ErrorCode Connection::ReadInput() {
   } else {
     count = ReadNow(socket_.native_handle(), into, more_, error);
   }
-  if (error) return error;
-  if (input_.empty()) {
-    if (carry_.capacity() > kKeptCarry) std::string().swap(carry_);
-    input_ = absl::string_view(buffer.data(), count);
-    in_carry_ = false;
-    return error;
-  }
-  carry_.erase(0, static_cast<size_t>(input_.data() - carry_.data()));
-  carry_.append(buffer.data(), count);
-  input_ = carry_;
+  if (!error) input_.Append(absl::string_view(buffer.data(), count));
   return error;
-}
-
-void Connection::Consume(size_t count) {
-  input_.remove_prefix(count);
-  if (in_carry_ || input_.empty()) return;
-  carry_.assign(input_.data(), input_.size());
-  input_ = carry_;
-  in_carry_ = true;
 }
 
 bool Connection::Quiet() {
@@ -213,10 +195,10 @@ bool Connection::Quiet() {
 }
 
 bool Connection::HasInput() {
-  if (input_size() > 0) return true;
+  if (!input().empty()) return true;
   if (tls_ != nullptr) {
     bool quiet = false;
-    more_ = tls_->HasInput(quiet);  // Decrypted already: the socket need not have more.
+    more_ = tls_->HasInput(quiet);  // Decrypted bytes: the socket may have none.
     return more_;
   }
   char byte;
@@ -228,34 +210,8 @@ void Connection::Close() {
   socket_.close(ignored);
 }
 
-void Connection::Arm(Duration timeout) {
-  expired_ = false;
-  if (timeout >= Duration::Infinite()) return Disarm();
-  deadline_ = Clock::now() + std::chrono::nanoseconds(std::max<int64_t>(0, timeout.nanoseconds()));
-  if (!waiting_ || armed_for_ > deadline_) StartTimer();
-}
-
-void Connection::StartTimer() {
-  waiting_ = true;
-  armed_for_ = deadline_;
-  timer_.expires_at(armed_for_);
-  timer_.async_wait([self = weak_from_this()](const ErrorCode& error) {
-    if (auto connection = self.lock()) connection->OnTimer(error);
-  });
-}
-
-void Connection::OnTimer(const ErrorCode& error) {
-  if (error) return;  // Replaced by an earlier wait.
-  waiting_ = false;
-  if (deadline_ == Clock::time_point::max()) return;
-  if (Clock::now() < deadline_) return StartTimer();
-  expired_ = true;
-  ErrorCode ignored;
-  socket_.cancel(ignored);
-}
-
 Connection::ErrorCode Connection::Outcome(const ErrorCode& error) {
-  if (error == asio::error::operation_aborted && expired_) return asio::error::timed_out;
+  if (error == asio::error::operation_aborted && deadline_.expired()) return asio::error::timed_out;
   return error;
 }
 

@@ -1,4 +1,4 @@
-// Finds connections whose other side is gone without a word: a host that lost power, a network that swallows packets.
+// Detects a peer that is gone without a packet: a host without power, or a network that drops packets.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_DEAD_PEER_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_DEAD_PEER_H_
 
@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-// An idle connection is probed from a quarter of `limit` on, and fails once nothing was heard for `limit`; so does one
-// whose sent bytes are not acknowledged for that long. The kernel does it: no cost per byte here.
+// The kernel probes an idle connection after a quarter of `limit`. The connection fails after `limit` without a packet
+// from the peer, and after `limit` without an acknowledgement of sent bytes. No cost per byte.
 void DetectDeadPeer(int socket, Duration limit);
 
 }  // namespace penstock

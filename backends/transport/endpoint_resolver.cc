@@ -14,7 +14,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// What a look-up and the coroutine waiting for it share: either may go first.
+// The state that a look-up and its waiting coroutine share. Either may end first.
 struct LookUp {
   explicit LookUp(asio::io_context& loop) : resolver(loop), wake(loop) {}
   asio::ip::tcp::resolver resolver;

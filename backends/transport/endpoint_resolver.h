@@ -1,7 +1,7 @@
-// Host name to endpoints, without blocking the loop and without trusting the resolver to answer.
+// The endpoints of a host name, without blocking the loop, and with a time limit.
 //
-// Address literals cost nothing. Names are looked up on Asio's resolver thread and remembered for 10 s, so that
-// engines that close a connection after every stream do not cost a look-up each. Used on one loop only.
+// Address literals need no look-up. The resolver thread of Asio looks names up. Results are valid for 10 s, so an
+// engine that closes each connection after a stream does not cause a look-up per stream. Used on one loop only.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_ENDPOINT_RESOLVER_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_ENDPOINT_RESOLVER_H_
 
@@ -22,9 +22,9 @@ class EndpointResolver {
   using Endpoints = std::vector<boost::asio::ip::tcp::endpoint>;
 
   EndpointResolver(boost::asio::io_context& loop, std::string host, uint16_t port);
-  // Unavailable (no such host), DeadlineExceeded.
+  // Unavailable when the host does not exist, DeadlineExceeded after `timeout`.
   boost::asio::awaitable<absl::StatusOr<Endpoints>> Resolve(Duration timeout);
-  // After no endpoint could be reached: the next Resolve asks again.
+  // Call it when no endpoint could be reached. The next Resolve() then looks the name up again.
   void Forget() { known_until_ = {}; }
 
  private:

@@ -41,8 +41,8 @@ boost::asio::awaitable<absl::StatusOr<std::string>> FetchGood(UpstreamPool& pool
   co_return absl::UnavailableError(message);
 }
 
-boost::asio::awaitable<absl::StatusOr<std::string>> FetchTold(UpstreamPool& pool, std::string target,
-                                                              absl::string_view key) {
+boost::asio::awaitable<absl::StatusOr<std::string>> FetchUnlessRefused(UpstreamPool& pool, std::string target,
+                                                                       absl::string_view key) {
   auto fetched = co_await Fetch(pool, target, key);
   if (!fetched.ok()) co_return fetched.status();
   if (fetched->ok()) co_return std::move(fetched->body);

@@ -36,8 +36,8 @@ class NoInput {
 // Makes the kernel tell with each read whether more is there. Once per socket; without it ReadNow always says `more`.
 void TellLeftInput(int socket);
 
-// What there is, at most as much as fits; one system call, never waits. `more`: something is left, or the end, or the
-// kernel does not tell. Errors: would_block, eof, what the socket says.
+// Reads the bytes of the socket that fit into `into`. One system call, never waits. `more` is true when bytes are left,
+// at the end, and when the kernel does not report. Errors: would_block, eof, what the socket says.
 size_t ReadNow(int socket, boost::asio::mutable_buffer into, bool& more, boost::system::error_code& error);
 
 // Calls handler(error, 0) once there may be input that ReadNow has not seen. The first wait of a socket completes at
@@ -49,8 +49,8 @@ void AsyncWaitEdge(Socket& socket, Handler&& handler) {
 
 }  // namespace penstock
 
-// The reactor has asked for the operation's turn: there was an event. It is told that the input is exhausted, so that
-// it queues the next wait until the next event instead of trying at once.
+// The reactor has asked for the operation's turn: there was an event. The result says that the input is exhausted, so
+// that it queues the next wait until the next event instead of trying at once.
 template <>
 inline boost::asio::detail::reactor_op::status
 boost::asio::detail::reactive_socket_recv_op_base<penstock::NoInput>::do_perform(reactor_op* base) {

@@ -1,14 +1,13 @@
-// Beast's response parser, with the body handed out as views into the connection's input instead of copies.
+// The response parser of Beast, with the body as a view instead of a copy.
 //
-// The pieces of body that one Put() finds (several chunks may lie in one read) are moved together inside the input,
-// over chunk frames that are already parsed, so body() is one contiguous view; a read with a single chunk moves
-// nothing.
+// One Put of the parser may find several pieces of body, because several chunks may lie in one read. A single piece
+// stays where it is, in the memory that was parsed. Several pieces are joined in one buffer of the thread. Owned by one
+// exchange; used on its loop only.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_RESPONSE_PARSER_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_RESPONSE_PARSER_H_
 
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/optional.hpp>
-#include <cstring>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -25,14 +24,15 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
   }
 
   UpstreamHead& head() { return head_; }
-  // Found since the last DropBody; lies in the memory that was parsed.
-  absl::string_view body() const { return absl::string_view(body_, body_size_); }
-  void DropBody() { body_size_ = 0; }
-  // What was found stays although the parsed memory is used for something else.
+  // The body since the last DropBody(). Valid until the parsed memory is reused, another exchange of the thread is
+  // parsed, or the exchange ends.
+  absl::string_view body() const { return body_; }
+  void DropBody() { body_ = {}; }
+  // Copies the body, so that it stays valid as long as the parser.
   void KeepBody() {
-    if (body_size_ == 0) return;
-    kept_.assign(body_, body_size_);
-    body_ = kept_.data();
+    if (body_.empty()) return;
+    kept_.assign(body_.data(), body_.size());
+    body_ = kept_;
   }
 
  private:
@@ -46,26 +46,27 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
   }
   void on_header_impl(ErrorCode&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, ErrorCode&) override {}
-  std::size_t on_body_impl(StringView piece, ErrorCode&) override { return Join(piece); }
+  std::size_t on_body_impl(StringView piece, ErrorCode&) override { return Add(piece); }
   void on_chunk_header_impl(std::uint64_t, StringView, ErrorCode&) override {}
-  std::size_t on_chunk_body_impl(std::uint64_t, StringView piece, ErrorCode&) override { return Join(piece); }
+  std::size_t on_chunk_body_impl(std::uint64_t, StringView piece, ErrorCode&) override { return Add(piece); }
   void on_finish_impl(ErrorCode&) override {}
 
   static absl::string_view View(StringView text) { return absl::string_view(text.data(), text.size()); }
 
-  std::size_t Join(StringView piece) {
-    if (body_size_ == 0) {
-      body_ = const_cast<char*>(piece.data());  // The input buffer is ours and mutable; Beast only sees it as const.
-    } else {
-      std::memmove(body_ + body_size_, piece.data(), piece.size());
+  std::size_t Add(StringView piece) {
+    if (body_.empty()) {
+      body_ = View(piece);
+      return piece.size();
     }
-    body_size_ += piece.size();
+    static thread_local std::string joined;
+    if (body_.data() != joined.data()) joined.assign(body_.data(), body_.size());
+    joined.append(piece.data(), piece.size());
+    body_ = joined;
     return piece.size();
   }
 
   UpstreamHead head_;
-  char* body_ = nullptr;
-  size_t body_size_ = 0;
+  absl::string_view body_;
   std::string kept_;
 };
 

@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// A record's most; small pieces are gathered up to it.
+// The largest record. Small pieces are gathered up to it.
 constexpr size_t kRecord = 16 << 10;
 constexpr std::array<unsigned char, 9> kAlpn = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 
@@ -35,7 +35,7 @@ Memory Reading(const std::string& pem) { return Memory(BIO_new_mem_buf(pem.data(
 
 Certificate NextCertificate(BIO* from) { return Certificate(PEM_read_bio_X509(from, nullptr, nullptr, nullptr)); }
 
-// The newest reason of OpenSSL's queue, which is emptied.
+// The newest reason in the error queue of OpenSSL. Empties the queue.
 std::string Reason() {
   const char* reason = ERR_reason_error_string(ERR_peek_last_error());
   ERR_clear_error();
@@ -44,7 +44,7 @@ std::string Reason() {
 
 absl::Status Bad(absl::string_view what) { return absl::InvalidArgumentError(absl::StrCat(what, ": ", Reason())); }
 
-// A key with a passphrase would ask for it on the terminal.
+// Without this callback OpenSSL asks for a passphrase on the terminal.
 int NoPassphrase(char*, int, int, void*) { return 0; }
 
 int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* offered,
@@ -69,7 +69,7 @@ bool IsAddress(const std::string& name) {
 void TlsContext::Free::operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 
 TlsContext::TlsContext(const SSL_METHOD* method) : context_(SSL_CTX_new(method)) {
-  // OpenSSL writes without MSG_NOSIGNAL; a peer that is gone is an error, never a signal.
+  // OpenSSL writes without MSG_NOSIGNAL. A closed peer must be an error, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
   SSL_CTX_set_min_proto_version(native(), TLS1_2_VERSION);
   SSL_CTX_set_options(native(), SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
@@ -82,7 +82,7 @@ absl::StatusOr<TlsContext::Pointer> TlsContext::ForServer(const TlsIdentity& ide
   std::shared_ptr<TlsContext> made(new TlsContext(TLS_server_method()));
   if (absl::Status used = made->Use(identity); !used.ok()) return used;
   SSL_CTX_set_alpn_select_cb(made->native(), ChooseProtocol, nullptr);
-  // Sessions are resumed by tickets only, within this context.
+  // Only tickets resume a session, within this context.
   SSL_CTX_set_session_cache_mode(made->native(), SSL_SESS_CACHE_OFF);
   constexpr absl::string_view kSessions = "penstock";
   SSL_CTX_set_session_id_context(made->native(), reinterpret_cast<const unsigned char*>(kSessions.data()),

@@ -1,8 +1,8 @@
-// TLS over a non-blocking socket: OpenSSL with the manners of this program (try, and say what to wait for).
+// TLS over a non-blocking socket, with OpenSSL. Each call tries once and reports whether to wait.
 //
-// A TlsContext is made once per configuration and shared by all loops; a TlsSession belongs to one connection and its
-// loop. TLS 1.2 and newer, ALPN http/1.1. Servers may demand client certificates; clients always verify the engine's
-// chain and name. Nothing here waits, allocates per byte, or logs.
+// All loops share one TlsContext per configuration. A TlsSession belongs to one connection and its loop. TLS 1.2 and
+// newer, ALPN http/1.1. A server may require client certificates. A client always verifies the chain and the name of
+// the engine. No call waits, allocates per byte, or logs.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_TLS_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_TLS_H_
 
@@ -14,14 +14,14 @@
 
 #include "absl/status/statusor.h"
 
-// OpenSSL's, without its headers.
+// Types of OpenSSL, without its headers.
 struct ssl_ctx_st;
 struct ssl_st;
 struct ssl_method_st;
 
 namespace penstock {
 
-// PEM texts; what is not given is empty.
+// PEM texts. A missing text is empty.
 struct TlsIdentity {
   std::string certificate;  // The leaf first, then its chain.
   std::string key;
@@ -31,9 +31,9 @@ class TlsContext {
  public:
   using Pointer = std::shared_ptr<const TlsContext>;
 
-  // With `client_ca`, clients need a certificate that it signed.
+  // Clients need a certificate that `client_ca` signed. Empty: no certificate.
   static absl::StatusOr<Pointer> ForServer(const TlsIdentity& identity, const std::string& client_ca);
-  // Trusts `ca`, or the system's store where it is empty. An identity without certificate shows none.
+  // Trusts `ca`, or the store of the system when `ca` is empty. The identity may be empty.
   static absl::StatusOr<Pointer> ForClient(const std::string& ca, const TlsIdentity& identity);
 
   ssl_ctx_st* native() const { return context_.get(); }
@@ -54,22 +54,23 @@ class TlsSession {
   using ErrorCode = boost::system::error_code;
 
   static std::unique_ptr<TlsSession> Accept(const TlsContext& context, int socket);
-  // `name` is sent to the server and must be in its certificate; an address is checked as one.
+  // The certificate of the server must be valid for `name`, a host name or an address.
   static std::unique_ptr<TlsSession> Connect(const TlsContext& context, int socket, const std::string& name);
 
-  // would_block: to be called again once the socket has bytes or, when wants_write, room. Other errors are final.
+  // would_block: call it again when the socket is readable, or writable if wants_write(). Other errors are final.
   ErrorCode Handshake();
-  // would_block, eof after an orderly end, connection_reset after a cut one.
+  // would_block: no bytes yet. eof: orderly end. connection_reset: any other end.
   size_t ReadSome(boost::asio::mutable_buffer into, ErrorCode& error);
-  // After would_block it must be given the same bytes again.
+  // After would_block, pass the same bytes again.
   size_t WriteSome(std::span<const boost::asio::const_buffer> buffers, ErrorCode& error);
   bool wants_write() const { return wants_write_; }
-  // True when decrypted bytes are at hand; handles what the protocol itself sent. `quiet` as long as nothing ended it.
+  // True when decrypted bytes are available. Also handles messages of the protocol itself. `quiet` is false when the
+  // session has input or has ended.
   bool HasInput(bool& quiet);
-  // Says goodbye if there is room for it.
+  // Sends the closing message if the socket has room.
   void Close();
 
-  // Why the handshake failed.
+  // The reason of a failed handshake.
   std::string error_text() const { return error_text_; }
 
  private:

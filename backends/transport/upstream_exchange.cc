@@ -18,8 +18,8 @@ bool Ours(const ErrorCode& error) {
          error == asio::error::bad_descriptor;
 }
 
-absl::Status LostStatus(absl::string_view what, const ErrorCode& error) {
-  const std::string message = absl::StrCat(what, ": ", error.message());
+absl::Status LostStatus(absl::string_view operation, const ErrorCode& error) {
+  const std::string message = absl::StrCat(operation, ": ", error.message());
   if (error == asio::error::timed_out) return absl::DeadlineExceededError(message);
   if (Ours(error)) return absl::CancelledError(message);
   return absl::UnavailableError(message);
@@ -34,7 +34,7 @@ absl::string_view UpstreamHead::Find(absl::string_view name) const {
 
 UpstreamExchange::State::~State() {
   if (!connection || aborted) return;
-  const bool ended = parser->is_done() && connection->input_size() == 0 && written;
+  const bool ended = parser->is_done() && connection->input().empty() && outgoing.written;
   if (ended && parser->keep_alive()) {
     pool->PutIdle(std::move(connection));
   } else {
@@ -43,18 +43,18 @@ UpstreamExchange::State::~State() {
 }
 
 ErrorCode UpstreamExchange::State::WriteNow() {
-  unwritten.clear();
-  unwritten.reserve(1 + request_body.size());
-  unwritten.push_back(asio::buffer(request_head));
-  for (absl::string_view piece : request_body) unwritten.emplace_back(piece.data(), piece.size());
-  const ErrorCode error = connection->WriteNow(unwritten);
-  written = !error;
+  outgoing.unwritten.clear();
+  outgoing.unwritten.reserve(1 + outgoing.body.size());
+  outgoing.unwritten.push_back(asio::buffer(outgoing.head));
+  for (absl::string_view piece : outgoing.body) outgoing.unwritten.emplace_back(piece.data(), piece.size());
+  const ErrorCode error = connection->WriteNow(outgoing.unwritten);
+  outgoing.written = !error;
   return error;
 }
 
 asio::awaitable<ErrorCode> UpstreamExchange::State::WriteRest(Duration timeout) {
-  const ErrorCode error = co_await connection->Write(std::move(unwritten), timeout);
-  written = !error;
+  const ErrorCode error = co_await connection->Write(std::move(outgoing.unwritten), timeout);
+  outgoing.written = !error;
   co_return error;
 }
 
@@ -67,16 +67,17 @@ asio::awaitable<absl::Status> UpstreamExchange::State::SendFresh(Duration timeou
   connection = *std::move(fresh);
   ErrorCode error = WriteNow();
   if (error == asio::error::would_block) error = co_await WriteRest(left.value());
-  // An engine may refuse a body and close before it read it all: its answer is worth more than our error.
+  // An engine may refuse a body and close before it has read all of it. Its answer is then better than a write error.
   if (error && (aborted || !connection->HasInput())) co_return LostStatus("writing the request", error);
   co_return absl::OkStatus();
 }
 
 void UpstreamExchange::State::Parse() {
-  if (connection->input_size() == 0 || parser->is_done()) return;
+  const absl::string_view input = connection->input();
+  if (input.empty() || parser->is_done()) return;
   any_byte = true;
   ErrorCode error;
-  const size_t used = parser->put(asio::buffer(connection->input(), connection->input_size()), error);
+  const size_t used = parser->put(asio::buffer(input.data(), input.size()), error);
   connection->Consume(used);
   if (error && error != http::error::need_more) {
     broken = absl::DataLossError(absl::StrCat("answer is not HTTP: ", error.message()));
@@ -120,7 +121,7 @@ bool UpstreamExchange::State::ReadReady(Step step) {
   return false;
 }
 
-// Begins the wait of a reader that is suspended for it; lies in its coroutine.
+// Begins the wait of a suspended reader. It lives in the coroutine of the reader.
 struct UpstreamExchange::State::Suspend {
   State* state;
   Duration timeout;
@@ -173,7 +174,7 @@ void UpstreamExchange::Abort() {
   if (state_->connection) state_->connection->Close();
 }
 
-// The analyzer takes what asio sets when it resumes a coroutine for undefined.
+// The analyzer does not see the values that Asio sets when it resumes a coroutine.
 template <class Suspend>
 asio::awaitable<void> SuspendFor([[maybe_unused]] const Suspend& suspend) {
 #ifdef __clang_analyzer__
@@ -207,10 +208,10 @@ asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duratio
     if (error) co_return LostStatus("waiting for the answer", error);
   }
   state.parser->KeepBody();
-  // Nothing is written again from here on, and a stream may be long.
-  std::string().swap(state.request_head);
-  std::vector<absl::string_view>().swap(state.request_body);
-  std::vector<asio::const_buffer>().swap(state.unwritten);
+  // The request is not written again, and a stream may be long.
+  std::string().swap(state.outgoing.head);
+  std::vector<absl::string_view>().swap(state.outgoing.body);
+  std::vector<asio::const_buffer>().swap(state.outgoing.unwritten);
   UpstreamHead head = std::move(state.parser->head());
   head.event_stream = absl::StartsWithIgnoreCase(head.Find("Content-Type"), "text/event-stream");
   co_return head;
@@ -252,7 +253,7 @@ asio::awaitable<absl::StatusOr<std::string>> UpstreamExchange::ReadAll(Duration 
   const TimeLeft left(timeout);
   std::string whole;
   bool fits = true;
-  bool at_hand = true;  // No wait, whose time would have to be counted.
+  bool at_hand = true;  // The body at hand needs no wait.
   const auto take = [&](absl::string_view piece) {
     fits = whole.size() + piece.size() <= limit;
     if (fits) whole.append(piece.data(), piece.size());

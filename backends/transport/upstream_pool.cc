@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using ErrorCode = boost::system::error_code;
 
-// Of a request's head besides target and fields, mostly.
+// The usual size of a request head without target and fields.
 constexpr size_t kHeadFrame = 160;
 
 bool HasLineBreak(absl::string_view text) { return absl::StrContains(text, '\r') || absl::StrContains(text, '\n'); }
@@ -116,15 +116,15 @@ std::optional<absl::Status> UpstreamPool::SendNow(UpstreamExchange& exchange, co
   if (!head.ok()) return head.status();
   exchange.state_ = std::make_unique<UpstreamExchange::State>(shared_);
   UpstreamExchange::State& state = *exchange.state_;
-  state.request_head = *std::move(head);
-  state.request_body = request.body;
+  state.outgoing.head = *std::move(head);
+  state.outgoing.body = request.body;
   state.no_body = request.method == "HEAD";
   if (state.no_body) state.NewParser();
   state.connection = shared_->TakeIdle();
   if (!state.connection) return std::nullopt;
   state.reused = true;
-  state.write_error = state.WriteNow();
-  if (state.write_error) return std::nullopt;
+  state.outgoing.error = state.WriteNow();
+  if (state.outgoing.error) return std::nullopt;
   return absl::OkStatus();
 }
 
@@ -132,7 +132,7 @@ asio::awaitable<absl::Status> UpstreamPool::FinishSend(UpstreamExchange& exchang
   const TimeLeft left(timeout);
   UpstreamExchange::State& state = *exchange.state_;
   if (state.connection) {
-    ErrorCode error = state.write_error;
+    ErrorCode error = state.outgoing.error;
     if (error == asio::error::would_block) error = co_await state.WriteRest(left.value());
     if (!error || (!state.aborted && state.connection->HasInput())) co_return absl::OkStatus();
     if (Ours(error)) co_return LostStatus("writing the request", error);

@@ -1,6 +1,6 @@
-// What lies behind backends/upstream.h: a pool of connections to one engine, and one exchange over one of them.
+// The inside of upstream.h: a pool of connections to one engine, and one exchange over one connection.
 //
-// For upstream_pool.cc and upstream_exchange.cc only. Everything lives on the pool's loop.
+// Only upstream_pool.cc and upstream_exchange.cc include it. All objects live on the loop of the pool.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_UPSTREAM_STATE_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_UPSTREAM_STATE_H_
 
@@ -28,7 +28,7 @@
 
 namespace penstock {
 
-// The time left of one limit that several operations share.
+// The rest of one time limit that several operations share.
 class TimeLeft {
  public:
   explicit TimeLeft(Duration timeout)
@@ -45,11 +45,11 @@ class TimeLeft {
   Duration all_;
 };
 
-// Ended by us: by a deadline, by Abort, or with the coroutine that waited.
+// True when Penstock ended the operation: by a deadline, by Abort(), or with the coroutine.
 bool Ours(const boost::system::error_code& error);
-absl::Status LostStatus(absl::string_view what, const boost::system::error_code& error);
+absl::Status LostStatus(absl::string_view operation, const boost::system::error_code& error);
 
-// What a pool and its exchanges share; outlives the pool until the last exchange ends.
+// The state that a pool and its exchanges share. It lives until the pool and its last exchange end.
 struct UpstreamPool::Shared : std::enable_shared_from_this<UpstreamPool::Shared> {
   struct Idle {
     std::shared_ptr<Connection> connection;
@@ -66,7 +66,7 @@ struct UpstreamPool::Shared : std::enable_shared_from_this<UpstreamPool::Shared>
   std::chrono::steady_clock::duration idle_limit() const {
     return std::chrono::nanoseconds(options.idle_limit.nanoseconds());
   }
-  // The most recently used connection that is still good; drops the others it meets.
+  // The most recently used connection that is still good. Drops bad connections on the way.
   std::shared_ptr<Connection> TakeIdle();
   void PutIdle(std::shared_ptr<Connection> connection);
   void ArmTimer();
@@ -86,6 +86,14 @@ struct UpstreamPool::Shared : std::enable_shared_from_this<UpstreamPool::Shared>
 
 // One exchange, from its request to the end of its answer.
 struct UpstreamExchange::State final : Connection::Waiter {
+  // The request and its progress.
+  struct Outgoing {
+    std::string head;
+    std::vector<absl::string_view> body;
+    std::vector<boost::asio::const_buffer> unwritten;
+    boost::system::error_code error;  // The result of SendNow().
+    bool written = false;
+  };
   struct Suspend;
 
   explicit State(std::shared_ptr<UpstreamPool::Shared> shared) : pool(std::move(shared)) { NewParser(); }
@@ -95,49 +103,44 @@ struct UpstreamExchange::State final : Connection::Waiter {
     parser.emplace(static_cast<uint32_t>(Connection::kHeadLimit));
     if (no_body) parser->skip(true);
   }
-  // What the socket takes at once; would_block leaves the rest in `unwritten`.
+  // Writes as many bytes as the socket takes at once. would_block: the rest is in `outgoing.unwritten`.
   boost::system::error_code WriteNow();
   boost::asio::awaitable<boost::system::error_code> WriteRest(Duration timeout);
   boost::asio::awaitable<absl::Status> SendFresh(Duration timeout);
-  // Parses the input at hand. What is not HTTP sets `broken`; what was good before it can still be read.
+  // Parses the input. Input that is not HTTP sets `broken`; the bytes before it stay readable.
   void Parse();
-  // Skips an interim answer. True when the head of the real answer is there.
+  // Skips interim answers. True when the final head is complete.
   absl::StatusOr<bool> HeadReady();
-  // A kept connection that the engine had closed before our request reached it.
+  // True when the engine closed a reused connection before the request reached it.
   bool WasStale(const boost::system::error_code& error) const { return reused && !any_byte && !Ours(error); }
   absl::Status AfterEnd(const boost::system::error_code& error);
 
-  // Asked after each input was parsed: false ends the reading.
+  // Called after each parse. False ends the reading.
   using Step = absl::FunctionRef<bool()>;
-  // Reads and parses what needs no wait until `step` says so, or an error, which is left in `read_error`. True: reading
-  // has ended. Else the caller suspends itself once (Suspend), however much then comes: it is taken by a callback that
-  // costs no coroutine.
+  // Reads and parses without a wait. True when `step` or an error (in `read_error`) has ended the reading. Otherwise
+  // the caller suspends itself once (Suspend); a callback then takes all further input, without a coroutine.
   bool ReadReady(Step step);
   bool TakeInput(const boost::system::error_code& waited, Step step);
   void OnInput(const boost::system::error_code& waited) override;
-  // The suspended coroutine goes, and this with it.
+  // Destroys the suspended coroutine, and this object with it.
   void OnLoopEnd() override { const absl::AnyInvocable<void()> gone = std::move(resume); }
-  // Gives the body at hand to `take`. A result: true at the end of the body, false when `take` wants no more now.
+  // Gives the parsed body to `take`. True at the end of the body, false when `take` returned false, null to read on.
   std::optional<absl::StatusOr<bool>> GiveBody(UpstreamExchange::Take take);
 
   std::shared_ptr<UpstreamPool::Shared> pool;
   std::shared_ptr<Connection> connection;
-  std::string request_head;
-  std::vector<absl::string_view> request_body;
-  std::vector<boost::asio::const_buffer> unwritten;
+  Outgoing outgoing;
   std::optional<ResponseParser> parser;
   absl::Status broken;
-  boost::system::error_code write_error;  // Of SendNow.
   boost::system::error_code read_error;
-  std::exception_ptr surprise;  // Thrown by a step.
-  // Of a suspended reader.
+  std::exception_ptr surprise;  // The exception of a step.
+  // The suspended reader.
   const Suspend* suspend = nullptr;
   boost::asio::cancellation_slot slot;
   absl::AnyInvocable<void()> resume;
-  bool no_body = false;  // The answer to HEAD.
-  bool reused = false;   // The connection had served before: it may turn out dead, once.
+  bool no_body = false;  // The answer to a HEAD request.
+  bool reused = false;   // The connection has served another request, so the engine may have closed it.
   bool any_byte = false;
-  bool written = false;
   bool aborted = false;
 };
 

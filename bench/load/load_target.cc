@@ -1,6 +1,5 @@
 #include "bench/load/load_target.h"
 
-#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -18,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/text/addresses.h"
 
 namespace penstock::bench {
 namespace {
@@ -77,39 +77,17 @@ class Fetch {
   error_code error_;
 };
 
-absl::Status SplitAuthority(absl::string_view authority, LoadTarget& target) {
-  if (absl::ConsumePrefix(&authority, "[")) {
-    const size_t close = authority.find(']');
-    if (close == absl::string_view::npos) return absl::InvalidArgumentError("the bracket of the address is not closed");
-    target.host = std::string(authority.substr(0, close));
-    authority.remove_prefix(close + 1);
-  } else {
-    target.host = std::string(authority.substr(0, authority.find(':')));
-    authority.remove_prefix(target.host.size());
-  }
-  if (target.host.empty()) return absl::InvalidArgumentError("the host is missing");
-  if (authority.empty()) return absl::OkStatus();
-  int port = 0;
-  if (!absl::ConsumePrefix(&authority, ":") || !absl::SimpleAtoi(authority, &port) || port < 1 || port > 65'535) {
-    return absl::InvalidArgumentError("the port is not a number from 1 to 65535");
-  }
-  target.port = absl::StrCat(port);
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<LoadTarget> ParseLoadTarget(absl::string_view url) {
   LoadTarget target;
-  absl::string_view rest = absl::StripSuffix(absl::StripAsciiWhitespace(url), "/");
-  target.url = std::string(rest);
-  if (!absl::ConsumePrefix(&rest, "http://")) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", url, "\": only http:// URLs are supported"));
-  }
-  const size_t slash = std::min(rest.find('/'), rest.size());
-  const absl::Status status = SplitAuthority(rest.substr(0, slash), target);
-  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat("\"", url, "\": ", status.message()));
-  target.root = std::string(absl::StripSuffix(rest.substr(slash), "/v1"));
+  target.url = std::string(absl::StripSuffix(absl::StripAsciiWhitespace(url), "/"));
+  const absl::StatusOr<EngineUrl> parsed = ParseEngineUrl(target.url);
+  if (!parsed.ok()) return parsed.status();
+  if (parsed->tls) return absl::InvalidArgumentError(absl::StrCat("\"", url, "\": only http:// URLs are supported"));
+  target.host = parsed->address.host;
+  target.port = absl::StrCat(parsed->address.port);
+  target.root = std::string(absl::StripSuffix(parsed->base_path, "/v1"));
   target.api = target.root + "/v1";
   return target;
 }

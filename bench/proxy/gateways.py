@@ -1,6 +1,6 @@
-"""Gateways for LLMs as rivals: how each is started, where bench/proxy/install_gateways.sh has installed it.
+"""Gateways for LLMs as rivals: the start of each, where bench/proxy/install_gateways.sh has installed it.
 
-One worker on one core, two engines, no retries, no logging, no checks of the engines where that can be had.
+One worker on one core, two engines, no retries, no logging, no checks of the engines where the gateway allows that.
 """
 
 import json
@@ -19,7 +19,7 @@ PROGRAMS = {
 ENVIRONMENT = {"TOKIO_WORKER_THREADS": "1", "LITELLM_LOG": "ERROR", "LITELLM_MODE": "PRODUCTION", "NODE_ENV": "production",
                "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true"}
 
-# What answers a stream of the stub with 500 ("TypeError: immutable", Portkey 1.15.2 on Node 20).
+# These gateways answer a stream of the stub with 500 ("TypeError: immutable", Portkey 1.15.2 on Node 20).
 WITHOUT_STREAMS = ("portkey",)
 
 LITELLM = """

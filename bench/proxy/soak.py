@@ -1,4 +1,7 @@
-"""The soak behind bench/soak.sh: rounds of short requests, streams and vanishing clients; memory and leftovers."""
+"""The soak behind bench/soak.sh: rounds of short requests, streams and vanishing clients; memory and leftovers.
+
+A run without an argument, when it passes, replaces the table of bench/results/soak.md.
+"""
 
 import json
 import os
@@ -12,11 +15,15 @@ import tempfile
 import time
 import urllib.request
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import topics  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
 STUB_PORT = 19301
 PORT = 19302
 ROUNDS = 20
+DEFAULT_REQUESTS = 1_000_000
 
 CONFIG = """
 listen: 127.0.0.1:{port}
@@ -82,7 +89,7 @@ def settled(pid, before):
 
 
 def main():
-    requests = int(sys.argv[1])
+    requests = int(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_REQUESTS
     share = max(1, requests // ROUNDS)
     findings = []
     with tempfile.TemporaryDirectory() as folder:
@@ -114,9 +121,12 @@ def main():
             last = sum(memory[-quarter:]) / quarter
             promised = metric(text, "penstock_pool_promised_[a-z]+")
             left = descriptors(router.pid) - idle
-            print(f"{done} requests in {time.monotonic() - began:.0f} s; resident: second quarter {second / 2**20:.2f} MiB, "
-                  f"last quarter {last / 2**20:.2f} MiB ({(last / second - 1) * 100:+.2f} %); promised {promised:.0f}; "
-                  f"descriptors left {left}; connections {metric(text, 'penstock_connections_open'):.0f}")
+            table = ["| requests | seconds | resident, second quarter | resident, last quarter | growth | promised "
+                     "| descriptors left | connections |", "|---:|---:|---:|---:|---:|---:|---:|---:|",
+                     f"| {done:,} | {time.monotonic() - began:.0f} | {second / 2**20:.2f} MiB | {last / 2**20:.2f} MiB "
+                     f"| {(last / second - 1) * 100:+.2f} % | {promised:.0f} | {left} "
+                     f"| {metric(text, 'penstock_connections_open'):.0f} |"]
+            print("\n".join(table))
             if last > 1.02 * second:
                 findings.append("memory grows")
             if promised != 0:
@@ -134,6 +144,8 @@ def main():
                 findings.append("the router does not end")
     if findings:
         sys.exit("soak: " + ", ".join(findings))
+    if len(sys.argv) == 1:
+        topics.write("soak", "soak", [topics.statement("bench/soak.sh"), "", *table])
 
 
 main()

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "backends/simulated/gpu_share.h"
-#include "backends/simulated/step_machine.h"
+#include "backends/simulated/machine/gpu_share.h"
+#include "backends/simulated/machine/step_machine.h"
 #include "base/generator.h"
 #include "bench/figures/results.h"
 #include "bench/simulation/gpu_accounts.h"

@@ -2,21 +2,17 @@
 
 #include <algorithm>
 
-#include "config/capacity.h"
+#include "backends/engines/catalogue/engine_catalogue.h"
+#include "config/values/capacity.h"
 
 namespace penstock {
 namespace {
 
-// vLLM's defaults, and llama-server's where they differ; engines that tell their own override them.
-constexpr Tokens kDefaultBlock{16};
-constexpr Tokens kDefaultBatch{2048};
-constexpr int kDefaultSequences = 256;
-// SGLang looks for vanished clients every 4 s while a request has produced nothing, 2 s later otherwise.
-constexpr Duration kSglangAbortHold = Duration::Seconds(4);
-constexpr int kDefaultSlots = 4;
-
-bool IsLlamaCpp(const ReplicaConfig& config, const std::optional<Discovery>& discovery) {
-  return config.engine == "llamacpp" || (discovery && discovery->kind == EngineKind::kLlamaCpp);
+// The recognised engine, else the configured one, else the generic one.
+const EngineDeclaration& EngineOf(const ReplicaConfig& config, const std::optional<Discovery>& discovery) {
+  if (discovery) return EngineOf(discovery->kind);
+  const EngineDeclaration* configured = EngineByName(config.engine);
+  return configured != nullptr ? *configured : EngineOf(EngineKind::kOpenAi);
 }
 
 // The smaller of two token counts of which zero means unknown.
@@ -33,8 +29,7 @@ bool OverflowFatal(const ReplicaConfig& config, const std::optional<Discovery>& 
 // Engines that serve a prompt's head from the blocks of an earlier one.
 bool KeepsPrefixes(const ReplicaConfig& config, const std::optional<Discovery>& discovery) {
   if (config.simulated) return !config.simulated->overflow_error;
-  const EngineKind kind = discovery ? discovery->kind : EngineKindFromName(config.engine).value_or(EngineKind::kAuto);
-  return kind == EngineKind::kVllm || kind == EngineKind::kSglang;
+  return EngineOf(config, discovery).defaults.keeps_prefixes;
 }
 
 }  // namespace
@@ -169,7 +164,7 @@ Tokens FleetBook::BlockOf(const Seat& seat) const {
   if (seat.config.block) return *seat.config.block;
   if (seat.config.simulated && seat.config.simulated->overflow_error) return Tokens(1);
   if (seat.discovery && seat.discovery->block.value() > 0) return seat.discovery->block;
-  return IsLlamaCpp(seat.config, seat.discovery) ? Tokens(1) : kDefaultBlock;
+  return EngineOf(seat.config, seat.discovery).defaults.block;
 }
 
 Tokens FleetBook::ContextOf(const Seat& seat, Tokens kv_tokens) const {
@@ -236,14 +231,15 @@ void FleetBook::RebuildMemory(const Seat& seat, ReplicaSpec& spec) {
 void FleetBook::RebuildPace(const Seat& seat, ReplicaSpec& spec) const {
   const ReplicaConfig& config = seat.config;
   const Discovery* found = seat.discovery ? &*seat.discovery : nullptr;
-  spec.batch_budget = kDefaultBatch;
+  const EngineDeclaration& engine = EngineOf(config, seat.discovery);
+  spec.batch_budget = engine.defaults.batch_budget;
   if (found && found->batch_budget.value() > 0) spec.batch_budget = found->batch_budget;
   if (config.simulated) spec.batch_budget = config.simulated->max_batched_tokens;
   if (config.max_batched_tokens) spec.batch_budget = *config.max_batched_tokens;
 
-  spec.max_sequences = IsLlamaCpp(config, seat.discovery) ? kDefaultSlots : kDefaultSequences;
+  spec.max_sequences = engine.defaults.max_sequences;
   if (found && found->max_sequences > 0) spec.max_sequences = found->max_sequences;
-  if (found && found->kind == EngineKind::kSglang) spec.abort_hold = kSglangAbortHold;
+  if (found) spec.abort_hold = engine.capabilities.abort_memory_hold;
   if (config.simulated) spec.max_sequences = config.simulated->max_seqs;
   if (config.max_seqs) spec.max_sequences = *config.max_seqs;
 

@@ -24,7 +24,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "backends/engines/discovery.h"
+#include "backends/engines/contract/discovery.h"
 #include "base/ids.h"
 #include "config/config.h"
 #include "router/core/contract/fleet.h"

@@ -8,13 +8,13 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "backends/engines/catalogue/engine_catalogue.h"
+#include "backends/engines/scrape/engine_scraper.h"
 #include "base/clock.h"
 
 namespace penstock {
 namespace asio = boost::asio;
-
 namespace {
 
 // An engine that cannot be recognised by its url is looked at again this often.
@@ -34,7 +34,7 @@ struct FleetMonitor::Watched {
   std::optional<UpstreamAddress> address;
   TlsContext::Pointer tls;
   std::unique_ptr<UpstreamPool> pool;
-  std::unique_ptr<EngineAdapter> adapter;
+  std::optional<EngineScraper> scraper;
   HealthTracker health;
   std::optional<Health> told;  // What the core was told.
   std::shared_ptr<std::atomic<bool>> wants_answers = std::make_shared<std::atomic<bool>>(true);
@@ -155,14 +155,14 @@ asio::awaitable<void> FleetMonitor::Round(Watched& watched) {
 }
 
 asio::awaitable<absl::Status> FleetMonitor::Discover(Watched& watched) {
-  EngineKind kind = EngineKindFromName(watched.engine).value_or(EngineKind::kAuto);
-  if (kind == EngineKind::kAuto) {
+  const EngineDeclaration* engine = EngineByName(watched.engine);
+  if (engine == nullptr) {
     const auto detected = co_await DetectEngine(*watched.pool, watched.key);
     if (!detected.ok()) co_return detected.status();
-    kind = *detected;
+    engine = *detected;
   }
-  if (watched.adapter == nullptr || watched.adapter->kind() != kind) watched.adapter = MakeAdapter(kind);
-  auto discovery = co_await watched.adapter->Discover(*watched.pool, watched.key);
+  if (!watched.scraper || &watched.scraper->engine() != engine) watched.scraper.emplace(*engine);
+  auto discovery = co_await watched.scraper->Discover(*watched.pool, watched.key);
   if (!discovery.ok()) co_return discovery.status();
   if (watched.stopped) co_return absl::CancelledError("stopped");
   watched.discovered = true;
@@ -174,7 +174,7 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(Watched& watched) {
 
 asio::awaitable<absl::Status> FleetMonitor::Poll(Watched& watched) {
   const Instant before = Now();
-  const auto seen = co_await watched.adapter->Poll(*watched.pool, watched.key);
+  const auto seen = co_await watched.scraper->Poll(*watched.pool, watched.key);
   if (!seen.ok()) co_return seen.status();
   if (watched.stopped) co_return absl::CancelledError("stopped");
   watched.health.SetSleeping(seen->sleeping);
@@ -298,7 +298,7 @@ EngineSeat FleetMonitor::MakeSeat(ReplicaId replica) const {
   seat.address = watched.address;
   seat.tls = watched.tls;
   if (watched.tls_config) seat.server_name = watched.tls_config->server_name;
-  if (watched.adapter != nullptr) seat.capabilities = watched.adapter->capabilities();
+  if (watched.scraper) seat.capabilities = watched.scraper->engine().capabilities;
   seat.wants_answers = watched.wants_answers;
   for (const PoolShare& share : book_.fleet().replicas[replica.value()].pools) {
     if (book_.fleet().pools[share.pool.value()].overflow_fatal) seat.overflow_fatal = true;

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "backends/engines/adapter.h"
 #include "backends/health/replica_health.h"
 #include "config/config.h"
 #include "router/live/event_loop.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/engines/adapter.h"
+#include "backends/engines/contract/capabilities.h"
 #include "backends/transport/upstream.h"
 #include "router/live/fleet_book.h"
 #include "router/live/tenants.h"

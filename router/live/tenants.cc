@@ -12,7 +12,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
-#include "config/key_digest.h"
+#include "config/values/key_digest.h"
 
 namespace penstock {
 namespace {

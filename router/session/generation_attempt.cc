@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "backends/dialect/answer_reader.h"
+#include "backends/dialect/engine_error.h"
+#include "backends/engines/catalogue/engine_catalogue.h"
 #include "base/clock.h"
 #include "router/openai/request/routes.h"
 #include "router/session/generation.h"
@@ -14,21 +16,6 @@ namespace {
 
 constexpr size_t kMaxErrorBody = 1 << 20;
 constexpr size_t kMaxEvent = 16 << 20;
-// What llama-server says to every running request when its shared pool is full.
-constexpr absl::string_view kOverflowMessage = "Context size has been exceeded";
-
-bool SupportsEndpoint(const Capabilities& capabilities, Endpoint endpoint) {
-  switch (endpoint) {
-    case Endpoint::kEmbeddings:
-      return capabilities.supports_embeddings;
-    case Endpoint::kResponses:
-      return capabilities.supports_responses;
-    case Endpoint::kRerank:
-      return capabilities.supports_rerank;
-    default:
-      return true;
-  }
-}
 
 // Before the head, data that makes no sense is no HTTP; within the body it is an answer that was cut.
 EngineErrorKind KindOf(const absl::Status& status, bool in_body) {
@@ -51,7 +38,7 @@ SpliceOrder Generation::MakeOrder(const Plan& plan) const {
   order.engine_model = fleet_->book.EngineModelName(forward_->replica, model_);
   order.force_stream = plan.reassemble;
   const bool chunked = endpoint_ == Endpoint::kChat || endpoint_ == Endpoint::kCompletions;
-  order.ask_usage = plan.stream_upstream && chunked && seat().capabilities->asks_usage_with_stream_options;
+  order.ask_usage = plan.stream_upstream && chunked;
   if (state_.carried > 0) {
     order.continue_from = state_.PromptText();
     order.already_generated = Tokens(state_.carried);
@@ -96,7 +83,7 @@ Generation::AttemptEnd Generation::FromEngineError(const EngineError& error, boo
   AttemptEnd end;
   end.error = std::make_unique<ApiError>(FromEngine(error));
   end.is_engine_error = true;
-  const bool overflow = absl::StrContains(error.message, kOverflowMessage);
+  const bool overflow = IsPoolOverflow(error.message);
   if (overflow) {
     end.engine_error = EngineErrorKind::kOverflow;
     end.kind = AttemptEnd::Kind::kPlaceAgain;
@@ -127,7 +114,7 @@ std::optional<Generation::AttemptEnd> Generation::Unsuitable(const UpstreamPool*
     end.is_engine_error = false;
     return end;
   }
-  if (!SupportsEndpoint(*seat().capabilities, endpoint_)) {
+  if (!seat().capabilities->Supports(endpoint_)) {
     AttemptEnd end;
     end.kind = AttemptEnd::Kind::kRejected;
     end.error = std::make_unique<ApiError>(BadRequest(

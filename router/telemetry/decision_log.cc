@@ -120,7 +120,7 @@ struct DecisionLog::State {
   void ReopenNow();
 
   Options options;
-  int file = STDERR_FILENO;  // The writer's.
+  int file = STDERR_FILENO;  // Used by the writer thread only.
   std::atomic<int64_t> dropped{0};
   std::atomic<bool> all{false};
   // The packaged absl::Mutex is opaque to the thread sanitizer.
@@ -212,7 +212,7 @@ void DecisionLog::Write(DecisionEntry entry) {
       return;
     }
     state_->queue.push_back(std::move(queued));
-    if (state_->queue.size() > 1) return;  // The writer was told by whoever made the queue non-empty.
+    if (state_->queue.size() > 1) return;  // The entry that made the queue non-empty woke the writer.
   }
   state_->has_work.notify_one();
 }

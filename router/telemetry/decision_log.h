@@ -1,9 +1,9 @@
 // The decision log: one JSON object per line, written off the request path.
 //
-// Refusals, errors and notices are always written, forwards, parks and ends on demand (Options::all). A line
+// Refusals, errors and notices are always written; forwards, parks, aborts and ends only with Options::all. A line
 // never holds a prompt, an answer or a key: the entry has no field for them. Write() moves the entry into a bounded
-// queue (a short lock) and a writer thread formats and writes; a full queue drops the entry and counts it.
-// Thread-safe. The destructor writes what is queued.
+// queue under a short lock. A writer thread formats and writes; a full queue drops the entry and counts it.
+// Thread-safe. The destructor writes the entries of the queue.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_DECISION_LOG_H_
 #define PENSTOCK_ROUTER_TELEMETRY_DECISION_LOG_H_
 
@@ -24,11 +24,11 @@ struct DecisionEntry {
     kAbort,
     kEnd,  // A request ended well, or its client left.
     kRefuse,
-    kError,   // An engine or a client did something wrong; `message` says what.
+    kError,   // A fault of an engine or a client, in `message`.
     kNotice,  // Start, reload, drain, replica up or down.
   };
   Kind kind = Kind::kNotice;
-  // Left out of the line when empty or unset. Strings are cut at 512 bytes, invalid UTF-8 is replaced.
+  // A field that is empty or unset is left out of the line. Strings are cut at 512 bytes, invalid UTF-8 is replaced.
   std::string request_id;
   std::string endpoint;
   std::string model;
@@ -41,9 +41,9 @@ struct DecisionEntry {
   std::optional<Tokens> prompt;  // Estimate.
   std::optional<Tokens> max_output;
   std::optional<Tokens> output;
-  std::optional<int64_t> position;  // In its lane.
-  std::optional<int64_t> bound;     // What was broken, and by what.
-  std::optional<int64_t> value;
+  std::optional<int64_t> position;  // Place in its lane, from one.
+  std::optional<int64_t> bound;     // The broken bound.
+  std::optional<int64_t> value;     // The value that broke it.
   std::optional<Duration> waited;
   std::optional<Duration> expected_ttft;
   std::optional<Duration> retry_after;
@@ -51,7 +51,7 @@ struct DecisionEntry {
   std::optional<double> peak_share;
 };
 
-// The line of one entry, without the line end. `unix_seconds` is the wall time.
+// The line of one entry, without its line end. `unix_seconds` is the wall time.
 std::string FormatDecision(const DecisionEntry& entry, double unix_seconds);
 
 class DecisionLog {
@@ -67,12 +67,12 @@ class DecisionLog {
   DecisionLog(const DecisionLog&) = delete;
   DecisionLog& operator=(const DecisionLog&) = delete;
 
-  // Whether an entry of this kind would be written; ask before filling one in.
+  // True when Write() writes entries of this kind. Callers ask before they fill one in.
   bool Wants(DecisionEntry::Kind kind) const;
   void Write(DecisionEntry entry);
-  // Waits until everything queued so far is written.
+  // Waits until every entry of the queue is written.
   void Flush();
-  // Whether forwards, parks, aborts and ends are written from now on.
+  // Turns the lines of forwards, parks, aborts and ends on or off.
   void SetAll(bool all);
   // Opens the path anew (after a rotation), from the next line on. The old file stays in use if that fails.
   void Reopen();

@@ -1,6 +1,6 @@
-// The closed sets of label values: how requests end, what clients send wrong, how engines fail.
+// The closed sets of label values: ends of requests, faults of clients, failures of engines.
 //
-// Metrics, the decision log and the tests take names from here and from router/core/refusal.h, nowhere else.
+// Metrics, the decision log and the tests take names from this header and from router/core/contract/refusal.h only.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_LABELS_H_
 #define PENSTOCK_ROUTER_TELEMETRY_LABELS_H_
 
@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// How a request ended, seen from outside.
+// The end of a request, seen from outside.
 enum class RequestOutcome : uint8_t {
   kOk,           // The engine ended it.
   kRefused,      // By the router, with a named reason.
@@ -26,7 +26,7 @@ constexpr absl::string_view LabelOf(RequestOutcome outcome) {
   return kRequestOutcomeLabels[static_cast<size_t>(outcome)];
 }
 
-// What a client sent wrong. One row of docs/bad-input.md each, or more.
+// A fault of a client. Each has one row of docs/bad-input.md or more.
 enum class BadInput : uint8_t {
   kMalformedHttp,
   kMalformedJson,
@@ -36,7 +36,7 @@ enum class BadInput : uint8_t {
   kOutOfRange,
   kBodyTooLarge,
   kHeaderTooLarge,
-  kTooSlow,    // A head or body that did not come in time.
+  kTooSlow,    // A head or body after its timeout.
   kTruncated,  // The connection closed in the middle of a request.
   kMethod,
   kPath,
@@ -48,7 +48,7 @@ inline constexpr std::array<absl::string_view, 13> kBadInputLabels = {
     "method",         "path",           "content_type"};
 constexpr absl::string_view LabelOf(BadInput kind) { return kBadInputLabels[static_cast<size_t>(kind)]; }
 
-// How an engine failed.
+// A failure of an engine.
 enum class EngineErrorKind : uint8_t {
   kConnect,     // Not reachable.
   kTimeout,     // No first byte, or a gap in a stream, for too long.
@@ -56,25 +56,25 @@ enum class EngineErrorKind : uint8_t {
   kGarbage,     // Not HTTP, not JSON, or an impossible answer.
   kServer,      // An error status of its own.
   kPushedBack,  // 429 or 503: full.
-  kOverflow,    // Its KV pool ran out and took running requests with it.
+  kOverflow,    // Its KV pool ran out and running requests failed.
 };
 inline constexpr std::array<absl::string_view, 7> kEngineErrorLabels = {"connect", "timeout",     "closed",  "garbage",
                                                                         "server",  "pushed_back", "overflow"};
 constexpr absl::string_view LabelOf(EngineErrorKind kind) { return kEngineErrorLabels[static_cast<size_t>(kind)]; }
 
-// What became of an answer whose engine failed after its client had part of it.
+// The end of an answer whose engine failed after the client had part of it.
 enum class ResumeResult : uint8_t {
   kContinued,  // The client sees one unbroken stream.
-  kEndpoint,   // The rest: why not.
+  kEndpoint,   // This and the following: reasons why it was not continued.
   kSeveral,    // n, or a list of prompts.
   kTools,
   kLogprobs,
   kStructured,
   kEcho,
-  kPrompt,     // Token ids, images, or an answer that the client itself began.
+  kPrompt,     // Token ids, images, or an answer that the client began.
   kOtherText,  // Reasoning, a tool call, a refusal.
-  kBudget,     // Its text was too long to be kept.
-  kEngine,     // No engine continues a message, or it would not.
+  kBudget,     // Its text is over max_kept_text.
+  kEngine,     // No engine continues a message, or the chosen one refused.
   kTries,
   kDeadline,
   kRefused,  // No room elsewhere in time.
@@ -84,12 +84,12 @@ inline constexpr std::array<absl::string_view, 14> kResumeLabels = {
     "prompt",    "other_text", "budget",  "engine", "tries",    "deadline",   "refused"};
 constexpr absl::string_view LabelOf(ResumeResult result) { return kResumeLabels[static_cast<size_t>(result)]; }
 
-// What the router holds only so much of.
+// A quantity with a limit.
 enum class Bounded : uint8_t { kConnections, kQueuedRequests, kQueuedBytes, kBodyMemory, kKeptText };
 inline constexpr std::array<absl::string_view, 5> kBoundedLabels = {"connections", "queued_requests", "queued_bytes",
                                                                     "body_memory", "kept_text"};
 
-// What a connection was refused for before it was a request.
+// The limit that refused a connection before it was a request.
 enum class TurnedAway : uint8_t { kConnections, kBodyMemory };
 inline constexpr std::array<absl::string_view, 2> kTurnedAwayLabels = {"connections", "body_memory"};
 constexpr absl::string_view LabelOf(TurnedAway limit) { return kTurnedAwayLabels[static_cast<size_t>(limit)]; }

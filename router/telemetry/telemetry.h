@@ -1,19 +1,17 @@
-// What Penstock tells about itself on /metrics.
+// The metrics of the router on /metrics.
 //
-// Two sources: counters and histograms of the edge, kept here and updated as requests end; and the decision core's own
-// view, handed to Serialise and turned into gauges and counters at scrape, so nothing in the core knows Prometheus.
-// Thread-safe: any loop may call any function. OnRequest costs about a microsecond (one hash lookup, then atomic
-// adds), the other On... functions a few hundred nanoseconds.
+// They have two sources. The edge counts here as requests end. The decision core hands its view to Serialise at scrape,
+// so nothing in the core knows Prometheus. Thread-safe: any loop may call any function. OnRequest costs about a
+// microsecond (hash lookups, then atomic adds), the other On... functions a few hundred nanoseconds.
 //
-// Cardinality is bounded: endpoints, outcomes, reasons and kinds are closed sets; models, classes, replicas and pools
-// are the fleet's (SetFleet); tenants are labels only when the configuration names them. Every other value is "other".
-// Names: penstock_ first, base units (seconds, bytes, ratio), counters end in _total.
+// Cardinality is bounded. Endpoints, outcomes, reasons and kinds are closed sets. Models, classes, replicas and pools
+// are those of the fleet (SetFleet); tenants are labels only when the configuration names them. Every other value is
+// "other". Names, labels and help: router/telemetry/metric_list.h.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_TELEMETRY_H_
 #define PENSTOCK_ROUTER_TELEMETRY_TELEMETRY_H_
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,34 +20,11 @@
 #include "router/core/contract/admission_core.h"
 #include "router/core/contract/fleet.h"
 #include "router/telemetry/labels.h"
+#include "router/telemetry/request_record.h"
 
 namespace penstock {
 
-// One ended request, as the edge saw it. Unknown durations stay unset.
-struct RequestRecord {
-  std::string request_id;     // x-request-id; for the log, never a label.
-  std::string endpoint;       // One of kEndpointLabels.
-  std::string model;          // Empty when the request named none.
-  std::string service_class;  // Class.
-  std::string tenant;         // Configured name; empty: anonymous.
-  std::string replica;        // Empty when it reached none.
-  RequestOutcome outcome = RequestOutcome::kOk;
-  std::string reason;  // Label of the Refusal, BadInput or EngineErrorKind; empty when all went well.
-  int status = 200;    // HTTP status sent; 499 when the client went before one.
-  bool streamed = false;
-  Tokens prompt_estimate{0};
-  Tokens prompt{0};  // From usage; 0: not told.
-  Tokens output{0};
-  int64_t active_tokens = 0;
-  int64_t late_tokens = 0;
-  int64_t abandoned_tokens = 0;
-  std::optional<Duration> queue_wait;  // Set for requests that were forwarded or waited.
-  std::optional<Duration> ttft;        // From arrival to the first token at the client; streamed answers.
-  std::optional<Duration> tpot;        // (last - first token) / (tokens - 1).
-  std::optional<Duration> total;       // From arrival to the last byte.
-};
-
-// What a tenant's limit of tokens leaves it now; negative when it is overdrawn.
+// The tokens that a tenant's limit leaves it at the moment; negative when it is overdrawn.
 struct TenantAvailable {
   std::string tenant;
   Tokens tokens{0};
@@ -69,9 +44,9 @@ class Telemetry {
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
 
-  // Names that may be labels from now on, block sizes of token pools, and the configured tenants. At start and after
-  // every change of the fleet.
+  // Names that may be labels, and block sizes of token pools. Called at start and after every change of the fleet.
   void SetFleet(const Fleet& fleet);
+  // The configured tenants. Called at start and after every reload.
   void SetTenants(const std::vector<std::string>& tenants);
 
   void OnRequest(const RequestRecord& record);
@@ -79,15 +54,15 @@ class Telemetry {
   void OnDecision(Duration spent);
   void OnBadInput(BadInput kind);
   void OnEngineError(absl::string_view replica, EngineErrorKind kind);
-  // An engine failed after the client had part of its answer.
+  // The end of an answer whose engine failed after the client had part of it.
   void OnResume(ResumeResult result);
-  // One failed or successful scrape of an engine.
+  // One scrape of an engine.
   void OnEnginePoll(absl::string_view replica, bool ok);
   void OnConfigReload(bool ok);
 
-  // Refused at the door: a limit of the edge is reached.
+  // A connection or request was refused before it became a request: a limit of the edge was reached.
   void OnTurnedAway(TurnedAway limit);
-  // How much of a limit is in use; 1: full.
+  // The used share of a limit; 1: full.
   void SetFill(Bounded what, double ratio);
   void OnConnectionOpened();
   void OnConnectionClosed();

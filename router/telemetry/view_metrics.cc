@@ -1,49 +1,39 @@
 #include "router/telemetry/view_metrics.h"
 
 #include <array>
-#include <functional>
+#include <cassert>
 
 namespace penstock {
 namespace {
 
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
-using prometheus::MetricType;
 
-MetricFamily Family(std::string name, std::string help, MetricType type = MetricType::Gauge) {
-  MetricFamily family;
-  family.name = std::move(name);
-  family.help = std::move(help);
-  family.type = type;
-  return family;
-}
-
-// Families without samples are left out: there is nothing to say about pools in tokens when there are none.
+// Families without samples are left out, such as pools in tokens where every pool is in bytes.
 void Keep(MetricFamily family, std::vector<MetricFamily>& families) {
   if (!family.metric.empty()) families.push_back(std::move(family));
 }
 
 struct PoolAmount {
-  const char* name;
-  const char* help;
+  const Metric& bytes;
+  const Metric& tokens;
   Amount PoolView::*amount;
 };
 
 constexpr std::array<PoolAmount, 7> kPoolAmounts = {{
-    {"capacity", "KV memory of the pool, configured or discovered", &PoolView::capacity},
-    {"held", "KV memory that live requests hold by the ledger, prompts on their way included", &PoolView::held},
-    {"draining", "KV memory of aborted requests that is not yet known to be free", &PoolView::draining},
-    {"forecast_peak", "Forecast bound of the pool's use at its worst horizon (mean + z sigma)",
+    {MetricNamed("penstock_pool_capacity_bytes"), MetricNamed("penstock_pool_capacity_tokens"), &PoolView::capacity},
+    {MetricNamed("penstock_pool_held_bytes"), MetricNamed("penstock_pool_held_tokens"), &PoolView::held},
+    {MetricNamed("penstock_pool_draining_bytes"), MetricNamed("penstock_pool_draining_tokens"), &PoolView::draining},
+    {MetricNamed("penstock_pool_forecast_peak_bytes"), MetricNamed("penstock_pool_forecast_peak_tokens"),
      &PoolView::forecast_peak},
-    {"reported", "KV memory in use by the engine's own last report", &PoolView::reported},
-    {"foreign", "KV memory used by others than this router", &PoolView::foreign},
-    {"overdraft", "KV memory used by own requests beyond what their leases hold", &PoolView::overdraft},
+    {MetricNamed("penstock_pool_reported_bytes"), MetricNamed("penstock_pool_reported_tokens"), &PoolView::reported},
+    {MetricNamed("penstock_pool_foreign_bytes"), MetricNamed("penstock_pool_foreign_tokens"), &PoolView::foreign},
+    {MetricNamed("penstock_pool_overdraft_bytes"), MetricNamed("penstock_pool_overdraft_tokens"), &PoolView::overdraft},
 }};
 
 void AddPoolAmounts(const CoreView& view, bool in_bytes, std::vector<MetricFamily>& families) {
-  const std::string unit = in_bytes ? "bytes" : "tokens";
   for (const PoolAmount& row : kPoolAmounts) {
-    MetricFamily family = Family(std::string("penstock_pool_") + row.name + "_" + unit, row.help);
+    MetricFamily family = FamilyOf(in_bytes ? row.bytes : row.tokens);
     const bool is_report = row.amount == &PoolView::reported;
     for (const PoolView& pool : view.pools) {
       if (pool.in_bytes != in_bytes) continue;
@@ -56,9 +46,8 @@ void AddPoolAmounts(const CoreView& view, bool in_bytes, std::vector<MetricFamil
 
 void AddPromised(const CoreView& view, const std::map<std::string, Tokens>& block_of_pool,
                  std::vector<MetricFamily>& families) {
-  const std::string help = "Expected final footprint of all live requests of the pool; zero when nothing runs";
-  MetricFamily bytes = Family("penstock_pool_promised_bytes", help);
-  MetricFamily blocks = Family("penstock_pool_promised_blocks", help + ", in the engine's blocks");
+  MetricFamily bytes = FamilyOf(MetricNamed("penstock_pool_promised_bytes"));
+  MetricFamily blocks = FamilyOf(MetricNamed("penstock_pool_promised_blocks"));
   for (const PoolView& pool : view.pools) {
     if (pool.in_bytes) {
       AddSample(bytes, {{"pool", pool.name}}, pool.promised.AsDouble());
@@ -73,14 +62,11 @@ void AddPromised(const CoreView& view, const std::map<std::string, Tokens>& bloc
 }
 
 void AddPoolState(const CoreView& view, Duration stale_after, std::vector<MetricFamily>& families) {
-  MetricFamily z = Family("penstock_pool_risk_z", "Standard deviations of head room that admission keeps");
-  MetricFamily age = Family("penstock_pool_report_age_seconds", "Age of the newest engine report of the pool");
-  MetricFamily stale =
-      Family("penstock_pool_report_stale", "1 when the pool has no fresh engine report: the ledger goes on by itself");
-  MetricFamily events = Family("penstock_pool_overdrafts_total",
-                               "Times the engine was seen to use more than its leases hold", MetricType::Counter);
-  MetricFamily error = Family("penstock_pool_forecast_error_ratio",
-                              "Forecast of one horizon ago minus what the same requests hold now, over capacity");
+  MetricFamily z = FamilyOf(MetricNamed("penstock_pool_risk_z"));
+  MetricFamily age = FamilyOf(MetricNamed("penstock_pool_report_age_seconds"));
+  MetricFamily stale = FamilyOf(MetricNamed("penstock_pool_report_stale"));
+  MetricFamily events = FamilyOf(MetricNamed("penstock_pool_overdrafts_total"));
+  MetricFamily error = FamilyOf(MetricNamed("penstock_pool_forecast_error_ratio"));
   constexpr const char* kHorizonNames[kForecastChecks] = {"1s", "10s", "60s"};
   for (const PoolView& pool : view.pools) {
     const MetricLabels labels = {{"pool", pool.name}};
@@ -97,34 +83,31 @@ void AddPoolState(const CoreView& view, Duration stale_after, std::vector<Metric
 }
 
 struct ReplicaFigure {
-  const char* name;
-  const char* help;
-  MetricType type;
+  const Metric& metric;
   double (*value)(const ReplicaView&);
 };
 
-const std::array<ReplicaFigure, 7> kReplicaFigures = {{
-    {"up", "1 when the replica takes requests", MetricType::Gauge,
+constexpr std::array<ReplicaFigure, 7> kReplicaFigures = {{
+    {MetricNamed("penstock_replica_up"),
      [](const ReplicaView& replica) {
        return replica.health == Health::kUp || replica.health == Health::kProbing ? 1.0 : 0.0;
      }},
-    {"running_requests", "Requests forwarded to the replica and not ended", MetricType::Gauge,
+    {MetricNamed("penstock_replica_running_requests"),
      [](const ReplicaView& replica) { return static_cast<double>(replica.running); }},
-    {"prefilling_requests", "Of those, requests without a first token", MetricType::Gauge,
+    {MetricNamed("penstock_replica_prefilling_requests"),
      [](const ReplicaView& replica) { return static_cast<double>(replica.prefilling); }},
-    {"backlog_tokens", "Prompt tokens forwarded and not yet computed, by forecast", MetricType::Gauge,
+    {MetricNamed("penstock_replica_backlog_tokens"),
      [](const ReplicaView& replica) { return replica.backlog.AsDouble(); }},
-    {"step_factor_ratio", "Learned over prior step time", MetricType::Gauge,
-     [](const ReplicaView& replica) { return replica.step_factor; }},
-    {"stream_tokens_per_second", "Forecast decode rate of one stream", MetricType::Gauge,
+    {MetricNamed("penstock_replica_step_factor_ratio"), [](const ReplicaView& replica) { return replica.step_factor; }},
+    {MetricNamed("penstock_replica_stream_tokens_per_second"),
      [](const ReplicaView& replica) { return replica.tokens_per_s; }},
-    {"preemptions_total", "Preemptions that the engine reported", MetricType::Counter,
+    {MetricNamed("penstock_replica_preemptions_total"),
      [](const ReplicaView& replica) { return static_cast<double>(replica.preemptions); }},
 }};
 
 void AddReplicas(const CoreView& view, std::vector<MetricFamily>& families) {
   for (const ReplicaFigure& row : kReplicaFigures) {
-    MetricFamily family = Family(std::string("penstock_replica_") + row.name, row.help, row.type);
+    MetricFamily family = FamilyOf(row.metric);
     for (const ReplicaView& replica : view.replicas) {
       AddSample(family, {{"replica", replica.name}, {"model", replica.model}}, row.value(replica));
     }
@@ -133,49 +116,53 @@ void AddReplicas(const CoreView& view, std::vector<MetricFamily>& families) {
 }
 
 void AddQueue(const CoreView& view, std::vector<MetricFamily>& families) {
-  MetricFamily waiting = Family("penstock_queue_requests", "Requests that wait, by lane");
-  MetricFamily oldest = Family("penstock_queue_oldest_wait_seconds", "Wait of the longest waiting request of the lane");
+  MetricFamily waiting = FamilyOf(MetricNamed("penstock_queue_requests"));
+  MetricFamily oldest = FamilyOf(MetricNamed("penstock_queue_oldest_wait_seconds"));
   for (const LaneView& lane : view.lanes) {
     const MetricLabels labels = {{"model", lane.model}, {"class", lane.service_class}};
     AddSample(waiting, labels, static_cast<double>(lane.waiting));
     AddSample(oldest, labels, lane.oldest_wait.seconds());
   }
-  MetricFamily all = Family("penstock_queued_requests", "Requests that wait in all lanes");
-  MetricFamily bytes = Family("penstock_queued_bytes", "Bytes of the bodies of requests that wait");
+  MetricFamily all = FamilyOf(MetricNamed("penstock_queued_requests"));
+  MetricFamily bytes = FamilyOf(MetricNamed("penstock_queued_bytes"));
   AddSample(all, {}, static_cast<double>(view.queued_requests));
   AddSample(bytes, {}, view.queued_bytes.AsDouble());
   for (MetricFamily* family : {&waiting, &oldest, &all, &bytes}) Keep(std::move(*family), families);
 }
 
 void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& families) {
-  MetricFamily observed =
-      Family("penstock_output_forecasts_total", "Outputs that were compared with their forecast", MetricType::Counter);
+  MetricFamily observed = FamilyOf(MetricNamed("penstock_output_forecasts_total"));
   AddSample(observed, {}, static_cast<double>(counters.outputs_observed));
-  MetricFamily covered = Family("penstock_output_forecasts_covered_total",
-                                "Outputs at or below that level of their forecast", MetricType::Counter);
+  MetricFamily covered = FamilyOf(MetricNamed("penstock_output_forecasts_covered_total"));
   AddSample(covered, {{"level", "p50"}}, static_cast<double>(counters.outputs_below_p50));
   AddSample(covered, {{"level", "p90"}}, static_cast<double>(counters.outputs_below_p90));
   AddSample(covered, {{"level", "p99"}}, static_cast<double>(counters.outputs_below_p99));
-  MetricFamily pinball = Family("penstock_output_forecast_pinball_tokens_total",
-                                "Sum of the pinball loss of output forecasts", MetricType::Counter);
+  MetricFamily pinball = FamilyOf(MetricNamed("penstock_output_forecast_pinball_tokens_total"));
   AddSample(pinball, {{"level", "p50"}}, counters.pinball_p50);
   AddSample(pinball, {{"level", "p90"}}, counters.pinball_p90);
   AddSample(pinball, {{"level", "p99"}}, counters.pinball_p99);
-  MetricFamily aborts =
-      Family("penstock_aborts_total", "Running requests taken back for the sake of the others", MetricType::Counter);
+  MetricFamily aborts = FamilyOf(MetricNamed("penstock_aborts_total"));
   AddSample(aborts, {}, static_cast<double>(counters.aborts));
-  MetricFamily returns = Family("penstock_returns_total",
-                                "Forwarded requests that waited again (push-back, engine lost)", MetricType::Counter);
+  MetricFamily returns = FamilyOf(MetricNamed("penstock_returns_total"));
   AddSample(returns, {}, static_cast<double>(counters.requeues));
   for (MetricFamily* family : {&observed, &covered, &pinball, &aborts, &returns}) Keep(std::move(*family), families);
 }
 
 }  // namespace
 
+MetricFamily FamilyOf(const Metric& metric) {
+  assert(metric.type != MetricType::kHistogram);
+  MetricFamily family;
+  family.name = std::string(metric.name);
+  family.help = std::string(metric.help);
+  family.type = metric.type == MetricType::kCounter ? prometheus::MetricType::Counter : prometheus::MetricType::Gauge;
+  return family;
+}
+
 MetricFamily& AddSample(MetricFamily& family, const MetricLabels& labels, double value) {
   ClientMetric sample;
   for (const auto& [name, text] : labels) sample.label.push_back({name, text});
-  (family.type == MetricType::Counter ? sample.counter.value : sample.gauge.value) = value;
+  (family.type == prometheus::MetricType::Counter ? sample.counter.value : sample.gauge.value) = value;
   family.metric.push_back(std::move(sample));
   return family;
 }

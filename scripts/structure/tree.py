@@ -5,7 +5,7 @@ import os
 # Build results and downloaded tools.
 _SKIPPED = {"build", "__pycache__", "shared"}
 # Recorded and generated data: no limit of size holds for it.
-DATA = ("tests/data", "tests/fuzz/corpus", "bench/plots", "bench/results/plots")
+DATA = ("tests/data", "tests/fuzz/corpus")
 CPP = (".h", ".cc")
 CODE = (*CPP, ".py", ".sh", ".cmake", "CMakeLists.txt")
 

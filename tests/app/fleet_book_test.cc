@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/engines/catalogue/engine_catalogue.h"
+
 namespace penstock {
 namespace {
 
@@ -91,6 +93,25 @@ TEST(FleetBook, LlamaServersCountSingleTokensAndMayLoseEveryRequestOnOverflow) {
   EXPECT_EQ(book.fleet().replicas[0].pools[0].footprint.block, Tokens(1));
   EXPECT_EQ(book.fleet().replicas[0].max_context, Tokens(4096));
   EXPECT_EQ(book.fleet().replicas[0].max_sequences, 4);
+}
+
+TEST(FleetBook, TheConfigurationAcceptsEveryEngineOfTheCatalogue) {
+  for (const EngineDeclaration* engine : EngineCatalogue()) {
+    const Config config = Parsed(std::string("replicas: [{id: a, url: http://h:1, engine: ") + engine->name + "}]\n");
+    ASSERT_EQ(config.replicas.size(), 1u) << engine->name;
+    EXPECT_EQ(config.replicas[0].engine, engine->name);
+  }
+}
+
+TEST(FleetBook, EachEngineHoldsMemoryAfterACancelAsItDeclares) {
+  for (const EngineDeclaration* engine : EngineCatalogue()) {
+    FleetBook book(Parsed(kTwoReplicas));
+    Discovery found = Vllm({{"llama-3.1-8b", Tokens(32768)}});
+    found.kind = engine->kind;
+    EXPECT_EQ(book.fleet().replicas[0].abort_hold, Duration()) << "no engine is recognised yet";
+    book.SetDiscovery(ReplicaId(0), found);
+    EXPECT_EQ(book.fleet().replicas[0].abort_hold, engine->capabilities.abort_memory_hold) << engine->name;
+  }
 }
 
 TEST(FleetBook, ConfiguredValuesOverrideDiscovery) {

@@ -1,3 +1,5 @@
+#include "backends/dialect/answer_reader.h"
+
 #include <gtest/gtest.h>
 
 #include "tests/backends/recording.h"

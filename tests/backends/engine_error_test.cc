@@ -1,3 +1,5 @@
+#include "backends/dialect/engine_error.h"
+
 #include <gtest/gtest.h>
 
 #include "tests/backends/recording.h"

@@ -7,13 +7,13 @@
 namespace penstock {
 namespace {
 
-TEST(ModelsList, OfLlamaServerTellsTheContextOfASlotAndItsOwner) {
+TEST(ModelsList, TheListOfLlamaServerHasTheContextOfASlotAndTheOwner) {
   const auto list = ParseModelsList(RecordedBody("get-v1-models"));
   ASSERT_TRUE(list.ok()) << list.status();
   ASSERT_EQ(list->models.size(), 1u);
   EXPECT_EQ(list->models[0].name, "tiny-s");
   EXPECT_EQ(list->models[0].max_context, Tokens(2048));
-  EXPECT_EQ(KindFromOwner(list->owner), EngineKind::kLlamaCpp);
+  EXPECT_EQ(list->owner, "llamacpp");
 }
 
 TEST(ModelsList, ALoraAdapterHasTheContextOfItsParent) {
@@ -24,27 +24,13 @@ TEST(ModelsList, ALoraAdapterHasTheContextOfItsParent) {
   ASSERT_EQ(list->models.size(), 2u);
   EXPECT_EQ(list->models[1].name, "lora");
   EXPECT_EQ(list->models[1].max_context, Tokens(8192));
-  EXPECT_EQ(KindFromOwner(list->owner), EngineKind::kVllm);
+  EXPECT_EQ(list->owner, "vllm");
 }
 
 TEST(ModelsList, AnErrorIsNoList) {
   EXPECT_FALSE(ParseModelsList(RecordedBody("loading-get-v1-models")).ok());
   EXPECT_FALSE(ParseModelsList("").ok());
   EXPECT_FALSE(ParseModelsList("[]").ok());
-}
-
-TEST(ModelsList, NamesThatUsersChooseTellNoKind) {
-  EXPECT_EQ(KindFromOwner("library"), std::nullopt);
-  EXPECT_EQ(KindFromOwner(""), std::nullopt);
-}
-
-TEST(EngineKindName, EveryKindHasAName) {
-  for (const char* name : {"auto", "vllm", "sglang", "llamacpp", "tgi", "ollama", "openai"}) {
-    const auto kind = EngineKindFromName(name);
-    ASSERT_TRUE(kind.has_value()) << name;
-    EXPECT_EQ(EngineKindName(*kind), name);
-  }
-  EXPECT_EQ(EngineKindFromName("triton"), std::nullopt);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class Readiness : public testing::Test {
       told_error = ec;
     });
   }
-  // Until something is told.
+  // Runs until a handler has been called.
   void RunOne() {
     loop.restart();
     const int before = told;

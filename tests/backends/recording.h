@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/endpoint.h"
+#include "backends/dialect/stream_reader.h"
 
 namespace penstock {
 

@@ -92,12 +92,6 @@ TEST(HealthTracker, BrokenAnswersCountEvenWhilePollsAreFine) {
   EXPECT_EQ(tracker.health(), Health::kDown);
 }
 
-TEST(HealthTracker, PushBackNeverTakesItDown) {
-  HealthTracker tracker = Up();
-  for (int i = 0; i < 1000; ++i) tracker.OnPushBack();
-  EXPECT_EQ(tracker.health(), Health::kUp);
-}
-
 TEST(HealthTracker, ReturnsThroughProbationAfterConsecutiveGoodProbes) {
   HealthTracker tracker = Down();
   tracker.OnProbe(At(11), true);

@@ -77,9 +77,9 @@ T RunToEnd(boost::asio::io_context& loop, boost::asio::awaitable<T> work) {
   return std::move(**result);
 }
 
-// What one request came to.
+// The result of one request.
 struct Outcome {
-  absl::Status status;  // Of the first step that failed.
+  absl::Status status;  // The status of the first step that failed.
   int http_status = 0;
   std::string body;
 };

@@ -1,3 +1,5 @@
+#include "backends/dialect/stream_assembler.h"
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// What the facts of a whole stream add up to.
+// The sum of the facts of a whole stream.
 struct Summary {
   int texts = 0;
   int finishes = 0;

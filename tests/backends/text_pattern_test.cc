@@ -3,7 +3,7 @@
 #include <random>
 #include <string>
 
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/text_pattern.h"
 
 namespace penstock {
 namespace {

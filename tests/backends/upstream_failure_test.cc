@@ -17,8 +17,8 @@ namespace asio = boost::asio;
 TEST(UpstreamFailure, AStaleKeptConnectionIsReplacedOnceWithoutTheCallerSeeingIt) {
   asio::io_context loop;
   int requests = 0;
-  // The first connection takes the second request and closes without a byte, as an engine does whose keep-alive ended
-  // while the request was on its way.
+  // The first connection takes the second request and closes without a byte. An engine does this when its keep-alive
+  // ends while the request travels.
   ScriptedServer server(loop, {[&](Peer& peer) -> asio::awaitable<void> {
                                  co_await peer.Request();
                                  co_await peer.Send(Answer("first"));

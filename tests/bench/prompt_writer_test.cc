@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "backends/simulated/tokenizer.h"
+#include "backends/simulated/machine/tokenizer.h"
 
 namespace penstock::bench {
 namespace {

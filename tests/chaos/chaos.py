@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Chaos with real processes: engines die, stop, babble and return while clients come and go, and nothing is lost.
+"""Chaos with real processes: engines die, stop, babble and return while clients come and go, and no request is lost.
 
     python3 tests/chaos/chaos.py --seed 1 --seconds 30
 
 Everything random comes from the seed; the order of events also depends on timing. At the end every request must have
-been answered once or refused with a reason, every text must be what an undisturbed engine says, and the router must
-hold neither memory of the pools nor descriptors any more.
+one answer or one refusal with a reason. Every text must equal the text of an undisturbed engine. The router must hold
+neither pool memory nor descriptors.
 """
 import argparse
 import asyncio
@@ -35,8 +35,8 @@ LIMITS = (
 REASONED = {"refused", "failed"}
 
 
-class Seat:
-    """One replica: an engine process behind a proxy, and what is wrong with it now."""
+class ReplicaSlot:
+    """One replica: an engine process behind a proxy, and its present fault."""
 
     def __init__(self, index, folder, generator):
         self.name = f"engine{index}"
@@ -59,7 +59,7 @@ class Chaos:
     def __init__(self, seed, seconds, folder):
         self.seed, self.seconds, self.folder = seed, seconds, folder
         self.generator = random.Random(seed)
-        self.seats = []
+        self.slots = []
         self.outcomes = []
         self.next_number = 0
         self.restarts = []  # [begin, end) of the times without a router.
@@ -69,9 +69,9 @@ class Chaos:
 
     def config(self, without=None, more=""):
         lines = ["replicas:"]
-        for seat in self.seats:
-            if seat is not without:
-                lines.append(f"  - {{id: {seat.name}, url: 'http://127.0.0.1:{seat.proxy.port}'}}")
+        for slot in self.slots:
+            if slot is not without:
+                lines.append(f"  - {{id: {slot.name}, url: 'http://127.0.0.1:{slot.proxy.port}'}}")
         return "\n".join(lines) + "\n" + LIMITS + more
 
     def collect_metrics(self):
@@ -81,24 +81,24 @@ class Chaos:
 
     # Faults. Each heals itself.
 
-    async def kill_engine(self, seat):
-        seat.kill()
+    async def kill_engine(self, slot):
+        slot.kill()
         await asyncio.sleep(self.generator.uniform(0.2, 2))
-        await asyncio.to_thread(seat.restart)
+        await asyncio.to_thread(slot.restart)
 
-    async def stop_engine(self, seat):
-        seat.engine.signal(signal.SIGSTOP)
+    async def stop_engine(self, slot):
+        slot.engine.signal(signal.SIGSTOP)
         await asyncio.sleep(self.generator.uniform(0.5, 4))
-        seat.engine.signal(signal.SIGCONT)
+        slot.engine.signal(signal.SIGCONT)
 
-    async def damage(self, seat):
-        seat.proxy.mode = self.generator.choice(FAULTS)
-        self.faults[seat.proxy.mode] += 1
+    async def damage(self, slot):
+        slot.proxy.mode = self.generator.choice(FAULTS)
+        self.faults[slot.proxy.mode] += 1
         await asyncio.sleep(self.generator.uniform(0.5, 3))
-        seat.proxy.mode = "pass"
+        slot.proxy.mode = "pass"
 
-    async def drop_replica(self, seat):
-        self.router.write_config(self.config(without=seat))
+    async def drop_replica(self, slot):
+        self.router.write_config(self.config(without=slot))
         self.router.signal(signal.SIGHUP)
         await asyncio.sleep(self.generator.uniform(0.5, 2))
         self.router.write_config(self.config())
@@ -133,22 +133,22 @@ class Chaos:
         loop = asyncio.get_running_loop()
         while loop.time() < end:
             await asyncio.sleep(self.generator.expovariate(2))
-            whole = [seat for seat in self.seats if seat.fault is None]
+            whole = [slot for slot in self.slots if slot.fault is None]
             if len(whole) <= 1:
                 continue
-            seat = self.generator.choice(whole)
-            seat.fault = self.generator.choice(["kill_engine", "kill_engine", "stop_engine", "damage", "damage", "drop_replica"])
-            self.faults[seat.fault] += 1
-            task = asyncio.create_task(self.heal_after(seat))
+            slot = self.generator.choice(whole)
+            slot.fault = self.generator.choice(["kill_engine", "kill_engine", "stop_engine", "damage", "damage", "drop_replica"])
+            self.faults[slot.fault] += 1
+            task = asyncio.create_task(self.heal_after(slot))
             running.add(task)
             task.add_done_callback(running.discard)
         await asyncio.gather(*running)
 
-    async def heal_after(self, seat):
+    async def heal_after(self, slot):
         try:
-            await getattr(self, seat.fault)(seat)
+            await getattr(self, slot.fault)(slot)
         finally:
-            seat.fault = None
+            slot.fault = None
 
     async def worker(self, index, end):
         generator = random.Random(self.seed * 1000 + index)
@@ -171,11 +171,11 @@ class Chaos:
         return len(os.listdir(f"/proc/{pid}/fd")), resident
 
     async def run(self):
-        # What the address sanitizer holds back from reuse would look like growth.
+        # Memory in the quarantine of the address sanitizer would look like growth.
         os.environ["ASAN_OPTIONS"] += " quarantine_size_mb=16"
-        self.seats = [Seat(i, self.folder, self.generator) for i in range(ENGINES)]
-        for seat in self.seats:
-            await seat.proxy.start()
+        self.slots = [ReplicaSlot(i, self.folder, self.generator) for i in range(ENGINES)]
+        for slot in self.slots:
+            await slot.proxy.start()
         self.router = await asyncio.to_thread(Router, self.folder, (), self.config())
         self.baseline = self.usage()
         loop = asyncio.get_running_loop()
@@ -193,22 +193,22 @@ class Chaos:
             await self.check_answers()
             await self.check_end()
         finally:
-            for seat in self.seats:
-                await seat.proxy.stop()
+            for slot in self.slots:
+                await slot.proxy.stop()
             self.router.process.kill()
-            for seat in self.seats:
-                seat.engine.kill()
+            for slot in self.slots:
+                slot.engine.kill()
         return self.report()
 
     async def check_rest(self):
         """Nothing is left behind: no lease, no connection, no descriptor, no memory."""
         try:
-            await asyncio.to_thread(self.router.wait_for_nothing, 20, [seat.engine for seat in self.seats])
+            await asyncio.to_thread(self.router.wait_for_nothing, 20, [slot.engine for slot in self.slots])
         except AssertionError as error:
             self.wrong.append(f"at the end: {error}")
         self.collect_metrics()
         descriptors, resident = self.usage()
-        deadline = time.monotonic() + 15  # Kept connections are closed after their idle time.
+        deadline = time.monotonic() + 15  # Idle connections are closed after their time limit.
         while descriptors > self.baseline[0] + 8 and time.monotonic() < deadline:
             await asyncio.sleep(0.2)
             descriptors, resident = self.usage()
@@ -249,7 +249,7 @@ class Chaos:
                 yield f"text {outcome.text!r} is not {text!r}"
             if outcome.finish != finish:
                 yield f"finish {outcome.finish} is not {finish}"
-            # A prompt that carries a part of the answer may be cut into other tokens than the answer was.
+            # A prompt with a part of the answer may have other tokens than the answer had.
             slack = 3 + 0.05 * usage[1]
             if outcome.usage is None or outcome.usage[1] != usage[1] or abs(outcome.usage[0] - usage[0]) > slack:
                 yield f"usage {outcome.usage} is not {usage}"
@@ -291,7 +291,7 @@ def replay_command(seed, seconds):
 
 
 def run(seed, seconds, folder):
-    """Problems found; none is good."""
+    """The problems of a run; an empty list when it passes."""
     print(f"seed {seed}; replay: {replay_command(seed, seconds)}")
     return asyncio.run(Chaos(seed, seconds, pathlib.Path(folder)).run())
 

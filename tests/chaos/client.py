@@ -1,4 +1,4 @@
-"""One client of the chaos run: requests over kept connections, and what came of each."""
+"""One client of the chaos run: its requests over persistent connections, and the outcome of each."""
 import asyncio
 import json
 
@@ -30,7 +30,7 @@ def make_request(number, generator):
 
 
 class Outcome:
-    """What a client saw of one request."""
+    """The outcome of one request, as the client saw it."""
 
     def __init__(self, number, path, body):
         self.number, self.path, self.body = number, path, body
@@ -92,7 +92,7 @@ class Client:
                 status_line = await self.reader.readuntil(b"\r\n")
                 break
             except (asyncio.IncompleteReadError, ConnectionResetError) as error:
-                # A kept connection may be closed by a router that drains, before it read the request.
+                # A draining router may close a persistent connection before it reads the request.
                 if fresh or getattr(error, "partial", b""):
                     raise
                 self.close()
@@ -179,7 +179,7 @@ class Client:
 
 
 async def expected(port, path, body):
-    """What an engine that nothing happens to answers: (text, finish reason, usage)."""
+    """The answer of an undisturbed engine: (text, finish reason, usage)."""
     client = Client(port)
     outcome = Outcome(0, path, body)
     plain = {key: value for key, value in body.items() if key not in ("stream", "stream_options")}

@@ -1,6 +1,6 @@
-"""A TCP proxy in front of an engine that passes bytes faithfully until it is told to damage what the engine says.
+"""A TCP proxy in front of an engine. It passes bytes faithfully until a fault damages the engine's answers.
 
-Damage is always detectable: an engine that changes letters within valid JSON cannot be told from one that means them.
+Damage is always detectable: nobody can tell changed letters within valid JSON from the letters that an engine meant.
 """
 import asyncio
 
@@ -63,7 +63,7 @@ class FaultyProxy:
     async def _answer(self, reader, writer):
         while data := await reader.read(65536):
             mode = self.mode
-            # Polls pass: the replica has to look alive for its answers to be damaged.
+            # Polls pass: only a replica that looks alive gets requests.
             if mode == "pass" or b"text/plain" in data[:400]:
                 writer.write(data)
             elif mode == "slow":
@@ -76,7 +76,7 @@ class FaultyProxy:
             await writer.drain()
 
     async def _damage(self, mode, data, writer):
-        """True: the connection is over."""
+        """Returns whether the connection is over."""
         at = self.generator.randrange(len(data))
         if mode == "garble":
             writer.write(data[:at] + JUNK + data[at:])

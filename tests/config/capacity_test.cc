@@ -1,4 +1,4 @@
-#include "config/capacity.h"
+#include "config/values/capacity.h"
 
 #include <gtest/gtest.h>
 

@@ -56,12 +56,24 @@ TEST(FleetChecks, UnknownGpusAndModelsSuggestTheNearest) {
   EXPECT_THAT(FindingsOf("models: [{name: chat}]\nreplicas: [{url: http://h:1, model: qwen2.5-7b}]\n"), IsEmpty());
 }
 
-TEST(FleetChecks, UnknownPoliciesAndClassesAreFindings) {
-  EXPECT_THAT(FindingsOf(WithReplica("policy: penstok\n")),
-              HasSubstr("policy: unknown name \"penstok\" (did you mean \"penstock\"?)"));
-  EXPECT_THAT(FindingsOf(WithReplica("policy: least_load:veto=2\n")),
-              HasSubstr("policy: least_load: veto must be a number from 0.01 to 1, not \"2\""));
-  EXPECT_THAT(FindingsOf(WithReplica("policy: least_load:veto=0.95\n")), IsEmpty());
+TEST(FleetChecks, ThePolicyGoesThroughTheGivenCheck) {
+  LoadOptions options;
+  options.policies = {{"first", "second"}, [](absl::string_view text) {
+                        return text == "second:a=1" ? absl::OkStatus() : absl::InvalidArgumentError("second: a is bad");
+                      }};
+  const auto findings = [&](const std::string& policy) {
+    const std::string yaml = "policy: " + policy + "\n" + WithReplica("");
+    return std::string(ParseConfig(yaml, "f.yaml", options).status().message());
+  };
+  EXPECT_THAT(findings("first"), IsEmpty());
+  EXPECT_THAT(findings("second:a=1"), IsEmpty());
+  EXPECT_EQ(findings("furst"),
+            "f.yaml:1:9: policy: unknown name \"furst\" (did you mean \"first\"?), known: first second");
+  EXPECT_EQ(findings("second:a=2"), "f.yaml:1:9: policy: second: a is bad");
+  EXPECT_THAT(FindingsOf(WithReplica("policy: anything\n")), IsEmpty());
+}
+
+TEST(FleetChecks, UnknownClassesAreFindings) {
   EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: t, keys: [k], max_class: standart}]\n")),
               HasSubstr("tenants[0].max_class: unknown class \"standart\" (did you mean \"standard\"?)"));
 }
@@ -135,7 +147,16 @@ TEST(FleetChecks, TraceModelsMustBeServedWhereAllModelsAreNamed) {
   EXPECT_THAT(FindingsOf(WithReplica(trace)), IsEmpty());
 }
 
-TEST(Warnings, TellWhatDoesNotStopAStart) {
+TEST(Warnings, NameTheKeysThatHaveNoEffectYet) {
+  EXPECT_THAT(Warnings(Parsed(WithReplica("classes: {background: {evictable: true}}\nstate: {path: /x}\n"
+                                          "tenants: [{name: t, keys: [k], weight: 2}]\n"))),
+              ::testing::UnorderedElementsAre("classes.background.evictable: is read but has no effect yet",
+                                              "state.path: is read but has no effect yet",
+                                              "tenants[0].weight: is read but has no effect yet"));
+  EXPECT_THAT(Warnings(Parsed(WithReplica("classes: {background: {evictable: false}}\n"))), IsEmpty());
+}
+
+TEST(Warnings, AreFindingsThatDoNotStopAStart) {
   const Config config = Parsed(
       "gpus: [{id: tight, kind: a100-80}, {id: idle, kind: l4}, {id: shared, kind: h100, elastic_kv: 9GB}]\n"
       "models: [{name: chat, shape: llama-3.1-8b}, {name: unused}, {name: odd}]\n"

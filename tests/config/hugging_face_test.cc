@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "config/config.h"
+#include "config/shape/shape_file.h"
 #include "kvmodel/footprint.h"
 
 namespace penstock {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "config/keys.h"
+#include "config/keys/key_names.h"
 #include "tests/config/load_helpers.h"
 
 namespace penstock {
@@ -234,7 +234,7 @@ TEST(Parse, EveryLimitHasARangeWhoseEndsAreTaken) {
                           "first_byte_timeout", "gap_timeout", "keepalive_after", "drain_timeout", "answer_timeout"}) {
     ranges.push_back({key, "0ms", "1ms", "7d", "8d"});
   }
-  for (const absl::string_view key : SectionOf(SectionId::kLimits).keys) {
+  for (const absl::string_view key : KeyNames<LimitsConfig>()) {
     EXPECT_TRUE(std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) { return range.key == key; })) << key;
   }
   for (const LimitRange& range : ranges) {

@@ -40,7 +40,7 @@ TEST(Print, ReadsBackToTheSameValues) {
   EXPECT_EQ(again.replicas[0].simulated->slowdown.factor, 0.1);
   EXPECT_EQ(again.classes[0].refuse_late, false);
   EXPECT_EQ(again.classes[1].ttft, Duration::Microseconds(1500));
-  EXPECT_EQ(again.state_path, "a: b # c");
+  EXPECT_EQ(again.state.path, "a: b # c");
   EXPECT_EQ(again.trace.models, config.trace.models);
   EXPECT_EQ(again.log.path, "*log");
 }

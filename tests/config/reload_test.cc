@@ -1,4 +1,4 @@
-// What a reload needs to know of a configuration: its files, the keys that need a restart, keys as digests.
+// Parts of a configuration that a reload uses: its files, the keys that need a restart, API keys as digests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "config/config.h"
-#include "config/key_digest.h"
+#include "config/values/key_digest.h"
 #include "tests/config/load_helpers.h"
 
 namespace penstock {

@@ -1,9 +1,9 @@
-#include "config/units_text.h"
+#include "config/text/units_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/addresses.h"
+#include "config/text/addresses.h"
 
 namespace penstock {
 namespace {

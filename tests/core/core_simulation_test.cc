@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "bench/simulation/fleet_simulation.h"
-#include "router/policies/threshold_gate.h"
+#include "router/policies/gates/threshold_gate.h"
 #include "tests/core/core_test_support.h"
 
 namespace penstock::bench {

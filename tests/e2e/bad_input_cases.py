@@ -1,4 +1,4 @@
-"""Everything wrong that one request can be: its bytes, the answer, and the kind under which it is counted.
+"""The errors of a single request: its bytes, the answer, and the kind that counts it.
 
 Each id is a row of docs/bad-input.md; a test compares the two lists.
 """
@@ -17,10 +17,10 @@ class Case:
     status: int
     code: str | None = None
     param: str | None = None
-    kind: str | None = None  # Of penstock_bad_input_total.
-    reason: str | None = None  # Of penstock_refusals_total.
+    kind: str | None = None  # The label of penstock_bad_input_total.
+    reason: str | None = None  # The label of penstock_refusals_total.
     method: str = "POST"
-    header: tuple | None = None  # One that the answer must carry.
+    header: tuple | None = None  # A header that the answer must have.
     many: list = dataclasses.field(default_factory=list)  # Further bytes with the same answer.
 
 
@@ -88,7 +88,7 @@ CASES = [
          "invalid_value", "stream_options", kind="out_of_range"),
     Case("unknown-class", request_bytes(body=chat(), headers={"x-penstock-class": "royal"}), 400, None,
          kind="out_of_range"),
-    # What the fleet cannot do.
+    # Requests that the fleet cannot serve.
     Case("unknown-model", request_bytes(body=chat(model="gpt-17")), 404, "model_not_found", "model",
          reason="unknown_model"),
     Case("prompt-over-context", request_bytes(body=chat("river " * 20000)), 400, "context_length_exceeded",

@@ -13,8 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("PENSTOCK_BINARY", str(ROOT / "build/release/penstock"))
 MODEL = "llama-3.1-8b"
 
-# A sanitized binary ends at its first finding and leaves the report here, where it is seen whatever becomes of its
-# exit code. Other binaries ignore all of it.
+# A sanitized binary ends at its first finding and writes the report to this folder. The tests read the folder and do not
+# depend on the exit code. Other binaries ignore the options.
 _findings = tempfile.TemporaryDirectory(prefix="penstock-findings-")
 FINDINGS = pathlib.Path(_findings.name)
 for sanitizer in ("ASAN", "UBSAN", "TSAN"):
@@ -23,7 +23,7 @@ for sanitizer in ("ASAN", "UBSAN", "TSAN"):
 
 
 def findings():
-    """What sanitizers have found so far; each report is told once."""
+    """The new reports of the sanitizers; each report is returned once."""
     texts = []
     for path in sorted(FINDINGS.iterdir()):
         texts.append(path.read_text(errors="replace"))
@@ -164,7 +164,7 @@ class Engine(Process):
             raise
 
     def running(self):
-        """Requests that it runs or queues, by its own count."""
+        """The requests that the engine runs or queues, by its own count."""
         if self.overflow_error:
             metrics = self.metrics()
             return metrics.sum("llamacpp:requests_processing") + metrics.sum("llamacpp:requests_deferred")
@@ -173,7 +173,7 @@ class Engine(Process):
 
 
 class Router(Process):
-    """`penstock serve` with a configuration file made of the given YAML lines, or with replicas' URLs alone."""
+    """`penstock serve` with a configuration file made of the given YAML lines, or with the URLs of replicas only."""
 
     def __init__(self, folder, engines=(), config=None, port=None, ready=True):
         port = port or free_port()
@@ -204,7 +204,7 @@ class Router(Process):
         return metrics.sum("penstock_replica_running_requests") + metrics.sum("penstock_queued_requests")
 
     def wait_for_nothing(self, seconds, engines=()):
-        """Until nothing is promised, running or queued, here and at the engines."""
+        """Waits until nothing is promised, running or queued, at the router and at the engines."""
 
         def idle():
             return self.promised() == 0 and self.in_flight() == 0 and all(engine.running() == 0 for engine in engines)
@@ -216,7 +216,7 @@ class Router(Process):
 
 
 def replicas(engines, **more):
-    """The replicas section of a configuration."""
+    """Returns the replicas section of a configuration."""
     lines = ["replicas:"]
     for engine in engines:
         fields = {"url": engine.url, **more}

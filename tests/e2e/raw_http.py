@@ -1,4 +1,4 @@
-"""HTTP over a plain socket, for what a well-behaved client cannot send."""
+"""HTTP over a plain socket, for bytes that a well-behaved client cannot send."""
 import json
 import socket
 

@@ -1,4 +1,4 @@
-"""An engine that misbehaves on demand: it lists its model properly and answers generation with scripted bytes."""
+"""An engine with scripted faults: it lists its model properly and answers generation with scripted bytes."""
 import json
 import socket
 import struct
@@ -28,7 +28,7 @@ def chunk(text):
 
 
 class ScriptedEngine:
-    """`script` is what generation requests are answered with; then the connection is closed (reset with `reset`)."""
+    """Answers generation requests with `script`, then closes the connection (resets it with `reset`)."""
 
     def __init__(self):
         self.script = b""

@@ -25,7 +25,7 @@ def router(folder, engine):
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind(router, engine):
-    """After every test of this file: no promise, no lease, no request at the engine, and the router still serves."""
+    """Checks after every test: no promise, no lease, no request at the engine, and the router still serves."""
     yield
     router.wait_for_nothing(3, [engine])
     assert send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200

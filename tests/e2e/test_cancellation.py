@@ -1,4 +1,4 @@
-"""A client that leaves gives back the engine's time and the ledger's memory within a second."""
+"""The engine's time and the ledger's memory of a vanished client are free within a second."""
 import asyncio
 import random
 import socket
@@ -126,7 +126,7 @@ def test_ten_thousand_random_requests_with_random_aborts_leave_exactly_nothing(f
     print("seed", seed)
     options = {"time_scale": 40, "max_seqs": 32, "kv_tokens": 40000}
     with Engine(folder, name="a", **options) as a, Engine(folder, name="b", **options) as b:
-        # Half-sent requests are given up long before their sender does.
+        # The router gives up on half a request long before its sender does.
         limits = "limits: {header_timeout: 2s, body_timeout: 2s}\n"
         with Router(folder, config=replicas([a, b]) + limits) as router:
             tally = asyncio.run(storm(router.address, 10_000, 64, seed))

@@ -1,4 +1,4 @@
-"""Chaos in a bounded time; tests/chaos/chaos.py says what is done and what must hold."""
+"""The chaos run in a bounded time; tests/chaos/chaos.py describes its faults and checks."""
 import os
 import pathlib
 import sys

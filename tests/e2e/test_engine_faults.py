@@ -1,4 +1,4 @@
-"""What an engine can do wrong: the client gets an error it understands, the metric its kind, the ledger its memory."""
+"""Faults of engines: the client gets a clear error, the metric its kind, and the ledger its memory."""
 import pytest
 from processes import Engine, Router, free_port, wait_until
 from raw_http import chat, events, request_bytes, send

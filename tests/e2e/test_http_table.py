@@ -1,4 +1,4 @@
-"""HTTP/1.1 as strange as it comes, and the exact answer to each: a table in the manner of h1spec.
+"""Strange forms of HTTP/1.1 and the exact answer to each: a table in the manner of h1spec.
 
 An answer is a list of statuses, and whether the connection is closed behind the last of them. What is refused is always
 closed: behind bytes that make no sense nothing more can be believed.
@@ -25,7 +25,7 @@ def chunk(data, size=None, more=b""):
 LAST = b"0\r\n\r\n"
 
 TABLE = [
-    # What is well-formed.
+    # Well-formed requests.
     ("a request", GET + HOST + b"\r\n", [200], KEPT),
     ("two requests at once", 2 * (GET + HOST + b"\r\n"), [200, 200], KEPT),
     ("lower-case names", GET + b"host: p\r\n\r\n", [200], KEPT),
@@ -96,7 +96,7 @@ TABLE = [
     ("a chunk size beyond 64 bits", POST + CHUNKED + b"\r\nfffffffffffffffff\r\n" + BODY, [400], CLOSED),
     ("a chunk longer than its size", POST + CHUNKED + b"\r\n" + chunk(BODY, b"5") + LAST, [400], CLOSED),
     ("a chunk size line that ends in LF alone", POST + CHUNKED + b"\r\n5\nhello\r\n" + LAST, [400], CLOSED),
-    # Behind a request.
+    # Bytes behind a request.
     ("bytes behind a body", POST + LENGTH + b"\r\n" + BODY + b"garbage\r\n\r\n", [200, 400], CLOSED),
     ("a request hidden in a body", POST + LENGTH + b"\r\n" + BODY + GET + HOST + b"\r\n", [200, 200], KEPT),
 ]
@@ -121,7 +121,7 @@ def test_every_kind_of_http_has_its_answer(router, name, data, statuses, closed)
 
 
 class Stream:
-    """Gives read_answer one answer's bytes at a time, whatever lies behind it."""
+    """Gives read_answer the bytes of one answer at a time."""
 
     def __init__(self, connection):
         self.connection = connection

@@ -1,4 +1,4 @@
-"""Start, reload, drain: what runs goes on, what is wrong is said."""
+"""Start, reload and drain: running requests go on, and an error names its cause."""
 import signal
 import socket
 import subprocess

@@ -1,4 +1,4 @@
-"""An engine whose KV pool fails every running request when it overflows: through Penstock it never does."""
+"""An engine whose KV pool fails every running request when it overflows: behind Penstock the pool never overflows."""
 import asyncio
 import json
 import random

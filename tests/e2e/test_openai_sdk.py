@@ -1,4 +1,4 @@
-"""The official openai SDK, sync and async, sees a server it understands."""
+"""The official openai SDK, sync and async, understands the server."""
 import asyncio
 
 import openai

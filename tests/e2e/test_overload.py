@@ -1,4 +1,4 @@
-"""More than the router may hold: refused fast, and everything else stays responsive."""
+"""Load over the router's limits: it refuses fast, and other requests stay fast."""
 import socket
 import threading
 import time
@@ -93,7 +93,7 @@ def test_a_flood_of_connections_leaves_health_and_metrics_reachable(folder, slow
                 thread.join()
             for connection in held:
                 connection.close()
-        # Once it has noticed that they are gone.
+        # The router has noticed by then that the clients are gone.
         wait_until(
             lambda: send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200, 5, "there is room again"
         )

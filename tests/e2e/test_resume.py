@@ -12,7 +12,7 @@ LIMITS = "limits: {first_byte_timeout: 30s, gap_timeout: 1s, connect_timeout: 1s
 
 @pytest.fixture(scope="module")
 def truth(folder):
-    """What an undisturbed engine says: (chat text, completion text, chat usage)."""
+    """The answers of an undisturbed engine: (chat text, completion text, chat usage)."""
     with Engine(folder, name="truth", time_scale=100, seed=5) as engine:
         client = OpenAI(base_url=engine.url + "/v1", api_key="x")
         chat = client.chat.completions.create(**CHAT)
@@ -69,7 +69,7 @@ def test_a_chat_whose_engine_dies_in_mid_stream_goes_on_elsewhere(pair, truth, h
     assert text == truth[0]
     assert (finish, roles, len(names)) == ("length", 1, 1)
     assert usage.completion_tokens == TOKENS
-    # A prompt that carries a part of the answer may be cut into other tokens than the answer was.
+    # A prompt with a part of the answer may have other tokens than the answer had.
     assert abs(usage.prompt_tokens - truth[2].prompt_tokens) <= 3
     assert router.metrics().sum("penstock_resumes_total", result="continued") == 1
     wait_until(lambda: router.promised() == 0, 5, "nothing is promised")

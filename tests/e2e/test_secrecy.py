@@ -1,4 +1,4 @@
-"""What must never come out: keys and prompts in logs, engines' development endpoints, files and URLs of the client."""
+"""Secrets never leave the router: keys and prompts in logs, engines' development endpoints, files and URLs of the client."""
 import socket
 import subprocess
 

@@ -185,7 +185,7 @@ def test_an_empty_window_is_an_error_and_not_a_success(fleet, trace):
 
 def test_a_plan_keeps_every_model_on_time_in_both_fleets(tmp_path, trace):
     fleet = tmp_path / "fleet.yaml"
-    # The faults of the file are not those of a planned GPU.
+    # A planned GPU has none of the faults of the file.
     fleet.write_text(FLEET.replace("simulated: {}", "simulated: {down_from: 0s, down_to: 1h}"))
     plan = result(fleet, "--trace", trace, "--plan", "--gpu", "h100")
     for kind in ("dedicated", "colocated"):

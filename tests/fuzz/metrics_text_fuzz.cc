@@ -1,4 +1,4 @@
-// Any bytes read as metrics, and as the metrics of every engine.
+// Reads any bytes as metrics, and as the metrics of each engine.
 #include <cstdint>
 
 #include "backends/dialect/metrics_text.h"
@@ -11,9 +11,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   penstock::MetricsReader reader(text);
   while (auto sample = reader.Next()) sample->Label("engine");
   penstock::Discovery found;
-  penstock::ReadVllmCapacity(text, &found);
-  penstock::ReadVllmObservation(text);
-  penstock::ReadLlamaMetrics(text);
-  penstock::ReadTgiObservation(text);
+  (void)penstock::ReadVllmCapacity(text, &found);
+  (void)penstock::ReadTgiPool(text, &found);
+  penstock::Observation seen;
+  (void)penstock::ReadVllmLoad(text, found, &seen);
+  (void)penstock::ReadTgiLoad(text, found, &seen);
+  (void)penstock::ReadLlamaMetrics(text, found, &seen);
   return 0;
 }

@@ -4,7 +4,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/answer_reader.h"
+#include "backends/dialect/endpoint.h"
+#include "backends/dialect/sse_splitter.h"
+#include "backends/dialect/stream_assembler.h"
+#include "backends/dialect/stream_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using penstock::Endpoint;

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "config/key_digest.h"
+#include "config/values/key_digest.h"
 #include "router/http/response_head.h"
 #include "router/live/tenants.h"
 #include "router/openai/error/api_error.h"

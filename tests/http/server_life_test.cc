@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "config/key_digest.h"
+#include "config/values/key_digest.h"
 #include "tests/http/test_server.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "config/key_digest.h"
+#include "config/values/key_digest.h"
 #include "tests/http/test_server.h"
 
 namespace penstock {

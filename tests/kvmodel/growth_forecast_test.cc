@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <random>
 #include <vector>
 
 namespace penstock {
@@ -57,7 +59,7 @@ TEST(ContributionOf, UncertainMemberFadesAndVariesMostWhereItIsHalfDead) {
   EXPECT_LT(growth.mean[10], 0.2 * growth.mean[0]);
 }
 
-TEST(PoolGrowth, WhatIsRemovedIsForgotten) {
+TEST(PoolGrowth, ARemovedMemberLeavesNoTrace) {
   PoolGrowth pool;
   const GrowthVector one = ContributionOf(MemberOf(100, 0, 50));
   const GrowthVector other = ContributionOf(MemberOf(500, 0, 50));
@@ -69,6 +71,60 @@ TEST(PoolGrowth, WhatIsRemovedIsForgotten) {
   EXPECT_DOUBLE_EQ(pool.Peak(1, kStart), alone);
   pool.Remove(one, kStart);
   EXPECT_EQ(pool.Peak(1, kStart), 0);
+}
+
+TEST(PoolGrowth, ARandomHistoryAgreesWithARecountOfItsMembers) {
+  constexpr uint64_t kSeed = 5;
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+  std::mt19937_64 random(kSeed);
+  const SurvivalCurve curve = Halving();
+  const auto draw = [&] {
+    GrowthMember member = MemberOf(1 + static_cast<double>(random() % 30'000), 1 + static_cast<double>(random() % 900),
+                                   static_cast<double>(1000 + random() % 4000));
+    member.footprint.full_per_token = 131'072;
+    member.prompt_sigma = 0.03;
+    if (random() % 4 != 0) member.curve = &curve;
+    return ContributionOf(member);
+  };
+  struct Made {
+    GrowthVector contribution;
+    Instant at;
+  };
+  std::vector<Made> members;
+  PoolGrowth pool;
+  for (int step = 0; step < 50'000; ++step) {
+    const Instant now = kStart + Duration::Milliseconds(step);
+    const uint64_t kind = random() % 8;
+    const size_t at = members.empty() ? 0 : random() % members.size();
+    if (members.size() < 3 || (kind == 0 && members.size() < 60)) {
+      members.push_back({draw(), now});
+      pool.Add(members.back().contribution, now);
+    } else if (kind == 1) {
+      pool.Remove(members[at].contribution, members[at].at);
+      members.erase(members.begin() + static_cast<std::ptrdiff_t>(at));
+    } else {
+      const Made made{draw(), now};
+      pool.Replace(members[at].contribution, members[at].at, made.contribution, now);
+      members[at] = made;
+    }
+  }
+  PoolGrowth recounted;
+  for (const Made& member : members) recounted.Add(member.contribution, member.at);
+  EXPECT_LT(pool.Disagreement(recounted), 1e-6);
+  EXPECT_EQ(pool.shortfalls(), 0);
+}
+
+TEST(PoolGrowth, ARemovalWithoutAnAddIsCountedAndDisagrees) {
+  PoolGrowth pool;
+  const GrowthVector one = ContributionOf(MemberOf(100, 0, 50));
+  const GrowthVector larger = ContributionOf(MemberOf(500, 0, 50));
+  pool.Add(one, kStart);
+  pool.Add(one, kStart);
+  pool.Remove(larger, kStart);
+  EXPECT_GT(pool.shortfalls(), 0);
+  PoolGrowth recounted;
+  recounted.Add(one, kStart);
+  EXPECT_GT(pool.Disagreement(recounted), 0.1);
 }
 
 TEST(PoolGrowth, BoundAtAHorizonNeverPassesThePeak) {

@@ -2,9 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <vector>
 
 namespace penstock {
+
+struct BrokenLedger {
+  static void Take(MemoryLedger& ledger, PoolId pool, Amount amount) { ledger.pools_[pool.value()].held -= amount; }
+};
+
 namespace {
 
 constexpr Instant kStart = Instant::FromSeconds(50);
@@ -38,6 +44,51 @@ TEST_F(MemoryLedgerTest, TotalsAreTheSumsOfTheLeases) {
   ledger_.Release(second);
   EXPECT_EQ(ledger_.promised(pool_), Amount(150));
   EXPECT_EQ(ledger_.leases(), 1);
+}
+
+TEST_F(MemoryLedgerTest, ARecountNamesThePoolWhoseTotalDrifted) {
+  Open(100, 150);
+  EXPECT_TRUE(ledger_.Recount().ok());
+  BrokenLedger::Take(ledger_, pool_, Amount(1));
+  EXPECT_EQ(ledger_.Recount().message(), "pool 0: held is 99, its leases sum to 100");
+}
+
+// Opens, updates, releases, drains and settles at random over two pools, and recounts after every step.
+TEST_F(MemoryLedgerTest, ARecountAgreesAfterEveryRandomStep) {
+  constexpr uint64_t kSeed = 71;
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+  std::mt19937_64 random(kSeed);
+  const PoolId other = ledger_.AddPool(Amount(5000));
+  std::vector<LeaseId> live;
+  std::vector<PoolId> freed;
+  Instant now = kStart;
+  const auto holdings = [&] {
+    const auto held = static_cast<int64_t>(random() % 50);
+    return Holdings{{pool_, Amount(held), Amount(held + 7)}, {other, Amount(2 * held), Amount(2 * held + 9)}};
+  };
+  for (int step = 0; step < 3000; ++step) {
+    now = now + Duration::Milliseconds(1);
+    const uint64_t kind = random() % 5;
+    const size_t at = live.empty() ? 0 : random() % live.size();
+    if (kind == 0 || live.empty()) {
+      live.push_back(ledger_.Open(holdings()));
+    } else if (kind == 1) {
+      ledger_.Update(live[at], holdings());
+    } else if (kind == 2) {
+      ledger_.Settle(now, freed);
+    } else {
+      if (kind == 3) ledger_.Release(live[at]);
+      if (kind == 4) ledger_.Drain(live[at], now + Duration::Milliseconds(static_cast<int64_t>(random() % 40)));
+      live.erase(live.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    ASSERT_TRUE(ledger_.Recount().ok()) << "step " << step << ": " << ledger_.Recount();
+  }
+  EXPECT_FALSE(freed.empty());
+  for (const LeaseId lease : live) ledger_.Release(lease);
+  ledger_.Settle(Instant::Never(), freed);
+  EXPECT_EQ(ledger_.leases(), 0);
+  EXPECT_EQ(ledger_.held(other), Amount(0));
+  EXPECT_EQ(ledger_.draining(other), Amount(0));
 }
 
 TEST_F(MemoryLedgerTest, LeaseIdsAreNeverUsedTwice) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "backends/simulated/fleet.h"
+#include "backends/simulated/fleet/fleet.h"
 #include "gtest/gtest.h"
 #include "tests/simulated/http_client.h"
 

@@ -1,4 +1,4 @@
-#include "backends/simulated/gpu_share.h"
+#include "backends/simulated/machine/gpu_share.h"
 
 #include <algorithm>
 #include <random>

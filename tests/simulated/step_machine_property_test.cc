@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "backends/simulated/step_machine.h"
+#include "backends/simulated/machine/step_machine.h"
 #include "gtest/gtest.h"
 
 namespace penstock::simulated {

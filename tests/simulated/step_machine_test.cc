@@ -1,4 +1,4 @@
-#include "backends/simulated/step_machine.h"
+#include "backends/simulated/machine/step_machine.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "backends/simulated/text.h"
+#include "backends/simulated/machine/text.h"
 
 #include <algorithm>
 #include <string>

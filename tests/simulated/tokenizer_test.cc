@@ -1,4 +1,4 @@
-#include "backends/simulated/tokenizer.h"
+#include "backends/simulated/machine/tokenizer.h"
 
 #include <string>
 #include <vector>

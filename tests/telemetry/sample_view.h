@@ -70,7 +70,10 @@ inline std::string SampleExposition() {
   telemetry.OnEngineError("chat-a", EngineErrorKind::kGarbage);
   telemetry.OnEnginePoll("chat-a", true);
   telemetry.OnConfigReload(true);
-  return telemetry.Serialise(SampleView());
+  RequestRecord of_tenant = SampleRecord();
+  of_tenant.tenant = "team-a";
+  telemetry.OnRequest(of_tenant);
+  return telemetry.Serialise(SampleView(), /*log_lines_dropped=*/1, {{"team-a", Tokens(100)}});
 }
 
 }  // namespace penstock

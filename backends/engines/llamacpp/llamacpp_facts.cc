@@ -1,18 +1,29 @@
 #include "backends/engines/llamacpp/llamacpp_facts.h"
 
 #include <algorithm>
+#include <string>
 
+#include "absl/status/statusor.h"
 #include "backends/dialect/json_values.h"
 #include "backends/dialect/metrics_text.h"
 
 namespace penstock {
+namespace {
 
-absl::StatusOr<LlamaProps> ParseLlamaProps(absl::string_view body) {
+struct Props {
+  int slots = 0;
+  Tokens slot_context{0};
+  bool sleeping = false;
+  bool router_mode = false;  // A process for each model; its slots and metrics need a model name.
+  std::string build;
+};
+
+absl::StatusOr<Props> ParseProps(absl::string_view body) {
   const EngineJson document = ParseEngineJson(body);
-  LlamaProps props;
-  props.many_models = MemberText(document, "role") == "router";
+  Props props;
+  props.router_mode = MemberText(document, "role") == "router";
   const EngineJson& settings = Member(document, "default_generation_settings");
-  if (!props.many_models && (!settings.is_object() || !Member(document, "total_slots").is_number_integer())) {
+  if (!props.router_mode && (!settings.is_object() || !Member(document, "total_slots").is_number_integer())) {
     return absl::InvalidArgumentError("props: no total_slots");
   }
   props.slots = static_cast<int>(std::clamp<int64_t>(MemberInt(document, "total_slots"), 0, 1 << 20));
@@ -23,44 +34,62 @@ absl::StatusOr<LlamaProps> ParseLlamaProps(absl::string_view body) {
   return props;
 }
 
-Discovery DiscoveryFromProps(const LlamaProps& props) {
-  Discovery found;
-  found.kind = EngineKind::kLlamaCpp;
-  found.version = props.build;
-  if (props.many_models) return found;
-  found.kv_tokens = props.slot_context;
-  found.sequence_limit = props.slot_context;
-  found.block = Tokens(1);
-  found.max_sequences = props.slots;
-  found.overflow_fatal = true;
-  return found;
+void SetIdle(Observation* seen) {
+  seen->running = 0;
+  seen->kv_used_share = 0;
+  seen->kv_used_tokens = 0;
 }
 
-absl::StatusOr<Observation> ReadLlamaSlots(absl::string_view body, Tokens capacity) {
-  const EngineJson slots = ParseEngineJson(body);
-  if (!slots.is_array()) return absl::InvalidArgumentError("slots: not an array");
-  Observation seen;
-  seen.running = 0;
-  seen.kv_used_tokens = 0;
-  for (const EngineJson& slot : slots) {
-    const EngineJson& busy = Member(slot, "is_processing");
-    if (!busy.is_boolean() || !busy.get<bool>()) continue;
-    ++seen.running;
-    seen.kv_used_tokens += std::max<int64_t>(0, MemberInt(slot, "n_prompt_tokens"));
-  }
-  if (capacity > Tokens(0)) seen.kv_used_share = static_cast<double>(seen.kv_used_tokens) / capacity.AsDouble();
-  return seen;
+}  // namespace
+
+absl::Status ReadLlamaProps(absl::string_view body, Discovery* found) {
+  const absl::StatusOr<Props> props = ParseProps(body);
+  if (!props.ok()) return props.status();
+  found->version = props->build;
+  found->process_per_model = props->router_mode;
+  if (props->router_mode) return absl::OkStatus();
+  found->kv_tokens = props->slot_context;
+  found->sequence_limit = props->slot_context;
+  found->block = Tokens(1);
+  found->max_sequences = props->slots;
+  found->overflow_fatal = true;
+  return absl::OkStatus();
 }
 
-Observation ReadLlamaMetrics(absl::string_view metrics) {
-  Observation seen;
+absl::Status ReadLlamaSleep(absl::string_view body, const Discovery&, Observation* seen) {
+  const absl::StatusOr<Props> props = ParseProps(body);
+  if (!props.ok()) return props.status();
+  if (props->sleeping) SetIdle(seen);
+  return absl::OkStatus();
+}
+
+absl::Status ReadLlamaMetrics(absl::string_view metrics, const Discovery&, Observation* seen) {
   MetricsReader reader(metrics);
   while (auto sample = reader.Next()) {
     const int count = sample->value >= 0 && sample->value < 1e9 ? static_cast<int>(sample->value) : -1;
-    if (sample->name == "llamacpp:requests_processing") seen.running = count;
-    if (sample->name == "llamacpp:requests_deferred") seen.waiting = count;
+    if (sample->name == "llamacpp:requests_processing") seen->running = count;
+    if (sample->name == "llamacpp:requests_deferred") seen->waiting = count;
   }
-  return seen;
+  if (seen->running < 0) return absl::NotFoundError("metrics: no llamacpp:requests_processing");
+  if (seen->running == 0) SetIdle(seen);
+  return absl::OkStatus();
+}
+
+absl::Status ReadLlamaSlots(absl::string_view body, const Discovery& found, Observation* seen) {
+  const EngineJson slots = ParseEngineJson(body);
+  if (!slots.is_array()) return absl::InvalidArgumentError("slots: not an array");
+  seen->running = 0;
+  seen->kv_used_tokens = 0;
+  for (const EngineJson& slot : slots) {
+    const EngineJson& busy = Member(slot, "is_processing");
+    if (!busy.is_boolean() || !busy.get<bool>()) continue;
+    ++seen->running;
+    seen->kv_used_tokens += std::max<int64_t>(0, MemberInt(slot, "n_prompt_tokens"));
+  }
+  if (found.kv_tokens > Tokens(0)) {
+    seen->kv_used_share = static_cast<double>(seen->kv_used_tokens) / found.kv_tokens.AsDouble();
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace penstock

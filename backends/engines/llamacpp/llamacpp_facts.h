@@ -1,40 +1,32 @@
-// What llama-server says of itself, from the bodies of its endpoints to plain values. Pure.
+// Readers of the pages of llama-server. Pure functions from a body to plain values.
 //
-// No endpoint tells whether its slots share one KV pool (the default when -np is not given) or have a part each. With a
-// shared pool each slot claims the whole of it and one request too many fails all, so the slots are taken to share:
-// capacity is the n_ctx of one slot and overflow is fatal. Where the slots are in fact split this wastes room but
-// harms nobody; the configuration then says kv_tokens = slots x n_ctx.
+// No page shows whether the slots share one KV pool (the default without -np) or have a part each. With a shared pool
+// each slot may take the whole pool, and one request too many fails all requests. So the readers take the pool as
+// shared: capacity is the n_ctx of one slot, and overflow is fatal. Where the slots are split this wastes memory but
+// harms no request; the configuration can then set kv_tokens to slots x n_ctx.
 #ifndef PENSTOCK_BACKENDS_ENGINES_LLAMACPP_LLAMACPP_FACTS_H_
 #define PENSTOCK_BACKENDS_ENGINES_LLAMACPP_LLAMACPP_FACTS_H_
 
-#include <optional>
-
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "backends/engines/discovery.h"
+#include "backends/engines/contract/discovery.h"
 
 namespace penstock {
 
-struct LlamaProps {
-  int slots = 0;
-  Tokens slot_context{0};
-  bool sleeping = false;     // Its model is unloaded; the next request loads it. /slots would too.
-  bool many_models = false;  // Router mode: a process for each model; slots and metrics need a model name.
-  std::string build;
-};
+// The body of /props: capacity, slots and build. In router mode only the build and process_per_model are set.
+// InvalidArgument when the body is not from llama-server; `found` then stays as it is.
+absl::Status ReadLlamaProps(absl::string_view body, Discovery* found);
 
-// InvalidArgument when it is not llama-server's /props.
-absl::StatusOr<LlamaProps> ParseLlamaProps(absl::string_view body);
+// The body of /props in a poll: a sleeping server runs nothing. Its next request wakes it, so it does not count as
+// `sleeping`. InvalidArgument as above.
+absl::Status ReadLlamaSleep(absl::string_view body, const Discovery& found, Observation* seen);
 
-// The discovery of /props, without the models. In router mode nothing is told of capacity.
-Discovery DiscoveryFromProps(const LlamaProps& props);
+// The body of /metrics: running and waiting requests. NotFound when the metric of running requests is missing.
+absl::Status ReadLlamaMetrics(absl::string_view metrics, const Discovery& found, Observation* seen);
 
-// /slots: running slots, the tokens they hold (prompt and output so far; idle slots are cache that may be dropped) and
-// that as a share of `capacity`. InvalidArgument when it is not an array of slots.
-absl::StatusOr<Observation> ReadLlamaSlots(absl::string_view body, Tokens capacity);
-
-// /metrics: running and waiting.
-Observation ReadLlamaMetrics(absl::string_view metrics);
+// The body of /slots: running requests and the tokens that they hold (prompt and output so far). An idle slot only
+// caches tokens that the server may drop. InvalidArgument when the body is not an array of slots.
+absl::Status ReadLlamaSlots(absl::string_view body, const Discovery& found, Observation* seen);
 
 }  // namespace penstock
 

@@ -1,6 +1,8 @@
 #include "backends/engines/ollama/ollama_facts.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "backends/dialect/json_values.h"
 
@@ -14,26 +16,34 @@ std::string NameOf(const EngineJson& model) {
 
 }  // namespace
 
-std::string ParseOllamaVersion(absl::string_view body) { return MemberText(ParseEngineJson(body), "version"); }
+absl::Status ReadOllamaVersion(absl::string_view body, Discovery* found) {
+  found->version = MemberText(ParseEngineJson(body), "version");
+  return absl::OkStatus();
+}
 
-absl::StatusOr<std::vector<ServedModel>> ParseOllamaModels(absl::string_view tags, absl::string_view loaded) {
-  const EngineJson installed = ParseEngineJson(tags);
-  const EngineJson& installed_models = Member(installed, "models");
-  if (!installed_models.is_array()) return absl::InvalidArgumentError("tags: no models array");
-  std::vector<ServedModel> models;
-  for (const EngineJson& model : installed_models) {
-    if (std::string name = NameOf(model); !name.empty()) models.push_back(ServedModel{std::move(name), Tokens(0)});
+absl::Status ReadOllamaTags(absl::string_view body, Discovery* found) {
+  const EngineJson document = ParseEngineJson(body);
+  const EngineJson& models = Member(document, "models");
+  if (!models.is_array()) return absl::InvalidArgumentError("tags: no models array");
+  for (const EngineJson& model : models) {
+    if (std::string name = NameOf(model); !name.empty()) {
+      found->models.push_back(ServedModel{std::move(name), Tokens(0)});
+    }
   }
-  const EngineJson running = ParseEngineJson(loaded);
-  const EngineJson& running_models = Member(running, "models");
-  if (!running_models.is_array()) return models;
-  for (const EngineJson& model : running_models) {
+  return absl::OkStatus();
+}
+
+absl::Status ReadOllamaLoaded(absl::string_view body, Discovery* found) {
+  const EngineJson document = ParseEngineJson(body);
+  const EngineJson& models = Member(document, "models");
+  if (!models.is_array()) return absl::InvalidArgumentError("ps: no models array");
+  for (const EngineJson& model : models) {
     const std::string name = NameOf(model);
-    for (ServedModel& served : models) {
+    for (ServedModel& served : found->models) {
       if (served.name == name) served.max_context = Tokens(std::max<int64_t>(0, MemberInt(model, "context_length")));
     }
   }
-  return models;
+  return absl::OkStatus();
 }
 
 }  // namespace penstock

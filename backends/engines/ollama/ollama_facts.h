@@ -1,22 +1,24 @@
-// What Ollama says of itself, from the bodies of its endpoints to plain values. Pure.
+// Readers of the pages of Ollama. Pure functions from a body to plain values.
+//
+// Ollama reports neither its pool nor its slots, so they stay unreported.
 #ifndef PENSTOCK_BACKENDS_ENGINES_OLLAMA_OLLAMA_FACTS_H_
 #define PENSTOCK_BACKENDS_ENGINES_OLLAMA_OLLAMA_FACTS_H_
 
-#include <string>
-#include <vector>
-
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "backends/engines/discovery.h"
+#include "backends/engines/contract/discovery.h"
 
 namespace penstock {
 
-// {"version": ".."} of /api/version; empty when it is none.
-std::string ParseOllamaVersion(absl::string_view body);
+// {"version": ".."} of /api/version. The version stays empty when the body has none. Always OK.
+absl::Status ReadOllamaVersion(absl::string_view body, Discovery* found);
 
-// Every installed model of /api/tags, with the context of those that /api/ps shows as loaded. Ollama tells neither its
-// pool nor its slots; they stay untold. InvalidArgument when /api/tags is none; an unusable /api/ps only tells nothing.
-absl::StatusOr<std::vector<ServedModel>> ParseOllamaModels(absl::string_view tags, absl::string_view loaded);
+// Every installed model, from /api/tags. InvalidArgument when the body is not a list of models.
+absl::Status ReadOllamaTags(absl::string_view body, Discovery* found);
+
+// The contexts of the loaded models, from /api/ps. Only models of /api/tags count. InvalidArgument when the body is not
+// a list of models.
+absl::Status ReadOllamaLoaded(absl::string_view body, Discovery* found);
 
 }  // namespace penstock
 

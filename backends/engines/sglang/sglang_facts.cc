@@ -9,7 +9,7 @@ namespace {
 
 Tokens Positive(int64_t count) { return Tokens(std::max<int64_t>(0, count)); }
 
-int64_t FirstTold(const EngineJson& object, std::initializer_list<const char*> keys) {
+int64_t FirstReported(const EngineJson& object, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
     if (const int64_t number = MemberInt(object, key); number > 0) return number;
   }
@@ -18,7 +18,7 @@ int64_t FirstTold(const EngineJson& object, std::initializer_list<const char*> k
 
 }  // namespace
 
-absl::StatusOr<Discovery> ParseSglangServerInfo(absl::string_view body) {
+absl::Status ReadSglangServerInfo(absl::string_view body, Discovery* found) {
   const EngineJson info = ParseEngineJson(body);
   const EngineJson& states = Member(info, "internal_states");
   const EngineJson& state = states.is_array() && !states.empty() ? states[0] : EngineJson();
@@ -28,36 +28,33 @@ absl::StatusOr<Discovery> ParseSglangServerInfo(absl::string_view body) {
     return absl::InvalidArgumentError("server_info: no max_total_num_tokens");
   }
   const int64_t ranks = std::max<int64_t>(1, MemberInt(info, "dp_size", 1));
-  Discovery found;
-  found.kind = EngineKind::kSglang;
-  found.version = MemberText(info, "version");
-  found.kv_tokens = Positive(tokens) * ranks;
-  found.block = Tokens(std::max<int64_t>(1, MemberInt(info, "page_size", 1)));
-  int64_t running = FirstTold(state, {"effective_max_running_requests_per_dp"});
-  if (running == 0) running = FirstTold(info, {"effective_max_running_requests_per_dp", "max_running_requests"});
-  found.max_sequences = static_cast<int>(std::min<int64_t>(running * ranks, 1 << 20));
-  found.batch_budget = Positive(MemberInt(info, "chunked_prefill_size"));
-  found.sequence_limit = Positive(MemberInt(info, "max_req_input_len"));
-  return found;
+  found->version = MemberText(info, "version");
+  found->kv_tokens = Positive(tokens) * ranks;
+  found->block = Tokens(std::max<int64_t>(1, MemberInt(info, "page_size", 1)));
+  int64_t running = FirstReported(state, {"effective_max_running_requests_per_dp"});
+  if (running == 0) running = FirstReported(info, {"effective_max_running_requests_per_dp", "max_running_requests"});
+  found->max_sequences = static_cast<int>(std::min<int64_t>(running * ranks, 1 << 20));
+  found->batch_budget = Positive(MemberInt(info, "chunked_prefill_size"));
+  found->sequence_limit = Positive(MemberInt(info, "max_req_input_len"));
+  return absl::OkStatus();
 }
 
-absl::StatusOr<Observation> ReadSglangLoads(absl::string_view body) {
+absl::Status ReadSglangLoads(absl::string_view body, const Discovery&, Observation* seen) {
   const EngineJson document = ParseEngineJson(body);
   const EngineJson& loads = Member(document, "loads");
   if (!loads.is_array()) return absl::InvalidArgumentError("loads: no loads array");
-  Observation seen;
-  seen.running = 0;
-  seen.waiting = 0;
+  seen->running = 0;
+  seen->waiting = 0;
   int64_t used = 0, capacity = 0;
   for (const EngineJson& load : loads) {
-    seen.running += static_cast<int>(std::clamp<int64_t>(MemberInt(load, "num_running_reqs"), 0, 1 << 20));
-    seen.waiting += static_cast<int>(std::clamp<int64_t>(MemberInt(load, "num_waiting_reqs"), 0, 1 << 20));
+    seen->running += static_cast<int>(std::clamp<int64_t>(MemberInt(load, "num_running_reqs"), 0, 1 << 20));
+    seen->waiting += static_cast<int>(std::clamp<int64_t>(MemberInt(load, "num_waiting_reqs"), 0, 1 << 20));
     used += std::max<int64_t>(0, MemberInt(load, "num_used_tokens"));
     capacity += std::max<int64_t>(0, MemberInt(load, "max_total_num_tokens"));
   }
-  seen.kv_used_tokens = used;
-  if (capacity > 0) seen.kv_used_share = static_cast<double>(used) / static_cast<double>(capacity);
-  return seen;
+  seen->kv_used_tokens = used;
+  if (capacity > 0) seen->kv_used_share = static_cast<double>(used) / static_cast<double>(capacity);
+  return absl::OkStatus();
 }
 
 }  // namespace penstock

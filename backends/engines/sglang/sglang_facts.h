@@ -1,19 +1,21 @@
-// What SGLang says of itself, from the bodies of its endpoints to plain values. Pure.
+// Readers of the pages of SGLang. Pure functions from a body to plain values.
 #ifndef PENSTOCK_BACKENDS_ENGINES_SGLANG_SGLANG_FACTS_H_
 #define PENSTOCK_BACKENDS_ENGINES_SGLANG_SGLANG_FACTS_H_
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "backends/engines/discovery.h"
+#include "backends/engines/contract/discovery.h"
 
 namespace penstock {
 
-// /server_info: pool (max_total_num_tokens), page size, running requests allowed, prefill budget
-// (chunked_prefill_size), version. InvalidArgument when it is not SGLang's.
-absl::StatusOr<Discovery> ParseSglangServerInfo(absl::string_view body);
+// The body of /server_info: pool (max_total_num_tokens), page size, running requests, prefill budget
+// (chunked_prefill_size) and version. Limits of data-parallel ranks are added. InvalidArgument when the body is not
+// from SGLang; `found` then stays as it is.
+absl::Status ReadSglangServerInfo(absl::string_view body, Discovery* found);
 
-// /v1/loads: sums over data-parallel ranks; use weighted by their pools. InvalidArgument when it is none.
-absl::StatusOr<Observation> ReadSglangLoads(absl::string_view body);
+// The body of /v1/loads, summed over data-parallel ranks. InvalidArgument when the body has no loads; `seen` then stays
+// as it is.
+absl::Status ReadSglangLoads(absl::string_view body, const Discovery& found, Observation* seen);
 
 }  // namespace penstock
 

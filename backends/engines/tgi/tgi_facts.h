@@ -1,22 +1,23 @@
-// What Text Generation Inference says of itself, from the bodies of its endpoints to plain values. Pure.
+// Readers of the pages of Text Generation Inference. Pure functions from a body to plain values.
 #ifndef PENSTOCK_BACKENDS_ENGINES_TGI_TGI_FACTS_H_
 #define PENSTOCK_BACKENDS_ENGINES_TGI_TGI_FACTS_H_
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "backends/engines/discovery.h"
+#include "backends/engines/contract/discovery.h"
 
 namespace penstock {
 
-// /info: model, tokens a request may have, requests at once (running and queued), version. InvalidArgument when it is
-// not TGI's.
-absl::StatusOr<Discovery> ParseTgiInfo(absl::string_view body);
+// The body of /info: model, tokens of one request, requests at once (running and queued), version. InvalidArgument when
+// the body is not from TGI.
+absl::Status ReadTgiInfo(absl::string_view body, Discovery* found);
 
-// The pool, from tgi_batch_max_total_tokens of /metrics; zero before the engine set it.
-Tokens TgiPool(absl::string_view metrics);
+// The pool, from the metric tgi_batch_max_total_tokens. Zero until the engine has set it. Always OK.
+absl::Status ReadTgiPool(absl::string_view metrics, Discovery* found);
 
-// Running, waiting and the reserved share: TGI reserves a request's whole max_new_tokens when it starts it.
-Observation ReadTgiObservation(absl::string_view metrics);
+// Running and waiting requests and the reserved tokens. TGI reserves all max_new_tokens of a request when it starts.
+// Always OK.
+absl::Status ReadTgiLoad(absl::string_view metrics, const Discovery& found, Observation* seen);
 
 }  // namespace penstock
 

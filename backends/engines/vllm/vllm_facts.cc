@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "backends/dialect/json_values.h"
 #include "backends/dialect/metrics_text.h"
 
 namespace penstock {
@@ -36,36 +37,41 @@ void Accumulate(double value, Number* total) {
 
 }  // namespace
 
-void ReadVllmCapacity(absl::string_view metrics, Discovery* discovery) {
+absl::Status ReadVllmVersion(absl::string_view body, Discovery* found) {
+  found->version = MemberText(ParseEngineJson(body), "version");
+  return absl::OkStatus();
+}
+
+absl::Status ReadVllmCapacity(absl::string_view metrics, Discovery* found) {
   MetricsReader reader(metrics);
   while (auto sample = reader.Next()) {
     if (sample->name != "vllm:cache_config_info") continue;
     const int64_t block = LabelInt(*sample, "block_size");
     int64_t tokens = LabelInt(*sample, "kv_cache_size_tokens");
     if (tokens == 0) tokens = LabelInt(*sample, "num_gpu_blocks") * block;
-    discovery->block = Tokens(block);
-    discovery->kv_tokens += Tokens(tokens);
+    found->block = Tokens(block);
+    found->kv_tokens += Tokens(tokens);
   }
+  return absl::OkStatus();
 }
 
-Observation ReadVllmObservation(absl::string_view metrics) {
-  Observation seen;
+absl::Status ReadVllmLoad(absl::string_view metrics, const Discovery&, Observation* seen) {
   Mean use, old_use;
   MetricsReader reader(metrics);
   while (auto sample = reader.Next()) {
     if (!absl::StartsWith(sample->name, "vllm:")) continue;
     const absl::string_view name = sample->name.substr(5);
-    if (name == "num_requests_running") Accumulate(sample->value, &seen.running);
-    if (name == "num_requests_waiting") Accumulate(sample->value, &seen.waiting);
-    if (name == "num_preemptions_total" || name == "num_preemptions") Accumulate(sample->value, &seen.preemptions);
+    if (name == "num_requests_running") Accumulate(sample->value, &seen->running);
+    if (name == "num_requests_waiting") Accumulate(sample->value, &seen->waiting);
+    if (name == "num_preemptions_total" || name == "num_preemptions") Accumulate(sample->value, &seen->preemptions);
     if (name == "kv_cache_usage_perc") use.Add(sample->value);
     if (name == "gpu_cache_usage_perc") old_use.Add(sample->value);
     if (name == "engine_sleep_state" && sample->value == 0 && sample->Label("sleep_state") == "awake") {
-      seen.sleeping = true;
+      seen->sleeping = true;
     }
   }
-  seen.kv_used_share = use.count > 0 ? use.value() : old_use.value();
-  return seen;
+  seen->kv_used_share = use.count > 0 ? use.value() : old_use.value();
+  return absl::OkStatus();
 }
 
 bool LooksLikeVllm(absl::string_view metrics) {

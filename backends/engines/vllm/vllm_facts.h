@@ -1,25 +1,27 @@
-// What vLLM says of itself, from the bodies of its endpoints to plain values. Pure.
+// Readers of the pages of vLLM. Pure functions from a body to plain values.
 #ifndef PENSTOCK_BACKENDS_ENGINES_VLLM_VLLM_FACTS_H_
 #define PENSTOCK_BACKENDS_ENGINES_VLLM_VLLM_FACTS_H_
 
-#include <optional>
-
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "backends/engines/discovery.h"
+#include "backends/engines/contract/discovery.h"
 
 namespace penstock {
 
-// vllm:cache_config_info: the block size and the pool, from kv_cache_size_tokens, else num_gpu_blocks x block_size
-// (right for models with one cache group). Data-parallel ranks (label engine) are summed. Leaves the rest of
-// `discovery` alone.
-void ReadVllmCapacity(absl::string_view metrics, Discovery* discovery);
+// The body of /version. The version stays empty when the body has none. Always OK.
+absl::Status ReadVllmVersion(absl::string_view body, Discovery* found);
 
-// Running, waiting, KV use, preemptions, sleep. Sums over data-parallel ranks; the use is their mean, as all ranks have
-// equal pools. kv_cache_usage_perc comes before its old name gpu_cache_usage_perc. Metrics that are off
-// (--disable-log-stats) stay untold.
-Observation ReadVllmObservation(absl::string_view metrics);
+// The metric vllm:cache_config_info: block size and pool. The pool is kv_cache_size_tokens, else num_gpu_blocks x
+// block_size, which is right for models with one cache group. Pools of data-parallel ranks (label engine) are added.
+// Leaves the other fields alone. Always OK.
+absl::Status ReadVllmCapacity(absl::string_view metrics, Discovery* found);
 
-// True when the text has any vllm: metric.
+// Running and waiting requests, KV use, preemptions and sleep. Counts of data-parallel ranks are added. The KV use is
+// the mean of the ranks, because all ranks have equal pools. kv_cache_usage_perc wins over its older name
+// gpu_cache_usage_perc. A metric that is off (--disable-log-stats) stays unreported. Always OK.
+absl::Status ReadVllmLoad(absl::string_view metrics, const Discovery& found, Observation* seen);
+
+// True when the text has a metric whose name begins with "vllm:".
 bool LooksLikeVllm(absl::string_view metrics);
 
 }  // namespace penstock

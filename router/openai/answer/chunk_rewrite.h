@@ -8,7 +8,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/endpoint.h"
+#include "backends/dialect/usage.h"
 
 namespace penstock {
 

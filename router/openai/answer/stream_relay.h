@@ -13,7 +13,13 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/endpoint.h"
+#include "backends/dialect/engine_error.h"
+#include "backends/dialect/sse_splitter.h"
+#include "backends/dialect/stream_assembler.h"
+#include "backends/dialect/stream_reader.h"
+#include "backends/dialect/text_pattern.h"
+#include "backends/dialect/usage.h"
 #include "router/live/progress_board.h"
 #include "router/openai/answer/chunk_rewrite.h"
 #include "router/openai/answer/kept_text.h"

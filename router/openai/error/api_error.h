@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/engine_error.h"
 #include "base/units.h"
 #include "router/core/contract/action.h"
 #include "router/telemetry/labels.h"

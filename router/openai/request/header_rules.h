@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "backends/transport/headers.h"
+#include "backends/dialect/headers.h"
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/endpoint.h"
 #include "backends/dialect/json_scanner.h"
 #include "router/openai/request/json_cursor.h"
 #include "router/openai/request/prompt_text.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <variant>
 
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/endpoint.h"
 #include "base/units.h"
 #include "kvmodel/prompt_estimate.h"
 #include "router/openai/error/api_error.h"

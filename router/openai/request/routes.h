@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "backends/dialect/dialect.h"
+#include "backends/dialect/endpoint.h"
 
 namespace penstock {
 

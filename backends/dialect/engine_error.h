@@ -1,0 +1,27 @@
+// Errors of engines, in all the shapes that engines send. Pure and thread-safe.
+#ifndef PENSTOCK_BACKENDS_DIALECT_ENGINE_ERROR_H_
+#define PENSTOCK_BACKENDS_DIALECT_ENGINE_ERROR_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+struct EngineError {
+  // The status of the body where it has one between 400 and 599, else the HTTP status. An error inside a successful
+  // answer without a status is 500; "overloaded" of TGI is 429, and its "validation" is 422.
+  int status = 0;
+  std::string message;  // At most the first 2000 bytes of the body for plain text and unknown shapes.
+  std::string type;
+  std::string code;  // Only a code that is a word; a number goes into `status`.
+  std::string param;
+};
+
+// Reads {"error":{..}}, {"error":"..","error_type":".."}, a flat object, {"detail":..} of Python frameworks, the error
+// events of the responses and messages dialects, and plain text. Never fails.
+EngineError ParseEngineError(int http_status, absl::string_view body);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BACKENDS_DIALECT_ENGINE_ERROR_H_

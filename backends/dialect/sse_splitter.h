@@ -1,0 +1,42 @@
+// Splits a byte stream into server-sent events.
+#ifndef PENSTOCK_BACKENDS_DIALECT_SSE_SPLITTER_H_
+#define PENSTOCK_BACKENDS_DIALECT_SSE_SPLITTER_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// Feed() appends bytes; Next() gives complete events one by one. The raw views of all events, in order and followed by
+// Rest(), are exactly the bytes that were fed. Accepts \n and \r\n, `data:` with and without a space, comments and
+// `event:` lines. A single stray blank line is an event with `comment` set. Each byte is scanned once, however small
+// the pieces are. One owner, not thread-safe.
+class SseSplitter {
+ public:
+  // Views into the buffer, valid until the next Feed().
+  struct Event {
+    absl::string_view raw;  // All bytes, the blank line included.
+    // The data line. Several data lines are joined by \n; that view is valid until the next Next().
+    absl::string_view data;
+    absl::string_view name;  // The event line.
+    bool comment = false;    // It has only comment lines.
+    bool garbled = false;    // It has a line that the format does not know, so data may be missing.
+  };
+  void Feed(absl::string_view bytes);
+  std::optional<Event> Next();
+  // Bytes of an event that has not ended. The caller bounds their growth.
+  absl::string_view Rest() const;
+
+ private:
+  std::string buffer_;
+  std::string joined_;
+  size_t position_ = 0;  // Start of the first event that Next() has not given.
+  size_t scanned_ = 0;   // Start of the first line that was not scanned.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BACKENDS_DIALECT_SSE_SPLITTER_H_

@@ -1,0 +1,40 @@
+// The behaviours of one engine that the router has to respect, and the limits to assume until the engine reports its
+// own.
+#ifndef PENSTOCK_BACKENDS_ENGINES_CONTRACT_CAPABILITIES_H_
+#define PENSTOCK_BACKENDS_ENGINES_CONTRACT_CAPABILITIES_H_
+
+#include "backends/dialect/endpoint.h"
+#include "base/units.h"
+
+namespace penstock {
+
+struct Capabilities {
+  bool stream_everything = false;       // A running request can be cancelled only while it streams.
+  bool closes_after_stream = false;     // The engine closes the connection after a streamed answer.
+  bool continues_final_message = true;  // Chat: the answer continues a trailing assistant message.
+  bool supports_embeddings = true;
+  bool supports_responses = false;
+  bool supports_rerank = false;
+  Duration idle_limit = Duration::Seconds(4);  // Close an idle connection before the engine does.
+  Duration abort_memory_hold;                  // Memory may stay taken for this long after a cancel.
+
+  bool Supports(Endpoint endpoint) const {
+    if (endpoint == Endpoint::kEmbeddings) return supports_embeddings;
+    if (endpoint == Endpoint::kResponses) return supports_responses;
+    if (endpoint == Endpoint::kRerank) return supports_rerank;
+    return true;
+  }
+};
+
+// Limits to assume while neither the engine nor the configuration gives them.
+struct EngineDefaults {
+  Tokens block{16};
+  Tokens batch_budget{2048};
+  int max_sequences = 256;
+  bool keeps_prefixes = false;  // The engine serves the head of a prompt from the blocks of an earlier prompt.
+  bool overflow_fatal = false;  // An exhausted pool fails every running request.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BACKENDS_ENGINES_CONTRACT_CAPABILITIES_H_

@@ -1,0 +1,43 @@
+// The state of an engine as plain values: the limits that Penstock reads once, and the load that it reads with each
+// poll.
+#ifndef PENSTOCK_BACKENDS_ENGINES_CONTRACT_DISCOVERY_H_
+#define PENSTOCK_BACKENDS_ENGINES_CONTRACT_DISCOVERY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backends/dialect/models_list.h"
+#include "base/units.h"
+
+namespace penstock {
+
+enum class EngineKind { kVllm, kSglang, kLlamaCpp, kTgi, kOllama, kOpenAi };
+
+// The limits of one engine. A field is zero or empty when the engine does not report it.
+struct Discovery {
+  EngineKind kind = EngineKind::kOpenAi;
+  std::string version;
+  std::vector<ServedModel> models;
+  Tokens kv_tokens{0};  // The KV pool that all running requests share.
+  Tokens block{0};
+  int max_sequences = 0;  // Slots, or requests in one batch.
+  Tokens batch_budget{0};
+  Tokens sequence_limit{0};        // Tokens that one sequence may hold (a slot of llama-server). 0: as max_context.
+  bool overflow_fatal = false;     // An exhausted pool fails every running request.
+  bool process_per_model = false;  // The server only routes to one process per model, and has no load of its own.
+};
+
+// The load of one engine at one moment. A number is negative when the engine does not report it.
+struct Observation {
+  double kv_used_share = -1;    // Share of the discovered capacity.
+  int64_t kv_used_tokens = -1;  // Tokens in use, for a capacity that the configuration overrides.
+  int running = -1;
+  int waiting = -1;
+  int64_t preemptions = -1;  // Since the engine started.
+  bool sleeping = false;     // It accepts requests but runs none until it is woken. False where a request wakes it.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BACKENDS_ENGINES_CONTRACT_DISCOVERY_H_

@@ -1,0 +1,14 @@
+#include "backends/engines/contract/served_models.h"
+
+#include <utility>
+
+namespace penstock {
+
+absl::Status ReadServedModels(absl::string_view body, Discovery* found) {
+  auto list = ParseModelsList(body);
+  if (!list.ok()) return list.status();
+  found->models = std::move(list->models);
+  return absl::OkStatus();
+}
+
+}  // namespace penstock

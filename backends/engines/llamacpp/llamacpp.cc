@@ -1,0 +1,58 @@
+#include "backends/engines/llamacpp/llamacpp.h"
+
+#include "backends/engines/contract/served_models.h"
+#include "backends/engines/llamacpp/llamacpp_facts.h"
+
+namespace penstock {
+namespace {
+
+constexpr char kPropsPath[] = "/props";
+
+bool IsProps(absl::string_view body) {
+  Discovery ignored;
+  return ReadLlamaProps(body, &ignored).ok();
+}
+
+bool RoutesOnly(const Discovery& found, const Observation&) { return found.process_per_model; }
+bool HasLoad(const Discovery& found, const Observation&) { return !found.process_per_model; }
+bool MetricsAreOff(const Discovery& found, const Observation& seen) {
+  return !found.process_per_model && seen.running < 0;
+}
+bool MayRun(const Discovery& found, const Observation& seen) { return !found.process_per_model && seen.running != 0; }
+
+constexpr Sign kSigns[] = {{kPropsPath, IsProps}};
+
+constexpr DiscoveryPage kDiscovery[] = {
+    {kPropsPath, Need::kRequired, ReadLlamaProps},
+    {kModelsPath, Need::kRequired, ReadServedModels},
+};
+
+constexpr PollPage kPoll[] = {
+    {"/health", Need::kRequired, nullptr, RoutesOnly},
+    {"/metrics", Need::kOptional, ReadLlamaMetrics, HasLoad, /*ask_once_when_refused=*/true},
+    {kPropsPath, Need::kRequired, ReadLlamaSleep, MetricsAreOff},
+    {"/slots", Need::kOptional, ReadLlamaSlots, MayRun, /*ask_once_when_refused=*/true},
+};
+
+}  // namespace
+
+constinit const EngineDeclaration kLlamaCppEngine = {
+    .kind = EngineKind::kLlamaCpp,
+    .name = "llamacpp",
+    .owner = "llamacpp",
+    .capabilities = {.stream_everything = true,
+                     .closes_after_stream = true,
+                     .supports_responses = true,
+                     .supports_rerank = true,
+                     .idle_limit = Duration::Seconds(4),  // The server closes at 5 s.
+                     // A stream ends within a step of its next event. A step of many sequences takes tens of
+                     // milliseconds.
+                     .abort_memory_hold = Duration::Milliseconds(100)},
+    .defaults = {.block = Tokens(1), .max_sequences = 4, .overflow_fatal = true},
+    .overflow_message = "Context size has been exceeded",
+    .signs = kSigns,
+    .discovery_pages = kDiscovery,
+    .poll_pages = kPoll,
+};
+
+}  // namespace penstock

@@ -1,0 +1,36 @@
+#include "backends/engines/ollama/ollama.h"
+
+#include "backends/engines/ollama/ollama_facts.h"
+
+namespace penstock {
+namespace {
+
+constexpr char kVersionPath[] = "/api/version";
+
+bool HasVersion(absl::string_view body) {
+  Discovery found;
+  return ReadOllamaVersion(body, &found).ok() && !found.version.empty();
+}
+
+constexpr Sign kSigns[] = {{kVersionPath, HasVersion}};
+
+constexpr DiscoveryPage kDiscovery[] = {
+    {kVersionPath, Need::kRequired, ReadOllamaVersion},
+    {"/api/tags", Need::kRequired, ReadOllamaTags},
+    {"/api/ps", Need::kOptional, ReadOllamaLoaded},
+};
+
+constexpr PollPage kPoll[] = {{kVersionPath, Need::kRequired}};
+
+}  // namespace
+
+constinit const EngineDeclaration kOllamaEngine = {
+    .kind = EngineKind::kOllama,
+    .name = "ollama",
+    .capabilities = {.supports_responses = true, .abort_memory_hold = Duration::Milliseconds(100)},
+    .signs = kSigns,
+    .discovery_pages = kDiscovery,
+    .poll_pages = kPoll,
+};
+
+}  // namespace penstock

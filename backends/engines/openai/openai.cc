@@ -1,0 +1,26 @@
+#include "backends/engines/openai/openai.h"
+
+#include "backends/engines/contract/served_models.h"
+
+namespace penstock {
+namespace {
+
+constexpr DiscoveryPage kDiscovery[] = {{kModelsPath, Need::kRequired, ReadServedModels}};
+
+constexpr PollPage kPoll[] = {{kModelsPath, Need::kOptional}};
+
+}  // namespace
+
+// The endpoints of an unknown server are unknown: its own 404 is the right answer.
+constinit const EngineDeclaration kOpenAiEngine = {
+    .kind = EngineKind::kOpenAi,
+    .name = "openai",
+    .capabilities = {.continues_final_message = false,
+                     .supports_responses = true,
+                     .supports_rerank = true,
+                     .abort_memory_hold = Duration::Seconds(1)},
+    .discovery_pages = kDiscovery,
+    .poll_pages = kPoll,
+};
+
+}  // namespace penstock

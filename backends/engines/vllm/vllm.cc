@@ -1,0 +1,35 @@
+#include "backends/engines/vllm/vllm.h"
+
+#include "backends/engines/contract/served_models.h"
+#include "backends/engines/vllm/vllm_facts.h"
+
+namespace penstock {
+namespace {
+
+constexpr Sign kSigns[] = {{"/metrics", LooksLikeVllm}};
+
+// vLLM serves without its version and without metrics (--disable-log-stats).
+constexpr DiscoveryPage kDiscovery[] = {
+    {kModelsPath, Need::kRequired, ReadServedModels},
+    {"/version", Need::kOptional, ReadVllmVersion},
+    {"/metrics", Need::kOptional, ReadVllmCapacity},
+};
+
+constexpr PollPage kPoll[] = {{"/metrics", Need::kOptional, ReadVllmLoad}};
+
+}  // namespace
+
+constinit const EngineDeclaration kVllmEngine = {
+    .kind = EngineKind::kVllm,
+    .name = "vllm",
+    .owner = "vllm",
+    .capabilities = {.supports_responses = true,
+                     .supports_rerank = true,
+                     .abort_memory_hold = Duration::Milliseconds(50)},
+    .defaults = {.keeps_prefixes = true},
+    .signs = kSigns,
+    .discovery_pages = kDiscovery,
+    .poll_pages = kPoll,
+};
+
+}  // namespace penstock

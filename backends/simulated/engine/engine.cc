@@ -1,0 +1,144 @@
+#include "backends/simulated/engine/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::simulated {
+namespace {
+
+// The bounds of vLLM (v1/metrics/loggers.py).
+std::vector<double> FirstTokenBounds() {
+  return {.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560};
+}
+std::vector<double> TokenBounds() {
+  return {.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80};
+}
+std::vector<double> RequestBounds() {
+  return {.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680};
+}
+std::vector<double> LengthBounds(double most) {
+  std::vector<double> bounds;
+  for (double decade = 1; decade <= most; decade *= 10) {
+    for (const double step : {1.0, 2.0, 5.0}) {
+      if (decade * step <= most) bounds.push_back(decade * step);
+    }
+  }
+  return bounds;
+}
+
+EngineStats EmptyStats(double context) {
+  return {Histogram(FirstTokenBounds()), Histogram(TokenBounds()),         Histogram(TokenBounds()),
+          Histogram(RequestBounds()),    Histogram(LengthBounds(context)), Histogram(LengthBounds(context))};
+}
+
+}  // namespace
+
+Engine::Engine(EngineSpec spec, Instant start, ElasticMemory* elastic)
+    : spec_(std::move(spec)),
+      machine_(spec_.limits, elastic),
+      start_(start),
+      stats_(EmptyStats(machine_.MaxContext().AsDouble())) {}
+
+std::optional<SequenceId> Engine::Submit(const SequenceOrder& order, Instant now) {
+  Sequence sequence;
+  sequence.id = ++last_id_;
+  sequence.prompt = order.prompt;
+  sequence.output = order.output;
+  sequence.prefix_blocks = order.prefix_blocks;
+  sequence.embedding = order.embedding;
+  if (!machine_.Submit(sequence)) return std::nullopt;
+  Record& record = records_[sequence.id];
+  record.order = order;
+  record.order.prefix_blocks = {};
+  record.arrived = now;
+  if (CanBegin() && on_work_) on_work_();
+  return sequence.id;
+}
+
+void Engine::Abort(SequenceId id) {
+  const auto found = records_.find(id);
+  if (found == records_.end()) return;
+  machine_.Abort(id);
+  records_.erase(found);
+}
+
+StepWork Engine::BeginStep(Instant now) {
+  const Duration simulated = Duration::Seconds((now - start_).seconds() * spec_.time_scale);
+  const bool slow = simulated >= spec_.slowdown.from && simulated < spec_.slowdown.to;
+  step_ = WorkOf(spec_.step, machine_.BeginStep(), (slow ? spec_.slowdown.factor : 1) / spec_.time_scale);
+  step_running_ = machine_.Gauges().running;
+  return step_;
+}
+
+void Engine::FinishStep(Instant now) {
+  const double seconds = step_.alone.seconds();
+  stats_.prefill_seconds += seconds * step_.prefill_share;
+  stats_.decode_seconds += seconds * (1 - step_.prefill_share);
+  stats_.busy_slots += step_running_;
+  const StepOutcome outcome = machine_.EndStep();
+  touched_.clear();
+  ReportTokens(outcome, now);
+  ReportEnds(outcome, now);
+  for (SequenceListener* listener : touched_) listener->OnStep();
+  touched_.clear();
+}
+
+void Engine::Touch(SequenceListener* listener) {
+  // Choices of one request are usually neighbours in the batch. A second call of OnStep() does no harm.
+  if (touched_.empty() || touched_.back() != listener) touched_.push_back(listener);
+}
+
+void Engine::ReportTokens(const StepOutcome& outcome, Instant now) {
+  for (const TokenMade& token : outcome.tokens) {
+    const auto found = records_.find(token.id);
+    if (found == records_.end()) continue;
+    Record& record = found->second;
+    ++record.tokens;
+    if (token.first) {
+      record.first = now;
+      stats_.first_token.Add((now - record.arrived).seconds());
+    } else {
+      stats_.inter_token.Add((now - record.last).seconds());
+    }
+    record.last = now;
+    Touch(record.order.listener);
+    record.order.listener->OnToken(record.order.choice);
+  }
+}
+
+void Engine::ReportEnds(const StepOutcome& outcome, Instant now) {
+  for (const SequenceEnded& ended : outcome.ended) {
+    const auto found = records_.find(ended.id);
+    if (found == records_.end()) continue;
+    const Record record = std::move(found->second);
+    records_.erase(found);
+    CountEnd(record, ended, now);
+    Touch(record.order.listener);
+    record.order.listener->OnEnd(record.order.choice, ended);
+  }
+}
+
+void Engine::CountEnd(const Record& record, const SequenceEnded& ended, Instant now) {
+  stats_.longest = std::max(stats_.longest, (record.order.prompt + ended.generated).value());
+  if (ended.end == SequenceEnd::kPoolExhausted) return;
+  const bool by_length = ended.end == SequenceEnd::kContextFull || record.order.reason == FinishReason::kLength;
+  ++(by_length ? stats_.by_length : stats_.stopped);
+  stats_.whole.Add((now - record.arrived).seconds());
+  stats_.prompt_tokens.Add(record.order.prompt.AsDouble());
+  stats_.output_tokens.Add(ended.generated.AsDouble());
+  if (record.tokens > 1) {
+    stats_.per_output_token.Add((record.last - record.first).seconds() / static_cast<double>(record.tokens - 1));
+  }
+}
+
+std::vector<Engine::Processing> Engine::Running() const {
+  std::vector<Processing> all;
+  for (const StepMachine::Held& held : machine_.Running()) {
+    const Record& record = records_.at(held.id);
+    all.push_back({held.id, record.order.prompt, held.computed, held.generated, record.order.output,
+                   record.order.max_tokens, record.order.stream});
+  }
+  return all;
+}
+
+}  // namespace penstock::simulated

@@ -1,0 +1,120 @@
+// A simulated engine: a step machine whose sequences have listeners, times and counters.
+//
+// No I/O; time is an argument. StepClock begins and finishes its steps. Used on one thread. Only FinishStep() calls
+// listeners. A listener may call Abort() then, but not Submit().
+#ifndef PENSTOCK_BACKENDS_SIMULATED_ENGINE_ENGINE_H_
+#define PENSTOCK_BACKENDS_SIMULATED_ENGINE_ENGINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "backends/simulated/engine/engine_spec.h"
+#include "backends/simulated/machine/gpu_share.h"
+#include "backends/simulated/engine/histogram.h"
+#include "backends/simulated/machine/step_machine.h"
+#include "base/units.h"
+
+namespace penstock::simulated {
+
+class SequenceListener {
+ public:
+  virtual ~SequenceListener() = default;
+  virtual void OnToken(int choice) = 0;
+  virtual void OnEnd(int choice, const SequenceEnded& ended) = 0;
+  // Called once per step, after all its tokens and ends.
+  virtual void OnStep() = 0;
+};
+
+// The reason in the answer when a sequence ends normally.
+enum class FinishReason : uint8_t { kStop, kLength, kToolCalls };
+
+struct SequenceOrder {
+  Tokens prompt{0};
+  Tokens output{0};
+  std::vector<uint64_t> prefix_blocks;
+  bool embedding = false;
+  FinishReason reason = FinishReason::kStop;
+  std::optional<Tokens> max_tokens;  // The limit of the client.
+  bool stream = false;
+  SequenceListener* listener = nullptr;  // Must live until OnEnd() or Abort(), and through a whole FinishStep().
+  int choice = 0;
+};
+
+struct EngineStats {
+  Histogram first_token;       // Seconds from arrival to the first token.
+  Histogram inter_token;       // Seconds between tokens.
+  Histogram per_output_token;  // Mean seconds per token of each request.
+  Histogram whole;             // Seconds from arrival to the end.
+  Histogram prompt_tokens;
+  Histogram output_tokens;
+  int64_t stopped = 0;
+  int64_t by_length = 0;
+  double prefill_seconds = 0;  // The prefill part of all steps.
+  double decode_seconds = 0;   // The decode part of all steps.
+  int64_t busy_slots = 0;      // Running sequences, summed over steps.
+  int64_t longest = 0;         // Tokens of the longest sequence.
+};
+
+class Engine {
+ public:
+  // Simulated time begins at `start`. The cache is part of `elastic`; null: it has memory of its own.
+  Engine(EngineSpec spec, Instant start, ElasticMemory* elastic = nullptr);
+
+  // Queues a sequence. Null when it can never run.
+  std::optional<SequenceId> Submit(const SequenceOrder& order, Instant now);
+  void Abort(SequenceId id);
+  // `on_work` is called when there is work and no step is in flight.
+  void OnWork(std::function<void()> on_work) { on_work_ = std::move(on_work); }
+
+  bool CanBegin() const { return machine_.HasWork() && !machine_.StepInFlight(); }
+  StepWork BeginStep(Instant now);
+  void FinishStep(Instant now);
+
+  const EngineSpec& spec() const { return spec_; }
+  const EngineStats& stats() const { return stats_; }
+  EngineGauges Gauges() const { return machine_.Gauges(); }
+  Tokens MaxContext() const { return machine_.MaxContext(); }
+
+  struct Processing {
+    SequenceId id = 0;
+    Tokens prompt{0};
+    Tokens held{0};
+    Tokens generated{0};
+    Tokens output{0};
+    std::optional<Tokens> max_tokens;
+    bool stream = false;
+  };
+  std::vector<Processing> Running() const;
+
+ private:
+  struct Record {
+    SequenceOrder order;
+    Instant arrived;
+    Instant first;
+    Instant last;
+    int64_t tokens = 0;
+  };
+
+  void Touch(SequenceListener* listener);
+  void ReportTokens(const StepOutcome& outcome, Instant now);
+  void ReportEnds(const StepOutcome& outcome, Instant now);
+  void CountEnd(const Record& record, const SequenceEnded& ended, Instant now);
+
+  EngineSpec spec_;
+  StepMachine machine_;
+  Instant start_;
+  EngineStats stats_;
+  absl::flat_hash_map<SequenceId, Record> records_;
+  std::vector<SequenceListener*> touched_;  // Listeners of the step that FinishStep() reports.
+  std::function<void()> on_work_;
+  SequenceId last_id_ = 0;
+  StepWork step_;  // The step in flight.
+  int step_running_ = 0;
+};
+
+}  // namespace penstock::simulated
+
+#endif  // PENSTOCK_BACKENDS_SIMULATED_ENGINE_ENGINE_H_

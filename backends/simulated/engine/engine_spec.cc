@@ -1,0 +1,90 @@
+#include "backends/simulated/engine/engine_spec.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "config/values/capacity.h"
+
+namespace penstock::simulated {
+namespace {
+
+constexpr char kDefaultGpu[] = "a100-80";
+
+// The first listed GPU sets the pace.
+const GpuKind* KindOf(const Config& config, const ReplicaConfig& replica) {
+  if (replica.gpus.empty()) return FindGpuKind(kDefaultGpu);
+  const GpuConfig* gpu = FindGpu(config, replica.gpus.front());
+  return gpu == nullptr ? nullptr : &gpu->kind;
+}
+
+EngineLimits LimitsOf(const ReplicaConfig& replica) {
+  const SimulatedConfig& simulated = *replica.simulated;
+  EngineLimits limits;
+  limits.block = replica.block.value_or(Tokens(16));
+  limits.max_sequences = simulated.max_seqs;
+  limits.batch_budget = simulated.max_batched_tokens;
+  if (simulated.overflow_error) {
+    limits.overflow = Overflow::kError;
+    limits.block = Tokens(1);
+    limits.prefix_cache = false;
+  }
+  return limits;
+}
+
+StepCoefficients PriorOf(const Config& config, const ReplicaConfig& replica, const GpuKind& gpu,
+                         const ModelShape& shape) {
+  StepPriorOptions options;
+  options.tensor_parallel = std::max(1, replica.tensor_parallel);
+  if (const ModelConfig* model = FindModel(config, absl::string_view(replica.model))) {
+    options.bytes_per_parameter = model->bytes_per_parameter;
+    options.cache_dtype = model->cache_dtype;
+  }
+  return StepPrior(gpu, shape, options);
+}
+
+}  // namespace
+
+bool EngineSpec::Serves(const std::string& name) const {
+  return name == model || std::find(aliases.begin(), aliases.end(), name) != aliases.end();
+}
+
+absl::StatusOr<EngineSpec> SpecOf(const Config& config, const ReplicaConfig& replica) {
+  const auto missing = [&](const std::string& what) {
+    return absl::InvalidArgumentError(absl::StrCat("replica ", replica.id, ": ", what));
+  };
+  if (!replica.simulated) return missing("it is not simulated");
+  if (replica.model.empty()) return missing("a simulated replica needs a model");
+  const ModelShape* shape = ShapeOfModel(config, replica.model);
+  if (shape == nullptr) return missing(absl::StrCat("the shape of model ", replica.model, " is unknown"));
+  const GpuKind* gpu = KindOf(config, replica);
+  if (gpu == nullptr) return missing("its GPU is unknown");
+
+  EngineSpec spec;
+  spec.id = replica.id;
+  spec.model = replica.model;
+  spec.gpu = gpu->name;
+  spec.limits = LimitsOf(replica);
+  const auto tokens = SimulatedKvTokens(config, replica, spec.limits.block);
+  if (!tokens || *tokens <= spec.limits.block) return missing("no memory is left for its KV cache");
+  spec.limits.kv_tokens = *tokens;
+  const GpuConfig* shared = replica.gpus.empty() ? nullptr : FindGpu(config, replica.gpus.front());
+  if (shared != nullptr && shared->elastic_kv) {
+    spec.elastic_gpu = shared->id;
+    spec.elastic_kv = *shared->elastic_kv;
+    spec.limits.prefix_cache = false;
+    spec.limits.block_bytes = Bytes(spec.elastic_kv.value() / (tokens->value() / spec.limits.block.value()));
+  }
+  spec.limits.max_context = SimulatedContext(config, replica, *tokens);
+  if (const ModelConfig* model = FindModel(config, absl::string_view(replica.model))) {
+    spec.model = model->name;
+    spec.aliases = model->aliases;
+  }
+  spec.step = PriorOf(config, replica, *gpu, *shape);
+  spec.slowdown = replica.simulated->slowdown;
+  spec.time_scale = replica.simulated->time_scale;
+  spec.seed = replica.simulated->seed;
+  return spec;
+}
+
+}  // namespace penstock::simulated

@@ -1,0 +1,43 @@
+// One simulated engine: its names, limits and speed, from the configuration.
+#ifndef PENSTOCK_BACKENDS_SIMULATED_ENGINE_ENGINE_SPEC_H_
+#define PENSTOCK_BACKENDS_SIMULATED_ENGINE_ENGINE_SPEC_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "backends/simulated/machine/step_machine.h"
+#include "base/units.h"
+#include "config/config.h"
+#include "kvmodel/step_coefficients.h"
+
+namespace penstock::simulated {
+
+struct EngineSpec {
+  std::string id;
+  std::string model;
+  std::vector<std::string> aliases;
+  std::string gpu;          // The name of the GPU kind.
+  std::string elastic_gpu;  // The GPU with the elastic memory of the cache. Empty: the cache has its own memory.
+  Bytes elastic_kv{0};      // The size of the elastic memory.
+  EngineLimits limits;      // Overflow::kError also selects the dialect of llama-server.
+  StepCoefficients step;
+  SlowdownConfig slowdown;  // Its window counts simulated time since the start.
+  double time_scale = 1;    // 10 means ten times faster than real time.
+  uint64_t seed = 1;
+
+  bool LlamaDialect() const { return limits.overflow == Overflow::kError; }
+  bool Serves(const std::string& name) const;
+};
+
+// The engine of a replica with `simulated`. A replica without GPUs gets an a100-80 of its own. InvalidArgument names
+// the missing part: the model, its shape, or memory for its cache.
+//
+// With Overflow::kError blocks are single tokens and prompts are not cached. The use of the pool is then the sum of the
+// tokens in the slots, as a router counts it.
+absl::StatusOr<EngineSpec> SpecOf(const Config& config, const ReplicaConfig& replica);
+
+}  // namespace penstock::simulated
+
+#endif  // PENSTOCK_BACKENDS_SIMULATED_ENGINE_ENGINE_SPEC_H_

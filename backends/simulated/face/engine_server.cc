@@ -1,0 +1,56 @@
+#include "backends/simulated/face/engine_server.h"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/simulated/face/engine_session.h"
+
+namespace penstock::simulated {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+asio::awaitable<void> Accept(tcp::acceptor& acceptor, std::shared_ptr<Engine> engine) {
+  for (;;) {
+    boost::system::error_code error;
+    tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
+    if (error == asio::error::operation_aborted) co_return;
+    if (error) {
+      // Out of descriptors, as a rule: connections that end give some back.
+      asio::steady_timer pause(acceptor.get_executor(), std::chrono::milliseconds(20));
+      co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
+      continue;
+    }
+    asio::co_spawn(acceptor.get_executor(), ServeConnection(std::move(socket), engine), asio::detached);
+  }
+}
+
+}  // namespace
+
+EngineServer::EngineServer(asio::io_context& context, std::shared_ptr<Engine> engine)
+    : context_(context), acceptor_(context), engine_(std::move(engine)) {}
+
+absl::Status EngineServer::Listen(const tcp::endpoint& endpoint) {
+  boost::system::error_code error;
+  acceptor_.open(endpoint.protocol(), error);
+  if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(4096, error);
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", endpoint.address().to_string(), ":", endpoint.port(), ": ", error.message()));
+  }
+  address_ = acceptor_.local_endpoint();
+  asio::co_spawn(context_, Accept(acceptor_, engine_), asio::detached);
+  return absl::OkStatus();
+}
+
+}  // namespace penstock::simulated

@@ -1,0 +1,38 @@
+// The HTTP face of one simulated engine: a listener and one coroutine for each connection.
+//
+// Runs on one io_context and one thread, together with the engine and its StepClock. A closed connection aborts its
+// request at once, streamed or not, running or waiting. A real llama-server notices this late for a request without a
+// stream. Idle connections are closed after 5 s, as both engines do. The dialect of llama-server
+// closes the connection after a streamed answer.
+#ifndef PENSTOCK_BACKENDS_SIMULATED_FACE_ENGINE_SERVER_H_
+#define PENSTOCK_BACKENDS_SIMULATED_FACE_ENGINE_SERVER_H_
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "backends/simulated/engine/engine.h"
+
+namespace penstock::simulated {
+
+class EngineServer {
+ public:
+  EngineServer(boost::asio::io_context& context, std::shared_ptr<Engine> engine);
+
+  // Binds and listens. Port 0 takes a free port. Unavailable when the address cannot be bound.
+  absl::Status Listen(const boost::asio::ip::tcp::endpoint& endpoint);
+  boost::asio::ip::tcp::endpoint address() const { return address_; }
+  const Engine& engine() const { return *engine_; }
+
+ private:
+  boost::asio::io_context& context_;
+  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::ip::tcp::endpoint address_;
+  std::shared_ptr<Engine> engine_;
+};
+
+}  // namespace penstock::simulated
+
+#endif  // PENSTOCK_BACKENDS_SIMULATED_FACE_ENGINE_SERVER_H_

@@ -1,0 +1,137 @@
+#include "backends/simulated/face/exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::simulated {
+
+Exchange::Exchange(std::shared_ptr<Engine> engine, Job job, int64_t created, std::function<void()> on_change)
+    : engine_(std::move(engine)),
+      job_(std::move(job)),
+      created_(created),
+      on_change_(std::move(on_change)),
+      events_(job_, engine_->spec().LlamaDialect(), created) {}
+
+Exchange::~Exchange() { AbortAll(); }
+
+void Exchange::Start(Instant now) {
+  const bool embeddings = job_.route == Route::kEmbeddings;
+  progress_.resize(embeddings ? job_.prompts.size() : job_.choices.size());
+  for (size_t i = 0; i < progress_.size(); ++i) {
+    SequenceOrder order;
+    const Prompt& prompt = job_.prompts[embeddings ? i : static_cast<size_t>(job_.choices[i].prompt)];
+    order.prompt = prompt.tokens;
+    order.prefix_blocks = prompt.blocks;
+    order.embedding = embeddings;
+    order.max_tokens = job_.max_tokens;
+    order.stream = job_.stream;
+    order.listener = this;
+    order.choice = static_cast<int>(i);
+    if (!embeddings) {
+      order.output = job_.choices[i].output;
+      order.reason = job_.choices[i].reason;
+    }
+    const auto id = engine_->Submit(order, now);
+    if (!id) return Fail({500, "The engine cannot run this request.", "InternalServerError", "", {}});
+    progress_[i].id = *id;
+    progress_[i].live = true;
+  }
+}
+
+void Exchange::AbortAll() {
+  for (Progress& progress : progress_) {
+    if (std::exchange(progress.live, false)) engine_->Abort(progress.id);
+  }
+}
+
+void Exchange::OnToken(int index) {
+  Progress& progress = progress_[index];
+  const ChoicePlan& plan = job_.choices[index];
+  const bool first = progress.made == 0;
+  std::string_view text;
+  if (!plan.silent) {
+    text = PieceAt(engine_->spec().seed, plan.conversation, plan.given.tokens.value() + progress.made);
+    if (first) text.remove_prefix(plan.given.bytes);
+  }
+  ++progress.made;
+  // The text ends before the stop string, even inside a piece.
+  if (plan.text_bytes) text = text.substr(0, *plan.text_bytes - std::min(*plan.text_bytes, progress.bytes));
+  progress.bytes += text.size();
+  Emit(index, text, first, progress.made == plan.output.value());
+}
+
+void Exchange::Emit(int index, std::string_view text, bool first, bool last) {
+  if (!job_.stream) {
+    progress_[index].answer.text += text;
+    return;
+  }
+  if (first && job_.route == Route::kChat) events_.Role(index, out_);
+  if (job_.tool) {
+    events_.ToolText(index, text, first, last, out_);
+  } else if (!text.empty()) {
+    events_.Text(index, text, out_);
+  }
+}
+
+void Exchange::OnEnd(int index, const SequenceEnded& ended) {
+  Progress& progress = progress_[index];
+  progress.live = false;
+  if (done_) return;
+  if (ended.end == SequenceEnd::kPoolExhausted) return Fail(PoolExhausted());
+  cached_ += ended.cached_prompt;
+  if (job_.route != Route::kEmbeddings) {
+    FinishChoice(index, ended.end == SequenceEnd::kContextFull ? FinishReason::kLength : job_.choices[index].reason);
+  }
+  if (++ended_ == progress_.size()) Complete();
+}
+
+void Exchange::FinishChoice(int index, FinishReason reason) {
+  Progress& progress = progress_[index];
+  progress.answer.reason = reason;
+  progress.answer.stop = job_.choices[index].stop;
+  if (job_.stream) events_.Finish(index, reason, progress.answer.stop, Usage(), out_);
+}
+
+void Exchange::Complete() {
+  done_ = true;
+  if (job_.stream) {
+    if (job_.include_usage) events_.Usage(Usage(), out_);
+    EventWriter::Done(out_);
+    return;
+  }
+  if (job_.route == Route::kEmbeddings) {
+    out_ = EmbeddingAnswer(job_, engine_->spec().seed, created_, Usage());
+    return;
+  }
+  std::vector<ChoiceAnswer> answers;
+  for (Progress& progress : progress_) answers.push_back(std::move(progress.answer));
+  out_ = WholeAnswer(job_, Llama(), created_, answers, Usage());
+}
+
+void Exchange::Fail(const ApiError& error) {
+  done_ = true;
+  AbortAll();
+  const std::string body = ErrorBody(error, Llama(), engine_->MaxContext());
+  if (job_.stream) {
+    // llama-server ends here; vLLM still sends [DONE].
+    out_ += "data: " + body + "\n\n";
+    if (!Llama()) EventWriter::Done(out_);
+    return;
+  }
+  status_ = error.status;
+  out_ = body;
+}
+
+UsageCount Exchange::Usage() const {
+  UsageCount usage;
+  usage.cached = cached_;
+  // In a whole answer llama-server counts the first choice only.
+  const bool first_only = Llama() && !job_.stream && job_.route != Route::kEmbeddings;
+  for (size_t i = 0; i < job_.prompts.size() && (i == 0 || !first_only); ++i) usage.prompt += job_.prompts[i].tokens;
+  for (size_t i = 0; i < progress_.size() && (i == 0 || !first_only); ++i) {
+    usage.output += Tokens(progress_[i].made);
+  }
+  return usage;
+}
+
+}  // namespace penstock::simulated

@@ -1,0 +1,292 @@
+#include "backends/simulated/face/job.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "backends/simulated/face/body_reader.h"
+#include "backends/simulated/machine/mix.h"
+#include "backends/simulated/face/prompts.h"
+
+namespace penstock::simulated {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMostChoices = 16384;  // vLLM's VLLM_MAX_N_SEQUENCES.
+
+// The fields of the body besides the prompts.
+struct Fields {
+  std::optional<Tokens> max_tokens;
+  std::optional<Tokens> header_output;
+  int64_t n = 1;
+  std::vector<std::string> stops;
+};
+
+void ReadModel(BodyReader& body, const Engine& engine, Job& job) {
+  job.model = engine.spec().model;
+  const auto name = body.Text("model");
+  if (!name || engine.spec().LlamaDialect()) return;
+  if (!engine.spec().Serves(*name)) {
+    body.Fail({404, "The model `" + *name + "` does not exist.", "NotFoundError", "model", {}});
+  }
+  job.model = *name;
+}
+
+// llama-server: -1 is no limit, 0 makes one token, n_predict wins.
+void ReadLimit(BodyReader& body, const Engine& engine, Route route, Fields& fields) {
+  const bool llama = engine.spec().LlamaDialect();
+  const int64_t least = llama ? -1 : 1;
+  auto limit = body.Whole("max_tokens", least, kUnbounded);
+  if (route == Route::kChat || llama) {
+    const auto newer = body.Whole("max_completion_tokens", least, kUnbounded);
+    if (newer) limit = newer;
+  }
+  if (llama) {
+    const auto native = body.Whole("n_predict", least, kUnbounded);
+    if (native) limit = native;
+    if (limit && *limit < 0) limit.reset();
+    if (limit && *limit == 0) limit = 1;
+  }
+  if (limit) fields.max_tokens = Tokens(*limit);
+}
+
+void ReadHeaderOutput(BodyReader& body, std::string_view header, Fields& fields) {
+  if (header.empty()) return;
+  int64_t tokens = 0;
+  const auto [end, error] = std::from_chars(header.data(), header.data() + header.size(), tokens);
+  if (error != std::errc() || end != header.data() + header.size() || tokens < 1) {
+    body.FailField("x-simulated-output-tokens", "x-simulated-output-tokens must be a whole number of at least 1");
+    return;
+  }
+  fields.header_output = Tokens(tokens);
+}
+
+void ReadStops(BodyReader& body, Fields& fields) {
+  const json* stop = body.Find("stop");
+  if (stop == nullptr) return;
+  if (stop->is_string()) fields.stops.push_back(stop->get<std::string>());
+  if (stop->is_array()) {
+    for (const json& item : *stop) {
+      if (item.is_string()) fields.stops.push_back(item.get<std::string>());
+    }
+  }
+  if (!stop->is_string() && !stop->is_array()) {
+    body.FailField("stop", "stop: Input should be a string or a list of strings", "Bad Request");
+  }
+  std::erase(fields.stops, std::string());
+}
+
+void ReadStreaming(BodyReader& body, Job& job) {
+  job.stream = body.Bool("stream");
+  const json* options = body.Find("stream_options");
+  if (options == nullptr) return;
+  if (!options->is_object()) {
+    body.FailField("stream_options", "stream_options: Input should be an object", "Bad Request");
+    return;
+  }
+  if (!job.stream) {
+    body.FailField("stream_options", "Stream options can only be defined when `stream=True`.", "Bad Request");
+  }
+  const auto usage = options->find("include_usage");
+  job.include_usage = usage != options->end() && usage->is_boolean() && usage->get<bool>();
+}
+
+// The name in {"function": {"name": ...}}. Empty for other shapes.
+std::string FunctionName(const json& tool) {
+  if (!tool.is_object()) return {};
+  const auto function = tool.find("function");
+  if (function == tool.end() || !function->is_object()) return {};
+  const auto name = function->find("name");
+  return name != function->end() && name->is_string() ? name->get<std::string>() : std::string();
+}
+
+// A tool call happens only when the client requires it. With a free choice the answer is text.
+void ReadTools(BodyReader& body, Job& job) {
+  const json* choice = body.Find("tool_choice");
+  if (choice == nullptr) return;
+  const bool required = choice->is_string() && *choice == "required";
+  if (!required && !choice->is_object()) return;
+  std::string name = FunctionName(*choice);
+  const json* tools = body.Find("tools");
+  if (required && tools != nullptr && tools->is_array() && !tools->empty()) name = FunctionName(tools->front());
+  if (name.empty()) {
+    body.FailField("tool_choice", "tool_choice asks for a tool, but names no function of `tools`.");
+    return;
+  }
+  job.tool = name;
+}
+
+void ReadSampling(BodyReader& body, const Engine& engine, Fields& fields) {
+  const bool llama = engine.spec().LlamaDialect();
+  fields.n = body.Whole("n", 1, llama ? engine.spec().limits.max_sequences : kMostChoices).value_or(1);
+  const auto temperature = body.Number("temperature", 0, 2);
+  body.Number("top_p", 0, 1);
+  if (!llama && temperature && *temperature == 0 && fields.n > 1) {
+    body.FailField("n", "n must be 1 when using greedy sampling, got " + std::to_string(fields.n) + ".");
+  }
+}
+
+void CheckContext(BodyReader& body, const Engine& engine, const Prompt& prompt, std::optional<Tokens> max_tokens) {
+  const Tokens context = engine.MaxContext();
+  const bool llama = engine.spec().LlamaDialect();
+  const Tokens asked = llama ? Tokens(0) : max_tokens.value_or(Tokens(0));
+  const bool fits = prompt.tokens < context && (llama || asked <= context - prompt.tokens);
+  if (fits) return;
+  const auto count = [](Tokens tokens) { return std::to_string(tokens.value()); };
+  if (llama) {
+    body.Fail({400,
+               "request (" + count(prompt.tokens) + " tokens) exceeds the available context size (" + count(context) +
+                   " tokens), try increasing it",
+               "exceed_context_size_error", "", prompt.tokens});
+    return;
+  }
+  const Tokens total = asked > Tokens(kUnbounded) - prompt.tokens ? Tokens(kUnbounded) : asked + prompt.tokens;
+  body.Fail({400,
+             "This model's maximum context length is " + count(context) + " tokens. However, you requested " +
+                 count(asked) + " output tokens and your prompt contains " + count(prompt.tokens) +
+                 " input tokens, for a total of " + count(total) +
+                 " tokens. Please reduce the length of the input prompt or the number of requested output tokens.",
+             "BadRequestError", "input_tokens", prompt.tokens});
+}
+
+// Ends the choice at the first stop string in its text.
+void ApplyStops(uint64_t seed, const std::vector<std::string>& stops, ChoicePlan& choice) {
+  if (stops.empty() || choice.silent) return;
+  size_t longest = 0;
+  for (const std::string& stop : stops) longest = std::max(longest, stop.size());
+  std::string text;
+  for (int64_t made = 1; made <= choice.output.value(); ++made) {
+    std::string_view piece = PieceAt(seed, choice.conversation, choice.given.tokens.value() + made - 1);
+    if (made == 1) piece.remove_prefix(choice.given.bytes);
+    const size_t known = text.size() < longest ? 0 : text.size() - longest;
+    text += piece;
+    size_t first = std::string::npos;
+    for (const std::string& stop : stops) {
+      const size_t at = text.find(stop, known);
+      if (at >= first) continue;
+      first = at;
+      choice.stop = stop;
+    }
+    if (first == std::string::npos) continue;
+    choice.text_bytes = first;
+    choice.output = Tokens(made);
+    choice.reason = FinishReason::kStop;
+    return;
+  }
+}
+
+ChoicePlan PlanChoice(const Engine& engine, const Job& job, const Fields& fields, int prompt_index, int64_t copy) {
+  const Prompt& prompt = job.prompts[prompt_index];
+  const uint64_t seed = engine.spec().seed;
+  ChoicePlan choice;
+  choice.prompt = prompt_index;
+  choice.given = prompt.given;
+  choice.conversation = copy == 0 ? prompt.conversation : Mix(prompt.conversation, static_cast<uint64_t>(copy));
+  const bool limit_decides = !fields.header_output && fields.max_tokens;
+  // The header and the draw count the whole answer, given text included. As in every engine, max_tokens counts only the
+  // rest.
+  const Tokens whole = fields.header_output ? *fields.header_output : DrawOutput(seed, choice.conversation);
+  const Tokens wanted = limit_decides ? *fields.max_tokens : whole - choice.given.tokens;
+  choice.silent = wanted < Tokens(1);
+  const Tokens room = engine.MaxContext() - prompt.tokens;
+  const Tokens limit = std::min(room, fields.max_tokens.value_or(room));
+  choice.output = std::max(Tokens(1), std::min(wanted, limit));
+  const bool at_limit = fields.max_tokens && wanted >= *fields.max_tokens;
+  if (limit_decides || at_limit || wanted > room) choice.reason = FinishReason::kLength;
+  ApplyStops(seed, fields.stops, choice);
+  if (job.tool) choice.reason = FinishReason::kToolCalls;
+  return choice;
+}
+
+std::string AnswerId(Route route, std::string_view given, bool llama, uint64_t serial) {
+  const char* prefix = route == Route::kChat || llama ? "chatcmpl-" : route == Route::kEmbeddings ? "embd-" : "cmpl-";
+  std::string id(prefix);
+  const bool plain = given.size() <= 128 && std::all_of(given.begin(), given.end(), [](char c) {
+                       return c > ' ' && c < 0x7f && c != '"' && c != '\\';
+                     });
+  if (!given.empty() && plain && !llama) return id.append(given);
+  for (const uint64_t half : {Mix(serial, 1), Mix(serial, 2)}) {
+    for (int shift = 60; shift >= 0; shift -= 4) id += "0123456789abcdef"[half >> shift & 15];
+  }
+  return id;
+}
+
+void ReadEmbedding(BodyReader& body, const PromptOptions& options, Job& job) {
+  job.prompts = ReadPrompts(body, "input", options);
+  job.dimensions = static_cast<int>(body.Whole("dimensions", 1, 8192).value_or(job.dimensions));
+  const auto format = body.Text("encoding_format");
+  job.base64 = format == "base64";
+  if (format && *format != "base64" && *format != "float") {
+    body.FailField("encoding_format", "encoding_format: Input should be 'float' or 'base64'", "Bad Request");
+  }
+}
+
+Fields ReadGeneration(BodyReader& body, const JobHeaders& headers, const Engine& engine, const PromptOptions& options,
+                      Job& job) {
+  Fields fields;
+  ReadStreaming(body, job);
+  ReadSampling(body, engine, fields);
+  ReadLimit(body, engine, job.route, fields);
+  ReadHeaderOutput(body, headers.output_tokens, fields);
+  ReadStops(body, fields);
+  job.max_tokens = fields.max_tokens;
+  if (body.error()) return fields;
+  if (job.route == Route::kChat) {
+    ReadTools(body, job);
+    job.prompts.push_back(ReadChat(body, options));
+  } else {
+    job.prompts = ReadPrompts(body, "prompt", options);
+  }
+  return fields;
+}
+
+void PlanChoices(const Engine& engine, const Fields& fields, Job& job) {
+  for (size_t i = 0; i < job.prompts.size(); ++i) {
+    for (int64_t copy = 0; copy < fields.n; ++copy) {
+      job.choices.push_back(PlanChoice(engine, job, fields, static_cast<int>(i), copy));
+    }
+  }
+}
+
+PromptOptions OptionsOf(BodyReader& body, const Engine& engine) {
+  PromptOptions options{engine.spec().seed, engine.spec().limits.block, 0};
+  if (const auto salt = body.Text("cache_salt")) {
+    ByteHash hash;
+    hash.Add(*salt);
+    options.salt = hash.Value();
+  }
+  return options;
+}
+
+}  // namespace
+
+std::variant<Job, ApiError> ParseJob(Route route, std::string_view text, const JobHeaders& headers,
+                                     const Engine& engine, uint64_t serial) {
+  const bool llama = engine.spec().LlamaDialect();
+  BodyReader body(text, llama);
+  if (body.error()) return *body.error();
+  Job job;
+  job.route = route;
+  job.id = AnswerId(route, headers.request_id, llama, serial);
+  ReadModel(body, engine, job);
+  const PromptOptions options = OptionsOf(body, engine);
+  Fields fields;
+  if (route == Route::kEmbeddings) {
+    ReadEmbedding(body, options, job);
+  } else {
+    fields = ReadGeneration(body, headers, engine, options, job);
+  }
+  for (const Prompt& prompt : job.prompts) {
+    if (!body.error()) CheckContext(body, engine, prompt, fields.max_tokens);
+  }
+  const bool many = static_cast<int64_t>(job.prompts.size()) * fields.n > kMostChoices;
+  if (many) body.FailField("n", "prompts times n must be at most " + std::to_string(kMostChoices) + ".");
+  if (body.error()) return *body.error();
+  if (route != Route::kEmbeddings) PlanChoices(engine, fields, job);
+  return job;
+}
+
+}  // namespace penstock::simulated

@@ -1,0 +1,75 @@
+// The request of a client, checked and planned, or the error that the client gets.
+#ifndef PENSTOCK_BACKENDS_SIMULATED_FACE_JOB_H_
+#define PENSTOCK_BACKENDS_SIMULATED_FACE_JOB_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "backends/simulated/engine/engine.h"
+#include "backends/simulated/machine/text.h"
+#include "base/units.h"
+
+namespace penstock::simulated {
+
+enum class Route { kChat, kCompletions, kEmbeddings };
+
+// One prompt as tokens.
+struct Prompt {
+  Tokens tokens{0};
+  std::vector<uint64_t> blocks;
+  Conversation conversation = 0;  // An embedding: the hash of the input.
+  Given given;                    // The part of the answer that the prompt already contains.
+};
+
+// The plan of one choice.
+struct ChoicePlan {
+  int prompt = 0;  // Index of the prompt.
+  Conversation conversation = 0;
+  Given given;
+  Tokens output{0};     // One token or more.
+  bool silent = false;  // The prompt contains the whole answer: one end token without text.
+  FinishReason reason = FinishReason::kStop;
+  std::optional<size_t> text_bytes;  // The text ends here, before a stop string.
+  std::string stop;                  // The stop string that ends the text.
+};
+
+struct Job {
+  Route route = Route::kChat;
+  std::string id;
+  std::string model;  // The name in the answers.
+  bool stream = false;
+  bool include_usage = false;
+  std::optional<std::string> tool;  // The function name of a required tool call.
+  std::optional<Tokens> max_tokens;
+  std::vector<Prompt> prompts;
+  std::vector<ChoicePlan> choices;  // Empty for embeddings.
+  int dimensions = 256;             // Embeddings.
+  bool base64 = false;
+};
+
+struct ApiError {
+  int status = 400;
+  std::string message;
+  std::string type = "BadRequestError";
+  std::string param;             // Empty: null.
+  std::optional<Tokens> prompt;  // The length of a prompt that is too long.
+};
+
+// The headers that change an answer.
+struct JobHeaders {
+  std::string_view output_tokens;  // x-simulated-output-tokens; empty: none.
+  std::string_view request_id;     // x-request-id; empty: none.
+};
+
+// Checks the request and plans its choices. Costs one JSON parse and one pass over the prompt. `serial` makes the id of
+// the answer when the client gave none.
+std::variant<Job, ApiError> ParseJob(Route route, std::string_view body, const JobHeaders& headers,
+                                     const Engine& engine, uint64_t serial);
+
+}  // namespace penstock::simulated
+
+#endif  // PENSTOCK_BACKENDS_SIMULATED_FACE_JOB_H_

@@ -1,0 +1,183 @@
+#include "backends/simulated/fleet/fleet.h"
+
+#include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <charconv>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/simulated/face/engine_server.h"
+#include "backends/simulated/engine/engine_spec.h"
+#include "backends/simulated/fleet/step_clock.h"
+#include "base/clock.h"
+#include "config/values/capacity.h"
+
+namespace penstock::simulated {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+// The endpoint of a url such as "http://127.0.0.1:9001". Resolves names.
+absl::StatusOr<tcp::endpoint> EndpointOf(const std::string& url) {
+  std::string_view rest = url;
+  const size_t scheme = rest.find("://");
+  if (scheme != std::string_view::npos) rest.remove_prefix(scheme + 3);
+  rest = rest.substr(0, rest.find('/'));
+  const size_t colon = rest.rfind(':');
+  uint16_t port = 80;
+  if (colon != std::string_view::npos && rest.find(']', colon) == std::string_view::npos) {
+    const std::string_view digits = rest.substr(colon + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+    if (error != std::errc() || end != digits.data() + digits.size()) {
+      return absl::InvalidArgumentError(absl::StrCat("not an address: ", url));
+    }
+    rest = rest.substr(0, colon);
+  }
+  if (rest.size() > 1 && rest.front() == '[' && rest.back() == ']') rest = rest.substr(1, rest.size() - 2);
+  asio::io_context context;
+  tcp::resolver resolver(context);
+  boost::system::error_code error;
+  const auto found = resolver.resolve(std::string(rest), std::to_string(port), error);
+  if (error || found.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot resolve ", url, ": ", error.message()));
+  }
+  return found.begin()->endpoint();
+}
+
+// The positions of `replicas`, in groups that share no GPU.
+std::vector<std::vector<size_t>> Independent(const std::vector<const ReplicaConfig*>& replicas) {
+  std::vector<size_t> group(replicas.size());
+  std::iota(group.begin(), group.end(), size_t{0});
+  std::map<std::string, size_t> first;
+  for (size_t i = 0; i < replicas.size(); ++i) {
+    for (const std::string& gpu : replicas[i]->gpus) {
+      const size_t other = group[first.emplace(gpu, i).first->second];
+      const size_t mine = group[i];
+      std::replace(group.begin(), group.end(), std::max(mine, other), std::min(mine, other));
+    }
+  }
+  std::map<size_t, std::vector<size_t>> members;
+  for (size_t i = 0; i < replicas.size(); ++i) members[group[i]].push_back(i);
+  std::vector<std::vector<size_t>> groups;
+  for (auto& [name, list] : members) groups.push_back(std::move(list));
+  return groups;
+}
+
+bool Chosen(const ReplicaConfig& replica, SimulatedFleet::Which which) {
+  if (!replica.simulated) return false;
+  return which == SimulatedFleet::Which::kAll || (which == SimulatedFleet::Which::kWithUrl) != replica.url.empty();
+}
+
+Sharing SharingOf(const Config& config, const std::string& id) {
+  const GpuConfig* gpu = FindGpu(config, absl::string_view(id));
+  return gpu != nullptr && gpu->sharing == GpuSharing::kMps ? Sharing::kMps : Sharing::kTimeSlicing;
+}
+
+}  // namespace
+
+// The engines of one thread. Connections own their engines. The timer of the clock and the acceptors end before the
+// io_context.
+struct SimulatedFleet::Group {
+  std::map<std::string, ElasticMemory> elastic;  // The memory of each GPU, used until the last connection ends.
+  asio::io_context context{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
+  StepClock clock{context};
+  std::map<std::string, int> gpus;
+  std::thread thread;
+
+  ElasticMemory* MemoryOf(const EngineSpec& spec) {
+    if (spec.elastic_gpu.empty()) return nullptr;
+    return &elastic.emplace(spec.elastic_gpu, ElasticMemory{spec.elastic_kv.value(), 0}).first->second;
+  }
+
+  void Add(const Config& config, const ReplicaConfig& replica, std::shared_ptr<simulated::Engine> engine) {
+    std::vector<int> indices;
+    for (const std::string& id : replica.gpus) {
+      const auto [found, is_new] = gpus.emplace(id, 0);
+      if (is_new) found->second = clock.AddGpu(SharingOf(config, id));
+      indices.push_back(found->second);
+    }
+    if (indices.empty()) indices.push_back(clock.AddGpu(Sharing::kTimeSlicing));
+    clock.AddEngine(std::move(engine), indices);
+  }
+};
+
+struct SimulatedFleet::Listener {
+  std::unique_ptr<EngineServer> server;
+  tcp::endpoint endpoint;
+};
+
+std::string SimulatedFleet::Engine::Url() const {
+  const bool v6 = host.find(':') != std::string::npos;
+  return absl::StrCat("http://", v6 ? "[" : "", host, v6 ? "]" : "", ":", port);
+}
+
+SimulatedFleet::SimulatedFleet() = default;
+
+SimulatedFleet::~SimulatedFleet() {
+  Stop();
+  listeners_.clear();
+}
+
+absl::StatusOr<std::unique_ptr<SimulatedFleet>> SimulatedFleet::Create(const Config& config, Which which) {
+  std::vector<const ReplicaConfig*> replicas;
+  for (const ReplicaConfig& replica : config.replicas) {
+    if (Chosen(replica, which)) replicas.push_back(&replica);
+  }
+  if (replicas.empty()) return absl::NotFoundError("no simulated replica to run");
+  std::unique_ptr<SimulatedFleet> fleet(new SimulatedFleet());
+  fleet->engines_.resize(replicas.size());
+  fleet->listeners_.resize(replicas.size());
+  const size_t threads = std::max(1u, std::thread::hardware_concurrency());
+  size_t next = 0;
+  for (const std::vector<size_t>& members : Independent(replicas)) {
+    if (fleet->groups_.size() < threads) fleet->groups_.push_back(std::make_unique<Group>());
+    Group& group = *fleet->groups_[next++ % threads];
+    for (const size_t i : members) {
+      const ReplicaConfig& replica = *replicas[i];
+      auto spec = SpecOf(config, replica);
+      if (!spec.ok()) return spec.status();
+      auto endpoint = EndpointOf(replica.url.empty() ? "127.0.0.1:0" : replica.url);
+      if (!endpoint.ok()) return endpoint.status();
+      fleet->engines_[i] = {replica.id, spec->model, spec->gpu, spec->limits.kv_tokens, "", 0};
+      ElasticMemory* elastic = group.MemoryOf(*spec);
+      auto engine = std::make_shared<simulated::Engine>(*std::move(spec), Now(), elastic);
+      group.Add(config, replica, engine);
+      fleet->listeners_[i] = {std::make_unique<EngineServer>(group.context, std::move(engine)), *endpoint};
+    }
+  }
+  return fleet;
+}
+
+absl::Status SimulatedFleet::Start() {
+  for (size_t i = 0; i < listeners_.size(); ++i) {
+    absl::Status bound = listeners_[i].server->Listen(listeners_[i].endpoint);
+    if (!bound.ok())
+      return absl::Status(bound.code(), absl::StrCat("replica ", engines_[i].replica, ": ", bound.message()));
+    engines_[i].host = listeners_[i].server->address().address().to_string();
+    engines_[i].port = listeners_[i].server->address().port();
+  }
+  for (const auto& group : groups_) {
+    group->thread = std::thread([context = &group->context] { context->run(); });
+  }
+  return absl::OkStatus();
+}
+
+void SimulatedFleet::Stop() {
+  for (const auto& group : groups_) group->context.stop();
+  for (const auto& group : groups_) {
+    if (group->thread.joinable()) group->thread.join();
+  }
+  // The sockets close with their coroutines, and these end with the io_context.
+  listeners_.clear();
+  groups_.clear();
+}
+
+}  // namespace penstock::simulated

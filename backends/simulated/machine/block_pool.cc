@@ -1,0 +1,95 @@
+#include "backends/simulated/machine/block_pool.h"
+
+#include <cassert>
+
+namespace penstock::simulated {
+
+BlockPool::BlockPool(Blocks total, ElasticMemory* elastic, int64_t block_bytes)
+    : blocks_(static_cast<size_t>(total.value()) + 1),
+      elastic_(elastic),
+      block_bytes_(block_bytes),
+      free_(total.value()) {
+  const auto ring = static_cast<BlockIndex>(blocks_.size());
+  for (BlockIndex i = 0; i < ring; ++i) {
+    blocks_[i].next = (i + 1) % ring;
+    blocks_[i].previous = (i + ring - 1) % ring;
+  }
+}
+
+BlockIndex BlockPool::Take() {
+  assert(Free() > 0);
+  const BlockIndex index = blocks_.back().next;
+  Unlink(index);
+  Block& block = blocks_[index];
+  if (block.content == Content::kShared) shared_.erase(block.key);
+  block.content = Content::kNone;
+  block.references = 1;
+  CountFree(-1);
+  return index;
+}
+
+void BlockPool::Reuse(BlockIndex index) {
+  Block& block = blocks_[index];
+  if (block.references++ > 0) return;
+  Unlink(index);
+  CountFree(-1);
+}
+
+void BlockPool::Release(const std::vector<BlockIndex>& blocks) {
+  const auto sentinel = static_cast<BlockIndex>(Total());
+  for (auto index = blocks.rbegin(); index != blocks.rend(); ++index) {
+    Block& block = blocks_[*index];
+    assert(block.references > 0);
+    if (--block.references > 0) continue;
+    LinkAfter(block.content == Content::kNone ? sentinel : blocks_.back().previous, *index);
+    CountFree(1);
+  }
+}
+
+void BlockPool::Tag(BlockIndex index, uint64_t tag) {
+  Block& block = blocks_[index];
+  assert(block.references > 0);
+  if (block.content == Content::kShared) return;
+  block.content = Content::kPrivate;
+  block.key = tag;
+}
+
+bool BlockPool::Holds(BlockIndex index, uint64_t tag) const {
+  const Block& block = blocks_[index];
+  return block.content == Content::kPrivate && block.key == tag;
+}
+
+void BlockPool::Publish(BlockIndex index, uint64_t hash) {
+  Block& block = blocks_[index];
+  assert(block.references > 0);
+  if (block.content != Content::kNone || !shared_.emplace(hash, index).second) return;
+  block.content = Content::kShared;
+  block.key = hash;
+}
+
+std::optional<BlockIndex> BlockPool::Find(uint64_t hash) const {
+  const auto found = shared_.find(hash);
+  if (found == shared_.end()) return std::nullopt;
+  return found->second;
+}
+
+void BlockPool::CountFree(int64_t change) {
+  free_ += change;
+  if (elastic_ != nullptr) elastic_->used -= change * block_bytes_;
+}
+
+void BlockPool::Unlink(BlockIndex index) {
+  const Block& block = blocks_[index];
+  blocks_[block.previous].next = block.next;
+  blocks_[block.next].previous = block.previous;
+}
+
+void BlockPool::LinkAfter(BlockIndex position, BlockIndex index) {
+  Block& block = blocks_[index];
+  block.previous = position;
+  block.next = blocks_[position].next;
+  blocks_[block.next].previous = index;
+  blocks_[position].next = index;
+}
+
+}  // namespace penstock::simulated

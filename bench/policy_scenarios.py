@@ -1,0 +1,56 @@
+"""The scenarios of bench/policies.py: a fleet of bench/scenarios/ with two windows of a trace each."""
+
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SCENARIOS = ROOT / "bench/scenarios"
+TRACES = ROOT.parent / "shared/traces"
+
+
+class Window:
+    """A piece of a trace: the recorded file where it is at hand, else a generated workload of its kind."""
+
+    def __init__(self, trace, start, generated, seconds=300):
+        recorded = TRACES / trace if trace else None
+        self.recorded = recorded is not None and recorded.exists()
+        self.trace = str(recorded) if self.recorded else f"generate:{generated}"
+        self.start = start if self.recorded else start % 1000
+        self.seconds = seconds
+        self.name = f"{trace.split('.')[0]} from {start} s" if self.recorded else f"{generated} from {self.start} s"
+
+
+class Scenario:
+    def __init__(self, name, windows, heavy=False):
+        self.name = name
+        self.fleet = SCENARIOS / f"{name}.yaml"
+        self.windows = windows
+        self.heavy = heavy  # Long windows: rivals at their defaults, carried load of the strongest only.
+
+
+STEADY = "servegen_mlarge_steady1h_a.csv.gz"
+BURSTY = "servegen_mlarge_bursty1h_a.csv.gz"
+MIX = "servegen_mlarge_burstymix1h_a.csv.gz"
+CONVERSATION = "azure23_conv_a.csv"
+ALL = [
+    Scenario("ample", [Window(STEADY, 0, "chat"), Window(MIX, 0, "chat")]),
+    Scenario("tight", [Window(CONVERSATION, 0, "azure-conv"), Window(BURSTY, 2400, "chat")]),
+    Scenario("tight6", [Window(CONVERSATION, 0, "azure-conv"), Window(BURSTY, 2400, "chat")]),
+    Scenario("elastic", [Window(None, 0, "antiphase"), Window(None, 400, "antiphase")]),
+    Scenario("multi-model", [Window("servegen_multimodel_1h_a.csv.gz", 0, "multi-model"),
+                             Window("servegen_multimodel_1h_a.csv.gz", 1800, "multi-model")]),
+    Scenario("long-context", [Window("mooncake_conversation_a.csv.gz", 0, "documents"),
+                              Window("mooncake_synthetic_a.csv.gz", 0, "documents")]),
+    Scenario("reasoning", [Window("servegen_r1_4h_a.csv.gz", 0, "reasoning", 2400),
+                           Window("servegen_r1_4h_a.csv.gz", 7200, "reasoning", 2400)], heavy=True),
+    Scenario("long-prompts", [Window(None, 0, "long-prompts"), Window(None, 500, "long-prompts")]),
+    Scenario("code", [Window("azure23_code_a.csv", 0, "azure-code"), Window("azure23_code_a.csv", 800, "azure-code")]),
+    Scenario("bursts", [Window(None, 0, "bursts"), Window(None, 500, "bursts")]),
+    Scenario("slow", [Window(STEADY, 0, "chat"), Window(MIX, 0, "chat")]),
+    Scenario("flood", [Window(None, 0, "flood"), Window(None, 300, "flood")]),
+    Scenario("mixed", [Window(STEADY, 600, "chat"), Window(MIX, 1200, "chat")]),
+]
+REDUCED = [
+    Scenario("tight", [Window(None, 0, "azure-conv", 90)]),
+    Scenario("mixed", [Window(None, 0, "chat", 90)]),
+    Scenario("elastic", [Window(None, 0, "antiphase", 150)]),
+]

@@ -1,0 +1,126 @@
+// The keys of GPUs, models and replicas.
+#ifndef PENSTOCK_CONFIG_KEYS_FLEET_KEYS_H_
+#define PENSTOCK_CONFIG_KEYS_FLEET_KEYS_H_
+
+#include "config/keys/key.h"
+#include "config/keys/names.h"
+#include "config/keys/ranges.h"
+#include "config/values/config_values.h"
+
+namespace penstock {
+
+inline SectionDoc DocOf(const GpuConfig&) { return {"gpu", "One memory: a device or one MIG slice."}; }
+
+template <Of<GpuConfig> Section, class Visitor>
+void VisitFields(Section& gpu, Visitor& visit) {
+  visit({"id", "Name of the GPU or MIG slice, as node1/gpu0.", kRequired}, gpu.id, NameForm{});
+  visit({"kind", "A built-in kind, or the numbers of another.", kRequired}, gpu.kind, KindForm{});
+  visit({"memory", "Memory of this GPU. Left out: the memory of the kind."}, gpu.kind, KindMemoryForm{kDeviceMemory});
+  visit({"sharing", "How the replicas of one GPU share it: this decides how much they slow each other."}, gpu.sharing,
+        ChoiceForm{kSharingNames});
+  visit({"elastic_kv", "Size of one KV pool that all replicas of this GPU share (kvcached)."}, gpu.elastic_kv,
+        kDeviceMemory);
+}
+
+inline SectionDoc DocOf(const GpuKind&) { return {"gpu_kind", "A GPU in numbers."}; }
+
+template <>
+inline GpuKind DefaultOf<GpuKind>() {
+  GpuKind kind;
+  kind.name = "custom";
+  return kind;
+}
+
+template <Of<GpuKind> Section, class Visitor>
+void VisitFields(Section& kind, Visitor& visit) {
+  visit({"name", "Name of the kind."}, kind.name, TextForm{});
+  visit({"memory", "Memory of the GPU.", kRequired}, kind.memory, kDeviceMemory);
+  visit({"bandwidth", "Memory bandwidth, as 2039GB/s.", kRequired}, kind.bandwidth_gb_per_s, BandwidthForm{1, 1e6});
+  visit({"bf16_tflops", "Dense bf16 peak, without sparsity.", kRequired}, kind.bf16_tflops, NumberForm{0.01, 1e6});
+  visit({"fp8_tflops", "Dense fp8 peak; 0: none."}, kind.fp8_tflops, NumberForm{0, 1e6});
+}
+
+inline SectionDoc DocOf(const ModelConfig&) { return {"model", "A model that replicas serve."}; }
+
+template <Of<ModelConfig> Section, class Visitor>
+void VisitFields(Section& model, Visitor& visit) {
+  visit({"name", "Name that clients use.", kRequired}, model.name, NameForm{});
+  visit({"shape",
+         "Layers and heads of the model: a built-in name, a path to a config.json, or numbers. Left out: the built-in "
+         "shape of the model's name, if there is one."},
+        model.shape, ShapeForm{});
+  visit({"aliases", "Further names of the same model."}, model.aliases, TextsForm{});
+  visit({"cache_dtype", "Element type of the KV cache."}, model.cache_dtype, ChoiceForm{kCacheDtypeNames});
+  visit({"bytes_per_parameter", "Bytes per parameter of the weights; 1 for fp8."}, model.bytes_per_parameter,
+        NumberForm{0.1, 8});
+}
+
+inline SectionDoc DocOf(const ReplicaConfig&) { return {"replica", "One model on one engine."}; }
+
+template <Of<ReplicaConfig> Section, class Visitor>
+void VisitFields(Section& replica, Visitor& visit) {
+  visit({"id", "Name of the replica. Left out: host:port of its url."}, replica.id, NameForm{});
+  visit({"url", "Address of the engine. Only a simulated replica can do without; it then runs inside serve or demo."},
+        replica.url, EngineUrlForm{});
+  visit({"gpus", "Ids of the GPUs of the replica. Left out: a GPU of its own."}, replica.gpus, TextsForm{});
+  visit({"engine", "Kind of engine; auto: the router finds out."}, replica.engine, ChoiceForm{kEngineNames});
+  visit({"model", "Name of the model. Left out: the router asks the engine."}, replica.model, NameForm{});
+  visit({"key", "Bearer key for the engine."}, replica.key, SecretForm{});
+  visit({"tls", "Verification of an https engine beyond the defaults."}, replica.tls, SectionForm{true});
+  visit({"kv_tokens", "Size of the KV cache in tokens; overrides discovery."}, replica.kv_tokens, kTokenCount);
+  visit({"kv_memory", "Size of the KV cache on each GPU of the replica; overrides discovery."}, replica.kv_memory,
+        kDeviceMemory);
+  visit({"max_context", "Most tokens of prompt and output together; overrides discovery."}, replica.max_context,
+        kContextTokens);
+  visit({"block", "Tokens of one KV block; overrides discovery."}, replica.block, CountForm{1, 65'536});
+  visit({"max_seqs", "Most sequences in one batch; overrides discovery."}, replica.max_seqs, kSequenceCount);
+  visit({"max_batched_tokens", "Most tokens in one step; overrides discovery."}, replica.max_batched_tokens,
+        kBatchTokens);
+  visit({"tensor_parallel", "Tensor parallel ranks. Left out: the number of the replica's GPUs."},
+        replica.tensor_parallel, CountForm{1, 1024});
+  visit({"drain", "True: the replica gets nothing new and finishes its running requests.", kUnlessZero}, replica.drain,
+        FlagForm{});
+  visit({"simulated", "Penstock simulates the engine. {} takes every default."}, replica.simulated, SectionForm{true});
+}
+
+inline SectionDoc DocOf(const EngineTlsConfig&) { return {"engine_tls", "Verification of an https engine."}; }
+
+template <Of<EngineTlsConfig> Section, class Visitor>
+void VisitFields(Section& tls, Visitor& visit) {
+  visit({"ca", "Authorities to trust. Left out: the system's store."}, tls.ca, PemForm{});
+  visit({"server_name", "Name in the engine's certificate. Left out: the host of the url."}, tls.server_name,
+        TextForm{});
+  visit({"certificate", "Certificate that the router shows to the engine."}, tls.certificate, PemForm{});
+  visit({"key", "Private key of that certificate."}, tls.key, PemForm{});
+}
+
+inline SectionDoc DocOf(const SimulatedConfig&) { return {"simulated", "A simulated engine."}; }
+
+template <Of<SimulatedConfig> Section, class Visitor>
+void VisitFields(Section& simulated, Visitor& visit) {
+  visit({"max_seqs", "Most sequences in one batch."}, simulated.max_seqs, kSequenceCount);
+  visit({"max_batched_tokens", "Most tokens in one step."}, simulated.max_batched_tokens, kBatchTokens);
+  visit({"max_model_len", "Context of the engine. Left out: the smaller of the model's context and the KV tokens."},
+        simulated.max_model_len, kContextTokens);
+  visit({"overflow",
+         "When the KV cache is full: preempt the latest request, or fail every running request (llama-server's shared "
+         "pool)."},
+        simulated.overflow_error, ChoiceForm{kOverflowNames});
+  visit({"slowdown", "Factor on the time of every step."}, simulated.slowdown.factor, NumberForm{0.01, 1e4});
+  visit({"from", "Start of the slowdown.", kUnlessZero}, simulated.slowdown.from, kAnyTime);
+  visit({"to", "End of the slowdown. Left out: never.", kUnlessZero}, simulated.slowdown.to, kAnyTime);
+  visit({"down_from", "Time of the engine's death. Only simulate plays it."}, simulated.outage,
+        PartForm{&OutageConfig::from, kAnyTime});
+  visit({"down_to", "Time of the engine's return. Left out: never.", kUnlessZero}, simulated.outage,
+        PartForm{&OutageConfig::to, kAnyTime});
+  visit({"sleep_after", "Idle time after which the engine gives its memory back. Only simulate plays it."},
+        simulated.sleep, PartForm{&SleepConfig::after, kAnyTime});
+  visit({"wake", "Time that waking takes."}, simulated.sleep, PartForm{&SleepConfig::wake, kAnyTime});
+  visit({"time_scale", "Speed of the engine's clock; 10 is ten times faster."}, simulated.time_scale,
+        NumberForm{0.001, 1e4});
+  visit({"seed", "Seed of texts and drawn output lengths."}, simulated.seed, CountForm{0, INT64_MAX / 8});
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CONFIG_KEYS_FLEET_KEYS_H_

@@ -1,0 +1,22 @@
+// The names that enumerated keys can have, in the order of their enumerations.
+#ifndef PENSTOCK_CONFIG_KEYS_NAMES_H_
+#define PENSTOCK_CONFIG_KEYS_NAMES_H_
+
+#include <array>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+inline constexpr std::array<absl::string_view, 7> kEngineNames = {"auto", "vllm",   "sglang", "llamacpp",
+                                                                  "tgi",  "ollama", "openai"};
+inline constexpr std::array<absl::string_view, 10> kCacheDtypeNames = {"bf16", "fp16", "fp8",  "fp32", "q8_0",
+                                                                       "q4_0", "q5_0", "q5_1", "q4_1", "fp8_ds_mla"};
+inline constexpr std::array<absl::string_view, 2> kSharingNames = {"time_slicing", "mps"};
+// False, true of SimulatedConfig::overflow_error.
+inline constexpr std::array<absl::string_view, 2> kOverflowNames = {"preempt", "error"};
+inline constexpr std::array<absl::string_view, 3> kLayerKindNames = {"attention", "latent", "recurrent"};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CONFIG_KEYS_NAMES_H_

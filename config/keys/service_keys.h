@@ -1,0 +1,178 @@
+// The keys of listeners, classes, tenants, limits and logs, and of the whole configuration.
+#ifndef PENSTOCK_CONFIG_KEYS_SERVICE_KEYS_H_
+#define PENSTOCK_CONFIG_KEYS_SERVICE_KEYS_H_
+
+#include "config/keys/key.h"
+#include "config/values/config_values.h"
+
+namespace penstock {
+
+inline SectionDoc DocOf(const ListenTlsConfig&) { return {"listen_tls", "TLS 1.2 and newer on a listener."}; }
+
+template <Of<ListenTlsConfig> Section, class Visitor>
+void VisitFields(Section& tls, Visitor& visit) {
+  visit({"certificate", "Certificate of the listener: the leaf first, then its chain.", kRequired}, tls.certificate,
+        PemForm{});
+  visit({"key", "Private key of that certificate.", kRequired}, tls.key, PemForm{});
+  visit({"client_ca", "Authorities of clients. Given: a client needs a certificate that one of them signed."},
+        tls.client_ca, PemForm{});
+}
+
+inline SectionDoc DocOf(const ClassConfig&) { return {"class", "Goals of a class of requests."}; }
+
+// A class of a file refuses late requests unless it says otherwise.
+template <>
+inline ClassConfig DefaultOf<ClassConfig>() {
+  ClassConfig each;
+  each.refuse_late = true;
+  return each;
+}
+
+inline constexpr TimeForm kGoal{Duration::Milliseconds(1), Duration::Seconds(30 * 86'400.0)};
+
+template <Of<ClassConfig> Section, class Visitor>
+void VisitFields(Section& each, Visitor& visit) {
+  visit({"ttft", "Goal for the time to first token. A class that is not built in needs it."}, each.ttft, kGoal);
+  visit({"tpot", "Goal for the time per output token. A class that is not built in needs it."}, each.tpot, kGoal);
+  visit({"queue", "Longest wait in the queue. A class that is not built in needs it."}, each.queue,
+        TimeForm{Duration(), kGoal.highest});
+  visit({"default", "The class of requests that name none; at most one class. Left out everywhere: standard."},
+        each.is_default, FlagForm{});
+  visit({"evictable", "Running requests of the class may be requeued for others.", kNoEffectYet}, each.evictable,
+        FlagForm{});
+  visit({"refuse_late", "Refuse a request as soon as it cannot be on time any more."}, each.refuse_late, FlagForm{});
+}
+
+inline SectionDoc DocOf(const TenantConfig&) { return {"tenant", "A client with keys and limits of its own."}; }
+
+template <Of<TenantConfig> Section, class Visitor>
+void VisitFields(Section& tenant, Visitor& visit) {
+  visit({"name", "Name of the tenant in metrics and logs.", kRequired}, tenant.name, FilledTextForm{});
+  visit({"keys", "API keys of the tenant.", kRequired}, tenant.keys, ApiKeysForm{});
+  visit({"weight", "Share of service.", kNoEffectYet}, tenant.weight, NumberForm{0.001, 1e6});
+  visit({"max_class", "Most urgent class that the tenant may name. Left out: any."}, tenant.max_class, TextForm{});
+  visit({"tokens_per_minute",
+         "Limit of prompt and output tokens; the tokens of one minute may come at once. Left out: none."},
+        tenant.tokens_per_minute, CountForm{1, 1'000'000'000'000});
+  visit({"max_concurrent", "Limit of requests that wait or run. Left out: none."}, tenant.max_concurrent,
+        CountForm{1, 10'000'000});
+}
+
+inline SectionDoc DocOf(const StateConfig&) { return {"state", "Storage across restarts."}; }
+
+template <Of<StateConfig> Section, class Visitor>
+void VisitFields(Section& state, Visitor& visit) {
+  visit({"path", "Folder of the job store and of learned curves. Left out: in memory.", kNoEffectYet}, state.path,
+        PathForm{});
+}
+
+inline SectionDoc DocOf(const TraceConfig&) { return {"trace", "Replay of trace files by simulate."}; }
+
+template <Of<TraceConfig> Section, class Visitor>
+void VisitFields(Section& trace, Visitor& visit) {
+  visit({"models", "Names in a trace file to models of the fleet; \"\" stands for rows without a model."}, trace.models,
+        TextMapForm{});
+}
+
+inline constexpr TimeForm kTimeout{Duration::Milliseconds(1), Duration::Seconds(7 * 86'400.0)};
+inline constexpr SizeForm kBodySize{Bytes(1'000), Bytes(int64_t{4} << 30)};
+inline constexpr SizeForm kTotalSize{Bytes(1'000), Bytes(int64_t{1} << 40)};
+inline constexpr SizeForm kKeptText{Bytes(0), Bytes(int64_t{1} << 40)};
+
+inline SectionDoc DocOf(const LimitsConfig&) { return {"limits", "Bounds of the router."}; }
+
+template <Of<LimitsConfig> Section, class Visitor>
+void VisitLimitSizes(Section& limits, Visitor& visit) {
+  visit({"max_body", "Largest body of a request; 413 beyond."}, limits.max_body, kBodySize);
+  visit({"max_header", "Largest head of a request; 431 beyond."}, limits.max_header,
+        SizeForm{Bytes(1'000), Bytes(16 << 20)});
+  visit({"max_connections", "Most open client connections."}, limits.max_connections, CountForm{1, 10'000'000});
+  visit({"max_queued_requests", "Most waiting requests; 429 beyond."}, limits.max_queued_requests,
+        CountForm{0, 10'000'000});
+  visit({"max_queued_bytes", "Most bytes in the bodies of waiting requests; 429 beyond."}, limits.max_queued_bytes,
+        kTotalSize);
+  visit({"max_body_memory",
+         "Most bytes in all request bodies over 16 KiB, from their reading to their answer; 503 beyond."},
+        limits.max_body_memory, kTotalSize);
+  visit({"max_answer",
+         "Largest whole answer of an engine, or stream that becomes one; 502 beyond. A stream that is passed on has no "
+         "limit."},
+        limits.max_answer, kBodySize);
+}
+
+template <Of<LimitsConfig> Section, class Visitor>
+void VisitFields(Section& limits, Visitor& visit) {
+  VisitLimitSizes(limits, visit);
+  visit({"header_timeout", "Longest time for a whole request head."}, limits.header_timeout, kTimeout);
+  visit({"body_timeout", "Longest pause between bytes of a request body."}, limits.body_timeout, kTimeout);
+  visit({"idle_timeout", "Longest idle time of a client connection between requests."}, limits.idle_timeout, kTimeout);
+  visit({"write_timeout", "A client that takes no byte for this long counts as gone."}, limits.write_timeout, kTimeout);
+  visit({"connect_timeout", "Longest time to connect to an engine."}, limits.connect_timeout, kTimeout);
+  visit({"first_byte_timeout", "Longest time to the first byte of an engine's answer."}, limits.first_byte_timeout,
+        kTimeout);
+  visit({"gap_timeout", "Longest pause between bytes of an engine's stream."}, limits.gap_timeout, kTimeout);
+  visit({"answer_timeout", "Longest time from the first forward of a request to the end of its answer."},
+        limits.answer_timeout, kTimeout);
+  visit({"max_kept_text",
+         "Most text of one streamed answer that the router holds, to continue it on another engine. A longer answer "
+         "ends with an error if its engine fails."},
+        limits.max_kept_text, kKeptText);
+  visit({"max_kept_text_total", "The same for all answers together; 0B continues none."}, limits.max_kept_text_total,
+        kKeptText);
+  visit({"keepalive_after", "Time between comment lines to a waiting stream."}, limits.keepalive_after, kTimeout);
+  visit({"drain_timeout", "Longest time for running requests after SIGTERM."}, limits.drain_timeout, kTimeout);
+}
+
+inline SectionDoc DocOf(const PollConfig&) { return {"poll", "Observation of engines."}; }
+
+template <Of<PollConfig> Section, class Visitor>
+void VisitFields(Section& poll, Visitor& visit) {
+  visit({"interval", "Time between two observations of an engine."}, poll.interval,
+        TimeForm{Duration::Milliseconds(50), Duration::Seconds(60)});
+}
+
+inline SectionDoc DocOf(const LogConfig&) { return {"log", "The decision log."}; }
+
+template <Of<LogConfig> Section, class Visitor>
+void VisitFields(Section& log, Visitor& visit) {
+  visit({"all_decisions",
+         "True: also a line for every forward, park, abort and end of a request. Refusals, errors and notices always "
+         "have one."},
+        log.all_decisions, FlagForm{});
+  visit({"path", "File of the log. Left out: stderr.", kNeedsRestart}, log.path, PathForm{});
+}
+
+inline SectionDoc DocOf(const Config&) {
+  return {"root", "One form of file for all commands. Unknown keys, missing units and impossible fleets are errors."};
+}
+
+template <Of<Config> Section, class Visitor>
+void VisitFields(Section& config, Visitor& visit) {
+  visit({"listen", "Address for clients.", kNeedsRestart}, config.listen, ListenForm{});
+  visit({"admin_listen", "Address of metrics and health. Left out: on listen.", kNeedsRestart}, config.admin_listen,
+        ListenForm{});
+  visit({"tls", "TLS for clients on listen. Left out: in the clear."}, config.tls, SectionForm{true});
+  visit({"admin_tls", "TLS on admin_listen. Left out: in the clear."}, config.admin_tls, SectionForm{true});
+  visit({"threads", "Threads for connections; 0: one per core.", kNeedsRestart}, config.threads, CountForm{0, 1024});
+  visit({"policy", "Policy that decides: a name, or name:setting=value,... (docs/policies.md).", kNeedsRestart},
+        config.policy, PolicyForm{});
+  visit({"gpus", "GPUs of the fleet. Left out: one GPU per replica."}, config.gpus, ListForm{});
+  visit({"models", "Models of the fleet. Left out: learned from the replicas."}, config.models, ListForm{});
+  visit({"replicas", "Replicas of the fleet; at least one."}, config.replicas, ListForm{});
+  visit({"classes",
+         "Classes of requests by name. interactive, standard and background are built in. A class of the file replaces "
+         "the built-in class of its name."},
+        config.classes, ClassesForm{});
+  visit({"tenants", "Clients with keys. Left out: any key is accepted."}, config.tenants, ListForm{});
+  visit({"tenant_header", "Header that names the tenant where no tenants are configured."}, config.tenant_header,
+        HeaderNameForm{});
+  visit({"state", "Storage across restarts.", kUnlessZero}, config.state, SectionForm{});
+  visit({"trace", "Replay of trace files by simulate.", kUnlessZero}, config.trace, SectionForm{});
+  visit({"limits", "Bounds of the router."}, config.limits, SectionForm{});
+  visit({"poll", "Observation of engines."}, config.poll, SectionForm{});
+  visit({"log", "The decision log."}, config.log, SectionForm{});
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CONFIG_KEYS_SERVICE_KEYS_H_

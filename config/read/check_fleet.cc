@@ -1,0 +1,71 @@
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/keys/key_names.h"
+#include "config/read/fleet_checks.h"
+#include "config/text/findings.h"
+#include "config/text/units_text.h"
+#include "config/values/capacity.h"
+
+namespace penstock {
+namespace {
+
+std::string InGB(double bytes) { return absl::StrCat(FormatNumber(std::round(bytes / 1e7) / 100), "GB"); }
+
+// The only hard memory bound: weights and KV over a GPU's memory.
+void CheckMemory(const Draft& draft) {
+  const Config& config = draft.config;
+  for (size_t i = 0; i < config.gpus.size(); ++i) {
+    const GpuConfig& gpu = config.gpus[i];
+    double weights = 0;
+    double kv = gpu.elastic_kv ? gpu.elastic_kv->AsDouble() : 0;
+    std::vector<std::string> names;
+    for (const ReplicaConfig& replica : config.replicas) {
+      if (std::find(replica.gpus.begin(), replica.gpus.end(), gpu.id) == replica.gpus.end()) continue;
+      names.push_back(replica.id);
+      weights += WeightsPerGpu(config, replica, replica.model).value_or(Bytes(0)).AsDouble();
+      if (!gpu.elastic_kv) kv += ConfiguredKvPerGpu(config, replica, replica.model).value_or(Bytes(0)).AsDouble();
+    }
+    const double memory = gpu.kind.memory.AsDouble();
+    if (memory <= 0 || weights + kv <= memory) continue;
+    draft.At("gpus", i).Fail(
+        draft.At("gpus", i).Has("memory") ? "memory" : "kind",
+        absl::StrCat("weights ", InGB(weights), " and KV ", InGB(kv), " of ", absl::StrJoin(names, ", "), " take ",
+                     InGB(weights + kv), ", above the GPU's ", InGB(memory)));
+  }
+}
+
+void CheckTrace(const Draft& draft) {
+  const Config& config = draft.config;
+  std::vector<absl::string_view> known = ModelNames(config);
+  for (const ReplicaConfig& replica : config.replicas) {
+    if (replica.model.empty()) return;  // Its name comes from the engine: anything may be right.
+    known.push_back(replica.model);
+  }
+  const auto trace = draft.root.ReadMap("trace", KeyNames<TraceConfig>());
+  const auto models = trace ? trace->ReadMap("models", kAnyKey) : std::nullopt;
+  if (!models) return;
+  for (const auto& [name, model] : config.trace.models) {
+    if (std::find(known.begin(), known.end(), absl::string_view(model)) != known.end()) continue;
+    models->Fail(name, absl::StrCat("unknown model \"", model, "\"", Suggestion(model, known)));
+  }
+}
+
+}  // namespace
+
+void CheckFleet(const Draft& draft, bool need_replicas) {
+  CheckGpuIds(draft);
+  CheckModelNames(draft);
+  CheckReplicaNames(draft);
+  for (size_t i = 0; i < draft.config.replicas.size(); ++i) {
+    CheckReplica(draft.config, draft.config.replicas[i], draft.At("replicas", i));
+  }
+  CheckMemory(draft);
+  CheckTenants(draft);
+  CheckTrace(draft);
+  if (need_replicas && draft.config.replicas.empty()) draft.root.Fail("replicas", "at least one replica is required");
+}
+
+}  // namespace penstock

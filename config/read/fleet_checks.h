@@ -1,0 +1,28 @@
+// The parts of CheckFleet. Each adds findings at the places of the offending keys.
+#ifndef PENSTOCK_CONFIG_READ_FLEET_CHECKS_H_
+#define PENSTOCK_CONFIG_READ_FLEET_CHECKS_H_
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "config/read/draft.h"
+#include "config/read/map_reader.h"
+#include "config/values/config_values.h"
+
+namespace penstock {
+
+// Names, ids, urls and keys that must be unique.
+void CheckGpuIds(const Draft& draft);
+void CheckModelNames(const Draft& draft);
+void CheckReplicaNames(const Draft& draft);
+void CheckTenants(const Draft& draft);
+
+// GPUs, model, sizes and simulation of one replica, with its place.
+void CheckReplica(const Config& config, const ReplicaConfig& replica, const MapReader& map);
+
+// Names and aliases of all configured models. The views live as long as `config`.
+std::vector<absl::string_view> ModelNames(const Config& config);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CONFIG_READ_FLEET_CHECKS_H_

@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/read/fleet_checks.h"
+#include "config/text/addresses.h"
+#include "config/text/findings.h"
+#include "config/values/key_digest.h"
+
+namespace penstock {
+namespace {
+
+// Remembers the first user of each name.
+class Names {
+ public:
+  // The path of the first user, or nothing when `name` is new.
+  std::optional<std::string> Claim(const std::string& name, const std::string& owner) {
+    const auto [entry, added] = owners_.try_emplace(name, owner);
+    if (added) return std::nullopt;
+    return entry->second;
+  }
+
+ private:
+  std::map<std::string, std::string> owners_;
+};
+
+}  // namespace
+
+void CheckGpuIds(const Draft& draft) {
+  Names ids;
+  for (size_t i = 0; i < draft.config.gpus.size(); ++i) {
+    const std::string& id = draft.config.gpus[i].id;
+    if (id.empty()) continue;
+    if (const auto first = ids.Claim(id, absl::StrCat("gpus[", i, "]"))) {
+      draft.At("gpus", i).Fail("id", absl::StrCat("duplicate id \"", id, "\", first used by ", *first));
+    }
+  }
+}
+
+void CheckModelNames(const Draft& draft) {
+  Names names;
+  for (size_t i = 0; i < draft.config.models.size(); ++i) {
+    const ModelConfig& model = draft.config.models[i];
+    const std::string owner = absl::StrCat("models[", i, "]");
+    if (!model.name.empty()) {
+      if (const auto first = names.Claim(model.name, owner)) {
+        draft.At("models", i).Fail("name", absl::StrCat("\"", model.name, "\" is already a name or alias of ", *first));
+      }
+    }
+    for (size_t j = 0; j < model.aliases.size(); ++j) {
+      if (const auto first = names.Claim(model.aliases[j], owner)) {
+        draft.At("models", i)
+            .FailAt("aliases", j, absl::StrCat("\"", model.aliases[j], "\" is already a name or alias of ", *first));
+      }
+    }
+  }
+}
+
+void CheckReplicaNames(const Draft& draft) {
+  Names ids;
+  Names urls;
+  for (size_t i = 0; i < draft.config.replicas.size(); ++i) {
+    const ReplicaConfig& replica = draft.config.replicas[i];
+    const MapReader& map = draft.At("replicas", i);
+    const std::string owner = absl::StrCat("replicas[", i, "]");
+    const absl::StatusOr<EngineUrl> url = ParseEngineUrl(replica.url);
+    bool same_url = false;
+    if (url.ok()) {
+      if (const auto first = urls.Claim(absl::StrCat(url->Name(), url->base_path), owner)) {
+        same_url = true;
+        map.Fail("url", absl::StrCat("duplicate url, already the engine of ", *first));
+      }
+    }
+    if (replica.id.empty()) {
+      if (!map.Has("url") && map.Has("simulated")) map.Fail("id", "is required without a url");
+    } else if (const auto first = ids.Claim(replica.id, owner); first && !(same_url && !map.Has("id"))) {
+      map.Fail(map.Has("id") ? "id" : "url", absl::StrCat("duplicate id \"", replica.id, "\", first used by ", *first));
+    }
+  }
+}
+
+void CheckTenants(const Draft& draft) {
+  const Config& config = draft.config;
+  Names names;
+  Names keys;
+  std::vector<absl::string_view> classes;
+  for (const ClassConfig& each : config.classes) classes.push_back(each.name);
+  for (size_t i = 0; i < draft.config.tenants.size(); ++i) {
+    const TenantConfig& tenant = config.tenants[i];
+    const MapReader& map = draft.At("tenants", i);
+    const std::string owner = absl::StrCat("tenants[", i, "]");
+    if (!tenant.name.empty()) {
+      if (const auto first = names.Claim(tenant.name, owner)) {
+        map.Fail("name", absl::StrCat("duplicate name \"", tenant.name, "\", first used by ", *first));
+      }
+    }
+    const std::string hidden = KeyDigest(kHiddenSecret);
+    for (size_t j = 0; j < tenant.keys.size(); ++j) {
+      // The printed configuration hides every key behind the same stars.
+      if (tenant.keys[j] == hidden) continue;
+      if (const auto first = keys.Claim(tenant.keys[j], owner)) {
+        map.FailAt("keys", j, absl::StrCat("the same key is already one of ", *first));
+      }
+    }
+    if (tenant.max_class.empty()) continue;
+    if (std::find(classes.begin(), classes.end(), absl::string_view(tenant.max_class)) == classes.end()) {
+      map.Fail("max_class",
+               absl::StrCat("unknown class \"", tenant.max_class, "\"", Suggestion(tenant.max_class, classes),
+                            ", known: ", absl::StrJoin(classes, " ")));
+    }
+  }
+}
+
+}  // namespace penstock

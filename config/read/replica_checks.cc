@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <set>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "config/read/fleet_checks.h"
+#include "config/text/findings.h"
+#include "config/values/capacity.h"
+
+namespace penstock {
+namespace {
+
+std::vector<absl::string_view> GpuIds(const Config& config) {
+  std::vector<absl::string_view> ids;
+  for (const GpuConfig& gpu : config.gpus) ids.push_back(gpu.id);
+  return ids;
+}
+
+void CheckGpusOf(const Config& config, const ReplicaConfig& replica, const MapReader& map) {
+  std::set<std::string> seen;
+  for (size_t i = 0; i < replica.gpus.size(); ++i) {
+    const std::string& id = replica.gpus[i];
+    if (!FindGpu(config, id)) {
+      map.FailAt("gpus", i,
+                 absl::StrCat("unknown GPU \"", id, "\"", Suggestion(id, GpuIds(config)),
+                              ", known: ", config.gpus.empty() ? "none" : absl::StrJoin(GpuIds(config), " ")));
+    }
+    if (!seen.insert(id).second) map.FailAt("gpus", i, absl::StrCat("lists \"", id, "\" twice"));
+  }
+  const int gpus = static_cast<int>(replica.gpus.size());
+  if (gpus > 0 && gpus % replica.tensor_parallel != 0) {
+    map.Fail("tensor_parallel", absl::StrCat(replica.tensor_parallel, " does not divide the ", gpus, " GPUs listed"));
+  }
+}
+
+void CheckModelOf(const Config& config, const ReplicaConfig& replica, const MapReader& map) {
+  if (replica.model.empty()) return;
+  const ModelShape* shape = ShapeOfModel(config, replica.model);
+  if (!config.models.empty() && !FindModel(config, replica.model) && !shape) {
+    const std::vector<absl::string_view> names = ModelNames(config);
+    map.Fail("model", absl::StrCat("unknown model \"", replica.model, "\"", Suggestion(replica.model, names),
+                                   "; it is neither a built-in shape nor one of models: ", absl::StrJoin(names, " ")));
+    return;
+  }
+  if (!shape) {
+    if (replica.kv_memory) {
+      map.Fail("kv_memory", absl::StrCat("needs the shape of model \"", replica.model,
+                                         "\"; describe it under models or give kv_tokens"));
+    }
+    return;
+  }
+  FootprintOptions options;
+  options.tensor_parallel = replica.tensor_parallel;
+  options.pipeline_parallel = PipelineParallel(replica);
+  const absl::StatusOr<Footprint> footprint = FootprintOf(*shape, options);
+  if (!footprint.ok()) map.Fail("tensor_parallel", footprint.status().message());
+}
+
+void CheckSimulated(const Config& config, const ReplicaConfig& replica, const MapReader& map) {
+  if (!replica.simulated) return;
+  if (replica.gpus.empty()) map.Fail("gpus", "is required for a simulated replica: its GPU gives the step times");
+  if (replica.model.empty()) {
+    map.Fail("model", "is required for a simulated replica");
+    return;
+  }
+  if (!ShapeOfModel(config, replica.model)) {
+    std::vector<absl::string_view> names = ModelNames(config);
+    for (const ModelShape& shape : BuiltinShapes()) names.push_back(shape.name);
+    map.Fail("model", absl::StrCat("a simulated replica needs a model of known shape, \"", replica.model, "\" has none",
+                                   Suggestion(replica.model, names)));
+    return;
+  }
+  const bool gpus_known = std::all_of(replica.gpus.begin(), replica.gpus.end(),
+                                      [&](const std::string& id) { return FindGpu(config, id) != nullptr; });
+  if (!gpus_known || replica.gpus.empty()) return;
+  const auto tokens = SimulatedKvTokens(config, replica);
+  if (!tokens || tokens->value() < 16) {
+    map.Fail(
+        replica.kv_memory ? "kv_memory" : "kv_tokens",
+        "leaves no room for one block of 16 tokens beside the weights; give the GPU more memory or fewer replicas");
+  }
+}
+
+}  // namespace
+
+std::vector<absl::string_view> ModelNames(const Config& config) {
+  std::vector<absl::string_view> names;
+  for (const ModelConfig& model : config.models) {
+    names.push_back(model.name);
+    names.insert(names.end(), model.aliases.begin(), model.aliases.end());
+  }
+  return names;
+}
+
+void CheckReplica(const Config& config, const ReplicaConfig& replica, const MapReader& map) {
+  CheckGpusOf(config, replica, map);
+  CheckModelOf(config, replica, map);
+  CheckSimulated(config, replica, map);
+  if (replica.kv_tokens && replica.kv_memory) map.Fail("kv_memory", "give kv_memory or kv_tokens, not both");
+}
+
+}  // namespace penstock

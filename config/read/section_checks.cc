@@ -1,0 +1,45 @@
+#include "config/read/section_checks.h"
+
+#include <algorithm>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "config/text/addresses.h"
+
+namespace penstock {
+
+void CheckSection(Config& config, const MapReader& map, Draft&) {
+  if (config.admin_tls && !map.Has("admin_listen")) map.Fail("admin_tls", "needs admin_listen");
+}
+
+void CheckSection(ModelConfig& model, const MapReader& map, Draft&) {
+  if (!map.Has("shape")) {
+    if (const ModelShape* builtin = FindBuiltinShape(model.name)) model.shape = *builtin;
+  } else if (model.shape && model.shape->name.empty()) {
+    model.shape->name = model.name;
+  }
+}
+
+void CheckSection(ReplicaConfig& replica, const MapReader& map, Draft&) {
+  if (!map.Has("url") && !map.Has("simulated")) map.Fail("url", "is required unless the replica is simulated");
+  const absl::StatusOr<EngineUrl> url = ParseEngineUrl(replica.url);
+  if (replica.id.empty() && url.ok()) replica.id = url->Name();
+  if (replica.tls && !absl::StartsWithIgnoreCase(replica.url, "https://")) {
+    map.Fail("tls", "needs a url that starts with https://");
+  }
+  if (!map.Has("tensor_parallel")) replica.tensor_parallel = std::max<int>(1, static_cast<int>(replica.gpus.size()));
+}
+
+void CheckSection(SimulatedConfig& simulated, const MapReader& map, Draft&) {
+  if (simulated.slowdown.to <= simulated.slowdown.from) map.Fail("to", "must be later than from");
+  if ((map.Has("from") || map.Has("to")) && !map.Has("slowdown")) {
+    map.Fail(map.Has("from") ? "from" : "to", "bounds a slowdown; give slowdown too");
+  }
+  if (simulated.outage && simulated.outage->to <= simulated.outage->from) {
+    map.Fail("down_to", "must be later than down_from");
+  }
+  if (map.Has("down_to") && !map.Has("down_from")) map.Fail("down_to", "ends an outage; give down_from too");
+  if (map.Has("wake") && !map.Has("sleep_after")) map.Fail("wake", "needs sleep_after");
+}
+
+}  // namespace penstock

@@ -1,0 +1,108 @@
+#include "config/text/addresses.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace penstock {
+namespace {
+
+absl::Status Bad(absl::string_view text, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" ", why));
+}
+
+bool IsHostCharacter(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return absl::ascii_isalnum(byte) || c == '.' || c == '-' || c == '_';
+}
+
+bool IsAddress6Character(char c) {
+  return absl::ascii_isxdigit(static_cast<unsigned char>(c)) || c == ':' || c == '.' || c == '%';
+}
+
+// Splits at the colon that is not inside brackets. `port` is empty when there is none.
+absl::Status SplitHost(absl::string_view text, absl::string_view authority, std::string& host,
+                       absl::string_view& port) {
+  absl::string_view rest = authority;
+  if (absl::ConsumePrefix(&rest, "[")) {
+    const size_t end = rest.find(']');
+    if (end == absl::string_view::npos) return Bad(text, "lacks the ] of an IPv6 address");
+    host = std::string(rest.substr(0, end));
+    if (host.find(':') == std::string::npos || !std::all_of(host.begin(), host.end(), IsAddress6Character)) {
+      return Bad(text, "has no IPv6 address in its brackets");
+    }
+    rest.remove_prefix(end + 1);
+    if (!rest.empty() && !absl::ConsumePrefix(&rest, ":")) return Bad(text, "has text between ] and the port");
+    port = rest;
+    return absl::OkStatus();
+  }
+  const size_t colon = rest.find(':');
+  host = std::string(rest.substr(0, colon));
+  port = colon == absl::string_view::npos ? absl::string_view() : rest.substr(colon + 1);
+  if (port.find(':') != absl::string_view::npos) return Bad(text, "needs brackets around an IPv6 address");
+  if (host.empty()) return Bad(text, "has no host");
+  if (!std::all_of(host.begin(), host.end(), IsHostCharacter)) return Bad(text, "has a host with odd characters");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint16_t> ParsePort(absl::string_view text, absl::string_view digits, uint32_t lowest) {
+  uint32_t port = 0;
+  const bool only_digits = std::all_of(digits.begin(), digits.end(),
+                                       [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
+  if (!only_digits || !absl::SimpleAtoi(digits, &port) || port < lowest || port > 65'535) {
+    return Bad(text, absl::StrCat("needs a port of ", lowest, " to 65535"));
+  }
+  return static_cast<uint16_t>(port);
+}
+
+}  // namespace
+
+absl::StatusOr<HostPort> ParseListen(absl::string_view text) {
+  HostPort parsed;
+  absl::string_view digits;
+  if (const absl::Status split = SplitHost(text, text, parsed.host, digits); !split.ok()) return split;
+  const absl::StatusOr<uint16_t> port = ParsePort(text, digits, 0);
+  if (!port.ok()) return port.status();
+  parsed.port = *port;
+  return parsed;
+}
+
+absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text) {
+  absl::string_view rest = text;
+  EngineUrl url;
+  url.tls = absl::StartsWithIgnoreCase(rest, "https://");
+  if (!url.tls && !absl::StartsWithIgnoreCase(rest, "http://")) {
+    return Bad(text, "is not a URL of the form http://host:port or https://host:port");
+  }
+  rest.remove_prefix(url.tls ? 8 : 7);
+  const size_t slash = rest.find_first_of("/?#");
+  const absl::string_view authority = rest.substr(0, slash);
+  const absl::string_view path = slash == absl::string_view::npos ? absl::string_view() : rest.substr(slash);
+  if (authority.find('@') != absl::string_view::npos)
+    return Bad(text, "has a user name; put the engine's key into key");
+  if (path.find_first_of("?# ") != absl::string_view::npos) return Bad(text, "has a query, fragment or space");
+  absl::string_view digits;
+  if (const absl::Status split = SplitHost(text, authority, url.address.host, digits); !split.ok()) return split;
+  url.address.port = url.tls ? 443 : 80;
+  const bool names_port = !authority.empty() && (!digits.empty() || authority.back() == ':');
+  if (names_port) {
+    const absl::StatusOr<uint16_t> port = ParsePort(text, digits, 1);
+    if (!port.ok()) return port.status();
+    url.address.port = *port;
+  }
+  absl::string_view base = path;
+  while (absl::ConsumeSuffix(&base, "/")) {
+  }
+  url.base_path = std::string(base);
+  return url;
+}
+
+std::string EngineUrl::Name() const {
+  const bool six = address.host.find(':') != std::string::npos;
+  return six ? absl::StrCat("[", address.host, "]:", address.port) : absl::StrCat(address.host, ":", address.port);
+}
+
+}  // namespace penstock

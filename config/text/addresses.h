@@ -1,0 +1,36 @@
+// Addresses of listeners and engines as text. The one parser of host:port in the program. No name is resolved.
+#ifndef PENSTOCK_CONFIG_TEXT_ADDRESSES_H_
+#define PENSTOCK_CONFIG_TEXT_ADDRESSES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+struct HostPort {
+  std::string host;  // Without the brackets of an IPv6 address.
+  uint16_t port = 0;
+  bool operator==(const HostPort&) const = default;
+};
+
+// "host:port" or "[::1]:80"; port 0 asks the system for one. InvalidArgument names the fault.
+absl::StatusOr<HostPort> ParseListen(absl::string_view text);
+
+struct EngineUrl {
+  HostPort address;
+  std::string base_path;  // Without trailing slash; usually empty.
+  bool tls = false;       // https
+  // "host:port", IPv6 in brackets: the default id of a replica.
+  std::string Name() const;
+  bool operator==(const EngineUrl&) const = default;
+};
+
+// "http[s]://host[:port][/base]", port 80 or 443 by default. User names, queries and fragments are errors.
+absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CONFIG_TEXT_ADDRESSES_H_

@@ -1,0 +1,65 @@
+#include "config/text/findings.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace penstock {
+namespace {
+
+// Levenshtein distance, one row at a time.
+size_t Edits(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, changed});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+void Findings::Add(Place place, absl::string_view key, absl::string_view message) {
+  std::string text = absl::StrCat(file_, ":", place.line, ":", place.column, ": ");
+  if (!key.empty()) absl::StrAppend(&text, key, ": ");
+  absl::StrAppend(&text, message);
+  const bool repeated =
+      std::any_of(findings_.begin(), findings_.end(), [&](const Finding& finding) { return finding.text == text; });
+  if (!repeated) findings_.push_back({place, std::move(text)});
+}
+
+absl::Status Findings::Report() const {
+  if (findings_.empty()) return absl::OkStatus();
+  std::vector<Finding> sorted = findings_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Finding& a, const Finding& b) {
+    return std::tie(a.place.line, a.place.column) < std::tie(b.place.line, b.place.column);
+  });
+  return absl::InvalidArgumentError(absl::StrJoin(
+      sorted, "\n", [](std::string* out, const Finding& finding) { absl::StrAppend(out, finding.text); }));
+}
+
+std::string Suggestion(absl::string_view given, const std::vector<absl::string_view>& candidates) {
+  const std::string wanted = absl::AsciiStrToLower(given.substr(0, 128));
+  size_t best = std::max<size_t>(1, wanted.size() / 3) + 1;
+  absl::string_view nearest;
+  for (const absl::string_view candidate : candidates) {
+    const size_t edits = Edits(wanted, absl::AsciiStrToLower(candidate));
+    if (edits < best) {
+      best = edits;
+      nearest = candidate;
+    }
+  }
+  return nearest.empty() ? "" : absl::StrCat(" (did you mean \"", nearest, "\"?)");
+}
+
+}  // namespace penstock

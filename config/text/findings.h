@@ -1,0 +1,44 @@
+// The faults of a configuration file: collected while reading on, reported together.
+#ifndef PENSTOCK_CONFIG_TEXT_FINDINGS_H_
+#define PENSTOCK_CONFIG_TEXT_FINDINGS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// A place in a file, from one; zero: the file as a whole.
+struct Place {
+  int line = 0;
+  int column = 0;
+};
+
+class Findings {
+ public:
+  explicit Findings(std::string file) : file_(std::move(file)) {}
+
+  // `key` is the path of the offending key ("replicas[1].url"); empty for the file as a whole.
+  void Add(Place place, absl::string_view key, absl::string_view message);
+  bool empty() const { return findings_.empty(); }
+  const std::string& file() const { return file_; }
+  // OK, or InvalidArgument with one line per finding in the order of the file.
+  absl::Status Report() const;
+
+ private:
+  struct Finding {
+    Place place;
+    std::string text;
+  };
+  std::string file_;
+  std::vector<Finding> findings_;
+};
+
+// " (did you mean "x"?)" for the candidate nearest to `given` by edits, or nothing when none is near.
+std::string Suggestion(absl::string_view given, const std::vector<absl::string_view>& candidates);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CONFIG_TEXT_FINDINGS_H_

@@ -1,0 +1,55 @@
+// Lookups and memory arithmetic on a Config. The checks, the fleet and the simulated engines share them.
+//
+// Pure functions of the configuration. A figure "per GPU" is that of each single GPU of a replica. So is kv_memory,
+// as in an engine's own settings.
+#ifndef PENSTOCK_CONFIG_VALUES_CAPACITY_H_
+#define PENSTOCK_CONFIG_VALUES_CAPACITY_H_
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "base/units.h"
+#include "config/values/config_values.h"
+#include "kvmodel/footprint.h"
+#include "kvmodel/model_shape.h"
+
+namespace penstock {
+
+// The GPU of this id, or null.
+const GpuConfig* FindGpu(const Config& config, absl::string_view id);
+// The configured model of this name or alias, or null.
+const ModelConfig* FindModel(const Config& config, absl::string_view name);
+// The configured shape of the model, else the built-in shape of its name, else null.
+const ModelShape* ShapeOfModel(const Config& config, absl::string_view model);
+
+// GPUs over tensor parallel ranks, at least one.
+int PipelineParallel(const ReplicaConfig& replica);
+// KV footprint per GPU of `model` on this replica; nullopt when the shape is unknown or the ranks do not divide it.
+std::optional<Footprint> ReplicaFootprint(const Config& config, const ReplicaConfig& replica, absl::string_view model,
+                                          Tokens block);
+// Weights per GPU; nullopt when the shape or its parameters are unknown.
+std::optional<Bytes> WeightsPerGpu(const Config& config, const ReplicaConfig& replica, absl::string_view model);
+
+// The memory of `tokens` of capacity, in sequences of `longest` tokens each (0: one sequence). Equal to tokens x bytes
+// per token without windows and recurrent state; with them, equal to the meaning of vLLM's kv_cache_size_tokens.
+Amount AmountOfTokens(const Footprint& footprint, Tokens tokens, Tokens longest);
+// `amount` rounded down to whole blocks of one sequence's growth.
+Amount WholeBlocks(const Footprint& footprint, Amount amount);
+
+// KV bytes per GPU from kv_memory, else from kv_tokens; nullopt when neither is given or the shape is unknown.
+std::optional<Bytes> ConfiguredKvPerGpu(const Config& config, const ReplicaConfig& replica, absl::string_view model,
+                                        Tokens block = Tokens(16));
+// The cache of a simulated replica without a configured size, per GPU. A GPU gives 92 % of its memory, less the weights
+// of its replicas, 4 GB for each replica and the configured caches. Replicas without a size share the rest equally. On
+// an elastic GPU it is the whole pool. Source of the constants: docs/step-time.md. nullopt: the GPU or the shape is
+// unknown, or nothing is left.
+std::optional<Bytes> DefaultKvPerGpu(const Config& config, const ReplicaConfig& replica);
+
+// Tokens of cache of a simulated replica: kv_tokens, kv_memory or the default, in whole blocks.
+std::optional<Tokens> SimulatedKvTokens(const Config& config, const ReplicaConfig& replica, Tokens block = Tokens(16));
+// The context of a simulated replica: max_model_len, else the smaller of the model's context and the replica's cache.
+Tokens SimulatedContext(const Config& config, const ReplicaConfig& replica, Tokens kv_tokens);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CONFIG_VALUES_CAPACITY_H_

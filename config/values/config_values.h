@@ -1,0 +1,196 @@
+// The configuration as plain values: one struct per section, with the default of each key.
+//
+// Range, form and effect of each key: config/keys/, printed as docs/configuration.md. A Config is an immutable
+// snapshot after it was read; a reload makes a new one. Values without threads or I/O.
+#ifndef PENSTOCK_CONFIG_VALUES_CONFIG_VALUES_H_
+#define PENSTOCK_CONFIG_VALUES_CONFIG_VALUES_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "kvmodel/model_shape.h"
+#include "kvmodel/step_coefficients.h"
+
+namespace penstock {
+
+enum class GpuSharing { kTimeSlicing, kMps };
+
+struct GpuConfig {
+  std::string id;
+  GpuKind kind;  // With the memory that the key `memory` gives.
+  GpuSharing sharing = GpuSharing::kTimeSlicing;
+  std::optional<Bytes> elastic_kv;
+};
+
+struct ModelConfig {
+  std::string name;
+  std::optional<ModelShape> shape;  // Empty: unknown.
+  std::vector<std::string> aliases;
+  CacheDtype cache_dtype = CacheDtype::kBf16;
+  double bytes_per_parameter = 2;
+};
+
+struct SlowdownConfig {
+  double factor = 1;
+  Duration from;
+  Duration to = Duration::Infinite();
+};
+
+// The engine is dead in [from, to): its running requests are lost.
+struct OutageConfig {
+  Duration from;
+  Duration to = Duration::Infinite();
+};
+
+// The engine gives its memory back after being idle for `after`; the next request wakes it.
+struct SleepConfig {
+  Duration after;
+  Duration wake = Duration::Seconds(5);
+};
+
+// Penstock simulates the engine of the replica.
+struct SimulatedConfig {
+  int max_seqs = 256;
+  Tokens max_batched_tokens{2048};
+  std::optional<Tokens> max_model_len;
+  bool overflow_error = false;
+  SlowdownConfig slowdown;
+  std::optional<OutageConfig> outage;
+  std::optional<SleepConfig> sleep;
+  double time_scale = 1;
+  uint64_t seed = 1;
+};
+
+// A PEM file and its text at the time of reading.
+struct PemFile {
+  std::string path;  // Empty: none.
+  std::string text;
+  bool operator==(const PemFile&) const = default;
+};
+
+// TLS on a listener: 1.2 and newer.
+struct ListenTlsConfig {
+  PemFile certificate;
+  PemFile key;
+  PemFile client_ca;
+  bool operator==(const ListenTlsConfig&) const = default;
+};
+
+// Verification of an https engine, beyond the defaults.
+struct EngineTlsConfig {
+  PemFile ca;
+  std::string server_name;
+  PemFile certificate;
+  PemFile key;
+  bool operator==(const EngineTlsConfig&) const = default;
+};
+
+struct ReplicaConfig {
+  std::string id;
+  std::string url;                // Empty only for simulated replicas inside serve or demo.
+  std::vector<std::string> gpus;  // Ids.
+  std::string engine = "auto";
+  std::string model;  // Empty: discovered.
+  std::string key;    // The secret itself.
+  std::optional<EngineTlsConfig> tls;
+  std::optional<Tokens> kv_tokens;
+  std::optional<Bytes> kv_memory;
+  std::optional<Tokens> max_context;
+  std::optional<Tokens> block;
+  std::optional<int> max_seqs;
+  std::optional<Tokens> max_batched_tokens;
+  int tensor_parallel = 1;
+  bool drain = false;
+  std::optional<SimulatedConfig> simulated;
+};
+
+struct ClassConfig {
+  std::string name;
+  Duration ttft;
+  Duration tpot;
+  Duration queue;
+  bool is_default = false;
+  bool evictable = false;
+  bool refuse_late = false;
+};
+
+struct TenantConfig {
+  std::string name;
+  std::vector<std::string> keys;  // SHA-256 digests (KeyDigest), never the keys.
+  double weight = 1;
+  std::string max_class;  // Empty: any.
+  std::optional<int64_t> tokens_per_minute;
+  std::optional<int64_t> max_concurrent;
+};
+
+struct StateConfig {
+  std::string path;
+  bool operator==(const StateConfig&) const = default;
+};
+
+struct TraceConfig {
+  std::map<std::string, std::string> models;  // Name in the trace file to model of the fleet.
+  bool operator==(const TraceConfig&) const = default;
+};
+
+struct LimitsConfig {
+  Bytes max_body{64LL << 20};
+  Bytes max_header{64LL << 10};
+  int max_connections = 65'536;
+  Bytes max_body_memory{4LL << 30};
+  int64_t max_queued_requests = 65'536;
+  Bytes max_queued_bytes{1LL << 30};
+  Bytes max_answer{256LL << 20};
+  Duration header_timeout = Duration::Seconds(10);
+  Duration body_timeout = Duration::Seconds(60);
+  Duration idle_timeout = Duration::Seconds(75);
+  Duration write_timeout = Duration::Seconds(60);
+  Duration connect_timeout = Duration::Seconds(3);
+  Duration first_byte_timeout = Duration::Seconds(600);
+  Duration gap_timeout = Duration::Seconds(120);
+  Duration answer_timeout = Duration::Seconds(3600);
+  Bytes max_kept_text{256LL << 10};
+  Bytes max_kept_text_total{256LL << 20};
+  Duration keepalive_after = Duration::Seconds(10);
+  Duration drain_timeout = Duration::Seconds(60);
+};
+
+struct PollConfig {
+  Duration interval = Duration::Milliseconds(250);
+};
+
+struct LogConfig {
+  bool all_decisions = false;
+  std::string path;  // Empty: stderr.
+};
+
+struct Config {
+  std::string file;                              // Path of the file; empty for --replica.
+  std::vector<std::string> sources;              // Every file that was read, `file` first.
+  std::vector<std::string> keys_without_effect;  // Paths of keys in the file that have no effect yet.
+
+  std::string listen = "127.0.0.1:8080";
+  std::string admin_listen;
+  std::optional<ListenTlsConfig> tls;
+  std::optional<ListenTlsConfig> admin_tls;
+  int threads = 0;
+  std::string policy = "penstock";
+  std::vector<GpuConfig> gpus;
+  std::vector<ModelConfig> models;
+  std::vector<ReplicaConfig> replicas;
+  std::vector<ClassConfig> classes;  // The built-in classes, then further ones in the order of the file.
+  std::vector<TenantConfig> tenants;
+  std::string tenant_header;
+  StateConfig state;
+  TraceConfig trace;
+  LimitsConfig limits;
+  PollConfig poll;
+  LogConfig log;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CONFIG_VALUES_CONFIG_VALUES_H_

@@ -1,0 +1,29 @@
+// Who was chosen when: breaks ties in favour of the replica chosen longest ago. A value; owned by one policy.
+#ifndef PENSTOCK_ROUTER_POLICIES_KIT_TURNS_H_
+#define PENSTOCK_ROUTER_POLICIES_KIT_TURNS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace penstock {
+
+class Turns {
+ public:
+  // Grows with the time of the replica's last choice; 0: never chosen.
+  uint64_t Of(ReplicaId id) const { return id.value() < chosen_at_.size() ? chosen_at_[id.value()] : 0; }
+  ReplicaId Take(ReplicaId id) {
+    if (id.value() >= chosen_at_.size()) chosen_at_.resize(id.value() + 1);
+    chosen_at_[id.value()] = ++choices_;
+    return id;
+  }
+
+ private:
+  uint64_t choices_ = 0;
+  std::vector<uint64_t> chosen_at_;  // By replica: the value of choices_ then.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_POLICIES_KIT_TURNS_H_

@@ -1,0 +1,38 @@
+#include "router/telemetry/edge_metrics.h"
+
+namespace penstock {
+namespace {
+
+const MetricRegistry::Buckets kDecisionBuckets = {1e-6, 2e-6, 3e-6, 5e-6, 7.5e-6, 1e-5, 1.5e-5, 2e-5,
+                                                  3e-5, 5e-5, 1e-4, 2e-4, 5e-4,   1e-3, 1e-2};
+
+template <size_t N>
+void AddAll(MetricRegistry& registry, const Metric& metric, const std::array<absl::string_view, N>& values,
+            std::array<prometheus::Counter*, N>& series) {
+  for (size_t i = 0; i < N; ++i) {
+    series[i] = &registry.Counter(metric, {{std::string(metric.labels), std::string(values[i])}});
+  }
+}
+
+}  // namespace
+
+EdgeMetrics::EdgeMetrics(MetricRegistry& registry, const std::string& version)
+    : decisions(registry.Histogram(MetricNamed("penstock_decision_seconds"), {}, kDecisionBuckets)),
+      reloads_ok(registry.Counter(MetricNamed("penstock_config_reloads_total"), {{"result", "ok"}})),
+      reloads_failed(registry.Counter(MetricNamed("penstock_config_reloads_total"), {{"result", "failed"}})),
+      last_reload_ok(registry.Gauge(MetricNamed("penstock_config_last_reload_successful"))),
+      last_reload_at(registry.Gauge(MetricNamed("penstock_config_last_reload_success_timestamp_seconds"))),
+      connections_accepted(registry.Counter(MetricNamed("penstock_connections_total"))),
+      connections(registry.Gauge(MetricNamed("penstock_connections_open"))),
+      buffered(registry.Gauge(MetricNamed("penstock_buffered_bytes"))),
+      draining(registry.Gauge(MetricNamed("penstock_draining"))) {
+  AddAll(registry, MetricNamed("penstock_bad_input_total"), kBadInputLabels, bad_inputs);
+  AddAll(registry, MetricNamed("penstock_resumes_total"), kResumeLabels, resumes);
+  AddAll(registry, MetricNamed("penstock_turned_away_total"), kTurnedAwayLabels, turned_away);
+  for (size_t i = 0; i < fills.size(); ++i) {
+    fills[i] = &registry.Gauge(MetricNamed("penstock_fill_ratio"), {{"of", std::string(kBoundedLabels[i])}});
+  }
+  registry.Gauge(MetricNamed("penstock_build_info"), {{"version", version}, {"compiler", __VERSION__}}).Set(1);
+}
+
+}  // namespace penstock

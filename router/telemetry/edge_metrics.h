@@ -1,0 +1,38 @@
+// The metrics of the edge that have fixed labels: connections, bounds, bad input, reloads, decision time.
+//
+// Every series exists from the start, so counters begin at zero. Thread-safe: each series is atomic. Private to
+// router/telemetry.
+#ifndef PENSTOCK_ROUTER_TELEMETRY_EDGE_METRICS_H_
+#define PENSTOCK_ROUTER_TELEMETRY_EDGE_METRICS_H_
+
+#include <array>
+#include <string>
+
+#include "router/telemetry/labels.h"
+#include "router/telemetry/metric_registry.h"
+
+namespace penstock {
+
+struct EdgeMetrics {
+  // `registry` must outlive it.
+  EdgeMetrics(MetricRegistry& registry, const std::string& version);
+
+  prometheus::Histogram& decisions;
+  prometheus::Counter& reloads_ok;
+  prometheus::Counter& reloads_failed;
+  prometheus::Gauge& last_reload_ok;
+  prometheus::Gauge& last_reload_at;
+  prometheus::Counter& connections_accepted;
+  prometheus::Gauge& connections;
+  prometheus::Gauge& buffered;
+  prometheus::Gauge& draining;
+  // Series at the position of their label.
+  std::array<prometheus::Counter*, kBadInputLabels.size()> bad_inputs{};
+  std::array<prometheus::Counter*, kResumeLabels.size()> resumes{};
+  std::array<prometheus::Counter*, kTurnedAwayLabels.size()> turned_away{};
+  std::array<prometheus::Gauge*, kBoundedLabels.size()> fills{};
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_TELEMETRY_EDGE_METRICS_H_

@@ -1,0 +1,34 @@
+// The committed documents are those that the program generates.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "config/reference/reference.h"
+#include "router/policies/policy_factory.h"
+#include "router/telemetry/metrics_reference.h"
+
+namespace penstock {
+namespace {
+
+void ExpectFresh(const std::string& path, const std::string& fresh, const std::string& topic) {
+  std::ifstream file(std::string(PENSTOCK_SOURCE_DIR "/") + path);
+  const std::string committed((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  EXPECT_TRUE(committed == fresh) << path << " is stale: build/release/penstock reference " << topic << " > " << path;
+}
+
+TEST(GeneratedDocuments, TheReferenceOfTheConfigurationIsFresh) {
+  ExpectFresh("docs/configuration.md", ConfigReference(KnownPolicyNames()), "configuration");
+}
+
+TEST(GeneratedDocuments, TheSchemaOfTheConfigurationIsFresh) {
+  ExpectFresh("config/schema.json", ConfigSchema(KnownPolicyNames()), "schema");
+}
+
+TEST(GeneratedDocuments, TheReferenceOfTheMetricsIsFresh) {
+  ExpectFresh("docs/metrics.md", MetricsReference(), "metrics");
+}
+
+}  // namespace
+}  // namespace penstock

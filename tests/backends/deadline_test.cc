@@ -1,0 +1,60 @@
+#include "backends/transport/deadline.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+class DeadlineTest : public testing::Test {
+ protected:
+  boost::asio::io_context loop_;
+  int expiries_ = 0;
+  Deadline deadline_{loop_, [this] { ++expiries_; }};
+};
+
+TEST_F(DeadlineTest, ExpiresOnceAfterItsTime) {
+  deadline_.Arm(Duration::Milliseconds(1));
+  loop_.run();
+  EXPECT_EQ(expiries_, 1);
+  EXPECT_TRUE(deadline_.expired());
+}
+
+TEST_F(DeadlineTest, ADisarmedOneDoesNotExpire) {
+  deadline_.Arm(Duration::Milliseconds(1));
+  deadline_.Disarm();
+  loop_.run();
+  EXPECT_EQ(expiries_, 0);
+  EXPECT_FALSE(deadline_.expired());
+}
+
+TEST_F(DeadlineTest, AnEarlierPointReplacesTheTimerAndALaterOneWaitsOn) {
+  deadline_.Arm(Duration::Seconds(1000));
+  deadline_.Arm(Duration::Milliseconds(1));
+  loop_.run();
+  EXPECT_EQ(expiries_, 1);
+  loop_.restart();
+  deadline_.Arm(Duration::Milliseconds(1));
+  deadline_.Arm(Duration::Milliseconds(3));
+  EXPECT_FALSE(deadline_.expired()) << "Arm() begins a new deadline";
+  loop_.run();
+  EXPECT_EQ(expiries_, 2);
+}
+
+TEST_F(DeadlineTest, AnInfiniteTimeoutNeedsNoTimer) {
+  deadline_.Arm(Duration::Infinite());
+  EXPECT_EQ(loop_.run(), 0u);
+}
+
+TEST(Deadline, MayBeDestroyedWhileItsTimerIsPendingOrDue) {
+  boost::asio::io_context loop;
+  int expiries = 0;
+  {
+    Deadline deadline(loop, [&] { ++expiries; });
+    deadline.Arm(Duration());
+  }
+  loop.run();
+  EXPECT_EQ(expiries, 0);
+}
+
+}  // namespace
+}  // namespace penstock
