@@ -111,7 +111,7 @@ def find(root, paths, table):
     known = set(paths)
     used = set()
     for path in paths:
-        if not path.endswith(tree.CPP) or tree.is_data(path):
+        if not path.endswith(tree.CPP) or tree.is_data(path) or path.startswith("cmake/"):
             continue
         row = table.row_of(path)
         if row is None:
