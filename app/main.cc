@@ -23,7 +23,7 @@ constexpr int kDone = 0;
 constexpr int kBad = 1;
 constexpr int kUsage = 2;
 
-// Runs after parsing; what CLI11 alone cannot tell is a CLI::ValidationError.
+// Runs after parsing. A usage error that CLI11 cannot detect is a CLI::ValidationError.
 using Action = std::function<int()>;
 
 [[noreturn]] void Reject(const std::string& option, absl::string_view why) {
@@ -64,7 +64,7 @@ std::string Complaint(const absl::StatusOr<T>& parsed) {
 std::string CheckListen(const std::string& text) { return Complaint(ParseListen(text)); }
 std::string CheckEngineUrl(const std::string& text) { return Complaint(ParseEngineUrl(text)); }
 
-// As CLI::Range, which lets NaN pass.
+// CLI::Range without NaN, which it lets pass.
 CLI::Validator Between(double low, double high) {
   CLI::Validator validator = CLI::Range(low, high);
   return CLI::Validator(

@@ -1,4 +1,4 @@
-// Whether a replica may be given requests.
+// The health of a replica: may it get requests?
 #ifndef PENSTOCK_BASE_HEALTH_H_
 #define PENSTOCK_BASE_HEALTH_H_
 

@@ -163,7 +163,7 @@ void AppendParts(absl::string_view word, std::string& key) {
   }
 }
 
-// What two names of the same model have in common.
+// The common part of all names of one model.
 std::string KeyOf(absl::string_view name) {
   if (const size_t slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
   const std::string lower = absl::AsciiStrToLower(name);

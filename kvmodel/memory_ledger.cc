@@ -39,15 +39,9 @@ void MemoryLedger::Reserve(size_t leases) {
   free_slots_.reserve(leases);
 }
 
-MemoryLedger::Lease& MemoryLedger::Live(LeaseId id) {
+MemoryLedger::Lease& MemoryLedger::Find(LeaseId id, [[maybe_unused]] LeaseState state) {
   Lease& lease = leases_[static_cast<uint32_t>(id.value())];
-  assert(lease.id == id && lease.state == LeaseState::kLive);
-  return lease;
-}
-
-MemoryLedger::Lease& MemoryLedger::Draining(LeaseId id) {
-  Lease& lease = leases_[static_cast<uint32_t>(id.value())];
-  assert(lease.id == id && lease.state == LeaseState::kDraining);
+  assert(lease.id == id && lease.state == state);
   return lease;
 }
 
@@ -75,21 +69,21 @@ LeaseId MemoryLedger::Open(const Holdings& holdings) {
 }
 
 void MemoryLedger::Update(LeaseId id, const Holdings& holdings) {
-  Lease& lease = Live(id);
+  Lease& lease = Find(id, LeaseState::kLive);
   Count(lease.holdings, -1);
   Count(holdings, 1);
   lease.holdings = holdings;
 }
 
 void MemoryLedger::Release(LeaseId id) {
-  Lease& lease = Live(id);
+  Lease& lease = Find(id, LeaseState::kLive);
   Count(lease.holdings, -1);
   Free(lease);
   CheckTotals();
 }
 
 void MemoryLedger::Drain(LeaseId id, Instant until) {
-  Lease& lease = Live(id);
+  Lease& lease = Find(id, LeaseState::kLive);
   Count(lease.holdings, -1);
   for (const Holding& holding : lease.holdings) pools_[holding.pool.value()].draining += holding.held;
   lease.state = LeaseState::kDraining;
@@ -98,7 +92,7 @@ void MemoryLedger::Drain(LeaseId id, Instant until) {
 }
 
 void MemoryLedger::DrainUntil(LeaseId id, Instant until) {
-  Lease& lease = Draining(id);
+  Lease& lease = Find(id, LeaseState::kDraining);
   drains_.erase(lease.drain);
   lease.drain = drains_.emplace(until, id);
 }
@@ -106,7 +100,7 @@ void MemoryLedger::DrainUntil(LeaseId id, Instant until) {
 void MemoryLedger::Settle(Instant now, std::vector<PoolId>& freed) {
   if (NextSettle() > now) return;
   while (!drains_.empty() && drains_.begin()->first <= now) {
-    Lease& lease = Draining(drains_.begin()->second);
+    Lease& lease = Find(drains_.begin()->second, LeaseState::kDraining);
     for (const Holding& holding : lease.holdings) {
       pools_[holding.pool.value()].draining -= holding.held;
       freed.push_back(holding.pool);

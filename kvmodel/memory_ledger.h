@@ -118,8 +118,8 @@ class MemoryLedger {
     std::multimap<Instant, LeaseId>::iterator drain;  // Valid while draining.
   };
 
-  Lease& Live(LeaseId id);
-  Lease& Draining(LeaseId id);
+  // The lease of this id; it is in `state`.
+  Lease& Find(LeaseId id, LeaseState state);
   void Free(Lease& lease);
   void Count(const Holdings& holdings, int64_t sign);
   // The newest record that is not after `at`; the present amount where the history does not reach.

@@ -9,7 +9,9 @@
 namespace penstock {
 namespace {
 
+// Bytes per element of a convolution state, which engines store in the model's 16-bit type.
 constexpr double kConvBytes = 2;
+// Bytes per token and latent layer of vLLM's fp8_ds_mla.
 constexpr double kFp8DsMlaBytes = 656;
 
 int HeadsPerGpu(int heads, int tensor_parallel) { return std::max(1, heads / tensor_parallel); }

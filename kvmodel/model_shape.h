@@ -1,4 +1,4 @@
-// Shape of a model's KV cache: what decides how many bytes a token costs.
+// Shape of a model's KV cache: the dimensions that decide the bytes of a token.
 //
 // Built-in shapes, numbers from the configuration and Hugging Face config.json files (parsed in config/) all become a
 // ModelShape. Formulas: vLLM v1/kv_cache_interface.py; sizes in the table checked against the models' own configs.
@@ -70,19 +70,19 @@ struct DeltaNetDimensions {
 };
 LayerGroup DeltaNetGroup(int layers, const DeltaNetDimensions& dimensions, double state_bytes = 2);
 
-// What decides the parameter count of a transformer with gated MLPs. Zero experts: dense.
+// The dimensions that decide the parameter count of a transformer with gated MLPs. Zero experts: a dense model.
 struct TransformerDimensions {
   int layers = 0;
   int hidden = 0;
   int query_heads = 0;
   int kv_heads = 0;
   int head_dim = 0;
-  int intermediate = 0;  // Of dense layers.
-  int dense_layers = 0;  // Of a mixture: leading layers that are dense (first_k_dense_replace).
+  int intermediate = 0;  // MLP size of dense layers.
+  int dense_layers = 0;  // Leading dense layers of a mixture of experts (first_k_dense_replace).
   int experts = 0;       // Routed experts per layer.
   int experts_per_token = 0;
   int expert_intermediate = 0;
-  int shared_intermediate = 0;  // Of shared experts together.
+  int shared_intermediate = 0;  // MLP size of all shared experts together.
   int64_t vocabulary = 0;
   bool tied_embeddings = false;
 };
@@ -126,7 +126,7 @@ absl::StatusOr<Footprint> FootprintOf(const ModelShape& shape, const FootprintOp
 
 // The built-in shape of this name, or null. Organisation, case, separators, quantisation, dates and words for a tuning
 // (instruct, chat, it, thinking) do not matter: "meta-llama/Llama-3.1-8B-Instruct" and "llama3.1:8b" find llama-3.1-8b.
-// What is left must match wholly: a name with an unknown word is another model.
+// The remaining name must match wholly: a name with an unknown word is another model.
 const ModelShape* FindBuiltinShape(absl::string_view name);
 // Every built-in shape, sorted by name.
 const std::vector<ModelShape>& BuiltinShapes();

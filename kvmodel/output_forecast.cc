@@ -7,12 +7,15 @@
 namespace penstock {
 namespace {
 
+// The log-normal prior of an unknown model: median in tokens, sigma of the logarithm, weight in streams.
 constexpr double kPriorMedian = 150;
 constexpr double kPriorSigma = 1.2;
 constexpr double kPriorWeight = 5;
+// Weight of the parent cell, in streams.
 constexpr double kParentWeight = 10;
 // Share of the pseudo-observations that reach every bin: a single stream beyond the parent's range decides nothing.
 constexpr double kLeastWeight = 0.1;
+// Streams in a cell at which its counts halve; output_forecast.h has the measured alternatives.
 constexpr float kHalveAt = 1000;
 // A curve is good until the events behind it have grown by this share, or by this many (about thirty streams).
 constexpr uint64_t kStaleShare = 128;

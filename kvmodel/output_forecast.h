@@ -5,8 +5,8 @@
 // blended with 10 pseudo-observations of its parent: (model, tenant, bucket, limit) <- (model, tenant) <- (model)
 // <- prior, a log-normal with median 150, sigma 1.2, weight 5. Counts halve at 1000. Tenants live in a bounded LRU.
 // Lengths are whole tokens: bins below about 17 tokens may hold none, and never end a stream.
-// On recorded chat traffic, whose lengths pile up within a tenth of an octave and drift within the hour, 6 bins per
-// octave cost 6 points of calibration and halving at 3000 another one.
+// The 12 bins and the halving are measured on recorded chat traffic, whose lengths pile up within a tenth of an octave
+// and drift within the hour: 6 bins per octave cost 6 points of calibration, halving at 3000 another one.
 // Not thread-safe; one owner.
 #ifndef PENSTOCK_KVMODEL_OUTPUT_FORECAST_H_
 #define PENSTOCK_KVMODEL_OUTPUT_FORECAST_H_
@@ -32,8 +32,7 @@ int OutputBin(double tokens);
 // Lower edge of a bin, in tokens: 2^(bin/12).
 double OutputBinLower(int bin);
 
-// P(length > t), linear in t over the whole tokens of a bin. An immutable value, shared by the leases admitted under
-// it; safe to read from any thread.
+// P(length > t), linear in t over the whole tokens of a bin. Immutable; leases share it, any thread may read it.
 class SurvivalCurve {
  public:
   // `hazard[i]`: chance to end in bin i given that it was reached, in [0, 1]; clamped to 0.999, so that a chance of
@@ -70,14 +69,14 @@ class OutputForecaster {
     bool operator==(const Key&) const = default;
   };
 
-  // `max_cells` bounds the cells of tenants, of which the least recently observed goes first; models' own are kept.
+  // `max_cells` bounds the tenants' cells; the least recently observed one goes first. The models' own cells stay.
   explicit OutputForecaster(size_t max_cells = 4096);
 
   // The blended curve of the most specific cell; never null. Rebuilt lazily: once a cell or an ancestor has seen 1/128
   // more (at most a few dozen streams) than when the curve was made. Three hash lookups when nothing changed, a
   // microsecond or two to rebuild. Creates no cells: an unknown tenant gets its model's curve.
   std::shared_ptr<const SurvivalCurve> CurveFor(const Key& key);
-  // A running stream passed from `from` to `to` generated tokens: the bins in between were reached and survived.
+  // A running stream went from `from` to `to` generated tokens: it reached and survived the bins in between.
   void Advance(const Key& key, Tokens from, Tokens to);
   // A stream ended by itself at `length` after Advance up to `length`. Cut streams (client gone, limit) are not ended
   // this way: they are censored by simply not being reported.

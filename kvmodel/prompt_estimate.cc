@@ -31,28 +31,36 @@ constexpr FeaturePrior kPriors[] = {
     {2, 30, 5000},       // Once per prompt: template, default system prompt.
 };
 
+// Shares of the old observations' weight that one request takes away: bounds, and the share per squared relative error.
 constexpr double kForgetLeast = 1e-4;
 constexpr double kForgetMost = 0.01;
 constexpr double kForgetPerError = 0.01;
 // Relative noise that the fit expects of one request; the ratio to a prior sigma sets the speed of learning.
 constexpr double kNoise = 0.03;
-// Errors of very short prompts are a matter of a token or two.
+// Tokens. The error of a shorter prompt is a token or two, so it is taken relative to this length.
 constexpr double kShortPrompt = 32;
+// Standard error of any count of text in tokens, beside the error of the weights.
 constexpr double kRoundingTokens = 1.5;
+// A count that differs from its estimate by more than this factor is an outlier.
 constexpr double kOutlierFactor = 8;
-// So many in a row are no outliers: what was learned is wrong.
+// Consecutive outliers after which the fit itself is wrong and starts anew.
 constexpr int kOutliersToRestart = 20;
+// Requests after which the shared fit is settled; it then learns from one in kSharedSample.
 constexpr int64_t kSettled = 1000;
 constexpr int64_t kSharedSample = 8;
-// A settled fit whose errors stay within this learns from one request in so many; all of them still tell its error.
+// A settled fit whose relative error stays within kFaithful learns from one request in kFaithfulSample. Every request
+// still counts for its error.
 constexpr double kFaithful = 0.05;
 constexpr int64_t kFaithfulSample = 4;
+// Relative standard errors: of a model without observations, at least of any text, and of an image of unknown size.
 constexpr double kUntrainedSigma = 0.15;
 constexpr double kLeastSigma = 0.002;
 constexpr double kImageSigma = 0.7;
-// Stands for audio, video and remote images: their tokens are unknown and their sigma is as large.
+// Tokens of audio, video and remote images, which are unknown; their standard error is as large.
 constexpr double kUnforecastableTokens = 1000;
+// Tokens. Keeps a hostile prompt's estimate inside 64 bits.
 constexpr double kMostTokens = 1e12;
+// Standard deviations of a normal distribution's 95 % quantile.
 constexpr double kOneSided95 = 1.645;
 
 template <size_t N>
@@ -135,7 +143,7 @@ void PromptEstimator::Observe(ModelId model, const TextCounts& counts, Tokens ac
     place->second.weights = shared_.weights;
   }
   Learn(place->second, features, text);
-  // What unknown models start from is settled by then; the others' further lessons are sampled.
+  // The shared fit is settled by then; it learns from a sample of the further requests.
   if (shared_.observations < kSettled || place->second.observations % kSharedSample == 0)
     Learn(shared_, features, text);
 }

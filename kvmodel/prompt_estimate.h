@@ -19,7 +19,7 @@ namespace penstock {
 
 struct PromptEstimate {
   Tokens tokens{0};
-  double relative_sigma = 0.1;  // Of tokens. Exact inputs have 0.
+  double relative_sigma = 0.1;  // Standard error over `tokens`; 0 for exact inputs.
   // The upper end of the band at one-sided 95 %.
   Tokens Upper() const;
 };
@@ -51,14 +51,14 @@ class PromptEstimator {
     Matrix covariance;
     double squared_relative_error = 0.01;
     int64_t observations = 0;
-    int outliers = 0;  // In a row.
+    int outliers = 0;  // Consecutive ones.
   };
   static State Initial();
   static Vector Features(const TextCounts& counts);
   static void Learn(State& state, const Vector& features, double actual);
   static Vector Times(const Matrix& matrix, const Vector& vector);
   static void Correct(State& state, Vector scaled, double error, double noise);
-  // Forgets what the error of one weight says of the others'.
+  // Forgets the correlation of one weight's error with the others' errors.
   static void Separate(State& state, int feature);
   static void Forget(State& state);
 

@@ -39,14 +39,14 @@ constexpr std::array<Fit, 16> kFits = {{
     {"h100", "llama-3.1-70b", 4, 1, {10.02, 0.0532, 0.0279, 0.0634}},
 }};
 
-// What fp8 weights gain of the doubled peak: the fits of the 70B model on H100 give 1.5 (TP2) and 1.1 (TP4).
+// The speedup of fp8 weights out of the doubled peak. The fits of the 70B model on H100 give 1.5 (TP2) and 1.1 (TP4).
 constexpr double kFp8Gain = 1.3;
 
-// What decides a step's time on one GPU of a group.
+// The terms that decide a step's time on one GPU of a group.
 struct Load {
   double weight_bytes = 0;
   double kv_bytes_per_token = 0;
-  double state_bytes = 0;  // Per sequence.
+  double state_bytes = 0;  // Bytes per sequence.
   double active_parameters = 0;
   double layers = 0;
   double bandwidth_gb_per_s = 0;
@@ -143,7 +143,7 @@ StepCoefficients Scale(const Fit& fit, Load to) {
   if (!(to.tflops > 0)) to.tflops = from.tflops;
   const double layers = to.layers / from.layers;
   const StepCoefficients& c = fit.coefficients;
-  // What the weight read does not explain of `a` is launches and all-reduces: it goes with the layers.
+  // The rest of `a` beside the weight read is launches and all-reduces: it goes with the layers.
   const double floor = std::max(0.0, c.a - MoveMs(from.weight_bytes, from.bandwidth_gb_per_s));
   StepCoefficients scaled;
   scaled.a = floor * layers + MoveMs(to.weight_bytes, to.bandwidth_gb_per_s);

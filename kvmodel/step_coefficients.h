@@ -38,8 +38,9 @@ struct GpuKind {
   bool operator==(const GpuKind&) const = default;
 };
 
-// By name, in any case, with or without vendor and form factor ("NVIDIA H100-SXM"); "a100" is a100-80. Null: unknown.
-const GpuKind* FindGpuKind(absl::string_view name);  // a10 l4 l40s a100-40 a100-80 h100 h200 b200 mi300x
+// The GPU kind of this name, in any case, with or without vendor and form factor ("NVIDIA H100-SXM"); "a100" is
+// a100-80. Null: unknown. Names: a10 l4 l40s a100-40 a100-80 h100 h200 b200 mi300x.
+const GpuKind* FindGpuKind(absl::string_view name);
 const std::vector<GpuKind>& GpuKinds();
 
 // Context at which sliding-window layers are charged: beyond their window they read no more.

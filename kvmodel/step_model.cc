@@ -6,6 +6,7 @@
 namespace penstock {
 namespace {
 
+// Share of an observed error by which the factor moves: about a second of steps follows a factor of four.
 constexpr double kGain = 0.05;
 constexpr double kSecondsPerMs = 1e-3;
 // A neighbour that is busy half of the time costs half a step; the start value until gaps are seen.

@@ -8,6 +8,7 @@ namespace penstock {
 namespace {
 
 constexpr int kPerOctave = 12;
+// No bin ends every stream, so that a chance of going on is always left.
 constexpr double kMaxHazard = 0.999;
 // Keeps survival a normal float, so that conditional chances stay defined far beyond the longest output seen.
 constexpr double kMinSurvival = 1e-30;

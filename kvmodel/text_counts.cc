@@ -3,10 +3,9 @@
 #include <array>
 
 #include "base/byte_block.h"
+#include "kvmodel/text_kinds.h"
 
 namespace penstock {
-
-enum class TextKind : uint8_t { kLatin, kScript, kDigit, kSpace, kCjk, kOther };
 
 namespace {
 
@@ -37,44 +36,9 @@ constexpr std::array<uint64_t, 256> MakeLanes() {
 }
 constexpr std::array<uint64_t, 256> kLanes = MakeLanes();
 
-struct Range {
-  uint32_t first;
-  uint32_t last;
-  Kind kind;
-};
-// Code points above ASCII that are not symbols, sorted; between the ranges lies Kind::kOther.
-constexpr Range kRanges[] = {
-    {0x80, 0xA0, Kind::kSpace},      {0xAA, 0xAA, Kind::kLatin},      {0xB5, 0xB5, Kind::kLatin},
-    {0xBA, 0xBA, Kind::kLatin},      {0xC0, 0xD6, Kind::kLatin},      {0xD8, 0xF6, Kind::kLatin},
-    {0xF8, 0x36F, Kind::kLatin},     {0x370, 0x10FF, Kind::kScript},  {0x1100, 0x11FF, Kind::kCjk},
-    {0x1200, 0x1DFF, Kind::kScript}, {0x1E00, 0x1EFF, Kind::kLatin},  {0x1F00, 0x1FFF, Kind::kScript},
-    {0x2000, 0x200A, Kind::kSpace},  {0x2028, 0x2029, Kind::kSpace},  {0x202F, 0x202F, Kind::kSpace},
-    {0x205F, 0x205F, Kind::kSpace},  {0x2C00, 0x2DFF, Kind::kScript}, {0x2E80, 0xA4CF, Kind::kCjk},
-    {0xA4D0, 0xA95F, Kind::kScript}, {0xA960, 0xA97F, Kind::kCjk},    {0xA980, 0xABFF, Kind::kScript},
-    {0xAC00, 0xD7FF, Kind::kCjk},    {0xF900, 0xFAFF, Kind::kCjk},    {0xFB1D, 0xFDFF, Kind::kScript},
-    {0xFE30, 0xFE4F, Kind::kCjk},    {0xFE70, 0xFEFE, Kind::kScript}, {0xFF00, 0xFFEF, Kind::kCjk},
-    {0x20000, 0x3FFFF, Kind::kCjk},
-};
-
-Kind KindOf(uint32_t point) {
-  if (point >= 0x4E00 && point <= 0x9FFF) return Kind::kCjk;
-  int low = 0;
-  int high = static_cast<int>(std::size(kRanges));
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (kRanges[middle].last < point) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  const bool inside = low < static_cast<int>(std::size(kRanges)) && kRanges[low].first <= point;
-  return inside ? kRanges[low].kind : Kind::kOther;
-}
-
 struct Decoded {
   uint32_t point = 0;
-  int length = 0;  // 0: not UTF-8.
+  int length = 0;  // In bytes; 0: not UTF-8.
 };
 
 bool IsContinuation(unsigned char c) { return (c & 0xC0) == 0x80; }
@@ -155,11 +119,10 @@ TextCounts& TextCounts::operator+=(const TextCounts& other_counts) {
   return *this;
 }
 
-// Counts plain ASCII from `at` and returns where it stops: at the end, a byte above ASCII or, in JSON, what is not
-// plain.
+// Counts plain ASCII from `at`. Returns the end, or the first byte above ASCII or, in JSON, the first special byte.
 template <bool kJson>
 const TextCounter::Byte* TextCounter::Ascii(const Byte* at, const Byte* end) {
-  // The blocks look at the byte before them, which has to be of this run.
+  // A block looks at the byte before it, which has to belong to this run.
   const Byte* const first = at;
   at = AsciiBytes<kJson>(at, end - at < 1 ? end : at + 1);
   if (at == first) return at;
@@ -204,7 +167,7 @@ void TextCounter::Point(uint32_t point) {
   Ascii<false>(&byte, &byte + 1);
 }
 
-// The whole blocks of a run that has begun before `at`. Lanes of bytes count up to 255 and are then emptied.
+// Counts the whole blocks of a run that has begun before `at`. Byte lanes count up to 255 and are then emptied.
 template <bool kJson>
 const TextCounter::Byte* TextCounter::AsciiBlocks(const Byte* at, const Byte* end) {
   while (end - at >= static_cast<std::ptrdiff_t>(kBlockBytes)) {
@@ -262,7 +225,7 @@ void TextCounter::Add(Kind kind, int bytes) {
   }
 }
 
-// Goes on where a byte above ASCII stopped it.
+// Counts text of any characters; in JSON up to the first special byte.
 template <bool kJson>
 const TextCounter::Byte* TextCounter::Text(const Byte* at, const Byte* end) {
   while ((at = Ascii<kJson>(at, end)) < end && *at >= 0x80) at = Multibyte(at, end);

@@ -1,4 +1,4 @@
-// What the demo's clients measured lately. Thread-safe: clients report, the screen asks.
+// The recent figures of the demo's clients. Thread-safe: clients report, the screen reads.
 #ifndef PENSTOCK_APP_DEMO_DEMO_STATS_H_
 #define PENSTOCK_APP_DEMO_DEMO_STATS_H_
 
@@ -18,11 +18,11 @@ struct DemoSnapshot {
   int64_t finished = 0;
   int64_t on_time = 0;
   int64_t failed = 0;
-  std::map<std::string, int64_t> refused;  // By reason.
+  std::map<std::string, int64_t> refused;  // Requests by reason.
   int64_t tokens = 0;                      // Delivered, by requests that ended.
   double active_per_s = 0;                 // Over the last ten seconds, by requests that ended then.
   double late_per_s = 0;
-  std::optional<Percentiles> ttft_s;  // Of interactive requests that ended in the last thirty seconds.
+  std::optional<Percentiles> ttft_s;  // Interactive requests that ended in the last 30 s.
 
   int64_t RefusedCount() const;
   int64_t Ended() const { return finished + failed + RefusedCount(); }
@@ -44,7 +44,7 @@ class DemoStats {
 
   mutable std::mutex mutex_;
   DemoSnapshot totals_;
-  std::deque<Ended> recent_;  // Of the last thirty seconds.
+  std::deque<Ended> recent_;  // The last 30 s.
 };
 
 }  // namespace penstock::bench

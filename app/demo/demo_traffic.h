@@ -4,7 +4,7 @@
 //   work    standard, conversation-like lengths, one in ten with a prompt of several thousand tokens; 3 req/s
 //   jobs    background, long answers; two requests in three seconds
 //
-// On average about two thirds of what the demo's fleet carries; a burst is more than it carries.
+// The average is about two thirds of the demo fleet's capacity; a burst exceeds it.
 #ifndef PENSTOCK_APP_DEMO_DEMO_TRAFFIC_H_
 #define PENSTOCK_APP_DEMO_DEMO_TRAFFIC_H_
 
@@ -19,9 +19,9 @@
 namespace penstock::bench {
 
 struct DemoStream {
-  std::string service_class;  // Class.
+  std::string service_class;
   Goals goals;
-  Trace trace;  // Of the wanted length.
+  Trace trace;
 };
 
 // The models that the traffic asks for.

@@ -61,7 +61,7 @@ Groups ByPromptQuartile(const std::vector<RequestRecord>& records) {
   return groups;
 }
 
-// Tokens of the whole run by what became of them.
+// Tokens of the whole run by their outcome.
 struct TokenSums {
   int64_t total = 0;
   int64_t late = 0;
@@ -100,20 +100,16 @@ int64_t Sum(const std::map<std::string, int64_t>& counts) {
 }  // namespace
 
 void TokenTally::Add(Duration at, int64_t count) {
-  if (tokens_ == 0) first_ = at;
+  if (counter_.tokens() == 0) first_ = at;
   last_ = at;
-  const bool inside = at < window_;
-  for (int64_t i = 0; i < count; ++i, next_due_ += tpot_) {
-    const bool timely = at <= next_due_;
-    timely_ += timely;
-    in_window_ += inside;
-    late_in_window_ += inside && !timely;
-  }
-  tokens_ += count;
+  const int64_t late = counter_.OnTokens(count, Instant() + at);
+  if (at >= window_) return;
+  in_window_ += count;
+  late_in_window_ += late;
 }
 
 std::optional<Duration> TokenTally::first() const {
-  return tokens_ == 0 ? std::nullopt : std::optional<Duration>(first_);
+  return counter_.tokens() == 0 ? std::nullopt : std::optional<Duration>(first_);
 }
 
 bool RequestRecord::OnTime() const {

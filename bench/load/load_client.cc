@@ -15,14 +15,12 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "bench/load/load_request.h"
 #include "bench/load/load_stream.h"
-#include "bench/load/prompt_writer.h"
 
 namespace penstock::bench {
 namespace {
@@ -34,6 +32,7 @@ using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+// Engines close an idle connection after 5 s.
 constexpr auto kIdleLimit = std::chrono::seconds(4);
 constexpr size_t kReadBytes = 4096;
 constexpr auto kWatchEvery = std::chrono::milliseconds(200);
@@ -52,19 +51,10 @@ struct Endpoint {
   std::vector<IdleConnection> idle;
 };
 
-// A bearer key is one word of visible ASCII.
-std::string KeyOf(const std::string& tenant) {
-  std::string key = tenant;
-  for (char& c : key) {
-    if (!absl::ascii_isgraph(static_cast<unsigned char>(c))) c = '_';
-  }
-  return key;
-}
-
 class LoadRun {
  public:
   LoadRun(const Trace& trace, const LoadClientOptions& options)
-      : over_(loop_), trace_(trace), options_(options), writer_(options.seed), records_(trace.requests.size()) {}
+      : over_(loop_), trace_(trace), options_(options), requests_(options), records_(trace.requests.size()) {}
 
   absl::Status Resolve();
   void Run();
@@ -75,7 +65,7 @@ class LoadRun {
     BodySink sink;
     SinkParser parser;
     beast::flat_buffer buffer;
-    std::string broken;  // Why the connection ended early.
+    std::string broken;  // The reason why the connection ended early; empty: it did not.
     bool any_byte = false;
     Reply() {
       parser.get().body() = &sink;
@@ -93,8 +83,6 @@ class LoadRun {
   asio::awaitable<void> ReadReply(tcp::socket& socket, Reply& reply, RequestRecord& record);
   bool ParseAvailable(Reply& reply, RequestRecord& record);
 
-  std::string RequestText(size_t index, const LoadTarget& target, int64_t& words) const;
-  const std::string& ModelOf(const TraceRequest& request) const;
   std::optional<tcp::socket> TakeIdle(Endpoint& endpoint);
   void Settle(RequestRecord& record);
   Duration Now() const { return Duration::Nanoseconds((Clock::now() - start_).count()); }
@@ -103,7 +91,7 @@ class LoadRun {
   asio::steady_timer over_;   // Ends the run.
   const Trace& trace_;
   const LoadClientOptions& options_;
-  PromptWriter writer_;
+  RequestWriter requests_;
   std::vector<RequestRecord> records_;
   std::vector<Endpoint> endpoints_;
   LoadProgress progress_;
@@ -164,51 +152,27 @@ asio::awaitable<void> LoadRun::Watch() {
   }
 }
 
-const std::string& LoadRun::ModelOf(const TraceRequest& request) const {
-  if (!options_.model.empty()) return options_.model;
-  const auto found = options_.models.find(request.model);
-  return found == options_.models.end() ? request.model : found->second;
-}
-
-std::string LoadRun::RequestText(size_t index, const LoadTarget& target, int64_t& words) const {
-  const TraceRequest& request = trace_.requests[index];
-  PromptWriter::Prompt prompt = writer_.Write(request, index);
-  words = prompt.words;
-  const std::string model =
-      nlohmann::json(ModelOf(request)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  const std::string body = absl::StrCat(R"({"model":)", model, R"(,"messages":[{"role":"user","content":")",
-                                        prompt.text, R"("}],"stream":true,"stream_options":{"include_usage":true}})");
-  std::string text = absl::StrCat("POST ", target.api, "/chat/completions HTTP/1.1\r\nHost: ", target.Authority(),
-                                  "\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\n",
-                                  "x-simulated-output-tokens: ", request.output.value(), "\r\n");
-  if (!request.tenant.empty()) absl::StrAppend(&text, "Authorization: Bearer ", KeyOf(request.tenant), "\r\n");
-  if (!options_.service_class.empty()) absl::StrAppend(&text, "x-penstock-class: ", options_.service_class, "\r\n");
-  if (!options_.name_replicas) absl::StrAppend(&text, "x-penstock-receipt: 1\r\n");
-  absl::StrAppend(&text, "Content-Length: ", body.size(), "\r\n\r\n", body);
-  return text;
-}
-
 asio::awaitable<void> LoadRun::Serve(size_t index) {
   const TraceRequest& request = trace_.requests[index];
   Endpoint& endpoint = endpoints_[index % endpoints_.size()];
   RequestRecord& record = records_[index];
   record.arrival = request.arrival;
-  record.model = ModelOf(request);
+  record.model = requests_.ModelOf(request);
   record.tenant = request.tenant;
   record.prompt = request.prompt;
   record.goals = options_.goals;
-  if (!options_.service_class.empty()) record.service_class = options_.service_class;
+  const std::string& service_class = requests_.ClassOf(request);
+  if (!service_class.empty()) record.service_class = service_class;
   if (options_.name_replicas) record.replica = endpoint.target.url;
   record.tokens = TokenTally(record.arrival, options_.goals, trace_.length);
   ++progress_.sent;
   ++progress_.running;
-  int64_t words = 0;
-  const std::string text = RequestText(index, endpoint.target, words);
+  const RequestWriter::Written written = requests_.Write(request, index, endpoint.target);
   std::unique_ptr<Reply> reply;
-  co_await Exchange(endpoint, text, record, reply);
+  co_await Exchange(endpoint, written.text, record, reply);
   record.end = Now();
   Judge(reply->parser, reply->sink, reply->broken, record);
-  if (const auto prompt = reply->sink.counter().prompt_tokens()) writer_.Learn(words, Tokens(*prompt));
+  if (const auto prompt = reply->sink.counter().prompt_tokens()) requests_.Learn(written.words, Tokens(*prompt));
   Settle(record);
 }
 
@@ -221,15 +185,14 @@ void LoadRun::Settle(RequestRecord& record) {
   if (all_sent_ && progress_.running == 0) over_.cancel();
 }
 
-// A kept connection may have been closed by the other side while it rested: then the request goes out once more, on a
-// fresh one.
+// The server may have closed an idle connection. The request then goes out once more, on a fresh one.
 asio::awaitable<void> LoadRun::Exchange(Endpoint& endpoint, const std::string& request, RequestRecord& record,
                                         std::unique_ptr<Reply>& reply) {
   while (true) {
     reply = std::make_unique<Reply>();
-    std::optional<tcp::socket> kept = TakeIdle(endpoint);
-    const bool fresh = !kept;
-    tcp::socket socket = kept ? std::move(*kept) : tcp::socket(loop_);
+    std::optional<tcp::socket> idle = TakeIdle(endpoint);
+    const bool fresh = !idle;
+    tcp::socket socket = idle ? std::move(*idle) : tcp::socket(loop_);
     error_code error;
     if (fresh) error = co_await Connect(endpoint, socket);
     if (!error) error = std::get<0>(co_await asio::async_write(socket, asio::buffer(request), kAwait));
@@ -298,16 +261,6 @@ std::optional<tcp::socket> LoadRun::TakeIdle(Endpoint& endpoint) {
   std::optional<tcp::socket> socket(std::move(endpoint.idle.back().socket));
   endpoint.idle.pop_back();
   return socket;
-}
-
-std::optional<int64_t> SumPreemptions(const std::vector<LoadTarget>& targets) {
-  int64_t sum = 0;
-  for (const LoadTarget& target : targets) {
-    const std::optional<int64_t> count = FetchPreemptions(target);
-    if (!count) return std::nullopt;
-    sum += *count;
-  }
-  return sum;
 }
 
 bool NeedsModel(const Trace& trace, const LoadClientOptions& options) {

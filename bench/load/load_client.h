@@ -1,9 +1,9 @@
-// Open-loop load against OpenAI endpoints: requests leave by the clock of the trace, whatever happens to earlier ones.
+// Open-loop load against OpenAI endpoints: requests leave by the clock of the trace, independent of earlier ones.
 //
-// Every request is a streamed chat completion with a synthetic prompt of the trace's token length, the header
-// `x-simulated-output-tokens` with its output length and its tenant as bearer key. One thread runs all streams; a token
-// costs one read and a scan of its bytes, so that thousands of streams fit beside an engine and a router on two cores.
-// Connections are kept alive, the most recently used first, and not reused after 4 s of rest (engines close at 5 s).
+// Every request is a streamed chat completion with a synthetic prompt of the trace's token length. The header
+// `x-simulated-output-tokens` gives its output length, the bearer key its tenant, `x-penstock-class` its class if any.
+// One thread runs all streams. A token costs one read and a scan of its bytes, so thousands of streams fit beside an
+// engine and a router on two cores. Connections are reused, the most recently used first, within 4 s of rest.
 #ifndef PENSTOCK_BENCH_LOAD_LOAD_CLIENT_H_
 #define PENSTOCK_BENCH_LOAD_LOAD_CLIENT_H_
 
@@ -34,31 +34,32 @@ struct LoadProgress {
 
 struct LoadClientOptions {
   std::vector<LoadTarget> targets;  // At least one; requests go round robin.
-  // Targets are engines: per_replica is theirs. Otherwise the router's decision receipt is asked for, which tells the
-  // replica and the wait in its queue; other servers ignore that header.
+  // True: the targets are engines, and per_replica names them. False: the client asks for the router's decision
+  // receipt, which names the replica and the queue wait; other servers ignore that header.
   bool name_replicas = false;
   std::string model;                          // For every request.
   std::map<std::string, std::string> models;  // Else by the trace's name; a name not listed is sent as it is.
-  std::string service_class;                  // x-penstock-class; empty: not sent, the results say "standard".
+  // Class of requests whose trace names none; empty: none is sent, the results say "standard".
+  std::string service_class;
   Goals goals;
   Duration drain = Duration::Seconds(30);  // Streams still open this long after the trace's end count as failed.
   uint64_t seed = 1;
   std::function<void(const LoadProgress&)> progress;  // Called five times a second on the client's thread.
   std::function<void(const RequestRecord&)> settled;  // Called on the client's thread for each request that ended.
-  // Set by any thread: the run ends within a fifth of a second, and what is still open counts as unfinished.
+  // Set by any thread: the run ends within a fifth of a second, and open requests count as unfinished.
   const std::atomic<bool>* stop = nullptr;
 };
 
-// Where records go whose stream was still open when the run ended.
+// The reason of records whose stream was still open when the run ended.
 inline constexpr char kUnfinished[] = "unfinished";
 
 struct LoadOutcome {
   std::vector<RequestRecord> records;  // One per request of the trace, in its order.
-  std::optional<int64_t> preemptions;  // During the run, summed over the targets; nullopt when one does not tell.
+  std::optional<int64_t> preemptions;  // During the run, summed over the targets; nullopt: one does not report any.
 };
 
-// Runs the whole trace and returns; blocks the calling thread. Unavailable when a model name is needed and no target
-// can tell one. Requests that fail are records, not errors.
+// Runs the whole trace on the calling thread. Unavailable: a model name is needed and no target lists one. Requests
+// that fail are records, not errors.
 absl::StatusOr<LoadOutcome> RunLoadClient(const Trace& trace, const LoadClientOptions& options);
 
 }  // namespace penstock::bench

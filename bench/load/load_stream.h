@@ -15,7 +15,7 @@
 
 namespace penstock::bench {
 
-// Receives a body: events are counted, any other body (an error) is kept up to a bound.
+// Receives a body. Counts its events, and stores the first bytes of any other body (an error).
 class BodySink {
  public:
   void Put(absl::string_view bytes);
@@ -58,8 +58,8 @@ struct SinkBody {
 
 using SinkParser = boost::beast::http::response_parser<SinkBody>;
 
-// Turns a complete (or broken) answer into the record's fate and reason. `broken` is why the connection ended early,
-// empty when the answer is complete.
+// Turns an answer into the record's fate and reason. `broken` is the reason why the connection ended early; empty: the
+// answer is complete.
 void Judge(const SinkParser& parser, const BodySink& sink, const std::string& broken, RequestRecord& record);
 
 }  // namespace penstock::bench

@@ -134,4 +134,14 @@ absl::StatusOr<std::string> FetchFirstModel(const LoadTarget& target) {
   return absl::UnavailableError(absl::StrCat(target.url, ": ", target.api, "/models lists no model"));
 }
 
+std::optional<int64_t> SumPreemptions(const std::vector<LoadTarget>& targets) {
+  int64_t sum = 0;
+  for (const LoadTarget& target : targets) {
+    const std::optional<int64_t> count = FetchPreemptions(target);
+    if (!count) return std::nullopt;
+    sum += *count;
+  }
+  return sum;
+}
+
 }  // namespace penstock::bench

@@ -1,10 +1,11 @@
-// Where load goes: an OpenAI endpoint by URL, and small plain exchanges with it (models, metrics).
+// The target of a load: an OpenAI endpoint by URL, and small plain exchanges with it (models, metrics).
 #ifndef PENSTOCK_BENCH_LOAD_LOAD_TARGET_H_
 #define PENSTOCK_BENCH_LOAD_LOAD_TARGET_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -21,7 +22,7 @@ struct LoadTarget {
   std::string Authority() const { return host + ":" + port; }
 };
 
-// http://HOST[:PORT][/PREFIX][/v1]; IPv6 hosts in brackets. InvalidArgument says what is wrong.
+// http://HOST[:PORT][/PREFIX][/v1]; IPv6 hosts in brackets. InvalidArgument names the mistake.
 absl::StatusOr<LoadTarget> ParseLoadTarget(absl::string_view url);
 
 // Blocking GET, the body of a 200 answer. Unavailable when the target cannot be reached or is too slow.
@@ -36,6 +37,9 @@ std::optional<int64_t> FetchPreemptions(const LoadTarget& target);
 
 // The name of the first model that the target serves.
 absl::StatusOr<std::string> FetchFirstModel(const LoadTarget& target);
+
+// The sum over the targets; nullopt when one reports none.
+std::optional<int64_t> SumPreemptions(const std::vector<LoadTarget>& targets);
 
 }  // namespace penstock::bench
 

@@ -33,13 +33,13 @@ void AppendWords(Generator generator, int64_t words, std::string& text) {
   }
 }
 
-// Relative error is what counts, so short and long prompts weigh about the same.
+// The fit minimises relative errors, so short and long prompts weigh about the same.
 double WeightOf(double words) { return 1 / ((words + 100) * (words + 100)); }
 
 }  // namespace
 
 PromptWriter::PromptWriter(uint64_t seed) : seed_(seed) {
-  // What is believed before the first answer, as two observations.
+  // The belief before the first answer, as two observations: one token per word, and the chat template's tokens.
   constexpr double kOverhead = 9;
   for (double words : {100.0, 2000.0}) Observe(words, words + kOverhead, WeightOf(words));
   Solve();

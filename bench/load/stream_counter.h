@@ -21,7 +21,7 @@ class StreamCounter {
 
   bool done() const { return done_; }                                      // data: [DONE] was seen.
   const std::string& finish_reason() const { return finish_reason_; }      // The last one seen; empty: none.
-  std::optional<int64_t> prompt_tokens() const { return prompt_tokens_; }  // From usage.
+  std::optional<int64_t> prompt_tokens() const { return prompt_tokens_; }  // The usage's count.
   const std::string& error() const { return error_; }                      // Data of an error event; empty: none.
 
  private:

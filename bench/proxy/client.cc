@@ -10,45 +10,16 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <random>
 #include <vector>
 
+#include "bench/proxy/client_figures.h"
+#include "bench/proxy/client_options.h"
 #include "bench/proxy/wire.h"
 
 namespace penstock::proxy_bench {
 namespace {
-
-struct Options {
-  int port = 0;
-  std::string mode = "short";
-  std::string model = "stub";
-  int connections = 32;
-  double seconds = 2;
-  int64_t requests = 0;  // Ends a short run; 0: by time.
-  double rate = 0;
-  size_t prompt = 1024;
-  int64_t events = 0;
-  int64_t interval = 20'000;
-  std::vector<int> pids;
-  std::string headers;  // More of them, with their line ends.
-};
-
-// Nanoseconds on a core of all threads of a process.
-int64_t CpuNanos(const std::vector<int>& pids) {
-  int64_t sum = 0;
-  for (const int pid : pids) {
-    std::error_code gone;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
-      int64_t nanos = 0;
-      std::ifstream(task.path() / "schedstat") >> nanos;
-      sum += nanos;
-    }
-  }
-  return sum;
-}
 
 struct Connection {
   int socket = -1;
@@ -56,41 +27,19 @@ struct Connection {
   int64_t began = 0;
   int64_t last_event = 0;
   int events = 0;
-  std::string head;  // Until it is complete.
-  int64_t left = 0;  // Of a body with a length.
+  std::string head;  // The head's bytes while it is incomplete.
+  int64_t left = 0;  // Bytes left of a body with a length.
   bool in_body = false;
   bool chunked = false;
   bool newline = false;  // The last byte was one.
   std::string tail;      // Last bytes of a chunked body.
 };
 
-double Percentile(std::vector<double>& values, double share) {
-  if (values.empty()) return 0;
-  const auto at =
-      static_cast<std::ptrdiff_t>(std::min(values.size() - 1.0, share * static_cast<double>(values.size())));
-  std::nth_element(values.begin(), values.begin() + at, values.end());
-  return values[static_cast<size_t>(at)];
-}
-
 class Client {
  public:
-  explicit Client(Options options) : options_(std::move(options)), epoll_(epoll_create1(0)) {
+  explicit Client(Options options) : options_(std::move(options)), epoll_(epoll_create1(0)), figures_(options_.pids) {
     RaiseDescriptorLimit();
-    const bool stream = options_.mode != "short" || options_.events > 0;
-    if (stream && options_.events == 0) options_.events = 100'000'000;
-    if (options_.mode == "hold") options_.interval = 3'600'000'000;
-    std::string text;
-    while (text.size() < options_.prompt) text += "The quick brown fox jumps over the lazy dog. ";
-    text.resize(options_.prompt);
-    const std::string order = std::to_string(options_.events) + "," + std::to_string(options_.interval);
-    const std::string told = " x-stub " + order;
-    if (stream && text.size() > told.size()) text.replace(text.size() - told.size(), told.size(), told);
-    const std::string body = "{\"model\":\"" + options_.model + "\",\"messages\":[{\"role\":\"user\",\"content\":\"" +
-                             text + "\"}],\"max_tokens\":100" + (stream ? ",\"stream\":true}" : "}");
-    request_ =
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nUser-Agent: proxy_client\r\n"
-        "Content-Type: application/json\r\nAccept: */*\r\nAuthorization: Bearer sk-none\r\nx-stub: " +
-        order + "\r\n" + options_.headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    request_ = RequestText(options_);
   }
 
   int Run() {
@@ -102,8 +51,8 @@ class Client {
     } else {
       RunHold();
     }
-    Print();
-    return errors_ > 0 ? 1 : 0;
+    figures_.Print();
+    return figures_.errors > 0 ? 1 : 0;
   }
 
  private:
@@ -133,25 +82,11 @@ class Client {
   }
 
   void Fail(Connection& connection) {
-    ++errors_;
+    ++figures_.errors;
     epoll_ctl(epoll_, EPOLL_CTL_DEL, connection.socket, nullptr);
     close(connection.socket);
     connection.busy = false;
     connection.socket = -1;
-  }
-
-  void BeginWindow() {
-    window_ = NowMicros();
-    cpu_ = CpuNanos(options_.pids);
-    requests_ = events_ = 0;
-    latencies_.clear();
-    gaps_.clear();
-    measuring_ = true;
-  }
-  void EndWindow() {
-    measuring_ = false;
-    cpu_ = CpuNanos(options_.pids) - cpu_;
-    window_ = NowMicros() - window_;
   }
 
   // Waits at most until `until` and takes what has come.
@@ -170,9 +105,10 @@ class Client {
     std::mt19937_64 random(1);
     std::exponential_distribution<double> spread(options_.rate > 0 ? options_.rate / 1e6 : 1);
     double next = static_cast<double>(NowMicros());
-    while (NowMicros() < end && errors_ == 0 && (options_.requests == 0 || requests_ < options_.requests)) {
-      if (!measuring_ && NowMicros() >= warm) {
-        BeginWindow();
+    while (NowMicros() < end && figures_.errors == 0 &&
+           (options_.requests == 0 || figures_.requests < options_.requests)) {
+      if (!figures_.measuring() && NowMicros() >= warm) {
+        figures_.Begin();
         end = end_of(NowMicros());
       }
       if (options_.rate == 0) {
@@ -188,19 +124,19 @@ class Client {
       }
       Poll(idle_.empty() ? now + 1000 : static_cast<int64_t>(next));
     }
-    EndWindow();
+    figures_.End();
   }
 
   void StartStreams() {
     const int64_t limit = NowMicros() + 120'000'000;
     for (; !idle_.empty(); idle_.pop_front()) {
       Send(*idle_.front(), NowMicros());
-      // As fast as they are taken, and no queue that would be measured as time to first byte.
+      // At most 64 start at a time: a queue would count as time to the first byte.
       while (started_ + 64 < static_cast<int64_t>(connections_.size() - idle_.size()) && NowMicros() < limit) {
         Poll(NowMicros() + 1000);
       }
     }
-    while (started_ < static_cast<int64_t>(connections_.size()) && NowMicros() < limit && errors_ == 0) {
+    while (started_ < static_cast<int64_t>(connections_.size()) && NowMicros() < limit && figures_.errors == 0) {
       Poll(NowMicros() + 1000);
     }
   }
@@ -209,18 +145,18 @@ class Client {
     StartStreams();
     const int64_t settle = NowMicros() + 300'000;
     while (NowMicros() < settle) Poll(settle);
-    BeginWindow();
-    const int64_t end = window_ + static_cast<int64_t>(options_.seconds * 1e6);
-    while (NowMicros() < end && errors_ == 0) Poll(end);
-    EndWindow();
+    figures_.Begin();
+    const int64_t end = figures_.began() + static_cast<int64_t>(options_.seconds * 1e6);
+    while (NowMicros() < end && figures_.errors == 0) Poll(end);
+    figures_.End();
   }
 
   void RunHold() {
     if (options_.model == "stub") StartStreams();
     for (; !idle_.empty(); idle_.pop_front()) Send(*idle_.front(), NowMicros());
-    BeginWindow();
-    EndWindow();
-    Print();
+    figures_.Begin();
+    figures_.End();
+    figures_.Print();
     std::fflush(stdout);
     char line[8];
     if (std::fgets(line, sizeof(line), stdin) == nullptr) return;
@@ -242,8 +178,8 @@ class Client {
     bytes.remove_prefix(bytes.size() - (connection.head.size() - end - 4));
     const std::string_view head = std::string_view(connection.head).substr(0, end + 2);
     if (head.size() < 12 || head.substr(9, 3) != "200") {
-      if (errors_ == 0) std::fprintf(stderr, "proxy_client: %s\n", connection.head.substr(0, 600).c_str());
-      ++errors_;
+      if (figures_.errors == 0) std::fprintf(stderr, "proxy_client: %s\n", connection.head.substr(0, 600).c_str());
+      ++figures_.errors;
     }
     connection.chunked = !HeaderValue(head, "transfer-encoding").empty();
     connection.left = connection.chunked ? 0 : NumberAt(HeaderValue(head, "content-length"));
@@ -279,32 +215,21 @@ class Client {
     const int64_t now = NowMicros();
     if (connection.events == 0) {
       ++started_;
-      first_.push_back(static_cast<double>(now - connection.began));
-    } else if (measuring_) {
-      gaps_.push_back(static_cast<double>(now - connection.last_event));
+      figures_.first.push_back(static_cast<double>(now - connection.began));
+    } else if (figures_.measuring()) {
+      figures_.gaps.push_back(static_cast<double>(now - connection.last_event));
     }
     connection.events += events;
     connection.last_event = now;
-    events_ += events;
+    figures_.events += events;
   }
 
   void End(Connection& connection) {
     connection.in_body = false;
     connection.busy = false;
-    ++requests_;
-    if (measuring_) latencies_.push_back(static_cast<double>(NowMicros() - connection.began));
+    ++figures_.requests;
+    if (figures_.measuring()) figures_.latencies.push_back(static_cast<double>(NowMicros() - connection.began));
     idle_.push_back(&connection);
-  }
-
-  void Print() {
-    const double seconds = static_cast<double>(window_) / 1e6;
-    std::printf(
-        "{\"requests\":%lld,\"events\":%lld,\"seconds\":%.3f,\"cpu_us\":%.0f,\"errors\":%lld,"
-        "\"p50_us\":%.0f,\"p99_us\":%.0f,\"first_p50_us\":%.0f,\"first_p99_us\":%.0f,\"gap_p50_us\":%.0f,"
-        "\"gap_p99_us\":%.0f}\n",
-        static_cast<long long>(requests_), static_cast<long long>(events_), seconds, static_cast<double>(cpu_) / 1e3,
-        static_cast<long long>(errors_), Percentile(latencies_, 0.5), Percentile(latencies_, 0.99),
-        Percentile(first_, 0.5), Percentile(first_, 0.99), Percentile(gaps_, 0.5), Percentile(gaps_, 0.99));
   }
 
   Options options_;
@@ -313,43 +238,14 @@ class Client {
   std::vector<std::unique_ptr<Connection>> connections_;
   std::deque<Connection*> idle_;
   std::array<char, 256 << 10> scratch_{};
-  bool measuring_ = false;
-  int64_t window_ = 0;
-  int64_t cpu_ = 0;
-  int64_t requests_ = 0;
-  int64_t events_ = 0;
-  int64_t started_ = 0;
-  int64_t errors_ = 0;
-  std::vector<double> latencies_;
-  std::vector<double> first_;
-  std::vector<double> gaps_;
+  int64_t started_ = 0;  // Streams that have their first event.
+  Figures figures_;
 };
-
-Options Parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string_view key = argv[i];
-    const char* value = argv[i + 1];
-    if (key == "--port") options.port = std::atoi(value);
-    if (key == "--mode") options.mode = value;
-    if (key == "--model") options.model = value;
-    if (key == "--connections") options.connections = std::atoi(value);
-    if (key == "--seconds") options.seconds = std::atof(value);
-    if (key == "--requests") options.requests = std::atoll(value);
-    if (key == "--rate") options.rate = std::atof(value);
-    if (key == "--prompt") options.prompt = static_cast<size_t>(std::atoll(value));
-    if (key == "--events") options.events = std::atoll(value);
-    if (key == "--interval") options.interval = std::atoll(value);
-    if (key == "--header") options.headers += std::string(value) + "\r\n";
-    if (key == "--pid") options.pids.push_back(std::atoi(value));
-  }
-  return options;
-}
 
 }  // namespace
 }  // namespace penstock::proxy_bench
 
 int main(int argc, char** argv) {
-  auto client = std::make_unique<penstock::proxy_bench::Client>(penstock::proxy_bench::Parse(argc, argv));
+  auto client = std::make_unique<penstock::proxy_bench::Client>(penstock::proxy_bench::ParseOptions(argc, argv));
   return client->Run();
 }

@@ -24,7 +24,7 @@ constexpr std::string_view kAnswer =
     R"("usage":{"prompt_tokens":200,"total_tokens":203,"completion_tokens":3}})";
 constexpr std::string_view kChunkHead =
     R"(data: {"id":"chatcmpl-5f0c2d","object":"chat.completion.chunk","created":1760000000,"model":"stub","choices":[)";
-constexpr size_t kTail = 1024;  // Of the body: enough to see what a router appended, or moved.
+constexpr size_t kTail = 1024;  // Last bytes of the body: enough to see a router's additions.
 constexpr std::string_view kOrderInBody = "x-stub ";
 
 struct Stream {
@@ -37,7 +37,7 @@ struct Connection {
   int socket = -1;
   bool listener = false;
   bool wants_usage = false;
-  bool ordered = false;  // By the header.
+  bool ordered = false;  // The header gave the order.
   std::string head;
   int64_t body_left = -1;  // -1: in the head.
   std::string tail;

@@ -1,7 +1,7 @@
-// What the proxy benchmark's stub and client share: non-blocking sockets on loopback, one epoll loop, a clock.
+// The common parts of the proxy benchmark's stub and client: non-blocking sockets on loopback, an epoll loop, a clock.
 //
-// Both programs are one thread around epoll_wait and parse only what they need, so that what stands between them is
-// what is measured. Not for use outside bench/proxy.
+// Each program is one thread around epoll_wait and parses as little as it can, so that the proxy between them takes
+// most of the time. Not for use outside bench/proxy.
 #ifndef PENSTOCK_BENCH_PROXY_WIRE_H_
 #define PENSTOCK_BENCH_PROXY_WIRE_H_
 

@@ -19,7 +19,7 @@ TenantId TenantOf(const std::string& name) {
 }  // namespace
 
 absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, const ModelLookup& model_of,
-                                                         ClassId service_class) {
+                                                         const ClassLookup& class_of) {
   std::vector<SimulatedArrival> arrivals;
   arrivals.reserve(trace.requests.size());
   for (const TraceRequest& request : trace.requests) {
@@ -29,10 +29,15 @@ absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, con
           absl::StrCat(trace.source, ":", request.line, ": no replica serves the model \"", request.model,
                        "\"; expected a model of the fleet, or a name in its trace: {models: ...}"));
     }
+    const std::optional<ClassId> service_class = class_of(request);
+    if (!service_class) {
+      return absl::InvalidArgumentError(absl::StrCat(trace.source, ":", request.line, ": no class is called \"",
+                                                     request.service_class, "\"; expected a name under classes"));
+    }
     SimulatedArrival& arrival = arrivals.emplace_back();
     arrival.at = request.arrival;
     arrival.model = *model;
-    arrival.service_class = service_class;
+    arrival.service_class = *service_class;
     arrival.tenant = TenantOf(request.tenant);
     arrival.tenant_name = request.tenant;
     arrival.prompt = request.prompt;

@@ -9,18 +9,20 @@
 
 #include "absl/status/statusor.h"
 #include "base/ids.h"
-#include "bench/simulation/fleet_simulation.h"
+#include "bench/simulation/simulated_fleet.h"
 #include "bench/traces/trace.h"
 
 namespace penstock::bench {
 
 // The model that serves a name of the trace; nullopt: none.
 using ModelLookup = std::function<std::optional<ModelId>(const std::string&)>;
+// The service class of a request, by its class column or its tenant; nullopt: no class has that name.
+using ClassLookup = std::function<std::optional<ClassId>(const TraceRequest&)>;
 
-// All requests in `service_class`. A tenant's id is a hash of its name, zero for rows without one. InvalidArgument
-// "file:line: ..." for the first row whose model nothing serves.
+// A tenant's id is a hash of its name, zero for rows without one. InvalidArgument "file:line: ..." names the first row
+// whose model nothing serves or whose class does not exist.
 absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, const ModelLookup& model_of,
-                                                         ClassId service_class);
+                                                         const ClassLookup& class_of);
 
 }  // namespace penstock::bench
 

@@ -18,7 +18,7 @@ double HighestRate(const CapacitySearch& search, const std::function<double(doub
     for (high *= 2; high <= search.highest && carried(high); high *= 2) low = high;
     if (high > search.highest) return low;
   } else {
-    // In short steps first: where requests are few, much lower rates end in other bursts.
+    // Short steps first: with few requests, a much lower rate cuts the trace at other bursts.
     double step = kFirstStep;
     for (low /= step; low >= search.lowest && !carried(low); low /= step) {
       high = low;

@@ -1,4 +1,4 @@
-// The highest load that a fleet carries, by bisection.
+// The highest load that a fleet sustains, by bisection.
 #ifndef PENSTOCK_BENCH_SIMULATION_CAPACITY_SEARCH_H_
 #define PENSTOCK_BENCH_SIMULATION_CAPACITY_SEARCH_H_
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "router/core/contract/event.h"
+
 namespace penstock::bench {
 namespace {
 
@@ -21,7 +23,7 @@ struct Draw {
   bool outlasts = false;  // Its last token may be due after the window.
 };
 
-// What the window offers of a fluid, and what requests that outlast it may draw afterwards.
+// The supply of a fluid within the window, and the draws after it of requests that outlast it.
 double Budget(const std::vector<Draw>& draws, double window, double longest, double supply) {
   double after = 0;
   for (const Draw& draw : draws) after += draw.outlasts ? draw.cost : 0;

@@ -1,4 +1,4 @@
-// What no router can exceed: GPU time and KV memory as fluids that every request draws from.
+// Upper bounds that no router can exceed: GPU time and KV memory as fluids that every request draws from.
 //
 // A request costs at least d*prompt + output x (a/rows + b + c*mean KV) of GPU time, with `rows` the most sequences of
 // mean size that fit, and holds (prompt + output/2) tokens for at least output x (a + b) seconds. The bound takes the
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "bench/simulation/fleet_simulation.h"
+#include "bench/simulation/simulated_fleet.h"
 
 namespace penstock::bench {
 
@@ -22,14 +22,14 @@ struct MeanLengths {
   double output = 0;
   double requests = 0;
 };
-// By model of the fleet.
+// One per model of the fleet.
 std::vector<MeanLengths> MeanLengthsOf(const Fleet& fleet, const std::vector<SimulatedArrival>& arrivals);
 
 // Output tokens per second of a replica that only decodes, with a batch as full as memory and rows allow.
 double RooflineTokensPerSecond(const SimulatedReplica& replica, Tokens pool, const MeanLengths& lengths);
 // Sum over the GPUs. Replicas that share one divide it by the tokens their models are asked for.
 double FleetRoofline(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals);
-// By GPU.
+// One per GPU.
 std::vector<double> GpuRooflines(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals);
 
 // Prompt tokens that even an endless cache would have to compute: blocks that were not `seen` before, which it adds to.
@@ -38,11 +38,11 @@ double NewPromptTokens(const SimulatedArrival& arrival, absl::flat_hash_set<uint
 // An idle fleet could make its first token within its TTFT goal.
 bool IsFeasible(const SimulatedFleetSpec& spec, const SimulatedArrival& arrival);
 
-// Upper bound on the share of feasible requests that are on time. Every interval by itself: of what arrives in it, the
-// prompts and tokens that fall due in it have to be computed in it, so the dearest are given up until the rest fits.
-// GPU time only, in that of the replica that is fastest for a request; others supply what they could at best save it.
-// Reused prefixes are not counted, so where prompts share any this is no bound. 1 when no request is feasible. Some
-// hundred intervals, O(requests) each.
+// Upper bound on the share of feasible requests that are on time. It looks at each interval by itself. The prompts and
+// tokens that arrive and fall due in an interval must be computed in it, so the costliest requests are given up until
+// the rest fits. It counts GPU time only, that of the replica that is fastest for a request; another replica supplies
+// the time that it could save at best. It is no bound where prompts share prefixes, which are not counted. 1 when no
+// request is feasible. Costs O(requests) for each of some hundred intervals.
 double FluidOnTimeBound(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals, Duration window);
 
 // Upper bound on active tokens per second of requests arriving in [0, window).

@@ -16,7 +16,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kStarts = 60;
 constexpr int kLengths[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40, 48, 60};
 
-// What a request draws of the fastest replica for it, in seconds of a GPU.
+// A request's demand on the replica that is fastest for it, in seconds of a GPU.
 struct Demand {
   double at = 0;
   double ttft = 0;
@@ -61,7 +61,7 @@ Demand DemandOn(const SimulatedReplica& replica, const SimulatedArrival& arrival
   return demand;
 }
 
-// How many must be given up for the rest to fit, where that is more than `least`; `draws` is used up.
+// The number of requests to give up so that the rest fits, at least `least`. Uses up `draws`.
 size_t GivenUp(std::vector<double>& draws, double supply, size_t least) {
   if (draws.size() <= least) return least;
   const auto rest = draws.begin() + static_cast<std::ptrdiff_t>(least);
@@ -75,7 +75,7 @@ size_t GivenUp(std::vector<double>& draws, double supply, size_t least) {
 }
 
 struct Fluid {
-  std::vector<Demand> demands;  // In order of arrival.
+  std::vector<Demand> demands;  // Ordered by arrival.
   double supply = 0;            // Seconds of the fastest replica's GPU per second.
 };
 

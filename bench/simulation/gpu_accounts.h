@@ -1,10 +1,10 @@
-// Where the GPUs' time of a simulated window went: every GPU-second has exactly one state.
+// The accounts of the GPUs' time in a simulated window: every GPU-second has exactly one state.
 //
 //   productive   a step is in flight at full speed
 //   slow         steps are in flight, all of them on slowed replicas
 //   blocked      idle although requests for a model it serves wait
 //   elsewhere    idle, and only requests for other models wait
-//   idle         idle, and nobody waits
+//   idle         idle, and no request waits
 //   asleep, down all its replicas are
 // One owner. A change costs O(replicas of the GPU), a change of the demand O(GPUs).
 #ifndef PENSTOCK_BENCH_SIMULATION_GPU_ACCOUNTS_H_
@@ -32,12 +32,12 @@ class GpuAccounts {
   void SetStepping(size_t replica, bool stepping, bool slow, Instant now);
   void SetAsleep(size_t replica, bool asleep, Instant now);
   void SetDown(size_t replica, bool down, Instant now);
-  // Requests waiting in the router for a model.
+  // `change` more requests wait in the router for a model.
   void ChangeWaiting(ModelId model, int change, Instant now);
-  // Counts what has passed; to be called once more at the end.
+  // Counts the time up to `now`. Called once more at the end.
   void SettleAll(Instant now);
 
-  // Seconds by state.
+  // The GPU's seconds by GpuState.
   const std::array<double, kGpuStates>& seconds(size_t gpu) const { return gpus_[gpu].seconds; }
   size_t gpus() const { return gpus_.size(); }
 
@@ -64,7 +64,7 @@ class GpuAccounts {
   Instant end_;
   std::vector<Replica> replicas_;
   std::vector<Gpu> gpus_;
-  std::vector<int64_t> waiting_;  // By model.
+  std::vector<int64_t> waiting_;  // Waiting requests by model.
   int64_t all_waiting_ = 0;
 };
 

@@ -66,7 +66,7 @@ std::map<std::string, double> ForecastOf(const SimulationOutcome& outcome) {
   return forecast;
 }
 
-// Of tokens delivered within the window.
+// Rates of the tokens delivered within the window.
 struct Delivered {
   double active = 0;
   double late = 0;
@@ -131,7 +131,7 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
     int64_t offered = 0;
     int64_t on_time = 0;
   };
-  std::map<std::string, Share> by_model;  // Of feasible requests.
+  std::map<std::string, Share> by_model;  // Feasible requests only.
   for (const RequestRecord& record : outcome.records) {
     const bool timely = record.OnTime();
     if (timely) prompts += record.prompt.AsDouble();

@@ -1,6 +1,6 @@
-// What `penstock simulate` prints: the results that it shares with `load`, and what only a simulation knows.
+// The report of `penstock simulate`: the results that it shares with `load`, and the figures of a simulation alone.
 //
-// JSON fields beyond those of bench/results.h (rates are tokens per second over the duration):
+// JSON fields beyond those of bench/figures/results.h (rates are tokens per second over the duration):
 //
 //   policy, seed
 //       As given.
@@ -15,16 +15,16 @@
 //       Active tokens that no router could exceed (fluid_bound.h).
 //   loss
 //       {roofline, active, late, recomputed, abandoned, batching, idle_with_queue, idle_without_demand}: the first is
-//       the sum of the others. Tokens that the GPUs could make with full decode batches, and where they went, of what
-//       was delivered in [0, duration). batching is what is left: prefill, steps with less than full batches,
-//       neighbours, slow replicas. A GPU that is down or asleep counts as without demand. Lengths are those of what
-//       finished.
+//       the sum of the others. roofline is the tokens that the GPUs could make with full decode batches, for requests
+//       of the lengths that finished. active, late and abandoned count deliveries in [0, duration). batching is the
+//       rest: prefill, steps with less than full batches, neighbours, slow replicas. A GPU that is down or asleep
+//       counts as without demand.
 //   gpu_seconds
 //       By GPU: {productive, slow, blocked, elsewhere, idle, asleep, down} (gpu_accounts.h).
 //   forecast
 //       pool_error_{1,10,60}s_{mean,p90,peak} of |forecast - actual| over capacity, and _bias with its sign;
 //       output_coverage_p{50,90,99}, output_pinball_p{50,90,99} (tokens); prompt_error_{p50,p95}. null where the policy
-//       makes no such forecast, or nothing came due.
+//       makes no such forecast, or none came due.
 //   decision_us
 //       {p50, p99, max}: real time of a decision, the only figure that differs between equal runs.
 #ifndef PENSTOCK_BENCH_SIMULATION_SIMULATION_REPORT_H_
@@ -35,7 +35,7 @@
 #include <vector>
 
 #include "bench/figures/results.h"
-#include "bench/simulation/fleet_simulation.h"
+#include "bench/simulation/simulation_accounts.h"
 
 namespace penstock::bench {
 
@@ -45,7 +45,7 @@ struct SimulationReport {
   uint64_t seed = 1;
   int64_t feasible_offered = 0;
   double feasible_on_time_share = 0;  // 1 when there are none.
-  double worst_model_share = 1;       // The same of the model that has least.
+  double worst_model_share = 1;       // The smallest on-time share of a model.
   double on_time_prompt_tokens_per_s = 0;
   std::map<std::string, GroupResults> per_gpu;
   double fluid_bound = 0;
@@ -55,7 +55,7 @@ struct SimulationReport {
   double decision_us_max = 0;
 };
 
-// `outcome` is used up.
+// Uses up `outcome`.
 SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals,
                           Duration window, SimulationOutcome outcome);
 

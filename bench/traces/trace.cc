@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "bench/traces/workload.h"
 
 namespace penstock::bench {
@@ -23,8 +24,10 @@ namespace {
 
 constexpr char kHeader[] = "arrival_s,model,tenant,prompt_tokens,output_tokens";
 constexpr char kPrefixColumn[] = "prefix_hashes";
+constexpr char kClassColumn[] = "class";
+constexpr size_t kFixedColumns = 5;
 constexpr char kGeneratePrefix[] = "generate:";
-// Far above any context; keeps sums of a whole trace inside 64 bits.
+// Far above any context. Sums of a whole trace stay inside 64 bits.
 constexpr int64_t kMaxTokens = 100'000'000;
 constexpr double kMaxArrivalSeconds = 1e9;
 constexpr size_t kReadChunk = 1 << 16;
@@ -65,7 +68,7 @@ class LineReader {
     buffer_.resize(static_cast<size_t>(std::max(read, 0)));
     int code = Z_OK;
     const char* message = gzerror(file_, &code);
-    // A stream cut short reads as a plain end of file and is told by Z_BUF_ERROR only.
+    // A stream that was cut short reads as a plain end of file; only Z_BUF_ERROR tells the difference.
     if (read < 0 || code == Z_BUF_ERROR) {
       error_ = code == Z_ERRNO ? std::strerror(errno) : code == Z_BUF_ERROR ? "the gzip stream is cut short" : message;
       buffer_.clear();
@@ -101,10 +104,17 @@ absl::Status ParseHashes(absl::string_view text, std::vector<uint64_t>& hashes) 
   return absl::OkStatus();
 }
 
-absl::Status ParseRow(const std::string& line, size_t columns, TraceRequest& request) {
+// The columns of a trace: the fixed ones, then the optional ones of its header.
+struct Columns {
+  size_t count = kFixedColumns;
+  size_t prefix = 0;         // Position; 0: none.
+  size_t service_class = 0;  // Position; 0: none.
+};
+
+absl::Status ParseRow(const std::string& line, const Columns& columns, TraceRequest& request) {
   const std::vector<absl::string_view> fields = absl::StrSplit(line, ',');
-  if (fields.size() != columns) {
-    return absl::InvalidArgumentError(absl::StrCat("expected ", columns, " columns, found ", fields.size()));
+  if (fields.size() != columns.count) {
+    return absl::InvalidArgumentError(absl::StrCat("expected ", columns.count, " columns, found ", fields.size()));
   }
   double arrival = 0;
   if (!absl::SimpleAtod(fields[0], &arrival) || !(arrival >= 0) || arrival > kMaxArrivalSeconds) {
@@ -116,14 +126,24 @@ absl::Status ParseRow(const std::string& line, size_t columns, TraceRequest& req
   request.tenant = std::string(fields[2]);
   if (auto status = ParseTokens(fields[3], "prompt_tokens", request.prompt); !status.ok()) return status;
   if (auto status = ParseTokens(fields[4], "output_tokens", request.output); !status.ok()) return status;
-  return columns == 6 ? ParseHashes(fields[5], request.prefix_hashes) : absl::OkStatus();
+  if (columns.service_class > 0) request.service_class = std::string(fields[columns.service_class]);
+  return columns.prefix > 0 ? ParseHashes(fields[columns.prefix], request.prefix_hashes) : absl::OkStatus();
 }
 
-absl::StatusOr<size_t> ColumnsOf(absl::string_view header) {
-  if (header == kHeader) return 5;
-  if (header == absl::StrCat(kHeader, ",", kPrefixColumn)) return 6;
-  return absl::InvalidArgumentError(
-      absl::StrCat("the header must be \"", kHeader, "\", optionally with \",", kPrefixColumn, "\""));
+absl::StatusOr<Columns> ColumnsOf(absl::string_view header) {
+  const absl::Status bad = absl::InvalidArgumentError(absl::StrCat(
+      "the header must be \"", kHeader, "\", optionally with \",", kPrefixColumn, "\" and \",", kClassColumn, "\""));
+  if (!absl::ConsumePrefix(&header, kHeader)) return bad;
+  Columns columns;
+  while (absl::ConsumePrefix(&header, ",")) {
+    const absl::string_view name = header.substr(0, header.find(','));
+    size_t* column = name == kPrefixColumn ? &columns.prefix : name == kClassColumn ? &columns.service_class : nullptr;
+    if (column == nullptr || *column > 0) return bad;
+    *column = columns.count++;
+    header.remove_prefix(name.size());
+  }
+  if (!header.empty()) return bad;
+  return columns;
 }
 
 absl::Status At(const std::string& path, int64_t line, absl::string_view message) {
@@ -135,7 +155,7 @@ absl::StatusOr<Trace> ReadLines(const std::string& path, LineReader& lines) {
   trace.source = path;
   std::string line;
   lines.Next(line);
-  const absl::StatusOr<size_t> columns = ColumnsOf(line);
+  const absl::StatusOr<Columns> columns = ColumnsOf(line);
   if (!columns.ok() && lines.error().empty()) return At(path, 1, columns.status().message());
   int64_t number = 2;
   for (; lines.Next(line); ++number) {

@@ -1,8 +1,11 @@
 // Request traces: when requests arrive, for which model and tenant, and how long prompt and output are.
 //
-// Format: CSV with the header `arrival_s,model,tenant,prompt_tokens,output_tokens`, optionally with a sixth column
-// `prefix_hashes` (semicolon-separated ids of the prompt's blocks of kPrefixBlock tokens; equal ids at equal positions
-// mean equal tokens up to the end of that block). Rows are sorted by arrival. A gzip file is read as what it contains.
+// Format: CSV with the header `arrival_s,model,tenant,prompt_tokens,output_tokens`. Two columns may follow, in any
+// order:
+//   prefix_hashes  semicolon-separated ids of the prompt's blocks of kPrefixBlock tokens; equal ids at equal positions
+//                  mean equal tokens up to the end of that block
+//   class          name of the request's service class; empty: the one of its tenant, or the default
+// Rows are sorted by arrival. A gzip file is read as its content.
 #ifndef PENSTOCK_BENCH_TRACES_TRACE_H_
 #define PENSTOCK_BENCH_TRACES_TRACE_H_
 
@@ -24,27 +27,28 @@ struct TraceRequest {
   Tokens prompt{1};  // Whole prompt, at least 1.
   Tokens output{1};  // At least 1.
   std::vector<uint64_t> prefix_hashes;
-  int64_t line = 0;  // Of the file; 0: generated.
+  int64_t line = 0;           // In the file, from 1; 0: generated.
+  std::string service_class;  // Empty where the source does not say.
   bool operator==(const TraceRequest&) const = default;
 };
 
 struct Trace {
   std::string source;  // File, or the name of a generated workload.
   std::vector<TraceRequest> requests;
-  Duration length;  // What rates are divided by. At least one second unless a duration was asked for.
+  Duration length;  // Rates are per this time. At least one second unless a duration was asked for.
 };
 
-// Reads a whole file. NotFound when it cannot be opened; InvalidArgument "file:line: what is wrong" for the first bad
-// row; DataLoss with its line for a damaged gzip stream. Memory: the whole trace.
+// Reads a whole file into memory. NotFound: it cannot be opened. InvalidArgument "file:line: ..." names the first bad
+// row, DataLoss the line where a gzip stream is damaged.
 absl::StatusOr<Trace> ReadTrace(const std::string& path);
 
 struct TraceWindow {
   double rate = 1;                   // Above zero. Arrivals are divided by it, before the cut.
   std::optional<Duration> duration;  // Requests that arrive at or after it are dropped; left out: the last arrival.
-  Duration from;                     // Of the trace's own time: what arrived before is dropped, the rest moves to zero.
+  Duration from;                     // In the trace's own time: earlier requests are dropped, the others move to zero.
 };
 
-// Drops what came before the window, compresses arrivals, then cuts.
+// Drops the requests before the window, compresses the arrivals, then cuts.
 void ApplyWindow(const TraceWindow& window, Trace& trace);
 
 // A trace file, or a generated workload when `name` starts with `generate:` (see workload.h), with the window applied.

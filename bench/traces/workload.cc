@@ -135,11 +135,11 @@ struct TenantHabits {
   double prompt_sigma;
   double output_mu;
   double output_sigma;
-  double gap_shape;  // Of Gamma gaps: 1 / CV^2.
+  double gap_shape;  // Shape of Gamma gaps: 1 / CV^2.
 };
 
 TenantHabits DrawHabits(Generator& generator) {
-  constexpr double kCorrelation = 0.36;  // Of the logarithms of a tenant's median prompt and output.
+  constexpr double kCorrelation = 0.36;  // The logarithms of a tenant's median prompt and output.
   const double first = generator.Normal();
   const double second = kCorrelation * first + std::sqrt(1 - kCorrelation * kCorrelation) * generator.Normal();
   TenantHabits capabilities{};

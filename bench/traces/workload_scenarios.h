@@ -1,4 +1,4 @@
-// Generated workloads that bring out one difficulty each; see workload.h for what they are.
+// Generated workloads that bring out one difficulty each; workload.h describes them.
 #ifndef PENSTOCK_BENCH_TRACES_WORKLOAD_SCENARIOS_H_
 #define PENSTOCK_BENCH_TRACES_WORKLOAD_SCENARIOS_H_
 

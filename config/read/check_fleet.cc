@@ -37,20 +37,33 @@ void CheckMemory(const Draft& draft) {
   }
 }
 
-void CheckTrace(const Draft& draft) {
-  const Config& config = draft.config;
-  std::vector<absl::string_view> known = ModelNames(config);
-  for (const ReplicaConfig& replica : config.replicas) {
+// Every value of a map under `trace` is one of `known`.
+void CheckTraceNames(const MapReader& trace, absl::string_view key, absl::string_view noun,
+                     const std::map<std::string, std::string>& given, const std::vector<absl::string_view>& known) {
+  const auto names = trace.ReadMap(key, kAnyKey);
+  if (!names) return;
+  for (const auto& [name, value] : given) {
+    if (std::find(known.begin(), known.end(), absl::string_view(value)) != known.end()) continue;
+    names->Fail(name, absl::StrCat("unknown ", noun, " \"", value, "\"", Suggestion(value, known)));
+  }
+}
+
+void CheckTraceModels(const Draft& draft, const MapReader& trace) {
+  std::vector<absl::string_view> known = ModelNames(draft.config);
+  for (const ReplicaConfig& replica : draft.config.replicas) {
     if (replica.model.empty()) return;  // Its name comes from the engine: anything may be right.
     known.push_back(replica.model);
   }
+  CheckTraceNames(trace, "models", "model", draft.config.trace.models, known);
+}
+
+void CheckTrace(const Draft& draft) {
   const auto trace = draft.root.ReadMap("trace", KeyNames<TraceConfig>());
-  const auto models = trace ? trace->ReadMap("models", kAnyKey) : std::nullopt;
-  if (!models) return;
-  for (const auto& [name, model] : config.trace.models) {
-    if (std::find(known.begin(), known.end(), absl::string_view(model)) != known.end()) continue;
-    models->Fail(name, absl::StrCat("unknown model \"", model, "\"", Suggestion(model, known)));
-  }
+  if (!trace) return;
+  CheckTraceModels(draft, *trace);
+  std::vector<absl::string_view> classes;
+  for (const ClassConfig& known : draft.config.classes) classes.push_back(known.name);
+  CheckTraceNames(*trace, "classes", "class", draft.config.trace.classes, classes);
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ std::optional<Tokens> SimulatedKvTokens(const Config& config, const ReplicaConfi
   const auto footprint = ReplicaFootprint(config, replica, replica.model, Tokens(granule));
   const auto bytes = replica.kv_memory ? replica.kv_memory : DefaultKvPerGpu(config, replica);
   if (!footprint || !bytes) return std::nullopt;
-  // A sequence of the model's whole context decides what a token costs; without windows every length gives the same.
+  // A sequence of the model's whole context decides the cost of a token. Without windows every length gives the same.
   const ModelShape* shape = ShapeOfModel(config, replica.model);
   Tokens longest = replica.max_context.value_or(shape->max_context);
   if (longest.value() < granule) longest = Tokens(granule);

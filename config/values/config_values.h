@@ -132,7 +132,8 @@ struct StateConfig {
 };
 
 struct TraceConfig {
-  std::map<std::string, std::string> models;  // Name in the trace file to model of the fleet.
+  std::map<std::string, std::string> models;   // Name in the trace file to model of the fleet.
+  std::map<std::string, std::string> classes;  // Tenant in the trace file to class.
   bool operator==(const TraceConfig&) const = default;
 };
 

@@ -1,4 +1,4 @@
-#include "app/file_watch.h"
+#include "app/serve/file_watch.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

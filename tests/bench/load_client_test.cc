@@ -4,140 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <boost/asio.hpp>
-#include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/bench/scripted_endpoint.h"
+
 namespace penstock::bench {
 namespace {
 
-namespace asio = boost::asio;
-using asio::ip::tcp;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
-
-struct Seen {
-  std::string head;
-  std::string body;
-  int connection = 0;
-  bool Has(const std::string& text) const { return head.find(text) != std::string::npos; }
-};
-
-// Answers each request on 127.0.0.1 with the bytes its script returns; "" closes the connection. One thread per
-// connection.
-class ScriptedServer {
- public:
-  using Script = std::function<std::string(const Seen&)>;
-  explicit ScriptedServer(Script script)
-      : script_(std::move(script)), acceptor_(loop_, tcp::endpoint(asio::ip::address_v4::loopback(), 0)) {
-    accepting_ = std::thread([this] { Accept(); });
-  }
-  ~ScriptedServer() {
-    closing_ = true;
-    boost::system::error_code ignored;
-    tcp::socket wake(loop_);
-    wake.connect(acceptor_.local_endpoint(), ignored);
-    accepting_.join();
-    {
-      const std::lock_guard lock(mutex_);
-      for (auto& socket : sockets_) socket->shutdown(tcp::socket::shutdown_both, ignored);
-    }
-    for (std::thread& thread : threads_) thread.join();
-  }
-  LoadTarget Target() const {
-    return *ParseLoadTarget("http://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()));
-  }
-  std::vector<Seen> Requests() {
-    const std::lock_guard lock(mutex_);
-    return seen_;
-  }
-
- private:
-  void Accept() {
-    for (int connection = 1;; ++connection) {
-      auto socket = std::make_shared<tcp::socket>(loop_);
-      acceptor_.accept(*socket);
-      if (closing_) return;
-      const std::lock_guard lock(mutex_);
-      sockets_.push_back(socket);
-      threads_.emplace_back([this, socket, connection] { Serve(*socket, connection); });
-    }
-  }
-  void Serve(tcp::socket& socket, int connection) {
-    std::string buffer;
-    boost::system::error_code error;
-    while (true) {
-      const size_t head_size = asio::read_until(socket, asio::dynamic_buffer(buffer), "\r\n\r\n", error);
-      if (error) return;
-      Seen seen{buffer.substr(0, head_size), "", connection};
-      size_t length = 0;
-      const size_t at = seen.head.find("Content-Length: ");
-      if (at != std::string::npos) length = std::stoul(seen.head.substr(at + 16));
-      if (buffer.size() < head_size + length) {
-        asio::read(socket, asio::dynamic_buffer(buffer), asio::transfer_exactly(head_size + length - buffer.size()),
-                   error);
-        if (error) return;
-      }
-      seen.body = buffer.substr(head_size, length);
-      buffer.erase(0, head_size + length);
-      const std::string answer = script_(seen);
-      {
-        const std::lock_guard lock(mutex_);
-        seen_.push_back(seen);
-      }
-      if (!answer.empty()) asio::write(socket, asio::buffer(answer), error);
-      if (answer.empty() || error) {
-        socket.shutdown(tcp::socket::shutdown_both, error);
-        return;
-      }
-    }
-  }
-
-  Script script_;
-  asio::io_context loop_;
-  tcp::acceptor acceptor_;
-  std::atomic<bool> closing_{false};
-  std::mutex mutex_;
-  std::vector<Seen> seen_;
-  std::vector<std::shared_ptr<tcp::socket>> sockets_;
-  std::vector<std::thread> threads_;
-  std::thread accepting_;
-};
-
-std::string Chunked(const std::vector<std::string>& pieces) {
-  std::string text = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
-  for (const std::string& piece : pieces) {
-    char size[32];
-    std::snprintf(size, sizeof size, "%zx\r\n", piece.size());
-    text += size + piece + "\r\n";
-  }
-  return text + "0\r\n\r\n";
-}
-
-std::string TokenEvent(const std::string& text) {
-  return "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" + text + "\"},\"finish_reason\":null}]}\n\n";
-}
-
-const char kStop[] = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
-
-std::string Json(int status, const std::string& body, const std::string& headers = "") {
-  return "HTTP/1.1 " + std::to_string(status) + " X\r\nContent-Type: application/json\r\n" + headers +
-         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-}
-
-// Metrics are not there, models are; chats are answered by `chat`.
-ScriptedServer::Script WithChat(std::function<std::string(const Seen&)> chat) {
-  return [chat = std::move(chat)](const Seen& seen) {
-    if (seen.Has("GET /metrics")) return Json(404, "{}");
-    if (seen.Has("GET /v1/models")) return Json(200, R"({"object":"list","data":[{"id":"served-model"}]})");
-    return chat(seen);
-  };
-}
 
 Trace Requests(int count, double gap_s = 0.005) {
   Trace trace;
@@ -185,7 +64,7 @@ TEST(LoadClient, TokensAreCountedFromTheStream) {
   EXPECT_EQ(outcome.preemptions, std::nullopt);
 }
 
-TEST(LoadClient, ARequestCarriesWhatTheTraceSays) {
+TEST(LoadClient, ARequestHasTheTracesLengthsAndTenant) {
   ScriptedServer server(WithChat([](const Seen&) { return Chunked({TokenEvent("a"), kStop}); }));
 
   Load(Requests(1), To(server));
@@ -201,7 +80,28 @@ TEST(LoadClient, ARequestCarriesWhatTheTraceSays) {
   EXPECT_THAT(chat.body, HasSubstr(R"("stream":true)"));
 }
 
-TEST(LoadClient, TheRoutersReceiptTellsReplicaAndQueueWait) {
+TEST(LoadClient, TheClassColumnOfTheTraceComesBeforeTheClassOfAllRequests) {
+  ScriptedServer server(WithChat([](const Seen&) { return Chunked({TokenEvent("a"), kStop}); }));
+  Trace trace = Requests(2);
+  trace.requests[1].service_class = "batch";
+  LoadClientOptions options = To(server);
+  options.service_class = "interactive";
+
+  const LoadOutcome outcome = Load(trace, options);
+
+  EXPECT_EQ(outcome.records[0].service_class, "interactive");
+  EXPECT_EQ(outcome.records[1].service_class, "batch");
+  int batch = 0;
+  int interactive = 0;
+  for (const Seen& seen : server.Requests()) {
+    batch += seen.Has("x-penstock-class: batch\r\n") ? 1 : 0;
+    interactive += seen.Has("x-penstock-class: interactive\r\n") ? 1 : 0;
+  }
+  EXPECT_EQ(batch, 1);
+  EXPECT_EQ(interactive, 1);
+}
+
+TEST(LoadClient, TheRoutersReceiptNamesReplicaAndQueueWait) {
   ScriptedServer server(WithChat([](const Seen& seen) {
     EXPECT_TRUE(seen.Has("x-penstock-receipt: 1\r\n"));
     std::string answer = Chunked({TokenEvent("a"), kStop});
@@ -253,7 +153,7 @@ TEST(LoadClient, RefusalsAreKnownByHeaderCodeOrStatus) {
                                            Pair("service_unavailable", 1)));
 }
 
-TEST(LoadClient, FailuresKeepTheirMessage) {
+TEST(LoadClient, AFailureHasItsMessageAsReason) {
   std::atomic<int> count{0};
   ScriptedServer server(WithChat([&](const Seen&) -> std::string {
     switch (count++) {
@@ -307,7 +207,7 @@ TEST(LoadClient, ArrivalsDoNotWaitForAnswers) {
   for (const RequestRecord& record : outcome.records) EXPECT_EQ(record.fate, Fate::kFinished) << record.reason;
 }
 
-TEST(LoadClient, KeptConnectionsAreReusedAndAClosedOneIsReplaced) {
+TEST(LoadClient, IdleConnectionsAreReusedAndAClosedOneIsReplaced) {
   std::atomic<int> count{0};
   // The third request on a connection finds it closed.
   std::map<int, int> per_connection;

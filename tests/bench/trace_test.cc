@@ -90,6 +90,28 @@ TEST_F(TraceFile, WindowsLineEndsAndAMissingLastLineEndAreAccepted) {
   EXPECT_EQ(trace->requests[1].output, Tokens(3));
 }
 
+TEST_F(TraceFile, TheClassColumnComesBeforeOrAfterThePrefixHashes) {
+  const std::string header = "arrival_s,model,tenant,prompt_tokens,output_tokens";
+  const auto before = ReadTrace(Plain(header + ",class,prefix_hashes\n0,,t,600,1,batch,7\n1,,t,1,1,,\n"));
+  ASSERT_TRUE(before.ok()) << before.status();
+  EXPECT_EQ(before->requests[0].service_class, "batch");
+  EXPECT_THAT(before->requests[0].prefix_hashes, ElementsAre(7));
+  EXPECT_EQ(before->requests[1].service_class, "");
+
+  const auto after = ReadTrace(Plain(header + ",prefix_hashes,class\n0,,t,600,1,7,batch\n"));
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ(after->requests[0].service_class, "batch");
+  EXPECT_THAT(after->requests[0].prefix_hashes, ElementsAre(7));
+}
+
+TEST_F(TraceFile, AColumnThatIsUnknownOrComesTwiceIsABadHeader) {
+  const std::string header = "arrival_s,model,tenant,prompt_tokens,output_tokens";
+  EXPECT_THAT(ErrorOf(header + ",class,class\n0,,,1,1,a,b\n"), HasSubstr("t.csv:1: the header must be"));
+  EXPECT_THAT(ErrorOf(header + ",priority\n0,,,1,1,a\n"), HasSubstr("t.csv:1: the header must be"));
+  EXPECT_THAT(ErrorOf(header + ",\n0,,,1,1,a\n"), HasSubstr("t.csv:1: the header must be"));
+  EXPECT_THAT(ErrorOf(header + "s\n0,,,1,1\n"), HasSubstr("t.csv:1: the header must be"));
+}
+
 TEST_F(TraceFile, ABadRowIsNamedByFileAndLine) {
   const std::string header = "arrival_s,model,tenant,prompt_tokens,output_tokens\n0,,,1,1\n";
 

@@ -145,6 +145,9 @@ TEST(FleetChecks, TraceModelsMustBeServedWhereAllModelsAreNamed) {
   EXPECT_THAT(FindingsOf("replicas: [{url: http://h:1, model: llama-3.1-8b}]\n" + trace),
               HasSubstr("trace.models.big: unknown model \"llama-3.1-8c\" (did you mean \"llama-3.1-8b\"?)"));
   EXPECT_THAT(FindingsOf(WithReplica(trace)), IsEmpty());
+  EXPECT_THAT(FindingsOf(WithReplica("trace: {classes: {acme: interactiv}}\n")),
+              HasSubstr("trace.classes.acme: unknown class \"interactiv\" (did you mean \"interactive\"?)"));
+  EXPECT_THAT(FindingsOf(WithReplica("trace: {classes: {acme: interactive, '': standard}}\n")), IsEmpty());
 }
 
 TEST(Warnings, NameTheKeysThatHaveNoEffectYet) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/server.h"
+#include "app/serve/server.h"
 #include "config/config.h"
 #include "tests/http/plain_core.h"
 #include "tests/http/test_wire.h"

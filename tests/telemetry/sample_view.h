@@ -73,7 +73,9 @@ inline std::string SampleExposition() {
   RequestRecord of_tenant = SampleRecord();
   of_tenant.tenant = "team-a";
   telemetry.OnRequest(of_tenant);
-  return telemetry.Serialise(SampleView(), /*log_lines_dropped=*/1, {{"team-a", Tokens(100)}});
+  CoreView view = SampleView();
+  view.pools[1].report_age = Duration::Milliseconds(300);
+  return telemetry.Serialise(view, /*log_lines_dropped=*/1, {{"team-a", Tokens(100)}});
 }
 
 }  // namespace penstock

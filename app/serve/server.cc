@@ -1,4 +1,4 @@
-#include "app/server.h"
+#include "app/serve/server.h"
 
 #include <sys/resource.h>
 
@@ -79,7 +79,7 @@ TelemetryOptions TelemetryOptionsOf(const Config& config, const std::string& ver
 
 }  // namespace
 
-// In the order they depend on each other; destroyed from the last to the first.
+// The parts, each after those that it depends on; destroyed from the last to the first.
 struct RouterServer::Parts {
   Parts(const Config& the_config, const std::string& version)
       : config(the_config), telemetry(TelemetryOptionsOf(the_config, version)), board(LoopCount(the_config)) {}
@@ -91,7 +91,7 @@ struct RouterServer::Parts {
   TenantLimiter tenants;
   Edge edge;
   std::unique_ptr<SimulatedFleet> simulated;
-  std::map<std::string, std::string> simulated_urls;  // By replica id.
+  std::map<std::string, std::string> simulated_urls;  // URL by replica id.
   std::vector<std::unique_ptr<EventLoop>> loops;
   std::vector<EventLoop*> all_loops;
   std::unique_ptr<CoreHost> core;

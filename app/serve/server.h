@@ -7,8 +7,8 @@
 //
 // Replicas that are simulated and have no url run inside, on ports of their own. All functions are called by one
 // thread, the one that made it; View and Metrics by any.
-#ifndef PENSTOCK_APP_SERVER_H_
-#define PENSTOCK_APP_SERVER_H_
+#ifndef PENSTOCK_APP_SERVE_SERVER_H_
+#define PENSTOCK_APP_SERVE_SERVER_H_
 
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,7 @@ namespace penstock {
 
 class RouterServer {
  public:
-  // How long clients have to take the error that ends a cut request.
+  // The time for clients to read the error that ends a cut request.
   static constexpr Duration kLastWords = Duration::Seconds(1);
 
   struct Options {
@@ -48,8 +48,8 @@ class RouterServer {
   std::string url() const;
   uint16_t port() const;
 
-  // Takes a new configuration: replicas, models, classes, tenants, limits of new connections; the log is opened anew.
-  // What KeysThatNeedRestart names stays. Nothing that runs is disturbed. InvalidArgument: nothing was taken.
+  // Takes a new configuration: replicas, models, classes, tenants, limits of new connections. Opens the log anew. The
+  // keys of KeysThatNeedRestart stay. Running requests are not disturbed. InvalidArgument: nothing changed.
   absl::Status Reload(const Config& config);
 
   // Counts a reload that was given up because its file is bad.
@@ -62,7 +62,8 @@ class RouterServer {
   int active_requests() const;
   // BeginDrain, then waits for them. False when some were still running at the end of `timeout`.
   bool Drain(Duration timeout);
-  // Ends everything. What still runs is cut: its client is told by an error, within kLastWords. May be called twice.
+  // Ends everything. Requests that still run are cut: their clients get an error within kLastWords. May be called
+  // twice.
   void Stop();
 
   CoreView View() const;
@@ -77,4 +78,4 @@ class RouterServer {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_APP_SERVER_H_
+#endif  // PENSTOCK_APP_SERVE_SERVER_H_

@@ -1,4 +1,4 @@
-#include "router/telemetry/active_tokens.h"
+#include "kvmodel/active_tokens.h"
 
 #include <algorithm>
 #include <limits>
@@ -16,11 +16,12 @@ int64_t ActiveTokenCounter::DueBefore(Instant when) const {
   return (over.nanoseconds() - 1) / tpot_.nanoseconds() + 1;
 }
 
-void ActiveTokenCounter::OnTokens(int64_t count, Instant when) {
-  if (count <= 0) return;
+int64_t ActiveTokenCounter::OnTokens(int64_t count, Instant when) {
+  if (count <= 0) return 0;
   const int64_t late = std::clamp<int64_t>(DueBefore(when) - tokens(), 0, count);
   late_ += late;
-  on_time_ += count - late;
+  timely_ += count - late;
+  return late;
 }
 
 void ActiveTokenCounter::OnEnd(bool ended_well) {

@@ -1,6 +1,6 @@
 // A configuration and a trace, made ready for the discrete-event simulation, and one run of it.
-#ifndef PENSTOCK_APP_SIMULATION_SETUP_H_
-#define PENSTOCK_APP_SIMULATION_SETUP_H_
+#ifndef PENSTOCK_APP_SIMULATE_SIMULATION_SETUP_H_
+#define PENSTOCK_APP_SIMULATE_SIMULATION_SETUP_H_
 
 #include <cstdint>
 #include <functional>
@@ -16,11 +16,11 @@
 
 namespace penstock {
 
-// The fleet, its engines, and how names of the trace lead to its models. A value; cheap to copy.
+// The fleet, its engines, and the meaning of the trace's names. A value; cheap to copy.
 struct SimulationSetup {
   bench::SimulatedFleetSpec spec;
   bench::ModelLookup model_of;
-  ClassId service_class;  // The default class: traces name none.
+  bench::ClassLookup class_of;
 };
 
 // Replicas without `simulated` are simulated with their own limits. InvalidArgument names the replica whose shape, GPU
@@ -28,10 +28,11 @@ struct SimulationSetup {
 absl::StatusOr<SimulationSetup> SetUpSimulation(Config config);
 
 struct SimulationRun {
-  std::string policy = "penstock";  // Any name that bench/policies knows, clairvoyant included.
+  std::string policy = "penstock";  // Any name of router/policies, clairvoyant included.
   uint64_t seed = 1;
   Duration window;
-  bool most_on_time = false;  // What plain clairvoyant's orders compete for; false: active tokens and goodput.
+  // Plain `clairvoyant` compares its orders by the requests on time; false: by active tokens and goodput.
+  bool most_on_time = false;
   std::function<void(Duration, int64_t)> progress;  // Virtual time and requests ended; may be empty.
   bench::FleetSimulation::Observer observer;        // Sees every event and action; may be empty.
 };
@@ -44,4 +45,4 @@ absl::StatusOr<bench::SimulationReport> RunSimulation(const SimulationSetup& set
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_APP_SIMULATION_SETUP_H_
+#endif  // PENSTOCK_APP_SIMULATE_SIMULATION_SETUP_H_

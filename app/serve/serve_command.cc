@@ -8,8 +8,8 @@
 
 #include "app/commands.h"
 #include "app/load_config.h"
-#include "app/file_watch.h"
-#include "app/server.h"
+#include "app/serve/file_watch.h"
+#include "app/serve/server.h"
 #include "base/clock.h"
 #include "config/config.h"
 
@@ -89,7 +89,7 @@ class LiveConfig {
   FileWatch watch_;
 };
 
-// Until a signal that ends the router.
+// Returns at a signal that ends the router.
 void Run(LiveConfig& live, const sigset_t& signals) {
   while (true) {
     const int signal = WaitSignal(signals, kWatchPeriod);

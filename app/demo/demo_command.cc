@@ -17,7 +17,7 @@
 #include "app/demo/demo_screen.h"
 #include "app/demo/demo_stats.h"
 #include "app/demo/demo_traffic.h"
-#include "app/server.h"
+#include "app/serve/server.h"
 #include "base/clock.h"
 #include "bench/load/load_client.h"
 #include "config/config.h"
@@ -111,7 +111,7 @@ std::vector<bench::DemoGpu> GpusOf(const Config& config) {
   return gpus;
 }
 
-// Where the server can be reached: a wildcard address is no place to connect to.
+// A URL that clients can connect to: a wildcard address is none.
 std::string ReachableUrl(const RouterServer& server) {
   const std::string address = server.address();
   const bool any = address.rfind("0.0.0.0:", 0) == 0 || address.rfind("[::]:", 0) == 0;

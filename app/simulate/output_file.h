@@ -1,10 +1,10 @@
 // A file that a command writes whole or not at all.
 //
-// A regular file is written beside its name, under a name of its own, and moved to it by Keep; what a link points to is
-// replaced, not the link. What is no regular file (a pipe, a terminal, /dev/null) is written in place. Without Keep,
-// and when the process is interrupted, nothing is left. One at a time: the name to remove on a signal is the process's.
-#ifndef PENSTOCK_APP_OUTPUT_FILE_H_
-#define PENSTOCK_APP_OUTPUT_FILE_H_
+// A regular file is written beside its name, under a name of its own, and moved to it by Keep. Behind a link, the
+// target is replaced and the link stays. A pipe, a terminal or /dev/null is written in place. Without Keep, and when
+// the process is interrupted, nothing is left. One object at a time: the process has one name to remove on a signal.
+#ifndef PENSTOCK_APP_SIMULATE_OUTPUT_FILE_H_
+#define PENSTOCK_APP_SIMULATE_OUTPUT_FILE_H_
 
 #include <fstream>
 #include <string>
@@ -29,12 +29,12 @@ class OutputFile {
   absl::Status Keep();
 
  private:
-  std::string path_;     // As given.
-  std::string target_;   // What it points to.
+  std::string path_;     // The given name.
+  std::string target_;   // The file behind its links.
   std::string partial_;  // Empty: written in place.
   std::ofstream stream_;
 };
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_APP_OUTPUT_FILE_H_
+#endif  // PENSTOCK_APP_SIMULATE_OUTPUT_FILE_H_

@@ -1,4 +1,4 @@
-#include "app/output_file.h"
+#include "app/simulate/output_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -42,7 +42,7 @@ mode_t ModeOf(const std::string& target) {
   return 0666 & ~mask;
 }
 
-// What a chain of links points to, whether it exists or not.
+// The file behind a chain of links; it may not exist.
 fs::path BehindLinks(fs::path path) {
   constexpr int kMostLinks = 40;
   std::error_code error;

@@ -1,4 +1,4 @@
-#include "router/telemetry/active_tokens.h"
+#include "kvmodel/active_tokens.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/simulation_setup.h"
+#include "app/simulate/simulation_setup.h"
 
 #include <map>
 #include <memory>
@@ -131,7 +131,6 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
   const auto book = std::make_shared<const FleetBook>(config);
   SimulationSetup setup;
   setup.spec.fleet = book->fleet();
-  setup.service_class = book->default_class();
   Placer placer(config, &setup.spec);
   for (const ReplicaConfig& replica : config.replicas) {
     const absl::StatusOr<simulated::EngineSpec> engine = simulated::SpecOf(config, replica);
@@ -145,6 +144,11 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
     if (mapped != names.end()) return book->ModelByName(mapped->second);
     if (name.empty() && book->fleet().models.size() == 1) return ModelId(0);
     return book->ModelByName(name);
+  };
+  setup.class_of = [book, of_tenants = config.trace.classes](const bench::TraceRequest& request) {
+    if (!request.service_class.empty()) return book->ClassByName(request.service_class);
+    const auto of_tenant = of_tenants.find(request.tenant);
+    return of_tenant == of_tenants.end() ? book->default_class() : book->ClassByName(of_tenant->second);
   };
   return setup;
 }

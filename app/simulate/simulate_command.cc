@@ -12,9 +12,9 @@
 #include "absl/strings/str_format.h"
 #include "app/commands.h"
 #include "app/load_config.h"
-#include "app/fleet_plan.h"
-#include "app/output_file.h"
-#include "app/simulation_setup.h"
+#include "app/simulate/fleet_plan.h"
+#include "app/simulate/output_file.h"
+#include "app/simulate/simulation_setup.h"
 #include "bench/simulation/capacity_search.h"
 #include "bench/simulation/fluid_bound.h"
 #include "config/config.h"
@@ -68,7 +68,7 @@ std::string PolicyOf(const SimulateOptions& options, const Config& config) {
 absl::StatusOr<bench::SimulationReport> RunAt(const SimulateOptions& options, const Config& config,
                                               const SimulationSetup& setup, const bench::Trace& trace,
                                               SimulationRun run) {
-  const auto arrivals = bench::ArrivalsOf(trace, setup.model_of, setup.service_class);
+  const auto arrivals = bench::ArrivalsOf(trace, setup.model_of, setup.class_of);
   if (!arrivals.ok()) return arrivals.status();
   run.policy = PolicyOf(options, config);
   run.seed = options.seed;
@@ -115,14 +115,14 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
   return Print(options.json ? bench::ReportJson(*report) + "\n" : bench::ReportTable(*report));
 }
 
-// The rate beyond which no router could have that share on time, as far as GPU time tells.
+// The rate beyond which no router could keep that share on time, by GPU time alone.
 double BoundOfCarried(const SimulateOptions& options, const SimulationSetup& setup, bench::CapacitySearch search,
                       double carried) {
   search.start = carried;
   return bench::HighestRate(search, [&](double rate) {
     const absl::StatusOr<bench::Trace> trace = OpenAt(options, rate);
     if (!trace.ok()) return 0.0;
-    const auto arrivals = bench::ArrivalsOf(*trace, setup.model_of, setup.service_class);
+    const auto arrivals = bench::ArrivalsOf(*trace, setup.model_of, setup.class_of);
     return arrivals.ok() ? bench::FluidOnTimeBound(setup.spec, *arrivals, trace->length) : 0.0;
   });
 }

@@ -1,0 +1,142 @@
+#include "app/simulate/fleet_plan.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "app/simulate/fleet_layout.h"
+#include "app/simulate/planned_models.h"
+#include "app/simulate/simulation_setup.h"
+
+namespace penstock {
+namespace {
+
+// The search of one plan: simulates layouts until they keep the models on time.
+class Planner {
+ public:
+  Planner(const Config& config, const bench::Trace& trace, const PlanRequest& request, const GpuKind& kind,
+          std::vector<PlannedModel> models)
+      : config_(config), trace_(trace), request_(request), models_(std::move(models)), layouts_(models_, kind) {}
+
+  // Sets PlannedModel::alone, which Colocated needs.
+  absl::StatusOr<PlannedFleet> Dedicated();
+  // A fleet of fewer than `at_most` GPUs; without GPUs where none was found.
+  absl::StatusOr<PlannedFleet> Colocated(int at_most);
+
+ private:
+  absl::StatusOr<double> ShareOnTime(const FleetLayout& layout, const bench::Trace& trace) const;
+  // The requests of one model.
+  bench::Trace PartOf(size_t model) const;
+  // The fewest replicas of a model that keep its part of the trace on time, and the share that they reach.
+  absl::StatusOr<double> Alone(size_t model, const bench::Trace& part, FleetLayout& own) const;
+
+  const Config& config_;
+  const bench::Trace& trace_;
+  const PlanRequest& request_;
+  std::vector<PlannedModel> models_;
+  LayoutMaker layouts_;  // Refers to models_.
+};
+
+absl::StatusOr<double> Planner::ShareOnTime(const FleetLayout& layout, const bench::Trace& trace) const {
+  absl::StatusOr<SimulationSetup> setup = SetUpSimulation(layouts_.ConfigOf(layout, config_));
+  if (!setup.ok()) return setup.status();
+  const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->class_of);
+  if (!arrivals.ok()) return arrivals.status();
+  SimulationRun run;
+  run.policy = request_.policy;
+  run.seed = request_.seed;
+  run.window = trace.length;
+  const absl::StatusOr<bench::SimulationReport> report = RunSimulation(*setup, *arrivals, run);
+  if (!report.ok()) return report.status();
+  if (request_.progress) {
+    int gpus = 0;
+    for (const std::vector<size_t>& group : layout) gpus += layouts_.GpusOf(group);
+    request_.progress(absl::StrFormat("%d GPUs, %d replicas: %.2f%% of the worst model's feasible requests on time",
+                                      gpus, setup->spec.replicas.size(), 100 * report->worst_model_share));
+  }
+  return report->worst_model_share;
+}
+
+bench::Trace Planner::PartOf(size_t model) const {
+  bench::Trace part = trace_;
+  part.requests.erase(std::remove_if(part.requests.begin(), part.requests.end(),
+                                     [&](const bench::TraceRequest& request) {
+                                       return PlannedModelOf(config_, models_, request.model) != model;
+                                     }),
+                      part.requests.end());
+  return part;
+}
+
+absl::StatusOr<double> Planner::Alone(size_t model, const bench::Trace& part, FleetLayout& own) const {
+  double share = 0;
+  while (share < request_.on_time) {
+    own.push_back({model});
+    if (static_cast<int>(own.size()) * models_[model].ranks > request_.most_gpus) {
+      return absl::ResourceExhaustedError(absl::StrFormat("%s alone needs more than %d GPUs; %.2f%% on time with them",
+                                                          models_[model].name, request_.most_gpus, 100 * share));
+    }
+    const absl::StatusOr<double> reached = ShareOnTime(own, part);
+    if (!reached.ok()) return reached.status();
+    share = *reached;
+  }
+  return share;
+}
+
+absl::StatusOr<PlannedFleet> Planner::Dedicated() {
+  FleetLayout layout;
+  double worst = 1;
+  for (size_t model = 0; model < models_.size(); ++model) {
+    const bench::Trace part = PartOf(model);
+    if (part.requests.empty()) continue;
+    FleetLayout own;
+    const absl::StatusOr<double> share = Alone(model, part, own);
+    if (!share.ok()) return share.status();
+    worst = std::min(worst, *share);
+    models_[model].alone = static_cast<int>(own.size());
+    layout.insert(layout.end(), own.begin(), own.end());
+  }
+  return layouts_.Describe(layout, worst);
+}
+
+absl::StatusOr<PlannedFleet> Planner::Colocated(int at_most) {
+  for (int gpus = 1; gpus < at_most; ++gpus) {
+    std::vector<std::optional<FleetLayout>> layouts = {layouts_.InProportion(gpus)};
+    for (size_t busiest = 0; busiest < models_.size(); ++busiest) {
+      layouts.push_back(layouts_.SharedButFor(busiest, gpus));
+    }
+    for (const std::optional<FleetLayout>& layout : layouts) {
+      if (!layout) continue;
+      const absl::StatusOr<double> share = ShareOnTime(*layout, trace_);
+      if (!share.ok()) return share.status();
+      if (*share >= request_.on_time) return layouts_.Describe(*layout, *share);
+    }
+  }
+  return PlannedFleet{};
+}
+
+}  // namespace
+
+absl::StatusOr<FleetPlan> PlanFleet(const Config& config, const bench::Trace& trace, const PlanRequest& request) {
+  const GpuKind* kind = FindGpuKind(request.gpu);
+  if (kind == nullptr) {
+    const std::string known =
+        absl::StrJoin(GpuKinds(), " ", [](std::string* out, const GpuKind& one) { absl::StrAppend(out, one.name); });
+    return absl::InvalidArgumentError(absl::StrCat("unknown GPU kind \"", request.gpu, "\"; known: ", known));
+  }
+  absl::StatusOr<std::vector<PlannedModel>> models = PlannedModelsOf(config, trace, *kind);
+  if (!models.ok()) return models.status();
+  Planner planner(config, trace, request, *kind, *std::move(models));
+  FleetPlan plan;
+  absl::StatusOr<PlannedFleet> dedicated = planner.Dedicated();
+  if (!dedicated.ok()) return dedicated.status();
+  plan.dedicated = *std::move(dedicated);
+  absl::StatusOr<PlannedFleet> colocated = planner.Colocated(static_cast<int>(plan.dedicated.gpus.size()));
+  if (!colocated.ok()) return colocated.status();
+  plan.colocated = colocated->gpus.empty() ? plan.dedicated : *std::move(colocated);
+  return plan;
+}
+
+}  // namespace penstock

@@ -1,0 +1,55 @@
+// The number of GPUs of one kind that a trace needs: the search behind `penstock simulate --plan`.
+//
+// Dedicated: every model has GPUs of its own. A replica has as many GPUs as its weights need. Each model gets the
+// fewest replicas that keep its part of the trace on time. Colocated: for each number of GPUs, from one upwards,
+// layouts are tried under the policy, with one elastic KV pool per GPU. One layout has replicas in proportion to the
+// load, packed largest weights first. The others give the 0, 1, 2 .. busiest models as many GPUs as they need alone,
+// and put all other models on every GPU that is left. The first layout that keeps every model on time is the answer,
+// unless the dedicated fleet is smaller. Simulated faults and sleep of the fleet file are left out.
+#ifndef PENSTOCK_APP_SIMULATE_FLEET_PLAN_H_
+#define PENSTOCK_APP_SIMULATE_FLEET_PLAN_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bench/traces/trace.h"
+#include "config/config.h"
+
+namespace penstock {
+
+struct PlanRequest {
+  std::string gpu;  // GPU kind.
+  std::string policy = "penstock";
+  double on_time = 0.99;  // Least share of each model's feasible requests that must be on time.
+  uint64_t seed = 1;
+  int most_gpus = 64;
+  std::function<void(const std::string&)> progress;  // One line per fleet tried; may be empty.
+};
+
+struct PlannedGpu {
+  std::string id;
+  std::vector<std::string> models;
+};
+
+struct PlannedFleet {
+  std::vector<PlannedGpu> gpus;
+  double on_time_share = 0;  // The worst model's share of its feasible requests.
+};
+
+struct FleetPlan {
+  PlannedFleet dedicated;
+  PlannedFleet colocated;
+};
+
+// `config` gives the models (those that its replicas serve), classes and the names of the trace. InvalidArgument: an
+// unknown GPU kind or shape, or weights that no eight GPUs hold; ResourceExhausted: `most_gpus` are too few.
+absl::StatusOr<FleetPlan> PlanFleet(const Config& config, const bench::Trace& trace, const PlanRequest& request);
+
+std::string PlanJson(const FleetPlan& plan, const PlanRequest& request);
+std::string PlanTable(const FleetPlan& plan, const PlanRequest& request);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_APP_SIMULATE_FLEET_PLAN_H_

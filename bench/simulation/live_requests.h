@@ -1,0 +1,84 @@
+// The requests of a simulation as the router's edge sees them: where each one is, and its tokens so far.
+//
+// Invariant: a request is in the streams of its replica exactly while an engine has it and its end has not reached the
+// router. One owner; a call costs O(1) but for CloseStream and ProgressOf, which cost O(streams of the replica).
+#ifndef PENSTOCK_BENCH_SIMULATION_LIVE_REQUESTS_H_
+#define PENSTOCK_BENCH_SIMULATION_LIVE_REQUESTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/simulated/machine/step_machine.h"
+#include "base/ids.h"
+#include "base/units.h"
+#include "bench/simulation/simulated_fleet.h"
+#include "router/core/contract/event.h"
+
+namespace penstock::bench {
+
+struct LiveRequest {
+  const SimulatedArrival* arrival = nullptr;
+  bool waiting = true;  // It waits in the router.
+  bool open = true;     // It has not ended.
+  bool first_seen = false;
+  uint64_t tries = 0;  // Forwards so far.
+  ReplicaId replica;
+  int64_t tokens = 0;      // Delivered to the client.
+  int64_t try_tokens = 0;  // Delivered by the present forward.
+  int64_t sampled = 0;     // The value of try_tokens at the last sample.
+};
+
+class LiveRequests {
+ public:
+  // `arrivals` outlives this object. A request's position in it is its number.
+  LiveRequests(const std::vector<SimulatedArrival>& arrivals, size_t replicas);
+
+  LiveRequest& operator[](uint64_t request) { return requests_[request]; }
+  int64_t open() const { return open_; }
+  int64_t ended() const { return static_cast<int64_t>(requests_.size()) - open_; }
+
+  // The sequence of a request's present forward.
+  simulated::SequenceId SequenceOf(uint64_t request) const { return SequenceOf(request, requests_[request].tries); }
+  static uint64_t RequestOf(simulated::SequenceId sequence) { return sequence / kTries; }
+  // An open request that runs as this very sequence; null: it ended or was forwarded again.
+  LiveRequest* Running(simulated::SequenceId sequence) {
+    LiveRequest& live = requests_[RequestOf(sequence)];
+    const bool runs = live.open && !live.waiting && SequenceOf(RequestOf(sequence), live.tries) == sequence;
+    return runs ? &live : nullptr;
+  }
+
+  // The router forwards the request to a replica; the number of this forward.
+  uint64_t Forward(uint64_t request, ReplicaId replica);
+  // The request waits in the router again.
+  void Requeue(uint64_t request) { requests_[request].waiting = true; }
+  // The request ended; false when it had ended before.
+  bool End(uint64_t request);
+
+  // The request's engine has it.
+  void OpenStream(uint64_t request) { StreamsOf(request).push_back(request); }
+  // The request's engine has it no more, as far as the router knows.
+  void CloseStream(uint64_t request);
+  // A copy of the requests whose streams a replica has.
+  std::vector<uint64_t> Streams(size_t replica) const { return streams_[replica]; }
+  // Tokens of this replica reached the router.
+  void NoteDelivery(size_t replica, Instant now) { newest_delivery_[replica] = now; }
+  // The progress of these replicas since the last call; streams that are behind or ahead are named one by one.
+  Progress ProgressOf(const std::vector<size_t>& replicas);
+
+ private:
+  // Forwards of one request with different sequence ids. A request moves a few times at most.
+  static constexpr uint64_t kTries = 64;
+  static simulated::SequenceId SequenceOf(uint64_t request, uint64_t tries) {
+    return request * kTries + tries % kTries;
+  }
+  std::vector<uint64_t>& StreamsOf(uint64_t request) { return streams_[requests_[request].replica.value()]; }
+
+  std::vector<LiveRequest> requests_;
+  std::vector<std::vector<uint64_t>> streams_;  // Requests by replica.
+  std::vector<Instant> newest_delivery_;        // Time by replica.
+  int64_t open_ = 0;
+};
+
+}  // namespace penstock::bench
+
+#endif  // PENSTOCK_BENCH_SIMULATION_LIVE_REQUESTS_H_

@@ -1,0 +1,72 @@
+// The link between the router and its engines: delays each way, late engine reports, and errors of the router's
+// knowledge (prompt lengths, step times).
+//
+// Invariant: each outcome that is sent is taken once. One owner; a call costs O(1) but for BelievedFleet.
+#ifndef PENSTOCK_BENCH_SIMULATION_ROUTER_LINK_H_
+#define PENSTOCK_BENCH_SIMULATION_ROUTER_LINK_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/simulated/machine/step_machine.h"
+#include "base/generator.h"
+#include "bench/simulation/event_queue.h"
+#include "bench/simulation/simulation_options.h"
+#include "router/core/contract/event.h"
+#include "router/core/contract/fleet.h"
+
+namespace penstock::bench {
+
+class RouterLink {
+ public:
+  // The outcome of one engine's step.
+  struct Outcome {
+    size_t replica = 0;
+    simulated::StepOutcome step;
+  };
+
+  // Both outlive this object.
+  RouterLink(const SimulationOptions& options, size_t replicas, EventQueue& events)
+      : options_(options), events_(events), generator_(options.seed), reports_(replicas) {}
+
+  // `fleet` with a random error of each replica's step time, as the router believes it. Draws once per replica.
+  Fleet BelievedFleet(const Fleet& fleet);
+  // The router's estimate of a prompt's tokens: a normal error of prompt_error around the truth, not rounded.
+  double EstimateOf(Tokens prompt) { return prompt.AsDouble() * (1 + options_.prompt_error * generator_.Normal()); }
+
+  // Sends a request to its engine; `tries` is the number of this forward.
+  void SendRequest(uint64_t request, uint64_t tries) {
+    events_.Schedule(events_.now() + options_.link_delay, Occurrence::kSubmit, request, tries);
+  }
+  // Sends an abort; the request is back in the router one delay later.
+  void SendAbort(uint64_t request) {
+    events_.Schedule(events_.now() + options_.link_delay, Occurrence::kRequeue, request);
+  }
+  // Sends a step's outcome to the router; an empty one is dropped.
+  void SendOutcome(size_t replica, simulated::StepOutcome step);
+  // The outcome of a kDeliver event.
+  Outcome TakeOutcome(uint64_t position);
+
+  // Schedules the first reading of a replica's gauges, at a random phase of the report period.
+  void StartReports(size_t replica);
+  // Schedules the reading after the present one.
+  void ScheduleReading(size_t replica) {
+    events_.Schedule(events_.now() + options_.report_period, Occurrence::kMeasure, replica);
+  }
+  // Sends a replica's gauges to the router.
+  void SendReport(size_t replica, const simulated::EngineGauges& gauges);
+  // The newest report that was sent.
+  const EngineReport& report(size_t replica) const { return reports_[replica]; }
+
+ private:
+  const SimulationOptions& options_;
+  EventQueue& events_;
+  Generator generator_;
+  std::vector<EngineReport> reports_;
+  std::vector<Outcome> outcomes_;  // Sent and not taken, by position.
+  std::vector<size_t> free_positions_;
+};
+
+}  // namespace penstock::bench
+
+#endif  // PENSTOCK_BENCH_SIMULATION_ROUTER_LINK_H_

@@ -1,0 +1,165 @@
+#include "bench/simulation/simulated_engines.h"
+
+#include <algorithm>
+
+namespace penstock::bench {
+namespace {
+
+// A router notices a returned engine by its next probe.
+constexpr Duration kProbe = Duration::Seconds(1);
+
+}  // namespace
+
+SimulatedEngines::SimulatedEngines(const SimulatedFleetSpec& spec, EventQueue& events, GpuAccounts& gpus)
+    : spec_(spec), events_(events), gpus_(gpus) {
+  for (const simulated::Sharing sharing : spec.gpus) share_.AddGpu(sharing);
+  for (const Bytes capacity : spec.elastic) elastic_.push_back({capacity.value(), 0});
+  for (const SimulatedReplica& replica : spec.replicas) {
+    share_.AddReplica(replica.gpus);
+    engines_.emplace_back();
+    StartMachine(engines_.size() - 1);
+  }
+}
+
+void SimulatedEngines::StartMachine(size_t replica) {
+  const SimulatedReplica& spec = spec_.replicas[replica];
+  simulated::ElasticMemory* memory = spec.elastic < 0 ? nullptr : &elastic_[static_cast<size_t>(spec.elastic)];
+  engines_[replica].machine = std::make_unique<simulated::StepMachine>(spec.limits, memory);
+}
+
+int64_t SimulatedEngines::Preemptions() const {
+  int64_t count = 0;
+  for (const Engine& engine : engines_) {
+    count += engine.lost_preemptions + (engine.down ? 0 : engine.machine->Gauges().preemptions);
+  }
+  return count;
+}
+
+int64_t SimulatedEngines::RecomputedTokens() const {
+  int64_t tokens = 0;
+  for (const Engine& engine : engines_) {
+    tokens += engine.lost_recomputed + (engine.down ? 0 : engine.machine->Gauges().recomputed_tokens);
+  }
+  return tokens;
+}
+
+void SimulatedEngines::ScheduleFaults() {
+  for (size_t i = 0; i < engines_.size(); ++i) {
+    const SimulatedReplica& replica = spec_.replicas[i];
+    const auto schedule = [&](Duration after, Occurrence kind, Duration delay = Duration()) {
+      if (after < Duration::Infinite()) events_.Schedule(Instant() + after + delay, kind, i);
+    };
+    schedule(replica.down_from, Occurrence::kDies);
+    schedule(replica.down_to, Occurrence::kRises, kProbe);
+    schedule(replica.sleep_after, Occurrence::kDozes);
+  }
+}
+
+bool SimulatedEngines::Submit(size_t replica, const simulated::Sequence& sequence) {
+  if (!engines_[replica].machine->Submit(sequence)) return false;
+  StartStep(replica);
+  return true;
+}
+
+void SimulatedEngines::Abort(size_t replica, simulated::SequenceId sequence) {
+  if (!engines_[replica].down) engines_[replica].machine->Abort(sequence);
+}
+
+double SimulatedEngines::SlowdownNow(size_t replica) const {
+  const SimulatedReplica& spec = spec_.replicas[replica];
+  return events_.elapsed() >= spec.slow_from && events_.elapsed() < spec.slow_to ? spec.slowdown : 1;
+}
+
+void SimulatedEngines::StartStep(size_t replica) {
+  Engine& engine = engines_[replica];
+  if (engine.down || engine.waking || engine.machine->StepInFlight() || !engine.machine->HasWork()) return;
+  if (engine.asleep) {
+    engine.waking = true;
+    return events_.Schedule(events_.now() + spec_.replicas[replica].wake, Occurrence::kWakes, replica);
+  }
+  ++engine.idle_serial;
+  const simulated::StepLoad load = engine.machine->BeginStep();
+  const double factor = SlowdownNow(replica);
+  gpus_.SetStepping(replica, true, factor > 1, events_.now());
+  share_.Begin(static_cast<int>(replica), simulated::WorkOf(spec_.replicas[replica].coefficients, load, factor),
+               events_.now(), moved_);
+  MoveStepEnds();
+}
+
+void SimulatedEngines::StartNeighboursInMemory(size_t replica) {
+  const int memory = spec_.replicas[replica].elastic;
+  if (memory < 0) return;
+  for (size_t i = 0; i < engines_.size(); ++i) {
+    if (i != replica && spec_.replicas[i].elastic == memory) StartStep(i);
+  }
+}
+
+void SimulatedEngines::MoveStepEnds() {
+  for (const simulated::GpuShare::StepEnd& end : moved_) {
+    Engine& engine = engines_[static_cast<size_t>(end.replica)];
+    events_.Schedule(std::max(end.at, events_.now()), Occurrence::kStepEnd, static_cast<uint64_t>(end.replica),
+                     ++engine.step_serial);
+  }
+  moved_.clear();
+}
+
+std::optional<simulated::StepOutcome> SimulatedEngines::EndStep(size_t replica, uint64_t serial) {
+  Engine& engine = engines_[replica];
+  if (serial != engine.step_serial || !engine.machine->StepInFlight()) return std::nullopt;
+  simulated::StepOutcome outcome = engine.machine->EndStep();
+  gpus_.SetStepping(replica, false, false, events_.now());
+  share_.End(static_cast<int>(replica), events_.now(), moved_);
+  MoveStepEnds();
+  return outcome;
+}
+
+void SimulatedEngines::ContinueAfterStep(size_t replica) {
+  StartStep(replica);
+  StartNeighboursInMemory(replica);
+  Engine& engine = engines_[replica];
+  const Duration sleep_after = spec_.replicas[replica].sleep_after;
+  if (!engine.machine->StepInFlight() && sleep_after < Duration::Infinite()) {
+    events_.Schedule(events_.now() + sleep_after, Occurrence::kDozes, replica, ++engine.idle_serial);
+  }
+}
+
+void SimulatedEngines::Die(size_t replica, std::span<const simulated::SequenceId> sequences) {
+  Engine& engine = engines_[replica];
+  engine.down = true;
+  const simulated::EngineGauges gauges = engine.machine->Gauges();
+  engine.lost_preemptions += gauges.preemptions;
+  engine.lost_recomputed += gauges.recomputed_tokens;
+  if (engine.machine->StepInFlight()) {
+    share_.End(static_cast<int>(replica), events_.now(), moved_);
+    MoveStepEnds();
+  }
+  ++engine.step_serial;
+  ++engine.idle_serial;
+  // Elastic memory outlives the machine and has to come back.
+  for (const simulated::SequenceId sequence : sequences) engine.machine->Abort(sequence);
+  gpus_.SetStepping(replica, false, false, events_.now());
+  gpus_.SetDown(replica, true, events_.now());
+}
+
+void SimulatedEngines::Rise(size_t replica) {
+  Engine& engine = engines_[replica];
+  engine.down = engine.asleep = engine.waking = false;
+  StartMachine(replica);
+  gpus_.SetDown(replica, false, events_.now());
+}
+
+void SimulatedEngines::Doze(size_t replica, uint64_t serial) {
+  Engine& engine = engines_[replica];
+  if (engine.idle_serial != serial || engine.down) return;
+  engine.asleep = true;
+  gpus_.SetAsleep(replica, true, events_.now());
+}
+
+void SimulatedEngines::Wake(size_t replica) {
+  Engine& engine = engines_[replica];
+  engine.asleep = engine.waking = false;
+  gpus_.SetAsleep(replica, false, events_.now());
+  StartStep(replica);
+}
+
+}  // namespace penstock::bench

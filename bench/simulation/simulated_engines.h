@@ -1,0 +1,90 @@
+// The engines of a simulated fleet: their step machines, the GPUs that they share, their faults and their sleep.
+//
+// A replica steps while it has work, is up and is awake. Each step's end is an event with a serial number; a
+// neighbour's step may move the end, and then only the newest serial counts. Invariant: a replica that is down or
+// waking has no step in flight. Engines report their state to the GPU accounts. One owner; a call costs O(replicas that
+// share a GPU or elastic memory with this one), plus the step machine's own cost.
+#ifndef PENSTOCK_BENCH_SIMULATION_SIMULATED_ENGINES_H_
+#define PENSTOCK_BENCH_SIMULATION_SIMULATED_ENGINES_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "backends/simulated/machine/gpu_share.h"
+#include "backends/simulated/machine/step_machine.h"
+#include "bench/simulation/event_queue.h"
+#include "bench/simulation/gpu_accounts.h"
+#include "bench/simulation/simulated_fleet.h"
+
+namespace penstock::bench {
+
+class SimulatedEngines {
+ public:
+  // All three outlive this object.
+  SimulatedEngines(const SimulatedFleetSpec& spec, EventQueue& events, GpuAccounts& gpus);
+
+  size_t size() const { return engines_.size(); }
+  bool IsDown(size_t replica) const { return engines_[replica].down; }
+  // The gauges of a replica that is up.
+  simulated::EngineGauges Gauges(size_t replica) const { return engines_[replica].machine->Gauges(); }
+  // Preemptions of all engines so far, those of dead machines included.
+  int64_t Preemptions() const;
+  // Prompt and output tokens that the engines computed again so far, those of dead machines included.
+  int64_t RecomputedTokens() const;
+
+  // Schedules the outages and the first sleep of each replica.
+  void ScheduleFaults();
+
+  // Queues a sequence and starts a step where none is in flight. False: the engine can never run it.
+  bool Submit(size_t replica, const simulated::Sequence& sequence);
+  // Removes a sequence; a dead engine has none.
+  void Abort(size_t replica, simulated::SequenceId sequence);
+
+  // The end of a step; nullopt when `serial` is outdated. ContinueAfterStep follows.
+  std::optional<simulated::StepOutcome> EndStep(size_t replica, uint64_t serial);
+  // Starts the replica's next step and those of its neighbours in elastic memory, else schedules its sleep.
+  void ContinueAfterStep(size_t replica);
+  // Starts a step on each other replica of the same elastic memory, as far as it has work.
+  void StartNeighboursInMemory(size_t replica);
+
+  // The replica's machine is gone; `sequences` are those that ran or waited on it.
+  void Die(size_t replica, std::span<const simulated::SequenceId> sequences);
+  // The replica is back with an empty cache.
+  void Rise(size_t replica);
+  // The replica sleeps, unless it had work since `serial`.
+  void Doze(size_t replica, uint64_t serial);
+  void Wake(size_t replica);
+
+ private:
+  struct Engine {
+    std::unique_ptr<simulated::StepMachine> machine;
+    int64_t lost_preemptions = 0;  // Counted by machines that died.
+    int64_t lost_recomputed = 0;
+    bool down = false;
+    bool asleep = false;
+    bool waking = false;
+    uint64_t idle_serial = 0;  // Changes when an idle time begins or ends.
+    uint64_t step_serial = 0;  // The serial of the newest end of the step in flight.
+  };
+
+  void StartMachine(size_t replica);
+  void StartStep(size_t replica);
+  void MoveStepEnds();
+  // The factor on the time of a step that begins at this moment.
+  double SlowdownNow(size_t replica) const;
+
+  const SimulatedFleetSpec& spec_;
+  EventQueue& events_;
+  GpuAccounts& gpus_;
+  simulated::GpuShare share_;
+  std::vector<simulated::ElasticMemory> elastic_;
+  std::vector<Engine> engines_;
+  std::vector<simulated::GpuShare::StepEnd> moved_;  // Filled and emptied within one call.
+};
+
+}  // namespace penstock::bench
+
+#endif  // PENSTOCK_BENCH_SIMULATION_SIMULATED_ENGINES_H_

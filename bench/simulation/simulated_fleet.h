@@ -1,0 +1,58 @@
+// The fleet and the arrivals of a simulation: values.
+#ifndef PENSTOCK_BENCH_SIMULATION_SIMULATED_FLEET_H_
+#define PENSTOCK_BENCH_SIMULATION_SIMULATED_FLEET_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/simulated/machine/gpu_share.h"
+#include "backends/simulated/machine/step_machine.h"
+#include "base/ids.h"
+#include "base/units.h"
+#include "kvmodel/step_coefficients.h"
+#include "router/core/contract/fleet.h"
+
+namespace penstock::bench {
+
+// The engine of one replica. Its position is the replica's position in the fleet.
+struct SimulatedReplica {
+  simulated::EngineLimits limits;
+  StepCoefficients coefficients;
+  std::vector<int> gpus;
+  double slowdown = 1;  // Multiplies the time of steps that begin in [slow_from, slow_to).
+  Duration slow_from;
+  Duration slow_to = Duration::Infinite();
+  int elastic = -1;  // Position in SimulatedFleetSpec::elastic of the memory that holds its cache; -1: its own memory.
+  Duration down_from = Duration::Infinite();
+  Duration down_to = Duration::Infinite();
+  Duration sleep_after = Duration::Infinite();  // Idle time before it sleeps.
+  Duration wake;                                // Time from the first request to its first step.
+};
+
+struct SimulatedFleetSpec {
+  Fleet fleet;
+  std::vector<SimulatedReplica> replicas;
+  std::vector<simulated::Sharing> gpus;
+  std::vector<std::string> gpu_names;  // One per GPU, or empty.
+  std::vector<Bytes> elastic;          // Memory that the caches of several replicas share.
+};
+
+struct SimulatedArrival {
+  Duration at;
+  ModelId model;
+  ClassId service_class;
+  TenantId tenant;
+  Tokens prompt{1};
+  Tokens output{1};
+  Tokens max_output{0};              // The client's limit; 0: none given.
+  bool observed = true;              // False: answered in one piece.
+  std::optional<Duration> vanishes;  // Time after the arrival at which the client goes away.
+  std::string tenant_name;           // Empty: the id's number.
+  std::vector<uint64_t> prefix;      // Chained hashes of the prompt's full blocks of kPrefixBlock tokens.
+};
+
+}  // namespace penstock::bench
+
+#endif  // PENSTOCK_BENCH_SIMULATION_SIMULATED_FLEET_H_

@@ -1,0 +1,82 @@
+// The accounts of a simulated run: one record per request, the GPUs' time, and the errors of the router's forecasts.
+//
+// Invariant: the requests that wait in the GPU accounts are those that arrived or were requeued and were neither
+// forwarded nor ended. One owner; a call costs O(1), a change of the waiting requests O(GPUs) at most.
+#ifndef PENSTOCK_BENCH_SIMULATION_SIMULATION_ACCOUNTS_H_
+#define PENSTOCK_BENCH_SIMULATION_SIMULATION_ACCOUNTS_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/figures/results.h"
+#include "bench/simulation/gpu_accounts.h"
+#include "bench/simulation/simulated_fleet.h"
+#include "router/core/contract/action.h"
+#include "router/core/contract/admission_core.h"
+
+namespace penstock::bench {
+
+struct SimulationOutcome {
+  std::vector<RequestRecord> records;
+  int64_t preemptions = 0;
+  int64_t recomputed_tokens = 0;  // Within the window, the prompts of requeued requests included.
+  int64_t overflow_failures = 0;  // Requests that the exhaustion of a fatal pool ended.
+  int64_t aborts = 0;             // Requests that the core took back.
+  CoreView final_view;
+  std::vector<std::array<double, kGpuStates>> gpu_seconds;       // Time in the window, by GPU and GpuState.
+  std::vector<double> decision_us;                               // Real time of each Apply; differs between equal runs.
+  std::vector<double> prompt_errors;                             // Relative error of each estimate.
+  std::array<std::vector<double>, kForecastChecks> pool_errors;  // Signed, over capacity, at 1, 10 and 60 s.
+};
+
+class SimulationAccounts {
+ public:
+  // `spec` outlives this object. Rates and states are taken over `window`.
+  SimulationAccounts(const SimulatedFleetSpec& spec, Duration window);
+
+  GpuAccounts& gpus() { return gpus_; }
+
+  // Opens the record of the next request.
+  void Offer(const SimulatedArrival& arrival);
+  // The request waits in the router from now on.
+  void Waits(const SimulatedArrival& arrival, Instant now) { gpus_.ChangeWaiting(arrival.model, 1, now); }
+  // The request waits no more.
+  void WaitsNoMore(const SimulatedArrival& arrival, Instant now) { gpus_.ChangeWaiting(arrival.model, -1, now); }
+  void Forwarded(const Forward& forward);
+  // `count` tokens of the request reached its client.
+  void Delivered(uint64_t request, Instant now, int64_t count = 1) {
+    outcome_.records[request].tokens.Add(now - Instant(), count);
+  }
+  // Some of the answer has reached the client.
+  bool HasBegun(uint64_t request) const { return outcome_.records[request].tokens.tokens() > 0; }
+  void Ended(uint64_t request, Fate fate, const std::string& reason, Instant now);
+
+  void CountAbort() { ++outcome_.aborts; }
+  void CountOverflowFailure() { ++outcome_.overflow_failures; }
+  void CountDecision(double microseconds) { outcome_.decision_us.push_back(microseconds); }
+  void CountPromptError(double relative) { outcome_.prompt_errors.push_back(relative); }
+  // The engine of a request that had to move computes these tokens again.
+  void CountRecomputed(Tokens tokens) { recomputed_elsewhere_ += tokens.value(); }
+  // Takes the forecast comparisons that came due since the last call.
+  void TakeForecastErrors(const CoreView& view);
+
+  // The window is over; `by_engines`: tokens that the engines computed again until now.
+  void EndWindow(int64_t by_engines);
+  // The run is over at `now`. Ends the window where it is still open. Called once, last.
+  SimulationOutcome Finish(int64_t by_engines, int64_t preemptions, CoreView final_view, Instant now);
+
+ private:
+  const SimulatedFleetSpec& spec_;
+  Duration window_;
+  GpuAccounts gpus_;
+  SimulationOutcome outcome_;
+  int64_t recomputed_elsewhere_ = 0;
+  bool window_over_ = false;
+  std::array<std::vector<int64_t>, kForecastChecks> compared_;  // Comparisons taken, by pool.
+};
+
+}  // namespace penstock::bench
+
+#endif  // PENSTOCK_BENCH_SIMULATION_SIMULATION_ACCOUNTS_H_

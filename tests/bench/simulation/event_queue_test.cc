@@ -1,0 +1,50 @@
+#include "bench/simulation/event_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace penstock::bench {
+namespace {
+
+TEST(EventQueue, EventsComeInOrderOfTime) {
+  EventQueue queue;
+  queue.Schedule(Instant::FromSeconds(2), Occurrence::kSample, 1);
+  queue.Schedule(Instant::FromSeconds(1), Occurrence::kArrival, 2, 7);
+
+  const Scheduled first = queue.Next();
+  EXPECT_EQ(first.kind, Occurrence::kArrival);
+  EXPECT_EQ(first.subject, 2u);
+  EXPECT_EQ(first.detail, 7u);
+  EXPECT_EQ(queue.now(), Instant::FromSeconds(1));
+  EXPECT_EQ(queue.elapsed(), Duration::Seconds(1));
+  EXPECT_EQ(queue.Next().subject, 1u);
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(EventQueue, EventsOfOneTimeComeInOrderOfScheduling) {
+  EventQueue queue;
+  for (uint64_t i = 0; i < 100; ++i) queue.Schedule(Instant::FromSeconds(1), Occurrence::kDeliver, i);
+  for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(queue.Next().subject, i);
+}
+
+TEST(EventQueue, TheClockNeverGoesBack) {
+  constexpr uint64_t kSeed = 3;
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+  std::mt19937_64 random(kSeed);
+  EventQueue queue;
+  queue.Schedule(Instant(), Occurrence::kTimer, 0);
+  Instant last;
+  for (int i = 0; i < 2000 && !queue.empty(); ++i) {
+    const Scheduled event = queue.Next();
+    ASSERT_GE(event.at, last);
+    ASSERT_EQ(queue.now(), event.at);
+    last = event.at;
+    for (uint64_t k = 0; k < 1 + random() % 2; ++k) {
+      queue.Schedule(last + Duration::Microseconds(static_cast<int64_t>(random() % 50)), Occurrence::kTimer, k);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace penstock::bench

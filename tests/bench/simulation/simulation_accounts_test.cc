@@ -1,0 +1,100 @@
+#include "bench/simulation/simulation_accounts.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/bench/simulation/simulation_fixture.h"
+
+namespace penstock::bench {
+namespace {
+
+class SimulationAccountsTest : public ::testing::Test {
+ protected:
+  static Instant At(double seconds) { return Instant::FromSeconds(seconds); }
+  SimulationOutcome Finish() { return accounts_.Finish(0, 0, CoreView(), At(20)); }
+
+  SimulatedFleetSpec spec_ = FleetOf(2);
+  SimulationAccounts accounts_{spec_, Duration::Seconds(10)};
+};
+
+TEST_F(SimulationAccountsTest, ARecordHasTheNamesAndGoalsOfItsRequest) {
+  SimulatedArrival arrival = ArrivalAt(1);
+  arrival.tenant = TenantId(77);
+  accounts_.Offer(arrival);
+  arrival.tenant_name = "acme";
+  accounts_.Offer(arrival);
+
+  const SimulationOutcome outcome = Finish();
+
+  ASSERT_EQ(outcome.records.size(), 2u);
+  EXPECT_EQ(outcome.records[0].model, "m");
+  EXPECT_EQ(outcome.records[0].tenant, "77");
+  EXPECT_EQ(outcome.records[1].tenant, "acme");
+  EXPECT_EQ(outcome.records[0].service_class, "standard");
+  EXPECT_EQ(outcome.records[0].goals.ttft, Duration::Seconds(2));
+  EXPECT_EQ(outcome.records[0].fate, Fate::kFailed) << "a request without an end did not finish";
+}
+
+TEST_F(SimulationAccountsTest, TheFirstForwardGivesTheQueueWaitTheLastOneTheReplica) {
+  accounts_.Offer(ArrivalAt(1));
+  Forward forward;
+  forward.request = RequestId(0);
+  forward.replica = ReplicaId(0);
+  forward.waited = Duration::Seconds(3);
+  accounts_.Forwarded(forward);
+  forward.replica = ReplicaId(1);
+  forward.waited = Duration::Seconds(5);
+  accounts_.Forwarded(forward);
+  EXPECT_FALSE(accounts_.HasBegun(0));
+  accounts_.Delivered(0, At(2.5));
+  EXPECT_TRUE(accounts_.HasBegun(0));
+  accounts_.Ended(0, Fate::kFinished, "", At(2.5));
+
+  const SimulationOutcome outcome = Finish();
+
+  EXPECT_EQ(outcome.records[0].queue_wait, Duration::Seconds(3));
+  EXPECT_EQ(outcome.records[0].replica, "r1");
+  EXPECT_EQ(outcome.records[0].gpu, "gpu1");
+  EXPECT_TRUE(outcome.records[0].OnTime());
+}
+
+TEST_F(SimulationAccountsTest, TokensComputedAgainAfterTheWindowDoNotCount) {
+  accounts_.CountRecomputed(Tokens(30));
+  accounts_.EndWindow(5);
+  accounts_.CountRecomputed(Tokens(100));
+  EXPECT_EQ(accounts_.Finish(400, 2, CoreView(), At(20)).recomputed_tokens, 35);
+}
+
+TEST_F(SimulationAccountsTest, ARunThatEndsBeforeItsWindowCountsAllItComputedAgain) {
+  accounts_.CountRecomputed(Tokens(30));
+  const SimulationOutcome outcome = accounts_.Finish(400, 2, CoreView(), At(4));
+  EXPECT_EQ(outcome.recomputed_tokens, 430);
+  EXPECT_EQ(outcome.preemptions, 2);
+  double seconds = 0;
+  for (const double state : outcome.gpu_seconds[0]) seconds += state;
+  EXPECT_DOUBLE_EQ(seconds, 10) << "the GPUs' time is settled up to the window's end";
+}
+
+TEST_F(SimulationAccountsTest, WaitingRequestsBlockTheGpus) {
+  const SimulatedArrival arrival = ArrivalAt(1);
+  accounts_.Offer(arrival);
+  accounts_.Waits(arrival, At(1));
+  accounts_.WaitsNoMore(arrival, At(4));
+  EXPECT_DOUBLE_EQ(Finish().gpu_seconds[0][static_cast<size_t>(GpuState::kBlocked)], 3);
+}
+
+TEST_F(SimulationAccountsTest, AForecastErrorIsTakenOnce) {
+  SimulatedFleetSpec spec = FleetOf(1);
+  spec.fleet.pools.resize(1);
+  SimulationAccounts accounts(spec, Duration::Seconds(10));
+  CoreView view;
+  view.pools.resize(1);
+  view.pools[0].forecast_errors[0] = {0.25, 1};
+  accounts.TakeForecastErrors(view);
+  accounts.TakeForecastErrors(view);
+  view.pools[0].forecast_errors[0] = {-0.5, 2};
+  accounts.TakeForecastErrors(view);
+  EXPECT_EQ(accounts.Finish(0, 0, CoreView(), At(10)).pool_errors[0], (std::vector<double>{0.25, -0.5}));
+}
+
+}  // namespace
+}  // namespace penstock::bench
