@@ -25,10 +25,14 @@ if(PENSTOCK_FUZZERS)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
+# Compiles the files of a library in batches of six: headers and templates that they share are read and compiled once.
+option(PENSTOCK_UNITY "Compile libraries in batches" OFF)
+
 # penstock_library(NAME sources...): one static library per folder, headers found from the root.
 function(penstock_library name)
   add_library(${name} STATIC ${ARGN})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${PENSTOCK_UNITY} UNITY_BUILD_BATCH_SIZE 6)
 endfunction()
 
 # penstock_test(NAME LIBRARIES... SOURCES...): a GoogleTest binary, one ctest entry per binary.
