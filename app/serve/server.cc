@@ -90,15 +90,22 @@ struct RouterServer::Parts {
   ProgressBoard board;
   TenantLimiter tenants;
   Edge edge;
-  std::unique_ptr<SimulatedFleet> simulated;
-  std::map<std::string, std::string> simulated_urls;  // URL by replica id.
+  struct Simulated {
+    std::unique_ptr<SimulatedFleet> fleet;    // Null: every replica has a URL.
+    std::map<std::string, std::string> urls;  // URL by replica id.
+  };
+  struct Listeners {
+    std::unique_ptr<Listener> clients;
+    std::unique_ptr<Listener> admin;  // Null: admin pages are on the clients' listener.
+  };
+
+  Simulated simulated;
   std::vector<std::unique_ptr<EventLoop>> loops;
   std::vector<EventLoop*> all_loops;
   std::unique_ptr<CoreHost> core;
   std::unique_ptr<FleetMonitor> monitor;
   std::unique_ptr<ProgressSampler> sampler;
-  std::unique_ptr<Listener> listener;
-  std::unique_ptr<Listener> admin;
+  Listeners listeners;
   bool started = false;
   bool stopped = false;
 
@@ -122,7 +129,7 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   if (std::any_of(config.replicas.begin(), config.replicas.end(), RunsInside)) {
     auto simulated = SimulatedFleet::Create(config, SimulatedFleet::Which::kWithoutUrl);
     if (!simulated.ok()) return simulated.status();
-    p.simulated = *std::move(simulated);
+    p.simulated.fleet = *std::move(simulated);
   }
   std::vector<Mailbox*> mailboxes;
   for (size_t i = 0; i < LoopCount(config); ++i) {
@@ -147,23 +154,24 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
 absl::Status RouterServer::Start() {
   Parts& p = *parts_;
   RaiseDescriptorLimit();
-  if (p.simulated != nullptr) {
-    if (absl::Status started = p.simulated->Start(); !started.ok()) return started;
-    for (const SimulatedFleet::Engine& engine : p.simulated->engines()) p.simulated_urls[engine.replica] = engine.Url();
+  if (p.simulated.fleet != nullptr) {
+    if (absl::Status started = p.simulated.fleet->Start(); !started.ok()) return started;
+    for (const SimulatedFleet::Engine& engine : p.simulated.fleet->engines())
+      p.simulated.urls[engine.replica] = engine.Url();
   }
-  p.listener = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/false});
+  p.listeners.clients = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/false});
   const auto tls = ListenersTlsOf(p.config);
   if (!tls.ok()) return tls.status();
-  p.listener->SetTls(tls->clients);
-  if (absl::Status bound = p.listener->Bind(p.config.listen); !bound.ok()) return bound;
+  p.listeners.clients->SetTls(tls->clients);
+  if (absl::Status bound = p.listeners.clients->Bind(p.config.listen); !bound.ok()) return bound;
   if (p.edge.admin_apart) {
-    p.admin = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/true});
-    p.admin->SetTls(tls->admin);
-    if (absl::Status bound = p.admin->Bind(p.config.admin_listen); !bound.ok()) return bound;
+    p.listeners.admin = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/true});
+    p.listeners.admin->SetTls(tls->admin);
+    if (absl::Status bound = p.listeners.admin->Bind(p.config.admin_listen); !bound.ok()) return bound;
   }
   p.monitor = std::make_unique<FleetMonitor>(p.control(), p.all_loops, p.config, [&p](const ReplicaConfig& replica) {
-    const auto inside = p.simulated_urls.find(replica.id);
-    return inside != p.simulated_urls.end() && RunsInside(replica) ? inside->second : replica.url;
+    const auto inside = p.simulated.urls.find(replica.id);
+    return inside != p.simulated.urls.end() && RunsInside(replica) ? inside->second : replica.url;
   });
   p.edge.report = [&p](ReplicaId replica, EngineNews news) {
     asio::post(p.control().io(), [&p, replica, news] { p.monitor->OnNews(replica, news); });
@@ -174,17 +182,19 @@ absl::Status RouterServer::Start() {
   asio::post(p.control().io(), [&p] {
     p.monitor->Start();
     p.sampler->Start();
-    p.listener->Start();
-    if (p.admin != nullptr) p.admin->Start();
+    p.listeners.clients->Start();
+    if (p.listeners.admin != nullptr) p.listeners.admin->Start();
   });
   for (EventLoop* loop : p.all_loops) loop->Start();
   p.started = true;
   return absl::OkStatus();
 }
 
-std::string RouterServer::address() const { return parts_->listener->address(); }
-uint16_t RouterServer::port() const { return parts_->listener->port(); }
-std::string RouterServer::admin_address() const { return parts_->admin != nullptr ? parts_->admin->address() : ""; }
+std::string RouterServer::address() const { return parts_->listeners.clients->address(); }
+uint16_t RouterServer::port() const { return parts_->listeners.clients->port(); }
+std::string RouterServer::admin_address() const {
+  return parts_->listeners.admin != nullptr ? parts_->listeners.admin->address() : "";
+}
 
 std::string RouterServer::url() const { return (parts_->config.tls ? "https://" : "http://") + address(); }
 
@@ -197,9 +207,10 @@ absl::Status RouterServer::Reload(const Config& config) {
   p.log->SetAll(config.log.all_decisions);
   p.log->Reopen();
   asio::post(p.control().io(), [&p, config, tls = *tls] {
-    p.listener->SetTls(tls.clients);
+    p.listeners.clients->SetTls(tls.clients);
     // An admin listener that the file moved or dropped stays as it is until the restart.
-    if (p.admin != nullptr && config.admin_listen == p.config.admin_listen) p.admin->SetTls(tls.admin);
+    if (p.listeners.admin != nullptr && config.admin_listen == p.config.admin_listen)
+      p.listeners.admin->SetTls(tls.admin);
     p.monitor->Reload(config);
   });
   p.telemetry.OnConfigReload(true);
@@ -213,7 +224,7 @@ void RouterServer::BeginDrain() {
   if (!p.started || p.edge.draining.exchange(true)) return;
   p.telemetry.SetDraining(true);
   p.core->Submit(ShutdownStarted{});
-  asio::post(p.control().io(), [&p] { p.listener->Close(); });
+  asio::post(p.control().io(), [&p] { p.listeners.clients->Close(); });
   for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->CloseIdleConnections(); });
 }
 
@@ -235,8 +246,8 @@ void RouterServer::Stop() {
   Drain(kLastWords);
   std::promise<void> closed;
   asio::post(p.control().io(), [&p, &closed] {
-    p.listener->Close();
-    if (p.admin != nullptr) p.admin->Close();
+    p.listeners.clients->Close();
+    if (p.listeners.admin != nullptr) p.listeners.admin->Close();
     p.sampler->Stop();
     p.monitor->Stop();
     p.core->StopTimer();
@@ -244,7 +255,7 @@ void RouterServer::Stop() {
   });
   closed.get_future().wait();
   for (auto loop = p.all_loops.rbegin(); loop != p.all_loops.rend(); ++loop) (*loop)->Stop();
-  if (p.simulated != nullptr) p.simulated->Stop();
+  if (p.simulated.fleet != nullptr) p.simulated.fleet->Stop();
 }
 
 CoreView RouterServer::View() const { return parts_->core->View(); }

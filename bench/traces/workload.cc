@@ -115,7 +115,7 @@ void AzureCode(double length, Generator& generator, std::vector<TraceRequest>& r
   }
 }
 
-// --- chat: many tenants, each with its own capabilities.
+// --- chat: many tenants, each with its own profile.
 
 // Log-normal through a median and its p90.
 double DrawSpread(double median, double p90, Generator& generator) {
@@ -130,7 +130,7 @@ std::vector<double> TenantShares(int tenants, double sigma, Generator& generator
   return shares;
 }
 
-struct TenantHabits {
+struct TenantProfile {
   double prompt_mu;
   double prompt_sigma;
   double output_mu;
@@ -138,31 +138,31 @@ struct TenantHabits {
   double gap_shape;  // Shape of Gamma gaps: 1 / CV^2.
 };
 
-TenantHabits DrawHabits(Generator& generator) {
+TenantProfile DrawProfile(Generator& generator) {
   constexpr double kCorrelation = 0.36;  // The logarithms of a tenant's median prompt and output.
   const double first = generator.Normal();
   const double second = kCorrelation * first + std::sqrt(1 - kCorrelation * kCorrelation) * generator.Normal();
-  TenantHabits capabilities{};
-  capabilities.prompt_mu = 6.31 + 1.02 * first;
-  capabilities.prompt_sigma = std::min(DrawSpread(0.33, 0.76, generator), 1.5);
-  capabilities.output_mu = std::max(0.0, 3.48 + 1.38 * second);
-  capabilities.output_sigma = std::min(DrawSpread(0.72, 1.58, generator), 2.0);
+  TenantProfile profile{};
+  profile.prompt_mu = 6.31 + 1.02 * first;
+  profile.prompt_sigma = std::min(DrawSpread(0.33, 0.76, generator), 1.5);
+  profile.output_mu = std::max(0.0, 3.48 + 1.38 * second);
+  profile.output_sigma = std::min(DrawSpread(0.72, 1.58, generator), 2.0);
   const double variation = std::clamp(DrawSpread(2.03, 6.24, generator), 0.8, 8.0);
-  capabilities.gap_shape = 1 / (variation * variation);
-  return capabilities;
+  profile.gap_shape = 1 / (variation * variation);
+  return profile;
 }
 
 void TenantRequests(const std::string& tenant, double rate, double length, Generator generator,
                     std::vector<TraceRequest>& requests) {
-  const TenantHabits capabilities = DrawHabits(generator);
+  const TenantProfile profile = DrawProfile(generator);
   // The first gap is cut by a uniform share so that bursty tenants do not all start at zero.
-  double t = generator.Uniform() * generator.Gamma(capabilities.gap_shape, 1 / rate);
-  for (; t < length && requests.size() < kMaxRequests; t += generator.Gamma(capabilities.gap_shape, 1 / rate)) {
+  double t = generator.Uniform() * generator.Gamma(profile.gap_shape, 1 / rate);
+  for (; t < length && requests.size() < kMaxRequests; t += generator.Gamma(profile.gap_shape, 1 / rate)) {
     TraceRequest request;
     request.arrival = Duration::Seconds(t);
     request.tenant = tenant;
-    request.prompt = Rounded(generator.LogNormal(capabilities.prompt_mu, capabilities.prompt_sigma), 1, 30712);
-    request.output = Rounded(generator.LogNormal(capabilities.output_mu, capabilities.output_sigma), 1, 8192);
+    request.prompt = Rounded(generator.LogNormal(profile.prompt_mu, profile.prompt_sigma), 1, 30712);
+    request.output = Rounded(generator.LogNormal(profile.output_mu, profile.output_sigma), 1, 8192);
     requests.push_back(std::move(request));
   }
 }

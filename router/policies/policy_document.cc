@@ -40,7 +40,8 @@ the fastest idle replica of the model. *Added* marks a refusal that the source o
 std::string Plain(double value) { return absl::StrFormat("%.12g", value); }
 
 std::string Codes(const std::vector<std::string>& words) {
-  return absl::StrJoin(words, " ", [](std::string* out, const std::string& word) { absl::StrAppend(out, "`", word, "`"); });
+  return absl::StrJoin(words, " ",
+                       [](std::string* out, const std::string& word) { absl::StrAppend(out, "`", word, "`"); });
 }
 
 std::string ValuesText(const PolicySetting& setting) {
@@ -55,15 +56,16 @@ std::string Row(const PolicyDeclaration& policy) {
 }
 
 std::string Section(const PolicyDeclaration& policy) {
-  std::string text = absl::StrCat("\n## `", policy.name, "`\n\n* Source: ", policy.text.source,
-                                  "\n* Rule: ", policy.text.rule, "\n* Sees: ", policy.text.sees,
-                                  "\n* Refuses: ", policy.text.refuses, "\n");
+  std::string text =
+      absl::StrCat("\n## `", policy.name, "`\n\n* Source: ", policy.text.source, "\n* Rule: ", policy.text.rule,
+                   "\n* Sees: ", policy.text.sees, "\n* Refuses: ", policy.text.refuses, "\n");
   if (!policy.text.notes.empty()) absl::StrAppend(&text, "\n", policy.text.notes, "\n");
   if (policy.settings.empty()) return text + "\nThe policy has no settings.\n";
   absl::StrAppend(&text, "\n| setting | default | values | meaning |\n|---|---|---|---|\n");
   for (const PolicySetting& setting : policy.settings) {
-    absl::StrAppend(&text, "| `", setting.key, "` | ", setting.several ? "none" : absl::StrCat("`", DefaultText(setting), "`"),
-                    " | ", ValuesText(setting), " | ", setting.meaning, " |\n");
+    absl::StrAppend(&text, "| `", setting.key, "` | ",
+                    setting.several ? "none" : absl::StrCat("`", DefaultText(setting), "`"), " | ", ValuesText(setting),
+                    " | ", setting.meaning, " |\n");
   }
   if (!policy.alternatives.empty()) {
     absl::StrAppend(&text, "\nDocumented alternatives: ", Codes(policy.alternatives), "\n");

@@ -6,6 +6,7 @@
 
 #include "bench/simulation/fleet_simulation.h"
 #include "router/policies/gates/threshold_gate.h"
+#include "router/policies/kit/rival_core.h"
 #include "tests/core/core_test_support.h"
 
 namespace penstock::bench {
@@ -163,7 +164,7 @@ TEST(CoreAdmission, UnderOverloadMoreTokensArriveInTimeThanThroughAThresholdGate
   for (int i = 0; i < 2; ++i) {
     std::unique_ptr<AdmissionCore> core;
     if (i == 0) {
-      core = std::make_unique<ThresholdGate>();
+      core = MakeRival<ThresholdGate>();
     } else {
       core = std::make_unique<PenstockCore>();
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "router/core/contract/admission_core.h"
+#include "router/policies/kit/rival_core.h"
 
 namespace penstock {
 
@@ -75,6 +76,15 @@ class Stepper {
  private:
   AdmissionCore& core_;
   Instant now_;
+};
+
+// A core with the rule, as an object that a test can hold by value.
+template <class Rule>
+class RivalOf : public RivalCore {
+ public:
+  template <class... Arguments>
+  explicit RivalOf(Arguments&&... arguments)
+      : RivalCore(std::make_unique<Rule>(std::forward<Arguments>(arguments)...)) {}
 };
 
 // The only action, as a T; fails the caller's expectation by nullopt.

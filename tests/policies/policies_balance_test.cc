@@ -23,7 +23,7 @@ void Close(Stepper& step, double at, uint64_t id, int64_t output = 10) {
 }
 
 TEST(LeastRequest, TheReplicaWithTheFewestInFlightWins) {
-  LeastRequest policy({}, 1);
+  RivalOf<LeastRequest> policy(LeastRequest::Options{}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(3));
   for (uint64_t id = 1; id <= 6; ++id) step.Arrive(1, id);  // Two each.
@@ -33,7 +33,7 @@ TEST(LeastRequest, TheReplicaWithTheFewestInFlightWins) {
 }
 
 TEST(LeastRequest, AtEqualCountsTheOneChosenLongestAgoWins) {
-  LeastRequest policy({}, 1);
+  RivalOf<LeastRequest> policy(LeastRequest::Options{}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(3));
   for (uint64_t id = 1; id <= 3; ++id) {
@@ -44,7 +44,7 @@ TEST(LeastRequest, AtEqualCountsTheOneChosenLongestAgoWins) {
 }
 
 TEST(LeastRequest, ReportsPlayNoPart) {
-  LeastRequest policy({}, 1);
+  RivalOf<LeastRequest> policy(LeastRequest::Options{}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
   step.Report(1, 0, 1.0, 100);
@@ -53,7 +53,7 @@ TEST(LeastRequest, ReportsPlayNoPart) {
 }
 
 TEST(LeastRequest, WithChoicesOnlyThoseDrawnAreCompared) {
-  LeastRequest policy({1}, 1);
+  RivalOf<LeastRequest> policy(LeastRequest::Options{1}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(3));
   std::map<uint32_t, int> chosen;
@@ -64,7 +64,7 @@ TEST(LeastRequest, WithChoicesOnlyThoseDrawnAreCompared) {
 }
 
 TEST(PowerOfTwo, OfTwoReplicasTheOneThatReportedFewerKvTokensWins) {
-  PowerOfTwo policy({}, 1);
+  RivalOf<PowerOfTwo> policy(PowerOfTwo::Options{}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
   step.Report(1, 0, 0.2, 0);
@@ -74,7 +74,7 @@ TEST(PowerOfTwo, OfTwoReplicasTheOneThatReportedFewerKvTokensWins) {
 }
 
 TEST(PowerOfTwo, KvTokensNotSharesAreComparedWhereMemoriesDiffer) {
-  PowerOfTwo policy({}, 1);
+  RivalOf<PowerOfTwo> policy(PowerOfTwo::Options{}, 1);
   Stepper step(policy);
   Fleet fleet = SmallFleet(2);
   fleet.pools[1].capacity = Amount(100'000);
@@ -86,7 +86,7 @@ TEST(PowerOfTwo, KvTokensNotSharesAreComparedWhereMemoriesDiffer) {
 }
 
 TEST(PowerOfTwo, WithoutAReportOfBothRequestsInFlightAreCompared) {
-  PowerOfTwo policy({}, 1);
+  RivalOf<PowerOfTwo> policy(PowerOfTwo::Options{}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
   step.Report(1, 0, 0.0, 0);
@@ -96,7 +96,7 @@ TEST(PowerOfTwo, WithoutAReportOfBothRequestsInFlightAreCompared) {
 }
 
 TEST(PowerOfTwo, ByRequestsReportsPlayNoPart) {
-  PowerOfTwo policy({2, true}, 1);
+  RivalOf<PowerOfTwo> policy(PowerOfTwo::Options{2, true}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
   step.Report(1, 0, 0.0, 0);
@@ -107,7 +107,7 @@ TEST(PowerOfTwo, ByRequestsReportsPlayNoPart) {
 }
 
 TEST(PowerOfTwo, OnlyTheTwoDrawnAreCompared) {
-  PowerOfTwo policy({}, 1);
+  RivalOf<PowerOfTwo> policy(PowerOfTwo::Options{}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(3));
   for (uint32_t i = 0; i < 3; ++i) step.Report(1, i, 0.1 * (i + 1), 0);
@@ -121,14 +121,16 @@ TEST(PowerOfTwo, OnlyTheTwoDrawnAreCompared) {
 class PrequalTest : public ::testing::Test {
  protected:
   // Every request probes both replicas, so that the pool is always complete and as old as the last arrival.
-  explicit PrequalTest(double q_rif = 0.84) : policy_({q_rif, 2, 16, false}, 1) { step_.Start(SmallFleet(2)); }
+  explicit PrequalTest(double q_rif = 0.84) : policy_(Prequal::Options{q_rif, 2, 16, false}, 1) {
+    step_.Start(SmallFleet(2));
+  }
   // One finished request that took `seconds` on whatever replica it went to.
   ReplicaId Serve(double at, uint64_t id, double on_first, double on_second) {
     const ReplicaId chosen = ChosenOf(step_.Arrive(at, id));
     Close(step_, at + (chosen == ReplicaId(0) ? on_first : on_second), id);
     return chosen;
   }
-  Prequal policy_;
+  RivalOf<Prequal> policy_;
   Stepper step_{policy_};
 };
 
@@ -171,7 +173,7 @@ TEST_F(PrequalByRif, AQuantileOfZeroMakesEveryReplicaHotSoTheFewestInFlightWin) 
 class LeastLoadTest : public ::testing::Test {
  protected:
   LeastLoadTest() { step_.Start(SmallFleet(2)); }
-  LeastLoad policy_{LeastLoad::Options{}};
+  RivalOf<LeastLoad> policy_{LeastLoad::Options{}};
   Stepper step_{policy_};
 };
 

@@ -13,7 +13,7 @@ namespace {
 class LlmdUtilization : public ::testing::Test {
  protected:
   LlmdUtilization() { step_.Start(SmallFleet(2)); }
-  LlmdFlowControl policy_{LlmdFlowControl::Options{}, 1};
+  RivalOf<LlmdFlowControl> policy_{LlmdFlowControl::Options{}, 1};
   Stepper step_{policy_};
 };
 

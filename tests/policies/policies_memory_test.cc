@@ -1,12 +1,12 @@
-// What the policies admit that look ahead in memory: past_future, max_tokens, mc_sf, and what they share.
+// The choices of the policies that look ahead in memory: past_future, max_tokens and mc_sf, and their shared parts.
 #include <gtest/gtest.h>
 
 #include "base/generator.h"
 #include "kvmodel/growth_forecast.h"
-#include "router/policies/kit/length_history.h"
 #include "router/policies/gates/max_tokens.h"
 #include "router/policies/gates/mc_sf.h"
 #include "router/policies/gates/past_future.h"
+#include "router/policies/kit/length_history.h"
 #include "tests/policies/fleet_for_test.h"
 
 namespace penstock {
@@ -76,7 +76,7 @@ TEST(LengthHistory, ADrawLiesAboveWhatIsGivenAndWithinTheCap) {
 }
 
 TEST(MaxTokensPolicy, PromptAndLimitOfAllThatRunMustFit) {
-  MaxTokens policy({});
+  RivalOf<MaxTokens> policy(MaxTokens::Options{});
   Stepper step(policy);
   step.Start(PlainFleet(1));
   EXPECT_TRUE(Only<Forward>(step.At(1, Limited(1, 4000, 2000))).has_value());
@@ -89,7 +89,7 @@ TEST(MaxTokensPolicy, PromptAndLimitOfAllThatRunMustFit) {
 }
 
 TEST(MaxTokensPolicy, ARequestWithoutALimitCounts1024) {
-  MaxTokens policy({});
+  RivalOf<MaxTokens> policy(MaxTokens::Options{});
   Stepper step(policy);
   step.Start(PlainFleet(1));
   step.At(1, Limited(1, 8000, 100));
@@ -100,7 +100,7 @@ TEST(MaxTokensPolicy, ARequestWithoutALimitCounts1024) {
 }
 
 TEST(MaxTokensPolicy, TheLeastFullReplicaWins) {
-  MaxTokens policy({});
+  RivalOf<MaxTokens> policy(MaxTokens::Options{});
   Stepper step(policy);
   step.Start(PlainFleet(2));
   ASSERT_EQ(Only<Forward>(step.At(1, Limited(1, 3000, 100)))->replica, ReplicaId(0));
@@ -111,14 +111,14 @@ TEST(MaxTokensPolicy, TheLeastFullReplicaWins) {
 }
 
 TEST(MaxTokensPolicy, ALoneRequestIsNeverHeld) {
-  MaxTokens policy({1024, 0.5});
+  RivalOf<MaxTokens> policy(MaxTokens::Options{1024, 0.5});
   Stepper step(policy);
   step.Start(PlainFleet(1));
   EXPECT_TRUE(Only<Forward>(step.At(1, Limited(1, 7000, 1000))).has_value());
 }
 
 TEST(MaxTokensPolicy, LateRequestsAreRefused) {
-  MaxTokens policy({});
+  RivalOf<MaxTokens> policy(MaxTokens::Options{});
   Stepper step(policy);
   step.Start(PlainFleet(1));
   step.At(1, Limited(1, 7000, 1000));
@@ -130,7 +130,7 @@ TEST(MaxTokensPolicy, LateRequestsAreRefused) {
 }
 
 TEST(MaxTokensPolicy, AFullBatchWaits) {
-  MaxTokens policy({});
+  RivalOf<MaxTokens> policy(MaxTokens::Options{});
   Stepper step(policy);
   Fleet fleet = PlainFleet(1);
   fleet.replicas[0].max_sequences = 2;
@@ -150,7 +150,7 @@ class PastFutureTest : public ::testing::Test {
       Close(step_, 0.1, id, 500);
     }
   }
-  PastFuture policy_;
+  RivalOf<PastFuture> policy_;
   Stepper step_{policy_};
 };
 
@@ -182,7 +182,7 @@ TEST_F(PastFutureTest, FirstComeFirstServedEvenIfALaterOneWouldFit) {
 }
 
 TEST(McSfPolicy, TheShortestPredictionGoesFirst) {
-  McSf policy({});
+  RivalOf<McSf> policy(McSf::Options{});
   Stepper step(policy);
   step.Start(PlainFleet(1));
   step.At(1, Limited(1, 7000, 1000));
@@ -199,7 +199,7 @@ TEST(McSfPolicy, TheShortestPredictionGoesFirst) {
 }
 
 TEST(McSfPolicy, MemoryIsTestedAtEveryCompletionToCome) {
-  McSf policy({});
+  RivalOf<McSf> policy(McSf::Options{});
   Stepper step(policy);
   step.Start(PlainFleet(1));
   step.At(1, Limited(1, 8000, 100));
@@ -210,7 +210,7 @@ TEST(McSfPolicy, MemoryIsTestedAtEveryCompletionToCome) {
 }
 
 TEST(McSfPolicy, ThePredictionIsTheMeanOfTheModelsOutputs) {
-  McSf policy({});
+  RivalOf<McSf> policy(McSf::Options{});
   Stepper step(policy);
   step.Start(PlainFleet(1));
   for (uint64_t id = 1; id <= 20; ++id) {
@@ -225,7 +225,7 @@ TEST(McSfPolicy, ThePredictionIsTheMeanOfTheModelsOutputs) {
 }
 
 TEST(McSfPolicy, ARequestBeyondItsPredictionIsTakenToEndNext) {
-  McSf policy({});
+  RivalOf<McSf> policy(McSf::Options{});
   Stepper step(policy);
   step.Start(PlainFleet(1));
   for (uint64_t id = 1; id <= 20; ++id) {
@@ -240,7 +240,7 @@ TEST(McSfPolicy, ARequestBeyondItsPredictionIsTakenToEndNext) {
 }
 
 TEST(McSfPolicy, ProtectionKeepsAShareFree) {
-  McSf policy({false, 0.1});
+  RivalOf<McSf> policy(McSf::Options{false, 0.1});
   Stepper step(policy);
   step.Start(PlainFleet(1));
   step.At(1, Limited(1, 7000, 500));

@@ -1,4 +1,4 @@
-// What the policies pick that follow prefixes: chwbl, cache_aware, dynamo_cost, and the memory of sent prefixes.
+// The choices of the policies that follow prefixes: chwbl, cache_aware and dynamo_cost, and the index of sent prefixes.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -63,7 +63,7 @@ TEST(SentPrefixes, AfterItsTimeAPrefixNoLongerMatches) {
 class ChwblTest : public ::testing::Test {
  protected:
   ChwblTest() { step_.Start(SmallFleet(4)); }
-  Chwbl policy_{Chwbl::Options{}};
+  RivalOf<Chwbl> policy_{Chwbl::Options{}};
   Stepper step_{policy_};
 };
 
@@ -115,7 +115,7 @@ TEST_F(ChwblTest, WhenAReplicaGoesOnlyItsPrefixesMove) {
 }
 
 TEST(CacheAware, AMatchAboveTheThresholdIsFollowed) {
-  CacheAware policy({});
+  RivalOf<CacheAware> policy(CacheAware::Options{});
   Stepper step(policy);
   step.Start(SmallFleet(3));
   const ReplicaId owner = ChosenOf(step.At(1, WithPrefix(1, 7, 8, 2)));
@@ -125,7 +125,7 @@ TEST(CacheAware, AMatchAboveTheThresholdIsFollowed) {
 }
 
 TEST(CacheAware, BelowTheThresholdTheSmallestTreeWins) {
-  CacheAware policy({});
+  RivalOf<CacheAware> policy(CacheAware::Options{});
   Stepper step(policy);
   step.Start(SmallFleet(2));
   const ReplicaId owner = ChosenOf(step.At(1, WithPrefix(1, 7, 8, 2)));
@@ -138,7 +138,7 @@ TEST(CacheAware, BelowTheThresholdTheSmallestTreeWins) {
 TEST(CacheAware, WhenImbalancedTheFewestInFlightWin) {
   CacheAware::Options options;
   options.balance_abs = 4;
-  CacheAware policy(options);
+  RivalOf<CacheAware> policy(options);
   Stepper step(policy);
   step.Start(SmallFleet(2));
   const ReplicaId owner = ChosenOf(step.At(1, WithPrefix(1, 7, 4, 4)));
@@ -151,7 +151,7 @@ TEST(CacheAware, WhenImbalancedTheFewestInFlightWin) {
 TEST(CacheAware, AReportAboveTheOverloadShareEndsAffinity) {
   CacheAware::Options options;
   options.overload = 0.9;
-  CacheAware policy(options);
+  RivalOf<CacheAware> policy(options);
   Stepper step(policy);
   step.Start(SmallFleet(2));
   const ReplicaId owner = ChosenOf(step.At(1, WithPrefix(1, 7, 4, 4)));
@@ -161,7 +161,7 @@ TEST(CacheAware, AReportAboveTheOverloadShareEndsAffinity) {
 }
 
 TEST(DynamoCost, CachedPrefillIsCheaperUntilActiveBlocksOutweighIt) {
-  DynamoCost policy({}, 1);
+  RivalOf<DynamoCost> policy(DynamoCost::Options{}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
   const ReplicaId owner = ChosenOf(step.At(1, WithPrefix(1, 7, 4, 4)));
@@ -175,7 +175,7 @@ TEST(DynamoCost, CachedPrefillIsCheaperUntilActiveBlocksOutweighIt) {
 }
 
 TEST(DynamoCost, PrefillOnItsWayCountsUntilTheFirstToken) {
-  DynamoCost policy({}, 1);
+  RivalOf<DynamoCost> policy(DynamoCost::Options{}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
   const ReplicaId first = ChosenOf(step.Arrive(1, 1, 3200));
@@ -190,7 +190,7 @@ TEST(DynamoCost, PrefillOnItsWayCountsUntilTheFirstToken) {
 TEST(DynamoCost, WithoutOverlapWeightOnlyActiveBlocksCount) {
   DynamoCost::Options options;
   options.overlap_weight = 0;
-  DynamoCost policy(options, 1);
+  RivalOf<DynamoCost> policy(options, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
   const ReplicaId first = ChosenOf(step.Arrive(1, 1, 3200));
@@ -202,7 +202,7 @@ TEST(DynamoCost, WithoutOverlapWeightOnlyActiveBlocksCount) {
 }
 
 TEST(DynamoCost, BooksAreEmptyWhenNothingRuns) {
-  DynamoCost policy({}, 1);
+  RivalOf<DynamoCost> policy(DynamoCost::Options{}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
   const ReplicaId first = ChosenOf(step.At(1, WithPrefix(1, 7, 4, 4)));
@@ -215,7 +215,7 @@ TEST(DynamoCost, BooksAreEmptyWhenNothingRuns) {
 TEST(DynamoCost, WithAQueueRequestsWaitWhileEveryReplicaHasPrefillEnough) {
   DynamoCost::Options options;
   options.queue = 1;  // Step budget of the test fleet: 2048 tokens.
-  DynamoCost policy(options, 1);
+  RivalOf<DynamoCost> policy(options, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
   step.Arrive(1, 1, 3000);
@@ -228,7 +228,7 @@ TEST(DynamoCost, WithAQueueRequestsWaitWhileEveryReplicaHasPrefillEnough) {
 TEST(DynamoCost, ATemperatureSpreadsOverCosts) {
   DynamoCost::Options options;
   options.temperature = 1;
-  DynamoCost policy(options, 1);
+  RivalOf<DynamoCost> policy(options, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
   const ReplicaId busy = ChosenOf(step.Arrive(1, 1, 8000));

@@ -28,16 +28,13 @@ class RivalCoreTest : public ::testing::Test {
     EXPECT_TRUE(refusal.has_value());
     return refusal ? refusal->reason : Refusal::kInvalidKey;
   }
-  ThresholdGate gate_;
+  RivalOf<ThresholdGate> gate_;
   Stepper step_{gate_};
 };
 
 TEST_F(RivalCoreTest, WhatCanNeverRunIsRefusedAtOnce) {
   EXPECT_EQ(ReasonOf(step_.Arrive(1, 1, 100, 0, 2)), Refusal::kUnknownModel);
   EXPECT_EQ(ReasonOf(step_.Arrive(1, 2, 9000)), Refusal::kContextExceeded);
-  RequestArrived long_answer = Stepper::Request(3, 5000);
-  long_answer.max_output = Tokens(4000);
-  EXPECT_EQ(ReasonOf(step_.At(1, long_answer)), Refusal::kContextExceeded);
   Fleet tiny = SmallFleet(2);
   for (PoolSpec& pool : tiny.pools) pool.capacity = Amount(1000);
   step_.Start(tiny);
@@ -51,10 +48,32 @@ TEST_F(RivalCoreTest, AnEstimateThatMayBeTooHighDoesNotRefuseForContext) {
   EXPECT_TRUE(Only<Park>(step_.At(1, request)).has_value());
 }
 
-TEST_F(RivalCoreTest, WithoutAReplicaUpArrivalsAreRefused) {
+TEST_F(RivalCoreTest, RequestsWaitForAReplicaToReturnAndAreThenRefused) {
   for (uint32_t i = 0; i < 2; ++i) step_.At(1, ReplicaHealth{ReplicaId(i), Health::kDown});
 
-  EXPECT_EQ(ReasonOf(step_.Arrive(1, 1)), Refusal::kNoReplica);
+  const auto parked = Only<Park>(step_.Arrive(2, 1, 100, 1));
+  ASSERT_TRUE(parked.has_value());
+  EXPECT_EQ(parked->reason, WaitReason::kNoReplicaUp);
+  EXPECT_EQ(gate_.NextDeadline(), Instant::FromSeconds(6));
+  EXPECT_EQ(ReasonOf(step_.At(6, TimerFired{})), Refusal::kNoReplica);
+  EXPECT_EQ(ReasonOf(step_.Arrive(6, 2, 100, 1)), Refusal::kNoReplica);
+}
+
+TEST_F(RivalCoreTest, AReplicaThatReturnsInTimeServesTheWaitingRequests) {
+  for (uint32_t i = 0; i < 2; ++i) step_.At(1, ReplicaHealth{ReplicaId(i), Health::kDown});
+  step_.Arrive(2, 1, 100, 1);
+  step_.Report(3, 0, 0.1, 0);
+
+  const auto forward = Only<Forward>(step_.At(4, ReplicaHealth{ReplicaId(0), Health::kUp}));
+  ASSERT_TRUE(forward.has_value());
+  EXPECT_EQ(forward->replica, ReplicaId(0));
+}
+
+TEST_F(RivalCoreTest, ARequeuedRequestBeyondEveryContextStillFindsAReplica) {
+  step_.Report(1, 0, 0.1, 0);
+  ASSERT_TRUE(Only<Forward>(step_.Arrive(1, 1, 8000, 1)).has_value());
+
+  EXPECT_TRUE(Only<Forward>(step_.At(2, RequestRequeued{RequestId(1), Tokens(500), false, Duration()})).has_value());
 }
 
 TEST_F(RivalCoreTest, DrainingRefusesArrivalsAndServesWhatWaits) {
@@ -213,8 +232,8 @@ void RandomRun(uint64_t seed) {
 
 TEST(RivalCoreRandom, NothingIsLostOrLeaked) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
-    RandomRun<ThresholdGate>(seed);
-    RandomRun<RoundRobin>(seed);
+    RandomRun<RivalOf<ThresholdGate>>(seed);
+    RandomRun<RivalOf<RoundRobin>>(seed);
   }
 }
 

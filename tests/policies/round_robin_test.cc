@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 TEST(RoundRobin, ReplicasTakeTurnsWhateverTheyReport) {
-  RoundRobin policy;
+  RivalOf<RoundRobin> policy;
   Stepper step(policy);
   step.Start(SmallFleet(3));
   step.Report(1, 1, 1.0, 100);
@@ -19,7 +19,7 @@ TEST(RoundRobin, ReplicasTakeTurnsWhateverTheyReport) {
 }
 
 TEST(RoundRobin, ADownReplicaIsPassedOver) {
-  RoundRobin policy;
+  RivalOf<RoundRobin> policy;
   Stepper step(policy);
   step.Start(SmallFleet(3));
   step.At(1, ReplicaHealth{ReplicaId(1), Health::kDown});
@@ -30,7 +30,7 @@ TEST(RoundRobin, ADownReplicaIsPassedOver) {
 }
 
 TEST(RoundRobin, ModelsHaveTurnsOfTheirOwn) {
-  RoundRobin policy;
+  RivalOf<RoundRobin> policy;
   Stepper step(policy);
   step.Start(SmallFleet(2));
 

@@ -10,7 +10,7 @@ namespace {
 class ThresholdGateTest : public ::testing::Test {
  protected:
   void SetUp() override { step_.Start(SmallFleet(2)); }
-  ThresholdGate gate_;
+  RivalOf<ThresholdGate> gate_;
   Stepper step_{gate_};
 };
 

@@ -12,8 +12,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/simulated/engine/engine_spec.h"
-#include "backends/simulated/machine/gpu_share.h"
 #include "backends/simulated/engine/histogram.h"
+#include "backends/simulated/machine/gpu_share.h"
 #include "backends/simulated/machine/step_machine.h"
 #include "base/units.h"
 

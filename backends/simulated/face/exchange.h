@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/simulated/face/answer.h"
 #include "backends/simulated/engine/engine.h"
+#include "backends/simulated/face/answer.h"
 #include "backends/simulated/face/job.h"
 
 namespace penstock::simulated {

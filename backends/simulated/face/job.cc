@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "backends/simulated/face/body_reader.h"
-#include "backends/simulated/machine/mix.h"
 #include "backends/simulated/face/prompts.h"
+#include "backends/simulated/machine/mix.h"
 
 namespace penstock::simulated {
 namespace {

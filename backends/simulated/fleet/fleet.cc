@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/simulated/face/engine_server.h"
 #include "backends/simulated/engine/engine_spec.h"
+#include "backends/simulated/face/engine_server.h"
 #include "backends/simulated/fleet/step_clock.h"
 #include "base/clock.h"
 #include "config/values/capacity.h"

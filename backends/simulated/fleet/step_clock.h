@@ -1,8 +1,8 @@
 // Runs the steps of simulated engines in real time on one io_context, with the GPUs that they share.
 //
 // GpuShare computes the end of each step. The next step begins at that instant even when the timer fires later, so late
-// timers do not add up. A delay beyond 20 ms is not made up. Used on the thread of the io_context; call Add*() before it
-// runs.
+// timers do not add up. A delay beyond 20 ms is not made up. Used on the thread of the io_context; call Add*() before
+// it runs.
 #ifndef PENSTOCK_BACKENDS_SIMULATED_FLEET_STEP_CLOCK_H_
 #define PENSTOCK_BACKENDS_SIMULATED_FLEET_STEP_CLOCK_H_
 

@@ -1,11 +1,11 @@
 // The paged KV cache of one simulated engine: blocks, their reference counts and the order in which free ones are
 // reused (vLLM v1/core/block_pool.py).
 //
-// A block has references or lies in the free queue. A free block may still hold cached tokens, and Find() finds it until
-// Take() returns it. Blocks without cached tokens go to the head of the queue and are reused first. Cached blocks go to
-// the tail, the last block of a sequence first, so the heads of prompts survive longest. Content is shared under a hash
-// that any sequence can find, or private to one sequence, so that a preempted sequence finds its blocks again. Owned by
-// StepMachine. Every operation is O(1).
+// A block has references or lies in the free queue. A free block may still hold cached tokens, and Find() finds it
+// until Take() returns it. Blocks without cached tokens go to the head of the queue and are reused first. Cached blocks
+// go to the tail, the last block of a sequence first, so the heads of prompts survive longest. Content is shared under
+// a hash that any sequence can find, or private to one sequence, so that a preempted sequence finds its blocks again.
+// Owned by StepMachine. Every operation is O(1).
 #ifndef PENSTOCK_BACKENDS_SIMULATED_BLOCK_POOL_H_
 #define PENSTOCK_BACKENDS_SIMULATED_BLOCK_POOL_H_
 

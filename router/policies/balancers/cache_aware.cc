@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "router/policies/kit/rival_core.h"
+
 namespace penstock {
 
 bool CacheAware::Imbalanced(const std::vector<ReplicaId>& candidates) const {
@@ -32,7 +34,7 @@ ReplicaId CacheAware::ByCache(const RequestArrived& request, const std::vector<R
                            [&](ReplicaId a, ReplicaId b) { return size(a) < size(b); });
 }
 
-RivalCore::Choice CacheAware::Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) {
+RivalRule::Choice CacheAware::Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) {
   ReplicaId chosen = candidates.front();
   if (Imbalanced(candidates)) {
     const auto load = [this](ReplicaId id) { return std::pair(replica(id).running, turns_.Of(id)); };
@@ -65,10 +67,10 @@ PolicyDeclaration CacheAwarePolicy() {
                  "requests in flight",
                  "the prompts that it sent; its own requests in flight; with `overload` the reported KV share",
                  "nothing more", "The policy remembers the prompts that it sent. It reads no cache events of engines."};
-  policy.make = [](const PolicyChoice& choice, uint64_t) -> std::unique_ptr<AdmissionCore> {
-    return std::make_unique<CacheAware>(CacheAware::Options{choice["cache_threshold"], choice["balance_abs"],
-                                                            choice["balance_rel"], choice["overload"],
-                                                            Tokens(static_cast<int64_t>(choice["tree_tokens"]))});
+  policy.make = [](const PolicyChoice& choice, uint64_t) {
+    return MakeRival<CacheAware>(CacheAware::Options{choice["cache_threshold"], choice["balance_abs"],
+                                                     choice["balance_rel"], choice["overload"],
+                                                     Tokens(static_cast<int64_t>(choice["tree_tokens"]))});
   };
   return policy;
 }

@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "router/policies/kit/policy_declaration.h"
-#include "router/policies/kit/rival_core.h"
+#include "router/policies/kit/rival_rule.h"
 #include "router/policies/kit/sent_prefixes.h"
 #include "router/policies/kit/turns.h"
 
 namespace penstock {
 
-class CacheAware final : public RivalCore {
+class CacheAware final : public RivalRule {
  public:
   struct Options {
     double cache_threshold = 0.3;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "router/policies/kit/rival_core.h"
 
 namespace penstock {
 namespace {
@@ -25,7 +26,7 @@ const Chwbl::Ring& Chwbl::RingOf(ModelId model) {
   if (!ring.empty()) return ring;
   for (uint32_t i = 0; i < fleet().replicas.size(); ++i) {
     const ReplicaSpec& replica = fleet().replicas[i];
-    if (!Serves(replica, model)) continue;
+    if (!RivalBooks::Serves(replica, model)) continue;
     for (int point = 0; point < options_.replication; ++point) {
       ring.emplace_back(HashOf(absl::StrCat(replica.name, "#", point)), ReplicaId(i));
     }
@@ -43,7 +44,7 @@ uint64_t Chwbl::KeyOf(const RequestArrived& request) const {
   return HashOf(absl::StrCat("request ", request.request.value()));
 }
 
-RivalCore::Choice Chwbl::Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) {
+RivalRule::Choice Chwbl::Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) {
   int64_t total = 1;
   for (ReplicaId id : candidates) total += replica(id).running;
   const double mean = static_cast<double>(total) / static_cast<double>(candidates.size());
@@ -73,9 +74,9 @@ PolicyDeclaration ChwblPolicy() {
   policy.text = {"Google's consistent hashing with bounded loads, KubeAI PrefixHash",
                  "from the prefix's place on a ring, the first replica with at most ceil(factor x mean) requests",
                  "the hashed blocks of the prompt; its own requests in flight", "nothing more", ""};
-  policy.make = [](const PolicyChoice& choice, uint64_t) -> std::unique_ptr<AdmissionCore> {
-    return std::make_unique<Chwbl>(Chwbl::Options{choice["load_factor"], static_cast<int>(choice["replication"]),
-                                                  static_cast<size_t>(choice["prefix_blocks"])});
+  policy.make = [](const PolicyChoice& choice, uint64_t) {
+    return MakeRival<Chwbl>(Chwbl::Options{choice["load_factor"], static_cast<int>(choice["replication"]),
+                                           static_cast<size_t>(choice["prefix_blocks"])});
   };
   return policy;
 }

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "router/policies/kit/policy_declaration.h"
-#include "router/policies/kit/rival_core.h"
+#include "router/policies/kit/rival_rule.h"
 
 namespace penstock {
 
-class Chwbl final : public RivalCore {
+class Chwbl final : public RivalRule {
  public:
   struct Options {
     double load_factor = 1.25;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "router/policies/kit/draw.h"
+#include "router/policies/kit/rival_core.h"
 
 namespace penstock {
 namespace {
@@ -30,7 +31,7 @@ double DynamoCost::Cost(const RequestArrived& request, ReplicaId id) const {
   return options_.overlap_weight * (books.prefill + Uncached(request, id)) / kBlock + active;
 }
 
-RivalCore::Choice DynamoCost::Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) {
+RivalRule::Choice DynamoCost::Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) {
   const bool queued = options_.queue > 0 && std::all_of(candidates.begin(), candidates.end(), [this](ReplicaId id) {
                         return books_[id.value()].prefill > options_.queue * spec(id).batch_budget.AsDouble();
                       });
@@ -112,10 +113,10 @@ PolicyDeclaration DynamoCostPolicy() {
   policy.text = {"NVIDIA Dynamo's KV router", "weight x prefill blocks not cached + active blocks",
                  "the prompts that it sent; first tokens and ends of its own requests", "nothing more",
                  "The policy remembers the prompts that it sent. It reads no cache events of engines."};
-  policy.make = [](const PolicyChoice& choice, uint64_t seed) -> std::unique_ptr<AdmissionCore> {
-    const DynamoCost::Options options{choice["overlap_weight"], choice["temperature"],
-                                      Duration::Seconds(choice["ttl"]), choice["queue"]};
-    return std::make_unique<DynamoCost>(options, seed);
+  policy.make = [](const PolicyChoice& choice, uint64_t seed) {
+    const DynamoCost::Options options{choice["overlap_weight"], choice["temperature"], Duration::Seconds(choice["ttl"]),
+                                      choice["queue"]};
+    return MakeRival<DynamoCost>(options, seed);
   };
   return policy;
 }

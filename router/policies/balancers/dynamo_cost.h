@@ -18,12 +18,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/generator.h"
 #include "router/policies/kit/policy_declaration.h"
-#include "router/policies/kit/rival_core.h"
+#include "router/policies/kit/rival_rule.h"
 #include "router/policies/kit/sent_prefixes.h"
 
 namespace penstock {
 
-class DynamoCost final : public RivalCore {
+class DynamoCost final : public RivalRule {
  public:
   struct Options {
     double overlap_weight = 1;

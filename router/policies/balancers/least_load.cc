@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "router/policies/kit/rival_core.h"
+
 namespace penstock {
 namespace {
 
@@ -27,7 +29,7 @@ double LeastLoad::Score(ReplicaId id, bool any_fresh, double nominal_throughput)
   return (queued + work.sent) / throughput + options_.kv_weight * k / (1 - k);
 }
 
-RivalCore::Choice LeastLoad::Choose(const RequestArrived&, const std::vector<ReplicaId>& candidates) {
+RivalRule::Choice LeastLoad::Choose(const RequestArrived&, const std::vector<ReplicaId>& candidates) {
   std::vector<ReplicaId> open;
   double throughput = 0;
   int reporting = 0;
@@ -72,15 +74,15 @@ PolicyDeclaration LeastLoadPolicy() {
       NumberSetting("mean_prefill", defaults.mean_prefill, 1, 1e6, "prompt tokens of a request waiting in the engine"),
       NumberSetting("veto", defaults.veto, 0.01, 1, "reported KV share from which a replica is passed over; 1: never")};
   policy.alternatives = {"veto=0.95", "veto=1", "kv_weight=0.5", "kv_weight=0.05"};
-  policy.text = {"SMG",
-                 "(queued + sent since the report) / throughput + weight x k/(1-k); replicas with KV over the veto are "
-                 "passed over",
-                 "the reported waiting requests and KV share; the prompts that it sent; the tokens that it relays",
-                 "nothing more",
-                 "Engines report no waiting tokens, so each waiting request of the engine counts `mean_prefill` tokens. "
-                 "The throughput comes from the relayed tokens."};
-  policy.make = [](const PolicyChoice& choice, uint64_t) -> std::unique_ptr<AdmissionCore> {
-    return std::make_unique<LeastLoad>(
+  policy.text = {
+      "SMG",
+      "(queued + sent since the report) / throughput + weight x k/(1-k); replicas with KV over the veto are "
+      "passed over",
+      "the reported waiting requests and KV share; the prompts that it sent; the tokens that it relays", "nothing more",
+      "Engines report no waiting tokens, so each waiting request of the engine counts `mean_prefill` tokens. "
+      "The throughput comes from the relayed tokens."};
+  policy.make = [](const PolicyChoice& choice, uint64_t) {
+    return MakeRival<LeastLoad>(
         LeastLoad::Options{choice["kv_weight"], choice["throughput"], choice["mean_prefill"], choice["veto"]});
   };
   return policy;

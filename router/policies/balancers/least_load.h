@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "router/policies/kit/policy_declaration.h"
-#include "router/policies/kit/rival_core.h"
+#include "router/policies/kit/rival_rule.h"
 #include "router/policies/kit/turns.h"
 
 namespace penstock {
 
-class LeastLoad final : public RivalCore {
+class LeastLoad final : public RivalRule {
  public:
   struct Options {
     double kv_weight = 0.15;

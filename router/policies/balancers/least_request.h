@@ -14,12 +14,12 @@
 
 #include "base/generator.h"
 #include "router/policies/kit/policy_declaration.h"
-#include "router/policies/kit/rival_core.h"
+#include "router/policies/kit/rival_rule.h"
 #include "router/policies/kit/turns.h"
 
 namespace penstock {
 
-class LeastRequest final : public RivalCore {
+class LeastRequest final : public RivalRule {
  public:
   struct Options {
     size_t choices = 0;  // 0: all.

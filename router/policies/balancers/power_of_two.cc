@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "router/policies/kit/draw.h"
+#include "router/policies/kit/rival_core.h"
 
 namespace penstock {
 
@@ -14,7 +15,7 @@ std::optional<double> PowerOfTwo::ReportedTokens(ReplicaId id) const {
   return report->kv_used_share * capacity.AsDouble();
 }
 
-RivalCore::Choice PowerOfTwo::Choose(const RequestArrived&, const std::vector<ReplicaId>& candidates) {
+RivalRule::Choice PowerOfTwo::Choose(const RequestArrived&, const std::vector<ReplicaId>& candidates) {
   const std::vector<ReplicaId> drawn = DrawDistinct(candidates, options_.choices, random_);
   const bool by_tokens = !options_.by_requests && std::all_of(drawn.begin(), drawn.end(), [this](ReplicaId id) {
     return ReportedTokens(id).has_value();
@@ -31,14 +32,15 @@ PolicyDeclaration PowerOfTwoPolicy() {
   policy.name = "power_of_two";
   policy.settings = {
       WholeSetting("choices", static_cast<double>(defaults.choices), 2, 1024, "replicas drawn and compared"),
-      WordSetting("load", {"tokens", "requests"}, "the compared load: KV tokens last reported, or own requests in flight")};
+      WordSetting("load", {"tokens", "requests"},
+                  "the compared load: KV tokens last reported, or own requests in flight")};
   policy.alternatives = {"load=requests", "choices=3", "choices=3,load=requests"};
   policy.text = {"Shepherd Model Gateway (SMG, formerly the SGLang router)",
                  "of two replicas drawn, the one with fewer KV tokens reported, or fewer requests in flight",
                  "the reported KV share; its own requests in flight", "nothing more", ""};
-  policy.make = [](const PolicyChoice& choice, uint64_t seed) -> std::unique_ptr<AdmissionCore> {
+  policy.make = [](const PolicyChoice& choice, uint64_t seed) {
     const PowerOfTwo::Options options{static_cast<size_t>(choice["choices"]), choice["load"] != 0};
-    return std::make_unique<PowerOfTwo>(options, seed);
+    return MakeRival<PowerOfTwo>(options, seed);
   };
   return policy;
 }

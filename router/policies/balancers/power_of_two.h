@@ -15,11 +15,11 @@
 
 #include "base/generator.h"
 #include "router/policies/kit/policy_declaration.h"
-#include "router/policies/kit/rival_core.h"
+#include "router/policies/kit/rival_rule.h"
 
 namespace penstock {
 
-class PowerOfTwo final : public RivalCore {
+class PowerOfTwo final : public RivalRule {
  public:
   struct Options {
     size_t choices = 2;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "router/policies/kit/draw.h"
+#include "router/policies/kit/rival_core.h"
 
 namespace penstock {
 namespace {
@@ -19,7 +20,7 @@ constexpr size_t kSimilar = 9;
 
 }  // namespace
 
-RivalCore::Choice Prequal::Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) {
+RivalRule::Choice Prequal::Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) {
   Pool& pool = pools_[request.model];
   DropUnusable(pool, candidates);
   ReplicaId chosen = candidates[DrawBelow(candidates.size(), random_)];
@@ -127,15 +128,16 @@ PolicyDeclaration PrequalPolicy() {
       WholeSetting("pool", static_cast<double>(defaults.pool), 2, 1024, "probes in the pool at most"),
       WordSetting("latency", {"answer", "first_token"}, "the event at which a latency ends")};
   policy.alternatives = {"latency=first_token", "q_rif=0.6", "q_rif=0.9", "probes=5,latency=first_token"};
-  policy.text = {"Prequal (NSDI 2024)",
-                 "of recent probes: the lowest latency of the cold ones; if none is cold, the fewest requests in flight",
-                 "its own requests in flight; the latencies of its own answers", "nothing more",
-                 "A probe returns this router's own counts. They equal the server's counts where nobody else sends it "
-                 "requests."};
-  policy.make = [](const PolicyChoice& choice, uint64_t seed) -> std::unique_ptr<AdmissionCore> {
+  policy.text = {
+      "Prequal (NSDI 2024)",
+      "of recent probes: the lowest latency of the cold ones; if none is cold, the fewest requests in flight",
+      "its own requests in flight; the latencies of its own answers", "nothing more",
+      "A probe returns this router's own counts. They equal the server's counts where nobody else sends it "
+      "requests."};
+  policy.make = [](const PolicyChoice& choice, uint64_t seed) {
     const Prequal::Options options{choice["q_rif"], static_cast<size_t>(choice["probes"]),
                                    static_cast<size_t>(choice["pool"]), choice["latency"] != 0};
-    return std::make_unique<Prequal>(options, seed);
+    return MakeRival<Prequal>(options, seed);
   };
   return policy;
 }

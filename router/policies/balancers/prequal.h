@@ -24,11 +24,11 @@
 
 #include "base/generator.h"
 #include "router/policies/kit/policy_declaration.h"
-#include "router/policies/kit/rival_core.h"
+#include "router/policies/kit/rival_rule.h"
 
 namespace penstock {
 
-class Prequal final : public RivalCore {
+class Prequal final : public RivalRule {
  public:
   struct Options {
     double q_rif = 0.84;

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "router/policies/kit/policy_declaration.h"
-#include "router/policies/kit/rival_core.h"
+#include "router/policies/kit/rival_rule.h"
 
 namespace penstock {
 
-class RoundRobin final : public RivalCore {
+class RoundRobin final : public RivalRule {
  private:
   Choice Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) override;
   bool RefusesLate() const override { return false; }

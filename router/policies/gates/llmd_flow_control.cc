@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "router/policies/kit/draw.h"
+#include "router/policies/kit/rival_core.h"
 
 namespace penstock {
 namespace {
@@ -32,7 +33,7 @@ double LlmdFlowControl::Fullness(ReplicaId id) const {
   return std::max(WaitingAt(id) / options_.queue, KvAt(id) / options_.kv);
 }
 
-RivalCore::Choice LlmdFlowControl::Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) {
+RivalRule::Choice LlmdFlowControl::Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) {
   double saturation = 0;
   std::vector<ReplicaId> open;
   for (ReplicaId id : candidates) {
@@ -91,13 +92,13 @@ PolicyDeclaration LlmdUtilizationPolicy() {
   policy.text = {"llm-d, Gateway API Inference Extension",
                  "all wait while the mean of max(waiting/queue, KV/kv) is at least 1; then queue, KV and prefix scores",
                  "the reported waiting requests and KV share; the prompts that it sent", "queue time", kNotes};
-  policy.make = [](const PolicyChoice& choice, uint64_t seed) -> std::unique_ptr<AdmissionCore> {
+  policy.make = [](const PolicyChoice& choice, uint64_t seed) {
     LlmdFlowControl::Options options;
     options.queue = choice["queue"];
     options.kv = choice["kv"];
     options.headroom = choice["headroom"];
     options.ttl = Duration::Seconds(choice["ttl"]);
-    return std::make_unique<LlmdFlowControl>(options, seed);
+    return MakeRival<LlmdFlowControl>(options, seed);
   };
   return policy;
 }
@@ -113,13 +114,13 @@ PolicyDeclaration LlmdConcurrencyPolicy() {
                  "all wait while the mean of in flight/max is at least 1; then queue, KV and prefix scores",
                  "its own requests in flight; the reported waiting requests and KV share; the prompts that it sent",
                  "queue time", kNotes};
-  policy.make = [](const PolicyChoice& choice, uint64_t seed) -> std::unique_ptr<AdmissionCore> {
+  policy.make = [](const PolicyChoice& choice, uint64_t seed) {
     LlmdFlowControl::Options options;
     options.by_concurrency = true;
     options.in_flight = choice["max"];
     options.headroom = choice["headroom"];
     options.ttl = Duration::Seconds(choice["ttl"]);
-    return std::make_unique<LlmdFlowControl>(options, seed);
+    return MakeRival<LlmdFlowControl>(options, seed);
   };
   return policy;
 }

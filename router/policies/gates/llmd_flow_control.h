@@ -20,12 +20,12 @@
 
 #include "base/generator.h"
 #include "router/policies/kit/policy_declaration.h"
-#include "router/policies/kit/rival_core.h"
+#include "router/policies/kit/rival_rule.h"
 #include "router/policies/kit/sent_prefixes.h"
 
 namespace penstock {
 
-class LlmdFlowControl final : public RivalCore {
+class LlmdFlowControl final : public RivalRule {
  public:
   struct Options {
     bool by_concurrency = false;

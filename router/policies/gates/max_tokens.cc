@@ -1,5 +1,7 @@
 #include "router/policies/gates/max_tokens.h"
 
+#include "router/policies/kit/rival_core.h"
+
 namespace penstock {
 
 double MaxTokens::Expect(const RequestArrived& request) const {
@@ -15,7 +17,7 @@ double MaxTokens::Reservation(const Footprint& footprint, const RequestArrived& 
 double MaxTokens::NeedWith(PoolId pool, const Footprint& footprint, const RequestArrived& request) {
   double reserved = Reservation(footprint, request, Expect(request));
   for (const auto& [id, member] : members(pool)) {
-    reserved += Reservation(member.footprint, FindLive(id)->request, member.expected);
+    reserved += Reservation(member.footprint, books().Find(id)->request, member.expected);
   }
   return reserved;
 }
@@ -33,8 +35,8 @@ PolicyDeclaration MaxTokensPolicy() {
                  "prompt and limit of all running requests fit; the least full replica",
                  "its own requests and their limits", "late (added); queue time",
                  "The replicas of an elastic pool are one pool."};
-  policy.make = [](const PolicyChoice& choice, uint64_t) -> std::unique_ptr<AdmissionCore> {
-    return std::make_unique<MaxTokens>(MaxTokens::Options{choice["limit"], choice["share"]});
+  policy.make = [](const PolicyChoice& choice, uint64_t) {
+    return MakeRival<MaxTokens>(MaxTokens::Options{choice["limit"], choice["share"]});
   };
   return policy;
 }

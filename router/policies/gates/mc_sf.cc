@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "router/policies/kit/rival_core.h"
+
 namespace penstock {
 namespace {
 
@@ -27,8 +29,8 @@ double McSf::NeedWith(PoolId pool, const Footprint& footprint, const RequestArri
   std::vector<Growing> requests;
   requests.reserve(members(pool).size() + 1);
   for (const auto& [id, member] : members(pool)) {
-    const Live& live = *FindLive(id);
-    const double generated = static_cast<double>(Generated(live));
+    const Live& live = *books().Find(id);
+    const double generated = static_cast<double>(books().Generated(live));
     requests.push_back(GrowingOf(member.footprint, live.request, generated, member.expected));
   }
   requests.push_back(GrowingOf(footprint, request, 0, Expect(request)));
@@ -40,15 +42,16 @@ PolicyDeclaration McSfPolicy() {
   PolicyDeclaration policy;
   policy.name = "mc_sf";
   policy.origin = PolicyOrigin::kStudied;
-  policy.settings = {WordSetting("length", {"mean", "median"}, "the statistic of a model's recent outputs that predicts"),
-                     NumberSetting("protect", defaults.protect, 0, 0.9, "share of the pool left free")};
+  policy.settings = {
+      WordSetting("length", {"mean", "median"}, "the statistic of a model's recent outputs that predicts"),
+      NumberSetting("protect", defaults.protect, 0, 0.9, "share of the pool left free")};
   policy.alternatives = {"length=median", "protect=0.1", "protect=0.2", "length=median,protect=0.1"};
   policy.text = {"MC-SF (arXiv 2502.07115)",
                  "the shortest prediction first while memory fits at every future completion; the least full replica",
                  "its own requests and their progress; the output lengths of finished requests",
                  "late (added); queue time", "The replicas of an elastic pool are one pool."};
-  policy.make = [](const PolicyChoice& choice, uint64_t) -> std::unique_ptr<AdmissionCore> {
-    return std::make_unique<McSf>(McSf::Options{choice["length"] != 0, choice["protect"]});
+  policy.make = [](const PolicyChoice& choice, uint64_t) {
+    return MakeRival<McSf>(McSf::Options{choice["length"] != 0, choice["protect"]});
   };
   return policy;
 }

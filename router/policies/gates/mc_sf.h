@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <map>
 
-#include "router/policies/kit/length_history.h"
 #include "router/policies/gates/memory_gate.h"
+#include "router/policies/kit/length_history.h"
 #include "router/policies/kit/policy_declaration.h"
 
 namespace penstock {

@@ -23,7 +23,7 @@ std::variant<double, WaitReason> MemoryGate::Test(const RequestArrived& request,
   return fullest;
 }
 
-RivalCore::Choice MemoryGate::Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) {
+RivalRule::Choice MemoryGate::Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) {
   std::optional<ReplicaId> best;
   double best_share = 0;
   WaitReason reason = WaitReason::kSequences;

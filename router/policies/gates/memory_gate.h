@@ -13,16 +13,16 @@
 #include <optional>
 #include <vector>
 
-#include "router/policies/kit/rival_core.h"
+#include "router/policies/kit/rival_rule.h"
 
 namespace penstock {
 
-class MemoryGate : public RivalCore {
+class MemoryGate : public RivalRule {
  protected:
   // A running request in one pool.
   struct Member {
     Footprint footprint;
-    double expected = 0;  // Output tokens predicted for it at its start.
+    double expected = 0;  // Output tokens predicted at its start.
   };
   using Members = std::map<RequestId, Member>;
 
@@ -30,9 +30,9 @@ class MemoryGate : public RivalCore {
 
   // The most that the pool would hold with the request in it, in the pool's unit.
   virtual double NeedWith(PoolId pool, const Footprint& footprint, const RequestArrived& request) = 0;
-  // Output tokens predicted at the start, kept with the member.
+  // The output tokens predicted at the start of a request.
   virtual double Expect(const RequestArrived& request) const = 0;
-  // A request that ended well.
+  // A request finished with so many output tokens per sequence.
   virtual void Learn(const RequestArrived& /*request*/, int64_t /*output*/) {}
 
   const Members& members(PoolId pool) const { return members_[pool.value()]; }
@@ -51,7 +51,7 @@ class MemoryGate : public RivalCore {
   void OnReport(ReplicaId id) final;
   void OnFleet() final;
 
-  // The share of its fullest pool, or why there is no room.
+  // The share of the replica's fullest pool, or the reason for no room.
   std::variant<double, WaitReason> Test(const RequestArrived& request, ReplicaId id);
   uint64_t VersionOf(ReplicaId id) const;
 
@@ -61,18 +61,19 @@ class MemoryGate : public RivalCore {
   std::vector<Tried> tried_;        // By replica.
 };
 
-// A request of a pool from now on: so much held, growing so much per step, gone after so many steps.
+// The future of a request in a pool: the memory held now, its growth per step, and the steps until its end.
 struct Growing {
   double held = 0;
   double per_step = 0;
   double steps = 0;
 };
 
-// `generated` of the tokens that each sequence is taken to make are there. At least one step is left.
+// The future of a request of which each sequence has `generated` of `output` predicted tokens. At least one step is
+// left.
 Growing GrowingOf(const Footprint& footprint, const RequestArrived& request, double generated, double output);
 
-// The most held at any time to come when all advance together: at the end of one of them, those that end no sooner are
-// still there. O(n log n).
+// The most memory held at any future time when all requests advance together. At the end of a request, the requests
+// that end no sooner still hold theirs. O(n log n).
 double FuturePeak(std::vector<Growing> requests);
 
 }  // namespace penstock

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "router/policies/kit/rival_core.h"
+
 namespace penstock {
 namespace {
 
@@ -26,8 +28,8 @@ double PastFuture::NeedWith(PoolId pool, const Footprint& footprint, const Reque
   const size_t lists = std::min(options_.lists, kSamples / std::max<size_t>(1, running.size()) + 1);
   std::vector<std::vector<Growing>> drawn(lists);
   for (const auto& [id, member] : running) {
-    const Live& live = *FindLive(id);
-    const double generated = static_cast<double>(Generated(live));
+    const Live& live = *books().Find(id);
+    const double generated = static_cast<double>(books().Generated(live));
     const LengthHistory& history = HistoryOf(live.request.model);
     for (std::vector<Growing>& list : drawn) {
       const double output = history.DrawAbove(generated, LimitOf(live.request), random_);
@@ -58,10 +60,10 @@ PolicyDeclaration PastFuturePolicy() {
                  "the future peak, with output lengths drawn from the past, fits; the least full replica",
                  "its own requests and their progress; the output lengths of finished requests",
                  "late (added); queue time", "The replicas of an elastic pool are one pool."};
-  policy.make = [](const PolicyChoice& choice, uint64_t seed) -> std::unique_ptr<AdmissionCore> {
+  policy.make = [](const PolicyChoice& choice, uint64_t seed) {
     const PastFuture::Options options{choice["reserved"], static_cast<size_t>(choice["window"]),
                                       static_cast<size_t>(choice["lists"])};
-    return std::make_unique<PastFuture>(options, seed);
+    return MakeRival<PastFuture>(options, seed);
   };
   return policy;
 }

@@ -16,8 +16,8 @@
 #include <map>
 
 #include "base/generator.h"
-#include "router/policies/kit/length_history.h"
 #include "router/policies/gates/memory_gate.h"
+#include "router/policies/kit/length_history.h"
 #include "router/policies/kit/policy_declaration.h"
 
 namespace penstock {

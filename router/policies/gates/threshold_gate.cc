@@ -4,9 +4,11 @@
 #include <optional>
 #include <tuple>
 
+#include "router/policies/kit/rival_core.h"
+
 namespace penstock {
 
-RivalCore::Choice ThresholdGate::Choose(const RequestArrived&, const std::vector<ReplicaId>& candidates) {
+RivalRule::Choice ThresholdGate::Choose(const RequestArrived&, const std::vector<ReplicaId>& candidates) {
   using Score = std::tuple<double, int, uint64_t>;
   std::optional<Score> best_score;
   ReplicaId best;
@@ -37,8 +39,8 @@ PolicyDeclaration ThresholdGatePolicy() {
   policy.text = {"the first pod filter of the Gateway API Inference Extension",
                  "KV use and waiting requests below thresholds; the least KV use, then the fewest waiting",
                  "the reported waiting requests and KV share", "late (added); queue time", ""};
-  policy.make = [](const PolicyChoice& choice, uint64_t) -> std::unique_ptr<AdmissionCore> {
-    return std::make_unique<ThresholdGate>(ThresholdGate::Options{choice["kv"], choice["queue"]});
+  policy.make = [](const PolicyChoice& choice, uint64_t) {
+    return MakeRival<ThresholdGate>(ThresholdGate::Options{choice["kv"], choice["queue"]});
   };
   return policy;
 }

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "router/policies/kit/policy_declaration.h"
-#include "router/policies/kit/rival_core.h"
+#include "router/policies/kit/rival_rule.h"
 #include "router/policies/kit/turns.h"
 
 namespace penstock {
 
-class ThresholdGate final : public RivalCore {
+class ThresholdGate final : public RivalRule {
  public:
   struct Options {
     double kv_share_below = 0.8;

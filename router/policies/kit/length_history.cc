@@ -43,7 +43,7 @@ double LengthHistory::DrawAbove(double given, double cap, bench::Generator& rand
   const auto above = std::upper_bound(sorted_.begin(), sorted_.end(), static_cast<int64_t>(given));
   const auto count = static_cast<double>(sorted_.end() - above);
   const bool capped = sorted_.back() < cap && given < cap;
-  // Knots: `given`, the lengths above it, and the cap where it is higher still.
+  // The knots are `given`, the lengths above it, and the cap where it is higher still.
   const double point = random.Uniform() * (count + (capped ? 1 : 0));
   const auto position = static_cast<int64_t>(point);
   const auto knot = [&](int64_t i) {

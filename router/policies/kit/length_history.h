@@ -1,7 +1,7 @@
 // The output lengths of a model's last finished requests, for policies that predict from them.
 //
-// Until real lengths have come, 20 of 1,024 tokens stand in; each real one displaces one of these. Observe costs
-// O(window) moves of a sorted array, the rest O(log window). Not thread-safe; one owner.
+// The history starts with 20 stand-ins of 1,024 tokens; each observed length displaces one of them. Observe costs
+// O(window) moves of a sorted array, the other operations O(log window). Owner: one rule; one caller at a time.
 #ifndef PENSTOCK_ROUTER_POLICIES_KIT_LENGTH_HISTORY_H_
 #define PENSTOCK_ROUTER_POLICIES_KIT_LENGTH_HISTORY_H_
 
@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-// What a request without a limit counts where a policy needs one.
+// The output tokens that a request without a limit counts where a policy needs a limit.
 inline constexpr int64_t kAssumedOutput = 1024;
 
 class LengthHistory {
@@ -26,8 +26,8 @@ class LengthHistory {
   double Median() const;
   // One of the remembered lengths.
   double Draw(bench::Generator& random) const;
-  // A length given that it is above `given`: between neighbours of the sorted lengths above it, of which `cap` is the
-  // last. At least `given`.
+  // A length above `given`: uniform between two neighbours of the sorted lengths above it; `cap` is the last neighbour.
+  // At least `given`.
   double DrawAbove(double given, double cap, bench::Generator& random) const;
 
  private:

@@ -2,255 +2,215 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
+
+#include "router/core/queue/admission_checks.h"
 
 namespace penstock {
+
+RivalCore::RivalCore(std::unique_ptr<RivalRule> rule) : rule_(std::move(rule)) { rule_->Attach(books_); }
 
 void RivalCore::Apply(const Event& event, Instant now, std::vector<Action>& actions) {
   struct Visitor {
     RivalCore& core;
-    Instant now;
-    std::vector<Action>& actions;
-    void operator()(const RequestArrived& e) { core.On(e, now, actions); }
+    Actions& actions;
+    void operator()(const RequestArrived& e) { core.On(e, actions); }
     void operator()(const FirstToken& e) { core.On(e); }
     void operator()(const RequestClosed& e) { core.On(e); }
     void operator()(const RequestRequeued& e) { core.On(e); }
     void operator()(const Progress& e) { core.On(e); }
     void operator()(const EngineReport& e) { core.On(e); }
-    void operator()(const ReplicaHealth& e) { core.On(e); }
+    void operator()(const ReplicaHealth& e) { core.books_.SetHealth(e); }
     void operator()(const FleetChanged& e) { core.On(e); }
     void operator()(const ShutdownStarted&) { core.draining_ = true; }
     void operator()(const TimerFired&) {}
   };
-  now_ = now;
-  std::visit(Visitor{*this, now, actions}, event);
+  books_.SetTime(now);
+  std::visit(Visitor{*this, actions}, event);
   if (std::holds_alternative<RequestArrived>(event)) return;
   const bool of_tokens = std::holds_alternative<Progress>(event) || std::holds_alternative<FirstToken>(event);
-  if (of_tokens && !RetriesOnTokens()) {
-    ExpireBefore(now + Duration::Nanoseconds(1), now, actions);
+  if (of_tokens && !rule_->RetriesOnTokens()) {
+    ExpireBefore(now + Duration::Nanoseconds(1), actions);
   } else {
-    Settle(now, actions);
+    Settle(actions);
   }
 }
 
 std::optional<Instant> RivalCore::NextDeadline() const {
-  return expiry_.empty() ? std::nullopt : std::optional<Instant>(expiry_.begin()->first);
+  const auto expiry = queue_.FirstExpiry();
+  if (!expiry) return std::nullopt;
+  Instant next = expiry->first;
+  for (ModelId model : queue_.Models()) next = std::min(next, books_.OutageEnd(model));
+  return next;
 }
 
-// Every arrival is answered within its own event: after the queue was tried, what still waits is parked.
-void RivalCore::On(const RequestArrived& event, Instant now, std::vector<Action>& actions) {
-  if (waiting_.contains(event.request) || live_.contains(event.request)) return;
+CoreView RivalCore::View(Instant now) const {
+  CoreView view;
+  books_.Show(now, view);
+  queue_.Show(books_.fleet(), now, view);
+  view.counters.requeues = requeues_;
+  return view;
+}
+
+// The event of an arrival answers it: a request that still waits after a try of the queue is parked.
+void RivalCore::On(const RequestArrived& event, Actions& actions) {
+  if (queue_.Contains(event.request) || books_.Find(event.request) != nullptr) return;
   if (const std::optional<Refuse> refusal = RefusalAtArrival(event)) {
     actions.push_back(*refusal);
-    Settle(now, actions);
+    Settle(actions);
     return;
   }
-  Waiting waiting{event, now, Instant::Never()};
-  SetExpiry(waiting);
-  Enqueue(std::move(waiting));
-  Settle(now, actions);
-  const auto found = waiting_.find(event.request);
-  if (found == waiting_.end()) return;
-  const CoreLimits& limits = fleet_.limits;
-  if (static_cast<int64_t>(waiting_.size()) > limits.max_queued_requests || queued_bytes_ > limits.max_queued_bytes) {
-    Refuse refusal = MakeRefusal(event, Refusal::kQueueFull, now);
-    refusal.bound = limits.max_queued_requests;
-    refusal.value = static_cast<int64_t>(waiting_.size());
-    Dequeue(event.request);
-    actions.push_back(refusal);
+  Waiting arrived;
+  arrived.request = event;
+  arrived.arrived = books_.now();
+  Enqueue(std::move(arrived));
+  Settle(actions);
+  const Waiting* waiting = queue_.Find(event.request);
+  if (waiting == nullptr) return;
+  const CoreLimits& limits = books_.fleet().limits;
+  if (!QueueIsFull(limits, queue_.requests(), queue_.bytes())) {
+    actions.push_back(Park{event.request, waiting->reason, queue_.OthersOfClass(*waiting)});
     return;
   }
-  const auto& ahead = lanes_[event.model].by_class[event.service_class];
-  actions.push_back(Park{event.request, found->second.reason, static_cast<int64_t>(ahead.size()) - 1});
+  actions.push_back(QueueFullRefusal(event.request, limits, queue_.requests(), queue_.RetryAfter(books_.now())));
+  queue_.Remove(event.request);
 }
 
 void RivalCore::On(const FirstToken& event) {
-  const auto found = live_.find(event.request);
-  if (found == live_.end() || !found->second.prefilling) return;
-  Live& live = found->second;
-  ReplicaState& state = replicas_[live.replica.value()];
-  live.prefilling = false;
-  live.base_steps = state.steps;
-  --state.prefilling;
-  OnFirstToken(live);
+  if (const RivalBooks::Live* live = books_.TakeFirstToken(event.request)) rule_->OnFirstToken(*live);
 }
 
 void RivalCore::On(const RequestClosed& event) {
-  if (waiting_.contains(event.request)) {
-    Dequeue(event.request);
+  if (queue_.Contains(event.request)) {
+    queue_.Remove(event.request);
   } else {
     EndLease(event.request, &event);
   }
 }
 
-// `generated` counts all forwards; what the earlier ones made is in the prompt already.
+// `generated` counts all forwards; the output of earlier forwards is part of the prompt already.
 void RivalCore::On(const RequestRequeued& event) {
-  const auto found = live_.find(event.request);
-  if (found == live_.end()) return;
-  Waiting waiting{found->second.request, found->second.arrived, Instant::Never()};
-  if (event.avoid_replica) waiting.avoid = found->second.replica;
-  const Tokens added = event.generated - found->second.kept;
-  waiting.kept = event.generated;
+  const RivalBooks::Live* live = books_.Find(event.request);
+  if (live == nullptr) return;
+  Waiting waiting;
+  waiting.request = live->request;
+  waiting.arrived = live->arrived;
+  if (event.avoid_replica) waiting.avoid = live->replica;
+  const Tokens added = event.generated - live->earlier_output;
+  waiting.earlier_output = event.generated;
   waiting.request.prompt += added;
   if (waiting.request.max_output > Tokens(0)) {
     waiting.request.max_output = std::max(Tokens(1), waiting.request.max_output - added);
   }
   EndLease(event.request, nullptr);
   ++requeues_;
-  SetExpiry(waiting);
   Enqueue(std::move(waiting));
 }
 
 void RivalCore::On(const Progress& event) {
   for (const ReplicaProgress& progress : event.replicas) {
-    if (progress.replica.value() >= replicas_.size()) continue;
-    replicas_[progress.replica.value()].steps += progress.steps;
-    OnSteps(progress.replica, progress.steps);
+    if (books_.AddSteps(progress)) rule_->OnSteps(progress.replica, progress.steps);
   }
-  for (const StreamTokens& stream : event.corrections) {
-    const auto found = live_.find(stream.request);
-    if (found == live_.end()) continue;
-    Live& live = found->second;
-    const int64_t own = (stream.generated - live.kept).value() / live.request.sequences;
-    live.base_steps = replicas_[live.replica.value()].steps - own;
-  }
+  for (const StreamTokens& stream : event.corrections) books_.Correct(stream);
 }
 
 void RivalCore::On(const EngineReport& event) {
-  if (event.replica.value() >= replicas_.size()) return;
-  ReplicaState& state = replicas_[event.replica.value()];
-  // A counter that went back is an engine that restarted.
-  if (state.report && event.preemptions >= 0 && state.report->preemptions >= 0) {
-    const int64_t before = state.report->preemptions;
-    state.preemptions += event.preemptions >= before ? event.preemptions - before : event.preemptions;
-  }
-  state.report = event;
-  OnReport(event.replica);
-}
-
-void RivalCore::On(const ReplicaHealth& event) {
-  if (event.replica.value() < replicas_.size()) replicas_[event.replica.value()].health = event.health;
+  if (books_.TakeReport(event)) rule_->OnReport(event.replica);
 }
 
 void RivalCore::On(const FleetChanged& event) {
-  fleet_ = event.fleet;
-  replicas_.resize(fleet_.replicas.size());
-  held_.resize(fleet_.pools.size());
-  expiry_.clear();
-  // The order of this walk does not matter: it fills an ordered set.
-  for (auto& [id, waiting] : waiting_) {
-    SetExpiry(waiting);
-    expiry_.emplace(waiting.expires, id);
-  }
-  OnFleet();
+  books_.Configure(event.fleet);
+  queue_.Reschedule([this](Waiting& waiting) { SetExpiry(waiting); });
+  rule_->OnFleet();
 }
 
-void RivalCore::Settle(Instant now, std::vector<Action>& actions) {
-  ExpireBefore(now, now, actions);
-  std::vector<ModelId> models;
-  for (const auto& [model, lane] : lanes_) {
-    if (!lane.order.empty()) models.push_back(model);
+void RivalCore::Settle(Actions& actions) {
+  const Instant now = books_.now();
+  ExpireBefore(now, actions);
+  for (ModelId model : queue_.Models()) {
+    if (books_.OutageEnd(model) <= now) {
+      RefuseLane(model, actions);
+    } else {
+      PumpLane(model, actions);
+    }
   }
-  for (ModelId model : models) PumpLane(model, now, actions);
-  ExpireBefore(now + Duration::Nanoseconds(1), now, actions);
+  ExpireBefore(now + Duration::Nanoseconds(1), actions);
 }
 
-void RivalCore::ExpireBefore(Instant limit, Instant now, std::vector<Action>& actions) {
-  while (!expiry_.empty() && expiry_.begin()->first < limit) {
-    const RequestId request = expiry_.begin()->second;
-    const Waiting& waiting = waiting_.at(request);
-    actions.push_back(MakeRefusal(waiting.request, waiting.expires_with, now));
-    Dequeue(request);
+void RivalCore::ExpireBefore(Instant limit, Actions& actions) {
+  for (auto first = queue_.FirstExpiry(); first && first->first < limit; first = queue_.FirstExpiry()) {
+    const Refusal reason = queue_.Find(first->second)->expires_with;
+    actions.push_back(Refuse{first->second, reason, queue_.RetryAfter(books_.now()), 0, 0});
+    queue_.Remove(first->second);
   }
 }
 
-void RivalCore::PumpLane(ModelId model, Instant now, std::vector<Action>& actions) {
-  Lane& lane = lanes_[model];
-  while (!lane.order.empty()) {
-    Waiting& head = waiting_.at(lane.order.begin()->second.second);
-    const std::vector<ReplicaId> candidates = Candidates(head);
-    const Choice choice = candidates.empty() ? Choice(WaitReason::kNoReplicaUp) : Choose(head.request, candidates);
+void RivalCore::RefuseLane(ModelId model, Actions& actions) {
+  while (const Waiting* head = queue_.First(model)) {
+    const RequestId request = head->request.request;
+    actions.push_back(Refuse{request, Refusal::kNoReplica, queue_.RetryAfter(books_.now()), 0, 0});
+    queue_.Remove(request);
+  }
+}
+
+void RivalCore::PumpLane(ModelId model, Actions& actions) {
+  while (Waiting* head = queue_.First(model)) {
+    const std::vector<ReplicaId> candidates = books_.Candidates(head->request, head->avoid);
+    const RivalRule::Choice choice =
+        candidates.empty() ? RivalRule::Choice(WaitReason::kNoReplicaUp) : rule_->Choose(head->request, candidates);
     if (const WaitReason* reason = std::get_if<WaitReason>(&choice)) {
-      head.reason = *reason;
+      head->reason = *reason;
       return;
     }
-    Dispatch(Dequeue(head.request.request), std::get<ReplicaId>(choice), now, actions);
+    Dispatch(queue_.Remove(head->request.request), std::get<ReplicaId>(choice), actions);
   }
 }
 
-void RivalCore::Dispatch(const Waiting& waiting, ReplicaId replica, Instant now, std::vector<Action>& actions) {
-  const ReplicaSpec& spec = fleet_.replicas[replica.value()];
-  ReplicaState& state = replicas_[replica.value()];
-  Live live{waiting.request, waiting.arrived, replica,     LeaseId(next_lease_++), true, {}, now,
-            state.running,   state.steps,     waiting.kept};
-  for (const PoolShare& share : spec.pools) {
-    const Amount amount = share.footprint.Of(waiting.request.prompt);
-    held_[share.pool.value()] += amount;
-    live.held.emplace_back(share.pool, amount);
-  }
-  ++state.running;
-  ++state.prefilling;
-  forward_rate_ =
-      forward_rate_ * std::exp(-(now - forward_rate_at_).seconds() / kForwardRateSeconds) + 1 / kForwardRateSeconds;
-  forward_rate_at_ = now;
-  actions.push_back(Forward{waiting.request.request, replica, live.lease, now - waiting.arrived,
-                            fleet_.limits.dispatch_delay + IdleFirstToken(spec, waiting.request.prompt),
-                            state.report ? std::max(0.0, state.report->kv_used_share) : 0});
-  const auto placed = live_.emplace(waiting.request.request, std::move(live)).first;
-  OnDispatched(placed->second);
+void RivalCore::Dispatch(const Waiting& waiting, ReplicaId replica, Actions& actions) {
+  const RivalBooks::Live& live = books_.Start(waiting.request, waiting.arrived, replica, waiting.earlier_output);
+  queue_.CountForward(books_.now());
+  const std::optional<EngineReport>& report = books_.replica(replica).report;
+  actions.push_back(
+      Forward{waiting.request.request, replica, live.lease, books_.now() - waiting.arrived,
+              books_.fleet().limits.dispatch_delay + IdleFirstToken(books_.spec(replica), waiting.request.prompt),
+              report ? std::max(0.0, report->kv_used_share) : 0});
+  rule_->OnDispatched(live);
 }
 
 void RivalCore::Enqueue(Waiting waiting) {
-  waiting.order = OrderOf(waiting.request);
-  const RequestId request = waiting.request.request;
-  Lane& lane = lanes_[waiting.request.model];
-  lane.order.insert(waiting.Key());
-  lane.by_class[waiting.request.service_class].insert(waiting.ByArrival());
-  expiry_.emplace(waiting.expires, request);
-  queued_bytes_ += waiting.request.body;
-  waiting_.emplace(request, std::move(waiting));
-}
-
-RivalCore::Waiting RivalCore::Dequeue(RequestId request) {
-  const auto found = waiting_.find(request);
-  assert(found != waiting_.end());
-  Waiting waiting = std::move(found->second);
-  waiting_.erase(found);
-  Lane& lane = lanes_[waiting.request.model];
-  lane.order.erase(waiting.Key());
-  lane.by_class[waiting.request.service_class].erase(waiting.ByArrival());
-  expiry_.erase({waiting.expires, request});
-  queued_bytes_ -= waiting.request.body;
-  return waiting;
+  SetExpiry(waiting);
+  waiting.order = rule_->OrderOf(waiting.request);
+  queue_.Push(std::move(waiting));
 }
 
 void RivalCore::EndLease(RequestId request, const RequestClosed* closed) {
-  const auto found = live_.find(request);
-  if (found == live_.end()) return;
-  const Live live = std::move(found->second);
-  live_.erase(found);
-  for (const auto& [pool, amount] : live.held) held_[pool.value()] -= amount;
-  ReplicaState& state = replicas_[live.replica.value()];
-  --state.running;
-  if (live.prefilling) --state.prefilling;
-  OnEnded(live, closed);
+  if (const std::optional<RivalBooks::Live> live = books_.End(request)) rule_->OnEnded(*live, closed);
 }
 
-const RivalCore::Live* RivalCore::FindLive(RequestId request) const {
-  const auto found = live_.find(request);
-  return found == live_.end() ? nullptr : &found->second;
+std::optional<Refuse> RivalCore::RefusalAtArrival(const RequestArrived& request) const {
+  if (draining_) return ShutdownRefusal(request.request);
+  if (const std::optional<Refuse> refusal = books_.CheckFits(request)) return refusal;
+  if (books_.OutageEnd(request.model) > books_.now()) return std::nullopt;
+  return Refuse{request.request, Refusal::kNoReplica, queue_.RetryAfter(books_.now()), 0, 0};
 }
 
-int64_t RivalCore::Generated(const Live& live) const {
-  if (live.prefilling && live.request.observed) return 0;
-  return std::max<int64_t>(0, replicas_[live.replica.value()].steps - live.base_steps);
-}
-
-std::optional<WaitView> RivalCore::WaitOf(RequestId request) const {
-  const auto found = waiting_.find(request);
-  if (found == waiting_.end()) return std::nullopt;
-  const std::set<QueueKey>& order = lanes_.at(found->second.request.model).order;
-  return WaitView{found->second.reason, std::distance(order.begin(), order.find(found->second.Key()))};
+void RivalCore::SetExpiry(Waiting& waiting) const {
+  const Fleet& fleet = books_.fleet();
+  assert(waiting.request.service_class.value() < fleet.classes.size());
+  const ClassSpec& service_class = fleet.classes[waiting.request.service_class.value()];
+  waiting.expires = waiting.arrived + rule_->QueueTime(service_class);
+  waiting.expires_with = Refusal::kQueueTimeout;
+  if (!rule_->RefusesLate() || !service_class.refuse_late) return;
+  Duration fastest = Duration::Infinite();
+  for (const ReplicaSpec& spec : fleet.replicas) {
+    if (!RivalBooks::Serves(spec, waiting.request.model)) continue;
+    fastest = std::min(fastest, IdleFirstToken(spec, waiting.request.prompt));
+  }
+  const Duration needed = fleet.limits.dispatch_delay + fastest;
+  if (needed > service_class.ttft) return;
+  const Instant late = waiting.arrived + service_class.ttft - needed;
+  if (late >= waiting.expires) return;
+  waiting.expires = late;
+  waiting.expires_with = Refusal::kDeadlineUnreachable;
 }
 
 }  // namespace penstock

@@ -29,7 +29,7 @@ void SentPrefixes::Insert(ReplicaId replica, const RequestArrived& request, Inst
   if (replica.value() >= trees_.size()) trees_.resize(replica.value() + 1);
   Tree& tree = trees_[replica.value()];
   const Tokens rest = request.prompt - kPrefixBlock * static_cast<int64_t>(request.prefix.size());
-  // Leaves first, so that they are also forgotten first.
+  // The leaves enter first, so that the index also forgets them first.
   if (rest > Tokens(0)) Touch(tree, Mixed(Mixed(request.request.value(), 1), 2), rest, now);
   for (auto hash = request.prefix.rbegin(); hash != request.prefix.rend(); ++hash) {
     Touch(tree, Mixed(*hash, request.model.value()), kPrefixBlock, now);

@@ -1,9 +1,9 @@
-// What a router may believe to be in the engines' prefix caches: the prompts that it sent to each replica.
+// The prompts that a router sent to each replica: an approximation of the engines' prefix caches.
 //
-// Approximate, as in routers that get no cache events from the engines: blocks of kPrefixBlock tokens by their chained
-// hash, least recently sent forgotten first beyond `capacity` tokens per replica, all forgotten `ttl` after they were
-// last sent. What is left of a prompt after its last full block counts towards the size and never matches.
-// Insert and Matched cost one lookup per block of the prompt. Not thread-safe; one owner.
+// Routers without cache events from the engines use such an index. It holds blocks of kPrefixBlock tokens by their
+// chained hash. Beyond `capacity` tokens per replica it forgets the least recently sent blocks first. It forgets each
+// block `ttl` after the block was last sent. The tokens after a prompt's last full block count towards the size and
+// never match. Insert and Matched cost one lookup per block of the prompt. Owner: one rule; one caller at a time.
 #ifndef PENSTOCK_ROUTER_POLICIES_KIT_SENT_PREFIXES_H_
 #define PENSTOCK_ROUTER_POLICIES_KIT_SENT_PREFIXES_H_
 
@@ -26,8 +26,9 @@ class SentPrefixes {
 
   // Leading tokens of the prompt that the replica was sent; at most the prompt.
   Tokens Matched(ReplicaId replica, const RequestArrived& request, Instant now) const;
+  // The prompt was sent to the replica at `now`.
   void Insert(ReplicaId replica, const RequestArrived& request, Instant now);
-  // Tokens remembered of a replica.
+  // The tokens remembered of a replica.
   Tokens Size(ReplicaId replica) const;
 
  private:

@@ -1,4 +1,5 @@
-// Who was chosen when: breaks ties in favour of the replica chosen longest ago. A value; owned by one policy.
+// The order of past choices: breaks ties in favour of the replica that was chosen longest ago. A value; owner: one
+// rule.
 #ifndef PENSTOCK_ROUTER_POLICIES_KIT_TURNS_H_
 #define PENSTOCK_ROUTER_POLICIES_KIT_TURNS_H_
 
@@ -11,8 +12,9 @@ namespace penstock {
 
 class Turns {
  public:
-  // Grows with the time of the replica's last choice; 0: never chosen.
+  // A number that grows with the replica's last choice; 0: never chosen.
   uint64_t Of(ReplicaId id) const { return id.value() < chosen_at_.size() ? chosen_at_[id.value()] : 0; }
+  // Records a choice of the replica and returns the replica.
   ReplicaId Take(ReplicaId id) {
     if (id.value() >= chosen_at_.size()) chosen_at_.resize(id.value() + 1);
     chosen_at_[id.value()] = ++choices_;

@@ -23,14 +23,15 @@ PolicyDeclaration PenstockPolicy() {
   PolicyDeclaration policy;
   policy.name = "penstock";
   policy.origin = PolicyOrigin::kOwn;
-  policy.settings = {WordsSetting("without",
-                                  {"forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal",
-                                   "density", "prefixes"},
-                                  "parts left out, which shows their worth; without `forecast` the policy tests "
-                                  "present use")};
-  policy.text = {"this project", "ARCHITECTURE.md",
-                 "the engines' reports; its own requests and their progress; times, lengths and prefixes that it learns",
-                 "late; queue time", ""};
+  policy.settings = {WordsSetting(
+      "without",
+      {"forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal", "density", "prefixes"},
+      "parts left out, which shows their worth; without `forecast` the policy tests "
+      "present use")};
+  policy.text = {
+      "this project", "ARCHITECTURE.md",
+      "the engines' reports; its own requests and their progress; times, lengths and prefixes that it learns",
+      "late; queue time", ""};
   policy.make = [](const PolicyChoice& choice, uint64_t) {
     const std::vector<std::string> parts = choice.Words("without");
     return MakeVariant(parts.empty() ? "penstock" : absl::StrCat("penstock:without=", absl::StrJoin(parts, "+")));

@@ -1,0 +1,178 @@
+#include "router/policies/kit/rival_books.h"
+
+#include <algorithm>
+
+#include "router/core/queue/admission_checks.h"
+
+namespace penstock {
+
+void RivalBooks::Configure(const Fleet& fleet) {
+  fleet_ = fleet;
+  replicas_.resize(fleet_.replicas.size());
+  held_.resize(fleet_.pools.size());
+  longest_.clear();
+  for (const ReplicaSpec& replica : fleet_.replicas) longest_.push_back(LongestPrompt(fleet_, replica));
+}
+
+void RivalBooks::SetHealth(const ReplicaHealth& event) {
+  if (event.replica.value() >= replicas_.size()) return;
+  Replica& replica = replicas_[event.replica.value()];
+  if (event.health == Health::kDown && replica.health != Health::kDown) replica.down_since = now_;
+  replica.health = event.health;
+}
+
+bool RivalBooks::TakeReport(const EngineReport& report) {
+  if (report.replica.value() >= replicas_.size()) return false;
+  Replica& replica = replicas_[report.replica.value()];
+  // A lower counter shows that the engine restarted.
+  if (replica.report && report.preemptions >= 0 && replica.report->preemptions >= 0) {
+    const int64_t before = replica.report->preemptions;
+    replica.preemptions += report.preemptions >= before ? report.preemptions - before : report.preemptions;
+  }
+  replica.report = report;
+  return true;
+}
+
+bool RivalBooks::AddSteps(const ReplicaProgress& progress) {
+  if (progress.replica.value() >= replicas_.size()) return false;
+  replicas_[progress.replica.value()].steps += progress.steps;
+  return true;
+}
+
+void RivalBooks::Correct(const StreamTokens& stream) {
+  const auto found = live_.find(stream.request);
+  if (found == live_.end()) return;
+  Live& live = found->second;
+  const int64_t own = (stream.generated - live.earlier_output).value() / live.request.sequences;
+  live.base_steps = replicas_[live.replica.value()].steps - own;
+}
+
+const RivalBooks::Live& RivalBooks::Start(const RequestArrived& request, Instant arrived, ReplicaId id,
+                                          Tokens earlier_output) {
+  Replica& replica = replicas_[id.value()];
+  Live live{request,       arrived,       id, LeaseId(next_lease_++), true, {}, now_, replica.running,
+            replica.steps, earlier_output};
+  for (const PoolShare& share : spec(id).pools) {
+    const Amount amount = share.footprint.Of(request.prompt);
+    held_[share.pool.value()] += amount;
+    live.held.emplace_back(share.pool, amount);
+  }
+  ++replica.running;
+  ++replica.prefilling;
+  return live_.emplace(request.request, std::move(live)).first->second;
+}
+
+const RivalBooks::Live* RivalBooks::TakeFirstToken(RequestId request) {
+  const auto found = live_.find(request);
+  if (found == live_.end() || !found->second.prefilling) return nullptr;
+  Live& live = found->second;
+  Replica& replica = replicas_[live.replica.value()];
+  live.prefilling = false;
+  live.base_steps = replica.steps;
+  --replica.prefilling;
+  return &live;
+}
+
+std::optional<RivalBooks::Live> RivalBooks::End(RequestId request) {
+  const auto found = live_.find(request);
+  if (found == live_.end()) return std::nullopt;
+  Live live = std::move(found->second);
+  live_.erase(found);
+  for (const auto& [pool, amount] : live.held) held_[pool.value()] -= amount;
+  Replica& replica = replicas_[live.replica.value()];
+  --replica.running;
+  if (live.prefilling) --replica.prefilling;
+  return live;
+}
+
+bool RivalBooks::Serves(const ReplicaSpec& spec, ModelId model) {
+  return !spec.removed && std::find(spec.models.begin(), spec.models.end(), model) != spec.models.end();
+}
+
+const RivalBooks::Live* RivalBooks::Find(RequestId request) const {
+  const auto found = live_.find(request);
+  return found == live_.end() ? nullptr : &found->second;
+}
+
+int64_t RivalBooks::Generated(const Live& live) const {
+  if (live.prefilling && live.request.observed) return 0;
+  return std::max<int64_t>(0, replicas_[live.replica.value()].steps - live.base_steps);
+}
+
+std::vector<ReplicaId> RivalBooks::Candidates(const RequestArrived& request, std::optional<ReplicaId> avoid) const {
+  std::vector<ReplicaId> candidates = Placeable(request.model, SurePrompt(request.prompt, request.prompt_sigma));
+  // A request that outgrew every replica after its arrival may go to any: its engine ends it at its limit.
+  if (candidates.empty() && CheckFits(request)) candidates = Placeable(request.model, Tokens(0));
+  if (avoid && candidates.size() > 1) std::erase(candidates, *avoid);
+  return candidates;
+}
+
+std::vector<ReplicaId> RivalBooks::Placeable(ModelId model, Tokens length) const {
+  std::vector<ReplicaId> found;
+  for (uint32_t i = 0; i < fleet_.replicas.size(); ++i) {
+    const bool open = IsPlaceable(replicas_[i].health, replicas_[i].running > 0);
+    if (open && length <= longest_[i] && Serves(fleet_.replicas[i], model)) found.emplace_back(i);
+  }
+  return found;
+}
+
+std::optional<Refuse> RivalBooks::CheckFits(const RequestArrived& request) const {
+  FitCheck check(request, request.prompt);
+  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
+    if (Serves(fleet_.replicas[i], request.model)) check.Add(fleet_.replicas[i].max_context, longest_[i]);
+  }
+  return check.Finding();
+}
+
+Instant RivalBooks::OutageEnd(ModelId model) const {
+  Instant end = now_;
+  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
+    if (!Serves(fleet_.replicas[i], model)) continue;
+    if (IsUp(replicas_[i].health)) return Instant::Never();
+    if (IsAwaited(replicas_[i].down_since, now_)) end = std::max(end, replicas_[i].down_since + kOutageGrace);
+  }
+  return end;
+}
+
+void RivalBooks::Show(Instant now, CoreView& view) const {
+  for (size_t i = 0; i < fleet_.pools.size(); ++i) {
+    const PoolSpec& spec = fleet_.pools[i];
+    PoolView pool;
+    pool.name = spec.name;
+    pool.in_bytes = spec.in_bytes;
+    pool.capacity = spec.capacity;
+    pool.promised = pool.held = pool.forecast_peak = held_[i];
+    pool.report_age = Duration::Infinite();
+    view.pools.push_back(std::move(pool));
+  }
+  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
+    const ReplicaSpec& spec = fleet_.replicas[i];
+    const Replica& state = replicas_[i];
+    ReplicaView replica;
+    replica.name = spec.name;
+    if (!spec.models.empty()) replica.model = fleet_.models[spec.models.front().value()].name;
+    replica.health = state.health;
+    replica.running = state.running;
+    replica.prefilling = state.prefilling;
+    replica.tokens_per_s = 1000 / spec.prior.StepMs(static_cast<double>(state.running), 0, 0);
+    replica.preemptions = state.preemptions;
+    view.replicas.push_back(std::move(replica));
+    if (state.report) ShowReport(spec, *state.report, now, view);
+  }
+}
+
+void RivalBooks::ShowReport(const ReplicaSpec& spec, const EngineReport& report, Instant now, CoreView& view) {
+  for (const PoolShare& share : spec.pools) {
+    PoolView& pool = view.pools[share.pool.value()];
+    pool.report_age = std::min(pool.report_age, now - report.sampled_at);
+    if (report.kv_used_share < 0) continue;
+    const double used = report.kv_used_share * pool.capacity.AsDouble();
+    pool.reported = std::max(pool.reported, Amount(static_cast<int64_t>(used)));
+  }
+}
+
+Duration IdleFirstToken(const ReplicaSpec& spec, Tokens prompt) {
+  return Duration::Seconds((spec.prior.d * prompt.AsDouble() + spec.prior.a) * 1e-3);
+}
+
+}  // namespace penstock
