@@ -200,22 +200,21 @@ class PoolGrowth::Current {
   double living_ = 1;
 };
 
-double PoolGrowth::Peak(double z, Instant now) const { return PeakWith(GrowthVector(), z, now); }
+double PoolGrowth::Peak(double z, Instant now) const { return PeakWith(GrowthVector(), z, now).bound; }
 
-double PoolGrowth::PeakWith(const GrowthVector& joining, double z, Instant now) const {
+PoolPeak PoolGrowth::PeakWith(const GrowthVector& joining, double z, Instant now) const {
   const Current current(*this, now);
   std::array<double, kHorizons> likely;
   for (int i = 0; i < kHorizons; ++i) {
     likely[i] = current.At(i) + joining.mean[i] + z * std::sqrt(variance_[i] + joining.variance[i]);
   }
   const double most_rate = most_rate_ + joining.most_rate;
-  double peak = 0;
+  PoolPeak peak;
   for (int i = 0; i < kHorizons; ++i) {
     // The bound if nobody ended: the present at the upper end of the prompts' error, and growth in every second.
     const double here = std::min(likely[i], likely[0] + most_rate * kSeconds[i]);
-    if (here <= peak) continue;
-    peak = here;
-    worst_ = i;
+    if (here <= peak.bound) continue;
+    peak = {here, i};
   }
   return peak;
 }

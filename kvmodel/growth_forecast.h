@@ -59,6 +59,12 @@ struct GrowthPoint {
   float variance = 0;
 };
 
+// A peak and the horizon where it is: there, a further request that does not fit is most likely found not to.
+struct PoolPeak {
+  double bound = 0;
+  int horizon = 0;
+};
+
 // The sums of the members of one pool. Add, Remove and Replace cost O(horizons).
 //
 // A contribution is true at the instant it was made for. A large pool renews its contributions in turn, so its curve is
@@ -74,9 +80,7 @@ class PoolGrowth {
   // The highest mean + z sigma over the horizons, in the pool's unit. It is at most the amount that all members would
   // hold if nobody ended: few large members vary by more than they can grow. With `joining`, as if it were a member.
   double Peak(double z, Instant now) const;
-  double PeakWith(const GrowthVector& joining, double z, Instant now) const;
-  // The horizon of the last peak: the first one to try for a request that may not fit.
-  int WorstHorizon() const { return worst_; }
+  PoolPeak PeakWith(const GrowthVector& joining, double z, Instant now) const;
   // The bound at one horizon, with `joining` as a member: at most PeakWith of its contribution.
   double BoundAt(int horizon, const GrowthMember& joining, double z, Instant now) const;
   // The mean at `seconds` from now, interpolated between horizons.
@@ -108,7 +112,6 @@ class PoolGrowth {
   double made_sum_ = 0;  // Sum of the members' instants, in seconds.
   int64_t members_ = 0;
   int64_t shortfalls_ = 0;
-  mutable int worst_ = 0;
 };
 
 // One running request of known remaining length, for the oracle.

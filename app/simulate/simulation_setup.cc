@@ -10,8 +10,7 @@
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "backends/simulated/engine/engine_spec.h"
 #include "config/values/capacity.h"
-#include "router/core/penstock_core.h"
-#include "router/live/fleet_book.h"
+#include "router/fleet/fleet_book.h"
 #include "router/policies/policy_factory.h"
 #include "router/policies/variants/penstock_variants.h"
 
@@ -108,9 +107,9 @@ absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
     if (told.true_prompts) options.prompt_error = 0;
     if (told.true_steps) options.step_error = 0;
     if (told.true_lengths) {
-      told.options.true_output = [&arrivals](RequestId request) { return arrivals[request.value()].output; };
+      told.output_of = [&arrivals](RequestId request) { return arrivals[request.value()].output; };
     }
-    core = std::make_unique<PenstockCore>(told.options);
+    core = MakePenstock(told);
   } else {
     std::string error;
     core = MakePolicy(policy, run.seed, &error);

@@ -266,7 +266,7 @@ void FleetSimulation::Requeue(uint64_t request) {
   accounts_.Waits(*live.arrival, events_.now());
   // A stream continues from the client's tokens; a request answered in one piece starts again.
   if (!live.arrival->observed) live.tokens = 0;
-  Tell(RequestRequeued{RequestId(request), Tokens(live.tokens), engines_.IsDown(replica), Duration()});
+  Tell(RequestRequeued{RequestId(request), Tokens(live.tokens), engines_.IsDown(replica)});
 }
 
 void FleetSimulation::Measure(size_t replica) {

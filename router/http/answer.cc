@@ -50,25 +50,17 @@ std::string NewRequestId() {
                       absl::Hex(generator() & 0xffffffff, absl::kZeroPad8));
 }
 
-Answer::Answer(EventLoop& loop, ClientConnection& client, const ClientRequest& request, std::string request_id)
+Answer::Answer(EventLoop& loop, ClientConnection& connection, const ClientRequest& request, std::string request_id)
     : loop_(loop),
-      client_(client),
+      connection_(connection),
       request_id_(std::move(request_id)),
       http10_(request.http10),
       head_only_(request.method == "HEAD"),
       keep_alive_(request.keep_alive) {}
 
-bool Answer::KeepAlive() const { return keep_alive_ && ended_; }
+bool Answer::CanTakeAnother() const { return keep_alive_ && ended_; }
 
-asio::awaitable<bool> Answer::Whole(int status, absl::string_view content_type, const HeaderList& headers,
-                                    absl::string_view body) {
-  const ClientConnection::Written written = WholeNow(status, content_type, headers, body);
-  if (written == ClientConnection::Written::kPart) co_return co_await FinishWhole();
-  co_return written == ClientConnection::Written::kAll;
-}
-
-ClientConnection::Written Answer::WholeNow(int status, absl::string_view content_type, const HeaderList& headers,
-                                           absl::string_view body) {
+Written Answer::Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) {
   if (loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
   ResponseHead head(status, keep_alive_, http10_);
   head.Add("content-type", content_type).Add("x-request-id", request_id_);
@@ -78,8 +70,8 @@ ClientConnection::Written Answer::WholeNow(int status, absl::string_view content
   status_ = status;
   std::array<asio::const_buffer, 2> buffers = {AsBuffer(text), AsBuffer(body)};
   std::span<asio::const_buffer> left(buffers.data(), head_only_ || body.empty() ? 1 : 2);
-  const ClientConnection::Written written = client_.WriteNow(left);
-  if (written == ClientConnection::Written::kPart) {
+  const Written written = connection_.WriteNow(left);
+  if (written == Written::kPart) {
     const bool in_head = left.data() == buffers.data();
     if (in_head) unsent_ = std::string(AsText(left.front()));
     if (!in_head || left.size() > 1) unsent_body_ = AsText(left.back());
@@ -91,7 +83,7 @@ asio::awaitable<bool> Answer::FinishWhole() {
   std::vector<asio::const_buffer> rest;
   if (!unsent_.empty()) rest.push_back(AsBuffer(unsent_));
   if (!unsent_body_.empty()) rest.push_back(AsBuffer(unsent_body_));
-  const bool alive = co_await client_.Write(std::move(rest));
+  const bool alive = co_await connection_.Write(std::move(rest));
   std::string().swap(unsent_);
   co_return alive;
 }
@@ -100,12 +92,12 @@ asio::awaitable<bool> Answer::Error(const ApiError& error) {
   if (!head_sent_) {
     const std::string body = ErrorBody(error);
     const HeaderList headers = ErrorHeaders(error);
-    co_return co_await Whole(error.status, "application/json", headers, body);
+    co_return co_await SendWhole(*this, error.status, "application/json", headers, body);
   }
   const std::string events = ErrorEvents(error);
   const std::vector<absl::string_view> pieces(1, events);
   const HeaderList none;
-  if (!co_await Events(none, pieces)) co_return false;
+  if (!co_await SendEvents(*this, none, pieces)) co_return false;
   co_return co_await End();
 }
 
@@ -122,13 +114,7 @@ std::string Answer::StreamHead(const HeaderList& headers) {
   return std::move(head).Chunked();
 }
 
-asio::awaitable<bool> Answer::Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
-  const ClientConnection::Written written = EventsNow(headers, pieces);
-  if (written == ClientConnection::Written::kPart) co_return co_await FinishEvents();
-  co_return written == ClientConnection::Written::kAll;
-}
-
-ClientConnection::Written Answer::EventsNow(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
+Written Answer::Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
   std::string head = head_sent_ ? "" : StreamHead(headers);
   size_t size = 0;
   for (absl::string_view piece : pieces) size += piece.size();
@@ -138,8 +124,8 @@ ClientConnection::Written Answer::EventsNow(const HeaderList& headers, const std
   for (absl::string_view piece : pieces) buffers.push_back(AsBuffer(piece));
   if (!http10_) buffers.push_back(AsBuffer("\r\n"));
   std::span<asio::const_buffer> left(buffers.data(), buffers.size());
-  const ClientConnection::Written written = client_.WriteNow(left);
-  if (written == ClientConnection::Written::kPart) {
+  const Written written = connection_.WriteNow(left);
+  if (written == Written::kPart) {
     writing_ = true;
     for (const asio::const_buffer& rest : left) absl::StrAppend(&unsent_, AsText(rest));
   }
@@ -148,7 +134,7 @@ ClientConnection::Written Answer::EventsNow(const HeaderList& headers, const std
 
 asio::awaitable<bool> Answer::FinishEvents() {
   std::vector<asio::const_buffer> rest(1, AsBuffer(unsent_));
-  const bool alive = co_await client_.Write(std::move(rest));
+  const bool alive = co_await connection_.Write(std::move(rest));
   std::string().swap(unsent_);
   writing_ = false;
   co_return alive;
@@ -156,13 +142,13 @@ asio::awaitable<bool> Answer::FinishEvents() {
 
 asio::awaitable<bool> Answer::End() {
   ended_ = true;
-  if (http10_) co_return !client_.gone();
+  if (http10_) co_return !connection_.gone();
   std::vector<asio::const_buffer> last_chunk(1, AsBuffer("0\r\n\r\n"));
-  co_return co_await client_.Write(std::move(last_chunk));
+  co_return co_await connection_.Write(std::move(last_chunk));
 }
 
-void Answer::SendComment(const HeaderList& headers) {
-  if (writing_ || ended_ || client_.gone()) return;
+void Answer::KeepAlive(const HeaderList& headers) {
+  if (writing_ || ended_ || connection_.gone()) return;
   constexpr absl::string_view kComment = ": keep-alive\n\n";
   const bool first = !head_sent_;
   std::string bytes = first ? StreamHead(headers) : "";
@@ -171,7 +157,7 @@ void Answer::SendComment(const HeaderList& headers) {
   } else {
     absl::StrAppend(&bytes, absl::Hex(kComment.size()), "\r\n", kComment, "\r\n");
   }
-  if (!client_.WriteSmall(bytes) && first) head_sent_ = false;
+  if (!connection_.WriteSmall(bytes) && first) head_sent_ = false;
 }
 
 }  // namespace penstock

@@ -325,7 +325,7 @@ bool ClientConnection::WriteSmall(absl::string_view bytes) {
   return true;
 }
 
-ClientConnection::Written ClientConnection::WriteNow(std::span<asio::const_buffer>& buffers) {
+Written ClientConnection::WriteNow(std::span<asio::const_buffer>& buffers) {
   while (!buffers.empty() && !gone_) {
     error_code ec;
     size_t count = WriteSome(buffers, ec);

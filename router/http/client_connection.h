@@ -23,10 +23,11 @@
 #include "router/live/deadlines.h"
 #include "router/live/event_loop.h"
 #include "router/live/signal.h"
+#include "router/session/client.h"
 
 namespace penstock {
 
-class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
+class ClientConnection final : public LoopConnection, public std::enable_shared_from_this<ClientConnection> {
  public:
   enum class Use : uint8_t {
     kClient,
@@ -40,7 +41,6 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   // Until the connection ends. Never throws out. The caller's coroutine keeps the object alive.
   boost::asio::awaitable<void> Serve();
 
-  enum class Written : uint8_t { kAll, kPart, kGone };
   // Writes what the client takes at once and leaves the rest in `buffers`. Costs no coroutine.
   Written WriteNow(std::span<boost::asio::const_buffer>& buffers);
   // Writes all. False: the client is gone.
@@ -59,8 +59,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   // Memory of a body that was served, for the next request's.
   void Reuse(std::string body) { reader_.Reuse(std::move(body)); }
 
-  void Close();
-  void CloseIfIdle();
+  void Close() override;
+  void CloseIfIdle() override;
 
  private:
   enum class Read { kBytes, kEnd, kTimeout };

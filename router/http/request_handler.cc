@@ -9,7 +9,7 @@
 #include "router/http/answer.h"
 #include "router/http/metrics_page.h"
 #include "router/openai/request/routes.h"
-#include "router/session/generation.h"
+#include "router/session/session.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -88,10 +88,10 @@ asio::awaitable<void> AnswerModels(EventLoop& loop, const ClientRequest& request
     co_await answer.Error(*denied);
   } else if (match.route == Route::kModels) {
     const std::string body = ModelsJson(*fleet);
-    co_await answer.Whole(200, kJson, kNoHeaders, body);
+    co_await SendWhole(answer, 200, kJson, kNoHeaders, body);
   } else if (fleet->book.ModelByName(match.model)) {
     const std::string body = ModelJson(*fleet, match.model);
-    co_await answer.Whole(200, kJson, kNoHeaders, body);
+    co_await SendWhole(answer, 200, kJson, kNoHeaders, body);
   } else {
     const ApiError unknown = UnknownModel(match.model);
     co_await answer.Error(unknown);
@@ -104,13 +104,13 @@ asio::awaitable<void> AnswerReady(Edge& edge, Answer& answer) {
   const absl::string_view body = ready      ? "{\"status\":\"ready\"}"
                                  : draining ? "{\"status\":\"draining\"}"
                                             : "{\"status\":\"no replica is up\"}";
-  co_await answer.Whole(ready ? 200 : 503, kJson, kNoHeaders, body);
+  co_await SendWhole(answer, ready ? 200 : 503, kJson, kNoHeaders, body);
 }
 
 asio::awaitable<void> AnswerMetrics(EventLoop& loop, Answer& answer) {
   Edge& edge = loop.edge();
   const std::string body = MetricsPage(edge, loop.fleet()->config().limits);
-  co_await answer.Whole(200, "text/plain; version=0.0.4; charset=utf-8", kNoHeaders, body);
+  co_await SendWhole(answer, 200, "text/plain; version=0.0.4; charset=utf-8", kNoHeaders, body);
 }
 
 bool IsAdmin(Route route) { return route == Route::kHealth || route == Route::kReady || route == Route::kMetrics; }
@@ -133,8 +133,11 @@ asio::awaitable<void> AnswerFull(Answer& answer) {
 
 asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, ClientRequest& request, Endpoint endpoint,
                                Answer& answer) {
-  Generation generation(loop, client, std::move(request), endpoint, answer);
-  co_await generation.Run();
+  {
+    Session session(loop, answer, SessionRequest{endpoint, &request.headers, request.body, answer.request_id()});
+    co_await session.Run();
+  }
+  client.Reuse(std::move(request.body));
 }
 
 asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientRequest& request, const RouteMatch& match, Answer& answer) {
@@ -147,7 +150,7 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientRequest& request, const
       co_await AnswerModels(loop, request, match, answer);
       break;
     case Route::kHealth:
-      co_await answer.Whole(200, kJson, kNoHeaders, "{\"status\":\"ok\"}");
+      co_await SendWhole(answer, 200, kJson, kNoHeaders, "{\"status\":\"ok\"}");
       break;
     case Route::kReady:
       co_await AnswerReady(loop.edge(), answer);
@@ -181,7 +184,7 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, C
   } else {
     co_await AnswerRoute(loop, request, match, answer);
   }
-  co_return answer.KeepAlive();
+  co_return answer.CanTakeAnother();
 }
 
 }  // namespace penstock

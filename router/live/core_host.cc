@@ -75,8 +75,8 @@ Duration CoreHost::ApplyLocked(const Event& event) {
   const Duration spent = Now() - now;
   if (hooks_.record) hooks_.record(event, now, actions_);
   for (const Action& action : actions_) {
-    const RequestId request = std::visit([](const auto& a) { return a.request; }, action);
-    if (LoopOf(request) < mailboxes_.size()) mailboxes_[LoopOf(request)]->Push(action);
+    const size_t loop = LoopOf(RequestOf(action));
+    if (loop < mailboxes_.size()) mailboxes_[loop]->Push(action);
   }
   const std::optional<Instant> next = core_->NextDeadline();
   if (next && *next < armed_) {

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "router/http/client_connection.h"
 #include "router/live/ticket.h"
 
 namespace penstock {
@@ -14,7 +13,7 @@ EventLoop::EventLoop(size_t index, Edge& edge)
       edge_(edge),
       work_(boost::asio::make_work_guard(io_)),
       deadlines_(io_),
-      mailbox_(io_, [this](const Action& action) { Deliver(action); }) {}
+      mailbox_(io_, [this](const RequestAction& action) { Deliver(action); }) {}
 
 EventLoop::~EventLoop() { Stop(); }
 
@@ -36,7 +35,7 @@ void EventLoop::Stop() {
   thread_.join();
 }
 
-void EventLoop::Leave(ClientConnection& connection) {
+void EventLoop::Leave(LoopConnection& connection) {
   connections_.erase(&connection);
   FinishIfEmpty();
 }
@@ -63,9 +62,8 @@ void EventLoop::PostFleet(std::shared_ptr<const FleetView> view, std::function<v
   });
 }
 
-void EventLoop::Deliver(const Action& action) {
-  const RequestId request = std::visit([](const auto& a) { return a.request; }, action);
-  const auto found = tickets_.find(request);
+void EventLoop::Deliver(const RequestAction& action) {
+  const auto found = tickets_.find(RequestOf(action));
   if (found != tickets_.end()) found->second->Deliver(action);
 }
 
@@ -94,13 +92,13 @@ void EventLoop::CutRequests() {
 }
 
 void EventLoop::CloseIdleConnections() {
-  const std::vector<ClientConnection*> connections(connections_.begin(), connections_.end());
-  for (ClientConnection* connection : connections) connection->CloseIfIdle();
+  const std::vector<LoopConnection*> connections(connections_.begin(), connections_.end());
+  for (LoopConnection* connection : connections) connection->CloseIfIdle();
 }
 
 void EventLoop::CloseAllConnections() {
-  const std::vector<ClientConnection*> connections(connections_.begin(), connections_.end());
-  for (ClientConnection* connection : connections) connection->Close();
+  const std::vector<LoopConnection*> connections(connections_.begin(), connections_.end());
+  for (LoopConnection* connection : connections) connection->Close();
 }
 
 }  // namespace penstock

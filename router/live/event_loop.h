@@ -32,7 +32,6 @@
 namespace penstock {
 
 class Ticket;
-class ClientConnection;
 
 // What a relay learned about the health of an engine.
 enum class EngineNews { kAnswer, kConnectFailed, kBrokenAnswer };
@@ -52,6 +51,17 @@ struct Edge {
   std::atomic<int> requests{0};  // Being answered.
   std::atomic<int> replicas_up{0};
   std::atomic<bool> draining{false};
+};
+
+// A client's connection as its loop knows it. The loop calls it on its own thread.
+class LoopConnection {
+ public:
+  // Ends it at once, or only if no request is being read or answered.
+  virtual void Close() = 0;
+  virtual void CloseIfIdle() = 0;
+
+ protected:
+  ~LoopConnection() = default;
 };
 
 // A socket of a loop.
@@ -85,8 +95,9 @@ class EventLoop {
   // Null when the replica has no usable address.
   UpstreamPool* PoolOf(ReplicaId replica);
 
-  void Enter(ClientConnection& connection) { connections_.insert(&connection); }
-  void Leave(ClientConnection& connection);
+  // A connection is in the loop from Enter to Leave; the loop does not end before it left.
+  void Enter(LoopConnection& connection) { connections_.insert(&connection); }
+  void Leave(LoopConnection& connection);
   // Other coroutines of the loop that have to end before it can stop.
   void EnterGuest() { ++guests_; }
   void LeaveGuest();
@@ -103,7 +114,7 @@ class EventLoop {
     Duration connect_timeout;
     std::unique_ptr<UpstreamPool> pool;
   };
-  void Deliver(const Action& action);
+  void Deliver(const RequestAction& action);
   void FinishIfEmpty();
 
   const size_t index_;
@@ -116,7 +127,7 @@ class EventLoop {
   std::shared_ptr<const FleetView> fleet_;
   absl::flat_hash_map<RequestId, Ticket*> tickets_;
   absl::flat_hash_map<ReplicaId, Pool> pools_;
-  absl::flat_hash_set<ClientConnection*> connections_;
+  absl::flat_hash_set<LoopConnection*> connections_;
   int guests_ = 0;
   bool stopping_ = false;
   uint64_t requests_ = 0;

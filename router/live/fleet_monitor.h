@@ -18,8 +18,8 @@
 #include "absl/container/btree_map.h"
 #include "backends/health/replica_health.h"
 #include "config/config.h"
+#include "router/fleet/fleet_book.h"
 #include "router/live/event_loop.h"
-#include "router/live/fleet_book.h"
 
 namespace penstock {
 

@@ -10,8 +10,8 @@
 
 #include "backends/engines/contract/capabilities.h"
 #include "backends/transport/upstream.h"
-#include "router/live/fleet_book.h"
-#include "router/live/tenants.h"
+#include "router/fleet/fleet_book.h"
+#include "router/fleet/tenants.h"
 
 namespace penstock {
 

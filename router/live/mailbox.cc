@@ -10,13 +10,13 @@ thread_local Mailbox* mailbox_of_this_thread = nullptr;
 
 }  // namespace
 
-Mailbox::Mailbox(boost::asio::io_context& loop, std::function<void(const Action&)> deliver)
+Mailbox::Mailbox(boost::asio::io_context& loop, std::function<void(const RequestAction&)> deliver)
     : loop_(loop), deliver_(std::move(deliver)) {}
 
 void Mailbox::OwnThisThread() { mailbox_of_this_thread = this; }
 Mailbox* Mailbox::OfThisThread() { return mailbox_of_this_thread; }
 
-void Mailbox::Push(const Action& action) {
+void Mailbox::Push(const RequestAction& action) {
   bool post = false;
   {
     std::lock_guard lock(mutex_);
@@ -27,13 +27,13 @@ void Mailbox::Push(const Action& action) {
 }
 
 void Mailbox::Drain() {
-  std::vector<Action> actions;
+  std::vector<RequestAction> actions;
   {
     std::lock_guard lock(mutex_);
     actions.swap(queue_);
     drain_posted_ = false;
   }
-  for (const Action& action : actions) deliver_(action);
+  for (const RequestAction& action : actions) deliver_(action);
 }
 
 }  // namespace penstock

@@ -17,12 +17,12 @@ namespace penstock {
 class Mailbox {
  public:
   // `deliver` runs on the loop's thread.
-  Mailbox(boost::asio::io_context& loop, std::function<void(const Action&)> deliver);
+  Mailbox(boost::asio::io_context& loop, std::function<void(const RequestAction&)> deliver);
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
   // Any thread.
-  void Push(const Action& action);
+  void Push(const RequestAction& action);
   // The loop's thread.
   void Drain();
 
@@ -33,9 +33,9 @@ class Mailbox {
 
  private:
   boost::asio::io_context& loop_;
-  const std::function<void(const Action&)> deliver_;
+  const std::function<void(const RequestAction&)> deliver_;
   std::mutex mutex_;
-  std::vector<Action> queue_;
+  std::vector<RequestAction> queue_;
   bool drain_posted_ = false;
 };
 

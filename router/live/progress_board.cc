@@ -10,38 +10,34 @@ ProgressBoard::ProgressBoard(size_t loops) {
   for (size_t i = 0; i < loops; ++i) shards_.push_back(std::make_unique<Shard>());
 }
 
-void ProgressBoard::Add(size_t loop, RelayCounter& counter, RequestId request, ReplicaId replica, int64_t sequences) {
+void ProgressBoard::Add(size_t loop, BoardStream& stream) {
   Shard& shard = *shards_[loop];
   std::lock_guard lock(shard.mutex);
-  counter.request_ = request;
-  counter.replica_ = replica;
-  counter.sequences_ = std::max<int64_t>(1, sequences);
-  counter.reported_ = counter.generated();
-  counter.fresh_ = true;
-  counter.position_ = shard.streams.size();
-  shard.streams.push_back(&counter);
+  stream.reported_ = stream.counter_->generated();
+  stream.fresh_ = true;
+  stream.position_ = shard.streams.size();
+  shard.streams.push_back(&stream);
 }
 
-void ProgressBoard::Remove(size_t loop, RelayCounter& counter) {
+void ProgressBoard::Remove(size_t loop, const BoardStream& stream) {
   Shard& shard = *shards_[loop];
   std::lock_guard lock(shard.mutex);
-  shard.streams.back()->position_ = counter.position_;
-  shard.streams[counter.position_] = shard.streams.back();
+  shard.streams.back()->position_ = stream.position_;
+  shard.streams[stream.position_] = shard.streams.back();
   shard.streams.pop_back();
 }
 
 void ProgressBoard::Collect(Shard& shard, absl::flat_hash_map<ReplicaId, ReplicaProgress>& replicas) {
   std::lock_guard lock(shard.mutex);
-  for (RelayCounter* stream : shard.streams) {
-    const int64_t generated = stream->generated();
+  for (BoardStream* stream : shard.streams) {
+    const int64_t generated = stream->counter_->generated();
     rows_.push_back(
         Row{stream->request_, stream->replica_, generated, stream->reported_, stream->sequences_, stream->fresh_});
     ReplicaProgress& progress = replicas[stream->replica_];
     progress.replica = stream->replica_;
     const int64_t steps = (generated - stream->reported_ + stream->sequences_ - 1) / stream->sequences_;
     progress.steps = std::max(progress.steps, steps);
-    const Instant newest = Instant::FromNanoseconds(stream->newest_.load(std::memory_order_relaxed));
-    progress.newest_step_end = std::max(progress.newest_step_end, newest);
+    progress.newest_step_end = std::max(progress.newest_step_end, stream->counter_->newest());
     stream->reported_ = generated;
     stream->fresh_ = false;
   }

@@ -1,43 +1,38 @@
 // The token counters of all running streams, sampled for the decision core.
 //
-// A relay counts tokens in its own RelayCounter (relaxed stores, no lock); registering one takes the short lock of its
-// loop's shard. Sample() walks all shards and says, per replica, how many steps were seen and which streams did not
-// follow them. Thread-safe where said.
+// A relay counts tokens in its own TokenCounter. Add and Remove take the short lock of their loop's shard. Sample()
+// walks all shards and tells, per replica, the steps it saw and the streams that did not follow them. Thread-safe where
+// marked.
 #ifndef PENSTOCK_ROUTER_LIVE_PROGRESS_BOARD_H_
 #define PENSTOCK_ROUTER_LIVE_PROGRESS_BOARD_H_
 
-#include <atomic>
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/token_counter.h"
 #include "router/core/contract/event.h"
 
 namespace penstock {
 
-// One stream's count of tokens that its client got or will get, over all attempts and sequences. Written by its loop,
-// read by the sampler.
-class RelayCounter {
+// One stream's place on the board. Its owner keeps it alive, and its counter, from Add to Remove.
+class BoardStream {
  public:
-  void Count(int64_t tokens, Instant when) {
-    generated_.store(generated_.load(std::memory_order_relaxed) + tokens, std::memory_order_relaxed);
-    newest_.store(when.nanoseconds(), std::memory_order_relaxed);
-  }
-  // Only while it is on no board: starts again from what earlier attempts delivered.
-  void Reset(int64_t kept) { generated_.store(kept, std::memory_order_relaxed); }
-  int64_t generated() const { return generated_.load(std::memory_order_relaxed); }
+  // `sequences` outputs advance in each step.
+  BoardStream(const TokenCounter& counter, RequestId request, ReplicaId replica, int64_t sequences)
+      : counter_(&counter), request_(request), replica_(replica), sequences_(std::max<int64_t>(1, sequences)) {}
 
  private:
   friend class ProgressBoard;
-  std::atomic<int64_t> generated_{0};
-  std::atomic<int64_t> newest_{0};
-  // The sampler's, under the shard's lock.
+  const TokenCounter* counter_;
   RequestId request_;
   ReplicaId replica_;
-  int64_t sequences_ = 1;
-  int64_t reported_ = 0;  // What the core holds it to be.
+  int64_t sequences_;
+  // The sampler's, under the shard's lock.
+  int64_t reported_ = 0;  // Tokens that the core knows of.
   bool fresh_ = true;     // In no sample yet: the core may have missed steps or counted some twice.
   size_t position_ = 0;
 };
@@ -46,19 +41,19 @@ class ProgressBoard {
  public:
   explicit ProgressBoard(size_t loops);
 
-  // Any thread, after the core knows of the first token. The counter must stay until Remove.
-  // `sequences` outputs advance in each step.
-  void Add(size_t loop, RelayCounter& counter, RequestId request, ReplicaId replica, int64_t sequences);
-  void Remove(size_t loop, RelayCounter& counter);
+  // Any thread, after the core knows of the stream's first token.
+  void Add(size_t loop, BoardStream& stream);
+  void Remove(size_t loop, const BoardStream& stream);
 
-  // What happened since the last sample, one event per group of replicas; `group[replica]` is its number (replicas that
-  // share a pool share one; a replica beyond the list is its own). Empty when nothing moved. One caller at a time.
+  // The progress since the last sample, one event per group of replicas. `group[replica]` is the number of its group:
+  // replicas that share a pool share a group, a replica beyond the list has its own. Empty when nothing moved. One
+  // caller at a time.
   std::vector<Progress> Sample(const std::vector<uint32_t>& group);
 
  private:
   struct Shard {
     std::mutex mutex;
-    std::vector<RelayCounter*> streams;
+    std::vector<BoardStream*> streams;
   };
   struct Row {
     RequestId request;

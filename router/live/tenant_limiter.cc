@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "router/live/tenants.h"
+#include "router/fleet/tenants.h"
 
 namespace penstock {
 

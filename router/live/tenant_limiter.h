@@ -12,7 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/ids.h"
 #include "config/config.h"
-#include "router/core/books/tenant_allowance.h"
+#include "router/core/tenants/tenant_allowance.h"
 #include "router/telemetry/telemetry.h"
 
 namespace penstock {

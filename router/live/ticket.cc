@@ -4,8 +4,7 @@
 
 namespace penstock {
 
-Ticket::Ticket(EventLoop& loop, Signal& wake, std::function<void()> on_abort)
-    : loop_(loop), wake_(wake), on_abort_(std::move(on_abort)), id_(loop.NextRequestId()) {
+Ticket::Ticket(EventLoop& loop, TicketHolder& holder) : loop_(loop), holder_(holder), id_(loop.NextRequestId()) {
   loop_.Register(id_, *this);
 }
 
@@ -20,23 +19,23 @@ PromptEstimate Ticket::Arrive(RequestArrived arrival, const CoreHost::Prompt& pr
   return loop_.edge().core->SubmitArrival(arrival, prompt);
 }
 
-void Ticket::OnFirstToken(RelayCounter& counter, ReplicaId replica, int64_t sequences) {
-  if (!open_ || counter_ != nullptr) return;
+void Ticket::OnFirstToken(const TokenCounter& counter, ReplicaId replica, int64_t sequences) {
+  if (!open_ || on_board_) return;
   loop_.edge().core->Submit(FirstToken{id_});
-  counter_ = &counter;
-  loop_.edge().board->Add(loop_.index(), counter, id_, replica, sequences);
+  on_board_.emplace(counter, id_, replica, sequences);
+  loop_.edge().board->Add(loop_.index(), *on_board_);
 }
 
 void Ticket::LeaveBoard() {
-  if (counter_ != nullptr) loop_.edge().board->Remove(loop_.index(), *counter_);
-  counter_ = nullptr;
+  if (on_board_) loop_.edge().board->Remove(loop_.index(), *on_board_);
+  on_board_.reset();
 }
 
-void Ticket::Requeue(Tokens generated, bool avoid_replica, Duration memory_hold) {
+void Ticket::Requeue(Tokens generated, bool avoid_replica) {
   LeaveBoard();
   abort_requested_ = false;
   parked_.reset();
-  if (open_) loop_.edge().core->Submit(RequestRequeued{id_, generated, avoid_replica, memory_hold});
+  if (open_) loop_.edge().core->Submit(RequestRequeued{id_, generated, avoid_replica});
 }
 
 void Ticket::Close(RequestClosed closed, ModelId model, const TextCounts* text) {
@@ -46,28 +45,27 @@ void Ticket::Close(RequestClosed closed, ModelId model, const TextCounts* text) 
   loop_.edge().core->SubmitClosed(closed, model, text);
 }
 
-void Ticket::Deliver(const Action& action) {
+void Ticket::Deliver(const RequestAction& action) {
   if (!open_) return;
   if (const auto* forward = std::get_if<Forward>(&action)) {
     lease_ = forward->lease;
     verdict_ = *forward;
-    wake_.Notify();
+    holder_.OnVerdict();
   } else if (const auto* refuse = std::get_if<Refuse>(&action)) {
     open_ = false;  // The core has forgotten it.
     verdict_ = *refuse;
-    wake_.Notify();
+    holder_.OnVerdict();
   } else if (const auto* park = std::get_if<Park>(&action)) {
     parked_ = *park;
   } else if (const auto* abort = std::get_if<Abort>(&action); abort != nullptr && abort->lease == lease_) {
     abort_requested_ = true;
-    on_abort_();
+    holder_.OnAbort();
   }
 }
 
 void Ticket::Cut() {
   cut_ = true;
-  on_abort_();
-  wake_.Notify();
+  holder_.OnCut();
 }
 
 }  // namespace penstock

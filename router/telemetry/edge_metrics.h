@@ -8,7 +8,7 @@
 #include <array>
 #include <string>
 
-#include "router/telemetry/labels.h"
+#include "router/labels/labels.h"
 #include "router/telemetry/metric_registry.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/units.h"
-#include "router/telemetry/labels.h"
+#include "router/labels/labels.h"
 
 namespace penstock {
 

@@ -19,7 +19,7 @@
 #include "base/units.h"
 #include "router/core/contract/admission_core.h"
 #include "router/core/contract/fleet.h"
-#include "router/telemetry/labels.h"
+#include "router/labels/labels.h"
 #include "router/telemetry/request_record.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include "router/live/fleet_book.h"
+#include "router/fleet/fleet_book.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What happens next in a random test: drawn from a seed, or read from a fuzzer's bytes.
+// The choices of a random test: drawn from a seed, or read from a fuzzer's bytes.
 #ifndef PENSTOCK_TESTS_CORE_CHOICES_H_
 #define PENSTOCK_TESTS_CORE_CHOICES_H_
 

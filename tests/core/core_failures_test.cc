@@ -51,7 +51,7 @@ TEST(CoreFailures, AReturnedRequestTriesEveryReplicaBeforeOneThatFailedIt) {
   ASSERT_NE(Only<Forward>(first), nullptr);
   tried.push_back(Only<Forward>(first)->replica);
   for (int i = 0; i < 4; ++i) {
-    const std::vector<Action> again = stepper.Send(RequestRequeued{RequestId(1), Tokens(0), true, Duration()});
+    const std::vector<Action> again = stepper.Send(RequestRequeued{RequestId(1), Tokens(0), true});
     ASSERT_EQ(again.size(), 2u) << Text(again);
     ASSERT_NE(std::get_if<Forward>(&again[1]), nullptr) << Text(again);
     tried.push_back(std::get_if<Forward>(&again[1])->replica);
@@ -69,7 +69,7 @@ TEST(CoreFailures, AnAnswerThatHadBegunWaitsItsQueueTimeAnewWhenItsEngineDies) {
     stepper.Send(FirstToken{RequestId(1)});
     stepper.Wait(Duration::Seconds(100));
     stepper.Send(ReplicaHealth{ReplicaId(0), Health::kDown});
-    const auto* parked = Only<Park>(stepper.Send(RequestRequeued{RequestId(1), Tokens(kept), true, Duration()}));
+    const auto* parked = Only<Park>(stepper.Send(RequestRequeued{RequestId(1), Tokens(kept), true}));
     ASSERT_NE(parked, nullptr) << kept;
     EXPECT_TRUE(stepper.RunTimers(stepper.now + Duration::Seconds(29)).empty()) << kept;
     const std::vector<Action> refused = stepper.RunTimers(stepper.now + Duration::Seconds(2));
@@ -84,7 +84,7 @@ TEST(CoreFailures, AnAnswerThatHadNotBegunKeepsItsFirstQueueTime) {
   ASSERT_NE(Only<Forward>(stepper.Arrive(2, 1000)), nullptr);
   stepper.Wait(Duration::Seconds(20));
   stepper.Send(ReplicaHealth{ReplicaId(0), Health::kDown});
-  stepper.Send(RequestRequeued{RequestId(1), Tokens(0), true, Duration()});
+  stepper.Send(RequestRequeued{RequestId(1), Tokens(0), true});
   const std::vector<Action> refused = stepper.RunTimers(stepper.now + Duration::Seconds(11));
   ASSERT_NE(Only<Refuse>(refused), nullptr) << Text(refused);
 }
@@ -96,7 +96,7 @@ TEST(CoreFailures, AReturnedRequestIsPlacedOnAnotherReplica) {
   const std::vector<Action> first = stepper.Arrive(1, 100);
   ASSERT_NE(Only<Forward>(first), nullptr);
   const ReplicaId failed = Only<Forward>(first)->replica;
-  const std::vector<Action> again = stepper.Send(RequestRequeued{RequestId(1), Tokens(0), true, Duration()});
+  const std::vector<Action> again = stepper.Send(RequestRequeued{RequestId(1), Tokens(0), true});
   ASSERT_EQ(again.size(), 2u) << Text(again);
   const Forward* forward = std::get_if<Forward>(&again[1]);
   ASSERT_NE(forward, nullptr) << Text(again);
@@ -139,7 +139,7 @@ TEST(CoreFailures, AFatalPoolIsRelievedByAbortingTheLeastCostlyRequestNeverTheOl
   EXPECT_EQ(abort->request, RequestId(2));
   const PoolView pool = stepper.core.View(stepper.now).pools[0];
   EXPECT_LT(pool.held + pool.draining, pool.capacity);
-  const std::vector<Action> returned = stepper.Send(RequestRequeued{RequestId(2), Tokens(0), false, Duration()});
+  const std::vector<Action> returned = stepper.Send(RequestRequeued{RequestId(2), Tokens(0), false});
   ASSERT_NE(Only<Park>(returned), nullptr) << Text(returned);
   const std::vector<Action> freed = stepper.Finish(1, 1000);
   EXPECT_NE(Only<Forward>(freed), nullptr) << Text(freed);
@@ -212,7 +212,7 @@ TEST(CoreFailures, EventsAboutUnknownRequestsAreVoid) {
   CoreStepper stepper(MakeFleet({}));
   EXPECT_TRUE(stepper.Send(FirstToken{RequestId(9)}).empty());
   EXPECT_TRUE(stepper.Finish(9, 5).empty());
-  EXPECT_TRUE(stepper.Send(RequestRequeued{RequestId(9), Tokens(0), true, Duration()}).empty());
+  EXPECT_TRUE(stepper.Send(RequestRequeued{RequestId(9), Tokens(0), true}).empty());
   EXPECT_TRUE(stepper.Send(Progress{{{ReplicaId(7), 3, stepper.now}}, {{RequestId(9), Tokens(4)}}}).empty());
 }
 

@@ -97,7 +97,7 @@ TEST(CorePlacing, RunningStreamsThatWouldMissTheirTokensHoldBackAPrompt) {
   stepper.Send(FirstToken{RequestId(1)});
   stepper.Wait(Duration::Milliseconds(10));
   stepper.Step(1);
-  // The next token is due within 190 ms, one goal of margin included; beside a prompt of 20,000 tokens ten steps would
+  // The next token is due within 190 ms, one goal of margin included. Beside a prompt of 20,000 tokens ten steps would
   // take 1.1 s instead of the second that ten tokens have.
   const std::vector<Action> long_prompt = stepper.Arrive(2, 20'000);
   const Park* park = Only<Park>(long_prompt);

@@ -69,25 +69,25 @@ void DrawMany(Choices& choices, Fleet& fleet) {
 
 }  // namespace
 
-PenstockOptions DrawOptions(Choices& choices) {
-  PenstockOptions options;
-  if (choices.OneIn(2)) return options;
+PenstockVariant DrawVariant(Choices& choices) {
+  PenstockVariant variant;
+  if (choices.OneIn(2)) return variant;
   const auto off = [&choices] { return choices.OneIn(3); };
-  options.memory = static_cast<MemoryRule>(choices.Below(3));
-  options.fill_limit = off() ? 0.5 : 0.99;
-  options.variance = !off();
-  options.tenant_curves = !off();
-  options.learned_steps = !off();
-  options.time_guards = !off();
-  options.gpu_wide = !off();
-  options.refuse_late = !off();
-  options.prefix_caches = !off();
-  options.order = static_cast<QueueOrder>(choices.Below(4));
-  options.true_growth = !off();
+  variant.memory = static_cast<MemoryKind>(choices.Below(3));
+  variant.fill = off() ? 0.5 : 0.99;
+  variant.variance = !off();
+  variant.tenant_curves = !off();
+  variant.learned_steps = !off();
+  variant.time_guards = !off();
+  variant.gpu_wide = !off();
+  variant.refuse_late = !off();
+  variant.prefix_caches = !off();
+  variant.order = static_cast<OrderKind>(choices.Below(4));
+  variant.true_growth = !off();
   if (off()) {
-    options.true_output = [](RequestId id) { return Tokens(1 + static_cast<int64_t>(id.value() * 37 % 2000)); };
+    variant.output_of = [](RequestId id) { return Tokens(1 + static_cast<int64_t>(id.value() * 37 % 2000)); };
   }
-  return options;
+  return variant;
 }
 
 Fleet DrawFleet(Choices& choices) {
@@ -128,7 +128,7 @@ void ChangeFleet(Choices& choices, Fleet& fleet) {
       fleet.limits.max_queued_requests = static_cast<int64_t>(choices.Below(60));
       if (choices.OneIn(2)) fleet.limits.max_queued_bytes = Bytes(static_cast<int64_t>(choices.Below(1'000'000)));
       break;
-    case 6:  // Its engine told another block size, or its memory for the first time.
+    case 6:  // Its engine reported another block size, or its memory for the first time.
       replica.pools = {{pool_id, FootprintFor(pool, Tokens(1 + static_cast<int64_t>(choices.Below(32))))}};
       replica.prefix_cache = Tokens(static_cast<int64_t>(choices.Below(4000)));
       break;

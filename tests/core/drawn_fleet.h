@@ -3,16 +3,16 @@
 #define PENSTOCK_TESTS_CORE_DRAWN_FLEET_H_
 
 #include "router/core/contract/fleet.h"
-#include "router/core/contract/penstock_options.h"
+#include "router/policies/variants/penstock_variants.h"
 #include "tests/core/choices.h"
 
 namespace penstock::testing {
 
 // Half of them Penstock itself, the others any ablation.
-PenstockOptions DrawOptions(Choices& choices);
+PenstockVariant DrawVariant(Choices& choices);
 
-// Mostly two models on five replicas: a pool of its own, an elastic pool of two, one whose overflow is fatal, one
-// replica of which nothing is known. Now and then dozens of small replicas, more than are searched at once.
+// Mostly two models on five replicas. Their pools are one of its own, an elastic one of two, one whose overflow is
+// fatal, and none. Now and then dozens of small replicas, more than are searched at once.
 Fleet DrawFleet(Choices& choices);
 
 // One change; lists only grow.

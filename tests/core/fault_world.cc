@@ -19,7 +19,7 @@ constexpr int kCalmRounds = 4000;
 }  // namespace
 
 FaultWorld::FaultWorld(Choices& choices)
-    : choices_(choices), options_(DrawOptions(choices)), core_(options_), fleet_(DrawFleet(choices)) {
+    : choices_(choices), variant_(DrawVariant(choices)), core_(MakePenstock(variant_, 1)), fleet_(DrawFleet(choices)) {
   for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
     health_.push_back(choices_.OneIn(4) ? Health::kDown : Health::kUp);
   }
@@ -51,7 +51,7 @@ void FaultWorld::Send(const Event& event) {
   if (!broken_.empty()) return;
   arrival_answered_ = false;
   Told& told = history_.emplace_back(Told{now_, event, {}});
-  core_.Apply(event, now_, told.actions);
+  core_->Apply(event, now_, told.actions);
   for (const Action& action : told.actions) {
     // FNV-1a: short, and the same everywhere.
     for (const char c : FormatAction(now_, action))
@@ -65,7 +65,7 @@ void FaultWorld::Send(const Event& event) {
 // As the host does: a timer for the next deadline, until then. A host under load may be late.
 void FaultWorld::FireTimers(Instant until, int most) {
   for (int i = 0; i < most && broken_.empty(); ++i) {
-    const std::optional<Instant> next = core_.NextDeadline();
+    const std::optional<Instant> next = core_->NextDeadline();
     if (!next || *next > until) break;
     now_ = std::max(now_, *next);
     Send(TimerFired{});
@@ -74,7 +74,7 @@ void FaultWorld::FireTimers(Instant until, int most) {
 }
 
 void FaultWorld::Take(const Event& event, const Action& action) {
-  const RequestId id = std::visit([](const auto& concrete) { return concrete.request; }, action);
+  const RequestId id = RequestOf(action);
   const auto found = open_.find(id);
   Expect(found != open_.end(), "an action names an open request");
   if (found == open_.end()) return;
@@ -134,15 +134,16 @@ void FaultWorld::CheckAfter(const Event& event) {
   if (std::holds_alternative<RequestArrived>(event))
     Expect(arrival_answered_, "an arrival is answered in its own event");
   if (std::holds_alternative<TimerFired>(event)) {
-    const std::optional<Instant> next = core_.NextDeadline();
+    const std::optional<Instant> next = core_->NextDeadline();
     const bool due_again = next && *next <= now_;
     timers_on_end_ = due_again ? timers_on_end_ + 1 : 0;
     Expect(timers_on_end_ < kMostTimersOnEnd, "what a timer leaves undone is done soon");
   }
-  CheckView(core_.View(now_));
+  CheckView(core_->View(now_));
 }
 
 void FaultWorld::CheckView(const CoreView& view) {
+  Expect(view.counters.book_drifts == 0, "every book is the sum of its members");
   int64_t waiting = 0;
   Bytes bytes{0};
   std::vector<int64_t> running(fleet_.replicas.size(), 0);
@@ -153,7 +154,7 @@ void FaultWorld::CheckView(const CoreView& view) {
     waiting += waits ? 1 : 0;
     anything_runs = anything_runs || !waits;
     if (request.phase == Phase::kForwarded) ++running[request.replica.value()];
-    Expect(core_.WaitOf(id).has_value() == waits, "every waiting request, and no other, knows why it waits");
+    Expect(core_->WaitOf(id).has_value() == waits, "every waiting request, and no other, knows why it waits");
   }
   Expect(view.queued_requests == waiting, "the queue counts what waits");
   Expect(view.queued_bytes == bytes, "the queue counts the bytes of what waits");
@@ -181,11 +182,11 @@ bool FaultWorld::FitsAlone(const Request& request, const ReplicaSpec& spec) cons
   });
 }
 
-// What is idle takes what waits, unless something is due at once. A request that failed there may go elsewhere, and one
-// that fits elsewhere only holds back those behind it: told only where there is neither.
+// An idle replica takes waiting requests, unless something is due at once. A request that failed there may go
+// elsewhere, and one that fits elsewhere only holds back those behind it. The check fails only where there is neither.
 void FaultWorld::CheckNothingWaitsForAnIdleReplica(const CoreView& view) {
-  const std::optional<Instant> next = core_.NextDeadline();
-  if (!options_.gpu_wide || !broken_.empty() || (next && *next <= now_)) return;
+  const std::optional<Instant> next = core_->NextDeadline();
+  if (!variant_.gpu_wide || !broken_.empty() || (next && *next <= now_)) return;
   for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
     const ReplicaSpec& spec = fleet_.replicas[i];
     const bool idle = !spec.removed && health_[i] == Health::kUp && view.replicas[i].running == 0 &&
@@ -303,8 +304,7 @@ void FaultWorld::Requeue(Request& request, bool avoid) {
   if (!keeps) request.generated = 0;
   request.phase = Phase::kWaiting;
   request.avoids = request.avoids || avoid;
-  const Duration hold = choices_.OneIn(3) ? Duration::Seconds(2) : Duration();
-  Send(RequestRequeued{request.arrived.request, Tokens(request.generated), avoid, hold});
+  Send(RequestRequeued{request.arrived.request, Tokens(request.generated), avoid});
 }
 
 void FaultWorld::ClientLeaves() {
@@ -325,7 +325,7 @@ void FaultWorld::TokensCome() {
     if (request.phase != Phase::kForwarded || !request.arrived.observed || choices_.OneIn(2)) continue;
     if (request.generated == 0 || choices_.OneIn(20)) first.push_back(id);
     request.generated += 1 + static_cast<int64_t>(choices_.Below(20));
-    if (options_.true_output) request.generated = std::min(request.generated, options_.true_output(id).value());
+    if (variant_.output_of) request.generated = std::min(request.generated, variant_.output_of(id).value());
     if (choices_.OneIn(3)) progress.corrections.push_back({id, Tokens(request.generated)});
   }
   for (RequestId id : first) Send(FirstToken{id});
@@ -411,7 +411,7 @@ void FaultWorld::Nonsense() {
     case 1:
       return Send(RequestClosed{unknown, Outcome::kFinished, Tokens(5), Tokens(5), false});
     case 2:
-      return Send(RequestRequeued{unknown, Tokens(0), true, Duration()});
+      return Send(RequestRequeued{unknown, Tokens(0), true});
     case 3:
       return Send(Progress{{{ReplicaId(77), 3, now_}}, {{unknown, Tokens(3)}}});
     case 4:
@@ -457,10 +457,10 @@ void FaultWorld::Calm() {
   Expect(open_.empty(), "in calm every request ends");
   FireTimers(now_ + Duration::Seconds(20), kTimersPerStep);
   Send(TimerFired{});
-  for (const PoolView& pool : core_.View(now_).pools) {
+  for (const PoolView& pool : core_->View(now_).pools) {
     Expect(pool.draining == Amount(0), "in calm nothing stays draining");
   }
-  Expect(!core_.NextDeadline().has_value(), "in calm nothing is due");
+  Expect(!core_->NextDeadline().has_value(), "in calm nothing is due");
 }
 
 }  // namespace penstock::testing

@@ -1,9 +1,10 @@
-// A fleet in which everything goes wrong, around a decision core: replicas die, return, drain, are removed and changed
-// by reloads, report nonsense, time jumps, clients leave, aborts are answered late, events come twice or about nothing.
+// A fleet in which everything goes wrong, around a decision core. Replicas die, return, drain and report nonsense.
+// Reloads remove and change them. Time jumps, clients leave, aborts are answered late, events come twice or about
+// nothing.
 //
-// The fleet and the settings of the core (drawn_fleet.h) and what happens next are drawn from Choices, which are a
-// seed's or a fuzzer's bytes. After every event the core's promises are checked; the first that is broken is told, with
-// the last events. Not thread-safe.
+// The fleet, the rules of the core (drawn_fleet.h) and the next happening are drawn from Choices: the bytes of a seed
+// or of a fuzzer. After every event the promises of the core are checked, and its books are recounted. The first broken
+// promise is reported with the last events. Not thread-safe.
 #ifndef PENSTOCK_TESTS_CORE_FAULT_WORLD_H_
 #define PENSTOCK_TESTS_CORE_FAULT_WORLD_H_
 
@@ -11,10 +12,11 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "router/core/penstock_core.h"
+#include "router/policies/variants/penstock_variants.h"
 #include "tests/core/choices.h"
 
 namespace penstock::testing {
@@ -50,7 +52,7 @@ class FaultWorld {
     bool answered = false;  // Its arrival got its answer.
     ReplicaId replica;
     LeaseId lease;
-    int64_t generated = 0;  // Of all tries that count.
+    int64_t generated = 0;  // In all tries that count.
     bool avoids = false;    // Some replica failed it.
   };
   struct Told {
@@ -89,8 +91,8 @@ class FaultWorld {
   ReplicaId AnyReplica() { return ReplicaId(static_cast<uint32_t>(choices_.Below(fleet_.replicas.size()))); }
 
   Choices& choices_;
-  const PenstockOptions options_;
-  PenstockCore core_;
+  const PenstockVariant variant_;
+  const std::unique_ptr<AdmissionCore> core_;
   Fleet fleet_;
   std::vector<Health> health_;
   std::map<RequestId, Request> open_;
@@ -100,7 +102,7 @@ class FaultWorld {
   int64_t aborts_ = 0;
   bool shutting_down_ = false;
   int timers_on_end_ = 0;          // That were due again at once.
-  bool arrival_answered_ = false;  // Of the RequestArrived that is being applied.
+  bool arrival_answered_ = false;  // The RequestArrived that is being applied has its answer.
   std::string broken_;
   uint64_t digest_ = 14695981039346656037u;
   std::deque<Told> history_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "router/core/contract/admission_checks.h"
 #include "tests/core/core_test_support.h"
 
 namespace penstock {
@@ -104,7 +105,7 @@ TEST(LargeFleet, AnOutageRefusesAWholeQueueInPieces) {
   stepper.RunTimers(stepper.now);
   for (uint32_t i = 0; i < kReplicas; ++i) stepper.Send(ReplicaHealth{ReplicaId(i), Health::kDown});
   std::vector<Action> once;
-  stepper.Wait(kReturnGrace);
+  stepper.Wait(kOutageGrace);
   for (const Action& action : stepper.Send(TimerFired{})) once.push_back(action);
   EXPECT_LT(once.size(), 100u) << "one event's share";
   const size_t rest = stepper.RunTimers(stepper.now).size();

@@ -14,7 +14,7 @@ using penstock::StreamRelay;
 
 struct Relayed {
   std::string to_client;
-  StreamRelay::Verdict verdict = StreamRelay::Verdict::kGoOn;
+  StreamRelay::Result result = StreamRelay::Result::kGoOn;
   int64_t generated = 0;
 };
 
@@ -40,9 +40,9 @@ Relayed Relay(absl::string_view bytes, size_t piece, const Mode& mode) {
   StreamRelay relay(mode.endpoint, facts, state, !mode.reassembled);
   Relayed relayed;
   for (size_t at = 0; at < bytes.size(); at += piece) {
-    relayed.verdict = relay.Feed(bytes.substr(at, piece), penstock::Instant::FromSeconds(1));
+    relayed.result = relay.Feed(bytes.substr(at, piece), penstock::Instant::FromSeconds(1));
     for (absl::string_view part : relay.pieces()) relayed.to_client.append(part.data(), part.size());
-    if (relayed.verdict == StreamRelay::Verdict::kError || relayed.verdict == StreamRelay::Verdict::kMalformed) break;
+    if (relayed.result == StreamRelay::Result::kError || relayed.result == StreamRelay::Result::kMalformed) break;
   }
   if (mode.reassembled && relay.finished()) relay.Assembled().IgnoreError();
   relayed.generated = state.generated();
@@ -72,8 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Relayed whole = Relay(bytes, bytes.size() + 1, mode);
   const Relayed pieces = Relay(bytes, 1 + data[0], mode);
   Expect(whole.generated == pieces.generated, "tokens are counted alike in pieces of any size");
-  const bool over =
-      pieces.verdict == StreamRelay::Verdict::kError || pieces.verdict == StreamRelay::Verdict::kMalformed;
+  const bool over = pieces.result == StreamRelay::Result::kError || pieces.result == StreamRelay::Result::kMalformed;
   if (!over) Expect(whole.to_client == pieces.to_client, "pieces of any size make the same stream");
   if (!mode.continued) Expect(IsPartOf(whole.to_client, bytes), "nothing is added to a stream");
   Expect(!mode.reassembled || whole.to_client.empty(), "a reassembled answer is not streamed");

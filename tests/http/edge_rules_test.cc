@@ -6,8 +6,8 @@
 #include <string>
 
 #include "config/values/key_digest.h"
+#include "router/fleet/tenants.h"
 #include "router/http/response_head.h"
-#include "router/live/tenants.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
 #include "router/openai/request/routes.h"

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "router/live/progress_board.h"
 #include "router/openai/answer/chunk_rewrite.h"
 #include "router/openai/answer/kept_text.h"
 
@@ -46,11 +45,11 @@ struct Fixture {
 TEST(StreamRelay, EventsPassAsTheyCameAndAreCounted) {
   Fixture f;
   StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
-  EXPECT_EQ(relay.Feed(kRole + kWord + kWord, kNow), StreamRelay::Verdict::kGoOn);
+  EXPECT_EQ(relay.Feed(kRole + kWord + kWord, kNow), StreamRelay::Result::kGoOn);
   EXPECT_EQ(Joined(relay), kRole + kWord + kWord);
   EXPECT_EQ(relay.pieces().size(), 1u);
   EXPECT_EQ(f.state.generated(), 2);
-  EXPECT_EQ(relay.Feed(kStop + kDone, kNow), StreamRelay::Verdict::kDone);
+  EXPECT_EQ(relay.Feed(kStop + kDone, kNow), StreamRelay::Result::kDone);
   EXPECT_TRUE(relay.finished());
   EXPECT_EQ(f.state.finish_reason, "stop");
 }
@@ -80,7 +79,7 @@ TEST(StreamRelay, AnErrorEventIsNotPassedOn) {
   Fixture f;
   StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
   const std::string error = "data: {\"error\":{\"code\":500,\"message\":\"boom\",\"type\":\"server_error\"}}\n\n";
-  EXPECT_EQ(relay.Feed(kWord + error, kNow), StreamRelay::Verdict::kError);
+  EXPECT_EQ(relay.Feed(kWord + error, kNow), StreamRelay::Result::kError);
   EXPECT_EQ(Joined(relay), kWord);
   EXPECT_EQ(relay.error().message, "boom");
 }
@@ -89,7 +88,7 @@ TEST(StreamRelay, AnErrorEventIsNotPassedOn) {
 TEST(StreamRelay, AnEventThatLostItsFieldNameIsGarbage) {
   Fixture f;
   StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
-  EXPECT_EQ(relay.Feed(kWord + "\xff\xfe" + kWord + kStop, kNow), StreamRelay::Verdict::kMalformed);
+  EXPECT_EQ(relay.Feed(kWord + "\xff\xfe" + kWord + kStop, kNow), StreamRelay::Result::kMalformed);
   EXPECT_EQ(Joined(relay), kWord);
   EXPECT_EQ(relay.tokens_in_pieces(), 1);
   EXPECT_FALSE(relay.finished());
@@ -98,7 +97,7 @@ TEST(StreamRelay, AnEventThatLostItsFieldNameIsGarbage) {
 TEST(StreamRelay, GarbageIsTold) {
   Fixture f;
   StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
-  EXPECT_EQ(relay.Feed("data: <html>\n\n", kNow), StreamRelay::Verdict::kMalformed);
+  EXPECT_EQ(relay.Feed("data: <html>\n\n", kNow), StreamRelay::Result::kMalformed);
 }
 
 TEST(StreamRelay, AReassembledAnswerHasTheWholeText) {
@@ -123,7 +122,7 @@ TEST(StreamRelay, AReassembledAnswerIsBounded) {
       StreamRelay relay(Endpoint::kChat, f.facts, f.state, !reassembled);
       relay.max_reassembled = most;
       const bool too_long = reassembled && most < bytes;
-      EXPECT_EQ(relay.Feed(stream, kNow), too_long ? StreamRelay::Verdict::kTooLong : StreamRelay::Verdict::kGoOn);
+      EXPECT_EQ(relay.Feed(stream, kNow), too_long ? StreamRelay::Result::kTooLong : StreamRelay::Result::kGoOn);
     }
   }
 }
@@ -278,55 +277,6 @@ TEST(KeptText, IsBoundedAloneAndTogether) {
   KeptText none;
   none.Append("x");
   EXPECT_FALSE(none.whole());
-}
-
-TEST(ProgressBoard, StreamsThatFollowTheStepsNeedNoCorrection) {
-  ProgressBoard board(2);
-  RelayCounter a, b;
-  a.Count(1, kNow);
-  b.Count(1, kNow);
-  board.Add(0, a, RequestId(1), ReplicaId(0), 1);
-  board.Add(1, b, RequestId(2), ReplicaId(0), 1);
-  board.Sample({0});
-  a.Count(3, kNow);
-  b.Count(2, kNow);
-  const auto events = board.Sample({0});
-  ASSERT_EQ(events.size(), 1u);
-  ASSERT_EQ(events[0].replicas.size(), 1u);
-  EXPECT_EQ(events[0].replicas[0].steps, 3);
-  EXPECT_EQ(events[0].corrections, (std::vector<StreamTokens>{{RequestId(2), Tokens(3)}}));
-  EXPECT_TRUE(board.Sample({0}).empty());
-  board.Remove(0, a);
-  board.Remove(1, b);
-}
-
-TEST(ProgressBoard, AFreshStreamTellsItsOwnCountOnce) {
-  ProgressBoard board(1);
-  RelayCounter a;
-  a.Count(1, kNow);
-  board.Add(0, a, RequestId(1), ReplicaId(0), 1);
-  const auto events = board.Sample({0});
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].corrections, (std::vector<StreamTokens>{{RequestId(1), Tokens(1)}}));
-  board.Remove(0, a);
-}
-
-TEST(ProgressBoard, ReplicasThatShareAPoolShareAnEvent) {
-  ProgressBoard board(1);
-  RelayCounter a, b, c;
-  board.Add(0, a, RequestId(1), ReplicaId(0), 1);
-  board.Add(0, b, RequestId(2), ReplicaId(1), 1);
-  board.Add(0, c, RequestId(3), ReplicaId(2), 2);
-  board.Sample({1, 1, 2});
-  a.Count(1, kNow);
-  b.Count(1, kNow);
-  c.Count(4, kNow);
-  const auto events = board.Sample({1, 1, 2});
-  ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].replicas.size(), 2u);
-  EXPECT_EQ(events[1].replicas[0].steps, 2);
-  EXPECT_TRUE(events[1].corrections.empty());
-  for (RelayCounter* counter : {&a, &b, &c}) board.Remove(0, *counter);
 }
 
 }  // namespace

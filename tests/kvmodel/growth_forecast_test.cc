@@ -136,7 +136,7 @@ TEST(PoolGrowth, BoundAtAHorizonNeverPassesThePeak) {
     pool.Add(ContributionOf(member), kStart);
   }
   const GrowthMember joining = MemberOf(700, 0, 300);
-  const double peak = pool.PeakWith(ContributionOf(joining), 1.5, kStart);
+  const double peak = pool.PeakWith(ContributionOf(joining), 1.5, kStart).bound;
   double highest = 0;
   for (int i = 0; i < kHorizons; ++i) {
     highest = std::max(highest, pool.BoundAt(i, joining, 1.5, kStart));

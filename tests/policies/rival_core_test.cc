@@ -135,7 +135,7 @@ TEST_F(RivalCoreTest, AReturnedRequestGoesElsewhereUnderItsOldArrival) {
   step_.Report(1, 1, 0.2, 0);
   ASSERT_EQ(Only<Forward>(step_.Arrive(1, 1))->replica, ReplicaId(0));
 
-  const auto again = Only<Forward>(step_.At(1.5, RequestRequeued{RequestId(1), Tokens(0), true, Duration()}));
+  const auto again = Only<Forward>(step_.At(1.5, RequestRequeued{RequestId(1), Tokens(0), true}));
 
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->replica, ReplicaId(1));
@@ -147,10 +147,10 @@ TEST_F(RivalCoreTest, WhatWasGeneratedCountsOnceHoweverOftenARequestReturns) {
   step_.Report(1, 0, 0.1, 0);
   step_.Report(1, 1, 0.2, 0);
   step_.Arrive(1, 1, 100);
-  step_.At(1.2, RequestRequeued{RequestId(1), Tokens(20), false, Duration()});
+  step_.At(1.2, RequestRequeued{RequestId(1), Tokens(20), false});
   EXPECT_EQ(step_.View().pools[0].held, Amount(128));  // 120 tokens in blocks of 16.
 
-  step_.At(1.4, RequestRequeued{RequestId(1), Tokens(40), false, Duration()});
+  step_.At(1.4, RequestRequeued{RequestId(1), Tokens(40), false});
   EXPECT_EQ(step_.View().pools[0].held, Amount(144));  // 140 tokens.
 }
 
@@ -182,7 +182,7 @@ TEST_F(RivalCoreTest, LanesOfTheViewCountByModelAndClass) {
 TEST_F(RivalCoreTest, EventsAboutUnknownRequestsAreVoid) {
   EXPECT_TRUE(step_.At(1, FirstToken{RequestId(9)}).empty());
   EXPECT_TRUE(step_.At(1, RequestClosed{RequestId(9), Outcome::kFinished, Tokens(1), Tokens(1), false}).empty());
-  EXPECT_TRUE(step_.At(1, RequestRequeued{RequestId(9), Tokens(0), true, Duration()}).empty());
+  EXPECT_TRUE(step_.At(1, RequestRequeued{RequestId(9), Tokens(0), true}).empty());
 }
 
 // Every arrival is answered once in its own event, every parked request once later, and nothing stays behind.
@@ -215,7 +215,7 @@ void RandomRun(uint64_t seed) {
       const uint64_t gone = *live.begin();
       live.erase(live.begin());
       take(random.Uniform() < 0.2
-               ? step.At(now, RequestRequeued{RequestId(gone), Tokens(0), true, Duration()})
+               ? step.At(now, RequestRequeued{RequestId(gone), Tokens(0), true})
                : step.At(now, RequestClosed{RequestId(gone), Outcome::kFinished, Tokens(1), Tokens(1), false}));
     }
     // A returned request that waits again is parked without an action.

@@ -4,21 +4,47 @@
 
 namespace penstock {
 
+void PoolState::Configure(const PoolSpec& spec) {
+  if (spec.overflow_fatal != spec_.overflow_fatal) risk_ = RiskControl(spec.overflow_fatal);
+  spec_ = spec;
+}
+
+void PoolState::Join(Membership& member, const GrowthVector& contribution, Instant now) {
+  member = {contribution, now, epoch_};
+  growth_.Add(contribution, now);
+}
+
+void PoolState::Update(Membership& member, const GrowthVector& contribution, Instant now) {
+  growth_.Replace(member.contribution, member.made, contribution, now);
+  Count(contribution.mean[0] - member.contribution.mean[0], member.epoch);
+  member.contribution = contribution;
+  member.made = now;
+}
+
+void PoolState::Leave(const Membership& member) {
+  growth_.Remove(member.contribution, member.made);
+  Count(-member.contribution.mean[0], member.epoch);
+}
+
+void PoolState::Count(double change, uint64_t joined) {
+  for (Sample& sample : samples_) sample.held += joined <= sample.epoch ? change : 0;
+}
+
 void PoolState::CheckForecast(Instant now) {
   for (size_t i = 0; i < kForecastChecks; ++i) {
-    Sample& sample = samples[i];
+    Sample& sample = samples_[i];
     if (sample.open && now < sample.due) continue;
     if (sample.open) {
-      // Those members' share of what all have grown since their contributions were made.
-      const double held = growth.Sum() > 0 ? sample.held * growth.Present(now) / growth.Sum() : 0;
-      sample.last_error = (sample.mean - held) / std::max(1.0, spec.capacity.AsDouble());
+      // The members' share of the growth of all since their contributions were made.
+      const double held = growth_.Sum() > 0 ? sample.held * growth_.Present(now) / growth_.Sum() : 0;
+      sample.last_error = (sample.mean - held) / std::max(1.0, spec_.capacity.AsDouble());
       ++sample.compared;
     }
     sample.open = true;
-    sample.mean = growth.MeanAt(kForecastCheck[i].seconds(), now);
-    sample.held = growth.Sum();
+    sample.mean = growth_.MeanAt(kForecastCheck[i].seconds(), now);
+    sample.held = growth_.Sum();
     sample.due = now + kForecastCheck[i];
-    sample.epoch = epoch++;
+    sample.epoch = epoch_++;
   }
 }
 

@@ -10,7 +10,7 @@ void PrefixIndex::SetCapacity(int64_t blocks) {
 }
 
 int64_t PrefixIndex::Match(const std::vector<uint64_t>& prefix) const {
-  // Mostly there is no hit at all, and the first block tells.
+  // Mostly there is no hit, and the first block shows it.
   if (blocks_.empty() || prefix.empty() || !blocks_.contains(prefix.front())) return 0;
   const auto end =
       std::partition_point(prefix.begin(), prefix.end(), [this](uint64_t block) { return blocks_.contains(block); });

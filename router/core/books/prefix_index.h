@@ -1,9 +1,9 @@
-// Which prompt prefixes one replica's engine is expected to have cached, as far as the router's own dispatches tell.
+// The prompt prefixes that one replica's engine is expected to have cached, by the router's own dispatches.
 //
-// Least recently dispatched blocks go first, the last block of a prompt before its head, so what is kept of a prompt
-// is always a leading part of it and a match is found by bisection. An expectation, never a promise: the engine evicts
-// by its own rules, and a hit saves prefill work, not memory. Owned by ReplicaState. Match costs O(log blocks),
-// Touch O(blocks of the prompt).
+// The least recently dispatched blocks go first, the last block of a prompt before its head. Invariant: the blocks of a
+// prompt in the index are a leading part of it, so a match is found by bisection. An expectation, never a promise: the
+// engine evicts by its own rules, and a hit saves prefill work, not memory. Owned by ReplicaState. Match costs
+// O(log blocks), Touch O(blocks of the prompt).
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_PREFIX_INDEX_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_PREFIX_INDEX_H_
 
@@ -18,7 +18,7 @@ namespace penstock {
 class PrefixIndex {
  public:
   PrefixIndex() = default;
-  // Its table points into its list, which a copy would not take along.
+  // The table points into the list, so a copy would point into another index.
   PrefixIndex(const PrefixIndex&) = delete;
   PrefixIndex& operator=(const PrefixIndex&) = delete;
   PrefixIndex(PrefixIndex&&) = default;

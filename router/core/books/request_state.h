@@ -1,11 +1,13 @@
-// One request inside the core, from arrival to its closing event.
+// One request inside the core, from its arrival to its closing event.
 //
-//   waiting --Forward--> running --RequestClosed--> gone
-//      ^                   |  \--Abort--> aborting --RequestRequeued--> waiting
-//      |--RequestRequeued--/
-//   waiting --Refuse--> gone          waiting --RequestClosed(kClientGone)--> gone
+//   waiting --Forward--> prefilling --first token--> decoding --RequestClosed--> gone
+//      ^                     |  \-----Abort-----/
+//      |                     |          v
+//      \--RequestRequeued----/       aborting --RequestRequeued--> waiting
+//   waiting --Refuse or RequestClosed--> gone
 //
-// Owned by PenstockCore; lanes and replicas keep plain pointers while the state says so.
+// Invariant: `waiting` means something while the request waits, `running` and `pools` while an engine has it.
+// Owned by RequestTable; lanes and replicas keep plain pointers while the phase says so.
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_REQUEST_STATE_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_REQUEST_STATE_H_
 
@@ -27,7 +29,64 @@ enum class RequestPhase : uint8_t {
   kWaiting,
   kPrefilling,  // Forwarded, no token yet.
   kDecoding,
-  kAborting,  // Abort sent, its memory still counts.
+  kAborting,  // Abort sent; its memory still counts.
+};
+
+// The part of a request that the queue uses.
+struct WaitState {
+  Instant place;       // Its key in the lane: the deadline of the first token, shifted as lane_order.h says.
+  Instant next_check;  // When it must be looked at though nothing else happens.
+  Instant since;  // Its class's queue time counts from here: its arrival, or the failure of an answer that had begun.
+  WaitReason reason = WaitReason::kBehindOthers;
+  bool tried_emptiest = false;              // The emptiest replicas were tried since it began to wait.
+  bool committed = false;                   // The core took it back from an engine: it is never refused for lateness.
+  bool begun = false;                       // An engine had begun its answer and failed: its TTFT goal binds no more.
+  size_t next_server = 0;                   // The servers of its model before this position have been tried.
+  uint64_t tried_at = 0;                    // The pump that looked at it last.
+  Tokens cached{0};                         // The most of its prompt that a replica was seen to have cached.
+  absl::InlinedVector<ReplicaId, 1> avoid;  // They failed it or pushed it back; taken only when no other can be.
+
+  bool Avoids(size_t index) const {
+    return std::find(avoid.begin(), avoid.end(), ReplicaId(static_cast<uint32_t>(index))) != avoid.end();
+  }
+  // The request is to be tried everywhere once more.
+  void ForgetTries() {
+    tried_emptiest = false;
+    next_server = 0;
+  }
+};
+
+// The part of a request that its replica uses.
+struct RunState {
+  ReplicaId replica;
+  LeaseId lease;
+  size_t slot = 0;         // Position among the replica's requests.
+  Tokens prefill_left{0};  // Of its prompt, not yet computed as far as steps tell.
+  Instant dispatched;
+  Instant first_expected;  // When the first token was forecast to come; an unobserved request is taken to get it then.
+  // Tokens per sequence are base_tokens + the replica's steps - base_steps.
+  int64_t base_tokens = 0;
+  int64_t base_steps = 0;
+  int64_t due_key = 0;  // Key in the replica's due set; meaningful while decoding.
+};
+
+// The forecast of a request's output, per sequence.
+struct OutputState {
+  OutputForecaster::Key key;
+  std::shared_ptr<const SurvivalCurve> curve;
+  std::optional<Tokens> known;       // The whole output, where it is known beforehand (simulation).
+  bool known_in_growth = false;      // The known output bounds the growth of pools too.
+  double cap = 0;                    // Most tokens that the request can still generate, as of its dispatch.
+  double p50 = 0, p90 = 0, p99 = 0;  // Forecast at admission; 0: not recorded.
+  int64_t counted = 0;               // Tokens reported to the output forecaster so far.
+};
+
+// A running request's part of one pool.
+struct PoolMembership {
+  PoolId pool;
+  Footprint footprint;
+  Holding holding;
+  Membership member;
 };
 
 struct RequestState {
@@ -35,57 +94,13 @@ struct RequestState {
   Instant arrival;
   uint64_t sequence = 0;  // Order of arrival.
   RequestPhase phase = RequestPhase::kWaiting;
-  Tokens kept{0};  // Generated before a return and kept: part of the prompt of the next try.
-
-  // Waiting.
-  Instant deadline;    // Its place in the lane: of its first token, shifted by density_order.h.
-  Instant next_check;  // When it must be looked at though nothing else happens.
-  WaitReason wait_reason = WaitReason::kBehindOthers;
-  Tokens cached{0};                         // The most of its prompt that a replica was seen to have cached.
-  bool tried_emptiest = false;              // Since it began to wait.
-  size_t next_server = 0;                   // Those before it, of its model's, have been tried.
-  uint64_t tried_at = 0;                    // The pump that looked at it last.
-  absl::InlinedVector<ReplicaId, 1> avoid;  // Failed it or pushed it back; taken only when no other can be.
-
-  bool Avoids(size_t index) const {
-    return std::find(avoid.begin(), avoid.end(), ReplicaId(static_cast<uint32_t>(index))) != avoid.end();
-  }
+  Tokens kept{0};  // Generated before a requeue: part of the prompt of the next try.
   int requeues = 0;
-  bool committed = false;  // The core took it back from an engine: it is never refused for lateness.
-  bool begun = false;      // An engine had begun its answer and failed: its TTFT goal binds no more.
-  Instant waits_since;     // Its class's queue time counts from here: its arrival, or the failure of what had begun.
+  WaitState waiting;
+  RunState running;
+  OutputState output;
+  absl::InlinedVector<PoolMembership, 1> pools;
 
-  // Forwarded.
-  ReplicaId replica;
-  LeaseId lease;
-  size_t slot = 0;         // Position among the replica's requests.
-  Tokens prefill_left{0};  // Of its prompt, not yet computed as far as steps tell.
-  Instant dispatched;
-  Instant first_expected;  // When the first token was forecast to come; of unobserved requests it is taken to.
-  // Tokens per sequence are base + replica steps - steps at base.
-  int64_t base_tokens = 0;
-  int64_t base_steps = 0;
-  int64_t counted_tokens = 0;  // Reported to the output forecaster so far.
-  int64_t due_key = 0;         // Key in the replica's due set; meaningful while decoding.
-  OutputForecaster::Key forecast_key;
-  std::shared_ptr<const SurvivalCurve> curve;
-  std::optional<Tokens> true_output;  // Where it is known beforehand.
-  bool guaranteed = false;            // Counted at its bound instead of its expectation.
-  double output_cap = 0;              // Per sequence, in all.
-  double p50 = 0, p90 = 0, p99 = 0;   // Forecast of the output at admission; 0: not recorded.
-  struct InPool {
-    PoolId pool;
-    Footprint footprint;
-    Holding holding;
-    Membership member;
-  };
-  absl::InlinedVector<InPool, 1> pools;
-
-  // To be tried everywhere once more.
-  void ForgetTries() {
-    tried_emptiest = false;
-    next_server = 0;
-  }
   Tokens Prompt() const { return arrived.prompt + kept; }
   bool Running() const { return phase == RequestPhase::kPrefilling || phase == RequestPhase::kDecoding; }
 };

@@ -1,8 +1,9 @@
-// How many standard deviations of growth a pool keeps free, set by what preemption really happens.
+// The number of standard deviations of growth that a pool keeps free, z, set by the preemptions that happen.
 //
 // Every 250 ms z += 0.02 x (preemptions - 0.005 x dispatched), within 0.7 to 2, from 1.5: aims at half a percent of
-// requests preempted. Higher gains and lower floors oscillate on long outputs. Pools whose overflow is fatal are held
-// at kFatalZ instead: one overflow there costs every running request. A value; no clock.
+// requests preempted. Higher gains and lower floors oscillated on long outputs in the reference simulation. A pool
+// whose overflow is fatal has kFatalZ instead: one overflow costs every running request. Invariant: z stays in its
+// range. A value; no clock. All methods are O(1).
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_RISK_CONTROL_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_RISK_CONTROL_H_
 

@@ -1,7 +1,12 @@
-// What the edge must do: the closed set of outputs of the decision core, in decision order.
+// The closed set of outputs of a decision core, in decision order.
 //
-// Each RequestArrived is answered within the same Apply by exactly one of Forward, Park or Refuse; a parked request
-// later gets Forward or Refuse. An action for a request that has already closed is void.
+// A RequestAction names a request, and the edge gives it to the loop that serves the request. Each RequestArrived is
+// answered within the same Apply by exactly one of Forward, Park or Refuse; a parked request later gets Forward or
+// Refuse. An action for a request that has already closed is void.
+//
+// An Action is any output. Every action so far is a RequestAction. An action of the fleet, which names a replica and no
+// request, becomes a further alternative of Action alone. Mailboxes and tickets take RequestAction, so the compiler
+// then shows each place that routes actions.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_ACTION_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_ACTION_H_
 
@@ -11,6 +16,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "router/core/contract/refusal.h"
+#include "router/core/contract/wait_reason.h"
 
 namespace penstock {
 
@@ -24,17 +30,7 @@ struct Forward {
   bool operator==(const Forward&) const = default;
 };
 
-// What keeps a request waiting, in the order the placement tests them.
-enum class WaitReason : uint8_t {
-  kNoReplicaUp,
-  kSequences,       // The engine's batch is full.
-  kRunway,          // Enough prefill is on its way already.
-  kFirstToken,      // The TTFT goal cannot be kept there.
-  kRunningStreams,  // Running streams would miss their next tokens.
-  kMemory,
-  kBehindOthers,  // Not tried yet: others of its lane come first.
-};
-
+// The request waits in the core; the edge keeps its client.
 struct Park {
   RequestId request;
   WaitReason reason = WaitReason::kBehindOthers;
@@ -47,7 +43,7 @@ struct Refuse {
   Refusal reason = Refusal::kQueueFull;
   Duration retry_after;  // Measured drain time, 1..60 s; zero where a retry cannot help.
   int64_t bound = 0;     // The bound that was broken: tokens of context or pool, requests of queue; 0: none.
-  int64_t value = 0;     // What broke it.
+  int64_t value = 0;     // The value that broke it.
   bool operator==(const Refuse&) const = default;
 };
 
@@ -58,7 +54,12 @@ struct Abort {
   bool operator==(const Abort&) const = default;
 };
 
-using Action = std::variant<Forward, Park, Refuse, Abort>;
+using RequestAction = std::variant<Forward, Park, Refuse, Abort>;
+using Action = RequestAction;
+
+inline RequestId RequestOf(const RequestAction& action) {
+  return std::visit([](const auto& concrete) { return concrete.request; }, action);
+}
 
 }  // namespace penstock
 

@@ -1,104 +1,25 @@
-// The decision core's interface: events and an injected time in, actions out.
+// The interface of a decision core: an event and the time go in, actions come out.
 //
 // PenstockCore implements it; a rival policy is another implementation. The live server, the simulator and the tests
-// drive the same object. Implementations read no clock, do no I/O, never block, and give equal actions for equal
-// event logs. One caller at a time; `now` never goes back.
+// drive the same object. Implementations read no clock, do no I/O and never block. Equal event logs give equal actions.
+// One caller at a time; `now` never goes back.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_ADMISSION_CORE_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_ADMISSION_CORE_H_
 
-#include <array>
-#include <cstdint>
-#include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "router/core/contract/action.h"
 #include "router/core/contract/event.h"
+#include "router/core/contract/view.h"
 
 namespace penstock {
-
-// Horizons at which pool forecasts are compared with what came: 1, 10 and 60 s.
-inline constexpr size_t kForecastChecks = 3;
-
-// A pool as dashboards show it. Amounts in the pool's unit.
-struct PoolView {
-  std::string name;
-  bool in_bytes = true;
-  Amount capacity{0};       // As configured or discovered.
-  Amount promised{0};       // Expected final footprint of all live leases. Zero when nothing runs.
-  Amount held{0};           // Prompt and generated so far, prompts on their way included.
-  Amount draining{0};       // Aborted, not yet known to be free.
-  Amount forecast_peak{0};  // Mean + z sigma at its worst horizon.
-  Amount reported{0};       // The engine's own figure at the last report.
-  Amount foreign{0};        // Used by others than this router.
-  Amount overdraft{0};      // Used by own requests beyond what their leases hold.
-  double z = 0;
-  Duration report_age;     // Duration::Infinite() before the first report.
-  int64_t overdrafts = 0;  // Events so far.
-  // For 1, 10 and 60 s: forecast mean that long ago of the leases then live, minus what they held when it was due, over
-  // capacity, of the newest comparison.
-  struct ForecastError {
-    double error = 0;
-    int64_t compared = 0;  // Comparisons so far.
-    bool operator==(const ForecastError&) const = default;
-  };
-  std::array<ForecastError, kForecastChecks> forecast_errors;
-};
-
-struct ReplicaView {
-  std::string name;
-  std::string model;
-  Health health = Health::kDown;
-  int64_t running = 0;      // Live leases.
-  int64_t prefilling = 0;   // Leases before their first token.
-  Tokens backlog{0};        // Prefill dispatched and not yet computed.
-  double step_factor = 1;   // Learned over prior step time.
-  double tokens_per_s = 0;  // Forecast decode rate of one stream.
-  int64_t preemptions = 0;  // Reported since start.
-};
-
-struct LaneView {
-  std::string model;
-  std::string service_class;
-  int64_t waiting = 0;
-  Duration oldest_wait;
-};
-
-// Counters since start; only grow.
-struct CoreCounters {
-  // Randomised-PIT-free calibration of output forecasts: outputs at or below the quantile forecast at admission.
-  int64_t outputs_observed = 0;
-  int64_t outputs_below_p50 = 0;
-  int64_t outputs_below_p90 = 0;
-  int64_t outputs_below_p99 = 0;
-  double pinball_p50 = 0;  // Sums of pinball loss in tokens.
-  double pinball_p90 = 0;
-  double pinball_p99 = 0;
-  int64_t aborts = 0;
-  int64_t requeues = 0;
-};
-
-struct CoreView {
-  std::vector<PoolView> pools;
-  std::vector<ReplicaView> replicas;
-  std::vector<LaneView> lanes;
-  CoreCounters counters;
-  int64_t queued_requests = 0;
-  Bytes queued_bytes{0};
-};
-
-// Why one request waits, for the receipt and /penstock/requests.
-struct WaitView {
-  WaitReason reason = WaitReason::kBehindOthers;
-  int64_t position = 0;
-};
 
 class AdmissionCore {
  public:
   virtual ~AdmissionCore() = default;
 
-  // Applies one event at `now`; appends what the caller must do.
+  // Applies one event at `now`; appends the actions that the caller must carry out.
   virtual void Apply(const Event& event, Instant now, std::vector<Action>& actions) = 0;
   // The earliest instant at which a TimerFired event would change anything.
   virtual std::optional<Instant> NextDeadline() const = 0;

@@ -1,9 +1,9 @@
-// What happened: the closed set of inputs of the decision core. Small comparable values; no pointers.
+// The closed set of inputs of a decision core. Small comparable values; no pointers.
 //
-// Life of a request in events: RequestArrived, then - once the core answered Forward - FirstToken, and exactly one
-// RequestClosed from its session. RequestRequeued undoes a Forward (the engine pushed back, died before the first
-// byte, or the core asked for an abort): the request waits again under its old arrival time. A request that leaves
-// while parked, or after its refusal was raced by it, closes with kClientGone. Events about unknown requests are void.
+// The life of a request in events: RequestArrived, then FirstToken once the core answered Forward, and exactly one
+// RequestClosed from its session. RequestRequeued undoes a Forward: the engine pushed back, died before the first
+// byte, or the core asked for an abort. The request waits again under its old arrival time. A request that leaves
+// while it is parked closes with kClientGone. Events about unknown requests are void.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_EVENT_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_EVENT_H_
 
@@ -45,7 +45,7 @@ struct FirstToken {
   bool operator==(const FirstToken&) const = default;
 };
 
-// How a request ended, seen from its session.
+// The end of a request, seen from its session.
 enum class Outcome : uint8_t {
   kFinished,      // The engine ended it: stop, length, tool_calls.
   kClientGone,    // Client vanished; waiting or running.
@@ -56,7 +56,7 @@ enum class Outcome : uint8_t {
 struct RequestClosed {
   RequestId request;
   Outcome outcome = Outcome::kFinished;
-  Tokens prompt{0};        // From usage; 0: not told.
+  Tokens prompt{0};        // From usage; 0: unknown.
   Tokens output{0};        // From usage or counted; of all sequences.
   bool hit_limit = false;  // finish_reason length: the output was cut, its natural length is longer.
   bool operator==(const RequestClosed&) const = default;
@@ -64,9 +64,8 @@ struct RequestClosed {
 
 struct RequestRequeued {
   RequestId request;
-  Tokens generated{0};        // Sent to the client so far, over all tries, and kept: the next prompt is longer by it.
+  Tokens generated{0};        // Sent to the client so far, over all tries: the next prompt is longer by it.
   bool avoid_replica = true;  // The replica failed or pushed back: place it elsewhere if there is another.
-  Duration memory_hold;       // How long the engine may keep the aborted request's memory.
   bool operator==(const RequestRequeued&) const = default;
 };
 
@@ -92,7 +91,7 @@ struct Progress {
   bool operator==(const Progress&) const = default;
 };
 
-// What a replica said of itself when it was scraped. Negative: not told.
+// The figures that an engine reported when it was scraped. Negative: it did not report the figure.
 struct EngineReport {
   ReplicaId replica;
   Instant sampled_at;
@@ -114,7 +113,7 @@ struct FleetChanged {
   bool operator==(const FleetChanged&) const = default;
 };
 
-// The router drains: arrivals are refused from now on, what waits is still served.
+// The router drains: arrivals are refused from then on, waiting requests are still served.
 struct ShutdownStarted {
   bool operator==(const ShutdownStarted&) const = default;
 };

@@ -27,7 +27,7 @@ void Fields(Archive& archive, RequestClosed& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, RequestRequeued& e) {
-  archive(e.request, e.generated, e.avoid_replica, e.memory_hold);
+  archive(e.request, e.generated, e.avoid_replica);
 }
 template <class Archive>
 void Fields(Archive& archive, StreamTokens& e) {
@@ -67,8 +67,8 @@ void Fields(Archive& archive, StepCoefficients& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, ReplicaSpec& e) {
-  archive(e.name, e.models, e.pools, e.gpus, e.time_sliced, e.prior, e.prior_known, e.max_context, e.batch_budget,
-          e.max_sequences, e.prefix_cache, e.abort_hold, e.removed);
+  archive(e.name, e.models, e.pools, e.gpus, e.time_sliced, e.prior, e.prior_known, e.learns_steps, e.max_context,
+          e.batch_budget, e.max_sequences, e.prefix_cache, e.abort_hold, e.removed);
 }
 template <class Archive>
 void Fields(Archive& archive, ModelSpec& e) {
@@ -175,7 +175,6 @@ class Reader {
     (Read(values), ...);
   }
   bool done() const { return good_ && next_ == words_.size(); }
-  bool good() const { return good_; }
 
   absl::string_view Word() {
     if (next_ >= words_.size()) {
@@ -227,7 +226,7 @@ class Reader {
   template <class Value>
   void Read(std::vector<Value>& values) {
     const size_t size = ReadNumber<uint32_t>();
-    // Every element takes a word or more: a count beyond the words is not believed.
+    // Every element takes a word or more, so a count beyond the words is wrong.
     good_ = good_ && size <= words_.size();
     values.clear();
     for (size_t i = 0; i < size && good_; ++i) Read(values.emplace_back());

@@ -1,7 +1,7 @@
-// Events and actions as text, one line each: to record what the core saw and did, and to replay it byte for byte.
+// Events and actions as text, one line each: a recorded run of a core can be replayed and compared byte for byte.
 //
-// A line is the time in nanoseconds, the kind, and the fields in declaration order, separated by spaces; strings are
-// percent-encoded, doubles are written so that they read back to the same bits. Pure; no I/O.
+// A line is the time in nanoseconds, the kind, and the fields in declaration order, separated by spaces. Strings are
+// percent-encoded. Doubles read back to the same bits. Pure; no I/O.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_EVENT_LOG_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_EVENT_LOG_H_
 

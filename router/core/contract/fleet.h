@@ -1,7 +1,7 @@
 // The fleet as the decision core sees it: pools, replicas, models and classes, by position.
 //
-// An immutable description made by the edge from configuration and discovery and handed over in a FleetChanged event.
-// Lists only grow while a process runs; what was removed stays as a tombstone until its last lease ends.
+// An immutable description, made by the edge from configuration and discovery, and given to the core in a FleetChanged
+// event. Lists only grow while a process runs; a removed replica stays as a tombstone until its last lease ends.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
 
@@ -24,7 +24,7 @@ struct PoolSpec {
   bool operator==(const PoolSpec&) const = default;
 };
 
-// What one replica takes from one pool per sequence.
+// The memory that one sequence on a replica takes from one pool.
 struct PoolShare {
   PoolId pool;
   Footprint footprint;
@@ -36,14 +36,15 @@ struct ReplicaSpec {
   std::vector<ModelId> models;   // Names it answers to: the base model and, where it has them, adapters.
   std::vector<PoolShare> pools;  // Empty: memory is unknown and not gated.
   std::vector<uint32_t> gpus;    // Positions of the GPUs it runs on; neighbours share one.
-  bool time_sliced = true;       // How neighbours slow it: true multiplies, false shares (MPS).
+  bool time_sliced = true;       // Busy neighbours multiply its step time; false: they share the GPU (MPS).
   StepCoefficients prior;
   bool prior_known = true;    // False: GPU or model unknown, the prior is a guess to be learned over.
+  bool learns_steps = true;   // False: the prior is exact, observed steps teach nothing.
   Tokens max_context{0};      // Prompt plus output; 0: unknown.
   Tokens batch_budget{2048};  // Tokens per step.
   int max_sequences = 256;
   Tokens prefix_cache{0};  // Of cached prompts that its pool can keep; 0: the engine keeps none, or it is unknown.
-  Duration abort_hold;     // How long memory may stay taken after a running request is cancelled.
+  Duration abort_hold;     // After a running request is cancelled, its memory may stay taken this long.
   bool removed = false;
   bool operator==(const ReplicaSpec&) const = default;
 };

@@ -1,4 +1,4 @@
-// Why a request was refused: one enum drives status, error body, headers, metric label and log.
+// Reasons to refuse a request: one table for status, error body, headers, metric label and log.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_REFUSAL_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_REFUSAL_H_
 

@@ -1,15 +1,8 @@
-// Filter, then score: whether a request may join a replica now, and how full its pool would become.
+// Filter, then score: the replica that takes a waiting request now, or the reason why none does.
 //
-// The rules, in the order they are tested (all latencies in seconds, f the learned factor):
-//   sequences   the engine's batch has a free row for each sequence
-//   runway      at most two step budgets of prefill are on their way already
-//   first token waited + rem + D(left + prompt) <= 0.97 TTFT, D(P) = ceil(P / (budget - B)) step + f d P
-//   streams     no decoding or prefilling stream that is still on time would miss its next token: a test of slack,
-//               never of one step's length; and the steady state keeps TPOT
-//   memory      the forecast bound of every pool stays within 99 % of what is available
-// A prompt counts in time by what is left of it after expected prefix cache hits, in memory whole. A guard may delay;
-// only a deadline refuses. A lone request may enter an empty pool whatever its forecast. Goals of classes that are not
-// refused for lateness take no part. Pure functions; a decision costs O(horizons + prefilling requests).
+// The search names replicas. Those that are placeable, can hold the prompt and did not fail the request are tested: by
+// the guards, then by the memory test. Invariant: a Choice passed every test at the instant it was made.
+// Owned by Rooms. O(tried replicas x (horizons + prefilling requests)); allocates nothing once its memory has grown.
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_PLACEMENT_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_PLACEMENT_H_
 
@@ -17,43 +10,48 @@
 #include <span>
 #include <vector>
 
-#include "kvmodel/memory_ledger.h"
-#include "router/core/books/pool_state.h"
-#include "router/core/books/replica_state.h"
-#include "router/core/contract/penstock_options.h"
+#include "router/core/placement/guards.h"
+#include "router/core/placement/memory_test.h"
+#include "router/core/placement/score.h"
+#include "router/core/placement/search.h"
 
 namespace penstock {
 
-struct PlacementContext {
-  const std::vector<PoolState>& pools;
-  const std::vector<ClassSpec>& classes;
-  const MemoryLedger& ledger;
-  const PenstockOptions& options;
-  double dispatch_delay = 0;  // Seconds.
-  Instant now;
-};
+class Placement {
+ public:
+  Placement(const FleetState& fleet, const Servers& servers, WorkList& work, MemoryTest& memory,
+            std::vector<Guard> guards)
+      : fleet_(fleet),
+        servers_(servers),
+        memory_(memory),
+        search_(fleet, servers, work),
+        guards_(std::move(guards)),
+        scores_(AllScores()) {}
 
-// Whether the first token of this request could come within its goal on an idle replica.
-bool TtftFeasible(const RequestState& request, const ReplicaState& replica, const ClassSpec& goals);
+  // The best of the replicas to try. Where none fits, sets the request's wait reason.
+  std::optional<Choice> Choose(RequestState* request, Instant now);
+  // The request's contributions to the pools of the last choice; valid until the next call of Choose.
+  std::span<const GrowthVector> GrowthOf(const Choice& choice) const {
+    return std::span(growth_).subspan(choice.growth);
+  }
+  // True: no server is left to be tried.
+  bool TriedEverywhere(const RequestState& request) const { return search_.TriedEverywhere(request); }
 
-// The guards on time and batch rows, without memory.
-struct GuardVerdict {
-  std::optional<WaitReason> blocked;  // Empty: it may join as far as time goes.
-  double expected_ttft = 0;           // Seconds from now.
-};
-// `prefill` is what the replica would have to compute of the prompt.
-GuardVerdict TestGuards(const RequestState& request, Tokens prefill, const ReplicaState& replica, int busy_neighbours,
-                        const PlacementContext& context);
+ private:
+  // True: a server that did not fail the request could take it.
+  bool CanAvoid(const RequestState& request, Tokens needed) const;
+  // Adds the replica to choices_, or returns the reason why it cannot take the request.
+  std::optional<WaitReason> Test(const RequestState& request, size_t replica, Instant now);
 
-// Whether the memory test is lost at the pool's worst horizon already; false decides nothing. A few dozen operations.
-bool CannotFit(const GrowthMember& member, PoolId pool, const PlacementContext& context);
-// The memory test. `growth[i]` is the request's contribution to the i-th pool of the replica.
-struct MemoryVerdict {
-  bool fits = true;
-  double peak_share = 0;  // Forecast bound of the fullest pool, with the request, over capacity.
+  const FleetState& fleet_;
+  const Servers& servers_;
+  MemoryTest& memory_;
+  Search search_;
+  const std::vector<Guard> guards_;
+  const std::vector<Score> scores_;
+  std::vector<Choice> choices_;  // Those of the last call of Choose, and their contributions.
+  std::vector<GrowthVector> growth_;
 };
-MemoryVerdict TestMemory(const ReplicaState& replica, std::span<const GrowthVector> growth,
-                         const PlacementContext& context);
 
 }  // namespace penstock
 

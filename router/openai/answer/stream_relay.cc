@@ -27,23 +27,23 @@ StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayStat
   if (!to_client_) assembler_.emplace(endpoint);
 }
 
-StreamRelay::Verdict StreamRelay::Feed(absl::string_view bytes, Instant now) {
+StreamRelay::Result StreamRelay::Feed(absl::string_view bytes, Instant now) {
   pieces_.clear();
   rewritten_.clear();
   new_tokens_ = 0;
   splitter_.Feed(bytes);
   while (const auto event = splitter_.Next()) {
-    const Verdict verdict = Take(*event, now);
-    if (verdict != Verdict::kGoOn) return verdict;
+    const Result result = Take(*event, now);
+    if (result != Result::kGoOn) return result;
   }
-  return done_ ? Verdict::kDone : Verdict::kGoOn;
+  return done_ ? Result::kDone : Result::kGoOn;
 }
 
-StreamRelay::Verdict StreamRelay::Take(const SseSplitter::Event& event, Instant now) {
-  if (event.garbled) return Verdict::kMalformed;
+StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant now) {
+  if (event.garbled) return Result::kMalformed;
   if (event.comment) {
     if (to_client_ && (any_event_ || comments_pass)) Pass(event.raw);
-    return Verdict::kGoOn;
+    return Result::kGoOn;
   }
   std::optional<StreamFacts> known = pattern_.Match(event);
   if (!known) {
@@ -53,20 +53,20 @@ StreamRelay::Verdict StreamRelay::Take(const SseSplitter::Event& event, Instant 
   StreamFacts& facts = *known;
   if (facts.error) {
     error_ = std::move(facts.error);
-    return Verdict::kError;
+    return Result::kError;
   }
-  if (facts.malformed) return Verdict::kMalformed;
+  if (facts.malformed) return Result::kMalformed;
   any_event_ = true;
   Learn(facts, now);
   if (!to_client_) {
     assembled_ += event.data.size();
-    if (assembled_ > max_reassembled) return Verdict::kTooLong;
+    if (assembled_ > max_reassembled) return Result::kTooLong;
     if (!facts.done && assembly_.ok()) assembly_ = assembler_->Add(event.data);
-    return Verdict::kGoOn;
+    return Result::kGoOn;
   }
-  if (facts.usage_only && !facts_.asks_usage) return Verdict::kGoOn;
+  if (facts.usage_only && !facts_.asks_usage) return Result::kGoOn;
   PassEvent(event, facts);
-  return Verdict::kGoOn;
+  return Result::kGoOn;
 }
 
 void StreamRelay::Learn(const StreamFacts& facts, Instant now) {

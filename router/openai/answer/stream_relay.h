@@ -20,7 +20,7 @@
 #include "backends/dialect/stream_reader.h"
 #include "backends/dialect/text_pattern.h"
 #include "backends/dialect/usage.h"
-#include "router/live/progress_board.h"
+#include "base/token_counter.h"
 #include "router/openai/answer/chunk_rewrite.h"
 #include "router/openai/answer/kept_text.h"
 #include "router/openai/request/request_scan.h"
@@ -29,7 +29,7 @@ namespace penstock {
 
 // What one request's answer has come to so far.
 struct RelayState {
-  RelayCounter counter;     // Tokens relayed, over the attempts that count.
+  TokenCounter counter;     // Tokens relayed, over the attempts that count.
   int64_t delivered = 0;    // Those the client has, over all attempts.
   KeptText text;            // What it has of the answer's text, if a continuation could ever need it.
   bool other_text = false;  // It has reasoning, tool calls or the like, which no longer prompt can repeat.
@@ -55,9 +55,9 @@ class StreamRelay {
   // `to_client` false: the answer is being reassembled.
   StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, bool to_client);
 
-  enum class Verdict { kGoOn, kDone, kError, kMalformed, kTooLong };
+  enum class Result { kGoOn, kDone, kError, kMalformed, kTooLong };
   // All complete events of the bytes. After anything but kGoOn and kDone nothing more may be fed.
-  Verdict Feed(absl::string_view bytes, Instant now);
+  Result Feed(absl::string_view bytes, Instant now);
   // What is to be written, views valid until the next Feed.
   const std::vector<absl::string_view>& pieces() const { return pieces_; }
   int64_t tokens_in_pieces() const { return new_tokens_; }
@@ -77,7 +77,7 @@ class StreamRelay {
   size_t max_reassembled = std::numeric_limits<size_t>::max();
 
  private:
-  Verdict Take(const SseSplitter::Event& event, Instant now);
+  Result Take(const SseSplitter::Event& event, Instant now);
   void Learn(const StreamFacts& facts, Instant now);
   void Pass(absl::string_view raw);
   void PassEvent(const SseSplitter::Event& event, const StreamFacts& facts);

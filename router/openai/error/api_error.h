@@ -12,7 +12,7 @@
 #include "backends/dialect/engine_error.h"
 #include "base/units.h"
 #include "router/core/contract/action.h"
-#include "router/telemetry/labels.h"
+#include "router/labels/labels.h"
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "router/core/queue/admission_checks.h"
+#include "router/core/contract/admission_checks.h"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "router/core/queue/admission_checks.h"
+#include "router/core/contract/admission_checks.h"
 
 namespace penstock {
 

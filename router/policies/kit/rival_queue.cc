@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "router/core/queue/admission_checks.h"
+#include "router/core/contract/admission_checks.h"
 
 namespace penstock {
 namespace {

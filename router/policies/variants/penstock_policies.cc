@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "router/core/penstock_core.h"
 #include "router/policies/variants/penstock_variants.h"
 
 namespace penstock {
@@ -14,7 +13,7 @@ namespace {
 // The declarations admit no variant with knowledge of the future.
 std::unique_ptr<AdmissionCore> MakeVariant(const std::string& name) {
   const absl::StatusOr<std::optional<PenstockVariant>> variant = ParsePenstockVariant(name);
-  return variant.ok() && *variant ? std::make_unique<PenstockCore>((*variant)->options) : nullptr;
+  return variant.ok() && *variant ? MakePenstock(**variant) : nullptr;
 }
 
 }  // namespace
@@ -50,10 +49,10 @@ PolicyDeclaration PresentUsePolicy() {
                  "Penstock's guards",
                  "as `penstock`", "late; queue time", ""};
   policy.make = [](const PolicyChoice& choice, uint64_t) -> std::unique_ptr<AdmissionCore> {
-    PenstockOptions options;
-    options.memory = MemoryRule::kPresentUse;
-    options.fill_limit = choice["fill"];
-    return std::make_unique<PenstockCore>(options);
+    PenstockVariant variant;
+    variant.memory = MemoryKind::kPresentUse;
+    variant.fill = choice["fill"];
+    return MakePenstock(variant);
   };
   return policy;
 }

@@ -1,8 +1,7 @@
 // The declarations of the policies that are Penstock's own core: `penstock` with its ablations, and `present_use`.
 //
-// Rule of `penstock`: ARCHITECTURE.md. `present_use` keeps Penstock's guards and replaces the growth forecast: the
-// memory held at present, prompts on their way included, must stay within a share of the pool. Source of both: this
-// project.
+// Rule of `penstock`: ARCHITECTURE.md. `present_use` has Penstock's guards and another memory rule. The memory held at
+// present, prompts on their way included, must stay within a share of the pool. Source of both: this project.
 #ifndef PENSTOCK_ROUTER_POLICIES_VARIANTS_PENSTOCK_POLICIES_H_
 #define PENSTOCK_ROUTER_POLICIES_VARIANTS_PENSTOCK_POLICIES_H_
 

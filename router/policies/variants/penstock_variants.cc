@@ -2,12 +2,16 @@
 
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "router/core/penstock_core.h"
+#include "router/policies/variants/input_filter.h"
+#include "router/policies/variants/penstock_rules.h"
 
 namespace penstock {
 namespace {
@@ -16,16 +20,16 @@ using Parts = std::map<std::string, std::function<void(PenstockVariant&)>>;
 
 const Parts& WithoutParts() {
   static const Parts parts = {
-      {"forecast", [](PenstockVariant& v) { v.options.memory = MemoryRule::kPresentUse; }},
-      {"memory", [](PenstockVariant& v) { v.options.memory = MemoryRule::kUnlimited; }},
-      {"variance", [](PenstockVariant& v) { v.options.variance = false; }},
-      {"tenants", [](PenstockVariant& v) { v.options.tenant_curves = false; }},
-      {"steps", [](PenstockVariant& v) { v.options.time_guards = false; }},
-      {"learning", [](PenstockVariant& v) { v.options.learned_steps = false; }},
-      {"gpu", [](PenstockVariant& v) { v.options.gpu_wide = false; }},
-      {"refusal", [](PenstockVariant& v) { v.options.refuse_late = false; }},
-      {"density", [](PenstockVariant& v) { v.options.order = QueueOrder::kDeadline; }},
-      {"prefixes", [](PenstockVariant& v) { v.options.prefix_caches = false; }},
+      {"forecast", [](PenstockVariant& v) { v.memory = MemoryKind::kPresentUse; }},
+      {"memory", [](PenstockVariant& v) { v.memory = MemoryKind::kUnlimited; }},
+      {"variance", [](PenstockVariant& v) { v.variance = false; }},
+      {"tenants", [](PenstockVariant& v) { v.tenant_curves = false; }},
+      {"steps", [](PenstockVariant& v) { v.time_guards = false; }},
+      {"learning", [](PenstockVariant& v) { v.learned_steps = false; }},
+      {"gpu", [](PenstockVariant& v) { v.gpu_wide = false; }},
+      {"refusal", [](PenstockVariant& v) { v.refuse_late = false; }},
+      {"density", [](PenstockVariant& v) { v.order = OrderKind::kDeadline; }},
+      {"prefixes", [](PenstockVariant& v) { v.prefix_caches = false; }},
   };
   return parts;
 }
@@ -39,23 +43,23 @@ const Parts& Truths() {
   return truths;
 }
 
-// What the yardstick tests memory with. Exact growth never preempts; where streams are far ahead of their due times,
-// rules that take a risk deliver more.
+// The memory rules of the yardstick. Exact growth never preempts; where streams are far ahead of their due times, rules
+// that take a risk deliver more.
 const Parts& Memories() {
   static const Parts memories = {
-      {"exact", [](PenstockVariant& v) { v.options.true_growth = true; }},
-      {"forecast", [](PenstockVariant& v) { v.options.true_growth = false; }},
-      {"present", [](PenstockVariant& v) { v.options.memory = MemoryRule::kPresentUse; }},
+      {"exact", [](PenstockVariant& v) { v.true_growth = true; }},
+      {"forecast", [](PenstockVariant& v) { v.true_growth = false; }},
+      {"present", [](PenstockVariant& v) { v.memory = MemoryKind::kPresentUse; }},
   };
   return memories;
 }
 
 const Parts& Orders() {
   static const Parts orders = {
-      {"deadline", [](PenstockVariant& v) { v.options.order = QueueOrder::kDeadline; }},
-      {"density", [](PenstockVariant& v) { v.options.order = QueueOrder::kDensity; }},
-      {"fair", [](PenstockVariant& v) { v.options.order = QueueOrder::kFairDensity; }},
-      {"shortest", [](PenstockVariant& v) { v.options.order = QueueOrder::kShortestWork; }},
+      {"deadline", [](PenstockVariant& v) { v.order = OrderKind::kDeadline; }},
+      {"density", [](PenstockVariant& v) { v.order = OrderKind::kDensity; }},
+      {"fair", [](PenstockVariant& v) { v.order = OrderKind::kFairDensity; }},
+      {"shortest", [](PenstockVariant& v) { v.order = OrderKind::kShortestWork; }},
   };
   return orders;
 }
@@ -80,22 +84,96 @@ absl::Status ApplySetting(absl::string_view family, absl::string_view key, absl:
   if (family == "clairvoyant" && key == "order") return ApplyParts(value, Orders(), variant);
   if (family == "clairvoyant" && key == "memory") return ApplyParts(value, Memories(), variant);
   if (family == "present_use" && key == "fill") {
-    double& fill = variant.options.fill_limit;
+    double& fill = variant.fill;
     if (absl::SimpleAtod(value, &fill) && fill > 0 && fill <= 1) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat("fill: \"", value, "\" is not above 0 and at most 1"));
   }
   return absl::InvalidArgumentError(absl::StrCat("unknown setting \"", key, "\" of ", family));
 }
 
+// One GPU per replica, and an equal part of each elastic pool: the fleet as a router without a GPU-wide ledger sees it.
+void StopSharing(Fleet& fleet) {
+  std::vector<int64_t> members(fleet.pools.size(), 0);
+  for (const ReplicaSpec& replica : fleet.replicas) {
+    for (const PoolShare& share : replica.pools) ++members[share.pool.value()];
+  }
+  uint32_t next_gpu = 0;
+  for (ReplicaSpec& replica : fleet.replicas) {
+    for (uint32_t& gpu : replica.gpus) gpu = next_gpu++;
+    for (PoolShare& share : replica.pools) {
+      const int64_t count = members[share.pool.value()];
+      if (count < 2) continue;
+      PoolSpec part = fleet.pools[share.pool.value()];
+      part.capacity = Amount(part.capacity.value() / count);
+      share.pool = PoolId(static_cast<uint32_t>(fleet.pools.size()));
+      fleet.pools.push_back(part);
+    }
+  }
+}
+
+void StopLearning(Fleet& fleet) {
+  for (ReplicaSpec& replica : fleet.replicas) replica.learns_steps = false;
+}
+
+void ForgetPrefix(RequestArrived& arrived) { arrived.prefix.clear(); }
+
+std::unique_ptr<const MemoryRule> MemoryOf(const PenstockVariant& variant) {
+  switch (variant.memory) {
+    case MemoryKind::kForecast:
+      return std::make_unique<VariedForecast>(variant.fill, variant.variance);
+    case MemoryKind::kPresentUse:
+      return std::make_unique<PresentUse>(variant.fill);
+    case MemoryKind::kUnlimited:
+      return std::make_unique<UnlimitedMemory>();
+  }
+  return nullptr;
+}
+
+std::unique_ptr<LaneOrder> OrderOf(OrderKind order) {
+  switch (order) {
+    case OrderKind::kFairDensity:
+      return std::make_unique<FairDensityOrder>();
+    case OrderKind::kDeadline:
+      return std::make_unique<DeadlineOrder>();
+    case OrderKind::kDensity:
+      return std::make_unique<DensityFirst>();
+    case OrderKind::kShortestWork:
+      return std::make_unique<ShortestWorkFirst>();
+  }
+  return nullptr;
+}
+
+CoreRules RulesOf(const PenstockVariant& variant) {
+  CoreRules rules;
+  rules.outputs = std::make_unique<VariedOutputs>(variant.tenant_curves, variant.output_of, variant.true_growth);
+  rules.order = OrderOf(variant.order);
+  rules.memory = MemoryOf(variant);
+  if (!variant.time_guards) rules.guards = {rules.guards.front()};
+  if (!variant.refuse_late) rules.late = {rules.late.front()};
+  return rules;
+}
+
 }  // namespace
+
+std::unique_ptr<AdmissionCore> MakePenstock(const PenstockVariant& variant, int64_t events_per_recount) {
+  CoreRules rules = RulesOf(variant);
+  rules.events_per_recount = events_per_recount;
+  auto core = std::make_unique<PenstockCore>(std::move(rules));
+  InputFilter::Changes changes;
+  if (!variant.gpu_wide) changes.fleet.push_back(StopSharing);
+  if (!variant.learned_steps) changes.fleet.push_back(StopLearning);
+  if (!variant.prefix_caches) changes.arrival.push_back(ForgetPrefix);
+  if (changes.fleet.empty() && changes.arrival.empty()) return core;
+  return std::make_unique<InputFilter>(std::move(core), std::move(changes));
+}
 
 absl::StatusOr<std::optional<PenstockVariant>> ParsePenstockVariant(absl::string_view name) {
   const std::vector<absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits(':', 1));
   const absl::string_view family = parts[0];
   PenstockVariant variant;
   if (family == "present_use") {
-    variant.options.memory = MemoryRule::kPresentUse;
-    variant.options.fill_limit = 0.95;
+    variant.memory = MemoryKind::kPresentUse;
+    variant.fill = 0.95;
   } else if (family == "clairvoyant") {
     variant.true_lengths = variant.true_prompts = variant.true_steps = true;
   } else if (family != "penstock") {

@@ -1,9 +1,9 @@
-// Penstock's core under other options, by name:
+// Penstock's core with other rules or another input, by name:
 //   penstock                        as it ships
 //   penstock:without=PART[+PART]    an ablation; parts: forecast (present use instead), memory (no test), variance,
 //                                   tenants, steps (no time guards), learning (step times stay at their prior), gpu
 //                                   (no GPU-wide ledger), refusal, prefixes, density (plain deadline order)
-//   penstock:true=WHAT[+WHAT]       told beforehand, simulation only: lengths, prompts, steps
+//   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
 //   present_use[:fill=F]            own fresh books under F (0.95) of capacity, with Penstock's guards
 //   clairvoyant[:order=ORDER,memory=RULE]
 //                                   knows everything; orders: fair, deadline, density, shortest; memory: exact,
@@ -11,30 +11,64 @@
 #ifndef PENSTOCK_ROUTER_POLICIES_VARIANTS_PENSTOCK_VARIANTS_H_
 #define PENSTOCK_ROUTER_POLICIES_VARIANTS_PENSTOCK_VARIANTS_H_
 
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "router/core/contract/penstock_options.h"
+#include "router/core/contract/admission_core.h"
 
 namespace penstock {
 
+// The memory that a pool must have for one more request to enter.
+enum class MemoryKind : uint8_t {
+  kForecast,    // Mean + z sigma of the growth forecast, at its worst horizon.
+  kPresentUse,  // The memory held now, prompts on their way included.
+  kUnlimited,   // No test.
+};
+
+// In which order waiting requests of a class are tried.
+enum class OrderKind : uint8_t {
+  kFairDensity,   // FairDensityOrder (lane_order.h).
+  kDeadline,      // Earliest first-token deadline: first come first served for equal goals.
+  kDensity,       // Most output tokens per second of GPU time.
+  kShortestWork,  // Least GPU time.
+};
+
+// The settings of a variant. The defaults are Penstock.
 struct PenstockVariant {
-  PenstockOptions options;
+  MemoryKind memory = MemoryKind::kForecast;
+  double fill = 0.99;         // Share of a pool that the memory rule may fill.
+  bool variance = true;       // False: z is 0.
+  bool tenant_curves = true;  // False: one output curve per model and prompt bucket.
+  bool learned_steps = true;  // False: step times stay at their prior.
+  bool time_guards = true;    // False: only batch rows and memory are tested.
+  bool gpu_wide = true;       // False: every replica is taken to have its GPUs to itself, elastic pools in equal parts.
+  bool refuse_late = true;    // False: a request waits until its class's queue time, however late its first token.
+  bool prefix_caches = true;  // False: no prompt is expected to be cached anywhere.
+  OrderKind order = OrderKind::kFairDensity;
+  // The whole output of a request, where it is known beforehand (simulation only).
+  std::function<Tokens(RequestId)> output_of;
+  bool true_growth = true;  // Known outputs bound the growth of pools too, not the order only.
+  // Facts that the simulator gives to the core.
   bool true_lengths = false;
   bool true_prompts = false;
   bool true_steps = false;
-  // Nothing is told that a router could not know.
-  bool honest() const { return !true_lengths && !true_prompts && !true_steps; }
 };
+
+// A core of the variant: PenstockCore with other rules, behind a filter of its input where the variant needs one. Its
+// books are recounted after every so many events.
+std::unique_ptr<AdmissionCore> MakePenstock(const PenstockVariant& variant, int64_t events_per_recount = 4096);
 
 // nullopt: the name is of another family. InvalidArgument: it is of this one, but its settings are not; the message
 // says what was expected.
 absl::StatusOr<std::optional<PenstockVariant>> ParsePenstockVariant(absl::string_view name);
 
-// What `penstock:without=` can name; variants/penstock_policies.cc lists the same.
+// The parts that `penstock:without=` can name; variants/penstock_policies.cc lists the same.
 std::vector<std::string> PenstockParts();
 
 // The orders that the yardstick tries, as names of variants.

@@ -1,0 +1,90 @@
+#include "router/core/admission/book_check.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+// Requests of a core whose books are recounted whole: some thirty nanoseconds each.
+constexpr int64_t kMostRecounted = 512;
+// Most disagreement of a pool's sums by rounding (growth_forecast.h).
+constexpr double kRounding = 1e-6;
+
+struct PoolSums {
+  PoolGrowth growth;
+  Amount held{0};
+  Amount promised{0};
+};
+
+}  // namespace
+
+std::string BookCheck::FirstPoolDrift() const {
+  std::vector<PoolSums> sums(rooms_.fleet.pools().size());
+  rooms_.requests.ForEach([&sums](const RequestState& request) {
+    if (!request.Running()) return;
+    for (const PoolMembership& in : request.pools) {
+      PoolSums& sum = sums[in.pool.value()];
+      sum.growth.Add(in.member.contribution, in.member.made);
+      sum.held += in.holding.held;
+      sum.promised += in.holding.promised;
+    }
+  });
+  const MemoryLedger& ledger = rooms_.fleet.ledger();
+  if (const absl::Status recounted = ledger.Recount(); !recounted.ok()) return std::string(recounted.message());
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const PoolId id(static_cast<uint32_t>(i));
+    const PoolGrowth& growth = rooms_.fleet.pool(id).growth();
+    const std::string name = absl::StrCat("pool ", rooms_.fleet.pool(id).spec().name);
+    if (sums[i].growth.members() != growth.members()) return name + ": the forecast counts other members than run";
+    if (growth.shortfalls() > 0 || growth.Disagreement(sums[i].growth) > kRounding) {
+      return name + ": the forecast is not the sum of its members";
+    }
+    if (sums[i].held != ledger.held(id)) return name + ": the ledger holds other memory than the requests";
+    if (sums[i].promised != ledger.promised(id)) return name + ": the ledger promised other memory than the requests";
+  }
+  return "";
+}
+
+std::string BookCheck::FirstRequestDrift() const {
+  int64_t waiting = 0;
+  int64_t running = 0;
+  int64_t unobserved = 0;
+  rooms_.requests.ForEach([&](const RequestState& request) {
+    waiting += request.phase == RequestPhase::kWaiting ? 1 : 0;
+    running += request.Running() ? 1 : 0;
+    unobserved += request.Running() && !request.arrived.observed ? 1 : 0;
+  });
+  for (const ReplicaState& replica : rooms_.fleet.replicas()) {
+    running -= static_cast<int64_t>(replica.requests().size());
+  }
+  if (running != 0) return "the replicas run other requests than are open";
+  if (waiting != rooms_.waiting.requests()) return "the lanes hold other requests than wait";
+  if (unobserved != rooms_.running.unobserved()) return "other requests than counted are forecast only";
+  return "";
+}
+
+std::string BookCheck::FirstDrift() const {
+  for (const ReplicaState& replica : rooms_.fleet.replicas()) {
+    if (!replica.SumsHold()) return absl::StrCat("replica ", replica.spec().name, ": a sum over its requests is wrong");
+  }
+  if (!rooms_.waiting.SumsHold()) return "a sum over the waiting requests is wrong";
+  const std::string of_requests = FirstRequestDrift();
+  return of_requests.empty() ? FirstPoolDrift() : of_requests;
+}
+
+void BookCheck::AfterEvent() {
+  if (++events_ % every_ != 0) return;
+  if (rooms_.requests.size() <= kMostRecounted) {
+    if (!FirstDrift().empty()) ++drifts_;
+    return;
+  }
+  const std::vector<ReplicaState>& replicas = rooms_.fleet.replicas();
+  if (next_replica_ >= replicas.size()) next_replica_ = 0;
+  if (!replicas[next_replica_++].SumsHold()) ++drifts_;
+}
+
+}  // namespace penstock

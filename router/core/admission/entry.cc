@@ -1,0 +1,68 @@
+#include "router/core/admission/entry.h"
+
+#include <memory>
+#include <utility>
+
+#include "router/core/contract/admission_checks.h"
+
+namespace penstock {
+
+std::optional<Refuse> Entry::NeverFits(const RequestState& request) const {
+  FitCheck check(request.arrived, request.Prompt());
+  for (size_t index : rooms_.servers.Of(request.arrived.model)) {
+    check.Add(rooms_.fleet.replicas()[index].spec().max_context, rooms_.servers.Longest(index));
+    if (check.fits()) return std::nullopt;
+  }
+  return check.Finding();
+}
+
+std::optional<Refuse> Entry::NeverServed(const RequestState& request, Instant now) const {
+  const RequestArrived& arrived = request.arrived;
+  if (shutting_down_) return ShutdownRefusal(arrived.request);
+  if (const std::optional<Refuse> refusal = NeverFits(request)) return refusal;
+  if (!rooms_.servers.DownForGood(arrived.model, now)) return std::nullopt;
+  return Refuse{arrived.request, Refusal::kNoReplica, rooms_.waiting.RetryAfter(arrived.model, now), 0, 0};
+}
+
+bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::vector<Action>& actions) {
+  // The arrival made no other request of the lane placeable: only the newcomer is tried, in its turn.
+  const ModelId model = request->arrived.model;
+  if (position > kLookPast) {
+    rooms_.work.MarkUntried(model);
+    return false;
+  }
+  request->waiting.tried_at = rooms_.work.pump();
+  if (const std::optional<Choice> choice = rooms_.placement.Choose(request, now)) {
+    verdicts_.Send(request, *choice, now, actions);
+    return true;
+  }
+  if (!rooms_.placement.TriedEverywhere(*request)) rooms_.work.SetUnfinished(model, true);
+  return false;
+}
+
+void Entry::Admit(const RequestArrived& event, Instant now, std::vector<Action>& actions) {
+  auto owned = std::make_unique<RequestState>();
+  owned->arrived = event;
+  owned->arrival = now;
+  owned->waiting.since = now;
+  owned->sequence = next_sequence_++;
+  if (const std::optional<Refuse> refusal = NeverServed(*owned, now)) {
+    actions.push_back(*refusal);
+    return;
+  }
+  RequestState* request = rooms_.requests.Add(std::move(owned));
+  rooms_.forecasts.Prepare(request);
+  request->waiting.cached = rooms_.servers.MostCached(*request);
+  request->waiting.place =
+      rooms_.order->PlaceOf({*request, rooms_.fleet.GoalsOf(*request), rooms_.servers, rooms_.forecasts, now});
+  const int64_t position = rooms_.waiting.lane(event.model).PositionOf(*request);
+  if (TryNow(request, position, now, actions)) return;
+  rooms_.waiting.Push(request, rooms_.lateness.NextCheck(*request, now));
+  if (rooms_.waiting.OverLimits(rooms_.fleet.spec().limits)) {
+    verdicts_.RefuseWaiting(request, Refusal::kQueueFull, now, actions);
+  } else {
+    actions.push_back(Park{event.request, request->waiting.reason, position});
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,81 @@
+#include "router/core/admission/exits.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+void Exits::SettleMemory(Instant now) {
+  freed_.clear();
+  rooms_.fleet.ledger().Settle(now, freed_);
+  for (PoolId pool : freed_) rooms_.work.OpenPool(pool);
+}
+
+void Exits::End(RequestState* request, const RequestClosed& event, Instant now) {
+  const ReplicaState& replica = rooms_.fleet.replica(request->running.replica);
+  rooms_.forecasts.LearnFrom(request, event, replica.Generated(*request));
+  rooms_.running.Leave(request);
+  MemoryLedger& ledger = rooms_.fleet.ledger();
+  if (event.outcome == Outcome::kClientGone && replica.spec().abort_hold > Duration()) {
+    ledger.Drain(request->running.lease, now + replica.spec().abort_hold);
+  } else {
+    ledger.Release(request->running.lease);
+    // Pools that the replica has left since: a reload moved it.
+    const std::vector<PoolShare>& shares = replica.spec().pools;
+    for (const PoolMembership& in : request->pools) {
+      const bool still =
+          std::any_of(shares.begin(), shares.end(), [&](const auto& share) { return share.pool == in.pool; });
+      if (!still) rooms_.work.OpenPool(in.pool);
+    }
+  }
+  rooms_.work.Open(replica);
+}
+
+void Exits::Close(const RequestClosed& event, Instant now) {
+  RequestState* request = rooms_.requests.Find(event.request);
+  if (request == nullptr) return;
+  if (request->phase == RequestPhase::kWaiting) {
+    rooms_.waiting.Remove(request);
+    rooms_.work.LetOthersPast(request->arrived.model);
+  } else if (request->phase == RequestPhase::kAborting) {
+    const Duration hold = rooms_.fleet.replica(request->running.replica).spec().abort_hold;
+    rooms_.fleet.ledger().DrainUntil(request->running.lease, now + hold);
+  } else {
+    End(request, event, now);
+  }
+  rooms_.requests.Erase(event.request);
+}
+
+void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Action>& actions) {
+  RequestState* request = rooms_.requests.Find(event.request);
+  if (request == nullptr || request->phase == RequestPhase::kWaiting) return;
+  WaitState& waiting = request->waiting;
+  const Instant free_at = now + rooms_.fleet.replica(request->running.replica).spec().abort_hold;
+  if (request->phase == RequestPhase::kAborting) {
+    rooms_.fleet.ledger().DrainUntil(request->running.lease, free_at);
+    waiting.committed = true;
+  } else {
+    if (request->phase == RequestPhase::kDecoding || event.generated > Tokens(0)) {
+      waiting.begun = true;
+      waiting.since = now;
+    }
+    rooms_.running.Leave(request);
+    rooms_.fleet.ledger().Drain(request->running.lease, free_at);
+  }
+  SettleMemory(now);
+  ++requeues_;
+  ++request->requeues;
+  request->kept = event.generated;
+  request->pools.clear();
+  const ReplicaId failed = request->running.replica;
+  if (event.avoid_replica && !waiting.Avoids(failed.value())) waiting.avoid.push_back(failed);
+  waiting.reason = WaitReason::kBehindOthers;
+  waiting.ForgetTries();
+  rooms_.forecasts.Prepare(request);
+  rooms_.waiting.Push(request, rooms_.lateness.NextCheck(*request, now));
+  const ModelId model = request->arrived.model;
+  actions.push_back(Park{event.request, waiting.reason, rooms_.waiting.lane(model).PositionOf(*request)});
+  rooms_.work.SetUnfinished(model, true);
+  rooms_.work.Open(rooms_.fleet.replica(failed));
+}
+
+}  // namespace penstock

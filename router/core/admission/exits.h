@@ -1,0 +1,35 @@
+// Requests that leave their engine or their lane: they end, or wait again.
+//
+// Invariant: the lease of a request ends with the request, or after the time that its engine may hold the memory. Every
+// pool whose memory comes back opens. Owned by PenstockCore. O(log n + pools).
+#ifndef PENSTOCK_ROUTER_CORE_ADMISSION_EXITS_H_
+#define PENSTOCK_ROUTER_CORE_ADMISSION_EXITS_H_
+
+#include <vector>
+
+#include "router/core/admission/rooms.h"
+
+namespace penstock {
+
+class Exits {
+ public:
+  explicit Exits(Rooms& rooms) : rooms_(rooms) {}
+
+  // Frees the memory whose drains are over and opens its pools.
+  void SettleMemory(Instant now);
+  void Close(const RequestClosed& event, Instant now);
+  void Requeue(const RequestRequeued& event, Instant now, std::vector<Action>& actions);
+
+  int64_t requeues() const { return requeues_; }
+
+ private:
+  void End(RequestState* request, const RequestClosed& event, Instant now);
+
+  Rooms& rooms_;
+  int64_t requeues_ = 0;
+  std::vector<PoolId> freed_;  // The memory of one SettleMemory, reused by the next.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_ADMISSION_EXITS_H_

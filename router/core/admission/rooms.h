@@ -1,0 +1,57 @@
+// The books, the queue and the placement of one core, in order of dependence. Owns them.
+//
+// Each room has its own invariant; this only ties them together for the rooms that answer events. Owned by
+// PenstockCore; neither copied nor moved, because rooms refer to each other.
+#ifndef PENSTOCK_ROUTER_CORE_ADMISSION_ROOMS_H_
+#define PENSTOCK_ROUTER_CORE_ADMISSION_ROOMS_H_
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "router/core/admission/core_rules.h"
+#include "router/core/books/request_table.h"
+#include "router/core/books/running_requests.h"
+#include "router/core/placement/placement.h"
+#include "router/core/queue/waiting_room.h"
+
+namespace penstock {
+
+struct Rooms {
+  explicit Rooms(CoreRules rules)
+      : events_per_recount(rules.events_per_recount),
+        forecasts(fleet, std::move(rules.outputs)),
+        order(std::move(rules.order)),
+        lateness(fleet, servers, std::move(rules.late)),
+        memory(fleet, forecasts, std::move(rules.memory)),
+        placement(fleet, servers, work, memory, std::move(rules.guards)) {}
+  Rooms(const Rooms&) = delete;
+  Rooms& operator=(const Rooms&) = delete;
+
+  // The fleet has a new description.
+  void Configure(const Fleet& description, Instant now) {
+    fleet.Configure(description);
+    servers.Configure(now);
+    waiting.Configure(description);
+    work.Configure(waiting.lanes());
+    memory.Configure();
+    requests.Reserve(fleet.Rows() + std::min(description.limits.max_queued_requests, kMostReserved));
+  }
+
+  const int64_t events_per_recount;
+  FleetState fleet;
+  Servers servers{fleet};
+  Forecasts forecasts;
+  RequestTable requests;
+  RunningRequests running{fleet, forecasts};
+  WaitingRoom waiting;
+  std::unique_ptr<LaneOrder> order;
+  Lateness lateness;
+  WorkList work{fleet};
+  MemoryTest memory;
+  Placement placement;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_ADMISSION_ROOMS_H_

@@ -1,0 +1,31 @@
+#include "router/core/admission/verdicts.h"
+
+#include "router/core/contract/admission_checks.h"
+
+namespace penstock {
+
+void Verdicts::Send(RequestState* request, const Choice& choice, Instant now, std::vector<Action>& actions) {
+  const ReplicaId replica(static_cast<uint32_t>(choice.replica));
+  rooms_.running.Start(request, replica, rooms_.placement.GrowthOf(choice), choice.expected_ttft, now);
+  rooms_.servers.UpdateFullness(rooms_.fleet.replica(replica), now);
+  rooms_.waiting.lane(request->arrived.model).Dispatched(*request, now);
+  if (request->requeues == 0) rooms_.order->Served(request->arrived.tenant, request->arrived.prompt);
+  actions.push_back(Forward{request->arrived.request, replica, request->running.lease, now - request->arrival,
+                            Duration::Seconds(choice.expected_ttft), choice.peak_share});
+}
+
+void Verdicts::RefuseWaiting(RequestState* request, Refusal reason, Instant now, std::vector<Action>& actions) {
+  const RequestArrived& arrived = request->arrived;
+  const Duration retry_after = rooms_.waiting.RetryAfter(arrived.model, now);
+  Refuse refuse{arrived.request, reason, retry_after, 0, 0};
+  if (reason == Refusal::kQueueFull) {
+    const CoreLimits& limits = rooms_.fleet.spec().limits;
+    refuse = QueueFullRefusal(arrived.request, limits, rooms_.waiting.requests(), retry_after);
+  }
+  actions.push_back(refuse);
+  if (reason == Refusal::kDeadlineUnreachable) rooms_.order->Refused(arrived.tenant, arrived.prompt);
+  rooms_.waiting.Remove(request);
+  rooms_.requests.Erase(refuse.request);
+}
+
+}  // namespace penstock

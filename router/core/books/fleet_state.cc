@@ -1,0 +1,134 @@
+#include "router/core/books/fleet_state.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+// Pools whose risk is looked at per event. Risk works in periods of 250 ms, so a fleet of 256 pools needs 32 events
+// within each of them.
+constexpr size_t kTicksPerEvent = 8;
+
+bool ShareGpu(const ReplicaSpec& a, const ReplicaSpec& b) {
+  return std::any_of(a.gpus.begin(), a.gpus.end(),
+                     [&](uint32_t gpu) { return std::find(b.gpus.begin(), b.gpus.end(), gpu) != b.gpus.end(); });
+}
+
+}  // namespace
+
+void FleetState::Configure(const Fleet& fleet) {
+  spec_ = fleet;
+  ConfigurePools();
+  replicas_.resize(std::max(replicas_.size(), spec_.replicas.size()));
+  for (size_t i = 0; i < spec_.replicas.size(); ++i) {
+    const ReplicaSpec& replica = spec_.replicas[i];
+    replicas_[i].Configure(replica, spec_.classes);
+    for (const PoolShare& share : replica.pools) {
+      pool(share.pool).replicas().push_back(ReplicaId(static_cast<uint32_t>(i)));
+    }
+  }
+  FindNeighbours();
+  ledger_.Reserve(static_cast<size_t>(Rows()));
+}
+
+int64_t FleetState::Rows() const {
+  int64_t rows = 0;
+  for (const ReplicaSpec& replica : spec_.replicas) rows += replica.removed ? 0 : replica.max_sequences;
+  return std::min(rows, kMostReserved);
+}
+
+void FleetState::ConfigurePools() {
+  for (size_t i = 0; i < spec_.pools.size(); ++i) {
+    if (i >= pools_.size()) {
+      pools_.emplace_back();
+      ledger_.AddPool(spec_.pools[i].capacity);
+    }
+    pools_[i].Configure(spec_.pools[i]);
+    pools_[i].replicas().clear();
+    ledger_.SetCapacity(PoolId(static_cast<uint32_t>(i)), spec_.pools[i].capacity);
+  }
+}
+
+void FleetState::FindNeighbours() {
+  neighbours_.assign(replicas_.size(), {});
+  for (size_t i = 0; i < spec_.replicas.size(); ++i) {
+    for (size_t j = 0; j < spec_.replicas.size(); ++j) {
+      if (i != j && ShareGpu(spec_.replicas[i], spec_.replicas[j])) neighbours_[i].push_back(j);
+    }
+  }
+}
+
+int FleetState::BusyNeighbours(const ReplicaState& replica) const {
+  int busy = 0;
+  for (size_t other : NeighboursOf(replica)) busy += replicas_[other].busy() ? 1 : 0;
+  return busy;
+}
+
+void FleetState::TickRisk(Instant now) {
+  for (size_t i = 0; i < std::min(kTicksPerEvent, pools_.size()); ++i) {
+    if (next_tick_ >= pools_.size()) next_tick_ = 0;
+    pools_[next_tick_++].risk().Tick(now);
+  }
+}
+
+void FleetState::CheckForecasts(const ReplicaState& replica, Instant now) {
+  for (const PoolShare& share : replica.spec().pools) pool(share.pool).CheckForecast(now);
+}
+
+void FleetState::Report(const EngineReport& event) {
+  ReplicaState& replica = this->replica(event.replica);
+  const int64_t preempted = replica.facts.TakePreemptions(event.preemptions);
+  replica.facts.used_share = event.kv_used_share;
+  for (const PoolShare& share : replica.spec().pools) {
+    PoolState& pool = this->pool(share.pool);
+    pool.risk().Preempted(preempted);
+    if (event.kv_used_share < 0) continue;
+    UseReport report;
+    report.sampled_at = event.sampled_at;
+    double used = 0;
+    for (ReplicaId member : pool.replicas()) used += std::max(0.0, this->replica(member).facts.used_share);
+    report.used = Amount(static_cast<int64_t>(used * pool.spec().capacity.AsDouble()));
+    report.running = event.running < 0 ? -1 : event.running + std::max(0, event.waiting);
+    report.own_running = replica.sequences();
+    const double growth = (ledger_.promised(share.pool) - ledger_.held(share.pool)).AsDouble();
+    report.mean_remaining = growth / static_cast<double>(std::max<int64_t>(1, replica.sequences()));
+    ledger_.Report(share.pool, report);
+  }
+}
+
+void FleetState::Show(CoreView& view, Instant now) const {
+  for (size_t i = 0; i < pools_.size(); ++i) {
+    const PoolId id(static_cast<uint32_t>(i));
+    const PoolState& pool = pools_[i];
+    PoolView& out = view.pools.emplace_back();
+    out.name = pool.spec().name;
+    out.in_bytes = pool.spec().in_bytes;
+    out.capacity = ledger_.capacity(id);
+    out.promised = ledger_.promised(id);
+    out.held = ledger_.held(id);
+    out.draining = ledger_.draining(id);
+    out.forecast_peak = Amount(static_cast<int64_t>(pool.growth().Peak(pool.risk().z(), now)));
+    out.reported = ledger_.reported(id);
+    out.foreign = ledger_.foreign(id);
+    out.overdraft = ledger_.overdraft(id);
+    out.z = pool.risk().z();
+    out.report_age = ledger_.ReportAge(id, now);
+    out.overdrafts = ledger_.overdrafts(id);
+    for (size_t k = 0; k < kForecastChecks; ++k) out.forecast_errors[k] = pool.ErrorAt(k);
+  }
+  for (const ReplicaState& replica : replicas_) {
+    ReplicaView& out = view.replicas.emplace_back();
+    const int busy = BusyNeighbours(replica);
+    out.name = replica.spec().name;
+    if (!replica.spec().models.empty()) out.model = spec_.models[replica.spec().models.front().value()].name;
+    out.health = replica.health;
+    out.running = static_cast<int64_t>(replica.requests().size());
+    out.prefilling = static_cast<int64_t>(replica.prefills().requests().size());
+    out.backlog = replica.prefills().tokens();
+    out.step_factor = replica.steps_model().Factor(busy);
+    out.tokens_per_s = replica.TokensPerSecond(busy);
+    out.preemptions = replica.facts.preemptions_seen;
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,67 @@
+// Forecasts of output lengths and of the memory that a request grows to; learning from requests that run and end.
+//
+// Invariant: each generated token of a request is reported to the output curves once (`output.counted`), whichever
+// replica makes it. Owned by PenstockCore. MemberOf is O(1), Prepare three hash lookups.
+#ifndef PENSTOCK_ROUTER_CORE_BOOKS_FORECASTS_H_
+#define PENSTOCK_ROUTER_CORE_BOOKS_FORECASTS_H_
+
+#include <memory>
+#include <optional>
+
+#include "kvmodel/output_forecast.h"
+#include "router/core/books/fleet_state.h"
+
+namespace penstock {
+
+// Facts about outputs that a core is given. A router knows none; the simulator's yardsticks know lengths.
+class OutputKnowledge {
+ public:
+  virtual ~OutputKnowledge() = default;
+  // The cell of the output curves that the request reads and teaches.
+  virtual OutputForecaster::Key KeyOf(const RequestArrived& arrived) const {
+    return {arrived.model, arrived.tenant, arrived.prompt, arrived.max_output > Tokens(0)};
+  }
+  // The whole output of a request; nullopt: unknown.
+  virtual std::optional<Tokens> OutputOf(RequestId) const { return std::nullopt; }
+  // True: a known output bounds the growth of pools too, not the order of the queue only.
+  virtual bool InGrowth() const { return true; }
+};
+
+class Forecasts {
+ public:
+  Forecasts(const FleetState& fleet, std::unique_ptr<const OutputKnowledge> knowledge)
+      : fleet_(fleet), knowledge_(std::move(knowledge)) {}
+
+  // The request begins to wait: reads its output curve.
+  void Prepare(RequestState* request);
+  // Expected output of the whole request as of its arrival, in tokens per sequence.
+  double ExpectedOutput(const RequestState& request) const;
+  // The request goes to the replica: records the forecast that is compared with its end. Returns the expected further
+  // output in tokens per sequence.
+  double Admit(RequestState* request, const ReplicaState& replica);
+
+  // The request as a member of one of the replica's pools.
+  GrowthMember MemberOf(const RequestState& request, const ReplicaState& replica, const PoolShare& share,
+                        Instant now) const;
+
+  // Reports the tokens that the request has generated since the last call.
+  void Count(RequestState* request, int64_t generated);
+  // The request ended with `generated` tokens per sequence made by its last replica.
+  void LearnFrom(RequestState* request, const RequestClosed& event, int64_t generated);
+
+  // Adds its part of a view.
+  void Show(CoreView& view) const;
+
+ private:
+  // Most tokens per sequence that the request can generate on the replica.
+  static double CapOf(const RequestState& request, const ReplicaSpec& spec);
+
+  const FleetState& fleet_;
+  const std::unique_ptr<const OutputKnowledge> knowledge_;
+  OutputForecaster outputs_;
+  CoreCounters scores_;  // The fields about outputs.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_BOOKS_FORECASTS_H_

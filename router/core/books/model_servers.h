@@ -1,0 +1,64 @@
+// The replicas that serve one model, and the fastest of each kind of them.
+//
+// Lateness and expected work ask for the fastest replica of a model with every request. Replicas of equal step times
+// and batches differ only by their learned factor. A kind with its least factor so answers for all of them, in
+// O(kinds) instead of O(replicas). Invariant: every replica of the model belongs to one kind. Owned by Servers.
+#ifndef PENSTOCK_ROUTER_CORE_BOOKS_MODEL_SERVERS_H_
+#define PENSTOCK_ROUTER_CORE_BOOKS_MODEL_SERVERS_H_
+
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "router/core/contract/fleet.h"
+
+namespace penstock {
+
+// The few figures of a replica that a search over many replicas reads, as of the replica's last change. A fleet's fit
+// into a few cache lines.
+struct ReplicaBrief {
+  double fullness = 0;     // Part of the fullest pool in use at present; beyond 1 when it takes no request.
+  double idle_factor = 1;  // Learned over prior step time beside idle neighbours.
+  double busy_factor = 1;  // And beside those that are busy now.
+  bool up = false;         // Health::kUp or kProbing.
+};
+
+class ModelServers {
+ public:
+  // Learned factors are read again this often: two samples of 25 ms, far below the second in which a factor follows a
+  // slow replica. Rejected: with every request, 260 us at 256 replicas (ARCHITECTURE.md, one event costs the same).
+  static constexpr Duration kRefresh = Duration::Milliseconds(50);
+
+  struct Kind {
+    StepCoefficients step;
+    int max_sequences = 0;
+    Tokens batch_budget{0};
+    double idle_factor = 0;  // Least of its replicas; 0: none of them is up.
+    double busy_factor = 0;
+
+    // Seconds to a first token on an idle replica of the kind.
+    double FirstToken(Tokens prefill, double factor) const;
+    // GPU seconds of a request in a full batch.
+    double Work(Tokens prompt, Tokens prefill, double output) const;
+  };
+
+  void Add(size_t replica, const ReplicaSpec& spec);
+  // In rising order.
+  const std::vector<size_t>& replicas() const { return replicas_; }
+
+  // Reads the factors of the replicas that are up; of all while none is.
+  void Refresh(const std::vector<ReplicaBrief>& briefs, Instant now);
+  // A replica changed its health.
+  void Changed() { refresh_at_ = Instant(); }
+  // Kinds with a factor above 0 count.
+  const absl::InlinedVector<Kind, 2>& kinds() const { return kinds_; }
+
+ private:
+  std::vector<size_t> replicas_;
+  std::vector<size_t> kind_of_;  // One entry per entry of replicas_.
+  absl::InlinedVector<Kind, 2> kinds_;
+  Instant refresh_at_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_BOOKS_MODEL_SERVERS_H_

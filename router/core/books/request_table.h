@@ -1,0 +1,46 @@
+// All open requests by id. Owns them.
+//
+// Invariant: a request is in the table from its acceptance until it is refused or closed. Ids are never reused. The
+// table is never iterated for a decision, because the order of a hash table is arbitrary. Find, Add and Erase are O(1).
+#ifndef PENSTOCK_ROUTER_CORE_BOOKS_REQUEST_TABLE_H_
+#define PENSTOCK_ROUTER_CORE_BOOKS_REQUEST_TABLE_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "router/core/books/request_state.h"
+
+namespace penstock {
+
+class RequestTable {
+ public:
+  // Null where no open request has the id.
+  RequestState* Find(RequestId id) const {
+    const auto found = requests_.find(id);
+    return found == requests_.end() ? nullptr : found->second.get();
+  }
+  RequestState* Add(std::unique_ptr<RequestState> request) {
+    const RequestId id = request->arrived.request;
+    return requests_.insert_or_assign(id, std::move(request)).first->second.get();
+  }
+  void Erase(RequestId id) { requests_.erase(id); }
+
+  // Lays the table out for so many requests. Twice as much room as that is made: a table that is half empty is never
+  // cleaned of erased entries.
+  void Reserve(int64_t requests) { requests_.reserve(static_cast<size_t>(2 * requests)); }
+
+  int64_t size() const { return static_cast<int64_t>(requests_.size()); }
+  // Visits each request in arbitrary order: only for sums.
+  template <class Visitor>
+  void ForEach(const Visitor& visit) const {
+    for (const auto& [id, request] : requests_) visit(*request);
+  }
+
+ private:
+  absl::flat_hash_map<RequestId, std::unique_ptr<RequestState>> requests_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_BOOKS_REQUEST_TABLE_H_

@@ -1,0 +1,119 @@
+#include "router/core/books/servers.h"
+
+#include <algorithm>
+
+#include "router/core/contract/admission_checks.h"
+
+namespace penstock {
+
+void Servers::Configure(Instant now) {
+  const Fleet& spec = fleet_.spec();
+  servers_.assign(std::max(servers_.size(), spec.models.size()), {});
+  for (size_t i = 0; i < spec.replicas.size(); ++i) {
+    if (spec.replicas[i].removed) continue;
+    for (ModelId model : spec.replicas[i].models) servers_[model.value()].Add(i, spec.replicas[i]);
+  }
+  longest_.clear();
+  for (const ReplicaState& replica : fleet_.replicas()) longest_.push_back(LongestPrompt(spec, replica.spec()));
+  briefs_.resize(fleet_.replicas().size());
+  for (size_t i = 0; i < briefs_.size(); ++i) UpdateBrief(i, now);
+}
+
+void Servers::SetHealth(ReplicaId id, Health health, Instant now) {
+  ReplicaState& replica = fleet_.replica(id);
+  if (health == Health::kDown && replica.health != Health::kDown) replica.down_since = now;
+  replica.health = health;
+  if (health == Health::kDown) replica.prefixes.Clear();
+  UpdateBrief(id.value(), now);
+  for (ModelId model : replica.spec().models) servers_[model.value()].Changed();
+}
+
+const std::vector<size_t>& Servers::Of(ModelId model) const {
+  static const std::vector<size_t> none;
+  return model.value() < servers_.size() ? servers_[model.value()].replicas() : none;
+}
+
+double Servers::FullnessOf(const ReplicaState& replica, Instant now) const {
+  constexpr double kClosed = 1e6;
+  const ReplicaSpec& spec = replica.spec();
+  if (!replica.Placeable() || replica.sequences() >= spec.max_sequences) return kClosed;
+  if (spec.pools.empty()) return static_cast<double>(replica.sequences()) / std::max(1, spec.max_sequences);
+  double fullest = 0;
+  for (const PoolShare& share : spec.pools) {
+    const PoolState& pool = fleet_.pool(share.pool);
+    const double free = fleet_.ledger().Available(share.pool).AsDouble() - pool.growth().Present(now);
+    fullest = std::max(fullest, 1 - free / std::max(1.0, pool.spec().capacity.AsDouble()));
+  }
+  return fullest;
+}
+
+void Servers::UpdateBrief(size_t position, Instant now) {
+  const ReplicaState& replica = fleet_.replicas()[position];
+  const StepModel& model = replica.steps_model();
+  briefs_[position] = {FullnessOf(replica, now), model.Factor(0), model.Factor(fleet_.BusyNeighbours(replica)),
+                       IsUp(replica.health)};
+}
+
+void Servers::UpdateFullness(const ReplicaState& replica, Instant now) {
+  for (const PoolShare& share : replica.spec().pools) {
+    for (ReplicaId member : fleet_.pool(share.pool).replicas()) {
+      briefs_[member.value()].fullness = FullnessOf(fleet_.replica(member), now);
+    }
+  }
+}
+
+bool Servers::AnyUp(ModelId model) const {
+  const std::vector<size_t>& servers = Of(model);
+  return std::any_of(servers.begin(), servers.end(), [&](size_t index) { return briefs_[index].up; });
+}
+
+bool Servers::DownForGood(ModelId model, Instant now) const {
+  const std::vector<size_t>& servers = Of(model);
+  return std::none_of(servers.begin(), servers.end(), [&](size_t index) {
+    return briefs_[index].up || IsAwaited(fleet_.replicas()[index].down_since, now);
+  });
+}
+
+Instant Servers::OutageEnd(ModelId model, Instant now) const {
+  Instant newest;
+  for (size_t index : Of(model)) {
+    if (briefs_[index].up) return Instant::Never();
+    newest = std::max(newest, fleet_.replicas()[index].down_since);
+  }
+  return newest == Instant() ? now : newest + kOutageGrace;
+}
+
+Tokens Servers::LengthNeeded(const RequestState& request) const {
+  const Tokens least = SurePrompt(request.Prompt(), request.arrived.prompt_sigma);
+  const std::vector<size_t>& servers = Of(request.arrived.model);
+  const bool fits = std::any_of(servers.begin(), servers.end(), [&](size_t index) { return least <= longest_[index]; });
+  return fits ? least : Tokens(0);
+}
+
+Tokens Servers::MostCached(const RequestState& request) const {
+  if (request.arrived.prefix.empty()) return Tokens(0);
+  int64_t blocks = 0;
+  for (size_t index : Of(request.arrived.model)) {
+    blocks = std::max(blocks, fleet_.replicas()[index].prefixes.Match(request.arrived.prefix));
+  }
+  return kPrefixBlock * blocks;
+}
+
+const ModelServers& Servers::Fresh(ModelId model, Instant now) {
+  ModelServers& servers = servers_[model.value()];
+  servers.Refresh(briefs_, now);
+  return servers;
+}
+
+double Servers::ExpectedWork(const RequestState& request, double output, Instant now) {
+  const Tokens prefill = std::max(Tokens(1), request.Prompt() - request.waiting.cached);
+  double least = 0;
+  for (const ModelServers::Kind& kind : Fresh(request.arrived.model, now).kinds()) {
+    if (kind.idle_factor <= 0) continue;
+    const double here = kind.Work(request.Prompt(), prefill, output);
+    least = least > 0 ? std::min(least, here) : here;
+  }
+  return least;
+}
+
+}  // namespace penstock

@@ -1,0 +1,63 @@
+// The replicas that serve a model: their health as a whole, and the largest prompt that they can hold.
+//
+// A brief per replica answers questions about a whole fleet from a few cache lines. Invariant: the servers of a model
+// are the replicas of the Fleet that name it and are not removed, in rising order. A brief is as of the last
+// UpdateBrief of its replica. Owned by PenstockCore.
+#ifndef PENSTOCK_ROUTER_CORE_BOOKS_SERVERS_H_
+#define PENSTOCK_ROUTER_CORE_BOOKS_SERVERS_H_
+
+#include <optional>
+#include <vector>
+
+#include "router/core/books/fleet_state.h"
+#include "router/core/books/model_servers.h"
+
+namespace penstock {
+
+class Servers {
+ public:
+  explicit Servers(FleetState& fleet) : fleet_(fleet) {}
+
+  // The fleet has a new description.
+  void Configure(Instant now);
+  void SetHealth(ReplicaId id, Health health, Instant now);
+
+  // By position, in rising order; empty for an unknown model.
+  const std::vector<size_t>& Of(ModelId model) const;
+  const ReplicaBrief& brief(size_t replica) const { return briefs_[replica]; }
+  // Something of the replica changed.
+  void UpdateBrief(size_t replica, Instant now);
+  // The memory of the replica's pools changed: for each of their members.
+  void UpdateFullness(const ReplicaState& replica, Instant now);
+
+  bool AnyUp(ModelId model) const;
+  // No server is up, and none went down so recently that it is waited for.
+  bool DownForGood(ModelId model, Instant now) const;
+  // Until when requests wait for a server to come back; Never while one is up.
+  Instant OutageEnd(ModelId model, Instant now) const;
+
+  // The longest prompt that the replica's context and pools can hold.
+  Tokens Longest(size_t replica) const { return longest_[replica]; }
+  // The length that a replica must be able to hold. A request that has outgrown all servers since it was accepted may
+  // go to any of them: its engine ends it at its limit.
+  Tokens LengthNeeded(const RequestState& request) const;
+  // The most tokens of the prompt that any server has cached.
+  Tokens MostCached(const RequestState& request) const;
+
+  // The model's kinds of servers, their factors at most ModelServers::kRefresh old.
+  const ModelServers& Fresh(ModelId model, Instant now);
+  // GPU seconds that a request with this output takes on the fastest kind, cached prefill left out.
+  double ExpectedWork(const RequestState& request, double output, Instant now);
+
+ private:
+  double FullnessOf(const ReplicaState& replica, Instant now) const;
+
+  FleetState& fleet_;
+  std::vector<ModelServers> servers_;  // One entry per model.
+  std::vector<ReplicaBrief> briefs_;   // One entry per replica.
+  std::vector<Tokens> longest_;        // One entry per replica.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_BOOKS_SERVERS_H_

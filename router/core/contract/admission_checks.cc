@@ -1,0 +1,54 @@
+#include "router/core/contract/admission_checks.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace penstock {
+
+Tokens SurePrompt(Tokens prompt, double sigma) {
+  return Tokens(static_cast<int64_t>(prompt.AsDouble() * std::max(0.0, 1 - 2 * sigma)));
+}
+
+Tokens LongestPrompt(const Fleet& fleet, const ReplicaSpec& replica) {
+  Tokens longest(std::numeric_limits<int64_t>::max());
+  if (replica.max_context > Tokens(0)) longest = replica.max_context - Tokens(1);
+  for (const PoolShare& share : replica.pools) {
+    longest = std::min(longest, share.footprint.TokensWithin(fleet.pools[share.pool.value()].capacity));
+  }
+  return longest;
+}
+
+void FitCheck::Add(Tokens max_context, Tokens longest) {
+  served_ = true;
+  fits_ = fits_ || sure_ <= longest;
+  context_ = std::max(context_, max_context);
+  if (max_context == Tokens(0) || sure_ < max_context) pool_room_ = std::max(pool_room_, longest);
+}
+
+std::optional<Refuse> FitCheck::Finding() const {
+  if (fits_) return std::nullopt;
+  if (!served_) return Refuse{request_, Refusal::kUnknownModel, Duration(), 0, 0};
+  const bool too_large = pool_room_ > Tokens(0);
+  return Refuse{request_, too_large ? Refusal::kNeverFits : Refusal::kContextExceeded, Duration(),
+                (too_large ? pool_room_ : context_).value(), prompt_.value()};
+}
+
+bool QueueIsFull(const CoreLimits& limits, int64_t requests, Bytes bytes) {
+  return requests > limits.max_queued_requests || bytes > limits.max_queued_bytes;
+}
+
+Refuse QueueFullRefusal(RequestId request, const CoreLimits& limits, int64_t requests, Duration retry_after) {
+  return {request, Refusal::kQueueFull, retry_after, limits.max_queued_requests, requests};
+}
+
+Refuse ShutdownRefusal(RequestId request) { return {request, Refusal::kShuttingDown, Duration::Seconds(1), 0, 0}; }
+
+bool IsPlaceable(Health health, bool busy) { return health == Health::kUp || (health == Health::kProbing && !busy); }
+
+bool IsUp(Health health) { return health == Health::kUp || health == Health::kProbing; }
+
+bool IsAwaited(Instant down_since, Instant now) { return down_since != Instant() && now - down_since < kOutageGrace; }
+
+Duration BoundedRetryAfter(double seconds) { return Duration::Seconds(std::clamp(seconds, 1.0, 60.0)); }
+
+}  // namespace penstock

@@ -1,0 +1,95 @@
+// Snapshots of a decision core for metrics, pages and receipts. Values; they are never read back by the core.
+#ifndef PENSTOCK_ROUTER_CORE_CONTRACT_VIEW_H_
+#define PENSTOCK_ROUTER_CORE_CONTRACT_VIEW_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/health.h"
+#include "base/units.h"
+#include "router/core/contract/wait_reason.h"
+
+namespace penstock {
+
+// Horizons at which pool forecasts are compared with what came: 1, 10 and 60 s.
+inline constexpr size_t kForecastChecks = 3;
+
+// A pool as dashboards show it. Amounts in the pool's unit.
+struct PoolView {
+  std::string name;
+  bool in_bytes = true;
+  Amount capacity{0};       // As configured or discovered.
+  Amount promised{0};       // Expected final footprint of all live leases. Zero when nothing runs.
+  Amount held{0};           // Prompt and generated so far, prompts on their way included.
+  Amount draining{0};       // Aborted, not yet known to be free.
+  Amount forecast_peak{0};  // Mean + z sigma at its worst horizon.
+  Amount reported{0};       // The engine's own figure at the last report.
+  Amount foreign{0};        // Used by others than this router.
+  Amount overdraft{0};      // Used by own requests beyond what their leases hold.
+  double z = 0;
+  Duration report_age;     // Duration::Infinite() before the first report.
+  int64_t overdrafts = 0;  // Events so far.
+  // The newest comparison at 1, 10 and 60 s. The error is the forecast mean of the leases then live, minus the memory
+  // that they held when it was due, over capacity.
+  struct ForecastError {
+    double error = 0;
+    int64_t compared = 0;  // Comparisons so far.
+    bool operator==(const ForecastError&) const = default;
+  };
+  std::array<ForecastError, kForecastChecks> forecast_errors;
+};
+
+struct ReplicaView {
+  std::string name;
+  std::string model;
+  Health health = Health::kDown;
+  int64_t running = 0;      // Live leases.
+  int64_t prefilling = 0;   // Leases before their first token.
+  Tokens backlog{0};        // Prefill dispatched and not yet computed.
+  double step_factor = 1;   // Learned over prior step time.
+  double tokens_per_s = 0;  // Forecast decode rate of one stream.
+  int64_t preemptions = 0;  // Reported since start.
+};
+
+struct LaneView {
+  std::string model;
+  std::string service_class;
+  int64_t waiting = 0;
+  Duration oldest_wait;  // The longest wait since an arrival; zero when none waits.
+};
+
+// Counters since start; they only grow.
+struct CoreCounters {
+  // Calibration of output forecasts: outputs at or below the quantile that was forecast at admission.
+  int64_t outputs_observed = 0;
+  int64_t outputs_below_p50 = 0;
+  int64_t outputs_below_p90 = 0;
+  int64_t outputs_below_p99 = 0;
+  double pinball_p50 = 0;  // Sums of pinball loss in tokens.
+  double pinball_p90 = 0;
+  double pinball_p99 = 0;
+  int64_t aborts = 0;
+  int64_t requeues = 0;
+  int64_t book_drifts = 0;  // Recounts of the books that found a difference; 0 unless the core is wrong.
+};
+
+struct CoreView {
+  std::vector<PoolView> pools;
+  std::vector<ReplicaView> replicas;
+  std::vector<LaneView> lanes;
+  CoreCounters counters;
+  int64_t queued_requests = 0;
+  Bytes queued_bytes{0};
+};
+
+// Why one request waits.
+struct WaitView {
+  WaitReason reason = WaitReason::kBehindOthers;
+  int64_t position = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_CONTRACT_VIEW_H_

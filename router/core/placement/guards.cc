@@ -1,0 +1,141 @@
+#include "router/core/placement/guards.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace penstock {
+namespace {
+
+// Step budgets of prefill that may be on their way to an engine: the queue stays here, where it can still be changed.
+// The reference simulation found 1 to 4 alike (98 to 101 % of the goodput). All time guards together:
+// bench/results/ablations.md, without=steps.
+constexpr double kRunwayBudgets = 2;
+// Share of the TTFT goal; the rest covers the noise of steps and links. Measured as kRunwayBudgets.
+constexpr double kTtftMargin = 0.97;
+
+bool HasRows(const GuardQuestion& question) {
+  const ReplicaState& replica = question.replica;
+  return replica.sequences() + question.request.arrived.sequences <= replica.spec().max_sequences;
+}
+
+bool RunwayIsShort(const GuardQuestion& question) {
+  const ReplicaState& replica = question.replica;
+  return replica.prefills().tokens().AsDouble() <= kRunwayBudgets * replica.spec().batch_budget.AsDouble();
+}
+
+// True: the first token of the request could come within its goal on the replica if it were idle.
+bool TtftFeasible(const GuardQuestion& question) {
+  // Counted without cache hits: a prompt that only a cache makes feasible is never refused for missing it.
+  const StepModel& model = question.replica.steps_model();
+  const double alone = FirstTokenAlone(model.prior(), question.request.Prompt().AsDouble(),
+                                       question.replica.spec().batch_budget.AsDouble());
+  return model.Factor(0) * alone <= question.goals().ttft.seconds();
+}
+
+bool FirstTokenInTime(const GuardQuestion& question) {
+  const ClassSpec& goals = question.goals();
+  if (!goals.refuse_late || question.request.kept > Tokens(0)) return true;
+  const double waited = (question.now - question.request.arrival).seconds();
+  const double goal = goals.ttft.seconds();
+  if (waited >= goal || !TtftFeasible(question)) return true;
+  return waited + question.outlook.remainder + question.outlook.Done(question.outlook.queued) <= kTtftMargin * goal;
+}
+
+// Slack of the decoding streams of one class against the mixed steps ahead.
+bool DecodingStreamsKeepPace(ClassId id, const ClassSpec& goals, const GuardQuestion& question) {
+  const StepOutlook& outlook = question.outlook;
+  const Instant due = question.replica.streams().NextDue(id, goals, question.now);
+  if (due == Instant::Never()) return true;
+  const double tpot = goals.tpot.seconds();
+  const double slack = (due - question.now).seconds() - tpot;
+  const double first = outlook.step + outlook.per_prefill * std::min(outlook.queued, outlook.budget) - tpot;
+  const double last = outlook.Done(outlook.queued) - outlook.Steps(outlook.queued) * tpot;
+  return outlook.remainder + std::max(first, last) <= slack;
+}
+
+// A prompt behind a queued prompt delays the second token of the queued one.
+bool PrefillingStreamsKeepPace(const GuardQuestion& question) {
+  const StepOutlook& outlook = question.outlook;
+  const double prefill = outlook.queued;
+  double ahead = 0;
+  for (const RequestState* queued : question.replica.prefills().requests()) {
+    ahead += queued->running.prefill_left.AsDouble();
+    const ClassSpec& goals = question.classes[queued->arrived.service_class.value()];
+    if (!goals.refuse_late) continue;
+    const double tpot = goals.tpot.seconds();
+    const Instant due = queued->arrival + goals.ttft + goals.tpot * queued->kept.value();
+    const double at_first = (due - question.now).seconds() - outlook.remainder - outlook.Done(ahead);
+    if (at_first < 0) continue;
+    const double delay =
+        outlook.Done(prefill) - outlook.Done(ahead) - (outlook.Steps(prefill) - outlook.Steps(ahead)) * tpot;
+    if (delay > at_first) return false;
+  }
+  return true;
+}
+
+// True: the batch with the request makes the TPOT of every class that an idle replica could make. Other classes are
+// served best effort.
+bool SteadyStateKeepsPace(const GuardQuestion& question) {
+  const RequestState& request = question.request;
+  const ReplicaState& replica = question.replica;
+  const StepModel& model = replica.steps_model();
+  const double prompt = request.Prompt().AsDouble();
+  const double alone = model.DecodeStep(1, prompt, question.busy_neighbours);
+  const double queued = static_cast<double>(replica.prefills().requests().size());
+  double queued_tokens = 0;
+  for (const RequestState* waiting : replica.prefills().requests()) queued_tokens += waiting->Prompt().AsDouble();
+  const double sequences = static_cast<double>(replica.streams().sequences()) + request.arrived.sequences + queued;
+  const double kv_tokens = static_cast<double>(replica.streams().kv_tokens()) + queued_tokens + prompt;
+  const double step = model.DecodeStep(sequences, kv_tokens, question.busy_neighbours);
+  for (size_t i = 0; i < question.classes.size(); ++i) {
+    const ClassSpec& goals = question.classes[i];
+    if (!goals.refuse_late || goals.tpot.seconds() < alone) continue;
+    const bool concerned =
+        request.arrived.service_class.value() == i || replica.streams().Decodes(ClassId(static_cast<uint32_t>(i)));
+    if (concerned && step > goals.tpot.seconds()) return false;
+  }
+  return true;
+}
+
+bool RunningStreamsKeepPace(const GuardQuestion& question) {
+  for (size_t i = 0; i < question.classes.size(); ++i) {
+    if (!question.classes[i].refuse_late) continue;
+    const ClassId id(static_cast<uint32_t>(i));
+    if (!DecodingStreamsKeepPace(id, question.classes[i], question)) return false;
+  }
+  return PrefillingStreamsKeepPace(question) && SteadyStateKeepsPace(question);
+}
+
+}  // namespace
+
+double StepOutlook::Steps(double prefill) const { return std::ceil(prefill / budget); }
+
+GuardQuestion QuestionFor(const RequestState& request, Tokens prefill, const ReplicaState& replica,
+                          const FleetState& fleet, Instant now) {
+  const int busy = fleet.BusyNeighbours(replica);
+  const Tokens room = replica.spec().batch_budget - Tokens(replica.streams().sequences());
+  StepOutlook outlook;
+  outlook.queued = (replica.prefills().tokens() + prefill).AsDouble();
+  outlook.budget = std::max(1.0, room.AsDouble());
+  outlook.step = replica.DecodeStep(busy);
+  outlook.per_prefill = replica.steps_model().PrefillToken(busy);
+  outlook.remainder = replica.Remainder(now, fleet.spec().limits.dispatch_delay.seconds(), busy);
+  return {request, replica, fleet.spec().classes, busy, outlook, now};
+}
+
+std::vector<Guard> AllGuards() {
+  return {{WaitReason::kSequences, HasRows},
+          {WaitReason::kRunway, RunwayIsShort},
+          {WaitReason::kFirstToken, FirstTokenInTime},
+          {WaitReason::kRunningStreams, RunningStreamsKeepPace}};
+}
+
+std::optional<WaitReason> FirstBroken(const std::vector<Guard>& guards, const GuardQuestion& question) {
+  if (!question.replica.busy()) return std::nullopt;
+  for (const Guard& guard : guards) {
+    if (!guard.holds(question)) return guard.reason;
+  }
+  return std::nullopt;
+}
+
+}  // namespace penstock

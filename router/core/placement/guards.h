@@ -1,0 +1,67 @@
+// The guards on batch rows and time: whether a request may join a replica now, as far as its memory is not asked.
+//
+// A named list, tested in order; the first guard that does not hold is the reason to wait (f the learned factor):
+//   sequences        the engine's batch has a free row for each sequence
+//   runway           at most two step budgets of prefill are on their way already
+//   first_token      waited + rem + D(left + prompt) <= 0.97 TTFT, D(P) = ceil(P / (budget - B)) step + f d P
+//   running_streams  no decoding or prefilling stream that is still on time would miss its next token: a test of
+//                    slack, never of one step's length; and the steady state keeps TPOT
+// A prompt counts by what is left of it after expected prefix cache hits. A guard may delay; only a deadline refuses.
+// An idle replica passes every guard. Goals of classes that are not refused for lateness take no part.
+// Invariant: the list stands in rising rank of its reasons (wait_reason.h). Pure functions; a test costs
+// O(classes + prefilling requests).
+#ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_GUARDS_H_
+#define PENSTOCK_ROUTER_CORE_PLACEMENT_GUARDS_H_
+
+#include <optional>
+#include <vector>
+
+#include "router/core/books/fleet_state.h"
+#include "router/core/contract/wait_reason.h"
+
+namespace penstock {
+
+// The next steps of a replica with one request more.
+struct StepOutlook {
+  double queued;       // Tokens to compute until the request's first token: the backlog and its own.
+  double budget;       // Prefill tokens per step beside the decodes.
+  double step;         // Seconds of a step without prefill.
+  double per_prefill;  // Seconds per prefill token.
+  double remainder;    // Seconds until the step in flight ends.
+
+  double Steps(double prefill) const;
+  // Seconds to compute so many tokens.
+  double Done(double prefill) const { return Steps(prefill) * step + per_prefill * prefill; }
+  double ExpectedTtft() const { return remainder + Done(queued); }
+};
+
+struct GuardQuestion {
+  const RequestState& request;
+  const ReplicaState& replica;
+  const std::vector<ClassSpec>& classes;
+  int busy_neighbours;
+  StepOutlook outlook;
+  Instant now;
+
+  const ClassSpec& goals() const { return classes[request.arrived.service_class.value()]; }
+};
+// `prefill` is the part of the prompt that the replica has to compute.
+GuardQuestion QuestionFor(const RequestState& request, Tokens prefill, const ReplicaState& replica,
+                          const FleetState& fleet, Instant now);
+
+struct Guard {
+  WaitReason reason;
+  bool (*holds)(const GuardQuestion& question);
+
+  absl::string_view name() const { return TraitsOf(reason).label; }
+};
+
+// Every guard, in order.
+std::vector<Guard> AllGuards();
+
+// The reason of the first guard that does not hold; nullopt: the request may join as far as time goes.
+std::optional<WaitReason> FirstBroken(const std::vector<Guard>& guards, const GuardQuestion& question);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_PLACEMENT_GUARDS_H_

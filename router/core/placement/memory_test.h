@@ -1,0 +1,82 @@
+// The memory test: whether the pools of a replica can take a request now, and how full its fullest pool would become.
+//
+// The bound of every pool must stay within the rule's part of the available memory. A lone request may enter an empty
+// pool whatever its forecast, or it would wait for ever. A prompt counts whole, cached or not.
+#ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_MEMORY_TEST_H_
+#define PENSTOCK_ROUTER_CORE_PLACEMENT_MEMORY_TEST_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "router/core/books/fleet_state.h"
+#include "router/core/books/forecasts.h"
+
+namespace penstock {
+
+// The memory that a pool needs with one request more. Stateless.
+class MemoryRule {
+ public:
+  virtual ~MemoryRule() = default;
+  // The part of the available memory that the bound may fill.
+  virtual double Fill() const = 0;
+  // The bound in the pool's unit, and the horizon where it is.
+  virtual PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const = 0;
+  // True: the bound at one horizon is above `limit` already. False decides nothing. A few dozen operations.
+  virtual bool SurelyAbove(double /*limit*/, const PoolState&, int /*horizon*/, const GrowthMember&, Instant) const {
+    return false;
+  }
+};
+
+// Mean + z sigma of the growth forecast at its worst horizon, within 99 % of the available memory.
+class ForecastRule : public MemoryRule {
+ public:
+  double Fill() const override;
+  PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const override;
+  bool SurelyAbove(double limit, const PoolState& pool, int horizon, const GrowthMember& joining,
+                   Instant now) const override;
+
+ protected:
+  // Standard deviations of growth that stay free.
+  virtual double ZOf(const PoolState& pool) const { return pool.risk().z(); }
+};
+
+// Applies a rule to the pools of a replica. Owned by Rooms. Invariant: a hint about a pool never changes a verdict, it
+// only finds it sooner. A test is O(pools x horizons).
+class MemoryTest {
+ public:
+  MemoryTest(const FleetState& fleet, const Forecasts& forecasts, std::unique_ptr<const MemoryRule> rule)
+      : fleet_(fleet), forecasts_(forecasts), rule_(std::move(rule)) {}
+
+  // The fleet has a new description.
+  void Configure() { hints_.resize(fleet_.pools().size()); }
+
+  // The bound of the fullest pool with the request, over its capacity; nullopt where one pool has no room. Appends the
+  // request's contribution to each pool to `growth` where there is room. Without pools: the part of the batch in use.
+  std::optional<double> PeakShareWith(const RequestState& request, const ReplicaState& replica, Instant now,
+                                      std::vector<GrowthVector>& growth);
+
+ private:
+  // The last test of a pool. Where there was no room just now there mostly is none, and one horizon shows it.
+  struct Hint {
+    bool crowded = false;
+    int worst = 0;
+  };
+  struct Verdict {
+    bool fits = true;
+    double peak_share = 0;
+  };
+
+  bool SurelyFull(const PoolShare& share, const GrowthMember& member, Instant now) const;
+  Verdict TestPools(const ReplicaState& replica, const GrowthVector* growth, Instant now);
+
+  const FleetState& fleet_;
+  const Forecasts& forecasts_;
+  const std::unique_ptr<const MemoryRule> rule_;
+  std::vector<Hint> hints_;            // One entry per pool.
+  std::vector<GrowthMember> members_;  // The memory of one test, reused by the next.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_PLACEMENT_MEMORY_TEST_H_

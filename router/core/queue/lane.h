@@ -1,0 +1,80 @@
+// The waiting requests of one model: its classes in priority order, in a class the earliest place first.
+//
+// A place is the deadline of the first token, shifted as lane_order.h says. Lower classes are guaranteed a share of the
+// tokens that a lane dispatches. Every dispatched token earns each waiting lower class kGuaranteedShare of credit. A
+// class whose credit covers its head goes first. Invariant: a request stands in the order and in the arrivals of its
+// class from Push to Remove, and its place does not change meanwhile. Owned by WaitingRoom. Push and Remove are
+// O(log n).
+#ifndef PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
+#define PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
+
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "router/core/books/request_state.h"
+
+namespace penstock {
+
+// Requests that do not fit and that a pump looks past in a lane. The value of the reference simulation: a large prompt
+// that blocks its lane costs tokens, and each further try costs time. No table in bench/results varies it.
+inline constexpr int kLookPast = 12;
+
+class Lane {
+ public:
+  explicit Lane(size_t classes) : classes_(classes) {}
+
+  void Push(RequestState* request);
+  void Remove(RequestState* request);
+  void AddClasses(size_t classes);
+
+  bool empty() const { return size_ == 0; }
+  int64_t size() const { return size_; }
+  int64_t size(ClassId service_class) const {
+    return static_cast<int64_t>(classes_[service_class.value()].waiting.size());
+  }
+  // Requests of the same class ahead of this one, whether it is in the lane or not. Counted up to kCountedAhead: a
+  // position is a hint to a person.
+  static constexpr int64_t kCountedAhead = 200;
+  int64_t PositionOf(const RequestState& request) const;
+  // The first request of the highest class that waits. The lane is not empty.
+  RequestState* First() const;
+  // The class's request that arrived first, wherever it stands in the order; null when none waits. O(1).
+  const RequestState* Oldest(ClassId service_class) const;
+
+  // All waiting requests, class by class in order.
+  void All(std::vector<RequestState*>& out) const;
+  // The first requests in the order in which they should be tried.
+  void Candidates(std::vector<RequestState*>& out) const;
+  // Counts a dispatch: pays credit to the waiting lower classes and measures the drain rate.
+  void Dispatched(const RequestState& request, Instant now);
+  // Requests per second that leave this lane, over the last ten seconds or so; 0 before the first.
+  double DrainRate(Instant now) const;
+
+  // True: the sizes of the classes add up. O(classes).
+  bool SumHolds() const;
+
+ private:
+  struct Before {
+    bool operator()(const RequestState* a, const RequestState* b) const {
+      return std::pair(a->waiting.place, a->sequence) < std::pair(b->waiting.place, b->sequence);
+    }
+  };
+  struct Earlier {
+    bool operator()(const RequestState* a, const RequestState* b) const { return a->sequence < b->sequence; }
+  };
+  struct PerClass {
+    absl::btree_set<RequestState*, Before> waiting;
+    absl::btree_set<RequestState*, Earlier> arrivals;
+    double credit = 0;  // Tokens.
+  };
+  std::vector<PerClass> classes_;
+  int64_t size_ = 0;
+  double drain_weight_ = 0;  // Dispatches, decayed.
+  Instant drain_at_;
+  Instant first_dispatch_ = Instant::Never();
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_

@@ -1,0 +1,67 @@
+// The order in which waiting requests of a class are tried: a key per request, given when it arrives.
+//
+// Requests whose goals take no part (refuse_late is off, or an embedding) stand by their first-token deadline in every
+// order. Invariant: a place depends on the requests seen before only, so equal event logs give equal places. Owned by
+// Rooms; PlaceOf is O(kinds of servers).
+#ifndef PENSTOCK_ROUTER_CORE_QUEUE_LANE_ORDER_H_
+#define PENSTOCK_ROUTER_CORE_QUEUE_LANE_ORDER_H_
+
+#include "router/core/books/forecasts.h"
+#include "router/core/books/servers.h"
+#include "router/core/queue/density_order.h"
+
+namespace penstock {
+
+// A request and the rooms that an order may ask about it.
+struct OrderQuestion {
+  const RequestState& request;
+  const ClassSpec& goals;
+  Servers& servers;
+  const Forecasts& forecasts;
+  Instant now;
+
+  Instant Deadline() const { return request.arrival + goals.ttft; }
+  // Expected output in tokens, and the GPU seconds of the request with it.
+  double Output() const { return forecasts.ExpectedOutput(request); }
+  double Work(double output) const { return servers.ExpectedWork(request, output, now); }
+};
+
+class LaneOrder {
+ public:
+  virtual ~LaneOrder() = default;
+
+  // The request's key in its lane; the earliest goes first.
+  Instant PlaceOf(const OrderQuestion& question) {
+    const bool by_deadline = !question.goals.refuse_late || question.request.arrived.embedding;
+    return by_deadline ? question.Deadline() : Place(question);
+  }
+  // A request was dispatched for the first time, or refused for lateness.
+  virtual void Served(TenantId /*tenant*/, Tokens /*prompt*/) {}
+  virtual void Refused(TenantId /*tenant*/, Tokens /*prompt*/) {}
+
+ protected:
+  virtual Instant Place(const OrderQuestion& question) = 0;
+};
+
+// Earliest first-token deadline, requests of expensive tokens later, but no kind of request sacrificed
+// (density_order.h).
+class FairDensityOrder : public LaneOrder {
+ public:
+  void Served(TenantId tenant, Tokens prompt) override { density_.Served(tenant, prompt); }
+  void Refused(TenantId tenant, Tokens prompt) override { density_.Refused(tenant, prompt); }
+
+ protected:
+  Instant Place(const OrderQuestion& question) override {
+    const double output = question.Output();
+    const RequestArrived& arrived = question.request.arrived;
+    const double shift = density_.Shift(arrived.tenant, arrived.prompt, question.Work(output) / output);
+    return question.Deadline() + Duration::Seconds(shift * question.goals.ttft.seconds());
+  }
+
+ private:
+  DensityOrder density_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_QUEUE_LANE_ORDER_H_

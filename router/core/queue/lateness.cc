@@ -1,0 +1,76 @@
+#include "router/core/queue/lateness.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+// While no replica of a model is up, its requests are looked at this often. An outage ends with an event, so this only
+// notices the end of their queue time.
+constexpr Duration kOutageCheck = Duration::Milliseconds(250);
+// A request whose bound moved later while it waited is looked at again after this.
+constexpr Duration kLeastPause = Duration::Milliseconds(1);
+
+Instant EndOfQueueTime(const LateQuestion& question) {
+  const WaitState& waiting = question.request.waiting;
+  return waiting.committed ? Instant::Never() : waiting.since + question.goals.queue;
+}
+
+Instant LastChanceOfFirstToken(const LateQuestion& question) {
+  const RequestState& request = question.request;
+  const WaitState& waiting = request.waiting;
+  const ClassSpec& goals = question.goals;
+  if (!goals.refuse_late || waiting.committed || waiting.begun || request.kept > Tokens(0)) return Instant::Never();
+  const Tokens prefill = std::max(Tokens(1), request.Prompt() - waiting.cached);
+  std::optional<double> fastest;
+  for (const ModelServers::Kind& kind : question.servers.Fresh(request.arrived.model, question.now).kinds()) {
+    if (kind.idle_factor <= 0) continue;
+    // Feasibility is counted without cache hits: a prompt that only a cache makes feasible is never refused for
+    // missing it.
+    if (kind.FirstToken(request.Prompt(), kind.idle_factor) > goals.ttft.seconds()) continue;
+    const double here = kind.FirstToken(prefill, kind.busy_factor);
+    fastest = std::min(fastest.value_or(here), here);
+  }
+  if (!fastest) return Instant::Never();
+  const Duration needed = Duration::Seconds(question.dispatch_delay.seconds() + *fastest);
+  return request.arrival + goals.ttft - needed + Duration::Nanoseconds(1);
+}
+
+}  // namespace
+
+std::vector<LateBound> AllLateBounds() {
+  return {{Refusal::kQueueTimeout, EndOfQueueTime, false},
+          {Refusal::kDeadlineUnreachable, LastChanceOfFirstToken, true}};
+}
+
+LateQuestion Lateness::QuestionOf(const RequestState& request, Instant now) const {
+  return {request, fleet_.GoalsOf(request), servers_, fleet_.spec().limits.dispatch_delay, now};
+}
+
+Instant Lateness::NextCheck(const RequestState& request, Instant now) const {
+  const LateQuestion question = QuestionOf(request, now);
+  Instant next = Instant::Never();
+  for (const LateBound& bound : bounds_) next = std::min(next, bound.at(question));
+  return next;
+}
+
+Instant Lateness::NextCheckAfter(const RequestState& request, Instant now) const {
+  const Duration pause = servers_.AnyUp(request.arrived.model) ? kLeastPause : kOutageCheck;
+  return std::max(NextCheck(request, now), now + pause);
+}
+
+std::optional<Refusal> Lateness::ReasonOf(RequestState* request, Instant now) const {
+  const ModelId model = request->arrived.model;
+  if (servers_.DownForGood(model, now)) return Refusal::kNoReplica;
+  if (request->waiting.committed || request->waiting.next_check > now) return std::nullopt;
+  request->waiting.cached = servers_.MostCached(*request);
+  const LateQuestion question = QuestionOf(*request, now);
+  for (const LateBound& bound : bounds_) {
+    if (bound.at(question) > now) continue;
+    if (bound.only_while_up && !servers_.AnyUp(model)) continue;
+    return bound.reason;
+  }
+  return std::nullopt;
+}
+
+}  // namespace penstock

@@ -1,0 +1,85 @@
+#include "router/core/queue/waiting_room.h"
+
+#include "router/core/contract/admission_checks.h"
+
+namespace penstock {
+
+void WaitingRoom::Configure(const Fleet& fleet) {
+  while (lanes_.size() < fleet.models.size()) lanes_.emplace_back(fleet.classes.size());
+  for (Lane& lane : lanes_) {
+    lane.AddClasses(fleet.classes.size());
+    std::vector<RequestState*> waiting;
+    lane.All(waiting);
+    for (RequestState* request : waiting) request->waiting.ForgetTries();
+  }
+}
+
+void WaitingRoom::Push(RequestState* request, Instant check) {
+  request->phase = RequestPhase::kWaiting;
+  lane(request->arrived.model).Push(request);
+  ++requests_;
+  bytes_ += request->arrived.body;
+  request->waiting.next_check = check;
+  checks_.insert({check, request->arrived.request});
+}
+
+void WaitingRoom::Remove(RequestState* request) {
+  lane(request->arrived.model).Remove(request);
+  --requests_;
+  bytes_ -= request->arrived.body;
+  checks_.erase({request->waiting.next_check, request->arrived.request});
+}
+
+void WaitingRoom::CheckAt(RequestState* request, Instant check) {
+  checks_.erase({request->waiting.next_check, request->arrived.request});
+  request->waiting.next_check = check;
+  checks_.insert({check, request->arrived.request});
+}
+
+std::optional<std::pair<Instant, RequestId>> WaitingRoom::FirstCheck() const {
+  if (checks_.empty()) return std::nullopt;
+  return *checks_.begin();
+}
+
+bool WaitingRoom::OverLimits(const CoreLimits& limits) const { return QueueIsFull(limits, requests_, bytes_); }
+
+Duration WaitingRoom::RetryAfter(ModelId model, Instant now) const {
+  if (model.value() >= lanes_.size()) return BoundedRetryAfter(0);
+  const double rate = lane(model).DrainRate(now);
+  return BoundedRetryAfter(rate > 0 ? static_cast<double>(lane(model).size() + 1) / rate : 0);
+}
+
+void WaitingRoom::Show(const Fleet& fleet, CoreView& view, Instant now) const {
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    for (size_t c = 0; c < fleet.classes.size(); ++c) {
+      const ClassId service_class(static_cast<uint32_t>(c));
+      LaneView& out = view.lanes.emplace_back();
+      out.model = fleet.models[i].name;
+      out.service_class = fleet.classes[c].name;
+      out.waiting = lanes_[i].size(service_class);
+      if (const RequestState* oldest = lanes_[i].Oldest(service_class)) out.oldest_wait = now - oldest->arrival;
+    }
+  }
+  view.queued_requests = requests_;
+  view.queued_bytes = bytes_;
+}
+
+bool WaitingRoom::SumsHold() const {
+  int64_t requests = 0;
+  Bytes bytes{0};
+  bool good = true;
+  std::vector<RequestState*> waiting;
+  for (const Lane& lane : lanes_) {
+    good = good && lane.SumHolds();
+    lane.All(waiting);
+    requests += static_cast<int64_t>(waiting.size());
+    for (const RequestState* request : waiting) {
+      bytes += request->arrived.body;
+      good = good && request->phase == RequestPhase::kWaiting &&
+             checks_.contains({request->waiting.next_check, request->arrived.request});
+    }
+  }
+  return good && requests == requests_ && bytes == bytes_ && checks_.size() == static_cast<size_t>(requests);
+}
+
+}  // namespace penstock

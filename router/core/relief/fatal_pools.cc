@@ -1,0 +1,44 @@
+#include "router/core/relief/fatal_pools.h"
+
+#include "router/core/relief/victims.h"
+
+namespace penstock {
+namespace {
+
+// Seconds that an abort takes, with the sampling that notices the danger. Both values are held by the run of
+// bench/results/memory-safety.md, in which no request fails.
+constexpr double kFatalLookahead = 0.5;
+// Share of the available memory.
+constexpr double kFatalLimit = 0.98;
+
+}  // namespace
+
+bool FatalPools::IsInDanger(const PoolShare& share, Instant now) const {
+  const PoolState& pool = fleet_.pool(share.pool);
+  double soon = pool.growth().Present(now);
+  for (ReplicaId id : pool.replicas()) {
+    const ReplicaState& member = fleet_.replica(id);
+    soon += static_cast<double>(member.streams().sequences()) * member.TokensPerSecond(fleet_.BusyNeighbours(member)) *
+            kFatalLookahead * share.footprint.full_per_token;
+  }
+  return soon > kFatalLimit * fleet_.ledger().Available(share.pool).AsDouble();
+}
+
+void FatalPools::Protect(const ReplicaState& replica, Instant now, std::vector<Action>& actions) {
+  for (const PoolShare& share : replica.spec().pools) {
+    const PoolState& pool = fleet_.pool(share.pool);
+    if (!pool.spec().overflow_fatal) continue;
+    while (IsInDanger(share, now)) {
+      RequestState* victim = VictimIn(pool, fleet_);
+      if (victim == nullptr) break;
+      running_.Leave(victim);
+      victim->phase = RequestPhase::kAborting;
+      // Until the edge has closed the connection the memory is not on its way back.
+      fleet_.ledger().Drain(victim->running.lease, Instant::Never());
+      ++aborts_;
+      actions.push_back(Abort{victim->arrived.request, victim->running.lease});
+    }
+  }
+}
+
+}  // namespace penstock

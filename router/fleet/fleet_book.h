@@ -1,0 +1,105 @@
+// Configuration and discovery, turned into the fleet that the decision core knows, and the names around it.
+//
+// Ids are positions. Replicas, pools, models, classes and GPUs are only ever appended: what a new configuration drops
+// stays as a tombstone (ReplicaSpec::removed), so an id that crosses a reload still names the same thing. A replica
+// keeps its id while its configured id and url stay equal. Usage: construct, SetDiscovery for each engine that answers,
+// Update on a reload; after each, fleet() is a complete value for a FleetChanged event.
+//
+// Memory of a replica, first that is known: configured kv_memory or kv_tokens, the engine's own figure, the default of
+// a simulated replica. It is one static pool per GPU of the replica, named after the replica (and the GPU, where there
+// are several), or the elastic pool of the GPU, named after the GPU. Pools are in bytes where the model's shape is
+// known, else in tokens. Context: the smallest of what configuration and engine say; the model's own only where no
+// engine spoke.
+//
+// Not thread-safe; one owner (the control loop). Readers on other threads get copies. Update and SetDiscovery cost
+// O(replicas x models), lookups by name O(1).
+#ifndef PENSTOCK_ROUTER_FLEET_FLEET_BOOK_H_
+#define PENSTOCK_ROUTER_FLEET_FLEET_BOOK_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "backends/engines/contract/discovery.h"
+#include "base/ids.h"
+#include "config/config.h"
+#include "router/core/contract/fleet.h"
+
+namespace penstock {
+
+class FleetBook {
+ public:
+  explicit FleetBook(const Config& config);
+
+  // Takes a new configuration. Replicas that left become tombstones and lose their discovery; one that comes back under
+  // its id and url gets its old id.
+  void Update(const Config& config);
+  // What the engine of a replica said; replaces what it said before.
+  void SetDiscovery(ReplicaId replica, Discovery discovery);
+
+  const Fleet& fleet() const { return fleet_; }
+  const Config& config() const { return config_; }
+
+  // Of replicas that are not removed.
+  std::optional<ReplicaId> ReplicaByName(absl::string_view name) const;
+  // The replica's configuration, its last one when removed.
+  const ReplicaConfig& replica_config(ReplicaId replica) const { return seats_[replica.value()].config; }
+  // Null until the engine was discovered.
+  const Discovery* discovery(ReplicaId replica) const;
+  bool removed(ReplicaId replica) const { return seats_[replica.value()].removed; }
+
+  // By canonical name, configured alias, or a name that an engine serves (adapters included).
+  std::optional<ModelId> ModelByName(absl::string_view name) const;
+  // Some replica has not told its models yet: an unknown name may still become known.
+  bool AwaitsDiscovery() const;
+  // What to write into a body's `model` for this engine.
+  std::string EngineModelName(ReplicaId replica, ModelId model) const;
+  // The largest context of the replicas that serve the model; 0: unknown.
+  Tokens MaxContext(ModelId model) const;
+  // Canonical names of models that some replica serves and their aliases, for /v1/models, in the order of ids.
+  std::vector<std::string> ModelNames() const;
+
+  std::optional<ClassId> ClassByName(absl::string_view name) const;
+  ClassId default_class() const { return default_class_; }
+
+ private:
+  // A replica's place in the list.
+  struct Seat {
+    ReplicaConfig config;
+    std::optional<Discovery> discovery;
+    bool removed = false;
+    std::vector<std::pair<ModelId, std::string>> engine_names;
+  };
+
+  void TakeSeat(const ReplicaConfig& replica);
+  void RebuildClasses();
+  void Rebuild();
+  void NameConfiguredModels();
+  void RebuildReplica(size_t position);
+  void RebuildModels(Seat& seat, ReplicaSpec& spec);
+  void RebuildGpus(const Seat& seat, ReplicaSpec& spec);
+  void RebuildMemory(const Seat& seat, ReplicaSpec& spec);
+  void RebuildPace(const Seat& seat, ReplicaSpec& spec) const;
+  std::string BaseModel(const Seat& seat) const;
+  std::string CanonicalName(absl::string_view name) const;
+  Tokens BlockOf(const Seat& seat) const;
+  Tokens ContextOf(const Seat& seat, Tokens kv_tokens) const;
+  PoolId PoolFor(const std::string& name, bool in_bytes);
+  ModelId ModelFor(const std::string& canonical);
+  uint32_t GpuFor(const std::string& key);
+
+  Config config_;
+  Fleet fleet_;
+  std::vector<Seat> seats_;  // One per fleet_.replicas.
+  std::vector<std::string> gpu_keys_;
+  absl::flat_hash_map<std::string, ModelId> names_;
+  ClassId default_class_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_FLEET_FLEET_BOOK_H_

@@ -1,0 +1,133 @@
+#include "router/fleet/tenants.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "config/values/key_digest.h"
+
+namespace penstock {
+namespace {
+
+ApiError InvalidKey() { return FromRefusal(Refuse{RequestId(), Refusal::kInvalidKey, Duration(), 0, 0}, ""); }
+
+std::optional<size_t> PositionOf(const std::vector<ClassConfig>& classes, absl::string_view name) {
+  for (size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
+absl::string_view ClassOfTier(absl::string_view tier) {
+  if (tier == "priority") return "interactive";
+  if (tier == "flex") return "background";
+  return "";
+}
+
+}  // namespace
+
+namespace {
+
+TenantId HashedId(absl::string_view text) {
+  constexpr absl::string_view kPurpose = "penstock tenant";
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  HMAC(EVP_sha256(), kPurpose.data(), static_cast<int>(kPurpose.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), nullptr);
+  uint64_t id = 0;
+  std::memcpy(&id, digest.data(), sizeof(id));
+  return TenantId(id == 0 ? 1 : id);
+}
+
+// The ids of callers seen lately: a keyed hash costs more than all else that is asked about a caller. Keys themselves
+// are not kept; the fast hash is seeded so that nobody can look for two keys that share a slot's value.
+class RecentIds {
+ public:
+  TenantId Find(absl::string_view text) {
+    const XXH128_hash_t hash = XXH3_128bits_withSeed(text.data(), text.size(), seed_);
+    Slot& slot = slots_[hash.low64 % slots_.size()];
+    if (slot.id == TenantId() || !XXH128_isEqual(slot.hash, hash)) slot = {hash, HashedId(text)};
+    return slot.id;
+  }
+
+ private:
+  struct Slot {
+    XXH128_hash_t hash;
+    TenantId id;
+  };
+  const uint64_t seed_ = std::random_device{}() * uint64_t{0x9E3779B97F4A7C15} + std::random_device{}();
+  std::array<Slot, 512> slots_{};
+};
+
+}  // namespace
+
+TenantId TenantIdOf(absl::string_view text) {
+  static thread_local auto recent = std::make_unique<RecentIds>();
+  return recent->Find(text);
+}
+
+bool HasLimits(const TenantConfig& tenant) { return tenant.tokens_per_minute || tenant.max_concurrent; }
+
+TenantBook::TenantBook(const Config& config) : tenants_(config.tenants), tenant_header_(config.tenant_header) {
+  // Everybody knows the stars of a printed configuration.
+  const std::string hidden = KeyDigest(kHiddenSecret);
+  for (size_t i = 0; i < tenants_.size(); ++i) {
+    for (const std::string& digest : tenants_[i].keys) {
+      needs_key_ = true;
+      if (digest != hidden) keys_.push_back(Key{digest, i});
+    }
+  }
+}
+
+std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) const {
+  const absl::string_view key = ApiKeyOf(headers);
+  if (needs_key_) {
+    const std::string digest = KeyDigest(key);
+    const Key* found = nullptr;
+    for (const Key& known : keys_) {
+      if (CRYPTO_memcmp(known.digest.data(), digest.data(), digest.size()) == 0) found = &known;
+    }
+    if (found == nullptr || key.empty()) return InvalidKey();
+    const TenantConfig& tenant = tenants_[found->tenant];
+    return Caller{TenantIdOf(tenant.name), tenant.name, tenant.max_class, HasLimits(tenant)};
+  }
+  const absl::string_view named = tenant_header_.empty() ? "" : FindHeader(headers, tenant_header_);
+  if (!named.empty()) {
+    for (const TenantConfig& tenant : tenants_) {
+      if (named == absl::string_view(tenant.name)) {
+        return Caller{TenantIdOf(tenant.name), tenant.name, tenant.max_class, HasLimits(tenant)};
+      }
+    }
+    return Caller{TenantIdOf(named), "", "", false};
+  }
+  return key.empty() ? Caller{} : Caller{TenantIdOf(key), "", "", false};
+}
+
+std::variant<ClassChoice, ApiError> ChooseClass(const std::vector<ClassConfig>& classes, absl::string_view header,
+                                                absl::string_view service_tier, absl::string_view max_class) {
+  size_t position = 0;
+  for (size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i].is_default) position = i;
+  }
+  if (!header.empty()) {
+    const std::optional<size_t> named = PositionOf(classes, header);
+    if (!named) {
+      return BadRequest(BadInput::kOutOfRange, absl::StrCat("There is no class `", header.substr(0, 64), "`."),
+                        "x-penstock-class", "invalid_value");
+    }
+    position = *named;
+  } else if (const auto tier = PositionOf(classes, ClassOfTier(service_tier))) {
+    position = *tier;
+  }
+  if (const auto highest = PositionOf(classes, max_class)) position = std::max(position, *highest);
+  return ClassChoice{position, classes[position].name};
+}
+
+}  // namespace penstock

@@ -1,0 +1,59 @@
+// Who asks, and in which class: from the configured keys or header. Immutable after construction; thread-safe.
+#ifndef PENSTOCK_ROUTER_FLEET_TENANTS_H_
+#define PENSTOCK_ROUTER_FLEET_TENANTS_H_
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "base/ids.h"
+#include "config/config.h"
+#include "router/openai/error/api_error.h"
+#include "router/openai/request/header_rules.h"
+
+namespace penstock {
+
+struct Caller {
+  TenantId tenant;        // Zero: anonymous.
+  std::string name;       // Configured name; empty where none is configured.
+  std::string max_class;  // Empty: any.
+  bool limited = false;   // Has an allowance at the TenantLimiter.
+};
+
+// A configured name or a key as an id; never zero. The same in every process, as learned curves are kept by it.
+TenantId TenantIdOf(absl::string_view text);
+bool HasLimits(const TenantConfig& tenant);
+
+class TenantBook {
+ public:
+  explicit TenantBook(const Config& config);
+
+  // The caller of a request, or 401 when tenants are configured and its key is none of theirs. Keys are compared as
+  // digests in constant time, every configured key each time, so the time tells nothing about them.
+  std::variant<Caller, ApiError> Identify(const HeaderList& headers) const;
+
+ private:
+  struct Key {
+    std::string digest;
+    size_t tenant;
+  };
+  std::vector<TenantConfig> tenants_;
+  std::vector<Key> keys_;
+  std::string tenant_header_;
+  bool needs_key_ = false;
+};
+
+// The class a request asks for by header or service_tier, never above `max_class`; nullopt with an unknown name in the
+// header. `classes` are in priority order, most urgent first.
+struct ClassChoice {
+  size_t position = 0;  // In `classes`.
+  std::string name;
+};
+std::variant<ClassChoice, ApiError> ChooseClass(const std::vector<ClassConfig>& classes, absl::string_view header,
+                                                absl::string_view service_tier, absl::string_view max_class);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_FLEET_TENANTS_H_

@@ -1,0 +1,103 @@
+// The closed sets of label values: ends of requests, faults of clients, failures of engines.
+//
+// Metrics, the decision log and the tests take names from this header and from router/core/contract/refusal.h only.
+#ifndef PENSTOCK_ROUTER_LABELS_LABELS_H_
+#define PENSTOCK_ROUTER_LABELS_LABELS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// The end of a request, seen from outside.
+enum class RequestOutcome : uint8_t {
+  kOk,           // The engine ended it.
+  kRefused,      // By the router, with a named reason.
+  kClientGone,   // The client vanished, waiting or running.
+  kEngineError,  // The engine failed it and no other could take it.
+  kBadRequest,   // The router or the engine found it malformed.
+};
+inline constexpr std::array<absl::string_view, 5> kRequestOutcomeLabels = {"ok", "refused", "client_gone",
+                                                                           "engine_error", "bad_request"};
+constexpr absl::string_view LabelOf(RequestOutcome outcome) {
+  return kRequestOutcomeLabels[static_cast<size_t>(outcome)];
+}
+
+// A fault of a client. Each has one row of docs/bad-input.md or more.
+enum class BadInput : uint8_t {
+  kMalformedHttp,
+  kMalformedJson,
+  kDuplicateKey,
+  kWrongType,
+  kMissingField,
+  kOutOfRange,
+  kBodyTooLarge,
+  kHeaderTooLarge,
+  kTooSlow,    // A head or body after its timeout.
+  kTruncated,  // The connection closed in the middle of a request.
+  kMethod,
+  kPath,
+  kContentType,
+};
+inline constexpr std::array<absl::string_view, 13> kBadInputLabels = {
+    "malformed_http", "malformed_json", "duplicate_key",    "wrong_type", "missing_field",
+    "out_of_range",   "body_too_large", "header_too_large", "too_slow",   "truncated",
+    "method",         "path",           "content_type"};
+constexpr absl::string_view LabelOf(BadInput kind) { return kBadInputLabels[static_cast<size_t>(kind)]; }
+
+// A failure of an engine.
+enum class EngineErrorKind : uint8_t {
+  kConnect,     // Not reachable.
+  kTimeout,     // No first byte, or a gap in a stream, for too long.
+  kClosed,      // Connection lost in the middle of an answer.
+  kGarbage,     // Not HTTP, not JSON, or an impossible answer.
+  kServer,      // An error status of its own.
+  kPushedBack,  // 429 or 503: full.
+  kOverflow,    // Its KV pool ran out and running requests failed.
+};
+inline constexpr std::array<absl::string_view, 7> kEngineErrorLabels = {"connect", "timeout",     "closed",  "garbage",
+                                                                        "server",  "pushed_back", "overflow"};
+constexpr absl::string_view LabelOf(EngineErrorKind kind) { return kEngineErrorLabels[static_cast<size_t>(kind)]; }
+
+// The end of an answer whose engine failed after the client had part of it.
+enum class ResumeResult : uint8_t {
+  kContinued,  // The client sees one unbroken stream.
+  kEndpoint,   // This and the following: reasons why it was not continued.
+  kSeveral,    // n, or a list of prompts.
+  kTools,
+  kLogprobs,
+  kStructured,
+  kEcho,
+  kPrompt,     // Token ids, images, or an answer that the client began.
+  kOtherText,  // Reasoning, a tool call, a refusal.
+  kBudget,     // Its text is over max_kept_text.
+  kEngine,     // No engine continues a message, or the chosen one refused.
+  kTries,
+  kDeadline,
+  kRefused,  // No room elsewhere in time.
+};
+inline constexpr std::array<absl::string_view, 14> kResumeLabels = {
+    "continued", "endpoint",   "several", "tools",  "logprobs", "structured", "echo",
+    "prompt",    "other_text", "budget",  "engine", "tries",    "deadline",   "refused"};
+constexpr absl::string_view LabelOf(ResumeResult result) { return kResumeLabels[static_cast<size_t>(result)]; }
+
+// A quantity with a limit.
+enum class Bounded : uint8_t { kConnections, kQueuedRequests, kQueuedBytes, kBodyMemory, kKeptText };
+inline constexpr std::array<absl::string_view, 5> kBoundedLabels = {"connections", "queued_requests", "queued_bytes",
+                                                                    "body_memory", "kept_text"};
+
+// The limit that refused a connection before it was a request.
+enum class TurnedAway : uint8_t { kConnections, kBodyMemory };
+inline constexpr std::array<absl::string_view, 2> kTurnedAwayLabels = {"connections", "body_memory"};
+constexpr absl::string_view LabelOf(TurnedAway limit) { return kTurnedAwayLabels[static_cast<size_t>(limit)]; }
+
+// The bounded set of endpoints; anything else becomes "other".
+inline constexpr std::array<absl::string_view, 6> kEndpointLabels = {"chat",      "completions", "embeddings",
+                                                                     "responses", "rerank",      "other"};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_LABELS_LABELS_H_

@@ -1,0 +1,83 @@
+// Other rules for the rooms of PenstockCore: ablations, `present_use`, and the orders of the yardstick.
+//
+// Each replaces one rule of CoreRules and is stateless.
+#ifndef PENSTOCK_ROUTER_POLICIES_VARIANTS_PENSTOCK_RULES_H_
+#define PENSTOCK_ROUTER_POLICIES_VARIANTS_PENSTOCK_RULES_H_
+
+#include <functional>
+#include <optional>
+
+#include "router/core/books/forecasts.h"
+#include "router/core/placement/memory_test.h"
+#include "router/core/queue/lane_order.h"
+
+namespace penstock {
+
+// The growth forecast, with another fill or without its variance.
+class VariedForecast : public ForecastRule {
+ public:
+  VariedForecast(double fill, bool variance) : fill_(fill), variance_(variance) {}
+  double Fill() const override { return fill_; }
+
+ protected:
+  double ZOf(const PoolState& pool) const override { return variance_ ? ForecastRule::ZOf(pool) : 0; }
+
+ private:
+  const double fill_;
+  const bool variance_;
+};
+
+// The memory that is held now, prompts on their way included.
+class PresentUse : public MemoryRule {
+ public:
+  explicit PresentUse(double fill) : fill_(fill) {}
+  double Fill() const override { return fill_; }
+  PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const override;
+
+ private:
+  const double fill_;
+};
+
+// No test: only a pool whose available memory is negative takes no request.
+class UnlimitedMemory : public MemoryRule {
+ public:
+  double Fill() const override { return 1; }
+  PoolPeak BoundWith(const PoolState&, const GrowthVector&, Instant) const override { return {}; }
+};
+
+// Earliest first-token deadline.
+class DeadlineOrder : public LaneOrder {
+ protected:
+  Instant Place(const OrderQuestion& question) override { return question.Deadline(); }
+};
+
+// Least GPU time per output token.
+class DensityFirst : public LaneOrder {
+ protected:
+  Instant Place(const OrderQuestion& question) override;
+};
+
+// Least GPU time.
+class ShortestWorkFirst : public LaneOrder {
+ protected:
+  Instant Place(const OrderQuestion& question) override;
+};
+
+// Output curves without tenants, or known outputs.
+class VariedOutputs : public OutputKnowledge {
+ public:
+  // `output_of` may be null: no output is known.
+  VariedOutputs(bool by_tenant, std::function<Tokens(RequestId)> output_of, bool in_growth);
+  OutputForecaster::Key KeyOf(const RequestArrived& arrived) const override;
+  std::optional<Tokens> OutputOf(RequestId request) const override;
+  bool InGrowth() const override { return in_growth_; }
+
+ private:
+  const bool by_tenant_;
+  const std::function<Tokens(RequestId)> output_of_;
+  const bool in_growth_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_POLICIES_VARIANTS_PENSTOCK_RULES_H_

@@ -1,0 +1,127 @@
+#include "router/session/answer_stream.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr size_t kMaxEvent = 16 << 20;
+
+}  // namespace
+
+AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& delivery, bool reassemble)
+    : state_(state),
+      admission_(admission),
+      delivery_(delivery),
+      client_(state.client),
+      interruption_(state.client, admission.ticket()),
+      relay_(state.request.endpoint, state.facts(), state.answer, /*to_client=*/!reassemble) {
+  relay_.max_reassembled = static_cast<size_t>(state.limits.max_answer.value());
+}
+
+Duration AnswerStream::NextWait() {
+  return wait_ = state_.Left(relay_.any_event() ? state_.limits.gap_timeout : state_.limits.first_byte_timeout);
+}
+
+bool AnswerStream::Take(absl::string_view bytes) {
+  if (interruption_.any() && !relay_.finished()) return false;
+  const Instant now = Now();
+  const bool begun = client_.begun();
+  relay_.comments_pass = begun;
+  const bool first = !relay_.any_event();
+  result_ = relay_.Feed(bytes, now);
+  if (relay_.any_text()) {
+    const RequestFacts& facts = state_.facts();
+    admission_.ticket().OnFirstToken(state_.answer.counter, state_.forward->replica, facts.n * facts.prompts);
+  }
+  undelivered_ = !relay_.pieces().empty();
+  begun_ = false;
+  if (undelivered_ && !delivery_.resume_due()) {
+    state_.any_answer = state_.any_answer || relay_.any_event();
+    const HeaderList headers = begun ? HeaderList() : delivery_.Headers();
+    const Written written = client_.Events(headers, relay_.pieces());
+    if (written == Written::kGone) return false;
+    undelivered_ = begun_ = written == Written::kPart;
+    if (!undelivered_) OnDelivered(now);
+  }
+  const bool fine = result_ == StreamRelay::Result::kGoOn || result_ == StreamRelay::Result::kDone;
+  return fine && !undelivered_ && !first && relay_.unfinished_bytes() <= kMaxEvent &&
+         state_.answer_deadline - now > wait_;
+}
+
+asio::awaitable<bool> AnswerStream::Deliver() {
+  undelivered_ = false;
+  if (begun_) {
+    if (!co_await client_.FinishEvents()) co_return false;
+  } else {
+    if (delivery_.resume_due() && !co_await delivery_.AnnounceResume()) co_return false;
+    state_.any_answer = state_.any_answer || relay_.any_event();
+    const HeaderList headers = client_.begun() ? HeaderList() : delivery_.Headers();
+    if (!co_await SendEvents(client_, headers, relay_.pieces())) co_return false;
+  }
+  OnDelivered(Now());
+  co_return true;
+}
+
+std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended) {
+  using Result = StreamRelay::Result;
+  // Whatever happens to an engine behind its finish, the client has lost nothing.
+  const bool finished = relay_.finished();
+  if (auto interrupted = interruption_.End(); interrupted && !finished) return interrupted;
+  if (!ended.ok()) {
+    over_ = finished;
+    if (finished) return std::nullopt;
+    return ReadFailed(state_, admission_.ticket(), ended.status(), "The engine's stream broke off", /*in_body=*/true);
+  }
+  over_ = *ended;
+  if (over_) return std::nullopt;
+  if (client_.gone()) return EndedBy(AttemptEnd::Kind::kClientGone);
+  const bool broken = result_ != Result::kGoOn && result_ != Result::kDone;
+  over_ = broken && finished;
+  if (over_) return std::nullopt;
+  if (result_ == Result::kError) return EngineSaid(relay_.error(), /*in_stream=*/true, delivery_.resume_due());
+  if (result_ == Result::kTooLong) {
+    return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
+  }
+  if (broken || relay_.unfinished_bytes() > kMaxEvent) {
+    return EngineFailed(EngineErrorKind::kGarbage, "The engine sent an event that is not JSON.");
+  }
+  return std::nullopt;
+}
+
+asio::awaitable<AttemptEnd> AnswerStream::Finish() {
+  if (!relay_.finished()) {
+    const bool garbage = relay_.unfinished_bytes() > 0;
+    co_return EngineFailed(garbage ? EngineErrorKind::kGarbage : EngineErrorKind::kClosed,
+                           "The engine's stream ended too early.");
+  }
+  admission_.Close(Outcome::kFinished);
+  bool alive = false;
+  if (!relay_.done() && state_.request.endpoint != Endpoint::kResponses) {
+    alive = co_await delivery_.CloseStream(/*finish_reason=*/"");
+  } else {
+    alive = co_await client_.End();
+  }
+  co_return EndedBy(alive ? AttemptEnd::Kind::kFinished : AttemptEnd::Kind::kClientGone);
+}
+
+asio::awaitable<AttemptEnd> AnswerStream::SendAssembled() {
+  const auto body = relay_.Assembled();
+  if (!body.ok()) {
+    co_return EngineFailed(relay_.any_event() ? EngineErrorKind::kGarbage : EngineErrorKind::kClosed,
+                           absl::StrCat("The engine's answer is incomplete (", body.status().message(), ")."));
+  }
+  admission_.Close(Outcome::kFinished);
+  state_.any_answer = true;
+  const HeaderList headers = delivery_.Headers();
+  const bool alive = co_await SendWhole(client_, 200, "application/json", headers, *body);
+  if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+  delivery_.OnWhole(state_.answer.generated());
+  co_return AttemptEnd();
+}
+
+}  // namespace penstock

@@ -1,0 +1,69 @@
+// The stream of one attempt between engine and client: each piece is relayed, written at once, and counted.
+//
+// Take() is called for every piece that the engine sends and costs no coroutine and no allocation of its own; only
+// what has to be waited for goes through Deliver(). Lives in the coroutine that reads the stream. Belongs to one loop.
+#ifndef PENSTOCK_ROUTER_SESSION_ANSWER_STREAM_H_
+#define PENSTOCK_ROUTER_SESSION_ANSWER_STREAM_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "backends/transport/upstream.h"
+#include "router/openai/answer/stream_relay.h"
+#include "router/session/admission.h"
+#include "router/session/attempt_end.h"
+#include "router/session/delivery.h"
+#include "router/session/interruption.h"
+#include "router/session/session_state.h"
+
+namespace penstock {
+
+// The end of an attempt whose read failed with `status`: an interruption, or the engine's failure.
+AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const absl::Status& status,
+                      absl::string_view message, bool in_body);
+
+class AnswerStream {
+ public:
+  // `reassemble`: the client gets one whole answer.
+  AnswerStream(SessionState& state, Admission& admission, Delivery& delivery, bool reassemble);
+
+  // The longest wait for the next piece; called before each read.
+  Duration NextWait();
+  // Passes one piece on. False: the reader has to look, because something is to be waited for, is wrong, or because
+  // the next wait is another.
+  bool Take(absl::string_view bytes);
+  // The last piece is not, or not all, with the client; Deliver() has to be awaited.
+  bool undelivered() const { return undelivered_; }
+  // False: the client is gone.
+  boost::asio::awaitable<bool> Deliver();
+  // After a read that gave `ended`: the end of the attempt if it cannot go on.
+  std::optional<AttemptEnd> Judge(const absl::StatusOr<bool>& ended);
+  // No more is to be read: the answer is complete or the engine closed it.
+  bool over() const { return over_; }
+  // Ends the client's stream, or sends the whole answer.
+  boost::asio::awaitable<AttemptEnd> Finish();
+  boost::asio::awaitable<AttemptEnd> SendAssembled();
+
+ private:
+  // The client has the pieces of the last Take.
+  void OnDelivered(Instant now) { delivery_.OnPiece(relay_.tokens_in_pieces(), now); }
+
+  SessionState& state_;
+  Admission& admission_;
+  Delivery& delivery_;
+  Client& client_;
+  const Interruption interruption_;
+  StreamRelay relay_;
+  Duration wait_;  // For the next piece.
+  StreamRelay::Result result_ = StreamRelay::Result::kGoOn;
+  bool undelivered_ = false;
+  bool begun_ = false;  // Part of the last piece is with the client.
+  bool over_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_ANSWER_STREAM_H_

@@ -1,0 +1,185 @@
+#include "router/session/attempt.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/dialect/answer_reader.h"
+#include "backends/dialect/engine_error.h"
+#include "router/openai/request/routes.h"
+#include "router/session/answer_stream.h"
+#include "router/session/interruption.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr size_t kMaxErrorBody = 1 << 20;
+
+AttemptEnd NothingSent(EngineErrorKind kind, absl::string_view message) {
+  AttemptEnd end = EngineFailed(kind, message);
+  end.engine_at_fault = false;
+  return end;
+}
+
+}  // namespace
+
+AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const absl::Status& status,
+                      absl::string_view message, bool in_body) {
+  if (auto interrupted = Interruption(state.client, ticket).End()) return *std::move(interrupted);
+  const EngineErrorKind kind = ReadErrorKind(status, in_body);
+  AttemptEnd end = EngineFailed(kind, absl::StrCat(message, " (", status.message(), ")."));
+  // An answer that takes too long in all is no fault of its last engine.
+  end.engine_at_fault = !(kind == EngineErrorKind::kTimeout && Now() >= state.answer_deadline);
+  return end;
+}
+
+asio::awaitable<AttemptEnd> Attempt::Run() {
+  UpstreamPool* pool = state_.loop.PoolOf(state_.forward->replica);
+  if (auto unsuitable = Unsuitable(pool)) co_return *std::move(unsuitable);
+  const Plan plan = MakePlan();
+  Reply reply;
+  if (auto end = co_await Begin(*pool, plan, reply)) co_return *std::move(end);
+  if (reply.status >= 400) co_return co_await ReadEngineError(reply.status);
+  if (plan.stream && reply.event_stream) co_return co_await ReadStream(plan.reassemble);
+  if (!plan.stream || plan.reassemble) co_return co_await ReadWhole(reply.content_type);
+  co_return EngineFailed(EngineErrorKind::kGarbage,
+                         "The engine answered a streaming request with something that is no event stream.");
+}
+
+Attempt::Plan Attempt::MakePlan() const {
+  const RequestFacts& facts = state_.facts();
+  Plan plan;
+  plan.reassemble =
+      !facts.stream && state_.seat().capabilities->stream_everything && facts.Reassemblable(state_.request.endpoint);
+  plan.stream = facts.stream || plan.reassemble;
+  return plan;
+}
+
+SpliceOrder Attempt::MakeOrder(const Plan& plan) const {
+  const Endpoint endpoint = state_.request.endpoint;
+  SpliceOrder order;
+  order.engine_model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
+  order.force_stream = plan.reassemble;
+  const bool chunked = endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
+  order.ask_usage = plan.stream && chunked;
+  if (state_.answer.carried > 0) {
+    order.continue_from = state_.answer.PromptText();
+    order.already_generated = Tokens(state_.answer.carried);
+  }
+  return order;
+}
+
+std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
+  if (pool == nullptr || state_.forward->replica.value() >= state_.fleet->seats.size() || !state_.seat().capabilities) {
+    // It left, or changed, behind the decision: the core knows already.
+    return NothingSent(EngineErrorKind::kConnect, "The engine's address is not known.");
+  }
+  const Capabilities& capabilities = *state_.seat().capabilities;
+  if (!capabilities.Supports(state_.request.endpoint)) return EndpointMissing();
+  const bool continues = state_.answer.carried > 0 && state_.request.endpoint == Endpoint::kChat;
+  if (continues && !capabilities.continues_final_message) {
+    return NothingSent(EngineErrorKind::kServer, "The engine that was free cannot continue the answer.");
+  }
+  return std::nullopt;
+}
+
+// The request is spliced here, so its memory is free before the answer is read.
+asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, const Plan& plan, Reply& reply) {
+  const SessionRequest& request = state_.request;
+  const SplicedBody body(request.body, request.endpoint, state_.facts(), MakeOrder(plan));
+  UpstreamRequest upstream;
+  upstream.target = std::string(EnginePath(request.endpoint));
+  upstream.headers = HeadersForEngine(*request.headers, state_.seat().key, request.id);
+  upstream.body = body.pieces();
+  exchange_.emplace();
+  std::optional<absl::Status> written = pool.SendNow(*exchange_, upstream);
+  if (!written) {
+    const Duration timeout = state_.Left(state_.limits.connect_timeout + state_.limits.body_timeout);
+    written = co_await pool.FinishSend(*exchange_, timeout);
+  }
+  const absl::Status& sent = *written;
+  if (auto interrupted = Interruption(state_.client, admission_.ticket()).End()) co_return std::move(interrupted);
+  if (!sent.ok()) {
+    co_return EngineFailed(EngineErrorKind::kConnect,
+                           absl::StrCat("The engine cannot be reached (", sent.message(), ")."));
+  }
+  auto head = co_await exchange_->ReadHead(state_.Left(state_.limits.first_byte_timeout));
+  if (!head.ok()) {
+    co_return ReadFailed(state_, admission_.ticket(), head.status(), "The engine did not answer", /*in_body=*/false);
+  }
+  co_return TakeHead(*head, reply);
+}
+
+std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& reply) {
+  reply.status = head.status;
+  if (head.status >= 400) return std::nullopt;
+  if (head.status < 200 || head.status >= 300) {
+    return EngineFailed(EngineErrorKind::kGarbage, absl::StrCat("The engine answered with status ", head.status, "."));
+  }
+  const EngineSeat& seat = state_.seat();
+  if (seat.wants_answers && seat.wants_answers->load(std::memory_order_relaxed)) {
+    state_.loop.edge().report(state_.forward->replica, EngineNews::kAnswer);
+  }
+  state_.engine_headers.Clear();
+  for (const auto [name, value] : head.headers) {
+    if (RelayedToClient(name)) state_.engine_headers.Add(name, value);
+  }
+  reply.event_stream = head.event_stream;
+  reply.content_type = std::string(head.Find("content-type"));
+  if (reply.content_type.empty()) reply.content_type = "application/json";
+  return std::nullopt;
+}
+
+asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
+  const auto body = co_await exchange_->ReadAll(state_.Left(state_.limits.gap_timeout), kMaxErrorBody);
+  if (auto interrupted = Interruption(state_.client, admission_.ticket()).End()) co_return *std::move(interrupted);
+  EngineError error = ParseEngineError(status, body.ok() ? absl::string_view(*body) : absl::string_view());
+  if (error.status < 400) error.status = status;
+  co_return EngineSaid(error, /*in_stream=*/false, delivery_.resume_due());
+}
+
+asio::awaitable<AttemptEnd> Attempt::ReadWhole(const std::string& content_type) {
+  const size_t longest = static_cast<size_t>(state_.limits.max_answer.value());
+  std::optional<absl::string_view> body = exchange_->WholeAtHand(longest);
+  std::string read;
+  if (!body) {
+    auto all = co_await exchange_->ReadAll(state_.Left(state_.limits.first_byte_timeout), longest);
+    if (!all.ok()) {
+      co_return ReadFailed(state_, admission_.ticket(), all.status(), "The engine's answer cannot be read",
+                           /*in_body=*/true);
+    }
+    read = *std::move(all);
+    body = read;
+  }
+  const AnswerFacts facts = ReadAnswer(state_.request.endpoint, *body);
+  if (facts.malformed) co_return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object.");
+  state_.answer.usage = facts.usage;
+  state_.answer.finish_reason = facts.finish_reason;
+  admission_.Close(Outcome::kFinished);
+  state_.any_answer = true;
+  const HeaderList headers = delivery_.Headers();
+  const Written written = state_.client.Whole(200, content_type, headers, *body);
+  bool alive = written == Written::kAll;
+  if (written == Written::kPart) alive = co_await state_.client.FinishWhole();
+  if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+  if (facts.usage) delivery_.OnWhole(facts.usage->output.value());
+  co_return AttemptEnd();
+}
+
+asio::awaitable<AttemptEnd> Attempt::ReadStream(bool reassemble) {
+  AnswerStream stream(state_, admission_, delivery_, reassemble);
+  const auto take = [&stream](absl::string_view bytes) { return stream.Take(bytes); };
+  while (true) {
+    const absl::StatusOr<bool> ended = co_await exchange_->ReadWhile(stream.NextWait(), take);
+    // The relay counted and kept the piece, which may be half written: the client gets it whatever happened since.
+    if (stream.undelivered() && !co_await stream.Deliver()) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+    if (auto end = stream.Judge(ended)) co_return *std::move(end);
+    if (stream.over()) break;
+  }
+  if (state_.seat().capabilities->closes_after_stream) exchange_->Abort();
+  if (reassemble) co_return co_await stream.SendAssembled();
+  co_return co_await stream.Finish();
+}
+
+}  // namespace penstock

@@ -1,0 +1,64 @@
+// One attempt at one engine: the spliced request out, the head of the answer in, and the answer on to the client.
+//
+// Run() is awaited once. The ticket closes before the client has read a complete answer: the engine's work is done, so
+// its memory is free. Costs one coroutine and the one of the part that reads the answer. Belongs to one loop.
+#ifndef PENSTOCK_ROUTER_SESSION_ATTEMPT_H_
+#define PENSTOCK_ROUTER_SESSION_ATTEMPT_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <string>
+
+#include "backends/transport/upstream.h"
+#include "router/openai/request/body_splice.h"
+#include "router/session/admission.h"
+#include "router/session/attempt_end.h"
+#include "router/session/delivery.h"
+#include "router/session/session_state.h"
+
+namespace penstock {
+
+class Attempt {
+ public:
+  // After the ticket arrived and a Forward named the engine.
+  Attempt(SessionState& state, Admission& admission, Delivery& delivery)
+      : state_(state), admission_(admission), delivery_(delivery) {}
+
+  boost::asio::awaitable<AttemptEnd> Run();
+  // Closes the connection to the engine: what Run() waits for ends at once.
+  void Abort() {
+    if (exchange_) exchange_->Abort();
+  }
+
+ private:
+  // The form of the request to the engine.
+  struct Plan {
+    bool stream = false;      // The engine answers with a stream.
+    bool reassemble = false;  // The client does not: its answer is put together here.
+  };
+  // The parts of the engine's head that decide how its answer is read.
+  struct Reply {
+    int status = 0;
+    bool event_stream = false;
+    std::string content_type;
+  };
+
+  Plan MakePlan() const;
+  SpliceOrder MakeOrder(const Plan& plan) const;
+  // The reason not to send anything to the engine.
+  std::optional<AttemptEnd> Unsuitable(const UpstreamPool* pool) const;
+  boost::asio::awaitable<std::optional<AttemptEnd>> Begin(UpstreamPool& pool, const Plan& plan, Reply& reply);
+  std::optional<AttemptEnd> TakeHead(const UpstreamHead& head, Reply& reply);
+  boost::asio::awaitable<AttemptEnd> ReadEngineError(int status);
+  boost::asio::awaitable<AttemptEnd> ReadWhole(const std::string& content_type);
+  boost::asio::awaitable<AttemptEnd> ReadStream(bool reassemble);
+
+  SessionState& state_;
+  Admission& admission_;
+  Delivery& delivery_;
+  std::optional<UpstreamExchange> exchange_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_ATTEMPT_H_

@@ -1,0 +1,48 @@
+// The end of one attempt at an engine, as a value. Pure.
+#ifndef PENSTOCK_ROUTER_SESSION_ATTEMPT_END_H_
+#define PENSTOCK_ROUTER_SESSION_ATTEMPT_END_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "backends/dialect/engine_error.h"
+#include "router/labels/labels.h"
+#include "router/openai/error/api_error.h"
+
+namespace penstock {
+
+struct AttemptEnd {
+  enum class Kind : uint8_t {
+    kFinished,
+    kClientGone,
+    kAborted,   // The core wants the request back.
+    kCut,       // The router ends.
+    kFailed,    // The engine did not finish it.
+    kRejected,  // The engine found the request bad.
+  };
+  Kind kind = Kind::kFinished;
+  // kFailed: the kind of failure. Another engine may do better unless `hopeless`.
+  EngineErrorKind engine_error = EngineErrorKind::kServer;
+  bool hopeless = false;
+  // The engine is at fault: logged and counted as its error.
+  bool engine_at_fault = false;
+  // Of kFailed and kRejected. On the heap, as the coroutines of a stream hold many ends.
+  std::unique_ptr<ApiError> error;
+};
+
+AttemptEnd EndedBy(AttemptEnd::Kind kind);
+// The engine did not answer, or its answer cannot be used. `message` is for the client.
+AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message);
+// An error of the engine's own. `in_stream`: inside an answer that began well. `resume_due`: the client waits for the
+// rest of an answer, so the request cannot be bad.
+AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due);
+// Nothing was sent: the engine lacks the endpoint.
+AttemptEnd EndpointMissing();
+// A read of the engine's answer failed. Nonsense before the head is no HTTP; `in_body` it is an answer that was cut.
+EngineErrorKind ReadErrorKind(const absl::Status& status, bool in_body);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_ATTEMPT_END_H_

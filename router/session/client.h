@@ -1,0 +1,66 @@
+// The receiving end of a session: one request's client, whatever carries its bytes.
+//
+// A session sends either one whole answer or a stream of events that it ends; an error takes the place of the answer,
+// or becomes the last events of a stream. The client holds the head of an answer back until the first byte of it.
+// Functions that return Written never wait and cost no coroutine. One session uses a client at a time, on one loop.
+#ifndef PENSTOCK_ROUTER_SESSION_CLIENT_H_
+#define PENSTOCK_ROUTER_SESSION_CLIENT_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "router/openai/error/api_error.h"
+#include "router/openai/request/header_rules.h"
+
+namespace penstock {
+
+// The part of some bytes that a client took at once.
+enum class Written : uint8_t { kAll, kPart, kGone };
+
+class Client {
+ public:
+  // A whole answer. kPart: FinishWhole() has to be awaited next, and `body` must live until then.
+  virtual Written Whole(int status, absl::string_view content_type, const HeaderList& headers,
+                        absl::string_view body) = 0;
+  // False: the client is gone.
+  virtual boost::asio::awaitable<bool> FinishWhole() = 0;
+
+  // Events of a stream, each piece whole. The first call begins the answer with `headers`. kPart: FinishEvents() has to
+  // be awaited next; `pieces` need not live until then.
+  virtual Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) = 0;
+  // False: the client is gone.
+  virtual boost::asio::awaitable<bool> FinishEvents() = 0;
+  // Ends a stream. False: the client is gone.
+  virtual boost::asio::awaitable<bool> End() = 0;
+
+  // Answers with an error, or ends a stream with it. False: the client is gone.
+  virtual boost::asio::awaitable<bool> Error(const ApiError& error) = 0;
+  // Shows a waiting client that the router lives, which may begin the answer. Does nothing while a write goes on.
+  virtual void KeepAlive(const HeaderList& headers) = 0;
+
+  // The answer has begun: its status and headers cannot change.
+  virtual bool begun() const = 0;
+  // The status of the answer; 0 before it began.
+  virtual int status() const = 0;
+  virtual bool gone() const = 0;
+  // Calls `on_gone` once if the client goes before Unwatch; at once if it is gone already.
+  virtual void Watch(std::function<void()> on_gone) = 0;
+  virtual void Unwatch() = 0;
+
+ protected:
+  ~Client() = default;
+};
+
+// Events(), and FinishEvents() where some bytes are left. `pieces` must live until it returned.
+boost::asio::awaitable<bool> SendEvents(Client& client, const HeaderList& headers,
+                                        const std::vector<absl::string_view>& pieces);
+// Whole(), and FinishWhole() where some bytes are left. `body` must live until it returned.
+boost::asio::awaitable<bool> SendWhole(Client& client, int status, absl::string_view content_type,
+                                       const HeaderList& headers, absl::string_view body);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_CLIENT_H_

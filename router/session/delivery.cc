@@ -1,0 +1,93 @@
+#include "router/session/delivery.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "router/session/receipt.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+
+Delivery::Delivery(SessionState& state)
+    : state_(state), keep_alive_(state.loop.deadlines(), [this] {
+        state_.client.KeepAlive(Headers());
+        keep_alive_.Arm(state_.limits.keepalive_after);
+      }) {}
+
+void Delivery::Begin() {
+  const ClassConfig& goals = state_.fleet->config().classes[state_.prepared.service_class.position];
+  active_ = ActiveTokenCounter(state_.arrival, goals.ttft, goals.tpot);
+  const RequestFacts& facts = state_.facts();
+  if (facts.stream && facts.Continuable(state_.request.endpoint)) {
+    state_.answer.text =
+        KeptText(state_.loop.edge().kept_text, {state_.limits.max_kept_text, state_.limits.max_kept_text_total});
+  }
+  if (facts.stream) keep_alive_.Arm(state_.limits.keepalive_after);
+}
+
+HeaderList Delivery::Headers() const {
+  HeaderList headers = state_.engine_headers;
+  if (state_.forward && WantsReceipt(*state_.request.headers)) headers.Add(kReceiptHeader, Receipt());
+  return headers;
+}
+
+std::string Delivery::Receipt() const {
+  return ReceiptJson({state_.ReplicaName(), state_.prepared.service_class.name, *state_.forward, state_.estimate.tokens,
+                      state_.ledger.attempts(), resumes_});
+}
+
+void Delivery::OnPiece(int64_t tokens, Instant now) {
+  keep_alive_.Arm(state_.limits.keepalive_after, now);
+  state_.answer.delivered += tokens;
+  if (tokens == 0) return;
+  if (!first_token_at_) first_token_at_ = now;
+  last_token_at_ = now;
+  active_.OnTokens(tokens, now);
+}
+
+asio::awaitable<bool> Delivery::CloseStream(absl::string_view finish_reason) {
+  RelayState& answer = state_.answer;
+  if (!answer.usage) answer.usage = Usage{state_.estimate.tokens, Tokens(answer.delivered)};
+  std::optional<Usage> usage;
+  if (state_.facts().asks_usage && !answer.usage_sent) usage = answer.usage;
+  const std::string events = ClosingEvents(state_.request.endpoint, answer.names, finish_reason, usage);
+  const std::vector<absl::string_view> pieces(1, events);
+  const HeaderList none;
+  if (!co_await SendEvents(state_.client, none, pieces)) co_return false;
+  co_return co_await state_.client.End();
+}
+
+void Delivery::AwaitResume() {
+  const bool keep = state_.any_answer;
+  state_.answer.Restart(/*keep_delivered=*/keep, /*trimmed=*/state_.request.endpoint == Endpoint::kChat);
+  resume_due_ = resume_due_ || keep;
+}
+
+void Delivery::OnResume(ResumeResult result) {
+  resume_due_ = false;
+  if (result == ResumeResult::kContinued) ++resumes_;
+  state_.loop.edge().telemetry->OnResume(result);
+}
+
+asio::awaitable<bool> Delivery::AnnounceResume() {
+  OnResume(ResumeResult::kContinued);
+  if (!WantsReceipt(*state_.request.headers)) co_return true;
+  const std::string comment = absl::StrCat(": x-penstock-receipt ", Receipt(), "\n\n");
+  const std::vector<absl::string_view> pieces(1, comment);
+  const HeaderList none;
+  co_return co_await SendEvents(state_.client, none, pieces);
+}
+
+std::optional<Duration> Delivery::ttft() const {
+  if (!first_token_at_) return std::nullopt;
+  return *first_token_at_ - state_.arrival;
+}
+
+std::optional<Duration> Delivery::tpot() const {
+  const int64_t delivered = state_.answer.delivered;
+  if (!first_token_at_ || delivered <= 1) return std::nullopt;
+  return Duration::Nanoseconds((last_token_at_ - *first_token_at_).nanoseconds() / (delivered - 1));
+}
+
+}  // namespace penstock

@@ -1,0 +1,68 @@
+// One answer on its way to its client: headers, keep-alive comments, resumption, and the worth of delivered tokens.
+//
+// Events of a stream do not pass through here, only their counts do. Belongs to one loop.
+#ifndef PENSTOCK_ROUTER_SESSION_DELIVERY_H_
+#define PENSTOCK_ROUTER_SESSION_DELIVERY_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "router/labels/labels.h"
+#include "router/live/deadlines.h"
+#include "router/openai/request/header_rules.h"
+#include "router/session/session_state.h"
+#include "router/telemetry/active_tokens.h"
+
+namespace penstock {
+
+class Delivery {
+ public:
+  explicit Delivery(SessionState& state);
+
+  // The request arrives in its class; a stream's client is kept waiting with comments from now on.
+  void Begin();
+  void StopKeepAlive() { keep_alive_.Disarm(); }
+  // The answer's headers from the engine, and the receipt where the client asked for it.
+  HeaderList Headers() const;
+
+  // The client has a piece of the stream with so many tokens.
+  void OnPiece(int64_t tokens, Instant now);
+  // The client has all tokens of a whole answer.
+  void OnWhole(int64_t tokens) { active_.OnTokens(tokens, Now()); }
+  // The request ended.
+  void OnEnd(bool ended_well) { active_.OnEnd(ended_well); }
+
+  // Ends a stream in the engine's stead, with `finish_reason` unless empty. False: the client is gone.
+  boost::asio::awaitable<bool> CloseStream(absl::string_view finish_reason);
+
+  // The client waits for its answer to go on.
+  bool resume_due() const { return resume_due_; }
+  // From now on, if the client has part of an answer; the next attempt continues it.
+  void AwaitResume();
+  // Counts how the resumption ended.
+  void OnResume(ResumeResult result);
+  // The answer goes on: counts that, and tells a client that wants the receipt, as a comment. False: it is gone.
+  boost::asio::awaitable<bool> AnnounceResume();
+
+  const ActiveTokenCounter& active() const { return active_; }
+  // Time to first token; unset before it.
+  std::optional<Duration> ttft() const;
+  // Mean time per output token; unset before the second.
+  std::optional<Duration> tpot() const;
+
+ private:
+  std::string Receipt() const;
+
+  SessionState& state_;
+  Deadline keep_alive_;
+  ActiveTokenCounter active_;
+  std::optional<Instant> first_token_at_;
+  Instant last_token_at_;
+  bool resume_due_ = false;
+  int resumes_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_DELIVERY_H_

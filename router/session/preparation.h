@@ -1,0 +1,49 @@
+// The checks that a request passes before the core hears of it: caller, body, class and model. No I/O, no waiting.
+#ifndef PENSTOCK_ROUTER_SESSION_PREPARATION_H_
+#define PENSTOCK_ROUTER_SESSION_PREPARATION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "backends/dialect/endpoint.h"
+#include "base/ids.h"
+#include "router/core/contract/event.h"
+#include "router/fleet/tenants.h"
+#include "router/live/fleet_view.h"
+#include "router/openai/error/api_error.h"
+#include "router/openai/request/header_rules.h"
+#include "router/openai/request/request_scan.h"
+
+namespace penstock {
+
+// A request as its client hands it over. Headers and body stay with the client until the session has ended.
+struct SessionRequest {
+  Endpoint endpoint = Endpoint::kChat;
+  const HeaderList* headers = nullptr;
+  absl::string_view body;
+  std::string id;  // x-request-id.
+};
+
+// The facts of a request that passed. Of one that did not: those that were found before the error.
+struct PreparedRequest {
+  RequestFacts facts;
+  Caller caller;
+  ClassChoice service_class;
+  ModelId model;
+};
+
+// Fills `prepared`; the error ends the request. The scan costs about a nanosecond per byte of the body.
+std::optional<ApiError> Prepare(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared);
+
+// The engine's work is an output of tokens, not a vector or a ranking.
+bool Generates(Endpoint endpoint);
+// Outputs that advance together: choices times prompts.
+int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts);
+// The event for the core, without id, prompt tokens and their spread.
+RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& prepared, const FleetView& fleet);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_PREPARATION_H_

@@ -1,0 +1,21 @@
+#include "router/session/receipt.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "router/openai/error/api_error.h"
+
+namespace penstock {
+
+bool WantsReceipt(const HeaderList& headers) { return FindHeader(headers, kReceiptHeader) == "1"; }
+
+std::string ReceiptJson(const Receipt& receipt) {
+  const Forward& forward = receipt.forward;
+  return absl::StrCat(
+      "{\"replica\":", JsonQuote(receipt.replica), ",\"class\":", JsonQuote(receipt.service_class),
+      absl::StrFormat(",\"waited_ms\":%.1f,\"expected_ttft_ms\":%.1f,\"peak_share\":%.4f",
+                      forward.waited.milliseconds(), forward.expected_ttft.milliseconds(), forward.peak_share),
+      ",\"prompt_tokens_estimate\":", receipt.prompt_estimate.value(), ",\"attempts\":", receipt.attempts,
+      ",\"resumes\":", receipt.resumes, "}");
+}
+
+}  // namespace penstock

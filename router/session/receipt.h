@@ -1,0 +1,31 @@
+// The receipt: the router's decision about a request, for a client that asked with `x-penstock-receipt: 1`. Pure.
+#ifndef PENSTOCK_ROUTER_SESSION_RECEIPT_H_
+#define PENSTOCK_ROUTER_SESSION_RECEIPT_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "base/units.h"
+#include "router/core/contract/action.h"
+#include "router/openai/request/header_rules.h"
+
+namespace penstock {
+
+inline constexpr absl::string_view kReceiptHeader = "x-penstock-receipt";
+
+struct Receipt {
+  std::string replica;
+  std::string service_class;
+  Forward forward;  // The last one.
+  Tokens prompt_estimate{0};
+  int attempts = 0;
+  int resumes = 0;
+};
+
+bool WantsReceipt(const HeaderList& headers);
+// One JSON object without line breaks.
+std::string ReceiptJson(const Receipt& receipt);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_RECEIPT_H_

@@ -1,0 +1,135 @@
+#include "router/session/resume_rules.h"
+
+#include <array>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+// The reasons for the client; by ResumeResult.
+constexpr std::array<absl::string_view, kResumeLabels.size()> kBarTexts = {
+    "",
+    "this endpoint's answers cannot be",
+    "it has several choices",
+    "the request offers tools",
+    "the request asks for log probabilities",
+    "the request binds the answer's format or length",
+    "the answer repeats the prompt",
+    "the prompt is not plain text with the model's own template",
+    "it holds more than plain text",
+    "it is too long to be kept",
+    "no other engine can continue a message",
+    "it failed too often",
+    "its time is over",
+    "there was no room elsewhere",
+};
+
+bool StreamsChunks(Endpoint endpoint) { return endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions; }
+
+bool OneChoice(const RequestFacts& facts) { return facts.n == 1 && facts.prompts == 1; }
+
+// The failure may be the engine's alone; of the other kinds the same engine would do the same again.
+bool WorthAnother(EngineErrorKind kind, bool another_serves) {
+  switch (kind) {
+    case EngineErrorKind::kConnect:
+    case EngineErrorKind::kClosed:
+    case EngineErrorKind::kPushedBack:
+    case EngineErrorKind::kOverflow:
+      return true;
+    case EngineErrorKind::kTimeout:
+    case EngineErrorKind::kGarbage:
+    case EngineErrorKind::kServer:
+      break;
+  }
+  return another_serves;
+}
+
+// The client has every token that its limit allows.
+bool OnlyFinishMissing(Endpoint endpoint, const RequestFacts& facts, const AnswerProgress& progress) {
+  return progress.any_answer && OneChoice(facts) && facts.max_output > Tokens(0) &&
+         progress.delivered >= facts.max_output.value() && StreamsChunks(endpoint);
+}
+
+std::optional<ResumeResult> BarToContinue(Endpoint endpoint, const RequestFacts& facts,
+                                          const AnswerProgress& progress) {
+  if (!StreamsChunks(endpoint)) return ResumeResult::kEndpoint;
+  if (facts.n > 1 || facts.prompts > 1) return ResumeResult::kSeveral;
+  if (progress.delivered == 0 && !progress.other_text) return std::nullopt;  // No more than its opening is out.
+  if (facts.has_tools) return ResumeResult::kTools;
+  if (facts.has_logprobs) return ResumeResult::kLogprobs;
+  if (facts.has_structure) return ResumeResult::kStructured;
+  if (facts.echo) return ResumeResult::kEcho;
+  if (!facts.Continuable(endpoint)) return ResumeResult::kPrompt;
+  if (progress.other_text) return ResumeResult::kOtherText;
+  if (!progress.text_whole) return ResumeResult::kBudget;
+  if (endpoint == Endpoint::kChat && !progress.another_continues) return ResumeResult::kEngine;
+  return std::nullopt;
+}
+
+std::optional<ResumeResult> BarToAnother(Endpoint endpoint, const RequestFacts& facts, const AnswerProgress& progress,
+                                         Instant now) {
+  if (progress.exhausted) return ResumeResult::kTries;
+  if (now >= progress.deadline) return ResumeResult::kDeadline;
+  return progress.any_answer ? BarToContinue(endpoint, facts, progress) : std::nullopt;
+}
+
+// The attempt's end allows no other attempt.
+NextStep FailForGood(const AttemptEnd& end, const AnswerProgress& progress) {
+  NextStep step{NextStep::Kind::kFail, std::nullopt, std::nullopt};
+  const bool broke_off = progress.any_answer && end.kind == AttemptEnd::Kind::kFailed;
+  if (progress.resume_due || broke_off) step.resume = ResumeResult::kEngine;
+  return step;
+}
+
+}  // namespace
+
+void AttemptLedger::OnEnd(const AttemptEnd& end, int64_t delivered) {
+  if (end.kind != AttemptEnd::Kind::kFailed) return;
+  if (end.engine_at_fault && end.engine_error == EngineErrorKind::kConnect) {
+    ++unreached_;
+    return;
+  }
+  ++failures_;
+  failures_in_a_row_ = delivered > delivered_at_failure_ ? 1 : failures_in_a_row_ + 1;
+  delivered_at_failure_ = delivered;
+}
+
+NextStep After(const AttemptEnd& end, Endpoint endpoint, const RequestFacts& facts, const AnswerProgress& progress,
+               Instant now) {
+  switch (end.kind) {
+    case AttemptEnd::Kind::kFinished:
+      return {NextStep::Kind::kEnd, std::nullopt, std::nullopt};
+    case AttemptEnd::Kind::kClientGone:
+      return {NextStep::Kind::kStop, std::nullopt, std::nullopt};
+    case AttemptEnd::Kind::kCut:
+      return {NextStep::Kind::kShutDown, std::nullopt, std::nullopt};
+    case AttemptEnd::Kind::kRejected:
+      return FailForGood(end, progress);
+    case AttemptEnd::Kind::kFailed:
+      if (end.hopeless || !WorthAnother(end.engine_error, progress.another_serves)) return FailForGood(end, progress);
+      break;
+    case AttemptEnd::Kind::kAborted:
+      break;
+  }
+  if (OnlyFinishMissing(endpoint, facts, progress)) return {NextStep::Kind::kCloseAnswer, std::nullopt, std::nullopt};
+  if (const auto bar = BarToAnother(endpoint, facts, progress, now)) {
+    return {NextStep::Kind::kFail, bar, progress.any_answer ? bar : std::nullopt};
+  }
+  return {progress.any_answer ? NextStep::Kind::kContinue : NextStep::Kind::kPlaceAgain, std::nullopt, std::nullopt};
+}
+
+ApiError ErrorOf(const AttemptEnd& end, ResumeResult bar, bool any_answer) {
+  ApiError error;
+  if (end.error != nullptr) error = *end.error;
+  if (end.kind == AttemptEnd::Kind::kAborted) {
+    error = EngineFailure(EngineErrorKind::kOverflow, "The answer was cut for want of memory.");
+  }
+  if (any_answer) {
+    absl::StrAppend(&error.message, " The answer cannot be continued elsewhere: ", kBarTexts[static_cast<size_t>(bar)],
+                    ".");
+  }
+  return error;
+}
+
+}  // namespace penstock

@@ -1,0 +1,86 @@
+// The rules for the time after an attempt: place the request again, continue its answer, finish it, or fail it. Pure.
+//
+// The bars hold in the order of their ResumeResult: first tries and time, then, where the client has part of the
+// answer, every property of request and answer that makes a continuation visible to the client.
+#ifndef PENSTOCK_ROUTER_SESSION_RESUME_RULES_H_
+#define PENSTOCK_ROUTER_SESSION_RESUME_RULES_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "backends/dialect/endpoint.h"
+#include "base/units.h"
+#include "router/labels/labels.h"
+#include "router/openai/error/api_error.h"
+#include "router/openai/request/request_scan.h"
+#include "router/session/attempt_end.h"
+
+namespace penstock {
+
+// Failed attempts of one request.
+inline constexpr int kMaxFailures = 6;
+// Failed attempts without a delivered token in between: a request that kills its engines must not meet them all.
+inline constexpr int kMaxFailuresInARow = 3;
+// Attempts at engines that could not be connected to; they got nothing of the request.
+inline constexpr int kMaxUnreached = 8;
+
+// The attempts of one request, counted.
+class AttemptLedger {
+ public:
+  void OnForward() { ++attempts_; }
+  // `delivered`: tokens that the client has by now.
+  void OnEnd(const AttemptEnd& end, int64_t delivered);
+
+  int attempts() const { return attempts_; }
+  // One of the limits above is reached.
+  bool exhausted() const {
+    return unreached_ >= kMaxUnreached || failures_ >= kMaxFailures || failures_in_a_row_ >= kMaxFailuresInARow;
+  }
+
+ private:
+  int attempts_ = 0;
+  int failures_ = 0;
+  int failures_in_a_row_ = 0;
+  int64_t delivered_at_failure_ = 0;
+  int unreached_ = 0;
+};
+
+// The answer and the fleet as the rules look at them.
+struct AnswerProgress {
+  bool any_answer = false;         // The client has part of the answer.
+  bool resume_due = false;         // The client waits for the answer to go on.
+  int64_t delivered = 0;           // Tokens that the client has.
+  bool other_text = false;         // The client has text that no longer prompt can repeat.
+  bool text_whole = false;         // All the client's text was kept.
+  bool another_serves = false;     // Another replica serves the model.
+  bool another_continues = false;  // Some replica of the model continues messages.
+  bool exhausted = false;          // AttemptLedger::exhausted.
+  Instant deadline = Instant::Never();
+};
+
+struct NextStep {
+  enum class Kind : uint8_t {
+    kEnd,          // The answer is complete.
+    kStop,         // The client is gone.
+    kShutDown,     // Fail it because the router ends.
+    kPlaceAgain,   // From the start.
+    kContinue,     // From the text that the client has.
+    kCloseAnswer,  // Only the end of the stream is missing; the router writes it.
+    kFail,         // With the attempt's error.
+  };
+  Kind kind = Kind::kEnd;
+  // kFail: the reason why the request is not placed again; unset where the attempt's end allows no other.
+  std::optional<ResumeResult> bar;
+  // The result of a resumption that ends here; to be counted.
+  std::optional<ResumeResult> resume;
+};
+
+NextStep After(const AttemptEnd& end, Endpoint endpoint, const RequestFacts& facts, const AnswerProgress& progress,
+               Instant now);
+
+// The error of an attempt that `bar` keeps from being placed again.
+ApiError ErrorOf(const AttemptEnd& end, ResumeResult bar, bool any_answer);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_RESUME_RULES_H_

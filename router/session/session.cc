@@ -1,0 +1,260 @@
+#include "router/session/session.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+// An answer that came whole without a reason (embeddings) ended well too.
+bool EndedWell(absl::string_view finish_reason) {
+  return finish_reason.empty() || finish_reason == "stop" || finish_reason == "length" ||
+         finish_reason == "tool_calls" || finish_reason == "function_call";
+}
+
+bool Serves(const ReplicaSpec& replica, ModelId model) {
+  return !replica.removed && std::find(replica.models.begin(), replica.models.end(), model) != replica.models.end();
+}
+
+}  // namespace
+
+Session::Session(EventLoop& loop, Client& client, SessionRequest request)
+    : state_(loop, client, std::move(request)),
+      wake_(loop.io()),
+      delivery_(state_),
+      record_(state_, delivery_),
+      admission_(state_) {
+  loop.edge().telemetry->AddBufferedBytes(static_cast<int64_t>(state_.request.body.size()));
+}
+
+Session::~Session() {
+  state_.loop.edge().telemetry->AddBufferedBytes(-static_cast<int64_t>(state_.request.body.size()));
+  state_.client.Unwatch();
+  if (admission_.arrived()) record_.End(RequestOutcome::kClientGone, "");
+}
+
+asio::awaitable<void> Session::Run() {
+  std::optional<ApiError> error = Prepare(state_.request, *state_.fleet, state_.prepared);
+  if (!error) error = admission_.Charge();
+  if (error) return TurnAway(*std::move(error));
+  delivery_.Begin();
+  admission_.Arrive(*this);
+  return Serve();
+}
+
+asio::awaitable<void> Session::TurnAway(ApiError error) {
+  if (error.bad_input) state_.loop.edge().telemetry->OnBadInput(*error.bad_input);
+  co_await state_.client.Error(error);
+  if (!error.bad_input) record_.OnRefusal(error, Refuse());
+  record_.End(error.bad_input ? RequestOutcome::kBadRequest : RequestOutcome::kRefused, error.reason);
+}
+
+asio::awaitable<void> Session::Serve() {
+  Client& client = state_.client;
+  client.Watch([this] { OnClientGone(); });
+  while (true) {
+    std::optional<Verdict> verdict = VerdictAtHand();
+    if (!verdict) verdict = co_await AwaitVerdict();
+    if (!verdict) {
+      if (admission_.ticket().cut()) co_await EndShutDown();
+      break;
+    }
+    if (const Refuse* refuse = std::get_if<Refuse>(&*verdict)) {
+      co_await EndRefused(*refuse);
+      break;
+    }
+    BeginAttempt(std::get<Forward>(*verdict));
+    AttemptEnd end = co_await attempt_->Run();
+    attempt_.reset();
+    if (end.kind == AttemptEnd::Kind::kFinished) {
+      EndWell();
+      break;
+    }
+    const NextStep step = Judge(end);
+    if (step.kind == NextStep::Kind::kPlaceAgain || step.kind == NextStep::Kind::kContinue) {
+      PlaceAgain(end);
+      continue;
+    }
+    co_await End(std::move(end), step);
+    break;
+  }
+  delivery_.StopKeepAlive();
+  client.Unwatch();
+  if (client.gone()) record_.End(RequestOutcome::kClientGone, "");
+}
+
+std::optional<Verdict> Session::VerdictAtHand() {
+  if (state_.client.gone() || admission_.ticket().cut()) return std::nullopt;
+  return admission_.ticket().TakeVerdict();
+}
+
+asio::awaitable<std::optional<Verdict>> Session::AwaitVerdict() {
+  Ticket& ticket = admission_.ticket();
+  if (const auto park = ticket.TakePark()) record_.OnPark(*park);
+  while (!state_.client.gone() && !ticket.cut()) {
+    if (std::optional<Verdict> verdict = VerdictAtHand()) co_return verdict;
+    co_await wake_.Wait();
+  }
+  co_return std::nullopt;
+}
+
+bool Session::MayBeServed() const {
+  const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;
+  return state_.fleet->book.AwaitsDiscovery() ||
+         std::any_of(replicas.begin(), replicas.end(),
+                     [this](const ReplicaSpec& replica) { return Serves(replica, state_.prepared.model); });
+}
+
+asio::awaitable<void> Session::EndRefused(Refuse refuse) {
+  if (refuse.reason == Refusal::kUnknownModel && MayBeServed()) {
+    refuse.reason = Refusal::kNoReplica;
+    refuse.retry_after = Duration::Seconds(1);
+  }
+  return AnswerRefusal(FromRefusal(refuse, state_.facts().model), refuse);
+}
+
+// A stream ends with the reason instead of breaking off: the client keeps the tokens that it has.
+asio::awaitable<void> Session::EndShutDown() {
+  if (!state_.client.gone()) admission_.Close(Outcome::kClientGone);
+  return AnswerRefusal(CutByShutdown(), Refuse());
+}
+
+asio::awaitable<void> Session::AnswerRefusal(ApiError error, Refuse refuse) {
+  delivery_.StopKeepAlive();
+  if (state_.client.gone()) co_return;
+  if (delivery_.resume_due()) delivery_.OnResume(ResumeResult::kRefused);
+  co_await state_.client.Error(error);
+  if (state_.client.gone()) co_return;
+  record_.OnRefusal(error, refuse);
+  record_.End(RequestOutcome::kRefused, error.reason);
+}
+
+void Session::BeginAttempt(const Forward& forward) {
+  state_.forward = forward;
+  state_.fleet = state_.loop.fleet();  // The replica may be younger than the request.
+  state_.ledger.OnForward();
+  if (state_.ledger.attempts() == 1) state_.answer_deadline = Now() + state_.limits.answer_timeout;
+  record_.OnForward();
+  attempt_.emplace(state_, admission_, delivery_);
+}
+
+void Session::EndWell() {
+  admission_.Close(Outcome::kFinished);
+  delivery_.OnEnd(EndedWell(state_.answer.finish_reason));
+  record_.End(RequestOutcome::kOk, "");
+}
+
+AnswerProgress Session::ProgressNow() const {
+  AnswerProgress progress;
+  progress.any_answer = state_.any_answer;
+  progress.resume_due = delivery_.resume_due();
+  progress.delivered = state_.answer.delivered;
+  progress.other_text = state_.answer.other_text;
+  progress.text_whole = state_.answer.text.whole();
+  progress.exhausted = state_.ledger.exhausted();
+  progress.deadline = state_.answer_deadline;
+  const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;
+  for (size_t i = 0; i < std::min(replicas.size(), state_.fleet->seats.size()); ++i) {
+    if (!Serves(replicas[i], state_.prepared.model)) continue;
+    const std::optional<Capabilities>& capabilities = state_.fleet->seats[i].capabilities;
+    progress.another_serves |= i != state_.forward->replica.value();
+    progress.another_continues |= capabilities && capabilities->continues_final_message;
+  }
+  return progress;
+}
+
+NextStep Session::Judge(const AttemptEnd& end) {
+  if (end.engine_at_fault) record_.OnEngineError(end);
+  ReportHealth(end);
+  state_.ledger.OnEnd(end, state_.answer.delivered);
+  return After(end, state_.request.endpoint, state_.facts(), ProgressNow(), Now());
+}
+
+asio::awaitable<void> Session::End(AttemptEnd end, const NextStep& step) {
+  switch (step.kind) {
+    case NextStep::Kind::kShutDown:
+      return EndShutDown();
+    case NextStep::Kind::kCloseAnswer:
+      return CloseAnswer();
+    case NextStep::Kind::kStop:
+      return EndGone();
+    case NextStep::Kind::kEnd:
+    case NextStep::Kind::kPlaceAgain:
+    case NextStep::Kind::kContinue:
+    case NextStep::Kind::kFail:
+      break;
+  }
+  return EndFailed(std::move(end), step);
+}
+
+asio::awaitable<void> Session::EndGone() {
+  admission_.Close(Outcome::kClientGone);
+  co_return;
+}
+
+// The client keeps the tokens that it has; the rest is generated again, or the answer continued from there.
+void Session::PlaceAgain(const AttemptEnd& end) {
+  admission_.ticket().LeaveBoard();
+  delivery_.AwaitResume();
+  admission_.Requeue(/*aborted=*/end.kind == AttemptEnd::Kind::kAborted);
+}
+
+asio::awaitable<void> Session::CloseAnswer() {
+  state_.answer.finish_reason = "length";
+  admission_.Close(Outcome::kFinished);
+  const bool alive = co_await delivery_.CloseStream("length");
+  if (!alive) co_return;
+  delivery_.OnEnd(/*ended_well=*/true);
+  record_.End(RequestOutcome::kOk, "");
+}
+
+asio::awaitable<void> Session::EndFailed(AttemptEnd end, NextStep step) {
+  const bool rejected = end.kind == AttemptEnd::Kind::kRejected;
+  if (step.bar) end.error = std::make_unique<ApiError>(ErrorOf(end, *step.bar, state_.any_answer));
+  if (step.resume) delivery_.OnResume(*step.resume);
+  admission_.Close(rejected ? Outcome::kRejected : Outcome::kEngineFailed);
+  delivery_.OnEnd(/*ended_well=*/false);
+  delivery_.StopKeepAlive();
+  co_await state_.client.Error(*end.error);
+  record_.End(rejected ? RequestOutcome::kBadRequest : RequestOutcome::kEngineError, end.error->reason);
+}
+
+void Session::ReportHealth(const AttemptEnd& end) {
+  if (!end.engine_at_fault) return;
+  switch (end.engine_error) {
+    case EngineErrorKind::kConnect:
+      state_.loop.edge().report(state_.forward->replica, EngineNews::kConnectFailed);
+      break;
+    case EngineErrorKind::kTimeout:
+    case EngineErrorKind::kClosed:
+    case EngineErrorKind::kGarbage:
+      state_.loop.edge().report(state_.forward->replica, EngineNews::kBrokenAnswer);
+      break;
+    case EngineErrorKind::kServer:
+    case EngineErrorKind::kPushedBack:
+    case EngineErrorKind::kOverflow:
+      break;  // An engine that says so is alive.
+  }
+}
+
+void Session::OnClientGone() {
+  admission_.Close(Outcome::kClientGone);
+  if (attempt_) attempt_->Abort();
+  wake_.Notify();
+}
+
+void Session::OnAbort() {
+  record_.OnAbort();
+  if (attempt_) attempt_->Abort();
+}
+
+void Session::OnCut() {
+  if (attempt_) attempt_->Abort();
+  wake_.Notify();
+}
+
+}  // namespace penstock

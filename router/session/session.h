@@ -1,0 +1,79 @@
+// One request for an engine, from its body to the last byte of its answer, for a client of any kind.
+//
+// Run() reads top to bottom as the life of the request: preparation, arrival at the core, verdicts, attempts, and the
+// rules after each. Whatever happens, the ticket reports one end to the core and one RequestRecord goes to the
+// telemetry. The client is watched all the time: when it goes, the ticket closes and so does the engine's connection,
+// at once. The session and its request outlive Run(). Belongs to one loop; lives in the coroutine of its client.
+#ifndef PENSTOCK_ROUTER_SESSION_SESSION_H_
+#define PENSTOCK_ROUTER_SESSION_SESSION_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+
+#include "router/live/signal.h"
+#include "router/live/ticket.h"
+#include "router/session/admission.h"
+#include "router/session/attempt.h"
+#include "router/session/delivery.h"
+#include "router/session/resume_rules.h"
+#include "router/session/session_record.h"
+#include "router/session/session_state.h"
+
+namespace penstock {
+
+class Session final : private TicketHolder {
+ public:
+  // The loop must know a fleet. `client` and the request's headers and body outlive the session.
+  Session(EventLoop& loop, Client& client, SessionRequest request);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Awaited once.
+  boost::asio::awaitable<void> Run();
+
+ private:
+  // An error found before the core heard of the request.
+  boost::asio::awaitable<void> TurnAway(ApiError error);
+  boost::asio::awaitable<void> Serve();
+
+  // None: there is none yet, the client is gone, or the request is cut.
+  std::optional<Verdict> VerdictAtHand();
+  // None: the client is gone, or the request is cut.
+  boost::asio::awaitable<std::optional<Verdict>> AwaitVerdict();
+  boost::asio::awaitable<void> EndRefused(Refuse refuse);
+  boost::asio::awaitable<void> EndShutDown();
+  // Ends the request as `step` says; not for steps that place it again.
+  boost::asio::awaitable<void> End(AttemptEnd end, const NextStep& step);
+  boost::asio::awaitable<void> EndGone();
+  boost::asio::awaitable<void> EndFailed(AttemptEnd end, NextStep step);
+  boost::asio::awaitable<void> CloseAnswer();
+  // Answers with the error and records the refusal, unless the client is gone.
+  boost::asio::awaitable<void> AnswerRefusal(ApiError error, Refuse refuse);
+  void EndWell();
+
+  void BeginAttempt(const Forward& forward);
+  // Counts the end of an attempt that did not finish, and asks the rules.
+  NextStep Judge(const AttemptEnd& end);
+  void PlaceAgain(const AttemptEnd& end);
+  void ReportHealth(const AttemptEnd& end);
+  AnswerProgress ProgressNow() const;
+  // By this loop's fleet, of which the core may not have heard yet.
+  bool MayBeServed() const;
+
+  void OnClientGone();
+  void OnVerdict() override { wake_.Notify(); }
+  void OnAbort() override;
+  void OnCut() override;
+
+  SessionState state_;
+  Signal wake_;
+  Delivery delivery_;
+  SessionRecord record_;
+  Admission admission_;
+  std::optional<Attempt> attempt_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_SESSION_H_

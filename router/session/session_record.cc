@@ -1,0 +1,158 @@
+#include "router/session/session_record.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "router/openai/request/routes.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kClientClosedRequest = 499;
+
+absl::string_view LabelOf(WaitReason reason) {
+  switch (reason) {
+    case WaitReason::kNoReplicaUp:
+      return "no_replica_up";
+    case WaitReason::kSequences:
+      return "sequences";
+    case WaitReason::kRunway:
+      return "runway";
+    case WaitReason::kFirstToken:
+      return "first_token";
+    case WaitReason::kRunningStreams:
+      return "running_streams";
+    case WaitReason::kMemory:
+      return "memory";
+    case WaitReason::kBehindOthers:
+      return "behind_others";
+  }
+  return "";
+}
+
+}  // namespace
+
+DecisionLog* SessionRecord::LogFor(DecisionEntry::Kind kind) const {
+  DecisionLog* log = state_.loop.edge().log;
+  return log != nullptr && log->Wants(kind) ? log : nullptr;
+}
+
+DecisionEntry SessionRecord::EntryOf(DecisionEntry::Kind kind) const {
+  DecisionEntry entry;
+  entry.kind = kind;
+  entry.request_id = state_.request.id;
+  entry.endpoint = std::string(EndpointLabel(state_.request.endpoint));
+  entry.model = state_.facts().model;
+  entry.service_class = state_.prepared.service_class.name;
+  entry.tenant = state_.prepared.caller.name;
+  return entry;
+}
+
+void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
+  if (std::exchange(ended_, true)) return;
+  if (outcome != RequestOutcome::kOk) delivery_.OnEnd(/*ended_well=*/false);
+  RequestRecord record;
+  record.request_id = state_.request.id;
+  record.endpoint = std::string(EndpointLabel(state_.request.endpoint));
+  record.model = state_.facts().model;
+  record.service_class = state_.prepared.service_class.name;
+  record.tenant = state_.prepared.caller.name;
+  record.replica = state_.ReplicaName();
+  record.outcome = outcome;
+  record.reason = std::string(reason);
+  record.status = state_.client.status() != 0 ? state_.client.status() : kClientClosedRequest;
+  record.streamed = state_.facts().stream;
+  record.prompt_estimate = state_.estimate.tokens;
+  record.output = Tokens(state_.answer.generated());
+  if (state_.answer.usage) {
+    record.prompt = state_.answer.usage->prompt;
+    record.output = std::max(record.output, state_.answer.usage->output);
+  }
+  const ActiveTokenCounter& active = delivery_.active();
+  record.active_tokens = active.active();
+  record.late_tokens = active.late();
+  record.abandoned_tokens = active.abandoned();
+  if (state_.forward) record.queue_wait = state_.forward->waited;
+  record.ttft = delivery_.ttft();
+  record.tpot = delivery_.tpot();
+  record.total = Now() - state_.arrival;
+  state_.loop.edge().telemetry->OnRequest(record);
+  if (outcome == RequestOutcome::kOk || outcome == RequestOutcome::kClientGone) LogEnd(record);
+}
+
+void SessionRecord::LogEnd(const RequestRecord& record) {
+  DecisionLog* log = LogFor(DecisionEntry::Kind::kEnd);
+  if (log == nullptr) return;
+  DecisionEntry entry = EntryOf(DecisionEntry::Kind::kEnd);
+  entry.replica = record.replica;
+  entry.reason = std::string(LabelOf(record.outcome));
+  entry.status = record.status;
+  entry.prompt = record.prompt;
+  entry.output = record.output;
+  entry.waited = record.queue_wait;
+  entry.total = record.total;
+  log->Write(std::move(entry));
+}
+
+void SessionRecord::OnForward() {
+  DecisionLog* log = LogFor(DecisionEntry::Kind::kForward);
+  if (log == nullptr) return;
+  DecisionEntry entry = EntryOf(DecisionEntry::Kind::kForward);
+  entry.replica = state_.ReplicaName();
+  entry.prompt = state_.estimate.tokens;
+  entry.max_output = state_.facts().max_output;
+  entry.waited = state_.forward->waited;
+  entry.expected_ttft = state_.forward->expected_ttft;
+  entry.peak_share = state_.forward->peak_share;
+  log->Write(std::move(entry));
+}
+
+void SessionRecord::OnPark(const Park& park) {
+  DecisionLog* log = LogFor(DecisionEntry::Kind::kPark);
+  if (log == nullptr) return;
+  DecisionEntry entry = EntryOf(DecisionEntry::Kind::kPark);
+  entry.reason = std::string(LabelOf(park.reason));
+  entry.position = park.position;
+  entry.prompt = state_.estimate.tokens;
+  entry.max_output = state_.facts().max_output;
+  log->Write(std::move(entry));
+}
+
+void SessionRecord::OnAbort() {
+  DecisionLog* log = LogFor(DecisionEntry::Kind::kAbort);
+  if (log == nullptr) return;
+  DecisionEntry entry = EntryOf(DecisionEntry::Kind::kAbort);
+  entry.replica = state_.ReplicaName();
+  entry.prompt = state_.estimate.tokens;
+  entry.output = Tokens(state_.answer.generated());
+  entry.total = Now() - state_.arrival;
+  log->Write(std::move(entry));
+}
+
+void SessionRecord::OnRefusal(const ApiError& error, const Refuse& refuse) {
+  DecisionLog* log = LogFor(DecisionEntry::Kind::kRefuse);
+  if (log == nullptr) return;
+  DecisionEntry entry = EntryOf(DecisionEntry::Kind::kRefuse);
+  entry.reason = error.reason;
+  entry.status = state_.client.status();
+  entry.prompt = state_.estimate.tokens;
+  entry.bound = refuse.bound;
+  entry.value = refuse.value;
+  entry.waited = Now() - state_.arrival;
+  entry.retry_after = refuse.retry_after;
+  log->Write(std::move(entry));
+}
+
+void SessionRecord::OnEngineError(const AttemptEnd& end) {
+  state_.loop.edge().telemetry->OnEngineError(state_.ReplicaName(), end.engine_error);
+  DecisionLog* log = LogFor(DecisionEntry::Kind::kError);
+  if (log == nullptr) return;
+  DecisionEntry entry = EntryOf(DecisionEntry::Kind::kError);
+  entry.replica = state_.ReplicaName();
+  entry.reason = std::string(LabelOf(end.engine_error));
+  entry.status = end.error->status;
+  entry.message = end.error->message;
+  log->Write(std::move(entry));
+}
+
+}  // namespace penstock

@@ -1,0 +1,49 @@
+// The records of one session: one RequestRecord for the telemetry, and its entries of the decision log.
+//
+// End() counts once, the first time. An entry that the log does not want is not filled in. Belongs to one loop.
+#ifndef PENSTOCK_ROUTER_SESSION_SESSION_RECORD_H_
+#define PENSTOCK_ROUTER_SESSION_SESSION_RECORD_H_
+
+#include "absl/strings/string_view.h"
+#include "router/core/contract/action.h"
+#include "router/labels/labels.h"
+#include "router/openai/error/api_error.h"
+#include "router/session/attempt_end.h"
+#include "router/session/delivery.h"
+#include "router/session/session_state.h"
+#include "router/telemetry/decision_log.h"
+#include "router/telemetry/telemetry.h"
+
+namespace penstock {
+
+class SessionRecord {
+ public:
+  SessionRecord(const SessionState& state, Delivery& delivery) : state_(state), delivery_(delivery) {}
+
+  bool ended() const { return ended_; }
+  // `reason`: the label of a Refusal, BadInput or EngineErrorKind; empty when all went well.
+  void End(RequestOutcome outcome, absl::string_view reason);
+
+  void OnForward();
+  void OnPark(const Park& park);
+  // The core took the request's memory away.
+  void OnAbort();
+  void OnRefusal(const ApiError& error, const Refuse& refuse);
+  // An engine at fault: counted too.
+  void OnEngineError(const AttemptEnd& end);
+
+ private:
+  // Null where nobody wants an entry of the kind.
+  DecisionLog* LogFor(DecisionEntry::Kind kind) const;
+  // The names that every entry has.
+  DecisionEntry EntryOf(DecisionEntry::Kind kind) const;
+  void LogEnd(const RequestRecord& record);
+
+  const SessionState& state_;
+  Delivery& delivery_;
+  bool ended_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_SESSION_RECORD_H_

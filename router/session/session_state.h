@@ -1,0 +1,61 @@
+// The facts of one request that the rooms of its session share.
+//
+// The session owns it; each field has one writer, named beside it. Belongs to the session's loop.
+#ifndef PENSTOCK_ROUTER_SESSION_SESSION_STATE_H_
+#define PENSTOCK_ROUTER_SESSION_SESSION_STATE_H_
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "config/config.h"
+#include "kvmodel/prompt_estimate.h"
+#include "router/core/contract/action.h"
+#include "router/live/event_loop.h"
+#include "router/openai/answer/stream_relay.h"
+#include "router/session/client.h"
+#include "router/session/preparation.h"
+#include "router/session/resume_rules.h"
+
+namespace penstock {
+
+struct SessionState {
+  SessionState(EventLoop& the_loop, Client& the_client, SessionRequest the_request)
+      : loop(the_loop),
+        client(the_client),
+        request(std::move(the_request)),
+        fleet(loop.fleet()),
+        limits(fleet->config().limits),
+        arrival(Now()) {}
+
+  EventLoop& loop;
+  Client& client;
+  const SessionRequest request;
+  std::shared_ptr<const FleetView> fleet;  // Session: of the arrival, then of the last forward.
+  const LimitsConfig limits;
+  const Instant arrival;
+  PreparedRequest prepared;                    // Session.
+  PromptEstimate estimate;                     // Admission.
+  std::optional<Forward> forward;              // Session: the last one.
+  Instant answer_deadline = Instant::Never();  // Session.
+  AttemptLedger ledger;                        // Session.
+  HeaderList engine_headers;                   // Attempt: those for the client.
+  RelayState answer;                           // The relay of each attempt, Delivery.
+  bool any_answer = false;                     // Attempt: the client has part of the answer.
+
+  const RequestFacts& facts() const { return prepared.facts; }
+  // The engine of the last forward.
+  const EngineSeat& seat() const { return fleet->seats[forward->replica.value()]; }
+  // At most `limit`, and no longer than the answer may take in all.
+  Duration Left(Duration limit) const { return std::min(limit, std::max(Duration(), answer_deadline - Now())); }
+  // Empty before the first forward.
+  std::string ReplicaName() const {
+    return forward && forward->replica.value() < fleet->seats.size() ? seat().name : std::string();
+  }
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_SESSION_STATE_H_

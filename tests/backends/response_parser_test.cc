@@ -1,0 +1,56 @@
+#include "backends/transport/response_parser.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace penstock {
+namespace {
+
+namespace http = boost::beast::http;
+
+// The body of an answer that arrives in pieces of `size` bytes; "broken" if it is no HTTP, "cut" if it does not end.
+std::string BodyOf(const std::string& wire, size_t size) {
+  ResponseParser parser(64 << 10);
+  std::string input, body;
+  for (size_t at = 0; at < wire.size() && !parser.is_done(); at += size) {
+    input += wire.substr(at, size);
+    ResponseParser::ErrorCode error;
+    const size_t used = parser.Parse(input, error);
+    if (error && error != http::error::need_more) return "broken";
+    body += std::string(parser.body());
+    parser.DropBody();
+    input.erase(0, used);
+  }
+  return parser.is_done() ? body : "cut";
+}
+
+const std::string kHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+TEST(ResponseParser, ChunksOfOneReadAreJoined) {
+  const std::string wire = kHead + "3\r\nabc\r\n2;x=y\r\nde\r\n1\r\nf\r\n0\r\n\r\n";
+  for (size_t size = 1; size <= wire.size(); ++size) EXPECT_EQ(BodyOf(wire, size), "abcdef") << size;
+}
+
+TEST(ResponseParser, AnEmptyChunkedBodyMayComeInAnyPieces) {
+  for (const std::string& end : {std::string("0\r\n\r\n"), std::string("000\r\nX-Trailer: 1\r\n\r\n")}) {
+    for (size_t size = 1; size <= kHead.size() + end.size(); ++size) EXPECT_EQ(BodyOf(kHead + end, size), "") << size;
+  }
+}
+
+TEST(ResponseParser, AKeptBodyOutlivesTheInput) {
+  ResponseParser parser(64 << 10);
+  std::string input = kHead + "3\r\nabc\r\n";
+  ResponseParser::ErrorCode error;
+  const size_t used = parser.Parse(input, error);
+  parser.KeepBody();
+  input = input.substr(used) + "2\r\nde\r\n0\r\n\r\n";
+  parser.Parse(input, error);
+  EXPECT_EQ(parser.body(), "abcde");
+  EXPECT_TRUE(parser.is_done());
+}
+
+TEST(ResponseParser, ABrokenChunkIsNoHttp) { EXPECT_EQ(BodyOf(kHead + "zz\r\n", 7), "broken"); }
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,84 @@
+#include "router/core/books/fleet_state.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/rooms_for_test.h"
+
+namespace penstock::testing {
+namespace {
+
+FleetOptions Two(bool shared_gpu, bool elastic) {
+  FleetOptions options;
+  options.replicas = 2;
+  options.shared_gpu = shared_gpu;
+  options.elastic = elastic;
+  return options;
+}
+
+TEST(FleetState, ReplicasOnOneGpuAreNeighboursAndOnlyBusyOnesCount) {
+  TestRooms test(Two(true, false));
+  const FleetState& fleet = test.rooms.fleet;
+  EXPECT_EQ(fleet.NeighboursOf(fleet.replica(ReplicaId(0))), std::vector<size_t>{1});
+  EXPECT_EQ(fleet.BusyNeighbours(fleet.replica(ReplicaId(0))), 0);
+  test.Running(1, 100, 1);
+  EXPECT_EQ(fleet.BusyNeighbours(fleet.replica(ReplicaId(0))), 1);
+  EXPECT_EQ(fleet.BusyNeighbours(fleet.replica(ReplicaId(1))), 0);
+}
+
+TEST(FleetState, ReplicasOnGpusOfTheirOwnHaveNoNeighbours) {
+  TestRooms test(Two(false, false));
+  EXPECT_TRUE(test.rooms.fleet.NeighboursOf(test.Replica(0)).empty());
+}
+
+TEST(FleetState, AReloadKeepsTheMembersOfAPoolAndReplacesItsReplicas) {
+  TestRooms test(Two(false, true));
+  test.Running(1, 100);
+  Fleet fleet = MakeFleet(Two(false, true));
+  fleet.pools[0].capacity = Amount(500);
+  test.Configure(fleet);
+  EXPECT_EQ(test.rooms.fleet.pool(PoolId(0)).replicas().size(), 2u);
+  EXPECT_EQ(test.rooms.fleet.pool(PoolId(0)).growth().members(), 1);
+  EXPECT_EQ(test.rooms.fleet.ledger().capacity(PoolId(0)), Amount(500));
+}
+
+TEST(FleetState, AReplicaOnProbationIsPlaceableOnlyWhileItIsIdle) {
+  TestRooms test;
+  test.rooms.servers.SetHealth(ReplicaId(0), Health::kProbing, test.now);
+  EXPECT_TRUE(test.Replica().Placeable());
+  test.Running(1, 100);
+  EXPECT_FALSE(test.Replica().Placeable());
+  test.rooms.servers.SetHealth(ReplicaId(0), Health::kDraining, test.now);
+  EXPECT_FALSE(test.Replica().Placeable());
+}
+
+TEST(FleetState, ReportsOfReplicasThatShareAPoolAreAddedUp) {
+  TestRooms test(Two(false, true));
+  EngineReport report;
+  report.sampled_at = test.now;
+  report.kv_used_share = 0.25;
+  report.replica = ReplicaId(0);
+  test.rooms.fleet.Report(report);
+  report.replica = ReplicaId(1);
+  test.rooms.fleet.Report(report);
+  EXPECT_EQ(test.rooms.fleet.ledger().reported(PoolId(0)), Amount(50'000));
+}
+
+TEST(FleetState, PreemptionsAreTheIncreasesOfACounterThatMayRestart) {
+  EngineFacts facts;
+  EXPECT_EQ(facts.TakePreemptions(10), 0);
+  EXPECT_EQ(facts.TakePreemptions(13), 3);
+  EXPECT_EQ(facts.TakePreemptions(-1), 0);
+  EXPECT_EQ(facts.TakePreemptions(2), 0);
+  EXPECT_EQ(facts.TakePreemptions(4), 2);
+  EXPECT_EQ(facts.preemptions_seen, 5);
+}
+
+TEST(FleetState, TheRowsOfRemovedReplicasAreNotReserved) {
+  Fleet fleet = MakeFleet(Two(false, false));
+  fleet.replicas[1].removed = true;
+  TestRooms test(fleet);
+  EXPECT_EQ(test.rooms.fleet.Rows(), 256);
+}
+
+}  // namespace
+}  // namespace penstock::testing

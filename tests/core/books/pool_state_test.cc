@@ -1,0 +1,82 @@
+#include "router/core/books/pool_state.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+const Instant kStart = Instant::FromSeconds(100);
+
+GrowthVector Constant(float amount) {
+  GrowthVector growth;
+  growth.mean.fill(amount);
+  return growth;
+}
+
+PoolSpec Spec(bool fatal) {
+  PoolSpec spec;
+  spec.capacity = Amount(1000);
+  spec.overflow_fatal = fatal;
+  return spec;
+}
+
+TEST(PoolState, ItsForecastIsTheSumOfTheMembersThatJoinedAndDidNotLeave) {
+  PoolState pool;
+  pool.Configure(Spec(false));
+  Membership first, second;
+  pool.Join(first, Constant(100), kStart);
+  pool.Join(second, Constant(50), kStart);
+  EXPECT_DOUBLE_EQ(pool.growth().Sum(), 150);
+  pool.Update(first, Constant(120), kStart + Duration::Seconds(1));
+  EXPECT_DOUBLE_EQ(pool.growth().Sum(), 170);
+  pool.Leave(second);
+  EXPECT_DOUBLE_EQ(pool.growth().Sum(), 120);
+  EXPECT_EQ(pool.growth().members(), 1);
+}
+
+TEST(PoolState, AFatalPoolHoldsItsRiskHighAndALaterReloadBeginsItAnew) {
+  PoolState pool;
+  pool.Configure(Spec(true));
+  EXPECT_EQ(pool.risk().z(), RiskControl::kFatalZ);
+  pool.Configure(Spec(false));
+  EXPECT_LT(pool.risk().z(), RiskControl::kFatalZ);
+}
+
+TEST(PoolState, AForecastIsComparedOnceItsHorizonHasPassed) {
+  PoolState pool;
+  pool.Configure(Spec(false));
+  Membership member;
+  pool.Join(member, Constant(100), kStart);
+  pool.CheckForecast(kStart);
+  pool.CheckForecast(kStart + Duration::Milliseconds(900));
+  EXPECT_EQ(pool.ErrorAt(0).compared, 0);
+  pool.CheckForecast(kStart + Duration::Seconds(1));
+  EXPECT_EQ(pool.ErrorAt(0).compared, 1);
+  EXPECT_NEAR(pool.ErrorAt(0).error, 0, 1e-9);
+  EXPECT_EQ(pool.ErrorAt(1).compared, 0);
+}
+
+TEST(PoolState, AMemberThatHoldsMoreThanForecastMakesTheErrorNegativeOverCapacity) {
+  PoolState pool;
+  pool.Configure(Spec(false));
+  Membership member;
+  pool.Join(member, Constant(100), kStart);
+  pool.CheckForecast(kStart);
+  pool.Update(member, Constant(300), kStart + Duration::Seconds(1));
+  pool.CheckForecast(kStart + Duration::Seconds(1));
+  EXPECT_NEAR(pool.ErrorAt(0).error, -0.2, 1e-6);
+}
+
+TEST(PoolState, AMemberThatJoinedAfterAForecastTakesNoPartInItsComparison) {
+  PoolState pool;
+  pool.Configure(Spec(false));
+  Membership early, late;
+  pool.Join(early, Constant(100), kStart);
+  pool.CheckForecast(kStart);
+  pool.Join(late, Constant(500), kStart);
+  pool.CheckForecast(kStart + Duration::Seconds(1));
+  EXPECT_NEAR(pool.ErrorAt(0).error, 0, 1e-6);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,79 @@
+#include "router/core/books/prefill_backlog.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+const Instant kStart = Instant::FromSeconds(100);
+
+RequestState Prompt(int64_t tokens, Instant dispatched = kStart) {
+  RequestState request;
+  request.arrived.prompt = Tokens(tokens);
+  request.running.prefill_left = Tokens(tokens);
+  request.running.dispatched = dispatched;
+  return request;
+}
+
+TEST(PrefillBacklog, StepsComputePromptsInTheOrderOfTheirDispatch) {
+  PrefillBacklog backlog;
+  RequestState first = Prompt(100), second = Prompt(100);
+  backlog.Add(&first);
+  backlog.Add(&second);
+  EXPECT_EQ(backlog.Compute(1, kStart, kStart + Duration::Seconds(1), Tokens(150)), Tokens(150));
+  EXPECT_EQ(first.running.prefill_left, Tokens(0));
+  EXPECT_EQ(second.running.prefill_left, Tokens(50));
+  EXPECT_EQ(backlog.tokens(), Tokens(50));
+  EXPECT_TRUE(backlog.SumHolds());
+}
+
+TEST(PrefillBacklog, AFirstTokenProvesEveryPromptAheadOfItDone) {
+  PrefillBacklog backlog;
+  RequestState first = Prompt(100), second = Prompt(80), third = Prompt(60);
+  for (RequestState* request : {&first, &second, &third}) backlog.Add(request);
+  backlog.Prove(&second);
+  EXPECT_EQ(backlog.tokens(), Tokens(60));
+  EXPECT_EQ(first.running.prefill_left, Tokens(0));
+  EXPECT_EQ(backlog.requests().size(), 2u);
+}
+
+TEST(PrefillBacklog, ProvenPrefillTakesItsPartOfTheStepsThatComeAfterTheToken) {
+  PrefillBacklog backlog;
+  RequestState first = Prompt(100), second = Prompt(100);
+  backlog.Add(&first);
+  backlog.Add(&second);
+  backlog.Prove(&first);
+  EXPECT_EQ(backlog.Compute(1, kStart, kStart + Duration::Seconds(1), Tokens(150)), Tokens(150));
+  EXPECT_EQ(second.running.prefill_left, Tokens(50));
+}
+
+TEST(PrefillBacklog, AStepComputesNoPromptThatWasSentAfterItBegan) {
+  PrefillBacklog backlog;
+  RequestState late = Prompt(100, kStart + Duration::Milliseconds(500));
+  backlog.Add(&late);
+  EXPECT_EQ(backlog.Compute(1, kStart, kStart + Duration::Seconds(1), Tokens(150)), Tokens(0));
+  EXPECT_EQ(backlog.Compute(2, kStart, kStart + Duration::Seconds(2), Tokens(150)), Tokens(100));
+}
+
+TEST(PrefillBacklog, APromptThatLeavesTakesItsTokensAlong) {
+  PrefillBacklog backlog;
+  RequestState first = Prompt(100), second = Prompt(80);
+  backlog.Add(&first);
+  backlog.Add(&second);
+  backlog.Remove(&first);
+  EXPECT_EQ(backlog.tokens(), Tokens(80));
+  EXPECT_TRUE(backlog.SumHolds());
+}
+
+TEST(PrefillBacklog, AnIdleReplicaForgetsWhatFirstTokensProved) {
+  PrefillBacklog backlog;
+  RequestState first = Prompt(100), second = Prompt(100);
+  backlog.Add(&first);
+  backlog.Prove(&first);
+  backlog.ForgetProven();
+  backlog.Add(&second);
+  EXPECT_EQ(backlog.Compute(1, kStart, kStart + Duration::Seconds(1), Tokens(150)), Tokens(100));
+}
+
+}  // namespace
+}  // namespace penstock

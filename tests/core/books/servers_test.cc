@@ -1,0 +1,100 @@
+#include "router/core/books/servers.h"
+
+#include <gtest/gtest.h>
+
+#include "router/core/contract/admission_checks.h"
+#include "tests/core/rooms_for_test.h"
+
+namespace penstock::testing {
+namespace {
+
+const ModelId kChat(0);
+
+FleetOptions Replicas(int count) {
+  FleetOptions options;
+  options.replicas = count;
+  return options;
+}
+
+TEST(Servers, AModelIsServedByTheReplicasThatNameItAndAreNotRemoved) {
+  Fleet fleet = MakeFleet(Replicas(3));
+  fleet.replicas[1].removed = true;
+  TestRooms test(fleet);
+  EXPECT_EQ(test.rooms.servers.Of(kChat), (std::vector<size_t>{0, 2}));
+  EXPECT_TRUE(test.rooms.servers.Of(ModelId(9)).empty());
+}
+
+TEST(Servers, AModelWhoseLastReplicaVanishedIsWaitedForAMoment) {
+  TestRooms test(Replicas(2));
+  Servers& servers = test.rooms.servers;
+  servers.SetHealth(ReplicaId(0), Health::kDown, test.now);
+  EXPECT_EQ(servers.OutageEnd(kChat, test.now), Instant::Never());
+  servers.SetHealth(ReplicaId(1), Health::kDown, test.now);
+  EXPECT_FALSE(servers.AnyUp(kChat));
+  EXPECT_FALSE(servers.DownForGood(kChat, test.now));
+  EXPECT_EQ(servers.OutageEnd(kChat, test.now), test.now + kOutageGrace);
+  EXPECT_TRUE(servers.DownForGood(kChat, test.now + kOutageGrace));
+}
+
+TEST(Servers, AReplicaThatWasNeverUpIsNotWaitedFor) {
+  TestRooms test;
+  Rooms rooms{CoreRules()};
+  rooms.Configure(MakeFleet({}), test.now);
+  EXPECT_TRUE(rooms.servers.DownForGood(kChat, test.now));
+}
+
+TEST(Servers, AReplicaThatWentDownHasLostItsCachedPrefixes) {
+  TestRooms test;
+  Fleet fleet = MakeFleet({});
+  fleet.replicas[0].prefix_cache = Tokens(10'000);
+  test.Configure(fleet);
+  RequestState* request = test.New(1, 2000);
+  request->arrived.prefix = {1, 2, 3};
+  test.Start(request);
+  EXPECT_EQ(test.rooms.servers.MostCached(*request), kPrefixBlock * 3);
+  test.rooms.servers.SetHealth(ReplicaId(0), Health::kDown, test.now);
+  EXPECT_EQ(test.rooms.servers.MostCached(*request), Tokens(0));
+}
+
+TEST(Servers, TheLongestPromptIsBoundByContextAndPool) {
+  FleetOptions options = Replicas(1);
+  options.pool_tokens = 1000;
+  TestRooms small(options);
+  EXPECT_EQ(small.rooms.servers.Longest(0), Tokens(1000));
+  TestRooms large;
+  EXPECT_EQ(large.rooms.servers.Longest(0), Tokens(49'999));
+}
+
+TEST(Servers, AnUncertainPromptIsCountedAtItsLowerEnd) {
+  TestRooms test;
+  RequestState* request = test.New(1, 60'000);
+  EXPECT_EQ(test.rooms.servers.LengthNeeded(*request), Tokens(0));
+  request->arrived.prompt_sigma = 0.1;
+  EXPECT_EQ(test.rooms.servers.LengthNeeded(*request), Tokens(48'000));
+}
+
+TEST(Servers, ABriefCountsThePoolsPresentUseAndClosesAFullBatch) {
+  FleetOptions options = Replicas(1);
+  options.pool_tokens = 1000;
+  options.max_sequences = 2;
+  TestRooms test(options);
+  test.Running(1, 250);
+  test.rooms.servers.UpdateBrief(0, test.now);
+  EXPECT_NEAR(test.rooms.servers.brief(0).fullness, 0.25, 0.01);
+  test.Running(2, 250);
+  test.rooms.servers.UpdateBrief(0, test.now);
+  EXPECT_GT(test.rooms.servers.brief(0).fullness, 1);
+}
+
+TEST(Servers, ExpectedWorkIsLessWhereThePromptIsCached) {
+  TestRooms test;
+  RequestState* request = test.New(1, 4000);
+  const double whole = test.rooms.servers.ExpectedWork(*request, 100, test.now);
+  request->waiting.cached = Tokens(3000);
+  EXPECT_LT(test.rooms.servers.ExpectedWork(*request, 100, test.now), whole);
+  EXPECT_GT(test.rooms.servers.ExpectedWork(*request, 200, test.now),
+            test.rooms.servers.ExpectedWork(*request, 100, test.now));
+}
+
+}  // namespace
+}  // namespace penstock::testing

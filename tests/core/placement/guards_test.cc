@@ -1,0 +1,99 @@
+#include "router/core/placement/guards.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/rooms_for_test.h"
+
+namespace penstock::testing {
+namespace {
+
+std::optional<WaitReason> Verdict(TestRooms& test, const RequestState* request) {
+  const ReplicaState& replica = test.Replica();
+  return FirstBroken(AllGuards(),
+                     QuestionFor(*request, replica.PrefillOf(*request), replica, test.rooms.fleet, test.now));
+}
+
+TEST(Guards, TheListStandsInRisingRankAndEachGuardHasAName) {
+  int rank = 0;
+  for (const Guard& guard : AllGuards()) {
+    EXPECT_GT(TraitsOf(guard.reason).rank, rank);
+    rank = TraitsOf(guard.reason).rank;
+    EXPECT_FALSE(guard.name().empty());
+  }
+  EXPECT_LT(rank, TraitsOf(WaitReason::kMemory).rank);
+}
+
+TEST(Guards, AnIdleReplicaPassesEveryGuard) {
+  FleetOptions options;
+  options.max_sequences = 1;
+  TestRooms test(options);
+  RequestState* request = test.New(1, 45'000);
+  request->arrived.sequences = 5;
+  EXPECT_EQ(Verdict(test, request), std::nullopt);
+}
+
+TEST(Guards, ABatchWithoutAFreeRowForEverySequenceTakesNoRequest) {
+  FleetOptions options;
+  options.max_sequences = 3;
+  TestRooms test(options);
+  test.Decoding(1, 100);
+  test.Replica().Advance(1, test.now, 0);
+  RequestState* request = test.New(2, 100);
+  request->arrived.sequences = 2;
+  EXPECT_EQ(Verdict(test, request), std::nullopt);
+  request->arrived.sequences = 3;
+  EXPECT_EQ(Verdict(test, request), WaitReason::kSequences);
+}
+
+TEST(Guards, MoreThanTwoBudgetsOfPrefillAreARunwayThatIsLongEnough) {
+  FleetOptions options;
+  options.enforce_goals = false;
+  TestRooms test(options);
+  test.Running(1, 2 * 2048);
+  EXPECT_EQ(Verdict(test, test.New(2, 100)), std::nullopt);
+  test.Running(3, 1);
+  EXPECT_EQ(Verdict(test, test.New(4, 100)), WaitReason::kRunway);
+}
+
+TEST(Guards, AFirstTokenThatWouldMissItsGoalBehindTheBacklogWaits) {
+  TestRooms test;
+  test.Running(1, 4000);
+  // 30,000 tokens alone take about 1.65 s of a goal of 2 s; behind 4,000 more they are late.
+  EXPECT_EQ(Verdict(test, test.New(2, 34'000)), WaitReason::kFirstToken);
+}
+
+TEST(Guards, APromptThatNoReplicaCouldServeInTimeIsNotHeldBackByItsOwnGoal) {
+  TestRooms test;
+  test.Running(1, 100);
+  EXPECT_NE(Verdict(test, test.New(2, 49'000)), WaitReason::kFirstToken);
+}
+
+TEST(Guards, AStreamThatWouldMissItsNextTokenHoldsALongPromptBack) {
+  TestRooms test;
+  RequestState* stream = test.New(1, 100, ClassId(0));
+  test.Start(stream);
+  test.rooms.running.TakeFirstToken(stream, test.now);
+  test.Wait(Duration::Milliseconds(1000));
+  test.Replica().Advance(1, test.now, 0);
+  EXPECT_EQ(Verdict(test, test.New(2, 20'000)), WaitReason::kRunningStreams);
+}
+
+TEST(Guards, GoalsThatAreOnlyMeasuredHoldNoRequestBack) {
+  FleetOptions options;
+  options.enforce_goals = false;
+  TestRooms test(options);
+  RequestState* stream = test.New(1, 100, ClassId(0));
+  test.Start(stream);
+  test.rooms.running.TakeFirstToken(stream, test.now);
+  test.Replica().Advance(1, test.now, 0);
+  EXPECT_EQ(Verdict(test, test.New(2, 20'000)), std::nullopt);
+}
+
+TEST(Guards, TheExpectedFirstTokenIsTheStepInFlightAndThePrefillAhead) {
+  StepOutlook outlook{4096, 2048, 0.01, 0.00005, 0.005};
+  EXPECT_EQ(outlook.Steps(4096), 2);
+  EXPECT_NEAR(outlook.ExpectedTtft(), 0.005 + 2 * 0.01 + 4096 * 0.00005, 1e-9);
+}
+
+}  // namespace
+}  // namespace penstock::testing

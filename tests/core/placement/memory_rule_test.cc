@@ -1,0 +1,91 @@
+#include "router/core/placement/memory_test.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/rooms_for_test.h"
+
+namespace penstock::testing {
+namespace {
+
+FleetOptions Pool(int64_t tokens) {
+  FleetOptions options;
+  options.pool_tokens = tokens;
+  return options;
+}
+
+std::optional<double> ShareWith(TestRooms& test, const RequestState* request, uint32_t replica = 0) {
+  std::vector<GrowthVector> growth;
+  return test.rooms.memory.PeakShareWith(*request, test.Replica(replica), test.now, growth);
+}
+
+TEST(MemoryTest, ALoneRequestMayEnterAnEmptyPoolWhateverItsForecast) {
+  TestRooms test(Pool(1000));
+  const std::optional<double> share = ShareWith(test, test.New(1, 990));
+  ASSERT_TRUE(share.has_value());
+  EXPECT_GT(*share, 0.99);
+}
+
+TEST(MemoryTest, APoolTakesNoRequestWhoseForecastItCouldNotHold) {
+  TestRooms test(Pool(1000));
+  test.Decoding(1, 400);
+  EXPECT_EQ(ShareWith(test, test.New(2, 590)), std::nullopt);
+  RequestState* small = test.New(3, 10);
+  small->arrived.max_output = Tokens(5);
+  EXPECT_TRUE(ShareWith(test, small).has_value());
+}
+
+TEST(MemoryTest, APoolThatWasFullJustNowGivesTheSameVerdictAtOneHorizon) {
+  TestRooms test(Pool(1000));
+  test.Decoding(1, 400);
+  const RequestState* large = test.New(2, 590);
+  EXPECT_EQ(ShareWith(test, large), std::nullopt);
+  EXPECT_EQ(ShareWith(test, large), std::nullopt);
+  RequestState* small = test.New(3, 10);
+  small->arrived.max_output = Tokens(5);
+  EXPECT_TRUE(ShareWith(test, small).has_value());
+}
+
+TEST(MemoryTest, ContributionsAreKeptOnlyWhereThereIsRoom) {
+  TestRooms test(Pool(1000));
+  std::vector<GrowthVector> growth;
+  EXPECT_TRUE(test.rooms.memory.PeakShareWith(*test.New(1, 100), test.Replica(), test.now, growth).has_value());
+  EXPECT_EQ(growth.size(), 1u);
+  test.Decoding(2, 500);
+  EXPECT_FALSE(test.rooms.memory.PeakShareWith(*test.New(3, 490), test.Replica(), test.now, growth).has_value());
+  EXPECT_EQ(growth.size(), 1u);
+}
+
+TEST(MemoryTest, DrainingMemoryIsNotAvailableAndItsPoolIsNotEmpty) {
+  TestRooms test(Pool(1000));
+  RequestState* gone = test.Decoding(1, 500);
+  test.rooms.running.Leave(gone);
+  test.rooms.fleet.ledger().Drain(gone->running.lease, Instant::Never());
+  EXPECT_EQ(ShareWith(test, test.New(2, 600)), std::nullopt);
+}
+
+TEST(MemoryTest, WithoutPoolsTheShareIsThatOfTheBatch) {
+  FleetOptions options = Pool(1000);
+  options.max_sequences = 4;
+  Fleet fleet = MakeFleet(options);
+  fleet.replicas[0].pools.clear();
+  TestRooms test(fleet);
+  EXPECT_EQ(ShareWith(test, test.New(1, 100)), 0.25);
+  test.Running(2, 100);
+  EXPECT_EQ(ShareWith(test, test.New(3, 100)), 0.5);
+}
+
+TEST(ForecastRule, TheBoundAtOneHorizonIsNeverAboveTheBound) {
+  TestRooms test(Pool(100'000));
+  const ForecastRule rule;
+  for (uint64_t id = 1; id <= 20; ++id) test.Decoding(id, static_cast<int64_t>(id) * 100);
+  const RequestState* request = test.New(100, 500);
+  const ReplicaState& replica = test.Replica();
+  const GrowthMember member = test.rooms.forecasts.MemberOf(*request, replica, replica.spec().pools[0], test.now);
+  const PoolState& pool = test.rooms.fleet.pool(PoolId(0));
+  const PoolPeak peak = rule.BoundWith(pool, ContributionOf(member), test.now);
+  EXPECT_FALSE(rule.SurelyAbove(peak.bound * 1.0001, pool, peak.horizon, member, test.now));
+  EXPECT_TRUE(rule.SurelyAbove(peak.bound * 0.99, pool, peak.horizon, member, test.now));
+}
+
+}  // namespace
+}  // namespace penstock::testing

@@ -1,0 +1,82 @@
+#include "router/live/progress_board.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+const Instant kNow = Instant::FromNanoseconds(1'000'000);
+
+// A stream on the board, counted by the test.
+struct Counted {
+  Counted(uint64_t request, uint32_t replica, int64_t sequences = 1)
+      : stream(counter, RequestId(request), ReplicaId(replica), sequences) {}
+  TokenCounter counter;
+  BoardStream stream;
+};
+
+TEST(ProgressBoard, StreamsThatFollowTheStepsNeedNoCorrection) {
+  ProgressBoard board(2);
+  Counted a(1, 0), b(2, 0);
+  a.counter.Count(1, kNow);
+  b.counter.Count(1, kNow);
+  board.Add(0, a.stream);
+  board.Add(1, b.stream);
+  board.Sample({0});
+  a.counter.Count(3, kNow);
+  b.counter.Count(2, kNow);
+  const auto events = board.Sample({0});
+  ASSERT_EQ(events.size(), 1u);
+  ASSERT_EQ(events[0].replicas.size(), 1u);
+  EXPECT_EQ(events[0].replicas[0].steps, 3);
+  EXPECT_EQ(events[0].corrections, (std::vector<StreamTokens>{{RequestId(2), Tokens(3)}}));
+  EXPECT_TRUE(board.Sample({0}).empty());
+  board.Remove(0, a.stream);
+  board.Remove(1, b.stream);
+}
+
+TEST(ProgressBoard, AFreshStreamTellsItsOwnCountOnce) {
+  ProgressBoard board(1);
+  Counted a(1, 0);
+  a.counter.Count(1, kNow);
+  board.Add(0, a.stream);
+  const auto events = board.Sample({0});
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].corrections, (std::vector<StreamTokens>{{RequestId(1), Tokens(1)}}));
+  board.Remove(0, a.stream);
+}
+
+TEST(ProgressBoard, ReplicasThatShareAPoolShareAnEvent) {
+  ProgressBoard board(1);
+  Counted a(1, 0), b(2, 1), c(3, 2, 2);
+  for (Counted* counted : {&a, &b, &c}) board.Add(0, counted->stream);
+  board.Sample({1, 1, 2});
+  a.counter.Count(1, kNow);
+  b.counter.Count(1, kNow);
+  c.counter.Count(4, kNow);
+  const auto events = board.Sample({1, 1, 2});
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].replicas.size(), 2u);
+  EXPECT_EQ(events[1].replicas[0].steps, 2);
+  EXPECT_TRUE(events[1].corrections.empty());
+  for (Counted* counted : {&a, &b, &c}) board.Remove(0, counted->stream);
+}
+
+TEST(ProgressBoard, AStreamThatLeftIsInNoSample) {
+  ProgressBoard board(1);
+  Counted a(1, 0), b(2, 0);
+  board.Add(0, a.stream);
+  board.Add(0, b.stream);
+  board.Sample({0});
+  board.Remove(0, a.stream);
+  a.counter.Count(5, kNow);
+  b.counter.Count(1, kNow);
+  const auto events = board.Sample({0});
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].replicas[0].steps, 1);
+  board.Remove(0, b.stream);
+  EXPECT_TRUE(board.Sample({0}).empty());
+}
+
+}  // namespace
+}  // namespace penstock

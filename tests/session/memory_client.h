@@ -1,0 +1,100 @@
+// A client of a session without a socket: it keeps the answer in memory, and can be slow or go.
+#ifndef PENSTOCK_TESTS_SESSION_MEMORY_CLIENT_H_
+#define PENSTOCK_TESTS_SESSION_MEMORY_CLIENT_H_
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "router/session/client.h"
+
+namespace penstock {
+
+class MemoryClient final : public Client {
+ public:
+  // Takes nothing at once: every write is finished by waiting.
+  bool slow = false;
+  std::string text;  // A whole body, or the events of a stream.
+  std::string content_type;
+  HeaderList headers;
+  ApiError error;
+  bool failed = false;
+  int ends = 0;
+  int comments = 0;
+
+  // On the session's loop.
+  void Go() {
+    gone_ = true;
+    if (auto on_gone = std::exchange(on_gone_, nullptr)) on_gone();
+  }
+
+  Written Whole(int status, absl::string_view type, const HeaderList& more, absl::string_view body) override {
+    Begin(status, more);
+    content_type = std::string(type);
+    ++ends;
+    return Take(body);
+  }
+  boost::asio::awaitable<bool> FinishWhole() override { return TakeRest(); }
+  Written Events(const HeaderList& more, const std::vector<absl::string_view>& pieces) override {
+    if (!begun()) Begin(200, more);
+    std::string joined;
+    for (absl::string_view piece : pieces) absl::StrAppend(&joined, piece);
+    return Take(joined);
+  }
+  boost::asio::awaitable<bool> FinishEvents() override { return TakeRest(); }
+  boost::asio::awaitable<bool> End() override {
+    ++ends;
+    co_return !gone_;
+  }
+  boost::asio::awaitable<bool> Error(const ApiError& given) override {
+    if (!begun()) Begin(given.status, HeaderList());
+    error = given;
+    failed = true;
+    ++ends;
+    co_return !gone_;
+  }
+  void KeepAlive(const HeaderList& more) override {
+    if (!begun()) Begin(200, more);
+    ++comments;
+  }
+
+  bool begun() const override { return status_ != 0; }
+  int status() const override { return status_; }
+  bool gone() const override { return gone_; }
+  void Watch(std::function<void()> on_gone) override { on_gone_ = std::move(on_gone); }
+  void Unwatch() override { on_gone_ = nullptr; }
+
+ private:
+  void Begin(int status, const HeaderList& more) {
+    status_ = status;
+    headers = more;
+  }
+  Written Take(absl::string_view bytes) {
+    if (gone_) return Written::kGone;
+    if (slow) {
+      rest_ = std::string(bytes);
+      return Written::kPart;
+    }
+    absl::StrAppend(&text, bytes);
+    return Written::kAll;
+  }
+  boost::asio::awaitable<bool> TakeRest() {
+    co_await boost::asio::post(co_await boost::asio::this_coro::executor, boost::asio::use_awaitable);
+    text += std::exchange(rest_, "");
+    co_return !gone_;
+  }
+
+  std::string rest_;
+  std::function<void()> on_gone_;
+  int status_ = 0;
+  bool gone_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_TESTS_SESSION_MEMORY_CLIENT_H_

@@ -1,0 +1,230 @@
+#include "router/session/resume_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+using Kind = NextStep::Kind;
+
+const Instant kNow = Instant::FromNanoseconds(5'000'000'000);
+
+// One question to the rules: a chat stream whose client has three tokens of it, cut by an engine that died.
+struct Question {
+  Question() {
+    end = EngineFailed(EngineErrorKind::kClosed, "The engine's stream broke off.");
+    facts.stream = true;
+    facts.prompt_is_text = true;
+    facts.prompt_at = JsonSpan{10, 20};
+    progress.any_answer = true;
+    progress.delivered = 3;
+    progress.text_whole = true;
+    progress.another_serves = true;
+    progress.another_continues = true;
+    progress.deadline = kNow + Duration::Seconds(1);
+  }
+  NextStep Ask() const { return After(end, endpoint, facts, progress, kNow); }
+
+  AttemptEnd end;
+  Endpoint endpoint = Endpoint::kChat;
+  RequestFacts facts;
+  AnswerProgress progress;
+};
+
+struct Row {
+  std::string name;
+  std::function<void(Question&)> change;
+  Kind kind;
+  std::optional<ResumeResult> bar;
+  std::optional<ResumeResult> resume;
+};
+
+void Expect(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    Question question;
+    row.change(question);
+    const NextStep step = question.Ask();
+    EXPECT_EQ(step.kind, row.kind) << row.name;
+    EXPECT_EQ(step.bar, row.bar) << row.name;
+    EXPECT_EQ(step.resume, row.resume) << row.name;
+  }
+}
+
+void Fail(Question& q, EngineErrorKind kind) { q.end = EngineFailed(kind, "failed"); }
+void NothingYet(Question& q) { q.progress.any_answer = q.progress.text_whole = false, q.progress.delivered = 0; }
+
+TEST(ResumeRules, TheKindOfTheEndDecidesFirst) {
+  using End = AttemptEnd::Kind;
+  Expect({
+      {"finished", [](Question& q) { q.end = EndedBy(End::kFinished); }, Kind::kEnd, {}, {}},
+      {"client gone", [](Question& q) { q.end = EndedBy(End::kClientGone); }, Kind::kStop, {}, {}},
+      {"router ends", [](Question& q) { q.end = EndedBy(End::kCut); }, Kind::kShutDown, {}, {}},
+      {"engine lacks the endpoint", [](Question& q) { q.end = EndpointMissing(); }, Kind::kFail, {}, {}},
+      {"engine lacks the endpoint, rest awaited",
+       [](Question& q) { q.end = EndpointMissing(), q.progress.resume_due = true; },
+       Kind::kFail,
+       {},
+       ResumeResult::kEngine},
+      {"died in a stream", [](Question&) {}, Kind::kContinue, {}, {}},
+      {"died before a byte", NothingYet, Kind::kPlaceAgain, {}, {}},
+      {"aborted in a stream", [](Question& q) { q.end = EndedBy(End::kAborted); }, Kind::kContinue, {}, {}},
+      {"aborted before a byte",
+       [](Question& q) { NothingYet(q), q.end = EndedBy(End::kAborted); },
+       Kind::kPlaceAgain,
+       {},
+       {}},
+  });
+}
+
+TEST(ResumeRules, AnEngineErrorIsWorthAnotherEngineByItsKind) {
+  for (const EngineErrorKind kind : {EngineErrorKind::kConnect, EngineErrorKind::kClosed, EngineErrorKind::kPushedBack,
+                                     EngineErrorKind::kOverflow}) {
+    Question question;
+    Fail(question, kind);
+    question.progress.another_serves = false;
+    EXPECT_EQ(question.Ask().kind, Kind::kContinue) << LabelOf(kind);
+  }
+  for (const EngineErrorKind kind : {EngineErrorKind::kTimeout, EngineErrorKind::kGarbage, EngineErrorKind::kServer}) {
+    Question question;
+    Fail(question, kind);
+    EXPECT_EQ(question.Ask().kind, Kind::kContinue) << LabelOf(kind);
+    question.progress.another_serves = false;
+    EXPECT_EQ(question.Ask().kind, Kind::kFail) << LabelOf(kind);
+    EXPECT_EQ(question.Ask().bar, std::nullopt);
+    EXPECT_EQ(question.Ask().resume, ResumeResult::kEngine);
+    NothingYet(question);
+    EXPECT_EQ(question.Ask().resume, std::nullopt);
+  }
+  Question hopeless;
+  hopeless.end.hopeless = true;
+  EXPECT_EQ(hopeless.Ask().kind, Kind::kFail);
+}
+
+TEST(ResumeRules, EveryBarHasItsReason) {
+  const auto barred = [](std::string name, std::function<void(Question&)> change, ResumeResult bar) {
+    return Row{std::move(name), std::move(change), Kind::kFail, bar, bar};
+  };
+  Expect({
+      barred(
+          "tries", [](Question& q) { q.progress.exhausted = true; }, ResumeResult::kTries),
+      barred(
+          "deadline", [](Question& q) { q.progress.deadline = kNow; }, ResumeResult::kDeadline),
+      barred(
+          "endpoint", [](Question& q) { q.endpoint = Endpoint::kResponses; }, ResumeResult::kEndpoint),
+      barred(
+          "choices", [](Question& q) { q.facts.n = 2; }, ResumeResult::kSeveral),
+      barred(
+          "prompts", [](Question& q) { q.endpoint = Endpoint::kCompletions, q.facts.prompts = 2; },
+          ResumeResult::kSeveral),
+      barred(
+          "tools", [](Question& q) { q.facts.has_tools = true; }, ResumeResult::kTools),
+      barred(
+          "logprobs", [](Question& q) { q.facts.has_logprobs = true; }, ResumeResult::kLogprobs),
+      barred(
+          "structure", [](Question& q) { q.facts.has_structure = true; }, ResumeResult::kStructured),
+      barred(
+          "echo", [](Question& q) { q.facts.echo = true; }, ResumeResult::kEcho),
+      barred(
+          "prompt", [](Question& q) { q.facts.prompt_is_text = false; }, ResumeResult::kPrompt),
+      barred(
+          "other text", [](Question& q) { q.progress.other_text = true; }, ResumeResult::kOtherText),
+      barred(
+          "budget", [](Question& q) { q.progress.text_whole = false; }, ResumeResult::kBudget),
+      barred(
+          "engine", [](Question& q) { q.progress.another_continues = false; }, ResumeResult::kEngine),
+  });
+}
+
+TEST(ResumeRules, BarsOfAnAnswerDoNotHoldBeforeItsFirstByte) {
+  Expect({
+      {"tools", [](Question& q) { NothingYet(q), q.facts.has_tools = true; }, Kind::kPlaceAgain, {}, {}},
+      {"choices", [](Question& q) { NothingYet(q), q.facts.n = 2; }, Kind::kPlaceAgain, {}, {}},
+      {"tries", [](Question& q) { NothingYet(q), q.progress.exhausted = true; }, Kind::kFail, ResumeResult::kTries, {}},
+      {"only the opening is out, tools",
+       [](Question& q) { q.progress.delivered = 0, q.facts.has_tools = true; },
+       Kind::kContinue,
+       {},
+       {}},
+      {"completions need no engine that continues messages",
+       [](Question& q) { q.endpoint = Endpoint::kCompletions, q.progress.another_continues = false; },
+       Kind::kContinue,
+       {},
+       {}},
+  });
+}
+
+TEST(ResumeRules, AnAnswerAtItsLimitIsClosedByTheRouter) {
+  Expect({
+      {"at the limit", [](Question& q) { q.facts.max_output = Tokens(3); }, Kind::kCloseAnswer, {}, {}},
+      {"below it", [](Question& q) { q.facts.max_output = Tokens(4); }, Kind::kContinue, {}, {}},
+      {"at the limit and out of tries",
+       [](Question& q) { q.facts.max_output = Tokens(3), q.progress.exhausted = true; },
+       Kind::kCloseAnswer,
+       {},
+       {}},
+      {"several choices", [](Question& q) { q.facts.max_output = Tokens(3), q.facts.n = 2; }, Kind::kFail,
+       ResumeResult::kSeveral, ResumeResult::kSeveral},
+  });
+}
+
+TEST(ResumeRules, TheClientReadsTheBar) {
+  const AttemptEnd end = EngineFailed(EngineErrorKind::kClosed, "It broke off.");
+  EXPECT_EQ(ErrorOf(end, ResumeResult::kTools, /*any_answer=*/false).message, "It broke off.");
+  EXPECT_EQ(ErrorOf(end, ResumeResult::kTools, /*any_answer=*/true).message,
+            "It broke off. The answer cannot be continued elsewhere: the request offers tools.");
+  const ApiError aborted = ErrorOf(EndedBy(AttemptEnd::Kind::kAborted), ResumeResult::kTries, /*any_answer=*/false);
+  EXPECT_EQ(aborted.message, "The answer was cut for want of memory.");
+  EXPECT_EQ(aborted.reason, LabelOf(EngineErrorKind::kOverflow));
+}
+
+TEST(AttemptLedger, FailuresCountInAllAndInARow) {
+  const AttemptEnd failed = EngineFailed(EngineErrorKind::kClosed, "");
+  AttemptLedger in_a_row;
+  for (int i = 1; i < kMaxFailuresInARow; ++i) in_a_row.OnEnd(failed, 0);
+  EXPECT_FALSE(in_a_row.exhausted());
+  in_a_row.OnEnd(failed, 0);
+  EXPECT_TRUE(in_a_row.exhausted());
+  AttemptLedger in_all;
+  for (int i = 1; i < kMaxFailures; ++i) in_all.OnEnd(failed, i);
+  EXPECT_FALSE(in_all.exhausted());
+  in_all.OnEnd(failed, kMaxFailures);
+  EXPECT_TRUE(in_all.exhausted());
+}
+
+TEST(AttemptLedger, UnreachedEnginesCountApart) {
+  AttemptLedger ledger;
+  const AttemptEnd unreached = EngineFailed(EngineErrorKind::kConnect, "");
+  for (int i = 1; i < kMaxUnreached; ++i) ledger.OnEnd(unreached, 0);
+  EXPECT_FALSE(ledger.exhausted());
+  ledger.OnEnd(EndedBy(AttemptEnd::Kind::kAborted), 0);
+  EXPECT_FALSE(ledger.exhausted());
+  ledger.OnEnd(unreached, 0);
+  EXPECT_TRUE(ledger.exhausted());
+}
+
+TEST(AttemptEnd, AnEnginesOwnErrorIsSorted) {
+  EngineError error;
+  error.status = 400;
+  error.message = "bad temperature";
+  EXPECT_EQ(EngineSaid(error, /*in_stream=*/false, /*resume_due=*/false).kind, AttemptEnd::Kind::kRejected);
+  EXPECT_FALSE(EngineSaid(error, false, false).engine_at_fault);
+  EXPECT_TRUE(EngineSaid(error, /*in_stream=*/true, false).engine_at_fault);
+  const AttemptEnd due = EngineSaid(error, false, /*resume_due=*/true);
+  EXPECT_EQ(due.kind, AttemptEnd::Kind::kFailed);
+  EXPECT_TRUE(due.hopeless);
+  error.status = 503;
+  EXPECT_EQ(EngineSaid(error, false, false).engine_error, EngineErrorKind::kPushedBack);
+  error.status = 500;
+  EXPECT_FALSE(EngineSaid(error, false, false).hopeless);
+  error.status = 501;
+  EXPECT_TRUE(EngineSaid(error, false, false).hopeless);
+  error.message = "Context size has been exceeded.";
+  EXPECT_EQ(EngineSaid(error, false, false).engine_error, EngineErrorKind::kOverflow);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,245 @@
+// A session serves any client: here one without a socket, in front of a scripted engine on loopback.
+#include "router/session/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <cstdio>
+#include <fstream>
+#include <future>
+#include <sstream>
+
+#include "router/live/fleet_monitor.h"
+#include "tests/http/test_server.h"
+#include "tests/session/memory_client.h"
+
+namespace penstock {
+namespace {
+
+namespace asio = boost::asio;
+
+const std::string kWhole =
+    R"({"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},)"
+    R"("finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}})";
+
+Config ConfigOf(const std::string& url) {
+  Config config = *ConfigFromUrls("127.0.0.1:0", {url});
+  config.poll.interval = Duration::Milliseconds(50);
+  config.replicas[0].engine = "openai";
+  return config;
+}
+
+// One loop with the plain core and a watched engine; no listener, no connection of a client.
+class SessionWorld {
+ public:
+  explicit SessionWorld(const std::string& url, std::unique_ptr<DecisionLog> log = nullptr)
+      : log_(std::move(log)),
+        config_(ConfigOf(url)),
+        core_(std::make_unique<PlainCore>(orders), loop_.io(), {&loop_.mailbox()},
+              {[this](const Event& event, Instant, const std::vector<Action>&) { book.Record(event); }, nullptr}),
+        monitor_(loop_, {&loop_}, config_, [](const ReplicaConfig& replica) { return replica.url; }) {
+    edge_.core = &core_;
+    edge_.board = &board_;
+    edge_.telemetry = &telemetry_;
+    edge_.log = log_.get();
+    edge_.tenants = &tenants_;
+    edge_.report = [](ReplicaId, EngineNews) {};
+    loop_.PostFleet(monitor_.FirstView(), [] {});
+    asio::post(loop_.io(), [this] { monitor_.Start(); });
+    loop_.Start();
+  }
+  ~SessionWorld() {
+    Call([this] {
+      monitor_.Stop();
+      core_.StopTimer();
+    });
+    loop_.Stop();
+  }
+
+  bool WaitUp() {
+    return Eventually([this] {
+      for (const ReplicaHealth& health : book.Of<ReplicaHealth>()) {
+        if (health.health == Health::kUp) return true;
+      }
+      return false;
+    });
+  }
+  // Runs a session to its end; the future tells when.
+  std::future<void> Begin(MemoryClient& client, std::string body, HeaderList headers = {}) {
+    auto ended = std::make_shared<std::promise<void>>();
+    std::future<void> end = ended->get_future();
+    asio::post(loop_.io(), [this, &client, body = std::move(body), headers = std::move(headers), ended] {
+      loop_.EnterGuest();
+      asio::co_spawn(loop_.io(), Serve(client, body, headers, ended), asio::detached);
+    });
+    return end;
+  }
+  bool Run(MemoryClient& client, std::string body, HeaderList headers = {}) {
+    return Begin(client, std::move(body), std::move(headers)).wait_for(kPatience) == std::future_status::ready;
+  }
+  void Call(const std::function<void()>& on_loop) {
+    std::promise<void> called;
+    asio::post(loop_.io(), [&] {
+      on_loop();
+      called.set_value();
+    });
+    called.get_future().wait();
+  }
+  // The core takes the memory of the last request away.
+  void Abort() {
+    orders.abort_after = 1;
+    Progress progress;
+    progress.corrections.push_back(StreamTokens{book.Of<FirstToken>().back().request, Tokens(1)});
+    core_.Submit(progress);
+  }
+  std::string Log() {
+    log_->Flush();
+    std::ostringstream text;
+    text << std::ifstream(log_path).rdbuf();
+    return text.str();
+  }
+
+  PlainOrders orders;
+  EventBook book;
+  std::string log_path;
+
+ private:
+  asio::awaitable<void> Serve(MemoryClient& client, std::string body, HeaderList headers,
+                              std::shared_ptr<std::promise<void>> ended) {
+    {
+      Session session(loop_, client, SessionRequest{Endpoint::kChat, &headers, body, "req-1"});
+      co_await session.Run();
+    }
+    loop_.LeaveGuest();
+    ended->set_value();
+  }
+
+  std::unique_ptr<DecisionLog> log_;
+  const Config config_;
+  Telemetry telemetry_;
+  ProgressBoard board_{1};
+  TenantLimiter tenants_;
+  Edge edge_;
+  EventLoop loop_{0, edge_};
+  CoreHost core_;
+  FleetMonitor monitor_;
+};
+
+TEST(Session, AWholeAnswerReachesAClientWithoutASocket) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWhole); });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  for (const bool slow : {false, true}) {
+    MemoryClient client;
+    client.slow = slow;
+    ASSERT_TRUE(world.Run(client, ChatBody(), {{"x-penstock-receipt", "1"}}));
+    EXPECT_EQ(client.status(), 200);
+    EXPECT_EQ(client.text, kWhole);
+    EXPECT_EQ(client.ends, 1);
+    EXPECT_EQ(FindHeader(client.headers, "x-penstock-receipt").substr(0, 11), "{\"replica\":");
+  }
+  const auto closed = world.book.Of<RequestClosed>();
+  ASSERT_EQ(closed.size(), 2u);
+  EXPECT_EQ(closed[0].outcome, Outcome::kFinished);
+  EXPECT_EQ(closed[1].prompt, Tokens(9));
+}
+
+TEST(Session, AStreamReachesAClientWithoutASocket) {
+  ScriptedEngine engine([](EngineCall& call) { AnswerStream(call, 3); });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  for (const bool slow : {false, true}) {
+    MemoryClient client;
+    client.slow = slow;
+    ASSERT_TRUE(world.Run(client, StreamBody()));
+    EXPECT_EQ(client.text, "data: " + DeltaJson("w0") + "\n\ndata: " + DeltaJson("w1") +
+                               "\n\ndata: " + DeltaJson("w2") + "\n\ndata: " + FinishJson() + "\n\ndata: [DONE]\n\n");
+    EXPECT_EQ(client.ends, 1);
+    EXPECT_FALSE(client.failed);
+  }
+  const auto closed = world.book.Of<RequestClosed>();
+  ASSERT_EQ(closed.size(), 2u);
+  EXPECT_EQ(closed[1].output, Tokens(3));
+}
+
+TEST(Session, AClientThatGoesClosesTicketAndEngineAtOnce) {
+  Latch began, left;
+  ScriptedEngine engine([&](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    began.Set();
+    if (call.wire.WaitClosed()) left.Set();
+  });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  MemoryClient client;
+  std::future<void> ended = world.Begin(client, StreamBody());
+  ASSERT_TRUE(began.Wait());
+  world.Call([&] { client.Go(); });
+  ASSERT_EQ(ended.wait_for(kPatience), std::future_status::ready);
+  EXPECT_TRUE(left.Wait());
+  const auto closed = world.book.Of<RequestClosed>();
+  ASSERT_EQ(closed.size(), 1u);
+  EXPECT_EQ(closed[0].outcome, Outcome::kClientGone);
+  EXPECT_EQ(client.ends, 0);
+}
+
+TEST(Session, ARefusalIsOneError) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWhole); });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  MemoryClient unknown;
+  ASSERT_TRUE(world.Run(unknown, R"({"model":"none","messages":[{"role":"user","content":"a"}]})"));
+  EXPECT_EQ(unknown.error.code, "model_not_found");
+  EXPECT_EQ(unknown.ends, 1);
+  MemoryClient bad;
+  ASSERT_TRUE(world.Run(bad, "{"));
+  EXPECT_EQ(bad.error.code, "invalid_json");
+  world.orders.hold = true;
+  world.orders.refuse_parked = true;
+  MemoryClient late;
+  ASSERT_TRUE(world.Run(late, ChatBody()));
+  EXPECT_EQ(late.error.reason, TraitsOf(Refusal::kQueueTimeout).label);
+  EXPECT_EQ(engine.calls(), 0);
+}
+
+TEST(Session, ParksAndAbortsAreInTheDecisionLog) {
+  const std::string path = testing::TempDir() + "session_test_decisions.log";
+  std::remove(path.c_str());
+  auto log = DecisionLog::Open({path, /*all=*/true});
+  ASSERT_TRUE(log.ok()) << log.status();
+  ScriptedEngine engine([](EngineCall& call) {
+    call.BeginStream();
+    if (call.request.body.find("assistant") == std::string::npos) {
+      call.Event(DeltaJson("w"));
+      call.wire.WaitClosed();
+      return;
+    }
+    call.Event(DeltaJson("x"));
+    call.Event(FinishJson());
+    call.EndStream();
+  });
+  SessionWorld world(engine.url(), *std::move(log));
+  world.log_path = path;
+  ASSERT_TRUE(world.WaitUp());
+  world.orders.hold = true;
+  world.orders.refuse_parked = true;
+  MemoryClient parked;
+  ASSERT_TRUE(world.Run(parked, ChatBody()));
+  EXPECT_THAT(world.Log(), testing::HasSubstr(R"("event":"park","request":"req-1","endpoint":"chat","model":"m")"));
+  EXPECT_THAT(world.Log(), testing::HasSubstr(R"("reason":"memory")"));
+  world.orders.hold = false;
+  MemoryClient aborted;
+  std::future<void> ended = world.Begin(aborted, StreamBody());
+  ASSERT_TRUE(Eventually([&] { return !world.book.Of<FirstToken>().empty(); }));
+  world.Abort();
+  ASSERT_EQ(ended.wait_for(kPatience), std::future_status::ready);
+  EXPECT_THAT(world.Log(), testing::HasSubstr(R"("event":"abort","request":"req-1")"));
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace penstock
