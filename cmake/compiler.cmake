@@ -25,7 +25,8 @@ if(PENSTOCK_FUZZERS)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# Compiles the files of a library in batches of six: headers and templates that they share are read and compiled once.
+# Compiles the files of a library in batches of six: the headers and templates that they share are read and compiled once.
+# A whole build takes half the time, a change of one file takes longer; the preset dev does without.
 option(PENSTOCK_UNITY "Compile libraries in batches" OFF)
 
 # penstock_library(NAME sources...): one static library per folder, headers found from the root.
