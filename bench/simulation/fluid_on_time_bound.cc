@@ -34,10 +34,6 @@ struct Demand {
   }
 };
 
-bool Serves(const ReplicaSpec& replica, ModelId model) {
-  return std::find(replica.models.begin(), replica.models.end(), model) != replica.models.end();
-}
-
 Demand DemandOn(const SimulatedReplica& replica, const SimulatedArrival& arrival, const ClassSpec& goals,
                 const MeanLengths& mean, double new_tokens) {
   const StepCoefficients& step = replica.coefficients;
@@ -92,7 +88,7 @@ Fluid FluidOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival
     double fastest = kNever;
     std::vector<std::pair<size_t, double>> costs;
     for (size_t i = 0; i < spec.replicas.size(); ++i) {
-      if (!Serves(spec.fleet.replicas[i], arrival.model)) continue;
+      if (!spec.fleet.replicas[i].Serves(arrival.model)) continue;
       const Demand here = DemandOn(spec.replicas[i], arrival, goals, means[arrival.model.value()], prefill);
       const double cost = here.DueBy(kNever);
       costs.emplace_back(i, cost);
@@ -114,7 +110,7 @@ Fluid FluidOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival
 bool IsFeasible(const SimulatedFleetSpec& spec, const SimulatedArrival& arrival) {
   const double goal = spec.fleet.classes[arrival.service_class.value()].ttft.seconds();
   for (size_t i = 0; i < spec.replicas.size(); ++i) {
-    if (!Serves(spec.fleet.replicas[i], arrival.model)) continue;
+    if (!spec.fleet.replicas[i].Serves(arrival.model)) continue;
     const simulated::EngineLimits& limits = spec.replicas[i].limits;
     const bool unlimited = limits.max_context <= Tokens(0) || limits.max_context > limits.kv_tokens;
     if (arrival.prompt >= (unlimited ? limits.kv_tokens : limits.max_context)) continue;

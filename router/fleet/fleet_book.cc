@@ -321,7 +321,7 @@ Tokens FleetBook::MaxContext(ModelId model) const {
   Tokens largest{0};
   for (const ReplicaSpec& replica : fleet_.replicas) {
     if (replica.removed) continue;
-    if (std::find(replica.models.begin(), replica.models.end(), model) == replica.models.end()) continue;
+    if (!replica.Serves(model)) continue;
     if (replica.max_context.value() == 0) return Tokens(0);  // One unknown context bounds nothing.
     largest = std::max(largest, replica.max_context);
   }
@@ -333,7 +333,7 @@ std::vector<std::string> FleetBook::ModelNames() const {
   for (uint32_t i = 0; i < fleet_.models.size(); ++i) {
     const bool served = std::any_of(fleet_.replicas.begin(), fleet_.replicas.end(), [i](const ReplicaSpec& replica) {
       return !replica.removed &&
-             std::find(replica.models.begin(), replica.models.end(), ModelId(i)) != replica.models.end();
+             replica.Serves(ModelId(i));
     });
     if (!served) continue;
     names.push_back(fleet_.models[i].name);

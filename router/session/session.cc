@@ -17,7 +17,7 @@ bool EndedWell(absl::string_view finish_reason) {
 }
 
 bool Serves(const ReplicaSpec& replica, ModelId model) {
-  return !replica.removed && std::find(replica.models.begin(), replica.models.end(), model) != replica.models.end();
+  return !replica.removed && replica.Serves(model);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ struct ReplicaSpec {
   Tokens prefix_cache{0};  // Of cached prompts that its pool can keep; 0: the engine keeps none, or it is unknown.
   Duration abort_hold;     // After a running request is cancelled, its memory may stay taken this long.
   bool removed = false;
+
+  bool Serves(ModelId model) const { return std::find(models.begin(), models.end(), model) != models.end(); }
   bool operator==(const ReplicaSpec&) const = default;
 };
 
