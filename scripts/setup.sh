@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 build="g++ cmake ninja-build ccache libboost1.81-dev libabsl-dev nlohmann-json3-dev prometheus-cpp-dev libyaml-cpp-dev
  libssl-dev libcli11-dev libsimdjson-dev libxxhash-dev zlib1g-dev libgtest-dev libgmock-dev"
-test="clang-format clang-tidy python3 python3-venv ca-certificates procps"
+test="clang-format clang-tidy-19 python3 python3-venv ca-certificates procps"
 all="clang libclang-rt-14-dev libbenchmark-dev"
 
 case "${1:-test}" in

@@ -38,6 +38,7 @@ bool RunsInside(const ReplicaConfig& replica) { return replica.simulated && repl
 
 std::vector<std::string> TenantNames(const Config& config) {
   std::vector<std::string> names;
+  names.reserve(config.tenants.size());
   for (const TenantConfig& tenant : config.tenants) names.push_back(tenant.name);
   return names;
 }
