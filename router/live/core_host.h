@@ -48,8 +48,6 @@ class CoreHost {
     TextCounts largest;     // Of the largest one.
     Tokens max_context{0};  // Of the model; 0: unknown. A list of short prompts is never "over the context".
   };
-  // What an arrival would be taken to have, without one.
-  PromptEstimate Estimate(ModelId model, const TextCounts& text) const;
   // Estimates the prompt, fills it into the event and submits that.
   PromptEstimate SubmitArrival(RequestArrived arrival, const Prompt& prompt);
   // Closes a request and learns from the engine's prompt count (`text` null: nothing to learn).
