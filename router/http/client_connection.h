@@ -91,8 +91,8 @@ class ClientConnection final : public LoopConnection, public std::enable_shared_
   const LimitsConfig limits_;
   RequestReader reader_;
   Signal readable_;
-  Deadline read_deadline_;
-  Deadline write_deadline_;
+  CoarseDeadline read_deadline_;
+  CoarseDeadline write_deadline_;
   std::function<void()> on_gone_;
   Instant head_began_;
   bool first_ = true;

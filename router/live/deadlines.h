@@ -3,7 +3,7 @@
 // A deadline fires up to one tick late, never early. Meant for the limits of many waits (writes, heads, keep-alives),
 // of which nearly none ever passes: one that is armed anew before it is due stays where it was put the first time, and
 // is looked at and put later when that time has come. So ten thousand streams cost a tick only the few whose turn it
-// is. Belongs to one loop; a Deadline unregisters itself when it is destroyed.
+// is. Belongs to one loop; a CoarseDeadline unregisters itself when it is destroyed.
 #ifndef PENSTOCK_ROUTER_LIVE_DEADLINES_H_
 #define PENSTOCK_ROUTER_LIVE_DEADLINES_H_
 
@@ -37,7 +37,7 @@ class DeadlineList {
   void Stop();
 
  private:
-  friend class Deadline;
+  friend class CoarseDeadline;
   // Ticks looked ahead, 1.6 s; what is due later is looked at once in that time.
   static constexpr int64_t kSlots = 64;
 
@@ -51,13 +51,13 @@ class DeadlineList {
   bool stopped_ = false;
 };
 
-class Deadline : private DeadlineLink {
+class CoarseDeadline : private DeadlineLink {
  public:
   // `on_expire` runs on the loop, once per Arm; it may arm again or destroy any deadline.
-  Deadline(DeadlineList& list, std::function<void()> on_expire);
-  ~Deadline();
-  Deadline(const Deadline&) = delete;
-  Deadline& operator=(const Deadline&) = delete;
+  CoarseDeadline(DeadlineList& list, std::function<void()> on_expire);
+  ~CoarseDeadline();
+  CoarseDeadline(const CoarseDeadline&) = delete;
+  CoarseDeadline& operator=(const CoarseDeadline&) = delete;
 
   void Arm(Duration after);
   void Arm(Duration after, Instant now) {

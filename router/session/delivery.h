@@ -55,7 +55,7 @@ class Delivery {
   std::string Receipt() const;
 
   SessionState& state_;
-  Deadline keep_alive_;
+  CoarseDeadline keep_alive_;
   ActiveTokenCounter active_;
   std::optional<Instant> first_token_at_;
   Instant last_token_at_;
