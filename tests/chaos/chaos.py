@@ -21,6 +21,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+from answer_checks import problems  # noqa: E402
 from client import Client, expected, make_request  # noqa: E402
 from faulty_proxy import FAULTS, FaultyProxy  # noqa: E402
 from processes import Engine, Router, findings, free_port  # noqa: E402
@@ -32,7 +33,6 @@ LIMITS = (
     "limits: {connect_timeout: 1s, first_byte_timeout: 4s, gap_timeout: 2s, answer_timeout: 60s, keepalive_after: 1s,"
     " drain_timeout: 30s, idle_timeout: 5s}\n"
 )
-REASONED = {"refused", "failed"}
 
 
 class ReplicaSlot:
@@ -234,39 +234,13 @@ class Chaos:
         async def check(outcome):
             async with gate:
                 truth = await expected(reference.port, outcome.path, outcome.body)
-            for problem in self.problems(outcome, *truth):
+            for problem in problems(outcome, *truth, self.restarts):
                 self.wrong.append(f"request {outcome.number} ({outcome.kind}, {outcome.path}): {problem}")
 
         try:
             await asyncio.gather(*(check(outcome) for outcome in self.outcomes))
         finally:
             reference.kill()
-
-    def problems(self, outcome, text, finish, usage):
-        yield from outcome.wrong
-        if outcome.kind == "ok":
-            if outcome.text != text:
-                yield f"text {outcome.text!r} is not {text!r}"
-            if outcome.finish != finish:
-                yield f"finish {outcome.finish} is not {finish}"
-            # A prompt with a part of the answer may have other tokens than the answer had.
-            slack = 3 + 0.05 * usage[1]
-            if outcome.usage is None or outcome.usage[1] != usage[1] or abs(outcome.usage[0] - usage[0]) > slack:
-                yield f"usage {outcome.usage} is not {usage}"
-        elif not text.startswith(outcome.text):
-            yield f"text {outcome.text!r} does not begin {text!r}"
-        if len(outcome.names) > 1:
-            yield f"its chunks have several names: {outcome.names}"
-        if outcome.roles > 1:
-            yield f"its role came {outcome.roles} times"
-        if outcome.kind in REASONED and not outcome.error:
-            yield f"status {outcome.status} without a reason"
-        if outcome.kind in ("cut", "nothing"):
-            yield "it was cut without a word"
-        if outcome.kind == "unreachable":
-            near = any(begin - 1 <= outcome.ended_at <= end + 1 for begin, end in self.restarts)
-            if not near:
-                yield "the router could not be reached although it ran"
 
     def report(self):
         self.wrong += findings()
@@ -302,11 +276,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=30)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        problems = run(given.seed, given.seconds, folder)
-    for problem in problems[:40]:
+        wrong = run(given.seed, given.seconds, folder)
+    for problem in wrong[:40]:
         print("WRONG", problem)
-    print("nothing lost" if not problems else f"{len(problems)} problems")
-    return 1 if problems else 0
+    print("nothing lost" if not wrong else f"{len(wrong)} problems")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
