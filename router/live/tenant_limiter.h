@@ -19,7 +19,7 @@ namespace penstock {
 
 class TenantLimiter;
 
-// What a request took of its tenant's allowance. Move-only; destroyed unsettled it gives everything back.
+// A request's share of its tenant's allowance. Move-only; destroyed unsettled it gives everything back.
 class TenantCharge {
  public:
   TenantCharge() = default;
@@ -29,7 +29,7 @@ class TenantCharge {
   TenantCharge& operator=(TenantCharge&& other) noexcept;
   ~TenantCharge() { Settle(Tokens(0)); }
 
-  // What it used in the end; the first call counts.
+  // `used` is the final use of the request; the first call counts.
   void Settle(Tokens used);
 
  private:
@@ -44,7 +44,7 @@ class TenantLimiter {
   void Configure(const Config& config);
 
   std::variant<TenantCharge, TenantDenial> Admit(TenantId tenant, const TenantDemand& demand);
-  // What the tenants with a limit of tokens may still use now; by name.
+  // The tokens left to the tenants with a limit of tokens; by name.
   std::vector<TenantAvailable> Available();
   // An answer ended by itself with this many tokens.
   void Learn(TenantId tenant, Tokens output);

@@ -57,7 +57,7 @@ class DynamoCost final : public RivalRule {
   Options options_;
   bench::Generator random_;
   SentPrefixes index_;
-  std::vector<Books> books_;                               // By replica.
+  std::vector<Books> books_;                               // One per replica.
   absl::flat_hash_map<RequestId, double> prefill_tokens_;  // Uncached prompt tokens before the first token.
 };
 

@@ -56,9 +56,9 @@ class MemoryGate : public RivalRule {
   uint64_t VersionOf(ReplicaId id) const;
 
   double share_;
-  std::vector<Members> members_;    // By pool.
-  std::vector<uint64_t> versions_;  // By pool: grows with every change.
-  std::vector<Tried> tried_;        // By replica.
+  std::vector<Members> members_;    // Per pool.
+  std::vector<uint64_t> versions_;  // Per pool: grows with every change.
+  std::vector<Tried> tried_;        // Per replica.
 };
 
 // The future of a request in a pool: the memory held now, its growth per step, and the steps until its end.

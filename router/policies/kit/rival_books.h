@@ -87,8 +87,8 @@ class RivalBooks {
   Instant now_;
   Fleet fleet_;
   std::vector<Replica> replicas_;
-  std::vector<Tokens> longest_;  // By replica: its LongestPrompt.
-  std::vector<Amount> held_;     // By pool.
+  std::vector<Tokens> longest_;  // Per replica: its LongestPrompt.
+  std::vector<Amount> held_;     // Per pool.
   absl::flat_hash_map<RequestId, Live> live_;
   uint64_t next_lease_ = 1;
 };
