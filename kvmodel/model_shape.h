@@ -17,9 +17,9 @@
 
 namespace penstock {
 
-// Type of the cache's elements. fp8 halves bf16; llama-server's q8_0 is 34 bytes per 32 elements. kFp8DsMla is vLLM's
-// fp8_ds_mla: 656 bytes per token and latent layer (512 fp8 values, 4 scales, 64 bf16 values). Elsewhere it is one byte
-// per element.
+// Type of the cache's elements. An element of fp8 is half one of bf16; 32 elements of llama-server's q8_0 are 34 bytes.
+// The type kFp8DsMla is vLLM's fp8_ds_mla: 656 bytes per token and latent layer (512 fp8 values, 4 scales, 64 bf16
+// values). Elsewhere it is one byte per element.
 enum class CacheDtype { kBf16, kFp16, kFp8, kFp32, kQ8_0, kQ4_0, kQ5_0, kQ5_1, kQ4_1, kFp8DsMla };
 double BytesPerElement(CacheDtype dtype);
 

@@ -2,11 +2,10 @@
 //
 // A request costs at least d*prompt + output x (a/rows + b + c*mean KV) of GPU time; `rows` sequences of mean size fit
 // at most. It holds (prompt + output/2) tokens for at least output x (a + b) seconds. The bound takes the requests with
-// the most output tokens per unit of either fluid until the fluid is used up, the last one in part. It returns the
-// smaller of the two sums. A fluid is supplied for the window; requests whose last token is due after it may draw their
-// whole cost afterwards. Prefix caches would save prefill: with prefixes the GPU fluid counts only blocks that were not
-// seen before.
-#ifndef PENSTOCK_BENCH_SIMULATION_FLUID_BOUND_H_
+// the most output tokens per unit of either fluid until it is used up, the last one in part. It returns the smaller of
+// the two sums. A fluid is supplied for the window; requests whose last token is due after it may draw their whole cost
+// afterwards. Prefix caches would save prefill: with prefixes the GPU fluid counts only blocks that were not seen
+// before.
 #define PENSTOCK_BENCH_SIMULATION_FLUID_BOUND_H_
 
 #include <vector>

@@ -45,8 +45,8 @@ class TenantBook {
   bool needs_key_ = false;
 };
 
-// The class that a request asks for by header or service_tier, never above `max_class`. nullopt: the header has an
-// unknown name. `classes` are in priority order, most urgent first.
+// The class that a request asks for by header or service_tier, never above `max_class`. No class: the header has an
+// unknown name. The list `classes` is in priority order, most urgent first.
 struct ClassChoice {
   size_t position = 0;  // In `classes`.
   std::string name;

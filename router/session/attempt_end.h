@@ -35,8 +35,8 @@ struct AttemptEnd {
 AttemptEnd EndedBy(AttemptEnd::Kind kind);
 // The engine did not answer, or its answer cannot be used. `message` is for the client.
 AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message);
-// An error that the engine itself sent. `in_stream`: inside an answer that began well. `resume_due`: the client waits
-// for the rest of an answer, so the request cannot be bad.
+// An error that the engine itself sent. With `in_stream`, it came inside an answer that began well. With `resume_due`,
+// the client waits for the rest of an answer, so the request cannot be bad.
 AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due);
 // Nothing was sent: the engine lacks the endpoint.
 AttemptEnd EndpointMissing();

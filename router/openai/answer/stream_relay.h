@@ -41,8 +41,8 @@ struct RelayState {
   bool usage_sent = false;
   std::string finish_reason;
 
-  // Prepares another attempt: from the start, or from the delivered text. `trimmed`: the engine's template cuts white
-  // space off the end of the text that it continues.
+  // Prepares another attempt: from the start, or from the delivered text. With `trimmed`, the engine's template cuts
+  // white space off the end of the text that it continues.
   void Restart(bool keep_delivered, bool trimmed);
   // The delivered text without that white space; for the present attempt's prompt, before it gives any event.
   absl::string_view PromptText() const { return text.text().substr(0, text.text().size() - overlap.size()); }

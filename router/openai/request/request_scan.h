@@ -1,12 +1,10 @@
 // Reads what the router needs from a request body, and refuses what no engine should see.
 //
-// One pass checks grammar and depth and finds the fields that the router reads. It stores their values, their byte
-// offsets (so that bodies pass byte for byte but for spliced fields) and the text of the prompt by script. simdjson
-// checks UTF-8. Unknown fields are checked for their grammar only. A field that the router reads and that occurs twice
-// is an error. Else an engine that takes the other one would let clients bypass limits. Pure; no memory but for the
-// facts.
-#ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_
-#define PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_
+// One pass checks grammar and depth and finds the fields that the router reads. It stores their values and the text of
+// the prompt by script. It also stores their byte offsets, so that bodies pass byte for byte but for spliced fields.
+// The library simdjson checks UTF-8. Unknown fields are checked for their grammar only. A field that the router reads
+// and that occurs twice is an error. Else an engine that takes the other one would let clients bypass limits. Pure; no
+// memory but for the facts.
 
 #include <optional>
 #include <string>
