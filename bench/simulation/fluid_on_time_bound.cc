@@ -42,8 +42,8 @@ Demand DemandOn(const SimulatedReplica& replica, const SimulatedArrival& arrival
   const double unit = kSecondsPerMs * gpus * (slow ? replica.slowdown : 1);
   const double rows = std::max(1, replica.limits.max_sequences);
   const double pool = std::max(1.0, replica.limits.kv_tokens.AsDouble());
-  // A step's floor is shared by at most `rows` sequences, which hold at most the pool: by either, in shares that sum
-  // to one at most.
+  // At most `rows` sequences share a step's floor, and they hold at most the pool. A sequence's share counts by either,
+  // and the shares sum to one at most.
   const bool memory_binds = (mean.prompt + mean.output / 2) * rows > pool;
   Demand demand;
   demand.at = arrival.at.seconds();

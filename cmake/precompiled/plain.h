@@ -1,5 +1,5 @@
-// Headers that most files of every folder include: standard library and abseil.
-// nlohmann/json and str_format stay outside: g++ instantiates parts of them anew in every file that sees them.
+// Headers that most files of every folder include: standard library and abseil. JSON (nlohmann) and str_format stay
+// outside: g++ instantiates parts of them anew in every file that sees them.
 #include <algorithm>
 #include <array>
 #include <chrono>

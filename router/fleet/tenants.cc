@@ -46,8 +46,8 @@ TenantId HashedId(absl::string_view text) {
   return TenantId(id == 0 ? 1 : id);
 }
 
-// The ids of callers seen lately: a keyed hash costs more than all else that is asked about a caller. Keys themselves
-// are not kept; the fast hash is seeded so that nobody can look for two keys that share a slot's value.
+// The ids of callers seen lately: a keyed hash costs more than all other questions about a caller. Keys themselves are
+// not stored. The fast hash is seeded so that nobody can look for two keys that share a slot's value.
 class RecentIds {
  public:
   TenantId Find(absl::string_view text) {

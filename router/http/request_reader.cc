@@ -23,7 +23,7 @@ constexpr uint64_t kMaxReserve = 4 << 20;
 // Of a body's memory, what an idle connection keeps.
 constexpr size_t kKeptBody = 2 << 10;
 
-// What most heads have room in.
+// Most heads have room in these.
 constexpr size_t kUsualFields = 12;
 constexpr size_t kUsualFieldBytes = 512;
 
@@ -49,7 +49,7 @@ struct RequestReader::Parser : http::basic_parser<true> {
 
   const Limits limits;
   ClientRequest request;
-  absl::string_view input;  // What put() is given.
+  absl::string_view input;  // The argument of put().
   size_t head_bytes = 0;
   bool expects_continue = false;
 
@@ -86,7 +86,7 @@ struct RequestReader::Parser : http::basic_parser<true> {
   std::size_t on_chunk_body_impl(std::uint64_t, StringView piece, ErrorCode& ec) override { return Append(piece, ec); }
   void on_finish_impl(ErrorCode&) override {}
 
-  // What one recipient could read as one thing and another as another, the parser would let pass.
+  // Refuses fields that two recipients could read in two ways; the parser would let them pass.
   bool Acceptable(http::field field, StringView value) {
     // A folded line is put together elsewhere; every other value lies where it came.
     if (!value.empty() && (value.data() < input.data() || value.data() >= input.data() + input.size())) return false;
@@ -131,7 +131,7 @@ void RequestReader::Offer(absl::string_view bytes) {
   offered_ = true;
 }
 
-// What is left of an offer goes into the buffer, and a large buffer back once it is empty.
+// Copies the rest of an offer into the buffer, and frees a large buffer once it is empty.
 void RequestReader::KeepInput() {
   if (input_.empty()) {
     buffer_.clear();

@@ -1,7 +1,7 @@
 // Coarse deadlines of one loop: arming one is a store, one timer per loop looks at those that may be due.
 //
 // A deadline fires up to one tick late, never early. Meant for the limits of many waits (writes, heads, keep-alives),
-// of which nearly none ever passes: one that is armed anew before it is due stays where it was put the first time, and
+// of which nearly none ever passes. One that is armed anew before it is due stays where it was put the first time. It
 // is looked at and put later when that time has come. So ten thousand streams cost a tick only the few whose turn it
 // is. Belongs to one loop; a CoarseDeadline unregisters itself when it is destroyed.
 #ifndef PENSTOCK_ROUTER_LIVE_DEADLINES_H_
@@ -46,7 +46,7 @@ class DeadlineList {
   static int64_t TickOf(Instant at);
 
   boost::asio::steady_timer timer_;
-  std::array<DeadlineLink, kSlots> slots_;  // By the number of the tick that looks at them.
+  std::array<DeadlineLink, kSlots> slots_;  // Slot of a tick: its number modulo kSlots.
   int64_t looked_at_;                       // Number of the last tick.
   bool stopped_ = false;
 };
@@ -68,7 +68,7 @@ class CoarseDeadline : private DeadlineLink {
 
  private:
   friend class DeadlineList;
-  // Where the tick that has to look at it next finds it.
+  // Puts the deadline into the slot of the tick that has to look at it next.
   void Place(Instant now);
 
   DeadlineList& list_;

@@ -36,7 +36,7 @@ struct FleetMonitor::Watched {
   std::unique_ptr<UpstreamPool> pool;
   std::optional<EngineScraper> scraper;
   HealthTracker health;
-  std::optional<Health> told;  // What the core was told.
+  std::optional<Health> told;  // The health that the core knows.
   std::shared_ptr<std::atomic<bool>> wants_answers = std::make_shared<std::atomic<bool>>(true);
   asio::steady_timer pause;
   bool discovered = false;  // Since it was last lost.

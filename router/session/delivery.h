@@ -20,7 +20,7 @@ class Delivery {
  public:
   explicit Delivery(SessionState& state);
 
-  // The request arrives in its class; a stream's client is kept waiting with comments from now on.
+  // The request arrives in its class; a stream's client gets comments from now on while it waits.
   void Begin();
   void StopKeepAlive() { keep_alive_.Disarm(); }
   // The answer's headers from the engine, and the receipt where the client asked for it.

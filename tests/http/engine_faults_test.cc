@@ -219,7 +219,7 @@ TEST(EngineFaults, GarbageIs502WhateverItsShape) {
   }
 }
 
-// What an engine sends instead of an answer, and the status and kind that come of it.
+// Broken answers of an engine, each with the status and the kind of its error.
 TEST(EngineFaults, EveryBrokenAnswerHasAClearOutcome) {
   struct Case {
     const char* name;

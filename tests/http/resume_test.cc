@@ -32,7 +32,7 @@ std::string WholeText() {
   return text;
 }
 
-// How an engine dies behind a few words.
+// The ways in which an engine dies behind a few words.
 using Death = std::function<void(EngineCall&)>;
 const std::vector<std::pair<std::string, Death>> kDeaths = {
     {"closed", [](EngineCall& call) { call.wire.Close(); }},
@@ -129,7 +129,7 @@ class Pair {
   TestServer router;
 };
 
-// What a client makes of a stream.
+// A client's reading of a stream.
 struct Seen {
   std::string text;
   std::string finish;
@@ -297,7 +297,7 @@ TEST(Resume, WhatCannotBeContinuedFaithfullyEndsWithOneError) {
 }
 
 TEST(Resume, ATextThatFillsItsBudgetExactlyIsStillContinued) {
-  // Of all texts together 512 bytes are taken at a time.
+  // The budget of all texts together is taken in units of 512 bytes.
   for (const bool total : {false, true}) {
     Pair pair(kDeaths[0].second, {}, [total](Config& config) {
       config.limits.max_kept_text = Bytes(total ? 512 : 9);
