@@ -66,7 +66,7 @@ unit_tests() {
   fi
   local counts
   counts="$(python3 scripts/count_results.py "$results/ctest-junit" "$results")" || counts="0 1 0"
-  # What ctest calls a failure may never be counted as none.
+  # A failure that ctest reports counts as at least one.
   [ $status -ne 0 ] && [ "$(cut -d' ' -f2 <<<"$counts")" -eq 0 ] && counts="0 1 0"
   add "$name" $((SECONDS - from)) "$counts"
 }
