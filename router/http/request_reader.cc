@@ -34,6 +34,9 @@ constexpr size_t kHeadFrame = 14;
 constexpr size_t kFreeBody = 16 << 10;
 constexpr size_t kBudgetPiece = 64 << 10;
 
+// The shortest last chunk with its end: "0", two line ends.
+constexpr size_t kLastChunk = 5;
+
 std::string ToString(boost::beast::string_view text) { return std::string(text.data(), text.size()); }
 
 }  // namespace
@@ -166,9 +169,12 @@ RequestReader::State RequestReader::AdvanceInput() {
   Parser& parser = *parser_;
   while (!parser.is_done()) {
     if (buffered() == 0) return State::kNeedMore;
+    // Beast asserts that a last chunk that it saw the line of is whole in its frame when it looks again.
+    if (cut_ && parser.is_header_done() && input_.size() < kLastChunk) return State::kNeedMore;
     boost::system::error_code ec;
     parser.input = input_;
     const size_t taken = parser.put(boost::asio::buffer(input_.data(), input_.size()), ec);
+    cut_ = taken < input_.size();
     input_.remove_prefix(taken);
     // The parser bounds what it has not taken yet; many short fields are bounded here.
     if (!parser.is_header_done() && (head_bytes_ += taken) > limits_.header) return HeaderTooLarge();
@@ -218,6 +224,7 @@ ClientRequest RequestReader::Take() {
   request.keep_alive = parser_->keep_alive();
   parser_.reset();
   head_done_ = false;
+  cut_ = false;
   head_bytes_ = 0;
   expects_continue_ = false;
   return request;

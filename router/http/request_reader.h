@@ -73,6 +73,7 @@ class RequestReader {
   absl::string_view input_;  // Not taken yet; the end of buffer_, or what was offered.
   bool offered_ = false;
   bool head_done_ = false;
+  bool cut_ = false;       // The parser did not take all of the last input.
   size_t head_bytes_ = 0;  // Taken by the parser before the head ended.
   bool expects_continue_ = false;
   std::string spare_body_;

@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
+#include "kvmodel/active_tokens.h"
 #include "router/labels/labels.h"
 #include "router/live/deadlines.h"
 #include "router/openai/request/header_rules.h"
 #include "router/session/session_state.h"
-#include "router/telemetry/active_tokens.h"
 
 namespace penstock {
 
