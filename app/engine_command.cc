@@ -46,7 +46,7 @@ absl::StatusOr<Config> ConfigOf(const EngineOptions& options) {
   return config;
 }
 
-int Fail(const absl::Status& status) {
+int FailEngine(const absl::Status& status) {
   std::cerr << "penstock engine: " << std::string(status.message()) << std::endl;
   return 1;
 }
@@ -67,10 +67,10 @@ int RunEngine(const EngineOptions& options) {
   const sigset_t signals = BlockSignals();
   const bool from_file = !options.config_file.empty();
   const absl::StatusOr<Config> config = from_file ? LoadCheckedConfig(options.config_file) : ConfigOf(options);
-  if (!config.ok()) return Fail(config.status());
+  if (!config.ok()) return FailEngine(config.status());
   auto fleet = SimulatedFleet::Create(*config, SimulatedFleet::Which::kWithUrl);
-  if (!fleet.ok()) return Fail(fleet.status());
-  if (const absl::Status started = (*fleet)->Start(); !started.ok()) return Fail(started);
+  if (!fleet.ok()) return FailEngine(fleet.status());
+  if (const absl::Status started = (*fleet)->Start(); !started.ok()) return FailEngine(started);
   for (const SimulatedFleet::Engine& engine : (*fleet)->engines()) {
     std::cerr << "engine " << engine.replica << " listening on " << engine.Url().substr(7) << " (" << engine.model
               << ", " << engine.gpu << ", " << engine.kv_tokens.value() << " KV tokens)" << std::endl;

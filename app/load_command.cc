@@ -48,7 +48,7 @@ absl::StatusOr<bench::LoadClientOptions> ClientOptions(const LoadOptionsCli& cli
   return options;
 }
 
-int Fail(const absl::Status& status) {
+int FailLoad(const absl::Status& status) {
   absl::FPrintF(stderr, "penstock load: %s\n", std::string(status.message()));
   return 1;
 }
@@ -58,13 +58,13 @@ int Fail(const absl::Status& status) {
 int RunLoad(const LoadOptionsCli& cli) {
   RaiseFileLimit();
   const absl::StatusOr<bench::LoadClientOptions> options = ClientOptions(cli);
-  if (!options.ok()) return Fail(options.status());
+  if (!options.ok()) return FailLoad(options.status());
   const std::string source = cli.trace.empty() ? "generate:azure-conv" : cli.trace;
   const absl::StatusOr<bench::Trace> trace = bench::OpenTrace(source, {cli.rate, cli.duration, Duration()}, cli.seed);
-  if (!trace.ok()) return Fail(trace.status());
+  if (!trace.ok()) return FailLoad(trace.status());
   const absl::StatusOr<bench::LoadOutcome> outcome = bench::RunLoadClient(*trace, *options);
   if (options->progress) absl::FPrintF(stderr, "\r\x1b[K");
-  if (!outcome.ok()) return Fail(outcome.status());
+  if (!outcome.ok()) return FailLoad(outcome.status());
   bench::Results results = bench::Summarise(outcome->records, trace->length);
   results.preemptions = outcome->preemptions;
   std::cout << (cli.json ? bench::ResultsJson(results) + "\n" : bench::ResultsTable(results)) << std::flush;

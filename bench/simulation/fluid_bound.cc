@@ -43,11 +43,11 @@ double Fill(std::vector<Draw> draws, double budget) {
   return tokens;
 }
 
+}  // namespace
+
 bool Serves(const ReplicaSpec& replica, ModelId model) {
   return std::find(replica.models.begin(), replica.models.end(), model) != replica.models.end();
 }
-
-}  // namespace
 
 double NewPromptTokens(const SimulatedArrival& arrival, absl::flat_hash_set<uint64_t>& seen) {
   int64_t known = 0;

@@ -35,6 +35,9 @@ std::vector<double> GpuRooflines(const SimulatedFleetSpec& spec, const std::vect
 // Prompt tokens that even an endless cache would have to compute: blocks that were not `seen` before, which it adds to.
 double NewPromptTokens(const SimulatedArrival& arrival, absl::flat_hash_set<uint64_t>& seen);
 
+// The replica serves the model.
+bool Serves(const ReplicaSpec& replica, ModelId model);
+
 // An idle fleet could make its first token within its TTFT goal.
 bool IsFeasible(const SimulatedFleetSpec& spec, const SimulatedArrival& arrival);
 

@@ -34,10 +34,6 @@ struct Demand {
   }
 };
 
-bool Serves(const ReplicaSpec& replica, ModelId model) {
-  return std::find(replica.models.begin(), replica.models.end(), model) != replica.models.end();
-}
-
 Demand DemandOn(const SimulatedReplica& replica, const SimulatedArrival& arrival, const ClassSpec& goals,
                 const MeanLengths& mean, double new_tokens) {
   const StepCoefficients& step = replica.coefficients;
