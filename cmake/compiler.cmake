@@ -21,13 +21,17 @@ if(PENSTOCK_SANITIZE)
 endif()
 
 if(PENSTOCK_FUZZERS)
-  # Everything tells the fuzzer where it has been.
+  # All code reports its branches to the fuzzer.
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 # Compiles the files of a library in batches of six: the headers and templates that they share are read and compiled once.
 # A whole build takes half the time, a change of one file takes longer; the preset dev does without.
 option(PENSTOCK_UNITY "Compile libraries in batches" OFF)
+if(PENSTOCK_UNITY)
+  # g++ takes the lambdas of an included source file for those of a header.
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
 
 # penstock_library(NAME sources...): one static library per folder, headers found from the root.
 function(penstock_library name)

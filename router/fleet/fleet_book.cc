@@ -332,8 +332,7 @@ std::vector<std::string> FleetBook::ModelNames() const {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < fleet_.models.size(); ++i) {
     const bool served = std::any_of(fleet_.replicas.begin(), fleet_.replicas.end(), [i](const ReplicaSpec& replica) {
-      return !replica.removed &&
-             replica.Serves(ModelId(i));
+      return !replica.removed && replica.Serves(ModelId(i));
     });
     if (!served) continue;
     names.push_back(fleet_.models[i].name);

@@ -16,9 +16,7 @@ bool EndedWell(absl::string_view finish_reason) {
          finish_reason == "tool_calls" || finish_reason == "function_call";
 }
 
-bool Serves(const ReplicaSpec& replica, ModelId model) {
-  return !replica.removed && replica.Serves(model);
-}
+bool Serves(const ReplicaSpec& replica, ModelId model) { return !replica.removed && replica.Serves(model); }
 
 }  // namespace
 
