@@ -68,7 +68,7 @@ std::string PolicyOf(const SimulateOptions& options, const Config& config) {
 absl::StatusOr<bench::SimulationReport> RunAt(const SimulateOptions& options, const Config& config,
                                               const SimulationSetup& setup, const bench::Trace& trace,
                                               SimulationRun run) {
-  const auto arrivals = bench::ArrivalsOf(trace, setup.model_of, setup.class_of);
+  const auto arrivals = bench::ArrivalsOf(trace, setup.model_of, setup.class_of, setup.tenant_of);
   if (!arrivals.ok()) return arrivals.status();
   run.policy = PolicyOf(options, config);
   run.seed = options.seed;
@@ -122,7 +122,7 @@ double BoundOfCarried(const SimulateOptions& options, const SimulationSetup& set
   return bench::HighestRate(search, [&](double rate) {
     const absl::StatusOr<bench::Trace> trace = OpenAt(options, rate);
     if (!trace.ok()) return 0.0;
-    const auto arrivals = bench::ArrivalsOf(*trace, setup.model_of, setup.class_of);
+    const auto arrivals = bench::ArrivalsOf(*trace, setup.model_of, setup.class_of, setup.tenant_of);
     return arrivals.ok() ? bench::FluidOnTimeBound(setup.spec, *arrivals, trace->length) : 0.0;
   });
 }

@@ -4,6 +4,7 @@
 
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "config/values/capacity.h"
+#include "router/fleet/tenants.h"
 
 namespace penstock {
 namespace {
@@ -41,6 +42,7 @@ void FleetBook::Update(const Config& config) {
   fleet_.limits.max_queued_requests = config.limits.max_queued_requests;
   fleet_.limits.max_queued_bytes = config.limits.max_queued_bytes;
   RebuildClasses();
+  fleet_.tenants = TenantSpecsOf(config);
   for (Seat& seat : seats_) seat.removed = true;
   for (const ReplicaConfig& replica : config.replicas) TakeSeat(replica);
   for (Seat& seat : seats_) {
@@ -61,9 +63,7 @@ void FleetBook::TakeSeat(const ReplicaConfig& replica) {
     seat.removed = false;
     return;
   }
-  Seat seat;
-  seat.config = replica;
-  seats_.push_back(std::move(seat));
+  seats_.emplace_back().config = replica;
   fleet_.replicas.emplace_back();
 }
 

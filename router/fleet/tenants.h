@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "base/ids.h"
 #include "config/config.h"
+#include "router/core/contract/fleet.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
 
@@ -19,12 +20,12 @@ struct Caller {
   TenantId tenant;        // Zero: anonymous.
   std::string name;       // Configured name; empty where none is configured.
   std::string max_class;  // Empty: any.
-  bool limited = false;   // Has an allowance at the TenantLimiter.
 };
 
 // A configured name or a key as an id; never zero. The same in every process: learned curves are stored under it.
 TenantId TenantIdOf(absl::string_view text);
-bool HasLimits(const TenantConfig& tenant);
+// The configured tenants as the core knows them.
+std::vector<TenantSpec> TenantSpecsOf(const Config& config);
 
 class TenantBook {
  public:

@@ -48,8 +48,6 @@ class CoreHost {
     TextCounts largest;     // The text of the largest prompt.
     Tokens max_context{0};  // The model's; 0: unknown. A list of short prompts is never "over the context".
   };
-  // The estimate for an arrival with this text; submits no event.
-  PromptEstimate Estimate(ModelId model, const TextCounts& text) const;
   // Estimates the prompt, fills it into the event and submits that.
   PromptEstimate SubmitArrival(RequestArrived arrival, const Prompt& prompt);
   // Closes a request and learns from the engine's prompt count (`text` null: nothing to learn).

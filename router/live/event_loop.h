@@ -25,7 +25,6 @@
 #include "router/live/fleet_view.h"
 #include "router/live/mailbox.h"
 #include "router/live/progress_board.h"
-#include "router/live/tenant_limiter.h"
 #include "router/telemetry/decision_log.h"
 #include "router/telemetry/telemetry.h"
 
@@ -42,7 +41,6 @@ struct Edge {
   ProgressBoard* board = nullptr;
   Telemetry* telemetry = nullptr;
   DecisionLog* log = nullptr;
-  TenantLimiter* tenants = nullptr;
   std::function<void(ReplicaId, EngineNews)> report;
   bool admin_apart = false;  // Metrics and health are on the admin listener.
   ByteBudget kept_text;      // For answers that may have to be continued.

@@ -37,7 +37,8 @@ class FleetMonitor {
   // The first view, to be given to every loop before they run.
   std::shared_ptr<const FleetView> FirstView() const { return MakeView(); }
   void Start();
-  void Reload(const Config& config);
+  // Calls `published` on the control loop once the core and every loop have the new fleet.
+  void Reload(const Config& config, std::function<void()> published);
   // Ends all coroutines; they are guests of the control loop until then.
   void Stop();
   // Takes a relay's finding.
@@ -55,7 +56,8 @@ class FleetMonitor {
   void Judge(Watched& watched);
   void LogLost(Watched& watched, const absl::Status& status);
   void Notice(const Watched& watched, std::string message);
-  void Publish(std::vector<Event> then);
+  // Then submits `then` to the core and calls `published`, where it is given.
+  void Publish(std::vector<Event> then, std::function<void()> published = nullptr);
   void CountUp();
   std::shared_ptr<const FleetView> MakeView() const;
   EngineSeat MakeSeat(ReplicaId replica) const;

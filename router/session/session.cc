@@ -39,7 +39,6 @@ Session::~Session() {
 
 asio::awaitable<void> Session::Run() {
   std::optional<ApiError> error = Prepare(state_.request, *state_.fleet, state_.prepared);
-  if (!error) error = admission_.Charge();
   if (error) return TurnAway(*std::move(error));
   delivery_.Begin();
   admission_.Arrive(*this);
