@@ -6,6 +6,7 @@
 // load, packed largest weights first. The others give the 0, 1, 2 .. busiest models as many GPUs as they need alone.
 // They put all other models on every GPU that is left. The first layout that keeps every model on time is the answer,
 // unless the dedicated fleet is smaller. Simulated faults and sleep of the fleet file are left out.
+#ifndef PENSTOCK_APP_SIMULATE_FLEET_PLAN_H_
 #define PENSTOCK_APP_SIMULATE_FLEET_PLAN_H_
 
 #include <functional>

@@ -6,6 +6,7 @@
 // the two sums. A fluid is supplied for the window; requests whose last token is due after it may draw their whole cost
 // afterwards. Prefix caches would save prefill: with prefixes the GPU fluid counts only blocks that were not seen
 // before.
+#ifndef PENSTOCK_BENCH_SIMULATION_FLUID_BOUND_H_
 #define PENSTOCK_BENCH_SIMULATION_FLUID_BOUND_H_
 
 #include <vector>

@@ -3,6 +3,7 @@
 // Usage: Offer or Append the bytes that were read, then Advance until it wants more. State kHeadDone comes once per
 // request with a body (the place to answer Expect: 100-continue). State kDone comes when the request is complete. Bytes
 // of a following request stay for the next round. One owner. Conflicting or repeated framing headers are errors.
+#ifndef PENSTOCK_ROUTER_HTTP_REQUEST_READER_H_
 #define PENSTOCK_ROUTER_HTTP_REQUEST_READER_H_
 
 #include <memory>

@@ -5,6 +5,8 @@
 // The library simdjson checks UTF-8. Unknown fields are checked for their grammar only. A field that the router reads
 // and that occurs twice is an error. Else an engine that takes the other one would let clients bypass limits. Pure; no
 // memory but for the facts.
+#ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_
+#define PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_
 
 #include <optional>
 #include <string>

@@ -5,6 +5,7 @@
 // The policies use their own books only and ignore the memory that engines report. A failed test of a replica holds for
 // the same request until a request joins or leaves one of its pools, or its engine reports. Late requests are refused.
 // Owner: one core; one caller at a time.
+#ifndef PENSTOCK_ROUTER_POLICIES_GATES_MEMORY_GATE_H_
 #define PENSTOCK_ROUTER_POLICIES_GATES_MEMORY_GATE_H_
 
 #include <cstdint>
