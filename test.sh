@@ -1,5 +1,5 @@
 #!/bin/bash
-# Sets up, builds and runs every test: ./test.sh [--all]. --all adds the long ones.
+# Sets up, builds and runs the tests: ./test.sh [--all]. The flag --all adds the long tests and the lint of every file.
 # The last line is "N passed, N failed, N skipped"; the exit code is 0 when nothing failed.
 set -u
 cd "$(dirname "$0")"
@@ -66,20 +66,21 @@ unit_tests() {
   fi
   local counts
   counts="$(python3 scripts/count_results.py "$results/ctest-junit" "$results")" || counts="0 1 0"
-  # What ctest calls a failure may never be counted as none.
+  # A failure that ctest reports counts as at least one.
   [ $status -ne 0 ] && [ "$(cut -d' ' -f2 <<<"$counts")" -eq 0 ] && counts="0 1 0"
   add "$name" $((SECONDS - from)) "$counts"
 }
 
-# sanitized NAME PRESET LABEL: builds and runs the tests of one label only.
+# sanitized NAME PRESET LABEL [TARGET...]: builds the tests of one label and the targets, and runs these tests.
 sanitized() {
-  local targets
-  [ -f "build/$2/build.ninja" ] || cmake --preset "$2" >/dev/null || { add "$1" 0 "0 1 0"; return; }
+  local name="$1" preset="$2" label="$3" tests
+  shift 3
+  [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset" >/dev/null || { add "$name" 0 "0 1 0"; return 1; }
   # An up-to-date list needs an up-to-date configuration.
-  cmake --build "build/$2" --target rebuild_cache >/dev/null
-  targets="$(ctest --test-dir "build/$2" -N -L "^$3\$" | sed -n 's/^ *Test *#[0-9]*: //p')"
-  step "build $2" scripts/build.sh "$2" $targets || return
-  unit_tests "$1" "$2" -L "^$3\$"
+  cmake --build "build/$preset" --target rebuild_cache >/dev/null
+  tests="$(ctest --test-dir "build/$preset" -N -L "^$label\$" | sed -n 's/^ *Test *#[0-9]*: //p')"
+  step "build $preset" scripts/build.sh "$preset" $tests "$@" || return 1
+  unit_tests "$name" "$preset" -L "^$label\$"
 }
 
 # end_to_end NAME PRESET [PYTEST ARGUMENTS...]: tests/e2e against the binary of a preset.
@@ -106,30 +107,31 @@ say "set up"
 scripts/setup.sh test || { add "set up" $((SECONDS - started)) "0 1 0"; finish; }
 PATH="$PWD/build/tools/usr/bin:$PATH"
 
+# Early failures first: the checks of the sources take seconds, the sanitizers need builds of their own.
 step "layers and sizes" scripts/check_structure.py
-step "layers and sizes, the check itself" python3 tests/layers/structure_test.py
+step "the check of layers and sizes" python3 tests/layers/structure_test.py
+step "plain words" scripts/plain_words.py
 step "layout" scripts/format.sh
 if step "build release" scripts/build.sh release; then
   unit_tests "unit tests" release
+  if [ $long -eq 1 ]; then step "lint" scripts/lint.sh --all; else step "lint of changes" scripts/lint.sh; fi
   end_to_end "end to end" release -m "not long" tests/e2e
   step "policies, reduced" bench/policies.sh --reduced
-  if [ $long -eq 1 ]; then
-    end_to_end "chaos, 445 s" release -m long tests/e2e/test_chaos.py
-    step "soak, a million requests" bench/soak.sh 1000000
-  fi
-  step "lint" scripts/lint.sh
 fi
 sanitized "pure parts, ASan + UBSan" asan-ubsan pure
+export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1"
+sanitized "live parts, TSan" tsan live penstock
+tsan_built=$?
+unset TSAN_OPTIONS
+part="tests/e2e/test_lifecycle.py tests/e2e/test_resume.py tests/e2e/test_cancellation.py"
+[ $long -eq 1 ] && part=tests/e2e
+[ $tsan_built -eq 0 ] && end_to_end "end to end, TSan" tsan -m "not long" $part
 if [ $long -eq 1 ]; then
+  end_to_end "chaos, 445 s" release -m long tests/e2e/test_chaos.py
+  step "soak, a million requests" bench/soak.sh 1000000
   step "core under faults, 20000 seeds" env PENSTOCK_FAULT_SEEDS=20000 build/release/tests/core/core_faults_test
   scripts/setup.sh all && step "fuzzing, ten minutes each" scripts/fuzz.sh 600
   step "build asan-ubsan binary" scripts/build.sh asan-ubsan penstock &&
     end_to_end "end to end, ASan + UBSan" asan-ubsan -m "not long" tests/e2e
 fi
-export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1"
-sanitized "live parts, TSan" tsan live
-unset TSAN_OPTIONS
-part="tests/e2e/test_lifecycle.py tests/e2e/test_resume.py tests/e2e/test_cancellation.py"
-[ $long -eq 1 ] && part=tests/e2e
-step "build tsan binary" scripts/build.sh tsan penstock && end_to_end "end to end, TSan" tsan -m "not long" $part
 finish

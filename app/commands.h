@@ -1,5 +1,5 @@
-// The subcommands: each parses nothing, takes its options as a struct and returns the exit code
-// (0 done, 1 the run or the input is bad, 3 the router ended with requests cut; 2, wrong usage, is main's).
+// The subcommands. Each takes its options as a struct, parses nothing and returns the exit code. 0: done. 1: the run or
+// the input is bad. 3: the router ended with requests cut. main returns 2 for wrong usage.
 #ifndef PENSTOCK_APP_COMMANDS_H_
 #define PENSTOCK_APP_COMMANDS_H_
 

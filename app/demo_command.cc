@@ -17,6 +17,7 @@
 #include "app/demo/demo_screen.h"
 #include "app/demo/demo_stats.h"
 #include "app/demo/demo_traffic.h"
+#include "app/process.h"
 #include "app/serve/server.h"
 #include "base/clock.h"
 #include "bench/load/load_client.h"
@@ -48,16 +49,6 @@ constexpr Duration kStartLimit = Duration::Seconds(10);
 constexpr Duration kDrainLimit = Duration::Seconds(2);
 // Traffic is generated this far ahead and then anew from the next seed.
 constexpr Duration kRound = Duration::Seconds(1200);
-
-// Signals wait here from before any thread starts, so that none is lost or lands elsewhere.
-sigset_t BlockSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (int signal : {SIGTERM, SIGINT}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  return signals;
-}
 
 // True when a signal to end came within `wait`.
 bool AskedToEnd(const sigset_t& signals, Duration wait) {
@@ -163,11 +154,6 @@ std::string Farewell(const bench::DemoSnapshot& stats, Duration elapsed) {
       stats.tokens);
 }
 
-int Fail(absl::string_view message) {
-  std::cerr << "penstock demo: " << std::string(message) << std::endl;
-  return 1;
-}
-
 // False when a signal came first, or the engines did not come up.
 bool WaitForEngines(const RouterServer& server, size_t replicas, const sigset_t& signals) {
   const Instant limit = Now() + kStartLimit;
@@ -180,18 +166,19 @@ bool WaitForEngines(const RouterServer& server, size_t replicas, const sigset_t&
 }  // namespace
 
 int RunDemo(const DemoOptions& options) {
-  const sigset_t signals = BlockSignals();
+  const sigset_t signals = BlockSignals({SIGTERM, SIGINT});
   absl::StatusOr<Config> config = ParseConfig(kFleet, "demo fleet");
-  if (!config.ok()) return Fail(config.status().message());
+  if (!config.ok()) return Fail("demo", config.status().message());
   config->listen = options.listen;
   // Decisions would be written across the screen.
   if (isatty(STDERR_FILENO)) config->log.path = "/dev/null";
   RouterServer::Options server_options;
   server_options.version = PENSTOCK_VERSION;
   auto server = RouterServer::Create(*config, std::move(server_options));
-  if (!server.ok()) return Fail(server.status().message());
-  if (const absl::Status started = (*server)->Start(); !started.ok()) return Fail(started.message());
-  if (!WaitForEngines(**server, config->replicas.size(), signals)) return Fail("the simulated engines did not come up");
+  if (!server.ok()) return Fail("demo", server.status().message());
+  if (const absl::Status started = (*server)->Start(); !started.ok()) return Fail("demo", started.message());
+  if (!WaitForEngines(**server, config->replicas.size(), signals))
+    return Fail("demo", "the simulated engines did not come up");
 
   const Instant start = Now();
   const Instant end = options.duration ? start + *options.duration : Instant::Never();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "app/commands.h"
 #include "app/load_config.h"
+#include "app/process.h"
 #include "backends/simulated/fleet/fleet.h"
 #include "config/config.h"
 #include "kvmodel/model_shape.h"
@@ -46,31 +47,16 @@ absl::StatusOr<Config> ConfigOf(const EngineOptions& options) {
   return config;
 }
 
-int Fail(const absl::Status& status) {
-  std::cerr << "penstock engine: " << std::string(status.message()) << std::endl;
-  return 1;
-}
-
-// Signals wait here from before any thread starts, so that none is lost or lands elsewhere.
-sigset_t BlockSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return signals;
-}
-
 }  // namespace
 
 int RunEngine(const EngineOptions& options) {
-  const sigset_t signals = BlockSignals();
+  const sigset_t signals = BlockSignals({SIGTERM, SIGINT});
   const bool from_file = !options.config_file.empty();
   const absl::StatusOr<Config> config = from_file ? LoadCheckedConfig(options.config_file) : ConfigOf(options);
-  if (!config.ok()) return Fail(config.status());
+  if (!config.ok()) return Fail("engine", config.status().message());
   auto fleet = SimulatedFleet::Create(*config, SimulatedFleet::Which::kWithUrl);
-  if (!fleet.ok()) return Fail(fleet.status());
-  if (const absl::Status started = (*fleet)->Start(); !started.ok()) return Fail(started);
+  if (!fleet.ok()) return Fail("engine", fleet.status().message());
+  if (const absl::Status started = (*fleet)->Start(); !started.ok()) return Fail("engine", started.message());
   for (const SimulatedFleet::Engine& engine : (*fleet)->engines()) {
     std::cerr << "engine " << engine.replica << " listening on " << engine.Url().substr(7) << " (" << engine.model
               << ", " << engine.gpu << ", " << engine.kv_tokens.value() << " KV tokens)" << std::endl;

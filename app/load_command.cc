@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "app/commands.h"
+#include "app/process.h"
 #include "bench/figures/results.h"
 #include "bench/load/load_client.h"
 #include "bench/traces/trace.h"
@@ -48,23 +49,18 @@ absl::StatusOr<bench::LoadClientOptions> ClientOptions(const LoadOptionsCli& cli
   return options;
 }
 
-int Fail(const absl::Status& status) {
-  absl::FPrintF(stderr, "penstock load: %s\n", std::string(status.message()));
-  return 1;
-}
-
 }  // namespace
 
 int RunLoad(const LoadOptionsCli& cli) {
   RaiseFileLimit();
   const absl::StatusOr<bench::LoadClientOptions> options = ClientOptions(cli);
-  if (!options.ok()) return Fail(options.status());
+  if (!options.ok()) return Fail("load", options.status().message());
   const std::string source = cli.trace.empty() ? "generate:azure-conv" : cli.trace;
   const absl::StatusOr<bench::Trace> trace = bench::OpenTrace(source, {cli.rate, cli.duration, Duration()}, cli.seed);
-  if (!trace.ok()) return Fail(trace.status());
+  if (!trace.ok()) return Fail("load", trace.status().message());
   const absl::StatusOr<bench::LoadOutcome> outcome = bench::RunLoadClient(*trace, *options);
   if (options->progress) absl::FPrintF(stderr, "\r\x1b[K");
-  if (!outcome.ok()) return Fail(outcome.status());
+  if (!outcome.ok()) return Fail("load", outcome.status().message());
   bench::Results results = bench::Summarise(outcome->records, trace->length);
   results.preemptions = outcome->preemptions;
   std::cout << (cli.json ? bench::ResultsJson(results) + "\n" : bench::ResultsTable(results)) << std::flush;

@@ -8,6 +8,7 @@
 
 #include "app/commands.h"
 #include "app/load_config.h"
+#include "app/process.h"
 #include "app/serve/file_watch.h"
 #include "app/serve/server.h"
 #include "base/clock.h"
@@ -26,21 +27,6 @@ absl::StatusOr<Config> LoadFor(const ServeOptions& options) {
   auto config = LoadCheckedConfig(options.config_file);
   if (config.ok() && !options.listen.empty()) config->listen = options.listen;
   return config;
-}
-
-int Fail(const absl::Status& status) {
-  std::cerr << "penstock serve: " << std::string(status.message()) << std::endl;
-  return 1;
-}
-
-// Signals wait here from before any thread starts, so that none is lost or lands elsewhere.
-sigset_t BlockSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  return signals;
 }
 
 // The next of the signals; 0 when none came in time.
@@ -112,15 +98,15 @@ int DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals) 
 }  // namespace
 
 int RunServe(const ServeOptions& options) {
-  const sigset_t signals = BlockSignals();
+  const sigset_t signals = BlockSignals({SIGTERM, SIGINT, SIGHUP});
   absl::StatusOr<Config> config = LoadFor(options);
-  if (!config.ok()) return Fail(config.status());
+  if (!config.ok()) return Fail("serve", config.status().message());
   PrintWarnings(*config);
   RouterServer::Options server_options;
   server_options.version = PENSTOCK_VERSION;
   auto server = RouterServer::Create(*config, std::move(server_options));
-  if (!server.ok()) return Fail(server.status());
-  if (const absl::Status started = (*server)->Start(); !started.ok()) return Fail(started);
+  if (!server.ok()) return Fail("serve", server.status().message());
+  if (const absl::Status started = (*server)->Start(); !started.ok()) return Fail("serve", started.message());
   std::cerr << "penstock listening on " << (*server)->url() << std::endl;
   LiveConfig live(options, *config, **server);
   Run(live, signals);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "app/commands.h"
 #include "app/load_config.h"
+#include "app/process.h"
 #include "app/simulate/fleet_plan.h"
 #include "app/simulate/output_file.h"
 #include "app/simulate/simulation_setup.h"
@@ -22,11 +23,6 @@
 
 namespace penstock {
 namespace {
-
-int Fail(const absl::Status& status) {
-  absl::FPrintF(stderr, "penstock simulate: %s\n", std::string(status.message()));
-  return 1;
-}
 
 int Print(const std::string& text) {
   std::cout << text << std::flush;
@@ -68,7 +64,7 @@ std::string PolicyOf(const SimulateOptions& options, const Config& config) {
 absl::StatusOr<bench::SimulationReport> RunAt(const SimulateOptions& options, const Config& config,
                                               const SimulationSetup& setup, const bench::Trace& trace,
                                               SimulationRun run) {
-  const auto arrivals = bench::ArrivalsOf(trace, setup.model_of, setup.class_of);
+  const auto arrivals = bench::ArrivalsOf(trace, setup.model_of, setup.class_of, setup.tenant_of);
   if (!arrivals.ok()) return arrivals.status();
   run.policy = PolicyOf(options, config);
   run.seed = options.seed;
@@ -87,7 +83,7 @@ absl::StatusOr<bench::Trace> OpenAt(const SimulateOptions& options, double rate)
 
 int RunOnce(const SimulateOptions& options, const Config& config, const SimulationSetup& setup) {
   const absl::StatusOr<bench::Trace> trace = OpenAt(options, options.rate);
-  if (!trace.ok()) return Fail(trace.status());
+  if (!trace.ok()) return Fail("simulate", trace.status().message());
   ProgressLine line(true);
   SimulationRun run;
   const auto offered = static_cast<double>(std::max<size_t>(1, trace->requests.size()));
@@ -100,7 +96,7 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
   OutputFile log;
   if (!options.log_file.empty()) {
     const absl::Status opened = log.Open(options.log_file, {options.trace, options.config_file});
-    if (!opened.ok()) return Fail(opened);
+    if (!opened.ok()) return Fail("simulate", opened.message());
     run.observer = [&log](const Event& event, Instant now, const std::vector<Action>& actions) {
       log.stream() << "event " << FormatEvent(now, event) << "\n";
       for (const Action& action : actions) log.stream() << "action " << FormatAction(now, action) << "\n";
@@ -108,9 +104,9 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
   }
   const absl::StatusOr<bench::SimulationReport> report = RunAt(options, config, setup, *trace, run);
   line.Clear();
-  if (!report.ok()) return Fail(report.status());
+  if (!report.ok()) return Fail("simulate", report.status().message());
   if (log.is_open()) {
-    if (const absl::Status kept = log.Keep(); !kept.ok()) return Fail(kept);
+    if (const absl::Status kept = log.Keep(); !kept.ok()) return Fail("simulate", kept.message());
   }
   return Print(options.json ? bench::ReportJson(*report) + "\n" : bench::ReportTable(*report));
 }
@@ -122,7 +118,7 @@ double BoundOfCarried(const SimulateOptions& options, const SimulationSetup& set
   return bench::HighestRate(search, [&](double rate) {
     const absl::StatusOr<bench::Trace> trace = OpenAt(options, rate);
     if (!trace.ok()) return 0.0;
-    const auto arrivals = bench::ArrivalsOf(*trace, setup.model_of, setup.class_of);
+    const auto arrivals = bench::ArrivalsOf(*trace, setup.model_of, setup.class_of, setup.tenant_of);
     return arrivals.ok() ? bench::FluidOnTimeBound(setup.spec, *arrivals, trace->length) : 0.0;
   });
 }
@@ -152,7 +148,7 @@ int RunCarried(const SimulateOptions& options, const Config& config, const Simul
   });
   const double bound = failure.ok() && carried > 0 ? BoundOfCarried(options, setup, search, carried) : carried;
   line.Clear();
-  if (!failure.ok()) return Fail(failure);
+  if (!failure.ok()) return Fail("simulate", failure.message());
   const std::string policy = PolicyOf(options, config);
   // Beyond the bound nothing was tried.
   const bool at_least = 2 * carried > search.highest;
@@ -168,7 +164,7 @@ int RunCarried(const SimulateOptions& options, const Config& config, const Simul
 
 int RunPlan(const SimulateOptions& options, const Config& config) {
   const absl::StatusOr<bench::Trace> trace = OpenAt(options, options.rate);
-  if (!trace.ok()) return Fail(trace.status());
+  if (!trace.ok()) return Fail("simulate", trace.status().message());
   PlanRequest request;
   request.gpu = options.gpu;
   request.policy = PolicyOf(options, config);
@@ -178,7 +174,7 @@ int RunPlan(const SimulateOptions& options, const Config& config) {
     request.progress = [](const std::string& tried) { absl::FPrintF(stderr, "  tried %s\n", tried); };
   }
   const absl::StatusOr<FleetPlan> plan = PlanFleet(config, *trace, request);
-  if (!plan.ok()) return Fail(plan.status());
+  if (!plan.ok()) return Fail("simulate", plan.status().message());
   return Print(options.json ? PlanJson(*plan, request) + "\n" : PlanTable(*plan, request));
 }
 
@@ -192,7 +188,7 @@ int RunSimulate(const SimulateOptions& options) {
   }
   if (options.plan) return RunPlan(options, *config);
   const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(*config);
-  if (!setup.ok()) return Fail(setup.status());
+  if (!setup.ok()) return Fail("simulate", setup.status().message());
   return options.carried ? RunCarried(options, *config, *setup) : RunOnce(options, *config, *setup);
 }
 

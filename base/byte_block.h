@@ -48,7 +48,7 @@ inline int64_t SumOfBytes(ByteBlock block) {
 #endif
 }
 
-// What ends the plain text of a JSON string: a quote, a backslash or a control character.
+// True for a byte that ends the plain text of a JSON string: a quote, a backslash or a control character.
 inline bool EndsJsonText(unsigned char c) { return c == '"' || c == '\\' || c < ' '; }
 inline ByteBlock EndsJsonText(ByteBlock bytes) {
   return static_cast<ByteBlock>((bytes == '"') | (bytes == '\\') | (bytes < ' '));

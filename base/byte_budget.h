@@ -18,7 +18,7 @@ class ByteBudget {
   std::atomic<int64_t> used_{0};
 };
 
-// What one owner holds of a budget; given back at its end. Without a budget it holds nothing and never fails.
+// The bytes that one owner holds of a budget; given back at its end. Without a budget it holds nothing and never fails.
 class ByteShare {
  public:
   ByteShare() = default;

@@ -40,8 +40,8 @@ double Generator::StandardGamma(double shape) {
 double NormalCdf(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
 double NormalQuantile(double p) {
-  // A rough start (Tukey lambda) refined by Newton steps on the distribution function; the upper half mirrors the
-  // lower one, where the function's relative precision is best.
+  // Newton steps on the distribution function refine a rough start (Tukey lambda). The upper half mirrors the lower
+  // one, where the function's relative precision is best.
   if (p > 0.5) return -NormalQuantile(1 - p);
   double x = p > 1e-3 ? (std::pow(p, 0.1349) - std::pow(1 - p, 0.1349)) / 0.1975 : -std::sqrt(-2 * std::log(p));
   for (int i = 0; i < 12; ++i) {

@@ -1,7 +1,7 @@
 // Identities shared by the model, the core and the edges.
 //
-// Replica, pool, model and class ids are positions in the fleet's lists. The lists only grow while a process runs
-// (a removed replica stays as a tombstone), so an id that crosses a reload still names the same thing.
+// Replica, pool, model and class ids are positions in the fleet's lists. The lists only grow while a process runs; a
+// removed replica stays as a tombstone. So an id that crosses a reload still names the same thing.
 #ifndef PENSTOCK_BASE_IDS_H_
 #define PENSTOCK_BASE_IDS_H_
 

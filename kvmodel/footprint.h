@@ -1,8 +1,8 @@
 // KV memory of one request as a function of its tokens, on one replica.
 //
 // A Footprint is the arithmetic that remains of a ModelShape once tensor parallelism, cache dtype and block size are
-// fixed: a full-attention part that grows for ever, windowed parts that stop at their window, and a constant
-// (recurrent state). Where the shape is unknown it counts tokens, in blocks of the engine. Small value, no heap.
+// fixed. A full-attention part grows for ever, windowed parts stop at their window, and a part is constant (recurrent
+// state). Where the shape is unknown it counts tokens, in blocks of the engine. Small value, no heap.
 #ifndef PENSTOCK_KVMODEL_FOOTPRINT_H_
 #define PENSTOCK_KVMODEL_FOOTPRINT_H_
 
@@ -16,8 +16,8 @@ struct Footprint {
   Tokens window{0};               // Tokens after which the windowed part stops growing; 0: no windowed part.
   double constant = 0;            // Amount per sequence that does not depend on tokens.
   Tokens block{1};                // Allocation granule, at least 1.
-  // Tokens of one sequence that one step computes, at least 1. With 1 the windowed part is that of decode; a chunk of
-  // prefill in flight holds up to its own length more of it, until the step's end.
+  // Tokens of one sequence that one step computes, at least 1. With 1 the windowed part is that of decode. A chunk of
+  // prefill in flight holds up to its own length more, until the step's end.
   Tokens in_flight{1};
 
   // Counts tokens, in blocks of `block`: for pools whose bytes are unknown.
@@ -27,8 +27,8 @@ struct Footprint {
   // ceil((window - 1 + in_flight) / block) + 1 blocks: a window that is not aligned touches one block more.
   Amount Of(Tokens tokens) const;
 
-  // Expected memory at a fractional token count: the mean waste of (block - 1)/2 tokens is added instead of rounding,
-  // as in a sum over many requests. Used by the growth forecast; costs a few flops.
+  // Expected memory at a fractional token count. It adds the mean waste of (block - 1)/2 tokens instead of rounding, as
+  // in a sum over many requests. Used by the growth forecast; costs a few flops.
   double Expected(double tokens) const {
     if (!(tokens > 0)) return 0;
     const double granule = block.AsDouble();

@@ -94,7 +94,7 @@ class PoolGrowth {
   // Removals that would have taken the present amount below zero by more than rounding: a contribution that was never
   // added.
   int64_t shortfalls() const { return shortfalls_; }
-  // The largest difference of a sum from its counterpart in `recounted`, as a share of the pool's present amount or its
+  // The largest difference of a sum from its counterpart in `recounted`. A share of the pool's present amount or its
   // largest variance; 1 where the members differ in number. Rounding stays below 1e-6. Costs O(horizons).
   double Disagreement(const PoolGrowth& recounted) const;
 
@@ -119,8 +119,9 @@ struct Outstanding {
   Tokens held{0};
   Tokens remaining{0};
 };
-// The exact future peak when all advance one token per step and leave when done. It is the maximum over k of: the held
-// tokens of the k requests with the longest remaining length, plus k times the k-th remaining length. O(n log n).
+// The exact future peak when all advance one token per step and leave when done. It is the maximum over k of a sum. The
+// terms are the held tokens of the k requests with the longest remaining length, and k times the k-th remaining length.
+// O(n log n).
 Tokens PastFuturePeak(std::vector<Outstanding> requests);
 
 }  // namespace penstock

@@ -39,6 +39,18 @@ struct UseReport {
   double mean_remaining = 0;  // Expected further growth of one foreign sequence, in the pool's unit.
 };
 
+// The amounts of one pool, in its unit.
+struct PoolBalance {
+  Amount capacity{0};
+  Amount held{0};      // Sum of the live leases.
+  Amount promised{0};  // Sum of the live leases, at least `held`.
+  Amount draining{0};  // Held amounts of aborted requests.
+  Amount foreign{0};   // Use by others, their expected growth included.
+  Amount overdraft{0};
+  Amount reported{0};      // The newest report's use.
+  int64_t overdrafts = 0;  // Overdrafts so far.
+};
+
 class MemoryLedger {
  public:
   // Pools are numbered in the order of the calls. A pool may be static or elastic.
@@ -65,14 +77,8 @@ class MemoryLedger {
   // the engine the excess is foreign use, else an overdraft.
   void Report(PoolId pool, const UseReport& report);
 
-  Amount capacity(PoolId pool) const { return pools_[pool.value()].capacity; }
-  Amount held(PoolId pool) const { return pools_[pool.value()].held; }
-  Amount promised(PoolId pool) const { return pools_[pool.value()].promised; }
-  Amount draining(PoolId pool) const { return pools_[pool.value()].draining; }
-  Amount foreign(PoolId pool) const { return pools_[pool.value()].foreign; }
-  Amount overdraft(PoolId pool) const { return pools_[pool.value()].overdraft; }
-  Amount reported(PoolId pool) const { return pools_[pool.value()].reported; }
-  int64_t overdrafts(PoolId pool) const { return pools_[pool.value()].overdrafts; }
+  // The amounts of a pool. The reference is valid until AddPool.
+  const PoolBalance& balance(PoolId pool) const { return pools_[pool.value()]; }
   // The time since the newest report was sampled; Duration::Infinite() before the first.
   Duration ReportAge(PoolId pool, Instant now) const;
   // The memory for this router's requests: capacity less draining, foreign use and overdraft. May be negative.
@@ -95,15 +101,7 @@ class MemoryLedger {
     Instant at;
     Amount held{0};
   };
-  struct Pool {
-    Amount capacity{0};
-    Amount held{0};
-    Amount promised{0};
-    Amount draining{0};
-    Amount foreign{0};
-    Amount overdraft{0};
-    Amount reported{0};
-    int64_t overdrafts = 0;
+  struct Pool : PoolBalance {
     bool ever_reported = false;
     Instant sampled_at;
     std::array<PastHeld, kHistory> history{};

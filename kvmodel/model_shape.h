@@ -17,9 +17,9 @@
 
 namespace penstock {
 
-// Type of the cache's elements. fp8 halves bf16; llama-server's q8_0 is 34 bytes per 32 elements.
-// kFp8DsMla is vLLM's fp8_ds_mla: 656 bytes per token and latent layer (512 fp8 values, 4 scales, 64 bf16 values), one
-// byte per element elsewhere.
+// Type of the cache's elements. An element of fp8 is half one of bf16; 32 elements of llama-server's q8_0 are 34 bytes.
+// The type kFp8DsMla is vLLM's fp8_ds_mla: 656 bytes per token and latent layer (512 fp8 values, 4 scales, 64 bf16
+// values). Elsewhere it is one byte per element.
 enum class CacheDtype { kBf16, kFp16, kFp8, kFp32, kQ8_0, kQ4_0, kQ5_0, kQ5_1, kQ4_1, kFp8DsMla };
 double BytesPerElement(CacheDtype dtype);
 
@@ -119,9 +119,9 @@ double BytesPerTokenAndLayer(const LayerGroup& group, CacheDtype dtype, int tens
 // Bytes of state that one layer keeps per sequence on one GPU; zero where it grows with tokens.
 double StateBytesPerLayer(const LayerGroup& group, int tensor_parallel = 1);
 
-// Footprint per GPU of the group of GPUs, in bytes. InvalidArgument when parallel sizes are not positive, do not divide
-// the heads (or are not a multiple of them), or exceed the layers; or when the shape keeps no cache at all. Groups with
-// different windows are all given the widest: an upper bound.
+// Footprint per GPU of the group of GPUs, in bytes. InvalidArgument when parallel sizes are not positive, exceed the
+// layers, or neither divide the heads nor are a multiple of them. InvalidArgument too when the shape has no cache at
+// all. Groups with different windows are all given the widest: an upper bound.
 absl::StatusOr<Footprint> FootprintOf(const ModelShape& shape, const FootprintOptions& options);
 
 // The built-in shape of this name, or null. Organisation, case, separators, quantisation, dates and words for a tuning

@@ -1,12 +1,12 @@
 // Output length as a survival curve, learned online per (model, tenant, prompt bucket, limit given).
 //
-// Each cell keeps decayed hazards on log-spaced bins (12 per octave, from 1 to 131072 tokens): how many streams reached
-// the bin and how many ended in it (Kaplan-Meier, so running streams count as soon as they pass a bin). A cell is
-// blended with 10 pseudo-observations of its parent: (model, tenant, bucket, limit) <- (model, tenant) <- (model)
-// <- prior, a log-normal with median 150, sigma 1.2, weight 5. Counts halve at 1000. Tenants live in a bounded LRU.
-// Lengths are whole tokens: bins below about 17 tokens may hold none, and never end a stream.
-// The 12 bins and the halving are measured on recorded chat traffic, whose lengths pile up within a tenth of an octave
-// and drift within the hour: 6 bins per octave cost 6 points of calibration, halving at 3000 another one.
+// Each cell keeps decayed hazards on log-spaced bins (12 per octave, from 1 to 131072 tokens). It counts the streams
+// that reached the bin and the streams that ended in it (Kaplan-Meier). So running streams count as soon as they pass a
+// bin. 10 pseudo-observations of its parent are blended into a cell: (model, tenant, bucket, limit) <- (model, tenant)
+// <- (model) <- prior. The prior is a log-normal with median 150, sigma 1.2, weight 5. Counts halve at 1000. Tenants
+// live in a bounded LRU. Lengths are whole tokens: bins below about 17 tokens may hold none, and never end a stream.
+// The 12 bins and the halving are measured on recorded chat traffic. Its lengths pile up within a tenth of an octave
+// and drift within the hour. 6 bins per octave cost 6 points of calibration, halving at 3000 another one.
 // Not thread-safe; one owner.
 #ifndef PENSTOCK_KVMODEL_OUTPUT_FORECAST_H_
 #define PENSTOCK_KVMODEL_OUTPUT_FORECAST_H_
@@ -35,8 +35,8 @@ double OutputBinLower(int bin);
 // P(length > t), linear in t over the whole tokens of a bin. Immutable; leases share it, any thread may read it.
 class SurvivalCurve {
  public:
-  // `hazard[i]`: chance to end in bin i given that it was reached, in [0, 1]; clamped to 0.999, so that a chance of
-  // going on is always left.
+  // `hazard[i]`: chance to end in bin i given that it was reached, in [0, 1]. It is clamped to 0.999, so that a chance
+  // of going on is always left.
   explicit SurvivalCurve(const std::array<double, kOutputBins>& hazard);
 
   // P(length > tokens). 1 below 1 token; monotone; never exactly 0 inside the range; constant beyond it. One table

@@ -15,8 +15,8 @@ struct FeaturePrior {
   double sigma;
   double most;
 };
-// English prose (4.7 letters, a space and some punctuation per word) comes to 4.1 bytes per token, digits to two per
-// token (tokenizers take one or three), CJK to 0.8 tokens per character.
+// English prose (4.7 letters, a space and some punctuation per word) comes to 4.1 bytes per token. Digits come to two
+// per token (tokenizers take one or three), CJK to 0.8 tokens per character.
 constexpr FeaturePrior kPriors[] = {
     {0.085, 0.05, 1.0},  // Latin letters, bytes.
     {0.25, 0.15, 1.5},   // Other alphabets, bytes.
@@ -185,7 +185,7 @@ PromptEstimator::Vector PromptEstimator::Times(const Matrix& matrix, const Vecto
 }
 
 void PromptEstimator::Correct(State& state, Vector scaled, double error, double noise) {
-  // A weight that would leave its bounds stops there and the others take up the rest: clamping alone would let two
+  // A weight that would leave its bounds stops there and the others take up the rest. Clamping alone would let two
   // weights that are anticorrelated push each other away from the solution.
   for (int round = 0; round < kFeatures; ++round) {
     const Vector step = Times(state.covariance, scaled);

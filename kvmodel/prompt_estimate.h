@@ -1,7 +1,7 @@
 // Prompt length in tokens from text alone, without a tokenizer, corrected online.
 //
-// The edge counts bytes by script in one pass over the request's strings (TextCounts); the estimator multiplies them
-// by per-model coefficients that follow usage.prompt_tokens of finished requests, and gives a relative band.
+// The edge counts bytes by script in one pass over the request's strings (TextCounts). The estimator multiplies them by
+// per-model coefficients, and gives a relative band. The coefficients follow usage.prompt_tokens of finished requests.
 // Goal: median error under 3 %, p95 under 10 % after 200 requests of a model. Not thread-safe; one owner.
 #ifndef PENSTOCK_KVMODEL_PROMPT_ESTIMATE_H_
 #define PENSTOCK_KVMODEL_PROMPT_ESTIMATE_H_
@@ -25,9 +25,9 @@ struct PromptEstimate {
 };
 
 // One linear model per served model: tokens = weights x features, fitted by recursive least squares on relative errors.
-// Forgetting follows drift; no direction ever becomes less certain than at the start, weights stay between zero and a
-// bound, and a surprise beyond three sigma moves a settled fit about as far as three would. A settled fit that is
-// within 5 % learns from one request in four.
+// Forgetting follows drift. No direction ever becomes less certain than at the start, and weights stay between zero and
+// a bound. A surprise beyond three sigma moves a settled fit about as far as three would. A settled fit that is within
+// 5 % learns from one request in four.
 class PromptEstimator {
  public:
   PromptEstimator();

@@ -1,7 +1,7 @@
 // The linear step-time model T = a + b*B + c*K + d*P and its priors by GPU and model.
 //
-// Source of the numbers: docs/step-time.md (fits to measured operators; a pair without a fit is scaled by weight bytes
-// over bandwidth for a, KV bytes over bandwidth for c, and FLOPs for d). Values; no state, no threads.
+// Source of the numbers: docs/step-time.md (fits to measured operators). A pair without a fit is scaled: a by weight
+// bytes over bandwidth, c by KV bytes over bandwidth, d by FLOPs. Values; no state, no threads.
 #ifndef PENSTOCK_KVMODEL_STEP_COEFFICIENTS_H_
 #define PENSTOCK_KVMODEL_STEP_COEFFICIENTS_H_
 
@@ -52,9 +52,10 @@ struct StepPriorOptions {
   CacheDtype cache_dtype = CacheDtype::kBf16;
 };
 
-// The fitted row of this pair, or one scaled from the nearest fit: the same GPU if it has any, else the closest in
-// bandwidth, then the closest in weight bytes per GPU. A fit applies unscaled to every shape of the same layers, KV
-// bytes and (within 2 %) parameters. Never fails: unknown sizes are guessed from the layers, zero rates from the fit.
+// The fitted row of this pair, or one scaled from the nearest fit. The nearest fit has the same GPU if any has, else
+// the closest bandwidth, then the closest weight bytes per GPU. A fit applies unscaled to every shape of the same
+// layers, KV bytes and (within 2 %) parameters. Never fails: unknown sizes are guessed from the layers, zero rates from
+// the fit.
 StepCoefficients StepPrior(const GpuKind& gpu, const ModelShape& shape, const StepPriorOptions& options);
 
 }  // namespace penstock

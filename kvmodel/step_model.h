@@ -1,9 +1,9 @@
 // Step time of one replica: a prior times a factor learned online, one factor per number of busy neighbours.
 //
-// Neighbours on the same GPU slow a replica by an amount that depends on sharing mode and load; keeping one factor per
-// neighbour count learns that along with the error of the prior. Observed gaps move the factor by 5 % of the error;
-// a factor of four is followed within about a second of steps. Where GPU or model is unknown the prior is a guess and
-// the first observations count fully. Times in milliseconds inside, as the coefficients.
+// Neighbours on the same GPU slow a replica by an amount that depends on sharing mode and load. One factor per
+// neighbour count learns that along with the error of the prior. Observed gaps move the factor by 5 % of the error; a
+// factor of four is followed within about a second of steps. Where GPU or model is unknown the prior is a guess and the
+// first observations count fully. Times in milliseconds inside, as the coefficients.
 #ifndef PENSTOCK_KVMODEL_STEP_MODEL_H_
 #define PENSTOCK_KVMODEL_STEP_MODEL_H_
 
@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-// Seconds from the start of its prefill to the first token of a prompt on an idle engine, at factor 1. `prefill` and
+// Seconds from the start of a prompt's prefill to its first token on an idle engine, at factor 1. `prefill` and
 // `batch_budget` in tokens.
 double FirstTokenAlone(const StepCoefficients& step, double prefill, double batch_budget);
 

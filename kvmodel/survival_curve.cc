@@ -42,8 +42,8 @@ constexpr double CeilOf(double value) {
   return static_cast<double>(whole) < value ? static_cast<double>(whole + 1) : static_cast<double>(whole);
 }
 
-// The whole tokens of a bin: the one before the first, the one after the last, and one over their number (0 where there
-// is none).
+// The whole tokens of a bin: the one before the first, the one after the last, and one over their number. The last is 0
+// where the bin has none.
 struct WholeTokens {
   double before = 0;
   double end = 0;

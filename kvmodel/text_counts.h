@@ -20,7 +20,7 @@ struct TextCounts {
   int64_t messages = 0;    // Chat messages: each costs template tokens.
   int64_t tool_bytes = 0;  // JSON bytes of tool schemas.
   int64_t images = 0;
-  int64_t image_tokens = 0;     // By the model's image rule; 0 without one.
+  int64_t image_tokens = 0;     // The model's image rule gives them; 0 without one.
   int64_t exact_tokens = 0;     // A prompt given as token ids: exact, added to the estimate of the text.
   bool unforecastable = false;  // Audio, video or remote images: the band is wide.
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Configures (when needed) and builds a preset: scripts/build.sh PRESET [TARGET...]. Progress goes to stderr.
+# Builds a preset: scripts/build.sh PRESET [TARGET...]. Configures it first when needed. Progress goes to stderr.
 set -eu
 cd "$(dirname "$0")/.."
 preset="$1"

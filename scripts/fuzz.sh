@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs every fuzzer for some seconds, two at a time: scripts/fuzz.sh [SECONDS]. Needs the packages of `setup.sh all`.
-# What was found is left under build/fuzz/found; its name tells the fuzzer. New inputs stay under build/fuzz/corpus.
+# Inputs that fail lie under build/fuzz/found; their names begin with the fuzzer. New inputs stay under build/fuzz/corpus.
 set -eu
 cd "$(dirname "$0")/.."
 seconds="${1:-60}"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes .venv with the pinned packages of the end-to-end tests; quick when it is there. Fails when they cannot be had.
+# Makes .venv with the pinned packages of the end-to-end tests; quick when it exists. Fails when they cannot be downloaded.
 #   scripts/python_env.sh          for tests/e2e
-#   scripts/python_env.sh bench    also what draws the plots of bench/policies.sh
+#   scripts/python_env.sh bench    also the packages that draw the plots of bench/policies.sh
 set -eu
 cd "$(dirname "$0")/.."
 python=/usr/bin/python3

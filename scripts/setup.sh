@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what Penstock needs from Debian 12 packages, as root or with sudo. Does nothing when all is there.
+# Installs the Debian 12 packages that Penstock needs, as root or with sudo. Does nothing when they are installed.
 #   scripts/setup.sh build    to build and run
 #   scripts/setup.sh test     also to run ./test.sh
 #   scripts/setup.sh all      also to fuzz
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 build="g++ cmake ninja-build ccache libboost1.81-dev libabsl-dev nlohmann-json3-dev prometheus-cpp-dev libyaml-cpp-dev
  libssl-dev libcli11-dev libsimdjson-dev libxxhash-dev zlib1g-dev libgtest-dev libgmock-dev"
-test="clang-format clang-tidy python3 python3-venv ca-certificates procps"
+test="clang-format clang-tidy-19 python3 python3-venv ca-certificates procps"
 all="clang libclang-rt-14-dev libbenchmark-dev"
 
 case "${1:-test}" in
@@ -46,7 +46,7 @@ if [ -n "$missing" ]; then
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
 fi
 
-# promtool comes out of the prometheus package without installing it: the package would start a server.
+# The package prometheus is unpacked for promtool but not installed: an installed package would start a server.
 if [ "${1:-test}" != build ] && ! command -v promtool >/dev/null 2>&1 && [ ! -x build/tools/usr/bin/promtool ]; then
   say "fetching promtool"
   mkdir -p build/tools
@@ -54,7 +54,7 @@ if [ "${1:-test}" != build ] && ! command -v promtool >/dev/null 2>&1 && [ ! -x 
       dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool); then
     rm -f build/tools/prometheus_*.deb
   else
-    say "promtool cannot be had: its tests will be skipped"
+    say "promtool cannot be downloaded: its tests will be skipped"
   fi
 fi
 say "ready"

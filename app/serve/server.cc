@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/simulated/fleet/fleet.h"
 #include "base/clock.h"
+#include "router/core/tenants/tenant_gate.h"
 #include "router/http/listener.h"
 #include "router/http/metrics_page.h"
 #include "router/live/event_loop.h"
@@ -37,6 +38,7 @@ bool RunsInside(const ReplicaConfig& replica) { return replica.simulated && repl
 
 std::vector<std::string> TenantNames(const Config& config) {
   std::vector<std::string> names;
+  names.reserve(config.tenants.size());
   for (const TenantConfig& tenant : config.tenants) names.push_back(tenant.name);
   return names;
 }
@@ -88,7 +90,6 @@ struct RouterServer::Parts {
   Telemetry telemetry;
   std::unique_ptr<DecisionLog> log;
   ProgressBoard board;
-  TenantLimiter tenants;
   Edge edge;
   struct Simulated {
     std::unique_ptr<SimulatedFleet> fleet;    // Null: every replica has a URL.
@@ -140,13 +141,12 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   CoreHost::Hooks hooks;
   hooks.record = std::move(options.record);
   hooks.on_decision = [telemetry = &p.telemetry](Duration spent) { telemetry->OnDecision(spent); };
-  p.core = std::make_unique<CoreHost>(std::move(core), p.control().io(), std::move(mailboxes), std::move(hooks));
+  p.core = std::make_unique<CoreHost>(std::make_unique<TenantGate>(std::move(core)), p.control().io(),
+                                      std::move(mailboxes), std::move(hooks));
   p.edge.core = p.core.get();
   p.edge.board = &p.board;
   p.edge.telemetry = &p.telemetry;
   p.edge.log = p.log.get();
-  p.tenants.Configure(config);
-  p.edge.tenants = &p.tenants;
   p.edge.admin_apart = !config.admin_listen.empty();
   return std::unique_ptr<RouterServer>(new RouterServer(std::move(parts)));
 }
@@ -203,16 +203,17 @@ absl::Status RouterServer::Reload(const Config& config) {
   const auto tls = ListenersTlsOf(config);
   if (!tls.ok()) return tls.status();
   p.telemetry.SetTenants(TenantNames(config));
-  p.tenants.Configure(config);
   p.log->SetAll(config.log.all_decisions);
   p.log->Reopen();
-  asio::post(p.control().io(), [&p, config, tls = *tls] {
+  std::promise<void> published;
+  asio::post(p.control().io(), [&p, &published, config, tls = *tls] {
     p.listeners.clients->SetTls(tls.clients);
     // An admin listener that the file moved or dropped stays as it is until the restart.
     if (p.listeners.admin != nullptr && config.admin_listen == p.config.admin_listen)
       p.listeners.admin->SetTls(tls.admin);
-    p.monitor->Reload(config);
+    p.monitor->Reload(config, [&published] { published.set_value(); });
   });
+  published.get_future().wait();
   p.telemetry.OnConfigReload(true);
   return absl::OkStatus();
 }

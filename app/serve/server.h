@@ -49,7 +49,8 @@ class RouterServer {
   uint16_t port() const;
 
   // Takes a new configuration: replicas, models, classes, tenants, limits of new connections. Opens the log anew. The
-  // keys of KeysThatNeedRestart stay. Running requests are not disturbed. InvalidArgument: nothing changed.
+  // keys of KeysThatNeedRestart stay. Running requests are not disturbed. InvalidArgument: nothing changed. Between
+  // Start and Stop, not on a loop: it returns once the core and every loop have the new fleet.
   absl::Status Reload(const Config& config);
 
   // Counts a reload that was given up because its file is bad.

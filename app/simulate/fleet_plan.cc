@@ -43,7 +43,7 @@ class Planner {
 absl::StatusOr<double> Planner::ShareOnTime(const FleetLayout& layout, const bench::Trace& trace) const {
   absl::StatusOr<SimulationSetup> setup = SetUpSimulation(layouts_.ConfigOf(layout, config_));
   if (!setup.ok()) return setup.status();
-  const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->class_of);
+  const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->class_of, setup->tenant_of);
   if (!arrivals.ok()) return arrivals.status();
   SimulationRun run;
   run.policy = request_.policy;

@@ -3,8 +3,8 @@
 // Dedicated: every model has GPUs of its own. A replica has as many GPUs as its weights need. Each model gets the
 // fewest replicas that keep its part of the trace on time. Colocated: for each number of GPUs, from one upwards,
 // layouts are tried under the policy, with one elastic KV pool per GPU. One layout has replicas in proportion to the
-// load, packed largest weights first. The others give the 0, 1, 2 .. busiest models as many GPUs as they need alone,
-// and put all other models on every GPU that is left. The first layout that keeps every model on time is the answer,
+// load, packed largest weights first. The others give the 0, 1, 2 .. busiest models as many GPUs as they need alone.
+// They put all other models on every GPU that is left. The first layout that keeps every model on time is the answer,
 // unless the dedicated fleet is smaller. Simulated faults and sleep of the fleet file are left out.
 #ifndef PENSTOCK_APP_SIMULATE_FLEET_PLAN_H_
 #define PENSTOCK_APP_SIMULATE_FLEET_PLAN_H_

@@ -10,6 +10,7 @@
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "backends/simulated/engine/engine_spec.h"
 #include "config/values/capacity.h"
+#include "router/core/tenants/tenant_gate.h"
 #include "router/fleet/fleet_book.h"
 #include "router/policies/policy_factory.h"
 #include "router/policies/variants/penstock_variants.h"
@@ -115,7 +116,8 @@ absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
     core = MakePolicy(policy, run.seed, &error);
     if (core == nullptr) return absl::InvalidArgumentError(absl::StrCat("policy ", policy, ": ", error));
   }
-  bench::FleetSimulation simulation(setup.spec, *core, options);
+  TenantGate gate(std::move(core));
+  bench::FleetSimulation simulation(setup.spec, gate, options);
   if (run.observer) simulation.Observe(run.observer);
   bench::SimulationReport report = bench::ReportOf(setup.spec, arrivals, run.window, simulation.Run(arrivals));
   report.policy = run.policy;
@@ -148,6 +150,12 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
     if (!request.service_class.empty()) return book->ClassByName(request.service_class);
     const auto of_tenant = of_tenants.find(request.tenant);
     return of_tenant == of_tenants.end() ? book->default_class() : book->ClassByName(of_tenant->second);
+  };
+  setup.tenant_of = [book](const std::string& name) -> std::optional<TenantId> {
+    for (const TenantSpec& tenant : book->fleet().tenants) {
+      if (tenant.name == name) return tenant.id;
+    }
+    return std::nullopt;
   };
   return setup;
 }

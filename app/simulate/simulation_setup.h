@@ -21,6 +21,7 @@ struct SimulationSetup {
   bench::SimulatedFleetSpec spec;
   bench::ModelLookup model_of;
   bench::ClassLookup class_of;
+  bench::TenantLookup tenant_of;
 };
 
 // Replicas without `simulated` are simulated with their own limits. InvalidArgument names the replica whose shape, GPU

@@ -6,6 +6,7 @@
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_RESPONSE_PARSER_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_RESPONSE_PARSER_H_
 
+#include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/optional.hpp>
 #include <string>
@@ -23,6 +24,19 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
     body_limit(boost::none);
   }
 
+  // Parses the input that is not consumed yet, and returns the bytes that it consumed. The rest has to come again, with
+  // more behind it. need_more, or the fault that makes the answer no HTTP.
+  std::size_t Parse(absl::string_view input, boost::beast::error_code& error) {
+    // Beast asserts that a last chunk is whole in its frame when it sees the chunk's line for the second time.
+    if (cut_ && is_header_done() && input.size() < kLastChunk) {
+      error = boost::beast::http::error::need_more;
+      return 0;
+    }
+    const std::size_t used = put(boost::asio::const_buffer(input.data(), input.size()), error);
+    cut_ = used < input.size();
+    return used;
+  }
+
   UpstreamHead& head() { return head_; }
   // The body since the last DropBody(). Valid until the parsed memory is reused, another exchange of the thread is
   // parsed, or the exchange ends.
@@ -37,6 +51,7 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
 
  private:
   using StringView = boost::beast::string_view;
+  static constexpr std::size_t kLastChunk = 5;  // "0" and two line ends.
   using ErrorCode = boost::beast::error_code;
 
   void on_request_impl(boost::beast::http::verb, StringView, StringView, int, ErrorCode&) override {}
@@ -68,6 +83,7 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
   UpstreamHead head_;
   absl::string_view body_;
   std::string kept_;
+  bool cut_ = false;  // The last input was not consumed whole.
 };
 
 }  // namespace penstock

@@ -77,7 +77,7 @@ void UpstreamExchange::State::Parse() {
   if (input.empty() || parser->is_done()) return;
   any_byte = true;
   ErrorCode error;
-  const size_t used = parser->put(asio::buffer(input.data(), input.size()), error);
+  const size_t used = parser->Parse(input, error);
   connection->Consume(used);
   if (error && error != http::error::need_more) {
     broken = absl::DataLossError(absl::StrCat("answer is not HTTP: ", error.message()));

@@ -279,7 +279,7 @@ absl::StatusOr<LoadOutcome> RunLoadClient(const Trace& trace, const LoadClientOp
     options.models[""] = *model;
   }
   LoadRun run(trace, options);
-  if (const absl::Status status = run.Resolve(); !status.ok()) return status;
+  if (absl::Status status = run.Resolve(); !status.ok()) return status;
   const std::optional<int64_t> before = SumPreemptions(options.targets);
   run.Run();
   LoadOutcome outcome;

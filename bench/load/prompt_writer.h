@@ -1,10 +1,10 @@
 // Synthetic prompts of a wanted token length: short common English words in random order.
 //
-// The words are single tokens of usual vocabularies and about four bytes long with their space, which is also the
-// average of English under such tokenizers. What a target's tokenizer and chat template really make of them is learned
-// from the prompt_tokens that it reports (tokens = overhead + k x words): lengths follow within about a percent after a
-// few answers. Requests differ from their first words on, so that no prefix cache hits, unless the trace names shared
-// leading blocks: equal block ids give equal text. Not thread-safe.
+// The words are single tokens of usual vocabularies. With their space they are about four bytes long, which is also the
+// average of English under such tokenizers. The prompt_tokens that a target reports teach the effect of its tokenizer
+// and chat template (tokens = overhead + k x words). Lengths follow within about a percent after a few answers.
+// Requests differ from their first words on, so that no prefix cache hits, unless the trace names shared leading
+// blocks. Equal block ids give equal text. Not thread-safe.
 #ifndef PENSTOCK_BENCH_LOAD_PROMPT_WRITER_H_
 #define PENSTOCK_BENCH_LOAD_PROMPT_WRITER_H_
 

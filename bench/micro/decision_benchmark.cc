@@ -1,8 +1,8 @@
 // Cost of one decision: events of a saturated fleet with a long queue.
 //
 // The fleet is filled until everything waits; then events of the kind named are applied. Equal runs do equal work, so
-// the whole is run kRuns times and each Apply counts with the least CPU time that it took: what other processes and the
-// kernel did to one run is not in the figures. `allocations` is the mean per call.
+// the whole is run kRuns times. Each Apply counts with the least CPU time that it took. So the work of other processes
+// and the kernel during one run is not in the figures. `allocations` is the mean per call.
 #include <benchmark/benchmark.h>
 #include <time.h>
 

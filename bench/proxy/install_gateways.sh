@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the gateways that bench/proxy.sh can compare with, each apart, about 1 GB: from PyPI smg, sglang-router,
-# vllm-router and LiteLLM's proxy, from npm Portkey's (needs node). bench/proxy/install_gateways.sh [NAME...]
+# Installs the gateways that bench/proxy.sh can compare with, each apart, about 1 GB. PyPI has smg, sglang-router,
+# vllm-router and LiteLLM's proxy; npm has Portkey's (needs node). Usage: bench/proxy/install_gateways.sh [NAME...]
 set -eu
 cd "$(dirname "$0")/../.."
 folder=build/tools/rivals/gateways

@@ -1,9 +1,9 @@
 // An engine that answers at once and costs next to nothing: proxy_stub PORT...
 //
-// The request's header `x-stub: EVENTS,INTERVAL_US` says what to answer: 0 events a small JSON answer; otherwise a
-// stream of that many events, the first at once and then one per interval, all streams of one interval in step as an
-// engine's batch is. Where a proxy drops the header, the same at the end of the prompt counts. Everything that is a GET
-// is answered as a list of the models "stub" and "parked".
+// The request's header `x-stub: EVENTS,INTERVAL_US` chooses the answer. 0 events are a small JSON answer. Otherwise the
+// answer is a stream of that many events, the first at once and then one per interval. All streams of one interval are
+// in step, as an engine's batch is. Where a proxy drops the header, the same at the end of the prompt counts. Every GET
+// is answered with a list of the models "stub" and "parked".
 #include <algorithm>
 #include <array>
 #include <cstring>

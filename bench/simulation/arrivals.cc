@@ -9,7 +9,7 @@ namespace penstock::bench {
 namespace {
 
 // FNV-1a: the same on every machine, so that equal seeds give equal runs everywhere.
-TenantId TenantOf(const std::string& name) {
+TenantId HashOf(const std::string& name) {
   if (name.empty()) return TenantId();
   uint64_t hash = 0xCBF29CE484222325ULL;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
@@ -19,7 +19,7 @@ TenantId TenantOf(const std::string& name) {
 }  // namespace
 
 absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, const ModelLookup& model_of,
-                                                         const ClassLookup& class_of) {
+                                                         const ClassLookup& class_of, const TenantLookup& tenant_of) {
   std::vector<SimulatedArrival> arrivals;
   arrivals.reserve(trace.requests.size());
   for (const TraceRequest& request : trace.requests) {
@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, con
     arrival.at = request.arrival;
     arrival.model = *model;
     arrival.service_class = *service_class;
-    arrival.tenant = TenantOf(request.tenant);
+    arrival.tenant = tenant_of(request.tenant).value_or(HashOf(request.tenant));
     arrival.tenant_name = request.tenant;
     arrival.prompt = request.prompt;
     arrival.output = request.output;

@@ -19,10 +19,13 @@ using ModelLookup = std::function<std::optional<ModelId>(const std::string&)>;
 // The service class of a request, by its class column or its tenant; nullopt: no class has that name.
 using ClassLookup = std::function<std::optional<ClassId>(const TraceRequest&)>;
 
-// A tenant's id is a hash of its name, zero for rows without one. InvalidArgument "file:line: ..." names the first row
-// whose model nothing serves or whose class does not exist.
+// The id of a configured tenant by its name; nullopt: no tenant is configured under the name.
+using TenantLookup = std::function<std::optional<TenantId>(const std::string&)>;
+
+// A tenant that is not configured gets a hash of its name as its id, and zero for rows without one. InvalidArgument
+// "file:line: ..." names the first row whose model nothing serves or whose class does not exist.
 absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, const ModelLookup& model_of,
-                                                         const ClassLookup& class_of);
+                                                         const ClassLookup& class_of, const TenantLookup& tenant_of);
 
 }  // namespace penstock::bench
 

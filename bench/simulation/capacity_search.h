@@ -14,9 +14,9 @@ struct CapacitySearch {
   double highest = 1024;
 };
 
-// Highest rate at which `share_on_time(rate)` is at least `on_time`, taken to fall with the rate: doubled, or lowered
-// in growing steps, from the start until it is enclosed, then bisected. 0 when even `lowest` fails; `highest` when that
-// passes. About a dozen calls.
+// Highest rate at which `share_on_time(rate)` is at least `on_time`; the share is taken to fall with the rate. The
+// search doubles the rate, or lowers it in growing steps, from the start until the answer is enclosed. Then it bisects.
+// 0 when even `lowest` fails; `highest` when that passes. About a dozen calls.
 double HighestRate(const CapacitySearch& search, const std::function<double(double)>& share_on_time);
 
 }  // namespace penstock::bench

@@ -1,13 +1,12 @@
 // Discrete-event simulation of a fleet in virtual time, with the decision core and the engine step machine of live use.
 //
-// Its rooms: event_queue (the clock), simulated_engines (steps, faults, sleep), router_link (delays, reports, errors of
-// the router's knowledge), live_requests (where each request is), simulation_accounts (records and GPU time). This
-// class takes one event after the other through them and asks the core.
-//
-// It simulates the difficulties of real fleets: estimated prompt lengths, unknown output lengths, engine reports that
-// come every 250 ms and late, link delays, neighbours that slow each other, elastic memory, prefix caches, replicas
-// that turn slow, die and come back, engines that sleep, clients that vanish. Events are ordered by (time, sequence),
-// so equal seeds give equal runs. One run per object; one owner.
+// The clock is event_queue. Steps, faults and sleep are in simulated_engines; delays, reports and the errors of the
+// router's knowledge in router_link. The place of each request is in live_requests, records and GPU time in
+// simulation_accounts. This class takes one event after the other through these rooms and asks the core.
+// It simulates the difficulties of real fleets. Prompt lengths are estimated, output lengths unknown. Engine reports
+// come every 250 ms and late, and links delay messages. Neighbours slow each other; memory is elastic; engines cache
+// prefixes. Replicas turn slow, die and come back; engines sleep; clients vanish. Events are ordered by (time,
+// sequence), so equal seeds give equal runs. One run per object; one owner.
 #ifndef PENSTOCK_BENCH_SIMULATION_FLEET_SIMULATION_H_
 #define PENSTOCK_BENCH_SIMULATION_FLEET_SIMULATION_H_
 

@@ -43,10 +43,6 @@ double Fill(std::vector<Draw> draws, double budget) {
   return tokens;
 }
 
-bool Serves(const ReplicaSpec& replica, ModelId model) {
-  return std::find(replica.models.begin(), replica.models.end(), model) != replica.models.end();
-}
-
 }  // namespace
 
 double NewPromptTokens(const SimulatedArrival& arrival, absl::flat_hash_set<uint64_t>& seen) {
@@ -95,7 +91,7 @@ std::vector<double> GpuRooflines(const SimulatedFleetSpec& spec, const std::vect
     const double rate = RooflineTokensPerSecond(replica, PoolOf(replica), mean);
     if (rate <= 0 || replica.gpus.empty()) continue;
     const auto servers = std::count_if(spec.fleet.replicas.begin(), spec.fleet.replicas.end(),
-                                       [&](const ReplicaSpec& other) { return Serves(other, model); });
+                                       [&](const ReplicaSpec& other) { return other.Serves(model); });
     // A replica on several GPUs makes its tokens once.
     const auto gpus = static_cast<double>(replica.gpus.size());
     const double weight = mean.output * mean.requests / static_cast<double>(servers) / gpus;
@@ -127,7 +123,7 @@ double FluidBound(const SimulatedFleetSpec& spec, const std::vector<SimulatedArr
     double work = std::numeric_limits<double>::infinity();
     double share_seconds = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < spec.replicas.size(); ++i) {
-      if (!Serves(spec.fleet.replicas[i], arrival.model)) continue;
+      if (!spec.fleet.replicas[i].Serves(arrival.model)) continue;
       const SimulatedReplica& replica = spec.replicas[i];
       const StepCoefficients& step = replica.coefficients;
       const double rows = RowsOf(replica, means[arrival.model.value()]);

@@ -1,11 +1,11 @@
 // Upper bounds that no router can exceed: GPU time and KV memory as fluids that every request draws from.
 //
-// A request costs at least d*prompt + output x (a/rows + b + c*mean KV) of GPU time, with `rows` the most sequences of
-// mean size that fit, and holds (prompt + output/2) tokens for at least output x (a + b) seconds. The bound takes the
-// requests with the most output tokens per unit of either fluid until it is used up, the last one in part, and returns
-// the smaller of the two sums. A fluid is supplied for the window; requests whose last token is due after it may draw
-// their whole cost afterwards. Prefix caches would save prefill: with prefixes the GPU fluid counts only blocks that
-// were not seen before.
+// A request costs at least d*prompt + output x (a/rows + b + c*mean KV) of GPU time; `rows` sequences of mean size fit
+// at most. It holds (prompt + output/2) tokens for at least output x (a + b) seconds. The bound takes the requests with
+// the most output tokens per unit of either fluid until it is used up, the last one in part. It returns the smaller of
+// the two sums. A fluid is supplied for the window; requests whose last token is due after it may draw their whole cost
+// afterwards. Prefix caches would save prefill: with prefixes the GPU fluid counts only blocks that were not seen
+// before.
 #ifndef PENSTOCK_BENCH_SIMULATION_FLUID_BOUND_H_
 #define PENSTOCK_BENCH_SIMULATION_FLUID_BOUND_H_
 
@@ -39,9 +39,9 @@ double NewPromptTokens(const SimulatedArrival& arrival, absl::flat_hash_set<uint
 bool IsFeasible(const SimulatedFleetSpec& spec, const SimulatedArrival& arrival);
 
 // Upper bound on the share of feasible requests that are on time. It looks at each interval by itself. The prompts and
-// tokens that arrive and fall due in an interval must be computed in it, so the costliest requests are given up until
-// the rest fits. It counts GPU time only, that of the replica that is fastest for a request; another replica supplies
-// the time that it could save at best. It is no bound where prompts share prefixes, which are not counted. 1 when no
+// tokens that arrive and fall due in an interval must be computed in it. So the costliest requests are given up until
+// the rest fits. It counts GPU time only, on the replica that is fastest for a request. Another replica supplies at
+// best the time that it could save. It is no bound where prompts share prefixes, which are not counted. 1 when no
 // request is feasible. Costs O(requests) for each of some hundred intervals.
 double FluidOnTimeBound(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals, Duration window);
 

@@ -34,10 +34,6 @@ struct Demand {
   }
 };
 
-bool Serves(const ReplicaSpec& replica, ModelId model) {
-  return std::find(replica.models.begin(), replica.models.end(), model) != replica.models.end();
-}
-
 Demand DemandOn(const SimulatedReplica& replica, const SimulatedArrival& arrival, const ClassSpec& goals,
                 const MeanLengths& mean, double new_tokens) {
   const StepCoefficients& step = replica.coefficients;
@@ -46,8 +42,8 @@ Demand DemandOn(const SimulatedReplica& replica, const SimulatedArrival& arrival
   const double unit = kSecondsPerMs * gpus * (slow ? replica.slowdown : 1);
   const double rows = std::max(1, replica.limits.max_sequences);
   const double pool = std::max(1.0, replica.limits.kv_tokens.AsDouble());
-  // A step's floor is shared by at most `rows` sequences, which hold at most the pool: by either, in shares that sum
-  // to one at most.
+  // At most `rows` sequences share a step's floor, and they hold at most the pool. A sequence's share counts by either,
+  // and the shares sum to one at most.
   const bool memory_binds = (mean.prompt + mean.output / 2) * rows > pool;
   Demand demand;
   demand.at = arrival.at.seconds();
@@ -92,7 +88,7 @@ Fluid FluidOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival
     double fastest = kNever;
     std::vector<std::pair<size_t, double>> costs;
     for (size_t i = 0; i < spec.replicas.size(); ++i) {
-      if (!Serves(spec.fleet.replicas[i], arrival.model)) continue;
+      if (!spec.fleet.replicas[i].Serves(arrival.model)) continue;
       const Demand here = DemandOn(spec.replicas[i], arrival, goals, means[arrival.model.value()], prefill);
       const double cost = here.DueBy(kNever);
       costs.emplace_back(i, cost);
@@ -114,7 +110,7 @@ Fluid FluidOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival
 bool IsFeasible(const SimulatedFleetSpec& spec, const SimulatedArrival& arrival) {
   const double goal = spec.fleet.classes[arrival.service_class.value()].ttft.seconds();
   for (size_t i = 0; i < spec.replicas.size(); ++i) {
-    if (!Serves(spec.fleet.replicas[i], arrival.model)) continue;
+    if (!spec.fleet.replicas[i].Serves(arrival.model)) continue;
     const simulated::EngineLimits& limits = spec.replicas[i].limits;
     const bool unlimited = limits.max_context <= Tokens(0) || limits.max_context > limits.kv_tokens;
     if (arrival.prompt >= (unlimited ? limits.kv_tokens : limits.max_context)) continue;

@@ -72,7 +72,8 @@ template <Of<TraceConfig> Section, class Visitor>
 void VisitFields(Section& trace, Visitor& visit) {
   visit({"models", "Names in a trace file to models of the fleet; \"\" stands for rows without a model."}, trace.models,
         TextMapForm{});
-  visit({"classes", "Tenants in a trace file to classes, for rows without a class; \"\" stands for rows without a tenant."},
+  visit({"classes",
+         "Tenants in a trace file to classes, for rows without a class; \"\" stands for rows without a tenant."},
         trace.classes, TextMapForm{});
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/values/capacity.h"
+#include "router/fleet/tenants.h"
 
 namespace penstock {
 namespace {
@@ -35,6 +36,7 @@ void FleetBook::Update(const Config& config) {
   fleet_.limits.max_queued_requests = config.limits.max_queued_requests;
   fleet_.limits.max_queued_bytes = config.limits.max_queued_bytes;
   RebuildClasses();
+  fleet_.tenants = TenantSpecsOf(config);
   for (Seat& seat : seats_) seat.removed = true;
   for (const ReplicaConfig& replica : config.replicas) TakeSeat(replica);
   for (Seat& seat : seats_) {
@@ -55,9 +57,7 @@ void FleetBook::TakeSeat(const ReplicaConfig& replica) {
     seat.removed = false;
     return;
   }
-  Seat seat;
-  seat.config = replica;
-  seats_.push_back(std::move(seat));
+  seats_.emplace_back().config = replica;
   fleet_.replicas.emplace_back();
 }
 
@@ -199,7 +199,7 @@ Tokens FleetBook::MaxContext(ModelId model) const {
   Tokens largest{0};
   for (const ReplicaSpec& replica : fleet_.replicas) {
     if (replica.removed) continue;
-    if (std::find(replica.models.begin(), replica.models.end(), model) == replica.models.end()) continue;
+    if (!replica.Serves(model)) continue;
     if (replica.max_context.value() == 0) return Tokens(0);  // One unknown context bounds nothing.
     largest = std::max(largest, replica.max_context);
   }
@@ -210,8 +210,7 @@ std::vector<std::string> FleetBook::ModelNames() const {
   std::vector<std::string> names;
   for (uint32_t i = 0; i < fleet_.models.size(); ++i) {
     const bool served = std::any_of(fleet_.replicas.begin(), fleet_.replicas.end(), [i](const ReplicaSpec& replica) {
-      return !replica.removed &&
-             std::find(replica.models.begin(), replica.models.end(), ModelId(i)) != replica.models.end();
+      return !replica.removed && replica.Serves(ModelId(i));
     });
     if (!served) continue;
     names.push_back(fleet_.models[i].name);

@@ -1,15 +1,15 @@
 // Configuration and discovery, turned into the fleet that the decision core knows, and the names around it.
 //
-// Ids are positions. Replicas, pools, models, classes and GPUs are only ever appended: what a new configuration drops
-// stays as a tombstone (ReplicaSpec::removed), so an id that crosses a reload still names the same thing. A replica
-// keeps its id while its configured id and url stay equal. Usage: construct, SetDiscovery for each engine that answers,
-// Update on a reload; after each, fleet() is a complete value for a FleetChanged event.
+// Ids are positions. Replicas, pools, models, classes and GPUs are only ever appended. An entry that a new
+// configuration drops stays as a tombstone (ReplicaSpec::removed). So an id that crosses a reload still names the same
+// thing. A replica keeps its id while its configured id and url stay equal. Usage: construct, SetDiscovery for each
+// engine that answers, Update on a reload. After each call, fleet() is a complete value for a FleetChanged event.
 //
 // Memory of a replica, first that is known: configured kv_memory or kv_tokens, the engine's own figure, the default of
-// a simulated replica. It is one static pool per GPU of the replica, named after the replica (and the GPU, where there
-// are several), or the elastic pool of the GPU, named after the GPU. Pools are in bytes where the model's shape is
-// known, else in tokens. Context: the smallest of what configuration and engine say; the model's own only where no
-// engine spoke.
+// a simulated replica. A replica has one static pool per GPU, or it shares the elastic pool of the GPU. A static pool
+// has the replica's name (and the GPU's, where there are several); an elastic pool has the GPU's name. Pools are in
+// bytes where the model's shape is known, else in tokens. Context: the smallest of the configuration's and the engine's
+// value; the model's own only where the engine gave none.
 //
 // Not thread-safe; one owner (the control loop). Readers on other threads get copies. Update and SetDiscovery cost
 // O(replicas x models), lookups by name O(1).
@@ -39,13 +39,13 @@ class FleetBook {
   // Takes a new configuration. Replicas that left become tombstones and lose their discovery; one that comes back under
   // its id and url gets its old id.
   void Update(const Config& config);
-  // What the engine of a replica said; replaces what it said before.
+  // Stores the answer of a replica's engine in place of its earlier answer.
   void SetDiscovery(ReplicaId replica, Discovery discovery);
 
   const Fleet& fleet() const { return fleet_; }
   const Config& config() const { return config_; }
 
-  // Of replicas that are not removed.
+  // Finds a replica that is not removed.
   std::optional<ReplicaId> ReplicaByName(absl::string_view name) const;
   // The replica's configuration, its last one when removed.
   const ReplicaConfig& replica_config(ReplicaId replica) const { return seats_[replica.value()].config; }
@@ -55,9 +55,9 @@ class FleetBook {
 
   // By canonical name, configured alias, or a name that an engine serves (adapters included).
   std::optional<ModelId> ModelByName(absl::string_view name) const;
-  // Some replica has not told its models yet: an unknown name may still become known.
+  // Some replica has not reported its models yet: an unknown name may still become known.
   bool AwaitsDiscovery() const;
-  // What to write into a body's `model` for this engine.
+  // The value of a body's `model` for this engine.
   std::string EngineModelName(ReplicaId replica, ModelId model) const;
   // The largest context of the replicas that serve the model; 0: unknown.
   Tokens MaxContext(ModelId model) const;

@@ -46,8 +46,8 @@ TenantId HashedId(absl::string_view text) {
   return TenantId(id == 0 ? 1 : id);
 }
 
-// The ids of callers seen lately: a keyed hash costs more than all else that is asked about a caller. Keys themselves
-// are not kept; the fast hash is seeded so that nobody can look for two keys that share a slot's value.
+// The ids of callers seen lately: a keyed hash costs more than all other questions about a caller. Keys themselves are
+// not stored. The fast hash is seeded so that nobody can look for two keys that share a slot's value.
 class RecentIds {
  public:
   TenantId Find(absl::string_view text) {
@@ -73,7 +73,14 @@ TenantId TenantIdOf(absl::string_view text) {
   return recent->Find(text);
 }
 
-bool HasLimits(const TenantConfig& tenant) { return tenant.tokens_per_minute || tenant.max_concurrent; }
+std::vector<TenantSpec> TenantSpecsOf(const Config& config) {
+  std::vector<TenantSpec> specs;
+  for (const TenantConfig& tenant : config.tenants) {
+    const TenantLimits limits{Tokens(tenant.tokens_per_minute.value_or(0)), tenant.max_concurrent.value_or(0)};
+    specs.push_back(TenantSpec{TenantIdOf(tenant.name), tenant.name, tenant.weight, limits});
+  }
+  return specs;
+}
 
 TenantBook::TenantBook(const Config& config) : tenants_(config.tenants), tenant_header_(config.tenant_header) {
   // Everybody knows the stars of a printed configuration.
@@ -96,18 +103,18 @@ std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) c
     }
     if (found == nullptr || key.empty()) return InvalidKey();
     const TenantConfig& tenant = tenants_[found->tenant];
-    return Caller{TenantIdOf(tenant.name), tenant.name, tenant.max_class, HasLimits(tenant)};
+    return Caller{TenantIdOf(tenant.name), tenant.name, tenant.max_class};
   }
   const absl::string_view named = tenant_header_.empty() ? "" : FindHeader(headers, tenant_header_);
   if (!named.empty()) {
     for (const TenantConfig& tenant : tenants_) {
       if (named == absl::string_view(tenant.name)) {
-        return Caller{TenantIdOf(tenant.name), tenant.name, tenant.max_class, HasLimits(tenant)};
+        return Caller{TenantIdOf(tenant.name), tenant.name, tenant.max_class};
       }
     }
-    return Caller{TenantIdOf(named), "", "", false};
+    return Caller{TenantIdOf(named), "", ""};
   }
-  return key.empty() ? Caller{} : Caller{TenantIdOf(key), "", "", false};
+  return key.empty() ? Caller{} : Caller{TenantIdOf(key), "", ""};
 }
 
 std::variant<ClassChoice, ApiError> ChooseClass(const std::vector<ClassConfig>& classes, absl::string_view header,

@@ -1,4 +1,4 @@
-// Who asks, and in which class: from the configured keys or header. Immutable after construction; thread-safe.
+// The tenant and the class of a request, from the configured keys or header. Immutable after construction; thread-safe.
 #ifndef PENSTOCK_ROUTER_FLEET_TENANTS_H_
 #define PENSTOCK_ROUTER_FLEET_TENANTS_H_
 
@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "base/ids.h"
 #include "config/config.h"
+#include "router/core/contract/fleet.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
 
@@ -19,12 +20,12 @@ struct Caller {
   TenantId tenant;        // Zero: anonymous.
   std::string name;       // Configured name; empty where none is configured.
   std::string max_class;  // Empty: any.
-  bool limited = false;   // Has an allowance at the TenantLimiter.
 };
 
-// A configured name or a key as an id; never zero. The same in every process, as learned curves are kept by it.
+// A configured name or a key as an id; never zero. The same in every process: learned curves are stored under it.
 TenantId TenantIdOf(absl::string_view text);
-bool HasLimits(const TenantConfig& tenant);
+// The configured tenants as the core knows them.
+std::vector<TenantSpec> TenantSpecsOf(const Config& config);
 
 class TenantBook {
  public:
@@ -45,8 +46,8 @@ class TenantBook {
   bool needs_key_ = false;
 };
 
-// The class a request asks for by header or service_tier, never above `max_class`; nullopt with an unknown name in the
-// header. `classes` are in priority order, most urgent first.
+// The class that a request asks for by header or service_tier, never above `max_class`. No class: the header has an
+// unknown name. The list `classes` is in priority order, most urgent first.
 struct ClassChoice {
   size_t position = 0;  // In `classes`.
   std::string name;

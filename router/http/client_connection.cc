@@ -278,7 +278,7 @@ size_t ClientConnection::ReadSome(error_code& ec) {
   return ReadNow(socket_.native_handle(), asio::buffer(loop_.scratch()), unread_, ec);
 }
 
-// What TLS began to send has to be sent before anything else.
+// Bytes that TLS began to send go before all others.
 size_t ClientConnection::WriteSome(std::span<const asio::const_buffer> buffers, error_code& ec) {
   if (tls_ == nullptr) return socket_.write_some(buffers, ec);
   while (!owed_.empty()) {

@@ -1,10 +1,10 @@
 // One client connection: reads requests, writes answers, and notices when the client goes.
 //
 // A coroutine, Serve(), reads a request, has it handled, and goes on while the connection is kept alive. While a
-// request is handled the socket is watched, so a client that leaves is noticed at once; bytes of pipelined requests are
-// kept for later. A client that half-closes counts as gone. Writes are tried at once and wait for room with a deadline;
-// a client that takes nothing for limits.write_timeout is gone. Shared by Serve() and pending waits; belongs to one
-// loop.
+// request is handled the socket is watched, so a client that leaves is noticed at once. Bytes of pipelined requests
+// wait in the reader. A client that half-closes counts as gone. Writes are tried at once and wait for room with a
+// deadline; a client that takes nothing for limits.write_timeout is gone. Shared by Serve() and pending waits; belongs
+// to one loop.
 #ifndef PENSTOCK_ROUTER_HTTP_CLIENT_CONNECTION_H_
 #define PENSTOCK_ROUTER_HTTP_CLIENT_CONNECTION_H_
 
@@ -91,8 +91,8 @@ class ClientConnection final : public LoopConnection, public std::enable_shared_
   const LimitsConfig limits_;
   RequestReader reader_;
   Signal readable_;
-  Deadline read_deadline_;
-  Deadline write_deadline_;
+  CoarseDeadline read_deadline_;
+  CoarseDeadline write_deadline_;
   std::function<void()> on_gone_;
   Instant head_began_;
   bool first_ = true;

@@ -39,7 +39,7 @@ class Listener {
   class Accepted;
 
   void AcceptNext();
-  // What waits, some at a time.
+  // Accepts some of the waiting connections.
   void AcceptSome();
   void Take(Accepted accepted);
 

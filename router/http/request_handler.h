@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Whether the connection can take another request.
+// Answers one request. True: the connection can take another one.
 boost::asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, ClientRequest& request);
 
 }  // namespace penstock

@@ -23,7 +23,7 @@ constexpr uint64_t kMaxReserve = 4 << 20;
 // Of a body's memory, what an idle connection keeps.
 constexpr size_t kKeptBody = 2 << 10;
 
-// What most heads have room in.
+// Most heads have room in these.
 constexpr size_t kUsualFields = 12;
 constexpr size_t kUsualFieldBytes = 512;
 
@@ -33,6 +33,9 @@ constexpr size_t kHeadFrame = 14;
 // Bodies up to this size are bounded by the number of connections; larger ones take memory of the budget in pieces.
 constexpr size_t kFreeBody = 16 << 10;
 constexpr size_t kBudgetPiece = 64 << 10;
+
+// The shortest last chunk with its end: "0", two line ends.
+constexpr size_t kLastChunk = 5;
 
 std::string ToString(boost::beast::string_view text) { return std::string(text.data(), text.size()); }
 
@@ -46,7 +49,7 @@ struct RequestReader::Parser : http::basic_parser<true> {
 
   const Limits limits;
   ClientRequest request;
-  absl::string_view input;  // What put() is given.
+  absl::string_view input;  // The argument of put().
   size_t head_bytes = 0;
   bool expects_continue = false;
 
@@ -83,7 +86,7 @@ struct RequestReader::Parser : http::basic_parser<true> {
   std::size_t on_chunk_body_impl(std::uint64_t, StringView piece, ErrorCode& ec) override { return Append(piece, ec); }
   void on_finish_impl(ErrorCode&) override {}
 
-  // What one recipient could read as one thing and another as another, the parser would let pass.
+  // Refuses fields that two recipients could read in two ways; the parser would let them pass.
   bool Acceptable(http::field field, StringView value) {
     // A folded line is put together elsewhere; every other value lies where it came.
     if (!value.empty() && (value.data() < input.data() || value.data() >= input.data() + input.size())) return false;
@@ -128,7 +131,7 @@ void RequestReader::Offer(absl::string_view bytes) {
   offered_ = true;
 }
 
-// What is left of an offer goes into the buffer, and a large buffer back once it is empty.
+// Copies the rest of an offer into the buffer, and frees a large buffer once it is empty.
 void RequestReader::KeepInput() {
   if (input_.empty()) {
     buffer_.clear();
@@ -166,9 +169,12 @@ RequestReader::State RequestReader::AdvanceInput() {
   Parser& parser = *parser_;
   while (!parser.is_done()) {
     if (buffered() == 0) return State::kNeedMore;
+    // Beast asserts that a last chunk that it saw the line of is whole in its frame when it looks again.
+    if (cut_ && parser.is_header_done() && input_.size() < kLastChunk) return State::kNeedMore;
     boost::system::error_code ec;
     parser.input = input_;
     const size_t taken = parser.put(boost::asio::buffer(input_.data(), input_.size()), ec);
+    cut_ = taken < input_.size();
     input_.remove_prefix(taken);
     // The parser bounds what it has not taken yet; many short fields are bounded here.
     if (!parser.is_header_done() && (head_bytes_ += taken) > limits_.header) return HeaderTooLarge();
@@ -218,6 +224,7 @@ ClientRequest RequestReader::Take() {
   request.keep_alive = parser_->keep_alive();
   parser_.reset();
   head_done_ = false;
+  cut_ = false;
   head_bytes_ = 0;
   expects_continue_ = false;
   return request;

@@ -1,8 +1,8 @@
 // Turns the bytes of one client connection into requests, with limits. No I/O.
 //
-// Usage: Offer or Append what was read, then Advance until it wants more. kHeadDone is told once per request with a
-// body (the place to answer Expect: 100-continue), kDone when the request is complete. Bytes of a following request
-// stay for the next round. One owner. Conflicting or repeated framing headers are errors.
+// Usage: Offer or Append the bytes that were read, then Advance until it wants more. State kHeadDone comes once per
+// request with a body (the place to answer Expect: 100-continue). State kDone comes when the request is complete. Bytes
+// of a following request stay for the next round. One owner. Conflicting or repeated framing headers are errors.
 #ifndef PENSTOCK_ROUTER_HTTP_REQUEST_READER_H_
 #define PENSTOCK_ROUTER_HTTP_REQUEST_READER_H_
 
@@ -21,7 +21,7 @@ struct ClientRequest {
   std::string target;
   HeaderList headers;
   std::string body;
-  ByteShare memory;  // Of the bodies' budget; small bodies take nothing.
+  ByteShare memory;  // A share of the bodies' budget; small bodies take nothing.
   bool http10 = false;
   bool keep_alive = true;
 };
@@ -46,10 +46,10 @@ class RequestReader {
   void Append(absl::string_view bytes);
   void Offer(absl::string_view bytes);
   State Advance();
-  // Of kFailed. The connection cannot be used any further.
+  // The error behind kFailed. The connection cannot be used any further.
   const ApiError& error() const { return error_; }
   bool expects_continue() const { return expects_continue_; }
-  // Of kDone. The reader is then ready for the next request.
+  // Takes the request after kDone. The reader is then ready for the next request.
   ClientRequest Take();
   // Memory for the body of a request that has not begun; large ones are given back.
   void Reuse(std::string body);
@@ -73,6 +73,7 @@ class RequestReader {
   absl::string_view input_;  // Not taken yet; the end of buffer_, or what was offered.
   bool offered_ = false;
   bool head_done_ = false;
+  bool cut_ = false;       // The parser did not take all of the last input.
   size_t head_bytes_ = 0;  // Taken by the parser before the head ended.
   bool expects_continue_ = false;
   std::string spare_body_;

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// What most heads have room in.
+// Most heads have room in this.
 constexpr size_t kUsualSize = 256;
 
 // Would end a header line.

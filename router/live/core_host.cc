@@ -25,11 +25,6 @@ void CoreHost::Submit(const Event& event) {
   Left(spent);
 }
 
-PromptEstimate CoreHost::Estimate(ModelId model, const TextCounts& text) const {
-  std::lock_guard lock(mutex_);
-  return estimator_.Estimate(model, text);
-}
-
 PromptEstimate CoreHost::SubmitArrival(RequestArrived arrival, const Prompt& prompt) {
   Duration spent;
   PromptEstimate estimate;

@@ -1,9 +1,9 @@
 // Owns the decision core of a live router and lets every loop call it.
 //
-// One short mutex guards the core, the prompt estimator and the order of actions: an event enters, the monotonic clock
-// is read inside (so it never goes back), the core applies the event, and its actions are put into the mailboxes of the
-// loops that serve the requests they name - all before the mutex is left, so actions arrive in decision order. A lock
-// was preferred to an owner thread: it costs a request no wake-up, and an Apply takes microseconds.
+// One short mutex guards the core, the prompt estimator and the order of actions. For each event, the host takes the
+// mutex and reads the monotonic clock inside, so time never goes back. The core applies the event. Its actions go into
+// the mailboxes of the loops that serve their requests, before the mutex is left. So actions arrive in decision order.
+// A lock was preferred to an owner thread: it costs a request no wake-up, and an Apply takes microseconds.
 // One timer, on the loop given at construction, fires for NextDeadline. Thread-safe.
 #ifndef PENSTOCK_ROUTER_LIVE_CORE_HOST_H_
 #define PENSTOCK_ROUTER_LIVE_CORE_HOST_H_
@@ -42,14 +42,12 @@ class CoreHost {
 
   void Submit(const Event& event);
 
-  // What is known of a prompt when its request arrives.
+  // The facts about a prompt when its request arrives.
   struct Prompt {
-    TextCounts text;        // Of all prompts of the request.
-    TextCounts largest;     // Of the largest one.
-    Tokens max_context{0};  // Of the model; 0: unknown. A list of short prompts is never "over the context".
+    TextCounts text;        // The text of all prompts of the request.
+    TextCounts largest;     // The text of the largest prompt.
+    Tokens max_context{0};  // The model's; 0: unknown. A list of short prompts is never "over the context".
   };
-  // What an arrival would be taken to have, without one.
-  PromptEstimate Estimate(ModelId model, const TextCounts& text) const;
   // Estimates the prompt, fills it into the event and submits that.
   PromptEstimate SubmitArrival(RequestArrived arrival, const Prompt& prompt);
   // Closes a request and learns from the engine's prompt count (`text` null: nothing to learn).

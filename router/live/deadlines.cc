@@ -50,7 +50,7 @@ void DeadlineList::Tick() {
     due.LinkBefore(slot);
     slot.Unlink();
     while (!due.alone()) {
-      auto& deadline = static_cast<Deadline&>(*due.next);
+      auto& deadline = static_cast<CoarseDeadline&>(*due.next);
       deadline.Unlink();
       if (deadline.at_ == Instant::Never()) continue;
       if (deadline.at_ > now) {
@@ -63,15 +63,15 @@ void DeadlineList::Tick() {
   }
 }
 
-Deadline::Deadline(DeadlineList& list, std::function<void()> on_expire)
+CoarseDeadline::CoarseDeadline(DeadlineList& list, std::function<void()> on_expire)
     : list_(list), on_expire_(std::move(on_expire)) {}
 
-Deadline::~Deadline() { Unlink(); }
+CoarseDeadline::~CoarseDeadline() { Unlink(); }
 
-void Deadline::Arm(Duration after) { Arm(after, Now()); }
+void CoarseDeadline::Arm(Duration after) { Arm(after, Now()); }
 
 // At least one tick and at most one round ahead.
-void Deadline::Place(Instant now) {
+void CoarseDeadline::Place(Instant now) {
   Unlink();
   const int64_t first = std::max(list_.looked_at_, now.nanoseconds() / DeadlineList::kTick.nanoseconds()) + 1;
   const int64_t tick = std::clamp(DeadlineList::TickOf(at_), first, first + DeadlineList::kSlots - 2);

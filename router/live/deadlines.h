@@ -1,9 +1,9 @@
 // Coarse deadlines of one loop: arming one is a store, one timer per loop looks at those that may be due.
 //
 // A deadline fires up to one tick late, never early. Meant for the limits of many waits (writes, heads, keep-alives),
-// of which nearly none ever passes: one that is armed anew before it is due stays where it was put the first time, and
+// of which nearly none ever passes. One that is armed anew before it is due stays where it was put the first time. It
 // is looked at and put later when that time has come. So ten thousand streams cost a tick only the few whose turn it
-// is. Belongs to one loop; a Deadline unregisters itself when it is destroyed.
+// is. Belongs to one loop; a CoarseDeadline unregisters itself when it is destroyed.
 #ifndef PENSTOCK_ROUTER_LIVE_DEADLINES_H_
 #define PENSTOCK_ROUTER_LIVE_DEADLINES_H_
 
@@ -37,7 +37,7 @@ class DeadlineList {
   void Stop();
 
  private:
-  friend class Deadline;
+  friend class CoarseDeadline;
   // Ticks looked ahead, 1.6 s; what is due later is looked at once in that time.
   static constexpr int64_t kSlots = 64;
 
@@ -46,18 +46,18 @@ class DeadlineList {
   static int64_t TickOf(Instant at);
 
   boost::asio::steady_timer timer_;
-  std::array<DeadlineLink, kSlots> slots_;  // By the number of the tick that looks at them.
+  std::array<DeadlineLink, kSlots> slots_;  // Slot of a tick: its number modulo kSlots.
   int64_t looked_at_;                       // Number of the last tick.
   bool stopped_ = false;
 };
 
-class Deadline : private DeadlineLink {
+class CoarseDeadline : private DeadlineLink {
  public:
   // `on_expire` runs on the loop, once per Arm; it may arm again or destroy any deadline.
-  Deadline(DeadlineList& list, std::function<void()> on_expire);
-  ~Deadline();
-  Deadline(const Deadline&) = delete;
-  Deadline& operator=(const Deadline&) = delete;
+  CoarseDeadline(DeadlineList& list, std::function<void()> on_expire);
+  ~CoarseDeadline();
+  CoarseDeadline(const CoarseDeadline&) = delete;
+  CoarseDeadline& operator=(const CoarseDeadline&) = delete;
 
   void Arm(Duration after);
   void Arm(Duration after, Instant now) {
@@ -68,7 +68,7 @@ class Deadline : private DeadlineLink {
 
  private:
   friend class DeadlineList;
-  // Where the tick that has to look at it next finds it.
+  // Puts the deadline into the slot of the tick that has to look at it next.
   void Place(Instant now);
 
   DeadlineList& list_;

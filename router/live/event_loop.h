@@ -1,8 +1,8 @@
 // One thread of the edge: its io_context, its deadlines, its connections to engines, and the requests it serves.
 //
-// Connections are pinned: one acceptor (on the first loop) hands sockets to the loops round robin, which spreads a few
-// long-lived connections evenly where SO_REUSEPORT's hash would not. Everything here belongs to the loop's own thread,
-// except what is marked otherwise.
+// Connections are pinned: one acceptor (on the first loop) hands sockets to the loops round robin. That spreads a few
+// long-lived connections evenly, where SO_REUSEPORT's hash would not. Everything here belongs to the loop's own thread,
+// except members marked otherwise.
 #ifndef PENSTOCK_ROUTER_LIVE_EVENT_LOOP_H_
 #define PENSTOCK_ROUTER_LIVE_EVENT_LOOP_H_
 
@@ -25,7 +25,6 @@
 #include "router/live/fleet_view.h"
 #include "router/live/mailbox.h"
 #include "router/live/progress_board.h"
-#include "router/live/tenant_limiter.h"
 #include "router/telemetry/decision_log.h"
 #include "router/telemetry/telemetry.h"
 
@@ -33,20 +32,19 @@ namespace penstock {
 
 class Ticket;
 
-// What a relay learned about the health of an engine.
+// A relay's finding about the health of an engine.
 enum class EngineNews { kAnswer, kConnectFailed, kBrokenAnswer };
 
-// What all loops share. Thread-safe parts only.
+// The objects that all loops share. Thread-safe parts only.
 struct Edge {
   CoreHost* core = nullptr;
   ProgressBoard* board = nullptr;
   Telemetry* telemetry = nullptr;
   DecisionLog* log = nullptr;
-  TenantLimiter* tenants = nullptr;
   std::function<void(ReplicaId, EngineNews)> report;
   bool admin_apart = false;  // Metrics and health are on the admin listener.
-  ByteBudget kept_text;      // Of answers that may have to be continued.
-  ByteBudget bodies;         // Of requests, from their first large piece to their end.
+  ByteBudget kept_text;      // For answers that may have to be continued.
+  ByteBudget bodies;         // For requests, from their first large piece to their end.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.
   std::atomic<int> replicas_up{0};

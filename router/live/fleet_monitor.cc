@@ -36,7 +36,7 @@ struct FleetMonitor::Watched {
   std::unique_ptr<UpstreamPool> pool;
   std::optional<EngineScraper> scraper;
   HealthTracker health;
-  std::optional<Health> told;  // What the core was told.
+  std::optional<Health> told;  // The health that the core knows.
   std::shared_ptr<std::atomic<bool>> wants_answers = std::make_shared<std::atomic<bool>>(true);
   asio::steady_timer pause;
   bool discovered = false;  // Since it was last lost.
@@ -54,8 +54,8 @@ void FleetMonitor::Start() {
   StartWatching();
 }
 
-void FleetMonitor::Reload(const Config& config) {
-  if (stopped_) return;
+void FleetMonitor::Reload(const Config& config, std::function<void()> published) {
+  if (stopped_) return published();
   std::vector<ReplicaId> changed;
   book_.Update(config);
   for (const auto& [id, watched] : watched_) {
@@ -69,7 +69,7 @@ void FleetMonitor::Reload(const Config& config) {
     // Before the loops: what the core would still send there, they could not deliver.
     control_.edge().core->Submit(ReplicaHealth{id, book_.removed(id) ? Health::kDraining : Health::kDown});
   }
-  Publish({});
+  Publish({}, std::move(published));
   StartWatching();
   CountUp();
   for (const auto& entry : watched_) Judge(*entry.second);
@@ -77,9 +77,7 @@ void FleetMonitor::Reload(const Config& config) {
 
 void FleetMonitor::Stop() {
   stopped_ = true;
-  std::vector<ReplicaId> all;
-  for (const auto& entry : watched_) all.push_back(entry.first);
-  for (ReplicaId id : all) StopWatching(id);
+  while (!watched_.empty()) StopWatching(watched_.begin()->first);
 }
 
 void FleetMonitor::StopWatching(ReplicaId replica) {
@@ -255,16 +253,17 @@ void FleetMonitor::Notice(const Watched& watched, std::string message) {
   control_.edge().log->Write(std::move(entry));
 }
 
-void FleetMonitor::Publish(std::vector<Event> then) {
+void FleetMonitor::Publish(std::vector<Event> then, std::function<void()> published) {
   const std::shared_ptr<const FleetView> view = MakeView();
   control_.edge().telemetry->SetFleet(view->book.fleet());
   auto left = std::make_shared<std::atomic<size_t>>(loops_.size());
-  const auto arrived = [this, view, left, then = std::move(then)] {
+  const auto arrived = [this, view, left, then = std::move(then), published = std::move(published)] {
     if (left->fetch_sub(1) != 1) return;
-    asio::post(control_.io(), [this, view, then] {
+    asio::post(control_.io(), [this, view, then, published] {
       control_.edge().core->Submit(FleetChanged{view->book.fleet()});
       for (const Event& event : then) control_.edge().core->Submit(event);
       CountUp();
+      if (published) published();
     });
   };
   for (EventLoop* loop : loops_) loop->PostFleet(view, arrived);

@@ -1,9 +1,10 @@
 // Watches the engines: recognises them, learns what they are, polls them, and tells the core and the loops.
 //
-// One coroutine per replica on the control loop: probe until the engine answers (a replica is known within 1 s of
-// that), discover, then poll every poll.interval; back to probing when it is lost. Owns the FleetBook. A change of the
-// fleet goes to every loop first and to the core only when all have it, so no loop is sent to a replica it does not
-// know; of one that leaves the core hears first. Belongs to the control loop, except what is marked otherwise.
+// One coroutine per replica runs on the control loop. It probes until the engine answers (a replica is known within 1 s
+// of that) and discovers it. Then it polls every poll.interval, and probes again when the engine is lost. Owns the
+// FleetBook. A change of the fleet goes to every loop first, and to the core when all loops have it. So no loop is sent
+// to a replica that it does not know. The core learns first of a replica that leaves. Belongs to the control loop,
+// except members marked otherwise.
 #ifndef PENSTOCK_ROUTER_LIVE_FLEET_MONITOR_H_
 #define PENSTOCK_ROUTER_LIVE_FLEET_MONITOR_H_
 
@@ -36,10 +37,11 @@ class FleetMonitor {
   // The first view, to be given to every loop before they run.
   std::shared_ptr<const FleetView> FirstView() const { return MakeView(); }
   void Start();
-  void Reload(const Config& config);
+  // Calls `published` on the control loop once the core and every loop have the new fleet.
+  void Reload(const Config& config, std::function<void()> published);
   // Ends all coroutines; they are guests of the control loop until then.
   void Stop();
-  // What a relay saw.
+  // Takes a relay's finding.
   void OnNews(ReplicaId replica, EngineNews news);
 
  private:
@@ -54,7 +56,8 @@ class FleetMonitor {
   void Judge(Watched& watched);
   void LogLost(Watched& watched, const absl::Status& status);
   void Notice(const Watched& watched, std::string message);
-  void Publish(std::vector<Event> then);
+  // Then submits `then` to the core and calls `published`, where it is given.
+  void Publish(std::vector<Event> then, std::function<void()> published = nullptr);
   void CountUp();
   std::shared_ptr<const FleetView> MakeView() const;
   EngineSeat MakeSeat(ReplicaId replica) const;

@@ -1,4 +1,4 @@
-// What every loop knows of the fleet and the configuration: an immutable value, replaced as a whole on each change.
+// The fleet and the configuration as every loop knows them: an immutable value, replaced as a whole on each change.
 #ifndef PENSTOCK_ROUTER_LIVE_FLEET_VIEW_H_
 #define PENSTOCK_ROUTER_LIVE_FLEET_VIEW_H_
 
@@ -20,7 +20,7 @@ struct EngineSeat {
   std::string name;
   std::string key;
   std::optional<UpstreamAddress> address;  // Unset: its url cannot be used, nothing is sent.
-  TlsContext::Pointer tls;                 // Of an https address.
+  TlsContext::Pointer tls;                 // For an https address.
   std::string server_name;
   std::optional<Capabilities> capabilities;  // Unset until the engine was recognised.
   bool overflow_fatal = false;
@@ -32,9 +32,9 @@ struct FleetView {
 
   const FleetBook book;
   const TenantBook tenants;
-  std::vector<EngineSeat> seats;         // By replica id.
-  std::vector<bool> streams_everything;  // By model: all engines that serve it answer upstream in streams.
-  std::vector<uint32_t> progress_group;  // By replica: replicas that share a pool share a group.
+  std::vector<EngineSeat> seats;         // Indexed by replica id.
+  std::vector<bool> streams_everything;  // Per model: all engines that serve it answer upstream in streams.
+  std::vector<uint32_t> progress_group;  // Per replica: replicas that share a pool share a group.
 
   const Config& config() const { return book.config(); }
 };

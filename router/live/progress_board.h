@@ -45,8 +45,8 @@ class ProgressBoard {
   void Add(size_t loop, BoardStream& stream);
   void Remove(size_t loop, const BoardStream& stream);
 
-  // The progress since the last sample, one event per group of replicas. `group[replica]` is the number of its group:
-  // replicas that share a pool share a group, a replica beyond the list has its own. Empty when nothing moved. One
+  // The progress since the last sample, one event per group of replicas. `group[replica]` is the number of its group.
+  // Replicas that share a pool share a group; a replica beyond the list has its own. Empty when nothing moved. One
   // caller at a time.
   std::vector<Progress> Sample(const std::vector<uint32_t>& group);
 
@@ -66,7 +66,7 @@ class ProgressBoard {
   void Collect(Shard& shard, absl::flat_hash_map<ReplicaId, ReplicaProgress>& replicas);
 
   std::vector<std::unique_ptr<Shard>> shards_;
-  std::vector<Row> rows_;  // Kept between samples for its memory.
+  std::vector<Row> rows_;  // Reused between samples for its memory.
 };
 
 }  // namespace penstock

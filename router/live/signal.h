@@ -1,5 +1,5 @@
-// Wakes one waiting coroutine of the same loop. A notification that nobody waits for is kept for the next wait, so none
-// is lost; a waiter checks its condition again after each wake-up. Not thread-safe; costs no timer.
+// Wakes one waiting coroutine of the same loop. A notification without a waiter stays for the next wait, so none is
+// lost; a waiter checks its condition again after each wake-up. Not thread-safe; costs no timer.
 #ifndef PENSTOCK_ROUTER_LIVE_SIGNAL_H_
 #define PENSTOCK_ROUTER_LIVE_SIGNAL_H_
 

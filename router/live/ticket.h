@@ -17,7 +17,7 @@ namespace penstock {
 
 using Verdict = std::variant<Forward, Refuse>;
 
-// The owner of a ticket, told on the ticket's loop.
+// The owner of a ticket. Its functions run on the ticket's loop.
 class TicketHolder {
  public:
   // TakeVerdict() has one.

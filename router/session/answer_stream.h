@@ -1,7 +1,7 @@
 // The stream of one attempt between engine and client: each piece is relayed, written at once, and counted.
 //
-// Take() is called for every piece that the engine sends and costs no coroutine and no allocation of its own; only
-// what has to be waited for goes through Deliver(). Lives in the coroutine that reads the stream. Belongs to one loop.
+// Take() is called for every piece that the engine sends and costs no coroutine and no allocation of its own. Only a
+// write that has to wait goes through Deliver(). Lives in the coroutine that reads the stream. Belongs to one loop.
 #ifndef PENSTOCK_ROUTER_SESSION_ANSWER_STREAM_H_
 #define PENSTOCK_ROUTER_SESSION_ANSWER_STREAM_H_
 

@@ -172,7 +172,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadStream(bool reassemble) {
   const auto take = [&stream](absl::string_view bytes) { return stream.Take(bytes); };
   while (true) {
     const absl::StatusOr<bool> ended = co_await exchange_->ReadWhile(stream.NextWait(), take);
-    // The relay counted and kept the piece, which may be half written: the client gets it whatever happened since.
+    // The relay counted and stored the piece, which may be half written: the client gets it whatever happened since.
     if (stream.undelivered() && !co_await stream.Deliver()) co_return EndedBy(AttemptEnd::Kind::kClientGone);
     if (auto end = stream.Judge(ended)) co_return *std::move(end);
     if (stream.over()) break;

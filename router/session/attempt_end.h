@@ -28,15 +28,15 @@ struct AttemptEnd {
   bool hopeless = false;
   // The engine is at fault: logged and counted as its error.
   bool engine_at_fault = false;
-  // Of kFailed and kRejected. On the heap, as the coroutines of a stream hold many ends.
+  // The error of kFailed and kRejected. On the heap, as the coroutines of a stream hold many ends.
   std::unique_ptr<ApiError> error;
 };
 
 AttemptEnd EndedBy(AttemptEnd::Kind kind);
 // The engine did not answer, or its answer cannot be used. `message` is for the client.
 AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message);
-// An error of the engine's own. `in_stream`: inside an answer that began well. `resume_due`: the client waits for the
-// rest of an answer, so the request cannot be bad.
+// An error that the engine itself sent. With `in_stream`, it came inside an answer that began well. With `resume_due`,
+// the client waits for the rest of an answer, so the request cannot be bad.
 AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due);
 // Nothing was sent: the engine lacks the endpoint.
 AttemptEnd EndpointMissing();

@@ -1,6 +1,6 @@
 // The receiving end of a session: one request's client, whatever carries its bytes.
 //
-// A session sends either one whole answer or a stream of events that it ends; an error takes the place of the answer,
+// A session sends either one whole answer or a stream of events that it ends. An error takes the place of the answer,
 // or becomes the last events of a stream. The client holds the head of an answer back until the first byte of it.
 // Functions that return Written never wait and cost no coroutine. One session uses a client at a time, on one loop.
 #ifndef PENSTOCK_ROUTER_SESSION_CLIENT_H_

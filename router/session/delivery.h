@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "absl/strings/string_view.h"
+#include "kvmodel/active_tokens.h"
 #include "router/labels/labels.h"
 #include "router/live/deadlines.h"
 #include "router/openai/request/header_rules.h"
 #include "router/session/session_state.h"
-#include "router/telemetry/active_tokens.h"
 
 namespace penstock {
 
@@ -20,7 +20,7 @@ class Delivery {
  public:
   explicit Delivery(SessionState& state);
 
-  // The request arrives in its class; a stream's client is kept waiting with comments from now on.
+  // The request arrives in its class; a stream's client gets comments from now on while it waits.
   void Begin();
   void StopKeepAlive() { keep_alive_.Disarm(); }
   // The answer's headers from the engine, and the receipt where the client asked for it.
@@ -55,7 +55,7 @@ class Delivery {
   std::string Receipt() const;
 
   SessionState& state_;
-  Deadline keep_alive_;
+  CoarseDeadline keep_alive_;
   ActiveTokenCounter active_;
   std::optional<Instant> first_token_at_;
   Instant last_token_at_;

@@ -1,7 +1,7 @@
 // The rules for the time after an attempt: place the request again, continue its answer, finish it, or fail it. Pure.
 //
-// The bars hold in the order of their ResumeResult: first tries and time, then, where the client has part of the
-// answer, every property of request and answer that makes a continuation visible to the client.
+// The bars hold in the order of their ResumeResult. Tries and time come first. Where the client has part of the answer,
+// every property that makes a continuation visible to the client follows.
 #ifndef PENSTOCK_ROUTER_SESSION_RESUME_RULES_H_
 #define PENSTOCK_ROUTER_SESSION_RESUME_RULES_H_
 
@@ -51,7 +51,7 @@ struct AnswerProgress {
   bool resume_due = false;         // The client waits for the answer to go on.
   int64_t delivered = 0;           // Tokens that the client has.
   bool other_text = false;         // The client has text that no longer prompt can repeat.
-  bool text_whole = false;         // All the client's text was kept.
+  bool text_whole = false;         // All the client's text is stored.
   bool another_serves = false;     // Another replica serves the model.
   bool another_continues = false;  // Some replica of the model continues messages.
   bool exhausted = false;          // AttemptLedger::exhausted.

@@ -16,9 +16,7 @@ bool EndedWell(absl::string_view finish_reason) {
          finish_reason == "tool_calls" || finish_reason == "function_call";
 }
 
-bool Serves(const ReplicaSpec& replica, ModelId model) {
-  return !replica.removed && std::find(replica.models.begin(), replica.models.end(), model) != replica.models.end();
-}
+bool Serves(const ReplicaSpec& replica, ModelId model) { return !replica.removed && replica.Serves(model); }
 
 }  // namespace
 
@@ -39,7 +37,6 @@ Session::~Session() {
 
 asio::awaitable<void> Session::Run() {
   std::optional<ApiError> error = Prepare(state_.request, *state_.fleet, state_.prepared);
-  if (!error) error = admission_.Charge();
   if (error) return TurnAway(*std::move(error));
   delivery_.Begin();
   admission_.Arrive(*this);

@@ -10,26 +10,6 @@ namespace {
 
 constexpr int kClientClosedRequest = 499;
 
-absl::string_view LabelOf(WaitReason reason) {
-  switch (reason) {
-    case WaitReason::kNoReplicaUp:
-      return "no_replica_up";
-    case WaitReason::kSequences:
-      return "sequences";
-    case WaitReason::kRunway:
-      return "runway";
-    case WaitReason::kFirstToken:
-      return "first_token";
-    case WaitReason::kRunningStreams:
-      return "running_streams";
-    case WaitReason::kMemory:
-      return "memory";
-    case WaitReason::kBehindOthers:
-      return "behind_others";
-  }
-  return "";
-}
-
 }  // namespace
 
 DecisionLog* SessionRecord::LogFor(DecisionEntry::Kind kind) const {
@@ -111,7 +91,7 @@ void SessionRecord::OnPark(const Park& park) {
   DecisionLog* log = LogFor(DecisionEntry::Kind::kPark);
   if (log == nullptr) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kPark);
-  entry.reason = std::string(LabelOf(park.reason));
+  entry.reason = std::string(TraitsOf(park.reason).label);
   entry.position = park.position;
   entry.prompt = state_.estimate.tokens;
   entry.max_output = state_.facts().max_output;

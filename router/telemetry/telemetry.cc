@@ -92,8 +92,7 @@ void Telemetry::AddBufferedBytes(int64_t delta) { state_->edge.buffered.Incremen
 
 void Telemetry::SetDraining(bool draining) { state_->edge.draining.Set(draining ? 1 : 0); }
 
-std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped,
-                                 const std::vector<TenantAvailable>& tenants) const {
+std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped) const {
   std::vector<prometheus::MetricFamily> families = state_->registry.Collect();
   {
     std::shared_lock lock(state_->mutex);
@@ -103,8 +102,8 @@ std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped
   prometheus::MetricFamily dropped = FamilyOf(MetricNamed("penstock_log_lines_dropped_total"));
   families.push_back(AddSample(dropped, {}, static_cast<double>(log_lines_dropped)));
   prometheus::MetricFamily available = FamilyOf(MetricNamed("penstock_tenant_available_tokens"));
-  for (const TenantAvailable& one : tenants) {
-    AddSample(available, {{"tenant", one.tenant}}, one.tokens.AsDouble());
+  for (const TenantView& tenant : view.tenants) {
+    AddSample(available, {{"tenant", tenant.name}}, tenant.available.AsDouble());
   }
   families.push_back(std::move(available));
   std::erase_if(families, [](const prometheus::MetricFamily& family) { return family.metric.empty(); });

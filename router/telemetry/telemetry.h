@@ -24,12 +24,6 @@
 
 namespace penstock {
 
-// The tokens that a tenant's limit leaves it at the moment; negative when it is overdrawn.
-struct TenantAvailable {
-  std::string tenant;
-  Tokens tokens{0};
-};
-
 struct TelemetryOptions {
   std::vector<std::string> tenants;             // Configured names, in the order of the file.
   Duration stale_after = Duration::Seconds(2);  // An engine report older than this is stale.
@@ -71,8 +65,7 @@ class Telemetry {
   void SetDraining(bool draining);
 
   // The exposition text (version 0.0.4). `log_lines_dropped` is DecisionLog::dropped().
-  std::string Serialise(const CoreView& view, int64_t log_lines_dropped = 0,
-                        const std::vector<TenantAvailable>& tenants = {}) const;
+  std::string Serialise(const CoreView& view, int64_t log_lines_dropped = 0) const;
 
  private:
   struct State;

@@ -71,8 +71,12 @@ class Table:
         return None
 
     def allows(self, row, other):
+        """Tells whether files of `row` may include files of `other`: their own, or those of a named row above."""
         if row == other or row.endswith("/*") and (other + "/").startswith(row[:-1]):
             return True
+        order = list(self.uses)
+        if order.index(other) > order.index(row):
+            return False
         for name in self.uses[row]:
             if name in (other, "*") or name.endswith("/*") and (other + "/").startswith(name[:-1]):
                 return True
@@ -111,7 +115,7 @@ def find(root, paths, table):
     known = set(paths)
     used = set()
     for path in paths:
-        if not path.endswith(tree.CPP) or tree.is_data(path):
+        if not path.endswith(tree.CPP) or tree.is_data(path) or path.startswith("cmake/"):
             continue
         row = table.row_of(path)
         if row is None:

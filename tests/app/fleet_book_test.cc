@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/engines/catalogue/engine_catalogue.h"
+#include "router/fleet/tenants.h"
 
 namespace penstock {
 namespace {
@@ -50,6 +51,24 @@ TEST(FleetBook, AReplicaWithModelAndCapacityIsCompleteBeforeDiscovery) {
   EXPECT_EQ(fleet.replicas[0].gpus, fleet.replicas[1].gpus);
   EXPECT_TRUE(fleet.replicas[0].prior_known);
   EXPECT_EQ(fleet.replicas[0].max_context, Tokens(131072));
+}
+
+TEST(FleetBook, TheTenantsAreThoseOfThePresentConfiguration) {
+  Config config = *ConfigFromUrls("127.0.0.1:0", {"http://h:1"});
+  TenantConfig limited;
+  limited.name = "small";
+  limited.weight = 2;
+  limited.tokens_per_minute = 6000;
+  limited.max_concurrent = 3;
+  TenantConfig free;
+  free.name = "free";
+  config.tenants = {limited, free};
+  FleetBook book(config);
+  EXPECT_THAT(book.fleet().tenants, ElementsAre(TenantSpec{TenantIdOf("small"), "small", 2, {Tokens(6000), 3}},
+                                                TenantSpec{TenantIdOf("free"), "free", 1, {}}));
+  config.tenants = {free};
+  book.Update(config);
+  EXPECT_THAT(book.fleet().tenants, ElementsAre(TenantSpec{TenantIdOf("free"), "free", 1, {}}));
 }
 
 TEST(FleetBook, AReplicaOfAUrlAloneHasNoModelAndNoPoolUntilItIsDiscovered) {

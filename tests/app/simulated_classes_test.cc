@@ -29,7 +29,7 @@ TEST(SimulatedClasses, TheClassColumnChoosesTheClassOfARequest) {
   ASSERT_TRUE(trace.ok());
   int64_t batch = 0;
   for (size_t i = 0; i < trace->requests.size(); i += 3, ++batch) trace->requests[i].service_class = "batch";
-  const auto arrivals = bench::ArrivalsOf(*trace, setup->model_of, setup->class_of);
+  const auto arrivals = bench::ArrivalsOf(*trace, setup->model_of, setup->class_of, setup->tenant_of);
   ASSERT_TRUE(arrivals.ok()) << arrivals.status();
   SimulationRun run;
   run.window = trace->length;
@@ -72,7 +72,7 @@ TEST(SimulatedClasses, AnUnknownClassIsNamedByFileAndLine) {
   trace.requests[0].model = "llama-3.1-8b";
   trace.requests[0].line = 2;
 
-  const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->class_of);
+  const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->class_of, setup->tenant_of);
 
   EXPECT_THAT(std::string(arrivals.status().message()), HasSubstr("t.csv:2: no class is called \"urgent\""));
 }

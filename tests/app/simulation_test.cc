@@ -42,7 +42,7 @@ Outcome Simulate(const std::string& yaml, const std::string& workload, double ra
   EXPECT_TRUE(setup.ok()) << setup.status();
   const auto trace = bench::OpenTrace(workload, {rate, Duration::Seconds(seconds), Duration()}, 7);
   EXPECT_TRUE(trace.ok()) << trace.status();
-  const auto arrivals = bench::ArrivalsOf(*trace, setup->model_of, setup->class_of);
+  const auto arrivals = bench::ArrivalsOf(*trace, setup->model_of, setup->class_of, setup->tenant_of);
   EXPECT_TRUE(arrivals.ok()) << arrivals.status();
   Outcome outcome;
   SimulationRun run;
@@ -160,7 +160,7 @@ TEST(Simulation, NobodyBeatsClairvoyance) {
 double OnTimeBound(const std::string& yaml, const std::string& workload, double rate, double seconds) {
   const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(Parse(yaml));
   const auto trace = bench::OpenTrace(workload, {rate, Duration::Seconds(seconds), Duration()}, 7);
-  const auto arrivals = bench::ArrivalsOf(*trace, setup->model_of, setup->class_of);
+  const auto arrivals = bench::ArrivalsOf(*trace, setup->model_of, setup->class_of, setup->tenant_of);
   return bench::FluidOnTimeBound(setup->spec, *arrivals, trace->length);
 }
 
@@ -191,7 +191,7 @@ TEST(Simulation, WhatNoReplicaServesIsNamedWithItsLine) {
   trace.requests.resize(1);
   trace.requests[0].model = "other";
   trace.requests[0].line = 7;
-  const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->class_of);
+  const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->class_of, setup->tenant_of);
   EXPECT_THAT(std::string(arrivals.status().message()), HasSubstr("some.csv:7: no replica serves the model \"other\""));
 }
 

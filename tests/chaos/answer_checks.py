@@ -4,8 +4,10 @@ REASONED = {"refused", "failed"}
 
 
 def problems(outcome, text, finish, usage, restarts):
-    """The broken promises of one outcome. `text`, `finish` and `usage` are those of an undisturbed engine; `restarts`
-    are the times without a router, as pairs (begin, end)."""
+    """The broken promises of one outcome.
+
+    An undisturbed engine gave `text`, `finish` and `usage`. `restarts` are the times without a router: (begin, end).
+    """
     yield from outcome.wrong
     if outcome.kind == "ok":
         if outcome.text != text:

@@ -27,7 +27,8 @@ TEST(Print, ReadsBackToTheSameValues) {
       "replicas: [{id: 'true', url: http://h:1, gpus: [g0], max_context: 32k, simulated: {slowdown: 0.1, from: 1ms}, "
       "model: llama-3.1-8b}]\n"
       "classes: {standard: {ttft: 1500us}}\ntenant_header: x-team\nstate: {path: 'a: b # c'}\n"
-      "trace: {models: {'': llama-3.1-8b, '- x': llama-3.1-8b}, classes: {acme: interactive}}\npoll: {interval: 1m}\nlog: {all_decisions: true, "
+      "trace: {models: {'': llama-3.1-8b, '- x': llama-3.1-8b}, classes: {acme: interactive}}\npoll: {interval: "
+      "1m}\nlog: {all_decisions: true, "
       "path: '*log'}\n";
   const Config config = Parsed(yaml);
   const std::string printed = PrintConfig(config);

@@ -25,15 +25,15 @@ TEST(CoreUnderFaults, EveryPromiseHoldsAfterEveryEvent) {
   for (uint64_t seed = first; seed < first + count; ++seed) {
     Choices choices(seed);
     FaultWorld world(choices);
-    for (int i = 0; i < kStepsPerSeed && world.broken().empty(); ++i) world.Step();
-    if (world.broken().empty()) world.Calm();
+    for (int i = 0; i < kStepsPerSeed && world.core().broken().empty(); ++i) world.Step();
+    if (world.core().broken().empty()) world.Calm();
     arrivals += world.arrivals();
-    forwards += world.forwards();
-    aborts += world.aborts();
-    digest = digest * 31 + world.digest();
-    ASSERT_EQ(world.broken(), "") << "seed " << seed << "\n"
-                                  << world.History() << "replay: PENSTOCK_FAULT_SEED=" << seed
-                                  << " PENSTOCK_FAULT_SEEDS=1 ctest --preset release -R core_faults_test -V";
+    forwards += world.core().forwards();
+    aborts += world.core().aborts();
+    digest = digest * 31 + world.core().digest();
+    ASSERT_EQ(world.core().broken(), "") << "seed " << seed << "\n"
+                                         << world.core().History() << "replay: PENSTOCK_FAULT_SEED=" << seed
+                                         << " PENSTOCK_FAULT_SEEDS=1 ctest --preset release -R core_faults_test -V";
   }
   std::printf("%llu seeds: %lld arrivals, %lld forwards, %lld aborts\n", static_cast<unsigned long long>(count),
               static_cast<long long>(arrivals), static_cast<long long>(forwards), static_cast<long long>(aborts));

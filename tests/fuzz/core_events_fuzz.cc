@@ -9,10 +9,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr int kMostSteps = 400;
   penstock::testing::Choices choices(data, size);
   penstock::testing::FaultWorld world(choices);
-  for (int i = 0; i < kMostSteps && !choices.ended() && world.broken().empty(); ++i) world.Step();
-  if (world.broken().empty()) world.CheckLog();
-  if (world.broken().empty()) world.Calm();
-  if (!world.broken().empty()) std::fputs(world.History().c_str(), stderr);
-  Expect(world.broken().empty(), world.broken().c_str());
+  for (int i = 0; i < kMostSteps && !choices.ended() && world.core().broken().empty(); ++i) world.Step();
+  if (world.core().broken().empty()) world.core().CheckLog();
+  if (world.core().broken().empty()) world.Calm();
+  if (!world.core().broken().empty()) std::fputs(world.core().History().c_str(), stderr);
+  Expect(world.core().broken().empty(), world.core().broken().c_str());
   return 0;
 }

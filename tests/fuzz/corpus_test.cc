@@ -1,5 +1,5 @@
-// Runs a fuzzer's entry point without a fuzzer: over its corpus, and over a few thousand seeded mutations of it. What
-// is being run is kept in a file, for the case that it does not come back: FUZZER FILE runs it again.
+// Runs a fuzzer's entry point without a fuzzer: over its corpus, and over a few thousand seeded mutations of it. A file
+// holds the input of the present run, for the case that the run does not come back: FUZZER FILE runs it again.
 #include <gtest/gtest.h>
 
 #include <algorithm>

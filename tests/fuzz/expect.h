@@ -1,4 +1,4 @@
-// A promise that a fuzzed function must keep: told on stderr, then the process ends.
+// A promise that a fuzzed function must keep. A broken promise goes to stderr, then the process ends.
 #ifndef PENSTOCK_TESTS_FUZZ_EXPECT_H_
 #define PENSTOCK_TESTS_FUZZ_EXPECT_H_
 

@@ -1,5 +1,5 @@
-// Any bytes, in pieces of any size, as what a client sends: requests within their limits with one length each, or one
-// error; pieces of another size make no difference. The first byte chooses the size of the pieces.
+// Any bytes, in pieces of any size, are a client's bytes. They become requests within their limits with one length
+// each, or one error. Pieces of another size make no difference. The first byte chooses the size of the pieces.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -70,8 +70,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string whole = Read(bytes, bytes.size() + 1);
   const std::string pieces = Read(bytes, 1 + data[0]);
-  // How much of a head counts against its limit before it is complete depends on the pieces; and what can only become
-  // an error may be found one at once, or waited on.
+  // Below the limit only: the pieces decide how much of an incomplete head counts against its limit. Bytes that can
+  // only become an error may be refused at once or later.
   if (bytes.size() < kHeaderLimit) Expect(whole == pieces, "pieces of any size make the same requests");
   return 0;
 }

@@ -1,4 +1,4 @@
-// What clients get wrong, on the wire: each gets a clear error and leaves nothing behind.
+// Faults of clients, on the wire: each gets a clear error and leaves nothing behind.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

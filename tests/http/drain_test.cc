@@ -1,4 +1,4 @@
-// The end of the router: what runs is finished or told, what comes is refused.
+// The end of the router: running requests finish or end with an error, and new requests are refused.
 #include <gtest/gtest.h>
 
 #include <string>

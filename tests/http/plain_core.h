@@ -135,7 +135,7 @@ class PlainCore : public AdmissionCore {
   bool draining_ = false;
 };
 
-// What the core was told, for tests to look at.
+// The events that the core got, for tests to look at.
 class EventBook {
  public:
   void Record(const Event& event) {

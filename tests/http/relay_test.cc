@@ -1,4 +1,4 @@
-// What passes between client and engine, and when.
+// The bytes between client and engine, and their times.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -104,7 +104,7 @@ TEST(RequestReader, ALimitIsTheLastThatPasses) {
   EXPECT_EQ(StatusOf(head + std::string(1025 - head.size() - 4, 'a') + "\r\n\r\n"), 431);
 }
 
-// What an intermediary could read differently is refused.
+// A request that an intermediary could read differently is refused.
 TEST(RequestReader, WhatCanBeReadInTwoWaysIsRefused) {
   const std::string post = "POST / HTTP/1.1\r\nHost: h\r\n";
   for (const std::string fields :

@@ -198,7 +198,7 @@ TEST(ServerLife, AFullRouterStillTellsItsHealthAndMetrics) {
     EXPECT_EQ(answer.status(), 200) << path;
     EXPECT_EQ(answer.headers.at("connection"), "close") << path;
   }
-  // The kept one and the one that asks, once those before it are closed.
+  // Two are left once the earlier ones are closed: the connection that stays alive and the one that asks.
   EXPECT_TRUE(Eventually([&] {
     return router.Ask(Get("/metrics")).body.find("penstock_fill_ratio{of=\"connections\"} 2") != std::string::npos;
   }));

@@ -1,4 +1,4 @@
-// What a tenant may use, on the wire.
+// The limits of a tenant, on the wire.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -24,7 +24,7 @@ class LimitedTenant : public ::testing::Test {
           call.EndStream();
         }) {}
 
-  // Of 200 tokens at most.
+  // A request for at most 200 tokens.
   static std::string Request(const std::string& key) {
     return PostJson("/v1/chat/completions", StreamBody(",\"max_tokens\":200"), "Authorization: Bearer " + key + "\r\n");
   }

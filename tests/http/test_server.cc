@@ -35,7 +35,7 @@ TestServer::~TestServer() {
   if (server != nullptr) server->Stop();
 }
 
-// The gauge moves just before the core is told, so that is waited for too.
+// The gauge moves just before the core learns of it, so the test waits for both.
 bool TestServer::WaitUp(int replicas) {
   return Eventually([&] {
     int told = 0;

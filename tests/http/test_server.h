@@ -43,9 +43,9 @@ std::string StreamBody(const std::string& more = "");
 std::string DeltaJson(const std::string& text);
 std::string FinishJson();
 std::string UsageJson(int prompt, int completion);
-// What a well-behaved engine answers to a stream of `words` words.
+// The answer of a well-behaved engine to a stream of `words` words.
 void AnswerStream(EngineCall& call, int words);
-// Streams a word, tells `began`, and finishes when told to `go`.
+// Streams a word, opens `began`, and finishes when `go` opens.
 void HoldStream(EngineCall& call, Latch& began, Latch& go);
 
 }  // namespace penstock

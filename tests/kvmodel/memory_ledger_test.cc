@@ -37,12 +37,12 @@ class MemoryLedgerTest : public ::testing::Test {
 TEST_F(MemoryLedgerTest, TotalsAreTheSumsOfTheLeases) {
   const LeaseId first = Open(100, 150);
   const LeaseId second = Open(10, 400);
-  EXPECT_EQ(ledger_.held(pool_), Amount(110));
-  EXPECT_EQ(ledger_.promised(pool_), Amount(550));
+  EXPECT_EQ(ledger_.balance(pool_).held, Amount(110));
+  EXPECT_EQ(ledger_.balance(pool_).promised, Amount(550));
   ledger_.Update(first, {{pool_, Amount(120), Amount(150)}});
-  EXPECT_EQ(ledger_.held(pool_), Amount(130));
+  EXPECT_EQ(ledger_.balance(pool_).held, Amount(130));
   ledger_.Release(second);
-  EXPECT_EQ(ledger_.promised(pool_), Amount(150));
+  EXPECT_EQ(ledger_.balance(pool_).promised, Amount(150));
   EXPECT_EQ(ledger_.leases(), 1);
 }
 
@@ -87,8 +87,8 @@ TEST_F(MemoryLedgerTest, ARecountAgreesAfterEveryRandomStep) {
   for (const LeaseId lease : live) ledger_.Release(lease);
   ledger_.Settle(Instant::Never(), freed);
   EXPECT_EQ(ledger_.leases(), 0);
-  EXPECT_EQ(ledger_.held(other), Amount(0));
-  EXPECT_EQ(ledger_.draining(other), Amount(0));
+  EXPECT_EQ(ledger_.balance(other).held, Amount(0));
+  EXPECT_EQ(ledger_.balance(other).draining, Amount(0));
 }
 
 TEST_F(MemoryLedgerTest, LeaseIdsAreNeverUsedTwice) {
@@ -102,8 +102,8 @@ TEST_F(MemoryLedgerTest, LeaseIdsAreNeverUsedTwice) {
 TEST_F(MemoryLedgerTest, AbortedMemoryIsTakenUntilItsDrainEnds) {
   const LeaseId lease = Open(100, 300);
   ledger_.Drain(lease, kStart + Duration::Seconds(1));
-  EXPECT_EQ(ledger_.promised(pool_), Amount(0));
-  EXPECT_EQ(ledger_.draining(pool_), Amount(100));
+  EXPECT_EQ(ledger_.balance(pool_).promised, Amount(0));
+  EXPECT_EQ(ledger_.balance(pool_).draining, Amount(100));
   EXPECT_EQ(ledger_.Available(pool_), Amount(900));
   EXPECT_EQ(ledger_.NextSettle(), kStart + Duration::Seconds(1));
   EXPECT_TRUE(Settle(kStart).empty());
@@ -119,10 +119,10 @@ TEST_F(MemoryLedgerTest, UseBeyondTheLeasesIsAnOverdraftOutsideTheDeadBand) {
   Open(500, 600);
   ledger_.RememberHeld(kStart);
   ledger_.Report(pool_, Used(515, kStart));
-  EXPECT_EQ(ledger_.overdraft(pool_), Amount(0)) << "2 % of capacity are rounding";
+  EXPECT_EQ(ledger_.balance(pool_).overdraft, Amount(0)) << "2 % of capacity are rounding";
   ledger_.Report(pool_, Used(560, kStart));
-  EXPECT_EQ(ledger_.overdraft(pool_), Amount(40));
-  EXPECT_EQ(ledger_.overdrafts(pool_), 1);
+  EXPECT_EQ(ledger_.balance(pool_).overdraft, Amount(40));
+  EXPECT_EQ(ledger_.balance(pool_).overdrafts, 1);
   EXPECT_EQ(ledger_.Available(pool_), Amount(960));
 }
 
@@ -132,7 +132,7 @@ TEST_F(MemoryLedgerTest, ReportIsComparedWithTheMomentItWasSampled) {
   ledger_.RememberHeld(kStart + Duration::Milliseconds(100));
   ledger_.Report(pool_, Used(0, kStart));
   ledger_.Report(pool_, Used(300, kStart + Duration::Milliseconds(50)));
-  EXPECT_EQ(ledger_.overdraft(pool_), Amount(280)) << "nothing was held when it was sampled";
+  EXPECT_EQ(ledger_.balance(pool_).overdraft, Amount(280)) << "nothing was held when it was sampled";
 }
 
 TEST_F(MemoryLedgerTest, UseByOthersOnTheEngineIsForeignAndGrows) {
@@ -140,8 +140,8 @@ TEST_F(MemoryLedgerTest, UseByOthersOnTheEngineIsForeignAndGrows) {
   report.running = 2;
   report.mean_remaining = 50;
   ledger_.Report(pool_, report);
-  EXPECT_EQ(ledger_.foreign(pool_), Amount(500)) << "what they hold and what they are expected to add";
-  EXPECT_EQ(ledger_.overdraft(pool_), Amount(0));
+  EXPECT_EQ(ledger_.balance(pool_).foreign, Amount(500)) << "what they hold and what they are expected to add";
+  EXPECT_EQ(ledger_.balance(pool_).overdraft, Amount(0));
 }
 
 }  // namespace

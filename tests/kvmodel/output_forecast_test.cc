@@ -212,7 +212,7 @@ double ShareBelow(const std::vector<double>& values, double bound) {
   return static_cast<double>(below) / static_cast<double>(values.size());
 }
 
-// Where a length falls in its forecast: uniform when the forecast is right.
+// The place of a length in its forecast: uniform when the forecast is right.
 double RandomisedPit(const SurvivalCurve& curve, int64_t length, std::mt19937& random) {
   const double below = 1 - curve.At(static_cast<double>(length - 1));
   const double upto = 1 - curve.At(static_cast<double>(length));

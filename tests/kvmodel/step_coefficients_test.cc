@@ -93,7 +93,7 @@ TEST(StepPrior, ScalingPredictsFitsItDoesNotUse) {
     const StepCoefficients fitted = Prior(name, "llama-3.1-8b");
     EXPECT_NEAR(scaled.StepMs(32, 32'000, 0), fitted.StepMs(32, 32'000, 0), 0.2 * fitted.StepMs(32, 32'000, 0)) << name;
   }
-  // The 70B model in bf16 on two H100 has no fit; four take 18 ms for this step and two H200, a bit faster, 24 ms.
+  // The 70B model in bf16 on two H100 has no fit. For this step four H100 take 18 ms and two H200, a bit faster, 24 ms.
   EXPECT_NEAR(Prior("h100", "llama-3.1-70b", 2).StepMs(32, 32'000, 0), 28, 6);
 }
 

@@ -21,7 +21,7 @@ struct Request {
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// How a synthetic tokenizer cuts text. Each splits runs, none is linear in the estimator's counts.
+// The rules by which a synthetic tokenizer cuts text. Each splits runs, none is linear in the estimator's counts.
 struct Rules {
   const char* name;
   int piece;          // Letters per token of long words.

@@ -76,6 +76,11 @@ class Layers(unittest.TestCase):
     def test_a_star_row_covers_everything_below_it(self):
         self.assertEqual(breaks("tests/http/b.cc", '#include "edge/e.h"\n#include <gtest/gtest.h>\n'), set())
 
+    def test_a_star_stands_for_the_rows_above_only(self):
+        table = TABLE.replace("| pure | `base` `core/*` |", "| pure | `*` |")
+        self.assertEqual(breaks("core/b.cc", '#include "core/queue/q.h"\n', table), set())
+        self.assertEqual(breaks("core/b.cc", '#include "edge/e.h"\n', table), {"arrow core -> edge"})
+
     def test_a_row_may_only_name_rows_above_it(self):
         table = layers.Table(TABLE.replace("| units | | |", "| units | `edge` | `clok` |"))
         self.assertEqual(len(table.errors), 2)

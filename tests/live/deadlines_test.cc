@@ -30,11 +30,11 @@ TEST_F(Deadlines, FireOnceAndNeverEarly) {
   std::mt19937_64 random(3);
   std::vector<Instant> due(kCount);
   std::vector<int> fired(kCount);
-  std::vector<std::unique_ptr<Deadline>> deadlines;
+  std::vector<std::unique_ptr<CoarseDeadline>> deadlines;
   int left = kCount;
   int early = 0;
   for (int i = 0; i < kCount; ++i) {
-    deadlines.push_back(std::make_unique<Deadline>(list_, [&, i] {
+    deadlines.push_back(std::make_unique<CoarseDeadline>(list_, [&, i] {
       early += Now() < due[i] ? 1 : 0;
       ++fired[i];
       --left;
@@ -54,15 +54,15 @@ TEST_F(Deadlines, TheLastArmCounts) {
   bool earlier_fired = false;
   bool later_fired = false;
   bool disarmed_fired = false;
-  Deadline later(list_, [&] {
+  CoarseDeadline later(list_, [&] {
     EXPECT_GE(Now(), later_due);
     later_fired = true;
   });
-  Deadline earlier(list_, [&] {
+  CoarseDeadline earlier(list_, [&] {
     EXPECT_FALSE(later_fired);
     earlier_fired = true;
   });
-  Deadline disarmed(list_, [&] { disarmed_fired = true; });
+  CoarseDeadline disarmed(list_, [&] { disarmed_fired = true; });
   later.Arm(Duration::Milliseconds(30));
   later_due = Now() + Duration::Milliseconds(200);
   later.Arm(Duration::Milliseconds(200));
@@ -80,7 +80,7 @@ TEST_F(Deadlines, TheLastArmCounts) {
 TEST_F(Deadlines, ALongOneIsNotForgotten) {
   const Instant due = Now() + Duration::Milliseconds(1900);
   bool fired = false;
-  Deadline deadline(list_, [&] {
+  CoarseDeadline deadline(list_, [&] {
     EXPECT_GE(Now(), due);
     fired = true;
   });
@@ -92,12 +92,12 @@ TEST_F(Deadlines, ALongOneIsNotForgotten) {
 TEST_F(Deadlines, ACallbackMayArmAgainAndDestroyOthers) {
   int rounds = 0;
   bool destroyed_fired = false;
-  std::vector<std::unique_ptr<Deadline>> others;
+  std::vector<std::unique_ptr<CoarseDeadline>> others;
   for (int i = 0; i < 20; ++i) {
-    others.push_back(std::make_unique<Deadline>(list_, [&] { destroyed_fired = true; }));
+    others.push_back(std::make_unique<CoarseDeadline>(list_, [&] { destroyed_fired = true; }));
   }
-  std::unique_ptr<Deadline> again;
-  again = std::make_unique<Deadline>(list_, [&] {
+  std::unique_ptr<CoarseDeadline> again;
+  again = std::make_unique<CoarseDeadline>(list_, [&] {
     others.clear();
     if (++rounds < 5) again->Arm(Duration::Milliseconds(1));
   });

@@ -1,4 +1,4 @@
-// What the policies without a prefix or memory view pick: least_request, power_of_two, prequal, least_load.
+// The choices of the policies without a prefix or memory view: least_request, power_of_two, prequal, least_load.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -140,7 +140,7 @@ TEST_F(PrequalTest, AmongColdReplicasTheLowestLatencyWins) {
     const ReplicaId chosen = Serve(static_cast<double>(id) * 0.9, id, 0.8, 0.1);
     if (id > 20 && chosen == ReplicaId(1)) ++to_fast;
   }
-  EXPECT_GE(to_fast, 38);  // Of 40.
+  EXPECT_GE(to_fast, 38);  // 40 requests in all.
 }
 
 TEST_F(PrequalTest, AHotReplicaIsLeftForAColdSlowOne) {

@@ -45,7 +45,6 @@ class SessionWorld {
     edge_.board = &board_;
     edge_.telemetry = &telemetry_;
     edge_.log = log_.get();
-    edge_.tenants = &tenants_;
     edge_.report = [](ReplicaId, EngineNews) {};
     loop_.PostFleet(monitor_.FirstView(), [] {});
     asio::post(loop_.io(), [this] { monitor_.Start(); });
@@ -121,7 +120,6 @@ class SessionWorld {
   const Config config_;
   Telemetry telemetry_;
   ProgressBoard board_{1};
-  TenantLimiter tenants_;
   Edge edge_;
   EventLoop loop_{0, edge_};
   CoreHost core_;

@@ -75,7 +75,8 @@ inline std::string SampleExposition() {
   telemetry.OnRequest(of_tenant);
   CoreView view = SampleView();
   view.pools[1].report_age = Duration::Milliseconds(300);
-  return telemetry.Serialise(view, /*log_lines_dropped=*/1, {{"team-a", Tokens(100)}});
+  view.tenants = {{"team-a", Tokens(100)}};
+  return telemetry.Serialise(view, /*log_lines_dropped=*/1);
 }
 
 }  // namespace penstock

@@ -43,8 +43,9 @@ std::string BookCheck::FirstPoolDrift() const {
     if (growth.shortfalls() > 0 || growth.Disagreement(sums[i].growth) > kRounding) {
       return name + ": the forecast is not the sum of its members";
     }
-    if (sums[i].held != ledger.held(id)) return name + ": the ledger holds other memory than the requests";
-    if (sums[i].promised != ledger.promised(id)) return name + ": the ledger promised other memory than the requests";
+    if (sums[i].held != ledger.balance(id).held) return name + ": the ledger holds other memory than the requests";
+    if (sums[i].promised != ledger.balance(id).promised)
+      return name + ": the ledger promised other memory than the requests";
   }
   return "";
 }

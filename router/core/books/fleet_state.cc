@@ -90,7 +90,8 @@ void FleetState::Report(const EngineReport& event) {
     report.used = Amount(static_cast<int64_t>(used * pool.spec().capacity.AsDouble()));
     report.running = event.running < 0 ? -1 : event.running + std::max(0, event.waiting);
     report.own_running = replica.sequences();
-    const double growth = (ledger_.promised(share.pool) - ledger_.held(share.pool)).AsDouble();
+    const PoolBalance& balance = ledger_.balance(share.pool);
+    const double growth = (balance.promised - balance.held).AsDouble();
     report.mean_remaining = growth / static_cast<double>(std::max<int64_t>(1, replica.sequences()));
     ledger_.Report(share.pool, report);
   }
@@ -100,20 +101,21 @@ void FleetState::Show(CoreView& view, Instant now) const {
   for (size_t i = 0; i < pools_.size(); ++i) {
     const PoolId id(static_cast<uint32_t>(i));
     const PoolState& pool = pools_[i];
+    const PoolBalance& balance = ledger_.balance(id);
     PoolView& out = view.pools.emplace_back();
     out.name = pool.spec().name;
     out.in_bytes = pool.spec().in_bytes;
-    out.capacity = ledger_.capacity(id);
-    out.promised = ledger_.promised(id);
-    out.held = ledger_.held(id);
-    out.draining = ledger_.draining(id);
+    out.capacity = balance.capacity;
+    out.promised = balance.promised;
+    out.held = balance.held;
+    out.draining = balance.draining;
     out.forecast_peak = Amount(static_cast<int64_t>(pool.growth().Peak(pool.risk().z(), now)));
-    out.reported = ledger_.reported(id);
-    out.foreign = ledger_.foreign(id);
-    out.overdraft = ledger_.overdraft(id);
+    out.reported = balance.reported;
+    out.foreign = balance.foreign;
+    out.overdraft = balance.overdraft;
     out.z = pool.risk().z();
     out.report_age = ledger_.ReportAge(id, now);
-    out.overdrafts = ledger_.overdrafts(id);
+    out.overdrafts = balance.overdrafts;
     for (size_t k = 0; k < kForecastChecks; ++k) out.forecast_errors[k] = pool.ErrorAt(k);
   }
   for (const ReplicaState& replica : replicas_) {

@@ -8,7 +8,7 @@ namespace {
 // Requests ahead whose memory is fetched: of tens of thousands running requests none is in a cache any more.
 constexpr size_t kFetchAhead = 3;
 // Seconds; keeps the count of steps finite.
-constexpr double kShortestStep = 1e-4;
+constexpr double kLeastAdvance = 1e-4;
 
 void Fetch(const RequestState& request) {
   constexpr size_t kCacheLine = 64;
@@ -92,7 +92,7 @@ void RunningRequests::AdvanceUnobserved(ReplicaState& replica, Instant now) {
   const int busy = fleet_.BusyNeighbours(replica);
   const double step = replica.DecodeStep(busy);
   const Instant since = replica.last_step_end().value_or(now - Duration::Seconds(step));
-  const int64_t steps = static_cast<int64_t>((now - since).seconds() / std::max(kShortestStep, step));
+  const int64_t steps = static_cast<int64_t>((now - since).seconds() / std::max(kLeastAdvance, step));
   replica.Advance(steps, since + Duration::Seconds(step * static_cast<double>(steps)), busy);
 }
 

@@ -34,8 +34,8 @@ class FitCheck {
   // `longest` is the LongestPrompt of the replica; `max_context` its context, 0 where unknown.
   void Add(Tokens max_context, Tokens longest);
   bool fits() const { return fits_; }
-  // kUnknownModel without a replica, kNeverFits where a context but no pool could hold the prompt, else
-  // kContextExceeded, each with its bound in tokens; nullopt where the request fits.
+  // The refusal, with its bound in tokens; nullopt where the request fits. kUnknownModel: no replica. kNeverFits: a
+  // context could hold the prompt, but no pool. Else kContextExceeded.
   std::optional<Refuse> Finding() const;
 
  private:

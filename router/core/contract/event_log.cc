@@ -79,12 +79,20 @@ void Fields(Archive& archive, ClassSpec& e) {
   archive(e.name, e.ttft, e.tpot, e.queue, e.refuse_late, e.evictable);
 }
 template <class Archive>
+void Fields(Archive& archive, TenantLimits& e) {
+  archive(e.tokens_per_minute, e.max_concurrent);
+}
+template <class Archive>
+void Fields(Archive& archive, TenantSpec& e) {
+  archive(e.id, e.name, e.weight, e.limits);
+}
+template <class Archive>
 void Fields(Archive& archive, CoreLimits& e) {
   archive(e.max_queued_requests, e.max_queued_bytes, e.dispatch_delay);
 }
 template <class Archive>
 void Fields(Archive& archive, FleetChanged& e) {
-  archive(e.fleet.pools, e.fleet.replicas, e.fleet.models, e.fleet.classes, e.fleet.limits);
+  archive(e.fleet.pools, e.fleet.replicas, e.fleet.models, e.fleet.classes, e.fleet.tenants, e.fleet.limits);
 }
 template <class Archive>
 void Fields(Archive&, ShutdownStarted&) {}

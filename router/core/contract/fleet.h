@@ -1,10 +1,12 @@
-// The fleet as the decision core sees it: pools, replicas, models and classes, by position.
+// The fleet as the decision core sees it: pools, replicas, models, classes and tenants.
 //
 // An immutable description, made by the edge from configuration and discovery, and given to the core in a FleetChanged
-// event. Lists only grow while a process runs; a removed replica stays as a tombstone until its last lease ends.
+// event. Ids are positions, so these lists only grow while a process runs. A removed replica stays as a tombstone
+// until its last lease ends. The list of tenants holds the tenants of the present configuration only.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,8 @@ struct ReplicaSpec {
   Tokens prefix_cache{0};  // Of cached prompts that its pool can keep; 0: the engine keeps none, or it is unknown.
   Duration abort_hold;     // After a running request is cancelled, its memory may stay taken this long.
   bool removed = false;
+
+  bool Serves(ModelId model) const { return std::find(models.begin(), models.end(), model) != models.end(); }
   bool operator==(const ReplicaSpec&) const = default;
 };
 
@@ -64,6 +68,21 @@ struct ClassSpec {
   bool operator==(const ClassSpec&) const = default;
 };
 
+struct TenantLimits {
+  Tokens tokens_per_minute{0};  // 0: no limit.
+  int64_t max_concurrent = 0;   // Requests that wait or run; 0: no limit.
+  bool any() const { return tokens_per_minute > Tokens(0) || max_concurrent > 0; }
+  bool operator==(const TenantLimits&) const = default;
+};
+
+struct TenantSpec {
+  TenantId id;  // RequestArrived::tenant of its requests; not a position.
+  std::string name;
+  double weight = 1;  // Share of service, relative to other tenants.
+  TenantLimits limits;
+  bool operator==(const TenantSpec&) const = default;
+};
+
 struct CoreLimits {
   int64_t max_queued_requests = 65'536;
   Bytes max_queued_bytes{1'073'741'824};
@@ -76,7 +95,8 @@ struct Fleet {
   std::vector<PoolSpec> pools;
   std::vector<ReplicaSpec> replicas;
   std::vector<ModelSpec> models;
-  std::vector<ClassSpec> classes;  // In service_class order, most urgent first.
+  std::vector<ClassSpec> classes;   // In service_class order, most urgent first.
+  std::vector<TenantSpec> tenants;  // The configured tenants; a tenant without an entry has no limit.
   CoreLimits limits;
   bool operator==(const Fleet&) const = default;
 };

@@ -60,6 +60,12 @@ struct LaneView {
   Duration oldest_wait;  // The longest wait since an arrival; zero when none waits.
 };
 
+// A tenant with a limit of tokens.
+struct TenantView {
+  std::string name;
+  Tokens available{0};  // Negative: overdrawn.
+};
+
 // Counters since start; they only grow.
 struct CoreCounters {
   // Calibration of output forecasts: outputs at or below the quantile that was forecast at admission.
@@ -79,6 +85,7 @@ struct CoreView {
   std::vector<PoolView> pools;
   std::vector<ReplicaView> replicas;
   std::vector<LaneView> lanes;
+  std::vector<TenantView> tenants;
   CoreCounters counters;
   int64_t queued_requests = 0;
   Bytes queued_bytes{0};

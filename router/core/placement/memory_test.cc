@@ -41,7 +41,7 @@ MemoryTest::Verdict MemoryTest::TestPools(const ReplicaState& replica, const Gro
     const PoolPeak peak = rule_->BoundWith(pool, growth[i], now);
     hints_[id.value()].worst = peak.horizon;
     verdict.peak_share = std::max(verdict.peak_share, (peak.bound + capacity - available) / capacity);
-    const bool lone = pool.growth().members() == 0 && fleet_.ledger().draining(id) == Amount(0);
+    const bool lone = pool.growth().members() == 0 && fleet_.ledger().balance(id).draining == Amount(0);
     if (!lone && peak.bound > rule_->Fill() * available) verdict.fits = false;
   }
   if (shares.empty()) {

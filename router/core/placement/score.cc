@@ -17,12 +17,12 @@ double Prefill(const Choice& choice, double lowest) { return InBand(choice, lowe
 
 double PeakShare(const Choice& choice, double) { return choice.peak_share; }
 
-double FirstToken(const Choice& choice, double) { return choice.expected_ttft; }
+double TimeToFirstToken(const Choice& choice, double) { return choice.expected_ttft; }
 
 }  // namespace
 
 std::vector<Score> AllScores() {
-  return {{"band", OutsideBand}, {"prefill", Prefill}, {"peak_share", PeakShare}, {"first_token", FirstToken}};
+  return {{"band", OutsideBand}, {"prefill", Prefill}, {"peak_share", PeakShare}, {"first_token", TimeToFirstToken}};
 }
 
 const Choice& BestOf(const std::vector<Score>& scores, const std::vector<Choice>& choices) {

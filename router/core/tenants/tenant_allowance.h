@@ -1,25 +1,19 @@
 // The limits of one tenant: a bucket of tokens that refills over a minute, and a number of requests at a time.
 //
-// A request is charged at its arrival for its prompt and the output that is forecast for this tenant. Its end corrects
-// the charge. A refused request is charged nothing. Forecasts that were too low overdraw a bucket. A request larger
-// than the whole bucket enters when the bucket is full, so no size is shut out for ever. Invariant: a bucket holds at
-// most its size. A pure value; O(1).
+// A request is charged at its arrival: its prompt, and min(max_output, mean output of the tenant) for each sequence.
+// Its end corrects the charge. Forecasts that were too low overdraw a bucket. A request larger than the whole bucket
+// enters when the bucket is full, so no size is shut out for ever. Invariant: a bucket holds at most its size. A pure
+// value; O(1).
 #ifndef PENSTOCK_ROUTER_CORE_TENANTS_TENANT_ALLOWANCE_H_
 #define PENSTOCK_ROUTER_CORE_TENANTS_TENANT_ALLOWANCE_H_
 
 #include <cstdint>
-#include <optional>
 #include <variant>
 
 #include "base/units.h"
+#include "router/core/contract/fleet.h"
 
 namespace penstock {
-
-struct TenantLimits {
-  std::optional<int64_t> tokens_per_minute;  // At least 1.
-  std::optional<int64_t> max_concurrent;
-  bool operator==(const TenantLimits&) const = default;
-};
 
 // The expected use of a request as of its arrival.
 struct TenantDemand {
@@ -29,28 +23,30 @@ struct TenantDemand {
 };
 
 struct TenantDenial {
-  bool by_requests = false;  // Else by tokens.
-  Duration retry_after;
-  int64_t bound = 0;
-  int64_t value = 0;
+  bool by_requests = false;  // False: by tokens.
+  Duration retry_after;      // Until the bucket holds enough; 1 s where the requests are too many.
+  int64_t bound = 0;         // Requests, or tokens per minute.
+  int64_t value = 0;         // The value that broke the bound.
 };
 
 class TenantAllowance {
  public:
   explicit TenantAllowance(const TenantLimits& limits) { SetLimits(limits, Instant()); }
 
-  // Used tokens stay used; a bucket that is new or grew begins full.
+  // Used tokens stay used; the part of the bucket that is new begins full.
   void SetLimits(const TenantLimits& limits, Instant now);
 
-  // The tokens charged, to be given back to Settle once.
+  // The charged tokens, which the caller passes to Settle once.
   std::variant<Tokens, TenantDenial> Admit(const TenantDemand& demand, Instant now);
-  // The request ended, having used this; `output` of one sequence is learned when it ended by itself.
+  // The request ended and used `used` tokens.
   void Settle(Tokens charged, Tokens used, Instant now);
+  // One output ended by itself with this many tokens; the mean moves by 1/32 of the difference.
   void Learn(Tokens output);
 
   // Negative when overdrawn.
   Tokens available(Instant now) const;
   int64_t concurrent() const { return concurrent_; }
+  const TenantLimits& limits() const { return limits_; }
 
  private:
   void Refill(Instant now);
@@ -59,7 +55,7 @@ class TenantAllowance {
   double level_ = 0;
   Instant refilled_at_;
   int64_t concurrent_ = 0;
-  double mean_output_ = 256;  // Until the first ends tell better.
+  double mean_output_ = 256;  // Tokens of one output; a guess until outputs end.
 };
 
 }  // namespace penstock

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// What all chunks of one answer say alike: raw JSON values, empty when the engine sends none.
+// The fields that are alike in all chunks of one answer: raw JSON values, empty when the engine sends none.
 struct ChunkNames {
   std::string id;
   std::string created;
@@ -30,8 +30,8 @@ struct ChunkEdit {
 // The event with the first answer's names.
 std::string RewriteChunk(absl::string_view data, const ChunkNames& names, const ChunkEdit& edit);
 
-// The events that end an answer whose engine died behind its last token: a chunk with `finish_reason` (left out when
-// empty), one with the usage where the client asked for it, and [DONE].
+// The events that end an answer whose engine died behind its last token. A chunk with `finish_reason` (left out when
+// empty), a chunk with the usage where the client asked for it, and [DONE].
 std::string ClosingEvents(Endpoint endpoint, const ChunkNames& names, absl::string_view finish_reason,
                           const std::optional<Usage>& usage);
 

@@ -1,4 +1,4 @@
-// The text of an answer that its client already has, kept so that another engine can go on from it.
+// The text of an answer that its client already has, stored so that another engine can continue it.
 //
 // Held as the inside of a JSON string, as the engine wrote it. Bounded twice: each answer by its own limit, all answers
 // of the router together by a budget. Text that does not fit is dropped for good and its answer can only be ended, not
@@ -25,7 +25,7 @@ class KeptText {
   KeptText(ByteBudget& budget, Limits limits) : limits_(limits), share_(budget), keeps_(true) {}
 
   void Append(absl::string_view text);
-  // Forgets the text; from now on it is kept again.
+  // Forgets the text and stores later text again.
   void Clear();
   // All that was appended is here.
   bool whole() const { return keeps_ && !dropped_; }

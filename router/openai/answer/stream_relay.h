@@ -1,8 +1,7 @@
 // Reads one engine's event stream and passes it on, event by event, learning what the core has to know.
 //
-// Pure of I/O: Take() is given each event of a read and sorts it into what goes to the client; the caller writes that
-// and tells Delivered(). A RelayState lives as long as its request, over several attempts; a StreamRelay is one
-// attempt.
+// Pure of I/O. Take() gets each event of a read and finds the pieces for the client. The caller writes them and calls
+// Delivered(). A RelayState lives as long as its request, over several attempts; a StreamRelay is one attempt.
 #ifndef PENSTOCK_ROUTER_OPENAI_ANSWER_STREAM_RELAY_H_
 #define PENSTOCK_ROUTER_OPENAI_ANSWER_STREAM_RELAY_H_
 
@@ -27,23 +26,23 @@
 
 namespace penstock {
 
-// What one request's answer has come to so far.
+// The progress of one request's answer.
 struct RelayState {
   TokenCounter counter;     // Tokens relayed, over the attempts that count.
-  int64_t delivered = 0;    // Those the client has, over all attempts.
-  KeptText text;            // What it has of the answer's text, if a continuation could ever need it.
+  int64_t delivered = 0;    // Tokens that the client has, over all attempts.
+  KeptText text;            // The client's part of the text, if a continuation could ever need it.
   bool other_text = false;  // It has reasoning, tool calls or the like, which no longer prompt can repeat.
   bool opened = false;      // It has the first chunk, which said these names.
   ChunkNames names;
   bool resumed = false;        // The present attempt goes on with an answer that the client has part of.
   std::string overlap;         // White space that the client has and the present attempt's prompt has not.
   int64_t carried = 0;         // Tokens that the present attempt got as prompt.
-  std::optional<Usage> usage;  // Of the whole answer.
+  std::optional<Usage> usage;  // The usage of the whole answer.
   bool usage_sent = false;
   std::string finish_reason;
 
-  // Before another attempt: from the start, or from what was delivered. `trimmed`: the engine's template cuts white
-  // space off the end of the text that it goes on from.
+  // Prepares another attempt: from the start, or from the delivered text. With `trimmed`, the engine's template cuts
+  // white space off the end of the text that it continues.
   void Restart(bool keep_delivered, bool trimmed);
   // The delivered text without that white space; for the present attempt's prompt, before it gives any event.
   absl::string_view PromptText() const { return text.text().substr(0, text.text().size() - overlap.size()); }
@@ -58,19 +57,19 @@ class StreamRelay {
   enum class Result { kGoOn, kDone, kError, kMalformed, kTooLong };
   // All complete events of the bytes. After anything but kGoOn and kDone nothing more may be fed.
   Result Feed(absl::string_view bytes, Instant now);
-  // What is to be written, views valid until the next Feed.
+  // The pieces to write; views valid until the next Feed.
   const std::vector<absl::string_view>& pieces() const { return pieces_; }
   int64_t tokens_in_pieces() const { return new_tokens_; }
 
   bool any_event() const { return any_event_; }
   bool any_text() const { return any_text_; }
   bool done() const { return done_; }
-  // Every choice has told why it ended.
+  // Every choice has given the reason of its end.
   bool finished() const { return done_ || finishes_ >= facts_.n * facts_.prompts; }
   // Bytes of an event that never ended.
   size_t unfinished_bytes() const { return splitter_.Rest().size(); }
   const EngineError& error() const { return *error_; }
-  // Of a reassembled answer.
+  // The body of a reassembled answer.
   absl::StatusOr<std::string> Assembled();
   bool comments_pass = false;  // The head is out: the engine's comments may go on.
   // Bytes of events that an answer is reassembled from; kTooLong beyond.

@@ -24,7 +24,7 @@ struct ApiError {
   std::string code;                     // Empty: null.
   std::optional<Duration> retry_after;  // Sent as whole seconds (at least 1) and as retry-after-ms.
   bool never_retry = false;             // x-should-retry: false.
-  std::string allow;                    // Of a 405.
+  std::string allow;                    // For a 405.
   std::optional<BadInput> bad_input;    // The metric's label, for errors of the client.
   std::string reason;                   // The label of a refusal or an engine error; x-penstock-reason.
 };
@@ -36,7 +36,7 @@ ApiError BadRequest(BadInput kind, absl::string_view message, absl::string_view 
 ApiError FromRefusal(const Refuse& refuse, absl::string_view model);
 // The router ends before the request does.
 ApiError CutByShutdown();
-// An engine's own error about the request, its status kept. 401 and 403 are the router's fault and become 502.
+// An engine's own error about the request, with its status. 401 and 403 are the router's fault and become 502.
 ApiError FromEngine(const EngineError& error);
 // 502: the engine answered with something impossible, or not at all.
 ApiError EngineFailure(EngineErrorKind kind, absl::string_view message);

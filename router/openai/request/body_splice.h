@@ -1,7 +1,7 @@
 // Changes single fields of a request body without copying or reordering the rest.
 //
-// A SplicedBody is the client's bytes cut into pieces with replacements in between; pieces are views into the client's
-// body and into strings it owns, so it may be moved but the client's body has to outlive it. Pure.
+// A SplicedBody is the client's bytes cut into pieces with replacements in between. Pieces are views into the client's
+// body and into strings that the SplicedBody owns. So it may be moved, but the client's body has to outlive it. Pure.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_BODY_SPLICE_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_BODY_SPLICE_H_
 
@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-// What the upstream body must say that the client's does not.
+// The differences between the upstream body and the client's.
 struct SpliceOrder {
   std::string engine_model;   // Empty: keep.
   bool force_stream = false;  // stream: true although the client did not ask for it.

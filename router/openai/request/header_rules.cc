@@ -42,7 +42,7 @@ class HeaderNames {
   static constexpr size_t kLongest = 32;
 
   std::array<absl::string_view, N> names_;
-  std::array<uint32_t, kLongest> by_length_{};  // Which names are so long, as bits.
+  std::array<uint32_t, kLongest> by_length_{};  // A bit for each name of that length.
 };
 
 constexpr HeaderNames<10> kHopByHop({"connection", "keep-alive", "proxy-connection", "proxy-authenticate",

@@ -1,4 +1,4 @@
-// Which headers cross the router, and what it reads from them. Pure.
+// The headers that cross the router, and the facts that it reads from them. Pure.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_HEADER_RULES_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_HEADER_RULES_H_
 
@@ -12,9 +12,9 @@ namespace penstock {
 // The first value of a header, case-insensitive; empty when absent.
 absl::string_view FindHeader(const HeaderList& headers, absl::string_view name);
 
-// The client's headers that an engine gets: all but hop-by-hop ones (those that Connection names too), credentials,
-// framing, and those that steer an engine (X-data-parallel-rank, X-Vllm-Priority, X-Conversation-Id) or this router
-// (x-penstock-*). `key` is the engine's own, empty: none.
+// The client's headers that an engine gets. Hop-by-hop headers (those that Connection names too), credentials and
+// framing stay out. So do headers that steer an engine (X-data-parallel-rank, X-Vllm-Priority, X-Conversation-Id) or
+// this router (x-penstock-*). `key` is the engine's own, empty: none.
 HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id);
 
 // An engine's headers that the client gets: all but hop-by-hop, framing, server identity and request id.

@@ -65,7 +65,7 @@ bool CountPart(JsonScanner& json, TextCounts& counts) {
 
 }  // namespace
 
-// What a message must have, and may have once.
+// The fields that a message must have, and may have once.
 struct PromptScan::Message {
   bool role = false;
   bool content = false;

@@ -1,7 +1,7 @@
 // Counts the text of a prompt in all the shapes that requests give it. Pure.
 //
-// One pass: each function reads the value at the scanner to its end, checking its grammar on the way, and returns false
-// when it is not JSON. What else is wrong with it is kept, the first thing only.
+// One pass: each function reads the value at the scanner to its end and checks its grammar on the way. It returns false
+// when the value is not JSON. Of all other faults the first is stored.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_TEXT_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_TEXT_H_
 
@@ -16,8 +16,8 @@
 namespace penstock {
 
 struct PromptText {
-  TextCounts text;     // Of all prompts.
-  TextCounts largest;  // Of the largest one.
+  TextCounts text;     // The text of all prompts.
+  TextCounts largest;  // The text of the largest prompt.
   int64_t prompts = 1;
   bool is_text = false;  // Messages or one string: no token ids, no list.
   bool ends_with_assistant = false;

@@ -1,5 +1,5 @@
-// The top-level fields of one request body that the router reads: one pass that checks the grammar of all of it, notes
-// where they stand and counts the text of the prompt. Pure; lives as long as the body.
+// The top-level fields of one request body that the router reads. One pass checks the grammar of all of it, notes where
+// fields stand and counts the text of the prompt. Pure; lives as long as the body.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_FIELDS_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_FIELDS_H_
 
@@ -67,11 +67,11 @@ class RequestFields {
   const JsonValue* Find(RequestField field) const {
     return Seen(field) && ValueOf(field).kind() != JsonKind::kNull ? &ValueOf(field) : nullptr;
   }
-  // Where a field stands even if it is null.
+  // The place of a field, even if it is null.
   std::optional<JsonSpan> Span(RequestField field) const {
     return Seen(field) ? std::optional<JsonSpan>(ValueOf(field).span) : std::nullopt;
   }
-  // What was found in the field of the prompt; nothing yet of a reranking, whose fields belong together.
+  // The content of the prompt's field; nothing yet for a reranking, whose fields belong together.
   PromptScan& prompt() { return prompt_; }
 
  private:
@@ -81,7 +81,7 @@ class RequestFields {
   bool ReadField(Endpoint endpoint, absl::string_view body, JsonScanner& json, RequestField field);
   bool CountPrompt(Endpoint endpoint, JsonScanner& json);
 
-  std::array<JsonValue, static_cast<size_t>(RequestField::kFieldCount)> values_;  // Of those seen.
+  std::array<JsonValue, static_cast<size_t>(RequestField::kFieldCount)> values_;  // Valid for fields seen.
   uint64_t seen_ = 0;
   PromptScan prompt_;
   std::optional<ApiError> duplicate_;

@@ -1,9 +1,10 @@
 // Reads what the router needs from a request body, and refuses what no engine should see.
 //
-// One pass checks grammar and depth and finds the fields the router reads: their values, their byte offsets (so that
-// bodies pass byte for byte but for spliced fields) and the text of the prompt by script. UTF-8 is simdjson's business.
-// Of unknown fields nothing but the grammar is looked at. A field that the router reads and that occurs twice is an
-// error, else limits could be bypassed by an engine that takes the other one. Pure; no memory but for the facts.
+// One pass checks grammar and depth and finds the fields that the router reads. It stores their values and the text of
+// the prompt by script. It also stores their byte offsets, so that bodies pass byte for byte but for spliced fields.
+// The library simdjson checks UTF-8. Unknown fields are checked for their grammar only. A field that the router reads
+// and that occurs twice is an error. Else an engine that takes the other one would let clients bypass limits. Pure; no
+// memory but for the facts.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_
 
@@ -31,10 +32,10 @@ struct RequestFacts {
   int64_t n = 1;
   int64_t prompts = 1;  // Elements of a prompt array or an embedding list.
   std::string service_tier;
-  TextCounts text;            // Of all prompts together.
-  TextCounts largest_prompt;  // Of the largest element; equals `text` when there is one.
+  TextCounts text;            // The text of all prompts together.
+  TextCounts largest_prompt;  // The text of the largest element; equals `text` when there is one.
 
-  // Where fields stand; unset when absent.
+  // The places of fields; unset when absent.
   std::optional<JsonSpan> model_at;
   std::optional<JsonSpan> stream_at;
   std::optional<JsonSpan> stream_options_at;  // An object.
@@ -42,7 +43,7 @@ struct RequestFacts {
   std::optional<JsonSpan> prompt_at;          // messages, prompt, input or query.
   std::optional<JsonSpan> max_tokens_at;      // Value of the limit that counts.
 
-  // What makes an answer impossible to continue or to reassemble.
+  // Facts that make an answer impossible to continue or to reassemble.
   bool has_tools = false;
   bool has_logprobs = false;
   bool has_structure = false;        // A format, grammar or least length that binds the answer as a whole.

@@ -1,4 +1,4 @@
-// Which path and method mean what. Pure.
+// The meaning of each path and method. Pure.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_ROUTES_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_ROUTES_H_
 

@@ -4,8 +4,8 @@
 // also more than `balance_rel` times as many. They are imbalanced too when one reports a KV share above `overload`
 // (off at 1). Then the emptiest replica gets the request.
 // Otherwise the replica that was sent the longest part of the prompt wins, if that part is more than `cache_threshold`
-// of the prompt; at equal length the emptier replica. Else the replica with the smallest tree wins: it has the most
-// room for new prefixes. A tree is approximate: it holds the sent prompts, and forgets the least recent beyond
+// of the prompt. At equal length the emptier replica wins. Else the replica with the smallest tree wins: it has the
+// most room for new prefixes. A tree is approximate: it holds the sent prompts, and forgets the least recent beyond
 // `tree_tokens`.
 // A request waits only while every replica of its model is on probation. The policy refuses nothing for lateness.
 // Rule: SGLang router and its successor Shepherd Model Gateway (lightseekorg/smg, model_gateway/src/policies/

@@ -1,10 +1,10 @@
 // Lowest cost in KV blocks: the prefill that a replica would have to do, plus the blocks that it holds active.
 //
 // cost = overlap_weight x prefill blocks + active blocks, of 16 tokens each. Prefill blocks are the blocks of this
-// prompt that the replica was not sent before, and the prefill of requests there whose first token has not come.
-// Active blocks are the prompt blocks of the running requests and of this one; a shared prefix counts once.
-// The lowest cost wins; at equal costs the replica that was sent fewer tokens so far, then one drawn at random. With
-// `temperature` > 0 the policy draws the replica with the softmax of -cost / (range x temperature). A sent prefix
+// prompt that the replica was not sent before. The prefill of requests there whose first token has not come counts too.
+// Active blocks are the prompt blocks of the running requests and of this one; a shared prefix counts once. The lowest
+// cost wins; at equal costs the replica that was sent fewer tokens so far, then one drawn at random. With a
+// `temperature` above 0 the policy draws the replica with the softmax of -cost / (range x temperature). A sent prefix
 // counts as cached for `ttl` seconds. With `queue` > 0 a request waits while every replica has more than that many
 // step budgets of prefill before it. The policy refuses nothing for lateness.
 // Rule: NVIDIA Dynamo's KV router (ai-dynamo/dynamo, lib/kv-router/src/scheduling/selector.rs; overlap weight 1,
@@ -57,7 +57,7 @@ class DynamoCost final : public RivalRule {
   Options options_;
   bench::Generator random_;
   SentPrefixes index_;
-  std::vector<Books> books_;                               // By replica.
+  std::vector<Books> books_;                               // One per replica.
   absl::flat_hash_map<RequestId, double> prefill_tokens_;  // Uncached prompt tokens before the first token.
 };
 

@@ -52,7 +52,7 @@ class LeastLoad final : public RivalRule {
   double Score(ReplicaId id, bool any_fresh, double nominal_throughput) const;
 
   Options options_;
-  std::vector<Work> work_;  // By replica.
+  std::vector<Work> work_;  // One per replica.
   Turns turns_;
 };
 

@@ -10,9 +10,10 @@
 // than two probes the policy draws the replica. Latency ends with the whole answer, or with its first token under
 // `latency=first_token`.
 // A request waits only while every replica of its model is on probation. The policy refuses nothing for lateness.
-// Rule: Wydrowski, Kleinberg, Rumble, Archer, "Load is not what you should balance: Introducing Prequal" (NSDI 2024),
-// section 4: Q_RIF 0.84, 3 probes per query, pool of 16, 1 s, 1 removal per query. The servers of the paper count their
-// requests themselves. Here all requests are this router's, so its own count equals the answer of a probe.
+// Rule: Wydrowski, Kleinberg, Rumble, Archer, "Load is not what you should balance: Introducing Prequal" (NSDI 2024).
+// Section 4 has its values: Q_RIF 0.84, 3 probes per query, pool of 16, 1 s, 1 removal per query. The servers of the
+// paper count their requests themselves. Here all requests are this router's, so its own count equals the answer of a
+// probe.
 #ifndef PENSTOCK_ROUTER_POLICIES_BALANCERS_PREQUAL_H_
 #define PENSTOCK_ROUTER_POLICIES_BALANCERS_PREQUAL_H_
 

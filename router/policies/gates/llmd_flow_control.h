@@ -9,9 +9,10 @@
 // highest sum of 2 x shortest queue + 2 x free KV + 3 x matched part of the prompt wins, each term in 0..1. The policy
 // draws between equal replicas. A replica that has never reported counts as idle here. The gateway takes it as full,
 // and reports older than 200 ms too, which suits its polls every 50 ms.
-// Rule: kubernetes-sigs/gateway-api-inference-extension, pkg/epp/framework/plugins/flowcontrol/saturationdetector/
-// {utilization,concurrency} (5 waiting, 0.8; 100 in flight; headroom 0), pkg/epp/flowcontrol/controller/config.go
-// (no TTL by default), and the scorers and weights of its standard profile (queue 2, KV cache 2, prefix cache 3).
+// Rule: kubernetes-sigs/gateway-api-inference-extension, folder pkg/epp. Its detectors are
+// framework/plugins/flowcontrol/saturationdetector/{utilization,concurrency} (5 waiting, 0.8; 100 in flight; headroom
+// 0). Its queue is flowcontrol/controller/config.go (no TTL by default). The scorers and weights are those of its
+// standard profile (queue 2, KV cache 2, prefix cache 3).
 #ifndef PENSTOCK_ROUTER_POLICIES_GATES_LLMD_FLOW_CONTROL_H_
 #define PENSTOCK_ROUTER_POLICIES_GATES_LLMD_FLOW_CONTROL_H_
 

@@ -6,7 +6,7 @@
 // predicted completion, the requests still running would hold more than the pool less the share `protect`.
 // Late requests are refused, which is an addition: the algorithm has no deadlines.
 // Rule: Jaillet, Jiang, Mellou, Molinaro, Podimata, Zhou, "Online Scheduling for LLM Inference with KV Cache
-// Constraints" (arXiv 2502.07115), algorithm MC-SF; `protect` is the alpha protection of its benchmarks.
+// Constraints" (arXiv 2502.07115), algorithm MC-SF. The setting `protect` is the alpha protection of its benchmarks.
 #ifndef PENSTOCK_ROUTER_POLICIES_GATES_MC_SF_H_
 #define PENSTOCK_ROUTER_POLICIES_GATES_MC_SF_H_
 

@@ -2,9 +2,9 @@
 //
 // A request goes to the replica whose fullest pool, with the request in it, would be least full at its worst. It waits
 // while no replica has room below `share` of its pools. A pool without a member takes any request that fits it at all.
-// The policies use their own books only and ignore the memory that engines report. After a failed test a replica is
-// tested again for the same request when a request joins or leaves one of its pools, or when its engine reports.
-// Late requests are refused. Owner: one core; one caller at a time.
+// The policies use their own books only and ignore the memory that engines report. A failed test of a replica holds for
+// the same request until a request joins or leaves one of its pools, or its engine reports. Late requests are refused.
+// Owner: one core; one caller at a time.
 #ifndef PENSTOCK_ROUTER_POLICIES_GATES_MEMORY_GATE_H_
 #define PENSTOCK_ROUTER_POLICIES_GATES_MEMORY_GATE_H_
 
@@ -56,9 +56,9 @@ class MemoryGate : public RivalRule {
   uint64_t VersionOf(ReplicaId id) const;
 
   double share_;
-  std::vector<Members> members_;    // By pool.
-  std::vector<uint64_t> versions_;  // By pool: grows with every change.
-  std::vector<Tried> tried_;        // By replica.
+  std::vector<Members> members_;    // Per pool.
+  std::vector<uint64_t> versions_;  // Per pool: grows with every change.
+  std::vector<Tried> tried_;        // Per replica.
 };
 
 // The future of a request in a pool: the memory held now, its growth per step, and the steps until its end.

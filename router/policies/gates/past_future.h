@@ -6,9 +6,9 @@
 // an end hold then. The worst of at most `lists` such draws counts (fewer lists the more requests run). It must stay
 // below the pool less the share `reserved`. Requests go first come first served.
 // Late requests are refused, which is an addition: LightLLM lets them wait.
-// Rule: Gong et al., "Past-Future Scheduler for LLM Serving under SLA Guarantees" (ASPLOS 2025), and LightLLM's
-// scheduler (ModelTC/lightllm, lightllm/server/router/req_queue/; its artifact: reserved 0.05, 200 samples, 5 lists;
-// the paper: window 1000). There the scheduler is part of each engine; here one instance covers every replica.
+// Rule: Gong et al., "Past-Future Scheduler for LLM Serving under SLA Guarantees" (ASPLOS 2025), window 1000.
+// LightLLM's scheduler is ModelTC/lightllm, lightllm/server/router/req_queue/; its artifact has reserved 0.05, 200
+// samples and 5 lists. There the scheduler is part of each engine; here one instance covers every replica.
 #ifndef PENSTOCK_ROUTER_POLICIES_GATES_PAST_FUTURE_H_
 #define PENSTOCK_ROUTER_POLICIES_GATES_PAST_FUTURE_H_
 

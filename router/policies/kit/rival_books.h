@@ -1,6 +1,6 @@
 // The books of a rival: the fleet, the state of each replica, and the forwarded requests.
 //
-// The books hold what a router sees: the last report of each engine, however old, and this router's own forwards, first
+// The books hold a router's view: the last report of each engine, however old, and this router's own forwards, first
 // tokens, token counts and ends. Invariant: a replica's `running` and `prefilling`, and the memory held in a pool, are
 // the sums over the forwarded requests. Events about unknown requests and replicas change nothing.
 // Owner: one RivalCore; one caller at a time. Each operation costs O(1) or O(pools of a replica) unless noted.
@@ -87,8 +87,8 @@ class RivalBooks {
   Instant now_;
   Fleet fleet_;
   std::vector<Replica> replicas_;
-  std::vector<Tokens> longest_;  // By replica: its LongestPrompt.
-  std::vector<Amount> held_;     // By pool.
+  std::vector<Tokens> longest_;  // Per replica: its LongestPrompt.
+  std::vector<Amount> held_;     // Per pool.
   absl::flat_hash_map<RequestId, Live> live_;
   uint64_t next_lease_ = 1;
 };

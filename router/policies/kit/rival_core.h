@@ -1,12 +1,12 @@
 // The decision core of every rival: one queue per model, refusals, and a rule that chooses replicas.
 //
 // Requests of a model wait in the order of the rule, then first come first served; the head blocks the requests behind
-// it. The checks of router/core/contract/admission_checks.h refuse requests as under PenstockCore: unknown model, prompt
-// that can never fit, full queue, model down, shutdown. RivalCore also refuses a waiting request after the queue time
-// of its class. Where the rule refuses late requests and the class allows it, RivalCore refuses a request when
-// now - arrival + dispatch delay + d*prompt + a exceeds the TTFT goal on the fastest replica of its model. Requests
-// that even an idle fleet could not serve within the goal are exempt. Memory is not forecast: a lease promises and
-// holds the memory of the prompt, for the views only.
+// it. The checks of router/core/contract/admission_checks.h refuse requests as under PenstockCore: unknown model,
+// prompt that can never fit, full queue, model down, shutdown. RivalCore also refuses a waiting request after the queue
+// time of its class. Where the rule refuses late requests and the class allows it, RivalCore compares now - arrival +
+// dispatch delay + d*prompt + a with the TTFT goal. It refuses a request when the sum exceeds the goal on the fastest
+// replica of its model. Requests that even an idle fleet could not serve within the goal are exempt. Memory is not
+// forecast: a lease promises and holds the memory of the prompt, for the views only.
 //
 // Contract: AdmissionCore; one caller at a time, deterministic. An event costs O(log waiting) and one Choose() per
 // model with waiting requests. Token events cost O(log waiting) unless the rule retries on them.

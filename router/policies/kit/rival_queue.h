@@ -1,8 +1,8 @@
 // The waiting requests of a rival: one lane per model, and the instants at which the requests expire.
 //
 // A lane is in the order of the policy, then first come first served; its head blocks the requests behind it.
-// Invariant: a waiting request stands once in the lane of its model, once among the arrivals of its class and once
-// among the expiries, and counts once in the sums. Owner: one RivalCore. Push and Remove cost O(log n).
+// Invariant: a waiting request stands once in the lane of its model and once among the arrivals of its class. It stands
+// once among the expiries, and counts once in the sums. Owner: one RivalCore. Push and Remove cost O(log n).
 #ifndef PENSTOCK_ROUTER_POLICIES_KIT_RIVAL_QUEUE_H_
 #define PENSTOCK_ROUTER_POLICIES_KIT_RIVAL_QUEUE_H_
 

@@ -25,13 +25,13 @@ class RivalRule {
 
   // `candidates` is not empty, in rising order: replicas that serve the model, can hold the prompt, and are up.
   virtual Choice Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) = 0;
-  // Whether a request is refused when its first token can no longer be in time.
+  // True: a request is refused when its first token can no longer be in time.
   virtual bool RefusesLate() const = 0;
   // The time for which a request of this class may wait.
   virtual Duration QueueTime(const ClassSpec& service_class) const { return service_class.queue; }
   // A smaller value goes first within a model. RivalCore asks once, when the request starts to wait.
   virtual double OrderOf(const RequestArrived&) const { return 0; }
-  // Whether a first token or a progress sample can change the answer of Choose().
+  // True: a first token or a progress sample can change the answer of Choose().
   virtual bool RetriesOnTokens() const { return false; }
 
   virtual void OnDispatched(const Live&) {}

@@ -47,7 +47,7 @@ class SentPrefixes {
   void Evict(Tree& tree, Instant now);
 
   Options options_;
-  std::vector<Tree> trees_;  // By replica.
+  std::vector<Tree> trees_;  // One per replica.
 };
 
 }  // namespace penstock

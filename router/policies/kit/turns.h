@@ -23,7 +23,7 @@ class Turns {
 
  private:
   uint64_t choices_ = 0;
-  std::vector<uint64_t> chosen_at_;  // By replica: the value of choices_ then.
+  std::vector<uint64_t> chosen_at_;  // Per replica: the value of choices_ at its last choice.
 };
 
 }  // namespace penstock

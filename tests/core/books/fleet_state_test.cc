@@ -38,7 +38,7 @@ TEST(FleetState, AReloadKeepsTheMembersOfAPoolAndReplacesItsReplicas) {
   test.Configure(fleet);
   EXPECT_EQ(test.rooms.fleet.pool(PoolId(0)).replicas().size(), 2u);
   EXPECT_EQ(test.rooms.fleet.pool(PoolId(0)).growth().members(), 1);
-  EXPECT_EQ(test.rooms.fleet.ledger().capacity(PoolId(0)), Amount(500));
+  EXPECT_EQ(test.rooms.fleet.ledger().balance(PoolId(0)).capacity, Amount(500));
 }
 
 TEST(FleetState, AReplicaOnProbationIsPlaceableOnlyWhileItIsIdle) {
@@ -60,7 +60,7 @@ TEST(FleetState, ReportsOfReplicasThatShareAPoolAreAddedUp) {
   test.rooms.fleet.Report(report);
   report.replica = ReplicaId(1);
   test.rooms.fleet.Report(report);
-  EXPECT_EQ(test.rooms.fleet.ledger().reported(PoolId(0)), Amount(50'000));
+  EXPECT_EQ(test.rooms.fleet.ledger().balance(PoolId(0)).reported, Amount(50'000));
 }
 
 TEST(FleetState, PreemptionsAreTheIncreasesOfACounterThatMayRestart) {

@@ -15,8 +15,8 @@ TEST(RunningRequests, ARequestThatStartsHoldsItsPromptAndPromisesItsExpectedEnd)
   TestRooms test;
   test.Running(1, 300);
   const MemoryLedger& ledger = test.rooms.fleet.ledger();
-  EXPECT_EQ(ledger.held(kPool), Amount(300));
-  EXPECT_GT(ledger.promised(kPool), Amount(300));
+  EXPECT_EQ(ledger.balance(kPool).held, Amount(300));
+  EXPECT_GT(ledger.balance(kPool).promised, Amount(300));
   EXPECT_EQ(test.rooms.fleet.pool(kPool).growth().members(), 1);
   EXPECT_EQ(test.Replica().prefills().tokens(), Tokens(300));
 }
@@ -34,9 +34,9 @@ TEST(RunningRequests, GeneratedTokensAreHeldOnceTheForecastIsRenewed) {
   test.Decoding(1, 300);
   test.Wait(Duration::Seconds(1));
   test.rooms.running.Advance(Steps(51, test.now), test.rooms.requests, test.now);
-  EXPECT_EQ(test.rooms.fleet.ledger().held(kPool), Amount(301));
+  EXPECT_EQ(test.rooms.fleet.ledger().balance(kPool).held, Amount(301));
   test.rooms.running.CatchUp(test.Replica(), 1, test.now);
-  EXPECT_EQ(test.rooms.fleet.ledger().held(kPool), Amount(351));
+  EXPECT_EQ(test.rooms.fleet.ledger().balance(kPool).held, Amount(351));
 }
 
 TEST(RunningRequests, ForecastsAreRenewedInTurn) {
@@ -45,9 +45,9 @@ TEST(RunningRequests, ForecastsAreRenewedInTurn) {
   test.Wait(Duration::Seconds(1));
   test.rooms.running.Advance(Steps(11, test.now), test.rooms.requests, test.now);
   test.rooms.running.CatchUp(test.Replica(), 2, test.now);
-  EXPECT_EQ(test.rooms.fleet.ledger().held(kPool), Amount(300 + 11 + 11 + 1));
+  EXPECT_EQ(test.rooms.fleet.ledger().balance(kPool).held, Amount(300 + 11 + 11 + 1));
   test.rooms.running.CatchUp(test.Replica(), 2, test.now);
-  EXPECT_EQ(test.rooms.fleet.ledger().held(kPool), Amount(300 + 33));
+  EXPECT_EQ(test.rooms.fleet.ledger().balance(kPool).held, Amount(300 + 33));
 }
 
 TEST(RunningRequests, ACorrectionSetsTheCountOfOneStreamWithoutItsKeptTokens) {
@@ -68,7 +68,7 @@ TEST(RunningRequests, ARequestThatLeavesIsInNoBookButTheLedger) {
   test.rooms.running.Leave(request);
   EXPECT_FALSE(test.Replica().busy());
   EXPECT_EQ(test.rooms.fleet.pool(kPool).growth().members(), 0);
-  EXPECT_GT(test.rooms.fleet.ledger().promised(kPool), Amount(0));
+  EXPECT_GT(test.rooms.fleet.ledger().balance(kPool).promised, Amount(0));
 }
 
 TEST(RunningRequests, ARequestWithoutEventsAdvancesByTheForecastStep) {

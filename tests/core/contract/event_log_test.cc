@@ -32,6 +32,7 @@ TEST(EventLog, EveryKindOfEventReadsBackAsItWas) {
   ExpectRoundTrip(ReplicaHealth{ReplicaId(2), Health::kDraining});
   Fleet fleet = testing::MakeFleet({});
   fleet.models.push_back({"name with spaces, 100 %\n"});
+  fleet.tenants = {{TenantId(~0ULL), "acme, inc", 0.1, {Tokens(6000), 3}}, {TenantId(5), "", 2, {}}};
   ExpectRoundTrip(FleetChanged{fleet});
   ExpectRoundTrip(ShutdownStarted{});
   ExpectRoundTrip(TimerFired{});

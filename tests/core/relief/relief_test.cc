@@ -79,7 +79,7 @@ TEST_F(FatalPoolsTest, APoolThatWouldBeFullIsRelievedUntilItIsNot) {
   const Abort& abort = std::get<Abort>(actions.front());
   EXPECT_EQ(abort.request, RequestId(2));
   EXPECT_EQ(test.rooms.requests.Find(RequestId(2))->phase, RequestPhase::kAborting);
-  EXPECT_GT(test.rooms.fleet.ledger().draining(PoolId(0)), Amount(0));
+  EXPECT_GT(test.rooms.fleet.ledger().balance(PoolId(0)).draining, Amount(0));
   EXPECT_EQ(test.rooms.requests.Find(RequestId(1))->phase, RequestPhase::kDecoding);
 }
 

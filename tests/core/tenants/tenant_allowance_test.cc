@@ -7,7 +7,7 @@ namespace {
 
 const Instant kStart = Instant::FromSeconds(1000);
 
-TenantLimits PerMinute(int64_t tokens) { return TenantLimits{tokens, std::nullopt}; }
+TenantLimits PerMinute(int64_t tokens) { return TenantLimits{Tokens(tokens), 0}; }
 
 // A demand of exactly this many tokens.
 TenantDemand Exactly(int64_t tokens) { return TenantDemand{Tokens(tokens), Tokens(0), 0}; }
@@ -80,7 +80,7 @@ TEST(TenantAllowance, LearnsHowLongAnswersAre) {
 }
 
 TEST(TenantAllowance, RequestsAtATimeAreBoundedOnBothSides) {
-  TenantAllowance allowance(TenantLimits{std::nullopt, 2});
+  TenantAllowance allowance(TenantLimits{Tokens(0), 2});
   const Tokens first = std::get<Tokens>(allowance.Admit(Exactly(5), kStart));
   EXPECT_TRUE(Admits(allowance, 5, kStart));
   const auto denial = std::get<TenantDenial>(allowance.Admit(Exactly(5), kStart));

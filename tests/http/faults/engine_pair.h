@@ -27,7 +27,7 @@ inline constexpr int kWords = 8;
 inline std::string Word(int position) { return " w" + std::to_string(position); }
 std::string WholeText();
 
-// The end of an engine's answer behind a few words.
+// The way in which an engine dies behind a few words.
 using Death = std::function<void(EngineCall&)>;
 // All deaths, with their names.
 const std::vector<std::pair<std::string, Death>>& Deaths();
@@ -68,7 +68,7 @@ class EnginePair {
   TestServer router;
 };
 
-// The client's view of a stream.
+// A client's reading of a stream.
 struct SeenStream {
   std::string text;
   std::string finish;

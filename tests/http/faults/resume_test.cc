@@ -134,7 +134,7 @@ TEST(Resume, WhatCannotBeContinuedFaithfullyEndsWithOneError) {
 }
 
 TEST(Resume, ATextThatFillsItsBudgetExactlyIsStillContinued) {
-  // Of all texts together 512 bytes are taken at a time.
+  // The budget of all texts together is taken in units of 512 bytes.
   for (const bool total : {false, true}) {
     EnginePair pair(Deaths()[0].second, {}, [total](Config& config) {
       config.limits.max_kept_text = Bytes(total ? 512 : 9);

@@ -1,0 +1,21 @@
+// A command as a process: its error line and the signals that end it.
+#ifndef PENSTOCK_APP_PROCESS_H_
+#define PENSTOCK_APP_PROCESS_H_
+
+#include <csignal>
+#include <initializer_list>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// Prints "penstock COMMAND: MESSAGE" to stderr. Returns 1, the exit code of a bad run or input.
+int Fail(absl::string_view command, absl::string_view message);
+
+// Blocks the signals in the calling thread and in every thread that it starts later, so that none is lost. The result
+// goes to sigwait or sigtimedwait.
+sigset_t BlockSignals(std::initializer_list<int> signals);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_APP_PROCESS_H_

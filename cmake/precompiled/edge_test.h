@@ -1,0 +1,4 @@
+// The headers of the edge and GoogleTest.
+#include "edge.h"
+
+#include <gtest/gtest.h>

@@ -1,0 +1,4 @@
+// The plain headers and GoogleTest.
+#include "plain.h"
+
+#include <gtest/gtest.h>
