@@ -38,8 +38,8 @@ class SimulatedEngines {
   // Schedules the outages and the first sleep of each replica.
   void ScheduleFaults();
 
-  // The hashes of the blocks of `block` tokens that a prompt fills. `prefix` has the hashes of its blocks of
-  // kPrefixBlock tokens; the engine's blocks are parts of them. Empty where `block` is larger than kPrefixBlock.
+  // The hashes of the blocks of `block` tokens that a prompt fills. The argument `prefix` has the hashes of its blocks
+  // of kPrefixBlock tokens. Empty where `block` is larger than kPrefixBlock.
   static std::vector<uint64_t> BlocksOf(const std::vector<uint64_t>& prefix, Tokens prompt, Tokens block);
   // Queues a sequence and starts a step where none is in flight. False: the engine can never run it.
   bool Submit(size_t replica, const simulated::Sequence& sequence);

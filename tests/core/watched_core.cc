@@ -88,11 +88,11 @@ void WatchedCore::TakeForward(const Forward& forward) {
   Expect(forward.replica.value() < fleet.replicas.size(), "a forward names a replica");
   if (!broken_.empty()) return;
   const ReplicaSpec& spec = fleet.replicas[forward.replica.value()];
-  const Health health = health[forward.replica.value()];
+  const Health its_health = health[forward.replica.value()];
   Expect(!spec.removed, "nothing is sent to a removed replica");
   Expect(std::find(spec.models.begin(), spec.models.end(), request.arrived.model) != spec.models.end(),
          "a request goes where its model is served");
-  Expect(health == Health::kUp || health == Health::kProbing, "nothing is sent to a replica that is not up");
+  Expect(its_health == Health::kUp || its_health == Health::kProbing, "nothing is sent to a replica that is not up");
   int64_t sequences = 0;
   for (const auto& [id, other] : open) {
     const bool there = other.phase == Phase::kForwarded && other.replica == forward.replica;
