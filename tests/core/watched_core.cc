@@ -96,7 +96,7 @@ void WatchedCore::TakeForward(const Forward& forward) {
   int64_t sequences = 0;
   for (const auto& [id, other] : open) {
     const bool there = other.phase == Phase::kForwarded && other.replica == forward.replica;
-    Expect(health != Health::kProbing || !there, "a replica on probation gets one request at a time");
+    Expect(its_health != Health::kProbing || !there, "a replica on probation gets one request at a time");
     Expect(other.phase == Phase::kWaiting || other.lease != forward.lease, "a lease has one holder");
     sequences += there ? other.arrived.sequences : 0;
   }

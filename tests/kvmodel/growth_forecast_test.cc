@@ -136,13 +136,13 @@ TEST(PoolGrowth, BoundAtAHorizonNeverPassesThePeak) {
     pool.Add(ContributionOf(member), kStart);
   }
   const GrowthMember joining = MemberOf(700, 0, 300);
-  const double peak = pool.PeakWith(ContributionOf(joining), 1.5, kStart).bound;
+  const PoolPeak peak = pool.PeakWith(ContributionOf(joining), 1.5, kStart);
   double highest = 0;
   for (int i = 0; i < kHorizons; ++i) {
     highest = std::max(highest, pool.BoundAt(i, joining, 1.5, kStart));
   }
-  EXPECT_DOUBLE_EQ(highest, peak);
-  EXPECT_DOUBLE_EQ(pool.BoundAt(pool.WorstHorizon(), joining, 1.5, kStart), peak);
+  EXPECT_DOUBLE_EQ(highest, peak.bound);
+  EXPECT_DOUBLE_EQ(pool.BoundAt(peak.horizon, joining, 1.5, kStart), peak.bound);
 }
 
 // Mean + z sigma of two large members that may end any moment is more than both could ever hold.
