@@ -57,11 +57,11 @@ TEST(Forecasts, AFatalPoolCountsAPromptAtItsUpperEndAndAnUnrepeatableRequestAtIt
 }
 
 TEST(Forecasts, AKnownOutputBoundsGrowthOnlyWhereTheKnowledgeSaysSo) {
-  TestRooms both({}, Knowing(true));
+  TestRooms both(FleetOptions(), Knowing(true));
   const GrowthMember exact = MemberOf(both, *both.New(1, 100));
   EXPECT_EQ(exact.curve, nullptr);
   EXPECT_EQ(exact.output_cap, 40);
-  TestRooms order_only({}, Knowing(false));
+  TestRooms order_only(FleetOptions(), Knowing(false));
   RequestState* request = order_only.New(1, 100);
   EXPECT_NE(MemberOf(order_only, *request).curve, nullptr);
   EXPECT_EQ(order_only.rooms.forecasts.ExpectedOutput(*request), 40);

@@ -73,7 +73,7 @@ TEST(Lateness, DuringAnOutageARequestIsNotLateUntilItsServersAreDownForGood) {
 TEST(Lateness, WithoutTheDeadlineBoundOnlyTheQueueTimeEndsAWait) {
   CoreRules rules;
   rules.late = {rules.late.front()};
-  TestRooms test({}, std::move(rules));
+  TestRooms test(FleetOptions(), std::move(rules));
   EXPECT_EQ(test.Waiting(1, kPrompt)->waiting.next_check, test.now + Duration::Seconds(30));
 }
 
