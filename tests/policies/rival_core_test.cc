@@ -73,7 +73,7 @@ TEST_F(RivalCoreTest, ARequeuedRequestBeyondEveryContextStillFindsAReplica) {
   step_.Report(1, 0, 0.1, 0);
   ASSERT_TRUE(Only<Forward>(step_.Arrive(1, 1, 8000, 1)).has_value());
 
-  EXPECT_TRUE(Only<Forward>(step_.At(2, RequestRequeued{RequestId(1), Tokens(500), false, Duration()})).has_value());
+  EXPECT_TRUE(Only<Forward>(step_.At(2, RequestRequeued{RequestId(1), Tokens(500), false})).has_value());
 }
 
 TEST_F(RivalCoreTest, DrainingRefusesArrivalsAndServesWhatWaits) {
