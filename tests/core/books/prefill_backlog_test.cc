@@ -52,7 +52,8 @@ TEST(PrefillBacklog, AStepComputesNoPromptThatWasSentAfterItBegan) {
   RequestState late = Prompt(100, kStart + Duration::Milliseconds(500));
   backlog.Add(&late);
   EXPECT_EQ(backlog.Compute(1, kStart, kStart + Duration::Seconds(1), Tokens(150)), Tokens(0));
-  EXPECT_EQ(backlog.Compute(2, kStart, kStart + Duration::Seconds(2), Tokens(150)), Tokens(100));
+  const Instant next = kStart + Duration::Seconds(1);
+  EXPECT_EQ(backlog.Compute(1, next, next + Duration::Seconds(1), Tokens(150)), Tokens(100));
 }
 
 TEST(PrefillBacklog, APromptThatLeavesTakesItsTokensAlong) {
