@@ -2,6 +2,8 @@
 #ifndef PENSTOCK_TESTS_CORE_CORE_TEST_SUPPORT_H_
 #define PENSTOCK_TESTS_CORE_CORE_TEST_SUPPORT_H_
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
@@ -62,6 +64,7 @@ class CoreStepper {
   std::vector<Action> Send(const Event& event) {
     std::vector<Action> actions;
     core.Apply(event, now, actions);
+    EXPECT_EQ(core.CheckBooks(), "");
     return actions;
   }
   std::vector<Action> Arrive(uint64_t id, int64_t prompt, ClassId service_class = ClassId(1)) {

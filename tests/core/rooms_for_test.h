@@ -48,11 +48,8 @@ class TestRooms {
   // One that runs on the replica, before its first token.
   RequestState* Running(uint64_t id, int64_t prompt, uint32_t replica = 0) { return Start(New(id, prompt), replica); }
   RequestState* Start(RequestState* request, uint32_t replica = 0) {
-    const ReplicaState& state = rooms.fleet.replica(ReplicaId(replica));
     std::vector<GrowthMember> members;
-    for (const PoolShare& share : state.spec().pools) {
-      members.push_back(rooms.forecasts.MemberOf(*request, state, share, now));
-    }
+    for (size_t i = 0; i < Replica(replica).spec().pools.size(); ++i) members.push_back(MemberOf(*request, replica, i));
     std::vector<GrowthVector> growth;
     AddContributions(members, growth);
     rooms.running.Start(request, ReplicaId(replica), growth, 0.1, now);
@@ -63,6 +60,12 @@ class TestRooms {
     RequestState* request = Running(id, prompt, replica);
     rooms.running.TakeFirstToken(request, now);
     return request;
+  }
+  // The request as a member of the replica's pool at that position.
+  GrowthMember MemberOf(const RequestState& request, uint32_t id = 0, size_t pool = 0) const {
+    const ReplicaState& replica = rooms.fleet.replica(ReplicaId(id));
+    const double pace = rooms.forecasts.PaceOf(replica);
+    return rooms.forecasts.MemberOf(request, replica, replica.spec().pools[pool], pace, now);
   }
   ReplicaState& Replica(uint32_t id = 0) { return rooms.fleet.replica(ReplicaId(id)); }
   void Wait(Duration duration) { now = now + duration; }

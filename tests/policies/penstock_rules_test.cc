@@ -9,10 +9,7 @@ namespace {
 
 class PenstockRulesTest : public ::testing::Test {
  protected:
-  GrowthVector Joining(const RequestState* request) {
-    const ReplicaState& replica = test_.Replica();
-    return ContributionOf(test_.rooms.forecasts.MemberOf(*request, replica, replica.spec().pools[0], test_.now));
-  }
+  GrowthVector Joining(const RequestState* request) { return ContributionOf(test_.MemberOf(*request)); }
   double Bound(const MemoryRule& rule, const GrowthVector& joining) {
     return rule.BoundWith(test_.rooms.fleet.pool(PoolId(0)), joining, test_.now).bound;
   }

@@ -50,7 +50,7 @@ double Forecasts::Admit(RequestState* request, const ReplicaState& replica) {
 }
 
 GrowthMember Forecasts::MemberOf(const RequestState& request, const ReplicaState& replica, const PoolShare& share,
-                                 Instant now) const {
+                                 double pace, Instant now) const {
   GrowthMember member;
   member.footprint = share.footprint;
   member.prompt = request.Prompt().AsDouble();
@@ -58,7 +58,7 @@ GrowthMember Forecasts::MemberOf(const RequestState& request, const ReplicaState
   member.generated = static_cast<double>(replica.Generated(request));
   member.output_cap = CapOf(request, replica.spec());
   member.sequences = request.arrived.sequences;
-  member.tokens_per_s = replica.TokensPerSecond(fleet_.BusyNeighbours(replica));
+  member.tokens_per_s = pace;
   if (request.phase == RequestPhase::kPrefilling) {
     member.starts_in = std::max(0.0, (request.running.first_expected - now).seconds());
   }
@@ -72,13 +72,6 @@ GrowthMember Forecasts::MemberOf(const RequestState& request, const ReplicaState
     if (!request.arrived.regenerable) member.curve = nullptr;
   }
   return member;
-}
-
-void Forecasts::Count(RequestState* request, int64_t generated) {
-  const int64_t whole = request->kept.value() + generated;
-  if (request->arrived.embedding || whole <= request->output.counted) return;
-  outputs_.Advance(request->output.key, Tokens(request->output.counted), Tokens(whole));
-  request->output.counted = whole;
 }
 
 void Forecasts::LearnFrom(RequestState* request, const RequestClosed& event, int64_t generated) {

@@ -40,12 +40,20 @@ class Forecasts {
   // output in tokens per sequence.
   double Admit(RequestState* request, const ReplicaState& replica);
 
+  // Forecast tokens per second of one stream of the replica, as MemberOf takes it. It holds until a step or a request
+  // changes the replica or its neighbours.
+  double PaceOf(const ReplicaState& replica) const { return replica.TokensPerSecond(fleet_.BusyNeighbours(replica)); }
   // The request as a member of one of the replica's pools.
-  GrowthMember MemberOf(const RequestState& request, const ReplicaState& replica, const PoolShare& share,
+  GrowthMember MemberOf(const RequestState& request, const ReplicaState& replica, const PoolShare& share, double pace,
                         Instant now) const;
 
   // Reports the tokens that the request has generated since the last call.
-  void Count(RequestState* request, int64_t generated);
+  void Count(RequestState* request, int64_t generated) {
+    const int64_t whole = request->kept.value() + generated;
+    if (request->arrived.embedding || whole <= request->output.counted) return;
+    outputs_.Advance(request->output.key, Tokens(request->output.counted), Tokens(whole));
+    request->output.counted = whole;
+  }
   // The request ended with `generated` tokens per sequence made by its last replica.
   void LearnFrom(RequestState* request, const RequestClosed& event, int64_t generated);
 

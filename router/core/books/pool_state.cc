@@ -9,27 +9,6 @@ void PoolState::Configure(const PoolSpec& spec) {
   spec_ = spec;
 }
 
-void PoolState::Join(Membership& member, const GrowthVector& contribution, Instant now) {
-  member = {contribution, now, epoch_};
-  growth_.Add(contribution, now);
-}
-
-void PoolState::Update(Membership& member, const GrowthVector& contribution, Instant now) {
-  growth_.Replace(member.contribution, member.made, contribution, now);
-  Count(contribution.mean[0] - member.contribution.mean[0], member.epoch);
-  member.contribution = contribution;
-  member.made = now;
-}
-
-void PoolState::Leave(const Membership& member) {
-  growth_.Remove(member.contribution, member.made);
-  Count(-member.contribution.mean[0], member.epoch);
-}
-
-void PoolState::Count(double change, uint64_t joined) {
-  for (Sample& sample : samples_) sample.held += joined <= sample.epoch ? change : 0;
-}
-
 void PoolState::CheckForecast(Instant now) {
   for (size_t i = 0; i < kForecastChecks; ++i) {
     Sample& sample = samples_[i];

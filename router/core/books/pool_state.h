@@ -43,9 +43,20 @@ class PoolState {
     return {samples_[horizon].last_error, samples_[horizon].compared};
   }
 
-  void Join(Membership& member, const GrowthVector& contribution, Instant now);
-  void Update(Membership& member, const GrowthVector& contribution, Instant now);
-  void Leave(const Membership& member);
+  void Join(Membership& member, const GrowthVector& contribution, Instant now) {
+    member = {contribution, now, epoch_};
+    growth_.Add(contribution, now);
+  }
+  void Update(Membership& member, const GrowthVector& contribution, Instant now) {
+    growth_.Replace(member.contribution, member.made, contribution, now);
+    Count(contribution.mean[0] - member.contribution.mean[0], member.epoch);
+    member.contribution = contribution;
+    member.made = now;
+  }
+  void Leave(const Membership& member) {
+    growth_.Remove(member.contribution, member.made);
+    Count(-member.contribution.mean[0], member.epoch);
+  }
   // Compares the forecasts that are due and makes new ones. O(kForecastChecks).
   void CheckForecast(Instant now);
 
@@ -62,7 +73,9 @@ class PoolState {
     int64_t compared = 0;
   };
 
-  void Count(double change, uint64_t joined);
+  void Count(double change, uint64_t joined) {
+    for (Sample& sample : samples_) sample.held += joined <= sample.epoch ? change : 0;
+  }
 
   PoolSpec spec_;
   PoolGrowth growth_;

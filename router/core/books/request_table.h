@@ -1,7 +1,7 @@
 // All open requests by id. Owns them.
 //
 // Invariant: a request is in the table from its acceptance until it is refused or closed. Ids are never reused. The
-// table is never iterated for a decision, because the order of a hash table is arbitrary. Find, Add and Erase are O(1).
+// table is never iterated, because the order of a hash table is arbitrary. Find, Add and Erase are O(1).
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_REQUEST_TABLE_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_REQUEST_TABLE_H_
 
@@ -31,11 +31,6 @@ class RequestTable {
   void Reserve(int64_t requests) { requests_.reserve(static_cast<size_t>(2 * requests)); }
 
   int64_t size() const { return static_cast<int64_t>(requests_.size()); }
-  // Visits each request in arbitrary order: only for sums.
-  template <class Visitor>
-  void ForEach(const Visitor& visit) const {
-    for (const auto& [id, request] : requests_) visit(*request);
-  }
 
  private:
   absl::flat_hash_map<RequestId, std::unique_ptr<RequestState>> requests_;

@@ -48,7 +48,7 @@ bool RunningRequests::TakeFirstToken(RequestState* request, Instant now) {
   if (request->phase != RequestPhase::kPrefilling) return false;
   ReplicaState& replica = fleet_.replica(request->running.replica);
   replica.BecomeDecoding(request);
-  Refresh(request, replica, now);
+  Refresh(request, replica, forecasts_.PaceOf(replica), now);
   return true;
 }
 
@@ -72,11 +72,12 @@ void RunningRequests::CatchUp(ReplicaState& replica, size_t most, Instant now) {
   const std::vector<RequestState*>& running = replica.requests();
   const size_t count = std::min(most, running.size());
   const size_t first = replica.TakeTurn(count);
+  const double pace = forecasts_.PaceOf(replica);
   const auto at = [&](size_t i) { return running[(first + i) % running.size()]; };
   for (size_t i = 0; i < std::min(kFetchAhead, count); ++i) Fetch(*at(i));
   for (size_t i = 0; i < count; ++i) {
     if (i + kFetchAhead < count) Fetch(*at(i + kFetchAhead));
-    Refresh(at(i), replica, now);
+    Refresh(at(i), replica, pace, now);
   }
 }
 
@@ -96,21 +97,17 @@ void RunningRequests::AdvanceUnobserved(ReplicaState& replica, Instant now) {
   replica.Advance(steps, since + Duration::Seconds(step * static_cast<double>(steps)), busy);
 }
 
-void RunningRequests::ForecastGrowth(const RequestState& request, const ReplicaState& replica, Instant now) {
-  // A request stays in the pools that it joined, whatever a reload made of its replica.
-  members_.clear();
-  for (const PoolMembership& in : request.pools) {
-    members_.push_back(forecasts_.MemberOf(request, replica, {in.pool, in.footprint}, now));
-  }
-  growth_.clear();
-  AddContributions(members_, growth_);
-}
-
-void RunningRequests::Refresh(RequestState* request, ReplicaState& replica, Instant now) {
+void RunningRequests::Refresh(RequestState* request, ReplicaState& replica, double pace, Instant now) {
   const int64_t generated = replica.Generated(*request);
   forecasts_.Count(request, generated);
   if (request->pools.empty()) return;
-  ForecastGrowth(*request, replica, now);
+  // A request stays in the pools that it joined, whatever a reload made of its replica.
+  members_.clear();
+  for (const PoolMembership& in : request->pools) {
+    members_.push_back(forecasts_.MemberOf(*request, replica, {in.pool, in.footprint}, pace, now));
+  }
+  growth_.clear();
+  AddContributions(members_, growth_);
   const Tokens tokens = request->Prompt() + Tokens(generated);
   Holdings holdings;
   for (size_t i = 0; i < request->pools.size(); ++i) {

@@ -41,9 +41,8 @@ class RunningRequests {
 
  private:
   void AdvanceUnobserved(ReplicaState& replica, Instant now);
-  void Refresh(RequestState* request, ReplicaState& replica, Instant now);
-  // Puts the request's contributions to its pools into growth_.
-  void ForecastGrowth(const RequestState& request, const ReplicaState& replica, Instant now);
+  // `pace` is that of the replica (Forecasts::PaceOf).
+  void Refresh(RequestState* request, ReplicaState& replica, double pace, Instant now);
 
   FleetState& fleet_;
   Forecasts& forecasts_;

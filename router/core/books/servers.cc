@@ -28,11 +28,6 @@ void Servers::SetHealth(ReplicaId id, Health health, Instant now) {
   for (ModelId model : replica.spec().models) servers_[model.value()].Changed();
 }
 
-const std::vector<size_t>& Servers::Of(ModelId model) const {
-  static const std::vector<size_t> none;
-  return model.value() < servers_.size() ? servers_[model.value()].replicas() : none;
-}
-
 double Servers::FullnessOf(const ReplicaState& replica, Instant now) const {
   constexpr double kClosed = 1e6;
   const ReplicaSpec& spec = replica.spec();

@@ -23,7 +23,9 @@ class Servers {
   void SetHealth(ReplicaId id, Health health, Instant now);
 
   // By position, in rising order; empty for an unknown model.
-  const std::vector<size_t>& Of(ModelId model) const;
+  const std::vector<size_t>& Of(ModelId model) const {
+    return model.value() < servers_.size() ? servers_[model.value()].replicas() : none_;
+  }
   const ReplicaBrief& brief(size_t replica) const { return briefs_[replica]; }
   // Something of the replica changed.
   void UpdateBrief(size_t replica, Instant now);
@@ -53,6 +55,7 @@ class Servers {
   double FullnessOf(const ReplicaState& replica, Instant now) const;
 
   FleetState& fleet_;
+  const std::vector<size_t> none_;     // The servers of an unknown model.
   std::vector<ModelServers> servers_;  // One entry per model.
   std::vector<ReplicaBrief> briefs_;   // One entry per replica.
   std::vector<Tokens> longest_;        // One entry per replica.

@@ -54,8 +54,9 @@ MemoryTest::Verdict MemoryTest::TestPools(const ReplicaState& replica, const Gro
 std::optional<double> MemoryTest::PeakShareWith(const RequestState& request, const ReplicaState& replica, Instant now,
                                                 std::vector<GrowthVector>& growth) {
   const std::vector<PoolShare>& shares = replica.spec().pools;
+  const double pace = forecasts_.PaceOf(replica);
   members_.clear();
-  for (const PoolShare& share : shares) members_.push_back(forecasts_.MemberOf(request, replica, share, now));
+  for (const PoolShare& share : shares) members_.push_back(forecasts_.MemberOf(request, replica, share, pace, now));
   for (size_t i = 0; i < shares.size(); ++i) {
     if (SurelyFull(shares[i], members_[i], now)) return std::nullopt;
   }

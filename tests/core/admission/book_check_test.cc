@@ -51,15 +51,23 @@ TEST(BookCheck, AWaitingRequestWhoseBodyChangedIsADriftOfTheQueue) {
   EXPECT_EQ(BookCheck(test.rooms, 1).FirstDrift(), "a sum over the waiting requests is wrong");
 }
 
-TEST(BookCheck, ARequestInNoBookIsADrift) {
+TEST(BookCheck, ARequestThatItsReplicaListsAndThatDoesNotRunIsADrift) {
   TestRooms test;
-  test.New(1, 300);
-  EXPECT_EQ(BookCheck(test.rooms, 1).FirstDrift(), "the lanes hold other requests than wait");
+  test.Running(1, 300)->phase = RequestPhase::kAborting;
+  EXPECT_EQ(BookCheck(test.rooms, 1).FirstDrift(), "replica replica0: a request that does not run is listed");
+}
+
+TEST(BookCheck, AWaitingRequestThatIsNotOpenIsADrift) {
+  TestRooms test;
+  RequestState forgotten = *test.New(1, 300);
+  test.rooms.waiting.Push(&forgotten, test.now);
+  test.rooms.requests.Erase(RequestId(1));
+  EXPECT_EQ(BookCheck(test.rooms, 1).FirstDrift(), "more requests wait and run than are open");
 }
 
 TEST(BookCheck, BooksAreRecountedOnceInSoManyEventsAndEachDriftIsCounted) {
   TestRooms test;
-  test.New(1, 300);
+  test.Waiting(1, 300)->arrived.body = Bytes(7);
   BookCheck check(test.rooms, 3);
   check.AfterEvent();
   check.AfterEvent();
@@ -74,7 +82,7 @@ TEST(BookCheck, OfALargeCoreOneReplicaIsRecountedAtATime) {
   FleetOptions options;
   options.replicas = 2;
   TestRooms test(options);
-  for (uint64_t id = 1; id <= 600; ++id) test.Running(id, 10, id % 2);
+  for (uint64_t id = 1; id <= 80; ++id) test.Running(id, 10, id % 2);
   test.rooms.requests.Find(RequestId(1))->running.prefill_left = Tokens(3);
   BookCheck check(test.rooms, 1);
   check.AfterEvent();

@@ -23,11 +23,6 @@ CoreRules Knowing(bool in_growth) {
   return rules;
 }
 
-GrowthMember MemberOf(const TestRooms& test, const RequestState& request) {
-  const ReplicaState& replica = test.rooms.fleet.replica(ReplicaId(0));
-  return test.rooms.forecasts.MemberOf(request, replica, replica.spec().pools[0], test.now);
-}
-
 RequestClosed Finished(uint64_t id, int64_t output, bool hit_limit = false) {
   return {RequestId(id), Outcome::kFinished, Tokens(0), Tokens(output), hit_limit};
 }
@@ -35,13 +30,13 @@ RequestClosed Finished(uint64_t id, int64_t output, bool hit_limit = false) {
 TEST(Forecasts, AnOutputIsBoundByTheClientsLimitAndTheContext) {
   TestRooms test;
   RequestState* request = test.New(1, 40'000);
-  EXPECT_EQ(MemberOf(test, *request).output_cap, 10'000);
+  EXPECT_EQ(test.MemberOf(*request).output_cap, 10'000);
   request->arrived.max_output = Tokens(300);
-  EXPECT_EQ(MemberOf(test, *request).output_cap, 300);
+  EXPECT_EQ(test.MemberOf(*request).output_cap, 300);
   request->kept = Tokens(100);
-  EXPECT_EQ(MemberOf(test, *request).output_cap, 200);
+  EXPECT_EQ(test.MemberOf(*request).output_cap, 200);
   request->arrived.embedding = true;
-  EXPECT_EQ(MemberOf(test, *request).output_cap, 0);
+  EXPECT_EQ(test.MemberOf(*request).output_cap, 0);
 }
 
 TEST(Forecasts, AFatalPoolCountsAPromptAtItsUpperEndAndAnUnrepeatableRequestAtItsBound) {
@@ -50,20 +45,20 @@ TEST(Forecasts, AFatalPoolCountsAPromptAtItsUpperEndAndAnUnrepeatableRequestAtIt
   TestRooms test(options);
   RequestState* request = test.New(1, 1000);
   request->arrived.prompt_sigma = 0.1;
-  EXPECT_NEAR(MemberOf(test, *request).prompt, 1164, 1e-9);
-  EXPECT_NE(MemberOf(test, *request).curve, nullptr);
+  EXPECT_NEAR(test.MemberOf(*request).prompt, 1164, 1e-9);
+  EXPECT_NE(test.MemberOf(*request).curve, nullptr);
   request->arrived.regenerable = false;
-  EXPECT_EQ(MemberOf(test, *request).curve, nullptr);
+  EXPECT_EQ(test.MemberOf(*request).curve, nullptr);
 }
 
 TEST(Forecasts, AKnownOutputBoundsGrowthOnlyWhereTheKnowledgeSaysSo) {
   TestRooms both(FleetOptions(), Knowing(true));
-  const GrowthMember exact = MemberOf(both, *both.New(1, 100));
+  const GrowthMember exact = both.MemberOf(*both.New(1, 100));
   EXPECT_EQ(exact.curve, nullptr);
   EXPECT_EQ(exact.output_cap, 40);
   TestRooms order_only(FleetOptions(), Knowing(false));
   RequestState* request = order_only.New(1, 100);
-  EXPECT_NE(MemberOf(order_only, *request).curve, nullptr);
+  EXPECT_NE(order_only.MemberOf(*request).curve, nullptr);
   EXPECT_EQ(order_only.rooms.forecasts.ExpectedOutput(*request), 40);
 }
 

@@ -79,8 +79,7 @@ TEST(ForecastRule, TheBoundAtOneHorizonIsNeverAboveTheBound) {
   const ForecastRule rule;
   for (uint64_t id = 1; id <= 20; ++id) test.Decoding(id, static_cast<int64_t>(id) * 100);
   const RequestState* request = test.New(100, 500);
-  const ReplicaState& replica = test.Replica();
-  const GrowthMember member = test.rooms.forecasts.MemberOf(*request, replica, replica.spec().pools[0], test.now);
+  const GrowthMember member = test.MemberOf(*request);
   const PoolState& pool = test.rooms.fleet.pool(PoolId(0));
   const PoolPeak peak = rule.BoundWith(pool, ContributionOf(member), test.now);
   EXPECT_FALSE(rule.SurelyAbove(peak.bound * 1.0001, pool, peak.horizon, member, test.now));
