@@ -73,7 +73,7 @@ std::vector<std::string> Warnings(const Config& config) {
     warnings.push_back(absl::StrCat(key, ": is read but has no effect yet"));
   }
   if (!config.tenants.empty() && !config.tenant_header.empty()) {
-    warnings.push_back("tenant_header has no effect: tenants are told by their keys");
+    warnings.push_back("tenant_header has no effect: tenants are known by their keys");
   }
   return warnings;
 }

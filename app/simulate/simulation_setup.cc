@@ -104,13 +104,13 @@ absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
   if (!variant.ok()) return variant.status();
   std::unique_ptr<AdmissionCore> core;
   if (*variant) {
-    PenstockVariant& told = **variant;
-    if (told.true_prompts) options.prompt_error = 0;
-    if (told.true_steps) options.step_error = 0;
-    if (told.true_lengths) {
-      told.output_of = [&arrivals](RequestId request) { return arrivals[request.value()].output; };
+    PenstockVariant& chosen = **variant;
+    if (chosen.true_prompts) options.prompt_error = 0;
+    if (chosen.true_steps) options.step_error = 0;
+    if (chosen.true_lengths) {
+      chosen.output_of = [&arrivals](RequestId request) { return arrivals[request.value()].output; };
     }
-    core = MakePenstock(told);
+    core = MakePenstock(chosen);
   } else {
     std::string error;
     core = MakePolicy(policy, run.seed, &error);

@@ -121,7 +121,7 @@ Json MessageOf(const Choice& choice) {
 
 struct StreamAssembler::Document {
   absl::Status AddChoice(const Json& piece, Endpoint endpoint, const std::optional<Usage>& usage);
-  void AddUsage(const Json& event, const std::optional<Usage>& told, bool alone);
+  void AddUsage(const Json& event, const std::optional<Usage>& reported, bool alone);
   // The usage of the answer. Null when no event had one.
   Json UsageJson() const;
 
@@ -133,14 +133,14 @@ struct StreamAssembler::Document {
 };
 
 absl::Status StreamAssembler::Document::AddChoice(const Json& piece, Endpoint endpoint,
-                                                  const std::optional<Usage>& told) {
+                                                  const std::optional<Usage>& reported) {
   if (!piece.is_object()) return absl::InvalidArgumentError("choice is not an object");
   Choice& choice = choices[IndexOf(piece)];
   for (const auto& [key, value] : piece.items()) {
     if (value.is_null() || key == "index") continue;
     if (key == "finish_reason") {
       choice.finish_reason = value;
-      if (told) choice.usage = *told;
+      if (reported) choice.usage = *reported;
     } else if (key == "stop_reason") {
       choice.stop_reason = value;
     } else if (key == "logprobs") {
@@ -156,13 +156,14 @@ absl::Status StreamAssembler::Document::AddChoice(const Json& piece, Endpoint en
   return absl::OkStatus();
 }
 
-void StreamAssembler::Document::AddUsage(const Json& event, const std::optional<Usage>& told, bool without_choices) {
-  if (!told) return;
+void StreamAssembler::Document::AddUsage(const Json& event, const std::optional<Usage>& reported,
+                                         bool without_choices) {
+  if (!reported) return;
   usage = event["usage"];
   if (!without_choices) return;
   ++alone;
-  sum.prompt = std::max(sum.prompt, told->prompt);
-  sum.output += told->output;
+  sum.prompt = std::max(sum.prompt, reported->prompt);
+  sum.output += reported->output;
 }
 
 Json StreamAssembler::Document::UsageJson() const {

@@ -80,7 +80,7 @@ void VisitFields(Section& trace, Visitor& visit) {
 inline constexpr TimeForm kTimeout{Duration::Milliseconds(1), Duration::Seconds(7 * 86'400.0)};
 inline constexpr SizeForm kBodySize{Bytes(1'000), Bytes(int64_t{4} << 30)};
 inline constexpr SizeForm kTotalSize{Bytes(1'000), Bytes(int64_t{1} << 40)};
-inline constexpr SizeForm kKeptText{Bytes(0), Bytes(int64_t{1} << 40)};
+inline constexpr SizeForm kDeliveredText{Bytes(0), Bytes(int64_t{1} << 40)};
 
 inline SectionDoc DocOf(const LimitsConfig&) { return {"limits", "Bounds of the router."}; }
 
@@ -119,9 +119,9 @@ void VisitFields(Section& limits, Visitor& visit) {
   visit({"max_kept_text",
          "Most text of one streamed answer that the router holds, to continue it on another engine. A longer answer "
          "ends with an error if its engine fails."},
-        limits.max_kept_text, kKeptText);
+        limits.max_kept_text, kDeliveredText);
   visit({"max_kept_text_total", "The same for all answers together; 0B continues none."}, limits.max_kept_text_total,
-        kKeptText);
+        kDeliveredText);
   visit({"keepalive_after", "Time between comment lines to a waiting stream."}, limits.keepalive_after, kTimeout);
   visit({"drain_timeout", "Longest time for running requests after SIGTERM."}, limits.drain_timeout, kTimeout);
 }

@@ -13,7 +13,7 @@ void CheckSection(LayerGroup& group, const MapReader& map, Draft&) {
 void CheckSection(ShapeNumbers& shape, const MapReader& map, Draft&) {
   if (map.Has("groups")) {
     for (const absl::string_view key : {"kv_heads", "head_dim", "value_dim", "latent_dim", "window", "window_layers"}) {
-      if (map.Has(key)) map.Fail(key, "is told per group when groups are given");
+      if (map.Has(key)) map.Fail(key, "is given per group when groups are given");
     }
     if (shape.groups.empty()) map.Fail("groups", "must not be empty");
     return;

@@ -37,27 +37,27 @@ void FleetBook::Update(const Config& config) {
   fleet_.limits.max_queued_bytes = config.limits.max_queued_bytes;
   RebuildClasses();
   fleet_.tenants = TenantSpecsOf(config);
-  for (Seat& seat : seats_) seat.removed = true;
-  for (const ReplicaConfig& replica : config.replicas) TakeSeat(replica);
-  for (Seat& seat : seats_) {
-    if (seat.removed) seat.discovery.reset();
+  for (Entry& entry : entries_) entry.removed = true;
+  for (const ReplicaConfig& replica : config.replicas) EnterReplica(replica);
+  for (Entry& entry : entries_) {
+    if (entry.removed) entry.discovery.reset();
   }
   Rebuild();
 }
 
 void FleetBook::SetDiscovery(ReplicaId replica, Discovery discovery) {
-  seats_[replica.value()].discovery = std::move(discovery);
+  entries_[replica.value()].discovery = std::move(discovery);
   Rebuild();
 }
 
-void FleetBook::TakeSeat(const ReplicaConfig& replica) {
-  for (Seat& seat : seats_) {
-    if (seat.config.id != replica.id || seat.config.url != replica.url) continue;
-    seat.config = replica;
-    seat.removed = false;
+void FleetBook::EnterReplica(const ReplicaConfig& replica) {
+  for (Entry& entry : entries_) {
+    if (entry.config.id != replica.id || entry.config.url != replica.url) continue;
+    entry.config = replica;
+    entry.removed = false;
     return;
   }
-  seats_.emplace_back().config = replica;
+  entries_.emplace_back().config = replica;
   fleet_.replicas.emplace_back();
 }
 
@@ -82,7 +82,7 @@ void FleetBook::Rebuild() {
     if (replica.removed) continue;
     for (const PoolShare& share : replica.pools) fleet_.pools[share.pool.value()].overflow_fatal = false;
   }
-  for (size_t i = 0; i < seats_.size(); ++i) RebuildReplica(i);
+  for (size_t i = 0; i < entries_.size(); ++i) RebuildReplica(i);
 }
 
 void FleetBook::NameConfiguredModels() {
@@ -94,21 +94,21 @@ void FleetBook::NameConfiguredModels() {
 }
 
 void FleetBook::RebuildReplica(size_t position) {
-  Seat& seat = seats_[position];
+  Entry& entry = entries_[position];
   ReplicaSpec& spec = fleet_.replicas[position];
-  spec.removed = seat.removed;
-  if (seat.removed) return;  // Leases may live on: its memory stays described as it was.
-  spec.name = seat.config.id;
-  RebuildModels(seat, spec);
-  RebuildGpus(seat, spec);
-  RebuildMemory(seat, spec);
-  SetPace(config_, seat, spec);
+  spec.removed = entry.removed;
+  if (entry.removed) return;  // Leases may live on: its memory stays described as it was.
+  spec.name = entry.config.id;
+  RebuildModels(entry, spec);
+  RebuildGpus(entry, spec);
+  RebuildMemory(entry, spec);
+  SetPace(config_, entry, spec);
 }
 
-void FleetBook::RebuildModels(Seat& seat, ReplicaSpec& spec) {
+void FleetBook::RebuildModels(Entry& entry, ReplicaSpec& spec) {
   spec.models.clear();
-  seat.engine_names.clear();
-  const std::string base = BaseModel(config_, seat);
+  entry.engine_names.clear();
+  const std::string base = BaseModel(config_, entry);
   if (base.empty()) return;
   const auto add = [&](const std::string& canonical, const std::string& engine_name) {
     const ModelId id = ModelFor(fleet_, canonical);
@@ -116,10 +116,10 @@ void FleetBook::RebuildModels(Seat& seat, ReplicaSpec& spec) {
     names_.try_emplace(engine_name, id);
     if (std::find(spec.models.begin(), spec.models.end(), id) != spec.models.end()) return;
     spec.models.push_back(id);
-    seat.engine_names.emplace_back(id, engine_name);
+    entry.engine_names.emplace_back(id, engine_name);
   };
-  if (!seat.discovery || seat.discovery->models.empty()) return add(base, seat.config.model);
-  const std::vector<ServedModel>& served = seat.discovery->models;
+  if (!entry.discovery || entry.discovery->models.empty()) return add(base, entry.config.model);
+  const std::vector<ServedModel>& served = entry.discovery->models;
   // The base is the served name that means the configured model, else the first: engines list adapters after it.
   size_t base_position = 0;
   for (size_t i = served.size(); i-- > 0;) {
@@ -131,20 +131,20 @@ void FleetBook::RebuildModels(Seat& seat, ReplicaSpec& spec) {
   }
 }
 
-void FleetBook::RebuildGpus(const Seat& seat, ReplicaSpec& spec) {
+void FleetBook::RebuildGpus(const Entry& entry, ReplicaSpec& spec) {
   spec.gpus.clear();
   spec.time_sliced = true;
-  for (const std::string& id : seat.config.gpus) {
+  for (const std::string& id : entry.config.gpus) {
     spec.gpus.push_back(GpuFor(id));
     const GpuConfig* gpu = FindGpu(config_, id);
     if (gpu && gpu->sharing == GpuSharing::kMps) spec.time_sliced = false;
   }
   // Configured ids have no spaces, so a GPU of its own never meets a named one.
-  if (spec.gpus.empty()) spec.gpus.push_back(GpuFor("replica " + seat.config.id));
+  if (spec.gpus.empty()) spec.gpus.push_back(GpuFor("replica " + entry.config.id));
 }
 
-void FleetBook::RebuildMemory(const Seat& seat, ReplicaSpec& spec) {
-  const MemoryPlan plan = MemoryOf(config_, seat);
+void FleetBook::RebuildMemory(const Entry& entry, ReplicaSpec& spec) {
+  const MemoryPlan plan = MemoryOf(config_, entry);
   spec.max_context = plan.max_context;
   spec.prefix_cache = plan.prefix_cache;
   spec.pools.clear();
@@ -165,15 +165,15 @@ uint32_t FleetBook::GpuFor(const std::string& key) {
 }
 
 std::optional<ReplicaId> FleetBook::ReplicaByName(absl::string_view name) const {
-  for (uint32_t i = 0; i < seats_.size(); ++i) {
-    if (!seats_[i].removed && absl::string_view(seats_[i].config.id) == name) return ReplicaId(i);
+  for (uint32_t i = 0; i < entries_.size(); ++i) {
+    if (!entries_[i].removed && absl::string_view(entries_[i].config.id) == name) return ReplicaId(i);
   }
   return std::nullopt;
 }
 
 const Discovery* FleetBook::discovery(ReplicaId replica) const {
-  const Seat& seat = seats_[replica.value()];
-  return seat.discovery ? &*seat.discovery : nullptr;
+  const Entry& entry = entries_[replica.value()];
+  return entry.discovery ? &*entry.discovery : nullptr;
 }
 
 std::optional<ModelId> FleetBook::ModelByName(absl::string_view name) const {
@@ -183,13 +183,13 @@ std::optional<ModelId> FleetBook::ModelByName(absl::string_view name) const {
 }
 
 bool FleetBook::AwaitsDiscovery() const {
-  return std::any_of(seats_.begin(), seats_.end(), [](const Seat& seat) {
-    return !seat.removed && !seat.discovery && !(seat.config.simulated && seat.config.url.empty());
+  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return !entry.removed && !entry.discovery && !(entry.config.simulated && entry.config.url.empty());
   });
 }
 
 std::string FleetBook::EngineModelName(ReplicaId replica, ModelId model) const {
-  for (const auto& [id, name] : seats_[replica.value()].engine_names) {
+  for (const auto& [id, name] : entries_[replica.value()].engine_names) {
     if (id == model) return name;
   }
   return fleet_.models[model.value()].name;

@@ -48,10 +48,10 @@ class FleetBook {
   // Finds a replica that is not removed.
   std::optional<ReplicaId> ReplicaByName(absl::string_view name) const;
   // The replica's configuration, its last one when removed.
-  const ReplicaConfig& replica_config(ReplicaId replica) const { return seats_[replica.value()].config; }
+  const ReplicaConfig& replica_config(ReplicaId replica) const { return entries_[replica.value()].config; }
   // Null until the engine was discovered.
   const Discovery* discovery(ReplicaId replica) const;
-  bool removed(ReplicaId replica) const { return seats_[replica.value()].removed; }
+  bool removed(ReplicaId replica) const { return entries_[replica.value()].removed; }
 
   // By canonical name, configured alias, or a name that an engine serves (adapters included).
   std::optional<ModelId> ModelByName(absl::string_view name) const;
@@ -69,24 +69,24 @@ class FleetBook {
 
  private:
   // A replica's place in the list.
-  struct Seat : KnownReplica {
+  struct Entry : KnownReplica {
     bool removed = false;
     std::vector<std::pair<ModelId, std::string>> engine_names;
   };
 
-  void TakeSeat(const ReplicaConfig& replica);
+  void EnterReplica(const ReplicaConfig& replica);
   void RebuildClasses();
   void Rebuild();
   void NameConfiguredModels();
   void RebuildReplica(size_t position);
-  void RebuildModels(Seat& seat, ReplicaSpec& spec);
-  void RebuildGpus(const Seat& seat, ReplicaSpec& spec);
-  void RebuildMemory(const Seat& seat, ReplicaSpec& spec);
+  void RebuildModels(Entry& entry, ReplicaSpec& spec);
+  void RebuildGpus(const Entry& entry, ReplicaSpec& spec);
+  void RebuildMemory(const Entry& entry, ReplicaSpec& spec);
   uint32_t GpuFor(const std::string& key);
 
   Config config_;
   Fleet fleet_;
-  std::vector<Seat> seats_;  // One per fleet_.replicas.
+  std::vector<Entry> entries_;  // One per fleet_.replicas.
   std::vector<std::string> gpu_keys_;
   absl::flat_hash_map<std::string, ModelId> names_;
   ClassId default_class_;

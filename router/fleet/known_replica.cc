@@ -43,17 +43,17 @@ Tokens BlockOf(const KnownReplica& replica) {
 Tokens ContextOf(const Config& all, const KnownReplica& replica, Tokens kv_tokens) {
   Tokens context = replica.config.max_context.value_or(Tokens(0));
   const std::string base = BaseModel(all, replica);
-  bool told = false;
+  bool reported = false;
   if (replica.discovery) {
     for (const ServedModel& served : replica.discovery->models) {
       if (CanonicalName(all, served.name) != base && replica.discovery->models.size() > 1) continue;
       context = SmallerKnown(context, served.max_context);
-      told = told || served.max_context.value() > 0;
+      reported = reported || served.max_context.value() > 0;
     }
     context = SmallerKnown(context, replica.discovery->sequence_limit);
-    told = told || replica.discovery->sequence_limit.value() > 0;
+    reported = reported || replica.discovery->sequence_limit.value() > 0;
   }
-  if (told) return context;
+  if (reported) return context;
   if (replica.config.simulated) return SmallerKnown(context, SimulatedContext(all, replica.config, kv_tokens));
   const ModelShape* shape = ShapeOfModel(all, base);
   return shape ? SmallerKnown(context, shape->max_context) : context;

@@ -85,7 +85,7 @@ inline constexpr std::array<absl::string_view, 14> kResumeLabels = {
 constexpr absl::string_view LabelOf(ResumeResult result) { return kResumeLabels[static_cast<size_t>(result)]; }
 
 // A quantity with a limit.
-enum class Bounded : uint8_t { kConnections, kQueuedRequests, kQueuedBytes, kBodyMemory, kKeptText };
+enum class Bounded : uint8_t { kConnections, kQueuedRequests, kQueuedBytes, kBodyMemory, kDeliveredText };
 inline constexpr std::array<absl::string_view, 5> kBoundedLabels = {"connections", "queued_requests", "queued_bytes",
                                                                     "body_memory", "kept_text"};
 

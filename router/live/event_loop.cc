@@ -68,21 +68,21 @@ void EventLoop::Deliver(const RequestAction& action) {
 }
 
 UpstreamPool* EventLoop::PoolOf(ReplicaId replica) {
-  if (fleet_ == nullptr || replica.value() >= fleet_->seats.size()) return nullptr;
-  const EngineSeat& seat = fleet_->seats[replica.value()];
-  if (!seat.address) return nullptr;
+  if (fleet_ == nullptr || replica.value() >= fleet_->engines.size()) return nullptr;
+  const EngineAccess& access = fleet_->engines[replica.value()];
+  if (!access.address) return nullptr;
   Pool& pool = pools_[replica];
   const Duration connect_timeout = fleet_->config().limits.connect_timeout;
-  const bool same = pool.pool != nullptr && pool.address == *seat.address && pool.tls == seat.tls &&
+  const bool same = pool.pool != nullptr && pool.address == *access.address && pool.tls == access.tls &&
                     pool.connect_timeout == connect_timeout;
   if (!same) {
     UpstreamPool::Options options;
     options.connect_timeout = connect_timeout;
-    options.tls = seat.tls;
-    options.server_name = seat.server_name;
-    if (seat.capabilities) options.idle_limit = seat.capabilities->idle_limit;
-    pool = Pool{*seat.address, seat.tls, connect_timeout,
-                std::make_unique<UpstreamPool>(io_, *seat.address, std::move(options))};
+    options.tls = access.tls;
+    options.server_name = access.server_name;
+    if (access.capabilities) options.idle_limit = access.capabilities->idle_limit;
+    pool = Pool{*access.address, access.tls, connect_timeout,
+                std::make_unique<UpstreamPool>(io_, *access.address, std::move(options))};
   }
   return pool.pool.get();
 }

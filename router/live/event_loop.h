@@ -42,9 +42,9 @@ struct Edge {
   Telemetry* telemetry = nullptr;
   DecisionLog* log = nullptr;
   std::function<void(ReplicaId, EngineNews)> report;
-  bool admin_apart = false;  // Metrics and health are on the admin listener.
-  ByteBudget kept_text;      // For answers that may have to be continued.
-  ByteBudget bodies;         // For requests, from their first large piece to their end.
+  bool admin_apart = false;   // Metrics and health are on the admin listener.
+  ByteBudget delivered_text;  // For answers that may have to be continued.
+  ByteBudget bodies;          // For requests, from their first large piece to their end.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.
   std::atomic<int> replicas_up{0};

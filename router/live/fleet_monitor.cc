@@ -36,7 +36,7 @@ struct FleetMonitor::Watched {
   std::unique_ptr<UpstreamPool> pool;
   std::optional<EngineScraper> scraper;
   HealthTracker health;
-  std::optional<Health> told;  // The health that the core knows.
+  std::optional<Health> known;  // The health that the core has been given.
   std::shared_ptr<std::atomic<bool>> wants_answers = std::make_shared<std::atomic<bool>>(true);
   asio::steady_timer pause;
   bool discovered = false;  // Since it was last lost.
@@ -191,15 +191,15 @@ void FleetMonitor::Judge(Watched& watched) {
   watched.health.SetDraining(book_.replica_config(watched.id).drain);
   const Health health = watched.health.health();
   watched.wants_answers->store(health != Health::kUp, std::memory_order_relaxed);
-  if (watched.told == health) return;
-  const bool known = watched.told.has_value();
-  watched.told = health;
+  if (watched.known == health) return;
+  const bool announced = watched.known.has_value();
+  watched.known = health;
   // A replica counts as up once the core knows it: /readyz promises that a request would be placed.
   if (health == Health::kDown || health == Health::kDraining) CountUp();
   Publish({ReplicaHealth{watched.id, health}});
   if (health == Health::kUp) {
     Notice(watched, "replica is up");
-  } else if (known) {
+  } else if (announced) {
     Notice(watched, health == Health::kDown       ? "replica is down"
                     : health == Health::kDraining ? "replica drains"
                                                   : "replica is on probation");
@@ -209,7 +209,7 @@ void FleetMonitor::Judge(Watched& watched) {
 void FleetMonitor::CountUp() {
   int up = 0;
   for (const auto& [id, watched] : watched_) {
-    if (watched->told == Health::kUp || watched->told == Health::kProbing) ++up;
+    if (watched->known == Health::kUp || watched->known == Health::kProbing) ++up;
   }
   control_.edge().replicas_up.store(up, std::memory_order_relaxed);
 }
@@ -274,35 +274,35 @@ std::shared_ptr<const FleetView> FleetMonitor::MakeView() const {
   const Fleet& fleet = book_.fleet();
   view->streams_everything.assign(fleet.models.size(), true);
   for (size_t i = 0; i < fleet.replicas.size(); ++i) {
-    view->seats.push_back(MakeSeat(ReplicaId(static_cast<uint32_t>(i))));
-    const EngineSeat& seat = view->seats.back();
+    view->engines.push_back(AccessTo(ReplicaId(static_cast<uint32_t>(i))));
+    const EngineAccess& access = view->engines.back();
     const ReplicaSpec& spec = fleet.replicas[i];
     const uint32_t pool = spec.pools.empty() ? 0 : spec.pools.front().pool.value() + 1;
     view->progress_group.push_back(pool != 0 ? pool : static_cast<uint32_t>(fleet.pools.size() + 1 + i));
     for (ModelId model : spec.models) {
-      if (spec.removed || (seat.capabilities && seat.capabilities->stream_everything)) continue;
+      if (spec.removed || (access.capabilities && access.capabilities->stream_everything)) continue;
       view->streams_everything[model.value()] = false;
     }
   }
   return view;
 }
 
-EngineSeat FleetMonitor::MakeSeat(ReplicaId replica) const {
-  EngineSeat seat;
+EngineAccess FleetMonitor::AccessTo(ReplicaId replica) const {
+  EngineAccess access;
   const auto found = watched_.find(replica);
-  seat.name = book_.fleet().replicas[replica.value()].name;
-  if (found == watched_.end()) return seat;
+  access.name = book_.fleet().replicas[replica.value()].name;
+  if (found == watched_.end()) return access;
   const Watched& watched = *found->second;
-  seat.key = watched.key;
-  seat.address = watched.address;
-  seat.tls = watched.tls;
-  if (watched.tls_config) seat.server_name = watched.tls_config->server_name;
-  if (watched.scraper) seat.capabilities = watched.scraper->engine().capabilities;
-  seat.wants_answers = watched.wants_answers;
+  access.key = watched.key;
+  access.address = watched.address;
+  access.tls = watched.tls;
+  if (watched.tls_config) access.server_name = watched.tls_config->server_name;
+  if (watched.scraper) access.capabilities = watched.scraper->engine().capabilities;
+  access.wants_answers = watched.wants_answers;
   for (const PoolShare& share : book_.fleet().replicas[replica.value()].pools) {
-    if (book_.fleet().pools[share.pool.value()].overflow_fatal) seat.overflow_fatal = true;
+    if (book_.fleet().pools[share.pool.value()].overflow_fatal) access.overflow_fatal = true;
   }
-  return seat;
+  return access;
 }
 
 }  // namespace penstock

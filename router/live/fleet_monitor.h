@@ -60,7 +60,7 @@ class FleetMonitor {
   void Publish(std::vector<Event> then, std::function<void()> published = nullptr);
   void CountUp();
   std::shared_ptr<const FleetView> MakeView() const;
-  EngineSeat MakeSeat(ReplicaId replica) const;
+  EngineAccess AccessTo(ReplicaId replica) const;
 
   EventLoop& control_;
   const std::vector<EventLoop*> loops_;

@@ -16,7 +16,7 @@
 namespace penstock {
 
 // One engine as the relay meets it.
-struct EngineSeat {
+struct EngineAccess {
   std::string name;
   std::string key;
   std::optional<UpstreamAddress> address;  // Unset: its url cannot be used, nothing is sent.
@@ -32,7 +32,7 @@ struct FleetView {
 
   const FleetBook book;
   const TenantBook tenants;
-  std::vector<EngineSeat> seats;         // Indexed by replica id.
+  std::vector<EngineAccess> engines;     // Indexed by replica id.
   std::vector<bool> streams_everything;  // Per model: all engines that serve it answer upstream in streams.
   std::vector<uint32_t> progress_group;  // Per replica: replicas that share a pool share a group.
 

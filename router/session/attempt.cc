@@ -51,7 +51,7 @@ Attempt::Plan Attempt::MakePlan() const {
   const RequestFacts& facts = state_.facts();
   Plan plan;
   plan.reassemble =
-      !facts.stream && state_.seat().capabilities->stream_everything && facts.Reassemblable(state_.request.endpoint);
+      !facts.stream && state_.engine().capabilities->stream_everything && facts.Reassemblable(state_.request.endpoint);
   plan.stream = facts.stream || plan.reassemble;
   return plan;
 }
@@ -71,11 +71,12 @@ SpliceOrder Attempt::MakeOrder(const Plan& plan) const {
 }
 
 std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
-  if (pool == nullptr || state_.forward->replica.value() >= state_.fleet->seats.size() || !state_.seat().capabilities) {
+  if (pool == nullptr || state_.forward->replica.value() >= state_.fleet->engines.size() ||
+      !state_.engine().capabilities) {
     // It left, or changed, behind the decision: the core knows already.
     return NothingSent(EngineErrorKind::kConnect, "The engine's address is not known.");
   }
-  const Capabilities& capabilities = *state_.seat().capabilities;
+  const Capabilities& capabilities = *state_.engine().capabilities;
   if (!capabilities.Supports(state_.request.endpoint)) return EndpointMissing();
   const bool continues = state_.answer.carried > 0 && state_.request.endpoint == Endpoint::kChat;
   if (continues && !capabilities.continues_final_message) {
@@ -90,7 +91,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   const SplicedBody body(request.body, request.endpoint, state_.facts(), MakeOrder(plan));
   UpstreamRequest upstream;
   upstream.target = std::string(EnginePath(request.endpoint));
-  upstream.headers = HeadersForEngine(*request.headers, state_.seat().key, request.id);
+  upstream.headers = HeadersForEngine(*request.headers, state_.engine().key, request.id);
   upstream.body = body.pieces();
   exchange_.emplace();
   std::optional<absl::Status> written = pool.SendNow(*exchange_, upstream);
@@ -117,8 +118,8 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
   if (head.status < 200 || head.status >= 300) {
     return EngineFailed(EngineErrorKind::kGarbage, absl::StrCat("The engine answered with status ", head.status, "."));
   }
-  const EngineSeat& seat = state_.seat();
-  if (seat.wants_answers && seat.wants_answers->load(std::memory_order_relaxed)) {
+  const EngineAccess& engine = state_.engine();
+  if (engine.wants_answers && engine.wants_answers->load(std::memory_order_relaxed)) {
     state_.loop.edge().report(state_.forward->replica, EngineNews::kAnswer);
   }
   state_.engine_headers.Clear();
@@ -177,7 +178,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadStream(bool reassemble) {
     if (auto end = stream.Judge(ended)) co_return *std::move(end);
     if (stream.over()) break;
   }
-  if (state_.seat().capabilities->closes_after_stream) exchange_->Abort();
+  if (state_.engine().capabilities->closes_after_stream) exchange_->Abort();
   if (reassemble) co_return co_await stream.SendAssembled();
   co_return co_await stream.Finish();
 }

@@ -20,8 +20,8 @@ void Delivery::Begin() {
   active_ = ActiveTokenCounter(state_.arrival, goals.ttft, goals.tpot);
   const RequestFacts& facts = state_.facts();
   if (facts.stream && facts.Continuable(state_.request.endpoint)) {
-    state_.answer.text =
-        KeptText(state_.loop.edge().kept_text, {state_.limits.max_kept_text, state_.limits.max_kept_text_total});
+    state_.answer.text = DeliveredText(state_.loop.edge().delivered_text,
+                                       {state_.limits.max_kept_text, state_.limits.max_kept_text_total});
   }
   if (facts.stream) keep_alive_.Arm(state_.limits.keepalive_after);
 }

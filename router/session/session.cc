@@ -155,9 +155,9 @@ AnswerProgress Session::ProgressNow() const {
   progress.exhausted = state_.ledger.exhausted();
   progress.deadline = state_.answer_deadline;
   const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;
-  for (size_t i = 0; i < std::min(replicas.size(), state_.fleet->seats.size()); ++i) {
+  for (size_t i = 0; i < std::min(replicas.size(), state_.fleet->engines.size()); ++i) {
     if (!Serves(replicas[i], state_.prepared.model)) continue;
-    const std::optional<Capabilities>& capabilities = state_.fleet->seats[i].capabilities;
+    const std::optional<Capabilities>& capabilities = state_.fleet->engines[i].capabilities;
     progress.another_serves |= i != state_.forward->replica.value();
     progress.another_continues |= capabilities && capabilities->continues_final_message;
   }

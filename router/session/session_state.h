@@ -47,12 +47,12 @@ struct SessionState {
 
   const RequestFacts& facts() const { return prepared.facts; }
   // The engine of the last forward.
-  const EngineSeat& seat() const { return fleet->seats[forward->replica.value()]; }
+  const EngineAccess& engine() const { return fleet->engines[forward->replica.value()]; }
   // At most `limit`, and no longer than the answer may take in all.
   Duration Left(Duration limit) const { return std::min(limit, std::max(Duration(), answer_deadline - Now())); }
   // Empty before the first forward.
   std::string ReplicaName() const {
-    return forward && forward->replica.value() < fleet->seats.size() ? seat().name : std::string();
+    return forward && forward->replica.value() < fleet->engines.size() ? engine().name : std::string();
   }
 };
 

@@ -22,7 +22,7 @@ class FileWatchTest : public ::testing::Test {
   const std::filesystem::path folder_;
 };
 
-TEST_F(FileWatchTest, AChangeIsToldOnceItRests) {
+TEST_F(FileWatchTest, AChangeIsReportedOnceItRests) {
   const std::string path = Write("a", "one");
   FileWatch watch({path});
   EXPECT_FALSE(watch.Changed());

@@ -65,10 +65,10 @@ TEST(TextPattern, NothingIsLearnedFromWhatIsNotOneText) {
 TEST(TextPattern, ReasoningStaysOtherText) {
   const std::string first = R"({"choices":[{"delta":{"role":"assistant","reasoning":"a"}}]})";
   const std::string second = R"({"choices":[{"delta":{"role":"assistant","reasoning":"bc"}}]})";
-  const std::optional<StreamFacts> told = Learned(first).Match(EventOf(second));
-  ASSERT_TRUE(told.has_value());
-  EXPECT_TRUE(told->has_text && told->other_text && told->has_role);
-  EXPECT_TRUE(told->content.empty());
+  const std::optional<StreamFacts> reported = Learned(first).Match(EventOf(second));
+  ASSERT_TRUE(reported.has_value());
+  EXPECT_TRUE(reported->has_text && reported->other_text && reported->has_role);
+  EXPECT_TRUE(reported->content.empty());
 }
 
 // Whatever byte of an event is changed: what matches is what the parse calls text and nothing else.
@@ -80,15 +80,15 @@ TEST(TextPattern, AMatchSaysWhatAParseSays) {
     std::string data = Chat("word");
     data[random() % data.size()] = static_cast<char>(random());
     if (random() % 4 == 0) data.insert(random() % data.size(), 1, static_cast<char>(random() % 0x80));
-    const std::optional<StreamFacts> told = pattern.Match(EventOf(data));
-    if (!told) continue;
+    const std::optional<StreamFacts> reported = pattern.Match(EventOf(data));
+    if (!reported) continue;
     ++matched;
     const StreamFacts facts = ReadStreamEvent(Endpoint::kChat, EventOf(data));
     ASSERT_TRUE(facts.has_text && !facts.malformed && !facts.finish && !facts.done && !facts.usage && !facts.error)
         << "seed 17, trial " << trial << ": " << data;
-    ASSERT_EQ(told->content, facts.content) << data;
-    ASSERT_EQ(told->other_text, facts.other_text) << data;
-    ASSERT_EQ(told->has_role, facts.has_role) << data;
+    ASSERT_EQ(reported->content, facts.content) << data;
+    ASSERT_EQ(reported->other_text, facts.other_text) << data;
+    ASSERT_EQ(reported->has_role, facts.has_role) << data;
   }
   EXPECT_GT(matched, 100);
 }

@@ -31,7 +31,7 @@ Relayed Relay(absl::string_view bytes, size_t piece, const Mode& mode) {
   facts.asks_usage = mode.asks_usage;
   penstock::ByteBudget budget;
   penstock::RelayState state;
-  if (mode.keep_text || mode.continued) state.text = penstock::KeptText(budget, {});
+  if (mode.keep_text || mode.continued) state.text = penstock::DeliveredText(budget, {});
   if (mode.continued) {
     state.delivered = 3;
     state.text.Append("so far");

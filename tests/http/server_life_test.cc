@@ -143,8 +143,8 @@ TEST(ServerLife, AReplicaThatDrainsGetsNothingNewAndComesBack) {
   changed.replicas[1].drain = false;
   ASSERT_TRUE(router.server->Reload(changed).ok());
   ASSERT_TRUE(Eventually([&] {
-    const auto told = router.book.Of<ReplicaHealth>();
-    return !told.empty() && told.back() == ReplicaHealth{ReplicaId(1), Health::kUp};
+    const auto reported = router.book.Of<ReplicaHealth>();
+    return !reported.empty() && reported.back() == ReplicaHealth{ReplicaId(1), Health::kUp};
   }));
   EXPECT_EQ(router.Ask(kStream).status(), 200);
   EXPECT_EQ(second.calls(), 1);

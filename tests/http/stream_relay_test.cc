@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "router/openai/answer/chunk_rewrite.h"
-#include "router/openai/answer/kept_text.h"
+#include "router/openai/answer/delivered_text.h"
 
 namespace penstock {
 namespace {
@@ -36,7 +36,7 @@ const std::string kUsage =
 const std::string kDone = "data: [DONE]\n\n";
 
 struct Fixture {
-  Fixture() { state.text = KeptText(budget, {}); }
+  Fixture() { state.text = DeliveredText(budget, {}); }
   ByteBudget budget;
   RequestFacts facts;
   RelayState state;
@@ -251,11 +251,11 @@ TEST(ChunkRewrite, ClosingEventsAreWhatAnEngineWouldHaveSaid) {
   EXPECT_EQ(ClosingEvents(Endpoint::kChat, names, "", std::nullopt), "data: [DONE]\n\n");
 }
 
-TEST(KeptText, IsBoundedAloneAndTogether) {
+TEST(DeliveredText, IsBoundedAloneAndTogether) {
   ByteBudget budget;
-  const KeptText::Limits limits{Bytes(1000), Bytes(1500)};
+  const DeliveredText::Limits limits{Bytes(1000), Bytes(1500)};
   {
-    KeptText at_limit(budget, limits), other(budget, limits);
+    DeliveredText at_limit(budget, limits), other(budget, limits);
     at_limit.Append(std::string(600, 'a'));
     at_limit.Append(std::string(400, 'a'));
     EXPECT_TRUE(at_limit.whole());
@@ -269,12 +269,12 @@ TEST(KeptText, IsBoundedAloneAndTogether) {
     at_limit.Clear();
     at_limit.Append("fresh");
     EXPECT_TRUE(at_limit.whole());
-    KeptText moved(std::move(at_limit));
+    DeliveredText moved(std::move(at_limit));
     EXPECT_EQ(moved.text(), "fresh");
     EXPECT_GT(budget.used(), Bytes(0));
   }
   EXPECT_EQ(budget.used(), Bytes(0));
-  KeptText none;
+  DeliveredText none;
   none.Append("x");
   EXPECT_FALSE(none.whole());
 }

@@ -38,9 +38,9 @@ TestServer::~TestServer() {
 // The gauge moves just before the core learns of it, so the test waits for both.
 bool TestServer::WaitUp(int replicas) {
   return Eventually([&] {
-    int told = 0;
-    for (const ReplicaHealth& health : book.Of<ReplicaHealth>()) told += health.health == Health::kUp ? 1 : 0;
-    return server->replicas_up() >= replicas && told >= replicas;
+    int up = 0;
+    for (const ReplicaHealth& health : book.Of<ReplicaHealth>()) up += health.health == Health::kUp ? 1 : 0;
+    return server->replicas_up() >= replicas && up >= replicas;
   });
 }
 

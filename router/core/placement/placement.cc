@@ -39,8 +39,8 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
   }
   if (!choices_.empty()) return BestOf(scores_, choices_);
   // A later try that met no replica says nothing new.
-  WaitReason& told = request->waiting.reason;
-  if (reason != WaitReason::kNoReplicaUp || told == WaitReason::kBehindOthers) told = reason;
+  WaitReason& reported = request->waiting.reason;
+  if (reason != WaitReason::kNoReplicaUp || reported == WaitReason::kBehindOthers) reported = reason;
   return std::nullopt;
 }
 

@@ -21,7 +21,7 @@
 #include "backends/dialect/usage.h"
 #include "base/token_counter.h"
 #include "router/openai/answer/chunk_rewrite.h"
-#include "router/openai/answer/kept_text.h"
+#include "router/openai/answer/delivered_text.h"
 #include "router/openai/request/request_scan.h"
 
 namespace penstock {
@@ -30,7 +30,7 @@ namespace penstock {
 struct RelayState {
   TokenCounter counter;     // Tokens relayed, over the attempts that count.
   int64_t delivered = 0;    // Tokens that the client has, over all attempts.
-  KeptText text;            // The client's part of the text, if a continuation could ever need it.
+  DeliveredText text;       // The client's part of the text, if a continuation could ever need it.
   bool other_text = false;  // It has reasoning, tool calls or the like, which no longer prompt can repeat.
   bool opened = false;      // It has the first chunk, which said these names.
   ChunkNames names;

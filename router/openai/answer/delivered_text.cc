@@ -1,4 +1,4 @@
-#include "router/openai/answer/kept_text.h"
+#include "router/openai/answer/delivered_text.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ constexpr int64_t kFirstPiece = 512;
 
 }  // namespace
 
-void KeptText::Append(absl::string_view text) {
+void DeliveredText::Append(absl::string_view text) {
   if (!whole() || text.empty()) return;
   const int64_t size = static_cast<int64_t>(text_.size() + text.size());
   if (size > share_.held().value()) {
@@ -27,7 +27,7 @@ void KeptText::Append(absl::string_view text) {
   text_.append(text.data(), text.size());
 }
 
-void KeptText::Clear() {
+void DeliveredText::Clear() {
   text_.clear();
   dropped_ = false;
 }

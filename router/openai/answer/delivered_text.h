@@ -4,8 +4,8 @@
 // of the router together by a budget. Text that does not fit is dropped for good and its answer can only be ended, not
 // continued. Memory is taken from the budget when the string's capacity grows, so most appends touch nothing shared.
 // Belongs to one loop.
-#ifndef PENSTOCK_ROUTER_OPENAI_ANSWER_KEPT_TEXT_H_
-#define PENSTOCK_ROUTER_OPENAI_ANSWER_KEPT_TEXT_H_
+#ifndef PENSTOCK_ROUTER_OPENAI_ANSWER_DELIVERED_TEXT_H_
+#define PENSTOCK_ROUTER_OPENAI_ANSWER_DELIVERED_TEXT_H_
 
 #include <string>
 
@@ -15,14 +15,14 @@
 
 namespace penstock {
 
-class KeptText {
+class DeliveredText {
  public:
   struct Limits {
     Bytes each{256 << 10};
     Bytes all{256 << 20};
   };
-  KeptText() = default;  // Keeps nothing.
-  KeptText(ByteBudget& budget, Limits limits) : limits_(limits), share_(budget), keeps_(true) {}
+  DeliveredText() = default;  // Keeps nothing.
+  DeliveredText(ByteBudget& budget, Limits limits) : limits_(limits), share_(budget), keeps_(true) {}
 
   void Append(absl::string_view text);
   // Forgets the text and stores later text again.
@@ -41,4 +41,4 @@ class KeptText {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_OPENAI_ANSWER_KEPT_TEXT_H_
+#endif  // PENSTOCK_ROUTER_OPENAI_ANSWER_DELIVERED_TEXT_H_
