@@ -104,7 +104,8 @@ void AddCheck(CLI::App& app, Action& action) {
 
 void AddReference(CLI::App& app, Action& action) {
   auto topic = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("reference", "Print every key of the configuration, or every metric.");
+  CLI::App* command =
+      app.add_subcommand("reference", "Print every key of the configuration, every metric, or every error.");
   command->footer("Example: penstock reference schema > penstock.schema.json");
   command->add_option("topic", *topic, "Document")->check(CLI::IsMember(ReferenceTopics()))->required();
   command->callback([&action, topic] { action = [topic] { return RunReference(*topic); }; });

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the sizes and the layers of the tree (CONTRIBUTING.md names the rules); needs no compiler.
+"""Checks the sizes, the layers and the HTTP statuses of the tree (CONTRIBUTING.md names the rules); needs no compiler.
 
     scripts/check_structure.py            fails when anything is above its limit or its allowance
     scripts/check_structure.py --report   lists everything above a limit, allowed or not
@@ -15,7 +15,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from structure import layers, sizes, tree  # noqa: E402
+from structure import layers, sizes, statuses, tree  # noqa: E402
 
 
 def read_allowances(path):
@@ -42,7 +42,7 @@ def findings(root):
     paths = tree.files(root)
     table = layers.Table(tree.read(root, "ARCHITECTURE.md"))
     broken, places = layers.find(root, paths, table)
-    return sizes.find(root, paths) + broken, places, table.errors
+    return sizes.find(root, paths) + statuses.find(root, paths) + broken, places, table.errors
 
 
 def judge(found, allowed):

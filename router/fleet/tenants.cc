@@ -126,8 +126,8 @@ std::variant<ClassChoice, ApiError> ChooseClass(const std::vector<ClassConfig>& 
   if (!header.empty()) {
     const std::optional<size_t> named = PositionOf(classes, header);
     if (!named) {
-      return BadRequest(BadInput::kOutOfRange, absl::StrCat("There is no class `", header.substr(0, 64), "`."),
-                        "x-penstock-class", "invalid_value");
+      return MakeError(ErrorName::kInvalidValue, absl::StrCat("There is no class `", header.substr(0, 64), "`."),
+                       "x-penstock-class");
     }
     position = *named;
   } else if (const auto tier = PositionOf(classes, ClassOfTier(service_tier))) {

@@ -38,7 +38,7 @@ HeaderList ErrorHeaders(const ApiError& error) {
   if (error.never_retry) headers.Add("x-should-retry", "false");
   if (!error.reason.empty()) headers.Add("x-penstock-reason", error.reason);
   if (!error.allow.empty()) headers.Add("allow", error.allow);
-  if (error.status == 401) headers.Add("www-authenticate", "Bearer");
+  if (error.status == http_status::kUnauthorized) headers.Add("www-authenticate", "Bearer");
   return headers;
 }
 
@@ -103,14 +103,14 @@ asio::awaitable<bool> Answer::Error(const ApiError& error) {
 
 std::string Answer::StreamHead(const HeaderList& headers) {
   if (http10_ || loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
-  ResponseHead head(200, keep_alive_, http10_);
+  ResponseHead head(http_status::kOk, keep_alive_, http10_);
   head.Add("content-type", "text/event-stream; charset=utf-8")
       .Add("cache-control", "no-cache")
       .Add("x-accel-buffering", "no")
       .Add("x-request-id", request_id_);
   for (const auto [name, value] : headers) head.Add(name, value);
   head_sent_ = true;
-  status_ = 200;
+  status_ = http_status::kOk;
   return std::move(head).Chunked();
 }
 

@@ -204,8 +204,7 @@ asio::awaitable<bool> ClientConnection::ReadRequest() {
     if (read == Read::kBytes) continue;
     if (reader_.Idle() || gone_) co_return false;
     if (read == Read::kTimeout) {
-      ApiError slow = BadRequest(BadInput::kTooSlow, "The request did not arrive in time.", "", "request_timeout");
-      slow.status = 408;
+      const ApiError slow = MakeError(ErrorName::kRequestTimeout, "The request did not arrive in time.");
       co_await FailRead(slow);
     } else {
       loop_.edge().telemetry->OnBadInput(BadInput::kTruncated);

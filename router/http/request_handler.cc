@@ -39,18 +39,12 @@ std::string ModelsJson(const FleetView& fleet) {
 }
 
 ApiError NotFound(const ClientRequest& request) {
-  ApiError error = BadRequest(BadInput::kPath, absl::StrCat("There is nothing at ", request.target.substr(0, 200), "."),
-                              "", "not_found");
-  error.status = 404;
-  return error;
+  return MakeError(ErrorName::kNotFound, absl::StrCat("There is nothing at ", request.target.substr(0, 200), "."));
 }
 
 ApiError WrongMethod(const ClientRequest& request, absl::string_view allow) {
-  ApiError error = BadRequest(
-      BadInput::kMethod,
-      absl::StrCat("The method ", request.method.substr(0, 32), " is not allowed here; allowed: ", allow, "."), "",
-      "method_not_allowed");
-  error.status = 405;
+  ApiError error = MakeError(ErrorName::kWrongMethod, absl::StrCat("The method ", request.method.substr(0, 32),
+                                                                   " is not allowed here; allowed: ", allow, "."));
   error.allow = std::string(allow);
   return error;
 }
@@ -62,12 +56,8 @@ bool IsJson(absl::string_view content_type) {
 }
 
 ApiError WrongContentType(absl::string_view content_type) {
-  ApiError error =
-      BadRequest(BadInput::kContentType,
-                 absl::StrCat("The content type must be application/json, not ", content_type.substr(0, 100), "."), "",
-                 "unsupported_media_type");
-  error.status = 415;
-  return error;
+  return MakeError(ErrorName::kContentType,
+                   absl::StrCat("The content type must be application/json, not ", content_type.substr(0, 100), "."));
 }
 
 ApiError UnknownModel(absl::string_view name) {
@@ -88,10 +78,10 @@ asio::awaitable<void> AnswerModels(EventLoop& loop, const ClientRequest& request
     co_await answer.Error(*denied);
   } else if (match.route == Route::kModels) {
     const std::string body = ModelsJson(*fleet);
-    co_await SendWhole(answer, 200, kJson, kNoHeaders, body);
+    co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, body);
   } else if (fleet->book.ModelByName(match.model)) {
     const std::string body = ModelJson(*fleet, match.model);
-    co_await SendWhole(answer, 200, kJson, kNoHeaders, body);
+    co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, body);
   } else {
     const ApiError unknown = UnknownModel(match.model);
     co_await answer.Error(unknown);
@@ -104,13 +94,13 @@ asio::awaitable<void> AnswerReady(Edge& edge, Answer& answer) {
   const absl::string_view body = ready      ? "{\"status\":\"ready\"}"
                                  : draining ? "{\"status\":\"draining\"}"
                                             : "{\"status\":\"no replica is up\"}";
-  co_await SendWhole(answer, ready ? 200 : 503, kJson, kNoHeaders, body);
+  co_await SendWhole(answer, ready ? http_status::kOk : http_status::kServiceUnavailable, kJson, kNoHeaders, body);
 }
 
 asio::awaitable<void> AnswerMetrics(EventLoop& loop, Answer& answer) {
   Edge& edge = loop.edge();
   const std::string body = MetricsPage(edge, loop.fleet()->config().limits);
-  co_await SendWhole(answer, 200, "text/plain; version=0.0.4; charset=utf-8", kNoHeaders, body);
+  co_await SendWhole(answer, http_status::kOk, "text/plain; version=0.0.4; charset=utf-8", kNoHeaders, body);
 }
 
 bool IsAdmin(Route route) { return route == Route::kHealth || route == Route::kReady || route == Route::kMetrics; }
@@ -150,7 +140,7 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientRequest& request, const
       co_await AnswerModels(loop, request, match, answer);
       break;
     case Route::kHealth:
-      co_await SendWhole(answer, 200, kJson, kNoHeaders, "{\"status\":\"ok\"}");
+      co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, "{\"status\":\"ok\"}");
       break;
     case Route::kReady:
       co_await AnswerReady(loop.edge(), answer);

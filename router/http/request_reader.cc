@@ -194,24 +194,17 @@ RequestReader::State RequestReader::HandleParseError(int code) {
   const auto ec = http::make_error_code(static_cast<http::error>(code));
   if (ec == http::error::header_limit) return HeaderTooLarge();
   if (ec == http::error::body_limit) {
-    ApiError error =
-        BadRequest(BadInput::kBodyTooLarge, absl::StrCat("The request body is larger than ", limits_.body, " bytes."),
-                   "", "body_too_large");
-    error.status = 413;
-    return Fail(std::move(error));
+    return Fail(
+        MakeError(ErrorName::kBodyTooLarge, absl::StrCat("The request body is larger than ", limits_.body, " bytes.")));
   }
   if (ec == http::error::buffer_overflow) return Fail(NoBodyMemory());
-  return Fail(BadRequest(BadInput::kMalformedHttp,
-                         absl::StrCat("Not a well-formed HTTP/1.1 request: ", ec.message(), "."), "",
-                         "malformed_request"));
+  return Fail(
+      MakeError(ErrorName::kMalformedRequest, absl::StrCat("Not a well-formed HTTP/1.1 request: ", ec.message(), ".")));
 }
 
 RequestReader::State RequestReader::HeaderTooLarge() {
-  ApiError error =
-      BadRequest(BadInput::kHeaderTooLarge, absl::StrCat("The request head is larger than ", limits_.header, " bytes."),
-                 "", "header_too_large");
-  error.status = 431;
-  return Fail(std::move(error));
+  return Fail(MakeError(ErrorName::kHeaderTooLarge,
+                        absl::StrCat("The request head is larger than ", limits_.header, " bytes.")));
 }
 
 RequestReader::State RequestReader::Fail(ApiError error) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "router/openai/error/http_status.h"
 
 namespace penstock {
 namespace {
@@ -16,50 +17,9 @@ bool Breaks(char c) { return c == '\r' || c == '\n' || c == '\0'; }
 
 }  // namespace
 
-absl::string_view ReasonPhrase(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 409:
-      return "Conflict";
-    case 413:
-      return "Content Too Large";
-    case 415:
-      return "Unsupported Media Type";
-    case 422:
-      return "Unprocessable Content";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Not Implemented";
-    case 502:
-      return "Bad Gateway";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    default:
-      return status < 400 ? "OK" : "Error";
-  }
-}
-
 ResponseHead::ResponseHead(int status, bool keep_alive, bool http10) : keep_alive_(keep_alive), http10_(http10) {
   text_.reserve(kUsualSize);
-  absl::StrAppend(&text_, "HTTP/1.1 ", status, " ", ReasonPhrase(status), "\r\n");
+  absl::StrAppend(&text_, "HTTP/1.1 ", status, " ", http_status::ReasonPhrase(status), "\r\n");
 }
 
 ResponseHead& ResponseHead::Add(absl::string_view name, absl::string_view value) {

@@ -27,8 +27,6 @@ class ResponseHead {
   bool http10_;
 };
 
-absl::string_view ReasonPhrase(int status);
-
 }  // namespace penstock
 
 #endif  // PENSTOCK_ROUTER_HTTP_RESPONSE_HEAD_H_

@@ -118,7 +118,7 @@ asio::awaitable<AttemptEnd> AnswerStream::SendAssembled() {
   admission_.Close(Outcome::kFinished);
   state_.any_answer = true;
   const HeaderList headers = delivery_.Headers();
-  const bool alive = co_await SendWhole(client_, 200, "application/json", headers, *body);
+  const bool alive = co_await SendWhole(client_, http_status::kOk, "application/json", headers, *body);
   if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
   delivery_.OnWhole(state_.answer.generated());
   co_return AttemptEnd();

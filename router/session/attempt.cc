@@ -40,7 +40,7 @@ asio::awaitable<AttemptEnd> Attempt::Run() {
   const Plan plan = MakePlan();
   Reply reply;
   if (auto end = co_await Begin(*pool, plan, reply)) co_return *std::move(end);
-  if (reply.status >= 400) co_return co_await ReadEngineError(reply.status);
+  if (http_status::IsError(reply.status)) co_return co_await ReadEngineError(reply.status);
   if (plan.stream && reply.event_stream) co_return co_await ReadStream(plan.reassemble);
   if (!plan.stream || plan.reassemble) co_return co_await ReadWhole(reply.content_type);
   co_return EngineFailed(EngineErrorKind::kGarbage,
@@ -114,8 +114,8 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
 
 std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& reply) {
   reply.status = head.status;
-  if (head.status >= 400) return std::nullopt;
-  if (head.status < 200 || head.status >= 300) {
+  if (http_status::IsError(head.status)) return std::nullopt;
+  if (!http_status::IsSuccess(head.status)) {
     return EngineFailed(EngineErrorKind::kGarbage, absl::StrCat("The engine answered with status ", head.status, "."));
   }
   const EngineAccess& engine = state_.engine();
@@ -136,7 +136,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
   const auto body = co_await exchange_->ReadAll(state_.Left(state_.limits.gap_timeout), kMaxErrorBody);
   if (auto interrupted = Interruption(state_.client, admission_.ticket()).End()) co_return *std::move(interrupted);
   EngineError error = ParseEngineError(status, body.ok() ? absl::string_view(*body) : absl::string_view());
-  if (error.status < 400) error.status = status;
+  if (!http_status::IsError(error.status)) error.status = status;
   co_return EngineSaid(error, /*in_stream=*/false, delivery_.resume_due());
 }
 
@@ -160,7 +160,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadWhole(const std::string& content_type) 
   admission_.Close(Outcome::kFinished);
   state_.any_answer = true;
   const HeaderList headers = delivery_.Headers();
-  const Written written = state_.client.Whole(200, content_type, headers, *body);
+  const Written written = state_.client.Whole(http_status::kOk, content_type, headers, *body);
   bool alive = written == Written::kAll;
   if (written == Written::kPart) alive = co_await state_.client.FinishWhole();
   if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);

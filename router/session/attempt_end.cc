@@ -15,7 +15,6 @@ AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message) {
   end.engine_error = kind;
   end.engine_at_fault = true;
   end.error = std::make_unique<ApiError>(EngineFailure(kind, message));
-  if (kind == EngineErrorKind::kTimeout) end.error->status = 504;
   return end;
 }
 
@@ -24,21 +23,19 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
   end.kind = AttemptEnd::Kind::kFailed;
   end.engine_at_fault = true;
   end.error = std::make_unique<ApiError>(FromEngine(error));
+  const bool server_error = http_status::IsServerError(end.error->status);
   if (IsPoolOverflow(error.message)) {
     end.engine_error = EngineErrorKind::kOverflow;
-  } else if (error.status == 429 || error.status == 503) {
+  } else if (http_status::IsFullEngine(error.status)) {
     end.engine_error = EngineErrorKind::kPushedBack;
-    end.error->status = 503;
-    end.error->type = "server_error";
-    end.error->code = "service_unavailable";
-    end.error->retry_after = Duration::Seconds(1);
-  } else if (end.error->status < 500 && !resume_due) {
+    *end.error = MakeError(ErrorName::kEnginePushedBack, end.error->message, end.error->param);
+  } else if (!server_error && !resume_due) {
     end.kind = AttemptEnd::Kind::kRejected;
     end.engine_at_fault = in_stream;
     return end;
   } else {
-    end.hopeless = end.error->status < 500 || end.error->status == 501;
-    if (end.error->code.empty()) end.error->code = "engine_error";
+    end.hopeless = !server_error || end.error->status == http_status::kNotImplemented;
+    if (end.error->code.empty()) end.error->code = std::string(RowOf(ErrorName::kEngineServer).code);
   }
   end.error->reason = std::string(LabelOf(end.engine_error));
   return end;
@@ -47,9 +44,8 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
 AttemptEnd EndpointMissing() {
   AttemptEnd end;
   end.kind = AttemptEnd::Kind::kRejected;
-  end.error = std::make_unique<ApiError>(BadRequest(
-      BadInput::kPath, "The engine of this model does not offer this endpoint.", "model", "unsupported_endpoint"));
-  end.error->status = 404;
+  end.error = std::make_unique<ApiError>(
+      MakeError(ErrorName::kUnsupportedEndpoint, "The engine of this model does not offer this endpoint.", "model"));
   return end;
 }
 

@@ -6,11 +6,6 @@
 #include "router/openai/request/routes.h"
 
 namespace penstock {
-namespace {
-
-constexpr int kClientClosedRequest = 499;
-
-}  // namespace
 
 DecisionLog* SessionRecord::LogFor(DecisionEntry::Kind kind) const {
   DecisionLog* log = state_.loop.edge().log;
@@ -40,7 +35,7 @@ void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
   record.replica = state_.ReplicaName();
   record.outcome = outcome;
   record.reason = std::string(reason);
-  record.status = state_.client.status() != 0 ? state_.client.status() : kClientClosedRequest;
+  record.status = state_.client.status() != 0 ? state_.client.status() : RowOf(ErrorName::kClientGone).status;
   record.streamed = state_.facts().stream;
   record.prompt_estimate = state_.estimate.tokens;
   record.output = Tokens(state_.answer.generated());

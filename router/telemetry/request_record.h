@@ -21,7 +21,7 @@ struct RequestRecord {
   std::string replica;        // Empty when it reached none.
   RequestOutcome outcome = RequestOutcome::kOk;
   std::string reason;  // Label of the Refusal, BadInput or EngineErrorKind; empty when all went well.
-  int status = 200;    // HTTP status of the answer; 499 when the client left before one.
+  int status = 0;      // HTTP status of the answer, or the one of a client that left before it.
   bool streamed = false;
   Tokens prompt_estimate{0};
   Tokens prompt{0};  // From usage; 0: unknown.

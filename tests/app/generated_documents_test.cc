@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config/reference/reference.h"
+#include "router/openai/error/error_table.h"
 #include "router/policies/policy_factory.h"
 #include "router/telemetry/metrics_reference.h"
 
@@ -29,6 +30,8 @@ TEST(GeneratedDocuments, TheSchemaOfTheConfigurationIsFresh) {
 TEST(GeneratedDocuments, TheReferenceOfTheMetricsIsFresh) {
   ExpectFresh("docs/metrics.md", MetricsReference(), "metrics");
 }
+
+TEST(GeneratedDocuments, TheReferenceOfTheErrorsIsFresh) { ExpectFresh("docs/errors.md", ErrorReference(), "errors"); }
 
 }  // namespace
 }  // namespace penstock

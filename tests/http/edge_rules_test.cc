@@ -16,15 +16,35 @@ namespace penstock {
 namespace {
 
 TEST(ApiErrors, EveryErrorHasAllFourKeys) {
-  const auto error = nlohmann::json::parse(ErrorBody(BadRequest(BadInput::kPath, "no \"such\" path")))["error"];
+  const auto error = nlohmann::json::parse(ErrorBody(MakeError(ErrorName::kNotFound, "no \"such\" path")))["error"];
   EXPECT_EQ(error["message"], "no \"such\" path");
   EXPECT_EQ(error["type"], "invalid_request_error");
   EXPECT_TRUE(error["param"].is_null());
-  EXPECT_TRUE(error["code"].is_null());
+  EXPECT_EQ(error["code"], "not_found");
+  const auto without = nlohmann::json::parse(ErrorBody(ApiError()))["error"];
+  EXPECT_TRUE(without["code"].is_null());
+}
+
+TEST(ApiErrors, EveryErrorIsOneRowOfTheTable) {
+  for (int i = 0; i < kErrorCount; ++i) {
+    const ErrorRow& row = RowOf(static_cast<ErrorName>(i));
+    const ApiError error = MakeError(row.name, "m", "p");
+    EXPECT_EQ(error.status, row.status) << row.label;
+    EXPECT_EQ(error.code, std::string(row.code));
+    EXPECT_EQ(error.reason, std::string(row.label));
+    EXPECT_EQ(error.retry_after.has_value(), row.retry == RetryHint::kAfter);
+    EXPECT_EQ(error.bad_input, row.bad_input);
+  }
+}
+
+TEST(ApiErrors, EveryFailureOfAnEngineHasARowWithItsLabel) {
+  for (size_t i = 0; i < kEngineErrorLabels.size(); ++i) {
+    EXPECT_EQ(RowOf(NameOf(static_cast<EngineErrorKind>(i))).label, kEngineErrorLabels[i]);
+  }
 }
 
 TEST(ApiErrors, InvalidUtf8InAMessageStaysValidJson) {
-  const std::string body = ErrorBody(BadRequest(BadInput::kPath, "a\xff z"));
+  const std::string body = ErrorBody(MakeError(ErrorName::kNotFound, "a\xff z"));
   EXPECT_TRUE(nlohmann::json::accept(body)) << body;
 }
 

@@ -9,7 +9,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts"))
 
 from check_structure import judge  # noqa: E402
-from structure import layers, sizes, tree  # noqa: E402
+from structure import layers, sizes, statuses, tree  # noqa: E402
 from structure.cpp_outline import outline  # noqa: E402
 
 TABLE = """
@@ -163,6 +163,21 @@ class Sizes(unittest.TestCase):
 
     def test_data_has_no_limit(self):
         self.assertEqual(self.found("tests/data/a.py", "\n" * 400), [])
+
+
+class Statuses(unittest.TestCase):
+    def lines(self, text):
+        return statuses.statuses(text, {"200", "404", "503"})
+
+    def test_a_number_that_is_a_status_is_found(self):
+        for text in ("error.status = 404;", "if (head.status >= 404) F();", "case 503:", "SendWhole(answer, 200, body);",
+                     "Send(ready ? 200 : 503);", "ResponseHead head(200, true);", "int status_ = 200;"):  # fmt: skip
+            self.assertEqual(self.lines("\n" + text), [2], text)
+
+    def test_other_numbers_comments_and_texts_are_not(self):
+        for text in ("// status = 404", 'F("status = 404");', "Duration::Milliseconds(200)", "int kKept = 503;",
+                     "error.status = kNotFound;"):  # fmt: skip
+            self.assertEqual(self.lines(text), [], text)
 
 
 class Allowances(unittest.TestCase):

@@ -51,30 +51,24 @@ std::string RefusalParam(Refusal reason) {
   }
 }
 
-ApiError AtTheDoor(TurnedAway limit, absl::string_view message) {
-  ApiError error;
-  error.status = 503;
-  error.message = std::string(message);
-  error.type = "server_error";
-  error.code = "service_unavailable";
-  error.reason = std::string(LabelOf(limit));
-  error.retry_after = Duration::Seconds(1);
-  return error;
-}
-
 }  // namespace
 
 std::string JsonQuote(absl::string_view text) {
   return nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-ApiError BadRequest(BadInput kind, absl::string_view message, absl::string_view param, absl::string_view code) {
+ApiError MakeError(ErrorName name, absl::string_view message, absl::string_view param) {
+  const ErrorRow& row = RowOf(name);
   ApiError error;
+  error.status = row.status;
   error.message = std::string(message);
+  error.type = std::string(row.type);
   error.param = std::string(param);
-  error.code = std::string(code);
-  error.bad_input = kind;
-  error.reason = std::string(LabelOf(kind));
+  error.code = std::string(row.code);
+  error.bad_input = row.bad_input;
+  error.reason = std::string(row.label);
+  if (row.retry == RetryHint::kAfter) error.retry_after = Duration::Seconds(1);
+  error.never_retry = row.retry == RetryHint::kNever;
   return error;
 }
 
@@ -108,47 +102,41 @@ static bool IsContextExceeded(const EngineError& engine) {
 }
 
 ApiError FromEngine(const EngineError& engine) {
-  if (engine.status == 401 || engine.status == 403) {
+  if (http_status::IsDeniedKey(engine.status)) {
     return EngineFailure(EngineErrorKind::kServer, "The engine refused the router's credentials.");
   }
-  ApiError error;
-  error.status = engine.status >= 400 && engine.status <= 599 ? engine.status : 502;
-  error.message = engine.message.empty() ? "The engine reported an error without a message." : engine.message;
-  if (!engine.type.empty()) {
-    error.type = engine.type;
-  } else if (error.status >= 500) {
-    error.type = "server_error";
-  }
+  ApiError error =
+      MakeError(ErrorName::kEngineServer,
+                engine.message.empty() ? "The engine reported an error without a message." : engine.message);
+  if (http_status::IsKnownError(engine.status)) error.status = engine.status;
   error.code = engine.code;
   error.param = engine.param;
-  error.reason = std::string(LabelOf(EngineErrorKind::kServer));
-  if (error.status < 500 && error.status != 429) {
+  const bool about_request = !http_status::IsServerError(error.status);
+  if (!engine.type.empty()) {
+    error.type = engine.type;
+  } else if (about_request) {
+    error.type = std::string(kInvalidRequest);
+  }
+  if (about_request && error.status != http_status::kTooManyRequests) {
     // Engines have their own names for it ("BadRequestError", "exceed_context_size_error").
-    error.type = "invalid_request_error";
+    error.type = std::string(kInvalidRequest);
     if (IsContextExceeded(engine)) {
-      error.code = "context_length_exceeded";
-      error.reason = std::string(TraitsOf(Refusal::kContextExceeded).label);
+      const RefusalTraits& exceeded = TraitsOf(Refusal::kContextExceeded);
+      error.code = std::string(exceeded.code);
+      error.reason = std::string(exceeded.label);
     }
   }
   return error;
 }
 
-ApiError EngineFailure(EngineErrorKind kind, absl::string_view message) {
-  ApiError error;
-  error.status = 502;
-  error.message = std::string(message);
-  error.type = "server_error";
-  error.code = "engine_error";
-  error.reason = std::string(LabelOf(kind));
-  return error;
-}
+ApiError EngineFailure(EngineErrorKind kind, absl::string_view message) { return MakeError(NameOf(kind), message); }
 
 ApiError TooManyConnections() {
-  return AtTheDoor(TurnedAway::kConnections, "The router has as many connections as it may have.");
+  return MakeError(ErrorName::kTooManyConnections, "The router has as many connections as it may have.");
 }
 
 ApiError NoBodyMemory() {
-  return AtTheDoor(TurnedAway::kBodyMemory, "The router holds as many bytes of request bodies as it may.");
+  return MakeError(ErrorName::kNoBodyMemory, "The router holds as many bytes of request bodies as it may.");
 }
 
 std::string ErrorBody(const ApiError& error) {

@@ -1,7 +1,7 @@
 // Errors as OpenAI clients understand them: one value that drives status, headers and body.
 //
-// Pure. Every error the router answers with goes through here, so that all four keys of the error object are always
-// there: {"error":{"message","type","param","code"}}.
+// Pure. The error table (router/openai/error/error_table.h) gives every error its status, type, code, hint and label.
+// Every answer has all four keys of the error object: {"error":{"message","type","param","code"}}.
 #ifndef PENSTOCK_ROUTER_OPENAI_ERROR_API_ERROR_H_
 #define PENSTOCK_ROUTER_OPENAI_ERROR_API_ERROR_H_
 
@@ -13,35 +13,35 @@
 #include "base/units.h"
 #include "router/core/contract/action.h"
 #include "router/labels/labels.h"
+#include "router/openai/error/error_table.h"
 
 namespace penstock {
 
 struct ApiError {
-  int status = 400;
+  int status = http_status::kBadRequest;
   std::string message;
-  std::string type = "invalid_request_error";
+  std::string type = std::string(kInvalidRequest);
   std::string param;                    // Empty: null.
   std::string code;                     // Empty: null.
   std::optional<Duration> retry_after;  // Sent as whole seconds (at least 1) and as retry-after-ms.
   bool never_retry = false;             // x-should-retry: false.
-  std::string allow;                    // For a 405.
+  std::string allow;                    // For kWrongMethod.
   std::optional<BadInput> bad_input;    // The metric's label, for errors of the client.
   std::string reason;                   // The label of a refusal or an engine error; x-penstock-reason.
 };
 
-// A client's mistake: status 400 and the field it is about.
-ApiError BadRequest(BadInput kind, absl::string_view message, absl::string_view param = "",
-                    absl::string_view code = "");
+// The error of one row of the table. `param`: the field that it is about.
+ApiError MakeError(ErrorName name, absl::string_view message, absl::string_view param = "");
 // The answer to a refusal of the core. `model` is the name the client used.
 ApiError FromRefusal(const Refuse& refuse, absl::string_view model);
 // The router ends before the request does.
 ApiError CutByShutdown();
-// An engine's own error about the request, with its status. 401 and 403 are the router's fault and become 502.
+// An engine's own error about the request, with its status. A denied key is the router's fault, not the client's.
 ApiError FromEngine(const EngineError& error);
-// 502: the engine answered with something impossible, or not at all.
+// The engine answered with something impossible, or not at all.
 ApiError EngineFailure(EngineErrorKind kind, absl::string_view message);
 
-// 503 at the door: every connection that may be open is, or all memory for bodies is taken.
+// At the door: every connection that may be open is, or all memory for bodies is taken.
 ApiError TooManyConnections();
 ApiError NoBodyMemory();
 

@@ -12,23 +12,22 @@ namespace {
 constexpr absl::string_view kContentShapes = "a string or an array of content parts";
 constexpr absl::string_view kPromptShapes = "a string, a list of strings, a list of token ids, or a list of such lists";
 
-ApiError WrongType(absl::string_view field, absl::string_view expected) {
-  return BadRequest(BadInput::kWrongType, absl::StrCat("`", field, "` must be ", expected, "."), field, "invalid_type");
+ApiError WrongPartType(absl::string_view field, absl::string_view expected) {
+  return MakeError(ErrorName::kWrongType, absl::StrCat("`", field, "` must be ", expected, "."), field);
 }
 
 ApiError Duplicate(absl::string_view field, absl::string_view key) {
-  return BadRequest(BadInput::kDuplicateKey, absl::StrCat("The key `", key, "` occurs twice in `", field, "`."), field,
-                    "duplicate_key");
+  return MakeError(ErrorName::kDuplicateKey, absl::StrCat("The key `", key, "` occurs twice in `", field, "`."), field);
 }
 
 ApiError Empty(absl::string_view field, absl::string_view message) {
-  return BadRequest(BadInput::kOutOfRange, absl::StrCat("`", field, "` ", message), field, "empty_array");
+  return MakeError(ErrorName::kEmptyArray, absl::StrCat("`", field, "` ", message), field);
 }
 
 ApiError TooMany(absl::string_view field, int64_t count) {
-  return BadRequest(BadInput::kOutOfRange,
-                    absl::StrCat("`", field, "` has ", count, " elements; at most ", kMaxPrompts, " are allowed."),
-                    field, "array_above_max_length");
+  return MakeError(ErrorName::kTooManyElements,
+                   absl::StrCat("`", field, "` has ", count, " elements; at most ", kMaxPrompts, " are allowed."),
+                   field);
 }
 
 // Rough size for comparing elements of one list.
@@ -78,7 +77,7 @@ bool PromptScan::Refuse(ApiError error) {
 }
 
 bool PromptScan::SkipWrong(JsonScanner& json, absl::string_view field, absl::string_view expected) {
-  return Refuse(WrongType(field, expected)) && json.Skip();
+  return Refuse(WrongPartType(field, expected)) && json.Skip();
 }
 
 std::string PromptScan::MessageField(absl::string_view member) const {
@@ -115,8 +114,8 @@ bool PromptScan::ReadMessage(JsonScanner& json) {
   Message message;
   if (!ForEachKey(json, [&](absl::string_view key) { return ReadMessageMember(json, key, message); })) return false;
   if (!message.role) {
-    Refuse(BadRequest(BadInput::kMissingField, absl::StrCat("`", MessageField(".role"), "` is missing."),
-                      MessageField(".role"), "missing_required_parameter"));
+    Refuse(MakeError(ErrorName::kMissingField, absl::StrCat("`", MessageField(".role"), "` is missing."),
+                     MessageField(".role")));
   }
   ++result_.text.messages;
   result_.ends_with_assistant = message.role_name == "assistant";
@@ -178,7 +177,7 @@ bool PromptScan::ReadPrompt(JsonScanner& json, absl::string_view field) {
     return true;
   }
   if (elements > kMaxPrompts) return Refuse(TooMany(field, elements));
-  if (wrong || ids > 0) return Refuse(WrongType(field, kPromptShapes));
+  if (wrong || ids > 0) return Refuse(WrongPartType(field, kPromptShapes));
   result_.prompts = elements;
   return true;
 }

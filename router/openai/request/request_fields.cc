@@ -20,7 +20,7 @@ constexpr std::array<absl::string_view, kFields> kFieldNames = {
     "add_generation_prompt", "continue_final_message", "echo", "suffix"};
 // clang-format on
 
-ApiError InvalidJson(absl::string_view what) { return BadRequest(BadInput::kMalformedJson, what, "", "invalid_json"); }
+ApiError InvalidJson(absl::string_view what) { return MakeError(ErrorName::kInvalidJson, what); }
 
 ApiError NotAnObject(absl::string_view body, const JsonScanner& json) {
   const size_t at = json.position();
@@ -86,8 +86,8 @@ bool RequestFields::ReadField(Endpoint endpoint, absl::string_view body, JsonSca
   if (field == RequestField::kFieldCount) return json.Skip();
   if (Seen(field)) {
     if (!duplicate_) {
-      duplicate_ = BadRequest(BadInput::kDuplicateKey, absl::StrCat("The key `", NameOf(field), "` occurs twice."),
-                              NameOf(field), "duplicate_key");
+      duplicate_ = MakeError(ErrorName::kDuplicateKey, absl::StrCat("The key `", NameOf(field), "` occurs twice."),
+                             NameOf(field));
     }
     return json.Skip();
   }

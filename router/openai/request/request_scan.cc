@@ -12,18 +12,16 @@ using Field = RequestField;
 using MaybeError = std::optional<ApiError>;
 
 ApiError WrongType(absl::string_view field, absl::string_view expected) {
-  return BadRequest(BadInput::kWrongType, absl::StrCat("`", field, "` must be ", expected, "."), field, "invalid_type");
+  return MakeError(ErrorName::kWrongType, absl::StrCat("`", field, "` must be ", expected, "."), field);
 }
 
 ApiError Missing(absl::string_view field) {
-  return BadRequest(BadInput::kMissingField, absl::StrCat("You must provide `", field, "`."), field,
-                    "missing_required_parameter");
+  return MakeError(ErrorName::kMissingField, absl::StrCat("You must provide `", field, "`."), field);
 }
 
 ApiError OutOfRange(absl::string_view field, absl::string_view bounds, absl::string_view value) {
-  return BadRequest(BadInput::kOutOfRange,
-                    absl::StrCat("`", field, "` must be ", bounds, ", not ", value.substr(0, 40), "."), field,
-                    "invalid_value");
+  return MakeError(ErrorName::kInvalidValue,
+                   absl::StrCat("`", field, "` must be ", bounds, ", not ", value.substr(0, 40), "."), field);
 }
 
 MaybeError ReadBool(const RequestFields& fields, Field field, bool& out) {
@@ -79,16 +77,16 @@ MaybeError ReadStreamOptions(const RequestFields& fields, RequestFacts& facts) {
   }
   if (options->kind() != JsonKind::kObject) return WrongType("stream_options", "an object");
   if (!facts.stream) {
-    return BadRequest(BadInput::kOutOfRange, "`stream_options` is only allowed when `stream` is true.",
-                      "stream_options", "invalid_value");
+    return MakeError(ErrorName::kInvalidValue, "`stream_options` is only allowed when `stream` is true.",
+                     "stream_options");
   }
   facts.stream_options_at = options->span;
   JsonObject members(*options);
   while (const auto member = members.Next()) {
     if (member->key != "include_usage") continue;
     if (facts.include_usage_at) {
-      return BadRequest(BadInput::kDuplicateKey, "The key `include_usage` occurs twice.",
-                        "stream_options.include_usage", "duplicate_key");
+      return MakeError(ErrorName::kDuplicateKey, "The key `include_usage` occurs twice.",
+                       "stream_options.include_usage");
     }
     if (member->value.kind() != JsonKind::kBool && member->value.kind() != JsonKind::kNull) {
       return WrongType("stream_options.include_usage", "a boolean");

@@ -1,0 +1,43 @@
+// HTTP statuses by name, with their reason phrases: the only numbers of statuses under router/ beside the core's
+// refusals. `scripts/check_structure.py` proves it.
+#ifndef PENSTOCK_ROUTER_OPENAI_ERROR_HTTP_STATUS_H_
+#define PENSTOCK_ROUTER_OPENAI_ERROR_HTTP_STATUS_H_
+
+#include "absl/strings/string_view.h"
+
+namespace penstock::http_status {
+
+inline constexpr int kOk = 200;
+inline constexpr int kBadRequest = 400;
+inline constexpr int kUnauthorized = 401;
+inline constexpr int kForbidden = 403;
+inline constexpr int kNotFound = 404;
+inline constexpr int kMethodNotAllowed = 405;
+inline constexpr int kRequestTimeout = 408;
+inline constexpr int kConflict = 409;
+inline constexpr int kContentTooLarge = 413;
+inline constexpr int kUnsupportedMediaType = 415;
+inline constexpr int kUnprocessableContent = 422;
+inline constexpr int kTooManyRequests = 429;
+inline constexpr int kHeaderFieldsTooLarge = 431;
+// Nobody gets this one: the client left before an answer. For metrics and the decision log.
+inline constexpr int kClientClosedRequest = 499;
+inline constexpr int kInternalServerError = 500;
+inline constexpr int kNotImplemented = 501;
+inline constexpr int kBadGateway = 502;
+inline constexpr int kServiceUnavailable = 503;
+inline constexpr int kGatewayTimeout = 504;
+
+constexpr bool IsSuccess(int status) { return status >= kOk && status < 300; }
+constexpr bool IsError(int status) { return status >= kBadRequest; }
+constexpr bool IsServerError(int status) { return status >= kInternalServerError; }
+// A status that an error of an engine may pass on.
+constexpr bool IsKnownError(int status) { return IsError(status) && status < 600; }
+constexpr bool IsFullEngine(int status) { return status == kTooManyRequests || status == kServiceUnavailable; }
+constexpr bool IsDeniedKey(int status) { return status == kUnauthorized || status == kForbidden; }
+
+absl::string_view ReasonPhrase(int status);
+
+}  // namespace penstock::http_status
+
+#endif  // PENSTOCK_ROUTER_OPENAI_ERROR_HTTP_STATUS_H_
