@@ -111,6 +111,8 @@ PATH="$PWD/build/tools/usr/bin:$PATH"
 step "layers and sizes" scripts/check_structure.py
 step "the check of layers and sizes" python3 tests/layers/structure_test.py
 step "plain words" scripts/plain_words.py
+step "the check of words" python3 tests/scripts/plain_words_test.py
+step "the writer of results" python3 tests/scripts/results_test.py
 step "layout" scripts/format.sh
 if step "build release" scripts/build.sh release; then
   unit_tests "unit tests" release

@@ -137,6 +137,8 @@ inline constexpr Metric kMetrics[] = {
      "Running requests taken back for the sake of the others"},
     {"Decisions", "penstock_returns_total", MetricType::kCounter, "",
      "Forwarded requests that waited again (push-back, engine lost)"},
+    {"Decisions", "penstock_book_drifts_total", MetricType::kCounter, "",
+     "Recounts of the core's books that found a difference; above 0: the core is wrong, please report it"},
 
     {"Router", "penstock_connections_total", MetricType::kCounter, "", "Client connections accepted since start"},
     {"Router", "penstock_connections_open", MetricType::kGauge, "", "Client connections open"},

@@ -145,7 +145,11 @@ void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& famili
   AddSample(aborts, {}, static_cast<double>(counters.aborts));
   MetricFamily returns = FamilyOf(MetricNamed("penstock_returns_total"));
   AddSample(returns, {}, static_cast<double>(counters.requeues));
-  for (MetricFamily* family : {&observed, &covered, &pinball, &aborts, &returns}) Keep(std::move(*family), families);
+  MetricFamily drifts = FamilyOf(MetricNamed("penstock_book_drifts_total"));
+  AddSample(drifts, {}, static_cast<double>(counters.book_drifts));
+  for (MetricFamily* family : {&observed, &covered, &pinball, &aborts, &returns, &drifts}) {
+    Keep(std::move(*family), families);
+  }
 }
 
 }  // namespace

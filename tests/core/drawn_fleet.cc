@@ -67,6 +67,13 @@ void DrawMany(Choices& choices, Fleet& fleet) {
   }
 }
 
+// Limits of two tenants. They follow from numbers that were drawn before, so recorded corpora keep their meaning.
+void LimitTenants(int64_t number, Fleet& fleet) {
+  fleet.tenants.clear();
+  if (number % 3 == 0) fleet.tenants.push_back({TenantId(1), "few", 1, {Tokens(0), 1 + number % 7}});
+  if (number % 2 == 0) fleet.tenants.push_back({TenantId(2), "metered", 1, {Tokens(2'000 + 500 * (number % 16)), 0}});
+}
+
 }  // namespace
 
 PenstockVariant DrawVariant(Choices& choices) {
@@ -99,6 +106,7 @@ Fleet DrawFleet(Choices& choices) {
       {"standard", Duration::Seconds(2), Duration::Milliseconds(100), Duration::Seconds(30), late, false},
       {"background", Duration::Seconds(3600), Duration::Seconds(1), Duration::Seconds(86'400), late, true}};
   choices.OneIn(6) ? DrawMany(choices, fleet) : DrawFew(choices, fleet);
+  LimitTenants(fleet.replicas.front().max_sequences, fleet);
   return fleet;
 }
 
@@ -126,6 +134,7 @@ void ChangeFleet(Choices& choices, Fleet& fleet) {
       break;
     case 5:
       fleet.limits.max_queued_requests = static_cast<int64_t>(choices.Below(60));
+      LimitTenants(fleet.limits.max_queued_requests, fleet);
       if (choices.OneIn(2)) fleet.limits.max_queued_bytes = Bytes(static_cast<int64_t>(choices.Below(1'000'000)));
       break;
     case 6:  // Its engine reported another block size, or its memory for the first time.

@@ -79,8 +79,21 @@ void WatchedCore::Take(const Event& event, const Action& action) {
   Expect(request.answered || arriving, "an arrival is answered in its own event");
   Expect(!arriving || !std::exchange(arrival_answered_, true), "an arrival is answered once");
   request.answered = true;
+  if (arriving && !std::holds_alternative<Refuse>(action)) CheckTenantOf(request);
   if (const Forward* forward = std::get_if<Forward>(&action)) TakeForward(*forward);
   if (const Refuse* refuse = std::get_if<Refuse>(&action)) TakeRefuse(*refuse, arriving);
+}
+
+void WatchedCore::CheckTenantOf(OpenRequest& request) {
+  for (const TenantSpec& tenant : fleet.tenants) {
+    if (tenant.id != request.arrived.tenant || !tenant.limits.any()) continue;
+    request.limited = true;
+    if (tenant.limits.max_concurrent == 0) continue;
+    const auto count = std::count_if(open.begin(), open.end(), [&tenant](const auto& entry) {
+      return entry.second.limited && entry.second.arrived.tenant == tenant.id;
+    });
+    Expect(count <= tenant.limits.max_concurrent, "no arrival passes the limit of its tenant");
+  }
 }
 
 void WatchedCore::TakeForward(const Forward& forward) {
@@ -113,6 +126,9 @@ void WatchedCore::TakeRefuse(const Refuse& refuse, bool arriving) {
   const RefusalTraits& traits = TraitsOf(refuse.reason);
   Expect(!shutting_down || !arriving || refuse.reason == Refusal::kShuttingDown, "arrivals are refused by a drain");
   Expect(!traits.retryable || refuse.retry_after > Duration(), "a refusal that may be retried says when");
+  const bool over_limit = refuse.reason == Refusal::kTenantRequests || refuse.reason == Refusal::kTenantTokens;
+  Expect(!over_limit || arriving, "only an arrival is refused for its tenant's limit");
+  over_limit_ += over_limit ? 1 : 0;
   open.erase(refuse.request);
 }
 

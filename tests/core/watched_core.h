@@ -1,4 +1,5 @@
-// A decision core whose promises are checked after every event, around a fleet and the requests that are open.
+// A decision core behind the gate of tenants, whose promises are checked after every event, around a fleet and the
+// requests that are open.
 //
 // The owner changes the fleet, the health and the open requests, and sends the events that say so. The first broken
 // promise is stored; from then on no event reaches the core. Not thread-safe.
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "router/core/tenants/tenant_gate.h"
 #include "router/policies/variants/penstock_variants.h"
 
 namespace penstock::testing {
@@ -27,12 +29,14 @@ struct OpenRequest {
   LeaseId lease;
   int64_t generated = 0;  // In all tries that count.
   bool avoids = false;    // Some replica failed it.
+  bool limited = false;   // Its tenant had a limit when it arrived.
 };
 
 class WatchedCore {
  public:
   // Its books are recounted after every event.
-  explicit WatchedCore(const PenstockVariant& variant) : variant_(variant), core_(MakePenstock(variant, 1)) {}
+  explicit WatchedCore(const PenstockVariant& variant)
+      : variant_(variant), core_(std::make_unique<TenantGate>(MakePenstock(variant, 1))) {}
 
   void Send(const Event& event);
   // Fires timers for the next deadlines until then, `most` of them: a host under load may be late.
@@ -49,6 +53,8 @@ class WatchedCore {
   std::string History() const;
   int64_t forwards() const { return forwards_; }
   int64_t aborts() const { return aborts_; }
+  // Arrivals that a limit of their tenant refused.
+  int64_t over_limit() const { return over_limit_; }
   // A digest of every action so far, in order: equal worlds with equal decisions have equal digests.
   uint64_t digest() const { return digest_; }
 
@@ -66,6 +72,7 @@ class WatchedCore {
   };
 
   void Take(const Event& event, const Action& action);
+  void CheckTenantOf(OpenRequest& request);
   void TakeForward(const Forward& forward);
   void TakeRefuse(const Refuse& refuse, bool arriving);
   void CheckAfter(const Event& event);
@@ -78,6 +85,7 @@ class WatchedCore {
   const std::unique_ptr<AdmissionCore> core_;
   int64_t forwards_ = 0;
   int64_t aborts_ = 0;
+  int64_t over_limit_ = 0;
   int timers_on_end_ = 0;          // Timers that were due again at once.
   bool arrival_answered_ = false;  // The RequestArrived that is being applied has its answer.
   std::string broken_;
