@@ -226,7 +226,7 @@ void RouterServer::BeginDrain() {
   p.telemetry.SetDraining(true);
   p.core->Submit(ShutdownStarted{});
   asio::post(p.control().io(), [&p] { p.listeners.clients->Close(); });
-  for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->CloseIdleConnections(); });
+  for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->connections().CloseIdle(); });
 }
 
 int RouterServer::active_requests() const { return parts_->edge.requests.load(std::memory_order_relaxed); }

@@ -2,7 +2,6 @@
 
 #include <boost/asio/post.hpp>
 #include <utility>
-#include <vector>
 
 #include "router/live/ticket.h"
 
@@ -13,7 +12,8 @@ EventLoop::EventLoop(size_t index, Edge& edge)
       edge_(edge),
       work_(boost::asio::make_work_guard(io_)),
       deadlines_(io_),
-      mailbox_(io_, [this](const RequestAction& action) { Deliver(action); }) {}
+      mailbox_(io_, [this](const RequestAction& action) { Deliver(action); }),
+      connections_([this] { FinishIfEmpty(); }) {}
 
 EventLoop::~EventLoop() { Stop(); }
 
@@ -29,25 +29,15 @@ void EventLoop::Stop() {
   if (!thread_.joinable()) return;
   boost::asio::post(io_, [this] {
     stopping_ = true;
-    CloseAllConnections();
+    connections_.CloseAll();
     FinishIfEmpty();
   });
   thread_.join();
 }
 
-void EventLoop::Leave(LoopConnection& connection) {
-  connections_.erase(&connection);
-  FinishIfEmpty();
-}
-
-void EventLoop::LeaveGuest() {
-  --guests_;
-  FinishIfEmpty();
-}
-
 // Posted, as the last coroutine's frame is still being destroyed.
 void EventLoop::FinishIfEmpty() {
-  if (!stopping_ || guests_ > 0 || !connections_.empty()) return;
+  if (!stopping_ || !connections_.empty()) return;
   boost::asio::post(io_, [this] {
     deadlines_.Stop();
     pools_.clear();
@@ -89,16 +79,6 @@ UpstreamPool* EventLoop::PoolOf(ReplicaId replica) {
 
 void EventLoop::CutRequests() {
   for (const auto& [id, ticket] : tickets_) ticket->Cut();
-}
-
-void EventLoop::CloseIdleConnections() {
-  const std::vector<LoopConnection*> connections(connections_.begin(), connections_.end());
-  for (LoopConnection* connection : connections) connection->CloseIfIdle();
-}
-
-void EventLoop::CloseAllConnections() {
-  const std::vector<LoopConnection*> connections(connections_.begin(), connections_.end());
-  for (LoopConnection* connection : connections) connection->Close();
 }
 
 }  // namespace penstock

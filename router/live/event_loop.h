@@ -10,16 +10,15 @@
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "backends/transport/upstream.h"
 #include "base/byte_budget.h"
+#include "router/live/connection_set.h"
 #include "router/live/core_host.h"
 #include "router/live/deadlines.h"
 #include "router/live/fleet_view.h"
@@ -51,20 +50,6 @@ struct Edge {
   std::atomic<bool> draining{false};
 };
 
-// A client's connection as its loop knows it. The loop calls it on its own thread.
-class LoopConnection {
- public:
-  // Ends it at once, or only if no request is being read or answered.
-  virtual void Close() = 0;
-  virtual void CloseIfIdle() = 0;
-
- protected:
-  ~LoopConnection() = default;
-};
-
-// A socket of a loop.
-using LoopSocket = boost::asio::ip::tcp::socket::rebind_executor<boost::asio::io_context::executor_type>::other;
-
 class EventLoop {
  public:
   EventLoop(size_t index, Edge& edge);
@@ -93,17 +78,10 @@ class EventLoop {
   // Null when the replica has no usable address.
   UpstreamPool* PoolOf(ReplicaId replica);
 
-  // A connection is in the loop from Enter to Leave; the loop does not end before it left.
-  void Enter(LoopConnection& connection) { connections_.insert(&connection); }
-  void Leave(LoopConnection& connection);
-  // Other coroutines of the loop that have to end before it can stop.
-  void EnterGuest() { ++guests_; }
-  void LeaveGuest();
+  // The loop does not end before all of these left.
+  ConnectionSet& connections() { return connections_; }
   // Ends every request with an error for its client, as far as its connection takes it.
   void CutRequests();
-  // Closes connections without a request / all of them.
-  void CloseIdleConnections();
-  void CloseAllConnections();
 
  private:
   struct Pool {
@@ -125,8 +103,7 @@ class EventLoop {
   std::shared_ptr<const FleetView> fleet_;
   absl::flat_hash_map<RequestId, Ticket*> tickets_;
   absl::flat_hash_map<ReplicaId, Pool> pools_;
-  absl::flat_hash_set<LoopConnection*> connections_;
-  int guests_ = 0;
+  ConnectionSet connections_;
   bool stopping_ = false;
   uint64_t requests_ = 0;
   std::array<char, 64 << 10> scratch_;

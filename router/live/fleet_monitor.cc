@@ -98,7 +98,7 @@ void FleetMonitor::StartWatching() {
     watched->tls_config = config.tls;
     Connect(*watched);
     watched_[id] = watched;
-    control_.EnterGuest();
+    control_.connections().EnterGuest();
     asio::co_spawn(control_.io(), Watch(std::move(watched)), asio::detached);
   }
 }
@@ -133,7 +133,7 @@ asio::awaitable<void> FleetMonitor::Watch(std::shared_ptr<Watched> watched) {
     co_await watched->pause.async_wait(asio::redirect_error(asio::use_awaitable, ec));
   }
   watched->pool.reset();
-  control_.LeaveGuest();
+  control_.connections().LeaveGuest();
 }
 
 asio::awaitable<void> FleetMonitor::Round(Watched& watched) {

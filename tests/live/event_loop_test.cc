@@ -12,10 +12,10 @@ namespace {
 // Leaves its loop when it is closed, as a client's connection does.
 class Connection final : public LoopConnection {
  public:
-  explicit Connection(EventLoop& loop) : loop_(loop) { loop_.Enter(*this); }
+  explicit Connection(EventLoop& loop) : loop_(loop) { loop_.connections().Enter(*this); }
   void Close() override {
     ++closed;
-    if (leaves) loop_.Leave(*this);
+    if (leaves) loop_.connections().Leave(*this);
   }
   void CloseIfIdle() override {
     if (idle) Close();
@@ -68,8 +68,8 @@ TEST_F(EventLoops, AReplicaWithoutAnAddressHasNoPool) {
   loop_.Start();
   OnLoop([this] { EXPECT_EQ(loop_.PoolOf(ReplicaId(0)), nullptr) << "there is no fleet yet"; });
   auto view = std::make_shared<FleetView>(FleetBook(Config()));
-  view->seats.resize(2);
-  view->seats[1].address = UpstreamAddress{"127.0.0.1", 9};
+  view->engines.resize(2);
+  view->engines[1].address = UpstreamAddress{"127.0.0.1", 9};
   std::promise<void> done;
   loop_.PostFleet(view, [&] { done.set_value(); });
   done.get_future().wait();
@@ -92,7 +92,7 @@ TEST_F(EventLoops, OnlyIdleConnectionsAreClosedWhenAsked) {
     idle = std::make_unique<Connection>(loop_);
     busy = std::make_unique<Connection>(loop_);
     busy->idle = false;
-    loop_.CloseIdleConnections();
+    loop_.connections().CloseIdle();
     EXPECT_EQ(idle->closed, 1);
     EXPECT_EQ(busy->closed, 0);
   });
@@ -108,15 +108,15 @@ TEST_F(EventLoops, TheEndWaitsForConnectionsAndGuestsToLeave) {
   OnLoop([&] {
     slow = std::make_unique<Connection>(loop_);
     slow->leaves = false;
-    loop_.EnterGuest();
+    loop_.connections().EnterGuest();
   });
   bool left = false;
   std::thread stopping([this] { loop_.Stop(); });
   // The loop still runs what is posted while something is left in it.
-  OnLoop([&] { loop_.Leave(*slow); });
+  OnLoop([&] { loop_.connections().Leave(*slow); });
   OnLoop([&] {
     left = true;
-    loop_.LeaveGuest();
+    loop_.connections().LeaveGuest();
   });
   stopping.join();
   EXPECT_TRUE(left);

@@ -71,7 +71,7 @@ class SessionWorld {
     auto ended = std::make_shared<std::promise<void>>();
     std::future<void> end = ended->get_future();
     asio::post(loop_.io(), [this, &client, body = std::move(body), headers = std::move(headers), ended] {
-      loop_.EnterGuest();
+      loop_.connections().EnterGuest();
       asio::co_spawn(loop_.io(), Serve(client, body, headers, ended), asio::detached);
     });
     return end;
@@ -112,7 +112,7 @@ class SessionWorld {
       Session session(loop_, client, SessionRequest{Endpoint::kChat, &headers, body, "req-1"});
       co_await session.Run();
     }
-    loop_.LeaveGuest();
+    loop_.connections().LeaveGuest();
     ended->set_value();
   }
 

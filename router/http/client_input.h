@@ -1,0 +1,83 @@
+// Reads the requests of one client connection within their deadlines, and watches the client between them.
+//
+// Next() reads while nobody watches; Watch() reads ahead while a request is handled, so a client that leaves is noticed
+// at once. Bytes of pipelined requests wait in the reader. A client that half-closes counts as gone. Belongs to one
+// connection and its loop; one coroutine uses it.
+#ifndef PENSTOCK_ROUTER_HTTP_CLIENT_INPUT_H_
+#define PENSTOCK_ROUTER_HTTP_CLIENT_INPUT_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "config/config.h"
+#include "router/http/client_socket.h"
+#include "router/http/request_reader.h"
+#include "router/live/deadlines.h"
+#include "router/live/event_loop.h"
+#include "router/live/signal.h"
+#include "router/openai/error/api_error.h"
+
+namespace penstock {
+
+class ClientInput final : private ClientSocket::InputWaiter {
+ public:
+  enum class Event {
+    kHead,     // The head of a request with a body is complete.
+    kRequest,  // A request is complete. Take() it.
+    kFailed,   // The bytes make no request, or came too slowly: error(). No further request can be read.
+    kEnd,      // The client has ended, or was silent between requests.
+  };
+
+  // `in_a_hurry`: each wait is short. `on_gone` runs when the client leaves during a watch.
+  ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConfig& limits, bool in_a_hurry,
+              std::function<void()> on_gone);
+
+  // False: the handshake failed, and the fault is counted.
+  boost::asio::awaitable<bool> StartTls();
+  boost::asio::awaitable<Event> Next();
+  const ApiError& error() const { return error_; }
+  ClientRequest Take() { return reader_.Take(); }
+  // After kHead: the client waits for leave to send its body.
+  bool AwaitsContinue() const { return reader_.expects_continue() && reader_.buffered() == 0; }
+  // No part of a request has arrived.
+  bool Idle() const { return reader_.Idle(); }
+  // Memory of a body that was served, for the next request's.
+  void Reuse(std::string body) { reader_.Reuse(std::move(body)); }
+
+  void Watch();
+  void Unwatch() { watching_ = false; }
+  // Drops what comes until the client ends, at most so long.
+  boost::asio::awaitable<void> Drain(Duration longest);
+  // Makes the coroutine see that the socket was closed.
+  void OnClosed() { readable_.Notify(); }
+
+ private:
+  enum class Read { kBytes, kEnd, kTimeout };
+
+  void OnInput() override;
+  void ReadAhead();
+  boost::asio::awaitable<Read> ReadMore(Duration timeout);
+  Event Fail(ApiError error);
+  Duration ReadTimeout();
+
+  EventLoop& loop_;
+  ClientSocket& socket_;
+  const LimitsConfig& limits_;
+  const bool in_a_hurry_;
+  const std::function<void()> on_gone_;
+  RequestReader reader_;
+  ApiError error_;
+  Signal readable_;
+  CoarseDeadline deadline_;
+  Instant head_began_;
+  bool first_ = true;
+  bool reading_ = false;
+  bool watching_ = false;
+  bool timed_out_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_HTTP_CLIENT_INPUT_H_

@@ -1,0 +1,68 @@
+#include "router/live/connection_set.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+
+namespace penstock {
+namespace {
+
+// Closes on a call, and may take another connection along.
+class Member final : public LoopConnection {
+ public:
+  Member(ConnectionSet& set, bool idle) : set_(set), idle_(idle) { set_.Enter(*this); }
+  ~Member() { set_.Leave(*this); }
+  void Close() override {
+    closed = true;
+    if (other != nullptr) other->reset();
+  }
+  void CloseIfIdle() override {
+    if (idle_) Close();
+  }
+
+  bool closed = false;
+  std::unique_ptr<Member>* other = nullptr;
+
+ private:
+  ConnectionSet& set_;
+  const bool idle_;
+};
+
+TEST(ConnectionSet, IsEmptyOnceConnectionsAndGuestsHaveLeft) {
+  int told = 0;
+  ConnectionSet set([&told] { ++told; });
+  EXPECT_TRUE(set.empty());
+  std::optional<Member> connection(std::in_place, set, true);
+  set.EnterGuest();
+  connection.reset();
+  EXPECT_FALSE(set.empty());
+  EXPECT_EQ(told, 0);
+  set.LeaveGuest();
+  EXPECT_TRUE(set.empty());
+  EXPECT_EQ(told, 1);
+}
+
+TEST(ConnectionSet, ClosesIdleConnectionsOrAll) {
+  ConnectionSet set([] {});
+  Member idle(set, true);
+  Member busy(set, false);
+  set.CloseIdle();
+  EXPECT_TRUE(idle.closed);
+  EXPECT_FALSE(busy.closed);
+  set.CloseAll();
+  EXPECT_TRUE(busy.closed);
+}
+
+TEST(ConnectionSet, AConnectionThatLeavesWhileAllAreClosedIsNotCalled) {
+  ConnectionSet set([] {});
+  auto first = std::make_unique<Member>(set, true);
+  auto second = std::make_unique<Member>(set, true);
+  first->other = &second;
+  second->other = &first;
+  set.CloseAll();
+  EXPECT_NE(first == nullptr, second == nullptr);
+}
+
+}  // namespace
+}  // namespace penstock
