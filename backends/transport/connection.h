@@ -1,28 +1,29 @@
-// One TCP connection to an engine, with its input and its deadline.
+// One connection to an engine, with its input and its deadline.
 //
-// An exchange or the idle list of a pool owns it. Used on the loop of the pool only, one operation at a time.
-// Waits in the clear are for edges (readiness.h): a wait begins only when `more_` is false. An idle connection keeps a
-// pending wait. Its end shows that the peer closed the connection or sent bytes without a request.
+// An exchange or the idle list of a pool owns it. Used on the loop of the pool only, one operation at a time. A wait
+// begins only when has_more() is false. The mask of an idle connection shows that the peer closed it or sent bytes
+// without a request.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_CONNECTION_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_CONNECTION_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "backends/transport/deadline.h"
+#include "backends/socket/deadline.h"
+#include "backends/socket/stream_socket.h"
+#include "backends/socket/suspended.h"
+#include "backends/socket/tls.h"
 #include "backends/transport/input_buffer.h"
-#include "backends/transport/tls.h"
 #include "base/units.h"
 
 namespace penstock {
 
-class Connection : public std::enable_shared_from_this<Connection> {
+class Connection final : public std::enable_shared_from_this<Connection>, private Readiness::Owner {
  public:
   using ErrorCode = boost::system::error_code;
   static constexpr size_t kHeadLimit = 64 << 10;                 // Bytes of a response head. A longer head is an error.
@@ -34,12 +35,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Tries the endpoints in order, all within `timeout`. Returns timed_out or the error of the last endpoint.
-  boost::asio::awaitable<ErrorCode> Connect(std::vector<boost::asio::ip::tcp::endpoint> endpoints, Duration timeout);
+  // Connects to the first address that answers (connector.h), all within `timeout`. Returns timed_out or the error of
+  // an address. Once, before all other calls.
+  boost::asio::awaitable<ErrorCode> Connect(std::vector<SocketAddress> addresses, Duration timeout);
   // Starts TLS over the connected socket. connection_reset when the certificate of the peer is not valid for `name`;
   // tls_error() then has the reason.
   boost::asio::awaitable<ErrorCode> StartTls(const TlsContext& context, const std::string& name, Duration timeout);
-  std::string tls_error() const { return tls_ != nullptr ? tls_->error_text() : ""; }
+  std::string tls_error() const { return socket_->tls() != nullptr ? socket_->tls()->error_text() : ""; }
 
   // Writes as many bytes as the socket takes at once, and removes them from `buffers`. would_block: a rest is left.
   ErrorCode WriteNow(std::vector<boost::asio::const_buffer>& buffers);
@@ -63,13 +65,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // input. would_block: no bytes yet. timed_out: the connection stays usable. no_buffer_space: the input is full.
   ErrorCode TakeInput(const ErrorCode& waited);
   // True when a TakeInput() without a wait may find bytes.
-  bool has_more() const { return more_; }
+  bool has_more() const { return socket_->may_read(); }
   // Ends a wait with operation_aborted.
   void CancelWait();
 
-  // Call it before the connection becomes idle. It then watches the peer.
-  void BeginIdle();
-  // Idle connections only: true while the peer has neither closed nor sent bytes. No system call in the clear.
+  // True while the peer has neither closed nor sent unread bytes. Costs a system call after an event only.
   bool Quiet();
 
   // The input that was not consumed. Parse it before the coroutine is suspended.
@@ -81,25 +81,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Close();
 
  private:
-  using Socket = boost::asio::ip::tcp::socket::rebind_executor<boost::asio::io_context::executor_type>::other;
-
-  class Wait;
-
-  void BeginWait();
-  void OnWaited(const ErrorCode& error);
-  bool SocketIsEmpty();
+  void OnReady() override;
+  void OnLoopEnd() override;
+  // Ends the pending operation with `error`, from a task of the loop.
+  void EndWait(const ErrorCode& error);
+  void Wake(const ErrorCode& error);
+  boost::asio::awaitable<ErrorCode> AwaitSocket();
   ErrorCode ReadInput();
-  // Turns operation_aborted into timed_out when the deadline has passed.
-  ErrorCode Outcome(const ErrorCode& error);
-  boost::asio::awaitable<ErrorCode> AwaitTls();
 
-  Socket socket_;
-  std::unique_ptr<TlsSession> tls_;  // Null: in the clear.
+  boost::asio::io_context& loop_;
+  std::unique_ptr<StreamSocket> socket_;  // Null until it is connected.
   Deadline deadline_;
   std::shared_ptr<size_t> open_;
-  bool more_ = false;     // There may be bytes that no wait would announce.
-  bool pending_ = false;  // A wait is pending.
-  Waiter* waiter_ = nullptr;
+  Waiter* waiter_ = nullptr;  // A reader waits.
+  Suspended suspended_;       // A write or a handshake waits.
+  ErrorCode woken_by_;        // The reason why it goes on.
+  uint32_t wait_ = 0;         // The number of the last wait.
   InputBuffer input_;
 };
 

@@ -21,7 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "backends/dialect/headers.h"
-#include "backends/transport/tls.h"
+#include "backends/socket/tls.h"
 #include "base/units.h"
 
 namespace penstock {
@@ -72,7 +72,7 @@ class UpstreamExchange {
   boost::asio::awaitable<absl::StatusOr<bool>> ReadWhile(Duration timeout, Take take);
   // The next piece. An empty view is the end. Valid until the coroutine of the caller is suspended again.
   boost::asio::awaitable<absl::StatusOr<absl::string_view>> ReadSome(Duration timeout);
-  // The rest of the body. ResourceExhausted above `limit` bytes.
+  // The rest of the body. OutOfRange above `limit` bytes.
   boost::asio::awaitable<absl::StatusOr<std::string>> ReadAll(Duration timeout, size_t limit);
   // The whole body as a view, if it came with the head and has at most `limit` bytes. Valid as long as the exchange.
   std::optional<absl::string_view> WholeAtHand(size_t limit);

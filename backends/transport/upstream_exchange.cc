@@ -1,6 +1,4 @@
-#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/error.hpp>
 
 #include "absl/strings/match.h"
@@ -22,6 +20,7 @@ absl::Status LostStatus(absl::string_view operation, const ErrorCode& error) {
   const std::string message = absl::StrCat(operation, ": ", error.message());
   if (error == asio::error::timed_out) return absl::DeadlineExceededError(message);
   if (Ours(error)) return absl::CancelledError(message);
+  if (IsLocalShortage(error)) return absl::ResourceExhaustedError(message);
   return absl::UnavailableError(message);
 }
 
@@ -121,34 +120,21 @@ bool UpstreamExchange::State::ReadReady(Step step) {
   return false;
 }
 
-// Begins the wait of a suspended reader. It lives in the coroutine of the reader.
-struct UpstreamExchange::State::Suspend {
-  State* state;
-  Duration timeout;
-  Step step;
-
-  template <class Handler>
-  void operator()(Handler handler) const {
-    state->suspend = this;
-    state->slot = asio::get_associated_cancellation_slot(handler);
-    if (state->slot.is_connected()) {
-      state->slot.assign([open = state->connection](asio::cancellation_type) { open->CancelWait(); });
-    }
-    state->resume = std::move(handler);
-    state->connection->AwaitInput(timeout, *state);
-  }
-};
+asio::awaitable<void> UpstreamExchange::State::ReadOn(Duration timeout, Step step) {
+  reading.emplace(Reading{timeout, step});
+  return reader.Wait([this, timeout] { connection->AwaitInput(timeout, *this); },
+                     [open = connection] { open->CancelWait(); });
+}
 
 void UpstreamExchange::State::OnInput(const ErrorCode& waited) {
   try {
-    if (!TakeInput(waited, suspend->step) && !ReadReady(suspend->step)) {
-      return connection->AwaitInput(suspend->timeout, *this);
+    if (!TakeInput(waited, reading->step) && !ReadReady(reading->step)) {
+      return connection->AwaitInput(reading->timeout, *this);
     }
   } catch (...) {
     surprise = std::current_exception();
   }
-  if (slot.is_connected()) slot.clear();
-  std::exchange(resume, nullptr)();
+  reader.Resume();
 }
 
 std::optional<absl::StatusOr<bool>> UpstreamExchange::State::GiveBody(UpstreamExchange::Take take) {
@@ -174,16 +160,6 @@ void UpstreamExchange::Abort() {
   if (state_->connection) state_->connection->Close();
 }
 
-// The analyzer does not see the values that Asio sets when it resumes a coroutine.
-template <class Suspend>
-asio::awaitable<void> SuspendFor([[maybe_unused]] const Suspend& suspend) {
-#ifdef __clang_analyzer__
-  co_return;
-#else
-  return asio::async_initiate<const asio::use_awaitable_t<>&, void()>(suspend, asio::use_awaitable);
-#endif
-}
-
 asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duration timeout) {
   State& state = *state_;
   const TimeLeft left(timeout);
@@ -193,10 +169,7 @@ asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duratio
     if (!ready.ok()) co_return ready.status();
     if (*ready) break;
     if (state.aborted) co_return absl::CancelledError("exchange was aborted");
-    if (!state.ReadReady(wants_more)) {
-      const State::Suspend wait{&state, left.value(), wants_more};
-      co_await SuspendFor(wait);
-    }
+    if (!state.ReadReady(wants_more)) co_await state.ReadOn(left.value(), wants_more);
     if (state.surprise) std::rethrow_exception(std::exchange(state.surprise, nullptr));
     const ErrorCode error = state.read_error;
     if (error && state.WasStale(error)) {
@@ -222,10 +195,7 @@ asio::awaitable<absl::StatusOr<bool>> UpstreamExchange::ReadWhile(Duration timeo
   std::optional<absl::StatusOr<bool>> result = state.GiveBody(take);
   if (result) co_return *std::move(result);
   const auto step = [&] { return !(result = state.GiveBody(take)); };
-  if (!state.ReadReady(step)) {
-    const State::Suspend wait{&state, timeout, step};
-    co_await SuspendFor(wait);
-  }
+  if (!state.ReadReady(step)) co_await state.ReadOn(timeout, step);
   if (state.surprise) std::rethrow_exception(std::exchange(state.surprise, nullptr));
   if (result) co_return *std::move(result);
   if (state.read_error == asio::error::no_buffer_space) co_return absl::DataLossError("chunk frame is too long");
@@ -262,7 +232,7 @@ asio::awaitable<absl::StatusOr<std::string>> UpstreamExchange::ReadAll(Duration 
   std::optional<absl::StatusOr<bool>> ended = state_->GiveBody(take);
   at_hand = false;
   while (fits && (!ended || (ended->ok() && !**ended))) ended = co_await ReadWhile(left.value(), take);
-  if (!fits) co_return absl::ResourceExhaustedError(absl::StrCat("answer is longer than ", limit, " bytes"));
+  if (!fits) co_return absl::OutOfRangeError(absl::StrCat("answer is longer than ", limit, " bytes"));
   if (!ended->ok()) co_return ended->status();
   co_return whole;
 }

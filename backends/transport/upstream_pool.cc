@@ -53,7 +53,6 @@ std::shared_ptr<Connection> UpstreamPool::Shared::TakeIdle() {
 void UpstreamPool::Shared::PutIdle(std::shared_ptr<Connection> connection) {
   if (closed || options.max_idle == 0) return connection->Close();
   if (idle.size() >= options.max_idle) idle.pop_front();
-  connection->BeginIdle();
   idle.push_back(Idle{std::move(connection), Clock::now()});
   if (!timer_waiting) ArmTimer();
 }
@@ -82,7 +81,7 @@ asio::awaitable<absl::StatusOr<std::shared_ptr<Connection>>> UpstreamPool::Share
   auto connection = std::make_shared<Connection>(loop, open);
   const ErrorCode error = co_await connection->Connect(*std::move(endpoints), left.value());
   if (error) {
-    resolver.Forget();
+    if (!IsLocalShortage(error)) resolver.Distrust();
     co_return LostStatus(absl::StrCat("connecting to ", address.host, ":", address.port), error);
   }
   if (!address.tls) co_return connection;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <deque>
@@ -17,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "backends/socket/suspended.h"
 #include "backends/transport/connection.h"
 #include "backends/transport/endpoint_resolver.h"
 #include "backends/transport/response_parser.h"
@@ -94,7 +93,13 @@ struct UpstreamExchange::State final : Connection::Waiter {
     boost::system::error_code error;  // The result of SendNow().
     bool written = false;
   };
-  struct Suspend;
+  // Called after each parse. False ends the reading.
+  using Step = absl::FunctionRef<bool()>;
+  // The order of a suspended reader.
+  struct Reading {
+    Duration timeout;
+    Step step;
+  };
 
   explicit State(std::shared_ptr<UpstreamPool::Shared> shared) : pool(std::move(shared)) { NewParser(); }
   ~State();
@@ -115,15 +120,15 @@ struct UpstreamExchange::State final : Connection::Waiter {
   bool WasStale(const boost::system::error_code& error) const { return reused && !any_byte && !Ours(error); }
   absl::Status AfterEnd(const boost::system::error_code& error);
 
-  // Called after each parse. False ends the reading.
-  using Step = absl::FunctionRef<bool()>;
   // Reads and parses without a wait. True when `step` or an error (in `read_error`) has ended the reading. Otherwise
-  // the caller suspends itself once (Suspend); a callback then takes all further input, without a coroutine.
+  // the caller awaits ReadOn() once.
   bool ReadReady(Step step);
+  // Suspends the caller until `step` or an error ends the reading. A callback takes all input, without a coroutine.
+  boost::asio::awaitable<void> ReadOn(Duration timeout, Step step);
   bool TakeInput(const boost::system::error_code& waited, Step step);
   void OnInput(const boost::system::error_code& waited) override;
   // Destroys the suspended coroutine, and this object with it.
-  void OnLoopEnd() override { const absl::AnyInvocable<void()> gone = std::move(resume); }
+  void OnLoopEnd() override { reader.Destroy(); }
   // Gives the parsed body to `take`. True at the end of the body, false when `take` returned false, null to read on.
   std::optional<absl::StatusOr<bool>> GiveBody(UpstreamExchange::Take take);
 
@@ -134,10 +139,8 @@ struct UpstreamExchange::State final : Connection::Waiter {
   absl::Status broken;
   boost::system::error_code read_error;
   std::exception_ptr surprise;  // The exception of a step.
-  // The suspended reader.
-  const Suspend* suspend = nullptr;
-  boost::asio::cancellation_slot slot;
-  absl::AnyInvocable<void()> resume;
+  Suspended reader;
+  std::optional<Reading> reading;
   bool no_body = false;  // The answer to a HEAD request.
   bool reused = false;   // The connection has served another request, so the engine may have closed it.
   bool any_byte = false;

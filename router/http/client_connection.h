@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/transport/tls.h"
+#include "backends/socket/tls.h"
 #include "config/config.h"
 #include "router/http/client_input.h"
 #include "router/http/client_socket.h"

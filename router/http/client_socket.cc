@@ -5,7 +5,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-#include "backends/transport/dead_peer.h"
+#include "backends/socket/dead_peer.h"
 #include "backends/transport/readiness.h"
 
 namespace penstock {

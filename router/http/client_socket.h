@@ -15,7 +15,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "backends/transport/tls.h"
+#include "backends/socket/tls.h"
 #include "base/units.h"
 
 namespace penstock {

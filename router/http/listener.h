@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "backends/transport/tls.h"
+#include "backends/socket/tls.h"
 #include "router/live/event_loop.h"
 
 namespace penstock {

@@ -34,6 +34,7 @@ class ScriptedEngine:
         self.script = b""
         self.reset = False
         self.hang = False
+        self.goodbye = False  # Ends TLS in order.
         self.calls = 0
         self._stopping = threading.Event()
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -82,9 +83,17 @@ class ScriptedEngine:
         connection.sendall(self.script)
         if self.hang:
             self._stopping.wait(30)
+        if self.goodbye:
+            connection.unwrap()
         if self.reset:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         return False
+
+    def let_go(self):
+        """Ends the answers that hang."""
+        self.hang = False
+        self._stopping.set()
+        self._stopping = threading.Event()
 
     def close(self):
         self._stopping.set()

@@ -18,9 +18,9 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 // Two ends on loopback; `near` is read.
-class Readiness : public testing::Test {
+class WaitForEdge : public testing::Test {
  protected:
-  Readiness() : near(loop), far(loop) {
+  WaitForEdge() : near(loop), far(loop) {
     tcp::acceptor acceptor(loop, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
     far.connect(acceptor.local_endpoint());
     acceptor.accept(near);
@@ -68,7 +68,7 @@ class Readiness : public testing::Test {
   error_code told_error;
 };
 
-TEST_F(Readiness, AReadTellsWhetherItTookAll) {
+TEST_F(WaitForEdge, AReadTellsWhetherItTookAll) {
   asio::write(far, asio::buffer(std::string("abcdef")));
   EXPECT_EQ(Read(4), "abcd");
   EXPECT_TRUE(more);
@@ -79,7 +79,7 @@ TEST_F(Readiness, AReadTellsWhetherItTookAll) {
   EXPECT_FALSE(more);
 }
 
-TEST_F(Readiness, AnEndThatCameWithTheLastBytesIsTold) {
+TEST_F(WaitForEdge, AnEndThatCameWithTheLastBytesIsTold) {
   asio::write(far, asio::buffer(std::string("abc")));
   far.shutdown(tcp::socket::shutdown_send);
   EXPECT_EQ(Read(), "abc");
@@ -88,7 +88,7 @@ TEST_F(Readiness, AnEndThatCameWithTheLastBytesIsTold) {
   EXPECT_EQ(error, asio::error::eof);
 }
 
-TEST_F(Readiness, EveryArrivalEndsOneWait) {
+TEST_F(WaitForEdge, EveryArrivalEndsOneWait) {
   PassFirst();
   for (int i = 0; i < 3; ++i) {
     Wait();
@@ -101,7 +101,7 @@ TEST_F(Readiness, EveryArrivalEndsOneWait) {
   }
 }
 
-TEST_F(Readiness, WhatArrivesBetweenTwoWaitsEndsTheSecond) {
+TEST_F(WaitForEdge, WhatArrivesBetweenTwoWaitsEndsTheSecond) {
   PassFirst();
   asio::write(far, asio::buffer(std::string("abc")));
   Wait();
@@ -109,7 +109,7 @@ TEST_F(Readiness, WhatArrivesBetweenTwoWaitsEndsTheSecond) {
   EXPECT_EQ(Read(), "abc");
 }
 
-TEST_F(Readiness, TheEndOfTheStreamEndsAWait) {
+TEST_F(WaitForEdge, TheEndOfTheStreamEndsAWait) {
   PassFirst();
   Wait();
   far.shutdown(tcp::socket::shutdown_send);
@@ -118,7 +118,7 @@ TEST_F(Readiness, TheEndOfTheStreamEndsAWait) {
   EXPECT_EQ(error, asio::error::eof);
 }
 
-TEST_F(Readiness, ACancelledWaitIsToldSo) {
+TEST_F(WaitForEdge, ACancelledWaitIsToldSo) {
   PassFirst();
   Wait();
   near.cancel();
@@ -132,7 +132,7 @@ TEST_F(Readiness, ACancelledWaitIsToldSo) {
   EXPECT_FALSE(told_error);
 }
 
-TEST_F(Readiness, AClosedSocketIsAnErrorAndNoWait) {
+TEST_F(WaitForEdge, AClosedSocketIsAnErrorAndNoWait) {
   near.close();
   EXPECT_EQ(Read(), "");
   EXPECT_TRUE(error);

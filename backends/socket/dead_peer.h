@@ -1,6 +1,6 @@
 // Detects a peer that is gone without a packet: a host without power, or a network that drops packets.
-#ifndef PENSTOCK_BACKENDS_TRANSPORT_DEAD_PEER_H_
-#define PENSTOCK_BACKENDS_TRANSPORT_DEAD_PEER_H_
+#ifndef PENSTOCK_BACKENDS_SOCKET_DEAD_PEER_H_
+#define PENSTOCK_BACKENDS_SOCKET_DEAD_PEER_H_
 
 #include "base/units.h"
 
@@ -12,4 +12,4 @@ void DetectDeadPeer(int socket, Duration limit);
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_BACKENDS_TRANSPORT_DEAD_PEER_H_
+#endif  // PENSTOCK_BACKENDS_SOCKET_DEAD_PEER_H_

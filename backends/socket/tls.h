@@ -3,8 +3,8 @@
 // All loops share one TlsContext per configuration. A TlsSession belongs to one connection and its loop. TLS 1.2 and
 // newer, ALPN http/1.1. A server may require client certificates. A client always verifies the chain and the name of
 // the engine. No call waits, allocates per byte, or logs.
-#ifndef PENSTOCK_BACKENDS_TRANSPORT_TLS_H_
-#define PENSTOCK_BACKENDS_TRANSPORT_TLS_H_
+#ifndef PENSTOCK_BACKENDS_SOCKET_TLS_H_
+#define PENSTOCK_BACKENDS_SOCKET_TLS_H_
 
 #include <boost/asio/buffer.hpp>
 #include <boost/system/error_code.hpp>
@@ -87,4 +87,4 @@ class TlsSession {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_BACKENDS_TRANSPORT_TLS_H_
+#endif  // PENSTOCK_BACKENDS_SOCKET_TLS_H_

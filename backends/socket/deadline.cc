@@ -1,4 +1,4 @@
-#include "backends/transport/deadline.h"
+#include "backends/socket/deadline.h"
 
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>

@@ -1,4 +1,4 @@
-#include "backends/transport/deadline.h"
+#include "backends/socket/deadline.h"
 
 #include <gtest/gtest.h>
 

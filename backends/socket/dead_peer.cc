@@ -1,4 +1,4 @@
-#include "backends/transport/dead_peer.h"
+#include "backends/socket/dead_peer.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,4 +1,4 @@
-#include "backends/transport/tls.h"
+#include "backends/socket/tls.h"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>

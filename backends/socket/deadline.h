@@ -3,8 +3,8 @@
 // Arm() stores a point in time. The one timer starts only when none is pending or when the new point is earlier, and it
 // starts again when it fires too early. A stream that reads every few milliseconds under a timeout of a minute
 // therefore costs one clock read per operation and one timer per minute. Used on one loop only.
-#ifndef PENSTOCK_BACKENDS_TRANSPORT_DEADLINE_H_
-#define PENSTOCK_BACKENDS_TRANSPORT_DEADLINE_H_
+#ifndef PENSTOCK_BACKENDS_SOCKET_DEADLINE_H_
+#define PENSTOCK_BACKENDS_SOCKET_DEADLINE_H_
 
 #include <boost/asio/io_context.hpp>
 #include <memory>
@@ -35,4 +35,4 @@ class Deadline {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_BACKENDS_TRANSPORT_DEADLINE_H_
+#endif  // PENSTOCK_BACKENDS_SOCKET_DEADLINE_H_

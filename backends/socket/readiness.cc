@@ -1,0 +1,105 @@
+#include "backends/socket/readiness.h"
+
+#include <boost/asio/error.hpp>
+#include <cassert>
+#include <cerrno>
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+boost::system::error_code LastError() { return {errno, boost::system::system_category()}; }
+
+}  // namespace
+
+Readiness::Readiness(asio::io_context& loop, Owner& owner) : set_(ReadinessSet::Of(loop)), owner_(&owner) {}
+
+Readiness::~Readiness() {
+  if (place_ != kNoPlace) set_.Leave(*this);
+}
+
+Readiness::ErrorCode Readiness::Enter(int socket, bool connected) {
+  mask_ = connected ? uint32_t{EPOLLIN | EPOLLOUT} : 0;
+  return set_.Enter(socket, *this);
+}
+
+void Readiness::Mute() {
+  if (place_ != kNoPlace) set_.Mute(*this);
+}
+
+asio::execution_context::id ReadinessSet::id;
+
+ReadinessSet::ReadinessSet(asio::io_context& loop)
+    : asio::execution_context::service(loop), set_(loop.get_executor()) {}
+
+ReadinessSet& ReadinessSet::Of(asio::io_context& loop) { return asio::use_service<ReadinessSet>(loop); }
+
+ReadinessSet::ErrorCode ReadinessSet::Open() {
+  const int descriptor = epoll_create1(EPOLL_CLOEXEC);
+  if (descriptor < 0) return LastError();
+  ErrorCode error;
+  set_.assign(descriptor, error);
+  return error;
+}
+
+ReadinessSet::ErrorCode ReadinessSet::Enter(int socket, Readiness& readiness) {
+  assert(readiness.place_ == Readiness::kNoPlace);
+  ErrorCode error;
+  if (!set_.is_open()) error = Open();
+  if (error) return error;
+  if (free_.empty()) {
+    free_.push_back(static_cast<uint32_t>(places_.size()));
+    places_.emplace_back();
+  }
+  const uint32_t place = free_.back();
+  epoll_event event{};
+  event.events = uint32_t{EPOLLIN | EPOLLOUT | EPOLLRDHUP} | uint32_t{EPOLLET};
+  event.data.u64 = uint64_t{places_[place].use} << 32 | place;
+  if (epoll_ctl(set_.native_handle(), EPOLL_CTL_ADD, socket, &event) != 0) return LastError();
+  free_.pop_back();
+  places_[place].socket = &readiness;
+  readiness.place_ = place;
+  ++used_;
+  Arm();
+  return error;
+}
+
+// The loop may end only when nothing is left to wait for.
+void ReadinessSet::Leave(const Readiness& readiness) {
+  Place& place = places_[readiness.place_];
+  place.socket = nullptr;
+  ++place.use;
+  free_.push_back(readiness.place_);
+  ErrorCode ignored;
+  if (--used_ == 0) set_.cancel(ignored);
+}
+
+void ReadinessSet::Arm() {
+  if (armed_ || used_ == 0) return;
+  armed_ = true;
+  set_.async_wait(asio::posix::descriptor_base::wait_read, [this](const ErrorCode& error) {
+    armed_ = false;
+    if (!error) HandOut();
+    Arm();
+  });
+}
+
+void ReadinessSet::HandOut() {
+  const int count = epoll_wait(set_.native_handle(), batch_.data(), kBatch, 0);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = batch_[static_cast<size_t>(i)];
+    const Place& place = places_[static_cast<uint32_t>(event.data.u64)];
+    if (place.socket == nullptr || place.use != event.data.u64 >> 32) continue;
+    place.socket->mask_ |= event.events;
+    place.socket->owner_->OnReady();
+  }
+}
+
+void ReadinessSet::shutdown() noexcept {
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i].socket != nullptr) places_[i].socket->owner_->OnLoopEnd();
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,128 @@
+"""A reset of an engine that comes together with data is noticed at once, in the clear and over TLS.
+
+The deadlines of the router are a minute here, so only the reset itself can end a request.
+"""
+import json
+import socket
+import ssl
+import threading
+import time
+
+import pytest
+from processes import ROOT, Process, free_port, wait_until
+from raw_http import chat, request_bytes
+from scripted_engine import MODEL, STREAM_HEAD, ScriptedEngine, chunk, event
+
+TLS = ROOT / "tests/data/tls"
+SOON = 5  # Seconds. A request that waits for a deadline takes a minute.
+LIMITS = "limits: {first_byte_timeout: 60s, gap_timeout: 60s, write_timeout: 60s, keepalive_after: 60s}\n"
+
+
+class SecureEngine(ScriptedEngine):
+    """The same over TLS."""
+
+    def __init__(self):
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._tls.load_cert_chain(TLS / "server.pem", TLS / "server.key")
+        super().__init__()
+        self.url = f"https://127.0.0.1:{self.address[1]}"
+
+    def _serve(self, connection):
+        try:
+            super()._serve(self._tls.wrap_socket(connection, server_side=True))
+        except OSError:
+            connection.close()
+
+
+class ResetRouter(Process):
+    """A router with both listeners, in the clear or over TLS, and the status pages beside them."""
+
+    def __init__(self, folder, engine, secure):
+        self.client_port, admin = free_port(), free_port()
+        path = folder / f"resets-{self.client_port}.yml"
+        engine_tls = f", tls: {{ca: {TLS}/ca.pem}}" if secure else ""
+        listener_tls = f"tls: {{certificate: {TLS}/server.pem, key: {TLS}/server.key}}\n" if secure else ""
+        path.write_text(
+            f"listen: 127.0.0.1:{self.client_port}\nadmin_listen: 127.0.0.1:{admin}\n{listener_tls}{LIMITS}"
+            f"replicas:\n  - {{id: r, url: '{engine.url}', engine: openai, model: {MODEL}, kv_tokens: 1000000{engine_tls}}}\n"
+        )
+        self.secure = secure
+        super().__init__(["serve", "--config", str(path)], admin, folder / f"resets-{self.client_port}.log")
+        self.wait_for("/readyz")
+
+    def connect(self):
+        plain = socket.create_connection(("127.0.0.1", self.client_port), timeout=20)
+        if not self.secure:
+            return plain
+        return ssl.create_default_context(cafile=TLS / "ca.pem").wrap_socket(plain, server_hostname="127.0.0.1")
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["clear", "tls"])
+def engine(request):
+    with (SecureEngine() if request.param else ScriptedEngine()) as running:
+        running.secure = request.param
+        yield running
+
+
+@pytest.fixture(scope="module")
+def router(folder, engine):
+    with ResetRouter(folder, engine, engine.secure) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def whole_again(router, engine):
+    engine.script, engine.reset, engine.hang, engine.goodbye = b"", False, False, False
+    wait_until(lambda: router.metrics().sum("penstock_replica_up") == 1, 20, "the replica is up")
+    yield
+    engine.let_go()
+
+
+def answers(router, data, count):
+    """The bytes of `count` answers that are asked for at the same time, and the seconds until the last of them ended."""
+    found = [b""] * count
+
+    def ask(i):
+        with router.connect() as connection:
+            connection.settimeout(30)
+            connection.sendall(data)
+            try:
+                while more := connection.recv(65536):
+                    found[i] += more
+            except OSError:
+                pass
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(count)]
+    begin = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(40)
+    return found, time.monotonic() - begin
+
+
+def test_streams_that_the_engine_resets_end(router, engine):
+    engine.script = STREAM_HEAD + b"".join(chunk(event("a")) for _ in range(3))
+    engine.reset = True
+    found, seconds = answers(
+        router, request_bytes(body=chat(model=MODEL, max_tokens=50, stream=True), headers={"Connection": "close"}), 12)
+    assert seconds < SOON, f"the last stream took {seconds:.1f} s"
+    assert all(b'"error"' in answer for answer in found), found
+
+
+def test_answers_without_a_length_that_a_reset_cuts_are_errors(router, engine):
+    whole = {"id": "x", "object": "chat.completion", "choices": [{"index": 0, "message": {"content": "a"}}]}
+    engine.script = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + json.dumps(whole).encode()
+    engine.reset = True
+    found, seconds = answers(
+        router, request_bytes(body=chat(model=MODEL, max_tokens=5), headers={"Connection": "close"}), 8)
+    assert seconds < SOON, f"the last answer took {seconds:.1f} s"
+    assert all(answer.startswith(b"HTTP/1.1 502") for answer in found), found
+
+
+def test_an_answer_without_a_length_that_ends_in_order_is_whole(router, engine):
+    whole = {"id": "x", "object": "chat.completion", "choices": [{"index": 0, "message": {"content": "a"}}]}
+    engine.script = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + json.dumps(whole).encode()
+    engine.goodbye = engine.secure
+    found, _ = answers(router, request_bytes(body=chat(model=MODEL, max_tokens=5), headers={"Connection": "close"}), 1)
+    assert found[0].startswith(b"HTTP/1.1 200"), found
