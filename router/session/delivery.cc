@@ -33,8 +33,8 @@ HeaderList Delivery::Headers() const {
 }
 
 std::string Delivery::Receipt() const {
-  return ReceiptJson({state_.ReplicaName(), state_.prepared.service_class.name, *state_.forward, state_.estimate.tokens,
-                      state_.ledger.attempts(), resumes_});
+  return ReceiptJson({state_.ReplicaName(), state_.prepared.service_class.name, *state_.forward, state_.park,
+                      state_.estimate.tokens, state_.ledger.attempts(), resumes_});
 }
 
 void Delivery::OnPiece(int64_t tokens, Instant now) {

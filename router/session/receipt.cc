@@ -14,6 +14,7 @@ std::string ReceiptJson(const Receipt& receipt) {
       "{\"replica\":", JsonQuote(receipt.replica), ",\"class\":", JsonQuote(receipt.service_class),
       absl::StrFormat(",\"waited_ms\":%.1f,\"expected_ttft_ms\":%.1f,\"peak_share\":%.4f",
                       forward.waited.milliseconds(), forward.expected_ttft.milliseconds(), forward.peak_share),
+      receipt.park ? absl::StrCat(",\"waited_for\":", JsonQuote(TraitsOf(receipt.park->reason).label)) : "",
       ",\"prompt_tokens_estimate\":", receipt.prompt_estimate.value(), ",\"attempts\":", receipt.attempts,
       ",\"resumes\":", receipt.resumes, "}");
 }

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_ROUTER_SESSION_RECEIPT_H_
 #define PENSTOCK_ROUTER_SESSION_RECEIPT_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -16,7 +17,8 @@ inline constexpr absl::string_view kReceiptHeader = "x-penstock-receipt";
 struct Receipt {
   std::string replica;
   std::string service_class;
-  Forward forward;  // The last one.
+  Forward forward;           // The last one.
+  std::optional<Park> park;  // The last one; unset: the request did not wait.
   Tokens prompt_estimate{0};
   int attempts = 0;
   int resumes = 0;

@@ -91,7 +91,10 @@ std::optional<Verdict> Session::VerdictAtHand() {
 
 asio::awaitable<std::optional<Verdict>> Session::AwaitVerdict() {
   Ticket& ticket = admission_.ticket();
-  if (const auto park = ticket.TakePark()) record_.OnPark(*park);
+  if (const auto park = ticket.TakePark()) {
+    state_.park = park;
+    record_.OnPark(*park);
+  }
   while (!state_.client.gone() && !ticket.cut()) {
     if (std::optional<Verdict> verdict = VerdictAtHand()) co_return verdict;
     co_await wake_.Wait();

@@ -39,6 +39,7 @@ struct SessionState {
   PreparedRequest prepared;                    // Session.
   PromptEstimate estimate;                     // Admission.
   std::optional<Forward> forward;              // Session: the last one.
+  std::optional<Park> park;                    // Session: the last one.
   Instant answer_deadline = Instant::Never();  // Session.
   AttemptLedger ledger;                        // Session.
   HeaderList engine_headers;                   // Attempt: those for the client.
