@@ -48,6 +48,8 @@ function(penstock_test name)
   target_compile_definitions(${name} PRIVATE PENSTOCK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # Tests name the fields that matter and leave the others at their defaults.
   target_compile_options(${name} PRIVATE -Wno-missing-field-initializers)
+  # A test runs once per build: less work for the optimiser saves a quarter of its compile time.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
 endfunction()
