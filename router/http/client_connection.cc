@@ -37,11 +37,11 @@ class ClientConnection::Busy {
 };
 
 // Spare connections are few, so each has to ask at once.
-ClientConnection::ClientConnection(EventLoop& loop, LoopSocket socket, Use use, const TlsContext* tls)
+ClientConnection::ClientConnection(EventLoop& loop, int socket, Use use, const TlsContext* tls)
     : loop_(loop),
       use_(use),
       limits_(loop.fleet()->config().limits),
-      socket_(std::move(socket), tls, limits_.write_timeout),
+      socket_(loop.io(), socket, tls, limits_.write_timeout),
       input_(loop, socket_, limits_, /*in_a_hurry=*/use == Use::kSpare, [this] { MarkGone(); }),
       write_deadline_(loop.deadlines(), [this] { Close(); }) {
   loop_.connections().Enter(*this);

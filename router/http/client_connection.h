@@ -31,8 +31,8 @@ class ClientConnection final : public LoopConnection {
     kAdmin,  // Metrics and health, on their own listener.
     kSpare,  // The router is full: one request, which is refused unless it is for metrics or health.
   };
-  // `tls` null: in the clear. It is needed during the call only.
-  ClientConnection(EventLoop& loop, LoopSocket socket, Use use, const TlsContext* tls = nullptr);
+  // Takes over the descriptor `socket`. `tls` null: in the clear. It is needed during the call only.
+  ClientConnection(EventLoop& loop, int socket, Use use, const TlsContext* tls = nullptr);
   ~ClientConnection();
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;

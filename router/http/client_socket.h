@@ -1,29 +1,28 @@
 // The socket of one client, in the clear or under TLS: reads and writes that never wait, and the waits for both.
 //
 // Belongs to one connection and its loop. At most one wait for input is pending. A wait ends with one call of its
-// waiter, unless the socket was closed or destroyed before. A read or write in the clear is one system call.
+// waiter, unless the socket was closed or destroyed before. A read or write in the clear is one system call; a wait is
+// none and allocates nothing.
 #ifndef PENSTOCK_ROUTER_HTTP_CLIENT_SOCKET_H_
 #define PENSTOCK_ROUTER_HTTP_CLIENT_SOCKET_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/system/error_code.hpp>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "backends/socket/stream_socket.h"
+#include "backends/socket/suspended.h"
 #include "backends/socket/tls.h"
 #include "base/units.h"
 
 namespace penstock {
 
-// A socket of a loop.
-using LoopSocket = boost::asio::ip::tcp::socket::rebind_executor<boost::asio::io_context::executor_type>::other;
-
-class ClientSocket {
+class ClientSocket final : private Readiness::Owner {
  public:
   using ErrorCode = boost::system::error_code;
 
@@ -36,46 +35,53 @@ class ClientSocket {
     ~InputWaiter() = default;
   };
 
-  // `tls` null: in the clear. It is needed during the call only. A host that acknowledges nothing for `dead_peer` is
-  // gone.
-  ClientSocket(LoopSocket socket, const TlsContext* tls, Duration dead_peer);
+  // Takes over the connected, non-blocking descriptor `socket`; it is closed where this machine lacks the memory. `tls`
+  // null: in the clear. It is needed during the call only. A host that acknowledges nothing for `dead_peer` is gone.
+  ClientSocket(boost::asio::io_context& loop, int socket, const TlsContext* tls, Duration dead_peer);
   ~ClientSocket();
   ClientSocket(const ClientSocket&) = delete;
   ClientSocket& operator=(const ClientSocket&) = delete;
 
   // would_block: AwaitInput tells when to try again. eof: the client has ended its side.
-  size_t ReadSome(boost::asio::mutable_buffer into, ErrorCode& ec);
+  size_t ReadSome(boost::asio::mutable_buffer into, ErrorCode& ec) { return socket_.ReadSome(into, ec); }
   // would_block: AwaitRoom tells when to try again. Owed bytes go first.
   size_t WriteSome(std::span<const boost::asio::const_buffer> buffers, ErrorCode& ec);
   // Writes a few bytes without a wait. would_block: none were taken. Under TLS the bytes may be owed instead.
   size_t WriteOrOwe(absl::string_view bytes, ErrorCode& ec);
 
   // TLS only. would_block: try again after input, or after room if wants_write().
-  ErrorCode Handshake() { return tls_->Handshake(); }
-  bool wants_write() const { return tls_->wants_write(); }
-  bool secure() const { return tls_ != nullptr; }
+  ErrorCode Handshake() { return socket_.Handshake(); }
+  bool wants_write() const { return socket_.tls()->wants_write(); }
+  bool secure() const { return socket_.tls() != nullptr; }
 
   // Calls `waiter` once. While a wait is pending, only its waiter changes.
   void AwaitInput(InputWaiter& waiter);
   bool waiting() const { return waiting_; }
-  // operation_aborted: the socket was closed.
+  // The client sends nothing more, though bytes before that may be unread. Known without a read.
+  bool ended() const { return socket_.peer_ended(); }
+  // operation_aborted: the socket was closed. One caller at a time.
   boost::asio::awaitable<ErrorCode> AwaitRoom();
 
   // Ends this side; the client may still send.
-  void EndSending();
+  void EndSending() { socket_.ShutDownSend(); }
   void Close();
   bool open() const { return socket_.is_open(); }
 
  private:
-  void OnWaited(const ErrorCode& ec);
+  void OnReady() override;
+  void OnLoopEnd() override {}
+  void EndWait();
+  // Runs `then` from a task of the loop, unless this object is gone by then.
+  template <class Then>
+  void Later(Then then);
 
-  LoopSocket socket_;
-  std::unique_ptr<TlsSession> tls_;  // Null: in the clear.
-  std::string owed_;                 // A small write that TLS took and could not send yet.
+  boost::asio::io_context& loop_;
+  StreamSocket socket_;
+  std::string owed_;  // A small write that TLS took and could not send yet.
   InputWaiter* waiter_ = nullptr;
   bool waiting_ = false;
-  bool unread_ = true;                   // There may be input that no edge (backends/transport/readiness.h) would tell.
-  std::shared_ptr<ClientSocket*> self_;  // Pending waits share it. It becomes null when the socket is destroyed.
+  Suspended writer_;
+  std::shared_ptr<ClientSocket*> self_;  // Tasks share it. It becomes null when the socket is destroyed.
 };
 
 }  // namespace penstock

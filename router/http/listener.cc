@@ -71,8 +71,7 @@ absl::Status Listener::Bind(absl::string_view address) {
                                       tcp::resolver::passive | tcp::resolver::numeric_service, ec);
   if (ec || found.empty()) return absl::InvalidArgumentError(absl::StrCat("listen: ", host, ": ", ec.message()));
   const tcp::endpoint endpoint = found.begin()->endpoint();
-  protocol_ = endpoint.protocol();
-  acceptor_.open(protocol_, ec);
+  acceptor_.open(endpoint.protocol(), ec);
   if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
   if (!ec) acceptor_.bind(endpoint, ec);
   if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
@@ -136,13 +135,9 @@ void Listener::Take(Accepted accepted) {
                                     : before >= limit ? ClientConnection::Use::kSpare
                                                       : ClientConnection::Use::kClient;
   EventLoop& loop = *loops_[next_++ % loops_.size()];
-  asio::post(loop.io(), [&loop, use, tls = tls_, protocol = protocol_, accepted = std::move(accepted)]() mutable {
-    LoopSocket socket(loop.io());
-    error_code ec;
-    socket.assign(protocol, accepted.get(), ec);
-    if (!ec) accepted.Release();
-    asio::co_spawn(loop.io(), Serve(std::make_shared<ClientConnection>(loop, std::move(socket), use, tls.get())),
-                   asio::detached);
+  asio::post(loop.io(), [&loop, use, tls = tls_, accepted = std::move(accepted)]() mutable {
+    auto connection = std::make_shared<ClientConnection>(loop, accepted.Release(), use, tls.get());
+    asio::co_spawn(loop.io(), Serve(std::move(connection)), asio::detached);
   });
 }
 

@@ -47,7 +47,6 @@ class Listener {
   const std::vector<EventLoop*> loops_;
   const Options options_;
   TlsContext::Pointer tls_;
-  boost::asio::ip::tcp protocol_ = boost::asio::ip::tcp::v4();
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer retry_;
   std::string address_;

@@ -37,6 +37,8 @@ _CALLS = (
     (re.compile(r"\bgetenv\s*\("), "system"),
 )
 _PLAIN = ("absl/", "xxhash.h")  # Libraries without I/O, clock, chance or threads: every row may use them.
+# Names that a library keeps for itself: the next version may change them without a word.
+_INSIDE = re.compile(r"\bdetail::|\bnamespace\s+(?:\w+::)*detail\b|#[ \t]*include[ \t]*<[^>]*/detail/")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -144,6 +146,8 @@ def _breaks(text, row, table, known):
             yield f"arrow {row} -> {header}"
         elif (family := family_of(header)) and family not in table.libraries[row]:
             yield f"library {row} {family}"
+    for _ in _INSIDE.finditer(code):
+        yield f"detail {row}"
     for call, family in _CALLS:
         if family not in table.libraries[row] and call.search(code):
             yield f"library {row} {family}"

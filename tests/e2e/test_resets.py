@@ -1,10 +1,11 @@
-"""A reset of an engine that comes together with data is noticed at once, in the clear and over TLS.
+"""A reset that comes together with data is noticed at once: of clients and of engines, in the clear and over TLS.
 
 The deadlines of the router are a minute here, so only the reset itself can end a request.
 """
 import json
 import socket
 import ssl
+import struct
 import threading
 import time
 
@@ -16,6 +17,12 @@ from scripted_engine import MODEL, STREAM_HEAD, ScriptedEngine, chunk, event
 TLS = ROOT / "tests/data/tls"
 SOON = 5  # Seconds. A request that waits for a deadline takes a minute.
 LIMITS = "limits: {first_byte_timeout: 60s, gap_timeout: 60s, write_timeout: 60s, keepalive_after: 60s}\n"
+
+
+def reset(connection):
+    """Closes with a reset. Bytes that were just sent travel right before it."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
 
 
 class SecureEngine(ScriptedEngine):
@@ -55,6 +62,10 @@ class ResetRouter(Process):
         if not self.secure:
             return plain
         return ssl.create_default_context(cafile=TLS / "ca.pem").wrap_socket(plain, server_hostname="127.0.0.1")
+
+    def in_flight(self):
+        metrics = self.metrics()
+        return metrics.sum("penstock_replica_running_requests") + metrics.sum("penstock_queued_requests")
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["clear", "tls"])
@@ -99,6 +110,46 @@ def answers(router, data, count):
     for thread in threads:
         thread.join(40)
     return found, time.monotonic() - begin
+
+
+def test_clients_that_die_with_their_request_are_noticed(router, engine):
+    engine.hang = True
+    data = request_bytes(body=chat(model=MODEL, max_tokens=5))
+    for _ in range(20):
+        connection = router.connect()
+        connection.sendall(data)
+        reset(connection)
+    wait_until(lambda: router.in_flight() == 0, SOON, lambda: f"{router.in_flight()} dead clients are served")
+
+
+def test_clients_that_die_with_more_bytes_while_they_wait_are_noticed(router, engine):
+    engine.hang = True
+    before = engine.calls
+    data = request_bytes(body=chat(model=MODEL, max_tokens=5))
+    connections = [router.connect() for _ in range(20)]
+    for connection in connections:
+        connection.sendall(data)
+    wait_until(lambda: engine.calls == before + 20, SOON, "the engine has all requests")
+    for connection in connections:
+        connection.sendall(b"GET /v1/models HTTP/1.1\r\n")
+        reset(connection)
+    wait_until(lambda: router.in_flight() == 0, SOON, lambda: f"{router.in_flight()} dead clients wait")
+    assert engine.calls == before + 20, "a request of a dead client was sent again"
+
+
+def test_clients_that_die_with_more_bytes_in_a_stream_are_noticed(router, engine):
+    engine.script = STREAM_HEAD + chunk(event("a"))
+    engine.hang = True
+    data = request_bytes(body=chat(model=MODEL, max_tokens=5, stream=True))
+    connections = [router.connect() for _ in range(20)]
+    for connection in connections:
+        connection.sendall(data)
+    for connection in connections:
+        assert connection.recv(65536)
+    for connection in connections:
+        connection.sendall(b"GET /v1/models HTTP/1.1\r\n")
+        reset(connection)
+    wait_until(lambda: router.in_flight() == 0, SOON, lambda: f"{router.in_flight()} dead clients are streamed to")
 
 
 def test_streams_that_the_engine_resets_end(router, engine):

@@ -48,9 +48,8 @@ class ClientSocketTest : public testing::Test {
     far_.open(tcp::v4());
     far_.set_option(asio::socket_base::receive_buffer_size(4096));
     far_.connect(acceptor.local_endpoint());
-    LoopSocket accepted(loop_.get_executor());
-    acceptor.accept(accepted);
-    near_.emplace(std::move(accepted), tls, Duration::Seconds(10));
+    const int accepted = ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    near_.emplace(loop_, accepted, tls, Duration::Seconds(10));
   }
 
   std::string Read() {
