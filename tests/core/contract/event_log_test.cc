@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "tests/core/core_test_support.h"
 
 namespace penstock {
@@ -36,6 +39,62 @@ TEST(EventLog, EveryKindOfEventReadsBackAsItWas) {
   ExpectRoundTrip(FleetChanged{fleet});
   ExpectRoundTrip(ShutdownStarted{});
   ExpectRoundTrip(TimerFired{});
+}
+
+// One event of each kind, with every field set to something.
+std::vector<Event> EveryKind() {
+  RequestArrived arrived;
+  arrived.request = RequestId(7);
+  arrived.prompt = Tokens(300);
+  arrived.prefix = {1, 2, 3};
+  Fleet fleet = testing::MakeFleet({});
+  fleet.tenants = {{TenantId(5), "acme, inc", 0.1, {Tokens(6000), 3}}};
+  return {arrived,
+          FirstToken{RequestId(1)},
+          RequestClosed{RequestId(1), Outcome::kRejected, Tokens(5), Tokens(6), true},
+          RequestRequeued{RequestId(1), Tokens(3), false},
+          Progress{{{ReplicaId(1), 4, Instant::FromSeconds(2)}}, {{RequestId(3), Tokens(9)}}},
+          EngineReport{ReplicaId(2), Instant::FromSeconds(1), 0.25, 3, 4, 5},
+          ReplicaHealth{ReplicaId(2), Health::kDraining},
+          FleetChanged{fleet},
+          ShutdownStarted{},
+          TimerFired{}};
+}
+
+TEST(EventLog, ALineThatIsCutOrHasAWordTooManyIsAnError) {
+  for (const Event& event : EveryKind()) {
+    const std::string line = FormatEvent(Instant::FromSeconds(1), event);
+    ASSERT_TRUE(ParseEvent(line).ok()) << line;
+    EXPECT_FALSE(ParseEvent(line + " 1").ok()) << line;
+    for (size_t space = line.rfind(' '); space != std::string::npos && space > 0; space = line.rfind(' ', space - 1)) {
+      EXPECT_FALSE(ParseEvent(line.substr(0, space)).ok()) << line.substr(0, space);
+    }
+  }
+}
+
+TEST(EventLog, AWordThatIsNoNumberIsAnError) {
+  for (const Event& event : EveryKind()) {
+    const std::string line = FormatEvent(Instant::FromSeconds(1), event);
+    // The first field follows the time and the kind.
+    const size_t field = line.find(' ', line.find(' ') + 1);
+    if (field == std::string::npos) continue;
+    const size_t end = line.find(' ', field + 1);
+    const std::string rest = end == std::string::npos ? "" : line.substr(end);
+    for (const char* word : {"x", "-", "1e", "0x1", "99999999999999999999999"}) {
+      EXPECT_FALSE(ParseEvent(line.substr(0, field + 1) + word + rest).ok()) << line << " with " << word;
+    }
+  }
+}
+
+TEST(EventLog, AnActionHasItsFieldsInTheOrderOfTheirDeclaration) {
+  const Instant at = Instant::FromNanoseconds(9);
+  EXPECT_EQ(FormatAction(at, Forward{RequestId(1), ReplicaId(2), LeaseId(3), Duration::Nanoseconds(4),
+                                     Duration::Nanoseconds(5), 0.5}),
+            "9 forward 1 2 3 4 5 0.5");
+  EXPECT_EQ(FormatAction(at, Park{RequestId(1), WaitReason::kMemory, 7}), "9 park 1 5 7");
+  EXPECT_EQ(FormatAction(at, Refuse{RequestId(1), Refusal::kQueueFull, Duration::Nanoseconds(2), 3, 4}),
+            "9 refuse 1 4 2 3 4");
+  EXPECT_EQ(FormatAction(at, Abort{RequestId(1), LeaseId(2)}), "9 abort 1 2");
 }
 
 TEST(EventLog, WhatIsNotAnEventIsAnError) {

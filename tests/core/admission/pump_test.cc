@@ -1,0 +1,134 @@
+#include "router/core/admission/pump.h"
+
+#include "tests/core/admission/admission_fixture.h"
+
+namespace penstock::testing {
+namespace {
+
+class PumpTest : public AdmissionTest {
+ protected:
+  // A request of 600 runs in a pool of 1000; the lane is to be pumped.
+  void BeginFull() {
+    Begin(Pool(1000));
+    test_.Decoding(100, 600);
+    test_.rooms.work.ClearOpened();
+  }
+  std::vector<Action> PumpAgain() {
+    test_.rooms.work.SetUnfinished(kChat, true);
+    return PumpOpened();
+  }
+  RequestState* WaitingWithLimit(uint64_t id, int64_t prompt, int64_t max_output) {
+    RequestArrived arrived;
+    arrived.request = RequestId(id);
+    arrived.service_class = ClassId(1);
+    arrived.prompt = Tokens(prompt);
+    arrived.max_output = Tokens(max_output);
+    RequestState* request = test_.New(arrived);
+    test_.rooms.waiting.Push(request, test_.rooms.lateness.NextCheck(*request, test_.now));
+    return request;
+  }
+};
+
+TEST_F(PumpTest, WithoutAChangeNothingIsTried) {
+  BeginFull();
+  test_.Waiting(1, 10);
+  EXPECT_TRUE(PumpOpened().empty());
+}
+
+TEST_F(PumpTest, OneOpeningPlacesAllThatFit) {
+  BeginFull();
+  for (uint64_t id = 1; id <= 5; ++id) WaitingWithLimit(id, 10, 10);
+  const std::vector<Action> actions = PumpAgain();
+  ASSERT_EQ(actions.size(), 5u) << Text(actions);
+  for (size_t i = 0; i < actions.size(); ++i) {
+    ASSERT_TRUE(std::holds_alternative<Forward>(actions[i]));
+    EXPECT_EQ(RequestOf(actions[i]), RequestId(i + 1)) << "in the order of the lane";
+  }
+  EXPECT_TRUE(test_.rooms.waiting.lane(kChat).empty());
+}
+
+TEST_F(PumpTest, ARequestBehindTooManyThatDoNotFitIsNotLookedAt) {
+  BeginFull();
+  for (uint64_t id = 1; id <= kLookPast + 1; ++id) test_.Waiting(id, 900);
+  WaitingWithLimit(50, 10, 10);
+  EXPECT_TRUE(PumpAgain().empty());
+  EXPECT_EQ(Find(50)->phase, RequestPhase::kWaiting);
+}
+
+TEST_F(PumpTest, ARequestBehindFewThatDoNotFitIsPlaced) {
+  BeginFull();
+  for (uint64_t id = 1; id <= kLookPast - 1; ++id) test_.Waiting(id, 900);
+  WaitingWithLimit(50, 10, 10);
+  const std::vector<Action> actions = PumpAgain();
+  ASSERT_NE(Only<Forward>(actions), nullptr) << Text(actions);
+  EXPECT_EQ(Only<Forward>(actions)->request, RequestId(50));
+}
+
+// Nothing else would ever end the wait of a large request for memory.
+TEST_F(PumpTest, WithoutADeadlineAHeadThatMemoryDelaysStopsTheOthersAfterAWhile) {
+  BeginFull();
+  test_.Waiting(1, 900);
+  EXPECT_TRUE(PumpAgain().empty());
+  WaitingWithLimit(2, 10, 10);
+  EXPECT_EQ(PumpAgain().size(), 1u) << "at first others may pass";
+  test_.Wait(Duration::Seconds(11));
+  WaitingWithLimit(3, 10, 10);
+  EXPECT_TRUE(PumpAgain().empty());
+  EXPECT_EQ(Find(3)->phase, RequestPhase::kWaiting);
+}
+
+TEST_F(PumpTest, AReplicaThatIsDownTakesNothingAndItsReturnIsAnOpening) {
+  Begin(Pool(1000));
+  test_.rooms.servers.SetHealth(ReplicaId(0), Health::kDown, test_.now);
+  WaitingWithLimit(1, 10, 10);
+  EXPECT_TRUE(PumpAgain().empty());
+  test_.rooms.servers.SetHealth(ReplicaId(0), Health::kUp, test_.now);
+  test_.rooms.work.Open(test_.Replica());
+  EXPECT_EQ(PumpOpened().size(), 1u);
+}
+
+// An outage that lasts is answered, so that clients may go elsewhere.
+TEST_F(PumpTest, RequestsOfAModelWhoseServersStayDownAreRefused) {
+  Begin(Pool(1000));
+  test_.Waiting(1, 10);
+  test_.Waiting(2, 10);
+  test_.rooms.work.SetUnfinished(kChat, false);
+  test_.rooms.servers.SetHealth(ReplicaId(0), Health::kDown, test_.now);
+  EXPECT_TRUE(RefuseLate().empty());
+  const Instant end = test_.rooms.servers.OutageEnd(kChat, test_.now);
+  ASSERT_LT(end, Instant::Never());
+  EXPECT_LE(pump_.NextDue(test_.now), end);
+  test_.now = end;
+  const std::vector<Action> actions = RefuseLate();
+  ASSERT_EQ(actions.size(), 2u);
+  for (const Action& action : actions) {
+    ASSERT_TRUE(std::holds_alternative<Refuse>(action));
+    EXPECT_EQ(std::get<Refuse>(action).reason, Refusal::kNoReplica);
+  }
+  EXPECT_EQ(test_.rooms.requests.size(), 0);
+}
+
+TEST_F(PumpTest, WorkThatAnEventCouldNotPayForIsDueAtOnce) {
+  BeginFull();
+  for (uint64_t id = 1; id <= 60; ++id) test_.Waiting(id, 600);
+  test_.Wait(Duration::Seconds(40));
+  const std::vector<Action> first = PumpAgain();
+  EXPECT_EQ(first.size(), kTriesPerEvent / kRefusalTries);
+  EXPECT_LE(pump_.NextDue(test_.now), test_.now);
+  size_t refused = first.size();
+  for (int i = 0; i < 10 && refused < 60; ++i) refused += PumpOpened().size();
+  EXPECT_EQ(refused, 60u);
+  EXPECT_EQ(pump_.NextDue(test_.now), Instant::Never());
+}
+
+TEST_F(PumpTest, AfterAPumpNothingIsListedAsOpened) {
+  BeginFull();
+  test_.Waiting(1, 900);
+  test_.rooms.work.Open(test_.Replica());
+  PumpOpened();
+  EXPECT_TRUE(test_.rooms.work.opened().empty());
+  EXPECT_FALSE(test_.rooms.work.Unfinished(kChat));
+}
+
+}  // namespace
+}  // namespace penstock::testing
