@@ -103,6 +103,26 @@ end_to_end() {
   add "$name" $((SECONDS - from)) "$counts"
 }
 
+# real_engines NAME PART [PYTEST ARGUMENTS...]: tests/real with the engines of one part of scripts/real_env.sh.
+real_engines() {
+  local name="$1" part="$2" from=$SECONDS counts results="$PWD/build/release/results/real.junit"
+  shift 2
+  say "$name"
+  if ! timeout "$([ "$part" = light ] && echo 300 || echo 1500)" scripts/real_env.sh "$part"; then
+    echo "the engines cannot be installed: their tests are skipped" >&2
+    add "$name" $((SECONDS - from)) "0 0 $(grep -rhoE '^ *(async )?def test_' tests/real --include='test_*.py' | wc -l)"
+    return
+  fi
+  rm -f "$results"
+  PENSTOCK_BINARY="$PWD/build/release/penstock" PYTHONDONTWRITEBYTECODE=1 timeout 3600 \
+    "${PENSTOCK_REAL:-build/real}/light/bin/python" -m pytest -p no:cacheprovider -q --junitxml "$results" \
+    -o junit_family=xunit1 "$@" tests/real
+  local status=$?
+  counts="$(python3 scripts/count_results.py "$results")" || counts="0 1 0"
+  [ $status -ne 0 ] && [ "$(cut -d' ' -f2 <<<"$counts")" -eq 0 ] && counts="0 1 0"
+  add "$name" $((SECONDS - from)) "$counts"
+}
+
 say "set up"
 scripts/setup.sh test || { add "set up" $((SECONDS - started)) "0 1 0"; finish; }
 PATH="$PWD/build/tools/usr/bin:$PATH"
@@ -118,6 +138,7 @@ if step "build release" scripts/build.sh release; then
   unit_tests "unit tests" release
   if [ $long -eq 1 ]; then step "lint" scripts/lint.sh --all; else step "lint of changes" scripts/lint.sh; fi
   end_to_end "end to end" release -m "not long" tests/e2e
+  real_engines "real engines, short" light -m "not long"
   step "policies, reduced" bench/policies.sh --reduced
 fi
 sanitized "pure parts, ASan + UBSan" asan-ubsan pure
@@ -130,6 +151,7 @@ part="tests/e2e/test_lifecycle.py tests/e2e/test_resume.py tests/e2e/test_cancel
 [ $tsan_built -eq 0 ] && end_to_end "end to end, TSan" tsan -m "not long" $part
 if [ $long -eq 1 ]; then
   end_to_end "chaos, 445 s" release -m long tests/e2e/test_chaos.py
+  real_engines "real engines" clients -m long
   step "soak, a million requests" bench/soak.sh 1000000
   step "core under faults, 20000 seeds" env PENSTOCK_FAULT_SEEDS=20000 build/release/tests/core/core_faults_test
   scripts/setup.sh all && step "fuzzing, ten minutes each" scripts/fuzz.sh 600

@@ -1,5 +1,6 @@
 #include "bench/load/stream_counter.h"
 
+#include <algorithm>
 #include <array>
 
 #include "absl/strings/ascii.h"
@@ -23,6 +24,14 @@ absl::string_view ValueAfter(absl::string_view line, absl::string_view quoted_ke
     absl::string_view rest = absl::StripLeadingAsciiWhitespace(line.substr(from));
     if (absl::ConsumePrefix(&rest, ":")) return absl::StripLeadingAsciiWhitespace(rest);
   }
+}
+
+std::optional<int64_t> NumberAfter(absl::string_view line, absl::string_view quoted_key) {
+  size_t from = 0;
+  const absl::string_view value = ValueAfter(line, quoted_key, from);
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(value.substr(0, value.find_first_not_of("0123456789")), &number)) return std::nullopt;
+  return number;
 }
 
 bool HasNonEmptyString(absl::string_view line, absl::string_view quoted_key) {
@@ -65,27 +74,25 @@ int64_t StreamCounter::Feed(absl::string_view bytes) {
   return texts;
 }
 
-bool StreamCounter::ReadLine(absl::string_view line) {
-  if (!absl::ConsumePrefix(&line, "data:")) return false;
+int64_t StreamCounter::ReadLine(absl::string_view line) {
+  if (!absl::ConsumePrefix(&line, "data:")) return 0;
   line = absl::StripAsciiWhitespace(line);
-  if (line == "[DONE]") return done_ = true, false;
+  if (line == "[DONE]") return done_ = true, 0;
   size_t from = 0;
   if (!absl::StrContains(line, "\"choices\"")) {
     if (!ValueAfter(line, "\"error\"", from).empty()) error_.assign(line.data(), line.size());
-    return false;
+    return 0;
   }
   const absl::string_view reason = ValueAfter(line, "\"finish_reason\"", from);
   if (!reason.empty() && reason[0] == '"') {
     const absl::string_view text = reason.substr(1, reason.find('"', 1) - 1);
     finish_reason_.assign(text.data(), text.size());
   }
-  from = 0;
-  const absl::string_view prompt = ValueAfter(line, "\"prompt_tokens\"", from);
-  if (!prompt.empty()) {
-    int64_t tokens = 0;
-    if (absl::SimpleAtoi(prompt.substr(0, prompt.find_first_not_of("0123456789")), &tokens)) prompt_tokens_ = tokens;
-  }
-  return HasText(line);
+  if (const std::optional<int64_t> prompt = NumberAfter(line, "\"prompt_tokens\"")) prompt_tokens_ = prompt;
+  int64_t tokens = HasText(line) ? 1 : 0;
+  tokens = std::max(tokens, NumberAfter(line, "\"completion_tokens\"").value_or(0) - counted_);
+  counted_ += tokens;
+  return tokens;
 }
 
 }  // namespace penstock::bench

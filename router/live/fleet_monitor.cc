@@ -12,6 +12,7 @@
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "backends/engines/scrape/engine_scraper.h"
 #include "base/clock.h"
+#include "router/fleet/discovery_text.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -166,6 +167,7 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(Watched& watched) {
   watched.discovered = true;
   watched.lost_logged = false;
   book_.SetDiscovery(watched.id, *std::move(discovery));
+  Notice(watched, DiscoveryText(*book_.discovery(watched.id), book_.fleet().replicas[watched.id.value()]));
   Publish({});
   co_return absl::OkStatus();
 }
@@ -192,8 +194,7 @@ void FleetMonitor::Judge(Watched& watched) {
   const Health health = watched.health.health();
   watched.wants_answers->store(health != Health::kUp, std::memory_order_relaxed);
   if (watched.known == health) return;
-  const bool announced = watched.known.has_value();
-  watched.known = health;
+  const bool announced = std::exchange(watched.known, health).has_value();
   // A replica counts as up once the core knows it: /readyz promises that a request would be placed.
   if (health == Health::kDown || health == Health::kDraining) CountUp();
   Publish({ReplicaHealth{watched.id, health}});
@@ -247,7 +248,6 @@ void FleetMonitor::LogLost(Watched& watched, const absl::Status& status) {
 void FleetMonitor::Notice(const Watched& watched, std::string message) {
   if (control_.edge().log == nullptr) return;
   DecisionEntry entry;
-  entry.kind = DecisionEntry::Kind::kNotice;
   entry.replica = watched.name;
   entry.message = std::move(message);
   control_.edge().log->Write(std::move(entry));

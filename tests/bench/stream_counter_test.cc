@@ -50,6 +50,20 @@ TEST(StreamCounter, TextThatLooksLikeKeysIsText) {
   EXPECT_EQ(counter.error(), "");
 }
 
+TEST(StreamCounter, TokensThatShareAnEventAreCountedByTheUsage) {
+  const auto usage = [](int tokens) {
+    return ",\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":" + std::to_string(tokens) + "}";
+  };
+  StreamCounter at_the_end;
+  EXPECT_EQ(at_the_end.Feed(Chunk(R"({"content":"a b"})") + Chunk(R"({"content":"c"})")), 2);
+  EXPECT_EQ(at_the_end.Feed("data: {\"choices\":[]" + usage(5) + "}\n\n"), 3);
+
+  StreamCounter in_each_event;
+  EXPECT_EQ(in_each_event.Feed("data: {\"choices\":[{\"text\":\"a b c\"}]" + usage(3) + "}\n\n"), 3);
+  EXPECT_EQ(in_each_event.Feed("data: {\"choices\":[{\"text\":\"d\"}]" + usage(4) + "}\n\n"), 1);
+  EXPECT_EQ(in_each_event.Feed("data: {\"choices\":[]" + usage(4) + "}\n\n"), 0);
+}
+
 TEST(StreamCounter, UsageAndErrorsAreRead) {
   StreamCounter counter;
   counter.Feed("data: {\"choices\":[],\"usage\":{\"prompt_tokens\":123,\"completion_tokens\":4}}\n\n");
