@@ -3,6 +3,8 @@
 #include <array>
 
 #include "base/byte_block.h"
+#include "base/json_string.h"
+#include "base/utf8.h"
 #include "kvmodel/text_kinds.h"
 
 namespace penstock {
@@ -36,69 +38,7 @@ constexpr std::array<uint64_t, 256> MakeLanes() {
 }
 constexpr std::array<uint64_t, 256> kLanes = MakeLanes();
 
-struct Decoded {
-  uint32_t point = 0;
-  int length = 0;  // In bytes; 0: not UTF-8.
-};
-
-bool IsContinuation(unsigned char c) { return (c & 0xC0) == 0x80; }
-
-// One sequence of two to four bytes. Overlong forms, surrogates and points above U+10FFFF are not UTF-8.
-Decoded DecodeMultibyte(const unsigned char* at, const unsigned char* end) {
-  const unsigned char lead = *at;
-  const int length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || end - at < length) return {};
-  uint32_t point = lead & (0xFF >> (length + 1));
-  for (int i = 1; i < length; ++i) {
-    if (!IsContinuation(at[i])) return {};
-    point = point << 6 | (at[i] & 0x3F);
-  }
-  const bool overlong = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
-  if (overlong || point > 0x10FFFF || (point >= 0xD800 && point <= 0xDFFF)) return {};
-  return {point, length};
-}
-
-int Utf8Length(uint32_t point) { return point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4; }
-
 ByteBlock Letters(ByteBlock bytes) { return static_cast<ByteBlock>(static_cast<ByteBlock>((bytes | 0x20) - 'a') < 26); }
-
-int HexValue(unsigned char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-// The four digits of \uXXXX at `at` (on the backslash), or -1.
-int64_t UnicodeEscape(const unsigned char* at, const unsigned char* end) {
-  if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
-  int64_t value = 0;
-  for (int i = 2; i < 6; ++i) {
-    const int digit = HexValue(at[i]);
-    if (digit < 0) return -1;
-    value = value * 16 + digit;
-  }
-  return value;
-}
-
-int SimpleEscape(unsigned char c) {
-  switch (c) {
-    case '"':
-    case '\\':
-    case '/':
-      return c;
-    case 'b':
-    case 'f':
-    case 'n':
-    case 'r':
-    case 't':
-      return '\n';
-    default:
-      return -1;
-  }
-}
-
-constexpr uint32_t kReplacement = 0xFFFD;
 
 }  // namespace
 
@@ -152,16 +92,16 @@ const TextCounter::Byte* TextCounter::AsciiBytes(const Byte* at, const Byte* end
 }
 
 const TextCounter::Byte* TextCounter::Multibyte(const Byte* at, const Byte* end) {
-  const Decoded decoded = DecodeMultibyte(at, end);
-  if (decoded.length == 0) {
+  const Utf8Character character = ReadUtf8(at, end);
+  if (character.length == 0) {
     Add(Kind::kOther, 1);
     return at + 1;
   }
-  Add(KindOf(decoded.point), decoded.length);
-  return at + decoded.length;
+  Add(KindOf(character.point), character.length);
+  return at + character.length;
 }
 
-void TextCounter::Point(uint32_t point) {
+void TextCounter::Character(uint32_t point) {
   if (point >= 0x80) return Add(KindOf(point), Utf8Length(point));
   const auto byte = static_cast<unsigned char>(point);
   Ascii<false>(&byte, &byte + 1);
@@ -237,37 +177,15 @@ const char* TextCounter::JsonPlain(const char* at, const char* end) {
       Text<true>(reinterpret_cast<const Byte*>(at), reinterpret_cast<const Byte*>(end)));
 }
 
-const char* TextCounter::JsonEscape(const char* from, const char* to) {
-  const auto* const at = reinterpret_cast<const Byte*>(from);
+void TextCounter::Plain(const char* from, const char* to) {
+  const auto* at = reinterpret_cast<const Byte*>(from);
   const auto* const end = reinterpret_cast<const Byte*>(to);
-  const int simple = end - at >= 2 ? SimpleEscape(at[1]) : -1;
-  if (simple >= 0) {
-    Point(static_cast<uint32_t>(simple));
-    return from + 2;
-  }
-  const int64_t unit = UnicodeEscape(at, end);
-  if (unit < 0) {
-    Point('\\');
-    return from + 1;
-  }
-  if (unit < 0xD800 || unit > 0xDFFF) {
-    Point(static_cast<uint32_t>(unit));
-    return from + 6;
-  }
-  const int64_t low = unit <= 0xDBFF ? UnicodeEscape(at + 6, end) : -1;
-  if (low < 0xDC00 || low > 0xDFFF) {
-    Point(kReplacement);
-    return from + 6;
-  }
-  Point(static_cast<uint32_t>(0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00)));
-  return from + 12;
+  while (at < end) at = Text<false>(at, end);
 }
 
 TextCounts CountText(absl::string_view utf8) {
   TextCounter counter;
-  const auto* at = reinterpret_cast<const TextCounter::Byte*>(utf8.data());
-  const auto* const end = at + utf8.size();
-  while (at < end) at = counter.Text<false>(at, end);
+  counter.Plain(utf8.data(), utf8.data() + utf8.size());
   return counter.counts();
 }
 
@@ -276,11 +194,13 @@ TextCounts CountJsonString(absl::string_view raw) {
   const char* at = raw.data();
   const char* const end = at + raw.size();
   while ((at = counter.JsonPlain(at, end)) < end) {
-    if (*at == '\\') {
-      at = counter.JsonEscape(at, end);
-    } else {
-      counter.Point(static_cast<TextCounter::Byte>(*at++));
+    if (*at != '\\') {
+      counter.Character(static_cast<unsigned char>(*at++));
+      continue;
     }
+    const JsonEscape escape = ReadJsonEscape(at, end);
+    counter.Character(escape.point);
+    at += escape.length;
   }
   return counter.counts();
 }

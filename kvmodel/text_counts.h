@@ -36,19 +36,19 @@ TextCounts CountJsonString(absl::string_view raw);
 
 enum class TextKind : uint8_t;
 
-// Counts the pieces of a string as a JSON scanner finds them, in the scanner's own pass.
+// Counts the pieces of a text in the pass of a caller. A piece ends at the end of a character.
 class TextCounter {
  public:
   // Counts from `at`, inside a JSON string. Returns the first quote, backslash or control character, else `end`.
   const char* JsonPlain(const char* at, const char* end);
-  // Counts the escape whose backslash is at `at`. Returns the byte behind it.
-  const char* JsonEscape(const char* at, const char* end);
+  // Counts UTF-8 text that is not inside a JSON string.
+  void Plain(const char* at, const char* end);
+  // Counts one character.
+  void Character(uint32_t point);
 
   const TextCounts& counts() const { return counts_; }
 
  private:
-  friend TextCounts CountText(absl::string_view utf8);
-  friend TextCounts CountJsonString(absl::string_view raw);
   using Byte = unsigned char;
 
   template <bool kJson>
@@ -60,7 +60,6 @@ class TextCounter {
   template <bool kJson>
   const Byte* AsciiBlocks(const Byte* at, const Byte* end);
   const Byte* Multibyte(const Byte* at, const Byte* end);
-  void Point(uint32_t point);
   void Add(TextKind kind, int bytes);
 
   TextCounts counts_;

@@ -1,9 +1,9 @@
 // A scanner over one JSON text. The caller takes some members and skips the rest. The scanner builds no document.
 //
-// It serves stream events and request bodies, where a general parser costs several times the work. It makes one pass
-// over the bytes, sixteen at a time within strings. It checks the grammar and the depth. With Rules::kEngine a number
-// is any run of number characters, and escapes are not checked. Keys keep their escapes. The input needs no padding and
-// is never read beyond its end. UTF-8 is not checked. One owner, not thread-safe.
+// It serves the answers of engines, where a general parser costs several times the work. It makes one pass over the
+// bytes, sixteen at a time within strings. It checks the grammar and the depth. A number is any run of number
+// characters, and escapes are not checked. Keys keep their escapes. The input needs no padding and is never read beyond
+// its end. UTF-8 is not checked. One owner, not thread-safe.
 //
 // Every method consumes exactly one value. It returns false when the text is not JSON; the scanner is then unusable. A
 // visitor runs at the value of a member or element and must consume it, with Skip() at least.
@@ -15,19 +15,13 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "kvmodel/text_counts.h"
 
 namespace penstock {
 
 class JsonScanner {
  public:
   static constexpr int kMaxDepth = 128;
-  enum class Rules : uint8_t {
-    kEngine,
-    kStrict,  // RFC 8259, and every escaped surrogate belongs to a pair.
-  };
-  explicit JsonScanner(absl::string_view text, Rules rules = Rules::kEngine)
-      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()), rules_(rules) {}
+  explicit JsonScanner(absl::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
 
   // Visits the whole text, which must be one object with only space around it.
   template <class Visit>
@@ -40,11 +34,6 @@ class JsonScanner {
 
   // The first character of the next value: { [ " or a character of a number or literal. 0 at the end of the text.
   char Peek() const { return at_ < end_ ? *at_ : '\0'; }
-
-  // The number of bytes before the scanner.
-  size_t position() const { return static_cast<size_t>(at_ - begin_); }
-  // True when the scan failed because values are nested deeper than kMaxDepth.
-  bool too_deep() const { return depth_ > kMaxDepth; }
 
   // Calls visit(key) for each member. Skips a value that is not an object.
   template <class Visit>
@@ -71,8 +60,6 @@ class JsonScanner {
   bool Skip();
   // Gives a string without its quotes. Escapes stay as they are.
   bool TakeString(absl::string_view* raw);
-  // Skips a string and counts its text.
-  bool CountString(TextCounts* counts);
   // Gives the bytes of any value.
   bool TakeRaw(absl::string_view* raw);
   // Copies a string with its escapes resolved. Leaves `out` alone for other values.
@@ -104,14 +91,10 @@ class JsonScanner {
   }
 
   bool SkipScalar();
-  // Skips an escape of a string, from its backslash.
-  bool SkipEscape();
 
-  const char* begin_;
   const char* at_;
   const char* end_;
   int depth_ = 0;
-  Rules rules_;
 };
 
 }  // namespace penstock

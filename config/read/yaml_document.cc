@@ -7,44 +7,26 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/utf8.h"
 #include "config/read/map_reader.h"
 
 namespace penstock {
 namespace {
-
-// Length of the UTF-8 sequence at the head of `text`; 0 when it is overlong, a surrogate or cut.
-size_t SequenceLength(absl::string_view text) {
-  const auto at = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto continues = [&](size_t i) { return (at(i) & 0xC0u) == 0x80u; };
-  const unsigned lead = at(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return continues(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const bool good =
-        continues(1) && continues(2) && !(lead == 0xE0 && at(1) < 0xA0) && !(lead == 0xED && at(1) > 0x9F);
-    return good ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const bool good = continues(1) && continues(2) && continues(3) && !(lead == 0xF0 && at(1) < 0x90) &&
-                      !(lead == 0xF4 && at(1) > 0x8F);
-    return good ? 4 : 0;
-  }
-  return 0;
-}
 
 // The first byte that is not UTF-8 text is a finding.
 void CheckEncoding(absl::string_view yaml, Findings& findings) {
   Place place{1, 1};
   for (size_t i = 0; i < yaml.size();) {
     const auto byte = static_cast<unsigned char>(yaml[i]);
-    const size_t length = SequenceLength(yaml.substr(i, 4));
+    const auto* const at = reinterpret_cast<const unsigned char*>(yaml.data()) + i;
+    const int length = ReadUtf8(at, at + (yaml.size() - i)).length;
     const bool control = byte < 32 && byte != '\n' && byte != '\r' && byte != '\t';
     if (length == 0 || control) {
       findings.Add(place, "", absl::StrCat("the file is not UTF-8 text: byte 0x", absl::Hex(byte, absl::kZeroPad2)));
       return;
     }
     place = byte == '\n' ? Place{place.line + 1, 1} : Place{place.line, place.column + 1};
-    i += length;
+    i += static_cast<size_t>(length);
   }
 }
 

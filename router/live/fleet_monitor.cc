@@ -272,17 +272,14 @@ void FleetMonitor::Publish(std::vector<Event> then, std::function<void()> publis
 std::shared_ptr<const FleetView> FleetMonitor::MakeView() const {
   auto view = std::make_shared<FleetView>(book_);
   const Fleet& fleet = book_.fleet();
-  view->streams_everything.assign(fleet.models.size(), true);
+  view->models.resize(fleet.models.size());
   for (size_t i = 0; i < fleet.replicas.size(); ++i) {
     view->engines.push_back(AccessTo(ReplicaId(static_cast<uint32_t>(i))));
     const EngineAccess& access = view->engines.back();
     const ReplicaSpec& spec = fleet.replicas[i];
     const uint32_t pool = spec.pools.empty() ? 0 : spec.pools.front().pool.value() + 1;
     view->progress_group.push_back(pool != 0 ? pool : static_cast<uint32_t>(fleet.pools.size() + 1 + i));
-    for (ModelId model : spec.models) {
-      if (spec.removed || (access.capabilities && access.capabilities->stream_everything)) continue;
-      view->streams_everything[model.value()] = false;
-    }
+    if (!spec.removed) NoteModels(*view, spec.models, access.capabilities);
   }
   return view;
 }

@@ -27,17 +27,30 @@ struct EngineAccess {
   std::shared_ptr<std::atomic<bool>> wants_answers;  // Its health waits for news of a good answer.
 };
 
+// The engines of one model, together.
+struct ModelAccess {
+  bool streams_everything = true;           // They all answer upstream in streams.
+  std::vector<OutputLimits> output_limits;  // The limits that they read, once per kind.
+};
+
 struct FleetView {
   explicit FleetView(const FleetBook& the_book) : book(the_book), tenants(book.config()) {}
 
   const FleetBook book;
   const TenantBook tenants;
   std::vector<EngineAccess> engines;     // Indexed by replica id.
-  std::vector<bool> streams_everything;  // Per model: all engines that serve it answer upstream in streams.
+  std::vector<ModelAccess> models;       // Indexed by model id.
   std::vector<uint32_t> progress_group;  // Per replica: replicas that share a pool share a group.
 
   const Config& config() const { return book.config(); }
+  // Null for a model that this view does not know.
+  const ModelAccess* AccessOf(ModelId model) const {
+    return model.value() < models.size() ? &models[model.value()] : nullptr;
+  }
 };
+
+// Adds an engine that serves `models`; it may not be recognised yet.
+void NoteModels(FleetView& view, const std::vector<ModelId>& models, const std::optional<Capabilities>& engine);
 
 }  // namespace penstock
 

@@ -3,6 +3,8 @@
 #include <utility>
 #include <variant>
 
+#include "backends/engines/catalogue/engine_catalogue.h"
+#include "router/openai/request/limit_rules.h"
 #include "router/openai/request/prefix_hashes.h"
 
 namespace penstock {
@@ -21,20 +23,36 @@ std::optional<ApiError> FindModel(const FleetView& fleet, PreparedRequest& prepa
   return FromRefusal(Refuse{RequestId(), reason, wait ? Duration::Seconds(1) : Duration(), 0, 0}, name);
 }
 
+// While no engine of the model is recognised, any limit may count.
+Tokens LimitOf(Endpoint endpoint, const PreparedRequest& prepared, const FleetView& fleet) {
+  const GivenLimits& given = prepared.facts.limits;
+  if (given.empty()) return Tokens(0);
+  const ModelAccess* model = fleet.AccessOf(prepared.model);
+  if (model != nullptr && !model->output_limits.empty()) return MostOutput(given, endpoint, model->output_limits);
+  const OutputLimits all = AllOutputLimits();
+  return MostOutput(given, endpoint, absl::MakeConstSpan(&all, 1));
+}
+
 }  // namespace
 
-std::optional<ApiError> Prepare(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared) {
+std::optional<ApiError> CheckCaller(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared) {
   auto caller = fleet.tenants.Identify(*request.headers);
   if (ApiError* denied = std::get_if<ApiError>(&caller)) return std::move(*denied);
   prepared.caller = std::get<Caller>(std::move(caller));
-  auto scanned = ScanRequest(request.endpoint, request.body);
+  return std::nullopt;
+}
+
+std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView& fleet,
+                                  std::variant<RequestFacts, ApiError> scanned, PreparedRequest& prepared) {
   if (ApiError* bad = std::get_if<ApiError>(&scanned)) return std::move(*bad);
   prepared.facts = std::get<RequestFacts>(std::move(scanned));
   auto chosen = ChooseClass(fleet.config().classes, FindHeader(*request.headers, "x-penstock-class"),
                             prepared.facts.service_tier, prepared.caller.max_class);
   if (ApiError* bad = std::get_if<ApiError>(&chosen)) return std::move(*bad);
   prepared.service_class = std::get<ClassChoice>(std::move(chosen));
-  return FindModel(fleet, prepared);
+  std::optional<ApiError> unknown = FindModel(fleet, prepared);
+  if (!unknown) prepared.facts.max_output = LimitOf(request.endpoint, prepared, fleet);
+  return unknown;
 }
 
 bool Generates(Endpoint endpoint) { return endpoint != Endpoint::kEmbeddings && endpoint != Endpoint::kRerank; }
@@ -45,8 +63,8 @@ int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts) {
 
 RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& prepared, const FleetView& fleet) {
   const RequestFacts& facts = prepared.facts;
-  const size_t model = prepared.model.value();
-  const bool all_stream = model < fleet.streams_everything.size() && fleet.streams_everything[model];
+  const ModelAccess* model = fleet.AccessOf(prepared.model);
+  const bool all_stream = model != nullptr && model->streams_everything;
   RequestArrived arrived;
   arrived.model = prepared.model;
   arrived.service_class = fleet.book.ClassByName(prepared.service_class.name).value_or(fleet.book.default_class());

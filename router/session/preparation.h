@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "absl/strings/string_view.h"
 #include "backends/dialect/endpoint.h"
@@ -34,8 +35,11 @@ struct PreparedRequest {
   ModelId model;
 };
 
-// Fills `prepared`; the error ends the request. The scan costs about a nanosecond per byte of the body.
-std::optional<ApiError> Prepare(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared);
+// The checks in their order; each fills its part of `prepared`, and an error ends the request. The caller scans the
+// body in between.
+std::optional<ApiError> CheckCaller(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared);
+std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView& fleet,
+                                  std::variant<RequestFacts, ApiError> scanned, PreparedRequest& prepared);
 
 // The engine's work is an output of tokens, not a vector or a ranking.
 bool Generates(Endpoint endpoint);

@@ -1,9 +1,13 @@
 #include "router/session/session.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "backends/engines/catalogue/engine_catalogue.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -17,6 +21,14 @@ bool EndedWell(absl::string_view finish_reason) {
 }
 
 bool Serves(const ReplicaSpec& replica, ModelId model) { return !replica.removed && replica.Serves(model); }
+
+// By the fleet of the request's loop, of which the core may not have heard yet.
+bool MayBeServed(const SessionState& state) {
+  const std::vector<ReplicaSpec>& replicas = state.fleet->book.fleet().replicas;
+  return state.fleet->book.AwaitsDiscovery() ||
+         std::any_of(replicas.begin(), replicas.end(),
+                     [&state](const ReplicaSpec& replica) { return Serves(replica, state.prepared.model); });
+}
 
 }  // namespace
 
@@ -36,11 +48,28 @@ Session::~Session() {
 }
 
 asio::awaitable<void> Session::Run() {
-  std::optional<ApiError> error = Prepare(state_.request, *state_.fleet, state_.prepared);
+  std::optional<ApiError> denied = CheckCaller(state_.request, *state_.fleet, state_.prepared);
+  if (denied) return TurnAway(*std::move(denied));
+  if (state_.request.body.size() > kScanSlice) return ServeLongBody();
+  std::optional<ApiError> error =
+      CheckBody(state_.request, *state_.fleet,
+                ScanRequest(state_.request.endpoint, state_.request.body, AllOutputLimits()), state_.prepared);
   if (error) return TurnAway(*std::move(error));
-  delivery_.Begin();
-  admission_.Arrive(*this);
   return Serve();
+}
+
+asio::awaitable<void> Session::ServeLongBody() {
+  std::optional<ApiError> error;
+  {
+    RequestScan scan(state_.request.endpoint, state_.request.body, AllOutputLimits());
+    while (!scan.Advance()) co_await asio::post(state_.loop.io(), asio::use_awaitable);
+    error = CheckBody(state_.request, *state_.fleet, scan.Take(), state_.prepared);
+  }
+  if (error) {
+    co_await TurnAway(*std::move(error));
+  } else {
+    co_await Serve();
+  }
 }
 
 asio::awaitable<void> Session::TurnAway(ApiError error) {
@@ -52,6 +81,8 @@ asio::awaitable<void> Session::TurnAway(ApiError error) {
 
 asio::awaitable<void> Session::Serve() {
   Client& client = state_.client;
+  delivery_.Begin();
+  admission_.Arrive(*this);
   client.Watch([this] { OnClientGone(); });
   while (true) {
     std::optional<Verdict> verdict = VerdictAtHand();
@@ -102,15 +133,8 @@ asio::awaitable<std::optional<Verdict>> Session::AwaitVerdict() {
   co_return std::nullopt;
 }
 
-bool Session::MayBeServed() const {
-  const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;
-  return state_.fleet->book.AwaitsDiscovery() ||
-         std::any_of(replicas.begin(), replicas.end(),
-                     [this](const ReplicaSpec& replica) { return Serves(replica, state_.prepared.model); });
-}
-
 asio::awaitable<void> Session::EndRefused(Refuse refuse) {
-  if (refuse.reason == Refusal::kUnknownModel && MayBeServed()) {
+  if (refuse.reason == Refusal::kUnknownModel && MayBeServed(state_)) {
     refuse.reason = Refusal::kNoReplica;
     refuse.retry_after = Duration::Seconds(1);
   }

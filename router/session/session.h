@@ -35,6 +35,8 @@ class Session final : private TicketHolder {
  private:
   // An error found before the core heard of the request.
   boost::asio::awaitable<void> TurnAway(ApiError error);
+  // Scans a long body, and lets the loop do other work after each slice.
+  boost::asio::awaitable<void> ServeLongBody();
   boost::asio::awaitable<void> Serve();
 
   // None: there is none yet, the client is gone, or the request is cut.
@@ -58,8 +60,6 @@ class Session final : private TicketHolder {
   void PlaceAgain(const AttemptEnd& end);
   void ReportHealth(const AttemptEnd& end);
   AnswerProgress ProgressNow() const;
-  // By this loop's fleet, of which the core may not have heard yet.
-  bool MayBeServed() const;
 
   void OnClientGone();
   void OnVerdict() override { wake_.Notify(); }

@@ -41,25 +41,6 @@ TEST(JsonScanner, TextsAreTakenAsTheyStandOrWithTheirEscapesUndone) {
   EXPECT_EQ(other, 7);
 }
 
-TEST(JsonScanner, AStringIsCountedInThePassThatFindsItsEnd) {
-  const std::string plain(100, 'a');
-  for (const std::string& inside : {std::string(), std::string("two words"), plain, plain + R"(\"\u00e9 \n)" + plain,
-                                    std::string(R"(\ud83d\ude00 4)"), std::string("na\xC3\xAFve \xE4\xBD\xA0")}) {
-    for (const JsonScanner::Rules rules : {JsonScanner::Rules::kEngine, JsonScanner::Rules::kStrict}) {
-      const std::string text = "\"" + inside + "\", 1";
-      JsonScanner scanner(text, rules);
-      TextCounts counts;
-      ASSERT_TRUE(scanner.CountString(&counts)) << inside;
-      EXPECT_EQ(counts, CountJsonString(inside)) << inside;
-      EXPECT_EQ(scanner.position(), inside.size() + 2);
-    }
-  }
-  for (const char* broken : {"1", "\"", "\"a", "\"a\n\"", "\"\\", "\"\\\"", R"("\ud83d")"}) {
-    TextCounts counts;
-    EXPECT_FALSE(JsonScanner(broken, JsonScanner::Rules::kStrict).CountString(&counts)) << broken;
-  }
-}
-
 TEST(JsonScanner, WhatIsNotJsonIsRefused) {
   for (const char* text : {"", "{", "{}}", "{} x", "[]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{,}",
                            "{\"a\":1 \"b\":2}", "{\"a\":[1,]}", "{\"a\":[1}", "{\"a\":nul}", "{\"a\":\"b}",

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <variant>
 
+#include "backends/engines/catalogue/engine_catalogue.h"
 #include "router/openai/request/body_splice.h"
 #include "router/openai/request/request_scan.h"
 #include "tests/fuzz/expect.h"
@@ -17,20 +19,37 @@ using penstock::SpliceOrder;
 constexpr Endpoint kEndpoints[] = {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses,
                                    Endpoint::kRerank};
 
+// The size of the slices makes no difference.
+void ExpectEqualInSlices(Endpoint endpoint, const std::string& body,
+                         const std::variant<RequestFacts, penstock::ApiError>& whole, size_t slice) {
+  penstock::RequestScan scan(endpoint, body, penstock::AllOutputLimits());
+  while (!scan.Advance(slice)) continue;
+  const auto sliced = scan.Take();
+  Expect(sliced.index() == whole.index(), "a scan in slices accepts the same bodies");
+  if (const RequestFacts* facts = std::get_if<RequestFacts>(&whole)) {
+    Expect(*facts == std::get<RequestFacts>(sliced), "a scan in slices finds the same facts");
+  } else {
+    Expect(std::get<penstock::ApiError>(whole).code == std::get<penstock::ApiError>(sliced).code,
+           "a scan in slices finds the same fault");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const Endpoint endpoint = kEndpoints[data[0] % 5];
   std::string body(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const auto scanned = ScanRequest(endpoint, body);
+  const auto scanned = ScanRequest(endpoint, body, penstock::AllOutputLimits());
+  ExpectEqualInSlices(endpoint, body, scanned, 1 + data[0] / 8);
   if (!std::holds_alternative<RequestFacts>(scanned)) return 0;
   const RequestFacts& facts = std::get<RequestFacts>(scanned);
   const auto before = nlohmann::json::parse(body, nullptr, false);
   Expect(before.is_object(), "what is accepted is a JSON object");
   Expect(before.value("model", "") == facts.model, "the model is the one that the engine would read");
   Expect(facts.n >= 1 && facts.n <= penstock::kMaxSequences, "n is within its bounds");
-  Expect(facts.max_output >= penstock::Tokens(0), "a limit is not negative");
+  for (const penstock::GivenLimit& limit : facts.limits)
+    Expect(limit.value.value_or(0) >= 0, "a limit is not negative");
 
   SpliceOrder order;
   if ((data[0] & 8) != 0) order.engine_model = "org/other \"model\"";

@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "backends/engines/catalogue/engine_catalogue.h"
+
 namespace penstock {
 namespace {
 
 std::string Splice(Endpoint endpoint, const std::string& body, const SpliceOrder& order) {
-  const auto scanned = ScanRequest(endpoint, body);
+  const auto scanned = ScanRequest(endpoint, body, AllOutputLimits());
   if (!std::holds_alternative<RequestFacts>(scanned)) {
     ADD_FAILURE() << std::get<ApiError>(scanned).message;
     return "";
@@ -70,6 +72,18 @@ TEST(BodySplice, AChatIsContinuedFromWhatWasDelivered) {
   EXPECT_EQ(parsed["max_tokens"], 7);
 }
 
+TEST(BodySplice, EveryLimitOfTheOutputShrinksByTheDeliveredTokens) {
+  SpliceOrder order;
+  order.continue_from = "one";
+  order.already_generated = Tokens(3);
+  const std::string body =
+      R"({"model":"m","max_tokens":10,"n_predict":-1,"messages":[{"role":"user","content":"x"}],"max_completion_tokens":2})";
+  const auto parsed = nlohmann::json::parse(Splice(Endpoint::kChat, body, order));
+  EXPECT_EQ(parsed["max_tokens"], 7);
+  EXPECT_EQ(parsed["max_completion_tokens"], 1);
+  EXPECT_EQ(parsed["n_predict"], -1);
+}
+
 TEST(BodySplice, ACompletionIsContinuedByALongerPrompt) {
   SpliceOrder order;
   order.continue_from = R"(\u00e9\")";
@@ -80,7 +94,7 @@ TEST(BodySplice, ACompletionIsContinuedByALongerPrompt) {
 TEST(BodySplice, PiecesStayValidWhenItMoves) {
   SpliceOrder order;
   order.engine_model = "n";
-  const auto facts = std::get<RequestFacts>(ScanRequest(Endpoint::kChat, kChat));
+  const auto facts = std::get<RequestFacts>(ScanRequest(Endpoint::kChat, kChat, AllOutputLimits()));
   SplicedBody first(kChat, Endpoint::kChat, facts, order);
   const std::string before = first.Joined();
   SplicedBody second(std::move(first));

@@ -7,18 +7,19 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "backends/engines/catalogue/engine_catalogue.h"
 
 namespace penstock {
 namespace {
 
 RequestFacts Scan(Endpoint endpoint, const std::string& body) {
-  auto result = ScanRequest(endpoint, body);
+  auto result = ScanRequest(endpoint, body, AllOutputLimits());
   if (const ApiError* error = std::get_if<ApiError>(&result)) ADD_FAILURE() << error->message;
   return std::holds_alternative<RequestFacts>(result) ? std::get<RequestFacts>(result) : RequestFacts();
 }
 
 ApiError ScanError(Endpoint endpoint, const std::string& body) {
-  auto result = ScanRequest(endpoint, body);
+  auto result = ScanRequest(endpoint, body, AllOutputLimits());
   if (std::holds_alternative<RequestFacts>(result)) {
     ADD_FAILURE() << "accepted: " << body.substr(0, 200);
     return ApiError();
@@ -41,7 +42,9 @@ TEST(RequestScan, ReadsWhatTheRouterNeeds) {
   EXPECT_EQ(facts.model, "m");
   EXPECT_TRUE(facts.stream);
   EXPECT_TRUE(facts.asks_usage);
-  EXPECT_EQ(facts.max_output, Tokens(12));
+  ASSERT_EQ(facts.limits.size(), 1u);
+  EXPECT_EQ(facts.limits[0].field, "max_tokens");
+  EXPECT_EQ(facts.limits[0].value, 12);
   EXPECT_EQ(facts.n, 3);
   EXPECT_EQ(facts.service_tier, "flex");
   EXPECT_EQ(facts.text.messages, 1);
@@ -49,7 +52,30 @@ TEST(RequestScan, ReadsWhatTheRouterNeeds) {
   EXPECT_EQ(Cut(body, facts.model_at), "\"m\"");
   EXPECT_EQ(Cut(body, facts.stream_at), "true");
   EXPECT_EQ(Cut(body, facts.include_usage_at), "true");
-  EXPECT_EQ(Cut(body, facts.max_tokens_at), "12");
+  EXPECT_EQ(Cut(body, facts.limits[0].at), "12");
+}
+
+TEST(RequestScan, ATextThatStandsBesideEachPromptIsCountedWithEach) {
+  const RequestFacts rerank =
+      Scan(Endpoint::kRerank, R"({"documents":["aa",{"b":1},"c"],"model":"m","query":"four five"})");
+  EXPECT_EQ(rerank.prompts, 3);
+  EXPECT_EQ(rerank.text.latin, 3 * 8 + 2 + 1 + 1);
+  EXPECT_EQ(rerank.text.words, 3 * 2 + 3);
+  EXPECT_EQ(rerank.largest_prompt.latin, 9);
+  const RequestFacts responses = Scan(Endpoint::kResponses, R"({"model":"m","input":"hi","instructions":"be short"})");
+  EXPECT_EQ(responses.text.latin, 9);
+  EXPECT_EQ(responses.largest_prompt, responses.text);
+}
+
+TEST(RequestScan, NamesAndNumbersOfAnyLengthCostNothing) {
+  EXPECT_EQ(ScanError(Endpoint::kChat, R"({"messages":[],"model":")" + std::string(2000, 'm') + "\"}").param, "model");
+  EXPECT_EQ(ScanError(Endpoint::kChat, Chat(",\"service_tier\":\"" + std::string(2000, 't') + "\"")).param,
+            "service_tier");
+  EXPECT_EQ(Scan(Endpoint::kChat, Chat(",\"x\":0." + std::string(1000, '0') + "1")).model, "m");
+  EXPECT_EQ(ScanError(Endpoint::kChat, Chat(",\"x\":0." + std::string(2000, '0') + "1")).code, "invalid_json");
+  EXPECT_EQ(ScanError(Endpoint::kChat, Chat(",\"x\":1" + std::string(400, '0'))).code, "invalid_json");
+  EXPECT_EQ(Scan(Endpoint::kChat, Chat(",\"x\":1" + std::string(250, '0'))).model, "m");
+  EXPECT_EQ(Scan(Endpoint::kChat, Chat(",\"" + std::string(2000, 'k') + "\\u0061\":1")).model, "m");
 }
 
 TEST(RequestScan, MalformedBodiesAreRefused) {
@@ -98,7 +124,7 @@ TEST(RequestScan, AgreesWithAParserOnWhatIsJson) {
       }
     }
     const auto parsed = nlohmann::json::parse(body, nullptr, false);
-    const auto scanned = ScanRequest(Endpoint::kChat, body);
+    const auto scanned = ScanRequest(Endpoint::kChat, body, AllOutputLimits());
     const ApiError* error = std::get_if<ApiError>(&scanned);
     const bool json = error == nullptr || error->code != "invalid_json";
     ASSERT_EQ(json, parsed.is_object()) << body;
@@ -197,7 +223,7 @@ TEST(RequestScan, LimitsOutOfRangeAreRefusedWithTheBound) {
 }
 
 TEST(RequestScan, TheLargestLimitPasses) {
-  EXPECT_EQ(Scan(Endpoint::kChat, Chat(",\"max_tokens\":2147483648")).max_output, Tokens(int64_t{1} << 31));
+  EXPECT_EQ(Scan(Endpoint::kChat, Chat(",\"max_tokens\":2147483648")).limits[0].value, int64_t{1} << 31);
   EXPECT_EQ(ScanError(Endpoint::kChat, Chat(",\"max_tokens\":2147483649")).param, "max_tokens");
 }
 
@@ -225,7 +251,7 @@ TEST(RequestScan, StreamOptionsNeedAStream) {
 TEST(RequestScan, NullCountsAsAbsent) {
   const RequestFacts facts = Scan(
       Endpoint::kChat, Chat(R"(,"max_tokens":null,"n":null,"stream":null,"stream_options":null,"service_tier":null)"));
-  EXPECT_EQ(facts.max_output, Tokens(0));
+  EXPECT_TRUE(facts.limits.empty());
   EXPECT_EQ(facts.n, 1);
   EXPECT_FALSE(facts.stream);
 }

@@ -1,6 +1,7 @@
 #include "backends/engines/catalogue/engine_catalogue.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "backends/engines/llamacpp/llamacpp.h"
@@ -47,6 +48,19 @@ const EngineDeclaration* EngineByName(absl::string_view name) {
 const EngineDeclaration* EngineByOwner(absl::string_view owner) {
   if (owner.empty()) return nullptr;
   return First([&](const EngineDeclaration& engine) { return engine.owner == owner; });
+}
+
+OutputLimits AllOutputLimits() {
+  static const std::vector<OutputLimit> all = [] {
+    std::vector<OutputLimit> rows;
+    for (const EngineDeclaration* engine : kEngines) {
+      for (const OutputLimit& limit : engine->capabilities.output_limits) {
+        if (FindLimit(rows, limit.field, limit.endpoint) == nullptr) rows.push_back(limit);
+      }
+    }
+    return rows;
+  }();
+  return all;
 }
 
 bool IsPoolOverflow(absl::string_view message) {

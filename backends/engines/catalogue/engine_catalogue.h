@@ -22,6 +22,9 @@ const EngineDeclaration* EngineByName(absl::string_view name);
 // The engine whose list of models has this `owned_by`. Null when the owner identifies no engine.
 const EngineDeclaration* EngineByOwner(absl::string_view owner);
 
+// The rows of all engines, each field once per endpoint.
+OutputLimits AllOutputLimits();
+
 // True when `message` is the error that an engine sends to each running request after its shared KV pool was exhausted.
 bool IsPoolOverflow(absl::string_view message);
 

@@ -17,6 +17,7 @@ struct Capabilities {
   bool supports_rerank = false;
   Duration idle_limit = Duration::Seconds(4);  // Close an idle connection before the engine does.
   Duration abort_memory_hold;                  // Memory may stay taken for this long after a cancel.
+  OutputLimits output_limits{};                // The fields of a request that limit its output.
 
   bool Supports(Endpoint endpoint) const {
     if (endpoint == Endpoint::kEmbeddings) return supports_embeddings;

@@ -27,6 +27,21 @@ constexpr DiscoveryPage kDiscovery[] = {
     {kModelsPath, Need::kRequired, ReadServedModels},
 };
 
+// Its own n_predict counts at every endpoint. A chat and a response become the native request of the server, which
+// still has the client's other fields.
+constexpr OutputLimit kLimits[] = {
+    {"max_tokens", Endpoint::kChat},
+    {"max_completion_tokens", Endpoint::kChat},
+    {"n_predict", Endpoint::kChat, 0, -1},
+    {"max_tokens", Endpoint::kCompletions, 0},
+    {"max_completion_tokens", Endpoint::kCompletions, 0},
+    {"n_predict", Endpoint::kCompletions, 0, -1},
+    {"max_output_tokens", Endpoint::kResponses},
+    {"max_tokens", Endpoint::kResponses},
+    {"max_completion_tokens", Endpoint::kResponses},
+    {"n_predict", Endpoint::kResponses, 0, -1},
+};
+
 constexpr PollPage kPoll[] = {
     {"/health", Need::kRequired, nullptr, RoutesOnly},
     {"/metrics", Need::kOptional, ReadLlamaMetrics, HasLoad, /*ask_once_when_refused=*/true},
@@ -47,7 +62,8 @@ constinit const EngineDeclaration kLlamaCppEngine = {
                      .idle_limit = Duration::Seconds(4),  // The server closes at 5 s.
                      // A stream ends within a step of its next event. A step of many sequences takes tens of
                      // milliseconds.
-                     .abort_memory_hold = Duration::Milliseconds(100)},
+                     .abort_memory_hold = Duration::Milliseconds(100),
+                     .output_limits = kLimits},
     .defaults = {.block = Tokens(1), .max_sequences = 4, .overflow_fatal = true},
     .overflow_message = "Context size has been exceeded",
     .signs = kSigns,

@@ -20,6 +20,13 @@ constexpr DiscoveryPage kDiscovery[] = {
     {"/api/ps", Need::kOptional, ReadOllamaLoaded},
 };
 
+// max_completion_tokens of a chat is ignored.
+constexpr OutputLimit kLimits[] = {
+    {"max_tokens", Endpoint::kChat},
+    {"max_tokens", Endpoint::kCompletions, 0},
+    {"max_output_tokens", Endpoint::kResponses},
+};
+
 constexpr PollPage kPoll[] = {{kVersionPath, Need::kRequired}};
 
 }  // namespace
@@ -27,7 +34,9 @@ constexpr PollPage kPoll[] = {{kVersionPath, Need::kRequired}};
 constinit const EngineDeclaration kOllamaEngine = {
     .kind = EngineKind::kOllama,
     .name = "ollama",
-    .capabilities = {.supports_responses = true, .abort_memory_hold = Duration::Milliseconds(100)},
+    .capabilities = {.supports_responses = true,
+                     .abort_memory_hold = Duration::Milliseconds(100),
+                     .output_limits = kLimits},
     .signs = kSigns,
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,

@@ -1,5 +1,6 @@
 #include "backends/engines/openai/openai.h"
 
+#include "backends/engines/contract/openai_limits.h"
 #include "backends/engines/contract/served_models.h"
 
 namespace penstock {
@@ -18,7 +19,8 @@ constinit const EngineDeclaration kOpenAiEngine = {
     .capabilities = {.continues_final_message = false,
                      .supports_responses = true,
                      .supports_rerank = true,
-                     .abort_memory_hold = Duration::Seconds(1)},
+                     .abort_memory_hold = Duration::Seconds(1),
+                     .output_limits = kOpenAiLimits},
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,
 };

@@ -1,5 +1,6 @@
 #include "backends/engines/sglang/sglang.h"
 
+#include "backends/engines/contract/openai_limits.h"
 #include "backends/engines/contract/served_models.h"
 #include "backends/engines/sglang/sglang_facts.h"
 
@@ -30,7 +31,10 @@ constinit const EngineDeclaration kSglangEngine = {
     .kind = EngineKind::kSglang,
     .name = "sglang",
     .owner = "sglang",
-    .capabilities = {.supports_responses = true, .supports_rerank = true, .abort_memory_hold = Duration::Seconds(4)},
+    .capabilities = {.supports_responses = true,
+                     .supports_rerank = true,
+                     .abort_memory_hold = Duration::Seconds(4),
+                     .output_limits = kOpenAiLimits},
     .defaults = {.keeps_prefixes = true},
     .signs = kSigns,
     .discovery_pages = kDiscovery,

@@ -1,5 +1,6 @@
 #include "backends/engines/tgi/tgi.h"
 
+#include "backends/engines/contract/openai_limits.h"
 #include "backends/engines/tgi/tgi_facts.h"
 
 namespace penstock {
@@ -26,7 +27,8 @@ constinit const EngineDeclaration kTgiEngine = {
     .name = "tgi",
     .capabilities = {.continues_final_message = false,
                      .supports_embeddings = false,
-                     .abort_memory_hold = Duration::Milliseconds(100)},
+                     .abort_memory_hold = Duration::Milliseconds(100),
+                     .output_limits = kOpenAiLimits},
     .signs = kSigns,
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,

@@ -1,5 +1,6 @@
 #include "backends/engines/vllm/vllm.h"
 
+#include "backends/engines/contract/openai_limits.h"
 #include "backends/engines/contract/served_models.h"
 #include "backends/engines/vllm/vllm_facts.h"
 
@@ -25,7 +26,8 @@ constinit const EngineDeclaration kVllmEngine = {
     .owner = "vllm",
     .capabilities = {.supports_responses = true,
                      .supports_rerank = true,
-                     .abort_memory_hold = Duration::Milliseconds(50)},
+                     .abort_memory_hold = Duration::Milliseconds(50),
+                     .output_limits = kOpenAiLimits},
     .defaults = {.keeps_prefixes = true},
     .signs = kSigns,
     .discovery_pages = kDiscovery,

@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "backends/simulated/machine/mix.h"
+#include "base/utf8.h"
 
 namespace penstock::simulated {
 namespace {
@@ -38,12 +39,9 @@ size_t RunOf(Kind kind, std::string_view text, size_t from, size_t most) {
 
 // The bytes of the first UTF-8 character. A stray byte counts as one character.
 size_t CharacterLength(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-  for (size_t i = 1; i < length; ++i) {
-    if (i >= text.size() || (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 1;
-  }
-  return length;
+  const auto* const at = reinterpret_cast<const unsigned char*>(text.data());
+  const int length = ReadUtf8(at, at + text.size()).length;
+  return length == 0 ? 1 : static_cast<size_t>(length);
 }
 
 size_t HighLength(std::string_view text) {

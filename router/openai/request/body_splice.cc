@@ -8,21 +8,13 @@
 #include "router/openai/error/api_error.h"
 
 namespace penstock {
-namespace {
-
-// null, or an object without members.
-bool IsEmpty(absl::string_view body, JsonSpan options) {
-  return body[options.begin] != '{' || !JsonObject(JsonValue{body, options}).Next();
-}
-
-}  // namespace
 
 SplicedBody::SplicedBody(absl::string_view body, Endpoint endpoint, const RequestFacts& facts,
                          const SpliceOrder& order) {
   if (!order.engine_model.empty() && order.engine_model != facts.model) {
     Replace(*facts.model_at, JsonQuote(order.engine_model));
   }
-  SpliceStream(body, facts, order);
+  SpliceStream(facts, order);
   if (order.continue_from) SpliceContinuation(endpoint, facts, order);
   if (!new_fields_.empty()) {
     const size_t end = body.rfind('}');
@@ -38,7 +30,7 @@ void SplicedBody::Replace(JsonSpan at, std::string text) { edits_.push_back(Edit
 // The body has at least the model field, so a leading comma is always right.
 void SplicedBody::InsertField(absl::string_view field) { absl::StrAppend(&new_fields_, ",", field); }
 
-void SplicedBody::SpliceStream(absl::string_view body, const RequestFacts& facts, const SpliceOrder& order) {
+void SplicedBody::SpliceStream(const RequestFacts& facts, const SpliceOrder& order) {
   if (order.force_stream && !facts.stream) {
     if (facts.stream_at) {
       Replace(*facts.stream_at, "true");
@@ -51,7 +43,7 @@ void SplicedBody::SpliceStream(absl::string_view body, const RequestFacts& facts
     Replace(*facts.include_usage_at, "true");
   } else if (!facts.stream_options_at) {
     InsertField("\"stream_options\":{\"include_usage\":true}");
-  } else if (IsEmpty(body, *facts.stream_options_at)) {
+  } else if (facts.stream_options_empty) {
     Replace(*facts.stream_options_at, "{\"include_usage\":true}");
   } else {
     const size_t inside = facts.stream_options_at->begin + 1;
@@ -68,9 +60,10 @@ void SplicedBody::SpliceContinuation(Endpoint endpoint, const RequestFacts& fact
   } else {
     Replace(JsonSpan{last, last}, std::string(*order.continue_from));
   }
-  if (facts.max_tokens_at && facts.max_output > Tokens(0)) {
-    const int64_t left = std::max<int64_t>(1, facts.max_output.value() - order.already_generated.value());
-    Replace(*facts.max_tokens_at, absl::StrCat(left));
+  for (const GivenLimit& limit : facts.limits) {
+    if (!limit.value) continue;
+    const int64_t left = std::max<int64_t>(1, *limit.value - order.already_generated.value());
+    Replace(limit.at, absl::StrCat(left));
   }
 }
 

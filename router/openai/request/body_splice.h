@@ -21,7 +21,7 @@ struct SpliceOrder {
   bool ask_usage = false;     // stream_options.include_usage: true.
   // Continues an answer that was cut: text that the client already has, as the inside of a JSON string. Outlives this.
   std::optional<absl::string_view> continue_from;
-  Tokens already_generated{0};  // Taken off max_tokens.
+  Tokens already_generated{0};  // Taken off every limit of the output.
 };
 
 class SplicedBody {
@@ -40,7 +40,7 @@ class SplicedBody {
   };
   void Replace(JsonSpan at, std::string text);
   void InsertField(absl::string_view field);
-  void SpliceStream(absl::string_view body, const RequestFacts& facts, const SpliceOrder& order);
+  void SpliceStream(const RequestFacts& facts, const SpliceOrder& order);
   void SpliceContinuation(Endpoint endpoint, const RequestFacts& facts, const SpliceOrder& order);
   void Cut(absl::string_view body);
 

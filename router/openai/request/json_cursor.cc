@@ -1,10 +1,7 @@
 #include "router/openai/request/json_cursor.h"
 
-#include <nlohmann/json.hpp>
-
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "base/byte_block.h"
+#include "base/json_string.h"
 
 namespace penstock {
 namespace {
@@ -16,19 +13,12 @@ size_t SkipSpace(absl::string_view text, size_t at) {
 
 // Past the closing quote; `at` is at the opening one.
 size_t SkipString(absl::string_view text, size_t at) {
-  for (++at; at < text.size(); ++at) {
-    while (text.size() - at >= kBlockBytes) {
-      const ByteBlock block = LoadBlock(text.data() + at);
-      const size_t found = FirstSet(static_cast<ByteBlock>((block == '"') | (block == '\\')));
-      at += found;
-      if (found < kBlockBytes) break;
-    }
+  const char* const end = text.data() + text.size();
+  while (++at < text.size()) {
+    at = static_cast<size_t>(SkipPlainJson(text.data() + at, end) - text.data());
     if (at == text.size()) break;
-    if (text[at] == '\\') {
-      ++at;
-    } else if (text[at] == '"') {
-      return at + 1;
-    }
+    if (text[at] == '"') return at + 1;
+    if (text[at] == '\\') ++at;
   }
   return text.size();
 }
@@ -69,13 +59,6 @@ size_t SkipValue(absl::string_view text, size_t at) {
 }
 
 }  // namespace
-
-std::string UnescapeJson(absl::string_view inside) {
-  if (inside.find('\\') == absl::string_view::npos) return std::string(inside);
-  const std::string literal = absl::StrCat("\"", inside, "\"");
-  const nlohmann::json parsed = nlohmann::json::parse(literal, nullptr, false);
-  return parsed.is_string() ? parsed.get<std::string>() : std::string(inside);
-}
 
 JsonKind JsonValue::kind() const {
   if (span.begin >= document.size()) return JsonKind::kNull;

@@ -1,7 +1,7 @@
 // Walks JSON text that is known to be valid, giving byte offsets instead of a document.
 //
 // The router forwards bodies byte for byte but for spliced fields, so it needs to know where a field stands. Validity
-// must have been checked before (JsonScanner); on other text the functions stay within bounds and give meaningless
+// must have been checked before; on other text the functions stay within bounds and give meaningless
 // spans. For small values: a container is passed over before its members are given. Pure, no allocation but for escaped
 // keys.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_JSON_CURSOR_H_
@@ -12,7 +12,6 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "backends/dialect/json_scanner.h"
 
 namespace penstock {
 
@@ -72,20 +71,6 @@ class JsonArray {
   absl::string_view document_;
   size_t position_;
 };
-
-// The text of the inside of a JSON string literal.
-std::string UnescapeJson(absl::string_view inside);
-
-// As JsonScanner::ForEachMember, with the escapes of keys resolved: a client must not hide a key from us that an engine
-// would read.
-template <class Visit>
-bool ForEachKey(JsonScanner& json, Visit&& visit) {
-  return json.ForEachMember([&](absl::string_view key) {
-    if (key.find('\\') == absl::string_view::npos) return visit(key);
-    const std::string plain = UnescapeJson(key);
-    return visit(absl::string_view(plain));
-  });
-}
 
 }  // namespace penstock
 

@@ -1,9 +1,10 @@
 #include "router/openai/request/prompt_text.h"
 
+#include <cassert>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "router/openai/request/json_cursor.h"
+#include "base/json_string.h"
 #include "router/openai/request/request_scan.h"
 
 namespace penstock {
@@ -11,10 +12,6 @@ namespace {
 
 constexpr absl::string_view kContentShapes = "a string or an array of content parts";
 constexpr absl::string_view kPromptShapes = "a string, a list of strings, a list of token ids, or a list of such lists";
-
-ApiError WrongPartType(absl::string_view field, absl::string_view expected) {
-  return MakeError(ErrorName::kWrongType, absl::StrCat("`", field, "` must be ", expected, "."), field);
-}
 
 ApiError Duplicate(absl::string_view field, absl::string_view key) {
   return MakeError(ErrorName::kDuplicateKey, absl::StrCat("The key `", key, "` occurs twice in `", field, "`."), field);
@@ -37,98 +34,239 @@ int64_t Weight(const TextCounts& counts) {
 
 bool IsNumber(char first) { return first == '-' || (first >= '0' && first <= '9'); }
 
-bool CountRaw(JsonScanner& json, TextCounts& counts) {
-  absl::string_view raw;
-  if (!json.TakeRaw(&raw)) return false;
-  counts += CountText(raw);
-  return true;
-}
-
-// One part of a message: text, an image, or something whose tokens cannot be forecast.
-bool CountPart(JsonScanner& json, TextCounts& counts) {
-  if (json.Peek() == '"') return json.CountString(&counts);
-  return ForEachKey(json, [&](absl::string_view key) {
-    if (key == "text" || key == "refusal" || key == "output") {
-      return json.Peek() == '"' ? json.CountString(&counts) : json.Skip();
-    }
-    if (key == "image_url") {
-      ++counts.images;
-      counts.unforecastable = true;
-    } else if (key == "input_audio" || key == "audio_url" || key == "video_url" || key == "file" || key == "file_id" ||
-               key == "file_data") {
-      counts.unforecastable = true;
-    }
-    return json.Skip();
-  });
+bool IsAssistant(absl::string_view literal) {
+  constexpr size_t kLongest = 64;  // With every character escaped.
+  return literal.size() <= kLongest && UnescapeJson(literal.substr(1, literal.size() - 2)) == "assistant";
 }
 
 }  // namespace
 
-// The fields that a message must have, and may have once.
-struct PromptScan::Message {
-  bool role = false;
-  bool content = false;
-  std::string role_name;
-};
-
-bool PromptScan::Refuse(ApiError error) {
+void PromptScan::Refuse(ApiError error) {
   if (!error_) error_ = std::move(error);
-  return true;
-}
-
-bool PromptScan::SkipWrong(JsonScanner& json, absl::string_view field, absl::string_view expected) {
-  return Refuse(WrongPartType(field, expected)) && json.Skip();
 }
 
 std::string PromptScan::MessageField(absl::string_view member) const {
   return absl::StrCat("messages[", result_.text.messages, "]", member);
 }
 
-bool PromptScan::ReadContent(JsonScanner& json, absl::string_view field) {
-  if (json.Peek() == '"') return json.CountString(&result_.text);
-  if (json.Peek() == 'n') return json.Skip();
-  if (json.Peek() != '[') return SkipWrong(json, field, kContentShapes);
-  return json.ForEachElement([&] {
-    const bool part = json.Peek() == '{' || json.Peek() == '"';
-    return part ? CountPart(json, result_.text) : SkipWrong(json, field, kContentShapes);
-  });
+std::string PromptScan::ContentField() const {
+  return shape_ == Shape::kMessages ? MessageField(".content") : "input.content";
 }
 
-bool PromptScan::ReadMessageMember(JsonScanner& json, absl::string_view key, Message& message) {
-  if (key == "role") {
-    if (std::exchange(message.role, true)) Refuse(Duplicate(MessageField(""), key));
-    if (json.Peek() != '"') return SkipWrong(json, MessageField(".role"), "a string");
-    return json.CopyString(&message.role_name);
-  }
-  if (key == "content") {
-    if (std::exchange(message.content, true)) Refuse(Duplicate(MessageField(""), key));
-    return json.Peek() == '"' ? json.CountString(&result_.text) : ReadContent(json, MessageField(".content"));
-  }
-  if (key == "tool_calls" || key == "function_call") return CountRaw(json, result_.text);
-  const bool text = json.Peek() == '"' && (key == "name" || key == "reasoning_content");
-  return text ? json.CountString(&result_.text) : json.Skip();
+void PromptScan::Key(absl::string_view key) {
+  const Place place = top().place;
+  const Use use = top().use = place == Place::kPart   ? UseInPart(key)
+                              : place == Place::kItem ? UseInItem(key)
+                                                      : UseInMessage(key);
+  if (place != Place::kMessage) return;
+  const bool twice = use == Use::kRole      ? std::exchange(message_.role, true)
+                     : use == Use::kContent ? std::exchange(message_.content, true)
+                                            : false;
+  if (twice) Refuse(Duplicate(MessageField(""), key));
 }
 
-bool PromptScan::ReadMessage(JsonScanner& json) {
-  if (json.Peek() != '{') return SkipWrong(json, MessageField(""), "an object");
-  Message message;
-  if (!ForEachKey(json, [&](absl::string_view key) { return ReadMessageMember(json, key, message); })) return false;
-  if (!message.role) {
+bool PromptScan::Push(Place place) {
+  assert(depth_ + 1 < levels_.size());
+  levels_[++depth_] = Level{place, Use::kNone};
+  return true;
+}
+
+bool PromptScan::Open(const char* at) {
+  if (BeginRaw(at)) return false;
+  const bool object = *at == '{';
+  switch (top().place) {
+    case Place::kField:
+      return !object && Push(shape_ == Shape::kMessages ? Place::kMessages
+                             : shape_ == Shape::kPrompt ? Place::kPrompts
+                             : shape_ == Shape::kItems  ? Place::kItems
+                                                        : Place::kDocuments);
+    case Place::kMessages:
+      message_ = Message();
+      return object && Push(Place::kMessage);
+    case Place::kItems:
+      if (object) ++result_.text.messages;
+      return object && Push(Place::kItem);
+    case Place::kMessage:
+    case Place::kItem:
+      return !object && top().use == Use::kContent && Push(Place::kContent);
+    case Place::kContent:
+      return object && Push(Place::kPart);
+    case Place::kPrompts:
+      list_.inner_ids = 0;
+      return !object && Push(Place::kIds);
+    default:
+      return false;
+  }
+}
+
+bool PromptScan::BeginRaw(const char* at) {
+  const bool raw = top().use == Use::kRaw || (top().place == Place::kDocuments && *at == '{');
+  if (!raw) return false;
+  counter_ = TextCounter();
+  counting_ = Counting::kRaw;
+  raw_from_ = at;
+  return true;
+}
+
+bool PromptScan::CountsText() const {
+  const Level& level = levels_[depth_];
+  switch (level.place) {
+    case Place::kField:
+      return shape_ == Shape::kPrompt || shape_ == Shape::kItems;
+    case Place::kMessage:
+    case Place::kItem:
+    case Place::kPart:
+      return level.use == Use::kContent || level.use == Use::kText;
+    case Place::kContent:
+    case Place::kPrompts:
+    case Place::kDocuments:
+      return true;
+    default:
+      return false;
+  }
+}
+
+TextCounter* PromptScan::Text(const char* at) {
+  if (BeginRaw(at) || !CountsText()) return nullptr;
+  counter_ = TextCounter();
+  counting_ = Counting::kText;
+  return &counter_;
+}
+
+void PromptScan::Pause(const char* at) {
+  if (counting_ != Counting::kRaw) return;
+  counter_.Plain(raw_from_, at);
+  raw_from_ = at;
+}
+
+void PromptScan::Close() {
+  const Place place = levels_[depth_--].place;
+  if (place == Place::kMessage) return EndMessage();
+  if (place != Place::kIds) return;
+  list_.wrong |= list_.inner_ids == 0;
+  TextCounts counts;
+  counts.exact_tokens = list_.inner_ids;
+  AddPrompt(counts);
+}
+
+void PromptScan::End(absl::string_view raw) {
+  TextCounts counts;
+  if (counting_ == Counting::kNothing && top().use == Use::kRaw) counts = CountText(raw);
+  Pause(raw.data() + raw.size());
+  if (std::exchange(counting_, Counting::kNothing) != Counting::kNothing) counts = counter_.counts();
+  switch (top().place) {
+    case Place::kField:
+      return EndField(raw[0], counts);
+    case Place::kMessage:
+    case Place::kItem:
+    case Place::kPart:
+      result_.text += counts;
+      return EndMember(raw);
+    default:
+      return EndElement(raw[0], counts);
+  }
+}
+
+void PromptScan::EndField(char first, TextCounts counts) {
+  if (first == '[') return EndList();
+  if (first == 'n') return;  // Counts as absent.
+  const bool text = first == '"' && CountsText();
+  if (text) {
+    if (shape_ == Shape::kItems) counts.messages = 1;
+    result_.is_text = shape_ == Shape::kPrompt;
+    return AddPrompt(counts);
+  }
+  Refuse(WrongType(field_, shape_ == Shape::kMessages ? "an array of messages"
+                           : shape_ == Shape::kPrompt ? kPromptShapes
+                           : shape_ == Shape::kItems  ? "a string or an array of items"
+                                                      : "an array of texts"));
+}
+
+void PromptScan::EndMember(absl::string_view raw) {
+  const char first = raw[0];
+  switch (top().use) {
+    case Use::kRole:
+      if (first != '"') return Refuse(WrongType(MessageField(".role"), "a string"));
+      message_.assistant = IsAssistant(raw);
+      return;
+    case Use::kContent:
+      if (first != '"' && first != '[' && first != 'n') Refuse(WrongType(ContentField(), kContentShapes));
+      return;
+    case Use::kImage:
+      ++result_.text.images;
+      result_.text.unforecastable = true;
+      return;
+    case Use::kUnknownSize:
+      result_.text.unforecastable = true;
+      return;
+    default:
+      return;
+  }
+}
+
+void PromptScan::EndElement(char first, const TextCounts& counts) {
+  switch (top().place) {
+    case Place::kMessages:
+      if (first != '{') Refuse(WrongType(MessageField(""), "an object"));
+      return;
+    case Place::kItems:
+      if (first != '{') Refuse(WrongType(field_, "a string or an array of items"));
+      return;
+    case Place::kContent:
+      result_.text += counts;
+      if (first != '{' && first != '"') Refuse(WrongType(ContentField(), kContentShapes));
+      return;
+    case Place::kIds:
+      ++list_.inner_ids;
+      list_.wrong |= !IsNumber(first);
+      return;
+    case Place::kDocuments:
+      ++list_.elements;
+      if (first != '{' && first != '"') return Refuse(WrongType(field_, "an array of strings or objects"));
+      return AddPrompt(counts);
+    default:
+      break;
+  }
+  ++list_.elements;
+  if (first == '"') return AddPrompt(counts);
+  if (IsNumber(first)) {
+    ++list_.ids;
+  } else {
+    list_.wrong |= first != '[';
+  }
+}
+
+void PromptScan::EndMessage() {
+  if (!message_.role) {
     Refuse(MakeError(ErrorName::kMissingField, absl::StrCat("`", MessageField(".role"), "` is missing."),
                      MessageField(".role")));
   }
   ++result_.text.messages;
-  result_.ends_with_assistant = message.role_name == "assistant";
-  return true;
+  result_.ends_with_assistant = message_.assistant;
 }
 
-bool PromptScan::ReadMessages(JsonScanner& json) {
-  if (json.Peek() != '[') return SkipWrong(json, "messages", "an array of messages");
-  if (!json.ForEachElement([&] { return ReadMessage(json); })) return false;
-  if (result_.text.messages == 0) Refuse(Empty("messages", "must have at least one message."));
-  result_.largest = result_.text;
-  result_.is_text = true;
-  return true;
+void PromptScan::EndList() {
+  if (shape_ == Shape::kMessages || shape_ == Shape::kItems) {
+    const bool chat = shape_ == Shape::kMessages;
+    if (result_.text.messages == 0) {
+      Refuse(Empty(field_, chat ? "must have at least one message." : "must have at least one item."));
+    }
+    result_.largest = result_.text;
+    result_.is_text = chat;
+    return;
+  }
+  if (shape_ == Shape::kDocuments) {
+    if (list_.elements == 0) return Refuse(Empty(field_, "must have at least one document."));
+  } else if (list_.elements == 0) {
+    return Refuse(Empty(field_, "must not be empty."));
+  } else if (list_.ids == list_.elements) {  // One prompt, which is exact.
+    TextCounts counts;
+    counts.exact_tokens = list_.ids;
+    return AddPrompt(counts);
+  }
+  if (list_.elements > kMaxPrompts) return Refuse(TooMany(field_, list_.elements));
+  if (list_.wrong || list_.ids > 0) return Refuse(WrongType(field_, kPromptShapes));
+  result_.prompts = list_.elements;
 }
 
 void PromptScan::AddPrompt(const TextCounts& counts) {
@@ -136,95 +274,10 @@ void PromptScan::AddPrompt(const TextCounts& counts) {
   if (Weight(counts) >= Weight(result_.largest)) result_.largest = counts;
 }
 
-// A list of token ids is exact; its elements must be integers.
-bool PromptScan::ReadElement(JsonScanner& json, int64_t& ids, bool& wrong) {
-  TextCounts counts;
-  if (json.Peek() == '"') {
-    if (!json.CountString(&counts)) return false;
-  } else if (json.Peek() == '[') {
-    const bool read = json.ForEachElement([&] {
-      wrong |= !IsNumber(json.Peek());
-      ++counts.exact_tokens;
-      return json.Skip();
-    });
-    if (!read) return false;
-    wrong |= counts.exact_tokens == 0;
-  } else {
-    IsNumber(json.Peek()) ? static_cast<void>(++ids) : static_cast<void>(wrong = true);
-    return json.Skip();
-  }
-  AddPrompt(counts);
-  return true;
-}
-
-bool PromptScan::ReadPrompt(JsonScanner& json, absl::string_view field) {
-  TextCounts counts;
-  if (json.Peek() == '"') {
-    if (!json.CountString(&counts)) return false;
-    AddPrompt(counts);
-    result_.is_text = true;
-    return true;
-  }
-  if (json.Peek() != '[') return SkipWrong(json, field, kPromptShapes);
-  int64_t elements = 0;
-  int64_t ids = 0;
-  bool wrong = false;
-  if (!json.ForEachElement([&] { return ++elements, ReadElement(json, ids, wrong); })) return false;
-  if (elements == 0) return Refuse(Empty(field, "must not be empty."));
-  if (ids == elements) {
-    counts.exact_tokens = ids;
-    AddPrompt(counts);
-    return true;
-  }
-  if (elements > kMaxPrompts) return Refuse(TooMany(field, elements));
-  if (wrong || ids > 0) return Refuse(WrongPartType(field, kPromptShapes));
-  result_.prompts = elements;
-  return true;
-}
-
-bool PromptScan::ReadItem(JsonScanner& json) {
-  if (json.Peek() != '{') return SkipWrong(json, "input", "a string or an array of items");
-  ++result_.text.messages;
-  return ForEachKey(json, [&](absl::string_view key) {
-    if (key == "content") return ReadContent(json, "input.content");
-    return key == "arguments" || key == "output" ? CountRaw(json, result_.text) : json.Skip();
-  });
-}
-
-bool PromptScan::ReadItems(JsonScanner& json) {
-  if (json.Peek() == '"') {
-    TextCounts counts;
-    if (!json.CountString(&counts)) return false;
-    counts.messages = 1;
-    AddPrompt(counts);
-    return true;
-  }
-  if (json.Peek() != '[') return SkipWrong(json, "input", "a string or an array of items");
-  if (!json.ForEachElement([&] { return ReadItem(json); })) return false;
-  if (result_.text.messages == 0) Refuse(Empty("input", "must have at least one item."));
-  result_.largest = result_.text;
-  return true;
-}
-
-bool PromptScan::ReadDocument(JsonScanner& json, const TextCounts& query) {
-  TextCounts counts = query;
-  if (json.Peek() == '"') {
-    if (!json.CountString(&counts)) return false;
-  } else if (json.Peek() == '{') {
-    if (!CountRaw(json, counts)) return false;
-  } else {
-    return SkipWrong(json, "documents", "an array of strings or objects");
-  }
-  AddPrompt(counts);
-  return true;
-}
-
-bool PromptScan::ReadDocuments(JsonScanner& json, const TextCounts& query) {
-  if (json.Peek() != '[') return SkipWrong(json, "documents", "an array of texts");
-  result_.prompts = 0;
-  if (!json.ForEachElement([&] { return ++result_.prompts, ReadDocument(json, query); })) return false;
-  if (result_.prompts == 0) return Refuse(Empty("documents", "must have at least one document."));
-  return result_.prompts <= kMaxPrompts || Refuse(TooMany("documents", result_.prompts));
+void PromptScan::AddToEach(const TextCounts& counts) {
+  if (error_) return;
+  for (int64_t i = 0; i < result_.prompts; ++i) result_.text += counts;
+  result_.largest += counts;
 }
 
 }  // namespace penstock

@@ -1,17 +1,18 @@
 // Counts the text of a prompt in all the shapes that requests give it. Pure.
 //
-// One pass: each function reads the value at the scanner to its end and checks its grammar on the way. It returns false
-// when the value is not JSON. Of all other faults the first is stored.
+// A visitor of a JsonWalk, for the value of one field of the body. Of all faults the first is stored. A long text is
+// counted in the slices of the walk.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_TEXT_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_TEXT_H_
 
+#include <array>
 #include <optional>
 #include <string>
-#include <variant>
 
-#include "backends/dialect/json_scanner.h"
-#include "kvmodel/prompt_estimate.h"
+#include "absl/strings/string_view.h"
+#include "kvmodel/text_counts.h"
 #include "router/openai/error/api_error.h"
+#include "router/openai/request/prompt_keys.h"
 
 namespace penstock {
 
@@ -25,32 +26,86 @@ struct PromptText {
 
 class PromptScan {
  public:
-  // `messages` of a chat: a non-empty array of objects with a role and a content of text or parts.
-  bool ReadMessages(JsonScanner& json);
-  // `prompt` or an embedding's `input`: a string, a list of strings, token ids, or a list of token id lists.
-  bool ReadPrompt(JsonScanner& json, absl::string_view field);
-  // `input` of responses: a string or a list of items.
-  bool ReadItems(JsonScanner& json);
-  // `documents` of a reranking, each read beside the query.
-  bool ReadDocuments(JsonScanner& json, const TextCounts& query);
+  enum class Shape : uint8_t {
+    kMessages,   // A chat has a non-empty array of objects with a role and a content of text or parts.
+    kPrompt,     // A string, a list of strings, token ids, or a list of token id lists.
+    kItems,      // The input of responses: a string or a list of items.
+    kDocuments,  // A reranking has strings or objects.
+  };
+  // `field` is the name of the field and lives as long as this.
+  PromptScan(Shape shape, absl::string_view field) : shape_(shape), field_(field) {}
 
+  // The visitor's part for the field's value and its inside. `key` has its escapes resolved.
+  void Key(absl::string_view key);
+  bool Open(const char* at);
+  TextCounter* Text(const char* at);
+  void Close();
+  void End(absl::string_view raw);
+  // The walk pauses at `at`.
+  void Pause(const char* at);
+
+  // Adds a text that stands beside each prompt.
+  void AddToEach(const TextCounts& counts);
   const std::optional<ApiError>& error() const { return error_; }
   const PromptText& text() const { return result_; }
 
  private:
-  struct Message;
-  bool Refuse(ApiError error);
-  // The value at the scanner is not what it should be.
-  bool SkipWrong(JsonScanner& json, absl::string_view field, absl::string_view expected);
-  bool ReadMessage(JsonScanner& json);
-  bool ReadMessageMember(JsonScanner& json, absl::string_view key, Message& message);
-  bool ReadContent(JsonScanner& json, absl::string_view field);
-  bool ReadElement(JsonScanner& json, int64_t& ids, bool& wrong);
-  bool ReadItem(JsonScanner& json);
-  bool ReadDocument(JsonScanner& json, const TextCounts& query);
-  void AddPrompt(const TextCounts& counts);
-  std::string MessageField(absl::string_view member) const;
+  // A container that is open, or the field itself.
+  enum class Place : uint8_t {
+    kField,
+    kMessages,
+    kMessage,
+    kContent,
+    kPart,
+    kPrompts,
+    kIds,
+    kItems,
+    kItem,
+    kDocuments
+  };
+  using Use = PromptUse;
+  struct Level {
+    Place place = Place::kField;
+    Use use = Use::kNone;  // The use of the member at the walk.
+  };
+  struct Message {
+    bool role = false;
+    bool content = false;
+    bool assistant = false;
+  };
+  struct List {
+    int64_t elements = 0;
+    int64_t ids = 0;        // Elements that are token ids.
+    int64_t inner_ids = 0;  // In the list of token ids at the walk.
+    bool wrong = false;
+  };
+  enum class Counting : uint8_t { kNothing, kText, kRaw };
 
+  Level& top() { return levels_[depth_]; }
+  void Refuse(ApiError error);
+  std::string MessageField(absl::string_view member) const;
+  std::string ContentField() const;
+  bool Push(Place place);
+  // True: the value at the walk is counted as its bytes.
+  bool BeginRaw(const char* at);
+  // True: a string at the walk is counted as text.
+  bool CountsText() const;
+  void EndField(char first, TextCounts counts);
+  void EndMember(absl::string_view raw);
+  void EndElement(char first, const TextCounts& counts);
+  void EndMessage();
+  void EndList();
+  void AddPrompt(const TextCounts& counts);
+
+  const Shape shape_;
+  const absl::string_view field_;
+  std::array<Level, 6> levels_{};
+  size_t depth_ = 0;
+  TextCounter counter_;
+  Counting counting_ = Counting::kNothing;
+  const char* raw_from_ = nullptr;  // Not counted yet.
+  Message message_;
+  List list_;
   PromptText result_;
   std::optional<ApiError> error_;
 };

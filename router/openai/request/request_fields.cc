@@ -1,11 +1,9 @@
 #include "router/openai/request/request_fields.h"
 
-#include <simdjson.h>
-
+#include <algorithm>
 #include <bit>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "base/json_string.h"
 
 namespace penstock {
 namespace {
@@ -13,25 +11,11 @@ namespace {
 constexpr size_t kFields = static_cast<size_t>(RequestField::kFieldCount);
 // clang-format off
 constexpr std::array<absl::string_view, kFields> kFieldNames = {
-    "model", "stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict",
-    "n", "best_of", "service_tier", "messages", "prompt", "input", "instructions", "query", "documents", "tools",
+    "model", "stream", "stream_options", "n", "best_of", "service_tier", "messages", "prompt", "input", "instructions", "query", "documents", "tools",
     "functions", "logprobs", "top_logprobs", "response_format", "structured_outputs", "guided_json", "guided_regex",
     "guided_choice", "guided_grammar", "grammar", "json_schema", "regex", "ebnf", "min_tokens", "prompt_logprobs",
     "add_generation_prompt", "continue_final_message", "echo", "suffix"};
 // clang-format on
-
-ApiError InvalidJson(absl::string_view what) { return MakeError(ErrorName::kInvalidJson, what); }
-
-ApiError NotAnObject(absl::string_view body, const JsonScanner& json) {
-  const size_t at = json.position();
-  if (at < body.size() && body.find_first_not_of(" \n\r\t") == at && body[at] != '{') {
-    return InvalidJson("The body must be a JSON object.");
-  }
-  if (json.too_deep()) {
-    return InvalidJson(absl::StrCat("The body is nested deeper than ", JsonScanner::kMaxDepth, " levels."));
-  }
-  return InvalidJson(absl::StrCat("The body is not valid JSON: it is wrong or breaks off near byte ", at, "."));
-}
 
 constexpr size_t kLongestName = 32;
 
@@ -53,6 +37,19 @@ RequestField FieldOf(absl::string_view key) {
   return RequestField::kFieldCount;
 }
 
+PromptScan::Shape ShapeOf(Endpoint endpoint) {
+  switch (endpoint) {
+    case Endpoint::kChat:
+      return PromptScan::Shape::kMessages;
+    case Endpoint::kResponses:
+      return PromptScan::Shape::kItems;
+    case Endpoint::kRerank:
+      return PromptScan::Shape::kDocuments;
+    default:
+      return PromptScan::Shape::kPrompt;
+  }
+}
+
 }  // namespace
 
 absl::string_view NameOf(RequestField field) { return kFieldNames[static_cast<size_t>(field)]; }
@@ -70,39 +67,91 @@ RequestField PromptField(Endpoint endpoint) {
   }
 }
 
-std::optional<ApiError> RequestFields::Read(Endpoint endpoint, absl::string_view body) {
-  JsonScanner json(body, JsonScanner::Rules::kStrict);
-  const bool whole = json.WholeObject([&](absl::string_view key) {
-    // A key must not hide behind escapes: an engine would read it.
-    if (key.find('\\') == absl::string_view::npos) return ReadField(endpoint, body, json, FieldOf(key));
-    return ReadField(endpoint, body, json, FieldOf(UnescapeJson(key)));
-  });
-  if (!whole) return NotAnObject(body, json);
-  if (!simdjson::validate_utf8(body.data(), body.size())) return InvalidJson("The body is not valid UTF-8.");
-  return std::move(duplicate_);
+RequestFields::RequestFields(Endpoint endpoint, absl::string_view body, OutputLimits limits)
+    : body_(body),
+      endpoint_(endpoint),
+      counted_(endpoint == Endpoint::kRerank ? RequestField::kDocuments : PromptField(endpoint)),
+      all_limits_(limits),
+      prompt_(ShapeOf(endpoint), NameOf(counted_)) {}
+
+// A key must not hide behind escapes: an engine would read it.
+absl::string_view RequestFields::PlainKey(absl::string_view raw) {
+  constexpr size_t kLongestEscaped = 6 * kLongestName;
+  plain_.clear();
+  if (raw.size() <= kLongestEscaped) AppendUnescaped(raw, &plain_);
+  return plain_;
 }
 
-bool RequestFields::ReadField(Endpoint endpoint, absl::string_view body, JsonScanner& json, RequestField field) {
-  if (field == RequestField::kFieldCount) return json.Skip();
-  if (Seen(field)) {
-    if (!duplicate_) {
-      duplicate_ = MakeError(ErrorName::kDuplicateKey, absl::StrCat("The key `", NameOf(field), "` occurs twice."),
-                             NameOf(field));
-    }
-    return json.Skip();
+JsonSpan RequestFields::SpanOf(absl::string_view raw) const {
+  const auto begin = static_cast<size_t>(raw.data() - body_.data());
+  return JsonSpan{begin, begin + raw.size()};
+}
+
+bool RequestFields::IsAside() const {
+  return (field_ == RequestField::kInstructions && endpoint_ == Endpoint::kResponses) ||
+         (field_ == RequestField::kQuery && endpoint_ == Endpoint::kRerank);
+}
+
+void RequestFields::Key(absl::string_view raw, bool escaped) {
+  const absl::string_view key = escaped ? PlainKey(raw) : raw;
+  if (depth_ > 1) {
+    if (field_ == counted_) return prompt_.Key(key);
+    options_.empty = false;
+    at_usage_ = key == "include_usage";
+    return;
   }
-  seen_ |= uint64_t{1} << Position(field);
-  const size_t begin = json.position();
-  const bool counts = field == PromptField(endpoint) && endpoint != Endpoint::kRerank && json.Peek() != 'n';
-  if (!(counts ? CountPrompt(endpoint, json) : json.Skip())) return false;
-  values_[Position(field)] = JsonValue{body, JsonSpan{begin, json.position()}};
-  return true;
+  field_ = FieldOf(key);
+  if (field_ == RequestField::kFieldCount) return BeginLimit(key);
+  if (Seen(field_)) {
+    if (duplicate_.empty()) duplicate_ = NameOf(field_);
+    field_ = RequestField::kFieldCount;
+    return;
+  }
+  seen_ |= uint64_t{1} << Position(field_);
 }
 
-bool RequestFields::CountPrompt(Endpoint endpoint, JsonScanner& json) {
-  if (endpoint == Endpoint::kChat) return prompt_.ReadMessages(json);
-  if (endpoint == Endpoint::kResponses) return prompt_.ReadItems(json);
-  return prompt_.ReadPrompt(json, NameOf(PromptField(endpoint)));
+void RequestFields::BeginLimit(absl::string_view key) {
+  const OutputLimit* row = FindLimit(all_limits_, key, endpoint_);
+  if (row == nullptr) return;
+  const bool twice =
+      std::any_of(limits_.begin(), limits_.end(), [row](const LimitField& one) { return one.row == row; });
+  if (twice && duplicate_.empty()) duplicate_ = row->field;
+  if (twice) return;
+  limits_.push_back(LimitField{row, JsonSpan()});
+  field_ = RequestField::kOutputLimit;
+}
+
+bool RequestFields::Open(const char* at) {
+  const bool inside =
+      depth_ == 0 ||
+      (field_ == counted_ ? prompt_.Open(at) : depth_ == 1 && field_ == RequestField::kStreamOptions && *at == '{');
+  if (inside) ++depth_;
+  return inside;
+}
+
+TextCounter* RequestFields::Text(const char* at) {
+  if (field_ == counted_) return prompt_.Text(at);
+  if (!IsAside()) return nullptr;
+  aside_ = TextCounter();
+  return &aside_;
+}
+
+void RequestFields::Close() {
+  if (depth_-- > 1 && field_ == counted_) prompt_.Close();
+}
+
+void RequestFields::End(absl::string_view raw) {
+  if (depth_ == 0) return;
+  if (field_ == counted_) prompt_.End(raw);
+  if (depth_ > 1) {
+    if (field_ != RequestField::kStreamOptions || !at_usage_) return;
+    options_.twice |= options_.include_usage_at.has_value();
+    options_.include_usage_at = SpanOf(raw);
+  } else if (field_ < RequestField::kFieldCount) {
+    values_[Position(field_)] = JsonValue{body_, SpanOf(raw)};
+  } else if (field_ == RequestField::kOutputLimit) {
+    limits_.back().at = SpanOf(raw);
+  }
 }
 
 }  // namespace penstock

@@ -1,14 +1,16 @@
-// The top-level fields of one request body that the router reads. One pass checks the grammar of all of it, notes where
-// fields stand and counts the text of the prompt. Pure; lives as long as the body.
+// The top-level fields of one request body that the router reads. A visitor of a JsonWalk: it notes where fields stand
+// and has the text of the prompt counted. Pure; lives as long as the body.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_FIELDS_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_FIELDS_H_
 
 #include <array>
 #include <optional>
+#include <string>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
 #include "backends/dialect/endpoint.h"
-#include "backends/dialect/json_scanner.h"
+#include "kvmodel/text_counts.h"
 #include "router/openai/request/json_cursor.h"
 #include "router/openai/request/prompt_text.h"
 
@@ -19,10 +21,6 @@ enum class RequestField : uint8_t {
   kModel,
   kStream,
   kStreamOptions,
-  kMaxTokens,
-  kMaxCompletionTokens,
-  kMaxOutputTokens,
-  kNPredict,
   kN,
   kBestOf,
   kServiceTier,
@@ -52,17 +50,40 @@ enum class RequestField : uint8_t {
   kContinueFinalMessage,
   kEcho,
   kSuffix,
-  kFieldCount
+  kFieldCount,
+  kOutputLimit,  // Any of them.
 };
 
 absl::string_view NameOf(RequestField field);
 // The field that holds the prompt.
 RequestField PromptField(Endpoint endpoint);
 
+// The members of `stream_options`.
+struct StreamOptions {
+  bool empty = true;
+  bool twice = false;                        // include_usage occurs twice.
+  std::optional<JsonSpan> include_usage_at;  // Its value.
+};
+
+// A limit of the output that stands in the body.
+struct LimitField {
+  const OutputLimit* row = nullptr;
+  JsonSpan at;  // The place of its value.
+};
+
 // A null value counts as absent, except that it still may not occur twice.
 class RequestFields {
  public:
-  std::optional<ApiError> Read(Endpoint endpoint, absl::string_view body);
+  RequestFields(Endpoint endpoint, absl::string_view body, OutputLimits limits);
+
+  // The methods of a visitor.
+  void Key(absl::string_view raw, bool escaped);
+  bool Open(const char* at);
+  TextCounter* Text(const char* at);
+  void Close();
+  void End(absl::string_view raw);
+  // The walk pauses at `at`.
+  void Pause(const char* at) { prompt_.Pause(at); }
 
   const JsonValue* Find(RequestField field) const {
     return Seen(field) && ValueOf(field).kind() != JsonKind::kNull ? &ValueOf(field) : nullptr;
@@ -71,20 +92,41 @@ class RequestFields {
   std::optional<JsonSpan> Span(RequestField field) const {
     return Seen(field) ? std::optional<JsonSpan>(ValueOf(field).span) : std::nullopt;
   }
-  // The content of the prompt's field; nothing yet for a reranking, whose fields belong together.
+  // The first field that occurs twice; empty: none does.
+  absl::string_view duplicate() const { return duplicate_; }
+  const absl::InlinedVector<LimitField, 2>& limits() const { return limits_; }
+  const StreamOptions& stream_options() const { return options_; }
+  // The value at a place.
+  JsonValue ValueIn(JsonSpan span) const { return JsonValue{body_, span}; }
   PromptScan& prompt() { return prompt_; }
+  // The text that stands beside each prompt: `instructions` of responses, `query` of a reranking.
+  const TextCounts& aside() const { return aside_.counts(); }
 
  private:
   static constexpr size_t Position(RequestField field) { return static_cast<size_t>(field); }
   bool Seen(RequestField field) const { return (seen_ >> Position(field) & 1) != 0; }
   const JsonValue& ValueOf(RequestField field) const { return values_[Position(field)]; }
-  bool ReadField(Endpoint endpoint, absl::string_view body, JsonScanner& json, RequestField field);
-  bool CountPrompt(Endpoint endpoint, JsonScanner& json);
+  absl::string_view PlainKey(absl::string_view raw);
+  // Notes the key if it is a limit of the output.
+  void BeginLimit(absl::string_view key);
+  JsonSpan SpanOf(absl::string_view raw) const;
+  bool IsAside() const;
 
+  const absl::string_view body_;
+  const Endpoint endpoint_;
+  const RequestField counted_;                      // The field that has the text of the prompts.
+  int depth_ = 0;                                   // Counts the containers that are open and reported.
+  RequestField field_ = RequestField::kFieldCount;  // At the walk; kFieldCount: none that is read.
+  bool at_usage_ = false;                           // Within stream_options: at include_usage.
+  std::string plain_;                               // A key without its escapes.
   std::array<JsonValue, static_cast<size_t>(RequestField::kFieldCount)> values_;  // Valid for fields seen.
   uint64_t seen_ = 0;
+  absl::string_view duplicate_;
+  const OutputLimits all_limits_;
+  absl::InlinedVector<LimitField, 2> limits_;
+  StreamOptions options_;
   PromptScan prompt_;
-  std::optional<ApiError> duplicate_;
+  TextCounter aside_;
 };
 
 }  // namespace penstock

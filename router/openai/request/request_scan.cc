@@ -1,19 +1,19 @@
 #include "router/openai/request/request_scan.h"
 
+#include <simdjson.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "router/openai/request/request_fields.h"
 
 namespace penstock {
 namespace {
 
+// Bytes of a name, as it stands in the body.
+constexpr size_t kMaxName = 1024;
+
 using Field = RequestField;
 using MaybeError = std::optional<ApiError>;
-
-ApiError WrongType(absl::string_view field, absl::string_view expected) {
-  return MakeError(ErrorName::kWrongType, absl::StrCat("`", field, "` must be ", expected, "."), field);
-}
 
 ApiError Missing(absl::string_view field) {
   return MakeError(ErrorName::kMissingField, absl::StrCat("You must provide `", field, "`."), field);
@@ -36,64 +36,67 @@ MaybeError ReadString(const RequestFields& fields, Field field, std::string& out
   const JsonValue* value = fields.Find(field);
   if (value == nullptr) return std::nullopt;
   if (value->kind() != JsonKind::kString) return WrongType(NameOf(field), "a string");
+  if (value->span.size() > kMaxName) {
+    return OutOfRange(NameOf(field), absl::StrCat("at most ", kMaxName, " bytes long"), value->raw());
+  }
   out = value->Text();
+  return std::nullopt;
+}
+
+MaybeError ReadNumber(absl::string_view name, const JsonValue& value, int64_t least, int64_t most,
+                      std::optional<int64_t>& out) {
+  if (value.kind() != JsonKind::kNumber) return WrongType(name, "an integer");
+  const std::optional<int64_t> number = value.Integer();
+  const bool fraction = value.raw().find_first_of(".eE") != absl::string_view::npos;
+  if (fraction) return WrongType(name, "an integer");
+  if (!number || *number < least || *number > most) {
+    return OutOfRange(name, absl::StrCat("between ", least, " and ", most), value.raw());
+  }
+  out = number;
   return std::nullopt;
 }
 
 MaybeError ReadInteger(const RequestFields& fields, Field field, int64_t least, int64_t most,
                        std::optional<int64_t>& out) {
   const JsonValue* value = fields.Find(field);
-  if (value == nullptr) return std::nullopt;
-  if (value->kind() != JsonKind::kNumber) return WrongType(NameOf(field), "an integer");
-  const std::optional<int64_t> number = value->Integer();
-  const bool fraction = value->raw().find_first_of(".eE") != absl::string_view::npos;
-  if (fraction) return WrongType(NameOf(field), "an integer");
-  if (!number || *number < least || *number > most) {
-    return OutOfRange(NameOf(field), absl::StrCat("between ", least, " and ", most), value->raw());
-  }
-  out = number;
-  return std::nullopt;
+  return value == nullptr ? std::nullopt : ReadNumber(NameOf(field), *value, least, most, out);
 }
 
-// llama-server's n_predict wins there and -1 means no limit; elsewhere the newer name wins.
 MaybeError ReadLimits(const RequestFields& fields, RequestFacts& facts) {
-  for (Field field : {Field::kMaxTokens, Field::kMaxCompletionTokens, Field::kMaxOutputTokens, Field::kNPredict}) {
-    const JsonValue* value = fields.Find(field);
-    if (value != nullptr && field == Field::kNPredict && value->Integer() == -1) continue;
+  for (const LimitField& given : fields.limits()) {
+    const JsonValue value = fields.ValueIn(given.at);
+    if (value.kind() == JsonKind::kNull) continue;
+    const OutputLimit& row = *given.row;
     std::optional<int64_t> limit;
-    if (MaybeError error = ReadInteger(fields, field, 1, kMaxOutputLimit, limit)) return error;
-    if (!limit) continue;
-    facts.max_output = Tokens(*limit);
-    facts.max_tokens_at = value->span;
+    if (!row.unlimited || value.Integer() != row.unlimited) {
+      if (MaybeError error = ReadNumber(row.field, value, row.least, kMaxOutputLimit, limit)) return error;
+    }
+    facts.limits.push_back(GivenLimit{row.field, limit, given.at});
   }
   return std::nullopt;
 }
 
 MaybeError ReadStreamOptions(const RequestFields& fields, RequestFacts& facts) {
-  const JsonValue* options = fields.Find(Field::kStreamOptions);
-  if (options == nullptr) {
-    facts.stream_options_at = fields.Span(Field::kStreamOptions);
-    return std::nullopt;
-  }
-  if (options->kind() != JsonKind::kObject) return WrongType("stream_options", "an object");
+  facts.stream_options_at = fields.Span(Field::kStreamOptions);
+  const JsonValue* value = fields.Find(Field::kStreamOptions);
+  if (value == nullptr) return std::nullopt;
+  if (value->kind() != JsonKind::kObject) return WrongType("stream_options", "an object");
   if (!facts.stream) {
     return MakeError(ErrorName::kInvalidValue, "`stream_options` is only allowed when `stream` is true.",
                      "stream_options");
   }
-  facts.stream_options_at = options->span;
-  JsonObject members(*options);
-  while (const auto member = members.Next()) {
-    if (member->key != "include_usage") continue;
-    if (facts.include_usage_at) {
-      return MakeError(ErrorName::kDuplicateKey, "The key `include_usage` occurs twice.",
-                       "stream_options.include_usage");
-    }
-    if (member->value.kind() != JsonKind::kBool && member->value.kind() != JsonKind::kNull) {
-      return WrongType("stream_options.include_usage", "a boolean");
-    }
-    facts.include_usage_at = member->value.span;
-    facts.asks_usage = member->value.IsTrue();
+  const StreamOptions& options = fields.stream_options();
+  facts.stream_options_empty = options.empty;
+  if (options.twice) {
+    return MakeError(ErrorName::kDuplicateKey, "The key `include_usage` occurs twice.", "stream_options.include_usage");
   }
+  if (!options.include_usage_at) return std::nullopt;
+  const JsonValue usage = fields.ValueIn(*options.include_usage_at);
+  if (usage.kind() != JsonKind::kBool && usage.kind() != JsonKind::kNull) {
+    return WrongType("stream_options.include_usage", "a boolean");
+  }
+  facts.include_usage_at = usage.span;
+  facts.asks_usage = usage.IsTrue();
   return std::nullopt;
 }
 
@@ -102,17 +105,16 @@ MaybeError AddInstructions(const RequestFields& fields, RequestFacts& facts) {
   const JsonValue* instructions = fields.Find(Field::kInstructions);
   if (instructions == nullptr) return std::nullopt;
   if (instructions->kind() != JsonKind::kString) return WrongType("instructions", "a string");
-  facts.text += CountJsonString(instructions->inside());
+  facts.text += fields.aside();
   facts.largest_prompt = facts.text;
   return std::nullopt;
 }
 
-MaybeError CountDocuments(const RequestFields& fields, const JsonValue& query, PromptScan& scan) {
-  const JsonValue* documents = fields.Find(Field::kDocuments);
-  if (documents == nullptr) return Missing("documents");
+// Each document is read beside the query.
+MaybeError AddQuery(const JsonValue& query, RequestFields& fields) {
+  if (fields.Find(Field::kDocuments) == nullptr) return Missing("documents");
   if (query.kind() != JsonKind::kString) return WrongType("query", "a string");
-  JsonScanner json(documents->raw());
-  scan.ReadDocuments(json, CountJsonString(query.inside()));
+  fields.prompt().AddToEach(fields.aside());
   return std::nullopt;
 }
 
@@ -120,10 +122,10 @@ MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   const Field field = PromptField(endpoint);
   const JsonValue* value = fields.Find(field);
   if (value == nullptr) return Missing(NameOf(field));
-  PromptScan& scan = fields.prompt();
   if (endpoint == Endpoint::kRerank) {
-    if (MaybeError error = CountDocuments(fields, *value, scan)) return error;
+    if (MaybeError error = AddQuery(*value, fields)) return error;
   }
+  const PromptScan& scan = fields.prompt();
   if (scan.error()) return scan.error();
   const PromptText& text = scan.text();
   facts.text = text.text;
@@ -195,12 +197,53 @@ bool RequestFacts::Reassemblable(Endpoint endpoint) const {
   return generates && n == 1 && prompts == 1 && !has_logprobs && !echo;
 }
 
-std::variant<RequestFacts, ApiError> ScanRequest(Endpoint endpoint, absl::string_view body) {
-  RequestFields fields;
-  if (MaybeError error = fields.Read(endpoint, body)) return *std::move(error);
+bool RequestScan::Fail(absl::string_view message) {
+  error_ = MakeError(ErrorName::kInvalidJson, message);
+  return true;
+}
+
+bool RequestScan::CheckEncoding() {
+  const size_t walked = walk_.position();
+  const bool good = simdjson::validate_utf8(body_.data() + checked_, walked - checked_);
+  checked_ = walked;
+  return good;
+}
+
+bool RequestScan::Advance(size_t bytes) {
+  if (error_) return true;
+  const JsonWalk::Progress progress = walk_.Run(fields_, bytes);
+  const size_t at = walk_.position();
+  if (progress != JsonWalk::Progress::kBad) {
+    if (!CheckEncoding()) return Fail("The body is not valid UTF-8.");
+    if (progress == JsonWalk::Progress::kDone) return true;
+    fields_.Pause(body_.data() + at);
+    return false;
+  }
+  if (walk_.no_object()) return Fail("The body must be a JSON object.");
+  if (walk_.too_deep()) {
+    return Fail(absl::StrCat("The body is nested deeper than ", JsonWalk::kMaxDepth, " levels."));
+  }
+  return Fail(absl::StrCat("The body is not valid JSON: it is wrong or breaks off near byte ", at, "."));
+}
+
+std::variant<RequestFacts, ApiError> RequestScan::Take() {
+  if (error_) return *std::move(error_);
+  if (const absl::string_view name = fields_.duplicate(); !name.empty()) {
+    return MakeError(ErrorName::kDuplicateKey, absl::StrCat("The key `", name, "` occurs twice."), name);
+  }
   RequestFacts facts;
-  if (MaybeError error = ReadFields(endpoint, fields, facts)) return *std::move(error);
+  if (MaybeError error = ReadFields(endpoint_, fields_, facts)) return *std::move(error);
   return facts;
+}
+
+std::variant<RequestFacts, ApiError> ScanRequest(Endpoint endpoint, absl::string_view body, OutputLimits limits) {
+  RequestScan scan(endpoint, body, limits);
+  while (!scan.Advance()) continue;
+  return scan.Take();
+}
+
+ApiError WrongType(absl::string_view field, absl::string_view expected) {
+  return MakeError(ErrorName::kWrongType, absl::StrCat("`", field, "` must be ", expected, "."), field);
 }
 
 }  // namespace penstock

@@ -3,8 +3,8 @@
 // One pass checks grammar and depth and finds the fields that the router reads. It stores their values and the text of
 // the prompt by script. It also stores their byte offsets, so that bodies pass byte for byte but for spliced fields.
 // The library simdjson checks UTF-8. Unknown fields are checked for their grammar only. A field that the router reads
-// and that occurs twice is an error. Else an engine that takes the other one would let clients bypass limits. Pure; no
-// memory but for the facts.
+// and that occurs twice is an error. Else an engine that takes the other one would let clients bypass limits. The pass
+// goes on in slices: a long body does not hold its loop. Pure; no memory but for the facts.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_
 
@@ -17,6 +17,9 @@
 #include "kvmodel/prompt_estimate.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/json_cursor.h"
+#include "router/openai/request/json_walk.h"
+#include "router/openai/request/limit_rules.h"
+#include "router/openai/request/request_fields.h"
 
 namespace penstock {
 
@@ -28,7 +31,8 @@ struct RequestFacts {
   std::string model;
   bool stream = false;
   bool asks_usage = false;  // stream_options.include_usage
-  Tokens max_output{0};     // 0: no limit given.
+  GivenLimits limits;
+  Tokens max_output{0};  // The limit that counts with the engines of the model (MostOutput); 0: none.
   int64_t n = 1;
   int64_t prompts = 1;  // Elements of a prompt array or an embedding list.
   std::string service_tier;
@@ -38,10 +42,10 @@ struct RequestFacts {
   // The places of fields; unset when absent.
   std::optional<JsonSpan> model_at;
   std::optional<JsonSpan> stream_at;
-  std::optional<JsonSpan> stream_options_at;  // An object.
+  std::optional<JsonSpan> stream_options_at;  // An object or null.
+  bool stream_options_empty = true;           // Null, or without members.
   std::optional<JsonSpan> include_usage_at;   // Its value, within stream_options.
   std::optional<JsonSpan> prompt_at;          // messages, prompt, input or query.
-  std::optional<JsonSpan> max_tokens_at;      // Value of the limit that counts.
 
   // Facts that make an answer impossible to continue or to reassemble.
   bool has_tools = false;
@@ -52,13 +56,44 @@ struct RequestFacts {
   bool ends_with_assistant = false;  // Chat: the client itself asks for a continuation.
   bool echo = false;
 
+  bool operator==(const RequestFacts&) const = default;
   // The answer's text can be cut and continued by a longer prompt without the client seeing it.
   bool Continuable(Endpoint endpoint) const;
   // The answer can be rebuilt exactly from its stream.
   bool Reassemblable(Endpoint endpoint) const;
 };
 
-std::variant<RequestFacts, ApiError> ScanRequest(Endpoint endpoint, absl::string_view body);
+// A body up to this size is read at once.
+inline constexpr size_t kScanSlice = 64 << 10;
+
+class RequestScan {
+ public:
+  // `limits` are the rows of all engines. The body and they outlive the scan.
+  RequestScan(Endpoint endpoint, absl::string_view body, OutputLimits limits)
+      : endpoint_(endpoint), body_(body), walk_(body), fields_(endpoint, body, limits) {}
+
+  // Reads on over about `bytes` bytes, at most a millisecond for kScanSlice. False: call it again.
+  bool Advance(size_t bytes = kScanSlice);
+  // The result, once Advance returned true.
+  std::variant<RequestFacts, ApiError> Take();
+
+ private:
+  bool Fail(absl::string_view message);
+  bool CheckEncoding();
+
+  const Endpoint endpoint_;
+  const absl::string_view body_;
+  JsonWalk walk_;
+  RequestFields fields_;
+  size_t checked_ = 0;  // Bytes that are UTF-8.
+  std::optional<ApiError> error_;
+};
+
+// The whole scan at once.
+std::variant<RequestFacts, ApiError> ScanRequest(Endpoint endpoint, absl::string_view body, OutputLimits limits);
+
+// A field with a value of the wrong type.
+ApiError WrongType(absl::string_view field, absl::string_view expected);
 
 }  // namespace penstock
 

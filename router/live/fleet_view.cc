@@ -1,0 +1,19 @@
+#include "router/live/fleet_view.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+void NoteModels(FleetView& view, const std::vector<ModelId>& models, const std::optional<Capabilities>& engine) {
+  for (ModelId id : models) {
+    ModelAccess& model = view.models[id.value()];
+    model.streams_everything = model.streams_everything && engine && engine->stream_everything;
+    if (!engine) continue;
+    const OutputLimits limits = engine->output_limits;
+    const bool known = std::any_of(model.output_limits.begin(), model.output_limits.end(),
+                                   [limits](OutputLimits other) { return other.data() == limits.data(); });
+    if (!known) model.output_limits.push_back(limits);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,94 @@
+#include "router/openai/request/body_decoder.h"
+
+#define ZLIB_CONST
+#include <zlib.h>
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kRaw = -MAX_WBITS;
+constexpr int kZlib = MAX_WBITS;
+constexpr int kGzipOnly = MAX_WBITS + 16;
+
+// HTTP calls zlib's format deflate, and some clients send deflate itself.
+int WindowOf(ContentCoding coding, absl::string_view coded) {
+  if (coding == ContentCoding::kGzip) return kGzipOnly;
+  if (coded.size() < 2) return kZlib;
+  const auto first = static_cast<unsigned char>(coded[0]);
+  const auto second = static_cast<unsigned char>(coded[1]);
+  return (first & 0x0F) == Z_DEFLATED && (first * 256 + second) % 31 == 0 ? kZlib : kRaw;
+}
+
+}  // namespace
+
+struct BodyDecoder::Stream {
+  Stream(int window, absl::string_view coded) : left(coded) { ready = inflateInit2(&z, window) == Z_OK; }
+  ~Stream() {
+    if (ready) inflateEnd(&z);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // Inflates into `out` what fits. The status of zlib.
+  int Inflate(char* out, size_t size, size_t& made) {
+    const size_t some = std::min<size_t>(left.size(), std::numeric_limits<uInt>::max());
+    z.next_in = reinterpret_cast<const Bytef*>(left.data());
+    z.avail_in = static_cast<uInt>(some);
+    z.next_out = reinterpret_cast<Bytef*>(out);
+    z.avail_out = static_cast<uInt>(size);
+    const int status = inflate(&z, Z_NO_FLUSH);
+    left.remove_prefix(some - z.avail_in);
+    made = size - z.avail_out;
+    return status;
+  }
+
+  z_stream z{};
+  absl::string_view left;
+  bool ready = false;
+};
+
+ContentCoding CodingOf(absl::string_view content_encoding) {
+  const absl::string_view coding = absl::StripAsciiWhitespace(content_encoding);
+  if (coding.empty() || absl::EqualsIgnoreCase(coding, "identity")) return ContentCoding::kNone;
+  if (absl::EqualsIgnoreCase(coding, "gzip") || absl::EqualsIgnoreCase(coding, "x-gzip")) return ContentCoding::kGzip;
+  return absl::EqualsIgnoreCase(coding, "deflate") ? ContentCoding::kDeflate : ContentCoding::kUnknown;
+}
+
+BodyDecoder::BodyDecoder(ContentCoding coding, absl::string_view coded, size_t limit)
+    : coding_(coding), limit_(limit), stream_(std::make_unique<Stream>(WindowOf(coding, coded), coded)) {
+  assert(coding == ContentCoding::kGzip || coding == ContentCoding::kDeflate);
+}
+
+BodyDecoder::~BodyDecoder() = default;
+
+BodyDecoder::Progress BodyDecoder::Advance(std::string& body, size_t bytes) {
+  if (!stream_->ready) return Progress::kBroken;
+  const size_t before = body.size();
+  if (before > limit_) return Progress::kTooLong;
+  // One byte over the limit shows that there is more.
+  const size_t size = std::min({bytes, limit_ - before + 1, size_t{std::numeric_limits<uInt>::max()}});
+  body.resize(before + size);
+  size_t made = 0;
+  const int status = stream_->Inflate(body.data() + before, size, made);
+  body.resize(before + made);
+  if (body.size() > limit_) return Progress::kTooLong;
+  if (status == Z_STREAM_END) return AfterEnd();
+  // Without progress there is either no more input, or a fault.
+  return status == Z_OK && (made > 0 || !stream_->left.empty()) ? Progress::kMore : Progress::kBroken;
+}
+
+// A gzip body may have several members.
+BodyDecoder::Progress BodyDecoder::AfterEnd() {
+  if (stream_->left.empty()) return Progress::kDone;
+  const bool more = coding_ == ContentCoding::kGzip && inflateReset(&stream_->z) == Z_OK;
+  return more ? Progress::kMore : Progress::kBroken;
+}
+
+}  // namespace penstock

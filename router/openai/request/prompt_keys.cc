@@ -1,0 +1,37 @@
+#include "router/openai/request/prompt_keys.h"
+
+namespace penstock {
+
+// The length of a key decides first, so most keys are compared with one name.
+PromptUse UseInMessage(absl::string_view key) {
+  const auto use_if = [key](absl::string_view name, PromptUse use) { return key == name ? use : PromptUse::kNone; };
+  switch (key.size()) {
+    case 4:
+      return key == "role" ? PromptUse::kRole : use_if("name", PromptUse::kText);
+    case 7:
+      return use_if("content", PromptUse::kContent);
+    case 10:
+      return use_if("tool_calls", PromptUse::kRaw);
+    case 13:
+      return use_if("function_call", PromptUse::kRaw);
+    case 17:
+      return use_if("reasoning_content", PromptUse::kText);
+    default:
+      return PromptUse::kNone;
+  }
+}
+
+PromptUse UseInItem(absl::string_view key) {
+  if (key == "content") return PromptUse::kContent;
+  return key == "arguments" || key == "output" ? PromptUse::kRaw : PromptUse::kNone;
+}
+
+PromptUse UseInPart(absl::string_view key) {
+  if (key == "text" || key == "refusal" || key == "output") return PromptUse::kText;
+  if (key == "image_url") return PromptUse::kImage;
+  const bool unknown = key == "input_audio" || key == "audio_url" || key == "video_url" || key == "file" ||
+                       key == "file_id" || key == "file_data";
+  return unknown ? PromptUse::kUnknownSize : PromptUse::kNone;
+}
+
+}  // namespace penstock

@@ -1,0 +1,30 @@
+// The keys of messages, items and parts whose values are part of a prompt. Pure.
+#ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_KEYS_H_
+#define PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_KEYS_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// The use of a member's value.
+enum class PromptUse : uint8_t {
+  kNone,
+  kRole,
+  kContent,      // A text, or a list of parts.
+  kText,         // Counted if it is a string.
+  kRaw,          // Its JSON is counted as text.
+  kImage,        //
+  kUnknownSize,  // Its tokens cannot be forecast.
+};
+
+PromptUse UseInMessage(absl::string_view key);
+// An item of a response's input.
+PromptUse UseInItem(absl::string_view key);
+// A part of a content.
+PromptUse UseInPart(absl::string_view key);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_KEYS_H_

@@ -1,0 +1,70 @@
+#include "base/json_string.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+
+namespace penstock {
+namespace {
+
+JsonEscape Read(const std::string& text) { return ReadJsonEscape(text.data(), text.data() + text.size()); }
+
+TEST(JsonString, EveryEscapeHasOneMeaning) {
+  using Kind = JsonEscape::Kind;
+  const struct {
+    std::string text;
+    Kind kind;
+    int length;
+    uint32_t point;
+  } rows[] = {
+      {R"(\n)", Kind::kCharacter, 2, '\n'},
+      {R"(\")", Kind::kCharacter, 2, '"'},
+      {R"(\/x)", Kind::kCharacter, 2, '/'},
+      {R"(\u0000)", Kind::kCharacter, 6, 0},
+      {R"(\u00e9)", Kind::kCharacter, 6, 0xE9},
+      {R"(\uD83D\uDE00)", Kind::kCharacter, 12, 0x1F600},
+      {R"(\ud83d)", Kind::kLone, 6, 0xFFFD},
+      {R"(\ud83d\u0041)", Kind::kLone, 6, 0xFFFD},
+      {R"(\udc00\ud83d)", Kind::kLone, 6, 0xFFFD},
+      {R"(\x41)", Kind::kBroken, 1, '\\'},
+      {R"(\u12g4)", Kind::kBroken, 1, '\\'},
+      {R"(\u123)", Kind::kBroken, 1, '\\'},
+      {"\\", Kind::kBroken, 1, '\\'},
+  };
+  for (const auto& row : rows) {
+    const JsonEscape escape = Read(row.text);
+    EXPECT_EQ(escape.kind, row.kind) << row.text;
+    EXPECT_EQ(escape.length, row.length) << row.text;
+    EXPECT_EQ(escape.point, row.point) << row.text;
+  }
+}
+
+TEST(JsonString, PlainTextEndsAtAQuoteABackslashOrAControlCharacter) {
+  for (size_t length = 0; length < 50; ++length) {
+    for (const char end : {'"', '\\', '\n', '\x1f', '\0'}) {
+      const std::string text = std::string(length, 'a') + end + std::string(20, 'b');
+      EXPECT_EQ(SkipPlainJson(text.data(), text.data() + text.size()), text.data() + length);
+    }
+    const std::string plain(length, '\xFF');
+    EXPECT_EQ(SkipPlainJson(plain.data(), plain.data() + length), plain.data() + length);
+  }
+}
+
+TEST(JsonString, AgreesWithAParserOnRandomLiterals) {
+  std::mt19937_64 random(11);
+  const std::string pieces[] = {"a",         R"(\n)", R"(\u00e9)", R"(\ud83d\ude00)",
+                                R"(\ud83d)", R"(\x)", "\xC3\xA9",  R"(\\)"};
+  for (int trial = 0; trial < 5'000; ++trial) {
+    std::string inside;
+    for (uint64_t count = random() % 6; count > 0; --count) inside += pieces[random() % std::size(pieces)];
+    const auto parsed = nlohmann::json::parse("\"" + inside + "\"", nullptr, false);
+    std::string text;
+    ASSERT_EQ(AppendUnescaped(inside, &text), parsed.is_string()) << inside;
+    ASSERT_EQ(UnescapeJson(inside), parsed.is_string() ? parsed.get<std::string>() : inside) << inside;
+  }
+}
+
+}  // namespace
+}  // namespace penstock
