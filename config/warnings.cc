@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/config.h"
+#include "config/text/addresses.h"
 #include "config/text/units_text.h"
 #include "config/values/capacity.h"
 #include "config/values/key_digest.h"
@@ -33,6 +34,10 @@ void WarnReserves(const Config& config, const GpuConfig& gpu, std::vector<std::s
 void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector<std::string>& warnings) {
   const std::string place = absl::StrCat("replicas: ", replica.id, ": ");
   if (replica.key == kHiddenSecret) warnings.push_back(place + "key is the placeholder *** of a printed configuration");
+  const absl::StatusOr<EngineUrl> url = ParseEngineUrl(replica.url);
+  if (!replica.key.empty() && url.ok() && !url->tls && !url->IsLoopback()) {
+    warnings.push_back(place + "key goes to another host in the clear; use https:// or a private network");
+  }
   if (replica.kv_memory && replica.model.empty()) {
     warnings.push_back(place + "kv_memory counts only if the discovered model has a known shape; name the model");
   }

@@ -87,7 +87,7 @@ absl::StatusOr<LoadTarget> ParseLoadTarget(absl::string_view url) {
   if (parsed->tls) return absl::InvalidArgumentError(absl::StrCat("\"", url, "\": only http:// URLs are supported"));
   target.host = parsed->address.host;
   target.port = absl::StrCat(parsed->address.port);
-  target.root = std::string(absl::StripSuffix(parsed->base_path, "/v1"));
+  target.root = parsed->base_path;
   target.api = target.root + "/v1";
   return target;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -43,7 +44,6 @@ absl::Status SplitHost(absl::string_view text, absl::string_view authority, std:
   host = std::string(rest.substr(0, colon));
   port = colon == absl::string_view::npos ? absl::string_view() : rest.substr(colon + 1);
   if (port.find(':') != absl::string_view::npos) return Bad(text, "needs brackets around an IPv6 address");
-  if (host.empty()) return Bad(text, "has no host");
   if (!std::all_of(host.begin(), host.end(), IsHostCharacter)) return Bad(text, "has a host with odd characters");
   return absl::OkStatus();
 }
@@ -56,6 +56,15 @@ absl::StatusOr<uint16_t> ParsePort(absl::string_view text, absl::string_view dig
     return Bad(text, absl::StrCat("needs a port of ", lowest, " to 65535"));
   }
   return static_cast<uint16_t>(port);
+}
+
+absl::string_view BasePath(absl::string_view path) {
+  const auto trim = [&path] {
+    while (absl::ConsumeSuffix(&path, "/")) continue;
+  };
+  trim();
+  if (absl::ConsumeSuffix(&path, "/v1")) trim();
+  return path;
 }
 
 }  // namespace
@@ -80,6 +89,7 @@ absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text) {
   rest.remove_prefix(url.tls ? 8 : 7);
   const size_t slash = rest.find_first_of("/?#");
   const absl::string_view authority = rest.substr(0, slash);
+  if (authority.empty() || authority.front() == ':') return Bad(text, "has no host");
   const absl::string_view path = slash == absl::string_view::npos ? absl::string_view() : rest.substr(slash);
   if (authority.find('@') != absl::string_view::npos)
     return Bad(text, "has a user name; put the engine's key into key");
@@ -93,16 +103,18 @@ absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text) {
     if (!port.ok()) return port.status();
     url.address.port = *port;
   }
-  absl::string_view base = path;
-  while (absl::ConsumeSuffix(&base, "/")) {
-  }
-  url.base_path = std::string(base);
+  url.base_path = std::string(BasePath(path));
   return url;
 }
 
-std::string EngineUrl::Name() const {
-  const bool six = address.host.find(':') != std::string::npos;
-  return six ? absl::StrCat("[", address.host, "]:", address.port) : absl::StrCat(address.host, ":", address.port);
+std::string HostPort::Text() const {
+  const bool six = host.find(':') != std::string::npos;
+  return six ? absl::StrCat("[", host, "]:", port) : absl::StrCat(host, ":", port);
+}
+
+bool EngineUrl::IsLoopback() const {
+  const absl::string_view host = address.host;
+  return absl::EqualsIgnoreCase(host, "localhost") || host == "::1" || absl::StartsWith(host, "127.");
 }
 
 }  // namespace penstock

@@ -11,24 +11,29 @@
 namespace penstock {
 
 struct HostPort {
-  std::string host;  // Without the brackets of an IPv6 address.
+  std::string host;  // Without the brackets of an IPv6 address. Empty, for a listener: every IPv4 address.
   uint16_t port = 0;
+  // "host:port", IPv6 in brackets.
+  std::string Text() const;
   bool operator==(const HostPort&) const = default;
 };
 
-// "host:port" or "[::1]:80"; port 0 asks the system for one. InvalidArgument names the fault.
+// "host:port", "[::1]:80" or ":80"; port 0 asks the system for one. InvalidArgument names the fault.
 absl::StatusOr<HostPort> ParseListen(absl::string_view text);
 
 struct EngineUrl {
   HostPort address;
   std::string base_path;  // Without trailing slash; usually empty.
   bool tls = false;       // https
-  // "host:port", IPv6 in brackets: the default id of a replica.
-  std::string Name() const;
+  // "host:port": the default id of a replica.
+  std::string Name() const { return address.Text(); }
+  // The engine is on this machine.
+  bool IsLoopback() const;
   bool operator==(const EngineUrl&) const = default;
 };
 
-// "http[s]://host[:port][/base]", port 80 or 443 by default. User names, queries and fragments are errors.
+// "http[s]://host[:port][/base]", port 80 or 443 by default. A trailing /v1 is no part of the base path: the paths of
+// an engine begin with it. User names, queries and fragments are errors.
 absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text);
 
 }  // namespace penstock

@@ -11,9 +11,9 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "config/text/addresses.h"
 #include "router/http/client_connection.h"
 #include "router/http/response_head.h"
 #include "router/openai/error/api_error.h"
@@ -57,19 +57,15 @@ Listener::Listener(EventLoop& home, std::vector<EventLoop*> loops, Options optio
     : home_(home), loops_(std::move(loops)), options_(options), acceptor_(home.io()), retry_(home.io()) {}
 
 absl::Status Listener::Bind(absl::string_view address) {
-  const size_t colon = address.rfind(':');
-  int port = 0;
-  if (colon == absl::string_view::npos || !absl::SimpleAtoi(address.substr(colon + 1), &port) || port < 0 ||
-      port > 65535) {
-    return absl::InvalidArgumentError(absl::StrCat("listen: \"", address, "\" is not host:port"));
-  }
-  absl::string_view host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  absl::StatusOr<HostPort> parsed = ParseListen(address);
+  if (!parsed.ok()) return absl::InvalidArgumentError(absl::StrCat("listen: ", parsed.status().message()));
   error_code ec;
   tcp::resolver resolver(home_.io());
-  const auto found = resolver.resolve(host.empty() ? "0.0.0.0" : std::string(host), absl::StrCat(port),
+  const auto found = resolver.resolve(parsed->host.empty() ? "0.0.0.0" : parsed->host, absl::StrCat(parsed->port),
                                       tcp::resolver::passive | tcp::resolver::numeric_service, ec);
-  if (ec || found.empty()) return absl::InvalidArgumentError(absl::StrCat("listen: ", host, ": ", ec.message()));
+  if (ec || found.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("listen: ", parsed->host, ": ", ec.message()));
+  }
   const tcp::endpoint endpoint = found.begin()->endpoint();
   acceptor_.open(endpoint.protocol(), ec);
   if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
@@ -77,8 +73,8 @@ absl::Status Listener::Bind(absl::string_view address) {
   if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
   if (!ec) acceptor_.non_blocking(true, ec);
   if (ec) return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": ", ec.message()));
-  port_ = acceptor_.local_endpoint(ec).port();
-  address_ = absl::StrCat(address.substr(0, colon), ":", port_);
+  port_ = parsed->port = acceptor_.local_endpoint(ec).port();
+  address_ = parsed->Text();
   return absl::OkStatus();
 }
 

@@ -170,10 +170,14 @@ TEST(Warnings, AreFindingsThatDoNotStopAStart) {
   EXPECT_THAT(::testing::PrintToString(Warnings(config)),
               ::testing::AllOf(
                   HasSubstr("gpus: tight: weights and KV leave less than 2GB"), HasSubstr("idle is used by no replica"),
-                  HasSubstr("replicas: b: key is the placeholder"), HasSubstr("the shape of odd is unknown"),
-                  HasSubstr("replicas: c: its GPU's elastic_kv is the pool"),
+                  HasSubstr("replicas: b: key is the placeholder"),
+                  HasSubstr("replicas: b: key goes to another host in the clear"),
+                  HasSubstr("the shape of odd is unknown"), HasSubstr("replicas: c: its GPU's elastic_kv is the pool"),
                   HasSubstr("models: unused is served by no replica")));
   EXPECT_THAT(Warnings(Parsed(WithReplica(""))), IsEmpty());
+  for (const char* url : {"https://h:1", "http://127.0.0.1:1", "http://[::1]:1/v1", "http://localhost:1"}) {
+    EXPECT_THAT(Warnings(Parsed(absl::StrCat("replicas: [{url: \"", url, "\", key: k}]\n"))), IsEmpty()) << url;
+  }
 }
 
 }  // namespace

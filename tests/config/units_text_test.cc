@@ -69,7 +69,9 @@ TEST(Addresses, ListenAddressesAreHostAndPort) {
   EXPECT_EQ(*ParseListen("127.0.0.1:8080"), (HostPort{"127.0.0.1", 8080}));
   EXPECT_EQ(*ParseListen("[::1]:80"), (HostPort{"::1", 80}));
   EXPECT_EQ(*ParseListen("localhost:0"), (HostPort{"localhost", 0}));
-  for (const char* text : {"", "8080", ":8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80",
+  EXPECT_EQ(*ParseListen(":8080"), (HostPort{"", 8080}));
+  EXPECT_EQ(ParseListen("[::1]:80")->Text(), "[::1]:80");
+  for (const char* text : {"", ":", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80",
                            "[::1]", "[::1", "[abc]:80", "[::1]x:80", "a b:80", "127.0.0.1:8o"}) {
     EXPECT_FALSE(ParseListen(text).ok()) << text;
   }
@@ -81,6 +83,15 @@ TEST(Addresses, EngineUrlsAreHttpOrHttps) {
   EXPECT_EQ(*ParseEngineUrl("http://10.0.0.1:9001/engines/a/"), (EngineUrl{{"10.0.0.1", 9001}, "/engines/a"}));
   EXPECT_EQ(*ParseEngineUrl("https://host/v"), (EngineUrl{{"host", 443}, "/v", true}));
   EXPECT_EQ(ParseEngineUrl("http://[::1]:9001")->Name(), "[::1]:9001");
+  for (const char* text : {"http://host/v1", "http://host/v1/", "http://host//v1//"}) {
+    EXPECT_EQ(ParseEngineUrl(text)->base_path, "") << text;
+  }
+  EXPECT_EQ(ParseEngineUrl("http://host/engines/v1")->base_path, "/engines");
+  EXPECT_EQ(ParseEngineUrl("http://host/av1")->base_path, "/av1");
+  for (const char* text : {"http://127.0.0.9", "http://localhost:1", "http://LOCALHOST", "http://[::1]:80/v1"}) {
+    EXPECT_TRUE(ParseEngineUrl(text)->IsLoopback()) << text;
+  }
+  EXPECT_FALSE(ParseEngineUrl("http://10.0.0.1")->IsLoopback());
   for (const char* text : {"", "host:9001", "ftp://host", "http://", "http://:80", "http://user@host", "http://host:0",
                            "http://host:", "http://host:99999", "http://host/a?b", "http://host#a", "http://ho st"}) {
     EXPECT_FALSE(ParseEngineUrl(text).ok()) << text;

@@ -4,18 +4,18 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <charconv>
 #include <map>
 #include <numeric>
-#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "backends/simulated/engine/engine_spec.h"
 #include "backends/simulated/face/engine_server.h"
 #include "backends/simulated/fleet/step_clock.h"
 #include "base/clock.h"
+#include "config/text/addresses.h"
 #include "config/values/capacity.h"
 
 namespace penstock::simulated {
@@ -24,27 +24,23 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
+// Port 0 and an empty host are for a listener only.
+absl::StatusOr<HostPort> AddressOf(absl::string_view url) {
+  absl::StatusOr<EngineUrl> engine = ParseEngineUrl(url);
+  if (engine.ok()) return engine->address;
+  absl::ConsumePrefix(&url, "http://");
+  return ParseListen(url);
+}
+
 // The endpoint of a url such as "http://127.0.0.1:9001". Resolves names.
 absl::StatusOr<tcp::endpoint> EndpointOf(const std::string& url) {
-  std::string_view rest = url;
-  const size_t scheme = rest.find("://");
-  if (scheme != std::string_view::npos) rest.remove_prefix(scheme + 3);
-  rest = rest.substr(0, rest.find('/'));
-  const size_t colon = rest.rfind(':');
-  uint16_t port = 80;
-  if (colon != std::string_view::npos && rest.find(']', colon) == std::string_view::npos) {
-    const std::string_view digits = rest.substr(colon + 1);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (error != std::errc() || end != digits.data() + digits.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("not an address: ", url));
-    }
-    rest = rest.substr(0, colon);
-  }
-  if (rest.size() > 1 && rest.front() == '[' && rest.back() == ']') rest = rest.substr(1, rest.size() - 2);
+  const absl::StatusOr<HostPort> address = AddressOf(url);
+  if (!address.ok()) return address.status();
   asio::io_context context;
   tcp::resolver resolver(context);
   boost::system::error_code error;
-  const auto found = resolver.resolve(std::string(rest), std::to_string(port), error);
+  const auto found =
+      resolver.resolve(address->host.empty() ? "0.0.0.0" : address->host, absl::StrCat(address->port), error);
   if (error || found.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("cannot resolve ", url, ": ", error.message()));
   }
@@ -115,8 +111,7 @@ struct SimulatedFleet::Listener {
 };
 
 std::string SimulatedFleet::Engine::Url() const {
-  const bool v6 = host.find(':') != std::string::npos;
-  return absl::StrCat("http://", v6 ? "[" : "", host, v6 ? "]" : "", ":", port);
+  return absl::StrCat("http://", HostPort{host, static_cast<uint16_t>(port)}.Text());
 }
 
 SimulatedFleet::SimulatedFleet() = default;
