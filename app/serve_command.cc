@@ -9,6 +9,7 @@
 #include "app/commands.h"
 #include "app/load_config.h"
 #include "app/process.h"
+#include "app/serve/descriptor_limit.h"
 #include "app/serve/file_watch.h"
 #include "app/serve/server.h"
 #include "base/clock.h"
@@ -23,9 +24,12 @@ constexpr Duration kWatchPeriod = Duration::Milliseconds(250);
 constexpr int kRequestsWereCut = 3;
 
 absl::StatusOr<Config> LoadFor(const ServeOptions& options) {
-  if (options.config_file.empty()) return ConfigFromUrls(options.listen, options.replicas);
-  auto config = LoadCheckedConfig(options.config_file);
-  if (config.ok() && !options.listen.empty()) config->listen = options.listen;
+  auto config = options.config_file.empty() ? ConfigFromUrls(options.listen, options.replicas)
+                                            : LoadCheckedConfig(options.config_file);
+  if (!config.ok()) return config;
+  if (!options.listen.empty()) config->listen = options.listen;
+  const std::string notice = FitToDescriptors(RaiseDescriptorLimit(), *config);
+  if (!notice.empty()) std::cerr << "penstock serve: " << notice << "\n";
   return config;
 }
 

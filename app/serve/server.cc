@@ -1,7 +1,5 @@
 #include "app/serve/server.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <future>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "app/serve/descriptor_limit.h"
 #include "backends/simulated/fleet/fleet.h"
 #include "base/clock.h"
 #include "router/core/tenants/tenant_gate.h"
@@ -41,14 +40,6 @@ std::vector<std::string> TenantNames(const Config& config) {
   names.reserve(config.tenants.size());
   for (const TenantConfig& tenant : config.tenants) names.push_back(tenant.name);
   return names;
-}
-
-// Two descriptors per request: take what the system allows.
-void RaiseDescriptorLimit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // Null without TLS.

@@ -32,6 +32,8 @@ class HealthTracker {
 
   // The result of a probe (while down) or of a poll (otherwise).
   void OnProbe(Instant now, bool good);
+  // The probe could not be sent, for want of descriptors: it says nothing about the engine.
+  void OnPostponed(Instant now) { next_probe_ = now + options_.probe_max; }
   void OnConnectFailed(Instant now);  // A request could not be sent.
   void OnBrokenAnswer(Instant now);   // The answer to a request was cut, was not HTTP, or never came.
   void OnAnswer();                    // The answer to a request began well.

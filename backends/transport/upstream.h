@@ -99,7 +99,7 @@ class UpstreamPool {
 
   // Takes an idle connection or connects, and writes the request. If the engine closed a reused connection before the
   // first byte of the answer, a fresh connection replaces it once. Unavailable, DeadlineExceeded, InvalidArgument (a
-  // header contains a line break).
+  // header contains a line break). ResourceExhausted: this machine lacks descriptors, memory or ports.
   boost::asio::awaitable<absl::StatusOr<UpstreamExchange>> Send(const UpstreamRequest& request, Duration timeout);
   // Send() in two steps, into the exchange of the caller. SendNow() does all that needs no wait and no coroutine. Null:
   // call FinishSend() for the rest. Do not move the exchange in between. Abort() ends the sending as Cancelled; while a

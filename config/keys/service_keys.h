@@ -89,7 +89,9 @@ void VisitLimitSizes(Section& limits, Visitor& visit) {
   visit({"max_body", "Largest body of a request; 413 beyond."}, limits.max_body, kBodySize);
   visit({"max_header", "Largest head of a request; 431 beyond."}, limits.max_header,
         SizeForm{Bytes(1'000), Bytes(16 << 20)});
-  visit({"max_connections", "Most open client connections."}, limits.max_connections, CountForm{1, 10'000'000});
+  visit({"max_connections",
+         "Most open client connections. Lowered at the start to the number that the descriptor limit allows."},
+        limits.max_connections, CountForm{1, 10'000'000});
   visit({"max_queued_requests", "Most waiting requests; 429 beyond."}, limits.max_queued_requests,
         CountForm{0, 10'000'000});
   visit({"max_queued_bytes", "Most bytes in the bodies of waiting requests; 429 beyond."}, limits.max_queued_bytes,

@@ -89,9 +89,13 @@ enum class Bounded : uint8_t { kConnections, kQueuedRequests, kQueuedBytes, kBod
 inline constexpr std::array<absl::string_view, 5> kBoundedLabels = {"connections", "queued_requests", "queued_bytes",
                                                                     "body_memory", "kept_text"};
 
-// The limit that refused a connection before it was a request.
-enum class TurnedAway : uint8_t { kConnections, kBodyMemory };
-inline constexpr std::array<absl::string_view, 2> kTurnedAwayLabels = {"connections", "body_memory"};
+// The limit of the router that turned a connection or a request away.
+enum class TurnedAway : uint8_t {
+  kConnections,
+  kBodyMemory,
+  kLocalResources,  // Descriptors, memory or ports for a connection to an engine.
+};
+inline constexpr std::array<absl::string_view, 3> kTurnedAwayLabels = {"connections", "body_memory", "local_resources"};
 constexpr absl::string_view LabelOf(TurnedAway limit) { return kTurnedAwayLabels[static_cast<size_t>(limit)]; }
 
 // The bounded set of endpoints; anything else becomes "other".

@@ -1,10 +1,10 @@
 #include "router/live/fleet_monitor.h"
 
 #include <algorithm>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
@@ -130,8 +130,7 @@ asio::awaitable<void> FleetMonitor::Watch(std::shared_ptr<Watched> watched) {
       pause = std::max(Duration::Milliseconds(1), watched->health.next_probe() - Now());
     }
     watched->pause.expires_after(ToChrono(watched->pool != nullptr ? pause : kBadUrlPause));
-    boost::system::error_code ec;
-    co_await watched->pause.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+    co_await watched->pause.async_wait(asio::as_tuple(asio::use_awaitable));
   }
   watched->pool.reset();
   control_.connections().LeaveGuest();
@@ -145,7 +144,8 @@ asio::awaitable<void> FleetMonitor::Round(Watched& watched) {
   } else {
     status = co_await Discover(watched);
   }
-  if (watched.stopped) co_return;
+  if (absl::IsResourceExhausted(status)) watched.health.OnPostponed(Now());
+  if (watched.stopped || absl::IsResourceExhausted(status)) co_return;
   const bool was_down = watched.health.probing_needed();
   watched.health.OnProbe(Now(), status.ok());
   if (watched.discovered) control_.edge().telemetry->OnEnginePoll(watched.name, status.ok());

@@ -22,11 +22,17 @@ AttemptEnd NothingSent(EngineErrorKind kind, absl::string_view message) {
   return end;
 }
 
+AttemptEnd CountedShortage(const SessionState& state) {
+  state.loop.edge().telemetry->OnTurnedAway(TurnedAway::kLocalResources);
+  return RouterShort();
+}
+
 }  // namespace
 
 AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const absl::Status& status,
                       absl::string_view message, bool in_body) {
   if (auto interrupted = Interruption(state.client, ticket).End()) return *std::move(interrupted);
+  if (absl::IsResourceExhausted(status)) return CountedShortage(state);
   const EngineErrorKind kind = ReadErrorKind(status, in_body);
   AttemptEnd end = EngineFailed(kind, absl::StrCat(message, " (", status.message(), ")."));
   // An answer that takes too long in all is no fault of its last engine.
@@ -101,6 +107,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   }
   const absl::Status& sent = *written;
   if (auto interrupted = Interruption(state_.client, admission_.ticket()).End()) co_return std::move(interrupted);
+  if (absl::IsResourceExhausted(sent)) co_return CountedShortage(state_);
   if (!sent.ok()) {
     co_return EngineFailed(EngineErrorKind::kConnect,
                            absl::StrCat("The engine cannot be reached (", sent.message(), ")."));

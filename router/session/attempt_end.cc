@@ -18,6 +18,16 @@ AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message) {
   return end;
 }
 
+AttemptEnd RouterShort() {
+  AttemptEnd end;
+  end.kind = AttemptEnd::Kind::kFailed;
+  end.engine_error = EngineErrorKind::kConnect;
+  end.hopeless = true;
+  end.error = std::make_unique<ApiError>(
+      MakeError(ErrorName::kNoLocalResources, "The router lacks the means for another connection. Retry later."));
+  return end;
+}
+
 AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due) {
   AttemptEnd end;
   end.kind = AttemptEnd::Kind::kFailed;

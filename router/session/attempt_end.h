@@ -35,6 +35,8 @@ struct AttemptEnd {
 AttemptEnd EndedBy(AttemptEnd::Kind kind);
 // The engine did not answer, or its answer cannot be used. `message` is for the client.
 AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message);
+// Nothing was sent: this machine lacks descriptors, memory or ports. Another attempt would fail like this one.
+AttemptEnd RouterShort();
 // An error that the engine itself sent. With `in_stream`, it came inside an answer that began well. With `resume_due`,
 // the client waits for the rest of an answer, so the request cannot be bad.
 AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due);

@@ -244,7 +244,11 @@ asio::awaitable<void> Session::EndFailed(AttemptEnd end, NextStep step) {
   delivery_.OnEnd(/*ended_well=*/false);
   delivery_.StopKeepAlive();
   co_await state_.client.Error(*end.error);
-  record_.End(rejected ? RequestOutcome::kBadRequest : RequestOutcome::kEngineError, end.error->reason);
+  const bool refused = end.error->reason == LabelOf(TurnedAway::kLocalResources);
+  record_.End(rejected  ? RequestOutcome::kBadRequest
+              : refused ? RequestOutcome::kRefused
+                        : RequestOutcome::kEngineError,
+              end.error->reason);
 }
 
 void Session::ReportHealth(const AttemptEnd& end) {

@@ -32,6 +32,17 @@ TEST(HealthTracker, StartsDownWithAProbeDueAndComesUpWithTheFirstAnswer) {
   EXPECT_FALSE(tracker.probing_needed());
 }
 
+TEST(HealthTracker, AProbeThatCouldNotBeSentChangesNothingButItsTime) {
+  HealthTracker tracker(At(5));
+  tracker.OnPostponed(At(5));
+  EXPECT_EQ(tracker.health(), Health::kDown);
+  EXPECT_GT(tracker.next_probe(), At(5.5));
+  tracker.OnProbe(tracker.next_probe(), true);
+  EXPECT_EQ(tracker.health(), Health::kUp);
+  for (int i = 0; i < 10; ++i) tracker.OnPostponed(At(10));
+  EXPECT_EQ(tracker.health(), Health::kUp);
+}
+
 TEST(HealthTracker, ProbesOfAnEngineThatIsDownSpreadOutButStayWithinASecond) {
   HealthTracker tracker(At(0));
   std::vector<double> gaps;

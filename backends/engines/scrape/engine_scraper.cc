@@ -28,6 +28,7 @@ asio::awaitable<absl::StatusOr<Discovery>> EngineScraper::Discover(UpstreamPool&
     auto body = co_await FetchGood(pool, page.path, key);
     if (!body.ok() && page.older_path != nullptr) body = co_await FetchGood(pool, page.older_path, key);
     absl::Status status = body.status();
+    if (absl::IsResourceExhausted(status)) co_return status;  // The page was never asked for.
     if (status.ok()) status = page.read(*body, &found);
     if (!status.ok() && page.need == Need::kRequired) co_return status;
   }

@@ -62,6 +62,8 @@ constexpr std::array<ErrorRow, kErrorCount> kErrors = {{
               "The router has `limits.max_connections` connections."),
     AtTheDoor(ErrorName::kNoBodyMemory, TurnedAway::kBodyMemory,
               "The bodies of requests fill `limits.max_body_memory`."),
+    AtTheDoor(ErrorName::kNoLocalResources, TurnedAway::kLocalResources,
+              "The router's machine lacks descriptors, memory or ports for a connection to an engine."),
     EngineFault(ErrorName::kEngineConnect, http_status::kBadGateway, EngineErrorKind::kConnect,
                 "The engine cannot be reached."),
     EngineFault(ErrorName::kEngineTimeout, http_status::kGatewayTimeout, EngineErrorKind::kTimeout,

@@ -37,6 +37,7 @@ enum class ErrorName : uint8_t {
   // Limits at the door.
   kTooManyConnections,
   kNoBodyMemory,
+  kNoLocalResources,
   // Failures of engines, in the order of EngineErrorKind.
   kEngineConnect,
   kEngineTimeout,
@@ -48,7 +49,7 @@ enum class ErrorName : uint8_t {
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 26;
+inline constexpr int kErrorCount = 27;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

@@ -1,0 +1,92 @@
+"""Out of descriptors: the limit of connections fits at start, and a shortage is never held against an engine."""
+import http.client
+import json
+import os
+import resource
+import subprocess
+
+import pytest
+from processes import BINARY, Router, free_port, wait_until
+from raw_http import chat
+from scripted_engine import MODEL, ScriptedEngine, http as answer_bytes
+
+BODY = json.dumps(chat(model=MODEL, max_tokens=5))
+WHOLE = answer_bytes(200, {"id": "x", "object": "chat.completion", "choices": [{"index": 0, "message": {"content": "a"}}]})
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with ScriptedEngine() as running:
+        running.script = WHOLE
+        yield running
+
+
+def config(engine, limits=""):
+    return f"replicas: [{{id: r, url: '{engine.url}', engine: openai, model: {MODEL}, kv_tokens: 100000}}]\n{limits}"
+
+
+def log_of_start(folder, engine, soft, hard):
+    """The log of a router that starts with these descriptor limits, until it listens."""
+    port = free_port()
+    path, log = folder / f"limited-{port}.yml", folder / f"limited-{port}.log"
+    path.write_text(f"listen: 127.0.0.1:{port}\n{config(engine)}")
+    with open(log, "wb") as output:
+        command = ["prlimit", f"--nofile={soft}:{hard}", BINARY, "serve", "--config", str(path)]
+        router = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        wait_until(lambda: "listening" in log.read_text(), 10, log.read_text)
+        soft_now, _ = resource.prlimit(router.pid, resource.RLIMIT_NOFILE)
+        assert soft_now == hard, "the soft limit is raised"
+    finally:
+        router.terminate()
+        assert router.wait(10) == 0
+    return log.read_text()
+
+
+def test_the_limit_of_connections_fits_the_descriptors_and_a_notice_says_so(folder, engine):
+    text = log_of_start(folder, engine, 256, 1000)
+    assert "limits.max_connections is 65536, but 1000 descriptors (ulimit -n) allow 402" in text, text
+
+
+def descriptors(process):
+    return {int(name) for name in os.listdir(f"/proc/{process.pid}/fd")}
+
+
+def ask(connection):
+    connection.request("POST", "/v1/chat/completions", BODY, {"Content-Type": "application/json"})
+    got = connection.getresponse()
+    return got.status, dict(got.getheaders()), json.loads(got.read())
+
+
+def test_a_shortage_is_the_routers_and_not_the_engines(folder, engine):
+    with Router(folder, config=config(engine)) as router:
+        pid = router.process.pid
+        before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        clients = [http.client.HTTPConnection(*router.address, timeout=10) for _ in range(3)]
+        for client in clients:
+            client.request("GET", "/v1/models")
+            assert client.getresponse().read()
+        calls = engine.calls
+        # More clients than descriptors below the limit: the last ones wait in the kernel and take every free number.
+        highest = max(descriptors(router.process)) + 1
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (highest, before[1]))
+        free = highest - len(descriptors(router.process))
+        waiting = [http.client.HTTPConnection(*router.address, timeout=10) for _ in range(free + 8)]
+        for connection in waiting:
+            connection.connect()
+        wait_until(lambda: len(descriptors(router.process)) >= highest, 5, lambda: descriptors(router.process))
+        for client in clients:
+            status, headers, body = ask(client)
+            assert status == 503 and headers["retry-after"] == "1", (status, headers, body)
+            assert headers["x-penstock-reason"] == "local_resources"
+            assert body["error"]["type"] == "server_error"
+        assert engine.calls == calls
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        assert ask(waiting[-1])[0] == 200, "connections are accepted again"
+        assert ask(clients[0])[0] == 200
+        metrics = router.metrics()
+        assert metrics.sum("penstock_turned_away_total", limit="local_resources") == 3
+        assert metrics.sum("penstock_engine_errors_total") == 0
+        assert metrics.sum("penstock_replica_up") == 1
+        for connection in [*clients, *waiting]:
+            connection.close()
