@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Compares the decisions of two builds: every scenario and window, every policy and variant, the fault seeds.
 
 A case is one `penstock simulate --log`. Its digest covers every action in order, with its time; events are left out, so
