@@ -67,6 +67,13 @@ void ReadBody(const Json& body, EngineError* error, bool inside_success) {
 
 }  // namespace
 
+EngineError AbortedByEngine() {
+  EngineError error;
+  error.status = 500;
+  error.message = "The engine aborted the request.";
+  return error;
+}
+
 EngineError ParseEngineError(int http_status, absl::string_view body) {
   const bool inside_success = http_status < 400;
   EngineError error;

@@ -18,6 +18,12 @@ struct EngineError {
   std::string param;
 };
 
+// The finish reason of a request that the engine gave up, because it ends or an operator wants so. vLLM and SGLang send
+// it.
+inline constexpr absl::string_view kFinishAborted = "abort";
+// A request with that finish reason as an error of status 500.
+EngineError AbortedByEngine();
+
 // Reads {"error":{..}}, {"error":"..","error_type":".."}, a flat object, {"detail":..} of Python frameworks, the error
 // events of the responses and messages dialects, and plain text. Never fails.
 EngineError ParseEngineError(int http_status, absl::string_view body);

@@ -196,6 +196,8 @@ StreamFacts ReadStreamEvent(Endpoint endpoint, const SseSplitter::Event& event) 
     scan.facts.done = endpoint == Endpoint::kResponses;
   } else if (endpoint == Endpoint::kResponses) {
     ReadResponsesEvent(data, &scan);
+  } else if (scan.facts.finish_reason == kFinishAborted) {
+    scan.facts.error = AbortedByEngine();
   } else {
     scan.facts.usage_only = scan.choices_empty && scan.facts.usage.has_value();
   }

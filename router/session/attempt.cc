@@ -162,6 +162,8 @@ asio::awaitable<AttemptEnd> Attempt::ReadWhole(const std::string& content_type) 
   }
   const AnswerFacts facts = ReadAnswer(state_.request.endpoint, *body);
   if (facts.malformed) co_return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object.");
+  if (facts.finish_reason == kFinishAborted)
+    co_return EngineSaid(AbortedByEngine(), /*in_stream=*/true, /*resume_due=*/false);
   state_.answer.usage = facts.usage;
   state_.answer.finish_reason = facts.finish_reason;
   admission_.Close(Outcome::kFinished);

@@ -43,6 +43,17 @@ TEST(ReadStreamEvent, ARecordedChatStreamHasFiveTextsOneFinishAndDone) {
   EXPECT_FALSE(sum.usage.has_value());
 }
 
+// vLLM's last chunk of a request when the server is asked to end.
+TEST(ReadStreamEvent, AnAbortIsAnErrorOfTheEngine) {
+  const Summary sum =
+      Summarize(Endpoint::kChat,
+                "data: {\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" "
+                "man\"},\"logprobs\":null,\"finish_reason\":\"abort\",\"stop_reason\":null}]}\n\n");
+  ASSERT_TRUE(sum.error.has_value());
+  EXPECT_EQ(sum.error->status, 500);
+  EXPECT_EQ(sum.error->message, "The engine aborted the request.");
+}
+
 TEST(ReadStreamEvent, TheExtraChunkOfIncludeUsageIsUsageOnly) {
   const Summary sum = Summarize(Endpoint::kChat, RecordedBody("chat-stream-usage"));
   EXPECT_EQ(sum.usage_only, 1);

@@ -111,6 +111,18 @@ def test_a_stream_that_breaks_after_some_tokens_ends_with_an_error_event(router,
     assert faults(router)["closed"] > before.get("closed", 0)
 
 
+def test_a_request_that_the_engine_aborts_is_an_error_of_the_engine(router, engine):
+    choice = {"index": 0, "message": {"role": "assistant", "content": "one"}, "finish_reason": "abort"}
+    engine.script = http(200, {"id": "x", "object": "chat.completion", "choices": [choice]})
+    check_failure(router, BODY, {"server"}, statuses=(500,))
+
+    engine.script = STREAM_HEAD + chunk(event("one")) + chunk(event(" two", "abort")) + chunk("data: [DONE]\n\n") + chunk("")
+    answer = send(router.address, STREAM, timeout=20)
+    data = events(answer.body)
+    assert any('"one"' in item for item in data) and not any('"abort"' in item for item in data), data
+    assert any('"error"' in item for item in data), data
+
+
 def test_a_stream_of_garbage_events_ends_with_an_error(router, engine):
     engine.script = STREAM_HEAD + chunk(event("one")) + chunk("data: {not json}\n\n") + b"0\r\n\r\n"
     before = faults(router)

@@ -154,3 +154,24 @@ def test_an_answer_whose_engine_is_killed_goes_on_and_the_engine_is_used_again(p
         finally:
             other.signal(signal.SIGCONT)
         wait_until_up(router, 2)
+
+
+@pytest.mark.long
+def test_an_answer_whose_engine_is_told_to_end_goes_on_elsewhere(pair, folder):
+    engines = pair("vllm")
+    path, body = chat("vllm")
+    truth = "".join(Stream(engines[0].address, path, body))
+    with Router(folder, config=replicas(engines) + PATIENT) as router:
+        wait_until_up(router, 2)
+        harmed = []
+
+        def end(engine):
+            harmed.append(engine)
+            engine.process.terminate()
+
+        seen, stream = disturbed(router, engines, path, body, end)
+        assert seen == truth and stream.finish == "length"
+        harmed[0].process.wait(60)
+        harmed[0].stop()
+        harmed[0].start().wait()
+        wait_until_up(router, 2)

@@ -16,9 +16,6 @@ WAITING = {
         "chat after a tool call", "chat with tools", "chat with a required tool", "chat with a schema", "chat with json",
         "chat with a penalty", "chat, grammar")},
     ("llama", "text, a list of prompts, streamed"): "the first event of llama-server is `data: null`",
-    ("vllm", "text, scored"): "max_tokens of 0",
-    ("vllm", "text, scored, without output"): "max_tokens of 0",
-    ("llama", "text, scored"): "max_tokens of 0",
 }
 
 
