@@ -1,6 +1,9 @@
 #include "backends/dialect/sse_splitter.h"
 
-#include "absl/strings/match.h"
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 
 namespace penstock {
@@ -19,12 +22,28 @@ bool TakeField(absl::string_view line, absl::string_view name, absl::string_view
   return true;
 }
 
-// A line without data: blank, a comment, or another field.
+bool IsNameCharacter(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'; }
+
+// A line without data: blank, a comment, or another field. The format has a client ignore fields that it does not know.
 bool MayLackData(absl::string_view line) {
   absl::string_view value;
-  return line.empty() || line.front() == ':' || TakeField(line, "event", &value) || TakeField(line, "id", &value) ||
-         TakeField(line, "retry", &value);
+  if (line.empty() || line.front() == ':') return true;
+  if (TakeField(line, "event", &value) || TakeField(line, "id", &value) || TakeField(line, "retry", &value))
+    return true;
+  const size_t colon = line.find(':');
+  return colon != absl::string_view::npos && std::all_of(line.begin(), line.begin() + colon, IsNameCharacter);
 }
+
+// Removes the first line of a whole event, with its end.
+absl::string_view TakeWholeLine(absl::string_view& lines) {
+  const size_t end = lines.find_first_of("\r\n");
+  const absl::string_view line = lines.substr(0, end);
+  const bool both = end + 1 < lines.size() && lines[end] == '\r' && lines[end + 1] == '\n';
+  lines.remove_prefix(end + (both ? 2 : 1));
+  return line;
+}
+
+constexpr absl::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
@@ -34,38 +53,66 @@ void SseSplitter::Feed(absl::string_view bytes) {
   } else if (position_ > 0) {
     buffer_.erase(0, position_);
   }
-  scanned_ -= position_;
+  line_ -= position_;
+  newline_ -= std::min(newline_, position_);
+  return_ -= std::min(return_, position_);
   position_ = 0;
   buffer_.append(bytes.data(), bytes.size());
 }
 
 absl::string_view SseSplitter::Rest() const { return absl::string_view(buffer_).substr(position_); }
 
+// Every byte is searched once for each kind of end.
+std::optional<absl::string_view> SseSplitter::NextLine() {
+  const absl::string_view all(buffer_);
+  if (newline_ < line_ || newline_ >= all.size() || all[newline_] != '\n') {
+    newline_ = std::min(all.find('\n', std::max(newline_, line_)), all.size());
+  }
+  const size_t from = std::max(return_, line_);
+  return_ = from < newline_ ? from + std::min(all.substr(from, newline_ - from).find('\r'), newline_ - from) : from;
+  const size_t end = std::min(return_, newline_);
+  if (end == all.size()) return std::nullopt;
+  size_t next = end + 1;
+  if (all[end] == '\n') {
+    lone_return_ = false;
+  } else if (end > line_ || !lone_return_) {
+    // The next byte shows whether this is the whole line end.
+    if (next == all.size()) return std::nullopt;
+    lone_return_ = all[next] != '\n';
+    if (!lone_return_) ++next;
+  }
+  const absl::string_view line = all.substr(line_, end - line_);
+  line_ = next;
+  return line;
+}
+
 std::optional<SseSplitter::Event> SseSplitter::Next() {
   const absl::string_view all(buffer_);
-  const bool seen_whole = scanned_ == position_;
+  const bool seen_whole = line_ == position_;
   absl::string_view first;
   int count = 0;
   while (true) {
-    const size_t newline = all.find('\n', scanned_);
-    if (newline == absl::string_view::npos) return std::nullopt;
-    const absl::string_view line = absl::StripSuffix(all.substr(scanned_, newline - scanned_), "\r");
-    scanned_ = newline + 1;
-    if (line.empty()) break;
-    if (++count == 1) first = line;
+    const std::optional<absl::string_view> line = NextLine();
+    if (!line) return std::nullopt;
+    if (line->empty()) break;
+    if (++count == 1) first = *line;
   }
   Event event;
-  event.raw = all.substr(position_, scanned_ - position_);
-  position_ = scanned_;
+  event.raw = all.substr(position_, line_ - position_);
+  const bool stream_begins = !std::exchange(begun_, true);
+  position_ = line_;
   // Nearly all events have one data line.
   if (seen_whole && count == 1 && TakeField(first, "data", &event.data)) return event;
-
-  int data_lines = 0;
   absl::string_view lines = event.raw;
+  if (stream_begins) absl::ConsumePrefix(&lines, kByteOrderMark);
+  ReadLines(lines, event);
+  return event;
+}
+
+void SseSplitter::ReadLines(absl::string_view lines, Event& event) {
+  int data_lines = 0;
   while (!lines.empty()) {
-    const size_t newline = lines.find('\n');
-    const absl::string_view line = absl::StripSuffix(lines.substr(0, newline), "\r");
-    lines.remove_prefix(newline + 1);
+    const absl::string_view line = TakeWholeLine(lines);
     absl::string_view value;
     if (TakeField(line, "event", &value)) event.name = value;
     if (!TakeField(line, "data", &value)) {
@@ -81,7 +128,6 @@ std::optional<SseSplitter::Event> SseSplitter::Next() {
     event.data = joined_;
   }
   event.comment = data_lines == 0 && event.name.empty();
-  return event;
 }
 
 }  // namespace penstock

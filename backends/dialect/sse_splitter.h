@@ -11,9 +11,9 @@
 namespace penstock {
 
 // Feed() appends bytes; Next() gives complete events one by one. The raw views of all events, in order and followed by
-// Rest(), are exactly the bytes that were fed. Accepts \n and \r\n, `data:` with and without a space, comments and
-// `event:` lines. A single stray blank line is an event with `comment` set. Each byte is scanned once, however small
-// the pieces are. One owner, not thread-safe.
+// Rest(), are exactly the bytes that were fed. Accepts \n, \r\n and \r, a byte order mark, `data:` with and without a
+// space, comments and `event:` lines. It ignores other fields. A single stray blank line is an event with `comment`
+// set. Each byte is searched once, however small the pieces are. One owner, not thread-safe.
 class SseSplitter {
  public:
   // Views into the buffer, valid until the next Feed().
@@ -23,7 +23,7 @@ class SseSplitter {
     absl::string_view data;
     absl::string_view name;  // The event line.
     bool comment = false;    // It has only comment lines.
-    bool garbled = false;    // It has a line that the format does not know, so data may be missing.
+    bool garbled = false;    // It has a line that is no field, so data may be missing.
   };
   void Feed(absl::string_view bytes);
   std::optional<Event> Next();
@@ -31,10 +31,20 @@ class SseSplitter {
   absl::string_view Rest() const;
 
  private:
+  // The next line without its end. Null: its end has not come.
+  std::optional<absl::string_view> NextLine();
+  // Reads the lines of a whole event.
+  void ReadLines(absl::string_view lines, Event& event);
+
   std::string buffer_;
   std::string joined_;
   size_t position_ = 0;  // Start of the first event that Next() has not given.
-  size_t scanned_ = 0;   // Start of the first line that was not scanned.
+  size_t line_ = 0;      // Start of the first line that was not read.
+  size_t newline_ = 0;   // There is no \n between line_ and here.
+  size_t return_ = 0;    // There is no \r between line_ and here.
+  // The last line ended in \r alone. A blank line that begins there ends at its \r, without a wait for a \n.
+  bool lone_return_ = false;
+  bool begun_ = false;  // The stream has had an event.
 };
 
 }  // namespace penstock

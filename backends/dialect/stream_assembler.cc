@@ -186,7 +186,8 @@ StreamAssembler::StreamAssembler(Endpoint endpoint) : document_(std::make_unique
 StreamAssembler::~StreamAssembler() = default;
 
 absl::Status StreamAssembler::Add(absl::string_view data) {
-  if (absl::StripAsciiWhitespace(data) == "[DONE]") return absl::OkStatus();
+  const absl::string_view plain = absl::StripAsciiWhitespace(data);
+  if (plain == "[DONE]" || plain == "null") return absl::OkStatus();
   const Json event = Json::parse(data.data(), data.data() + data.size(), nullptr, false);
   if (!event.is_object()) return absl::InvalidArgumentError("event is not a JSON object");
   if (const auto error = event.find("error"); error != event.end() && !error->is_null()) {

@@ -186,6 +186,10 @@ StreamFacts ReadStreamEvent(Endpoint endpoint, const SseSplitter::Event& event) 
     scan.facts.done = true;
     return scan.facts;
   }
+  if (data == "null") {
+    scan.facts.nothing = true;
+    return scan.facts;
+  }
   if (!ScanEvent(data, endpoint, &scan)) {
     scan.facts = StreamFacts();
     scan.facts.malformed = true;

@@ -51,11 +51,11 @@ TEST(SseSplitter, ACommentBesideDataIsNotAComment) {
 TEST(SseSplitter, ALineThatIsNoFieldIsToldAsItMayHaveBeenData) {
   for (const std::string line : {"\xff"
                                  "data: {}",
-                                 "dat: {}", "data {}", "x", "ids: 7"}) {
+                                 "data {}", "x", "{\"error\": 1}", "<p>a: b</p>"}) {
     EXPECT_TRUE(Split(line + "\n\n").at(0).garbled) << line;
     EXPECT_TRUE(Split(line + "\ndata: {}\n\n").at(0).garbled) << line;
   }
-  for (const std::string line : {"", ": {}", "id", "id: 7", "retry:5", "event: x", "data"}) {
+  for (const std::string line : {"", ": {}", "id", "id: 7", "retry:5", "event: x", "data", "ids: 7", "x-trace: {}"}) {
     EXPECT_FALSE(Split(line + "\ndata: {}\n\n").at(0).garbled) << line;
   }
 }
@@ -64,6 +64,55 @@ TEST(SseSplitter, SeveralDataLinesAreJoinedByLineBreaks) {
   const auto events = Split("data: a\ndata: b\ndata: c\n\n");
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].data, "a\nb\nc");
+}
+
+TEST(SseSplitter, ALoneReturnEndsALineToo) {
+  for (size_t piece : {1, 2, 3, 100}) {
+    const auto events = Split("data: a\r\rdata: b\rdata: c\r\r\r: d\r\rdata: [DONE]\r\r", piece);
+    ASSERT_EQ(events.size(), 5u) << piece;
+    EXPECT_EQ(events[0].data, "a");
+    EXPECT_EQ(events[1].data, "b\nc");
+    EXPECT_TRUE(events[2].comment);
+    EXPECT_TRUE(events[3].comment);
+    EXPECT_EQ(events[4].data, "[DONE]");
+    EXPECT_EQ(events[4].raw, "data: [DONE]\r\r");
+  }
+}
+
+TEST(SseSplitter, ALineEndMayComeInTwoPieces) {
+  SseSplitter splitter;
+  splitter.Feed("data: a\r");
+  EXPECT_FALSE(splitter.Next().has_value());
+  splitter.Feed("\n\r");
+  EXPECT_FALSE(splitter.Next().has_value());
+  splitter.Feed("\ndata: b\r\n\r\n");
+  EXPECT_EQ(splitter.Next()->raw, "data: a\r\n\r\n");
+  EXPECT_EQ(splitter.Next()->raw, "data: b\r\n\r\n");
+  EXPECT_FALSE(splitter.Next().has_value());
+}
+
+// A search from the start of the line for each piece would read 137 GB.
+TEST(SseSplitter, ALongLineInSmallPiecesIsSearchedOnce) {
+  SseSplitter splitter;
+  const std::string piece(64, 'x');
+  splitter.Feed("data: ");
+  for (size_t size = 0; size < size_t{4} << 20; size += piece.size()) {
+    splitter.Feed(piece);
+    ASSERT_FALSE(splitter.Next().has_value());
+  }
+  splitter.Feed("\n\n");
+  EXPECT_EQ(splitter.Next()->data.size(), size_t{4} << 20);
+}
+
+TEST(SseSplitter, AByteOrderMarkIsNoPartOfTheFirstLine) {
+  const std::string mark = "\xEF\xBB\xBF";
+  for (size_t piece : {1, 100}) {
+    const auto events = Split(mark + "data: a\n\n" + mark + "data: b\n\n", piece);
+    ASSERT_EQ(events.size(), 2u);
+    EXPECT_EQ(events[0].data, "a");
+    EXPECT_FALSE(events[0].garbled);
+    EXPECT_TRUE(events[1].garbled);
+  }
 }
 
 TEST(SseSplitter, RestIsWhatHasNoEndYet) {

@@ -6,12 +6,18 @@
 #include "absl/strings/match.h"
 
 namespace penstock {
+namespace {
+
+constexpr size_t kMaxEarly = 4 << 10;
+
+}  // namespace
 
 void RelayState::Restart(bool keep_delivered, bool trimmed) {
   if (!keep_delivered) delivered = 0;
   counter.Reset(delivered);
   carried = delivered;
   usage.reset();
+  early.clear();
   finish_reason.clear();
   resumed = keep_delivered;
   if (!keep_delivered) {
@@ -56,12 +62,21 @@ StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant n
     return Result::kError;
   }
   if (facts.malformed) return Result::kMalformed;
+  if (facts.nothing && !any_event_) {
+    state_.early.append(event.raw.data(), event.raw.size());
+    return state_.early.size() <= kMaxEarly ? Result::kGoOn : Result::kMalformed;
+  }
   any_event_ = true;
+  if (!state_.early.empty()) PassEarly();
   Learn(facts, now);
   if (!to_client_) {
     assembled_ += event.data.size();
     if (assembled_ > max_reassembled) return Result::kTooLong;
     if (!facts.done && assembly_.ok()) assembly_ = assembler_->Add(event.data);
+    return Result::kGoOn;
+  }
+  if (facts.nothing) {
+    Pass(event.raw);
     return Result::kGoOn;
   }
   if (facts.usage_only && !facts_.asks_usage) return Result::kGoOn;
@@ -125,6 +140,11 @@ absl::string_view StreamRelay::WithoutOverlap(absl::string_view content) {
     overlap.clear();
   }
   return content;
+}
+
+void StreamRelay::PassEarly() {
+  rewritten_.push_back(std::exchange(state_.early, ""));
+  if (to_client_ && !state_.resumed) Pass(rewritten_.back());
 }
 
 void StreamRelay::Pass(absl::string_view raw) {

@@ -32,6 +32,7 @@ struct RelayState {
   int64_t delivered = 0;    // Tokens that the client has, over all attempts.
   DeliveredText text;       // The client's part of the text, if a continuation could ever need it.
   bool other_text = false;  // It has reasoning, tool calls or the like, which no longer prompt can repeat.
+  std::string early;        // Events without content that came before any other; they are written with the first.
   bool opened = false;      // It has the first chunk, which said these names.
   ChunkNames names;
   bool resumed = false;        // The present attempt goes on with an answer that the client has part of.
@@ -79,6 +80,7 @@ class StreamRelay {
   Result Take(const SseSplitter::Event& event, Instant now);
   void Learn(const StreamFacts& facts, Instant now);
   void Pass(absl::string_view raw);
+  void PassEarly();
   void PassEvent(const SseSplitter::Event& event, const StreamFacts& facts);
   void PassContinued(const SseSplitter::Event& event, const StreamFacts& facts);
   // Takes off the content what the client has already.

@@ -1,0 +1,54 @@
+// Events of null, which llama-server sends first in the answer to a list of prompts.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/byte_budget.h"
+#include "router/openai/answer/stream_relay.h"
+
+namespace penstock {
+namespace {
+
+constexpr Instant kNow = Instant::FromNanoseconds(5);
+
+std::string Joined(const StreamRelay& relay) {
+  std::string all;
+  for (absl::string_view piece : relay.pieces()) all.append(piece.data(), piece.size());
+  return all;
+}
+
+const std::string kWord = "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word\"}}]}\n\n";
+const std::string kStop =
+    "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+const std::string kDone = "data: [DONE]\n\n";
+
+struct Fixture {
+  RequestFacts facts;
+  RelayState state;
+};
+
+TEST(NullEvents, AnEventOfNullPassesWithTheFirstThatHasContent) {
+  const std::string null = "data: null\n\n";
+  Fixture f;
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+  EXPECT_EQ(relay.Feed(null, kNow), StreamRelay::Result::kGoOn);
+  EXPECT_EQ(Joined(relay), "");
+  EXPECT_FALSE(relay.any_event());
+  EXPECT_EQ(relay.Feed(kWord + null + kStop + kDone, kNow), StreamRelay::Result::kDone);
+  EXPECT_EQ(Joined(relay), null + kWord + null + kStop + kDone);
+  EXPECT_EQ(f.state.generated(), 1);
+
+  Fixture whole;
+  StreamRelay reassembled(Endpoint::kChat, whole.facts, whole.state, false);
+  EXPECT_EQ(reassembled.Feed(null + kWord + kStop + kDone, kNow), StreamRelay::Result::kDone);
+  EXPECT_TRUE(reassembled.Assembled().ok());
+
+  Fixture endless;
+  StreamRelay garbage(Endpoint::kChat, endless.facts, endless.state, true);
+  std::string nulls;
+  while (nulls.size() < 10'000) nulls += null;
+  EXPECT_EQ(garbage.Feed(nulls, kNow), StreamRelay::Result::kMalformed);
+}
+
+}  // namespace
+}  // namespace penstock
