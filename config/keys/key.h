@@ -51,19 +51,20 @@ struct SectionDoc {
 };
 
 // Texts: each form has its own check.
-struct TextForm {};        // No control characters.
-struct NameForm {};        // 1 to 256 characters without spaces: names become labels, headers and log fields.
-struct FilledTextForm {};  // Not empty.
-struct PathForm {};        // A path, relative to the working directory of the router.
-struct ListenForm {};      // HOST:PORT; port 0 takes a free one.
-struct EngineUrlForm {};   // http[s]://HOST[:PORT][/BASE].
-struct HeaderNameForm {};  // Letters, digits, - and _.
-struct PolicyForm {};      // NAME or NAME:SETTING=VALUE,...
-struct SecretForm {};      // ${NAME} or file:PATH; never printed.
-struct PemForm {};         // A PemFile, relative to the folder of the configuration.
-struct TextsForm {};       // A list of texts.
-struct ApiKeysForm {};     // A list of secrets or sha256:HEX, held as digests.
-struct TextMapForm {};     // Names chosen by the user to texts.
+struct TextForm {};         // No control characters.
+struct NameForm {};         // 1 to 256 characters without spaces: names become labels, headers and log fields.
+struct FilledTextForm {};   // Not empty.
+struct PathForm {};         // A path, relative to the working directory of the router.
+struct ListenForm {};       // HOST:PORT; port 0 takes a free one.
+struct EngineUrlForm {};    // http[s]://HOST[:PORT][/BASE].
+struct HeaderNameForm {};   // Letters, digits, - and _.
+struct HeaderNamesForm {};  // A list of such names.
+struct PolicyForm {};       // NAME or NAME:SETTING=VALUE,...
+struct SecretForm {};       // ${NAME} or file:PATH; never printed.
+struct PemForm {};          // A PemFile, relative to the folder of the configuration.
+struct TextsForm {};        // A list of texts.
+struct ApiKeysForm {};      // A list of secrets or sha256:HEX, held as digests.
+struct TextMapForm {};      // Names chosen by the user to texts.
 
 // Scalars. Bounds are inclusive.
 struct FlagForm {};

@@ -171,6 +171,10 @@ void VisitFields(Section& config, Visitor& visit) {
   visit({"tenants", "Clients with keys. Left out: any key is accepted."}, config.tenants, ListForm{});
   visit({"tenant_header", "Header that names the tenant where no tenants are configured."}, config.tenant_header,
         HeaderNameForm{});
+  visit({"relay_headers",
+         "Further headers of clients that engines get. Every engine gets content-type, accept, user-agent, "
+         "accept-language and the headers of tracing."},
+        config.relay_headers, HeaderNamesForm{});
   visit({"state", "Storage across restarts.", kUnlessZero}, config.state, SectionForm{});
   visit({"trace", "Replay of trace files by simulate.", kUnlessZero}, config.trace, SectionForm{});
   visit({"limits", "Bounds of the router."}, config.limits, SectionForm{});

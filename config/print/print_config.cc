@@ -78,6 +78,9 @@ class SectionPrinter {
     Start(key.name);
     out_ << YAML::Flow << texts;
   }
+  void Print(const Key& key, const std::vector<std::string>& names, const HeaderNamesForm&) {
+    Print(key, names, TextsForm{});
+  }
   void Print(const Key& key, const std::vector<std::string>& digests, const ApiKeysForm&) {
     Print(key, std::vector<std::string>(digests.size(), std::string(kHiddenSecret)), TextsForm{});
   }

@@ -36,6 +36,8 @@ bool Take(const MapReader& map, absl::string_view key, const absl::StatusOr<T>& 
   return true;
 }
 
+constexpr absl::string_view kHeaderName = "must be the name of a header: letters, digits, - and _";
+
 bool IsHeaderName(const std::string& name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
@@ -152,7 +154,15 @@ bool ReadValue(const MapReader& map, absl::string_view key, const EngineUrlForm&
 
 bool ReadValue(const MapReader& map, absl::string_view key, const HeaderNameForm&, std::string* out) {
   if (!ReadValue(map, key, TextForm{}, out)) return false;
-  if (!IsHeaderName(*out)) map.Fail(key, "must be the name of a header: letters, digits, - and _");
+  if (!IsHeaderName(*out)) map.Fail(key, kHeaderName);
+  return true;
+}
+
+bool ReadValue(const MapReader& map, absl::string_view key, const HeaderNamesForm&, std::vector<std::string>* out) {
+  if (!ReadValue(map, key, TextsForm{}, out)) return false;
+  for (size_t i = 0; i < out->size(); ++i) {
+    if (!IsHeaderName((*out)[i])) map.FailAt(key, i, kHeaderName);
+  }
   return true;
 }
 

@@ -185,6 +185,7 @@ struct Config {
   std::vector<ClassConfig> classes;  // The built-in classes, then further ones in the order of the file.
   std::vector<TenantConfig> tenants;
   std::string tenant_header;
+  std::vector<std::string> relay_headers;
   StateConfig state;
   TraceConfig trace;
   LimitsConfig limits;

@@ -97,7 +97,8 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   const SplicedBody body(request.body, request.endpoint, state_.facts(), MakeOrder(plan));
   UpstreamRequest upstream;
   upstream.target = std::string(EnginePath(request.endpoint));
-  upstream.headers = HeadersForEngine(*request.headers, state_.engine().key, request.id);
+  const MoreHeaders more{state_.engine().capabilities->request_headers, state_.fleet->config().relay_headers};
+  upstream.headers = HeadersForEngine(*request.headers, state_.engine().key, request.id, more);
   upstream.body = body.pieces();
   exchange_.emplace();
   std::optional<absl::Status> written = pool.SendNow(*exchange_, upstream);
@@ -129,10 +130,7 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
   if (engine.wants_answers && engine.wants_answers->load(std::memory_order_relaxed)) {
     state_.loop.edge().report(state_.forward->replica, EngineNews::kAnswer);
   }
-  state_.engine_headers.Clear();
-  for (const auto [name, value] : head.headers) {
-    if (RelayedToClient(name)) state_.engine_headers.Add(name, value);
-  }
+  state_.engine_headers = HeadersForClient(head.headers);
   reply.event_stream = head.event_stream;
   reply.content_type = std::string(head.Find("content-type"));
   if (reply.content_type.empty()) reply.content_type = "application/json";

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "config/values/key_digest.h"
 #include "router/fleet/tenants.h"
@@ -77,32 +78,64 @@ TEST(ApiErrors, AnEngineThatRefusesTheRoutersKeyIsNotTheClientsFault) {
   EXPECT_EQ(FromEngine(EngineError{403, "no", "", "", ""}).status, 502);
 }
 
+std::set<std::string> NamesOf(const HeaderList& headers) {
+  std::set<std::string> names;
+  for (const auto header : headers) names.insert(std::string(header.first));
+  return names;
+}
+
 TEST(HeaderRules, EnginesGetTheClientsHeadersButNotItsCredentialsOrSteering) {
   const HeaderList client = {{"Authorization", "Bearer secret"},
+                             {"x-goog-api-key", "secret"},
+                             {"Ocp-Apim-Subscription-Key", "secret"},
                              {"Cookie", "c"},
+                             {"Range", "bytes=0-1"},
+                             {"If-None-Match", "x"},
+                             {"Content-Encoding", "gzip"},
                              {"X-data-parallel-rank", "3"},
                              {"X-Vllm-Priority", "1"},
                              {"X-Conversation-Id", "c1"},
                              {"x-penstock-class", "interactive"},
-                             {"Connection", "keep-alive, x-hop"},
+                             {"Connection", "keep-alive, X-Hop, baggage"},
                              {"X-Hop", "1"},
+                             {"Baggage", "1"},
                              {"Transfer-Encoding", "chunked"},
                              {"Host", "h"},
                              {"Content-Length", "5"},
                              {"x-simulated-output-tokens", "7"},
+                             {"X-B3-TraceId", "1"},
                              {"traceparent", "00-1"},
                              {"Content-Type", "application/json"}};
-  const HeaderList sent = HeadersForEngine(client, "engine-key", "id-1");
-  std::set<std::string> names;
-  for (const auto header : sent) names.insert(std::string(header.first));
-  EXPECT_EQ(names, (std::set<std::string>{"Authorization", "Content-Type", "traceparent", "x-request-id",
-                                          "x-simulated-output-tokens"}));
+  const HeaderList sent = HeadersForEngine(client, "engine-key", "id-1", {});
+  EXPECT_EQ(NamesOf(sent), (std::set<std::string>{"Authorization", "Content-Type", "X-B3-TraceId", "traceparent",
+                                                  "x-request-id", "x-simulated-output-tokens"}));
   EXPECT_EQ(FindHeader(sent, "authorization"), "Bearer engine-key");
   EXPECT_EQ(FindHeader(sent, "x-request-id"), "id-1");
 }
 
+TEST(HeaderRules, TheKindOfEngineAndTheConfigurationAddHeadersButNoCredentials) {
+  const HeaderList client = {{"OpenAI-Project", "p"}, {"X-Team", "t"},   {"X-Hop", "1"},
+                             {"Authorization", "a"},  {"Host", "other"}, {"Connection", "x-hop"}};
+  const absl::string_view of_engine[] = {"openai-project", "x-hop"};
+  const std::vector<std::string> configured = {"x-team", "authorization", "host"};
+  const HeaderList sent = HeadersForEngine(client, "", "id-1", {of_engine, configured});
+  EXPECT_EQ(NamesOf(sent), (std::set<std::string>{"Content-Type", "OpenAI-Project", "X-Team", "x-request-id"}));
+}
+
 TEST(HeaderRules, WithoutAnEngineKeyNoCredentialsAreSent) {
-  EXPECT_EQ(FindHeader(HeadersForEngine({{"authorization", "Bearer x"}}, "", "i"), "authorization"), "");
+  EXPECT_EQ(FindHeader(HeadersForEngine({{"authorization", "Bearer x"}}, "", "i", {}), "authorization"), "");
+}
+
+TEST(HeaderRules, ClientsGetNoHeaderThatIsForTheConnectionToTheEngine) {
+  const HeaderList engine = {{"Connection", "close, X-Internal"},
+                             {"x-internal", "1"},
+                             {"Keep-Alive", "timeout=5"},
+                             {"Server", "uvicorn"},
+                             {"Content-Length", "5"},
+                             {"x-penstock-reason", "r"},
+                             {"access-control-allow-origin", "*"},
+                             {"X-Model-Time", "3"}};
+  EXPECT_EQ(NamesOf(HeadersForClient(engine)), std::set<std::string>{"X-Model-Time"});
 }
 
 TEST(HeaderRules, OnlySaneRequestIdsAreTaken) {
@@ -123,6 +156,8 @@ TEST(Routes, PathsMethodsAndQueries) {
   EXPECT_EQ(MatchRoute("POST", "/v1/chat/completions").route, Route::kGenerate);
   EXPECT_EQ(MatchRoute("POST", "/v1/chat/completions?x=1").route, Route::kGenerate);
   EXPECT_EQ(MatchRoute("POST", "http://h:1/rerank").endpoint, Endpoint::kRerank);
+  EXPECT_EQ(MatchRoute("POST", "HTTP://h:1/rerank").endpoint, Endpoint::kRerank);
+  EXPECT_EQ(MatchRoute("GET", "HTTPS://h").route, Route::kNotFound);
   EXPECT_EQ(MatchRoute("GET", "/v1/chat/completions").route, Route::kWrongMethod);
   EXPECT_EQ(MatchRoute("GET", "/v1/chat/completions").allow, "POST");
   EXPECT_EQ(MatchRoute("DELETE", "/metrics").allow, "GET, HEAD");

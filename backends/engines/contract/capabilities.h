@@ -18,6 +18,8 @@ struct Capabilities {
   Duration idle_limit = Duration::Seconds(4);  // Close an idle connection before the engine does.
   Duration abort_memory_hold;                  // Memory may stay taken for this long after a cancel.
   OutputLimits output_limits{};                // The fields of a request that limit its output.
+  // Headers of a client that this kind of engine gets beside the usual ones, in lower case.
+  absl::Span<const absl::string_view> request_headers{};
 
   bool Supports(Endpoint endpoint) const {
     if (endpoint == Endpoint::kEmbeddings) return supports_embeddings;

@@ -8,6 +8,10 @@ namespace {
 
 constexpr DiscoveryPage kDiscovery[] = {{kModelsPath, Need::kRequired, ReadServedModels}};
 
+// They name a project, a beta or a page, and are no credentials.
+constexpr absl::string_view kHeaders[] = {"anthropic-beta", "anthropic-version",   "http-referer", "openai-beta",
+                                          "openai-project", "openai-organization", "x-title"};
+
 constexpr PollPage kPoll[] = {{kModelsPath, Need::kOptional}};
 
 }  // namespace
@@ -20,7 +24,8 @@ constinit const EngineDeclaration kOpenAiEngine = {
                      .supports_responses = true,
                      .supports_rerank = true,
                      .abort_memory_hold = Duration::Seconds(1),
-                     .output_limits = kOpenAiLimits},
+                     .output_limits = kOpenAiLimits,
+                     .request_headers = kHeaders},
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,
 };

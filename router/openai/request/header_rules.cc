@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -48,9 +49,10 @@ class HeaderNames {
 constexpr HeaderNames<10> kHopByHop({"connection", "keep-alive", "proxy-connection", "proxy-authenticate",
                                      "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
                                      "http2-settings"});
-constexpr HeaderNames<12> kNotForEngines({"authorization", "x-api-key", "api-key", "cookie", "host", "content-length",
-                                          "x-data-parallel-rank", "x-vllm-priority", "x-conversation-id",
-                                          "x-request-id", "expect", "accept-encoding"});
+constexpr HeaderNames<9> kForEngines({"accept", "accept-language", "b3", "baggage", "content-type", "traceparent",
+                                      "tracestate", "user-agent", "x-correlation-id"});
+constexpr HeaderNames<8> kNever({"authorization", "content-encoding", "content-length", "expect", "host", "cookie",
+                                 "accept-encoding", "x-request-id"});
 constexpr HeaderNames<9> kNotForClients({"content-length", "content-type", "content-encoding", "server", "date",
                                          "x-request-id", "set-cookie", "x-accel-buffering", "alt-svc"});
 
@@ -59,13 +61,32 @@ bool IsSane(absl::string_view id) {
          std::all_of(id.begin(), id.end(), [](char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)); });
 }
 
-std::vector<absl::string_view> NamedByConnection(const HeaderList& headers) {
-  std::vector<absl::string_view> names;
-  for (const auto [name, value] : headers) {
-    if (!SameName(name, "connection")) continue;
-    for (absl::string_view token : absl::StrSplit(value, ',')) names.push_back(absl::StripAsciiWhitespace(token));
+// The headers that Connection names. Usually none, which costs a comparison per field.
+class ConnectionNames {
+ public:
+  explicit ConnectionNames(const HeaderList& headers) {
+    for (const auto [name, value] : headers) {
+      if (!SameName(name, "connection")) continue;
+      for (absl::string_view token : absl::StrSplit(value, ',')) {
+        token = absl::StripAsciiWhitespace(token);
+        if (!SameName(token, "keep-alive") && !SameName(token, "close")) names_.push_back(absl::AsciiStrToLower(token));
+      }
+    }
+    std::sort(names_.begin(), names_.end());
   }
-  return names;
+  bool Contain(absl::string_view name) const {
+    return !names_.empty() && std::binary_search(names_.begin(), names_.end(), absl::AsciiStrToLower(name));
+  }
+
+ private:
+  std::vector<std::string> names_;  // In lower case, sorted.
+};
+
+bool IsFor(absl::string_view name, const MoreHeaders& more) {
+  const auto same = [name](absl::string_view other) { return SameName(name, other); };
+  return kForEngines.Contain(name) || absl::StartsWithIgnoreCase(name, "x-simulated-") ||
+         absl::StartsWithIgnoreCase(name, "x-b3-") || std::any_of(more.of_engine.begin(), more.of_engine.end(), same) ||
+         std::any_of(more.configured.begin(), more.configured.end(), same);
 }
 
 }  // namespace
@@ -77,18 +98,13 @@ absl::string_view FindHeader(const HeaderList& headers, absl::string_view name) 
   return "";
 }
 
-HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id) {
-  const std::vector<absl::string_view> named = NamedByConnection(client);
+HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id,
+                            const MoreHeaders& more) {
+  const ConnectionNames named(client);
   HeaderList headers;
   headers.Reserve(client.size() + 3, client.bytes() + key.size() + request_id.size() + kAddedNames);
   for (const auto [name, value] : client) {
-    if (kHopByHop.Contain(name) || kNotForEngines.Contain(name)) continue;
-    if (absl::StartsWithIgnoreCase(name, "x-penstock-")) continue;
-    const absl::string_view header = name;
-    if (std::any_of(named.begin(), named.end(), [header](absl::string_view hop) { return SameName(header, hop); })) {
-      continue;
-    }
-    headers.Add(name, value);
+    if (IsFor(name, more) && !NeverRelayed(name) && !named.Contain(name)) headers.Add(name, value);
   }
   if (FindHeader(headers, "content-type").empty()) headers.Add("Content-Type", "application/json");
   if (!key.empty()) headers.Add("Authorization", absl::StrCat("Bearer ", key));
@@ -96,9 +112,21 @@ HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, abs
   return headers;
 }
 
-bool RelayedToClient(absl::string_view name) {
-  return !kHopByHop.Contain(name) && !kNotForClients.Contain(name) &&
-         !absl::StartsWithIgnoreCase(name, "access-control-") && !absl::StartsWithIgnoreCase(name, "x-penstock-");
+HeaderList HeadersForClient(const HeaderList& engine) {
+  const ConnectionNames named(engine);
+  HeaderList headers;
+  headers.Reserve(engine.size(), engine.bytes());
+  for (const auto [name, value] : engine) {
+    const bool stays = kHopByHop.Contain(name) || kNotForClients.Contain(name) || named.Contain(name) ||
+                       absl::StartsWithIgnoreCase(name, "access-control-") ||
+                       absl::StartsWithIgnoreCase(name, "x-penstock-");
+    if (!stays) headers.Add(name, value);
+  }
+  return headers;
+}
+
+bool NeverRelayed(absl::string_view name) {
+  return kHopByHop.Contain(name) || kNever.Contain(name) || absl::StartsWithIgnoreCase(name, "x-penstock-");
 }
 
 std::string ClientRequestId(const HeaderList& headers) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "backends/dialect/headers.h"
 
 namespace penstock {
@@ -12,13 +13,24 @@ namespace penstock {
 // The first value of a header, case-insensitive; empty when absent.
 absl::string_view FindHeader(const HeaderList& headers, absl::string_view name);
 
-// The client's headers that an engine gets. Hop-by-hop headers (those that Connection names too), credentials and
-// framing stay out. So do headers that steer an engine (X-data-parallel-rank, X-Vllm-Priority, X-Conversation-Id) or
-// this router (x-penstock-*). `key` is the engine's own, empty: none.
-HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id);
+// Further headers that one engine gets, beside those of every engine.
+struct MoreHeaders {
+  absl::Span<const absl::string_view> of_engine;  // From the table of its kind, in lower case.
+  absl::Span<const std::string> configured;       // relay_headers.
+};
 
-// An engine's headers that the client gets: all but hop-by-hop, framing, server identity and request id.
-bool RelayedToClient(absl::string_view name);
+// The client's headers that an engine gets: content type, accept, user agent, language, tracing, x-simulated-* and
+// `more`. All others stay out: credentials of any vendor, ranges, framing, and headers that steer an engine or this
+// router. So do headers that Connection names. `key` is the engine's own, empty: none.
+HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id,
+                            const MoreHeaders& more);
+
+// The engine's headers that a client gets: all but hop-by-hop (those that Connection names too), framing, server
+// identity and request id.
+HeaderList HeadersForClient(const HeaderList& engine);
+
+// True for a header that no configuration may relay: framing, hop-by-hop, and the router's own.
+bool NeverRelayed(absl::string_view name);
 
 // The client's x-request-id or x-client-request-id if it is sane (1 to 128 visible ASCII characters), else empty.
 std::string ClientRequestId(const HeaderList& headers);

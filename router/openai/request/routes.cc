@@ -31,7 +31,7 @@ constexpr std::array<FixedRoute, 10> kFixedRoutes = {{
 constexpr absl::string_view kModelPrefix = "/v1/models/";
 
 absl::string_view PathOf(absl::string_view target) {
-  if (absl::StartsWith(target, "http://") || absl::StartsWith(target, "https://")) {
+  if (absl::StartsWithIgnoreCase(target, "http://") || absl::StartsWithIgnoreCase(target, "https://")) {
     const size_t slash = target.find('/', target.find("//") + 2);
     target = slash == absl::string_view::npos ? "/" : target.substr(slash);
   }

@@ -1,0 +1,73 @@
+"""A stream goes on while the router reads a long body of another client on the same loop."""
+import json
+import socket
+import threading
+import time
+
+import pytest
+
+from processes import MODEL, Router, replicas, wait_until
+from raw_http import chat, read_answer, request_bytes
+
+# The stream has an event every few milliseconds. A body that is read at once held it for 0.4 to 0.7 s.
+LONGEST_GAP = 0.25
+HEAD = b'{"model":"nobody","messages":[{"role":"user","content":"x"}]'
+
+BODIES = {
+    "escaped-keys": HEAD + b',"\\u0061":1' * 800_000 + b"}",
+    "exponents": HEAD + b',"x":[' + b"1e9," * 2_000_000 + b"1]}",
+    "brackets": HEAD + b',"x":[' + b"[]," * 3_000_000 + b"1]}",
+    "escapes": HEAD[:-3] + b"\\u4f60" * 1_500_000 + b'"}]}',
+}
+
+
+@pytest.fixture(scope="module")
+def one_loop(folder, engine):
+    with Router(folder, config="threads: 1\n" + replicas([engine])) as running:
+        yield running
+
+
+class Stream(threading.Thread):
+    """Reads a stream and remembers the longest time between two reads."""
+
+    def __init__(self, address):
+        super().__init__(daemon=True)
+        self.longest = 0.0
+        self.pieces = 0
+        self._ended = threading.Event()
+        self._socket = socket.create_connection(address, timeout=10)
+        self._socket.sendall(request_bytes(body=chat(model=MODEL, stream=True, max_tokens=3000)))
+
+    def run(self):
+        last = None
+        with self._socket:
+            while not self._ended.is_set() and self._socket.recv(65536):
+                now = time.monotonic()
+                self.longest = max(self.longest, now - last) if last else 0.0
+                self.pieces += 1
+                last = now
+
+    def wait_for(self, pieces):
+        wait_until(lambda: self.pieces >= pieces, 10, lambda: f"{self.pieces} pieces")
+
+    def stop(self):
+        self._ended.set()
+        self.join(timeout=10)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_long_body_does_not_stop_the_stream_beside_it(one_loop, name):
+    body = BODIES[name]
+    longest = []
+    for _ in range(3):  # The machine may pause either process.
+        stream = Stream(one_loop.address)
+        stream.start()
+        stream.wait_for(5)
+        with socket.create_connection(one_loop.address, timeout=30) as connection:
+            connection.sendall(request_bytes(body=body))
+            answer = read_answer(connection)
+        stream.wait_for(stream.pieces + 5)
+        stream.stop()
+        assert answer.status == 404 and json.loads(answer.body)["error"]["code"] == "model_not_found"
+        longest.append(stream.longest)
+    assert min(longest) < LONGEST_GAP, longest
