@@ -4,10 +4,6 @@ set_target_properties(penstock_boost PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 set(boost_once BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION)
 target_compile_definitions(penstock_boost PRIVATE ${boost_once})
 target_link_libraries(penstock_boost PRIVATE Threads::Threads)
-# Beast 1.81 asserts a minimum length of a last chunk that an empty chunked body in pieces does not have: a peer could end
-# the process. Only the unit that holds the parser goes without assertions.
-set_source_files_properties(cmake/boost/beast.cc TARGET_DIRECTORY penstock_boost PROPERTIES
-  COMPILE_DEFINITIONS BOOST_DISABLE_ASSERTS)
 # Every target that links Boost has the same definitions.
 set_property(TARGET Boost::headers APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS ${boost_once})
 set_property(TARGET Boost::headers APPEND PROPERTY INTERFACE_LINK_LIBRARIES penstock_boost)

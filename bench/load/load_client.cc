@@ -64,6 +64,7 @@ class LoadRun {
   struct Reply {
     BodySink sink;
     SinkParser parser;
+    bool cut = false;  // The parser did not take all of the last input.
     beast::flat_buffer buffer;
     std::string broken;  // The reason why the connection ended early; empty: it did not.
     bool any_byte = false;
@@ -234,9 +235,12 @@ asio::awaitable<void> LoadRun::ReadReply(tcp::socket& socket, Reply& reply, Requ
 
 bool LoadRun::ParseAvailable(Reply& reply, RequestRecord& record) {
   while (reply.buffer.size() > 0 && !reply.parser.is_done()) {
+    if (reply.cut && reply.buffer.size() < kLastChunk) break;
     error_code error;
+    const size_t given = reply.buffer.size();
     const size_t used = reply.parser.put(reply.buffer.data(), error);
     reply.buffer.consume(used);
+    reply.cut = used < given;
     if (error == beast::http::error::need_more) break;
     if (error) {
       reply.broken = absl::StrCat("not HTTP: ", error.message());

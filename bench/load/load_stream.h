@@ -5,6 +5,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/optional.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -55,6 +56,10 @@ struct SinkBody {
     value_type& sink_;  // Set after construction.
   };
 };
+
+// Beast asserts that a last chunk is whole in its frame when it sees the chunk's line for the second time. So input
+// that its parser has left waits for so many bytes: "0" and two line ends.
+inline constexpr size_t kLastChunk = 5;
 
 using SinkParser = boost::beast::http::response_parser<SinkBody>;
 

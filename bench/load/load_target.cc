@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "bench/load/load_stream.h"
 #include "config/text/addresses.h"
 
 namespace penstock::bench {
@@ -28,6 +29,7 @@ namespace http = beast::http;
 using boost::system::error_code;
 
 constexpr uint64_t kMaxBody = 64 << 20;
+constexpr size_t kPageBytes = 64 << 10;
 
 // One exchange on its own loop; the first step that fails ends it.
 class Fetch {
@@ -62,7 +64,31 @@ class Fetch {
   }
   void OnWritten(error_code error) {
     if ((error_ = error)) return;
-    http::async_read(stream_, buffer_, parser_, [this](error_code read, size_t) { error_ = read; });
+    parser_.eager(true);
+    ReadMore();
+  }
+  void ReadMore() {
+    stream_.async_read_some(buffer_.prepare(kPageBytes),
+                            [this](error_code error, size_t size) { OnRead(error, size); });
+  }
+  void OnRead(error_code error, size_t size) {
+    buffer_.commit(size);
+    if (error == asio::error::eof && parser_.got_some()) {
+      error_ = {};
+      parser_.put_eof(error_);
+      return;
+    }
+    if ((error_ = error)) return;
+    while (buffer_.size() > 0 && !parser_.is_done() && !(cut_ && buffer_.size() < kLastChunk)) {
+      const size_t given = buffer_.size();
+      const size_t used = parser_.put(buffer_.data(), error_);
+      buffer_.consume(used);
+      cut_ = used < given;
+      if (error_ == http::error::need_more) error_ = {};
+      if (error_) return;
+      if (used == 0) break;
+    }
+    if (!parser_.is_done()) ReadMore();
   }
   absl::Status Failure(error_code error) const {
     return absl::UnavailableError(absl::StrCat(target_.url, ": ", error.message()));
@@ -73,6 +99,7 @@ class Fetch {
   http::request<http::empty_body> request_;
   http::response_parser<http::string_body> parser_;
   beast::flat_buffer buffer_;
+  bool cut_ = false;  // The parser did not take all of the last input.
   beast::tcp_stream stream_;
   error_code error_;
 };

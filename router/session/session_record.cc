@@ -62,6 +62,7 @@ void SessionRecord::LogEnd(const RequestRecord& record) {
   entry.replica = record.replica;
   entry.reason = std::string(LabelOf(record.outcome));
   entry.status = record.status;
+  entry.prompt_estimate = record.prompt_estimate;
   entry.prompt = record.prompt;
   entry.output = record.output;
   entry.waited = record.queue_wait;
@@ -74,7 +75,7 @@ void SessionRecord::OnForward() {
   if (log == nullptr) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kForward);
   entry.replica = state_.ReplicaName();
-  entry.prompt = state_.estimate.tokens;
+  entry.prompt_estimate = state_.estimate.tokens;
   entry.max_output = state_.facts().max_output;
   entry.waited = state_.forward->waited;
   entry.expected_ttft = state_.forward->expected_ttft;
@@ -88,7 +89,7 @@ void SessionRecord::OnPark(const Park& park) {
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kPark);
   entry.reason = std::string(TraitsOf(park.reason).label);
   entry.position = park.position;
-  entry.prompt = state_.estimate.tokens;
+  entry.prompt_estimate = state_.estimate.tokens;
   entry.max_output = state_.facts().max_output;
   log->Write(std::move(entry));
 }
@@ -98,7 +99,7 @@ void SessionRecord::OnAbort() {
   if (log == nullptr) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kAbort);
   entry.replica = state_.ReplicaName();
-  entry.prompt = state_.estimate.tokens;
+  entry.prompt_estimate = state_.estimate.tokens;
   entry.output = Tokens(state_.answer.generated());
   entry.total = Now() - state_.arrival;
   log->Write(std::move(entry));
@@ -110,7 +111,7 @@ void SessionRecord::OnRefusal(const ApiError& error, const Refuse& refuse) {
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kRefuse);
   entry.reason = error.reason;
   entry.status = state_.client.status();
-  entry.prompt = state_.estimate.tokens;
+  entry.prompt_estimate = state_.estimate.tokens;
   entry.bound = refuse.bound;
   entry.value = refuse.value;
   entry.waited = Now() - state_.arrival;

@@ -94,6 +94,7 @@ std::string FormatDecision(const DecisionEntry& entry, double unix_seconds) {
   Put(line, "replica", entry.replica);
   Put(line, "reason", entry.reason);
   Put(line, "status", entry.status);
+  Put(line, "prompt_tokens_estimate", entry.prompt_estimate);
   Put(line, "prompt_tokens", entry.prompt);
   Put(line, "max_tokens", entry.max_output);
   Put(line, "output_tokens", entry.output);

@@ -38,7 +38,8 @@ struct DecisionEntry {
   std::string reason;  // Label of a Refusal, BadInput or EngineErrorKind, or a wait reason.
   std::string message;
   std::optional<int> status;
-  std::optional<Tokens> prompt;  // Estimate.
+  std::optional<Tokens> prompt_estimate;
+  std::optional<Tokens> prompt;  // The engine counted them.
   std::optional<Tokens> max_output;
   std::optional<Tokens> output;
   std::optional<int64_t> position;  // Place in its lane, from one.

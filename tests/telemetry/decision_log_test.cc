@@ -45,7 +45,8 @@ TEST(FormatDecision, WritesWhatIsSetAndLeavesOutTheRest) {
   entry.request_id = "req-1";
   entry.reason = "queue_full";
   entry.status = 429;
-  entry.prompt = Tokens(120);
+  entry.prompt_estimate = Tokens(120);
+  entry.prompt = Tokens(118);
   entry.retry_after = Duration::Milliseconds(1500);
   const json line = json::parse(FormatDecision(entry, 12.5));
   EXPECT_EQ(line, (json{{"time", 12.5},
@@ -53,7 +54,8 @@ TEST(FormatDecision, WritesWhatIsSetAndLeavesOutTheRest) {
                         {"request", "req-1"},
                         {"reason", "queue_full"},
                         {"status", 429},
-                        {"prompt_tokens", 120},
+                        {"prompt_tokens_estimate", 120},
+                        {"prompt_tokens", 118},
                         {"retry_after_s", 1.5}}));
 }
 

@@ -37,11 +37,13 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 using Request = http::request<http::string_body>;
+using Parser = http::request_parser<http::string_body>;
 
 constexpr auto kIdleTimeout = std::chrono::seconds(5);
 constexpr auto kBodyTimeout = std::chrono::seconds(60);
 constexpr uint64_t kMostBody = 100'000'000;
 constexpr uint32_t kMostHeader = 64 * 1024;
+constexpr size_t kReadBytes = 64 * 1024, kLastChunk = 5;  // The last is "0" and two line ends.
 
 std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -85,6 +87,7 @@ class Session {
  private:
   // False: the connection ends.
   asio::awaitable<bool> Read(Request& request);
+  asio::awaitable<error_code> ReadBody(Parser& parser);
   asio::awaitable<bool> Answer(const Request& request);
   asio::awaitable<bool> Generate(const Request& request, Route route);
   asio::awaitable<bool> Relay(const Request& request, Exchange& exchange);
@@ -117,7 +120,7 @@ asio::awaitable<void> Session::Serve() {
 }
 
 asio::awaitable<bool> Session::Read(Request& request) {
-  http::request_parser<http::string_body> parser;
+  Parser parser;
   parser.body_limit(kMostBody);
   parser.header_limit(kMostHeader);
   error_code error;
@@ -128,7 +131,7 @@ asio::awaitable<bool> Session::Read(Request& request) {
   }
   if (!error) {
     stream_.expires_after(kBodyTimeout);
-    co_await http::async_read(stream_, buffer_, parser, asio::redirect_error(asio::use_awaitable, error));
+    error = co_await ReadBody(parser);
   }
   stream_.expires_never();
   if (!error) {
@@ -145,6 +148,26 @@ asio::awaitable<bool> Session::Read(Request& request) {
   Page page = ErrorPage(bad, *engine_);
   co_await SendPage(request, std::move(page));
   co_return false;
+}
+
+// Beast asserts that a last chunk is whole in its frame when it sees the chunk's line for the second time.
+asio::awaitable<error_code> Session::ReadBody(Parser& parser) {
+  error_code error;
+  parser.eager(true);
+  for (bool cut = false; !parser.is_done();) {  // cut: the parser did not take all of the last input.
+    const size_t given = buffer_.size();
+    if (given > 0 && (!cut || given >= kLastChunk)) {
+      const size_t used = parser.put(buffer_.data(), error);
+      buffer_.consume(used);
+      cut = used < given;
+      if (parser.is_done() || (error && error != http::error::need_more)) break;
+    }
+    const size_t size =
+        co_await stream_.async_read_some(buffer_.prepare(kReadBytes), asio::redirect_error(asio::use_awaitable, error));
+    if (error) co_return error == asio::error::eof ? http::make_error_code(http::error::partial_message) : error;
+    buffer_.commit(size);
+  }
+  co_return parser.is_done() ? error_code() : error;
 }
 
 asio::awaitable<bool> Session::Answer(const Request& request) {

@@ -61,24 +61,17 @@ ContentCoding CodingOf(absl::string_view content_encoding) {
   return absl::EqualsIgnoreCase(coding, "deflate") ? ContentCoding::kDeflate : ContentCoding::kUnknown;
 }
 
-BodyDecoder::BodyDecoder(ContentCoding coding, absl::string_view coded, size_t limit)
-    : coding_(coding), limit_(limit), stream_(std::make_unique<Stream>(WindowOf(coding, coded), coded)) {
+BodyDecoder::BodyDecoder(ContentCoding coding, absl::string_view coded)
+    : coding_(coding), stream_(std::make_unique<Stream>(WindowOf(coding, coded), coded)) {
   assert(coding == ContentCoding::kGzip || coding == ContentCoding::kDeflate);
 }
 
 BodyDecoder::~BodyDecoder() = default;
 
-BodyDecoder::Progress BodyDecoder::Advance(std::string& body, size_t bytes) {
+BodyDecoder::Progress BodyDecoder::Advance(char* out, size_t room, size_t& made) {
+  made = 0;
   if (!stream_->ready) return Progress::kBroken;
-  const size_t before = body.size();
-  if (before > limit_) return Progress::kTooLong;
-  // One byte over the limit shows that there is more.
-  const size_t size = std::min({bytes, limit_ - before + 1, size_t{std::numeric_limits<uInt>::max()}});
-  body.resize(before + size);
-  size_t made = 0;
-  const int status = stream_->Inflate(body.data() + before, size, made);
-  body.resize(before + made);
-  if (body.size() > limit_) return Progress::kTooLong;
+  const int status = stream_->Inflate(out, std::min<size_t>(room, std::numeric_limits<uInt>::max()), made);
   if (status == Z_STREAM_END) return AfterEnd();
   // Without progress there is either no more input, or a fault.
   return status == Z_OK && (made > 0 || !stream_->left.empty()) ? Progress::kMore : Progress::kBroken;

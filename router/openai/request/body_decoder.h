@@ -1,14 +1,13 @@
-// Decompresses a request body, in slices and within a limit.
+// Decompresses a request body, in slices.
 //
-// A small body may stand for a huge one: the output is bounded, and memory grows with the output only. One owner; the
-// coded bytes outlive it. Costs about 3 ns per byte of output.
+// A small body may stand for a huge one, so the caller gives the room for each slice and bounds their sum. One owner;
+// the coded bytes outlive it. Holds 40 KiB. Costs about 3 ns per byte of output.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_BODY_DECODER_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_BODY_DECODER_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "absl/strings/string_view.h"
 
@@ -24,24 +23,23 @@ class BodyDecoder {
   enum class Progress : uint8_t {
     kMore,
     kDone,
-    kTooLong,  // The body would be longer than the limit.
-    kBroken,   // The bytes are not in the coding, or break off.
+    kBroken,  // The bytes are not in the coding, or break off.
   };
   // `coding` is kGzip or kDeflate.
-  BodyDecoder(ContentCoding coding, absl::string_view coded, size_t limit);
+  BodyDecoder(ContentCoding coding, absl::string_view coded);
   ~BodyDecoder();
   BodyDecoder(const BodyDecoder&) = delete;
   BodyDecoder& operator=(const BodyDecoder&) = delete;
 
-  // Appends about `bytes` bytes of the body. Not to be called again after anything but kMore.
-  Progress Advance(std::string& body, size_t bytes);
+  // Writes the next bytes of the body, at most `room` and at least one where there are more. Not to be called again
+  // after kDone or kBroken.
+  Progress Advance(char* out, size_t room, size_t& made);
 
  private:
   struct Stream;
   Progress AfterEnd();
 
   const ContentCoding coding_;
-  const size_t limit_;
   std::unique_ptr<Stream> stream_;
 };
 

@@ -1,4 +1,4 @@
-"""A stream goes on while the router reads a long body of another client on the same loop."""
+"""Bodies of requests: long ones beside a stream, and chunks in pieces."""
 import json
 import socket
 import threading
@@ -71,3 +71,20 @@ def test_a_long_body_does_not_stop_the_stream_beside_it(one_loop, name):
         assert answer.status == 404 and json.loads(answer.body)["error"]["code"] == "model_not_found"
         longest.append(stream.longest)
     assert min(longest) < LONGEST_GAP, longest
+
+
+CHUNKED_HEAD = request_bytes(headers={"Content-Length": None, "Transfer-Encoding": "chunked"})
+
+
+@pytest.mark.parametrize("pieces", [(b"0\r\n", b"\r", b"\n"), (b"0", b"\r\n\r", b"\n"), (b"00\r\n", b"\r\n")])
+@pytest.mark.parametrize("server", ["router", "engine"])
+def test_an_empty_chunked_body_in_pieces_is_answered(server, pieces, request):
+    """An assertion of the HTTP parser once fell over it."""
+    process = request.getfixturevalue(server)
+    with socket.create_connection(process.address, timeout=10) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(CHUNKED_HEAD)
+        for piece in pieces:
+            connection.sendall(piece)
+        assert read_answer(connection).status == 400
+    assert process.process.poll() is None
