@@ -2,6 +2,7 @@
 import http.client
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -32,9 +33,15 @@ def findings():
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port below the range that outgoing connections take theirs from, so that none of them takes it in between."""
+    while True:
+        port = random.randrange(15000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def wait_until(condition, seconds, what):

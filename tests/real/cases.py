@@ -61,6 +61,10 @@ BOTH = {
     "text, a list of prompts": text(prompt=["the river", "the stone and"]),
     "text, a list of lists of token ids": text(prompt=[[300, 301], [302, 303, 304]]),
     "text, scored": text(max_tokens=0, echo=True, logprobs=1),
+    "message": ("/v1/messages", {"model": "tiny", "max_tokens": 12, "messages": SAID[1:], "temperature": 0}),
+    "message, streamed": ("/v1/messages", {
+        "model": "tiny", "max_tokens": 12, "messages": SAID[1:], "temperature": 0, "stream": True}),
+    "tokens of a prompt": ("/tokenize", {"model": "tiny", "prompt": "the river", "content": "the river"}),
     "response": ("/v1/responses", {"model": "tiny", "temperature": 0, "input": "the river", "max_output_tokens": 12}),
     "response, streamed": ("/v1/responses", {
         "model": "tiny", "temperature": 0, "input": "the river", "max_output_tokens": 12, "stream": True}),
