@@ -16,7 +16,7 @@
 #include "router/http/listener.h"
 #include "router/http/metrics_page.h"
 #include "router/live/event_loop.h"
-#include "router/live/fleet_monitor.h"
+#include "router/live/fleet/fleet_monitor.h"
 #include "router/live/progress_sampler.h"
 #include "router/policies/policy_factory.h"
 
@@ -167,7 +167,8 @@ absl::Status RouterServer::Start() {
   p.edge.report = [&p](ReplicaId replica, EngineNews news) {
     asio::post(p.control().io(), [&p, replica, news] { p.monitor->OnNews(replica, news); });
   };
-  p.sampler = std::make_unique<ProgressSampler>(p.control());
+  p.sampler = std::make_unique<ProgressSampler>(
+      p.control(), [&p](ReplicaId replica, Instant then) { p.monitor->OnToken(replica, then); });
   const auto first_view = p.monitor->FirstView();
   for (EventLoop* loop : p.all_loops) loop->PostFleet(first_view, [] {});
   asio::post(p.control().io(), [&p] {

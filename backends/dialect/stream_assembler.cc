@@ -23,6 +23,7 @@ struct Choice {
   std::map<std::string, std::string> texts;  // reasoning_content, reasoning and refusal, if they came.
   std::map<int64_t, Json> tool_calls;
   Json logprobs;
+  bool says_logprobs = false;  // Some event had the field, if only as null.
   Json finish_reason;
   Json stop_reason;
   Usage usage;  // The usage of the event with the finish reason.
@@ -137,6 +138,7 @@ absl::Status StreamAssembler::Document::AddChoice(const Json& piece, Endpoint en
   if (!piece.is_object()) return absl::InvalidArgumentError("choice is not an object");
   Choice& choice = choices[IndexOf(piece)];
   for (const auto& [key, value] : piece.items()) {
+    choice.says_logprobs |= key == "logprobs";
     if (value.is_null() || key == "index") continue;
     if (key == "finish_reason") {
       choice.finish_reason = value;
@@ -226,7 +228,7 @@ absl::StatusOr<std::string> StreamAssembler::Finish() {
     } else {
       entry["text"] = choice.content;
     }
-    entry["logprobs"] = choice.logprobs;
+    if (choice.says_logprobs) entry["logprobs"] = choice.logprobs;
     entry["finish_reason"] = choice.finish_reason;
     if (!choice.stop_reason.is_null()) entry["stop_reason"] = choice.stop_reason;
     answer["choices"].push_back(std::move(entry));

@@ -39,6 +39,11 @@ void HealthTracker::OnBrokenAnswer(Instant now) {
   if (state_ == Health::kProbing || broken_answers_ >= options_.broken_answers) GoDown(now);
 }
 
+void HealthTracker::OnHang(Instant now) {
+  if (state_ == Health::kProbing) GoDown(now);
+  if (state_ == Health::kUp) state_ = Health::kProbing;
+}
+
 void HealthTracker::OnAnswer() {
   ForgetFailures();
   // An answer to an older request may arrive while down. Only probes show that the engine is back.

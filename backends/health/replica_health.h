@@ -2,6 +2,7 @@
 //
 //   start --good probe--> up.
 //   up, probing --N consecutive failures--> down at once.
+//   up --hang--> probing --hang--> down.
 //   down --K consecutive good probes--> probing --a request succeeds--> up.
 // Probes of a down replica come after 100 ms, doubling to 800 ms. After a good probe they come at 100 ms again, so a
 // replica is known within 1 s of the first answer of its engine. A refusal for load (429, 503) does not change health.
@@ -36,6 +37,7 @@ class HealthTracker {
   void OnPostponed(Instant now) { next_probe_ = now + options_.probe_max; }
   void OnConnectFailed(Instant now);  // A request could not be sent.
   void OnBrokenAnswer(Instant now);   // The answer to a request was cut, was not HTTP, or never came.
+  void OnHang(Instant now);           // It answers its pages, and does no work.
   void OnAnswer();                    // The answer to a request began well.
   void SetSleeping(bool sleeping) { sleeping_ = sleeping; }
   void SetDraining(bool draining) { draining_ = draining; }

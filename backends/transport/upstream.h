@@ -42,6 +42,8 @@ struct UpstreamRequest {
   // Written in order without a copy. Must stay valid until ReadHead() returns: a dead reused connection may show itself
   // only then, and the request is written again.
   std::vector<absl::string_view> body;
+  // False: it is written to a fresh connection, and never again.
+  bool repeatable = true;
 };
 
 struct UpstreamHead {
@@ -76,6 +78,8 @@ class UpstreamExchange {
   boost::asio::awaitable<absl::StatusOr<std::string>> ReadAll(Duration timeout, size_t limit);
   // The whole body as a view, if it came with the head and has at most `limit` bytes. Valid as long as the exchange.
   std::optional<absl::string_view> WholeAtHand(size_t limit);
+  // The connections to which the request was written in full: two where the first was stale.
+  int writes() const;
   // Closes the connection at once. A pending read ends as Cancelled. A second call does nothing.
   void Abort();
 

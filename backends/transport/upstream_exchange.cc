@@ -48,12 +48,14 @@ ErrorCode UpstreamExchange::State::WriteNow() {
   for (absl::string_view piece : outgoing.body) outgoing.unwritten.emplace_back(piece.data(), piece.size());
   const ErrorCode error = connection->WriteNow(outgoing.unwritten);
   outgoing.written = !error;
+  outgoing.writes += error ? 0 : 1;
   return error;
 }
 
 asio::awaitable<ErrorCode> UpstreamExchange::State::WriteRest(Duration timeout) {
   const ErrorCode error = co_await connection->Write(std::move(outgoing.unwritten), timeout);
   outgoing.written = !error;
+  outgoing.writes += error ? 0 : 1;
   co_return error;
 }
 
@@ -153,6 +155,8 @@ UpstreamExchange::UpstreamExchange() = default;
 UpstreamExchange::UpstreamExchange(UpstreamExchange&&) noexcept = default;
 UpstreamExchange& UpstreamExchange::operator=(UpstreamExchange&&) noexcept = default;
 UpstreamExchange::~UpstreamExchange() = default;
+
+int UpstreamExchange::writes() const { return state_ ? state_->outgoing.writes : 0; }
 
 void UpstreamExchange::Abort() {
   if (!state_ || state_->aborted) return;

@@ -119,7 +119,7 @@ std::optional<absl::Status> UpstreamPool::SendNow(UpstreamExchange& exchange, co
   state.outgoing.body = request.body;
   state.no_body = request.method == "HEAD";
   if (state.no_body) state.NewParser();
-  state.connection = shared_->TakeIdle();
+  if (request.repeatable) state.connection = shared_->TakeIdle();
   if (!state.connection) return std::nullopt;
   state.reused = true;
   state.outgoing.error = state.WriteNow();

@@ -92,6 +92,7 @@ struct UpstreamExchange::State final : Connection::Waiter {
     std::vector<boost::asio::const_buffer> unwritten;
     boost::system::error_code error;  // The result of SendNow().
     bool written = false;
+    int writes = 0;
   };
   // Called after each parse. False ends the reading.
   using Step = absl::FunctionRef<bool()>;

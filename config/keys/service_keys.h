@@ -116,6 +116,10 @@ void VisitFields(Section& limits, Visitor& visit) {
   visit({"first_byte_timeout", "Longest time to the first byte of an engine's answer."}, limits.first_byte_timeout,
         kTimeout);
   visit({"gap_timeout", "Longest pause between bytes of an engine's stream."}, limits.gap_timeout, kTimeout);
+  visit({"hang_after",
+         "Least time without a sign of work after which an engine that answers its polls is taken to hang. Four times "
+         "the time that its prompts explain is added. Only engines that count their tokens."},
+        limits.hang_after, kTimeout);
   visit({"answer_timeout", "Longest time from the first forward of a request to the end of its answer."},
         limits.answer_timeout, kTimeout);
   visit({"max_kept_text",
@@ -124,7 +128,10 @@ void VisitFields(Section& limits, Visitor& visit) {
         limits.max_kept_text, kDeliveredText);
   visit({"max_kept_text_total", "The same for all answers together; 0B continues none."}, limits.max_kept_text_total,
         kDeliveredText);
-  visit({"keepalive_after", "Time between comment lines to a waiting stream."}, limits.keepalive_after, kTimeout);
+  visit({"keepalive_after",
+         "Time between comment lines to a waiting stream. Left out: 10s, but the first one only after the class can no "
+         "longer refuse the request for lateness."},
+        limits.keepalive_after, kTimeout);
   visit({"drain_timeout", "Longest time for running requests after SIGTERM."}, limits.drain_timeout, kTimeout);
 }
 

@@ -152,10 +152,11 @@ struct LimitsConfig {
   Duration connect_timeout = Duration::Seconds(3);
   Duration first_byte_timeout = Duration::Seconds(600);
   Duration gap_timeout = Duration::Seconds(120);
+  Duration hang_after = Duration::Seconds(20);
   Duration answer_timeout = Duration::Seconds(3600);
   Bytes max_kept_text{256LL << 10};
   Bytes max_kept_text_total{256LL << 20};
-  Duration keepalive_after = Duration::Seconds(10);
+  std::optional<Duration> keepalive_after;
   Duration drain_timeout = Duration::Seconds(60);
 };
 

@@ -45,9 +45,15 @@ void FleetBook::Update(const Config& config) {
   Rebuild();
 }
 
-void FleetBook::SetDiscovery(ReplicaId replica, Discovery discovery) {
-  entries_[replica.value()].discovery = std::move(discovery);
-  Rebuild();
+bool FleetBook::SetDiscovery(ReplicaId replica, std::optional<Discovery> discovery) {
+  Entry& entry = entries_[replica.value()];
+  if (!discovery && (entry.silent || entry.discovery)) return false;
+  entry.silent = !discovery;
+  if (discovery) {
+    entry.discovery = std::move(discovery);
+    Rebuild();
+  }
+  return true;
 }
 
 void FleetBook::EnterReplica(const ReplicaConfig& replica) {
@@ -183,8 +189,13 @@ std::optional<ModelId> FleetBook::ModelByName(absl::string_view name) const {
 }
 
 bool FleetBook::AwaitsDiscovery() const {
-  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
-    return !entry.removed && !entry.discovery && !(entry.config.simulated && entry.config.url.empty());
+  const auto known = [](const Entry& entry) {
+    return entry.discovery || !entry.config.model.empty() || (entry.config.simulated && entry.config.url.empty());
+  };
+  const bool any_known =
+      std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) { return !entry.removed && known(entry); });
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return !entry.removed && !known(entry) && !(entry.silent && any_known);
   });
 }
 

@@ -39,8 +39,9 @@ class FleetBook {
   // Takes a new configuration. Replicas that left become tombstones and lose their discovery; one that comes back under
   // its id and url gets its old id.
   void Update(const Config& config);
-  // Stores the answer of a replica's engine in place of its earlier answer.
-  void SetDiscovery(ReplicaId replica, Discovery discovery);
+  // Stores the answer of a replica's engine in place of its earlier answer. Null: it was asked and gave none, which
+  // changes no earlier answer. False: nothing changed.
+  bool SetDiscovery(ReplicaId replica, std::optional<Discovery> discovery);
 
   const Fleet& fleet() const { return fleet_; }
   const Config& config() const { return config_; }
@@ -55,7 +56,8 @@ class FleetBook {
 
   // By canonical name, configured alias, or a name that an engine serves (adapters included).
   std::optional<ModelId> ModelByName(absl::string_view name) const;
-  // Some replica has not reported its models yet: an unknown name may still become known.
+  // An unknown name may still become known. A replica without a configured model has not been asked yet, or no model is
+  // known at all.
   bool AwaitsDiscovery() const;
   // The value of a body's `model` for this engine.
   std::string EngineModelName(ReplicaId replica, ModelId model) const;
@@ -71,6 +73,7 @@ class FleetBook {
   // A replica's place in the list.
   struct Entry : KnownReplica {
     bool removed = false;
+    bool silent = false;
     std::vector<std::pair<ModelId, std::string>> engine_names;
   };
 

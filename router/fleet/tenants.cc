@@ -101,7 +101,8 @@ std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) c
     for (const Key& known : keys_) {
       if (CRYPTO_memcmp(known.digest.data(), digest.data(), digest.size()) == 0) found = &known;
     }
-    if (found == nullptr || key.empty()) return InvalidKey();
+    if (key.empty()) return MissingKey();
+    if (found == nullptr) return InvalidKey();
     const TenantConfig& tenant = tenants_[found->tenant];
     return Caller{TenantIdOf(tenant.name), tenant.name, tenant.max_class};
   }

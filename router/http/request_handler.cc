@@ -42,6 +42,12 @@ ApiError NotFound(const ClientRequest& request) {
   return MakeError(ErrorName::kNotFound, absl::StrCat("There is nothing at ", request.target.substr(0, 200), "."));
 }
 
+ApiError StoredResponse() {
+  return MakeError(ErrorName::kStoredResponse,
+                   "The router does not know the engine that stored this response. Send the whole conversation as "
+                   "`input`, with `store: false`.");
+}
+
 ApiError WrongMethod(const ClientRequest& request, absl::string_view allow) {
   ApiError error = MakeError(ErrorName::kWrongMethod, absl::StrCat("The method ", request.method.substr(0, 32),
                                                                    " is not allowed here; allowed: ", allow, "."));
@@ -112,7 +118,9 @@ asio::awaitable<void> RefuseContentType(EventLoop& loop, const ClientRequest& re
 
 asio::awaitable<void> AnswerNothingThere(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
                                          Answer& answer) {
-  const ApiError error = match.route == Route::kNotFound ? NotFound(request) : WrongMethod(request, match.allow);
+  const ApiError error = match.route == Route::kStoredResponse ? StoredResponse()
+                         : match.route == Route::kNotFound     ? NotFound(request)
+                                                               : WrongMethod(request, match.allow);
   co_await AnswerError(loop, answer, error);
 }
 
@@ -149,6 +157,7 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientRequest& request, const
       co_await AnswerMetrics(loop, answer);
       break;
     case Route::kNotFound:
+    case Route::kStoredResponse:
     case Route::kWrongMethod:
       co_await AnswerNothingThere(loop, request, match, answer);
       break;

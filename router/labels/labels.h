@@ -57,9 +57,10 @@ enum class EngineErrorKind : uint8_t {
   kServer,      // An error status of its own.
   kPushedBack,  // 429 or 503: full.
   kOverflow,    // Its KV pool ran out and running requests failed.
+  kHung,        // Down, or without a sign of work, while its connections stay open.
 };
-inline constexpr std::array<absl::string_view, 7> kEngineErrorLabels = {"connect", "timeout",     "closed",  "garbage",
-                                                                        "server",  "pushed_back", "overflow"};
+inline constexpr std::array<absl::string_view, 8> kEngineErrorLabels = {"connect", "timeout",     "closed",   "garbage",
+                                                                        "server",  "pushed_back", "overflow", "hung"};
 constexpr absl::string_view LabelOf(EngineErrorKind kind) { return kEngineErrorLabels[static_cast<size_t>(kind)]; }
 
 // The end of an answer whose engine failed after the client had part of it.
@@ -78,10 +79,12 @@ enum class ResumeResult : uint8_t {
   kTries,
   kDeadline,
   kRefused,  // No room elsewhere in time.
+  kEffects,  // A second run would store or do something twice.
+  kSeed,     // The random numbers of the request would begin again.
 };
-inline constexpr std::array<absl::string_view, 14> kResumeLabels = {
-    "continued", "endpoint",   "several", "tools",  "logprobs", "structured", "echo",
-    "prompt",    "other_text", "budget",  "engine", "tries",    "deadline",   "refused"};
+inline constexpr std::array<absl::string_view, 16> kResumeLabels = {
+    "continued",  "endpoint", "several", "tools", "logprobs", "structured", "echo",    "prompt",
+    "other_text", "budget",   "engine",  "tries", "deadline", "refused",    "effects", "seed"};
 constexpr absl::string_view LabelOf(ResumeResult result) { return kResumeLabels[static_cast<size_t>(result)]; }
 
 // A quantity with a limit.

@@ -52,6 +52,12 @@ void EventLoop::PostFleet(std::shared_ptr<const FleetView> view, std::function<v
   });
 }
 
+void EventLoop::PostLost(ReplicaId replica) {
+  boost::asio::post(io_, [this, replica] {
+    for (const auto& [id, ticket] : tickets_) ticket->ReplicaLost(replica);
+  });
+}
+
 void EventLoop::Deliver(const RequestAction& action) {
   const auto found = tickets_.find(RequestOf(action));
   if (found != tickets_.end()) found->second->Deliver(action);

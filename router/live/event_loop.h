@@ -67,6 +67,8 @@ class EventLoop {
   // Any thread: replaces the view, on the loop; then calls `done` there.
   void PostFleet(std::shared_ptr<const FleetView> view, std::function<void()> done);
   const std::shared_ptr<const FleetView>& fleet() const { return fleet_; }
+  // Any thread: tells every request, on the loop, that the engine of the replica is down or hangs.
+  void PostLost(ReplicaId replica);
 
   // Scratch for reads of clients: contents are consumed before anything else runs.
   std::array<char, 64 << 10>& scratch() { return scratch_; }

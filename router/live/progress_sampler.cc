@@ -1,10 +1,13 @@
 #include "router/live/progress_sampler.h"
 
+#include <utility>
+
 #include "base/clock.h"
 
 namespace penstock {
 
-ProgressSampler::ProgressSampler(EventLoop& control) : control_(control), timer_(control.io()) {}
+ProgressSampler::ProgressSampler(EventLoop& control, std::function<void(ReplicaId, Instant)> on_token)
+    : control_(control), on_token_(std::move(on_token)), timer_(control.io()) {}
 
 void ProgressSampler::Start() {
   timer_.expires_after(ToChrono(kInterval));
@@ -18,6 +21,9 @@ void ProgressSampler::Start() {
 void ProgressSampler::Sample() {
   for (const Progress& progress : control_.edge().board->Sample(control_.fleet()->progress_group)) {
     control_.edge().core->Submit(progress);
+    for (const ReplicaProgress& replica : progress.replicas) {
+      if (replica.steps > 0) on_token_(replica.replica, replica.newest_step_end);
+    }
   }
 }
 

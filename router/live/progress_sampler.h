@@ -3,6 +3,7 @@
 #define PENSTOCK_ROUTER_LIVE_PROGRESS_SAMPLER_H_
 
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
 
 #include "router/live/event_loop.h"
 
@@ -12,7 +13,8 @@ class ProgressSampler {
  public:
   static constexpr Duration kInterval = Duration::Milliseconds(25);
 
-  explicit ProgressSampler(EventLoop& control);
+  // `on_token` gets the time of the newest token of each replica that gave any.
+  ProgressSampler(EventLoop& control, std::function<void(ReplicaId, Instant)> on_token);
   void Start();
   void Stop();
 
@@ -20,6 +22,7 @@ class ProgressSampler {
   void Sample();
 
   EventLoop& control_;
+  const std::function<void(ReplicaId, Instant)> on_token_;
   boost::asio::steady_timer timer_;
   bool stopped_ = false;
 };

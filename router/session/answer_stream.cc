@@ -10,6 +10,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr size_t kMaxEvent = 16 << 20;
+// The body of a complete answer may take this long to end; its connection can then serve another request.
+constexpr Duration kEndOfBody = Duration::Seconds(1);
 
 }  // namespace
 
@@ -19,17 +21,18 @@ AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& 
       delivery_(delivery),
       client_(state.client),
       interruption_(state.client, admission.ticket()),
-      relay_(state.request.endpoint, state.facts(), state.answer, /*to_client=*/!reassemble) {
-  relay_.max_reassembled = static_cast<size_t>(state.limits.max_answer.value());
-}
+      relay_(state.request.endpoint, state.facts(), state.answer,
+             reassemble ? std::optional<size_t>(state.limits.max_answer.value()) : std::nullopt) {}
 
 Duration AnswerStream::NextWait() {
+  if (relay_.done()) return wait_ = kEndOfBody;
   return wait_ = state_.Left(relay_.any_event() ? state_.limits.gap_timeout : state_.limits.first_byte_timeout);
 }
 
 bool AnswerStream::Take(absl::string_view bytes) {
   if (interruption_.any() && !relay_.finished()) return false;
   const Instant now = Now();
+  state_.heard = now;
   const bool begun = client_.begun();
   relay_.comments_pass = begun;
   const bool first = !relay_.any_event();
@@ -38,6 +41,8 @@ bool AnswerStream::Take(absl::string_view bytes) {
     const RequestFacts& facts = state_.facts();
     admission_.ticket().OnFirstToken(state_.answer.counter, state_.forward->replica, facts.n * facts.prompts);
   }
+  // The engine's work is done; the body may end later.
+  if (result_ == StreamRelay::Result::kDone && state_.facts().stream) admission_.Close(Outcome::kFinished);
   undelivered_ = !relay_.pieces().empty();
   begun_ = false;
   if (undelivered_ && !delivery_.resume_due()) {
@@ -50,7 +55,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
   }
   const bool fine = result_ == StreamRelay::Result::kGoOn || result_ == StreamRelay::Result::kDone;
   return fine && !undelivered_ && !first && relay_.unfinished_bytes() <= kMaxEvent &&
-         state_.answer_deadline - now > wait_;
+         (relay_.done() ? wait_ == kEndOfBody : state_.answer_deadline - now > wait_);
 }
 
 asio::awaitable<bool> AnswerStream::Deliver() {
@@ -75,7 +80,7 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   if (!ended.ok()) {
     over_ = finished;
     if (finished) return std::nullopt;
-    return ReadFailed(state_, admission_.ticket(), ended.status(), "The engine's stream broke off", /*in_body=*/true);
+    return ReadFailed(state_, admission_.ticket(), ended.status(), "The engine's stream broke off.", /*in_body=*/true);
   }
   over_ = *ended;
   if (over_) return std::nullopt;
@@ -102,6 +107,13 @@ asio::awaitable<AttemptEnd> AnswerStream::Finish() {
   admission_.Close(Outcome::kFinished);
   bool alive = false;
   if (!relay_.done() && state_.request.endpoint != Endpoint::kResponses) {
+    relay_.Flush();
+    if (!relay_.pieces().empty()) {
+      const HeaderList headers = client_.begun() ? HeaderList() : delivery_.Headers();
+      const bool flushed = co_await SendEvents(client_, headers, relay_.pieces());
+      if (!flushed) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+      OnDelivered(Now());
+    }
     alive = co_await delivery_.CloseStream(/*finish_reason=*/"");
   } else {
     alive = co_await client_.End();

@@ -33,8 +33,10 @@ AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const abs
                       absl::string_view message, bool in_body) {
   if (auto interrupted = Interruption(state.client, ticket).End()) return *std::move(interrupted);
   if (absl::IsResourceExhausted(status)) return CountedShortage(state);
+  if (state.given_up)
+    return EngineFailed(EngineErrorKind::kHung, "The engine does not work any more.", status.message());
   const EngineErrorKind kind = ReadErrorKind(status, in_body);
-  AttemptEnd end = EngineFailed(kind, absl::StrCat(message, " (", status.message(), ")."));
+  AttemptEnd end = EngineFailed(kind, message, status.message());
   // An answer that takes too long in all is no fault of its last engine.
   end.engine_at_fault = !(kind == EngineErrorKind::kTimeout && Now() >= state.answer_deadline);
   return end;
@@ -83,7 +85,15 @@ std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
     return NothingSent(EngineErrorKind::kConnect, "The engine's address is not known.");
   }
   const Capabilities& capabilities = *state_.engine().capabilities;
-  if (!capabilities.Supports(state_.request.endpoint)) return EndpointMissing();
+  if (!capabilities.Supports(state_.request.endpoint)) {
+    return EndpointMissing(state_.engine().name, EnginePath(state_.request.endpoint));
+  }
+  if (state_.ledger.LostAt(state_.forward->replica)) {
+    AttemptEnd end = NothingSent(EngineErrorKind::kClosed,
+                                 "The engine failed with this request, and no other replica of the model can take it.");
+    end.hopeless = true;
+    return end;
+  }
   const bool continues = state_.answer.carried > 0 && state_.request.endpoint == Endpoint::kChat;
   if (continues && !capabilities.continues_final_message) {
     return NothingSent(EngineErrorKind::kServer, "The engine that was free cannot continue the answer.");
@@ -100,6 +110,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   const MoreHeaders more{state_.engine().capabilities->request_headers, state_.fleet->config().relay_headers};
   upstream.headers = HeadersForEngine(*request.headers, state_.engine().key, request.id, more);
   upstream.body = body.pieces();
+  upstream.repeatable = !state_.facts().has_effects;
   exchange_.emplace();
   std::optional<absl::Status> written = pool.SendNow(*exchange_, upstream);
   if (!written) {
@@ -109,18 +120,19 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   const absl::Status& sent = *written;
   if (auto interrupted = Interruption(state_.client, admission_.ticket()).End()) co_return std::move(interrupted);
   if (absl::IsResourceExhausted(sent)) co_return CountedShortage(state_);
+  if (state_.given_up) co_return EngineFailed(EngineErrorKind::kHung, "The engine does not work any more.");
   if (!sent.ok()) {
-    co_return EngineFailed(EngineErrorKind::kConnect,
-                           absl::StrCat("The engine cannot be reached (", sent.message(), ")."));
+    co_return EngineFailed(EngineErrorKind::kConnect, "The engine cannot be reached.", sent.message());
   }
   auto head = co_await exchange_->ReadHead(state_.Left(state_.limits.first_byte_timeout));
   if (!head.ok()) {
-    co_return ReadFailed(state_, admission_.ticket(), head.status(), "The engine did not answer", /*in_body=*/false);
+    co_return ReadFailed(state_, admission_.ticket(), head.status(), "The engine did not answer.", /*in_body=*/false);
   }
   co_return TakeHead(*head, reply);
 }
 
 std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& reply) {
+  state_.heard = Now();
   reply.status = head.status;
   if (http_status::IsError(head.status)) return std::nullopt;
   if (!http_status::IsSuccess(head.status)) {
@@ -142,6 +154,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
   if (auto interrupted = Interruption(state_.client, admission_.ticket()).End()) co_return *std::move(interrupted);
   EngineError error = ParseEngineError(status, body.ok() ? absl::string_view(*body) : absl::string_view());
   if (!http_status::IsError(error.status)) error.status = status;
+  if (LacksPath(error)) co_return EndpointMissing(state_.engine().name, EnginePath(state_.request.endpoint));
   co_return EngineSaid(error, /*in_stream=*/false, delivery_.resume_due());
 }
 
@@ -152,7 +165,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadWhole(const std::string& content_type) 
   if (!body) {
     auto all = co_await exchange_->ReadAll(state_.Left(state_.limits.first_byte_timeout), longest);
     if (!all.ok()) {
-      co_return ReadFailed(state_, admission_.ticket(), all.status(), "The engine's answer cannot be read",
+      co_return ReadFailed(state_, admission_.ticket(), all.status(), "The engine's answer cannot be read.",
                            /*in_body=*/true);
     }
     read = *std::move(all);

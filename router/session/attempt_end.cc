@@ -1,5 +1,11 @@
 #include "router/session/attempt_end.h"
 
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 
 namespace penstock {
@@ -9,12 +15,13 @@ AttemptEnd EndedBy(AttemptEnd::Kind kind) {
   return end;
 }
 
-AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message) {
+AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message, absl::string_view detail) {
   AttemptEnd end;
   end.kind = AttemptEnd::Kind::kFailed;
   end.engine_error = kind;
   end.engine_at_fault = true;
   end.error = std::make_unique<ApiError>(EngineFailure(kind, message));
+  end.error->detail = std::string(detail);
   return end;
 }
 
@@ -51,12 +58,46 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
   return end;
 }
 
-AttemptEnd EndpointMissing() {
+AttemptEnd EndpointMissing(absl::string_view replica, absl::string_view path) {
   AttemptEnd end;
   end.kind = AttemptEnd::Kind::kRejected;
+  // A replica without a name of its own is called by its address, which stays in the log.
+  const bool named = !replica.empty() && !absl::StrContains(replica, ':');
   end.error = std::make_unique<ApiError>(
-      MakeError(ErrorName::kUnsupportedEndpoint, "The engine of this model does not offer this endpoint.", "model"));
+      MakeError(ErrorName::kUnsupportedEndpoint,
+                absl::StrCat("The engine ", named ? absl::StrCat("`", replica, "`") : "of this model",
+                             " does not offer ", path, "."),
+                "model"));
   return end;
+}
+
+bool LacksPath(const EngineError& error) {
+  if (error.status != http_status::kNotFound && error.status != http_status::kMethodNotAllowed) return false;
+  // Of FastAPI, llama-server, Ollama and bare servers. Other words tell of a model or a stored response.
+  constexpr std::array<absl::string_view, 5> kWords = {"", "not found", "file not found", "404 page not found",
+                                                       "method not allowed"};
+  const absl::string_view message = absl::StripAsciiWhitespace(error.message);
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [message](absl::string_view words) { return absl::EqualsIgnoreCase(message, words); });
+}
+
+Blame BlameOf(const AttemptEnd& end) {
+  if (!end.engine_at_fault) return Blame::kNone;
+  switch (end.engine_error) {
+    case EngineErrorKind::kConnect:
+      return Blame::kUnreached;
+    case EngineErrorKind::kTimeout:
+    case EngineErrorKind::kClosed:
+    case EngineErrorKind::kGarbage:
+      return Blame::kBroken;
+    case EngineErrorKind::kServer:
+    case EngineErrorKind::kPushedBack:
+    case EngineErrorKind::kOverflow:
+      return Blame::kNone;  // An engine that says so is alive.
+    case EngineErrorKind::kHung:
+      return Blame::kNone;  // The fleet monitor found it.
+  }
+  return Blame::kNone;
 }
 
 EngineErrorKind ReadErrorKind(const absl::Status& status, bool in_body) {

@@ -28,20 +28,32 @@ struct AttemptEnd {
   bool hopeless = false;
   // The engine is at fault: logged and counted as its error.
   bool engine_at_fault = false;
+  // The times that the engine got the whole request.
+  int writes = 0;
   // The error of kFailed and kRejected. On the heap, as the coroutines of a stream hold many ends.
   std::unique_ptr<ApiError> error;
 };
 
 AttemptEnd EndedBy(AttemptEnd::Kind kind);
-// The engine did not answer, or its answer cannot be used. `message` is for the client.
-AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message);
+// The engine did not answer, or its answer cannot be used. `message` is for the client, `detail` for the log only: it
+// may name addresses.
+AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message, absl::string_view detail = "");
 // Nothing was sent: this machine lacks descriptors, memory or ports. Another attempt would fail like this one.
 AttemptEnd RouterShort();
 // An error that the engine itself sent. With `in_stream`, it came inside an answer that began well. With `resume_due`,
 // the client waits for the rest of an answer, so the request cannot be bad.
 AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due);
-// Nothing was sent: the engine lacks the endpoint.
-AttemptEnd EndpointMissing();
+// The engine lacks the endpoint. `replica` is its name, which may be its address; `path` is the endpoint's.
+AttemptEnd EndpointMissing(absl::string_view replica, absl::string_view path);
+// The engine's error says that it has no such path, not that a model is missing.
+bool LacksPath(const EngineError& error);
+// The part of an end that counts against the health of its replica.
+enum class Blame : uint8_t {
+  kNone,       // The engine is alive, or others judge it.
+  kUnreached,  // The request could not be sent.
+  kBroken,     // The answer was cut, garbled, or never came.
+};
+Blame BlameOf(const AttemptEnd& end);
 // A read of the engine's answer failed. Nonsense before the head is no HTTP; `in_body` it is an answer that was cut.
 EngineErrorKind ReadErrorKind(const absl::Status& status, bool in_body);
 

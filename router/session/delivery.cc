@@ -1,5 +1,6 @@
 #include "router/session/delivery.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -9,10 +10,21 @@
 namespace penstock {
 namespace asio = boost::asio;
 
+namespace {
+
+constexpr Duration kUsualQuiet = Duration::Seconds(10);
+
+}  // namespace
+
+Duration FirstComment(const LimitsConfig& limits, const ClassConfig& goals) {
+  if (limits.keepalive_after) return *limits.keepalive_after;
+  return goals.refuse_late ? std::max(kUsualQuiet, std::min(goals.ttft, goals.queue)) : kUsualQuiet;
+}
+
 Delivery::Delivery(SessionState& state)
     : state_(state), keep_alive_(state.loop.deadlines(), [this] {
         state_.client.KeepAlive(Headers());
-        keep_alive_.Arm(state_.limits.keepalive_after);
+        keep_alive_.Arm(state_.limits.keepalive_after.value_or(kUsualQuiet));
       }) {}
 
 void Delivery::Begin() {
@@ -23,7 +35,7 @@ void Delivery::Begin() {
     state_.answer.text = DeliveredText(state_.loop.edge().delivered_text,
                                        {state_.limits.max_kept_text, state_.limits.max_kept_text_total});
   }
-  if (facts.stream) keep_alive_.Arm(state_.limits.keepalive_after);
+  if (facts.stream) keep_alive_.Arm(FirstComment(state_.limits, goals));
 }
 
 HeaderList Delivery::Headers() const {
@@ -38,12 +50,21 @@ std::string Delivery::Receipt() const {
 }
 
 void Delivery::OnPiece(int64_t tokens, Instant now) {
-  keep_alive_.Arm(state_.limits.keepalive_after, now);
+  keep_alive_.Arm(state_.limits.keepalive_after.value_or(kUsualQuiet), now);
   state_.answer.delivered += tokens;
   if (tokens == 0) return;
   if (!first_token_at_) first_token_at_ = now;
   last_token_at_ = now;
   active_.OnTokens(tokens, now);
+}
+
+void Delivery::OnEnd(bool ended_well) {
+  const std::optional<Usage>& usage = state_.answer.usage;
+  const int64_t counted = active_.tokens();
+  if (first_token_at_ && usage && usage->output.value() > counted) {
+    active_.OnTokens(usage->output.value() - counted, last_token_at_);
+  }
+  active_.OnEnd(ended_well);
 }
 
 asio::awaitable<bool> Delivery::CloseStream(absl::string_view finish_reason) {
@@ -85,7 +106,8 @@ std::optional<Duration> Delivery::ttft() const {
 }
 
 std::optional<Duration> Delivery::tpot() const {
-  const int64_t delivered = state_.answer.delivered;
+  const std::optional<Usage>& usage = state_.answer.usage;
+  const int64_t delivered = std::max(state_.answer.delivered, usage ? usage->output.value() : 0);
   if (!first_token_at_ || delivered <= 1) return std::nullopt;
   return Duration::Nanoseconds((last_token_at_ - *first_token_at_).nanoseconds() / (delivered - 1));
 }

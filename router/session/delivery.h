@@ -16,6 +16,10 @@
 
 namespace penstock {
 
+// The time until a waiting stream gets its first comment, which begins its answer. A refusal for lateness comes before
+// it, with its own status, unless the configuration sets the time.
+Duration FirstComment(const LimitsConfig& limits, const ClassConfig& goals);
+
 class Delivery {
  public:
   explicit Delivery(SessionState& state);
@@ -30,8 +34,8 @@ class Delivery {
   void OnPiece(int64_t tokens, Instant now);
   // The client has all tokens of a whole answer.
   void OnWhole(int64_t tokens) { active_.OnTokens(tokens, Now()); }
-  // The request ended.
-  void OnEnd(bool ended_well) { active_.OnEnd(ended_well); }
+  // The request ended. The usage counts tokens that came several in one event.
+  void OnEnd(bool ended_well);
 
   // Ends a stream in the engine's stead, with `finish_reason` unless empty. False: the client is gone.
   boost::asio::awaitable<bool> CloseStream(absl::string_view finish_reason);
@@ -53,6 +57,7 @@ class Delivery {
 
  private:
   std::string Receipt() const;
+  const ClassConfig& Goals() const { return state_.fleet->config().classes[state_.prepared.service_class.position]; }
 
   SessionState& state_;
   CoarseDeadline keep_alive_;

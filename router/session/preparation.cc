@@ -1,5 +1,6 @@
 #include "router/session/preparation.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -33,6 +34,20 @@ Tokens LimitOf(Endpoint endpoint, const PreparedRequest& prepared, const FleetVi
   return MostOutput(given, endpoint, absl::MakeConstSpan(&all, 1));
 }
 
+// The answer that it continues is at one engine; with several, nobody knows which.
+std::optional<ApiError> CheckStoredResponse(const FleetView& fleet, const PreparedRequest& prepared) {
+  if (!prepared.facts.continues_response) return std::nullopt;
+  const std::vector<ReplicaSpec>& replicas = fleet.book.fleet().replicas;
+  const auto servers = std::count_if(replicas.begin(), replicas.end(), [&](const ReplicaSpec& replica) {
+    return !replica.removed && replica.Serves(prepared.model);
+  });
+  if (servers <= 1) return std::nullopt;
+  return MakeError(ErrorName::kUnsupportedField,
+                   "`previous_response_id` is not supported where several replicas serve the model. Send the whole "
+                   "conversation as `input`, with `store: false`.",
+                   "previous_response_id");
+}
+
 }  // namespace
 
 std::optional<ApiError> CheckCaller(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared) {
@@ -50,9 +65,9 @@ std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView
                             prepared.facts.service_tier, prepared.caller.max_class);
   if (ApiError* bad = std::get_if<ApiError>(&chosen)) return std::move(*bad);
   prepared.service_class = std::get<ClassChoice>(std::move(chosen));
-  std::optional<ApiError> unknown = FindModel(fleet, prepared);
-  if (!unknown) prepared.facts.max_output = LimitOf(request.endpoint, prepared, fleet);
-  return unknown;
+  if (std::optional<ApiError> unknown = FindModel(fleet, prepared)) return unknown;
+  prepared.facts.max_output = LimitOf(request.endpoint, prepared, fleet);
+  return CheckStoredResponse(fleet, prepared);
 }
 
 bool Generates(Endpoint endpoint) { return endpoint != Endpoint::kEmbeddings && endpoint != Endpoint::kRerank; }
@@ -73,7 +88,7 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   arrived.sequences = static_cast<int>(SequencesOf(request.endpoint, facts));
   arrived.embedding = !Generates(request.endpoint);
   arrived.observed = facts.stream || (all_stream && facts.Reassemblable(request.endpoint));
-  arrived.regenerable = !facts.stream || facts.Continuable(request.endpoint);
+  arrived.regenerable = !facts.has_effects && (!facts.stream || facts.Continuable(request.endpoint));
   if (facts.prompt_is_text && facts.prompt_at) {
     const std::string_view body(request.body.data(), request.body.size());
     arrived.prefix = PrefixHashes(body.substr(facts.prompt_at->begin, facts.prompt_at->size()), prepared.model);

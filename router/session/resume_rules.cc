@@ -23,6 +23,8 @@ constexpr std::array<absl::string_view, kResumeLabels.size()> kBarTexts = {
     "it failed too often",
     "its time is over",
     "there was no room elsewhere",
+    "a second run would repeat its effects",
+    "the request has a seed",
 };
 
 bool StreamsChunks(Endpoint endpoint) { return endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions; }
@@ -30,19 +32,22 @@ bool StreamsChunks(Endpoint endpoint) { return endpoint == Endpoint::kChat || en
 bool OneChoice(const RequestFacts& facts) { return facts.n == 1 && facts.prompts == 1; }
 
 // The failure may be the engine's alone; of the other kinds the same engine would do the same again.
-bool WorthAnother(EngineErrorKind kind, bool another_serves) {
-  switch (kind) {
-    case EngineErrorKind::kConnect:
+bool WorthAnother(const AttemptEnd& end, const AnswerProgress& progress) {
+  switch (end.engine_error) {
     case EngineErrorKind::kClosed:
+      // An engine that died without a token of the answer does not get the request again.
+      return end.writes == 0 || progress.delivered > 0 || progress.another_serves;
+    case EngineErrorKind::kConnect:
     case EngineErrorKind::kPushedBack:
     case EngineErrorKind::kOverflow:
       return true;
     case EngineErrorKind::kTimeout:
     case EngineErrorKind::kGarbage:
     case EngineErrorKind::kServer:
+    case EngineErrorKind::kHung:
       break;
   }
-  return another_serves;
+  return progress.another_serves;
 }
 
 // The client has every token that its limit allows.
@@ -60,6 +65,7 @@ std::optional<ResumeResult> BarToContinue(Endpoint endpoint, const RequestFacts&
   if (facts.has_logprobs) return ResumeResult::kLogprobs;
   if (facts.has_structure) return ResumeResult::kStructured;
   if (facts.echo) return ResumeResult::kEcho;
+  if (facts.seeded) return ResumeResult::kSeed;
   if (!facts.Continuable(endpoint)) return ResumeResult::kPrompt;
   if (progress.other_text) return ResumeResult::kOtherText;
   if (!progress.text_whole) return ResumeResult::kBudget;
@@ -67,8 +73,14 @@ std::optional<ResumeResult> BarToContinue(Endpoint endpoint, const RequestFacts&
   return std::nullopt;
 }
 
-std::optional<ResumeResult> BarToAnother(Endpoint endpoint, const RequestFacts& facts, const AnswerProgress& progress,
-                                         Instant now) {
+// A full engine did nothing.
+bool RefusedWork(const AttemptEnd& end) {
+  return end.kind == AttemptEnd::Kind::kFailed && end.engine_error == EngineErrorKind::kPushedBack;
+}
+
+std::optional<ResumeResult> BarToAnother(const AttemptEnd& end, Endpoint endpoint, const RequestFacts& facts,
+                                         const AnswerProgress& progress, Instant now) {
+  if (facts.has_effects && end.writes > 0 && !RefusedWork(end)) return ResumeResult::kEffects;
   if (progress.exhausted) return ResumeResult::kTries;
   if (now >= progress.deadline) return ResumeResult::kDeadline;
   return progress.any_answer ? BarToContinue(endpoint, facts, progress) : std::nullopt;
@@ -84,14 +96,41 @@ NextStep FailForGood(const AttemptEnd& end, const AnswerProgress& progress) {
 
 }  // namespace
 
-void AttemptLedger::OnEnd(const AttemptEnd& end, int64_t delivered) {
+bool IsLoss(const AttemptEnd& end) {
+  if (end.kind != AttemptEnd::Kind::kFailed || end.writes == 0) return false;
+  switch (end.engine_error) {
+    case EngineErrorKind::kTimeout:
+    case EngineErrorKind::kClosed:
+    case EngineErrorKind::kGarbage:
+    case EngineErrorKind::kServer:
+    case EngineErrorKind::kHung:
+      return true;
+    case EngineErrorKind::kConnect:
+    case EngineErrorKind::kPushedBack:
+    case EngineErrorKind::kOverflow:
+      break;
+  }
+  return false;
+}
+
+void AttemptLedger::OnEnd(const AttemptEnd& end, ReplicaId replica, int64_t delivered) {
   if (end.kind != AttemptEnd::Kind::kFailed) return;
   if (end.engine_at_fault && end.engine_error == EngineErrorKind::kConnect) {
     ++unreached_;
     return;
   }
+  const bool gave_tokens = delivered > delivered_at_failure_;
   ++failures_;
-  failures_in_a_row_ = delivered > delivered_at_failure_ ? 1 : failures_in_a_row_ + 1;
+  failures_in_a_row_ = gave_tokens ? 1 : failures_in_a_row_ + 1;
+  if (gave_tokens) {
+    losses_in_a_row_ = 0;
+    lost_at_.reset();
+  }
+  if (IsLoss(end)) {
+    losses_ += end.writes;
+    losses_in_a_row_ += end.writes;
+    if (!gave_tokens) lost_at_ = replica;
+  }
   delivered_at_failure_ = delivered;
 }
 
@@ -107,13 +146,13 @@ NextStep After(const AttemptEnd& end, Endpoint endpoint, const RequestFacts& fac
     case AttemptEnd::Kind::kRejected:
       return FailForGood(end, progress);
     case AttemptEnd::Kind::kFailed:
-      if (end.hopeless || !WorthAnother(end.engine_error, progress.another_serves)) return FailForGood(end, progress);
+      if (end.hopeless || !WorthAnother(end, progress)) return FailForGood(end, progress);
       break;
     case AttemptEnd::Kind::kAborted:
       break;
   }
   if (OnlyFinishMissing(endpoint, facts, progress)) return {NextStep::Kind::kCloseAnswer, std::nullopt, std::nullopt};
-  if (const auto bar = BarToAnother(endpoint, facts, progress, now)) {
+  if (const auto bar = BarToAnother(end, endpoint, facts, progress, now)) {
     return {NextStep::Kind::kFail, bar, progress.any_answer ? bar : std::nullopt};
   }
   return {progress.any_answer ? NextStep::Kind::kContinue : NextStep::Kind::kPlaceAgain, std::nullopt, std::nullopt};

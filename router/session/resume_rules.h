@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "backends/dialect/endpoint.h"
+#include "base/ids.h"
 #include "base/units.h"
 #include "router/labels/labels.h"
 #include "router/openai/error/api_error.h"
@@ -19,8 +20,12 @@ namespace penstock {
 
 // Failed attempts of one request.
 inline constexpr int kMaxFailures = 6;
-// Failed attempts without a delivered token in between: a request that kills its engines must not meet them all.
+// Failed attempts without a delivered token in between.
 inline constexpr int kMaxFailuresInARow = 3;
+// Engines that got the whole request and then died, hung or failed: a request that kills its engines must not meet them
+// all. In a row means without a delivered token in between.
+inline constexpr int kMaxLosses = 3;
+inline constexpr int kMaxLossesInARow = 2;
 // Attempts at engines that could not be connected to; they got nothing of the request.
 inline constexpr int kMaxUnreached = 8;
 
@@ -29,21 +34,30 @@ class AttemptLedger {
  public:
   void OnForward() { ++attempts_; }
   // `delivered`: tokens that the client has by now.
-  void OnEnd(const AttemptEnd& end, int64_t delivered);
+  void OnEnd(const AttemptEnd& end, ReplicaId replica, int64_t delivered);
 
   int attempts() const { return attempts_; }
   // One of the limits above is reached.
   bool exhausted() const {
-    return unreached_ >= kMaxUnreached || failures_ >= kMaxFailures || failures_in_a_row_ >= kMaxFailuresInARow;
+    return unreached_ >= kMaxUnreached || failures_ >= kMaxFailures || failures_in_a_row_ >= kMaxFailuresInARow ||
+           losses_ >= kMaxLosses || losses_in_a_row_ >= kMaxLossesInARow;
   }
+  // The last engine that was lost without a token is at this replica.
+  bool LostAt(ReplicaId replica) const { return lost_at_ == replica; }
 
  private:
   int attempts_ = 0;
   int failures_ = 0;
   int failures_in_a_row_ = 0;
+  int losses_ = 0;
+  int losses_in_a_row_ = 0;
+  std::optional<ReplicaId> lost_at_;
   int64_t delivered_at_failure_ = 0;
   int unreached_ = 0;
 };
+
+// The engine got the whole request and then died, hung or failed: the request may be the cause.
+bool IsLoss(const AttemptEnd& end);
 
 // The answer and the fleet as the rules look at them.
 struct AnswerProgress {

@@ -14,6 +14,9 @@ namespace asio = boost::asio;
 
 namespace {
 
+// An attempt at a lost engine that heard nothing for this long is given up.
+constexpr Duration kSilence = Duration::Seconds(1);
+
 // An answer that came whole without a reason (embeddings) ended well too.
 bool EndedWell(absl::string_view finish_reason) {
   return finish_reason.empty() || finish_reason == "stop" || finish_reason == "length" ||
@@ -97,6 +100,7 @@ asio::awaitable<void> Session::Serve() {
     }
     BeginAttempt(std::get<Forward>(*verdict));
     AttemptEnd end = co_await attempt_->Run();
+    end.writes = attempt_->writes();
     attempt_.reset();
     if (end.kind == AttemptEnd::Kind::kFinished) {
       EndWell();
@@ -162,6 +166,8 @@ void Session::BeginAttempt(const Forward& forward) {
   state_.fleet = state_.loop.fleet();  // The replica may be younger than the request.
   state_.ledger.OnForward();
   if (state_.ledger.attempts() == 1) state_.answer_deadline = Now() + state_.limits.answer_timeout;
+  state_.heard = Now();
+  state_.given_up = false;
   record_.OnForward();
   attempt_.emplace(state_, admission_, delivery_);
 }
@@ -193,8 +199,13 @@ AnswerProgress Session::ProgressNow() const {
 
 NextStep Session::Judge(const AttemptEnd& end) {
   if (end.engine_at_fault) record_.OnEngineError(end);
-  ReportHealth(end);
-  state_.ledger.OnEnd(end, state_.answer.delivered);
+  const Blame blame = BlameOf(end);
+  // A request that breaks every engine tells of itself: it counts once for all of them.
+  if (blame == Blame::kUnreached || (blame == Blame::kBroken && !std::exchange(state_.told_broken, true))) {
+    state_.loop.edge().report(state_.forward->replica,
+                              blame == Blame::kUnreached ? EngineNews::kConnectFailed : EngineNews::kBrokenAnswer);
+  }
+  state_.ledger.OnEnd(end, state_.forward->replica, state_.answer.delivered);
   return After(end, state_.request.endpoint, state_.facts(), ProgressNow(), Now());
 }
 
@@ -251,24 +262,6 @@ asio::awaitable<void> Session::EndFailed(AttemptEnd end, NextStep step) {
               end.error->reason);
 }
 
-void Session::ReportHealth(const AttemptEnd& end) {
-  if (!end.engine_at_fault) return;
-  switch (end.engine_error) {
-    case EngineErrorKind::kConnect:
-      state_.loop.edge().report(state_.forward->replica, EngineNews::kConnectFailed);
-      break;
-    case EngineErrorKind::kTimeout:
-    case EngineErrorKind::kClosed:
-    case EngineErrorKind::kGarbage:
-      state_.loop.edge().report(state_.forward->replica, EngineNews::kBrokenAnswer);
-      break;
-    case EngineErrorKind::kServer:
-    case EngineErrorKind::kPushedBack:
-    case EngineErrorKind::kOverflow:
-      break;  // An engine that says so is alive.
-  }
-}
-
 void Session::OnClientGone() {
   admission_.Close(Outcome::kClientGone);
   if (attempt_) attempt_->Abort();
@@ -278,6 +271,21 @@ void Session::OnClientGone() {
 void Session::OnAbort() {
   record_.OnAbort();
   if (attempt_) attempt_->Abort();
+}
+
+// An engine that is merely deaf to its polls still gives tokens. Where no other can take over, it may yet come back.
+void Session::OnReplicaLost(ReplicaId replica) {
+  if (!attempt_ || state_.forward->replica != replica || Now() - state_.heard < kSilence) return;
+  AttemptEnd end = EngineFailed(EngineErrorKind::kHung, "");
+  end.writes = attempt_->writes();
+  AttemptLedger ledger = state_.ledger;
+  ledger.OnEnd(end, replica, state_.answer.delivered);
+  AnswerProgress progress = ProgressNow();
+  progress.exhausted = ledger.exhausted();
+  const NextStep step = After(end, state_.request.endpoint, state_.facts(), progress, Now());
+  if (step.kind == NextStep::Kind::kFail) return;
+  state_.given_up = true;
+  attempt_->Abort();
 }
 
 void Session::OnCut() {

@@ -58,13 +58,13 @@ class Session final : private TicketHolder {
   // Counts the end of an attempt that did not finish, and asks the rules.
   NextStep Judge(const AttemptEnd& end);
   void PlaceAgain(const AttemptEnd& end);
-  void ReportHealth(const AttemptEnd& end);
   AnswerProgress ProgressNow() const;
 
   void OnClientGone();
   void OnVerdict() override { wake_.Notify(); }
   void OnAbort() override;
   void OnCut() override;
+  void OnReplicaLost(ReplicaId replica) override;
 
   SessionState state_;
   Signal wake_;

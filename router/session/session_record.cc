@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "router/openai/request/routes.h"
 
 namespace penstock {
@@ -111,11 +112,12 @@ void SessionRecord::OnRefusal(const ApiError& error, const Refuse& refuse) {
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kRefuse);
   entry.reason = error.reason;
   entry.status = state_.client.status();
-  entry.prompt_estimate = state_.estimate.tokens;
-  entry.bound = refuse.bound;
-  entry.value = refuse.value;
+  // Before the arrival at the core there is no estimate.
+  if (state_.estimate.tokens > Tokens(0)) entry.prompt_estimate = state_.estimate.tokens;
+  if (refuse.bound != 0) entry.bound = refuse.bound;
+  if (refuse.value != 0) entry.value = refuse.value;
   entry.waited = Now() - state_.arrival;
-  entry.retry_after = refuse.retry_after;
+  entry.retry_after = error.retry_after;
   log->Write(std::move(entry));
 }
 
@@ -128,6 +130,7 @@ void SessionRecord::OnEngineError(const AttemptEnd& end) {
   entry.reason = std::string(LabelOf(end.engine_error));
   entry.status = end.error->status;
   entry.message = end.error->message;
+  if (!end.error->detail.empty()) absl::StrAppend(&entry.message, " (", end.error->detail, ")");
   log->Write(std::move(entry));
 }
 

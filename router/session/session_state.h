@@ -44,7 +44,10 @@ struct SessionState {
   AttemptLedger ledger;                        // Session.
   HeaderList engine_headers;                   // Attempt: those for the client.
   RelayState answer;                           // The relay of each attempt, Delivery.
+  Instant heard;                               // Session, then the attempt: the last bytes of the engine.
+  bool given_up = false;                       // Session: the present attempt ends because its engine hangs.
   bool any_answer = false;                     // Attempt: the client has part of the answer.
+  bool told_broken = false;                    // Session: it counted against the health of a replica.
 
   const RequestFacts& facts() const { return prepared.facts; }
   // The engine of the last forward.

@@ -37,12 +37,22 @@ Telemetry::~Telemetry() = default;
 
 void Telemetry::SetFleet(const Fleet& fleet) {
   state_->requests.SetFleet(fleet);
+  for (const ReplicaSpec& replica : fleet.replicas) {
+    if (!replica.removed) StartAtZero(replica);
+  }
   std::unique_lock lock(state_->mutex);
   for (const ReplicaSpec& replica : fleet.replicas) {
     for (const PoolShare& share : replica.pools) {
       if (share.pool.value() >= fleet.pools.size()) continue;
       state_->block_of_pool[fleet.pools[share.pool.value()].name] = std::max(share.footprint.block, Tokens(1));
     }
+  }
+}
+
+void Telemetry::StartAtZero(const ReplicaSpec& replica) {
+  for (const absl::string_view kind : kEngineErrorLabels) {
+    state_->registry.Counter(MetricNamed("penstock_engine_errors_total"),
+                             {{"replica", state_->requests.ReplicaLabel(replica.name)}, {"kind", std::string(kind)}});
   }
 }
 

@@ -69,6 +69,8 @@ class Telemetry {
 
  private:
   struct State;
+  // A counter that nobody has seen at zero misses its first increase.
+  void StartAtZero(const ReplicaSpec& replica);
   std::unique_ptr<State> state_;
 };
 

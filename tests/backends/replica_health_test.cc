@@ -147,6 +147,18 @@ TEST(HealthTracker, ASleepingEngineIsDownAndWakesWithoutProbation) {
   EXPECT_EQ(tracker.health(), Health::kUp);
 }
 
+TEST(HealthTracker, AHangPutsAReplicaOnProbationAndASecondOneTakesItDown) {
+  HealthTracker tracker = Up();
+  tracker.OnHang(At(1));
+  EXPECT_EQ(tracker.health(), Health::kProbing);
+  tracker.OnAnswer();
+  EXPECT_EQ(tracker.health(), Health::kUp);
+  tracker.OnHang(At(2));
+  tracker.OnHang(At(3));
+  EXPECT_EQ(tracker.health(), Health::kDown);
+  EXPECT_TRUE(tracker.probing_needed());
+}
+
 TEST(HealthTracker, DrainingHidesUpAndProbationButNotDown) {
   HealthTracker tracker = Up();
   tracker.SetDraining(true);

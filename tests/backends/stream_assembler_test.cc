@@ -132,5 +132,16 @@ TEST(StreamAssembler, WhatItCannotRepresentIsSaid) {
   EXPECT_EQ(error.status().message(), "Context size has been exceeded.");
 }
 
+TEST(StreamAssembler, LogprobsAreNullOnlyWhereTheEngineSaysSo) {
+  for (const bool says : {true, false}) {
+    StreamAssembler assembler(Endpoint::kChat);
+    const std::string field = says ? R"(,"logprobs":null)" : "";
+    ASSERT_TRUE(
+        assembler.Add(R"({"choices":[{"index":0,"delta":{"content":"a"})" + field + R"(,"finish_reason":"stop"}]})")
+            .ok());
+    EXPECT_EQ(assembler.Finish()->find("\"logprobs\":null") != std::string::npos, says);
+  }
+}
+
 }  // namespace
 }  // namespace penstock

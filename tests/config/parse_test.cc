@@ -230,8 +230,9 @@ TEST(Parse, EveryLimitHasARangeWhoseEndsAreTaken) {
       {"max_answer", "999B", "1kB", "4GiB", "4.1GiB"},        {"max_kept_text", "-1B", "0B", "1TiB", "1.1TiB"},
       {"max_kept_text_total", "-1B", "0B", "1TiB", "1.1TiB"},
   };
-  for (const char* key : {"header_timeout", "body_timeout", "idle_timeout", "write_timeout", "connect_timeout",
-                          "first_byte_timeout", "gap_timeout", "keepalive_after", "drain_timeout", "answer_timeout"}) {
+  for (const char* key :
+       {"header_timeout", "body_timeout", "idle_timeout", "write_timeout", "connect_timeout", "first_byte_timeout",
+        "gap_timeout", "hang_after", "keepalive_after", "drain_timeout", "answer_timeout"}) {
     ranges.push_back({key, "0ms", "1ms", "7d", "8d"});
   }
   for (const absl::string_view key : KeyNames<LimitsConfig>()) {

@@ -35,6 +35,9 @@ class ScriptedEngine:
         self.reset = False
         self.hang = False
         self.goodbye = False  # Ends TLS in order.
+        self.pages = {}  # More pages, by path.
+        self.poison = None  # A request with these bytes resets the connection.
+        self.poisoned = 0
         self.calls = 0
         self._stopping = threading.Event()
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -77,9 +80,14 @@ class ScriptedEngine:
         if method == "GET":
             models = {"object": "list", "data": [{"id": MODEL, "object": "model", "max_model_len": 4096}]}
             known = {"/v1/models": http(200, models), "/health": http(200, {})}
+            known.update(self.pages)
             connection.sendall(known.get(path, http(404, {"error": {"message": "no such path"}})))
             return True
         self.calls += 1
+        if self.poison and self.poison in body:
+            self.poisoned += 1
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            return False
         connection.sendall(self.script)
         if self.hang:
             self._stopping.wait(30)

@@ -159,3 +159,27 @@ def test_an_engine_killed_before_the_first_byte_is_replaced_by_another(folder):
                 answer = send(router.address, request_bytes(body=chat(max_tokens=2)), timeout=20)
                 assert answer.status == 200
             router.wait_for_nothing(3, [second])
+
+
+def test_a_request_that_kills_its_engines_meets_two_of_them(folder):
+    engines = [ScriptedEngine() for _ in range(4)]
+    rows = "".join(
+        f"  - {{id: e{i}, url: '{engine.url}', engine: openai, model: {MODEL}, kv_tokens: 100000}}\n"
+        for i, engine in enumerate(engines)
+    )
+    with Router(folder, config="replicas:\n" + rows) as router:
+        for engine in engines:
+            engine.script, engine.poison = http(200, {"choices": []}), b"die of this"
+        wait_until(lambda: router.metrics().sum("penstock_replica_up") == 4, 20, "all are up")
+        body = chat(model=MODEL, max_tokens=50)
+        body["messages"][0]["content"] = "die of this"
+        for _ in range(2):
+            before = sum(engine.poisoned for engine in engines)
+            answer = send(router.address, request_bytes(body=body), timeout=20)
+            assert answer.status == 502 and "127.0.0.1" not in answer.body.decode()
+            assert sum(engine.poisoned for engine in engines) - before == 2
+            assert send(router.address, BODY).status == 200
+        assert router.metrics().sum("penstock_replica_up") == 4
+        router.wait_for_nothing(5)
+    for engine in engines:
+        engine.close()

@@ -3,7 +3,10 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "config/values/key_digest.h"
+#include "tests/http/faults/engine_pair.h"
 #include "tests/http/test_server.h"
 
 namespace penstock {
@@ -127,6 +130,41 @@ TEST_F(BadInputs, AnUnknownClass) {
   const WireMessage answer = router_.Chat("", "x-penstock-class: urgent\r\n");
   EXPECT_EQ(answer.status(), 400);
   EXPECT_EQ(Code(answer), "invalid_value");
+}
+
+TEST(StoredResponses, AConversationThatOneEngineStoresIsRefusedWhereThereAreSeveral) {
+  for (const size_t engines : {1u, 2u}) {
+    const auto script = [](EngineCall& call) { call.Answer(200, "{}"); };
+    ScriptedEngine a(script, kVllmPages), b(script, kVllmPages);
+    std::vector<std::string> urls = {a.url(), b.url()};
+    urls.resize(engines);
+    TestServer router(urls, [](Config& config) {
+      for (ReplicaConfig& replica : config.replicas) replica.engine = "vllm";
+    });
+    ASSERT_TRUE(router.WaitUp(static_cast<int>(engines)));
+    const WireMessage answer =
+        router.Ask(PostJson("/v1/responses", R"({"model":"m","input":"go on","previous_response_id":"resp_1"})"));
+    EXPECT_EQ(answer.status(), engines == 1 ? 200 : 400) << answer.body;
+    EXPECT_EQ(a.calls() + b.calls(), engines == 1 ? 1 : 0);
+  }
+}
+
+TEST(Keys, AMissingKeyIsNotAnIncorrectOne) {
+  ScriptedEngine engine([](EngineCall& call) { AnswerStream(call, 1); });
+  TestServer router({engine.url()}, [](Config& config) {
+    TenantConfig tenant;
+    tenant.name = "team";
+    tenant.keys = {KeyDigest("right")};
+    config.tenants = {tenant};
+  });
+  ASSERT_TRUE(router.WaitUp());
+  const std::string body = StreamBody();
+  const WireMessage missing = router.Ask(PostJson("/v1/chat/completions", body));
+  const WireMessage wrong = router.Ask(PostJson("/v1/chat/completions", body, "Authorization: Bearer wrong\r\n"));
+  EXPECT_EQ(missing.status(), 401);
+  EXPECT_EQ(wrong.status(), 401);
+  EXPECT_NE(missing.body.find("You didn't provide an API key"), std::string::npos) << missing.body;
+  EXPECT_NE(wrong.body.find("Incorrect API key provided"), std::string::npos) << wrong.body;
 }
 
 }  // namespace

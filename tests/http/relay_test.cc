@@ -279,5 +279,20 @@ TEST(Relay, AnAbortedStreamGoesOnWhereItWasCut) {
   EXPECT_EQ(answer.body.find("x0"), std::string::npos);
 }
 
+TEST(Relay, TokensThatComeSeveralInAnEventAreCountedByTheUsage) {
+  ScriptedEngine engine([](EngineCall& call) {
+    call.BeginStream();
+    for (int i = 0; i < 3; ++i) call.Event(DeltaJson("two words"));
+    call.Event(FinishJson());
+    call.Event(UsageJson(9, 7));
+    call.EndStream();
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  EXPECT_EQ(router.Ask(PostJson("/v1/chat/completions", StreamBody())).status(), 200);
+  ASSERT_TRUE(Eventually([&] { return router.Metric("penstock_output_tokens_total") == 7; }));
+  EXPECT_EQ(router.Metric("penstock_active_tokens_total"), 7);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -166,7 +166,7 @@ TEST(RequestScan, ADuplicateHiddenByAnEscapeIsFound) {
 }
 
 TEST(RequestScan, ADuplicateOfAnUnknownFieldIsNotTheRoutersBusiness) {
-  EXPECT_EQ(Scan(Endpoint::kChat, Chat(R"(,"seed":1,"seed":2)")).model, "m");
+  EXPECT_EQ(Scan(Endpoint::kChat, Chat(R"(,"top_p":1,"top_p":2)")).model, "m");
 }
 
 TEST(RequestScan, ADuplicateWithinAMessageIsRefused) {

@@ -44,7 +44,7 @@ struct Fixture {
 
 TEST(StreamRelay, EventsPassAsTheyCameAndAreCounted) {
   Fixture f;
-  StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
   EXPECT_EQ(relay.Feed(kRole + kWord + kWord, kNow), StreamRelay::Result::kGoOn);
   EXPECT_EQ(Joined(relay), kRole + kWord + kWord);
   EXPECT_EQ(relay.pieces().size(), 1u);
@@ -58,7 +58,7 @@ TEST(StreamRelay, UsageIsLearnedAndHiddenFromAClientThatDidNotAsk) {
   for (const bool asked : {false, true}) {
     Fixture f;
     f.facts.asks_usage = asked;
-    StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+    StreamRelay relay(Endpoint::kChat, f.facts, f.state);
     relay.Feed(kWord + kStop + kUsage + kDone, kNow);
     EXPECT_EQ(Joined(relay).find("prompt_tokens") != std::string::npos, asked);
     ASSERT_TRUE(f.state.usage.has_value());
@@ -68,7 +68,7 @@ TEST(StreamRelay, UsageIsLearnedAndHiddenFromAClientThatDidNotAsk) {
 
 TEST(StreamRelay, CommentsPassOnlyBehindTheFirstEvent) {
   Fixture f;
-  StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
   relay.Feed(":\n\n", kNow);
   EXPECT_EQ(Joined(relay), "");
   relay.Feed(kWord + ":\n\n", kNow);
@@ -77,7 +77,7 @@ TEST(StreamRelay, CommentsPassOnlyBehindTheFirstEvent) {
 
 TEST(StreamRelay, AnErrorEventIsNotPassedOn) {
   Fixture f;
-  StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
   const std::string error = "data: {\"error\":{\"code\":500,\"message\":\"boom\",\"type\":\"server_error\"}}\n\n";
   EXPECT_EQ(relay.Feed(kWord + error, kNow), StreamRelay::Result::kError);
   EXPECT_EQ(Joined(relay), kWord);
@@ -87,7 +87,7 @@ TEST(StreamRelay, AnErrorEventIsNotPassedOn) {
 // Its text would be missing from the answer without anybody noticing, most of all before the finish.
 TEST(StreamRelay, AnEventThatLostItsFieldNameIsGarbage) {
   Fixture f;
-  StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
   EXPECT_EQ(relay.Feed(kWord + "\xff\xfe" + kWord + kStop, kNow), StreamRelay::Result::kMalformed);
   EXPECT_EQ(Joined(relay), kWord);
   EXPECT_EQ(relay.tokens_in_pieces(), 1);
@@ -96,13 +96,13 @@ TEST(StreamRelay, AnEventThatLostItsFieldNameIsGarbage) {
 
 TEST(StreamRelay, GarbageIsTold) {
   Fixture f;
-  StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
   EXPECT_EQ(relay.Feed("data: <html>\n\n", kNow), StreamRelay::Result::kMalformed);
 }
 
 TEST(StreamRelay, AReassembledAnswerHasTheWholeText) {
   Fixture f;
-  StreamRelay relay(Endpoint::kChat, f.facts, f.state, false);
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state, /*longest=*/1 << 20);
   relay.Feed(kRole + kWord + kWord + kStop + kUsage + kDone, kNow);
   EXPECT_TRUE(relay.pieces().empty());
   const auto body = relay.Assembled();
@@ -119,8 +119,7 @@ TEST(StreamRelay, AReassembledAnswerIsBounded) {
   for (const size_t most : {bytes, bytes - 1}) {
     for (const bool reassembled : {true, false}) {
       Fixture f;
-      StreamRelay relay(Endpoint::kChat, f.facts, f.state, !reassembled);
-      relay.max_reassembled = most;
+      StreamRelay relay(Endpoint::kChat, f.facts, f.state, reassembled ? std::optional<size_t>(most) : std::nullopt);
       const bool too_long = reassembled && most < bytes;
       EXPECT_EQ(relay.Feed(stream, kNow), too_long ? StreamRelay::Result::kTooLong : StreamRelay::Result::kGoOn);
     }
@@ -130,14 +129,14 @@ TEST(StreamRelay, AReassembledAnswerIsBounded) {
 TEST(StreamRelay, AContinuedAnswerLooksLikeOne) {
   Fixture f;
   f.facts.asks_usage = true;
-  StreamRelay first(Endpoint::kChat, f.facts, f.state, true);
+  StreamRelay first(Endpoint::kChat, f.facts, f.state);
   first.Feed(kRole + kWord + kWord, kNow);
   f.state.delivered = 2;
   EXPECT_EQ(f.state.text.text(), "wordword");
   f.state.Restart(true, true);
   EXPECT_EQ(f.state.carried, 2);
 
-  StreamRelay second(Endpoint::kChat, f.facts, f.state, true);
+  StreamRelay second(Endpoint::kChat, f.facts, f.state);
   const std::string other_word =
       "data: {\"id\":\"c9\",\"created\":99,\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n";
   const std::string other_usage =
@@ -156,7 +155,7 @@ TEST(StreamRelay, AContinuedAnswerLooksLikeOne) {
 
 TEST(StreamRelay, StartingAgainForgetsWhatNobodySaw) {
   Fixture f;
-  StreamRelay first(Endpoint::kChat, f.facts, f.state, false);
+  StreamRelay first(Endpoint::kChat, f.facts, f.state, /*longest=*/1 << 20);
   first.Feed(kWord, kNow);
   f.state.Restart(false, true);
   EXPECT_EQ(f.state.generated(), 0);
@@ -174,7 +173,7 @@ TEST(StreamRelay, WhatNoLongerPromptCanRepeatIsNoted) {
                                   R"({"tool_calls":[{"index":0,"function":{"arguments":""}}]})",
                                   R"({"function_call":{"name":"f"}})", R"({"audio":{"id":"a"}})"}) {
     Fixture f;
-    StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+    StreamRelay relay(Endpoint::kChat, f.facts, f.state);
     relay.Feed(Delta(other), kNow);
     EXPECT_TRUE(f.state.other_text) << other;
   }
@@ -182,7 +181,7 @@ TEST(StreamRelay, WhatNoLongerPromptCanRepeatIsNoted) {
        {R"({"role":"assistant","content":"a"})", R"({"content":"a","reasoning_content":null})",
         R"({"content":"a","tool_calls":[],"refusal":"","reasoning":""})"}) {
     Fixture f;
-    StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+    StreamRelay relay(Endpoint::kChat, f.facts, f.state);
     relay.Feed(Delta(plain), kNow);
     EXPECT_FALSE(f.state.other_text) << plain;
   }
@@ -191,7 +190,7 @@ TEST(StreamRelay, WhatNoLongerPromptCanRepeatIsNoted) {
 TEST(StreamRelay, AStreamOfSeveralChoicesEndsWithTheLastOfThem) {
   Fixture f;
   f.facts.n = 2;
-  StreamRelay relay(Endpoint::kChat, f.facts, f.state, true);
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
   relay.Feed(kStop, kNow);
   EXPECT_FALSE(relay.finished());
   relay.Feed(kStop, kNow);
@@ -207,12 +206,12 @@ TEST(StreamRelay, SpaceThatAPromptCannotCarryIsNotRepeated) {
   };
   for (const auto& [pieces, seen] : cases) {
     Fixture f;
-    StreamRelay first(Endpoint::kChat, f.facts, f.state, true);
+    StreamRelay first(Endpoint::kChat, f.facts, f.state);
     first.Feed(kRole + Delta(R"({"content":"one\n\n"})"), kNow);
     f.state.delivered = 1;
     f.state.Restart(true, true);
     EXPECT_EQ(f.state.PromptText(), "one");
-    StreamRelay second(Endpoint::kChat, f.facts, f.state, true);
+    StreamRelay second(Endpoint::kChat, f.facts, f.state);
     std::string all;
     for (const std::string& piece : pieces) {
       second.Feed(Delta("{\"content\":\"" + piece + "\"}"), kNow);
@@ -244,7 +243,7 @@ TEST(ChunkRewrite, ClosingEventsAreWhatAnEngineWouldHaveSaid) {
   const std::string events = ClosingEvents(Endpoint::kChat, names, "length", Usage{Tokens(7), Tokens(2)});
   EXPECT_EQ(events,
             "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":5,\"model\":\"m\",\"choices\":"
-            "[{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":\"length\"}]}\n\n"
+            "[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n"
             "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":5,\"model\":\"m\",\"choices\":"
             "[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2,\"total_tokens\":9}}\n\n"
             "data: [DONE]\n\n");

@@ -63,9 +63,13 @@ TEST(ResumeRules, TheKindOfTheEndDecidesFirst) {
       {"finished", [](Question& q) { q.end = EndedBy(End::kFinished); }, Kind::kEnd, {}, {}},
       {"client gone", [](Question& q) { q.end = EndedBy(End::kClientGone); }, Kind::kStop, {}, {}},
       {"router ends", [](Question& q) { q.end = EndedBy(End::kCut); }, Kind::kShutDown, {}, {}},
-      {"engine lacks the endpoint", [](Question& q) { q.end = EndpointMissing(); }, Kind::kFail, {}, {}},
+      {"engine lacks the endpoint",
+       [](Question& q) { q.end = EndpointMissing("a", "/v1/rerank"); },
+       Kind::kFail,
+       {},
+       {}},
       {"engine lacks the endpoint, rest awaited",
-       [](Question& q) { q.end = EndpointMissing(), q.progress.resume_due = true; },
+       [](Question& q) { q.end = EndpointMissing("a", "/v1/rerank"), q.progress.resume_due = true; },
        Kind::kFail,
        {},
        ResumeResult::kEngine},
@@ -88,7 +92,8 @@ TEST(ResumeRules, AnEngineErrorIsWorthAnotherEngineByItsKind) {
     question.progress.another_serves = false;
     EXPECT_EQ(question.Ask().kind, Kind::kContinue) << LabelOf(kind);
   }
-  for (const EngineErrorKind kind : {EngineErrorKind::kTimeout, EngineErrorKind::kGarbage, EngineErrorKind::kServer}) {
+  for (const EngineErrorKind kind :
+       {EngineErrorKind::kTimeout, EngineErrorKind::kGarbage, EngineErrorKind::kServer, EngineErrorKind::kHung}) {
     Question question;
     Fail(question, kind);
     EXPECT_EQ(question.Ask().kind, Kind::kContinue) << LabelOf(kind);
@@ -102,6 +107,43 @@ TEST(ResumeRules, AnEngineErrorIsWorthAnotherEngineByItsKind) {
   Question hopeless;
   hopeless.end.hopeless = true;
   EXPECT_EQ(hopeless.Ask().kind, Kind::kFail);
+}
+
+// The engine had the whole request.
+AttemptEnd Lost(EngineErrorKind kind) {
+  AttemptEnd end = EngineFailed(kind, "lost");
+  end.writes = 1;
+  return end;
+}
+
+TEST(ResumeRules, AnEngineThatDiedWithoutATokenDoesNotGetTheRequestAgain) {
+  Question question;
+  NothingYet(question);
+  question.end = Lost(EngineErrorKind::kClosed);
+  EXPECT_EQ(question.Ask().kind, Kind::kPlaceAgain);
+  question.progress.another_serves = false;
+  EXPECT_EQ(question.Ask().kind, Kind::kFail);
+  question.end.writes = 0;
+  EXPECT_EQ(question.Ask().kind, Kind::kPlaceAgain) << "it got nothing of the request";
+}
+
+TEST(ResumeRules, ARequestWithEffectsIsNeverWrittenTwice) {
+  for (const EngineErrorKind kind : {EngineErrorKind::kClosed, EngineErrorKind::kTimeout, EngineErrorKind::kGarbage,
+                                     EngineErrorKind::kServer, EngineErrorKind::kOverflow}) {
+    Question question;
+    NothingYet(question);
+    question.facts.has_effects = true;
+    question.end = Lost(kind);
+    EXPECT_EQ(question.Ask().kind, Kind::kFail) << LabelOf(kind);
+    EXPECT_EQ(question.Ask().bar, ResumeResult::kEffects);
+  }
+  Question full;
+  NothingYet(full);
+  full.facts.has_effects = true;
+  full.end = Lost(EngineErrorKind::kPushedBack);
+  EXPECT_EQ(full.Ask().kind, Kind::kPlaceAgain) << "a full engine did nothing";
+  full.end = EngineFailed(EngineErrorKind::kConnect, "nothing was written");
+  EXPECT_EQ(full.Ask().kind, Kind::kPlaceAgain);
 }
 
 TEST(ResumeRules, EveryBarHasItsReason) {
@@ -128,6 +170,8 @@ TEST(ResumeRules, EveryBarHasItsReason) {
           "structure", [](Question& q) { q.facts.has_structure = true; }, ResumeResult::kStructured),
       barred(
           "echo", [](Question& q) { q.facts.echo = true; }, ResumeResult::kEcho),
+      barred(
+          "seed", [](Question& q) { q.facts.seeded = true; }, ResumeResult::kSeed),
       barred(
           "prompt", [](Question& q) { q.facts.prompt_is_text = false; }, ResumeResult::kPrompt),
       barred(
@@ -179,51 +223,6 @@ TEST(ResumeRules, TheClientReadsTheBar) {
   const ApiError aborted = ErrorOf(EndedBy(AttemptEnd::Kind::kAborted), ResumeResult::kTries, /*any_answer=*/false);
   EXPECT_EQ(aborted.message, "The answer was cut for want of memory.");
   EXPECT_EQ(aborted.reason, LabelOf(EngineErrorKind::kOverflow));
-}
-
-TEST(AttemptLedger, FailuresCountInAllAndInARow) {
-  const AttemptEnd failed = EngineFailed(EngineErrorKind::kClosed, "");
-  AttemptLedger in_a_row;
-  for (int i = 1; i < kMaxFailuresInARow; ++i) in_a_row.OnEnd(failed, 0);
-  EXPECT_FALSE(in_a_row.exhausted());
-  in_a_row.OnEnd(failed, 0);
-  EXPECT_TRUE(in_a_row.exhausted());
-  AttemptLedger in_all;
-  for (int i = 1; i < kMaxFailures; ++i) in_all.OnEnd(failed, i);
-  EXPECT_FALSE(in_all.exhausted());
-  in_all.OnEnd(failed, kMaxFailures);
-  EXPECT_TRUE(in_all.exhausted());
-}
-
-TEST(AttemptLedger, UnreachedEnginesCountApart) {
-  AttemptLedger ledger;
-  const AttemptEnd unreached = EngineFailed(EngineErrorKind::kConnect, "");
-  for (int i = 1; i < kMaxUnreached; ++i) ledger.OnEnd(unreached, 0);
-  EXPECT_FALSE(ledger.exhausted());
-  ledger.OnEnd(EndedBy(AttemptEnd::Kind::kAborted), 0);
-  EXPECT_FALSE(ledger.exhausted());
-  ledger.OnEnd(unreached, 0);
-  EXPECT_TRUE(ledger.exhausted());
-}
-
-TEST(AttemptEnd, AnEnginesOwnErrorIsSorted) {
-  EngineError error;
-  error.status = 400;
-  error.message = "bad temperature";
-  EXPECT_EQ(EngineSaid(error, /*in_stream=*/false, /*resume_due=*/false).kind, AttemptEnd::Kind::kRejected);
-  EXPECT_FALSE(EngineSaid(error, false, false).engine_at_fault);
-  EXPECT_TRUE(EngineSaid(error, /*in_stream=*/true, false).engine_at_fault);
-  const AttemptEnd due = EngineSaid(error, false, /*resume_due=*/true);
-  EXPECT_EQ(due.kind, AttemptEnd::Kind::kFailed);
-  EXPECT_TRUE(due.hopeless);
-  error.status = 503;
-  EXPECT_EQ(EngineSaid(error, false, false).engine_error, EngineErrorKind::kPushedBack);
-  error.status = 500;
-  EXPECT_FALSE(EngineSaid(error, false, false).hopeless);
-  error.status = 501;
-  EXPECT_TRUE(EngineSaid(error, false, false).hopeless);
-  error.message = "Context size has been exceeded.";
-  EXPECT_EQ(EngineSaid(error, false, false).engine_error, EngineErrorKind::kOverflow);
 }
 
 }  // namespace

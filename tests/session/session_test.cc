@@ -12,7 +12,7 @@
 #include <future>
 #include <sstream>
 
-#include "router/live/fleet_monitor.h"
+#include "router/live/fleet/fleet_monitor.h"
 #include "tests/http/test_server.h"
 #include "tests/session/memory_client.h"
 

@@ -35,6 +35,7 @@ struct Observation {
   int running = -1;
   int waiting = -1;
   int64_t preemptions = -1;  // Since the engine started.
+  int64_t tokens = -1;       // Of prompts and outputs, computed since the engine started.
   bool sleeping = false;     // It accepts requests but runs none until it is woken. False where a request wakes it.
 };
 

@@ -64,6 +64,7 @@ absl::Status ReadVllmLoad(absl::string_view metrics, const Discovery&, Observati
     if (name == "num_requests_running") Accumulate(sample->value, &seen->running);
     if (name == "num_requests_waiting") Accumulate(sample->value, &seen->waiting);
     if (name == "num_preemptions_total" || name == "num_preemptions") Accumulate(sample->value, &seen->preemptions);
+    if (name == "prompt_tokens_total" || name == "generation_tokens_total") Accumulate(sample->value, &seen->tokens);
     if (name == "kv_cache_usage_perc") use.Add(sample->value);
     if (name == "gpu_cache_usage_perc") old_use.Add(sample->value);
     if (name == "engine_sleep_state" && sample->value == 0 && sample->Label("sleep_state") == "awake") {

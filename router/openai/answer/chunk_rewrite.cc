@@ -27,6 +27,7 @@ std::string ChunkHead(Endpoint endpoint, const ChunkNames& names) {
                                   endpoint == Endpoint::kChat ? "chat.completion.chunk" : "text_completion", "\"");
   if (!names.created.empty()) absl::StrAppend(&head, ",\"created\":", names.created);
   if (!names.model.empty()) absl::StrAppend(&head, ",\"model\":", names.model);
+  if (!names.fingerprint.empty()) absl::StrAppend(&head, ",\"system_fingerprint\":", names.fingerprint);
   absl::StrAppend(&head, ",\"choices\":");
   return head;
 }
@@ -80,8 +81,8 @@ std::string ClosingEvents(Endpoint endpoint, const ChunkNames& names, absl::stri
   std::string events;
   if (!finish_reason.empty()) {
     absl::StrAppend(&events, ChunkHead(endpoint, names), "[{\"index\":0,",
-                    endpoint == Endpoint::kChat ? "\"delta\":{}" : "\"text\":\"\"",
-                    ",\"logprobs\":null,\"finish_reason\":\"", finish_reason, "\"}]}\n\n");
+                    endpoint == Endpoint::kChat ? "\"delta\":{}" : "\"text\":\"\"", ",\"finish_reason\":\"",
+                    finish_reason, "\"}]}\n\n");
   }
   if (usage) absl::StrAppend(&events, ChunkHead(endpoint, names), "[],\"usage\":", UsageJson(*usage), "}\n\n");
   absl::StrAppend(&events, "data: [DONE]\n\n");

@@ -13,6 +13,11 @@ constexpr size_t kMaxEarly = 4 << 10;
 }  // namespace
 
 void RelayState::Restart(bool keep_delivered, bool trimmed) {
+  if (keep_delivered && usage) {
+    // An engine that tells its usage all along counts better than events do.
+    delivered = std::max(delivered, usage->output.value());
+    if (!prompt) prompt = usage->prompt;
+  }
   if (!keep_delivered) delivered = 0;
   counter.Reset(delivered);
   carried = delivered;
@@ -24,18 +29,18 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
     text.Clear();
     other_text = opened = usage_sent = false;
     names = ChunkNames();
+    prompt.reset();
   }
   overlap = trimmed ? std::string(TrailingSpace(text.text())) : "";
 }
 
-StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, bool to_client)
-    : endpoint_(endpoint), facts_(facts), state_(state), to_client_(to_client), pattern_(endpoint) {
-  if (!to_client_) assembler_.emplace(endpoint);
+StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, std::optional<size_t> longest)
+    : endpoint_(endpoint), facts_(facts), state_(state), pattern_(endpoint) {
+  if (longest) reassembly_.emplace(endpoint, *longest);
 }
 
 StreamRelay::Result StreamRelay::Feed(absl::string_view bytes, Instant now) {
-  pieces_.clear();
-  rewritten_.clear();
+  pieces_.Clear();
   new_tokens_ = 0;
   splitter_.Feed(bytes);
   while (const auto event = splitter_.Next()) {
@@ -45,10 +50,21 @@ StreamRelay::Result StreamRelay::Feed(absl::string_view bytes, Instant now) {
   return done_ ? Result::kDone : Result::kGoOn;
 }
 
+void StreamRelay::Flush() {
+  pieces_.Clear();
+  new_tokens_ = 0;
+  Release("");
+}
+
+void StreamRelay::Release(absl::string_view fingerprint) {
+  pieces_.Release(fingerprint);
+  new_tokens_ += std::exchange(held_tokens_, 0);
+}
+
 StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant now) {
   if (event.garbled) return Result::kMalformed;
   if (event.comment) {
-    if (to_client_ && (any_event_ || comments_pass)) Pass(event.raw);
+    if (!reassembly_ && (any_event_ || comments_pass)) pieces_.Pass(event.raw);
     return Result::kGoOn;
   }
   std::optional<StreamFacts> known = pattern_.Match(event);
@@ -57,6 +73,7 @@ StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant n
     pattern_.Learn(event, *known);
   }
   StreamFacts& facts = *known;
+  if (facts.error || facts.malformed) Release("");
   if (facts.error) {
     error_ = std::move(facts.error);
     return Result::kError;
@@ -69,18 +86,15 @@ StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant n
   any_event_ = true;
   if (!state_.early.empty()) PassEarly();
   Learn(facts, now);
-  if (!to_client_) {
-    assembled_ += event.data.size();
-    if (assembled_ > max_reassembled) return Result::kTooLong;
-    if (!facts.done && assembly_.ok()) assembly_ = assembler_->Add(event.data);
-    return Result::kGoOn;
-  }
+  if (reassembly_) return reassembly_->Add(event.data, facts.done) ? Result::kGoOn : Result::kTooLong;
   if (facts.nothing) {
-    Pass(event.raw);
+    Release("");
+    pieces_.Pass(event.raw);
     return Result::kGoOn;
   }
-  if (facts.usage_only && !facts_.asks_usage) return Result::kGoOn;
-  PassEvent(event, facts);
+  const bool dropped = facts.usage_only && !facts_.asks_usage;
+  Release(dropped ? ReadChunkNames(event.data).fingerprint : std::string());
+  if (!dropped) PassEvent(event, facts);
   return Result::kGoOn;
 }
 
@@ -97,7 +111,8 @@ void StreamRelay::Learn(const StreamFacts& facts, Instant now) {
   done_ = done_ || facts.done;
   if (facts.usage) {
     const Tokens carried(state_.carried);
-    state_.usage = Usage{std::max(Tokens(0), facts.usage->prompt - carried), facts.usage->output + carried};
+    const Tokens prompt = state_.prompt.value_or(std::max(Tokens(0), facts.usage->prompt - carried));
+    state_.usage = Usage{prompt, facts.usage->output + carried};
   }
 }
 
@@ -106,16 +121,32 @@ void StreamRelay::PassEvent(const SseSplitter::Event& event, const StreamFacts& 
   state_.opened = true;
   state_.other_text |= facts.other_text;
   state_.usage_sent |= facts.usage_only;
-  if (state_.resumed && !facts.done) return PassContinued(event, facts);
-  state_.text.Append(facts.content);
-  Pass(event.raw);
+  std::string continued;
+  if (state_.resumed && !facts.done) {
+    continued = Continued(event, facts);
+    if (continued.empty()) return;
+  } else {
+    state_.text.Append(facts.content);
+  }
+  // An engine that was asked for its usage says its fingerprint there, in an event that this client does not get.
+  const bool last = facts.finish && !facts.done && !facts_.asks_usage && endpoint_ != Endpoint::kResponses &&
+                    !absl::StrContains(event.data, "\"system_fingerprint\"");
+  if (last) {
+    pieces_.Hold(continued.empty() ? event.raw : continued);
+    held_tokens_ = facts.has_text ? 1 : 0;
+    new_tokens_ -= held_tokens_;
+  } else if (!continued.empty()) {
+    pieces_.PassMade(std::move(continued));
+  } else {
+    pieces_.Pass(event.raw);
+  }
 }
 
-void StreamRelay::PassContinued(const SseSplitter::Event& event, const StreamFacts& facts) {
+std::string StreamRelay::Continued(const SseSplitter::Event& event, const StreamFacts& facts) {
   const bool bare = !facts.other_text && !facts.finish && !facts.usage;
-  if (bare && facts.content.empty() && facts.has_role) return;  // The answer was opened before.
+  if (bare && facts.content.empty() && facts.has_role) return "";  // The answer was opened before.
   const absl::string_view fresh = WithoutOverlap(facts.content);
-  if (bare && fresh.empty() && !facts.content.empty()) return;
+  if (bare && fresh.empty() && !facts.content.empty()) return "";
   state_.text.Append(fresh);
   ChunkEdit edit;
   edit.usage = state_.usage.value_or(Usage{});
@@ -123,8 +154,7 @@ void StreamRelay::PassContinued(const SseSplitter::Event& event, const StreamFac
     edit.content = facts.content;
     edit.new_content = fresh;
   }
-  rewritten_.push_back(RewriteChunk(event.data, state_.names, edit));
-  Pass(rewritten_.back());
+  return RewriteChunk(event.data, state_.names, edit);
 }
 
 absl::string_view StreamRelay::WithoutOverlap(absl::string_view content) {
@@ -143,21 +173,10 @@ absl::string_view StreamRelay::WithoutOverlap(absl::string_view content) {
 }
 
 void StreamRelay::PassEarly() {
-  rewritten_.push_back(std::exchange(state_.early, ""));
-  if (to_client_ && !state_.resumed) Pass(rewritten_.back());
+  std::string early = std::exchange(state_.early, std::string());
+  if (!reassembly_ && !state_.resumed) pieces_.PassMade(std::move(early));
 }
 
-void StreamRelay::Pass(absl::string_view raw) {
-  if (!pieces_.empty() && pieces_.back().data() + pieces_.back().size() == raw.data()) {
-    pieces_.back() = absl::string_view(pieces_.back().data(), pieces_.back().size() + raw.size());
-  } else {
-    pieces_.push_back(raw);
-  }
-}
-
-absl::StatusOr<std::string> StreamRelay::Assembled() {
-  if (!assembly_.ok()) return assembly_;
-  return assembler_->Finish();
-}
+absl::StatusOr<std::string> StreamRelay::Assembled() { return reassembly_->Body(); }
 
 }  // namespace penstock

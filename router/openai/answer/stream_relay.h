@@ -5,8 +5,6 @@
 #ifndef PENSTOCK_ROUTER_OPENAI_ANSWER_STREAM_RELAY_H_
 #define PENSTOCK_ROUTER_OPENAI_ANSWER_STREAM_RELAY_H_
 
-#include <limits>
-#include <list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,13 +13,14 @@
 #include "backends/dialect/endpoint.h"
 #include "backends/dialect/engine_error.h"
 #include "backends/dialect/sse_splitter.h"
-#include "backends/dialect/stream_assembler.h"
 #include "backends/dialect/stream_reader.h"
 #include "backends/dialect/text_pattern.h"
 #include "backends/dialect/usage.h"
 #include "base/token_counter.h"
 #include "router/openai/answer/chunk_rewrite.h"
+#include "router/openai/answer/client_pieces.h"
 #include "router/openai/answer/delivered_text.h"
+#include "router/openai/answer/reassembly.h"
 #include "router/openai/request/request_scan.h"
 
 namespace penstock {
@@ -35,10 +34,11 @@ struct RelayState {
   std::string early;        // Events without content that came before any other; they are written with the first.
   bool opened = false;      // It has the first chunk, which said these names.
   ChunkNames names;
-  bool resumed = false;        // The present attempt goes on with an answer that the client has part of.
-  std::string overlap;         // White space that the client has and the present attempt's prompt has not.
-  int64_t carried = 0;         // Tokens that the present attempt got as prompt.
-  std::optional<Usage> usage;  // The usage of the whole answer.
+  bool resumed = false;          // The present attempt goes on with an answer that the client has part of.
+  std::string overlap;           // White space that the client has and the present attempt's prompt has not.
+  int64_t carried = 0;           // Tokens that the present attempt got as prompt.
+  std::optional<Usage> usage;    // The usage of the whole answer.
+  std::optional<Tokens> prompt;  // The prompt of the first attempt, where its engine reported it early.
   bool usage_sent = false;
   std::string finish_reason;
 
@@ -52,14 +52,17 @@ struct RelayState {
 
 class StreamRelay {
  public:
-  // `to_client` false: the answer is being reassembled.
-  StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, bool to_client);
+  // `longest`: set where the answer is reassembled, the most bytes of its events; kTooLong beyond.
+  StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state,
+              std::optional<size_t> longest = std::nullopt);
 
   enum class Result { kGoOn, kDone, kError, kMalformed, kTooLong };
   // All complete events of the bytes. After anything but kGoOn and kDone nothing more may be fed.
   Result Feed(absl::string_view bytes, Instant now);
   // The pieces to write; views valid until the next Feed.
-  const std::vector<absl::string_view>& pieces() const { return pieces_; }
+  const std::vector<absl::string_view>& pieces() const { return pieces_.views(); }
+  // The stream ended without its [DONE]: pieces() has the rest, if there is any.
+  void Flush();
   int64_t tokens_in_pieces() const { return new_tokens_; }
 
   bool any_event() const { return any_event_; }
@@ -73,31 +76,28 @@ class StreamRelay {
   // The body of a reassembled answer.
   absl::StatusOr<std::string> Assembled();
   bool comments_pass = false;  // The head is out: the engine's comments may go on.
-  // Bytes of events that an answer is reassembled from; kTooLong beyond.
-  size_t max_reassembled = std::numeric_limits<size_t>::max();
 
  private:
   Result Take(const SseSplitter::Event& event, Instant now);
+  // Passes the held event on.
+  void Release(absl::string_view fingerprint);
   void Learn(const StreamFacts& facts, Instant now);
-  void Pass(absl::string_view raw);
   void PassEarly();
   void PassEvent(const SseSplitter::Event& event, const StreamFacts& facts);
-  void PassContinued(const SseSplitter::Event& event, const StreamFacts& facts);
+  // The event with the names of the answer that it continues; empty where nothing of it is new.
+  std::string Continued(const SseSplitter::Event& event, const StreamFacts& facts);
   // Takes off the content what the client has already.
   absl::string_view WithoutOverlap(absl::string_view content);
 
   const Endpoint endpoint_;
   const RequestFacts& facts_;
   RelayState& state_;
-  const bool to_client_;
   TextPattern pattern_;
   SseSplitter splitter_;
-  std::optional<StreamAssembler> assembler_;
-  absl::Status assembly_;
-  size_t assembled_ = 0;  // Bytes of events.
-  std::vector<absl::string_view> pieces_;
-  std::list<std::string> rewritten_;
+  std::optional<Reassembly> reassembly_;  // Set: the client gets no events.
+  ClientPieces pieces_;
   int64_t new_tokens_ = 0;
+  int64_t held_tokens_ = 0;  // The tokens of the held event.
   bool any_event_ = false;
   bool any_text_ = false;
   bool done_ = false;

@@ -89,6 +89,12 @@ ApiError FromRefusal(const Refuse& refuse, absl::string_view model) {
   return error;
 }
 
+ApiError MissingKey() {
+  ApiError error = FromRefusal(Refuse{RequestId(), Refusal::kInvalidKey, Duration(), 0, 0}, "");
+  error.message = "You didn't provide an API key. Send it as `Authorization: Bearer KEY`.";
+  return error;
+}
+
 ApiError CutByShutdown() {
   ApiError error = FromRefusal(Refuse{RequestId(), Refusal::kShuttingDown, Duration::Seconds(1), 0, 0}, "");
   error.message = "The router is shutting down and could not wait for the end of this answer.";

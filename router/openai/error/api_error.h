@@ -20,6 +20,7 @@ namespace penstock {
 struct ApiError {
   int status = http_status::kBadRequest;
   std::string message;
+  std::string detail;  // For the log; the client does not get it.
   std::string type = std::string(kInvalidRequest);
   std::string param;                    // Empty: null.
   std::string code;                     // Empty: null.
@@ -34,6 +35,8 @@ struct ApiError {
 ApiError MakeError(ErrorName name, absl::string_view message, absl::string_view param = "");
 // The answer to a refusal of the core. `model` is the name the client used.
 ApiError FromRefusal(const Refuse& refuse, absl::string_view model);
+// Keys are configured, and the request has no key at all.
+ApiError MissingKey();
 // The router ends before the request does.
 ApiError CutByShutdown();
 // An engine's own error about the request, with its status. A denied key is the router's fault, not the client's.

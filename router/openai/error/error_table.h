@@ -33,6 +33,8 @@ enum class ErrorName : uint8_t {
   kInvalidValue,
   kEmptyArray,
   kTooManyElements,
+  kUnsupportedField,
+  kStoredResponse,
   kUnsupportedEndpoint,
   // Limits at the door.
   kTooManyConnections,
@@ -46,10 +48,11 @@ enum class ErrorName : uint8_t {
   kEngineServer,
   kEnginePushedBack,
   kEngineOverflow,
+  kEngineHung,
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 27;
+inline constexpr int kErrorCount = 30;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

@@ -50,6 +50,11 @@ enum class RequestField : uint8_t {
   kContinueFinalMessage,
   kEcho,
   kSuffix,
+  kStore,
+  kBackground,
+  kPreviousResponseId,
+  kSeed,
+  kTemperature,
   kFieldCount,
   kOutputLimit,  // Any of them.
 };

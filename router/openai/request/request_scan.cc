@@ -24,6 +24,9 @@ ApiError OutOfRange(absl::string_view field, absl::string_view bounds, absl::str
                    absl::StrCat("`", field, "` must be ", bounds, ", not ", value.substr(0, 40), "."), field);
 }
 
+// Vectors and rankings come whole, whatever the request says.
+bool CanStream(Endpoint endpoint) { return endpoint != Endpoint::kEmbeddings && endpoint != Endpoint::kRerank; }
+
 MaybeError ReadBool(const RequestFields& fields, Field field, bool& out) {
   const JsonValue* value = fields.Find(field);
   if (value == nullptr) return std::nullopt;
@@ -149,6 +152,39 @@ MaybeError ReadTools(const RequestFields& fields, RequestFacts& facts) {
   return std::nullopt;
 }
 
+// The engine runs every tool that is not a function of the client.
+bool RunsTools(const RequestFields& fields) {
+  const JsonValue* tools = fields.Find(Field::kTools);
+  if (tools == nullptr || tools->kind() != JsonKind::kArray) return false;
+  JsonArray elements(*tools);
+  while (const auto tool = elements.Next()) {
+    if (tool->kind() != JsonKind::kObject) continue;
+    JsonObject members(*tool);
+    while (const auto member = members.Next()) {
+      if (member->key != "type" || member->value.kind() != JsonKind::kString) continue;
+      const std::string type = member->value.Text();
+      if (type != "function" && type != "custom") return true;
+    }
+  }
+  return false;
+}
+
+MaybeError ReadEffects(const RequestFields& fields, RequestFacts& facts) {
+  bool store = true, background = false;
+  if (MaybeError error = ReadBool(fields, Field::kStore, store)) return error;
+  if (MaybeError error = ReadBool(fields, Field::kBackground, background)) return error;
+  if (background) {
+    return MakeError(ErrorName::kUnsupportedField,
+                     "`background` is not supported: the router has no place for an answer that nobody reads.",
+                     "background");
+  }
+  std::string previous;
+  if (MaybeError error = ReadString(fields, Field::kPreviousResponseId, previous)) return error;
+  facts.continues_response = !previous.empty();
+  facts.has_effects = store || RunsTools(fields);
+  return std::nullopt;
+}
+
 void ReadAnswerShape(const RequestFields& fields, RequestFacts& facts) {
   const JsonValue* logprobs = fields.Find(Field::kLogprobs);
   facts.has_logprobs =
@@ -160,6 +196,9 @@ void ReadAnswerShape(const RequestFields& fields, RequestFacts& facts) {
   }
   facts.has_own_template =
       fields.Find(Field::kAddGenerationPrompt) != nullptr || fields.Find(Field::kContinueFinalMessage) != nullptr;
+  const JsonValue* temperature = fields.Find(Field::kTemperature);
+  const bool greedy = temperature != nullptr && temperature->Integer() == 0;
+  facts.seeded = fields.Find(Field::kSeed) != nullptr && !greedy;
   const JsonValue* echo = fields.Find(Field::kEcho);
   facts.echo = (echo != nullptr && echo->IsTrue()) || fields.Find(Field::kSuffix) != nullptr;
 }
@@ -169,9 +208,11 @@ MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   if (MaybeError error = ReadString(fields, Field::kModel, facts.model)) return error;
   if (facts.model.empty()) return Missing("model");
   facts.model_at = fields.Span(Field::kModel);
-  if (MaybeError error = ReadBool(fields, Field::kStream, facts.stream)) return error;
   facts.stream_at = fields.Span(Field::kStream);
-  if (MaybeError error = ReadStreamOptions(fields, facts)) return error;
+  if (CanStream(endpoint)) {
+    if (MaybeError error = ReadBool(fields, Field::kStream, facts.stream)) return error;
+    if (MaybeError error = ReadStreamOptions(fields, facts)) return error;
+  }
   if (MaybeError error = ReadLimits(fields, facts)) return error;
   std::optional<int64_t> n, best_of;
   if (MaybeError error = ReadInteger(fields, Field::kN, 1, kMaxSequences, n)) return error;
@@ -180,6 +221,9 @@ MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   if (MaybeError error = ReadString(fields, Field::kServiceTier, facts.service_tier)) return error;
   if (MaybeError error = ReadPrompt(endpoint, fields, facts)) return error;
   if (MaybeError error = ReadTools(fields, facts)) return error;
+  if (endpoint == Endpoint::kResponses) {
+    if (MaybeError error = ReadEffects(fields, facts)) return error;
+  }
   ReadAnswerShape(fields, facts);
   return std::nullopt;
 }
@@ -188,7 +232,7 @@ MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
 
 bool RequestFacts::Continuable(Endpoint endpoint) const {
   const bool generates = endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
-  return generates && prompt_is_text && n == 1 && !has_tools && !has_logprobs && !has_structure && !echo &&
+  return generates && prompt_is_text && n == 1 && !has_tools && !has_logprobs && !has_structure && !echo && !seeded &&
          !has_own_template && !ends_with_assistant;
 }
 

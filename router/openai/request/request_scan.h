@@ -55,6 +55,11 @@ struct RequestFacts {
   bool prompt_is_text = false;       // Chat messages, or one prompt string.
   bool ends_with_assistant = false;  // Chat: the client itself asks for a continuation.
   bool echo = false;
+  bool seeded = false;  // It wants its own random numbers; a continuation would begin them again.
+
+  // Facts of responses.
+  bool has_effects = false;         // The engine stores the answer, or runs tools: a second run is seen.
+  bool continues_response = false;  // It goes on with an answer that one engine has stored.
 
   bool operator==(const RequestFacts&) const = default;
   // The answer's text can be cut and continued by a longer prompt without the client seeing it.

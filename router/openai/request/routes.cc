@@ -29,6 +29,7 @@ constexpr std::array<FixedRoute, 10> kFixedRoutes = {{
     {"/metrics", Route::kMetrics, Endpoint::kChat},
 }};
 constexpr absl::string_view kModelPrefix = "/v1/models/";
+constexpr absl::string_view kResponsePrefix = "/v1/responses/";
 
 absl::string_view PathOf(absl::string_view target) {
   if (absl::StartsWithIgnoreCase(target, "http://") || absl::StartsWithIgnoreCase(target, "https://")) {
@@ -82,6 +83,7 @@ RouteMatch MatchRoute(absl::string_view method, absl::string_view target) {
     std::optional<std::string> name = PercentDecode(absl::StripPrefix(path, kModelPrefix));
     if (name) return WithMethod(RouteMatch{Route::kModel, Endpoint::kChat, *std::move(name), ""}, method);
   }
+  if (absl::StartsWith(path, kResponsePrefix)) return RouteMatch{Route::kStoredResponse, Endpoint::kResponses, "", ""};
   return RouteMatch{};
 }
 

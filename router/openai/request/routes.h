@@ -16,6 +16,7 @@ enum class Route {
   kHealth,
   kReady,
   kMetrics,
+  kStoredResponse,  // One answer that an engine has stored.
   kNotFound,
   kWrongMethod,  // The path exists; `allow` lists its methods.
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/http/faults/engine_pair.h"
 #include "tests/http/test_server.h"
 
 namespace penstock {
@@ -48,6 +49,88 @@ TEST(EngineFaults, AConnectionLostBeforeTheFirstEventIsTriedElsewhere) {
   ASSERT_TRUE(router.WaitUp(2));
   EXPECT_EQ(router.Ask(kStream).status(), 200);
   EXPECT_EQ(lost, 2);
+}
+
+TEST(EngineFaults, ARequestThatKillsItsEnginesMeetsTwoAndCountsOnce) {
+  const auto script = [](EngineCall& call) {
+    if (call.request.body.find("poison") != std::string::npos) return call.wire.Close();
+    AnswerStream(call, 1);
+  };
+  ScriptedEngine a(script), b(script), c(script);
+  TestServer router({a.url(), b.url(), c.url()});
+  ASSERT_TRUE(router.WaitUp(3));
+  for (int i = 1; i <= 2; ++i) {
+    const int before = a.calls() + b.calls() + c.calls();
+    const WireMessage answer = router.Ask(PostJson("/v1/chat/completions", StreamBody(",\"user\":\"poison\"")));
+    EXPECT_EQ(answer.status(), 502);
+    EXPECT_LE(a.calls() + b.calls() + c.calls() - before, 2);
+    EXPECT_EQ(router.Ask(kStream).status(), 200);
+  }
+  EXPECT_EQ(router.server->replicas_up(), 3);
+}
+
+TEST(EngineFaults, ARequestWithEffectsIsWrittenOnce) {
+  const auto script = [](EngineCall& call) { call.wire.Close(); };
+  ScriptedEngine a(script, kVllmPages), b(script, kVllmPages);
+  TestServer router({a.url(), b.url()}, [](Config& config) {
+    for (ReplicaConfig& replica : config.replicas) replica.engine = "vllm";
+  });
+  ASSERT_TRUE(router.WaitUp(2));
+  const auto ask = [&](const std::string& more) {
+    return router.Ask(PostJson("/v1/responses", R"({"model":"m","input":"hi")" + more + "}")).status();
+  };
+  for (const std::string more : {"", R"(,"store":true)", R"(,"store":false,"tools":[{"type":"web_search"}])"}) {
+    const int before = a.calls() + b.calls();
+    EXPECT_EQ(ask(more), 502) << more;
+    EXPECT_EQ(a.calls() + b.calls() - before, 1) << more;
+  }
+}
+
+TEST(EngineFaults, AddressesOfEnginesStayInTheLog) {
+  auto engine = std::make_unique<ScriptedEngine>([](EngineCall& call) { call.wire.Close(); });
+  const std::string port = std::to_string(engine->port());
+  TestServer router({engine->url()}, [](Config& config) { config.poll.interval = Duration::Seconds(60); });
+  ASSERT_TRUE(router.WaitUp());
+  const WireMessage closed = router.Ask(kStream);
+  engine.reset();
+  const WireMessage refused = router.Ask(kStream);
+  for (const WireMessage& answer : {closed, refused}) {
+    EXPECT_GE(answer.status(), 502);
+    for (const std::string& secret : {port, std::string("127.0.0.1"), std::string("onnection re")}) {
+      EXPECT_EQ(answer.body.find(secret), std::string::npos) << answer.body;
+    }
+  }
+}
+
+TEST(EngineFaults, TheLeaseEndsWithTheAnswerNotWithTheBody) {
+  Latch go;
+  ScriptedEngine engine([&](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    call.Event(FinishJson());
+    call.Event("[DONE]");
+    go.Wait();
+    call.wire.Close();
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const auto client = router.Connect();
+  client->Send(kStream);
+  EXPECT_TRUE(router.AllClosed(1));
+  EXPECT_NE(client->ReadUntil("[DONE]"), std::string::npos);
+  const WireMessage answer = ReadMessage(*client);
+  EXPECT_TRUE(answer.complete);
+  go.Set();
+}
+
+TEST(EngineFaults, AnEngineWithoutThePathIsNamed) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(404, R"({"detail":"Not Found"})"); });
+  TestServer router({engine.url()}, [](Config& config) { config.replicas[0].id = "ranker"; });
+  ASSERT_TRUE(router.WaitUp());
+  const WireMessage answer = router.Chat();
+  EXPECT_EQ(answer.status(), 404);
+  EXPECT_NE(answer.body.find("The engine `ranker` does not offer /v1/chat/completions."), std::string::npos)
+      << answer.body;
 }
 
 TEST(EngineFaults, EightEnginesThatCannotBeReachedAreEnough) {

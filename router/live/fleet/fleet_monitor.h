@@ -2,11 +2,10 @@
 //
 // One coroutine per replica runs on the control loop. It probes until the engine answers (a replica is known within 1 s
 // of that) and discovers it. Then it polls every poll.interval, and probes again when the engine is lost. Owns the
-// FleetBook. A change of the fleet goes to every loop first, and to the core when all loops have it. So no loop is sent
-// to a replica that it does not know. The core learns first of a replica that leaves. Belongs to the control loop,
-// except members marked otherwise.
-#ifndef PENSTOCK_ROUTER_LIVE_FLEET_MONITOR_H_
-#define PENSTOCK_ROUTER_LIVE_FLEET_MONITOR_H_
+// FleetBook. The core learns first of a replica that leaves, and last of one that comes (FleetPublisher). Requests at a
+// replica that is down or hangs are given up where they hear nothing of it. Belongs to the control loop.
+#ifndef PENSTOCK_ROUTER_LIVE_FLEET_FLEET_MONITOR_H_
+#define PENSTOCK_ROUTER_LIVE_FLEET_FLEET_MONITOR_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -21,6 +20,9 @@
 #include "config/config.h"
 #include "router/fleet/fleet_book.h"
 #include "router/live/event_loop.h"
+#include "router/live/fleet/fleet_publisher.h"
+#include "router/live/fleet/hang_patrol.h"
+#include "router/live/fleet/watched_replica.h"
 
 namespace penstock {
 
@@ -43,33 +45,34 @@ class FleetMonitor {
   void Stop();
   // Takes a relay's finding.
   void OnNews(ReplicaId replica, EngineNews news);
+  // A stream of the replica got a token then.
+  void OnToken(ReplicaId replica, Instant then) { patrol_.OnToken(replica, then); }
 
  private:
-  struct Watched;
-  boost::asio::awaitable<void> Watch(std::shared_ptr<Watched> watched);
-  boost::asio::awaitable<void> Round(Watched& watched);
-  boost::asio::awaitable<absl::Status> Discover(Watched& watched);
-  boost::asio::awaitable<absl::Status> Poll(Watched& watched);
+  boost::asio::awaitable<void> Watch(std::shared_ptr<WatchedReplica> watched);
+  boost::asio::awaitable<void> Round(WatchedReplica& watched);
+  boost::asio::awaitable<absl::Status> Discover(WatchedReplica& watched);
+  boost::asio::awaitable<absl::Status> Poll(WatchedReplica& watched);
   void StartWatching();
-  void Connect(Watched& watched);
   void StopWatching(ReplicaId replica);
-  void Judge(Watched& watched);
-  void LogLost(Watched& watched, const absl::Status& status);
-  void Notice(const Watched& watched, std::string message);
+  void Judge(WatchedReplica& watched);
+  void CheckWork(WatchedReplica& watched, const Observation& seen);
+  void LogLost(WatchedReplica& watched, const absl::Status& status);
+  void Notice(const WatchedReplica& watched, std::string message);
   // Then submits `then` to the core and calls `published`, where it is given.
   void Publish(std::vector<Event> then, std::function<void()> published = nullptr);
   void CountUp();
   std::shared_ptr<const FleetView> MakeView() const;
-  EngineAccess AccessTo(ReplicaId replica) const;
 
   EventLoop& control_;
-  const std::vector<EventLoop*> loops_;
+  FleetPublisher publisher_;
   const UrlOf url_of_;
   FleetBook book_;
-  absl::btree_map<ReplicaId, std::shared_ptr<Watched>> watched_;
+  HangPatrol patrol_;
+  absl::btree_map<ReplicaId, std::shared_ptr<WatchedReplica>> watched_;
   bool stopped_ = false;
 };
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_LIVE_FLEET_MONITOR_H_
+#endif  // PENSTOCK_ROUTER_LIVE_FLEET_FLEET_MONITOR_H_

@@ -1,0 +1,46 @@
+#include "router/live/fleet/hang_patrol.h"
+
+#include <algorithm>
+
+#include "kvmodel/step_model.h"
+
+namespace penstock {
+namespace {
+
+constexpr Duration kViewAge = Duration::Seconds(1);
+
+}  // namespace
+
+void HangPatrol::OnToken(ReplicaId replica, Instant then) {
+  const auto found = watches_.find(replica);
+  if (found != watches_.end()) found->second.OnToken(then);
+}
+
+Duration HangPatrol::HangsFor(ReplicaId replica, const ReplicaSpec& spec, const Observation& seen, Duration least,
+                              Instant now) {
+  HangWatch& watch = watches_.try_emplace(replica, now).first->second;
+  const HangWatch::Figures figures{seen.tokens, seen.preemptions, seen.running, seen.waiting, seen.kv_used_share};
+  if (seen.tokens < 0) return Duration();
+  return watch.HangsFor(figures, WorkOf(replica, spec, now), least, now);
+}
+
+HangWatch::Work HangPatrol::WorkOf(ReplicaId replica, const ReplicaSpec& spec, Instant now) {
+  if (now - viewed_ >= kViewAge) {
+    view_ = control_.edge().core->View();
+    viewed_ = now;
+  }
+  HangWatch::Work work;
+  if (replica.value() >= view_.replicas.size()) return work;
+  const ReplicaView& view = view_.replicas[replica.value()];
+  work.running = view.running;
+  // The factor of a guessed prior moves with the first observed step; before it, nothing is explained.
+  const bool known = spec.prior_known || view.step_factor != 1;
+  if (!known) return work;
+  const double prefill = view.backlog.AsDouble();
+  const double alone = FirstTokenAlone(spec.prior, std::max(1.0, prefill), spec.batch_budget.AsDouble());
+  const double decode = view.tokens_per_s > 0 ? 1 / view.tokens_per_s : 0;
+  work.explained = Duration::Seconds(std::max(1.0, view.step_factor) * alone + decode);
+  return work;
+}
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+#include "router/live/fleet/watched_replica.h"
+
+#include <utility>
+
+#include "base/clock.h"
+
+namespace penstock {
+
+WatchedReplica::WatchedReplica(EventLoop& loop, ReplicaId the_id, ReplicaConfig the_config)
+    : id(the_id), config(std::move(the_config)), health(Now()), pause(loop.io()) {}
+
+absl::Status WatchedReplica::Connect(EventLoop& loop, const std::string& url) {
+  auto parsed = ParseUpstreamUrl(url);
+  if (!parsed.ok()) return parsed.status();
+  UpstreamPool::Options options;
+  if (parsed->tls) {
+    const EngineTlsConfig given = config.tls.value_or(EngineTlsConfig());
+    auto context = TlsContext::ForClient(given.ca.text, TlsIdentity{given.certificate.text, given.key.text});
+    if (!context.ok()) return context.status();
+    tls = options.tls = *std::move(context);
+    options.server_name = given.server_name;
+  }
+  address = *parsed;
+  pool = std::make_unique<UpstreamPool>(loop.io(), *std::move(parsed), std::move(options));
+  return absl::OkStatus();
+}
+
+EngineAccess WatchedReplica::Access() const {
+  EngineAccess access;
+  access.key = config.key;
+  access.address = address;
+  access.tls = tls;
+  if (config.tls) access.server_name = config.tls->server_name;
+  if (scraper) access.capabilities = scraper->engine().capabilities;
+  access.wants_answers = wants_answers;
+  return access;
+}
+
+}  // namespace penstock

@@ -1,0 +1,49 @@
+// One replica as the fleet monitor watches it: its connection, its scraper, its health. Belongs to the control loop.
+#ifndef PENSTOCK_ROUTER_LIVE_FLEET_WATCHED_REPLICA_H_
+#define PENSTOCK_ROUTER_LIVE_FLEET_WATCHED_REPLICA_H_
+
+#include <atomic>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "backends/engines/scrape/engine_scraper.h"
+#include "backends/health/replica_health.h"
+#include "config/config.h"
+#include "router/live/event_loop.h"
+#include "router/live/fleet_view.h"
+
+namespace penstock {
+
+struct WatchedReplica {
+  WatchedReplica(EventLoop& loop, ReplicaId the_id, ReplicaConfig the_config);
+
+  // Without it, the replica is never reached.
+  absl::Status Connect(EventLoop& loop, const std::string& url);
+  // The way of the loops to its engine, without the facts of the fleet.
+  EngineAccess Access() const;
+  // Its connection would be another one now.
+  bool Differs(const ReplicaConfig& other) const {
+    return config.key != other.key || config.engine != other.engine || config.tls != other.tls;
+  }
+
+  const ReplicaId id;
+  const ReplicaConfig config;  // As the watch began; its memory and its drain may have changed since.
+  std::optional<UpstreamAddress> address;
+  TlsContext::Pointer tls;
+  std::unique_ptr<UpstreamPool> pool;
+  std::optional<EngineScraper> scraper;
+  HealthTracker health;
+  std::optional<Health> known;  // The health that the core has been given.
+  std::shared_ptr<std::atomic<bool>> wants_answers = std::make_shared<std::atomic<bool>>(true);
+  boost::asio::steady_timer pause;
+  bool discovered = false;  // Since it was last lost.
+  bool lost_logged = false;
+  bool stopped = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_LIVE_FLEET_WATCHED_REPLICA_H_

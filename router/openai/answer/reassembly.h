@@ -1,0 +1,39 @@
+// A whole answer put together from a stream, up to a length. Pure.
+#ifndef PENSTOCK_ROUTER_OPENAI_ANSWER_REASSEMBLY_H_
+#define PENSTOCK_ROUTER_OPENAI_ANSWER_REASSEMBLY_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "backends/dialect/endpoint.h"
+#include "backends/dialect/stream_assembler.h"
+
+namespace penstock {
+
+class Reassembly {
+ public:
+  Reassembly(Endpoint endpoint, size_t longest) : assembler_(endpoint), longest_(longest) {}
+
+  // The data of one event. False: the events are longer than `longest` in all.
+  bool Add(absl::string_view data, bool done) {
+    size_ += data.size();
+    if (!done && status_.ok()) status_ = assembler_.Add(data);
+    return size_ <= longest_;
+  }
+  // The body of the answer; the first error of the events otherwise.
+  absl::StatusOr<std::string> Body() {
+    if (!status_.ok()) return status_;
+    return assembler_.Finish();
+  }
+
+ private:
+  StreamAssembler assembler_;
+  const size_t longest_;
+  absl::Status status_;
+  size_t size_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_OPENAI_ANSWER_REASSEMBLY_H_

@@ -1,0 +1,82 @@
+"""Engines that stop to work while their connections stay open: their requests go on elsewhere, soon."""
+import signal
+import threading
+import time
+
+from openai import OpenAI
+from processes import Engine, Router, replicas, wait_until
+from raw_http import chat, events, request_bytes, send
+from scripted_engine import MODEL, STREAM_HEAD, ScriptedEngine, chunk, event, http
+
+METRICS = (
+    "vllm:num_requests_running 1\nvllm:num_requests_waiting 0\nvllm:kv_cache_usage_perc 0.5\n"
+    "vllm:prompt_tokens_total 100\nvllm:generation_tokens_total 100\n"
+)
+
+
+def test_a_frozen_engine_loses_its_stream_as_soon_as_it_is_down(folder):
+    with Engine(folder, name="a", seed=5, kv_tokens=20000) as a, Engine(folder, name="b", seed=5, kv_tokens=20000) as b:
+        with Router(folder, config=replicas([a, b])) as router:
+            wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 5, "both are up")
+            client = OpenAI(base_url=router.url + "/v1", api_key="x", max_retries=0)
+            stream = client.chat.completions.create(
+                model=a.model, messages=[{"role": "user", "content": "Tell me of the river."}], max_tokens=300, stream=True
+            )
+            times, frozen, down = [], None, []
+            for count, _ in enumerate(stream):
+                times.append(time.monotonic())
+                if count == 20:
+                    frozen = next(engine for engine in (a, b) if engine.running() > 0)
+                    frozen.signal(signal.SIGSTOP)
+
+                    def watch():
+                        wait_until(lambda: router.metrics().sum("penstock_replica_up") == 1, 30, "it is down")
+                        down.append(time.monotonic())
+
+                    watcher = threading.Thread(target=watch)
+                    watcher.start()
+            watcher.join()
+            frozen.signal(signal.SIGCONT)
+            resumed = next(t for before, t in zip(times, times[1:]) if t - before > 1)
+            assert resumed - down[0] < 2, resumed - down[0]
+            metrics = router.metrics()
+            assert metrics.sum("penstock_resumes_total", result="continued") == 1
+            assert metrics.sum("penstock_engine_errors_total", kind="hung") == 1
+
+
+def test_a_hung_worker_behind_live_pages_loses_its_requests_and_is_on_probation(folder):
+    with ScriptedEngine() as hung, ScriptedEngine() as well:
+        for engine in (hung, well):
+            engine.pages = {"/metrics": http(200, METRICS.encode(), "text/plain")}
+        words = "".join(event(f" w{i}") for i in range(8)) + event("", "stop") + "data: [DONE]\n\n"
+        well.script = STREAM_HEAD + chunk(words) + b"0\r\n\r\n"
+        hung.script, hung.hang = STREAM_HEAD + chunk(event("")), True
+        rows = "".join(
+            f"  - {{id: {name}, url: '{engine.url}', gpus: [{name}], engine: vllm, model: {MODEL}, kv_tokens: 100000}}\n"
+            for name, engine in (("hung", hung), ("well", well))
+        )
+        config = (
+            "gpus: [{id: hung, kind: a100-80}, {id: well, kind: a100-80}]\n"
+            f"models: [{{name: {MODEL}, shape: llama-3.1-8b}}]\n"
+            f"replicas:\n{rows}"
+            "limits: {hang_after: 1s}\n"
+        )
+        with Router(folder, config=config) as router:
+            wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 10, "both are up")
+            body = request_bytes(body=chat(model=MODEL, max_tokens=50, stream=True))
+            answers = []
+            asking = [threading.Thread(target=lambda: answers.append(send(router.address, body, timeout=30))) for _ in range(4)]
+            for thread in asking:
+                thread.start()
+            for thread in asking:
+                thread.join()
+            assert hung.calls > 0
+            for answer in answers:
+                assert answer.status == 200
+                assert sum('" w' in data for data in events(answer.body)) == 8, answer.body
+            metrics = router.metrics()
+            assert metrics.sum("penstock_engine_errors_total", replica="hung", kind="hung") > 0
+            assert metrics.sum("penstock_engine_errors_total", replica="well") == 0
+            assert "gave no sign of work" in router.log()
+            assert "replica is on probation" in router.log()
+            router.wait_for_nothing(5)

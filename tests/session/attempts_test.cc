@@ -1,0 +1,135 @@
+// The count of a request's attempts, the sorting of their ends, and the time of the first comment: pure rules.
+#include <gtest/gtest.h>
+
+#include "router/session/delivery.h"
+#include "router/session/resume_rules.h"
+
+namespace penstock {
+namespace {
+
+constexpr ReplicaId kA(0), kB(1);
+
+// The engine had the whole request.
+AttemptEnd Lost(EngineErrorKind kind) {
+  AttemptEnd end = EngineFailed(kind, "lost");
+  end.writes = 1;
+  return end;
+}
+
+TEST(AttemptLedger, FailuresCountInAllAndInARow) {
+  const AttemptEnd failed = EngineFailed(EngineErrorKind::kClosed, "");
+  AttemptLedger in_a_row;
+  for (int i = 1; i < kMaxFailuresInARow; ++i) in_a_row.OnEnd(failed, kA, 0);
+  EXPECT_FALSE(in_a_row.exhausted());
+  in_a_row.OnEnd(failed, kA, 0);
+  EXPECT_TRUE(in_a_row.exhausted());
+  AttemptLedger in_all;
+  for (int i = 1; i < kMaxFailures; ++i) in_all.OnEnd(failed, kA, i);
+  EXPECT_FALSE(in_all.exhausted());
+  in_all.OnEnd(failed, kA, kMaxFailures);
+  EXPECT_TRUE(in_all.exhausted());
+}
+
+TEST(AttemptLedger, ARequestIsLostAtTwoEnginesAtMost) {
+  for (const EngineErrorKind kind :
+       {EngineErrorKind::kClosed, EngineErrorKind::kTimeout, EngineErrorKind::kGarbage, EngineErrorKind::kServer}) {
+    AttemptLedger ledger;
+    ledger.OnEnd(Lost(kind), kA, 0);
+    EXPECT_FALSE(ledger.exhausted()) << LabelOf(kind);
+    EXPECT_TRUE(ledger.LostAt(kA));
+    EXPECT_FALSE(ledger.LostAt(kB));
+    ledger.OnEnd(Lost(kind), kB, 0);
+    EXPECT_TRUE(ledger.exhausted()) << LabelOf(kind);
+  }
+}
+
+TEST(AttemptLedger, AFreshConnectionInPlaceOfAStaleOneIsTheOneMoreTry) {
+  AttemptLedger ledger;
+  AttemptEnd twice = Lost(EngineErrorKind::kClosed);
+  twice.writes = 2;
+  ledger.OnEnd(twice, kA, 0);
+  EXPECT_TRUE(ledger.exhausted());
+}
+
+TEST(AttemptLedger, AnAnswerThatWentOnMayBeLostThreeTimes) {
+  AttemptLedger ledger;
+  ledger.OnEnd(Lost(EngineErrorKind::kClosed), kA, 5);
+  EXPECT_FALSE(ledger.LostAt(kA)) << "it gave tokens";
+  ledger.OnEnd(Lost(EngineErrorKind::kClosed), kB, 9);
+  EXPECT_FALSE(ledger.exhausted());
+  ledger.OnEnd(Lost(EngineErrorKind::kClosed), kA, 12);
+  EXPECT_TRUE(ledger.exhausted());
+}
+
+TEST(AttemptLedger, FullEnginesAreNotLost) {
+  AttemptLedger ledger;
+  ledger.OnEnd(Lost(EngineErrorKind::kPushedBack), kA, 0);
+  ledger.OnEnd(Lost(EngineErrorKind::kOverflow), kB, 0);
+  EXPECT_FALSE(ledger.exhausted());
+  EXPECT_FALSE(ledger.LostAt(kB));
+}
+
+TEST(AttemptLedger, UnreachedEnginesCountApart) {
+  AttemptLedger ledger;
+  const AttemptEnd unreached = EngineFailed(EngineErrorKind::kConnect, "");
+  for (int i = 1; i < kMaxUnreached; ++i) ledger.OnEnd(unreached, kA, 0);
+  EXPECT_FALSE(ledger.exhausted());
+  ledger.OnEnd(EndedBy(AttemptEnd::Kind::kAborted), kA, 0);
+  EXPECT_FALSE(ledger.exhausted());
+  ledger.OnEnd(unreached, kA, 0);
+  EXPECT_TRUE(ledger.exhausted());
+}
+
+TEST(AttemptEnd, AnEnginesOwnErrorIsSorted) {
+  EngineError error;
+  error.status = 400;
+  error.message = "bad temperature";
+  EXPECT_EQ(EngineSaid(error, /*in_stream=*/false, /*resume_due=*/false).kind, AttemptEnd::Kind::kRejected);
+  EXPECT_FALSE(EngineSaid(error, false, false).engine_at_fault);
+  EXPECT_TRUE(EngineSaid(error, /*in_stream=*/true, false).engine_at_fault);
+  const AttemptEnd due = EngineSaid(error, false, /*resume_due=*/true);
+  EXPECT_EQ(due.kind, AttemptEnd::Kind::kFailed);
+  EXPECT_TRUE(due.hopeless);
+  error.status = 503;
+  EXPECT_EQ(EngineSaid(error, false, false).engine_error, EngineErrorKind::kPushedBack);
+  error.status = 500;
+  EXPECT_FALSE(EngineSaid(error, false, false).hopeless);
+  error.status = 501;
+  EXPECT_TRUE(EngineSaid(error, false, false).hopeless);
+  error.message = "Context size has been exceeded.";
+  EXPECT_EQ(EngineSaid(error, false, false).engine_error, EngineErrorKind::kOverflow);
+}
+
+TEST(AttemptEnd, AMissingPathNamesTheEngineButNoAddress) {
+  EXPECT_EQ(EndpointMissing("chat-a", "/v1/rerank").error->message, "The engine `chat-a` does not offer /v1/rerank.");
+  EXPECT_EQ(EndpointMissing("10.0.0.1:8000", "/v1/rerank").error->message,
+            "The engine of this model does not offer /v1/rerank.");
+  for (const char* body : {R"({"detail":"Not Found"})", R"({"error":{"code":404,"message":"File Not Found"}})", ""}) {
+    EXPECT_TRUE(LacksPath(ParseEngineError(404, body))) << body;
+  }
+  for (const char* body :
+       {R"({"error":{"message":"The model `x` does not exist."}})", R"({"detail":"no response r1"})"}) {
+    EXPECT_FALSE(LacksPath(ParseEngineError(404, body))) << body;
+  }
+  EXPECT_FALSE(LacksPath(ParseEngineError(400, "")));
+}
+
+TEST(Delivery, ADeadlineIsOverBeforeTheFirstCommentUnlessTheConfigurationSaysOtherwise) {
+  ClassConfig strict;
+  strict.ttft = Duration::Seconds(20);
+  strict.queue = Duration::Seconds(60);
+  strict.refuse_late = true;
+  LimitsConfig limits;
+  EXPECT_EQ(FirstComment(limits, strict), Duration::Seconds(20));
+  strict.ttft = Duration::Seconds(1);
+  EXPECT_EQ(FirstComment(limits, strict), Duration::Seconds(10));
+  ClassConfig measured = strict;
+  measured.ttft = Duration::Seconds(3600);
+  measured.refuse_late = false;
+  EXPECT_EQ(FirstComment(limits, measured), Duration::Seconds(10));
+  limits.keepalive_after = Duration::Seconds(2);
+  EXPECT_EQ(FirstComment(limits, strict), Duration::Seconds(2));
+}
+
+}  // namespace
+}  // namespace penstock
