@@ -1,10 +1,55 @@
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <iostream>
+#include <set>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "app/commands.h"
 #include "app/load_config.h"
 #include "config/config.h"
+#include "config/text/addresses.h"
 
 namespace penstock {
+
+namespace {
+
+namespace asio = boost::asio;
+
+// The addresses of one family that a name has beyond one. Nothing where it has one, or cannot be looked up here.
+std::vector<std::string> SeveralAddresses(asio::ip::tcp::resolver& resolver, const std::string& host) {
+  boost::system::error_code error;
+  std::set<std::string> four;
+  std::set<std::string> six;
+  for (const auto& entry : resolver.resolve(host, "", error)) {
+    const asio::ip::address address = entry.endpoint().address();
+    (address.is_v4() ? four : six).insert(address.to_string());
+  }
+  const std::set<std::string>& more = four.size() > 1 ? four : six;
+  if (more.size() < 2) return {};
+  return {more.begin(), more.end()};
+}
+
+// One replica has one ledger of memory, so a name that stands for several engines has to be several replicas. An IPv4
+// and an IPv6 address are one host.
+std::vector<std::string> SharedNames(const Config& config) {
+  asio::io_context loop;
+  asio::ip::tcp::resolver resolver(loop);
+  std::vector<std::string> errors;
+  for (const ReplicaConfig& replica : config.replicas) {
+    const absl::StatusOr<EngineUrl> url = ParseEngineUrl(replica.url);
+    if (!url.ok() || url->IsLoopback()) continue;
+    const std::vector<std::string> several = SeveralAddresses(resolver, url->address.host);
+    if (several.empty()) continue;
+    errors.push_back(absl::StrCat("replicas: ", replica.id, ": ", url->address.host, " has several addresses (",
+                                  absl::StrJoin(several, ", "), "): write a replica for each engine"));
+  }
+  return errors;
+}
+
+}  // namespace
 
 int RunCheck(const std::string& config_file) {
   const absl::StatusOr<Config> config = LoadCheckedConfig(config_file);
@@ -13,6 +58,9 @@ int RunCheck(const std::string& config_file) {
     return 1;
   }
   for (const std::string& warning : Warnings(*config)) std::cerr << config_file << ": warning: " << warning << "\n";
+  const std::vector<std::string> errors = SharedNames(*config);
+  for (const std::string& error : errors) std::cerr << config_file << ": " << error << "\n";
+  if (!errors.empty()) return 1;
   std::cout << PrintConfig(*config) << std::flush;
   return std::cout ? 0 : 1;
 }

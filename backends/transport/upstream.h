@@ -29,8 +29,9 @@ namespace penstock {
 struct UpstreamAddress {
   std::string host;
   uint16_t port = 80;
-  std::string base_path;  // The prefix of every target, without trailing slash. Usually empty.
-  bool tls = false;       // True for https.
+  std::string base_path;    // The prefix of every target, without trailing slash. Usually empty.
+  bool tls = false;         // True for https.
+  std::string socket_path;  // The path of a unix socket. Empty: TCP.
   bool operator==(const UpstreamAddress&) const = default;
 };
 absl::StatusOr<UpstreamAddress> ParseUpstreamUrl(absl::string_view url);

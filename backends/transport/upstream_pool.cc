@@ -1,4 +1,5 @@
 #include <boost/asio/error.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,15 +16,23 @@ using ErrorCode = boost::system::error_code;
 // The usual size of a request head without target and fields.
 constexpr size_t kHeadFrame = 160;
 
+std::string Name(const UpstreamAddress& address) {
+  if (!address.socket_path.empty()) return absl::StrCat("unix:", address.socket_path);
+  return absl::StrCat(address.host, ":", address.port);
+}
+
 bool HasLineBreak(absl::string_view text) { return absl::StrContains(text, '\r') || absl::StrContains(text, '\n'); }
 
 absl::StatusOr<std::string> SerializeHead(const UpstreamAddress& address, const UpstreamRequest& request) {
   if (HasLineBreak(request.target)) return absl::InvalidArgumentError("line break in the request target");
   const bool ipv6 = address.host.find(':') != std::string::npos;
+  const bool usual_port = address.port == (address.tls ? 443 : 80);
   std::string head;
   head.reserve(kHeadFrame + request.target.size() + request.headers.bytes() + 4 * request.headers.size());
   absl::StrAppend(&head, request.method, " ", address.base_path, request.target, " HTTP/1.1\r\nHost: ");
-  absl::StrAppend(&head, ipv6 ? "[" : "", address.host, ipv6 ? "]:" : ":", address.port, "\r\n");
+  absl::StrAppend(&head, ipv6 ? "[" : "", address.host, ipv6 ? "]" : "");
+  if (!usual_port) absl::StrAppend(&head, ":", address.port);
+  absl::StrAppend(&head, "\r\n");
   for (const auto [name, value] : request.headers) {
     if (HasLineBreak(name) || HasLineBreak(value)) {
       return absl::InvalidArgumentError(
@@ -76,13 +85,18 @@ void UpstreamPool::Shared::CloseExpired() {
 
 asio::awaitable<absl::StatusOr<std::shared_ptr<Connection>>> UpstreamPool::Shared::Connect(Duration timeout) {
   const TimeLeft left(std::min(timeout, options.connect_timeout));
-  auto endpoints = co_await resolver.Resolve(left.value());
-  if (!endpoints.ok()) co_return endpoints.status();
+  absl::StatusOr<std::vector<SocketAddress>> addresses;
+  if (address.socket_path.empty()) {
+    addresses = co_await resolver.Resolve(left.value());
+    if (!addresses.ok()) co_return addresses.status();
+  } else {
+    addresses = std::vector<SocketAddress>(1, asio::local::stream_protocol::endpoint(address.socket_path));
+  }
   auto connection = std::make_shared<Connection>(loop, open);
-  const ErrorCode error = co_await connection->Connect(*std::move(endpoints), left.value());
+  const ErrorCode error = co_await connection->Connect(*std::move(addresses), left.value());
   if (error) {
     if (!IsLocalShortage(error)) resolver.Distrust();
-    co_return LostStatus(absl::StrCat("connecting to ", address.host, ":", address.port), error);
+    co_return LostStatus(absl::StrCat("connecting to ", Name(address)), error);
   }
   if (!address.tls) co_return connection;
   if (options.tls == nullptr) co_return absl::UnavailableError("https without a TLS context");

@@ -111,6 +111,8 @@ absl::StatusOr<LoadTarget> ParseLoadTarget(absl::string_view url) {
   target.url = std::string(absl::StripSuffix(absl::StripAsciiWhitespace(url), "/"));
   const absl::StatusOr<EngineUrl> parsed = ParseEngineUrl(target.url);
   if (!parsed.ok()) return parsed.status();
+  if (!parsed->socket_path.empty())
+    return absl::InvalidArgumentError(absl::StrCat("\"", url, "\": only TCP is supported"));
   if (parsed->tls) return absl::InvalidArgumentError(absl::StrCat("\"", url, "\": only http:// URLs are supported"));
   target.host = parsed->address.host;
   target.port = absl::StrCat(parsed->address.port);

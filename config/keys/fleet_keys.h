@@ -60,7 +60,9 @@ inline SectionDoc DocOf(const ReplicaConfig&) { return {"replica", "One model on
 template <Of<ReplicaConfig> Section, class Visitor>
 void VisitFields(Section& replica, Visitor& visit) {
   visit({"id", "Name of the replica. Left out: host:port of its url."}, replica.id, NameForm{});
-  visit({"url", "Address of the engine. Only a simulated replica can do without; it then runs inside serve or demo."},
+  visit({"url",
+         "Address of one engine. A name with several addresses needs a replica for each. Only a simulated replica can "
+         "do without; it then runs inside serve or demo."},
         replica.url, EngineUrlForm{});
   visit({"gpus", "Ids of the GPUs of the replica. Left out: a GPU of its own."}, replica.gpus, TextsForm{});
   visit({"engine", "Kind of engine; auto: the router finds out."}, replica.engine, ChoiceForm{kEngineNames});

@@ -56,7 +56,7 @@ struct NameForm {};         // 1 to 256 characters without spaces: names become 
 struct FilledTextForm {};   // Not empty.
 struct PathForm {};         // A path, relative to the working directory of the router.
 struct ListenForm {};       // HOST:PORT; port 0 takes a free one.
-struct EngineUrlForm {};    // http[s]://HOST[:PORT][/BASE].
+struct EngineUrlForm {};    // http[s]://HOST[:PORT][/BASE] or unix:/PATH.
 struct HeaderNameForm {};   // Letters, digits, - and _.
 struct HeaderNamesForm {};  // A list of such names.
 struct PolicyForm {};       // NAME or NAME:SETTING=VALUE,...

@@ -11,6 +11,9 @@
 namespace penstock {
 namespace {
 
+// The system's limit.
+constexpr size_t kLongestSocketPath = 107;
+
 absl::Status Bad(absl::string_view text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" ", why));
 }
@@ -67,6 +70,18 @@ absl::string_view BasePath(absl::string_view path) {
   return path;
 }
 
+absl::StatusOr<EngineUrl> ParseSocketUrl(absl::string_view text, absl::string_view path) {
+  if (!absl::StartsWith(path, "/") || absl::StartsWith(path, "//"))
+    return Bad(text, "needs an absolute path: unix:/path");
+  if (path.size() > kLongestSocketPath) {
+    return Bad(text, absl::StrCat("has a path of more than ", kLongestSocketPath, " bytes"));
+  }
+  EngineUrl url;
+  url.address = {"localhost", 80};
+  url.socket_path = std::string(path);
+  return url;
+}
+
 }  // namespace
 
 absl::StatusOr<HostPort> ParseListen(absl::string_view text) {
@@ -81,10 +96,11 @@ absl::StatusOr<HostPort> ParseListen(absl::string_view text) {
 
 absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text) {
   absl::string_view rest = text;
+  if (absl::ConsumePrefix(&rest, "unix:")) return ParseSocketUrl(text, rest);
   EngineUrl url;
   url.tls = absl::StartsWithIgnoreCase(rest, "https://");
   if (!url.tls && !absl::StartsWithIgnoreCase(rest, "http://")) {
-    return Bad(text, "is not a URL of the form http://host:port or https://host:port");
+    return Bad(text, "is not a URL of the form http://host:port, https://host:port or unix:/path");
   }
   rest.remove_prefix(url.tls ? 8 : 7);
   const size_t slash = rest.find_first_of("/?#");
@@ -110,6 +126,10 @@ absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text) {
 std::string HostPort::Text() const {
   const bool six = host.find(':') != std::string::npos;
   return six ? absl::StrCat("[", host, "]:", port) : absl::StrCat(host, ":", port);
+}
+
+std::string EngineUrl::Name() const {
+  return socket_path.empty() ? address.Text() : absl::StrCat("unix:", socket_path);
 }
 
 bool EngineUrl::IsLoopback() const {

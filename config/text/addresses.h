@@ -25,15 +25,18 @@ struct EngineUrl {
   HostPort address;
   std::string base_path;  // Without trailing slash; usually empty.
   bool tls = false;       // https
-  // "host:port": the default id of a replica.
-  std::string Name() const { return address.Text(); }
+  // The path of a unix socket, absolute; empty for TCP. The address then is localhost:80.
+  std::string socket_path;
+  // "host:port" or "unix:/path": the default id of a replica.
+  std::string Name() const;
   // The engine is on this machine.
   bool IsLoopback() const;
   bool operator==(const EngineUrl&) const = default;
 };
 
-// "http[s]://host[:port][/base]", port 80 or 443 by default. A trailing /v1 is no part of the base path: the paths of
-// an engine begin with it. User names, queries and fragments are errors.
+// "http[s]://host[:port][/base]", port 80 or 443 by default, or "unix:/path" for plain HTTP over a unix socket. A
+// trailing /v1 is no part of the base path: the paths of an engine begin with it. User names, queries and fragments are
+// errors.
 absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text);
 
 }  // namespace penstock

@@ -26,7 +26,7 @@ TEST(FleetChecks, DuplicateIdsAndUrlsNameTheirFirstUse) {
 TEST(FleetChecks, MalformedUrlsAreFindings) {
   EXPECT_THAT(FindingsOf("replicas: [{url: h:1}]\n"), HasSubstr("replicas[0].url: \"h:1\" is not a URL"));
   EXPECT_THAT(FindingsOf("replicas: [{url: ftp://h:1}]\n"),
-              HasSubstr("is not a URL of the form http://host:port or https"));
+              HasSubstr("is not a URL of the form http://host:port, https"));
 }
 
 TEST(FleetChecks, ReplicasNeedAUrlOrASimulation) {

@@ -40,10 +40,16 @@ class ScriptedEngine:
         self.poisoned = 0
         self.calls = 0
         self._stopping = threading.Event()
-        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket = self.listen()
         self.address = self._socket.getsockname()
-        self.url = f"http://127.0.0.1:{self.address[1]}"
+        self.url = self.url_of()
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def url_of(self):
+        return f"http://127.0.0.1:{self.address[1]}"
+
+    def listen(self):
+        return socket.create_server(("127.0.0.1", 0))
 
     def _accept(self):
         while True:

@@ -32,7 +32,9 @@ class SecureEngine(ScriptedEngine):
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._tls.load_cert_chain(TLS / "server.pem", TLS / "server.key")
         super().__init__()
-        self.url = f"https://127.0.0.1:{self.address[1]}"
+
+    def url_of(self):
+        return f"https://127.0.0.1:{self.address[1]}"
 
     def _serve(self, connection):
         try:

@@ -27,6 +27,9 @@ using asio::ip::tcp;
 // Port 0 and an empty host are for a listener only.
 absl::StatusOr<HostPort> AddressOf(absl::string_view url) {
   absl::StatusOr<EngineUrl> engine = ParseEngineUrl(url);
+  if (engine.ok() && !engine->socket_path.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(url, ": a simulated engine listens on TCP only"));
+  }
   if (engine.ok()) return engine->address;
   absl::ConsumePrefix(&url, "http://");
   return ParseListen(url);

@@ -32,6 +32,16 @@ TEST(ParseUpstreamUrl, HttpsHasAPortOfItsOwn) {
   EXPECT_EQ(ParseUpstreamUrl("https://engine:9001")->port, 9001);
 }
 
+TEST(ParseUpstreamUrl, UnixSockets) {
+  const auto address = ParseUpstreamUrl("unix:/run/engine.sock");
+  ASSERT_TRUE(address.ok());
+  EXPECT_EQ(address->socket_path, "/run/engine.sock");
+  EXPECT_FALSE(address->tls);
+  for (const std::string url : {"unix:", "unix:engine.sock", "unix://host/x"}) EXPECT_FALSE(ParseUpstreamUrl(url).ok());
+  EXPECT_TRUE(ParseUpstreamUrl("unix:/" + std::string(106, 'x')).ok());
+  EXPECT_FALSE(ParseUpstreamUrl("unix:/" + std::string(107, 'x')).ok());
+}
+
 TEST(ParseUpstreamUrl, WhatItCannotServeIsRefused) {
   for (const char* url : {"a:80", "ftp://a", "http://", "http://:80", "http://a:0", "http://a:65536", "http://a:x",
                           "http://a:", "http://u:p@a", "http://a/x?y=1", "http://a/#f", "http://a b", "http://[::1",
