@@ -80,6 +80,9 @@ std::vector<std::string> Warnings(const Config& config) {
   if (!config.tenants.empty() && !config.tenant_header.empty()) {
     warnings.push_back("tenant_header has no effect: tenants are known by their keys");
   }
+  if (!config.tenants.empty() && config.admin_listen.empty()) {
+    warnings.push_back("tenants: /metrics, /healthz and /readyz need no key on listen; admin_listen moves them away");
+  }
   return warnings;
 }
 

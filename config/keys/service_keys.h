@@ -80,6 +80,7 @@ void VisitFields(Section& trace, Visitor& visit) {
 inline constexpr TimeForm kTimeout{Duration::Milliseconds(1), Duration::Seconds(7 * 86'400.0)};
 inline constexpr SizeForm kBodySize{Bytes(1'000), Bytes(int64_t{4} << 30)};
 inline constexpr SizeForm kTotalSize{Bytes(1'000), Bytes(int64_t{1} << 40)};
+inline constexpr SizeForm kRate{Bytes(0), Bytes(1 << 30)};
 inline constexpr SizeForm kDeliveredText{Bytes(0), Bytes(int64_t{1} << 40)};
 
 inline SectionDoc DocOf(const LimitsConfig&) { return {"limits", "Bounds of the router."}; }
@@ -96,9 +97,11 @@ void VisitLimitSizes(Section& limits, Visitor& visit) {
         CountForm{0, 10'000'000});
   visit({"max_queued_bytes", "Most bytes in the bodies of waiting requests; 429 beyond."}, limits.max_queued_bytes,
         kTotalSize);
-  visit({"max_body_memory",
-         "Most bytes in all request bodies over 16 KiB, from their reading to their answer; 503 beyond."},
-        limits.max_body_memory, kTotalSize);
+  visit(
+      {"max_body_memory",
+       "Most bytes of requests in buffers over 4 KiB, from their reading to their answer; 503 beyond. One key, or one "
+       "address without a key, holds no more than it leaves free."},
+      limits.max_body_memory, kTotalSize);
   visit({"max_answer",
          "Largest whole answer of an engine, or stream that becomes one; 502 beyond. A stream that is passed on has no "
          "limit."},
@@ -110,8 +113,17 @@ void VisitFields(Section& limits, Visitor& visit) {
   VisitLimitSizes(limits, visit);
   visit({"header_timeout", "Longest time for a whole request head."}, limits.header_timeout, kTimeout);
   visit({"body_timeout", "Longest pause between bytes of a request body."}, limits.body_timeout, kTimeout);
+  visit({"max_body_time", "Longest time for a whole request body; 408 beyond."}, limits.max_body_time, kTimeout);
+  visit(
+      {"min_body_rate",
+       "Bytes per second that a client has to send of a body, after `body_timeout`; 408 below. 0B sets no least rate."},
+      limits.min_body_rate, kRate);
   visit({"idle_timeout", "Longest idle time of a client connection between requests."}, limits.idle_timeout, kTimeout);
   visit({"write_timeout", "A client that takes no byte for this long counts as gone."}, limits.write_timeout, kTimeout);
+  visit({"min_answer_rate",
+         "Bytes per second that a client has to take while the router waits for it, after `write_timeout`; a slower "
+         "client counts as gone. 0B sets no least rate."},
+        limits.min_answer_rate, kRate);
   visit({"connect_timeout", "Longest time to connect to an engine."}, limits.connect_timeout, kTimeout);
   visit({"first_byte_timeout", "Longest time to the first byte of an engine's answer."}, limits.first_byte_timeout,
         kTimeout);

@@ -147,8 +147,11 @@ struct LimitsConfig {
   Bytes max_answer{256LL << 20};
   Duration header_timeout = Duration::Seconds(10);
   Duration body_timeout = Duration::Seconds(60);
+  Duration max_body_time = Duration::Seconds(600);
+  Bytes min_body_rate{4LL << 10};  // Per second.
   Duration idle_timeout = Duration::Seconds(75);
   Duration write_timeout = Duration::Seconds(60);
+  Bytes min_answer_rate{1LL << 10};  // Per second.
   Duration connect_timeout = Duration::Seconds(3);
   Duration first_byte_timeout = Duration::Seconds(600);
   Duration gap_timeout = Duration::Seconds(120);

@@ -2,8 +2,10 @@
 
 #include <boost/asio/error.hpp>
 #include <exception>
+#include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "router/http/answer.h"
 #include "router/http/request_handler.h"
 
@@ -14,6 +16,8 @@ using boost::system::error_code;
 namespace {
 
 constexpr Duration kLinger = Duration::Seconds(1);
+// Of a refused request, so much is read for the sake of the next request.
+constexpr uint64_t kDroppedBody = 64 << 10;
 constexpr absl::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
@@ -37,12 +41,15 @@ class ClientConnection::Busy {
 };
 
 // Spare connections are few, so each has to ask at once.
-ClientConnection::ClientConnection(EventLoop& loop, int socket, Use use, const TlsContext* tls)
+ClientConnection::ClientConnection(EventLoop& loop, int socket, const ClientPeer& peer, Use use, const TlsContext* tls)
     : loop_(loop),
+      peer_(peer),
       use_(use),
       limits_(loop.fleet()->config().limits),
       socket_(loop.io(), socket, tls, limits_.write_timeout),
-      input_(loop, socket_, limits_, /*in_a_hurry=*/use == Use::kSpare, [this] { MarkGone(); }),
+      input_(loop, socket_, limits_, {.in_a_hurry = use == Use::kSpare, .peer = peer.account()},
+             [this] { MarkGone(); }),
+      drain_(limits_),
       write_deadline_(loop.deadlines(), [this] { Close(); }) {
   loop_.connections().Enter(*this);
   loop_.edge().telemetry->OnConnectionOpened();
@@ -105,15 +112,20 @@ asio::awaitable<void> ClientConnection::Serve() {
       if (!agreed) Close();
     }
     bool more = true;
+    bool served = false;  // Before its first request a connection is new, not idle.
     while (more && !gone_) {
+      if (served && use_ == Use::kClient && input_.Idle()) loop_.connections().SetIdle(*this, Now());
       const ClientInput::Event event = co_await input_.Next();
-      if (event == ClientInput::Event::kHead) {
-        if (input_.AwaitsContinue()) WriteSmall(kContinue);
-      } else if (event == ClientInput::Event::kRequest) {
+      loop_.connections().SetBusy(*this);
+      const bool head_only = event == ClientInput::Event::kHead;
+      if (head_only && AdmitBody()) continue;
+      if (head_only || event == ClientInput::Event::kRequest) {
         ClientRequest request = input_.Take();
-        if (spare()) request.keep_alive = false;
+        if (spare() || head_only) request.keep_alive = false;
         const Busy busy(*this);
+        drain_.BeginAnswer();
         more = co_await HandleRequest(loop_, *this, request);
+        served = true;
         Unwatch();
       } else {
         if (event == ClientInput::Event::kFailed) co_await FailRead(input_.error());
@@ -126,6 +138,18 @@ asio::awaitable<void> ClientConnection::Serve() {
   }
   if (!gone_) co_await Linger();
   socket_.Close();
+}
+
+bool ClientConnection::AdmitBody() {
+  const RequestHead& head = input_.head();
+  if (const std::optional<uint64_t> caller = CallerOfBody(loop_, *this, head)) {
+    input_.SetCaller(*caller);
+    if (input_.AwaitsContinue()) WriteSmall(kContinue);
+    return true;
+  }
+  if (head.expects_continue || head.length.value_or(kDroppedBody + 1) > kDroppedBody) return false;
+  input_.DropBody();
+  return true;
 }
 
 void ClientConnection::LogSurprise(absl::string_view what) {
@@ -164,11 +188,15 @@ asio::awaitable<bool> ClientConnection::Write(std::vector<asio::const_buffer> bu
   std::span<asio::const_buffer> left(buffers);
   Written written = WriteNow(left);
   while (written == Written::kPart) {
-    write_deadline_.Arm(limits_.write_timeout);
+    const Duration longest = drain_.BeginWait(Now());
+    if (longest <= Duration()) Close();
+    write_deadline_.Arm(longest);
     const error_code ec = co_await socket_.AwaitRoom();
     write_deadline_.Disarm();
     if (ec) MarkGone();
+    const size_t before = asio::buffer_size(left);
     written = WriteNow(left);
+    drain_.EndWait(Now(), before - asio::buffer_size(left));
   }
   co_return written == Written::kAll;
 }

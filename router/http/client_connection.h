@@ -1,8 +1,8 @@
 // One client connection: has its requests handled, writes answers, and ends.
 //
 // A coroutine, Serve(), takes a request from the input, has it handled, and goes on while the connection is kept alive.
-// Writes are tried at once and wait for room with a deadline; a client that takes nothing for limits.write_timeout is
-// gone. Serve() owns it; belongs to one loop.
+// A head that is refused gets its answer before its body is read. Writes are tried at once and wait for room as long as
+// DrainWatch allows; then the client is gone. Serve() owns it; belongs to one loop.
 #ifndef PENSTOCK_ROUTER_HTTP_CLIENT_CONNECTION_H_
 #define PENSTOCK_ROUTER_HTTP_CLIENT_CONNECTION_H_
 
@@ -10,14 +10,15 @@
 #include <boost/asio/buffer.hpp>
 #include <functional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "backends/socket/tls.h"
 #include "config/config.h"
 #include "router/http/client_input.h"
+#include "router/http/client_peer.h"
 #include "router/http/client_socket.h"
+#include "router/http/drain_watch.h"
 #include "router/live/deadlines.h"
 #include "router/live/event_loop.h"
 #include "router/session/client.h"
@@ -32,7 +33,7 @@ class ClientConnection final : public LoopConnection {
     kSpare,  // The router is full: one request, which is refused unless it is for metrics or health.
   };
   // Takes over the descriptor `socket`. `tls` null: in the clear. It is needed during the call only.
-  ClientConnection(EventLoop& loop, int socket, Use use, const TlsContext* tls = nullptr);
+  ClientConnection(EventLoop& loop, int socket, const ClientPeer& peer, Use use, const TlsContext* tls = nullptr);
   ~ClientConnection();
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;
@@ -54,9 +55,10 @@ class ClientConnection final : public LoopConnection {
   bool gone() const { return gone_; }
   bool admin() const { return use_ == Use::kAdmin; }
   bool spare() const { return use_ == Use::kSpare; }
+  const ClientPeer& peer() const { return peer_; }
 
   // Memory of a body that was served, for the next request's.
-  void Reuse(std::string body) { input_.Reuse(std::move(body)); }
+  void Reuse(BodyBuffer body) { input_.Reuse(std::move(body)); }
 
   void Close() override;
   void CloseIfIdle() override;
@@ -64,16 +66,20 @@ class ClientConnection final : public LoopConnection {
  private:
   class Busy;
 
+  // After the head alone. False: it is refused whatever its body says, and the body is not worth a wait.
+  bool AdmitBody();
   boost::asio::awaitable<void> FailRead(const ApiError& error);
   boost::asio::awaitable<void> Linger();
   void LogSurprise(absl::string_view what);
   void MarkGone();
 
   EventLoop& loop_;
+  const ClientPeer peer_;
   const Use use_;
   const LimitsConfig limits_;
   ClientSocket socket_;
   ClientInput input_;
+  DrainWatch drain_;
   CoarseDeadline write_deadline_;
   std::function<void()> on_gone_;
   bool gone_ = false;

@@ -5,6 +5,7 @@
 #include <boost/asio/error.hpp>
 
 #include "base/clock.h"
+#include "router/http/drain_watch.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -13,24 +14,24 @@ using boost::system::error_code;
 namespace {
 
 // Bytes of pipelined requests that are read while one is being handled.
-constexpr size_t kMaxReadAhead = 64 << 10;
+constexpr size_t kMaxReadAhead = 256 << 10;
 constexpr Duration kHurry = Duration::Seconds(2);
 
-RequestReader::Limits ReaderLimits(const LimitsConfig& limits, ByteBudget& bodies) {
+RequestReader::Limits ReaderLimits(const LimitsConfig& limits, FairBudget& bodies, uint64_t peer) {
   return {static_cast<size_t>(limits.max_header.value()), static_cast<size_t>(limits.max_body.value()), &bodies,
-          limits.max_body_memory};
+          limits.max_body_memory, peer};
 }
 
 }  // namespace
 
-ClientInput::ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConfig& limits, bool in_a_hurry,
+ClientInput::ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConfig& limits, Options options,
                          std::function<void()> on_gone)
     : loop_(loop),
       socket_(socket),
       limits_(limits),
-      in_a_hurry_(in_a_hurry),
+      in_a_hurry_(options.in_a_hurry),
       on_gone_(std::move(on_gone)),
-      reader_(ReaderLimits(limits, loop.edge().bodies)),
+      reader_(ReaderLimits(limits, loop.edge().bodies, options.peer)),
       readable_(loop.io()),
       deadline_(loop.deadlines(), [this] {
         timed_out_ = true;
@@ -50,13 +51,29 @@ void ClientInput::OnInput() {
   }
 }
 
+// A client that sends more than this ahead cannot be watched, because its end comes behind its bytes.
 void ClientInput::ReadAhead() {
-  if (reader_.buffered() >= kMaxReadAhead) return;
+  if (socket_.ended()) return on_gone_();
   error_code ec;
   const size_t count = socket_.ReadSome(asio::buffer(loop_.scratch()), ec);
   if (ec && ec != asio::error::would_block) return on_gone_();
   if (!ec) reader_.Append(absl::string_view(loop_.scratch().data(), count));
+  if (reader_.buffered() > kMaxReadAhead) {
+    loop_.edge().telemetry->OnBadInput(BadInput::kHeaderTooLarge);
+    return on_gone_();
+  }
   socket_.AwaitInput(*this);
+}
+
+asio::awaitable<void> ClientInput::AwaitBytes() {
+  socket_.AwaitInput(*this);
+  co_await readable_.Wait();
+  turn_.Restart(Now());
+}
+
+asio::awaitable<void> ClientInput::EndTurn() {
+  co_await LetOthersRun(loop_.io());
+  turn_.Restart(Now());
 }
 
 asio::awaitable<ClientInput::Read> ClientInput::ReadMore(Duration timeout) {
@@ -65,7 +82,7 @@ asio::awaitable<ClientInput::Read> ClientInput::ReadMore(Duration timeout) {
   reading_ = true;
   Read result = Read::kBytes;
   // While the wait of a watch goes on, there is nothing to read.
-  if (socket_.waiting() && socket_.open()) co_await readable_.Wait();
+  if (socket_.waiting() && socket_.open()) co_await AwaitBytes();
   while (true) {
     error_code ec;
     const size_t count = socket_.ReadSome(asio::buffer(loop_.scratch()), ec);
@@ -76,8 +93,7 @@ asio::awaitable<ClientInput::Read> ClientInput::ReadMore(Duration timeout) {
     }
     result = timed_out_ ? Read::kTimeout : Read::kEnd;
     if (ec != asio::error::would_block || timed_out_ || !socket_.open()) break;
-    socket_.AwaitInput(*this);
-    co_await readable_.Wait();
+    co_await AwaitBytes();
   }
   reading_ = false;
   deadline_.Disarm();
@@ -85,31 +101,45 @@ asio::awaitable<ClientInput::Read> ClientInput::ReadMore(Duration timeout) {
 }
 
 Duration ClientInput::ReadTimeout() {
-  if (in_a_hurry_) return std::min(kHurry, limits_.header_timeout);
-  if (reader_.InBody()) return limits_.body_timeout;
+  const Duration longest = in_a_hurry_ ? std::min(kHurry, limits_.header_timeout) : limits_.header_timeout;
   if (reader_.Idle()) {
-    head_began_ = Instant();
-    return first_ ? limits_.header_timeout : limits_.idle_timeout;
+    began_ = Instant();
+    return first_ || in_a_hurry_ ? longest : limits_.idle_timeout;
   }
   const Instant now = Now();
-  if (head_began_ == Instant()) head_began_ = now;
-  return std::max(Duration::Milliseconds(1), limits_.header_timeout - (now - head_began_));
+  if (began_ == Instant()) began_ = now;
+  return reader_.InBody() ? BodyTimeout(now) : longest - (now - began_);
+}
+
+Duration ClientInput::BodyTimeout(Instant now) {
+  const Duration spent = now - began_;
+  const Duration at_rate = TimeLeftAtRate(limits_.min_body_rate, limits_.body_timeout, reader_.body_taken(), spent);
+  return std::min({limits_.body_timeout, limits_.max_body_time - spent, at_rate});
 }
 
 asio::awaitable<ClientInput::Event> ClientInput::Next() {
+  bool has_read = false;
   while (true) {
+    // Offered bytes lie in the scratch of the loop: nothing may run before this took them.
     switch (reader_.Advance()) {
       case RequestReader::State::kDone:
         first_ = false;
-        co_return Event::kRequest;
+        began_ = Instant();
+        if (turn_.Step(Now())) co_await EndTurn();
+        co_return socket_.open() ? Event::kRequest : Event::kEnd;
       case RequestReader::State::kFailed:
         co_return Fail(reader_.error());
       case RequestReader::State::kHeadDone:
+        began_ = Instant();
         co_return Event::kHead;
       case RequestReader::State::kNeedMore:
         break;
     }
-    const Read read = co_await ReadMore(ReadTimeout());
+    if (has_read && turn_.Step(Now())) co_await EndTurn();
+    has_read = true;
+    const Duration timeout = ReadTimeout();
+    Read read = Read::kTimeout;
+    if (timeout > Duration()) read = co_await ReadMore(timeout);
     if (read == Read::kBytes) continue;
     if (reader_.Idle() || !socket_.open()) co_return Event::kEnd;
     if (read == Read::kTimeout) {
@@ -148,16 +178,18 @@ asio::awaitable<bool> ClientInput::StartTls() {
 
 asio::awaitable<void> ClientInput::Drain(Duration longest) {
   const Instant end = Now() + longest;
-  while (socket_.open() && Now() < end) {
+  for (Instant now = Now(); socket_.open() && now < end; now = Now()) {
     error_code ec;
     const size_t count = socket_.ReadSome(asio::buffer(loop_.scratch()), ec);
-    if (!ec && count > 0) continue;
+    if (!ec && count > 0) {
+      if (turn_.Step(Now())) co_await EndTurn();
+      continue;
+    }
     if (ec != asio::error::would_block) break;
     timed_out_ = false;
     reading_ = true;
-    deadline_.Arm(end - Now());
-    socket_.AwaitInput(*this);
-    co_await readable_.Wait();
+    deadline_.Arm(end - now);
+    co_await AwaitBytes();
     reading_ = false;
   }
 }

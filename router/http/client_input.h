@@ -1,21 +1,23 @@
 // Reads the requests of one client connection within their deadlines, and watches the client between them.
 //
 // Next() reads while nobody watches; Watch() reads ahead while a request is handled, so a client that leaves is noticed
-// at once. Bytes of pipelined requests wait in the reader. A client that half-closes counts as gone. Belongs to one
+// at once. Bytes of pipelined requests wait in the reader. A client that half-closes counts as gone, and so does one
+// that sends too much ahead. A client that sends without a pause lets others run after each turn. Belongs to one
 // connection and its loop; one coroutine uses it.
 #ifndef PENSTOCK_ROUTER_HTTP_CLIENT_INPUT_H_
 #define PENSTOCK_ROUTER_HTTP_CLIENT_INPUT_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
 #include <functional>
-#include <string>
 #include <utility>
 
 #include "config/config.h"
 #include "router/http/client_socket.h"
-#include "router/http/request_reader.h"
+#include "router/http/request/request_reader.h"
 #include "router/live/deadlines.h"
 #include "router/live/event_loop.h"
+#include "router/live/loop_turn.h"
 #include "router/live/signal.h"
 #include "router/openai/error/api_error.h"
 
@@ -24,14 +26,18 @@ namespace penstock {
 class ClientInput final : private ClientSocket::InputWaiter {
  public:
   enum class Event {
-    kHead,     // The head of a request with a body is complete.
+    kHead,     // The head of a request is complete, its body is not. Call Next() for the body, or Take() without it.
     kRequest,  // A request is complete. Take() it.
     kFailed,   // The bytes make no request, or came too slowly: error(). No further request can be read.
     kEnd,      // The client has ended, or was silent between requests.
   };
 
-  // `in_a_hurry`: each wait is short. `on_gone` runs when the client leaves during a watch.
-  ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConfig& limits, bool in_a_hurry,
+  struct Options {
+    bool in_a_hurry = false;  // Each wait is short.
+    uint64_t peer = 0;        // The account of buffered bytes until a key is known.
+  };
+  // `on_gone` runs when the client leaves during a watch.
+  ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConfig& limits, Options options,
               std::function<void()> on_gone);
 
   // False: the handshake failed, and the fault is counted.
@@ -39,12 +45,17 @@ class ClientInput final : private ClientSocket::InputWaiter {
   boost::asio::awaitable<Event> Next();
   const ApiError& error() const { return error_; }
   ClientRequest Take() { return reader_.Take(); }
-  // After kHead: the client waits for leave to send its body.
-  bool AwaitsContinue() const { return reader_.expects_continue() && reader_.buffered() == 0; }
+  // After kHead.
+  const RequestHead& head() const { return reader_.head(); }
+  // The client waits for leave to send its body.
+  bool AwaitsContinue() const { return head().expects_continue && reader_.buffered() == 0; }
+  // The body is counted in the account of `caller`, or is read and not stored.
+  void SetCaller(uint64_t caller) { reader_.SetCaller(caller); }
+  void DropBody() { reader_.DropBody(); }
   // No part of a request has arrived.
   bool Idle() const { return reader_.Idle(); }
   // Memory of a body that was served, for the next request's.
-  void Reuse(std::string body) { reader_.Reuse(std::move(body)); }
+  void Reuse(BodyBuffer body) { reader_.Reuse(std::move(body)); }
 
   void Watch();
   void Unwatch() { watching_ = false; }
@@ -59,8 +70,12 @@ class ClientInput final : private ClientSocket::InputWaiter {
   void OnInput() override;
   void ReadAhead();
   boost::asio::awaitable<Read> ReadMore(Duration timeout);
+  boost::asio::awaitable<void> AwaitBytes();
+  boost::asio::awaitable<void> EndTurn();
   Event Fail(ApiError error);
+  // Zero or less: the client is too slow.
   Duration ReadTimeout();
+  Duration BodyTimeout(Instant now);
 
   EventLoop& loop_;
   ClientSocket& socket_;
@@ -71,7 +86,8 @@ class ClientInput final : private ClientSocket::InputWaiter {
   ApiError error_;
   Signal readable_;
   CoarseDeadline deadline_;
-  Instant head_began_;
+  LoopTurn turn_;
+  Instant began_;  // The beginning of the present head or body.
   bool first_ = true;
   bool reading_ = false;
   bool watching_ = false;

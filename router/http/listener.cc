@@ -40,21 +40,33 @@ asio::awaitable<void> Serve(std::shared_ptr<ClientConnection> connection) { co_a
 // A connection that no loop has yet: a loop's sockets are touched by its own thread only.
 class Listener::Accepted {
  public:
-  explicit Accepted(int socket) : socket_(socket) {}
-  Accepted(Accepted&& other) noexcept : socket_(other.Release()) {}
+  Accepted(int socket, ClientPeer peer) : socket_(socket), peer_(std::move(peer)) {}
+  Accepted(Accepted&& other) noexcept : socket_(other.Release()), peer_(other.peer_) {}
   Accepted& operator=(Accepted&&) = delete;
   ~Accepted() {
     if (socket_ >= 0) ::close(socket_);
   }
   int get() const { return socket_; }
+  const ClientPeer& peer() const { return peer_; }
+  // False: its address has as many connections as it may have.
+  bool Count(PeerCounts& counts, int most) {
+    peer_.place = counts.Enter(peer_.account(), most);
+    return peer_.place != nullptr;
+  }
   int Release() { return std::exchange(socket_, -1); }
 
  private:
   int socket_;
+  ClientPeer peer_;
 };
 
 Listener::Listener(EventLoop& home, std::vector<EventLoop*> loops, Options options)
-    : home_(home), loops_(std::move(loops)), options_(options), acceptor_(home.io()), retry_(home.io()) {}
+    : home_(home),
+      loops_(std::move(loops)),
+      options_(options),
+      peers_(std::make_shared<PeerCounts>()),
+      acceptor_(home.io()),
+      retry_(home.io()) {}
 
 absl::Status Listener::Bind(absl::string_view address) {
   absl::StatusOr<HostPort> parsed = ParseListen(address);
@@ -95,7 +107,10 @@ void Listener::AcceptNext() {
 
 void Listener::AcceptSome() {
   for (int i = 0; i < kAcceptedAtOnce; ++i) {
-    Accepted accepted(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    tcp::endpoint from;
+    socklen_t size = static_cast<socklen_t>(from.capacity());
+    const int socket = ::accept4(acceptor_.native_handle(), from.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    Accepted accepted(socket, ClientPeer{from.address(), nullptr});
     if (accepted.get() >= 0) {
       Take(std::move(accepted));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -111,28 +126,52 @@ void Listener::AcceptSome() {
   AcceptNext();
 }
 
+EventLoop* Listener::LoopOfOldestIdle() const {
+  EventLoop* found = nullptr;
+  Instant oldest = Instant::Never();
+  for (EventLoop* loop : loops_) {
+    const Instant since = loop->connections().oldest_idle();
+    if (since < oldest) {
+      oldest = since;
+      found = loop;
+    }
+  }
+  return found;
+}
+
+void Listener::Refuse(const Accepted& accepted) {
+  home_.edge().connections.fetch_sub(1, std::memory_order_relaxed);
+  const ApiError full = TooManyConnections();
+  const std::string body = ErrorBody(full);
+  ResponseHead head(full.status, /*keep_alive=*/false, /*http10=*/false);
+  head.Add("content-type", "application/json").Add("retry-after", "1");
+  const std::string refusal = std::move(head).WithLength(body.size()) + body;
+  if (tls_ == nullptr) ::send(accepted.get(), refusal.data(), refusal.size(), MSG_NOSIGNAL);
+  ::shutdown(accepted.get(), SHUT_WR);
+}
+
+// In a full router a newcomer takes the place of the oldest idle connection, on the loop of that one.
 void Listener::Take(Accepted accepted) {
   Edge& edge = home_.edge();
   const int before = edge.connections.fetch_add(1, std::memory_order_relaxed);
   const int limit = home_.fleet()->config().limits.max_connections;
-  if (before >= limit) edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
-  if (before >= limit + kSpareConnections) {
-    edge.connections.fetch_sub(1, std::memory_order_relaxed);
-    const ApiError full = TooManyConnections();
-    const std::string body = ErrorBody(full);
-    ResponseHead head(full.status, /*keep_alive=*/false, /*http10=*/false);
-    head.Add("content-type", "application/json").Add("retry-after", "1");
-    const std::string refusal = std::move(head).WithLength(body.size()) + body;
-    if (tls_ == nullptr) ::send(accepted.get(), refusal.data(), refusal.size(), MSG_NOSIGNAL);
-    ::shutdown(accepted.get(), SHUT_WR);
+  const bool full = before >= limit;
+  EventLoop* const idle = full ? LoopOfOldestIdle() : nullptr;
+  const bool counted = options_.admin || accepted.Count(*peers_, PeerCounts::MostOfOnePeer(limit));
+  if (!counted || (idle == nullptr && before >= limit + kSpareConnections)) {
+    edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
+    Refuse(accepted);
     return;
   }
-  const ClientConnection::Use use = options_.admin    ? ClientConnection::Use::kAdmin
-                                    : before >= limit ? ClientConnection::Use::kSpare
-                                                      : ClientConnection::Use::kClient;
-  EventLoop& loop = *loops_[next_++ % loops_.size()];
-  asio::post(loop.io(), [&loop, use, tls = tls_, accepted = std::move(accepted)]() mutable {
-    auto connection = std::make_shared<ClientConnection>(loop, accepted.Release(), use, tls.get());
+  EventLoop& loop = idle != nullptr ? *idle : *loops_[next_++ % loops_.size()];
+  asio::post(loop.io(), [&loop, full, admin = options_.admin, tls = tls_, accepted = std::move(accepted)]() mutable {
+    ClientConnection::Use use = admin ? ClientConnection::Use::kAdmin : ClientConnection::Use::kClient;
+    if (full && !loop.connections().CloseOldestIdle()) {
+      loop.edge().telemetry->OnTurnedAway(TurnedAway::kConnections);
+      if (!admin) use = ClientConnection::Use::kSpare;
+    }
+    const ClientPeer peer = accepted.peer();
+    auto connection = std::make_shared<ClientConnection>(loop, accepted.Release(), peer, use, tls.get());
     asio::co_spawn(loop.io(), Serve(std::move(connection)), asio::detached);
   });
 }

@@ -1,16 +1,19 @@
 // Accepts client connections and hands them to the loops, round robin. Lives on one loop; bounded by
-// limits.max_connections.
+// limits.max_connections: a full router closes its oldest idle connection, and refuses when none is idle. One address
+// has a part of the connections (peer_counts.h).
 #ifndef PENSTOCK_ROUTER_HTTP_LISTENER_H_
 #define PENSTOCK_ROUTER_HTTP_LISTENER_H_
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "backends/socket/tls.h"
+#include "router/http/peer_counts.h"
 #include "router/live/event_loop.h"
 
 namespace penstock {
@@ -42,10 +45,14 @@ class Listener {
   // Accepts some of the waiting connections.
   void AcceptSome();
   void Take(Accepted accepted);
+  // Null: no connection is idle.
+  EventLoop* LoopOfOldestIdle() const;
+  void Refuse(const Accepted& accepted);
 
   EventLoop& home_;
   const std::vector<EventLoop*> loops_;
   const Options options_;
+  const std::shared_ptr<PeerCounts> peers_;
   TlsContext::Pointer tls_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer retry_;

@@ -1,7 +1,9 @@
 #include "router/http/request_handler.h"
 
 #include <utility>
+#include <variant>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -103,6 +105,11 @@ asio::awaitable<void> AnswerReady(Edge& edge, Answer& answer) {
   co_await SendWhole(answer, ready ? http_status::kOk : http_status::kServiceUnavailable, kJson, kNoHeaders, body);
 }
 
+asio::awaitable<void> AnswerVersion(Answer& answer) {
+  constexpr absl::string_view kBody = "{\"version\":\"" PENSTOCK_VERSION "\"}";
+  co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, kBody);
+}
+
 asio::awaitable<void> AnswerMetrics(EventLoop& loop, Answer& answer) {
   Edge& edge = loop.edge();
   const std::string body = MetricsPage(edge, loop.fleet()->config().limits);
@@ -110,6 +117,14 @@ asio::awaitable<void> AnswerMetrics(EventLoop& loop, Answer& answer) {
 }
 
 bool IsAdmin(Route route) { return route == Route::kHealth || route == Route::kReady || route == Route::kMetrics; }
+
+RouteMatch FindRoute(const EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
+  RouteMatch match = MatchRoute(head.method, head.target);
+  if (loop.edge().admin_apart && match.route != Route::kWrongMethod && client.admin() != IsAdmin(match.route)) {
+    match.route = Route::kNotFound;
+  }
+  return match;
+}
 
 asio::awaitable<void> RefuseContentType(EventLoop& loop, const ClientRequest& request, Answer& answer) {
   const ApiError error = WrongContentType(FindHeader(request.headers, "content-type"));
@@ -132,7 +147,9 @@ asio::awaitable<void> AnswerFull(Answer& answer) {
 asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, ClientRequest& request, Endpoint endpoint,
                                Answer& answer) {
   {
-    Session session(loop, answer, SessionRequest{endpoint, &request.headers, request.body, answer.request_id()});
+    Session session(
+        loop, answer,
+        SessionRequest{endpoint, &request.headers, request.body.view(), answer.request_id(), client.peer().address});
     co_await session.Run();
   }
   client.Reuse(std::move(request.body));
@@ -150,7 +167,11 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientRequest& request, const
     case Route::kHealth:
       co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, "{\"status\":\"ok\"}");
       break;
+    case Route::kVersion:
+      co_await AnswerVersion(answer);
+      break;
     case Route::kReady:
+    case Route::kEngineHealth:
       co_await AnswerReady(loop.edge(), answer);
       break;
     case Route::kMetrics:
@@ -166,14 +187,22 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientRequest& request, const
 
 }  // namespace
 
+std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
+  const RouteMatch match = FindRoute(loop, client, head);
+  if (client.spare() || match.route != Route::kGenerate || !IsJson(FindHeader(head.headers, "content-type"))) {
+    return std::nullopt;
+  }
+  const auto caller = loop.fleet()->tenants.Identify(head.headers);
+  if (std::holds_alternative<ApiError>(caller)) return std::nullopt;
+  const TenantId tenant = std::get<Caller>(caller).tenant;
+  return tenant == TenantId() ? client.peer().account() : absl::HashOf(tenant);
+}
+
 // The frame lives as long as the request: what only some requests need is in coroutines of its own.
 asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, ClientRequest& request) {
   std::string id = ClientRequestId(request.headers);
   Answer answer(loop, client, request, id.empty() ? NewRequestId() : std::move(id));
-  RouteMatch match = MatchRoute(request.method, request.target);
-  if (loop.edge().admin_apart && match.route != Route::kWrongMethod && client.admin() != IsAdmin(match.route)) {
-    match.route = Route::kNotFound;
-  }
+  const RouteMatch match = FindRoute(loop, client, request);
   if (client.spare() && !IsAdmin(match.route)) {
     co_await AnswerFull(answer);
     co_return false;

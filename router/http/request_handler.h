@@ -3,10 +3,16 @@
 #define PENSTOCK_ROUTER_HTTP_REQUEST_HANDLER_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <optional>
 
 #include "router/http/client_connection.h"
 
 namespace penstock {
+
+// The account of a body that is worth reading. Empty: the path, the method, the content type or the key is refused, or
+// the route takes no body.
+std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientConnection& client, const RequestHead& head);
 
 // Answers one request. True: the connection can take another one.
 boost::asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, ClientRequest& request);

@@ -18,6 +18,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "backends/transport/upstream.h"
 #include "base/byte_budget.h"
+#include "base/fair_budget.h"
 #include "router/live/connection_set.h"
 #include "router/live/core_host.h"
 #include "router/live/deadlines.h"
@@ -25,6 +26,7 @@
 #include "router/live/mailbox.h"
 #include "router/live/progress_board.h"
 #include "router/telemetry/decision_log.h"
+#include "router/telemetry/line_sampler.h"
 #include "router/telemetry/telemetry.h"
 
 namespace penstock {
@@ -43,7 +45,8 @@ struct Edge {
   std::function<void(ReplicaId, EngineNews)> report;
   bool admin_apart = false;   // Metrics and health are on the admin listener.
   ByteBudget delivered_text;  // For answers that may have to be continued.
-  ByteBudget bodies;          // For requests, from their first large piece to their end.
+  FairBudget bodies;          // For the bytes of requests, from their reading to their end.
+  LineSampler denied_lines;   // For lines about requests without a key.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.
   std::atomic<int> replicas_up{0};
@@ -61,7 +64,7 @@ class EventLoop {
 
   boost::asio::io_context& io() { return io_; }
   size_t index() const { return index_; }
-  Edge& edge() { return edge_; }
+  Edge& edge() const { return edge_; }
   DeadlineList& deadlines() { return deadlines_; }
   Mailbox& mailbox() { return mailbox_; }
   // Any thread: replaces the view, on the loop; then calls `done` there.

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_ROUTER_SESSION_PREPARATION_H_
 #define PENSTOCK_ROUTER_SESSION_PREPARATION_H_
 
+#include <boost/asio/ip/address.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,7 +25,8 @@ struct SessionRequest {
   Endpoint endpoint = Endpoint::kChat;
   const HeaderList* headers = nullptr;
   absl::string_view body;
-  std::string id;  // x-request-id.
+  std::string id;                           // x-request-id.
+  boost::asio::ip::address client_address;  // Unspecified: unknown.
 };
 
 // The facts of a request that passed. Of one that did not: those that were found before the error.

@@ -21,6 +21,8 @@ DecisionEntry SessionRecord::EntryOf(DecisionEntry::Kind kind) const {
   entry.model = state_.facts().model;
   entry.service_class = state_.prepared.service_class.name;
   entry.tenant = state_.prepared.caller.name;
+  const boost::asio::ip::address& client = state_.request.client_address;
+  if (!client.is_unspecified()) entry.client = client.to_string();
   return entry;
 }
 
@@ -109,6 +111,7 @@ void SessionRecord::OnAbort() {
 void SessionRecord::OnRefusal(const ApiError& error, const Refuse& refuse) {
   DecisionLog* log = LogFor(DecisionEntry::Kind::kRefuse);
   if (log == nullptr) return;
+  if (error.status == http_status::kUnauthorized && !state_.loop.edge().denied_lines.Allow(Now())) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kRefuse);
   entry.reason = error.reason;
   entry.status = state_.client.status();

@@ -91,6 +91,7 @@ std::string FormatDecision(const DecisionEntry& entry, double unix_seconds) {
   Put(line, "model", entry.model);
   Put(line, "class", entry.service_class);
   Put(line, "tenant", entry.tenant);
+  Put(line, "client", entry.client);
   Put(line, "replica", entry.replica);
   Put(line, "reason", entry.reason);
   Put(line, "status", entry.status);

@@ -34,6 +34,7 @@ struct DecisionEntry {
   std::string model;
   std::string service_class;
   std::string tenant;  // Configured name, never the key.
+  std::string client;  // The address of its connection.
   std::string replica;
   std::string reason;  // Label of a Refusal, BadInput or EngineErrorKind, or a wait reason.
   std::string message;

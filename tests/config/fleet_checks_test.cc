@@ -152,7 +152,7 @@ TEST(FleetChecks, TraceModelsMustBeServedWhereAllModelsAreNamed) {
 
 TEST(Warnings, NameTheKeysThatHaveNoEffectYet) {
   EXPECT_THAT(Warnings(Parsed(WithReplica("classes: {background: {evictable: true}}\nstate: {path: /x}\n"
-                                          "tenants: [{name: t, keys: [k], weight: 2}]\n"))),
+                                          "tenants: [{name: t, keys: [k], weight: 2}]\nadmin_listen: 127.0.0.1:1\n"))),
               ::testing::UnorderedElementsAre("classes.background.evictable: is read but has no effect yet",
                                               "state.path: is read but has no effect yet",
                                               "tenants[0].weight: is read but has no effect yet"));
@@ -175,6 +175,9 @@ TEST(Warnings, AreFindingsThatDoNotStopAStart) {
                   HasSubstr("the shape of odd is unknown"), HasSubstr("replicas: c: its GPU's elastic_kv is the pool"),
                   HasSubstr("models: unused is served by no replica")));
   EXPECT_THAT(Warnings(Parsed(WithReplica(""))), IsEmpty());
+  const std::string keys = "tenants: [{name: a, keys: [k]}]\n";
+  EXPECT_THAT(::testing::PrintToString(Warnings(Parsed(WithReplica(keys)))), HasSubstr("/metrics"));
+  EXPECT_THAT(Warnings(Parsed(WithReplica(keys + "admin_listen: 127.0.0.1:1\n"))), IsEmpty());
   for (const char* url : {"https://h:1", "http://127.0.0.1:1", "http://[::1]:1/v1", "http://localhost:1"}) {
     EXPECT_THAT(Warnings(Parsed(absl::StrCat("replicas: [{url: \"", url, "\", key: k}]\n"))), IsEmpty()) << url;
   }

@@ -50,6 +50,16 @@ def test_sigterm_lets_running_streams_end_and_refuses_new_requests(folder):
         kept.close()
 
 
+def test_the_health_pages_of_engines_say_whether_a_replica_is_up(folder):
+    with Engine(folder) as engine, Router(folder, [engine]) as router:
+        for path in ("/health", "/ping", "/version"):
+            assert router.get(path)[0] == 200, path
+        assert "version" in router.get("/version")[2]
+        engine.kill()
+        for path in ("/health", "/ping"):
+            wait_until(lambda path=path: router.get(path)[0] == 503, 15, path)
+
+
 def test_sigterm_ends_an_idle_router_at_once(folder):
     with Engine(folder) as engine, Router(folder, [engine]) as router:
         router.signal(signal.SIGTERM)

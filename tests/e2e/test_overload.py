@@ -79,6 +79,8 @@ def test_a_flood_of_connections_leaves_health_and_metrics_reachable(folder, slow
                     pass
 
         held = [socket.create_connection(router.address, timeout=5) for _ in range(48)]
+        for connection in held:  # An idle connection would make room.
+            connection.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: p\r\nContent-Length: 10\r\n\r\n")
         floods = [threading.Thread(target=flood) for _ in range(8)]
         for thread in floods:
             thread.start()

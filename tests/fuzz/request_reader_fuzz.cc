@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "router/http/request_reader.h"
+#include "router/http/request/request_reader.h"
 #include "tests/fuzz/expect.h"
 
 namespace {
@@ -16,12 +16,12 @@ using penstock::ClientRequest;
 using penstock::RequestReader;
 
 constexpr size_t kHeaderLimit = 2048;
-constexpr size_t kBodyLimit = 4096;
+constexpr size_t kBodyLimit = 16 << 10;
 
 std::string Text(const ClientRequest& request) {
   std::string text = request.method + " " + request.target + "\n";
   for (const auto& [name, value] : request.headers) absl::StrAppend(&text, name, "=", value, "\n");
-  return text + "\n" + request.body + "\n";
+  return absl::StrCat(text, "\n", request.body.view(), "\n");
 }
 
 void Check(const ClientRequest& request) {
@@ -37,12 +37,20 @@ void Check(const ClientRequest& request) {
 }
 
 std::string Read(absl::string_view bytes, size_t piece) {
-  RequestReader reader(RequestReader::Limits{kHeaderLimit, kBodyLimit});
+  penstock::FairBudget memory;
+  RequestReader reader(RequestReader::Limits{kHeaderLimit, kBodyLimit, &memory, penstock::Bytes(1 << 20)});
   std::string seen;
   for (size_t at = 0; at < bytes.size(); at += piece) {
     reader.Append(bytes.substr(at, piece));
     for (bool more = true; more;) {
-      switch (reader.Advance()) {
+      const RequestReader::State state = reader.Advance();
+      if (state == RequestReader::State::kNeedMore) {
+        Expect(!reader.InBody() || reader.buffered() == 0, "framing waits in no buffer");
+      }
+      // A block may be four times as large as its bytes.
+      Expect(memory.used() <= penstock::Bytes(static_cast<int64_t>(4 * (kHeaderLimit + kBodyLimit + piece))),
+             "memory is within the limits of head and body");
+      switch (state) {
         case RequestReader::State::kNeedMore:
           more = false;
           break;

@@ -73,7 +73,10 @@ TEST_F(Limits, AHeadMayComeInPiecesButNotForLongerThanItsTimeout) {
 }
 
 TEST_F(Limits, ABodyMayTakeAnyTimeAsLongAsBytesCome) {
-  Start(AnswerWhole, [](LimitsConfig& limits) { limits.body_timeout = kLimit; });
+  Start(AnswerWhole, [](LimitsConfig& limits) {
+    limits.body_timeout = kLimit;
+    limits.min_body_rate = Bytes(0);
+  });
   const auto slow = router_->Connect();
   const std::string request = Hello();
   const size_t head = request.find("\r\n\r\n") + 4;

@@ -152,31 +152,34 @@ TEST(ServerLife, AReplicaThatDrainsGetsNothingNewAndComesBack) {
   EXPECT_TRUE(ReadMessage(*client).complete);
 }
 
+// A connection that has a request: its body is to come.
+std::unique_ptr<Wire> ConnectBusy(const TestServer& router) {
+  auto wire = router.Connect();
+  wire->Send("POST /v1/chat/completions HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n");
+  EXPECT_NE(wire->ReadUntil("100 Continue\r\n\r\n"), std::string::npos);
+  wire->buffer().clear();
+  return wire;
+}
+
 TEST(ServerLife, AReloadChangesTheBoundOfConnections) {
   ScriptedEngine engine([](EngineCall&) {});
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
-  const auto kept = router.Connect();
-  kept->Send(Get("/healthz"));
-  ASSERT_EQ(ReadMessage(*kept).status(), 200);
+  const auto kept = ConnectBusy(router);
   Config changed = router.config;
   changed.limits.max_connections = 1;
   ASSERT_TRUE(router.server->Reload(changed).ok());
   EXPECT_TRUE(Eventually([&] { return router.Ask(Get("/v1/models")).status() == 503; }));
-  kept->Send(Get("/healthz"));
-  EXPECT_EQ(ReadMessage(*kept).status(), 200);
+  kept->Send("0123456789");
+  EXPECT_EQ(ReadMessage(*kept).status(), 400);
 }
 
 TEST(ServerLife, ConnectionsAreBounded) {
   ScriptedEngine engine([](EngineCall&) {});
   TestServer router({engine.url()}, [](Config& config) { config.limits.max_connections = 2; });
   ASSERT_TRUE(router.WaitUp());
-  const auto a = router.Connect();
-  const auto b = router.Connect();
-  a->Send(Get("/healthz"));
-  b->Send(Get("/healthz"));
-  ASSERT_EQ(ReadMessage(*a).status(), 200);
-  ASSERT_EQ(ReadMessage(*b).status(), 200);
+  const auto a = ConnectBusy(router);
+  const auto b = ConnectBusy(router);
   const WireMessage refused = router.Ask(Get("/v1/models"));
   EXPECT_EQ(refused.status(), 503);
   EXPECT_EQ(refused.headers.at("retry-after"), "1");
@@ -186,13 +189,31 @@ TEST(ServerLife, ConnectionsAreBounded) {
   EXPECT_TRUE(Eventually([&] { return router.Ask(Get("/v1/models")).status() == 200; }));
 }
 
+TEST(ServerLife, AFullRouterClosesItsOldestIdleConnection) {
+  ScriptedEngine engine([](EngineCall&) {});
+  TestServer router({engine.url()}, [](Config& config) { config.limits.max_connections = 3; });
+  ASSERT_TRUE(router.WaitUp());
+  const auto busy = ConnectBusy(router);
+  std::vector<std::unique_ptr<Wire>> idle;
+  for (int i = 0; i < 6; ++i) {
+    idle.push_back(router.Connect());
+    idle.back()->Send(Get("/v1/models"));
+    EXPECT_EQ(ReadMessage(*idle.back()).status(), 200) << i;
+    if (i >= 2) {
+      EXPECT_TRUE(idle[i - 2]->WaitClosed());
+    }
+  }
+  idle.back()->Send(Get("/v1/models"));
+  EXPECT_EQ(ReadMessage(*idle.back()).status(), 200);
+  busy->Send("0123456789");
+  EXPECT_EQ(ReadMessage(*busy).status(), 400);
+}
+
 TEST(ServerLife, AFullRouterStillTellsItsHealthAndMetrics) {
   ScriptedEngine engine([](EngineCall&) {});
   TestServer router({engine.url()}, [](Config& config) { config.limits.max_connections = 1; });
   ASSERT_TRUE(router.WaitUp());
-  const auto kept = router.Connect();
-  kept->Send(Get("/healthz"));
-  ASSERT_EQ(ReadMessage(*kept).status(), 200);
+  const auto kept = ConnectBusy(router);
   for (const std::string path : {"/healthz", "/readyz", "/metrics"}) {
     const WireMessage answer = router.Ask(Get(path));
     EXPECT_EQ(answer.status(), 200) << path;
@@ -210,7 +231,8 @@ TEST(ServerLife, BeyondItsSpareConnectionsARouterRefusesAtOnce) {
   ASSERT_TRUE(router.WaitUp());
   std::vector<std::unique_ptr<Wire>> open;
   // One and 64 spare ones, none of which asks anything.
-  for (int i = 0; i < 65; ++i) open.push_back(router.Connect());
+  open.push_back(ConnectBusy(router));
+  for (int i = 0; i < 64; ++i) open.push_back(router.Connect());
   ASSERT_TRUE(Eventually([&] { return router.Metric("penstock_connections_open") == 65; }));
   const WireMessage refused = ReadMessage(*router.Connect());
   EXPECT_EQ(refused.status(), 503);
@@ -226,13 +248,13 @@ TEST(ServerLife, MemoryForBodiesIsBounded) {
     go.Wait();
     call.Answer(200, R"({"choices":[]})");
   });
-  TestServer router({engine.url()}, [](Config& config) { config.limits.max_body_memory = Bytes(2 * kPiece); });
+  TestServer router({engine.url()}, [](Config& config) { config.limits.max_body_memory = Bytes(3 * kPiece); });
   ASSERT_TRUE(router.WaitUp());
   const std::string padding = ",\"x\":\"" + std::string(kPiece - 1000, 'x') + "\"";
   const auto a = router.Connect(), b = router.Connect();
   a->Send(PostJson("/v1/chat/completions", ChatBody(padding)));
   ASSERT_TRUE(Eventually([&] { return engine.calls() == 1; }));
-  EXPECT_EQ(router.Metric("penstock_fill_ratio{of=\"body_memory\"}"), 0.5);
+  EXPECT_NEAR(router.Metric("penstock_fill_ratio{of=\"body_memory\"}"), 1.0 / 3, 0.02);
   b->Send(PostJson("/v1/chat/completions", ChatBody(padding)));
   ASSERT_TRUE(Eventually([&] { return engine.calls() == 2; }));
   const WireMessage refused = router.Chat(padding);

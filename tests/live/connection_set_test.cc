@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -52,6 +53,32 @@ TEST(ConnectionSet, ClosesIdleConnectionsOrAll) {
   EXPECT_FALSE(busy.closed);
   set.CloseAll();
   EXPECT_TRUE(busy.closed);
+}
+
+TEST(ConnectionSet, TheOldestIdleConnectionGoesFirst) {
+  const auto at = [](double seconds) { return Instant::FromSeconds(seconds); };
+  ConnectionSet set([] {});
+  EXPECT_EQ(set.oldest_idle(), Instant::Never());
+  EXPECT_FALSE(set.CloseOldestIdle());
+  Member first(set, true), second(set, true), third(set, true);
+  std::optional<Member> left(std::in_place, set, true);
+  set.SetIdle(first, at(1));
+  set.SetIdle(*left, at(2));
+  set.SetIdle(second, at(3));
+  set.SetIdle(third, at(4));
+  set.SetIdle(first, at(5));
+  EXPECT_EQ(set.oldest_idle(), at(2));
+  left.reset();
+  EXPECT_EQ(set.oldest_idle(), at(3));
+  set.SetBusy(second);
+  set.SetBusy(second);
+  EXPECT_TRUE(set.CloseOldestIdle());
+  EXPECT_TRUE(third.closed);
+  EXPECT_FALSE(second.closed);
+  EXPECT_EQ(set.oldest_idle(), at(5));
+  EXPECT_TRUE(set.CloseOldestIdle());
+  EXPECT_TRUE(first.closed);
+  EXPECT_FALSE(set.CloseOldestIdle());
 }
 
 TEST(ConnectionSet, AConnectionThatLeavesWhileAllAreClosedIsNotCalled) {

@@ -16,7 +16,7 @@ struct FixedRoute {
   Endpoint endpoint;
 };
 
-constexpr std::array<FixedRoute, 10> kFixedRoutes = {{
+constexpr std::array<FixedRoute, 13> kFixedRoutes = {{
     {"/v1/chat/completions", Route::kGenerate, Endpoint::kChat},
     {"/v1/completions", Route::kGenerate, Endpoint::kCompletions},
     {"/v1/embeddings", Route::kGenerate, Endpoint::kEmbeddings},
@@ -26,6 +26,9 @@ constexpr std::array<FixedRoute, 10> kFixedRoutes = {{
     {"/v1/models", Route::kModels, Endpoint::kChat},
     {"/healthz", Route::kHealth, Endpoint::kChat},
     {"/readyz", Route::kReady, Endpoint::kChat},
+    {"/health", Route::kEngineHealth, Endpoint::kChat},
+    {"/ping", Route::kEngineHealth, Endpoint::kChat},
+    {"/version", Route::kVersion, Endpoint::kChat},
     {"/metrics", Route::kMetrics, Endpoint::kChat},
 }};
 constexpr absl::string_view kModelPrefix = "/v1/models/";

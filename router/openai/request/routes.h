@@ -15,6 +15,8 @@ enum class Route {
   kModel,  // One model; `model` is its decoded name.
   kHealth,
   kReady,
+  kEngineHealth,  // /health and /ping of an engine, which clients ask: kReady, for clients.
+  kVersion,
   kMetrics,
   kStoredResponse,  // One answer that an engine has stored.
   kNotFound,

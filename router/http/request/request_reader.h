@@ -1,0 +1,103 @@
+// Turns the bytes of one client connection into requests, with limits. No I/O.
+//
+// Usage: Offer or Append the bytes that were read, then Advance until it wants more. State kHeadDone comes once per
+// request whose body has not come with its head. State kDone comes when the request is complete. Bytes of a following
+// request stay for the next round. One owner. All bytes that it stores beyond a small free part are in a budget.
+#ifndef PENSTOCK_ROUTER_HTTP_REQUEST_REQUEST_READER_H_
+#define PENSTOCK_ROUTER_HTTP_REQUEST_REQUEST_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "base/fair_budget.h"
+#include "router/http/request/body_buffer.h"
+#include "router/http/request/body_framing.h"
+#include "router/http/request/request_head.h"
+#include "router/openai/error/api_error.h"
+
+namespace penstock {
+
+struct ClientRequest : RequestHead {
+  BodyBuffer body;
+  FairShare memory;  // For head and body; small requests hold nothing.
+};
+
+class RequestReader {
+ public:
+  // A buffer or body of so many bytes is bounded by the number of connections; a larger one is in the budget.
+  static constexpr size_t kFreeBytes = 4 << 10;
+
+  struct Limits {
+    size_t header = 64 << 10;
+    size_t body = 64 << 20;
+    FairBudget* memory = nullptr;  // Null: unbounded.
+    Bytes all_memory{0};
+    uint64_t peer = 0;  // The caller until its key is known.
+  };
+  enum class State { kNeedMore, kHeadDone, kDone, kFailed };
+
+  explicit RequestReader(const Limits& limits);
+  RequestReader(const RequestReader&) = delete;
+  RequestReader& operator=(const RequestReader&) = delete;
+
+  // Bytes to read on from. Append copies them. Offer leaves them where they are until Advance has taken them or keeps a
+  // copy; after kHeadDone they have to stay until the next call.
+  void Append(absl::string_view bytes);
+  void Offer(absl::string_view bytes);
+  State Advance();
+  // The error behind kFailed. The connection cannot be used any further.
+  const ApiError& error() const { return *error_; }
+
+  // From kHeadDone on: the head. The memory of the request is `caller`'s.
+  const RequestHead& head() const { return request_; }
+  void SetCaller(uint64_t caller);
+  // The body will be read and not stored.
+  void DropBody() { drop_body_ = true; }
+  // Takes the request: after kDone, or after kHeadDone when no further request will be read.
+  ClientRequest Take();
+
+  // Memory for the body of a request that has not begun; large ones are given back.
+  void Reuse(BodyBuffer body);
+  // Nothing of a request has arrived yet.
+  bool Idle() const;
+  // The head is complete, its body is not.
+  bool InBody() const { return in_body_; }
+  size_t buffered() const { return input_.size(); }
+  // Bytes of the present body that have come.
+  uint64_t body_taken() const { return body_taken_; }
+
+ private:
+  State AdvanceInput();
+  State BeginBody();
+  State ReadBody();
+  State FailBody();
+  bool TakeEmptyLine();
+  bool Store(absl::string_view piece);
+  void KeepInput();
+  bool HoldBuffer(size_t size);
+  bool HoldRequest(size_t body);
+  State Fail(ApiError error);
+
+  const Limits limits_;
+  std::optional<RequestHeadParser> head_;
+  BodyFraming framing_;
+  ClientRequest request_;
+  std::string buffer_;
+  FairShare buffer_memory_;
+  absl::string_view input_;  // Not taken yet; the end of buffer_, or what was offered.
+  bool offered_ = false;
+  bool in_body_ = false;
+  bool drop_body_ = false;
+  bool skipped_line_ = false;  // An empty line before the request.
+  size_t head_bytes_ = 0;
+  uint64_t body_taken_ = 0;
+  BodyBuffer spare_body_;
+  std::optional<ApiError> error_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_HTTP_REQUEST_REQUEST_READER_H_
