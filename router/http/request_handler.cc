@@ -9,7 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "router/http/answer.h"
+#include "router/http/body_decoding.h"
 #include "router/http/metrics_page.h"
+#include "router/openai/request/body_decoder.h"
 #include "router/openai/request/routes.h"
 #include "router/session/session.h"
 
@@ -155,6 +157,23 @@ asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, Client
   client.Reuse(std::move(request.body));
 }
 
+asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientConnection& client, ClientRequest& request,
+                                      Endpoint endpoint, Answer& answer) {
+  const std::optional<uint64_t> caller = CallerOfBody(loop, client, request);
+  const absl::string_view coding = FindHeader(request.headers, "content-encoding");
+  std::optional<ApiError> error;
+  if (CodingOf(coding) == ContentCoding::kUnknown) {
+    error = UnknownEncoding(coding);
+  } else if (caller) {  // The session refuses a caller without a key before it reads the body.
+    error = co_await DecodeBody(loop, *caller, request);
+  }
+  if (error) {
+    co_await AnswerError(loop, answer, *error);
+  } else {
+    co_await Generate(loop, client, request, endpoint, answer);
+  }
+}
+
 asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientRequest& request, const RouteMatch& match, Answer& answer) {
   switch (match.route) {
     case Route::kGenerate:
@@ -192,6 +211,7 @@ std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientConnection& cl
   if (client.spare() || match.route != Route::kGenerate || !IsJson(FindHeader(head.headers, "content-type"))) {
     return std::nullopt;
   }
+  if (CodingOf(FindHeader(head.headers, "content-encoding")) == ContentCoding::kUnknown) return std::nullopt;
   const auto caller = loop.fleet()->tenants.Identify(head.headers);
   if (std::holds_alternative<ApiError>(caller)) return std::nullopt;
   const TenantId tenant = std::get<Caller>(caller).tenant;
@@ -208,7 +228,11 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, C
     co_return false;
   }
   if (match.route == Route::kGenerate && IsJson(FindHeader(request.headers, "content-type"))) {
-    co_await Generate(loop, client, request, match.endpoint, answer);
+    if (FindHeader(request.headers, "content-encoding").empty()) {
+      co_await Generate(loop, client, request, match.endpoint, answer);
+    } else {
+      co_await GenerateDecoded(loop, client, request, match.endpoint, answer);
+    }
   } else {
     co_await AnswerRoute(loop, request, match, answer);
   }

@@ -1,13 +1,15 @@
-"""Bodies of requests: long ones beside a stream, and chunks in pieces."""
+"""Bodies of requests: long ones beside a stream, compressed ones, and chunks in pieces."""
+import gzip
 import json
 import socket
 import threading
 import time
+import zlib
 
 import pytest
 
 from processes import MODEL, Router, replicas, wait_until
-from raw_http import chat, read_answer, request_bytes
+from raw_http import chat, read_answer, request_bytes, send
 
 # The stream has an event every few milliseconds. A body that is read at once held it for 0.4 to 0.7 s.
 LONGEST_GAP = 0.25
@@ -71,6 +73,50 @@ def test_a_long_body_does_not_stop_the_stream_beside_it(one_loop, name):
         assert answer.status == 404 and json.loads(answer.body)["error"]["code"] == "model_not_found"
         longest.append(stream.longest)
     assert min(longest) < LONGEST_GAP, longest
+
+
+BODY = json.dumps(chat("Say it " * 200, max_tokens=2)).encode()
+RAW = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+
+
+def encoded(coding, body):
+    return request_bytes(body=body, headers={"Content-Encoding": coding})
+
+
+@pytest.mark.parametrize("coding, body", [
+    ("gzip", gzip.compress(BODY)),
+    ("x-gzip", gzip.compress(BODY[:100]) + gzip.compress(BODY[100:])),
+    ("deflate", zlib.compress(BODY)),
+    ("Deflate", RAW.compress(BODY) + RAW.flush()),
+    ("identity", BODY),
+], ids=["gzip", "members", "zlib", "raw", "identity"])
+def test_a_compressed_body_is_served(router, coding, body):
+    answer = send(router.address, encoded(coding, body))
+    assert answer.status == 200, answer.body
+    plain = send(router.address, request_bytes(body=BODY)).json()
+    assert answer.json()["usage"] == plain["usage"]
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip"])
+def test_an_unknown_encoding_is_415(router, coding):
+    answer = send(router.address, encoded(coding, gzip.compress(BODY)))
+    assert answer.status == 415 and "gzip or deflate" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("body", [b"", BODY, gzip.compress(BODY)[:-5], gzip.compress(BODY) + b"x"])
+def test_a_broken_encoding_is_400(router, body):
+    answer = send(router.address, encoded("gzip", body))
+    assert answer.status == 400 and "not valid gzip" in answer.json()["error"]["message"]
+
+
+def test_a_bomb_is_refused_at_the_limit(folder, engine):
+    with Router(folder, config="limits: {max_body: 1MiB}\n" + replicas([engine])) as router:
+        bomb = gzip.compress(b'{"model":"' + b" " * (256 << 20))
+        assert len(bomb) < 1 << 20
+        answer = send(router.address, encoded("gzip", bomb), timeout=30)
+        assert answer.status == 413 and answer.json()["error"]["code"] == "body_too_large"
+        assert send(router.address, request_bytes(body=BODY)).status == 200
+        assert router.metrics().sum("penstock_fill_ratio", of="body_memory") == 0
 
 
 CHUNKED_HEAD = request_bytes(headers={"Content-Length": None, "Transfer-Encoding": "chunked"})

@@ -26,6 +26,8 @@ enum class ErrorName : uint8_t {
   kNotFound,
   kWrongMethod,
   kContentType,
+  kContentEncoding,
+  kBrokenEncoding,
   kInvalidJson,
   kDuplicateKey,
   kWrongType,
@@ -52,7 +54,7 @@ enum class ErrorName : uint8_t {
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 30;
+inline constexpr int kErrorCount = 32;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

@@ -1,0 +1,23 @@
+// Decompresses the body of a request before it is read.
+#ifndef PENSTOCK_ROUTER_HTTP_BODY_DECODING_H_
+#define PENSTOCK_ROUTER_HTTP_BODY_DECODING_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <optional>
+
+#include "router/http/request/request_reader.h"
+#include "router/live/event_loop.h"
+#include "router/openai/error/api_error.h"
+
+namespace penstock {
+
+// Replaces a body in a content coding by its text, within limits.max_body and the memory of `caller`. The loop does
+// other work after each slice. An error is the answer to the request.
+boost::asio::awaitable<std::optional<ApiError>> DecodeBody(EventLoop& loop, uint64_t caller, ClientRequest& request);
+
+ApiError UnknownEncoding(absl::string_view content_encoding);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_HTTP_BODY_DECODING_H_
