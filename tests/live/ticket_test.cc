@@ -15,9 +15,11 @@ struct Holder final : TicketHolder {
   void OnVerdict() override { ++verdicts; }
   void OnAbort() override { ++aborts; }
   void OnCut() override { ++cuts; }
+  void OnReplicaLost(ReplicaId) override { ++lost; }
   int verdicts = 0;
   int aborts = 0;
   int cuts = 0;
+  int lost = 0;
 };
 
 // The test's thread is the thread of the loop.

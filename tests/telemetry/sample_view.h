@@ -57,6 +57,7 @@ inline RequestRecord SampleRecord() {
   record.ttft = Duration::Milliseconds(120);
   record.tpot = Duration::Milliseconds(12);
   record.total = Duration::Seconds(1);
+  record.status = 200;
   return record;
 }
 
