@@ -208,7 +208,8 @@ def test_a_client_that_leaves_behind_much_input_is_noticed(router, engine, ahead
     connection = connect(router)
     connection.sendall(request_bytes(body=chat(max_tokens=5000, stream=True)))
     assert b"data:" in connection.recv(65536)
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+    # The router may have closed the connection by then.
+    with contextlib.suppress(OSError):
         connection.sendall(b"x" * ahead)
         connection.shutdown(socket.SHUT_WR)
     router.wait_for_nothing(2, [engine])
