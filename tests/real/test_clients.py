@@ -57,7 +57,6 @@ def test_aiperf(router, tmp_path):
     assert result["completed_request_count"]["avg"] == REQUESTS and result["error_summary"] == []
 
 
-@pytest.mark.xfail(reason="`GET /health` is 404", strict=True)
 def test_guidellm(router, tmp_path):
     run("clients", [
         ["-m", "guidellm"], "run", "--backend", f"kind=openai_http,target={router.url},model={MODEL}", "--profile",

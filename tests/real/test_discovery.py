@@ -31,6 +31,8 @@ def ask(router, prompt, tokens, **more):
 @pytest.mark.parametrize("kind", KINDS)
 def test_kind_model_context_blocks_and_capacity_are_found(through, kind):
     router = through(kind)
+    # Another thread writes the log.
+    wait_until(lambda: "engine is" in router.log(), 5, router.log)
     told = [line for line in router.log().splitlines() if "engine is" in line]
     assert len(told) == 1, router.log()
     message = json.loads(told[0])["message"]

@@ -6,31 +6,16 @@ from answers import seen
 from cases import BOTH, LLAMA, VLLM
 from engines import call
 
-NULL_LOGPROBS = "an answer that is put together from a stream has `logprobs: null`"
-FINGERPRINT = "a stream without usage loses the `system_fingerprint` of vLLM's last event"
-WAITING = {
-    **{("vllm", name): FINGERPRINT for name in (
-        "chat, streamed", "chat, streamed without usage", "chat, logprobs, streamed", "chat, stop, streamed",
-        "chat with tools, streamed", "chat with a schema, streamed", "chat, a named tool, streamed", "text, streamed",
-        "text, logprobs, streamed", "text, echo, streamed")},
-    **{("llama", name): NULL_LOGPROBS for name in (
-        "chat", "chat of one token", "chat, max_completion_tokens", "chat, seed", "chat, stop", "chat, content parts",
-        "chat after a tool call", "chat with tools", "chat with a required tool", "chat with a schema", "chat with json",
-        "chat with a penalty", "chat, grammar")},
-}
-
-
-NOT_SERVED = "the router does not serve this endpoint"
-for endpoint in ("message", "message, streamed", "tokens of a prompt"):
-    WAITING["vllm", endpoint] = WAITING["llama", endpoint] = NOT_SERVED
+# The router does not serve these endpoints.
+NOT_SERVED = ("message", "message, streamed", "tokens of a prompt")
 
 
 def parameters():
     for kind, own in (("llama", LLAMA), ("vllm", VLLM)):
         for name in [*BOTH, *own]:
             marks = [pytest.mark.long] if kind == "vllm" else []
-            if (kind, name) in WAITING:
-                marks.append(pytest.mark.xfail(reason=WAITING[kind, name], strict=True))
+            if name in NOT_SERVED:
+                marks.append(pytest.mark.xfail(reason="the router does not serve this endpoint", strict=True))
             yield pytest.param(kind, name, id=f"{kind}: {name}", marks=marks)
 
 
@@ -45,8 +30,7 @@ def test_the_answer_is_the_engines_own(engines, through, kind, name):
     assert seen(*call(router.address, path, body)) == direct
 
 
-@pytest.mark.parametrize("kind", ["llama", pytest.param("vllm", marks=[
-    pytest.mark.long, pytest.mark.xfail(reason="the error of a missing endpoint is a bare `Not Found`", strict=True)])])
+@pytest.mark.parametrize("kind", ["llama", pytest.param("vllm", marks=pytest.mark.long)])
 def test_the_error_of_a_missing_endpoint_names_it(engines, through, kind):
     body = {"model": "tiny", "input": "the river"}
     direct = call(engines(kind)[0].address, "/v1/embeddings", body)
