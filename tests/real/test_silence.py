@@ -1,10 +1,11 @@
 """Engines that fall silent without closing anything, under the default limits."""
+import concurrent.futures
 import os
 import signal
 import time
 
 import pytest
-from engines import wait_until_up
+from engines import call, wait_until_up
 from processes import Router, wait_until
 from test_failures import Stream, chat, engine_of, same
 
@@ -48,6 +49,9 @@ def test_a_stream_goes_on_when_the_worker_behind_its_api_server_hangs(vllms, fol
     truth = truth_of(vllms[0])
     with Router(folder, vllms) as router:
         wait_until_up(router, 2)
+        # The step times of a replica explain its silence once it has produced some tokens.
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _: call(router.address, *chat("vllm", max_tokens=100)), range(8)))
         stopped = []
 
         def hang(engine):
