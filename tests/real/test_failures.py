@@ -124,18 +124,23 @@ def test_an_answer_whose_engine_freezes_goes_on_elsewhere(pair, folder, kind, ma
     truth = "".join(undisturbed)
     with Router(folder, config=replicas(engines) + PATIENT) as router:
         wait_until_up(router, 2)
-        try:
-            seen, stream = disturbed(router, engines, path, body, lambda engine: engine.signal(signal.SIGSTOP))
+        resumed = 0
+        # A busy API server may send a whole answer at once; then there was nothing to disturb.
+        for _ in range(5):
+            try:
+                seen, stream = disturbed(router, engines, path, body, lambda engine: engine.signal(signal.SIGSTOP))
+            finally:
+                for engine in engines:
+                    engine.signal(signal.SIGCONT)
             assert same(kind, seen, truth)
             assert (stream.finish, stream.usage["completion_tokens"]) == ("length", WORDS[kind])
-            if kind == "llama":
-                assert stream.usage["prompt_tokens"] == undisturbed.usage["prompt_tokens"]
-            resumed = lambda: router.metrics().sum("penstock_resumes_total", result="continued") == 1  # noqa: E731
-            wait_until(resumed, 5, "the resume is counted")
-        finally:
-            for engine in engines:
-                engine.signal(signal.SIGCONT)
-        wait_until_up(router, 2)
+            wait_until_up(router, 2)
+            resumed = router.metrics().sum("penstock_resumes_total", result="continued")
+            if resumed:
+                break
+        assert resumed == 1
+        if kind == "llama":
+            assert stream.usage["prompt_tokens"] == undisturbed.usage["prompt_tokens"]
         router.wait_for_nothing(20, engines)
 
 
