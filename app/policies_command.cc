@@ -57,7 +57,10 @@ std::string AllAsJson() {
 
 std::string AllAsText() {
   std::string text;
-  for (const PolicyDeclaration& policy : AllPolicies()) text += policy.name + ": " + policy.text.rule + "\n";
+  for (const PolicyDeclaration& policy : AllPolicies()) {
+    text += policy.name + ": " + policy.text.rule + "\n";
+    for (const PolicySetting& setting : policy.settings) text += "  " + setting.key + ": " + setting.meaning + "\n";
+  }
   return text;
 }
 

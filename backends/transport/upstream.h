@@ -81,6 +81,8 @@ class UpstreamExchange {
   std::optional<absl::string_view> WholeAtHand(size_t limit);
   // The connections to which the request was written in full: two where the first was stale.
   int writes() const;
+  // True once there is a connection: a failed sending then ended within the request.
+  bool connected() const;
   // Closes the connection at once. A pending read ends as Cancelled. A second call does nothing.
   void Abort();
 

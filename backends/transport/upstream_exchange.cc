@@ -62,6 +62,7 @@ asio::awaitable<ErrorCode> UpstreamExchange::State::WriteRest(Duration timeout) 
 asio::awaitable<absl::Status> UpstreamExchange::State::SendFresh(Duration timeout) {
   const TimeLeft left(timeout);
   reused = false;
+  connection.reset();
   auto fresh = co_await pool->Connect(timeout);
   if (!fresh.ok()) co_return fresh.status();
   if (aborted) co_return absl::CancelledError("exchange was aborted");
@@ -157,6 +158,7 @@ UpstreamExchange& UpstreamExchange::operator=(UpstreamExchange&&) noexcept = def
 UpstreamExchange::~UpstreamExchange() = default;
 
 int UpstreamExchange::writes() const { return state_ ? state_->outgoing.writes : 0; }
+bool UpstreamExchange::connected() const { return state_ != nullptr && state_->connection != nullptr; }
 
 void UpstreamExchange::Abort() {
   if (!state_ || state_->aborted) return;

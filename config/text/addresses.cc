@@ -71,6 +71,8 @@ absl::string_view BasePath(absl::string_view path) {
 }
 
 absl::StatusOr<EngineUrl> ParseSocketUrl(absl::string_view text, absl::string_view path) {
+  // unix:///path is the same.
+  if (absl::StartsWith(path, "///")) path.remove_prefix(2);
   if (!absl::StartsWith(path, "/") || absl::StartsWith(path, "//"))
     return Bad(text, "needs an absolute path: unix:/path");
   if (path.size() > kLongestSocketPath) {

@@ -121,6 +121,10 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   if (auto interrupted = Interruption(state_.client, admission_.ticket()).End()) co_return std::move(interrupted);
   if (absl::IsResourceExhausted(sent)) co_return CountedShortage(state_);
   if (state_.given_up) co_return EngineFailed(EngineErrorKind::kHung, "The engine does not work any more.");
+  if (!sent.ok() && exchange_->connected()) {
+    const EngineErrorKind kind = absl::IsDeadlineExceeded(sent) ? EngineErrorKind::kTimeout : EngineErrorKind::kClosed;
+    co_return EngineFailed(kind, "The engine did not take the whole request.", sent.message());
+  }
   if (!sent.ok()) {
     co_return EngineFailed(EngineErrorKind::kConnect, "The engine cannot be reached.", sent.message());
   }

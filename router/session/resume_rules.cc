@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace penstock {
@@ -165,6 +166,7 @@ ApiError ErrorOf(const AttemptEnd& end, ResumeResult bar, bool any_answer) {
     error = EngineFailure(EngineErrorKind::kOverflow, "The answer was cut for want of memory.");
   }
   if (any_answer) {
+    if (!absl::EndsWith(error.message, ".")) error.message += '.';
     absl::StrAppend(&error.message, " The answer cannot be continued elsewhere: ", kBarTexts[static_cast<size_t>(bar)],
                     ".");
   }

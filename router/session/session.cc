@@ -108,7 +108,7 @@ asio::awaitable<void> Session::Serve() {
     }
     const NextStep step = Judge(end);
     if (step.kind == NextStep::Kind::kPlaceAgain || step.kind == NextStep::Kind::kContinue) {
-      PlaceAgain(end);
+      PlaceAgain(std::move(end));
       continue;
     }
     co_await End(std::move(end), step);
@@ -232,7 +232,8 @@ asio::awaitable<void> Session::EndGone() {
 }
 
 // The client keeps the tokens that it has; the rest is generated again, or the answer continued from there.
-void Session::PlaceAgain(const AttemptEnd& end) {
+void Session::PlaceAgain(AttemptEnd end) {
+  if (end.error != nullptr) earlier_error_ = std::move(end.error);
   admission_.ticket().LeaveBoard();
   delivery_.AwaitResume();
   admission_.Requeue(/*aborted=*/end.kind == AttemptEnd::Kind::kAborted);
@@ -249,12 +250,15 @@ asio::awaitable<void> Session::CloseAnswer() {
 
 asio::awaitable<void> Session::EndFailed(AttemptEnd end, NextStep step) {
   const bool rejected = end.kind == AttemptEnd::Kind::kRejected;
+  // The engine's own error says more than that nobody else takes the request.
+  if (!rejected && !end.engine_at_fault && end.hopeless && earlier_error_) end.error = std::move(earlier_error_);
   if (step.bar) end.error = std::make_unique<ApiError>(ErrorOf(end, *step.bar, state_.any_answer));
   if (step.resume) delivery_.OnResume(*step.resume);
   admission_.Close(rejected ? Outcome::kRejected : Outcome::kEngineFailed);
   delivery_.OnEnd(/*ended_well=*/false);
   delivery_.StopKeepAlive();
   co_await state_.client.Error(*end.error);
+  if (!end.engine_at_fault) record_.OnFailure(*end.error);
   const bool refused = end.error->reason == LabelOf(TurnedAway::kLocalResources);
   record_.End(rejected  ? RequestOutcome::kBadRequest
               : refused ? RequestOutcome::kRefused

@@ -57,7 +57,7 @@ class Session final : private TicketHolder {
   void BeginAttempt(const Forward& forward);
   // Counts the end of an attempt that did not finish, and asks the rules.
   NextStep Judge(const AttemptEnd& end);
-  void PlaceAgain(const AttemptEnd& end);
+  void PlaceAgain(AttemptEnd end);
   AnswerProgress ProgressNow() const;
 
   void OnClientGone();
@@ -72,6 +72,7 @@ class Session final : private TicketHolder {
   SessionRecord record_;
   Admission admission_;
   std::optional<Attempt> attempt_;
+  std::unique_ptr<ApiError> earlier_error_;  // The error of the last attempt that was followed by another.
 };
 
 }  // namespace penstock

@@ -137,4 +137,15 @@ void SessionRecord::OnEngineError(const AttemptEnd& end) {
   log->Write(std::move(entry));
 }
 
+void SessionRecord::OnFailure(const ApiError& error) {
+  DecisionLog* log = LogFor(DecisionEntry::Kind::kError);
+  if (log == nullptr) return;
+  DecisionEntry entry = EntryOf(DecisionEntry::Kind::kError);
+  entry.replica = state_.ReplicaName();
+  entry.reason = error.reason.empty() ? error.code : error.reason;
+  entry.status = error.status;
+  entry.message = error.message;
+  log->Write(std::move(entry));
+}
+
 }  // namespace penstock

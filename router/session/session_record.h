@@ -31,6 +31,8 @@ class SessionRecord {
   void OnRefusal(const ApiError& error, const Refuse& refuse);
   // An engine at fault: counted too.
   void OnEngineError(const AttemptEnd& end);
+  // The request ends with an error that no engine is at fault for, or that has a line already.
+  void OnFailure(const ApiError& error);
 
  private:
   // Null where nobody wants an entry of the kind.

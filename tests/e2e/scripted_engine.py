@@ -38,6 +38,7 @@ class ScriptedEngine:
         self.pages = {}  # More pages, by path.
         self.poison = None  # A request with these bytes resets the connection.
         self.poisoned = 0
+        self.impatient = False  # Resets the connection before it has read a request.
         self.calls = 0
         self._stopping = threading.Event()
         self._socket = self.listen()
@@ -80,6 +81,10 @@ class ScriptedEngine:
             name, _, value = line.partition(":")
             if name.lower() == "content-length":
                 length = int(value)
+        if self.impatient and head.startswith(b"POST"):
+            self.calls += 1
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            return False
         while len(body) < length:
             body += connection.recv(65536)
         method, path = head.decode().split()[:2]

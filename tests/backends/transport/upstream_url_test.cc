@@ -37,6 +37,7 @@ TEST(ParseUpstreamUrl, UnixSockets) {
   ASSERT_TRUE(address.ok());
   EXPECT_EQ(address->socket_path, "/run/engine.sock");
   EXPECT_FALSE(address->tls);
+  EXPECT_EQ(ParseUpstreamUrl("unix:///run/engine.sock")->socket_path, "/run/engine.sock");
   for (const std::string url : {"unix:", "unix:engine.sock", "unix://host/x"}) EXPECT_FALSE(ParseUpstreamUrl(url).ok());
   EXPECT_TRUE(ParseUpstreamUrl("unix:/" + std::string(106, 'x')).ok());
   EXPECT_FALSE(ParseUpstreamUrl("unix:/" + std::string(107, 'x')).ok());
