@@ -79,7 +79,7 @@ class Readiness {
 // sockets. Cost: three system calls per turn with events (Asio's wait, the wait for the set, its renewal).
 class ReadinessSet final : public boost::asio::execution_context::service {
  public:
-  using key_type = ReadinessSet;
+  using key_type = ReadinessSet;  // NOLINT(readability-identifier-naming): Asio wants this name.
   using ErrorCode = boost::system::error_code;
   static constexpr int kBatch = 32;  // Events per turn of the loop.
 
@@ -89,7 +89,7 @@ class ReadinessSet final : public boost::asio::execution_context::service {
 
   size_t sockets() const { return used_; }
 
-  static boost::asio::execution_context::id id;
+  static boost::asio::execution_context::id id;  // NOLINT(readability-identifier-naming)
 
  private:
   friend class Readiness;

@@ -89,7 +89,7 @@ absl::StatusOr<EngineUrl> ParseSocketUrl(absl::string_view text, absl::string_vi
 absl::StatusOr<HostPort> ParseListen(absl::string_view text) {
   HostPort parsed;
   absl::string_view digits;
-  if (const absl::Status split = SplitHost(text, text, parsed.host, digits); !split.ok()) return split;
+  if (absl::Status split = SplitHost(text, text, parsed.host, digits); !split.ok()) return split;
   const absl::StatusOr<uint16_t> port = ParsePort(text, digits, 0);
   if (!port.ok()) return port.status();
   parsed.port = *port;
@@ -113,7 +113,7 @@ absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text) {
     return Bad(text, "has a user name; put the engine's key into key");
   if (path.find_first_of("?# ") != absl::string_view::npos) return Bad(text, "has a query, fragment or space");
   absl::string_view digits;
-  if (const absl::Status split = SplitHost(text, authority, url.address.host, digits); !split.ok()) return split;
+  if (absl::Status split = SplitHost(text, authority, url.address.host, digits); !split.ok()) return split;
   url.address.port = url.tls ? 443 : 80;
   const bool names_port = !authority.empty() && (!digits.empty() || authority.back() == ':');
   if (names_port) {
