@@ -1,7 +1,7 @@
 // A scanner over one JSON text. The caller takes some members and skips the rest. The scanner builds no document.
 //
-// It serves the answers of engines, where a general parser costs several times the work. It makes one pass over the
-// bytes, sixteen at a time within strings. It checks the grammar and the depth. A number is any run of number
+// The answers of engines are read by it, as a general parser costs several times the work. One pass goes over the
+// bytes, sixteen at a time within strings. The scanner checks the grammar and the depth. A number is any run of number
 // characters, and escapes are not checked. Keys keep their escapes. The input needs no padding and is never read beyond
 // its end. UTF-8 is not checked. One owner, not thread-safe.
 //

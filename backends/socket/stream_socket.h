@@ -1,8 +1,8 @@
 // A non-blocking stream socket of one loop, TCP or unix, in the clear or with TLS, with its readiness.
 //
-// It owns the descriptor. No call waits. may_read() and may_write() say whether a call is worth a try. Otherwise the
-// owner hears OnReady(), once per event, and looks again. Cost in the clear: one system call per read and per write, no
-// allocation. Belongs to the loop's thread. The owner outlives the socket, or is replaced before it ends.
+// The socket owns the descriptor. No call waits. may_read() and may_write() say whether a call is worth a try.
+// Otherwise the owner hears OnReady(), once per event, and looks again. Cost in the clear: one system call per read and
+// per write, no allocation. Belongs to the loop's thread. The owner outlives the socket, or is replaced before it ends.
 #ifndef PENSTOCK_BACKENDS_SOCKET_STREAM_SOCKET_H_
 #define PENSTOCK_BACKENDS_SOCKET_STREAM_SOCKET_H_
 

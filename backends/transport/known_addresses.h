@@ -26,7 +26,7 @@ class KnownAddresses {
 
   // The addresses, in the order in which to try them. Empty before the first answer.
   const std::vector<SocketAddress>& addresses() const { return addresses_; }
-  // It is time for another look-up.
+  // True: another look-up is due.
   bool Due(Instant now) const { return now >= look_up_at_ || !usable(); }
   // The addresses may be used without waiting for a look-up.
   bool usable() const { return trusted_ && !addresses_.empty(); }

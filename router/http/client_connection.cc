@@ -16,7 +16,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr Duration kLinger = Duration::Seconds(1);
-// Of a refused request, so much is read for the sake of the next request.
+// Bytes of a refused request's body that are read so that the connection can take the next request.
 constexpr uint64_t kDroppedBody = 64 << 10;
 constexpr absl::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 

@@ -73,7 +73,7 @@ AttemptEnd EndpointMissing(absl::string_view replica, absl::string_view path) {
 
 bool LacksPath(const EngineError& error) {
   if (error.status != http_status::kNotFound && error.status != http_status::kMethodNotAllowed) return false;
-  // Of FastAPI, llama-server, Ollama and bare servers. Other words tell of a model or a stored response.
+  // FastAPI, llama-server, Ollama and bare servers say these. Other words are about a model or a stored response.
   constexpr std::array<absl::string_view, 5> kWords = {"", "not found", "file not found", "404 page not found",
                                                        "method not allowed"};
   const absl::string_view message = absl::StripAsciiWhitespace(error.message);

@@ -25,7 +25,7 @@ bool EndedWell(absl::string_view finish_reason) {
 
 bool Serves(const ReplicaSpec& replica, ModelId model) { return !replica.removed && replica.Serves(model); }
 
-// By the fleet of the request's loop, of which the core may not have heard yet.
+// The fleet of the request's loop decides; the core may not have heard of that fleet yet.
 bool MayBeServed(const SessionState& state) {
   const std::vector<ReplicaSpec>& replicas = state.fleet->book.fleet().replicas;
   return state.fleet->book.AwaitsDiscovery() ||

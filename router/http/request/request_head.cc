@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kUsualFields = 12;
 constexpr size_t kUsualFieldBytes = 512;
 
-// Of a head besides method, target and fields: "  HTTP/1.1\r\n" and the last line.
+// Bytes that a head has besides method, target and fields: "  HTTP/1.1\r\n" and the last line.
 constexpr size_t kHeadFrame = 14;
 
 // Beast's codes for faults that it does not know.

@@ -12,7 +12,7 @@ namespace {
 // A buffer larger than this is given back once it is empty.
 constexpr size_t kKeptBuffer = 512;
 
-// Of a body's memory, what an idle connection keeps.
+// Bytes of body memory that an idle connection keeps.
 constexpr size_t kKeptBody = 2 << 10;
 
 // A body whose length is known and no larger comes into a block of its size. Others grow by this factor.

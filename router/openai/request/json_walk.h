@@ -1,9 +1,10 @@
 // One pass over the JSON text of a request body that can pause.
 //
-// It checks the grammar of RFC 8259 to the letter, and the depth. It goes on in slices of a number of bytes, so a long
-// body does not hold its loop. It builds no document: a visitor hears of keys and values, and skips the other insides.
-// The text is one object with only space around it. Every escaped surrogate belongs to a pair. UTF-8 is not checked. A
-// pause is never inside of a character. Pure; the text outlives it. Text costs about 0.5 ns per byte, punctuation 5 ns.
+// The walk checks the grammar of RFC 8259 to the letter, and the depth. Each call reads a slice of some bytes, so a
+// long body does not hold its loop. No document is built: a visitor hears of keys and values, and skips the other
+// insides. The text is one object with only space around it. Every escaped surrogate belongs to a pair. UTF-8 is not
+// checked. A pause is never inside of a character. Pure; the text outlives it. Text costs about 0.5 ns per byte,
+// punctuation 5 ns.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_JSON_WALK_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_JSON_WALK_H_
 
