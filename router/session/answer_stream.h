@@ -14,9 +14,9 @@
 #include "backends/transport/upstream.h"
 #include "router/openai/answer/stream_relay.h"
 #include "router/session/admission.h"
-#include "router/session/attempt_end.h"
 #include "router/session/delivery.h"
 #include "router/session/interruption.h"
+#include "router/session/rules/attempt_end.h"
 #include "router/session/session_state.h"
 
 namespace penstock {

@@ -12,8 +12,8 @@
 #include "backends/transport/upstream.h"
 #include "router/openai/request/body_splice.h"
 #include "router/session/admission.h"
-#include "router/session/attempt_end.h"
 #include "router/session/delivery.h"
+#include "router/session/rules/attempt_end.h"
 #include "router/session/session_state.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "router/session/receipt.h"
+#include "router/session/rules/receipt.h"
 
 namespace penstock {
 namespace asio = boost::asio;

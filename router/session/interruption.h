@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "router/live/ticket.h"
-#include "router/session/attempt_end.h"
 #include "router/session/client.h"
+#include "router/session/rules/attempt_end.h"
 
 namespace penstock {
 

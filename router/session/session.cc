@@ -17,21 +17,7 @@ namespace {
 // An attempt at a lost engine that heard nothing for this long is given up.
 constexpr Duration kSilence = Duration::Seconds(1);
 
-// An answer that came whole without a reason (embeddings) ended well too.
-bool EndedWell(absl::string_view finish_reason) {
-  return finish_reason.empty() || finish_reason == "stop" || finish_reason == "length" ||
-         finish_reason == "tool_calls" || finish_reason == "function_call";
-}
-
 bool Serves(const ReplicaSpec& replica, ModelId model) { return !replica.removed && replica.Serves(model); }
-
-// The fleet of the request's loop decides; the core may not have heard of that fleet yet.
-bool MayBeServed(const SessionState& state) {
-  const std::vector<ReplicaSpec>& replicas = state.fleet->book.fleet().replicas;
-  return state.fleet->book.AwaitsDiscovery() ||
-         std::any_of(replicas.begin(), replicas.end(),
-                     [&state](const ReplicaSpec& replica) { return Serves(replica, state.prepared.model); });
-}
 
 }  // namespace
 
@@ -40,7 +26,8 @@ Session::Session(EventLoop& loop, Client& client, SessionRequest request)
       wake_(loop.io()),
       delivery_(state_),
       record_(state_, delivery_),
-      admission_(state_) {
+      admission_(state_),
+      ending_(state_, admission_, delivery_, record_) {
   loop.edge().telemetry->AddBufferedBytes(static_cast<int64_t>(state_.request.body.size()));
 }
 
@@ -52,12 +39,12 @@ Session::~Session() {
 
 asio::awaitable<void> Session::Run() {
   std::optional<ApiError> denied = CheckCaller(state_.request, *state_.fleet, state_.prepared);
-  if (denied) return TurnAway(*std::move(denied));
+  if (denied) return ending_.TurnAway(*std::move(denied));
   if (state_.request.body.size() > kScanSlice) return ServeLongBody();
   std::optional<ApiError> error =
       CheckBody(state_.request, *state_.fleet,
                 ScanRequest(state_.request.endpoint, state_.request.body, AllOutputLimits()), state_.prepared);
-  if (error) return TurnAway(*std::move(error));
+  if (error) return ending_.TurnAway(*std::move(error));
   return Serve();
 }
 
@@ -69,17 +56,10 @@ asio::awaitable<void> Session::ServeLongBody() {
     error = CheckBody(state_.request, *state_.fleet, scan.Take(), state_.prepared);
   }
   if (error) {
-    co_await TurnAway(*std::move(error));
+    co_await ending_.TurnAway(*std::move(error));
   } else {
     co_await Serve();
   }
-}
-
-asio::awaitable<void> Session::TurnAway(ApiError error) {
-  if (error.bad_input) state_.loop.edge().telemetry->OnBadInput(*error.bad_input);
-  co_await state_.client.Error(error);
-  if (!error.bad_input) record_.OnRefusal(error, Refuse());
-  record_.End(error.bad_input ? RequestOutcome::kBadRequest : RequestOutcome::kRefused, error.reason);
 }
 
 asio::awaitable<void> Session::Serve() {
@@ -91,11 +71,11 @@ asio::awaitable<void> Session::Serve() {
     std::optional<Verdict> verdict = VerdictAtHand();
     if (!verdict) verdict = co_await AwaitVerdict();
     if (!verdict) {
-      if (admission_.ticket().cut()) co_await EndShutDown();
+      if (admission_.ticket().cut()) co_await ending_.ShutDown();
       break;
     }
     if (const Refuse* refuse = std::get_if<Refuse>(&*verdict)) {
-      co_await EndRefused(*refuse);
+      co_await ending_.Refused(*refuse);
       break;
     }
     BeginAttempt(std::get<Forward>(*verdict));
@@ -103,7 +83,7 @@ asio::awaitable<void> Session::Serve() {
     end.writes = attempt_->writes();
     attempt_.reset();
     if (end.kind == AttemptEnd::Kind::kFinished) {
-      EndWell();
+      ending_.Finished();
       break;
     }
     const NextStep step = Judge(end);
@@ -111,7 +91,7 @@ asio::awaitable<void> Session::Serve() {
       PlaceAgain(std::move(end));
       continue;
     }
-    co_await End(std::move(end), step);
+    co_await ending_.After(std::move(end), step);
     break;
   }
   delivery_.StopKeepAlive();
@@ -137,30 +117,6 @@ asio::awaitable<std::optional<Verdict>> Session::AwaitVerdict() {
   co_return std::nullopt;
 }
 
-asio::awaitable<void> Session::EndRefused(Refuse refuse) {
-  if (refuse.reason == Refusal::kUnknownModel && MayBeServed(state_)) {
-    refuse.reason = Refusal::kNoReplica;
-    refuse.retry_after = Duration::Seconds(1);
-  }
-  return AnswerRefusal(FromRefusal(refuse, state_.facts().model), refuse);
-}
-
-// A stream ends with the reason instead of breaking off: the client keeps the tokens that it has.
-asio::awaitable<void> Session::EndShutDown() {
-  if (!state_.client.gone()) admission_.Close(Outcome::kClientGone);
-  return AnswerRefusal(CutByShutdown(), Refuse());
-}
-
-asio::awaitable<void> Session::AnswerRefusal(ApiError error, Refuse refuse) {
-  delivery_.StopKeepAlive();
-  if (state_.client.gone()) co_return;
-  if (delivery_.resume_due()) delivery_.OnResume(ResumeResult::kRefused);
-  co_await state_.client.Error(error);
-  if (state_.client.gone()) co_return;
-  record_.OnRefusal(error, refuse);
-  record_.End(RequestOutcome::kRefused, error.reason);
-}
-
 void Session::BeginAttempt(const Forward& forward) {
   state_.forward = forward;
   state_.fleet = state_.loop.fleet();  // The replica may be younger than the request.
@@ -170,12 +126,6 @@ void Session::BeginAttempt(const Forward& forward) {
   state_.given_up = false;
   record_.OnForward();
   attempt_.emplace(state_, admission_, delivery_);
-}
-
-void Session::EndWell() {
-  admission_.Close(Outcome::kFinished);
-  delivery_.OnEnd(EndedWell(state_.answer.finish_reason));
-  record_.End(RequestOutcome::kOk, "");
 }
 
 AnswerProgress Session::ProgressNow() const {
@@ -209,61 +159,12 @@ NextStep Session::Judge(const AttemptEnd& end) {
   return After(end, state_.request.endpoint, state_.facts(), ProgressNow(), Now());
 }
 
-asio::awaitable<void> Session::End(AttemptEnd end, const NextStep& step) {
-  switch (step.kind) {
-    case NextStep::Kind::kShutDown:
-      return EndShutDown();
-    case NextStep::Kind::kCloseAnswer:
-      return CloseAnswer();
-    case NextStep::Kind::kStop:
-      return EndGone();
-    case NextStep::Kind::kEnd:
-    case NextStep::Kind::kPlaceAgain:
-    case NextStep::Kind::kContinue:
-    case NextStep::Kind::kFail:
-      break;
-  }
-  return EndFailed(std::move(end), step);
-}
-
-asio::awaitable<void> Session::EndGone() {
-  admission_.Close(Outcome::kClientGone);
-  co_return;
-}
-
 // The client keeps the tokens that it has; the rest is generated again, or the answer continued from there.
 void Session::PlaceAgain(AttemptEnd end) {
-  if (end.error != nullptr) earlier_error_ = std::move(end.error);
+  ending_.Remember(std::move(end.error));
   admission_.ticket().LeaveBoard();
   delivery_.AwaitResume();
   admission_.Requeue(/*aborted=*/end.kind == AttemptEnd::Kind::kAborted);
-}
-
-asio::awaitable<void> Session::CloseAnswer() {
-  state_.answer.finish_reason = "length";
-  admission_.Close(Outcome::kFinished);
-  const bool alive = co_await delivery_.CloseStream("length");
-  if (!alive) co_return;
-  delivery_.OnEnd(/*ended_well=*/true);
-  record_.End(RequestOutcome::kOk, "");
-}
-
-asio::awaitable<void> Session::EndFailed(AttemptEnd end, NextStep step) {
-  const bool rejected = end.kind == AttemptEnd::Kind::kRejected;
-  // The engine's own error says more than that nobody else takes the request.
-  if (!rejected && !end.engine_at_fault && end.hopeless && earlier_error_) end.error = std::move(earlier_error_);
-  if (step.bar) end.error = std::make_unique<ApiError>(ErrorOf(end, *step.bar, state_.any_answer));
-  if (step.resume) delivery_.OnResume(*step.resume);
-  admission_.Close(rejected ? Outcome::kRejected : Outcome::kEngineFailed);
-  delivery_.OnEnd(/*ended_well=*/false);
-  delivery_.StopKeepAlive();
-  co_await state_.client.Error(*end.error);
-  if (!end.engine_at_fault) record_.OnFailure(*end.error);
-  const bool refused = end.error->reason == LabelOf(TurnedAway::kLocalResources);
-  record_.End(rejected  ? RequestOutcome::kBadRequest
-              : refused ? RequestOutcome::kRefused
-                        : RequestOutcome::kEngineError,
-              end.error->reason);
 }
 
 void Session::OnClientGone() {

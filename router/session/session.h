@@ -15,7 +15,8 @@
 #include "router/session/admission.h"
 #include "router/session/attempt.h"
 #include "router/session/delivery.h"
-#include "router/session/resume_rules.h"
+#include "router/session/ending.h"
+#include "router/session/rules/resume_rules.h"
 #include "router/session/session_record.h"
 #include "router/session/session_state.h"
 
@@ -33,8 +34,6 @@ class Session final : private TicketHolder {
   boost::asio::awaitable<void> Run();
 
  private:
-  // An error found before the core heard of the request.
-  boost::asio::awaitable<void> TurnAway(ApiError error);
   // Scans a long body, and lets the loop do other work after each slice.
   boost::asio::awaitable<void> ServeLongBody();
   boost::asio::awaitable<void> Serve();
@@ -43,16 +42,6 @@ class Session final : private TicketHolder {
   std::optional<Verdict> VerdictAtHand();
   // None: the client is gone, or the request is cut.
   boost::asio::awaitable<std::optional<Verdict>> AwaitVerdict();
-  boost::asio::awaitable<void> EndRefused(Refuse refuse);
-  boost::asio::awaitable<void> EndShutDown();
-  // Ends the request as `step` says; not for steps that place it again.
-  boost::asio::awaitable<void> End(AttemptEnd end, const NextStep& step);
-  boost::asio::awaitable<void> EndGone();
-  boost::asio::awaitable<void> EndFailed(AttemptEnd end, NextStep step);
-  boost::asio::awaitable<void> CloseAnswer();
-  // Answers with the error and records the refusal, unless the client is gone.
-  boost::asio::awaitable<void> AnswerRefusal(ApiError error, Refuse refuse);
-  void EndWell();
 
   void BeginAttempt(const Forward& forward);
   // Counts the end of an attempt that did not finish, and asks the rules.
@@ -71,8 +60,8 @@ class Session final : private TicketHolder {
   Delivery delivery_;
   SessionRecord record_;
   Admission admission_;
+  Ending ending_;
   std::optional<Attempt> attempt_;
-  std::unique_ptr<ApiError> earlier_error_;  // The error of the last attempt that was followed by another.
 };
 
 }  // namespace penstock

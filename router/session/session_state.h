@@ -17,7 +17,7 @@
 #include "router/openai/answer/stream_relay.h"
 #include "router/session/client.h"
 #include "router/session/preparation.h"
-#include "router/session/resume_rules.h"
+#include "router/session/rules/resume_rules.h"
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "router/session/delivery.h"
-#include "router/session/resume_rules.h"
+#include "router/session/rules/resume_rules.h"
 
 namespace penstock {
 namespace {

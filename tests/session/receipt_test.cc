@@ -1,4 +1,4 @@
-#include "router/session/receipt.h"
+#include "router/session/rules/receipt.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "router/session/resume_rules.h"
+#include "router/session/rules/resume_rules.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "router/session/attempt_end.h"
+#include "router/session/rules/attempt_end.h"
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 //
 // The bars hold in the order of their ResumeResult. Tries and time come first. Where the client has part of the answer,
 // every property that makes a continuation visible to the client follows.
-#ifndef PENSTOCK_ROUTER_SESSION_RESUME_RULES_H_
-#define PENSTOCK_ROUTER_SESSION_RESUME_RULES_H_
+#ifndef PENSTOCK_ROUTER_SESSION_RULES_RESUME_RULES_H_
+#define PENSTOCK_ROUTER_SESSION_RULES_RESUME_RULES_H_
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@
 #include "router/labels/labels.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/request_scan.h"
-#include "router/session/attempt_end.h"
+#include "router/session/rules/attempt_end.h"
 
 namespace penstock {
 
@@ -97,4 +97,4 @@ ApiError ErrorOf(const AttemptEnd& end, ResumeResult bar, bool any_answer);
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_SESSION_RESUME_RULES_H_
+#endif  // PENSTOCK_ROUTER_SESSION_RULES_RESUME_RULES_H_

@@ -1,6 +1,6 @@
 // The end of one attempt at an engine, as a value. Pure.
-#ifndef PENSTOCK_ROUTER_SESSION_ATTEMPT_END_H_
-#define PENSTOCK_ROUTER_SESSION_ATTEMPT_END_H_
+#ifndef PENSTOCK_ROUTER_SESSION_RULES_ATTEMPT_END_H_
+#define PENSTOCK_ROUTER_SESSION_RULES_ATTEMPT_END_H_
 
 #include <cstdint>
 #include <memory>
@@ -59,4 +59,4 @@ EngineErrorKind ReadErrorKind(const absl::Status& status, bool in_body);
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_SESSION_ATTEMPT_END_H_
+#endif  // PENSTOCK_ROUTER_SESSION_RULES_ATTEMPT_END_H_

@@ -1,4 +1,4 @@
-#include "router/session/receipt.h"
+#include "router/session/rules/receipt.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

@@ -1,6 +1,6 @@
 // The receipt: the router's decision about a request, for a client that asked with `x-penstock-receipt: 1`. Pure.
-#ifndef PENSTOCK_ROUTER_SESSION_RECEIPT_H_
-#define PENSTOCK_ROUTER_SESSION_RECEIPT_H_
+#ifndef PENSTOCK_ROUTER_SESSION_RULES_RECEIPT_H_
+#define PENSTOCK_ROUTER_SESSION_RULES_RECEIPT_H_
 
 #include <optional>
 #include <string>
@@ -30,4 +30,4 @@ std::string ReceiptJson(const Receipt& receipt);
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_SESSION_RECEIPT_H_
+#endif  // PENSTOCK_ROUTER_SESSION_RULES_RECEIPT_H_

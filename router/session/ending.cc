@@ -1,0 +1,119 @@
+#include "router/session/ending.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+// An answer that came whole without a reason (embeddings) ended well too.
+bool EndedWell(absl::string_view finish_reason) {
+  return finish_reason.empty() || finish_reason == "stop" || finish_reason == "length" ||
+         finish_reason == "tool_calls" || finish_reason == "function_call";
+}
+
+// The fleet of the request's loop decides; the core may not have heard of that fleet yet.
+bool MayBeServed(const SessionState& state) {
+  const std::vector<ReplicaSpec>& replicas = state.fleet->book.fleet().replicas;
+  return state.fleet->book.AwaitsDiscovery() ||
+         std::any_of(replicas.begin(), replicas.end(), [&state](const ReplicaSpec& replica) {
+           return !replica.removed && replica.Serves(state.prepared.model);
+         });
+}
+
+}  // namespace
+
+void Ending::Remember(std::unique_ptr<ApiError> error) {
+  if (error != nullptr) earlier_error_ = std::move(error);
+}
+
+asio::awaitable<void> Ending::TurnAway(ApiError error) {
+  if (error.bad_input) state_.loop.edge().telemetry->OnBadInput(*error.bad_input);
+  co_await state_.client.Error(error);
+  if (!error.bad_input) record_.OnRefusal(error, Refuse());
+  record_.End(error.bad_input ? RequestOutcome::kBadRequest : RequestOutcome::kRefused, error.reason);
+}
+
+asio::awaitable<void> Ending::Refused(Refuse refuse) {
+  if (refuse.reason == Refusal::kUnknownModel && MayBeServed(state_)) {
+    refuse.reason = Refusal::kNoReplica;
+    refuse.retry_after = Duration::Seconds(1);
+  }
+  return AnswerRefusal(FromRefusal(refuse, state_.facts().model), refuse);
+}
+
+// A stream ends with the reason instead of breaking off: the client keeps the tokens that it has.
+asio::awaitable<void> Ending::ShutDown() {
+  if (!state_.client.gone()) admission_.Close(Outcome::kClientGone);
+  return AnswerRefusal(CutByShutdown(), Refuse());
+}
+
+asio::awaitable<void> Ending::AnswerRefusal(ApiError error, Refuse refuse) {
+  delivery_.StopKeepAlive();
+  if (state_.client.gone()) co_return;
+  if (delivery_.resume_due()) delivery_.OnResume(ResumeResult::kRefused);
+  co_await state_.client.Error(error);
+  if (state_.client.gone()) co_return;
+  record_.OnRefusal(error, refuse);
+  record_.End(RequestOutcome::kRefused, error.reason);
+}
+
+void Ending::Finished() {
+  admission_.Close(Outcome::kFinished);
+  delivery_.OnEnd(EndedWell(state_.answer.finish_reason));
+  record_.End(RequestOutcome::kOk, "");
+}
+
+asio::awaitable<void> Ending::After(AttemptEnd end, NextStep step) {
+  switch (step.kind) {
+    case NextStep::Kind::kShutDown:
+      return ShutDown();
+    case NextStep::Kind::kCloseAnswer:
+      return CloseAnswer();
+    case NextStep::Kind::kStop:
+      return Gone();
+    case NextStep::Kind::kEnd:
+    case NextStep::Kind::kPlaceAgain:
+    case NextStep::Kind::kContinue:
+    case NextStep::Kind::kFail:
+      break;
+  }
+  return Failed(std::move(end), step);
+}
+
+asio::awaitable<void> Ending::Gone() {
+  admission_.Close(Outcome::kClientGone);
+  co_return;
+}
+
+asio::awaitable<void> Ending::CloseAnswer() {
+  state_.answer.finish_reason = "length";
+  admission_.Close(Outcome::kFinished);
+  const bool alive = co_await delivery_.CloseStream("length");
+  if (!alive) co_return;
+  delivery_.OnEnd(/*ended_well=*/true);
+  record_.End(RequestOutcome::kOk, "");
+}
+
+asio::awaitable<void> Ending::Failed(AttemptEnd end, NextStep step) {
+  const bool rejected = end.kind == AttemptEnd::Kind::kRejected;
+  // The engine's own error says more than that nobody else takes the request.
+  if (!rejected && !end.engine_at_fault && end.hopeless && earlier_error_) end.error = std::move(earlier_error_);
+  if (step.bar) end.error = std::make_unique<ApiError>(ErrorOf(end, *step.bar, state_.any_answer));
+  if (step.resume) delivery_.OnResume(*step.resume);
+  admission_.Close(rejected ? Outcome::kRejected : Outcome::kEngineFailed);
+  delivery_.OnEnd(/*ended_well=*/false);
+  delivery_.StopKeepAlive();
+  co_await state_.client.Error(*end.error);
+  if (!end.engine_at_fault) record_.OnFailure(*end.error);
+  const bool refused = end.error->reason == LabelOf(TurnedAway::kLocalResources);
+  record_.End(rejected  ? RequestOutcome::kBadRequest
+              : refused ? RequestOutcome::kRefused
+                        : RequestOutcome::kEngineError,
+              end.error->reason);
+}
+
+}  // namespace penstock
