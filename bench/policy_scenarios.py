@@ -43,6 +43,8 @@ ALL = [
     Scenario("reasoning", [Window("servegen_r1_4h_a.csv.gz", 0, "reasoning", 2400),
                            Window("servegen_r1_4h_a.csv.gz", 7200, "reasoning", 2400)], heavy=True),
     Scenario("long-prompts", [Window(None, 0, "long-prompts"), Window(None, 500, "long-prompts")]),
+    Scenario("mixture", [Window(None, 0, "mixture"), Window(None, 500, "mixture")]),
+    Scenario("giants", [Window(None, 0, "giants", 500), Window(None, 0, "giants", 250)]),
     Scenario("code", [Window("azure23_code_a.csv", 0, "azure-code"), Window("azure23_code_a.csv", 800, "azure-code")]),
     Scenario("bursts", [Window(None, 0, "bursts"), Window(None, 500, "bursts")]),
     Scenario("slow", [Window(STEADY, 0, "chat"), Window(MIX, 0, "chat")]),

@@ -108,6 +108,17 @@ void AddContributions(std::span<const GrowthMember> members, std::vector<GrowthV
   }
 }
 
+GrowthVector SumOf(const GrowthVector& a, const GrowthVector& b) {
+  GrowthVector sum = a;
+  for (int i = 0; i < kHorizons; ++i) {
+    sum.mean[i] += b.mean[i];
+    sum.variance[i] += b.variance[i];
+  }
+  sum.rate += b.rate;
+  sum.most_rate += b.most_rate;
+  return sum;
+}
+
 void PoolGrowth::Add(const GrowthVector& contribution, Instant made) {
   for (int i = 0; i < kHorizons; ++i) {
     mean_[i] += contribution.mean[i];

@@ -53,6 +53,9 @@ GrowthVector ContributionOf(const GrowthMember& member);
 // computed once.
 void AddContributions(std::span<const GrowthMember> members, std::vector<GrowthVector>& contributions);
 
+// The contribution of both together.
+GrowthVector SumOf(const GrowthVector& a, const GrowthVector& b);
+
 // One horizon of a GrowthVector.
 struct GrowthPoint {
   float mean = 0;

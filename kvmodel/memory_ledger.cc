@@ -45,6 +45,14 @@ MemoryLedger::Lease& MemoryLedger::Find(LeaseId id, [[maybe_unused]] LeaseState 
   return lease;
 }
 
+Amount MemoryLedger::DrainingOf(LeaseId id, PoolId pool) const {
+  const Lease& lease = leases_[static_cast<uint32_t>(id.value())];
+  Amount sum(0);
+  if (lease.id != id || lease.state != LeaseState::kDraining) return sum;
+  for (const Holding& holding : lease.holdings) sum += holding.pool == pool ? holding.held : Amount(0);
+  return sum;
+}
+
 void MemoryLedger::Free(Lease& lease) {
   lease.state = LeaseState::kFree;
   free_slots_.push_back(static_cast<uint32_t>(lease.id.value()));

@@ -68,6 +68,8 @@ class MemoryLedger {
   void DrainUntil(LeaseId lease, Instant until);
   // Ends the drains that are due by `now`. Appends the pool of each freed holding; a pool may come several times.
   void Settle(Instant now, std::vector<PoolId>& freed);
+  // The amount of the pool that a drained lease still takes; 0 once its drain is over.
+  Amount DrainingOf(LeaseId lease, PoolId pool) const;
   // Makes room for `leases` leases, so that Open does not grow the table.
   void Reserve(size_t leases);
   // The earliest end of a drain; Instant::Never() without one.

@@ -41,7 +41,9 @@ absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, con
     arrival.tenant = tenant_of(request.tenant).value_or(HashOf(request.tenant));
     arrival.tenant_name = request.tenant;
     arrival.prompt = request.prompt;
-    arrival.output = request.output;
+    arrival.max_output = request.max_output;
+    const bool limited = request.max_output > Tokens(0) && request.max_output < request.output;
+    arrival.output = limited ? request.max_output : request.output;
     const auto full = static_cast<size_t>(request.prompt.value() / kPrefixBlock.value());
     const size_t named = std::min(full, request.prefix_hashes.size());
     arrival.prefix.assign(request.prefix_hashes.begin(),

@@ -223,7 +223,9 @@ void FleetSimulation::Close(const simulated::SequenceEnded& ended, const LiveReq
     closed.outcome = Outcome::kEngineFailed;
     End(request, Fate::kFailed, "pool_exhausted");
   } else {
-    closed.hit_limit = ended.end == simulated::SequenceEnd::kContextFull;
+    const Tokens limit = live.arrival->max_output;
+    const bool reached = limit > Tokens(0) && Tokens(live.tokens) >= limit;
+    closed.hit_limit = reached || ended.end == simulated::SequenceEnd::kContextFull;
     End(request, Fate::kFinished, "");
   }
   Tell(closed);

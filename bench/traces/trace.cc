@@ -25,6 +25,7 @@ namespace {
 constexpr char kHeader[] = "arrival_s,model,tenant,prompt_tokens,output_tokens";
 constexpr char kPrefixColumn[] = "prefix_hashes";
 constexpr char kClassColumn[] = "class";
+constexpr char kLimitColumn[] = "max_output";
 constexpr size_t kFixedColumns = 5;
 constexpr char kGeneratePrefix[] = "generate:";
 // Far above any context. Sums of a whole trace stay inside 64 bits.
@@ -109,7 +110,19 @@ struct Columns {
   size_t count = kFixedColumns;
   size_t prefix = 0;         // Position; 0: none.
   size_t service_class = 0;  // Position; 0: none.
+  size_t limit = 0;          // Position; 0: none.
+
+  size_t* Named(absl::string_view name) {
+    if (name == kPrefixColumn) return &prefix;
+    if (name == kClassColumn) return &service_class;
+    return name == kLimitColumn ? &limit : nullptr;
+  }
 };
+
+absl::Status ParseLimit(absl::string_view field, Tokens& limit) {
+  if (field.empty() || field == "0") return absl::OkStatus();
+  return ParseTokens(field, kLimitColumn, limit);
+}
 
 absl::Status ParseRow(const std::string& line, const Columns& columns, TraceRequest& request) {
   const std::vector<absl::string_view> fields = absl::StrSplit(line, ',');
@@ -127,17 +140,21 @@ absl::Status ParseRow(const std::string& line, const Columns& columns, TraceRequ
   if (auto status = ParseTokens(fields[3], "prompt_tokens", request.prompt); !status.ok()) return status;
   if (auto status = ParseTokens(fields[4], "output_tokens", request.output); !status.ok()) return status;
   if (columns.service_class > 0) request.service_class = std::string(fields[columns.service_class]);
+  if (columns.limit > 0) {
+    if (auto status = ParseLimit(fields[columns.limit], request.max_output); !status.ok()) return status;
+  }
   return columns.prefix > 0 ? ParseHashes(fields[columns.prefix], request.prefix_hashes) : absl::OkStatus();
 }
 
 absl::StatusOr<Columns> ColumnsOf(absl::string_view header) {
-  const absl::Status bad = absl::InvalidArgumentError(absl::StrCat(
-      "the header must be \"", kHeader, "\", optionally with \",", kPrefixColumn, "\" and \",", kClassColumn, "\""));
+  const absl::Status bad = absl::InvalidArgumentError(absl::StrCat("the header must be \"", kHeader,
+                                                                   "\", optionally with \",", kPrefixColumn, "\", \",",
+                                                                   kClassColumn, "\" and \",", kLimitColumn, "\""));
   if (!absl::ConsumePrefix(&header, kHeader)) return bad;
   Columns columns;
   while (absl::ConsumePrefix(&header, ",")) {
     const absl::string_view name = header.substr(0, header.find(','));
-    size_t* column = name == kPrefixColumn ? &columns.prefix : name == kClassColumn ? &columns.service_class : nullptr;
+    size_t* column = columns.Named(name);
     if (column == nullptr || *column > 0) return bad;
     *column = columns.count++;
     header.remove_prefix(name.size());

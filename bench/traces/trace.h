@@ -1,9 +1,10 @@
 // Request traces: when requests arrive, for which model and tenant, and how long prompt and output are.
 //
-// Format: CSV with the header `arrival_s,model,tenant,prompt_tokens,output_tokens`. Two columns may follow, in any
+// Format: CSV with the header `arrival_s,model,tenant,prompt_tokens,output_tokens`. Three columns may follow, in any
 // order:
 //   prefix_hashes  semicolon-separated ids of the prompt's blocks of kPrefixBlock tokens; equal ids at equal positions
 //                  mean equal tokens up to the end of that block
+//   max_output     the limit of output tokens that the request states; empty or 0: none
 //   class          name of the request's service class; empty: the one of its tenant, or the default
 // Rows are sorted by arrival. A gzip file is read as its content.
 #ifndef PENSTOCK_BENCH_TRACES_TRACE_H_
@@ -24,8 +25,9 @@ struct TraceRequest {
   Duration arrival;   // Since the start of the trace, at least zero.
   std::string model;  // Empty where the source does not say.
   std::string tenant;
-  Tokens prompt{1};  // Whole prompt, at least 1.
-  Tokens output{1};  // At least 1.
+  Tokens prompt{1};      // Whole prompt, at least 1.
+  Tokens output{1};      // At least 1; its length without a limit.
+  Tokens max_output{0};  // 0: none stated.
   std::vector<uint64_t> prefix_hashes;
   int64_t line = 0;           // In the file, from 1; 0: generated.
   std::string service_class;  // Empty where the source does not say.

@@ -203,7 +203,7 @@ struct Workload {
   const char* name;
   Builder build;
 };
-constexpr std::array<Workload, 10> kWorkloads = {{
+constexpr std::array<Workload, 12> kWorkloads = {{
     {"azure-conv", AzureConversation},
     {"azure-code", AzureCode},
     {"chat", Chat},
@@ -212,6 +212,8 @@ constexpr std::array<Workload, 10> kWorkloads = {{
     {"bursts", Bursts},
     {"flood", Flood},
     {"long-prompts", LongPrompts},
+    {"mixture", Mixture},
+    {"giants", Giants},
     {"documents", Documents},
     {"multi-model", MultiModel},
 }};

@@ -86,6 +86,35 @@ void LongPrompts(double length, Generator& generator, std::vector<TraceRequest>&
   }
 }
 
+void Mixture(double length, Generator& generator, std::vector<TraceRequest>& requests) {
+  const auto steady = [](double) { return 5.0; };
+  for (const double at : PoissonArrivals(length, 5, steady, generator)) {
+    TraceRequest request = ChatRequest(at, "", "small", generator);
+    request.prompt = Tokens(200);
+    request.output = Tokens(300);
+    requests.push_back(request);
+  }
+  for (double at = 10; at < length; at += 20) {
+    TraceRequest request = ChatRequest(at, "", "large", generator);
+    request.prompt = Tokens(14'000);
+    request.output = Tokens(50);
+    requests.push_back(request);
+  }
+}
+
+void Giants(double length, Generator& generator, std::vector<TraceRequest>& requests) {
+  constexpr int kGiants = 40;
+  const auto steady = [](double) { return 24.0; };
+  for (const double at : PoissonArrivals(length, 24, steady, generator)) {
+    requests.push_back(ChatRequest(at, "", "chat", generator));
+  }
+  for (int i = 0; i < kGiants && length > 60; ++i) {
+    TraceRequest request = ChatRequest(60 + generator.Uniform(), "", "giant", generator);
+    request.prompt = Tokens(60'000);
+    requests.push_back(request);
+  }
+}
+
 void Documents(double length, Generator& generator, std::vector<TraceRequest>& requests) {
   // Sessions over one document each: every turn repeats what came before it and adds some blocks.
   const auto sessions = [](double) { return 0.8; };

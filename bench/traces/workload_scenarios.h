@@ -14,6 +14,8 @@ void AntiPhase(double length, Generator& generator, std::vector<TraceRequest>& r
 void Bursts(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void Flood(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void LongPrompts(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void Mixture(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void Giants(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void Documents(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void MultiModel(double length, Generator& generator, std::vector<TraceRequest>& requests);
 

@@ -73,6 +73,7 @@ std::string BookCheck::FirstDrift() const {
     if (!replica.SumsHold()) return absl::StrCat("replica ", replica.spec().name, ": a sum over its requests is wrong");
   }
   if (!rooms_.waiting.SumsHold()) return "a sum over the waiting requests is wrong";
+  if (!rooms_.reservations.SumsHold()) return "memory is reserved for a request that does not wait for it";
   const std::string of_requests = FirstRequestDrift();
   return of_requests.empty() ? FirstPoolDrift() : of_requests;
 }

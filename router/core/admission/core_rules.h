@@ -21,6 +21,10 @@ struct CoreRules {
   std::unique_ptr<const OutputKnowledge> outputs = std::make_unique<OutputKnowledge>();
   std::unique_ptr<LaneOrder> order = std::make_unique<FairDensityOrder>();
   std::vector<LateBound> late = AllLateBounds();
+  // Requests whose TTFT goal no server could make stand behind all others.
+  bool best_effort_apart = true;
+  // Requests of a lane that have a reservation at a time. Untuned: one per replica of a small fleet.
+  size_t reservations = 8;
   std::vector<Guard> guards = AllGuards();
   std::unique_ptr<const MemoryRule> memory = std::make_unique<ForecastRule>();
   // The books are recounted after every so many events: tests recount after each.

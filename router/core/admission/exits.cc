@@ -34,7 +34,7 @@ void Exits::Close(const RequestClosed& event, Instant now) {
   RequestState* request = rooms_.requests.Find(event.request);
   if (request == nullptr) return;
   if (request->phase == RequestPhase::kWaiting) {
-    rooms_.waiting.Remove(request);
+    rooms_.StopWaiting(request);
     rooms_.work.LetOthersPast(request->arrived.model);
   } else if (request->phase == RequestPhase::kAborting) {
     const Duration hold = rooms_.fleet.replica(request->running.replica).spec().abort_hold;
@@ -69,6 +69,7 @@ void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Actio
   const ReplicaId failed = request->running.replica;
   if (event.avoid_replica && !waiting.Avoids(failed.value())) waiting.avoid.push_back(failed);
   waiting.reason = WaitReason::kBehindOthers;
+  waiting.best_effort = false;
   waiting.ForgetTries();
   rooms_.forecasts.Prepare(request);
   rooms_.waiting.Push(request, rooms_.lateness.NextCheck(*request, now));

@@ -3,28 +3,46 @@
 #include <algorithm>
 
 namespace penstock {
-namespace {
 
-// A head that waited for memory for this long, and whose wait no deadline will end, stops others from going past it.
-// With deadlines, looking past is enough. Untuned: no table in bench/results varies it.
-constexpr Duration kStarving = Duration::Seconds(10);
+void Pump::FindCandidates(ModelId model) {
+  rooms_.reservations.Of(model, candidates_);
+  rooms_.waiting.lane(model).Candidates(first_);
+  for (RequestState* request : first_) {
+    if (!request->waiting.reserved) candidates_.push_back(request);
+  }
+}
 
-}  // namespace
+void Pump::CheckAgain(RequestState* request, Instant check, Instant now) {
+  rooms_.waiting.lane(request->arrived.model).SetBestEffort(request, rooms_.lateness.BestEffort(*request, now));
+  rooms_.waiting.CheckAt(request, check);
+}
 
-bool Pump::Starves(const RequestState& request, Instant now) const {
-  return request.waiting.reason == WaitReason::kMemory && !rooms_.fleet.GoalsOf(request).refuse_late &&
-         now - request.arrival > kStarving && rooms_.placement.TriedEverywhere(request);
+bool Pump::Place(RequestState* request, Instant now, std::vector<Action>& actions) {
+  WorkList& work = rooms_.work;
+  const ModelId model = request->arrived.model;
+  if (work.Missed(model, request->waiting.tried_at)) request->waiting.ForgetTries();
+  request->waiting.tried_at = work.pump();
+  if (const std::optional<Choice> choice = rooms_.placement.Choose(request, now)) {
+    rooms_.StopWaiting(request);
+    verdicts_.Send(request, *choice, now, actions);
+    return true;
+  }
+  if (rooms_.placement.TriedEverywhere(*request)) {
+    reserver_.OnBlocked(request, now);
+  } else {
+    work.SetUnfinished(model, true);
+  }
+  return false;
 }
 
 size_t Pump::TryLane(ModelId model, Instant now, std::vector<Action>& actions) {
   WorkList& work = rooms_.work;
-  Lane& lane = rooms_.waiting.lane(model);
   work.SetUnfinished(model, false);
   blocked_.clear();
   bool progress = true;
-  while (progress && !lane.empty() && blocked_.size() <= kLookPast) {
+  while (progress && !rooms_.waiting.lane(model).empty()) {
     progress = false;
-    lane.Candidates(candidates_);
+    FindCandidates(model);
     for (RequestState* request : candidates_) {
       if (std::find(blocked_.begin(), blocked_.end(), request) != blocked_.end()) continue;
       if (const std::optional<Refusal> late = rooms_.lateness.ReasonOf(request, now)) {
@@ -36,17 +54,12 @@ size_t Pump::TryLane(ModelId model, Instant now, std::vector<Action>& actions) {
         progress = true;
         continue;
       }
-      if (work.Missed(model, request->waiting.tried_at)) request->waiting.ForgetTries();
-      request->waiting.tried_at = work.pump();
-      if (const std::optional<Choice> choice = rooms_.placement.Choose(request, now)) {
-        rooms_.waiting.Remove(request);
-        verdicts_.Send(request, *choice, now, actions);
+      if (request->waiting.best_effort) CheckAgain(request, rooms_.lateness.NextCheck(*request, now), now);
+      if (Place(request, now, actions)) {
         progress = true;
-        continue;
+      } else {
+        blocked_.push_back(request);
       }
-      blocked_.push_back(request);
-      if (!rooms_.placement.TriedEverywhere(*request)) work.SetUnfinished(model, true);
-      if (Starves(*request, now)) return blocked_.size();
     }
   }
   return blocked_.size();
@@ -91,7 +104,7 @@ void Pump::RefuseLate(Instant now, std::vector<Action>& actions) {
       work.LetOthersPast(request->arrived.model);
       verdicts_.RefuseWaiting(request, *reason, now, actions);
     } else {
-      rooms_.waiting.CheckAt(request, rooms_.lateness.NextCheckAfter(*request, now));
+      CheckAgain(request, rooms_.lateness.NextCheckAfter(*request, now), now);
     }
   }
 }

@@ -1,14 +1,15 @@
 // Tries waiting requests: those of lanes that an event left to do, and those whose time is over.
 //
-// A pump looks at the first requests of a lane, past kLookPast that do not fit, until none of them can be placed. An
-// event pays for a bounded number of tries and refusals. Undone work is due at once and goes on in timer events, so
-// other events get their turn. Invariant: after PumpOpened no replica is listed as opened.
-// Owned by PenstockCore.
+// A pump looks at the first requests of a lane, past kLookPast that do not fit, until none of them can be placed.
+// Requests with a reservation come first. An event pays for a bounded number of tries and refusals. Undone work is due
+// at once and goes on in timer events, so other events get their turn. Invariant: after PumpOpened no replica is listed
+// as opened. Owned by PenstockCore.
 #ifndef PENSTOCK_ROUTER_CORE_ADMISSION_PUMP_H_
 #define PENSTOCK_ROUTER_CORE_ADMISSION_PUMP_H_
 
 #include <vector>
 
+#include "router/core/admission/reserver.h"
 #include "router/core/admission/rooms.h"
 #include "router/core/admission/verdicts.h"
 
@@ -16,7 +17,7 @@ namespace penstock {
 
 class Pump {
  public:
-  Pump(Rooms& rooms, Verdicts& verdicts) : rooms_(rooms), verdicts_(verdicts) {}
+  Pump(Rooms& rooms, Verdicts& verdicts) : rooms_(rooms), verdicts_(verdicts), reserver_(rooms) {}
 
   // Tries the lanes of models that an opened replica serves, and the lanes that earlier events left unfinished.
   void PumpOpened(Instant now, std::vector<Action>& actions);
@@ -29,13 +30,19 @@ class Pump {
   void PumpLane(ModelId model, Instant now, std::vector<Action>& actions);
   // Returns the requests that were looked at and could not be placed.
   size_t TryLane(ModelId model, Instant now, std::vector<Action>& actions);
-  // True: no other request may be placed before this one.
-  bool Starves(const RequestState& request, Instant now) const;
+  // Fills candidates_ with the requests of the lane to try, in order.
+  void FindCandidates(ModelId model);
+  // True: the request was placed.
+  bool Place(RequestState* request, Instant now, std::vector<Action>& actions);
+  // The request is not late: when it is looked at next, and whether it is served by best effort.
+  void CheckAgain(RequestState* request, Instant check, Instant now);
 
   Rooms& rooms_;
   Verdicts& verdicts_;
+  Reserver reserver_;
   // The memory of one TryLane, reused by the next.
   std::vector<RequestState*> candidates_;
+  std::vector<RequestState*> first_;
   std::vector<RequestState*> blocked_;
 };
 

@@ -20,10 +20,11 @@ namespace penstock {
 struct Rooms {
   explicit Rooms(CoreRules rules)
       : events_per_recount(rules.events_per_recount),
+        most_reservations(rules.reservations),
         forecasts(fleet, std::move(rules.outputs)),
         order(std::move(rules.order)),
-        lateness(fleet, servers, std::move(rules.late)),
-        memory(fleet, forecasts, std::move(rules.memory)),
+        lateness(fleet, servers, std::move(rules.late), rules.best_effort_apart),
+        memory(fleet, forecasts, reservations, std::move(rules.memory)),
         placement(fleet, servers, work, memory, std::move(rules.guards)) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
@@ -35,10 +36,18 @@ struct Rooms {
     waiting.Configure(description);
     work.Configure(waiting.lanes());
     memory.Configure();
+    reservations.Configure();
     requests.Reserve(fleet.Rows() + std::min(description.limits.max_queued_requests, kMostReserved));
   }
 
+  // The request is looked at no more: it was placed or refused, or its client left.
+  void StopWaiting(RequestState* request) {
+    reservations.End(request);
+    waiting.Remove(request);
+  }
+
   const int64_t events_per_recount;
+  const size_t most_reservations;
   FleetState fleet;
   Servers servers{fleet};
   Forecasts forecasts;
@@ -48,6 +57,7 @@ struct Rooms {
   std::unique_ptr<LaneOrder> order;
   Lateness lateness;
   WorkList work{fleet};
+  Reservations reservations{fleet, forecasts};
   MemoryTest memory;
   Placement placement;
 };

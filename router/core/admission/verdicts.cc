@@ -24,7 +24,7 @@ void Verdicts::RefuseWaiting(RequestState* request, Refusal reason, Instant now,
   }
   actions.push_back(refuse);
   if (reason == Refusal::kDeadlineUnreachable) rooms_.order->Refused(arrived.tenant, arrived.prompt);
-  rooms_.waiting.Remove(request);
+  rooms_.StopWaiting(request);
   rooms_.requests.Erase(refuse.request);
 }
 

@@ -3,9 +3,17 @@
 #include <algorithm>
 
 namespace penstock {
+namespace {
+
+// Due times are steps times TPOT in nanoseconds: 10 s last for a year at 29 steps a second. A stream that is due more
+// slowly is taken to be due so soon.
+constexpr Duration kMostTpot = Duration::Seconds(10);
+
+}  // namespace
 
 void DecodingStreams::Configure(const std::vector<ClassSpec>& classes) {
   classes_ = classes;
+  for (ClassSpec& goals : classes_) goals.tpot = std::min(goals.tpot, kMostTpot);
   if (due_.size() < classes.size()) due_.resize(classes.size());
 }
 
@@ -55,9 +63,9 @@ void DecodingStreams::Advance(int64_t steps) {
   fresh_.clear();
 }
 
-Instant DecodingStreams::NextDue(ClassId service_class, const ClassSpec& goals, Instant now) const {
+Instant DecodingStreams::NextDue(ClassId service_class, Instant now) const {
   const DueSet& due = due_[service_class.value()];
-  const int64_t shift = steps_ * goals.tpot.nanoseconds();
+  const int64_t shift = steps_ * classes_[service_class.value()].tpot.nanoseconds();
   const auto first = due.lower_bound({now.nanoseconds() - shift, 0});
   return first == due.end() ? Instant::Never() : Instant::FromNanoseconds(first->first + shift);
 }

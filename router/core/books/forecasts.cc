@@ -24,7 +24,8 @@ void Forecasts::Prepare(RequestState* request) {
 double Forecasts::ExpectedOutput(const RequestState& request) const {
   if (request.output.known) return request.output.known->AsDouble();
   constexpr double kNoCap = 1e9;
-  return request.output.curve->MeanRemaining(0, kNoCap);
+  const Tokens limit = request.arrived.max_output;
+  return std::max(1.0, request.output.curve->MeanRemaining(0, limit > Tokens(0) ? limit.AsDouble() : kNoCap));
 }
 
 double Forecasts::CapOf(const RequestState& request, const ReplicaSpec& spec) {
@@ -44,7 +45,8 @@ double Forecasts::Admit(RequestState* request, const ReplicaState& replica) {
     output.p50 = output.curve->Quantile(0.5);
     output.p90 = output.curve->Quantile(0.9);
     output.p99 = output.curve->Quantile(0.99);
-    expected = output.curve->MeanRemaining(0, output.cap);
+    const double kept = request->kept.AsDouble();
+    expected = output.curve->MeanRemaining(kept, kept + output.cap);
   }
   return output.known ? (*output.known - request->kept).AsDouble() : expected;
 }
@@ -53,10 +55,12 @@ GrowthMember Forecasts::MemberOf(const RequestState& request, const ReplicaState
                                  double pace, Instant now) const {
   GrowthMember member;
   member.footprint = share.footprint;
-  member.prompt = request.Prompt().AsDouble();
+  // Tokens of an earlier replica are part of the output: its length is forecast given them.
+  const double kept = request.kept.AsDouble();
+  member.prompt = request.arrived.prompt.AsDouble();
   member.prompt_sigma = request.arrived.prompt_sigma;
-  member.generated = static_cast<double>(replica.Generated(request));
-  member.output_cap = CapOf(request, replica.spec());
+  member.generated = kept + static_cast<double>(replica.Generated(request));
+  member.output_cap = kept + CapOf(request, replica.spec());
   member.sequences = request.arrived.sequences;
   member.tokens_per_s = pace;
   if (request.phase == RequestPhase::kPrefilling) {
@@ -65,7 +69,7 @@ GrowthMember Forecasts::MemberOf(const RequestState& request, const ReplicaState
   member.curve = request.output.curve.get();
   if (request.output.known_in_growth) {
     member.curve = nullptr;
-    member.output_cap = std::min(member.output_cap, (*request.output.known - request.kept).AsDouble());
+    member.output_cap = std::min(member.output_cap, request.output.known->AsDouble());
   }
   if (fleet_.pool(share.pool).spec().overflow_fatal) {
     member.prompt *= 1 + kUpperBand * request.arrived.prompt_sigma;

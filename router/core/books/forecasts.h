@@ -34,7 +34,8 @@ class Forecasts {
 
   // The request begins to wait: reads its output curve.
   void Prepare(RequestState* request);
-  // Expected output of the whole request as of its arrival, in tokens per sequence.
+  // Expected output of the whole request as of its arrival, in tokens per sequence: at least 1, at most the client's
+  // limit.
   double ExpectedOutput(const RequestState& request) const;
   // The request goes to the replica: records the forecast that is compared with its end. Returns the expected further
   // output in tokens per sequence.

@@ -15,10 +15,10 @@ double ModelServers::Kind::FirstToken(Tokens prefill, double factor) const {
   return factor * FirstTokenAlone(step, prefill.AsDouble(), batch_budget.AsDouble());
 }
 
-double ModelServers::Kind::Work(Tokens prompt, Tokens prefill, double output) const {
+double ModelServers::Kind::Work(Tokens prompt, Tokens prefill, double output, int sequences) const {
   const double rows = max_sequences;
   const double token = step.StepMs(rows, rows * (prompt.AsDouble() + output / 2), 0) / rows;
-  return idle_factor * (step.d * prefill.AsDouble() + token * output) * kSecondsPerMs;
+  return idle_factor * (step.d * prefill.AsDouble() + token * output * sequences) * kSecondsPerMs;
 }
 
 void ModelServers::Add(size_t replica, const ReplicaSpec& spec) {

@@ -37,8 +37,8 @@ class ModelServers {
 
     // Seconds to a first token on an idle replica of the kind.
     double FirstToken(Tokens prefill, double factor) const;
-    // GPU seconds of a request in a full batch.
-    double Work(Tokens prompt, Tokens prefill, double output) const;
+    // GPU seconds of a request in a full batch; `output` is that of each of its sequences.
+    double Work(Tokens prompt, Tokens prefill, double output, int sequences) const;
   };
 
   void Add(size_t replica, const ReplicaSpec& spec);

@@ -41,9 +41,12 @@ struct WaitState {
   bool tried_emptiest = false;              // The emptiest replicas were tried since it began to wait.
   bool committed = false;                   // The core took it back from an engine: it is never refused for lateness.
   bool begun = false;                       // An engine had begun its answer and failed: its TTFT goal binds no more.
+  bool best_effort = false;                 // No server could make its TTFT goal: it stands behind those that can.
   size_t next_server = 0;                   // The servers of its model before this position have been tried.
   uint64_t tried_at = 0;                    // The pump that looked at it last.
   Tokens cached{0};                         // The most of its prompt that a replica was seen to have cached.
+  std::optional<ReplicaId> reserved;        // The replica that has reserved memory for it.
+  Instant next_reservation;                 // No reservation is looked for before.
   absl::InlinedVector<ReplicaId, 1> avoid;  // They failed it or pushed it back; taken only when no other can be.
 
   bool Avoids(size_t index) const {

@@ -5,6 +5,7 @@
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_REQUEST_TABLE_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_REQUEST_TABLE_H_
 
+#include <cassert>
 #include <memory>
 #include <utility>
 
@@ -20,9 +21,13 @@ class RequestTable {
     const auto found = requests_.find(id);
     return found == requests_.end() ? nullptr : found->second.get();
   }
+  // No open request has the id.
   RequestState* Add(std::unique_ptr<RequestState> request) {
     const RequestId id = request->arrived.request;
-    return requests_.insert_or_assign(id, std::move(request)).first->second.get();
+    const auto [entry, added] = requests_.emplace(id, std::move(request));
+    assert(added);
+    static_cast<void>(added);
+    return entry->second.get();
   }
   void Erase(RequestId id) { requests_.erase(id); }
 

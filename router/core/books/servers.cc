@@ -105,7 +105,7 @@ double Servers::ExpectedWork(const RequestState& request, double output, Instant
   double least = 0;
   for (const ModelServers::Kind& kind : Fresh(request.arrived.model, now).kinds()) {
     if (kind.idle_factor <= 0) continue;
-    const double here = kind.Work(request.Prompt(), prefill, output);
+    const double here = kind.Work(request.Prompt(), prefill, output, request.arrived.sequences);
     least = least > 0 ? std::min(least, here) : here;
   }
   return least;

@@ -48,7 +48,7 @@ class Servers {
 
   // The model's kinds of servers, their factors at most ModelServers::kRefresh old.
   const ModelServers& Fresh(ModelId model, Instant now);
-  // GPU seconds that a request with this output takes on the fastest kind, cached prefill left out.
+  // GPU seconds that a request with this output per sequence takes on the fastest kind, cached prefill left out.
   double ExpectedWork(const RequestState& request, double output, Instant now);
 
  private:

@@ -44,7 +44,7 @@ bool FirstTokenInTime(const GuardQuestion& question) {
 // Slack of the decoding streams of one class against the mixed steps ahead.
 bool DecodingStreamsKeepPace(ClassId id, const ClassSpec& goals, const GuardQuestion& question) {
   const StepOutlook& outlook = question.outlook;
-  const Instant due = question.replica.streams().NextDue(id, goals, question.now);
+  const Instant due = question.replica.streams().NextDue(id, question.now);
   if (due == Instant::Never()) return true;
   const double tpot = goals.tpot.seconds();
   const double slack = (due - question.now).seconds() - tpot;

@@ -5,6 +5,18 @@
 namespace penstock {
 namespace {
 
+// Room is looked for by the mean: with a margin, a pool of few large requests never seems to have room in time. The
+// memory test has its margin once the time has come.
+constexpr double kMeanOnly = 0;
+
+// True: both can hold memory at the same time.
+bool Overlap(const GrowthVector& a, const GrowthVector& b) {
+  for (int i = 0; i < kHorizons; ++i) {
+    if (a.mean[i] > 0 && b.mean[i] > 0) return true;
+  }
+  return false;
+}
+
 // Share of the available memory; the rest covers block rounding. Rules that fill less: bench/results/scenarios,
 // present_use.
 constexpr double kFill = 0.99;
@@ -22,15 +34,54 @@ bool ForecastRule::SurelyAbove(double limit, const PoolState& pool, int horizon,
   return pool.growth().BoundAt(horizon, joining, ZOf(pool), now) > limit;
 }
 
+double MemoryTest::LimitOf(PoolId pool) const { return rule_->Fill() * fleet_.ledger().Available(pool).AsDouble(); }
+
 bool MemoryTest::SurelyFull(const PoolShare& share, const GrowthMember& member, Instant now) const {
   const Hint& hint = hints_[share.pool.value()];
   const PoolState& pool = fleet_.pool(share.pool);
   if (!hint.crowded || pool.growth().members() == 0) return false;
-  const double limit = rule_->Fill() * fleet_.ledger().Available(share.pool).AsDouble();
-  return rule_->SurelyAbove(limit, pool, hint.worst, member, now);
+  return rule_->SurelyAbove(LimitOf(share.pool), pool, hint.worst, member, now);
 }
 
-MemoryTest::Verdict MemoryTest::TestPools(const ReplicaState& replica, const GrowthVector* growth, Instant now) {
+bool MemoryTest::FitsBesideReserved(const RequestState& request, PoolId pool, const GrowthVector& growth, Instant now) {
+  const GrowthVector* reserved = reservations_.Against(request, pool, now);
+  if (reserved == nullptr || !Overlap(growth, *reserved)) return true;
+  return rule_->BoundWith(fleet_.pool(pool), SumOf(growth, *reserved), now).bound <= LimitOf(pool);
+}
+
+std::optional<double> MemoryTest::TimeToRoom(const RequestState& request, const ReplicaState& replica,
+                                             const PoolShare& share, Instant now) const {
+  const PoolGrowth& pool = fleet_.pool(share.pool).growth();
+  const double limit = LimitOf(share.pool);
+  const double room = limit - share.footprint.Expected(request.Prompt().AsDouble());
+  double before = 0;
+  for (const double seconds : HorizonSeconds()) {
+    const Instant at = now + Duration::Seconds(seconds);
+    const GrowthVector growth = reservations_.GrowthFrom(at, request, replica, share, now);
+    if (pool.PeakWith(growth, kMeanOnly, now).bound <= limit) {
+      // Horizons are far apart: between two of them the mean falls in a straight line.
+      const double full = pool.MeanAt(before, now) - room;
+      const double free = room - pool.MeanAt(seconds, now);
+      return full > 0 && free > 0 ? before + (seconds - before) * full / (full + free) : seconds;
+    }
+    before = seconds;
+  }
+  return std::nullopt;
+}
+
+std::optional<Duration> MemoryTest::TimeToRoom(const RequestState& request, const ReplicaState& replica,
+                                               Instant now) const {
+  double latest = 0;
+  for (const PoolShare& share : replica.spec().pools) {
+    const std::optional<double> here = TimeToRoom(request, replica, share, now);
+    if (!here) return std::nullopt;
+    latest = std::max(latest, *here);
+  }
+  return Duration::Seconds(latest);
+}
+
+MemoryTest::Verdict MemoryTest::TestPools(const RequestState& request, const ReplicaState& replica,
+                                          const GrowthVector* growth, Instant now) {
   Verdict verdict;
   const std::vector<PoolShare>& shares = replica.spec().pools;
   for (size_t i = 0; i < shares.size(); ++i) {
@@ -42,7 +93,8 @@ MemoryTest::Verdict MemoryTest::TestPools(const ReplicaState& replica, const Gro
     hints_[id.value()].worst = peak.horizon;
     verdict.peak_share = std::max(verdict.peak_share, (peak.bound + capacity - available) / capacity);
     const bool lone = pool.growth().members() == 0 && fleet_.ledger().balance(id).draining == Amount(0);
-    if (!lone && peak.bound > rule_->Fill() * available) verdict.fits = false;
+    if (!lone && peak.bound > LimitOf(id)) verdict.fits = false;
+    if (verdict.fits) verdict.fits = FitsBesideReserved(request, id, growth[i], now);
   }
   if (shares.empty()) {
     const double rows = std::max(1, replica.spec().max_sequences);
@@ -62,7 +114,7 @@ std::optional<double> MemoryTest::PeakShareWith(const RequestState& request, con
   }
   const size_t first = growth.size();
   AddContributions(members_, growth);
-  const Verdict verdict = TestPools(replica, growth.data() + first, now);
+  const Verdict verdict = TestPools(request, replica, growth.data() + first, now);
   for (const PoolShare& share : shares) hints_[share.pool.value()].crowded = !verdict.fits;
   if (verdict.fits) return verdict.peak_share;
   growth.resize(first);

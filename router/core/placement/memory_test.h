@@ -1,7 +1,8 @@
 // The memory test: whether the pools of a replica can take a request now, and how full its fullest pool would become.
 //
 // The bound of every pool must stay within the rule's part of the available memory. A lone request may enter an empty
-// pool whatever its forecast, or it would wait for ever. A prompt counts whole, cached or not.
+// pool whatever its forecast, or it would wait for ever. A prompt counts whole, cached or not. A pool that is
+// reserved for a waiting request must hold both (reservations.h).
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_MEMORY_TEST_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_MEMORY_TEST_H_
 
@@ -11,6 +12,7 @@
 
 #include "router/core/books/fleet_state.h"
 #include "router/core/books/forecasts.h"
+#include "router/core/placement/reservations.h"
 
 namespace penstock {
 
@@ -45,8 +47,9 @@ class ForecastRule : public MemoryRule {
 // only finds it sooner. A test is O(pools x horizons).
 class MemoryTest {
  public:
-  MemoryTest(const FleetState& fleet, const Forecasts& forecasts, std::unique_ptr<const MemoryRule> rule)
-      : fleet_(fleet), forecasts_(forecasts), rule_(std::move(rule)) {}
+  MemoryTest(const FleetState& fleet, const Forecasts& forecasts, Reservations& reservations,
+             std::unique_ptr<const MemoryRule> rule)
+      : fleet_(fleet), forecasts_(forecasts), reservations_(reservations), rule_(std::move(rule)) {}
 
   // The fleet has a new description.
   void Configure() { hints_.resize(fleet_.pools().size()); }
@@ -55,6 +58,9 @@ class MemoryTest {
   // request's contribution to each pool to `growth` where there is room. Without pools: the part of the batch in use.
   std::optional<double> PeakShareWith(const RequestState& request, const ReplicaState& replica, Instant now,
                                       std::vector<GrowthVector>& growth);
+  // The expected time until all pools of the replica could hold the request if no other joined them. nullopt: not
+  // within the horizons. O(pools x horizons^2).
+  std::optional<Duration> TimeToRoom(const RequestState& request, const ReplicaState& replica, Instant now) const;
 
  private:
   // The last test of a pool. Where there was no room just now there mostly is none, and one horizon shows it.
@@ -68,10 +74,17 @@ class MemoryTest {
   };
 
   bool SurelyFull(const PoolShare& share, const GrowthMember& member, Instant now) const;
-  Verdict TestPools(const ReplicaState& replica, const GrowthVector* growth, Instant now);
+  double LimitOf(PoolId pool) const;
+  // The same for one pool, in seconds.
+  std::optional<double> TimeToRoom(const RequestState& request, const ReplicaState& replica, const PoolShare& share,
+                                   Instant now) const;
+  Verdict TestPools(const RequestState& request, const ReplicaState& replica, const GrowthVector* growth, Instant now);
+  // True: the pool holds the newcomer's growth beside the request that it is reserved for.
+  bool FitsBesideReserved(const RequestState& request, PoolId pool, const GrowthVector& growth, Instant now);
 
   const FleetState& fleet_;
   const Forecasts& forecasts_;
+  Reservations& reservations_;
   const std::unique_ptr<const MemoryRule> rule_;
   std::vector<Hint> hints_;            // One entry per pool.
   std::vector<GrowthMember> members_;  // The memory of one test, reused by the next.

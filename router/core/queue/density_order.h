@@ -44,6 +44,7 @@ class DensityOrder {
   // A request was dispatched for the first time, or refused for lateness.
   void Served(TenantId tenant, Tokens prompt) { Count(tenant, prompt, 1); }
   void Refused(TenantId tenant, Tokens prompt) { Count(tenant, prompt, 0); }
+  double RefusedShare() const { return 1 - served_; }
 
  private:
   static constexpr int kOctaves = 32;

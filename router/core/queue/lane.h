@@ -1,10 +1,11 @@
 // The waiting requests of one model: its classes in priority order, in a class the earliest place first.
 //
-// A place is the deadline of the first token, shifted as lane_order.h says. Lower classes are guaranteed a share of the
-// tokens that a lane dispatches. Every dispatched token earns each waiting lower class kGuaranteedShare of credit. A
-// class whose credit covers its head goes first. Invariant: a request stands in the order and in the arrivals of its
-// class from Push to Remove, and its place does not change meanwhile. Owned by WaitingRoom. Push and Remove are
-// O(log n).
+// A place is the deadline of the first token, shifted as lane_order.h says. Requests whose TTFT goal no server could
+// make stand in a best-effort order of their own, behind all others. One of them is a candidate at a time, so they
+// block nobody. Lower classes are guaranteed a share of the tokens that a lane dispatches. Every dispatched token earns
+// each waiting lower class kGuaranteedShare of credit. A class whose credit covers its head goes first.
+// Invariant: a request stands in one order and in the arrivals of its class from Push to Remove, and its place does not
+// change meanwhile. Owned by WaitingRoom. Push and Remove are O(log n).
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
 #define PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
 
@@ -19,6 +20,8 @@ namespace penstock {
 // Requests that do not fit and that a pump looks past in a lane. The value of the reference simulation: a large prompt
 // that blocks its lane costs tokens, and each further try costs time. No table in bench/results varies it.
 inline constexpr int kLookPast = 12;
+// Candidates of a class that a full class above it leaves: requests that cannot move do not hide a lower class.
+inline constexpr size_t kLeastCandidates = 4;
 
 class Lane {
  public:
@@ -26,12 +29,14 @@ class Lane {
 
   void Push(RequestState* request);
   void Remove(RequestState* request);
+  // Moves a request that waits here to the other order of its class.
+  void SetBestEffort(RequestState* request, bool best_effort);
   void AddClasses(size_t classes);
 
   bool empty() const { return size_ == 0; }
   int64_t size() const { return size_; }
   int64_t size(ClassId service_class) const {
-    return static_cast<int64_t>(classes_[service_class.value()].waiting.size());
+    return static_cast<int64_t>(classes_[service_class.value()].arrivals.size());
   }
   // Requests of the same class ahead of this one, whether it is in the lane or not. Counted up to kCountedAhead: a
   // position is a hint to a person.
@@ -44,7 +49,8 @@ class Lane {
 
   // All waiting requests, class by class in order.
   void All(std::vector<RequestState*>& out) const;
-  // The first requests in the order in which they should be tried.
+  // The first requests in the order in which they should be tried. Heads that credit promotes come first, then the
+  // first of each class, at last one of best effort. The classes share kLookPast + 1 candidates before that one.
   void Candidates(std::vector<RequestState*>& out) const;
   // Counts a dispatch: pays credit to the waiting lower classes and measures the drain rate.
   void Dispatched(const RequestState& request, Instant now);
@@ -63,11 +69,20 @@ class Lane {
   struct Earlier {
     bool operator()(const RequestState* a, const RequestState* b) const { return a->sequence < b->sequence; }
   };
+  using Order = absl::btree_set<RequestState*, Before>;
   struct PerClass {
-    absl::btree_set<RequestState*, Before> waiting;
+    Order waiting;
+    Order best_effort;
     absl::btree_set<RequestState*, Earlier> arrivals;
     double credit = 0;  // Tokens.
+
+    bool empty() const { return arrivals.empty(); }
+    Order& OrderOf(const RequestState& request) { return request.waiting.best_effort ? best_effort : waiting; }
+    RequestState* Head() const { return waiting.empty() ? *best_effort.begin() : *waiting.begin(); }
   };
+  // Candidates of each class that the classes above it leave.
+  size_t LeastCandidates() const;
+
   std::vector<PerClass> classes_;
   int64_t size_ = 0;
   double drain_weight_ = 0;  // Dispatches, decayed.

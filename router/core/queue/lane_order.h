@@ -21,9 +21,11 @@ struct OrderQuestion {
   Instant now;
 
   Instant Deadline() const { return request.arrival + goals.ttft; }
-  // Expected output in tokens, and the GPU seconds of the request with it.
+  // Expected output in tokens per sequence.
   double Output() const { return forecasts.ExpectedOutput(request); }
+  // GPU seconds of the request with this output per sequence: all of them, and those per output token.
   double Work(double output) const { return servers.ExpectedWork(request, output, now); }
+  double WorkPerToken(double output) const { return Work(output) / (output * request.arrived.sequences); }
 };
 
 class LaneOrder {
@@ -38,6 +40,8 @@ class LaneOrder {
   // A request was dispatched for the first time, or refused for lateness.
   virtual void Served(TenantId /*tenant*/, Tokens /*prompt*/) {}
   virtual void Refused(TenantId /*tenant*/, Tokens /*prompt*/) {}
+  // Of the last thousand or so requests, the share that was refused for lateness; 0 where the order does not count.
+  virtual double RefusedShare() const { return 0; }
 
  protected:
   virtual Instant Place(const OrderQuestion& question) = 0;
@@ -49,12 +53,13 @@ class FairDensityOrder : public LaneOrder {
  public:
   void Served(TenantId tenant, Tokens prompt) override { density_.Served(tenant, prompt); }
   void Refused(TenantId tenant, Tokens prompt) override { density_.Refused(tenant, prompt); }
+  double RefusedShare() const override { return density_.RefusedShare(); }
 
  protected:
   Instant Place(const OrderQuestion& question) override {
     const double output = question.Output();
     const RequestArrived& arrived = question.request.arrived;
-    const double shift = density_.Shift(arrived.tenant, arrived.prompt, question.Work(output) / output);
+    const double shift = density_.Shift(arrived.tenant, arrived.prompt, question.WorkPerToken(output));
     return question.Deadline() + Duration::Seconds(shift * question.goals.ttft.seconds());
   }
 

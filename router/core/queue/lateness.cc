@@ -16,24 +16,40 @@ Instant EndOfQueueTime(const LateQuestion& question) {
   return waiting.committed ? Instant::Never() : waiting.since + question.goals.queue;
 }
 
-Instant LastChanceOfFirstToken(const LateQuestion& question) {
+// True: the TTFT goal of the request binds it.
+bool GoalBinds(const LateQuestion& question) {
+  const WaitState& waiting = question.request.waiting;
+  return question.goals.refuse_late && !waiting.committed && !waiting.begun && question.request.kept == Tokens(0);
+}
+
+// Seconds to the first token on the fastest server that could make the goal if it were idle.
+struct Fastest {
+  std::optional<double> seconds;
+  bool any_server = false;
+};
+
+Fastest FastestFirstToken(const LateQuestion& question) {
   const RequestState& request = question.request;
-  const WaitState& waiting = request.waiting;
-  const ClassSpec& goals = question.goals;
-  if (!goals.refuse_late || waiting.committed || waiting.begun || request.kept > Tokens(0)) return Instant::Never();
-  const Tokens prefill = std::max(Tokens(1), request.Prompt() - waiting.cached);
-  std::optional<double> fastest;
+  const Tokens prefill = std::max(Tokens(1), request.Prompt() - request.waiting.cached);
+  Fastest fastest;
   for (const ModelServers::Kind& kind : question.servers.Fresh(request.arrived.model, question.now).kinds()) {
     if (kind.idle_factor <= 0) continue;
+    fastest.any_server = true;
     // Feasibility is counted without cache hits: a prompt that only a cache makes feasible is never refused for
     // missing it.
-    if (kind.FirstToken(request.Prompt(), kind.idle_factor) > goals.ttft.seconds()) continue;
+    if (kind.FirstToken(request.Prompt(), kind.idle_factor) > question.goals.ttft.seconds()) continue;
     const double here = kind.FirstToken(prefill, kind.busy_factor);
-    fastest = std::min(fastest.value_or(here), here);
+    fastest.seconds = std::min(fastest.seconds.value_or(here), here);
   }
-  if (!fastest) return Instant::Never();
-  const Duration needed = Duration::Seconds(question.dispatch_delay.seconds() + *fastest);
-  return request.arrival + goals.ttft - needed + Duration::Nanoseconds(1);
+  return fastest;
+}
+
+Instant LastChanceOfFirstToken(const LateQuestion& question) {
+  if (!GoalBinds(question)) return Instant::Never();
+  const Fastest fastest = FastestFirstToken(question);
+  if (!fastest.seconds) return Instant::Never();
+  const Duration needed = Duration::Seconds(question.dispatch_delay.seconds() + *fastest.seconds);
+  return question.request.arrival + question.goals.ttft - needed + Duration::Nanoseconds(1);
 }
 
 }  // namespace
@@ -57,6 +73,13 @@ Instant Lateness::NextCheck(const RequestState& request, Instant now) const {
 Instant Lateness::NextCheckAfter(const RequestState& request, Instant now) const {
   const Duration pause = servers_.AnyUp(request.arrived.model) ? kLeastPause : kOutageCheck;
   return std::max(NextCheck(request, now), now + pause);
+}
+
+bool Lateness::BestEffort(const RequestState& request, Instant now) const {
+  const LateQuestion question = QuestionOf(request, now);
+  if (!best_effort_apart_ || !GoalBinds(question)) return false;
+  const Fastest fastest = FastestFirstToken(question);
+  return fastest.any_server && !fastest.seconds;
 }
 
 std::optional<Refusal> Lateness::ReasonOf(RequestState* request, Instant now) const {

@@ -38,13 +38,16 @@ std::vector<LateBound> AllLateBounds();
 
 class Lateness {
  public:
-  Lateness(const FleetState& fleet, Servers& servers, std::vector<LateBound> bounds)
-      : fleet_(fleet), servers_(servers), bounds_(std::move(bounds)) {}
+  Lateness(const FleetState& fleet, Servers& servers, std::vector<LateBound> bounds, bool best_effort_apart)
+      : fleet_(fleet), servers_(servers), bounds_(std::move(bounds)), best_effort_apart_(best_effort_apart) {}
 
   // When the first bound passes as far as is known at `now`.
   Instant NextCheck(const RequestState& request, Instant now) const;
   // The same for a request that was checked and is not refused: some time later, so that a timer does not spin.
   Instant NextCheckAfter(const RequestState& request, Instant now) const;
+  // True: no server that is up could make the request's TTFT goal if it were idle. Such a request is never refused for
+  // missing it; it is served with what the others leave.
+  bool BestEffort(const RequestState& request, Instant now) const;
   // Why the request is refused now; nullopt: it goes on waiting. Reads its cached prefix anew where its check is due.
   std::optional<Refusal> ReasonOf(RequestState* request, Instant now) const;
 
@@ -54,6 +57,7 @@ class Lateness {
   const FleetState& fleet_;
   Servers& servers_;
   const std::vector<LateBound> bounds_;
+  const bool best_effort_apart_;
 };
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 // Relief of pools whose overflow would fail every running request: requests are aborted before such a pool is full.
 //
+// The memory of a request that was just aborted counts as on its way back, so one victim is taken where one is enough.
 // Invariant: after Protect, a fatal pool of the replica stays below its limit for the time that an abort takes. If it
 // does not, no request that may be aborted is left. Owned by PenstockCore. O(requests of the pool) per abort,
 // O(replicas of the pool) where no abort is needed.
@@ -24,11 +25,20 @@ class FatalPools {
   int64_t aborts() const { return aborts_; }
 
  private:
+  struct Returning {
+    LeaseId lease;
+    Instant asked;
+  };
+
   // True: the pool of the share could be full before an abort takes effect.
   bool IsInDanger(const PoolShare& share, Instant now) const;
+  // Memory of the pool that aborts of late will give back.
+  double ReturningTo(PoolId pool) const;
+  void ForgetOld(Instant now);
 
   FleetState& fleet_;
   RunningRequests& running_;
+  std::vector<Returning> returning_;  // Aborts of late, the oldest first.
   int64_t aborts_ = 0;
 };
 

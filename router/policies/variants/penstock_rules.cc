@@ -10,7 +10,7 @@ PoolPeak PresentUse::BoundWith(const PoolState& pool, const GrowthVector& joinin
 
 Instant DensityFirst::Place(const OrderQuestion& question) {
   const double output = question.Output();
-  return Instant() + Duration::Seconds(question.Work(output) / output);
+  return Instant() + Duration::Seconds(question.WorkPerToken(output));
 }
 
 Instant ShortestWorkFirst::Place(const OrderQuestion& question) {

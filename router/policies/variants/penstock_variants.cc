@@ -30,6 +30,8 @@ const Parts& WithoutParts() {
       {"refusal", [](PenstockVariant& v) { v.refuse_late = false; }},
       {"density", [](PenstockVariant& v) { v.order = OrderKind::kDeadline; }},
       {"prefixes", [](PenstockVariant& v) { v.prefix_caches = false; }},
+      {"reservations", [](PenstockVariant& v) { v.reservations = false; }},
+      {"best-effort", [](PenstockVariant& v) { v.best_effort = false; }},
   };
   return parts;
 }
@@ -148,6 +150,8 @@ CoreRules RulesOf(const PenstockVariant& variant) {
   rules.outputs = std::make_unique<VariedOutputs>(variant.tenant_curves, variant.output_of, variant.true_growth);
   rules.order = OrderOf(variant.order);
   rules.memory = MemoryOf(variant);
+  if (!variant.reservations) rules.reservations = 0;
+  rules.best_effort_apart = variant.best_effort;
   if (!variant.time_guards) rules.guards = {rules.guards.front()};
   if (!variant.refuse_late) rules.late = {rules.late.front()};
   return rules;

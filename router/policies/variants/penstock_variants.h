@@ -50,6 +50,8 @@ struct PenstockVariant {
   bool gpu_wide = true;       // False: every replica is taken to have its GPUs to itself, elastic pools in equal parts.
   bool refuse_late = true;    // False: a request waits until its class's queue time, however late its first token.
   bool prefix_caches = true;  // False: no prompt is expected to be cached anywhere.
+  bool reservations = true;   // False: no memory is reserved for a request that waits.
+  bool best_effort = true;    // False: requests whose TTFT goal no server could make stand among the others.
   OrderKind order = OrderKind::kFairDensity;
   // The whole output of a request, where it is known beforehand (simulation only).
   std::function<Tokens(RequestId)> output_of;

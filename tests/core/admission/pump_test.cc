@@ -65,7 +65,7 @@ TEST_F(PumpTest, ARequestBehindFewThatDoNotFitIsPlaced) {
 }
 
 // Nothing else would ever end the wait of a large request for memory.
-TEST_F(PumpTest, WithoutADeadlineAHeadThatMemoryDelaysStopsTheOthersAfterAWhile) {
+TEST_F(PumpTest, WithoutADeadlineAPoolIsDrainedInTheEndForARequestThatNeedsAllOfIt) {
   BeginFull();
   test_.Waiting(1, 900);
   EXPECT_TRUE(PumpAgain().empty());

@@ -72,9 +72,9 @@ TEST_F(DecodingStreamsTest, AStreamThatLeavesTakesItsSumsAlong) {
 TEST_F(DecodingStreamsTest, ATokenIsDueATpotAfterTheOneBeforeIt) {
   RequestState stream = Stream(1, 100);
   streams_.Join(&stream);
-  EXPECT_EQ(streams_.NextDue(ClassId(0), goals_, kStart), kStart + goals_.ttft + goals_.tpot);
+  EXPECT_EQ(streams_.NextDue(ClassId(0), kStart), kStart + goals_.ttft + goals_.tpot);
   streams_.Advance(3);
-  EXPECT_EQ(streams_.NextDue(ClassId(0), goals_, kStart), kStart + goals_.ttft + goals_.tpot * 3);
+  EXPECT_EQ(streams_.NextDue(ClassId(0), kStart), kStart + goals_.ttft + goals_.tpot * 3);
 }
 
 TEST_F(DecodingStreamsTest, AStreamThatIsLateTakesNoPartInWhatIsDueNext) {
@@ -83,7 +83,7 @@ TEST_F(DecodingStreamsTest, AStreamThatIsLateTakesNoPartInWhatIsDueNext) {
   streams_.Join(&ahead);
   streams_.Correct(&ahead, 50);
   const Instant then = kStart + Duration::Seconds(5);
-  EXPECT_EQ(streams_.NextDue(ClassId(0), goals_, then), kStart + goals_.ttft + goals_.tpot * 50);
+  EXPECT_EQ(streams_.NextDue(ClassId(0), then), kStart + goals_.ttft + goals_.tpot * 50);
 }
 
 }  // namespace

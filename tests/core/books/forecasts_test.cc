@@ -34,7 +34,8 @@ TEST(Forecasts, AnOutputIsBoundByTheClientsLimitAndTheContext) {
   request->arrived.max_output = Tokens(300);
   EXPECT_EQ(test.MemberOf(*request).output_cap, 300);
   request->kept = Tokens(100);
-  EXPECT_EQ(test.MemberOf(*request).output_cap, 200);
+  EXPECT_EQ(test.MemberOf(*request).output_cap - test.MemberOf(*request).generated, 200);
+  request->kept = Tokens(0);
   request->arrived.embedding = true;
   EXPECT_EQ(test.MemberOf(*request).output_cap, 0);
 }
@@ -60,6 +61,28 @@ TEST(Forecasts, AKnownOutputBoundsGrowthOnlyWhereTheKnowledgeSaysSo) {
   RequestState* request = order_only.New(1, 100);
   EXPECT_NE(order_only.MemberOf(*request).curve, nullptr);
   EXPECT_EQ(order_only.rooms.forecasts.ExpectedOutput(*request), 40);
+}
+
+TEST(Forecasts, AStatedLimitBoundsTheExpectedOutput) {
+  TestRooms test;
+  RequestState* request = test.New(1, 100);
+  EXPECT_GT(test.rooms.forecasts.ExpectedOutput(*request), 100);
+  request->arrived.max_output = Tokens(2);
+  EXPECT_LE(test.rooms.forecasts.ExpectedOutput(*request), 2);
+}
+
+TEST(Forecasts, AResumedAnswerIsForecastGivenTheTokensBefore) {
+  TestRooms test;
+  RequestState* request = test.New(1, 100);
+  request->kept = Tokens(2000);
+  const GrowthMember resumed = test.MemberOf(*request);
+  EXPECT_EQ(resumed.prompt, 100);
+  EXPECT_EQ(resumed.generated, 2000);
+  RequestState* fresh = test.New(2, 2100);
+  const GrowthVector after = ContributionOf(resumed);
+  const GrowthVector before = ContributionOf(test.MemberOf(*fresh));
+  EXPECT_EQ(after.mean[0], before.mean[0]) << "both hold the same tokens now";
+  EXPECT_GT(after.mean[10], before.mean[10]) << "an answer that is long already goes on for longer";
 }
 
 TEST(Forecasts, AFinishedRequestIsScoredAgainstItsForecastAtAdmission) {

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-const Instant kStart = Instant::FromSeconds(100);
+const Instant kPoolStart = Instant::FromSeconds(100);
 
 GrowthVector Constant(float amount) {
   GrowthVector growth;
@@ -24,10 +24,10 @@ TEST(PoolState, ItsForecastIsTheSumOfTheMembersThatJoinedAndDidNotLeave) {
   PoolState pool;
   pool.Configure(Spec(false));
   Membership first, second;
-  pool.Join(first, Constant(100), kStart);
-  pool.Join(second, Constant(50), kStart);
+  pool.Join(first, Constant(100), kPoolStart);
+  pool.Join(second, Constant(50), kPoolStart);
   EXPECT_DOUBLE_EQ(pool.growth().Sum(), 150);
-  pool.Update(first, Constant(120), kStart + Duration::Seconds(1));
+  pool.Update(first, Constant(120), kPoolStart + Duration::Seconds(1));
   EXPECT_DOUBLE_EQ(pool.growth().Sum(), 170);
   pool.Leave(second);
   EXPECT_DOUBLE_EQ(pool.growth().Sum(), 120);
@@ -46,11 +46,11 @@ TEST(PoolState, AForecastIsComparedOnceItsHorizonHasPassed) {
   PoolState pool;
   pool.Configure(Spec(false));
   Membership member;
-  pool.Join(member, Constant(100), kStart);
-  pool.CheckForecast(kStart);
-  pool.CheckForecast(kStart + Duration::Milliseconds(900));
+  pool.Join(member, Constant(100), kPoolStart);
+  pool.CheckForecast(kPoolStart);
+  pool.CheckForecast(kPoolStart + Duration::Milliseconds(900));
   EXPECT_EQ(pool.ErrorAt(0).compared, 0);
-  pool.CheckForecast(kStart + Duration::Seconds(1));
+  pool.CheckForecast(kPoolStart + Duration::Seconds(1));
   EXPECT_EQ(pool.ErrorAt(0).compared, 1);
   EXPECT_NEAR(pool.ErrorAt(0).error, 0, 1e-9);
   EXPECT_EQ(pool.ErrorAt(1).compared, 0);
@@ -60,10 +60,10 @@ TEST(PoolState, AMemberThatHoldsMoreThanForecastMakesTheErrorNegativeOverCapacit
   PoolState pool;
   pool.Configure(Spec(false));
   Membership member;
-  pool.Join(member, Constant(100), kStart);
-  pool.CheckForecast(kStart);
-  pool.Update(member, Constant(300), kStart + Duration::Seconds(1));
-  pool.CheckForecast(kStart + Duration::Seconds(1));
+  pool.Join(member, Constant(100), kPoolStart);
+  pool.CheckForecast(kPoolStart);
+  pool.Update(member, Constant(300), kPoolStart + Duration::Seconds(1));
+  pool.CheckForecast(kPoolStart + Duration::Seconds(1));
   EXPECT_NEAR(pool.ErrorAt(0).error, -0.2, 1e-6);
 }
 
@@ -71,10 +71,10 @@ TEST(PoolState, AMemberThatJoinedAfterAForecastTakesNoPartInItsComparison) {
   PoolState pool;
   pool.Configure(Spec(false));
   Membership early, late;
-  pool.Join(early, Constant(100), kStart);
-  pool.CheckForecast(kStart);
-  pool.Join(late, Constant(500), kStart);
-  pool.CheckForecast(kStart + Duration::Seconds(1));
+  pool.Join(early, Constant(100), kPoolStart);
+  pool.CheckForecast(kPoolStart);
+  pool.Join(late, Constant(500), kPoolStart);
+  pool.CheckForecast(kPoolStart + Duration::Seconds(1));
   EXPECT_NEAR(pool.ErrorAt(0).error, 0, 1e-6);
 }
 

@@ -5,9 +5,9 @@
 namespace penstock {
 namespace {
 
-const Instant kStart = Instant::FromSeconds(100);
+const Instant kBacklogStart = Instant::FromSeconds(100);
 
-RequestState Prompt(int64_t tokens, Instant dispatched = kStart) {
+RequestState Prompt(int64_t tokens, Instant dispatched = kBacklogStart) {
   RequestState request;
   request.arrived.prompt = Tokens(tokens);
   request.running.prefill_left = Tokens(tokens);
@@ -20,7 +20,7 @@ TEST(PrefillBacklog, StepsComputePromptsInTheOrderOfTheirDispatch) {
   RequestState first = Prompt(100), second = Prompt(100);
   backlog.Add(&first);
   backlog.Add(&second);
-  EXPECT_EQ(backlog.Compute(1, kStart, kStart + Duration::Seconds(1), Tokens(150)), Tokens(150));
+  EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)), Tokens(150));
   EXPECT_EQ(first.running.prefill_left, Tokens(0));
   EXPECT_EQ(second.running.prefill_left, Tokens(50));
   EXPECT_EQ(backlog.tokens(), Tokens(50));
@@ -43,16 +43,16 @@ TEST(PrefillBacklog, ProvenPrefillTakesItsPartOfTheStepsThatComeAfterTheToken) {
   backlog.Add(&first);
   backlog.Add(&second);
   backlog.Prove(&first);
-  EXPECT_EQ(backlog.Compute(1, kStart, kStart + Duration::Seconds(1), Tokens(150)), Tokens(150));
+  EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)), Tokens(150));
   EXPECT_EQ(second.running.prefill_left, Tokens(50));
 }
 
 TEST(PrefillBacklog, AStepComputesNoPromptThatWasSentAfterItBegan) {
   PrefillBacklog backlog;
-  RequestState late = Prompt(100, kStart + Duration::Milliseconds(500));
+  RequestState late = Prompt(100, kBacklogStart + Duration::Milliseconds(500));
   backlog.Add(&late);
-  EXPECT_EQ(backlog.Compute(1, kStart, kStart + Duration::Seconds(1), Tokens(150)), Tokens(0));
-  const Instant next = kStart + Duration::Seconds(1);
+  EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)), Tokens(0));
+  const Instant next = kBacklogStart + Duration::Seconds(1);
   EXPECT_EQ(backlog.Compute(1, next, next + Duration::Seconds(1), Tokens(150)), Tokens(100));
 }
 
@@ -73,7 +73,7 @@ TEST(PrefillBacklog, AnIdleReplicaForgetsWhatFirstTokensProved) {
   backlog.Prove(&first);
   backlog.ForgetProven();
   backlog.Add(&second);
-  EXPECT_EQ(backlog.Compute(1, kStart, kStart + Duration::Seconds(1), Tokens(150)), Tokens(100));
+  EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)), Tokens(100));
 }
 
 }  // namespace

@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 
 namespace penstock {
 namespace {
 
-const Instant kStart = Instant::FromSeconds(100);
+const Instant kLaneStart = Instant::FromSeconds(100);
 
 class LaneTest : public ::testing::Test {
  protected:
@@ -17,7 +18,7 @@ class LaneTest : public ::testing::Test {
     request.arrived.prompt = Tokens(prompt);
     request.arrived.service_class = ClassId(service_class);
     request.sequence = requests_.size();
-    request.arrival = kStart + Duration::Seconds(static_cast<double>(requests_.size()));
+    request.arrival = kLaneStart + Duration::Seconds(static_cast<double>(requests_.size()));
     request.waiting.place = Instant::FromSeconds(place_s);
     lane_.Push(&request);
     return &request;
@@ -60,16 +61,53 @@ TEST_F(LaneTest, ALowerClassEarnsCreditAndGoesFirstOnceItCoversItsHead) {
   RequestState* low = Push(1, 2, 100);
   RequestState* high = Push(1, 0, 1000);
   EXPECT_EQ(Candidates().front(), high);
-  for (int i = 0; i < 2; ++i) lane_.Dispatched(*high, kStart);
+  for (int i = 0; i < 2; ++i) lane_.Dispatched(*high, kLaneStart);
   EXPECT_EQ(Candidates(), (std::vector<RequestState*>{low, high}));
-  lane_.Dispatched(*low, kStart);
+  lane_.Dispatched(*low, kLaneStart);
   EXPECT_EQ(Candidates().front(), high);
+}
+
+TEST_F(LaneTest, TheCreditOfABlockedClassIsBoundedByItsHead) {
+  RequestState* low = Push(1, 2, 100);
+  Push(2, 2, 3000);
+  RequestState* high = Push(1, 0, 1'000'000);
+  for (int i = 0; i < 100; ++i) lane_.Dispatched(*high, kLaneStart);
+  EXPECT_EQ(Candidates().front(), low);
+  lane_.Dispatched(*low, kLaneStart);
+  lane_.Remove(low);
+  EXPECT_EQ(Candidates().front(), high) << "an hour of waiting does not let a class go first for minutes";
+}
+
+TEST_F(LaneTest, AFullClassLeavesCandidatesToTheClassesBelow) {
+  for (int i = 0; i < 40; ++i) Push(i, 0);
+  RequestState* middle = Push(1, 1);
+  for (int i = 0; i < 40; ++i) Push(i, 2);
+  const std::vector<RequestState*> candidates = Candidates();
+  EXPECT_EQ(candidates.size(), static_cast<size_t>(kLookPast + 1));
+  EXPECT_NE(std::find(candidates.begin(), candidates.end(), middle), candidates.end());
+  EXPECT_GE(std::count_if(candidates.begin(), candidates.end(),
+                          [](const RequestState* request) { return request->arrived.service_class == ClassId(2); }),
+            static_cast<std::ptrdiff_t>(kLeastCandidates));
+}
+
+TEST_F(LaneTest, OneRequestOfBestEffortIsACandidateBehindAllOthers) {
+  for (int i = 0; i < 20; ++i) lane_.SetBestEffort(Push(i), true);
+  RequestState* feasible = Push(50);
+  RequestState* lower = Push(60, 1);
+  EXPECT_EQ(Candidates(), (std::vector<RequestState*>{feasible, lower, &requests_.front()}));
+  EXPECT_EQ(lane_.PositionOf(*feasible), 0);
+  EXPECT_EQ(lane_.PositionOf(requests_[1]), 2) << "the feasible one and an earlier one";
+  EXPECT_TRUE(lane_.SumHolds());
+  lane_.SetBestEffort(&requests_.front(), false);
+  EXPECT_EQ(Candidates().front(), &requests_.front());
+  for (RequestState& request : requests_) lane_.Remove(&request);
+  EXPECT_TRUE(lane_.empty());
 }
 
 TEST_F(LaneTest, AnEmptiedClassLosesItsCredit) {
   RequestState* low = Push(1, 2, 100);
   RequestState* high = Push(1, 0, 10'000);
-  lane_.Dispatched(*high, kStart);
+  lane_.Dispatched(*high, kLaneStart);
   lane_.Remove(low);
   lane_.Push(low);
   EXPECT_EQ(Candidates().front(), high);
@@ -77,10 +115,10 @@ TEST_F(LaneTest, AnEmptiedClassLosesItsCredit) {
 
 TEST_F(LaneTest, TheDrainRateIsThatOfTheLastSeconds) {
   RequestState* request = Push(1);
-  EXPECT_EQ(lane_.DrainRate(kStart), 0);
-  for (int i = 0; i < 200; ++i) lane_.Dispatched(*request, kStart + Duration::Milliseconds(100 * i));
-  EXPECT_NEAR(lane_.DrainRate(kStart + Duration::Seconds(20)), 10, 1.5);
-  EXPECT_LT(lane_.DrainRate(kStart + Duration::Seconds(60)), 1);
+  EXPECT_EQ(lane_.DrainRate(kLaneStart), 0);
+  for (int i = 0; i < 200; ++i) lane_.Dispatched(*request, kLaneStart + Duration::Milliseconds(100 * i));
+  EXPECT_NEAR(lane_.DrainRate(kLaneStart + Duration::Seconds(20)), 10, 1.5);
+  EXPECT_LT(lane_.DrainRate(kLaneStart + Duration::Seconds(60)), 1);
 }
 
 TEST_F(LaneTest, SizesAddUpWhileRequestsComeAndGo) {

@@ -33,6 +33,19 @@ TEST(Lateness, APromptThatNoReplicaCouldServeInTimeWaitsForItsQueueTime) {
   EXPECT_EQ(request->waiting.next_check, test.now + Duration::Seconds(30));
 }
 
+TEST(Lateness, ARequestWhoseGoalNoServerCouldMakeIsServedByBestEffort) {
+  TestRooms test;
+  EXPECT_FALSE(test.rooms.lateness.BestEffort(*test.New(1, kPrompt), test.now));
+  RequestState* giant = test.New(2, 45'000);
+  EXPECT_TRUE(test.rooms.lateness.BestEffort(*giant, test.now));
+  giant->waiting.committed = true;
+  EXPECT_FALSE(test.rooms.lateness.BestEffort(*giant, test.now)) << "no goal binds a request that was taken back";
+  FleetOptions free;
+  free.enforce_goals = false;
+  TestRooms unbound(free);
+  EXPECT_FALSE(unbound.rooms.lateness.BestEffort(*unbound.New(3, 45'000), unbound.now));
+}
+
 TEST(Lateness, ARequestThatWasTakenBackIsNeverLate) {
   TestRooms test;
   RequestState* request = test.New(1, kPrompt);

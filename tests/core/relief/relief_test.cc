@@ -83,6 +83,26 @@ TEST_F(FatalPoolsTest, APoolThatWouldBeFullIsRelievedUntilItIsNot) {
   EXPECT_EQ(test.rooms.requests.Find(RequestId(1))->phase, RequestPhase::kDecoding);
 }
 
+TEST_F(FatalPoolsTest, OneVictimIsTakenWhereOneIsEnough) {
+  TestRooms test(Fatal(1000));
+  for (uint64_t id = 1; id <= 4; ++id) test.Decoding(id, 240);
+  FatalPools relief(test.rooms.fleet, test.rooms.running);
+  std::vector<Action> actions;
+  for (int i = 0; i < 5; ++i) relief.Protect(test.Replica(), test.now, actions);
+  EXPECT_EQ(actions.size(), 1u);
+}
+
+TEST_F(FatalPoolsTest, AnAbortThatGivesNothingBackInTimeIsFollowedByAnother) {
+  TestRooms test(Fatal(1000));
+  for (uint64_t id = 1; id <= 4; ++id) test.Decoding(id, 240);
+  FatalPools relief(test.rooms.fleet, test.rooms.running);
+  std::vector<Action> actions;
+  relief.Protect(test.Replica(), test.now, actions);
+  test.Wait(Duration::Seconds(1));
+  relief.Protect(test.Replica(), test.now, actions);
+  EXPECT_GT(actions.size(), 1u);
+}
+
 TEST_F(FatalPoolsTest, APoolWithoutAVictimIsLeftToItsFate) {
   TestRooms test(Fatal(1000));
   test.Decoding(1, 995);

@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-const Instant kStart = Instant::FromSeconds(1000);
-constexpr TenantId kSmall{11};
+const Instant kRoomStart = Instant::FromSeconds(1000);
+constexpr TenantId kSmallTenant{11};
 constexpr TenantId kOther{12};
 
 class TenantRoomTest : public ::testing::Test {
@@ -14,23 +14,23 @@ class TenantRoomTest : public ::testing::Test {
   TenantRoomTest() { SetLimits(Tokens(1000), 0); }
 
   void SetLimits(Tokens per_minute, int64_t requests) {
-    room_.Configure({{kSmall, "small", 1, {per_minute, requests}}, {kOther, "other", 1, {}}}, kStart);
+    room_.Configure({{kSmallTenant, "small", 1, {per_minute, requests}}, {kOther, "other", 1, {}}}, kRoomStart);
   }
   std::optional<Refuse> Charge(uint64_t id, int64_t prompt, int64_t max_output, int sequences = 1) {
     RequestArrived arrived;
     arrived.request = RequestId(id);
-    arrived.tenant = kSmall;
+    arrived.tenant = kSmallTenant;
     arrived.prompt = Tokens(prompt);
     arrived.max_output = Tokens(max_output);
     arrived.sequences = sequences;
-    return room_.Charge(arrived, kStart);
+    return room_.Charge(arrived, kRoomStart);
   }
   void Close(uint64_t id, Outcome outcome, int64_t prompt, int64_t output) {
-    room_.Close(RequestClosed{RequestId(id), outcome, Tokens(prompt), Tokens(output), false}, kStart);
+    room_.Close(RequestClosed{RequestId(id), outcome, Tokens(prompt), Tokens(output), false}, kRoomStart);
   }
   int64_t Available() const {
     CoreView view;
-    room_.Show(kStart, view);
+    room_.Show(kRoomStart, view);
     return view.tenants.empty() ? -1 : view.tenants[0].available.value();
   }
 
@@ -38,7 +38,7 @@ class TenantRoomTest : public ::testing::Test {
 };
 
 TEST_F(TenantRoomTest, OnlyTenantsWithALimitAreLimited) {
-  EXPECT_TRUE(room_.Limits(kSmall));
+  EXPECT_TRUE(room_.Limits(kSmallTenant));
   EXPECT_FALSE(room_.Limits(kOther));
   EXPECT_FALSE(room_.Limits(TenantId()));
 }
@@ -53,10 +53,10 @@ TEST_F(TenantRoomTest, AnArrivalIsChargedItsPromptAndTheForecastOfEachSequence) 
 TEST_F(TenantRoomTest, ARequestWithoutOutputIsChargedItsPrompt) {
   RequestArrived arrived;
   arrived.request = RequestId(1);
-  arrived.tenant = kSmall;
+  arrived.tenant = kSmallTenant;
   arrived.prompt = Tokens(300);
   arrived.embedding = true;
-  EXPECT_FALSE(room_.Charge(arrived, kStart));
+  EXPECT_FALSE(room_.Charge(arrived, kRoomStart));
   EXPECT_EQ(Available(), 700);
   room_.Forwarded(RequestId(1));
   Close(1, Outcome::kFinished, 200, 0);
@@ -109,7 +109,7 @@ TEST_F(TenantRoomTest, ARequestThatNeverRanOrWasRejectedUsedNothing) {
   EXPECT_EQ(Available(), 1000);
   ASSERT_FALSE(Charge(3, 100, 200));
   room_.Forwarded(RequestId(3));
-  room_.Refund(RequestId(3), kStart);
+  room_.Refund(RequestId(3), kRoomStart);
   EXPECT_EQ(Available(), 1000);
   EXPECT_TRUE(room_.empty());
 }
@@ -126,7 +126,7 @@ TEST_F(TenantRoomTest, AFinishedOutputIsLearnedPerSequence) {
 TEST_F(TenantRoomTest, AnEndWithoutAChargeIsVoid) {
   Close(7, Outcome::kFinished, 500, 500);
   room_.Forwarded(RequestId(7));
-  room_.Refund(RequestId(7), kStart);
+  room_.Refund(RequestId(7), kRoomStart);
   EXPECT_EQ(Available(), 1000);
 }
 
@@ -135,8 +135,8 @@ TEST_F(TenantRoomTest, ANewLimitHoldsAtOnceAndKeepsTheUse) {
   SetLimits(Tokens(2000), 1);
   EXPECT_EQ(Available(), 1100);
   EXPECT_TRUE(Charge(2, 1, 1));
-  room_.Configure({}, kStart);
-  EXPECT_FALSE(room_.Limits(kSmall));
+  room_.Configure({}, kRoomStart);
+  EXPECT_FALSE(room_.Limits(kSmallTenant));
   EXPECT_EQ(Available(), -1);
   Close(1, Outcome::kClientGone, 0, 0);  // Its allowance is still there.
   EXPECT_TRUE(room_.empty());

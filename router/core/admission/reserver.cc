@@ -1,0 +1,82 @@
+#include "router/core/admission/reserver.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+// Of a pool, for a prompt: smaller requests find room in the gaps that others leave.
+constexpr double kLargeShare = 0.2;
+// A request whose wait no deadline will end gets a reservation after this, whatever its size.
+constexpr Duration kStarving = Duration::Seconds(10);
+// Of all requests, refused for lateness.
+constexpr double kMostRefused = 0.05;
+// Between two searches for the same request.
+constexpr Duration kPause = Duration::Milliseconds(100);
+// Replicas on which room is looked for, the emptiest first: a search costs some microseconds each.
+constexpr size_t kSearched = 4;
+
+}  // namespace
+
+bool Reserver::IsLarge(const RequestState& request) const {
+  for (const size_t index : rooms_.servers.Of(request.arrived.model)) {
+    for (const PoolShare& share : rooms_.fleet.replicas()[index].spec().pools) {
+      const double prompt = share.footprint.Expected(request.Prompt().AsDouble());
+      if (prompt > kLargeShare * rooms_.fleet.pool(share.pool).spec().capacity.AsDouble()) return true;
+    }
+  }
+  return false;
+}
+
+bool Reserver::Deserves(const RequestState& request, Instant now) const {
+  const bool deadline = rooms_.fleet.GoalsOf(request).refuse_late && !request.waiting.best_effort;
+  if (deadline && rooms_.order->RefusedShare() > kMostRefused) return false;
+  return IsLarge(request) || (!deadline && now - request.arrival > kStarving);
+}
+
+Instant Reserver::RoomOf(const RequestState& request, const ReplicaState& replica, Instant now) const {
+  const std::optional<Duration> until = rooms_.memory.TimeToRoom(request, replica, now);
+  // A request that fits into an empty pool only has the pool drained for it in the end.
+  return until ? now + *until : std::max(now, request.arrival + kStarving);
+}
+
+std::optional<Reserver::Room> Reserver::FindRoom(const RequestState& request, Instant now) {
+  const Tokens needed = rooms_.servers.LengthNeeded(request);
+  by_fullness_.clear();
+  for (const size_t index : rooms_.servers.Of(request.arrived.model)) {
+    const ReplicaState& replica = rooms_.fleet.replicas()[index];
+    if (!replica.Placeable() || needed > rooms_.servers.Longest(index) || request.waiting.Avoids(index)) continue;
+    if (rooms_.reservations.Free(replica)) by_fullness_.push_back({rooms_.servers.brief(index).fullness, index});
+  }
+  const size_t searched = std::min(kSearched, by_fullness_.size());
+  std::partial_sort(by_fullness_.begin(), by_fullness_.begin() + static_cast<std::ptrdiff_t>(searched),
+                    by_fullness_.end());
+  std::optional<Room> best;
+  for (size_t i = 0; i < searched; ++i) {
+    const size_t index = by_fullness_[i].second;
+    const Instant at = RoomOf(request, rooms_.fleet.replicas()[index], now);
+    if (!best || at < best->at) best = Room{ReplicaId(static_cast<uint32_t>(index)), at};
+  }
+  if (best && best->at > rooms_.lateness.NextCheck(request, now)) best.reset();
+  return best;
+}
+
+void Reserver::OnBlocked(RequestState* request, Instant now) {
+  WaitState& waiting = request->waiting;
+  if (waiting.reserved && !rooms_.fleet.replica(*waiting.reserved).Placeable()) rooms_.reservations.End(request);
+  if (waiting.reason != WaitReason::kMemory || now < waiting.next_reservation) return;
+  waiting.next_reservation = now + kPause;
+  if (waiting.reserved) {
+    // Streams end by chance: a reservation lasts as long as the request may wait.
+    const ReplicaState& replica = rooms_.fleet.replica(*waiting.reserved);
+    return rooms_.reservations.BringForward(*request, RoomOf(*request, replica, now));
+  }
+  if (rooms_.most_reservations == 0 || !Deserves(*request, now)) return;
+  rooms_.reservations.Of(request->arrived.model, reserved_);
+  if (reserved_.size() >= rooms_.most_reservations) return;
+  if (const std::optional<Room> room = FindRoom(*request, now)) {
+    rooms_.reservations.Reserve(request, room->replica, room->at);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+// Gives reservations to waiting requests that would starve: those that only memory blocks while smaller ones pass.
+//
+// A request gets one where it needs a large part of a pool, or has waited long and no deadline will end its wait. The
+// room must come before its time is over. While too many requests are refused for lateness, its deadline ends the wait:
+// memory for few large requests then costs more tokens than it yields.
+// Invariant: at most `most_reservations` requests of a lane have a reservation. Owned by Pump. O(pools x horizons^2)
+// once in kPause per request.
+#ifndef PENSTOCK_ROUTER_CORE_ADMISSION_RESERVER_H_
+#define PENSTOCK_ROUTER_CORE_ADMISSION_RESERVER_H_
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "router/core/admission/rooms.h"
+
+namespace penstock {
+
+class Reserver {
+ public:
+  explicit Reserver(Rooms& rooms) : rooms_(rooms) {}
+
+  // The request was tried on every server that it could go to, and waits on.
+  void OnBlocked(RequestState* request, Instant now);
+
+ private:
+  struct Room {
+    ReplicaId replica;
+    Instant at;
+  };
+
+  // True: the request may have a reservation at all.
+  bool Deserves(const RequestState& request, Instant now) const;
+  bool IsLarge(const RequestState& request) const;
+  // The earliest room among the emptiest free servers, if it comes in time.
+  std::optional<Room> FindRoom(const RequestState& request, Instant now);
+  // When the replica is expected to have room.
+  Instant RoomOf(const RequestState& request, const ReplicaState& replica, Instant now) const;
+
+  Rooms& rooms_;
+  // The memory of one call, reused by the next.
+  std::vector<RequestState*> reserved_;
+  std::vector<std::pair<double, size_t>> by_fullness_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_ADMISSION_RESERVER_H_

@@ -1,0 +1,105 @@
+#include "router/core/placement/reservations.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace penstock {
+
+void Reservations::Configure() {
+  for (const Reservation& reservation : reservations_) reservation.request->waiting.reserved.reset();
+  reservations_.clear();
+  pools_.assign(fleet_.pools().size(), {});
+}
+
+bool Reservations::Free(const ReplicaState& replica) const {
+  const std::vector<PoolShare>& shares = replica.spec().pools;
+  return std::all_of(shares.begin(), shares.end(),
+                     [&](const PoolShare& share) { return pools_[share.pool.value()].request == nullptr; });
+}
+
+void Reservations::Reserve(RequestState* request, ReplicaId replica, Instant at) {
+  assert(!request->waiting.reserved && Free(fleet_.replica(replica)));
+  request->waiting.reserved = replica;
+  reservations_.push_back({request, replica, at});
+  for (const PoolShare& share : fleet_.replica(replica).spec().pools) {
+    pools_[share.pool.value()] = {request, Instant(), {}};
+  }
+}
+
+const Reservations::Reservation& Reservations::OfRequest(const RequestState& request) const {
+  const auto found = std::find_if(reservations_.begin(), reservations_.end(),
+                                  [&](const Reservation& reservation) { return reservation.request == &request; });
+  assert(found != reservations_.end());
+  return *found;
+}
+
+void Reservations::BringForward(const RequestState& request, Instant at) {
+  for (Reservation& reservation : reservations_) {
+    if (reservation.request == &request) reservation.at = std::min(reservation.at, at);
+  }
+}
+
+void Reservations::End(RequestState* request) {
+  if (!request->waiting.reserved) return;
+  for (ReservedPool& pool : pools_) {
+    if (pool.request == request) pool.request = nullptr;
+  }
+  std::erase_if(reservations_, [&](const Reservation& reservation) { return reservation.request == request; });
+  request->waiting.reserved.reset();
+}
+
+GrowthVector Reservations::GrowthFrom(Instant at, const RequestState& request, const ReplicaState& replica,
+                                      const PoolShare& share, Instant now) const {
+  const double start = std::max(0.0, (at - now).seconds());
+  GrowthMember member = forecasts_.MemberOf(request, replica, share, forecasts_.PaceOf(replica), now);
+  member.starts_in = start;
+  GrowthVector growth = ContributionOf(member);
+  if (start <= 0) return growth;
+  const std::array<double, kHorizons>& seconds = HorizonSeconds();
+  const float prompt = growth.mean[0];
+  int first = 0;
+  for (; first < kHorizons && seconds[first] < start; ++first) growth.mean[first] = growth.variance[first] = 0;
+  // The peak's upper cut adds growth to the present amount. The prompt is growth too, since it comes later.
+  growth.most_rate += prompt / static_cast<float>(seconds[std::min(first, kHorizons - 1)]);
+  return growth;
+}
+
+const GrowthVector* Reservations::Against(const RequestState& newcomer, PoolId pool, Instant now) {
+  ReservedPool& reserved = pools_[pool.value()];
+  if (reserved.request == nullptr || reserved.request == &newcomer) return nullptr;
+  if (newcomer.arrived.service_class < reserved.request->arrived.service_class) return nullptr;
+  if (reserved.made == Instant() || now - reserved.made >= kFresh) {
+    const Reservation& reservation = OfRequest(*reserved.request);
+    const ReplicaState& replica = fleet_.replica(reservation.replica);
+    const std::vector<PoolShare>& shares = replica.spec().pools;
+    const auto share = std::find_if(shares.begin(), shares.end(), [&](const auto& each) { return each.pool == pool; });
+    assert(share != shares.end());
+    reserved.growth = GrowthFrom(reservation.at, *reserved.request, replica, *share, now);
+    reserved.made = now;
+  }
+  return &reserved.growth;
+}
+
+void Reservations::Of(ModelId model, std::vector<RequestState*>& out) const {
+  out.clear();
+  for (const Reservation& reservation : reservations_) {
+    if (reservation.request->arrived.model == model) out.push_back(reservation.request);
+  }
+}
+
+bool Reservations::SumsHold() const {
+  size_t pools = 0;
+  for (const Reservation& reservation : reservations_) {
+    const RequestState& request = *reservation.request;
+    if (request.phase != RequestPhase::kWaiting || request.waiting.reserved != reservation.replica) return false;
+    for (const PoolShare& share : fleet_.replica(reservation.replica).spec().pools) {
+      if (pools_[share.pool.value()].request != &request) return false;
+      ++pools;
+    }
+  }
+  const auto held =
+      std::count_if(pools_.begin(), pools_.end(), [](const auto& pool) { return pool.request != nullptr; });
+  return static_cast<size_t>(held) == pools;
+}
+
+}  // namespace penstock

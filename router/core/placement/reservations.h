@@ -1,0 +1,72 @@
+// Memory that is reserved for waiting requests which only memory blocks.
+//
+// A reservation names a replica, and the instant from which on the replica's pools are expected to hold the request
+// beside their present members. Another request joins such a pool only where the pool would hold both from that instant
+// on, with the confidence of the memory test. Before that instant the memory serves anybody, so little of it is idle.
+// Requests of a higher class are not bound. Invariant: a pool is reserved for at most one request. A request with a
+// reservation waits, and every pool of its replica is reserved for it. Owned by Rooms. Against is O(1), and O(horizons)
+// once in kFresh.
+#ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_RESERVATIONS_H_
+#define PENSTOCK_ROUTER_CORE_PLACEMENT_RESERVATIONS_H_
+
+#include <vector>
+
+#include "router/core/books/fleet_state.h"
+#include "router/core/books/forecasts.h"
+
+namespace penstock {
+
+class Reservations {
+ public:
+  Reservations(const FleetState& fleet, const Forecasts& forecasts) : fleet_(fleet), forecasts_(forecasts) {}
+
+  // The fleet has a new description: every reservation ends.
+  void Configure();
+
+  // True: no pool of the replica is reserved.
+  bool Free(const ReplicaState& replica) const;
+  // Reserves the pools of a free replica for the request from `at` on.
+  void Reserve(RequestState* request, ReplicaId replica, Instant at);
+  // The room is expected at another time. It never moves back: newcomers would delay it for ever.
+  void BringForward(const RequestState& request, Instant at);
+  // The reservation of the request ends, if it has one.
+  void End(RequestState* request);
+
+  // The growth of the pool's reserved request, which must fit beside the newcomer; null where the newcomer is not
+  // bound.
+  const GrowthVector* Against(const RequestState& newcomer, PoolId pool, Instant now);
+  // The contribution of a waiting request that joins the pool at `at`.
+  GrowthVector GrowthFrom(Instant at, const RequestState& request, const ReplicaState& replica, const PoolShare& share,
+                          Instant now) const;
+
+  // Puts the model's requests with a reservation into `out`, the oldest reservation first.
+  void Of(ModelId model, std::vector<RequestState*>& out) const;
+  // True: pools, requests and reservations agree.
+  bool SumsHold() const;
+
+ private:
+  // The growth of a reserved request is computed anew after this: one sample of the streams.
+  static constexpr Duration kFresh = Duration::Milliseconds(25);
+
+  struct Reservation {
+    RequestState* request;
+    ReplicaId replica;
+    Instant at;
+  };
+  struct ReservedPool {
+    const RequestState* request = nullptr;  // Null: the pool is free.
+    Instant made;
+    GrowthVector growth;
+  };
+
+  const Reservation& OfRequest(const RequestState& request) const;
+
+  const FleetState& fleet_;
+  const Forecasts& forecasts_;
+  std::vector<Reservation> reservations_;  // The oldest first.
+  std::vector<ReservedPool> pools_;        // One entry per pool.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_PLACEMENT_RESERVATIONS_H_

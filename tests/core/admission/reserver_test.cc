@@ -1,0 +1,108 @@
+#include "router/core/admission/reserver.h"
+
+#include "tests/core/admission/admission_fixture.h"
+
+namespace penstock::testing {
+namespace {
+
+class ReserverTest : public ::testing::Test {
+ protected:
+  void Begin(bool enforce_goals, int replicas = 1, int64_t pool_tokens = 20'000) {
+    FleetOptions options;
+    options.pool_tokens = pool_tokens;
+    options.enforce_goals = enforce_goals;
+    options.replicas = replicas;
+    test_ = std::make_unique<TestRooms>(options);
+    reserver_ = std::make_unique<Reserver>(test_->rooms);
+  }
+  // A request with a limit that runs, and so ends for certain.
+  void Run(uint64_t id, int64_t prompt, int64_t max_output, uint32_t replica = 0) {
+    RequestState* request = test_->New(id, prompt);
+    request->arrived.max_output = Tokens(max_output);
+    test_->Start(request, replica);
+    test_->rooms.running.TakeFirstToken(request, test_->now);
+  }
+  // A request that waits, and that only memory blocks.
+  RequestState* Blocked(uint64_t id, int64_t prompt, ClassId service_class = ClassId(1)) {
+    RequestState* request = test_->Waiting(id, prompt, service_class);
+    request->arrived.max_output = Tokens(50);
+    request->waiting.reason = WaitReason::kMemory;
+    reserver_->OnBlocked(request, test_->now);
+    return request;
+  }
+
+  std::unique_ptr<TestRooms> test_;
+  std::unique_ptr<Reserver> reserver_;
+};
+
+TEST_F(ReserverTest, ALargeRequestThatMemoryBlocksGetsAReservationAtOnce) {
+  Begin(true);
+  Run(100, 10'000, 50);
+  EXPECT_EQ(Blocked(1, 14'000)->waiting.reserved, ReplicaId(0));
+}
+
+TEST_F(ReserverTest, ASmallRequestGetsNoneAndWithoutADeadlineOneOnceItStarves) {
+  Begin(false);
+  Run(100, 18'000, 500);
+  RequestState* request = Blocked(1, 2500);
+  EXPECT_FALSE(request->waiting.reserved.has_value());
+  test_->Wait(Duration::Seconds(11));
+  reserver_->OnBlocked(request, test_->now);
+  EXPECT_TRUE(request->waiting.reserved.has_value());
+}
+
+TEST_F(ReserverTest, RoomThatComesAfterTheDeadlineIsNotKept) {
+  Begin(true, 1, 15'000);
+  Run(100, 10'000, 5000);
+  EXPECT_FALSE(Blocked(1, 14'000)->waiting.reserved.has_value());
+}
+
+TEST_F(ReserverTest, TheReplicaWhoseRoomComesFirstIsTaken) {
+  Begin(true, 2);
+  Run(100, 10'000, 90, 0);
+  Run(101, 10'000, 20, 1);
+  EXPECT_EQ(Blocked(1, 14'000)->waiting.reserved, ReplicaId(1));
+  EXPECT_EQ(Blocked(2, 14'000)->waiting.reserved, ReplicaId(0)) << "the other one is kept already";
+  EXPECT_FALSE(Blocked(3, 14'000)->waiting.reserved.has_value());
+  EXPECT_TRUE(test_->rooms.reservations.SumsHold());
+}
+
+TEST_F(ReserverTest, ARequestThatAnotherReasonBlocksGetsNone) {
+  Begin(true);
+  Run(100, 10'000, 50);
+  RequestState* request = test_->Waiting(1, 14'000);
+  request->waiting.reason = WaitReason::kRunway;
+  reserver_->OnBlocked(request, test_->now);
+  EXPECT_FALSE(request->waiting.reserved.has_value());
+}
+
+TEST_F(ReserverTest, WhileManyRequestsAreLateNoMemoryIsKeptForThoseWithADeadline) {
+  Begin(true);
+  Run(100, 10'000, 50);
+  for (int i = 0; i < 100; ++i) test_->rooms.order->Refused(TenantId(1), Tokens(100));
+  EXPECT_FALSE(Blocked(1, 14'000)->waiting.reserved.has_value());
+}
+
+TEST_F(ReserverTest, AReplicaThatGoesDownKeepsNothing) {
+  Begin(true);
+  Run(100, 10'000, 50);
+  RequestState* request = Blocked(1, 14'000);
+  ASSERT_TRUE(request->waiting.reserved.has_value());
+  test_->rooms.servers.SetHealth(ReplicaId(0), Health::kDown, test_->now);
+  reserver_->OnBlocked(request, test_->now);
+  EXPECT_FALSE(request->waiting.reserved.has_value());
+}
+
+TEST_F(ReserverTest, WithoutReservationsNothingIsKept) {
+  CoreRules rules;
+  rules.reservations = 0;
+  FleetOptions options;
+  options.pool_tokens = 20'000;
+  test_ = std::make_unique<TestRooms>(options, std::move(rules));
+  reserver_ = std::make_unique<Reserver>(test_->rooms);
+  Run(100, 10'000, 50);
+  EXPECT_FALSE(Blocked(1, 14'000)->waiting.reserved.has_value());
+}
+
+}  // namespace
+}  // namespace penstock::testing
