@@ -44,8 +44,8 @@ endfunction()
 function(penstock_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE PENSTOCK_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} penstock_test_source GTest::gtest GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${PENSTOCK_UNITY} UNITY_BUILD_BATCH_SIZE 6)
   # Tests name the fields that matter and leave the others at their defaults.
   target_compile_options(${name} PRIVATE -Wno-missing-field-initializers)
   # A test runs once per build: less work for the optimiser saves a quarter of its compile time.

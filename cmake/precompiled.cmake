@@ -2,11 +2,13 @@
 # others `plain`, and tests get these with GoogleTest. A file still includes all that it uses: the lint build has none.
 option(PENSTOCK_PRECOMPILED "Use precompiled headers" ON)
 
-# Sets `result` to whether the target reaches Boost through the libraries that it links.
+# Sets `result` to whether the target has the definitions of Boost, from a library that it links or from its interface.
+# The compiler does not take a precompiled header made with other definitions.
 function(penstock_reaches_boost target result)
   set(${result} FALSE PARENT_SCOPE)
   set(open ${target})
   set(seen)
+  set(property LINK_LIBRARIES)
   while(open)
     list(POP_FRONT open next)
     if(next MATCHES "^Boost::")
@@ -14,9 +16,9 @@ function(penstock_reaches_boost target result)
       return()
     endif()
     list(APPEND seen ${next})
-    get_target_property(libraries ${next} LINK_LIBRARIES)
+    get_target_property(libraries ${next} ${property})
+    set(property INTERFACE_LINK_LIBRARIES)
     foreach(library ${libraries})
-      string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" library "${library}")
       if(TARGET "${library}" AND NOT library IN_LIST seen AND (library MATCHES "^Boost::" OR NOT library MATCHES "::"))
         list(APPEND open ${library})
       endif()

@@ -9,12 +9,13 @@
 #include "router/openai/error/error_table.h"
 #include "router/policies/policy_factory.h"
 #include "router/telemetry/metrics_reference.h"
+#include "tests/source_dir.h"
 
 namespace penstock {
 namespace {
 
 void ExpectFresh(const std::string& path, const std::string& fresh, const std::string& topic) {
-  std::ifstream file(std::string(PENSTOCK_SOURCE_DIR "/") + path);
+  std::ifstream file(SourcePath(path));
   const std::string committed((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   EXPECT_TRUE(committed == fresh) << path << " is stale: build/release/penstock reference " << topic << " > " << path;
 }

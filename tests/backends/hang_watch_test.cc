@@ -10,7 +10,7 @@ constexpr Duration kLeast = Duration::Seconds(20);
 // A second of prefill is ahead.
 constexpr HangWatch::Work kBusy{3, Duration::Seconds(1)};
 
-Instant At(double seconds) { return Instant::FromSeconds(seconds); }
+Instant AtSecond(double seconds) { return Instant::FromSeconds(seconds); }
 
 HangWatch::Figures Still() {
   HangWatch::Figures figures;
@@ -23,35 +23,35 @@ HangWatch::Figures Still() {
 double FoundAt(HangWatch& watch, double from, double to, const HangWatch::Work& work,
                const HangWatch::Figures& figures = Still()) {
   for (double now = from; now <= to; now += 1) {
-    if (watch.HangsFor(figures, work, kLeast, At(now)) > Duration()) return now;
+    if (watch.HangsFor(figures, work, kLeast, AtSecond(now)) > Duration()) return now;
   }
   return -1;
 }
 
 TEST(HangWatch, SilenceBeyondTheLeastTimeAndFourTimesTheExplainedOneIsAHang) {
-  HangWatch watch(At(0));
+  HangWatch watch(AtSecond(0));
   EXPECT_EQ(FoundAt(watch, 0, 100, kBusy), 25);
   EXPECT_EQ(FoundAt(watch, 26, 100, kBusy), 50) << "told once, then the silence begins again";
 }
 
 TEST(HangWatch, ALongPrefillIsNoHang) {
-  HangWatch watch(At(0));
+  HangWatch watch(AtSecond(0));
   EXPECT_EQ(FoundAt(watch, 0, 260, {1, Duration::Seconds(60)}), -1);
   EXPECT_EQ(FoundAt(watch, 261, 400, {1, Duration::Seconds(60)}), 261);
 }
 
 TEST(HangWatch, ATokenOfAnyStreamIsASignOfWork) {
-  HangWatch watch(At(0));
+  HangWatch watch(AtSecond(0));
   EXPECT_EQ(FoundAt(watch, 0, 20, kBusy), -1);
-  watch.OnToken(At(20));
+  watch.OnToken(AtSecond(20));
   EXPECT_EQ(FoundAt(watch, 21, 44, kBusy), -1);
-  watch.OnToken(At(3));
+  watch.OnToken(AtSecond(3));
   EXPECT_EQ(FoundAt(watch, 45, 50, kBusy), 45) << "an older token says nothing new";
 }
 
 TEST(HangWatch, AnyFigureThatMovesIsASignOfWork) {
   for (int field = 0; field < 5; ++field) {
-    HangWatch watch(At(0));
+    HangWatch watch(AtSecond(0));
     EXPECT_EQ(FoundAt(watch, 0, 20, kBusy), -1);
     HangWatch::Figures moved = Still();
     moved.tokens += field == 0;
@@ -64,22 +64,22 @@ TEST(HangWatch, AnyFigureThatMovesIsASignOfWork) {
 }
 
 TEST(HangWatch, AnIdleEngineDoesNotHangAndItsNextRequestHasAllItsTime) {
-  HangWatch watch(At(0));
+  HangWatch watch(AtSecond(0));
   EXPECT_EQ(FoundAt(watch, 0, 1000, {0, Duration::Seconds(1)}), -1);
   EXPECT_EQ(FoundAt(watch, 1001, 1100, kBusy), 1025);
 }
 
 TEST(HangWatch, UnknownStepTimesAndEnginesThatCountNoTokensAreNotJudged) {
-  HangWatch watch(At(0));
+  HangWatch watch(AtSecond(0));
   EXPECT_EQ(FoundAt(watch, 0, 1000, {3, Duration::Infinite()}), -1);
   HangWatch::Figures uncounted = Still();
   uncounted.tokens = -1;
-  HangWatch other(At(0));
+  HangWatch other(AtSecond(0));
   EXPECT_EQ(FoundAt(other, 0, 1000, kBusy, uncounted), -1);
 }
 
 TEST(HangWatch, ARouterThatStoodStillSaysNothingOfItsEngines) {
-  HangWatch watch(At(0));
+  HangWatch watch(AtSecond(0));
   EXPECT_EQ(FoundAt(watch, 0, 5, kBusy), -1);
   EXPECT_EQ(FoundAt(watch, 300, 324, kBusy), -1);
 }

@@ -5,10 +5,12 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/source_dir.h"
+
 namespace penstock {
 
 std::string RecordedResponse(const std::string& name) {
-  const std::string path = std::string(PENSTOCK_SOURCE_DIR) + "/tests/data/llama-server/" + name + ".txt";
+  const std::string path = SourcePath("tests/data/llama-server/" + name + ".txt");
   std::ifstream file(path, std::ios::binary);
   std::stringstream all;
   all << file.rdbuf();

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-Utf8Character Read(const std::string& bytes) {
+Utf8Character ReadCharacter(const std::string& bytes) {
   const auto* const at = reinterpret_cast<const unsigned char*>(bytes.data());
   return ReadUtf8(at, at + bytes.size());
 }
@@ -19,7 +19,7 @@ TEST(Utf8, EveryPointReadsBackAsItWasWritten) {
     std::string text;
     AppendUtf8(point, &text);
     ASSERT_EQ(static_cast<int>(text.size()), Utf8Length(point)) << point;
-    const Utf8Character read = Read(text + "x");
+    const Utf8Character read = ReadCharacter(text + "x");
     ASSERT_EQ(read.point, point);
     ASSERT_EQ(read.length, Utf8Length(point)) << point;
   }
@@ -30,7 +30,7 @@ TEST(Utf8, AgreesWithSimdjsonOnEveryShortText) {
   for (uint32_t bytes = 0x800000; bytes < 0x1000000; ++bytes) {
     std::string text = {static_cast<char>(bytes >> 16), static_cast<char>(bytes >> 8), static_cast<char>(bytes)};
     if (bytes >> 16 >= 0xF0) text += '\x80';
-    const int length = Read(text).length;
+    const int length = ReadCharacter(text).length;
     const bool first_is_good = length > 0 && simdjson::validate_utf8(text.data(), static_cast<size_t>(length));
     ASSERT_EQ(length > 0, first_is_good) << std::hex << bytes;
     ASSERT_FALSE(length == 0 && simdjson::validate_utf8(text)) << std::hex << bytes;
@@ -39,8 +39,8 @@ TEST(Utf8, AgreesWithSimdjsonOnEveryShortText) {
 
 TEST(Utf8, ACharacterThatTheEndCutsIsNone) {
   for (const std::string whole : {"\xC3\xA9", "\xE4\xBD\xA0", "\xF0\x9F\x98\x80"}) {
-    EXPECT_EQ(Read(whole).length, static_cast<int>(whole.size()));
-    for (size_t size = 1; size < whole.size(); ++size) EXPECT_EQ(Read(whole.substr(0, size)).length, 0);
+    EXPECT_EQ(ReadCharacter(whole).length, static_cast<int>(whole.size()));
+    for (size_t size = 1; size < whole.size(); ++size) EXPECT_EQ(ReadCharacter(whole.substr(0, size)).length, 0);
   }
 }
 

@@ -14,15 +14,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr Goals kGoals{Duration::Seconds(1), Duration::Milliseconds(50)};
+constexpr Goals kDemoGoals{Duration::Seconds(1), Duration::Milliseconds(50)};
 
 RequestRecord Record(Fate fate, const std::string& reason = "", double first_after = 0.2) {
   RequestRecord record;
-  record.goals = kGoals;
+  record.goals = kDemoGoals;
   record.service_class = "interactive";
   record.fate = fate;
   record.reason = reason;
-  record.tokens = TokenTally(Duration(), kGoals, Duration::Seconds(100));
+  record.tokens = TokenTally(Duration(), kDemoGoals, Duration::Seconds(100));
   if (fate == Fate::kFinished) record.tokens.Add(Duration::Seconds(first_after), 1);
   return record;
 }

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <string>
 
+#include "tests/source_dir.h"
+
 namespace penstock::bench {
 namespace {
 
@@ -167,7 +169,7 @@ TEST_F(TraceFile, WithoutADurationTheLastArrivalEndsTheRun) {
 }
 
 TEST_F(TraceFile, TheSharedTraceMatchesItsPublishedFigures) {
-  const std::string path = PENSTOCK_SOURCE_DIR "/../shared/traces/azure23_conv_a.csv";
+  const std::string path = SourcePath("../shared/traces/azure23_conv_a.csv");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;
 
   const auto trace = ReadTrace(path);

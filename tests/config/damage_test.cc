@@ -4,12 +4,13 @@
 #include <random>
 
 #include "config/config.h"
+#include "tests/source_dir.h"
 
 namespace penstock {
 namespace {
 
 std::string FullExample() {
-  std::ifstream file(PENSTOCK_SOURCE_DIR "/config/examples/full.yaml");
+  std::ifstream file(SourcePath("config/examples/full.yaml"));
   return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "config/reference/reference.h"
 #include "tests/config/load_helpers.h"
+#include "tests/source_dir.h"
 
 namespace penstock {
 namespace {
@@ -23,10 +24,10 @@ class Examples : public ::testing::TestWithParam<const char*> {
     setenv("TEAM_A_KEY", "team-a-key", 1);
     folder_ = fs::temp_directory_path() / (std::string("penstock-examples-") + GetParam());
     fs::create_directories(folder_);
-    fs::copy(fs::path(PENSTOCK_SOURCE_DIR) / "config/examples", folder_,
+    fs::copy(SourcePath("config/examples"), folder_,
              fs::copy_options::recursive | fs::copy_options::overwrite_existing);
     std::ofstream(folder_ / "team-b.key") << "team-b-key\n";
-    const fs::path tls = fs::path(PENSTOCK_SOURCE_DIR) / "tests/data/tls";
+    const fs::path tls = SourcePath("tests/data/tls");
     for (const auto& [from, to] : std::map<const char*, const char*>{
              {"server.pem", "server.pem"}, {"server.key", "server.key"}, {"ca.pem", "clients.pem"}}) {
       fs::copy_file(tls / from, folder_ / to, fs::copy_options::overwrite_existing);
@@ -53,14 +54,14 @@ INSTANTIATE_TEST_SUITE_P(Files, Examples,
 
 TEST(ExampleFiles, AreAllTested) {
   int files = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(PENSTOCK_SOURCE_DIR) / "config/examples")) {
+  for (const auto& entry : fs::directory_iterator(SourcePath("config/examples"))) {
     files += entry.path().extension() == ".yaml" ? 1 : 0;
   }
   EXPECT_EQ(files, 6);
 }
 
 TEST(ExampleFiles, TheFullOneNamesEveryKey) {
-  std::ifstream file(fs::path(PENSTOCK_SOURCE_DIR) / "config/examples/full.yaml");
+  std::ifstream file(SourcePath("config/examples/full.yaml"));
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const nlohmann::json schema = nlohmann::json::parse(ConfigSchema({}));
   int keys = 0;

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "config/values/key_digest.h"
 #include "tests/config/load_helpers.h"
+#include "tests/source_dir.h"
 
 namespace penstock {
 namespace {
@@ -54,7 +55,7 @@ TEST(Reload, NamesTheKeysThatNeedARestart) {
               ElementsAre("listen", "admin_listen", "threads", "policy", "log.path"));
 }
 
-std::string Pem(const std::string& name) { return PENSTOCK_SOURCE_DIR "/tests/data/tls/" + name; }
+std::string Pem(const std::string& name) { return SourcePath("tests/data/tls/" + name); }
 
 TEST(Tls, CertificateAndKeyAreReadAndBelongTogether) {
   const Config config = Loaded("tls: {certificate: " + Pem("server.pem") + ", key: " + Pem("server.key") + "}\n");

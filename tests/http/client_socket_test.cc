@@ -17,6 +17,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/source_dir.h"
 
 namespace penstock {
 namespace {
@@ -26,7 +27,7 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 std::string Pem(const std::string& name) {
-  std::ifstream file(PENSTOCK_SOURCE_DIR "/tests/data/tls/" + name);
+  std::ifstream file(SourcePath("tests/data/tls/" + name));
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

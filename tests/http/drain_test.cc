@@ -8,8 +8,6 @@
 namespace penstock {
 namespace {
 
-const std::string kStream = PostJson("/v1/chat/completions", StreamBody());
-
 TEST(Drain, TheAdminListenerTellsOfADrain) {
   Latch began, go;
   ScriptedEngine engine([&](EngineCall& call) { HoldStream(call, began, go); });
@@ -24,7 +22,7 @@ TEST(Drain, TheAdminListenerTellsOfADrain) {
   };
   EXPECT_EQ(ask("/readyz").status(), 200);
   const auto client = router.Connect();
-  client->Send(kStream);
+  client->Send(StreamRequest());
   ASSERT_TRUE(began.Wait());
   router.server->BeginDrain();
   EXPECT_TRUE(Eventually([&] { return Wire::Connect(router.server->port()) == nullptr; }));
@@ -46,7 +44,7 @@ TEST(Drain, DrainingLetsStreamsFinishAndRefusesNewOnes) {
   other->Send(Get("/healthz"));
   ASSERT_EQ(ReadMessage(*other).status(), 200);
   const auto client = router.Connect();
-  client->Send(kStream);
+  client->Send(StreamRequest());
   ASSERT_TRUE(began.Wait());
   router.server->BeginDrain();
   EXPECT_TRUE(other->WaitClosed());
@@ -68,7 +66,7 @@ TEST(Drain, ADrainThatTakesTooLongSaysSo) {
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
   const auto client = router.Connect();
-  client->Send(kStream);
+  client->Send(StreamRequest());
   ASSERT_TRUE(began.Wait());
   EXPECT_FALSE(router.server->Drain(Duration::Milliseconds(50)));
   router.server->Stop();
@@ -84,7 +82,7 @@ TEST(Drain, AStreamThatOutlivesTheDrainEndsWithOneError) {
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
   const auto client = router.Connect();
-  client->Send(kStream);
+  client->Send(StreamRequest());
   ASSERT_NE(client->ReadUntil(DeltaJson("w")), std::string::npos);
   EXPECT_FALSE(router.server->Drain(Duration::Milliseconds(20)));
   router.server->Stop();
@@ -111,7 +109,7 @@ TEST(Drain, WhatStillWaitsWhenTheDrainEndsIsRefused) {
   silent->Send(PostJson("/v1/chat/completions", ChatBody()));
   ASSERT_TRUE(asked.Wait());
   router.orders.hold = true;
-  parked->Send(kStream);
+  parked->Send(StreamRequest());
   ASSERT_TRUE(Eventually([&] { return router.server->active_requests() == 2; }));
   EXPECT_FALSE(router.server->Drain(Duration::Milliseconds(20)));
   router.server->Stop();

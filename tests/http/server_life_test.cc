@@ -13,8 +13,6 @@
 namespace penstock {
 namespace {
 
-const std::string kStream = PostJson("/v1/chat/completions", StreamBody());
-
 TEST(ServerLife, ItIsReadyOnceAReplicaIsUp) {
   ScriptedEngine engine([](EngineCall&) {});
   TestServer router({engine.url()});
@@ -27,7 +25,7 @@ TEST(ServerLife, MetricsAreServed) {
   ScriptedEngine engine([](EngineCall& call) { AnswerStream(call, 2); });
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
-  router.Ask(kStream);
+  router.Ask(StreamRequest());
   ASSERT_TRUE(router.AllClosed(1));
   ASSERT_TRUE(Eventually([&] { return router.server->active_requests() == 0; }));
   const WireMessage metrics = router.Ask(Get("/metrics"));
@@ -77,7 +75,7 @@ TEST(ServerLife, AReloadAddsAndRemovesReplicasWithoutTouchingStreams) {
   TestServer router({first.url()});
   ASSERT_TRUE(router.WaitUp());
   const auto client = router.Connect();
-  client->Send(kStream);
+  client->Send(StreamRequest());
   ASSERT_TRUE(began.Wait());
   Config changed = router.config;
   auto fresh = ConfigFromUrls("127.0.0.1:0", {second.url()});
@@ -89,7 +87,7 @@ TEST(ServerLife, AReloadAddsAndRemovesReplicasWithoutTouchingStreams) {
     const auto fleets = router.book.Of<FleetChanged>();
     return !fleets.empty() && fleets.back().fleet.replicas.size() == 2 && fleets.back().fleet.replicas[0].removed;
   }));
-  ASSERT_TRUE(Eventually([&] { return router.Ask(kStream).status() == 200; }));
+  ASSERT_TRUE(Eventually([&] { return router.Ask(StreamRequest()).status() == 200; }));
   EXPECT_GE(second.calls(), 1);
   EXPECT_EQ(first.calls(), 1);
   go.Set();
@@ -136,7 +134,7 @@ TEST(ServerLife, AReplicaThatDrainsGetsNothingNewAndComesBack) {
   TestServer router({first.url(), second.url()}, [](Config& config) { config.replicas[1].drain = true; });
   ASSERT_TRUE(router.WaitUp());
   const auto client = router.Connect();
-  client->Send(kStream);
+  client->Send(StreamRequest());
   ASSERT_TRUE(began.Wait());
   Config changed = router.config;
   changed.replicas[0].drain = true;
@@ -146,7 +144,7 @@ TEST(ServerLife, AReplicaThatDrainsGetsNothingNewAndComesBack) {
     const auto reported = router.book.Of<ReplicaHealth>();
     return !reported.empty() && reported.back() == ReplicaHealth{ReplicaId(1), Health::kUp};
   }));
-  EXPECT_EQ(router.Ask(kStream).status(), 200);
+  EXPECT_EQ(router.Ask(StreamRequest()).status(), 200);
   EXPECT_EQ(second.calls(), 1);
   go.Set();
   EXPECT_TRUE(ReadMessage(*client).complete);
@@ -282,7 +280,7 @@ TEST(ServerLife, KeysAreCheckedWhereTenantsAreConfigured) {
     config.tenants = {tenant};
   });
   ASSERT_TRUE(router.WaitUp());
-  EXPECT_EQ(router.Ask(kStream).status(), 401);
+  EXPECT_EQ(router.Ask(StreamRequest()).status(), 401);
   EXPECT_EQ(router.Ask(Get("/v1/models")).status(), 401);
   EXPECT_EQ(router.Ask(Get("/metrics")).status(), 200);
   EXPECT_EQ(router.Ask(PostJson("/v1/chat/completions", StreamBody(), "Authorization: Bearer right\r\n")).status(),

@@ -73,6 +73,8 @@ std::string ChatBody(const std::string& more) {
 
 std::string StreamBody(const std::string& more) { return ChatBody(",\"stream\":true" + more); }
 
+std::string StreamRequest() { return PostJson("/v1/chat/completions", StreamBody()); }
+
 std::string DeltaJson(const std::string& text) {
   return "{\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":5,\"model\":\"m\",\"choices\":[{\"index\":0,"
          "\"delta\":{"

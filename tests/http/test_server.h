@@ -40,6 +40,8 @@ class TestServer {
 // A chat request of the model "m" and its stream's pieces.
 std::string ChatBody(const std::string& more = "");
 std::string StreamBody(const std::string& more = "");
+// A whole request for a streamed chat answer.
+std::string StreamRequest();
 std::string DeltaJson(const std::string& text);
 std::string FinishJson();
 std::string UsageJson(int prompt, int completion);

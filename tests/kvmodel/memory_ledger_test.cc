@@ -13,7 +13,7 @@ struct BrokenLedger {
 
 namespace {
 
-constexpr Instant kStart = Instant::FromSeconds(50);
+constexpr Instant kLedgerStart = Instant::FromSeconds(50);
 
 class MemoryLedgerTest : public ::testing::Test {
  protected:
@@ -61,7 +61,7 @@ TEST_F(MemoryLedgerTest, ARecountAgreesAfterEveryRandomStep) {
   const PoolId other = ledger_.AddPool(Amount(5000));
   std::vector<LeaseId> live;
   std::vector<PoolId> freed;
-  Instant now = kStart;
+  Instant now = kLedgerStart;
   const auto holdings = [&] {
     const auto held = static_cast<int64_t>(random() % 50);
     return Holdings{{pool_, Amount(held), Amount(held + 7)}, {other, Amount(2 * held), Amount(2 * held + 9)}};
@@ -101,15 +101,15 @@ TEST_F(MemoryLedgerTest, LeaseIdsAreNeverUsedTwice) {
 
 TEST_F(MemoryLedgerTest, AbortedMemoryIsTakenUntilItsDrainEnds) {
   const LeaseId lease = Open(100, 300);
-  ledger_.Drain(lease, kStart + Duration::Seconds(1));
+  ledger_.Drain(lease, kLedgerStart + Duration::Seconds(1));
   EXPECT_EQ(ledger_.balance(pool_).promised, Amount(0));
   EXPECT_EQ(ledger_.balance(pool_).draining, Amount(100));
   EXPECT_EQ(ledger_.Available(pool_), Amount(900));
-  EXPECT_EQ(ledger_.NextSettle(), kStart + Duration::Seconds(1));
-  EXPECT_TRUE(Settle(kStart).empty());
-  ledger_.DrainUntil(lease, kStart + Duration::Seconds(2));
-  EXPECT_TRUE(Settle(kStart + Duration::Seconds(1)).empty());
-  EXPECT_EQ(Settle(kStart + Duration::Seconds(2)), std::vector<PoolId>{pool_});
+  EXPECT_EQ(ledger_.NextSettle(), kLedgerStart + Duration::Seconds(1));
+  EXPECT_TRUE(Settle(kLedgerStart).empty());
+  ledger_.DrainUntil(lease, kLedgerStart + Duration::Seconds(2));
+  EXPECT_TRUE(Settle(kLedgerStart + Duration::Seconds(1)).empty());
+  EXPECT_EQ(Settle(kLedgerStart + Duration::Seconds(2)), std::vector<PoolId>{pool_});
   EXPECT_EQ(ledger_.Available(pool_), Amount(1000));
   EXPECT_EQ(ledger_.leases(), 0);
   EXPECT_EQ(ledger_.NextSettle(), Instant::Never());
@@ -117,26 +117,26 @@ TEST_F(MemoryLedgerTest, AbortedMemoryIsTakenUntilItsDrainEnds) {
 
 TEST_F(MemoryLedgerTest, UseBeyondTheLeasesIsAnOverdraftOutsideTheDeadBand) {
   Open(500, 600);
-  ledger_.RememberHeld(kStart);
-  ledger_.Report(pool_, Used(515, kStart));
+  ledger_.RememberHeld(kLedgerStart);
+  ledger_.Report(pool_, Used(515, kLedgerStart));
   EXPECT_EQ(ledger_.balance(pool_).overdraft, Amount(0)) << "2 % of capacity are rounding";
-  ledger_.Report(pool_, Used(560, kStart));
+  ledger_.Report(pool_, Used(560, kLedgerStart));
   EXPECT_EQ(ledger_.balance(pool_).overdraft, Amount(40));
   EXPECT_EQ(ledger_.balance(pool_).overdrafts, 1);
   EXPECT_EQ(ledger_.Available(pool_), Amount(960));
 }
 
 TEST_F(MemoryLedgerTest, ReportIsComparedWithTheMomentItWasSampled) {
-  ledger_.RememberHeld(kStart);
+  ledger_.RememberHeld(kLedgerStart);
   Open(500, 600);
-  ledger_.RememberHeld(kStart + Duration::Milliseconds(100));
-  ledger_.Report(pool_, Used(0, kStart));
-  ledger_.Report(pool_, Used(300, kStart + Duration::Milliseconds(50)));
+  ledger_.RememberHeld(kLedgerStart + Duration::Milliseconds(100));
+  ledger_.Report(pool_, Used(0, kLedgerStart));
+  ledger_.Report(pool_, Used(300, kLedgerStart + Duration::Milliseconds(50)));
   EXPECT_EQ(ledger_.balance(pool_).overdraft, Amount(280)) << "nothing was held when it was sampled";
 }
 
 TEST_F(MemoryLedgerTest, UseByOthersOnTheEngineIsForeignAndGrows) {
-  UseReport report = Used(400, kStart);
+  UseReport report = Used(400, kLedgerStart);
   report.running = 2;
   report.mean_remaining = 50;
   ledger_.Report(pool_, report);

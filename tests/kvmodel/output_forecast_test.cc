@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/source_dir.h"
+
 namespace penstock {
 namespace {
 
@@ -258,7 +260,7 @@ std::vector<Row> ReadTrace(const std::string& path) {
 }
 
 TEST(OutputForecaster, IsCalibratedOnRecordedChatTraffic) {
-  const std::vector<Row> rows = ReadTrace(std::string(PENSTOCK_SOURCE_DIR) + "/../shared/traces/azure23_conv_a.csv");
+  const std::vector<Row> rows = ReadTrace(SourcePath("../shared/traces/azure23_conv_a.csv"));
   if (rows.empty()) GTEST_SKIP() << "the recorded trace azure23_conv_a.csv is not beside the repository";
   OutputForecaster forecaster;
   std::mt19937 random(29);

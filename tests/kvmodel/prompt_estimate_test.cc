@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-constexpr ModelId kModel(1);
+constexpr ModelId kEstimated(1);
 
 struct Errors {
   double median = 0;
@@ -27,12 +27,12 @@ Errors Measure(const std::function<Request()>& next, PromptEstimator& estimator,
   int above = 0;
   for (int i = 0; i < warmup + measured; ++i) {
     const Request request = next();
-    const PromptEstimate estimate = estimator.Estimate(kModel, request.counts);
+    const PromptEstimate estimate = estimator.Estimate(kEstimated, request.counts);
     if (i >= warmup) {
       errors.push_back(std::abs(estimate.tokens.AsDouble() / static_cast<double>(request.tokens) - 1));
       above += request.tokens > estimate.Upper().value() ? 1 : 0;
     }
-    estimator.Observe(kModel, request.counts, Tokens(request.tokens));
+    estimator.Observe(kEstimated, request.counts, Tokens(request.tokens));
   }
   std::sort(errors.begin(), errors.end());
   return {errors[errors.size() / 2], errors[errors.size() * 95 / 100], static_cast<double>(above) / measured};
@@ -62,7 +62,7 @@ TEST(PromptEstimator, StartsNearFourBytesPerTokenForEnglish) {
   const std::string text =
       "The gate opens when the pool has room for what the request will become, and the request waits until then. "
       "Memory is measured in tokens or bytes, and every promise is kept in a ledger that never forgets a lease.";
-  const PromptEstimate estimate = PromptEstimator().Estimate(kModel, CountText(text));
+  const PromptEstimate estimate = PromptEstimator().Estimate(kEstimated, CountText(text));
   EXPECT_NEAR(estimate.tokens.AsDouble(), static_cast<double>(text.size()) / 4, static_cast<double>(text.size()) / 16);
   EXPECT_GE(estimate.relative_sigma, 0.1);
 }
@@ -70,18 +70,18 @@ TEST(PromptEstimator, StartsNearFourBytesPerTokenForEnglish) {
 TEST(PromptEstimator, TokenIdsAreExact) {
   TextCounts counts;
   counts.exact_tokens = 321;
-  const PromptEstimate estimate = PromptEstimator().Estimate(kModel, counts);
+  const PromptEstimate estimate = PromptEstimator().Estimate(kEstimated, counts);
   EXPECT_EQ(estimate.tokens, Tokens(321));
   EXPECT_EQ(estimate.relative_sigma, 0);
   EXPECT_EQ(estimate.Upper(), Tokens(321));
 }
 
 TEST(PromptEstimator, NothingIsNoTokens) {
-  EXPECT_EQ(PromptEstimator().Estimate(kModel, TextCounts{}).tokens, Tokens(0));
+  EXPECT_EQ(PromptEstimator().Estimate(kEstimated, TextCounts{}).tokens, Tokens(0));
 }
 
 TEST(PromptEstimator, AnyTextIsAtLeastOneToken) {
-  EXPECT_GE(PromptEstimator().Estimate(kModel, CountText(" ")).tokens, Tokens(1));
+  EXPECT_GE(PromptEstimator().Estimate(kEstimated, CountText(" ")).tokens, Tokens(1));
 }
 
 TEST(PromptEstimator, KnownImageTokensAddExactly) {
@@ -91,14 +91,14 @@ TEST(PromptEstimator, KnownImageTokensAddExactly) {
   with_image.image_tokens = 1000;
   const PromptEstimator estimator;
   const int64_t added =
-      estimator.Estimate(kModel, with_image).tokens.value() - estimator.Estimate(kModel, text).tokens.value();
+      estimator.Estimate(kEstimated, with_image).tokens.value() - estimator.Estimate(kEstimated, text).tokens.value();
   EXPECT_EQ(added, 1000);
 }
 
 TEST(PromptEstimator, AnImageOfUnknownSizeWidensTheBand) {
   TextCounts counts = CountText("what is this picture about");
   counts.images = 1;
-  const PromptEstimate estimate = PromptEstimator().Estimate(kModel, counts);
+  const PromptEstimate estimate = PromptEstimator().Estimate(kEstimated, counts);
   EXPECT_GT(estimate.tokens, Tokens(300));
   EXPECT_GT(estimate.relative_sigma, 0.5);
 }
@@ -107,11 +107,11 @@ TEST(PromptEstimator, AnUnforecastableInputHasAWideBandAndTeachesNothing) {
   TextCounts counts = CountText("transcribe this");
   counts.unforecastable = true;
   PromptEstimator estimator;
-  const PromptEstimate before = estimator.Estimate(kModel, counts);
+  const PromptEstimate before = estimator.Estimate(kEstimated, counts);
   EXPECT_GT(before.relative_sigma, 0.9);
   EXPECT_GT(before.Upper().AsDouble(), 2 * before.tokens.AsDouble());
-  for (int i = 0; i < 100; ++i) estimator.Observe(kModel, counts, Tokens(50'000));
-  EXPECT_EQ(estimator.Estimate(kModel, counts).tokens, before.tokens);
+  for (int i = 0; i < 100; ++i) estimator.Observe(kEstimated, counts, Tokens(50'000));
+  EXPECT_EQ(estimator.Estimate(kEstimated, counts).tokens, before.tokens);
 }
 
 TEST(PromptEstimator, AnOutlierOnlyWidensTheBand) {
@@ -120,9 +120,9 @@ TEST(PromptEstimator, AnOutlierOnlyWidensTheBand) {
   const Rules rules{"r", 5, 7, 3, 0.7, true, 4, 1};
   Measure([&] { return writer.Chat(rules); }, estimator, 200, 10);
   const Request request = writer.Chat(rules);
-  const PromptEstimate before = estimator.Estimate(kModel, request.counts);
-  estimator.Observe(kModel, request.counts, Tokens(request.tokens * 50));
-  const PromptEstimate after = estimator.Estimate(kModel, request.counts);
+  const PromptEstimate before = estimator.Estimate(kEstimated, request.counts);
+  estimator.Observe(kEstimated, request.counts, Tokens(request.tokens * 50));
+  const PromptEstimate after = estimator.Estimate(kEstimated, request.counts);
   EXPECT_EQ(after.tokens, before.tokens);
   EXPECT_GT(after.relative_sigma, before.relative_sigma);
 }
@@ -151,8 +151,8 @@ TEST(PromptEstimator, HostilePromptsLeaveEstimatesFiniteAndNonNegative) {
                                &counts.other, &counts.script, &counts.messages, &counts.tool_bytes};
     *fields[random() % std::size(fields)] = static_cast<int64_t>(random() % 100'000'000);
     *fields[random() % std::size(fields)] += static_cast<int64_t>(random() % 10);
-    estimator.Observe(kModel, counts, Tokens(static_cast<int64_t>(random() % 100'000'000)));
-    const PromptEstimate estimate = estimator.Estimate(kModel, counts);
+    estimator.Observe(kEstimated, counts, Tokens(static_cast<int64_t>(random() % 100'000'000)));
+    const PromptEstimate estimate = estimator.Estimate(kEstimated, counts);
     ASSERT_GE(estimate.tokens, Tokens(0)) << "seed 9, step " << i;
     ASSERT_LE(estimate.tokens.AsDouble(), 1e12) << "seed 9, step " << i;
     ASSERT_TRUE(std::isfinite(estimate.relative_sigma)) << "seed 9, step " << i;
@@ -169,7 +169,7 @@ TEST(PromptEstimator, UniformTrafficForLongDoesNotDestroyWhatOtherFeaturesMean) 
   for (int i = 0; i < 50'000; ++i) {
     TextCounts counts = CountText("hello there, please say something nice to me");
     counts.messages = 1;
-    estimator.Observe(kModel, counts, Tokens(14));
+    estimator.Observe(kEstimated, counts, Tokens(14));
   }
   const Errors errors = Measure([&] { return writer.Chat(rules); }, estimator, 200, 300);
   EXPECT_LT(errors.median, 0.03);
@@ -203,10 +203,11 @@ TEST(PromptEstimator, EqualObservationsGiveEqualEstimates) {
   const Rules rules{"r", 5, 7, 3, 0.7, true, 4, 1};
   for (int i = 0; i < 100; ++i) {
     const Request request = writer.Chat(rules);
-    a.Observe(kModel, request.counts, Tokens(request.tokens));
-    b.Observe(kModel, request.counts, Tokens(request.tokens));
-    ASSERT_EQ(a.Estimate(kModel, request.counts).tokens, b.Estimate(kModel, request.counts).tokens);
-    ASSERT_EQ(a.Estimate(kModel, request.counts).relative_sigma, b.Estimate(kModel, request.counts).relative_sigma);
+    a.Observe(kEstimated, request.counts, Tokens(request.tokens));
+    b.Observe(kEstimated, request.counts, Tokens(request.tokens));
+    ASSERT_EQ(a.Estimate(kEstimated, request.counts).tokens, b.Estimate(kEstimated, request.counts).tokens);
+    ASSERT_EQ(a.Estimate(kEstimated, request.counts).relative_sigma,
+              b.Estimate(kEstimated, request.counts).relative_sigma);
   }
 }
 

@@ -9,32 +9,32 @@
 namespace penstock {
 namespace {
 
-RequestFacts Scan(Endpoint endpoint, const std::string& body) {
+RequestFacts ScanFor(Endpoint endpoint, const std::string& body) {
   auto result = ScanRequest(endpoint, body, AllOutputLimits());
   if (const ApiError* error = std::get_if<ApiError>(&result)) ADD_FAILURE() << error->message;
   return std::holds_alternative<RequestFacts>(result) ? std::get<RequestFacts>(result) : RequestFacts();
 }
 
-std::string Chat(const std::string& more) {
+std::string ChatWith(const std::string& more) {
   return R"({"model":"m","messages":[{"role":"user","content":"Hello there"}])" + more + "}";
 }
 
 TEST(RequestScan, VectorsAndRankingsDoNotStream) {
   const std::string more = R"(,"stream":true,"stream_options":{"include_usage":true}})";
-  EXPECT_FALSE(Scan(Endpoint::kEmbeddings, R"({"model":"m","input":"a")" + more).stream);
-  EXPECT_FALSE(Scan(Endpoint::kEmbeddings, R"({"model":"m","input":"a","stream":"yes"})").stream);
-  EXPECT_FALSE(Scan(Endpoint::kRerank, R"({"model":"m","query":"a","documents":["b"])" + more).stream);
+  EXPECT_FALSE(ScanFor(Endpoint::kEmbeddings, R"({"model":"m","input":"a")" + more).stream);
+  EXPECT_FALSE(ScanFor(Endpoint::kEmbeddings, R"({"model":"m","input":"a","stream":"yes"})").stream);
+  EXPECT_FALSE(ScanFor(Endpoint::kRerank, R"({"model":"m","query":"a","documents":["b"])" + more).stream);
 }
 
 TEST(RequestScan, ASeedBarsAContinuationUnlessNothingIsDrawn) {
-  EXPECT_FALSE(Scan(Endpoint::kChat, Chat(R"(,"seed":7)")).Continuable(Endpoint::kChat));
-  EXPECT_FALSE(Scan(Endpoint::kChat, Chat(R"(,"seed":7,"temperature":0.5)")).Continuable(Endpoint::kChat));
-  EXPECT_TRUE(Scan(Endpoint::kChat, Chat(R"(,"seed":7,"temperature":0)")).Continuable(Endpoint::kChat));
+  EXPECT_FALSE(ScanFor(Endpoint::kChat, ChatWith(R"(,"seed":7)")).Continuable(Endpoint::kChat));
+  EXPECT_FALSE(ScanFor(Endpoint::kChat, ChatWith(R"(,"seed":7,"temperature":0.5)")).Continuable(Endpoint::kChat));
+  EXPECT_TRUE(ScanFor(Endpoint::kChat, ChatWith(R"(,"seed":7,"temperature":0)")).Continuable(Endpoint::kChat));
 }
 
 TEST(RequestScan, ResponsesTellTheirEffects) {
   const auto scan = [](const std::string& more) {
-    return Scan(Endpoint::kResponses, R"({"model":"m","input":"a")" + more + "}");
+    return ScanFor(Endpoint::kResponses, R"({"model":"m","input":"a")" + more + "}");
   };
   EXPECT_TRUE(scan("").has_effects) << "responses are stored unless the request says no";
   EXPECT_TRUE(scan(R"(,"store":true)").has_effects);
@@ -42,7 +42,7 @@ TEST(RequestScan, ResponsesTellTheirEffects) {
   EXPECT_FALSE(scan(R"(,"store":false,"tools":[{"type":"function","name":"f"}])").has_effects);
   EXPECT_TRUE(scan(R"(,"store":false,"tools":[{"type":"function"},{"type":"mcp"}])").has_effects);
   EXPECT_TRUE(scan(R"(,"previous_response_id":"r1")").continues_response);
-  EXPECT_FALSE(Scan(Endpoint::kChat, Chat(R"(,"store":true)")).has_effects);
+  EXPECT_FALSE(ScanFor(Endpoint::kChat, ChatWith(R"(,"store":true)")).has_effects);
   const auto background =
       ScanRequest(Endpoint::kResponses, R"({"model":"m","input":"a","background":true})", AllOutputLimits());
   EXPECT_EQ(std::get<ApiError>(background).param, "background");

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-std::string Chat(const std::string& more) {
+std::string ChatBody(const std::string& more) {
   return absl::StrCat(R"({"model":"m","messages":[{"role":"user","content":"Hello there"}])", more, "}");
 }
 
@@ -27,7 +27,7 @@ TEST(RequestSlices, TheSizeOfTheSlicesMakesNoDifference) {
     std::string body;
   } rows[] = {
       {Endpoint::kChat,
-       Chat(
+       ChatBody(
            R"(,"x":[1,-2.5e+3,true,null,{"a":{},"b":[[]]}],"\u006e":2,"stream":true,"stream_options":{"a":{"b":1},"include_usage":true},"tools":[{"f":"\ud83d\ude00"}])")},
       {Endpoint::kChat,
        R"({"messages":[{"role":"us\u0065r","content":[{"type":"text","text":"caf\u00e9 42 \ud83d\ude00"},"x",{"type":"image_url","image_url":{"url":"u"}}]},)"
@@ -53,8 +53,8 @@ TEST(RequestSlices, TheSizeOfTheSlicesMakesNoDifference) {
 
 TEST(RequestSlices, ASliceIsNoLongerThanAsked) {
   const std::string bodies[] = {
-      Chat(",\"x\":\"" + std::string(1 << 20, 'a') + "\""),
-      Chat(",\"x\":[" + std::string(1 << 20, ' ') + "1]"),
+      ChatBody(",\"x\":\"" + std::string(1 << 20, 'a') + "\""),
+      ChatBody(",\"x\":[" + std::string(1 << 20, ' ') + "1]"),
       R"({"model":"m","messages":[{"role":"user","content":")" + std::string(1 << 20, 'a') + R"("}]})",
       "{\"" + std::string(1 << 20, 'k') + "\":1}",
   };

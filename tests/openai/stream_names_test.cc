@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-constexpr Instant kNow = Instant::FromNanoseconds(1'000);
+constexpr Instant kNamesNow = Instant::FromNanoseconds(1'000);
 
 std::string Event(const std::string& members) { return "data: {\"id\":\"c1\"," + members + "}\n\n"; }
 std::string Word(const std::string& more = "") {
@@ -16,14 +16,14 @@ std::string Word(const std::string& more = "") {
 }
 
 const std::string kLast = Event(R"("choices":[{"index":0,"delta":{"content":"end"},"finish_reason":"stop"}])");
-const std::string kUsage = Event(
+const std::string kNamesUsage = Event(
     R"("choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2,"total_tokens":9},"system_fingerprint":"fp-1")");
-const std::string kDone = "data: [DONE]\n\n";
+const std::string kNamesDone = "data: [DONE]\n\n";
 
 struct Asked {
   explicit Asked(bool usage) { facts.asks_usage = usage; }
   std::string Feed(const std::string& bytes) {
-    relay.Feed(bytes, kNow);
+    relay.Feed(bytes, kNamesNow);
     std::string all;
     for (absl::string_view piece : relay.pieces()) all.append(piece.data(), piece.size());
     return all;
@@ -39,20 +39,20 @@ TEST(StreamNames, AFingerprintBesideTheHiddenUsageComesWithTheLastEvent) {
   EXPECT_EQ(client.Feed(kLast), "");
   EXPECT_EQ(client.relay.tokens_in_pieces(), 0);
   EXPECT_EQ(
-      client.Feed(kUsage + kDone),
+      client.Feed(kNamesUsage + kNamesDone),
       Event(R"("choices":[{"index":0,"delta":{"content":"end"},"finish_reason":"stop"}],"system_fingerprint":"fp-1")") +
-          kDone);
+          kNamesDone);
   EXPECT_EQ(client.relay.tokens_in_pieces(), 1);
   EXPECT_EQ(client.state.generated(), 2);
 }
 
 TEST(StreamNames, AClientThatAskedForUsageGetsTheEventsAsTheyCame) {
   Asked client(true);
-  EXPECT_EQ(client.Feed(Word() + kLast + kUsage + kDone), Word() + kLast + kUsage + kDone);
+  EXPECT_EQ(client.Feed(Word() + kLast + kNamesUsage + kNamesDone), Word() + kLast + kNamesUsage + kNamesDone);
 }
 
 TEST(StreamNames, WithoutAFingerprintTheLastEventPassesUnchanged) {
-  for (const std::string end : {kDone, Word() + kDone}) {
+  for (const std::string end : {kNamesDone, Word() + kNamesDone}) {
     Asked client(false);
     EXPECT_EQ(client.Feed(kLast + end), kLast + end);
   }
@@ -81,7 +81,7 @@ TEST(StreamNames, UsageThatIsToldAllAlongCountsTheTokensOfAResumedAnswer) {
   client.state.Restart(/*keep_delivered=*/true, /*trimmed=*/false);
   EXPECT_EQ(client.state.carried, 5) << "several tokens came in an event";
   StreamRelay second(Endpoint::kChat, client.facts, client.state);
-  second.Feed(Event(R"("choices":[],"usage":{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14})"), kNow);
+  second.Feed(Event(R"("choices":[],"usage":{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14})"), kNamesNow);
   EXPECT_EQ(client.state.usage->prompt, Tokens(7)) << "as its first engine told it";
   EXPECT_EQ(client.state.usage->output, Tokens(8));
 }

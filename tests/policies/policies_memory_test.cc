@@ -25,7 +25,7 @@ RequestArrived Limited(uint64_t id, int64_t prompt, int64_t limit) {
   return request;
 }
 
-std::vector<Action> Close(Stepper& step, double at, uint64_t id, int64_t output) {
+std::vector<Action> CloseOf(Stepper& step, double at, uint64_t id, int64_t output) {
   return step.At(at, RequestClosed{RequestId(id), Outcome::kFinished, Tokens(0), Tokens(output), false});
 }
 
@@ -85,7 +85,7 @@ TEST(MaxTokensPolicy, PromptAndLimitOfAllThatRunMustFit) {
   EXPECT_EQ(Only<Park>(step.At(1, Limited(3, 1, 1)))->reason, WaitReason::kMemory);
 
   // An early end gives the whole reservation back.
-  EXPECT_EQ(Only<Forward>(Close(step, 2, 2, 5))->request, RequestId(3));
+  EXPECT_EQ(Only<Forward>(CloseOf(step, 2, 2, 5))->request, RequestId(3));
 }
 
 TEST(MaxTokensPolicy, ARequestWithoutALimitCounts1024) {
@@ -94,7 +94,7 @@ TEST(MaxTokensPolicy, ARequestWithoutALimitCounts1024) {
   step.Start(PlainFleet(1));
   step.At(1, Limited(1, 8000, 100));
   EXPECT_TRUE(Only<Park>(step.Arrive(1, 2, 877, 1)).has_value());
-  Close(step, 2, 1, 1);
+  CloseOf(step, 2, 1, 1);
   step.At(3, Limited(3, 8000 - 1024 - 877, 100));
   EXPECT_TRUE(Only<Forward>(step.Arrive(3, 4, 876, 1)).has_value());
 }
@@ -147,7 +147,7 @@ class PastFutureTest : public ::testing::Test {
     step_.Start(PlainFleet(1));
     for (uint64_t id = 1000; id < 1040; ++id) {
       step_.Arrive(0.1, id, 10, 1);
-      Close(step_, 0.1, id, 500);
+      CloseOf(step_, 0.1, id, 500);
     }
   }
   RivalOf<PastFuture> policy_;
@@ -169,7 +169,7 @@ TEST_F(PastFutureTest, RequestsThatEndEarlierLeaveRoomForLaterOnes) {
   Progressed(step_, 2, 0, 450);
   // 50 tokens from their end: 4450 x 2 + 900 + 3 x 50 = 9950, then 900 + 500 alone.
   EXPECT_TRUE(step_.Report(2, 0, 0.5, 0).empty());
-  const auto next = Close(step_, 2.1, 1, 460);
+  const auto next = CloseOf(step_, 2.1, 1, 460);
   ASSERT_TRUE(Only<Forward>(next).has_value());
   EXPECT_EQ(Only<Forward>(next)->request, RequestId(3));
 }
@@ -192,7 +192,7 @@ TEST(McSfPolicy, TheShortestPredictionGoesFirst) {
 
   EXPECT_EQ(policy.WaitOf(RequestId(3))->position, 0);
   EXPECT_EQ(policy.WaitOf(RequestId(2))->position, 1);
-  const std::vector<Action> actions = Close(step, 2, 1, 50);
+  const std::vector<Action> actions = CloseOf(step, 2, 1, 50);
   ASSERT_EQ(actions.size(), 2u);
   EXPECT_EQ(std::get<Forward>(actions[0]).request, RequestId(3));
   EXPECT_EQ(std::get<Forward>(actions[1]).request, RequestId(2));
@@ -215,7 +215,7 @@ TEST(McSfPolicy, ThePredictionIsTheMeanOfTheModelsOutputs) {
   step.Start(PlainFleet(1));
   for (uint64_t id = 1; id <= 20; ++id) {
     step.Arrive(0.1, 100 + id, 10, 1);
-    Close(step, 0.1, 100 + id, id <= 10 ? 100 : 300);
+    CloseOf(step, 0.1, 100 + id, id <= 10 ? 100 : 300);
   }
   // Mean 200: 9600 + 200 fit, 9801 + 200 do not.
   step.At(1, Limited(1, 7000, 1000));
@@ -230,7 +230,7 @@ TEST(McSfPolicy, ARequestBeyondItsPredictionIsTakenToEndNext) {
   step.Start(PlainFleet(1));
   for (uint64_t id = 1; id <= 20; ++id) {
     step.Arrive(0.1, 100 + id, 10, 1);
-    Close(step, 0.1, 100 + id, 100);
+    CloseOf(step, 0.1, 100 + id, 100);
   }
   step.At(1, Limited(1, 7000, 5000));
   step.At(1.1, FirstToken{RequestId(1)});

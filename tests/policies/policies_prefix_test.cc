@@ -22,13 +22,13 @@ RequestArrived WithPrefix(uint64_t id, uint64_t family, int blocks, int shared) 
   return request;
 }
 
-ReplicaId ChosenOf(const std::vector<Action>& actions) {
+ReplicaId ReplicaOf(const std::vector<Action>& actions) {
   const auto forward = Only<Forward>(actions);
   EXPECT_TRUE(forward.has_value());
   return forward ? forward->replica : ReplicaId(99);
 }
 
-void Close(Stepper& step, double at, uint64_t id) {
+void Finish(Stepper& step, double at, uint64_t id) {
   step.At(at, RequestClosed{RequestId(id), Outcome::kFinished, Tokens(0), Tokens(10), false});
 }
 
@@ -69,16 +69,16 @@ class ChwblTest : public ::testing::Test {
 
 TEST_F(ChwblTest, EqualPrefixesGoToTheSameReplicaWhileItHasRoom) {
   for (uint64_t family = 1; family <= 20; ++family) {
-    const ReplicaId owner = ChosenOf(step_.At(1, WithPrefix(family * 2, family, 2, 1)));
-    Close(step_, 1.1, family * 2);
-    EXPECT_EQ(ChosenOf(step_.At(2, WithPrefix(family * 2 + 1, family, 3, 1))), owner);
-    Close(step_, 2.1, family * 2 + 1);
+    const ReplicaId owner = ReplicaOf(step_.At(1, WithPrefix(family * 2, family, 2, 1)));
+    Finish(step_, 1.1, family * 2);
+    EXPECT_EQ(ReplicaOf(step_.At(2, WithPrefix(family * 2 + 1, family, 3, 1))), owner);
+    Finish(step_, 2.1, family * 2 + 1);
   }
 }
 
 TEST_F(ChwblTest, NoReplicaHasMoreThanTheFactorTimesTheMean) {
   std::map<uint32_t, int> chosen;
-  for (uint64_t id = 1; id <= 100; ++id) ++chosen[ChosenOf(step_.At(1, WithPrefix(id, 1, 2, 1))).value()];
+  for (uint64_t id = 1; id <= 100; ++id) ++chosen[ReplicaOf(step_.At(1, WithPrefix(id, 1, 2, 1))).value()];
   // One prefix for all: its owner is filled to ceil(1.25 x 100 / 4), then the next on the ring.
   for (const auto& [replica, count] : chosen) EXPECT_LE(count, 32) << replica;
   EXPECT_GE(chosen.size(), 4u);
@@ -87,10 +87,10 @@ TEST_F(ChwblTest, NoReplicaHasMoreThanTheFactorTimesTheMean) {
 TEST_F(ChwblTest, DifferentPrefixesAndShortPromptsSpread) {
   std::map<uint32_t, int> owners, of_short;
   for (uint64_t id = 1; id <= 200; ++id) {
-    ++owners[ChosenOf(step_.At(1, WithPrefix(id, id, 1, 1))).value()];
-    Close(step_, 1, id);
-    ++of_short[ChosenOf(step_.Arrive(1, 1000 + id)).value()];
-    Close(step_, 1, 1000 + id);
+    ++owners[ReplicaOf(step_.At(1, WithPrefix(id, id, 1, 1))).value()];
+    Finish(step_, 1, id);
+    ++of_short[ReplicaOf(step_.Arrive(1, 1000 + id)).value()];
+    Finish(step_, 1, 1000 + id);
   }
   for (uint32_t i = 0; i < 4; ++i) {
     EXPECT_GE(owners[i], 25);
@@ -101,13 +101,13 @@ TEST_F(ChwblTest, DifferentPrefixesAndShortPromptsSpread) {
 TEST_F(ChwblTest, WhenAReplicaGoesOnlyItsPrefixesMove) {
   std::map<uint64_t, ReplicaId> owner;
   for (uint64_t id = 1; id <= 40; ++id) {
-    owner[id] = ChosenOf(step_.At(1, WithPrefix(id, id, 1, 1)));
-    Close(step_, 1, id);
+    owner[id] = ReplicaOf(step_.At(1, WithPrefix(id, id, 1, 1)));
+    Finish(step_, 1, id);
   }
   step_.At(2, ReplicaHealth{ReplicaId(2), Health::kDown});
   for (uint64_t id = 1; id <= 40; ++id) {
-    const ReplicaId now = ChosenOf(step_.At(3, WithPrefix(100 + id, id, 1, 1)));
-    Close(step_, 3, 100 + id);
+    const ReplicaId now = ReplicaOf(step_.At(3, WithPrefix(100 + id, id, 1, 1)));
+    Finish(step_, 3, 100 + id);
     EXPECT_NE(now, ReplicaId(2));
     if (owner[id] == ReplicaId(2)) continue;
     EXPECT_EQ(now, owner[id]) << id;
@@ -118,21 +118,21 @@ TEST(CacheAware, AMatchAboveTheThresholdIsFollowed) {
   RivalOf<CacheAware> policy(CacheAware::Options{});
   Stepper step(policy);
   step.Start(SmallFleet(3));
-  const ReplicaId owner = ChosenOf(step.At(1, WithPrefix(1, 7, 8, 2)));
+  const ReplicaId owner = ReplicaOf(step.At(1, WithPrefix(1, 7, 8, 2)));
 
   // 2 of 6 blocks match: a third. The tree of the others is smaller.
-  EXPECT_EQ(ChosenOf(step.At(1, WithPrefix(2, 7, 6, 2))), owner);
+  EXPECT_EQ(ReplicaOf(step.At(1, WithPrefix(2, 7, 6, 2))), owner);
 }
 
 TEST(CacheAware, BelowTheThresholdTheSmallestTreeWins) {
   RivalOf<CacheAware> policy(CacheAware::Options{});
   Stepper step(policy);
   step.Start(SmallFleet(2));
-  const ReplicaId owner = ChosenOf(step.At(1, WithPrefix(1, 7, 8, 2)));
+  const ReplicaId owner = ReplicaOf(step.At(1, WithPrefix(1, 7, 8, 2)));
 
-  EXPECT_NE(ChosenOf(step.At(1, WithPrefix(2, 7, 10, 2))), owner);
+  EXPECT_NE(ReplicaOf(step.At(1, WithPrefix(2, 7, 10, 2))), owner);
   // 8 blocks there, 10 here.
-  EXPECT_EQ(ChosenOf(step.At(1, WithPrefix(3, 9, 1, 1))), owner);
+  EXPECT_EQ(ReplicaOf(step.At(1, WithPrefix(3, 9, 1, 1))), owner);
 }
 
 TEST(CacheAware, WhenImbalancedTheFewestInFlightWin) {
@@ -141,11 +141,11 @@ TEST(CacheAware, WhenImbalancedTheFewestInFlightWin) {
   RivalOf<CacheAware> policy(options);
   Stepper step(policy);
   step.Start(SmallFleet(2));
-  const ReplicaId owner = ChosenOf(step.At(1, WithPrefix(1, 7, 4, 4)));
-  for (uint64_t id = 2; id <= 5; ++id) EXPECT_EQ(ChosenOf(step.At(1, WithPrefix(id, 7, 4, 4))), owner) << id;
+  const ReplicaId owner = ReplicaOf(step.At(1, WithPrefix(1, 7, 4, 4)));
+  for (uint64_t id = 2; id <= 5; ++id) EXPECT_EQ(ReplicaOf(step.At(1, WithPrefix(id, 7, 4, 4))), owner) << id;
 
   // 5 to 0: more than 4 apart, and more than 1.5 times.
-  EXPECT_NE(ChosenOf(step.At(1, WithPrefix(6, 7, 4, 4))), owner);
+  EXPECT_NE(ReplicaOf(step.At(1, WithPrefix(6, 7, 4, 4))), owner);
 }
 
 TEST(CacheAware, AReportAboveTheOverloadShareEndsAffinity) {
@@ -154,37 +154,37 @@ TEST(CacheAware, AReportAboveTheOverloadShareEndsAffinity) {
   RivalOf<CacheAware> policy(options);
   Stepper step(policy);
   step.Start(SmallFleet(2));
-  const ReplicaId owner = ChosenOf(step.At(1, WithPrefix(1, 7, 4, 4)));
+  const ReplicaId owner = ReplicaOf(step.At(1, WithPrefix(1, 7, 4, 4)));
   step.Report(2, owner.value(), 0.95, 0);
 
-  EXPECT_NE(ChosenOf(step.At(2, WithPrefix(2, 7, 4, 4))), owner);
+  EXPECT_NE(ReplicaOf(step.At(2, WithPrefix(2, 7, 4, 4))), owner);
 }
 
 TEST(DynamoCost, CachedPrefillIsCheaperUntilActiveBlocksOutweighIt) {
   RivalOf<DynamoCost> policy(DynamoCost::Options{}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
-  const ReplicaId owner = ChosenOf(step.At(1, WithPrefix(1, 7, 4, 4)));
+  const ReplicaId owner = ReplicaOf(step.At(1, WithPrefix(1, 7, 4, 4)));
   step.At(1.1, FirstToken{RequestId(1)});
 
   // Cached there: prefill 0 + active 128 blocks; elsewhere 128 + 128.
-  EXPECT_EQ(ChosenOf(step.At(2, WithPrefix(2, 7, 4, 4))), owner);
+  EXPECT_EQ(ReplicaOf(step.At(2, WithPrefix(2, 7, 4, 4))), owner);
   step.At(2.1, FirstToken{RequestId(2)});
   // A new prompt of one block costs 32 + 160 there, 32 + 32 elsewhere.
-  EXPECT_NE(ChosenOf(step.At(3, WithPrefix(3, 9, 1, 1))), owner);
+  EXPECT_NE(ReplicaOf(step.At(3, WithPrefix(3, 9, 1, 1))), owner);
 }
 
 TEST(DynamoCost, PrefillOnItsWayCountsUntilTheFirstToken) {
   RivalOf<DynamoCost> policy(DynamoCost::Options{}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
-  const ReplicaId first = ChosenOf(step.Arrive(1, 1, 3200));
+  const ReplicaId first = ReplicaOf(step.Arrive(1, 1, 3200));
   // 200 blocks of prefill and 200 active there; 225 active here once its first token came.
-  const ReplicaId second = ChosenOf(step.Arrive(1, 2, 3600));
+  const ReplicaId second = ReplicaOf(step.Arrive(1, 2, 3600));
   EXPECT_NE(second, first);
   step.At(1.2, FirstToken{RequestId(2)});
 
-  EXPECT_EQ(ChosenOf(step.Arrive(2, 3, 16)), second);
+  EXPECT_EQ(ReplicaOf(step.Arrive(2, 3, 16)), second);
 }
 
 TEST(DynamoCost, WithoutOverlapWeightOnlyActiveBlocksCount) {
@@ -193,23 +193,23 @@ TEST(DynamoCost, WithoutOverlapWeightOnlyActiveBlocksCount) {
   RivalOf<DynamoCost> policy(options, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
-  const ReplicaId first = ChosenOf(step.Arrive(1, 1, 3200));
-  const ReplicaId second = ChosenOf(step.Arrive(1, 2, 3600));
+  const ReplicaId first = ReplicaOf(step.Arrive(1, 1, 3200));
+  const ReplicaId second = ReplicaOf(step.Arrive(1, 2, 3600));
   ASSERT_NE(first, second);
   step.At(1.2, FirstToken{RequestId(2)});
 
-  EXPECT_EQ(ChosenOf(step.Arrive(2, 3, 16)), first);
+  EXPECT_EQ(ReplicaOf(step.Arrive(2, 3, 16)), first);
 }
 
 TEST(DynamoCost, BooksAreEmptyWhenNothingRuns) {
   RivalOf<DynamoCost> policy(DynamoCost::Options{}, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
-  const ReplicaId first = ChosenOf(step.At(1, WithPrefix(1, 7, 4, 4)));
-  Close(step, 1.1, 1);
+  const ReplicaId first = ReplicaOf(step.At(1, WithPrefix(1, 7, 4, 4)));
+  Finish(step, 1.1, 1);
   const ReplicaId other = ReplicaId(1 - first.value());
   // Equal costs for a new prompt: the tree that was sent less wins.
-  EXPECT_EQ(ChosenOf(step.At(2, WithPrefix(2, 8, 1, 1))), other);
+  EXPECT_EQ(ReplicaOf(step.At(2, WithPrefix(2, 8, 1, 1))), other);
 }
 
 TEST(DynamoCost, WithAQueueRequestsWaitWhileEveryReplicaHasPrefillEnough) {
@@ -231,11 +231,11 @@ TEST(DynamoCost, ATemperatureSpreadsOverCosts) {
   RivalOf<DynamoCost> policy(options, 1);
   Stepper step(policy);
   step.Start(SmallFleet(2));
-  const ReplicaId busy = ChosenOf(step.Arrive(1, 1, 8000));
+  const ReplicaId busy = ReplicaOf(step.Arrive(1, 1, 8000));
   int to_busy = 0;
   for (uint64_t id = 2; id <= 401; ++id) {
-    if (ChosenOf(step.Arrive(1, id, 16)) == busy) ++to_busy;
-    Close(step, 1, id);
+    if (ReplicaOf(step.Arrive(1, id, 16)) == busy) ++to_busy;
+    Finish(step, 1, id);
   }
   // The costs are one range apart: e^-1 to 1.
   EXPECT_NEAR(to_busy, 400 * 0.269, 30);

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "router/policies/registry.h"
+#include "tests/source_dir.h"
 
 namespace penstock {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(PolicyDocument, TheFileIsUpToDate) {
-  std::ifstream file(PENSTOCK_SOURCE_DIR "/docs/policies.md");
+  std::ifstream file(SourcePath("docs/policies.md"));
   std::stringstream text;
   text << file.rdbuf();
   EXPECT_EQ(text.str(), PolicyDocument()) << "run: build/release/penstock policies --markdown > docs/policies.md";

@@ -7,6 +7,7 @@
 
 #include "app/load_config.h"
 #include "router/policies/policy_factory.h"
+#include "tests/source_dir.h"
 
 namespace penstock {
 namespace {
@@ -40,7 +41,7 @@ TEST(PolicyNames, AMistakeIsAFindingWithItsPlace) {
 }
 
 TEST(PolicyNames, TheSchemaListsTheSameNames) {
-  std::ifstream file(PENSTOCK_SOURCE_DIR "/config/schema.json");
+  std::ifstream file(SourcePath("config/schema.json"));
   const auto names = nlohmann::json::parse(file).at("properties").at("policy").at("anyOf")[0].at("enum");
   EXPECT_THAT(names.get<std::vector<std::string>>(), UnorderedElementsAreArray(KnownPolicyNames()));
 }

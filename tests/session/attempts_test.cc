@@ -10,7 +10,7 @@ namespace {
 constexpr ReplicaId kA(0), kB(1);
 
 // The engine had the whole request.
-AttemptEnd Lost(EngineErrorKind kind) {
+AttemptEnd LostAttempt(EngineErrorKind kind) {
   AttemptEnd end = EngineFailed(kind, "lost");
   end.writes = 1;
   return end;
@@ -34,18 +34,18 @@ TEST(AttemptLedger, ARequestIsLostAtTwoEnginesAtMost) {
   for (const EngineErrorKind kind :
        {EngineErrorKind::kClosed, EngineErrorKind::kTimeout, EngineErrorKind::kGarbage, EngineErrorKind::kServer}) {
     AttemptLedger ledger;
-    ledger.OnEnd(Lost(kind), kA, 0);
+    ledger.OnEnd(LostAttempt(kind), kA, 0);
     EXPECT_FALSE(ledger.exhausted()) << LabelOf(kind);
     EXPECT_TRUE(ledger.LostAt(kA));
     EXPECT_FALSE(ledger.LostAt(kB));
-    ledger.OnEnd(Lost(kind), kB, 0);
+    ledger.OnEnd(LostAttempt(kind), kB, 0);
     EXPECT_TRUE(ledger.exhausted()) << LabelOf(kind);
   }
 }
 
 TEST(AttemptLedger, AFreshConnectionInPlaceOfAStaleOneIsTheOneMoreTry) {
   AttemptLedger ledger;
-  AttemptEnd twice = Lost(EngineErrorKind::kClosed);
+  AttemptEnd twice = LostAttempt(EngineErrorKind::kClosed);
   twice.writes = 2;
   ledger.OnEnd(twice, kA, 0);
   EXPECT_TRUE(ledger.exhausted());
@@ -53,18 +53,18 @@ TEST(AttemptLedger, AFreshConnectionInPlaceOfAStaleOneIsTheOneMoreTry) {
 
 TEST(AttemptLedger, AnAnswerThatWentOnMayBeLostThreeTimes) {
   AttemptLedger ledger;
-  ledger.OnEnd(Lost(EngineErrorKind::kClosed), kA, 5);
+  ledger.OnEnd(LostAttempt(EngineErrorKind::kClosed), kA, 5);
   EXPECT_FALSE(ledger.LostAt(kA)) << "it gave tokens";
-  ledger.OnEnd(Lost(EngineErrorKind::kClosed), kB, 9);
+  ledger.OnEnd(LostAttempt(EngineErrorKind::kClosed), kB, 9);
   EXPECT_FALSE(ledger.exhausted());
-  ledger.OnEnd(Lost(EngineErrorKind::kClosed), kA, 12);
+  ledger.OnEnd(LostAttempt(EngineErrorKind::kClosed), kA, 12);
   EXPECT_TRUE(ledger.exhausted());
 }
 
 TEST(AttemptLedger, FullEnginesAreNotLost) {
   AttemptLedger ledger;
-  ledger.OnEnd(Lost(EngineErrorKind::kPushedBack), kA, 0);
-  ledger.OnEnd(Lost(EngineErrorKind::kOverflow), kB, 0);
+  ledger.OnEnd(LostAttempt(EngineErrorKind::kPushedBack), kA, 0);
+  ledger.OnEnd(LostAttempt(EngineErrorKind::kOverflow), kB, 0);
   EXPECT_FALSE(ledger.exhausted());
   EXPECT_FALSE(ledger.LostAt(kB));
 }

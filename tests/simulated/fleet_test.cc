@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr char kCompletions[] = "/v1/completions";
+constexpr char kCompletionsPath[] = "/v1/completions";
 
 class RealTimeEngine : public FleetTest {
  protected:
@@ -25,7 +25,7 @@ class RealTimeEngine : public FleetTest {
   // A request that would run for minutes.
   static std::string Endless(bool stream) {
     const json body = {{"prompt", "Hello"}, {"stream", stream}};
-    return RequestText("POST", kCompletions, body.dump(), {{"x-simulated-output-tokens", "15000"}});
+    return RequestText("POST", kCompletionsPath, body.dump(), {{"x-simulated-output-tokens", "15000"}});
   }
 };
 
@@ -71,7 +71,7 @@ TEST_F(RealTimeEngine, StoppingEndsEverythingWithinASecond) {
 TEST_F(RealTimeEngine, StepsTakeTheTimeOfTheModel) {
   Connection connection(Port());
   const auto before = std::chrono::steady_clock::now();
-  connection.Ask("POST", kCompletions, R"({"prompt": "Hello", "max_tokens": 40})");
+  connection.Ask("POST", kCompletionsPath, R"({"prompt": "Hello", "max_tokens": 40})");
   const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - before).count();
   const StepCoefficients step = StepPrior(*FindGpuKind("a100-80"), *FindBuiltinShape("llama-3.1-8b"), {});
   EXPECT_GT(ms, 39 * step.StepMs(1, 0, 0));
@@ -87,9 +87,9 @@ TEST_F(FleetTest, ColocatedReplicasSlowEachOther) {
   const json body = {{"prompt", "x"}, {"max_tokens", 60}};
   const auto seconds = [&](bool beside) {
     Connection other(Port(1));
-    if (beside) other.Send(RequestText("POST", kCompletions, json{{"prompt", "y"}, {"max_tokens", 15'000}}.dump()));
+    if (beside) other.Send(RequestText("POST", kCompletionsPath, json{{"prompt", "y"}, {"max_tokens", 15'000}}.dump()));
     const auto before = std::chrono::steady_clock::now();
-    Ask("POST", kCompletions, body.dump());
+    Ask("POST", kCompletionsPath, body.dump());
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
   };
   const double alone = seconds(false);
@@ -130,7 +130,7 @@ TEST_F(FleetTest, ASlowdownMultipliesEveryStep) {
   config.replicas[0].simulated->time_scale = 10;
   Run(config);
   const auto before = std::chrono::steady_clock::now();
-  Ask("POST", kCompletions, json{{"prompt", "x"}, {"max_tokens", 11}}.dump());
+  Ask("POST", kCompletionsPath, json{{"prompt", "x"}, {"max_tokens", 11}}.dump());
   EXPECT_GT(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(10 * 20));
 }
 

@@ -11,12 +11,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "tests/source_dir.h"
 #include "tests/telemetry/sample_view.h"
 
 namespace penstock {
 namespace {
 
-constexpr char kConfig[] = PENSTOCK_SOURCE_DIR "/config/";
+std::string Config(const std::string& file) { return SourcePath("config/" + file); }
 
 std::set<std::string> ExposedNames() {
   std::set<std::string> names;
@@ -48,7 +49,7 @@ void CollectExpressions(const nlohmann::json& node, std::vector<std::string>& ex
 }
 
 TEST(Dashboard, EveryMetricItAsksForExists) {
-  std::ifstream file(std::string(kConfig) + "grafana/penstock.json");
+  std::ifstream file(Config("grafana/penstock.json"));
   ASSERT_TRUE(file.good());
   const nlohmann::json dashboard = nlohmann::json::parse(file);
   std::vector<std::string> expressions;
@@ -63,7 +64,7 @@ TEST(Dashboard, EveryMetricItAsksForExists) {
 }
 
 TEST(Dashboard, EveryPanelHasATitleAUnitAndItsOwnPlace) {
-  std::ifstream file(std::string(kConfig) + "grafana/penstock.json");
+  std::ifstream file(Config("grafana/penstock.json"));
   const nlohmann::json dashboard = nlohmann::json::parse(file);
   std::set<std::pair<int, int>> places;
   for (const auto& panel : dashboard["panels"]) {
@@ -76,8 +77,7 @@ TEST(Dashboard, EveryPanelHasATitleAUnitAndItsOwnPlace) {
 
 TEST(ScrapeConfiguration, PromtoolAcceptsIt) {
   if (std::system("command -v promtool >/dev/null 2>&1") != 0) GTEST_SKIP() << "promtool is not installed";
-  const std::string command =
-      "promtool check config --syntax-only " + std::string(kConfig) + "prometheus.yml >/dev/null";
+  const std::string command = "promtool check config --syntax-only " + Config("prometheus.yml") + " >/dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 

@@ -11,8 +11,6 @@
 namespace penstock {
 namespace {
 
-const std::string kStream = PostJson("/v1/chat/completions", StreamBody());
-
 std::string CodeOf(const WireMessage& answer) {
   const auto parsed = nlohmann::json::parse(answer.body, nullptr, false);
   if (parsed.is_discarded() || !parsed.contains("error")) return "no error: " + answer.body;
@@ -24,7 +22,7 @@ TEST(EngineFaults, TriesAreBounded) {
   ScriptedEngine engine([](EngineCall& call) { call.Answer(503, "busy", "text/plain"); });
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
-  const WireMessage answer = router.Ask(kStream);
+  const WireMessage answer = router.Ask(StreamRequest());
   EXPECT_EQ(answer.status(), 503);
   EXPECT_EQ(CodeOf(answer), "service_unavailable");
   EXPECT_EQ(answer.headers.count("retry-after"), 1u);
@@ -43,7 +41,7 @@ TEST(EngineFaults, GarbageIs502WhateverItsShape) {
     ScriptedEngine engine(kinds[i]);
     TestServer router({engine.url()});
     ASSERT_TRUE(router.WaitUp());
-    const WireMessage answer = router.Ask(kStream);
+    const WireMessage answer = router.Ask(StreamRequest());
     EXPECT_EQ(answer.status(), 502) << i << ": " << answer.body;
     EXPECT_EQ(CodeOf(answer), "engine_error") << i;
     EXPECT_TRUE(router.AllClosed(1)) << i;

@@ -9,8 +9,6 @@
 namespace penstock {
 namespace {
 
-const std::string kStream = PostJson("/v1/chat/completions", StreamBody());
-
 TEST(EngineFaults, AClientThatLeavesAStreamClosesItsEngineConnection) {
   Latch closed;
   ScriptedEngine engine([&](EngineCall& call) {
@@ -21,7 +19,7 @@ TEST(EngineFaults, AClientThatLeavesAStreamClosesItsEngineConnection) {
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
   const auto client = router.Connect();
-  client->Send(kStream);
+  client->Send(StreamRequest());
   ASSERT_NE(client->ReadUntil(DeltaJson("w")), std::string::npos);
   client->Close();
   EXPECT_TRUE(closed.Wait(std::chrono::milliseconds(1000)));
@@ -51,7 +49,7 @@ TEST(EngineFaults, AClientThatLeavesWhileParkedIsForgotten) {
   ASSERT_TRUE(router.WaitUp());
   router.orders.hold = true;
   const auto client = router.Connect();
-  client->Send(kStream);
+  client->Send(StreamRequest());
   ASSERT_TRUE(Eventually([&] { return router.book.Of<RequestArrived>().size() == 1; }));
   client->Close();
   ASSERT_TRUE(router.AllClosed(1));
@@ -70,7 +68,7 @@ TEST(EngineFaults, ASlowClientDoesNotHoldUpOthers) {
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
   const auto slow = router.Connect();
-  slow->Send(kStream);
+  slow->Send(StreamRequest());
   ASSERT_NE(slow->ReadUntil("HTTP/1.1 200"), std::string::npos);
   EXPECT_EQ(router.Ask(Get("/healthz")).status(), 200);
   const WireMessage answer = ReadMessage(*slow);
@@ -107,7 +105,7 @@ TEST(EngineFaults, AClientThatTakesNothingIsGone) {
   TestServer router({engine.url()}, [](Config& config) { config.limits.write_timeout = Duration::Milliseconds(100); });
   ASSERT_TRUE(router.WaitUp());
   const auto client = router.Connect();
-  client->Send(kStream);
+  client->Send(StreamRequest());
   EXPECT_TRUE(closed.Wait());
   ASSERT_TRUE(router.AllClosed(1));
   EXPECT_EQ(router.book.Of<RequestClosed>()[0].outcome, Outcome::kClientGone);

@@ -12,8 +12,6 @@
 namespace penstock {
 namespace {
 
-const std::string kStream = PostJson("/v1/chat/completions", StreamBody());
-
 TEST(EngineFaults, PushBackMovesTheRequestToAnotherReplica) {
   std::atomic<int> pushed{0};
   const auto script = [&](EngineCall& call) {
@@ -26,7 +24,7 @@ TEST(EngineFaults, PushBackMovesTheRequestToAnotherReplica) {
   ScriptedEngine a(script), b(script);
   TestServer router({a.url(), b.url()});
   ASSERT_TRUE(router.WaitUp(2));
-  const WireMessage answer = router.Ask(kStream);
+  const WireMessage answer = router.Ask(StreamRequest());
   EXPECT_EQ(answer.status(), 200);
   EXPECT_EQ(a.calls(), 1);
   EXPECT_EQ(b.calls(), 1);
@@ -47,7 +45,7 @@ TEST(EngineFaults, AConnectionLostBeforeTheFirstEventIsTriedElsewhere) {
   ScriptedEngine a(script), b(script);
   TestServer router({a.url(), b.url()});
   ASSERT_TRUE(router.WaitUp(2));
-  EXPECT_EQ(router.Ask(kStream).status(), 200);
+  EXPECT_EQ(router.Ask(StreamRequest()).status(), 200);
   EXPECT_EQ(lost, 2);
 }
 
@@ -64,7 +62,7 @@ TEST(EngineFaults, ARequestThatKillsItsEnginesMeetsTwoAndCountsOnce) {
     const WireMessage answer = router.Ask(PostJson("/v1/chat/completions", StreamBody(",\"user\":\"poison\"")));
     EXPECT_EQ(answer.status(), 502);
     EXPECT_LE(a.calls() + b.calls() + c.calls() - before, 2);
-    EXPECT_EQ(router.Ask(kStream).status(), 200);
+    EXPECT_EQ(router.Ask(StreamRequest()).status(), 200);
   }
   EXPECT_EQ(router.server->replicas_up(), 3);
 }
@@ -91,9 +89,9 @@ TEST(EngineFaults, AddressesOfEnginesStayInTheLog) {
   const std::string port = std::to_string(engine->port());
   TestServer router({engine->url()}, [](Config& config) { config.poll.interval = Duration::Seconds(60); });
   ASSERT_TRUE(router.WaitUp());
-  const WireMessage closed = router.Ask(kStream);
+  const WireMessage closed = router.Ask(StreamRequest());
   engine.reset();
-  const WireMessage refused = router.Ask(kStream);
+  const WireMessage refused = router.Ask(StreamRequest());
   for (const WireMessage& answer : {closed, refused}) {
     EXPECT_GE(answer.status(), 502);
     for (const std::string& secret : {port, std::string("127.0.0.1"), std::string("onnection re")}) {
@@ -115,7 +113,7 @@ TEST(EngineFaults, TheLeaseEndsWithTheAnswerNotWithTheBody) {
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
   const auto client = router.Connect();
-  client->Send(kStream);
+  client->Send(StreamRequest());
   EXPECT_TRUE(router.AllClosed(1));
   EXPECT_NE(client->ReadUntil("[DONE]"), std::string::npos);
   const WireMessage answer = ReadMessage(*client);
@@ -165,7 +163,7 @@ TEST(EngineFaults, AnErrorAsTheFirstEventBecomesAStatus) {
   });
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
-  const WireMessage answer = router.Ask(kStream);
+  const WireMessage answer = router.Ask(StreamRequest());
   EXPECT_EQ(answer.status(), 400);
   EXPECT_NE(answer.body.find("no such tool"), std::string::npos);
 }
@@ -179,7 +177,7 @@ TEST(EngineFaults, AnErrorInMidStreamEndsTheStreamWithIt) {
   });
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
-  const WireMessage answer = router.Ask(kStream);
+  const WireMessage answer = router.Ask(StreamRequest());
   EXPECT_EQ(answer.status(), 200);
   EXPECT_TRUE(answer.complete);
   EXPECT_NE(answer.body.find("\"message\":\"boom\""), std::string::npos);
@@ -196,7 +194,7 @@ TEST(EngineFaults, AConnectionLostInMidStreamIsAnErrorEvent) {
   });
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
-  const WireMessage answer = router.Ask(kStream);
+  const WireMessage answer = router.Ask(StreamRequest());
   EXPECT_TRUE(answer.complete);
   EXPECT_NE(answer.body.find("engine_error"), std::string::npos);
 }
@@ -210,7 +208,7 @@ TEST(EngineFaults, ATruncatedChunkIsAnErrorEvent) {
   });
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
-  const WireMessage answer = router.Ask(kStream);
+  const WireMessage answer = router.Ask(StreamRequest());
   EXPECT_TRUE(answer.complete);
   EXPECT_NE(answer.body.find("engine_error"), std::string::npos);
   EXPECT_EQ(answer.body.find("{\"cho\n"), std::string::npos);
@@ -274,7 +272,7 @@ TEST(EngineFaults, AnEngineThatIsDownAtStartIsServedWhenItAppears) {
   ScriptedEngine engine([](EngineCall& call) { AnswerStream(call, 1); }, ScriptedEngine::DefaultPages(), port);
   EXPECT_TRUE(router.WaitUp());
   EXPECT_EQ(router.Ask(Get("/readyz")).status(), 200);
-  EXPECT_EQ(router.Ask(kStream).status(), 200);
+  EXPECT_EQ(router.Ask(StreamRequest()).status(), 200);
 }
 
 TEST(EngineFaults, AnEngineThatDiesIsLeftAloneUntilItIsBack) {
@@ -286,7 +284,7 @@ TEST(EngineFaults, AnEngineThatDiesIsLeftAloneUntilItIsBack) {
   ASSERT_TRUE(Eventually([&] { return router.Ask(Get("/readyz")).status() == 503; }));
   engine = std::make_unique<ScriptedEngine>([](EngineCall& call) { AnswerStream(call, 1); },
                                             ScriptedEngine::DefaultPages(), port);
-  EXPECT_TRUE(Eventually([&] { return router.Ask(kStream).status() == 200; }));
+  EXPECT_TRUE(Eventually([&] { return router.Ask(StreamRequest()).status() == 200; }));
 }
 
 }  // namespace
