@@ -4,7 +4,6 @@
 #include <array>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
-#include <cassert>
 #include <span>
 #include <utility>
 
@@ -54,12 +53,21 @@ Connection::ErrorCode Connection::WriteNow(std::vector<asio::const_buffer>& buff
   return error;
 }
 
-asio::awaitable<Connection::ErrorCode> Connection::Write(std::vector<asio::const_buffer> buffers, Duration timeout) {
+asio::awaitable<Connection::ErrorCode> Connection::Write(std::vector<asio::const_buffer> buffers, Duration timeout,
+                                                         absl::FunctionRef<bool()> stop) {
   deadline_.Arm(timeout);
   ErrorCode result = WriteNow(buffers);
+  ErrorCode waited;
   while (result == asio::error::would_block) {
-    result = co_await AwaitSocket();
-    if (!result) result = WriteNow(buffers);
+    // Input that came before the wait is announced by no further event.
+    if (!has_more()) waited = co_await AwaitSocket();
+    if (waited) {
+      result = waited;
+    } else if (has_more() && stop()) {
+      result = asio::error::interrupted;
+    } else {
+      result = WriteNow(buffers);
+    }
   }
   deadline_.Disarm();
   co_return result;
@@ -89,11 +97,11 @@ asio::awaitable<Connection::ErrorCode> Connection::AwaitSocket() {
 }
 
 void Connection::AwaitInput(Duration timeout, Waiter& waiter) {
-  assert(!has_more());
   deadline_.Arm(timeout);
   ++wait_;
   waiter_ = &waiter;
-  if (!socket_->is_open()) CancelWait();
+  if (!socket_->is_open()) return CancelWait();
+  if (has_more()) EndWait(ErrorCode());
 }
 
 void Connection::OnReady() {
@@ -129,13 +137,11 @@ void Connection::CancelWait() { EndWait(asio::error::operation_aborted); }
 
 Connection::ErrorCode Connection::TakeInput(const ErrorCode& waited) {
   deadline_.Disarm();
-  if (waited) return waited;
-  if (input_.view().size() >= kInputLimit) return asio::error::no_buffer_space;
-  return ReadInput();
+  return waited ? waited : ReadInput();
 }
 
-// Exhausted input is no error: would_block.
 Connection::ErrorCode Connection::ReadInput() {
+  if (input_.view().size() >= kInputLimit) return asio::error::no_buffer_space;
   auto& buffer = ThreadBuffer();
   const size_t room = std::min(buffer.size(), kInputLimit - input_.view().size());
   ErrorCode error;

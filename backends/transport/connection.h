@@ -1,8 +1,7 @@
 // One connection to an engine, with its input and its deadline.
 //
-// An exchange or the idle list of a pool owns it. Used on the loop of the pool only, one operation at a time. A wait
-// begins only when has_more() is false. The mask of an idle connection shows that the peer closed it or sent bytes
-// without a request.
+// An exchange or the idle list of a pool owns it. Used on the loop of the pool only, one operation at a time. The mask
+// of an idle connection shows that the peer closed it or sent bytes without a request.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_CONNECTION_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_CONNECTION_H_
 
@@ -13,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "backends/socket/deadline.h"
 #include "backends/socket/stream_socket.h"
@@ -45,8 +45,10 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
 
   // Writes as many bytes as the socket takes at once, and removes them from `buffers`. would_block: a rest is left.
   ErrorCode WriteNow(std::vector<boost::asio::const_buffer>& buffers);
-  // Writes the rest. Nearly all requests need only WriteNow(), which has no coroutine.
-  boost::asio::awaitable<ErrorCode> Write(std::vector<boost::asio::const_buffer> buffers, Duration timeout);
+  // Writes the rest. Nearly all requests need only WriteNow(), which has no coroutine. Calls `stop` when there may be
+  // input; true ends the writing as interrupted. `stop` must live until then.
+  boost::asio::awaitable<ErrorCode> Write(std::vector<boost::asio::const_buffer> buffers, Duration timeout,
+                                          absl::FunctionRef<bool()> stop);
 
   // The reader of a connection. Each wait ends with exactly one call.
   class Waiter {
@@ -59,11 +61,14 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
    protected:
     ~Waiter() = default;
   };
-  // Calls `waiter` when there may be input, or at the deadline. `waiter` must live until then. One wait at a time.
+  // Calls `waiter` when there may be input, or at the deadline. `waiter` must live until then. One wait at a time. A
+  // call while has_more() is true lets the other work of the loop go first.
   void AwaitInput(Duration timeout, Waiter& waiter);
   // Appends the bytes of the socket to the input after a wait that ended with `waited`. Invalidates views into consumed
   // input. would_block: no bytes yet. timed_out: the connection stays usable. no_buffer_space: the input is full.
   ErrorCode TakeInput(const ErrorCode& waited);
+  // The same without a wait before it.
+  ErrorCode ReadInput();
   // True when a TakeInput() without a wait may find bytes.
   bool has_more() const { return socket_->may_read(); }
   // Ends a wait with operation_aborted.
@@ -87,7 +92,6 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   void EndWait(const ErrorCode& error);
   void Wake(const ErrorCode& error);
   boost::asio::awaitable<ErrorCode> AwaitSocket();
-  ErrorCode ReadInput();
 
   boost::asio::io_context& loop_;
   std::unique_ptr<StreamSocket> socket_;  // Null until it is connected.

@@ -2,7 +2,8 @@
 //
 // One Put of the parser may find several pieces of body, because several chunks may lie in one read. A single piece
 // stays where it is, in the memory that was parsed. Several pieces are joined in one buffer of the thread. Owned by one
-// exchange; used on its loop only.
+// exchange; used on its loop only. A status below 100, a chunk without bounds, and a coding other than chunks are
+// faults.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_RESPONSE_PARSER_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_RESPONSE_PARSER_H_
 
@@ -51,18 +52,32 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
 
  private:
   using StringView = boost::beast::string_view;
-  static constexpr std::size_t kLastChunk = 5;  // "0" and two line ends.
   using ErrorCode = boost::beast::error_code;
+  using Field = boost::beast::http::field;
+  static constexpr std::size_t kLastChunk = 5;  // "0" and two line ends.
+  static constexpr int kLeastStatus = 100;
+  static constexpr std::uint64_t kMaxChunk = std::uint64_t{1} << 40;  // No engine sends so much in one piece.
 
   void on_request_impl(boost::beast::http::verb, StringView, StringView, int, ErrorCode&) override {}
-  void on_response_impl(int status, StringView, int, ErrorCode&) override { head_.status = status; }
-  void on_field_impl(boost::beast::http::field, StringView name, StringView value, ErrorCode&) override {
-    if (!is_header_done()) head_.headers.Add(View(name), View(value));
+  void on_response_impl(int status, StringView, int, ErrorCode& error) override {
+    head_.status = status;
+    if (status < kLeastStatus) error = boost::beast::http::error::bad_status;
+  }
+  void on_field_impl(Field field, StringView name, StringView value, ErrorCode& error) override {
+    if (is_header_done()) return;
+    head_.headers.Add(View(name), View(value));
+    const bool framing = field == Field::transfer_encoding;
+    if (!framing && field != Field::content_encoding) return;
+    // No other coding was asked for.
+    const bool plain = value.empty() || boost::beast::iequals(value, framing ? "chunked" : "identity");
+    if (!plain) error = boost::beast::http::error::bad_transfer_encoding;
   }
   void on_header_impl(ErrorCode&) override {}
   void on_body_init_impl(const boost::optional<std::uint64_t>&, ErrorCode&) override {}
   std::size_t on_body_impl(StringView piece, ErrorCode&) override { return Add(piece); }
-  void on_chunk_header_impl(std::uint64_t, StringView, ErrorCode&) override {}
+  void on_chunk_header_impl(std::uint64_t size, StringView, ErrorCode& error) override {
+    if (size > kMaxChunk) error = boost::beast::http::error::bad_chunk;
+  }
   std::size_t on_chunk_body_impl(std::uint64_t, StringView piece, ErrorCode&) override { return Add(piece); }
   void on_finish_impl(ErrorCode&) override {}
 

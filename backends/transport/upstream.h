@@ -50,7 +50,9 @@ struct UpstreamRequest {
 struct UpstreamHead {
   int status = 0;
   HeaderList headers;
+  std::optional<uint64_t> length;                        // Of the body, as announced.
   bool event_stream = false;                             // Content-Type is text/event-stream.
+  bool early = false;                                    // It came before the request was written in full.
   absl::string_view Find(absl::string_view name) const;  // Ignores case. Empty when the field is absent.
 };
 
@@ -64,13 +66,15 @@ class UpstreamExchange {
   UpstreamExchange& operator=(UpstreamExchange&&) noexcept;
   ~UpstreamExchange();
 
-  // Waits for the status line and the headers, and skips interim 1xx answers. DeadlineExceeded; Unavailable: the
-  // connection is lost; DataLoss: not HTTP, or a head of more than 64 KiB. May be called again after DeadlineExceeded.
+  // Waits for the status line and the headers, and skips some interim 1xx answers. DeadlineExceeded; Unavailable: the
+  // connection is lost; DataLoss: not HTTP, in a coding that nobody asked for, or a head of more than 64 KiB. May be
+  // called again after DeadlineExceeded.
   boost::asio::awaitable<absl::StatusOr<UpstreamHead>> ReadHead(Duration timeout);
   // Gives the pieces of the decoded body to `take`, each within `timeout`, until `take` returns false or the body ends.
   // True at the end. A piece is valid during the call only. The caller is suspended at most once, so a piece costs no
-  // coroutine. `take` must live until then and must not destroy the exchange. DataLoss: truncated chunk, wrong length
-  // or reset. DeadlineExceeded loses no bytes, and reading may continue.
+  // coroutine. An engine that sends without a pause lets the loop do other work every half millisecond. DataLoss:
+  // truncated chunk, wrong length or reset. DeadlineExceeded loses no bytes, and reading may continue. `take` must live
+  // until then and must not destroy the exchange.
   using Take = absl::FunctionRef<bool(absl::string_view)>;
   boost::asio::awaitable<absl::StatusOr<bool>> ReadWhile(Duration timeout, Take take);
   // The next piece. An empty view is the end. Valid until the coroutine of the caller is suspended again.
@@ -81,6 +85,8 @@ class UpstreamExchange {
   std::optional<absl::string_view> WholeAtHand(size_t limit);
   // The connections to which the request was written in full: two where the first was stale.
   int writes() const;
+  // The connections that took a part of the request only.
+  int partial_writes() const;
   // True once there is a connection: a failed sending then ended within the request.
   bool connected() const;
   // Closes the connection at once. A pending read ends as Cancelled. A second call does nothing.
@@ -104,8 +110,9 @@ class UpstreamPool {
   UpstreamPool(boost::asio::io_context& loop, UpstreamAddress address, Options options);
   ~UpstreamPool();
 
-  // Takes an idle connection or connects, and writes the request. If the engine closed a reused connection before the
-  // first byte of the answer, a fresh connection replaces it once. Unavailable, DeadlineExceeded, InvalidArgument (a
+  // Takes an idle connection or connects, and writes the request. An answer that begins meanwhile ends the writing, and
+  // ReadHead() gives it as early. If the engine closed a reused connection before the first byte of the answer, a fresh
+  // connection replaces it once. Unavailable, DeadlineExceeded, InvalidArgument (a
   // header contains a line break). ResourceExhausted: this machine lacks descriptors, memory or ports.
   boost::asio::awaitable<absl::StatusOr<UpstreamExchange>> Send(const UpstreamRequest& request, Duration timeout);
   // Send() in two steps, into the exchange of the caller. SendNow() does all that needs no wait and no coroutine. Null:

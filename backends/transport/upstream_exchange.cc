@@ -4,12 +4,22 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "backends/transport/upstream_state.h"
+#include "base/clock.h"
 
 namespace penstock {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
 using ErrorCode = boost::system::error_code;
+
+namespace {
+
+// The part of its loop that one connection may use before it lets the others run.
+constexpr Duration kTurn = Duration::Microseconds(500);
+// Engines send one interim answer at most.
+constexpr int kMaxInterim = 16;
+
+}  // namespace
 
 bool Ours(const ErrorCode& error) {
   return error == asio::error::timed_out || error == asio::error::operation_aborted ||
@@ -46,17 +56,41 @@ ErrorCode UpstreamExchange::State::WriteNow() {
   outgoing.unwritten.reserve(1 + outgoing.body.size());
   outgoing.unwritten.push_back(asio::buffer(outgoing.head));
   for (absl::string_view piece : outgoing.body) outgoing.unwritten.emplace_back(piece.data(), piece.size());
+  const size_t all = asio::buffer_size(outgoing.unwritten);
   const ErrorCode error = connection->WriteNow(outgoing.unwritten);
   outgoing.written = !error;
   outgoing.writes += error ? 0 : 1;
+  const bool begun = error == asio::error::would_block || asio::buffer_size(outgoing.unwritten) < all;
+  outgoing.begun += begun ? 1 : 0;
   return error;
 }
 
 asio::awaitable<ErrorCode> UpstreamExchange::State::WriteRest(Duration timeout) {
-  const ErrorCode error = co_await connection->Write(std::move(outgoing.unwritten), timeout);
+  const auto stop = [this] { return AnsweredEarly(); };
+  const ErrorCode error = co_await connection->Write(std::move(outgoing.unwritten), timeout, stop);
   outgoing.written = !error;
   outgoing.writes += error ? 0 : 1;
+  // An engine that ends without a byte has lost the request.
+  if (error == asio::error::interrupted && !any_byte) co_return read_error;
   co_return error;
+}
+
+bool UpstreamExchange::State::AnsweredEarly() {
+  while (connection->has_more()) {
+    read_error = connection->ReadInput();
+    if (read_error == asio::error::would_block) break;
+    if (read_error) return true;
+    Parse();
+    const absl::StatusOr<bool> ready = HeadReady();
+    if (ready.ok() && !*ready) continue;
+    parser->KeepBody();
+    return true;
+  }
+  return false;
+}
+
+bool UpstreamExchange::State::Answers(const ErrorCode& error) const {
+  return !aborted && (error == asio::error::interrupted || connection->HasInput());
 }
 
 asio::awaitable<absl::Status> UpstreamExchange::State::SendFresh(Duration timeout) {
@@ -70,7 +104,7 @@ asio::awaitable<absl::Status> UpstreamExchange::State::SendFresh(Duration timeou
   ErrorCode error = WriteNow();
   if (error == asio::error::would_block) error = co_await WriteRest(left.value());
   // An engine may refuse a body and close before it has read all of it. Its answer is then better than a write error.
-  if (error && (aborted || !connection->HasInput())) co_return LostStatus("writing the request", error);
+  if (error && !Answers(error)) co_return LostStatus("writing the request", error);
   co_return absl::OkStatus();
 }
 
@@ -91,6 +125,7 @@ absl::StatusOr<bool> UpstreamExchange::State::HeadReady() {
     const int status = parser->head().status;
     if (status >= 200) return true;
     if (status == 101) return absl::DataLossError("answer switches protocols unasked");
+    if (++interim > kMaxInterim) return broken = absl::DataLossError("too many interim answers");
     NewParser();
     Parse();
   }
@@ -117,8 +152,14 @@ bool UpstreamExchange::State::TakeInput(const ErrorCode& waited, Step step) {
 }
 
 bool UpstreamExchange::State::ReadReady(Step step) {
+  std::optional<Instant> end;
   while (connection->has_more()) {
     if (TakeInput(ErrorCode(), step)) return true;
+    if (!connection->has_more()) break;
+    // Few readings find so much input, so the others read no clock.
+    const Instant now = Now();
+    if (!end) end = now + kTurn;
+    if (now >= *end) break;
   }
   return false;
 }
@@ -158,6 +199,7 @@ UpstreamExchange& UpstreamExchange::operator=(UpstreamExchange&&) noexcept = def
 UpstreamExchange::~UpstreamExchange() = default;
 
 int UpstreamExchange::writes() const { return state_ ? state_->outgoing.writes : 0; }
+int UpstreamExchange::partial_writes() const { return state_ ? state_->outgoing.begun - state_->outgoing.writes : 0; }
 bool UpstreamExchange::connected() const { return state_ != nullptr && state_->connection != nullptr; }
 
 void UpstreamExchange::Abort() {
@@ -192,6 +234,8 @@ asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duratio
   std::vector<absl::string_view>().swap(state.outgoing.body);
   std::vector<asio::const_buffer>().swap(state.outgoing.unwritten);
   UpstreamHead head = std::move(state.parser->head());
+  if (const auto length = state.parser->content_length()) head.length = *length;
+  head.early = !state.outgoing.written;
   head.event_stream = absl::StartsWithIgnoreCase(head.Find("Content-Type"), "text/event-stream");
   co_return head;
 }

@@ -147,7 +147,7 @@ asio::awaitable<absl::Status> UpstreamPool::FinishSend(UpstreamExchange& exchang
   if (state.connection) {
     ErrorCode error = state.outgoing.error;
     if (error == asio::error::would_block) error = co_await state.WriteRest(left.value());
-    if (!error || (!state.aborted && state.connection->HasInput())) co_return absl::OkStatus();
+    if (!error || state.Answers(error)) co_return absl::OkStatus();
     if (Ours(error)) co_return LostStatus("writing the request", error);
   }
   co_return co_await state.SendFresh(left.value());

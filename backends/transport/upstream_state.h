@@ -92,7 +92,8 @@ struct UpstreamExchange::State final : Connection::Waiter {
     std::vector<boost::asio::const_buffer> unwritten;
     boost::system::error_code error;  // The result of SendNow().
     bool written = false;
-    int writes = 0;
+    int writes = 0;  // Connections that took all of it.
+    int begun = 0;   // Connections that took a part of it or all.
   };
   // Called after each parse. False ends the reading.
   using Step = absl::FunctionRef<bool()>;
@@ -111,7 +112,12 @@ struct UpstreamExchange::State final : Connection::Waiter {
   }
   // Writes as many bytes as the socket takes at once. would_block: the rest is in `outgoing.unwritten`.
   boost::system::error_code WriteNow();
+  // Reads beside the writing. interrupted: the engine answers, and the rest stays unwritten.
   boost::asio::awaitable<boost::system::error_code> WriteRest(Duration timeout);
+  // Reads while the request is written. True: the head of the answer is complete, or nothing good can come.
+  bool AnsweredEarly();
+  // The writing ended with `error`, but there are bytes of an answer.
+  bool Answers(const boost::system::error_code& error) const;
   boost::asio::awaitable<absl::Status> SendFresh(Duration timeout);
   // Parses the input. Input that is not HTTP sets `broken`; the bytes before it stay readable.
   void Parse();
@@ -121,8 +127,8 @@ struct UpstreamExchange::State final : Connection::Waiter {
   bool WasStale(const boost::system::error_code& error) const { return reused && !any_byte && !Ours(error); }
   absl::Status AfterEnd(const boost::system::error_code& error);
 
-  // Reads and parses without a wait. True when `step` or an error (in `read_error`) has ended the reading. Otherwise
-  // the caller awaits ReadOn() once.
+  // Reads and parses without a wait, for the turn of one connection. True when `step` or an error (in `read_error`) has
+  // ended the reading. Otherwise the caller awaits ReadOn() once.
   bool ReadReady(Step step);
   // Suspends the caller until `step` or an error ends the reading. A callback takes all input, without a coroutine.
   boost::asio::awaitable<void> ReadOn(Duration timeout, Step step);
@@ -146,6 +152,7 @@ struct UpstreamExchange::State final : Connection::Waiter {
   bool reused = false;   // The connection has served another request, so the engine may have closed it.
   bool any_byte = false;
   bool aborted = false;
+  int interim = 0;  // Answers before the final one.
 };
 
 }  // namespace penstock

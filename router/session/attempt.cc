@@ -142,6 +142,9 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
   if (!http_status::IsSuccess(head.status)) {
     return EngineFailed(EngineErrorKind::kGarbage, absl::StrCat("The engine answered with status ", head.status, "."));
   }
+  if (head.early) {
+    return EngineFailed(EngineErrorKind::kGarbage, "The engine answered before it had the whole request.");
+  }
   const EngineAccess& engine = state_.engine();
   if (engine.wants_answers && engine.wants_answers->load(std::memory_order_relaxed)) {
     state_.loop.edge().report(state_.forward->replica, EngineNews::kAnswer);
