@@ -25,8 +25,9 @@ class Attempt {
       : state_(state), admission_(admission), delivery_(delivery) {}
 
   boost::asio::awaitable<AttemptEnd> Run();
-  // The times that the engine got the whole request.
+  // The times that the engine got the whole request, and a part of it only.
   int writes() const { return exchange_ ? exchange_->writes() : 0; }
+  int partial_writes() const { return exchange_ ? exchange_->partial_writes() : 0; }
   // Closes the connection to the engine: what Run() waits for ends at once.
   void Abort() {
     if (exchange_) exchange_->Abort();

@@ -81,6 +81,7 @@ asio::awaitable<void> Session::Serve() {
     BeginAttempt(std::get<Forward>(*verdict));
     AttemptEnd end = co_await attempt_->Run();
     end.writes = attempt_->writes();
+    end.partial_writes = attempt_->partial_writes();
     attempt_.reset();
     if (end.kind == AttemptEnd::Kind::kFinished) {
       ending_.Finished();
@@ -183,6 +184,7 @@ void Session::OnReplicaLost(ReplicaId replica) {
   if (!attempt_ || state_.forward->replica != replica || Now() - state_.heard < kSilence) return;
   AttemptEnd end = EngineFailed(EngineErrorKind::kHung, "");
   end.writes = attempt_->writes();
+  end.partial_writes = attempt_->partial_writes();
   AttemptLedger ledger = state_.ledger;
   ledger.OnEnd(end, replica, state_.answer.delivered);
   AnswerProgress progress = ProgressNow();

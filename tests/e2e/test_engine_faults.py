@@ -161,7 +161,7 @@ def test_an_engine_killed_before_the_first_byte_is_replaced_by_another(folder):
             router.wait_for_nothing(3, [second])
 
 
-def test_a_large_request_that_engines_do_not_read_to_its_end_meets_three_of_them_at_most(folder):
+def test_a_large_request_that_engines_do_not_read_to_its_end_meets_two_of_them_at_most(folder):
     engines = [ScriptedEngine() for _ in range(4)]
     rows = "".join(
         f"  - {{id: e{i}, url: '{engine.url}', engine: openai, model: {MODEL}, kv_tokens: 100000}}\n"
@@ -174,7 +174,7 @@ def test_a_large_request_that_engines_do_not_read_to_its_end_meets_three_of_them
         body = chat(model=MODEL, max_tokens=50, padding="x" * 8_000_000)
         answer = send(router.address, request_bytes(body=body), timeout=20)
         assert answer.status == 502 and "127.0.0.1" not in answer.body.decode()
-        assert sum(engine.calls for engine in engines) <= 3
+        assert sum(engine.calls for engine in engines) <= 2
         assert router.metrics().sum("penstock_replica_up") == 4
         router.wait_for_nothing(5)
     for engine in engines:

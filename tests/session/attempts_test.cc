@@ -51,6 +51,22 @@ TEST(AttemptLedger, AFreshConnectionInPlaceOfAStaleOneIsTheOneMoreTry) {
   EXPECT_TRUE(ledger.exhausted());
 }
 
+TEST(AttemptLedger, APartOfARequestCountsAsAllOfIt) {
+  AttemptLedger ledger;
+  AttemptEnd part = EngineFailed(EngineErrorKind::kClosed, "");
+  part.partial_writes = 1;
+  EXPECT_TRUE(IsLoss(part));
+  ledger.OnEnd(part, kA, 0);
+  EXPECT_TRUE(ledger.LostAt(kA));
+  EXPECT_FALSE(ledger.exhausted());
+  ledger.OnEnd(part, kB, 0);
+  EXPECT_TRUE(ledger.exhausted());
+  AttemptLedger stale;
+  part.partial_writes = 2;
+  stale.OnEnd(part, kA, 0);
+  EXPECT_TRUE(stale.exhausted());
+}
+
 TEST(AttemptLedger, AnAnswerThatWentOnMayBeLostThreeTimes) {
   AttemptLedger ledger;
   ledger.OnEnd(LostAttempt(EngineErrorKind::kClosed), kA, 5);

@@ -28,8 +28,9 @@ struct AttemptEnd {
   bool hopeless = false;
   // The engine is at fault: logged and counted as its error.
   bool engine_at_fault = false;
-  // The times that the engine got the whole request.
+  // The times that the engine got the whole request, and a part of it only.
   int writes = 0;
+  int partial_writes = 0;
   // The error of kFailed and kRejected. On the heap, as the coroutines of a stream hold many ends.
   std::unique_ptr<ApiError> error;
 };

@@ -32,12 +32,15 @@ bool StreamsChunks(Endpoint endpoint) { return endpoint == Endpoint::kChat || en
 
 bool OneChoice(const RequestFacts& facts) { return facts.n == 1 && facts.prompts == 1; }
 
+// The connections that took a part of the request or all of it.
+int Deliveries(const AttemptEnd& end) { return end.writes + end.partial_writes; }
+
 // The failure may be the engine's alone; of the other kinds the same engine would do the same again.
 bool WorthAnother(const AttemptEnd& end, const AnswerProgress& progress) {
   switch (end.engine_error) {
     case EngineErrorKind::kClosed:
       // An engine that died without a token of the answer does not get the request again.
-      return end.writes == 0 || progress.delivered > 0 || progress.another_serves;
+      return Deliveries(end) == 0 || progress.delivered > 0 || progress.another_serves;
     case EngineErrorKind::kConnect:
     case EngineErrorKind::kPushedBack:
     case EngineErrorKind::kOverflow:
@@ -98,7 +101,7 @@ NextStep FailForGood(const AttemptEnd& end, const AnswerProgress& progress) {
 }  // namespace
 
 bool IsLoss(const AttemptEnd& end) {
-  if (end.kind != AttemptEnd::Kind::kFailed || end.writes == 0) return false;
+  if (end.kind != AttemptEnd::Kind::kFailed || Deliveries(end) == 0) return false;
   switch (end.engine_error) {
     case EngineErrorKind::kTimeout:
     case EngineErrorKind::kClosed:
@@ -128,8 +131,8 @@ void AttemptLedger::OnEnd(const AttemptEnd& end, ReplicaId replica, int64_t deli
     lost_at_.reset();
   }
   if (IsLoss(end)) {
-    losses_ += end.writes;
-    losses_in_a_row_ += end.writes;
+    losses_ += Deliveries(end);
+    losses_in_a_row_ += Deliveries(end);
     if (!gave_tokens) lost_at_ = replica;
   }
   delivered_at_failure_ = delivered;

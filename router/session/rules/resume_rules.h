@@ -22,8 +22,8 @@ namespace penstock {
 inline constexpr int kMaxFailures = 6;
 // Failed attempts without a delivered token in between.
 inline constexpr int kMaxFailuresInARow = 3;
-// Engines that got the whole request and then died, hung or failed: a request that kills its engines must not meet them
-// all. In a row means without a delivered token in between.
+// Engines that got a part of the request or all of it, and then died, hung or failed. A request that kills its engines
+// must not meet them all. In a row means without a delivered token in between.
 inline constexpr int kMaxLosses = 3;
 inline constexpr int kMaxLossesInARow = 2;
 // Attempts at engines that could not be connected to; they got nothing of the request.
@@ -56,7 +56,7 @@ class AttemptLedger {
   int unreached_ = 0;
 };
 
-// The engine got the whole request and then died, hung or failed: the request may be the cause.
+// The engine got a part of the request or all of it, and then died, hung or failed: the request may be the cause.
 bool IsLoss(const AttemptEnd& end);
 
 // The answer and the fleet as the rules look at them.
