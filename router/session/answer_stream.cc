@@ -31,6 +31,8 @@ Duration AnswerStream::NextWait() {
 
 bool AnswerStream::Take(absl::string_view bytes) {
   if (interruption_.any() && !relay_.finished()) return false;
+  over_ = relay_.closed();
+  if (over_) return false;
   const Instant now = Now();
   state_.heard = now;
   const bool begun = client_.begun();
@@ -82,7 +84,7 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
     if (finished) return std::nullopt;
     return ReadFailed(state_, admission_.ticket(), ended.status(), "The engine's stream broke off.", /*in_body=*/true);
   }
-  over_ = *ended;
+  over_ = over_ || *ended;
   if (over_) return std::nullopt;
   if (client_.gone()) return EndedBy(AttemptEnd::Kind::kClientGone);
   const bool broken = result_ != Result::kGoOn && result_ != Result::kDone;

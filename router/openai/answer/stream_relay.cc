@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 
 namespace penstock {
 namespace {
 
 constexpr size_t kMaxEarly = 4 << 10;
+
+bool IsEndMark(const SseSplitter::Event& event) { return absl::StripAsciiWhitespace(event.data) == "[DONE]"; }
 
 }  // namespace
 
@@ -42,12 +45,14 @@ StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayStat
 StreamRelay::Result StreamRelay::Feed(absl::string_view bytes, Instant now) {
   pieces_.Clear();
   new_tokens_ = 0;
+  if (closed()) return Result::kDone;
   splitter_.Feed(bytes);
   while (const auto event = splitter_.Next()) {
     const Result result = Take(*event, now);
     if (result != Result::kGoOn) return result;
+    if (closed()) break;
   }
-  return done_ ? Result::kDone : Result::kGoOn;
+  return done() ? Result::kDone : Result::kGoOn;
 }
 
 void StreamRelay::Flush() {
@@ -62,6 +67,7 @@ void StreamRelay::Release(absl::string_view fingerprint) {
 }
 
 StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant now) {
+  if (done() && !IsEndMark(event)) return Result::kGoOn;
   if (event.garbled) return Result::kMalformed;
   if (event.comment) {
     if (!reassembly_ && (any_event_ || comments_pass)) pieces_.Pass(event.raw);
@@ -108,7 +114,8 @@ void StreamRelay::Learn(const StreamFacts& facts, Instant now) {
     ++finishes_;
     if (state_.finish_reason != "length") state_.finish_reason = facts.finish_reason;
   }
-  done_ = done_ || facts.done;
+  // The mark is no finish; the last event of the responses dialect is one, and the mark may follow it.
+  if (facts.done) end_ = facts.finish ? End::kLastEvent : End::kMark;
   if (facts.usage) {
     const Tokens carried(state_.carried);
     const Tokens prompt = state_.prompt.value_or(std::max(Tokens(0), facts.usage->prompt - carried));

@@ -5,6 +5,7 @@
 #ifndef PENSTOCK_ROUTER_OPENAI_ANSWER_STREAM_RELAY_H_
 #define PENSTOCK_ROUTER_OPENAI_ANSWER_STREAM_RELAY_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,9 +68,11 @@ class StreamRelay {
 
   bool any_event() const { return any_event_; }
   bool any_text() const { return any_text_; }
-  bool done() const { return done_; }
+  bool done() const { return end_ != End::kNone; }
+  // The mark [DONE] came: nothing behind it is passed on, and nothing is to be read.
+  bool closed() const { return end_ == End::kMark; }
   // Every choice has given the reason of its end.
-  bool finished() const { return done_ || finishes_ >= facts_.n * facts_.prompts; }
+  bool finished() const { return done() || finishes_ >= facts_.n * facts_.prompts; }
   // Bytes of an event that never ended.
   size_t unfinished_bytes() const { return splitter_.Rest().size(); }
   const EngineError& error() const { return *error_; }
@@ -78,6 +81,8 @@ class StreamRelay {
   bool comments_pass = false;  // The head is out: the engine's comments may go on.
 
  private:
+  enum class End : uint8_t { kNone, kLastEvent, kMark };
+
   Result Take(const SseSplitter::Event& event, Instant now);
   // Passes the held event on.
   void Release(absl::string_view fingerprint);
@@ -100,7 +105,7 @@ class StreamRelay {
   int64_t held_tokens_ = 0;  // The tokens of the held event.
   bool any_event_ = false;
   bool any_text_ = false;
-  bool done_ = false;
+  End end_ = End::kNone;
   int64_t finishes_ = 0;
   std::optional<EngineError> error_;
 };

@@ -1,0 +1,58 @@
+// No client sees the bytes that an engine sends behind the end of its stream.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/byte_budget.h"
+#include "router/openai/answer/stream_relay.h"
+
+namespace penstock {
+namespace {
+
+constexpr Instant kNow = Instant::FromNanoseconds(5);
+
+std::string Joined(const StreamRelay& relay) {
+  std::string all;
+  for (absl::string_view piece : relay.pieces()) all.append(piece.data(), piece.size());
+  return all;
+}
+
+const std::string kWord = "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word\"}}]}\n\n";
+const std::string kStop =
+    "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+const std::string kDone = "data: [DONE]\n\n";
+
+struct Fixture {
+  RequestFacts facts;
+  RelayState state;
+};
+
+TEST(StreamEnd, NothingBehindTheEndPasses) {
+  for (const std::string behind : {kWord, std::string(": comment\n\n"), std::string("nonsense\n\n"), kDone}) {
+    Fixture f;
+    StreamRelay relay(Endpoint::kChat, f.facts, f.state);
+    EXPECT_EQ(relay.Feed(kWord + kStop + kDone + behind, kNow), StreamRelay::Result::kDone);
+    EXPECT_EQ(Joined(relay), kWord + kStop + kDone);
+    EXPECT_TRUE(relay.closed());
+    EXPECT_EQ(relay.Feed(behind, kNow), StreamRelay::Result::kDone);
+    EXPECT_EQ(Joined(relay), "");
+    EXPECT_EQ(f.state.generated(), 1);
+  }
+}
+
+TEST(StreamEnd, OnlyTheMarkMayFollowTheLastEventOfAResponse) {
+  const std::string last = "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n";
+  const std::string more = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"x\"}\n\n";
+  Fixture f;
+  StreamRelay relay(Endpoint::kResponses, f.facts, f.state);
+  EXPECT_EQ(relay.Feed(more + last + more, kNow), StreamRelay::Result::kDone);
+  EXPECT_EQ(Joined(relay), more + last);
+  EXPECT_TRUE(relay.done());
+  EXPECT_FALSE(relay.closed());
+  EXPECT_EQ(relay.Feed(more + kDone + more, kNow), StreamRelay::Result::kDone);
+  EXPECT_EQ(Joined(relay), kDone);
+  EXPECT_TRUE(relay.closed());
+}
+
+}  // namespace
+}  // namespace penstock
