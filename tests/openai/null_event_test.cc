@@ -3,29 +3,10 @@
 
 #include <string>
 
-#include "base/byte_budget.h"
-#include "router/openai/answer/stream_relay.h"
+#include "tests/openai/relay_for_test.h"
 
 namespace penstock {
 namespace {
-
-constexpr Instant kNow = Instant::FromNanoseconds(5);
-
-std::string Joined(const StreamRelay& relay) {
-  std::string all;
-  for (absl::string_view piece : relay.pieces()) all.append(piece.data(), piece.size());
-  return all;
-}
-
-const std::string kWord = "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word\"}}]}\n\n";
-const std::string kStop =
-    "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
-const std::string kDone = "data: [DONE]\n\n";
-
-struct Fixture {
-  RequestFacts facts;
-  RelayState state;
-};
 
 TEST(NullEvents, AnEventOfNullPassesWithTheFirstThatHasContent) {
   const std::string null = "data: null\n\n";

@@ -10,37 +10,10 @@
 
 #include "router/openai/answer/chunk_rewrite.h"
 #include "router/openai/answer/delivered_text.h"
+#include "tests/openai/relay_for_test.h"
 
 namespace penstock {
 namespace {
-
-constexpr Instant kNow = Instant::FromNanoseconds(1'000);
-
-std::string Joined(const StreamRelay& relay) {
-  std::string all;
-  for (absl::string_view piece : relay.pieces()) all.append(piece.data(), piece.size());
-  return all;
-}
-
-const std::string kRole =
-    "data: "
-    "{\"id\":\"c1\",\"created\":5,\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
-const std::string kWord =
-    "data: {\"id\":\"c1\",\"created\":5,\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word\"}}]}\n\n";
-const std::string kStop =
-    "data: {\"id\":\"c1\",\"created\":5,\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
-const std::string kUsage =
-    "data: "
-    "{\"id\":\"c1\",\"created\":5,\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2,\"total_"
-    "tokens\":9}}\n\n";
-const std::string kDone = "data: [DONE]\n\n";
-
-struct Fixture {
-  Fixture() { state.text = DeliveredText(budget, {}); }
-  ByteBudget budget;
-  RequestFacts facts;
-  RelayState state;
-};
 
 TEST(StreamRelay, EventsPassAsTheyCameAndAreCounted) {
   Fixture f;
