@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 namespace penstock {
 namespace {
@@ -20,6 +21,8 @@ constexpr float kHalveAt = 1000;
 // A curve is good until the events behind it have grown by this share, or by this many (about thirty streams).
 constexpr uint64_t kStaleShare = 128;
 constexpr uint64_t kStaleEvents = 1000;
+// A cell that has seen so many events, those of a dozen streams, is not evicted for a new one. Untuned.
+constexpr uint64_t kKnownEvents = 1000;
 
 using Hazards = std::array<double, kOutputBins>;
 
@@ -85,16 +88,31 @@ OutputForecaster::Chain OutputForecaster::Touch(const Key& key) {
 
 OutputForecaster::Cell* OutputForecaster::TouchTenant(const CellKey& key) {
   if (const auto found = cells_.find(key); found != cells_.end()) {
-    entries_.splice(entries_.begin(), entries_, found->second);
+    MarkUsed(found->second);
     return &found->second->second;
   }
-  if (cells_.size() >= max_cells_) {
-    cells_.erase(entries_.back().first);
-    entries_.pop_back();
-  }
-  entries_.emplace_front(key, Cell{});
-  cells_.emplace(key, entries_.begin());
-  return &entries_.front().second;
+  if (cells_.size() >= max_cells_) EvictOne();
+  new_cells_.emplace_front(key, Cell{});
+  cells_.emplace(key, new_cells_.begin());
+  return &new_cells_.front().second;
+}
+
+void OutputForecaster::MarkUsed(Entries::iterator entry) {
+  Cell& cell = entry->second;
+  Entries& from = cell.known ? known_cells_ : new_cells_;
+  cell.known = cell.known || cell.version >= kKnownEvents;
+  Entries& to = cell.known ? known_cells_ : new_cells_;
+  to.splice(to.begin(), from, entry);
+  if (known_cells_.size() <= max_cells_ - max_cells_ / 4) return;
+  known_cells_.back().second.known = false;
+  new_cells_.splice(new_cells_.begin(), known_cells_, std::prev(known_cells_.end()));
+}
+
+void OutputForecaster::EvictOne() {
+  // The two newest cells may belong to the request that is being counted.
+  Entries& part = new_cells_.size() > 2 || known_cells_.empty() ? new_cells_ : known_cells_;
+  cells_.erase(part.back().first);
+  part.pop_back();
 }
 
 bool OutputForecaster::IsFresh(const Chain& chain, int depth) {

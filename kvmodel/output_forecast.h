@@ -4,7 +4,8 @@
 // that reached the bin and the streams that ended in it (Kaplan-Meier). So running streams count as soon as they pass a
 // bin. 10 pseudo-observations of its parent are blended into a cell: (model, tenant, bucket, limit) <- (model, tenant)
 // <- (model) <- prior. The prior is a log-normal with median 150, sigma 1.2, weight 5. Counts halve at 1000. Tenants
-// live in a bounded LRU. Lengths are whole tokens: bins below about 17 tokens may hold none, and never end a stream.
+// live in a bounded LRU of two parts: a flood of new tenants evicts no cell that has learned something.
+// Lengths are whole tokens: bins below about 17 tokens may hold none, and never end a stream.
 // The 12 bins and the halving are measured on recorded chat traffic. Its lengths pile up within a tenth of an octave
 // and drift within the hour. 6 bins per octave cost 6 points of calibration, halving at 3000 another one.
 // Not thread-safe; one owner.
@@ -69,7 +70,8 @@ class OutputForecaster {
     bool operator==(const Key&) const = default;
   };
 
-  // `max_cells` bounds the tenants' cells; the least recently observed one goes first. The models' own cells stay.
+  // `max_cells` bounds the tenants' cells. The least recently observed one goes first, of those that have seen little
+  // where there are some. The models' own cells stay.
   explicit OutputForecaster(size_t max_cells = 4096);
 
   // The blended curve of the most specific cell; never null. Rebuilt lazily: once a cell or an ancestor has seen 1/128
@@ -92,6 +94,7 @@ class OutputForecaster {
     std::array<float, kOutputBins> reached{};
     std::array<float, kOutputBins> ended{};
     uint64_t version = 0;  // Events seen; only grows.
+    bool known = false;    // It is in the part of the cells that have seen enough.
     std::shared_ptr<const SurvivalCurve> curve;
     std::array<uint64_t, kLevels> built{};  // Versions from the model down that `curve` was made of.
   };
@@ -106,7 +109,7 @@ class OutputForecaster {
     }
   };
   using Entry = std::pair<CellKey, Cell>;
-  using Entries = std::list<Entry>;  // Most recently observed first.
+  using Entries = std::list<Entry>;
   using Chain = std::array<Cell*, kLevels>;
 
   static CellKey KeyOf(const Key& key, int level);
@@ -115,13 +118,18 @@ class OutputForecaster {
   // The same, creating what is missing and marking the tenant's as used.
   Chain Touch(const Key& key);
   Cell* TouchTenant(const CellKey& key);
+  // Moves a cell to the front of its part, and to the known ones once it has seen enough.
+  void MarkUsed(Entries::iterator entry);
+  void EvictOne();
   static bool IsFresh(const Chain& chain, int depth);
   static void Rebuild(const Chain& chain, int depth);
   static void HalveWhenFull(Cell& cell);
 
   size_t max_cells_;
   absl::flat_hash_map<ModelId, std::unique_ptr<Cell>> models_;
-  Entries entries_;
+  // Most recently observed first. The known cells are at most three quarters of all.
+  Entries new_cells_;
+  Entries known_cells_;
   absl::flat_hash_map<CellKey, Entries::iterator> cells_;
   std::shared_ptr<const SurvivalCurve> prior_;
 };

@@ -25,12 +25,12 @@ struct TraceRequest {
   Duration arrival;   // Since the start of the trace, at least zero.
   std::string model;  // Empty where the source does not say.
   std::string tenant;
-  Tokens prompt{1};      // Whole prompt, at least 1.
-  Tokens output{1};      // At least 1; its length without a limit.
-  Tokens max_output{0};  // 0: none stated.
+  Tokens prompt{1};  // Whole prompt, at least 1.
+  Tokens output{1};  // At least 1; its length without a limit.
   std::vector<uint64_t> prefix_hashes;
   int64_t line = 0;           // In the file, from 1; 0: generated.
   std::string service_class;  // Empty where the source does not say.
+  Tokens max_output{0};       // 0: none stated.
   bool operator==(const TraceRequest&) const = default;
 };
 

@@ -71,6 +71,16 @@ TEST_F(TraceFile, AGzipFileReadsAsItsContent) {
   EXPECT_EQ(gzip->requests, plain->requests);
 }
 
+TEST_F(TraceFile, AStatedLimitIsReadAndMayBeEmpty) {
+  const std::string header = "arrival_s,model,tenant,prompt_tokens,output_tokens,max_output\n";
+  const auto trace = ReadTrace(Plain(header + "0,,t,600,100,20\n1,,t,1,1,\n2,,t,1,1,0\n"));
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  EXPECT_EQ(trace->requests[0].max_output, Tokens(20));
+  EXPECT_EQ(trace->requests[1].max_output, Tokens(0));
+  EXPECT_EQ(trace->requests[2].max_output, Tokens(0));
+  EXPECT_THAT(ErrorOf(header + "0,,t,1,1,x\n"), HasSubstr("max_output"));
+}
+
 TEST_F(TraceFile, PrefixHashesOfALongLineAreRead) {
   std::string text = "arrival_s,model,tenant,prompt_tokens,output_tokens,prefix_hashes\n0.0,,,600000,5,";
   for (int i = 0; i < 60'000; ++i) text += (i ? ";" : "") + std::to_string(1'000'000 + i);

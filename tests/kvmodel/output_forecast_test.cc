@@ -175,6 +175,18 @@ TEST(OutputForecaster, TenantsAreBoundedAndTheLeastRecentGoesFirst) {
   EXPECT_LT(forecaster.CurveFor(Of(2))->Quantile(0.5), 100) << "forgotten: the model's curve";
 }
 
+TEST(OutputForecaster, AFloodOfFreshTenantsEvictsNoneThatIsKnown) {
+  OutputForecaster forecaster(64);
+  for (uint64_t tenant = 1; tenant <= 20; ++tenant) {
+    for (int i = 0; i < 30; ++i) Observe(forecaster, Of(tenant), 3000);
+  }
+  for (uint64_t tenant = 100; tenant < 2000; ++tenant) Observe(forecaster, Of(tenant), 20);
+  for (uint64_t tenant = 1; tenant <= 20; ++tenant) {
+    EXPECT_NEAR(forecaster.CurveFor(Of(tenant))->Quantile(0.5), 3000, 300) << tenant;
+  }
+  EXPECT_LE(forecaster.cells(), 64U);
+}
+
 TEST(OutputForecaster, AnEvictedTenantStartsAgain) {
   OutputForecaster forecaster(2);
   for (int i = 0; i < 50; ++i) Observe(forecaster, Of(1), 3000);
