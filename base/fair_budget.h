@@ -65,12 +65,15 @@ class FairShare {
     held_ = amount;
     return true;
   }
-  void Release() {
-    if (held_ == Bytes(0)) return;
-    Add(budget_->used_, -held_.value());
-    Add(budget_->accounts_[account_], -held_.value());
-    held_ = Bytes(0);
+  // Gives back all but `amount`.
+  void ShrinkTo(Bytes amount) {
+    if (amount >= held_) return;
+    const int64_t less = (amount - held_).value();
+    Add(budget_->used_, less);
+    Add(budget_->accounts_[account_], less);
+    held_ = amount;
   }
+  void Release() { ShrinkTo(Bytes(0)); }
 
  private:
   static int64_t Add(std::atomic<int64_t>& sum, int64_t more) {

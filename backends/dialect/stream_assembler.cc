@@ -16,6 +16,9 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
+// The names and numbers around a piece of text are shorter, and each event replaces those of the one before.
+constexpr size_t kPlainEvent = 1 << 10;
+
 struct Choice {
   std::string role = "assistant";
   std::string content;
@@ -125,6 +128,8 @@ struct StreamAssembler::Document {
   void AddUsage(const Json& event, const std::optional<Usage>& reported, bool alone);
   // The usage of the answer. Null when no event had one.
   Json UsageJson() const;
+  // The text of all choices.
+  size_t TextBytes() const;
 
   Json top = Json::object();  // The last value of every other field.
   std::map<int64_t, Choice> choices;
@@ -184,6 +189,15 @@ Json StreamAssembler::Document::UsageJson() const {
   return shown;
 }
 
+size_t StreamAssembler::Document::TextBytes() const {
+  size_t bytes = 0;
+  for (const auto& [index, choice] : choices) {
+    bytes += choice.content.size();
+    for (const auto& [key, text] : choice.texts) bytes += text.size();
+  }
+  return bytes;
+}
+
 StreamAssembler::StreamAssembler(Endpoint endpoint) : document_(std::make_unique<Document>()), endpoint_(endpoint) {}
 StreamAssembler::~StreamAssembler() = default;
 
@@ -198,6 +212,8 @@ absl::Status StreamAssembler::Add(absl::string_view data) {
   const auto choices = event.find("choices");
   if (choices == event.end() || !choices->is_array()) return absl::UnimplementedError("event without choices");
   const std::optional<Usage> usage = UsageOf(event);
+  const size_t text = document_->TextBytes();
+  const size_t names = document_->top.size() + document_->choices.size();
   for (const Json& choice : *choices) {
     if (absl::Status added = document_->AddChoice(choice, endpoint_, usage); !added.ok()) return added;
   }
@@ -205,6 +221,9 @@ absl::Status StreamAssembler::Add(absl::string_view data) {
   for (const auto& [key, value] : event.items()) {
     if (key != "choices" && key != "usage" && key != "object" && key != "prompt_progress") document_->top[key] = value;
   }
+  const size_t more_text = document_->TextBytes() - text;
+  const bool more_names = names != document_->top.size() + document_->choices.size();
+  bytes_ += more_names || data.size() - more_text > kPlainEvent ? data.size() : more_text;
   return absl::OkStatus();
 }
 

@@ -22,6 +22,8 @@ class StreamAssembler {
   // Takes the data of one event and skips [DONE]. InvalidArgument: not JSON. Internal: an error event, with its
   // message. Unimplemented: an event that a whole answer cannot represent.
   absl::Status Add(absl::string_view data);
+  // Bytes that it stores, roughly: all text, and the events that add anything else.
+  size_t bytes() const { return bytes_; }
   // The JSON of the answer. FailedPrecondition when a choice has no finish reason.
   absl::StatusOr<std::string> Finish();
 
@@ -29,6 +31,7 @@ class StreamAssembler {
   struct Document;
   std::unique_ptr<Document> document_;
   Endpoint endpoint_;
+  size_t bytes_ = 0;
 };
 
 }  // namespace penstock

@@ -106,6 +106,12 @@ void VisitLimitSizes(Section& limits, Visitor& visit) {
          "Largest whole answer of an engine, or stream that becomes one; 502 beyond. A stream that is passed on has no "
          "limit."},
         limits.max_answer, kBodySize);
+  visit(
+      {"max_answer_memory",
+       "Most bytes of answers in buffers over 4 KiB, from the engine to the client. An answer takes 72 KiB at least; "
+       "503 where they are not free. A whole answer that finds no more room, or is over 1 MB, goes to its client while "
+       "it is read. One key, or one address without a key, holds no more than it leaves free."},
+      limits.max_answer_memory, kTotalSize);
 }
 
 template <Of<LimitsConfig> Section, class Visitor>

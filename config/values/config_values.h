@@ -145,6 +145,7 @@ struct LimitsConfig {
   int64_t max_queued_requests = 65'536;
   Bytes max_queued_bytes{1LL << 30};
   Bytes max_answer{256LL << 20};
+  Bytes max_answer_memory{1LL << 30};
   Duration header_timeout = Duration::Seconds(10);
   Duration body_timeout = Duration::Seconds(60);
   Duration max_body_time = Duration::Seconds(600);

@@ -66,16 +66,44 @@ Written Answer::Whole(int status, absl::string_view content_type, const HeaderLi
   head.Add("content-type", content_type).Add("x-request-id", request_id_);
   for (const auto [name, value] : headers) head.Add(name, value);
   const std::string text = std::move(head).WithLength(body.size());
-  head_sent_ = ended_ = true;
+  head_sent_ = ended_ = whole_ = true;
   status_ = status;
-  std::array<asio::const_buffer, 2> buffers = {AsBuffer(text), AsBuffer(body)};
-  std::span<asio::const_buffer> left(buffers.data(), head_only_ || body.empty() ? 1 : 2);
+  return WriteBoth(text, head_only_ ? absl::string_view() : body);
+}
+
+Written Answer::WriteBoth(const std::string& first, absl::string_view second) {
+  std::array<asio::const_buffer, 2> buffers = {AsBuffer(first), AsBuffer(second)};
+  std::span<asio::const_buffer> left(buffers.data(), second.empty() ? 1 : 2);
   const Written written = connection_.WriteNow(left);
   if (written == Written::kPart) {
-    const bool in_head = left.data() == buffers.data();
-    if (in_head) unsent_ = std::string(AsText(left.front()));
-    if (!in_head || left.size() > 1) unsent_body_ = AsText(left.back());
+    const bool in_first = left.data() == buffers.data();
+    if (in_first) unsent_ = std::string(AsText(left.front()));
+    if (!in_first || left.size() > 1) unsent_body_ = AsText(left.back());
   }
+  return written;
+}
+
+void Answer::BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) {
+  chunks_ = !length && !http10_;
+  const bool until_close = !length && http10_;
+  if (until_close || loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
+  ResponseHead head(http_status::kOk, keep_alive_, http10_);
+  head.Add("content-type", content_type).Add("x-request-id", request_id_);
+  for (const auto [name, value] : headers) head.Add(name, value);
+  unsent_ = length ? std::move(head).WithLength(*length) : std::move(head).Chunked();
+  whole_ = true;
+}
+
+Written Answer::Part(absl::string_view bytes) {
+  std::string before = std::exchange(unsent_, std::string());
+  if (chunks_) absl::StrAppend(&before, head_sent_ ? "\r\n" : "", absl::Hex(bytes.size()), "\r\n");
+  head_sent_ = true;
+  status_ = http_status::kOk;
+  if (!before.empty()) return WriteBoth(before, bytes);
+  std::array<asio::const_buffer, 1> buffers = {AsBuffer(bytes)};
+  std::span<asio::const_buffer> left(buffers);
+  const Written written = connection_.WriteNow(left);
+  if (written == Written::kPart) unsent_body_ = AsText(left.front());
   return written;
 }
 
@@ -85,10 +113,16 @@ asio::awaitable<bool> Answer::FinishWhole() {
   if (!unsent_body_.empty()) rest.push_back(AsBuffer(unsent_body_));
   const bool alive = co_await connection_.Write(std::move(rest));
   std::string().swap(unsent_);
+  unsent_body_ = absl::string_view();
   co_return alive;
 }
 
 asio::awaitable<bool> Answer::Error(const ApiError& error) {
+  std::string().swap(unsent_);
+  if (whole_ && head_sent_) {
+    ended_ = false;
+    co_return !connection_.gone();
+  }
   if (!head_sent_) {
     const std::string body = ErrorBody(error);
     const HeaderList headers = ErrorHeaders(error);
@@ -142,8 +176,10 @@ asio::awaitable<bool> Answer::FinishEvents() {
 
 asio::awaitable<bool> Answer::End() {
   ended_ = true;
-  if (http10_) co_return !connection_.gone();
-  std::vector<asio::const_buffer> last_chunk(1, AsBuffer("0\r\n\r\n"));
+  if (http10_ || (whole_ && !chunks_)) co_return !connection_.gone();
+  // The line end behind the last part of a whole answer is due.
+  const absl::string_view end = whole_ ? "\r\n0\r\n\r\n" : "0\r\n\r\n";
+  std::vector<asio::const_buffer> last_chunk(1, AsBuffer(end));
   co_return co_await connection_.Write(std::move(last_chunk));
 }
 

@@ -1,12 +1,14 @@
 // The answer to one request as HTTP/1.1 on its connection: the Client of a session, and of the router's own pages.
 //
 // Adds x-request-id to everything. A stream is sent in chunks; KeepAlive sends its head and a comment line, and an
-// error after that becomes the stream's last event. Used by one coroutine of one loop. KeepAlive may be called by a
+// error after that becomes the stream's last event. A whole answer in parts has a length or is sent in chunks; an error
+// leaves it without its end and closes the connection. Used by one coroutine of one loop. KeepAlive may be called by a
 // deadline meanwhile: it leaves a connection alone that is being written to.
 #ifndef PENSTOCK_ROUTER_HTTP_ANSWER_H_
 #define PENSTOCK_ROUTER_HTTP_ANSWER_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,8 @@ class Answer final : public Client {
   Answer(EventLoop& loop, ClientConnection& connection, const ClientRequest& request, std::string request_id);
 
   Written Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) override;
+  void BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) override;
+  Written Part(absl::string_view bytes) override;
   boost::asio::awaitable<bool> FinishWhole() override;
   Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) override;
   boost::asio::awaitable<bool> FinishEvents() override;
@@ -46,6 +50,8 @@ class Answer final : public Client {
 
  private:
   std::string StreamHead(const HeaderList& headers);
+  // Writes both and notes the part that is left.
+  Written WriteBoth(const std::string& first, absl::string_view second);
 
   EventLoop& loop_;
   ClientConnection& connection_;
@@ -56,8 +62,10 @@ class Answer final : public Client {
   bool head_sent_ = false;
   bool writing_ = false;
   bool ended_ = false;
+  bool whole_ = false;   // A whole answer has begun.
+  bool chunks_ = false;  // Its parts are chunks.
   int status_ = 0;
-  std::string unsent_;  // Of events, or of a whole answer's head.
+  std::string unsent_;  // Of events, or of what precedes the body of a whole answer.
   absl::string_view unsent_body_;
 };
 

@@ -19,6 +19,7 @@ std::string MetricsPage(const Edge& edge, const LimitsConfig& limits) {
   telemetry.SetFill(Bounded::kQueuedRequests, Ratio(view.queued_requests, limits.max_queued_requests));
   telemetry.SetFill(Bounded::kQueuedBytes, Ratio(view.queued_bytes.value(), limits.max_queued_bytes.value()));
   telemetry.SetFill(Bounded::kBodyMemory, Ratio(edge.bodies.used().value(), limits.max_body_memory.value()));
+  telemetry.SetFill(Bounded::kAnswerMemory, Ratio(edge.answers.used().value(), limits.max_answer_memory.value()));
   telemetry.SetFill(Bounded::kDeliveredText,
                     Ratio(edge.delivered_text.used().value(), limits.max_kept_text_total.value()));
   return telemetry.Serialise(view, edge.log != nullptr ? edge.log->dropped() : 0);

@@ -149,9 +149,9 @@ asio::awaitable<void> AnswerFull(Answer& answer) {
 asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, ClientRequest& request, Endpoint endpoint,
                                Answer& answer) {
   {
-    Session session(
-        loop, answer,
-        SessionRequest{endpoint, &request.headers, request.body.view(), answer.request_id(), client.peer().address});
+    Session session(loop, answer,
+                    SessionRequest{endpoint, &request.headers, request.body.view(), answer.request_id(),
+                                   client.peer().address, client.peer().account()});
     co_await session.Run();
   }
   client.Reuse(std::move(request.body));

@@ -66,8 +66,9 @@ constexpr absl::string_view LabelOf(EngineErrorKind kind) { return kEngineErrorL
 // The end of an answer whose engine failed after the client had part of it.
 enum class ResumeResult : uint8_t {
   kContinued,  // The client sees one unbroken stream.
-  kEndpoint,   // This and the following: reasons why it was not continued.
-  kSeveral,    // n, or a list of prompts.
+  kWhole,      // This and the following: reasons why it was not continued. The answer is no stream.
+  kEndpoint,
+  kSeveral,  // n, or a list of prompts.
   kTools,
   kLogprobs,
   kStructured,
@@ -82,23 +83,32 @@ enum class ResumeResult : uint8_t {
   kEffects,  // A second run would store or do something twice.
   kSeed,     // The random numbers of the request would begin again.
 };
-inline constexpr std::array<absl::string_view, 16> kResumeLabels = {
-    "continued",  "endpoint", "several", "tools", "logprobs", "structured", "echo",    "prompt",
-    "other_text", "budget",   "engine",  "tries", "deadline", "refused",    "effects", "seed"};
+inline constexpr std::array<absl::string_view, 17> kResumeLabels = {
+    "continued",  "whole",  "endpoint", "several", "tools",    "logprobs", "structured", "echo", "prompt",
+    "other_text", "budget", "engine",   "tries",   "deadline", "refused",  "effects",    "seed"};
 constexpr absl::string_view LabelOf(ResumeResult result) { return kResumeLabels[static_cast<size_t>(result)]; }
 
 // A quantity with a limit.
-enum class Bounded : uint8_t { kConnections, kQueuedRequests, kQueuedBytes, kBodyMemory, kDeliveredText };
-inline constexpr std::array<absl::string_view, 5> kBoundedLabels = {"connections", "queued_requests", "queued_bytes",
-                                                                    "body_memory", "kept_text"};
+enum class Bounded : uint8_t {
+  kConnections,
+  kQueuedRequests,
+  kQueuedBytes,
+  kBodyMemory,
+  kAnswerMemory,
+  kDeliveredText,
+};
+inline constexpr std::array<absl::string_view, 6> kBoundedLabels = {"connections", "queued_requests", "queued_bytes",
+                                                                    "body_memory", "answer_memory",   "kept_text"};
 
 // The limit of the router that turned a connection or a request away.
 enum class TurnedAway : uint8_t {
   kConnections,
   kBodyMemory,
+  kAnswerMemory,
   kLocalResources,  // Descriptors, memory or ports for a connection to an engine.
 };
-inline constexpr std::array<absl::string_view, 3> kTurnedAwayLabels = {"connections", "body_memory", "local_resources"};
+inline constexpr std::array<absl::string_view, 4> kTurnedAwayLabels = {"connections", "body_memory", "answer_memory",
+                                                                       "local_resources"};
 constexpr absl::string_view LabelOf(TurnedAway limit) { return kTurnedAwayLabels[static_cast<size_t>(limit)]; }
 
 // The bounded set of endpoints; anything else becomes "other".

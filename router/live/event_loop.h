@@ -46,6 +46,7 @@ struct Edge {
   bool admin_apart = false;   // Metrics and health are on the admin listener.
   ByteBudget delivered_text;  // For answers that may have to be continued.
   FairBudget bodies;          // For the bytes of requests, from their reading to their end.
+  FairBudget answers;         // For the bytes of answers that their clients have not taken.
   LineSampler denied_lines;   // For lines about requests without a key.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.

@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kMaxEvent = 16 << 20;
 // The body of a complete answer may take this long to end; its connection can then serve another request.
 constexpr Duration kEndOfBody = Duration::Seconds(1);
+// An answer is in memory so often while it is put together: its pieces, the document and the text.
+constexpr size_t kAssembledCopies = 3;
 
 }  // namespace
 
@@ -22,7 +24,16 @@ AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& 
       client_(state.client),
       interruption_(state.client, admission.ticket()),
       relay_(state.request.endpoint, state.facts(), state.answer,
-             reassemble ? std::optional<size_t>(state.limits.max_answer.value()) : std::nullopt) {}
+             reassemble ? std::optional<size_t>(state.limits.max_answer.value()) : std::nullopt),
+      memory_(state) {}
+
+bool AnswerStream::HoldBytes() {
+  size_t bytes = relay_.held_bytes();
+  if (undelivered_) {
+    for (absl::string_view piece : relay_.pieces()) bytes += piece.size();
+  }
+  return memory_.Hold(bytes);
+}
 
 Duration AnswerStream::NextWait() {
   if (relay_.done()) return wait_ = kEndOfBody;
@@ -55,7 +66,8 @@ bool AnswerStream::Take(absl::string_view bytes) {
     undelivered_ = begun_ = written == Written::kPart;
     if (!undelivered_) OnDelivered(now);
   }
-  const bool fine = result_ == StreamRelay::Result::kGoOn || result_ == StreamRelay::Result::kDone;
+  no_room_ = !HoldBytes();
+  const bool fine = !no_room_ && (result_ == StreamRelay::Result::kGoOn || result_ == StreamRelay::Result::kDone);
   return fine && !undelivered_ && !first && relay_.unfinished_bytes() <= kMaxEvent &&
          (relay_.done() ? wait_ == kEndOfBody : state_.answer_deadline - now > wait_);
 }
@@ -71,6 +83,7 @@ asio::awaitable<bool> AnswerStream::Deliver() {
     if (!co_await SendEvents(client_, headers, relay_.pieces())) co_return false;
   }
   OnDelivered(Now());
+  HoldBytes();
   co_return true;
 }
 
@@ -90,6 +103,7 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   const bool broken = result_ != Result::kGoOn && result_ != Result::kDone;
   over_ = broken && finished;
   if (over_) return std::nullopt;
+  if (no_room_ && !finished) return NoRoomForAnswer(state_);
   if (result_ == Result::kError) return EngineSaid(relay_.error(), /*in_stream=*/true, delivery_.resume_due());
   if (result_ == Result::kTooLong) {
     return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
@@ -124,6 +138,7 @@ asio::awaitable<AttemptEnd> AnswerStream::Finish() {
 }
 
 asio::awaitable<AttemptEnd> AnswerStream::SendAssembled() {
+  if (!memory_.Hold(kAssembledCopies * relay_.held_bytes())) co_return NoRoomForAnswer(state_);
   const auto body = relay_.Assembled();
   if (!body.ok()) {
     co_return EngineFailed(relay_.any_event() ? EngineErrorKind::kGarbage : EngineErrorKind::kClosed,

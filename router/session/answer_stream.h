@@ -14,6 +14,7 @@
 #include "backends/transport/upstream.h"
 #include "router/openai/answer/stream_relay.h"
 #include "router/session/admission.h"
+#include "router/session/answer_memory.h"
 #include "router/session/delivery.h"
 #include "router/session/interruption.h"
 #include "router/session/rules/attempt_end.h"
@@ -24,6 +25,9 @@ namespace penstock {
 // The end of an attempt whose read failed with `status`: an interruption, or the engine's failure.
 AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const absl::Status& status,
                       absl::string_view message, bool in_body);
+
+// An attempt whose answer finds no memory; counted.
+AttemptEnd NoRoomForAnswer(const SessionState& state);
 
 class AnswerStream {
  public:
@@ -50,6 +54,8 @@ class AnswerStream {
  private:
   // The client has the pieces of the last Take.
   void OnDelivered(Instant now) { delivery_.OnPiece(relay_.tokens_in_pieces(), now); }
+  // Counts the bytes that wait for an end or for the client. False: there is no room for them.
+  bool HoldBytes();
 
   SessionState& state_;
   Admission& admission_;
@@ -57,11 +63,13 @@ class AnswerStream {
   Client& client_;
   const Interruption interruption_;
   StreamRelay relay_;
+  AnswerMemory memory_;
   Duration wait_;  // For the next piece.
   StreamRelay::Result result_ = StreamRelay::Result::kGoOn;
   bool undelivered_ = false;
   bool begun_ = false;  // Part of the last piece is with the client.
   bool over_ = false;
+  bool no_room_ = false;
 };
 
 }  // namespace penstock

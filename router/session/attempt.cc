@@ -1,13 +1,14 @@
 #include "router/session/attempt.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/dialect/answer_reader.h"
 #include "backends/dialect/engine_error.h"
 #include "router/openai/request/routes.h"
 #include "router/session/answer_stream.h"
 #include "router/session/interruption.h"
+#include "router/session/whole_answer.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -28,6 +29,11 @@ AttemptEnd CountedShortage(const SessionState& state) {
 }
 
 }  // namespace
+
+AttemptEnd NoRoomForAnswer(const SessionState& state) {
+  state.loop.edge().telemetry->OnTurnedAway(TurnedAway::kAnswerMemory);
+  return NoAnswerMemory();
+}
 
 AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const absl::Status& status,
                       absl::string_view message, bool in_body) {
@@ -50,7 +56,7 @@ asio::awaitable<AttemptEnd> Attempt::Run() {
   if (auto end = co_await Begin(*pool, plan, reply)) co_return *std::move(end);
   if (http_status::IsError(reply.status)) co_return co_await ReadEngineError(reply.status);
   if (plan.stream && reply.event_stream) co_return co_await ReadStream(plan.reassemble);
-  if (!plan.stream || plan.reassemble) co_return co_await ReadWhole(reply.content_type);
+  if (!plan.stream || plan.reassemble) co_return co_await ReadWhole(reply);
   co_return EngineFailed(EngineErrorKind::kGarbage,
                          "The engine answered a streaming request with something that is no event stream.");
 }
@@ -151,48 +157,39 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
   }
   state_.engine_headers = HeadersForClient(head.headers);
   reply.event_stream = head.event_stream;
+  reply.length = head.length;
   reply.content_type = std::string(head.Find("content-type"));
   if (reply.content_type.empty()) reply.content_type = "application/json";
   return std::nullopt;
 }
 
+// An engine may reset the connection behind its error: the bytes before that count.
 asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
-  const auto body = co_await exchange_->ReadAll(state_.Left(state_.limits.gap_timeout), kMaxErrorBody);
+  AnswerMemory memory(state_);
+  std::string body;
+  bool fits = true;
+  const auto take = [&](absl::string_view piece) {
+    const size_t size = body.size() + piece.size();
+    fits = size <= kMaxErrorBody && memory.Hold(size);
+    if (fits) body.append(piece.data(), piece.size());
+    return false;
+  };
+  const Instant end = Now() + state_.Left(state_.limits.gap_timeout);
+  absl::StatusOr<bool> ended = false;
+  while (fits && ended.ok() && !*ended) {
+    const Duration left = std::max(Duration(), end - Now());
+    ended = co_await exchange_->ReadWhile(left, take);
+  }
   if (auto interrupted = Interruption(state_.client, admission_.ticket()).End()) co_return *std::move(interrupted);
-  EngineError error = ParseEngineError(status, body.ok() ? absl::string_view(*body) : absl::string_view());
+  EngineError error = ParseEngineError(status, fits ? absl::string_view(body) : absl::string_view());
   if (!http_status::IsError(error.status)) error.status = status;
   if (LacksPath(error)) co_return EndpointMissing(state_.engine().name, EnginePath(state_.request.endpoint));
   co_return EngineSaid(error, /*in_stream=*/false, delivery_.resume_due());
 }
 
-asio::awaitable<AttemptEnd> Attempt::ReadWhole(const std::string& content_type) {
-  const size_t longest = static_cast<size_t>(state_.limits.max_answer.value());
-  std::optional<absl::string_view> body = exchange_->WholeAtHand(longest);
-  std::string read;
-  if (!body) {
-    auto all = co_await exchange_->ReadAll(state_.Left(state_.limits.first_byte_timeout), longest);
-    if (!all.ok()) {
-      co_return ReadFailed(state_, admission_.ticket(), all.status(), "The engine's answer cannot be read.",
-                           /*in_body=*/true);
-    }
-    read = *std::move(all);
-    body = read;
-  }
-  const AnswerFacts facts = ReadAnswer(state_.request.endpoint, *body);
-  if (facts.malformed) co_return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object.");
-  if (facts.finish_reason == kFinishAborted)
-    co_return EngineSaid(AbortedByEngine(), /*in_stream=*/true, /*resume_due=*/false);
-  state_.answer.usage = facts.usage;
-  state_.answer.finish_reason = facts.finish_reason;
-  admission_.Close(Outcome::kFinished);
-  state_.any_answer = true;
-  const HeaderList headers = delivery_.Headers();
-  const Written written = state_.client.Whole(http_status::kOk, content_type, headers, *body);
-  bool alive = written == Written::kAll;
-  if (written == Written::kPart) alive = co_await state_.client.FinishWhole();
-  if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
-  if (facts.usage) delivery_.OnWhole(facts.usage->output.value());
-  co_return AttemptEnd();
+asio::awaitable<AttemptEnd> Attempt::ReadWhole(Reply& reply) {
+  WholeAnswer answer(state_, admission_, delivery_, *exchange_, {std::move(reply.content_type), reply.length});
+  co_return co_await answer.Run();
 }
 
 asio::awaitable<AttemptEnd> Attempt::ReadStream(bool reassemble) {

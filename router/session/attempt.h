@@ -44,6 +44,7 @@ class Attempt {
     int status = 0;
     bool event_stream = false;
     std::string content_type;
+    std::optional<uint64_t> length;
   };
 
   Plan MakePlan() const;
@@ -53,7 +54,7 @@ class Attempt {
   boost::asio::awaitable<std::optional<AttemptEnd>> Begin(UpstreamPool& pool, const Plan& plan, Reply& reply);
   std::optional<AttemptEnd> TakeHead(const UpstreamHead& head, Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadEngineError(int status);
-  boost::asio::awaitable<AttemptEnd> ReadWhole(const std::string& content_type);
+  boost::asio::awaitable<AttemptEnd> ReadWhole(Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadStream(bool reassemble);
 
   SessionState& state_;

@@ -1,14 +1,16 @@
 // The receiving end of a session: one request's client, whatever carries its bytes.
 //
-// A session sends either one whole answer or a stream of events that it ends. An error takes the place of the answer,
-// or becomes the last events of a stream. The client holds the head of an answer back until the first byte of it.
-// Functions that return Written never wait and cost no coroutine. One session uses a client at a time, on one loop.
+// A session sends either one whole answer, at once or in parts, or a stream of events. An error takes the place of the
+// answer, becomes the last events of a stream, or breaks a whole answer off. The client holds the head of an answer
+// back until the first byte of it. Functions that return Written never wait and cost no coroutine. One session uses a
+// client at a time, on one loop.
 #ifndef PENSTOCK_ROUTER_SESSION_CLIENT_H_
 #define PENSTOCK_ROUTER_SESSION_CLIENT_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -25,6 +27,11 @@ class Client {
   // A whole answer. kPart: FinishWhole() has to be awaited next, and `body` must live until then.
   virtual Written Whole(int status, absl::string_view content_type, const HeaderList& headers,
                         absl::string_view body) = 0;
+  // A whole answer in parts, which End() ends. `length` unset: nobody knows it yet.
+  virtual void BeginWhole(absl::string_view content_type, const HeaderList& headers,
+                          std::optional<uint64_t> length) = 0;
+  // kPart: FinishWhole() has to be awaited next, and `bytes` must live until then.
+  virtual Written Part(absl::string_view bytes) = 0;
   // False: the client is gone.
   virtual boost::asio::awaitable<bool> FinishWhole() = 0;
 
@@ -33,10 +40,11 @@ class Client {
   virtual Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) = 0;
   // False: the client is gone.
   virtual boost::asio::awaitable<bool> FinishEvents() = 0;
-  // Ends a stream. False: the client is gone.
+  // Ends a stream, or a whole answer in parts. False: the client is gone.
   virtual boost::asio::awaitable<bool> End() = 0;
 
-  // Answers with an error, or ends a stream with it. False: the client is gone.
+  // Answers with an error, or ends a stream with it. A whole answer that has begun breaks off: its connection ends.
+  // False: the client is gone.
   virtual boost::asio::awaitable<bool> Error(const ApiError& error) = 0;
   // Shows a waiting client that the router lives, which may begin the answer. Does nothing while a write goes on.
   virtual void KeepAlive(const HeaderList& headers) = 0;

@@ -109,10 +109,9 @@ asio::awaitable<void> Ending::Failed(AttemptEnd end, NextStep step) {
   delivery_.StopKeepAlive();
   co_await state_.client.Error(*end.error);
   if (!end.engine_at_fault) record_.OnFailure(*end.error);
-  const bool refused = end.error->reason == LabelOf(TurnedAway::kLocalResources);
-  record_.End(rejected  ? RequestOutcome::kBadRequest
-              : refused ? RequestOutcome::kRefused
-                        : RequestOutcome::kEngineError,
+  record_.End(rejected                   ? RequestOutcome::kBadRequest
+              : IsTurnedAway(*end.error) ? RequestOutcome::kRefused
+                                         : RequestOutcome::kEngineError,
               end.error->reason);
 }
 

@@ -27,6 +27,7 @@ struct SessionRequest {
   absl::string_view body;
   std::string id;                           // x-request-id.
   boost::asio::ip::address client_address;  // Unspecified: unknown.
+  uint64_t peer = 0;                        // The account of a caller without a key.
 };
 
 // The facts of a request that passed. Of one that did not: those that were found before the error.

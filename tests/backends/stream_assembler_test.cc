@@ -27,6 +27,24 @@ Json AssembleRecording(Endpoint endpoint, const std::string& name) {
   return answer.ok() ? Json::parse(*answer) : Json();
 }
 
+TEST(StreamAssembler, ItsBytesAreTheTextAndWhateverElseItStores) {
+  StreamAssembler assembler(Endpoint::kChat);
+  const auto add = [&](const std::string& more, const std::string& delta) {
+    return assembler.Add(R"({"id":"c1","created":5)" + more + R"(,"choices":[{"index":0,"delta":)" + delta + "}]}")
+        .ok();
+  };
+  ASSERT_TRUE(add("", R"({"role":"assistant","content":""})"));
+  const size_t opening = assembler.bytes();
+  for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(add("", R"({"content":"word"})"));
+  EXPECT_EQ(assembler.bytes() - opening, 4'000u);
+  ASSERT_TRUE(add(R"(,"timings":")" + std::string(500, 't') + '"', R"({"content":"word"})"));
+  EXPECT_GT(assembler.bytes() - opening, 4'500u);
+  const std::string call =
+      R"({"tool_calls":[{"index":0,"function":{"arguments":")" + std::string(2'000, 'a') + R"("}}]})";
+  ASSERT_TRUE(add("", call));
+  EXPECT_GT(assembler.bytes() - opening, 6'500u);
+}
+
 TEST(StreamAssembler, AChatStreamBecomesTheAnswerTheEngineGivesUnstreamed) {
   const Json made = AssembleRecording(Endpoint::kChat, "chat-stream-usage");
   const Json real = Json::parse(RecordedBody("chat-nonstream"));

@@ -74,6 +74,19 @@ TEST(FairBudget, AShareIsGivenBackOnceAndMoves) {
   EXPECT_EQ(budget.used(), Bytes(0));
   FairShare unbounded;
   EXPECT_TRUE(unbounded.GrowTo(kLimit * 2, kLimit));
+  unbounded.ShrinkTo(Bytes(0));
+}
+
+TEST(FairBudget, APartOfAShareMayBeGivenBack) {
+  FairBudget budget;
+  FairShare share(&budget, 1);
+  ASSERT_TRUE(share.GrowTo(kLimit, kLimit));
+  share.ShrinkTo(kLimit * 2);
+  EXPECT_EQ(budget.used(), kLimit);
+  share.ShrinkTo(Bytes(100));
+  EXPECT_EQ(share.held(), Bytes(100));
+  EXPECT_EQ(budget.used(), Bytes(100));
+  EXPECT_TRUE(share.GrowTo(kLimit, kLimit));
 }
 
 }  // namespace

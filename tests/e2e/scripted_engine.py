@@ -39,6 +39,7 @@ class ScriptedEngine:
         self.poison = None  # A request with these bytes resets the connection.
         self.poisoned = 0
         self.impatient = False  # Resets the connection before it has read a request.
+        self.early = b""  # Is sent behind the head of a request, whose body is never read.
         self.calls = 0
         self._stopping = threading.Event()
         self._socket = self.listen()
@@ -84,6 +85,14 @@ class ScriptedEngine:
         if self.impatient and head.startswith(b"POST"):
             self.calls += 1
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            return False
+        if self.early and head.startswith(b"POST"):
+            self.calls += 1
+            connection.sendall(self.early)
+            if self.reset:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            else:
+                self._stopping.wait(30)
             return False
         while len(body) < length:
             body += connection.recv(65536)

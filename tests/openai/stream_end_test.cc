@@ -9,7 +9,7 @@ namespace penstock {
 namespace {
 
 TEST(StreamEnd, NothingBehindTheEndPasses) {
-  for (const std::string behind : {kWord, std::string(": comment\n\n"), std::string("nonsense\n\n"), kDone}) {
+  for (const std::string& behind : {kWord, std::string(": comment\n\n"), std::string("nonsense\n\n"), kDone}) {
     Fixture f;
     StreamRelay relay(Endpoint::kChat, f.facts, f.state);
     EXPECT_EQ(relay.Feed(kWord + kStop + kDone + behind, kNow), StreamRelay::Result::kDone);

@@ -2,10 +2,12 @@
 #ifndef PENSTOCK_TESTS_SESSION_MEMORY_CLIENT_H_
 #define PENSTOCK_TESTS_SESSION_MEMORY_CLIENT_H_
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +26,9 @@ class MemoryClient final : public Client {
   HeaderList headers;
   ApiError error;
   bool failed = false;
+  bool in_parts = false;           // A whole answer came in parts.
+  std::optional<uint64_t> length;  // As announced before them.
+  size_t longest_part = 0;
   int ends = 0;
   int comments = 0;
 
@@ -38,6 +43,16 @@ class MemoryClient final : public Client {
     content_type = std::string(type);
     ++ends;
     return Take(body);
+  }
+  void BeginWhole(absl::string_view type, const HeaderList& more, std::optional<uint64_t> announced) override {
+    Begin(200, more);
+    content_type = std::string(type);
+    length = announced;
+    in_parts = true;
+  }
+  Written Part(absl::string_view bytes) override {
+    longest_part = std::max(longest_part, bytes.size());
+    return Take(bytes);
   }
   boost::asio::awaitable<bool> FinishWhole() override { return TakeRest(); }
   Written Events(const HeaderList& more, const std::vector<absl::string_view>& pieces) override {

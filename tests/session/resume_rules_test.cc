@@ -109,6 +109,22 @@ TEST(ResumeRules, AnEngineErrorIsWorthAnotherEngineByItsKind) {
   EXPECT_EQ(hopeless.Ask().kind, Kind::kFail);
 }
 
+TEST(ResumeRules, AWholeAnswerThatHasBegunIsNeverContinued) {
+  for (const EngineErrorKind kind : {EngineErrorKind::kClosed, EngineErrorKind::kGarbage, EngineErrorKind::kServer}) {
+    Question question;
+    Fail(question, kind);
+    question.facts.stream = false;
+    question.progress.delivered = 0;
+    EXPECT_EQ(question.Ask().kind, Kind::kFail) << LabelOf(kind);
+    EXPECT_EQ(question.Ask().resume, ResumeResult::kWhole) << LabelOf(kind);
+    question.progress.another_serves = false;
+    EXPECT_EQ(question.Ask().resume, ResumeResult::kWhole) << LabelOf(kind);
+    question.progress.any_answer = false;
+    question.progress.another_serves = true;
+    EXPECT_EQ(question.Ask().kind, Kind::kPlaceAgain) << LabelOf(kind);
+  }
+}
+
 // The engine had the whole request.
 AttemptEnd Lost(EngineErrorKind kind) {
   AttemptEnd end = EngineFailed(kind, "lost");

@@ -145,6 +145,26 @@ TEST(Session, AWholeAnswerReachesAClientWithoutASocket) {
   EXPECT_EQ(closed[1].prompt, Tokens(9));
 }
 
+TEST(Session, ALongWholeAnswerComesInPartsThatHoldNoLoop) {
+  const std::string text = R"({"choices":[],"text":")" + std::string(3 << 20, 'x') + "\"}";
+  ScriptedEngine engine([&](EngineCall& call) { call.Answer(200, text); });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  for (const bool slow : {false, true}) {
+    MemoryClient client;
+    client.slow = slow;
+    ASSERT_TRUE(world.Run(client, ChatBody()));
+    EXPECT_TRUE(client.text == text);
+    EXPECT_TRUE(client.in_parts);
+    EXPECT_EQ(client.length, text.size());
+    EXPECT_EQ(client.content_type, "application/json");
+    EXPECT_LE(client.longest_part, size_t{256} << 10);
+    EXPECT_EQ(client.ends, 1);
+    EXPECT_FALSE(client.failed);
+  }
+  EXPECT_EQ(world.book.Of<RequestClosed>()[1].outcome, Outcome::kFinished);
+}
+
 TEST(Session, AStreamReachesAClientWithoutASocket) {
   ScriptedEngine engine([](EngineCall& call) { AnswerStream(call, 3); });
   SessionWorld world(engine.url());

@@ -21,6 +21,8 @@ class Reassembly {
     if (!done && status_.ok()) status_ = assembler_.Add(data);
     return size_ <= longest_;
   }
+  // The bytes of the answer so far.
+  size_t bytes() const { return assembler_.bytes(); }
   // The body of the answer; the first error of the events otherwise.
   absl::StatusOr<std::string> Body() {
     if (!status_.ok()) return status_;

@@ -75,6 +75,8 @@ class StreamRelay {
   bool finished() const { return done() || finishes_ >= facts_.n * facts_.prompts; }
   // Bytes of an event that never ended.
   size_t unfinished_bytes() const { return splitter_.Rest().size(); }
+  // Bytes that wait for the end of their event, or of their answer.
+  size_t held_bytes() const { return unfinished_bytes() + (reassembly_ ? reassembly_->bytes() : 0); }
   const EngineError& error() const { return *error_; }
   // The body of a reassembled answer.
   absl::StatusOr<std::string> Assembled();

@@ -70,6 +70,8 @@ constexpr std::array<ErrorRow, kErrorCount> kErrors = {{
               "The router has `limits.max_connections` connections."),
     AtTheDoor(ErrorName::kNoBodyMemory, TurnedAway::kBodyMemory,
               "The bodies of requests fill `limits.max_body_memory`."),
+    AtTheDoor(ErrorName::kNoAnswerMemory, TurnedAway::kAnswerMemory,
+              "The answers that clients have not taken fill `limits.max_answer_memory`."),
     AtTheDoor(ErrorName::kNoLocalResources, TurnedAway::kLocalResources,
               "The router's machine lacks descriptors, memory or ports for a connection to an engine."),
     EngineFault(ErrorName::kEngineConnect, http_status::kBadGateway, EngineErrorKind::kConnect,

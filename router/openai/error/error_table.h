@@ -41,6 +41,7 @@ enum class ErrorName : uint8_t {
   // Limits at the door.
   kTooManyConnections,
   kNoBodyMemory,
+  kNoAnswerMemory,
   kNoLocalResources,
   // Failures of engines, in the order of EngineErrorKind.
   kEngineConnect,
@@ -54,7 +55,7 @@ enum class ErrorName : uint8_t {
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 32;
+inline constexpr int kErrorCount = 33;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

@@ -9,6 +9,19 @@
 #include "backends/engines/catalogue/engine_catalogue.h"
 
 namespace penstock {
+namespace {
+
+AttemptEnd TurnedAwayBy(ErrorName name, absl::string_view message) {
+  AttemptEnd end;
+  end.kind = AttemptEnd::Kind::kFailed;
+  end.engine_error = EngineErrorKind::kConnect;
+  end.hopeless = true;
+  end.error = std::make_unique<ApiError>(MakeError(name, message));
+  return end;
+}
+
+}  // namespace
+
 AttemptEnd EndedBy(AttemptEnd::Kind kind) {
   AttemptEnd end;
   end.kind = kind;
@@ -26,13 +39,15 @@ AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message, absl::s
 }
 
 AttemptEnd RouterShort() {
-  AttemptEnd end;
-  end.kind = AttemptEnd::Kind::kFailed;
-  end.engine_error = EngineErrorKind::kConnect;
-  end.hopeless = true;
-  end.error = std::make_unique<ApiError>(
-      MakeError(ErrorName::kNoLocalResources, "The router lacks the means for another connection. Retry later."));
-  return end;
+  return TurnedAwayBy(ErrorName::kNoLocalResources, "The router lacks the means for another connection. Retry later.");
+}
+
+AttemptEnd NoAnswerMemory() {
+  return TurnedAwayBy(ErrorName::kNoAnswerMemory, "The router holds as many bytes of answers as it may. Retry later.");
+}
+
+bool IsTurnedAway(const ApiError& error) {
+  return error.reason == LabelOf(TurnedAway::kLocalResources) || error.reason == LabelOf(TurnedAway::kAnswerMemory);
 }
 
 AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due) {

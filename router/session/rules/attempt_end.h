@@ -41,6 +41,10 @@ AttemptEnd EndedBy(AttemptEnd::Kind kind);
 AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message, absl::string_view detail = "");
 // Nothing was sent: this machine lacks descriptors, memory or ports. Another attempt would fail like this one.
 AttemptEnd RouterShort();
+// The answers that the router holds leave no memory for this one.
+AttemptEnd NoAnswerMemory();
+// The request ends because a limit of the router turns it away.
+bool IsTurnedAway(const ApiError& error);
 // An error that the engine itself sent. With `in_stream`, it came inside an answer that began well. With `resume_due`,
 // the client waits for the rest of an answer, so the request cannot be bad.
 AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due);

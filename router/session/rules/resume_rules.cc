@@ -11,6 +11,7 @@ namespace {
 // The reasons for the client; by ResumeResult.
 constexpr std::array<absl::string_view, kResumeLabels.size()> kBarTexts = {
     "",
+    "it is no stream",
     "this endpoint's answers cannot be",
     "it has several choices",
     "the request offers tools",
@@ -62,6 +63,7 @@ bool OnlyFinishMissing(Endpoint endpoint, const RequestFacts& facts, const Answe
 
 std::optional<ResumeResult> BarToContinue(Endpoint endpoint, const RequestFacts& facts,
                                           const AnswerProgress& progress) {
+  if (!facts.stream) return ResumeResult::kWhole;
   if (!StreamsChunks(endpoint)) return ResumeResult::kEndpoint;
   if (facts.n > 1 || facts.prompts > 1) return ResumeResult::kSeveral;
   if (progress.delivered == 0 && !progress.other_text) return std::nullopt;  // No more than its opening is out.
@@ -91,10 +93,10 @@ std::optional<ResumeResult> BarToAnother(const AttemptEnd& end, Endpoint endpoin
 }
 
 // The attempt's end allows no other attempt.
-NextStep FailForGood(const AttemptEnd& end, const AnswerProgress& progress) {
+NextStep FailForGood(const AttemptEnd& end, const RequestFacts& facts, const AnswerProgress& progress) {
   NextStep step{NextStep::Kind::kFail, std::nullopt, std::nullopt};
   const bool broke_off = progress.any_answer && end.kind == AttemptEnd::Kind::kFailed;
-  if (progress.resume_due || broke_off) step.resume = ResumeResult::kEngine;
+  if (progress.resume_due || broke_off) step.resume = facts.stream ? ResumeResult::kEngine : ResumeResult::kWhole;
   return step;
 }
 
@@ -148,9 +150,9 @@ NextStep After(const AttemptEnd& end, Endpoint endpoint, const RequestFacts& fac
     case AttemptEnd::Kind::kCut:
       return {NextStep::Kind::kShutDown, std::nullopt, std::nullopt};
     case AttemptEnd::Kind::kRejected:
-      return FailForGood(end, progress);
+      return FailForGood(end, facts, progress);
     case AttemptEnd::Kind::kFailed:
-      if (end.hopeless || !WorthAnother(end, progress)) return FailForGood(end, progress);
+      if (end.hopeless || !WorthAnother(end, progress)) return FailForGood(end, facts, progress);
       break;
     case AttemptEnd::Kind::kAborted:
       break;

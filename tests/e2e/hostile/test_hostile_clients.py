@@ -2,11 +2,11 @@
 import contextlib
 import json
 import socket
-import threading
 import time
 
 import pytest
-from processes import Engine, Router, replicas, wait_until
+from neighbour import connect, longest_pause, resident_bytes
+from processes import Router, replicas, wait_until
 from raw_http import chat, read_answer, request_bytes, send
 
 MIB = 1 << 20
@@ -20,15 +20,6 @@ ONE_LOOP = "threads: 1\n"
 def router(folder, engine):
     with Router(folder, config=ONE_LOOP + replicas([engine])) as running:
         yield running
-
-
-def resident_bytes(process):
-    with open(f"/proc/{process.process.pid}/status") as status:
-        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmRSS"))
-
-
-def connect(router, source="127.0.0.1"):
-    return socket.create_connection(router.address, timeout=20, source_address=(source, 0))
 
 
 def send_until_refused(connection, start, piece, most):
@@ -60,46 +51,6 @@ def test_endless_framing_is_refused_and_takes_no_memory(router, start, piece, st
     with connect(router) as connection:
         connection.sendall(start + piece + b"\r\n")
         assert read_answer(connection).status == status
-
-
-class Neighbour:
-    """A stream whose longest pause between two pieces is measured."""
-
-    def __init__(self, router):
-        self.connection = connect(router)
-        self.connection.sendall(request_bytes(body=chat(max_tokens=4000, stream=True)))
-        assert b"data:" in self.connection.recv(65536)
-        self.longest = 0.0
-        self.pieces = 0
-        self.stopped = False
-        self.thread = threading.Thread(target=self.read)
-        self.thread.start()
-
-    def read(self):
-        last = time.monotonic()
-        while not self.stopped and self.connection.recv(65536):
-            now = time.monotonic()
-            self.longest = max(self.longest, now - last)
-            self.pieces += 1
-            last = now
-
-    def stop(self):
-        self.stopped = True
-        self.thread.join()
-        self.connection.close()
-        return self.longest
-
-
-def longest_pause(router, misbehave):
-    """The longest pause of a neighbour. The best of three, because a busy machine pauses everybody at times."""
-    pauses = []
-    while len(pauses) < 3 and min(pauses, default=1) > 0.25:
-        neighbour = Neighbour(router)
-        try:
-            misbehave()
-        finally:
-            pauses.append(neighbour.stop())
-    return min(pauses)
 
 
 def pipelined_requests(connection):

@@ -1,0 +1,56 @@
+// The memory of one answer between engine and client, in the budget of all answers and in the metrics.
+//
+// Counted in blocks, so most calls of Hold() touch nothing shared. Given back at its end. Belongs to one loop.
+#ifndef PENSTOCK_ROUTER_SESSION_ANSWER_MEMORY_H_
+#define PENSTOCK_ROUTER_SESSION_ANSWER_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/hash/hash.h"
+#include "backends/transport/connection.h"
+#include "base/fair_budget.h"
+#include "base/units.h"
+#include "router/session/session_state.h"
+
+namespace penstock {
+
+class AnswerMemory {
+ public:
+  // So many bytes are bounded by the number of connections.
+  static constexpr size_t kFree = 4 << 10;
+  // Every piece of an answer is shorter.
+  static constexpr size_t kBlock = 72 << 10;
+  static_assert(kBlock > Connection::kInputLimit);
+
+  explicit AnswerMemory(const SessionState& state)
+      : edge_(state.loop.edge()), limit_(state.limits.max_answer_memory), share_(&edge_.answers, AccountOf(state)) {}
+  ~AnswerMemory() { Hold(0); }
+  AnswerMemory(const AnswerMemory&) = delete;
+  AnswerMemory& operator=(const AnswerMemory&) = delete;
+
+  // Holds room for so many bytes from now on, and no more. False, and nothing changes: the budget has no room.
+  bool Hold(size_t bytes) {
+    const Bytes wanted(bytes <= kFree ? 0 : static_cast<int64_t>((bytes + kBlock - 1) / kBlock * kBlock));
+    const Bytes before = share_.held();
+    if (wanted == before) return true;
+    share_.ShrinkTo(wanted);
+    const bool holds = share_.GrowTo(wanted, limit_);
+    edge_.telemetry->AddBufferedBytes((share_.held() - before).value());
+    return holds;
+  }
+
+ private:
+  static uint64_t AccountOf(const SessionState& state) {
+    const TenantId tenant = state.prepared.caller.tenant;
+    return tenant == TenantId() ? state.request.peer : absl::HashOf(tenant);
+  }
+
+  Edge& edge_;
+  const Bytes limit_;
+  FairShare share_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_ANSWER_MEMORY_H_

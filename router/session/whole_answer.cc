@@ -1,0 +1,167 @@
+#include "router/session/whole_answer.h"
+
+#include <algorithm>
+
+#include "backends/dialect/engine_error.h"
+#include "router/session/answer_stream.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+// A longer write may hold the loop for too long.
+constexpr size_t kLongestWrite = 256 << 10;
+
+AttemptEnd TooLong() {
+  return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
+}
+
+AttemptEnd NoObject() { return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object."); }
+
+}  // namespace
+
+asio::awaitable<AttemptEnd> WholeAnswer::Run() {
+  if (head_.length && *head_.length > Longest()) co_return TooLong();
+  const std::optional<absl::string_view> at_hand = exchange_.WholeAtHand(Longest());
+  if (at_hand) {
+    scan_.Feed(*at_hand);
+    co_return co_await Send(*at_hand);
+  }
+  turn_.Restart(Now());
+  std::optional<AttemptEnd> end = co_await Read();
+  if (end) co_return *std::move(end);
+  if (!passing_) co_return co_await Send(held_);
+  end = Judge();
+  if (end) co_return *std::move(end);
+  bool alive = co_await Pass(held_);
+  if (alive) alive = co_await state_.client.End();
+  co_return Sent(alive);
+}
+
+asio::awaitable<std::optional<AttemptEnd>> WholeAnswer::Read() {
+  while (true) {
+    if (passing_ || !HasRoom()) {
+      if (held_.empty() && !passing_) co_return NoRoomForAnswer(state_);
+      const bool alive = co_await PassHeld();
+      if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+    }
+    const absl::StatusOr<bool> ended = co_await ReadPiece();
+    if (size_ > Longest()) co_return TooLong();
+    if (!ended.ok()) {
+      co_return ReadFailed(state_, admission_.ticket(), ended.status(), "The engine's answer cannot be read.",
+                           /*in_body=*/true);
+    }
+    if (malformed_) co_return NoObject();
+    if (*ended) co_return std::nullopt;
+    co_await Step();
+  }
+}
+
+asio::awaitable<absl::StatusOr<bool>> WholeAnswer::ReadPiece() {
+  const auto take = [this](absl::string_view piece) {
+    Take(piece);
+    return false;
+  };
+  const Instant began = Now();
+  const absl::StatusOr<bool> ended = co_await exchange_.ReadWhile(state_.Left(left_), take);
+  left_ = std::max(Duration(), left_ - (Now() - began));
+  co_return ended;
+}
+
+void WholeAnswer::Take(absl::string_view piece) {
+  state_.heard = Now();
+  size_ += piece.size();
+  if (size_ > Longest()) return;
+  malformed_ = !scan_.Feed(piece);
+  held_.append(piece.data(), piece.size());
+}
+
+bool WholeAnswer::HasRoom() {
+  const size_t wanted = held_.size() + AnswerMemory::kBlock;
+  if (wanted <= held_.capacity()) return true;
+  if (held_.size() > kMostHeld) return false;
+  const size_t doubled = std::min(std::max(wanted, 2 * held_.capacity()), kMostHeld + AnswerMemory::kBlock);
+  if (!memory_.Hold(doubled)) return false;
+  held_.reserve(doubled);
+  return true;
+}
+
+asio::awaitable<bool> WholeAnswer::PassHeld() {
+  if (!passing_) {
+    passing_ = state_.any_answer = true;
+    const HeaderList headers = delivery_.Headers();
+    state_.client.BeginWhole(head_.content_type, headers, head_.length);
+  }
+  // The client must not see the end of an answer that may be bad.
+  const std::string last(1, held_.back());
+  held_.pop_back();
+  const bool alive = co_await Pass(held_);
+  if (held_.capacity() > AnswerMemory::kBlock) {
+    std::string().swap(held_);
+    held_.reserve(AnswerMemory::kBlock);
+    memory_.Hold(AnswerMemory::kBlock);
+  }
+  held_ = last;
+  co_return alive;
+}
+
+asio::awaitable<bool> WholeAnswer::Pass(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const absl::string_view part = bytes.substr(0, kLongestWrite);
+    bytes.remove_prefix(part.size());
+    const Written written = state_.client.Part(part);
+    bool alive = written == Written::kAll;
+    if (written == Written::kPart) alive = co_await state_.client.FinishWhole();
+    if (!alive) co_return false;
+    co_await Step();
+  }
+  co_return true;
+}
+
+std::optional<AttemptEnd> WholeAnswer::Judge() {
+  const AnswerFacts facts = scan_.Finish();
+  if (facts.malformed) return NoObject();
+  if (facts.finish_reason == kFinishAborted) {
+    return EngineSaid(AbortedByEngine(), /*in_stream=*/true, /*resume_due=*/false);
+  }
+  state_.answer.usage = facts.usage;
+  state_.answer.finish_reason = facts.finish_reason;
+  admission_.Close(Outcome::kFinished);
+  return std::nullopt;
+}
+
+asio::awaitable<AttemptEnd> WholeAnswer::Send(absl::string_view body) {
+  if (auto end = Judge()) co_return *std::move(end);
+  state_.any_answer = true;
+  const HeaderList headers = delivery_.Headers();
+  bool alive = false;
+  if (body.size() <= kLongestWrite) {
+    const Written written = state_.client.Whole(http_status::kOk, head_.content_type, headers, body);
+    alive = written == Written::kAll;
+    // A body at hand has waited for nobody so far.
+    if (written == Written::kPart && !memory_.Hold(std::max(body.size(), held_.capacity()))) {
+      co_return NoRoomForAnswer(state_);
+    }
+    if (written == Written::kPart) alive = co_await state_.client.FinishWhole();
+  } else {
+    state_.client.BeginWhole(head_.content_type, headers, body.size());
+    alive = co_await Pass(body);
+    if (alive) alive = co_await state_.client.End();
+  }
+  co_return Sent(alive);
+}
+
+AttemptEnd WholeAnswer::Sent(bool alive) {
+  if (!alive) return EndedBy(AttemptEnd::Kind::kClientGone);
+  if (state_.answer.usage) delivery_.OnWhole(state_.answer.usage->output.value());
+  return AttemptEnd();
+}
+
+asio::awaitable<void> WholeAnswer::Step() {
+  if (!turn_.Step(Now())) co_return;
+  co_await LetOthersRun(state_.loop.io());
+  turn_.Restart(Now());
+}
+
+}  // namespace penstock

@@ -1,0 +1,89 @@
+// The whole answer of one attempt between engine and client: read, checked, and passed on.
+//
+// An answer of up to a megabyte waits here until it is complete and good, so another engine can take the request over.
+// A longer answer, or one that finds no more memory, begins at its client before its end. Its pieces then go on as the
+// client takes them, the last byte only when all is good. A failure breaks it off. The scan goes along with the
+// reading. The lease ends with the last byte of the engine, because the usage comes last. A piece is read only where
+// the budget has room for it, and the loop does other work between pieces. Lives in the coroutine that reads the
+// answer. Belongs to one loop.
+#ifndef PENSTOCK_ROUTER_SESSION_WHOLE_ANSWER_H_
+#define PENSTOCK_ROUTER_SESSION_WHOLE_ANSWER_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "backends/dialect/answer_reader.h"
+#include "backends/transport/upstream.h"
+#include "router/live/loop_turn.h"
+#include "router/session/admission.h"
+#include "router/session/answer_memory.h"
+#include "router/session/delivery.h"
+#include "router/session/rules/attempt_end.h"
+#include "router/session/session_state.h"
+
+namespace penstock {
+
+class WholeAnswer {
+ public:
+  // Most bytes that wait for the end of their answer.
+  static constexpr size_t kMostHeld = 15 * AnswerMemory::kBlock;
+
+  struct Head {
+    std::string content_type;
+    std::optional<uint64_t> length;
+  };
+  WholeAnswer(SessionState& state, Admission& admission, Delivery& delivery, UpstreamExchange& exchange, Head head)
+      : state_(state),
+        admission_(admission),
+        delivery_(delivery),
+        exchange_(exchange),
+        head_(std::move(head)),
+        scan_(state.request.endpoint),
+        memory_(state),
+        left_(state.limits.first_byte_timeout) {}
+
+  // Awaited once, after the head.
+  boost::asio::awaitable<AttemptEnd> Run();
+
+ private:
+  // Reads to the end of the body. An end: the answer cannot be used, or the client is gone.
+  boost::asio::awaitable<std::optional<AttemptEnd>> Read();
+  // True: the body has ended.
+  boost::asio::awaitable<absl::StatusOr<bool>> ReadPiece();
+  void Take(absl::string_view piece);
+  // There is room for another piece behind the held bytes.
+  bool HasRoom();
+  // Passes the held bytes on, but for the last one. The first call begins the answer at the client. False: it is gone.
+  boost::asio::awaitable<bool> PassHeld();
+  boost::asio::awaitable<bool> Pass(absl::string_view bytes);
+  // The body has ended. An end: it is no good answer.
+  std::optional<AttemptEnd> Judge();
+  boost::asio::awaitable<AttemptEnd> Send(absl::string_view body);
+  AttemptEnd Sent(bool alive);
+  boost::asio::awaitable<void> Step();
+  size_t Longest() const { return static_cast<size_t>(state_.limits.max_answer.value()); }
+
+  SessionState& state_;
+  Admission& admission_;
+  Delivery& delivery_;
+  UpstreamExchange& exchange_;
+  const Head head_;
+  AnswerScan scan_;
+  std::string held_;
+  AnswerMemory memory_;
+  LoopTurn turn_;
+  Duration left_;    // For the engine. The time of the client does not count.
+  size_t size_ = 0;  // The bytes of the answer so far.
+  bool malformed_ = false;
+  bool passing_ = false;  // The answer has begun at the client.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_WHOLE_ANSWER_H_
