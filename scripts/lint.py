@@ -5,7 +5,8 @@
     scripts/lint.py --all     every file
     scripts/lint.py FILE...   these files
 
-A changed header is read through its own source file, or through one that includes it. A file that was clean is skipped
+A finding inside a library's header is passed over: the analyzer follows Asio's coroutines into frames that it cannot
+see. A changed header is read through its own source file, or through one that includes it. A file that was clean is skipped
 until the file, a header below it, the list of checks or a flag changes. Needs build/lint/compile_commands.json, which
 scripts/lint.sh writes.
 """
@@ -23,6 +24,7 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CLEAN = "build/lint/clean.json"
 TIDY = "clang-tidy-19"
+_FINDING = re.compile(r"^([^\s:]+):\d+:\d+: (?:warning|error):", re.MULTILINE)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 
 
@@ -101,7 +103,10 @@ def tidy(path):
     run = subprocess.run(
         [TIDY, "-p", "build/lint", "--quiet", "--warnings-as-errors=*", path], capture_output=True, text=True, check=False
     )
-    return path, run.returncode, run.stdout if "warning" in run.stdout or "error" in run.stdout else run.stderr
+    places = _FINDING.findall(run.stdout)
+    in_libraries = places and all(os.path.relpath(place, ROOT).startswith("..") for place in places)
+    output = run.stdout if places else run.stderr
+    return path, 0 if in_libraries else run.returncode, output
 
 
 def main(arguments):
