@@ -4,6 +4,13 @@
 #include <cassert>
 
 namespace penstock {
+namespace {
+
+// Of the reserved request's prompt: as large a newcomer finds as few gaps, so it starves nobody. Bound by the
+// reservation, prompts of one size lose 0.7 % of their tokens (bench/results/scenarios, long-prompts).
+constexpr double kAsLarge = 0.75;
+
+}  // namespace
 
 void Reservations::Configure() {
   for (const Reservation& reservation : reservations_) reservation.request->waiting.reserved.reset();
@@ -68,6 +75,7 @@ const GrowthVector* Reservations::Against(const RequestState& newcomer, PoolId p
   ReservedPool& reserved = pools_[pool.value()];
   if (reserved.request == nullptr || reserved.request == &newcomer) return nullptr;
   if (newcomer.arrived.service_class < reserved.request->arrived.service_class) return nullptr;
+  if (newcomer.Prompt().AsDouble() >= kAsLarge * reserved.request->Prompt().AsDouble()) return nullptr;
   if (reserved.made == Instant() || now - reserved.made >= kFresh) {
     const Reservation& reservation = OfRequest(*reserved.request);
     const ReplicaState& replica = fleet_.replica(reservation.replica);
