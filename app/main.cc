@@ -61,8 +61,9 @@ template <class T>
 std::string Complaint(const absl::StatusOr<T>& parsed) {
   return parsed.ok() ? "" : std::string(parsed.status().message());
 }
-std::string CheckListen(const std::string& text) { return Complaint(ParseListen(text)); }
-std::string CheckEngineUrl(const std::string& text) { return Complaint(ParseEngineUrl(text)); }
+CLI::Validator Valid(auto parse, const char* form) {
+  return CLI::Validator([parse](const std::string& text) { return Complaint(parse(text)); }, form);
+}
 
 // CLI::Range without NaN, which it lets pass.
 CLI::Validator Between(double low, double high) {
@@ -83,9 +84,9 @@ void AddServe(CLI::App& app, Action& action) {
   command->footer("Example: penstock serve --listen 127.0.0.1:8080 --replica http://127.0.0.1:8000");
   CLI::Option* config = command->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
   command->add_option("--listen", options->listen, "Address to serve on (default 127.0.0.1:8080, or the file's)")
-      ->check(CLI::Validator(&CheckListen, "HOST:PORT"));
+      ->check(Valid(&ParseListen, "HOST:PORT or unix:/PATH"));
   command->add_option("--replica", options->replicas, "An engine; may be repeated")
-      ->check(CLI::Validator(&CheckEngineUrl, "URL"))
+      ->check(Valid(&ParseEngineUrl, "URL"))
       ->excludes(config)
       ->allow_extra_args(false);
   command->callback([&action, options] {
@@ -116,7 +117,7 @@ void AddDemo(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("demo", "Run the router over two simulated GPUs with live traffic.");
   command->footer("Example: penstock demo --duration 30s");
   command->add_option("--listen", options->listen, "Address to serve on")
-      ->check(CLI::Validator(&CheckListen, "HOST:PORT"))
+      ->check(Valid(&ParseHostPort, "HOST:PORT"))
       ->capture_default_str();
   AddParsed(command, "--duration", &ParseSpan, &options->duration, "Stop after this time (default: at Ctrl-C)", "TIME");
   command->callback([&action, options] { action = [options] { return RunDemo(*options); }; });
@@ -144,8 +145,7 @@ void AddEngine(CLI::App& app, Action& action) {
   command->footer(
       "Example: penstock engine --listen 127.0.0.1:9001 --model llama-3.1-8b --gpu a100-80 --kv-memory 18GB");
   command->add_option("--config", options->config_file, "Fleet: a configuration file")->type_name("FILE");
-  command->add_option("--listen", options->listen, "Address to serve on")
-      ->check(CLI::Validator(&CheckListen, "HOST:PORT"));
+  command->add_option("--listen", options->listen, "Address to serve on")->check(Valid(&ParseHostPort, "HOST:PORT"));
   command->add_option("--model", options->model, "Name of a built-in model shape")->type_name("NAME");
   command->add_option("--gpu", options->gpu, "Kind: a10 l4 l40s a100-40 a100-80 h100 h200 b200 mi300x")
       ->type_name("KIND");
@@ -193,11 +193,10 @@ void AddLoad(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("load", "Replay a trace against OpenAI endpoints and measure at the client.");
   command->footer(
       "Example: penstock load --url http://127.0.0.1:8080 --trace trace.csv --model llama-3.1-8b --duration 60s");
-  CLI::Option* url =
-      command->add_option("--url", options->url, "The endpoint")->check(CLI::Validator(&CheckEngineUrl, "URL"));
+  CLI::Option* url = command->add_option("--url", options->url, "The endpoint")->check(Valid(&ParseEngineUrl, "URL"));
   command->add_option("--direct", options->direct, "Engines, round robin")
       ->delimiter(',')
-      ->check(CLI::Validator(&CheckEngineUrl, "URL,URL"))
+      ->check(Valid(&ParseEngineUrl, "URL,URL"))
       ->excludes(url);
   command->add_option("--trace", options->trace, "Trace of arrivals and lengths")->type_name("FILE")->required();
   command->add_option("--rate", options->rate, "Compresses the arrivals")

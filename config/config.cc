@@ -45,7 +45,7 @@ absl::StatusOr<Config> ConfigFromUrls(const std::string& listen, const std::vect
   config.listen = listen;
   config.classes = UnnamedBuiltinClasses();
   config.classes[kStandardClass].is_default = true;
-  const absl::StatusOr<HostPort> address = ParseListen(listen);
+  const absl::StatusOr<ListenAddress> address = ParseListen(listen);
   if (!address.ok()) return absl::InvalidArgumentError(absl::StrCat("--listen: ", address.status().message()));
   if (urls.empty()) return absl::InvalidArgumentError("--replica: at least one is required without --config");
   for (const std::string& text : urls) {

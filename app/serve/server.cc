@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "app/serve/descriptor_limit.h"
 #include "backends/simulated/fleet/fleet.h"
@@ -188,7 +189,10 @@ std::string RouterServer::admin_address() const {
   return parts_->listeners.admin != nullptr ? parts_->listeners.admin->address() : "";
 }
 
-std::string RouterServer::url() const { return (parts_->config.tls ? "https://" : "http://") + address(); }
+std::string RouterServer::url() const {
+  if (absl::StartsWith(address(), "unix:")) return address();
+  return (parts_->config.tls ? "https://" : "http://") + address();
+}
 
 absl::Status RouterServer::Reload(const Config& config) {
   Parts& p = *parts_;

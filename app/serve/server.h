@@ -43,7 +43,7 @@ class RouterServer {
 
   // Binds, then runs. The port is open when it returns, whether or not an engine answers yet.
   absl::Status Start();
-  std::string address() const;        // host:port, as bound.
+  std::string address() const;        // host:port as bound, or unix:/path.
   std::string admin_address() const;  // Empty without an admin listener.
   std::string url() const;
   uint16_t port() const;

@@ -55,7 +55,7 @@ struct TextForm {};         // No control characters.
 struct NameForm {};         // 1 to 256 characters without spaces: names become labels, headers and log fields.
 struct FilledTextForm {};   // Not empty.
 struct PathForm {};         // A path, relative to the working directory of the router.
-struct ListenForm {};       // HOST:PORT; port 0 takes a free one.
+struct ListenForm {};       // HOST:PORT or unix:/PATH; port 0 takes a free one.
 struct EngineUrlForm {};    // http[s]://HOST[:PORT][/BASE] or unix:/PATH.
 struct HeaderNameForm {};   // Letters, digits, - and _.
 struct HeaderNamesForm {};  // A list of such names.

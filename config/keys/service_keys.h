@@ -178,7 +178,8 @@ inline SectionDoc DocOf(const Config&) {
 
 template <Of<Config> Section, class Visitor>
 void VisitFields(Section& config, Visitor& visit) {
-  visit({"listen", "Address for clients.", kNeedsRestart}, config.listen, ListenForm{});
+  visit({"listen", "Address for clients. A unix socket has mode 660, whatever the umask.", kNeedsRestart},
+        config.listen, ListenForm{});
   visit({"admin_listen", "Address of metrics and health. Left out: on listen.", kNeedsRestart}, config.admin_listen,
         ListenForm{});
   visit({"tls", "TLS for clients on listen. Left out: in the clear."}, config.tls, SectionForm{true});

@@ -140,7 +140,7 @@ bool ReadValue(const MapReader& map, absl::string_view key, const FilledTextForm
 
 bool ReadValue(const MapReader& map, absl::string_view key, const ListenForm&, std::string* out) {
   if (!ReadValue(map, key, TextForm{}, out)) return false;
-  const absl::StatusOr<HostPort> address = ParseListen(*out);
+  const absl::StatusOr<ListenAddress> address = ParseListen(*out);
   if (!address.ok()) map.Fail(key, address.status().message());
   return true;
 }

@@ -10,6 +10,12 @@ namespace penstock {
 
 void CheckSection(Config& config, const MapReader& map, Draft&) {
   if (config.admin_tls && !map.Has("admin_listen")) map.Fail("admin_tls", "needs admin_listen");
+  const absl::StatusOr<ListenAddress> clients = ParseListen(config.listen);
+  const absl::StatusOr<ListenAddress> admin = ParseListen(config.admin_listen);
+  const bool free_port = admin.ok() && admin->socket_path.empty() && admin->tcp.port == 0;
+  if (clients.ok() && admin.ok() && *clients == *admin && !free_port) {
+    map.Fail("admin_listen", "is the address of listen; leave it out to have both on one listener");
+  }
 }
 
 void CheckSection(ModelConfig& model, const MapReader& map, Draft&) {

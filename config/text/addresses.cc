@@ -70,7 +70,7 @@ absl::string_view BasePath(absl::string_view path) {
   return path;
 }
 
-absl::StatusOr<EngineUrl> ParseSocketUrl(absl::string_view text, absl::string_view path) {
+absl::StatusOr<std::string> ParseSocketPath(absl::string_view text, absl::string_view path) {
   // unix:///path is the same.
   if (absl::StartsWith(path, "///")) path.remove_prefix(2);
   if (!absl::StartsWith(path, "/") || absl::StartsWith(path, "//"))
@@ -78,15 +78,21 @@ absl::StatusOr<EngineUrl> ParseSocketUrl(absl::string_view text, absl::string_vi
   if (path.size() > kLongestSocketPath) {
     return Bad(text, absl::StrCat("has a path of more than ", kLongestSocketPath, " bytes"));
   }
+  return std::string(path);
+}
+
+absl::StatusOr<EngineUrl> ParseSocketUrl(absl::string_view text, absl::string_view path) {
+  absl::StatusOr<std::string> socket_path = ParseSocketPath(text, path);
+  if (!socket_path.ok()) return socket_path.status();
   EngineUrl url;
   url.address = {"localhost", 80};
-  url.socket_path = std::string(path);
+  url.socket_path = *std::move(socket_path);
   return url;
 }
 
 }  // namespace
 
-absl::StatusOr<HostPort> ParseListen(absl::string_view text) {
+absl::StatusOr<HostPort> ParseHostPort(absl::string_view text) {
   HostPort parsed;
   absl::string_view digits;
   if (absl::Status split = SplitHost(text, text, parsed.host, digits); !split.ok()) return split;
@@ -94,6 +100,21 @@ absl::StatusOr<HostPort> ParseListen(absl::string_view text) {
   if (!port.ok()) return port.status();
   parsed.port = *port;
   return parsed;
+}
+
+absl::StatusOr<ListenAddress> ParseListen(absl::string_view text) {
+  ListenAddress address;
+  absl::string_view rest = text;
+  if (absl::ConsumePrefix(&rest, "unix:")) {
+    absl::StatusOr<std::string> path = ParseSocketPath(text, rest);
+    if (!path.ok()) return path.status();
+    address.socket_path = *std::move(path);
+    return address;
+  }
+  absl::StatusOr<HostPort> tcp = ParseHostPort(text);
+  if (!tcp.ok()) return tcp.status();
+  address.tcp = *std::move(tcp);
+  return address;
 }
 
 absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text) {
@@ -128,6 +149,10 @@ absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text) {
 std::string HostPort::Text() const {
   const bool six = host.find(':') != std::string::npos;
   return six ? absl::StrCat("[", host, "]:", port) : absl::StrCat(host, ":", port);
+}
+
+std::string ListenAddress::Text() const {
+  return socket_path.empty() ? tcp.Text() : absl::StrCat("unix:", socket_path);
 }
 
 std::string EngineUrl::Name() const {

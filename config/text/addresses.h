@@ -19,7 +19,19 @@ struct HostPort {
 };
 
 // "host:port", "[::1]:80" or ":80"; port 0 asks the system for one. InvalidArgument names the fault.
-absl::StatusOr<HostPort> ParseListen(absl::string_view text);
+absl::StatusOr<HostPort> ParseHostPort(absl::string_view text);
+
+// The address of a listener for clients.
+struct ListenAddress {
+  HostPort tcp;
+  std::string socket_path;  // Of a unix socket, absolute; empty for TCP.
+  // "host:port" or "unix:/path".
+  std::string Text() const;
+  bool operator==(const ListenAddress&) const = default;
+};
+
+// As ParseHostPort, or "unix:/path".
+absl::StatusOr<ListenAddress> ParseListen(absl::string_view text);
 
 struct EngineUrl {
   HostPort address;

@@ -13,8 +13,11 @@
 namespace penstock {
 
 struct ClientPeer {
-  boost::asio::ip::address address;
-  PeerCounts::Place place;  // Null: it is not counted.
+  boost::asio::ip::address address;  // Unspecified: of a unix socket.
+  PeerCounts::Place place;           // Null: it is not counted.
+
+  // False: the connection came over a unix socket, and so from no address.
+  bool known() const { return !address.is_unspecified(); }
 
   // One host has a whole /64 network of IPv6 addresses. The hash differs in each process.
   uint64_t account() const {

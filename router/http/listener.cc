@@ -3,11 +3,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -31,6 +35,14 @@ constexpr Duration kAcceptPause = Duration::Milliseconds(50);
 constexpr int kSpareConnections = 64;
 
 constexpr int kAcceptedAtOnce = 32;
+
+// Unspecified for a unix socket.
+asio::ip::address AddressOf(const sockaddr_storage& from) {
+  tcp::endpoint endpoint(from.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), 0);
+  if (from.ss_family != AF_INET && from.ss_family != AF_INET6) return endpoint.address();
+  std::memcpy(endpoint.data(), &from, endpoint.size());
+  return endpoint.address();
+}
 
 // Owns the connection from before its first step.
 asio::awaitable<void> Serve(std::shared_ptr<ClientConnection> connection) { co_await connection->Serve(); }
@@ -69,25 +81,47 @@ Listener::Listener(EventLoop& home, std::vector<EventLoop*> loops, Options optio
       retry_(home.io()) {}
 
 absl::Status Listener::Bind(absl::string_view address) {
-  absl::StatusOr<HostPort> parsed = ParseListen(address);
+  absl::StatusOr<ListenAddress> parsed = ParseListen(address);
   if (!parsed.ok()) return absl::InvalidArgumentError(absl::StrCat("listen: ", parsed.status().message()));
+  address_ = parsed->Text();
+  if (!parsed->socket_path.empty()) {
+    const asio::local::stream_protocol::endpoint endpoint(parsed->socket_path);
+    return Open(endpoint, parsed->socket_path);
+  }
   error_code ec;
   tcp::resolver resolver(home_.io());
-  const auto found = resolver.resolve(parsed->host.empty() ? "0.0.0.0" : parsed->host, absl::StrCat(parsed->port),
+  const std::string host = parsed->tcp.host.empty() ? "0.0.0.0" : parsed->tcp.host;
+  const auto found = resolver.resolve(host, absl::StrCat(parsed->tcp.port),
                                       tcp::resolver::passive | tcp::resolver::numeric_service, ec);
-  if (ec || found.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("listen: ", parsed->host, ": ", ec.message()));
-  }
-  const tcp::endpoint endpoint = found.begin()->endpoint();
-  acceptor_.open(endpoint.protocol(), ec);
-  if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
-  if (!ec) acceptor_.bind(endpoint, ec);
-  if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
-  if (!ec) acceptor_.non_blocking(true, ec);
-  if (ec) return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": ", ec.message()));
-  port_ = parsed->port = acceptor_.local_endpoint(ec).port();
+  if (ec || found.empty()) return absl::InvalidArgumentError(absl::StrCat("listen: ", host, ": ", ec.message()));
+  if (absl::Status opened = Open(found.begin()->endpoint(), ""); !opened.ok()) return opened;
+  tcp::endpoint bound;
+  const Protocol::endpoint local = acceptor_.local_endpoint(ec);
+  std::memcpy(bound.data(), local.data(), std::min(local.size(), bound.capacity()));
+  port_ = parsed->tcp.port = bound.port();
   address_ = parsed->Text();
   return absl::OkStatus();
+}
+
+absl::Status Listener::Open(const Protocol::endpoint& endpoint, const std::string& socket_path) {
+  error_code ec;
+  const auto failed = [&] {
+    return absl::UnavailableError(absl::StrCat("cannot listen on ", address_, ": ", ec.message()));
+  };
+  acceptor_.open(endpoint.protocol(), ec);
+  if (ec) return failed();
+  if (!socket_path.empty()) {
+    if (absl::Status way = SocketFile::MakeWay(socket_path, acceptor_.native_handle()); !way.ok()) return way;
+  }
+  acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
+  if (!ec) acceptor_.bind(endpoint, ec);
+  if (ec) return failed();
+  if (!socket_path.empty()) {
+    if (absl::Status taken = file_.Take(socket_path); !taken.ok()) return taken;
+  }
+  acceptor_.listen(asio::socket_base::max_listen_connections, ec);
+  if (!ec) acceptor_.non_blocking(true, ec);
+  return ec ? failed() : absl::OkStatus();
 }
 
 void Listener::Start() { AcceptNext(); }
@@ -95,22 +129,24 @@ void Listener::Start() { AcceptNext(); }
 void Listener::Close() {
   error_code ec;
   acceptor_.close(ec);
+  file_.Remove();
   retry_.cancel();
 }
 
 void Listener::AcceptNext() {
   if (!acceptor_.is_open()) return;
-  acceptor_.async_wait(tcp::acceptor::wait_read, [this](const error_code& ec) {
+  acceptor_.async_wait(asio::socket_base::wait_read, [this](const error_code& ec) {
     if (ec != asio::error::operation_aborted) AcceptSome();
   });
 }
 
 void Listener::AcceptSome() {
   for (int i = 0; i < kAcceptedAtOnce; ++i) {
-    tcp::endpoint from;
-    socklen_t size = static_cast<socklen_t>(from.capacity());
-    const int socket = ::accept4(acceptor_.native_handle(), from.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    Accepted accepted(socket, ClientPeer{from.address(), nullptr});
+    sockaddr_storage from{};
+    socklen_t size = sizeof(from);
+    const int socket =
+        ::accept4(acceptor_.native_handle(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    Accepted accepted(socket, ClientPeer{AddressOf(from), nullptr});
     if (accepted.get() >= 0) {
       Take(std::move(accepted));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -157,7 +193,8 @@ void Listener::Take(Accepted accepted) {
   const int limit = home_.fleet()->config().limits.max_connections;
   const bool full = before >= limit;
   EventLoop* const idle = full ? LoopOfOldestIdle() : nullptr;
-  const bool counted = options_.admin || accepted.Count(*peers_, PeerCounts::MostOfOnePeer(limit));
+  const bool exempt = options_.admin || !accepted.peer().known();
+  const bool counted = exempt || accepted.Count(*peers_, PeerCounts::MostOfOnePeer(limit));
   if (!counted || (idle == nullptr && before >= limit + kSpareConnections)) {
     edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
     Refuse(accepted);

@@ -4,7 +4,8 @@
 #ifndef PENSTOCK_ROUTER_HTTP_LISTENER_H_
 #define PENSTOCK_ROUTER_HTTP_LISTENER_H_
 
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "backends/socket/tls.h"
 #include "router/http/peer_counts.h"
+#include "router/http/socket_file.h"
 #include "router/live/event_loop.h"
 
 namespace penstock {
@@ -25,9 +27,10 @@ class Listener {
   };
   Listener(EventLoop& home, std::vector<EventLoop*> loops, Options options);
 
-  // Before the loops run. "host:port" or "[v6]:port"; port 0 takes a free one. InvalidArgument, Unavailable (in use).
+  // Before the loops run. "host:port", "[v6]:port" or "unix:/path"; port 0 takes a free one. InvalidArgument,
+  // Unavailable (in use).
   absl::Status Bind(absl::string_view address);
-  // As bound, with the port that was taken.
+  // As bound, with the port that was taken. The port of a unix socket is 0.
   std::string address() const { return address_; }
   uint16_t port() const { return port_; }
 
@@ -40,7 +43,9 @@ class Listener {
 
  private:
   class Accepted;
+  using Protocol = boost::asio::generic::stream_protocol;
 
+  absl::Status Open(const Protocol::endpoint& endpoint, const std::string& socket_path);
   void AcceptNext();
   // Accepts some of the waiting connections.
   void AcceptSome();
@@ -54,7 +59,8 @@ class Listener {
   const Options options_;
   const std::shared_ptr<PeerCounts> peers_;
   TlsContext::Pointer tls_;
-  boost::asio::ip::tcp::acceptor acceptor_;
+  SocketFile file_;  // Removed after the acceptor was closed.
+  boost::asio::basic_socket_acceptor<Protocol> acceptor_;
   boost::asio::steady_timer retry_;
   std::string address_;
   uint16_t port_ = 0;

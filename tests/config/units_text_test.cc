@@ -66,15 +66,27 @@ TEST(UnitsText, WhatIsFormattedReadsBackToTheSameValue) {
 }
 
 TEST(Addresses, ListenAddressesAreHostAndPort) {
-  EXPECT_EQ(*ParseListen("127.0.0.1:8080"), (HostPort{"127.0.0.1", 8080}));
-  EXPECT_EQ(*ParseListen("[::1]:80"), (HostPort{"::1", 80}));
-  EXPECT_EQ(*ParseListen("localhost:0"), (HostPort{"localhost", 0}));
-  EXPECT_EQ(*ParseListen(":8080"), (HostPort{"", 8080}));
-  EXPECT_EQ(ParseListen("[::1]:80")->Text(), "[::1]:80");
+  EXPECT_EQ(*ParseHostPort("127.0.0.1:8080"), (HostPort{"127.0.0.1", 8080}));
+  EXPECT_EQ(*ParseHostPort("[::1]:80"), (HostPort{"::1", 80}));
+  EXPECT_EQ(*ParseHostPort("localhost:0"), (HostPort{"localhost", 0}));
+  EXPECT_EQ(*ParseHostPort(":8080"), (HostPort{"", 8080}));
+  EXPECT_EQ(ParseHostPort("[::1]:80")->Text(), "[::1]:80");
+  EXPECT_EQ(*ParseListen("127.0.0.1:8080"), (ListenAddress{{"127.0.0.1", 8080}, ""}));
   for (const char* text : {"", ":", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80",
                            "[::1]", "[::1", "[abc]:80", "[::1]x:80", "a b:80", "127.0.0.1:8o"}) {
     EXPECT_FALSE(ParseListen(text).ok()) << text;
   }
+}
+
+TEST(Addresses, AListenerForClientsMayBeAUnixSocket) {
+  EXPECT_EQ(ParseListen("unix:/run/p.sock")->socket_path, "/run/p.sock");
+  EXPECT_EQ(ParseListen("unix:///run/p.sock")->Text(), "unix:/run/p.sock");
+  EXPECT_TRUE(ParseListen("unix:/" + std::string(106, 'a')).ok());
+  for (const std::string& text : {std::string("unix:"), std::string("unix:p.sock"), std::string("unix://host/p"),
+                                  "unix:/" + std::string(107, 'a')}) {
+    EXPECT_FALSE(ParseListen(text).ok()) << text;
+  }
+  EXPECT_FALSE(ParseHostPort("unix:/run/p.sock").ok()) << "simulated engines listen on TCP";
 }
 
 TEST(Addresses, EngineUrlsAreHttpOrHttps) {

@@ -32,7 +32,7 @@ absl::StatusOr<HostPort> AddressOf(absl::string_view url) {
   }
   if (engine.ok()) return engine->address;
   absl::ConsumePrefix(&url, "http://");
-  return ParseListen(url);
+  return ParseHostPort(url);
 }
 
 // The endpoint of a url such as "http://127.0.0.1:9001". Resolves names.

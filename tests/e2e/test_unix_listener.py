@@ -1,0 +1,127 @@
+"""Clients over a unix socket: served, logged and counted like others, and the file comes and goes with the router."""
+import http.client
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+
+import pytest
+from processes import BINARY, Process, replicas, wait_until
+from raw_http import chat, events, read_answer, request_bytes
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path, timeout=10):
+        super().__init__("localhost", timeout=timeout)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class UnixRouter(Process):
+    """`penstock serve` on a unix socket."""
+
+    def __init__(self, folder, name, config, ready="/readyz"):
+        self.path = folder / f"{name}.sock"
+        self.config_path = folder / f"{name}.yml"
+        self.config_path.write_text(f"listen: unix:{self.path}\n{config}")
+        super().__init__(["serve", "--config", str(self.config_path)], 0, folder / f"{name}.log")
+        try:
+            self.wait_for(ready)
+        except BaseException:
+            self.kill()
+            raise
+
+    def get(self, path, timeout=5):
+        connection = UnixConnection(self.path, timeout)
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, dict(response.getheaders()), response.read().decode()
+        except (OSError, http.client.HTTPException):
+            return 0, {}, ""
+        finally:
+            connection.close()
+
+    def connect(self):
+        made = UnixConnection(self.path)
+        made.connect()
+        return made.sock
+
+
+def test_a_client_is_served_over_the_socket_and_the_file_goes_with_the_router(folder, engine):
+    config = replicas([engine]) + "log: {all_decisions: true}\n"
+    with UnixRouter(folder, "served", config) as router:
+        assert f"penstock listening on unix:{router.path}" in router.log()
+        mode = os.lstat(router.path).st_mode
+        assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o660
+        with router.connect() as connection:
+            for _ in range(2):  # One connection takes several requests.
+                connection.sendall(request_bytes(body=chat(max_tokens=4, stream=True)))
+                answer = read_answer(connection)
+                assert answer.status == 200 and events(answer.body)[-1] == "[DONE]"
+        metrics = router.metrics()
+        assert metrics.sum("penstock_requests_total", outcome="ok") == 2
+        assert metrics.sum("penstock_connections_total") >= 2
+    lines = [json.loads(line) for line in router.log().splitlines() if line.startswith("{")]
+    assert [line for line in lines if line["event"] == "end"]
+    assert not [line for line in lines if "client" in line], "a unix socket has no address"
+    assert not router.path.exists()
+
+
+def test_one_process_may_have_every_connection_of_the_socket(folder, engine):
+    config = replicas([engine]) + "limits: {max_connections: 256}\n"
+    with UnixRouter(folder, "many", config) as router:
+        clients = []
+        for _ in range(220):  # One address would have 192.
+            client = router.connect()
+            client.sendall(request_bytes("/version", method="GET", headers={"Content-Length": None, "Content-Type": None}))
+            assert read_answer(client).status == 200
+            clients.append(client)
+        for client in clients:
+            client.close()
+
+
+def test_a_dead_routers_file_is_replaced_and_a_live_ones_is_not(folder, engine):
+    router = UnixRouter(folder, "stale", replicas([engine]))
+    router.signal(signal.SIGKILL)
+    router.kill()
+    assert router.path.exists()
+    with UnixRouter(folder, "stale", replicas([engine])) as second:
+        third = subprocess.run([BINARY, "serve", "--config", str(second.config_path)], capture_output=True, text=True, timeout=20)
+        assert third.returncode == 1
+        assert f"cannot listen on unix:{second.path}: another process listens there" in third.stderr
+        assert second.get("/healthz")[0] == 200
+    (folder / "stale.sock").write_text("kept")
+    fourth = subprocess.run([BINARY, "serve", "--config", str(second.config_path)], capture_output=True, text=True, timeout=20)
+    assert fourth.returncode == 1 and "the file is no socket" in fourth.stderr
+    assert (folder / "stale.sock").read_text() == "kept"
+
+
+def test_a_router_that_drains_takes_its_file_away_first(folder, engine):
+    with UnixRouter(folder, "drain", replicas([engine])) as router:
+        with router.connect() as connection:
+            connection.sendall(request_bytes(body=chat(max_tokens=300, stream=True)))
+            received = connection.recv(65536)
+            router.signal(signal.SIGTERM)
+            wait_until(lambda: not router.path.exists(), 5, "the file is removed")
+            while b"0\r\n\r\n" not in received[-7:]:
+                more = connection.recv(65536)
+                assert more, "the stream ends in order"
+                received += more
+
+
+@pytest.mark.parametrize("listen, finding", [
+    ("unix:p.sock", "needs an absolute path"),
+    ("unix:/" + "a" * 107, "more than 107 bytes"),
+])
+def test_check_names_a_bad_path(folder, listen, finding):
+    path = folder / "bad.yml"
+    path.write_text(f"listen: {listen}\nreplicas: [{{url: 'http://127.0.0.1:9'}}]\n")
+    ended = subprocess.run([BINARY, "check", "--config", str(path)], capture_output=True, text=True, timeout=20)
+    assert ended.returncode == 1 and finding in ended.stderr
