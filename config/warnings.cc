@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/config.h"
+#include "config/text/address_range.h"
 #include "config/text/addresses.h"
 #include "config/text/units_text.h"
 #include "config/values/capacity.h"
@@ -12,6 +13,9 @@ namespace {
 
 // Engines keep activations, graphs and the framework beside weights and cache.
 constexpr double kReservePerReplica = 2e9;
+
+// The prefix of all IPv4 addresses.
+constexpr int kMappedBits = 96;
 
 void WarnReserves(const Config& config, const GpuConfig& gpu, std::vector<std::string>& warnings) {
   double used = gpu.elastic_kv ? gpu.elastic_kv->AsDouble() : 0;
@@ -76,6 +80,12 @@ std::vector<std::string> Warnings(const Config& config) {
   }
   for (const std::string& key : config.keys_without_effect) {
     warnings.push_back(absl::StrCat(key, ": is read but has no effect yet"));
+  }
+  for (const std::string& text : config.trusted_proxies) {
+    const absl::StatusOr<AddressRange> range = ParseAddressRange(text);
+    if (range.ok() && (range->bits == 0 || range->bits == kMappedBits)) {
+      warnings.push_back(absl::StrCat("trusted_proxies: ", text, " trusts every client to name any address"));
+    }
   }
   if (!config.tenants.empty() && !config.tenant_header.empty()) {
     warnings.push_back("tenant_header has no effect: tenants are known by their keys");

@@ -105,6 +105,20 @@ size_t StreamSocket::ReadClear(asio::mutable_buffer into, ErrorCode& error) {
   return count > 0 ? static_cast<size_t>(count) : 0;
 }
 
+// The bytes stay in the socket, so the next event comes with further ones.
+size_t StreamSocket::Peek(asio::mutable_buffer into, size_t seen, ErrorCode& error) {
+  ssize_t count = 0;
+  do {
+    count = ::recv(socket_, into.data(), into.size(), MSG_DONTWAIT | MSG_PEEK);
+  } while (count < 0 && errno == EINTR);
+  error = ErrorCode();
+  if (count < 0) error = SystemError(errno);
+  if (count == 0) error = asio::error::eof;
+  if (count > 0 && static_cast<size_t>(count) <= seen) error = asio::error::would_block;
+  if (error) readiness_.InputTaken();
+  return count > 0 ? static_cast<size_t>(count) : 0;
+}
+
 size_t StreamSocket::WriteSome(std::span<const asio::const_buffer> buffers, ErrorCode& error) {
   if (tls_ == nullptr) return WriteClear(buffers, error);
   error = asio::error::bad_descriptor;

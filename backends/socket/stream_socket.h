@@ -57,6 +57,9 @@ class StreamSocket {
 
   // would_block: no bytes yet. eof: orderly end. Other errors are final.
   size_t ReadSome(boost::asio::mutable_buffer into, ErrorCode& error);
+  // Before Handshake(): looks at the first bytes and takes none. would_block: only `seen` bytes are there. eof: the
+  // peer ended first.
+  size_t Peek(boost::asio::mutable_buffer into, size_t seen, ErrorCode& error);
   // would_block: no room; with TLS, the same bytes go first next time. Other errors are final.
   size_t WriteSome(std::span<const boost::asio::const_buffer> buffers, ErrorCode& error);
   // False: OnReady() announces the next bytes, room, or the end.

@@ -59,6 +59,7 @@ struct ListenForm {};       // HOST:PORT or unix:/PATH; port 0 takes a free one.
 struct EngineUrlForm {};    // http[s]://HOST[:PORT][/BASE] or unix:/PATH.
 struct HeaderNameForm {};   // Letters, digits, - and _.
 struct HeaderNamesForm {};  // A list of such names.
+struct ProxiesForm {};      // A list of addresses, of ranges such as 10.0.0.0/8, and of "unix".
 struct PolicyForm {};       // NAME or NAME:SETTING=VALUE,...
 struct SecretForm {};       // ${NAME} or file:PATH; never printed.
 struct PemForm {};          // A PemFile, relative to the folder of the configuration.

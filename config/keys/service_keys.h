@@ -184,6 +184,14 @@ void VisitFields(Section& config, Visitor& visit) {
         ListenForm{});
   visit({"tls", "TLS for clients on listen. Left out: in the clear."}, config.tls, SectionForm{true});
   visit({"admin_tls", "TLS on admin_listen. Left out: in the clear."}, config.admin_tls, SectionForm{true});
+  visit({"trusted_proxies",
+         "Proxies whose word about the addresses of clients counts: in X-Forwarded-For, and in PROXY headers with "
+         "proxy_protocol. unix stands for a unix socket. Left out: nobody is trusted."},
+        config.trusted_proxies, ProxiesForm{});
+  visit({"proxy_protocol",
+         "True: each connection of a trusted proxy to listen begins with a header of the PROXY protocol, version 1 or "
+         "2. Connections of others have none."},
+        config.proxy_protocol, FlagForm{});
   visit({"threads", "Threads for connections; 0: one per core.", kNeedsRestart}, config.threads, CountForm{0, 1024});
   visit({"policy", "Policy that decides: a name, or name:setting=value,... (docs/policies.md).", kNeedsRestart},
         config.policy, PolicyForm{});

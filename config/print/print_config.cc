@@ -81,6 +81,9 @@ class SectionPrinter {
   void Print(const Key& key, const std::vector<std::string>& names, const HeaderNamesForm&) {
     Print(key, names, TextsForm{});
   }
+  void Print(const Key& key, const std::vector<std::string>& proxies, const ProxiesForm&) {
+    Print(key, proxies, TextsForm{});
+  }
   void Print(const Key& key, const std::vector<std::string>& digests, const ApiKeysForm&) {
     Print(key, std::vector<std::string>(digests.size(), std::string(kHiddenSecret)), TextsForm{});
   }

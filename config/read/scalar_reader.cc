@@ -7,9 +7,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/text/address_range.h"
 #include "config/text/addresses.h"
 #include "config/text/findings.h"
 #include "config/text/units_text.h"
+#include "config/values/config_values.h"
 
 namespace penstock {
 namespace {
@@ -162,6 +164,16 @@ bool ReadValue(const MapReader& map, absl::string_view key, const HeaderNamesFor
   if (!ReadValue(map, key, TextsForm{}, out)) return false;
   for (size_t i = 0; i < out->size(); ++i) {
     if (!IsHeaderName((*out)[i])) map.FailAt(key, i, kHeaderName);
+  }
+  return true;
+}
+
+bool ReadValue(const MapReader& map, absl::string_view key, const ProxiesForm&, std::vector<std::string>* out) {
+  if (!ReadValue(map, key, TextsForm{}, out)) return false;
+  for (size_t i = 0; i < out->size(); ++i) {
+    if ((*out)[i] == kTrustedUnix) continue;
+    const absl::StatusOr<AddressRange> range = ParseAddressRange((*out)[i]);
+    if (!range.ok()) map.FailAt(key, i, range.status().message());
   }
   return true;
 }

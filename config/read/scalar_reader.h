@@ -36,6 +36,7 @@ bool ReadValue(const MapReader& map, absl::string_view key, const ListenForm& fo
 bool ReadValue(const MapReader& map, absl::string_view key, const EngineUrlForm& form, std::string* out);
 bool ReadValue(const MapReader& map, absl::string_view key, const HeaderNameForm& form, std::string* out);
 bool ReadValue(const MapReader& map, absl::string_view key, const HeaderNamesForm& form, std::vector<std::string>* out);
+bool ReadValue(const MapReader& map, absl::string_view key, const ProxiesForm& form, std::vector<std::string>* out);
 
 }  // namespace penstock
 

@@ -10,6 +10,9 @@ namespace penstock {
 
 void CheckSection(Config& config, const MapReader& map, Draft&) {
   if (config.admin_tls && !map.Has("admin_listen")) map.Fail("admin_tls", "needs admin_listen");
+  if (config.proxy_protocol && config.trusted_proxies.empty()) {
+    map.Fail("proxy_protocol", "needs trusted_proxies: nobody else may name the address of a client");
+  }
   const absl::StatusOr<ListenAddress> clients = ParseListen(config.listen);
   const absl::StatusOr<ListenAddress> admin = ParseListen(config.admin_listen);
   const bool free_port = admin.ok() && admin->socket_path.empty() && admin->tcp.port == 0;

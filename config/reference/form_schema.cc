@@ -38,6 +38,9 @@ Schema SharedDefinitions() {
 Schema TextSchema() { return {{"type", "string"}}; }
 Schema SchemaOf(const HeaderNameForm&) { return {{"type", "string"}, {"pattern", "^[A-Za-z0-9_-]+$"}}; }
 Schema SchemaOf(const HeaderNamesForm&) { return Items(SchemaOf(HeaderNameForm{})); }
+Schema SchemaOf(const ProxiesForm&) {
+  return Items({{"type", "string"}, {"pattern", "^(unix|[0-9a-fA-F.:]+(/[0-9]{1,3})?)$"}});
+}
 Schema SchemaOf(const NameForm&) { return {{"type", "string"}, {"pattern", "^[^ ]{1,256}$"}}; }
 Schema SchemaOf(const FilledTextForm&) { return {{"type", "string"}, {"minLength", 1}}; }
 Schema SchemaOf(const TextsForm&) { return Items({{"type", "string"}, {"minLength", 1}}); }

@@ -16,6 +16,7 @@ Schema SharedDefinitions();
 Schema TextSchema();
 Schema SchemaOf(const HeaderNameForm&);
 Schema SchemaOf(const HeaderNamesForm&);
+Schema SchemaOf(const ProxiesForm&);
 Schema SchemaOf(const NameForm&);
 Schema SchemaOf(const FilledTextForm&);
 Schema SchemaOf(const TextsForm&);

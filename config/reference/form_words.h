@@ -18,6 +18,7 @@ std::string WordsOf(const ListenForm&);
 std::string WordsOf(const EngineUrlForm&);
 std::string WordsOf(const HeaderNameForm&);
 std::string WordsOf(const HeaderNamesForm&);
+std::string WordsOf(const ProxiesForm&);
 std::string WordsOf(const PolicyForm&);
 std::string WordsOf(const SecretForm&);
 std::string WordsOf(const PemForm&);

@@ -164,6 +164,9 @@ struct LimitsConfig {
   Duration drain_timeout = Duration::Seconds(60);
 };
 
+// The name of this machine's processes, at a unix socket, in a list of trusted proxies.
+inline constexpr const char* kTrustedUnix = "unix";
+
 struct PollConfig {
   Duration interval = Duration::Milliseconds(250);
 };
@@ -182,6 +185,8 @@ struct Config {
   std::string admin_listen;
   std::optional<ListenTlsConfig> tls;
   std::optional<ListenTlsConfig> admin_tls;
+  std::vector<std::string> trusted_proxies;  // Ranges of addresses, and kTrustedUnix.
+  bool proxy_protocol = false;
   int threads = 0;
   std::string policy = "penstock";
   std::vector<GpuConfig> gpus;

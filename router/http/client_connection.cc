@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "router/http/answer.h"
 #include "router/http/request_handler.h"
@@ -105,13 +106,36 @@ asio::awaitable<void> ClientConnection::Linger() {
   co_await input_.Drain(kLinger);
 }
 
+asio::awaitable<bool> ClientConnection::Greet() {
+  if (peer_.named != nullptr) {
+    const ProxyHeader header = co_await input_.TakeProxyHeader();
+    if (!TakeAddress(header)) co_return false;
+  }
+  if (!socket_.secure()) co_return true;
+  co_return co_await input_.StartTls();
+}
+
+bool ClientConnection::TakeAddress(const ProxyHeader& header) {
+  Edge& edge = loop_.edge();
+  if (header.state == ProxyHeader::State::kBad) {
+    edge.telemetry->OnBadInput(BadInput::kProxyHeader);
+    const bool told = edge.denied_lines.Allow(Now());
+    if (told) LogError(LabelOf(BadInput::kProxyHeader), absl::StrCat("bad PROXY header: ", header.fault));
+  }
+  if (header.state != ProxyHeader::State::kDone) return false;
+  if (!header.client) return true;
+  peer_.address = *header.client;
+  input_.SetPeer(peer_.account());
+  const int most = PeerCounts::MostOfOnePeer(limits_.max_connections);
+  peer_.place = peer_.named->Enter(peer_.account(), most);
+  if (peer_.place == nullptr) edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
+  return peer_.place != nullptr;
+}
+
 asio::awaitable<void> ClientConnection::Serve() {
   try {
-    if (socket_.secure()) {
-      const bool agreed = co_await input_.StartTls();
-      if (!agreed) Close();
-    }
-    bool more = true;
+    bool more = co_await Greet();
+    if (!more) Close();
     bool served = false;  // Before its first request a connection is new, not idle.
     while (more && !gone_) {
       if (served && use_ == Use::kClient && input_.Idle()) loop_.connections().SetIdle(*this, Now());
@@ -133,7 +157,7 @@ asio::awaitable<void> ClientConnection::Serve() {
       }
     }
   } catch (const std::exception& surprise) {
-    LogSurprise(surprise.what());
+    LogError("internal", surprise.what());
     Close();
   }
   if (!gone_) co_await Linger();
@@ -152,12 +176,13 @@ bool ClientConnection::AdmitBody() {
   return true;
 }
 
-void ClientConnection::LogSurprise(absl::string_view what) {
+void ClientConnection::LogError(absl::string_view reason, absl::string_view message) {
   if (loop_.edge().log == nullptr) return;
   DecisionEntry entry;
   entry.kind = DecisionEntry::Kind::kError;
-  entry.reason = "internal";
-  entry.message = std::string(what);
+  if (peer_.known()) entry.client = peer_.address.to_string();
+  entry.reason = std::string(reason);
+  entry.message = std::string(message);
   loop_.edge().log->Write(std::move(entry));
 }
 

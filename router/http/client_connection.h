@@ -16,9 +16,9 @@
 #include "backends/socket/tls.h"
 #include "config/config.h"
 #include "router/http/client_input.h"
-#include "router/http/client_peer.h"
 #include "router/http/client_socket.h"
 #include "router/http/drain_watch.h"
+#include "router/http/peer/client_peer.h"
 #include "router/live/deadlines.h"
 #include "router/live/event_loop.h"
 #include "router/session/client.h"
@@ -55,6 +55,7 @@ class ClientConnection final : public LoopConnection {
   bool gone() const { return gone_; }
   bool admin() const { return use_ == Use::kAdmin; }
   bool spare() const { return use_ == Use::kSpare; }
+  // As the connection names it; a header of a request may name another.
   const ClientPeer& peer() const { return peer_; }
 
   // Memory of a body that was served, for the next request's.
@@ -66,15 +67,19 @@ class ClientConnection final : public LoopConnection {
  private:
   class Busy;
 
+  // Reads the PROXY header of a trusted proxy, then agrees on TLS. False: the connection ends.
+  boost::asio::awaitable<bool> Greet();
+  // Takes the address that a PROXY header names. False: the header is bad, or that address has too many connections.
+  bool TakeAddress(const ProxyHeader& header);
   // After the head alone. False: it is refused whatever its body says, and the body is not worth a wait.
   bool AdmitBody();
   boost::asio::awaitable<void> FailRead(const ApiError& error);
   boost::asio::awaitable<void> Linger();
-  void LogSurprise(absl::string_view what);
+  void LogError(absl::string_view reason, absl::string_view message);
   void MarkGone();
 
   EventLoop& loop_;
-  const ClientPeer peer_;
+  ClientPeer peer_;
   const Use use_;
   const LimitsConfig limits_;
   ClientSocket socket_;

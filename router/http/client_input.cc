@@ -155,6 +155,34 @@ ClientInput::Event ClientInput::Fail(ApiError error) {
   return Event::kFailed;
 }
 
+// A health check of a proxy may connect and leave without a word.
+asio::awaitable<ProxyHeader> ClientInput::TakeProxyHeader() {
+  ProxyHeader header;
+  timed_out_ = false;
+  deadline_.Arm(in_a_hurry_ ? std::min(kHurry, limits_.header_timeout) : limits_.header_timeout);
+  reading_ = true;
+  size_t seen = 0;
+  while (header.state == ProxyHeader::State::kNeedMore && !timed_out_ && socket_.open()) {
+    error_code ec;
+    const size_t count = socket_.Peek(asio::buffer(loop_.scratch(), ProxyHeader::kMaxBytes), seen, ec);
+    if (!ec) {
+      seen = count;
+      header = ReadProxyHeader(absl::string_view(loop_.scratch().data(), count));
+    } else if (ec == asio::error::would_block && !socket_.ended()) {
+      co_await AwaitBytes();
+    } else {
+      break;
+    }
+  }
+  reading_ = false;
+  deadline_.Disarm();
+  if (header.state == ProxyHeader::State::kDone) socket_.Skip(asio::buffer(loop_.scratch()), header.size);
+  if (header.state == ProxyHeader::State::kNeedMore && seen > 0) {
+    loop_.edge().telemetry->OnBadInput(timed_out_ ? BadInput::kTooSlow : BadInput::kTruncated);
+  }
+  co_return header;
+}
+
 asio::awaitable<bool> ClientInput::StartTls() {
   timed_out_ = false;
   deadline_.Arm(limits_.header_timeout);

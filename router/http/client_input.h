@@ -14,6 +14,7 @@
 
 #include "config/config.h"
 #include "router/http/client_socket.h"
+#include "router/http/peer/proxy_header.h"
 #include "router/http/request/request_reader.h"
 #include "router/live/deadlines.h"
 #include "router/live/event_loop.h"
@@ -40,6 +41,10 @@ class ClientInput final : private ClientSocket::InputWaiter {
   ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConfig& limits, Options options,
               std::function<void()> on_gone);
 
+  // Before all else. kNeedMore: no whole header came; a part that came is counted.
+  boost::asio::awaitable<ProxyHeader> TakeProxyHeader();
+  // The account of buffered bytes from now on. Before the first request.
+  void SetPeer(uint64_t peer) { reader_.SetPeer(peer); }
   // False: the handshake failed, and the fault is counted.
   boost::asio::awaitable<bool> StartTls();
   boost::asio::awaitable<Event> Next();

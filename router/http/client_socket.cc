@@ -1,7 +1,11 @@
 #include "router/http/client_socket.h"
 
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
+#include <cerrno>
 #include <utility>
 
 namespace penstock {
@@ -16,6 +20,15 @@ ClientSocket::ClientSocket(asio::io_context& loop, int socket, const TlsContext*
 }
 
 ClientSocket::~ClientSocket() { *self_ = nullptr; }
+
+void ClientSocket::Skip(asio::mutable_buffer scratch, size_t count) {
+  while (count > 0) {
+    const ssize_t taken = ::recv(socket_.descriptor(), scratch.data(), std::min(count, scratch.size()), MSG_DONTWAIT);
+    if (taken < 0 && errno == EINTR) continue;
+    if (taken <= 0) return;
+    count -= static_cast<size_t>(taken);
+  }
+}
 
 // Bytes that TLS began to send go before all others.
 size_t ClientSocket::WriteSome(std::span<const asio::const_buffer> buffers, ErrorCode& ec) {

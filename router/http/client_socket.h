@@ -44,6 +44,10 @@ class ClientSocket final : private Readiness::Owner {
 
   // would_block: AwaitInput tells when to try again. eof: the client has ended its side.
   size_t ReadSome(boost::asio::mutable_buffer into, ErrorCode& ec) { return socket_.ReadSome(into, ec); }
+  // Before all else, under TLS too: looks at bytes in the clear / takes bytes that were seen. would_block: no more than
+  // `seen` bytes are there.
+  size_t Peek(boost::asio::mutable_buffer into, size_t seen, ErrorCode& ec) { return socket_.Peek(into, seen, ec); }
+  void Skip(boost::asio::mutable_buffer scratch, size_t count);
   // would_block: AwaitRoom tells when to try again. Owed bytes go first.
   size_t WriteSome(std::span<const boost::asio::const_buffer> buffers, ErrorCode& ec);
   // Writes a few bytes without a wait. would_block: none were taken. Under TLS the bytes may be owed instead.

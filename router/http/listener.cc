@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "config/text/addresses.h"
 #include "router/http/client_connection.h"
+#include "router/http/peer/forwarded_for.h"
 #include "router/http/response_head.h"
 #include "router/openai/error/api_error.h"
 
@@ -65,6 +66,8 @@ class Listener::Accepted {
     peer_.place = counts.Enter(peer_.account(), most);
     return peer_.place != nullptr;
   }
+  // A PROXY header will name the address that counts.
+  void CountNamed(std::shared_ptr<PeerCounts> counts) { peer_.named = std::move(counts); }
   int Release() { return std::exchange(socket_, -1); }
 
  private:
@@ -146,7 +149,7 @@ void Listener::AcceptSome() {
     socklen_t size = sizeof(from);
     const int socket =
         ::accept4(acceptor_.native_handle(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    Accepted accepted(socket, ClientPeer{AddressOf(from), nullptr});
+    Accepted accepted(socket, ClientPeer{AddressOf(from)});
     if (accepted.get() >= 0) {
       Take(std::move(accepted));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -186,6 +189,18 @@ void Listener::Refuse(const Accepted& accepted) {
   ::shutdown(accepted.get(), SHUT_WR);
 }
 
+// A trusted proxy has the connections of many clients.
+bool Listener::Count(Accepted& accepted) const {
+  const FleetView& fleet = *home_.fleet();
+  const ClientPeer& peer = accepted.peer();
+  if (options_.admin) return true;
+  if (Trusts(fleet.proxies, peer.address)) {
+    if (fleet.config().proxy_protocol) accepted.CountNamed(peers_);
+    return true;
+  }
+  return !peer.known() || accepted.Count(*peers_, PeerCounts::MostOfOnePeer(fleet.config().limits.max_connections));
+}
+
 // In a full router a newcomer takes the place of the oldest idle connection, on the loop of that one.
 void Listener::Take(Accepted accepted) {
   Edge& edge = home_.edge();
@@ -193,8 +208,7 @@ void Listener::Take(Accepted accepted) {
   const int limit = home_.fleet()->config().limits.max_connections;
   const bool full = before >= limit;
   EventLoop* const idle = full ? LoopOfOldestIdle() : nullptr;
-  const bool exempt = options_.admin || !accepted.peer().known();
-  const bool counted = exempt || accepted.Count(*peers_, PeerCounts::MostOfOnePeer(limit));
+  const bool counted = Count(accepted);
   if (!counted || (idle == nullptr && before >= limit + kSpareConnections)) {
     edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
     Refuse(accepted);

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "backends/socket/tls.h"
-#include "router/http/peer_counts.h"
+#include "router/http/peer/peer_counts.h"
 #include "router/http/socket_file.h"
 #include "router/live/event_loop.h"
 
@@ -50,6 +50,8 @@ class Listener {
   // Accepts some of the waiting connections.
   void AcceptSome();
   void Take(Accepted accepted);
+  // Counts a connection of its address. False: the address has as many as it may have.
+  bool Count(Accepted& accepted) const;
   // Null: no connection is idle.
   EventLoop* LoopOfOldestIdle() const;
   void Refuse(const Accepted& accepted);

@@ -11,6 +11,7 @@
 #include "router/http/answer.h"
 #include "router/http/body_decoding.h"
 #include "router/http/metrics_page.h"
+#include "router/http/peer/forwarded_for.h"
 #include "router/openai/request/body_decoder.h"
 #include "router/openai/request/routes.h"
 #include "router/session/session.h"
@@ -128,6 +129,10 @@ RouteMatch FindRoute(const EventLoop& loop, const ClientConnection& client, cons
   return match;
 }
 
+asio::ip::address AddressOfClient(EventLoop& loop, const ClientConnection& client, const HeaderList& headers) {
+  return ClientAddress(loop.fleet()->proxies, client.peer().address, headers);
+}
+
 asio::awaitable<void> RefuseContentType(EventLoop& loop, const ClientRequest& request, Answer& answer) {
   const ApiError error = WrongContentType(FindHeader(request.headers, "content-type"));
   co_await AnswerError(loop, answer, error);
@@ -151,7 +156,7 @@ asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, Client
   {
     Session session(loop, answer,
                     SessionRequest{endpoint, &request.headers, request.body.view(), answer.request_id(),
-                                   client.peer().address, client.peer().account()});
+                                   AddressOfClient(loop, client, request.headers), client.peer().account()});
     co_await session.Run();
   }
   client.Reuse(std::move(request.body));
@@ -215,7 +220,7 @@ std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientConnection& cl
   const auto caller = loop.fleet()->tenants.Identify(head.headers);
   if (std::holds_alternative<ApiError>(caller)) return std::nullopt;
   const TenantId tenant = std::get<Caller>(caller).tenant;
-  return tenant == TenantId() ? client.peer().account() : absl::HashOf(tenant);
+  return tenant == TenantId() ? AccountOf(AddressOfClient(loop, client, head.headers)) : absl::HashOf(tenant);
 }
 
 // The frame lives as long as the request: what only some requests need is in coroutines of its own.

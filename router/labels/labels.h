@@ -41,11 +41,12 @@ enum class BadInput : uint8_t {
   kMethod,
   kPath,
   kContentType,
+  kProxyHeader,  // A trusted proxy's connection without a readable PROXY header.
 };
-inline constexpr std::array<absl::string_view, 13> kBadInputLabels = {
-    "malformed_http", "malformed_json", "duplicate_key",    "wrong_type", "missing_field",
-    "out_of_range",   "body_too_large", "header_too_large", "too_slow",   "truncated",
-    "method",         "path",           "content_type"};
+inline constexpr std::array<absl::string_view, 14> kBadInputLabels = {
+    "malformed_http", "malformed_json", "duplicate_key",    "wrong_type",  "missing_field",
+    "out_of_range",   "body_too_large", "header_too_large", "too_slow",    "truncated",
+    "method",         "path",           "content_type",     "proxy_header"};
 constexpr absl::string_view LabelOf(BadInput kind) { return kBadInputLabels[static_cast<size_t>(kind)]; }
 
 // A failure of an engine.

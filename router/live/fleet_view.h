@@ -12,6 +12,7 @@
 #include "backends/transport/upstream.h"
 #include "router/fleet/fleet_book.h"
 #include "router/fleet/tenants.h"
+#include "router/fleet/trusted_proxies.h"
 
 namespace penstock {
 
@@ -34,10 +35,12 @@ struct ModelAccess {
 };
 
 struct FleetView {
-  explicit FleetView(const FleetBook& the_book) : book(the_book), tenants(book.config()) {}
+  explicit FleetView(const FleetBook& the_book)
+      : book(the_book), tenants(book.config()), proxies(book.config().trusted_proxies) {}
 
   const FleetBook book;
   const TenantBook tenants;
+  const TrustedProxies proxies;
   std::vector<EngineAccess> engines;     // Indexed by replica id.
   std::vector<ModelAccess> models;       // Indexed by model id.
   std::vector<uint32_t> progress_group;  // Per replica: replicas that share a pool share a group.

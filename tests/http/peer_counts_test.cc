@@ -1,10 +1,10 @@
-#include "router/http/peer_counts.h"
+#include "router/http/peer/peer_counts.h"
 
 #include <gtest/gtest.h>
 
 #include <boost/asio/ip/address.hpp>
 
-#include "router/http/client_peer.h"
+#include "router/http/peer/client_peer.h"
 
 namespace penstock {
 namespace {
@@ -25,9 +25,7 @@ TEST(PeerCounts, OneAddressLeavesAQuarterOfManyConnections) {
   EXPECT_GT(PeerCounts::MostOfOnePeer(100), 100);
 }
 
-uint64_t AccountOf(const char* address) {
-  return ClientPeer{boost::asio::ip::make_address(address), nullptr}.account();
-}
+uint64_t AccountOf(const char* address) { return penstock::AccountOf(boost::asio::ip::make_address(address)); }
 
 TEST(ClientPeer, OneHostHasOneAccount) {
   EXPECT_EQ(AccountOf("10.0.0.1"), AccountOf("::ffff:10.0.0.1"));

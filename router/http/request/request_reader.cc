@@ -24,8 +24,12 @@ constexpr absl::string_view kEmptyLine = "\r\n";
 
 }  // namespace
 
-RequestReader::RequestReader(const Limits& limits) : limits_(limits), buffer_memory_(limits.memory, limits.peer) {
-  request_.memory = FairShare(limits.memory, limits.peer);
+RequestReader::RequestReader(const Limits& limits) : limits_(limits) { SetPeer(limits.peer); }
+
+void RequestReader::SetPeer(uint64_t peer) {
+  limits_.peer = peer;
+  buffer_memory_ = FairShare(limits_.memory, peer);
+  request_.memory = FairShare(limits_.memory, peer);
 }
 
 bool RequestReader::HoldRequest(size_t body) {

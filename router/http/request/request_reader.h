@@ -43,6 +43,9 @@ class RequestReader {
   RequestReader(const RequestReader&) = delete;
   RequestReader& operator=(const RequestReader&) = delete;
 
+  // The caller until its key is known. Before the first bytes.
+  void SetPeer(uint64_t peer);
+
   // Bytes to read on from. Append copies them. Offer leaves them where they are until Advance has taken them or keeps a
   // copy; after kHeadDone they have to stay until the next call.
   void Append(absl::string_view bytes);
@@ -81,7 +84,7 @@ class RequestReader {
   bool HoldRequest(size_t body);
   State Fail(ApiError error);
 
-  const Limits limits_;
+  Limits limits_;
   std::optional<RequestHeadParser> head_;
   BodyFraming framing_;
   ClientRequest request_;

@@ -1,8 +1,8 @@
 // The number of connections of each client address, so that one address cannot take all. Thread-safe.
 //
 // An address is a hash: two addresses may share a count.
-#ifndef PENSTOCK_ROUTER_HTTP_PEER_COUNTS_H_
-#define PENSTOCK_ROUTER_HTTP_PEER_COUNTS_H_
+#ifndef PENSTOCK_ROUTER_HTTP_PEER_PEER_COUNTS_H_
+#define PENSTOCK_ROUTER_HTTP_PEER_PEER_COUNTS_H_
 
 #include <array>
 #include <atomic>
@@ -42,4 +42,4 @@ class PeerCounts : public std::enable_shared_from_this<PeerCounts> {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_HTTP_PEER_COUNTS_H_
+#endif  // PENSTOCK_ROUTER_HTTP_PEER_PEER_COUNTS_H_
