@@ -141,6 +141,7 @@ struct LimitsConfig {
   Bytes max_body{64LL << 20};
   Bytes max_header{64LL << 10};
   int max_connections = 65'536;
+  std::optional<int64_t> max_requests_per_key;
   Bytes max_body_memory{4LL << 30};
   int64_t max_queued_requests = 65'536;
   Bytes max_queued_bytes{1LL << 30};

@@ -107,9 +107,10 @@ enum class TurnedAway : uint8_t {
   kBodyMemory,
   kAnswerMemory,
   kLocalResources,  // Descriptors, memory or ports for a connection to an engine.
+  kKeyRequests,
 };
-inline constexpr std::array<absl::string_view, 4> kTurnedAwayLabels = {"connections", "body_memory", "answer_memory",
-                                                                       "local_resources"};
+inline constexpr std::array<absl::string_view, 5> kTurnedAwayLabels = {"connections", "body_memory", "answer_memory",
+                                                                       "local_resources", "key_requests"};
 constexpr absl::string_view LabelOf(TurnedAway limit) { return kTurnedAwayLabels[static_cast<size_t>(limit)]; }
 
 // The bounded set of endpoints; anything else becomes "other".

@@ -23,6 +23,7 @@
 #include "router/live/core_host.h"
 #include "router/live/deadlines.h"
 #include "router/live/fleet_view.h"
+#include "router/live/key_counts.h"
 #include "router/live/mailbox.h"
 #include "router/live/progress_board.h"
 #include "router/telemetry/decision_log.h"
@@ -47,7 +48,8 @@ struct Edge {
   ByteBudget delivered_text;  // For answers that may have to be continued.
   FairBudget bodies;          // For the bytes of requests, from their reading to their end.
   FairBudget answers;         // For the bytes of answers that their clients have not taken.
-  LineSampler denied_lines;   // For lines about requests without a key.
+  KeyCounts keys;             // For limits.max_requests_per_key.
+  LineSampler denied_lines;   // For lines about requests without a key, and about bad PROXY headers.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.
   std::atomic<int> replicas_up{0};

@@ -31,7 +31,9 @@ void Ending::Remember(std::unique_ptr<ApiError> error) {
 }
 
 asio::awaitable<void> Ending::TurnAway(ApiError error) {
-  if (error.bad_input) state_.loop.edge().telemetry->OnBadInput(*error.bad_input);
+  Telemetry& telemetry = *state_.loop.edge().telemetry;
+  if (error.bad_input) telemetry.OnBadInput(*error.bad_input);
+  if (error.reason == LabelOf(TurnedAway::kKeyRequests)) telemetry.OnTurnedAway(TurnedAway::kKeyRequests);
   co_await state_.client.Error(error);
   if (!error.bad_input) record_.OnRefusal(error, Refuse());
   record_.End(error.bad_input ? RequestOutcome::kBadRequest : RequestOutcome::kRefused, error.reason);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "router/openai/request/limit_rules.h"
 #include "router/openai/request/prefix_hashes.h"
@@ -55,6 +56,17 @@ std::optional<ApiError> CheckCaller(const SessionRequest& request, const FleetVi
   if (ApiError* denied = std::get_if<ApiError>(&caller)) return std::move(*denied);
   prepared.caller = std::get<Caller>(std::move(caller));
   return std::nullopt;
+}
+
+std::optional<ApiError> CheckKey(const SessionRequest& request, const FleetView& fleet, KeyCounts& keys,
+                                 PreparedRequest& prepared) {
+  const std::optional<int64_t> most = fleet.config().limits.max_requests_per_key;
+  const absl::string_view key = most ? ApiKeyOf(*request.headers) : absl::string_view();
+  if (key.empty()) return std::nullopt;
+  prepared.place_of_key = keys.Enter(TenantIdOf(key), *most);
+  if (prepared.place_of_key) return std::nullopt;
+  return MakeError(ErrorName::kTooManyOfKey, absl::StrCat("The limit of ", *most, " requests of one API key at a time ",
+                                                          "is reached. Retry when one has ended."));
 }
 
 std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView& fleet,

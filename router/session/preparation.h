@@ -14,6 +14,7 @@
 #include "router/core/contract/event.h"
 #include "router/fleet/tenants.h"
 #include "router/live/fleet_view.h"
+#include "router/live/key_counts.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
 #include "router/openai/request/request_scan.h"
@@ -26,7 +27,7 @@ struct SessionRequest {
   const HeaderList* headers = nullptr;
   absl::string_view body;
   std::string id;                           // x-request-id.
-  boost::asio::ip::address client_address;  // Unspecified: unknown.
+  boost::asio::ip::address client_address;  // Behind trusted proxies. Unspecified: unknown.
   uint64_t peer = 0;                        // The account of a caller without a key.
 };
 
@@ -34,6 +35,7 @@ struct SessionRequest {
 struct PreparedRequest {
   RequestFacts facts;
   Caller caller;
+  std::optional<KeyCounts::Place> place_of_key;  // Empty: the key is not bounded.
   ClassChoice service_class;
   ModelId model;
 };
@@ -41,6 +43,8 @@ struct PreparedRequest {
 // The checks in their order; each fills its part of `prepared`, and an error ends the request. The caller scans the
 // body in between.
 std::optional<ApiError> CheckCaller(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared);
+std::optional<ApiError> CheckKey(const SessionRequest& request, const FleetView& fleet, KeyCounts& keys,
+                                 PreparedRequest& prepared);
 std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView& fleet,
                                   std::variant<RequestFacts, ApiError> scanned, PreparedRequest& prepared);
 

@@ -106,5 +106,37 @@ TEST_F(LimitedTenant, AClientThatLeavesIsChargedForWhatRan) {
   EXPECT_TRUE(Eventually([&] { return router.Ask(Request("small-key")).status() == 200; }));
 }
 
+class RequestsPerKey : public LimitedTenant {};
+
+TEST_F(RequestsPerKey, AreBoundedForEachKeyAlone) {
+  TestServer router({engine_.url()}, [](Config& config) { config.limits.max_requests_per_key = 1; });
+  ASSERT_TRUE(router.WaitUp());
+  ExpectSecondIsRefused(router, "key_requests", 1);
+  EXPECT_EQ(router.Metric("penstock_turned_away_total{limit=\"key_requests\"}"), 1);
+}
+
+TEST_F(RequestsPerKey, AreBoundedForTheKeysOfOneTenantAlone) {
+  TestServer router({engine_.url()}, [](Config& config) {
+    With(std::nullopt, std::nullopt)(config);
+    config.tenants[0].keys.push_back(config.tenants[1].keys[0]);
+    config.tenants.pop_back();
+    config.limits.max_requests_per_key = 1;
+  });
+  ASSERT_TRUE(router.WaitUp());
+  ExpectSecondIsRefused(router, "key_requests", 1);
+}
+
+TEST_F(RequestsPerKey, AClientWithoutAKeyHasNoSuchBound) {
+  TestServer router({engine_.url()}, [](Config& config) { config.limits.max_requests_per_key = 1; });
+  ASSERT_TRUE(router.WaitUp());
+  const std::string anonymous = PostJson("/v1/chat/completions", StreamBody());
+  const auto first = router.Connect(), second = router.Connect();
+  first->Send(anonymous);
+  second->Send(anonymous);
+  EXPECT_NE(first->ReadUntil(DeltaJson("w")), std::string::npos);
+  EXPECT_NE(second->ReadUntil(DeltaJson("w")), std::string::npos);
+  go_.Set();
+}
+
 }  // namespace
 }  // namespace penstock

@@ -74,6 +74,8 @@ constexpr std::array<ErrorRow, kErrorCount> kErrors = {{
               "The answers that clients have not taken fill `limits.max_answer_memory`."),
     AtTheDoor(ErrorName::kNoLocalResources, TurnedAway::kLocalResources,
               "The router's machine lacks descriptors, memory or ports for a connection to an engine."),
+    {ErrorName::kTooManyOfKey, http_status::kTooManyRequests, kRateLimitError, "rate_limit_exceeded", RetryHint::kAfter,
+     LabelOf(TurnedAway::kKeyRequests), std::nullopt, "The API key has `limits.max_requests_per_key` requests."},
     EngineFault(ErrorName::kEngineConnect, http_status::kBadGateway, EngineErrorKind::kConnect,
                 "The engine cannot be reached."),
     EngineFault(ErrorName::kEngineTimeout, http_status::kGatewayTimeout, EngineErrorKind::kTimeout,

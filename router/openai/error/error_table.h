@@ -43,6 +43,7 @@ enum class ErrorName : uint8_t {
   kNoBodyMemory,
   kNoAnswerMemory,
   kNoLocalResources,
+  kTooManyOfKey,
   // Failures of engines, in the order of EngineErrorKind.
   kEngineConnect,
   kEngineTimeout,
@@ -80,6 +81,7 @@ ErrorName NameOf(EngineErrorKind kind);
 
 inline constexpr absl::string_view kInvalidRequest = "invalid_request_error";
 inline constexpr absl::string_view kServerError = "server_error";
+inline constexpr absl::string_view kRateLimitError = "rate_limit_error";
 
 // docs/errors.md.
 std::string ErrorReference();
