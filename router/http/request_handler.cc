@@ -119,13 +119,9 @@ asio::awaitable<void> AnswerMetrics(EventLoop& loop, Answer& answer) {
   co_await SendWhole(answer, http_status::kOk, "text/plain; version=0.0.4; charset=utf-8", kNoHeaders, body);
 }
 
-bool IsAdmin(Route route) { return route == Route::kHealth || route == Route::kReady || route == Route::kMetrics; }
-
 RouteMatch FindRoute(const EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
   RouteMatch match = MatchRoute(head.method, head.target);
-  if (loop.edge().admin_apart && match.route != Route::kWrongMethod && client.admin() != IsAdmin(match.route)) {
-    match.route = Route::kNotFound;
-  }
+  if (loop.edge().admin_apart && client.admin() != match.admin) match.route = Route::kNotFound;
   return match;
 }
 
@@ -228,7 +224,7 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, C
   std::string id = ClientRequestId(request.headers);
   Answer answer(loop, client, request, id.empty() ? NewRequestId() : std::move(id));
   const RouteMatch match = FindRoute(loop, client, request);
-  if (client.spare() && !IsAdmin(match.route)) {
+  if (client.spare() && !match.admin) {
     co_await AnswerFull(answer);
     co_return false;
   }

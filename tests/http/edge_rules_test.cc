@@ -158,11 +158,33 @@ TEST(Routes, PathsMethodsAndQueries) {
   EXPECT_EQ(MatchRoute("POST", "http://h:1/rerank").endpoint, Endpoint::kRerank);
   EXPECT_EQ(MatchRoute("POST", "HTTP://h:1/rerank").endpoint, Endpoint::kRerank);
   EXPECT_EQ(MatchRoute("GET", "HTTPS://h").route, Route::kNotFound);
+  EXPECT_EQ(MatchRoute("GET", "http://h/v1/models").route, Route::kModels);
+  EXPECT_EQ(MatchRoute("GET", "http://h/v1/models?x=/healthz").route, Route::kModels);
+  EXPECT_EQ(MatchRoute("GET", "http://h?x=/v1/models").route, Route::kNotFound);
   EXPECT_EQ(MatchRoute("GET", "/v1/chat/completions").route, Route::kWrongMethod);
   EXPECT_EQ(MatchRoute("GET", "/v1/chat/completions").allow, "POST");
   EXPECT_EQ(MatchRoute("DELETE", "/metrics").allow, "GET, HEAD");
   EXPECT_EQ(MatchRoute("GET", "/v1/chat").route, Route::kNotFound);
   EXPECT_EQ(MatchRoute("GET", "/").route, Route::kNotFound);
+}
+
+TEST(Routes, AWrongMethodOnAKnownPathNamesTheRightOnes) {
+  for (const char* path :
+       {"/healthz", "/readyz", "/health", "/ping", "/version", "/metrics", "/v1/models", "/v1/models/m"}) {
+    for (const char* method : {"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "get"}) {
+      EXPECT_EQ(MatchRoute(method, path).route, Route::kWrongMethod) << method << path;
+      EXPECT_EQ(MatchRoute(method, path).allow, "GET, HEAD") << method << path;
+    }
+  }
+  EXPECT_EQ(MatchRoute("HEAD", "/v1/responses").allow, "POST");
+  EXPECT_EQ(MatchRoute("PUT", "/v1/responses/r1").allow, "GET, HEAD, DELETE");
+  EXPECT_EQ(MatchRoute("GET", "/v1/responses/r1/cancel").allow, "POST");
+  EXPECT_EQ(MatchRoute("DELETE", "/v1/responses/r1/input_items").allow, "GET, HEAD");
+  EXPECT_EQ(MatchRoute("DELETE", "/v1/responses/r1").route, Route::kStoredResponse);
+  EXPECT_EQ(MatchRoute("POST", "/v1/responses/r1/cancel").route, Route::kStoredResponse);
+  EXPECT_EQ(MatchRoute("GET", "/v1/responses/").route, Route::kNotFound);
+  EXPECT_TRUE(MatchRoute("POST", "/metrics").admin);
+  EXPECT_FALSE(MatchRoute("POST", "/ping").admin);
 }
 
 TEST(Routes, ModelNamesMayHaveSlashesPlainOrEscaped) {

@@ -38,6 +38,8 @@ TEST(ServerLife, AnAdminListenerTakesTheStatusPagesAlong) {
   TestServer router({engine.url()}, [](Config& config) { config.admin_listen = "127.0.0.1:0"; });
   ASSERT_TRUE(router.WaitUp());
   EXPECT_EQ(router.Ask(Get("/metrics")).status(), 404);
+  EXPECT_EQ(router.Ask(PostJson("/metrics", "")).status(), 404);
+  EXPECT_EQ(router.Ask(PostJson("/ping", "")).status(), 405);
   const std::string admin = router.server->admin_address();
   const auto wire = Wire::Connect(static_cast<uint16_t>(std::stoi(admin.substr(admin.rfind(':') + 1))));
   ASSERT_NE(wire, nullptr);

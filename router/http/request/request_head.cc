@@ -51,7 +51,7 @@ struct RequestHeadParser::Parser : http::basic_parser<true> {
       ec = kTooManyFields;
       return;
     }
-    if (!Acceptable(field, value)) {
+    if (!Acceptable(field, name, value)) {
       ec = http::error::bad_value;
       return;
     }
@@ -73,7 +73,7 @@ struct RequestHeadParser::Parser : http::basic_parser<true> {
   void on_finish_impl(ErrorCode&) override {}
 
   // Refuses fields that two recipients could read in two ways; the parser would let them pass.
-  bool Acceptable(http::field field, StringView value) {
+  bool Acceptable(http::field field, StringView name, StringView value) {
     // A folded line is put together elsewhere; every other value lies where it came.
     if (!value.empty() && (value.data() < input.data() || value.data() >= input.data() + input.size())) return false;
     switch (field) {
@@ -82,6 +82,8 @@ struct RequestHeadParser::Parser : http::basic_parser<true> {
         return true;
       case http::field::content_type:
         return ++types_ == 1;
+      case http::field::authorization:
+        return ++keys_ == 1;
       case http::field::connection:
         connection_names_ += 1 + static_cast<int>(std::count(value.begin(), value.end(), ','));
         return true;
@@ -90,13 +92,15 @@ struct RequestHeadParser::Parser : http::basic_parser<true> {
       case http::field::transfer_encoding:
         return ++codings_ == 1 && !head.http10 && absl::EqualsIgnoreCase(CopyOf(value), "chunked");
       default:
-        return true;
+        return !absl::EqualsIgnoreCase(absl::string_view(name.data(), name.size()), "x-api-key") || ++api_keys_ == 1;
     }
   }
 
   int fields_ = 0;
   int hosts_ = 0;
   int types_ = 0;
+  int keys_ = 0;
+  int api_keys_ = 0;
   int lengths_ = 0;
   int codings_ = 0;
   int connection_names_ = 0;

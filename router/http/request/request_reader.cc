@@ -106,20 +106,19 @@ RequestReader::State RequestReader::Advance() {
   return error_ ? State::kFailed : state;
 }
 
-// Some clients send an empty line behind a body. True: the head may follow.
-bool RequestReader::TakeEmptyLine() {
-  if ((head_ && head_->begun()) || skipped_line_) return true;
-  if (absl::StartsWith(input_, kEmptyLine)) {
+// Some clients send empty lines behind a body. True: the head may follow.
+bool RequestReader::TakeEmptyLines() {
+  if (head_ && head_->begun()) return true;
+  while (empty_lines_ < kMaxEmptyLines && absl::StartsWith(input_, kEmptyLine)) {
     input_.remove_prefix(kEmptyLine.size());
-    skipped_line_ = true;
-    return true;
+    ++empty_lines_;
   }
-  return input_ != kEmptyLine.substr(0, 1);
+  return empty_lines_ == kMaxEmptyLines || input_ != kEmptyLine.substr(0, 1);
 }
 
 RequestReader::State RequestReader::AdvanceInput() {
   if (in_body_) return ReadBody();
-  if (!TakeEmptyLine() || input_.empty()) return State::kNeedMore;
+  if (!TakeEmptyLines() || input_.empty()) return State::kNeedMore;
   if (!head_) head_.emplace(limits_.header);
   const size_t taken = head_->Put(input_);
   input_.remove_prefix(taken);
@@ -201,7 +200,7 @@ ClientRequest RequestReader::Take() {
   offered_ = false;
   in_body_ = false;
   drop_body_ = false;
-  skipped_line_ = false;
+  empty_lines_ = 0;
   body_taken_ = 0;
   head_bytes_ = 0;
   ClientRequest request = std::exchange(request_, ClientRequest());

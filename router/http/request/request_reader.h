@@ -29,6 +29,8 @@ class RequestReader {
  public:
   // A buffer or body of so many bytes is bounded by the number of connections; a larger one is in the budget.
   static constexpr size_t kFreeBytes = 4 << 10;
+  // Before a request; one more is malformed.
+  static constexpr int kMaxEmptyLines = 8;
 
   struct Limits {
     size_t header = 64 << 10;
@@ -77,7 +79,7 @@ class RequestReader {
   State BeginBody();
   State ReadBody();
   State FailBody();
-  bool TakeEmptyLine();
+  bool TakeEmptyLines();
   bool Store(absl::string_view piece);
   void KeepInput();
   bool HoldBuffer(size_t size);
@@ -94,7 +96,7 @@ class RequestReader {
   bool offered_ = false;
   bool in_body_ = false;
   bool drop_body_ = false;
-  bool skipped_line_ = false;  // An empty line before the request.
+  int empty_lines_ = 0;  // Before the request.
   size_t head_bytes_ = 0;
   uint64_t body_taken_ = 0;
   BodyBuffer spare_body_;

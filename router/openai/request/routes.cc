@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
 namespace penstock {
@@ -33,11 +34,13 @@ constexpr std::array<FixedRoute, 13> kFixedRoutes = {{
 }};
 constexpr absl::string_view kModelPrefix = "/v1/models/";
 constexpr absl::string_view kResponsePrefix = "/v1/responses/";
+constexpr absl::string_view kReading = "GET, HEAD";
 
 absl::string_view PathOf(absl::string_view target) {
   if (absl::StartsWithIgnoreCase(target, "http://") || absl::StartsWithIgnoreCase(target, "https://")) {
-    const size_t slash = target.find('/', target.find("//") + 2);
-    target = slash == absl::string_view::npos ? "/" : target.substr(slash);
+    const size_t end = target.find_first_of("/?#", target.find("//") + 2);
+    if (end == absl::string_view::npos || target[end] != '/') return "/";
+    target = target.substr(end);
   }
   return target.substr(0, target.find_first_of("?#"));
 }
@@ -65,14 +68,25 @@ std::optional<std::string> PercentDecode(absl::string_view text) {
   return decoded;
 }
 
-RouteMatch WithMethod(RouteMatch match, absl::string_view method) {
-  const bool generates = match.route == Route::kGenerate;
-  const bool allowed = generates ? method == "POST" : method == "GET" || method == "HEAD";
-  if (!allowed) {
-    match.route = Route::kWrongMethod;
-    match.allow = generates ? "POST" : "GET, HEAD";
+bool IsListed(absl::string_view methods, absl::string_view method) {
+  for (const absl::string_view listed : absl::StrSplit(methods, ", ")) {
+    if (listed == method) return true;
   }
+  return false;
+}
+
+RouteMatch WithMethod(RouteMatch match, absl::string_view method, absl::string_view methods) {
+  match.admin = match.route == Route::kHealth || match.route == Route::kReady || match.route == Route::kMetrics;
+  if (IsListed(methods, method)) return match;
+  match.route = Route::kWrongMethod;
+  match.allow = methods;
   return match;
+}
+
+// ID, ID/cancel or ID/input_items.
+absl::string_view MethodsOfStored(absl::string_view path) {
+  if (absl::EndsWith(path, "/cancel")) return "POST";
+  return absl::EndsWith(path, "/input_items") ? "GET, HEAD" : "GET, HEAD, DELETE";
 }
 
 }  // namespace
@@ -80,13 +94,17 @@ RouteMatch WithMethod(RouteMatch match, absl::string_view method) {
 RouteMatch MatchRoute(absl::string_view method, absl::string_view target) {
   const absl::string_view path = PathOf(target);
   for (const FixedRoute& fixed : kFixedRoutes) {
-    if (path == fixed.path) return WithMethod(RouteMatch{fixed.route, fixed.endpoint, "", ""}, method);
+    if (path != fixed.path) continue;
+    const bool generates = fixed.route == Route::kGenerate;
+    return WithMethod(RouteMatch{fixed.route, fixed.endpoint, "", ""}, method, generates ? "POST" : kReading);
   }
   if (absl::StartsWith(path, kModelPrefix) && path.size() > kModelPrefix.size()) {
     std::optional<std::string> name = PercentDecode(absl::StripPrefix(path, kModelPrefix));
-    if (name) return WithMethod(RouteMatch{Route::kModel, Endpoint::kChat, *std::move(name), ""}, method);
+    if (name) return WithMethod(RouteMatch{Route::kModel, Endpoint::kChat, *std::move(name), ""}, method, kReading);
   }
-  if (absl::StartsWith(path, kResponsePrefix)) return RouteMatch{Route::kStoredResponse, Endpoint::kResponses, "", ""};
+  if (absl::StartsWith(path, kResponsePrefix) && path.size() > kResponsePrefix.size()) {
+    return WithMethod(RouteMatch{Route::kStoredResponse, Endpoint::kResponses, "", ""}, method, MethodsOfStored(path));
+  }
   return RouteMatch{};
 }
 

@@ -28,6 +28,7 @@ struct RouteMatch {
   Endpoint endpoint = Endpoint::kChat;
   std::string model;
   absl::string_view allow;
+  bool admin = false;  // The path is one of health, readiness and metrics, whatever the method.
 };
 
 // `target` may carry a query, which is ignored, or be in absolute form.
