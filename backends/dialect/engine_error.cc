@@ -81,11 +81,13 @@ EngineError ParseEngineError(int http_status, absl::string_view body) {
   const Json parsed = Json::parse(body.data(), body.data() + body.size(), nullptr, false);
   if (parsed.is_object()) {
     ReadBody(parsed, &error, inside_success);
-    if (error.message.empty()) error.message = Dump(parsed);
+    error.unknown_shape = error.message.empty();
+    if (error.unknown_shape) error.message = Dump(parsed);
   } else if (parsed.is_string()) {
     error.message = parsed.get<std::string>().substr(0, kMessageLimit);
   } else {
     error.message = std::string(absl::StripAsciiWhitespace(body.substr(0, kMessageLimit)));
+    error.unknown_shape = true;
   }
   return error;
 }

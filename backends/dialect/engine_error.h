@@ -16,6 +16,8 @@ struct EngineError {
   std::string type;
   std::string code;  // Only a code that is a word; a number goes into `status`.
   std::string param;
+  // The message is a body of no known shape, such as a page of a proxy. It may name addresses: for the log only.
+  bool unknown_shape = false;
 };
 
 // The finish reason of a request that the engine gave up, because it ends or an operator wants so. vLLM and SGLang send

@@ -110,7 +110,7 @@ asio::awaitable<void> Ending::Failed(AttemptEnd end, NextStep step) {
   delivery_.OnEnd(/*ended_well=*/false);
   delivery_.StopKeepAlive();
   co_await state_.client.Error(*end.error);
-  if (!end.engine_at_fault) record_.OnFailure(*end.error);
+  record_.OnFailure(*end.error);
   record_.End(rejected                   ? RequestOutcome::kBadRequest
               : IsTurnedAway(*end.error) ? RequestOutcome::kRefused
                                          : RequestOutcome::kEngineError,

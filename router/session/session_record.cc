@@ -126,25 +126,23 @@ void SessionRecord::OnRefusal(const ApiError& error, const Refuse& refuse) {
 
 void SessionRecord::OnEngineError(const AttemptEnd& end) {
   state_.loop.edge().telemetry->OnEngineError(state_.ReplicaName(), end.engine_error);
-  DecisionLog* log = LogFor(DecisionEntry::Kind::kError);
-  if (log == nullptr) return;
-  DecisionEntry entry = EntryOf(DecisionEntry::Kind::kError);
-  entry.replica = state_.ReplicaName();
-  entry.reason = std::string(LabelOf(end.engine_error));
-  entry.status = end.error->status;
-  entry.message = end.error->message;
-  if (!end.error->detail.empty()) absl::StrAppend(&entry.message, " (", end.error->detail, ")");
-  log->Write(std::move(entry));
+  LogError("attempt", LabelOf(end.engine_error), *end.error);
 }
 
 void SessionRecord::OnFailure(const ApiError& error) {
+  LogError("request", error.reason.empty() ? error.code : error.reason, error);
+}
+
+void SessionRecord::LogError(absl::string_view ended, absl::string_view reason, const ApiError& error) {
   DecisionLog* log = LogFor(DecisionEntry::Kind::kError);
   if (log == nullptr) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kError);
   entry.replica = state_.ReplicaName();
-  entry.reason = error.reason.empty() ? error.code : error.reason;
+  entry.ended = std::string(ended);
+  entry.reason = std::string(reason);
   entry.status = error.status;
   entry.message = error.message;
+  if (!error.detail.empty()) absl::StrAppend(&entry.message, " (", error.detail, ")");
   log->Write(std::move(entry));
 }
 

@@ -29,9 +29,9 @@ class SessionRecord {
   // The core took the request's memory away.
   void OnAbort();
   void OnRefusal(const ApiError& error, const Refuse& refuse);
-  // An engine at fault: counted too.
+  // An engine failed an attempt: counted too.
   void OnEngineError(const AttemptEnd& end);
-  // The request ends with an error that no engine is at fault for, or that has a line already.
+  // The request ends with this error, after its last attempt.
   void OnFailure(const ApiError& error);
 
  private:
@@ -40,6 +40,7 @@ class SessionRecord {
   // The names that every entry has.
   DecisionEntry EntryOf(DecisionEntry::Kind kind) const;
   void LogEnd(const RequestRecord& record);
+  void LogError(absl::string_view ended, absl::string_view reason, const ApiError& error);
 
   const SessionState& state_;
   Delivery& delivery_;

@@ -93,6 +93,7 @@ std::string FormatDecision(const DecisionEntry& entry, double unix_seconds) {
   Put(line, "tenant", entry.tenant);
   Put(line, "client", entry.client);
   Put(line, "replica", entry.replica);
+  Put(line, "ended", entry.ended);
   Put(line, "reason", entry.reason);
   Put(line, "status", entry.status);
   Put(line, "prompt_tokens_estimate", entry.prompt_estimate);

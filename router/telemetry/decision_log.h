@@ -34,8 +34,9 @@ struct DecisionEntry {
   std::string model;
   std::string service_class;
   std::string tenant;  // Configured name, never the key.
-  std::string client;  // The address of its connection.
+  std::string client;  // Its address, behind trusted proxies.
   std::string replica;
+  std::string ended;   // kError: "attempt" where others may follow, "request" where none does.
   std::string reason;  // Label of a Refusal, BadInput or EngineErrorKind, or a wait reason.
   std::string message;
   std::optional<int> status;

@@ -60,9 +60,20 @@ TEST(ParseEngineError, DetailOfPythonFrameworks) {
 TEST(ParseEngineError, PlainTextAndNothing) {
   const EngineError error = ParseEngineError(502, "  bad gateway\n");
   EXPECT_EQ(error.message, "bad gateway");
+  EXPECT_TRUE(error.unknown_shape);
   EXPECT_EQ(error.status, 502);
   EXPECT_EQ(ParseEngineError(500, "").message, "");
   EXPECT_LE(ParseEngineError(500, std::string(100'000, 'x')).message.size(), 2000u);
+}
+
+TEST(ParseEngineError, OnlyAMessageThatAnEngineWroteAsOneHasAKnownShape) {
+  for (const char* known :
+       {R"({"error":{"message":"x"}})", R"({"error":"x"})", R"({"message":"x"})", R"({"detail":"x"})", R"("x")"}) {
+    EXPECT_FALSE(ParseEngineError(500, known).unknown_shape) << known;
+  }
+  for (const char* unknown : {"<html>10.0.0.7</html>", R"({"upstream":"10.0.0.7"})", R"(["10.0.0.7"])", "{"}) {
+    EXPECT_TRUE(ParseEngineError(500, unknown).unknown_shape) << unknown;
+  }
 }
 
 TEST(ParseEngineError, AnErrorInsideASuccessIsAtLeast500UnlessTheBodyTells) {

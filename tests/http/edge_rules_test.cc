@@ -73,6 +73,15 @@ TEST(ApiErrors, AnEnginesClientErrorKeepsItsStatus) {
   EXPECT_EQ(error.message, "bad");
 }
 
+TEST(ApiErrors, ABodyOfAnUnknownShapeIsForTheLogOnly) {
+  EngineError page{502, "<html>upstream 10.0.0.7:8000 failed</html>", "", "", ""};
+  page.unknown_shape = true;
+  const ApiError error = FromEngine(page);
+  EXPECT_EQ(error.message, "The engine answered with status 502 and without a JSON error message.");
+  EXPECT_EQ(error.detail, page.message);
+  EXPECT_EQ(ErrorBody(error).find("10.0.0.7"), std::string::npos);
+}
+
 TEST(ApiErrors, AnEngineThatRefusesTheRoutersKeyIsNotTheClientsFault) {
   EXPECT_EQ(FromEngine(EngineError{401, "bad key", "", "", ""}).status, 502);
   EXPECT_EQ(FromEngine(EngineError{403, "no", "", "", ""}).status, 502);

@@ -116,6 +116,13 @@ TEST(AttemptEnd, AnEnginesOwnErrorIsSorted) {
   EXPECT_EQ(EngineSaid(error, false, false).engine_error, EngineErrorKind::kOverflow);
 }
 
+TEST(AttemptEnd, AFullEnginesPageStaysInTheLog) {
+  const AttemptEnd end = EngineSaid(ParseEngineError(503, "<html>10.0.0.7 is busy</html>"), false, false);
+  EXPECT_EQ(end.engine_error, EngineErrorKind::kPushedBack);
+  EXPECT_EQ(end.error->message.find("10.0.0.7"), std::string::npos);
+  EXPECT_EQ(end.error->detail, "<html>10.0.0.7 is busy</html>");
+}
+
 TEST(AttemptEnd, AMissingPathNamesTheEngineButNoAddress) {
   EXPECT_EQ(EndpointMissing("chat-a", "/v1/rerank").error->message, "The engine `chat-a` does not offer /v1/rerank.");
   EXPECT_EQ(EndpointMissing("10.0.0.1:8000", "/v1/rerank").error->message,

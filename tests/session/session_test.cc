@@ -259,5 +259,34 @@ TEST(Session, ParksAndAbortsAreInTheDecisionLog) {
   std::remove(path.c_str());
 }
 
+TEST(Session, EachErrorLineTellsWhatEnded) {
+  const std::string path = testing::TempDir() + "session_test_errors.log";
+  std::remove(path.c_str());
+  auto log = DecisionLog::Open({path});
+  ASSERT_TRUE(log.ok()) << log.status();
+  ScriptedEngine engine([](EngineCall& call) {
+    const bool bad = call.request.body.find("bad") != std::string::npos;
+    call.Answer(bad ? 400 : 503, R"({"error":{"message":"no"}})");
+  });
+  SessionWorld world(engine.url(), *std::move(log));
+  world.log_path = path;
+  ASSERT_TRUE(world.WaitUp());
+  const auto lines = [&](const std::string& ended) {
+    const std::string text = world.Log();
+    int count = 0;
+    for (size_t at = text.find(ended); at != std::string::npos; at = text.find(ended, at + 1)) ++count;
+    return count;
+  };
+  MemoryClient full;
+  ASSERT_TRUE(world.Run(full, ChatBody()));
+  EXPECT_EQ(lines(R"("ended":"attempt")"), engine.calls()) << world.Log();
+  EXPECT_EQ(lines(R"("ended":"request")"), 1) << world.Log();
+  MemoryClient rejected;
+  ASSERT_TRUE(world.Run(rejected, ChatBody(",\"user\":\"bad\"")));
+  EXPECT_EQ(lines(R"("ended":"attempt")"), engine.calls() - 1) << world.Log();
+  EXPECT_EQ(lines(R"("ended":"request")"), 2) << world.Log();
+  std::remove(path.c_str());
+}
+
 }  // namespace
 }  // namespace penstock

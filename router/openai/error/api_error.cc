@@ -101,6 +101,13 @@ ApiError CutByShutdown() {
   return error;
 }
 
+// Only a message that an engine wrote as one goes on to a client.
+static std::string MessageOf(const EngineError& engine) {
+  if (engine.message.empty()) return "The engine reported an error without a message.";
+  if (!engine.unknown_shape) return engine.message;
+  return absl::StrCat("The engine answered with status ", engine.status, " and without a JSON error message.");
+}
+
 // The engine's exact count decided what the estimate left open.
 static bool IsContextExceeded(const EngineError& engine) {
   return engine.type == "exceed_context_size_error" || absl::StrContains(engine.message, "maximum context length") ||
@@ -111,9 +118,8 @@ ApiError FromEngine(const EngineError& engine) {
   if (http_status::IsDeniedKey(engine.status)) {
     return EngineFailure(EngineErrorKind::kServer, "The engine refused the router's credentials.");
   }
-  ApiError error =
-      MakeError(ErrorName::kEngineServer,
-                engine.message.empty() ? "The engine reported an error without a message." : engine.message);
+  ApiError error = MakeError(ErrorName::kEngineServer, MessageOf(engine));
+  if (engine.unknown_shape) error.detail = engine.message;
   if (http_status::IsKnownError(engine.status)) error.status = engine.status;
   error.code = engine.code;
   error.param = engine.param;

@@ -60,7 +60,9 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
     end.engine_error = EngineErrorKind::kOverflow;
   } else if (http_status::IsFullEngine(error.status)) {
     end.engine_error = EngineErrorKind::kPushedBack;
-    *end.error = MakeError(ErrorName::kEnginePushedBack, end.error->message, end.error->param);
+    const ApiError said = *end.error;
+    *end.error = MakeError(ErrorName::kEnginePushedBack, said.message, said.param);
+    end.error->detail = said.detail;
   } else if (!server_error && !resume_due) {
     end.kind = AttemptEnd::Kind::kRejected;
     end.engine_at_fault = in_stream;

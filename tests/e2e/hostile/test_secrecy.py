@@ -53,6 +53,18 @@ def test_keys_and_prompts_are_in_no_log_metric_or_error(folder, everything):
             assert canary not in shown
 
 
+@pytest.mark.parametrize("status", [400, 404, 502, 503])
+def test_a_page_of_a_proxy_before_an_engine_stays_in_the_log(folder, status):
+    page = b"<html><h1>error</h1>upstream 10.7.7.7:8000 (engine-7.internal) failed</html>"
+    with ScriptedEngine() as engine, Router(folder, config=replicas([engine])) as router:
+        for body, kind in ((page, "text/html"), (b'{"upstream": "10.7.7.7:8000"}', "application/json")):
+            engine.script = http(status, body, kind)
+            answer = send(router.address, request_bytes(body=chat(model="scripted", max_tokens=1)))
+            assert answer.status in (status, 502) and answer.json()["error"]["message"]
+            assert b"10.7.7.7" not in answer.body and b"internal" not in answer.body
+        wait_until(lambda: "10.7.7.7" in router.log(), 5, router.log)
+
+
 def test_development_endpoints_of_engines_are_not_relayed(folder):
     paths = [
         "/sleep", "/wake_up", "/is_sleeping", "/collective_rpc", "/reset_prefix_cache", "/start_profile", "/stop_profile",
