@@ -17,7 +17,8 @@ class SectionPrinter {
 
   template <class Value, class Form>
   void operator()(const Key& key, const Value& value, const Form& form) {
-    if (key.Is(kUnlessZero) && IsUnset(value)) return;
+    // The printed keys are in effect, so a file that is made of them needs no warning.
+    if (key.Is(kNoEffectYet) || (key.Is(kUnlessZero) && IsUnset(value))) return;
     Print(key, value, form);
   }
   template <class Section>
@@ -48,7 +49,15 @@ class SectionPrinter {
     if (part) (*this)(key, (*part).*form.member, form.form);
   }
   template <class Section>
+  static bool AnyInEffect(const Section& section) {
+    bool any = false;
+    const auto look = [&any](const Key& key, const auto&, const auto&) { any |= !key.Is(kNoEffectYet); };
+    VisitFields(section, look);
+    return any;
+  }
+  template <class Section>
   void Print(const Key& key, const Section& section, const SectionForm& form) {
+    if (!AnyInEffect(section)) return;
     Start(key.name);
     Map(section, form.one_line);
   }

@@ -26,8 +26,9 @@ TEST(Print, ReadsBackToTheSameValues) {
       "['1', '~']}]\n"
       "replicas: [{id: 'true', url: http://h:1, gpus: [g0], max_context: 32k, simulated: {slowdown: 0.1, from: 1ms}, "
       "model: llama-3.1-8b}]\n"
-      "classes: {standard: {ttft: 1500us}}\ntenant_header: x-team\nstate: {path: 'a: b # c'}\n"
-      "trace: {models: {'': llama-3.1-8b, '- x': llama-3.1-8b}, classes: {acme: interactive}}\npoll: {interval: "
+      "classes: {standard: {ttft: 1500us}}\ntenant_header: x-team\nstate: {path: /x}\n"
+      "trace: {models: {'': llama-3.1-8b, '- x': llama-3.1-8b, 'a: b # c': llama-3.1-8b}, classes: {acme: "
+      "interactive}}\npoll: {interval: "
       "1m}\nlog: {all_decisions: true, "
       "path: '*log'}\n";
   const Config config = Parsed(yaml);
@@ -41,7 +42,7 @@ TEST(Print, ReadsBackToTheSameValues) {
   EXPECT_EQ(again.replicas[0].simulated->slowdown.factor, 0.1);
   EXPECT_EQ(again.classes[0].refuse_late, false);
   EXPECT_EQ(again.classes[1].ttft, Duration::Microseconds(1500));
-  EXPECT_EQ(again.state.path, "a: b # c");
+  EXPECT_EQ(again.state.path, "") << "a key without effect is not printed";
   EXPECT_EQ(again.trace.models, config.trace.models);
   EXPECT_EQ(again.trace.classes, config.trace.classes);
   EXPECT_EQ(again.log.path, "*log");
@@ -53,6 +54,14 @@ TEST(Print, TheConfigurationOfUrlsLoadsAsAFile) {
   EXPECT_EQ(again.replicas.size(), 2u);
   EXPECT_FALSE(again.classes[1].refuse_late);
   EXPECT_TRUE(again.classes[1].is_default);
+}
+
+TEST(Print, WhatIsPrintedNeedsNoWarningAboutKeysWithoutEffect) {
+  const std::string without_effect = "classes: {background: {evictable: true}}\nstate: {path: /x}\n";
+  const Config config = Parsed(WithReplica(without_effect));
+  EXPECT_FALSE(Warnings(config).empty());
+  EXPECT_THAT(Warnings(Parsed(PrintConfig(config))), ::testing::IsEmpty()) << PrintConfig(config);
+  EXPECT_THAT(Warnings(Parsed(PrintConfig(Parsed(WithReplica(""))))), ::testing::IsEmpty());
 }
 
 }  // namespace
