@@ -24,6 +24,18 @@ TEST(CoreFailures, AReplicaThatIsDownGetsNothingAndItsModelIsRefusedWith503) {
   ASSERT_NE(refuse, nullptr) << Text(actions);
   EXPECT_EQ(refuse->reason, Refusal::kNoReplica);
   EXPECT_EQ(TraitsOf(refuse->reason).status, 503);
+  EXPECT_EQ(refuse->retry_after, Duration::Seconds(5));
+}
+
+TEST(CoreFailures, NoQueueIsBlamedForAnOutage) {
+  CoreStepper stepper(MakeFleet({}));
+  ASSERT_NE(Only<Forward>(stepper.Arrive(1, 100)), nullptr);  // A rate that fades.
+  stepper.Send(ReplicaHealth{ReplicaId(0), Health::kDown});
+  stepper.Wait(Duration::Seconds(600));
+  const std::vector<Action> actions = stepper.Arrive(2, 100);
+  const Refuse* refuse = Only<Refuse>(actions);
+  ASSERT_NE(refuse, nullptr) << Text(actions);
+  EXPECT_EQ(refuse->retry_after, Duration::Seconds(5));
 }
 
 TEST(CoreFailures, RequestsWaitAMomentForAReplicaThatJustWentDown) {

@@ -57,6 +57,9 @@ TEST_F(RivalCoreTest, RequestsWaitForAReplicaToReturnAndAreThenRefused) {
   EXPECT_EQ(gate_.NextDeadline(), Instant::FromSeconds(6));
   EXPECT_EQ(ReasonOf(step_.At(6, TimerFired{})), Refusal::kNoReplica);
   EXPECT_EQ(ReasonOf(step_.Arrive(6, 2, 100, 1)), Refusal::kNoReplica);
+  const auto refused = Only<Refuse>(step_.Arrive(600, 3, 100, 1));
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->retry_after, Duration::Seconds(5));
 }
 
 TEST_F(RivalCoreTest, AReplicaThatReturnsInTimeServesTheWaitingRequests) {

@@ -21,7 +21,7 @@ std::optional<Refuse> Entry::NeverServed(const RequestState& request, Instant no
   if (shutting_down_) return ShutdownRefusal(arrived.request);
   if (const std::optional<Refuse> refusal = NeverFits(request)) return refusal;
   if (!rooms_.servers.DownForGood(arrived.model, now)) return std::nullopt;
-  return Refuse{arrived.request, Refusal::kNoReplica, rooms_.waiting.RetryAfter(arrived.model, now), 0, 0};
+  return NoReplicaRefusal(arrived.request);
 }
 
 bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::vector<Action>& actions) {

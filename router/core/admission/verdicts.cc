@@ -22,6 +22,7 @@ void Verdicts::RefuseWaiting(RequestState* request, Refusal reason, Instant now,
     const CoreLimits& limits = rooms_.fleet.spec().limits;
     refuse = QueueFullRefusal(arrived.request, limits, rooms_.waiting.requests(), retry_after);
   }
+  if (reason == Refusal::kNoReplica) refuse = NoReplicaRefusal(arrived.request);
   actions.push_back(refuse);
   if (reason == Refusal::kDeadlineUnreachable) rooms_.order->Refused(arrived.tenant, arrived.prompt);
   rooms_.StopWaiting(request);

@@ -4,6 +4,11 @@
 #include <limits>
 
 namespace penstock {
+namespace {
+
+constexpr Duration kOutageRetry = Duration::Seconds(5);
+
+}  // namespace
 
 Tokens SurePrompt(Tokens prompt, double sigma) {
   return Tokens(static_cast<int64_t>(prompt.AsDouble() * std::max(0.0, 1 - 2 * sigma)));
@@ -40,6 +45,8 @@ bool QueueIsFull(const CoreLimits& limits, int64_t requests, Bytes bytes) {
 Refuse QueueFullRefusal(RequestId request, const CoreLimits& limits, int64_t requests, Duration retry_after) {
   return {request, Refusal::kQueueFull, retry_after, limits.max_queued_requests, requests};
 }
+
+Refuse NoReplicaRefusal(RequestId request) { return {request, Refusal::kNoReplica, kOutageRetry, 0, 0}; }
 
 Refuse ShutdownRefusal(RequestId request) { return {request, Refusal::kShuttingDown, Duration::Seconds(1), 0, 0}; }
 

@@ -53,6 +53,10 @@ bool QueueIsFull(const CoreLimits& limits, int64_t requests, Bytes bytes);
 // The refusal of a request that found the queue full; `requests` wait.
 Refuse QueueFullRefusal(RequestId request, const CoreLimits& limits, int64_t requests, Duration retry_after);
 
+// The refusal of a request whose model has no replica up. Nobody knows the end of an outage, and no queue has to drain
+// first. Polls find the end within a second, so the hint is a few seconds.
+Refuse NoReplicaRefusal(RequestId request);
+
 // The refusal of an arrival while the router drains; a client may retry elsewhere after a second.
 Refuse ShutdownRefusal(RequestId request);
 

@@ -147,7 +147,7 @@ void RivalCore::ExpireBefore(Instant limit, Actions& actions) {
 void RivalCore::RefuseLane(ModelId model, Actions& actions) {
   while (const Waiting* head = queue_.First(model)) {
     const RequestId request = head->request.request;
-    actions.push_back(Refuse{request, Refusal::kNoReplica, queue_.RetryAfter(books_.now()), 0, 0});
+    actions.push_back(NoReplicaRefusal(request));
     queue_.Remove(request);
   }
 }
@@ -190,7 +190,7 @@ std::optional<Refuse> RivalCore::RefusalAtArrival(const RequestArrived& request)
   if (draining_) return ShutdownRefusal(request.request);
   if (const std::optional<Refuse> refusal = books_.CheckFits(request)) return refusal;
   if (books_.OutageEnd(request.model) > books_.now()) return std::nullopt;
-  return Refuse{request.request, Refusal::kNoReplica, queue_.RetryAfter(books_.now()), 0, 0};
+  return NoReplicaRefusal(request.request);
 }
 
 void RivalCore::SetExpiry(Waiting& waiting) const {

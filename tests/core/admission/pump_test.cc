@@ -104,6 +104,7 @@ TEST_F(PumpTest, RequestsOfAModelWhoseServersStayDownAreRefused) {
   for (const Action& action : actions) {
     ASSERT_TRUE(std::holds_alternative<Refuse>(action));
     EXPECT_EQ(std::get<Refuse>(action).reason, Refusal::kNoReplica);
+    EXPECT_EQ(std::get<Refuse>(action).retry_after, Duration::Seconds(5));
   }
   EXPECT_EQ(test_.rooms.requests.size(), 0);
 }
