@@ -10,8 +10,12 @@
 namespace penstock {
 namespace {
 
-// Spare connections, listeners, epoll sets, timers, logs and files.
-constexpr int64_t kReserve = 64 + 128;
+// Listeners, epoll sets, timers, logs and files; a small limit leaves them a third.
+constexpr int64_t kReserve = 128;
+constexpr int64_t kReservePart = 3;
+// Spare connections, and the part of a small limit that they may take.
+constexpr int64_t kSpare = 64;
+constexpr int64_t kSparePart = 8;
 // The connections for polls, and one in the making.
 constexpr int64_t kPerReplica = 4;
 
@@ -27,12 +31,17 @@ int64_t RaiseDescriptorLimit() {
   return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int>::max()));
 }
 
+int SpareConnections(int64_t descriptors) {
+  return static_cast<int>(std::clamp<int64_t>(descriptors / kSparePart, 1, kSpare));
+}
+
 std::string FitToDescriptors(int64_t descriptors, Config& config) {
   const bool inside = std::any_of(config.replicas.begin(), config.replicas.end(), [](const ReplicaConfig& replica) {
     return replica.simulated && replica.url.empty();
   });
   const int64_t per_client = inside ? 3 : 2;
-  const int64_t kept = kReserve + kPerReplica * static_cast<int64_t>(config.replicas.size());
+  const int64_t kept = SpareConnections(descriptors) + std::min(kReserve, descriptors / kReservePart) +
+                       kPerReplica * static_cast<int64_t>(config.replicas.size());
   const int64_t fit = std::max<int64_t>(1, (descriptors - kept) / per_client);
   const int wanted = config.limits.max_connections;
   if (wanted <= fit) return "";

@@ -15,6 +15,9 @@ namespace penstock {
 // Raises the limit as far as the system allows, and returns it.
 int64_t RaiseDescriptorLimit();
 
+// Connections beyond limits.max_connections, for health and metrics: 64, or fewer where descriptors are few.
+int SpareConnections(int64_t descriptors);
+
 // Lowers limits.max_connections to the number that `descriptors` allow. Returns the notice; empty when nothing changed.
 std::string FitToDescriptors(int64_t descriptors, Config& config);
 

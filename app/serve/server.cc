@@ -145,19 +145,21 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
 
 absl::Status RouterServer::Start() {
   Parts& p = *parts_;
-  RaiseDescriptorLimit();
+  const int spare = SpareConnections(RaiseDescriptorLimit());
   if (p.simulated.fleet != nullptr) {
     if (absl::Status started = p.simulated.fleet->Start(); !started.ok()) return started;
     for (const SimulatedFleet::Engine& engine : p.simulated.fleet->engines())
       p.simulated.urls[engine.replica] = engine.Url();
   }
-  p.listeners.clients = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/false});
+  p.listeners.clients =
+      std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{.admin = false, .spare = spare});
   const auto tls = ListenersTlsOf(p.config);
   if (!tls.ok()) return tls.status();
   p.listeners.clients->SetTls(tls->clients);
   if (absl::Status bound = p.listeners.clients->Bind(p.config.listen); !bound.ok()) return bound;
   if (p.edge.admin_apart) {
-    p.listeners.admin = std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{/*admin=*/true});
+    p.listeners.admin =
+        std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{.admin = true, .spare = spare});
     p.listeners.admin->SetTls(tls->admin);
     if (absl::Status bound = p.listeners.admin->Bind(p.config.admin_listen); !bound.ok()) return bound;
   }

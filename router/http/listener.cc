@@ -30,11 +30,8 @@ using tcp = asio::ip::tcp;
 
 namespace {
 
-// After an accept failed for want of descriptors.
+// After an accept failed for want of descriptors, and no connection is idle.
 constexpr Duration kAcceptPause = Duration::Milliseconds(50);
-// Beyond the limit, so that health and metrics can still be asked for; they take one request each.
-constexpr int kSpareConnections = 64;
-
 constexpr int kAcceptedAtOnce = 32;
 
 // Unspecified for a unix socket.
@@ -155,14 +152,24 @@ void Listener::AcceptSome() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno != EINTR && errno != ECONNABORTED) {
-      retry_.expires_after(ToChrono(kAcceptPause));
-      retry_.async_wait([this](const error_code& cancelled) {
-        if (!cancelled) AcceptNext();
-      });
-      return;
+      return MakeRoom();
     }
   }
   AcceptNext();
+}
+
+void Listener::MakeRoom() {
+  if (EventLoop* idle = LoopOfOldestIdle()) {
+    asio::post(idle->io(), [this, idle] {
+      idle->connections().CloseOldestIdle();
+      asio::post(home_.io(), [this] { AcceptNext(); });
+    });
+    return;
+  }
+  retry_.expires_after(ToChrono(kAcceptPause));
+  retry_.async_wait([this](const error_code& cancelled) {
+    if (!cancelled) AcceptNext();
+  });
 }
 
 EventLoop* Listener::LoopOfOldestIdle() const {
@@ -209,7 +216,7 @@ void Listener::Take(Accepted accepted) {
   const bool full = before >= limit;
   EventLoop* const idle = full ? LoopOfOldestIdle() : nullptr;
   const bool counted = Count(accepted);
-  if (!counted || (idle == nullptr && before >= limit + kSpareConnections)) {
+  if (!counted || (idle == nullptr && before >= limit + options_.spare)) {
     edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
     Refuse(accepted);
     return;

@@ -24,6 +24,7 @@ class Listener {
  public:
   struct Options {
     bool admin = false;
+    int spare = 0;  // Connections beyond the limit, so that health and metrics can be asked for; one request each.
   };
   Listener(EventLoop& home, std::vector<EventLoop*> loops, Options options);
 
@@ -52,6 +53,8 @@ class Listener {
   void Take(Accepted accepted);
   // Counts a connection of its address. False: the address has as many as it may have.
   bool Count(Accepted& accepted) const;
+  // After an accept failed for want of descriptors: closes an idle connection, or pauses.
+  void MakeRoom();
   // Null: no connection is idle.
   EventLoop* LoopOfOldestIdle() const;
   void Refuse(const Accepted& accepted);

@@ -35,8 +35,17 @@ TEST(DescriptorLimit, AnEngineInsideTheProcessHasTheOtherEnd) {
 
 TEST(DescriptorLimit, ATinyLimitLeavesOneConnection) {
   Config config = WithConnections(10);
-  EXPECT_NE(FitToDescriptors(20, config), "");
+  EXPECT_NE(FitToDescriptors(12, config), "");
   EXPECT_EQ(config.limits.max_connections, 1);
+}
+
+TEST(DescriptorLimit, ASmallLimitHasRoomForSpareConnectionsAndItsOwnFiles) {
+  Config config = WithConnections(65'536);
+  FitToDescriptors(64, config);
+  EXPECT_EQ(config.limits.max_connections, 15);
+  EXPECT_EQ(SpareConnections(64), 8);
+  EXPECT_EQ(SpareConnections(4'096), 64);
+  EXPECT_EQ(SpareConnections(4), 1);
 }
 
 TEST(DescriptorLimit, TheSoftLimitIsRaised) { EXPECT_GT(RaiseDescriptorLimit(), 0); }

@@ -6,7 +6,7 @@ import resource
 import subprocess
 
 import pytest
-from processes import BINARY, Router, free_port, wait_until
+from processes import BINARY, Router, free_port, get, wait_until
 from raw_http import chat
 from scripted_engine import MODEL, ScriptedEngine, http as answer_bytes
 
@@ -48,6 +48,30 @@ def test_the_limit_of_connections_fits_the_descriptors_and_a_notice_says_so(fold
     assert "limits.max_connections is 65536, but 1000 descriptors (ulimit -n) allow 402" in text, text
 
 
+def test_idle_connections_make_room_when_descriptors_are_few(folder, engine):
+    port = free_port()
+    path, log = folder / f"few-{port}.yml", folder / f"few-{port}.log"
+    path.write_text(f"listen: 127.0.0.1:{port}\nthreads: 2\n{config(engine)}")
+    with open(log, "wb") as output:
+        command = ["prlimit", "--nofile=64:64", BINARY, "serve", "--config", str(path)]
+        router = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        wait_until(lambda: get(("127.0.0.1", port), "/readyz")[0] == 200, 10, log.read_text)
+        idle = []
+        for _ in range(200):
+            client = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            client.request("GET", "/v1/models")
+            assert client.getresponse().read()
+            idle.append(client)
+        assert ask(idle[-1])[0] == 200, "a request still finds a descriptor for its engine"
+        assert ask(http.client.HTTPConnection("127.0.0.1", port, timeout=10))[0] == 200
+        for client in idle:
+            client.close()
+    finally:
+        router.terminate()
+        assert router.wait(10) == 0
+
+
 def descriptors(process):
     return {int(name) for name in os.listdir(f"/proc/{process.pid}/fd")}
 
@@ -63,9 +87,9 @@ def test_a_shortage_is_the_routers_and_not_the_engines(folder, engine):
         pid = router.process.pid
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         clients = [http.client.HTTPConnection(*router.address, timeout=10) for _ in range(3)]
-        for client in clients:
-            client.request("GET", "/v1/models")
-            assert client.getresponse().read()
+        for client in clients:  # They have asked nothing yet, so they are not idle and make no room.
+            client.connect()
+        wait_until(lambda: router.metrics().sum("penstock_connections_open") == 4, 5, "they are accepted")
         calls = engine.calls
         # More clients than descriptors below the limit: the last ones wait in the kernel and take every free number.
         highest = max(descriptors(router.process)) + 1
