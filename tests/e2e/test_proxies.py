@@ -24,7 +24,8 @@ def clients_in(router):
 
 
 def ask(router, **headers):
-    return send(router.address, request_bytes(body=chat(max_tokens=1), headers=headers)).status
+    answer = send(router.address, request_bytes(body=chat(max_tokens=1), headers=headers))
+    assert answer.status == 200, (answer.headers, answer.body)
 
 
 class Proxied(Router):
@@ -42,15 +43,15 @@ def test_forwarded_for_counts_from_a_trusted_proxy_only(folder, engine):
     section = replicas([engine]) + "log: {all_decisions: true}\n"
     header = {"X-Forwarded-For": f"6.6.6.6, {CLIENT}"}
     with Router(folder, config=section) as router:
-        assert ask(router, **header) == 200
+        ask(router, **header)
     assert clients_in(router) == ["127.0.0.1"], "nobody is trusted by default"
     with Router(folder, config=section + "trusted_proxies: [127.0.0.0/8]\n") as router:
-        assert ask(router, **header) == 200
-        assert ask(router) == 200
+        ask(router, **header)
+        ask(router)
         router.write_config(section + "trusted_proxies: [10.0.0.0/8]\n")
         router.signal(signal.SIGHUP)
         wait_until(lambda: "configuration reloaded" in router.log(), 10, router.log)
-        assert ask(router, **header) == 200
+        ask(router, **header)
     assert clients_in(router) == [CLIENT, "127.0.0.1", "127.0.0.1"]
 
 
@@ -94,6 +95,11 @@ def test_a_bad_proxy_header_is_closed_named_and_counted(folder, engine):
                 connection.sendall(bad)
                 assert closed_without_a_word(connection)
         assert router.metrics().sum("penstock_bad_input_total", kind="proxy_header") == 3
-        lines = [json.loads(line) for line in router.log().splitlines() if "proxy_header" in line]
-        assert len(lines) == 3 and all(line["client"] == "127.0.0.1" for line in lines), lines
+
+        def lines_of_headers():
+            return [json.loads(line) for line in router.log().splitlines() if '"proxy_header"' in line]
+
+        wait_until(lambda: len(lines_of_headers()) == 3, 5, router.log)
+        lines = lines_of_headers()
+        assert all(line["client"] == "127.0.0.1" for line in lines), lines
         assert "bad PROXY header: there is none" in lines[0]["message"]
