@@ -14,7 +14,7 @@ class Window:
         recorded = TRACES / trace if trace else None
         self.recorded = recorded is not None and recorded.exists()
         self.trace = str(recorded) if self.recorded else f"generate:{generated}"
-        self.start = start if self.recorded else start % 1000
+        self.start = start if self.recorded else start % 3000
         self.seconds = seconds
         self.name = f"{trace.split('.')[0]} from {start} s" if self.recorded else f"{generated} from {self.start} s"
 
@@ -40,6 +40,8 @@ ALL = [
                              Window("servegen_multimodel_1h_a.csv.gz", 1800, "multi-model")]),
     Scenario("long-context", [Window("mooncake_conversation_a.csv.gz", 0, "documents"),
                               Window("mooncake_synthetic_a.csv.gz", 0, "documents")]),
+    Scenario("agentic", [Window("cc_agentic_6h_a.csv.gz", 9000, "agentic"),
+                         Window("cc_agentic_6h_a.csv.gz", 14000, "agentic")]),
     Scenario("reasoning", [Window("servegen_r1_4h_a.csv.gz", 0, "reasoning", 2400),
                            Window("servegen_r1_4h_a.csv.gz", 7200, "reasoning", 2400)], heavy=True),
     Scenario("long-prompts", [Window(None, 0, "long-prompts"), Window(None, 500, "long-prompts")]),

@@ -203,7 +203,7 @@ struct Workload {
   const char* name;
   Builder build;
 };
-constexpr std::array<Workload, 12> kWorkloads = {{
+constexpr std::array<Workload, 13> kWorkloads = {{
     {"azure-conv", AzureConversation},
     {"azure-code", AzureCode},
     {"chat", Chat},
@@ -215,6 +215,7 @@ constexpr std::array<Workload, 12> kWorkloads = {{
     {"mixture", Mixture},
     {"giants", Giants},
     {"documents", Documents},
+    {"agentic", Agentic},
     {"multi-model", MultiModel},
 }};
 

@@ -18,6 +18,8 @@
 //   mixture      small requests (200 tokens in, 300 out), 5 a second, and one of 14,000 tokens every 20 s.
 //   giants       chat at 24 req/s, and 40 prompts of 60,000 tokens in the second after 60 s.
 //   documents    sessions of long prompts that repeat what came before (prefix hashes), 0.8 a second.
+//   agentic      sessions of coding agents: each call repeats a context of 14,000 to 126,000 tokens (prefix hashes) and
+//                adds to it, some calls go out at once; about one a second.
 //   multi-model  five models of different size and habit (m-large, m-mid, m-small, deepseek-r1, mm-image), 20 req/s.
 //
 // Fits: Azure LLM inference trace 2023 (Splitwise, ISCA 2024) and ServeGen (arXiv:2505.09999).

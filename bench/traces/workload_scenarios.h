@@ -17,6 +17,7 @@ void LongPrompts(double length, Generator& generator, std::vector<TraceRequest>&
 void Mixture(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void Giants(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void Documents(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void Agentic(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void MultiModel(double length, Generator& generator, std::vector<TraceRequest>& requests);
 
 }  // namespace penstock::bench

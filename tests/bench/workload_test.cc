@@ -199,5 +199,26 @@ TEST(Workload, ReasoningHasLongOutputsThatFallWithThePrompt) {
   EXPECT_GT(Mean(after_short), Mean(after_long) + 0.05);
 }
 
+TEST(Workload, AgentsRepeatTheirContextWithEachCallAndSendSomeCallsAtOnce) {
+  const Trace trace = Generate("agentic", 1200);
+  EXPECT_NEAR(static_cast<double>(trace.requests.size()) / 1200, 1, 0.5);
+  const std::vector<double> prompts = Prompts(trace);
+  EXPECT_GE(prompts.front(), 14'000);
+  EXPECT_LE(prompts.back(), 128'000);
+  std::set<uint64_t> seen;
+  std::map<std::string, Duration> last;
+  double blocks = 0, repeated = 0, at_once = 0;
+  for (const TraceRequest& request : trace.requests) {
+    EXPECT_LE(request.prefix_hashes.size(), static_cast<size_t>(request.prompt.value() / 512));
+    for (const uint64_t hash : request.prefix_hashes) repeated += seen.insert(hash).second ? 0 : 1;
+    blocks += static_cast<double>(request.prefix_hashes.size());
+    const auto [before, is_new] = last.try_emplace(request.tenant, request.arrival);
+    if (!is_new && request.arrival - before->second < Duration::Milliseconds(600)) ++at_once;
+    before->second = request.arrival;
+  }
+  EXPECT_GT(repeated / blocks, 0.85);
+  EXPECT_GT(at_once / static_cast<double>(trace.requests.size()), 0.1);
+}
+
 }  // namespace
 }  // namespace penstock::bench
