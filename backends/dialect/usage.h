@@ -9,6 +9,7 @@ namespace penstock {
 struct Usage {
   Tokens prompt{0};
   Tokens output{0};
+  Tokens cached{-1};  // Of the prompt, found in the engine's prefix cache; negative: not reported.
   bool operator==(const Usage&) const = default;
 };
 

@@ -10,7 +10,8 @@
 namespace penstock {
 
 // Consumes one value. A missing count is zero. prompt_tokens and input_tokens mean the same, and so do
-// completion_tokens and output_tokens. An object without counts leaves `usage` alone. False when the value is not JSON.
+// completion_tokens and output_tokens. The cached part of the prompt is in their details. An object without counts
+// leaves `usage` alone. False when the value is not JSON.
 bool ReadUsage(JsonScanner& scanner, std::optional<Usage>* usage);
 
 }  // namespace penstock

@@ -217,6 +217,8 @@ void FleetSimulation::Close(const simulated::SequenceEnded& ended, const LiveReq
   const uint64_t request = LiveRequests::RequestOf(ended.id);
   requests_->CloseStream(request);
   RequestClosed closed{RequestId(request), Outcome::kFinished, live.arrival->prompt, Tokens(live.tokens), false};
+  closed.cached = ended.cached_prompt;
+  accounts_.CountCached(ended.cached_prompt);
   if (!live.arrival->observed) accounts_.Delivered(request, events_.now(), live.tokens);
   if (ended.end == simulated::SequenceEnd::kPoolExhausted) {
     accounts_.CountOverflowFailure();

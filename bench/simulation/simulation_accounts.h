@@ -22,6 +22,7 @@ struct SimulationOutcome {
   std::vector<RequestRecord> records;
   int64_t preemptions = 0;
   int64_t recomputed_tokens = 0;  // Within the window, the prompts of requeued requests included.
+  int64_t cached_tokens = 0;      // Prompt tokens that the engines had cached, of requests that they ended.
   int64_t overflow_failures = 0;  // Requests that the exhaustion of a fatal pool ended.
   int64_t aborts = 0;             // Requests that the core took back.
   CoreView final_view;
@@ -53,6 +54,7 @@ class SimulationAccounts {
   bool HasBegun(uint64_t request) const { return outcome_.records[request].tokens.tokens() > 0; }
   void Ended(uint64_t request, Fate fate, const std::string& reason, Instant now);
 
+  void CountCached(Tokens tokens) { outcome_.cached_tokens += tokens.value(); }
   void CountAbort() { ++outcome_.aborts; }
   void CountOverflowFailure() { ++outcome_.overflow_failures; }
   void CountDecision(double microseconds) { outcome_.decision_us.push_back(microseconds); }

@@ -24,6 +24,7 @@ void Admission::Close(Outcome outcome) {
   if (answer.usage) {
     closed.prompt = answer.usage->prompt;
     if (answer.usage->output > Tokens(0)) closed.output = answer.usage->output;
+    if (facts.prompts == 1) closed.cached = answer.usage->cached;
   }
   closed.hit_limit = answer.finish_reason == "length";
   // The count of a list may cover its first element only, the count of a continued answer covers earlier output too.

@@ -21,6 +21,17 @@ TEST(ReadAnswer, UsageAndFinishOfRecordedAnswers) {
   EXPECT_FALSE(embedding.malformed);
 }
 
+TEST(ReadAnswer, TheCachedPartOfThePromptIsReadWhereTheEngineReportsIt) {
+  const auto cached = [](const std::string& details) {
+    const std::string body = R"({"choices":[],"usage":{"prompt_tokens":90,"completion_tokens":2)" + details + "}}";
+    return ReadAnswer(Endpoint::kChat, body).usage->cached;
+  };
+  EXPECT_EQ(cached(R"(,"prompt_tokens_details":{"audio_tokens":1,"cached_tokens":64})"), Tokens(64));
+  EXPECT_EQ(cached(R"(,"input_tokens_details":{"cached_tokens":0})"), Tokens(0));
+  EXPECT_EQ(cached(R"(,"prompt_tokens_details":null)"), Tokens(-1));
+  EXPECT_EQ(cached(""), Tokens(-1));
+}
+
 TEST(ReadAnswer, LengthWinsIfAnyChoiceWasCut) {
   const std::string body =
       R"({"choices":[{"finish_reason":"stop"},{"finish_reason":"length"},{"finish_reason":"stop"}]})";

@@ -11,7 +11,8 @@ namespace {
 
 const std::string kWhole =
     R"({"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},)"
-    R"("finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}})";
+    R"("finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10,)"
+    R"("prompt_tokens_details":{"cached_tokens":4}}})";
 
 TEST(Relay, AWholeAnswerPassesByteForByte) {
   ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWhole); });
@@ -25,6 +26,7 @@ TEST(Relay, AWholeAnswerPassesByteForByte) {
   EXPECT_EQ(closed.outcome, Outcome::kFinished);
   EXPECT_EQ(closed.prompt, Tokens(9));
   EXPECT_EQ(closed.output, Tokens(1));
+  EXPECT_EQ(closed.cached, Tokens(4));
 }
 
 TEST(Relay, AStreamPassesEventByEventAndEndsOnce) {

@@ -59,6 +59,7 @@ struct RequestClosed {
   Tokens prompt{0};        // From usage; 0: unknown.
   Tokens output{0};        // From usage or counted; of all sequences.
   bool hit_limit = false;  // finish_reason length: the output was cut, its natural length is longer.
+  Tokens cached{-1};       // Of the prompt, as the engine reported; negative: it did not say.
   bool operator==(const RequestClosed&) const = default;
 };
 

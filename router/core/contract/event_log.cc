@@ -23,7 +23,7 @@ void Fields(Archive& archive, FirstToken& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, RequestClosed& e) {
-  archive(e.request, e.outcome, e.prompt, e.output, e.hit_limit);
+  archive(e.request, e.outcome, e.prompt, e.output, e.hit_limit, e.cached);
 }
 template <class Archive>
 void Fields(Archive& archive, RequestRequeued& e) {

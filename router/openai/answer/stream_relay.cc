@@ -119,7 +119,9 @@ void StreamRelay::Learn(const StreamFacts& facts, Instant now) {
   if (facts.usage) {
     const Tokens carried(state_.carried);
     const Tokens prompt = state_.prompt.value_or(std::max(Tokens(0), facts.usage->prompt - carried));
-    state_.usage = Usage{prompt, facts.usage->output + carried};
+    // The cached part of a continued prompt says nothing about the prompt that arrived.
+    const Tokens cached = state_.carried > 0 ? Tokens(-1) : facts.usage->cached;
+    state_.usage = Usage{prompt, facts.usage->output + carried, cached};
   }
 }
 

@@ -28,7 +28,7 @@ TEST(EventLog, EveryKindOfEventReadsBackAsItWas) {
   arrived.prefix = {0, ~0ULL, 17};
   ExpectRoundTrip(arrived);
   ExpectRoundTrip(FirstToken{RequestId(1)});
-  ExpectRoundTrip(RequestClosed{RequestId(1), Outcome::kRejected, Tokens(5), Tokens(6), true});
+  ExpectRoundTrip(RequestClosed{RequestId(1), Outcome::kRejected, Tokens(5), Tokens(6), true, Tokens(4)});
   ExpectRoundTrip(RequestRequeued{RequestId(1), Tokens(3), false});
   ExpectRoundTrip(Progress{{{ReplicaId(1), 4, Instant::FromSeconds(2)}}, {{RequestId(3), Tokens(9)}}});
   ExpectRoundTrip(EngineReport{ReplicaId(2), Instant::FromSeconds(1), 0.25, 3, 4, 5});
@@ -51,7 +51,7 @@ std::vector<Event> EveryKind() {
   fleet.tenants = {{TenantId(5), "acme, inc", 0.1, {Tokens(6000), 3}}};
   return {arrived,
           FirstToken{RequestId(1)},
-          RequestClosed{RequestId(1), Outcome::kRejected, Tokens(5), Tokens(6), true},
+          RequestClosed{RequestId(1), Outcome::kRejected, Tokens(5), Tokens(6), true, Tokens(4)},
           RequestRequeued{RequestId(1), Tokens(3), false},
           Progress{{{ReplicaId(1), 4, Instant::FromSeconds(2)}}, {{RequestId(3), Tokens(9)}}},
           EngineReport{ReplicaId(2), Instant::FromSeconds(1), 0.25, 3, 4, 5},
