@@ -42,6 +42,10 @@ struct Footprint {
     return amount;
   }
 
+  // Memory that leading tokens take once for several sequences that begin alike: that of the layers with full
+  // attention. Windowed layers hold the end of each sequence, so they are not shared.
+  double Shared(double tokens) const { return full_per_token * tokens; }
+
   // The most tokens one sequence may hold within `amount`; kUnboundedTokens where memory does not depend on tokens.
   Tokens TokensWithin(Amount amount) const;
   static constexpr Tokens kUnboundedTokens{int64_t{1} << 50};

@@ -32,12 +32,14 @@ constexpr double kRounding = 1e-6;
 // The terms that all horizons of a member share.
 struct MemberTerms {
   const GrowthMember& member;
+  double shared_amount;
   double prompt_amount;
   double prompt_variance;
   double survived;
 
   explicit MemberTerms(const GrowthMember& of)
       : member(of),
+        shared_amount(of.footprint.Shared(of.shared)),
         prompt_amount(of.footprint.Expected(of.prompt)),
         prompt_variance(prompt_amount * of.prompt_sigma * prompt_amount * of.prompt_sigma),
         survived(of.curve == nullptr ? 1 : 1 / std::max(1e-12, of.curve->At(of.generated))) {}
@@ -64,7 +66,7 @@ struct MemberTerms {
  private:
   GrowthPoint Alive(double alive, double generated) const {
     const double one = member.footprint.Expected(member.prompt + generated);
-    const double amount = one + (member.sequences - 1) * std::max(0.0, one - prompt_amount);
+    const double amount = one - shared_amount + (member.sequences - 1) * std::max(0.0, one - prompt_amount);
     return {static_cast<float>(alive * amount),
             static_cast<float>(alive * ((1 - alive) * amount * amount + prompt_variance))};
   }
@@ -174,6 +176,7 @@ double PoolGrowth::Disagreement(const PoolGrowth& recounted) const {
     const double size = std::max(std::abs(sum), std::abs(other));
     if (size > 0) largest = std::max(largest, std::abs(sum - other) / size);
   };
+  compare(shared_, recounted.shared_);
   // A horizon that almost no member reaches is compared with the present: its own sum is rounding.
   const double variance = *std::max_element(recounted.variance_.begin(), recounted.variance_.end());
   for (int i = 0; i < kHorizons; ++i) {
@@ -186,7 +189,7 @@ double PoolGrowth::Disagreement(const PoolGrowth& recounted) const {
 
 class PoolGrowth::Current {
  public:
-  Current(const PoolGrowth& growth, Instant now) : mean_(growth.mean_) {
+  Current(const PoolGrowth& growth, Instant now) : mean_(growth.mean_), shared_(growth.shared_) {
     if (growth.members_ == 0) return;
     // Seconds. Older contributions are not extrapolated further.
     constexpr double kOldest = 2;
@@ -198,7 +201,7 @@ class PoolGrowth::Current {
 
   double age() const { return age_; }
   double living() const { return living_; }
-  double At(int horizon) const { return living_ * Later(horizon); }
+  double At(int horizon) const { return living_ * Later(horizon) + shared_; }
 
  private:
   double Later(int horizon) const {
@@ -207,6 +210,7 @@ class PoolGrowth::Current {
   }
 
   const Means& mean_;
+  const double shared_;
   double age_ = 0;  // Mean age of the contributions, in seconds.
   double living_ = 1;
 };
@@ -250,9 +254,9 @@ double PoolGrowth::MeanAt(double seconds, Instant now) const {
   for (int i = 1; i < kHorizons; ++i) {
     if (seconds > kSeconds[i]) continue;
     const double share = (seconds - kSeconds[i - 1]) / (kSeconds[i] - kSeconds[i - 1]);
-    return current.living() * (mean_[i - 1] + share * (mean_[i] - mean_[i - 1]));
+    return current.living() * (mean_[i - 1] + share * (mean_[i] - mean_[i - 1])) + shared_;
   }
-  return current.living() * mean_[kHorizons - 1];
+  return current.living() * mean_[kHorizons - 1] + shared_;
 }
 
 double PoolGrowth::Present(Instant now) const { return Current(*this, now).At(0); }

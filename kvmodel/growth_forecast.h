@@ -26,7 +26,8 @@ const std::array<double, kHorizons>& HorizonSeconds();
 // One request as the forecast sees it. Tokens are per sequence.
 struct GrowthMember {
   Footprint footprint;
-  double prompt = 0;        // Tokens shared by all sequences.
+  double prompt = 0;  // Tokens shared by all sequences.
+  double shared = 0;  // The part of `prompt` that the pool counts once for several members (PoolGrowth::AddShared).
   double prompt_sigma = 0;  // Relative standard error of `prompt`.
   double generated = 0;     // Tokens so far, per sequence.
   double output_cap = 0;    // The most tokens that a sequence can generate in all.
@@ -38,7 +39,8 @@ struct GrowthMember {
   bool operator==(const GrowthMember&) const = default;
 };
 
-// Mean and variance at each horizon, in the pool's unit and its square, and the member's present growth rate.
+// Mean and variance at each horizon, in the pool's unit and its square, and the member's present growth rate. The
+// shared part of its prompt is left out of the means. Its variance stays: the estimate of the prompt is off as a whole.
 struct GrowthVector {
   std::array<float, kHorizons> mean{};
   std::array<float, kHorizons> variance{};
@@ -72,11 +74,14 @@ struct PoolPeak {
 //
 // A contribution is true at the instant it was made for. A large pool renews its contributions in turn, so its curve is
 // read at a time shifted by their mean age. The living members' growth since then counts without a change of any of
-// them. Invariant: the sums equal those of a pool that the same members were added to, but for rounding (Disagreement).
+// them. Memory that several members share counts once, at every horizon alike: who leaves last is not known. Invariant:
+// the sums equal those of a pool that the same members were added to, but for rounding (Disagreement).
 class PoolGrowth {
  public:
   void Add(const GrowthVector& contribution, Instant made);
   void Remove(const GrowthVector& contribution, Instant made);
+  // The memory that members share changes by so much.
+  void AddShared(double change) { shared_ += change; }
   // Remove and Add in one pass: half the loads and stores.
   void Replace(const GrowthVector& before, Instant made_before, const GrowthVector& after, Instant made);
 
@@ -91,7 +96,7 @@ class PoolGrowth {
   // The amount held at `now`, prompts on their way included.
   double Present(Instant now) const;
   // The amount held at the instants that the contributions were made for.
-  double Sum() const { return mean_[0]; }
+  double Sum() const { return mean_[0] + shared_; }
   int64_t members() const { return members_; }
 
   // Removals that would have taken the present amount below zero by more than rounding: a contribution that was never
@@ -113,6 +118,7 @@ class PoolGrowth {
   double rate_ = 0;
   double most_rate_ = 0;
   double made_sum_ = 0;  // Sum of the members' instants, in seconds.
+  double shared_ = 0;    // Sum over the pool.
   int64_t members_ = 0;
   int64_t shortfalls_ = 0;
 };

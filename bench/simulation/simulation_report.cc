@@ -56,6 +56,12 @@ std::map<std::string, double> ForecastOf(const SimulationOutcome& outcome) {
     forecast["output_pinball_p90"] = counters.pinball_p90 / count;
     forecast["output_pinball_p99"] = counters.pinball_p99 / count;
   }
+  forecast["cached_expected"] = forecast["cached_found"] = kUnknown;
+  if (counters.prompts_compared > 0) {
+    const auto compared = static_cast<double>(counters.prompts_compared);
+    forecast["cached_expected"] = static_cast<double>(counters.cached_expected) / compared;
+    forecast["cached_found"] = static_cast<double>(counters.cached_found) / compared;
+  }
   std::vector<double> prompts;
   for (const double error : outcome.prompt_errors) prompts.push_back(std::abs(error));
   std::sort(prompts.begin(), prompts.end());
@@ -150,6 +156,7 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
   report.feasible_on_time_share =
       report.feasible_offered == 0 ? 1 : static_cast<double>(on_time) / static_cast<double>(report.feasible_offered);
   report.on_time_prompt_tokens_per_s = prompts / seconds;
+  report.cached_prompt_tokens = outcome.cached_tokens;
   for (const auto& [gpu, records] : by_gpu) report.per_gpu[gpu] = GroupOf(records, window);
   report.fluid_bound = FluidBound(spec, arrivals, window);
   AddLoss(spec, arrivals, seconds, outcome, report);
@@ -172,6 +179,7 @@ std::string ReportJson(const SimulationReport& report) {
                       {"on_time_share", report.feasible_on_time_share},
                       {"worst_model_on_time_share", report.worst_model_share}};
   json["on_time_prompt_tokens_per_s"] = report.on_time_prompt_tokens_per_s;
+  json["cached_prompt_tokens"] = report.cached_prompt_tokens;
   json["per_gpu"] = Json::parse(GroupsText(report.per_gpu));
   json["fluid_bound_tokens_per_s"] = report.fluid_bound;
   json["loss"] = Json::object();

@@ -9,6 +9,8 @@
 //       time, and of those of the model that has least.
 //   on_time_prompt_tokens_per_s
 //       Prompt tokens of requests that were on time.
+//   cached_prompt_tokens
+//       Prompt tokens that the engines had cached, of all requests that an engine ended.
 //   per_gpu
 //       As per_replica, by the replica's first GPU.
 //   fluid_bound_tokens_per_s
@@ -23,8 +25,9 @@
 //       By GPU: {productive, slow, blocked, elsewhere, idle, asleep, down} (gpu_accounts.h).
 //   forecast
 //       pool_error_{1,10,60}s_{mean,p90,peak} of |forecast - actual| over capacity, and _bias with its sign;
-//       output_coverage_p{50,90,99}, output_pinball_p{50,90,99} (tokens); prompt_error_{p50,p95}. null where the policy
-//       makes no such forecast, or none came due.
+//       output_coverage_p{50,90,99}, output_pinball_p{50,90,99} (tokens); prompt_error_{p50,p95}; cached_expected,
+//       cached_found: parts of the prompts of ended requests. null where the policy makes no such forecast, or none
+//       came due.
 //   decision_us
 //       {p50, p99, max}: real time of a decision, the only figure that differs between equal runs.
 #ifndef PENSTOCK_BENCH_SIMULATION_SIMULATION_REPORT_H_
@@ -47,6 +50,7 @@ struct SimulationReport {
   double feasible_on_time_share = 0;  // 1 when there are none.
   double worst_model_share = 1;       // The smallest on-time share of a model.
   double on_time_prompt_tokens_per_s = 0;
+  int64_t cached_prompt_tokens = 0;
   std::map<std::string, GroupResults> per_gpu;
   double fluid_bound = 0;
   std::vector<std::pair<std::string, double>> loss;

@@ -50,7 +50,7 @@ void PenstockCore::On(const RequestClosed& event, Actions&) { exits_.Close(event
 void PenstockCore::On(const RequestRequeued& event, Actions& actions) { exits_.Requeue(event, now_, actions); }
 
 void PenstockCore::On(const Progress& event, Actions& actions) {
-  rooms_.running.Advance(event, rooms_.requests, now_);
+  rooms_.running.Advance(event, now_);
   const size_t refreshed = std::max<size_t>(1, kRefreshPerEvent / std::max<size_t>(1, event.replicas.size()));
   for (const ReplicaProgress& progress : event.replicas) {
     if (!rooms_.fleet.Knows(progress.replica)) continue;
@@ -100,6 +100,7 @@ CoreView PenstockCore::View(Instant now) const {
   rooms_.fleet.Show(view, now);
   rooms_.waiting.Show(rooms_.fleet.spec(), view, now);
   rooms_.forecasts.Show(view);
+  rooms_.running.Show(view);
   view.counters.aborts = relief_.aborts();
   view.counters.requeues = exits_.requeues();
   view.counters.book_drifts = books_.drifts();

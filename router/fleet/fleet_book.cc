@@ -153,6 +153,7 @@ void FleetBook::RebuildMemory(const Entry& entry, ReplicaSpec& spec) {
   const MemoryPlan plan = MemoryOf(config_, entry);
   spec.max_context = plan.max_context;
   spec.prefix_cache = plan.prefix_cache;
+  spec.shares_prompts = !plan.overflow_fatal;
   spec.pools.clear();
   for (const PoolPlan& planned : plan.pools) {
     const PoolId id = PoolFor(fleet_, planned.name, planned.in_bytes);

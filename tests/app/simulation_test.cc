@@ -147,6 +147,24 @@ TEST(Simulation, PrefixesThatRepeatSaveTimeToFirstToken) {
   EXPECT_GE(cached.results.on_time_share, blind.results.on_time_share);
 }
 
+TEST(Simulation, PromptsThatRunningRequestsShareAreCountedOnce) {
+  const std::string fleet =
+      "gpus: [{id: g0, kind: h200}, {id: g1, kind: h200}]\n"
+      "replicas:\n"
+      "  - {id: a, gpus: [g0], model: llama-3.1-8b, simulated: {}}\n"
+      "  - {id: b, gpus: [g1], model: llama-3.1-8b, simulated: {}}\n"
+      "classes: {standard: {ttft: 5s, tpot: 100ms, queue: 30s, default: true}}\n"
+      "trace: {models: {\"\": llama-3.1-8b}}\n";
+  const bench::SimulationReport shared = Simulate(fleet, "generate:agentic", 4, 150).report;
+  const bench::SimulationReport copied = Simulate(fleet, "generate:agentic", 4, 150, "penstock:without=sharing").report;
+  EXPECT_GT(shared.results.on_time_share, copied.results.on_time_share + 0.1);
+  const double expected = shared.results.forecast.at("cached_expected");
+  const double found = shared.results.forecast.at("cached_found");
+  EXPECT_GT(found, 0.8);
+  EXPECT_NEAR(expected, found, 0.2 * found);
+  EXPECT_EQ(*shared.results.preemptions, 0);
+}
+
 TEST(Simulation, NobodyBeatsClairvoyance) {
   const double best =
       Simulate(TwoGpus(""), "generate:azure-conv", 3, 90, "clairvoyant").report.results.active_tokens_per_s;

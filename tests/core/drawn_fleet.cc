@@ -89,6 +89,8 @@ PenstockVariant DrawVariant(Choices& choices) {
   variant.gpu_wide = !off();
   variant.refuse_late = !off();
   variant.prefix_caches = !off();
+  // No draw of its own, so that recorded corpora keep their meaning.
+  variant.shared_prompts = variant.fill > 0.9;
   variant.order = static_cast<OrderKind>(choices.Below(4));
   variant.true_growth = !off();
   if (off()) {

@@ -99,6 +99,7 @@ void FaultWorld::Close(const OpenRequest& request, Outcome outcome) {
   if (choices_.OneIn(2)) closed.prompt = request.arrived.prompt + Tokens(3);
   closed.output = Tokens(request.generated);
   closed.hit_limit = choices_.OneIn(5);
+  if (closed.hit_limit) closed.cached = Tokens(closed.prompt.value() / 2);
   core_.open.erase(closed.request);
   core_.Send(closed);
 }

@@ -59,6 +59,47 @@ TEST(ContributionOf, UncertainMemberFadesAndVariesMostWhereItIsHalfDead) {
   EXPECT_LT(growth.mean[10], 0.2 * growth.mean[0]);
 }
 
+TEST(ContributionOf, TheSharedPartOfAPromptIsLeftOutAndItsVarianceIsNot) {
+  GrowthMember member = MemberOf(1000, 20, 100'000);
+  member.prompt_sigma = 0.1;
+  member.sequences = 3;
+  const GrowthVector whole = ContributionOf(member);
+  member.shared = 600;
+  const GrowthVector own = ContributionOf(member);
+  EXPECT_FLOAT_EQ(own.mean[0], whole.mean[0] - 600);
+  EXPECT_FLOAT_EQ(own.mean[5], whole.mean[5] - 600);
+  EXPECT_FLOAT_EQ(own.variance[0], whole.variance[0]);
+  EXPECT_FLOAT_EQ(own.most_rate, whole.most_rate);
+}
+
+TEST(ContributionOf, WindowedLayersAreNotShared) {
+  GrowthMember member = MemberOf(1000, 0, 100'000);
+  member.footprint.windowed_per_token = 4;
+  member.footprint.window = Tokens(100);
+  const GrowthVector whole = ContributionOf(member);
+  member.shared = 1000;
+  EXPECT_FLOAT_EQ(ContributionOf(member).mean[0], whole.mean[0] - 1000);
+}
+
+TEST(PoolGrowth, SharedMemoryCountsOnceAtEveryHorizon) {
+  const SurvivalCurve curve = Halving();
+  GrowthMember member = MemberOf(1000, 20, 100'000);
+  member.curve = &curve;
+  PoolGrowth pool;
+  pool.Add(ContributionOf(member), kStart);
+  const PoolGrowth before = pool;
+  pool.AddShared(500);
+  const GrowthVector nobody;
+  EXPECT_DOUBLE_EQ(pool.Present(kStart), before.Present(kStart) + 500);
+  EXPECT_DOUBLE_EQ(pool.Sum(), before.Sum() + 500);
+  EXPECT_DOUBLE_EQ(pool.MeanAt(10, kStart), before.MeanAt(10, kStart) + 500);
+  EXPECT_DOUBLE_EQ(pool.PeakWith(nobody, 1, kStart).bound, before.PeakWith(nobody, 1, kStart).bound + 500);
+  EXPECT_DOUBLE_EQ(pool.BoundAt(3, member, 1, kStart), before.BoundAt(3, member, 1, kStart) + 500);
+  EXPECT_GT(pool.Disagreement(before), 0.1);
+  pool.AddShared(-500);
+  EXPECT_EQ(pool.Disagreement(before), 0);
+}
+
 TEST(PoolGrowth, ARemovedMemberLeavesNoTrace) {
   PoolGrowth pool;
   const GrowthVector one = ContributionOf(MemberOf(100, 0, 50));

@@ -29,6 +29,9 @@ class BookCheck {
  private:
   std::string FirstPoolDrift() const;
   std::string FirstRequestDrift() const;
+  // Replicas whose requests hold more blocks of prompts in all are left out.
+  std::string FirstBlockDrift(int64_t most_uses) const;
+  std::string FirstDriftWith(int64_t most_uses) const;
 
   const Rooms& rooms_;
   const int64_t every_;

@@ -13,7 +13,8 @@ void Exits::SettleMemory(Instant now) {
 void Exits::End(RequestState* request, const RequestClosed& event, Instant now) {
   const ReplicaState& replica = rooms_.fleet.replica(request->running.replica);
   rooms_.forecasts.LearnFrom(request, event, replica.Generated(*request));
-  rooms_.running.Leave(request);
+  if (event.outcome == Outcome::kFinished) rooms_.running.Finish(request, event.cached);
+  rooms_.running.Leave(request, now);
   MemoryLedger& ledger = rooms_.fleet.ledger();
   if (event.outcome == Outcome::kClientGone && replica.spec().abort_hold > Duration()) {
     ledger.Drain(request->running.lease, now + replica.spec().abort_hold);
@@ -58,7 +59,7 @@ void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Actio
       waiting.begun = true;
       waiting.since = now;
     }
-    rooms_.running.Leave(request);
+    rooms_.running.Leave(request, now);
     rooms_.fleet.ledger().Drain(request->running.lease, free_at);
   }
   SettleMemory(now);

@@ -32,6 +32,7 @@ struct Rooms {
   // The fleet has a new description.
   void Configure(const Fleet& description, Instant now) {
     fleet.Configure(description);
+    running.Configure();
     servers.Configure(now);
     waiting.Configure(description);
     work.Configure(waiting.lanes());
@@ -52,7 +53,7 @@ struct Rooms {
   Servers servers{fleet};
   Forecasts forecasts;
   RequestTable requests;
-  RunningRequests running{fleet, forecasts};
+  RunningRequests running{fleet, forecasts, requests};
   WaitingRoom waiting;
   std::unique_ptr<LaneOrder> order;
   Lateness lateness;

@@ -58,6 +58,7 @@ GrowthMember Forecasts::MemberOf(const RequestState& request, const ReplicaState
   // Tokens of an earlier replica are part of the output: its length is forecast given them.
   const double kept = request.kept.AsDouble();
   member.prompt = request.arrived.prompt.AsDouble();
+  member.shared = (request.Running() ? request.running.shared : replica.SharedOf(request)).AsDouble();
   member.prompt_sigma = request.arrived.prompt_sigma;
   member.generated = kept + static_cast<double>(replica.Generated(request));
   member.output_cap = kept + CapOf(request, replica.spec());
@@ -73,6 +74,7 @@ GrowthMember Forecasts::MemberOf(const RequestState& request, const ReplicaState
   }
   if (fleet_.pool(share.pool).spec().overflow_fatal) {
     member.prompt *= 1 + kUpperBand * request.arrived.prompt_sigma;
+    member.shared = 0;
     if (!request.arrived.regenerable) member.curve = nullptr;
   }
   return member;

@@ -57,6 +57,11 @@ class PoolState {
     growth_.Remove(member.contribution, member.made);
     Count(-member.contribution.mean[0], member.epoch);
   }
+  // The memory that members share changes. It goes from or to a member that joined at epoch `joined`.
+  void AddShared(double change, uint64_t joined) {
+    growth_.AddShared(change);
+    Count(change, joined);
+  }
   // Compares the forecasts that are due and makes new ones. O(kForecastChecks).
   void CheckForecast(Instant now);
 

@@ -28,24 +28,40 @@ void ReplicaState::Configure(const ReplicaSpec& spec, const std::vector<ClassSpe
     model_ = StepModel(spec.prior, spec.prior_known);
   }
   spec_ = spec;
-  prefixes.SetCapacity(spec.prefix_cache.value() / kPrefixBlock.value());
   streams_.Configure(classes);
 }
 
-Tokens ReplicaState::PrefillOf(const RequestState& request) const {
-  const Tokens cached = kPrefixBlock * prefixes.Match(request.arrived.prefix);
-  return std::max(Tokens(1), request.Prompt() - cached);
+CacheHope ReplicaState::HopeFor(const RequestState& request) const {
+  CacheHope hope;
+  if (request.arrived.prefix.empty() || spec_.prefix_cache <= Tokens(0) || health == Health::kDown) return hope;
+  const PromptCache::Match match = prompts.Find(request.arrived.prefix);
+  hope.live = request.PrefixTokens(match.live);
+  hope.blocks = match.live + match.left;
+  hope.left = request.PrefixTokens(hope.blocks) - hope.live;
+  const double sure = prompts.reliability().share() * hope.left.AsDouble();
+  hope.expected = hope.live + Tokens(static_cast<int64_t>(sure));
+  return hope;
 }
 
-void ReplicaState::Join(RequestState* request, Instant now) {
+Tokens ReplicaState::SharedOf(const RequestState& request) const {
+  if (!spec_.shares_prompts) return Tokens(0);
+  const LiveBlocks& live = prompts.live();
+  const std::vector<uint64_t>& prefix = request.arrived.prefix;
+  return request.PrefixTokens(request.running.in_cache ? live.Shared(prefix) : live.Held(prefix));
+}
+
+void ReplicaState::Join(RequestState* request, Instant now, std::vector<RequestId>& others) {
   if (!busy()) {
     last_step_end_.reset();
     prefills_.ForgetProven();
   }
   request->phase = RequestPhase::kPrefilling;
   request->running.dispatched = now;
-  request->running.prefill_left = PrefillOf(*request);
-  prefixes.Touch(request->arrived.prefix);
+  request->running.computed = false;
+  request->running.hope = HopeFor(*request);
+  request->running.prefill_left = std::max(Tokens(1), request->Prompt() - request->running.hope.expected);
+  request->running.in_cache = spec_.prefix_cache > Tokens(0) && !request->arrived.prefix.empty();
+  if (request->running.in_cache) prompts.Join(request->arrived.request, request->arrived.prefix, others);
   request->running.slot = requests_.size();
   requests_.push_back(request);
   sequences_ += request->arrived.sequences;
@@ -56,6 +72,7 @@ void ReplicaState::Join(RequestState* request, Instant now) {
 void ReplicaState::BecomeDecoding(RequestState* request) {
   assert(request->phase == RequestPhase::kPrefilling);
   prefills_.Prove(request);
+  request->running.computed = true;
   request->phase = RequestPhase::kDecoding;
   streams_.Join(request);
 }
@@ -64,7 +81,15 @@ void ReplicaState::Correct(RequestState* request, int64_t tokens) {
   if (request->phase == RequestPhase::kDecoding) streams_.Correct(request, tokens);
 }
 
-void ReplicaState::Leave(RequestState* request) {
+void ReplicaState::Leave(RequestState* request, std::vector<RequestId>& others) {
+  if (request->running.in_cache) {
+    // An engine that did not compute the prompt has no more of it than before.
+    int64_t kept = request->running.hope.blocks;
+    if (request->running.computed) kept = static_cast<int64_t>(request->arrived.prefix.size());
+    if (health == Health::kDown) kept = 0;
+    prompts.Leave(request->arrived.request, request->arrived.prefix, kept, others);
+    request->running.in_cache = false;
+  }
   if (request->phase == RequestPhase::kPrefilling) {
     prefills_.Remove(request);
   } else if (request->phase == RequestPhase::kDecoding) {

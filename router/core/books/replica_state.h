@@ -12,10 +12,10 @@
 #include "kvmodel/step_model.h"
 #include "router/core/books/decoding_streams.h"
 #include "router/core/books/prefill_backlog.h"
-#include "router/core/books/prefix_index.h"
 #include "router/core/books/request_state.h"
 #include "router/core/contract/admission_checks.h"
 #include "router/core/contract/fleet.h"
+#include "router/core/prompts/prompt_cache.h"
 
 namespace penstock {
 
@@ -47,14 +47,17 @@ class ReplicaState {
   // When the newest step known ended; nullopt while idle or before the first.
   std::optional<Instant> last_step_end() const { return last_step_end_; }
 
-  // Tokens of the prompt that the engine will have to compute: those that it is expected to have cached are left out.
-  Tokens PrefillOf(const RequestState& request) const;
+  // The part of the request's prompt that the engine is expected to have cached.
+  CacheHope HopeFor(const RequestState& request) const;
+  // Leading tokens of the request's prompt that other running requests hold; nothing where each holds a copy.
+  Tokens SharedOf(const RequestState& request) const;
 
-  // Requests join, get their first token, are corrected, and leave.
-  void Join(RequestState* request, Instant now);
+  // Requests join, get their first token, are corrected, and leave. `others`: the requests whose part of the shared
+  // prompt blocks changes are appended.
+  void Join(RequestState* request, Instant now, std::vector<RequestId>& others);
   void BecomeDecoding(RequestState* request);
   void Correct(RequestState* request, int64_t tokens);
-  void Leave(RequestState* request);
+  void Leave(RequestState* request, std::vector<RequestId>& others);
 
   // `steps` ended, the newest at `newest`: computes backlog, advances streams, teaches the step model.
   void Advance(int64_t steps, Instant newest, int busy_neighbours);
@@ -77,7 +80,7 @@ class ReplicaState {
   Health health = Health::kDown;
   Instant down_since;
   EngineFacts facts;
-  PrefixIndex prefixes;
+  PromptCache prompts;
 
  private:
   ReplicaSpec spec_;

@@ -59,12 +59,26 @@ struct WaitState {
   }
 };
 
+// The part of a prompt that a replica was expected to have cached.
+struct CacheHope {
+  Tokens live{0};      // Leading tokens that running requests held.
+  Tokens left{0};      // Tokens after those, left by requests that ended.
+  int64_t blocks = 0;  // The blocks of both.
+  Tokens expected{0};  // Both, as far as the cache of the replica had been found reliable.
+  double seconds = 0;  // Prefill that they save, if all of them are there.
+  Tokens seen{-1};     // The cached part as the first token shows it; negative: it shows nothing.
+};
+
 // The part of a request that its replica uses.
 struct RunState {
   ReplicaId replica;
   LeaseId lease;
   size_t slot = 0;         // Position among the replica's requests.
   Tokens prefill_left{0};  // Of its prompt, not yet computed as far as steps tell.
+  bool in_cache = false;   // The blocks of its prompt are in the replica's PromptCache.
+  bool computed = false;   // The engine computed its prompt.
+  Tokens shared{0};        // Leading tokens of its prompt that other running requests hold too.
+  CacheHope hope;          // As of the dispatch.
   Instant dispatched;
   Instant first_expected;  // When the first token was forecast to come; an unobserved request is taken to get it then.
   // Tokens per sequence are base_tokens + the replica's steps - base_steps.
@@ -88,7 +102,8 @@ struct OutputState {
 struct PoolMembership {
   PoolId pool;
   Footprint footprint;
-  Holding holding;
+  Amount shared{0};  // Of its prompt, counted with the memory that requests share.
+  Holding holding;   // Without that part.
   Membership member;
 };
 
@@ -105,6 +120,12 @@ struct RequestState {
   absl::InlinedVector<PoolMembership, 1> pools;
 
   Tokens Prompt() const { return arrived.prompt + kept; }
+  // Leading blocks in tokens. Blocks are cut by bytes, so all of them together may seem longer than the prompt.
+  Tokens PrefixTokens(int64_t blocks) const {
+    if (blocks == 0) return Tokens(0);
+    const int64_t most = arrived.prompt.value() / static_cast<int64_t>(arrived.prefix.size());
+    return Tokens(blocks * std::min(kPrefixBlock.value(), most));
+  }
   bool Running() const { return phase == RequestPhase::kPrefilling || phase == RequestPhase::kDecoding; }
 };
 

@@ -24,35 +24,85 @@ void RunningRequests::Start(RequestState* request, ReplicaId id, std::span<const
   request->running.replica = id;
   request->running.first_expected = now + Duration::Seconds(expected_ttft);
   const Tokens expected(static_cast<int64_t>(forecasts_.Admit(request, replica)));
+  request->running.shared = replica.SharedOf(*request);
   Holdings holdings;
   for (size_t i = 0; i < replica.spec().pools.size(); ++i) {
     const PoolShare& share = replica.spec().pools[i];
+    PoolState& pool = fleet_.pool(share.pool);
+    const Amount shared = SharedPart(share.footprint, request->running.shared, pool);
     const Amount prompt = share.footprint.Of(request->Prompt());
     const Amount one = share.footprint.Of(request->Prompt() + expected);
     const Amount promised = prompt + (one - prompt) * request->arrived.sequences;
-    holdings.push_back({share.pool, prompt, promised});
-    PoolState& pool = fleet_.pool(share.pool);
+    holdings.push_back({share.pool, prompt - shared, promised - shared});
     pool.risk().Dispatched();
     PoolMembership& in = request->pools.emplace_back();
     in.pool = share.pool;
     in.footprint = share.footprint;
+    in.shared = shared;
     in.holding = holdings.back();
     pool.Join(in.member, growth[i], now);
   }
   request->running.lease = fleet_.ledger().Open(holdings);
-  replica.Join(request, now);
+  replica.Join(request, now, movers_);
+  CacheHope& hope = request->running.hope;
+  if (replica.SharedOf(*request) != request->running.shared) movers_.push_back(request->arrived.request);
+  hope.seconds =
+      replica.steps_model().PrefillToken(fleet_.BusyNeighbours(replica)) * (hope.live + hope.left).AsDouble();
   if (!request->arrived.observed) ++unobserved_;
+  MoveShared(replica, nullptr, now);
+}
+
+void RunningRequests::Configure() {
+  shared_.resize(fleet_.replicas().size());
+  for (ReplicaState& replica : fleet_.replicas()) {
+    // Forecasts and leases follow as the requests are renewed.
+    for (RequestState* request : replica.requests()) request->running.shared = replica.SharedOf(*request);
+    shared_[fleet_.PositionOf(replica)].Follow(replica, nullptr, fleet_);
+    LimitCache(replica, nullptr);
+  }
+}
+
+void RunningRequests::MoveShared(ReplicaState& replica, const RequestState* leaving, Instant now) {
+  RequestState* mover = nullptr;
+  for (const RequestId id : movers_) {
+    mover = requests_.Find(id);
+    if (mover == nullptr || !mover->Running()) continue;
+    mover->running.shared = replica.SharedOf(*mover);
+    Refresh(mover, replica, forecasts_.PaceOf(replica), now);
+  }
+  movers_.clear();
+  shared_[fleet_.PositionOf(replica)].Follow(replica, mover, fleet_);
+  LimitCache(replica, leaving);
+}
+
+void RunningRequests::LimitCache(ReplicaState& replica, const RequestState* leaving) {
+  double blocks = replica.spec().prefix_cache.AsDouble() / kPrefixBlock.AsDouble();
+  for (const PoolShare& share : replica.spec().pools) {
+    const double block = share.footprint.Shared(kPrefixBlock.AsDouble());
+    Amount free = fleet_.ledger().Available(share.pool) - fleet_.ledger().balance(share.pool).held;
+    if (leaving != nullptr) {
+      for (const PoolMembership& in : leaving->pools) free += in.pool == share.pool ? in.holding.held : Amount(0);
+    }
+    if (block > 0) blocks = std::min(blocks, free.AsDouble() / block);
+  }
+  replica.prompts.SetRoom(static_cast<int64_t>(std::max(0.0, blocks)));
 }
 
 bool RunningRequests::TakeFirstToken(RequestState* request, Instant now) {
   if (request->phase != RequestPhase::kPrefilling) return false;
   ReplicaState& replica = fleet_.replica(request->running.replica);
+  CacheHope& hope = request->running.hope;
+  if (hope.seconds > (request->running.first_expected - request->running.dispatched).seconds()) {
+    const double late = (now - request->running.first_expected).seconds();
+    const double there = std::clamp(1 - late / hope.seconds, 0.0, 1.0);
+    hope.seen = Tokens(static_cast<int64_t>(there * (hope.live + hope.left).AsDouble()));
+  }
   replica.BecomeDecoding(request);
   Refresh(request, replica, forecasts_.PaceOf(replica), now);
   return true;
 }
 
-void RunningRequests::Advance(const Progress& event, const RequestTable& requests, Instant now) {
+void RunningRequests::Advance(const Progress& event, Instant now) {
   for (const ReplicaProgress& progress : event.replicas) {
     if (!fleet_.Knows(progress.replica)) continue;
     ReplicaState& replica = fleet_.replica(progress.replica);
@@ -60,7 +110,7 @@ void RunningRequests::Advance(const Progress& event, const RequestTable& request
     replica.Advance(progress.steps, std::min(progress.newest_step_end, now), fleet_.BusyNeighbours(replica));
   }
   for (const StreamTokens& stream : event.corrections) {
-    RequestState* request = requests.Find(stream.request);
+    RequestState* request = requests_.Find(stream.request);
     if (request == nullptr || request->phase != RequestPhase::kDecoding) continue;
     const int64_t own = (stream.generated - request->kept).value() / request->arrived.sequences;
     fleet_.replica(request->running.replica).Correct(request, std::max<int64_t>(0, own));
@@ -79,6 +129,7 @@ void RunningRequests::CatchUp(ReplicaState& replica, size_t most, Instant now) {
     if (i + kFetchAhead < count) Fetch(*at(i + kFetchAhead));
     Refresh(at(i), replica, pace, now);
   }
+  LimitCache(replica, nullptr);
 }
 
 void RunningRequests::AdvanceUnobserved(ReplicaState& replica, Instant now) {
@@ -114,17 +165,40 @@ void RunningRequests::Refresh(RequestState* request, ReplicaState& replica, doub
     PoolMembership& in = request->pools[i];
     fleet_.pool(in.pool).Update(in.member, growth_[i], now);
     const Amount prompt = in.footprint.Of(request->Prompt());
-    in.holding.held = prompt + (in.footprint.Of(tokens) - prompt) * request->arrived.sequences;
+    const Amount shared = SharedPart(in.footprint, request->running.shared, fleet_.pool(in.pool));
+    in.holding.held = prompt + (in.footprint.Of(tokens) - prompt) * request->arrived.sequences - shared;
+    in.holding.promised += in.shared - shared;
+    in.shared = shared;
     in.holding.promised = std::max(in.holding.promised, in.holding.held);
     holdings.push_back(in.holding);
   }
   fleet_.ledger().Update(request->running.lease, holdings);
 }
 
-void RunningRequests::Leave(RequestState* request) {
+void RunningRequests::Leave(RequestState* request, Instant now) {
   for (const PoolMembership& in : request->pools) fleet_.pool(in.pool).Leave(in.member);
-  fleet_.replica(request->running.replica).Leave(request);
+  ReplicaState& replica = fleet_.replica(request->running.replica);
+  LimitCache(replica, request);
+  replica.Leave(request, movers_);
   if (!request->arrived.observed) --unobserved_;
+  MoveShared(replica, request, now);
+}
+
+void RunningRequests::Finish(RequestState* request, Tokens reported) {
+  request->running.computed = true;
+  const CacheHope& hope = request->running.hope;
+  const Tokens found = reported >= Tokens(0) ? reported : hope.seen;
+  if (found < Tokens(0)) return;
+  fleet_.replica(request->running.replica).prompts.reliability().Observe(hope.left, found - hope.live);
+  hits_.prompts_compared += request->Prompt().value();
+  hits_.cached_expected += hope.expected.value();
+  hits_.cached_found += found.value();
+}
+
+void RunningRequests::Show(CoreView& view) const {
+  view.counters.prompts_compared = hits_.prompts_compared;
+  view.counters.cached_expected = hits_.cached_expected;
+  view.counters.cached_found = hits_.cached_found;
 }
 
 }  // namespace penstock

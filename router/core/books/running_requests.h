@@ -1,8 +1,9 @@
 // The requests that engines have: how they start, advance, are forecast anew, and leave.
 //
 // Invariant: a request that runs has one live lease and stands in the list of its replica. It is a member of the pools
-// in `pools`, with the amounts of its lease. Owned by PenstockCore. Start and Leave are O(pools x horizons); an
-// event renews a bounded number of forecasts.
+// in `pools`, with the amounts of its lease. The leading blocks of its prompt that other requests hold too are no part
+// of these amounts; SharedMemory counts them. Owned by PenstockCore. Start and Leave are O(pools x horizons + blocks of
+// the prompt); an event renews a bounded number of forecasts.
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_RUNNING_REQUESTS_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_RUNNING_REQUESTS_H_
 
@@ -12,6 +13,7 @@
 #include "router/core/books/fleet_state.h"
 #include "router/core/books/forecasts.h"
 #include "router/core/books/request_table.h"
+#include "router/core/books/shared_memory.h"
 
 namespace penstock {
 
@@ -21,8 +23,11 @@ inline constexpr size_t kRefreshPerEvent = 12;
 
 class RunningRequests {
  public:
-  RunningRequests(FleetState& fleet, Forecasts& forecasts) : fleet_(fleet), forecasts_(forecasts) {}
+  RunningRequests(FleetState& fleet, Forecasts& forecasts, const RequestTable& requests)
+      : fleet_(fleet), forecasts_(forecasts), requests_(requests) {}
 
+  // The fleet has a new description.
+  void Configure();
   // The request goes to the replica. `growth` is its contribution to each of the replica's pools, `expected_ttft` the
   // seconds to its first token.
   void Start(RequestState* request, ReplicaId replica, std::span<const GrowthVector> growth, double expected_ttft,
@@ -30,23 +35,40 @@ class RunningRequests {
   // The request got its first token; false where it does not wait for one.
   bool TakeFirstToken(RequestState* request, Instant now);
   // Steps ended, and some streams were counted.
-  void Advance(const Progress& event, const RequestTable& requests, Instant now);
+  void Advance(const Progress& event, Instant now);
   // Brings requests whose progress is forecast only up to `now`, and `most` forecasts of the replica up to date.
   void CatchUp(ReplicaState& replica, size_t most, Instant now);
   // The request leaves its replica and pools. Its lease goes on.
-  void Leave(RequestState* request);
+  void Leave(RequestState* request, Instant now);
+  // The engine finished the request, which leaves next. Its replica learns how much of the prompt was cached: as
+  // `reported`, or by the time of the first token where that is negative.
+  void Finish(RequestState* request, Tokens reported);
 
   // Requests whose progress is forecast only.
   int64_t unobserved() const { return unobserved_; }
+  // The memory that requests share, by replica.
+  const std::vector<SharedMemory>& shared() const { return shared_; }
+  // Adds its part of a view.
+  void Show(CoreView& view) const;
 
  private:
   void AdvanceUnobserved(ReplicaState& replica, Instant now);
+  // Blocks became shared, or the requests' own again: renews the requests in movers_ and the memory that is shared.
+  // `leaving` as below.
+  void MoveShared(ReplicaState& replica, const RequestState* leaving, Instant now);
+  // Prompts that ended requests left have the memory that running requests leave free. The memory of `leaving` is about
+  // to be free; it may be null.
+  void LimitCache(ReplicaState& replica, const RequestState* leaving);
   // `pace` is that of the replica (Forecasts::PaceOf).
   void Refresh(RequestState* request, ReplicaState& replica, double pace, Instant now);
 
   FleetState& fleet_;
   Forecasts& forecasts_;
+  const RequestTable& requests_;
+  std::vector<SharedMemory> shared_;  // One entry per replica.
   int64_t unobserved_ = 0;
+  CoreCounters hits_;              // The fields about cached prompts.
+  std::vector<RequestId> movers_;  // Filled and emptied within one call.
   // The memory of one Refresh, reused by the next.
   std::vector<GrowthMember> members_;
   std::vector<GrowthVector> growth_;

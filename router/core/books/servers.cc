@@ -23,7 +23,7 @@ void Servers::SetHealth(ReplicaId id, Health health, Instant now) {
   ReplicaState& replica = fleet_.replica(id);
   if (health == Health::kDown && replica.health != Health::kDown) replica.down_since = now;
   replica.health = health;
-  if (health == Health::kDown) replica.prefixes.Clear();
+  if (health == Health::kDown) replica.prompts.Forget();
   UpdateBrief(id.value(), now);
   for (ModelId model : replica.spec().models) servers_[model.value()].Changed();
 }
@@ -87,11 +87,11 @@ Tokens Servers::LengthNeeded(const RequestState& request) const {
 
 Tokens Servers::MostCached(const RequestState& request) const {
   if (request.arrived.prefix.empty()) return Tokens(0);
-  int64_t blocks = 0;
+  Tokens most{0};
   for (size_t index : Of(request.arrived.model)) {
-    blocks = std::max(blocks, fleet_.replicas()[index].prefixes.Match(request.arrived.prefix));
+    most = std::max(most, fleet_.replicas()[index].HopeFor(request).expected);
   }
-  return kPrefixBlock * blocks;
+  return most;
 }
 
 const ModelServers& Servers::Fresh(ModelId model, Instant now) {

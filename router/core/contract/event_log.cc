@@ -68,7 +68,7 @@ void Fields(Archive& archive, StepCoefficients& e) {
 template <class Archive>
 void Fields(Archive& archive, ReplicaSpec& e) {
   archive(e.name, e.models, e.pools, e.gpus, e.time_sliced, e.prior, e.prior_known, e.learns_steps, e.max_context,
-          e.batch_budget, e.max_sequences, e.prefix_cache, e.abort_hold, e.removed);
+          e.batch_budget, e.max_sequences, e.prefix_cache, e.shares_prompts, e.abort_hold, e.removed);
 }
 template <class Archive>
 void Fields(Archive& archive, ModelSpec& e) {

@@ -45,8 +45,9 @@ struct ReplicaSpec {
   Tokens max_context{0};      // Prompt plus output; 0: unknown.
   Tokens batch_budget{2048};  // Tokens per step.
   int max_sequences = 256;
-  Tokens prefix_cache{0};  // Of cached prompts that its pool can keep; 0: the engine keeps none, or it is unknown.
-  Duration abort_hold;     // After a running request is cancelled, its memory may stay taken this long.
+  Tokens prefix_cache{0};      // Of cached prompts that its pool can keep; 0: the engine keeps none, or it is unknown.
+  bool shares_prompts = true;  // Its cache has one copy of a block, however many running requests begin with it.
+  Duration abort_hold;         // After a running request is cancelled, its memory may stay taken this long.
   bool removed = false;
 
   bool Serves(ModelId model) const { return std::find(models.begin(), models.end(), model) != models.end(); }

@@ -76,6 +76,10 @@ struct CoreCounters {
   double pinball_p50 = 0;  // Sums of pinball loss in tokens.
   double pinball_p90 = 0;
   double pinball_p99 = 0;
+  // Prompt tokens of ended requests whose cached part is known; expected to be cached at their dispatch; found to be.
+  int64_t prompts_compared = 0;
+  int64_t cached_expected = 0;
+  int64_t cached_found = 0;
   int64_t aborts = 0;
   int64_t requeues = 0;
   int64_t book_drifts = 0;  // Recounts of the books that found a difference; 0 unless the core is wrong.

@@ -1,8 +1,8 @@
 // The memory test: whether the pools of a replica can take a request now, and how full its fullest pool would become.
 //
 // The bound of every pool must stay within the rule's part of the available memory. A lone request may enter an empty
-// pool whatever its forecast, or it would wait for ever. A prompt counts whole, cached or not. A pool that is
-// reserved for a waiting request must hold both (reservations.h).
+// pool whatever its forecast, or it would wait for ever. A prompt counts without the leading blocks that running
+// requests of the replica hold. A pool that is reserved for a waiting request must hold both (reservations.h).
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_MEMORY_TEST_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_MEMORY_TEST_H_
 

@@ -14,7 +14,7 @@ bool Placement::CanAvoid(const RequestState& request, Tokens needed) const {
 
 std::optional<WaitReason> Placement::Test(const RequestState& request, size_t index, Instant now) {
   const ReplicaState& replica = fleet_.replicas()[index];
-  const Tokens prefill = replica.PrefillOf(request);
+  const Tokens prefill = std::max(Tokens(1), request.Prompt() - replica.HopeFor(request).expected);
   const GuardQuestion question = QuestionFor(request, prefill, replica, fleet_, now);
   if (const std::optional<WaitReason> broken = FirstBroken(guards_, question)) return broken;
   const size_t growth = growth_.size();

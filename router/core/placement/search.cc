@@ -29,7 +29,7 @@ void Search::AddEmptiest(const RequestState& request, Tokens needed) {
   size_t holders = 0;
   for (size_t i = emptiest; i < by_fullness_.size() && holders < kHolders; ++i) {
     const size_t index = by_fullness_[i].second;
-    if (fleet_.replicas()[index].prefixes.Match(request.arrived.prefix) == 0) continue;
+    if (fleet_.replicas()[index].HopeFor(request).expected == Tokens(0)) continue;
     found_.push_back(index);
     ++holders;
   }

@@ -45,7 +45,7 @@ void FatalPools::Protect(const ReplicaState& replica, Instant now, std::vector<A
     while (IsInDanger(share, now)) {
       RequestState* victim = VictimIn(pool, fleet_);
       if (victim == nullptr) break;
-      running_.Leave(victim);
+      running_.Leave(victim, now);
       victim->phase = RequestPhase::kAborting;
       // Until the edge has closed the connection the memory is not on its way back.
       fleet_.ledger().Drain(victim->running.lease, Instant::Never());

@@ -32,6 +32,7 @@ const Parts& WithoutParts() {
       {"prefixes", [](PenstockVariant& v) { v.prefix_caches = false; }},
       {"reservations", [](PenstockVariant& v) { v.reservations = false; }},
       {"best-effort", [](PenstockVariant& v) { v.best_effort = false; }},
+      {"sharing", [](PenstockVariant& v) { v.shared_prompts = false; }},
   };
   return parts;
 }
@@ -117,6 +118,10 @@ void StopLearning(Fleet& fleet) {
   for (ReplicaSpec& replica : fleet.replicas) replica.learns_steps = false;
 }
 
+void CopyPrompts(Fleet& fleet) {
+  for (ReplicaSpec& replica : fleet.replicas) replica.shares_prompts = false;
+}
+
 void ForgetPrefix(RequestArrived& arrived) { arrived.prefix.clear(); }
 
 std::unique_ptr<const MemoryRule> MemoryOf(const PenstockVariant& variant) {
@@ -166,6 +171,7 @@ std::unique_ptr<AdmissionCore> MakePenstock(const PenstockVariant& variant, int6
   InputFilter::Changes changes;
   if (!variant.gpu_wide) changes.fleet.push_back(StopSharing);
   if (!variant.learned_steps) changes.fleet.push_back(StopLearning);
+  if (!variant.shared_prompts) changes.fleet.push_back(CopyPrompts);
   if (!variant.prefix_caches) changes.arrival.push_back(ForgetPrefix);
   if (changes.fleet.empty() && changes.arrival.empty()) return core;
   return std::make_unique<InputFilter>(std::move(core), std::move(changes));

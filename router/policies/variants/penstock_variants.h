@@ -2,7 +2,8 @@
 //   penstock                        as it ships
 //   penstock:without=PART[+PART]    an ablation; parts: forecast (present use instead), memory (no test), variance,
 //                                   tenants, steps (no time guards), learning (step times stay at their prior), gpu
-//                                   (no GPU-wide ledger), refusal, prefixes, density (plain deadline order)
+//                                   (no GPU-wide ledger), refusal, prefixes, sharing (prompts of running requests have
+//                                   no memory in common), density (plain deadline order)
 //   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
 //   present_use[:fill=F]            own fresh books under F (0.95) of capacity, with Penstock's guards
 //   clairvoyant[:order=ORDER,memory=RULE]
@@ -52,6 +53,7 @@ struct PenstockVariant {
   bool prefix_caches = true;  // False: no prompt is expected to be cached anywhere.
   bool reservations = true;   // False: no memory is reserved for a request that waits.
   bool best_effort = true;    // False: requests whose TTFT goal no server could make stand among the others.
+  bool shared_prompts = true;  // False: each running request is taken to hold a copy of its prompt.
   OrderKind order = OrderKind::kFairDensity;
   // The whole output of a request, where it is known beforehand (simulation only).
   std::function<Tokens(RequestId)> output_of;

@@ -125,7 +125,7 @@ TEST_F(AdmissionTest, OneEventRefusesNoMoreThanItMayPayFor) {
 TEST_F(AdmissionTest, DrainedMemoryComesBackAndOpensItsPool) {
   Begin(Pool(1000));
   RequestState* gone = test_.Decoding(1, 600);
-  test_.rooms.running.Leave(gone);
+  test_.rooms.running.Leave(gone, test_.now);
   test_.rooms.fleet.ledger().Drain(gone->running.lease, test_.now + Duration::Seconds(2));
   exits_.SettleMemory(test_.now + Duration::Seconds(1));
   EXPECT_TRUE(test_.rooms.work.opened().empty());

@@ -45,6 +45,28 @@ TEST(BookCheck, APromptThatChangedWhileItRanIsADriftOfItsReplica) {
   EXPECT_EQ(BookCheck(test.rooms, 1).FirstDrift(), "replica replica0: a sum over its requests is wrong");
 }
 
+TEST(BookCheck, ABlockThatARequestForgotIsADriftOfItsReplica) {
+  Fleet fleet = MakeFleet({});
+  fleet.replicas[0].prefix_cache = Tokens(100'000);
+  TestRooms test(fleet);
+  RequestArrived arrived;
+  arrived.request = RequestId(1);
+  arrived.service_class = ClassId(1);
+  arrived.prompt = Tokens(2000);
+  arrived.prefix = {1, 2, 3};
+  RequestState* request = test.Start(test.New(arrived));
+  EXPECT_EQ(BookCheck(test.rooms, 1).FirstDrift(), "");
+  request->arrived.prefix.pop_back();
+  EXPECT_EQ(BookCheck(test.rooms, 1).FirstDrift(), "replica replica0: a block of a prompt has other users than run");
+}
+
+TEST(BookCheck, SharedMemoryThatThePoolForgotIsADrift) {
+  TestRooms test;
+  test.Decoding(1, 300);
+  test.rooms.fleet.pool(PoolId(0)).AddShared(100, 0);
+  EXPECT_EQ(BookCheck(test.rooms, 1).FirstDrift(), "pool pool0: the forecast is not the sum of its members");
+}
+
 TEST(BookCheck, AWaitingRequestWhoseBodyChangedIsADriftOfTheQueue) {
   TestRooms test;
   test.Waiting(1, 300)->arrived.body = Bytes(7);

@@ -17,35 +17,104 @@ double FactorLearned(bool token_first) {
   spec.batch_budget = Tokens(2048);
   spec.max_sequences = 256;
   ReplicaState replica;
+  std::vector<RequestId> others;
   replica.Configure(spec, {ClassSpec()});
   Instant now = Instant() + Duration::Seconds(1);
   RequestState stream;
   stream.arrived.prompt = Tokens(10);
-  replica.Join(&stream, now);
+  replica.Join(&stream, now, others);
   replica.BecomeDecoding(&stream);
   replica.Advance(1, now, 0);
   for (int i = 0; i < kPrompts; ++i) {
     RequestState request;
     request.arrived.request = RequestId(static_cast<uint64_t>(i) + 1);
     request.arrived.prompt = Tokens(1000);
-    replica.Join(&request, now);
+    replica.Join(&request, now, others);
     now = now + Duration::Seconds(0.0601);
     if (token_first) replica.BecomeDecoding(&request);
-    if (token_first) replica.Leave(&request);
+    if (token_first) replica.Leave(&request, others);
     replica.Advance(1, now, 0);
     if (!token_first) replica.BecomeDecoding(&request);
-    if (!token_first) replica.Leave(&request);
+    if (!token_first) replica.Leave(&request, others);
     now = now + Duration::Seconds(0.0101);
     replica.Advance(1, now, 0);
   }
   EXPECT_NEAR(replica.prefills().tokens().AsDouble(), 0, 1);
-  replica.Leave(&stream);
+  replica.Leave(&stream, others);
   return replica.steps_model().Factor(0);
 }
 
 TEST(ReplicaState, PrefillIsLearnedAsPrefillWhetherItsFirstTokenOrItsStepIsToldFirst) {
   EXPECT_NEAR(FactorLearned(false), 1, 0.02);
   EXPECT_NEAR(FactorLearned(true), 1, 0.02);
+}
+
+class CachedPromptTest : public ::testing::Test {
+ protected:
+  CachedPromptTest() {
+    ReplicaSpec spec;
+    spec.name = "r0";
+    spec.prior = {10, 0.1, 0, 0.05};
+    spec.prefix_cache = Tokens(100'000);
+    replica_.Configure(spec, {ClassSpec()});
+    replica_.health = Health::kUp;
+    replica_.prompts.SetRoom(100);
+  }
+  RequestState Prompt(uint64_t id, int64_t tokens, const std::vector<uint64_t>& prefix) {
+    RequestState request;
+    request.arrived.request = RequestId(id);
+    request.arrived.prompt = Tokens(tokens);
+    request.arrived.prefix = prefix;
+    return request;
+  }
+
+  Tokens Prefill(const RequestState& request) const { return request.Prompt() - replica_.HopeFor(request).expected; }
+
+  ReplicaState replica_;
+  std::vector<RequestId> others_;
+};
+
+TEST_F(CachedPromptTest, TheBlocksOfARunningRequestAreCachedForCertain) {
+  RequestState first = Prompt(1, 1600, {1, 2, 3});
+  const RequestState second = Prompt(2, 1600, {1, 2, 9});
+  EXPECT_EQ(Prefill(second), Tokens(1600));
+  replica_.Join(&first, Instant(), others_);
+  replica_.prompts.reliability().Observe(Tokens(1'000'000), Tokens(0));
+  EXPECT_EQ(Prefill(second), Tokens(1600 - 1024));
+  EXPECT_EQ(replica_.SharedOf(second), Tokens(1024));
+}
+
+TEST_F(CachedPromptTest, BlocksThatARequestLeftAreCachedAsFarAsTheReplicaIsReliable) {
+  RequestState first = Prompt(1, 1600, {1, 2, 3});
+  const RequestState second = Prompt(2, 1600, {1, 2, 9});
+  replica_.Join(&first, Instant(), others_);
+  replica_.BecomeDecoding(&first);
+  replica_.Leave(&first, others_);
+  EXPECT_EQ(Prefill(second), Tokens(1600 - 1024));
+  EXPECT_EQ(replica_.SharedOf(second), Tokens(0));
+  for (int i = 0; i < 100; ++i) replica_.prompts.reliability().Observe(Tokens(100'000), Tokens(50'000));
+  EXPECT_NEAR(Prefill(second).AsDouble(), 1600 - 512, 5);
+}
+
+TEST_F(CachedPromptTest, APromptThatWasNeverComputedLeavesNothing) {
+  RequestState first = Prompt(1, 1600, {1, 2, 3});
+  replica_.Join(&first, Instant(), others_);
+  replica_.Leave(&first, others_);
+  EXPECT_EQ(replica_.HopeFor(first).blocks, 0);
+}
+
+TEST_F(CachedPromptTest, AReplicaThatIsDownHasNothing) {
+  RequestState first = Prompt(1, 1600, {1, 2, 3});
+  replica_.Join(&first, Instant(), others_);
+  replica_.health = Health::kDown;
+  EXPECT_EQ(replica_.HopeFor(first).expected, Tokens(0));
+}
+
+TEST_F(CachedPromptTest, BlocksAreNeverLongerThanThePrompt) {
+  RequestState first = Prompt(1, 1200, {1, 2, 3});
+  replica_.Join(&first, Instant(), others_);
+  EXPECT_EQ(replica_.HopeFor(first).expected, Tokens(1200));
+  EXPECT_EQ(Prefill(first), Tokens(0));
 }
 
 }  // namespace

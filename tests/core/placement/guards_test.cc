@@ -9,8 +9,8 @@ namespace {
 
 std::optional<WaitReason> Verdict(TestRooms& test, const RequestState* request) {
   const ReplicaState& replica = test.Replica();
-  return FirstBroken(AllGuards(),
-                     QuestionFor(*request, replica.PrefillOf(*request), replica, test.rooms.fleet, test.now));
+  return FirstBroken(AllGuards(), QuestionFor(*request, request->Prompt() - replica.HopeFor(*request).expected, replica,
+                                              test.rooms.fleet, test.now));
 }
 
 TEST(Guards, TheListStandsInRisingRankAndEachGuardHasAName) {

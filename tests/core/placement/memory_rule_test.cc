@@ -58,7 +58,7 @@ TEST(MemoryTest, ContributionsAreKeptOnlyWhereThereIsRoom) {
 TEST(MemoryTest, DrainingMemoryIsNotAvailableAndItsPoolIsNotEmpty) {
   TestRooms test(Pool(1000));
   RequestState* gone = test.Decoding(1, 500);
-  test.rooms.running.Leave(gone);
+  test.rooms.running.Leave(gone, test.now);
   test.rooms.fleet.ledger().Drain(gone->running.lease, Instant::Never());
   EXPECT_EQ(ShareWith(test, test.New(2, 600)), std::nullopt);
 }

@@ -1,0 +1,51 @@
+// The prompts in the memory of one replica's engine: blocks that running requests hold, and blocks that ended ones
+// left.
+//
+// A block that a running request holds is cached for certain. A block that was left is cached with the learned
+// reliability. Invariant: a block is among the live blocks or in the index, never in both. Owned by ReplicaState. Join
+// and Leave are O(blocks of the prompt), the questions O(log blocks).
+#ifndef PENSTOCK_ROUTER_CORE_PROMPTS_PROMPT_CACHE_H_
+#define PENSTOCK_ROUTER_CORE_PROMPTS_PROMPT_CACHE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "router/core/prompts/hit_reliability.h"
+#include "router/core/prompts/live_blocks.h"
+#include "router/core/prompts/prefix_index.h"
+
+namespace penstock {
+
+class PromptCache {
+ public:
+  using Prefix = std::vector<uint64_t>;
+
+  // Leading blocks of a prompt that the engine is expected to have.
+  struct Match {
+    int64_t live = 0;  // Held by running requests.
+    int64_t left = 0;  // After those: left by requests that ended.
+  };
+  Match Find(const Prefix& prefix) const;
+
+  // A request with this prompt runs from now on. Appends the other requests that had some of its blocks alone so far.
+  void Join(RequestId request, const Prefix& prefix, std::vector<RequestId>& others);
+  // It runs no more. Its first `kept` blocks stay cached. Appends the other requests that have some of them alone now.
+  void Leave(RequestId request, const Prefix& prefix, int64_t kept, std::vector<RequestId>& others);
+  // Running requests leave room for so many other blocks.
+  void SetRoom(int64_t blocks) { left_.SetCapacity(blocks); }
+  // The engine lost what ended requests left.
+  void Forget() { left_.Clear(); }
+
+  const LiveBlocks& live() const { return live_; }
+  HitReliability& reliability() { return reliability_; }
+  const HitReliability& reliability() const { return reliability_; }
+
+ private:
+  LiveBlocks live_;
+  PrefixIndex left_;
+  HitReliability reliability_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_PROMPTS_PROMPT_CACHE_H_

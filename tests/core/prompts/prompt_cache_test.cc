@@ -1,0 +1,100 @@
+#include "router/core/prompts/prompt_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const RequestId kFirst(7), kSecond(11);
+
+class PromptCacheTest : public ::testing::Test {
+ protected:
+  PromptCacheTest() { cache_.SetRoom(4); }
+  std::vector<RequestId> Join(RequestId request, const PromptCache::Prefix& prefix) {
+    std::vector<RequestId> others;
+    cache_.Join(request, prefix, others);
+    return others;
+  }
+  std::vector<RequestId> Leave(RequestId request, const PromptCache::Prefix& prefix, int64_t kept = 100) {
+    std::vector<RequestId> others;
+    cache_.Leave(request, prefix, kept, others);
+    return others;
+  }
+
+  PromptCache cache_;
+};
+
+TEST_F(PromptCacheTest, TheOtherUserIsNamedOnceHoweverManyBlocksItShares) {
+  EXPECT_THAT(Join(kFirst, {1, 2, 3}), IsEmpty());
+  EXPECT_THAT(Join(kSecond, {1, 2, 3}), ElementsAre(kFirst));
+  EXPECT_THAT(Leave(kFirst, {1, 2, 3}), ElementsAre(kSecond));
+  EXPECT_THAT(Leave(kSecond, {1, 2, 3}), IsEmpty());
+}
+
+TEST_F(PromptCacheTest, ABlockThatStandsTwiceInAPromptNamesNobody) {
+  EXPECT_THAT(Join(kFirst, {1, 1}), IsEmpty());
+  EXPECT_THAT(Leave(kFirst, {1, 1}), IsEmpty());
+  EXPECT_EQ(cache_.live(), LiveBlocks());
+}
+
+TEST_F(PromptCacheTest, BlocksOfRunningRequestsComeBeforeThoseThatWereLeft) {
+  Join(kFirst, {1, 2, 3, 4});
+  Join(kSecond, {1, 2, 8});
+  Leave(kFirst, {1, 2, 3, 4});
+  EXPECT_EQ(cache_.Find({1, 2, 3, 4, 5}).live, 2);
+  EXPECT_EQ(cache_.Find({1, 2, 3, 4, 5}).left, 2);
+  EXPECT_EQ(cache_.Find({9}).live + cache_.Find({9}).left, 0);
+}
+
+TEST_F(PromptCacheTest, TheTailOfAPromptIsForgottenFirst) {
+  Join(kFirst, {1, 2, 3, 4, 5, 6});
+  Leave(kFirst, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(cache_.Find({1, 2, 3, 4, 5, 6}).left, 4);
+  cache_.SetRoom(2);
+  EXPECT_EQ(cache_.Find({1, 2, 3, 4, 5, 6}).left, 2);
+}
+
+TEST_F(PromptCacheTest, ARunningRequestKeepsItsBlocksWhateverRoomIsLeft) {
+  Join(kFirst, {1, 2, 3});
+  cache_.SetRoom(0);
+  EXPECT_EQ(cache_.Find({1, 2, 3}).live, 3);
+  Leave(kFirst, {1, 2, 3});
+  EXPECT_EQ(cache_.Find({1, 2, 3}).left, 0);
+}
+
+TEST_F(PromptCacheTest, OnlyTheFirstBlocksOfAPromptThatWasNotComputedAreKept) {
+  Join(kFirst, {1, 2, 3});
+  Leave(kFirst, {1, 2, 3}, 1);
+  EXPECT_EQ(cache_.Find({1, 2, 3}).left, 1);
+}
+
+TEST_F(PromptCacheTest, AnEngineThatStartedAnewHasNothingLeft) {
+  Join(kFirst, {1, 2});
+  Leave(kFirst, {1, 2});
+  cache_.Forget();
+  EXPECT_EQ(cache_.Find({1, 2}).left, 0);
+}
+
+TEST(HitReliability, BeginsAtOneAndFollowsWhatIsFound) {
+  HitReliability reliability;
+  EXPECT_EQ(reliability.share(), 1);
+  for (int i = 0; i < 200; ++i) reliability.Observe(Tokens(10'000), Tokens(5'000));
+  EXPECT_NEAR(reliability.share(), 0.5, 0.02);
+  for (int i = 0; i < 200; ++i) reliability.Observe(Tokens(10'000), Tokens(30'000));
+  EXPECT_NEAR(reliability.share(), 1, 0.001);
+}
+
+TEST(HitReliability, AnExpectationOfNothingTeachesNothing) {
+  HitReliability reliability;
+  reliability.Observe(Tokens(0), Tokens(500));
+  reliability.Observe(Tokens(10'000), Tokens(-20));
+  EXPECT_LT(reliability.share(), 0.5);
+  EXPECT_GT(reliability.share(), 0);
+}
+
+}  // namespace
+}  // namespace penstock
