@@ -12,15 +12,29 @@ bool Placement::CanAvoid(const RequestState& request, Tokens needed) const {
   });
 }
 
+double Placement::TokensOfSmallestPool(const ReplicaState& replica) const {
+  double least = 0;
+  for (const PoolShare& share : replica.spec().pools) {
+    const double per_token = std::max(share.footprint.full_per_token, share.footprint.windowed_per_token);
+    if (per_token <= 0) continue;
+    const double tokens = fleet_.pool(share.pool).spec().capacity.AsDouble() / per_token;
+    least = least > 0 ? std::min(least, tokens) : tokens;
+  }
+  return least;
+}
+
 std::optional<WaitReason> Placement::Test(const RequestState& request, size_t index, Instant now) {
   const ReplicaState& replica = fleet_.replicas()[index];
-  const Tokens prefill = std::max(Tokens(1), request.Prompt() - replica.HopeFor(request).expected);
+  const Tokens cached = replica.HopeFor(request).expected;
+  const Tokens prefill = std::max(Tokens(1), request.Prompt() - cached);
   const GuardQuestion question = QuestionFor(request, prefill, replica, fleet_, now);
   if (const std::optional<WaitReason> broken = FirstBroken(guards_, question)) return broken;
   const size_t growth = growth_.size();
   const std::optional<double> peak_share = memory_.PeakShareWith(request, replica, now, growth_);
   if (!peak_share) return WaitReason::kMemory;
-  choices_.push_back({index, *peak_share, question.outlook.ExpectedTtft(), prefill, growth});
+  const double token = question.outlook.per_prefill;
+  choices_.push_back({index, *peak_share, question.outlook.ExpectedTtft(), token * cached.AsDouble(),
+                      token * TokensOfSmallestPool(replica), growth});
   return std::nullopt;
 }
 

@@ -40,6 +40,8 @@ class Placement {
  private:
   // True: a server that did not fail the request could take it.
   bool CanAvoid(const RequestState& request, Tokens needed) const;
+  // Tokens that the smallest of its pools can hold, 0 without one.
+  double TokensOfSmallestPool(const ReplicaState& replica) const;
   // Adds the replica to choices_, or returns the reason why it cannot take the request.
   std::optional<WaitReason> Test(const RequestState& request, size_t replica, Instant now);
 

@@ -5,15 +5,7 @@
 namespace penstock {
 namespace {
 
-// Share of capacity. A pool that becomes fuller than the emptiest by no more is preferred for its cached prefix.
-// bench/results/ablations.md, without=prefixes shows the worth of prefixes.
-constexpr double kPrefixBand = 0.1;
-
-bool InBand(const Choice& choice, double lowest) { return choice.peak_share <= lowest + kPrefixBand; }
-
-double OutsideBand(const Choice& choice, double lowest) { return InBand(choice, lowest) ? 0 : 1; }
-
-double Prefill(const Choice& choice, double lowest) { return InBand(choice, lowest) ? choice.prefill.AsDouble() : 0; }
+double Cost(const Choice& choice, double price) { return price * choice.peak_share - choice.saved; }
 
 double PeakShare(const Choice& choice, double) { return choice.peak_share; }
 
@@ -22,16 +14,16 @@ double TimeToFirstToken(const Choice& choice, double) { return choice.expected_t
 }  // namespace
 
 std::vector<Score> AllScores() {
-  return {{"band", OutsideBand}, {"prefill", Prefill}, {"peak_share", PeakShare}, {"first_token", TimeToFirstToken}};
+  return {{"cost", Cost}, {"peak_share", PeakShare}, {"first_token", TimeToFirstToken}};
 }
 
 const Choice& BestOf(const std::vector<Score>& scores, const std::vector<Choice>& choices) {
-  double lowest = choices.front().peak_share;
-  for (const Choice& choice : choices) lowest = std::min(lowest, choice.peak_share);
+  double price = 0;
+  for (const Choice& choice : choices) price = std::max(price, kMemoryPrice * choice.pool_seconds);
   return *std::min_element(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
     for (const Score& score : scores) {
-      const double of_a = score.of(a, lowest);
-      const double of_b = score.of(b, lowest);
+      const double of_a = score.of(a, price);
+      const double of_b = score.of(b, price);
       if (of_a != of_b) return of_a < of_b;
     }
     return false;

@@ -1,18 +1,19 @@
 // The scores by which one of the replicas that could take a request is chosen: a named list, compared in order.
 //
 // Least wins; a tie goes on to the next score, and at last to the replica that was tried first:
-//   band         whether the replica's fullest pool would be fuller than the emptiest by more than kPrefixBand
-//   prefill      tokens of the prompt that the engine has to compute, within the band
+//   cost         GPU seconds: the price of the pool as full as it becomes, less the prefill that cached prompts save
 //   peak_share   how full the fullest pool would become
 //   first_token  seconds to the first token
-// Pure functions.
+//
+// The price of a whole pool is kMemoryPrice of the GPU seconds that its prompts cost. Memory that a request takes is
+// lost to cached prompts, which then are computed again. All choices have one price, that of the most expensive pool.
+// So the emptiest pool wins where no prompt is cached. Pure functions.
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_SCORE_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_SCORE_H_
 
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "base/units.h"
 
 namespace penstock {
 
@@ -21,14 +22,19 @@ struct Choice {
   size_t replica = 0;        // Position.
   double peak_share = 0;     // Forecast bound of its fullest pool with the request, over capacity.
   double expected_ttft = 0;  // Seconds from now.
-  Tokens prefill{0};         // Of the prompt, to be computed there.
+  double saved = 0;          // GPU seconds of prefill that its cached prompts are expected to save.
+  double pool_seconds = 0;   // GPU seconds of prefill that fill its smallest pool; 0 without a pool.
   size_t growth = 0;         // Position of the request's contributions to its pools among those of all choices.
 };
 
+// The part of the GPU seconds of a pool's prompts that the whole pool is worth. On bench/scenarios/agentic.yaml, 0.03
+// to 0.4 are alike; at 1 and above, sessions move between replicas more often than their memory is worth.
+inline constexpr double kMemoryPrice = 0.2;
+
 struct Score {
   absl::string_view name;
-  // `lowest` is the least peak share of all choices.
-  double (*of)(const Choice& choice, double lowest);
+  // `price` is that of a whole pool, in GPU seconds.
+  double (*of)(const Choice& choice, double price);
 };
 
 // Every score, in order.

@@ -5,33 +5,44 @@
 namespace penstock {
 namespace {
 
+// A choice whose pool holds ten seconds of prefill, so that a tenth of it is worth one second.
+Choice With(size_t replica, double peak_share, double saved = 0, double expected_ttft = 0.1) {
+  return {replica, peak_share, expected_ttft, saved, 10 / kMemoryPrice, 0};
+}
+
 size_t BestReplica(const std::vector<Choice>& choices) { return BestOf(AllScores(), choices).replica; }
 
-TEST(Score, TheEmptierPoolWinsWhereNoPrefixIsCached) {
-  EXPECT_EQ(BestReplica({{1, 0.5, 0.1, Tokens(100), 0}, {2, 0.3, 0.1, Tokens(100), 0}}), 2u);
+TEST(Score, TheEmptierPoolWinsWhereNoPrefixIsCached) { EXPECT_EQ(BestReplica({With(1, 0.5), With(2, 0.3)}), 2u); }
+
+TEST(Score, ACachedPrefixWinsWhereItSavesMoreThanTheMemoryCosts) {
+  EXPECT_EQ(BestReplica({With(1, 0.5, 2.1), With(2, 0.3)}), 1u);
+  EXPECT_EQ(BestReplica({With(1, 0.5, 1.9), With(2, 0.3)}), 2u);
 }
 
-TEST(Score, WithinTheBandTheReplicaThatHasToComputeLeastWins) {
-  EXPECT_EQ(BestReplica({{1, 0.39, 0.1, Tokens(10), 0}, {2, 0.3, 0.1, Tokens(100), 0}}), 1u);
+TEST(Score, AllPoolsHaveThePriceOfTheDearest) {
+  Choice cheap = With(1, 0.5, 1.9);
+  cheap.pool_seconds /= 100;
+  EXPECT_EQ(BestReplica({cheap, With(2, 0.3)}), 2u);
 }
 
-TEST(Score, ACachedPrefixDoesNotWinAgainstAMuchEmptierPool) {
-  EXPECT_EQ(BestReplica({{1, 0.45, 0.1, Tokens(10), 0}, {2, 0.3, 0.1, Tokens(100), 0}}), 2u);
+TEST(Score, WithoutPoolsTheReplicaThatSavesMostWins) {
+  EXPECT_EQ(BestReplica({{1, 0.5, 0.1, 0.2, 0, 0}, {2, 0.3, 0.1, 0.1, 0, 0}}), 1u);
+  EXPECT_EQ(BestReplica({{1, 0.5, 0.1, 0, 0, 0}, {2, 0.3, 0.1, 0, 0, 0}}), 2u);
 }
 
 TEST(Score, BetweenEqualPoolsTheEarlierFirstTokenWins) {
-  EXPECT_EQ(BestReplica({{1, 0.3, 0.2, Tokens(100), 0}, {2, 0.3, 0.1, Tokens(100), 0}}), 2u);
+  EXPECT_EQ(BestReplica({With(1, 0.3, 0, 0.2), With(2, 0.3, 0, 0.1)}), 2u);
 }
 
 TEST(Score, BetweenEqualChoicesTheOneThatWasTriedFirstWins) {
-  EXPECT_EQ(BestReplica({{5, 0.3, 0.1, Tokens(100), 0}, {2, 0.3, 0.1, Tokens(100), 0}}), 5u);
+  EXPECT_EQ(BestReplica({With(5, 0.3), With(2, 0.3)}), 5u);
 }
 
 TEST(Score, AShorterListComparesLess) {
-  const std::vector<Choice> choices = {{1, 0.39, 0.1, Tokens(10), 0}, {2, 0.3, 0.1, Tokens(100), 0}};
+  const std::vector<Choice> choices = {With(1, 0.4, 5), With(2, 0.3)};
   const std::vector<Score> all = AllScores();
-  EXPECT_EQ(BestOf({all[2]}, choices).replica, 2u);
-  EXPECT_EQ(all[1].name, "prefill");
+  EXPECT_EQ(BestOf({all[1]}, choices).replica, 2u);
+  EXPECT_EQ(all[0].name, "cost");
 }
 
 }  // namespace
