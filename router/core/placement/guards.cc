@@ -19,8 +19,9 @@ bool HasRows(const GuardQuestion& question) {
 }
 
 bool RunwayIsShort(const GuardQuestion& question) {
-  const ReplicaState& replica = question.replica;
-  return replica.prefills().tokens().AsDouble() <= kRunwayBudgets * replica.spec().batch_budget.AsDouble();
+  const double backlog = question.replica.prefills().tokens().AsDouble();
+  const double cached = question.request.Prompt().AsDouble() - (question.outlook.queued - backlog);
+  return backlog <= std::max(kRunwayBudgets * question.replica.spec().batch_budget.AsDouble(), cached);
 }
 
 // True: the first token of the request could come within its goal on the replica if it were idle.

@@ -2,7 +2,8 @@
 //
 // A named list, tested in order; the first guard that does not hold is the reason to wait (f the learned factor):
 //   sequences        the engine's batch has a free row for each sequence
-//   runway           at most two step budgets of prefill are on their way already
+//   runway           at most two step budgets of prefill are on their way already, or no more than the request's cached
+//                    prompt saves: another replica would have to compute that instead
 //   first_token      waited + rem + D(left + prompt) <= 0.97 TTFT, D(P) = ceil(P / (budget - B)) step + f d P
 //   running_streams  no decoding or prefilling stream that is still on time would miss its next token: a test of
 //                    slack, never of one step's length; and the steady state keeps TPOT

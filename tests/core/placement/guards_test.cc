@@ -55,6 +55,29 @@ TEST(Guards, MoreThanTwoBudgetsOfPrefillAreARunwayThatIsLongEnough) {
   EXPECT_EQ(Verdict(test, test.New(4, 100)), WaitReason::kRunway);
 }
 
+TEST(Guards, ACachedPromptMayQueueBehindAsMuchPrefillAsItSaves) {
+  FleetOptions options;
+  options.enforce_goals = false;
+  Fleet fleet = MakeFleet(options);
+  fleet.replicas[0].prefix_cache = Tokens(100'000);
+  TestRooms test(fleet);
+  RequestArrived arrived;
+  arrived.request = RequestId(1);
+  arrived.service_class = ClassId(1);
+  arrived.prompt = Tokens(10'000);
+  for (uint64_t block = 1; block <= 19; ++block) arrived.prefix.push_back(block);
+  test.Start(test.New(arrived));
+  arrived.request = RequestId(2);
+  EXPECT_EQ(Verdict(test, test.New(arrived)), WaitReason::kRunway) << "10,000 tokens are ahead, 9,728 are cached";
+  RequestState* first = test.rooms.requests.Find(RequestId(1));
+  test.Replica().Advance(1, test.now, 0);
+  test.Wait(Duration::Milliseconds(100));
+  test.Replica().Advance(1, test.now, 0);
+  ASSERT_GT(first->running.prefill_left, Tokens(2 * 2048));
+  EXPECT_EQ(Verdict(test, test.New(arrived)), std::nullopt);
+  EXPECT_EQ(Verdict(test, test.New(3, 10'000)), WaitReason::kRunway);
+}
+
 TEST(Guards, AFirstTokenThatWouldMissItsGoalBehindTheBacklogWaits) {
   TestRooms test;
   test.Running(1, 4000);
