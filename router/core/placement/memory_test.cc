@@ -53,7 +53,7 @@ std::optional<double> MemoryTest::TimeToRoom(const RequestState& request, const 
                                              const PoolShare& share, Instant now) const {
   const PoolGrowth& pool = fleet_.pool(share.pool).growth();
   const double limit = LimitOf(share.pool);
-  const double room = limit - share.footprint.Expected(request.Prompt().AsDouble());
+  const double room = limit - reservations_.GrowthFrom(now, request, replica, share, now).mean[0];
   double before = 0;
   for (const double seconds : HorizonSeconds()) {
     const Instant at = now + Duration::Seconds(seconds);
