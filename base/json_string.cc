@@ -84,6 +84,30 @@ bool AppendUnescaped(absl::string_view inside, std::string* out) {
   return true;
 }
 
+void AppendJsonEscaped(absl::string_view text, std::string* out) {
+  constexpr absl::string_view kShort = "btn?fr";  // For the characters 8 to 13.
+  constexpr absl::string_view kHex = "0123456789abcdef";
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    const char* const stop = SkipPlainJson(at, end);
+    out->append(at, stop);
+    if (stop == end) return;
+    const auto c = static_cast<unsigned char>(*stop);
+    at = stop + 1;
+    out->push_back('\\');
+    if (c >= ' ') {
+      out->push_back(*stop);
+    } else if (c >= 8 && c <= 13 && c != 11) {
+      out->push_back(kShort[c - 8]);
+    } else {
+      out->append("u00");
+      out->push_back(kHex[c >> 4]);
+      out->push_back(kHex[c & 15]);
+    }
+  }
+}
+
 std::string UnescapeJson(absl::string_view inside) {
   std::string text;
   text.reserve(inside.size());

@@ -1,4 +1,4 @@
-// Reads the inside of a JSON string literal. The only reader of JSON escapes in the program. Pure.
+// Reads and writes the inside of a JSON string literal. The only reader of JSON escapes in the program. Pure.
 #ifndef PENSTOCK_BASE_JSON_STRING_H_
 #define PENSTOCK_BASE_JSON_STRING_H_
 
@@ -39,6 +39,9 @@ inline const char* SkipPlainJson(const char* at, const char* end) {
 // Appends the text of the inside of a literal. False, with a part of the text appended, when an escape is broken or a
 // surrogate is alone. Does not check UTF-8.
 bool AppendUnescaped(absl::string_view inside, std::string* out);
+
+// Appends `text` as the inside of a literal. Does not check UTF-8.
+void AppendJsonEscaped(absl::string_view text, std::string* out);
 
 // The text of the inside of a literal; the inside itself when it has a broken escape or a lone surrogate.
 std::string UnescapeJson(absl::string_view inside);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -111,14 +112,44 @@ std::optional<Usage> UsageOf(const Json& event) {
   return Usage{count("prompt_tokens"), count("completion_tokens")};
 }
 
-Json MessageOf(const Choice& choice) {
-  Json message;
-  message["role"] = choice.role;
+std::string Text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// An object without its end.
+std::string Opening(const Json& object) {
+  std::string text = Text(object);
+  text.pop_back();
+  return text;
+}
+
+void AddMessage(Choice& choice, JsonPieces* answer) {
   const bool no_content = !choice.has_content && !choice.tool_calls.empty();
-  message["content"] = no_content ? Json(nullptr) : Json(choice.content);
-  for (const auto& [key, text] : choice.texts) message[key] = text;
-  for (const auto& [index, call] : choice.tool_calls) message["tool_calls"].push_back(call);
-  return message;
+  answer->AddJson("\"message\":{\"role\":");
+  answer->AddText(choice.role);
+  answer->AddJson(",\"content\":");
+  if (no_content) {
+    answer->AddJson("null");
+  } else {
+    answer->AddText(std::move(choice.content));
+  }
+  for (auto& [key, text] : choice.texts) {
+    answer->AddJson(absl::StrCat(",\"", key, "\":"));
+    answer->AddText(std::move(text));
+  }
+  if (!choice.tool_calls.empty()) {
+    Json calls = Json::array();
+    for (auto& [index, call] : choice.tool_calls) calls.push_back(std::move(call));
+    answer->AddJson(",\"tool_calls\":" + Text(calls));
+  }
+  answer->AddJson("}");
+}
+
+// The members behind the message or text, and the end of the choice.
+std::string EndOf(const Choice& choice) {
+  Json end;
+  if (choice.says_logprobs) end["logprobs"] = choice.logprobs;
+  end["finish_reason"] = choice.finish_reason;
+  if (!choice.stop_reason.is_null()) end["stop_reason"] = choice.stop_reason;
+  return Text(end).substr(1);
 }
 
 }  // namespace
@@ -227,36 +258,41 @@ absl::Status StreamAssembler::Add(absl::string_view data) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> StreamAssembler::Finish() {
+absl::StatusOr<JsonPieces> StreamAssembler::Finish() {
   if (document_->choices.empty()) return absl::FailedPreconditionError("the stream had no choice");
-  Json answer;
-  if (document_->top.contains("id")) answer["id"] = document_->top["id"];
-  answer["object"] = endpoint_ == Endpoint::kChat ? "chat.completion" : "text_completion";
-  for (const char* key : {"created", "model", "system_fingerprint"}) {
-    if (document_->top.contains(key)) answer[key] = document_->top[key];
-  }
-  answer["choices"] = Json::array();
   for (const auto& [index, choice] : document_->choices) {
-    if (choice.finish_reason.is_null()) {
-      return absl::FailedPreconditionError(absl::StrCat("choice ", index, " did not finish"));
-    }
-    Json entry;
-    entry["index"] = index;
+    if (!choice.finish_reason.is_null()) continue;
+    return absl::FailedPreconditionError(absl::StrCat("choice ", index, " did not finish"));
+  }
+  Json head;
+  Json tail = Json::object();
+  Json& top = document_->top;
+  const auto move_to_head = [&](const char* key) {
+    const auto it = top.find(key);
+    if (it == top.end()) return;
+    head[key] = std::move(*it);
+    top.erase(it);
+  };
+  move_to_head("id");
+  head["object"] = endpoint_ == Endpoint::kChat ? "chat.completion" : "text_completion";
+  for (const char* key : {"created", "model", "system_fingerprint"}) move_to_head(key);
+  if (Json usage = document_->UsageJson(); !usage.is_null()) tail["usage"] = std::move(usage);
+  for (auto& [key, value] : top.items()) tail[key] = std::move(value);
+  JsonPieces answer;
+  answer.AddJson(Opening(head) + ",\"choices\":[");
+  bool first = true;
+  for (auto& [index, choice] : document_->choices) {
+    answer.AddJson(absl::StrCat(std::exchange(first, false) ? "" : ",", "{\"index\":", index, ","));
     if (endpoint_ == Endpoint::kChat) {
-      entry["message"] = MessageOf(choice);
+      AddMessage(choice, &answer);
     } else {
-      entry["text"] = choice.content;
+      answer.AddJson("\"text\":");
+      answer.AddText(std::move(choice.content));
     }
-    if (choice.says_logprobs) entry["logprobs"] = choice.logprobs;
-    entry["finish_reason"] = choice.finish_reason;
-    if (!choice.stop_reason.is_null()) entry["stop_reason"] = choice.stop_reason;
-    answer["choices"].push_back(std::move(entry));
+    answer.AddJson("," + EndOf(choice));
   }
-  if (const Json usage = document_->UsageJson(); !usage.is_null()) answer["usage"] = usage;
-  for (const auto& [key, value] : document_->top.items()) {
-    if (!answer.contains(key)) answer[key] = value;
-  }
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+  answer.AddJson(tail.empty() ? "]}" : "]," + Text(tail).substr(1));
+  return answer;
 }
 
 }  // namespace penstock

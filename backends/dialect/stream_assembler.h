@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "backends/dialect/endpoint.h"
+#include "base/json_pieces.h"
 
 namespace penstock {
 
@@ -24,8 +25,8 @@ class StreamAssembler {
   absl::Status Add(absl::string_view data);
   // Bytes that it stores, roughly: all text, and the events that add anything else.
   size_t bytes() const { return bytes_; }
-  // The JSON of the answer. FailedPrecondition when a choice has no finish reason.
-  absl::StatusOr<std::string> Finish();
+  // The answer; once. FailedPrecondition when a choice has no finish reason.
+  absl::StatusOr<JsonPieces> Finish();
 
  private:
   struct Document;

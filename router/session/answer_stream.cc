@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "router/live/loop_turn.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -12,8 +13,9 @@ namespace {
 constexpr size_t kMaxEvent = 16 << 20;
 // The body of a complete answer may take this long to end; its connection can then serve another request.
 constexpr Duration kEndOfBody = Duration::Seconds(1);
-// An answer is in memory so often while it is put together: its pieces, the document and the text.
-constexpr size_t kAssembledCopies = 3;
+// The piece of a reassembled answer that is written in one turn of the loop. A shorter answer has a length.
+constexpr size_t kAssembledPiece = 128 << 10;
+constexpr absl::string_view kJson = "application/json";
 
 }  // namespace
 
@@ -138,16 +140,32 @@ asio::awaitable<AttemptEnd> AnswerStream::Finish() {
 }
 
 asio::awaitable<AttemptEnd> AnswerStream::SendAssembled() {
-  if (!memory_.Hold(kAssembledCopies * relay_.held_bytes())) co_return NoRoomForAnswer(state_);
-  const auto body = relay_.Assembled();
-  if (!body.ok()) {
+  if (!memory_.Hold(relay_.held_bytes() + kAssembledPiece)) co_return NoRoomForAnswer(state_);
+  auto answer = relay_.Assembled();
+  if (!answer.ok()) {
     co_return EngineFailed(relay_.any_event() ? EngineErrorKind::kGarbage : EngineErrorKind::kClosed,
-                           absl::StrCat("The engine's answer is incomplete (", body.status().message(), ")."));
+                           absl::StrCat("The engine's answer is incomplete (", answer.status().message(), ")."));
   }
   admission_.Close(Outcome::kFinished);
   state_.any_answer = true;
   const HeaderList headers = delivery_.Headers();
-  const bool alive = co_await SendWhole(client_, http_status::kOk, "application/json", headers, *body);
+  std::string piece;
+  bool more = answer->Write(kAssembledPiece, &piece);
+  bool alive = true;
+  if (!more) {
+    alive = co_await SendWhole(client_, http_status::kOk, kJson, headers, piece);
+  } else {
+    client_.BeginWhole(kJson, headers, std::nullopt);
+    alive = co_await SendPart(client_, piece);
+  }
+  const bool in_parts = more;
+  while (alive && more) {
+    co_await LetOthersRun(state_.loop.io());
+    piece.clear();
+    more = answer->Write(kAssembledPiece, &piece);
+    alive = co_await SendPart(client_, piece);
+  }
+  if (alive && in_parts) alive = co_await client_.End();
   if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
   delivery_.OnWhole(state_.answer.generated());
   co_return AttemptEnd();

@@ -16,4 +16,10 @@ boost::asio::awaitable<bool> SendWhole(Client& client, int status, absl::string_
   co_return written == Written::kAll;
 }
 
+boost::asio::awaitable<bool> SendPart(Client& client, absl::string_view bytes) {
+  const Written written = client.Part(bytes);
+  if (written == Written::kPart) co_return co_await client.FinishWhole();
+  co_return written == Written::kAll;
+}
+
 }  // namespace penstock

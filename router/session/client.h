@@ -68,6 +68,8 @@ boost::asio::awaitable<bool> SendEvents(Client& client, const HeaderList& header
 // Whole(), and FinishWhole() where some bytes are left. `body` must live until it returned.
 boost::asio::awaitable<bool> SendWhole(Client& client, int status, absl::string_view content_type,
                                        const HeaderList& headers, absl::string_view body);
+// Part(), and FinishWhole() where some bytes are left. `bytes` must live until it returned.
+boost::asio::awaitable<bool> SendPart(Client& client, absl::string_view bytes);
 
 }  // namespace penstock
 

@@ -110,9 +110,7 @@ asio::awaitable<bool> WholeAnswer::Pass(absl::string_view bytes) {
   while (!bytes.empty()) {
     const absl::string_view part = bytes.substr(0, kLongestWrite);
     bytes.remove_prefix(part.size());
-    const Written written = state_.client.Part(part);
-    bool alive = written == Written::kAll;
-    if (written == Written::kPart) alive = co_await state_.client.FinishWhole();
+    const bool alive = co_await SendPart(state_.client, part);
     if (!alive) co_return false;
     co_await Step();
   }

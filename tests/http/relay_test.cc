@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/http/faults/engine_pair.h"
 #include "tests/http/test_server.h"
 
 namespace penstock {
@@ -203,15 +204,6 @@ TEST(Relay, ModelsAreListedAndFound) {
   EXPECT_EQ(router.Ask(Get("/v1/models/m")).status(), 200);
   EXPECT_EQ(router.Ask(Get("/v1/models/none")).status(), 404);
 }
-
-const std::map<std::string, std::string> kLlamaPages = {
-    {"/v1/models",
-     R"({"object":"list","data":[{"id":"m","object":"model","owned_by":"llamacpp","meta":{"n_ctx":4096}}]})"},
-    {"/props",
-     R"({"total_slots":4,"model_path":"m.gguf","model_alias":"m","build_info":"b1","is_sleeping":false,)"
-     R"("default_generation_settings":{"n_ctx":4096},"chat_template":"x","endpoint_slots":true,"endpoint_metrics":false})"},
-    {"/health", "{\"status\":\"ok\"}"},
-    {"/slots", "[]"}};
 
 TestServer& MakeLlama(std::unique_ptr<TestServer>& holder, const ScriptedEngine& engine) {
   holder = std::make_unique<TestServer>(std::vector<std::string>{engine.url()},

@@ -78,9 +78,11 @@ TEST(StreamRelay, AReassembledAnswerHasTheWholeText) {
   StreamRelay relay(Endpoint::kChat, f.facts, f.state, /*longest=*/1 << 20);
   relay.Feed(kRole + kWord + kWord + kStop + kUsage + kDone, kNow);
   EXPECT_TRUE(relay.pieces().empty());
-  const auto body = relay.Assembled();
+  auto body = relay.Assembled();
   ASSERT_TRUE(body.ok()) << body.status();
-  const auto parsed = nlohmann::json::parse(*body);
+  std::string text;
+  while (body->Write(10, &text)) continue;
+  const auto parsed = nlohmann::json::parse(text);
   EXPECT_EQ(parsed["choices"][0]["message"]["content"], "wordword");
   EXPECT_EQ(parsed["usage"]["completion_tokens"], 2);
 }

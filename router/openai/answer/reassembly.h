@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "backends/dialect/endpoint.h"
 #include "backends/dialect/stream_assembler.h"
+#include "base/json_pieces.h"
 
 namespace penstock {
 
@@ -24,7 +25,7 @@ class Reassembly {
   // The bytes of the answer so far.
   size_t bytes() const { return assembler_.bytes(); }
   // The body of the answer; the first error of the events otherwise.
-  absl::StatusOr<std::string> Body() {
+  absl::StatusOr<JsonPieces> Body() {
     if (!status_.ok()) return status_;
     return assembler_.Finish();
   }

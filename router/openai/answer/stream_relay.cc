@@ -186,6 +186,6 @@ void StreamRelay::PassEarly() {
   if (!reassembly_ && !state_.resumed) pieces_.PassMade(std::move(early));
 }
 
-absl::StatusOr<std::string> StreamRelay::Assembled() { return reassembly_->Body(); }
+absl::StatusOr<JsonPieces> StreamRelay::Assembled() { return reassembly_->Body(); }
 
 }  // namespace penstock

@@ -78,8 +78,8 @@ class StreamRelay {
   // Bytes that wait for the end of their event, or of their answer.
   size_t held_bytes() const { return unfinished_bytes() + (reassembly_ ? reassembly_->bytes() : 0); }
   const EngineError& error() const { return *error_; }
-  // The body of a reassembled answer.
-  absl::StatusOr<std::string> Assembled();
+  // The body of a reassembled answer; once.
+  absl::StatusOr<JsonPieces> Assembled();
   bool comments_pass = false;  // The head is out: the engine's comments may go on.
 
  private:

@@ -143,5 +143,34 @@ TEST(EngineFaults, AnEnginesClientErrorIsRelayedInOpenAiShape) {
   EXPECT_EQ(router.book.Of<RequestClosed>()[0].outcome, Outcome::kRejected);
 }
 
+TEST(EngineFaults, AnErrorThatItsEngineCutsKeepsItsMessage) {
+  const std::string error = R"({"error":{"message":"temperature is odd","type":"BadRequestError"}})";
+  ScriptedEngine engine([&](EngineCall& call) {
+    call.wire.Send("HTTP/1.1 400 Bad\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
+    call.Chunk(error);
+    call.wire.Close();
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const WireMessage answer = router.Chat();
+  EXPECT_EQ(answer.status(), 400);
+  EXPECT_NE(answer.body.find("temperature is odd"), std::string::npos) << answer.body;
+}
+
+TEST(EngineFaults, WhatComesBehindTheEndOfAStreamStaysBehind) {
+  ScriptedEngine engine([](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    call.Chunk("data: " + FinishJson() + "\n\ndata: [DONE]\n\ndata: " + DeltaJson("secret") + "\n\n");
+    while (call.wire.Send("a\r\n: secret\n\n\r\n")) continue;
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const WireMessage answer = router.Ask(PostJson("/v1/chat/completions", StreamBody()));
+  EXPECT_TRUE(answer.complete);
+  EXPECT_EQ(answer.body.find("secret"), std::string::npos);
+  EXPECT_NE(answer.body.find("data: [DONE]\n\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -21,6 +21,16 @@ inline const std::map<std::string, std::string> kVllmPages = {
     {"/metrics", "vllm:num_requests_running 0\nvllm:num_requests_waiting 0\nvllm:kv_cache_usage_perc 0\n"},
     {"/health", ""}};
 
+// The status pages of llama-server, by target.
+inline const std::map<std::string, std::string> kLlamaPages = {
+    {"/v1/models",
+     R"({"object":"list","data":[{"id":"m","object":"model","owned_by":"llamacpp","meta":{"n_ctx":4096}}]})"},
+    {"/props",
+     R"({"total_slots":4,"model_path":"m.gguf","model_alias":"m","build_info":"b1","is_sleeping":false,)"
+     R"("default_generation_settings":{"n_ctx":4096},"chat_template":"x","endpoint_slots":true,"endpoint_metrics":false})"},
+    {"/health", "{\"status\":\"ok\"}"},
+    {"/slots", "[]"}};
+
 // An engine's whole answer has this many words.
 inline constexpr int kWords = 8;
 // The word at this position, with a blank before it.

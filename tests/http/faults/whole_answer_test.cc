@@ -2,8 +2,13 @@
 // bad.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/http/faults/engine_pair.h"
 #include "tests/http/test_server.h"
@@ -225,33 +230,45 @@ TEST(WholeAnswer, TheEventsOfAStreamAreInTheSameMemory) {
   EXPECT_TRUE(Eventually([&] { return router.Metric("penstock_buffered_bytes") == 0; }));
 }
 
-TEST(WholeAnswer, AnErrorThatItsEngineCutsKeepsItsMessage) {
-  const std::string error = R"({"error":{"message":"temperature is odd","type":"BadRequestError"}})";
-  ScriptedEngine engine([&](EngineCall& call) {
-    call.wire.Send("HTTP/1.1 400 Bad\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
-    call.Chunk(error);
-    call.wire.Close();
-  });
-  TestServer router({engine.url()});
-  ASSERT_TRUE(router.WaitUp());
-  const WireMessage answer = router.Chat();
-  EXPECT_EQ(answer.status(), 400);
-  EXPECT_NE(answer.body.find("temperature is odd"), std::string::npos) << answer.body;
+TEST(WholeAnswer, OneThatIsPutTogetherComesInPiecesToo) {
+  const std::string word(40'000, 'x');
+  for (const int words : {2, 50}) {
+    ScriptedEngine engine(
+        [&](EngineCall& call) {
+          call.BeginStream();
+          for (int i = 0; i < words; ++i) call.Chunk("data: " + DeltaJson(word) + "\n\n");
+          call.Event(FinishJson());
+          call.EndStream();
+        },
+        kLlamaPages);
+    TestServer router({engine.url()}, [](Config& config) { config.replicas[0].engine = "llamacpp"; });
+    ASSERT_TRUE(router.WaitUp());
+    const WireMessage answer = router.Chat();
+    EXPECT_EQ(answer.status(), 200) << answer.body;
+    EXPECT_TRUE(answer.complete);
+    const auto parsed = nlohmann::json::parse(answer.body);
+    EXPECT_EQ(parsed["choices"][0]["message"]["content"].get<std::string>().size(), words * word.size());
+    EXPECT_EQ(answer.headers.count("content-length"), words == 2 ? 1u : 0u);
+    EXPECT_TRUE(Eventually([&] { return router.Metric("penstock_buffered_bytes") == 0; }));
+  }
 }
 
-TEST(WholeAnswer, WhatComesBehindTheEndOfAStreamStaysBehind) {
-  ScriptedEngine engine([](EngineCall& call) {
-    call.BeginStream();
-    call.Event(DeltaJson("w"));
-    call.Chunk("data: " + FinishJson() + "\n\ndata: [DONE]\n\ndata: " + DeltaJson("secret") + "\n\n");
-    while (call.wire.Send("a\r\n: secret\n\n\r\n")) continue;
+TEST(WholeAnswer, OneThatIsPutTogetherNeedsMemoryToo) {
+  ScriptedEngine engine(
+      [](EngineCall& call) {
+        call.BeginStream();
+        for (int i = 0; i < 20; ++i) call.Chunk("data: " + DeltaJson(std::string(20'000, 'x')) + "\n\n");
+        call.wire.WaitClosed();
+      },
+      kLlamaPages);
+  TestServer router({engine.url()}, [](Config& config) {
+    config.replicas[0].engine = "llamacpp";
+    config.limits.max_answer_memory = Bytes(100'000);
   });
-  TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
-  const WireMessage answer = router.Ask(PostJson("/v1/chat/completions", StreamBody()));
-  EXPECT_TRUE(answer.complete);
-  EXPECT_EQ(answer.body.find("secret"), std::string::npos);
-  EXPECT_NE(answer.body.find("data: [DONE]\n\n"), std::string::npos);
+  const WireMessage answer = router.Chat();
+  EXPECT_EQ(answer.status(), 503) << answer.body;
+  EXPECT_EQ(answer.headers.at("x-penstock-reason"), "answer_memory");
 }
 
 }  // namespace
