@@ -9,12 +9,12 @@ namespace {
 
 TEST(ReadAnswer, UsageAndFinishOfRecordedAnswers) {
   const AnswerFacts chat = ReadAnswer(Endpoint::kChat, RecordedBody("chat-nonstream"));
-  EXPECT_EQ(chat.usage, (Usage{Tokens(15), Tokens(5)}));
+  EXPECT_EQ(chat.usage, (Usage{Tokens(15), Tokens(5), Tokens(1)}));
   EXPECT_EQ(chat.finish_reason, "length");
   const AnswerFacts text = ReadAnswer(Endpoint::kCompletions, RecordedBody("completions-nonstream"));
-  EXPECT_EQ(text.usage, (Usage{Tokens(6), Tokens(5)}));
+  EXPECT_EQ(text.usage, (Usage{Tokens(6), Tokens(5), Tokens(0)}));
   const AnswerFacts responses = ReadAnswer(Endpoint::kResponses, RecordedBody("responses-nonstream"));
-  EXPECT_EQ(responses.usage, (Usage{Tokens(9), Tokens(4)}));
+  EXPECT_EQ(responses.usage, (Usage{Tokens(9), Tokens(4), Tokens(3)}));
   EXPECT_EQ(responses.finish_reason, "stop");
   const AnswerFacts embedding = ReadAnswer(Endpoint::kEmbeddings, RecordedBody("embeddings-one"));
   EXPECT_EQ(embedding.usage, (Usage{Tokens(3), Tokens(0)}));

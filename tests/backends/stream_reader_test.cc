@@ -57,7 +57,7 @@ TEST(ReadStreamEvent, AnAbortIsAnErrorOfTheEngine) {
 TEST(ReadStreamEvent, TheExtraChunkOfIncludeUsageIsUsageOnly) {
   const Summary sum = Summarize(Endpoint::kChat, RecordedBody("chat-stream-usage"));
   EXPECT_EQ(sum.usage_only, 1);
-  EXPECT_EQ(sum.usage, (Usage{Tokens(15), Tokens(5)}));
+  EXPECT_EQ(sum.usage, (Usage{Tokens(15), Tokens(5), Tokens(14)}));
 }
 
 TEST(ReadStreamEvent, ACompletionStreamTellsUsageWithItsFinishUnasked) {
@@ -65,7 +65,7 @@ TEST(ReadStreamEvent, ACompletionStreamTellsUsageWithItsFinishUnasked) {
   EXPECT_EQ(sum.texts, 5);
   EXPECT_EQ(sum.usage_only, 0);
   EXPECT_EQ(sum.finish_reason, "length");
-  EXPECT_EQ(sum.usage, (Usage{Tokens(6), Tokens(5)}));
+  EXPECT_EQ(sum.usage, (Usage{Tokens(6), Tokens(5), Tokens(5)}));
   EXPECT_EQ(sum.done, 1);
 }
 
@@ -109,7 +109,7 @@ TEST(ReadStreamEvent, TheResponsesDialectEndsWithItsCompletedEvent) {
   EXPECT_EQ(sum.texts, 3);
   EXPECT_EQ(sum.done, 1);
   EXPECT_EQ(sum.finish_reason, "stop");
-  EXPECT_EQ(sum.usage, (Usage{Tokens(9), Tokens(3)}));
+  EXPECT_EQ(sum.usage, (Usage{Tokens(9), Tokens(3), Tokens(8)}));
 }
 
 TEST(ReadStreamEvent, AnIncompleteResponseWasCutAtItsLimit) {
