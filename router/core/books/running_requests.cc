@@ -188,7 +188,7 @@ void RunningRequests::Finish(RequestState* request, Tokens reported) {
   request->running.computed = true;
   const CacheHope& hope = request->running.hope;
   const Tokens found = reported >= Tokens(0) ? reported : hope.seen;
-  if (found < Tokens(0)) return;
+  if (found < Tokens(0) || !request->running.in_cache) return;
   fleet_.replica(request->running.replica).prompts.reliability().Observe(hope.left, found - hope.live);
   hits_.prompts_compared += request->Prompt().value();
   hits_.cached_expected += hope.expected.value();

@@ -233,6 +233,13 @@ TEST_F(SharedPromptTest, AReplicaLearnsFromTheCachedTokensThatItsEngineReports) 
   EXPECT_EQ(view.counters.cached_found, 0);
 }
 
+TEST_F(SharedPromptTest, APromptWithoutBlocksTeachesNothing) {
+  test_.rooms.running.Finish(test_.Running(1, 300), Tokens(100));
+  CoreView view;
+  test_.rooms.running.Show(view);
+  EXPECT_EQ(view.counters.prompts_compared, 0);
+}
+
 TEST_F(SharedPromptTest, WithoutAReportTheTimeOfTheFirstTokenTells) {
   RequestState* first = Run(1, {1, 2, 3});
   test_.rooms.running.TakeFirstToken(first, test_.now);
