@@ -21,6 +21,38 @@ bool InNumber(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '+' ||
 // The bytes of a character that begins with `lead`.
 size_t LengthOf(unsigned char lead) { return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1; }
 
+void TakeReason(const std::string& reason, AnswerFacts* facts) {
+  if (facts->finish_reason.empty() || reason == "length") facts->finish_reason = reason;
+}
+
+void TakeStatus(absl::string_view status, AnswerFacts* facts) {
+  if (status == "completed") facts->finish_reason = "stop";
+  if (status == "incomplete") facts->finish_reason = "length";
+}
+
+bool ReadChoice(JsonScanner& scanner, AnswerFacts* facts) {
+  return scanner.ForEachMember([&](absl::string_view key) {
+    if (key != "finish_reason") return scanner.Skip();
+    std::string reason;
+    const bool json = scanner.CopyString(&reason);
+    TakeReason(reason, facts);
+    return json;
+  });
+}
+
+bool ReadStatus(JsonScanner& scanner, AnswerFacts* facts) {
+  std::string status;
+  const bool json = scanner.CopyString(&status);
+  TakeStatus(status, facts);
+  return json;
+}
+
+AnswerFacts Malformed() {
+  AnswerFacts facts;
+  facts.malformed = true;
+  return facts;
+}
+
 // The part of `text` before a character that its end cuts.
 size_t WholeCharacters(absl::string_view text) {
   for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
@@ -43,9 +75,7 @@ bool AnswerScan::Feed(absl::string_view piece) {
 
 AnswerFacts AnswerScan::Finish() {
   if (!bad_ && place_.expected == Expected::kNothing && cut_.empty()) return std::move(facts_);
-  AnswerFacts malformed;
-  malformed.malformed = true;
-  return malformed;
+  return Malformed();
 }
 
 bool AnswerScan::CheckEncoding(absl::string_view piece) {
@@ -222,20 +252,21 @@ bool AnswerScan::ReadPart(Part part, absl::string_view raw) {
   if (part == Part::kUsage) return ReadUsage(scanner, &facts_.usage);
   std::string word;
   if (!scanner.CopyString(&word)) return false;
-  if (part == Part::kFinish) {
-    if (facts_.finish_reason.empty() || word == "length") facts_.finish_reason = word;
-  } else if (word == "completed") {
-    facts_.finish_reason = "stop";
-  } else if (word == "incomplete") {
-    facts_.finish_reason = "length";
-  }
+  part == Part::kFinish ? TakeReason(word, &facts_) : TakeStatus(word, &facts_);
   return true;
 }
 
 AnswerFacts ReadAnswer(Endpoint endpoint, absl::string_view body) {
-  AnswerScan scan(endpoint);
-  scan.Feed(body);
-  return scan.Finish();
+  AnswerFacts facts;
+  JsonScanner scanner(body);
+  const bool json = scanner.WholeObject([&](absl::string_view key) {
+    if (key == "usage") return ReadUsage(scanner, &facts.usage);
+    if (key == "choices") return scanner.ForEachElement([&] { return ReadChoice(scanner, &facts); });
+    if (key == "status" && endpoint == Endpoint::kResponses) return ReadStatus(scanner, &facts);
+    return scanner.Skip();
+  });
+  if (!json || !simdjson::validate_utf8(body.data(), body.size())) return Malformed();
+  return facts;
 }
 
 }  // namespace penstock

@@ -25,14 +25,15 @@ asio::awaitable<AttemptEnd> WholeAnswer::Run() {
   if (head_.length && *head_.length > Longest()) co_return TooLong();
   const std::optional<absl::string_view> at_hand = exchange_.WholeAtHand(Longest());
   if (at_hand) {
-    scan_.Feed(*at_hand);
-    co_return co_await Send(*at_hand);
+    const AnswerFacts facts = ReadAnswer(state_.request.endpoint, *at_hand);
+    co_return co_await Send(*at_hand, facts);
   }
   turn_.Restart(Now());
   std::optional<AttemptEnd> end = co_await Read();
   if (end) co_return *std::move(end);
-  if (!passing_) co_return co_await Send(held_);
-  end = Judge();
+  const AnswerFacts facts = scan_.Finish();
+  if (!passing_) co_return co_await Send(held_, facts);
+  end = Judge(facts);
   if (end) co_return *std::move(end);
   bool alive = co_await Pass(held_);
   if (alive) alive = co_await state_.client.End();
@@ -117,8 +118,7 @@ asio::awaitable<bool> WholeAnswer::Pass(absl::string_view bytes) {
   co_return true;
 }
 
-std::optional<AttemptEnd> WholeAnswer::Judge() {
-  const AnswerFacts facts = scan_.Finish();
+std::optional<AttemptEnd> WholeAnswer::Judge(const AnswerFacts& facts) {
   if (facts.malformed) return NoObject();
   if (facts.finish_reason == kFinishAborted) {
     return EngineSaid(AbortedByEngine(), /*in_stream=*/true, /*resume_due=*/false);
@@ -129,8 +129,8 @@ std::optional<AttemptEnd> WholeAnswer::Judge() {
   return std::nullopt;
 }
 
-asio::awaitable<AttemptEnd> WholeAnswer::Send(absl::string_view body) {
-  if (auto end = Judge()) co_return *std::move(end);
+asio::awaitable<AttemptEnd> WholeAnswer::Send(absl::string_view body, const AnswerFacts& facts) {
+  if (auto end = Judge(facts)) co_return *std::move(end);
   state_.any_answer = true;
   const HeaderList headers = delivery_.Headers();
   bool alive = false;

@@ -63,8 +63,8 @@ class WholeAnswer {
   boost::asio::awaitable<bool> PassHeld();
   boost::asio::awaitable<bool> Pass(absl::string_view bytes);
   // The body has ended. An end: it is no good answer.
-  std::optional<AttemptEnd> Judge();
-  boost::asio::awaitable<AttemptEnd> Send(absl::string_view body);
+  std::optional<AttemptEnd> Judge(const AnswerFacts& facts);
+  boost::asio::awaitable<AttemptEnd> Send(absl::string_view body, const AnswerFacts& facts);
   AttemptEnd Sent(bool alive);
   boost::asio::awaitable<void> Step();
   size_t Longest() const { return static_cast<size_t>(state_.limits.max_answer.value()); }
