@@ -30,7 +30,7 @@ std::optional<ip::address> ReadAddress(absl::string_view text) {
   }
   if (absl::StrContains(text, '%')) return std::nullopt;
   boost::system::error_code bad;
-  const ip::address address = ip::make_address(std::string(text), bad);
+  ip::address address = ip::make_address(std::string(text), bad);
   if (bad || address.is_unspecified()) return std::nullopt;
   return address;
 }

@@ -45,7 +45,7 @@ bool IsPort(absl::string_view text) {
 
 std::optional<ip::address> AddressOfFamily(absl::string_view text, bool six) {
   boost::system::error_code bad;
-  const ip::address address = ip::make_address(std::string(text), bad);
+  ip::address address = ip::make_address(std::string(text), bad);
   if (bad || address.is_v6() != six || absl::StrContains(text, '%')) return std::nullopt;
   return address;
 }
