@@ -114,6 +114,7 @@ def test_a_router_that_drains_takes_its_file_away_first(folder, engine):
                 more = connection.recv(65536)
                 assert more, "the stream ends in order"
                 received += more
+        assert router.process.wait(20) == 0
 
 
 @pytest.mark.parametrize("listen, finding", [
