@@ -21,6 +21,10 @@ namespace {
 // Pieces per write. More are rare, and go with the next call.
 constexpr size_t kPieces = 16;
 
+// The kernel tells of room when a third of all that it holds is gone. Megabytes of unsent bytes would hide for a minute
+// that a slow peer reads.
+constexpr int kUnsent = 128 << 10;
+
 boost::system::error_code SystemError(int number) {
   if (number == EAGAIN || number == EWOULDBLOCK) return asio::error::would_block;
   return {number, boost::system::system_category()};
@@ -69,6 +73,7 @@ void StreamSocket::SetTcpOptions(Duration limit) {
   if (!tcp_) return;
   const int on = 1;
   setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  setsockopt(socket_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsent, sizeof(kUnsent));
   DetectDeadPeer(socket_, limit);
 }
 

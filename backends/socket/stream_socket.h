@@ -44,7 +44,8 @@ class StreamSocket {
   ErrorCode Connect(const SocketAddress& address);
   // would_block: not connected yet.
   ErrorCode ConnectResult();
-  // Small writes go out at once. A peer that is gone without a packet is an error after `limit`. TCP only.
+  // Small writes go out at once, and the kernel holds few unsent bytes, so that room tells that the peer reads. A peer
+  // that is gone without a packet is an error after `limit`. TCP only.
   void SetTcpOptions(Duration limit);
 
   // The sessions of TLS begin with Handshake(). would_block: wait for OnReady().

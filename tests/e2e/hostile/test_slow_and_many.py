@@ -18,12 +18,10 @@ PAUSE = 1.0  # limits.write_timeout, in seconds.
 
 
 class Drip:
-    """Reads a piece at a time, often enough that the router is never without room for `PAUSE`.
+    """Reads a piece at a time, often enough that the router is never without room for `PAUSE`."""
 
-    The kernel tells of room once a third of the router's buffer is free: a megabyte or so.
-    """
-
-    def __init__(self, address):
+    def __init__(self, address, piece=65536, every=0.01):
+        self.piece, self.every = piece, every
         self.connection = socket.socket()
         self.connection.settimeout(20)
         self.connection.connect(address)
@@ -38,7 +36,7 @@ class Drip:
     def _read(self):
         last = time.monotonic()
         with contextlib.suppress(OSError):
-            while not self._stop.wait(0.01) and self.connection.recv(65536):
+            while not self._stop.wait(self.every) and self.connection.recv(self.piece):
                 now = time.monotonic()
                 self.longest = max(self.longest, now - last)
                 self.reads += 1
@@ -76,6 +74,17 @@ def test_a_drip_below_the_least_rate_ends_and_its_lease_is_free(folder, long_eng
             wait_until(lambda: router.metrics().sum("penstock_connections_open") <= 1, 5, "its connection is closed")
         finally:
             drip.close()
+
+
+def test_a_slow_reader_above_the_least_rate_may_go_on(folder, long_engine):
+    with drip_router(folder, long_engine, "1KiB") as router:
+        drip = Drip(router.address, piece=32768, every=0.1)
+        try:
+            assert not drip.ended.wait(6 * PAUSE), f"it takes bytes all the time: {drip.reads} reads"
+            assert router.in_flight() == 1
+        finally:
+            drip.close()
+        router.wait_for_nothing(10)
 
 
 def test_without_a_least_rate_a_drip_may_go_on(folder, long_engine):
