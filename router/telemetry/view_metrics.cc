@@ -141,13 +141,17 @@ void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& famili
   AddSample(pinball, {{"level", "p50"}}, counters.pinball_p50);
   AddSample(pinball, {{"level", "p90"}}, counters.pinball_p90);
   AddSample(pinball, {{"level", "p99"}}, counters.pinball_p99);
+  MetricFamily expected = FamilyOf(MetricNamed("penstock_prefix_expected_tokens_total"));
+  AddSample(expected, {}, static_cast<double>(counters.cached_expected));
+  MetricFamily found = FamilyOf(MetricNamed("penstock_prefix_found_tokens_total"));
+  AddSample(found, {}, static_cast<double>(counters.cached_found));
   MetricFamily aborts = FamilyOf(MetricNamed("penstock_aborts_total"));
   AddSample(aborts, {}, static_cast<double>(counters.aborts));
   MetricFamily returns = FamilyOf(MetricNamed("penstock_returns_total"));
   AddSample(returns, {}, static_cast<double>(counters.requeues));
   MetricFamily drifts = FamilyOf(MetricNamed("penstock_book_drifts_total"));
   AddSample(drifts, {}, static_cast<double>(counters.book_drifts));
-  for (MetricFamily* family : {&observed, &covered, &pinball, &aborts, &returns, &drifts}) {
+  for (MetricFamily* family : {&observed, &covered, &pinball, &expected, &found, &aborts, &returns, &drifts}) {
     Keep(std::move(*family), families);
   }
 }

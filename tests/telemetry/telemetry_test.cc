@@ -195,6 +195,15 @@ TEST_F(TelemetryTest, SaysWhenAnEngineReportIsStaleOrMissing) {
   EXPECT_EQ(Value(Text(), "penstock_pool_report_stale", {"pool=\"gpu0/chat\""}), 0);
 }
 
+TEST_F(TelemetryTest, ShowsHowFarCachedPromptsCameAsExpected) {
+  CoreView view = SampleView();
+  view.counters.cached_expected = 500;
+  view.counters.cached_found = 400;
+  const std::string text = telemetry_.Serialise(view);
+  EXPECT_EQ(Value(text, "penstock_prefix_expected_tokens_total", {}), 500);
+  EXPECT_EQ(Value(text, "penstock_prefix_found_tokens_total", {}), 400);
+}
+
 TEST_F(TelemetryTest, ShowsReplicasLanesAndRisk) {
   const std::string text = Text();
   EXPECT_EQ(Value(text, "penstock_replica_up", {"replica=\"chat-a\""}), 1);
