@@ -18,6 +18,7 @@ namespace {
 constexpr Duration kTurn = Duration::Microseconds(500);
 // Engines send one interim answer at most.
 constexpr int kMaxInterim = 16;
+constexpr int kLeastFinalStatus = 200;
 
 }  // namespace
 
@@ -43,8 +44,9 @@ absl::string_view UpstreamHead::Find(absl::string_view name) const {
 
 UpstreamExchange::State::~State() {
   if (!connection || aborted) return;
-  const bool ended = parser->is_done() && connection->input().empty() && outgoing.written;
-  if (ended && parser->keep_alive()) {
+  // An interim head is complete as well, but the answer behind it is yet to come.
+  const bool answered = broken.ok() && parser->is_done() && parser->head().status >= kLeastFinalStatus;
+  if (answered && connection->input().empty() && outgoing.written && parser->keep_alive()) {
     pool->PutIdle(std::move(connection));
   } else {
     connection->Close();
@@ -123,8 +125,8 @@ void UpstreamExchange::State::Parse() {
 absl::StatusOr<bool> UpstreamExchange::State::HeadReady() {
   while (parser->is_header_done()) {
     const int status = parser->head().status;
-    if (status >= 200) return true;
-    if (status == 101) return absl::DataLossError("answer switches protocols unasked");
+    if (status >= kLeastFinalStatus) return true;
+    if (status == 101) return broken = absl::DataLossError("answer switches protocols unasked");
     if (++interim > kMaxInterim) return broken = absl::DataLossError("too many interim answers");
     NewParser();
     Parse();

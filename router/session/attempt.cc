@@ -146,6 +146,8 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
   reply.status = head.status;
   if (http_status::IsError(head.status)) return std::nullopt;
   if (!http_status::IsSuccess(head.status)) {
+    // A client that comes later must not get what may follow.
+    exchange_->Abort();
     return EngineFailed(EngineErrorKind::kGarbage, absl::StrCat("The engine answered with status ", head.status, "."));
   }
   if (head.early) {

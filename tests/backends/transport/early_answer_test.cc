@@ -130,6 +130,25 @@ TEST(EarlyAnswer, EndlessInterimAnswersAreGarbage) {
   }
 }
 
+// The true answer may follow: the next request would get it.
+TEST(EarlyAnswer, AConnectionWhoseLastHeadIsInterimServesNoOtherRequest) {
+  const std::string interim = "HTTP/1.1 102 Processing\r\n\r\n";
+  for (const std::string last : {interim, std::string("HTTP/1.1 101 Switching Protocols\r\n\r\n")}) {
+    asio::io_context loop;
+    ScriptedServer server(loop, {[&](Peer& peer) -> asio::awaitable<void> {
+                            co_await peer.Request();
+                            for (int i = 0; i < 16; ++i) co_await peer.Send(interim);
+                            co_await peer.Wait(std::chrono::milliseconds(30));
+                            co_await peer.Send(last);
+                            co_await peer.UntilClosed();
+                          }});
+    UpstreamPool pool(loop, server.address(), {});
+    const Early refused = RunToEnd(loop, Exchange(pool, "x"));
+    EXPECT_EQ(refused.outcome.status.code(), absl::StatusCode::kDataLoss) << refused.outcome.status;
+    EXPECT_EQ(pool.open(), 0u);
+  }
+}
+
 TEST(EarlyAnswer, NonsenseEndsTheWriting) {
   asio::io_context loop;
   ScriptedServer server(loop, {[](Peer& peer) -> asio::awaitable<void> {
