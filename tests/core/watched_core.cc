@@ -38,6 +38,7 @@ void WatchedCore::Send(const Event& event) {
   if (!broken_.empty()) return;
   arrival_answered_ = false;
   Step& step = history_.emplace_back(Step{now, event, {}});
+  if (const auto* health_event = std::get_if<ReplicaHealth>(&event)) NoteHealth(*health_event);
   core_->Apply(event, now, step.actions);
   for (const Action& action : step.actions) {
     // FNV-1a: short, and the same everywhere.
@@ -72,7 +73,7 @@ void WatchedCore::Take(const Event& event, const Action& action) {
     Expect(request.arrived.regenerable, "only what can be placed again is aborted");
     Expect(std::get<Abort>(action).lease == request.lease, "an abort names the lease of the forward");
     request.phase = Phase::kAborting;
-    ++aborts_;
+    ++counts_.aborts;
     return;
   }
   Expect(request.phase == Phase::kWaiting, "only what waits is answered");
@@ -82,6 +83,14 @@ void WatchedCore::Take(const Event& event, const Action& action) {
   if (arriving && !std::holds_alternative<Refuse>(action)) CheckTenantOf(request);
   if (const Forward* forward = std::get_if<Forward>(&action)) TakeForward(*forward);
   if (const Refuse* refuse = std::get_if<Refuse>(&action)) TakeRefuse(*refuse, arriving);
+}
+
+void WatchedCore::NoteHealth(const ReplicaHealth& event) {
+  Health& before = told_.try_emplace(event.replica, Health::kDown).first->second;
+  if (event.health == Health::kProbing && before != Health::kProbing) {
+    for (auto& [id, other] : open) other.probe = other.probe && other.replica != event.replica;
+  }
+  before = event.health;
 }
 
 void WatchedCore::CheckTenantOf(OpenRequest& request) {
@@ -109,7 +118,8 @@ void WatchedCore::TakeForward(const Forward& forward) {
   int64_t sequences = 0;
   for (const auto& [id, other] : open) {
     const bool there = other.phase == Phase::kForwarded && other.replica == forward.replica;
-    Expect(its_health != Health::kProbing || !there, "a replica on probation gets one request at a time");
+    Expect(its_health != Health::kProbing || !(there && other.probe),
+           "a replica on probation gets one request at a time");
     Expect(other.phase == Phase::kWaiting || other.lease != forward.lease, "a lease has one holder");
     sequences += there ? other.arrived.sequences : 0;
   }
@@ -117,9 +127,10 @@ void WatchedCore::TakeForward(const Forward& forward) {
          "a replica runs no more sequences than it has rows, but for one request alone");
   Expect(forward.waited >= Duration() && forward.waited <= now - request.arrival, "the wait began at the arrival");
   request.phase = Phase::kForwarded;
+  request.probe = its_health == Health::kProbing;
   request.replica = forward.replica;
   request.lease = forward.lease;
-  ++forwards_;
+  ++counts_.forwards;
 }
 
 void WatchedCore::TakeRefuse(const Refuse& refuse, bool arriving) {

@@ -29,6 +29,7 @@ struct OpenRequest {
   LeaseId lease;
   int64_t generated = 0;  // In all tries that count.
   bool avoids = false;    // Some replica failed it.
+  bool probe = false;     // It was sent in the present probation of its replica.
   bool limited = false;   // Its tenant had a limit when it arrived.
 };
 
@@ -51,8 +52,8 @@ class WatchedCore {
   const std::string& broken() const { return broken_; }
   // The last events and actions, for messages.
   std::string History() const;
-  int64_t forwards() const { return forwards_; }
-  int64_t aborts() const { return aborts_; }
+  int64_t forwards() const { return counts_.forwards; }
+  int64_t aborts() const { return counts_.aborts; }
   // Arrivals that a limit of their tenant refused.
   int64_t over_limit() const { return over_limit_; }
   // A digest of every action so far, in order: equal worlds with equal decisions have equal digests.
@@ -72,6 +73,8 @@ class WatchedCore {
   };
 
   void Take(const Event& event, const Action& action);
+  // A probation that begins forgets the requests that run from before.
+  void NoteHealth(const ReplicaHealth& event);
   void CheckTenantOf(OpenRequest& request);
   void TakeForward(const Forward& forward);
   void TakeRefuse(const Refuse& refuse, bool arriving);
@@ -83,14 +86,17 @@ class WatchedCore {
 
   const PenstockVariant variant_;
   const std::unique_ptr<AdmissionCore> core_;
-  int64_t forwards_ = 0;
-  int64_t aborts_ = 0;
+  struct Counts {
+    int64_t forwards = 0, aborts = 0;
+  };
+  Counts counts_;
   int64_t over_limit_ = 0;
   int timers_on_end_ = 0;          // Timers that were due again at once.
   bool arrival_answered_ = false;  // The RequestArrived that is being applied has its answer.
   std::string broken_;
   uint64_t digest_ = 14695981039346656037u;
   std::deque<Step> history_;
+  std::map<ReplicaId, Health> told_;  // The health that the core knows.
 };
 
 }  // namespace penstock::testing

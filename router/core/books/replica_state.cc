@@ -56,6 +56,8 @@ void ReplicaState::Join(RequestState* request, Instant now, std::vector<RequestI
     prefills_.ForgetProven();
   }
   request->phase = RequestPhase::kPrefilling;
+  request->running.probation = health == Health::kProbing ? probation.number : 0;
+  probation.requests += request->running.probation > 0 ? 1 : 0;
   request->running.dispatched = now;
   request->running.computed = false;
   request->running.hope = HopeFor(*request);
@@ -97,6 +99,7 @@ void ReplicaState::Leave(RequestState* request, std::vector<RequestId>& others) 
   }
   sequences_ -= request->arrived.sequences;
   if (!request->arrived.observed) --unobserved_;
+  if (request->running.probation > 0 && request->running.probation == probation.number) --probation.requests;
   const size_t slot = request->running.slot;
   requests_[slot] = requests_.back();
   requests_[slot]->running.slot = slot;
@@ -150,11 +153,14 @@ double ReplicaState::TokensPerSecond(int busy_neighbours) const {
 bool ReplicaState::SumsHold() const {
   int64_t sequences = 0;
   int64_t unobserved = 0;
+  int64_t probes = 0;
   for (const RequestState* request : requests_) {
     sequences += request->arrived.sequences;
     unobserved += request->arrived.observed ? 0 : 1;
+    probes += request->running.probation > 0 && request->running.probation == probation.number ? 1 : 0;
   }
-  return sequences == sequences_ && unobserved == unobserved_ && prefills_.SumHolds() && streams_.SumsHold(requests_);
+  return sequences == sequences_ && unobserved == unobserved_ && probes == probation.requests && prefills_.SumHolds() &&
+         streams_.SumsHold(requests_);
 }
 
 }  // namespace penstock

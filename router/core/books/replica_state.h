@@ -29,6 +29,17 @@ struct EngineFacts {
   int64_t TakePreemptions(int64_t counter);
 };
 
+// The requests that were sent to a replica since its probation began. Those that run from before prove nothing.
+struct Probation {
+  uint64_t number = 0;  // Probations so far.
+  int64_t requests = 0;
+
+  void Begin() {
+    ++number;
+    requests = 0;
+  }
+};
+
 class ReplicaState {
  public:
   // `classes` may grow with a reload.
@@ -41,7 +52,7 @@ class ReplicaState {
   const DecodingStreams& streams() const { return streams_; }
   bool busy() const { return !requests_.empty(); }
   // True: its health lets it take a request. A replica on probation gets one at a time.
-  bool Placeable() const { return IsPlaceable(health, busy()); }
+  bool Placeable() const { return IsPlaceable(health, probation.requests > 0); }
   int64_t sequences() const { return sequences_; }    // Forwarded, n counted.
   int64_t unobserved() const { return unobserved_; }  // Requests whose progress is forecast only.
   // When the newest step known ended; nullopt while idle or before the first.
@@ -79,6 +90,7 @@ class ReplicaState {
 
   Health health = Health::kDown;
   Instant down_since;
+  Probation probation;
   EngineFacts facts;
   PromptCache prompts;
 

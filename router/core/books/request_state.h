@@ -79,6 +79,7 @@ struct RunState {
   bool computed = false;   // The engine computed its prompt.
   Tokens shared{0};        // Leading tokens of its prompt that other running requests hold too.
   CacheHope hope;          // As of the dispatch.
+  uint64_t probation = 0;  // Of its replica, when it was sent there on probation; 0: it was not.
   Instant dispatched;
   Instant first_expected;  // When the first token was forecast to come; an unobserved request is taken to get it then.
   // Tokens per sequence are base_tokens + the replica's steps - base_steps.

@@ -22,6 +22,7 @@ void Servers::Configure(Instant now) {
 void Servers::SetHealth(ReplicaId id, Health health, Instant now) {
   ReplicaState& replica = fleet_.replica(id);
   if (health == Health::kDown && replica.health != Health::kDown) replica.down_since = now;
+  if (health == Health::kProbing && replica.health != Health::kProbing) replica.probation.Begin();
   replica.health = health;
   if (health == Health::kDown) replica.prompts.Forget();
   UpdateBrief(id.value(), now);

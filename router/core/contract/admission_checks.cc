@@ -50,7 +50,9 @@ Refuse NoReplicaRefusal(RequestId request) { return {request, Refusal::kNoReplic
 
 Refuse ShutdownRefusal(RequestId request) { return {request, Refusal::kShuttingDown, Duration::Seconds(1), 0, 0}; }
 
-bool IsPlaceable(Health health, bool busy) { return health == Health::kUp || (health == Health::kProbing && !busy); }
+bool IsPlaceable(Health health, bool tested) {
+  return health == Health::kUp || (health == Health::kProbing && !tested);
+}
 
 bool IsUp(Health health) { return health == Health::kUp || health == Health::kProbing; }
 

@@ -60,8 +60,8 @@ Refuse NoReplicaRefusal(RequestId request);
 // The refusal of an arrival while the router drains; a client may retry elsewhere after a second.
 Refuse ShutdownRefusal(RequestId request);
 
-// True: requests may be forwarded to the replica. A replica on probation takes one request at a time.
-bool IsPlaceable(Health health, bool busy);
+// True: requests may be forwarded to the replica. A replica on probation takes one at a time; `tested`: it has one.
+bool IsPlaceable(Health health, bool tested);
 // True: the replica counts as up for its model.
 bool IsUp(Health health);
 // True: requests wait for a replica that went down at `down_since`. Instant() means that it was never up.

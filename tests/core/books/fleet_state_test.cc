@@ -51,6 +51,21 @@ TEST(FleetState, AReplicaOnProbationIsPlaceableOnlyWhileItIsIdle) {
   EXPECT_FALSE(test.Replica().Placeable());
 }
 
+TEST(FleetState, RequestsThatRanBeforeAProbationDoNotBlockIt) {
+  TestRooms test;
+  RequestState* before = test.Running(1, 100);
+  test.rooms.servers.SetHealth(ReplicaId(0), Health::kDown, test.now);
+  test.rooms.servers.SetHealth(ReplicaId(0), Health::kProbing, test.now);
+  EXPECT_TRUE(test.Replica().Placeable());
+  RequestState* probe = test.Running(2, 100);
+  EXPECT_FALSE(test.Replica().Placeable());
+  test.rooms.running.Leave(before, test.now);
+  EXPECT_FALSE(test.Replica().Placeable());
+  test.rooms.running.Leave(probe, test.now);
+  EXPECT_TRUE(test.Replica().Placeable());
+  EXPECT_TRUE(test.Replica().SumsHold());
+}
+
 TEST(FleetState, ReportsOfReplicasThatShareAPoolAreAddedUp) {
   TestRooms test(Two(false, true));
   EngineReport report;
