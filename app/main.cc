@@ -293,7 +293,8 @@ int Main(int argc, char** argv) {
 }  // namespace penstock
 
 int main(int argc, char** argv) {
-  // A peer that closes is an error of its write, not the end of the process.
+  // A peer that closes, or a file at its size limit, is an error of the write and not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   return penstock::Main(argc, argv);
 }
