@@ -56,7 +56,7 @@ enum class ErrorName : uint8_t {
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 33;
+inline constexpr int kErrorCount = 34;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

@@ -74,6 +74,7 @@ TEST(Guards, ACachedPromptMayQueueBehindAsMuchPrefillAsItSaves) {
   test.Wait(Duration::Milliseconds(100));
   test.Replica().Advance(1, test.now, 0);
   ASSERT_GT(first->running.prefill_left, Tokens(2 * 2048));
+  arrived.request = RequestId(4);
   EXPECT_EQ(Verdict(test, test.New(arrived)), std::nullopt);
   EXPECT_EQ(Verdict(test, test.New(3, 10'000)), WaitReason::kRunway);
 }

@@ -119,7 +119,7 @@ TEST_F(ReservationsTest, TheTimeToRoomIsThatOfThePresentMembers) {
   RequestState* request = Newcomer(1, 700, 10);
   EXPECT_EQ(test_.rooms.memory.TimeToRoom(*Newcomer(2, 100, 10), test_.Replica(), test_.now), Duration());
   running->arrived.max_output = Tokens(100);
-  test_.rooms.running.Leave(running);
+  test_.rooms.running.Leave(running, test_.now);
   test_.Start(running);
   test_.rooms.running.TakeFirstToken(running, test_.now);
   const std::optional<Duration> until = test_.rooms.memory.TimeToRoom(*request, test_.Replica(), test_.now);

@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const RequestId kCachedFirst(7), kSecond(11);
+const RequestId kFirst(7), kSecond(11);
 
 class PromptCacheTest : public ::testing::Test {
  protected:
@@ -29,52 +29,52 @@ class PromptCacheTest : public ::testing::Test {
 };
 
 TEST_F(PromptCacheTest, TheOtherUserIsNamedOnceHoweverManyBlocksItShares) {
-  EXPECT_THAT(Join(kCachedFirst, {1, 2, 3}), IsEmpty());
-  EXPECT_THAT(Join(kSecond, {1, 2, 3}), ElementsAre(kCachedFirst));
-  EXPECT_THAT(Leave(kCachedFirst, {1, 2, 3}), ElementsAre(kSecond));
+  EXPECT_THAT(Join(kFirst, {1, 2, 3}), IsEmpty());
+  EXPECT_THAT(Join(kSecond, {1, 2, 3}), ElementsAre(kFirst));
+  EXPECT_THAT(Leave(kFirst, {1, 2, 3}), ElementsAre(kSecond));
   EXPECT_THAT(Leave(kSecond, {1, 2, 3}), IsEmpty());
 }
 
 TEST_F(PromptCacheTest, ABlockThatStandsTwiceInAPromptNamesNobody) {
-  EXPECT_THAT(Join(kCachedFirst, {1, 1}), IsEmpty());
-  EXPECT_THAT(Leave(kCachedFirst, {1, 1}), IsEmpty());
+  EXPECT_THAT(Join(kFirst, {1, 1}), IsEmpty());
+  EXPECT_THAT(Leave(kFirst, {1, 1}), IsEmpty());
   EXPECT_EQ(cache_.live(), LiveBlocks());
 }
 
 TEST_F(PromptCacheTest, BlocksOfRunningRequestsComeBeforeThoseThatWereLeft) {
-  Join(kCachedFirst, {1, 2, 3, 4});
+  Join(kFirst, {1, 2, 3, 4});
   Join(kSecond, {1, 2, 8});
-  Leave(kCachedFirst, {1, 2, 3, 4});
+  Leave(kFirst, {1, 2, 3, 4});
   EXPECT_EQ(cache_.Find({1, 2, 3, 4, 5}).live, 2);
   EXPECT_EQ(cache_.Find({1, 2, 3, 4, 5}).left, 2);
   EXPECT_EQ(cache_.Find({9}).live + cache_.Find({9}).left, 0);
 }
 
 TEST_F(PromptCacheTest, TheTailOfAPromptIsForgottenFirst) {
-  Join(kCachedFirst, {1, 2, 3, 4, 5, 6});
-  Leave(kCachedFirst, {1, 2, 3, 4, 5, 6});
+  Join(kFirst, {1, 2, 3, 4, 5, 6});
+  Leave(kFirst, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(cache_.Find({1, 2, 3, 4, 5, 6}).left, 4);
   cache_.SetRoom(2);
   EXPECT_EQ(cache_.Find({1, 2, 3, 4, 5, 6}).left, 2);
 }
 
 TEST_F(PromptCacheTest, ARunningRequestKeepsItsBlocksWhateverRoomIsLeft) {
-  Join(kCachedFirst, {1, 2, 3});
+  Join(kFirst, {1, 2, 3});
   cache_.SetRoom(0);
   EXPECT_EQ(cache_.Find({1, 2, 3}).live, 3);
-  Leave(kCachedFirst, {1, 2, 3});
+  Leave(kFirst, {1, 2, 3});
   EXPECT_EQ(cache_.Find({1, 2, 3}).left, 0);
 }
 
 TEST_F(PromptCacheTest, OnlyTheFirstBlocksOfAPromptThatWasNotComputedAreKept) {
-  Join(kCachedFirst, {1, 2, 3});
-  Leave(kCachedFirst, {1, 2, 3}, 1);
+  Join(kFirst, {1, 2, 3});
+  Leave(kFirst, {1, 2, 3}, 1);
   EXPECT_EQ(cache_.Find({1, 2, 3}).left, 1);
 }
 
 TEST_F(PromptCacheTest, AnEngineThatStartedAnewHasNothingLeft) {
-  Join(kCachedFirst, {1, 2});
-  Leave(kCachedFirst, {1, 2});
+  Join(kFirst, {1, 2});
+  Leave(kFirst, {1, 2});
   cache_.Forget();
   EXPECT_EQ(cache_.Find({1, 2}).left, 0);
 }
