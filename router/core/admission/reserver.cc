@@ -13,7 +13,9 @@ constexpr Duration kStarving = Duration::Seconds(10);
 constexpr double kMostRefused = 0.05;
 // Between two searches for the same request.
 constexpr Duration kPause = Duration::Milliseconds(100);
-// Replicas on which room is looked for, the emptiest first: a search costs some microseconds each.
+// Between two searches at all: an event pays for one, however many requests are blocked.
+constexpr Duration kBetweenSearches = Duration::Milliseconds(2);
+// Replicas on which room is looked for, the emptiest first: each costs some microseconds.
 constexpr size_t kSearched = 4;
 
 }  // namespace
@@ -64,8 +66,9 @@ std::optional<Reserver::Room> Reserver::FindRoom(const RequestState& request, In
 void Reserver::OnBlocked(RequestState* request, Instant now) {
   WaitState& waiting = request->waiting;
   if (waiting.reserved && !rooms_.fleet.replica(*waiting.reserved).Placeable()) rooms_.reservations.End(request);
-  if (waiting.reason != WaitReason::kMemory || now < waiting.next_reservation) return;
+  if (waiting.reason != WaitReason::kMemory || now < std::max(waiting.next_reservation, next_search_)) return;
   waiting.next_reservation = now + kPause;
+  next_search_ = now + kBetweenSearches;
   if (waiting.reserved) {
     // Streams end by chance: a reservation lasts as long as the request may wait.
     const ReplicaState& replica = rooms_.fleet.replica(*waiting.reserved);

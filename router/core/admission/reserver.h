@@ -4,7 +4,7 @@
 // room must come before its time is over. While too many requests are refused for lateness, its deadline ends the wait:
 // memory for few large requests then costs more tokens than it yields.
 // Invariant: at most `most_reservations` requests of a lane have a reservation. Owned by Pump. O(pools x horizons^2)
-// once in kPause per request.
+// once in kPause per request, and once in kBetweenSearches at all.
 #ifndef PENSTOCK_ROUTER_CORE_ADMISSION_RESERVER_H_
 #define PENSTOCK_ROUTER_CORE_ADMISSION_RESERVER_H_
 
@@ -38,6 +38,7 @@ class Reserver {
   Instant RoomOf(const RequestState& request, const ReplicaState& replica, Instant now) const;
 
   Rooms& rooms_;
+  Instant next_search_;
   // The memory of one call, reused by the next.
   std::vector<RequestState*> reserved_;
   std::vector<std::pair<double, size_t>> by_fullness_;

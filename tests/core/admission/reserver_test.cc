@@ -28,6 +28,7 @@ class ReserverTest : public ::testing::Test {
     request->arrived.max_output = Tokens(50);
     request->waiting.reason = WaitReason::kMemory;
     reserver_->OnBlocked(request, test_->now);
+    test_->Wait(Duration::Milliseconds(2));
     return request;
   }
 
@@ -65,6 +66,20 @@ TEST_F(ReserverTest, TheReplicaWhoseRoomComesFirstIsTaken) {
   EXPECT_EQ(Blocked(2, 14'000)->waiting.reserved, ReplicaId(0)) << "the other one is kept already";
   EXPECT_FALSE(Blocked(3, 14'000)->waiting.reserved.has_value());
   EXPECT_TRUE(test_->rooms.reservations.SumsHold());
+}
+
+TEST_F(ReserverTest, OneEventPaysForOneSearch) {
+  Begin(true, 2);
+  Run(100, 10'000, 50, 0);
+  Run(101, 10'000, 50, 1);
+  RequestState* first = Blocked(1, 14'000);
+  test_->now = test_->now - Duration::Milliseconds(2);
+  RequestState* second = Blocked(2, 14'000);
+  EXPECT_TRUE(first->waiting.reserved.has_value());
+  EXPECT_FALSE(second->waiting.reserved.has_value());
+  test_->Wait(Duration::Milliseconds(100));
+  reserver_->OnBlocked(second, test_->now);
+  EXPECT_TRUE(second->waiting.reserved.has_value());
 }
 
 TEST_F(ReserverTest, ARequestThatAnotherReasonBlocksGetsNone) {
