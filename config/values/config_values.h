@@ -115,6 +115,7 @@ struct ClassConfig {
   bool is_default = false;
   bool evictable = false;
   bool refuse_late = false;
+  bool parking = false;
 };
 
 struct TenantConfig {
