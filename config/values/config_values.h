@@ -115,7 +115,6 @@ struct ClassConfig {
   bool is_default = false;
   bool evictable = false;
   bool refuse_late = false;
-  bool parking = false;
 };
 
 struct TenantConfig {

@@ -48,12 +48,10 @@ class Session final : private TicketHolder {
   NextStep Judge(const AttemptEnd& end);
   void PlaceAgain(AttemptEnd end);
   AnswerProgress ProgressNow() const;
-  // True: an abort would end the answer, or the whole answer would come too late for its time limit.
-  bool MustGoOn() const;
 
   void OnClientGone();
   void OnVerdict() override { wake_.Notify(); }
-  bool OnAbort(bool may_decline) override;
+  void OnAbort() override;
   void OnCut() override;
   void OnReplicaLost(ReplicaId replica) override;
 

@@ -44,7 +44,6 @@ struct Rooms {
   // The request is looked at no more: it was placed or refused, or its client left.
   void StopWaiting(RequestState* request) {
     reservations.End(request);
-    lending.EndLoan(request);
     waiting.Remove(request);
   }
 
@@ -54,8 +53,7 @@ struct Rooms {
   Servers servers{fleet};
   Forecasts forecasts;
   RequestTable requests;
-  Lending lending{fleet};
-  RunningRequests running{fleet, forecasts, requests, lending};
+  RunningRequests running{fleet, forecasts, requests};
   WaitingRoom waiting;
   std::unique_ptr<LaneOrder> order;
   Lateness lateness;
