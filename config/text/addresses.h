@@ -30,7 +30,7 @@ struct ListenAddress {
   bool operator==(const ListenAddress&) const = default;
 };
 
-// As ParseHostPort, or "unix:/path".
+// Takes the forms of ParseHostPort, and "unix:/path".
 absl::StatusOr<ListenAddress> ParseListen(absl::string_view text);
 
 struct EngineUrl {

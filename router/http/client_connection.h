@@ -55,7 +55,7 @@ class ClientConnection final : public LoopConnection {
   bool gone() const { return gone_; }
   bool admin() const { return use_ == Use::kAdmin; }
   bool spare() const { return use_ == Use::kSpare; }
-  // As the connection names it; a header of a request may name another.
+  // The connection names this address; a header of a request may name another.
   const ClientPeer& peer() const { return peer_; }
 
   // Memory of a body that was served, for the next request's.

@@ -31,7 +31,7 @@ class Listener {
   // Before the loops run. "host:port", "[v6]:port" or "unix:/path"; port 0 takes a free one. InvalidArgument,
   // Unavailable (in use).
   absl::Status Bind(absl::string_view address);
-  // As bound, with the port that was taken. The port of a unix socket is 0.
+  // The bound address, with the port that was taken. The port of a unix socket is 0.
   std::string address() const { return address_; }
   uint16_t port() const { return port_; }
 

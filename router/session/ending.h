@@ -31,7 +31,7 @@ class Ending {
   boost::asio::awaitable<void> ShutDown();
   // The engine finished the answer.
   void Finished();
-  // As `step` says; not for steps that place the request again.
+  // Carries `step` out; not for steps that place the request again.
   boost::asio::awaitable<void> After(AttemptEnd end, NextStep step);
 
  private:

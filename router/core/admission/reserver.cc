@@ -5,11 +5,11 @@
 namespace penstock {
 namespace {
 
-// Of a pool, for a prompt: smaller requests find room in the gaps that others leave.
+// A prompt is large from this share of a pool on: smaller ones find room in the gaps that others leave.
 constexpr double kLargeShare = 0.2;
 // A request whose wait no deadline will end gets a reservation after this, whatever its size.
 constexpr Duration kStarving = Duration::Seconds(10);
-// Of all requests, refused for lateness.
+// The share of all requests that may be refused for lateness while memory is reserved for one with a deadline.
 constexpr double kMostRefused = 0.05;
 // Between two searches for the same request.
 constexpr Duration kPause = Duration::Milliseconds(100);

@@ -6,8 +6,8 @@
 namespace penstock {
 namespace {
 
-// Of the reserved request's prompt: as large a newcomer finds as few gaps, so it starves nobody. Bound by the
-// reservation, prompts of one size lose 0.7 % of their tokens (bench/results/scenarios, long-prompts).
+// The share of the reserved prompt from which a newcomer passes: as large a request finds as few gaps, so it starves
+// nobody. Bound by the reservation, prompts of one size lost 0.7 % of their tokens (bench/scenarios/long-prompts.yaml).
 constexpr double kAsLarge = 0.75;
 
 }  // namespace

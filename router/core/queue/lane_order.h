@@ -40,7 +40,7 @@ class LaneOrder {
   // A request was dispatched for the first time, or refused for lateness.
   virtual void Served(TenantId /*tenant*/, Tokens /*prompt*/) {}
   virtual void Refused(TenantId /*tenant*/, Tokens /*prompt*/) {}
-  // Of the last thousand or so requests, the share that was refused for lateness; 0 where the order does not count.
+  // The share of the last thousand or so requests that was refused for lateness; 0 where the order does not count.
   virtual double RefusedShare() const { return 0; }
 
  protected:
