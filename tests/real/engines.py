@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 
 from processes import Metrics, free_port, get, wait_until
 
@@ -38,8 +39,19 @@ def children(pid):
     return found
 
 
+# Ends the process group once the tests' end of the pipe is closed: also when the tests are killed, and an engine is stopped.
+WATCHDOG = """
+import os, signal, sys
+sys.stdin.read()
+try:
+    os.killpg(int(sys.argv[1]), signal.SIGKILL)
+except ProcessLookupError:
+    pass
+"""
+
+
 class RealEngine:
-    """A running engine; leaving the context ends its whole process group."""
+    """A running engine; leaving the context ends its whole process group, and so does the end of this process."""
 
     def __init__(self, name, command, port, log, environment=()):
         self.name = name
@@ -50,14 +62,25 @@ class RealEngine:
         self.log_path = pathlib.Path(log)
         self.environment = dict(environment)
         self.process = None
+        self.watchdog = None
         self.start()
 
     def start(self):
         """Starts the process without waiting for it."""
+        self.dismiss()
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(self.command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
                                             env={**os.environ, **self.environment})
+        self.watchdog = subprocess.Popen([sys.executable, "-c", WATCHDOG, str(self.process.pid)], stdin=subprocess.PIPE,
+                                         start_new_session=True)
         return self
+
+    def dismiss(self):
+        """Lets the watchdog end what is left of the process group."""
+        if self.watchdog is not None:
+            self.watchdog.stdin.close()
+            self.watchdog.wait()
+            self.watchdog = None
 
     def log(self):
         return self.log_path.read_text(errors="replace")
@@ -80,6 +103,7 @@ class RealEngine:
 
     def stop(self, seconds=30):
         if self.process.poll() is not None:
+            self.dismiss()
             return
         self.signal(signal.SIGCONT)
         self.process.terminate()
@@ -91,6 +115,7 @@ class RealEngine:
             self.kill()
         except ProcessLookupError:
             pass
+        self.dismiss()
 
     def metrics(self):
         status, _, text = get(self.address, "/metrics", timeout=20)
