@@ -32,16 +32,24 @@ def findings():
     return texts
 
 
+_claims = []  # Sockets whose names keep the ports of this process from other test runs; they end with it.
+
+
 def free_port():
-    """A port below the range that outgoing connections take theirs from, so that none of them takes it in between."""
+    """A port below the range that outgoing connections take theirs from, so that none of them takes it in between. No other
+    test process gets it, although nothing listens there yet."""
     while True:
         port = random.randrange(15000, 32000)
-        with socket.socket() as probe:
-            try:
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0penstock-test-port-{port}")
+            with socket.socket() as probe:
                 probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
+        except OSError:
+            claim.close()
+            continue
+        _claims.append(claim)
+        return port
 
 
 def wait_until(condition, seconds, what):
@@ -57,7 +65,11 @@ def wait_until(condition, seconds, what):
 
 def get(address, path, timeout=5):
     """(status, headers, text) of a GET; status 0 when nothing answers."""
-    connection = http.client.HTTPConnection(*address, timeout=timeout)
+    return get_over(http.client.HTTPConnection(*address, timeout=timeout), path)
+
+
+def get_over(connection, path):
+    """The same over a connection, which it closes."""
     try:
         connection.request("GET", path)
         response = connection.getresponse()

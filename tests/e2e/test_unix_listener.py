@@ -8,7 +8,7 @@ import stat
 import subprocess
 
 import pytest
-from processes import BINARY, Process, replicas, wait_until
+from processes import BINARY, Process, get_over, replicas, wait_until
 from raw_http import chat, events, read_answer, request_bytes
 
 
@@ -38,15 +38,7 @@ class UnixRouter(Process):
             raise
 
     def get(self, path, timeout=5):
-        connection = UnixConnection(self.path, timeout)
-        try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, dict(response.getheaders()), response.read().decode()
-        except (OSError, http.client.HTTPException):
-            return 0, {}, ""
-        finally:
-            connection.close()
+        return get_over(UnixConnection(self.path, timeout), path)
 
     def connect(self):
         made = UnixConnection(self.path)
