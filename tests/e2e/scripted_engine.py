@@ -39,6 +39,7 @@ class ScriptedEngine:
         self.poison = None  # A request with these bytes resets the connection.
         self.poisoned = 0
         self.impatient = False  # Resets the connection before it has read a request.
+        self.deaf = False  # Reads the head of a request, and no more.
         self.early = b""  # Is sent behind the head of a request, whose body is never read.
         self.calls = 0
         self._stopping = threading.Event()
@@ -82,6 +83,10 @@ class ScriptedEngine:
             name, _, value = line.partition(":")
             if name.lower() == "content-length":
                 length = int(value)
+        if self.deaf and head.startswith(b"POST"):
+            self.calls += 1
+            self._stopping.wait(30)
+            return False
         if self.impatient and head.startswith(b"POST"):
             self.calls += 1
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

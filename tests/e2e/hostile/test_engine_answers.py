@@ -119,6 +119,21 @@ def test_a_large_request_that_its_engine_resets_is_not_sent_there_again(router, 
         scripted.impatient = False
 
 
+def test_an_engine_that_does_not_read_its_request_is_given_up(folder, scripted):
+    fleet = f"replicas: [{{id: deaf, url: '{scripted.url}', engine: openai, model: {MODEL}, kv_tokens: 1000000}}]\n"
+    limits = "limits: {connect_timeout: 200ms, body_timeout: 500ms}\n"
+    with Router(folder, config=fleet + limits) as router:
+        scripted.deaf = True
+        try:
+            began = time.monotonic()
+            answer = send(router.address, LARGE, timeout=60)
+            assert 0.5 < time.monotonic() - began < SOON
+        finally:
+            scripted.deaf = False
+        assert answer.status == 504 and answer.headers["x-penstock-reason"] == "timeout", answer.body
+        router.wait_for_nothing(5)
+
+
 @pytest.mark.parametrize("script", [
     b"HTTP/1.1 000 X\r\nContent-Length: 2\r\n\r\n{}",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\n{}",

@@ -22,6 +22,21 @@ def router(folder, engine):
         yield running
 
 
+def test_a_client_that_ends_its_sending_direction_has_left(router, engine):
+    with connect(router) as connection:
+        connection.sendall(request_bytes("/healthz", method="GET", headers={"Content-Length": None, "Content-Type": None}))
+        connection.shutdown(socket.SHUT_WR)
+        assert read_answer(connection).status == 200
+    before = router.metrics().sum("penstock_requests_total", outcome="client_gone")
+    with connect(router) as connection:
+        connection.settimeout(10)
+        connection.sendall(request_bytes(body=chat(max_tokens=4000)))
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(1) == b""
+    assert router.metrics().sum("penstock_requests_total", outcome="client_gone") == before + 1
+    router.wait_for_nothing(5, [engine])
+
+
 def send_until_refused(connection, start, piece, most):
     """Sends `start` and then `piece` again and again, until the router closes or `most` bytes are out."""
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
