@@ -120,7 +120,10 @@ template <Of<LimitsConfig> Section, class Visitor>
 void VisitFields(Section& limits, Visitor& visit) {
   VisitLimitSizes(limits, visit);
   visit({"header_timeout", "Longest time for a whole request head."}, limits.header_timeout, kTimeout);
-  visit({"body_timeout", "Longest pause between bytes of a request body."}, limits.body_timeout, kTimeout);
+  visit(
+      {"body_timeout",
+       "Longest pause between bytes of a request body. An engine may take so long to read one, after connect_timeout."},
+      limits.body_timeout, kTimeout);
   visit({"max_body_time", "Longest time for a whole request body; 408 beyond."}, limits.max_body_time, kTimeout);
   visit(
       {"min_body_rate",
