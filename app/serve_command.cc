@@ -58,7 +58,7 @@ class LiveConfig {
     const absl::Status taken = fresh.ok() ? server_.Reload(*fresh) : fresh.status();
     if (!taken.ok()) {
       std::cerr << "penstock serve: the configuration is kept, the new one is bad:\n"
-                << std::string(taken.message()) << std::endl;
+                << std::string(taken.message()) << '\n';
       server_.NoteBadReload();
       return;
     }
@@ -68,7 +68,7 @@ class LiveConfig {
     for (const std::string& key : KeysThatNeedRestart(started_with_, config_)) {
       std::cerr << "penstock serve: " << key << " changed; that needs a restart, the old value stays in force\n";
     }
-    std::cerr << "penstock serve: configuration reloaded" << std::endl;
+    std::cerr << "penstock serve: configuration reloaded" << '\n';
   }
 
  private:
@@ -111,13 +111,13 @@ int RunServe(const ServeOptions& options) {
   auto server = RouterServer::Create(*config, std::move(server_options));
   if (!server.ok()) return Fail("serve", server.status().message());
   if (const absl::Status started = (*server)->Start(); !started.ok()) return Fail("serve", started.message());
-  std::cerr << "penstock listening on " << (*server)->url() << std::endl;
+  std::cerr << "penstock listening on " << (*server)->url() << '\n';
   LiveConfig live(options, *config, **server);
   Run(live, signals);
-  std::cerr << "penstock serve: draining, " << (*server)->active_requests() << " requests to finish" << std::endl;
+  std::cerr << "penstock serve: draining, " << (*server)->active_requests() << " requests to finish" << '\n';
   const int cut = DrainUntil(**server, live.config().limits.drain_timeout, signals);
   (*server)->Stop();
-  if (cut > 0) std::cerr << "penstock serve: " << cut << " requests were cut" << std::endl;
+  if (cut > 0) std::cerr << "penstock serve: " << cut << " requests were cut" << '\n';
   return cut > 0 ? kRequestsWereCut : 0;
 }
 

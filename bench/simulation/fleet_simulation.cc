@@ -278,6 +278,7 @@ void FleetSimulation::Sample() {
 void FleetSimulation::Die(size_t replica) {
   const std::vector<uint64_t> lost = requests_->Streams(replica);
   std::vector<simulated::SequenceId> sequences;
+  sequences.reserve(lost.size());
   for (const uint64_t request : lost) sequences.push_back(requests_->SequenceOf(request));
   engines_.Die(replica, sequences);
   Tell(ReplicaHealth{IdOf(replica), Health::kDown});
