@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/simulated/machine/tokenizer.h"
 #include "gtest/gtest.h"
 
 namespace penstock::simulated {
@@ -21,6 +22,16 @@ TEST(Text, EveryPieceIsNonEmptyAndStandsInJsonAsItIs) {
     ASSERT_FALSE(piece.empty());
     ASSERT_TRUE(
         std::all_of(piece.begin(), piece.end(), [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; }));
+  }
+}
+
+TEST(Text, EveryPieceIsOneTokenAndNoTextCountsMoreTokensThanItHas) {
+  for (Conversation conversation = 0; conversation < 50; ++conversation) {
+    for (int64_t i = 0; i < 100; ++i) {
+      const std::string_view piece = PieceAt(1, conversation, i);
+      ASSERT_EQ(CountTokens(piece), Tokens(1)) << piece;
+      ASSERT_LE(CountTokens(Answer(1, conversation, 0, i + 1)), Tokens(i + 1)) << conversation;
+    }
   }
 }
 
@@ -56,7 +67,7 @@ TEST(Text, OtherTextIsNoBeginning) {
 }
 
 TEST(Text, TheTailOfAPlainPromptIsRecognisedAndGivesTheSameConversation) {
-  const std::string prompt = "Certainly, Overall and Simply are words. What else?";
+  const std::string prompt = "Surely, Mostly and Simply are words. What else?";
   const PlainPrompt fresh = ReadPlainPrompt(1, prompt);
   EXPECT_EQ(fresh.given.tokens, Tokens(0));
   for (int64_t tokens = 1; tokens < 40; ++tokens) {

@@ -9,22 +9,22 @@
 namespace penstock::simulated {
 namespace {
 
-constexpr std::array<std::string_view, 16> kOpeners = {
-    "Certainly", "Briefly",  "Generally", "Frankly", "Overall",  "Strictly", "Roughly", "Usually",
-    "Indeed",    "Actually", "Basically", "Clearly", "Honestly", "Notably",  "Simply",  "Typically"};
+constexpr std::array<std::string_view, 16> kOpeners = {"Surely", "Mostly", "Mainly", "Partly", "Fairly", "Rarely",
+                                                       "Lately", "Likely", "Indeed", "Gladly", "Wisely", "Justly",
+                                                       "Simply", "Kindly", "Evenly", "Firmly"};
 
 constexpr std::array<std::string_view, 128> kPieces = {
-    " the",   " of",     " and",   " a",      " to",    " in",    " is",   " that",   " it",      " for",     " was",
-    " on",    " are",    " as",    " with",   " they",  " at",    " be",   " this",   " from",    " have",    " or",
-    " by",    " one",    " had",   " not",    " but",   " what",  " all",  " were",   " when",    " we",      " there",
-    " can",   " an",     " your",  " which",  " their", " said",  " if",   " do",     " will",    " each",    " about",
-    " how",   " up",     " out",   " them",   " then",  " she",   " many", " some",   " so",      " these",   " would",
-    " other", " into",   " has",   " more",   " her",   " two",   " like", " him",    " see",     " time",    " could",
-    " no",    " make",   " than",  " first",  " been",  " its",   " who",  " now",    " people",  " my",      " made",
-    " over",  " did",    " down",  " only",   " way",   " find",  " use",  " may",    " water",   " long",    " little",
-    " very",  " after",  " words", " called", " just",  " where", " most", " know",   " get",     " through", " back",
-    " much",  " before", " go",    " good",   " new",   " write", " our",  " used",   " me",      " man",     " too",
-    " any",   " day",    " same",  " right",  " look",  " think", " also", " around", " another", " came",    " come",
+    " the",   " of",     " and",   " a",      " to",    " in",    " is",   " that",   " it",     " for",   " was",
+    " on",    " are",    " as",    " with",   " they",  " at",    " be",   " this",   " from",   " have",  " or",
+    " by",    " one",    " had",   " not",    " but",   " what",  " all",  " were",   " when",   " we",    " there",
+    " can",   " an",     " your",  " which",  " their", " said",  " if",   " do",     " will",   " each",  " about",
+    " how",   " up",     " out",   " them",   " then",  " she",   " many", " some",   " so",     " these", " would",
+    " other", " into",   " has",   " more",   " her",   " two",   " like", " him",    " see",    " time",  " could",
+    " no",    " make",   " than",  " first",  " been",  " its",   " who",  " now",    " people", " my",    " made",
+    " over",  " did",    " down",  " only",   " way",   " find",  " use",  " may",    " water",  " long",  " little",
+    " very",  " after",  " words", " called", " just",  " where", " most", " know",   " get",    " never", " back",
+    " much",  " before", " go",    " good",   " new",   " write", " our",  " used",   " me",     " man",   " too",
+    " any",   " day",    " same",  " right",  " look",  " think", " also", " around", " still",  " came",  " come",
     " work",  " three",  " word",  "ing",     "ed",     ",",      ".",
 };
 static_assert(!kPieces.back().empty(), "the list is full");

@@ -1,9 +1,10 @@
 // The text of a simulated model: a pure function of seed, conversation and position. Any engine can therefore continue
 // an interrupted answer with the same text.
 //
-// Each token is one piece: a word with the space before it, an ending or a comma. A piece is printable ASCII without
-// quotes and backslashes, so it needs no escape in JSON. The first piece of an answer comes from a short list of
-// openers. They make an answer recognisable at the end of a plain prompt.
+// Each token is one piece: a word with the space before it, an ending or a comma. The tokenizer reads a piece as one
+// token. It reads an ending together with the word before it, so a text may count fewer tokens than its answer had. A
+// piece is printable ASCII without quotes and backslashes, so it needs no escape in JSON. The first piece of an answer
+// comes from a short list of openers. They make an answer recognisable at the end of a plain prompt.
 #ifndef PENSTOCK_BACKENDS_SIMULATED_TEXT_H_
 #define PENSTOCK_BACKENDS_SIMULATED_TEXT_H_
 
