@@ -24,6 +24,8 @@ class StepModel {
   StepModel(const StepCoefficients& prior, bool prior_known);
 
   double Factor(int busy_neighbours) const { return slots_[Slot(busy_neighbours)].factor; }
+  // Samples that the factor was learned from.
+  int Observations(int busy_neighbours) const { return slots_[Slot(busy_neighbours)].observations; }
 
   // Seconds of a step without prefill: `sequences` decoding, `kv_tokens` attended.
   double DecodeStep(double sequences, double kv_tokens, int busy_neighbours) const;

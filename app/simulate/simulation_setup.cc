@@ -90,6 +90,7 @@ SimulatedReplica EngineOf(const simulated::EngineSpec& engine, const SimulatedCo
     replica.sleep_after = config.sleep->after;
     replica.wake = config.sleep->wake;
   }
+  replica.host_time = config.host_time;
   return replica;
 }
 

@@ -132,7 +132,8 @@ void FleetSimulation::Place(const Forward& forward) {
   const uint64_t request = forward.request.value();
   accounts_.WaitsNoMore(*(*requests_)[request].arrival, events_.now());
   accounts_.Forwarded(forward);
-  link_.SendRequest(request, requests_->Forward(request, forward.replica));
+  const Duration host_time = spec_.replicas[forward.replica.value()].host_time;
+  link_.SendRequest(request, requests_->Forward(request, forward.replica), host_time);
 }
 
 void FleetSimulation::Turn(const Refuse& refuse) {

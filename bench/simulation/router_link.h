@@ -34,9 +34,9 @@ class RouterLink {
   // The router's estimate of a prompt's tokens: a normal error of prompt_error around the truth, not rounded.
   double EstimateOf(Tokens prompt) { return prompt.AsDouble() * (1 + options_.prompt_error * generator_.Normal()); }
 
-  // Sends a request to its engine; `tries` is the number of this forward.
-  void SendRequest(uint64_t request, uint64_t tries) {
-    events_.Schedule(events_.now() + options_.link_delay, Occurrence::kSubmit, request, tries);
+  // Sends a request to its engine, whose API server keeps it for `host_time`; `tries` is the number of this forward.
+  void SendRequest(uint64_t request, uint64_t tries, Duration host_time) {
+    events_.Schedule(events_.now() + options_.link_delay + host_time, Occurrence::kSubmit, request, tries);
   }
   // Sends an abort; the request is back in the router one delay later.
   void SendAbort(uint64_t request) {

@@ -29,6 +29,7 @@ struct SimulatedReplica {
   Duration down_to = Duration::Infinite();
   Duration sleep_after = Duration::Infinite();  // Idle time before it sleeps.
   Duration wake;                                // Time from the first request to its first step.
+  Duration host_time;                           // Time of a request in the API server, before it waits for a step.
 };
 
 struct SimulatedFleetSpec {

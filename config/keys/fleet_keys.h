@@ -118,6 +118,9 @@ void VisitFields(Section& simulated, Visitor& visit) {
   visit({"sleep_after", "Idle time after which the engine gives its memory back. Only simulate plays it."},
         simulated.sleep, PartForm{&SleepConfig::after, kAnyTime});
   visit({"wake", "Time that waking takes."}, simulated.sleep, PartForm{&SleepConfig::wake, kAnyTime});
+  visit({"host_time", "Time of a request in the API server, before it waits for a step. Only simulate plays it.",
+         kUnlessZero},
+        simulated.host_time, kAnyTime);
   visit({"time_scale", "Speed of the engine's clock; 10 is ten times faster."}, simulated.time_scale,
         NumberForm{0.001, 1e4});
   visit({"seed", "Seed of texts and drawn output lengths."}, simulated.seed, CountForm{0, INT64_MAX / 8});

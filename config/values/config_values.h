@@ -60,6 +60,7 @@ struct SimulatedConfig {
   SlowdownConfig slowdown;
   std::optional<OutageConfig> outage;
   std::optional<SleepConfig> sleep;
+  Duration host_time;
   double time_scale = 1;
   uint64_t seed = 1;
 };

@@ -116,6 +116,8 @@ inline constexpr Metric kMetrics[] = {
      "Prompt tokens forwarded and not yet computed, by forecast"},
     {"Replicas", "penstock_replica_step_factor_ratio", MetricType::kGauge, "model replica",
      "Learned over prior step time"},
+    {"Replicas", "penstock_replica_host_time_seconds", MetricType::kGauge, "model replica",
+     "Part of a first token's time that no step explains, learned"},
     {"Replicas", "penstock_replica_stream_tokens_per_second", MetricType::kGauge, "model replica",
      "Forecast decode rate of one stream"},
     {"Replicas", "penstock_replica_preemptions_total", MetricType::kCounter, "model replica",

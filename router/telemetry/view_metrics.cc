@@ -87,7 +87,7 @@ struct ReplicaFigure {
   double (*value)(const ReplicaView&);
 };
 
-constexpr std::array<ReplicaFigure, 7> kReplicaFigures = {{
+constexpr std::array<ReplicaFigure, 8> kReplicaFigures = {{
     {MetricNamed("penstock_replica_up"),
      [](const ReplicaView& replica) {
        return replica.health == Health::kUp || replica.health == Health::kProbing ? 1.0 : 0.0;
@@ -99,6 +99,7 @@ constexpr std::array<ReplicaFigure, 7> kReplicaFigures = {{
     {MetricNamed("penstock_replica_backlog_tokens"),
      [](const ReplicaView& replica) { return replica.backlog.AsDouble(); }},
     {MetricNamed("penstock_replica_step_factor_ratio"), [](const ReplicaView& replica) { return replica.step_factor; }},
+    {MetricNamed("penstock_replica_host_time_seconds"), [](const ReplicaView& replica) { return replica.host_time; }},
     {MetricNamed("penstock_replica_stream_tokens_per_second"),
      [](const ReplicaView& replica) { return replica.tokens_per_s; }},
     {MetricNamed("penstock_replica_preemptions_total"),

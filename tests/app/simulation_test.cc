@@ -121,6 +121,14 @@ TEST(Simulation, AnIdleEngineSleepsAndItsNextRequestWaitsForItToWake) {
   EXPECT_GT(sleepy.report.results.ttft_s->p50, ready.report.results.ttft_s->p50 + 1);
 }
 
+TEST(Simulation, TheTimeOfAnApiServerDelaysEveryFirstToken) {
+  const std::string one = "gpus: [{id: g0, kind: a100-80}]\nreplicas:\n  - {id: r0, gpus: [g0], simulated: {";
+  const auto fleet = [&](const std::string& setting) { return one + setting + "}, model: llama-3.1-8b}\n"; };
+  const Outcome late = Simulate(fleet("host_time: 80ms"), "generate:azure-conv", 0.1, 120);
+  const Outcome at_once = Simulate(fleet(""), "generate:azure-conv", 0.1, 120);
+  EXPECT_NEAR(late.report.results.ttft_s->p50 - at_once.report.results.ttft_s->p50, 0.08, 0.02);
+}
+
 TEST(Simulation, OneElasticPoolCarriesWhatStaticPartsOfItDoNot) {
   const auto fleet = [](const std::string& gpu, const std::string& own) {
     std::string yaml = "gpus: [{id: g0, kind: h100" + gpu + "}]\nmodels:\n";

@@ -204,6 +204,22 @@ TEST(CoreAdmission, AReplicaFourTimesSlowerIsLearnedAndGetsFewerRequests) {
   EXPECT_LT(results.per_replica.at("replica1").offered * 3 / 2, results.per_replica.at("replica0").offered);
 }
 
+TEST(CoreAdmission, TheTimeOfAnApiServerIsLearnedBesideTheStepsOfItsEngine) {
+  SimulatedFleetSpec spec = SpecOf({});
+  spec.gpus.push_back(simulated::Sharing::kTimeSlicing);
+  spec.fleet.replicas[1].gpus = {1};
+  spec.replicas[1].gpus = {1};
+  spec.replicas[1].host_time = Duration::Milliseconds(60);
+  PenstockCore core;
+  FleetSimulation simulation(spec, core, {});
+  std::vector<SimulatedArrival> arrivals = RandomArrivals(6, 600, 0.7, 0);
+  for (SimulatedArrival& arrival : arrivals) arrival.observed = true;
+  const SimulationOutcome outcome = simulation.Run(arrivals);
+  EXPECT_NEAR(outcome.final_view.replicas[0].host_time, 0, 0.003);
+  EXPECT_NEAR(outcome.final_view.replicas[1].host_time, 0.06, 0.005);
+  EXPECT_NEAR(outcome.final_view.replicas[1].step_factor, 1, 0.15);
+}
+
 TEST(CoreAdmission, BelowTheKneeNothingIsRefusedAndNobodyIsLate) {
   PenstockCore core;
   FleetSimulation simulation(SpecOf({}), core, {});

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kvmodel/step_model.h"
 #include "router/core/admission/rooms.h"
 #include "tests/core/core_test_support.h"
 
@@ -60,6 +61,21 @@ class TestRooms {
     RequestState* request = Running(id, prompt, replica);
     rooms.running.TakeFirstToken(request, now);
     return request;
+  }
+  // Lone requests teach the replica, which must be idle, so many seconds outside of its steps. The fleet's step times
+  // are exact (learns_steps is false).
+  void TeachHostTime(double seconds, uint32_t replica = 0) {
+    for (size_t i = 0; i < HostTime::kWindow; ++i) {
+      RequestState* request = Running(1'000'000 + i, 100, replica);
+      const ReplicaSpec& spec = Replica(replica).spec();
+      Wait(rooms.fleet.spec().limits.dispatch_delay);
+      Wait(Duration::Seconds(seconds + FirstTokenAlone(spec.prior, 100, spec.batch_budget.AsDouble())));
+      rooms.running.TakeFirstToken(request, now);
+      rooms.running.Leave(request, now);
+      rooms.fleet.ledger().Release(request->running.lease);
+      rooms.requests.Erase(request->arrived.request);
+    }
+    rooms.servers.SetHealth(ReplicaId(replica), Health::kUp, now);
   }
   // The request as a member of the replica's pool at that position.
   GrowthMember MemberOf(const RequestState& request, uint32_t id = 0, size_t pool = 0) const {

@@ -128,6 +128,7 @@ void FleetState::Show(CoreView& view, Instant now) const {
     out.prefilling = static_cast<int64_t>(replica.prefills().requests().size());
     out.backlog = replica.prefills().tokens();
     out.step_factor = replica.steps_model().Factor(busy);
+    out.host_time = replica.host_time.seconds();
     out.tokens_per_s = replica.TokensPerSecond(busy);
     out.preemptions = replica.facts.preemptions_seen;
   }

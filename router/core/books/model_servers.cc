@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kvmodel/step_model.h"
+#include "router/core/books/host_time.h"
 
 namespace penstock {
 namespace {
@@ -12,7 +13,7 @@ constexpr double kSecondsPerMs = 1e-3;
 }  // namespace
 
 double ModelServers::Kind::FirstToken(Tokens prefill, double factor) const {
-  return factor * FirstTokenAlone(step, prefill.AsDouble(), batch_budget.AsDouble());
+  return host_time + factor * FirstTokenAlone(step, prefill.AsDouble(), batch_budget.AsDouble());
 }
 
 double ModelServers::Kind::Work(Tokens prompt, Tokens prefill, double output, int sequences) const {
@@ -28,7 +29,7 @@ void ModelServers::Add(size_t replica, const ReplicaSpec& spec) {
   });
   replicas_.push_back(replica);
   kind_of_.push_back(static_cast<size_t>(kind - kinds_.begin()));
-  if (kind == kinds_.end()) kinds_.push_back({spec.prior, spec.max_sequences, spec.batch_budget, 0, 0});
+  if (kind == kinds_.end()) kinds_.push_back({spec.prior, spec.max_sequences, spec.batch_budget, 0, 0, 0});
 }
 
 void ModelServers::Refresh(const std::vector<ReplicaBrief>& briefs, Instant now) {
@@ -36,12 +37,14 @@ void ModelServers::Refresh(const std::vector<ReplicaBrief>& briefs, Instant now)
   refresh_at_ = now + kRefresh;
   const bool any_up = std::any_of(replicas_.begin(), replicas_.end(), [&](size_t index) { return briefs[index].up; });
   for (Kind& kind : kinds_) kind.idle_factor = kind.busy_factor = 0;
+  for (Kind& kind : kinds_) kind.host_time = HostTime::kMost;
   const auto lower = [](double& least, double factor) { least = least > 0 ? std::min(least, factor) : factor; };
   for (size_t i = 0; i < replicas_.size(); ++i) {
     const ReplicaBrief& brief = briefs[replicas_[i]];
     if (any_up && !brief.up) continue;
     lower(kinds_[kind_of_[i]].idle_factor, brief.idle_factor);
     lower(kinds_[kind_of_[i]].busy_factor, brief.busy_factor);
+    kinds_[kind_of_[i]].host_time = std::min(kinds_[kind_of_[i]].host_time, brief.host_time);
   }
 }
 

@@ -20,6 +20,7 @@ struct ReplicaBrief {
   double idle_factor = 1;  // Learned over prior step time beside idle neighbours.
   double busy_factor = 1;  // And beside those that are busy now.
   bool up = false;         // Health::kUp or kProbing.
+  double host_time = 0;    // Seconds of a first token that no step explains.
 };
 
 class ModelServers {
@@ -34,6 +35,7 @@ class ModelServers {
     Tokens batch_budget{0};
     double idle_factor = 0;  // Least of its replicas; 0: none of them is up.
     double busy_factor = 0;
+    double host_time = 0;  // Least of its replicas.
 
     // Seconds to a first token on an idle replica of the kind.
     double FirstToken(Tokens prefill, double factor) const;

@@ -12,6 +12,8 @@ namespace {
 constexpr double kExcessMemorySteps = 50;
 // A stream is never forecast slower than two decode steps per token; seconds keep the division finite.
 constexpr double kShortestStep = 1e-6;
+// Samples of steps, 25 ms each, before first tokens teach the host time: half a second of decoding.
+constexpr int kKnownSteps = 20;
 
 }  // namespace
 
@@ -26,6 +28,7 @@ int64_t EngineFacts::TakePreemptions(int64_t counter) {
 void ReplicaState::Configure(const ReplicaSpec& spec, const std::vector<ClassSpec>& classes) {
   if (spec.prior != spec_.prior || spec.prior_known != spec_.prior_known || spec_.name.empty()) {
     model_ = StepModel(spec.prior, spec.prior_known);
+    host_time = HostTime();
   }
   spec_ = spec;
   streams_.Configure(classes);
@@ -52,7 +55,7 @@ Tokens ReplicaState::SharedOf(const RequestState& request) const {
 
 void ReplicaState::Join(RequestState* request, Instant now, std::vector<RequestId>& others) {
   if (!busy()) {
-    last_step_end_.reset();
+    steps_.last_end.reset();
     prefills_.ForgetProven();
   }
   request->phase = RequestPhase::kPrefilling;
@@ -60,6 +63,7 @@ void ReplicaState::Join(RequestState* request, Instant now, std::vector<RequestI
   probation.requests += request->running.probation > 0 ? 1 : 0;
   request->running.dispatched = now;
   request->running.computed = false;
+  request->running.found_idle = requests_.empty();
   request->running.hope = HopeFor(*request);
   request->running.prefill_left = std::max(Tokens(1), request->Prompt() - request->running.hope.expected);
   request->running.in_cache = spec_.prefix_cache > Tokens(0) && !request->arrived.prefix.empty();
@@ -106,12 +110,22 @@ void ReplicaState::Leave(RequestState* request, std::vector<RequestId>& others) 
   requests_.pop_back();
 }
 
+void ReplicaState::LearnHostTime(const RequestState& request, double delay, Instant now, int busy_neighbours) {
+  const RunState& run = request.running;
+  const bool alone = run.found_idle && requests_.size() == 1 && busy_neighbours == 0;
+  // A cached prompt may be computed again or not. Without observed tokens no first token is known.
+  const bool certain = run.hope.blocks == 0 && request.arrived.observed && !request.arrived.embedding;
+  if (!alone || !certain || (spec_.learns_steps && model_.Observations(0) < kKnownSteps)) return;
+  const double prior = FirstTokenAlone(model_.prior(), request.Prompt().AsDouble(), spec_.batch_budget.AsDouble());
+  host_time.Observe((now - run.dispatched).seconds() - delay - model_.Factor(0) * prior);
+}
+
 void ReplicaState::Advance(int64_t steps, Instant newest, int busy_neighbours) {
   if (steps <= 0) return;
   const Tokens per_step = std::max(Tokens(1), spec_.batch_budget - Tokens(streams_.sequences()));
-  const Tokens computed = prefills_.Compute(steps, last_step_end_.value_or(newest), newest, per_step);
-  if (last_step_end_ && newest > *last_step_end_ && streams_.sequences() > 0) {
-    const double elapsed = (newest - *last_step_end_).seconds();
+  const Tokens computed = prefills_.Compute(steps, steps_.last_end.value_or(newest), newest, per_step);
+  if (steps_.last_end && newest > *steps_.last_end && streams_.sequences() > 0) {
+    const double elapsed = (newest - *steps_.last_end).seconds();
     const double count = static_cast<double>(steps);
     if (spec_.learns_steps) {
       model_.Observe(elapsed, count, static_cast<double>(streams_.sequences()),
@@ -119,9 +133,9 @@ void ReplicaState::Advance(int64_t steps, Instant newest, int busy_neighbours) {
     }
     const double step = elapsed / count;
     const double weight = std::pow(1 - 1 / kExcessMemorySteps, count);
-    excess_ = weight * excess_ + (1 - weight) * (step - DecodeStep(busy_neighbours));
+    steps_.excess = weight * steps_.excess + (1 - weight) * (step - DecodeStep(busy_neighbours));
   }
-  last_step_end_ = newest;
+  steps_.last_end = newest;
   streams_.Advance(steps);
 }
 
@@ -137,17 +151,17 @@ double ReplicaState::DecodeStep(int busy_neighbours) const {
 }
 
 double ReplicaState::Remainder(Instant now, double at_least, int busy_neighbours) const {
-  if (!last_step_end_ || !busy()) return at_least;
+  if (!steps_.last_end || !busy()) return at_least;
   const Tokens room = std::max(Tokens(0), spec_.batch_budget - Tokens(streams_.sequences()));
   const double prefill = std::min(prefills_.tokens(), room).AsDouble();
   const double step = DecodeStep(busy_neighbours) + model_.PrefillToken(busy_neighbours) * prefill;
-  return std::max(at_least, step - (now - *last_step_end_).seconds());
+  return std::max(at_least, step - (now - *steps_.last_end).seconds());
 }
 
 double ReplicaState::TokensPerSecond(int busy_neighbours) const {
   const double sequences = std::max<double>(1, static_cast<double>(streams_.sequences()));
   const double decode = model_.DecodeStep(sequences, static_cast<double>(streams_.kv_tokens()), busy_neighbours);
-  return 1 / std::max({kShortestStep, decode / 2, decode + excess_});
+  return 1 / std::max({kShortestStep, decode / 2, decode + steps_.excess});
 }
 
 bool ReplicaState::SumsHold() const {

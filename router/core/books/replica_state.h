@@ -11,6 +11,7 @@
 
 #include "kvmodel/step_model.h"
 #include "router/core/books/decoding_streams.h"
+#include "router/core/books/host_time.h"
 #include "router/core/books/prefill_backlog.h"
 #include "router/core/books/request_state.h"
 #include "router/core/contract/admission_checks.h"
@@ -56,7 +57,7 @@ class ReplicaState {
   int64_t sequences() const { return sequences_; }    // Forwarded, n counted.
   int64_t unobserved() const { return unobserved_; }  // Requests whose progress is forecast only.
   // When the newest step known ended; nullopt while idle or before the first.
-  std::optional<Instant> last_step_end() const { return last_step_end_; }
+  std::optional<Instant> last_step_end() const { return steps_.last_end; }
 
   // The part of the request's prompt that the engine is expected to have cached.
   CacheHope HopeFor(const RequestState& request) const;
@@ -70,6 +71,9 @@ class ReplicaState {
   void Correct(RequestState* request, int64_t tokens);
   void Leave(RequestState* request, std::vector<RequestId>& others);
 
+  // The request, which is still prefilling, gets its first token now. `delay` seconds went by before the engine had it.
+  // One that was alone all the time teaches the host time.
+  void LearnHostTime(const RequestState& request, double delay, Instant now, int busy_neighbours);
   // `steps` ended, the newest at `newest`: computes backlog, advances streams, teaches the step model.
   void Advance(int64_t steps, Instant newest, int busy_neighbours);
   // The next `most` requests in turn whose forecasts are renewed: their first position. They follow one another,
@@ -93,8 +97,14 @@ class ReplicaState {
   Probation probation;
   EngineFacts facts;
   PromptCache prompts;
+  HostTime host_time;
 
  private:
+  struct ObservedSteps {
+    std::optional<Instant> last_end;
+    double excess = 0;  // Seconds of observed steps over decode steps, of late: prefill, mostly.
+  };
+
   ReplicaSpec spec_;
   StepModel model_;
   std::vector<RequestState*> requests_;
@@ -102,9 +112,8 @@ class ReplicaState {
   DecodingStreams streams_;
   int64_t sequences_ = 0;
   int64_t unobserved_ = 0;
-  std::optional<Instant> last_step_end_;
-  double excess_ = 0;  // Seconds of observed steps over decode steps, of late: prefill, mostly.
-  size_t turn_ = 0;    // Position after the last request whose forecast was renewed.
+  ObservedSteps steps_;
+  size_t turn_ = 0;  // Position after the last request whose forecast was renewed.
 };
 
 }  // namespace penstock

@@ -73,13 +73,14 @@ struct CacheHope {
 struct RunState {
   ReplicaId replica;
   LeaseId lease;
-  size_t slot = 0;         // Position among the replica's requests.
-  Tokens prefill_left{0};  // Of its prompt, not yet computed as far as steps tell.
-  bool in_cache = false;   // The blocks of its prompt are in the replica's PromptCache.
-  bool computed = false;   // The engine computed its prompt.
-  Tokens shared{0};        // Leading tokens of its prompt that other running requests hold too.
-  CacheHope hope;          // As of the dispatch.
-  uint64_t probation = 0;  // Of its replica, when it was sent there on probation; 0: it was not.
+  size_t slot = 0;          // Position among the replica's requests.
+  Tokens prefill_left{0};   // Of its prompt, not yet computed as far as steps tell.
+  bool in_cache = false;    // The blocks of its prompt are in the replica's PromptCache.
+  bool computed = false;    // The engine computed its prompt.
+  bool found_idle = false;  // No other request ran on its replica when it was sent there.
+  Tokens shared{0};         // Leading tokens of its prompt that other running requests hold too.
+  CacheHope hope;           // As of the dispatch.
+  uint64_t probation = 0;   // Of its replica, when it was sent there on probation; 0: it was not.
   Instant dispatched;
   Instant first_expected;  // When the first token was forecast to come; an unobserved request is taken to get it then.
   // Tokens per sequence are base_tokens + the replica's steps - base_steps.

@@ -97,6 +97,8 @@ bool RunningRequests::TakeFirstToken(RequestState* request, Instant now) {
     const double there = std::clamp(1 - late / hope.seconds, 0.0, 1.0);
     hope.seen = Tokens(static_cast<int64_t>(there * (hope.live + hope.left).AsDouble()));
   }
+  const double delay = fleet_.spec().limits.dispatch_delay.seconds();
+  replica.LearnHostTime(*request, delay, now, fleet_.BusyNeighbours(replica));
   replica.BecomeDecoding(request);
   Refresh(request, replica, forecasts_.PaceOf(replica), now);
   return true;

@@ -47,7 +47,7 @@ void Servers::UpdateBrief(size_t position, Instant now) {
   const ReplicaState& replica = fleet_.replicas()[position];
   const StepModel& model = replica.steps_model();
   briefs_[position] = {FullnessOf(replica, now), model.Factor(0), model.Factor(fleet_.BusyNeighbours(replica)),
-                       IsUp(replica.health)};
+                       IsUp(replica.health), replica.host_time.seconds()};
 }
 
 void Servers::UpdateFullness(const ReplicaState& replica, Instant now) {

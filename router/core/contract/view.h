@@ -49,6 +49,7 @@ struct ReplicaView {
   int64_t prefilling = 0;   // Leases before their first token.
   Tokens backlog{0};        // Prefill dispatched and not yet computed.
   double step_factor = 1;   // Learned over prior step time.
+  double host_time = 0;     // Seconds of a first token that no step explains, learned.
   double tokens_per_s = 0;  // Forecast decode rate of one stream.
   int64_t preemptions = 0;  // Reported since start.
 };

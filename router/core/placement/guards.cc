@@ -30,7 +30,7 @@ bool TtftFeasible(const GuardQuestion& question) {
   const StepModel& model = question.replica.steps_model();
   const double alone = FirstTokenAlone(model.prior(), question.request.Prompt().AsDouble(),
                                        question.replica.spec().batch_budget.AsDouble());
-  return model.Factor(0) * alone <= question.goals().ttft.seconds();
+  return question.outlook.host_time + model.Factor(0) * alone <= question.goals().ttft.seconds();
 }
 
 bool FirstTokenInTime(const GuardQuestion& question) {
@@ -39,7 +39,7 @@ bool FirstTokenInTime(const GuardQuestion& question) {
   const double waited = (question.now - question.request.arrival).seconds();
   const double goal = goals.ttft.seconds();
   if (waited >= goal || !TtftFeasible(question)) return true;
-  return waited + question.outlook.remainder + question.outlook.Done(question.outlook.queued) <= kTtftMargin * goal;
+  return waited + question.outlook.ExpectedTtft() <= kTtftMargin * goal;
 }
 
 // Slack of the decoding streams of one class against the mixed steps ahead.
@@ -121,6 +121,7 @@ GuardQuestion QuestionFor(const RequestState& request, Tokens prefill, const Rep
   outlook.step = replica.DecodeStep(busy);
   outlook.per_prefill = replica.steps_model().PrefillToken(busy);
   outlook.remainder = replica.Remainder(now, fleet.spec().limits.dispatch_delay.seconds(), busy);
+  outlook.host_time = replica.host_time.seconds();
   return {request, replica, fleet.spec().classes, busy, outlook, now};
 }
 

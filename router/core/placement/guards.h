@@ -4,7 +4,8 @@
 //   sequences        the engine's batch has a free row for each sequence
 //   runway           at most two step budgets of prefill are on their way already, or no more than the request's cached
 //                    prompt saves: another replica would have to compute that instead
-//   first_token      waited + rem + D(left + prompt) <= 0.97 TTFT, D(P) = ceil(P / (budget - B)) step + f d P
+//   first_token      waited + host + rem + D(left + prompt) <= 0.97 TTFT, D(P) = ceil(P / (budget - B)) step + f d P,
+//                    host the learned time outside of the steps
 //   running_streams  no decoding or prefilling stream that is still on time would miss its next token: a test of
 //                    slack, never of one step's length; and the steady state keeps TPOT
 // A prompt counts by what is left of it after expected prefix cache hits. A guard may delay; only a deadline refuses.
@@ -24,16 +25,17 @@ namespace penstock {
 
 // The next steps of a replica with one request more.
 struct StepOutlook {
-  double queued;       // Tokens to compute until the request's first token: the backlog and its own.
-  double budget;       // Prefill tokens per step beside the decodes.
-  double step;         // Seconds of a step without prefill.
-  double per_prefill;  // Seconds per prefill token.
-  double remainder;    // Seconds until the step in flight ends.
+  double queued;         // Tokens to compute until the request's first token: the backlog and its own.
+  double budget;         // Prefill tokens per step beside the decodes.
+  double step;           // Seconds of a step without prefill.
+  double per_prefill;    // Seconds per prefill token.
+  double remainder;      // Seconds until the step in flight ends.
+  double host_time = 0;  // Seconds of a first token that no step explains.
 
   double Steps(double prefill) const;
   // Seconds to compute so many tokens.
   double Done(double prefill) const { return Steps(prefill) * step + per_prefill * prefill; }
-  double ExpectedTtft() const { return remainder + Done(queued); }
+  double ExpectedTtft() const { return host_time + remainder + Done(queued); }
 };
 
 struct GuardQuestion {

@@ -9,22 +9,22 @@
 namespace penstock::bench {
 namespace {
 
-TEST(RouterLink, ARequestAndItsOutcomeTakeOneDelayEach) {
+TEST(RouterLink, ARequestAndItsOutcomeTakeOneDelayEachAndARequestItsTimeInTheApiServer) {
   EventQueue events;
   SimulationOptions options;
   options.link_delay = Duration::Milliseconds(3);
   RouterLink link(options, 1, events);
-  link.SendRequest(4, 2);
+  link.SendRequest(4, 2, Duration::Milliseconds(40));
   const Scheduled submit = events.Next();
   EXPECT_EQ(submit.kind, Occurrence::kSubmit);
   EXPECT_EQ(submit.subject, 4u);
   EXPECT_EQ(submit.detail, 2u);
-  EXPECT_EQ(submit.at, Instant() + Duration::Milliseconds(3));
+  EXPECT_EQ(submit.at, Instant() + Duration::Milliseconds(43));
 
   link.SendOutcome(0, {{{9, true}}, {}});
   const Scheduled deliver = events.Next();
   EXPECT_EQ(deliver.kind, Occurrence::kDeliver);
-  EXPECT_EQ(deliver.at, Instant() + Duration::Milliseconds(6));
+  EXPECT_EQ(deliver.at, Instant() + Duration::Milliseconds(46));
   const RouterLink::Outcome outcome = link.TakeOutcome(deliver.subject);
   EXPECT_EQ(outcome.replica, 0u);
   ASSERT_EQ(outcome.step.tokens.size(), 1u);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kvmodel/step_model.h"
+
 namespace penstock {
 namespace {
 
@@ -28,6 +30,15 @@ TEST(ModelServers, AKindIsAsFastAsItsFastestReplicaThatIsUp) {
   servers.Refresh({{0, 2, 3, true}, {0, 1.5, 4, true}, {0, 0.5, 0.5, false}}, Instant::FromSeconds(1));
   EXPECT_EQ(servers.kinds()[0].idle_factor, 1.5);
   EXPECT_EQ(servers.kinds()[0].busy_factor, 3);
+}
+
+TEST(ModelServers, TheLeastTimeOutsideOfTheStepsCountsForTheFirstToken) {
+  ModelServers servers;
+  for (size_t i = 0; i < 3; ++i) servers.Add(i, Spec(10));
+  servers.Refresh({{0, 1, 1, true, 0.08}, {0, 1, 1, true, 0.05}, {0, 1, 1, false, 0.01}}, Instant::FromSeconds(1));
+  const ModelServers::Kind& kind = servers.kinds()[0];
+  EXPECT_DOUBLE_EQ(kind.host_time, 0.05);
+  EXPECT_DOUBLE_EQ(kind.FirstToken(Tokens(100), 1), 0.05 + FirstTokenAlone(Spec(10).prior, 100, 2048));
 }
 
 TEST(ModelServers, WhileNoReplicaIsUpAllOfThemCount) {

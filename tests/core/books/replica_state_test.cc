@@ -49,6 +49,59 @@ TEST(ReplicaState, PrefillIsLearnedAsPrefillWhetherItsFirstTokenOrItsStepIsToldF
   EXPECT_NEAR(FactorLearned(true), 1, 0.02);
 }
 
+// One request at a time with 40 ms outside of the steps; `disturb` changes it before its first token.
+template <class Disturb>
+double HostTimeLearned(Disturb disturb, bool learns_steps = false) {
+  ReplicaSpec spec;
+  spec.name = "r0";
+  spec.prior = {10, 0, 0, 0.05};
+  spec.learns_steps = learns_steps;
+  ReplicaState replica;
+  replica.Configure(spec, {ClassSpec()});
+  std::vector<RequestId> others;
+  Instant now = Instant::FromSeconds(1);
+  for (uint64_t i = 0; i < HostTime::kWindow; ++i) {
+    RequestState request;
+    request.arrived.request = RequestId(i);
+    request.arrived.prompt = Tokens(200);
+    replica.Join(&request, now, others);
+    RequestState second;
+    second.arrived.request = RequestId(1000 + i);
+    const int busy_neighbours = disturb(request, second, replica, now);
+    now = now + Duration::Milliseconds(2 + 40 + 20);
+    replica.LearnHostTime(request, 0.002, now, busy_neighbours);
+    const std::vector<RequestState*> running = replica.requests();
+    for (RequestState* each : running) replica.Leave(each, others);
+  }
+  return replica.host_time.seconds();
+}
+
+TEST(ReplicaState, ALoneRequestTeachesTheTimeOutsideOfTheSteps) {
+  const auto nothing = [](RequestState&, RequestState&, ReplicaState&, Instant) { return 0; };
+  EXPECT_NEAR(HostTimeLearned(nothing), 0.04, 1e-6);
+  EXPECT_EQ(HostTimeLearned(nothing, /*learns_steps=*/true), 0) << "no step was seen: its pace may be any";
+}
+
+TEST(ReplicaState, ARequestThatWasNotAloneTeachesNoTimeOutsideOfTheSteps) {
+  std::vector<RequestId> others;
+  EXPECT_EQ(HostTimeLearned([&](RequestState&, RequestState& second, ReplicaState& replica, Instant now) {
+              replica.Join(&second, now, others);
+              return 0;
+            }),
+            0);
+  EXPECT_EQ(HostTimeLearned([](RequestState&, RequestState&, ReplicaState&, Instant) { return 1; }), 0);
+  EXPECT_EQ(HostTimeLearned([](RequestState& request, RequestState&, ReplicaState&, Instant) {
+              request.running.hope.blocks = 1;
+              return 0;
+            }),
+            0);
+  EXPECT_EQ(HostTimeLearned([](RequestState& request, RequestState&, ReplicaState&, Instant) {
+              request.arrived.observed = false;
+              return 0;
+            }),
+            0);
+}
+
 class CachedPromptTest : public ::testing::Test {
  protected:
   CachedPromptTest() {

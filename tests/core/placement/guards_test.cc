@@ -86,6 +86,23 @@ TEST(Guards, AFirstTokenThatWouldMissItsGoalBehindTheBacklogWaits) {
   EXPECT_EQ(Verdict(test, test.New(2, 34'000)), WaitReason::kFirstToken);
 }
 
+Fleet OfExactSteps() {
+  Fleet fleet = MakeFleet({});
+  fleet.replicas[0].learns_steps = false;
+  return fleet;
+}
+
+TEST(Guards, TheTimeOutsideOfTheStepsIsPartOfTheFirstToken) {
+  TestRooms test(OfExactSteps());
+  test.TeachHostTime(0.3);
+  test.Running(1, 4000);
+  // 26,000 tokens behind 4,000 take about 1.65 s of a goal of 2 s.
+  EXPECT_EQ(Verdict(test, test.New(2, 26'000)), WaitReason::kFirstToken);
+  TestRooms at_once(OfExactSteps());
+  at_once.Running(1, 4000);
+  EXPECT_EQ(Verdict(at_once, at_once.New(2, 26'000)), std::nullopt);
+}
+
 TEST(Guards, APromptThatNoReplicaCouldServeInTimeIsNotHeldBackByItsOwnGoal) {
   TestRooms test;
   test.Running(1, 100);
@@ -117,6 +134,8 @@ TEST(Guards, TheExpectedFirstTokenIsTheStepInFlightAndThePrefillAhead) {
   StepOutlook outlook{4096, 2048, 0.01, 0.00005, 0.005};
   EXPECT_EQ(outlook.Steps(4096), 2);
   EXPECT_NEAR(outlook.ExpectedTtft(), 0.005 + 2 * 0.01 + 4096 * 0.00005, 1e-9);
+  outlook.host_time = 0.04;
+  EXPECT_NEAR(outlook.ExpectedTtft(), 0.04 + 0.005 + 2 * 0.01 + 4096 * 0.00005, 1e-9);
 }
 
 }  // namespace

@@ -21,6 +21,16 @@ TEST(Lateness, ARequestIsLateOnceItsFirstTokenCanNoLongerComeInTime) {
   EXPECT_EQ(test.rooms.lateness.ReasonOf(request, last), Refusal::kDeadlineUnreachable);
 }
 
+TEST(Lateness, ARequestIsLateEarlierByTheTimeOutsideOfTheSteps) {
+  Fleet fleet = MakeFleet({});
+  fleet.replicas[0].learns_steps = false;
+  TestRooms test(fleet);
+  const Duration before = test.rooms.lateness.NextCheck(*test.New(1, kPrompt), test.now) - test.now;
+  test.TeachHostTime(0.3);
+  const Duration after = test.rooms.lateness.NextCheck(*test.New(2, kPrompt), test.now) - test.now;
+  EXPECT_NEAR((before - after).seconds(), 0.3, 1e-3);
+}
+
 TEST(Lateness, TheEndOfTheQueueTimeIsTheReasonWhereBothBoundsHavePassed) {
   TestRooms test;
   RequestState* request = test.Waiting(1, kPrompt);
