@@ -149,22 +149,35 @@ TEST(StoredResponses, AConversationThatOneEngineStoresIsRefusedWhereThereAreSeve
   }
 }
 
-TEST(Keys, AMissingKeyIsNotAnIncorrectOne) {
-  ScriptedEngine engine([](EngineCall& call) { AnswerStream(call, 1); });
-  TestServer router({engine.url()}, [](Config& config) {
-    TenantConfig tenant;
-    tenant.name = "team";
-    tenant.keys = {KeyDigest("right")};
-    config.tenants = {tenant};
-  });
-  ASSERT_TRUE(router.WaitUp());
-  const std::string body = StreamBody();
-  const WireMessage missing = router.Ask(PostJson("/v1/chat/completions", body));
-  const WireMessage wrong = router.Ask(PostJson("/v1/chat/completions", body, "Authorization: Bearer wrong\r\n"));
+class Keys : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(router_.WaitUp()); }
+  WireMessage Ask(const std::string& headers = "") {
+    return router_.Ask(PostJson("/v1/chat/completions", StreamBody(), headers));
+  }
+
+  ScriptedEngine engine_{[](EngineCall& call) { AnswerStream(call, 1); }};
+  TestServer router_{{engine_.url()}, [](Config& config) {
+                       TenantConfig tenant;
+                       tenant.name = "team";
+                       tenant.keys = {KeyDigest("right")};
+                       config.tenants = {tenant};
+                     }};
+};
+
+TEST_F(Keys, AMissingKeyIsNotAnIncorrectOne) {
+  const WireMessage missing = Ask();
+  const WireMessage wrong = Ask("Authorization: Bearer wrong\r\n");
   EXPECT_EQ(missing.status(), 401);
   EXPECT_EQ(wrong.status(), 401);
   EXPECT_NE(missing.body.find("You didn't provide an API key"), std::string::npos) << missing.body;
   EXPECT_NE(wrong.body.find("Incorrect API key provided"), std::string::npos) << wrong.body;
+}
+
+TEST_F(Keys, TheyAreCheckedWhereTenantsAreConfiguredButNotForMetrics) {
+  EXPECT_EQ(router_.Ask(Get("/v1/models")).status(), 401);
+  EXPECT_EQ(router_.Ask(Get("/metrics")).status(), 200);
+  EXPECT_EQ(Ask("Authorization: Bearer right\r\n").status(), 200);
 }
 
 }  // namespace

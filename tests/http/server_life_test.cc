@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "config/values/key_digest.h"
 #include "tests/http/test_server.h"
 
 namespace penstock {
@@ -271,22 +270,6 @@ TEST(ServerLife, MemoryForBodiesIsBounded) {
   EXPECT_EQ(ReadMessage(*b).status(), 200);
   EXPECT_TRUE(Eventually([&] { return router.Metric("penstock_fill_ratio{of=\"body_memory\"}") == 0; }));
   EXPECT_EQ(router.Chat(padding).status(), 200);
-}
-
-TEST(ServerLife, KeysAreCheckedWhereTenantsAreConfigured) {
-  ScriptedEngine engine([](EngineCall& call) { AnswerStream(call, 1); });
-  TestServer router({engine.url()}, [](Config& config) {
-    TenantConfig tenant;
-    tenant.name = "team";
-    tenant.keys = {KeyDigest("right")};
-    config.tenants = {tenant};
-  });
-  ASSERT_TRUE(router.WaitUp());
-  EXPECT_EQ(router.Ask(StreamRequest()).status(), 401);
-  EXPECT_EQ(router.Ask(Get("/v1/models")).status(), 401);
-  EXPECT_EQ(router.Ask(Get("/metrics")).status(), 200);
-  EXPECT_EQ(router.Ask(PostJson("/v1/chat/completions", StreamBody(), "Authorization: Bearer right\r\n")).status(),
-            200);
 }
 
 }  // namespace
