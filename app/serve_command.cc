@@ -88,15 +88,14 @@ void Run(LiveConfig& live, const sigset_t& signals) {
   }
 }
 
-// The number of requests that had to be cut.
-int DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals) {
+// Returns once no request runs, the time is over, or a second signal came.
+void DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals) {
   server.BeginDrain();
   const Instant end = Now() + timeout;
   while (server.active_requests() > 0 && Now() < end) {
     const int signal = WaitSignal(signals, kDrainPoll);
     if (signal == SIGTERM || signal == SIGINT) break;
   }
-  return server.active_requests();
 }
 
 }  // namespace
@@ -115,8 +114,9 @@ int RunServe(const ServeOptions& options) {
   LiveConfig live(options, *config, **server);
   Run(live, signals);
   std::cerr << "penstock serve: draining, " << (*server)->active_requests() << " requests to finish" << '\n';
-  const int cut = DrainUntil(**server, live.config().limits.drain_timeout, signals);
+  DrainUntil(**server, live.config().limits.drain_timeout, signals);
   (*server)->Stop();
+  const int cut = (*server)->cut_requests();
   if (cut > 0) std::cerr << "penstock serve: " << cut << " requests were cut" << '\n';
   return cut > 0 ? kRequestsWereCut : 0;
 }

@@ -228,6 +228,7 @@ void RouterServer::BeginDrain() {
 }
 
 int RouterServer::active_requests() const { return parts_->edge.requests.load(std::memory_order_relaxed); }
+int RouterServer::cut_requests() const { return parts_->edge.cut.load(std::memory_order_relaxed); }
 int RouterServer::replicas_up() const { return parts_->edge.replicas_up.load(std::memory_order_relaxed); }
 
 bool RouterServer::Drain(Duration timeout) {
@@ -243,6 +244,8 @@ void RouterServer::Stop() {
   BeginDrain();
   for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->CutRequests(); });
   Drain(kLastWords);
+  // Clients that took neither the rest of their answer nor an error in time.
+  p.edge.cut = std::max(p.edge.cut.load(), active_requests());
   std::promise<void> closed;
   asio::post(p.control().io(), [&p, &closed] {
     p.listeners.clients->Close();

@@ -63,9 +63,11 @@ class RouterServer {
   int active_requests() const;
   // BeginDrain, then waits for them. False when some were still running at the end of `timeout`.
   bool Drain(Duration timeout);
-  // Ends everything. Requests that still run are cut: their clients get an error within kLastWords. May be called
-  // twice.
+  // Ends everything. Requests that still run are cut: their clients get an error within kLastWords. One whose engine
+  // has finished only ends. May be called twice.
   void Stop();
+  // The requests that Stop cut.
+  int cut_requests() const;
 
   CoreView View() const;
   std::string Metrics() const;

@@ -52,6 +52,7 @@ struct Edge {
   LineSampler denied_lines;   // For lines about requests without a key, and about bad PROXY headers.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.
+  std::atomic<int> cut{0};       // Requests that got an error because the router ends.
   std::atomic<int> replicas_up{0};
   std::atomic<bool> draining{false};
 };

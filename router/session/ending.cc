@@ -49,7 +49,10 @@ asio::awaitable<void> Ending::Refused(Refuse refuse) {
 
 // A stream ends with the reason instead of breaking off: the client keeps the tokens that it has.
 asio::awaitable<void> Ending::ShutDown() {
-  if (!state_.client.gone()) admission_.Close(Outcome::kClientGone);
+  if (!state_.client.gone()) {
+    admission_.Close(Outcome::kClientGone);
+    state_.loop.edge().cut.fetch_add(1, std::memory_order_relaxed);
+  }
   return AnswerRefusal(CutByShutdown(), Refuse());
 }
 

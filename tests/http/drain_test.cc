@@ -95,6 +95,29 @@ TEST(Drain, AStreamThatOutlivesTheDrainEndsWithOneError) {
   EXPECT_NE(answer.body.find("data: [DONE]\n\n", error), std::string::npos);
   ASSERT_EQ(router.book.Of<RequestClosed>().size(), 1u);
   EXPECT_EQ(router.server->active_requests(), 0);
+  EXPECT_EQ(router.server->cut_requests(), 1);
+}
+
+TEST(Drain, ARequestWhoseEngineHasFinishedIsNotCut) {
+  Latch finished, go;
+  ScriptedEngine engine([&](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    call.Event(FinishJson());
+    call.Chunk("data: [DONE]\n\n");
+    finished.Set();
+    go.Wait();  // The last chunk of its body never comes.
+  });
+  TestServer router({engine.url()});
+  ASSERT_TRUE(router.WaitUp());
+  const auto client = router.Connect();
+  client->Send(StreamRequest());
+  ASSERT_TRUE(finished.Wait());
+  ASSERT_NE(client->ReadUntil("[DONE]"), std::string::npos);
+  router.server->Stop();
+  EXPECT_EQ(client->buffer().find("error"), std::string::npos);
+  EXPECT_EQ(router.server->cut_requests(), 0);
+  go.Set();
 }
 
 TEST(Drain, WhatStillWaitsWhenTheDrainEndsIsRefused) {
