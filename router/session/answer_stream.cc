@@ -110,6 +110,9 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   if (result_ == Result::kTooLong) {
     return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
   }
+  if (result_ == Result::kEmpty) {
+    return EngineFailed(EngineErrorKind::kGarbage, "The engine ended its stream without an answer.");
+  }
   if (broken || relay_.unfinished_bytes() > kMaxEvent) {
     return EngineFailed(EngineErrorKind::kGarbage, "The engine sent an event that is not JSON.");
   }

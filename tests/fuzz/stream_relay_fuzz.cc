@@ -19,6 +19,12 @@ struct Relayed {
   int64_t generated = 0;
 };
 
+// Nothing may be fed after these.
+bool IsOver(StreamRelay::Result result) {
+  return result == StreamRelay::Result::kError || result == StreamRelay::Result::kMalformed ||
+         result == StreamRelay::Result::kEmpty;
+}
+
 struct Mode {
   Endpoint endpoint = Endpoint::kChat;
   bool asks_usage = false;
@@ -44,7 +50,7 @@ Relayed Relay(absl::string_view bytes, size_t piece, const Mode& mode) {
   for (size_t at = 0; at < bytes.size(); at += piece) {
     relayed.result = relay.Feed(bytes.substr(at, piece), penstock::Instant::FromSeconds(1));
     for (absl::string_view part : relay.pieces()) relayed.to_client.append(part.data(), part.size());
-    if (relayed.result == StreamRelay::Result::kError || relayed.result == StreamRelay::Result::kMalformed) break;
+    if (IsOver(relayed.result)) break;
   }
   if (mode.reassembled && relay.finished()) relay.Assembled().IgnoreError();
   relayed.generated = state.generated();
@@ -74,8 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Relayed whole = Relay(bytes, bytes.size() + 1, mode);
   const Relayed pieces = Relay(bytes, 1 + data[0], mode);
   Expect(whole.generated == pieces.generated, "tokens are counted alike in pieces of any size");
-  const bool over = pieces.result == StreamRelay::Result::kError || pieces.result == StreamRelay::Result::kMalformed;
-  if (!over) Expect(whole.to_client == pieces.to_client, "pieces of any size make the same stream");
+  if (!IsOver(pieces.result)) Expect(whole.to_client == pieces.to_client, "pieces of any size make the same stream");
   // A fingerprint moves from the usage that this client does not get.
   const bool moves = !mode.asks_usage && absl::StrContains(bytes, "system_fingerprint");
   if (!mode.continued && !moves) Expect(IsPartOf(whole.to_client, bytes), "nothing is added to a stream");

@@ -141,6 +141,7 @@ TEST(HeaderRules, ClientsGetNoHeaderThatIsForTheConnectionToTheEngine) {
                              {"Keep-Alive", "timeout=5"},
                              {"Server", "uvicorn"},
                              {"Content-Length", "5"},
+                             {"Retry-After", "30"},
                              {"x-penstock-reason", "r"},
                              {"access-control-allow-origin", "*"},
                              {"X-Model-Time", "3"}};

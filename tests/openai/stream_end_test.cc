@@ -21,6 +21,16 @@ TEST(StreamEnd, NothingBehindTheEndPasses) {
   }
 }
 
+TEST(StreamEnd, AStreamOfOnlyTheMarkIsNoAnswer) {
+  for (const std::string before : {"", ": a comment\n\n", "data: null\n\n"}) {
+    Fixture f;
+    StreamRelay relay(Endpoint::kChat, f.facts, f.state);
+    EXPECT_EQ(relay.Feed(before + kDone, kNow), StreamRelay::Result::kEmpty) << before;
+    EXPECT_FALSE(relay.done());
+    EXPECT_TRUE(relay.pieces().empty());
+  }
+}
+
 TEST(StreamEnd, OnlyTheMarkMayFollowTheLastEventOfAResponse) {
   const std::string last = "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n";
   const std::string more = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"x\"}\n\n";

@@ -85,6 +85,7 @@ StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant n
     return Result::kError;
   }
   if (facts.malformed) return Result::kMalformed;
+  if (facts.done && !facts.finish && !any_event_) return Result::kEmpty;
   if (facts.nothing && !any_event_) {
     state_.early.append(event.raw.data(), event.raw.size());
     return state_.early.size() <= kMaxEarly ? Result::kGoOn : Result::kMalformed;

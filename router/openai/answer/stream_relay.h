@@ -57,7 +57,8 @@ class StreamRelay {
   StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state,
               std::optional<size_t> longest = std::nullopt);
 
-  enum class Result { kGoOn, kDone, kError, kMalformed, kTooLong };
+  // kEmpty: the stream ended without an event.
+  enum class Result { kGoOn, kDone, kError, kMalformed, kTooLong, kEmpty };
   // All complete events of the bytes. After anything but kGoOn and kDone nothing more may be fed.
   Result Feed(absl::string_view bytes, Instant now);
   // The pieces to write; views valid until the next Feed.

@@ -36,6 +36,7 @@ TEST(EngineFaults, GarbageIs502WhateverItsShape) {
       [](EngineCall& call) { call.Answer(200, "<html>hello</html>", "text/html"); },
       [](EngineCall& call) { call.BeginStream(), call.Chunk("data: <oops>\n\n"), call.wire.Send("0\r\n\r\n"); },
       [](EngineCall& call) { call.Answer(302, ""); },
+      [](EngineCall& call) { call.BeginStream(), call.EndStream(); },
   };
   for (size_t i = 0; i < kinds.size(); ++i) {
     ScriptedEngine engine(kinds[i]);
