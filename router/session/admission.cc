@@ -12,7 +12,7 @@ void Admission::Arrive(TicketHolder& holder) {
   state_.estimate = ticket_->Arrive(ArrivalOf(state_.request, prepared, *state_.fleet), prompt);
 }
 
-void Admission::Requeue(bool aborted) { ticket_->Requeue(Tokens(state_.answer.delivered), !aborted); }
+void Admission::Requeue(bool aborted) { ticket_->Requeue(Tokens(state_.answer.carried), !aborted); }
 
 void Admission::Close(Outcome outcome) {
   if (!ticket_ || !ticket_->open()) return;

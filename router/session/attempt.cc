@@ -16,6 +16,11 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr size_t kMaxErrorBody = 1 << 20;
+// The longest wait for a step of the count of a text, which takes an engine some milliseconds.
+constexpr Duration kCountStep = Duration::Seconds(1);
+// Bytes of a count's answer: vLLM lists the tokens too, each with up to seven digits, a comma and a blank.
+constexpr size_t kCountBytesPerByte = 10;
+constexpr size_t kCountBytes = 4096;
 
 AttemptEnd NothingSent(EngineErrorKind kind, absl::string_view message) {
   AttemptEnd end = EngineFailed(kind, message);
@@ -51,6 +56,10 @@ AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const abs
 asio::awaitable<AttemptEnd> Attempt::Run() {
   UpstreamPool* pool = state_.loop.PoolOf(state_.forward->replica);
   if (auto unsuitable = Unsuitable(pool)) co_return *std::move(unsuitable);
+  if (state_.answer.carried > 0) {
+    co_await CountText(*pool);
+    if (auto end = EndAfterCount()) co_return *std::move(end);
+  }
   const Plan plan = MakePlan();
   Reply reply;
   if (auto end = co_await Begin(*pool, plan, reply)) co_return *std::move(end);
@@ -107,14 +116,56 @@ std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
   return std::nullopt;
 }
 
+asio::awaitable<void> Attempt::CountText(UpstreamPool& pool) {
+  const TextCount& count = state_.engine().capabilities->text_count;
+  if (count.path == nullptr) co_return;
+  const std::string body = count.ask(state_.answer.PromptText());
+  UpstreamRequest question;
+  question.target = count.path;
+  question.headers = EngineHeaders();
+  question.body = {body};
+  const absl::StatusOr<std::string> answer = co_await AskCount(pool, question);
+  exchange_.reset();  // The engine did not get the request.
+  if (!answer.ok()) co_return;
+  const std::optional<Tokens> tokens = count.read(*answer);
+  // A token has a byte at least.
+  if (tokens && tokens->value() <= static_cast<int64_t>(body.size())) state_.answer.CountText(*tokens);
+}
+
+asio::awaitable<absl::StatusOr<std::string>> Attempt::AskCount(UpstreamPool& pool, const UpstreamRequest& question) {
+  exchange_.emplace();
+  std::optional<absl::Status> sent = pool.SendNow(*exchange_, question);
+  if (!sent) sent = co_await pool.FinishSend(*exchange_, state_.Left(kCountStep));
+  if (!sent->ok()) co_return *sent;
+  const auto head = co_await exchange_->ReadHead(state_.Left(kCountStep));
+  if (!head.ok()) co_return head.status();
+  if (head->status != http_status::kOk) co_return absl::UnimplementedError("The engine does not count.");
+  const size_t most = kCountBytes + kCountBytesPerByte * question.body.front().size();
+  co_return co_await exchange_->ReadAll(state_.Left(kCountStep), most);
+}
+
+std::optional<AttemptEnd> Attempt::EndAfterCount() const {
+  if (auto interrupted = Interruption(state_.client, admission_.ticket()).End()) return interrupted;
+  if (state_.given_up) return NothingSent(EngineErrorKind::kHung, "The engine does not work any more.");
+  const RequestFacts& facts = state_.facts();
+  const bool all = facts.max_output > Tokens(0) && state_.answer.carried >= facts.max_output.value();
+  // The rules see that only the end of the answer is missing.
+  if (all) return NothingSent(EngineErrorKind::kConnect, "The answer has all the tokens of its limit.");
+  return std::nullopt;
+}
+
+HeaderList Attempt::EngineHeaders() const {
+  const MoreHeaders more{state_.engine().capabilities->request_headers, state_.fleet->config().relay_headers};
+  return HeadersForEngine(*state_.request.headers, state_.engine().key, state_.request.id, more);
+}
+
 // The request is spliced here, so its memory is free before the answer is read.
 asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, const Plan& plan, Reply& reply) {
   const SessionRequest& request = state_.request;
   const SplicedBody body(request.body, request.endpoint, state_.facts(), MakeOrder(plan));
   UpstreamRequest upstream;
   upstream.target = std::string(EnginePath(request.endpoint));
-  const MoreHeaders more{state_.engine().capabilities->request_headers, state_.fleet->config().relay_headers};
-  upstream.headers = HeadersForEngine(*request.headers, state_.engine().key, request.id, more);
+  upstream.headers = EngineHeaders();
   upstream.body = body.pieces();
   upstream.repeatable = !state_.facts().has_effects;
   exchange_.emplace();

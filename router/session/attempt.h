@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "backends/transport/upstream.h"
 #include "router/openai/request/body_splice.h"
 #include "router/session/admission.h"
@@ -51,6 +52,13 @@ class Attempt {
   SpliceOrder MakeOrder(const Plan& plan) const;
   // The reason not to send anything to the engine.
   std::optional<AttemptEnd> Unsuitable(const UpstreamPool* pool) const;
+  // Has the engine count the text that it is to continue: an event may have held several tokens. Without an answer of
+  // the engine, each event counts as one.
+  boost::asio::awaitable<void> CountText(UpstreamPool& pool);
+  boost::asio::awaitable<absl::StatusOr<std::string>> AskCount(UpstreamPool& pool, const UpstreamRequest& question);
+  // The reason not to go on behind the count.
+  std::optional<AttemptEnd> EndAfterCount() const;
+  HeaderList EngineHeaders() const;
   boost::asio::awaitable<std::optional<AttemptEnd>> Begin(UpstreamPool& pool, const Plan& plan, Reply& reply);
   std::optional<AttemptEnd> TakeHead(const UpstreamHead& head, Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadEngineError(int status);

@@ -69,7 +69,7 @@ void Delivery::OnEnd(bool ended_well) {
 
 asio::awaitable<bool> Delivery::CloseStream(absl::string_view finish_reason) {
   RelayState& answer = state_.answer;
-  if (!answer.usage) answer.usage = Usage{state_.estimate.tokens, Tokens(answer.delivered)};
+  if (!answer.usage) answer.usage = Usage{state_.estimate.tokens, Tokens(answer.client_tokens())};
   std::optional<Usage> usage;
   if (state_.facts().asks_usage && !answer.usage_sent) usage = answer.usage;
   const std::string events = ClosingEvents(state_.request.endpoint, answer.names, finish_reason, usage);
@@ -107,7 +107,7 @@ std::optional<Duration> Delivery::ttft() const {
 
 std::optional<Duration> Delivery::tpot() const {
   const std::optional<Usage>& usage = state_.answer.usage;
-  const int64_t delivered = std::max(state_.answer.delivered, usage ? usage->output.value() : 0);
+  const int64_t delivered = std::max(state_.answer.client_tokens(), usage ? usage->output.value() : 0);
   if (!first_token_at_ || delivered <= 1) return std::nullopt;
   return Duration::Nanoseconds((last_token_at_ - *first_token_at_).nanoseconds() / (delivered - 1));
 }

@@ -134,7 +134,7 @@ AnswerProgress Session::ProgressNow() const {
   AnswerProgress progress;
   progress.any_answer = state_.any_answer;
   progress.resume_due = delivery_.resume_due();
-  progress.delivered = state_.answer.delivered;
+  progress.delivered = state_.answer.client_tokens();
   progress.other_text = state_.answer.other_text;
   progress.text_whole = state_.answer.text.whole();
   progress.exhausted = state_.ledger.exhausted();

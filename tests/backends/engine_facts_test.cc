@@ -105,6 +105,14 @@ TEST(LlamaFacts, TheAnswerOfALoadingServerIsNotProps) {
   EXPECT_FALSE(ReadLlamaProps(RecordedBody("loading-get-props"), &found).ok());
 }
 
+TEST(VllmFacts, ItsTokenizerCountsAText) {
+  EXPECT_EQ(AskVllmCount("a\\n\\\"b\\\""), R"({"prompt":"a\n\"b\"","add_special_tokens":false})");
+  EXPECT_EQ(ReadVllmCount(R"({"count":3,"max_model_len":4096,"tokens":[1,2,3],"token_strs":null})"), Tokens(3));
+  for (const char* none : {"", "[]", "{}", R"({"count":-1})", R"({"count":"3"})", R"({"tokens":[1]})"}) {
+    EXPECT_EQ(ReadVllmCount(none), std::nullopt) << none;
+  }
+}
+
 TEST(LlamaFacts, ASleepingServerRunsNothingAndAnAwakeOneReportsNothing) {
   std::string props = RecordedBody("get-props");
   Observation seen;

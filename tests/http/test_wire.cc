@@ -234,12 +234,12 @@ void ScriptedEngine::Serve(std::shared_ptr<Wire> wire) {
   while (!stopped_) {
     EngineCall call{*wire, ReadMessage(*wire, std::chrono::milliseconds(60'000))};
     if (call.request.start.empty()) return;
-    if (call.request.start.substr(0, 4) == "POST") {
+    const auto page = pages_.find(call.request.target());
+    if (call.request.start.substr(0, 4) == "POST" && page == pages_.end()) {
       ++calls_;
       script_(call);
       continue;
     }
-    const auto page = pages_.find(call.request.target());
     call.Answer(page != pages_.end() ? 200 : 404, page != pages_.end() ? page->second : "{}");
   }
 }

@@ -74,8 +74,8 @@ struct EngineCall {
   void EndStream();
 };
 
-// An engine on a free port, or a given one. GETs are answered from `pages`; POSTs by the script, on the connection's
-// own thread.
+// An engine on a free port, or a given one. GETs are answered from `pages`, and so are POSTs to one of them. Other
+// POSTs are the script's, on the connection's own thread.
 class ScriptedEngine {
  public:
   using Script = std::function<void(EngineCall&)>;

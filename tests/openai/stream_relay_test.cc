@@ -101,6 +101,43 @@ TEST(StreamRelay, AReassembledAnswerIsBounded) {
   }
 }
 
+std::string WithUsage(const std::string& text, int output) {
+  return "data: {\"id\":\"c1\",\"created\":5,\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" + text +
+         "\"}}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":" + std::to_string(output) + "}}\n\n";
+}
+
+TEST(StreamRelay, TheUsageOfAnEventTellsItsTokens) {
+  Fixture f;
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
+  relay.Feed(kRole + WithUsage("one", 1), kNow);
+  EXPECT_EQ(relay.tokens_in_pieces(), 1);
+  relay.Feed(WithUsage(" two three four", 4), kNow);
+  EXPECT_EQ(relay.tokens_in_pieces(), 3);
+  relay.Feed(WithUsage(" late", 4), kNow);
+  EXPECT_EQ(relay.tokens_in_pieces(), 1) << "an event with text has a token at least";
+  EXPECT_EQ(f.state.generated(), 5);
+  relay.Feed(WithUsage(" wrong", 1'000'000'000), kNow);
+  EXPECT_LT(f.state.generated(), 200) << "no more tokens than bytes";
+}
+
+TEST(StreamRelay, TheUsageOfSeveralChoicesTellsNoTokensOfAnEvent) {
+  Fixture f;
+  f.facts.n = 2;
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
+  relay.Feed(kRole + WithUsage("one", 9), kNow);
+  EXPECT_EQ(relay.tokens_in_pieces(), 1);
+}
+
+TEST(StreamRelay, TheUsageAtTheEndIsNoTokenOfItsEvent) {
+  Fixture f;
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
+  relay.Feed(kRole + kWord, kNow);
+  relay.Feed(kStop + kUsage + kDone, kNow);
+  EXPECT_EQ(relay.tokens_in_pieces(), 0);
+  EXPECT_EQ(f.state.generated(), 1);
+  EXPECT_EQ(f.state.usage->output, Tokens(2));
+}
+
 TEST(StreamRelay, AContinuedAnswerLooksLikeOne) {
   Fixture f;
   f.facts.asks_usage = true;

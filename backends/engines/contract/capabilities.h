@@ -3,10 +3,22 @@
 #ifndef PENSTOCK_BACKENDS_ENGINES_CONTRACT_CAPABILITIES_H_
 #define PENSTOCK_BACKENDS_ENGINES_CONTRACT_CAPABILITIES_H_
 
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
 #include "backends/dialect/endpoint.h"
 #include "base/units.h"
 
 namespace penstock {
+
+// The page of an engine that counts the tokens of a text.
+struct TextCount {
+  const char* path = nullptr;  // Null: there is none.
+  // The body of the question; `text` is the inside of a JSON string.
+  std::string (*ask)(absl::string_view text) = nullptr;
+  std::optional<Tokens> (*read)(absl::string_view answer) = nullptr;  // Null: the answer has no count.
+};
 
 struct Capabilities {
   bool stream_everything = false;       // A running request can be cancelled only while it streams.
@@ -18,6 +30,7 @@ struct Capabilities {
   Duration idle_limit = Duration::Seconds(4);  // Close an idle connection before the engine does.
   Duration abort_memory_hold;                  // Memory may stay taken for this long after a cancel.
   OutputLimits output_limits{};                // The fields of a request that limit its output.
+  TextCount text_count{};                      // For engines that put several tokens into an event.
   // Headers of a client that this kind of engine gets beside the usual ones, in lower case.
   absl::Span<const absl::string_view> request_headers{};
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "backends/dialect/json_values.h"
 #include "backends/dialect/metrics_text.h"
 
@@ -73,6 +74,15 @@ absl::Status ReadVllmLoad(absl::string_view metrics, const Discovery&, Observati
   }
   seen->kv_used_share = use.count > 0 ? use.value() : old_use.value();
   return absl::OkStatus();
+}
+
+std::string AskVllmCount(absl::string_view text) {
+  return absl::StrCat("{\"prompt\":\"", text, "\",\"add_special_tokens\":false}");
+}
+
+std::optional<Tokens> ReadVllmCount(absl::string_view answer) {
+  const int64_t count = MemberInt(ParseEngineJson(answer), "count", -1);
+  return count < 0 ? std::nullopt : std::optional<Tokens>(count);
 }
 
 bool LooksLikeVllm(absl::string_view metrics) {

@@ -2,6 +2,9 @@
 #ifndef PENSTOCK_BACKENDS_ENGINES_VLLM_VLLM_FACTS_H_
 #define PENSTOCK_BACKENDS_ENGINES_VLLM_VLLM_FACTS_H_
 
+#include <optional>
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "backends/engines/contract/discovery.h"
@@ -20,6 +23,11 @@ absl::Status ReadVllmCapacity(absl::string_view metrics, Discovery* found);
 // the mean of the ranks, because all ranks have equal pools. kv_cache_usage_perc wins over its older name
 // gpu_cache_usage_perc. A metric that is off (--disable-log-stats) stays unreported. Always OK.
 absl::Status ReadVllmLoad(absl::string_view metrics, const Discovery& found, Observation* seen);
+
+// The question and the answer of /tokenize: the tokens of a text without any around it. `text` is the inside of a JSON
+// string. Nullopt when the answer has no count.
+std::string AskVllmCount(absl::string_view text);
+std::optional<Tokens> ReadVllmCount(absl::string_view answer);
 
 // True when the text has a metric whose name begins with "vllm:".
 bool LooksLikeVllm(absl::string_view metrics);

@@ -18,12 +18,12 @@ bool IsEndMark(const SseSplitter::Event& event) { return absl::StripAsciiWhitesp
 void RelayState::Restart(bool keep_delivered, bool trimmed) {
   if (keep_delivered && usage) {
     // An engine that tells its usage all along counts better than events do.
-    delivered = std::max(delivered, usage->output.value());
+    unseen = std::max(unseen, usage->output.value() - delivered);
     if (!prompt) prompt = usage->prompt;
   }
-  if (!keep_delivered) delivered = 0;
-  counter.Reset(delivered);
-  carried = delivered;
+  if (!keep_delivered) delivered = unseen = 0;
+  carried = client_tokens();
+  counter.Reset(carried);
   usage.reset();
   early.clear();
   finish_reason.clear();
@@ -37,6 +37,12 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
   overlap = trimmed ? std::string(TrailingSpace(text.text())) : "";
 }
 
+void RelayState::CountText(Tokens tokens) {
+  unseen = std::max(unseen, tokens.value() - delivered);
+  carried = client_tokens();
+  counter.Reset(carried);
+}
+
 StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, std::optional<size_t> longest)
     : endpoint_(endpoint), facts_(facts), state_(state), pattern_(endpoint) {
   if (longest) reassembly_.emplace(endpoint, *longest);
@@ -44,7 +50,7 @@ StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayStat
 
 StreamRelay::Result StreamRelay::Feed(absl::string_view bytes, Instant now) {
   pieces_.Clear();
-  new_tokens_ = 0;
+  tokens_.in_pieces = 0;
   if (closed()) return Result::kDone;
   splitter_.Feed(bytes);
   while (const auto event = splitter_.Next()) {
@@ -57,13 +63,13 @@ StreamRelay::Result StreamRelay::Feed(absl::string_view bytes, Instant now) {
 
 void StreamRelay::Flush() {
   pieces_.Clear();
-  new_tokens_ = 0;
+  tokens_.in_pieces = 0;
   Release("");
 }
 
 void StreamRelay::Release(absl::string_view fingerprint) {
   pieces_.Release(fingerprint);
-  new_tokens_ += std::exchange(held_tokens_, 0);
+  tokens_.in_pieces += std::exchange(tokens_.held, 0);
 }
 
 StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant now) {
@@ -92,7 +98,7 @@ StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant n
   }
   any_event_ = true;
   if (!state_.early.empty()) PassEarly();
-  Learn(facts, now);
+  Learn(facts, event.data.size(), now);
   if (reassembly_) return reassembly_->Add(event.data, facts.done) ? Result::kGoOn : Result::kTooLong;
   if (facts.nothing) {
     Release("");
@@ -105,12 +111,7 @@ StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant n
   return Result::kGoOn;
 }
 
-void StreamRelay::Learn(const StreamFacts& facts, Instant now) {
-  if (facts.has_text) {
-    any_text_ = true;
-    ++new_tokens_;
-    state_.counter.Count(1, now);
-  }
+void StreamRelay::Learn(const StreamFacts& facts, size_t bytes, Instant now) {
   if (facts.finish) {
     ++finishes_;
     if (state_.finish_reason != "length") state_.finish_reason = facts.finish_reason;
@@ -124,6 +125,18 @@ void StreamRelay::Learn(const StreamFacts& facts, Instant now) {
     const Tokens cached = state_.carried > 0 ? Tokens(-1) : facts.usage->cached;
     state_.usage = Usage{prompt, facts.usage->output + carried, cached};
   }
+  tokens_.in_event = TokensOf(facts, bytes);
+  if (tokens_.in_event == 0) return;
+  any_text_ = true;
+  tokens_.in_pieces += tokens_.in_event;
+  state_.counter.Count(tokens_.in_event, now);
+}
+
+int64_t StreamRelay::TokensOf(const StreamFacts& facts, size_t bytes) const {
+  if (!facts.has_text) return 0;
+  if (!facts.usage || facts.finish || facts_.n != 1 || facts_.prompts != 1) return 1;
+  // An engine that tells more tokens than bytes is wrong.
+  return std::clamp<int64_t>(state_.usage->output.value() - state_.generated(), 1, static_cast<int64_t>(bytes));
 }
 
 void StreamRelay::PassEvent(const SseSplitter::Event& event, const StreamFacts& facts) {
@@ -143,8 +156,8 @@ void StreamRelay::PassEvent(const SseSplitter::Event& event, const StreamFacts& 
                     !absl::StrContains(event.data, "\"system_fingerprint\"");
   if (last) {
     pieces_.Hold(continued.empty() ? event.raw : continued);
-    held_tokens_ = facts.has_text ? 1 : 0;
-    new_tokens_ -= held_tokens_;
+    tokens_.held = tokens_.in_event;
+    tokens_.in_pieces -= tokens_.held;
   } else if (!continued.empty()) {
     pieces_.PassMade(std::move(continued));
   } else {

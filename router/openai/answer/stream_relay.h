@@ -29,7 +29,8 @@ namespace penstock {
 // The progress of one request's answer.
 struct RelayState {
   TokenCounter counter;     // Tokens relayed, over the attempts that count.
-  int64_t delivered = 0;    // Tokens that the client has, over all attempts.
+  int64_t delivered = 0;    // Tokens that the client has, by its events, over all attempts.
+  int64_t unseen = 0;       // Tokens that it has beyond those, as an engine counted them.
   DeliveredText text;       // The client's part of the text, if a continuation could ever need it.
   bool other_text = false;  // It has reasoning, tool calls or the like, which no longer prompt can repeat.
   std::string early;        // Events without content that came before any other; they are written with the first.
@@ -46,6 +47,10 @@ struct RelayState {
   // Prepares another attempt: from the start, or from the delivered text. With `trimmed`, the engine's template cuts
   // white space off the end of the text that it continues.
   void Restart(bool keep_delivered, bool trimmed);
+  // The tokens of PromptText(), as the engine of the present attempt counts them. An event has a token at least.
+  void CountText(Tokens tokens);
+  // Tokens that the client has, as far as they are known.
+  int64_t client_tokens() const { return delivered + unseen; }
   // The delivered text without that white space; for the present attempt's prompt, before it gives any event.
   absl::string_view PromptText() const { return text.text().substr(0, text.text().size() - overlap.size()); }
   int64_t generated() const { return counter.generated(); }
@@ -65,7 +70,7 @@ class StreamRelay {
   const std::vector<absl::string_view>& pieces() const { return pieces_.views(); }
   // The stream ended without its [DONE]: pieces() has the rest, if there is any.
   void Flush();
-  int64_t tokens_in_pieces() const { return new_tokens_; }
+  int64_t tokens_in_pieces() const { return tokens_.in_pieces; }
 
   bool any_event() const { return any_event_; }
   bool any_text() const { return any_text_; }
@@ -85,11 +90,19 @@ class StreamRelay {
 
  private:
   enum class End : uint8_t { kNone, kLastEvent, kMark };
+  struct Counts {
+    int64_t in_pieces = 0;
+    int64_t in_event = 0;  // The present one.
+    int64_t held = 0;      // In the held event.
+  };
 
   Result Take(const SseSplitter::Event& event, Instant now);
   // Passes the held event on.
   void Release(absl::string_view fingerprint);
-  void Learn(const StreamFacts& facts, Instant now);
+  void Learn(const StreamFacts& facts, size_t bytes, Instant now);
+  // The tokens of an event of so many bytes; Learn has read its usage. An event with text has one at least, and its
+  // usage may tell of more. The usage at the end tells of earlier events too; the ending counts their tokens.
+  int64_t TokensOf(const StreamFacts& facts, size_t bytes) const;
   void PassEarly();
   void PassEvent(const SseSplitter::Event& event, const StreamFacts& facts);
   // The event with the names of the answer that it continues; empty where nothing of it is new.
@@ -104,8 +117,7 @@ class StreamRelay {
   SseSplitter splitter_;
   std::optional<Reassembly> reassembly_;  // Set: the client gets no events.
   ClientPieces pieces_;
-  int64_t new_tokens_ = 0;
-  int64_t held_tokens_ = 0;  // The tokens of the held event.
+  Counts tokens_;
   bool any_event_ = false;
   bool any_text_ = false;
   End end_ = End::kNone;

@@ -19,6 +19,7 @@ namespace penstock {
 inline const std::map<std::string, std::string> kVllmPages = {
     {"/v1/models", R"({"object":"list","data":[{"id":"m","object":"model","owned_by":"vllm","max_model_len":4096}]})"},
     {"/metrics", "vllm:num_requests_running 0\nvllm:num_requests_waiting 0\nvllm:kv_cache_usage_perc 0\n"},
+    {"/tokenize", R"({"count":0})"},
     {"/health", ""}};
 
 // The status pages of llama-server, by target.

@@ -1,0 +1,121 @@
+// Resumed answers whose events held several tokens: the engine that continues the text counts its tokens.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/http/faults/engine_pair.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::json;
+
+std::map<std::string, std::string> PagesWithoutCount() {
+  std::map<std::string, std::string> pages = kVllmPages;
+  pages.erase("/tokenize");
+  return pages;
+}
+
+// Two engines that put two words, each a token, into an event. The first that is asked dies behind three events.
+class WordPairs {
+ public:
+  using Count = std::function<void(EngineCall&)>;
+  explicit WordPairs(Count count) : count_(std::move(count)) {}
+
+  // The bodies that were sent to a path, in order.
+  std::vector<Json> Sent(const std::string& path) {
+    std::lock_guard lock(mutex_);
+    return sent_[path];
+  }
+
+ private:
+  void Serve(EngineCall& call) {
+    const Json body = Json::parse(call.request.body);
+    std::unique_lock lock(mutex_);
+    sent_[call.request.target()].push_back(body);
+    const bool first = sent_["/v1/chat/completions"].size() == 1;
+    lock.unlock();
+    if (call.request.target() == "/tokenize") return count_(call);
+    call.BeginStream();
+    if (first) {
+      for (const char* words : {" a b", " c d", " e f"}) call.Event(DeltaJson(words));
+      return call.wire.Close();
+    }
+    const int limit = body["max_tokens"];
+    for (int i = 0; i < limit; ++i) call.Event(DeltaJson(" g"));
+    call.Event(R"({"id":"c2","created":5,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"length"}]})");
+    call.Event(UsageJson(10 + 6, limit));
+    call.EndStream();
+  }
+
+  const Count count_;
+  std::mutex mutex_;
+  std::map<std::string, std::vector<Json>> sent_;
+  ScriptedEngine a_{[this](EngineCall& call) { Serve(call); }, PagesWithoutCount()};
+  ScriptedEngine b_{[this](EngineCall& call) { Serve(call); }, PagesWithoutCount()};
+
+ public:
+  TestServer router{{a_.url(), b_.url()}, [](Config& config) {
+                      for (ReplicaConfig& replica : config.replicas) replica.engine = "vllm";
+                    }};
+};
+
+Json UsageOf(int prompt, int output) {
+  return {{"prompt_tokens", prompt}, {"completion_tokens", output}, {"total_tokens", prompt + output}};
+}
+
+TEST(ResumeCount, TheTextIsCountedByTheEngineThatContinuesIt) {
+  WordPairs engines([](EngineCall& call) { call.Answer(200, R"({"count":6,"tokens":[1,2,3,4,5,6]})"); });
+  ASSERT_TRUE(engines.router.WaitUp(2));
+  const SeenStream seen = ReadStream(engines.router.Ask(ChatStream(",\"max_tokens\":8")));
+  EXPECT_EQ(seen.text, " a b c d e f g g");
+  EXPECT_EQ(seen.finish, "length");
+  EXPECT_EQ(seen.usage, UsageOf(10, 8));
+  const Json question = {{"prompt", " a b c d e f"}, {"add_special_tokens", false}};
+  EXPECT_EQ(engines.Sent("/tokenize"), std::vector<Json>{question});
+  EXPECT_EQ(engines.Sent("/v1/chat/completions")[1]["max_tokens"], 2);
+  ASSERT_TRUE(engines.router.AllClosed(1));
+  EXPECT_EQ(engines.router.book.Of<RequestClosed>()[0].output, Tokens(8));
+}
+
+TEST(ResumeCount, AnAnswerThatHasItsWholeLengthIsOnlyClosed) {
+  WordPairs engines([](EngineCall& call) { call.Answer(200, R"({"count":6})"); });
+  ASSERT_TRUE(engines.router.WaitUp(2));
+  const SeenStream seen = ReadStream(engines.router.Ask(ChatStream(",\"max_tokens\":6")));
+  EXPECT_EQ(seen.text, " a b c d e f");
+  EXPECT_EQ(seen.finish, "length");
+  EXPECT_EQ(seen.errors, 0) << seen.error;
+  EXPECT_EQ(seen.usage["completion_tokens"], 6);
+  EXPECT_EQ(engines.Sent("/v1/chat/completions").size(), 1u);
+}
+
+TEST(ResumeCount, WithoutACountEachEventIsATokenAndTheAnswerGoesOn) {
+  const std::vector<WordPairs::Count> failures = {
+      [](EngineCall& call) { call.Answer(404, R"({"detail":"Not Found"})"); },
+      [](EngineCall& call) { call.Answer(200, R"({"count":"many"})"); },
+      [](EngineCall& call) { call.Answer(200, "<html>"); },
+      [](EngineCall& call) { call.Answer(200, std::string(1 << 20, ' ')); },
+      [](EngineCall& call) { call.Answer(200, R"({"count":2})"); },
+      [](EngineCall& call) { call.Answer(200, R"({"count":1000000000000})"); },
+      [](EngineCall& call) { call.wire.Close(); },
+      [](EngineCall& call) { call.wire.WaitClosed(); },
+  };
+  for (size_t i = 0; i < failures.size(); ++i) {
+    SCOPED_TRACE(i);
+    WordPairs engines(failures[i]);
+    ASSERT_TRUE(engines.router.WaitUp(2));
+    const SeenStream seen = ReadStream(engines.router.Ask(ChatStream(",\"max_tokens\":8")));
+    EXPECT_EQ(seen.text, " a b c d e f g g g g g");
+    EXPECT_EQ(seen.finish, "length");
+    EXPECT_EQ(seen.errors, 0) << seen.error;
+  }
+}
+
+}  // namespace
+}  // namespace penstock
