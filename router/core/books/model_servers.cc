@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kvmodel/step_model.h"
-#include "router/core/books/host_time.h"
+#include "router/core/learning/host_time.h"
 
 namespace penstock {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kvmodel/growth_forecast.h"
-#include "router/core/books/risk_control.h"
+#include "router/core/learning/risk_control.h"
 #include "router/core/contract/fleet.h"
 #include "router/core/contract/view.h"
 

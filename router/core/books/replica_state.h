@@ -11,7 +11,7 @@
 
 #include "kvmodel/step_model.h"
 #include "router/core/books/decoding_streams.h"
-#include "router/core/books/host_time.h"
+#include "router/core/learning/host_time.h"
 #include "router/core/books/prefill_backlog.h"
 #include "router/core/books/request_state.h"
 #include "router/core/contract/admission_checks.h"

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "router/core/prompts/hit_reliability.h"
+#include "router/core/learning/hit_reliability.h"
 #include "router/core/prompts/live_blocks.h"
 #include "router/core/prompts/prefix_index.h"
 

@@ -4,8 +4,8 @@
 // requests preempted. Higher gains and lower floors oscillated on long outputs in the reference simulation. A pool
 // whose overflow is fatal has kFatalZ instead: one overflow costs every running request. Invariant: z stays in its
 // range. A value; no clock. All methods are O(1).
-#ifndef PENSTOCK_ROUTER_CORE_BOOKS_RISK_CONTROL_H_
-#define PENSTOCK_ROUTER_CORE_BOOKS_RISK_CONTROL_H_
+#ifndef PENSTOCK_ROUTER_CORE_LEARNING_RISK_CONTROL_H_
+#define PENSTOCK_ROUTER_CORE_LEARNING_RISK_CONTROL_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -43,4 +43,4 @@ class RiskControl {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_CORE_BOOKS_RISK_CONTROL_H_
+#endif  // PENSTOCK_ROUTER_CORE_LEARNING_RISK_CONTROL_H_

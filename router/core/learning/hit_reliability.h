@@ -3,8 +3,8 @@
 // An engine may evict by other rules, restart, or serve other clients; a template may put other text before a prompt.
 // The part is a ratio of two sums over the answers of late, so large prompts count more than small ones. It begins at
 // 1, with the weight of kPriorTokens. Invariant: 0 <= share() <= 1. Owned by PromptCache. All methods are O(1).
-#ifndef PENSTOCK_ROUTER_CORE_PROMPTS_HIT_RELIABILITY_H_
-#define PENSTOCK_ROUTER_CORE_PROMPTS_HIT_RELIABILITY_H_
+#ifndef PENSTOCK_ROUTER_CORE_LEARNING_HIT_RELIABILITY_H_
+#define PENSTOCK_ROUTER_CORE_LEARNING_HIT_RELIABILITY_H_
 
 #include <algorithm>
 
@@ -35,4 +35,4 @@ class HitReliability {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_CORE_PROMPTS_HIT_RELIABILITY_H_
+#endif  // PENSTOCK_ROUTER_CORE_LEARNING_HIT_RELIABILITY_H_

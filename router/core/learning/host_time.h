@@ -3,8 +3,8 @@
 // Only a request that is alone on its replica tells it: its own steps are the only ones. The constant is the lower
 // quartile of the last residuals, so pauses of a busy machine do not count. A few residuals say nothing yet.
 // Invariant: 0 <= seconds() <= kMost. Owned by ReplicaState. Observe is O(kWindow), seconds() O(1).
-#ifndef PENSTOCK_ROUTER_CORE_BOOKS_HOST_TIME_H_
-#define PENSTOCK_ROUTER_CORE_BOOKS_HOST_TIME_H_
+#ifndef PENSTOCK_ROUTER_CORE_LEARNING_HOST_TIME_H_
+#define PENSTOCK_ROUTER_CORE_LEARNING_HOST_TIME_H_
 
 #include <algorithm>
 #include <array>
@@ -42,4 +42,4 @@ class HostTime {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_CORE_BOOKS_HOST_TIME_H_
+#endif  // PENSTOCK_ROUTER_CORE_LEARNING_HOST_TIME_H_

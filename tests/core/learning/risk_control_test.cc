@@ -1,4 +1,4 @@
-#include "router/core/books/risk_control.h"
+#include "router/core/learning/risk_control.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "router/core/books/host_time.h"
+#include "router/core/learning/host_time.h"
 
 #include <gtest/gtest.h>
 
