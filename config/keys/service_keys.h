@@ -40,6 +40,10 @@ void VisitFields(Section& each, Visitor& visit) {
         each.is_default, FlagForm{});
   visit({"evictable", "Running requests of the class may be requeued for others.", kNoEffectYet}, each.evictable,
         FlagForm{});
+  visit({"parking",
+         "A stream that is far ahead of its due times may lend its memory to others, and goes on in time. Without "
+         "`refuse_late` no stream does."},
+        each.parking, FlagForm{});
   visit({"refuse_late", "Refuse a request as soon as it cannot be on time any more."}, each.refuse_late, FlagForm{});
 }
 

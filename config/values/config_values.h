@@ -116,6 +116,7 @@ struct ClassConfig {
   bool is_default = false;
   bool evictable = false;
   bool refuse_late = false;
+  bool parking = false;
 };
 
 struct TenantConfig {

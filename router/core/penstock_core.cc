@@ -17,13 +17,15 @@ PenstockCore::PenstockCore(CoreRules rules)
       verdicts_(rooms_),
       entry_(rooms_, verdicts_),
       exits_(rooms_),
-      pump_(rooms_, verdicts_),
+      parking_(rooms_.fleet, rooms_.forecasts, rooms_.lending, rooms_.running, rooms_.requests),
+      pump_(rooms_, verdicts_, parking_),
       relief_(rooms_.fleet, rooms_.running),
       books_(rooms_, rooms_.events_per_recount) {}
 
 void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   now_ = std::max(now_, now);
   rooms_.work.StartEvent();
+  parking_.StartEvent(now_);
   exits_.SettleMemory(now_);
   rooms_.fleet.TickRisk(now_);
   std::visit([&](const auto& concrete) { On(concrete, actions); }, event);
@@ -49,6 +51,11 @@ void PenstockCore::On(const RequestClosed& event, Actions&) { exits_.Close(event
 
 void PenstockCore::On(const RequestRequeued& event, Actions& actions) { exits_.Requeue(event, now_, actions); }
 
+void PenstockCore::On(const AnswerFixed& event, Actions&) {
+  // The memory of an abort that is declined goes on draining until the request ends.
+  if (RequestState* request = rooms_.requests.Find(event.request)) request->arrived.continues = false;
+}
+
 void PenstockCore::On(const Progress& event, Actions& actions) {
   rooms_.running.Advance(event, now_);
   const size_t refreshed = std::max<size_t>(1, kRefreshPerEvent / std::max<size_t>(1, event.replicas.size()));
@@ -57,6 +64,7 @@ void PenstockCore::On(const Progress& event, Actions& actions) {
     ReplicaState& replica = rooms_.fleet.replica(progress.replica);
     rooms_.running.CatchUp(replica, refreshed, now_);
     relief_.Protect(replica, now_, actions);
+    parking_.Relieve(replica, now_, actions);
     rooms_.fleet.CheckForecasts(replica, now_);
     rooms_.work.Open(replica);
   }
@@ -103,6 +111,7 @@ CoreView PenstockCore::View(Instant now) const {
   rooms_.running.Show(view);
   view.counters.aborts = relief_.aborts();
   view.counters.requeues = exits_.requeues();
+  view.counters.parked = parking_.parked();
   view.counters.book_drifts = books_.drifts();
   return view;
 }

@@ -23,6 +23,7 @@
 #include "router/core/admission/verdicts.h"
 #include "router/core/contract/admission_core.h"
 #include "router/core/relief/fatal_pools.h"
+#include "router/core/relief/parking.h"
 
 namespace penstock {
 
@@ -46,6 +47,7 @@ class PenstockCore : public AdmissionCore {
   void On(const FirstToken& event, Actions& actions);
   void On(const RequestClosed& event, Actions& actions);
   void On(const RequestRequeued& event, Actions& actions);
+  void On(const AnswerFixed& event, Actions& actions);
   void On(const Progress& event, Actions& actions);
   void On(const EngineReport& event, Actions& actions);
   void On(const ReplicaHealth& event, Actions& actions);
@@ -58,6 +60,7 @@ class PenstockCore : public AdmissionCore {
   Verdicts verdicts_;
   Entry entry_;
   Exits exits_;
+  Parking parking_;
   Pump pump_;
   FatalPools relief_;
   BookCheck books_;

@@ -69,7 +69,8 @@ void FleetBook::EnterReplica(const ReplicaConfig& replica) {
 
 void FleetBook::RebuildClasses() {
   for (const ClassConfig& given : config_.classes) {
-    const ClassSpec spec{given.name, given.ttft, given.tpot, given.queue, given.refuse_late, given.evictable};
+    const ClassSpec spec{given.name,        given.ttft,      given.tpot,   given.queue,
+                         given.refuse_late, given.evictable, given.parking};
     const std::optional<ClassId> known = ClassByName(given.name);
     if (known) {
       fleet_.classes[known->value()] = spec;

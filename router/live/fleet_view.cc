@@ -9,6 +9,7 @@ void NoteModels(FleetView& view, const std::vector<ModelId>& models, const std::
     ModelAccess& model = view.models[id.value()];
     model.streams_everything = model.streams_everything && engine && engine->stream_everything;
     if (!engine) continue;
+    model.continues_messages = model.continues_messages || engine->continues_final_message;
     const OutputLimits limits = engine->output_limits;
     const bool known = std::any_of(model.output_limits.begin(), model.output_limits.end(),
                                    [limits](OutputLimits other) { return other.data() == limits.data(); });

@@ -31,6 +31,7 @@ struct EngineAccess {
 // The engines of one model, together.
 struct ModelAccess {
   bool streams_everything = true;           // They all answer upstream in streams.
+  bool continues_messages = false;          // One of them continues a chat message.
   std::vector<OutputLimits> output_limits;  // The limits that they read, once per kind.
 };
 

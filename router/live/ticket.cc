@@ -16,6 +16,7 @@ Ticket::~Ticket() {
 PromptEstimate Ticket::Arrive(RequestArrived arrival, const CoreHost::Prompt& prompt) {
   open_ = true;
   arrival.request = id_;
+  fixed_ = !arrival.continues;
   return loop_.edge().core->SubmitArrival(arrival, prompt);
 }
 
@@ -36,6 +37,10 @@ void Ticket::Requeue(Tokens generated, bool avoid_replica) {
   abort_requested_ = false;
   parked_.reset();
   if (open_) loop_.edge().core->Submit(RequestRequeued{id_, generated, avoid_replica});
+}
+
+void Ticket::FixAnswer() {
+  if (open_ && !std::exchange(fixed_, true)) loop_.edge().core->Submit(AnswerFixed{id_});
 }
 
 void Ticket::Close(RequestClosed closed, ModelId model, const TextCounts* text) {
@@ -59,7 +64,9 @@ void Ticket::Deliver(const RequestAction& action) {
     parked_ = *park;
   } else if (const auto* abort = std::get_if<Abort>(&action); abort != nullptr && abort->lease == lease_) {
     abort_requested_ = true;
-    holder_.OnAbort();
+    if (holder_.OnAbort(abort->may_decline)) return;
+    abort_requested_ = false;
+    FixAnswer();
   }
 }
 

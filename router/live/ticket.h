@@ -22,8 +22,8 @@ class TicketHolder {
  public:
   // TakeVerdict() has one.
   virtual void OnVerdict() = 0;
-  // The core wants the request back.
-  virtual void OnAbort() = 0;
+  // The core wants the request back. False: it goes on, which only an abort that `may_decline` allows.
+  virtual bool OnAbort(bool may_decline) = 0;
   // The router ends before the request does.
   virtual void OnCut() = 0;
   // The engine of the replica is down or hangs; the request may be at another.
@@ -55,6 +55,8 @@ class Ticket {
   // Close or LeaveBoard.
   void OnFirstToken(const TokenCounter& counter, ReplicaId replica, int64_t sequences);
   void Requeue(Tokens generated, bool avoid_replica);
+  // The answer can be continued no more: tells the core, once.
+  void FixAnswer();
   // Nothing if it is closed already, or was refused.
   void Close(RequestClosed closed, ModelId model = ModelId(), const TextCounts* text = nullptr);
 
@@ -74,6 +76,7 @@ class Ticket {
   LeaseId lease_;
   bool open_ = false;
   bool abort_requested_ = false;
+  bool fixed_ = false;  // The core knows that the answer cannot be continued.
   bool cut_ = false;
   std::optional<Verdict> verdict_;
   std::optional<Park> parked_;

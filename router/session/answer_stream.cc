@@ -56,6 +56,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
     const RequestFacts& facts = state_.facts();
     admission_.ticket().OnFirstToken(state_.answer.counter, state_.forward->replica, facts.n * facts.prompts);
   }
+  if (state_.answer.other_text || !state_.answer.text.whole()) admission_.ticket().FixAnswer();
   // The engine's work is done; the body may end later.
   if (result_ == StreamRelay::Result::kDone && state_.facts().stream) admission_.Close(Outcome::kFinished);
   undelivered_ = !relay_.pieces().empty();

@@ -101,6 +101,8 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   arrived.embedding = !Generates(request.endpoint);
   arrived.observed = facts.stream || (all_stream && facts.Reassemblable(request.endpoint));
   arrived.regenerable = !facts.has_effects && (!facts.stream || facts.Continuable(request.endpoint));
+  const bool by_prompt = request.endpoint == Endpoint::kCompletions || (model != nullptr && model->continues_messages);
+  arrived.continues = facts.stream && by_prompt && facts.Continuable(request.endpoint);
   if (facts.prompt_is_text && facts.prompt_at) {
     const std::string_view body(request.body.data(), request.body.size());
     arrived.prefix = PrefixHashes(body.substr(facts.prompt_at->begin, facts.prompt_at->size()), prepared.model);

@@ -175,9 +175,20 @@ void Session::OnClientGone() {
   wake_.Notify();
 }
 
-void Session::OnAbort() {
+bool Session::MustGoOn() const {
+  const AttemptEnd end = EndedBy(AttemptEnd::Kind::kAborted);
+  const NextStep step = After(end, state_.request.endpoint, state_.facts(), ProgressNow(), Now());
+  // A parked stream comes back shortly before its next token is due.
+  const ClassConfig& goals = state_.fleet->config().classes[state_.prepared.service_class.position];
+  const Instant due = state_.arrival + goals.ttft + goals.tpot * state_.answer.delivered;
+  return step.kind == NextStep::Kind::kFail || due >= state_.answer_deadline;
+}
+
+bool Session::OnAbort(bool may_decline) {
+  if (may_decline && attempt_ && MustGoOn()) return false;
   record_.OnAbort();
   if (attempt_) attempt_->Abort();
+  return true;
 }
 
 // An engine that is merely deaf to its polls still gives tokens. Where no other can take over, it may yet come back.

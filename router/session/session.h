@@ -48,10 +48,12 @@ class Session final : private TicketHolder {
   NextStep Judge(const AttemptEnd& end);
   void PlaceAgain(AttemptEnd end);
   AnswerProgress ProgressNow() const;
+  // True: an abort would end the answer, or the whole answer would come too late for its time limit.
+  bool MustGoOn() const;
 
   void OnClientGone();
   void OnVerdict() override { wake_.Notify(); }
-  void OnAbort() override;
+  bool OnAbort(bool may_decline) override;
   void OnCut() override;
   void OnReplicaLost(ReplicaId replica) override;
 

@@ -61,6 +61,8 @@ inline constexpr Metric kMetrics[] = {
      "Tokens that a tenant's limit leaves it now; negative: overdrawn"},
 
     {"Queue", "penstock_queue_requests", MetricType::kGauge, "class model", "Requests that wait, by lane"},
+    {"Queue", "penstock_parked_streams", MetricType::kGauge, "class model",
+     "Streams that lend their memory until their next token is nearly due; they count as waiting too"},
     {"Queue", "penstock_queue_oldest_wait_seconds", MetricType::kGauge, "class model",
      "Wait of the longest waiting request of the lane"},
     {"Queue", "penstock_queued_requests", MetricType::kGauge, "", "Requests that wait in all lanes"},
@@ -139,6 +141,8 @@ inline constexpr Metric kMetrics[] = {
      "Prompt tokens that were expected in the engines' prefix caches"},
     {"Decisions", "penstock_prefix_found_tokens_total", MetricType::kCounter, "",
      "Prompt tokens of the same requests that were found there"},
+    {"Decisions", "penstock_parked_total", MetricType::kCounter, "",
+     "Times that a stream ahead of its due times lent its memory"},
     {"Decisions", "penstock_aborts_total", MetricType::kCounter, "",
      "Running requests taken back for the sake of the others"},
     {"Decisions", "penstock_returns_total", MetricType::kCounter, "",

@@ -118,17 +118,19 @@ void AddReplicas(const CoreView& view, std::vector<MetricFamily>& families) {
 
 void AddQueue(const CoreView& view, std::vector<MetricFamily>& families) {
   MetricFamily waiting = FamilyOf(MetricNamed("penstock_queue_requests"));
+  MetricFamily parked = FamilyOf(MetricNamed("penstock_parked_streams"));
   MetricFamily oldest = FamilyOf(MetricNamed("penstock_queue_oldest_wait_seconds"));
   for (const LaneView& lane : view.lanes) {
     const MetricLabels labels = {{"model", lane.model}, {"class", lane.service_class}};
     AddSample(waiting, labels, static_cast<double>(lane.waiting));
+    AddSample(parked, labels, static_cast<double>(lane.parked));
     AddSample(oldest, labels, lane.oldest_wait.seconds());
   }
   MetricFamily all = FamilyOf(MetricNamed("penstock_queued_requests"));
   MetricFamily bytes = FamilyOf(MetricNamed("penstock_queued_bytes"));
   AddSample(all, {}, static_cast<double>(view.queued_requests));
   AddSample(bytes, {}, view.queued_bytes.AsDouble());
-  for (MetricFamily* family : {&waiting, &oldest, &all, &bytes}) Keep(std::move(*family), families);
+  for (MetricFamily* family : {&waiting, &parked, &oldest, &all, &bytes}) Keep(std::move(*family), families);
 }
 
 void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& families) {
@@ -146,13 +148,15 @@ void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& famili
   AddSample(expected, {}, static_cast<double>(counters.cached_expected));
   MetricFamily found = FamilyOf(MetricNamed("penstock_prefix_found_tokens_total"));
   AddSample(found, {}, static_cast<double>(counters.cached_found));
+  MetricFamily parked = FamilyOf(MetricNamed("penstock_parked_total"));
+  AddSample(parked, {}, static_cast<double>(counters.parked));
   MetricFamily aborts = FamilyOf(MetricNamed("penstock_aborts_total"));
   AddSample(aborts, {}, static_cast<double>(counters.aborts));
   MetricFamily returns = FamilyOf(MetricNamed("penstock_returns_total"));
   AddSample(returns, {}, static_cast<double>(counters.requeues));
   MetricFamily drifts = FamilyOf(MetricNamed("penstock_book_drifts_total"));
   AddSample(drifts, {}, static_cast<double>(counters.book_drifts));
-  for (MetricFamily* family : {&observed, &covered, &pinball, &expected, &found, &aborts, &returns, &drifts}) {
+  for (MetricFamily* family : {&observed, &covered, &pinball, &expected, &found, &parked, &aborts, &returns, &drifts}) {
     Keep(std::move(*family), families);
   }
 }

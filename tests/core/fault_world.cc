@@ -243,10 +243,13 @@ void FaultWorld::Calm() {
     core_.Send(ReplicaHealth{ReplicaId(i), Health::kUp});
     core_.Send(EngineReport{ReplicaId(i), core_.now, 0, 0, 0, -1});
   }
+  std::vector<RequestId> ending;
   for (int round = 0; round < kCalmRounds && !core_.open.empty() && core_.broken().empty(); ++round) {
-    core_.FireTimers(core_.now + Duration::Milliseconds(200), kTimersPerStep);
+    // Parked streams may be hours ahead of their due times.
+    const Instant next = ending.empty() ? core_.core().NextDeadline().value_or(core_.now) : core_.now;
+    core_.FireTimers(std::max(next, core_.now + Duration::Milliseconds(200)), kTimersPerStep);
     if (core_.open.empty()) break;
-    std::vector<RequestId> ending;
+    ending.clear();
     for (auto& [id, request] : core_.open) {
       if (request.phase != Phase::kWaiting) ending.push_back(id);
     }

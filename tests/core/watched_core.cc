@@ -196,7 +196,8 @@ bool WatchedCore::FitsAlone(const OpenRequest& request, const ReplicaSpec& spec)
 }
 
 // An idle replica takes waiting requests, unless something is due at once. A request that failed there may go
-// elsewhere, and one that fits elsewhere only holds back those behind it. The check fails only where there is neither.
+// elsewhere, and one that fits elsewhere only holds back those behind it. A parked stream is not due yet. The check
+// fails only where there is neither.
 void WatchedCore::CheckNothingWaitsForAnIdleReplica(const CoreView& view) {
   const std::optional<Instant> next = core_->NextDeadline();
   if (!variant_.gpu_wide || !broken_.empty() || (next && *next <= now)) return;
@@ -213,6 +214,8 @@ void WatchedCore::CheckNothingWaitsForAnIdleReplica(const CoreView& view) {
       bool all_fit = true;
       for (const auto& [id, request] : open) {
         if (request.phase != Phase::kWaiting || request.arrived.model != model) continue;
+        const std::optional<WaitView> wait = core_->WaitOf(id);
+        if (wait && wait->reason == WaitReason::kParked) continue;
         first = &request;
         all_fit = all_fit && !request.avoids && FitsAlone(request, spec);
       }

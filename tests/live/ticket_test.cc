@@ -13,11 +13,15 @@ namespace {
 
 struct Holder final : TicketHolder {
   void OnVerdict() override { ++verdicts; }
-  void OnAbort() override { ++aborts; }
+  bool OnAbort(bool) override {
+    ++aborts;
+    return !declines;
+  }
   void OnCut() override { ++cuts; }
   void OnReplicaLost(ReplicaId) override { ++lost; }
   int verdicts = 0;
   int aborts = 0;
+  bool declines = false;
   int cuts = 0;
   int lost = 0;
 };
@@ -125,6 +129,17 @@ TEST_F(Tickets, AnAbortOfAnEarlierLeaseIsVoid) {
   ticket_->Deliver(Abort{ticket_->id(), LeaseId(5)});
   EXPECT_TRUE(ticket_->abort_requested());
   EXPECT_EQ(holder_.aborts, 1);
+}
+
+TEST_F(Tickets, ADeclinedAbortTellsTheCoreOnceThatTheAnswerIsFixed) {
+  Arrive({ForwardWith(5)});
+  holder_.declines = true;
+  ticket_->Deliver(Abort{ticket_->id(), LeaseId(5), /*may_decline=*/true});
+  ticket_->Deliver(Abort{ticket_->id(), LeaseId(5), /*may_decline=*/true});
+  EXPECT_FALSE(ticket_->abort_requested());
+  ticket_->FixAnswer();
+  ASSERT_EQ(record_.events.size(), 2u);
+  EXPECT_EQ(std::get<AnswerFixed>(record_.events[1]).request, ticket_->id());
 }
 
 TEST_F(Tickets, ARequeueForgetsTheAbortAndThePark) {

@@ -20,6 +20,7 @@ constexpr double kRounding = 1e-6;
 
 struct PoolSums {
   PoolGrowth growth;
+  PoolLending lending;
   Amount held{0};
   Amount promised{0};
 };
@@ -33,6 +34,7 @@ std::string BookCheck::FirstPoolDrift() const {
       for (const PoolMembership& in : request->pools) {
         PoolSums& sum = sums[in.pool.value()];
         sum.growth.Add(in.member.contribution, in.member.made);
+        sum.lending.Join(in.member.lending);
         sum.held += in.holding.held;
         sum.promised += in.holding.promised;
       }
@@ -46,6 +48,13 @@ std::string BookCheck::FirstPoolDrift() const {
       sum.promised += holding.promised;
     }
   }
+  std::vector<RequestState*> waiting;
+  for (uint32_t i = 0; i < rooms_.waiting.lanes(); ++i) {
+    rooms_.waiting.lane(ModelId(i)).All(waiting);
+    for (const RequestState* request : waiting) {
+      for (const Loan& loan : request->loans) sums[loan.pool.value()].lending.Lend(loan);
+    }
+  }
   const MemoryLedger& ledger = rooms_.fleet.ledger();
   if (const absl::Status recounted = ledger.Recount(); !recounted.ok()) return std::string(recounted.message());
   for (size_t i = 0; i < sums.size(); ++i) {
@@ -56,6 +65,7 @@ std::string BookCheck::FirstPoolDrift() const {
     if (growth.shortfalls() > 0 || growth.Disagreement(sums[i].growth) > kRounding) {
       return name + ": the forecast is not the sum of its members";
     }
+    if (sums[i].lending != rooms_.fleet.pool(id).lending()) return name + ": the loans are not those of its streams";
     if (sums[i].held != ledger.balance(id).held) return name + ": the ledger holds other memory than the requests";
     if (sums[i].promised != ledger.balance(id).promised)
       return name + ": the ledger promised other memory than the requests";

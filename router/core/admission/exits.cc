@@ -1,6 +1,7 @@
 #include "router/core/admission/exits.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock {
 
@@ -46,6 +47,12 @@ void Exits::Close(const RequestClosed& event, Instant now) {
   rooms_.requests.Erase(event.request);
 }
 
+void Exits::Lend(RequestState* request, Instant now) {
+  const Instant due = rooms_.lending.BeginLoan(request);
+  request->waiting.parked = due > now;
+  request->waiting.place = due;
+}
+
 void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Action>& actions) {
   RequestState* request = rooms_.requests.Find(event.request);
   if (request == nullptr || request->phase == RequestPhase::kWaiting) return;
@@ -66,14 +73,15 @@ void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Actio
   ++requeues_;
   ++request->requeues;
   request->kept = event.generated;
+  if (std::exchange(request->running.parking, false)) Lend(request, now);
   request->pools.clear();
   const ReplicaId failed = request->running.replica;
   if (event.avoid_replica && !waiting.Avoids(failed.value())) waiting.avoid.push_back(failed);
-  waiting.reason = WaitReason::kBehindOthers;
+  waiting.reason = waiting.parked ? WaitReason::kParked : WaitReason::kBehindOthers;
   waiting.best_effort = false;
   waiting.ForgetTries();
   rooms_.forecasts.Prepare(request);
-  rooms_.waiting.Push(request, rooms_.lateness.NextCheck(*request, now));
+  rooms_.waiting.Push(request, waiting.parked ? waiting.place : rooms_.lateness.NextCheck(*request, now));
   const ModelId model = request->arrived.model;
   actions.push_back(Park{event.request, waiting.reason, rooms_.waiting.lane(model).PositionOf(*request)});
   rooms_.work.SetUnfinished(model, true);

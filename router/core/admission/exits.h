@@ -23,6 +23,8 @@ class Exits {
   int64_t requeues() const { return requeues_; }
 
  private:
+  // The stream that was aborted to be parked begins to wait, until it is due back.
+  void Lend(RequestState* request, Instant now);
   void End(RequestState* request, const RequestClosed& event, Instant now);
 
   Rooms& rooms_;

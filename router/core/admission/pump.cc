@@ -28,7 +28,8 @@ bool Pump::Place(RequestState* request, Instant now, std::vector<Action>& action
     return true;
   }
   if (rooms_.placement.TriedEverywhere(*request)) {
-    reserver_.OnBlocked(request, now);
+    const bool room = parking_.MakeRoom(*request, rooms_.placement.crowded(), now, actions);
+    if (!room) reserver_.OnBlocked(request, now);
   } else {
     work.SetUnfinished(model, true);
   }
@@ -68,7 +69,7 @@ size_t Pump::TryLane(ModelId model, Instant now, std::vector<Action>& actions) {
 void Pump::PumpLane(ModelId model, Instant now, std::vector<Action>& actions) {
   rooms_.work.StartPump();
   const size_t tried = TryLane(model, now, actions);
-  rooms_.work.EndPump(model, static_cast<int64_t>(tried) < rooms_.waiting.lane(model).size());
+  rooms_.work.EndPump(model, static_cast<int64_t>(tried) < rooms_.waiting.lane(model).ready());
 }
 
 void Pump::PumpOpened(Instant now, std::vector<Action>& actions) {
@@ -100,6 +101,10 @@ void Pump::RefuseLate(Instant now, std::vector<Action>& actions) {
     const auto first = rooms_.waiting.FirstCheck();
     if (!first || first->first > now || !work.Spend(kRefusalTries)) return;
     RequestState* request = rooms_.requests.Find(first->second);
+    if (request->waiting.parked) {
+      rooms_.waiting.Return(request, now);
+      work.SetUnfinished(request->arrived.model, true);
+    }
     if (const std::optional<Refusal> reason = rooms_.lateness.ReasonOf(request, now)) {
       work.LetOthersPast(request->arrived.model);
       verdicts_.RefuseWaiting(request, *reason, now, actions);

@@ -12,16 +12,19 @@
 #include "router/core/admission/reserver.h"
 #include "router/core/admission/rooms.h"
 #include "router/core/admission/verdicts.h"
+#include "router/core/relief/parking.h"
 
 namespace penstock {
 
 class Pump {
  public:
-  Pump(Rooms& rooms, Verdicts& verdicts) : rooms_(rooms), verdicts_(verdicts), reserver_(rooms) {}
+  Pump(Rooms& rooms, Verdicts& verdicts, Parking& parking)
+      : rooms_(rooms), verdicts_(verdicts), parking_(parking), reserver_(rooms) {}
 
   // Tries the lanes of models that an opened replica serves, and the lanes that earlier events left unfinished.
   void PumpOpened(Instant now, std::vector<Action>& actions);
-  // Refuses the requests whose check is due and that are late, and those whose servers are down for good.
+  // Refuses the requests whose check is due and that are late, and those whose servers are down for good. Parked
+  // streams that are due back become candidates.
   void RefuseLate(Instant now, std::vector<Action>& actions);
   // When a timer would change something about waiting requests; Never: not before the next event.
   Instant NextDue(Instant now) const;
@@ -39,6 +42,7 @@ class Pump {
 
   Rooms& rooms_;
   Verdicts& verdicts_;
+  Parking& parking_;
   Reserver reserver_;
   // The memory of one TryLane, reused by the next.
   std::vector<RequestState*> candidates_;

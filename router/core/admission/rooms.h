@@ -44,6 +44,7 @@ struct Rooms {
   // The request is looked at no more: it was placed or refused, or its client left.
   void StopWaiting(RequestState* request) {
     reservations.End(request);
+    lending.EndLoan(request);
     waiting.Remove(request);
   }
 
@@ -53,7 +54,8 @@ struct Rooms {
   Servers servers{fleet};
   Forecasts forecasts;
   RequestTable requests;
-  RunningRequests running{fleet, forecasts, requests};
+  Lending lending{fleet};
+  RunningRequests running{fleet, forecasts, requests, lending};
   WaitingRoom waiting;
   std::unique_ptr<LaneOrder> order;
   Lateness lateness;

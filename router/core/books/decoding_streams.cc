@@ -70,6 +70,16 @@ Instant DecodingStreams::NextDue(ClassId service_class, Instant now) const {
   return first == due.end() ? Instant::Never() : Instant::FromNanoseconds(first->first + shift);
 }
 
+Instant DecodingStreams::DueOf(const RequestState& request) const {
+  const ClassSpec& goals = classes_[request.arrived.service_class.value()];
+  return Instant::FromNanoseconds(request.running.due_key + steps_ * goals.tpot.nanoseconds());
+}
+
+void DecodingStreams::MostAhead(ClassId service_class, size_t most, std::vector<RequestId>& out) const {
+  const DueSet& due = due_[service_class.value()];
+  for (auto it = due.rbegin(); it != due.rend() && most > 0; ++it, --most) out.push_back(RequestId(it->second));
+}
+
 bool DecodingStreams::SumsHold(const std::vector<RequestState*>& requests) const {
   int64_t sequences = 0;
   int64_t kv_tokens = 0;

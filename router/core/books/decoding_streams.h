@@ -35,6 +35,10 @@ class DecodingStreams {
   int64_t Generated(const RequestState& request) const;
   // Earliest due time of the next token over the streams of the class that are not late; Never when there is none.
   Instant NextDue(ClassId service_class, Instant now) const;
+  // When the stream's next token is due; it may be late.
+  Instant DueOf(const RequestState& request) const;
+  // Appends the streams of the class that are furthest ahead of their due times, at most `most`.
+  void MostAhead(ClassId service_class, size_t most, std::vector<RequestId>& out) const;
   // True: a stream of the class decodes.
   bool Decodes(ClassId service_class) const { return !due_[service_class.value()].empty(); }
 

@@ -113,6 +113,7 @@ void FleetState::Show(CoreView& view, Instant now) const {
     out.reported = balance.reported;
     out.foreign = balance.foreign;
     out.overdraft = balance.overdraft;
+    out.lent = pool.lending().lent();
     out.z = pool.risk().z();
     out.report_age = ledger_.ReportAge(id, now);
     out.overdrafts = balance.overdrafts;

@@ -19,11 +19,71 @@ namespace penstock {
 inline constexpr std::array<Duration, kForecastChecks> kForecastCheck = {Duration::Seconds(1), Duration::Seconds(10),
                                                                          Duration::Seconds(60)};
 
+// A running request's part.
+struct LendingPart {
+  Amount lendable{0};  // The memory that it holds, if it may be parked now.
+  Amount needed{0};    // The memory that it holds, times the part of the time for which it needs it.
+  bool operator==(const LendingPart&) const = default;
+};
+
+// A parked stream's part of one pool.
+struct Loan {
+  PoolId pool;
+  Amount lent{0};    // The memory that it held.
+  Amount needed{0};  // As for a running request.
+  bool operator==(const Loan&) const = default;
+};
+
+// The memory that a pool's running streams could lend, that parked streams have lent, and that all of them need in the
+// long run. A parked stream has left its engine because it is far ahead of its due times. Its memory serves others
+// until its next token is nearly due. So a stream needs its memory only for a part of the time. Invariant: the sums are
+// those of the members and the loans. Owned by PoolState. Every operation is O(1).
+class PoolLending {
+ public:
+  // A pool that counts on its lendable memory holds at most this part of the available memory at present.
+  static constexpr double kFill = 0.95;
+  // Once memory is lent, the streams need at most this part of the available memory in the long run. The rest is for
+  // contexts that are computed again: with all of it, pools thrash at twice the load carried.
+  static constexpr double kMostNeeded = 0.9;
+
+  void Join(const LendingPart& part) { Change(part, 1); }
+  void Leave(const LendingPart& part) { Change(part, -1); }
+  void Replace(LendingPart& part, const LendingPart& by) {
+    Change(part, -1);
+    part = by;
+    Change(part, 1);
+  }
+  void Lend(const Loan& loan) {
+    lent_ += loan.lent;
+    needed_ += loan.needed;
+  }
+  void End(const Loan& loan) {
+    lent_ -= loan.lent;
+    needed_ -= loan.needed;
+  }
+
+  Amount lendable() const { return lendable_; }
+  Amount lent() const { return lent_; }
+  Amount needed() const { return needed_; }
+  bool operator==(const PoolLending&) const = default;
+
+ private:
+  void Change(const LendingPart& part, int64_t sign) {
+    lendable_ += part.lendable * sign;
+    needed_ += part.needed * sign;
+  }
+
+  Amount lendable_{0};
+  Amount lent_{0};
+  Amount needed_{0};
+};
+
 // The contribution with which a pool counts a running request; stored by the request.
 struct Membership {
   GrowthVector contribution;
   Instant made;        // When the contribution was true.
   uint64_t epoch = 0;  // The pool's count of forecast checks when the request joined.
+  LendingPart lending;
 };
 
 class PoolState {
@@ -35,6 +95,8 @@ class PoolState {
   const PoolGrowth& growth() const { return growth_; }
   RiskControl& risk() { return risk_; }
   const RiskControl& risk() const { return risk_; }
+  PoolLending& lending() { return lending_; }
+  const PoolLending& lending() const { return lending_; }
   // The replicas that take memory from the pool.
   std::vector<ReplicaId>& replicas() { return replicas_; }
   const std::vector<ReplicaId>& replicas() const { return replicas_; }
@@ -44,8 +106,10 @@ class PoolState {
   }
 
   void Join(Membership& member, const GrowthVector& contribution, Instant now) {
-    member = {contribution, now, epoch_};
+    // It needs its memory all the time until it is seen to be ahead.
+    member = {contribution, now, epoch_, {Amount(0), Amount(static_cast<int64_t>(contribution.mean[0]))}};
     growth_.Add(contribution, now);
+    lending_.Join(member.lending);
   }
   void Update(Membership& member, const GrowthVector& contribution, Instant now) {
     growth_.Replace(member.contribution, member.made, contribution, now);
@@ -55,6 +119,7 @@ class PoolState {
   }
   void Leave(const Membership& member) {
     growth_.Remove(member.contribution, member.made);
+    lending_.Leave(member.lending);
     Count(-member.contribution.mean[0], member.epoch);
   }
   // The memory that members share changes. It goes from or to a member that joined at epoch `joined`.
@@ -85,6 +150,7 @@ class PoolState {
   PoolSpec spec_;
   PoolGrowth growth_;
   RiskControl risk_;
+  PoolLending lending_;
   std::vector<ReplicaId> replicas_;
   std::array<Sample, kForecastChecks> samples_;
   uint64_t epoch_ = 1;

@@ -42,6 +42,7 @@ struct WaitState {
   bool committed = false;                   // The core took it back from an engine: it is never refused for lateness.
   bool begun = false;                       // An engine had begun its answer and failed: its TTFT goal binds no more.
   bool best_effort = false;                 // No server could make its TTFT goal: it stands behind those that can.
+  bool parked = false;                      // It is ahead of its due times: nobody looks at it before it is due back.
   size_t next_server = 0;                   // The servers of its model before this position have been tried.
   uint64_t tried_at = 0;                    // The pump that looked at it last.
   Tokens cached{0};                         // The most of its prompt that a replica was seen to have cached.
@@ -86,7 +87,8 @@ struct RunState {
   // Tokens per sequence are base_tokens + the replica's steps - base_steps.
   int64_t base_tokens = 0;
   int64_t base_steps = 0;
-  int64_t due_key = 0;  // Key in the replica's due set; meaningful while decoding.
+  int64_t due_key = 0;   // Key in the replica's due set; meaningful while decoding.
+  bool parking = false;  // It is aborted in order to be parked.
 };
 
 // The forecast of a request's output, per sequence.
@@ -116,10 +118,12 @@ struct RequestState {
   RequestPhase phase = RequestPhase::kWaiting;
   Tokens kept{0};  // Generated before a requeue: part of the prompt of the next try.
   int requeues = 0;
+  int parkings = 0;  // Times that it was parked.
   WaitState waiting;
   RunState running;
   OutputState output;
   absl::InlinedVector<PoolMembership, 1> pools;
+  absl::InlinedVector<Loan, 1> loans;  // The memory that it lends, from its parking until it runs again or ends.
 
   Tokens Prompt() const { return arrived.prompt + kept; }
   // Leading blocks in tokens. Blocks are cut by bytes, so all of them together may seem longer than the prompt.
@@ -128,6 +132,8 @@ struct RequestState {
     const int64_t most = arrived.prompt.value() / static_cast<int64_t>(arrived.prefix.size());
     return Tokens(blocks * std::min(kPrefixBlock.value(), most));
   }
+  // It was parked and is due back.
+  bool Returns() const { return phase == RequestPhase::kWaiting && !loans.empty() && !waiting.parked; }
   bool Running() const { return phase == RequestPhase::kPrefilling || phase == RequestPhase::kDecoding; }
 };
 

@@ -172,6 +172,8 @@ void RunningRequests::Refresh(RequestState* request, ReplicaState& replica, doub
     in.holding.promised += in.shared - shared;
     in.shared = shared;
     in.holding.promised = std::max(in.holding.promised, in.holding.held);
+    fleet_.pool(in.pool).lending().Replace(in.member.lending,
+                                           lending_.PartOf(*request, replica, in.holding.held, pace, now));
     holdings.push_back(in.holding);
   }
   fleet_.ledger().Update(request->running.lease, holdings);

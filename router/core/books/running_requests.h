@@ -12,6 +12,7 @@
 
 #include "router/core/books/fleet_state.h"
 #include "router/core/books/forecasts.h"
+#include "router/core/books/lending.h"
 #include "router/core/books/request_table.h"
 #include "router/core/books/shared_memory.h"
 
@@ -23,8 +24,8 @@ inline constexpr size_t kRefreshPerEvent = 12;
 
 class RunningRequests {
  public:
-  RunningRequests(FleetState& fleet, Forecasts& forecasts, const RequestTable& requests)
-      : fleet_(fleet), forecasts_(forecasts), requests_(requests) {}
+  RunningRequests(FleetState& fleet, Forecasts& forecasts, const RequestTable& requests, const Lending& lending)
+      : fleet_(fleet), forecasts_(forecasts), requests_(requests), lending_(lending) {}
 
   // The fleet has a new description.
   void Configure();
@@ -65,6 +66,7 @@ class RunningRequests {
   FleetState& fleet_;
   Forecasts& forecasts_;
   const RequestTable& requests_;
+  const Lending& lending_;
   std::vector<SharedMemory> shared_;  // One entry per replica.
   int64_t unobserved_ = 0;
   CoreCounters hits_;              // The fields about cached prompts.

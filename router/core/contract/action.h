@@ -51,6 +51,7 @@ struct Refuse {
 struct Abort {
   RequestId request;
   LeaseId lease;
+  bool may_decline = false;  // A stream that cannot go on elsewhere is left alone; AnswerFixed is the answer.
   bool operator==(const Abort&) const = default;
 };
 

@@ -3,7 +3,7 @@
 // The life of a request in events: RequestArrived, then FirstToken once the core answered Forward, and exactly one
 // RequestClosed from its session. RequestRequeued undoes a Forward: the engine pushed back, died before the first
 // byte, or the core asked for an abort. The request waits again under its old arrival time. A request that leaves
-// while it is parked closes with kClientGone. Events about unknown requests are void.
+// while it waits closes with kClientGone. Events about unknown requests are void.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_EVENT_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_EVENT_H_
 
@@ -33,6 +33,7 @@ struct RequestArrived {
   bool embedding = false;   // No decode phase: the answer ends with the prompt's step.
   bool observed = true;     // False: the engine answers in one piece, progress is forecast from the step rate.
   bool regenerable = true;  // May be aborted and placed again without the client seeing it.
+  bool continues = true;    // It then goes on from the tokens that the client has, instead of from the start.
   Bytes body{0};            // Held while it waits.
   // Chained hashes of the prompt's leading full blocks of kPrefixBlock tokens: equal hash, equal text up to there.
   std::vector<uint64_t> prefix;
@@ -68,6 +69,13 @@ struct RequestRequeued {
   Tokens generated{0};        // Sent to the client so far, over all tries: the next prompt is longer by it.
   bool avoid_replica = true;  // The replica failed or pushed back: place it elsewhere if there is another.
   bool operator==(const RequestRequeued&) const = default;
+};
+
+// The client has a part of the answer that no other run can go on from: the request runs to its end where it is. An
+// Abort of it that may be declined is declined.
+struct AnswerFixed {
+  RequestId request;
+  bool operator==(const AnswerFixed&) const = default;
 };
 
 struct StreamTokens {
@@ -124,7 +132,7 @@ struct TimerFired {
 };
 
 using Event = std::variant<RequestArrived, FirstToken, RequestClosed, RequestRequeued, Progress, EngineReport,
-                           ReplicaHealth, FleetChanged, ShutdownStarted, TimerFired>;
+                           ReplicaHealth, FleetChanged, ShutdownStarted, TimerFired, AnswerFixed>;
 
 }  // namespace penstock
 

@@ -15,7 +15,7 @@ namespace {
 template <class Archive>
 void Fields(Archive& archive, RequestArrived& e) {
   archive(e.request, e.model, e.service_class, e.tenant, e.prompt, e.prompt_sigma, e.max_output, e.sequences,
-          e.embedding, e.observed, e.regenerable, e.body, e.prefix);
+          e.embedding, e.observed, e.regenerable, e.continues, e.body, e.prefix);
 }
 template <class Archive>
 void Fields(Archive& archive, FirstToken& e) {
@@ -28,6 +28,10 @@ void Fields(Archive& archive, RequestClosed& e) {
 template <class Archive>
 void Fields(Archive& archive, RequestRequeued& e) {
   archive(e.request, e.generated, e.avoid_replica);
+}
+template <class Archive>
+void Fields(Archive& archive, AnswerFixed& e) {
+  archive(e.request);
 }
 template <class Archive>
 void Fields(Archive& archive, StreamTokens& e) {
@@ -76,7 +80,7 @@ void Fields(Archive& archive, ModelSpec& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, ClassSpec& e) {
-  archive(e.name, e.ttft, e.tpot, e.queue, e.refuse_late, e.evictable);
+  archive(e.name, e.ttft, e.tpot, e.queue, e.refuse_late, e.evictable, e.parking);
 }
 template <class Archive>
 void Fields(Archive& archive, TenantLimits& e) {
@@ -112,11 +116,11 @@ void Fields(Archive& archive, Refuse& a) {
 }
 template <class Archive>
 void Fields(Archive& archive, Abort& a) {
-  archive(a.request, a.lease);
+  archive(a.request, a.lease, a.may_decline);
 }
 
-constexpr const char* kEventNames[] = {"arrived", "first-token", "closed",        "requeued", "progress",
-                                       "report",  "health",      "fleet-changed", "shutdown", "timer"};
+constexpr const char* kEventNames[] = {"arrived", "first-token",   "closed",   "requeued", "progress",    "report",
+                                       "health",  "fleet-changed", "shutdown", "timer",    "answer-fixed"};
 constexpr const char* kActionNames[] = {"forward", "park", "refuse", "abort"};
 static_assert(std::variant_size_v<Event> == std::size(kEventNames));
 static_assert(std::variant_size_v<Action> == std::size(kActionNames));

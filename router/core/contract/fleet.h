@@ -66,6 +66,7 @@ struct ClassSpec {
   Duration queue;
   bool refuse_late = true;  // False: goals are measured, never a reason to refuse or to delay.
   bool evictable = false;
+  bool parking = true;  // With refuse_late: a stream that is far ahead of its due times may lend its memory.
   bool operator==(const ClassSpec&) const = default;
 };
 

@@ -28,6 +28,7 @@ struct PoolView {
   Amount reported{0};       // The engine's own figure at the last report.
   Amount foreign{0};        // Used by others than this router.
   Amount overdraft{0};      // Used by own requests beyond what their leases hold.
+  Amount lent{0};           // Held by its parked streams when they left.
   double z = 0;
   Duration report_age;     // Duration::Infinite() before the first report.
   int64_t overdrafts = 0;  // Events so far.
@@ -57,8 +58,9 @@ struct ReplicaView {
 struct LaneView {
   std::string model;
   std::string service_class;
-  int64_t waiting = 0;
+  int64_t waiting = 0;   // Parked streams among them.
   Duration oldest_wait;  // The longest wait since an arrival; zero when none waits.
+  int64_t parked = 0;
 };
 
 // A tenant with a limit of tokens.
@@ -83,6 +85,7 @@ struct CoreCounters {
   int64_t cached_found = 0;
   int64_t aborts = 0;
   int64_t requeues = 0;
+  int64_t parked = 0;       // Streams that lent their memory; each time counts.
   int64_t book_drifts = 0;  // Recounts of the books that found a difference; 0 unless the core is wrong.
 };
 

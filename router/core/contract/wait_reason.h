@@ -21,8 +21,9 @@ enum class WaitReason : uint8_t {
   kRunningStreams,
   kMemory,
   kBehindOthers,
+  kParked,
 };
-inline constexpr int kWaitReasonCount = 7;
+inline constexpr int kWaitReasonCount = 8;
 
 struct WaitReasonTraits {
   WaitReason reason;
@@ -40,6 +41,7 @@ inline constexpr std::array<WaitReasonTraits, kWaitReasonCount> kWaitReasons = {
     {WaitReason::kRunningStreams, "running_streams", "Running streams would miss their next tokens.", 4},
     {WaitReason::kMemory, "memory", "The KV cache could become full.", 5},
     {WaitReason::kBehindOthers, "behind_others", "Requests ahead in the queue are tried first.", 0},
+    {WaitReason::kParked, "parked", "The stream is ahead of its due times and has lent its memory.", 0},
 }};
 
 constexpr const WaitReasonTraits& TraitsOf(WaitReason reason) { return kWaitReasons[static_cast<size_t>(reason)]; }

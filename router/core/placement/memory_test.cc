@@ -26,15 +26,29 @@ constexpr double kFill = 0.99;
 double ForecastRule::Fill() const { return kFill; }
 
 PoolPeak ForecastRule::BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const {
-  return pool.growth().PeakWith(joining, ZOf(pool), now);
+  PoolPeak peak = pool.growth().PeakWith(joining, ZOf(pool), now);
+  const PoolLending& lending = pool.lending();
+  if (lending.lendable() == Amount(0) && lending.lent() == Amount(0)) return peak;
+  const double present = (pool.growth().Present(now) + joining.mean[0]) * Fill() / PoolLending::kFill;
+  const double needed = (lending.needed().AsDouble() + joining.mean[0]) * Fill() / PoolLending::kMostNeeded;
+  const double with_loans = std::max({peak.bound - lending.lendable().AsDouble(), present, needed});
+  // Where all that is lent could come back at once, the plain bound is enough.
+  peak.bound = std::min(peak.bound + lending.lent().AsDouble(), with_loans);
+  return peak;
 }
 
 bool ForecastRule::SurelyAbove(double limit, const PoolState& pool, int horizon, const GrowthMember& joining,
                                Instant now) const {
-  return pool.growth().BoundAt(horizon, joining, ZOf(pool), now) > limit;
+  return pool.growth().BoundAt(horizon, joining, ZOf(pool), now) - pool.lending().lendable().AsDouble() > limit;
 }
 
 double MemoryTest::LimitOf(PoolId pool) const { return rule_->Fill() * fleet_.ledger().Available(pool).AsDouble(); }
+
+PoolPeak MemoryTest::BoundWith(const RequestState& request, const PoolState& pool, const GrowthVector& growth,
+                               Instant now) const {
+  if (!request.Returns()) return rule_->BoundWith(pool, growth, now);
+  return {pool.growth().Present(now) + growth.mean[0], 0};
+}
 
 bool MemoryTest::SurelyFull(const PoolShare& share, const GrowthMember& member, Instant now) const {
   const Hint& hint = hints_[share.pool.value()];
@@ -89,7 +103,7 @@ MemoryTest::Verdict MemoryTest::TestPools(const RequestState& request, const Rep
     const PoolState& pool = fleet_.pool(id);
     const double capacity = std::max(1.0, pool.spec().capacity.AsDouble());
     const double available = fleet_.ledger().Available(id).AsDouble();
-    const PoolPeak peak = rule_->BoundWith(pool, growth[i], now);
+    const PoolPeak peak = BoundWith(request, pool, growth[i], now);
     hints_[id.value()].worst = peak.horizon;
     verdict.peak_share = std::max(verdict.peak_share, (peak.bound + capacity - available) / capacity);
     const bool lone = pool.growth().members() == 0 && fleet_.ledger().balance(id).draining == Amount(0);
@@ -110,7 +124,7 @@ std::optional<double> MemoryTest::PeakShareWith(const RequestState& request, con
   members_.clear();
   for (const PoolShare& share : shares) members_.push_back(forecasts_.MemberOf(request, replica, share, pace, now));
   for (size_t i = 0; i < shares.size(); ++i) {
-    if (SurelyFull(shares[i], members_[i], now)) return std::nullopt;
+    if (!request.Returns() && SurelyFull(shares[i], members_[i], now)) return std::nullopt;
   }
   const size_t first = growth.size();
   AddContributions(members_, growth);

@@ -30,7 +30,9 @@ class MemoryRule {
   }
 };
 
-// Mean + z sigma of the growth forecast at its worst horizon, within 99 % of the available memory.
+// Mean + z sigma of the growth forecast at its worst horizon, within 99 % of the available memory and what the pool's
+// streams could lend. A pool that counts on lendable memory keeps its present amounts lower. Once memory is lent, the
+// streams must not need more in the long run than the pool has (books/pool_state.h).
 class ForecastRule : public MemoryRule {
  public:
   double Fill() const override;
@@ -78,6 +80,8 @@ class MemoryTest {
   // The same for one pool, in seconds.
   std::optional<double> TimeToRoom(const RequestState& request, const ReplicaState& replica, const PoolShare& share,
                                    Instant now) const;
+  // The rule's bound; a parked stream that is due back only asks for its present amount.
+  PoolPeak BoundWith(const RequestState& request, const PoolState& pool, const GrowthVector& growth, Instant now) const;
   Verdict TestPools(const RequestState& request, const ReplicaState& replica, const GrowthVector* growth, Instant now);
   // True: the pool holds the newcomer's growth beside the request that it is reserved for.
   bool FitsBesideReserved(const RequestState& request, PoolId pool, const GrowthVector& growth, Instant now);

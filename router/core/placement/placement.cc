@@ -31,7 +31,10 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
   if (const std::optional<WaitReason> broken = FirstBroken(guards_, question)) return broken;
   const size_t growth = growth_.size();
   const std::optional<double> peak_share = memory_.PeakShareWith(request, replica, now, growth_);
-  if (!peak_share) return WaitReason::kMemory;
+  if (!peak_share) {
+    crowded_.push_back(index);
+    return WaitReason::kMemory;
+  }
   const double token = question.outlook.per_prefill;
   choices_.push_back({index, *peak_share, question.outlook.ExpectedTtft(), token * cached.AsDouble(),
                       token * TokensOfSmallestPool(replica), growth});
@@ -42,6 +45,7 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
   const Tokens needed = servers_.LengthNeeded(*request);
   const bool can_avoid = CanAvoid(*request, needed);
   choices_.clear();
+  crowded_.clear();
   growth_.clear();
   const std::vector<size_t>& among = search_.ReplicasToTry(request, needed);
   if (among.empty()) return std::nullopt;

@@ -34,6 +34,8 @@ class Placement {
   std::span<const GrowthVector> GrowthOf(const Choice& choice) const {
     return std::span(growth_).subspan(choice.growth);
   }
+  // The replicas that lacked only memory for the request of the last call of Choose, by position.
+  const std::vector<size_t>& crowded() const { return crowded_; }
   // True: no server is left to be tried.
   bool TriedEverywhere(const RequestState& request) const { return search_.TriedEverywhere(request); }
 
@@ -53,6 +55,7 @@ class Placement {
   const std::vector<Score> scores_;
   std::vector<Choice> choices_;  // Those of the last call of Choose, and their contributions.
   std::vector<GrowthVector> growth_;
+  std::vector<size_t> crowded_;
 };
 
 }  // namespace penstock

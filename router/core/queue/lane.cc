@@ -28,6 +28,7 @@ void Lane::Push(RequestState* request) {
   assert(added);
   static_cast<void>(added);
   ++size_;
+  if (request->waiting.parked) ++parked_;
 }
 
 void Lane::Remove(RequestState* request) {
@@ -36,8 +37,18 @@ void Lane::Remove(RequestState* request) {
   assert(erased == 1);
   static_cast<void>(erased);
   own.arrivals.erase(request);
-  if (own.empty()) own.credit = 0;
+  if (!own.ready()) own.credit = 0;
   --size_;
+  if (request->waiting.parked) --parked_;
+}
+
+void Lane::Return(RequestState* request, Instant now) {
+  PerClass& own = classes_[request->arrived.service_class.value()];
+  own.parked.erase(request);
+  --parked_;
+  request->waiting.parked = false;
+  request->waiting.place = now;
+  own.waiting.insert(request);
 }
 
 void Lane::SetBestEffort(RequestState* request, bool best_effort) {
@@ -61,6 +72,7 @@ int64_t Lane::PositionOf(const RequestState& request) const {
       ++position;
     }
   };
+  if (request.waiting.parked) return 0;
   if (!request.waiting.best_effort) {
     count(own.waiting);
   } else {
@@ -86,6 +98,7 @@ void Lane::All(std::vector<RequestState*>& out) const {
   for (const PerClass& own : classes_) {
     out.insert(out.end(), own.waiting.begin(), own.waiting.end());
     out.insert(out.end(), own.best_effort.begin(), own.best_effort.end());
+    out.insert(out.end(), own.parked.begin(), own.parked.end());
   }
 }
 
@@ -99,7 +112,7 @@ void Lane::Candidates(std::vector<RequestState*>& out) const {
   out.clear();
   // A lower class whose credit covers its head goes before the classes above it.
   for (auto it = classes_.rbegin(); it != classes_.rend(); ++it) {
-    if (it->empty() || it->credit <= 0) continue;
+    if (!it->ready() || it->credit <= 0) continue;
     RequestState* head = it->Head();
     if (it->credit >= head->Prompt().AsDouble()) out.push_back(head);
   }
@@ -129,7 +142,7 @@ void Lane::Dispatched(const RequestState& request, Instant now) {
   own.credit = std::max(0.0, own.credit - cost);
   for (size_t i = request.arrived.service_class.value() + 1; i < classes_.size(); ++i) {
     PerClass& lower = classes_[i];
-    if (lower.empty()) continue;
+    if (!lower.ready()) continue;
     const double most = lower.Head()->Prompt().AsDouble() + kCreditBeyondHead;
     lower.credit = std::min(lower.credit + kGuaranteedShare * cost, most);
   }
@@ -147,14 +160,19 @@ double Lane::DrainRate(Instant now) const {
 
 bool Lane::SumHolds() const {
   int64_t sum = 0;
+  int64_t parked = 0;
   bool alike = true;
   for (const PerClass& own : classes_) {
     sum += static_cast<int64_t>(own.arrivals.size());
-    alike = alike && own.waiting.size() + own.best_effort.size() == own.arrivals.size();
-    for (const RequestState* request : own.waiting) alike = alike && !request->waiting.best_effort;
+    parked += static_cast<int64_t>(own.parked.size());
+    alike = alike && own.waiting.size() + own.best_effort.size() + own.parked.size() == own.arrivals.size();
+    for (const RequestState* request : own.waiting) {
+      alike = alike && !request->waiting.best_effort && !request->waiting.parked;
+    }
     for (const RequestState* request : own.best_effort) alike = alike && request->waiting.best_effort;
+    for (const RequestState* request : own.parked) alike = alike && request->waiting.parked;
   }
-  return alike && sum == size_;
+  return alike && sum == size_ && parked == parked_;
 }
 
 }  // namespace penstock

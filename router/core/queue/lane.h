@@ -2,10 +2,11 @@
 //
 // A place is the deadline of the first token, shifted as lane_order.h says. Requests whose TTFT goal no server could
 // make stand in a best-effort order of their own, behind all others. One of them is a candidate at a time, so they
-// block nobody. Lower classes are guaranteed a share of the tokens that a lane dispatches. Every dispatched token earns
-// each waiting lower class kGuaranteedShare of credit. A class whose credit covers its head goes first.
-// Invariant: a request stands in one order and in the arrivals of its class from Push to Remove, and its place does not
-// change meanwhile. Owned by WaitingRoom. Push and Remove are O(log n).
+// block nobody. Parked streams stand apart and are no candidates until they are due back. Lower classes are guaranteed
+// a share of the tokens that a lane dispatches. Every dispatched token earns each waiting lower class kGuaranteedShare
+// of credit. A class whose credit covers its head goes first. Invariant: a request stands in one order and in the
+// arrivals of its class from Push to Remove, and its place does not change meanwhile. Owned by WaitingRoom. Push and
+// Remove are O(log n).
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
 #define PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
 
@@ -31,12 +32,19 @@ class Lane {
   void Remove(RequestState* request);
   // Moves a request that waits here to the other order of its class.
   void SetBestEffort(RequestState* request, bool best_effort);
+  // A parked stream that waits here is due back: it is a candidate by the time at which it came back.
+  void Return(RequestState* request, Instant now);
   void AddClasses(size_t classes);
 
   bool empty() const { return size_ == 0; }
   int64_t size() const { return size_; }
+  // The requests that may be candidates: all but parked streams.
+  int64_t ready() const { return size_ - parked_; }
   int64_t size(ClassId service_class) const {
     return static_cast<int64_t>(classes_[service_class.value()].arrivals.size());
+  }
+  int64_t parked(ClassId service_class) const {
+    return static_cast<int64_t>(classes_[service_class.value()].parked.size());
   }
   // Requests of the same class ahead of this one, whether it is in the lane or not. Counted up to kCountedAhead: a
   // position is a hint to a person.
@@ -73,18 +81,27 @@ class Lane {
   struct PerClass {
     Order waiting;
     Order best_effort;
+    Order parked;
     absl::btree_set<RequestState*, Earlier> arrivals;
     double credit = 0;  // Tokens.
 
     bool empty() const { return arrivals.empty(); }
-    Order& OrderOf(const RequestState& request) { return request.waiting.best_effort ? best_effort : waiting; }
-    RequestState* Head() const { return waiting.empty() ? *best_effort.begin() : *waiting.begin(); }
+    bool ready() const { return !waiting.empty() || !best_effort.empty(); }
+    Order& OrderOf(const RequestState& request) {
+      if (request.waiting.parked) return parked;
+      return request.waiting.best_effort ? best_effort : waiting;
+    }
+    RequestState* Head() const {
+      if (!waiting.empty()) return *waiting.begin();
+      return best_effort.empty() ? *parked.begin() : *best_effort.begin();
+    }
   };
   // Candidates of each class that the classes above it leave.
   size_t LeastCandidates() const;
 
   std::vector<PerClass> classes_;
   int64_t size_ = 0;
+  int64_t parked_ = 0;
   double drain_weight_ = 0;  // Dispatches, decayed.
   Instant drain_at_;
   Instant first_dispatch_ = Instant::Never();

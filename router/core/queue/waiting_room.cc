@@ -36,6 +36,12 @@ void WaitingRoom::CheckAt(RequestState* request, Instant check) {
   checks_.insert({check, request->arrived.request});
 }
 
+void WaitingRoom::Return(RequestState* request, Instant now) {
+  lane(request->arrived.model).Return(request, now);
+  request->waiting.reason = WaitReason::kBehindOthers;
+  request->waiting.ForgetTries();
+}
+
 std::optional<std::pair<Instant, RequestId>> WaitingRoom::FirstCheck() const {
   if (checks_.empty()) return std::nullopt;
   return *checks_.begin();
@@ -46,7 +52,7 @@ bool WaitingRoom::OverLimits(const CoreLimits& limits) const { return QueueIsFul
 Duration WaitingRoom::RetryAfter(ModelId model, Instant now) const {
   if (model.value() >= lanes_.size()) return BoundedRetryAfter(0);
   const double rate = lane(model).DrainRate(now);
-  return BoundedRetryAfter(rate > 0 ? static_cast<double>(lane(model).size() + 1) / rate : 0);
+  return BoundedRetryAfter(rate > 0 ? static_cast<double>(lane(model).ready() + 1) / rate : 0);
 }
 
 void WaitingRoom::Show(const Fleet& fleet, CoreView& view, Instant now) const {
@@ -57,6 +63,7 @@ void WaitingRoom::Show(const Fleet& fleet, CoreView& view, Instant now) const {
       out.model = fleet.models[i].name;
       out.service_class = fleet.classes[c].name;
       out.waiting = lanes_[i].size(service_class);
+      out.parked = lanes_[i].parked(service_class);
       if (const RequestState* oldest = lanes_[i].Oldest(service_class)) out.oldest_wait = now - oldest->arrival;
     }
   }

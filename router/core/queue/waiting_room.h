@@ -25,6 +25,8 @@ class WaitingRoom {
   void Push(RequestState* request, Instant check);
   void Remove(RequestState* request);
   void CheckAt(RequestState* request, Instant check);
+  // The parked stream is due back: it is looked at from now on.
+  void Return(RequestState* request, Instant now);
   // The request whose check is due first; nullopt when none waits.
   std::optional<std::pair<Instant, RequestId>> FirstCheck() const;
 

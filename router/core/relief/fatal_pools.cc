@@ -13,6 +13,9 @@ constexpr double kFatalLimit = 0.98;
 
 }  // namespace
 
+FatalPools::FatalPools(FleetState& fleet, RunningRequests& running)
+    : fleet_(fleet), running_(running), returning_(fleet.ledger(), Duration::Seconds(kFatalLookahead)) {}
+
 bool FatalPools::IsInDanger(const PoolShare& share, Instant now) const {
   const PoolState& pool = fleet_.pool(share.pool);
   double soon = pool.growth().Present(now);
@@ -21,24 +24,12 @@ bool FatalPools::IsInDanger(const PoolShare& share, Instant now) const {
     soon += static_cast<double>(member.streams().sequences()) * member.TokensPerSecond(fleet_.BusyNeighbours(member)) *
             kFatalLookahead * share.footprint.full_per_token;
   }
-  const double available = fleet_.ledger().Available(share.pool).AsDouble() + ReturningTo(share.pool);
+  const double available = fleet_.ledger().Available(share.pool).AsDouble() + returning_.To(share.pool);
   return soon > kFatalLimit * available;
 }
 
-double FatalPools::ReturningTo(PoolId pool) const {
-  double sum = 0;
-  for (const Returning& abort : returning_) sum += fleet_.ledger().DrainingOf(abort.lease, pool).AsDouble();
-  return sum;
-}
-
-void FatalPools::ForgetOld(Instant now) {
-  // An abort that took longer gives nothing back in time.
-  std::erase_if(returning_,
-                [&](const Returning& abort) { return now - abort.asked > Duration::Seconds(kFatalLookahead); });
-}
-
 void FatalPools::Protect(const ReplicaState& replica, Instant now, std::vector<Action>& actions) {
-  ForgetOld(now);
+  returning_.ForgetOld(now);
   for (const PoolShare& share : replica.spec().pools) {
     const PoolState& pool = fleet_.pool(share.pool);
     if (!pool.spec().overflow_fatal) continue;
@@ -49,7 +40,7 @@ void FatalPools::Protect(const ReplicaState& replica, Instant now, std::vector<A
       victim->phase = RequestPhase::kAborting;
       // Until the edge has closed the connection the memory is not on its way back.
       fleet_.ledger().Drain(victim->running.lease, Instant::Never());
-      returning_.push_back({victim->running.lease, now});
+      returning_.Expect(victim->running.lease, now);
       ++aborts_;
       actions.push_back(Abort{victim->arrived.request, victim->running.lease});
     }

@@ -12,12 +12,13 @@
 #include "router/core/books/fleet_state.h"
 #include "router/core/books/running_requests.h"
 #include "router/core/contract/action.h"
+#include "router/core/relief/returning_memory.h"
 
 namespace penstock {
 
 class FatalPools {
  public:
-  FatalPools(FleetState& fleet, RunningRequests& running) : fleet_(fleet), running_(running) {}
+  FatalPools(FleetState& fleet, RunningRequests& running);
 
   // Aborts requests of the replica's fatal pools until none of them is about to overflow.
   void Protect(const ReplicaState& replica, Instant now, std::vector<Action>& actions);
@@ -25,20 +26,12 @@ class FatalPools {
   int64_t aborts() const { return aborts_; }
 
  private:
-  struct Returning {
-    LeaseId lease;
-    Instant asked;
-  };
-
   // True: the pool of the share could be full before an abort takes effect.
   bool IsInDanger(const PoolShare& share, Instant now) const;
-  // Memory of the pool that aborts of late will give back.
-  double ReturningTo(PoolId pool) const;
-  void ForgetOld(Instant now);
 
   FleetState& fleet_;
   RunningRequests& running_;
-  std::vector<Returning> returning_;  // Aborts of late, the oldest first.
+  ReturningMemory returning_;
   int64_t aborts_ = 0;
 };
 

@@ -24,7 +24,7 @@ PolicyDeclaration PenstockPolicy() {
   policy.origin = PolicyOrigin::kOwn;
   policy.settings = {WordsSetting("without",
                                   {"forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal",
-                                   "density", "prefixes", "reservations", "best-effort", "sharing"},
+                                   "density", "prefixes", "reservations", "best-effort", "sharing", "parking"},
                                   "parts left out, which shows their worth; without `forecast` the policy tests "
                                   "present use")};
   policy.text = {
@@ -52,6 +52,7 @@ PolicyDeclaration PresentUsePolicy() {
     PenstockVariant variant;
     variant.memory = MemoryKind::kPresentUse;
     variant.fill = choice["fill"];
+    variant.parking = false;
     return MakePenstock(variant);
   };
   return policy;

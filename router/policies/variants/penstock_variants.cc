@@ -31,6 +31,7 @@ const Parts& WithoutParts() {
       {"density", [](PenstockVariant& v) { v.order = OrderKind::kDeadline; }},
       {"prefixes", [](PenstockVariant& v) { v.prefix_caches = false; }},
       {"reservations", [](PenstockVariant& v) { v.reservations = false; }},
+      {"parking", [](PenstockVariant& v) { v.parking = false; }},
       {"best-effort", [](PenstockVariant& v) { v.best_effort = false; }},
       {"sharing", [](PenstockVariant& v) { v.shared_prompts = false; }},
   };
@@ -122,6 +123,10 @@ void CopyPrompts(Fleet& fleet) {
   for (ReplicaSpec& replica : fleet.replicas) replica.shares_prompts = false;
 }
 
+void StopParking(Fleet& fleet) {
+  for (ClassSpec& goals : fleet.classes) goals.parking = false;
+}
+
 void ForgetPrefix(RequestArrived& arrived) { arrived.prefix.clear(); }
 
 std::unique_ptr<const MemoryRule> MemoryOf(const PenstockVariant& variant) {
@@ -172,6 +177,7 @@ std::unique_ptr<AdmissionCore> MakePenstock(const PenstockVariant& variant, int6
   if (!variant.gpu_wide) changes.fleet.push_back(StopSharing);
   if (!variant.learned_steps) changes.fleet.push_back(StopLearning);
   if (!variant.shared_prompts) changes.fleet.push_back(CopyPrompts);
+  if (!variant.parking) changes.fleet.push_back(StopParking);
   if (!variant.prefix_caches) changes.arrival.push_back(ForgetPrefix);
   if (changes.fleet.empty() && changes.arrival.empty()) return core;
   return std::make_unique<InputFilter>(std::move(core), std::move(changes));
@@ -184,6 +190,7 @@ absl::StatusOr<std::optional<PenstockVariant>> ParsePenstockVariant(absl::string
   if (family == "present_use") {
     variant.memory = MemoryKind::kPresentUse;
     variant.fill = 0.95;
+    variant.parking = false;
   } else if (family == "clairvoyant") {
     variant.true_lengths = variant.true_prompts = variant.true_steps = true;
   } else if (family != "penstock") {

@@ -3,7 +3,7 @@
 //   penstock:without=PART[+PART]    an ablation; parts: forecast (present use instead), memory (no test), variance,
 //                                   tenants, steps (no time guards), learning (step times stay at their prior), gpu
 //                                   (no GPU-wide ledger), refusal, prefixes, sharing (prompts of running requests have
-//                                   no memory in common), density (plain deadline order)
+//                                   no memory in common), density (plain deadline order), parking
 //   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
 //   present_use[:fill=F]            own fresh books under F (0.95) of capacity, with Penstock's guards
 //   clairvoyant[:order=ORDER,memory=RULE]
@@ -51,6 +51,7 @@ struct PenstockVariant {
   bool gpu_wide = true;       // False: every replica is taken to have its GPUs to itself, elastic pools in equal parts.
   bool refuse_late = true;    // False: a request waits until its class's queue time, however late its first token.
   bool prefix_caches = true;  // False: no prompt is expected to be cached anywhere.
+  bool parking = true;        // False: no stream lends its memory.
   bool reservations = true;   // False: no memory is reserved for a request that waits.
   bool best_effort = true;    // False: requests whose TTFT goal no server could make stand among the others.
   bool shared_prompts = true;  // False: each running request is taken to hold a copy of its prompt.

@@ -38,6 +38,7 @@ class AdmissionTest : public ::testing::Test {
   std::vector<Action> PumpOpened() {
     std::vector<Action> actions;
     test_.rooms.work.StartEvent();
+    parking_.StartEvent(test_.now);
     pump_.PumpOpened(test_.now, actions);
     return actions;
   }
@@ -59,7 +60,9 @@ class AdmissionTest : public ::testing::Test {
   Verdicts verdicts_{test_.rooms};
   Entry entry_{test_.rooms, verdicts_};
   Exits exits_{test_.rooms};
-  Pump pump_{test_.rooms, verdicts_};
+  Parking parking_{test_.rooms.fleet, test_.rooms.forecasts, test_.rooms.lending, test_.rooms.running,
+                   test_.rooms.requests};
+  Pump pump_{test_.rooms, verdicts_, parking_};
 };
 
 }  // namespace penstock::testing

@@ -39,6 +39,7 @@ TEST(EventLog, EveryKindOfEventReadsBackAsItWas) {
   ExpectRoundTrip(FleetChanged{fleet});
   ExpectRoundTrip(ShutdownStarted{});
   ExpectRoundTrip(TimerFired{});
+  ExpectRoundTrip(AnswerFixed{RequestId(1)});
 }
 
 // One event of each kind, with every field set to something.
@@ -58,7 +59,8 @@ std::vector<Event> EveryKind() {
           ReplicaHealth{ReplicaId(2), Health::kDraining},
           FleetChanged{fleet},
           ShutdownStarted{},
-          TimerFired{}};
+          TimerFired{},
+          AnswerFixed{RequestId(4)}};
 }
 
 TEST(EventLog, ALineThatIsCutOrHasAWordTooManyIsAnError) {
@@ -94,7 +96,7 @@ TEST(EventLog, AnActionHasItsFieldsInTheOrderOfTheirDeclaration) {
   EXPECT_EQ(FormatAction(at, Park{RequestId(1), WaitReason::kMemory, 7}), "9 park 1 5 7");
   EXPECT_EQ(FormatAction(at, Refuse{RequestId(1), Refusal::kQueueFull, Duration::Nanoseconds(2), 3, 4}),
             "9 refuse 1 4 2 3 4");
-  EXPECT_EQ(FormatAction(at, Abort{RequestId(1), LeaseId(2)}), "9 abort 1 2");
+  EXPECT_EQ(FormatAction(at, Abort{RequestId(1), LeaseId(2), true}), "9 abort 1 2 1");
 }
 
 TEST(EventLog, WhatIsNotAnEventIsAnError) {

@@ -104,6 +104,24 @@ TEST_F(LaneTest, OneRequestOfBestEffortIsACandidateBehindAllOthers) {
   EXPECT_TRUE(lane_.empty());
 }
 
+TEST_F(LaneTest, AParkedStreamIsNoCandidateBeforeItIsBack) {
+  RequestState* waiting = Push(5);
+  RequestState* stream = Push(1);
+  lane_.Remove(stream);
+  stream->waiting.parked = true;
+  lane_.Push(stream);
+  EXPECT_EQ(Candidates(), (std::vector<RequestState*>{waiting}));
+  EXPECT_EQ(lane_.size(), 2);
+  EXPECT_EQ(lane_.ready(), 1);
+  EXPECT_EQ(lane_.parked(ClassId(0)), 1);
+  EXPECT_EQ(lane_.PositionOf(*stream), 0);
+  EXPECT_TRUE(lane_.SumHolds());
+  lane_.Return(stream, waiting->waiting.place - Duration::Milliseconds(1));
+  EXPECT_EQ(Candidates(), (std::vector<RequestState*>{stream, waiting}));
+  EXPECT_EQ(lane_.ready(), 2);
+  EXPECT_TRUE(lane_.SumHolds());
+}
+
 TEST_F(LaneTest, AnEmptiedClassLosesItsCredit) {
   RequestState* low = Push(1, 2, 100);
   RequestState* high = Push(1, 0, 10'000);

@@ -1,0 +1,79 @@
+#include "router/core/books/lending.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace penstock {
+namespace {
+
+// A stream that needs its memory for a larger part of the time is not parked. With 0.5 small pools lost 1 % of the
+// tokens, and long outputs gained nothing.
+constexpr double kMostDuty = 0.3;
+// Seconds before its next token is due at which a stream is back in its lane, besides the time to compute its context.
+constexpr double kReturnLead = 4;
+// A stream that is parked is ahead by so many seconds and twice the time to compute its context. With 10, twice the
+// load carried cost more work.
+constexpr double kLeastAhead = 30;
+// The time away, over the time to compute the context again. With 10, prompts of 16k tokens lost 2 % of the tokens.
+constexpr double kLeastGain = 40;
+
+}  // namespace
+
+bool Lending::OverflowsFatally(const ReplicaState& replica) const {
+  const std::vector<PoolShare>& shares = replica.spec().pools;
+  return std::any_of(shares.begin(), shares.end(),
+                     [&](const PoolShare& share) { return fleet_.pool(share.pool).spec().overflow_fatal; });
+}
+
+double Lending::DutyOf(const RequestState& request, const ReplicaState& replica, double pace) const {
+  const RequestArrived& arrived = request.arrived;
+  const ClassSpec& goals = fleet_.GoalsOf(request);
+  const bool may = goals.parking && goals.refuse_late && arrived.regenerable && arrived.continues && arrived.observed &&
+                   !arrived.embedding && arrived.sequences == 1 && request.parkings < kMostParkings;
+  if (!may || OverflowsFatally(replica)) return 1;
+  const double duty = 1 / std::max(1e-9, pace * goals.tpot.seconds());
+  return duty < kMostDuty ? duty : 1;
+}
+
+double Lending::RestartOf(const RequestState& request, const ReplicaState& replica) const {
+  const int busy = fleet_.BusyNeighbours(replica);
+  const double context = request.Prompt().AsDouble() + static_cast<double>(replica.Generated(request));
+  const double chunks = std::ceil(context / std::max(1.0, replica.spec().batch_budget.AsDouble()));
+  return chunks * replica.DecodeStep(busy) + context * replica.steps_model().PrefillToken(busy);
+}
+
+bool Lending::MayPark(const RequestState& request, const ReplicaState& replica, double pace, Instant now) const {
+  if (request.phase != RequestPhase::kDecoding || DutyOf(request, replica, pace) >= 1) return false;
+  const double ahead = (replica.streams().DueOf(request) - now).seconds();
+  if (ahead < kLeastAhead) return false;
+  const double restart = RestartOf(request, replica);
+  return ahead >= kLeastAhead + 2 * restart && ahead - kReturnLead - restart >= kLeastGain * restart;
+}
+
+LendingPart Lending::PartOf(const RequestState& request, const ReplicaState& replica, Amount held, double pace,
+                            Instant now) const {
+  LendingPart part;
+  part.needed = Amount(std::llround(held.AsDouble() * DutyOf(request, replica, pace)));
+  if (MayPark(request, replica, pace, now)) part.lendable = held;
+  return part;
+}
+
+Instant Lending::BeginLoan(RequestState* request) {
+  ++request->parkings;
+  for (const PoolMembership& in : request->pools) {
+    const Loan loan{in.pool, in.holding.held, std::min(in.holding.held, in.member.lending.needed)};
+    request->loans.push_back(loan);
+    fleet_.pool(in.pool).lending().Lend(loan);
+  }
+  const ClassSpec& goals = fleet_.GoalsOf(*request);
+  const Instant due = request->arrival + goals.ttft + goals.tpot * request->kept.value();
+  const double restart = RestartOf(*request, fleet_.replica(request->running.replica));
+  return due - Duration::Seconds(kReturnLead + restart);
+}
+
+void Lending::EndLoan(RequestState* request) {
+  for (const Loan& loan : request->loans) fleet_.pool(loan.pool).lending().End(loan);
+  request->loans.clear();
+}
+
+}  // namespace penstock

@@ -1,0 +1,126 @@
+#include "router/core/relief/parking.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+// An abort that took longer gives nothing back in time for those who wait.
+constexpr Duration kAbortTime = Duration::Milliseconds(500);
+// A pool whose present use is above this part of the available memory is relieved.
+constexpr double kNearlyFull = 0.97;
+// Streams of a class and replica that are looked at for one that may be parked.
+constexpr size_t kLookedAt = 8;
+// Each costs some microseconds.
+constexpr size_t kMostPerEvent = 4;
+
+}  // namespace
+
+Parking::Parking(FleetState& fleet, const Forecasts& forecasts, const Lending& lending, RunningRequests& running,
+                 const RequestTable& requests)
+    : fleet_(fleet),
+      forecasts_(forecasts),
+      lending_(lending),
+      running_(running),
+      requests_(requests),
+      returning_(fleet.ledger(), kAbortTime) {}
+
+void Parking::StartEvent(Instant now) {
+  returning_.ForgetOld(now);
+  promised_.clear();
+  left_ = kMostPerEvent;
+}
+
+double Parking::Shortage(PoolId pool, double more, Instant now) const {
+  for (const auto& [promised, amount] : promised_) {
+    if (promised == pool) more += amount;
+  }
+  const double room = PoolLending::kFill * fleet_.ledger().Available(pool).AsDouble() + returning_.To(pool);
+  return fleet_.pool(pool).growth().Present(now) + more - room;
+}
+
+bool Parking::CouldHold(PoolId id, double more, bool returns, Instant now) const {
+  const PoolState& pool = fleet_.pool(id);
+  const double available = fleet_.ledger().Available(id).AsDouble() + returning_.To(id);
+  const double lendable = pool.lending().lendable().AsDouble();
+  if (Shortage(id, more, now) > lendable) return false;
+  if (returns) return true;
+  const double peak = pool.growth().Peak(pool.risk().z(), now) + more;
+  const double needed = pool.lending().needed().AsDouble() + more;
+  return peak - lendable <= available && needed <= PoolLending::kMostNeeded * available;
+}
+
+bool Parking::CouldHold(const RequestState& waiting, const ReplicaState& replica, Instant now) const {
+  const std::vector<PoolShare>& shares = replica.spec().pools;
+  return std::all_of(shares.begin(), shares.end(), [&](const PoolShare& share) {
+    return CouldHold(share.pool, share.footprint.Expected(waiting.Prompt().AsDouble()), waiting.Returns(), now);
+  });
+}
+
+RequestState* Parking::FurthestAhead(PoolId pool, Instant now) {
+  RequestState* best = nullptr;
+  Instant latest;
+  for (ReplicaId id : fleet_.pool(pool).replicas()) {
+    const ReplicaState& replica = fleet_.replica(id);
+    const double pace = forecasts_.PaceOf(replica);
+    ahead_.clear();
+    for (uint32_t c = 0; c < fleet_.spec().classes.size(); ++c) {
+      replica.streams().MostAhead(ClassId(c), kLookedAt, ahead_);
+    }
+    for (RequestId candidate : ahead_) {
+      RequestState* request = requests_.Find(candidate);
+      const Instant due = replica.streams().DueOf(*request);
+      if ((best != nullptr && due <= latest) || !lending_.MayPark(*request, replica, pace, now)) continue;
+      best = request;
+      latest = due;
+    }
+  }
+  return best;
+}
+
+void Parking::Park(RequestState* request, Instant now, std::vector<Action>& actions) {
+  running_.Leave(request, now);
+  request->phase = RequestPhase::kAborting;
+  request->running.parking = true;
+  // Until the edge has closed the connection the memory is not on its way back.
+  fleet_.ledger().Drain(request->running.lease, Instant::Never());
+  returning_.Expect(request->running.lease, now);
+  ++parked_;
+  actions.push_back(Abort{request->arrived.request, request->running.lease, /*may_decline=*/true});
+}
+
+void Parking::Free(PoolId pool, double more, Instant now, std::vector<Action>& actions) {
+  while (left_ > 0 && Shortage(pool, more, now) > 0) {
+    RequestState* request = FurthestAhead(pool, now);
+    if (request == nullptr) return;
+    --left_;
+    Park(request, now, actions);
+  }
+}
+
+bool Parking::MakeRoom(const RequestState& waiting, const std::vector<size_t>& crowded, Instant now,
+                       std::vector<Action>& actions) {
+  if (!fleet_.GoalsOf(waiting).refuse_late) return false;
+  for (size_t index : crowded) {
+    const ReplicaState& replica = fleet_.replicas()[index];
+    if (!CouldHold(waiting, replica, now)) continue;
+    for (const PoolShare& share : replica.spec().pools) {
+      const double more = share.footprint.Expected(waiting.Prompt().AsDouble());
+      Free(share.pool, more, now, actions);
+      promised_.push_back({share.pool, more});
+    }
+    return true;
+  }
+  return false;
+}
+
+void Parking::Relieve(const ReplicaState& replica, Instant now, std::vector<Action>& actions) {
+  for (const PoolShare& share : replica.spec().pools) {
+    if (fleet_.pool(share.pool).lending().lendable() == Amount(0)) continue;
+    const double available = fleet_.ledger().Available(share.pool).AsDouble();
+    if (Shortage(share.pool, 0, now) > (kNearlyFull - PoolLending::kFill) * available)
+      Free(share.pool, 0, now, actions);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,66 @@
+// Parks streams that are far ahead of their due times, so that their memory serves others meanwhile.
+//
+// A stream is parked where a waiting request fits everywhere but in memory, or where a pool is nearly full. Of the
+// streams that may be parked (books/lending.h), the one that is furthest ahead goes first. It stays away longest for
+// one computation of its context. An abort takes it from its engine; the request waits in its lane and is placed again
+// before its next token is due. Invariant: no more streams are parked than the memory asks for, with what earlier
+// aborts will give back. Owned by PenstockCore. O(classes x kLookedAt) per parked stream, at most kMostPerEvent of them
+// per event.
+#ifndef PENSTOCK_ROUTER_CORE_RELIEF_PARKING_H_
+#define PENSTOCK_ROUTER_CORE_RELIEF_PARKING_H_
+
+#include <utility>
+#include <vector>
+
+#include "router/core/books/forecasts.h"
+#include "router/core/books/lending.h"
+#include "router/core/books/request_table.h"
+#include "router/core/books/running_requests.h"
+#include "router/core/contract/action.h"
+#include "router/core/relief/returning_memory.h"
+
+namespace penstock {
+
+class Parking {
+ public:
+  Parking(FleetState& fleet, const Forecasts& forecasts, const Lending& lending, RunningRequests& running,
+          const RequestTable& requests);
+
+  // Forgets the room that waiting requests asked for in the last event: they ask again.
+  void StartEvent(Instant now);
+  // Only memory keeps the waiting request from joining one of these replicas, by position. True: room for it is on its
+  // way on one of them.
+  bool MakeRoom(const RequestState& waiting, const std::vector<size_t>& crowded, Instant now,
+                std::vector<Action>& actions);
+  // Parks streams of the replica's pools that are nearly full.
+  void Relieve(const ReplicaState& replica, Instant now, std::vector<Action>& actions);
+
+  int64_t parked() const { return parked_; }
+
+ private:
+  // The memory that the pool lacks for `more`, in its unit.
+  double Shortage(PoolId pool, double more, Instant now) const;
+  // True: parking could give the pool room for `more`.
+  bool CouldHold(PoolId pool, double more, bool returns, Instant now) const;
+  bool CouldHold(const RequestState& waiting, const ReplicaState& replica, Instant now) const;
+  // Parks streams of the pool until it lacks nothing, as far as it has any.
+  void Free(PoolId pool, double more, Instant now, std::vector<Action>& actions);
+  // The stream of the pool that is furthest ahead of its due times and may be parked; null: there is none.
+  RequestState* FurthestAhead(PoolId pool, Instant now);
+  void Park(RequestState* request, Instant now, std::vector<Action>& actions);
+
+  FleetState& fleet_;
+  const Forecasts& forecasts_;
+  const Lending& lending_;
+  RunningRequests& running_;
+  const RequestTable& requests_;
+  ReturningMemory returning_;
+  std::vector<std::pair<PoolId, double>> promised_;  // Room that this event has made for waiting requests.
+  std::vector<RequestId> ahead_;                     // The memory of one search, reused by the next.
+  size_t left_ = 0;                                  // Streams that this event may still park.
+  int64_t parked_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_RELIEF_PARKING_H_
