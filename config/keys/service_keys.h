@@ -44,6 +44,10 @@ void VisitFields(Section& each, Visitor& visit) {
          "A stream that is far ahead of its due times may lend its memory to others, and goes on in time. Without "
          "`refuse_late` no stream does."},
         each.parking, FlagForm{});
+  visit({"even_delivery",
+         "A stream reaches its client at one token per `tpot` from its first token on. Tokens that come sooner wait in "
+         "the router, so a client does not see that its stream is parked."},
+        each.even_delivery, FlagForm{});
   visit({"refuse_late", "Refuse a request as soon as it cannot be on time any more."}, each.refuse_late, FlagForm{});
 }
 

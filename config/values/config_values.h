@@ -117,6 +117,7 @@ struct ClassConfig {
   bool evictable = false;
   bool refuse_late = false;
   bool parking = false;
+  bool even_delivery = false;
 };
 
 struct TenantConfig {

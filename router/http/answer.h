@@ -16,7 +16,7 @@
 #include "router/http/client_connection.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
-#include "router/session/client.h"
+#include "router/session/client/client.h"
 
 namespace penstock {
 

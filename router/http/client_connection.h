@@ -21,7 +21,7 @@
 #include "router/http/peer/client_peer.h"
 #include "router/live/deadlines.h"
 #include "router/live/event_loop.h"
-#include "router/session/client.h"
+#include "router/session/client/client.h"
 
 namespace penstock {
 

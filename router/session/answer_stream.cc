@@ -23,8 +23,8 @@ AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& 
     : state_(state),
       admission_(admission),
       delivery_(delivery),
-      client_(state.client),
-      interruption_(state.client, admission.ticket()),
+      client_(state.client()),
+      interruption_(state.client(), admission.ticket()),
       relay_(state.request.endpoint, state.facts(), state.answer,
              reassemble ? std::optional<size_t>(state.limits.max_answer.value()) : std::nullopt),
       memory_(state) {}

@@ -42,7 +42,7 @@ AttemptEnd NoRoomForAnswer(const SessionState& state) {
 
 AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const absl::Status& status,
                       absl::string_view message, bool in_body) {
-  if (auto interrupted = Interruption(state.client, ticket).End()) return *std::move(interrupted);
+  if (auto interrupted = Interruption(state.client(), ticket).End()) return *std::move(interrupted);
   if (absl::IsResourceExhausted(status)) return CountedShortage(state);
   if (state.given_up)
     return EngineFailed(EngineErrorKind::kHung, "The engine does not work any more.", status.message());
@@ -145,7 +145,7 @@ asio::awaitable<absl::StatusOr<std::string>> Attempt::AskCount(UpstreamPool& poo
 }
 
 std::optional<AttemptEnd> Attempt::EndAfterCount() const {
-  if (auto interrupted = Interruption(state_.client, admission_.ticket()).End()) return interrupted;
+  if (auto interrupted = Interruption(state_.client(), admission_.ticket()).End()) return interrupted;
   if (state_.given_up) return NothingSent(EngineErrorKind::kHung, "The engine does not work any more.");
   const RequestFacts& facts = state_.facts();
   const bool all = facts.max_output > Tokens(0) && state_.answer.carried >= facts.max_output.value();
@@ -175,7 +175,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
     written = co_await pool.FinishSend(*exchange_, timeout);
   }
   const absl::Status& sent = *written;
-  if (auto interrupted = Interruption(state_.client, admission_.ticket()).End()) co_return std::move(interrupted);
+  if (auto interrupted = Interruption(state_.client(), admission_.ticket()).End()) co_return std::move(interrupted);
   if (absl::IsResourceExhausted(sent)) co_return CountedShortage(state_);
   if (state_.given_up) co_return EngineFailed(EngineErrorKind::kHung, "The engine does not work any more.");
   if (!sent.ok() && exchange_->connected()) {
@@ -233,7 +233,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
     const Duration left = std::max(Duration(), end - Now());
     ended = co_await exchange_->ReadWhile(left, take);
   }
-  if (auto interrupted = Interruption(state_.client, admission_.ticket()).End()) co_return *std::move(interrupted);
+  if (auto interrupted = Interruption(state_.client(), admission_.ticket()).End()) co_return *std::move(interrupted);
   EngineError error = ParseEngineError(status, fits ? absl::string_view(body) : absl::string_view());
   if (!http_status::IsError(error.status)) error.status = status;
   if (LacksPath(error)) co_return EndpointMissing(state_.engine().name, EnginePath(state_.request.endpoint));

@@ -23,7 +23,7 @@ Duration FirstComment(const LimitsConfig& limits, const ClassConfig& goals) {
 
 Delivery::Delivery(SessionState& state)
     : state_(state), keep_alive_(state.loop.deadlines(), [this] {
-        state_.client.KeepAlive(Headers());
+        state_.client().KeepAlive(Headers());
         keep_alive_.Arm(state_.limits.keepalive_after.value_or(kUsualQuiet));
       }) {}
 
@@ -31,6 +31,10 @@ void Delivery::Begin() {
   const ClassConfig& goals = state_.fleet->config().classes[state_.prepared.service_class.position];
   active_ = ActiveTokenCounter(state_.arrival, goals.ttft, goals.tpot);
   const RequestFacts& facts = state_.facts();
+  if (facts.stream && goals.even_delivery) {
+    paced_.emplace(state_, state_.client(), Pace{state_.arrival, goals.ttft, goals.tpot});
+    state_.receiver = &*paced_;
+  }
   if (facts.stream && facts.Continuable(state_.request.endpoint)) {
     state_.answer.text = DeliveredText(state_.loop.edge().delivered_text,
                                        {state_.limits.max_kept_text, state_.limits.max_kept_text_total});
@@ -75,8 +79,8 @@ asio::awaitable<bool> Delivery::CloseStream(absl::string_view finish_reason) {
   const std::string events = ClosingEvents(state_.request.endpoint, answer.names, finish_reason, usage);
   const std::vector<absl::string_view> pieces(1, events);
   const HeaderList none;
-  if (!co_await SendEvents(state_.client, none, pieces)) co_return false;
-  co_return co_await state_.client.End();
+  if (!co_await SendEvents(state_.client(), none, pieces)) co_return false;
+  co_return co_await state_.client().End();
 }
 
 void Delivery::AwaitResume() {
@@ -97,7 +101,7 @@ asio::awaitable<bool> Delivery::AnnounceResume() {
   const std::string comment = absl::StrCat(": x-penstock-receipt ", Receipt(), "\n\n");
   const std::vector<absl::string_view> pieces(1, comment);
   const HeaderList none;
-  co_return co_await SendEvents(state_.client, none, pieces);
+  co_return co_await SendEvents(state_.client(), none, pieces);
 }
 
 std::optional<Duration> Delivery::ttft() const {

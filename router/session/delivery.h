@@ -12,6 +12,7 @@
 #include "router/labels/labels.h"
 #include "router/live/deadlines.h"
 #include "router/openai/request/header_rules.h"
+#include "router/session/paced_client.h"
 #include "router/session/session_state.h"
 
 namespace penstock {
@@ -27,6 +28,9 @@ class Delivery {
   // The request arrives in its class; a stream's client gets comments from now on while it waits.
   void Begin();
   void StopKeepAlive() { keep_alive_.Disarm(); }
+  // A write of the router's own buffer goes on, and has to end before the session does.
+  bool writing() const { return paced_ && paced_->writing(); }
+  boost::asio::awaitable<void> Settle() { return paced_->Settle(); }
   // The answer's headers from the engine, and the receipt where the client asked for it.
   HeaderList Headers() const;
 
@@ -62,6 +66,7 @@ class Delivery {
   SessionState& state_;
   CoarseDeadline keep_alive_;
   ActiveTokenCounter active_;
+  std::optional<PacedClient> paced_;  // Set for a stream whose class wants an even delivery.
   std::optional<Instant> first_token_at_;
   Instant last_token_at_;
   bool resume_due_ = false;

@@ -34,7 +34,7 @@ asio::awaitable<void> Ending::TurnAway(ApiError error) {
   Telemetry& telemetry = *state_.loop.edge().telemetry;
   if (error.bad_input) telemetry.OnBadInput(*error.bad_input);
   if (error.reason == LabelOf(TurnedAway::kKeyRequests)) telemetry.OnTurnedAway(TurnedAway::kKeyRequests);
-  co_await state_.client.Error(error);
+  co_await state_.client().Error(error);
   if (!error.bad_input) record_.OnRefusal(error, Refuse());
   record_.End(error.bad_input ? RequestOutcome::kBadRequest : RequestOutcome::kRefused, error.reason);
 }
@@ -49,7 +49,7 @@ asio::awaitable<void> Ending::Refused(Refuse refuse) {
 
 // A stream ends with the reason instead of breaking off: the client keeps the tokens that it has.
 asio::awaitable<void> Ending::ShutDown() {
-  if (!state_.client.gone()) {
+  if (!state_.client().gone()) {
     admission_.Close(Outcome::kClientGone);
     state_.loop.edge().cut.fetch_add(1, std::memory_order_relaxed);
   }
@@ -58,10 +58,10 @@ asio::awaitable<void> Ending::ShutDown() {
 
 asio::awaitable<void> Ending::AnswerRefusal(ApiError error, Refuse refuse) {
   delivery_.StopKeepAlive();
-  if (state_.client.gone()) co_return;
+  if (state_.client().gone()) co_return;
   if (delivery_.resume_due()) delivery_.OnResume(ResumeResult::kRefused);
-  co_await state_.client.Error(error);
-  if (state_.client.gone()) co_return;
+  co_await state_.client().Error(error);
+  if (state_.client().gone()) co_return;
   record_.OnRefusal(error, refuse);
   record_.End(RequestOutcome::kRefused, error.reason);
 }
@@ -112,7 +112,7 @@ asio::awaitable<void> Ending::Failed(AttemptEnd end, NextStep step) {
   admission_.Close(rejected ? Outcome::kRejected : Outcome::kEngineFailed);
   delivery_.OnEnd(/*ended_well=*/false);
   delivery_.StopKeepAlive();
-  co_await state_.client.Error(*end.error);
+  co_await state_.client().Error(*end.error);
   record_.OnFailure(*end.error);
   record_.End(rejected                   ? RequestOutcome::kBadRequest
               : IsTurnedAway(*end.error) ? RequestOutcome::kRefused

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "router/live/ticket.h"
-#include "router/session/client.h"
+#include "router/session/client/client.h"
 #include "router/session/rules/attempt_end.h"
 
 namespace penstock {

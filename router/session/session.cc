@@ -33,7 +33,7 @@ Session::Session(EventLoop& loop, Client& client, SessionRequest request)
 
 Session::~Session() {
   state_.loop.edge().telemetry->AddBufferedBytes(-static_cast<int64_t>(state_.request.body.size()));
-  state_.client.Unwatch();
+  state_.client().Unwatch();
   if (admission_.arrived()) record_.End(RequestOutcome::kClientGone, "");
 }
 
@@ -64,8 +64,8 @@ asio::awaitable<void> Session::ServeLongBody() {
 }
 
 asio::awaitable<void> Session::Serve() {
-  Client& client = state_.client;
   delivery_.Begin();
+  Client& client = state_.client();
   admission_.Arrive(*this);
   client.Watch([this] { OnClientGone(); });
   while (true) {
@@ -98,11 +98,12 @@ asio::awaitable<void> Session::Serve() {
   }
   delivery_.StopKeepAlive();
   client.Unwatch();
+  if (delivery_.writing()) co_await delivery_.Settle();
   if (client.gone()) record_.End(RequestOutcome::kClientGone, "");
 }
 
 std::optional<Verdict> Session::VerdictAtHand() {
-  if (state_.client.gone() || admission_.ticket().cut()) return std::nullopt;
+  if (state_.client().gone() || admission_.ticket().cut()) return std::nullopt;
   return admission_.ticket().TakeVerdict();
 }
 
@@ -112,7 +113,7 @@ asio::awaitable<std::optional<Verdict>> Session::AwaitVerdict() {
     state_.park = park;
     record_.OnPark(*park);
   }
-  while (!state_.client.gone() && !ticket.cut()) {
+  while (!state_.client().gone() && !ticket.cut()) {
     if (std::optional<Verdict> verdict = VerdictAtHand()) co_return verdict;
     co_await wake_.Wait();
   }

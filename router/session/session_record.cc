@@ -38,7 +38,7 @@ void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
   record.replica = state_.ReplicaName();
   record.outcome = outcome;
   record.reason = std::string(reason);
-  record.status = state_.client.status() != 0 ? state_.client.status() : RowOf(ErrorName::kClientGone).status;
+  record.status = state_.client().status() != 0 ? state_.client().status() : RowOf(ErrorName::kClientGone).status;
   record.streamed = state_.facts().stream;
   record.prompt_estimate = state_.estimate.tokens;
   record.output = Tokens(state_.answer.generated());
@@ -114,7 +114,7 @@ void SessionRecord::OnRefusal(const ApiError& error, const Refuse& refuse) {
   if (error.status == http_status::kUnauthorized && !state_.loop.edge().denied_lines.Allow(Now())) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kRefuse);
   entry.reason = error.reason;
-  entry.status = state_.client.status();
+  entry.status = state_.client().status();
   // Before the arrival at the core there is no estimate.
   if (state_.estimate.tokens > Tokens(0)) entry.prompt_estimate = state_.estimate.tokens;
   if (refuse.bound != 0) entry.bound = refuse.bound;

@@ -15,7 +15,7 @@
 #include "router/core/contract/action.h"
 #include "router/live/event_loop.h"
 #include "router/openai/answer/stream_relay.h"
-#include "router/session/client.h"
+#include "router/session/client/client.h"
 #include "router/session/preparation.h"
 #include "router/session/rules/resume_rules.h"
 
@@ -24,14 +24,14 @@ namespace penstock {
 struct SessionState {
   SessionState(EventLoop& the_loop, Client& the_client, SessionRequest the_request)
       : loop(the_loop),
-        client(the_client),
+        receiver(&the_client),
         request(std::move(the_request)),
         fleet(loop.fleet()),
         limits(fleet->config().limits),
         arrival(Now()) {}
 
   EventLoop& loop;
-  Client& client;
+  Client* receiver;  // Delivery: the client, or one at an even pace in front of it.
   const SessionRequest request;
   std::shared_ptr<const FleetView> fleet;  // Session: of the arrival, then of the last forward.
   const LimitsConfig limits;
@@ -49,6 +49,7 @@ struct SessionState {
   bool any_answer = false;                     // Attempt: the client has part of the answer.
   bool told_broken = false;                    // Session: it counted against the health of a replica.
 
+  Client& client() const { return *receiver; }
   const RequestFacts& facts() const { return prepared.facts; }
   // The engine of the last forward.
   const EngineAccess& engine() const { return fleet->engines[forward->replica.value()]; }

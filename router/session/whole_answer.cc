@@ -36,7 +36,7 @@ asio::awaitable<AttemptEnd> WholeAnswer::Run() {
   end = Judge(facts);
   if (end) co_return *std::move(end);
   bool alive = co_await Pass(held_);
-  if (alive) alive = co_await state_.client.End();
+  if (alive) alive = co_await state_.client().End();
   co_return Sent(alive);
 }
 
@@ -92,7 +92,7 @@ asio::awaitable<bool> WholeAnswer::PassHeld() {
   if (!passing_) {
     passing_ = state_.any_answer = true;
     const HeaderList headers = delivery_.Headers();
-    state_.client.BeginWhole(head_.content_type, headers, head_.length);
+    state_.client().BeginWhole(head_.content_type, headers, head_.length);
   }
   // The client must not see the end of an answer that may be bad.
   const std::string last(1, held_.back());
@@ -111,7 +111,7 @@ asio::awaitable<bool> WholeAnswer::Pass(absl::string_view bytes) {
   while (!bytes.empty()) {
     const absl::string_view part = bytes.substr(0, kLongestWrite);
     bytes.remove_prefix(part.size());
-    const bool alive = co_await SendPart(state_.client, part);
+    const bool alive = co_await SendPart(state_.client(), part);
     if (!alive) co_return false;
     co_await Step();
   }
@@ -135,17 +135,17 @@ asio::awaitable<AttemptEnd> WholeAnswer::Send(absl::string_view body, const Answ
   const HeaderList headers = delivery_.Headers();
   bool alive = false;
   if (body.size() <= kLongestWrite) {
-    const Written written = state_.client.Whole(http_status::kOk, head_.content_type, headers, body);
+    const Written written = state_.client().Whole(http_status::kOk, head_.content_type, headers, body);
     alive = written == Written::kAll;
     // A body at hand has waited for nobody so far.
     if (written == Written::kPart && !memory_.Hold(std::max(body.size(), held_.capacity()))) {
       co_return NoRoomForAnswer(state_);
     }
-    if (written == Written::kPart) alive = co_await state_.client.FinishWhole();
+    if (written == Written::kPart) alive = co_await state_.client().FinishWhole();
   } else {
-    state_.client.BeginWhole(head_.content_type, headers, body.size());
+    state_.client().BeginWhole(head_.content_type, headers, body.size());
     alive = co_await Pass(body);
-    if (alive) alive = co_await state_.client.End();
+    if (alive) alive = co_await state_.client().End();
   }
   co_return Sent(alive);
 }

@@ -67,8 +67,8 @@ TEST_F(CoreParking, ItRunsAgainBeforeItsNextTokenIsDue) {
   stepper_.Send(FirstToken{RequestId(2)});
   stepper_.Finish(2, 5);
   const Instant due = arrival_ + Duration::Milliseconds(2'000 + 1'001 * 100);
-  EXPECT_TRUE(stepper_.RunTimers(due - Duration::Seconds(6)).empty());
-  const std::vector<Action> again = stepper_.RunTimers(due - Duration::Seconds(4));
+  EXPECT_TRUE(stepper_.RunTimers(due - Duration::Seconds(8)).empty());
+  const std::vector<Action> again = stepper_.RunTimers(due - Duration::Seconds(6));
   const Forward* forward = Only<Forward>(again);
   ASSERT_NE(forward, nullptr) << Text(again);
   EXPECT_EQ(forward->request, RequestId(1));

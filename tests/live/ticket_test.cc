@@ -139,7 +139,7 @@ TEST_F(Tickets, ADeclinedAbortTellsTheCoreOnceThatTheAnswerIsFixed) {
   EXPECT_FALSE(ticket_->abort_requested());
   ticket_->FixAnswer();
   ASSERT_EQ(record_.events.size(), 2u);
-  EXPECT_EQ(std::get<AnswerFixed>(record_.events[1]).request, ticket_->id());
+  EXPECT_EQ(std::get<AnswerFixed>(record_.events[1].first).request, ticket_->id());
 }
 
 TEST_F(Tickets, ARequeueForgetsTheAbortAndThePark) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "router/session/client.h"
+#include "router/session/client/client.h"
 
 namespace penstock {
 

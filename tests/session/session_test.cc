@@ -4,127 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
 #include <cstdio>
-#include <fstream>
-#include <future>
-#include <sstream>
 
-#include "router/live/fleet/fleet_monitor.h"
-#include "tests/http/test_server.h"
-#include "tests/session/memory_client.h"
+#include "tests/session/session_world.h"
 
 namespace penstock {
 namespace {
 
-namespace asio = boost::asio;
-
 const std::string kWhole =
     R"({"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},)"
     R"("finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}})";
-
-Config ConfigOf(const std::string& url) {
-  Config config = *ConfigFromUrls("127.0.0.1:0", {url});
-  config.poll.interval = Duration::Milliseconds(50);
-  config.replicas[0].engine = "openai";
-  return config;
-}
-
-// One loop with the plain core and a watched engine; no listener, no connection of a client.
-class SessionWorld {
- public:
-  explicit SessionWorld(const std::string& url, std::unique_ptr<DecisionLog> log = nullptr)
-      : log_(std::move(log)),
-        config_(ConfigOf(url)),
-        core_(std::make_unique<PlainCore>(orders), loop_.io(), {&loop_.mailbox()},
-              {[this](const Event& event, Instant, const std::vector<Action>&) { book.Record(event); }, nullptr}),
-        monitor_(loop_, {&loop_}, config_, [](const ReplicaConfig& replica) { return replica.url; }) {
-    edge_.core = &core_;
-    edge_.board = &board_;
-    edge_.telemetry = &telemetry_;
-    edge_.log = log_.get();
-    edge_.report = [](ReplicaId, EngineNews) {};
-    loop_.PostFleet(monitor_.FirstView(), [] {});
-    asio::post(loop_.io(), [this] { monitor_.Start(); });
-    loop_.Start();
-  }
-  ~SessionWorld() {
-    Call([this] {
-      monitor_.Stop();
-      core_.StopTimer();
-    });
-    loop_.Stop();
-  }
-
-  bool WaitUp() {
-    return Eventually([this] {
-      for (const ReplicaHealth& health : book.Of<ReplicaHealth>()) {
-        if (health.health == Health::kUp) return true;
-      }
-      return false;
-    });
-  }
-  // Runs a session to its end; the future tells when.
-  std::future<void> Begin(MemoryClient& client, std::string body, HeaderList headers = {}) {
-    auto ended = std::make_shared<std::promise<void>>();
-    std::future<void> end = ended->get_future();
-    asio::post(loop_.io(), [this, &client, body = std::move(body), headers = std::move(headers), ended] {
-      loop_.connections().EnterGuest();
-      asio::co_spawn(loop_.io(), Serve(client, body, headers, ended), asio::detached);
-    });
-    return end;
-  }
-  bool Run(MemoryClient& client, std::string body, HeaderList headers = {}) {
-    return Begin(client, std::move(body), std::move(headers)).wait_for(kPatience) == std::future_status::ready;
-  }
-  void Call(const std::function<void()>& on_loop) {
-    std::promise<void> called;
-    asio::post(loop_.io(), [&] {
-      on_loop();
-      called.set_value();
-    });
-    called.get_future().wait();
-  }
-  // The core takes the memory of the last request away.
-  void Abort() {
-    orders.abort_after = 1;
-    Progress progress;
-    progress.corrections.push_back(StreamTokens{book.Of<FirstToken>().back().request, Tokens(1)});
-    core_.Submit(progress);
-  }
-  std::string Log() {
-    log_->Flush();
-    std::ostringstream text;
-    text << std::ifstream(log_path).rdbuf();
-    return text.str();
-  }
-
-  PlainOrders orders;
-  EventBook book;
-  std::string log_path;
-
- private:
-  asio::awaitable<void> Serve(MemoryClient& client, std::string body, HeaderList headers,
-                              std::shared_ptr<std::promise<void>> ended) {
-    {
-      Session session(loop_, client, SessionRequest{Endpoint::kChat, &headers, body, "req-1"});
-      co_await session.Run();
-    }
-    loop_.connections().LeaveGuest();
-    ended->set_value();
-  }
-
-  std::unique_ptr<DecisionLog> log_;
-  const Config config_;
-  Telemetry telemetry_;
-  ProgressBoard board_{1};
-  Edge edge_;
-  EventLoop loop_{0, edge_};
-  CoreHost core_;
-  FleetMonitor monitor_;
-};
 
 TEST(Session, AWholeAnswerReachesAClientWithoutASocket) {
   ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWhole); });

@@ -9,7 +9,8 @@ namespace {
 // A stream that needs its memory for a larger part of the time is not parked. With 0.5 small pools lost 1 % of the
 // tokens, and long outputs gained nothing.
 constexpr double kMostDuty = 0.3;
-// Seconds before its next token is due at which a stream is back in its lane, besides the time to compute its context.
+// A stream is back in its lane before its next token is due. It has these seconds, its TTFT, and the time to compute
+// its context. A client that got its first token at once and the others at the promised pace then sees no pause.
 constexpr double kReturnLead = 4;
 // A stream that is parked is ahead by so many seconds and twice the time to compute its context. With 10, twice the
 // load carried cost more work.
@@ -47,7 +48,8 @@ bool Lending::MayPark(const RequestState& request, const ReplicaState& replica, 
   const double ahead = (replica.streams().DueOf(request) - now).seconds();
   if (ahead < kLeastAhead) return false;
   const double restart = RestartOf(request, replica);
-  return ahead >= kLeastAhead + 2 * restart && ahead - kReturnLead - restart >= kLeastGain * restart;
+  const double lead = kReturnLead + fleet_.GoalsOf(request).ttft.seconds();
+  return ahead >= kLeastAhead + 2 * restart && ahead - lead - restart >= kLeastGain * restart;
 }
 
 LendingPart Lending::PartOf(const RequestState& request, const ReplicaState& replica, Amount held, double pace,
@@ -68,7 +70,7 @@ Instant Lending::BeginLoan(RequestState* request) {
   const ClassSpec& goals = fleet_.GoalsOf(*request);
   const Instant due = request->arrival + goals.ttft + goals.tpot * request->kept.value();
   const double restart = RestartOf(*request, fleet_.replica(request->running.replica));
-  return due - Duration::Seconds(kReturnLead + restart);
+  return due - goals.ttft - Duration::Seconds(kReturnLead + restart);
 }
 
 void Lending::EndLoan(RequestState* request) {

@@ -29,7 +29,8 @@ class PromptCache {
 
   // A request with this prompt runs from now on. Appends the other requests that had some of its blocks alone so far.
   void Join(RequestId request, const Prefix& prefix, std::vector<RequestId>& others);
-  // It runs no more. Its first `kept` blocks stay cached. Appends the other requests that have some of them alone now.
+  // The request runs no more. Its first `kept` blocks stay cached. Appends the other requests that have some of them
+  // alone now.
   void Leave(RequestId request, const Prefix& prefix, int64_t kept, std::vector<RequestId>& others);
   // Running requests leave room for so many other blocks.
   void SetRoom(int64_t blocks) { left_.SetCapacity(blocks); }

@@ -4,8 +4,8 @@
 // answer, becomes the last events of a stream, or breaks a whole answer off. The client holds the head of an answer
 // back until the first byte of it. Functions that return Written never wait and cost no coroutine. One session uses a
 // client at a time, on one loop.
-#ifndef PENSTOCK_ROUTER_SESSION_CLIENT_H_
-#define PENSTOCK_ROUTER_SESSION_CLIENT_H_
+#ifndef PENSTOCK_ROUTER_SESSION_CLIENT_CLIENT_H_
+#define PENSTOCK_ROUTER_SESSION_CLIENT_CLIENT_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
@@ -73,4 +73,4 @@ boost::asio::awaitable<bool> SendPart(Client& client, absl::string_view bytes);
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_SESSION_CLIENT_H_
+#endif  // PENSTOCK_ROUTER_SESSION_CLIENT_CLIENT_H_

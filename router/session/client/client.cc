@@ -1,4 +1,4 @@
-#include "router/session/client.h"
+#include "router/session/client/client.h"
 
 namespace penstock {
 

@@ -1,0 +1,190 @@
+// A stream at an even pace: the first token at once, the others at their time, and nothing lost on the way.
+#include "router/session/paced_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tests/session/session_world.h"
+
+namespace penstock {
+namespace {
+
+constexpr Duration kTtft = Duration::Seconds(10);
+
+TEST(Pace, OneTokenPerTpotFromTheFirstOn) {
+  const Instant arrival = Instant() + Duration::Seconds(5);
+  const Pace pace{arrival, kTtft, Duration::Milliseconds(100)};
+  const Instant first = arrival + Duration::Seconds(1);
+  EXPECT_EQ(pace.ReleaseOf(0, first), first);
+  EXPECT_EQ(pace.ReleaseOf(30, first), first + Duration::Seconds(3));
+}
+
+TEST(Pace, AStreamThatBeganLateIsNotHeldBeyondItsDueTimes) {
+  const Instant arrival = Instant() + Duration::Seconds(5);
+  const Pace pace{arrival, kTtft, Duration::Milliseconds(100)};
+  const Instant late = arrival + Duration::Seconds(12);
+  EXPECT_EQ(pace.ReleaseOf(30, late), arrival + kTtft + Duration::Seconds(3) - Pace::kMargin);
+}
+
+// A client of such a pace on a loop, to which a test hands tokens.
+class PacedStream {
+ public:
+  explicit PacedStream(Duration tpot, Config config = ConfigOf("http://127.0.0.1:1"))
+      : world_(std::move(config)), tpot_(tpot) {
+    world_.Call([this] {
+      state_.emplace(world_.loop(), client, SessionRequest{Endpoint::kChat, &headers_, "{}", "req-1"});
+      paced_.emplace(*state_, client, Pace{state_->arrival, kTtft, tpot_});
+    });
+  }
+  ~PacedStream() {
+    world_.Call([this] {
+      paced_.reset();
+      state_.reset();
+    });
+  }
+
+  // The engine's tokens from `from` to before `to`, one by one: "0,", "1,", ...
+  void Tokens(int from, int to) {
+    world_.Call([=, this] {
+      for (int token = from; token < to; ++token) {
+        const std::string event = absl::StrCat(token, ",");
+        ASSERT_EQ(paced_->Events(HeaderList(), {event}), Written::kAll);
+        ++state_->answer.delivered;
+      }
+    });
+  }
+  std::string Text() {
+    std::string text;
+    world_.Call([&] { text = client.text; });
+    return text;
+  }
+  // Tells whether the end reached the client.
+  std::future<bool> End() {
+    return Spawn([this]() -> asio::awaitable<bool> { return paced_->End(); });
+  }
+  std::future<bool> Error(const ApiError& error) {
+    return Spawn([this, &error]() -> asio::awaitable<bool> { return paced_->Error(error); });
+  }
+  void Go() {
+    world_.Call([this] {
+      paced_->Watch([] {});
+      client.Go();
+    });
+  }
+  void Drain() { world_.edge().draining = true; }
+
+  MemoryClient client;
+
+ private:
+  std::future<bool> Spawn(std::function<asio::awaitable<bool>()> what) {
+    auto promise = std::make_shared<std::promise<bool>>();
+    std::future<bool> future = promise->get_future();
+    asio::co_spawn(world_.loop().io(), Run(std::move(what), promise), asio::detached);
+    return future;
+  }
+  static asio::awaitable<void> Run(std::function<asio::awaitable<bool>()> what,
+                                   std::shared_ptr<std::promise<bool>> promise) {
+    const bool alive = co_await what();
+    promise->set_value(alive);
+  }
+
+  SessionWorld world_;
+  const Duration tpot_;
+  const HeaderList headers_;
+  std::optional<SessionState> state_;
+  std::optional<PacedClient> paced_;
+};
+
+TEST(PacedClient, TheFirstTokenPassesAtOnceAndTheOthersWait) {
+  PacedStream stream(Duration::Seconds(60));
+  stream.Tokens(0, 4);
+  EXPECT_EQ(stream.Text(), "0,");
+  stream.Drain();
+  EXPECT_TRUE(Eventually([&] { return stream.Text() == "0,1,2,3,"; })) << "a router that drains holds nothing back";
+}
+
+TEST(PacedClient, TheEndComesBehindTheLastToken) {
+  for (const bool slow : {false, true}) {
+    PacedStream stream(Duration::Milliseconds(40));
+    stream.Tokens(0, 1);
+    stream.client.slow = slow;
+    const Instant begin = Now();
+    stream.Tokens(1, 11);
+    std::future<bool> end = stream.End();
+    ASSERT_EQ(end.wait_for(kPatience), std::future_status::ready);
+    EXPECT_TRUE(end.get());
+    EXPECT_GE(Now() - begin, Duration::Milliseconds(350));
+    EXPECT_EQ(stream.Text(), "0,1,2,3,4,5,6,7,8,9,10,");
+    EXPECT_EQ(stream.client.ends, 1);
+  }
+}
+
+TEST(PacedClient, AnErrorComesBehindTheTokensAndMakesThemHurry) {
+  PacedStream stream(Duration::Seconds(60));
+  stream.Tokens(0, 3);
+  const ApiError error = CutByShutdown();
+  std::future<bool> end = stream.Error(error);
+  ASSERT_EQ(end.wait_for(kPatience), std::future_status::ready);
+  EXPECT_EQ(stream.Text(), "0,1,2,");
+  EXPECT_TRUE(stream.client.failed);
+}
+
+TEST(PacedClient, AClientThatGoesEndsTheWait) {
+  PacedStream stream(Duration::Seconds(60));
+  stream.Tokens(0, 3);
+  std::future<bool> end = stream.End();
+  stream.Go();
+  ASSERT_EQ(end.wait_for(kPatience), std::future_status::ready);
+  EXPECT_FALSE(end.get());
+  EXPECT_EQ(stream.Text(), "0,");
+}
+
+TEST(PacedClient, TokensThatFindNoMemoryDoNotWait) {
+  Config config = ConfigOf("http://127.0.0.1:1");
+  config.limits.max_answer_memory = Bytes(1);
+  PacedStream stream(Duration::Seconds(60), config);
+  stream.Tokens(0, 3000);
+  EXPECT_THAT(stream.Text(), ::testing::EndsWith("2998,2999,"));
+}
+
+TEST(PacedClient, TheEngineIsFreeBeforeItsClientHasAllTokens) {
+  Latch first;
+  ScriptedEngine engine([&](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w0"));
+    if (!first.Wait()) return;
+    call.Event(DeltaJson("w1"));
+    call.Event(FinishJson());
+    call.Chunk("data: [DONE]\n\n");
+    call.EndStream();
+  });
+  Config config = ConfigOf(engine.url());
+  for (ClassConfig& each : config.classes) {
+    each.even_delivery = true;
+    each.ttft = Duration::Seconds(60);
+    each.tpot = Duration::Seconds(60);
+  }
+  SessionWorld world(config);
+  ASSERT_TRUE(world.WaitUp());
+  MemoryClient client;
+  std::future<void> ended = world.Begin(client, StreamBody());
+  const auto has = [&](const std::string& word) {
+    bool found = false;
+    world.Call([&] { found = client.text.find(word) != std::string::npos; });
+    return found;
+  };
+  ASSERT_TRUE(Eventually([&] { return has("w0"); }));
+  first.Set();
+  EXPECT_TRUE(Eventually([&] { return world.book.Of<RequestClosed>().size() == 1; }));
+  EXPECT_FALSE(has("w1"));
+  world.edge().draining = true;
+  ASSERT_EQ(ended.wait_for(kPatience), std::future_status::ready);
+  EXPECT_TRUE(has("[DONE]"));
+  EXPECT_EQ(client.ends, 1);
+}
+
+}  // namespace
+}  // namespace penstock
