@@ -26,6 +26,20 @@ constexpr std::array<double, kHorizons> MakeInverseGaps() {
 
 constexpr std::array<double, kHorizons> kInverseGaps = MakeInverseGaps();
 
+const std::array<double, kHorizons> kFades = [] {
+  std::array<double, kHorizons> fades{};
+  for (int i = 0; i < kHorizons; ++i) fades[i] = DecodePace::Fade(kSeconds[i]);
+  return fades;
+}();
+
+// The value at a time between horizons; the last one holds beyond them.
+double Between(std::span<const double> at, double seconds) {
+  int next = 1;
+  while (next < kHorizons && seconds > kSeconds[next]) ++next;
+  if (next == kHorizons) return at[kHorizons - 1];
+  return at[next - 1] + (seconds - kSeconds[next - 1]) * kInverseGaps[next - 1] * (at[next] - at[next - 1]);
+}
+
 // The share of the present amount that rounding may take it below zero: 2^-53 per operation, for millions of them.
 constexpr double kRounding = 1e-6;
 
@@ -36,23 +50,29 @@ struct MemberTerms {
   double prompt_amount;
   double prompt_variance;
   double survived;
+  double starts_fade;
 
   explicit MemberTerms(const GrowthMember& of)
       : member(of),
         shared_amount(of.footprint.Shared(of.shared)),
         prompt_amount(of.footprint.Expected(of.prompt)),
         prompt_variance(prompt_amount * of.prompt_sigma * prompt_amount * of.prompt_sigma),
-        survived(of.curve == nullptr ? 1 : 1 / std::max(1e-12, of.curve->At(of.generated))) {}
+        survived(of.curve == nullptr ? 1 : 1 / std::max(1e-12, of.curve->At(of.generated))),
+        starts_fade(of.starts_in > 0 ? DecodePace::Fade(of.starts_in) : 1) {}
 
-  // Amount per second while it decodes.
-  double MostRate() const {
+  // Amount per second at so many tokens per second.
+  double RateAt(double tokens_per_s) const {
     const double tokens = member.generated + member.prompt;
-    return member.sequences * member.tokens_per_s *
+    return member.sequences * tokens_per_s *
            (member.footprint.Expected(tokens + 1) - member.footprint.Expected(tokens));
   }
 
+  double MostRate() const { return RateAt(std::max(member.pace.now, member.pace.usual)); }
+
   double Generated(int horizon) const {
-    return member.generated + member.tokens_per_s * std::max(0.0, kSeconds[horizon] - member.starts_in);
+    const double seconds = kSeconds[horizon];
+    if (seconds <= member.starts_in) return member.generated;
+    return member.generated + member.pace.TokensIn(member.starts_in, seconds, starts_fade, kFades[horizon]);
   }
 
   // `reached`: the chance that a stream generates more than `generated` tokens at all.
@@ -80,7 +100,7 @@ GrowthVector ContributionOf(const GrowthMember& member) {
   GrowthVector result;
   const MemberTerms terms(member);
   result.most_rate = static_cast<float>(terms.MostRate());
-  result.rate = member.starts_in > 0 ? 0 : result.most_rate;
+  result.rate = member.starts_in > 0 ? 0 : static_cast<float>(terms.RateAt(member.pace.now));
   // Past its cap a member is gone.
   std::array<double, kHorizons> generated;
   size_t horizons = 0;
@@ -250,13 +270,11 @@ double PoolGrowth::BoundAt(int horizon, const GrowthMember& joining, double z, I
 
 double PoolGrowth::MeanAt(double seconds, Instant now) const {
   const Current current(*this, now);
-  seconds += current.age();
-  for (int i = 1; i < kHorizons; ++i) {
-    if (seconds > kSeconds[i]) continue;
-    const double share = (seconds - kSeconds[i - 1]) / (kSeconds[i] - kSeconds[i - 1]);
-    return current.living() * (mean_[i - 1] + share * (mean_[i] - mean_[i - 1])) + shared_;
-  }
-  return current.living() * mean_[kHorizons - 1] + shared_;
+  return current.living() * Between(mean_, seconds + current.age()) + shared_;
+}
+
+double PoolGrowth::VarianceAt(double seconds, Instant now) const {
+  return Between(variance_, seconds + Current(*this, now).age());
 }
 
 double PoolGrowth::Present(Instant now) const { return Current(*this, now).At(0); }

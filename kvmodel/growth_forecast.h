@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "kvmodel/decode_pace.h"
 #include "kvmodel/footprint.h"
 #include "kvmodel/output_forecast.h"
 
@@ -32,7 +33,7 @@ struct GrowthMember {
   double generated = 0;     // Tokens so far, per sequence.
   double output_cap = 0;    // The most tokens that a sequence can generate in all.
   int sequences = 1;
-  double tokens_per_s = 1;               // Forecast decode rate of its replica.
+  DecodePace pace;                       // The pace of its replica.
   double starts_in = 0;                  // Seconds until its first token; above 0 while its prompt is computed.
   const SurvivalCurve* curve = nullptr;  // Null: it runs until output_cap for certain (the guaranteed bound).
 
@@ -93,6 +94,8 @@ class PoolGrowth {
   double BoundAt(int horizon, const GrowthMember& joining, double z, Instant now) const;
   // The mean at `seconds` from now, interpolated between horizons.
   double MeanAt(double seconds, Instant now) const;
+  // The variance there.
+  double VarianceAt(double seconds, Instant now) const;
   // The amount held at `now`, prompts on their way included.
   double Present(Instant now) const;
   // The amount held at the instants that the contributions were made for.

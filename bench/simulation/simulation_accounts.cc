@@ -55,7 +55,7 @@ void SimulationAccounts::TakeForecastErrors(const CoreView& view) {
     std::vector<int64_t>& compared = compared_[check];
     for (size_t pool = 0; pool < view.pools.size() && pool < compared.size(); ++pool) {
       const PoolView::ForecastError& newest = view.pools[pool].forecast_errors[check];
-      if (newest.compared > compared[pool]) outcome_.pool_errors[check].push_back(newest.error);
+      if (newest.compared > compared[pool]) outcome_.pool_errors[check].push_back(newest);
       compared[pool] = newest.compared;
     }
   }

@@ -26,10 +26,11 @@ struct SimulationOutcome {
   int64_t overflow_failures = 0;  // Requests that the exhaustion of a fatal pool ended.
   int64_t aborts = 0;             // Requests that the core took back.
   CoreView final_view;
-  std::vector<std::array<double, kGpuStates>> gpu_seconds;       // Time in the window, by GPU and GpuState.
-  std::vector<double> decision_us;                               // Real time of each Apply; differs between equal runs.
-  std::vector<double> prompt_errors;                             // Relative error of each estimate.
-  std::array<std::vector<double>, kForecastChecks> pool_errors;  // Signed, over capacity, at 1, 10 and 60 s.
+  std::vector<std::array<double, kGpuStates>> gpu_seconds;  // Time in the window, by GPU and GpuState.
+  std::vector<double> decision_us;                          // Real time of each Apply; differs between equal runs.
+  std::vector<double> prompt_errors;                        // Relative error of each estimate.
+  // At 1, 10 and 60 s.
+  std::array<std::vector<PoolView::ForecastError>, kForecastChecks> pool_errors;
 };
 
 class SimulationAccounts {

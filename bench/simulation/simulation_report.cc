@@ -23,19 +23,33 @@ double Quantile(std::vector<double>& sorted, double q) {
   return sorted[std::max<size_t>(rank, 1) - 1];
 }
 
-void AddPoolErrors(const std::string& horizon, const std::vector<double>& errors, std::map<std::string, double>& out) {
+// Standard deviations within which 90 % of normal errors lie.
+constexpr double kNinetyPercent = 1.645;
+
+void AddPoolErrors(const std::string& horizon, const std::vector<PoolView::ForecastError>& errors,
+                   std::map<std::string, double>& out) {
   const std::string name = absl::StrCat("pool_error_", horizon);
-  for (const char* figure : {"_mean", "_p90", "_peak", "_bias"}) out[name + figure] = kUnknown;
+  for (const char* figure : {"_mean", "_p90", "_peak", "_bias", "_expected", "_within"}) out[name + figure] = kUnknown;
   if (errors.empty()) return;
   std::vector<double> sizes;
   sizes.reserve(errors.size());
-  for (const double error : errors) sizes.push_back(std::abs(error));
+  double bias = 0;
+  double expected = 0;
+  double within = 0;
+  for (const PoolView::ForecastError& each : errors) {
+    sizes.push_back(std::abs(each.error));
+    bias += each.error;
+    expected += kNinetyPercent * each.sigma;
+    within += std::abs(each.error) <= kNinetyPercent * each.sigma ? 1 : 0;
+  }
   std::sort(sizes.begin(), sizes.end());
   const auto count = static_cast<double>(errors.size());
   out[name + "_mean"] = std::accumulate(sizes.begin(), sizes.end(), 0.0) / count;
   out[name + "_p90"] = Quantile(sizes, 0.9);
   out[name + "_peak"] = sizes.back();
-  out[name + "_bias"] = std::accumulate(errors.begin(), errors.end(), 0.0) / count;
+  out[name + "_bias"] = bias / count;
+  out[name + "_expected"] = expected / count;
+  out[name + "_within"] = within / count;
 }
 
 std::map<std::string, double> ForecastOf(const SimulationOutcome& outcome) {

@@ -24,10 +24,11 @@
 //   gpu_seconds
 //       By GPU: {productive, slow, blocked, elsewhere, idle, asleep, down} (gpu_accounts.h).
 //   forecast
-//       pool_error_{1,10,60}s_{mean,p90,peak} of |forecast - actual| over capacity, and _bias with its sign;
-//       output_coverage_p{50,90,99}, output_pinball_p{50,90,99} (tokens); prompt_error_{p50,p95}; cached_expected,
-//       cached_found: parts of the prompts of ended requests. null where the policy makes no such forecast, or none
-//       came due.
+//       pool_error_{1,10,60}s_{mean,p90,peak} of |forecast - actual| over capacity, and _bias with its sign. _expected
+//       is the 90th percentile that the forecast's own variance gives, on average; _within is the share of the errors
+//       up to it; output_coverage_p{50,90,99}, output_pinball_p{50,90,99} (tokens); prompt_error_{p50,p95};
+//       cached_expected, cached_found: parts of the prompts of ended requests. null where the policy makes no such
+//       forecast, or none came due.
 //   decision_us
 //       {p50, p99, max}: real time of a decision, the only figure that differs between equal runs.
 #ifndef PENSTOCK_BENCH_SIMULATION_SIMULATION_REPORT_H_

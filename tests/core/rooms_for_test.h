@@ -80,7 +80,7 @@ class TestRooms {
   // The request as a member of the replica's pool at that position.
   GrowthMember MemberOf(const RequestState& request, uint32_t id = 0, size_t pool = 0) const {
     const ReplicaState& replica = rooms.fleet.replica(ReplicaId(id));
-    const double pace = rooms.forecasts.PaceOf(replica);
+    const DecodePace pace = rooms.forecasts.PaceOf(replica);
     return rooms.forecasts.MemberOf(request, replica, replica.spec().pools[pool], pace, now);
   }
   ReplicaState& Replica(uint32_t id = 0) { return rooms.fleet.replica(ReplicaId(id)); }

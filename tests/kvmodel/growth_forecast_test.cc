@@ -19,7 +19,7 @@ GrowthMember MemberOf(double prompt, double generated, double cap) {
   member.prompt = prompt;
   member.generated = generated;
   member.output_cap = cap;
-  member.tokens_per_s = 20;
+  member.pace = DecodePace::Steady(20);
   return member;
 }
 
@@ -192,7 +192,7 @@ TEST(PoolGrowth, NeverForecastsMoreThanAllWouldHoldIfNobodyEnded) {
   PoolGrowth pool;
   GrowthMember member = MemberOf(16'000, 1, 100'000);
   member.curve = &curve;
-  member.tokens_per_s = 2;
+  member.pace = DecodePace::Steady(2);
   pool.Add(ContributionOf(member), kStart);
   pool.Add(ContributionOf(member), kStart);
   EXPECT_GT(pool.Peak(2, kStart), 2 * 16'000);

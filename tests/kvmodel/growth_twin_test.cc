@@ -28,7 +28,8 @@ struct TwinMember {
 };
 
 double GeneratedAt(const GrowthMember& member, int horizon) {
-  return member.generated + member.tokens_per_s * std::max(0.0, HorizonSeconds()[horizon] - member.starts_in);
+  return member.generated +
+         member.pace.TokensIn(member.starts_in, std::max(member.starts_in, HorizonSeconds()[horizon]));
 }
 
 // The memory of one member that is alive at a horizon; `prompt_error` is the relative error of its prompt's memory.
@@ -107,7 +108,7 @@ class SmallPool {
     member.generated = std::floor(Uniform(0, 300));
     member.output_cap = member.generated + std::floor(Uniform(10, 5000));
     member.sequences = 1 + static_cast<int>(random_() % 3);
-    member.tokens_per_s = Uniform(5, 80);
+    member.pace = {Uniform(5, 80), Uniform(5, 80)};
     member.starts_in = random_() % 3 == 0 ? Uniform(0, 4) : 0;
     return member;
   }
@@ -180,7 +181,9 @@ TEST(GrowthTwin, ThePeakIsTheHighestBoundOfTheEnumeratedMoments) {
     double rate = 0;
     for (const TwinMember& twin : drawn.members()) {
       growth.Add(ContributionOf(twin.member), kMade);
-      rate += twin.member.sequences * twin.member.tokens_per_s;  // One unit per token, before and after the first.
+      rate +=
+          twin.member.sequences *
+          std::max(twin.member.pace.now, twin.member.pace.usual);  // One unit per token, before and after the first.
     }
     const Grid exact = Enumerated(drawn.members());
     const auto bound = [&](int i) { return exact[i].mean + kZ * std::sqrt(std::max(0.0, exact[i].variance)); };
@@ -217,7 +220,7 @@ TEST(GrowthTwin, MeanAndVarianceAgreeWithRandomDraws) {
     member.prompt_sigma = 0.05;
     member.generated = std::floor(20 + 1000 * uniform(random));
     member.output_cap = 1e6;
-    member.tokens_per_s = 20 + 100 * uniform(random);
+    member.pace = {20 + 100 * uniform(random), 20 + 100 * uniform(random)};
     member.curve = &curve;
   }
   const Grid forecast = Forecast(members);

@@ -130,7 +130,7 @@ void FleetState::Show(CoreView& view, Instant now) const {
     out.backlog = replica.prefills().tokens();
     out.step_factor = replica.steps_model().Factor(busy);
     out.host_time = replica.host_time.seconds();
-    out.tokens_per_s = replica.TokensPerSecond(busy);
+    out.tokens_per_s = replica.Pace(busy).now;
     out.preemptions = replica.facts.preemptions_seen;
   }
 }

@@ -52,7 +52,7 @@ double Forecasts::Admit(RequestState* request, const ReplicaState& replica) {
 }
 
 GrowthMember Forecasts::MemberOf(const RequestState& request, const ReplicaState& replica, const PoolShare& share,
-                                 double pace, Instant now) const {
+                                 const DecodePace& pace, Instant now) const {
   GrowthMember member;
   member.footprint = share.footprint;
   // Tokens of an earlier replica are part of the output: its length is forecast given them.
@@ -63,7 +63,7 @@ GrowthMember Forecasts::MemberOf(const RequestState& request, const ReplicaState
   member.generated = kept + static_cast<double>(replica.Generated(request));
   member.output_cap = kept + CapOf(request, replica.spec());
   member.sequences = request.arrived.sequences;
-  member.tokens_per_s = pace;
+  member.pace = pace;
   if (request.phase == RequestPhase::kPrefilling) {
     member.starts_in = std::max(0.0, (request.running.first_expected - now).seconds());
   }

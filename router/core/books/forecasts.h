@@ -41,12 +41,12 @@ class Forecasts {
   // output in tokens per sequence.
   double Admit(RequestState* request, const ReplicaState& replica);
 
-  // Forecast tokens per second of one stream of the replica, as MemberOf takes it. It holds until a step or a request
-  // changes the replica or its neighbours.
-  double PaceOf(const ReplicaState& replica) const { return replica.TokensPerSecond(fleet_.BusyNeighbours(replica)); }
+  // Forecast pace of one stream of the replica, as MemberOf takes it. It holds until a step or a request changes the
+  // replica or its neighbours.
+  DecodePace PaceOf(const ReplicaState& replica) const { return replica.Pace(fleet_.BusyNeighbours(replica)); }
   // The request as a member of one of the replica's pools.
-  GrowthMember MemberOf(const RequestState& request, const ReplicaState& replica, const PoolShare& share, double pace,
-                        Instant now) const;
+  GrowthMember MemberOf(const RequestState& request, const ReplicaState& replica, const PoolShare& share,
+                        const DecodePace& pace, Instant now) const;
 
   // Reports the tokens that the request has generated since the last call.
   void Count(RequestState* request, int64_t generated) {

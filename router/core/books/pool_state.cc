@@ -1,6 +1,7 @@
 #include "router/core/books/pool_state.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace penstock {
 
@@ -16,11 +17,14 @@ void PoolState::CheckForecast(Instant now) {
     if (sample.open) {
       // The members' share of the growth of all since their contributions were made.
       const double held = growth_.Sum() > 0 ? sample.held * growth_.Present(now) / growth_.Sum() : 0;
-      sample.last_error = (sample.mean - held) / std::max(1.0, spec_.capacity.AsDouble());
+      const double capacity = std::max(1.0, spec_.capacity.AsDouble());
+      sample.last_error = (sample.mean - held) / capacity;
+      sample.last_sigma = sample.sigma / capacity;
       ++sample.compared;
     }
     sample.open = true;
     sample.mean = growth_.MeanAt(kForecastCheck[i].seconds(), now);
+    sample.sigma = std::sqrt(growth_.VarianceAt(kForecastCheck[i].seconds(), now));
     sample.held = growth_.Sum();
     sample.due = now + kForecastCheck[i];
     sample.epoch = epoch_++;

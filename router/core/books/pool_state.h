@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "kvmodel/growth_forecast.h"
-#include "router/core/learning/risk_control.h"
 #include "router/core/contract/fleet.h"
 #include "router/core/contract/view.h"
+#include "router/core/learning/risk_control.h"
 
 namespace penstock {
 
@@ -102,7 +102,7 @@ class PoolState {
   const std::vector<ReplicaId>& replicas() const { return replicas_; }
   // The newest comparison at the horizon, for views.
   PoolView::ForecastError ErrorAt(size_t horizon) const {
-    return {samples_[horizon].last_error, samples_[horizon].compared};
+    return {samples_[horizon].last_error, samples_[horizon].last_sigma, samples_[horizon].compared};
   }
 
   void Join(Membership& member, const GrowthVector& contribution, Instant now) {
@@ -137,9 +137,11 @@ class PoolState {
     bool open = false;
     Instant due;
     double mean = 0;
+    double sigma = 0;
     double held = 0;  // Memory of those members, up to date.
     uint64_t epoch = 0;
     double last_error = 0;  // Over capacity.
+    double last_sigma = 0;
     int64_t compared = 0;
   };
 

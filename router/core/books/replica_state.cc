@@ -2,16 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 
 namespace penstock {
 namespace {
 
-// Steps over which their excess over a decode step is averaged: a few seconds at steps of 20 to 50 ms. The pace so
-// follows the prefill of the last prompts. Untuned: no table in bench/results varies it.
-constexpr double kExcessMemorySteps = 50;
-// A stream is never forecast slower than two decode steps per token; seconds keep the division finite.
-constexpr double kShortestStep = 1e-6;
 // Samples of steps, 25 ms each, before first tokens teach the host time: half a second of decoding.
 constexpr int kKnownSteps = 20;
 
@@ -131,9 +125,7 @@ void ReplicaState::Advance(int64_t steps, Instant newest, int busy_neighbours) {
       model_.Observe(elapsed, count, static_cast<double>(streams_.sequences()),
                      static_cast<double>(streams_.kv_tokens()), computed.AsDouble(), busy_neighbours);
     }
-    const double step = elapsed / count;
-    const double weight = std::pow(1 - 1 / kExcessMemorySteps, count);
-    steps_.excess = weight * steps_.excess + (1 - weight) * (step - DecodeStep(busy_neighbours));
+    steps_.pace.Observe(count, elapsed / count, DecodeStep(busy_neighbours));
   }
   steps_.last_end = newest;
   streams_.Advance(steps);
@@ -158,10 +150,9 @@ double ReplicaState::Remainder(Instant now, double at_least, int busy_neighbours
   return std::max(at_least, step - (now - *steps_.last_end).seconds());
 }
 
-double ReplicaState::TokensPerSecond(int busy_neighbours) const {
+DecodePace ReplicaState::Pace(int busy_neighbours) const {
   const double sequences = std::max<double>(1, static_cast<double>(streams_.sequences()));
-  const double decode = model_.DecodeStep(sequences, static_cast<double>(streams_.kv_tokens()), busy_neighbours);
-  return 1 / std::max({kShortestStep, decode / 2, decode + steps_.excess});
+  return steps_.pace.Of(model_.DecodeStep(sequences, static_cast<double>(streams_.kv_tokens()), busy_neighbours));
 }
 
 bool ReplicaState::SumsHold() const {

@@ -9,13 +9,14 @@
 #include <optional>
 #include <vector>
 
+#include "kvmodel/decode_pace.h"
 #include "kvmodel/step_model.h"
 #include "router/core/books/decoding_streams.h"
-#include "router/core/learning/host_time.h"
 #include "router/core/books/prefill_backlog.h"
 #include "router/core/books/request_state.h"
 #include "router/core/contract/admission_checks.h"
 #include "router/core/contract/fleet.h"
+#include "router/core/learning/host_time.h"
 #include "router/core/prompts/prompt_cache.h"
 
 namespace penstock {
@@ -86,8 +87,8 @@ class ReplicaState {
   double Remainder(Instant now, double at_least, int busy_neighbours) const;
   // Seconds of a step without prefill.
   double DecodeStep(int busy_neighbours) const;
-  // Forecast tokens per second of one stream: a decode step and the time that observed steps took beyond it of late.
-  double TokensPerSecond(int busy_neighbours) const;
+  // Forecast pace of one stream.
+  DecodePace Pace(int busy_neighbours) const;
 
   // True: the sums over its requests are right. O(requests).
   bool SumsHold() const;
@@ -102,7 +103,7 @@ class ReplicaState {
  private:
   struct ObservedSteps {
     std::optional<Instant> last_end;
-    double excess = 0;  // Seconds of observed steps over decode steps, of late: prefill, mostly.
+    StepPace pace;
   };
 
   ReplicaSpec spec_;

@@ -124,7 +124,7 @@ void RunningRequests::CatchUp(ReplicaState& replica, size_t most, Instant now) {
   const std::vector<RequestState*>& running = replica.requests();
   const size_t count = std::min(most, running.size());
   const size_t first = replica.TakeTurn(count);
-  const double pace = forecasts_.PaceOf(replica);
+  const DecodePace pace = forecasts_.PaceOf(replica);
   const auto at = [&](size_t i) { return running[(first + i) % running.size()]; };
   for (size_t i = 0; i < std::min(kFetchAhead, count); ++i) Fetch(*at(i));
   for (size_t i = 0; i < count; ++i) {
@@ -150,7 +150,7 @@ void RunningRequests::AdvanceUnobserved(ReplicaState& replica, Instant now) {
   replica.Advance(steps, since + Duration::Seconds(step * static_cast<double>(steps)), busy);
 }
 
-void RunningRequests::Refresh(RequestState* request, ReplicaState& replica, double pace, Instant now) {
+void RunningRequests::Refresh(RequestState* request, ReplicaState& replica, const DecodePace& pace, Instant now) {
   const int64_t generated = replica.Generated(*request);
   forecasts_.Count(request, generated);
   if (request->pools.empty()) return;
@@ -173,7 +173,7 @@ void RunningRequests::Refresh(RequestState* request, ReplicaState& replica, doub
     in.shared = shared;
     in.holding.promised = std::max(in.holding.promised, in.holding.held);
     fleet_.pool(in.pool).lending().Replace(in.member.lending,
-                                           lending_.PartOf(*request, replica, in.holding.held, pace, now));
+                                           lending_.PartOf(*request, replica, in.holding.held, pace.now, now));
     holdings.push_back(in.holding);
   }
   fleet_.ledger().Update(request->running.lease, holdings);

@@ -61,7 +61,7 @@ class RunningRequests {
   // to be free; it may be null.
   void LimitCache(ReplicaState& replica, const RequestState* leaving);
   // `pace` is that of the replica (Forecasts::PaceOf).
-  void Refresh(RequestState* request, ReplicaState& replica, double pace, Instant now);
+  void Refresh(RequestState* request, ReplicaState& replica, const DecodePace& pace, Instant now);
 
   FleetState& fleet_;
   Forecasts& forecasts_;

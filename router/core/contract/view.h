@@ -36,6 +36,7 @@ struct PoolView {
   // that they held when it was due, over capacity.
   struct ForecastError {
     double error = 0;
+    double sigma = 0;      // The standard deviation that was forecast, over capacity.
     int64_t compared = 0;  // Comparisons so far.
     bool operator==(const ForecastError&) const = default;
   };

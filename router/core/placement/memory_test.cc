@@ -120,7 +120,7 @@ MemoryTest::Verdict MemoryTest::TestPools(const RequestState& request, const Rep
 std::optional<double> MemoryTest::PeakShareWith(const RequestState& request, const ReplicaState& replica, Instant now,
                                                 std::vector<GrowthVector>& growth) {
   const std::vector<PoolShare>& shares = replica.spec().pools;
-  const double pace = forecasts_.PaceOf(replica);
+  const DecodePace pace = forecasts_.PaceOf(replica);
   members_.clear();
   for (const PoolShare& share : shares) members_.push_back(forecasts_.MemberOf(request, replica, share, pace, now));
   for (size_t i = 0; i < shares.size(); ++i) {

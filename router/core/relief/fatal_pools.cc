@@ -21,7 +21,7 @@ bool FatalPools::IsInDanger(const PoolShare& share, Instant now) const {
   double soon = pool.growth().Present(now);
   for (ReplicaId id : pool.replicas()) {
     const ReplicaState& member = fleet_.replica(id);
-    soon += static_cast<double>(member.streams().sequences()) * member.TokensPerSecond(fleet_.BusyNeighbours(member)) *
+    soon += static_cast<double>(member.streams().sequences()) * member.Pace(fleet_.BusyNeighbours(member)).now *
             kFatalLookahead * share.footprint.full_per_token;
   }
   const double available = fleet_.ledger().Available(share.pool).AsDouble() + returning_.To(share.pool);

@@ -62,7 +62,7 @@ RequestState* Parking::FurthestAhead(PoolId pool, Instant now) {
   Instant latest;
   for (ReplicaId id : fleet_.pool(pool).replicas()) {
     const ReplicaState& replica = fleet_.replica(id);
-    const double pace = forecasts_.PaceOf(replica);
+    const double pace = forecasts_.PaceOf(replica).now;
     ahead_.clear();
     for (uint32_t c = 0; c < fleet_.spec().classes.size(); ++c) {
       replica.streams().MostAhead(ClassId(c), kLookedAt, ahead_);

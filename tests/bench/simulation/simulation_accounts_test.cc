@@ -88,12 +88,15 @@ TEST_F(SimulationAccountsTest, AForecastErrorIsTakenOnce) {
   SimulationAccounts accounts(spec, Duration::Seconds(10));
   CoreView view;
   view.pools.resize(1);
-  view.pools[0].forecast_errors[0] = {0.25, 1};
+  view.pools[0].forecast_errors[0] = {0.25, 0.1, 1};
   accounts.TakeForecastErrors(view);
   accounts.TakeForecastErrors(view);
-  view.pools[0].forecast_errors[0] = {-0.5, 2};
+  view.pools[0].forecast_errors[0] = {-0.5, 0.1, 2};
   accounts.TakeForecastErrors(view);
-  EXPECT_EQ(accounts.Finish(0, 0, CoreView(), At(10)).pool_errors[0], (std::vector<double>{0.25, -0.5}));
+  const std::vector<PoolView::ForecastError> taken = accounts.Finish(0, 0, CoreView(), At(10)).pool_errors[0];
+  ASSERT_EQ(taken.size(), 2u);
+  EXPECT_EQ(taken[0].error, 0.25);
+  EXPECT_EQ(taken[1].error, -0.5);
 }
 
 }  // namespace

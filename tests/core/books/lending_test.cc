@@ -16,7 +16,7 @@ class LendingTest : public ::testing::Test {
     test_.Wait(Duration::Milliseconds(10 * tokens));
     return request;
   }
-  double Pace() { return test_.rooms.forecasts.PaceOf(test_.Replica()); }
+  double Pace() { return test_.rooms.forecasts.PaceOf(test_.Replica()).now; }
   bool MayPark(const RequestState& request) {
     return test_.rooms.lending.MayPark(request, test_.Replica(), Pace(), test_.now);
   }
