@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include "kvmodel/prompt_estimate.h"
+#include "kvmodel/prompt/prompt_estimate.h"
 #include "router/core/contract/admission_core.h"
 #include "router/live/mailbox.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <variant>
 
-#include "kvmodel/prompt_estimate.h"
+#include "kvmodel/prompt/prompt_estimate.h"
 #include "router/core/contract/action.h"
 #include "router/core/contract/event.h"
 #include "router/live/event_loop.h"

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "config/config.h"
-#include "kvmodel/prompt_estimate.h"
+#include "kvmodel/prompt/prompt_estimate.h"
 #include "router/core/contract/action.h"
 #include "router/live/event_loop.h"
 #include "router/openai/answer/stream_relay.h"

@@ -1,4 +1,4 @@
-#include "kvmodel/prompt_estimate.h"
+#include "kvmodel/prompt/prompt_estimate.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kvmodel/text_counts.h"
+#include "kvmodel/prompt/text_counts.h"
 
 namespace penstock {
 

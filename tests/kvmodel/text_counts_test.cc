@@ -3,7 +3,7 @@
 #include <random>
 #include <string>
 
-#include "kvmodel/prompt_estimate.h"
+#include "kvmodel/prompt/prompt_estimate.h"
 
 namespace penstock {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "absl/strings/string_view.h"
 #include "base/json_string.h"
-#include "kvmodel/text_counts.h"
+#include "kvmodel/prompt/text_counts.h"
 
 namespace penstock {
 

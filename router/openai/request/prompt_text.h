@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "kvmodel/text_counts.h"
+#include "kvmodel/prompt/text_counts.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/prompt_keys.h"
 

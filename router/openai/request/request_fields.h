@@ -10,7 +10,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
 #include "backends/dialect/endpoint.h"
-#include "kvmodel/text_counts.h"
+#include "kvmodel/prompt/text_counts.h"
 #include "router/openai/request/json_cursor.h"
 #include "router/openai/request/prompt_text.h"
 

@@ -14,7 +14,7 @@
 
 #include "backends/dialect/endpoint.h"
 #include "base/units.h"
-#include "kvmodel/prompt_estimate.h"
+#include "kvmodel/prompt/prompt_estimate.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/json_cursor.h"
 #include "router/openai/request/json_walk.h"

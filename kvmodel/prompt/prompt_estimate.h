@@ -13,7 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/ids.h"
 #include "base/units.h"
-#include "kvmodel/text_counts.h"
+#include "kvmodel/prompt/text_counts.h"
 
 namespace penstock {
 

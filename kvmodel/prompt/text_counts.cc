@@ -1,11 +1,11 @@
-#include "kvmodel/text_counts.h"
+#include "kvmodel/prompt/text_counts.h"
 
 #include <array>
 
 #include "base/byte_block.h"
 #include "base/json_string.h"
 #include "base/utf8.h"
-#include "kvmodel/text_kinds.h"
+#include "kvmodel/prompt/text_kinds.h"
 
 namespace penstock {
 
