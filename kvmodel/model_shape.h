@@ -99,7 +99,8 @@ struct ModelShape {
   double parameters = 0;         // All parameters; 0: unknown.
   double active_parameters = 0;  // Parameters a token passes through (MoE); equals `parameters` when dense.
   int layers = 0;
-  Tokens max_context{0};  // 0: unknown.
+  double attention_width = 0;  // Query heads times the mean dimension of keys and values; 0: unknown.
+  Tokens max_context{0};       // 0: unknown.
 
   // Weight bytes at `bytes_per_parameter` (2 for bf16).
   Bytes Weights(double bytes_per_parameter = 2) const;

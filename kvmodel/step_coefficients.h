@@ -1,7 +1,8 @@
-// The linear step-time model T = a + b*B + c*K + d*P and its priors by GPU and model.
+// The step-time model T = a + b*B + c*K + d*P + e*A and its priors by GPU and model. A: millions of token pairs of the
+// prefill (prefill_work.h).
 //
 // Source of the numbers: docs/step-time.md (fits to measured operators). A pair without a fit is scaled: a by weight
-// bytes over bandwidth, c by KV bytes over bandwidth, d by FLOPs. Values; no state, no threads.
+// bytes, c by KV bytes over bandwidth; d by FLOPs, e by FLOPs of attention. Values; no state, no threads.
 #ifndef PENSTOCK_KVMODEL_STEP_COEFFICIENTS_H_
 #define PENSTOCK_KVMODEL_STEP_COEFFICIENTS_H_
 
@@ -11,20 +12,38 @@
 #include "absl/strings/string_view.h"
 #include "base/units.h"
 #include "kvmodel/model_shape.h"
+#include "kvmodel/prefill_work.h"
 
 namespace penstock {
 
-// Milliseconds per step, per sequence, per thousand KV tokens, per prefill token.
+// Prompts of this length take the same time with and without token pairs (StepCoefficients::Linear).
+inline constexpr Tokens kLinearPrompt{2000};
+
+// Milliseconds per step, per sequence, per thousand KV tokens, per prefill token, per million token pairs of prefill.
 struct StepCoefficients {
   double a = 10;
   double b = 0.03;
   double c = 0.05;
   double d = 0.05;
+  double e = 1.5;
 
-  // Milliseconds of one step with `sequences` decoding, `kv_tokens` attended and `prefill` tokens computed.
-  constexpr double StepMs(double sequences, double kv_tokens, double prefill) const {
-    return a + b * sequences + c * kv_tokens * 1e-3 + d * prefill;
+  // Milliseconds of one step with `sequences` decoding and `kv_tokens` attended by them.
+  constexpr double DecodeMs(double sequences, double kv_tokens) const {
+    return a + b * sequences + c * kv_tokens * 1e-3;
   }
+  // Milliseconds that prefill adds to its steps.
+  constexpr double PrefillMs(const PrefillWork& prefill) const {
+    return d * prefill.tokens.AsDouble() + e * prefill.pairs.AsDouble() * 1e-6;
+  }
+  constexpr double StepMs(double sequences, double kv_tokens, const PrefillWork& prefill) const {
+    return DecodeMs(sequences, kv_tokens) + PrefillMs(prefill);
+  }
+  // Every term times `factor`.
+  constexpr StepCoefficients Scaled(double factor) const {
+    return {a * factor, b * factor, c * factor, d * factor, e * factor};
+  }
+  // Without token pairs: a whole prompt of kLinearPrompt tokens takes the same time, a longer one less.
+  constexpr StepCoefficients Linear() const { return {a, b, c, d + e * kLinearPrompt.AsDouble() * 1e-6, 0}; }
   bool operator==(const StepCoefficients&) const = default;
 };
 
@@ -45,6 +64,9 @@ const std::vector<GpuKind>& GpuKinds();
 
 // Context at which sliding-window layers are charged: beyond their window they read no more.
 inline constexpr Tokens kReferenceContext{2048};
+// Prompt at which they are charged their attention in prefill. An 8B model's quadratic term weighs as much as its
+// linear one at 21,000 (L40S) to 46,000 tokens (H200).
+inline constexpr Tokens kReferencePrompt{32'768};
 
 struct StepPriorOptions {
   int tensor_parallel = 1;
@@ -53,9 +75,9 @@ struct StepPriorOptions {
 };
 
 // The fitted row of this pair, or one scaled from the nearest fit. The nearest fit has the same GPU if any has, else
-// the closest bandwidth, then the closest weight bytes per GPU. A fit applies unscaled to every shape of the same
-// layers, KV bytes and (within 2 %) parameters. Never fails: unknown sizes are guessed from the layers, zero rates from
-// the fit.
+// the closest bandwidth, then the closest weight bytes per GPU. A fit applies to every shape of the same layers, KV
+// bytes and (within 2 %) parameters: unscaled, except e, which follows the width of attention. Never fails: unknown
+// sizes are guessed from the layers, zero rates from the fit.
 StepCoefficients StepPrior(const GpuKind& gpu, const ModelShape& shape, const StepPriorOptions& options);
 
 }  // namespace penstock

@@ -9,14 +9,15 @@ namespace {
 // Share of an observed error by which the factor moves: about a second of steps follows a factor of four.
 constexpr double kGain = 0.05;
 constexpr double kSecondsPerMs = 1e-3;
+constexpr double kPairUnit = 1e-6;  // StepCoefficients::e counts millions.
 // A neighbour that is busy half of the time costs half a step; the start value until gaps are seen.
 constexpr double kStartPerNeighbour = 0.5;
 
 }  // namespace
 
-double FirstTokenAlone(const StepCoefficients& step, double prefill, double batch_budget) {
-  const double steps = std::ceil(prefill / std::max(1.0, batch_budget));
-  return (steps * step.StepMs(0, 0, 0) + step.d * prefill) * kSecondsPerMs;
+double FirstTokenAlone(const StepCoefficients& step, const PrefillWork& prefill, Tokens batch_budget) {
+  const double steps = std::ceil(prefill.tokens.AsDouble() / std::max(1.0, batch_budget.AsDouble()));
+  return (steps * step.DecodeMs(0, 0) + step.PrefillMs(prefill)) * kSecondsPerMs;
 }
 
 StepModel::StepModel(const StepCoefficients& prior, bool prior_known) : prior_(prior), prior_known_(prior_known) {
@@ -26,14 +27,17 @@ StepModel::StepModel(const StepCoefficients& prior, bool prior_known) : prior_(p
 int StepModel::Slot(int busy_neighbours) { return std::clamp(busy_neighbours, 0, kSlots - 1); }
 
 double StepModel::DecodeStep(double sequences, double kv_tokens, int busy_neighbours) const {
-  return Factor(busy_neighbours) * prior_.StepMs(sequences, kv_tokens, 0) * kSecondsPerMs;
+  return Factor(busy_neighbours) * prior_.DecodeMs(sequences, kv_tokens) * kSecondsPerMs;
 }
 
-double StepModel::PrefillToken(int busy_neighbours) const { return Factor(busy_neighbours) * prior_.d * kSecondsPerMs; }
+PrefillPrice StepModel::PriceOfPrefill(int busy_neighbours) const {
+  const double seconds = Factor(busy_neighbours) * kSecondsPerMs;
+  return {seconds * prior_.d, seconds * prior_.e * kPairUnit};
+}
 
-void StepModel::Observe(double elapsed, double steps, double sequences, double kv_tokens, double prefill,
+void StepModel::Observe(double elapsed, double steps, double sequences, double kv_tokens, const PrefillWork& prefill,
                         int busy_neighbours) {
-  const double predicted = (steps * prior_.StepMs(sequences, kv_tokens, 0) + prior_.d * prefill) * kSecondsPerMs;
+  const double predicted = (steps * prior_.DecodeMs(sequences, kv_tokens) + prior_.PrefillMs(prefill)) * kSecondsPerMs;
   if (!(predicted > 0) || !(elapsed > 0)) return;
   const double low = prior_known_ ? 0.2 : 0.02;
   const double high = prior_known_ ? 8 : 64;

@@ -10,13 +10,13 @@
 #include <array>
 
 #include "base/units.h"
+#include "kvmodel/prefill_work.h"
 #include "kvmodel/step_coefficients.h"
 
 namespace penstock {
 
-// Seconds from the start of a prompt's prefill to its first token on an idle engine, at factor 1. `prefill` and
-// `batch_budget` in tokens.
-double FirstTokenAlone(const StepCoefficients& step, double prefill, double batch_budget);
+// Seconds from the start of a prompt's prefill to its first token on an idle engine, at factor 1.
+double FirstTokenAlone(const StepCoefficients& step, const PrefillWork& prefill, Tokens batch_budget);
 
 class StepModel {
  public:
@@ -29,12 +29,13 @@ class StepModel {
 
   // Seconds of a step without prefill: `sequences` decoding, `kv_tokens` attended.
   double DecodeStep(double sequences, double kv_tokens, int busy_neighbours) const;
-  // Seconds that one prefill token adds.
-  double PrefillToken(int busy_neighbours) const;
+  // Seconds that prefill adds to its steps.
+  PrefillPrice PriceOfPrefill(int busy_neighbours) const;
 
-  // Learns from `steps` consecutive steps of a busy replica that took `elapsed` seconds and computed `prefill` tokens
-  // beside `sequences` decoding. Ratios are clamped to [0.2, 8] of the prior (a guessed prior: [0.02, 64]).
-  void Observe(double elapsed, double steps, double sequences, double kv_tokens, double prefill, int busy_neighbours);
+  // Learns from `steps` consecutive steps of a busy replica that took `elapsed` seconds and computed `prefill` beside
+  // `sequences` decoding. Ratios are clamped to [0.2, 8] of the prior (a guessed prior: [0.02, 64]).
+  void Observe(double elapsed, double steps, double sequences, double kv_tokens, const PrefillWork& prefill,
+               int busy_neighbours);
 
   const StepCoefficients& prior() const { return prior_; }
 

@@ -76,9 +76,7 @@ class Placer {
 SimulatedReplica EngineOf(const simulated::EngineSpec& engine, const SimulatedConfig& config) {
   SimulatedReplica replica;
   replica.limits = engine.limits;
-  replica.coefficients = engine.step;
-  StepCoefficients& step = replica.coefficients;
-  for (double* term : {&step.a, &step.b, &step.c, &step.d}) *term /= engine.time_scale;
+  replica.coefficients = engine.step.Scaled(1 / engine.time_scale);
   replica.slowdown = engine.slowdown.factor;
   replica.slow_from = engine.slowdown.from;
   replica.slow_to = engine.slowdown.to;

@@ -50,7 +50,7 @@ Fleet MakeFleet(uint32_t replicas) {
     replica.models = {ModelId(0)};
     replica.pools.push_back({PoolId(i), Footprint::InTokens(Tokens(16))});
     replica.gpus = {i};
-    replica.prior = StepCoefficients{11, 0.034, 0.08, 0.057};
+    replica.prior = StepCoefficients{11, 0.034, 0.08, 0.057, 1.86};
     replica.max_context = Tokens(32'768);
     fleet.replicas.push_back(replica);
   }

@@ -45,7 +45,7 @@ double Fill(std::vector<Draw> draws, double budget) {
 
 }  // namespace
 
-double NewPromptTokens(const SimulatedArrival& arrival, absl::flat_hash_set<uint64_t>& seen) {
+PrefillWork NewPrefill(const SimulatedArrival& arrival, absl::flat_hash_set<uint64_t>& seen) {
   int64_t known = 0;
   bool leading = true;
   for (const uint64_t block : arrival.prefix) {
@@ -53,7 +53,7 @@ double NewPromptTokens(const SimulatedArrival& arrival, absl::flat_hash_set<uint
     known += leading ? 1 : 0;
     seen.insert(block);
   }
-  return std::max(1.0, (arrival.prompt - kPrefixBlock * known).AsDouble());
+  return UncachedPrefill(kPrefixBlock * known, arrival.prompt);
 }
 
 std::vector<MeanLengths> MeanLengthsOf(const Fleet& fleet, const std::vector<SimulatedArrival>& arrivals) {
@@ -76,7 +76,7 @@ double RooflineTokensPerSecond(const SimulatedReplica& replica, Tokens pool, con
   const double held = lengths.prompt + lengths.output / 2;
   const double rows =
       std::clamp(pool.AsDouble() / std::max(1.0, held), 1.0, static_cast<double>(replica.limits.max_sequences));
-  const double step = replica.coefficients.StepMs(rows, rows * held, 0);
+  const double step = replica.coefficients.DecodeMs(rows, rows * held);
   return 1000 * rows / step;
 }
 
@@ -118,7 +118,7 @@ double FluidBound(const SimulatedFleetSpec& spec, const std::vector<SimulatedArr
   double longest = 0;
   for (const SimulatedArrival& arrival : arrivals) {
     const double output = arrival.output.AsDouble();
-    const double prefill = NewPromptTokens(arrival, seen);
+    const PrefillWork prefill = NewPrefill(arrival, seen);
     const double held = arrival.prompt.AsDouble() + output / 2;
     double work = std::numeric_limits<double>::infinity();
     double share_seconds = std::numeric_limits<double>::infinity();
@@ -128,7 +128,7 @@ double FluidBound(const SimulatedFleetSpec& spec, const std::vector<SimulatedArr
       const StepCoefficients& step = replica.coefficients;
       const double rows = RowsOf(replica, means[arrival.model.value()]);
       const double gpus = static_cast<double>(std::max<size_t>(1, replica.gpus.size()));
-      const double here = (step.d * prefill + output * (step.a / rows + step.b + step.c * held * 1e-3)) / 1000;
+      const double here = (step.PrefillMs(prefill) + output * (step.a / rows + step.b + step.c * held * 1e-3)) / 1000;
       work = std::min(work, here * gpus);
       share_seconds = std::min(share_seconds, held / PoolOf(replica).AsDouble() * output * (step.a + step.b) / 1000);
     }

@@ -1,11 +1,11 @@
 // Upper bounds that no router can exceed: GPU time and KV memory as fluids that every request draws from.
 //
-// A request costs at least d*prompt + output x (a/rows + b + c*mean KV) of GPU time; `rows` sequences of mean size fit
-// at most. It holds (prompt + output/2) tokens for at least output x (a + b) seconds. The bound takes the requests with
-// the most output tokens per unit of either fluid until it is used up, the last one in part. It returns the smaller of
-// the two sums. A fluid is supplied for the window; requests whose last token is due after it may draw their whole cost
-// afterwards. Prefix caches would save prefill: with prefixes the GPU fluid counts only blocks that were not seen
-// before.
+// A request costs at least d*prompt + e*pairs + output x (a/rows + b + c*mean KV) of GPU time; `rows` sequences of mean
+// size fit at most. It holds (prompt + output/2) tokens for at least output x (a + b) seconds. The bound takes the
+// requests with the most output tokens per unit of either fluid until it is used up, the last one in part. It returns
+// the smaller of the two sums. A fluid is supplied for the window; requests whose last token is due after it may draw
+// their whole cost afterwards. Prefix caches would save prefill: with prefixes the GPU fluid counts only what stands
+// behind blocks that were seen before.
 #ifndef PENSTOCK_BENCH_SIMULATION_FLUID_BOUND_H_
 #define PENSTOCK_BENCH_SIMULATION_FLUID_BOUND_H_
 
@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "bench/simulation/simulated_fleet.h"
+#include "kvmodel/prefill_work.h"
 
 namespace penstock::bench {
 
@@ -32,8 +33,9 @@ double FleetRoofline(const SimulatedFleetSpec& spec, const std::vector<Simulated
 // One per GPU.
 std::vector<double> GpuRooflines(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals);
 
-// Prompt tokens that even an endless cache would have to compute: blocks that were not `seen` before, which it adds to.
-double NewPromptTokens(const SimulatedArrival& arrival, absl::flat_hash_set<uint64_t>& seen);
+// The prefill that even an endless cache would have to compute: behind the blocks that were `seen` before. Adds its
+// own.
+PrefillWork NewPrefill(const SimulatedArrival& arrival, absl::flat_hash_set<uint64_t>& seen);
 
 // An idle fleet could make its first token within its TTFT goal.
 bool IsFeasible(const SimulatedFleetSpec& spec, const SimulatedArrival& arrival);

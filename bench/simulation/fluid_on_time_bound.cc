@@ -35,7 +35,7 @@ struct Demand {
 };
 
 Demand DemandOn(const SimulatedReplica& replica, const SimulatedArrival& arrival, const ClassSpec& goals,
-                const MeanLengths& mean, double new_tokens) {
+                const MeanLengths& mean, const PrefillWork& prefill) {
   const StepCoefficients& step = replica.coefficients;
   const bool slow = replica.slow_from == Duration() && replica.slow_to == Duration::Infinite();
   const double gpus = static_cast<double>(std::max<size_t>(1, replica.gpus.size()));
@@ -51,7 +51,7 @@ Demand DemandOn(const SimulatedReplica& replica, const SimulatedArrival& arrival
   demand.tpot = goals.tpot.seconds();
   demand.output = arrival.output.AsDouble();
   demand.prompt = arrival.prompt.AsDouble();
-  demand.prefill = unit * step.d * new_tokens;
+  demand.prefill = unit * step.PrefillMs(prefill);
   demand.token = unit * (step.b + (memory_binds ? 0 : step.a / rows));
   demand.attend = unit * (step.c * kSecondsPerMs + (memory_binds ? step.a / pool : 0));
   return demand;
@@ -81,7 +81,7 @@ Fluid FluidOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival
   absl::flat_hash_set<uint64_t> seen;
   std::vector<double> worth(spec.gpus.size(), 0);
   for (const SimulatedArrival& arrival : arrivals) {
-    const double prefill = NewPromptTokens(arrival, seen);
+    const PrefillWork prefill = NewPrefill(arrival, seen);
     if (!IsFeasible(spec, arrival)) continue;
     const ClassSpec& goals = spec.fleet.classes[arrival.service_class.value()];
     Demand least;
@@ -114,8 +114,8 @@ bool IsFeasible(const SimulatedFleetSpec& spec, const SimulatedArrival& arrival)
     const simulated::EngineLimits& limits = spec.replicas[i].limits;
     const bool unlimited = limits.max_context <= Tokens(0) || limits.max_context > limits.kv_tokens;
     if (arrival.prompt >= (unlimited ? limits.kv_tokens : limits.max_context)) continue;
-    const double prompt = arrival.prompt.AsDouble();
-    if (FirstTokenAlone(spec.replicas[i].coefficients, prompt, limits.batch_budget.AsDouble()) <= goal) return true;
+    const PrefillWork prefill = PrefillOf(Tokens(0), arrival.prompt);
+    if (FirstTokenAlone(spec.replicas[i].coefficients, prefill, limits.batch_budget) <= goal) return true;
   }
   return false;
 }

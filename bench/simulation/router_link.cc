@@ -7,8 +7,7 @@ namespace penstock::bench {
 Fleet RouterLink::BelievedFleet(const Fleet& fleet) {
   Fleet believed = fleet;
   for (ReplicaSpec& replica : believed.replicas) {
-    const double factor = 1 + options_.step_error * (2 * generator_.Uniform() - 1);
-    for (double* term : {&replica.prior.a, &replica.prior.b, &replica.prior.c, &replica.prior.d}) *term *= factor;
+    replica.prior = replica.prior.Scaled(1 + options_.step_error * (2 * generator_.Uniform() - 1));
   }
   return believed;
 }

@@ -121,6 +121,9 @@ void VisitFields(Section& simulated, Visitor& visit) {
   visit({"host_time", "Time of a request in the API server, before it waits for a step. Only simulate plays it.",
          kUnlessZero},
         simulated.host_time, kAnyTime);
+  visit({"linear_prefill", "Each token of a prompt takes the same time at any position, and the router expects it.",
+         kUnlessZero},
+        simulated.linear_prefill, FlagForm{});
   visit({"time_scale", "Speed of the engine's clock; 10 is ten times faster."}, simulated.time_scale,
         NumberForm{0.001, 1e4});
   visit({"seed", "Seed of texts and drawn output lengths."}, simulated.seed, CountForm{0, INT64_MAX / 8});

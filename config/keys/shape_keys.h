@@ -32,6 +32,10 @@ void VisitFields(Section& shape, Visitor& visit) {
         ParametersForm{});
   visit({"active_parameters", "Parameters that one token passes through. Left out: all.", kUnlessZero},
         shape.active_parameters, ParametersForm{});
+  visit({"attention_width",
+         "Query heads times their dimension, for the time of long prompts. Left out: from the active parameters.",
+         kUnlessZero},
+        shape.attention_width, kElements);
   visit({"max_context", "Most tokens of prompt and output together. Left out: unknown.", kUnlessZero},
         shape.max_context, kContextTokens);
   visit({"groups", "Groups of equal layers, in place of the heads and windows above."}, shape.groups, ListForm{});

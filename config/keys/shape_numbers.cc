@@ -41,6 +41,7 @@ std::optional<ModelShape> ShapeOf(const ShapeNumbers& numbers) {
   shape.layers = numbers.layers;
   shape.parameters = numbers.parameters;
   shape.active_parameters = numbers.active_parameters > 0 ? numbers.active_parameters : numbers.parameters;
+  shape.attention_width = numbers.attention_width;
   shape.max_context = numbers.max_context;
   if (!numbers.groups.empty()) {
     shape.groups = numbers.groups;
@@ -56,6 +57,7 @@ ShapeNumbers NumbersOf(const ModelShape& shape) {
   numbers.layers = shape.layers;
   numbers.parameters = shape.parameters;
   numbers.active_parameters = shape.active_parameters;
+  numbers.attention_width = shape.attention_width;
   numbers.max_context = shape.max_context;
   numbers.groups = shape.groups;
   return numbers;

@@ -21,6 +21,7 @@ struct ShapeNumbers {
   int window_layers = 0;  // Left out: all.
   double parameters = 0;
   double active_parameters = 0;  // Left out: parameters.
+  double attention_width = 0;
   Tokens max_context{0};
   std::vector<LayerGroup> groups;  // In place of heads and windows.
 };

@@ -111,6 +111,20 @@ void AddGroups(HuggingFaceFields& fields, const std::vector<LayerKind>& kinds, M
 }
 
 // Left at zero (unknown) where the fields it needs are not there.
+void AddAttentionWidth(HuggingFaceFields& fields, ModelShape& shape) {
+  const double heads = static_cast<double>(fields.Whole({"num_attention_heads", "n_head", "n_heads"}, 0));
+  if (heads <= 0) return;
+  if (fields.Whole({"kv_lora_rank"}, 0) > 0) {
+    const int64_t key = fields.Whole({"qk_nope_head_dim"}, 128) + fields.Whole({"qk_rope_head_dim"}, 64);
+    shape.attention_width = heads * static_cast<double>(key + fields.Whole({"v_head_dim"}, 128)) / 2;
+    return;
+  }
+  const int64_t hidden = fields.Whole({"hidden_size", "n_embd", "d_model"}, 0);
+  const int64_t given = fields.Whole({"head_dim", "attention_head_dim", "kv_channels"}, 0);
+  shape.attention_width = given > 0 ? heads * static_cast<double>(given) : static_cast<double>(hidden);
+}
+
+// Left at zero (unknown) where the fields it needs are not there.
 void AddParameters(HuggingFaceFields& fields, ModelShape& shape) {
   TransformerDimensions d;
   d.layers = shape.layers;
@@ -204,6 +218,7 @@ absl::StatusOr<ModelShape> ShapeFromHuggingFace(absl::string_view json, absl::st
   shape.max_context = Tokens(
       fields.Whole({"max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "max_seq_len"}, 0));
   AddParameters(fields, shape);
+  AddAttentionWidth(fields, shape);
   if (!fields.status().ok()) return fields.status();
   return shape;
 }

@@ -61,6 +61,7 @@ struct SimulatedConfig {
   std::optional<OutageConfig> outage;
   std::optional<SleepConfig> sleep;
   Duration host_time;
+  bool linear_prefill = false;
   double time_scale = 1;
   uint64_t seed = 1;
 };

@@ -137,9 +137,8 @@ void SetPace(const Config& all, const KnownReplica& replica, ReplicaSpec& spec) 
   }
   spec.prior = StepPrior(gpu->kind, *shape, options);
   if (!config.simulated) return;
-  for (double* term : {&spec.prior.a, &spec.prior.b, &spec.prior.c, &spec.prior.d}) {
-    *term /= config.simulated->time_scale;
-  }
+  if (config.simulated->linear_prefill) spec.prior = spec.prior.Linear();
+  spec.prior = spec.prior.Scaled(1 / config.simulated->time_scale);
 }
 
 }  // namespace penstock

@@ -97,7 +97,7 @@ constexpr std::array<ReplicaFigure, 8> kReplicaFigures = {{
     {MetricNamed("penstock_replica_prefilling_requests"),
      [](const ReplicaView& replica) { return static_cast<double>(replica.prefilling); }},
     {MetricNamed("penstock_replica_backlog_tokens"),
-     [](const ReplicaView& replica) { return replica.backlog.AsDouble(); }},
+     [](const ReplicaView& replica) { return replica.backlog.tokens.AsDouble(); }},
     {MetricNamed("penstock_replica_step_factor_ratio"), [](const ReplicaView& replica) { return replica.step_factor; }},
     {MetricNamed("penstock_replica_host_time_seconds"), [](const ReplicaView& replica) { return replica.host_time; }},
     {MetricNamed("penstock_replica_stream_tokens_per_second"),

@@ -273,6 +273,7 @@ TEST(FleetBook, SimulatedReplicasWithoutASizeTakeTheDefaultAndTheirScaledPace) {
   EXPECT_FALSE(book.AwaitsDiscovery());
   const StepCoefficients prior = StepPrior(*FindGpuKind("a100-80"), *FindBuiltinShape("llama-3.1-8b"), {});
   EXPECT_DOUBLE_EQ(replica.prior.a, prior.a / 10);
+  EXPECT_DOUBLE_EQ(replica.prior.e, prior.e / 10);
 }
 
 TEST(FleetBook, ReplicasWithoutGpusHaveOneOfTheirOwn) {

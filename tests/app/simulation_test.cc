@@ -69,6 +69,17 @@ nlohmann::json WithoutTimes(const bench::SimulationReport& report) {
   return json;
 }
 
+TEST(Simulation, EngineAndRouterHaveTheQuadraticPartUnlessTheEngineIsPlayedLinear) {
+  const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(Parse(TwoGpus("", "linear_prefill: true")));
+  ASSERT_TRUE(setup.ok()) << setup.status();
+  const StepCoefficients prior = StepPrior(*FindGpuKind("a100-80"), *FindBuiltinShape("llama-3.1-8b"), {});
+  const StepCoefficients linear = prior.Linear();
+  EXPECT_EQ(setup->spec.replicas[0].coefficients, prior);
+  EXPECT_EQ(setup->spec.fleet.replicas[0].prior, prior);
+  EXPECT_EQ(setup->spec.replicas[1].coefficients, linear);
+  EXPECT_EQ(setup->spec.fleet.replicas[1].prior, linear);
+}
+
 TEST(Simulation, EqualSeedsGiveEqualLogsAndReportsAndOtherSeedsDoNot) {
   const Outcome first = Simulate(TwoGpus(""), "generate:azure-conv", 2, 40);
   const Outcome second = Simulate(TwoGpus(""), "generate:azure-conv", 2, 40);
@@ -148,9 +159,9 @@ TEST(Simulation, OneElasticPoolCarriesWhatStaticPartsOfItDoNot) {
 }
 
 TEST(Simulation, PrefixesThatRepeatSaveTimeToFirstToken) {
-  const bench::SimulationReport cached = Simulate(TwoGpus(""), "generate:documents", 0.7, 200).report;
+  const bench::SimulationReport cached = Simulate(TwoGpus(""), "generate:documents", 0.4, 400).report;
   const bench::SimulationReport blind =
-      Simulate(TwoGpus(""), "generate:documents", 0.7, 200, "penstock:without=prefixes").report;
+      Simulate(TwoGpus(""), "generate:documents", 0.4, 400, "penstock:without=prefixes").report;
   EXPECT_LT(cached.results.ttft_s->p50, blind.results.ttft_s->p50);
   EXPECT_GT(cached.feasible_on_time_share, blind.feasible_on_time_share);
 }
@@ -162,8 +173,9 @@ TEST(Simulation, PromptsThatRunningRequestsShareAreCountedOnce) {
       "  - {id: a, gpus: [g0], model: llama-3.1-8b, simulated: {}}\n"
       "  - {id: b, gpus: [g1], model: llama-3.1-8b, simulated: {}}\n"
       "trace: {models: {\"\": llama-3.1-8b}}\n";
-  const bench::SimulationReport shared = Simulate(fleet, "generate:agentic", 3, 150).report;
-  const bench::SimulationReport copied = Simulate(fleet, "generate:agentic", 3, 150, "penstock:without=sharing").report;
+  const bench::SimulationReport shared = Simulate(fleet, "generate:agentic", 1.5, 150).report;
+  const bench::SimulationReport copied =
+      Simulate(fleet, "generate:agentic", 1.5, 150, "penstock:without=sharing").report;
   EXPECT_GT(shared.results.on_time_share, copied.results.on_time_share + 0.1);
   const double expected = shared.results.forecast.at("cached_expected");
   const double found = shared.results.forecast.at("cached_found");

@@ -6,6 +6,7 @@
 
 #include "config/shape/shape_file.h"
 #include "kvmodel/footprint.h"
+#include "kvmodel/model_shape.h"
 
 namespace penstock {
 namespace {
@@ -48,6 +49,12 @@ TEST_P(WorkedTable, BytesPerTokenAndParametersAreThoseOfTheModel) {
   if (row.billions == 0) return;
   const ModelShape shape = *ShapeFromHuggingFace(row.json, "model");
   EXPECT_NEAR(shape.parameters / 1e9, row.billions, row.billions * 0.03);
+}
+
+TEST_P(WorkedTable, TheWidthOfAttentionIsThatOfTheBuiltInShape) {
+  const ModelShape* builtin = FindBuiltinShape(GetParam().name);
+  if (builtin == nullptr) return;  // A model that is known by its file only.
+  EXPECT_EQ(ShapeFromHuggingFace(GetParam().json, "model")->attention_width, builtin->attention_width);
 }
 
 TEST_P(WorkedTable, EightBitCachesHalveEveryNumber) {

@@ -123,12 +123,14 @@ TEST(Parse, CountsTakeThousandsAndMillions) {
 TEST(Parse, SimulatedReplicasHaveTheirSlowdownBesideTheirLimits) {
   const Config config = Parsed(
       "gpus: [{id: g, kind: a100-80}]\nreplicas:\n"
-      "  - {id: a, gpus: [g], model: llama-3.1-8b, simulated: {slowdown: 4, from: 60s, to: 120s, overflow: error}}\n");
+      "  - {id: a, gpus: [g], model: llama-3.1-8b, simulated: {slowdown: 4, from: 60s, to: 120s, overflow: error, "
+      "linear_prefill: true}}\n");
   const SimulatedConfig& simulated = *config.replicas[0].simulated;
   EXPECT_EQ(simulated.slowdown.factor, 4);
   EXPECT_EQ(simulated.slowdown.from, Duration::Seconds(60));
   EXPECT_EQ(simulated.slowdown.to, Duration::Seconds(120));
   EXPECT_TRUE(simulated.overflow_error);
+  EXPECT_TRUE(simulated.linear_prefill);
   EXPECT_EQ(simulated.max_seqs, 256);
   EXPECT_THAT(FindingsOf("replicas: [{id: a, simulated: {from: 60s}}]\n"),
               HasSubstr("simulated.from: bounds a slowdown"));
@@ -140,7 +142,7 @@ TEST(Parse, ShapesAreNamesFilesOrNumbers) {
   const Config config =
       Parsed(WithReplica("models:\n  - {name: llama-3.1-8b}\n  - {name: mine, shape: qwen2.5-7b}\n  - {name: other}\n"
                          "  - {name: numbers, shape: {layers: 32, kv_heads: 8, head_dim: 128, window: 4096, "
-                         "window_layers: 16, parameters: 8B}}\n"));
+                         "window_layers: 16, parameters: 8B, attention_width: 4096}}\n"));
   EXPECT_EQ(config.models[0].shape->name, "llama-3.1-8b");
   EXPECT_EQ(config.models[1].shape->name, "qwen2.5-7b");
   EXPECT_FALSE(config.models[2].shape.has_value());
@@ -149,6 +151,7 @@ TEST(Parse, ShapesAreNamesFilesOrNumbers) {
   EXPECT_EQ(numbers.groups[0].layers, 16);
   EXPECT_EQ(numbers.groups[1].window, Tokens(4096));
   EXPECT_EQ(numbers.parameters, 8e9);
+  EXPECT_EQ(numbers.attention_width, 4096);
 }
 
 TEST(Parse, BadShapesAreFindings) {

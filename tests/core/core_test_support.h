@@ -23,7 +23,7 @@ struct FleetOptions {
   Duration queue = Duration::Seconds(30);
 };
 
-// Pools in tokens, so that amounts are easy to read; steps of about 10 ms.
+// Pools in tokens, so that amounts are easy to read; steps of about 10 ms, and every prompt token 0.05 ms.
 inline Fleet MakeFleet(const FleetOptions& options) {
   Fleet fleet;
   fleet.models.push_back({"chat"});
@@ -46,7 +46,7 @@ inline Fleet MakeFleet(const FleetOptions& options) {
     const uint32_t pool = options.elastic ? 0 : static_cast<uint32_t>(i);
     replica.pools.push_back({PoolId(pool), Footprint::InTokens(Tokens(1))});
     replica.gpus = {options.shared_gpu ? 0u : static_cast<uint32_t>(i)};
-    replica.prior = StepCoefficients{10, 0, 0, 0.05};
+    replica.prior = StepCoefficients{10, 0, 0, 0.05, 0};
     replica.max_context = Tokens(50'000);
     replica.max_sequences = options.max_sequences;
     fleet.replicas.push_back(replica);

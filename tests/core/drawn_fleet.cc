@@ -35,7 +35,7 @@ void AddReplica(Choices& choices, const std::vector<uint32_t>& pools, uint32_t g
   for (uint32_t pool : pools) replica.pools.push_back({PoolId(pool), FootprintFor(fleet.pools[pool], block)});
   replica.gpus = {gpu};
   replica.time_sliced = !choices.OneIn(4);
-  replica.prior = StepCoefficients{10, 0.1, 0.01, 0.05};
+  replica.prior = StepCoefficients{10, 0.1, 0.01, 0.05, 1.5};
   replica.prior_known = !choices.OneIn(4);
   replica.max_context = Tokens(pools.empty() ? 0 : 8000);
   replica.max_sequences = 1 + static_cast<int>(choices.Below(32));

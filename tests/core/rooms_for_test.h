@@ -69,7 +69,8 @@ class TestRooms {
       RequestState* request = Running(1'000'000 + i, 100, replica);
       const ReplicaSpec& spec = Replica(replica).spec();
       Wait(rooms.fleet.spec().limits.dispatch_delay);
-      Wait(Duration::Seconds(seconds + FirstTokenAlone(spec.prior, 100, spec.batch_budget.AsDouble())));
+      Wait(Duration::Seconds(seconds +
+                             FirstTokenAlone(spec.prior, PrefillOf(Tokens(0), Tokens(100)), spec.batch_budget)));
       rooms.running.TakeFirstToken(request, now);
       rooms.running.Leave(request, now);
       rooms.fleet.ledger().Release(request->running.lease);

@@ -179,8 +179,8 @@ void WatchedCore::CheckView(const CoreView& view) {
     const ReplicaView& replica = view.replicas[i];
     Expect(replica.running == running[i], "a replica runs what was forwarded to it");
     Expect(replica.prefilling >= 0 && replica.prefilling <= replica.running, "what prefills runs");
-    Expect(replica.backlog >= Tokens(0), "a backlog is not negative");
-    Expect(replica.running > 0 || replica.backlog == Tokens(0), "an idle replica has no backlog");
+    Expect(replica.backlog.tokens >= Tokens(0) && replica.backlog.pairs >= TokenPairs(0), "a backlog is not negative");
+    Expect(replica.running > 0 || replica.backlog == PrefillWork(), "an idle replica has no backlog");
     Expect(replica.step_factor > 0 && replica.tokens_per_s >= 0, "a pace is positive");
   }
   CheckPools(view, anything_runs);

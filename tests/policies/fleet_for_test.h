@@ -25,7 +25,7 @@ inline Fleet SmallFleet(uint32_t replicas) {
     fleet.pools.push_back({replica.name, Amount(10'000), false, false});
     replica.pools = {{PoolId(i), Footprint::InTokens(Tokens(16))}};
     replica.gpus = {i};
-    replica.prior = {10, 0.03, 0.05, 0.1};
+    replica.prior = {10, 0.03, 0.05, 0.1, 0};
     replica.max_context = Tokens(8192);
     fleet.replicas.push_back(replica);
   }

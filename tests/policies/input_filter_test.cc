@@ -57,6 +57,31 @@ TEST_F(InputFilterTest, AFleetIsChangedBeforeTheCoreSeesIt) {
   EXPECT_TRUE(std::get<FleetChanged>(Heard(changed, {{DropPools}, {}})).fleet.pools.empty());
 }
 
+// The time to the first token that a core without these parts expects of a prompt of 20,000 tokens on an idle replica.
+double ExpectedFirstToken(const std::string& policy) {
+  Fleet fleet;
+  fleet.models.push_back({"chat"});
+  fleet.classes.push_back({"standard", Duration::Seconds(5), Duration::Seconds(1), Duration::Seconds(5)});
+  ReplicaSpec replica;
+  replica.name = "r0";
+  replica.models = {ModelId(0)};
+  replica.prior = {10, 0, 0, 0.05, 2};
+  fleet.replicas.push_back(replica);
+  const std::unique_ptr<AdmissionCore> core = MakePenstock(**ParsePenstockVariant(policy));
+  std::vector<Action> actions;
+  core->Apply(FleetChanged{fleet}, Instant(), actions);
+  core->Apply(ReplicaHealth{ReplicaId(0), Health::kUp}, Instant(), actions);
+  RequestArrived arrived;
+  arrived.prompt = Tokens(20'000);
+  core->Apply(arrived, Instant(), actions);
+  return std::get<Forward>(actions.back()).expected_ttft.seconds();
+}
+
+TEST(PenstockVariant, WithoutAttentionALongPromptIsExpectedToTakeItsTokensOnly) {
+  // 400 million pairs at 2 ms per million, less those of 20,000 tokens at 2,000 each.
+  EXPECT_NEAR(ExpectedFirstToken("penstock") - ExpectedFirstToken("penstock:without=attention"), 0.8 - 0.08, 1e-6);
+}
+
 TEST_F(InputFilterTest, OtherEventsPassAsTheyAre) {
   FleetChanged changed;
   changed.fleet.pools.resize(2);

@@ -26,7 +26,7 @@ SimulatedFleetSpec SmallSpec() {
     spec.fleet.pools.push_back({replica.name, Amount(30'000), false, false});
     replica.pools = {{PoolId(i), Footprint::InTokens(Tokens(16))}};
     replica.gpus = {i};
-    replica.prior = {10, 0.03, 0.05, 0.05};
+    replica.prior = {10, 0.03, 0.05, 0.05, 1.5};
     replica.max_context = Tokens(30'000);
     spec.fleet.replicas.push_back(replica);
     SimulatedReplica engine;

@@ -19,7 +19,7 @@ inline EngineSpec SmallSpec(bool llama = false) {
     spec.limits.block = Tokens(1);
     spec.limits.prefix_cache = false;
   }
-  spec.step = StepCoefficients{10, 0, 0, 0};
+  spec.step = StepCoefficients{10, 0, 0, 0, 0};
   return spec;
 }
 

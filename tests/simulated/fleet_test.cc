@@ -74,8 +74,8 @@ TEST_F(RealTimeEngine, StepsTakeTheTimeOfTheModel) {
   connection.Ask("POST", kCompletionsPath, R"({"prompt": "Hello", "max_tokens": 40})");
   const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - before).count();
   const StepCoefficients step = StepPrior(*FindGpuKind("a100-80"), *FindBuiltinShape("llama-3.1-8b"), {});
-  EXPECT_GT(ms, 39 * step.StepMs(1, 0, 0));
-  EXPECT_LT(ms, 60 * step.StepMs(1, 100, 100));
+  EXPECT_GT(ms, 39 * step.DecodeMs(1, 0));
+  EXPECT_LT(ms, 60 * step.StepMs(1, 100, PrefillOf(Tokens(0), Tokens(100))));
 }
 
 TEST_F(FleetTest, ColocatedReplicasSlowEachOther) {

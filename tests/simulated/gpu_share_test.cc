@@ -143,11 +143,12 @@ TEST(WorkOf, FollowsTheStepTimeModel) {
   StepLoad load;
   load.sequences = 10;
   load.kv = Tokens(20'000);
-  load.prefill = Tokens(100);
-  const StepWork work = WorkOf({10, 0.1, 0.2, 0.05}, load, 2);
-  EXPECT_EQ(work.alone, Duration::Milliseconds(40));
-  EXPECT_NEAR(work.memory_share, 14.0 / 20, 1e-12);
-  EXPECT_NEAR(work.prefill_share, 5.0 / 20, 1e-12);
+  load.prefill = PrefillOf(Tokens(1000), Tokens(1100));
+  // 100^2 + 2 x 100 x 1,000 pairs at 100 ms per million are 21 ms.
+  const StepWork work = WorkOf({10, 0.1, 0.2, 0.05, 100}, load, 2);
+  EXPECT_EQ(work.alone, Duration::Milliseconds(2 * 41));
+  EXPECT_NEAR(work.memory_share, 14.0 / 41, 1e-12);
+  EXPECT_NEAR(work.prefill_share, (5.0 + 21) / 41, 1e-12);
 }
 
 }  // namespace

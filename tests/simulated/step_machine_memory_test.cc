@@ -77,7 +77,7 @@ TEST(StepMachine, KnownPrefixBlocksAreComputedOnce) {
   sequence.prefix_blocks = {11, 12, 13, 24, 25, 26};
   machine.Submit(sequence);
   const Step step = OneStep(machine);
-  EXPECT_EQ(step.load.prefill, Tokens(52));
+  EXPECT_EQ(step.load.prefill, PrefillOf(Tokens(48), Tokens(100))) << "52 tokens attend to the 48 cached ones too";
   ASSERT_THAT(step.outcome.ended, SizeIs(1));
   EXPECT_EQ(step.outcome.ended[0].cached_prompt, Tokens(48));
   EXPECT_EQ(machine.Gauges().prefix_queries, 200);
@@ -92,7 +92,7 @@ TEST(StepMachine, AtLeastOneTokenOfACachedPromptIsComputed) {
   OneStep(machine);
   sequence.id = 2;
   machine.Submit(sequence);
-  EXPECT_EQ(OneStep(machine).load.prefill, Tokens(16));
+  EXPECT_EQ(OneStep(machine).load.prefill.tokens, Tokens(16));
 }
 
 TEST(StepMachine, SharedBlocksCountOnce) {
@@ -119,7 +119,7 @@ TEST(StepMachine, CachedBlocksAreForgottenTailFirst) {
   OneStep(machine);
   sequence.id = 3;
   machine.Submit(sequence);
-  EXPECT_EQ(OneStep(machine).load.prefill, Tokens(65 - 32));
+  EXPECT_EQ(OneStep(machine).load.prefill.tokens, Tokens(65 - 32));
 }
 
 TEST(StepMachine, AnExhaustedSharedPoolFailsEveryProcessingSequenceAndNoWaitingOne) {

@@ -87,10 +87,11 @@ class Trial {
     if (Between(0, 30) == 0) Submit();
     const int running = machine_->Gauges().running;
     const StepOutcome outcome = machine_->EndStep();
-    EXPECT_LE(load.prefill.value() + load.sequences, limits_.batch_budget.value());
+    EXPECT_LE(load.prefill.tokens.value() + load.sequences, limits_.batch_budget.value());
     EXPECT_LE(running, limits_.max_sequences);
     const bool exhausted = !outcome.ended.empty() && outcome.ended[0].end == SequenceEnd::kPoolExhausted;
-    EXPECT_TRUE(load.sequences > 0 || load.prefill > Tokens(0) || load.preempted > 0 || overflow_ == Overflow::kError);
+    EXPECT_TRUE(load.sequences > 0 || load.prefill.tokens > Tokens(0) || load.preempted > 0 ||
+                overflow_ == Overflow::kError);
     if (exhausted) {
       EXPECT_EQ(static_cast<int>(outcome.ended.size()), running);
     }

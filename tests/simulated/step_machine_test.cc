@@ -14,10 +14,10 @@ TEST(StepMachine, TheFirstTokenComesWithTheStepThatCompletesThePrefill) {
   StepMachine machine(Pool(4096));
   ASSERT_TRUE(machine.Submit(Of(1, 1000, 2)));
   const Step first = OneStep(machine);
-  EXPECT_EQ(first.load.prefill, Tokens(512));
+  EXPECT_EQ(first.load.prefill.tokens, Tokens(512));
   EXPECT_THAT(first.outcome.tokens, IsEmpty());
   const Step second = OneStep(machine);
-  EXPECT_EQ(second.load.prefill, Tokens(488));
+  EXPECT_EQ(second.load.prefill.tokens, Tokens(488));
   EXPECT_THAT(second.outcome.tokens, ElementsAre(TokenMade{1, true}));
   const Step third = OneStep(machine);
   EXPECT_EQ(third.load.sequences, 1);
@@ -35,7 +35,23 @@ TEST(StepMachine, DecodesTakeTheirShareOfTheBudgetBeforePrompts) {
   machine.Submit(Of(3, 1000, 1));
   const Step step = OneStep(machine);
   EXPECT_EQ(step.load.sequences, 2);
-  EXPECT_EQ(step.load.prefill, Tokens(510));
+  EXPECT_EQ(step.load.prefill.tokens, Tokens(510));
+}
+
+TEST(StepMachine, ThePrefillOfAllStepsIsThatOfThePromptsHoweverTheyAreCut) {
+  for (const int64_t budget : {64, 100, 512, 4096}) {
+    EngineLimits limits = Pool(16'384);
+    limits.batch_budget = Tokens(budget);
+    StepMachine machine(limits);
+    machine.Submit(Of(1, 5000, 40));
+    machine.Submit(Of(2, 33, 60));
+    machine.Submit(Of(3, 7001, 5));
+    PrefillWork sum;
+    while (machine.HasWork()) sum += OneStep(machine).load.prefill;
+    PrefillWork prompts;
+    for (const int64_t prompt : {5000, 33, 7001}) prompts += PrefillOf(Tokens(0), Tokens(prompt));
+    EXPECT_EQ(sum, prompts) << budget;
+  }
 }
 
 TEST(StepMachine, BlocksAreTakenForExactlyTheScheduledTokens) {

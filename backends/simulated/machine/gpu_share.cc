@@ -41,13 +41,12 @@ CapRow CapAt(double share) {
 
 StepWork WorkOf(const StepCoefficients& coefficients, const StepLoad& load, double factor) {
   const double kv = load.kv.AsDouble();
-  const double prefill = load.prefill.AsDouble();
-  const double ms = coefficients.StepMs(load.sequences, kv, prefill);
+  const double ms = coefficients.StepMs(load.sequences, kv, load.prefill);
   StepWork work;
   work.alone = Duration::Seconds(ms * factor * 1e-3);
   if (ms <= 0) return work;
   work.memory_share = std::clamp((coefficients.a + coefficients.c * kv * 1e-3) / ms, 0.0, 1.0);
-  work.prefill_share = std::clamp(coefficients.d * prefill / ms, 0.0, 1.0);
+  work.prefill_share = std::clamp(coefficients.PrefillMs(load.prefill) / ms, 0.0, 1.0);
   return work;
 }
 

@@ -137,7 +137,7 @@ void StepMachine::Compute(Slot slot, int64_t tokens, StepLoad& load) {
     ++load.sequences;
     load.kv += Tokens(state.computed);
   } else {
-    load.prefill += Tokens(tokens);
+    load.prefill += PrefillOf(Tokens(from), Tokens(state.computed));
     if (from < state.reached) counts_.recomputed_tokens += std::min(state.reached, state.computed) - from;
   }
   state.reached = std::max(state.reached, state.computed);

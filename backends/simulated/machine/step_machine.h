@@ -20,6 +20,7 @@
 #include "backends/simulated/machine/block_pool.h"
 #include "backends/simulated/machine/waiting_list.h"
 #include "base/units.h"
+#include "kvmodel/prefill_work.h"
 
 namespace penstock::simulated {
 
@@ -48,10 +49,10 @@ struct Sequence {
 
 // The work of a scheduled step, for the step-time model.
 struct StepLoad {
-  int sequences = 0;  // Sequences that decode.
-  Tokens kv{0};       // Tokens that they attend to.
-  Tokens prefill{0};  // Prompt tokens that the step computes.
-  int preempted = 0;  // Sequences that the step preempted.
+  int sequences = 0;    // Sequences that decode.
+  Tokens kv{0};         // Tokens that they attend to.
+  PrefillWork prefill;  // The prompt chunks that the step computes, each behind its cached context.
+  int preempted = 0;    // Sequences that the step preempted.
 };
 
 enum class SequenceEnd : uint8_t { kStop, kContextFull, kPoolExhausted };

@@ -127,7 +127,7 @@ void FleetState::Show(CoreView& view, Instant now) const {
     out.health = replica.health;
     out.running = static_cast<int64_t>(replica.requests().size());
     out.prefilling = static_cast<int64_t>(replica.prefills().requests().size());
-    out.backlog = replica.prefills().tokens();
+    out.backlog = replica.prefills().work();
     out.step_factor = replica.steps_model().Factor(busy);
     out.host_time = replica.host_time.seconds();
     out.tokens_per_s = replica.Pace(busy).now;

@@ -38,9 +38,10 @@ double Lending::DutyOf(const RequestState& request, const ReplicaState& replica,
 
 double Lending::RestartOf(const RequestState& request, const ReplicaState& replica) const {
   const int busy = fleet_.BusyNeighbours(replica);
-  const double context = request.Prompt().AsDouble() + static_cast<double>(replica.Generated(request));
-  const double chunks = std::ceil(context / std::max(1.0, replica.spec().batch_budget.AsDouble()));
-  return chunks * replica.DecodeStep(busy) + context * replica.steps_model().PrefillToken(busy);
+  const Tokens context = request.Prompt() + Tokens(replica.Generated(request));
+  const double chunks = std::ceil(context.AsDouble() / std::max(1.0, replica.spec().batch_budget.AsDouble()));
+  const double prefill = replica.steps_model().PriceOfPrefill(busy).Of(PrefillOf(Tokens(0), context));
+  return chunks * replica.DecodeStep(busy) + prefill;
 }
 
 bool Lending::MayPark(const RequestState& request, const ReplicaState& replica, double pace, Instant now) const {

@@ -12,14 +12,14 @@ constexpr double kSecondsPerMs = 1e-3;
 
 }  // namespace
 
-double ModelServers::Kind::FirstToken(Tokens prefill, double factor) const {
-  return host_time + factor * FirstTokenAlone(step, prefill.AsDouble(), batch_budget.AsDouble());
+double ModelServers::Kind::FirstToken(const PrefillWork& prefill, double factor) const {
+  return host_time + factor * FirstTokenAlone(step, prefill, batch_budget);
 }
 
-double ModelServers::Kind::Work(Tokens prompt, Tokens prefill, double output, int sequences) const {
+double ModelServers::Kind::Work(Tokens prompt, const PrefillWork& prefill, double output, int sequences) const {
   const double rows = max_sequences;
-  const double token = step.StepMs(rows, rows * (prompt.AsDouble() + output / 2), 0) / rows;
-  return idle_factor * (step.d * prefill.AsDouble() + token * output * sequences) * kSecondsPerMs;
+  const double token = step.DecodeMs(rows, rows * (prompt.AsDouble() + output / 2)) / rows;
+  return idle_factor * (step.PrefillMs(prefill) + token * output * sequences) * kSecondsPerMs;
 }
 
 void ModelServers::Add(size_t replica, const ReplicaSpec& spec) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "kvmodel/prefill_work.h"
 #include "router/core/contract/fleet.h"
 
 namespace penstock {
@@ -38,9 +39,9 @@ class ModelServers {
     double host_time = 0;  // Least of its replicas.
 
     // Seconds to a first token on an idle replica of the kind.
-    double FirstToken(Tokens prefill, double factor) const;
+    double FirstToken(const PrefillWork& prefill, double factor) const;
     // GPU seconds of a request in a full batch; `output` is that of each of its sequences.
-    double Work(Tokens prompt, Tokens prefill, double output, int sequences) const;
+    double Work(Tokens prompt, const PrefillWork& prefill, double output, int sequences) const;
   };
 
   void Add(size_t replica, const ReplicaSpec& spec);

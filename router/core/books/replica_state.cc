@@ -59,7 +59,7 @@ void ReplicaState::Join(RequestState* request, Instant now, std::vector<RequestI
   request->running.computed = false;
   request->running.found_idle = requests_.empty();
   request->running.hope = HopeFor(*request);
-  request->running.prefill_left = std::max(Tokens(1), request->Prompt() - request->running.hope.expected);
+  request->running.prefill_left = request->PrefillAfter(request->running.hope.expected).tokens;
   request->running.in_cache = spec_.prefix_cache > Tokens(0) && !request->arrived.prefix.empty();
   if (request->running.in_cache) prompts.Join(request->arrived.request, request->arrived.prefix, others);
   request->running.slot = requests_.size();
@@ -110,20 +110,20 @@ void ReplicaState::LearnHostTime(const RequestState& request, double delay, Inst
   // A cached prompt may be computed again or not. Without observed tokens no first token is known.
   const bool certain = run.hope.blocks == 0 && request.arrived.observed && !request.arrived.embedding;
   if (!alone || !certain || (spec_.learns_steps && model_.Observations(0) < kKnownSteps)) return;
-  const double prior = FirstTokenAlone(model_.prior(), request.Prompt().AsDouble(), spec_.batch_budget.AsDouble());
+  const double prior = FirstTokenAlone(model_.prior(), request.PrefillAfter(Tokens(0)), spec_.batch_budget);
   host_time.Observe((now - run.dispatched).seconds() - delay - model_.Factor(0) * prior);
 }
 
 void ReplicaState::Advance(int64_t steps, Instant newest, int busy_neighbours) {
   if (steps <= 0) return;
   const Tokens per_step = std::max(Tokens(1), spec_.batch_budget - Tokens(streams_.sequences()));
-  const Tokens computed = prefills_.Compute(steps, steps_.last_end.value_or(newest), newest, per_step);
+  const PrefillWork computed = prefills_.Compute(steps, steps_.last_end.value_or(newest), newest, per_step);
   if (steps_.last_end && newest > *steps_.last_end && streams_.sequences() > 0) {
     const double elapsed = (newest - *steps_.last_end).seconds();
     const double count = static_cast<double>(steps);
     if (spec_.learns_steps) {
       model_.Observe(elapsed, count, static_cast<double>(streams_.sequences()),
-                     static_cast<double>(streams_.kv_tokens()), computed.AsDouble(), busy_neighbours);
+                     static_cast<double>(streams_.kv_tokens()), computed, busy_neighbours);
     }
     steps_.pace.Observe(count, elapsed / count, DecodeStep(busy_neighbours));
   }
@@ -145,8 +145,8 @@ double ReplicaState::DecodeStep(int busy_neighbours) const {
 double ReplicaState::Remainder(Instant now, double at_least, int busy_neighbours) const {
   if (!steps_.last_end || !busy()) return at_least;
   const Tokens room = std::max(Tokens(0), spec_.batch_budget - Tokens(streams_.sequences()));
-  const double prefill = std::min(prefills_.tokens(), room).AsDouble();
-  const double step = DecodeStep(busy_neighbours) + model_.PrefillToken(busy_neighbours) * prefill;
+  const double prefill = model_.PriceOfPrefill(busy_neighbours).Of(prefills_.Next(room));
+  const double step = DecodeStep(busy_neighbours) + prefill;
   return std::max(at_least, step - (now - *steps_.last_end).seconds());
 }
 

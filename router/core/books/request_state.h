@@ -19,6 +19,7 @@
 #include "kvmodel/growth_forecast.h"
 #include "kvmodel/memory_ledger.h"
 #include "kvmodel/output_forecast.h"
+#include "kvmodel/prefill_work.h"
 #include "router/core/books/pool_state.h"
 #include "router/core/contract/action.h"
 #include "router/core/contract/event.h"
@@ -66,8 +67,12 @@ struct CacheHope {
   Tokens left{0};      // Tokens after those, left by requests that ended.
   int64_t blocks = 0;  // The blocks of both.
   Tokens expected{0};  // Both, as far as the cache of the replica had been found reliable.
-  double seconds = 0;  // Prefill that they save, if all of them are there.
+  PrefillPrice price;  // That of the prefill that they save.
   Tokens seen{-1};     // The cached part as the first token shows it; negative: it shows nothing.
+
+  Tokens All() const { return live + left; }
+  // Seconds of prefill that so many leading tokens save.
+  double Seconds(Tokens cached) const { return price.Of(PrefillOf(Tokens(0), cached)); }
 };
 
 // The part of a request that its replica uses.
@@ -126,6 +131,14 @@ struct RequestState {
   absl::InlinedVector<Loan, 1> loans;  // The memory that it lends, from its parking until it runs again or ends.
 
   Tokens Prompt() const { return arrived.prompt + kept; }
+  // The prefill of its prompt on an engine that has leading tokens of it cached.
+  PrefillWork PrefillAfter(Tokens cached) const { return UncachedPrefill(cached, Prompt()); }
+  // The prefill of the next `tokens` that steps compute of it; all of it is `running.prefill_left`.
+  PrefillWork NextPrefill(Tokens tokens) const {
+    const Tokens computed = std::max(Tokens(0), Prompt() - running.prefill_left);
+    return PrefillOf(computed, computed + tokens);
+  }
+  PrefillWork PrefillLeft() const { return NextPrefill(running.prefill_left); }
   // Leading blocks in tokens. Blocks are cut by bytes, so all of them together may seem longer than the prompt.
   Tokens PrefixTokens(int64_t blocks) const {
     if (blocks == 0) return Tokens(0);

@@ -46,8 +46,7 @@ void RunningRequests::Start(RequestState* request, ReplicaId id, std::span<const
   replica.Join(request, now, movers_);
   CacheHope& hope = request->running.hope;
   if (replica.SharedOf(*request) != request->running.shared) movers_.push_back(request->arrived.request);
-  hope.seconds =
-      replica.steps_model().PrefillToken(fleet_.BusyNeighbours(replica)) * (hope.live + hope.left).AsDouble();
+  hope.price = replica.steps_model().PriceOfPrefill(fleet_.BusyNeighbours(replica));
   if (!request->arrived.observed) ++unobserved_;
   MoveShared(replica, nullptr, now);
 }
@@ -92,10 +91,11 @@ bool RunningRequests::TakeFirstToken(RequestState* request, Instant now) {
   if (request->phase != RequestPhase::kPrefilling) return false;
   ReplicaState& replica = fleet_.replica(request->running.replica);
   CacheHope& hope = request->running.hope;
-  if (hope.seconds > (request->running.first_expected - request->running.dispatched).seconds()) {
+  if (hope.Seconds(hope.All()) > (request->running.first_expected - request->running.dispatched).seconds()) {
+    // The forecast counted on the expected part: a first token in time shows that part, not all that was hoped for.
     const double late = (now - request->running.first_expected).seconds();
-    const double there = std::clamp(1 - late / hope.seconds, 0.0, 1.0);
-    hope.seen = Tokens(static_cast<int64_t>(there * (hope.live + hope.left).AsDouble()));
+    const double seen = hope.price.LeadingTokens(hope.Seconds(hope.expected) - late);
+    hope.seen = Tokens(static_cast<int64_t>(std::min(seen + 0.5, hope.All().AsDouble())));
   }
   const double delay = fleet_.spec().limits.dispatch_delay.seconds();
   replica.LearnHostTime(*request, delay, now, fleet_.BusyNeighbours(replica));

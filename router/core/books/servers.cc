@@ -102,7 +102,7 @@ const ModelServers& Servers::Fresh(ModelId model, Instant now) {
 }
 
 double Servers::ExpectedWork(const RequestState& request, double output, Instant now) {
-  const Tokens prefill = std::max(Tokens(1), request.Prompt() - request.waiting.cached);
+  const PrefillWork prefill = request.PrefillAfter(request.waiting.cached);
   double least = 0;
   for (const ModelServers::Kind& kind : Fresh(request.arrived.model, now).kinds()) {
     if (kind.idle_factor <= 0) continue;

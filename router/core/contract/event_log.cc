@@ -67,7 +67,7 @@ void Fields(Archive& archive, PoolShare& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, StepCoefficients& e) {
-  archive(e.a, e.b, e.c, e.d);
+  archive(e.a, e.b, e.c, e.d, e.e);
 }
 template <class Archive>
 void Fields(Archive& archive, ReplicaSpec& e) {

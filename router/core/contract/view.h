@@ -9,6 +9,7 @@
 
 #include "base/health.h"
 #include "base/units.h"
+#include "kvmodel/prefill_work.h"
 #include "router/core/contract/wait_reason.h"
 
 namespace penstock {
@@ -49,7 +50,7 @@ struct ReplicaView {
   Health health = Health::kDown;
   int64_t running = 0;      // Live leases.
   int64_t prefilling = 0;   // Leases before their first token.
-  Tokens backlog{0};        // Prefill dispatched and not yet computed.
+  PrefillWork backlog;      // Dispatched and not yet computed.
   double step_factor = 1;   // Learned over prior step time.
   double host_time = 0;     // Seconds of a first token that no step explains, learned.
   double tokens_per_s = 0;  // Forecast decode rate of one stream.

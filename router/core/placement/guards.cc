@@ -19,17 +19,18 @@ bool HasRows(const GuardQuestion& question) {
 }
 
 bool RunwayIsShort(const GuardQuestion& question) {
-  const double backlog = question.replica.prefills().tokens().AsDouble();
-  const double cached = question.request.Prompt().AsDouble() - (question.outlook.queued - backlog);
-  return backlog <= std::max(kRunwayBudgets * question.replica.spec().batch_budget.AsDouble(), cached);
+  const PrefillWork& backlog = question.replica.prefills().work();
+  if (backlog.tokens.AsDouble() <= kRunwayBudgets * question.replica.spec().batch_budget.AsDouble()) return true;
+  const PrefillPrice& price = question.outlook.price;
+  return price.Of(backlog) <= price.Of(PrefillOf(Tokens(0), question.cached));
 }
 
 // True: the first token of the request could come within its goal on the replica if it were idle.
 bool TtftFeasible(const GuardQuestion& question) {
   // Counted without cache hits: a prompt that only a cache makes feasible is never refused for missing it.
   const StepModel& model = question.replica.steps_model();
-  const double alone = FirstTokenAlone(model.prior(), question.request.Prompt().AsDouble(),
-                                       question.replica.spec().batch_budget.AsDouble());
+  const double alone =
+      FirstTokenAlone(model.prior(), question.request.PrefillAfter(Tokens(0)), question.replica.spec().batch_budget);
   return question.outlook.host_time + model.Factor(0) * alone <= question.goals().ttft.seconds();
 }
 
@@ -49,7 +50,7 @@ bool DecodingStreamsKeepPace(ClassId id, const ClassSpec& goals, const GuardQues
   if (due == Instant::Never()) return true;
   const double tpot = goals.tpot.seconds();
   const double slack = (due - question.now).seconds() - tpot;
-  const double first = outlook.step + outlook.per_prefill * std::min(outlook.queued, outlook.budget) - tpot;
+  const double first = outlook.step + outlook.price.Of(outlook.first) - tpot;
   const double last = outlook.Done(outlook.queued) - outlook.Steps(outlook.queued) * tpot;
   return outlook.remainder + std::max(first, last) <= slack;
 }
@@ -57,10 +58,10 @@ bool DecodingStreamsKeepPace(ClassId id, const ClassSpec& goals, const GuardQues
 // A prompt behind a queued prompt delays the second token of the queued one.
 bool PrefillingStreamsKeepPace(const GuardQuestion& question) {
   const StepOutlook& outlook = question.outlook;
-  const double prefill = outlook.queued;
-  double ahead = 0;
+  const PrefillWork& prefill = outlook.queued;
+  PrefillWork ahead;
   for (const RequestState* queued : question.replica.prefills().requests()) {
-    ahead += queued->running.prefill_left.AsDouble();
+    ahead += queued->PrefillLeft();
     const ClassSpec& goals = question.classes[queued->arrived.service_class.value()];
     if (!goals.refuse_late) continue;
     const double tpot = goals.tpot.seconds();
@@ -98,6 +99,12 @@ bool SteadyStateKeepsPace(const GuardQuestion& question) {
   return true;
 }
 
+// The prefill of one step with this room: of the backlog, then of the newcomer's own behind its cached tokens.
+PrefillWork FirstStep(const ReplicaState& replica, Tokens cached, const PrefillWork& own, Tokens room) {
+  const PrefillWork ahead = replica.prefills().Next(room);
+  return ahead + PrefillOf(cached, cached + std::min(own.tokens, room - ahead.tokens));
+}
+
 bool RunningStreamsKeepPace(const GuardQuestion& question) {
   for (size_t i = 0; i < question.classes.size(); ++i) {
     if (!question.classes[i].refuse_late) continue;
@@ -109,20 +116,23 @@ bool RunningStreamsKeepPace(const GuardQuestion& question) {
 
 }  // namespace
 
-double StepOutlook::Steps(double prefill) const { return std::ceil(prefill / budget); }
+double StepOutlook::Steps(const PrefillWork& prefill) const { return std::ceil(prefill.tokens.AsDouble() / budget); }
 
-GuardQuestion QuestionFor(const RequestState& request, Tokens prefill, const ReplicaState& replica,
-                          const FleetState& fleet, Instant now) {
+GuardQuestion QuestionFor(const RequestState& request, const ReplicaState& replica, const FleetState& fleet,
+                          Instant now) {
   const int busy = fleet.BusyNeighbours(replica);
   const Tokens room = replica.spec().batch_budget - Tokens(replica.streams().sequences());
+  const Tokens cached = replica.HopeFor(request).expected;
+  const PrefillWork own = request.PrefillAfter(cached);
   StepOutlook outlook;
-  outlook.queued = (replica.prefills().tokens() + prefill).AsDouble();
+  outlook.queued = replica.prefills().work() + own;
+  outlook.first = FirstStep(replica, request.Prompt() - own.tokens, own, std::max(Tokens(1), room));
   outlook.budget = std::max(1.0, room.AsDouble());
   outlook.step = replica.DecodeStep(busy);
-  outlook.per_prefill = replica.steps_model().PrefillToken(busy);
+  outlook.price = replica.steps_model().PriceOfPrefill(busy);
   outlook.remainder = replica.Remainder(now, fleet.spec().limits.dispatch_delay.seconds(), busy);
   outlook.host_time = replica.host_time.seconds();
-  return {request, replica, fleet.spec().classes, busy, outlook, now};
+  return {request, replica, fleet.spec().classes, cached, busy, outlook, now};
 }
 
 std::vector<Guard> AllGuards() {

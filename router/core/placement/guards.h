@@ -1,11 +1,12 @@
 // The guards on batch rows and time: whether a request may join a replica now, as far as its memory is not asked.
 //
-// A named list, tested in order; the first guard that does not hold is the reason to wait (f the learned factor):
+// A named list, tested in order; the first guard that does not hold is the reason to wait (f the learned factor, A
+// pairs):
 //   sequences        the engine's batch has a free row for each sequence
 //   runway           at most two step budgets of prefill are on their way already, or no more than the request's cached
 //                    prompt saves: another replica would have to compute that instead
-//   first_token      waited + host + rem + D(left + prompt) <= 0.97 TTFT, D(P) = ceil(P / (budget - B)) step + f d P,
-//                    host the learned time outside of the steps
+//   first_token      waited + host + rem + D(left + prompt) <= 0.97 TTFT, host the learned time outside of the steps,
+//                    D(P) = ceil(P / (budget - B)) step + f (d P + e A)
 //   running_streams  no decoding or prefilling stream that is still on time would miss its next token: a test of
 //                    slack, never of one step's length; and the steady state keeps TPOT
 // A prompt counts by what is left of it after expected prefix cache hits. A guard may delay; only a deadline refuses.
@@ -18,6 +19,7 @@
 #include <optional>
 #include <vector>
 
+#include "kvmodel/prefill_work.h"
 #include "router/core/books/fleet_state.h"
 #include "router/core/contract/wait_reason.h"
 
@@ -25,16 +27,17 @@ namespace penstock {
 
 // The next steps of a replica with one request more.
 struct StepOutlook {
-  double queued;         // Tokens to compute until the request's first token: the backlog and its own.
-  double budget;         // Prefill tokens per step beside the decodes.
-  double step;           // Seconds of a step without prefill.
-  double per_prefill;    // Seconds per prefill token.
+  PrefillWork queued;  // To compute until the request's first token: the backlog and its own.
+  PrefillWork first;   // The part of it that the first step computes.
+  double budget;       // Prefill tokens per step beside the decodes.
+  double step;         // Seconds of a step without prefill.
+  PrefillPrice price;
   double remainder;      // Seconds until the step in flight ends.
   double host_time = 0;  // Seconds of a first token that no step explains.
 
-  double Steps(double prefill) const;
-  // Seconds to compute so many tokens.
-  double Done(double prefill) const { return Steps(prefill) * step + per_prefill * prefill; }
+  double Steps(const PrefillWork& prefill) const;
+  // Seconds to compute so much.
+  double Done(const PrefillWork& prefill) const { return Steps(prefill) * step + price.Of(prefill); }
   double ExpectedTtft() const { return host_time + remainder + Done(queued); }
 };
 
@@ -42,15 +45,15 @@ struct GuardQuestion {
   const RequestState& request;
   const ReplicaState& replica;
   const std::vector<ClassSpec>& classes;
+  Tokens cached;  // Leading tokens of the prompt that the replica need not compute.
   int busy_neighbours;
   StepOutlook outlook;
   Instant now;
 
   const ClassSpec& goals() const { return classes[request.arrived.service_class.value()]; }
 };
-// `prefill` is the part of the prompt that the replica has to compute.
-GuardQuestion QuestionFor(const RequestState& request, Tokens prefill, const ReplicaState& replica,
-                          const FleetState& fleet, Instant now);
+GuardQuestion QuestionFor(const RequestState& request, const ReplicaState& replica, const FleetState& fleet,
+                          Instant now);
 
 struct Guard {
   WaitReason reason;

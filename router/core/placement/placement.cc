@@ -25,9 +25,7 @@ double Placement::TokensOfSmallestPool(const ReplicaState& replica) const {
 
 std::optional<WaitReason> Placement::Test(const RequestState& request, size_t index, Instant now) {
   const ReplicaState& replica = fleet_.replicas()[index];
-  const Tokens cached = replica.HopeFor(request).expected;
-  const Tokens prefill = std::max(Tokens(1), request.Prompt() - cached);
-  const GuardQuestion question = QuestionFor(request, prefill, replica, fleet_, now);
+  const GuardQuestion question = QuestionFor(request, replica, fleet_, now);
   if (const std::optional<WaitReason> broken = FirstBroken(guards_, question)) return broken;
   const size_t growth = growth_.size();
   const std::optional<double> peak_share = memory_.PeakShareWith(request, replica, now, growth_);
@@ -35,9 +33,12 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
     crowded_.push_back(index);
     return WaitReason::kMemory;
   }
-  const double token = question.outlook.per_prefill;
-  choices_.push_back({index, *peak_share, question.outlook.ExpectedTtft(), token * cached.AsDouble(),
-                      token * TokensOfSmallestPool(replica), growth});
+  const PrefillPrice& price = question.outlook.price;
+  const double saved = price.Of(PrefillOf(Tokens(0), question.cached));
+  // A pool holds so many prompts like this one.
+  const PrefillWork whole = request.PrefillAfter(Tokens(0));
+  const double pool_seconds = price.Of(whole) * TokensOfSmallestPool(replica) / whole.tokens.AsDouble();
+  choices_.push_back({index, *peak_share, question.outlook.ExpectedTtft(), saved, pool_seconds, growth});
   return std::nullopt;
 }
 

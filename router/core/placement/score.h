@@ -23,7 +23,7 @@ struct Choice {
   double peak_share = 0;     // Forecast bound of its fullest pool with the request, over capacity.
   double expected_ttft = 0;  // Seconds from now.
   double saved = 0;          // GPU seconds of prefill that its cached prompts are expected to save.
-  double pool_seconds = 0;   // GPU seconds of prefill that fill its smallest pool; 0 without a pool.
+  double pool_seconds = 0;   // GPU seconds of the prompts like this one that fill its smallest pool; 0 without a pool.
   size_t growth = 0;         // Position of the request's contributions to its pools among those of all choices.
 };
 

@@ -30,14 +30,15 @@ struct Fastest {
 
 Fastest FastestFirstToken(const LateQuestion& question) {
   const RequestState& request = question.request;
-  const Tokens prefill = std::max(Tokens(1), request.Prompt() - request.waiting.cached);
+  const PrefillWork whole = request.PrefillAfter(Tokens(0));
+  const PrefillWork prefill = request.PrefillAfter(request.waiting.cached);
   Fastest fastest;
   for (const ModelServers::Kind& kind : question.servers.Fresh(request.arrived.model, question.now).kinds()) {
     if (kind.idle_factor <= 0) continue;
     fastest.any_server = true;
     // Feasibility is counted without cache hits: a prompt that only a cache makes feasible is never refused for
     // missing it.
-    if (kind.FirstToken(request.Prompt(), kind.idle_factor) > question.goals.ttft.seconds()) continue;
+    if (kind.FirstToken(whole, kind.idle_factor) > question.goals.ttft.seconds()) continue;
     const double here = kind.FirstToken(prefill, kind.busy_factor);
     fastest.seconds = std::min(fastest.seconds.value_or(here), here);
   }

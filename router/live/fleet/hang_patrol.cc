@@ -36,8 +36,9 @@ HangWatch::Work HangPatrol::WorkOf(ReplicaId replica, const ReplicaSpec& spec, I
   // The factor of a guessed prior moves with the first observed step; before it, nothing is explained.
   const bool known = spec.prior_known || view.step_factor != 1;
   if (!known) return work;
-  const double prefill = view.backlog.AsDouble();
-  const double alone = FirstTokenAlone(spec.prior, std::max(1.0, prefill), spec.batch_budget.AsDouble());
+  const PrefillWork least = PrefillOf(Tokens(0), Tokens(1));
+  const double alone =
+      FirstTokenAlone(spec.prior, view.backlog == PrefillWork() ? least : view.backlog, spec.batch_budget);
   const double decode = view.tokens_per_s > 0 ? 1 / view.tokens_per_s : 0;
   work.explained = Duration::Seconds(std::max(1.0, view.step_factor) * alone + decode);
   return work;

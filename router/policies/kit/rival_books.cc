@@ -154,7 +154,7 @@ void RivalBooks::Show(Instant now, CoreView& view) const {
     replica.health = state.health;
     replica.running = state.running;
     replica.prefilling = state.prefilling;
-    replica.tokens_per_s = 1000 / spec.prior.StepMs(static_cast<double>(state.running), 0, 0);
+    replica.tokens_per_s = 1000 / spec.prior.DecodeMs(static_cast<double>(state.running), 0);
     replica.preemptions = state.preemptions;
     view.replicas.push_back(std::move(replica));
     if (state.report) ShowReport(spec, *state.report, now, view);
@@ -172,7 +172,7 @@ void RivalBooks::ShowReport(const ReplicaSpec& spec, const EngineReport& report,
 }
 
 Duration IdleFirstToken(const ReplicaSpec& spec, Tokens prompt) {
-  return Duration::Seconds((spec.prior.d * prompt.AsDouble() + spec.prior.a) * 1e-3);
+  return Duration::Seconds(spec.prior.StepMs(0, 0, PrefillOf(Tokens(0), prompt)) * 1e-3);
 }
 
 }  // namespace penstock

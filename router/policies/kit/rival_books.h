@@ -93,7 +93,7 @@ class RivalBooks {
   uint64_t next_lease_ = 1;
 };
 
-// The time to the first token of a prompt on an idle replica, at the prior step times: d x prompt + a.
+// The time to the first token of a prompt on an idle replica, at the prior step times, in one step.
 Duration IdleFirstToken(const ReplicaSpec& spec, Tokens prompt);
 
 }  // namespace penstock

@@ -22,11 +22,12 @@ PolicyDeclaration PenstockPolicy() {
   PolicyDeclaration policy;
   policy.name = "penstock";
   policy.origin = PolicyOrigin::kOwn;
-  policy.settings = {WordsSetting("without",
-                                  {"forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal",
-                                   "density", "prefixes", "reservations", "best-effort", "sharing", "parking"},
-                                  "parts left out, which shows their worth; without `forecast` the policy tests "
-                                  "present use")};
+  policy.settings = {
+      WordsSetting("without",
+                   {"forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal", "density",
+                    "prefixes", "reservations", "best-effort", "sharing", "parking", "attention"},
+                   "parts left out, which shows their worth; without `forecast` the policy tests "
+                   "present use")};
   policy.text = {
       "this project", "ARCHITECTURE.md",
       "the engines' reports; its own requests and their progress; times, lengths and prefixes that it learns",

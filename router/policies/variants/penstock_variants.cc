@@ -34,6 +34,7 @@ const Parts& WithoutParts() {
       {"parking", [](PenstockVariant& v) { v.parking = false; }},
       {"best-effort", [](PenstockVariant& v) { v.best_effort = false; }},
       {"sharing", [](PenstockVariant& v) { v.shared_prompts = false; }},
+      {"attention", [](PenstockVariant& v) { v.attention = false; }},
   };
   return parts;
 }
@@ -119,6 +120,11 @@ void StopLearning(Fleet& fleet) {
   for (ReplicaSpec& replica : fleet.replicas) replica.learns_steps = false;
 }
 
+// The core plans prefill as if every token of a prompt took the same time.
+void ForgetAttention(Fleet& fleet) {
+  for (ReplicaSpec& replica : fleet.replicas) replica.prior = replica.prior.Linear();
+}
+
 void CopyPrompts(Fleet& fleet) {
   for (ReplicaSpec& replica : fleet.replicas) replica.shares_prompts = false;
 }
@@ -176,6 +182,7 @@ std::unique_ptr<AdmissionCore> MakePenstock(const PenstockVariant& variant, int6
   InputFilter::Changes changes;
   if (!variant.gpu_wide) changes.fleet.push_back(StopSharing);
   if (!variant.learned_steps) changes.fleet.push_back(StopLearning);
+  if (!variant.attention) changes.fleet.push_back(ForgetAttention);
   if (!variant.shared_prompts) changes.fleet.push_back(CopyPrompts);
   if (!variant.parking) changes.fleet.push_back(StopParking);
   if (!variant.prefix_caches) changes.arrival.push_back(ForgetPrefix);

@@ -3,7 +3,8 @@
 //   penstock:without=PART[+PART]    an ablation; parts: forecast (present use instead), memory (no test), variance,
 //                                   tenants, steps (no time guards), learning (step times stay at their prior), gpu
 //                                   (no GPU-wide ledger), refusal, prefixes, sharing (prompts of running requests have
-//                                   no memory in common), density (plain deadline order), parking
+//                                   no memory in common), density (plain deadline order), parking, attention (each
+//                                   token of a prompt takes the same time)
 //   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
 //   present_use[:fill=F]            own fresh books under F (0.95) of capacity, with Penstock's guards
 //   clairvoyant[:order=ORDER,memory=RULE]
@@ -48,6 +49,7 @@ struct PenstockVariant {
   bool tenant_curves = true;  // False: one output curve per model and prompt bucket.
   bool learned_steps = true;  // False: step times stay at their prior.
   bool time_guards = true;    // False: only batch rows and memory are tested.
+  bool attention = true;      // False: the quadratic part of prefill is left out of step times.
   bool gpu_wide = true;       // False: every replica is taken to have its GPUs to itself, elastic pools in equal parts.
   bool refuse_late = true;    // False: a request waits until its class's queue time, however late its first token.
   bool prefix_caches = true;  // False: no prompt is expected to be cached anywhere.

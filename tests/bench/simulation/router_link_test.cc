@@ -98,6 +98,7 @@ TEST(RouterLink, EstimatesErrByTheirStandardDeviationAndBeliefsByTheirLimit) {
     const StepCoefficients& truth = fleet.replicas[i].prior;
     const double factor = believed.replicas[i].prior.a / truth.a;
     EXPECT_NEAR(believed.replicas[i].prior.d, factor * truth.d, 1e-12);
+    EXPECT_NEAR(believed.replicas[i].prior.e, factor * truth.e, 1e-12);
     furthest = std::max(furthest, std::abs(factor - 1));
   }
   EXPECT_LE(furthest, 0.2);

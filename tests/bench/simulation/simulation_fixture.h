@@ -10,7 +10,7 @@
 namespace penstock::bench {
 
 // Replicas r0, r1 .. of one model, each with a GPU and a pool of its own. A decode step takes 10 ms, a prefill token
-// 0.1 ms. The one class has a TTFT goal of 2 s and a TPOT goal of 100 ms.
+// 0.1 ms at any position. The one class has a TTFT goal of 2 s and a TPOT goal of 100 ms.
 inline SimulatedFleetSpec FleetOf(int replicas, int64_t kv_tokens = 4096) {
   SimulatedFleetSpec spec;
   spec.fleet.models.push_back({"m"});
@@ -26,7 +26,7 @@ inline SimulatedFleetSpec FleetOf(int replicas, int64_t kv_tokens = 4096) {
     spec.fleet.replicas.push_back(replica);
     SimulatedReplica engine;
     engine.limits.kv_tokens = Tokens(kv_tokens);
-    engine.coefficients = {10, 0, 0, 0.1};
+    engine.coefficients = {10, 0, 0, 0.1, 0};
     engine.gpus = {i};
     spec.replicas.push_back(engine);
     spec.gpus.push_back(simulated::Sharing::kTimeSlicing);

@@ -9,7 +9,7 @@ namespace {
 
 ReplicaSpec Spec(double step_ms) {
   ReplicaSpec spec;
-  spec.prior = {step_ms, 0, 0, 0.1};
+  spec.prior = {step_ms, 0, 0, 0.1, 1};
   return spec;
 }
 
@@ -38,7 +38,8 @@ TEST(ModelServers, TheLeastTimeOutsideOfTheStepsCountsForTheFirstToken) {
   servers.Refresh({{0, 1, 1, true, 0.08}, {0, 1, 1, true, 0.05}, {0, 1, 1, false, 0.01}}, Instant::FromSeconds(1));
   const ModelServers::Kind& kind = servers.kinds()[0];
   EXPECT_DOUBLE_EQ(kind.host_time, 0.05);
-  EXPECT_DOUBLE_EQ(kind.FirstToken(Tokens(100), 1), 0.05 + FirstTokenAlone(Spec(10).prior, 100, 2048));
+  const PrefillWork prompt = PrefillOf(Tokens(0), Tokens(100));
+  EXPECT_DOUBLE_EQ(kind.FirstToken(prompt, 1), 0.05 + FirstTokenAlone(Spec(10).prior, prompt, Tokens(2048)));
 }
 
 TEST(ModelServers, WhileNoReplicaIsUpAllOfThemCount) {
@@ -66,8 +67,21 @@ TEST(ModelServers, ALongerPromptAndASlowerReplicaNeedMoreTimeToTheFirstToken) {
   ModelServers servers;
   servers.Add(0, Spec(10));
   const ModelServers::Kind& kind = servers.kinds()[0];
-  EXPECT_LT(kind.FirstToken(Tokens(100), 1), kind.FirstToken(Tokens(1000), 1));
-  EXPECT_DOUBLE_EQ(kind.FirstToken(Tokens(100), 2), 2 * kind.FirstToken(Tokens(100), 1));
+  const PrefillWork shorter = PrefillOf(Tokens(0), Tokens(100));
+  EXPECT_LT(kind.FirstToken(shorter, 1), kind.FirstToken(PrefillOf(Tokens(0), Tokens(1000)), 1));
+  EXPECT_DOUBLE_EQ(kind.FirstToken(shorter, 2), 2 * kind.FirstToken(shorter, 1));
+}
+
+TEST(ModelServers, TokensBehindACachedContextTakeLongerThanTheSameTokensAlone) {
+  ModelServers servers;
+  servers.Add(0, Spec(10));
+  servers.Refresh({{0, 1, 1, true}}, Instant::FromSeconds(1));
+  const ModelServers::Kind& kind = servers.kinds()[0];
+  const PrefillWork alone = PrefillOf(Tokens(0), Tokens(1000));
+  const PrefillWork behind = PrefillOf(Tokens(50'000), Tokens(51'000));
+  // 2 x 1,000 x 50,000 pairs more, at 1 ms per million.
+  EXPECT_NEAR(kind.FirstToken(behind, 1) - kind.FirstToken(alone, 1), 0.1, 1e-9);
+  EXPECT_NEAR(kind.Work(Tokens(51'000), behind, 1, 1) - kind.Work(Tokens(51'000), alone, 1, 1), 0.1, 1e-9);
 }
 
 }  // namespace

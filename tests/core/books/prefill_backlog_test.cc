@@ -20,10 +20,10 @@ TEST(PrefillBacklog, StepsComputePromptsInTheOrderOfTheirDispatch) {
   RequestState first = Prompt(100), second = Prompt(100);
   backlog.Add(&first);
   backlog.Add(&second);
-  EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)), Tokens(150));
+  EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)).tokens, Tokens(150));
   EXPECT_EQ(first.running.prefill_left, Tokens(0));
   EXPECT_EQ(second.running.prefill_left, Tokens(50));
-  EXPECT_EQ(backlog.tokens(), Tokens(50));
+  EXPECT_EQ(backlog.work().tokens, Tokens(50));
   EXPECT_TRUE(backlog.SumHolds());
 }
 
@@ -32,7 +32,7 @@ TEST(PrefillBacklog, AFirstTokenProvesEveryPromptAheadOfItDone) {
   RequestState first = Prompt(100), second = Prompt(80), third = Prompt(60);
   for (RequestState* request : {&first, &second, &third}) backlog.Add(request);
   backlog.Prove(&second);
-  EXPECT_EQ(backlog.tokens(), Tokens(60));
+  EXPECT_EQ(backlog.work().tokens, Tokens(60));
   EXPECT_EQ(first.running.prefill_left, Tokens(0));
   EXPECT_EQ(backlog.requests().size(), 2u);
 }
@@ -43,7 +43,7 @@ TEST(PrefillBacklog, ProvenPrefillTakesItsPartOfTheStepsThatComeAfterTheToken) {
   backlog.Add(&first);
   backlog.Add(&second);
   backlog.Prove(&first);
-  EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)), Tokens(150));
+  EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)).tokens, Tokens(150));
   EXPECT_EQ(second.running.prefill_left, Tokens(50));
 }
 
@@ -51,9 +51,9 @@ TEST(PrefillBacklog, AStepComputesNoPromptThatWasSentAfterItBegan) {
   PrefillBacklog backlog;
   RequestState late = Prompt(100, kBacklogStart + Duration::Milliseconds(500));
   backlog.Add(&late);
-  EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)), Tokens(0));
+  EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)).tokens, Tokens(0));
   const Instant next = kBacklogStart + Duration::Seconds(1);
-  EXPECT_EQ(backlog.Compute(1, next, next + Duration::Seconds(1), Tokens(150)), Tokens(100));
+  EXPECT_EQ(backlog.Compute(1, next, next + Duration::Seconds(1), Tokens(150)).tokens, Tokens(100));
 }
 
 TEST(PrefillBacklog, APromptThatLeavesTakesItsTokensAlong) {
@@ -62,7 +62,7 @@ TEST(PrefillBacklog, APromptThatLeavesTakesItsTokensAlong) {
   backlog.Add(&first);
   backlog.Add(&second);
   backlog.Remove(&first);
-  EXPECT_EQ(backlog.tokens(), Tokens(80));
+  EXPECT_EQ(backlog.work().tokens, Tokens(80));
   EXPECT_TRUE(backlog.SumHolds());
 }
 
@@ -73,7 +73,39 @@ TEST(PrefillBacklog, AnIdleReplicaForgetsWhatFirstTokensProved) {
   backlog.Prove(&first);
   backlog.ForgetProven();
   backlog.Add(&second);
-  EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)), Tokens(100));
+  EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)).tokens, Tokens(100));
+}
+
+TEST(PrefillBacklog, WorkIsThatOfThePositionsLeftInEachPrompt) {
+  PrefillBacklog backlog;
+  RequestState first = Prompt(100), second = Prompt(100);
+  first.running.prefill_left = Tokens(40);
+  backlog.Add(&first);
+  backlog.Add(&second);
+  const PrefillWork tail = PrefillOf(Tokens(60), Tokens(100));
+  EXPECT_EQ(backlog.work(), tail + PrefillOf(Tokens(0), Tokens(100)));
+  EXPECT_EQ(backlog.Next(Tokens(70)), tail + PrefillOf(Tokens(0), Tokens(30)));
+  EXPECT_EQ(backlog.Next(Tokens(1000)), backlog.work());
+  const Instant end = kBacklogStart + Duration::Seconds(1);
+  EXPECT_EQ(backlog.Compute(1, kBacklogStart, end, Tokens(70)), tail + PrefillOf(Tokens(0), Tokens(30)));
+  EXPECT_EQ(backlog.work(), PrefillOf(Tokens(30), Tokens(100)));
+}
+
+TEST(PrefillBacklog, TheWorkOfAllStepsIsThatOfThePromptsHoweverTheyAreCut) {
+  for (const int64_t room : {1, 7, 64, 150, 5000}) {
+    PrefillBacklog backlog;
+    RequestState first = Prompt(1000), second = Prompt(333);
+    backlog.Add(&first);
+    backlog.Add(&second);
+    PrefillWork computed;
+    const PrefillWork all = backlog.work();
+    for (int i = 0; i < 1400 && backlog.work() != PrefillWork(); ++i) {
+      const Instant start = kBacklogStart + Duration::Seconds(i);
+      computed += backlog.Compute(1, start, start + Duration::Seconds(1), Tokens(room));
+      EXPECT_TRUE(backlog.SumHolds());
+    }
+    EXPECT_EQ(computed, all) << room;
+  }
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ constexpr int kPrompts = 200;
 double FactorLearned(bool token_first) {
   ReplicaSpec spec;
   spec.name = "r0";
-  spec.prior = {10, 0.1, 0, 0.05};
+  spec.prior = {10, 0.1, 0, 0.05, 0};
   spec.prior_known = true;
   spec.batch_budget = Tokens(2048);
   spec.max_sequences = 256;
@@ -39,7 +39,7 @@ double FactorLearned(bool token_first) {
     now = now + Duration::Seconds(0.0101);
     replica.Advance(1, now, 0);
   }
-  EXPECT_NEAR(replica.prefills().tokens().AsDouble(), 0, 1);
+  EXPECT_NEAR(replica.prefills().work().tokens.AsDouble(), 0, 1);
   replica.Leave(&stream, others);
   return replica.steps_model().Factor(0);
 }
@@ -54,7 +54,7 @@ template <class Disturb>
 double HostTimeLearned(Disturb disturb, bool learns_steps = false) {
   ReplicaSpec spec;
   spec.name = "r0";
-  spec.prior = {10, 0, 0, 0.05};
+  spec.prior = {10, 0, 0, 0.05, 0};
   spec.learns_steps = learns_steps;
   ReplicaState replica;
   replica.Configure(spec, {ClassSpec()});
@@ -102,12 +102,54 @@ TEST(ReplicaState, ARequestThatWasNotAloneTeachesNoTimeOutsideOfTheSteps) {
             0);
 }
 
+// Prompts of 16,384 tokens in chunks of 2,048 beside one stream, in steps that last as `truth` says.
+double FactorLearnedOfLongPrompts(const StepCoefficients& prior, const StepCoefficients& truth) {
+  ReplicaSpec spec;
+  spec.name = "r0";
+  spec.prior = prior;
+  spec.batch_budget = Tokens(2049);
+  ReplicaState replica;
+  std::vector<RequestId> others;
+  replica.Configure(spec, {ClassSpec()});
+  Instant now = Instant::FromSeconds(1);
+  RequestState stream;
+  stream.arrived.prompt = Tokens(10);
+  replica.Join(&stream, now, others);
+  replica.BecomeDecoding(&stream);
+  replica.Advance(1, now, 0);
+  for (uint64_t i = 1; i <= 30; ++i) {
+    RequestState request;
+    request.arrived.request = RequestId(i);
+    request.arrived.prompt = Tokens(16'384);
+    replica.Join(&request, now, others);
+    for (int64_t at = 0; at < 16'384; at += 2048) {
+      const double kv = static_cast<double>(replica.streams().kv_tokens());
+      const PrefillWork chunk = PrefillOf(Tokens(at), Tokens(at + 2048));
+      now = now + Duration::Seconds(truth.StepMs(1, kv, chunk) * 1e-3);
+      replica.Advance(1, now, 0);
+    }
+    replica.BecomeDecoding(&request);
+    replica.Leave(&request, others);
+  }
+  replica.Leave(&stream, others);
+  return replica.steps_model().Factor(0);
+}
+
+TEST(ReplicaState, ThePairsOfALongPromptAreExpectedAndTeachNoSlowness) {
+  const StepCoefficients quadratic{10, 0.1, 0, 0.05, 2};
+  EXPECT_NEAR(FactorLearnedOfLongPrompts(quadratic, quadratic), 1, 0.01);
+  EXPECT_NEAR(FactorLearnedOfLongPrompts(quadratic, quadratic.Scaled(1.5)), 1.5, 0.02);
+  StepCoefficients linear = quadratic;
+  linear.e = 0;
+  EXPECT_GT(FactorLearnedOfLongPrompts(linear, quadratic), 1.3) << "a linear core takes long prompts for a slow engine";
+}
+
 class CachedPromptTest : public ::testing::Test {
  protected:
   CachedPromptTest() {
     ReplicaSpec spec;
     spec.name = "r0";
-    spec.prior = {10, 0.1, 0, 0.05};
+    spec.prior = {10, 0.1, 0, 0.05, 1};
     spec.prefix_cache = Tokens(100'000);
     replica_.Configure(spec, {ClassSpec()});
     replica_.health = Health::kUp;
