@@ -31,6 +31,7 @@ bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::ve
     rooms_.work.MarkUntried(model);
     return false;
   }
+  if (rooms_.WaitsForOthers(*request, now)) return false;
   request->waiting.tried_at = rooms_.work.pump();
   if (const std::optional<Choice> choice = rooms_.placement.Choose(request, now)) {
     verdicts_.Send(request, *choice, now, actions);

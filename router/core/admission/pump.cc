@@ -56,7 +56,7 @@ size_t Pump::TryLane(ModelId model, Instant now, std::vector<Action>& actions) {
         continue;
       }
       if (request->waiting.best_effort) CheckAgain(request, rooms_.lateness.NextCheck(*request, now), now);
-      if (Place(request, now, actions)) {
+      if (!rooms_.WaitsForOthers(*request, now) && Place(request, now, actions)) {
         progress = true;
       } else {
         blocked_.push_back(request);

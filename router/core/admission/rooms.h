@@ -48,6 +48,15 @@ struct Rooms {
     waiting.Remove(request);
   }
 
+  // True: the request can be on time nowhere, and would take GPU time from others that are refused. Something runs, so
+  // an event will try it again.
+  bool WaitsForOthers(const RequestState& request, Instant now) const {
+    const ModelId model = request.arrived.model;
+    if (!request.waiting.best_effort || request.waiting.reserved || !waiting.lane(model).RefusesLate(now)) return false;
+    const std::vector<size_t>& replicas = servers.Of(model);
+    return std::any_of(replicas.begin(), replicas.end(), [this](size_t i) { return fleet.replicas()[i].busy(); });
+  }
+
   const int64_t events_per_recount;
   const size_t most_reservations;
   FleetState fleet;

@@ -24,7 +24,10 @@ void Verdicts::RefuseWaiting(RequestState* request, Refusal reason, Instant now,
   }
   if (reason == Refusal::kNoReplica) refuse = NoReplicaRefusal(arrived.request);
   actions.push_back(refuse);
-  if (reason == Refusal::kDeadlineUnreachable) rooms_.order->Refused(arrived.tenant, arrived.prompt);
+  if (reason == Refusal::kDeadlineUnreachable) {
+    rooms_.order->Refused(arrived.tenant, arrived.prompt);
+    rooms_.waiting.lane(arrived.model).RefusedLate(now);
+  }
   rooms_.StopWaiting(request);
   rooms_.requests.Erase(refuse.request);
 }

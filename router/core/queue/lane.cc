@@ -137,6 +137,7 @@ void Lane::Candidates(std::vector<RequestState*>& out) const {
 }
 
 void Lane::Dispatched(const RequestState& request, Instant now) {
+  if (!request.waiting.best_effort && request.requeues == 0) late_.Served(now);
   const double cost = request.Prompt().AsDouble();
   PerClass& own = classes_[request.arrived.service_class.value()];
   own.credit = std::max(0.0, own.credit - cost);

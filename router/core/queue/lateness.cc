@@ -26,6 +26,7 @@ bool GoalBinds(const LateQuestion& question) {
 struct Fastest {
   std::optional<double> seconds;
   bool any_server = false;
+  bool cached = false;  // With its cached prompt the request could make the goal.
 };
 
 Fastest FastestFirstToken(const LateQuestion& question) {
@@ -36,6 +37,7 @@ Fastest FastestFirstToken(const LateQuestion& question) {
   for (const ModelServers::Kind& kind : question.servers.Fresh(request.arrived.model, question.now).kinds()) {
     if (kind.idle_factor <= 0) continue;
     fastest.any_server = true;
+    fastest.cached |= kind.FirstToken(prefill, kind.idle_factor) <= question.goals.ttft.seconds();
     // Feasibility is counted without cache hits: a prompt that only a cache makes feasible is never refused for
     // missing it.
     if (kind.FirstToken(whole, kind.idle_factor) > question.goals.ttft.seconds()) continue;
@@ -80,7 +82,7 @@ bool Lateness::BestEffort(const RequestState& request, Instant now) const {
   const LateQuestion question = QuestionOf(request, now);
   if (!best_effort_apart_ || !GoalBinds(question)) return false;
   const Fastest fastest = FastestFirstToken(question);
-  return fastest.any_server && !fastest.seconds;
+  return fastest.any_server && !fastest.seconds && !fastest.cached;
 }
 
 std::optional<Refusal> Lateness::ReasonOf(RequestState* request, Instant now) const {

@@ -35,6 +35,31 @@ TEST_F(PumpTest, WithoutAChangeNothingIsTried) {
   EXPECT_TRUE(PumpOpened().empty());
 }
 
+TEST_F(PumpTest, BestEffortWaitsWhileOthersAreRefusedAndSomethingRuns) {
+  Begin({});
+  RequestState* running = test_.Decoding(100, 100);
+  for (int i = 0; i < 5; ++i) test_.rooms.waiting.lane(kChat).RefusedLate(test_.now);
+  // 45,000 tokens take 2.25 s of the 2 s goal.
+  const std::vector<Action> arrived = Admit(1, 45'000);
+  ASSERT_EQ(arrived.size(), 1u);
+  EXPECT_EQ(std::get<Park>(arrived[0]).reason, WaitReason::kBehindOthers);
+  EXPECT_TRUE(PumpAgain().empty());
+  test_.rooms.running.Leave(running, test_.now);
+  const std::vector<Action> idle = PumpAgain();
+  ASSERT_EQ(idle.size(), 1u) << Text(idle);
+  EXPECT_TRUE(std::holds_alternative<Forward>(idle[0]));
+}
+
+TEST_F(PumpTest, BestEffortRunsBesideOthersWhenNobodyIsRefusedAnyMore) {
+  Begin({});
+  for (int i = 0; i < 5; ++i) test_.rooms.waiting.lane(kChat).RefusedLate(test_.now);
+  test_.Wait(Duration::Seconds(120));
+  test_.Decoding(100, 100);
+  const std::vector<Action> arrived = Admit(1, 45'000);
+  ASSERT_EQ(arrived.size(), 1u) << Text(arrived);
+  EXPECT_TRUE(std::holds_alternative<Forward>(arrived[0]));
+}
+
 TEST_F(PumpTest, OneOpeningPlacesAllThatFit) {
   BeginFull();
   for (uint64_t id = 1; id <= 5; ++id) WaitingWithLimit(id, 10, 10);

@@ -48,6 +48,9 @@ TEST(Lateness, ARequestWhoseGoalNoServerCouldMakeIsServedByBestEffort) {
   EXPECT_FALSE(test.rooms.lateness.BestEffort(*test.New(1, kPrompt), test.now));
   RequestState* giant = test.New(2, 45'000);
   EXPECT_TRUE(test.rooms.lateness.BestEffort(*giant, test.now));
+  giant->waiting.cached = Tokens(20'000);
+  EXPECT_FALSE(test.rooms.lateness.BestEffort(*giant, test.now)) << "with its cached prompt it can be on time";
+  giant->waiting.cached = Tokens(0);
   giant->waiting.committed = true;
   EXPECT_FALSE(test.rooms.lateness.BestEffort(*giant, test.now)) << "no goal binds a request that was taken back";
   FleetOptions free;
