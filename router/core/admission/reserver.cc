@@ -32,7 +32,7 @@ bool Reserver::IsLarge(const RequestState& request) const {
 
 bool Reserver::Deserves(const RequestState& request, Instant now) const {
   const bool deadline = rooms_.fleet.GoalsOf(request).refuse_late && !request.waiting.best_effort;
-  if (deadline && rooms_.order->RefusedShare() > kMostRefused) return false;
+  if (deadline && rooms_.order->RefusedShare(request.arrived.model) > kMostRefused) return false;
   return IsLarge(request) || (!deadline && now - request.arrival > kStarving);
 }
 

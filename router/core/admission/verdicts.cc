@@ -9,7 +9,7 @@ void Verdicts::Send(RequestState* request, const Choice& choice, Instant now, st
   rooms_.running.Start(request, replica, rooms_.placement.GrowthOf(choice), choice.expected_ttft, now);
   rooms_.servers.UpdateFullness(rooms_.fleet.replica(replica), now);
   rooms_.waiting.lane(request->arrived.model).Dispatched(*request, now);
-  if (request->requeues == 0) rooms_.order->Served(request->arrived.tenant, request->arrived.prompt);
+  if (request->requeues == 0) rooms_.order->Served(request->arrived);
   actions.push_back(Forward{request->arrived.request, replica, request->running.lease, now - request->arrival,
                             Duration::Seconds(choice.expected_ttft), choice.peak_share});
 }
@@ -25,7 +25,7 @@ void Verdicts::RefuseWaiting(RequestState* request, Refusal reason, Instant now,
   if (reason == Refusal::kNoReplica) refuse = NoReplicaRefusal(arrived.request);
   actions.push_back(refuse);
   if (reason == Refusal::kDeadlineUnreachable) {
-    rooms_.order->Refused(arrived.tenant, arrived.prompt);
+    rooms_.order->Refused(arrived);
     rooms_.waiting.lane(arrived.model).RefusedLate(now);
   }
   rooms_.StopWaiting(request);

@@ -6,6 +6,8 @@
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_LANE_ORDER_H_
 #define PENSTOCK_ROUTER_CORE_QUEUE_LANE_ORDER_H_
 
+#include <vector>
+
 #include "router/core/books/forecasts.h"
 #include "router/core/books/servers.h"
 #include "router/core/queue/density_order.h"
@@ -38,33 +40,41 @@ class LaneOrder {
     return by_deadline ? question.Deadline() : Place(question);
   }
   // A request was dispatched for the first time, or refused for lateness.
-  virtual void Served(TenantId /*tenant*/, Tokens /*prompt*/) {}
-  virtual void Refused(TenantId /*tenant*/, Tokens /*prompt*/) {}
-  // The share of the last thousand or so requests that was refused for lateness; 0 where the order does not count.
-  virtual double RefusedShare() const { return 0; }
+  virtual void Served(const RequestArrived& /*request*/) {}
+  virtual void Refused(const RequestArrived& /*request*/) {}
+  // The share of the model's last thousand or so requests that was refused for lateness; 0 where the order does not
+  // count.
+  virtual double RefusedShare(ModelId /*model*/) const { return 0; }
 
  protected:
   virtual Instant Place(const OrderQuestion& question) = 0;
 };
 
 // Earliest first-token deadline, requests of expensive tokens later, but no kind of request sacrificed
-// (density_order.h).
+// (density_order.h). Each lane has its own, so the costs and refusals of one model do not move the requests of another.
 class FairDensityOrder : public LaneOrder {
  public:
-  void Served(TenantId tenant, Tokens prompt) override { density_.Served(tenant, prompt); }
-  void Refused(TenantId tenant, Tokens prompt) override { density_.Refused(tenant, prompt); }
-  double RefusedShare() const override { return density_.RefusedShare(); }
+  void Served(const RequestArrived& request) override { Of(request.model).Served(request.tenant, request.prompt); }
+  void Refused(const RequestArrived& request) override { Of(request.model).Refused(request.tenant, request.prompt); }
+  double RefusedShare(ModelId model) const override {
+    return model.value() < lanes_.size() ? lanes_[model.value()].RefusedShare() : 0;
+  }
 
  protected:
   Instant Place(const OrderQuestion& question) override {
     const double output = question.Output();
     const RequestArrived& arrived = question.request.arrived;
-    const double shift = density_.Shift(arrived.tenant, arrived.prompt, question.WorkPerToken(output));
+    const double shift = Of(arrived.model).Shift(arrived.tenant, arrived.prompt, question.WorkPerToken(output));
     return question.Deadline() + Duration::Seconds(shift * question.goals.ttft.seconds());
   }
 
  private:
-  DensityOrder density_;
+  DensityOrder& Of(ModelId model) {
+    if (model.value() >= lanes_.size()) lanes_.resize(model.value() + 1);
+    return lanes_[model.value()];
+  }
+
+  std::vector<DensityOrder> lanes_;  // One entry per model that was seen.
 };
 
 }  // namespace penstock

@@ -94,7 +94,7 @@ TEST_F(ReserverTest, ARequestThatAnotherReasonBlocksGetsNone) {
 TEST_F(ReserverTest, WhileManyRequestsAreLateNoMemoryIsKeptForThoseWithADeadline) {
   Begin(true);
   Run(100, 10'000, 50);
-  for (int i = 0; i < 100; ++i) test_->rooms.order->Refused(TenantId(1), Tokens(100));
+  for (int i = 0; i < 100; ++i) test_->rooms.order->Refused(RequestArrived());
   EXPECT_FALSE(Blocked(1, 14'000)->waiting.reserved.has_value());
 }
 

@@ -17,6 +17,14 @@ class LaneOrderTest : public ::testing::Test {
     return request->arrival + test_.rooms.fleet.GoalsOf(*request).ttft;
   }
 
+  static RequestArrived Of(uint32_t tenant, int64_t prompt, ModelId model = ModelId(0)) {
+    RequestArrived arrived;
+    arrived.tenant = TenantId(tenant);
+    arrived.prompt = Tokens(prompt);
+    arrived.model = model;
+    return arrived;
+  }
+
   TestRooms test_;
   FairDensityOrder order_;
 };
@@ -49,11 +57,31 @@ TEST_F(LaneOrderTest, APromptLengthThatIsRefusedMoreThanAllGetsNearerToItsDeadli
   const RequestState* before = test_.New(100, 20'000);
   const Duration shift = PlaceOf(before) - DeadlineOf(before);
   for (int i = 0; i < 40; ++i) {
-    order_.Refused(TenantId(), Tokens(20'000));
-    for (int served = 0; served < 10; ++served) order_.Served(TenantId(1), Tokens(100));
+    order_.Refused(Of(0, 20'000));
+    for (int served = 0; served < 10; ++served) order_.Served(Of(1, 100));
   }
   const RequestState* after = test_.New(101, 20'000);
   EXPECT_LT(PlaceOf(after) - DeadlineOf(after), shift);
+}
+
+TEST_F(LaneOrderTest, TheRequestsOfOneModelDoNotMoveThoseOfAnother) {
+  Fleet fleet = MakeFleet({});
+  fleet.models.push_back({"code"});
+  fleet.replicas[0].models = {ModelId(0), ModelId(1)};
+  test_.Configure(fleet);
+  for (uint64_t id = 1; id <= 50; ++id) PlaceOf(test_.New(id, 100));
+  const RequestState* before = test_.New(100, 20'000);
+  const Duration shift = PlaceOf(before) - DeadlineOf(before);
+  for (int i = 0; i < 100; ++i) order_.Refused(Of(0, 100, ModelId(1)));
+  for (int i = 0; i < 100; ++i) {
+    RequestArrived other = Of(0, 20'000, ModelId(1));
+    other.request = RequestId(1'000 + i);
+    PlaceOf(test_.New(other));
+  }
+  EXPECT_GT(order_.RefusedShare(ModelId(1)), 0.9);
+  EXPECT_EQ(order_.RefusedShare(ModelId(0)), 0);
+  const RequestState* after = test_.New(101, 20'000);
+  EXPECT_NEAR((PlaceOf(after) - DeadlineOf(after)).seconds(), shift.seconds(), 0.05 * shift.seconds());
 }
 
 }  // namespace
