@@ -66,7 +66,7 @@ int RunCheck(const std::string& config_file) {
 }
 
 int RunVersion() {
-  std::cout << "penstock " << PENSTOCK_VERSION << std::endl;
+  std::cout << "penstock " << PENSTOCK_VERSION << '\n' << std::flush;
   return std::cout ? 0 : 1;
 }
 

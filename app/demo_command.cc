@@ -134,7 +134,7 @@ class Display {
       std::cout << "\x1b[H" << text << "\x1b[J" << std::flush;
     } else if (frame.elapsed >= next_line_) {
       next_line_ = frame.elapsed + kLogLine;
-      std::cout << bench::DemoLine(frame) << std::endl;
+      std::cout << bench::DemoLine(frame) << '\n' << std::flush;
     }
   }
 
@@ -196,7 +196,7 @@ int RunDemo(const DemoOptions& options) {
   }
   (*server)->Drain(kDrainLimit);
   (*server)->Stop();
-  std::cout << Farewell(stats.Snapshot(elapsed), elapsed) << std::endl;
+  std::cout << Farewell(stats.Snapshot(elapsed), elapsed) << '\n' << std::flush;
   return 0;
 }
 

@@ -59,7 +59,8 @@ int RunEngine(const EngineOptions& options) {
   if (const absl::Status started = (*fleet)->Start(); !started.ok()) return Fail("engine", started.message());
   for (const SimulatedFleet::Engine& engine : (*fleet)->engines()) {
     std::cerr << "engine " << engine.replica << " listening on " << engine.Url().substr(7) << " (" << engine.model
-              << ", " << engine.gpu << ", " << engine.kv_tokens.value() << " KV tokens)" << std::endl;
+              << ", " << engine.gpu << ", " << engine.kv_tokens.value() << " KV tokens)" << '\n'
+              << std::flush;
   }
   int received = 0;
   sigwait(&signals, &received);

@@ -6,7 +6,7 @@
 namespace penstock {
 
 int Fail(absl::string_view command, absl::string_view message) {
-  std::cerr << "penstock " << std::string(command) << ": " << std::string(message) << std::endl;
+  std::cerr << "penstock " << std::string(command) << ": " << std::string(message) << '\n' << std::flush;
   return 1;
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 std::vector<std::vector<int>> GpusByReplica(const SimulatedFleetSpec& spec) {
   std::vector<std::vector<int>> gpus;
+  gpus.reserve(spec.replicas.size());
   for (const SimulatedReplica& replica : spec.replicas) gpus.push_back(replica.gpus);
   return gpus;
 }

@@ -77,6 +77,7 @@ std::map<std::string, double> ForecastOf(const SimulationOutcome& outcome) {
     forecast["cached_found"] = static_cast<double>(counters.cached_found) / compared;
   }
   std::vector<double> prompts;
+  prompts.reserve(outcome.prompt_errors.size());
   for (const double error : outcome.prompt_errors) prompts.push_back(std::abs(error));
   std::sort(prompts.begin(), prompts.end());
   if (!prompts.empty()) {
