@@ -3,94 +3,20 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <span>
+
+#include "kvmodel/growth_terms.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::array<double, kHorizons> MakeHorizons() {
-  std::array<double, kHorizons> seconds{};
-  double next = 0.1;
-  for (int i = 1; i < kHorizons; ++i, next *= 1.5) seconds[i] = next;
-  return seconds;
-}
-
-constexpr std::array<double, kHorizons> kSeconds = MakeHorizons();
-
-// One over the seconds to the next horizon; 0 for the last.
-constexpr std::array<double, kHorizons> MakeInverseGaps() {
-  std::array<double, kHorizons> inverse{};
-  for (int i = 0; i + 1 < kHorizons; ++i) inverse[i] = 1 / (kSeconds[i + 1] - kSeconds[i]);
-  return inverse;
-}
-
-constexpr std::array<double, kHorizons> kInverseGaps = MakeInverseGaps();
-
-const std::array<double, kHorizons> kFades = [] {
-  std::array<double, kHorizons> fades{};
-  for (int i = 0; i < kHorizons; ++i) fades[i] = DecodePace::Fade(kSeconds[i]);
-  return fades;
-}();
-
-// The value at a time between horizons; the last one holds beyond them.
-double Between(std::span<const double> at, double seconds) {
-  int next = 1;
-  while (next < kHorizons && seconds > kSeconds[next]) ++next;
-  if (next == kHorizons) return at[kHorizons - 1];
-  return at[next - 1] + (seconds - kSeconds[next - 1]) * kInverseGaps[next - 1] * (at[next] - at[next - 1]);
-}
-
 // The share of the present amount that rounding may take it below zero: 2^-53 per operation, for millions of them.
 constexpr double kRounding = 1e-6;
 
-// The terms that all horizons of a member share.
-struct MemberTerms {
-  const GrowthMember& member;
-  double shared_amount;
-  double prompt_amount;
-  double prompt_variance;
-  double survived;
-  double starts_fade;
+// Seconds. Older contributions are not extrapolated further.
+constexpr double kOldest = 2;
 
-  explicit MemberTerms(const GrowthMember& of)
-      : member(of),
-        shared_amount(of.footprint.Shared(of.shared)),
-        prompt_amount(of.footprint.Expected(of.prompt)),
-        prompt_variance(prompt_amount * of.prompt_sigma * prompt_amount * of.prompt_sigma),
-        survived(of.curve == nullptr ? 1 : 1 / std::max(1e-12, of.curve->At(of.generated))),
-        starts_fade(of.starts_in > 0 ? DecodePace::Fade(of.starts_in) : 1) {}
-
-  // Amount per second at so many tokens per second.
-  double RateAt(double tokens_per_s) const {
-    const double tokens = member.generated + member.prompt;
-    return member.sequences * tokens_per_s *
-           (member.footprint.Expected(tokens + 1) - member.footprint.Expected(tokens));
-  }
-
-  double MostRate() const { return RateAt(std::max(member.pace.now, member.pace.usual)); }
-
-  double Generated(int horizon) const {
-    const double seconds = kSeconds[horizon];
-    if (seconds <= member.starts_in) return member.generated;
-    return member.generated + member.pace.TokensIn(member.starts_in, seconds, starts_fade, kFades[horizon]);
-  }
-
-  // `reached`: the chance that a stream generates more than `generated` tokens at all.
-  GrowthPoint With(double generated, double reached) const {
-    return Alive(std::min(1.0, reached * survived), generated);
-  }
-
-  // The present: the member is alive, independent of its curve.
-  GrowthPoint Now() const { return Alive(1, member.generated); }
-
- private:
-  GrowthPoint Alive(double alive, double generated) const {
-    const double one = member.footprint.Expected(member.prompt + generated);
-    const double amount = one - shared_amount + (member.sequences - 1) * std::max(0.0, one - prompt_amount);
-    return {static_cast<float>(alive * amount),
-            static_cast<float>(alive * ((1 - alive) * amount * amount + prompt_variance))};
-  }
-};
+// A floor is lowered by this against rounding.
+constexpr double kExact = 1 - 1e-9;
 
 }  // namespace
 
@@ -209,31 +135,32 @@ double PoolGrowth::Disagreement(const PoolGrowth& recounted) const {
 
 class PoolGrowth::Current {
  public:
-  Current(const PoolGrowth& growth, Instant now) : mean_(growth.mean_), shared_(growth.shared_) {
+  Current(const PoolGrowth& growth, Instant now) : growth_(growth) {
     if (growth.members_ == 0) return;
-    // Seconds. Older contributions are not extrapolated further.
-    constexpr double kOldest = 2;
     age_ = std::clamp(now.seconds() - growth.made_sum_ / static_cast<double>(growth.members_), 0.0, kOldest);
     const double expected = Later(0);
     // A member that has ended since was removed: the living hold their sum and their growth since.
-    if (expected > 0) living_ = (mean_[0] + age_ * growth.rate_) / expected;
+    if (expected > 0) living_ = (growth.mean_[0] + age_ * growth.rate_) / expected;
   }
 
   double age() const { return age_; }
   double living() const { return living_; }
-  double At(int horizon) const { return living_ * Later(horizon) + shared_; }
+  double At(int horizon) const { return living_ * Later(horizon) + growth_.shared_; }
 
  private:
   double Later(int horizon) const {
-    const double later = mean_[horizon] + age_ * kInverseGaps[horizon] * (mean_[horizon + 1] - mean_[horizon]);
+    const double later = growth_.LaterAt(horizon, age_);
     return later > 0 ? later : 0;
   }
 
-  const Means& mean_;
-  const double shared_;
+  const PoolGrowth& growth_;
   double age_ = 0;  // Mean age of the contributions, in seconds.
   double living_ = 1;
 };
+
+inline double PoolGrowth::LaterAt(int horizon, double age) const {
+  return mean_[horizon] + age * kInverseGaps[horizon] * (mean_[horizon + 1] - mean_[horizon]);
+}
 
 double PoolGrowth::Peak(double z, Instant now) const { return PeakWith(GrowthVector(), z, now).bound; }
 
@@ -268,6 +195,36 @@ double PoolGrowth::BoundAt(int horizon, const GrowthMember& joining, double z, I
   return std::min(likely(horizon, there), present + (most_rate_ + terms.MostRate()) * kSeconds[horizon]);
 }
 
+// Let a be the mean age of the contributions, which rises from its present value to kOldest. Then At(h) is P(a) times
+// Q(a) plus the shared memory, where P(a) = mean[0] + a rate, Q(a) = Later(h) / Later(0).
+//   * P does not fall: members only grow. Rounding may make the rate negative, so both ends of a are looked at.
+//   * Later is linear in a, or cut off at 0. So Q is monotone: no less than at one end of a. This needs Later(0) > 0,
+//     which holds between two ends where it holds.
+// A member that joins raises each term of a horizon by its mean there or at the present, and lowers none.
+PoolPeak PoolGrowth::Floor(double z, Instant now) const {
+  const double shared = std::max(0.0, shared_) * kExact;
+  const double own = PresentFloor(now) - shared;
+  if (!(own > 0)) return {shared, 0};
+  const double young = Current(*this, now).age();
+  const std::array<double, 2> scale = {own / LaterAt(0, young), own / LaterAt(0, kOldest)};
+  std::array<double, kHorizons> likely;
+  for (int i = 0; i < kHorizons; ++i) {
+    const double mean = std::min(scale[0] * LaterAt(i, young), scale[1] * LaterAt(i, kOldest));
+    likely[i] = std::max(0.0, mean) + z * std::sqrt(variance_[i]);
+  }
+  std::transform(likely.begin(), likely.end(), kSeconds.begin(), likely.begin(),
+                 [&](double at, double seconds) { return std::min(at, likely[0] + most_rate_ * seconds); });
+  const auto peak = std::max_element(likely.begin(), likely.end());
+  return {shared + *peak * kExact, static_cast<int>(peak - likely.begin())};
+}
+
+double PoolGrowth::PresentFloor(Instant now) const {
+  const double shared = std::max(0.0, shared_) * kExact;
+  const double young = Current(*this, now).age();
+  if (!(LaterAt(0, young) > 0) || !(LaterAt(0, kOldest) > 0)) return shared;
+  return shared + std::max(0.0, mean_[0] + std::min(young * rate_, kOldest * rate_)) * kExact;
+}
+
 double PoolGrowth::MeanAt(double seconds, Instant now) const {
   const Current current(*this, now);
   return current.living() * Between(mean_, seconds + current.age()) + shared_;
@@ -278,17 +235,5 @@ double PoolGrowth::VarianceAt(double seconds, Instant now) const {
 }
 
 double PoolGrowth::Present(Instant now) const { return Current(*this, now).At(0); }
-
-Tokens PastFuturePeak(std::vector<Outstanding> requests) {
-  std::sort(requests.begin(), requests.end(),
-            [](const Outstanding& a, const Outstanding& b) { return a.remaining > b.remaining; });
-  Tokens peak{0};
-  Tokens held{0};
-  for (size_t k = 0; k < requests.size(); ++k) {
-    held += requests[k].held;
-    peak = std::max(peak, held + requests[k].remaining * static_cast<int64_t>(k + 1));
-  }
-  return peak;
-}
 
 }  // namespace penstock

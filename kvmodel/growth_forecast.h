@@ -4,8 +4,7 @@
 // chance that the member still runs then. The sums are a mean and a variance; mean + z sigma at the worst horizon
 // bounds the peak. Members advance at their own replica's token rate, so replicas of different speed share one time
 // axis. A member's contribution is a value: it is added once and subtracted again. A decision therefore costs
-// O(horizons), independent of the number of running requests. PastFuturePeak is the exact counterpart for known
-// lengths: sort by remaining length, as the Past-Future scheduler does (ASPLOS 2025). Not thread-safe; one owner.
+// O(horizons), independent of the number of running requests. Not thread-safe; one owner.
 #ifndef PENSTOCK_KVMODEL_GROWTH_FORECAST_H_
 #define PENSTOCK_KVMODEL_GROWTH_FORECAST_H_
 
@@ -92,6 +91,11 @@ class PoolGrowth {
   PoolPeak PeakWith(const GrowthVector& joining, double z, Instant now) const;
   // The bound at one horizon, with `joining` as a member: at most PeakWith of its contribution.
   double BoundAt(int horizon, const GrowthMember& joining, double z, Instant now) const;
+  // With the least of a member's means at this horizon and at the present, at most PeakWith of the member. It holds for
+  // this z and higher ones, from `now` on while the pool does not change. O(horizons).
+  PoolPeak Floor(double z, Instant now) const;
+  // The same of Present. O(1).
+  double PresentFloor(Instant now) const;
   // The mean at `seconds` from now, interpolated between horizons.
   double MeanAt(double seconds, Instant now) const;
   // The variance there.
@@ -112,6 +116,10 @@ class PoolGrowth {
  private:
   void CountShortfall(const GrowthVector& removed);
 
+  // The mean at the horizon, read at an age of the contributions, if no member had ended since; below 0: all end
+  // before.
+  double LaterAt(int horizon, double age) const;
+
   class Current;  // The means at a given instant.
 
   // The last element stays 0, so that every horizon has a next one.
@@ -125,16 +133,6 @@ class PoolGrowth {
   int64_t members_ = 0;
   int64_t shortfalls_ = 0;
 };
-
-// One running request of known remaining length, for the oracle.
-struct Outstanding {
-  Tokens held{0};
-  Tokens remaining{0};
-};
-// The exact future peak when all advance one token per step and leave when done. It is the maximum over k of a sum. The
-// terms are the held tokens of the k requests with the longest remaining length, and k times the k-th remaining length.
-// O(n log n).
-Tokens PastFuturePeak(std::vector<Outstanding> requests);
 
 }  // namespace penstock
 

@@ -1,187 +1,106 @@
-// Cost of one decision: events of a saturated fleet with a long queue.
+// The cost of one decision: CPU time of single Apply calls, by kind of event and size of the fleet.
 //
-// The fleet is filled until everything waits; then events of the kind named are applied. Equal runs do equal work, so
-// the whole is run kRuns times. Each Apply counts with the least CPU time that it took. So the work of other processes
-// and the kernel during one run is not in the figures. `allocations` is the mean per call.
-#include <benchmark/benchmark.h>
-#include <time.h>
-
+//   decision_benchmark [--load L] [--warm SECONDS] [--seconds SECONDS] [replicas ...]
+//
+// Each row comes from two runs of the same events (decision_world.h). An event counts with the cheaper of its two
+// calls. The work of the core is the same both times; an interrupt rarely meets the same event twice. The columns "one
+// run" are the first run as it is.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
-#include <deque>
-#include <new>
+#include <cstring>
+#include <memory>
 #include <vector>
 
-#include "router/core/penstock_core.h"
+#include "bench/micro/decision_world.h"
 
-namespace {
-int64_t allocations = 0;
-}  // namespace
-
-void* operator new(size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-
-namespace penstock {
+namespace penstock::bench {
 namespace {
 
-double CpuMicroseconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
-}
+constexpr std::array<const char*, kEventKinds> kNames = {
+    "a request arrives", "a first token", "progress of a replica", "an engine's report", "a request ends", "a timer"};
 
-Fleet MakeFleet(uint32_t replicas) {
-  Fleet fleet;
-  fleet.models.push_back({"chat"});
-  fleet.classes = {{"standard", Duration::Seconds(2), Duration::Milliseconds(100), Duration::Seconds(86'400), false}};
-  for (uint32_t i = 0; i < replicas; ++i) {
-    PoolSpec pool;
-    pool.name = "pool" + std::to_string(i);
-    pool.capacity = Amount(300'000);
-    pool.in_bytes = false;
-    fleet.pools.push_back(pool);
-    ReplicaSpec replica;
-    replica.name = "replica" + std::to_string(i);
-    replica.models = {ModelId(0)};
-    replica.pools.push_back({PoolId(i), Footprint::InTokens(Tokens(16))});
-    replica.gpus = {i};
-    replica.prior = StepCoefficients{11, 0.034, 0.08, 0.057, 1.86};
-    replica.max_context = Tokens(32'768);
-    fleet.replicas.push_back(replica);
-  }
-  return fleet;
-}
-
-// A fleet that runs as much as fits, and its queue.
-class Saturated {
- public:
-  explicit Saturated(const benchmark::State& state)
-      : replicas_(static_cast<uint32_t>(state.range(0))), most_waiting_(static_cast<uint64_t>(state.range(1))) {
-    Apply(FleetChanged{MakeFleet(replicas_)});
-    for (uint32_t i = 0; i < replicas_; ++i) Apply(ReplicaHealth{ReplicaId(i), Health::kUp});
-    while (waiting_ < most_waiting_) {
-      Arrive();
-      // First tokens empty the runway, so that memory is what everything waits for in the end.
-      while (!prefilling_.empty()) {
-        const RequestId request = prefilling_.front();
-        prefilling_.pop_front();
-        Apply(FirstToken{request});
-      }
-    }
-    // All streams have seen a step.
-    for (uint32_t i = 0; i < 2 * replicas_; ++i) Step();
-    costs_us_.clear();
-    allocated_ = 0;
-  }
-
-  void Arrive() {
-    RequestArrived event;
-    event.request = RequestId(next_++);
-    event.prompt = Tokens(200 + static_cast<int64_t>((next_ * 2'654'435'761u) % 1'800));
-    event.prompt_sigma = 0.03;
-    ++waiting_;
-    Apply(event);
-  }
-  void Step() {
-    now_ = now_ + Duration::Microseconds(100);
-    Apply(Progress{{{ReplicaId(static_cast<uint32_t>(turn_++ % replicas_)), 1, now_}}, {}});
-  }
-  void FinishOne() {
-    const RequestId request = running_.front();
-    running_.pop_front();
-    Apply(RequestClosed{request, Outcome::kFinished, Tokens(0), Tokens(150), false});
-    while (!prefilling_.empty()) {
-      Apply(FirstToken{prefilling_.front()});
-      prefilling_.pop_front();
-    }
-  }
-  int64_t running() const { return static_cast<int64_t>(running_.size()); }
-  int64_t allocated() const { return allocated_; }
-  const std::vector<double>& costs_us() const { return costs_us_; }
-
- private:
-  void Apply(const Event& event) {
-    actions_.clear();
-    const int64_t allocated = allocations;
-    const double from = CpuMicroseconds();
-    core_.Apply(event, now_, actions_);
-    const double took = CpuMicroseconds() - from;
-    allocated_ += allocations - allocated;
-    costs_us_.push_back(took);
-    for (const Action& action : actions_) {
-      if (const auto* forward = std::get_if<Forward>(&action)) {
-        running_.push_back(forward->request);
-        prefilling_.push_back(forward->request);
-        --waiting_;
-      }
-    }
-  }
-
-  const uint32_t replicas_;
-  const uint64_t most_waiting_;
-  PenstockCore core_;
-  Instant now_ = Instant::FromSeconds(1);
-  uint64_t next_ = 1;
-  uint64_t waiting_ = 0;
-  uint64_t turn_ = 0;
-  int64_t allocated_ = 0;
-  std::deque<RequestId> running_;
-  std::deque<RequestId> prefilling_;
-  std::vector<Action> actions_;
-  std::vector<double> costs_us_;
+struct Options {
+  double load = 1.15;
+  double warm = 12;
+  double seconds = 4;
+  std::vector<uint32_t> replicas;
 };
 
-constexpr int kRuns = 5;
-constexpr int kEvents = 20'000;
+float At(const std::vector<float>& sorted, double quantile) {
+  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(quantile * static_cast<double>(sorted.size())))];
+}
 
-template <class OneEvent>
-void Run(benchmark::State& state, const OneEvent& one_event) {
-  std::vector<double> least;
-  for (auto _ : state) {
-    for (int run = 0; run < kRuns; ++run) {
-      Saturated fleet(state);
-      for (int i = 0; i < kEvents; ++i) one_event(fleet);
-      if (run == 0) least = fleet.costs_us();
-      std::transform(least.begin(), least.end(), fleet.costs_us().begin(), least.begin(),
-                     [](double a, double b) { return std::min(a, b); });
-      state.counters["running"] = static_cast<double>(fleet.running());
-      state.counters["allocations"] = static_cast<double>(fleet.allocated()) / static_cast<double>(least.size());
+void PrintRow(const char* name, uint32_t replicas, std::vector<float> single, std::vector<float> least) {
+  if (least.empty()) return;
+  std::sort(single.begin(), single.end());
+  std::sort(least.begin(), least.end());
+  std::printf("| %s | %u | %zu | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f |\n", name, replicas, least.size(),
+              At(least, 0.5), At(least, 0.99), At(least, 0.999), least.back(), At(single, 0.99), single.back());
+}
+
+std::unique_ptr<DecisionWorld> RunOnce(const Options& options, uint32_t replicas) {
+  auto world = std::make_unique<DecisionWorld>(replicas, options.load);
+  world->Run(Duration::Seconds(options.warm));
+  world->Restart();
+  world->Run(Duration::Seconds(options.seconds));
+  return world;
+}
+
+int Measure(const Options& options, uint32_t replicas) {
+  Costs first;
+  WorldFigures figures;
+  {
+    const auto world = RunOnce(options, replicas);
+    first = world->costs();
+    figures = world->figures();
+  }
+  const auto world = RunOnce(options, replicas);
+  if (world->figures().digest != figures.digest) {
+    std::fprintf(stderr, "decision_benchmark: two runs of the same events decided differently\n");
+    return 1;
+  }
+  std::vector<float> all_single;
+  std::vector<float> all_least;
+  for (size_t kind = 0; kind < kEventKinds; ++kind) {
+    std::vector<float> least = first[kind];
+    for (size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], world->costs()[kind][i]);
+    all_single.insert(all_single.end(), first[kind].begin(), first[kind].end());
+    all_least.insert(all_least.end(), least.begin(), least.end());
+    PrintRow(kNames[kind], replicas, first[kind], std::move(least));
+  }
+  PrintRow("all", replicas, std::move(all_single), std::move(all_least));
+  std::printf("| | | %ld running, at most %ld waiting, %ld forwarded, %ld refused | | | | | | |\n", figures.running,
+              figures.most_waiting, figures.forwarded, figures.refused);
+  std::fflush(stdout);
+  return 0;
+}
+
+int Main(int count, char** arguments) {
+  Options options;
+  for (int i = 1; i < count; ++i) {
+    const char* argument = arguments[i];
+    const auto is = [&](const char* name) { return std::strcmp(argument, name) == 0 && i + 1 < count; };
+    if (is("--load")) {
+      options.load = std::atof(arguments[++i]);
+    } else if (is("--warm")) {
+      options.warm = std::atof(arguments[++i]);
+    } else if (is("--seconds")) {
+      options.seconds = std::atof(arguments[++i]);
+    } else {
+      options.replicas.push_back(static_cast<uint32_t>(std::atoi(argument)));
     }
   }
-  std::sort(least.begin(), least.end());
-  state.counters["p50_us"] = least[least.size() / 2];
-  state.counters["p99_us"] = least[least.size() * 99 / 100];
-  state.counters["p99.9_us"] = least[least.size() * 999 / 1000];
-  state.counters["max_us"] = least.back();
+  if (options.replicas.empty()) options.replicas = {8, 64, 256, 1000};
+  std::printf("| event | replicas | calls | p50 | p99 | p99.9 | max | p99, one run | max, one run |\n");
+  std::printf("|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+  for (const uint32_t replicas : options.replicas) {
+    if (const int failed = Measure(options, replicas); failed != 0) return failed;
+  }
+  return 0;
 }
-
-void Arrival(benchmark::State& state) {
-  Run(state, [](Saturated& fleet) { fleet.Arrive(); });
-}
-void ProgressSample(benchmark::State& state) {
-  Run(state, [](Saturated& fleet) { fleet.Step(); });
-}
-void FinishAndRefill(benchmark::State& state) {
-  Run(state, [](Saturated& fleet) {
-    fleet.FinishOne();
-    fleet.Arrive();
-  });
-}
-
-// Replicas, requests waiting.
-void Sizes(benchmark::internal::Benchmark* benchmark) {
-  benchmark->ArgNames({"replicas", "waiting"})->Args({8, 1'000})->Args({64, 10'000})->Args({256, 10'000});
-}
-BENCHMARK(Arrival)->Apply(Sizes)->Iterations(1)->Unit(benchmark::kMillisecond);
-BENCHMARK(ProgressSample)->Apply(Sizes)->Iterations(1)->Unit(benchmark::kMillisecond);
-BENCHMARK(FinishAndRefill)->Apply(Sizes)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::bench
 
-BENCHMARK_MAIN();
+int main(int count, char** arguments) { return penstock::bench::Main(count, arguments); }

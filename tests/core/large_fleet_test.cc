@@ -78,7 +78,7 @@ TEST(LargeFleet, ReplicasThatTakeNobodyDoNotHideThoseThatDo) {
   for (uint32_t i = 0; i < kReplicas; ++i) EXPECT_GE(taken.count(i), 1u) << i;
 }
 
-TEST(LargeFleet, WhatOneEventLeavesUndoneTimersFinishAtOnce) {
+TEST(LargeFleet, AFreedReplicaOfAFullFleetTakesTheFirstThatWaits) {
   CoreStepper stepper(MakeFleet(Large()));
   for (uint64_t id = 1; id <= kReplicas; ++id) stepper.Arrive(id, 700);
   for (uint64_t id = 1001; id <= 1010; ++id) {
@@ -90,8 +90,7 @@ TEST(LargeFleet, WhatOneEventLeavesUndoneTimersFinishAtOnce) {
     stepper.Send(TimerFired{});
     ASSERT_LT(++timers, 1000);
   }
-  EXPECT_GT(timers, 0);
-  // Now that everybody was tried everywhere, one freed replica takes one of them, in order.
+  // Everybody was tried everywhere. One freed replica takes one of them, in order.
   stepper.Send(FirstToken{RequestId(123)});
   const std::vector<Action> freed = stepper.Finish(123, 5);
   const Forward* forward = Only<Forward>(freed);

@@ -21,6 +21,11 @@ class TestRooms {
   void Configure(const Fleet& fleet) {
     rooms.Configure(fleet, now);
     for (uint32_t i = 0; i < fleet.replicas.size(); ++i) rooms.servers.SetHealth(ReplicaId(i), Health::kUp, now);
+    UpdateFloors();
+  }
+  // The rooms of a core do this after every change; the short cuts of a test do not.
+  void UpdateFloors() {
+    for (size_t i = 0; i < rooms.fleet.replicas().size(); ++i) rooms.floors.Update(std::span(&i, 1), now);
   }
   // An open request that neither waits nor runs yet.
   RequestState* New(uint64_t id, int64_t prompt, ClassId service_class = ClassId(1)) {

@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "base/generator.h"
-#include "kvmodel/growth_forecast.h"
 #include "router/policies/gates/max_tokens.h"
 #include "router/policies/gates/mc_sf.h"
 #include "router/policies/gates/past_future.h"
 #include "router/policies/kit/length_history.h"
+#include "tests/kvmodel/past_future_peak.h"
 #include "tests/policies/fleet_for_test.h"
 
 namespace penstock {

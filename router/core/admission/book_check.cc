@@ -13,6 +13,8 @@ namespace {
 
 // Requests of a core whose books are recounted whole: some hundred nanoseconds each.
 constexpr int64_t kMostRecounted = 64;
+// Pools of a core whose books are recounted whole: some tens of nanoseconds each.
+constexpr size_t kMostPools = 64;
 // Blocks of prompts that the requests of a replica hold: fewer are recounted in some ten microseconds.
 constexpr int64_t kMostUses = 256;
 // Most disagreement of a pool's sums by rounding (growth_forecast.h).
@@ -124,7 +126,7 @@ std::string BookCheck::FirstDriftWith(int64_t most_uses) const {
 
 void BookCheck::AfterEvent() {
   if (++events_ % every_ != 0) return;
-  if (rooms_.requests.size() <= kMostRecounted) {
+  if (rooms_.requests.size() <= kMostRecounted && rooms_.fleet.pools().size() <= kMostPools) {
     if (!FirstDriftWith(kMostUses).empty()) ++drifts_;
     return;
   }

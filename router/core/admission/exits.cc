@@ -13,7 +13,7 @@ void Exits::SettleMemory(Instant now) {
 
 void Exits::End(RequestState* request, const RequestClosed& event, Instant now) {
   const ReplicaState& replica = rooms_.fleet.replica(request->running.replica);
-  rooms_.forecasts.LearnFrom(request, event, replica.Generated(*request));
+  rooms_.forecasts.LearnFrom(request, event, replica.streams().Generated(*request));
   if (event.outcome == Outcome::kFinished) rooms_.running.Finish(request, event.cached);
   rooms_.running.Leave(request, now);
   MemoryLedger& ledger = rooms_.fleet.ledger();

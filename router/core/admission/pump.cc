@@ -28,8 +28,11 @@ bool Pump::Place(RequestState* request, Instant now, std::vector<Action>& action
     return true;
   }
   if (rooms_.placement.TriedEverywhere(*request)) {
-    const bool room = parking_.MakeRoom(*request, rooms_.placement.crowded(), now, actions);
-    if (!room) reserver_.OnBlocked(request, now);
+    if (const auto room = parking_.MakeRoom(*request, rooms_.placement.crowded(), now, actions)) {
+      rooms_.floors.Update(std::span(&*room, 1), now);
+    } else {
+      reserver_.OnBlocked(request, now);
+    }
   } else {
     work.SetUnfinished(model, true);
   }
@@ -80,6 +83,7 @@ void Pump::PumpOpened(Instant now, std::vector<Action>& actions) {
     rooms_.servers.UpdateBrief(index, now);
     for (ModelId model : rooms_.fleet.replicas()[index].spec().models) work.SetUnfinished(model, true);
   }
+  rooms_.floors.Update(work.opened(), now);
   for (uint32_t i = 0; i < rooms_.waiting.lanes(); ++i) {
     const ModelId model(i);
     const bool unserved = rooms_.servers.Of(model).empty() && !rooms_.waiting.lane(model).empty();

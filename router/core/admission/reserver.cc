@@ -5,8 +5,6 @@
 namespace penstock {
 namespace {
 
-// A prompt is large from this share of a pool on: smaller ones find room in the gaps that others leave.
-constexpr double kLargeShare = 0.2;
 // A request whose wait no deadline will end gets a reservation after this, whatever its size.
 constexpr Duration kStarving = Duration::Seconds(10);
 // The share of all requests that may be refused for lateness while memory is reserved for one with a deadline.
@@ -20,20 +18,10 @@ constexpr size_t kSearched = 4;
 
 }  // namespace
 
-bool Reserver::IsLarge(const RequestState& request) const {
-  for (const size_t index : rooms_.servers.Of(request.arrived.model)) {
-    for (const PoolShare& share : rooms_.fleet.replicas()[index].spec().pools) {
-      const double prompt = share.footprint.Expected(request.Prompt().AsDouble());
-      if (prompt > kLargeShare * rooms_.fleet.pool(share.pool).spec().capacity.AsDouble()) return true;
-    }
-  }
-  return false;
-}
-
 bool Reserver::Deserves(const RequestState& request, Instant now) const {
   const bool deadline = rooms_.fleet.GoalsOf(request).refuse_late && !request.waiting.best_effort;
   if (deadline && rooms_.order->RefusedShare(request.arrived.model) > kMostRefused) return false;
-  return IsLarge(request) || (!deadline && now - request.arrival > kStarving);
+  return rooms_.servers.IsLarge(request) || (!deadline && now - request.arrival > kStarving);
 }
 
 Instant Reserver::RoomOf(const RequestState& request, const ReplicaState& replica, Instant now) const {
@@ -74,9 +62,9 @@ void Reserver::OnBlocked(RequestState* request, Instant now) {
     const ReplicaState& replica = rooms_.fleet.replica(*waiting.reserved);
     return rooms_.reservations.BringForward(*request, RoomOf(*request, replica, now));
   }
-  if (rooms_.most_reservations == 0 || !Deserves(*request, now)) return;
+  if (rooms_.bounds.reservations == 0 || !Deserves(*request, now)) return;
   rooms_.reservations.Of(request->arrived.model, reserved_);
-  if (reserved_.size() >= rooms_.most_reservations) return;
+  if (reserved_.size() >= rooms_.bounds.reservations) return;
   if (const std::optional<Room> room = FindRoom(*request, now)) {
     rooms_.reservations.Reserve(request, room->replica, room->at);
   }

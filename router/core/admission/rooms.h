@@ -17,15 +17,20 @@
 
 namespace penstock {
 
+// Numbers that no room changes.
+struct RoomBounds {
+  int64_t events_per_recount;
+  size_t reservations;  // At most, of a lane at a time.
+};
+
 struct Rooms {
   explicit Rooms(CoreRules rules)
-      : events_per_recount(rules.events_per_recount),
-        most_reservations(rules.reservations),
+      : bounds{rules.events_per_recount, rules.reservations},
         forecasts(fleet, std::move(rules.outputs)),
         order(std::move(rules.order)),
         lateness(fleet, servers, std::move(rules.late), rules.best_effort_apart),
         memory(fleet, forecasts, reservations, std::move(rules.memory)),
-        placement(fleet, servers, work, memory, std::move(rules.guards)) {}
+        placement(fleet, servers, work, memory, floors, std::move(rules.guards)) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 
@@ -37,6 +42,7 @@ struct Rooms {
     waiting.Configure(description);
     work.Configure(waiting.lanes());
     memory.Configure();
+    floors.Configure(now);
     reservations.Configure();
     requests.Reserve(fleet.Rows() + std::min(description.limits.max_queued_requests, kMostReserved));
   }
@@ -57,8 +63,7 @@ struct Rooms {
     return std::any_of(replicas.begin(), replicas.end(), [this](size_t i) { return fleet.replicas()[i].busy(); });
   }
 
-  const int64_t events_per_recount;
-  const size_t most_reservations;
+  const RoomBounds bounds;
   FleetState fleet;
   Servers servers{fleet};
   Forecasts forecasts;
@@ -71,6 +76,7 @@ struct Rooms {
   WorkList work{fleet};
   Reservations reservations{fleet, forecasts};
   MemoryTest memory;
+  Floors floors{fleet, servers, memory.rule()};
   Placement placement;
 };
 

@@ -8,6 +8,7 @@ void Verdicts::Send(RequestState* request, const Choice& choice, Instant now, st
   const ReplicaId replica(static_cast<uint32_t>(choice.replica));
   rooms_.running.Start(request, replica, rooms_.placement.GrowthOf(choice), choice.expected_ttft, now);
   rooms_.servers.UpdateFullness(rooms_.fleet.replica(replica), now);
+  rooms_.floors.Update(std::span(&choice.replica, 1), now);
   rooms_.waiting.lane(request->arrived.model).Dispatched(*request, now);
   if (request->requeues == 0) rooms_.order->Served(request->arrived);
   actions.push_back(Forward{request->arrived.request, replica, request->running.lease, now - request->arrival,

@@ -19,7 +19,10 @@ bool ShareGpu(const ReplicaSpec& a, const ReplicaSpec& b) {
 void FleetState::Configure(const Fleet& fleet) {
   spec_ = fleet;
   ConfigurePools();
-  replicas_.resize(std::max(replicas_.size(), spec_.replicas.size()));
+  replicas_.reserve(spec_.replicas.size());
+  for (size_t i = replicas_.size(); i < spec_.replicas.size(); ++i) {
+    replicas_.emplace_back().prompts.ListIn(&holders_, static_cast<uint32_t>(i));
+  }
   for (size_t i = 0; i < spec_.replicas.size(); ++i) {
     const ReplicaSpec& replica = spec_.replicas[i];
     replicas_[i].Configure(replica, spec_.classes);
@@ -29,6 +32,16 @@ void FleetState::Configure(const Fleet& fleet) {
   }
   FindNeighbours();
   ledger_.Reserve(static_cast<size_t>(Rows()));
+  ReserveLandmarks();
+}
+
+void FleetState::ReserveLandmarks() {
+  constexpr int64_t kTokens = kPrefixBlock.value() * static_cast<int64_t>(PrefixHolders::kLandmark);
+  int64_t landmarks = 0;
+  for (const ReplicaSpec& replica : spec_.replicas)
+    landmarks += replica.removed ? 0 : replica.prefix_cache.value() / kTokens;
+  // A table that is half empty is never laid out again.
+  holders_.Reserve(static_cast<size_t>(2 * std::min(landmarks, kMostReserved)));
 }
 
 int64_t FleetState::Rows() const {

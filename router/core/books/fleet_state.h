@@ -48,6 +48,9 @@ class FleetState {
   }
   int BusyNeighbours(const ReplicaState& replica) const;
 
+  // The replicas that hold a block of a prompt.
+  const PrefixHolders& holders() const { return holders_; }
+
   // Brings the risk of some pools up to date, in turn. O(1).
   void TickRisk(Instant now);
   // Checks the forecasts of the replica's pools that are due.
@@ -60,6 +63,7 @@ class FleetState {
 
  private:
   void ConfigurePools();
+  void ReserveLandmarks();
   void FindNeighbours();
 
   Fleet spec_;
@@ -67,6 +71,7 @@ class FleetState {
   std::vector<ReplicaState> replicas_;
   std::vector<std::vector<size_t>> neighbours_;  // One list per replica.
   MemoryLedger ledger_;
+  PrefixHolders holders_;
   size_t next_tick_ = 0;  // Pool whose risk is looked at next.
 };
 

@@ -60,7 +60,7 @@ GrowthMember Forecasts::MemberOf(const RequestState& request, const ReplicaState
   member.prompt = request.arrived.prompt.AsDouble();
   member.shared = (request.Running() ? request.running.shared : replica.SharedOf(request)).AsDouble();
   member.prompt_sigma = request.arrived.prompt_sigma;
-  member.generated = kept + static_cast<double>(replica.Generated(request));
+  member.generated = kept + static_cast<double>(replica.streams().Generated(request));
   member.output_cap = kept + CapOf(request, replica.spec());
   member.sequences = request.arrived.sequences;
   member.pace = pace;

@@ -38,7 +38,7 @@ double Lending::DutyOf(const RequestState& request, const ReplicaState& replica,
 
 double Lending::RestartOf(const RequestState& request, const ReplicaState& replica) const {
   const int busy = fleet_.BusyNeighbours(replica);
-  const Tokens context = request.Prompt() + Tokens(replica.Generated(request));
+  const Tokens context = request.Prompt() + Tokens(replica.streams().Generated(request));
   const double chunks = std::ceil(context.AsDouble() / std::max(1.0, replica.spec().batch_budget.AsDouble()));
   const double prefill = replica.steps_model().PriceOfPrefill(busy).Of(PrefillOf(Tokens(0), context));
   return chunks * replica.DecodeStep(busy) + prefill;

@@ -155,6 +155,15 @@ DecodePace ReplicaState::Pace(int busy_neighbours) const {
   return steps_.pace.Of(model_.DecodeStep(sequences, static_cast<double>(streams_.kv_tokens()), busy_neighbours));
 }
 
+double ReplicaState::MostTokensPerSecond(int neighbours) const {
+  const double sequences = std::max<double>(1, static_cast<double>(streams_.sequences()));
+  // KV tokens are left out: a correction may lower them.
+  double decode = model_.DecodeStep(sequences, 0, 0);
+  for (int busy = 1; busy <= neighbours; ++busy) decode = std::min(decode, model_.DecodeStep(sequences, 0, busy));
+  const DecodePace pace = steps_.pace.Of(decode);
+  return std::max(pace.now, pace.usual);
+}
+
 bool ReplicaState::SumsHold() const {
   int64_t sequences = 0;
   int64_t unobserved = 0;

@@ -81,14 +81,15 @@ class ReplicaState {
   // wrapping around.
   size_t TakeTurn(size_t most);
 
-  // Tokens per sequence that it generated of the request so far.
-  int64_t Generated(const RequestState& request) const { return streams_.Generated(request); }
   // Seconds until the step in flight ends; at least `at_least`.
   double Remainder(Instant now, double at_least, int busy_neighbours) const;
   // Seconds of a step without prefill.
   double DecodeStep(int busy_neighbours) const;
   // Forecast pace of one stream.
   DecodePace Pace(int busy_neighbours) const;
+
+  // At least both rates of Pace beside up to so many busy neighbours, until a step ends or a request joins or leaves.
+  double MostTokensPerSecond(int neighbours) const;
 
   // True: the sums over its requests are right. O(requests).
   bool SumsHold() const;

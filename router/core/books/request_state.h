@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "kvmodel/growth_forecast.h"
@@ -39,12 +40,12 @@ struct WaitState {
   Instant next_check;  // When it must be looked at though nothing else happens.
   Instant since;  // Its class's queue time counts from here: its arrival, or the failure of an answer that had begun.
   WaitReason reason = WaitReason::kBehindOthers;
-  bool tried_emptiest = false;              // The emptiest replicas were tried since it began to wait.
+  bool tried_everywhere = false;            // No server is left that it was not tried on.
   bool committed = false;                   // The core took it back from an engine: it is never refused for lateness.
   bool begun = false;                       // An engine had begun its answer and failed: its TTFT goal binds no more.
   bool best_effort = false;                 // No server could make its TTFT goal: it stands behind those that can.
   bool parked = false;                      // It is ahead of its due times: nobody looks at it before it is due back.
-  size_t next_server = 0;                   // The servers of its model before this position have been tried.
+  std::vector<uint32_t> failed_on;          // Before that: the replicas that it was tried on, in rising order.
   uint64_t tried_at = 0;                    // The pump that looked at it last.
   Tokens cached{0};                         // The most of its prompt that a replica was seen to have cached.
   std::optional<ReplicaId> reserved;        // The replica that has reserved memory for it.
@@ -56,8 +57,8 @@ struct WaitState {
   }
   // The request is to be tried everywhere once more.
   void ForgetTries() {
-    tried_emptiest = false;
-    next_server = 0;
+    tried_everywhere = false;
+    failed_on.clear();
   }
 };
 

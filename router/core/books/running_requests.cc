@@ -151,7 +151,7 @@ void RunningRequests::AdvanceUnobserved(ReplicaState& replica, Instant now) {
 }
 
 void RunningRequests::Refresh(RequestState* request, ReplicaState& replica, const DecodePace& pace, Instant now) {
-  const int64_t generated = replica.Generated(*request);
+  const int64_t generated = replica.streams().Generated(*request);
   forecasts_.Count(request, generated);
   if (request->pools.empty()) return;
   // A request stays in the pools that it joined, whatever a reload made of its replica.

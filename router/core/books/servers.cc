@@ -5,6 +5,24 @@
 #include "router/core/contract/admission_checks.h"
 
 namespace penstock {
+namespace {
+
+// A prompt is large from this share of a pool on.
+constexpr double kLargeShare = 0.2;
+
+// The least prompt that is large in a pool; kUnboundedTokens where none is.
+Tokens LargeFrom(const Footprint& footprint, Amount capacity) {
+  int64_t small = -1;
+  int64_t large = Footprint::kUnboundedTokens.value();
+  while (large - small > 1) {
+    const int64_t middle = small + (large - small) / 2;
+    const bool is_large = footprint.Expected(static_cast<double>(middle)) > kLargeShare * capacity.AsDouble();
+    (is_large ? large : small) = middle;
+  }
+  return Tokens(large);
+}
+
+}  // namespace
 
 void Servers::Configure(Instant now) {
   const Fleet& spec = fleet_.spec();
@@ -15,8 +33,21 @@ void Servers::Configure(Instant now) {
   }
   longest_.clear();
   for (const ReplicaState& replica : fleet_.replicas()) longest_.push_back(LongestPrompt(spec, replica.spec()));
+  FindLargePrompts();
   briefs_.resize(fleet_.replicas().size());
   for (size_t i = 0; i < briefs_.size(); ++i) UpdateBrief(i, now);
+}
+
+void Servers::FindLargePrompts() {
+  large_from_.assign(servers_.size(), Footprint::kUnboundedTokens);
+  for (size_t model = 0; model < servers_.size(); ++model) {
+    Tokens& from = large_from_[model];
+    for (const size_t index : servers_[model].replicas()) {
+      for (const PoolShare& share : fleet_.replicas()[index].spec().pools) {
+        from = std::min(from, LargeFrom(share.footprint, fleet_.pool(share.pool).spec().capacity));
+      }
+    }
+  }
 }
 
 void Servers::SetHealth(ReplicaId id, Health health, Instant now) {
@@ -88,11 +119,46 @@ Tokens Servers::LengthNeeded(const RequestState& request) const {
 
 Tokens Servers::MostCached(const RequestState& request) const {
   if (request.arrived.prefix.empty()) return Tokens(0);
+  const std::vector<size_t>* among = &Of(request.arrived.model);
+  if (among->size() > kSmallFleet) {
+    const Elsewhere elsewhere = DeepestHolders(request, deepest_);
+    // Of a block that many hold, any of them tells enough.
+    for (size_t i = 0; i < std::min(kSmallFleet, elsewhere.group.size()); ++i) {
+      if (std::binary_search(among->begin(), among->end(), elsewhere.group[i])) deepest_.push_back(elsewhere.group[i]);
+    }
+    among = &deepest_;
+  }
   Tokens most{0};
-  for (size_t index : Of(request.arrived.model)) {
+  for (size_t index : *among) {
     most = std::max(most, fleet_.replicas()[index].HopeFor(request).expected);
   }
   return most;
+}
+
+Servers::Elsewhere Servers::DeepestHolders(const RequestState& request, std::vector<size_t>& out) const {
+  const std::vector<uint64_t>& prefix = request.arrived.prefix;
+  const std::vector<size_t>& servers = Of(request.arrived.model);
+  out.clear();
+  const auto tokens = [&](size_t blocks) {
+    return request.PrefixTokens(static_cast<int64_t>(std::min(blocks, prefix.size())));
+  };
+  for (size_t landmarks = fleet_.holders().Landmarks(prefix); landmarks > 0; --landmarks) {
+    const size_t position = (landmarks - 1) * PrefixHolders::kLandmark;
+    const std::span<const uint32_t> group = fleet_.holders().Of(prefix[position]);
+    const size_t before = out.size();
+    // Other models of the same engines may list many more: a group is not read further than it could matter.
+    const bool small = group.size() <= 2 * kSmallFleet;
+    for (size_t i = 0; small && i < group.size(); ++i) {
+      const bool known = std::find(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(before), group[i]) !=
+                         out.begin() + static_cast<std::ptrdiff_t>(before);
+      if (!known && std::binary_search(servers.begin(), servers.end(), group[i])) out.push_back(group[i]);
+    }
+    if (!small || out.size() > kSmallFleet) {
+      out.resize(before);
+      return {tokens(landmarks * PrefixHolders::kLandmark), group};
+    }
+  }
+  return {};
 }
 
 const ModelServers& Servers::Fresh(ModelId model, Instant now) {

@@ -7,12 +7,16 @@
 #define PENSTOCK_ROUTER_CORE_BOOKS_SERVERS_H_
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "router/core/books/fleet_state.h"
 #include "router/core/books/model_servers.h"
 
 namespace penstock {
+
+// Servers of a model that are always looked at one by one. Larger fleets are searched by bounds and indexes.
+inline constexpr size_t kSmallFleet = 24;
 
 class Servers {
  public:
@@ -43,8 +47,21 @@ class Servers {
   // The length that a replica must be able to hold. A request that has outgrown all servers since it was accepted may
   // go to any of them: its engine ends it at its limit.
   Tokens LengthNeeded(const RequestState& request) const;
-  // The most tokens of the prompt that any server has cached.
+  // True: the prompt takes a large part of a pool of one of its servers. Smaller ones find room in the gaps that others
+  // leave.
+  bool IsLarge(const RequestState& request) const {
+    return request.Prompt() >= large_from_[request.arrived.model.value()];
+  }
+  // The most tokens of the prompt that any server has cached; in a large fleet any of the deepest holders.
   Tokens MostCached(const RequestState& request) const;
+  // The part of a prompt that servers hold which are not among the deepest holders.
+  struct Elsewhere {
+    Tokens most{0};                   // At most so many leading tokens.
+    std::span<const uint32_t> group;  // Replicas that hold most of it; other models' too.
+  };
+  // The servers that hold most of the request's prompt go into `out`: whole groups that hold the same landmarks,
+  // kSmallFleet servers at most.
+  Elsewhere DeepestHolders(const RequestState& request, std::vector<size_t>& out) const;
 
   // The model's kinds of servers, their factors at most ModelServers::kRefresh old.
   const ModelServers& Fresh(ModelId model, Instant now);
@@ -52,13 +69,16 @@ class Servers {
   double ExpectedWork(const RequestState& request, double output, Instant now);
 
  private:
+  void FindLargePrompts();
   double FullnessOf(const ReplicaState& replica, Instant now) const;
 
   FleetState& fleet_;
-  const std::vector<size_t> none_;     // The servers of an unknown model.
-  std::vector<ModelServers> servers_;  // One entry per model.
-  std::vector<ReplicaBrief> briefs_;   // One entry per replica.
-  std::vector<Tokens> longest_;        // One entry per replica.
+  const std::vector<size_t> none_;       // The servers of an unknown model.
+  std::vector<ModelServers> servers_;    // One entry per model.
+  std::vector<ReplicaBrief> briefs_;     // One entry per replica.
+  std::vector<Tokens> longest_;          // One entry per replica.
+  std::vector<Tokens> large_from_;       // One entry per model.
+  mutable std::vector<size_t> deepest_;  // The memory of one MostCached, reused by the next.
 };
 
 }  // namespace penstock

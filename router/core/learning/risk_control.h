@@ -22,6 +22,8 @@ class RiskControl {
   explicit RiskControl(bool fatal = false) : fatal_(fatal) {}
 
   double z() const { return fatal_ ? kFatalZ : z_; }
+  // The least z until the next dispatch. Only dispatches lower it, and each counts in one period.
+  double least_z() const { return fatal_ ? kFatalZ : std::min(z_, Next()); }
   void Preempted(int64_t count) { preempted_ += count; }
   void Dispatched() { ++dispatched_; }
 
@@ -29,11 +31,16 @@ class RiskControl {
   void Tick(Instant now) {
     if (now - ticked_at_ < kPeriod) return;
     ticked_at_ = now;
-    z_ = std::clamp(z_ + 0.02 * (static_cast<double>(preempted_) - 0.005 * static_cast<double>(dispatched_)), 0.7, 2.0);
+    z_ = Next();
     preempted_ = dispatched_ = 0;
   }
 
  private:
+  double Next() const {
+    return std::clamp(z_ + 0.02 * (static_cast<double>(preempted_) - 0.005 * static_cast<double>(dispatched_)), 0.7,
+                      2.0);
+  }
+
   bool fatal_ = false;
   double z_ = 1.5;
   int64_t preempted_ = 0;

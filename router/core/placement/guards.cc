@@ -19,8 +19,8 @@ bool HasRows(const GuardQuestion& question) {
 }
 
 bool RunwayIsShort(const GuardQuestion& question) {
+  if (!RunwayIsLong(question.replica)) return true;
   const PrefillWork& backlog = question.replica.prefills().work();
-  if (backlog.tokens.AsDouble() <= kRunwayBudgets * question.replica.spec().batch_budget.AsDouble()) return true;
   const PrefillPrice& price = question.outlook.price;
   return price.Of(backlog) <= price.Of(PrefillOf(Tokens(0), question.cached));
 }
@@ -115,6 +115,11 @@ bool RunningStreamsKeepPace(const GuardQuestion& question) {
 }
 
 }  // namespace
+
+bool RunwayIsLong(const ReplicaState& replica) {
+  const double budgets = kRunwayBudgets * replica.spec().batch_budget.AsDouble();
+  return replica.prefills().work().tokens.AsDouble() > budgets;
+}
 
 double StepOutlook::Steps(const PrefillWork& prefill) const { return std::ceil(prefill.tokens.AsDouble() / budget); }
 

@@ -25,6 +25,9 @@
 
 namespace penstock {
 
+// True: only a request whose cached prompt saves as much as is on its way passes the guard "runway".
+bool RunwayIsLong(const ReplicaState& replica);
+
 // The next steps of a replica with one request more.
 struct StepOutlook {
   PrefillWork queued;  // To compute until the request's first token: the backlog and its own.

@@ -37,6 +37,16 @@ PoolPeak ForecastRule::BoundWith(const PoolState& pool, const GrowthVector& join
   return peak;
 }
 
+std::optional<PoolPeak> ForecastRule::Floor(const PoolState& pool, Instant now) const {
+  PoolPeak floor = pool.growth().Floor(std::min(ZOf(pool), pool.risk().least_z()), now);
+  const double lendable = pool.lending().lendable().AsDouble();
+  if (lendable == 0) return floor;
+  // Whatever is lent, BoundWith is at least the growth's peak less the lendable memory, and the present memory.
+  floor.bound -= lendable;
+  const double present = pool.growth().PresentFloor(now);
+  return floor.bound > present ? floor : PoolPeak{present, 0};
+}
+
 bool ForecastRule::SurelyAbove(double limit, const PoolState& pool, int horizon, const GrowthMember& joining,
                                Instant now) const {
   return pool.growth().BoundAt(horizon, joining, ZOf(pool), now) - pool.lending().lendable().AsDouble() > limit;
@@ -55,6 +65,23 @@ bool MemoryTest::SurelyFull(const PoolShare& share, const GrowthMember& member, 
   const PoolState& pool = fleet_.pool(share.pool);
   if (!hint.crowded || pool.growth().members() == 0) return false;
   return rule_->SurelyAbove(LimitOf(share.pool), pool, hint.worst, member, now);
+}
+
+bool MemoryTest::SurelyAbove(double share, const RequestState& request, const ReplicaState& replica,
+                             Instant now) const {
+  // Contributions are rounded to float: a share that rounding could have made equal is not surely above.
+  constexpr double kRoundedUp = 1 + 1e-6;
+  if (request.Returns()) return false;
+  const DecodePace pace = forecasts_.PaceOf(replica);
+  for (const PoolShare& each : replica.spec().pools) {
+    const PoolState& pool = fleet_.pool(each.pool);
+    const double capacity = std::max(1.0, pool.spec().capacity.AsDouble());
+    const double taken = capacity - fleet_.ledger().Available(each.pool).AsDouble();
+    const double limit = share * kRoundedUp * capacity - taken;
+    const GrowthMember member = forecasts_.MemberOf(request, replica, each, pace, now);
+    if (rule_->SurelyAbove(limit, pool, hints_[each.pool.value()].worst, member, now)) return true;
+  }
+  return false;
 }
 
 bool MemoryTest::FitsBesideReserved(const RequestState& request, PoolId pool, const GrowthVector& growth, Instant now) {

@@ -24,6 +24,9 @@ class MemoryRule {
   virtual double Fill() const = 0;
   // The bound in the pool's unit, and the horizon where it is.
   virtual PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const = 0;
+  // At most the bound with any request, less the least of the request's means at the horizon and at the present. It
+  // holds from now on until the pool changes. nullopt says nothing.
+  virtual std::optional<PoolPeak> Floor(const PoolState&, Instant /*now*/) const { return std::nullopt; }
   // True: the bound at one horizon is above `limit` already. False decides nothing. A few dozen operations.
   virtual bool SurelyAbove(double /*limit*/, const PoolState&, int /*horizon*/, const GrowthMember&, Instant) const {
     return false;
@@ -37,6 +40,7 @@ class ForecastRule : public MemoryRule {
  public:
   double Fill() const override;
   PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const override;
+  std::optional<PoolPeak> Floor(const PoolState& pool, Instant now) const override;
   bool SurelyAbove(double limit, const PoolState& pool, int horizon, const GrowthMember& joining,
                    Instant now) const override;
 
@@ -53,6 +57,7 @@ class MemoryTest {
              std::unique_ptr<const MemoryRule> rule)
       : fleet_(fleet), forecasts_(forecasts), reservations_(reservations), rule_(std::move(rule)) {}
 
+  const MemoryRule& rule() const { return *rule_; }
   // The fleet has a new description.
   void Configure() { hints_.resize(fleet_.pools().size()); }
 
@@ -60,6 +65,8 @@ class MemoryTest {
   // request's contribution to each pool to `growth` where there is room. Without pools: the part of the batch in use.
   std::optional<double> PeakShareWith(const RequestState& request, const ReplicaState& replica, Instant now,
                                       std::vector<GrowthVector>& growth);
+  // True: PeakShareWith would be above `share`, or would find no room. False decides nothing.
+  bool SurelyAbove(double share, const RequestState& request, const ReplicaState& replica, Instant now) const;
   // The expected time until all pools of the replica could hold the request if no other joined them. nullopt: not
   // within the horizons. O(pools x horizons^2).
   std::optional<Duration> TimeToRoom(const RequestState& request, const ReplicaState& replica, Instant now) const;

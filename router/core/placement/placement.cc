@@ -12,17 +12,6 @@ bool Placement::CanAvoid(const RequestState& request, Tokens needed) const {
   });
 }
 
-double Placement::TokensOfSmallestPool(const ReplicaState& replica) const {
-  double least = 0;
-  for (const PoolShare& share : replica.spec().pools) {
-    const double per_token = std::max(share.footprint.full_per_token, share.footprint.windowed_per_token);
-    if (per_token <= 0) continue;
-    const double tokens = fleet_.pool(share.pool).spec().capacity.AsDouble() / per_token;
-    least = least > 0 ? std::min(least, tokens) : tokens;
-  }
-  return least;
-}
-
 std::optional<WaitReason> Placement::Test(const RequestState& request, size_t index, Instant now) {
   const ReplicaState& replica = fleet_.replicas()[index];
   const GuardQuestion question = QuestionFor(request, replica, fleet_, now);
@@ -37,7 +26,7 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
   const double saved = price.Of(PrefillOf(Tokens(0), question.cached));
   // A pool holds so many prompts like this one.
   const PrefillWork whole = request.PrefillAfter(Tokens(0));
-  const double pool_seconds = price.Of(whole) * TokensOfSmallestPool(replica) / whole.tokens.AsDouble();
+  const double pool_seconds = price.Of(whole) * TokensOfSmallestPool(replica, fleet_) / whole.tokens.AsDouble();
   choices_.push_back({index, *peak_share, question.outlook.ExpectedTtft(), saved, pool_seconds, growth});
   return std::nullopt;
 }
@@ -48,15 +37,19 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
   choices_.clear();
   crowded_.clear();
   growth_.clear();
-  const std::vector<size_t>& among = search_.ReplicasToTry(request, needed);
-  if (among.empty()) return std::nullopt;
-  WaitReason reason = WaitReason::kNoReplicaUp;
-  for (size_t index : among) {
-    if (!fleet_.replicas()[index].Placeable() || needed > servers_.Longest(index)) continue;
-    if (can_avoid && request->waiting.Avoids(index)) continue;
-    if (const std::optional<WaitReason> broken = Test(*request, index, now)) reason = HigherRanked(reason, *broken);
+  if (!search_.Begin(request, needed, now)) return std::nullopt;
+  WaitReason reason = search_.closed();
+  const Choice* best = nullptr;
+  while (const std::optional<size_t> index = search_.Next(best)) {
+    if (!fleet_.replicas()[*index].Placeable() || needed > servers_.Longest(*index)) continue;
+    if (can_avoid && request->waiting.Avoids(*index)) continue;
+    if (const std::optional<WaitReason> broken = Test(*request, *index, now)) {
+      reason = HigherRanked(reason, *broken);
+    } else {
+      best = &BestOf(scores_, choices_, search_.price().value_or(0));
+    }
   }
-  if (!choices_.empty()) return BestOf(scores_, choices_);
+  if (best != nullptr) return BestOf(scores_, choices_, search_.price().value_or(PriceAmong(choices_)));
   // A later try that met no replica says nothing new.
   WaitReason& reported = request->waiting.reason;
   if (reason != WaitReason::kNoReplicaUp || reported == WaitReason::kBehindOthers) reported = reason;

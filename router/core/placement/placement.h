@@ -1,8 +1,9 @@
 // Filter, then score: the replica that takes a waiting request now, or the reason why none does.
 //
-// The search names replicas. Those that are placeable, can hold the prompt and did not fail the request are tested: by
-// the guards, then by the memory test. Invariant: a Choice passed every test at the instant it was made.
-// Owned by Rooms. O(tried replicas x (horizons + prefilling requests)); allocates nothing once its memory has grown.
+// The search names replicas, one after the other. Those that are placeable, can hold the prompt and did not fail the
+// request are tested: by the guards, then by the memory test. Invariant: a Choice passed every test at the instant it
+// was made. Owned by Rooms. O(tried replicas x (horizons + prefilling requests)); allocates nothing once its memory has
+// grown.
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_PLACEMENT_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_PLACEMENT_H_
 
@@ -19,12 +20,12 @@ namespace penstock {
 
 class Placement {
  public:
-  Placement(const FleetState& fleet, const Servers& servers, WorkList& work, MemoryTest& memory,
+  Placement(const FleetState& fleet, const Servers& servers, WorkList& work, MemoryTest& memory, Floors& floors,
             std::vector<Guard> guards)
       : fleet_(fleet),
         servers_(servers),
         memory_(memory),
-        search_(fleet, servers, work),
+        search_(fleet, servers, memory, floors, work, guards),
         guards_(std::move(guards)),
         scores_(AllScores()) {}
 
@@ -42,8 +43,6 @@ class Placement {
  private:
   // True: a server that did not fail the request could take it.
   bool CanAvoid(const RequestState& request, Tokens needed) const;
-  // Tokens that the smallest of its pools can hold, 0 without one.
-  double TokensOfSmallestPool(const ReplicaState& replica) const;
   // Adds the replica to choices_, or returns the reason why it cannot take the request.
   std::optional<WaitReason> Test(const RequestState& request, size_t replica, Instant now);
 

@@ -48,8 +48,8 @@ void Reservations::BringForward(const RequestState& request, Instant at) {
 
 void Reservations::End(RequestState* request) {
   if (!request->waiting.reserved) return;
-  for (ReservedPool& pool : pools_) {
-    if (pool.request == request) pool.request = nullptr;
+  for (const PoolShare& share : fleet_.replica(*request->waiting.reserved).spec().pools) {
+    pools_[share.pool.value()].request = nullptr;
   }
   std::erase_if(reservations_, [&](const Reservation& reservation) { return reservation.request == request; });
   request->waiting.reserved.reset();

@@ -5,8 +5,6 @@
 namespace penstock {
 namespace {
 
-double Cost(const Choice& choice, double price) { return price * choice.peak_share - choice.saved; }
-
 double PeakShare(const Choice& choice, double) { return choice.peak_share; }
 
 double TimeToFirstToken(const Choice& choice, double) { return choice.expected_ttft; }
@@ -14,19 +12,25 @@ double TimeToFirstToken(const Choice& choice, double) { return choice.expected_t
 }  // namespace
 
 std::vector<Score> AllScores() {
-  return {{"cost", Cost}, {"peak_share", PeakShare}, {"first_token", TimeToFirstToken}};
+  return {{"cost", CostOf}, {"peak_share", PeakShare}, {"first_token", TimeToFirstToken}};
 }
 
-const Choice& BestOf(const std::vector<Score>& scores, const std::vector<Choice>& choices) {
+double CostOf(const Choice& choice, double price) { return price * choice.peak_share - choice.saved; }
+
+double PriceAmong(const std::vector<Choice>& choices) {
   double price = 0;
   for (const Choice& choice : choices) price = std::max(price, kMemoryPrice * choice.pool_seconds);
+  return price;
+}
+
+const Choice& BestOf(const std::vector<Score>& scores, const std::vector<Choice>& choices, double price) {
   return *std::min_element(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
     for (const Score& score : scores) {
       const double of_a = score.of(a, price);
       const double of_b = score.of(b, price);
       if (of_a != of_b) return of_a < of_b;
     }
-    return false;
+    return a.replica < b.replica;
   });
 }
 

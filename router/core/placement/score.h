@@ -1,13 +1,14 @@
 // The scores by which one of the replicas that could take a request is chosen: a named list, compared in order.
 //
-// Least wins; a tie goes on to the next score, and at last to the replica that was tried first:
+// Least wins; a tie goes on to the next score, and at last to the first replica:
 //   cost         GPU seconds: the price of the pool as full as it becomes, less the prefill that cached prompts save
 //   peak_share   how full the fullest pool would become
 //   first_token  seconds to the first token
 //
 // The price of a whole pool is kMemoryPrice of the GPU seconds that its prompts cost. Memory that a request takes is
-// lost to cached prompts, which then are computed again. All choices have one price, that of the most expensive pool.
-// So the emptiest pool wins where no prompt is cached. Pure functions.
+// lost to cached prompts, which then are computed again. All choices have one price: that of the most expensive pool
+// among the choices, in a large fleet among all servers. So the emptiest pool wins where no prompt is cached. Pure
+// functions.
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_SCORE_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_SCORE_H_
 
@@ -40,8 +41,13 @@ struct Score {
 // Every score, in order.
 std::vector<Score> AllScores();
 
+// The first of the scores.
+double CostOf(const Choice& choice, double price);
+// The price of the most expensive pool among the choices.
+double PriceAmong(const std::vector<Choice>& choices);
+
 // The choice of the least scores. `choices` is not empty.
-const Choice& BestOf(const std::vector<Score>& scores, const std::vector<Choice>& choices);
+const Choice& BestOf(const std::vector<Score>& scores, const std::vector<Choice>& choices, double price);
 
 }  // namespace penstock
 

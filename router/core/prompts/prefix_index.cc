@@ -7,11 +7,11 @@ void PrefixIndex::SetCapacity(int64_t blocks) {
   Trim();
 }
 
-void PrefixIndex::Put(uint64_t block) {
+void PrefixIndex::Put(uint64_t block, bool landmark) {
   if (capacity_ <= 0) return;
   const auto [found, is_new] = blocks_.try_emplace(block);
   if (is_new) {
-    order_.push_front(block);
+    order_.push_front({block, landmark});
     found->second = order_.begin();
   } else {
     order_.splice(order_.begin(), order_, found->second);
@@ -27,13 +27,15 @@ void PrefixIndex::Take(uint64_t block) {
 }
 
 void PrefixIndex::Clear() {
+  for (const Block& block : order_) Note(block);
   order_.clear();
   blocks_.clear();
 }
 
 void PrefixIndex::Trim() {
   while (!order_.empty() && size() > capacity_) {
-    blocks_.erase(order_.back());
+    Note(order_.back());
+    blocks_.erase(order_.back().hash);
     order_.pop_back();
   }
 }

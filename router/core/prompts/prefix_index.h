@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <list>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 
@@ -25,21 +26,34 @@ class PrefixIndex {
 
   // Forgets the oldest blocks beyond so many of kPrefixBlock tokens; 0 keeps nothing.
   void SetCapacity(int64_t blocks);
-  // The last user of the block ended: it is the newest from now on.
-  void Put(uint64_t block);
+  // The last user of the block ended: it is the newest from now on. `landmark`: as in PrefixHolders.
+  void Put(uint64_t block, bool landmark);
   // A running request holds the block.
   void Take(uint64_t block);
   void Clear();
+  // Landmarks that were forgotten since the last call of ForgetLost.
+  const std::vector<uint64_t>& lost() const { return lost_; }
+  void ForgetLost() { lost_.clear(); }
 
   bool Contains(uint64_t block) const { return blocks_.contains(block); }
   int64_t size() const { return static_cast<int64_t>(blocks_.size()); }
 
  private:
+  struct Block {
+    uint64_t hash;
+    bool landmark;
+  };
+  using Order = std::list<Block>;
+
   void Trim();
+  void Note(const Block& block) {
+    if (block.landmark) lost_.push_back(block.hash);
+  }
 
   int64_t capacity_ = 0;
-  std::list<uint64_t> order_;  // Newest first.
-  absl::flat_hash_map<uint64_t, std::list<uint64_t>::iterator> blocks_;
+  Order order_;  // Newest first.
+  absl::flat_hash_map<uint64_t, Order::iterator> blocks_;
+  std::vector<uint64_t> lost_;
 };
 
 }  // namespace penstock

@@ -25,18 +25,33 @@ PromptCache::Match PromptCache::Find(const Prefix& prefix) const {
 }
 
 void PromptCache::Join(RequestId request, const Prefix& prefix, std::vector<RequestId>& others) {
-  for (const uint64_t block : prefix) {
+  for (size_t i = 0; i < prefix.size(); ++i) {
+    const uint64_t block = prefix[i];
+    const bool landmark = holders_ != nullptr && PrefixHolders::IsLandmark(i);
+    if (landmark && !Holds(block)) holders_->Add(block, replica_);
     left_.Take(block);
     Note(live_.Add(block, request), request, others);
   }
 }
 
+void PromptCache::UnlistLost() {
+  if (left_.lost().empty()) return;
+  for (const uint64_t block : left_.lost()) {
+    if (holders_ != nullptr && !Holds(block)) holders_->Remove(block, replica_);
+  }
+  left_.ForgetLost();
+}
+
 void PromptCache::Leave(RequestId request, const Prefix& prefix, int64_t kept, std::vector<RequestId>& others) {
   // The head of a prompt is put last: it is the newest.
   for (size_t i = prefix.size(); i-- > 0;) {
-    Note(live_.Remove(prefix[i], request), request, others);
-    if (static_cast<int64_t>(i) < kept && !live_.Contains(prefix[i])) left_.Put(prefix[i]);
+    const uint64_t block = prefix[i];
+    const bool landmark = holders_ != nullptr && PrefixHolders::IsLandmark(i);
+    Note(live_.Remove(block, request), request, others);
+    if (static_cast<int64_t>(i) < kept && !live_.Contains(block)) left_.Put(block, landmark);
+    if (landmark && !Holds(block)) holders_->Remove(block, replica_);
   }
+  UnlistLost();
 }
 
 }  // namespace penstock

@@ -12,6 +12,7 @@
 
 #include "router/core/learning/hit_reliability.h"
 #include "router/core/prompts/live_blocks.h"
+#include "router/core/prompts/prefix_holders.h"
 #include "router/core/prompts/prefix_index.h"
 
 namespace penstock {
@@ -27,24 +28,42 @@ class PromptCache {
   };
   Match Find(const Prefix& prefix) const;
 
+  // The landmarks of its prompts are listed there from now on; it holds none yet.
+  void ListIn(PrefixHolders* holders, uint32_t replica) {
+    holders_ = holders;
+    replica_ = replica;
+  }
+
   // A request with this prompt runs from now on. Appends the other requests that had some of its blocks alone so far.
   void Join(RequestId request, const Prefix& prefix, std::vector<RequestId>& others);
   // The request runs no more. Its first `kept` blocks stay cached. Appends the other requests that have some of them
   // alone now.
   void Leave(RequestId request, const Prefix& prefix, int64_t kept, std::vector<RequestId>& others);
   // Running requests leave room for so many other blocks.
-  void SetRoom(int64_t blocks) { left_.SetCapacity(blocks); }
+  void SetRoom(int64_t blocks) {
+    left_.SetCapacity(blocks);
+    UnlistLost();
+  }
   // The engine lost what ended requests left.
-  void Forget() { left_.Clear(); }
+  void Forget() {
+    left_.Clear();
+    UnlistLost();
+  }
 
   const LiveBlocks& live() const { return live_; }
   HitReliability& reliability() { return reliability_; }
   const HitReliability& reliability() const { return reliability_; }
 
  private:
+  bool Holds(uint64_t block) const { return live_.Contains(block) || left_.Contains(block); }
+  // Takes landmarks that the index forgot off the list.
+  void UnlistLost();
+
   LiveBlocks live_;
   PrefixIndex left_;
   HitReliability reliability_;
+  PrefixHolders* holders_ = nullptr;  // Null: nobody asks for the holders of a block.
+  uint32_t replica_ = 0;
 };
 
 }  // namespace penstock

@@ -98,9 +98,9 @@ void Parking::Free(PoolId pool, double more, Instant now, std::vector<Action>& a
   }
 }
 
-bool Parking::MakeRoom(const RequestState& waiting, const std::vector<size_t>& crowded, Instant now,
-                       std::vector<Action>& actions) {
-  if (!fleet_.GoalsOf(waiting).refuse_late) return false;
+std::optional<size_t> Parking::MakeRoom(const RequestState& waiting, const std::vector<size_t>& crowded, Instant now,
+                                        std::vector<Action>& actions) {
+  if (!fleet_.GoalsOf(waiting).refuse_late) return std::nullopt;
   for (size_t index : crowded) {
     const ReplicaState& replica = fleet_.replicas()[index];
     if (!CouldHold(waiting, replica, now)) continue;
@@ -109,9 +109,9 @@ bool Parking::MakeRoom(const RequestState& waiting, const std::vector<size_t>& c
       Free(share.pool, more, now, actions);
       promised_.push_back({share.pool, more});
     }
-    return true;
+    return index;
   }
-  return false;
+  return std::nullopt;
 }
 
 void Parking::Relieve(const ReplicaState& replica, Instant now, std::vector<Action>& actions) {

@@ -9,6 +9,7 @@
 #ifndef PENSTOCK_ROUTER_CORE_RELIEF_PARKING_H_
 #define PENSTOCK_ROUTER_CORE_RELIEF_PARKING_H_
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,10 +29,10 @@ class Parking {
 
   // Forgets the room that waiting requests asked for in the last event: they ask again.
   void StartEvent(Instant now);
-  // Only memory keeps the waiting request from joining one of these replicas, by position. True: room for it is on its
-  // way on one of them.
-  bool MakeRoom(const RequestState& waiting, const std::vector<size_t>& crowded, Instant now,
-                std::vector<Action>& actions);
+  // Only memory keeps the waiting request from joining one of these replicas, by position. Returns the one on which
+  // room for it is on its way now.
+  std::optional<size_t> MakeRoom(const RequestState& waiting, const std::vector<size_t>& crowded, Instant now,
+                                 std::vector<Action>& actions);
   // Parks streams of the replica's pools that are nearly full.
   void Relieve(const ReplicaState& replica, Instant now, std::vector<Action>& actions);
 

@@ -8,7 +8,7 @@ namespace {
 // Tokens to compute again; the younger request of two equal ones costs more, so that ties are decided.
 std::pair<int64_t, uint64_t> CostOf(const RequestState& request, const FleetState& fleet) {
   const ReplicaState& replica = fleet.replica(request.running.replica);
-  return {request.Prompt().value() + replica.Generated(request), request.sequence};
+  return {request.Prompt().value() + replica.streams().Generated(request), request.sequence};
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ class PresentUse : public MemoryRule {
   explicit PresentUse(double fill) : fill_(fill) {}
   double Fill() const override { return fill_; }
   PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const override;
+  std::optional<PoolPeak> Floor(const PoolState& pool, Instant now) const override {
+    return PoolPeak{pool.growth().PresentFloor(now), 0};
+  }
 
  private:
   const double fill_;

@@ -60,7 +60,7 @@ TEST(RunningRequests, ACorrectionSetsTheCountOfOneStreamWithoutItsKeptTokens) {
   Progress progress = Steps(1, test.now);
   progress.corrections = {{RequestId(1), Tokens(50)}, {RequestId(99), Tokens(5)}};
   test.rooms.running.Advance(progress, test.now);
-  EXPECT_EQ(test.Replica().Generated(*request), 30);
+  EXPECT_EQ(test.Replica().streams().Generated(*request), 30);
 }
 
 TEST(RunningRequests, ARequestThatLeavesIsInNoBookButTheLedger) {
@@ -86,7 +86,7 @@ TEST(RunningRequests, ARequestWithoutEventsAdvancesByTheForecastStep) {
   EXPECT_EQ(request->phase, RequestPhase::kDecoding);
   test.Wait(Duration::Seconds(1));
   test.rooms.running.CatchUp(test.Replica(), 1, test.now);
-  EXPECT_NEAR(static_cast<double>(test.Replica().Generated(*request)), 100, 3);
+  EXPECT_NEAR(static_cast<double>(test.Replica().streams().Generated(*request)), 100, 3);
   test.rooms.running.Leave(request, test.now);
   EXPECT_EQ(test.rooms.running.unobserved(), 0);
 }

@@ -20,6 +20,20 @@ TEST(RiskControl, PreemptionsRaiseZAndQuietDispatchesLowerIt) {
   EXPECT_LT(risk.z(), raised);
 }
 
+TEST(RiskControl, UntilTheNextDispatchZStaysAboveItsLeastValue) {
+  RiskControl risk;
+  risk.Tick(Quarter(0));
+  for (int i = 0; i < 300; ++i) risk.Dispatched();
+  const double least = risk.least_z();
+  EXPECT_LT(least, risk.z());
+  for (int i = 1; i < 5; ++i) {
+    risk.Tick(Quarter(i));
+    EXPECT_GE(risk.z(), least);
+  }
+  EXPECT_DOUBLE_EQ(risk.z(), least);
+  EXPECT_DOUBLE_EQ(RiskControl(true).least_z(), RiskControl::kFatalZ);
+}
+
 TEST(RiskControl, HalfAPercentOfPreemptedRequestsLeavesItWhereItIs) {
   RiskControl risk;
   risk.Tick(Quarter(0));

@@ -10,7 +10,9 @@ Choice With(size_t replica, double peak_share, double saved = 0, double expected
   return {replica, peak_share, expected_ttft, saved, 10 / kMemoryPrice, 0};
 }
 
-size_t BestReplica(const std::vector<Choice>& choices) { return BestOf(AllScores(), choices).replica; }
+size_t BestReplica(const std::vector<Choice>& choices) {
+  return BestOf(AllScores(), choices, PriceAmong(choices)).replica;
+}
 
 TEST(Score, TheEmptierPoolWinsWhereNoPrefixIsCached) { EXPECT_EQ(BestReplica({With(1, 0.5), With(2, 0.3)}), 2u); }
 
@@ -34,14 +36,15 @@ TEST(Score, BetweenEqualPoolsTheEarlierFirstTokenWins) {
   EXPECT_EQ(BestReplica({With(1, 0.3, 0, 0.2), With(2, 0.3, 0, 0.1)}), 2u);
 }
 
-TEST(Score, BetweenEqualChoicesTheOneThatWasTriedFirstWins) {
-  EXPECT_EQ(BestReplica({With(5, 0.3), With(2, 0.3)}), 5u);
+TEST(Score, BetweenEqualChoicesTheFirstReplicaWinsInWhateverOrderTheyWereTried) {
+  EXPECT_EQ(BestReplica({With(5, 0.3), With(2, 0.3)}), 2u);
+  EXPECT_EQ(BestReplica({With(2, 0.3), With(5, 0.3)}), 2u);
 }
 
 TEST(Score, AShorterListComparesLess) {
   const std::vector<Choice> choices = {With(1, 0.4, 5), With(2, 0.3)};
   const std::vector<Score> all = AllScores();
-  EXPECT_EQ(BestOf({all[1]}, choices).replica, 2u);
+  EXPECT_EQ(BestOf({all[1]}, choices, PriceAmong(choices)).replica, 2u);
   EXPECT_EQ(all[0].name, "cost");
 }
 

@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tests/core/rooms_for_test.h"
 
 namespace penstock::testing {
 namespace {
 
-FleetOptions Replicas(int count) {
+FleetOptions ManyReplicas(int count) {
   FleetOptions options;
   options.replicas = count;
   return options;
@@ -17,20 +18,45 @@ FleetOptions Replicas(int count) {
 
 class SearchTest : public ::testing::Test {
  protected:
-  void Begin(const Fleet& fleet) {
+  void Configure(const Fleet& fleet) {
     test_.Configure(fleet);
     test_.rooms.work.StartEvent();
-    request_ = test_.New(1, 2000);
+    request_ = test_.New(++configured_, 2000);
   }
-  std::vector<size_t> Next() { return search_.ReplicasToTry(request_, test_.rooms.servers.LengthNeeded(*request_)); }
+  bool Begin() { return search_.Begin(request_, test_.rooms.servers.LengthNeeded(*request_), test_.now); }
+  // The replicas to try when none of them takes the request.
+  std::vector<size_t> Next(size_t most = 1000) {
+    std::vector<size_t> found;
+    if (!Begin()) return found;
+    while (found.size() < most) {
+      const std::optional<size_t> next = search_.Next(nullptr);
+      if (!next) break;
+      found.push_back(*next);
+    }
+    return found;
+  }
+
+  // The same, in as many events as it takes.
+  std::vector<size_t> AllInEvents() {
+    std::vector<size_t> found;
+    for (events_ = 0; events_ < 20 && !search_.TriedEverywhere(*request_); ++events_) {
+      const std::vector<size_t> more = Next();
+      found.insert(found.end(), more.begin(), more.end());
+      test_.rooms.work.StartEvent();
+    }
+    return found;
+  }
 
   TestRooms test_;
-  Search search_{test_.rooms.fleet, test_.rooms.servers, test_.rooms.work};
+  Search search_{test_.rooms.fleet,  test_.rooms.servers, test_.rooms.memory,
+                 test_.rooms.floors, test_.rooms.work,    AllGuards()};
   RequestState* request_ = nullptr;
+  uint64_t configured_ = 0;  // Times; the ids of the requests that search.
+  int events_ = 0;           // Those that the last AllInEvents took.
 };
 
 TEST_F(SearchTest, ASmallFleetIsSearchedWholeAndOnce) {
-  Begin(MakeFleet(Replicas(5)));
+  Configure(MakeFleet(ManyReplicas(5)));
   EXPECT_EQ(Next(), (std::vector<size_t>{0, 1, 2, 3, 4}));
   EXPECT_TRUE(search_.TriedEverywhere(*request_));
   EXPECT_TRUE(Next().empty());
@@ -38,60 +64,106 @@ TEST_F(SearchTest, ASmallFleetIsSearchedWholeAndOnce) {
 }
 
 TEST_F(SearchTest, AReplicaThatOpensIsTriedAgain) {
-  Begin(MakeFleet(Replicas(5)));
-  Next();
-  test_.rooms.work.Open(test_.Replica(3));
-  EXPECT_EQ(Next(), std::vector<size_t>{3});
+  for (const int count : {5, 40}) {
+    Configure(MakeFleet(ManyReplicas(count)));
+    EXPECT_EQ(AllInEvents().size(), static_cast<size_t>(count));
+    EXPECT_TRUE(search_.TriedEverywhere(*request_));
+    test_.rooms.work.Open(test_.Replica(3));
+    EXPECT_EQ(Next(), std::vector<size_t>{3});
+    test_.rooms.work.ClearOpened();
+  }
 }
 
 TEST_F(SearchTest, OfALargeFleetTheEmptiestReplicasComeFirst) {
-  Begin(MakeFleet(Replicas(40)));
-  for (uint32_t i = 0; i < 10; ++i) {
-    test_.Running(100 + i, 10'000, i);
-    test_.rooms.servers.UpdateBrief(i, test_.now);
-  }
-  const std::vector<size_t> first = Next();
-  EXPECT_EQ(first.size(), 16u);
-  EXPECT_TRUE(std::all_of(first.begin(), first.end(), [](size_t index) { return index >= 10; }));
-  EXPECT_FALSE(search_.TriedEverywhere(*request_));
+  Configure(MakeFleet(ManyReplicas(40)));
+  for (uint32_t i = 0; i < 30; ++i) test_.Decoding(100 + i, 10'000 - 100 * i, i);
+  test_.UpdateFloors();
+  const std::vector<size_t> first = Next(13);
+  EXPECT_TRUE(std::all_of(first.begin(), first.begin() + 10, [](size_t index) { return index >= 30; }));
+  EXPECT_EQ(std::vector<size_t>(first.begin() + 10, first.end()), (std::vector<size_t>{29, 28, 27}));
+}
+
+TEST_F(SearchTest, TheSearchEndsWhereNoReplicaCanBeBetterThanTheBest) {
+  Configure(MakeFleet(ManyReplicas(40)));
+  for (uint32_t i = 0; i < 40; ++i) test_.Decoding(100 + i, 1'000 + 500 * i, i);
+  test_.UpdateFloors();
+  ASSERT_TRUE(Begin());
+  ASSERT_EQ(search_.Next(nullptr), 0u);
+  Choice best;
+  best.peak_share = 0.04;  // 4,000 tokens of the pool.
+  std::vector<size_t> others;
+  while (const std::optional<size_t> next = search_.Next(&best)) others.push_back(*next);
+  EXPECT_LE(others.size(), 6u) << "the floors of the others are above it";
+  EXPECT_GE(test_.rooms.work.budget(), kTriesPerEvent - 12);
 }
 
 TEST_F(SearchTest, TheOthersOfALargeFleetFollowAsEventsPayForThem) {
-  Begin(MakeFleet(Replicas(60)));
-  Next();
-  EXPECT_EQ(Next().size(), kTriesPerEvent - 16);
-  EXPECT_TRUE(Next().empty());
-  test_.rooms.work.StartEvent();
-  EXPECT_EQ(Next().size(), 60 - (kTriesPerEvent - 16));
+  Configure(MakeFleet(ManyReplicas(120)));
+  std::vector<size_t> tried = AllInEvents();
   EXPECT_TRUE(search_.TriedEverywhere(*request_));
+  EXPECT_EQ(events_, 8) << "an event pays for 15 tries or 16";
+  std::sort(tried.begin(), tried.end());
+  EXPECT_EQ(tried.size(), 120u);
+  EXPECT_TRUE(std::adjacent_find(tried.begin(), tried.end()) == tried.end()) << "each is tried once";
 }
 
 TEST_F(SearchTest, AnEventThatHasSpentItsBudgetTriesNoReplica) {
-  Begin(MakeFleet(Replicas(5)));
-  test_.rooms.work.Spend(kTriesPerEvent);
-  EXPECT_TRUE(Next().empty());
-  EXPECT_FALSE(search_.TriedEverywhere(*request_));
+  for (const int count : {5, 40}) {
+    Configure(MakeFleet(ManyReplicas(count)));
+    test_.rooms.work.Spend(kTriesPerEvent);
+    EXPECT_TRUE(Next().empty());
+    EXPECT_FALSE(search_.TriedEverywhere(*request_));
+  }
 }
 
-TEST_F(SearchTest, AFullReplicaThatHoldsThePrefixIsAmongTheFirst) {
-  Fleet fleet = MakeFleet(Replicas(40));
+TEST_F(SearchTest, AFullerReplicaThatHoldsThePrefixIsTriedFirst) {
+  Fleet fleet = MakeFleet(ManyReplicas(40));
   for (ReplicaSpec& replica : fleet.replicas) replica.prefix_cache = Tokens(10'000);
-  Begin(fleet);
+  Configure(fleet);
   request_->arrived.prefix = {1, 2, 3};
-  RequestState* holder = test_.New(100, 10'000);
+  RequestState* holder = test_.New(100, 3'000);
   holder->arrived.prefix = {1, 2, 3, 4};
   test_.Start(holder, 39);
-  test_.rooms.servers.UpdateBrief(39, test_.now);
-  const std::vector<size_t> first = Next();
-  EXPECT_EQ(first.size(), 17u);
-  EXPECT_EQ(first.back(), 39u);
+  test_.UpdateFloors();
+  EXPECT_EQ(Next(1), std::vector<size_t>{39});
 }
 
-TEST_F(SearchTest, AReplicaThatCannotHoldThePromptIsNotAmongTheEmptiest) {
-  Fleet fleet = MakeFleet(Replicas(40));
+TEST_F(SearchTest, AReplicaThatCannotHoldThePromptIsPassedOver) {
+  Fleet fleet = MakeFleet(ManyReplicas(40));
   for (uint32_t i = 0; i < 30; ++i) fleet.replicas[i].max_context = Tokens(1000);
-  Begin(fleet);
-  for (size_t index : Next()) EXPECT_GE(index, 30u);
+  Configure(fleet);
+  EXPECT_EQ(Next(), (std::vector<size_t>{30, 31, 32, 33, 34, 35, 36, 37, 38, 39}));
+}
+
+TEST_F(SearchTest, AReplicaWithMuchPrefillOnItsWayIsPassedOverUnlessItsCacheSavesAsMuch) {
+  Fleet fleet = MakeFleet(ManyReplicas(40));
+  for (ReplicaSpec& replica : fleet.replicas) replica.prefix_cache = Tokens(30'000);
+  Configure(fleet);
+  for (uint32_t i = 0; i < 39; ++i) test_.Running(100 + i, 8'000, i);
+  test_.UpdateFloors();
+  EXPECT_EQ(Next(), std::vector<size_t>{39});
+  EXPECT_EQ(search_.closed(), WaitReason::kRunway);
+  RequestState* holder = test_.New(200, 20 * kPrefixBlock.value());
+  for (uint64_t block = 1; block <= 20; ++block) holder->arrived.prefix.push_back(block);
+  test_.Start(holder, 5);
+  request_ = test_.New(201, 40 * kPrefixBlock.value());
+  for (uint64_t block = 1; block <= 40; ++block) request_->arrived.prefix.push_back(block);
+  test_.UpdateFloors();
+  const std::vector<size_t> found = Next();
+  EXPECT_EQ(std::set<size_t>(found.begin(), found.end()), (std::set<size_t>{5, 39}));
+}
+
+TEST_F(SearchTest, ReplicasThatTakeNoRequestAtAllArePassedOverAndSayWhy) {
+  Fleet fleet = MakeFleet(ManyReplicas(40));
+  for (ReplicaSpec& replica : fleet.replicas) replica.max_sequences = 1;
+  Configure(fleet);
+  for (uint32_t i = 0; i < 39; ++i) test_.Running(100 + i, 100, i);
+  test_.rooms.servers.SetHealth(ReplicaId(39), Health::kDown, test_.now);
+  test_.UpdateFloors();
+  EXPECT_TRUE(Next().empty());
+  EXPECT_TRUE(search_.TriedEverywhere(*request_));
+  EXPECT_EQ(search_.closed(), WaitReason::kSequences);
+  EXPECT_EQ(test_.rooms.work.budget(), kTriesPerEvent);
 }
 
 }  // namespace

@@ -67,11 +67,11 @@ TEST(WaitingRoom, ARetryIsAskedForAfterTheTimeThatTheLaneTakesToDrain) {
 TEST(WaitingRoom, AReloadHasEveryWaitingRequestTriedEverywhereAgain) {
   TestRooms test;
   RequestState* request = test.Waiting(1, 100);
-  request->waiting.tried_emptiest = true;
-  request->waiting.next_server = 1;
+  request->waiting.tried_everywhere = true;
+  request->waiting.failed_on = {0};
   test.Configure(MakeFleet({}));
-  EXPECT_FALSE(request->waiting.tried_emptiest);
-  EXPECT_EQ(request->waiting.next_server, 0u);
+  EXPECT_FALSE(request->waiting.tried_everywhere);
+  EXPECT_TRUE(request->waiting.failed_on.empty());
 }
 
 TEST(WaitingRoom, AViewShowsTheLongestWaitOfEachClassNotThatOfTheHead) {

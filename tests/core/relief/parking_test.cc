@@ -23,7 +23,9 @@ class ParkingTest : public ::testing::Test {
     test_.rooms.running.CatchUp(test_.Replica(), 100, test_.now);
     return request;
   }
-  bool MakeRoom(const RequestState* waiting) { return parking_.MakeRoom(*waiting, {0}, test_.now, actions_); }
+  bool MakeRoom(const RequestState* waiting) {
+    return parking_.MakeRoom(*waiting, {0}, test_.now, actions_).has_value();
+  }
   std::vector<uint64_t> Aborted() const {
     std::vector<uint64_t> ids;
     for (const Action& action : actions_) ids.push_back(std::get<Abort>(action).request.value());

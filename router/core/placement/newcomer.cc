@@ -1,0 +1,70 @@
+#include "router/core/placement/newcomer.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+// Contributions are rounded to float.
+constexpr double kFloat = 1 - 1e-6;
+
+// The most tokens that it generates in all, as far as it is not the context that ends it.
+double OutputCapOf(const RequestState& request) {
+  constexpr double kNoCap = 1e9;
+  if (request.arrived.embedding) return 0;
+  double cap = request.arrived.max_output > Tokens(0) ? request.arrived.max_output.AsDouble() : kNoCap;
+  if (request.output.known_in_growth) cap = std::min(cap, request.output.known->AsDouble());
+  return cap;
+}
+
+}  // namespace
+
+void Newcomer::Begin(const RequestState& request, const Servers& servers, Floors& floors, Instant now) {
+  const Tokens elsewhere = servers.DeepestHolders(request, holders_).most;
+  std::sort(holders_.begin(), holders_.end());
+  const Tokens whole = request.PrefixTokens(static_cast<int64_t>(request.arrived.prefix.size()));
+  elsewhere_ = PrefillOf(Tokens(0), elsewhere);
+  whole_ = PrefillOf(Tokens(0), whole);
+  returns_ = request.Returns();
+  prompt_ = request.Prompt().AsDouble();
+  pace_ = floors.MostPace(request.arrived.model, now);
+  FindChances(request);
+  FindAmounts(request, elsewhere, whole, floors.kinds());
+}
+
+void Newcomer::FindChances(const RequestState& request) {
+  for (int i = 0; i < kHorizons; ++i) context_[i] = prompt_ + pace_ * HorizonSeconds()[i];
+  // At present it is there whatever its context.
+  context_[0] = 0;
+  alive_.fill(0);
+  alive_[0] = 1;
+  // Of a request that had begun elsewhere, the chance is one given its tokens so far.
+  if (request.kept > Tokens(0)) return;
+  const double cap = OutputCapOf(request);
+  const SurvivalCurve* curve = request.output.known_in_growth ? nullptr : request.output.curve.get();
+  for (int i = 1; i < kHorizons; ++i) {
+    const double generated = pace_ * HorizonSeconds()[i];
+    if (generated >= cap) return;
+    alive_[i] = curve == nullptr ? 1 : std::min(1.0, curve->At(generated));
+  }
+}
+
+void Newcomer::FindAmounts(const RequestState& request, Tokens elsewhere, Tokens whole,
+                           const std::vector<Footprint>& kinds) {
+  amounts_.clear();
+  for (const Footprint& footprint : kinds) {
+    const double prompt = footprint.Expected(request.arrived.prompt.AsDouble()) * kFloat;
+    amounts_.push_back({std::max(0.0, prompt - footprint.Shared(elsewhere.AsDouble())),
+                        std::max(0.0, prompt - footprint.Shared(whole.AsDouble()))});
+  }
+}
+
+double Newcomer::Adds(const Floors::Entry& entry, bool holds) const {
+  const Floors::Floor& floor = FloorOf(entry);
+  // Past its context a request is gone.
+  if (floor.horizon < 0 || context_[floor.horizon] >= entry.context) return 0;
+  const Amounts& amounts = amounts_[entry.kind];
+  return alive_[floor.horizon] * (holds ? amounts.holder : amounts.elsewhere) * floor.per_unit;
+}
+
+}  // namespace penstock
