@@ -39,6 +39,8 @@ class AnswerMemory {
     edge_.telemetry->AddBufferedBytes((share_.held() - before).value());
     return holds;
   }
+  // Half of the budget is taken: answers that may do without memory leave the rest to others.
+  bool crowded() const { return edge_.answers.used().value() > limit_.value() / 2; }
 
  private:
   static uint64_t AccountOf(const SessionState& state) {

@@ -64,6 +64,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
   if (undelivered_ && !delivery_.resume_due()) {
     state_.any_answer = state_.any_answer || relay_.any_event();
     const HeaderList headers = begun ? HeaderList() : delivery_.Headers();
+    delivery_.Expect(relay_.tokens_in_pieces());
     const Written written = client_.Events(headers, relay_.pieces());
     if (written == Written::kGone) return false;
     undelivered_ = begun_ = written == Written::kPart;
@@ -83,6 +84,7 @@ asio::awaitable<bool> AnswerStream::Deliver() {
     if (delivery_.resume_due() && !co_await delivery_.AnnounceResume()) co_return false;
     state_.any_answer = state_.any_answer || relay_.any_event();
     const HeaderList headers = client_.begun() ? HeaderList() : delivery_.Headers();
+    delivery_.Expect(relay_.tokens_in_pieces());
     if (!co_await SendEvents(client_, headers, relay_.pieces())) co_return false;
   }
   OnDelivered(Now());
@@ -132,6 +134,7 @@ asio::awaitable<AttemptEnd> AnswerStream::Finish() {
     relay_.Flush();
     if (!relay_.pieces().empty()) {
       const HeaderList headers = client_.begun() ? HeaderList() : delivery_.Headers();
+      delivery_.Expect(relay_.tokens_in_pieces());
       const bool flushed = co_await SendEvents(client_, headers, relay_.pieces());
       if (!flushed) co_return EndedBy(AttemptEnd::Kind::kClientGone);
       OnDelivered(Now());
@@ -140,6 +143,7 @@ asio::awaitable<AttemptEnd> AnswerStream::Finish() {
   } else {
     alive = co_await client_.End();
   }
+  if (alive && delivery_.cut_short()) co_return EndedBy(AttemptEnd::Kind::kCut);
   co_return EndedBy(alive ? AttemptEnd::Kind::kFinished : AttemptEnd::Kind::kClientGone);
 }
 

@@ -32,7 +32,8 @@ void Delivery::Begin() {
   active_ = ActiveTokenCounter(state_.arrival, goals.ttft, goals.tpot);
   const RequestFacts& facts = state_.facts();
   if (facts.stream && goals.even_delivery) {
-    paced_.emplace(state_, state_.client(), Pace{state_.arrival, goals.ttft, goals.tpot});
+    paced_.emplace(state_, state_.client(), Pace{state_.arrival, goals.ttft, goals.tpot},
+                   [this](int64_t tokens, Instant now) { OnReached(tokens, now); });
     state_.receiver = &*paced_;
   }
   if (facts.stream && facts.Continuable(state_.request.endpoint)) {
@@ -56,7 +57,10 @@ std::string Delivery::Receipt() const {
 void Delivery::OnPiece(int64_t tokens, Instant now) {
   keep_alive_.Arm(state_.limits.keepalive_after.value_or(kUsualQuiet), now);
   state_.answer.delivered += tokens;
-  if (tokens == 0) return;
+  if (tokens > 0 && (!paced_ || paced_->passed())) OnReached(tokens, now);
+}
+
+void Delivery::OnReached(int64_t tokens, Instant now) {
   if (!first_token_at_) first_token_at_ = now;
   last_token_at_ = now;
   active_.OnTokens(tokens, now);

@@ -31,10 +31,20 @@ class Delivery {
   // A write of the router's own buffer goes on, and has to end before the session does.
   bool writing() const { return paced_ && paced_->writing(); }
   boost::asio::awaitable<void> Settle() { return paced_->Settle(); }
+  // The router ends: events that wait for their time, and that the client does not take at once, are dropped.
+  void Cut() {
+    if (paced_) paced_->Cut();
+  }
+  // Some were dropped, so the answer ends with an error.
+  bool cut_short() const { return paced_ && paced_->cut_short(); }
   // The answer's headers from the engine, and the receipt where the client asked for it.
   HeaderList Headers() const;
 
-  // The client has a piece of the stream with so many tokens.
+  // The next events of the stream have so many tokens.
+  void Expect(int64_t tokens) {
+    if (paced_) paced_->Expect(tokens);
+  }
+  // They are written, or wait for their time.
   void OnPiece(int64_t tokens, Instant now);
   // The client has all tokens of a whole answer.
   void OnWhole(int64_t tokens) { active_.OnTokens(tokens, Now()); }
@@ -60,6 +70,8 @@ class Delivery {
   std::optional<Duration> tpot() const;
 
  private:
+  // The client has so many more tokens.
+  void OnReached(int64_t tokens, Instant now);
   std::string Receipt() const;
   const ClassConfig& Goals() const { return state_.fleet->config().classes[state_.prepared.service_class.position]; }
 

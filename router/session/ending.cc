@@ -99,6 +99,7 @@ asio::awaitable<void> Ending::CloseAnswer() {
   admission_.Close(Outcome::kFinished);
   const bool alive = co_await delivery_.CloseStream("length");
   if (!alive) co_return;
+  if (delivery_.cut_short()) co_return co_await ShutDown();
   delivery_.OnEnd(/*ended_well=*/true);
   record_.End(RequestOutcome::kOk, "");
 }

@@ -5,7 +5,7 @@
 #include <boost/asio/detached.hpp>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "router/live/loop_turn.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -14,115 +14,165 @@ namespace {
 
 // The longest time until a drain is noticed.
 constexpr Duration kLook = Duration::Milliseconds(250);
-// Written bytes stay in front of the held ones up to this size, or half of all, so that each byte is moved once.
-constexpr size_t kCompactAt = 4 << 10;
+// Bytes written in one turn of the loop.
+constexpr size_t kPart = 64 << 10;
+// The most that one stream holds, and its part of the budget.
+constexpr size_t kMostHeld = 4 << 20;
+constexpr int64_t kPartOfBudget = 8;
+
+size_t MostHeld(Bytes budget) {
+  const auto part = static_cast<size_t>(budget.value() / kPartOfBudget);
+  return std::clamp(part, AnswerMemory::kFree, kMostHeld);
+}
 
 }  // namespace
 
-PacedClient::PacedClient(SessionState& state, Client& client, const Pace& pace)
-    : state_(state),
-      client_(client),
+PacedClient::PacedClient(SessionState& state, Client& client, const Pace& pace, OnReached on_reached)
+    : ForwardingClient(client),
+      state_(state),
       pace_(pace),
+      on_reached_(std::move(on_reached)),
       changed_(state.loop.io()),
-      next_(state.loop.deadlines(), [this] { Release(); }),
+      next_(state.loop.deadlines(), [this] { Release(HeaderList()); }),
       memory_(state),
       first_(pace.arrival) {}
 
-Written PacedClient::Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
-  const Instant now = Now();
-  const int64_t token = state_.answer.delivered;
-  if (token == 0) first_ = now;
-  const Instant release = pace_.ReleaseOf(token, first_);
-  if (idle() && (hurry_ || token == 0 || release <= now)) return client_.Events(headers, pieces);
-  if (client_.gone()) return Written::kGone;
-  Hold(release, pieces);
-  if (!writing_) Release();
-  return Written::kAll;
+Instant PacedClient::ReleaseOf(int64_t tokens, int64_t ahead) const {
+  // An event without tokens comes with the token before it.
+  const int64_t index = state_.answer.delivered + (tokens > 0 ? ahead : -1);
+  // The sequences of a request grow side by side.
+  return pace_.ReleaseOf(std::max<int64_t>(index, 0) / (state_.facts().n * state_.facts().prompts), first_);
 }
 
-void PacedClient::Hold(Instant release, const std::vector<absl::string_view>& pieces) {
-  for (absl::string_view piece : pieces) absl::StrAppend(&held_, piece);
-  batches_.push_back({release, held_.size()});
-  if (!memory_.Hold(held_.size())) hurry_ = true;
+Written PacedClient::Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
+  if (client().gone()) return Written::kGone;
+  const Instant now = Now();
+  const int64_t tokens = std::exchange(expected_, 0);
+  if (state_.answer.delivered == 0) first_ = now;
+  passed_ = idle() && (hurry_ || ReleaseOf(tokens, tokens - 1) <= now);
+  if (passed_) return client().Events(headers, pieces);
+  Hold(pieces, tokens);
+  Release(headers);
+  if (client().gone()) return Written::kGone;
+  return hurry_ && !idle() ? Written::kPart : Written::kAll;
 }
+
+void PacedClient::Hold(const std::vector<absl::string_view>& pieces, int64_t tokens) {
+  for (absl::string_view piece : pieces) splitter_.Feed(piece);
+  piece_.clear();
+  while (const auto event = splitter_.Next()) piece_.push_back(event->raw);
+  const absl::string_view rest = splitter_.Rest();
+  if (!rest.empty()) piece_.push_back(rest);
+  const auto events = static_cast<int64_t>(piece_.size());
+  for (int64_t i = 0; i < events; ++i) {
+    const int64_t ahead = tokens * i / events;
+    held_.Add(ReleaseOf(tokens, ahead), piece_[i], tokens * (i + 1) / events - ahead);
+  }
+  if (!rest.empty()) splitter_ = SseSplitter();
+  if (!memory_.Hold(held_.bytes()) || memory_.crowded() || held_.bytes() > MostHeld(state_.limits.max_answer_memory)) {
+    hurry_ = true;
+  }
+}
+
+asio::awaitable<bool> PacedClient::FinishEvents() { return passed_ ? client().FinishEvents() : AwaitIdle(); }
 
 bool PacedClient::Hurries(Instant now) const {
   return hurry_ || now >= state_.answer_deadline || state_.loop.edge().draining.load(std::memory_order_relaxed);
 }
 
-void PacedClient::Release() {
-  if (writing_) return;
+void PacedClient::Release(const HeaderList& headers) {
+  if (writing()) return;
   const Instant now = Now();
-  const bool hurries = Hurries(now);
-  size_t end = written_;
-  while (!batches_.empty() && (hurries || batches_.front().release <= now)) {
-    end = batches_.front().end;
-    batches_.pop_front();
-  }
-  if (end > written_) {
-    piece_.assign(1, absl::string_view(held_).substr(written_, end - written_));
-    const Written written = client_.Events(HeaderList(), piece_);
-    written_ = end;
-    Compact();
-    if (written == Written::kPart) {
-      writing_ = true;
-      asio::co_spawn(state_.loop.io(), FinishWrite(), asio::detached);
+  const Instant until = Hurries(now) ? Instant::Never() : now;
+  const HeldEvents::Due due = held_.DueAt(until, kPart);
+  if (!due.text.empty()) {
+    piece_.assign(1, due.text);
+    const InWrite write{due.text.size(), due.tokens};
+    const Written written = client().Events(headers, piece_);
+    if (written == Written::kGone) return Drop();
+    const bool part = written == Written::kPart;
+    if (!part) OnWritten(write);
+    if (part || !held_.DueAt(until, kPart).text.empty()) {
+      in_write_ = part ? write : InWrite();
+      asio::co_spawn(state_.loop.io(), FinishWrite(part), asio::detached);
       return;
     }
   }
-  if (batches_.empty()) {
+  if (held_.empty()) {
     changed_.Notify();
   } else {
-    next_.Arm(std::min(batches_.front().release - now, kLook), now);
+    next_.Arm(std::min(held_.next() - now, kLook), now);
   }
 }
 
-void PacedClient::Compact() {
-  if (written_ < held_.size() && written_ < std::max(kCompactAt, held_.size() / 2)) return;
-  held_.erase(0, written_);
-  for (Batch& batch : batches_) batch.end -= written_;
-  written_ = 0;
-  memory_.Hold(held_.size());
+void PacedClient::OnWritten(InWrite write) {
+  held_.Pop(write.bytes);
+  memory_.Hold(held_.bytes());
+  if (write.tokens > 0) on_reached_(write.tokens, Now());
 }
 
-asio::awaitable<void> PacedClient::FinishWrite() {
-  co_await client_.FinishEvents();
-  writing_ = false;
-  Release();
+asio::awaitable<void> PacedClient::FinishWrite(bool part) {
+  bool alive = true;
+  if (part) {
+    alive = co_await client().FinishEvents();
+  } else {
+    co_await LetOthersRun(state_.loop.io());
+  }
+  const InWrite write = *std::exchange(in_write_, std::nullopt);
+  if (alive) OnWritten(write);
+  const bool cut = part && cut_ != CutState::kNone && !held_.empty();
+  if (cut) cut_ = CutState::kShort;
+  if (cut || !alive) {
+    Drop();
+  } else {
+    Release(HeaderList());
+    changed_.Notify();
+  }
+}
+
+void PacedClient::Drop() {
+  held_.Clear();
+  memory_.Hold(0);
   changed_.Notify();
 }
 
 asio::awaitable<bool> PacedClient::AwaitIdle() {
-  while (!idle() && !client_.gone()) {
+  while (!idle() && !client().gone()) {
     co_await changed_.Wait();
   }
   co_await Settle();
-  co_return !client_.gone();
+  co_return !client().gone();
 }
 
 asio::awaitable<void> PacedClient::Settle() {
-  while (writing_) co_await changed_.Wait();
+  while (writing()) co_await changed_.Wait();
 }
 
 asio::awaitable<bool> PacedClient::End() {
   const bool alive = co_await AwaitIdle();
-  if (!alive) co_return false;
-  co_return co_await client_.End();
+  if (!alive || cut_short()) co_return alive;
+  co_return co_await client().End();
 }
 
 asio::awaitable<bool> PacedClient::Error(const ApiError& error) {
   hurry_ = true;
-  Release();
+  Release(HeaderList());
   co_await AwaitIdle();
-  co_return co_await client_.Error(error);
+  co_return co_await client().Error(error);
+}
+
+void PacedClient::Cut() {
+  hurry_ = true;
+  if (cut_ == CutState::kNone) cut_ = CutState::kAsked;
+  Release(HeaderList());
 }
 
 void PacedClient::KeepAlive(const HeaderList& headers) {
-  if (idle()) client_.KeepAlive(headers);
+  if (idle()) client().KeepAlive(headers);
 }
 
 void PacedClient::Watch(std::function<void()> on_gone) {
-  client_.Watch([this, on_gone = std::move(on_gone)] {
+  client().Watch([this, on_gone = std::move(on_gone)] {
     changed_.Notify();
     on_gone();
   });

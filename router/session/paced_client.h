@@ -1,89 +1,96 @@
 // A client whose stream comes at an even pace, whatever the pace of its engine.
 //
-// The first tokens pass at once. Tokens that come before their time (rules/pace.h) wait here, in the budget of answers.
-// They go out at once where the budget has no room, where the router drains, and where the answer's time limit is over.
-// An error and the end of the answer come behind them. Only streams: a whole answer passes. Invariant: events leave in
-// the order in which they came. Owned by the request's Delivery. Belongs to one loop. No allocation per token.
+// The first tokens pass at once. Tokens that come before their time (rules/pace.h) wait here, event by event, in the
+// budget of answers. Nothing waits any more once the budget is half full, or this stream holds its part of it. Nothing
+// waits either while the router drains, or once the answer's time limit is over. A reader that is too slow then slows
+// the engine down, as without this class. An error and the end of the answer come behind the tokens. Only streams: a
+// whole answer passes. Invariant: events leave in the order in which they came. Owned by the request's Delivery.
+// Belongs to one loop.
 #ifndef PENSTOCK_ROUTER_SESSION_PACED_CLIENT_H_
 #define PENSTOCK_ROUTER_SESSION_PACED_CLIENT_H_
 
 #include <boost/asio/awaitable.hpp>
-#include <deque>
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "backends/dialect/sse_splitter.h"
 #include "router/live/deadlines.h"
 #include "router/live/signal.h"
 #include "router/session/answer_memory.h"
-#include "router/session/client/client.h"
+#include "router/session/client/forwarding_client.h"
+#include "router/session/rules/held_events.h"
 #include "router/session/rules/pace.h"
 #include "router/session/session_state.h"
 
 namespace penstock {
 
-class PacedClient final : public Client {
+class PacedClient final : public ForwardingClient {
  public:
-  PacedClient(SessionState& state, Client& client, const Pace& pace);
+  // Tokens that waited are with the client.
+  using OnReached = std::function<void(int64_t tokens, Instant now)>;
 
-  Written Whole(int status, absl::string_view content_type, const HeaderList& headers,
-                absl::string_view body) override {
-    return client_.Whole(status, content_type, headers, body);
-  }
-  void BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) override {
-    client_.BeginWhole(content_type, headers, length);
-  }
-  Written Part(absl::string_view bytes) override { return client_.Part(bytes); }
-  boost::asio::awaitable<bool> FinishWhole() override { return client_.FinishWhole(); }
+  PacedClient(SessionState& state, Client& client, const Pace& pace, OnReached on_reached);
+
+  // The next call of Events() has so many tokens.
+  void Expect(int64_t tokens) { expected_ = tokens; }
+  // The events of the last call did not wait here.
+  bool passed() const { return passed_; }
 
   Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) override;
-  boost::asio::awaitable<bool> FinishEvents() override { return client_.FinishEvents(); }
+  boost::asio::awaitable<bool> FinishEvents() override;
+  // Where Cut() dropped events, the stream stays open for an error.
   boost::asio::awaitable<bool> End() override;
   boost::asio::awaitable<bool> Error(const ApiError& error) override;
   void KeepAlive(const HeaderList& headers) override;
-
-  bool begun() const override { return client_.begun(); }
-  int status() const override { return client_.status(); }
-  bool gone() const override { return client_.gone(); }
   void Watch(std::function<void()> on_gone) override;
-  void Unwatch() override { client_.Unwatch(); }
+
+  // The router ends: the events that the client does not take at once are dropped.
+  void Cut();
+  // Cut() dropped events.
+  bool cut_short() const { return cut_ == CutState::kShort; }
 
   // A write goes on, so the object must live.
-  bool writing() const { return writing_; }
+  bool writing() const { return in_write_.has_value(); }
   // Waits for the end of that write.
   boost::asio::awaitable<void> Settle();
 
  private:
-  struct Batch {
-    Instant release;
-    size_t end;  // In held_.
+  enum class CutState : uint8_t { kNone, kAsked, kShort };
+  struct InWrite {
+    size_t bytes = 0;
+    int64_t tokens = 0;
   };
 
-  bool idle() const { return batches_.empty() && !writing_; }
-  void Hold(Instant release, const std::vector<absl::string_view>& pieces);
-  // Writes what is due, and arms the deadline for the next batch.
-  void Release();
+  bool idle() const { return held_.empty() && !writing(); }
   bool Hurries(Instant now) const;
-  // Drops the bytes that are written.
-  void Compact();
-  boost::asio::awaitable<void> FinishWrite();
+  // The time of an event of the coming pieces: `ahead` of their `tokens` come before it.
+  Instant ReleaseOf(int64_t tokens, int64_t ahead) const;
+  void Hold(const std::vector<absl::string_view>& pieces, int64_t tokens);
+  // Writes what is due, a part of it at a time, and arms the deadline for the next event.
+  void Release(const HeaderList& headers);
+  void OnWritten(InWrite write);
+  boost::asio::awaitable<void> FinishWrite(bool part);
+  // The client gets nothing more of what waits.
+  void Drop();
   // False: the client is gone.
   boost::asio::awaitable<bool> AwaitIdle();
 
   SessionState& state_;
-  Client& client_;
   const Pace pace_;
+  const OnReached on_reached_;
   Signal changed_;
   CoarseDeadline next_;
   AnswerMemory memory_;
-  Instant first_;     // The time of the first token.
-  std::string held_;  // Bytes from written_ on wait.
-  size_t written_ = 0;
-  std::deque<Batch> batches_;
-  std::vector<absl::string_view> piece_;  // Scratch of Release.
-  bool hurry_ = false;                    // From now on nothing waits.
-  bool writing_ = false;
+  SseSplitter splitter_;
+  HeldEvents held_;
+  std::vector<absl::string_view> piece_;  // Scratch of Hold and Release.
+  Instant first_;                         // The time of the first token.
+  int64_t expected_ = 0;
+  std::optional<InWrite> in_write_;  // The first bytes of held_.
+  bool hurry_ = false;               // From now on nothing waits.
+  bool passed_ = true;
+  CutState cut_ = CutState::kNone;
 };
 
 }  // namespace penstock

@@ -209,6 +209,7 @@ void Session::OnReplicaLost(ReplicaId replica) {
 }
 
 void Session::OnCut() {
+  delivery_.Cut();
   if (attempt_) attempt_->Abort();
   wake_.Notify();
 }

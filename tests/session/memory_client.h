@@ -3,9 +3,10 @@
 #define PENSTOCK_TESTS_SESSION_MEMORY_CLIENT_H_
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,8 +20,9 @@ namespace penstock {
 
 class MemoryClient final : public Client {
  public:
-  // Takes nothing at once: every write is finished by waiting.
-  bool slow = false;
+  // kLater: takes nothing at once, so every write is finished by waiting.
+  enum class Reading { kAtOnce, kLater, kNot };
+  Reading reading = Reading::kAtOnce;
   std::string text;  // A whole body, or the events of a stream.
   std::string content_type;
   HeaderList headers;
@@ -91,7 +93,7 @@ class MemoryClient final : public Client {
   }
   Written Take(absl::string_view bytes) {
     if (gone_) return Written::kGone;
-    if (slow) {
+    if (reading != Reading::kAtOnce) {
       rest_ = std::string(bytes);
       return Written::kPart;
     }
@@ -99,7 +101,11 @@ class MemoryClient final : public Client {
     return Written::kAll;
   }
   boost::asio::awaitable<bool> TakeRest() {
-    co_await boost::asio::post(co_await boost::asio::this_coro::executor, boost::asio::use_awaitable);
+    boost::asio::steady_timer moment(co_await boost::asio::this_coro::executor);
+    do {
+      moment.expires_after(std::chrono::milliseconds(1));
+      co_await moment.async_wait(boost::asio::use_awaitable);
+    } while (reading == Reading::kNot && !gone_);
     text += std::exchange(rest_, "");
     co_return !gone_;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "tests/session/session_world.h"
 
 namespace penstock {
@@ -29,6 +30,8 @@ TEST(Pace, AStreamThatBeganLateIsNotHeldBeyondItsDueTimes) {
   EXPECT_EQ(pace.ReleaseOf(30, late), arrival + kTtft + Duration::Seconds(3) - Pace::kMargin);
 }
 
+std::string EventOf(int token) { return absl::StrCat("data: ", token, "\n\n"); }
+
 // A client of such a pace on a loop, to which a test hands tokens.
 class PacedStream {
  public:
@@ -36,7 +39,8 @@ class PacedStream {
       : world_(std::move(config)), tpot_(tpot) {
     world_.Call([this] {
       state_.emplace(world_.loop(), client, SessionRequest{Endpoint::kChat, &headers_, "{}", "req-1"});
-      paced_.emplace(*state_, client, Pace{state_->arrival, kTtft, tpot_});
+      paced_.emplace(*state_, client, Pace{state_->arrival, kTtft, tpot_},
+                     [this](int64_t tokens, Instant) { reached_ += tokens; });
     });
   }
   ~PacedStream() {
@@ -46,20 +50,51 @@ class PacedStream {
     });
   }
 
-  // The engine's tokens from `from` to before `to`, one by one: "0,", "1,", ...
+  // The engine's tokens from `from` to before `to`, one by one.
   void Tokens(int from, int to) {
-    world_.Call([=, this] {
-      for (int token = from; token < to; ++token) {
-        const std::string event = absl::StrCat(token, ",");
-        ASSERT_EQ(paced_->Events(HeaderList(), {event}), Written::kAll);
-        ++state_->answer.delivered;
-      }
-    });
+    for (int token = from; token < to; ++token) ASSERT_EQ(Read(token, token + 1), Written::kAll);
   }
+  // The same in one read.
+  Written Read(int from, int to) {
+    Written written = Written::kGone;
+    world_.Call([&] {
+      std::string events;
+      for (int token = from; token < to; ++token) absl::StrAppend(&events, EventOf(token));
+      paced_->Expect(to - from);
+      written = paced_->Events(HeaderList(), {events});
+      state_->answer.delivered += to - from;
+    });
+    return written;
+  }
+  // The tokens that the client has: "0,1,2,".
   std::string Text() {
     std::string text;
     world_.Call([&] { text = client.text; });
-    return text;
+    return absl::StrReplaceAll(text, {{"data: ", ""}, {"\n\n", ","}});
+  }
+  // The tokens that reached it after a wait.
+  int64_t reached() {
+    int64_t tokens = 0;
+    world_.Call([&] { tokens = reached_; });
+    return tokens;
+  }
+  std::future<bool> FinishEvents() {
+    return Spawn([this]() -> asio::awaitable<bool> { return paced_->FinishEvents(); });
+  }
+  // From now on the client takes nothing until ReadOn().
+  void Stick() {
+    world_.Call([this] { client.reading = MemoryClient::Reading::kNot; });
+  }
+  void ReadOn() {
+    world_.Call([this] { client.reading = MemoryClient::Reading::kAtOnce; });
+  }
+  void Cut() {
+    world_.Call([this] { paced_->Cut(); });
+  }
+  bool cut_short() {
+    bool cut = false;
+    world_.Call([&] { cut = paced_->cut_short(); });
+    return cut;
   }
   // Tells whether the end reached the client.
   std::future<bool> End() {
@@ -96,6 +131,7 @@ class PacedStream {
   const HeaderList headers_;
   std::optional<SessionState> state_;
   std::optional<PacedClient> paced_;
+  int64_t reached_ = 0;
 };
 
 TEST(PacedClient, TheFirstTokenPassesAtOnceAndTheOthersWait) {
@@ -110,7 +146,7 @@ TEST(PacedClient, TheEndComesBehindTheLastToken) {
   for (const bool slow : {false, true}) {
     PacedStream stream(Duration::Milliseconds(40));
     stream.Tokens(0, 1);
-    stream.client.slow = slow;
+    if (slow) stream.client.reading = MemoryClient::Reading::kLater;
     const Instant begin = Now();
     stream.Tokens(1, 11);
     std::future<bool> end = stream.End();
@@ -148,6 +184,69 @@ TEST(PacedClient, TokensThatFindNoMemoryDoNotWait) {
   PacedStream stream(Duration::Seconds(60), config);
   stream.Tokens(0, 3000);
   EXPECT_THAT(stream.Text(), ::testing::EndsWith("2998,2999,"));
+}
+
+TEST(PacedClient, TokensOfOneReadComeOneByOne) {
+  PacedStream stream(Duration::Seconds(60));
+  EXPECT_EQ(stream.Read(0, 4), Written::kAll);
+  EXPECT_EQ(stream.Text(), "0,");
+  EXPECT_EQ(stream.reached(), 1);
+  stream.Drain();
+  EXPECT_TRUE(Eventually([&] { return stream.Text() == "0,1,2,3,"; }));
+  EXPECT_EQ(stream.reached(), 4);
+}
+
+TEST(PacedClient, AnEventWithoutTokensComesWithTheTokenBeforeIt) {
+  PacedStream stream(Duration::Seconds(60));
+  stream.Tokens(0, 1);
+  EXPECT_EQ(stream.Read(1, 1), Written::kAll);
+  stream.Tokens(1, 2);
+  EXPECT_EQ(stream.Text(), "0,");
+  EXPECT_EQ(stream.reached(), 0);
+}
+
+TEST(PacedClient, AReaderThatIsTooSlowSlowsTheEngineDown) {
+  Config config = ConfigOf("http://127.0.0.1:1");
+  config.limits.max_answer_memory = Bytes(1 << 20);
+  PacedStream stream(Duration::Seconds(60), config);
+  stream.Stick();
+  constexpr int kRead = 1000;
+  int read = 0;
+  Written written = Written::kAll;
+  while (written == Written::kAll && read < 100 * kRead) {
+    written = stream.Read(read, read + kRead);
+    read += kRead;
+  }
+  ASSERT_EQ(written, Written::kPart) << "an eighth of the budget is one stream's part";
+  EXPECT_LT(read * EventOf(read).size(), 256u << 10);
+  std::future<bool> room = stream.FinishEvents();
+  EXPECT_EQ(stream.reached(), 0) << "the client has taken nothing";
+  EXPECT_EQ(room.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  stream.ReadOn();
+  ASSERT_EQ(room.wait_for(kPatience), std::future_status::ready);
+  EXPECT_TRUE(room.get());
+  EXPECT_THAT(stream.Text(), ::testing::EndsWith(absl::StrCat(read - 2, ",", read - 1, ",")));
+  EXPECT_EQ(stream.reached(), read);
+}
+
+TEST(PacedClient, ACutDropsTheEventsThatTheClientDoesNotTake) {
+  for (const bool reads : {true, false}) {
+    PacedStream stream(Duration::Seconds(60));
+    stream.Tokens(0, 1);
+    if (!reads) stream.Stick();
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(stream.Read(1 + 1000 * i, 1001 + 1000 * i), Written::kAll);
+    std::future<bool> end = stream.End();
+    stream.Cut();
+    if (!reads) stream.ReadOn();
+    ASSERT_EQ(end.wait_for(kPatience), std::future_status::ready);
+    EXPECT_TRUE(end.get());
+    EXPECT_EQ(stream.cut_short(), !reads);
+    EXPECT_EQ(stream.client.ends, reads ? 1 : 0) << "a stream that was cut short ends with an error";
+    const ApiError error = CutByShutdown();
+    std::future<bool> told = stream.Error(error);
+    ASSERT_EQ(told.wait_for(kPatience), std::future_status::ready);
+    EXPECT_TRUE(stream.client.failed);
+  }
 }
 
 TEST(PacedClient, TheEngineIsFreeBeforeItsClientHasAllTokens) {

@@ -21,7 +21,7 @@ TEST(Session, AWholeAnswerReachesAClientWithoutASocket) {
   ASSERT_TRUE(world.WaitUp());
   for (const bool slow : {false, true}) {
     MemoryClient client;
-    client.slow = slow;
+    if (slow) client.reading = MemoryClient::Reading::kLater;
     ASSERT_TRUE(world.Run(client, ChatBody(), {{"x-penstock-receipt", "1"}}));
     EXPECT_EQ(client.status(), 200);
     EXPECT_EQ(client.text, kWhole);
@@ -41,7 +41,7 @@ TEST(Session, ALongWholeAnswerComesInPartsThatHoldNoLoop) {
   ASSERT_TRUE(world.WaitUp());
   for (const bool slow : {false, true}) {
     MemoryClient client;
-    client.slow = slow;
+    if (slow) client.reading = MemoryClient::Reading::kLater;
     ASSERT_TRUE(world.Run(client, ChatBody()));
     EXPECT_TRUE(client.text == text);
     EXPECT_TRUE(client.in_parts);
@@ -60,7 +60,7 @@ TEST(Session, AStreamReachesAClientWithoutASocket) {
   ASSERT_TRUE(world.WaitUp());
   for (const bool slow : {false, true}) {
     MemoryClient client;
-    client.slow = slow;
+    if (slow) client.reading = MemoryClient::Reading::kLater;
     ASSERT_TRUE(world.Run(client, StreamBody()));
     EXPECT_EQ(client.text, "data: " + DeltaJson("w0") + "\n\ndata: " + DeltaJson("w1") +
                                "\n\ndata: " + DeltaJson("w2") + "\n\ndata: " + FinishJson() + "\n\ndata: [DONE]\n\n");
