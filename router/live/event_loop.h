@@ -26,6 +26,7 @@
 #include "router/live/key_counts.h"
 #include "router/live/mailbox.h"
 #include "router/live/progress_board.h"
+#include "router/live/tokens_per_event.h"
 #include "router/telemetry/decision_log.h"
 #include "router/telemetry/line_sampler.h"
 #include "router/telemetry/telemetry.h"
@@ -86,6 +87,7 @@ class EventLoop {
 
   // Null when the replica has no usable address.
   UpstreamPool* PoolOf(ReplicaId replica);
+  TokensPerEvent& TokensPerEventOf(ReplicaId replica) { return pools_[replica].tokens_per_event; }
 
   // The loop does not end before all of these left.
   ConnectionSet& connections() { return connections_; }
@@ -98,6 +100,7 @@ class EventLoop {
     TlsContext::Pointer tls;
     Duration connect_timeout;
     std::unique_ptr<UpstreamPool> pool;
+    TokensPerEvent tokens_per_event;
   };
   void Deliver(const RequestAction& action);
   void FinishIfEmpty();

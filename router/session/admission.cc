@@ -20,15 +20,17 @@ void Admission::Close(Outcome outcome) {
   const RequestFacts& facts = state_.facts();
   RequestClosed closed;
   closed.outcome = outcome;
-  closed.output = Tokens(answer.generated());
+  closed.output = answer.output();
   if (answer.usage) {
     closed.prompt = answer.usage->prompt;
-    if (answer.usage->output > Tokens(0)) closed.output = answer.usage->output;
     if (facts.prompts == 1) closed.cached = answer.usage->cached;
   }
   closed.hit_limit = answer.finish_reason == "length";
   // The count of a list may cover its first element only, the count of a continued answer covers earlier output too.
   const bool learn = outcome == Outcome::kFinished && facts.prompts == 1 && facts.n == 1 && answer.carried == 0;
+  if (learn && answer.usage) {
+    state_.loop.TokensPerEventOf(state_.forward->replica).Observe(answer.usage->output.value(), answer.relayed.events);
+  }
   ticket_->Close(closed, state_.prepared.model, learn ? &facts.text : nullptr);
 }
 

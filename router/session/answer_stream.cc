@@ -27,7 +27,10 @@ AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& 
       interruption_(state.client(), admission.ticket()),
       relay_(state.request.endpoint, state.facts(), state.answer,
              reassemble ? std::optional<size_t>(state.limits.max_answer.value()) : std::nullopt),
-      memory_(state) {}
+      memory_(state) {
+  state.answer.relayed.per_event = state.loop.TokensPerEventOf(state.forward->replica).ratio();
+  state.answer.relayed.events = 0;
+}
 
 bool AnswerStream::HoldBytes() {
   size_t bytes = relay_.held_bytes();
@@ -54,7 +57,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
   result_ = relay_.Feed(bytes, now);
   if (relay_.any_text()) {
     const RequestFacts& facts = state_.facts();
-    admission_.ticket().OnFirstToken(state_.answer.counter, state_.forward->replica, facts.n * facts.prompts);
+    admission_.ticket().OnFirstToken(state_.answer.relayed.counter, state_.forward->replica, facts.n * facts.prompts);
   }
   if (state_.answer.other_text || !state_.answer.text.whole()) admission_.ticket().FixAnswer();
   // The engine's work is done; the body may end later.
@@ -175,7 +178,7 @@ asio::awaitable<AttemptEnd> AnswerStream::SendAssembled() {
   }
   if (alive && in_parts) alive = co_await client_.End();
   if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
-  delivery_.OnWhole(state_.answer.generated());
+  delivery_.OnWhole(state_.answer.output().value());
   co_return AttemptEnd();
 }
 

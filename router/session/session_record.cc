@@ -41,7 +41,7 @@ void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
   record.status = state_.client().status() != 0 ? state_.client().status() : RowOf(ErrorName::kClientGone).status;
   record.streamed = state_.facts().stream;
   record.prompt_estimate = state_.estimate.tokens;
-  record.output = Tokens(state_.answer.generated());
+  record.output = state_.answer.output();
   if (state_.answer.usage) {
     record.prompt = state_.answer.usage->prompt;
     record.output = std::max(record.output, state_.answer.usage->output);
@@ -103,7 +103,7 @@ void SessionRecord::OnAbort() {
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kAbort);
   entry.replica = state_.ReplicaName();
   entry.prompt_estimate = state_.estimate.tokens;
-  entry.output = Tokens(state_.answer.generated());
+  entry.output = state_.answer.output();
   entry.total = Now() - state_.arrival;
   log->Write(std::move(entry));
 }

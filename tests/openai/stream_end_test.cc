@@ -45,5 +45,21 @@ TEST(StreamEnd, OnlyTheMarkMayFollowTheLastEventOfAResponse) {
   EXPECT_TRUE(relay.closed());
 }
 
+TEST(StreamRelay, ProgressCountsTheTokensThatAnEventUsuallyCarries) {
+  Fixture f;
+  f.state.relayed.per_event = 2.5;
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
+  int64_t passed = 0;
+  for (int i = 0; i < 4; ++i) {
+    relay.Feed(kWord, kNow);
+    passed += relay.tokens_in_pieces();
+  }
+  EXPECT_EQ(f.state.generated(), 10);
+  EXPECT_EQ(f.state.relayed.events, 4);
+  EXPECT_EQ(passed, 4) << "the client is sure to have one token per event only";
+  relay.Feed(kStop + kUsage + kDone, kNow);
+  EXPECT_EQ(f.state.output(), Tokens(2)) << "the engine's own count decides at the end";
+}
+
 }  // namespace
 }  // namespace penstock

@@ -72,6 +72,31 @@ TEST(Session, AStreamReachesAClientWithoutASocket) {
   EXPECT_EQ(closed[1].output, Tokens(3));
 }
 
+TEST(Session, AReplicaThatPutsSeveralTokensIntoAnEventIsLearned) {
+  ScriptedEngine engine([](EngineCall& call) {
+    call.BeginStream();
+    for (int i = 0; i < 50; ++i) call.Event(DeltaJson("w w w"));
+    call.Event(FinishJson());
+    call.Event(R"({"id":"c1","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":151,"total_tokens":160}})");
+    call.Chunk("data: [DONE]\n\n");
+    call.EndStream();
+  });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  const auto tokens_per_event = [&] {
+    double ratio = 0;
+    world.Call([&] { ratio = world.loop().TokensPerEventOf(ReplicaId(0)).ratio(); });
+    return ratio;
+  };
+  EXPECT_EQ(tokens_per_event(), 1);
+  for (int i = 0; i < 8; ++i) {
+    MemoryClient client;
+    ASSERT_TRUE(world.Run(client, StreamBody()));
+  }
+  EXPECT_NEAR(tokens_per_event(), 3, 0.3);
+  EXPECT_EQ(world.book.Of<RequestClosed>().back().output, Tokens(151));
+}
+
 TEST(Session, AClientThatGoesClosesTicketAndEngineAtOnce) {
   Latch began, left;
   ScriptedEngine engine([&](EngineCall& call) {

@@ -23,7 +23,7 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
   }
   if (!keep_delivered) delivered = unseen = 0;
   carried = client_tokens();
-  counter.Reset(carried);
+  relayed.counter.Reset(carried);
   usage.reset();
   early.clear();
   finish_reason.clear();
@@ -40,7 +40,7 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
 void RelayState::CountText(Tokens tokens) {
   unseen = std::max(unseen, tokens.value() - delivered);
   carried = client_tokens();
-  counter.Reset(carried);
+  relayed.counter.Reset(carried);
 }
 
 StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, std::optional<size_t> longest)
@@ -129,7 +129,17 @@ void StreamRelay::Learn(const StreamFacts& facts, size_t bytes, Instant now) {
   if (tokens_.in_event == 0) return;
   any_text_ = true;
   tokens_.in_pieces += tokens_.in_event;
-  state_.counter.Count(tokens_.in_event, now);
+  state_.relayed.counter.Count(Progress(facts), now);
+}
+
+int64_t StreamRelay::Progress(const StreamFacts& facts) {
+  RelayedTokens& relayed = state_.relayed;
+  ++relayed.events;
+  if (facts.usage) return tokens_.in_event;
+  relayed.more += relayed.per_event - 1;
+  const auto whole = static_cast<int64_t>(relayed.more);
+  relayed.more -= static_cast<double>(whole);
+  return tokens_.in_event + whole;
 }
 
 int64_t StreamRelay::TokensOf(const StreamFacts& facts, size_t bytes) const {

@@ -26,9 +26,17 @@
 
 namespace penstock {
 
+// The tokens that were relayed, over the attempts that count, and the events with text of the present one.
+struct RelayedTokens {
+  TokenCounter counter;
+  double per_event = 1;  // As far as is known; the caller sets it before the first event.
+  int64_t events = 0;
+  double more = 0;  // Tokens beyond one per event that are not counted yet.
+};
+
 // The progress of one request's answer.
 struct RelayState {
-  TokenCounter counter;     // Tokens relayed, over the attempts that count.
+  RelayedTokens relayed;
   int64_t delivered = 0;    // Tokens that the client has, by its events, over all attempts.
   int64_t unseen = 0;       // Tokens that it has beyond those, as an engine counted them.
   DeliveredText text;       // The client's part of the text, if a continuation could ever need it.
@@ -53,7 +61,9 @@ struct RelayState {
   int64_t client_tokens() const { return delivered + unseen; }
   // The delivered text without that white space; for the present attempt's prompt, before it gives any event.
   absl::string_view PromptText() const { return text.text().substr(0, text.text().size() - overlap.size()); }
-  int64_t generated() const { return counter.generated(); }
+  int64_t generated() const { return relayed.counter.generated(); }
+  // The length of the answer so far: of its usage, else as counted.
+  Tokens output() const { return usage && usage->output > Tokens(0) ? usage->output : Tokens(generated()); }
 };
 
 class StreamRelay {
@@ -103,6 +113,8 @@ class StreamRelay {
   // The tokens of an event of so many bytes; Learn has read its usage. An event with text has one at least, and its
   // usage may tell of more. The usage at the end tells of earlier events too; the ending counts their tokens.
   int64_t TokensOf(const StreamFacts& facts, size_t bytes) const;
+  // The same for the progress of the stream: where no usage tells, by the tokens that an event usually carries.
+  int64_t Progress(const StreamFacts& facts);
   void PassEarly();
   void PassEvent(const SseSplitter::Event& event, const StreamFacts& facts);
   // The event with the names of the answer that it continues; empty where nothing of it is new.
