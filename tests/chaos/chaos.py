@@ -203,7 +203,7 @@ class Chaos:
     async def check_rest(self):
         """Nothing is left behind: no lease, no connection, no descriptor, no memory."""
         try:
-            await asyncio.to_thread(self.router.wait_for_nothing, 20, [slot.engine for slot in self.slots])
+            await asyncio.to_thread(self.router.wait_for_nothing, [slot.engine for slot in self.slots], 20)
         except AssertionError as error:
             self.wrong.append(f"at the end: {error}")
         self.collect_metrics()

@@ -63,7 +63,7 @@ def wait_until(condition, seconds, what):
         time.sleep(0.01)
 
 
-def get(address, path, timeout=5):
+def get(address, path, timeout=10):
     """(status, headers, text) of a GET; status 0 when nothing answers."""
     return get_over(http.client.HTTPConnection(*address, timeout=timeout), path)
 
@@ -121,7 +121,7 @@ class Process:
     def log(self):
         return pathlib.Path(self.log_path).read_text(errors="replace")
 
-    def get(self, path, timeout=5):
+    def get(self, path, timeout=10):
         return get(self.address, path, timeout)
 
     def metrics(self):
@@ -129,10 +129,24 @@ class Process:
         assert status == 200, f"/metrics answered {status}\n{self.log()[-2000:]}"
         return Metrics(text)
 
-    def wait_for(self, path, seconds=15):
+    # A client may have the whole answer before the process has counted, logged and freed it. So the tests wait.
+
+    def wait_for_count(self, name, expected, seconds=20, **labels):
+        """Waits until the samples of a metric have this sum."""
+
+        def now():
+            return self.metrics().sum(name, **labels)
+
+        wait_until(lambda: now() == expected, seconds, lambda: f"{name} {labels} is {now()}, not {expected}")
+
+    def wait_for_log(self, *parts, seconds=20):
+        """Waits until the log has all these parts."""
+        wait_until(lambda: all(part in self.log() for part in parts), seconds, lambda: f"{parts} in\n{self.log()[-4000:]}")
+
+    def wait_for(self, path, seconds=30):
         def answers():
             assert self.process.poll() is None, f"{self.arguments} ended with {self.process.returncode}:\n{self.log()[-4000:]}"
-            return self.get(path, timeout=1)[0] == 200
+            return self.get(path)[0] == 200
 
         wait_until(answers, seconds, lambda: f"{path} of {self.arguments}:\n{self.log()[-4000:]}")
         return self
@@ -222,16 +236,21 @@ class Router(Process):
         metrics = self.metrics()
         return metrics.sum("penstock_replica_running_requests") + metrics.sum("penstock_queued_requests")
 
-    def wait_for_nothing(self, seconds, engines=()):
-        """Waits until nothing is promised, running or queued, at the router and at the engines."""
+    def buffered(self):
+        """The bytes of bodies in memory. A request gives them back as its last act: behind all that it counts."""
+        return self.metrics().sum("penstock_buffered_bytes")
 
-        def idle():
-            return self.promised() == 0 and self.in_flight() == 0 and all(engine.running() == 0 for engine in engines)
+    def wait_for_nothing(self, engines=(), seconds=20):
+        """Waits until nothing is promised, running, queued or held, at the router and at the engines.
 
-        wait_until(
-            idle, seconds,
-            lambda: f"promised {self.promised()}, in flight {self.in_flight()}, engines {[e.running() for e in engines]}",
-        )
+        It returns a scrape that has counted every request.
+        """
+
+        def left():
+            return [self.promised(), self.in_flight(), self.buffered(), *(engine.running() for engine in engines)]
+
+        wait_until(lambda: not any(left()), seconds, lambda: f"promised, in flight, buffered, at engines: {left()}")
+        return self.metrics()
 
 
 def replicas(engines, **more):

@@ -31,7 +31,7 @@ def whole_again(router, engine):
     wait_until(lambda: router.metrics().sum("penstock_replica_up") == 1, 20, "the replica is up again")
     yield
     engine.hang = False
-    router.wait_for_nothing(5)
+    router.wait_for_nothing()
 
 
 def faults(router):
@@ -41,15 +41,22 @@ def faults(router):
     }
 
 
+def wait_for_fault(router, before, kinds):
+    """One of these kinds is counted, since `before`."""
+
+    def grown():
+        return {kind for kind, value in faults(router).items() if value > before.get(kind, 0)}
+
+    wait_until(lambda: grown() & kinds, 20, lambda: f"counted {grown()}, wanted one of {kinds}")
+
+
 def check_failure(router, data, kinds, statuses=(502, 503, 504)):
     before = faults(router)
     answer = send(router.address, data, timeout=20)
     assert answer is not None and answer.status in statuses, answer and (answer.status, answer.body)
     error = answer.json()["error"]
     assert error["message"] and error["type"] == "server_error"
-    after = faults(router)
-    grown = {kind for kind in after if after[kind] > before.get(kind, 0)}
-    assert grown & kinds, f"counted {grown}, wanted one of {kinds}"
+    wait_for_fault(router, before, kinds)
 
 
 @pytest.mark.parametrize("request_data", [BODY, STREAM], ids=["whole", "streamed"])
@@ -90,7 +97,7 @@ def test_an_internal_error_of_the_engine(router, engine):
     answer = send(router.address, BODY)
     assert answer.status in (500, 502)
     assert "CUDA error" in answer.json()["error"]["message"]
-    assert faults(router)["server"] > before.get("server", 0)
+    wait_for_fault(router, before, {"server"})
 
 
 def test_an_error_of_a_shape_of_its_own(router, engine):
@@ -108,7 +115,7 @@ def test_a_stream_that_breaks_after_some_tokens_ends_with_an_error_event(router,
     data = events(answer.body)
     assert any('"one"' in item for item in data)
     assert any('"error"' in item for item in data), data
-    assert faults(router)["closed"] > before.get("closed", 0)
+    wait_for_fault(router, before, {"closed"})
 
 
 def test_a_request_that_the_engine_aborts_is_an_error_of_the_engine(router, engine):
@@ -128,7 +135,7 @@ def test_a_stream_of_garbage_events_ends_with_an_error(router, engine):
     before = faults(router)
     answer = send(router.address, STREAM, timeout=20)
     assert any('"error"' in item for item in events(answer.body)), answer.body
-    assert faults(router)["garbage"] > before.get("garbage", 0)
+    wait_for_fault(router, before, {"garbage"})
 
 
 def test_a_stream_that_stalls_ends_with_an_error(router, engine):
@@ -146,9 +153,9 @@ def test_an_engine_that_is_down_at_start_is_served_once_it_comes(folder, models)
         answer = send(router.address, request_bytes(body=chat(max_tokens=1)))
         assert answer.status == 503 and answer.headers["x-penstock-reason"] == "no_replica"
         with Engine(folder, port=port) as engine:
-            wait_until(lambda: router.get("/readyz")[0] == 200, 5, lambda: router.log()[-2000:])
+            wait_until(lambda: router.get("/readyz")[0] == 200, 20, lambda: router.log()[-2000:])
             assert send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200
-            router.wait_for_nothing(2, [engine])
+            router.wait_for_nothing([engine])
 
 
 def test_an_engine_killed_before_the_first_byte_is_replaced_by_another(folder):
@@ -158,7 +165,7 @@ def test_an_engine_killed_before_the_first_byte_is_replaced_by_another(folder):
             for _ in range(6):
                 answer = send(router.address, request_bytes(body=chat(max_tokens=2)), timeout=20)
                 assert answer.status == 200
-            router.wait_for_nothing(3, [second])
+            router.wait_for_nothing([second])
 
 
 def test_a_large_request_that_engines_do_not_read_to_its_end_meets_two_of_them_at_most(folder):
@@ -175,8 +182,7 @@ def test_a_large_request_that_engines_do_not_read_to_its_end_meets_two_of_them_a
         answer = send(router.address, request_bytes(body=body), timeout=20)
         assert answer.status == 502 and "127.0.0.1" not in answer.body.decode()
         assert sum(engine.calls for engine in engines) <= 2
-        assert router.metrics().sum("penstock_replica_up") == 4
-        router.wait_for_nothing(5)
+        assert router.wait_for_nothing().sum("penstock_replica_up") == 4
     for engine in engines:
         engine.close()
 
@@ -199,7 +205,6 @@ def test_a_request_that_kills_its_engines_meets_two_of_them(folder):
             assert answer.status == 502 and "127.0.0.1" not in answer.body.decode()
             assert sum(engine.poisoned for engine in engines) - before == 2
             assert send(router.address, BODY).status == 200
-        assert router.metrics().sum("penstock_replica_up") == 4
-        router.wait_for_nothing(5)
+        assert router.wait_for_nothing().sum("penstock_replica_up") == 4
     for engine in engines:
         engine.close()

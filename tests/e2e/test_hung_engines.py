@@ -17,7 +17,7 @@ METRICS = (
 def test_a_frozen_engine_loses_its_stream_as_soon_as_it_is_down(folder):
     with Engine(folder, name="a", seed=5, kv_tokens=20000) as a, Engine(folder, name="b", seed=5, kv_tokens=20000) as b:
         with Router(folder, config=replicas([a, b])) as router:
-            wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 5, "both are up")
+            wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 20, "both are up")
             client = OpenAI(base_url=router.url + "/v1", api_key="x", max_retries=0)
             stream = client.chat.completions.create(
                 model=a.model, messages=[{"role": "user", "content": "Tell me of the river."}], max_tokens=300, stream=True
@@ -37,11 +37,10 @@ def test_a_frozen_engine_loses_its_stream_as_soon_as_it_is_down(folder):
                     watcher.start()
             watcher.join()
             frozen.signal(signal.SIGCONT)
-            resumed = next(t for before, t in zip(times, times[1:]) if t - before > 1)
+            resumed = next(t for before, t in zip(times[20:], times[21:]) if t - before > 1)
             assert resumed - down[0] < 2, resumed - down[0]
-            metrics = router.metrics()
-            assert metrics.sum("penstock_resumes_total", result="continued") == 1
-            assert metrics.sum("penstock_engine_errors_total", kind="hung") == 1
+            router.wait_for_count("penstock_resumes_total", 1, result="continued")
+            router.wait_for_count("penstock_engine_errors_total", 1, kind="hung")
 
 
 def test_a_hung_worker_behind_live_pages_loses_its_requests_and_is_on_probation(folder):
@@ -62,7 +61,7 @@ def test_a_hung_worker_behind_live_pages_loses_its_requests_and_is_on_probation(
             "limits: {hang_after: 1s}\n"
         )
         with Router(folder, config=config) as router:
-            wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 10, "both are up")
+            wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 20, "both are up")
             body = request_bytes(body=chat(model=MODEL, max_tokens=50, stream=True))
             answers = []
             asking = [threading.Thread(target=lambda: answers.append(send(router.address, body, timeout=30))) for _ in range(4)]
@@ -74,9 +73,7 @@ def test_a_hung_worker_behind_live_pages_loses_its_requests_and_is_on_probation(
             for answer in answers:
                 assert answer.status == 200
                 assert sum('" w' in data for data in events(answer.body)) == 8, answer.body
-            metrics = router.metrics()
+            metrics = router.wait_for_nothing()
             assert metrics.sum("penstock_engine_errors_total", replica="hung", kind="hung") > 0
             assert metrics.sum("penstock_engine_errors_total", replica="well") == 0
-            assert "gave no sign of work" in router.log()
-            assert "replica is on probation" in router.log()
-            router.wait_for_nothing(5)
+            router.wait_for_log("gave no sign of work", "replica is on probation")

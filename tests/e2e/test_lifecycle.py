@@ -41,12 +41,12 @@ def test_sigterm_lets_running_streams_end_and_refuses_new_requests(folder):
             except OSError:
                 return True
 
-        wait_until(refuses, 5, "new requests are refused")
+        wait_until(refuses, 20, "new requests are refused")
         text = finish_stream(connection, received)
         assert text.count(b'"content"') >= 200
         assert b"[DONE]" in text
-        assert router.process.wait(10) == 0
-        assert engine.running() == 0
+        assert router.process.wait(20) == 0
+        wait_until(lambda: engine.running() == 0, 20, "the engine has ended the stream")
         kept.close()
 
 
@@ -74,28 +74,29 @@ def test_sighup_takes_a_new_file_without_dropping_a_stream(folder):
             router.signal(signal.SIGHUP)
             wait_until(
                 lambda: send(router.address, request_bytes(body=chat(model="qwen2.5-7b", max_tokens=1))).status == 200,
-                10, lambda: router.log()[-2000:],
+                20, lambda: router.log()[-2000:],
             )
-            assert router.metrics().sum("penstock_config_reloads_total", result="ok") == 1
+            router.wait_for_count("penstock_config_reloads_total", 1, result="ok")
             text = finish_stream(connection, received)
             assert text.count(b'"content"') >= 150 and b"[DONE]" in text
             router.write_config(replicas([second]))
             router.signal(signal.SIGHUP)
             wait_until(
                 lambda: send(router.address, request_bytes(body=chat(model=MODEL, max_tokens=1))).status == 404,
-                10, lambda: router.log()[-2000:],
+                20, lambda: router.log()[-2000:],
             )
-            router.wait_for_nothing(3, [first, second])
+            router.wait_for_nothing([first, second])
 
 
 def test_sighup_with_a_bad_file_changes_nothing_and_says_where(folder):
     with Engine(folder) as engine, Router(folder, config=replicas([engine])) as router:
         router.write_config(replicas([engine]) + "tenants: 17\n")
         router.signal(signal.SIGHUP)
+        # The watch of the file may take the same bad file once more.
         wait_until(
-            lambda: router.metrics().sum("penstock_config_reloads_total", result="failed") == 1, 5, "the failure is counted"
+            lambda: router.metrics().sum("penstock_config_reloads_total", result="failed") >= 1, 20, "the failure is counted"
         )
-        assert str(router.config_path) in router.log() and "tenants" in router.log()
+        router.wait_for_log(str(router.config_path), "tenants")
         assert send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200
 
 
@@ -107,15 +108,16 @@ def test_a_changed_file_is_taken_by_itself_and_what_needs_a_restart_is_named(fol
             router.write_config(replicas([first, second]) + "threads: 7\n")
             wait_until(
                 lambda: send(router.address, request_bytes(body=chat(model="qwen2.5-7b", max_tokens=1))).status == 200,
-                10, lambda: router.log()[-2000:],
+                20, lambda: router.log()[-2000:],
             )
-            assert "threads changed; that needs a restart" in router.log()
+            # From its last line on, the router watches the files for the next change.
+            router.wait_for_log("threads changed; that needs a restart", "configuration reloaded")
             assert router.metrics().sum("penstock_config_last_reload_success_timestamp_seconds") >= started
             router.write_config("replicas: 5\n")
             wait_until(
-                lambda: router.metrics().sum("penstock_config_last_reload_successful") == 0, 10, lambda: router.log()[-2000:]
+                lambda: router.metrics().sum("penstock_config_last_reload_successful") == 0, 20, lambda: router.log()[-2000:]
             )
-            assert f"{router.config_path}:2:" in router.log()
+            router.wait_for_log(f"{router.config_path}:2:")
             assert send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200
 
 
@@ -129,7 +131,7 @@ def test_a_stream_that_outlives_the_drain_is_cut_with_exit_code_three(folder):
         assert text.count(b'"error"') == 1 and b"shutting down" in text
         assert text.endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n"), text[-300:]
         assert "1 requests were cut" in router.log()
-        wait_until(lambda: engine.running() == 0, 5, "the engine is told")
+        wait_until(lambda: engine.running() == 0, 20, "the engine is told")
 
 
 def test_a_second_sigterm_does_not_wait_for_the_drain(folder):
@@ -137,7 +139,7 @@ def test_a_second_sigterm_does_not_wait_for_the_drain(folder):
         router = Router(folder, [engine])
         connection, received = start_stream(router, 5000)
         router.signal(signal.SIGTERM)
-        wait_until(lambda: "draining" in router.log(), 5, router.log)
+        wait_until(lambda: "draining" in router.log(), 20, router.log)
         router.signal(signal.SIGTERM)
         assert b"shutting down" in finish_stream(connection, received)
         assert router.process.wait(5) == 3, router.log()
@@ -156,8 +158,9 @@ def test_a_key_file_that_changes_changes_who_may_ask(folder):
         assert status(router, "first-key") == 200
         assert status(router, "second-key") == 401
         key.write_text("second-key\n")
-        wait_until(lambda: status(router, "second-key") == 200, 10, lambda: router.log()[-2000:])
-        assert status(router, "first-key") == 401
+        wait_until(lambda: status(router, "second-key") == 200, 20, lambda: router.log()[-2000:])
+        # Each thread takes the new file at a moment of its own.
+        wait_until(lambda: status(router, "first-key") == 401, 20, lambda: router.log()[-2000:])
 
 
 def test_a_port_that_is_taken_is_an_error_with_exit_code_one(folder):

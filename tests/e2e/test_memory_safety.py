@@ -77,8 +77,7 @@ def test_no_request_fails_and_no_answer_is_cut_short(folder):
 
     with small_engine(folder, "routed") as engine, Router(folder, [engine]) as router:
         routed = asyncio.run(ask_all(router.url, bodies, CLIENTS))
-        router.wait_for_nothing(3, [engine])
-        metrics = router.metrics()
+        metrics = router.wait_for_nothing([engine])
     assert [error for _, _, error in routed if error] == []
     for (text, finish, _), (whole, whole_finish, _) in zip(routed, alone):
         assert finish == whole_finish

@@ -61,9 +61,10 @@ def test_a_wrong_key_is_authentication_error(folder, engine):
             create(router, key="sk-wrong")
         check(caught.value, 401, "invalid_api_key", retries=False)
         assert create(router, key="sk-team-a").usage.completion_tokens == 2
-        metrics = router.metrics()
+        metrics = router.wait_for_nothing([engine])
         assert metrics.sum("penstock_tenant_requests_total", tenant="team-a", outcome="ok") == 1
         assert "sk-" not in metrics.text
+        router.wait_for_log("invalid_key")
         assert "sk-" not in router.log()
 
 
@@ -77,8 +78,7 @@ def test_a_queue_timeout_is_rate_limit_error(folder):
                 create(router)
             check(caught.value, 429, "rate_limit_exceeded", retries=True)
             stream.close()
-        assert router.metrics().sum("penstock_refusals_total", reason="queue_timeout") == 1
-        router.wait_for_nothing(2, [engine])
+        assert router.wait_for_nothing([engine]).sum("penstock_refusals_total", reason="queue_timeout") == 1
 
 
 def test_a_full_queue_is_rate_limit_error(folder):
@@ -106,18 +106,17 @@ def test_a_full_queue_is_rate_limit_error(folder):
         for error in refused:
             assert isinstance(error, openai.RateLimitError)
             check(error, 429, "rate_limit_exceeded", retries=True)
-        assert router.metrics().sum("penstock_refusals_total", reason="queue_full") == len(refused)
-        router.wait_for_nothing(2, [engine])
+        assert router.wait_for_nothing([engine]).sum("penstock_refusals_total", reason="queue_full") == len(refused)
 
 
 def test_nothing_there_to_serve_is_internal_server_error(folder):
     with Engine(folder) as engine, Router(folder, [engine]) as router:
         engine.kill()
-        wait_until(lambda: router.metrics().sum("penstock_replica_up") == 0, 10, "the replica is seen to be down")
+        wait_until(lambda: router.metrics().sum("penstock_replica_up") == 0, 20, "the replica is seen to be down")
         with pytest.raises(openai.InternalServerError) as caught:
             create(router)
         check(caught.value, 503, "service_unavailable", retries=True)
-        assert router.get("/readyz")[0] == 503
+        wait_until(lambda: router.get("/readyz")[0] == 503, 20, "the page says so")
         assert router.get("/healthz")[0] == 200
 
 

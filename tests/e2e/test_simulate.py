@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from processes import BINARY
+from processes import BINARY, wait_until
 
 FLEET = """
 gpus: [{id: g0, kind: a100-80}, {id: g1, kind: a100-80}]
@@ -165,8 +165,7 @@ def test_a_log_goes_through_links_and_into_pipes(fleet, trace, tmp_path):
 def test_an_interrupted_run_leaves_nothing(fleet, tmp_path):
     running = subprocess.Popen([BINARY, "simulate", "--config", fleet, "--trace", "generate:chat", "--duration", "20000s",
                                 "--log", tmp_path / "x.log"], stdout=subprocess.DEVNULL)
-    while not list(tmp_path.glob("x.log.*")):
-        assert running.poll() is None
+    wait_until(lambda: running.poll() is not None or list(tmp_path.glob("x.log.*")), 30, "the log is begun")
     running.send_signal(signal.SIGINT)
     assert running.wait(timeout=30) == -signal.SIGINT
     assert [path.name for path in tmp_path.iterdir()] == ["fleet.yaml"]

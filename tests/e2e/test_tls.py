@@ -85,7 +85,7 @@ def test_old_versions_wrong_authorities_and_plain_http_are_turned_away(secured):
     with pytest.raises((http.client.HTTPException, OSError)):
         plain.request("GET", "/healthz")
         plain.getresponse()
-    assert secured.metrics().sum("penstock_bad_input_total", kind="malformed_http") >= 1
+    wait_until(lambda: secured.metrics().sum("penstock_bad_input_total", kind="malformed_http") >= 1, 20, "it is counted")
 
 
 def test_clients_need_a_certificate_where_an_authority_is_given(folder, engine):
@@ -134,7 +134,7 @@ def test_an_https_engine_is_verified(folder, engine):
         }
         for tls, reason in refused.items():
             with Router(folder, config=f"replicas: [{{url: '{url}', tls: {{{tls}}}}}]\n", ready=False) as outer:
-                wait_until(lambda: reason in outer.log(), 10, outer.log)
+                outer.wait_for_log(reason)
                 assert outer.get("/readyz")[0] == 503
 
 
@@ -152,11 +152,11 @@ def test_a_renewed_certificate_is_taken_without_a_restart_and_a_bad_one_is_not(f
         assert name_on(router.tls_port) == "server.test"
         (folder / "server.key").write_text("nothing")
         router.signal(signal.SIGHUP)
-        wait_until(lambda: "holds no PEM key" in router.log(), 10, router.log)
+        router.wait_for_log("holds no PEM key")
         assert name_on(router.tls_port) == "server.test"
         shutil.copy(TLS / "client.key", folder / "server.key")
         shutil.copy(TLS / "client.pem", folder / "server.pem")
-        wait_until(lambda: name_on(router.tls_port) == "client.test", 10, router.log)
+        wait_until(lambda: name_on(router.tls_port) == "client.test", 20, router.log)
 
 
 def test_check_finds_a_key_that_does_not_belong(folder):

@@ -37,7 +37,7 @@ class UnixRouter(Process):
             self.kill()
             raise
 
-    def get(self, path, timeout=5):
+    def get(self, path, timeout=10):
         return get_over(UnixConnection(self.path, timeout), path)
 
     def connect(self):
@@ -49,7 +49,7 @@ class UnixRouter(Process):
 def test_a_client_is_served_over_the_socket_and_the_file_goes_with_the_router(folder, engine):
     config = replicas([engine]) + "log: {all_decisions: true}\n"
     with UnixRouter(folder, "served", config) as router:
-        assert f"penstock listening on unix:{router.path}" in router.log()
+        router.wait_for_log(f"penstock listening on unix:{router.path}")
         mode = os.lstat(router.path).st_mode
         assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o660
         with router.connect() as connection:
@@ -57,9 +57,8 @@ def test_a_client_is_served_over_the_socket_and_the_file_goes_with_the_router(fo
                 connection.sendall(request_bytes(body=chat(max_tokens=4, stream=True)))
                 answer = read_answer(connection)
                 assert answer.status == 200 and events(answer.body)[-1] == "[DONE]"
-        metrics = router.metrics()
-        assert metrics.sum("penstock_requests_total", outcome="ok") == 2
-        assert metrics.sum("penstock_connections_total") >= 2
+        router.wait_for_count("penstock_requests_total", 2, outcome="ok")
+        assert router.metrics().sum("penstock_connections_total") >= 2
     lines = [json.loads(line) for line in router.log().splitlines() if line.startswith("{")]
     assert [line for line in lines if line["event"] == "end"]
     assert not [line for line in lines if "client" in line], "a unix socket has no address"

@@ -31,8 +31,7 @@ def ask(router, prompt, tokens, **more):
 @pytest.mark.parametrize("kind", KINDS)
 def test_kind_model_context_blocks_and_capacity_are_found(through, kind):
     router = through(kind)
-    # Another thread writes the log.
-    wait_until(lambda: "engine is" in router.log(), 5, router.log)
+    router.wait_for_log("engine is")
     told = [line for line in router.log().splitlines() if "engine is" in line]
     assert len(told) == 1, router.log()
     message = json.loads(told[0])["message"]
@@ -53,8 +52,8 @@ def test_the_counts_of_tokens_are_the_engines(engines, folder, kind):
         for number, word in enumerate(["river", "stone", "light", "water"]):
             ask(router, f" {word} and the" * (number + 3), 5 + number)
             ask(router, f" {word} was not" * (number + 3), 5 + number, stream=True)
+        seen = router.wait_for_nothing([engine])
         after = engine.metrics()
-        seen = router.metrics()
         assert seen.sum("penstock_output_tokens_total") == after.sum(output) - before.sum(output)
         if kind == "vllm":
             assert seen.sum("penstock_prompt_tokens_total") == after.sum(prompt) - before.sum(prompt)
@@ -86,6 +85,6 @@ def test_running_requests_and_held_memory_follow_the_engine(engines, folder, kin
         assert 0 < held <= CAPACITY[kind] and 0 < reported <= CAPACITY[kind]
         for thread in threads:
             thread.join()
-        router.wait_for_nothing(20, [engine])
+        router.wait_for_nothing([engine], seconds=20)
         end = router.metrics()
         assert end.sum("penstock_replica_preemptions_total") == 0

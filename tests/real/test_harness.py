@@ -31,8 +31,8 @@ def test_engines_end_when_the_tests_are_killed(tmp_path):
     with subprocess.Popen([sys.executable, "-c", START, str(HERE), str(HERE.parent / "e2e"), str(log)],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as tests:
         engine = int(tests.stdout.readline())
-        wait_until(lambda: log.read_text().strip(), 10, "the engine has a child")
+        wait_until(lambda: log.read_text().strip(), 20, "the engine has a child")
         child = int(log.read_text())
         assert alive(engine) and alive(child)
         tests.send_signal(signal.SIGKILL)
-        wait_until(lambda: not alive(engine) and not alive(child), 10, "the engine and its child end")
+        wait_until(lambda: not alive(engine) and not alive(child), 20, "the engine and its child end")

@@ -34,7 +34,7 @@ def test_an_engine_on_a_unix_socket(folder):
             for _ in range(5):
                 answer = send(router.address, request_bytes(body=chat(model=MODEL, max_tokens=5, stream=True)))
                 assert answer.status == 200 and events(answer.body)[-1] == "[DONE]"
-            assert router.metrics().sum("penstock_engine_errors_total") == 0
+            assert router.wait_for_nothing().sum("penstock_engine_errors_total") == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs a mount of its own")

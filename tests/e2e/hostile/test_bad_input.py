@@ -5,7 +5,7 @@ import time
 
 import pytest
 from bad_input_cases import CASES
-from processes import ROOT, Engine, Router, replicas, wait_until
+from processes import ROOT, Engine, Router, replicas
 from raw_http import chat, read_answer, request_bytes, send
 
 LIMITS = "limits: {max_body: 1MiB, header_timeout: 700ms, body_timeout: 700ms, idle_timeout: 2s}\n"
@@ -27,7 +27,7 @@ def router(folder, engine):
 def nothing_is_left_behind(router, engine):
     """Checks after every test: no promise, no lease, no request at the engine, and the router still serves."""
     yield
-    router.wait_for_nothing(3, [engine])
+    router.wait_for_nothing([engine])
     assert send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200
 
 
@@ -57,13 +57,11 @@ def test_one_request(router, case):
     rows = 1 + len(case.many)
     for name, labels in (("penstock_bad_input_total", {"kind": case.kind}), ("penstock_refusals_total", {"reason": case.reason})):
         if all(labels.values()):
-            # An answer may be read before it is counted.
-            wanted = before.sum(name, **labels) + rows
-            wait_until(lambda: router.metrics().sum(name, **labels) == wanted, 5, f"{name} {labels} is {wanted}")
+            router.wait_for_count(name, before.sum(name, **labels) + rows, **labels)
 
 
 def counted(router, kind, before):
-    wait_until(lambda: router.metrics().sum("penstock_bad_input_total", kind=kind) == before + 1, 5, f"{kind} is counted")
+    router.wait_for_count("penstock_bad_input_total", before + 1, kind=kind)
 
 
 @pytest.mark.parametrize("part", [

@@ -33,8 +33,8 @@ def test_a_client_that_ends_its_sending_direction_has_left(router, engine):
         connection.sendall(request_bytes(body=chat(max_tokens=4000)))
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(1) == b""
-    assert router.metrics().sum("penstock_requests_total", outcome="client_gone") == before + 1
-    router.wait_for_nothing(5, [engine])
+    router.wait_for_count("penstock_requests_total", before + 1, outcome="client_gone")
+    router.wait_for_nothing([engine])
 
 
 def send_until_refused(connection, start, piece, most):
@@ -62,7 +62,7 @@ def test_endless_framing_is_refused_and_takes_no_memory(router, start, piece, st
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
         send_until_refused(connection, start, piece, 64 * MIB)
         assert resident_bytes(router) < before + 16 * MIB
-        assert router.metrics().sum("penstock_fill_ratio", of="body_memory") == 0
+        router.wait_for_count("penstock_fill_ratio", 0, of="body_memory")
     with connect(router) as connection:
         connection.sendall(start + piece + b"\r\n")
         assert read_answer(connection).status == status
@@ -172,7 +172,7 @@ def test_one_address_takes_no_memory_from_another(folder, engine):
     with Router(folder, config=ONE_LOOP + replicas([engine]) + "limits: {max_body_memory: 1MiB}\n") as router:
         with contextlib.ExitStack() as stack:
             fill_memory(router, stack, "127.0.0.1")
-            wait_until(lambda: router.metrics().sum("penstock_fill_ratio", of="body_memory") > 0.3, 5, "memory is taken")
+            wait_until(lambda: router.metrics().sum("penstock_fill_ratio", of="body_memory") > 0.3, 20, "memory is taken")
             assert ask_with_24_kilobytes(router, "127.0.0.2") == 200
 
 
@@ -185,7 +185,7 @@ def test_a_client_that_leaves_behind_much_input_is_noticed(router, engine, ahead
     with contextlib.suppress(OSError):
         connection.sendall(b"x" * ahead)
         connection.shutdown(socket.SHUT_WR)
-    router.wait_for_nothing(2, [engine])
+    router.wait_for_nothing([engine])
     connection.close()
 
 
@@ -208,7 +208,8 @@ def test_a_body_has_a_least_rate_and_a_longest_time(folder, engine, limit):
 def test_wrong_keys_do_not_fill_the_log(keyed):
     for _ in range(100):
         assert send(keyed.address, request_bytes(body=chat(), headers={"Authorization": "Bearer wrong"})).status == 401
-    wait_until(lambda: "invalid_key" in keyed.log(), 5, keyed.log)
+    send(keyed.address, request_bytes(body=chat(model="the-last"), headers={"Authorization": "Bearer secret-key-of-team"}))
+    keyed.wait_for_log("invalid_key", "unknown_model")
     lines = [line for line in keyed.log().splitlines() if "invalid_key" in line]
     assert len(lines) < 60
     assert all('"client":"127.0.0.1"' in line for line in lines)

@@ -15,7 +15,7 @@ from raw_http import chat, request_bytes
 from scripted_engine import MODEL, STREAM_HEAD, ScriptedEngine, chunk, event
 
 TLS = ROOT / "tests/data/tls"
-SOON = 5  # Seconds. A request that waits for a deadline takes a minute.
+SOON = 20  # Seconds. A request that waits for a deadline takes a minute.
 LIMITS = "limits: {first_byte_timeout: 60s, gap_timeout: 60s, write_timeout: 60s, keepalive_after: 60s}\n"
 
 

@@ -66,12 +66,12 @@ def test_a_drip_below_the_least_rate_ends_and_its_lease_is_free(folder, long_eng
     with drip_router(folder, long_engine, "256MiB") as router:
         drip = Drip(router.address)
         try:
-            wait_until(lambda: router.in_flight() == 1, 5, "it runs")
+            wait_until(lambda: router.in_flight() == 1, 20, "it runs")
             wait_until(lambda: router.metrics().sum("penstock_requests_total", outcome="client_gone") == 1, 15,
                        lambda: f"the drip ends; {drip.reads} reads")
             assert drip.reads > 5 and drip.longest < PAUSE, "it took bytes all the time"
-            router.wait_for_nothing(5)
-            wait_until(lambda: router.metrics().sum("penstock_connections_open") <= 1, 5, "its connection is closed")
+            router.wait_for_nothing()
+            wait_until(lambda: router.metrics().sum("penstock_connections_open") <= 1, 20, "its connection is closed")
         finally:
             drip.close()
 
@@ -84,7 +84,7 @@ def test_a_slow_reader_above_the_least_rate_may_go_on(folder, long_engine):
             assert router.in_flight() == 1
         finally:
             drip.close()
-        router.wait_for_nothing(10)
+        router.wait_for_nothing()
 
 
 def test_without_a_least_rate_a_drip_may_go_on(folder, long_engine):
@@ -95,7 +95,7 @@ def test_without_a_least_rate_a_drip_may_go_on(folder, long_engine):
             assert router.in_flight() == 1
         finally:
             drip.close()
-        router.wait_for_nothing(10)
+        router.wait_for_nothing()
 
 
 FLOOD = """
@@ -130,4 +130,4 @@ def test_a_healthy_client_connects_during_a_flood_of_connections(folder):
             flood.kill()
             flood.wait()
         assert statistics.median(taken) < 1 and max(taken) < 5, sorted(taken)[-5:]
-        router.wait_for_nothing(10, [engine])
+        router.wait_for_nothing([engine])
