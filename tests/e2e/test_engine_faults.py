@@ -28,7 +28,7 @@ def router(folder, engine):
 def whole_again(router, engine):
     """Each test starts with a healthy replica and leaves no lease behind."""
     engine.script, engine.reset, engine.hang = http(200, {"choices": []}), False, False
-    wait_until(lambda: router.metrics().sum("penstock_replica_up") == 1, 20, "the replica is up again")
+    router.wait_for_count("penstock_replica_up", 1)
     yield
     engine.hang = False
     router.wait_for_nothing()
@@ -161,6 +161,7 @@ def test_an_engine_that_is_down_at_start_is_served_once_it_comes(folder, models)
 def test_an_engine_killed_before_the_first_byte_is_replaced_by_another(folder):
     with Engine(folder, name="first") as first, Engine(folder, name="second") as second:
         with Router(folder, [first, second]) as router:
+            router.wait_for_count("penstock_replica_up", 2)
             first.kill()
             for _ in range(6):
                 answer = send(router.address, request_bytes(body=chat(max_tokens=2)), timeout=20)
@@ -175,7 +176,7 @@ def test_a_large_request_that_engines_do_not_read_to_its_end_meets_two_of_them_a
         for i, engine in enumerate(engines)
     )
     with Router(folder, config="replicas:\n" + rows) as router:
-        wait_until(lambda: router.metrics().sum("penstock_replica_up") == 4, 20, "all are up")
+        router.wait_for_count("penstock_replica_up", 4)
         for engine in engines:
             engine.impatient = True
         body = chat(model=MODEL, max_tokens=50, padding="x" * 8_000_000)
@@ -196,7 +197,7 @@ def test_a_request_that_kills_its_engines_meets_two_of_them(folder):
     with Router(folder, config="replicas:\n" + rows) as router:
         for engine in engines:
             engine.script, engine.poison = http(200, {"choices": []}), b"die of this"
-        wait_until(lambda: router.metrics().sum("penstock_replica_up") == 4, 20, "all are up")
+        router.wait_for_count("penstock_replica_up", 4)
         body = chat(model=MODEL, max_tokens=50)
         body["messages"][0]["content"] = "die of this"
         for _ in range(2):

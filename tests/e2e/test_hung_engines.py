@@ -17,7 +17,7 @@ METRICS = (
 def test_a_frozen_engine_loses_its_stream_as_soon_as_it_is_down(folder):
     with Engine(folder, name="a", seed=5, kv_tokens=20000) as a, Engine(folder, name="b", seed=5, kv_tokens=20000) as b:
         with Router(folder, config=replicas([a, b])) as router:
-            wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 20, "both are up")
+            router.wait_for_count("penstock_replica_up", 2)
             client = OpenAI(base_url=router.url + "/v1", api_key="x", max_retries=0)
             stream = client.chat.completions.create(
                 model=a.model, messages=[{"role": "user", "content": "Tell me of the river."}], max_tokens=300, stream=True
@@ -61,7 +61,7 @@ def test_a_hung_worker_behind_live_pages_loses_its_requests_and_is_on_probation(
             "limits: {hang_after: 1s}\n"
         )
         with Router(folder, config=config) as router:
-            wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 20, "both are up")
+            router.wait_for_count("penstock_replica_up", 2)
             body = request_bytes(body=chat(model=MODEL, max_tokens=50, stream=True))
             answers = []
             asking = [threading.Thread(target=lambda: answers.append(send(router.address, body, timeout=30))) for _ in range(4)]

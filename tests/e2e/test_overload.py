@@ -27,7 +27,7 @@ def test_a_full_queue_refuses_at_once_and_stays_responsive(folder, slow_engine):
         asking = [socket.create_connection(router.address, timeout=30) for _ in range(limit + 1)]
         for connection in asking:
             connection.sendall(request_bytes(body=chat(max_tokens=6000, stream=True)))
-        wait_until(lambda: router.metrics().sum("penstock_queued_requests") == limit, 20, "the queue is full")
+        router.wait_for_count("penstock_queued_requests", limit)
         assert router.metrics().sum("penstock_fill_ratio", of="queued_requests") == 1
         for _ in range(10):
             answer, seconds = timed(lambda: send(router.address, request_bytes(body=chat(max_tokens=1))))
@@ -42,7 +42,7 @@ def test_a_full_queue_refuses_at_once_and_stays_responsive(folder, slow_engine):
         wait_until(lambda: router.metrics().sum("penstock_queued_requests") < limit, 20, "one place is free")
         late = socket.create_connection(router.address, timeout=30)
         late.sendall(request_bytes(body=chat(max_tokens=1)))
-        wait_until(lambda: router.metrics().sum("penstock_queued_requests") == limit, 20, "it waits in its place")
+        router.wait_for_count("penstock_queued_requests", limit)
         for connection in [*asking, late]:
             connection.close()
         router.wait_for_nothing([slow_engine])

@@ -123,7 +123,7 @@ def test_an_even_pace_is_the_promised_pace(folder):
 def test_a_class_without_parking_keeps_its_streams(folder):
     with small_engine(folder, "calm") as engine, Router(folder, config=replicas([engine]) + CLASSES % "false") as router:
         client = OpenAI(base_url=router.url + "/v1", api_key="x", max_retries=0)
-        wait_until(lambda: router.metrics().sum("penstock_replica_up") == 1, 20, "the replica is up")
+        router.wait_for_count("penstock_replica_up", 1)
 
         refused = []
 

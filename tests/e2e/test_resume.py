@@ -44,7 +44,7 @@ def busy_one(engines):
 def pair(folder):
     with Engine(folder, name="a", seed=5, kv_tokens=20000) as a, Engine(folder, name="b", seed=5, kv_tokens=20000) as b:
         with Router(folder, config=replicas([a, b]) + LIMITS) as router:
-            wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 20, "both are up")
+            router.wait_for_count("penstock_replica_up", 2)
             yield router, [a, b]
         for engine in (a, b):
             if engine.process.poll() is None:

@@ -112,7 +112,7 @@ def test_a_full_queue_is_rate_limit_error(folder):
 def test_nothing_there_to_serve_is_internal_server_error(folder):
     with Engine(folder) as engine, Router(folder, [engine]) as router:
         engine.kill()
-        wait_until(lambda: router.metrics().sum("penstock_replica_up") == 0, 20, "the replica is seen to be down")
+        router.wait_for_count("penstock_replica_up", 0)
         with pytest.raises(openai.InternalServerError) as caught:
             create(router)
         check(caught.value, 503, "service_unavailable", retries=True)

@@ -33,14 +33,14 @@ def router(folder, engine, scripted):
         f"  - {{id: scripted, url: '{scripted.url}', engine: openai, model: {MODEL}, kv_tokens: 1000000}}\n"
     )
     with Router(folder, config=config) as running:
-        wait_until(lambda: running.metrics().sum("penstock_replica_up") == 2, 20, "both are up")
+        running.wait_for_count("penstock_replica_up", 2)
         yield running
 
 
 @pytest.fixture(autouse=True)
 def whole_again(router, scripted):
     scripted.script, scripted.reset, scripted.hang, scripted.early = b"", False, False, b""
-    wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 20, "both are up")
+    router.wait_for_count("penstock_replica_up", 2)
     yield
     scripted.let_go()
 

@@ -86,7 +86,7 @@ def router(folder, engine):
 @pytest.fixture(autouse=True)
 def whole_again(router, engine):
     engine.script, engine.reset, engine.hang, engine.goodbye = b"", False, False, False
-    wait_until(lambda: router.metrics().sum("penstock_replica_up") == 1, 20, "the replica is up")
+    router.wait_for_count("penstock_replica_up", 1)
     yield
     engine.let_go()
 
