@@ -3,14 +3,17 @@ import http.client
 import json
 import os
 import resource
+import socket
 import subprocess
 
 import pytest
 from processes import BINARY, Metrics, Router, free_port, get, wait_until
-from raw_http import chat
+from raw_http import chat, read_answer, request_bytes
 from scripted_engine import MODEL, ScriptedEngine, http as answer_bytes
 
 BODY = json.dumps(chat(model=MODEL, max_tokens=5))
+REQUEST = request_bytes(body=BODY.encode())
+SCRAPE = request_bytes("/metrics", method="GET", headers={"Content-Length": None, "Content-Type": None})
 WHOLE = answer_bytes(200, {"id": "x", "object": "chat.completion", "choices": [{"index": 0, "message": {"content": "a"}}]})
 
 
@@ -83,24 +86,21 @@ def ask(connection):
 
 
 def open_connections(scraper):
-    """Scraped over a connection that stays open: one that had just closed would count for a while."""
-    scraper.request("GET", "/metrics")
-    return Metrics(scraper.getresponse().read().decode()).sum("penstock_connections_open")
+    """Scraped over a connection that stays open, and is never idle: each time the next request has begun."""
+    scraper.sendall(SCRAPE[5:] + SCRAPE[:5])
+    return Metrics(read_answer(scraper).body.decode()).sum("penstock_connections_open")
 
 
 def test_a_shortage_is_the_routers_and_not_the_engines(folder, engine):
     with Router(folder, config=config(engine)) as router:
         pid = router.process.pid
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-        scraper = http.client.HTTPConnection(*router.address, timeout=10)
+        scraper = socket.create_connection(router.address, timeout=20)
+        scraper.sendall(SCRAPE[:5])
         wait_until(lambda: open_connections(scraper) == 1, 20, "the connections of the start are closed")
-        clients = [http.client.HTTPConnection(*router.address, timeout=10) for _ in range(3)]
-        for client in clients:  # They have asked nothing yet, so they are not idle and make no room.
-            client.connect()
+        # They have asked nothing yet, so they are not idle and make no room.
+        clients = [socket.create_connection(router.address, timeout=20) for _ in range(3)]
         wait_until(lambda: open_connections(scraper) == 4, 20, "they are accepted")
-        used = len(descriptors(router.process))
-        scraper.close()
-        wait_until(lambda: len(descriptors(router.process)) < used, 20, "no connection is about to close")
         calls = engine.calls
         # More clients than descriptors below the limit: the last ones wait in the kernel and take every free number.
         highest = max(descriptors(router.process)) + 1
@@ -111,17 +111,19 @@ def test_a_shortage_is_the_routers_and_not_the_engines(folder, engine):
             connection.connect()
         wait_until(lambda: len(descriptors(router.process)) >= highest, 20, lambda: descriptors(router.process))
         for client in clients:
-            status, headers, body = ask(client)
-            assert status == 503 and headers["retry-after"] == "1", (status, headers, body)
-            assert headers["x-penstock-reason"] == "local_resources"
-            assert body["error"]["type"] == "server_error"
+            client.sendall(REQUEST + REQUEST[:20])  # A next request has begun: still not idle.
+            answer = read_answer(client)
+            assert answer.status == 503 and answer.headers["retry-after"] == "1", (answer.headers, answer.body)
+            assert answer.headers["x-penstock-reason"] == "local_resources"
+            assert answer.json()["error"]["type"] == "server_error"
         assert engine.calls == calls
         resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
         assert ask(waiting[-1])[0] == 200, "connections are accepted again"
-        assert ask(clients[0])[0] == 200
+        clients[0].sendall(REQUEST[20:])
+        assert read_answer(clients[0]).status == 200
         router.wait_for_count("penstock_turned_away_total", 3, limit="local_resources")
         metrics = router.wait_for_nothing()
         assert metrics.sum("penstock_engine_errors_total") == 0
         assert metrics.sum("penstock_replica_up") == 1
-        for connection in [*clients, *waiting]:
+        for connection in [scraper, *clients, *waiting]:
             connection.close()
