@@ -5,6 +5,8 @@
 #include <ctime>
 #include <iostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/commands.h"
 #include "app/load_config.h"
@@ -46,14 +48,18 @@ void PrintWarnings(const Config& config) {
 // The configuration that is in force, and how it follows its files.
 class LiveConfig {
  public:
-  LiveConfig(const ServeOptions& options, const Config& config, RouterServer& server)
-      : options_(options), started_with_(config), config_(config), server_(server), watch_(config.sources) {}
+  // `watch` knows the files as they were before they were read.
+  LiveConfig(const ServeOptions& options, const Config& config, RouterServer& server, FileWatch watch)
+      : options_(options), started_with_(config), config_(config), server_(server), watch_(std::move(watch)) {
+    watch_.Watch(config_.sources);
+  }
 
   const Config& config() const { return config_; }
   bool FilesChanged() { return watch_.Changed(); }
 
   // A bad file changes nothing but the log and a metric.
   void Reload() {
+    watch_.Remember();
     auto fresh = LoadFor(options_);
     const absl::Status taken = fresh.ok() ? server_.Reload(*fresh) : fresh.status();
     if (!taken.ok()) {
@@ -102,6 +108,7 @@ void DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals)
 
 int RunServe(const ServeOptions& options) {
   const sigset_t signals = BlockSignals({SIGTERM, SIGINT, SIGHUP});
+  FileWatch watch(options.config_file.empty() ? std::vector<std::string>() : std::vector{options.config_file});
   absl::StatusOr<Config> config = LoadFor(options);
   if (!config.ok()) return Fail("serve", config.status().message());
   PrintWarnings(*config);
@@ -111,7 +118,7 @@ int RunServe(const ServeOptions& options) {
   if (!server.ok()) return Fail("serve", server.status().message());
   if (const absl::Status started = (*server)->Start(); !started.ok()) return Fail("serve", started.message());
   std::cerr << "penstock listening on " << (*server)->url() << '\n';
-  LiveConfig live(options, *config, **server);
+  LiveConfig live(options, *config, **server, std::move(watch));
   Run(live, signals);
   std::cerr << "penstock serve: draining, " << (*server)->active_requests() << " requests to finish" << '\n';
   DrainUntil(**server, live.config().limits.drain_timeout, signals);

@@ -2,13 +2,19 @@
 
 #include <sys/stat.h>
 
+#include <map>
 #include <utility>
 
 namespace penstock {
 
 void FileWatch::Watch(std::vector<std::string> paths) {
+  std::map<std::string, Mark> known;
+  for (size_t i = 0; i < paths_.size(); ++i) known[paths_[i]] = settled_[i];
   paths_ = std::move(paths);
-  settled_ = last_ = Look();
+  Remember();
+  for (size_t i = 0; i < paths_.size(); ++i) {
+    if (const auto found = known.find(paths_[i]); found != known.end()) settled_[i] = found->second;
+  }
 }
 
 bool FileWatch::Changed() {

@@ -15,7 +15,10 @@ class FileWatch {
  public:
   explicit FileWatch(std::vector<std::string> paths) { Watch(std::move(paths)); }
 
-  // Watches these files from their present state on.
+  // The present state is known: a file that changes afterwards has changed. Called before the files are read, so that
+  // a change in between is not lost.
+  void Remember() { settled_ = last_ = Look(); }
+  // Watches these files: those that were watched from the state that is known, others from their present state on.
   void Watch(std::vector<std::string> paths);
   // Called periodically. True once after a change, at the first look that finds the files as the look before did.
   bool Changed();

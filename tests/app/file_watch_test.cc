@@ -59,5 +59,24 @@ TEST_F(FileWatchTest, AFileThatVanishesAndComesBackIsToldTwice) {
   EXPECT_TRUE(watch.Changed());
 }
 
+TEST_F(FileWatchTest, AChangeWhileTheFilesAreReadIsNotLost) {
+  const std::string path = Write("a", "one"), included = Write("b", "two");
+  FileWatch watch({path});
+  watch.Remember();
+  Write("a", "changed while it was read");
+  watch.Watch({path, included});
+  EXPECT_TRUE(watch.Changed());
+  EXPECT_FALSE(watch.Changed());
+}
+
+TEST_F(FileWatchTest, AKnownStateIsNoChange) {
+  const std::string path = Write("a", "one");
+  FileWatch watch({path});
+  Write("a", "bad");
+  watch.Remember();
+  EXPECT_FALSE(watch.Changed());
+  EXPECT_FALSE(watch.Changed());
+}
+
 }  // namespace
 }  // namespace penstock

@@ -85,7 +85,7 @@ class ScriptedEngine:
                 length = int(value)
         if self.deaf and head.startswith(b"POST"):
             self.calls += 1
-            self._stopping.wait(30)
+            self._stopping.wait(120)
             return False
         if self.impatient and head.startswith(b"POST"):
             self.calls += 1
@@ -97,7 +97,7 @@ class ScriptedEngine:
             if self.reset:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             else:
-                self._stopping.wait(30)
+                self._stopping.wait(120)
             return False
         while len(body) < length:
             body += connection.recv(65536)
@@ -115,7 +115,7 @@ class ScriptedEngine:
             return False
         connection.sendall(self.script)
         if self.hang:
-            self._stopping.wait(30)
+            self._stopping.wait(120)
         if self.goodbye:
             connection.unwrap()
         if self.reset:

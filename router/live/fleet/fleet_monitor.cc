@@ -20,6 +20,8 @@ namespace {
 // An engine that cannot be recognised by its url is looked at again this often.
 constexpr Duration kBadUrlPause = Duration::Seconds(5);
 
+bool Placeable(Health health) { return health == Health::kUp || health == Health::kProbing; }
+
 }  // namespace
 
 FleetMonitor::FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, const Config& config, UrlOf url_of)
@@ -175,8 +177,9 @@ void FleetMonitor::Judge(WatchedReplica& watched) {
   if (watched.known == health) return;
   const bool announced = std::exchange(watched.known, health).has_value();
   // A replica counts as up once the core knows it: /readyz promises that a request would be placed.
-  if (health == Health::kDown || health == Health::kDraining) CountUp();
-  Publish({ReplicaHealth{watched.id, health}});
+  watched.placeable = watched.placeable && Placeable(health);
+  CountUp();
+  Publish({ReplicaHealth{watched.id, health}}, [this, id = watched.id] { OnTold(id); });
   if (health == Health::kUp) {
     Notice(watched, "replica is up");
   } else if (announced) {
@@ -186,10 +189,18 @@ void FleetMonitor::Judge(WatchedReplica& watched) {
   }
 }
 
+// The core has the health of the replica; a younger one may be on its way.
+void FleetMonitor::OnTold(ReplicaId replica) {
+  const auto found = watched_.find(replica);
+  if (found == watched_.end()) return;
+  found->second->placeable = found->second->known && Placeable(*found->second->known);
+  CountUp();
+}
+
 void FleetMonitor::CountUp() {
   int up = 0;
   for (const auto& [id, watched] : watched_) {
-    if (watched->known == Health::kUp || watched->known == Health::kProbing) ++up;
+    if (watched->placeable) ++up;
   }
   control_.edge().replicas_up.store(up, std::memory_order_relaxed);
 }
@@ -233,8 +244,7 @@ void FleetMonitor::Notice(const WatchedReplica& watched, std::string message) {
 }
 
 void FleetMonitor::Publish(std::vector<Event> then, std::function<void()> published) {
-  publisher_.Publish(MakeView(), std::move(then), [this, published = std::move(published)] {
-    CountUp();
+  publisher_.Publish(MakeView(), std::move(then), [published = std::move(published)] {
     if (published) published();
   });
 }

@@ -8,6 +8,10 @@ namespace penstock {
 namespace {
 
 constexpr Duration kViewAge = Duration::Seconds(1);
+// Before the first step of an engine whose speed is a guess, the guess explains so many times its time, and this at
+// least.
+constexpr double kGuess = 10;
+constexpr Duration kGuessAtLeast = Duration::Seconds(15);
 
 }  // namespace
 
@@ -33,14 +37,17 @@ HangWatch::Work HangPatrol::WorkOf(ReplicaId replica, const ReplicaSpec& spec, I
   if (replica.value() >= view_.replicas.size()) return work;
   const ReplicaView& view = view_.replicas[replica.value()];
   work.running = view.running;
-  // The factor of a guessed prior moves with the first observed step; before it, nothing is explained.
+  // The factor of a guessed prior moves with the first observed step.
   const bool known = spec.prior_known || view.step_factor != 1;
-  if (!known) return work;
   const PrefillWork least = PrefillOf(Tokens(0), Tokens(1));
   const double alone =
       FirstTokenAlone(spec.prior, view.backlog == PrefillWork() ? least : view.backlog, spec.batch_budget);
   const double decode = view.tokens_per_s > 0 ? 1 / view.tokens_per_s : 0;
-  work.explained = Duration::Seconds(std::max(1.0, view.step_factor) * alone + decode);
+  if (known) {
+    work.explained = Duration::Seconds(std::max(1.0, view.step_factor) * alone + decode);
+  } else {
+    work.explained = std::max(kGuessAtLeast, Duration::Seconds(kGuess * alone));
+  }
   return work;
 }
 

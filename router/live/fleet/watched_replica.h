@@ -36,7 +36,8 @@ struct WatchedReplica {
   std::unique_ptr<UpstreamPool> pool;
   std::optional<EngineScraper> scraper;
   HealthTracker health;
-  std::optional<Health> known;  // The health that the core has been given.
+  std::optional<Health> known;  // The health on its way to the core, or there.
+  bool placeable = false;       // The core knows that it may place requests there.
   std::shared_ptr<std::atomic<bool>> wants_answers = std::make_shared<std::atomic<bool>>(true);
   boost::asio::steady_timer pause;
   bool discovered = false;  // Since it was last lost.
