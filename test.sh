@@ -150,7 +150,7 @@ part="tests/e2e/test_lifecycle.py tests/e2e/test_resume.py tests/e2e/test_cancel
 [ $long -eq 1 ] && part=tests/e2e
 [ $tsan_built -eq 0 ] && end_to_end "end to end, TSan" tsan -m "not long" $part
 if [ $long -eq 1 ]; then
-  end_to_end "chaos, 445 s" release -m long tests/e2e/test_chaos.py
+  end_to_end "end to end, long; chaos" release -m long tests/e2e
   real_engines "real engines" clients -m long
   step "soak, a million requests" bench/soak.sh 1000000
   step "core under faults, 20000 seeds" env PENSTOCK_FAULT_SEEDS=20000 build/release/tests/core/core_faults_test
