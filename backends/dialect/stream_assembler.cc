@@ -19,6 +19,7 @@ namespace {
 
 // The names and numbers around a piece of text are shorter, and each event replaces those of the one before.
 constexpr size_t kPlainEvent = 1 << 10;
+constexpr int64_t kMostCount = int64_t{1} << 40;  // Tokens. The sum of all choices stays far below 2^63.
 
 struct Choice {
   std::string role = "assistant";
@@ -107,7 +108,8 @@ std::optional<Usage> UsageOf(const Json& event) {
   if (it == event.end() || !it->is_object()) return std::nullopt;
   const auto count = [&](const char* key) {
     const auto found = it->find(key);
-    return Tokens(found != it->end() && found->is_number_integer() ? found->get<int64_t>() : 0);
+    const int64_t number = found != it->end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+    return Tokens(std::clamp<int64_t>(number, 0, kMostCount));
   };
   return Usage{count("prompt_tokens"), count("completion_tokens")};
 }

@@ -84,7 +84,12 @@ void PenstockCore::On(const ReplicaHealth& event, Actions&) {
 
 void PenstockCore::On(const FleetChanged& event, Actions&) { rooms_.Configure(event.fleet, now_); }
 
-void PenstockCore::On(const ShutdownStarted&, Actions&) { entry_.ShutDown(); }
+void PenstockCore::On(const ShutdownStarted&, Actions&) {
+  entry_.ShutDown();
+  // A parked stream would keep the router from its end although nothing new needs the memory.
+  rooms_.lending.Close();
+  rooms_.waiting.CheckParked(now_);
+}
 
 void PenstockCore::On(const TimerFired&, Actions& actions) {
   pump_.RefuseLate(now_, actions);

@@ -51,7 +51,7 @@ ClientConnection::ClientConnection(EventLoop& loop, int socket, const ClientPeer
       input_(loop, socket_, limits_, {.in_a_hurry = use == Use::kSpare, .peer = peer.account()},
              [this] { MarkGone(); }),
       drain_(limits_),
-      write_deadline_(loop.deadlines(), [this] { Close(); }) {
+      write_deadline_(loop.deadlines(), [this] { OnWriteDeadline(); }) {
   loop_.connections().Enter(*this);
   loop_.edge().telemetry->OnConnectionOpened();
 }
@@ -209,11 +209,21 @@ Written ClientConnection::WriteNow(std::span<asio::const_buffer>& buffers) {
   return gone_ ? Written::kGone : Written::kAll;
 }
 
+// The kernel tells of room only when much of what it holds is gone.
+void ClientConnection::OnWriteDeadline() {
+  const Duration longest = drain_.GoOn(Now(), socket_.Untaken());
+  if (longest > Duration()) {
+    write_deadline_.Arm(longest);
+  } else {
+    Close();
+  }
+}
+
 asio::awaitable<bool> ClientConnection::Write(std::vector<asio::const_buffer> buffers) {
   std::span<asio::const_buffer> left(buffers);
   Written written = WriteNow(left);
   while (written == Written::kPart) {
-    const Duration longest = drain_.BeginWait(Now());
+    const Duration longest = drain_.BeginWait(Now(), socket_.Untaken());
     if (longest <= Duration()) Close();
     write_deadline_.Arm(longest);
     const error_code ec = co_await socket_.AwaitRoom();

@@ -77,6 +77,8 @@ class ClientConnection final : public LoopConnection {
   boost::asio::awaitable<void> Linger();
   void LogError(absl::string_view reason, absl::string_view message);
   void MarkGone();
+  // The time of a wait for room is over. It goes on where the client took bytes meanwhile.
+  void OnWriteDeadline();
 
   EventLoop& loop_;
   ClientPeer peer_;

@@ -1,5 +1,7 @@
 #include "router/http/client_socket.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -49,6 +51,11 @@ size_t ClientSocket::WriteOrOwe(absl::string_view bytes, ErrorCode& ec) {
   owed_ = std::string(bytes);
   ec = ErrorCode();
   return bytes.size();
+}
+
+uint64_t ClientSocket::Untaken() const {
+  int bytes = 0;
+  return ::ioctl(socket_.descriptor(), SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
 }
 
 template <class Then>

@@ -10,6 +10,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/system/error_code.hpp>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,6 +53,9 @@ class ClientSocket final : private Readiness::Owner {
   size_t WriteSome(std::span<const boost::asio::const_buffer> buffers, ErrorCode& ec);
   // Writes a few bytes without a wait. would_block: none were taken. Under TLS the bytes may be owed instead.
   size_t WriteOrOwe(absl::string_view bytes, ErrorCode& ec);
+
+  // Bytes that were written and that the client's machine has not taken; 0 where that is unknown. Costs a system call.
+  uint64_t Untaken() const;
 
   // TLS only. would_block: try again after input, or after room if wants_write().
   ErrorCode Handshake() { return socket_.Handshake(); }

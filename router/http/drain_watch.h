@@ -1,7 +1,8 @@
 // Decides how long a client may still take to make room for the rest of an answer. Pure.
 //
 // Three things make a client too slow. It takes no byte for limits.write_timeout. It takes fewer bytes than
-// limits.min_answer_rate while the router waits for it. One answer waits for limits.answer_timeout.
+// limits.min_answer_rate while the router waits for it. One answer waits for limits.answer_timeout. The kernel holds
+// bytes for the client and tells of room late. So a wait whose time is over goes on where the client took some of them.
 #ifndef PENSTOCK_ROUTER_HTTP_DRAIN_WATCH_H_
 #define PENSTOCK_ROUTER_HTTP_DRAIN_WATCH_H_
 
@@ -30,19 +31,39 @@ class DrainWatch {
     taken_ = 0;
   }
 
-  // The wait for room that begins now may last so long. Zero or less: the client is too slow.
-  Duration BeginWait(Instant now) {
+  // The wait for room that begins now may last so long. Zero or less: the client is too slow. The kernel holds
+  // `untaken` bytes for the client.
+  Duration BeginWait(Instant now, uint64_t untaken) {
     if (began_ == Instant()) began_ = now;
     wait_began_ = now;
-    return std::min({pause_, longest_ - (now - began_), TimeLeftAtRate(rate_, pause_, taken_, waited_)});
+    untaken_ = untaken;
+    counted_ = 0;
+    return Longest(now);
   }
-  // The client then took `bytes`.
+  // The time of the wait is over. It may go on for so long; zero or less: the client is too slow.
+  Duration GoOn(Instant now, uint64_t untaken) {
+    if (untaken >= untaken_) return Duration();
+    CountWait(now);
+    taken_ += untaken_ - untaken;
+    counted_ += untaken_ - untaken;
+    untaken_ = untaken;
+    return Longest(now);
+  }
+  // The kernel then had room for `bytes`, so the client took as many.
   void EndWait(Instant now, uint64_t bytes) {
-    waited_ = waited_ + (now - wait_began_);
-    taken_ += bytes;
+    CountWait(now);
+    taken_ += bytes - std::min(bytes, counted_);
   }
 
  private:
+  Duration Longest(Instant now) const {
+    return std::min({pause_, longest_ - (now - began_), TimeLeftAtRate(rate_, pause_, taken_, waited_)});
+  }
+  void CountWait(Instant now) {
+    waited_ = waited_ + (now - wait_began_);
+    wait_began_ = now;
+  }
+
   const Bytes rate_;
   const Duration pause_;
   const Duration longest_;
@@ -50,6 +71,8 @@ class DrainWatch {
   Instant wait_began_;
   Duration waited_;
   uint64_t taken_ = 0;
+  uint64_t untaken_ = 0;  // As of the last look.
+  uint64_t counted_ = 0;  // Bytes of the present wait that are in `taken_`.
 };
 
 }  // namespace penstock

@@ -78,7 +78,7 @@ UpstreamPool* EventLoop::PoolOf(ReplicaId replica) {
     options.server_name = access.server_name;
     if (access.capabilities) options.idle_limit = access.capabilities->idle_limit;
     pool = Pool{*access.address, access.tls, connect_timeout,
-                std::make_unique<UpstreamPool>(io_, *access.address, std::move(options))};
+                std::make_unique<UpstreamPool>(io_, *access.address, std::move(options)), TokensPerEvent()};
   }
   return pool.pool.get();
 }

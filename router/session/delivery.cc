@@ -80,7 +80,8 @@ asio::awaitable<bool> Delivery::CloseStream(absl::string_view finish_reason) {
   if (!answer.usage) answer.usage = Usage{state_.estimate.tokens, Tokens(answer.client_tokens())};
   std::optional<Usage> usage;
   if (state_.facts().asks_usage && !answer.usage_sent) usage = answer.usage;
-  const std::string events = ClosingEvents(state_.request.endpoint, answer.names, finish_reason, usage);
+  const ChunkNames names = answer.names.value_or(ChunkNames());
+  const std::string events = ClosingEvents(state_.request.endpoint, names, finish_reason, usage);
   const std::vector<absl::string_view> pieces(1, events);
   const HeaderList none;
   if (!co_await SendEvents(state_.client(), none, pieces)) co_return false;

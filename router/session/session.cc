@@ -19,6 +19,12 @@ constexpr Duration kSilence = Duration::Seconds(1);
 
 bool Serves(const ReplicaSpec& replica, ModelId model) { return !replica.removed && replica.Serves(model); }
 
+// Zero: unknown.
+Tokens ContextOf(const FleetView& fleet, ReplicaId replica) {
+  const std::vector<ReplicaSpec>& replicas = fleet.book.fleet().replicas;
+  return replica.value() < replicas.size() ? replicas[replica.value()].max_context : Tokens(0);
+}
+
 }  // namespace
 
 Session::Session(EventLoop& loop, Client& client, SessionRequest request)
@@ -84,6 +90,7 @@ asio::awaitable<void> Session::Serve() {
     end.writes = attempt_->writes();
     end.partial_writes = attempt_->partial_writes();
     attempt_.reset();
+    if (state_.answer.usage_check.failed) state_.loop.edge().telemetry->OnFalseUsage(state_.ReplicaName());
     if (end.kind == AttemptEnd::Kind::kFinished) {
       ending_.Finished();
       break;
@@ -127,6 +134,7 @@ void Session::BeginAttempt(const Forward& forward) {
   if (state_.ledger.attempts() == 1) state_.answer_deadline = Now() + state_.limits.answer_timeout;
   state_.heard = Now();
   state_.given_up = false;
+  state_.answer.usage_check = {BoundsOf(state_.facts(), ContextOf(*state_.fleet, forward.replica)), false};
   record_.OnForward();
   attempt_.emplace(state_, admission_, delivery_);
 }

@@ -124,6 +124,7 @@ std::optional<AttemptEnd> WholeAnswer::Judge(const AnswerFacts& facts) {
     return EngineSaid(AbortedByEngine(), /*in_stream=*/true, /*resume_due=*/false);
   }
   state_.answer.usage = facts.usage;
+  if (state_.answer.usage) KeepPossible(state_.answer.usage_check, *state_.answer.usage);
   state_.answer.finish_reason = facts.finish_reason;
   admission_.Close(Outcome::kFinished);
   return std::nullopt;

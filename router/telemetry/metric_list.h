@@ -127,6 +127,8 @@ inline constexpr Metric kMetrics[] = {
     {"Replicas", "penstock_replica_requests_total", MetricType::kCounter, "outcome replica",
      "Requests that ended on a replica"},
     {"Replicas", "penstock_engine_errors_total", MetricType::kCounter, "kind replica", "Failures of engines, by kind"},
+    {"Replicas", "penstock_false_usage_total", MetricType::kCounter, "replica",
+     "Answers whose usage had an impossible count; the router's own count stands in"},
     {"Replicas", "penstock_engine_polls_total", MetricType::kCounter, "replica result",
      "Observations of engines, by result"},
 

@@ -54,6 +54,8 @@ void Telemetry::StartAtZero(const ReplicaSpec& replica) {
     state_->registry.Counter(MetricNamed("penstock_engine_errors_total"),
                              {{"replica", state_->requests.ReplicaLabel(replica.name)}, {"kind", std::string(kind)}});
   }
+  state_->registry.Counter(MetricNamed("penstock_false_usage_total"),
+                           {{"replica", state_->requests.ReplicaLabel(replica.name)}});
 }
 
 void Telemetry::SetTenants(const std::vector<std::string>& tenants) { state_->requests.SetTenants(tenants); }
@@ -68,6 +70,12 @@ void Telemetry::OnEngineError(absl::string_view replica, EngineErrorKind kind) {
   state_->registry
       .Counter(MetricNamed("penstock_engine_errors_total"),
                {{"replica", state_->requests.ReplicaLabel(replica)}, {"kind", std::string(LabelOf(kind))}})
+      .Increment();
+}
+
+void Telemetry::OnFalseUsage(absl::string_view replica) {
+  state_->registry
+      .Counter(MetricNamed("penstock_false_usage_total"), {{"replica", state_->requests.ReplicaLabel(replica)}})
       .Increment();
 }
 

@@ -48,6 +48,8 @@ class Telemetry {
   void OnDecision(Duration spent);
   void OnBadInput(BadInput kind);
   void OnEngineError(absl::string_view replica, EngineErrorKind kind);
+  // An engine reported a count of tokens that is impossible.
+  void OnFalseUsage(absl::string_view replica);
   // The end of an answer whose engine failed after the client had part of it.
   void OnResume(ResumeResult result);
   // One scrape of an engine.

@@ -247,5 +247,19 @@ TEST(ScrapingOthers, DiscoverAndPollWhatTheirEnginesTell) {
   EXPECT_EQ(routes.asked["/health"], 0) << "the health page of SGLang generates a token";
 }
 
+TEST(ScrapingOthers, ImpossibleFiguresAreUnreported) {
+  Routes routes = VllmRoutes();
+  routes.answers["/v1/models"] = Answer(R"({"data":[{"id":"m","owned_by":"vllm","max_model_len":8e15}]})");
+  EngineScraper vllm(EngineOf(EngineKind::kVllm));
+  const auto found = Discover(vllm, routes);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->models[0].max_context, Tokens(0));
+  Routes llama = LlamaRoutes();
+  EngineScraper scraper(EngineOf(EngineKind::kLlamaCpp));
+  ASSERT_TRUE(Discover(scraper, llama).ok());
+  llama.answers["/slots"] = Answer(R"([{"is_processing":true,"n_prompt_tokens":60000000000}])");
+  EXPECT_EQ(Poll(scraper, llama)->kv_used_share, -1);
+}
+
 }  // namespace
 }  // namespace penstock

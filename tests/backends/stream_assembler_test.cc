@@ -88,6 +88,20 @@ TEST(StreamAssembler, SeveralChoicesAreOrderedAndTheirUsageIsSummed) {
   EXPECT_EQ(chat["choices"][1]["message"]["content"], "atenedeloy");
 }
 
+TEST(StreamAssembler, ImpossibleCountsAreBoundedAndTheirSumDoesNotOverflow) {
+  std::vector<std::string> events;
+  for (int i = 0; i < 4; ++i) {
+    events.push_back(R"({"choices":[{"index":)" + std::to_string(i) +
+                     R"(,"text":"w","finish_reason":"stop"}],"usage":{"prompt_tokens":-9223372036854775808,)"
+                     R"("completion_tokens":9223372036854775807}})");
+  }
+  const auto answer = Assemble(Endpoint::kCompletions, events);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  const Json made = Json::parse(*answer);
+  EXPECT_EQ(made["usage"]["prompt_tokens"], 0);
+  EXPECT_EQ(made["usage"]["completion_tokens"], int64_t{4} << 40);
+}
+
 TEST(StreamAssembler, AnAnswerWithoutAnyTokenHasEmptyContent) {
   const Json made = AssembleRecording(Endpoint::kChat, "chat-stream-eos-first");
   EXPECT_EQ(made["choices"][0]["message"]["content"], "");

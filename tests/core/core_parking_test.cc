@@ -105,6 +105,52 @@ TEST_F(CoreParking, AParkedStreamWhoseClientLeavesLendsNothingMore) {
   EXPECT_EQ(view.pools[0].lent, Amount(0));
 }
 
+class CoreParkingDrain : public CoreParking {};
+
+TEST_F(CoreParkingDrain, AParkedStreamRunsAgainAtOnce) {
+  Crowd();
+  Back(1'001);
+  stepper_.Send(FirstToken{RequestId(2)});
+  stepper_.Finish(2, 5);
+  EXPECT_TRUE(stepper_.Send(ShutdownStarted{}).empty());
+  const std::vector<Action> actions = stepper_.RunTimers(stepper_.now);
+  const Forward* forward = Only<Forward>(actions);
+  ASSERT_NE(forward, nullptr) << Text(actions);
+  EXPECT_EQ(forward->request, RequestId(1));
+  EXPECT_EQ(stepper_.core.View(stepper_.now).pools[0].lent, Amount(0));
+}
+
+TEST_F(CoreParkingDrain, OneThatFindsNoMemoryRunsAsSoonAsItFits) {
+  Crowd();
+  Back(1'001);
+  stepper_.Send(FirstToken{RequestId(2)});
+  EXPECT_TRUE(stepper_.Send(ShutdownStarted{}).empty());
+  EXPECT_TRUE(stepper_.RunTimers(stepper_.now).empty());
+  EXPECT_EQ(stepper_.core.View(stepper_.now).lanes[1].parked, 0);
+  const std::vector<Action> actions = stepper_.Finish(2, 5);
+  const Forward* forward = Only<Forward>(actions);
+  ASSERT_NE(forward, nullptr) << Text(actions);
+  EXPECT_EQ(forward->request, RequestId(1));
+}
+
+TEST_F(CoreParkingDrain, NoStreamIsParkedAnyMore) {
+  ASSERT_NE(Only<Park>(stepper_.Arrive(2, 5'000)), nullptr);
+  stepper_.Send(ShutdownStarted{});
+  for (int i = 0; i < 20; ++i) {
+    stepper_.Wait(Duration::Milliseconds(10));
+    EXPECT_TRUE(stepper_.Step(1).empty());
+  }
+}
+
+TEST_F(CoreParkingDrain, AStreamThatIsOnItsWayToBeParkedRunsAgainAtOnce) {
+  ASSERT_NE(Only<Abort>(Crowd()), nullptr);
+  stepper_.Send(ShutdownStarted{});
+  const std::vector<Action> back = Back(1'001);
+  ASSERT_FALSE(back.empty());
+  EXPECT_NE(std::get<Park>(back[0]).reason, WaitReason::kParked) << Text(back);
+  EXPECT_EQ(stepper_.core.View(stepper_.now).lanes[1].parked, 0);
+}
+
 class CoreWithoutParking : public CoreParking {
  protected:
   static Fleet Forbidding() {

@@ -267,7 +267,7 @@ TEST_P(Starvation, ALargePromptFindsRoomBesideAFlowOfSmallOnes) {
   for (const RequestRecord& record : simulation.Run(arrivals).records) {
     EXPECT_EQ(record.fate, Fate::kFinished) << record.prompt.value() << " " << record.reason;
     EXPECT_LT(record.queue_wait.value_or(Duration::Infinite()), Duration::Seconds(8)) << record.prompt.value();
-    if (GetParam()) EXPECT_TRUE(record.OnTime()) << record.prompt.value();
+    EXPECT_TRUE(record.OnTime() || !GetParam()) << record.prompt.value();
   }
 }
 

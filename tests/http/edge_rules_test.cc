@@ -142,6 +142,8 @@ TEST(HeaderRules, ClientsGetNoHeaderThatIsForTheConnectionToTheEngine) {
                              {"Server", "uvicorn"},
                              {"Content-Length", "5"},
                              {"Retry-After", "30"},
+                             {"Retry-After-Ms", "5"},
+                             {"X-Should-Retry", "true"},
                              {"x-penstock-reason", "r"},
                              {"access-control-allow-origin", "*"},
                              {"X-Model-Time", "3"}};

@@ -12,18 +12,7 @@ namespace penstock {
 namespace {
 
 class LimitedTenant : public ::testing::Test {
- protected:
-  LimitedTenant()
-      : engine_([this](EngineCall& call) {
-          call.BeginStream();
-          call.Event(DeltaJson("w"));
-          began_.Set();
-          go_.Wait();
-          call.Event(FinishJson());
-          if (call.request.body.find("\"include_usage\":true") != std::string::npos) call.Event(UsageJson(9, 1));
-          call.EndStream();
-        }) {}
-
+ public:
   // A request for at most 200 tokens.
   static std::string Request(const std::string& key) {
     return PostJson("/v1/chat/completions", StreamBody(",\"max_tokens\":200"), "Authorization: Bearer " + key + "\r\n");
@@ -41,6 +30,19 @@ class LimitedTenant : public ::testing::Test {
       config.tenants = {tenant, other};
     };
   }
+
+ protected:
+  LimitedTenant()
+      : engine_([this](EngineCall& call) {
+          call.BeginStream();
+          call.Event(DeltaJson("w"));
+          began_.Set();
+          go_.Wait();
+          call.Event(FinishJson());
+          if (call.request.body.find("\"include_usage\":true") != std::string::npos) call.Event(UsageJson(9, 1));
+          call.EndStream();
+        }) {}
+
   // The second request while the first runs.
   void ExpectSecondIsRefused(TestServer& router, const std::string& reason, int least_wait) {
     const auto first = router.Connect();
@@ -104,6 +106,38 @@ TEST_F(LimitedTenant, AClientThatLeavesIsChargedForWhatRan) {
   go_.Set();
   ASSERT_TRUE(router.AllClosed(1));
   EXPECT_TRUE(Eventually([&] { return router.Ask(Request("small-key")).status() == 200; }));
+}
+
+TEST(FalseUsage, ATenantPaysForTheTokensThatCameAndNotForThoseThatNoEngineCouldMake) {
+  constexpr int64_t kLie = 1'000'000'000'000'000'000;
+  const std::string usage = R"("usage":{"prompt_tokens":)" + std::to_string(kLie) + R"(,"completion_tokens":)" +
+                            std::to_string(kLie) + R"(,"prompt_tokens_details":{"cached_tokens":5}})";
+  ScriptedEngine engine([usage](EngineCall& call) {
+    if (call.request.body.find("\"stream\":true") == std::string::npos) {
+      return call.Answer(200, R"({"object":"chat.completion","choices":[{"index":0,"message":{"content":"w"},)"
+                              R"("finish_reason":"stop"}],)" +
+                                  usage + "}");
+    }
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    call.Event(FinishJson());
+    call.Event(R"({"object":"chat.completion.chunk","choices":[],)" + usage + "}");
+    call.EndStream();
+  });
+  TestServer router({engine.url()}, LimitedTenant::With(1000, std::nullopt));
+  ASSERT_TRUE(router.WaitUp());
+  const std::string available = "penstock_tenant_available_tokens{tenant=\"small\"}";
+  EXPECT_EQ(router.Ask(LimitedTenant::Request("small-key")).status(), 200);
+  EXPECT_TRUE(
+      Eventually([&] { return router.Metric(available) > 950; }));  // One token, and the prompt by its estimate.
+  const std::string whole =
+      PostJson("/v1/chat/completions", ChatBody(",\"max_tokens\":200"), "Authorization: Bearer small-key\r\n");
+  EXPECT_EQ(router.Ask(whole).status(), 200);
+  EXPECT_TRUE(Eventually([&] { return router.Metric(available) > 700; }));  // The forecast of 200 tokens.
+  EXPECT_TRUE(Eventually([&] { return router.server->active_requests() == 0; }));
+  EXPECT_EQ(router.Metric("penstock_false_usage_total"), 2);
+  EXPECT_EQ(router.Metric("penstock_output_tokens_total"), 1);
+  EXPECT_LE(router.Metric("penstock_prompt_tokens_total"), 0);
 }
 
 class RequestsPerKey : public LimitedTenant {};

@@ -42,18 +42,18 @@ struct Row {
 };
 
 TEST(LimitRules, OnlyTheLimitsOfTheEndpointAndTheEngineCountAndOfSeveralTheLargest) {
-  constexpr Endpoint kChat = Endpoint::kChat, kText = Endpoint::kCompletions, kItems = Endpoint::kResponses;
+  constexpr Endpoint kMessages = Endpoint::kChat, kText = Endpoint::kCompletions, kItems = Endpoint::kResponses;
   const Row rows[] = {
-      {kChat, R"("max_tokens":20000,"max_output_tokens":1)", {20000, 20000, 20000, 20000, 20000, 20000}},
-      {kChat, R"("max_tokens":20000,"n_predict":1)", {20000, 20000, 20000, 20000, 20000, 20000}},
-      {kChat, R"("max_tokens":1,"n_predict":20000)", {1, 1, 1, 1, 1, 20000}},
-      {kChat, R"("max_tokens":5,"max_completion_tokens":7)", {7, 7, 7, 7, 5, 7}},
-      {kChat, R"("max_tokens":7,"max_completion_tokens":5)", {7, 7, 7, 7, 7, 7}},
-      {kChat, R"("max_completion_tokens":5)", {5, 5, 5, 5, 0, 5}},
-      {kChat, R"("max_output_tokens":5)", {0, 0, 0, 0, 0, 0}},
-      {kChat, R"("n_predict":5)", {0, 0, 0, 0, 0, 5}},
-      {kChat, R"("max_tokens":5,"n_predict":-1)", {5, 5, 5, 5, 5, 0}},
-      {kChat, R"("max_tokens":null)", {0, 0, 0, 0, 0, 0}},
+      {kMessages, R"("max_tokens":20000,"max_output_tokens":1)", {20000, 20000, 20000, 20000, 20000, 20000}},
+      {kMessages, R"("max_tokens":20000,"n_predict":1)", {20000, 20000, 20000, 20000, 20000, 20000}},
+      {kMessages, R"("max_tokens":1,"n_predict":20000)", {1, 1, 1, 1, 1, 20000}},
+      {kMessages, R"("max_tokens":5,"max_completion_tokens":7)", {7, 7, 7, 7, 5, 7}},
+      {kMessages, R"("max_tokens":7,"max_completion_tokens":5)", {7, 7, 7, 7, 7, 7}},
+      {kMessages, R"("max_completion_tokens":5)", {5, 5, 5, 5, 0, 5}},
+      {kMessages, R"("max_output_tokens":5)", {0, 0, 0, 0, 0, 0}},
+      {kMessages, R"("n_predict":5)", {0, 0, 0, 0, 0, 5}},
+      {kMessages, R"("max_tokens":5,"n_predict":-1)", {5, 5, 5, 5, 5, 0}},
+      {kMessages, R"("max_tokens":null)", {0, 0, 0, 0, 0, 0}},
       {kText, R"("max_tokens":20000,"max_completion_tokens":30000)", {20000, 20000, 20000, 20000, 20000, 30000}},
       {kText, R"("max_completion_tokens":1)", {0, 0, 0, 0, 0, 1}},
       {kText, R"("max_tokens":0)", {1, 1, 1, 1, 1, 1}},

@@ -52,7 +52,7 @@ TEST(StreamNames, AClientThatAskedForUsageGetsTheEventsAsTheyCame) {
 }
 
 TEST(StreamNames, WithoutAFingerprintTheLastEventPassesUnchanged) {
-  for (const std::string end : {kNamesDone, Word() + kNamesDone}) {
+  for (const std::string& end : {kNamesDone, Word() + kNamesDone}) {
     Asked client(false);
     EXPECT_EQ(client.Feed(kLast + end), kLast + end);
   }

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "backends/dialect/json_values.h"
 #include "backends/dialect/metrics_text.h"
+#include "backends/engines/contract/possible.h"
 
 namespace penstock {
 namespace {
@@ -84,7 +85,7 @@ absl::Status ReadLlamaSlots(absl::string_view body, const Discovery& found, Obse
     const EngineJson& busy = Member(slot, "is_processing");
     if (!busy.is_boolean() || !busy.get<bool>()) continue;
     ++seen->running;
-    seen->kv_used_tokens += std::max<int64_t>(0, MemberInt(slot, "n_prompt_tokens"));
+    AddReported(static_cast<double>(MemberInt(slot, "n_prompt_tokens")), kMostPoolTokens, &seen->kv_used_tokens);
   }
   if (found.kv_tokens > Tokens(0)) {
     seen->kv_used_share = static_cast<double>(seen->kv_used_tokens) / found.kv_tokens.AsDouble();

@@ -4,6 +4,7 @@
 
 #include "backends/dialect/models_list.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
+#include "backends/engines/contract/possible.h"
 #include "backends/engines/contract/served_models.h"
 #include "backends/transport/fetch.h"
 
@@ -32,6 +33,7 @@ asio::awaitable<absl::StatusOr<Discovery>> EngineScraper::Discover(UpstreamPool&
     if (status.ok()) status = page.read(*body, &found);
     if (!status.ok() && page.need == Need::kRequired) co_return status;
   }
+  DropImpossible(found);
   found_ = found;
   refused_.assign(engine_.poll_pages.size(), false);
   co_return found;
@@ -54,6 +56,7 @@ asio::awaitable<absl::StatusOr<Observation>> EngineScraper::Poll(UpstreamPool& p
     if (!status.ok() && page.need == Need::kRequired) co_return status;
     if (!status.ok()) refused_[i] = page.ask_once_when_refused;
   }
+  seen.kv_used_share = PossibleUse(seen.kv_used_share);
   co_return seen;
 }
 

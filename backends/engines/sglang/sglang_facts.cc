@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "backends/dialect/json_values.h"
+#include "backends/engines/contract/possible.h"
 
 namespace penstock {
 namespace {
+
+constexpr int64_t kMostRanks = 1 << 16;
 
 Tokens Positive(int64_t count) { return Tokens(std::max<int64_t>(0, count)); }
 
@@ -27,13 +30,14 @@ absl::Status ReadSglangServerInfo(absl::string_view body, Discovery* found) {
   if (tokens <= 0 && !Member(info, "page_size").is_number()) {
     return absl::InvalidArgumentError("server_info: no max_total_num_tokens");
   }
-  const int64_t ranks = std::max<int64_t>(1, MemberInt(info, "dp_size", 1));
+  const int64_t ranks = std::clamp<int64_t>(MemberInt(info, "dp_size", 1), 1, kMostRanks);
   found->version = MemberText(info, "version");
-  found->kv_tokens = Positive(tokens) * ranks;
+  found->kv_tokens = Tokens(tokens > 0 && tokens <= kMostPoolTokens ? tokens * ranks : 0);
   found->block = Tokens(std::max<int64_t>(1, MemberInt(info, "page_size", 1)));
   int64_t running = FirstReported(state, {"effective_max_running_requests_per_dp"});
   if (running == 0) running = FirstReported(info, {"effective_max_running_requests_per_dp", "max_running_requests"});
-  found->max_sequences = static_cast<int>(std::min<int64_t>(running * ranks, 1 << 20));
+  found->max_sequences =
+      static_cast<int>(std::min<int64_t>(std::min<int64_t>(running, kMostRequests) * ranks, kMostRequests));
   found->batch_budget = Positive(MemberInt(info, "chunked_prefill_size"));
   found->sequence_limit = Positive(MemberInt(info, "max_req_input_len"));
   return absl::OkStatus();
@@ -46,11 +50,12 @@ absl::Status ReadSglangLoads(absl::string_view body, const Discovery&, Observati
   seen->running = 0;
   seen->waiting = 0;
   int64_t used = 0, capacity = 0;
+  const auto count = [](const EngineJson& load, const char* key) { return static_cast<double>(MemberInt(load, key)); };
   for (const EngineJson& load : loads) {
-    seen->running += static_cast<int>(std::clamp<int64_t>(MemberInt(load, "num_running_reqs"), 0, 1 << 20));
-    seen->waiting += static_cast<int>(std::clamp<int64_t>(MemberInt(load, "num_waiting_reqs"), 0, 1 << 20));
-    used += std::max<int64_t>(0, MemberInt(load, "num_used_tokens"));
-    capacity += std::max<int64_t>(0, MemberInt(load, "max_total_num_tokens"));
+    AddReported(count(load, "num_running_reqs"), kMostRequests, &seen->running);
+    AddReported(count(load, "num_waiting_reqs"), kMostRequests, &seen->waiting);
+    AddReported(count(load, "num_used_tokens"), kMostPoolTokens, &used);
+    AddReported(count(load, "max_total_num_tokens"), kMostPoolTokens, &capacity);
   }
   seen->kv_used_tokens = used;
   if (capacity > 0) seen->kv_used_share = static_cast<double>(used) / static_cast<double>(capacity);

@@ -4,6 +4,7 @@
 
 #include "backends/dialect/json_values.h"
 #include "backends/dialect/metrics_text.h"
+#include "backends/engines/contract/possible.h"
 
 namespace penstock {
 namespace {
@@ -44,8 +45,9 @@ absl::Status ReadTgiLoad(absl::string_view metrics, const Discovery&, Observatio
   while (auto sample = reader.Next()) {
     if (!(sample->value >= 0 && sample->value < 9e15)) continue;
     const auto count = static_cast<int64_t>(sample->value);
-    if (sample->name == "tgi_queue_size") seen->waiting = static_cast<int>(std::min<int64_t>(count, 1 << 30));
-    if (sample->name == "tgi_batch_current_size") seen->running = static_cast<int>(std::min<int64_t>(count, 1 << 30));
+    if (sample->name == "tgi_queue_size") seen->waiting = static_cast<int>(std::min<int64_t>(count, kMostRequests));
+    if (sample->name == "tgi_batch_current_size")
+      seen->running = static_cast<int>(std::min<int64_t>(count, kMostRequests));
     if (sample->name == "tgi_batch_current_max_tokens") seen->kv_used_tokens = count;
   }
   if (pool > Tokens(0) && seen->kv_used_tokens >= 0) {

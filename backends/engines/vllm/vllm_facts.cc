@@ -1,40 +1,32 @@
 #include "backends/engines/vllm/vllm_facts.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "backends/dialect/json_values.h"
 #include "backends/dialect/metrics_text.h"
+#include "backends/engines/contract/possible.h"
 
 namespace penstock {
 namespace {
 
 // Unset attributes are the text "None".
-int64_t LabelInt(const MetricSample& sample, absl::string_view key) {
+int64_t LabelInt(const MetricSample& sample, absl::string_view key, int64_t most) {
   const auto text = sample.Label(key);
   int64_t number = 0;
-  return text && absl::SimpleAtoi(*text, &number) && number > 0 ? number : 0;
+  return text && absl::SimpleAtoi(*text, &number) && number > 0 && number <= most ? number : 0;
 }
 
 struct Mean {
   double sum = 0;
   int count = 0;
   void Add(double value) {
-    if (!std::isfinite(value)) return;
+    if (PossibleUse(value) < 0) return;
     sum += value;
     ++count;
   }
   double value() const { return count > 0 ? sum / count : -1; }
 };
-
-template <class Number>
-void Accumulate(double value, Number* total) {
-  if (!std::isfinite(value) || value < 0 || value > 9e15) return;
-  *total = std::max<Number>(*total, 0) + static_cast<Number>(value);
-}
 
 }  // namespace
 
@@ -44,15 +36,17 @@ absl::Status ReadVllmVersion(absl::string_view body, Discovery* found) {
 }
 
 absl::Status ReadVllmCapacity(absl::string_view metrics, Discovery* found) {
+  int64_t pool = 0;
   MetricsReader reader(metrics);
   while (auto sample = reader.Next()) {
     if (sample->name != "vllm:cache_config_info") continue;
-    const int64_t block = LabelInt(*sample, "block_size");
-    int64_t tokens = LabelInt(*sample, "kv_cache_size_tokens");
-    if (tokens == 0) tokens = LabelInt(*sample, "num_gpu_blocks") * block;
+    const int64_t block = LabelInt(*sample, "block_size", kMostBlockTokens);
+    int64_t tokens = LabelInt(*sample, "kv_cache_size_tokens", kMostPoolTokens);
+    if (tokens == 0) tokens = LabelInt(*sample, "num_gpu_blocks", kMostPoolTokens) * block;
     found->block = Tokens(block);
-    found->kv_tokens += Tokens(tokens);
+    AddReported(static_cast<double>(tokens), kMostPoolTokens, &pool);
   }
+  found->kv_tokens = Tokens(pool);
   return absl::OkStatus();
 }
 
@@ -62,10 +56,14 @@ absl::Status ReadVllmLoad(absl::string_view metrics, const Discovery&, Observati
   while (auto sample = reader.Next()) {
     if (!absl::StartsWith(sample->name, "vllm:")) continue;
     const absl::string_view name = sample->name.substr(5);
-    if (name == "num_requests_running") Accumulate(sample->value, &seen->running);
-    if (name == "num_requests_waiting") Accumulate(sample->value, &seen->waiting);
-    if (name == "num_preemptions_total" || name == "num_preemptions") Accumulate(sample->value, &seen->preemptions);
-    if (name == "prompt_tokens_total" || name == "generation_tokens_total") Accumulate(sample->value, &seen->tokens);
+    if (name == "num_requests_running") AddReported(sample->value, kMostRequests, &seen->running);
+    if (name == "num_requests_waiting") AddReported(sample->value, kMostRequests, &seen->waiting);
+    if (name == "num_preemptions_total" || name == "num_preemptions") {
+      AddReported(sample->value, kMostCounted, &seen->preemptions);
+    }
+    if (name == "prompt_tokens_total" || name == "generation_tokens_total") {
+      AddReported(sample->value, kMostCounted, &seen->tokens);
+    }
     if (name == "kv_cache_usage_perc") use.Add(sample->value);
     if (name == "gpu_cache_usage_perc") old_use.Add(sample->value);
     if (name == "engine_sleep_state" && sample->value == 0 && sample->Label("sleep_state") == "awake") {

@@ -48,7 +48,8 @@ void Exits::Close(const RequestClosed& event, Instant now) {
 }
 
 void Exits::Lend(RequestState* request, Instant now) {
-  const Instant due = rooms_.lending.BeginLoan(request);
+  Instant due = rooms_.lending.BeginLoan(request);
+  if (rooms_.lending.closed()) due = std::min(due, now);
   request->waiting.parked = due > now;
   request->waiting.place = due;
 }

@@ -29,8 +29,8 @@ bool Lending::OverflowsFatally(const ReplicaState& replica) const {
 double Lending::DutyOf(const RequestState& request, const ReplicaState& replica, double pace) const {
   const RequestArrived& arrived = request.arrived;
   const ClassSpec& goals = fleet_.GoalsOf(request);
-  const bool may = goals.parking && goals.refuse_late && arrived.regenerable && arrived.continues && arrived.observed &&
-                   !arrived.embedding && arrived.sequences == 1 && request.parkings < kMostParkings;
+  const bool may = !closed_ && goals.parking && goals.refuse_late && arrived.regenerable && arrived.continues &&
+                   arrived.observed && !arrived.embedding && arrived.sequences == 1 && request.parkings < kMostParkings;
   if (!may || OverflowsFatally(replica)) return 1;
   const double duty = 1 / std::max(1e-9, pace * goals.tpot.seconds());
   return duty < kMostDuty ? duty : 1;

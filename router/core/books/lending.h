@@ -19,6 +19,10 @@ class Lending {
 
   explicit Lending(FleetState& fleet) : fleet_(fleet) {}
 
+  // From now on no stream may be parked.
+  void Close() { closed_ = true; }
+  bool closed() const { return closed_; }
+
   // The part of the time for which a running request must decode to stay on time. It is 1 where the request cannot be
   // parked. `pace`: tokens per second of its replica.
   double DutyOf(const RequestState& request, const ReplicaState& replica, double pace) const;
@@ -40,6 +44,7 @@ class Lending {
   double RestartOf(const RequestState& request, const ReplicaState& replica) const;
 
   FleetState& fleet_;
+  bool closed_ = false;
 };
 
 }  // namespace penstock

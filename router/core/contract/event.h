@@ -122,7 +122,8 @@ struct FleetChanged {
   bool operator==(const FleetChanged&) const = default;
 };
 
-// The router drains: arrivals are refused from then on, waiting requests are still served.
+// The router drains: arrivals are refused from then on. Waiting requests are still served, and parked streams are due
+// back at once.
 struct ShutdownStarted {
   bool operator==(const ShutdownStarted&) const = default;
 };

@@ -1,5 +1,7 @@
 #include "router/core/queue/waiting_room.h"
 
+#include <algorithm>
+
 #include "router/core/contract/admission_checks.h"
 
 namespace penstock {
@@ -40,6 +42,14 @@ void WaitingRoom::Return(RequestState* request, Instant now) {
   lane(request->arrived.model).Return(request, now);
   request->waiting.reason = WaitReason::kBehindOthers;
   request->waiting.ForgetTries();
+}
+
+void WaitingRoom::CheckParked(Instant now) {
+  std::vector<RequestState*> waiting;
+  for (const Lane& lane : lanes_) lane.All(waiting);
+  for (RequestState* request : waiting) {
+    if (request->waiting.parked) CheckAt(request, std::min(now, request->waiting.next_check));
+  }
 }
 
 std::optional<std::pair<Instant, RequestId>> WaitingRoom::FirstCheck() const {

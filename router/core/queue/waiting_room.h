@@ -27,6 +27,8 @@ class WaitingRoom {
   void CheckAt(RequestState* request, Instant check);
   // The parked stream is due back: it is looked at from now on.
   void Return(RequestState* request, Instant now);
+  // Every parked stream is to be looked at now.
+  void CheckParked(Instant now);
   // The request whose check is due first; nullopt when none waits.
   std::optional<std::pair<Instant, RequestId>> FirstCheck() const;
 

@@ -58,8 +58,11 @@ void TenantRoom::Close(const RequestClosed& closed, Instant now) {
   TenantAllowance& allowance = allowances_.at(charged.tenant);
   const bool ran = charged.forwarded && closed.outcome != Outcome::kRejected;
   const Tokens prompt = closed.prompt > Tokens(0) ? closed.prompt : charged.prompt;
-  allowance.Settle(charged.tokens, ran ? prompt + closed.output : Tokens(0), now);
-  if (!ran || closed.outcome != Outcome::kFinished || charged.sequences == 0) return;
+  const bool finished = ran && closed.outcome == Outcome::kFinished;
+  const bool counted = closed.output > Tokens(0);
+  const Tokens output = finished && !counted ? charged.tokens - charged.prompt : closed.output;
+  allowance.Settle(charged.tokens, ran ? prompt + output : Tokens(0), now);
+  if (!finished || !counted || charged.sequences == 0) return;
   allowance.Learn(Tokens(closed.output.value() / charged.sequences));
 }
 

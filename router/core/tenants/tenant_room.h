@@ -43,8 +43,9 @@ class TenantRoom {
   void Forwarded(RequestId request);
   // The request was refused: its charge goes back in full.
   void Refund(RequestId request, Instant now);
-  // Corrects the charge to the tokens of prompt and output. The prompt's estimate stands in for an unknown count. A
-  // request that was never forwarded, or that its engine rejected, used nothing. A finished output is learned.
+  // Corrects the charge to the tokens of prompt and output. The prompt's estimate stands in for an unknown count, and
+  // the output's forecast for the unknown count of a finished request. A request that was never forwarded, or that its
+  // engine rejected, used nothing. A finished output of known length is learned.
   void Close(const RequestClosed& closed, Instant now);
 
   // Adds the tenants with a limit of tokens, in the order of the configuration.
@@ -54,7 +55,7 @@ class TenantRoom {
   struct Charged {
     TenantId tenant;
     Tokens tokens{0};
-    Tokens prompt{0};
+    Tokens prompt{0};       // Its part of `tokens`.
     int64_t sequences = 1;  // 0: the request generates nothing.
     bool forwarded = false;
   };

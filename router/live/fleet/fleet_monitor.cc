@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
+#include "backends/engines/contract/possible.h"
 #include "base/clock.h"
 #include "router/fleet/discovery_text.h"
 
@@ -148,7 +149,7 @@ asio::awaitable<absl::Status> FleetMonitor::Poll(WatchedReplica& watched) {
   double used_share = seen->kv_used_share;
   const std::optional<Tokens> configured = book_.replica_config(watched.id).kv_tokens;
   if (configured && configured->value() > 0 && seen->kv_used_tokens >= 0) {
-    used_share = static_cast<double>(seen->kv_used_tokens) / configured->AsDouble();
+    used_share = PossibleUse(static_cast<double>(seen->kv_used_tokens) / configured->AsDouble());
   }
   control_.edge().core->Submit(
       EngineReport{watched.id, before, used_share, seen->running, seen->waiting, seen->preemptions});

@@ -30,8 +30,8 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
   resumed = keep_delivered;
   if (!keep_delivered) {
     text.Clear();
-    other_text = opened = usage_sent = false;
-    names = ChunkNames();
+    other_text = usage_sent = false;
+    names.reset();
     prompt.reset();
   }
   overlap = trimmed ? std::string(TrailingSpace(text.text())) : "";
@@ -118,18 +118,25 @@ void StreamRelay::Learn(const StreamFacts& facts, size_t bytes, Instant now) {
   }
   // The mark is no finish; the last event of the responses dialect is one, and the mark may follow it.
   if (facts.done) end_ = facts.finish ? End::kLastEvent : End::kMark;
-  if (facts.usage) {
-    const Tokens carried(state_.carried);
-    const Tokens prompt = state_.prompt.value_or(std::max(Tokens(0), facts.usage->prompt - carried));
-    // The cached part of a continued prompt says nothing about the prompt that arrived.
-    const Tokens cached = state_.carried > 0 ? Tokens(-1) : facts.usage->cached;
-    state_.usage = Usage{prompt, facts.usage->output + carried, cached};
-  }
+  const bool credible = !facts.usage || LearnUsage(*facts.usage);
   tokens_.in_event = TokensOf(facts, bytes);
-  if (tokens_.in_event == 0) return;
-  any_text_ = true;
-  tokens_.in_pieces += tokens_.in_event;
-  state_.relayed.counter.Count(Progress(facts), now);
+  if (tokens_.in_event > 0) {
+    any_text_ = true;
+    tokens_.in_pieces += tokens_.in_event;
+    state_.relayed.counter.Count(Progress(facts), now);
+  }
+  // The events that came are the better count.
+  if (!credible) state_.usage->output = Tokens(state_.generated());
+}
+
+bool StreamRelay::LearnUsage(Usage usage) {
+  const bool credible = KeepPossible(state_.usage_check, usage);
+  const Tokens carried(state_.carried);
+  const Tokens prompt = state_.prompt.value_or(std::max(Tokens(0), usage.prompt - carried));
+  // The cached part of a continued prompt says nothing about the prompt that arrived.
+  const Tokens cached = state_.carried > 0 ? Tokens(-1) : usage.cached;
+  state_.usage = Usage{prompt, usage.output + carried, cached};
+  return credible;
 }
 
 int64_t StreamRelay::Progress(const StreamFacts& facts) {
@@ -150,8 +157,10 @@ int64_t StreamRelay::TokensOf(const StreamFacts& facts, size_t bytes) const {
 }
 
 void StreamRelay::PassEvent(const SseSplitter::Event& event, const StreamFacts& facts) {
-  if (!state_.opened && !facts.done && endpoint_ != Endpoint::kResponses) state_.names = ReadChunkNames(event.data);
-  state_.opened = true;
+  if (!state_.names) {
+    const bool chunk = !facts.done && endpoint_ != Endpoint::kResponses;
+    state_.names = chunk ? ReadChunkNames(event.data) : ChunkNames();
+  }
   state_.other_text |= facts.other_text;
   state_.usage_sent |= facts.usage_only;
   std::string continued;
@@ -187,7 +196,7 @@ std::string StreamRelay::Continued(const SseSplitter::Event& event, const Stream
     edit.content = facts.content;
     edit.new_content = fresh;
   }
-  return RewriteChunk(event.data, state_.names, edit);
+  return RewriteChunk(event.data, *state_.names, edit);
 }
 
 absl::string_view StreamRelay::WithoutOverlap(absl::string_view content) {

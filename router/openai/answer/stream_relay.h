@@ -22,6 +22,7 @@
 #include "router/openai/answer/client_pieces.h"
 #include "router/openai/answer/delivered_text.h"
 #include "router/openai/answer/reassembly.h"
+#include "router/openai/answer/usage_check.h"
 #include "router/openai/request/request_scan.h"
 
 namespace penstock {
@@ -42,12 +43,12 @@ struct RelayState {
   DeliveredText text;       // The client's part of the text, if a continuation could ever need it.
   bool other_text = false;  // It has reasoning, tool calls or the like, which no longer prompt can repeat.
   std::string early;        // Events without content that came before any other; they are written with the first.
-  bool opened = false;      // It has the first chunk, which said these names.
-  ChunkNames names;
-  bool resumed = false;          // The present attempt goes on with an answer that the client has part of.
-  std::string overlap;           // White space that the client has and the present attempt's prompt has not.
-  int64_t carried = 0;           // Tokens that the present attempt got as prompt.
-  std::optional<Usage> usage;    // The usage of the whole answer.
+  std::optional<ChunkNames> names;  // Of the first chunk, once the client has it.
+  bool resumed = false;             // The present attempt goes on with an answer that the client has part of.
+  std::string overlap;              // White space that the client has and the present attempt's prompt has not.
+  int64_t carried = 0;              // Tokens that the present attempt got as prompt.
+  std::optional<Usage> usage;       // The usage of the whole answer, as far as its counts are possible.
+  UsageCheck usage_check;
   std::optional<Tokens> prompt;  // The prompt of the first attempt, where its engine reported it early.
   bool usage_sent = false;
   std::string finish_reason;
@@ -110,6 +111,8 @@ class StreamRelay {
   // Passes the held event on.
   void Release(absl::string_view fingerprint);
   void Learn(const StreamFacts& facts, size_t bytes, Instant now);
+  // False: its output is impossible.
+  bool LearnUsage(Usage usage);
   // The tokens of an event of so many bytes; Learn has read its usage. An event with text has one at least, and its
   // usage may tell of more. The usage at the end tells of earlier events too; the ending counts their tokens.
   int64_t TokensOf(const StreamFacts& facts, size_t bytes) const;

@@ -53,8 +53,10 @@ constexpr HeaderNames<9> kForEngines({"accept", "accept-language", "b3", "baggag
                                       "tracestate", "user-agent", "x-correlation-id"});
 constexpr HeaderNames<8> kNever({"authorization", "content-encoding", "content-length", "expect", "host", "cookie",
                                  "accept-encoding", "x-request-id"});
-constexpr HeaderNames<10> kNotForClients({"content-length", "content-type", "content-encoding", "server", "date",
-                                          "x-request-id", "set-cookie", "x-accel-buffering", "alt-svc", "retry-after"});
+// The router gives its own advice to retry, with its own errors.
+constexpr HeaderNames<12> kNotForClients({"content-length", "content-type", "content-encoding", "server", "date",
+                                          "x-request-id", "set-cookie", "x-accel-buffering", "alt-svc", "retry-after",
+                                          "retry-after-ms", "x-should-retry"});
 
 bool IsSane(absl::string_view id) {
   return !id.empty() && id.size() <= kMaxRequestId &&

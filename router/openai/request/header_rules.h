@@ -25,8 +25,8 @@ struct MoreHeaders {
 HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id,
                             const MoreHeaders& more);
 
-// The engine's headers that a client gets: all but hop-by-hop (those that Connection names too), framing, server
-// identity and request id.
+// The headers of an engine's answer that a client gets. Left out are hop-by-hop headers (those that Connection names
+// too), framing, server identity, request id and advice to retry.
 HeaderList HeadersForClient(const HeaderList& engine);
 
 // True for a header that no configuration may relay: framing, hop-by-hop, and the router's own.

@@ -99,6 +99,15 @@ TEST_F(TenantRoomTest, WithoutAUsageThePromptsEstimateStands) {
   EXPECT_EQ(Available(), 870);
 }
 
+TEST_F(TenantRoomTest, TheForecastStandsInForTheUnknownOutputOfAFinishedRequestAndTeachesNothing) {
+  ASSERT_FALSE(Charge(1, 100, 200));
+  room_.Forwarded(RequestId(1));
+  Close(1, Outcome::kFinished, 90, 0);
+  EXPECT_EQ(Available(), 710);
+  ASSERT_FALSE(Charge(2, 0, 0));
+  EXPECT_EQ(Available(), 710 - 256);
+}
+
 TEST_F(TenantRoomTest, ARequestThatNeverRanOrWasRejectedUsedNothing) {
   ASSERT_FALSE(Charge(1, 100, 200));
   Close(1, Outcome::kClientGone, 0, 0);

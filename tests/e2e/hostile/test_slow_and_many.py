@@ -18,11 +18,13 @@ PAUSE = 1.0  # limits.write_timeout, in seconds.
 
 
 class Drip:
-    """Reads a piece at a time, often enough that the router is never without room for `PAUSE`."""
+    """Reads a piece at a time. `window`: bytes that its kernel holds for it; many, where it is not set."""
 
-    def __init__(self, address, piece=65536, every=0.01):
+    def __init__(self, address, piece=65536, every=0.01, window=None):
         self.piece, self.every = piece, every
         self.connection = socket.socket()
+        if window:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
         self.connection.settimeout(20)
         self.connection.connect(address)
         self.connection.sendall(request_bytes(body=chat(model=MODEL, max_tokens=4000, stream=True)))
@@ -85,6 +87,18 @@ def test_a_slow_reader_above_the_least_rate_may_go_on(folder, long_engine):
         finally:
             drip.close()
         router.wait_for_nothing()
+
+
+def test_a_steady_reader_whose_kernel_shows_no_room_for_long_may_go_on(folder, long_engine):
+    """The router's kernel tells of room when 64 KiB are gone, and this reader needs three seconds for them."""
+    with drip_router(folder, long_engine, "1KiB") as router:
+        drip = Drip(router.address, piece=2048, every=0.1, window=4096)
+        try:
+            assert not drip.ended.wait(8 * PAUSE), f"it takes bytes all the time: {drip.reads} reads"
+            assert router.in_flight() == 1
+        finally:
+            drip.close()
+        router.wait_for_nothing(10)
 
 
 def test_without_a_least_rate_a_drip_may_go_on(folder, long_engine):
