@@ -1,5 +1,8 @@
 #include <algorithm>
 
+#include <optional>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/config.h"
 #include "config/text/address_range.h"
@@ -35,6 +38,23 @@ void WarnReserves(const Config& config, const GpuConfig& gpu, std::vector<std::s
   }
 }
 
+// The configured KV cache is smaller than a block.
+bool HoldsNoBlock(const Config& config, const ReplicaConfig& replica) {
+  const Tokens block = replica.block.value_or(kUsualBlock);
+  if (replica.kv_tokens) return *replica.kv_tokens < block;
+  const std::optional<Footprint> footprint = ReplicaFootprint(config, replica, replica.model, block);
+  return replica.kv_memory && footprint && replica.kv_memory->value() < footprint->Of(block).value();
+}
+
+void WarnClass(const Config& config, const ClassConfig& each, std::vector<std::string>& warnings) {
+  if (!each.parking) return;
+  const std::string place = absl::StrCat("classes: ", each.name, ": parking has no effect ");
+  if (!each.refuse_late) warnings.push_back(place + "without refuse_late: such a class makes no room for others");
+  if (!absl::StartsWith(config.policy, "penstock")) {
+    warnings.push_back(absl::StrCat(place, "with the policy ", config.policy, ", which parks no stream"));
+  }
+}
+
 void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector<std::string>& warnings) {
   const std::string place = absl::StrCat("replicas: ", replica.id, ": ");
   if (replica.key == kHiddenSecret) warnings.push_back(place + "key is the placeholder *** of a printed configuration");
@@ -52,6 +72,10 @@ void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector
   if (elastic && (replica.kv_memory || replica.kv_tokens)) {
     warnings.push_back(place + "its GPU's elastic_kv is the pool; kv_memory and kv_tokens do not bound it");
   }
+  if (!elastic && HoldsNoBlock(config, replica)) {
+    warnings.push_back(absl::StrCat(place, replica.kv_memory ? "kv_memory" : "kv_tokens",
+                                    " holds less than one block of tokens: hardly any request fits"));
+  }
   if (!replica.model.empty() && !ShapeOfModel(config, replica.model)) {
     warnings.push_back(absl::StrCat(place, "the shape of ", replica.model,
                                     " is unknown: its memory is kept in tokens and not checked against the GPU"));
@@ -64,6 +88,7 @@ std::vector<std::string> Warnings(const Config& config) {
   std::vector<std::string> warnings;
   for (const GpuConfig& gpu : config.gpus) WarnReserves(config, gpu, warnings);
   for (const ReplicaConfig& replica : config.replicas) WarnReplica(config, replica, warnings);
+  for (const ClassConfig& each : config.classes) WarnClass(config, each, warnings);
   const bool all_named = std::none_of(config.replicas.begin(), config.replicas.end(),
                                       [](const ReplicaConfig& replica) { return replica.model.empty(); });
   for (const ModelConfig& model : config.models) {

@@ -13,6 +13,7 @@ namespace {
 
 std::vector<absl::string_view> GpuIds(const Config& config) {
   std::vector<absl::string_view> ids;
+  ids.reserve(config.gpus.size());
   for (const GpuConfig& gpu : config.gpus) ids.push_back(gpu.id);
   return ids;
 }
@@ -75,10 +76,11 @@ void CheckSimulated(const Config& config, const ReplicaConfig& replica, const Ma
                                       [&](const std::string& id) { return FindGpu(config, id) != nullptr; });
   if (!gpus_known || replica.gpus.empty()) return;
   const auto tokens = SimulatedKvTokens(config, replica);
-  if (!tokens || tokens->value() < 16) {
-    map.Fail(
-        replica.kv_memory ? "kv_memory" : "kv_tokens",
-        "leaves no room for one block of 16 tokens beside the weights; give the GPU more memory or fewer replicas");
+  if (tokens && tokens->value() >= kUsualBlock.value()) return;
+  if (replica.kv_memory || replica.kv_tokens) {
+    map.Fail(replica.kv_memory ? "kv_memory" : "kv_tokens", "holds less than one block of 16 tokens; give more");
+  } else {
+    map.Fail("gpus", "leave no room for one block of 16 tokens beside the weights; give more memory or fewer replicas");
   }
 }
 

@@ -15,6 +15,9 @@
 
 namespace penstock {
 
+// The block of most engines.
+inline constexpr Tokens kUsualBlock{16};
+
 // The GPU of this id, or null.
 const GpuConfig* FindGpu(const Config& config, absl::string_view id);
 // The configured model of this name or alias, or null.
@@ -38,7 +41,7 @@ Amount WholeBlocks(const Footprint& footprint, Amount amount);
 
 // KV bytes per GPU from kv_memory, else from kv_tokens; nullopt when neither is given or the shape is unknown.
 std::optional<Bytes> ConfiguredKvPerGpu(const Config& config, const ReplicaConfig& replica, absl::string_view model,
-                                        Tokens block = Tokens(16));
+                                        Tokens block = kUsualBlock);
 // The cache of a simulated replica without a configured size, per GPU. A GPU gives 92 % of its memory, less the weights
 // of its replicas, 4 GB for each replica and the configured caches. Replicas without a size share the rest equally. On
 // an elastic GPU it is the whole pool. Source of the constants: docs/step-time.md. nullopt: the GPU or the shape is
@@ -46,7 +49,7 @@ std::optional<Bytes> ConfiguredKvPerGpu(const Config& config, const ReplicaConfi
 std::optional<Bytes> DefaultKvPerGpu(const Config& config, const ReplicaConfig& replica);
 
 // Tokens of cache of a simulated replica: kv_tokens, kv_memory or the default, in whole blocks.
-std::optional<Tokens> SimulatedKvTokens(const Config& config, const ReplicaConfig& replica, Tokens block = Tokens(16));
+std::optional<Tokens> SimulatedKvTokens(const Config& config, const ReplicaConfig& replica, Tokens block = kUsualBlock);
 // The context of a simulated replica: max_model_len, else the smaller of the model's context and the replica's cache.
 Tokens SimulatedContext(const Config& config, const ReplicaConfig& replica, Tokens kv_tokens);
 

@@ -138,7 +138,17 @@ TEST(FleetChecks, KvSizesAreOneOfTwoAndBytesNeedAShape) {
 TEST(FleetChecks, ASimulatedCacheMustHoldABlock) {
   EXPECT_THAT(
       FindingsOf("gpus: [{id: g, kind: a10}]\nreplicas: [{id: a, gpus: [g], model: qwen2.5-14b, simulated: {}}]\n"),
-      HasSubstr("leaves no room for one block"));
+      HasSubstr("gpus: leave no room for one block"));
+}
+
+TEST(FleetChecks, ASimulatedCacheThatIsGivenTooSmallIsItselfTheFault) {
+  for (const std::string key : {"kv_tokens: 1", "kv_memory: 1MB"}) {
+    const std::string findings =
+        FindingsOf("gpus: [{id: g, kind: h100}]\nreplicas: [{id: a, gpus: [g], model: llama-3.1-8b, simulated: {}, " +
+                   key + "}]\n");
+    EXPECT_THAT(findings, HasSubstr(key.substr(0, key.find(':')) + ": holds less than one block of 16 tokens"));
+    EXPECT_THAT(findings, Not(HasSubstr("weights")));
+  }
 }
 
 TEST(FleetChecks, TenantKeysAreUniqueAndNeverShown) {
@@ -166,6 +176,28 @@ TEST(Warnings, NameTheKeysThatHaveNoEffectYet) {
                                               "state.path: is read but has no effect yet",
                                               "tenants[0].weight: is read but has no effect yet"));
   EXPECT_THAT(Warnings(Parsed(WithReplica("classes: {background: {evictable: false}}\n"))), IsEmpty());
+}
+
+TEST(Warnings, ACacheThatHoldsNoBlockIsNamed) {
+  const auto of = [](const std::string& keys) {
+    return ::testing::PrintToString(
+        Warnings(Parsed("replicas: [{id: a, url: http://h:1, model: llama-3.1-8b, " + keys + "}]\n")));
+  };
+  EXPECT_THAT(of("kv_tokens: 1"), HasSubstr("replicas: a: kv_tokens holds less than one block"));
+  EXPECT_THAT(of("kv_memory: 1MB"), HasSubstr("replicas: a: kv_memory holds less than one block"));
+  EXPECT_THAT(of("kv_tokens: 16, block: 32"), HasSubstr("holds less than one block"));
+  for (const char* enough : {"kv_tokens: 16", "kv_tokens: 1, block: 1", "kv_memory: 9GB"}) {
+    EXPECT_THAT(of(enough), Not(HasSubstr("block"))) << enough;
+  }
+}
+
+TEST(Warnings, ParkingThatHasNoEffectIsNamed) {
+  const std::string parking = "classes: {standard: {ttft: 2s, tpot: 100ms, queue: 30s, parking: true";
+  EXPECT_THAT(Warnings(Parsed(WithReplica(parking + "}}\n"))), IsEmpty());
+  EXPECT_THAT(::testing::PrintToString(Warnings(Parsed(WithReplica(parking + ", refuse_late: false}}\n")))),
+              HasSubstr("classes: standard: parking has no effect without refuse_late"));
+  EXPECT_THAT(::testing::PrintToString(Warnings(Parsed(WithReplica("policy: round_robin\n" + parking + "}}\n")))),
+              HasSubstr("classes: standard: parking has no effect with the policy round_robin"));
 }
 
 TEST(Warnings, AreFindingsThatDoNotStopAStart) {
