@@ -13,6 +13,7 @@ namespace {
 
 std::vector<absl::string_view> GpuIds(const Config& config) {
   std::vector<absl::string_view> ids;
+  ids.reserve(config.gpus.size());
   for (const GpuConfig& gpu : config.gpus) ids.push_back(gpu.id);
   return ids;
 }
