@@ -98,7 +98,7 @@ def test_a_steady_reader_whose_kernel_shows_no_room_for_long_may_go_on(folder, l
             assert router.in_flight() == 1
         finally:
             drip.close()
-        router.wait_for_nothing(10)
+        router.wait_for_nothing()
 
 
 def test_without_a_least_rate_a_drip_may_go_on(folder, long_engine):
