@@ -135,7 +135,7 @@ std::variant<ClassChoice, ApiError> ChooseClass(const std::vector<ClassConfig>& 
     position = *tier;
   }
   if (const auto highest = PositionOf(classes, max_class)) position = std::max(position, *highest);
-  return ClassChoice{position, classes[position].name};
+  return ClassChoice{position, classes[position].name, classes[position].ttft, classes[position].tpot};
 }
 
 }  // namespace penstock

@@ -49,8 +49,10 @@ class TenantBook {
 // The class that a request asks for by header or service_tier, never above `max_class`. No class: the header has an
 // unknown name. The list `classes` is in priority order, most urgent first.
 struct ClassChoice {
-  size_t position = 0;  // In `classes`.
+  size_t position = 0;  // In these `classes`; a younger configuration may have others.
   std::string name;
+  Duration ttft;
+  Duration tpot;
 };
 std::variant<ClassChoice, ApiError> ChooseClass(const std::vector<ClassConfig>& classes, absl::string_view header,
                                                 absl::string_view service_tier, absl::string_view max_class);

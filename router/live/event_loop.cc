@@ -77,8 +77,10 @@ UpstreamPool* EventLoop::PoolOf(ReplicaId replica) {
     options.tls = access.tls;
     options.server_name = access.server_name;
     if (access.capabilities) options.idle_limit = access.capabilities->idle_limit;
-    pool = Pool{*access.address, access.tls, connect_timeout,
-                std::make_unique<UpstreamPool>(io_, *access.address, std::move(options)), TokensPerEvent()};
+    pool.address = *access.address;
+    pool.tls = access.tls;
+    pool.connect_timeout = connect_timeout;
+    pool.pool = std::make_unique<UpstreamPool>(io_, *access.address, std::move(options));
   }
   return pool.pool.get();
 }

@@ -1,5 +1,6 @@
 #include "router/session/admission.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace penstock {
@@ -12,7 +13,10 @@ void Admission::Arrive(TicketHolder& holder) {
   state_.estimate = ticket_->Arrive(ArrivalOf(state_.request, prepared, *state_.fleet), prompt);
 }
 
-void Admission::Requeue(bool aborted) { ticket_->Requeue(Tokens(state_.answer.carried), !aborted); }
+void Admission::Requeue(bool aborted) {
+  const RelayState& answer = state_.answer;
+  ticket_->Requeue(Tokens(std::max(answer.carried, answer.relayed.before)), !aborted);
+}
 
 void Admission::Close(Outcome outcome) {
   if (!ticket_ || !ticket_->open()) return;
@@ -28,9 +32,11 @@ void Admission::Close(Outcome outcome) {
   closed.hit_limit = answer.finish_reason == "length";
   // The count of a list may cover its first element only, the count of a continued answer covers earlier output too.
   const bool learn = outcome == Outcome::kFinished && facts.prompts == 1 && facts.n == 1 && answer.carried == 0;
-  if (learn && answer.usage) {
+  if (learn && answer.usage && !answer.usage_check.failed) {
     state_.loop.TokensPerEventOf(state_.forward->replica).Observe(answer.usage->output.value(), answer.relayed.events);
   }
+  // Nothing is to be continued any more.
+  if (outcome == Outcome::kFinished) state_.answer.text = DeliveredText();
   ticket_->Close(closed, state_.prepared.model, learn ? &facts.text : nullptr);
 }
 

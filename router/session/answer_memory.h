@@ -4,6 +4,7 @@
 #ifndef PENSTOCK_ROUTER_SESSION_ANSWER_MEMORY_H_
 #define PENSTOCK_ROUTER_SESSION_ANSWER_MEMORY_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -39,8 +40,11 @@ class AnswerMemory {
     edge_.telemetry->AddBufferedBytes((share_.held() - before).value());
     return holds;
   }
-  // Half of the budget is taken: answers that may do without memory leave the rest to others.
-  bool crowded() const { return edge_.answers.used().value() > limit_.value() / 2; }
+  // A quarter of the budget is taken: answers that may do without memory leave the rest to others. One caller alone
+  // gets half of it.
+  bool crowded() const { return edge_.answers.used().value() > limit_.value() / 4; }
+  // So many bytes are within what is held.
+  bool Covers(size_t bytes) const { return bytes <= std::max(kFree, static_cast<size_t>(share_.held().value())); }
 
  private:
   static uint64_t AccountOf(const SessionState& state) {

@@ -1,5 +1,6 @@
 #include "router/session/answer_stream.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,13 +29,14 @@ AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& 
       relay_(state.request.endpoint, state.facts(), state.answer,
              reassemble ? std::optional<size_t>(state.limits.max_answer.value()) : std::nullopt),
       memory_(state) {
+  first_event_due_ = Now() + state.limits.first_byte_timeout;
   state.answer.relayed.per_event = state.loop.TokensPerEventOf(state.forward->replica).ratio();
   state.answer.relayed.events = 0;
 }
 
 bool AnswerStream::HoldBytes() {
   size_t bytes = relay_.held_bytes();
-  if (undelivered_) {
+  if (undelivered_ && !delivery_.holds()) {
     for (absl::string_view piece : relay_.pieces()) bytes += piece.size();
   }
   return memory_.Hold(bytes);
@@ -42,7 +44,9 @@ bool AnswerStream::HoldBytes() {
 
 Duration AnswerStream::NextWait() {
   if (relay_.done()) return wait_ = kEndOfBody;
-  return wait_ = state_.Left(relay_.any_event() ? state_.limits.gap_timeout : state_.limits.first_byte_timeout);
+  if (relay_.any_event()) return wait_ = state_.Left(state_.limits.gap_timeout);
+  // Comments are no answer.
+  return wait_ = std::max(Duration(), state_.Left(first_event_due_ - Now()));
 }
 
 bool AnswerStream::Take(absl::string_view bytes) {
@@ -67,7 +71,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
   if (undelivered_ && !delivery_.resume_due()) {
     state_.any_answer = state_.any_answer || relay_.any_event();
     const HeaderList headers = begun ? HeaderList() : delivery_.Headers();
-    delivery_.Expect(relay_.tokens_in_pieces());
+    delivery_.Expect(relay_);
     const Written written = client_.Events(headers, relay_.pieces());
     if (written == Written::kGone) return false;
     undelivered_ = begun_ = written == Written::kPart;
@@ -87,7 +91,7 @@ asio::awaitable<bool> AnswerStream::Deliver() {
     if (delivery_.resume_due() && !co_await delivery_.AnnounceResume()) co_return false;
     state_.any_answer = state_.any_answer || relay_.any_event();
     const HeaderList headers = client_.begun() ? HeaderList() : delivery_.Headers();
-    delivery_.Expect(relay_.tokens_in_pieces());
+    delivery_.Expect(relay_);
     if (!co_await SendEvents(client_, headers, relay_.pieces())) co_return false;
   }
   OnDelivered(Now());
@@ -120,7 +124,8 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
     return EngineFailed(EngineErrorKind::kGarbage, "The engine ended its stream without an answer.");
   }
   if (broken || relay_.unfinished_bytes() > kMaxEvent) {
-    return EngineFailed(EngineErrorKind::kGarbage, "The engine sent an event that is not JSON.");
+    return EngineFailed(EngineErrorKind::kGarbage, broken ? "The engine sent an event that is not JSON."
+                                                          : "The engine sent an event that is longer than 16 MiB.");
   }
   return std::nullopt;
 }
@@ -137,7 +142,7 @@ asio::awaitable<AttemptEnd> AnswerStream::Finish() {
     relay_.Flush();
     if (!relay_.pieces().empty()) {
       const HeaderList headers = client_.begun() ? HeaderList() : delivery_.Headers();
-      delivery_.Expect(relay_.tokens_in_pieces());
+      delivery_.Expect(relay_);
       const bool flushed = co_await SendEvents(client_, headers, relay_.pieces());
       if (!flushed) co_return EndedBy(AttemptEnd::Kind::kClientGone);
       OnDelivered(Now());

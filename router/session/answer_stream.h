@@ -65,6 +65,7 @@ class AnswerStream {
   StreamRelay relay_;
   AnswerMemory memory_;
   Duration wait_;  // For the next piece.
+  Instant first_event_due_;
   StreamRelay::Result result_ = StreamRelay::Result::kGoOn;
   bool undelivered_ = false;
   bool begun_ = false;  // Part of the last piece is with the client.

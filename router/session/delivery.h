@@ -40,10 +40,12 @@ class Delivery {
   // The answer's headers from the engine, and the receipt where the client asked for it.
   HeaderList Headers() const;
 
-  // The next events of the stream have so many tokens.
-  void Expect(int64_t tokens) {
-    if (paced_) paced_->Expect(tokens);
+  // The next events of the stream are those of the relay.
+  void Expect(const StreamRelay& relay) {
+    if (paced_) paced_->Expect(relay.tokens_in_pieces(), relay.progress());
   }
+  // Events that the client has not taken wait for their time, within the budget.
+  bool holds() const { return paced_ && paced_->holds(); }
   // They are written, or wait for their time.
   void OnPiece(int64_t tokens, Instant now);
   // The client has all tokens of a whole answer.
@@ -73,7 +75,6 @@ class Delivery {
   // The client has so many more tokens.
   void OnReached(int64_t tokens, Instant now);
   std::string Receipt() const;
-  const ClassConfig& Goals() const { return state_.fleet->config().classes[state_.prepared.service_class.position]; }
 
   SessionState& state_;
   CoarseDeadline keep_alive_;

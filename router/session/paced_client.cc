@@ -35,29 +35,29 @@ PacedClient::PacedClient(SessionState& state, Client& client, const Pace& pace, 
       changed_(state.loop.io()),
       next_(state.loop.deadlines(), [this] { Release(HeaderList()); }),
       memory_(state),
-      first_(pace.arrival) {}
+      position_{pace.arrival} {}
 
-Instant PacedClient::ReleaseOf(int64_t tokens, int64_t ahead) const {
-  // An event without tokens comes with the token before it.
-  const int64_t index = state_.answer.delivered + (tokens > 0 ? ahead : -1);
+Instant PacedClient::ReleaseOf(int64_t progress, int64_t ahead) const {
+  const int64_t index = position_.token + (progress > 0 ? ahead : -1);
   // The sequences of a request grow side by side.
-  return pace_.ReleaseOf(std::max<int64_t>(index, 0) / (state_.facts().n * state_.facts().prompts), first_);
+  return pace_.ReleaseOf(std::max<int64_t>(index, 0) / (state_.facts().n * state_.facts().prompts), position_.first);
 }
 
 Written PacedClient::Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
   if (client().gone()) return Written::kGone;
   const Instant now = Now();
-  const int64_t tokens = std::exchange(expected_, 0);
-  if (state_.answer.delivered == 0) first_ = now;
-  passed_ = idle() && (hurry_ || ReleaseOf(tokens, tokens - 1) <= now);
+  const Expected expected = std::exchange(expected_, Expected());
+  if (position_.token == 0) position_.first = now;
+  passed_ = idle() && (hurry_ || ReleaseOf(expected.progress, expected.progress - 1) <= now);
+  if (!passed_) Hold(pieces, expected);
+  position_.token += expected.progress;
   if (passed_) return client().Events(headers, pieces);
-  Hold(pieces, tokens);
   Release(headers);
   if (client().gone()) return Written::kGone;
   return hurry_ && !idle() ? Written::kPart : Written::kAll;
 }
 
-void PacedClient::Hold(const std::vector<absl::string_view>& pieces, int64_t tokens) {
+void PacedClient::Hold(const std::vector<absl::string_view>& pieces, Expected expected) {
   for (absl::string_view piece : pieces) splitter_.Feed(piece);
   piece_.clear();
   while (const auto event = splitter_.Next()) piece_.push_back(event->raw);
@@ -65,8 +65,8 @@ void PacedClient::Hold(const std::vector<absl::string_view>& pieces, int64_t tok
   if (!rest.empty()) piece_.push_back(rest);
   const auto events = static_cast<int64_t>(piece_.size());
   for (int64_t i = 0; i < events; ++i) {
-    const int64_t ahead = tokens * i / events;
-    held_.Add(ReleaseOf(tokens, ahead), piece_[i], tokens * (i + 1) / events - ahead);
+    const int64_t tokens = expected.tokens * (i + 1) / events - expected.tokens * i / events;
+    held_.Add(ReleaseOf(expected.progress, expected.progress * i / events), piece_[i], tokens);
   }
   if (!rest.empty()) splitter_ = SseSplitter();
   if (!memory_.Hold(held_.bytes()) || memory_.crowded() || held_.bytes() > MostHeld(state_.limits.max_answer_memory)) {

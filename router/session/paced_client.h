@@ -32,10 +32,13 @@ class PacedClient final : public ForwardingClient {
 
   PacedClient(SessionState& state, Client& client, const Pace& pace, OnReached on_reached);
 
-  // The next call of Events() has so many tokens.
-  void Expect(int64_t tokens) { expected_ = tokens; }
+  // The next call of Events() has so many tokens, as far as is sure, and `progress` as its engine's events usually
+  // have.
+  void Expect(int64_t tokens, int64_t progress) { expected_ = {tokens, progress}; }
   // The events of the last call did not wait here.
   bool passed() const { return passed_; }
+  // Those that wait are within the budget.
+  bool holds() const { return !passed_ && memory_.Covers(held_.bytes()); }
 
   Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) override;
   boost::asio::awaitable<bool> FinishEvents() override;
@@ -57,6 +60,15 @@ class PacedClient final : public ForwardingClient {
 
  private:
   enum class CutState : uint8_t { kNone, kAsked, kShort };
+  struct Expected {
+    int64_t tokens = 0;
+    int64_t progress = 0;
+  };
+  // By progress; the count of a continued answer may be corrected, its pace does not jump.
+  struct Position {
+    Instant first;      // The time of the first token.
+    int64_t token = 0;  // The next one.
+  };
   struct InWrite {
     size_t bytes = 0;
     int64_t tokens = 0;
@@ -64,9 +76,10 @@ class PacedClient final : public ForwardingClient {
 
   bool idle() const { return held_.empty() && !writing(); }
   bool Hurries(Instant now) const;
-  // The time of an event of the coming pieces: `ahead` of their `tokens` come before it.
-  Instant ReleaseOf(int64_t tokens, int64_t ahead) const;
-  void Hold(const std::vector<absl::string_view>& pieces, int64_t tokens);
+  // The time of an event of the coming pieces: `ahead` of their tokens come before it. With no token among them, it
+  // comes with the token before them.
+  Instant ReleaseOf(int64_t progress, int64_t ahead) const;
+  void Hold(const std::vector<absl::string_view>& pieces, Expected expected);
   // Writes what is due, a part of it at a time, and arms the deadline for the next event.
   void Release(const HeaderList& headers);
   void OnWritten(InWrite write);
@@ -85,8 +98,8 @@ class PacedClient final : public ForwardingClient {
   SseSplitter splitter_;
   HeldEvents held_;
   std::vector<absl::string_view> piece_;  // Scratch of Hold and Release.
-  Instant first_;                         // The time of the first token.
-  int64_t expected_ = 0;
+  Position position_;
+  Expected expected_;
   std::optional<InWrite> in_write_;  // The first bytes of held_.
   bool hurry_ = false;               // From now on nothing waits.
   bool passed_ = true;

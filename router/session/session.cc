@@ -187,9 +187,11 @@ void Session::OnClientGone() {
 bool Session::MustGoOn() const {
   const AttemptEnd end = EndedBy(AttemptEnd::Kind::kAborted);
   const NextStep step = After(end, state_.request.endpoint, state_.facts(), ProgressNow(), Now());
+  // The core knows no count that its client's pace follows.
+  if (state_.answer.relayed.miscounted) return true;
   // A parked stream comes back shortly before its next token is due.
-  const ClassConfig& goals = state_.fleet->config().classes[state_.prepared.service_class.position];
-  const Instant due = state_.arrival + goals.ttft + goals.tpot * state_.answer.delivered;
+  const ClassChoice& goals = state_.prepared.service_class;
+  const Instant due = state_.arrival + goals.ttft + goals.tpot * state_.answer.generated();
   return step.kind == NextStep::Kind::kFail || due >= state_.answer_deadline;
 }
 

@@ -61,5 +61,23 @@ TEST(StreamRelay, ProgressCountsTheTokensThatAnEventUsuallyCarries) {
   EXPECT_EQ(f.state.output(), Tokens(2)) << "the engine's own count decides at the end";
 }
 
+TEST(StreamRelay, ACountOfTheTextThatDiffersMuchIsRemembered) {
+  Fixture f;
+  f.state.relayed.per_event = 5;
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
+  for (int i = 0; i < 100; ++i) {
+    relay.Feed(kWord, kNow);
+    f.state.delivered += relay.tokens_in_pieces();
+  }
+  EXPECT_EQ(relay.progress(), 5) << "of the last read";
+  f.state.Restart(/*keep_delivered=*/true, /*trimmed=*/false);
+  EXPECT_EQ(f.state.relayed.before, 500);
+  f.state.CountText(Tokens(520));
+  EXPECT_FALSE(f.state.relayed.miscounted);
+  EXPECT_EQ(f.state.generated(), 520);
+  f.state.CountText(Tokens(100));
+  EXPECT_TRUE(f.state.relayed.miscounted);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -1,23 +1,18 @@
 // A stream at an even pace: the first token at once, the others at their time, and nothing lost on the way.
-#include "router/session/paced_client.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "tests/session/session_world.h"
+#include "tests/session/paced_stream.h"
 
 namespace penstock {
 namespace {
 
-constexpr Duration kTtft = Duration::Seconds(10);
-
 TEST(Pace, OneTokenPerTpotFromTheFirstOn) {
   const Instant arrival = Instant() + Duration::Seconds(5);
-  const Pace pace{arrival, kTtft, Duration::Milliseconds(100)};
+  const Pace pace{arrival, kPacedTtft, Duration::Milliseconds(100)};
   const Instant first = arrival + Duration::Seconds(1);
   EXPECT_EQ(pace.ReleaseOf(0, first), first);
   EXPECT_EQ(pace.ReleaseOf(30, first), first + Duration::Seconds(3));
@@ -25,114 +20,10 @@ TEST(Pace, OneTokenPerTpotFromTheFirstOn) {
 
 TEST(Pace, AStreamThatBeganLateIsNotHeldBeyondItsDueTimes) {
   const Instant arrival = Instant() + Duration::Seconds(5);
-  const Pace pace{arrival, kTtft, Duration::Milliseconds(100)};
+  const Pace pace{arrival, kPacedTtft, Duration::Milliseconds(100)};
   const Instant late = arrival + Duration::Seconds(12);
-  EXPECT_EQ(pace.ReleaseOf(30, late), arrival + kTtft + Duration::Seconds(3) - Pace::kMargin);
+  EXPECT_EQ(pace.ReleaseOf(30, late), arrival + kPacedTtft + Duration::Seconds(3) - Pace::kMargin);
 }
-
-std::string EventOf(int token) { return absl::StrCat("data: ", token, "\n\n"); }
-
-// A client of such a pace on a loop, to which a test hands tokens.
-class PacedStream {
- public:
-  explicit PacedStream(Duration tpot, Config config = ConfigOf("http://127.0.0.1:1"))
-      : world_(std::move(config)), tpot_(tpot) {
-    world_.Call([this] {
-      state_.emplace(world_.loop(), client, SessionRequest{Endpoint::kChat, &headers_, "{}", "req-1"});
-      paced_.emplace(*state_, client, Pace{state_->arrival, kTtft, tpot_},
-                     [this](int64_t tokens, Instant) { reached_ += tokens; });
-    });
-  }
-  ~PacedStream() {
-    world_.Call([this] {
-      paced_.reset();
-      state_.reset();
-    });
-  }
-
-  // The engine's tokens from `from` to before `to`, one by one.
-  void Tokens(int from, int to) {
-    for (int token = from; token < to; ++token) ASSERT_EQ(Read(token, token + 1), Written::kAll);
-  }
-  // The same in one read.
-  Written Read(int from, int to) {
-    Written written = Written::kGone;
-    world_.Call([&] {
-      std::string events;
-      for (int token = from; token < to; ++token) absl::StrAppend(&events, EventOf(token));
-      paced_->Expect(to - from);
-      written = paced_->Events(HeaderList(), {events});
-      state_->answer.delivered += to - from;
-    });
-    return written;
-  }
-  // The tokens that the client has: "0,1,2,".
-  std::string Text() {
-    std::string text;
-    world_.Call([&] { text = client.text; });
-    return absl::StrReplaceAll(text, {{"data: ", ""}, {"\n\n", ","}});
-  }
-  // The tokens that reached it after a wait.
-  int64_t reached() {
-    int64_t tokens = 0;
-    world_.Call([&] { tokens = reached_; });
-    return tokens;
-  }
-  std::future<bool> FinishEvents() {
-    return Spawn([this]() -> asio::awaitable<bool> { return paced_->FinishEvents(); });
-  }
-  // From now on the client takes nothing until ReadOn().
-  void Stick() {
-    world_.Call([this] { client.reading = MemoryClient::Reading::kNot; });
-  }
-  void ReadOn() {
-    world_.Call([this] { client.reading = MemoryClient::Reading::kAtOnce; });
-  }
-  void Cut() {
-    world_.Call([this] { paced_->Cut(); });
-  }
-  bool cut_short() {
-    bool cut = false;
-    world_.Call([&] { cut = paced_->cut_short(); });
-    return cut;
-  }
-  // Tells whether the end reached the client.
-  std::future<bool> End() {
-    return Spawn([this]() -> asio::awaitable<bool> { return paced_->End(); });
-  }
-  std::future<bool> Error(const ApiError& error) {
-    return Spawn([this, &error]() -> asio::awaitable<bool> { return paced_->Error(error); });
-  }
-  void Go() {
-    world_.Call([this] {
-      paced_->Watch([] {});
-      client.Go();
-    });
-  }
-  void Drain() { world_.edge().draining = true; }
-
-  MemoryClient client;
-
- private:
-  std::future<bool> Spawn(std::function<asio::awaitable<bool>()> what) {
-    auto promise = std::make_shared<std::promise<bool>>();
-    std::future<bool> future = promise->get_future();
-    asio::co_spawn(world_.loop().io(), Run(std::move(what), promise), asio::detached);
-    return future;
-  }
-  static asio::awaitable<void> Run(std::function<asio::awaitable<bool>()> what,
-                                   std::shared_ptr<std::promise<bool>> promise) {
-    const bool alive = co_await what();
-    promise->set_value(alive);
-  }
-
-  SessionWorld world_;
-  const Duration tpot_;
-  const HeaderList headers_;
-  std::optional<SessionState> state_;
-  std::optional<PacedClient> paced_;
-  int64_t reached_ = 0;
-};
 
 TEST(PacedClient, TheFirstTokenPassesAtOnceAndTheOthersWait) {
   PacedStream stream(Duration::Seconds(60));
@@ -203,6 +94,24 @@ TEST(PacedClient, AnEventWithoutTokensComesWithTheTokenBeforeIt) {
   stream.Tokens(1, 2);
   EXPECT_EQ(stream.Text(), "0,");
   EXPECT_EQ(stream.reached(), 0);
+}
+
+TEST(PacedClient, AnEventTakesTheTimeOfItsTokens) {
+  PacedStream stream(Duration::Milliseconds(20));
+  const Instant begin = Now();
+  stream.Read(0, 3, /*tokens_per_event=*/10);
+  EXPECT_EQ(stream.Text(), "0,");
+  EXPECT_TRUE(Eventually([&] { return stream.Text() == "0,1,2,"; }));
+  EXPECT_GE(Now() - begin, Duration::Milliseconds(400));
+}
+
+TEST(PacedClient, TokensDoNotWaitWhereOthersNeedTheMemory) {
+  Config config = ConfigOf("http://127.0.0.1:1");
+  config.limits.max_answer_memory = Bytes(1 << 20);
+  PacedStream stream(Duration::Seconds(60), config);
+  stream.OthersHold(Bytes(300 << 10), config.limits.max_answer_memory);
+  stream.Tokens(0, 4);
+  EXPECT_EQ(stream.Text(), "0,1,2,3,");
 }
 
 TEST(PacedClient, AReaderThatIsTooSlowSlowsTheEngineDown) {

@@ -1,6 +1,7 @@
 #include "router/openai/answer/stream_relay.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -10,6 +11,8 @@ namespace penstock {
 namespace {
 
 constexpr size_t kMaxEarly = 4 << 10;
+// Tokens by which two counts of a text may differ; an eighth of a long one.
+constexpr int64_t kMiscount = 16;
 
 bool IsEndMark(const SseSplitter::Event& event) { return absl::StripAsciiWhitespace(event.data) == "[DONE]"; }
 
@@ -23,7 +26,8 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
   }
   if (!keep_delivered) delivered = unseen = 0;
   carried = client_tokens();
-  relayed.counter.Reset(carried);
+  relayed.before = keep_delivered ? generated() : 0;
+  relayed.counter.Reset(std::max(carried, relayed.before));
   usage.reset();
   early.clear();
   finish_reason.clear();
@@ -38,6 +42,8 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
 }
 
 void RelayState::CountText(Tokens tokens) {
+  const int64_t off = std::abs(tokens.value() - relayed.before);
+  relayed.miscounted |= off > std::max(kMiscount, relayed.before / 8);
   unseen = std::max(unseen, tokens.value() - delivered);
   carried = client_tokens();
   relayed.counter.Reset(carried);
@@ -50,7 +56,7 @@ StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayStat
 
 StreamRelay::Result StreamRelay::Feed(absl::string_view bytes, Instant now) {
   pieces_.Clear();
-  tokens_.in_pieces = 0;
+  tokens_.in_pieces = tokens_.progress = 0;
   if (closed()) return Result::kDone;
   splitter_.Feed(bytes);
   while (const auto event = splitter_.Next()) {
@@ -63,7 +69,7 @@ StreamRelay::Result StreamRelay::Feed(absl::string_view bytes, Instant now) {
 
 void StreamRelay::Flush() {
   pieces_.Clear();
-  tokens_.in_pieces = 0;
+  tokens_.in_pieces = tokens_.progress = 0;
   Release("");
 }
 
@@ -123,7 +129,9 @@ void StreamRelay::Learn(const StreamFacts& facts, size_t bytes, Instant now) {
   if (tokens_.in_event > 0) {
     any_text_ = true;
     tokens_.in_pieces += tokens_.in_event;
-    state_.relayed.counter.Count(Progress(facts), now);
+    const int64_t progress = Progress(facts);
+    tokens_.progress += progress;
+    state_.relayed.counter.Count(progress, now);
   }
   // The events that came are the better count.
   if (!credible) state_.usage->output = Tokens(state_.generated());

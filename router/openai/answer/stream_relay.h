@@ -32,7 +32,9 @@ struct RelayedTokens {
   TokenCounter counter;
   double per_event = 1;  // As far as is known; the caller sets it before the first event.
   int64_t events = 0;
-  double more = 0;  // Tokens beyond one per event that are not counted yet.
+  double more = 0;          // Tokens beyond one per event that are not counted yet.
+  int64_t before = 0;       // Counted when the last attempt ended.
+  bool miscounted = false;  // The engine's own count of the delivered text was another.
 };
 
 // The progress of one request's answer.
@@ -82,6 +84,8 @@ class StreamRelay {
   // The stream ended without its [DONE]: pieces() has the rest, if there is any.
   void Flush();
   int64_t tokens_in_pieces() const { return tokens_.in_pieces; }
+  // Tokens of the last Feed as its progress counts them.
+  int64_t progress() const { return tokens_.progress; }
 
   bool any_event() const { return any_event_; }
   bool any_text() const { return any_text_; }
@@ -105,6 +109,7 @@ class StreamRelay {
     int64_t in_pieces = 0;
     int64_t in_event = 0;  // The present one.
     int64_t held = 0;      // In the held event.
+    int64_t progress = 0;
   };
 
   Result Take(const SseSplitter::Event& event, Instant now);
