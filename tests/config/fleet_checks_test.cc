@@ -160,6 +160,14 @@ TEST(FleetChecks, TenantKeysAreUniqueAndNeverShown) {
   EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: a, keys: []}]\n")), HasSubstr("keys: must not be empty"));
 }
 
+TEST(FleetChecks, WordsOfTheMetricsAreNoNamesOfTenants) {
+  for (const std::string word : {"none", "other"}) {
+    EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: " + word + ", keys: [k]}]\n")),
+                HasSubstr("tenants[0].name: \"" + word + "\" is a word of the metrics"));
+  }
+  EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: another, keys: [k]}]\n")), IsEmpty());
+}
+
 TEST(FleetChecks, TraceModelsMustBeServedWhereAllModelsAreNamed) {
   const std::string trace = "trace: {models: {big: llama-3.1-8c}}\n";
   EXPECT_THAT(FindingsOf("replicas: [{url: http://h:1, model: llama-3.1-8b}]\n" + trace),
