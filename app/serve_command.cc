@@ -26,10 +26,12 @@ constexpr Duration kWatchPeriod = Duration::Milliseconds(250);
 constexpr int kRequestsWereCut = 3;
 
 absl::StatusOr<Config> LoadFor(const ServeOptions& options) {
+  LoadOptions load;
+  load.policies = CheckOfKnownPolicies();
+  load.listen = options.listen;
   auto config = options.config_file.empty() ? ConfigFromUrls(options.listen, options.replicas)
-                                            : LoadCheckedConfig(options.config_file);
+                                            : LoadConfigFile(options.config_file, load);
   if (!config.ok()) return config;
-  if (!options.listen.empty()) config->listen = options.listen;
   const std::string notice = FitToDescriptors(RaiseDescriptorLimit(), *config);
   if (!notice.empty()) std::cerr << "penstock serve: " << notice << "\n";
   return config;

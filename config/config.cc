@@ -29,6 +29,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view yaml, const std::string& fi
   draft.config.file = file;
   if (!file.empty()) draft.config.sources.push_back(file);
   ReadSections(draft);
+  if (!options.listen.empty()) draft.config.listen = options.listen;
   CheckFleet(draft, options.need_replicas);
   if (!findings.empty()) return findings.Report();
   return std::move(draft.config);
@@ -51,6 +52,10 @@ absl::StatusOr<Config> ConfigFromUrls(const std::string& listen, const std::vect
   for (const std::string& text : urls) {
     const absl::StatusOr<EngineUrl> url = ParseEngineUrl(text);
     if (!url.ok()) return absl::InvalidArgumentError(absl::StrCat("--replica: ", url.status().message()));
+    if (Reaches(*url, *address)) {
+      return absl::InvalidArgumentError(absl::StrCat("--replica: ", text, " is the address of this router, --listen ",
+                                                     listen, "; give the address of an engine"));
+    }
     ReplicaConfig replica;
     replica.id = absl::StrCat(url->Name(), url->base_path);
     replica.url = text;

@@ -22,6 +22,7 @@ namespace penstock {
 struct LoadOptions {
   bool need_replicas = true;
   PolicyCheck policies = {};  // Left out: any policy is accepted.
+  std::string listen = {};    // Stands in for listen of the file. Empty: that holds.
 };
 
 // Errors are one line per finding: "file:line:column: key: what is wrong and the bound". Paths in the file are relative

@@ -4,12 +4,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/config.h"
 #include "config/text/address_range.h"
 #include "config/text/addresses.h"
 #include "config/text/units_text.h"
 #include "config/values/capacity.h"
 #include "config/values/key_digest.h"
+#include "config/values/unrelayed_headers.h"
 
 namespace penstock {
 namespace {
@@ -82,6 +84,22 @@ void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector
   }
 }
 
+bool IsUnrelayed(absl::string_view name) {
+  return absl::StartsWithIgnoreCase(name, kUnrelayedPrefix) ||
+         std::any_of(kUnrelayedHeaders.begin(), kUnrelayedHeaders.end(),
+                     [&](absl::string_view each) { return absl::EqualsIgnoreCase(each, name); });
+}
+
+void WarnRelayHeaders(const Config& config, std::vector<std::string>& warnings) {
+  std::vector<absl::string_view> names;
+  for (const std::string& name : config.relay_headers) {
+    if (IsUnrelayed(name)) names.push_back(name);
+  }
+  if (names.empty()) return;
+  warnings.push_back(absl::StrCat("relay_headers: never relayed: ", absl::StrJoin(names, ", "),
+                                  " (framing, the connection's own, keys, or the router's own)"));
+}
+
 }  // namespace
 
 std::vector<std::string> Warnings(const Config& config) {
@@ -112,6 +130,7 @@ std::vector<std::string> Warnings(const Config& config) {
       warnings.push_back(absl::StrCat("trusted_proxies: ", text, " trusts every client to name any address"));
     }
   }
+  WarnRelayHeaders(config, warnings);
   if (!config.tenants.empty() && !config.tenant_header.empty()) {
     warnings.push_back("tenant_header has no effect: tenants are known by their keys");
   }

@@ -55,7 +55,9 @@ inline SectionDoc DocOf(const TenantConfig&) { return {"tenant", "A client with 
 
 template <Of<TenantConfig> Section, class Visitor>
 void VisitFields(Section& tenant, Visitor& visit) {
-  visit({"name", "Name of the tenant in metrics and logs.", kRequired}, tenant.name, FilledTextForm{});
+  visit(
+      {"name", "Name of the tenant in metrics and logs; not none or other, which are words of the metrics.", kRequired},
+      tenant.name, FilledTextForm{});
   visit({"keys", "API keys of the tenant.", kRequired}, tenant.keys, ApiKeysForm{});
   visit({"weight", "Share of service.", kNoEffectYet}, tenant.weight, NumberForm{0.001, 1e6});
   visit({"max_class", "Most urgent class that the tenant may name. Left out: any."}, tenant.max_class, TextForm{});
@@ -213,7 +215,7 @@ void VisitFields(Section& config, Visitor& visit) {
   visit({"replicas", "Replicas of the fleet; at least one."}, config.replicas, ListForm{});
   visit({"classes",
          "Classes of requests by name. interactive, standard and background are built in. A class of the file replaces "
-         "the built-in class of its name."},
+         "the built-in class of its name. None may be called none or other, which are words of the metrics."},
         config.classes, ClassesForm{});
   visit({"tenants", "Clients with keys. Left out: any key is accepted."}, config.tenants, ListForm{});
   visit({"tenant_header", "Header that names the tenant where no tenants are configured."}, config.tenant_header,

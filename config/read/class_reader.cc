@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/read/section_reader.h"
 #include "config/values/builtin_classes.h"
+#include "config/values/label_words.h"
 
 namespace penstock {
 namespace {
@@ -50,6 +51,7 @@ void SectionReader::Read(Name key, std::vector<ClassConfig>& classes, const Clas
     const bool bad =
         name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") != std::string::npos;
     if (bad) section->Fail(name, "a class name has letters a-z, digits, _ and - only");
+    if (IsLabelWord(name)) section->Fail(name, kIsLabelWord);
     const std::optional<MapReader> map = section->ReadMap(name, KeyNames<ClassConfig>());
     if (!map || bad) continue;
     ClassConfig given = StartOf(*map, name);

@@ -17,7 +17,7 @@ void CheckModelNames(const Draft& draft);
 void CheckReplicaNames(const Draft& draft);
 void CheckTenants(const Draft& draft);
 
-// GPUs, model, sizes and simulation of one replica, with its place.
+// Address, GPUs, model, sizes and simulation of one replica, with its place.
 void CheckReplica(const Config& config, const ReplicaConfig& replica, const MapReader& map);
 
 // Names and aliases of all configured models. The views live as long as `config`.

@@ -9,6 +9,7 @@
 #include "config/text/addresses.h"
 #include "config/text/findings.h"
 #include "config/values/key_digest.h"
+#include "config/values/label_words.h"
 
 namespace penstock {
 namespace {
@@ -87,11 +88,13 @@ void CheckTenants(const Draft& draft) {
   Names names;
   Names keys;
   std::vector<absl::string_view> classes;
+  classes.reserve(config.classes.size());
   for (const ClassConfig& each : config.classes) classes.push_back(each.name);
   for (size_t i = 0; i < draft.config.tenants.size(); ++i) {
     const TenantConfig& tenant = config.tenants[i];
     const MapReader& map = draft.At("tenants", i);
     const std::string owner = absl::StrCat("tenants[", i, "]");
+    if (IsLabelWord(tenant.name)) map.Fail("name", absl::StrCat("\"", tenant.name, "\" ", kIsLabelWord));
     if (!tenant.name.empty()) {
       if (const auto first = names.Claim(tenant.name, owner)) {
         map.Fail("name", absl::StrCat("duplicate name \"", tenant.name, "\", first used by ", *first));

@@ -1,15 +1,30 @@
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/read/fleet_checks.h"
+#include "config/text/addresses.h"
 #include "config/text/findings.h"
 #include "config/values/capacity.h"
 
 namespace penstock {
 namespace {
+
+// A request to such a replica would come back as the next one, without an end.
+void CheckUrlOf(const Config& config, const ReplicaConfig& replica, const MapReader& map) {
+  const absl::StatusOr<EngineUrl> url = ParseEngineUrl(replica.url);
+  if (!url.ok()) return;
+  const std::pair<absl::string_view, absl::string_view> listeners[] = {{"listen", config.listen},
+                                                                       {"admin_listen", config.admin_listen}};
+  for (const auto& [key, text] : listeners) {
+    const absl::StatusOr<ListenAddress> listener = ParseListen(text);
+    if (!listener.ok() || !Reaches(*url, *listener)) continue;
+    map.Fail("url", absl::StrCat("is an address of this router, ", key, " ", text, "; give the address of an engine"));
+  }
+}
 
 std::vector<absl::string_view> GpuIds(const Config& config) {
   std::vector<absl::string_view> ids;
@@ -96,6 +111,7 @@ std::vector<absl::string_view> ModelNames(const Config& config) {
 }
 
 void CheckReplica(const Config& config, const ReplicaConfig& replica, const MapReader& map) {
+  CheckUrlOf(config, replica, map);
   CheckGpusOf(config, replica, map);
   CheckModelOf(config, replica, map);
   CheckSimulated(config, replica, map);

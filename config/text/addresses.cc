@@ -1,12 +1,14 @@
 #include "config/text/addresses.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "config/text/address_range.h"
 
 namespace penstock {
 namespace {
@@ -90,6 +92,22 @@ absl::StatusOr<EngineUrl> ParseSocketUrl(absl::string_view text, absl::string_vi
   return url;
 }
 
+bool IsLoopbackOrAny(const std::string& host) {
+  if (host.empty() || absl::EqualsIgnoreCase(host, "localhost")) return true;
+  const absl::StatusOr<AddressRange> address = ParseAddressRange(host);
+  if (!address.ok()) return false;
+  return std::ranges::any_of(std::initializer_list<absl::string_view>{"127.0.0.0/8", "0.0.0.0", "::1", "::"},
+                             [&](absl::string_view own) { return ParseAddressRange(own)->Holds(address->first); });
+}
+
+// Addresses have several spellings.
+bool IsSameHost(const std::string& a, const std::string& b) {
+  if (absl::EqualsIgnoreCase(a, b)) return true;
+  const absl::StatusOr<AddressRange> first = ParseAddressRange(a);
+  const absl::StatusOr<AddressRange> second = ParseAddressRange(b);
+  return first.ok() && second.ok() && *first == *second;
+}
+
 }  // namespace
 
 absl::StatusOr<HostPort> ParseHostPort(absl::string_view text) {
@@ -162,6 +180,13 @@ std::string EngineUrl::Name() const {
 bool EngineUrl::IsLoopback() const {
   const absl::string_view host = address.host;
   return absl::EqualsIgnoreCase(host, "localhost") || host == "::1" || absl::StartsWith(host, "127.");
+}
+
+bool Reaches(const EngineUrl& url, const ListenAddress& listener) {
+  if (!url.socket_path.empty() || !listener.socket_path.empty()) return url.socket_path == listener.socket_path;
+  if (url.address.port != listener.tcp.port) return false;
+  return IsSameHost(url.address.host, listener.tcp.host) ||
+         (IsLoopbackOrAny(url.address.host) && IsLoopbackOrAny(listener.tcp.host));
 }
 
 }  // namespace penstock

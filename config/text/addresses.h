@@ -51,6 +51,10 @@ struct EngineUrl {
 // errors.
 absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text);
 
+// Requests to the engine would come to the listener: the same socket, or the same port of the same host. All addresses
+// of loopback and those that mean every address count as one host.
+bool Reaches(const EngineUrl& url, const ListenAddress& listener);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_CONFIG_TEXT_ADDRESSES_H_

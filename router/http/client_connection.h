@@ -34,7 +34,7 @@ class ClientConnection final : public LoopConnection {
   };
   // Takes over the descriptor `socket`. `tls` null: in the clear. It is needed during the call only.
   ClientConnection(EventLoop& loop, int socket, const ClientPeer& peer, Use use, const TlsContext* tls = nullptr);
-  ~ClientConnection();
+  ~ClientConnection() override;
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;
 

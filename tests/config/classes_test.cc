@@ -54,6 +54,14 @@ TEST(Classes, AFurtherOneNeedsItsGoals) {
               HasSubstr("classes.mine.tpot: is required for a new class"));
 }
 
+TEST(Classes, WordsOfTheMetricsAreNoNames) {
+  for (const std::string word : {"none", "other"}) {
+    EXPECT_THAT(FindingsOf(WithReplica("classes: {" + word + ": {ttft: 1s, tpot: 1s, queue: 1s}}\n")),
+                HasSubstr("classes." + word + ": is a word of the metrics"));
+    Parsed(WithReplica("classes: {" + word + "s: {ttft: 1s, tpot: 1s, queue: 1s}}\n"));
+  }
+}
+
 TEST(Classes, OnlyOneIsTheDefault) {
   EXPECT_THAT(FindingsOf(WithReplica("classes:\n  interactive: {default: true}\n  standard: {default: true}\n")),
               HasSubstr("f.yaml:4:13: classes.standard: is a second default class beside interactive"));

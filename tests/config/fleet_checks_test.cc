@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/config/load_helpers.h"
 
 namespace penstock {
@@ -159,6 +160,14 @@ TEST(FleetChecks, TenantKeysAreUniqueAndNeverShown) {
   EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: a, keys: []}]\n")), HasSubstr("keys: must not be empty"));
 }
 
+TEST(FleetChecks, WordsOfTheMetricsAreNoNamesOfTenants) {
+  for (const std::string word : {"none", "other"}) {
+    EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: " + word + ", keys: [k]}]\n")),
+                HasSubstr("tenants[0].name: \"" + word + "\" is a word of the metrics"));
+  }
+  EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: another, keys: [k]}]\n")), IsEmpty());
+}
+
 TEST(FleetChecks, TraceModelsMustBeServedWhereAllModelsAreNamed) {
   const std::string trace = "trace: {models: {big: llama-3.1-8c}}\n";
   EXPECT_THAT(FindingsOf("replicas: [{url: http://h:1, model: llama-3.1-8b}]\n" + trace),
@@ -198,6 +207,19 @@ TEST(Warnings, ParkingThatHasNoEffectIsNamed) {
               HasSubstr("classes: standard: parking has no effect without refuse_late"));
   EXPECT_THAT(::testing::PrintToString(Warnings(Parsed(WithReplica("policy: round_robin\n" + parking + "}}\n")))),
               HasSubstr("classes: standard: parking has no effect with the policy round_robin"));
+}
+
+TEST(Warnings, HeadersThatAreNeverRelayedAreNamed) {
+  EXPECT_THAT(Warnings(Parsed(
+                  WithReplica("relay_headers: [Host, x-session-id, content-length, Authorization, X-Penstock-A]\n"))),
+              ::testing::ElementsAre(
+                  "relay_headers: never relayed: Host, content-length, Authorization, X-Penstock-A (framing, "
+                  "the connection's own, keys, or the router's own)"));
+  for (const char* name : {"connection", "transfer-encoding", "te", "cookie", "x-request-id"}) {
+    EXPECT_THAT(::testing::PrintToString(Warnings(Parsed(WithReplica(absl::StrCat("relay_headers: [", name, "]\n"))))),
+                HasSubstr(absl::StrCat("never relayed: ", name)));
+  }
+  EXPECT_THAT(Warnings(Parsed(WithReplica("relay_headers: [x-session-id, x-api-key]\n"))), IsEmpty());
 }
 
 TEST(Warnings, AreFindingsThatDoNotStopAStart) {

@@ -190,6 +190,17 @@ def test_a_bad_file_is_exit_code_one_with_the_place(folder):
         assert "max_seqs" in ended.stdout + ended.stderr
 
 
+def test_a_listen_of_the_command_line_at_a_replica_is_exit_code_one(folder):
+    """The file alone is good: the argument makes the router an engine of its own."""
+    own = free_port()
+    path = folder / "own.yaml"
+    path.write_text(f"listen: 127.0.0.1:{free_port()}\nreplicas:\n  - {{url: http://localhost:{own}}}\n")
+    given = subprocess.run([BINARY, "serve", "--config", str(path), "--listen", f"127.0.0.1:{own}"], capture_output=True,
+                           text=True, timeout=20, check=False)
+    assert given.returncode == 1
+    assert f"own.yaml:3:11: replicas[0].url: is an address of this router, listen 127.0.0.1:{own}" in given.stderr
+
+
 def test_an_engine_ends_within_a_second_of_sigterm_whatever_runs(folder):
     with Engine(folder) as engine:
         with socket.create_connection(engine.address, timeout=10) as connection:

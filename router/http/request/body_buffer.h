@@ -34,10 +34,10 @@ class BodyBuffer {
 
   void Reserve(size_t capacity) {
     if (capacity <= capacity_) return;
-    char* const moved = static_cast<char*>(std::realloc(bytes_.get(), capacity));
+    char* const old = bytes_.release();
+    char* const moved = static_cast<char*>(std::realloc(old, capacity));
+    bytes_.reset(moved == nullptr ? old : moved);
     if (moved == nullptr) throw std::bad_alloc();
-    static_cast<void>(bytes_.release());
-    bytes_.reset(moved);
     capacity_ = capacity;
   }
   // Needs room.
