@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "config/values/key_digest.h"
+#include "config/values/unrelayed_headers.h"
 #include "router/fleet/tenants.h"
 #include "router/http/response_head.h"
 #include "router/openai/error/api_error.h"
@@ -271,6 +273,11 @@ TEST(Classes, HeaderTierAndDefault) {
 TEST(Classes, NeverAboveTheTenantsHighest) {
   EXPECT_EQ(ClassOf("interactive", "", "standard"), "standard");
   EXPECT_EQ(ClassOf("background", "", "standard"), "background");
+}
+
+TEST(HeaderRules, EachHeaderThatTheConfigurationWarnsAboutIsNeverRelayed) {
+  for (absl::string_view name : kUnrelayedHeaders) EXPECT_TRUE(NeverRelayed(name)) << name;
+  EXPECT_TRUE(NeverRelayed(absl::StrCat(kUnrelayedPrefix, "class")));
 }
 
 }  // namespace

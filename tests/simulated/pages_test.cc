@@ -46,7 +46,7 @@ TEST_P(PagesTest, TokensGoToIdsAndBack) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Dialects, PagesTest, testing::Bool(),
-                         [](const auto& info) { return std::string(info.param ? "LlamaServer" : "Vllm"); });
+                         [](const auto& dialect) { return std::string(dialect.param ? "LlamaServer" : "Vllm"); });
 
 TEST(VllmPages, AKnownPathWithAnotherMethodIs405) {
   const Engine engine(SmallSpec(), Instant());
