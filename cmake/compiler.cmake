@@ -14,6 +14,11 @@ add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 if(PENSTOCK_SANITIZE)
   add_compile_options(-fsanitize=${PENSTOCK_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${PENSTOCK_SANITIZE})
+  if(PENSTOCK_SANITIZE MATCHES "undefined")
+    # With g++ these three take half of the compile time. The address sanitizer finds a use of null and of dead objects; the
+    # fuzzers, built by clang, check all of them.
+    add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fno-sanitize=null,alignment,vptr>)
+  endif()
   if(PENSTOCK_SANITIZE MATCHES "thread")
     # GCC warns about Asio's fences, which its thread sanitizer does not model.
     add_compile_options(-Wno-tsan)
