@@ -27,7 +27,7 @@ double CpuMicroseconds() {
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
 }
 
-// Of ten replicas, eight serve the agent, one chat and one code.
+// Eight of ten replicas serve the agent, one serves chat and one code.
 uint64_t ModelOf(uint32_t replica) { return replica % 10 == 3 ? kChat : replica % 10 == 7 ? kCode : kAgent; }
 
 Fleet MakeFleet(uint32_t replicas) {

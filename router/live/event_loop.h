@@ -87,6 +87,7 @@ class EventLoop {
 
   // Null when the replica has no usable address.
   UpstreamPool* PoolOf(ReplicaId replica);
+  // Learned from the answers of this loop.
   TokensPerEvent& TokensPerEventOf(ReplicaId replica) { return pools_[replica].tokens_per_event; }
 
   // The loop does not end before all of these left.

@@ -1,11 +1,11 @@
 // A client whose stream comes at an even pace, whatever the pace of its engine.
 //
 // The first tokens pass at once. Tokens that come before their time (rules/pace.h) wait here, event by event, in the
-// budget of answers. Nothing waits any more once the budget is half full, or this stream holds its part of it. Nothing
-// waits either while the router drains, or once the answer's time limit is over. A reader that is too slow then slows
-// the engine down, as without this class. An error and the end of the answer come behind the tokens. Only streams: a
-// whole answer passes. Invariant: events leave in the order in which they came. Owned by the request's Delivery.
-// Belongs to one loop.
+// budget of answers. Nothing waits any more once a quarter of the budget is taken, or this stream holds its part of it.
+// Nothing waits either while the router drains, or once the answer's time limit is over. A reader that is too slow then
+// slows the engine down, as without this class. An error and the end of the answer come behind the tokens. Only
+// streams: a whole answer passes. Invariant: events leave in the order in which they came. Owned by the request's
+// Delivery. Belongs to one loop.
 #ifndef PENSTOCK_ROUTER_SESSION_PACED_CLIENT_H_
 #define PENSTOCK_ROUTER_SESSION_PACED_CLIENT_H_
 
@@ -35,9 +35,9 @@ class PacedClient final : public ForwardingClient {
   // The next call of Events() has so many tokens, as far as is sure, and `progress` as its engine's events usually
   // have.
   void Expect(int64_t tokens, int64_t progress) { expected_ = {tokens, progress}; }
-  // The events of the last call did not wait here.
+  // The events of the last call passed at once.
   bool passed() const { return passed_; }
-  // Those that wait are within the budget.
+  // All bytes that wait are within the budget.
   bool holds() const { return !passed_ && memory_.Covers(held_.bytes()); }
 
   Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) override;
@@ -64,7 +64,7 @@ class PacedClient final : public ForwardingClient {
     int64_t tokens = 0;
     int64_t progress = 0;
   };
-  // By progress; the count of a continued answer may be corrected, its pace does not jump.
+  // The place in the stream by progress. A corrected count of a continued answer does not move it.
   struct Position {
     Instant first;      // The time of the first token.
     int64_t token = 0;  // The next one.

@@ -119,23 +119,25 @@ Tokens Servers::LengthNeeded(const RequestState& request) const {
 
 Tokens Servers::MostCached(const RequestState& request) const {
   if (request.arrived.prefix.empty()) return Tokens(0);
-  const std::vector<size_t>* among = &Of(request.arrived.model);
-  if (among->size() > kSmallFleet) {
-    const Elsewhere elsewhere = DeepestHolders(request, deepest_);
-    // Of a block that many hold, any of them tells enough.
+  const std::vector<size_t>& servers = Of(request.arrived.model);
+  Holders deepest;
+  std::span<const size_t> among = servers;
+  if (servers.size() > kSmallFleet) {
+    const Elsewhere elsewhere = DeepestHolders(request, deepest);
+    // Where many hold a block, some of them tell enough.
     for (size_t i = 0; i < std::min(kSmallFleet, elsewhere.group.size()); ++i) {
-      if (std::binary_search(among->begin(), among->end(), elsewhere.group[i])) deepest_.push_back(elsewhere.group[i]);
+      if (std::binary_search(servers.begin(), servers.end(), elsewhere.group[i])) deepest.push_back(elsewhere.group[i]);
     }
-    among = &deepest_;
+    among = deepest;
   }
   Tokens most{0};
-  for (size_t index : *among) {
+  for (size_t index : among) {
     most = std::max(most, fleet_.replicas()[index].HopeFor(request).expected);
   }
   return most;
 }
 
-Servers::Elsewhere Servers::DeepestHolders(const RequestState& request, std::vector<size_t>& out) const {
+Servers::Elsewhere Servers::DeepestHolders(const RequestState& request, Holders& out) const {
   const std::vector<uint64_t>& prefix = request.arrived.prefix;
   const std::vector<size_t>& servers = Of(request.arrived.model);
   out.clear();

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "router/core/books/fleet_state.h"
 #include "router/core/books/model_servers.h"
 
@@ -59,9 +60,11 @@ class Servers {
     Tokens most{0};                   // At most so many leading tokens.
     std::span<const uint32_t> group;  // Replicas that hold most of it; other models' too.
   };
+  // Has room for what a search looks at, so that it allocates nothing.
+  using Holders = absl::InlinedVector<size_t, 3 * kSmallFleet>;
   // The servers that hold most of the request's prompt go into `out`: whole groups that hold the same landmarks,
   // kSmallFleet servers at most.
-  Elsewhere DeepestHolders(const RequestState& request, std::vector<size_t>& out) const;
+  Elsewhere DeepestHolders(const RequestState& request, Holders& out) const;
 
   // The model's kinds of servers, their factors at most ModelServers::kRefresh old.
   const ModelServers& Fresh(ModelId model, Instant now);
@@ -73,12 +76,11 @@ class Servers {
   double FullnessOf(const ReplicaState& replica, Instant now) const;
 
   FleetState& fleet_;
-  const std::vector<size_t> none_;       // The servers of an unknown model.
-  std::vector<ModelServers> servers_;    // One entry per model.
-  std::vector<ReplicaBrief> briefs_;     // One entry per replica.
-  std::vector<Tokens> longest_;          // One entry per replica.
-  std::vector<Tokens> large_from_;       // One entry per model.
-  mutable std::vector<size_t> deepest_;  // The memory of one MostCached, reused by the next.
+  const std::vector<size_t> none_;     // The servers of an unknown model.
+  std::vector<ModelServers> servers_;  // One entry per model.
+  std::vector<ReplicaBrief> briefs_;   // One entry per replica.
+  std::vector<Tokens> longest_;        // One entry per replica.
+  std::vector<Tokens> large_from_;     // One entry per model.
 };
 
 }  // namespace penstock

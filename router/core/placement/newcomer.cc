@@ -38,7 +38,7 @@ void Newcomer::FindChances(const RequestState& request) {
   context_[0] = 0;
   alive_.fill(0);
   alive_[0] = 1;
-  // Of a request that had begun elsewhere, the chance is one given its tokens so far.
+  // A request that had begun elsewhere still runs, given its tokens so far.
   if (request.kept > Tokens(0)) return;
   const double cap = OutputCapOf(request);
   const SurvivalCurve* curve = request.output.known_in_growth ? nullptr : request.output.curve.get();

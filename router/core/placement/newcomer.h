@@ -21,7 +21,7 @@ class Newcomer {
   void Begin(const RequestState& request, const Servers& servers, Floors& floors, Instant now);
 
   // The servers that hold most of the prompt, in rising order.
-  const std::vector<size_t>& holders() const { return holders_; }
+  const Servers::Holders& holders() const { return holders_; }
   // The floor of the replica that counts for it.
   const Floors::Floor& FloorOf(const Floors::Entry& entry) const { return returns_ ? entry.present : entry.peak; }
   // The share that it adds to that floor. `holds`: the replica is one of the holders.
@@ -38,7 +38,7 @@ class Newcomer {
   void FindChances(const RequestState& request);
   void FindAmounts(const RequestState& request, Tokens elsewhere, Tokens whole, const std::vector<Footprint>& kinds);
 
-  std::vector<size_t> holders_;
+  Servers::Holders holders_;
   PrefillWork whole_;
   PrefillWork elsewhere_;
   bool returns_ = false;  // It was parked and is due back.

@@ -28,7 +28,7 @@ class PrefixHolders {
   void Add(uint64_t block, uint32_t replica) { holders_[block].push_back(replica); }
   void Remove(uint64_t block, uint32_t replica);
 
-  // By position of the replica, in no order; empty where no replica holds it.
+  // The replicas that hold the block, by position and in no order.
   std::span<const uint32_t> Of(uint64_t block) const;
   // The leading landmarks of the prompt that some replica holds.
   size_t Landmarks(const std::vector<uint64_t>& prefix) const;

@@ -190,10 +190,10 @@ void FleetMonitor::Judge(WatchedReplica& watched) {
   }
 }
 
-// The core has the health of the replica; a younger one may be on its way.
 void FleetMonitor::OnTold(ReplicaId replica) {
   const auto found = watched_.find(replica);
   if (found == watched_.end()) return;
+  // A younger health may be on its way.
   found->second->placeable = found->second->known && Placeable(*found->second->known);
   CountUp();
 }

@@ -62,6 +62,7 @@ class FleetMonitor {
   // Then submits `then` to the core and calls `published`, where it is given.
   void Publish(std::vector<Event> then, std::function<void()> published = nullptr);
   void CountUp();
+  // The core knows the health that the replica had when it was published.
   void OnTold(ReplicaId replica);
   std::shared_ptr<const FleetView> MakeView() const;
 

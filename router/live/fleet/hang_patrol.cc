@@ -8,10 +8,11 @@ namespace penstock {
 namespace {
 
 constexpr Duration kViewAge = Duration::Seconds(1);
-// Before the first step of an engine whose speed is a guess, the guess explains so many times its time, and this at
-// least.
-constexpr double kGuess = 10;
+// These bounds hold before the first step of an engine whose speed is a guess.
+// The largest of the three explains an engine's silence.
+constexpr double kGuess = 10;  // Times the guess.
 constexpr Duration kGuessAtLeast = Duration::Seconds(15);
+constexpr double kSlowestPrefill = 50;  // Tokens per second: a processor without a GPU.
 
 }  // namespace
 
@@ -46,7 +47,8 @@ HangWatch::Work HangPatrol::WorkOf(ReplicaId replica, const ReplicaSpec& spec, I
   if (known) {
     work.explained = Duration::Seconds(std::max(1.0, view.step_factor) * alone + decode);
   } else {
-    work.explained = std::max(kGuessAtLeast, Duration::Seconds(kGuess * alone));
+    const Duration slowest = Duration::Seconds(view.backlog.tokens.AsDouble() / kSlowestPrefill);
+    work.explained = std::max({kGuessAtLeast, Duration::Seconds(kGuess * alone), slowest});
   }
   return work;
 }
