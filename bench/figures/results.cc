@@ -16,12 +16,15 @@ struct GroupSums {
   int64_t on_time = 0;
   int64_t active = 0;
   int64_t goodput = 0;
+  std::vector<double> ttft;
 
   void Add(const RequestRecord& record) {
     ++offered;
     finished += record.fate == Fate::kFinished;
     refused += record.fate == Fate::kRefused;
     active += record.ActiveTokens();
+    if (const std::optional<Duration> first = record.tokens.first())
+      ttft.push_back((*first - record.arrival).seconds());
     if (!record.OnTime()) return;
     ++on_time;
     goodput += record.tokens.tokens();
@@ -35,6 +38,7 @@ struct GroupSums {
     group.on_time_share = offered == 0 ? 0 : static_cast<double>(on_time) / static_cast<double>(offered);
     group.active_tokens_per_s = static_cast<double>(active) / seconds;
     group.goodput_tokens_per_s = static_cast<double>(goodput) / seconds;
+    group.ttft_s = PercentilesOf(ttft);
     return group;
   }
 };

@@ -92,6 +92,7 @@ struct GroupResults {
   double on_time_share = 0;
   double active_tokens_per_s = 0;
   double goodput_tokens_per_s = 0;
+  std::optional<Percentiles> ttft_s;
 };
 
 struct Results {

@@ -33,7 +33,8 @@ Json GroupsJson(const std::map<std::string, GroupResults>& groups) {
                   {"refused", group.refused},
                   {"on_time_share", group.on_time_share},
                   {"active_tokens_per_s", group.active_tokens_per_s},
-                  {"goodput_tokens_per_s", group.goodput_tokens_per_s}};
+                  {"goodput_tokens_per_s", group.goodput_tokens_per_s},
+                  {"ttft_s", ToJson(group.ttft_s)}};
   }
   return json;
 }

@@ -49,6 +49,13 @@ void VisitFields(Section& each, Visitor& visit) {
          "the router, so a client does not see that its stream is parked."},
         each.even_delivery, FlagForm{});
   visit({"refuse_late", "Refuse a request as soon as it cannot be on time any more."}, each.refuse_late, FlagForm{});
+  visit({"share",
+         "Guaranteed share: of the prompt tokens that a model's more urgent classes dispatch while the class waits, it "
+         "may dispatch so many before them."},
+        each.share, NumberForm{0, 1});
+  visit(
+      {"promote_after", "A request that waits so long goes before the more urgent classes. Left out: half of `queue`."},
+      each.promote_after, kGoal);
 }
 
 inline SectionDoc DocOf(const TenantConfig&) { return {"tenant", "A client with keys and limits of its own."}; }
@@ -59,7 +66,9 @@ void VisitFields(Section& tenant, Visitor& visit) {
       {"name", "Name of the tenant in metrics and logs; not none or other, which are words of the metrics.", kRequired},
       tenant.name, FilledTextForm{});
   visit({"keys", "API keys of the tenant.", kRequired}, tenant.keys, ApiKeysForm{});
-  visit({"weight", "Share of service.", kNoEffectYet}, tenant.weight, NumberForm{0.001, 1e6});
+  visit(
+      {"weight", "Service of the tenant while it waits, relative to others; unknown tenants have 1. Needs `fairness`."},
+      tenant.weight, NumberForm{0.001, 1e6});
   visit({"max_class", "Most urgent class that the tenant may name. Left out: any."}, tenant.max_class, TextForm{});
   visit({"tokens_per_minute",
          "Limit of prompt and output tokens; the tokens of one minute may come at once. Left out: none."},
@@ -220,6 +229,17 @@ void VisitFields(Section& config, Visitor& visit) {
   visit({"tenants", "Clients with keys. Left out: any key is accepted."}, config.tenants, ListForm{});
   visit({"tenant_header", "Header that names the tenant where no tenants are configured."}, config.tenant_header,
         HeaderNameForm{});
+  visit(
+      {"fairness",
+       "The way in which the tenants of a class share the service of a model. With `weighted`, the least served tenant "
+       "for its weight goes first. With `leads`, a tenant with less than 0.6 of its share goes first, by weight. With "
+       "`none`, tenants have no shares. Left out: `leads` where tenants or tenant_header are given, else `none`."},
+      config.fairness, ChoiceForm{kFairnessNames});
+  visit(
+      {"fairness_charge",
+       "Service that a request is charged. tokens: prompt tokens, and output tokens twice. memory: KV memory times the "
+       "time for which it is held."},
+      config.fairness_charge, ChoiceForm{kServiceNames});
   visit({"relay_headers",
          "Further headers of clients that engines get. Every engine gets content-type, accept, user-agent, "
          "accept-language and the headers of tracing."},

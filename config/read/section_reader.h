@@ -82,6 +82,13 @@ class SectionReader {
     }
     return true;
   }
+  template <class Value>
+  bool Read(Name key, std::optional<Value>& value, const ChoiceForm& form) {
+    Value given{};
+    const bool read = Read(key, given, form);
+    if (read) value = std::move(given);
+    return read;
+  }
   template <class Part, class Value, class Form>
   void Read(Name key, std::optional<Part>& part, const PartForm<Part, Value, Form>& form) {
     if (!map_.Has(key)) return;

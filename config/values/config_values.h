@@ -119,6 +119,8 @@ struct ClassConfig {
   bool refuse_late = false;
   bool parking = false;
   bool even_delivery = false;
+  double share = 0.05;
+  std::optional<Duration> promote_after;
 };
 
 struct TenantConfig {
@@ -200,6 +202,8 @@ struct Config {
   std::vector<ClassConfig> classes;  // The built-in classes, then further ones in the order of the file.
   std::vector<TenantConfig> tenants;
   std::string tenant_header;
+  std::optional<std::string> fairness;  // Left out: by DefaultFairness.
+  std::string fairness_charge = "tokens";
   std::vector<std::string> relay_headers;
   StateConfig state;
   TraceConfig trace;

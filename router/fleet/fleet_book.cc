@@ -37,6 +37,7 @@ void FleetBook::Update(const Config& config) {
   fleet_.limits.max_queued_bytes = config.limits.max_queued_bytes;
   RebuildClasses();
   fleet_.tenants = TenantSpecsOf(config);
+  fleet_.fairness = FairnessOf(config);
   for (Entry& entry : entries_) entry.removed = true;
   for (const ReplicaConfig& replica : config.replicas) EnterReplica(replica);
   for (Entry& entry : entries_) {
@@ -69,8 +70,10 @@ void FleetBook::EnterReplica(const ReplicaConfig& replica) {
 
 void FleetBook::RebuildClasses() {
   for (const ClassConfig& given : config_.classes) {
-    const ClassSpec spec{given.name,        given.ttft,      given.tpot,   given.queue,
-                         given.refuse_late, given.evictable, given.parking};
+    const ClassSpec spec{
+        given.name,    given.ttft,        given.tpot,
+        given.queue,   given.refuse_late, given.evictable,
+        given.parking, given.share,       given.promote_after.value_or(Duration::Seconds(given.queue.seconds() / 2))};
     const std::optional<ClassId> known = ClassByName(given.name);
     if (known) {
       fleet_.classes[known->value()] = spec;

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "config/keys/names.h"
 #include "config/values/key_digest.h"
 
 namespace penstock {
@@ -80,6 +81,16 @@ std::vector<TenantSpec> TenantSpecsOf(const Config& config) {
     specs.push_back(TenantSpec{TenantIdOf(tenant.name), tenant.name, tenant.weight, limits});
   }
   return specs;
+}
+
+FairnessSpec FairnessOf(const Config& config) {
+  const bool named = !config.tenants.empty() || !config.tenant_header.empty();
+  const absl::string_view mode = config.fairness ? *config.fairness : named ? "leads" : "none";
+  const auto place = [](const auto& names, absl::string_view name) {
+    return static_cast<uint8_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  };
+  return {static_cast<FairnessMode>(place(kFairnessNames, mode)),
+          static_cast<ServiceUnit>(place(kServiceNames, config.fairness_charge))};
 }
 
 TenantBook::TenantBook(const Config& config) : tenants_(config.tenants), tenant_header_(config.tenant_header) {

@@ -26,6 +26,8 @@ struct Caller {
 TenantId TenantIdOf(absl::string_view text);
 // The configured tenants as the core knows them.
 std::vector<TenantSpec> TenantSpecsOf(const Config& config);
+// The configured fairness; where it is left out, kLeads if the configuration names tenants.
+FairnessSpec FairnessOf(const Config& config);
 
 class TenantBook {
  public:

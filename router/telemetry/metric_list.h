@@ -59,6 +59,12 @@ inline constexpr Metric kMetrics[] = {
      "Tokens of configured tenants, by kind"},
     {"Tenants", "penstock_tenant_available_tokens", MetricType::kGauge, "tenant",
      "Tokens that a tenant's limit leaves it now; negative: overdrawn"},
+    {"Tenants", "penstock_tenant_weight", MetricType::kGauge, "tenant",
+     "Share of service of a tenant, relative to others; only with fairness"},
+    {"Tenants", "penstock_tenant_service", MetricType::kGauge, "tenant",
+     "Service that a tenant was charged since start, corrected as requests end; only with fairness"},
+    {"Tenants", "penstock_tenant_lead", MetricType::kGauge, "tenant",
+     "Service over weight by which a tenant is ahead of the least served one that waits; only with fairness"},
 
     {"Queue", "penstock_queue_requests", MetricType::kGauge, "class model", "Requests that wait, by lane"},
     {"Queue", "penstock_parked_streams", MetricType::kGauge, "class model",

@@ -124,6 +124,15 @@ std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped
     AddSample(available, {{"tenant", tenant.name}}, tenant.available.AsDouble());
   }
   families.push_back(std::move(available));
+  prometheus::MetricFamily weight = FamilyOf(MetricNamed("penstock_tenant_weight"));
+  prometheus::MetricFamily service = FamilyOf(MetricNamed("penstock_tenant_service"));
+  prometheus::MetricFamily lead = FamilyOf(MetricNamed("penstock_tenant_lead"));
+  for (const ShareView& share : view.shares) {
+    AddSample(weight, {{"tenant", share.name}}, share.weight);
+    AddSample(service, {{"tenant", share.name}}, share.service);
+    AddSample(lead, {{"tenant", share.name}}, share.ahead);
+  }
+  for (prometheus::MetricFamily* family : {&weight, &service, &lead}) families.push_back(std::move(*family));
   std::erase_if(families, [](const prometheus::MetricFamily& family) { return family.metric.empty(); });
   std::ostringstream text;
   prometheus::TextSerializer().Serialize(text, families);

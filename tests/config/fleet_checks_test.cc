@@ -178,12 +178,27 @@ TEST(FleetChecks, TraceModelsMustBeServedWhereAllModelsAreNamed) {
   EXPECT_THAT(FindingsOf(WithReplica("trace: {classes: {acme: interactive, '': standard}}\n")), IsEmpty());
 }
 
+TEST(FleetChecks, FairnessAndWeightsHaveBounds) {
+  EXPECT_THAT(FindingsOf(WithReplica("fairness: weighted\nfairness_charge: memory\n")), IsEmpty());
+  EXPECT_THAT(FindingsOf(WithReplica("fairness: fair\n")), HasSubstr("fairness"));
+  EXPECT_THAT(FindingsOf(WithReplica("fairness_charge: bytes\n")), HasSubstr("fairness_charge"));
+  for (const char* weight : {"0", "-1", "0.0001", "1e7", "heavy", ".nan", ".inf"}) {
+    EXPECT_THAT(FindingsOf(WithReplica(std::string("tenants: [{name: t, keys: [k], weight: ") + weight + "}]\n")),
+                HasSubstr("tenants[0].weight"))
+        << weight;
+  }
+  for (const char* share : {"-0.1", "1.5"}) {
+    EXPECT_THAT(FindingsOf(WithReplica(std::string("classes: {background: {share: ") + share + "}}\n")),
+                HasSubstr("classes.background.share"))
+        << share;
+  }
+}
+
 TEST(Warnings, NameTheKeysThatHaveNoEffectYet) {
   EXPECT_THAT(Warnings(Parsed(WithReplica("classes: {background: {evictable: true}}\nstate: {path: /x}\n"
                                           "tenants: [{name: t, keys: [k], weight: 2}]\nadmin_listen: 127.0.0.1:1\n"))),
               ::testing::UnorderedElementsAre("classes.background.evictable: is read but has no effect yet",
-                                              "state.path: is read but has no effect yet",
-                                              "tenants[0].weight: is read but has no effect yet"));
+                                              "state.path: is read but has no effect yet"));
   EXPECT_THAT(Warnings(Parsed(WithReplica("classes: {background: {evictable: false}}\n"))), IsEmpty());
 }
 

@@ -56,6 +56,7 @@ void Entry::Admit(const RequestArrived& event, Instant now, std::vector<Action>&
   request->waiting.cached = rooms_.servers.MostCached(*request);
   request->waiting.place =
       rooms_.order->PlaceOf({*request, rooms_.fleet.GoalsOf(*request), rooms_.servers, rooms_.forecasts, now});
+  request->service.expected = rooms_.Charge().Expected(*request);
   request->waiting.best_effort = rooms_.lateness.BestEffort(*request, now);
   const int64_t position = rooms_.waiting.lane(event.model).PositionOf(*request);
   if (TryNow(request, position, now, actions)) return;

@@ -44,6 +44,8 @@ void Exits::Close(const RequestClosed& event, Instant now) {
   } else {
     End(request, event, now);
   }
+  Lane& lane = rooms_.waiting.lane(request->arrived.model);
+  lane.ClassOf(*request).waiting.Settle(*request, rooms_.Charge().Used(*request, event, now), now);
   rooms_.requests.Erase(event.request);
 }
 

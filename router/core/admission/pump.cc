@@ -4,9 +4,12 @@
 
 namespace penstock {
 
-void Pump::FindCandidates(ModelId model) {
+void Pump::FindCandidates(ModelId model, Instant now) {
+  Lane& lane = rooms_.waiting.lane(model);
   rooms_.reservations.Of(model, candidates_);
-  rooms_.waiting.lane(model).Candidates(first_);
+  const double running = lane.Running();
+  std::erase_if(candidates_, [&](const RequestState* r) { return !lane.ClassOf(*r).waiting.MayGo(*r, running); });
+  lane.Candidates(first_, now);
   for (RequestState* request : first_) {
     if (!request->waiting.reserved) candidates_.push_back(request);
   }
@@ -46,7 +49,7 @@ size_t Pump::TryLane(ModelId model, Instant now, std::vector<Action>& actions) {
   bool progress = true;
   while (progress && !rooms_.waiting.lane(model).empty()) {
     progress = false;
-    FindCandidates(model);
+    FindCandidates(model, now);
     for (RequestState* request : candidates_) {
       if (std::find(blocked_.begin(), blocked_.end(), request) != blocked_.end()) continue;
       if (const std::optional<Refusal> late = rooms_.lateness.ReasonOf(request, now)) {
@@ -69,9 +72,22 @@ size_t Pump::TryLane(ModelId model, Instant now, std::vector<Action>& actions) {
   return blocked_.size();
 }
 
+void Pump::ExcuseBlocked(ModelId model) {
+  Lane& lane = rooms_.waiting.lane(model);
+  const bool idle = lane.Running() == 0;
+  for (RequestState* request : blocked_) {
+    if (request->service.excused || request->waiting.best_effort || !rooms_.placement.TriedEverywhere(*request))
+      continue;
+    if (!idle && !rooms_.Stranded(*request)) continue;
+    lane.ClassOf(*request).waiting.Excuse(request);
+    rooms_.work.SetUnfinished(model, true);
+  }
+}
+
 void Pump::PumpLane(ModelId model, Instant now, std::vector<Action>& actions) {
   rooms_.work.StartPump();
   const size_t tried = TryLane(model, now, actions);
+  if (rooms_.waiting.lane(model).HoldsBack()) ExcuseBlocked(model);
   rooms_.work.EndPump(model, static_cast<int64_t>(tried) < rooms_.waiting.lane(model).ready());
 }
 

@@ -34,7 +34,9 @@ class Pump {
   // Returns the requests that were looked at and could not be placed.
   size_t TryLane(ModelId model, Instant now, std::vector<Action>& actions);
   // Fills candidates_ with the requests of the lane to try, in order.
-  void FindCandidates(ModelId model);
+  void FindCandidates(ModelId model, Instant now);
+  // Requests that were looked at and that load alone does not keep waiting hold the tenants behind them back no more.
+  void ExcuseBlocked(ModelId model);
   // True: the request was placed.
   bool Place(RequestState* request, Instant now, std::vector<Action>& actions);
   // The request is not late: when it is looked at next, and whether it is served by best effort.

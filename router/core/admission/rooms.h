@@ -13,6 +13,7 @@
 #include "router/core/books/request_table.h"
 #include "router/core/books/running_requests.h"
 #include "router/core/placement/placement.h"
+#include "router/core/queue/service_charge.h"
 #include "router/core/queue/waiting_room.h"
 
 namespace penstock {
@@ -61,6 +62,17 @@ struct Rooms {
     if (!request.waiting.best_effort || request.waiting.reserved || !waiting.lane(model).RefusesLate(now)) return false;
     const std::vector<size_t>& replicas = servers.Of(model);
     return std::any_of(replicas.begin(), replicas.end(), [this](size_t i) { return fleet.replicas()[i].busy(); });
+  }
+
+  // The service of requests.
+  ServiceCharge Charge() const { return {fleet, servers, forecasts}; }
+
+  // True: no server that is up could take the waiting request, whatever the load.
+  bool Stranded(const RequestState& request) const {
+    const Tokens needed = servers.LengthNeeded(request);
+    const std::vector<size_t>& replicas = servers.Of(request.arrived.model);
+    return std::none_of(replicas.begin(), replicas.end(),
+                        [&](size_t i) { return fleet.replicas()[i].Placeable() && needed <= servers.Longest(i); });
   }
 
   const RoomBounds bounds;

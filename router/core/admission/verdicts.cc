@@ -30,6 +30,7 @@ void Verdicts::RefuseWaiting(RequestState* request, Refusal reason, Instant now,
     rooms_.waiting.lane(arrived.model).RefusedLate(now);
   }
   rooms_.StopWaiting(request);
+  rooms_.waiting.lane(arrived.model).ClassOf(*request).waiting.Settle(*request, 0, now);
   rooms_.requests.Erase(refuse.request);
 }
 

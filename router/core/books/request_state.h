@@ -62,6 +62,16 @@ struct WaitState {
   }
 };
 
+// The service that a request takes from the share of its tenant.
+struct ServiceState {
+  double expected = 0;   // Forecast as of its arrival, in the unit of the fleet's fairness.
+  double charged = 0;    // Over the weight of its tenant; meaningful while `paid`.
+  uint32_t books = 0;    // The books that it was charged in.
+  bool paid = false;     // It was dispatched, and its charge stands until it ends.
+  bool queued = false;   // It stood in the queue since its arrival or its last try.
+  bool excused = false;  // It cannot be placed however few others are served: it holds no other tenant back.
+};
+
 // The part of a prompt that a replica was expected to have cached.
 struct CacheHope {
   Tokens live{0};      // Leading tokens that running requests held.
@@ -126,6 +136,7 @@ struct RequestState {
   int requeues = 0;
   int parkings = 0;  // Times that it was parked.
   WaitState waiting;
+  ServiceState service;
   RunState running;
   OutputState output;
   absl::InlinedVector<PoolMembership, 1> pools;

@@ -80,7 +80,7 @@ void Fields(Archive& archive, ModelSpec& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, ClassSpec& e) {
-  archive(e.name, e.ttft, e.tpot, e.queue, e.refuse_late, e.evictable, e.parking);
+  archive(e.name, e.ttft, e.tpot, e.queue, e.refuse_late, e.evictable, e.parking, e.share, e.promote_after);
 }
 template <class Archive>
 void Fields(Archive& archive, TenantLimits& e) {
@@ -96,7 +96,8 @@ void Fields(Archive& archive, CoreLimits& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, FleetChanged& e) {
-  archive(e.fleet.pools, e.fleet.replicas, e.fleet.models, e.fleet.classes, e.fleet.tenants, e.fleet.limits);
+  archive(e.fleet.pools, e.fleet.replicas, e.fleet.models, e.fleet.classes, e.fleet.tenants, e.fleet.limits,
+          e.fleet.fairness.mode, e.fleet.fairness.unit);
 }
 template <class Archive>
 void Fields(Archive&, ShutdownStarted&) {}

@@ -67,6 +67,9 @@ struct ClassSpec {
   bool refuse_late = true;  // False: goals are measured, never a reason to refuse or to delay.
   bool evictable = false;
   bool parking = true;  // With refuse_late: a stream that is far ahead of its due times may lend its memory.
+  double share = 0.05;  // Guaranteed, of the prompt tokens that classes above it dispatch while it waits.
+  // A request that waits so long goes before the classes above its own.
+  Duration promote_after = Duration::Infinite();
   bool operator==(const ClassSpec&) const = default;
 };
 
@@ -85,6 +88,23 @@ struct TenantSpec {
   bool operator==(const TenantSpec&) const = default;
 };
 
+// The way in which the tenants of a class share the service of a model.
+enum class FairnessMode : uint8_t {
+  kNone,      // All count as one.
+  kLeads,     // A tenant that got less than a part of its share goes first; else the order of the class decides.
+  kWeighted,  // The tenant with the least service over its weight goes first.
+};
+// The service that a request is charged.
+enum class ServiceUnit : uint8_t {
+  kTokens,  // Prompt tokens, and output tokens twice.
+  kMemory,  // KV memory times the seconds for which an engine holds it.
+};
+struct FairnessSpec {
+  FairnessMode mode = FairnessMode::kNone;
+  ServiceUnit unit = ServiceUnit::kTokens;
+  bool operator==(const FairnessSpec&) const = default;
+};
+
 struct CoreLimits {
   int64_t max_queued_requests = 65'536;
   Bytes max_queued_bytes{1'073'741'824};
@@ -100,6 +120,7 @@ struct Fleet {
   std::vector<ClassSpec> classes;   // In service_class order, most urgent first.
   std::vector<TenantSpec> tenants;  // The configured tenants; a tenant without an entry has no limit.
   CoreLimits limits;
+  FairnessSpec fairness;
   bool operator==(const Fleet&) const = default;
 };
 

@@ -71,6 +71,15 @@ struct TenantView {
   Tokens available{0};  // Negative: overdrawn.
 };
 
+// The share of a configured tenant, where tenants have shares. Service is in the unit of the fleet's fairness.
+struct ShareView {
+  std::string name;
+  double weight = 1;
+  double service = 0;  // Charged since start, corrected at the end of each request.
+  double ahead =
+      0;  // Over the least served tenant that waits, in service of a tenant of weight 1; the most of any lane.
+};
+
 // Counters since start; they only grow.
 struct CoreCounters {
   // Calibration of output forecasts: outputs at or below the quantile that was forecast at admission.
@@ -96,6 +105,7 @@ struct CoreView {
   std::vector<ReplicaView> replicas;
   std::vector<LaneView> lanes;
   std::vector<TenantView> tenants;
+  std::vector<ShareView> shares;
   CoreCounters counters;
   int64_t queued_requests = 0;
   Bytes queued_bytes{0};

@@ -8,9 +8,6 @@
 namespace penstock {
 namespace {
 
-// Of the dispatched tokens, to each waiting lower class: keeps background work from starving behind a full class.
-// Untuned: no table in bench/results varies it.
-constexpr double kGuaranteedShare = 0.05;
 // Tokens that a class may save beyond its head's prompt, about one step budget. A class whose head was blocked for an
 // hour so does not go first for minutes. Untuned.
 constexpr double kCreditBeyondHead = 2048;
@@ -20,64 +17,97 @@ constexpr double kDrainWindowSeconds = 10;
 // Seconds; the rate of the first dispatches is taken over no less.
 constexpr double kShortestWindow = 0.1;
 
+// Candidates of each class that the classes above it leave.
+size_t LeastCandidates(const std::vector<ClassQueue>& classes) {
+  const auto waiting =
+      std::count_if(classes.begin(), classes.end(), [](const auto& own) { return !own.waiting.empty(); });
+  return std::max(kLeastCandidates, (kLookPast + 1) / std::max<size_t>(1, static_cast<size_t>(waiting)));
+}
+
+// Adds the heads of lower classes that credit or their wait promotes.
+void Promote(const std::vector<ClassQueue>& classes, double running, Instant now, std::vector<RequestState*>& out) {
+  for (auto it = classes.rbegin(); it != classes.rend(); ++it) {
+    if (!it->ready() || it->credit <= 0) continue;
+    RequestState* head = it->Head();
+    if (it->credit >= head->Prompt().AsDouble()) out.push_back(head);
+  }
+  bool behind = false;
+  for (const ClassQueue& own : classes) {
+    RequestState* starved = behind ? own.Starved(now) : nullptr;
+    if (starved != nullptr && own.waiting.MayGo(*starved, running) &&
+        std::find(out.begin(), out.end(), starved) == out.end()) {
+      out.push_back(starved);
+    }
+    behind = behind || !own.waiting.empty();
+  }
+}
+
 }  // namespace
 
+void Lane::Configure(const std::vector<ClassSpec>& classes) {
+  while (classes_.size() < classes.size()) classes_.emplace_back(terms_);
+  for (size_t i = 0; i < classes.size(); ++i) {
+    classes_[i].share = classes[i].share;
+    classes_[i].promote_after = classes[i].promote_after;
+    classes_[i].waiting.Configure();
+  }
+}
+
 void Lane::Push(RequestState* request) {
-  PerClass& own = classes_[request->arrived.service_class.value()];
-  const bool added = own.OrderOf(*request).insert(request).second && own.arrivals.insert(request).second;
-  assert(added);
-  static_cast<void>(added);
+  ClassQueue& own = ClassOf(*request);
+  assert(!own.arrivals.contains(request));
+  own.Insert(request);
   ++size_;
   if (request->waiting.parked) ++parked_;
 }
 
 void Lane::Remove(RequestState* request) {
-  PerClass& own = classes_[request->arrived.service_class.value()];
-  const size_t erased = own.OrderOf(*request).erase(request);
-  assert(erased == 1);
-  static_cast<void>(erased);
-  own.arrivals.erase(request);
+  ClassQueue& own = ClassOf(*request);
+  assert(own.arrivals.contains(request));
+  own.Erase(request);
   if (!own.ready()) own.credit = 0;
   --size_;
   if (request->waiting.parked) --parked_;
 }
 
 void Lane::Return(RequestState* request, Instant now) {
-  PerClass& own = classes_[request->arrived.service_class.value()];
-  own.parked.erase(request);
+  ClassQueue& own = ClassOf(*request);
+  own.Erase(request);
   --parked_;
   request->waiting.parked = false;
   request->waiting.place = now;
-  own.waiting.insert(request);
+  own.Insert(request);
 }
 
 void Lane::SetBestEffort(RequestState* request, bool best_effort) {
   if (request->waiting.best_effort == best_effort) return;
-  PerClass& own = classes_[request->arrived.service_class.value()];
-  own.OrderOf(*request).erase(request);
+  ClassQueue& own = ClassOf(*request);
+  own.Erase(request);
   request->waiting.best_effort = best_effort;
-  own.OrderOf(*request).insert(request);
+  own.Insert(request);
 }
 
-void Lane::AddClasses(size_t classes) {
-  if (classes > classes_.size()) classes_.resize(classes);
+bool Lane::HoldsBack() const {
+  const double running = Running();
+  return std::any_of(classes_.begin(), classes_.end(),
+                     [running](const ClassQueue& own) { return own.waiting.HoldsBack(running); });
+}
+
+double Lane::Running() const {
+  double running = 0;
+  for (const ClassQueue& own : classes_) running += own.waiting.ledger().running();
+  return running;
 }
 
 int64_t Lane::PositionOf(const RequestState& request) const {
-  const PerClass& own = classes_[request.arrived.service_class.value()];
-  const Before before;
-  int64_t position = 0;
-  const auto count = [&](const Order& order) {
-    for (auto it = order.begin(); it != order.end() && position < kCountedAhead && before(*it, &request); ++it) {
-      ++position;
-    }
-  };
+  const ClassQueue& own = of(request.arrived.service_class);
   if (request.waiting.parked) return 0;
-  if (!request.waiting.best_effort) {
-    count(own.waiting);
-  } else {
-    position = std::min(kCountedAhead, static_cast<int64_t>(own.waiting.size()));
-    count(own.best_effort);
+  if (!request.waiting.best_effort) return own.waiting.Ahead(request, Running(), kCountedAhead);
+  const EarlierPlace before;
+  int64_t position = std::min(kCountedAhead, static_cast<int64_t>(own.waiting.size()));
+  for (auto it = own.best_effort.begin();
+       it != own.best_effort.end() && position < kCountedAhead && before(*it, &request); ++it) {
+    ++position;
   }
   return position;
 }
@@ -95,57 +125,49 @@ const RequestState* Lane::Oldest(ClassId service_class) const {
 
 void Lane::All(std::vector<RequestState*>& out) const {
   out.clear();
-  for (const PerClass& own : classes_) {
-    out.insert(out.end(), own.waiting.begin(), own.waiting.end());
+  for (const ClassQueue& own : classes_) {
+    own.waiting.All(out);
     out.insert(out.end(), own.best_effort.begin(), own.best_effort.end());
     out.insert(out.end(), own.parked.begin(), own.parked.end());
   }
 }
 
-size_t Lane::LeastCandidates() const {
-  const auto waiting =
-      std::count_if(classes_.begin(), classes_.end(), [](const auto& own) { return !own.waiting.empty(); });
-  return std::max(kLeastCandidates, (kLookPast + 1) / std::max<size_t>(1, static_cast<size_t>(waiting)));
-}
-
-void Lane::Candidates(std::vector<RequestState*>& out) const {
+void Lane::Candidates(std::vector<RequestState*>& out, Instant now) const {
   out.clear();
-  // A lower class whose credit covers its head goes before the classes above it.
-  for (auto it = classes_.rbegin(); it != classes_.rend(); ++it) {
-    if (!it->ready() || it->credit <= 0) continue;
-    RequestState* head = it->Head();
-    if (it->credit >= head->Prompt().AsDouble()) out.push_back(head);
-  }
+  const double running = Running();
+  Promote(classes_, running, now, out);
   const size_t promoted = out.size();
   const auto add = [&out, promoted](RequestState* request) {
     if (std::find(out.begin(), out.begin() + promoted, request) == out.begin() + promoted) out.push_back(request);
   };
-  const size_t least = LeastCandidates();
+  const size_t least = LeastCandidates(classes_);
   size_t below = 0;  // Candidates that the lower classes are sure of.
-  for (const PerClass& own : classes_) below += std::min(least, own.waiting.size());
-  for (const PerClass& own : classes_) {
+  for (const ClassQueue& own : classes_) below += std::min(least, own.waiting.size());
+  for (const ClassQueue& own : classes_) {
     below -= std::min(least, own.waiting.size());
     const size_t most = std::max(out.size() + least, kLookPast + 1 - std::min<size_t>(kLookPast + 1, below));
-    for (RequestState* request : own.waiting) {
-      if (out.size() >= most) break;
+    own.waiting.InOrder(running, [&](RequestState* request) {
+      if (out.size() >= most) return false;
       add(request);
-    }
+      return true;
+    });
   }
   const auto first =
       std::find_if(classes_.begin(), classes_.end(), [](const auto& own) { return !own.best_effort.empty(); });
   if (first != classes_.end()) add(*first->best_effort.begin());
 }
 
-void Lane::Dispatched(const RequestState& request, Instant now) {
+void Lane::Dispatched(RequestState& request, Instant now) {
   if (!request.waiting.best_effort && request.requeues == 0) late_.Served(now);
   const double cost = request.Prompt().AsDouble();
-  PerClass& own = classes_[request.arrived.service_class.value()];
+  ClassQueue& own = ClassOf(request);
+  own.waiting.Charge(request, now);
   own.credit = std::max(0.0, own.credit - cost);
   for (size_t i = request.arrived.service_class.value() + 1; i < classes_.size(); ++i) {
-    PerClass& lower = classes_[i];
+    ClassQueue& lower = classes_[i];
     if (!lower.ready()) continue;
     const double most = lower.Head()->Prompt().AsDouble() + kCreditBeyondHead;
-    lower.credit = std::min(lower.credit + kGuaranteedShare * cost, most);
+    lower.credit = std::min(lower.credit + lower.share * cost, most);
   }
   if (first_dispatch_ == Instant::Never()) first_dispatch_ = now;
   drain_weight_ = drain_weight_ * std::exp(-(now - drain_at_).seconds() / kDrainWindowSeconds) + 1;
@@ -163,13 +185,16 @@ bool Lane::SumHolds() const {
   int64_t sum = 0;
   int64_t parked = 0;
   bool alike = true;
-  for (const PerClass& own : classes_) {
+  for (const ClassQueue& own : classes_) {
     sum += static_cast<int64_t>(own.arrivals.size());
     parked += static_cast<int64_t>(own.parked.size());
     alike = alike && own.waiting.size() + own.best_effort.size() + own.parked.size() == own.arrivals.size();
-    for (const RequestState* request : own.waiting) {
+    std::vector<RequestState*> waiting;
+    own.waiting.All(waiting);
+    for (const RequestState* request : waiting) {
       alike = alike && !request->waiting.best_effort && !request->waiting.parked;
     }
+    alike = alike && own.waiting.SumHolds();
     for (const RequestState* request : own.best_effort) alike = alike && request->waiting.best_effort;
     for (const RequestState* request : own.parked) alike = alike && request->waiting.parked;
   }

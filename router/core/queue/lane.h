@@ -1,20 +1,21 @@
-// The waiting requests of one model: its classes in priority order, in a class the earliest place first.
+// The waiting requests of one model: its classes in priority order, in a class by tenant and place (fair_order.h).
 //
 // A place is the deadline of the first token, shifted as lane_order.h says. Requests whose TTFT goal no server could
 // make stand in a best-effort order of their own, behind all others. One of them is a candidate at a time, so they
-// block nobody. Parked streams stand apart and are no candidates until they are due back. Lower classes are guaranteed
-// a share of the tokens that a lane dispatches. Every dispatched token earns each waiting lower class kGuaranteedShare
-// of credit. A class whose credit covers its head goes first. Invariant: a request stands in one order and in the
-// arrivals of its class from Push to Remove, and its place does not change meanwhile. Owned by WaitingRoom. Push and
-// Remove are O(log n).
+// block nobody. Parked streams stand apart and are no candidates until they are due back. A class is guaranteed its
+// share of the tokens that the classes above it dispatch. Each of them earns it credit while it waits. A class whose
+// credit covers its head goes first. So does the oldest request of a class once it has waited for `promote_after`.
+// Invariant: a request stands in one order and in the arrivals of its class from Push to Remove, and its place does not
+// change meanwhile. Owned by WaitingRoom. Push and Remove are O(log n).
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
 #define PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
 
-#include <utility>
 #include <vector>
 
 #include "absl/container/btree_set.h"
 #include "router/core/books/request_state.h"
+#include "router/core/contract/fleet.h"
+#include "router/core/queue/class_queue.h"
 #include "router/core/queue/late_share.h"
 
 namespace penstock {
@@ -30,7 +31,12 @@ inline constexpr double kMostLate = 0.02;
 
 class Lane {
  public:
-  explicit Lane(size_t classes) : classes_(classes) {}
+  // `terms` outlive the lane.
+  Lane(size_t classes, FairTerms* terms) : terms_(terms) {
+    while (classes_.size() < classes) classes_.emplace_back(terms);
+  }
+  // The classes or the terms changed.
+  void Configure(const std::vector<ClassSpec>& classes);
 
   void Push(RequestState* request);
   void Remove(RequestState* request);
@@ -38,7 +44,12 @@ class Lane {
   void SetBestEffort(RequestState* request, bool best_effort);
   // A parked stream that waits here is due back: it is a candidate by the time at which it came back.
   void Return(RequestState* request, Instant now);
-  void AddClasses(size_t classes);
+  ClassQueue& ClassOf(const RequestState& request) { return classes_[request.arrived.service_class.value()]; }
+  const ClassQueue& of(ClassId service_class) const { return classes_[service_class.value()]; }
+  // True: a tenant that waits is too far ahead of others. O(classes).
+  bool HoldsBack() const;
+  // Charges over weights of the requests that run.
+  double Running() const;
 
   bool empty() const { return size_ == 0; }
   int64_t size() const { return size_; }
@@ -61,11 +72,12 @@ class Lane {
 
   // All waiting requests, class by class in order.
   void All(std::vector<RequestState*>& out) const;
-  // The first requests in the order in which they should be tried. Heads that credit promotes come first, then the
-  // first of each class, at last one of best effort. The classes share kLookPast + 1 candidates before that one.
-  void Candidates(std::vector<RequestState*>& out) const;
-  // Counts a dispatch: pays credit to the waiting lower classes and measures the drain rate.
-  void Dispatched(const RequestState& request, Instant now);
+  // The first requests in the order in which they should be tried. Heads that credit promotes come first, then starved
+  // ones, then the first of each class, at last one of best effort. The classes share kLookPast + 1 candidates before
+  // that one.
+  void Candidates(std::vector<RequestState*>& out, Instant now) const;
+  // Counts a dispatch: charges the tenant, pays credit to the waiting lower classes and measures the drain rate.
+  void Dispatched(RequestState& request, Instant now);
   // A request was refused because it could not be on time any more.
   void RefusedLate(Instant now) { late_.Refused(now); }
   // True: more than kMostLate of the requests that can be on time were refused of late. Best effort waits, because it
@@ -78,37 +90,8 @@ class Lane {
   bool SumHolds() const;
 
  private:
-  struct Before {
-    bool operator()(const RequestState* a, const RequestState* b) const {
-      return std::pair(a->waiting.place, a->sequence) < std::pair(b->waiting.place, b->sequence);
-    }
-  };
-  struct Earlier {
-    bool operator()(const RequestState* a, const RequestState* b) const { return a->sequence < b->sequence; }
-  };
-  using Order = absl::btree_set<RequestState*, Before>;
-  struct PerClass {
-    Order waiting;
-    Order best_effort;
-    Order parked;
-    absl::btree_set<RequestState*, Earlier> arrivals;
-    double credit = 0;  // Tokens.
-
-    bool empty() const { return arrivals.empty(); }
-    bool ready() const { return !waiting.empty() || !best_effort.empty(); }
-    Order& OrderOf(const RequestState& request) {
-      if (request.waiting.parked) return parked;
-      return request.waiting.best_effort ? best_effort : waiting;
-    }
-    RequestState* Head() const {
-      if (!waiting.empty()) return *waiting.begin();
-      return best_effort.empty() ? *parked.begin() : *best_effort.begin();
-    }
-  };
-  // Candidates of each class that the classes above it leave.
-  size_t LeastCandidates() const;
-
-  std::vector<PerClass> classes_;
+  FairTerms* terms_;
+  std::vector<ClassQueue> classes_;
   int64_t size_ = 0;
   int64_t parked_ = 0;
   LateShare late_;

@@ -7,9 +7,10 @@
 namespace penstock {
 
 void WaitingRoom::Configure(const Fleet& fleet) {
-  while (lanes_.size() < fleet.models.size()) lanes_.emplace_back(fleet.classes.size());
+  terms_.Configure(fleet);
+  while (lanes_.size() < fleet.models.size()) lanes_.emplace_back(fleet.classes.size(), &terms_);
   for (Lane& lane : lanes_) {
-    lane.AddClasses(fleet.classes.size());
+    lane.Configure(fleet.classes);
     std::vector<RequestState*> waiting;
     lane.All(waiting);
     for (RequestState* request : waiting) request->waiting.ForgetTries();
@@ -77,8 +78,24 @@ void WaitingRoom::Show(const Fleet& fleet, CoreView& view, Instant now) const {
       if (const RequestState* oldest = lanes_[i].Oldest(service_class)) out.oldest_wait = now - oldest->arrival;
     }
   }
+  if (terms_.apart()) ShowShares(fleet, view);
   view.queued_requests = requests_;
   view.queued_bytes = bytes_;
+}
+
+void WaitingRoom::ShowShares(const Fleet& fleet, CoreView& view) const {
+  for (const TenantSpec& tenant : fleet.tenants) {
+    ShareView& share = view.shares.emplace_back();
+    share.name = tenant.name;
+    share.weight = tenant.weight;
+    share.service = terms_.ServiceOf(tenant.id);
+    for (const Lane& lane : lanes_) {
+      for (size_t c = 0; c < fleet.classes.size(); ++c) {
+        share.ahead =
+            std::max(share.ahead, lane.of(ClassId(static_cast<uint32_t>(c))).waiting.ledger().AheadOf(tenant.id));
+      }
+    }
+  }
 }
 
 bool WaitingRoom::SumsHold() const {

@@ -41,12 +41,15 @@ class WaitingRoom {
   // Seconds until the request's lane has moved on by its length, 1 to 60.
   Duration RetryAfter(ModelId model, Instant now) const;
 
-  // Adds its part of a view.
+  // Adds its part of a view. O(lanes x (classes + configured tenants)).
   void Show(const Fleet& fleet, CoreView& view, Instant now) const;
   // True: counts, bytes and checks are those of the lanes. O(waiting).
   bool SumsHold() const;
 
  private:
+  void ShowShares(const Fleet& fleet, CoreView& view) const;
+
+  FairTerms terms_;
   std::vector<Lane> lanes_;                                // One entry per model.
   absl::btree_set<std::pair<Instant, RequestId>> checks_;  // Earliest first.
   int64_t requests_ = 0;

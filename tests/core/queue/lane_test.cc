@@ -25,12 +25,13 @@ class LaneTest : public ::testing::Test {
   }
   std::vector<RequestState*> Candidates() const {
     std::vector<RequestState*> out;
-    lane_.Candidates(out);
+    lane_.Candidates(out, kLaneStart);
     return out;
   }
 
   std::deque<RequestState> requests_;
-  Lane lane_{3};
+  FairTerms terms_;
+  Lane lane_{3, &terms_};
 };
 
 TEST_F(LaneTest, ClassesGoInOrderAndInAClassTheEarliestPlaceGoesFirst) {
@@ -65,6 +66,35 @@ TEST_F(LaneTest, ALowerClassEarnsCreditAndGoesFirstOnceItCoversItsHead) {
   EXPECT_EQ(Candidates(), (std::vector<RequestState*>{low, high}));
   lane_.Dispatched(*low, kLaneStart);
   EXPECT_EQ(Candidates().front(), high);
+}
+
+TEST_F(LaneTest, AClassEarnsTheShareThatItIsGuaranteed) {
+  std::vector<ClassSpec> classes(3);
+  classes[2].share = 0.5;
+  lane_.Configure(classes);
+  RequestState* low = Push(1, 2, 100);
+  RequestState* high = Push(1, 0, 199);
+  lane_.Dispatched(*high, kLaneStart);
+  EXPECT_EQ(Candidates().front(), high);
+  lane_.Dispatched(*high, kLaneStart);
+  EXPECT_EQ(Candidates().front(), low) << "half of 398 tokens is more than its 100";
+}
+
+TEST_F(LaneTest, ARequestThatStarvedGoesBeforeTheClassesAbove) {
+  std::vector<ClassSpec> classes(3);
+  classes[2].promote_after = Duration::Seconds(60);
+  lane_.Configure(classes);
+  RequestState* old = Push(9, 2);
+  old->waiting.since = kLaneStart - Duration::Seconds(60);
+  RequestState* next = Push(1, 2);
+  next->waiting.since = kLaneStart;
+  RequestState* high = Push(1, 0);
+  EXPECT_EQ(Candidates(), (std::vector<RequestState*>{old, high, next}));
+  old->waiting.since = kLaneStart - Duration::Seconds(59);
+  EXPECT_EQ(Candidates(), (std::vector<RequestState*>{high, next, old}));
+  lane_.Remove(high);
+  old->waiting.since = kLaneStart - Duration::Seconds(60);
+  EXPECT_EQ(Candidates(), (std::vector<RequestState*>{next, old})) << "alone, a class has its own order";
 }
 
 TEST_F(LaneTest, TheCreditOfABlockedClassIsBoundedByItsHead) {

@@ -53,7 +53,7 @@ TEST(WaitingRoom, ARetryIsAskedForAfterTheTimeThatTheLaneTakesToDrain) {
   TestRooms test;
   EXPECT_EQ(test.rooms.waiting.RetryAfter(ModelId(0), test.now), Duration::Seconds(1));
   EXPECT_EQ(test.rooms.waiting.RetryAfter(ModelId(7), test.now), Duration::Seconds(1));
-  const RequestState* sent = test.New(1000, 100);
+  RequestState* sent = test.New(1000, 100);
   for (int i = 0; i < 20; ++i) {
     test.Wait(Duration::Seconds(1));
     test.rooms.waiting.lane(ModelId(0)).Dispatched(*sent, test.now);

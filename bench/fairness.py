@@ -1,0 +1,116 @@
+"""Fair shares of tenants: bench/fairness.sh writes bench/results/fairness.md.
+
+`flood`: one tenant sends 25 requests/s to one A100, another 0.7/s. `cost`: the active tokens of each fairness against
+none. Arrivals are drawn with a fixed seed.
+"""
+
+import concurrent.futures
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+import policy_scenarios
+from policy_scenarios import ROOT
+
+PENSTOCK = ROOT / "build/release/penstock"
+SECONDS = 2000
+# Scenario and rates: about the knee, and 1.25 to 1.6 times of it.
+COSTS = [("flood", [1, 1.25, 1.5]), ("mixed", [3, 4, 5]), ("multi-model", [2, 3])]
+COST_SECONDS = 200
+GOALS = "{ttft: 2s, tpot: 100ms, queue: 30s"
+
+
+def between(value, lowest, highest):
+    return int(max(lowest, min(highest, value)))
+
+
+def arrivals(rate, tenant, seed, prompt):
+    draw = random.Random(seed)
+    at = draw.expovariate(rate)
+    while at < SECONDS:
+        length = prompt or between(draw.lognormvariate(6.0, 1.0), 8, 8000)
+        yield at, tenant, length, between(draw.lognormvariate(5.3, 0.6), 1, 1500)
+        at += draw.expovariate(rate)
+
+
+def write_trace(path, flood, prompt):
+    rows = list(arrivals(0.7, "quiet", 1, prompt)) + (list(arrivals(flood, "flood", 2, prompt)) if flood else [])
+    lines = ["arrival_s,model,tenant,prompt_tokens,output_tokens"]
+    lines += [f"{at:.4f},,{tenant},{length},{output}" for at, tenant, length, output in sorted(rows)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def one_gpu(fairness, unit="tokens", apart=False):
+    text = (f"fairness: {fairness}\nfairness_charge: {unit}\ngpus: [{{id: g, kind: a100-80}}]\n"
+            "replicas: [{id: r, gpus: [g], model: llama-3.1-8b, simulated: {}}]\n")
+    if apart:
+        return text + (f"classes: {{interactive: {GOALS}}}, standard: {GOALS}, default: true}}}}\n"
+                       "trace: {models: {'': llama-3.1-8b}, classes: {quiet: interactive, flood: standard}}\n")
+    return text + f"classes: {{standard: {GOALS}, default: true}}}}\ntrace: {{models: {{'': llama-3.1-8b}}}}\n"
+
+
+def simulate(config, trace, *more):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(config)
+        file.flush()
+        command = [PENSTOCK, "simulate", "--config", file.name, "--trace", trace, "--seed", "1", "--json", *more]
+        return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
+
+
+def flood_table():
+    print("| one A100, quiet tenant at 0.7/s | prompt | p50 TTFT | p99 TTFT | quiet on time | flood on time | active/s |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    with tempfile.TemporaryDirectory() as folder:
+        for prompt in (500, 0):
+            alone, both = pathlib.Path(folder) / "alone.csv", pathlib.Path(folder) / "both.csv"
+            write_trace(alone, 0, prompt)
+            write_trace(both, 25, prompt)
+            rows = [("alone on an idle fleet", one_gpu("none"), alone),
+                    ("flood at 25/s, nobody ahead of quiet (a class of its own)", one_gpu("none", apart=True), both),
+                    ("flood at 25/s, `none`", one_gpu("none"), both),
+                    ("flood at 25/s, `leads`", one_gpu("leads"), both),
+                    ("flood at 25/s, `weighted`", one_gpu("weighted"), both),
+                    ("flood at 25/s, `weighted`, charged by memory", one_gpu("weighted", "memory"), both)]
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                results = list(pool.map(lambda row: simulate(row[1], row[2]), rows))
+            for (name, _, _), result in zip(rows, results):
+                quiet, flood = result["per_tenant"]["quiet"], result["per_tenant"].get("flood")
+                flooded = f"{100 * flood['on_time_share']:.1f} %" if flood else ""
+                print(f"| {name} | {prompt or 'drawn'} | {quiet['ttft_s']['p50']:.3f} s | {quiet['ttft_s']['p99']:.3f} s "
+                      f"| {100 * quiet['on_time_share']:.1f} % | {flooded} | {result['active_tokens_per_s']:.0f} |")
+
+
+def cost_row(job):
+    scenario, window, rate, fairness = job
+    start = ["--from", f"{window.start}s"] if window.start else []
+    config = f"fairness: {fairness}\n" + scenario.fleet.read_text()
+    return simulate(config, window.trace, *start, "--duration", f"{COST_SECONDS}s", "--rate", rate)
+
+
+def cost_table():
+    print("| scenario, rate | fairness | active tokens | on time | worst tenant | worst prompt quartile |")
+    print("|---|---|---:|---:|---:|---:|")
+    kinds = ["none", "leads", "weighted"]
+    jobs = []
+    for name, rates in COSTS:
+        scenario = next(each for each in policy_scenarios.ALL if each.name == name)
+        jobs += [(scenario, scenario.windows[0], rate, fairness) for rate in rates for fairness in kinds]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(cost_row, jobs))
+    for (scenario, window, rate, fairness), result in zip(jobs, results):
+        if fairness == "none":
+            base = result["active_tokens_per_s"]
+        active = f"{base:.0f}/s" if fairness == "none" else f"{100 * result['active_tokens_per_s'] / base - 100:+.1f} %"
+        whole = result["on_time_share"]
+        tenants = [each["on_time_share"] for each in result["per_tenant"].values() if each["offered"] >= 50]
+        worst = f"{min(tenants) / whole:.2f}" if tenants else ""
+        quartile = min(each["on_time_share"] for each in result["per_prompt_quartile"].values()) / whole
+        print(f"| {scenario.name}, {rate}x, {window.name} | `{fairness}` | {active} | {100 * whole:.1f} % | {worst} "
+              f"| {quartile:.2f} |")
+
+
+if __name__ == "__main__":
+    {"flood": flood_table, "cost": cost_table}[sys.argv[1]]()
