@@ -109,6 +109,9 @@ Fleet DrawFleet(Choices& choices) {
       {"background", Duration::Seconds(3600), Duration::Seconds(1), Duration::Seconds(86'400), late, true}};
   choices.OneIn(6) ? DrawMany(choices, fleet) : DrawFew(choices, fleet);
   LimitTenants(fleet.replicas.front().max_sequences, fleet);
+  // No draw of its own, so that recorded corpora keep their meaning.
+  fleet.fairness.mode = static_cast<FairnessMode>(fleet.replicas.front().max_sequences % 3);
+  fleet.fairness.unit = static_cast<ServiceUnit>(fleet.replicas.front().max_sequences % 2);
   return fleet;
 }
 
@@ -154,6 +157,8 @@ void ChangeFleet(Choices& choices, Fleet& fleet) {
     default:
       if (fleet.models.size() < 4) fleet.models.push_back({"model" + std::to_string(fleet.models.size())});
       if (fleet.classes.size() < 5) fleet.classes.push_back(fleet.classes[1]);
+      fleet.fairness.mode = static_cast<FairnessMode>((static_cast<int>(fleet.fairness.mode) + 1) % 3);
+      for (TenantSpec& tenant : fleet.tenants) tenant.weight *= 2;
       break;
   }
 }

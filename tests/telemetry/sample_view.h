@@ -77,6 +77,7 @@ inline std::string SampleExposition() {
   CoreView view = SampleView();
   view.pools[1].report_age = Duration::Milliseconds(300);
   view.tenants = {{"team-a", Tokens(100)}};
+  view.shares = {{"team-a", 2, 5000, 300}};
   return telemetry.Serialise(view, /*log_lines_dropped=*/1);
 }
 
