@@ -233,7 +233,8 @@ void VisitFields(Section& config, Visitor& visit) {
       {"fairness",
        "The way in which the tenants of a class share the service of a model. With `weighted`, the least served tenant "
        "for its weight goes first. With `leads`, a tenant with less than 0.6 of its share goes first, by weight. With "
-       "`none`, tenants have no shares. Left out: `leads` where tenants or tenant_header are given, else `none`."},
+       "`none`, tenants have no shares; nor have they under the policy of a rival. Left out: `leads` where tenants or "
+       "tenant_header are given, else `none`."},
       config.fairness, ChoiceForm{kFairnessNames});
   visit(
       {"fairness_charge",

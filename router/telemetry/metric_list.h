@@ -64,7 +64,7 @@ inline constexpr Metric kMetrics[] = {
     {"Tenants", "penstock_tenant_service", MetricType::kGauge, "tenant",
      "Service that a tenant was charged since start, corrected as requests end; only with fairness"},
     {"Tenants", "penstock_tenant_lead", MetricType::kGauge, "tenant",
-     "Service over weight by which a tenant is ahead of the least served one that waits; only with fairness"},
+     "Service over weight that a tenant has above the level at which tenants return, in any class; only with fairness"},
 
     {"Queue", "penstock_queue_requests", MetricType::kGauge, "class model", "Requests that wait, by lane"},
     {"Queue", "penstock_parked_streams", MetricType::kGauge, "class model",

@@ -76,8 +76,7 @@ struct ShareView {
   std::string name;
   double weight = 1;
   double service = 0;  // Charged since start, corrected at the end of each request.
-  double ahead =
-      0;  // Over the least served tenant that waits, in service of a tenant of weight 1; the most of any lane.
+  double ahead = 0;    // The counter less the floor (service_ledger.h); the most of any lane.
 };
 
 // Counters since start; they only grow.

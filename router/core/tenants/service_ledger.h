@@ -93,7 +93,7 @@ class ServiceLedger {
   // The counter with which a request of this expected charge waits. A tenant of which none waits returns at most one
   // request away from the floor, and a new tenant not below it.
   double CounterOf(TenantId tenant, double service) const;
-  // Its counter over the least of those that wait; 0 while none waits.
+  // Its counter over the floor; 0 while none waits.
   double AheadOf(TenantId tenant) const;
   // Null: unknown.
   const TenantAccount* Find(TenantId tenant) const;
