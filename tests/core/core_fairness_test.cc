@@ -31,7 +31,7 @@ SimulatedFleetSpec FairFleet(int replicas, int64_t pool_tokens, FairnessMode mod
     engine.limits.block = Tokens(16);
     engine.limits.max_context = replica.max_context;
     engine.coefficients = replica.prior;
-    engine.gpus = {static_cast<uint32_t>(i)};
+    engine.gpus = {i};
     spec.replicas.push_back(engine);
   }
   return spec;
