@@ -140,7 +140,7 @@ TEST(Parse, SimulatedReplicasHaveTheirSlowdownBesideTheirLimits) {
 
 TEST(Parse, ShapesAreNamesFilesOrNumbers) {
   const Config config =
-      Parsed(WithReplica("models:\n  - {name: llama-3.1-8b}\n  - {name: mine, shape: qwen2.5-7b}\n  - {name: other}\n"
+      Parsed(WithReplica("models:\n  - {name: llama-3.1-8b}\n  - {name: mine, shape: qwen2.5-7b}\n  - {name: another}\n"
                          "  - {name: numbers, shape: {layers: 32, kv_heads: 8, head_dim: 128, window: 4096, "
                          "window_layers: 16, parameters: 8B, attention_width: 4096}}\n"));
   EXPECT_EQ(config.models[0].shape->name, "llama-3.1-8b");
