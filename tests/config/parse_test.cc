@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -213,6 +214,13 @@ TEST_F(Secrets, MissingOnesAreFindingsThatNameTheSourceAndNoValue) {
   EXPECT_THAT(std::string(WithKey("${PENSTOCK_TEST_KEY").status().message()), HasSubstr("${ without }"));
   const std::string spaces(WithKey("two words").status().message());
   EXPECT_THAT(spaces, AllOf(HasSubstr("contains spaces"), Not(HasSubstr("two words"))));
+}
+
+TEST_F(Secrets, APipeThatNobodyWritesKeepsNobody) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(std::string(WithKey("file:pipe").status().message()), HasSubstr("No data available"));
+  EXPECT_FALSE(LoadConfigFile(pipe).ok());
 }
 
 TEST(Load, AFileThatCannotBeReadIsAFinding) {

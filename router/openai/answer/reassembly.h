@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "backends/dialect/assembly/stream_assembler.h"
 #include "backends/dialect/endpoint.h"
-#include "backends/dialect/stream_assembler.h"
 #include "base/json_pieces.h"
 
 namespace penstock {
