@@ -1,8 +1,15 @@
+#include <unistd.h>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +56,18 @@ std::vector<std::string> SharedNames(const Config& config) {
   return errors;
 }
 
+// The file of the log is there and takes lines, or its folder takes a new file.
+std::optional<std::string> ClosedLog(const Config& config) {
+  const std::filesystem::path path = config.log.path;
+  if (path.empty()) return std::nullopt;
+  std::error_code ignored;
+  const bool there = std::filesystem::exists(path, ignored);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  if (!is_folder && access((there ? path : folder).c_str(), W_OK) == 0) return std::nullopt;
+  return absl::StrCat("log.path: ", path.string(), ": ", is_folder ? "it is a folder" : std::strerror(errno));
+}
+
 }  // namespace
 
 int RunCheck(const std::string& config_file) {
@@ -58,6 +77,8 @@ int RunCheck(const std::string& config_file) {
     return 1;
   }
   for (const std::string& warning : Warnings(*config)) std::cerr << config_file << ": warning: " << warning << "\n";
+  // The file may be meant for another machine.
+  if (const auto closed = ClosedLog(*config)) std::cerr << config_file << ": warning: " << *closed << "\n";
   const std::vector<std::string> errors = SharedNames(*config);
   for (const std::string& error : errors) std::cerr << config_file << ": " << error << "\n";
   if (!errors.empty()) return 1;

@@ -1,13 +1,15 @@
 // `penstock serve`: the router as a process. SIGHUP and a changed file reload, SIGTERM and SIGINT drain, a second one
 // ends at once. Exits with 0 when every request was answered to its end, with 3 when some were cut.
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <ctime>
-#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "app/commands.h"
 #include "app/load_config.h"
 #include "app/process.h"
@@ -16,6 +18,7 @@
 #include "app/serve/server.h"
 #include "base/clock.h"
 #include "config/config.h"
+#include "router/telemetry/patient_write.h"
 
 namespace penstock {
 namespace {
@@ -25,6 +28,12 @@ constexpr Duration kDrainPoll = Duration::Milliseconds(10);
 constexpr Duration kWatchPeriod = Duration::Milliseconds(250);
 constexpr int kRequestsWereCut = 3;
 
+// A line on stderr; lost where its reader stands still, so that nothing waits for it.
+void Print(const std::string& line) {
+  WritePatiently(STDERR_FILENO, line + "\n", [] { return false; });
+}
+void Notice(const std::string& text) { Print("penstock serve: " + text); }
+
 absl::StatusOr<Config> LoadFor(const ServeOptions& options) {
   LoadOptions load;
   load.policies = CheckOfKnownPolicies();
@@ -33,7 +42,7 @@ absl::StatusOr<Config> LoadFor(const ServeOptions& options) {
                                             : LoadConfigFile(options.config_file, load);
   if (!config.ok()) return config;
   const std::string notice = FitToDescriptors(RaiseDescriptorLimit(), *config);
-  if (!notice.empty()) std::cerr << "penstock serve: " << notice << "\n";
+  if (!notice.empty()) Notice(notice);
   return config;
 }
 
@@ -44,7 +53,7 @@ int WaitSignal(const sigset_t& signals, Duration timeout) {
 }
 
 void PrintWarnings(const Config& config) {
-  for (const std::string& warning : Warnings(config)) std::cerr << "penstock serve: warning: " << warning << "\n";
+  for (const std::string& warning : Warnings(config)) Notice("warning: " + warning);
 }
 
 // The configuration that is in force, and how it follows its files.
@@ -65,8 +74,7 @@ class LiveConfig {
     auto fresh = LoadFor(options_);
     const absl::Status taken = fresh.ok() ? server_.Reload(*fresh) : fresh.status();
     if (!taken.ok()) {
-      std::cerr << "penstock serve: the configuration is kept, the new one is bad:\n"
-                << std::string(taken.message()) << '\n';
+      Notice(absl::StrCat("the configuration is kept, the new one is bad:\n", taken.message()));
       server_.NoteBadReload();
       return;
     }
@@ -74,9 +82,9 @@ class LiveConfig {
     watch_.Watch(config_.sources);
     PrintWarnings(config_);
     for (const std::string& key : KeysThatNeedRestart(started_with_, config_)) {
-      std::cerr << "penstock serve: " << key << " changed; that needs a restart, the old value stays in force\n";
+      Notice(key + " changed; that needs a restart, the old value stays in force");
     }
-    std::cerr << "penstock serve: configuration reloaded" << '\n';
+    Notice("configuration reloaded");
   }
 
  private:
@@ -119,14 +127,14 @@ int RunServe(const ServeOptions& options) {
   auto server = RouterServer::Create(*config, std::move(server_options));
   if (!server.ok()) return Fail("serve", server.status().message());
   if (const absl::Status started = (*server)->Start(); !started.ok()) return Fail("serve", started.message());
-  std::cerr << "penstock listening on " << (*server)->url() << '\n';
+  Print(absl::StrCat("penstock listening on ", (*server)->url()));
   LiveConfig live(options, *config, **server, std::move(watch));
   Run(live, signals);
-  std::cerr << "penstock serve: draining, " << (*server)->active_requests() << " requests to finish" << '\n';
+  Notice(absl::StrCat("draining, ", (*server)->active_requests(), " requests to finish"));
   DrainUntil(**server, live.config().limits.drain_timeout, signals);
   (*server)->Stop();
   const int cut = (*server)->cut_requests();
-  if (cut > 0) std::cerr << "penstock serve: " << cut << " requests were cut" << '\n';
+  if (cut > 0) Notice(absl::StrCat(cut, " requests were cut"));
   return cut > 0 ? kRequestsWereCut : 0;
 }
 

@@ -14,6 +14,7 @@
 #include "backends/simulated/fleet/fleet.h"
 #include "base/clock.h"
 #include "router/core/tenants/tenant_gate.h"
+#include "router/http/answer.h"
 #include "router/http/listener.h"
 #include "router/http/metrics_page.h"
 #include "router/live/event_loop.h"
@@ -139,6 +140,7 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   p.edge.board = &p.board;
   p.edge.telemetry = &p.telemetry;
   p.edge.log = p.log.get();
+  p.edge.pseudonym = absl::StrCat("penstock-", NewRequestId());
   p.edge.admin_apart = !config.admin_listen.empty();
   return std::unique_ptr<RouterServer>(new RouterServer(std::move(parts)));
 }

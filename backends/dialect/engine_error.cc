@@ -1,68 +1,128 @@
 #include "backends/dialect/engine_error.h"
 
-#include <nlohmann/json.hpp>
+#include <simdjson.h>
+
+#include <optional>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "backends/dialect/json_scanner.h"
+#include "base/utf8.h"
 
 namespace penstock {
 namespace {
 
-using Json = nlohmann::json;
-constexpr size_t kMessageLimit = 2000;
+constexpr size_t kUnknownLimit = 2000;
+constexpr size_t kMessageLimit = 16 << 10;
+constexpr size_t kWordLimit = 256;
 
-std::string Text(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+// The members of an object that tell of an error.
+struct Members {
+  std::string message, type, param, code;
+  std::string error_type;  // TGI has it beside an `error` that is a text.
+  int status = 0;          // 0: none.
+};
+
+// The members of a body.
+struct Body {
+  Members own;
+  std::optional<Members> nested;     // `error` is an object.
+  std::optional<std::string> error;  // `error` is a text.
+  std::optional<std::string> detail;
+};
+
+void Cut(size_t longest, std::string* text) {
+  if (text->size() <= longest) return;
+  for (int back = 0; back < 3 && ContinuesUtf8(static_cast<unsigned char>((*text)[longest])); ++back) --longest;
+  text->resize(longest);
 }
 
-std::string Dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, kMessageLimit);
+bool TakeText(JsonScanner& scanner, size_t longest, std::string* text) {
+  if (!scanner.CopyString(text)) return false;
+  Cut(longest, text);
+  return true;
 }
 
 // A number is a status, also as text. Any other code is a word.
-void ReadCode(const Json& object, EngineError* error) {
-  const auto it = object.find("code");
-  if (it == object.end()) return;
-  int number = 0;
-  if (it->is_number_integer()) {
-    number = it->get<int>();
-  } else if (it->is_string() && !absl::SimpleAtoi(it->get<std::string>(), &number)) {
-    error->code = it->get<std::string>();
+bool TakeCode(JsonScanner& scanner, Members* members) {
+  int64_t number = 0;
+  if (scanner.Peek() != '"') {
+    if (!scanner.CopyInt(&number)) return false;
+  } else {
+    std::string text;
+    if (!TakeText(scanner, kWordLimit, &text)) return false;
+    if (!absl::SimpleAtoi(text, &number)) members->code = std::move(text);
   }
-  if (number >= 400 && number <= 599) error->status = number;
+  if (number >= 400 && number <= 599) members->status = static_cast<int>(number);
+  return true;
 }
 
-void ReadObject(const Json& object, EngineError* error) {
-  error->message = Text(object, "message");
-  error->type = Text(object, "type");
-  error->param = Text(object, "param");
-  ReadCode(object, error);
+bool TakeMember(JsonScanner& scanner, absl::string_view key, Members* members) {
+  if (key == "message") return TakeText(scanner, kMessageLimit, &members->message);
+  if (key == "type") return TakeText(scanner, kWordLimit, &members->type);
+  if (key == "param") return TakeText(scanner, kWordLimit, &members->param);
+  if (key == "error_type") return TakeText(scanner, kWordLimit, &members->error_type);
+  if (key == "code") return TakeCode(scanner, members);
+  return scanner.Skip();
 }
 
-void ReadErrorType(const Json& body, EngineError* error, bool inside_success) {
-  error->type = Text(body, "error_type");
-  if (!inside_success) return;
-  if (error->type == "overloaded") error->status = 429;
-  if (error->type == "validation") error->status = 422;
+bool TakeError(JsonScanner& scanner, Body* body) {
+  if (scanner.Peek() == '"') return TakeText(scanner, kMessageLimit, &body->error.emplace());
+  if (scanner.Peek() != '{') return scanner.Skip();
+  Members& nested = body->nested.emplace();
+  return scanner.ForEachMember([&](absl::string_view key) { return TakeMember(scanner, key, &nested); });
 }
 
 // FastAPI sends {"detail": "..."} or {"detail": [{"msg": ".."}, ..]}.
-std::string DetailMessage(const Json& detail) { return detail.is_string() ? detail.get<std::string>() : Dump(detail); }
+bool TakeDetail(JsonScanner& scanner, Body* body) {
+  std::string& detail = body->detail.emplace();
+  if (scanner.Peek() == '"') return TakeText(scanner, kMessageLimit, &detail);
+  absl::string_view raw;
+  if (!scanner.TakeRaw(&raw)) return false;
+  detail = std::string(raw.substr(0, kUnknownLimit + 1));
+  Cut(kUnknownLimit, &detail);
+  return true;
+}
 
-void ReadBody(const Json& body, EngineError* error, bool inside_success) {
-  const auto nested = body.find("error");
-  if (nested != body.end() && nested->is_object()) {
-    ReadObject(*nested, error);
-  } else if (nested != body.end() && nested->is_string()) {
-    error->message = nested->get<std::string>();
-    ReadErrorType(body, error, inside_success);
-    ReadCode(body, error);
-  } else if (const auto detail = body.find("detail"); detail != body.end()) {
-    error->message = DetailMessage(*detail);
-  } else {
-    ReadObject(body, error);
-  }
+std::optional<Body> ReadBody(absl::string_view text) {
+  if (!simdjson::validate_utf8(text.data(), text.size())) return std::nullopt;
+  Body body;
+  JsonScanner scanner(text);
+  const bool object = scanner.WholeObject([&](absl::string_view key) {
+    if (key == "error") return TakeError(scanner, &body);
+    if (key == "detail") return TakeDetail(scanner, &body);
+    return TakeMember(scanner, key, &body.own);
+  });
+  if (!object) return std::nullopt;
+  return body;
+}
+
+void Fill(Members members, EngineError* error) {
+  error->message = std::move(members.message);
+  error->type = std::move(members.type);
+  error->param = std::move(members.param);
+  error->code = std::move(members.code);
+  if (members.status != 0) error->status = members.status;
+}
+
+void FillTgi(Body& body, bool inside_success, EngineError* error) {
+  error->message = std::move(*body.error);
+  error->type = std::move(body.own.error_type);
+  error->code = std::move(body.own.code);
+  if (inside_success && error->type == "overloaded") error->status = 429;
+  if (inside_success && error->type == "validation") error->status = 422;
+  if (body.own.status != 0) error->status = body.own.status;
+}
+
+// The text of a body that is one JSON string.
+std::optional<std::string> OnlyString(absl::string_view text) {
+  JsonScanner scanner(text);
+  std::string only;
+  const bool string = scanner.Peek() == '"' && scanner.CopyString(&only) && scanner.Peek() == '\0';
+  if (!string || !simdjson::validate_utf8(only)) return std::nullopt;
+  Cut(kUnknownLimit, &only);
+  return only;
 }
 
 }  // namespace
@@ -78,16 +138,25 @@ EngineError ParseEngineError(int http_status, absl::string_view body) {
   const bool inside_success = http_status < 400;
   EngineError error;
   error.status = inside_success ? 500 : http_status;
-  const Json parsed = Json::parse(body.data(), body.data() + body.size(), nullptr, false);
-  if (parsed.is_object()) {
-    ReadBody(parsed, &error, inside_success);
-    error.unknown_shape = error.message.empty();
-    if (error.unknown_shape) error.message = Dump(parsed);
-  } else if (parsed.is_string()) {
-    error.message = parsed.get<std::string>().substr(0, kMessageLimit);
-  } else {
-    error.message = std::string(absl::StripAsciiWhitespace(body.substr(0, kMessageLimit)));
-    error.unknown_shape = true;
+  const absl::string_view text = absl::StripAsciiWhitespace(body);
+  if (std::optional<Body> read = ReadBody(text)) {
+    if (read->nested) {
+      Fill(*std::move(read->nested), &error);
+    } else if (read->error) {
+      FillTgi(*read, inside_success, &error);
+    } else if (read->detail) {
+      error.message = *std::move(read->detail);
+    } else {
+      Fill(std::move(read->own), &error);
+    }
+  } else if (auto only = OnlyString(text)) {
+    error.message = *std::move(only);
+    return error;
+  }
+  error.unknown_shape = error.message.empty();
+  if (error.unknown_shape) {
+    error.message = std::string(text.substr(0, kUnknownLimit + 1));
+    Cut(kUnknownLimit, &error.message);
   }
   return error;
 }

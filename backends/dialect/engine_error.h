@@ -12,7 +12,8 @@ struct EngineError {
   // The status of the body where it has one between 400 and 599, else the HTTP status. An error inside a successful
   // answer without a status is 500; "overloaded" of TGI is 429, and its "validation" is 422.
   int status = 0;
-  std::string message;  // At most the first 2000 bytes of the body for plain text and unknown shapes.
+  // At most 16 KiB of it; for plain text and unknown shapes, at most the first 2000 bytes of the body.
+  std::string message;
   std::string type;
   std::string code;  // Only a code that is a word; a number goes into `status`.
   std::string param;
@@ -27,7 +28,8 @@ inline constexpr absl::string_view kFinishAborted = "abort";
 EngineError AbortedByEngine();
 
 // Reads {"error":{..}}, {"error":"..","error_type":".."}, a flat object, {"detail":..} of Python frameworks, the error
-// events of the responses and messages dialects, and plain text. Never fails.
+// events of the responses and messages dialects, and plain text. Never fails. One pass over the body, whatever its
+// depth: an object that is deeper than the scanner's bound has no known shape.
 EngineError ParseEngineError(int http_status, absl::string_view body);
 
 }  // namespace penstock

@@ -13,8 +13,12 @@ namespace penstock {
 
 using EngineJson = nlohmann::json;
 
-// The document. is_discarded() when `body` is not JSON.
+// A document of an engine's pages is shorter. A longer one would hold its loop for more than 10 ms.
+inline constexpr size_t kLongestEngineJson = 1 << 20;
+
+// The document. is_discarded() when `body` is not JSON, or longer than kLongestEngineJson.
 inline EngineJson ParseEngineJson(absl::string_view body) {
+  if (body.size() > kLongestEngineJson) return EngineJson(EngineJson::value_t::discarded);
   return EngineJson::parse(body.data(), body.data() + body.size(), nullptr, false);
 }
 

@@ -1,7 +1,9 @@
 #include "backends/dialect/models_list.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "backends/dialect/json_values.h"
 
 namespace penstock {
@@ -14,25 +16,32 @@ int64_t ContextOf(const EngineJson& card) {
   return std::max<int64_t>(0, MemberInt(Member(card, "meta"), "n_ctx"));
 }
 
-void Add(const std::string& name, int64_t context, std::vector<ServedModel>* models) {
-  const auto same = [&](const ServedModel& model) { return model.name == name; };
-  if (name.empty() || std::any_of(models->begin(), models->end(), same)) return;
-  models->push_back(ServedModel{name, Tokens(context)});
-}
+// The models by name, in the order of the list.
+class Names {
+ public:
+  void Add(const std::string& name, int64_t context) {
+    if (name.empty() || models_.size() >= kMostModels || !places_.try_emplace(name, models_.size()).second) return;
+    models_.push_back(ServedModel{name, Tokens(context)});
+  }
+  ServedModel* Find(const std::string& name) {
+    const auto it = places_.find(name);
+    return it == places_.end() ? nullptr : &models_[it->second];
+  }
+  std::vector<ServedModel> Take() { return std::move(models_); }
+
+ private:
+  std::vector<ServedModel> models_;
+  absl::flat_hash_map<std::string, size_t> places_;
+};
 
 // The card of a LoRA adapter names its parent and has no context of its own.
-void InheritContext(const EngineJson& cards, std::vector<ServedModel>* models) {
+void InheritContext(const EngineJson& cards, Names& names) {
   for (const EngineJson& card : cards) {
-    const std::string name = MemberText(card, "id");
     const std::string parent = MemberText(card, "parent");
     if (parent.empty() || ContextOf(card) > 0) continue;
-    Tokens context{0};
-    for (const ServedModel& model : *models) {
-      if (model.name == parent) context = model.max_context;
-    }
-    for (ServedModel& model : *models) {
-      if (model.name == name) model.max_context = context;
-    }
+    ServedModel* model = names.Find(MemberText(card, "id"));
+    const ServedModel* base = names.Find(parent);
+    if (model != nullptr) model->max_context = base != nullptr ? base->max_context : Tokens(0);
   }
 }
 
@@ -43,15 +52,17 @@ absl::StatusOr<ModelsList> ParseModelsList(absl::string_view body) {
   const EngineJson& cards = Member(document, "data");
   if (!cards.is_array()) return absl::InvalidArgumentError("models: no data array");
   ModelsList list;
+  Names names;
   for (const EngineJson& card : cards) {
-    Add(MemberText(card, "id"), ContextOf(card), &list.models);
+    names.Add(MemberText(card, "id"), ContextOf(card));
     const EngineJson& aliases = Member(card, "aliases");
     for (const EngineJson& alias : aliases.is_array() ? aliases : EngineJson::array()) {
-      if (alias.is_string()) Add(alias.get<std::string>(), ContextOf(card), &list.models);
+      if (alias.is_string()) names.Add(alias.get<std::string>(), ContextOf(card));
     }
     if (list.owner.empty()) list.owner = MemberText(card, "owned_by");
   }
-  InheritContext(cards, &list.models);
+  InheritContext(cards, names);
+  list.models = names.Take();
   return list;
 }
 

@@ -16,6 +16,9 @@ struct ServedModel {
   Tokens max_context{0};  // Prompt plus output. 0: not reported.
 };
 
+// Of one engine, adapters included. The names of further models are not known.
+inline constexpr size_t kMostModels = 1000;
+
 struct ModelsList {
   std::vector<ServedModel> models;  // Aliases included; a LoRA adapter has the context of its parent.
   std::string owner;                // owned_by of the first model: vllm, sglang, llamacpp, library (Ollama), ...

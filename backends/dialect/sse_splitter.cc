@@ -90,18 +90,23 @@ std::optional<SseSplitter::Event> SseSplitter::Next() {
   const absl::string_view all(buffer_);
   const bool seen_whole = line_ == position_;
   absl::string_view first;
-  int count = 0;
   while (true) {
     const std::optional<absl::string_view> line = NextLine();
     if (!line) return std::nullopt;
     if (line->empty()) break;
-    if (++count == 1) first = *line;
+    if (++lines_ == 1) first = *line;
+    if (lines_ > kMostLines) break;
   }
+  const int count = std::exchange(lines_, 0);
   Event event;
   event.raw = all.substr(position_, line_ - position_);
   const bool stream_begins = !std::exchange(begun_, true);
   position_ = line_;
   // Nearly all events have one data line.
+  if (count > kMostLines) {
+    event.garbled = true;
+    return event;
+  }
   if (seen_whole && count == 1 && TakeField(first, "data", &event.data)) return event;
   absl::string_view lines = event.raw;
   if (stream_begins) absl::ConsumePrefix(&lines, kByteOrderMark);

@@ -16,6 +16,9 @@ namespace penstock {
 // set. Each byte is searched once, however small the pieces are. One owner, not thread-safe.
 class SseSplitter {
  public:
+  // An event with more lines is garbled: each line costs time, however short it is.
+  static constexpr int kMostLines = 4096;
+
   // Views into the buffer, valid until the next Feed().
   struct Event {
     absl::string_view raw;  // All bytes, the blank line included.
@@ -40,6 +43,7 @@ class SseSplitter {
   std::string joined_;
   size_t position_ = 0;  // Start of the first event that Next() has not given.
   size_t line_ = 0;      // Start of the first line that was not read.
+  int lines_ = 0;        // Lines of that event that were read.
   size_t newline_ = 0;   // There is no \n between line_ and here.
   size_t return_ = 0;    // There is no \r between line_ and here.
   // The last line ended in \r alone. A blank line that begins there ends at its \r, without a wait for a \n.

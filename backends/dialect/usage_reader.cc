@@ -27,7 +27,7 @@ bool ReadUsage(JsonScanner& scanner, std::optional<Usage>* usage) {
   });
   if (!json || (prompt < 0 && output < 0 && total < 0)) return json;
   output = std::max<int64_t>(0, output);
-  if (prompt < 0) prompt = std::max<int64_t>(0, total - output);
+  if (prompt < 0) prompt = total > output ? total - output : 0;
   *usage = Usage{Tokens(prompt), Tokens(output), Tokens(cached)};
   return true;
 }

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 constexpr Duration kTimeout = Duration::Milliseconds(2'000);
-constexpr size_t kLimit = 8 << 20;
+constexpr size_t kLimit = 2 << 20;
 }  // namespace
 
 boost::asio::awaitable<absl::StatusOr<Fetched>> Fetch(UpstreamPool& pool, std::string target, absl::string_view key) {

@@ -18,7 +18,7 @@ struct Fetched {
   bool ok() const { return status >= 200 && status < 300; }
 };
 
-// Each step may take 2 s, and the answer may have 8 MiB. A non-empty key goes out as bearer token. The status of the
+// Each step may take 2 s, and the answer may have 2 MiB. A non-empty key goes out as bearer token. The status of the
 // engine is a value; errors are errors of the exchange. Only 503 is Unavailable: the engine loads, scales or is dead.
 boost::asio::awaitable<absl::StatusOr<Fetched>> Fetch(UpstreamPool& pool, std::string target, absl::string_view key);
 

@@ -46,6 +46,9 @@ void CheckModelNames(const Draft& draft) {
   for (size_t i = 0; i < draft.config.models.size(); ++i) {
     const ModelConfig& model = draft.config.models[i];
     const std::string owner = absl::StrCat("models[", i, "]");
+    if (IsLabelWord(model.name)) {
+      draft.At("models", i).Fail("name", absl::StrCat("\"", model.name, "\" ", kIsLabelWord));
+    }
     if (!model.name.empty()) {
       if (const auto first = names.Claim(model.name, owner)) {
         draft.At("models", i).Fail("name", absl::StrCat("\"", model.name, "\" is already a name or alias of ", *first));
@@ -75,6 +78,7 @@ void CheckReplicaNames(const Draft& draft) {
         map.Fail("url", absl::StrCat("duplicate url, already the engine of ", *first));
       }
     }
+    if (IsLabelWord(replica.id)) map.Fail("id", absl::StrCat("\"", replica.id, "\" ", kIsLabelWord));
     if (replica.id.empty()) {
       if (!map.Has("url") && map.Has("simulated")) map.Fail("id", "is required without a url");
     } else if (const auto first = ids.Claim(replica.id, owner); first && !(same_url && !map.Has("id"))) {

@@ -1,6 +1,9 @@
 #include "config/read/named_files.h"
 
+#include <fcntl.h>
 #include <openssl/crypto.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -8,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -19,6 +21,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kLongestSecret = size_t{64} * 1024;
+constexpr int kPatienceMs = 500;
 
 absl::StatusOr<std::string> Expand(const std::string& text) {
   std::string expanded;
@@ -39,6 +42,29 @@ absl::StatusOr<std::string> Expand(const std::string& text) {
   }
 }
 
+// A pipe without a writer is empty, and one whose writer says nothing for kPatience is an error: neither keeps its
+// reader. False: errno.
+bool ReadUpTo(size_t most, const char* path, std::string* content) {
+  const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return false;
+  content->resize(most);
+  size_t size = 0;
+  ssize_t got = 1;
+  while (got > 0 && size < most) {
+    pollfd data{file, POLLIN, 0};
+    const int ready = poll(&data, 1, kPatienceMs);
+    if (ready == 0) errno = ENODATA;
+    got = ready > 0 ? read(file, content->data() + size, most - size) : -1;
+    if (got > 0) size += static_cast<size_t>(got);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) got = 1;
+  }
+  const int error = errno;
+  close(file);
+  errno = error;
+  content->resize(size);
+  return got >= 0;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path, const std::string& folder, size_t limit) {
@@ -48,13 +74,10 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path, const std::st
   if (std::filesystem::is_directory(full, error)) {
     return absl::InvalidArgumentError(absl::StrCat("cannot read ", full.string(), ": is a directory"));
   }
-  std::ifstream file(full, std::ios::binary);
-  if (!file) {
+  std::string content;
+  if (!ReadUpTo(limit + 1, full.c_str(), &content)) {
     return absl::InvalidArgumentError(absl::StrCat("cannot read ", full.string(), ": ", std::strerror(errno)));
   }
-  std::string content(limit + 1, '\0');
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
-  content.resize(static_cast<size_t>(file.gcount()));
   if (content.size() > limit) {
     return absl::InvalidArgumentError(absl::StrCat(full.string(), " is larger than ", limit, " bytes"));
   }

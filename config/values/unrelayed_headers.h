@@ -11,7 +11,7 @@
 namespace penstock {
 
 // In lower case.
-inline constexpr std::array<absl::string_view, 18> kUnrelayedHeaders = {"connection",
+inline constexpr std::array<absl::string_view, 19> kUnrelayedHeaders = {"connection",
                                                                         "keep-alive",
                                                                         "proxy-connection",
                                                                         "proxy-authenticate",
@@ -28,6 +28,7 @@ inline constexpr std::array<absl::string_view, 18> kUnrelayedHeaders = {"connect
                                                                         "host",
                                                                         "cookie",
                                                                         "accept-encoding",
+                                                                        "via",
                                                                         "x-request-id"};
 inline constexpr absl::string_view kUnrelayedPrefix = "x-penstock-";
 

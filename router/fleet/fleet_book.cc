@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "config/values/capacity.h"
 #include "router/fleet/tenants.h"
 
 namespace penstock {
 namespace {
+
+// Ids are never given again, and an engine may list other models each time.
+constexpr size_t kMostModelsOfFleet = 20'000;
 
 // The pool of this name and unit; a new one where there is none.
 PoolId PoolFor(Fleet& fleet, const std::string& name, bool in_bytes) {
@@ -18,13 +22,11 @@ PoolId PoolFor(Fleet& fleet, const std::string& name, bool in_bytes) {
   return PoolId(static_cast<uint32_t>(fleet.pools.size() - 1));
 }
 
-// The model of this canonical name; a new one where there is none.
-ModelId ModelFor(Fleet& fleet, const std::string& canonical) {
-  for (uint32_t i = 0; i < fleet.models.size(); ++i) {
-    if (fleet.models[i].name == canonical) return ModelId(i);
-  }
-  fleet.models.push_back(ModelSpec{canonical});
-  return ModelId(static_cast<uint32_t>(fleet.models.size() - 1));
+// The id of a canonical name; a new one where `ids` has none.
+ModelId ModelFor(Fleet& fleet, absl::flat_hash_map<std::string, ModelId>& ids, const std::string& canonical) {
+  const auto [found, fresh] = ids.try_emplace(canonical, static_cast<uint32_t>(fleet.models.size()));
+  if (fresh) fleet.models.push_back(ModelSpec{canonical});
+  return found->second;
 }
 
 }  // namespace
@@ -97,7 +99,7 @@ void FleetBook::Rebuild() {
 
 void FleetBook::NameConfiguredModels() {
   for (const ModelConfig& model : config_.models) {
-    const ModelId id = ModelFor(fleet_, model.name);
+    const ModelId id = ModelFor(fleet_, models_, model.name);
     names_[model.name] = id;
     for (const std::string& alias : model.aliases) names_[alias] = id;
   }
@@ -120,11 +122,13 @@ void FleetBook::RebuildModels(Entry& entry, ReplicaSpec& spec) {
   entry.engine_names.clear();
   const std::string base = BaseModel(config_, entry);
   if (base.empty()) return;
+  absl::flat_hash_set<ModelId> listed;
   const auto add = [&](const std::string& canonical, const std::string& engine_name) {
-    const ModelId id = ModelFor(fleet_, canonical);
+    if (fleet_.models.size() >= kMostModelsOfFleet && !models_.contains(canonical)) return;
+    const ModelId id = ModelFor(fleet_, models_, canonical);
     names_.try_emplace(canonical, id);
     names_.try_emplace(engine_name, id);
-    if (std::find(spec.models.begin(), spec.models.end(), id) != spec.models.end()) return;
+    if (!listed.insert(id).second) return;
     spec.models.push_back(id);
     entry.engine_names.emplace_back(id, engine_name);
   };
@@ -223,12 +227,13 @@ Tokens FleetBook::MaxContext(ModelId model) const {
 }
 
 std::vector<std::string> FleetBook::ModelNames() const {
+  std::vector<bool> served(fleet_.models.size());
+  for (const ReplicaSpec& replica : fleet_.replicas) {
+    for (ModelId model : replica.models) served[model.value()] = served[model.value()] || !replica.removed;
+  }
   std::vector<std::string> names;
   for (uint32_t i = 0; i < fleet_.models.size(); ++i) {
-    const bool served = std::any_of(fleet_.replicas.begin(), fleet_.replicas.end(), [i](const ReplicaSpec& replica) {
-      return !replica.removed && replica.Serves(ModelId(i));
-    });
-    if (!served) continue;
+    if (!served[i]) continue;
     names.push_back(fleet_.models[i].name);
     const ModelConfig* configured = FindModel(config_, fleet_.models[i].name);
     if (configured) names.insert(names.end(), configured->aliases.begin(), configured->aliases.end());

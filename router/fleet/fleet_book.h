@@ -11,6 +11,8 @@
 // bytes where the model's shape is known, else in tokens. Context: the smallest of the configuration's and the engine's
 // value; the model's own only where the engine gave none.
 //
+// Of the models that engines name, 20,000 are known at most, in the life of the book; configured ones always.
+//
 // Not thread-safe; one owner (the control loop). Readers on other threads get copies. Update and SetDiscovery cost
 // O(replicas x models), lookups by name O(1).
 #ifndef PENSTOCK_ROUTER_FLEET_FLEET_BOOK_H_
@@ -91,7 +93,8 @@ class FleetBook {
   Fleet fleet_;
   std::vector<Entry> entries_;  // One per fleet_.replicas.
   std::vector<std::string> gpu_keys_;
-  absl::flat_hash_map<std::string, ModelId> names_;
+  absl::flat_hash_map<std::string, ModelId> models_;  // Ids by canonical name.
+  absl::flat_hash_map<std::string, ModelId> names_;   // Ids by any name.
   ClassId default_class_;
 };
 

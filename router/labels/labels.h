@@ -108,9 +108,10 @@ enum class TurnedAway : uint8_t {
   kAnswerMemory,
   kLocalResources,  // Descriptors, memory or ports for a connection to an engine.
   kKeyRequests,
+  kLoop,  // No limit: the request passed this router before.
 };
-inline constexpr std::array<absl::string_view, 5> kTurnedAwayLabels = {"connections", "body_memory", "answer_memory",
-                                                                       "local_resources", "key_requests"};
+inline constexpr std::array<absl::string_view, 6> kTurnedAwayLabels = {
+    "connections", "body_memory", "answer_memory", "local_resources", "key_requests", "loop"};
 constexpr absl::string_view LabelOf(TurnedAway limit) { return kTurnedAwayLabels[static_cast<size_t>(limit)]; }
 
 // The bounded set of endpoints; anything else becomes "other".

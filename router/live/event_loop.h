@@ -45,6 +45,7 @@ struct Edge {
   Telemetry* telemetry = nullptr;
   DecisionLog* log = nullptr;
   std::function<void(ReplicaId, EngineNews)> report;
+  std::string pseudonym;      // In Via to engines, so that a request that comes back is known; empty: none.
   bool admin_apart = false;   // Metrics and health are on the admin listener.
   ByteBudget delivered_text;  // For answers that may have to be continued.
   FairBudget bodies;          // For the bytes of requests, from their reading to their end.

@@ -11,7 +11,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr size_t kMaxEvent = 16 << 20;
+constexpr size_t kMaxEvent = 2 << 20;
 // The body of a complete answer may take this long to end; its connection can then serve another request.
 constexpr Duration kEndOfBody = Duration::Seconds(1);
 // The piece of a reassembled answer that is written in one turn of the loop. A shorter answer has a length.
@@ -118,14 +118,15 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   if (no_room_ && !finished) return NoRoomForAnswer(state_);
   if (result_ == Result::kError) return EngineSaid(relay_.error(), /*in_stream=*/true, delivery_.resume_due());
   if (result_ == Result::kTooLong) {
-    return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
+    return EngineFailed(EngineErrorKind::kGarbage,
+                        "The engine's answer is longer than limits.max_answer, or an event of it than 1 MiB.");
   }
   if (result_ == Result::kEmpty) {
     return EngineFailed(EngineErrorKind::kGarbage, "The engine ended its stream without an answer.");
   }
   if (broken || relay_.unfinished_bytes() > kMaxEvent) {
     return EngineFailed(EngineErrorKind::kGarbage, broken ? "The engine sent an event that is not JSON."
-                                                          : "The engine sent an event that is longer than 16 MiB.");
+                                                          : "The engine sent an event that is longer than 2 MiB.");
   }
   return std::nullopt;
 }

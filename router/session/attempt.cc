@@ -155,7 +155,8 @@ std::optional<AttemptEnd> Attempt::EndAfterCount() const {
 }
 
 HeaderList Attempt::EngineHeaders() const {
-  const MoreHeaders more{state_.engine().capabilities->request_headers, state_.fleet->config().relay_headers};
+  const MoreHeaders more{state_.engine().capabilities->request_headers, state_.fleet->config().relay_headers,
+                         state_.loop.edge().pseudonym};
   return HeadersForEngine(*state_.request.headers, state_.engine().key, state_.request.id, more);
 }
 

@@ -33,7 +33,9 @@ void Ending::Remember(std::unique_ptr<ApiError> error) {
 asio::awaitable<void> Ending::TurnAway(ApiError error) {
   Telemetry& telemetry = *state_.loop.edge().telemetry;
   if (error.bad_input) telemetry.OnBadInput(*error.bad_input);
-  if (error.reason == LabelOf(TurnedAway::kKeyRequests)) telemetry.OnTurnedAway(TurnedAway::kKeyRequests);
+  for (TurnedAway limit : {TurnedAway::kKeyRequests, TurnedAway::kLoop}) {
+    if (error.reason == LabelOf(limit)) telemetry.OnTurnedAway(limit);
+  }
   co_await state_.client().Error(error);
   if (!error.bad_input) record_.OnRefusal(error, Refuse());
   record_.End(error.bad_input ? RequestOutcome::kBadRequest : RequestOutcome::kRefused, error.reason);

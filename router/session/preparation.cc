@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
+#include "router/openai/request/header_rules.h"
 #include "router/openai/request/limit_rules.h"
 #include "router/openai/request/prefix_hashes.h"
 
@@ -50,6 +51,11 @@ std::optional<ApiError> CheckStoredResponse(const FleetView& fleet, const Prepar
 }
 
 }  // namespace
+
+std::optional<ApiError> CheckPath(const SessionRequest& request, absl::string_view pseudonym) {
+  if (!PassedBefore(*request.headers, pseudonym)) return std::nullopt;
+  return MakeError(ErrorName::kLoop, "The request passed this router before: a replica of the fleet sends it back.");
+}
 
 std::optional<ApiError> CheckCaller(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared) {
   auto caller = fleet.tenants.Identify(*request.headers);

@@ -42,6 +42,7 @@ struct PreparedRequest {
 
 // The checks in their order; each fills its part of `prepared`, and an error ends the request. The caller scans the
 // body in between.
+std::optional<ApiError> CheckPath(const SessionRequest& request, absl::string_view pseudonym);
 std::optional<ApiError> CheckCaller(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared);
 std::optional<ApiError> CheckKey(const SessionRequest& request, const FleetView& fleet, KeyCounts& keys,
                                  PreparedRequest& prepared);

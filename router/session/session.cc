@@ -44,7 +44,8 @@ Session::~Session() {
 }
 
 asio::awaitable<void> Session::Run() {
-  std::optional<ApiError> denied = CheckCaller(state_.request, *state_.fleet, state_.prepared);
+  std::optional<ApiError> denied = CheckPath(state_.request, state_.loop.edge().pseudonym);
+  if (!denied) denied = CheckCaller(state_.request, *state_.fleet, state_.prepared);
   if (!denied) denied = CheckKey(state_.request, *state_.fleet, state_.loop.edge().keys, state_.prepared);
   if (denied) return ending_.TurnAway(*std::move(denied));
   if (state_.request.body.size() > kScanSlice) return ServeLongBody();

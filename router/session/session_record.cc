@@ -49,7 +49,8 @@ void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
   const ActiveTokenCounter& active = delivery_.active();
   record.active_tokens = active.active();
   record.late_tokens = active.late();
-  record.abandoned_tokens = active.abandoned();
+  // The client of a request that ended badly may never have got tokens that its engine generated.
+  record.abandoned_tokens = outcome == RequestOutcome::kOk ? 0 : std::max(active.abandoned(), record.output.value());
   if (state_.forward) record.queue_wait = state_.forward->waited;
   record.ttft = delivery_.ttft();
   record.tpot = delivery_.tpot();

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "router/telemetry/patient_write.h"
 
 namespace penstock {
 namespace {
@@ -23,6 +24,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxText = 512;
+// The end of the log waits so long for a reader.
+constexpr std::chrono::milliseconds kLastWait(500);
 
 const char* KindName(DecisionEntry::Kind kind) {
   switch (kind) {
@@ -64,20 +67,9 @@ double UnixSeconds() {
 
 absl::StatusOr<int> OpenFile(const std::string& path) {
   if (path.empty()) return STDERR_FILENO;
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0640);
   if (file >= 0) return file;
   return absl::ErrnoToStatus(errno, absl::StrCat("decision log ", path));
-}
-
-bool WriteAll(int file, const std::string& text) {
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t written = write(file, text.data() + done, text.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    done += static_cast<size_t>(written);
-  }
-  return true;
 }
 
 }  // namespace
@@ -121,6 +113,8 @@ struct DecisionLog::State {
   void Run();
   void WriteBatch(const std::vector<Queued>& batch);
   void ReopenNow();
+  // A reader that stands still keeps the writer, but neither another file nor the end.
+  bool MayWait();
 
   Options options;
   int file = STDERR_FILENO;  // Used by the writer thread only.
@@ -134,6 +128,7 @@ struct DecisionLog::State {
   bool writing = false;
   bool reopen = false;
   bool stop = false;
+  std::chrono::steady_clock::time_point give_up;  // Set with `stop`.
   std::thread writer;
 };
 
@@ -161,7 +156,12 @@ void DecisionLog::State::WriteBatch(const std::vector<Queued>& batch) {
   if (batch.empty()) return;
   std::string text;
   for (const Queued& queued : batch) text += FormatDecision(queued.entry, queued.at) + "\n";
-  if (!WriteAll(file, text)) dropped += static_cast<int64_t>(batch.size());
+  if (!WritePatiently(file, text, [this] { return MayWait(); })) dropped += static_cast<int64_t>(batch.size());
+}
+
+bool DecisionLog::State::MayWait() {
+  std::lock_guard lock(mutex);
+  return !reopen && (!stop || std::chrono::steady_clock::now() < give_up);
 }
 
 void DecisionLog::State::ReopenNow() {
@@ -195,6 +195,7 @@ DecisionLog::~DecisionLog() {
   {
     std::lock_guard lock(state_->mutex);
     state_->stop = true;
+    state_->give_up = std::chrono::steady_clock::now() + kLastWait;
   }
   state_->has_work.notify_one();
   state_->writer.join();

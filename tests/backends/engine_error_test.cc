@@ -89,5 +89,25 @@ TEST(ParseEngineError, HugeNumbersAndWrongTypesDoNoHarm) {
   EXPECT_EQ(ParseEngineError(500, R"("just text")").message, "just text");
 }
 
+TEST(ParseEngineError, ADeepBodyHasNoKnownShape) {
+  const std::string deep = R"({"error":)" + std::string(500'000, '[') + std::string(500'000, ']') + "}";
+  const EngineError error = ParseEngineError(400, deep);
+  EXPECT_TRUE(error.unknown_shape);
+  EXPECT_EQ(error.message.size(), 2000u);
+}
+
+TEST(ParseEngineError, ALongMessageIsCutBetweenCharacters) {
+  std::string message;
+  for (int i = 0; i < 100'000; ++i) message += "\u20ac";
+  const EngineError error = ParseEngineError(400, R"({"error":{"message":")" + message + R"("}})");
+  EXPECT_EQ(error.message, message.substr(0, error.message.size()));
+  EXPECT_EQ(error.message.size(), (16u << 10) / 3 * 3);
+  EXPECT_EQ(ParseEngineError(502, message).message, message.substr(0, 1998));
+}
+
+TEST(ParseEngineError, BytesThatAreNotUtf8HaveNoKnownShape) {
+  EXPECT_TRUE(ParseEngineError(500, "{\"message\":\"\xff\"}").unknown_shape);
+}
+
 }  // namespace
 }  // namespace penstock

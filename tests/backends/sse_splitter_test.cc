@@ -128,6 +128,17 @@ TEST(SseSplitter, RestIsWhatHasNoEndYet) {
   EXPECT_EQ(splitter.Rest(), "");
 }
 
+TEST(SseSplitter, AnEventOfVeryManyLinesIsGarbled) {
+  for (const size_t piece : {1, 100'000}) {
+    std::string text;
+    for (int i = 0; i < SseSplitter::kMostLines; ++i) text += i % 2 == 0 ? ":\n" : "data:\n";
+    const auto most = Split(text + "\n", piece);
+    ASSERT_EQ(most.size(), 1u);
+    EXPECT_FALSE(most[0].garbled);
+    EXPECT_TRUE(Split(text + ":\n\n", piece).front().garbled);
+  }
+}
+
 class SplitRecording : public testing::TestWithParam<const char*> {};
 
 TEST_P(SplitRecording, GivesTheSameEventsAndAllBytesForEverySizeOfPieces) {

@@ -1,4 +1,4 @@
-#include "backends/dialect/stream_assembler.h"
+#include "backends/dialect/assembly/stream_assembler.h"
 
 #include <gtest/gtest.h>
 
@@ -169,6 +169,73 @@ TEST(StreamAssembler, WhatItCannotRepresentIsSaid) {
       Assemble(Endpoint::kChat, {R"({"error":{"code":500,"message":"Context size has been exceeded."}})"});
   EXPECT_EQ(error.status().code(), absl::StatusCode::kInternal);
   EXPECT_EQ(error.status().message(), "Context size has been exceeded.");
+}
+
+std::string OfChoice(const std::string& members) { return R"({"choices":[{"index":0,)" + members + "}]}"; }
+std::string OfDelta(const std::string& delta) { return OfChoice("\"delta\":" + delta); }
+const std::string kEnd = OfChoice(R"("delta":{},"finish_reason":"stop")");
+
+TEST(StreamAssembler, AFunctionThatIsNoObjectIsLeftOut) {
+  for (const char* first : {"\"abc\"", "[1,2]", "7", "null"}) {
+    const auto answer =
+        Assemble(Endpoint::kChat,
+                 {OfDelta(std::string(R"({"tool_calls":[{"index":0,"id":"a","function":)") + first + "}]}"),
+                  OfDelta(R"({"tool_calls":[{"index":0,"function":{"name":"f","strict":true}},7,null]})"), kEnd});
+    ASSERT_TRUE(answer.ok()) << first << ": " << answer.status();
+    EXPECT_EQ(Json::parse(*answer)["choices"][0]["message"]["tool_calls"],
+              Json::parse(R"([{"id":"a","function":{"name":"f"}}])"));
+  }
+}
+
+TEST(StreamAssembler, EscapesStayAsTheEngineWroteThem) {
+  const auto answer = Assemble(
+      Endpoint::kChat, {OfDelta(R"({"content":"a\n\"\ud83d"})"), OfDelta(R"({"content":"\ude00\u00e9\t"})"), kEnd});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(Json::parse(*answer)["choices"][0]["message"]["content"], "a\n\"\xF0\x9F\x98\x80\xC3\xA9\t");
+  for (const char* broken : {R"({"content":"\q"})", R"({"content":"\u12"})", "{\"content\":\"\n\"}"}) {
+    EXPECT_EQ(Assemble(Endpoint::kChat, {OfDelta(broken)}).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST(StreamAssembler, TheIndexMayStandBehindTheRest) {
+  const auto answer = Assemble(Endpoint::kCompletions,
+                               {R"({"choices":[{"text":"b","index":1,"finish_reason":"stop"}]})",
+                                R"({"choices":[{"text":"a","finish_reason":"length","logprobs":null,"index":0}]})"});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(Json::parse(*answer)["choices"],
+            Json::parse(R"([{"index":0,"text":"a","finish_reason":"length","logprobs":null},
+                            {"index":1,"text":"b","finish_reason":"stop"}])"));
+}
+
+TEST(StreamAssembler, ArraysOfLogprobsAreStrungTogetherAndOtherMembersKeepTheirFirstValue) {
+  const auto logprobs = [](const char* members) {
+    return OfChoice(std::string("\"text\":\"x\",\"logprobs\":") + members);
+  };
+  const auto answer = Assemble(Endpoint::kCompletions, {logprobs(R"({"tokens":[],"offset":null,"kind":1})"),
+                                                        logprobs(R"({"tokens":[ "a" , "b" ],"offset":[4],"kind":2})"),
+                                                        logprobs(R"({"tokens":["c"],"kind":[3]})"), logprobs("7"),
+                                                        OfChoice(R"("text":"","finish_reason":"stop")")});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(Json::parse(*answer)["choices"][0]["logprobs"],
+            Json::parse(R"({"tokens":["a","b","c"],"offset":[4],"kind":1})"));
+}
+
+TEST(StreamAssembler, ListsAreBounded) {
+  std::string many = "{\"choices\":[]";
+  for (int i = 0; i < 100; ++i) many += ",\"k" + std::to_string(i) + "\":1";
+  EXPECT_EQ(Assemble(Endpoint::kChat, {many + "}"}).status().code(), absl::StatusCode::kUnimplemented);
+  for (const bool too_many : {false, true}) {
+    std::string choices;
+    const size_t count = StreamAssembler::kMostChoices + (too_many ? 1 : 0);
+    for (size_t i = 0; i < count; ++i) {
+      choices += std::string(i > 0 ? "," : "") + R"({"index":)" + std::to_string(i) + R"(,"finish_reason":"stop"})";
+    }
+    EXPECT_EQ(Assemble(Endpoint::kChat, {"{\"choices\":[" + choices + "]}"}).ok(), !too_many);
+  }
+  std::string calls;
+  for (int i = 0; i < 2'000; ++i) calls += (i > 0 ? ",{\"index\":" : "{\"index\":") + std::to_string(i) + "}";
+  EXPECT_EQ(Assemble(Endpoint::kChat, {OfDelta("{\"tool_calls\":[" + calls + "]}")}).status().code(),
+            absl::StatusCode::kUnimplemented);
 }
 
 TEST(StreamAssembler, LogprobsAreNullOnlyWhereTheEngineSaysSo) {

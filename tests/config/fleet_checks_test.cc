@@ -160,8 +160,12 @@ TEST(FleetChecks, TenantKeysAreUniqueAndNeverShown) {
   EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: a, keys: []}]\n")), HasSubstr("keys: must not be empty"));
 }
 
-TEST(FleetChecks, WordsOfTheMetricsAreNoNamesOfTenants) {
+TEST(FleetChecks, WordsOfTheMetricsAreNoNames) {
   for (const std::string word : {"none", "other"}) {
+    EXPECT_THAT(FindingsOf("replicas: [{id: " + word + ", url: http://h:1}]\n"),
+                HasSubstr("replicas[0].id: \"" + word + "\" is a word of the metrics"));
+    EXPECT_THAT(FindingsOf(WithReplica("models: [{name: " + word + "}]\n")),
+                HasSubstr("models[0].name: \"" + word + "\" is a word of the metrics"));
     EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: " + word + ", keys: [k]}]\n")),
                 HasSubstr("tenants[0].name: \"" + word + "\" is a word of the metrics"));
   }

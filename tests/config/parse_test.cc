@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -140,7 +141,7 @@ TEST(Parse, SimulatedReplicasHaveTheirSlowdownBesideTheirLimits) {
 
 TEST(Parse, ShapesAreNamesFilesOrNumbers) {
   const Config config =
-      Parsed(WithReplica("models:\n  - {name: llama-3.1-8b}\n  - {name: mine, shape: qwen2.5-7b}\n  - {name: other}\n"
+      Parsed(WithReplica("models:\n  - {name: llama-3.1-8b}\n  - {name: mine, shape: qwen2.5-7b}\n  - {name: another}\n"
                          "  - {name: numbers, shape: {layers: 32, kv_heads: 8, head_dim: 128, window: 4096, "
                          "window_layers: 16, parameters: 8B, attention_width: 4096}}\n"));
   EXPECT_EQ(config.models[0].shape->name, "llama-3.1-8b");
@@ -213,6 +214,13 @@ TEST_F(Secrets, MissingOnesAreFindingsThatNameTheSourceAndNoValue) {
   EXPECT_THAT(std::string(WithKey("${PENSTOCK_TEST_KEY").status().message()), HasSubstr("${ without }"));
   const std::string spaces(WithKey("two words").status().message());
   EXPECT_THAT(spaces, AllOf(HasSubstr("contains spaces"), Not(HasSubstr("two words"))));
+}
+
+TEST_F(Secrets, APipeThatNobodyWritesKeepsNobody) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(std::string(WithKey("file:pipe").status().message()), HasSubstr("No data available"));
+  EXPECT_FALSE(LoadConfigFile(pipe).ok());
 }
 
 TEST(Load, AFileThatCannotBeReadIsAFinding) {

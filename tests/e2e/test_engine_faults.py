@@ -107,6 +107,15 @@ def test_an_error_of_a_shape_of_its_own(router, engine):
     assert "temperature is odd" in answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("status", [400, 500, 200])
+@pytest.mark.parametrize("opening", [b'{"error":', b'{"detail":', b'{"x":', b""], ids=["error", "detail", "other", "bare"])
+def test_a_body_of_great_depth(router, engine, status, opening):
+    engine.script = http(status, opening + b"[" * 500_000 + b"]" * 500_000 + (b"}" if opening else b""))
+    answer = send(router.address, BODY, timeout=20)
+    assert answer.status in (status, 502)
+    assert answer.json()["error"]["message"]
+
+
 def test_a_stream_that_breaks_after_some_tokens_ends_with_an_error_event(router, engine):
     engine.script = STREAM_HEAD + chunk(event("one")) + chunk(event(" two"))
     before = faults(router)

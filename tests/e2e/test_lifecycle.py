@@ -190,6 +190,19 @@ def test_a_bad_file_is_exit_code_one_with_the_place(folder):
         assert "max_seqs" in ended.stdout + ended.stderr
 
 
+def test_check_warns_of_a_log_that_cannot_be_opened_here(folder):
+    path = folder / "log.yaml"
+    for place in (folder / "nowhere" / "log", folder):
+        path.write_text(f"log: {{path: {place}}}\nreplicas: [{{url: http://127.0.0.1:1}}]\n")
+        ended = subprocess.run([BINARY, "check", "--config", str(path)], capture_output=True, text=True, timeout=20)
+        assert ended.returncode == 0
+        assert f"warning: log.path: {place}" in ended.stderr
+    path.write_text(f"log: {{path: {folder / 'fresh.log'}}}\nreplicas: [{{url: http://127.0.0.1:1}}]\n")
+    ended = subprocess.run([BINARY, "check", "--config", str(path)], capture_output=True, text=True, timeout=20)
+    assert "log.path" not in ended.stderr
+    assert not (folder / "fresh.log").exists()
+
+
 def test_a_listen_of_the_command_line_at_a_replica_is_exit_code_one(folder):
     """The file alone is good: the argument makes the router an engine of its own."""
     own = free_port()

@@ -8,6 +8,7 @@ import struct
 import pytest
 from processes import ROOT, Router, free_port, get, replicas, wait_until
 from raw_http import chat, read_answer, request_bytes, send
+from scripted_engine import MODEL
 
 TLS = ROOT / "tests/data/tls"
 CLIENT = "203.0.113.7"
@@ -108,3 +109,22 @@ def test_a_bad_proxy_header_is_closed_named_and_counted(folder, engine):
         lines = lines_of_headers()
         assert all(line["client"] == "127.0.0.1" for line in lines), lines
         assert "bad PROXY header: there is none" in lines[0]["message"]
+
+
+def test_two_routers_that_name_each_other_refuse_the_request_that_comes_back(folder):
+    first, second = free_port(), free_port()
+
+    def config(other):
+        return (f"replicas:\n  - {{id: neighbour, url: 'http://127.0.0.1:{other}', engine: openai, model: {MODEL}, "
+                "kv_tokens: 100000, max_context: 4096}\n")
+
+    with Router(folder, config=config(second), port=first, ready=False) as one:
+        with Router(folder, config=config(first), port=second, ready=False) as two:
+            one.wait_for_count("penstock_replica_up", 1)
+            two.wait_for_count("penstock_replica_up", 1)
+            answer = send(one.address, request_bytes(body=chat(model=MODEL, max_tokens=5)), timeout=30)
+            assert answer.status in (502, 508)
+            assert "sends it back" in answer.json()["error"]["message"]
+            one.wait_for_count("penstock_turned_away_total", 1, limit="loop")
+            two.wait_for_nothing()
+            one.wait_for_nothing()

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "backends/dialect/answer_reader.h"
+#include "backends/dialect/assembly/stream_assembler.h"
 #include "backends/dialect/endpoint.h"
 #include "backends/dialect/sse_splitter.h"
-#include "backends/dialect/stream_assembler.h"
 #include "backends/dialect/stream_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

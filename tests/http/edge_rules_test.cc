@@ -137,6 +137,19 @@ TEST(HeaderRules, WithoutAnEngineKeyNoCredentialsAreSent) {
   EXPECT_EQ(FindHeader(HeadersForEngine({{"authorization", "Bearer x"}}, "", "i", {}), "authorization"), "");
 }
 
+TEST(HeaderRules, ViaNamesTheRoutersThatARequestPassed) {
+  const MoreHeaders more{{}, {}, "penstock-a1"};
+  const HeaderList first = HeadersForEngine({}, "", "i", more);
+  EXPECT_EQ(FindHeader(first, "via"), "1.1 penstock-a1");
+  EXPECT_EQ(FindHeader(HeadersForEngine({{"Via", "1.1 other"}}, "", "i", more), "via"), "1.1 other, 1.1 penstock-a1");
+  EXPECT_EQ(FindHeader(HeadersForEngine({{"Via", std::string(2000, 'x')}}, "", "i", more), "via"), "1.1 penstock-a1");
+  EXPECT_EQ(FindHeader(HeadersForEngine({{"Via", "1.1 other"}}, "", "i", {}), "via"), "");
+  EXPECT_TRUE(PassedBefore(first, "penstock-a1"));
+  EXPECT_TRUE(PassedBefore({{"via", "1.1 x"}, {"Via", "1.1 penstock-a1, 1.1 other"}}, "penstock-a1"));
+  EXPECT_FALSE(PassedBefore(first, "penstock-b2"));
+  EXPECT_FALSE(PassedBefore(first, ""));
+}
+
 TEST(HeaderRules, ClientsGetNoHeaderThatIsForTheConnectionToTheEngine) {
   const HeaderList engine = {{"Connection", "close, X-Internal"},
                              {"x-internal", "1"},

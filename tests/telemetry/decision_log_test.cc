@@ -1,7 +1,10 @@
 #include "router/telemetry/decision_log.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -127,6 +130,28 @@ TEST_F(DecisionLogFile, GoesOnInANewFileAfterARotation) {
   EXPECT_EQ(Lines(moved).at(0)["message"], "before");
   EXPECT_EQ(Lines(path_).at(0)["message"], "after");
   std::filesystem::remove(moved);
+}
+
+class DecisionLogPipe : public DecisionLogFile {
+ protected:
+  void SetUp() override {
+    DecisionLogFile::SetUp();
+    ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  }
+};
+
+TEST_F(DecisionLogPipe, WithoutAReaderIsAnError) { EXPECT_FALSE(DecisionLog::Open({.path = path_.string()}).ok()); }
+
+TEST_F(DecisionLogPipe, WhoseReaderStandsStillKeepsNeitherTheWriterNorTheEnd) {
+  const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+  {
+    auto log = Open(/*all=*/true, 100'000);
+    for (int i = 0; i < 10'000; ++i) log->Write({.kind = Kind::kError, .message = std::string(500, 'x')});
+  }
+  char first = 0;
+  EXPECT_EQ(read(reader, &first, 1), 1);
+  EXPECT_EQ(first, '{');
+  close(reader);
 }
 
 TEST_F(DecisionLogFile, CountsLinesThatCannotBeWritten) {

@@ -76,6 +76,8 @@ constexpr std::array<ErrorRow, kErrorCount> kErrors = {{
               "The router's machine lacks descriptors, memory or ports for a connection to an engine."),
     {ErrorName::kTooManyOfKey, http_status::kTooManyRequests, kRateLimitError, "rate_limit_exceeded", RetryHint::kAfter,
      LabelOf(TurnedAway::kKeyRequests), std::nullopt, "The API key has `limits.max_requests_per_key` requests."},
+    {ErrorName::kLoop, http_status::kLoopDetected, kServerError, "loop_detected", RetryHint::kNever,
+     LabelOf(TurnedAway::kLoop), std::nullopt, "The request passed this router before: a replica sends it back."},
     EngineFault(ErrorName::kEngineConnect, http_status::kBadGateway, EngineErrorKind::kConnect,
                 "The engine cannot be reached."),
     EngineFault(ErrorName::kEngineTimeout, http_status::kGatewayTimeout, EngineErrorKind::kTimeout,

@@ -44,6 +44,7 @@ enum class ErrorName : uint8_t {
   kNoAnswerMemory,
   kNoLocalResources,
   kTooManyOfKey,
+  kLoop,
   // Failures of engines, in the order of EngineErrorKind.
   kEngineConnect,
   kEngineTimeout,
@@ -56,7 +57,7 @@ enum class ErrorName : uint8_t {
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 34;
+inline constexpr int kErrorCount = 35;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

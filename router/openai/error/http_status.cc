@@ -38,6 +38,8 @@ absl::string_view ReasonPhrase(int status) {
       return "Bad Gateway";
     case kServiceUnavailable:
       return "Service Unavailable";
+    case kLoopDetected:
+      return "Loop Detected";
     case kGatewayTimeout:
       return "Gateway Timeout";
     default:

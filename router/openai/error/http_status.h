@@ -27,6 +27,7 @@ inline constexpr int kNotImplemented = 501;
 inline constexpr int kBadGateway = 502;
 inline constexpr int kServiceUnavailable = 503;
 inline constexpr int kGatewayTimeout = 504;
+inline constexpr int kLoopDetected = 508;
 
 constexpr bool IsSuccess(int status) { return status >= kOk && status < 300; }
 constexpr bool IsError(int status) { return status >= kBadRequest; }

@@ -16,6 +16,7 @@ namespace penstock {
 namespace {
 
 constexpr size_t kMaxRequestId = 128;
+constexpr size_t kLongestVia = 1024;
 constexpr size_t kAddedNames = 64;  // And fixed values, to what an engine gets.
 
 bool SameName(absl::string_view a, absl::string_view b) {
@@ -51,8 +52,8 @@ constexpr HeaderNames<10> kHopByHop({"connection", "keep-alive", "proxy-connecti
                                      "http2-settings"});
 constexpr HeaderNames<9> kForEngines({"accept", "accept-language", "b3", "baggage", "content-type", "traceparent",
                                       "tracestate", "user-agent", "x-correlation-id"});
-constexpr HeaderNames<8> kNever({"authorization", "content-encoding", "content-length", "expect", "host", "cookie",
-                                 "accept-encoding", "x-request-id"});
+constexpr HeaderNames<9> kNever({"authorization", "content-encoding", "content-length", "expect", "host", "cookie",
+                                 "accept-encoding", "via", "x-request-id"});
 // The router gives its own advice to retry, with its own errors.
 constexpr HeaderNames<12> kNotForClients({"content-length", "content-type", "content-encoding", "server", "date",
                                           "x-request-id", "set-cookie", "x-accel-buffering", "alt-svc", "retry-after",
@@ -111,7 +112,20 @@ HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, abs
   if (FindHeader(headers, "content-type").empty()) headers.Add("Content-Type", "application/json");
   if (!key.empty()) headers.Add("Authorization", absl::StrCat("Bearer ", key));
   headers.Add("x-request-id", request_id);
+  if (!more.pseudonym.empty()) {
+    absl::string_view before = FindHeader(client, "via");
+    if (before.size() > kLongestVia) before = absl::string_view();
+    headers.Add("Via", absl::StrCat(before, before.empty() ? "" : ", ", "1.1 ", more.pseudonym));
+  }
   return headers;
+}
+
+bool PassedBefore(const HeaderList& client, absl::string_view pseudonym) {
+  if (pseudonym.empty()) return false;
+  for (const auto [name, value] : client) {
+    if (SameName(name, "via") && absl::StrContains(value, pseudonym)) return true;
+  }
+  return false;
 }
 
 HeaderList HeadersForClient(const HeaderList& engine) {

@@ -17,13 +17,18 @@ absl::string_view FindHeader(const HeaderList& headers, absl::string_view name);
 struct MoreHeaders {
   absl::Span<const absl::string_view> of_engine;  // From the table of its kind, in lower case.
   absl::Span<const std::string> configured;       // relay_headers.
+  absl::string_view pseudonym;                    // The router's own for Via; empty: no Via.
 };
 
 // The client's headers that an engine gets: content type, accept, user agent, language, tracing, x-simulated-* and
-// `more`. All others stay out: credentials of any vendor, ranges, framing, and headers that steer an engine or this
-// router. So do headers that Connection names. `key` is the engine's own, empty: none.
+// `more`. Via says which routers the request passed, this one last. All others stay out: credentials of any vendor,
+// ranges, framing, and headers that steer an engine or this router. So do headers that Connection names. `key` is the
+// engine's own, empty: none.
 HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id,
                             const MoreHeaders& more);
+
+// True where the request passed the router of that name before, by its Via. An empty name never did.
+bool PassedBefore(const HeaderList& client, absl::string_view pseudonym);
 
 // The headers of an engine's answer that a client gets. Left out are hop-by-hop headers (those that Connection names
 // too), framing, server identity, request id and advice to retry.

@@ -11,6 +11,7 @@ namespace {
 
 // Bytes of a name, as it stands in the body.
 constexpr size_t kMaxName = 1024;
+constexpr size_t kLongestToolList = 256 << 10;
 
 using Field = RequestField;
 using MaybeError = std::optional<ApiError>;
@@ -152,10 +153,12 @@ MaybeError ReadTools(const RequestFields& fields, RequestFacts& facts) {
   return std::nullopt;
 }
 
-// The engine runs every tool that is not a function of the client.
+// The engine runs every tool that is not a function of the client. A list that takes longer than a turn of the loop is
+// taken to have one.
 bool RunsTools(const RequestFields& fields) {
   const JsonValue* tools = fields.Find(Field::kTools);
   if (tools == nullptr || tools->kind() != JsonKind::kArray) return false;
+  if (tools->span.size() > kLongestToolList) return true;
   JsonArray elements(*tools);
   while (const auto tool = elements.Next()) {
     if (tool->kind() != JsonKind::kObject) continue;

@@ -1,0 +1,93 @@
+// One choice of an answer, put together from the events of its stream. Pure.
+//
+// Texts and values stay JSON: the insides of string literals are strung together, and a value is stored as its bytes.
+// So no text is unescaped and escaped again, and an event costs its own length, whatever came before. Invariant: every
+// list is bounded. One owner, not thread-safe.
+#ifndef PENSTOCK_BACKENDS_DIALECT_ASSEMBLY_ASSEMBLED_CHOICE_H_
+#define PENSTOCK_BACKENDS_DIALECT_ASSEMBLY_ASSEMBLED_CHOICE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "backends/dialect/endpoint.h"
+#include "backends/dialect/json_scanner.h"
+#include "backends/dialect/usage.h"
+#include "base/json_pieces.h"
+
+namespace penstock {
+
+// Members of a JSON object by key, in the order of their first mention. Keys and values are JSON.
+class JsonMembers {
+ public:
+  static constexpr size_t kMost = 64;
+
+  // Null: the object has kMost other members.
+  std::string* Find(absl::string_view key);
+  bool Has(absl::string_view key) const;
+  // Takes the member out; empty: it is not there.
+  std::string Take(absl::string_view key);
+  struct Member {
+    std::string key, value;
+  };
+  std::vector<Member>& list() { return members_; }
+  const std::vector<Member>& list() const { return members_; }
+
+ private:
+  std::vector<Member> members_;
+};
+
+class AssembledChoice {
+ public:
+  // Takes one element of `choices`. Unimplemented: a whole answer cannot represent it. InvalidArgument: not JSON.
+  absl::Status Add(absl::string_view piece, Endpoint endpoint);
+  // Members of the choice's object behind its index, and the object's end.
+  void Write(Endpoint endpoint, JsonPieces* answer);
+
+  bool finished() const { return !finish_reason_.empty(); }
+  // Bytes that the last Add added to the memory.
+  size_t added() const { return added_; }
+  Usage usage;  // The usage of the event with the finish reason.
+
+ private:
+  static constexpr size_t kMostCalls = 1024;
+
+  struct ToolCall {
+    JsonMembers members;   // The first value of each.
+    JsonMembers function;  // The insides of its texts.
+    bool has_function = false;
+  };
+  absl::Status AddMember(JsonScanner& scanner, absl::string_view key, Endpoint endpoint);
+  absl::Status AddDelta(JsonScanner& scanner);
+  absl::Status AddDeltaMember(JsonScanner& scanner, absl::string_view key);
+  absl::Status AddToolCalls(JsonScanner& scanner);
+  absl::Status AddToolCall(absl::string_view piece);
+  absl::Status AddLogprobs(JsonScanner& scanner);
+  absl::Status AppendText(JsonScanner& scanner, std::string* text);
+  absl::Status KeepValue(JsonScanner& scanner, std::string* value);
+  void WriteMessage(JsonPieces* answer);
+  std::string ToolCalls() const;
+  std::string End() const;
+
+  std::string role_ = "assistant";
+  std::string content_;
+  bool has_content_ = false;
+  static constexpr std::array<absl::string_view, 3> kTexts = {"reasoning_content", "reasoning", "refusal"};
+  std::array<std::string, kTexts.size()> texts_;
+  std::array<bool, kTexts.size()> has_text_{};
+  std::map<int64_t, ToolCall> calls_;
+  JsonMembers logprobs_;        // Arrays without their brackets, and the first values of other members.
+  bool has_logprobs_ = false;   // Some event had an object there.
+  bool says_logprobs_ = false;  // Some event had the field, if only as null.
+  std::string finish_reason_, stop_reason_;
+  size_t added_ = 0;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BACKENDS_DIALECT_ASSEMBLY_ASSEMBLED_CHOICE_H_
