@@ -76,6 +76,12 @@ struct CacheHope {
   double Seconds(Tokens cached) const { return price.Of(PrefillOf(Tokens(0), cached)); }
 };
 
+// The part of a request that teaches when others are to be refused.
+struct EvidenceState {
+  bool counted = false;     // It counts as waiting in DrainBySize.
+  bool follows_up = false;  // Its end shows whether a Retry-After was long enough.
+};
+
 // The part of a request that its replica uses.
 struct RunState {
   ReplicaId replica;
@@ -126,6 +132,7 @@ struct RequestState {
   int requeues = 0;
   int parkings = 0;  // Times that it was parked.
   WaitState waiting;
+  EvidenceState evidence;
   RunState running;
   OutputState output;
   absl::InlinedVector<PoolMembership, 1> pools;
