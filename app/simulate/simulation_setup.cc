@@ -92,18 +92,39 @@ SimulatedReplica EngineOf(const simulated::EngineSpec& engine, const SimulatedCo
   return replica;
 }
 
+// The requests that a run refused early, and those that were on time.
+struct Trail {
+  std::vector<bool> early;
+  std::vector<bool> on_time;
+};
+
+Trail TrailOf(const std::vector<bench::RequestRecord>& records) {
+  Trail trail;
+  for (const bench::RequestRecord& record : records) {
+    trail.early.push_back(record.early);
+    trail.on_time.push_back(record.OnTime());
+  }
+  return trail;
+}
+
 absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
                                                    const std::vector<SimulatedArrival>& arrivals,
-                                                   const SimulationRun& run, const std::string& policy) {
+                                                   const SimulationRun& run, const std::string& policy,
+                                                   bool early_refusal = true, Trail* trail = nullptr) {
   bench::SimulationOptions options;
   options.seed = run.seed;
   options.window = run.window;
+  options.retry = run.retry;
   options.progress = run.progress;
   absl::StatusOr<std::optional<PenstockVariant>> variant = ParsePenstockVariant(policy);
   if (!variant.ok()) return variant.status();
   std::unique_ptr<AdmissionCore> core;
   if (*variant) {
     PenstockVariant& chosen = **variant;
+    chosen.early_refusal = chosen.early_refusal && early_refusal;
+    if (chosen.true_lengths && run.retry) {
+      return absl::InvalidArgumentError(absl::StrCat("policy ", policy, ": it knows no output of a retry"));
+    }
     if (chosen.true_prompts) options.prompt_error = 0;
     if (chosen.true_steps) options.step_error = 0;
     if (chosen.true_lengths) {
@@ -118,9 +139,30 @@ absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
   TenantGate gate(std::move(core));
   bench::FleetSimulation simulation(setup.spec, gate, options);
   if (run.observer) simulation.Observe(run.observer);
-  bench::SimulationReport report = bench::ReportOf(setup.spec, arrivals, run.window, simulation.Run(arrivals));
+  bench::SimulationOutcome outcome = simulation.Run(arrivals);
+  if (trail != nullptr) *trail = TrailOf(outcome.records);
+  bench::SimulationReport report = bench::ReportOf(setup.spec, arrivals, run.window, std::move(outcome));
   report.policy = run.policy;
   report.seed = run.seed;
+  return report;
+}
+
+// One run, and a second one without early refusals where the first has some and their cost is asked for.
+absl::StatusOr<bench::SimulationReport> RunAndCompare(const SimulationSetup& setup,
+                                                      const std::vector<SimulatedArrival>& arrivals,
+                                                      const SimulationRun& run) {
+  Trail with;
+  absl::StatusOr<bench::SimulationReport> report = RunVariant(setup, arrivals, run, run.policy, true, &with);
+  if (!report.ok() || !run.count_wrong) return report;
+  report->wrong_refusals = 0;
+  if (report->early_refusals == 0) return report;
+  SimulationRun silent = run;
+  silent.observer = nullptr;
+  Trail without;
+  const absl::StatusOr<bench::SimulationReport> second =
+      RunVariant(setup, arrivals, silent, run.policy, false, &without);
+  if (!second.ok()) return second.status();
+  for (size_t i = 0; i < arrivals.size(); ++i) *report->wrong_refusals += with.early[i] && without.on_time[i] ? 1 : 0;
   return report;
 }
 
@@ -162,7 +204,7 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
 absl::StatusOr<bench::SimulationReport> RunSimulation(const SimulationSetup& setup,
                                                       const std::vector<SimulatedArrival>& arrivals,
                                                       const SimulationRun& run) {
-  if (run.policy != "clairvoyant") return RunVariant(setup, arrivals, run, run.policy);
+  if (run.policy != "clairvoyant") return RunAndCompare(setup, arrivals, run);
   std::optional<bench::SimulationReport> best;
   const auto score = [&run](const bench::SimulationReport& report) {
     if (run.most_on_time) return report.feasible_on_time_share;
