@@ -66,4 +66,10 @@ DrainBySize::Drain DrainBySize::From(Tokens prompt, Instant now) const {
 
 double DrainBySize::Rate(Instant now) const { return ClockAt(now) < kSeenSeconds ? 0 : From(Tokens(0), now).rate; }
 
+int64_t DrainBySize::Recount() const {
+  int64_t sum = 0;
+  for (const Size& size : sizes_) sum += size.waiting;
+  return sum == waiting_ ? sum : -1;
+}
+
 }  // namespace penstock

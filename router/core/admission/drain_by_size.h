@@ -28,8 +28,10 @@ class DrainBySize {
     double rate = 0;
   };
   Drain From(Tokens prompt, Instant now) const;
-  // The same for all prompts; 0 while too few seconds were seen.
+  // The same rate of all prompts; 0 while too few seconds were seen.
   double Rate(Instant now) const;
+  // The requests that wait; -1: the sizes do not add up to them.
+  int64_t Recount() const;
 
  private:
   // Prompts of 16 million tokens have the last size.

@@ -67,6 +67,17 @@ bool EarlyRefusal::Refuses(const RequestState& request, Instant now) {
   return true;
 }
 
+bool EarlyRefusal::SumsHold() const {
+  std::vector<RequestState*> waiting;
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    waiting_.lane(ModelId(static_cast<uint32_t>(i))).All(waiting);
+    const auto counted =
+        std::count_if(waiting.begin(), waiting.end(), [](const auto* r) { return r->evidence.counted; });
+    if (counted != lanes_[i].drain.Recount()) return false;
+  }
+  return true;
+}
+
 Instant EarlyRefusal::NextLook(const RequestState& request, Instant now) const {
   const Instant next = now + PartOf(fleet_.GoalsOf(request).ttft, kBetweenLooks);
   return Concerns(request, next) ? next : Instant::Never();

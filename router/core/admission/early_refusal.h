@@ -60,6 +60,8 @@ class EarlyRefusal {
 
   // True: the waiting request is to be refused now. An example pays for it.
   bool Refuses(const RequestState& request, Instant now);
+  // True: the requests of each lane that count as waiting are counted. O(waiting).
+  bool SumsHold() const;
   // When a request that begins to wait must be looked at though nothing else happens, and again after a look.
   Instant NextCheck(const RequestState& request, Instant now) const;
   Instant NextCheckAfter(const RequestState& request, Instant now) const;
