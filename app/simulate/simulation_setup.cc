@@ -12,6 +12,7 @@
 #include "config/values/capacity.h"
 #include "router/core/tenants/tenant_gate.h"
 #include "router/fleet/fleet_book.h"
+#include "router/fleet/tenants.h"
 #include "router/policies/policy_factory.h"
 #include "router/policies/variants/penstock_variants.h"
 
@@ -90,6 +91,20 @@ SimulatedReplica EngineOf(const simulated::EngineSpec& engine, const SimulatedCo
   }
   replica.host_time = config.host_time;
   return replica;
+}
+
+// As the router chooses it, but that the trace stands for the client.
+std::optional<ClassId> ClassIn(const Config& config, const FleetBook& book, const bench::TraceRequest& request) {
+  if (!request.service_class.empty()) return book.ClassByName(request.service_class);
+  const auto of_tenant = config.trace.classes.find(request.tenant);
+  if (of_tenant != config.trace.classes.end()) return book.ClassByName(of_tenant->second);
+  for (const TenantConfig& tenant : config.tenants) {
+    if (tenant.name == request.tenant && !tenant.service_class.empty()) return book.ClassByName(tenant.service_class);
+  }
+  const auto mapped = config.trace.models.find(request.model);
+  const absl::string_view of_model =
+      ClassOfModel(config, mapped == config.trace.models.end() ? request.model : mapped->second);
+  return of_model.empty() ? book.default_class() : book.ClassByName(std::string(of_model));
 }
 
 // The requests that a run refused early, and those that were on time.
@@ -171,6 +186,7 @@ absl::StatusOr<bench::SimulationReport> RunAndCompare(const SimulationSetup& set
 absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
   SimulateRealReplicas(config);
   const auto book = std::make_shared<const FleetBook>(config);
+  const auto shared = std::make_shared<const Config>(config);
   SimulationSetup setup;
   setup.spec.fleet = book->fleet();
   Placer placer(config, &setup.spec);
@@ -187,11 +203,7 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
     if (name.empty() && book->fleet().models.size() == 1) return ModelId(0);
     return book->ModelByName(name);
   };
-  setup.class_of = [book, of_tenants = config.trace.classes](const bench::TraceRequest& request) {
-    if (!request.service_class.empty()) return book->ClassByName(request.service_class);
-    const auto of_tenant = of_tenants.find(request.tenant);
-    return of_tenant == of_tenants.end() ? book->default_class() : book->ClassByName(of_tenant->second);
-  };
+  setup.class_of = [book, shared](const bench::TraceRequest& request) { return ClassIn(*shared, *book, request); };
   setup.tenant_of = [book](const std::string& name) -> std::optional<TenantId> {
     for (const TenantSpec& tenant : book->fleet().tenants) {
       if (tenant.name == name) return tenant.id;
