@@ -75,6 +75,7 @@ struct SimulateOptions {
   uint64_t seed = 1;
   bool json = false;
   std::string log_file;  // Empty: none.
+  bool retry = false;
   bool carried = false;
   bool plan = false;
   std::string gpu;  // Kind, of a plan.

@@ -233,6 +233,7 @@ void AddSimulate(CLI::App& app, Action& action) {
   command->add_option("--seed", options->seed, "Of estimates and policies")->capture_default_str();
   command->add_flag("--json", options->json, "Print one JSON object");
   command->add_option("--log", options->log_file, "Write every event and action")->type_name("FILE");
+  command->add_flag("--retry", options->retry, "Refused clients come back once, after their Retry-After");
   CLI::Option* carried = command->add_flag("--carried", options->carried, "Find the highest rate that is carried");
   CLI::Option* plan = command->add_flag("--plan", options->plan, "Find the fewest GPUs")->excludes(carried);
   command->add_option("--gpu", options->gpu, "Kind of the plan's GPUs")->type_name("KIND")->needs(plan);
@@ -242,6 +243,7 @@ void AddSimulate(CLI::App& app, Action& action) {
   command->callback([&action, options] {
     if (options->plan && options->gpu.empty()) Reject("--plan", "needs --gpu KIND");
     if (!options->log_file.empty() && (options->plan || options->carried)) Reject("--log", "logs single runs only");
+    if (options->retry && (options->plan || options->carried)) Reject("--retry", "is for single runs only");
     action = [options] { return RunSimulate(*options); };
   });
 }
@@ -263,15 +265,10 @@ int Main(int argc, char** argv) {
   app.footer("Each command has --help.");
   app.require_subcommand(0, 1);
   Action action;
-  AddServe(app, action);
-  AddCheck(app, action);
-  AddReference(app, action);
-  AddDemo(app, action);
-  AddEngine(app, action);
-  AddLoad(app, action);
-  AddSimulate(app, action);
-  AddPolicies(app, action);
-  AddVersion(app, action);
+  for (const auto add :
+       {AddServe, AddCheck, AddReference, AddDemo, AddEngine, AddLoad, AddSimulate, AddPolicies, AddVersion}) {
+    add(app, action);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -86,6 +86,8 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
   if (!trace.ok()) return Fail("simulate", trace.status().message());
   ProgressLine line(true);
   SimulationRun run;
+  run.count_wrong = true;
+  run.retry = options.retry;
   const auto offered = static_cast<double>(std::max<size_t>(1, trace->requests.size()));
   if (line.shown()) {
     run.progress = [&](Duration at, int64_t ended) {

@@ -12,6 +12,7 @@
 #include "config/values/capacity.h"
 #include "router/core/tenants/tenant_gate.h"
 #include "router/fleet/fleet_book.h"
+#include "router/fleet/tenants.h"
 #include "router/policies/policy_factory.h"
 #include "router/policies/variants/penstock_variants.h"
 
@@ -92,18 +93,53 @@ SimulatedReplica EngineOf(const simulated::EngineSpec& engine, const SimulatedCo
   return replica;
 }
 
+// As the router chooses it, but that the trace stands for the client.
+std::optional<ClassId> ClassIn(const Config& config, const FleetBook& book, const bench::TraceRequest& request) {
+  if (!request.service_class.empty()) return book.ClassByName(request.service_class);
+  const auto of_tenant = config.trace.classes.find(request.tenant);
+  if (of_tenant != config.trace.classes.end()) return book.ClassByName(of_tenant->second);
+  for (const TenantConfig& tenant : config.tenants) {
+    if (tenant.name == request.tenant && !tenant.service_class.empty()) return book.ClassByName(tenant.service_class);
+  }
+  const auto mapped = config.trace.models.find(request.model);
+  const absl::string_view of_model =
+      ClassOfModel(config, mapped == config.trace.models.end() ? request.model : mapped->second);
+  return of_model.empty() ? book.default_class() : book.ClassByName(std::string(of_model));
+}
+
+// The requests that a run refused early, and those that were on time.
+struct Trail {
+  std::vector<bool> early;
+  std::vector<bool> on_time;
+};
+
+Trail TrailOf(const std::vector<bench::RequestRecord>& records) {
+  Trail trail;
+  for (const bench::RequestRecord& record : records) {
+    trail.early.push_back(record.early);
+    trail.on_time.push_back(record.OnTime());
+  }
+  return trail;
+}
+
 absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
                                                    const std::vector<SimulatedArrival>& arrivals,
-                                                   const SimulationRun& run, const std::string& policy) {
+                                                   const SimulationRun& run, const std::string& policy,
+                                                   bool early_refusal = true, Trail* trail = nullptr) {
   bench::SimulationOptions options;
   options.seed = run.seed;
   options.window = run.window;
+  options.retry = run.retry;
   options.progress = run.progress;
   absl::StatusOr<std::optional<PenstockVariant>> variant = ParsePenstockVariant(policy);
   if (!variant.ok()) return variant.status();
   std::unique_ptr<AdmissionCore> core;
   if (*variant) {
     PenstockVariant& chosen = **variant;
+    chosen.early_refusal = chosen.early_refusal && early_refusal;
+    if (chosen.true_lengths && run.retry) {
+      return absl::InvalidArgumentError(absl::StrCat("policy ", policy, ": it knows no output of a retry"));
+    }
     if (chosen.true_prompts) options.prompt_error = 0;
     if (chosen.true_steps) options.step_error = 0;
     if (chosen.true_lengths) {
@@ -118,9 +154,30 @@ absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
   TenantGate gate(std::move(core));
   bench::FleetSimulation simulation(setup.spec, gate, options);
   if (run.observer) simulation.Observe(run.observer);
-  bench::SimulationReport report = bench::ReportOf(setup.spec, arrivals, run.window, simulation.Run(arrivals));
+  bench::SimulationOutcome outcome = simulation.Run(arrivals);
+  if (trail != nullptr) *trail = TrailOf(outcome.records);
+  bench::SimulationReport report = bench::ReportOf(setup.spec, arrivals, run.window, std::move(outcome));
   report.policy = run.policy;
   report.seed = run.seed;
+  return report;
+}
+
+// One run, and a second one without early refusals where the first has some and their cost is asked for.
+absl::StatusOr<bench::SimulationReport> RunAndCompare(const SimulationSetup& setup,
+                                                      const std::vector<SimulatedArrival>& arrivals,
+                                                      const SimulationRun& run) {
+  Trail with;
+  absl::StatusOr<bench::SimulationReport> report = RunVariant(setup, arrivals, run, run.policy, true, &with);
+  if (!report.ok() || !run.count_wrong) return report;
+  report->wrong_refusals = 0;
+  if (report->early_refusals == 0) return report;
+  SimulationRun silent = run;
+  silent.observer = nullptr;
+  Trail without;
+  const absl::StatusOr<bench::SimulationReport> second =
+      RunVariant(setup, arrivals, silent, run.policy, false, &without);
+  if (!second.ok()) return second.status();
+  for (size_t i = 0; i < arrivals.size(); ++i) *report->wrong_refusals += with.early[i] && without.on_time[i] ? 1 : 0;
   return report;
 }
 
@@ -129,6 +186,7 @@ absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
 absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
   SimulateRealReplicas(config);
   const auto book = std::make_shared<const FleetBook>(config);
+  const auto shared = std::make_shared<const Config>(config);
   SimulationSetup setup;
   setup.spec.fleet = book->fleet();
   Placer placer(config, &setup.spec);
@@ -145,11 +203,7 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
     if (name.empty() && book->fleet().models.size() == 1) return ModelId(0);
     return book->ModelByName(name);
   };
-  setup.class_of = [book, of_tenants = config.trace.classes](const bench::TraceRequest& request) {
-    if (!request.service_class.empty()) return book->ClassByName(request.service_class);
-    const auto of_tenant = of_tenants.find(request.tenant);
-    return of_tenant == of_tenants.end() ? book->default_class() : book->ClassByName(of_tenant->second);
-  };
+  setup.class_of = [book, shared](const bench::TraceRequest& request) { return ClassIn(*shared, *book, request); };
   setup.tenant_of = [book](const std::string& name) -> std::optional<TenantId> {
     for (const TenantSpec& tenant : book->fleet().tenants) {
       if (tenant.name == name) return tenant.id;
@@ -162,7 +216,7 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
 absl::StatusOr<bench::SimulationReport> RunSimulation(const SimulationSetup& setup,
                                                       const std::vector<SimulatedArrival>& arrivals,
                                                       const SimulationRun& run) {
-  if (run.policy != "clairvoyant") return RunVariant(setup, arrivals, run, run.policy);
+  if (run.policy != "clairvoyant") return RunAndCompare(setup, arrivals, run);
   std::optional<bench::SimulationReport> best;
   const auto score = [&run](const bench::SimulationReport& report) {
     if (run.most_on_time) return report.feasible_on_time_share;

@@ -34,6 +34,8 @@ struct SimulationRun {
   Duration window;
   // Plain `clairvoyant` compares its orders by the requests on time; false: by active tokens and goodput.
   bool most_on_time = false;
+  bool retry = false;                               // Refused clients come back once, after their Retry-After.
+  bool count_wrong = false;                         // Runs once more without early refusals, for `wrong_refusals`.
   std::function<void(Duration, int64_t)> progress;  // Virtual time and requests ended; may be empty.
   bench::FleetSimulation::Observer observer;        // Sees every event and action; may be empty.
 };

@@ -85,8 +85,10 @@ struct LatencySamples {
   std::vector<double> ttft;
   std::vector<double> tpot;
   std::vector<double> queue_wait;
+  std::vector<double> refused_wait;
 
   void Add(const RequestRecord& record) {
+    if (record.fate == Fate::kRefused) refused_wait.push_back((record.end - record.arrival).seconds());
     if (record.queue_wait) queue_wait.push_back(record.queue_wait->seconds());
     const std::optional<Duration> first = record.tokens.first();
     if (!first) return;
@@ -173,6 +175,7 @@ Results Summarise(const std::vector<RequestRecord>& records, Duration duration) 
   results.ttft_s = PercentilesOf(std::move(latencies.ttft));
   results.tpot_s = PercentilesOf(std::move(latencies.tpot));
   results.queue_wait_s = PercentilesOf(std::move(latencies.queue_wait));
+  results.refused_wait_s = PercentilesOf(std::move(latencies.refused_wait));
   results.per_class = Over(classes, seconds);
   results.per_tenant = Over(tenants, seconds);
   results.per_model = Over(models, seconds);

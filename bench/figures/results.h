@@ -70,6 +70,7 @@ struct RequestRecord {
   Tokens prompt{0};
   Goals goals;
   Fate fate = Fate::kFailed;
+  bool early = false;                  // It was refused before its last chance had passed.
   std::string reason;                  // The cause of a refusal or failure; empty else.
   std::optional<Duration> queue_wait;  // Between arrival and dispatch to an engine.
   TokenTally tokens;
@@ -111,6 +112,7 @@ struct Results {
   std::optional<Percentiles> ttft_s;              // From arrival, of requests with a first token.
   std::optional<Percentiles> tpot_s;              // (last - first)/(tokens - 1), of requests with two tokens or more.
   std::optional<Percentiles> queue_wait_s;        // Requests with a known wait.
+  std::optional<Percentiles> refused_wait_s;      // From arrival to the refusal, of refused requests.
   std::map<std::string, GroupResults> per_class;
   std::map<std::string, GroupResults> per_tenant;
   std::map<std::string, GroupResults> per_model;

@@ -90,6 +90,7 @@ std::string ResultsJson(const Results& results) {
                      {"ttft_s", ToJson(results.ttft_s)},
                      {"tpot_s", ToJson(results.tpot_s)},
                      {"queue_wait_s", ToJson(results.queue_wait_s)},
+                     {"refused_wait_s", ToJson(results.refused_wait_s)},
                      {"per_class", GroupsJson(results.per_class)},
                      {"per_tenant", GroupsJson(results.per_tenant)},
                      {"per_model", GroupsJson(results.per_model)},
@@ -121,6 +122,7 @@ std::string ResultsTable(const Results& results) {
   text += LatencyLine("ttft s", results.ttft_s);
   text += LatencyLine("tpot s", results.tpot_s);
   text += LatencyLine("queue wait s", results.queue_wait_s);
+  text += LatencyLine("refused wait s", results.refused_wait_s);
   text += GroupsTable("class", results.per_class);
   text += GroupsTable("model", results.per_model);
   text += GroupsTable("tenant", results.per_tenant);

@@ -3,27 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <utility>
 
 namespace penstock::bench {
 namespace {
 
 constexpr Duration kForecastSamplePeriod = Duration::Seconds(1);
-
-// The replicas of each pool; a replica without a pool is a group of its own.
-std::vector<std::vector<size_t>> GroupsByPool(const Fleet& fleet) {
-  std::vector<std::vector<size_t>> groups;
-  std::map<size_t, size_t> group_of_pool;
-  for (size_t i = 0; i < fleet.replicas.size(); ++i) {
-    const std::vector<PoolShare>& pools = fleet.replicas[i].pools;
-    const size_t pool = pools.empty() ? fleet.pools.size() + i : pools.front().pool.value();
-    const size_t group = group_of_pool.try_emplace(pool, groups.size()).first->second;
-    if (group == groups.size()) groups.emplace_back();
-    groups[group].push_back(i);
-  }
-  return groups;
-}
 
 ReplicaId IdOf(size_t replica) { return ReplicaId(static_cast<uint32_t>(replica)); }
 
@@ -139,7 +124,14 @@ void FleetSimulation::Place(const Forward& forward) {
 void FleetSimulation::Turn(const Refuse& refuse) {
   // A client that has a part of the answer sees a broken stream.
   const Fate fate = accounts_.HasBegun(refuse.request.value()) ? Fate::kFailed : Fate::kRefused;
-  End(refuse.request.value(), fate, std::string(TraitsOf(refuse.reason).label));
+  const uint64_t request = refuse.request.value();
+  End(request, fate, std::string(TraitsOf(refuse.reason).label));
+  accounts_.Refused(request, refuse);
+  const bool again = options_.retry && fate == Fate::kRefused && TraitsOf(refuse.reason).retryable;
+  if (!again || requests_->IsRetry(request)) return;
+  const uint64_t retry = requests_->Retry(request, events_.elapsed() + refuse.retry_after);
+  accounts_.Offer(*(*requests_)[retry].arrival);
+  events_.Schedule(events_.now() + refuse.retry_after, Occurrence::kArrival, retry);
 }
 
 void FleetSimulation::End(uint64_t request, Fate fate, const std::string& reason) {

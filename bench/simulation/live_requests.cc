@@ -1,15 +1,38 @@
 #include "bench/simulation/live_requests.h"
 
 #include <algorithm>
+#include <map>
 
 namespace penstock::bench {
 
+std::vector<std::vector<size_t>> GroupsByPool(const Fleet& fleet) {
+  std::vector<std::vector<size_t>> groups;
+  std::map<size_t, size_t> group_of_pool;
+  for (size_t i = 0; i < fleet.replicas.size(); ++i) {
+    const std::vector<PoolShare>& pools = fleet.replicas[i].pools;
+    const size_t pool = pools.empty() ? fleet.pools.size() + i : pools.front().pool.value();
+    const size_t group = group_of_pool.try_emplace(pool, groups.size()).first->second;
+    if (group == groups.size()) groups.emplace_back();
+    groups[group].push_back(i);
+  }
+  return groups;
+}
+
 LiveRequests::LiveRequests(const std::vector<SimulatedArrival>& arrivals, size_t replicas)
     : requests_(arrivals.size()),
+      first_retry_(arrivals.size()),
       streams_(replicas),
       newest_delivery_(replicas),
       open_(static_cast<int64_t>(arrivals.size())) {
   for (size_t i = 0; i < arrivals.size(); ++i) requests_[i].arrival = &arrivals[i];
+}
+
+uint64_t LiveRequests::Retry(uint64_t request, Duration at) {
+  SimulatedArrival& arrival = retries_.emplace_back(*requests_[request].arrival);
+  arrival.at = at;
+  requests_.emplace_back().arrival = &arrival;
+  ++open_;
+  return requests_.size() - 1;
 }
 
 uint64_t LiveRequests::Forward(uint64_t request, ReplicaId replica) {

@@ -6,6 +6,7 @@
 #define PENSTOCK_BENCH_SIMULATION_LIVE_REQUESTS_H_
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "backends/simulated/machine/step_machine.h"
@@ -28,10 +29,17 @@ struct LiveRequest {
   int64_t sampled = 0;     // The value of try_tokens at the last sample.
 };
 
+// The replicas of each pool; a replica without a pool is a group of its own.
+std::vector<std::vector<size_t>> GroupsByPool(const Fleet& fleet);
+
 class LiveRequests {
  public:
   // `arrivals` outlives this object. A request's position in it is its number.
   LiveRequests(const std::vector<SimulatedArrival>& arrivals, size_t replicas);
+
+  // The client of a refused request comes back with the same request at `at`; the number of this request.
+  uint64_t Retry(uint64_t request, Duration at);
+  bool IsRetry(uint64_t request) const { return request >= first_retry_; }
 
   LiveRequest& operator[](uint64_t request) { return requests_[request]; }
   int64_t open() const { return open_; }
@@ -73,7 +81,10 @@ class LiveRequests {
   }
   std::vector<uint64_t>& StreamsOf(uint64_t request) { return streams_[requests_[request].replica.value()]; }
 
-  std::vector<LiveRequest> requests_;
+  // Deques, because others hold pointers to their elements while retries are added.
+  std::deque<LiveRequest> requests_;
+  std::deque<SimulatedArrival> retries_;
+  uint64_t first_retry_;
   std::vector<std::vector<uint64_t>> streams_;  // Requests by replica.
   std::vector<Instant> newest_delivery_;        // Time by replica.
   int64_t open_ = 0;

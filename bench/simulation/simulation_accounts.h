@@ -53,6 +53,7 @@ class SimulationAccounts {
   }
   // Some of the answer has reached the client.
   bool HasBegun(uint64_t request) const { return outcome_.records[request].tokens.tokens() > 0; }
+  void Refused(uint64_t request, const Refuse& refuse) { outcome_.records[request].early = refuse.early; }
   void Ended(uint64_t request, Fate fate, const std::string& reason, Instant now);
 
   void CountCached(Tokens tokens) { outcome_.cached_tokens += tokens.value(); }

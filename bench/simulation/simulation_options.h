@@ -18,6 +18,7 @@ struct SimulationOptions {
   Duration link_delay = Duration::Microseconds(500);  // One way.
   Duration sample_period = Duration::Milliseconds(25);
   Duration window = Duration::Seconds(300);  // The time that rates are taken over.
+  bool retry = false;                        // A refused client comes back once, after its Retry-After.
   // Called about once per simulated second with the virtual time and the number of ended requests; may be empty.
   std::function<void(Duration, int64_t)> progress;
 };

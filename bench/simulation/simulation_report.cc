@@ -109,6 +109,16 @@ Delivered DeliveredOf(const std::vector<RequestRecord>& records, double seconds)
   return sums;
 }
 
+SimulationReport::Retries RetriesOf(const std::vector<RequestRecord>& records, size_t first) {
+  SimulationReport::Retries retries;
+  for (size_t i = first; i < records.size(); ++i) {
+    ++retries.offered;
+    retries.served += records[i].fate == Fate::kFinished;
+    retries.on_time += records[i].OnTime();
+  }
+  return retries;
+}
+
 void AddLoss(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals, double seconds,
              const SimulationOutcome& outcome, SimulationReport& report) {
   std::vector<SimulatedArrival> finished;
@@ -142,9 +152,12 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
   SimulationReport report;
   const double seconds = window.seconds();
   report.results = Summarise(outcome.records, window);
+  report.early_refusals =
+      std::count_if(outcome.records.begin(), outcome.records.end(), [](const auto& r) { return r.early; });
   report.results.preemptions = outcome.preemptions;
   report.results.recomputed_tokens_per_s = static_cast<double>(outcome.recomputed_tokens) / seconds;
   report.results.forecast = ForecastOf(outcome);
+  if (outcome.records.size() > arrivals.size()) report.retries = RetriesOf(outcome.records, arrivals.size());
   int64_t on_time = 0;
   double prompts = 0;
   std::map<std::string, std::vector<RequestRecord>> by_gpu;
@@ -190,6 +203,12 @@ std::string ReportJson(const SimulationReport& report) {
   Json json = Json::parse(ResultsJson(report.results));
   json["policy"] = report.policy;
   json["seed"] = report.seed;
+  json["early_refusals"] = report.early_refusals;
+  json["wrong_refusals"] = report.wrong_refusals ? Json(*report.wrong_refusals) : Json(nullptr);
+  if (report.retries) {
+    const SimulationReport::Retries& retries = *report.retries;
+    json["retries"] = {{"offered", retries.offered}, {"served", retries.served}, {"on_time", retries.on_time}};
+  }
   json["feasible"] = {{"offered", report.feasible_offered},
                       {"on_time_share", report.feasible_on_time_share},
                       {"worst_model_on_time_share", report.worst_model_share}};
@@ -215,6 +234,13 @@ std::string ReportTable(const SimulationReport& report) {
   std::string text = absl::StrFormat("  %-24s %s, seed %d\n", "policy", report.policy, report.seed);
   text += ResultsTable(report.results);
   text += GroupsTable("gpu", report.per_gpu);
+  absl::StrAppendFormat(&text, "  %-24s %d", "early refusals", report.early_refusals);
+  if (report.wrong_refusals) absl::StrAppendFormat(&text, ", %d of them wrong", *report.wrong_refusals);
+  text += "\n";
+  if (report.retries) {
+    absl::StrAppendFormat(&text, "  %-24s %d, %d served, %d on time\n", "retries", report.retries->offered,
+                          report.retries->served, report.retries->on_time);
+  }
   absl::StrAppendFormat(&text, "  %-24s %.2f%% of %d\n", "feasible on time", 100 * report.feasible_on_time_share,
                         report.feasible_offered);
   absl::StrAppendFormat(&text, "  %-24s %.1f tokens/s\n", "fluid bound", report.fluid_bound);

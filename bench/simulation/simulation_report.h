@@ -4,6 +4,15 @@
 //
 //   policy, seed
 //       As given.
+//   early_refusals
+//       Requests that were refused for lateness before their last chance had passed.
+//   wrong_refusals
+//       Those of them that are on time in a second run: the same core without early refusals, the same trace and seed.
+//       Below the knee this is the cost of early refusals. Above it the second run serves them in the place of others.
+//       null where no second run was made.
+//   retries
+//       {offered, served, on_time} of requests that came back once after their Retry-After (--retry). They count in all
+//       other figures as requests of their own.
 //   feasible
 //       {offered, on_time_share, worst_model_on_time_share} of requests whose first token an idle fleet could make in
 //       time, and of those of the model that has least.
@@ -35,6 +44,7 @@
 #define PENSTOCK_BENCH_SIMULATION_SIMULATION_REPORT_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +57,14 @@ struct SimulationReport {
   Results results;
   std::string policy;
   uint64_t seed = 1;
+  int64_t early_refusals = 0;
+  std::optional<int64_t> wrong_refusals;  // Unknown where no second run was made.
+  struct Retries {
+    int64_t offered = 0;
+    int64_t served = 0;
+    int64_t on_time = 0;
+  };
+  std::optional<Retries> retries;  // Known after a run with retries.
   int64_t feasible_offered = 0;
   double feasible_on_time_share = 0;  // 1 when there are none.
   double worst_model_share = 1;       // The smallest on-time share of a model.

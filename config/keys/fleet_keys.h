@@ -53,6 +53,8 @@ void VisitFields(Section& model, Visitor& visit) {
   visit({"cache_dtype", "Element type of the KV cache."}, model.cache_dtype, ChoiceForm{kCacheDtypeNames});
   visit({"bytes_per_parameter", "Bytes per parameter of the weights; 1 for fp8."}, model.bytes_per_parameter,
         NumberForm{0.1, 8});
+  visit({"class", "Class of requests that name none and whose tenant has none. Left out: the default class."},
+        model.service_class, TextForm{});
 }
 
 inline SectionDoc DocOf(const ReplicaConfig&) { return {"replica", "One model on one engine."}; }

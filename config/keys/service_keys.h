@@ -69,6 +69,9 @@ void VisitFields(Section& tenant, Visitor& visit) {
   visit(
       {"weight", "Service of the tenant while it waits, relative to others; unknown tenants have 1. Needs `fairness`."},
       tenant.weight, NumberForm{0.001, 1e6});
+  visit({"class",
+         "Class of the tenant's requests that name none. Left out: the class of the model, else the default class."},
+        tenant.service_class, TextForm{});
   visit({"max_class", "Most urgent class that the tenant may name. Left out: any."}, tenant.max_class, TextForm{});
   visit({"tokens_per_minute",
          "Limit of prompt and output tokens; the tokens of one minute may come at once. Left out: none."},

@@ -76,6 +76,7 @@ void CheckFleet(const Draft& draft, bool need_replicas) {
     CheckReplica(draft.config, draft.config.replicas[i], draft.At("replicas", i));
   }
   CheckMemory(draft);
+  CheckModelClasses(draft);
   CheckTenants(draft);
   CheckTrace(draft);
   if (need_replicas && draft.config.replicas.empty()) draft.root.Fail("replicas", "at least one replica is required");

@@ -28,6 +28,17 @@ class Names {
   std::map<std::string, std::string> owners_;
 };
 
+// The key must name a class of the configuration, unless it is empty.
+void CheckClass(const Draft& draft, const MapReader& map, const char* key, const std::string& name) {
+  if (name.empty()) return;
+  std::vector<absl::string_view> classes;
+  classes.reserve(draft.config.classes.size());
+  for (const ClassConfig& each : draft.config.classes) classes.push_back(each.name);
+  if (std::find(classes.begin(), classes.end(), absl::string_view(name)) != classes.end()) return;
+  map.Fail(key, absl::StrCat("unknown class \"", name, "\"", Suggestion(name, classes),
+                             ", known: ", absl::StrJoin(classes, " ")));
+}
+
 }  // namespace
 
 void CheckGpuIds(const Draft& draft) {
@@ -87,13 +98,16 @@ void CheckReplicaNames(const Draft& draft) {
   }
 }
 
+void CheckModelClasses(const Draft& draft) {
+  for (size_t i = 0; i < draft.config.models.size(); ++i) {
+    CheckClass(draft, draft.At("models", i), "class", draft.config.models[i].service_class);
+  }
+}
+
 void CheckTenants(const Draft& draft) {
   const Config& config = draft.config;
   Names names;
   Names keys;
-  std::vector<absl::string_view> classes;
-  classes.reserve(config.classes.size());
-  for (const ClassConfig& each : config.classes) classes.push_back(each.name);
   for (size_t i = 0; i < draft.config.tenants.size(); ++i) {
     const TenantConfig& tenant = config.tenants[i];
     const MapReader& map = draft.At("tenants", i);
@@ -112,12 +126,8 @@ void CheckTenants(const Draft& draft) {
         map.FailAt("keys", j, absl::StrCat("the same key is already one of ", *first));
       }
     }
-    if (tenant.max_class.empty()) continue;
-    if (std::find(classes.begin(), classes.end(), absl::string_view(tenant.max_class)) == classes.end()) {
-      map.Fail("max_class",
-               absl::StrCat("unknown class \"", tenant.max_class, "\"", Suggestion(tenant.max_class, classes),
-                            ", known: ", absl::StrJoin(classes, " ")));
-    }
+    CheckClass(draft, map, "class", tenant.service_class);
+    CheckClass(draft, map, "max_class", tenant.max_class);
   }
 }
 

@@ -31,6 +31,7 @@ struct ModelConfig {
   std::vector<std::string> aliases;
   CacheDtype cache_dtype = CacheDtype::kBf16;
   double bytes_per_parameter = 2;
+  std::string service_class;  // Requests that name none have it, unless their tenant has one; empty: the default.
 };
 
 struct SlowdownConfig {
@@ -120,14 +121,15 @@ struct ClassConfig {
   bool parking = false;
   bool even_delivery = false;
   double share = 0.05;
-  std::optional<Duration> promote_after;
+  std::optional<Duration> promote_after = std::nullopt;
 };
 
 struct TenantConfig {
   std::string name;
   std::vector<std::string> keys;  // SHA-256 digests (KeyDigest), never the keys.
   double weight = 1;
-  std::string max_class;  // Empty: any.
+  std::string service_class;  // Its requests that name none have it; empty: that of the model.
+  std::string max_class;      // Empty: any.
   std::optional<int64_t> tokens_per_minute;
   std::optional<int64_t> max_concurrent;
 };

@@ -12,7 +12,9 @@ constexpr Duration kForecastTick = Duration::Milliseconds(50);
 
 }  // namespace
 
-PenstockCore::PenstockCore(CoreRules rules)
+PenstockCore::PenstockCore(CoreRules rules) : PenstockCore(rules.events_per_recount, std::move(rules)) {}
+
+PenstockCore::PenstockCore(int64_t events_per_recount, CoreRules&& rules)
     : rooms_(std::move(rules)),
       verdicts_(rooms_),
       entry_(rooms_, verdicts_),
@@ -20,7 +22,7 @@ PenstockCore::PenstockCore(CoreRules rules)
       parking_(rooms_.fleet, rooms_.forecasts, rooms_.lending, rooms_.running, rooms_.requests),
       pump_(rooms_, verdicts_, parking_),
       relief_(rooms_.fleet, rooms_.running),
-      books_(rooms_, rooms_.bounds.events_per_recount) {}
+      books_(rooms_, events_per_recount) {}
 
 void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   now_ = std::max(now_, now);

@@ -42,6 +42,8 @@ class PenstockCore : public AdmissionCore {
  private:
   using Actions = std::vector<Action>;
 
+  PenstockCore(int64_t events_per_recount, CoreRules&& rules);
+
   // One per kind of event.
   void On(const RequestArrived& event, Actions& actions);
   void On(const FirstToken& event, Actions& actions);

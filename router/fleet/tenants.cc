@@ -29,8 +29,9 @@ std::optional<size_t> PositionOf(const std::vector<ClassConfig>& classes, absl::
 
 absl::string_view ClassOfTier(absl::string_view tier) {
   if (tier == "priority") return "interactive";
+  if (tier == "default") return "standard";
   if (tier == "flex") return "background";
-  return "";
+  return tier;
 }
 
 }  // namespace
@@ -115,35 +116,44 @@ std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) c
     if (key.empty()) return MissingKey();
     if (found == nullptr) return InvalidKey();
     const TenantConfig& tenant = tenants_[found->tenant];
-    return Caller{TenantIdOf(tenant.name), tenant.name, tenant.max_class};
+    return Caller{TenantIdOf(tenant.name), tenant.name, tenant.service_class, tenant.max_class};
   }
   const absl::string_view named = tenant_header_.empty() ? "" : FindHeader(headers, tenant_header_);
   if (!named.empty()) {
     for (const TenantConfig& tenant : tenants_) {
       if (named == absl::string_view(tenant.name)) {
-        return Caller{TenantIdOf(tenant.name), tenant.name, tenant.max_class};
+        return Caller{TenantIdOf(tenant.name), tenant.name, tenant.service_class, tenant.max_class};
       }
     }
-    return Caller{TenantIdOf(named), "", ""};
+    return Caller{TenantIdOf(named), "", "", ""};
   }
-  return key.empty() ? Caller{} : Caller{TenantIdOf(key), "", ""};
+  return key.empty() ? Caller{} : Caller{TenantIdOf(key), "", "", ""};
 }
 
-std::variant<ClassChoice, ApiError> ChooseClass(const std::vector<ClassConfig>& classes, absl::string_view header,
-                                                absl::string_view service_tier, absl::string_view max_class) {
+absl::string_view ClassOfModel(const Config& config, absl::string_view model) {
+  for (const ModelConfig& each : config.models) {
+    const bool alias = std::find(each.aliases.begin(), each.aliases.end(), model) != each.aliases.end();
+    if (alias || model == absl::string_view(each.name)) return each.service_class;
+  }
+  return "";
+}
+
+std::variant<ClassChoice, ApiError> ChooseClass(const std::vector<ClassConfig>& classes, const ClassNames& names,
+                                                absl::string_view max_class) {
+  if (!names.header.empty() && !PositionOf(classes, names.header)) {
+    return MakeError(ErrorName::kInvalidValue, absl::StrCat("There is no class `", names.header.substr(0, 64), "`."),
+                     "x-penstock-class");
+  }
   size_t position = 0;
   for (size_t i = 0; i < classes.size(); ++i) {
     if (classes[i].is_default) position = i;
   }
-  if (!header.empty()) {
-    const std::optional<size_t> named = PositionOf(classes, header);
-    if (!named) {
-      return MakeError(ErrorName::kInvalidValue, absl::StrCat("There is no class `", header.substr(0, 64), "`."),
-                       "x-penstock-class");
-    }
+  for (const absl::string_view name :
+       {names.header, ClassOfTier(names.service_tier), names.of_tenant, names.of_model}) {
+    const std::optional<size_t> named = PositionOf(classes, name);
+    if (!named) continue;
     position = *named;
-  } else if (const auto tier = PositionOf(classes, ClassOfTier(service_tier))) {
-    position = *tier;
+    break;
   }
   if (const auto highest = PositionOf(classes, max_class)) position = std::max(position, *highest);
   return ClassChoice{position, classes[position].name, classes[position].ttft, classes[position].tpot};

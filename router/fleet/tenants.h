@@ -17,9 +17,10 @@
 namespace penstock {
 
 struct Caller {
-  TenantId tenant;        // Zero: anonymous.
-  std::string name;       // Configured name; empty where none is configured.
-  std::string max_class;  // Empty: any.
+  TenantId tenant;            // Zero: anonymous.
+  std::string name;           // Configured name; empty where none is configured.
+  std::string service_class;  // Requests that name none have it; empty: that of the model.
+  std::string max_class;      // Empty: any.
 };
 
 // A configured name or a key as an id; never zero. The same in every process: learned curves are stored under it.
@@ -48,16 +49,27 @@ class TenantBook {
   bool needs_key_ = false;
 };
 
-// The class that a request asks for by header or service_tier, never above `max_class`. No class: the header has an
-// unknown name. The list `classes` is in priority order, most urgent first.
+// The names that decide the class of a request, the strongest first; an empty one decides nothing.
+struct ClassNames {
+  absl::string_view header;        // x-penstock-class.
+  absl::string_view service_tier;  // A tier of OpenAI, or the name of a class. `auto` and unknown ones decide nothing.
+  absl::string_view of_tenant;
+  absl::string_view of_model;
+};
+
+// The class that the configuration gives to requests of a model, by the model's name or an alias; empty: none.
+absl::string_view ClassOfModel(const Config& config, absl::string_view model);
+
+// The class of a request, never above `max_class`. No class: the header has an unknown name. The list `classes` is in
+// priority order, most urgent first.
 struct ClassChoice {
   size_t position = 0;  // In these `classes`; a younger configuration may have others.
   std::string name;
   Duration ttft;
   Duration tpot;
 };
-std::variant<ClassChoice, ApiError> ChooseClass(const std::vector<ClassConfig>& classes, absl::string_view header,
-                                                absl::string_view service_tier, absl::string_view max_class);
+std::variant<ClassChoice, ApiError> ChooseClass(const std::vector<ClassConfig>& classes, const ClassNames& names,
+                                                absl::string_view max_class);
 
 }  // namespace penstock
 

@@ -79,8 +79,9 @@ std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView
                                   std::variant<RequestFacts, ApiError> scanned, PreparedRequest& prepared) {
   if (ApiError* bad = std::get_if<ApiError>(&scanned)) return std::move(*bad);
   prepared.facts = std::get<RequestFacts>(std::move(scanned));
-  auto chosen = ChooseClass(fleet.config().classes, FindHeader(*request.headers, "x-penstock-class"),
-                            prepared.facts.service_tier, prepared.caller.max_class);
+  const ClassNames names{FindHeader(*request.headers, "x-penstock-class"), prepared.facts.service_tier,
+                         prepared.caller.service_class, ClassOfModel(fleet.config(), prepared.facts.model)};
+  auto chosen = ChooseClass(fleet.config().classes, names, prepared.caller.max_class);
   if (ApiError* bad = std::get_if<ApiError>(&chosen)) return std::move(*bad);
   prepared.service_class = std::get<ClassChoice>(std::move(chosen));
   if (std::optional<ApiError> unknown = FindModel(fleet, prepared)) return unknown;

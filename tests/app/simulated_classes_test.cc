@@ -63,6 +63,27 @@ TEST(SimulatedClasses, TheConfigurationGivesTheClassOfATenantUnlessTheTraceNames
   EXPECT_EQ(class_of("other", ""), "standard");
 }
 
+TEST(SimulatedClasses, ARequestThatNobodyGivesAClassHasThatOfItsTenantElseThatOfItsModel) {
+  const absl::StatusOr<Config> config =
+      ParseConfig(std::string(kOneReplica) +
+                      "models: [{name: llama-3.1-8b, class: background}]\n"
+                      "tenants: [{name: acme, keys: [k], class: interactive}, {name: globex, keys: [l]}]\n"
+                      "trace: {models: {chat: llama-3.1-8b}, classes: {named: standard}}\n",
+                  "fleet.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(*config);
+  ASSERT_TRUE(setup.ok()) << setup.status();
+  const auto class_of = [&](const std::string& tenant) {
+    bench::TraceRequest request;
+    request.model = "chat";
+    request.tenant = tenant;
+    return setup->spec.fleet.classes[setup->class_of(request)->value()].name;
+  };
+  EXPECT_EQ(class_of("acme"), "interactive");
+  EXPECT_EQ(class_of("globex"), "background");
+  EXPECT_EQ(class_of("named"), "standard");
+}
+
 TEST(SimulatedClasses, AnUnknownClassIsNamedByFileAndLine) {
   const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(*ParseConfig(kOneReplica, "fleet.yaml"));
   bench::Trace trace;

@@ -151,6 +151,14 @@ TEST(Results, TtftIsFromArrivalAndTpotFromTheFirstToLastToken) {
   EXPECT_FALSE(results.queue_wait_s.has_value());
 }
 
+TEST(Results, TheWaitOfARefusedRequestIsFromItsArrivalToTheRefusal) {
+  RequestRecord refused = Refused(2, "deadline");
+  refused.end = Duration::Seconds(2.25);
+  const Results results = Summarise({refused, Finished(0, {0.5})}, kRun);
+  EXPECT_NEAR(results.refused_wait_s->p50, 0.25, 1e-9);
+  EXPECT_FALSE(Summarise({Finished(0, {0.5})}, kRun).refused_wait_s.has_value());
+}
+
 TEST(Results, TheJsonHasEveryNameAndNullForTheUnknown) {
   const auto json =
       nlohmann::json::parse(ResultsJson(Summarise({Finished(0, {0.5, 0.6}), Refused(0, "deadline")}, kRun)));
@@ -169,6 +177,7 @@ TEST(Results, TheJsonHasEveryNameAndNullForTheUnknown) {
                            "ttft_s",
                            "tpot_s",
                            "queue_wait_s",
+                           "refused_wait_s",
                            "per_class",
                            "per_tenant",
                            "per_model",

@@ -86,6 +86,10 @@ TEST(FleetChecks, ThePolicyGoesThroughTheGivenCheck) {
 TEST(FleetChecks, UnknownClassesAreFindings) {
   EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: t, keys: [k], max_class: standart}]\n")),
               HasSubstr("tenants[0].max_class: unknown class \"standart\" (did you mean \"standard\"?)"));
+  EXPECT_THAT(FindingsOf(WithReplica("tenants: [{name: t, keys: [k], class: standart}]\n")),
+              HasSubstr("tenants[0].class: unknown class \"standart\""));
+  EXPECT_THAT(FindingsOf(WithReplica("models: [{name: m, class: batch}]\n")),
+              HasSubstr("models[0].class: unknown class \"batch\""));
 }
 
 TEST(FleetChecks, NamesAndAliasesMustNotClash) {

@@ -1,7 +1,10 @@
-"""Start, reload and drain: running requests go on, and an error names its cause."""
+"""Start, reload and drain: running requests go on, and an error names its cause. The class of a request."""
+import json
 import signal
 import socket
 import subprocess
+
+import pytest
 
 from processes import BINARY, MODEL, Engine, Router, free_port, replicas, wait_until
 from raw_http import chat, read_answer, request_bytes, send
@@ -229,3 +232,39 @@ def test_a_receipt_is_given_on_demand(folder):
         plain = send(router.address, request_bytes(body=chat(max_tokens=1)))
         extra = {name for name in asked.headers if name.startswith("x-penstock")} - set(plain.headers)
         assert asked.status == 200 and extra
+
+
+@pytest.fixture(scope="module")
+def classed(folder):
+    with Engine(folder) as engine:
+        config = replicas([engine]) + (
+            f"models: [{{name: {engine.model}, class: background}}]\n"
+            "classes: {batch: {ttft: 1h, tpot: 1s, queue: 1h}}\n"
+            "tenants:\n"
+            "  - {name: quick, keys: [key-quick], class: interactive}\n"
+            "  - {name: plain, keys: [key-plain], max_class: standard}\n"
+        )
+        with Router(folder, [engine], config) as router:
+            yield router
+
+
+def class_of(router, key, headers=None, **fields):
+    asked = {"authorization": f"Bearer {key}", "x-penstock-receipt": "1", **(headers or {})}
+    answer = send(router.address, request_bytes(body=chat(max_tokens=1, **fields), headers=asked))
+    assert answer.status == 200, answer
+    return json.loads(answer.headers["x-penstock-receipt"])["class"]
+
+
+@pytest.mark.parametrize("key, headers, fields, expected", [
+    ("key-plain", {}, {}, "background"),
+    ("key-quick", {}, {}, "interactive"),
+    ("key-quick", {}, {"service_tier": "auto"}, "interactive"),
+    ("key-quick", {}, {"service_tier": "default"}, "standard"),
+    ("key-quick", {}, {"service_tier": "flex"}, "background"),
+    ("key-quick", {}, {"service_tier": "batch"}, "batch"),
+    ("key-quick", {"x-penstock-class": "standard"}, {"service_tier": "flex"}, "standard"),
+    ("key-plain", {}, {"service_tier": "priority"}, "standard"),
+    ("key-plain", {"x-penstock-class": "interactive"}, {}, "standard"),
+])
+def test_the_class_of_a_request(classed, key, headers, fields, expected):
+    assert class_of(classed, key, headers, **fields) == expected

@@ -43,13 +43,26 @@ def test_the_documented_fields_are_there_and_a_run_repeats(fleet):
             "total_tokens_per_s", "late_tokens_per_s", "abandoned_tokens_per_s", "recomputed_tokens_per_s", "preemptions",
             "ttft_s", "tpot_s", "queue_wait_s", "per_class", "per_tenant", "per_model", "per_replica", "per_gpu",
             "per_prompt_quartile", "forecast", "policy", "seed", "decision_us", "gpu_seconds", "loss", "feasible",
-            "fluid_bound_tokens_per_s"} <= set(first)
+            "fluid_bound_tokens_per_s", "refused_wait_s", "early_refusals", "wrong_refusals"} <= set(first)
+    assert first["refused_wait_s"]["p50"] is None and first["wrong_refusals"] == 0
     assert first["offered"] == first["finished"] > 200
     assert first["policy"] == "penstock"
     assert set(first["per_gpu"]) == {"g0", "g1"}
     second = result(fleet, *arguments)
     del first["decision_us"], second["decision_us"]
     assert first == second
+
+
+def test_refused_clients_hear_it_early_and_may_come_back_once(fleet):
+    overload = ["--trace", "generate:azure-conv", "--rate", "12", "--duration", "40s"]
+    early = result(fleet, *overload)
+    late = result(fleet, *overload, "--policy", "penstock:without=early")
+    assert early["refused_wait_s"]["p50"] < 0.5 < late["refused_wait_s"]["p50"]
+    assert 0 < early["wrong_refusals"] <= early["early_refusals"]
+    assert "retries" not in early
+    back = result(fleet, *overload, "--retry")
+    assert back["offered"] == early["offered"] + back["retries"]["offered"]
+    assert simulate(fleet, *overload, "--retry", "--carried").returncode == 2
 
 
 def test_logs_of_equal_seeds_are_equal_bytes(fleet, tmp_path):

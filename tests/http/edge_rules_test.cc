@@ -260,34 +260,6 @@ TEST(Tenants, WithoutTenantsAnyKeyIsATenantOfItsOwn) {
   EXPECT_EQ(std::get<Caller>(book.Identify({})).tenant, TenantId());
 }
 
-std::vector<ClassConfig> Classes() {
-  std::vector<ClassConfig> classes(3);
-  classes[0].name = "interactive";
-  classes[1].name = "standard";
-  classes[1].is_default = true;
-  classes[2].name = "background";
-  return classes;
-}
-
-std::string ClassOf(absl::string_view header, absl::string_view tier, absl::string_view max) {
-  const auto chosen = ChooseClass(Classes(), header, tier, max);
-  return std::holds_alternative<ClassChoice>(chosen) ? std::get<ClassChoice>(chosen).name : "error";
-}
-
-TEST(Classes, HeaderTierAndDefault) {
-  EXPECT_EQ(ClassOf("", "", ""), "standard");
-  EXPECT_EQ(ClassOf("", "priority", ""), "interactive");
-  EXPECT_EQ(ClassOf("", "flex", ""), "background");
-  EXPECT_EQ(ClassOf("", "auto", ""), "standard");
-  EXPECT_EQ(ClassOf("interactive", "flex", ""), "interactive");
-  EXPECT_EQ(ClassOf("nonsense", "", ""), "error");
-}
-
-TEST(Classes, NeverAboveTheTenantsHighest) {
-  EXPECT_EQ(ClassOf("interactive", "", "standard"), "standard");
-  EXPECT_EQ(ClassOf("background", "", "standard"), "background");
-}
-
 TEST(HeaderRules, EachHeaderThatTheConfigurationWarnsAboutIsNeverRelayed) {
   for (absl::string_view name : kUnrelayedHeaders) EXPECT_TRUE(NeverRelayed(name)) << name;
   EXPECT_TRUE(NeverRelayed(absl::StrCat(kUnrelayedPrefix, "class")));

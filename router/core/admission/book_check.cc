@@ -118,6 +118,7 @@ std::string BookCheck::FirstDriftWith(int64_t most_uses) const {
     if (!replica.SumsHold()) return absl::StrCat("replica ", replica.spec().name, ": a sum over its requests is wrong");
   }
   if (!rooms_.waiting.SumsHold()) return "a sum over the waiting requests is wrong";
+  if (!rooms_.early.SumsHold()) return "a waiting request is not counted by its size, or counted twice";
   if (!rooms_.reservations.SumsHold()) return "memory is reserved for a request that does not wait for it";
   if (std::string drift = FirstRequestDrift(); !drift.empty()) return drift;
   if (std::string drift = FirstPoolDrift(); !drift.empty()) return drift;

@@ -23,6 +23,8 @@ struct CoreRules {
   std::vector<LateBound> late = AllLateBounds();
   // Requests whose TTFT goal no server could make stand behind all others.
   bool best_effort_apart = true;
+  // A request that cannot expect to be on time is refused before its last chance has passed.
+  bool early_refusal = true;
   // Requests of a lane that have a reservation at a time. Untuned: one per replica of a small fleet.
   size_t reservations = 8;
   std::vector<Guard> guards = AllGuards();

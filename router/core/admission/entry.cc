@@ -58,9 +58,12 @@ void Entry::Admit(const RequestArrived& event, Instant now, std::vector<Action>&
       rooms_.order->PlaceOf({*request, rooms_.fleet.GoalsOf(*request), rooms_.servers, rooms_.forecasts, now});
   request->service.expected = rooms_.Charge().Expected(*request);
   request->waiting.best_effort = rooms_.lateness.BestEffort(*request, now);
+  verdicts_.Arrived(request, now);
   const int64_t position = rooms_.waiting.lane(event.model).PositionOf(*request);
   if (TryNow(request, position, now, actions)) return;
-  rooms_.waiting.Push(request, rooms_.lateness.NextCheck(*request, now));
+  rooms_.waiting.Push(request, rooms_.early.NextCheck(*request, now));
+  rooms_.early.Waits(request, now);
+  if (verdicts_.RefusesEarly(request, now, actions)) return;
   if (rooms_.waiting.OverLimits(rooms_.fleet.spec().limits)) {
     verdicts_.RefuseWaiting(request, Refusal::kQueueFull, now, actions);
   } else {

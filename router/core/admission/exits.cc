@@ -36,7 +36,7 @@ void Exits::Close(const RequestClosed& event, Instant now) {
   RequestState* request = rooms_.requests.Find(event.request);
   if (request == nullptr) return;
   if (request->phase == RequestPhase::kWaiting) {
-    rooms_.StopWaiting(request);
+    rooms_.StopWaiting(request, now);
     rooms_.work.LetOthersPast(request->arrived.model);
   } else if (request->phase == RequestPhase::kAborting) {
     const Duration hold = rooms_.fleet.replica(request->running.replica).spec().abort_hold;

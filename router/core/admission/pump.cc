@@ -26,7 +26,7 @@ bool Pump::Place(RequestState* request, Instant now, std::vector<Action>& action
   if (work.Missed(model, request->waiting.tried_at)) request->waiting.ForgetTries();
   request->waiting.tried_at = work.pump();
   if (const std::optional<Choice> choice = rooms_.placement.Choose(request, now)) {
-    rooms_.StopWaiting(request);
+    rooms_.StopWaiting(request, now);
     verdicts_.Send(request, *choice, now, actions);
     return true;
   }
@@ -121,15 +121,18 @@ void Pump::RefuseLate(Instant now, std::vector<Action>& actions) {
     const auto first = rooms_.waiting.FirstCheck();
     if (!first || first->first > now || !work.Spend(kRefusalTries)) return;
     RequestState* request = rooms_.requests.Find(first->second);
+    const ModelId model = request->arrived.model;
     if (request->waiting.parked) {
       rooms_.waiting.Return(request, now);
-      work.SetUnfinished(request->arrived.model, true);
+      work.SetUnfinished(model, true);
     }
     if (const std::optional<Refusal> reason = rooms_.lateness.ReasonOf(request, now)) {
-      work.LetOthersPast(request->arrived.model);
+      work.LetOthersPast(model);
       verdicts_.RefuseWaiting(request, *reason, now, actions);
+    } else if (verdicts_.RefusesEarly(request, now, actions)) {
+      work.LetOthersPast(model);
     } else {
-      CheckAgain(request, rooms_.lateness.NextCheckAfter(*request, now), now);
+      CheckAgain(request, rooms_.early.NextCheckAfter(*request, now), now);
     }
   }
 }

@@ -62,9 +62,9 @@ void Reserver::OnBlocked(RequestState* request, Instant now) {
     const ReplicaState& replica = rooms_.fleet.replica(*waiting.reserved);
     return rooms_.reservations.BringForward(*request, RoomOf(*request, replica, now));
   }
-  if (rooms_.bounds.reservations == 0 || !Deserves(*request, now)) return;
+  if (rooms_.reservations.most() == 0 || !Deserves(*request, now)) return;
   rooms_.reservations.Of(request->arrived.model, reserved_);
-  if (reserved_.size() >= rooms_.bounds.reservations) return;
+  if (reserved_.size() >= rooms_.reservations.most()) return;
   if (const std::optional<Room> room = FindRoom(*request, now)) {
     rooms_.reservations.Reserve(request, room->replica, room->at);
   }

@@ -3,7 +3,7 @@
 // A request gets one where it needs a large part of a pool, or has waited long and no deadline will end its wait. The
 // room must come before its time is over. While too many requests are refused for lateness, its deadline ends the wait:
 // memory for few large requests then costs more tokens than it yields.
-// Invariant: at most `RoomBounds::reservations` requests of a lane have a reservation. Owned by Pump. O(pools x
+// Invariant: at most `Reservations::most` requests of a lane have a reservation. Owned by Pump. O(pools x
 // horizons^2) once in kPause per request, and once in kBetweenSearches at all.
 #ifndef PENSTOCK_ROUTER_CORE_ADMISSION_RESERVER_H_
 #define PENSTOCK_ROUTER_CORE_ADMISSION_RESERVER_H_

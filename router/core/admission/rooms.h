@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "router/core/admission/core_rules.h"
+#include "router/core/admission/early_refusal.h"
 #include "router/core/books/request_table.h"
 #include "router/core/books/running_requests.h"
 #include "router/core/placement/placement.h"
@@ -18,18 +19,13 @@
 
 namespace penstock {
 
-// Numbers that no room changes.
-struct RoomBounds {
-  int64_t events_per_recount;
-  size_t reservations;  // At most, of a lane at a time.
-};
-
 struct Rooms {
   explicit Rooms(CoreRules rules)
-      : bounds{rules.events_per_recount, rules.reservations},
-        forecasts(fleet, std::move(rules.outputs)),
+      : forecasts(fleet, std::move(rules.outputs)),
         order(std::move(rules.order)),
         lateness(fleet, servers, std::move(rules.late), rules.best_effort_apart),
+        early(fleet, servers, lateness, waiting, rules.early_refusal),
+        reservations(fleet, forecasts, rules.reservations),
         memory(fleet, forecasts, reservations, std::move(rules.memory)),
         placement(fleet, servers, work, memory, floors, std::move(rules.guards)) {}
   Rooms(const Rooms&) = delete;
@@ -41,6 +37,7 @@ struct Rooms {
     running.Configure();
     servers.Configure(now);
     waiting.Configure(description);
+    early.Configure();
     work.Configure(waiting.lanes());
     memory.Configure();
     floors.Configure(now);
@@ -49,17 +46,19 @@ struct Rooms {
   }
 
   // The request is looked at no more: it was placed or refused, or its client left.
-  void StopWaiting(RequestState* request) {
+  void StopWaiting(RequestState* request, Instant now) {
     reservations.End(request);
     lending.EndLoan(request);
     waiting.Remove(request);
+    early.WaitsNoMore(request, now);
   }
 
   // True: the request can be on time nowhere, and would take GPU time from others that are refused. Something runs, so
   // an event will try it again.
   bool WaitsForOthers(const RequestState& request, Instant now) const {
     const ModelId model = request.arrived.model;
-    if (!request.waiting.best_effort || request.waiting.reserved || !waiting.lane(model).RefusesLate(now)) return false;
+    if (!request.waiting.best_effort || request.waiting.reserved) return false;
+    if (waiting.lane(model).LateShareAt(now) <= kMostLate) return false;
     const std::vector<size_t>& replicas = servers.Of(model);
     return std::any_of(replicas.begin(), replicas.end(), [this](size_t i) { return fleet.replicas()[i].busy(); });
   }
@@ -75,7 +74,6 @@ struct Rooms {
                         [&](size_t i) { return fleet.replicas()[i].Placeable() && needed <= servers.Longest(i); });
   }
 
-  const RoomBounds bounds;
   FleetState fleet;
   Servers servers{fleet};
   Forecasts forecasts;
@@ -85,8 +83,9 @@ struct Rooms {
   WaitingRoom waiting;
   std::unique_ptr<LaneOrder> order;
   Lateness lateness;
+  EarlyRefusal early;
   WorkList work{fleet};
-  Reservations reservations{fleet, forecasts};
+  Reservations reservations;
   MemoryTest memory;
   Floors floors{fleet, servers, memory.rule()};
   Placement placement;

@@ -4,34 +4,68 @@
 
 namespace penstock {
 
+RetryHint& Verdicts::HintOf(const RequestArrived& arrived) {
+  const size_t model = arrived.model.value();
+  const size_t service_class = arrived.service_class.value();
+  if (model >= hints_.size()) hints_.resize(model + 1);
+  if (service_class >= hints_[model].size()) hints_[model].resize(service_class + 1);
+  return hints_[model][service_class];
+}
+
+void Verdicts::Arrived(RequestState* request, Instant now) {
+  const RequestArrived& arrived = request->arrived;
+  if (!rooms_.fleet.GoalsOf(*request).refuse_late || request->waiting.best_effort) return;
+  request->evidence.follows_up = HintOf(arrived).Follows(arrived.prompt, now);
+}
+
 void Verdicts::Send(RequestState* request, const Choice& choice, Instant now, std::vector<Action>& actions) {
   const ReplicaId replica(static_cast<uint32_t>(choice.replica));
   rooms_.running.Start(request, replica, rooms_.placement.GrowthOf(choice), choice.expected_ttft, now);
   rooms_.servers.UpdateFullness(rooms_.fleet.replica(replica), now);
   rooms_.floors.Update(std::span(&choice.replica, 1), now);
   rooms_.waiting.lane(request->arrived.model).Dispatched(*request, now);
-  if (request->requeues == 0) rooms_.order->Served(request->arrived);
+  if (request->requeues == 0) {
+    if (request->evidence.follows_up) HintOf(request->arrived).Ended(true);
+    rooms_.order->Served(request->arrived);
+    rooms_.early.Dispatched(*request, now);
+  }
   actions.push_back(Forward{request->arrived.request, replica, request->running.lease, now - request->arrival,
                             Duration::Seconds(choice.expected_ttft), choice.peak_share});
+}
+
+void Verdicts::Refuse(RequestState* request, penstock::Refuse refuse, Instant now, std::vector<Action>& actions) {
+  const RequestArrived& arrived = request->arrived;
+  if (refuse.reason == Refusal::kDeadlineUnreachable) {
+    RetryHint& hint = HintOf(arrived);
+    refuse.retry_after = hint.hint();
+    if (request->evidence.follows_up) hint.Ended(false);
+    hint.Refused(arrived.prompt, now);
+    rooms_.order->Refused(arrived);
+    rooms_.waiting.lane(arrived.model).RefusedLate(now);
+  }
+  actions.push_back(refuse);
+  rooms_.StopWaiting(request, now);
+  rooms_.waiting.lane(arrived.model).ClassOf(*request).waiting.Settle(*request, 0, now);
+  rooms_.requests.Erase(refuse.request);
 }
 
 void Verdicts::RefuseWaiting(RequestState* request, Refusal reason, Instant now, std::vector<Action>& actions) {
   const RequestArrived& arrived = request->arrived;
   const Duration retry_after = rooms_.waiting.RetryAfter(arrived.model, now);
-  Refuse refuse{arrived.request, reason, retry_after, 0, 0};
+  penstock::Refuse refuse{arrived.request, reason, retry_after, 0, 0};
   if (reason == Refusal::kQueueFull) {
     const CoreLimits& limits = rooms_.fleet.spec().limits;
     refuse = QueueFullRefusal(arrived.request, limits, rooms_.waiting.requests(), retry_after);
   }
   if (reason == Refusal::kNoReplica) refuse = NoReplicaRefusal(arrived.request);
-  actions.push_back(refuse);
-  if (reason == Refusal::kDeadlineUnreachable) {
-    rooms_.order->Refused(arrived);
-    rooms_.waiting.lane(arrived.model).RefusedLate(now);
-  }
-  rooms_.StopWaiting(request);
-  rooms_.waiting.lane(arrived.model).ClassOf(*request).waiting.Settle(*request, 0, now);
-  rooms_.requests.Erase(refuse.request);
+  if (reason == Refusal::kDeadlineUnreachable) rooms_.early.WasLate(*request, now);
+  Refuse(request, refuse, now, actions);
+}
+
+bool Verdicts::RefusesEarly(RequestState* request, Instant now, std::vector<Action>& actions) {
+  if (!rooms_.early.Refuses(*request, now)) return false;
+  Refuse(request, {request->arrived.request, Refusal::kDeadlineUnreachable, Duration(), 0, 0, true}, now, actions);
+  return true;
 }
 
 }  // namespace penstock

@@ -86,6 +86,12 @@ struct CacheHope {
   double Seconds(Tokens cached) const { return price.Of(PrefillOf(Tokens(0), cached)); }
 };
 
+// The part of a request that teaches when others are to be refused.
+struct EvidenceState {
+  bool counted = false;     // It counts as waiting in DrainBySize.
+  bool follows_up = false;  // Its end shows whether a Retry-After was long enough.
+};
+
 // The part of a request that its replica uses.
 struct RunState {
   ReplicaId replica;
@@ -137,6 +143,7 @@ struct RequestState {
   int parkings = 0;  // Times that it was parked.
   WaitState waiting;
   ServiceState service;
+  EvidenceState evidence;
   RunState running;
   OutputState output;
   absl::InlinedVector<PoolMembership, 1> pools;

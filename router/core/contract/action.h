@@ -44,6 +44,7 @@ struct Refuse {
   Duration retry_after;  // Measured drain time, 1..60 s; zero where a retry cannot help.
   int64_t bound = 0;     // The bound that was broken: tokens of context or pool, requests of queue; 0: none.
   int64_t value = 0;     // The value that broke it.
+  bool early = false;    // Its last chance had not passed: others like it were late (admission/early_refusal.h).
   bool operator==(const Refuse&) const = default;
 };
 

@@ -18,7 +18,10 @@ namespace penstock {
 
 class Reservations {
  public:
-  Reservations(const FleetState& fleet, const Forecasts& forecasts) : fleet_(fleet), forecasts_(forecasts) {}
+  // `most`: reservations of a lane at a time.
+  Reservations(const FleetState& fleet, const Forecasts& forecasts, size_t most)
+      : fleet_(fleet), forecasts_(forecasts), most_(most) {}
+  size_t most() const { return most_; }
 
   // The fleet has a new description: every reservation ends.
   void Configure();
@@ -63,6 +66,7 @@ class Reservations {
 
   const FleetState& fleet_;
   const Forecasts& forecasts_;
+  const size_t most_;
   std::vector<Reservation> reservations_;  // The oldest first.
   std::vector<ReservedPool> pools_;        // One entry per pool.
 };

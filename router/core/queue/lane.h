@@ -80,9 +80,9 @@ class Lane {
   void Dispatched(RequestState& request, Instant now);
   // A request was refused because it could not be on time any more.
   void RefusedLate(Instant now) { late_.Refused(now); }
-  // True: more than kMostLate of the requests that can be on time were refused of late. Best effort waits, because it
-  // would take GPU time from those.
-  bool RefusesLate(Instant now) const { return late_.At(now) > kMostLate; }
+  // The share of the requests that can be on time that was refused of late. Beyond kMostLate best effort waits, because
+  // it would take GPU time from those.
+  double LateShareAt(Instant now) const { return late_.At(now); }
   // Requests per second that leave this lane, over the last ten seconds or so; 0 before the first.
   double DrainRate(Instant now) const;
 

@@ -28,6 +28,7 @@ const Parts& WithoutParts() {
       {"learning", [](PenstockVariant& v) { v.learned_steps = false; }},
       {"gpu", [](PenstockVariant& v) { v.gpu_wide = false; }},
       {"refusal", [](PenstockVariant& v) { v.refuse_late = false; }},
+      {"early", [](PenstockVariant& v) { v.early_refusal = false; }},
       {"density", [](PenstockVariant& v) { v.order = OrderKind::kDeadline; }},
       {"prefixes", [](PenstockVariant& v) { v.prefix_caches = false; }},
       {"reservations", [](PenstockVariant& v) { v.reservations = false; }},
@@ -169,6 +170,7 @@ CoreRules RulesOf(const PenstockVariant& variant) {
   if (!variant.reservations) rules.reservations = 0;
   rules.best_effort_apart = variant.best_effort;
   if (!variant.time_guards) rules.guards = {rules.guards.front()};
+  rules.early_refusal = variant.early_refusal;
   if (!variant.refuse_late) rules.late = {rules.late.front()};
   return rules;
 }
@@ -200,6 +202,7 @@ absl::StatusOr<std::optional<PenstockVariant>> ParsePenstockVariant(absl::string
     variant.parking = false;
   } else if (family == "clairvoyant") {
     variant.true_lengths = variant.true_prompts = variant.true_steps = true;
+    variant.early_refusal = false;
   } else if (family != "penstock") {
     return std::nullopt;
   }

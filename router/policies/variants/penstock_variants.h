@@ -4,7 +4,7 @@
 //                                   tenants, steps (no time guards), learning (step times stay at their prior), gpu
 //                                   (no GPU-wide ledger), refusal, prefixes, sharing (prompts of running requests have
 //                                   no memory in common), density (plain deadline order), parking, attention (each
-//                                   token of a prompt takes the same time)
+//                                   token of a prompt takes the same time), early (no refusal before the last chance)
 //   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
 //   present_use[:fill=F]            own fresh books under F (0.95) of capacity, with Penstock's guards
 //   clairvoyant[:order=ORDER,memory=RULE]
@@ -52,6 +52,7 @@ struct PenstockVariant {
   bool attention = true;      // False: the quadratic part of prefill is left out of step times.
   bool gpu_wide = true;       // False: every replica is taken to have its GPUs to itself, elastic pools in equal parts.
   bool refuse_late = true;    // False: a request waits until its class's queue time, however late its first token.
+  bool early_refusal = true;  // False: a request is refused as late once its last chance has passed, never before.
   bool prefix_caches = true;  // False: no prompt is expected to be cached anywhere.
   bool parking = true;        // False: no stream lends its memory.
   bool reservations = true;   // False: no memory is reserved for a request that waits.

@@ -93,6 +93,27 @@ TEST(FleetSimulation, ARefusedRequestHasItsReason) {
   EXPECT_EQ(outcome.records[0].reason, TraitsOf(Refusal::kQueueFull).label);
 }
 
+TEST(FleetSimulation, ARefusedClientComesBackOnceAfterItsRetryAfter) {
+  ScriptedCore core([](const Event& event, std::vector<Action>& actions) {
+    if (const auto* arrived = std::get_if<RequestArrived>(&event)) {
+      Refuse refuse;
+      refuse.request = arrived->request;
+      refuse.reason = Refusal::kDeadlineUnreachable;
+      refuse.retry_after = Duration::Seconds(3);
+      refuse.early = true;
+      actions.push_back(refuse);
+    }
+  });
+  SimulationOptions options = Quick();
+  options.retry = true;
+  const SimulationOutcome outcome = FleetSimulation(FleetOf(1), core, options).Run({ArrivalAt(1, 70), ArrivalAt(2)});
+  ASSERT_EQ(outcome.records.size(), 4u);
+  EXPECT_EQ(outcome.records[2].arrival, Duration::Seconds(4));
+  EXPECT_EQ(outcome.records[2].prompt, Tokens(70));
+  EXPECT_EQ(outcome.records[2].fate, Fate::kRefused);
+  EXPECT_TRUE(outcome.records[0].early);
+}
+
 TEST(FleetSimulation, ARequestOfADeadReplicaIsRequeuedWithItsTokensAndComputedAgain) {
   SimulatedFleetSpec spec = FleetOf(2);
   spec.replicas[0].down_from = Duration::Seconds(1.1);

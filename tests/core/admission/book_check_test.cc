@@ -24,6 +24,15 @@ TEST(BookCheck, ARequestThatTheLedgerForgotIsADriftOfItsPool) {
   EXPECT_EQ(BookCheck(test.rooms, 1).FirstDrift(), "pool pool0: the ledger holds other memory than the requests");
 }
 
+TEST(BookCheck, AWaitingRequestThatItsSizeDoesNotCountIsADrift) {
+  TestRooms test;
+  RequestState* request = test.Waiting(1, 300);
+  test.rooms.early.Waits(request, test.now);
+  EXPECT_EQ(BookCheck(test.rooms, 1).FirstDrift(), "");
+  request->evidence.counted = false;
+  EXPECT_EQ(BookCheck(test.rooms, 1).FirstDrift(), "a waiting request is not counted by its size, or counted twice");
+}
+
 TEST(BookCheck, AMemberThatLeftItsPoolOnlyIsADrift) {
   TestRooms test;
   RequestState* request = test.Decoding(1, 300);

@@ -95,7 +95,7 @@ TEST(EventLog, AnActionHasItsFieldsInTheOrderOfTheirDeclaration) {
             "9 forward 1 2 3 4 5 0.5");
   EXPECT_EQ(FormatAction(at, Park{RequestId(1), WaitReason::kMemory, 7}), "9 park 1 5 7");
   EXPECT_EQ(FormatAction(at, Refuse{RequestId(1), Refusal::kQueueFull, Duration::Nanoseconds(2), 3, 4}),
-            "9 refuse 1 4 2 3 4");
+            "9 refuse 1 4 2 3 4 0");
   EXPECT_EQ(FormatAction(at, Abort{RequestId(1), LeaseId(2), true}), "9 abort 1 2 1");
 }
 
