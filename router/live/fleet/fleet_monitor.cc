@@ -245,8 +245,21 @@ void FleetMonitor::Notice(const WatchedReplica& watched, std::string message) {
 }
 
 void FleetMonitor::Publish(std::vector<Event> then, std::function<void()> published) {
-  publisher_.Publish(MakeView(), std::move(then), [published = std::move(published)] {
-    if (published) published();
+  next_.then.insert(next_.then.end(), then.begin(), then.end());
+  if (published) next_.published.push_back(std::move(published));
+  if (std::exchange(publication_, Publication::kWanted) == Publication::kNone) {
+    // Later: the changes of this turn go with it.
+    asio::post(control_.io(), [this] { PublishNext(); });
+  }
+}
+
+void FleetMonitor::PublishNext() {
+  publication_ = Publication::kUnderWay;
+  Changes now = std::exchange(next_, Changes());
+  publisher_.Publish(MakeView(), std::move(now.then), [this, published = std::move(now.published)] {
+    for (const auto& each : published) each();
+    if (publication_ == Publication::kWanted) return PublishNext();
+    publication_ = Publication::kNone;
   });
 }
 

@@ -59,15 +59,26 @@ class FleetMonitor {
   void CheckWork(WatchedReplica& watched, const Observation& seen);
   void LogLost(WatchedReplica& watched, const absl::Status& status);
   void Notice(const WatchedReplica& watched, std::string message);
-  // Then submits `then` to the core and calls `published`, where it is given.
+  // Then submits `then` to the core and calls `published`, where it is given. One publication is under way at a time.
+  // The changes that come meanwhile go with the next one: a view is as long as the fleet.
   void Publish(std::vector<Event> then, std::function<void()> published = nullptr);
+  void PublishNext();
   void CountUp();
   // The core knows the health that the replica had when it was published.
   void OnTold(ReplicaId replica);
   std::shared_ptr<const FleetView> MakeView() const;
 
+  enum class Publication : uint8_t { kNone, kUnderWay, kWanted };
+  // The changes of the next publication.
+  struct Changes {
+    std::vector<Event> then;
+    std::vector<std::function<void()>> published;
+  };
+
   EventLoop& control_;
   FleetPublisher publisher_;
+  Publication publication_ = Publication::kNone;
+  Changes next_;
   const UrlOf url_of_;
   FleetBook book_;
   HangPatrol patrol_;
