@@ -84,6 +84,16 @@ bool AppendUnescaped(absl::string_view inside, std::string* out) {
   return true;
 }
 
+bool EscapesAreWhole(absl::string_view inside) {
+  const char* const end = inside.data() + inside.size();
+  for (const char* at = SkipPlainJson(inside.data(), end); at < end; at = SkipPlainJson(at, end)) {
+    const JsonEscape escape = ReadJsonEscape(at, end);
+    if (escape.kind == JsonEscape::Kind::kBroken) return false;
+    at += escape.length;
+  }
+  return true;
+}
+
 void AppendJsonEscaped(absl::string_view text, std::string* out) {
   constexpr absl::string_view kShort = "btn?fr";  // For the characters 8 to 13.
   constexpr absl::string_view kHex = "0123456789abcdef";

@@ -40,6 +40,10 @@ inline const char* SkipPlainJson(const char* at, const char* end) {
 // surrogate is alone. Does not check UTF-8.
 bool AppendUnescaped(absl::string_view inside, std::string* out);
 
+// True: the inside of a literal has no broken escape. A lone half of a surrogate pair is whole: the other half may
+// begin the next text. O(text).
+bool EscapesAreWhole(absl::string_view inside);
+
 // Appends `text` as the inside of a literal. Does not check UTF-8.
 void AppendJsonEscaped(absl::string_view text, std::string* out);
 

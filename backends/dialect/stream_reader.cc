@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "backends/dialect/json_scanner.h"
 #include "backends/dialect/usage_reader.h"
+#include "base/json_string.h"
 
 namespace penstock {
 namespace {
@@ -43,7 +44,8 @@ bool SeeText(JsonScanner& scanner, StreamFacts* facts) {
 bool SeeContent(JsonScanner& scanner, StreamFacts* facts) {
   if (scanner.Peek() != '"') return scanner.Skip();
   absl::string_view text;
-  if (!scanner.TakeString(&text)) return false;
+  // It may become part of another engine's prompt.
+  if (!scanner.TakeString(&text) || !EscapesAreWhole(text)) return false;
   if (facts->content.empty()) facts->content = text;
   AddText(text, facts);
   return true;

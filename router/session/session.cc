@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "backends/engines/catalogue/engine_catalogue.h"
+#include "base/json_string.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -146,7 +148,9 @@ AnswerProgress Session::ProgressNow() const {
   progress.resume_due = delivery_.resume_due();
   progress.delivered = state_.answer.client_tokens();
   progress.other_text = state_.answer.other_text;
-  progress.text_whole = state_.answer.text.whole();
+  // Half of a surrogate pair goes into no request: engines refuse it.
+  std::string text;
+  progress.text_whole = state_.answer.text.whole() && AppendUnescaped(state_.answer.PromptText(), &text);
   progress.exhausted = state_.ledger.exhausted();
   progress.deadline = state_.answer_deadline;
   const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;

@@ -215,5 +215,13 @@ TEST(ReadStreamEvent, CommentsSayNothing) {
   EXPECT_FALSE(facts.done);
 }
 
+TEST(ReadStreamEvent, ContentWithABrokenEscapeIsNoEvent) {
+  for (const char* content : {R"(\x41)", R"(\u00)"}) {
+    const std::string delta = std::string(R"({"choices":[{"delta":{"content":")") + content + "\"}}]}";
+    EXPECT_TRUE(ReadData(Endpoint::kChat, delta).malformed);
+  }
+  EXPECT_FALSE(ReadData(Endpoint::kChat, R"({"choices":[{"delta":{"content":"\ud83d"}}]})").malformed);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -66,5 +66,14 @@ TEST(JsonString, AgreesWithAParserOnRandomLiterals) {
   }
 }
 
+TEST(JsonString, HalfASurrogatePairIsWholeAndABrokenEscapeIsNot) {
+  for (const char* whole : {"", "plain", R"(a\nb\"\\)", R"(\ud83d)", R"(\ude00x)", R"(\ud83d\ude00\u00e9)"}) {
+    EXPECT_TRUE(EscapesAreWhole(whole)) << whole;
+  }
+  for (const char* broken : {"\\", R"(\q)", R"(\x41)", R"(\u12)", R"(\u12g4)", R"(fine\n\u)"}) {
+    EXPECT_FALSE(EscapesAreWhole(broken)) << broken;
+  }
+}
+
 }  // namespace
 }  // namespace penstock

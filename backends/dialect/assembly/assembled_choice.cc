@@ -33,17 +33,6 @@ absl::Status ForMembers(JsonScanner& scanner, Visit&& visit) {
 
 absl::Status Skip(JsonScanner& scanner) { return scanner.Skip() ? absl::OkStatus() : NotJson(); }
 
-// The scanner checks no escapes. A half of a surrogate pair may find its other half in the next event.
-bool EscapesHold(absl::string_view inside) {
-  const char* const end = inside.data() + inside.size();
-  for (const char* at = SkipPlainJson(inside.data(), end); at < end; at = SkipPlainJson(at, end)) {
-    const JsonEscape escape = ReadJsonEscape(at, end);
-    if (escape.kind == JsonEscape::Kind::kBroken) return false;
-    at += escape.length;
-  }
-  return true;
-}
-
 // The index of an element that is an object; 0 where it names none.
 bool IndexOf(absl::string_view piece, int64_t* index) {
   JsonScanner scanner(piece);
@@ -80,7 +69,7 @@ std::string JsonMembers::Take(absl::string_view key) {
 
 absl::Status AssembledChoice::AppendText(JsonScanner& scanner, std::string* text) {
   absl::string_view inside;
-  if (!scanner.TakeString(&inside) || !EscapesHold(inside)) return NotJson();
+  if (!scanner.TakeString(&inside) || !EscapesAreWhole(inside)) return NotJson();
   text->append(inside.data(), inside.size());
   added_ += inside.size();
   return absl::OkStatus();
