@@ -16,11 +16,17 @@ int64_t ContextOf(const EngineJson& card) {
   return std::max<int64_t>(0, MemberInt(Member(card, "meta"), "n_ctx"));
 }
 
+// Clients can ask for no longer name, and no log or metric shall show control characters.
+bool IsSane(const std::string& name) {
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  return !name.empty() && name.size() <= kLongestModelName && std::none_of(name.begin(), name.end(), control);
+}
+
 // The models by name, in the order of the list.
 class Names {
  public:
   void Add(const std::string& name, int64_t context) {
-    if (name.empty() || models_.size() >= kMostModels || !places_.try_emplace(name, models_.size()).second) return;
+    if (!IsSane(name) || models_.size() >= kMostModels || !places_.try_emplace(name, models_.size()).second) return;
     models_.push_back(ServedModel{name, Tokens(context)});
   }
   ServedModel* Find(const std::string& name) {

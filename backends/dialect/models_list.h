@@ -18,6 +18,8 @@ struct ServedModel {
 
 // Of one engine, adapters included. The names of further models are not known.
 inline constexpr size_t kMostModels = 1000;
+// In bytes. Models with longer names, or with control characters in them, are left out.
+inline constexpr size_t kLongestModelName = 1024;
 
 struct ModelsList {
   std::vector<ServedModel> models;  // Aliases included; a LoRA adapter has the context of its parent.

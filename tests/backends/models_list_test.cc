@@ -33,5 +33,19 @@ TEST(ModelsList, AnErrorIsNoList) {
   EXPECT_FALSE(ParseModelsList("[]").ok());
 }
 
+TEST(ModelsList, OddNamesAndVeryManyModelsAreLeftOut) {
+  std::string cards =
+      R"({"id":""},{"id":"a\nb"},{"id":"a\u001bb"},{"id":")" + std::string(kLongestModelName + 1, 'x') + "\"}";
+  for (size_t i = 0; i < 2 * kMostModels; ++i) cards += ",{\"id\":\"m" + std::to_string(i) + "\"}";
+  const auto list = ParseModelsList("{\"data\":[" + cards + "]}");
+  ASSERT_TRUE(list.ok());
+  EXPECT_EQ(list->models.size(), kMostModels);
+  EXPECT_EQ(list->models.front().name, "m0");
+}
+
+TEST(ModelsList, AVeryLongDocumentIsNotRead) {
+  EXPECT_FALSE(ParseModelsList("{\"data\":[],\"x\":\"" + std::string(2 << 20, 'x') + "\"}").ok());
+}
+
 }  // namespace
 }  // namespace penstock

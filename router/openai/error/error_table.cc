@@ -100,7 +100,8 @@ constexpr std::array<ErrorRow, kErrorCount> kErrors = {{
 
 // A text per Refusal, in its order.
 constexpr std::array<absl::string_view, kRefusalCount> kRefusalMeanings = {
-    "The prompt, with `max_tokens` where given, is over the context of every replica that serves the model.",
+    "The prompt is over the context of every replica that serves the model. Limits of the output are the engine's to "
+    "refuse.",
     "The prompt alone is larger than every pool that it could use.",
     "No replica, up or down, serves the model.",
     "Keys are configured, and the request has none of them.",
