@@ -86,7 +86,7 @@ std::vector<TenantSpec> TenantSpecsOf(const Config& config) {
 
 FairnessSpec FairnessOf(const Config& config) {
   const bool named = !config.tenants.empty() || !config.tenant_header.empty();
-  const absl::string_view mode = config.fairness ? *config.fairness : named ? "leads" : "none";
+  const std::string mode = config.fairness.value_or(named ? "leads" : "none");
   const auto place = [](const auto& names, absl::string_view name) {
     return static_cast<uint8_t>(std::find(names.begin(), names.end(), name) - names.begin());
   };
