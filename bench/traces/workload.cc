@@ -203,7 +203,7 @@ struct Workload {
   const char* name;
   Builder build;
 };
-constexpr std::array<Workload, 13> kWorkloads = {{
+constexpr std::array<Workload, 15> kWorkloads = {{
     {"azure-conv", AzureConversation},
     {"azure-code", AzureCode},
     {"chat", Chat},
@@ -211,6 +211,8 @@ constexpr std::array<Workload, 13> kWorkloads = {{
     {"antiphase", AntiPhase},
     {"bursts", Bursts},
     {"flood", Flood},
+    {"users", Users},
+    {"jobs", Jobs},
     {"long-prompts", LongPrompts},
     {"mixture", Mixture},
     {"giants", Giants},

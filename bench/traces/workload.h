@@ -14,6 +14,8 @@
 //                req/s in all.
 //   bursts       40 chat requests within 0.1 s every 6 s, shorter than any scrape period.
 //   flood        eight tenants at 6 req/s in all, and one that sends 30 req/s from second 100 to 200 of every 300.
+//   users        bursts of 60 chats within two seconds, every 20 s.
+//   jobs         the same bursts beside background work of seven tenths of all tokens.
 //   long-prompts one request a second of 14,000 to 18,000 prompt tokens.
 //   mixture      small requests (200 tokens in, 300 out), 5 a second, and one of 14,000 tokens every 20 s.
 //   giants       chat at 24 req/s, and 40 prompts of 60,000 tokens in the second after 60 s.

@@ -76,6 +76,33 @@ void Flood(double length, Generator& generator, std::vector<TraceRequest>& reque
   }
 }
 
+void Users(double length, Generator& generator, std::vector<TraceRequest>& requests) {
+  constexpr double kPeriod = 20;
+  constexpr double kBurst = 2;
+  constexpr int kRequests = 60;
+  for (double start = kPeriod * generator.Uniform(); start < length; start += kPeriod) {
+    for (int i = 0; i < kRequests; ++i) {
+      const double at = start + kBurst * generator.Uniform();
+      if (at < length) requests.push_back(ChatRequest(at, "", "users", generator));
+    }
+  }
+}
+
+void Jobs(double length, Generator& generator, std::vector<TraceRequest>& requests) {
+  Users(length, generator, requests);
+  // A batch fills any memory for minutes.
+  constexpr double kPeriod = 240;
+  constexpr int kRequests = 648;
+  for (double start = 15; start < length; start += kPeriod) {
+    for (int i = 0; i < kRequests; ++i) {
+      TraceRequest request = ChatRequest(start + generator.Uniform(), "", "jobs", generator);
+      request.prompt = Between(generator.LogNormal(7.3, 0.6), 1, 12'000);
+      request.output = Between(generator.LogNormal(6.3, 0.5), 1, 4'000);
+      if (request.arrival < Duration::Seconds(length)) requests.push_back(request);
+    }
+  }
+}
+
 void LongPrompts(double length, Generator& generator, std::vector<TraceRequest>& requests) {
   const auto steady = [](double) { return 1.0; };
   for (const double at : PoissonArrivals(length, 1, steady, generator)) {

@@ -38,8 +38,8 @@ void VisitFields(Section& each, Visitor& visit) {
         TimeForm{Duration(), kGoal.highest});
   visit({"default", "The class of requests that name none; at most one class. Left out everywhere: standard."},
         each.is_default, FlagForm{});
-  visit({"evictable", "Running requests of the class may be requeued for others.", kNoEffectYet}, each.evictable,
-        FlagForm{});
+  visit({"evictable", "Running requests of the class make room for classes above it; at most twice each."},
+        each.evictable, FlagForm{});
   visit({"parking",
          "A stream that is far ahead of its due times may lend its memory to others, and goes on in time. Without "
          "`refuse_late` no stream does."},

@@ -17,17 +17,21 @@ PenstockCore::PenstockCore(CoreRules rules) : PenstockCore(rules.events_per_reco
 PenstockCore::PenstockCore(int64_t events_per_recount, CoreRules&& rules)
     : rooms_(std::move(rules)),
       verdicts_(rooms_),
+      recalls_(rooms_.fleet, rooms_.running),
+      relief_(rooms_.fleet, recalls_),
+      parking_(rooms_.fleet, rooms_.forecasts, rooms_.lending, rooms_.requests, recalls_),
+      eviction_(rooms_.fleet, rooms_.lending, rooms_.memory, recalls_),
       entry_(rooms_, verdicts_),
       exits_(rooms_),
-      parking_(rooms_.fleet, rooms_.forecasts, rooms_.lending, rooms_.running, rooms_.requests),
-      pump_(rooms_, verdicts_, parking_),
-      relief_(rooms_.fleet, rooms_.running),
+      pump_(rooms_, verdicts_, parking_, eviction_),
       books_(rooms_, events_per_recount) {}
 
 void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   now_ = std::max(now_, now);
   rooms_.work.StartEvent();
-  parking_.StartEvent(now_);
+  recalls_.StartEvent(now_);
+  parking_.StartEvent();
+  eviction_.StartEvent();
   exits_.SettleMemory(now_);
   rooms_.fleet.TickRisk(now_);
   std::visit([&](const auto& concrete) { On(concrete, actions); }, event);
@@ -119,6 +123,7 @@ CoreView PenstockCore::View(Instant now) const {
   view.counters.aborts = relief_.aborts();
   view.counters.requeues = exits_.requeues();
   view.counters.parked = parking_.parked();
+  view.counters.evicted = exits_.evicted();
   view.counters.book_drifts = books_.drifts();
   return view;
 }

@@ -22,6 +22,7 @@
 #include "router/core/admission/rooms.h"
 #include "router/core/admission/verdicts.h"
 #include "router/core/contract/admission_core.h"
+#include "router/core/relief/eviction.h"
 #include "router/core/relief/fatal_pools.h"
 #include "router/core/relief/parking.h"
 
@@ -60,11 +61,13 @@ class PenstockCore : public AdmissionCore {
   Instant now_;  // Time of the last event; never goes back.
   Rooms rooms_;
   Verdicts verdicts_;
+  Recalls recalls_;
+  FatalPools relief_;
+  Parking parking_;
+  Eviction eviction_;
   Entry entry_;
   Exits exits_;
-  Parking parking_;
   Pump pump_;
-  FatalPools relief_;
   BookCheck books_;
 };
 

@@ -64,7 +64,7 @@ void Ticket::Deliver(const RequestAction& action) {
     parked_ = *park;
   } else if (const auto* abort = std::get_if<Abort>(&action); abort != nullptr && abort->lease == lease_) {
     abort_requested_ = true;
-    if (holder_.OnAbort(abort->may_decline)) return;
+    if (holder_.OnAbort(abort->reason)) return;
     abort_requested_ = false;
     FixAnswer();
   }

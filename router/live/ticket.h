@@ -22,8 +22,8 @@ class TicketHolder {
  public:
   // TakeVerdict() has one.
   virtual void OnVerdict() = 0;
-  // The core wants the request back. False: it goes on, which only an abort that `may_decline` allows.
-  virtual bool OnAbort(bool may_decline) = 0;
+  // The core wants the request back. False: it goes on, which only some reasons allow (MayDecline).
+  virtual bool OnAbort(AbortReason reason) = 0;
   // The router ends before the request does.
   virtual void OnCut() = 0;
   // The engine of the replica is down or hangs; the request may be at another.

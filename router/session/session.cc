@@ -189,19 +189,21 @@ void Session::OnClientGone() {
   wake_.Notify();
 }
 
-bool Session::MustGoOn() const {
+bool Session::MustGoOn(AbortReason reason) const {
   const AttemptEnd end = EndedBy(AttemptEnd::Kind::kAborted);
   const NextStep step = After(end, state_.request.endpoint, state_.facts(), ProgressNow(), Now());
   // The core knows no count that its client's pace follows.
   if (state_.answer.relayed.miscounted) return true;
+  if (step.kind == NextStep::Kind::kFail) return true;
+  // An evicted request waits for some time, and computes its context again.
+  if (reason == AbortReason::kEviction) return (state_.answer_deadline - Now()) * 2 < state_.limits.answer_timeout;
   // A parked stream comes back shortly before its next token is due.
   const ClassChoice& goals = state_.prepared.service_class;
-  const Instant due = state_.arrival + goals.ttft + goals.tpot * state_.answer.generated();
-  return step.kind == NextStep::Kind::kFail || due >= state_.answer_deadline;
+  return state_.arrival + goals.ttft + goals.tpot * state_.answer.generated() >= state_.answer_deadline;
 }
 
-bool Session::OnAbort(bool may_decline) {
-  if (may_decline && attempt_ && MustGoOn()) return false;
+bool Session::OnAbort(AbortReason reason) {
+  if (MayDecline(reason) && attempt_ && MustGoOn(reason)) return false;
   record_.OnAbort();
   if (attempt_) attempt_->Abort();
   return true;

@@ -49,11 +49,11 @@ class Session final : private TicketHolder {
   void PlaceAgain(AttemptEnd end);
   AnswerProgress ProgressNow() const;
   // True: an abort would end the answer, or the whole answer would come too late for its time limit.
-  bool MustGoOn() const;
+  bool MustGoOn(AbortReason reason) const;
 
   void OnClientGone();
   void OnVerdict() override { wake_.Notify(); }
-  bool OnAbort(bool may_decline) override;
+  bool OnAbort(AbortReason reason) override;
   void OnCut() override;
   void OnReplicaLost(ReplicaId replica) override;
 

@@ -151,6 +151,8 @@ inline constexpr Metric kMetrics[] = {
      "Prompt tokens of the same requests that were found there"},
     {"Decisions", "penstock_parked_total", MetricType::kCounter, "",
      "Times that a stream ahead of its due times lent its memory"},
+    {"Decisions", "penstock_evicted_total", MetricType::kCounter, "",
+     "Times that a running request made room for a class above its own"},
     {"Decisions", "penstock_aborts_total", MetricType::kCounter, "",
      "Running requests taken back for the sake of the others"},
     {"Decisions", "penstock_returns_total", MetricType::kCounter, "",

@@ -150,13 +150,16 @@ void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& famili
   AddSample(found, {}, static_cast<double>(counters.cached_found));
   MetricFamily parked = FamilyOf(MetricNamed("penstock_parked_total"));
   AddSample(parked, {}, static_cast<double>(counters.parked));
+  MetricFamily evicted = FamilyOf(MetricNamed("penstock_evicted_total"));
+  AddSample(evicted, {}, static_cast<double>(counters.evicted));
   MetricFamily aborts = FamilyOf(MetricNamed("penstock_aborts_total"));
   AddSample(aborts, {}, static_cast<double>(counters.aborts));
   MetricFamily returns = FamilyOf(MetricNamed("penstock_returns_total"));
   AddSample(returns, {}, static_cast<double>(counters.requeues));
   MetricFamily drifts = FamilyOf(MetricNamed("penstock_book_drifts_total"));
   AddSample(drifts, {}, static_cast<double>(counters.book_drifts));
-  for (MetricFamily* family : {&observed, &covered, &pinball, &expected, &found, &parked, &aborts, &returns, &drifts}) {
+  for (MetricFamily* family :
+       {&observed, &covered, &pinball, &expected, &found, &parked, &evicted, &aborts, &returns, &drifts}) {
     Keep(std::move(*family), families);
   }
 }

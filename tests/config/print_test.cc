@@ -57,7 +57,7 @@ TEST(Print, TheConfigurationOfUrlsLoadsAsAFile) {
 }
 
 TEST(Print, WhatIsPrintedNeedsNoWarningAboutKeysWithoutEffect) {
-  const std::string without_effect = "classes: {background: {evictable: true}}\nstate: {path: /x}\n";
+  const std::string without_effect = "state: {path: /x}\n";
   const Config config = Parsed(WithReplica(without_effect));
   EXPECT_FALSE(Warnings(config).empty());
   EXPECT_THAT(Warnings(Parsed(PrintConfig(config))), ::testing::IsEmpty()) << PrintConfig(config);

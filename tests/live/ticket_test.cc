@@ -13,7 +13,7 @@ namespace {
 
 struct Holder final : TicketHolder {
   void OnVerdict() override { ++verdicts; }
-  bool OnAbort(bool) override {
+  bool OnAbort(AbortReason) override {
     ++aborts;
     return !declines;
   }
@@ -134,8 +134,8 @@ TEST_F(Tickets, AnAbortOfAnEarlierLeaseIsVoid) {
 TEST_F(Tickets, ADeclinedAbortTellsTheCoreOnceThatTheAnswerIsFixed) {
   Arrive({ForwardWith(5)});
   holder_.declines = true;
-  ticket_->Deliver(Abort{ticket_->id(), LeaseId(5), /*may_decline=*/true});
-  ticket_->Deliver(Abort{ticket_->id(), LeaseId(5), /*may_decline=*/true});
+  ticket_->Deliver(Abort{ticket_->id(), LeaseId(5), AbortReason::kParking});
+  ticket_->Deliver(Abort{ticket_->id(), LeaseId(5), AbortReason::kParking});
   EXPECT_FALSE(ticket_->abort_requested());
   ticket_->FixAnswer();
   ASSERT_EQ(record_.events.size(), 2u);

@@ -1,6 +1,7 @@
 #include "router/core/admission/book_check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ constexpr double kRounding = 1e-6;
 struct PoolSums {
   PoolGrowth growth;
   PoolLending lending;
+  double yielding = 0;
   Amount held{0};
   Amount promised{0};
 };
@@ -37,6 +39,7 @@ std::string BookCheck::FirstPoolDrift() const {
         PoolSums& sum = sums[in.pool.value()];
         sum.growth.Add(in.member.contribution, in.member.made);
         sum.lending.Join(in.member.lending);
+        if (request->running.evictable) sum.yielding += in.member.contribution.mean[0];
         sum.held += in.holding.held;
         sum.promised += in.holding.promised;
       }
@@ -68,6 +71,10 @@ std::string BookCheck::FirstPoolDrift() const {
       return name + ": the forecast is not the sum of its members";
     }
     if (sums[i].lending != rooms_.fleet.pool(id).lending()) return name + ": the loans are not those of its streams";
+    const double yielding = rooms_.fleet.pool(id).yielding().held();
+    if (std::abs(sums[i].yielding - yielding) >
+        kRounding * std::max(1.0, rooms_.fleet.pool(id).spec().capacity.AsDouble()))
+      return name + ": evictable classes hold other memory than counted";
     if (sums[i].held != ledger.balance(id).held) return name + ": the ledger holds other memory than the requests";
     if (sums[i].promised != ledger.balance(id).promised)
       return name + ": the ledger promised other memory than the requests";
@@ -78,10 +85,12 @@ std::string BookCheck::FirstPoolDrift() const {
 std::string BookCheck::FirstRequestDrift() const {
   int64_t running = 0;
   int64_t unobserved = 0;
+  int64_t evictable = 0;
   for (const ReplicaState& replica : rooms_.fleet.replicas()) {
     for (const RequestState* request : replica.requests()) {
       ++running;
       unobserved += request->arrived.observed ? 0 : 1;
+      evictable += request->running.evictable ? 1 : 0;
       const bool open = request->Running() && rooms_.requests.Find(request->arrived.request) == request;
       if (!open) return absl::StrCat("replica ", replica.spec().name, ": a request that does not run is listed");
     }
@@ -89,6 +98,7 @@ std::string BookCheck::FirstRequestDrift() const {
   // The others are aborting.
   if (running + rooms_.waiting.requests() > rooms_.requests.size()) return "more requests wait and run than are open";
   if (unobserved != rooms_.running.unobserved()) return "other requests than counted are forecast only";
+  if (evictable != rooms_.running.evictable()) return "other running requests than counted may be evicted";
   return "";
 }
 

@@ -37,6 +37,9 @@ bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::ve
     verdicts_.Send(request, *choice, now, actions);
     return true;
   }
+  // A pump follows at once where the search goes on, or where others may have to make room.
+  const bool crowded = !rooms_.placement.crowded().empty() || !rooms_.placement.without_rows().empty();
+  if (crowded && rooms_.MayDisplace(*request)) request->waiting.ForgetTries();
   if (!rooms_.placement.TriedEverywhere(*request)) rooms_.work.SetUnfinished(model, true);
   return false;
 }

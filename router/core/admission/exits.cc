@@ -49,7 +49,18 @@ void Exits::Close(const RequestClosed& event, Instant now) {
   rooms_.requests.Erase(event.request);
 }
 
-void Exits::Lend(RequestState* request, Instant now) {
+void Exits::TakeBack(RequestState* request, Instant now) {
+  request->waiting.committed = true;
+  switch (request->running.recalled_for) {
+    case AbortReason::kPoolFull:
+      return;
+    case AbortReason::kEviction:
+      ++request->evictions;
+      ++evicted_;
+      return;
+    case AbortReason::kParking:
+      break;
+  }
   Instant due = rooms_.lending.BeginLoan(request);
   if (rooms_.lending.closed()) due = std::min(due, now);
   request->waiting.parked = due > now;
@@ -61,9 +72,9 @@ void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Actio
   if (request == nullptr || request->phase == RequestPhase::kWaiting) return;
   WaitState& waiting = request->waiting;
   const Instant free_at = now + rooms_.fleet.replica(request->running.replica).spec().abort_hold;
-  if (request->phase == RequestPhase::kAborting) {
+  const bool recalled = request->phase == RequestPhase::kAborting;
+  if (recalled) {
     rooms_.fleet.ledger().DrainUntil(request->running.lease, free_at);
-    waiting.committed = true;
   } else {
     if (request->phase == RequestPhase::kDecoding || event.generated > Tokens(0)) {
       waiting.begun = true;
@@ -76,7 +87,7 @@ void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Actio
   ++requeues_;
   ++request->requeues;
   request->kept = event.generated;
-  if (std::exchange(request->running.parking, false)) Lend(request, now);
+  if (recalled) TakeBack(request, now);
   request->pools.clear();
   const ReplicaId failed = request->running.replica;
   if (event.avoid_replica && !waiting.Avoids(failed.value())) waiting.avoid.push_back(failed);

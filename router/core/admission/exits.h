@@ -21,14 +21,17 @@ class Exits {
   void Requeue(const RequestRequeued& event, Instant now, std::vector<Action>& actions);
 
   int64_t requeues() const { return requeues_; }
+  int64_t evicted() const { return evicted_; }
 
  private:
-  // The stream that was aborted to be parked begins to wait, until it is due back.
-  void Lend(RequestState* request, Instant now);
+  // The request that was recalled from its engine begins to wait. A parked stream is not looked at until it is due
+  // back.
+  void TakeBack(RequestState* request, Instant now);
   void End(RequestState* request, const RequestClosed& event, Instant now);
 
   Rooms& rooms_;
   int64_t requeues_ = 0;
+  int64_t evicted_ = 0;
   std::vector<PoolId> freed_;  // The memory of one SettleMemory, reused by the next.
 };
 

@@ -20,26 +20,41 @@ void Pump::CheckAgain(RequestState* request, Instant check, Instant now) {
   rooms_.waiting.CheckAt(request, check);
 }
 
+std::optional<size_t> Pump::MakeRoom(const RequestState& request, Instant now, std::vector<Action>& actions) {
+  const Placement& tried = rooms_.placement;
+  if (const auto lent = parking_.MakeRoom(request, tried.crowded(), now, actions)) return lent;
+  return rooms_.MayDisplace(request) ? eviction_.MakeRoom(request, tried, now, actions) : std::nullopt;
+}
+
+bool Pump::TrySend(RequestState* request, Instant now, std::vector<Action>& actions) {
+  const std::optional<Choice> choice = rooms_.placement.Choose(request, now);
+  if (!choice) return false;
+  rooms_.StopWaiting(request, now);
+  verdicts_.Send(request, *choice, now, actions);
+  return true;
+}
+
 bool Pump::Place(RequestState* request, Instant now, std::vector<Action>& actions) {
   WorkList& work = rooms_.work;
   const ModelId model = request->arrived.model;
   if (work.Missed(model, request->waiting.tried_at)) request->waiting.ForgetTries();
   request->waiting.tried_at = work.pump();
-  if (const std::optional<Choice> choice = rooms_.placement.Choose(request, now)) {
-    rooms_.StopWaiting(request, now);
-    verdicts_.Send(request, *choice, now, actions);
-    return true;
-  }
-  if (rooms_.placement.TriedEverywhere(*request)) {
-    if (const auto room = parking_.MakeRoom(*request, rooms_.placement.crowded(), now, actions)) {
-      rooms_.floors.Update(std::span(&*room, 1), now);
-    } else {
-      reserver_.OnBlocked(request, now);
-    }
-  } else {
+  if (TrySend(request, now, actions)) return true;
+  if (!rooms_.placement.TriedEverywhere(*request)) {
     work.SetUnfinished(model, true);
+    return false;
   }
-  return false;
+  const std::optional<size_t> room = MakeRoom(*request, now, actions);
+  if (!room) {
+    reserver_.OnBlocked(request, now);
+    return false;
+  }
+  rooms_.floors.Update(std::span(&*room, 1), now);
+  // Memory is free once the engine has freed it, a batch row at once.
+  const std::vector<size_t>& rows = rooms_.placement.without_rows();
+  if (std::find(rows.begin(), rows.end(), *room) == rows.end()) return false;
+  request->waiting.ForgetTries();
+  return TrySend(request, now, actions);
 }
 
 size_t Pump::TryLane(ModelId model, Instant now, std::vector<Action>& actions) {

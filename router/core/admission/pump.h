@@ -12,14 +12,15 @@
 #include "router/core/admission/reserver.h"
 #include "router/core/admission/rooms.h"
 #include "router/core/admission/verdicts.h"
+#include "router/core/relief/eviction.h"
 #include "router/core/relief/parking.h"
 
 namespace penstock {
 
 class Pump {
  public:
-  Pump(Rooms& rooms, Verdicts& verdicts, Parking& parking)
-      : rooms_(rooms), verdicts_(verdicts), parking_(parking), reserver_(rooms) {}
+  Pump(Rooms& rooms, Verdicts& verdicts, Parking& parking, Eviction& eviction)
+      : rooms_(rooms), verdicts_(verdicts), parking_(parking), eviction_(eviction), reserver_(rooms) {}
 
   // Tries the lanes of models that an opened replica serves, and the lanes that earlier events left unfinished.
   void PumpOpened(Instant now, std::vector<Action>& actions);
@@ -37,7 +38,11 @@ class Pump {
   void FindCandidates(ModelId model, Instant now);
   // Requests that were looked at and that load alone does not keep waiting hold the tenants behind them back no more.
   void ExcuseBlocked(ModelId model);
-  // True: the request was placed.
+  // Takes room from running requests for one that was tried everywhere. Returns the replica where the room is.
+  std::optional<size_t> MakeRoom(const RequestState& request, Instant now, std::vector<Action>& actions);
+  // True: the request was sent to the best of the replicas to try.
+  bool TrySend(RequestState* request, Instant now, std::vector<Action>& actions);
+  // The same, with room that others make for it.
   bool Place(RequestState* request, Instant now, std::vector<Action>& actions);
   // The request is not late: when it is looked at next, and whether it is served by best effort.
   void CheckAgain(RequestState* request, Instant check, Instant now);
@@ -45,6 +50,7 @@ class Pump {
   Rooms& rooms_;
   Verdicts& verdicts_;
   Parking& parking_;
+  Eviction& eviction_;
   Reserver reserver_;
   // The memory of one TryLane, reused by the next.
   std::vector<RequestState*> candidates_;

@@ -63,6 +63,14 @@ struct Rooms {
     return std::any_of(replicas.begin(), replicas.end(), [this](size_t i) { return fleet.replicas()[i].busy(); });
   }
 
+  // True: running requests of classes below its own may have to make room for the waiting request.
+  bool MayDisplace(const RequestState& request) const {
+    if (running.evictable() == 0) return false;
+    const std::vector<ClassSpec>& classes = fleet.spec().classes;
+    return std::any_of(classes.begin() + request.arrived.service_class.value() + 1, classes.end(),
+                       [](const ClassSpec& below) { return below.evictable; });
+  }
+
   // The service of requests.
   ServiceCharge Charge() const { return {fleet, servers, forecasts}; }
 

@@ -44,6 +44,12 @@ double Lending::RestartOf(const RequestState& request, const ReplicaState& repli
   return chunks * replica.DecodeStep(busy) + prefill;
 }
 
+double Lending::SunkCostOf(const RequestState& request, const ReplicaState& replica) const {
+  if (request.phase == RequestPhase::kDecoding) return RestartOf(request, replica);
+  const Tokens computed = std::max(Tokens(0), request.Prompt() - request.running.prefill_left);
+  return replica.steps_model().PriceOfPrefill(fleet_.BusyNeighbours(replica)).Of(PrefillOf(Tokens(0), computed));
+}
+
 bool Lending::MayPark(const RequestState& request, const ReplicaState& replica, double pace, Instant now) const {
   if (request.phase != RequestPhase::kDecoding || DutyOf(request, replica, pace) >= 1) return false;
   const double ahead = (replica.streams().DueOf(request) - now).seconds();

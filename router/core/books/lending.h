@@ -36,12 +36,14 @@ class Lending {
   Instant BeginLoan(RequestState* request);
   // Nothing where the request lends nothing.
   void EndLoan(RequestState* request);
+  // Seconds to compute the whole context of the stream again, if it comes back to such a replica.
+  double RestartOf(const RequestState& request, const ReplicaState& replica) const;
+  // Seconds to compute again as much of its context as its engine has computed.
+  double SunkCostOf(const RequestState& request, const ReplicaState& replica) const;
 
  private:
   // True: a pool of the replica has a relief of its own, and no memory to risk.
   bool OverflowsFatally(const ReplicaState& replica) const;
-  // Seconds to compute the whole context of the stream again, if it comes back to such a replica.
-  double RestartOf(const RequestState& request, const ReplicaState& replica) const;
 
   FleetState& fleet_;
   bool closed_ = false;

@@ -5,6 +5,7 @@
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_POOL_STATE_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_POOL_STATE_H_
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -78,12 +79,31 @@ class PoolLending {
   Amount needed_{0};
 };
 
+// The memory of the members whose class is evictable, and its ceiling after an eviction. Memory that was taken from
+// them is not theirs again before `until`. Owned by PoolState. Every operation is O(1).
+class YieldingMemory {
+ public:
+  void Change(double by) { held_ += by; }
+  void Evicted(Instant until) {
+    ceiling_ = held_;
+    until_ = std::max(until_, until);
+  }
+  bool HasRoomFor(double more, Instant now) const { return now >= until_ || held_ + more <= ceiling_; }
+  double held() const { return held_; }
+
+ private:
+  double held_ = 0;
+  double ceiling_ = 0;
+  Instant until_;
+};
+
 // The contribution with which a pool counts a running request; stored by the request.
 struct Membership {
   GrowthVector contribution;
   Instant made;        // When the contribution was true.
   uint64_t epoch = 0;  // The pool's count of forecast checks when the request joined.
   LendingPart lending;
+  bool yields = false;  // Its class is evictable.
 };
 
 class PoolState {
@@ -97,6 +117,8 @@ class PoolState {
   const RiskControl& risk() const { return risk_; }
   PoolLending& lending() { return lending_; }
   const PoolLending& lending() const { return lending_; }
+  YieldingMemory& yielding() { return yielding_; }
+  const YieldingMemory& yielding() const { return yielding_; }
   // The replicas that take memory from the pool.
   std::vector<ReplicaId>& replicas() { return replicas_; }
   const std::vector<ReplicaId>& replicas() const { return replicas_; }
@@ -105,20 +127,23 @@ class PoolState {
     return {samples_[horizon].last_error, samples_[horizon].last_sigma, samples_[horizon].compared};
   }
 
-  void Join(Membership& member, const GrowthVector& contribution, Instant now) {
+  void Join(Membership& member, const GrowthVector& contribution, bool yields, Instant now) {
     // It needs its memory all the time until it is seen to be ahead.
-    member = {contribution, now, epoch_, {Amount(0), Amount(static_cast<int64_t>(contribution.mean[0]))}};
+    member = {contribution, now, epoch_, {Amount(0), Amount(static_cast<int64_t>(contribution.mean[0]))}, yields};
+    if (yields) yielding_.Change(contribution.mean[0]);
     growth_.Add(contribution, now);
     lending_.Join(member.lending);
   }
   void Update(Membership& member, const GrowthVector& contribution, Instant now) {
     growth_.Replace(member.contribution, member.made, contribution, now);
+    if (member.yields) yielding_.Change(contribution.mean[0] - member.contribution.mean[0]);
     Count(contribution.mean[0] - member.contribution.mean[0], member.epoch);
     member.contribution = contribution;
     member.made = now;
   }
   void Leave(const Membership& member) {
     growth_.Remove(member.contribution, member.made);
+    if (member.yields) yielding_.Change(-member.contribution.mean[0]);
     lending_.Leave(member.lending);
     Count(-member.contribution.mean[0], member.epoch);
   }
@@ -153,6 +178,7 @@ class PoolState {
   PoolGrowth growth_;
   RiskControl risk_;
   PoolLending lending_;
+  YieldingMemory yielding_;
   std::vector<ReplicaId> replicas_;
   std::array<Sample, kForecastChecks> samples_;
   uint64_t epoch_ = 1;

@@ -64,12 +64,13 @@ struct WaitState {
 
 // The service that a request takes from the share of its tenant.
 struct ServiceState {
-  double expected = 0;   // Forecast as of its arrival, in the unit of the fleet's fairness.
-  double charged = 0;    // Over the weight of its tenant; meaningful while `paid`.
-  uint32_t books = 0;    // The books that it was charged in.
-  bool paid = false;     // It was dispatched, and its charge stands until it ends.
-  bool queued = false;   // It stood in the queue since its arrival or its last try.
-  bool excused = false;  // It cannot be placed however few others are served: it holds no other tenant back.
+  double expected = 0;      // Forecast as of its arrival, in the unit of the fleet's fairness.
+  double charged = 0;       // Over the weight of its tenant; meaningful while `paid`.
+  uint32_t books = 0;       // The books that it was charged in.
+  bool paid = false;        // It was dispatched, and its charge stands until it ends.
+  bool queued = false;      // It stood in the queue since its arrival or its last try.
+  bool guaranteed = false;  // The guaranteed share of its class was enough for it when it left the lane.
+  bool excused = false;     // It cannot be placed however few others are served: it holds no other tenant back.
 };
 
 // The part of a prompt that a replica was expected to have cached.
@@ -109,8 +110,9 @@ struct RunState {
   // Tokens per sequence are base_tokens + the replica's steps - base_steps.
   int64_t base_tokens = 0;
   int64_t base_steps = 0;
-  int64_t due_key = 0;   // Key in the replica's due set; meaningful while decoding.
-  bool parking = false;  // It is aborted in order to be parked.
+  int64_t due_key = 0;                                // Key in the replica's due set; meaningful while decoding.
+  bool evictable = false;                             // Its class was, when it was sent there.
+  AbortReason recalled_for = AbortReason::kPoolFull;  // Meaningful while it is aborted.
 };
 
 // The forecast of a request's output, per sequence.
@@ -140,7 +142,8 @@ struct RequestState {
   RequestPhase phase = RequestPhase::kWaiting;
   Tokens kept{0};  // Generated before a requeue: part of the prompt of the next try.
   int requeues = 0;
-  int parkings = 0;  // Times that it was parked.
+  int parkings = 0;   // Times that it was parked.
+  int evictions = 0;  // Times that it was evicted.
   WaitState waiting;
   ServiceState service;
   EvidenceState evidence;

@@ -25,6 +25,19 @@ void RunningRequests::Start(RequestState* request, ReplicaId id, std::span<const
   request->running.first_expected = now + Duration::Seconds(expected_ttft);
   const Tokens expected(static_cast<int64_t>(forecasts_.Admit(request, replica)));
   request->running.shared = replica.SharedOf(*request);
+  request->running.evictable = fleet_.GoalsOf(*request).evictable;
+  if (request->running.evictable) ++evictable_;
+  JoinPools(request, replica, expected, growth, now);
+  replica.Join(request, now, movers_);
+  CacheHope& hope = request->running.hope;
+  if (replica.SharedOf(*request) != request->running.shared) movers_.push_back(request->arrived.request);
+  hope.price = replica.steps_model().PriceOfPrefill(fleet_.BusyNeighbours(replica));
+  if (!request->arrived.observed) ++unobserved_;
+  MoveShared(replica, nullptr, now);
+}
+
+void RunningRequests::JoinPools(RequestState* request, const ReplicaState& replica, Tokens expected,
+                                std::span<const GrowthVector> growth, Instant now) {
   Holdings holdings;
   for (size_t i = 0; i < replica.spec().pools.size(); ++i) {
     const PoolShare& share = replica.spec().pools[i];
@@ -40,15 +53,9 @@ void RunningRequests::Start(RequestState* request, ReplicaId id, std::span<const
     in.footprint = share.footprint;
     in.shared = shared;
     in.holding = holdings.back();
-    pool.Join(in.member, growth[i], now);
+    pool.Join(in.member, growth[i], request->running.evictable, now);
   }
   request->running.lease = fleet_.ledger().Open(holdings);
-  replica.Join(request, now, movers_);
-  CacheHope& hope = request->running.hope;
-  if (replica.SharedOf(*request) != request->running.shared) movers_.push_back(request->arrived.request);
-  hope.price = replica.steps_model().PriceOfPrefill(fleet_.BusyNeighbours(replica));
-  if (!request->arrived.observed) ++unobserved_;
-  MoveShared(replica, nullptr, now);
 }
 
 void RunningRequests::Configure() {
@@ -185,6 +192,7 @@ void RunningRequests::Leave(RequestState* request, Instant now) {
   LimitCache(replica, request);
   replica.Leave(request, movers_);
   if (!request->arrived.observed) --unobserved_;
+  if (request->running.evictable) --evictable_;
   MoveShared(replica, request, now);
 }
 

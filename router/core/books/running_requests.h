@@ -47,12 +47,17 @@ class RunningRequests {
 
   // Requests whose progress is forecast only.
   int64_t unobserved() const { return unobserved_; }
+  // Requests of evictable classes.
+  int64_t evictable() const { return evictable_; }
   // The memory that requests share, by replica.
   const std::vector<SharedMemory>& shared() const { return shared_; }
   // Adds its part of a view.
   void Show(CoreView& view) const;
 
  private:
+  // The request takes its part of the replica's pools, with a lease; `expected` is its further output.
+  void JoinPools(RequestState* request, const ReplicaState& replica, Tokens expected,
+                 std::span<const GrowthVector> growth, Instant now);
   void AdvanceUnobserved(ReplicaState& replica, Instant now);
   // Blocks became shared, or the requests' own again: renews the requests in movers_ and the memory that is shared.
   // `leaving` as below.
@@ -69,6 +74,7 @@ class RunningRequests {
   const Lending& lending_;
   std::vector<SharedMemory> shared_;  // One entry per replica.
   int64_t unobserved_ = 0;
+  int64_t evictable_ = 0;
   CoreCounters hits_;              // The fields about cached prompts.
   std::vector<RequestId> movers_;  // Filled and emptied within one call.
   // The memory of one Refresh, reused by the next.

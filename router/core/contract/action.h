@@ -48,11 +48,20 @@ struct Refuse {
   bool operator==(const Refuse&) const = default;
 };
 
+// The reason why the core takes a request back from its engine. The values stand in event logs.
+enum class AbortReason : uint8_t {
+  kPoolFull,  // Else the engine would fail all requests of the pool.
+  kParking,   // The stream is ahead of its due times and lends its memory.
+  kEviction,  // A request of a class above its own takes its place.
+};
+// True: a stream that cannot go on elsewhere is left alone, and AnswerFixed is the answer.
+constexpr bool MayDecline(AbortReason reason) { return reason != AbortReason::kPoolFull; }
+
 // Abort upstream, keep the client, answer with RequestRequeued.
 struct Abort {
   RequestId request;
   LeaseId lease;
-  bool may_decline = false;  // A stream that cannot go on elsewhere is left alone; AnswerFixed is the answer.
+  AbortReason reason = AbortReason::kPoolFull;
   bool operator==(const Abort&) const = default;
 };
 

@@ -117,7 +117,7 @@ void Fields(Archive& archive, Refuse& a) {
 }
 template <class Archive>
 void Fields(Archive& archive, Abort& a) {
-  archive(a.request, a.lease, a.may_decline);
+  archive(a.request, a.lease, a.reason);
 }
 
 constexpr const char* kEventNames[] = {"arrived", "first-token",   "closed",   "requeued", "progress",    "report",

@@ -4,7 +4,7 @@
 // pairs):
 //   sequences        the engine's batch has a free row for each sequence
 //   runway           at most two step budgets of prefill are on their way already, or no more than the request's cached
-//                    prompt saves: another replica would have to compute that instead
+//                    prompt saves: another replica would have to compute that instead; none for an evictable class
 //   first_token      waited + host + rem + D(left + prompt) <= 0.97 TTFT, host the learned time outside of the steps,
 //                    D(P) = ceil(P / (budget - B)) step + f (d P + e A)
 //   running_streams  no decoding or prefilling stream that is still on time would miss its next token: a test of

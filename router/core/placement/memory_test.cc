@@ -90,6 +90,12 @@ bool MemoryTest::FitsBesideReserved(const RequestState& request, PoolId pool, co
   return rule_->BoundWith(fleet_.pool(pool), SumOf(growth, *reserved), now).bound <= LimitOf(pool);
 }
 
+double MemoryTest::Missing(const RequestState& request, const ReplicaState& replica, const PoolShare& share,
+                           Instant now) const {
+  const GrowthVector growth = reservations_.GrowthFrom(now, request, replica, share, now);
+  return BoundWith(request, fleet_.pool(share.pool), growth, now).bound - LimitOf(share.pool);
+}
+
 std::optional<double> MemoryTest::TimeToRoom(const RequestState& request, const ReplicaState& replica,
                                              const PoolShare& share, Instant now) const {
   const PoolGrowth& pool = fleet_.pool(share.pool).growth();
@@ -135,6 +141,9 @@ MemoryTest::Verdict MemoryTest::TestPools(const RequestState& request, const Rep
     verdict.peak_share = std::max(verdict.peak_share, (peak.bound + capacity - available) / capacity);
     const bool lone = pool.growth().members() == 0 && fleet_.ledger().balance(id).draining == Amount(0);
     if (!lone && peak.bound > LimitOf(id)) verdict.fits = false;
+    if (!lone && fleet_.GoalsOf(request).evictable && !pool.yielding().HasRoomFor(growth[i].mean[0], now)) {
+      verdict.fits = false;
+    }
     if (verdict.fits) verdict.fits = FitsBesideReserved(request, id, growth[i], now);
   }
   if (shares.empty()) {

@@ -3,6 +3,7 @@
 // The bound of every pool must stay within the rule's part of the available memory. A lone request may enter an empty
 // pool whatever its forecast, or it would wait for ever. A prompt counts without the leading blocks that running
 // requests of the replica hold. A pool that is reserved for a waiting request must hold both (reservations.h).
+// Evictable classes keep below their ceiling (YieldingMemory).
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_MEMORY_TEST_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_MEMORY_TEST_H_
 
@@ -67,6 +68,8 @@ class MemoryTest {
                                       std::vector<GrowthVector>& growth);
   // True: PeakShareWith would be above `share`, or would find no room. False decides nothing.
   bool SurelyAbove(double share, const RequestState& request, const ReplicaState& replica, Instant now) const;
+  // The memory that one pool lacks for the request by the rule, in the pool's unit; below 0: it has room.
+  double Missing(const RequestState& request, const ReplicaState& replica, const PoolShare& share, Instant now) const;
   // The expected time until all pools of the replica could hold the request if no other joined them. nullopt: not
   // within the horizons. O(pools x horizons^2).
   std::optional<Duration> TimeToRoom(const RequestState& request, const ReplicaState& replica, Instant now) const;

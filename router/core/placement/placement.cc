@@ -15,7 +15,10 @@ bool Placement::CanAvoid(const RequestState& request, Tokens needed) const {
 std::optional<WaitReason> Placement::Test(const RequestState& request, size_t index, Instant now) {
   const ReplicaState& replica = fleet_.replicas()[index];
   const GuardQuestion question = QuestionFor(request, replica, fleet_, now);
-  if (const std::optional<WaitReason> broken = FirstBroken(guards_, question)) return broken;
+  if (const std::optional<WaitReason> broken = FirstBroken(guards_, question)) {
+    if (broken == WaitReason::kSequences) without_rows_.push_back(index);
+    return broken;
+  }
   const size_t growth = growth_.size();
   const std::optional<double> peak_share = memory_.PeakShareWith(request, replica, now, growth_);
   if (!peak_share) {
@@ -36,6 +39,7 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
   const bool can_avoid = CanAvoid(*request, needed);
   choices_.clear();
   crowded_.clear();
+  without_rows_.clear();
   growth_.clear();
   if (!search_.Begin(request, needed, now)) return std::nullopt;
   WaitReason reason = search_.closed();

@@ -37,6 +37,8 @@ class Placement {
   }
   // The replicas that lacked only memory for the request of the last call of Choose, by position.
   const std::vector<size_t>& crowded() const { return crowded_; }
+  // Those that lacked batch rows.
+  const std::vector<size_t>& without_rows() const { return without_rows_; }
   // True: no server is left to be tried.
   bool TriedEverywhere(const RequestState& request) const { return search_.TriedEverywhere(request); }
 
@@ -55,6 +57,7 @@ class Placement {
   std::vector<Choice> choices_;  // Those of the last call of Choose, and their contributions.
   std::vector<GrowthVector> growth_;
   std::vector<size_t> crowded_;
+  std::vector<size_t> without_rows_;
 };
 
 }  // namespace penstock

@@ -65,6 +65,7 @@ void Lane::Remove(RequestState* request) {
   ClassQueue& own = ClassOf(*request);
   assert(own.arrivals.contains(request));
   own.Erase(request);
+  request->service.guaranteed = own.credit >= request->Prompt().AsDouble();
   if (!own.ready()) own.credit = 0;
   --size_;
   if (request->waiting.parked) --parked_;

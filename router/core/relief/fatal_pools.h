@@ -10,15 +10,14 @@
 #include <vector>
 
 #include "router/core/books/fleet_state.h"
-#include "router/core/books/running_requests.h"
 #include "router/core/contract/action.h"
-#include "router/core/relief/returning_memory.h"
+#include "router/core/relief/recalls.h"
 
 namespace penstock {
 
 class FatalPools {
  public:
-  FatalPools(FleetState& fleet, RunningRequests& running);
+  FatalPools(const FleetState& fleet, Recalls& recalls) : fleet_(fleet), recalls_(recalls) {}
 
   // Aborts requests of the replica's fatal pools until none of them is about to overflow.
   void Protect(const ReplicaState& replica, Instant now, std::vector<Action>& actions);
@@ -29,9 +28,8 @@ class FatalPools {
   // True: the pool of the share could be full before an abort takes effect.
   bool IsInDanger(const PoolShare& share, Instant now) const;
 
-  FleetState& fleet_;
-  RunningRequests& running_;
-  ReturningMemory returning_;
+  const FleetState& fleet_;
+  Recalls& recalls_;
   int64_t aborts_ = 0;
 };
 

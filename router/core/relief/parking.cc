@@ -5,8 +5,6 @@
 namespace penstock {
 namespace {
 
-// An abort that took longer gives nothing back in time for those who wait.
-constexpr Duration kAbortTime = Duration::Milliseconds(500);
 // A pool whose present use is above this part of the available memory is relieved.
 constexpr double kNearlyFull = 0.97;
 // Streams of a class and replica that are looked at for one that may be parked.
@@ -16,32 +14,16 @@ constexpr size_t kMostPerEvent = 4;
 
 }  // namespace
 
-Parking::Parking(FleetState& fleet, const Forecasts& forecasts, const Lending& lending, RunningRequests& running,
-                 const RequestTable& requests)
-    : fleet_(fleet),
-      forecasts_(forecasts),
-      lending_(lending),
-      running_(running),
-      requests_(requests),
-      returning_(fleet.ledger(), kAbortTime) {}
-
-void Parking::StartEvent(Instant now) {
-  returning_.ForgetOld(now);
-  promised_.clear();
-  left_ = kMostPerEvent;
-}
+void Parking::StartEvent() { left_ = kMostPerEvent; }
 
 double Parking::Shortage(PoolId pool, double more, Instant now) const {
-  for (const auto& [promised, amount] : promised_) {
-    if (promised == pool) more += amount;
-  }
-  const double room = PoolLending::kFill * fleet_.ledger().Available(pool).AsDouble() + returning_.To(pool);
-  return fleet_.pool(pool).growth().Present(now) + more - room;
+  const double room = PoolLending::kFill * fleet_.ledger().Available(pool).AsDouble() + recalls_.ReturningTo(pool);
+  return fleet_.pool(pool).growth().Present(now) + recalls_.PromisedOf(pool) + more - room;
 }
 
 bool Parking::CouldHold(PoolId id, double more, bool returns, Instant now) const {
   const PoolState& pool = fleet_.pool(id);
-  const double available = fleet_.ledger().Available(id).AsDouble() + returning_.To(id);
+  const double available = fleet_.ledger().Available(id).AsDouble() + recalls_.ReturningTo(id);
   const double lendable = pool.lending().lendable().AsDouble();
   if (Shortage(id, more, now) > lendable) return false;
   if (returns) return true;
@@ -78,23 +60,13 @@ RequestState* Parking::FurthestAhead(PoolId pool, Instant now) {
   return best;
 }
 
-void Parking::Park(RequestState* request, Instant now, std::vector<Action>& actions) {
-  running_.Leave(request, now);
-  request->phase = RequestPhase::kAborting;
-  request->running.parking = true;
-  // Until the edge has closed the connection the memory is not on its way back.
-  fleet_.ledger().Drain(request->running.lease, Instant::Never());
-  returning_.Expect(request->running.lease, now);
-  ++parked_;
-  actions.push_back(Abort{request->arrived.request, request->running.lease, /*may_decline=*/true});
-}
-
 void Parking::Free(PoolId pool, double more, Instant now, std::vector<Action>& actions) {
   while (left_ > 0 && Shortage(pool, more, now) > 0) {
     RequestState* request = FurthestAhead(pool, now);
     if (request == nullptr) return;
     --left_;
-    Park(request, now, actions);
+    recalls_.Take(request, AbortReason::kParking, now, actions);
+    ++parked_;
   }
 }
 
@@ -107,7 +79,7 @@ std::optional<size_t> Parking::MakeRoom(const RequestState& waiting, const std::
     for (const PoolShare& share : replica.spec().pools) {
       const double more = share.footprint.Expected(waiting.Prompt().AsDouble());
       Free(share.pool, more, now, actions);
-      promised_.push_back({share.pool, more});
+      recalls_.Promise(share.pool, more);
     }
     return index;
   }

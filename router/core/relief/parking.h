@@ -10,25 +10,23 @@
 #define PENSTOCK_ROUTER_CORE_RELIEF_PARKING_H_
 
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "router/core/books/forecasts.h"
 #include "router/core/books/lending.h"
 #include "router/core/books/request_table.h"
-#include "router/core/books/running_requests.h"
 #include "router/core/contract/action.h"
-#include "router/core/relief/returning_memory.h"
+#include "router/core/relief/recalls.h"
 
 namespace penstock {
 
 class Parking {
  public:
-  Parking(FleetState& fleet, const Forecasts& forecasts, const Lending& lending, RunningRequests& running,
-          const RequestTable& requests);
+  Parking(const FleetState& fleet, const Forecasts& forecasts, const Lending& lending, const RequestTable& requests,
+          Recalls& recalls)
+      : fleet_(fleet), forecasts_(forecasts), lending_(lending), requests_(requests), recalls_(recalls) {}
 
-  // Forgets the room that waiting requests asked for in the last event: they ask again.
-  void StartEvent(Instant now);
+  void StartEvent();
   // Only memory keeps the waiting request from joining one of these replicas, by position. Returns the one on which
   // room for it is on its way now.
   std::optional<size_t> MakeRoom(const RequestState& waiting, const std::vector<size_t>& crowded, Instant now,
@@ -48,17 +46,14 @@ class Parking {
   void Free(PoolId pool, double more, Instant now, std::vector<Action>& actions);
   // The stream of the pool that is furthest ahead of its due times and may be parked; null: there is none.
   RequestState* FurthestAhead(PoolId pool, Instant now);
-  void Park(RequestState* request, Instant now, std::vector<Action>& actions);
 
-  FleetState& fleet_;
+  const FleetState& fleet_;
   const Forecasts& forecasts_;
   const Lending& lending_;
-  RunningRequests& running_;
   const RequestTable& requests_;
-  ReturningMemory returning_;
-  std::vector<std::pair<PoolId, double>> promised_;  // Room that this event has made for waiting requests.
-  std::vector<RequestId> ahead_;                     // The memory of one search, reused by the next.
-  size_t left_ = 0;                                  // Streams that this event may still park.
+  Recalls& recalls_;
+  std::vector<RequestId> ahead_;  // The memory of one search, reused by the next.
+  size_t left_ = 0;               // Streams that this event may still park.
   int64_t parked_ = 0;
 };
 

@@ -22,12 +22,12 @@ PolicyDeclaration PenstockPolicy() {
   PolicyDeclaration policy;
   policy.name = "penstock";
   policy.origin = PolicyOrigin::kOwn;
-  policy.settings = {
-      WordsSetting("without",
-                   {"forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal", "early",
-                    "density", "prefixes", "reservations", "best-effort", "sharing", "parking", "attention"},
-                   "parts left out, which shows their worth; without `forecast` the policy tests "
-                   "present use")};
+  policy.settings = {WordsSetting(
+      "without",
+      {"forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal", "early", "density",
+       "prefixes", "reservations", "best-effort", "sharing", "parking", "eviction", "attention"},
+      "parts left out, which shows their worth; without `forecast` the policy tests "
+      "present use")};
   policy.text = {
       "this project", "ARCHITECTURE.md",
       "the engines' reports; its own requests and their progress; times, lengths and prefixes that it learns",
@@ -54,6 +54,7 @@ PolicyDeclaration PresentUsePolicy() {
     variant.memory = MemoryKind::kPresentUse;
     variant.fill = choice["fill"];
     variant.parking = false;
+    variant.eviction = false;
     return MakePenstock(variant);
   };
   return policy;

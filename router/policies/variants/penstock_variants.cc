@@ -33,6 +33,7 @@ const Parts& WithoutParts() {
       {"prefixes", [](PenstockVariant& v) { v.prefix_caches = false; }},
       {"reservations", [](PenstockVariant& v) { v.reservations = false; }},
       {"parking", [](PenstockVariant& v) { v.parking = false; }},
+      {"eviction", [](PenstockVariant& v) { v.eviction = false; }},
       {"best-effort", [](PenstockVariant& v) { v.best_effort = false; }},
       {"sharing", [](PenstockVariant& v) { v.shared_prompts = false; }},
       {"attention", [](PenstockVariant& v) { v.attention = false; }},
@@ -134,6 +135,10 @@ void StopParking(Fleet& fleet) {
   for (ClassSpec& goals : fleet.classes) goals.parking = false;
 }
 
+void StopEviction(Fleet& fleet) {
+  for (ClassSpec& goals : fleet.classes) goals.evictable = false;
+}
+
 void ForgetPrefix(RequestArrived& arrived) { arrived.prefix.clear(); }
 
 std::unique_ptr<const MemoryRule> MemoryOf(const PenstockVariant& variant) {
@@ -187,6 +192,7 @@ std::unique_ptr<AdmissionCore> MakePenstock(const PenstockVariant& variant, int6
   if (!variant.attention) changes.fleet.push_back(ForgetAttention);
   if (!variant.shared_prompts) changes.fleet.push_back(CopyPrompts);
   if (!variant.parking) changes.fleet.push_back(StopParking);
+  if (!variant.eviction) changes.fleet.push_back(StopEviction);
   if (!variant.prefix_caches) changes.arrival.push_back(ForgetPrefix);
   if (changes.fleet.empty() && changes.arrival.empty()) return core;
   return std::make_unique<InputFilter>(std::move(core), std::move(changes));
@@ -200,6 +206,7 @@ absl::StatusOr<std::optional<PenstockVariant>> ParsePenstockVariant(absl::string
     variant.memory = MemoryKind::kPresentUse;
     variant.fill = 0.95;
     variant.parking = false;
+    variant.eviction = false;
   } else if (family == "clairvoyant") {
     variant.true_lengths = variant.true_prompts = variant.true_steps = true;
     variant.early_refusal = false;

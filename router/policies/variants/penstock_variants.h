@@ -3,8 +3,9 @@
 //   penstock:without=PART[+PART]    an ablation; parts: forecast (present use instead), memory (no test), variance,
 //                                   tenants, steps (no time guards), learning (step times stay at their prior), gpu
 //                                   (no GPU-wide ledger), refusal, prefixes, sharing (prompts of running requests have
-//                                   no memory in common), density (plain deadline order), parking, attention (each
-//                                   token of a prompt takes the same time), early (no refusal before the last chance)
+//                                   no memory in common), density (plain deadline order), parking, eviction, attention
+//                                   (each token of a prompt takes the same time), early (no refusal before the last
+//                                   chance)
 //   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
 //   present_use[:fill=F]            own fresh books under F (0.95) of capacity, with Penstock's guards
 //   clairvoyant[:order=ORDER,memory=RULE]
@@ -55,6 +56,7 @@ struct PenstockVariant {
   bool early_refusal = true;  // False: a request is refused as late once its last chance has passed, never before.
   bool prefix_caches = true;  // False: no prompt is expected to be cached anywhere.
   bool parking = true;        // False: no stream lends its memory.
+  bool eviction = true;       // False: no class makes room for another.
   bool reservations = true;   // False: no memory is reserved for a request that waits.
   bool best_effort = true;    // False: requests whose TTFT goal no server could make stand among the others.
   bool shared_prompts = true;  // False: each running request is taken to hold a copy of its prompt.

@@ -38,7 +38,9 @@ class AdmissionTest : public ::testing::Test {
   std::vector<Action> PumpOpened() {
     std::vector<Action> actions;
     test_.rooms.work.StartEvent();
-    parking_.StartEvent(test_.now);
+    recalls_.StartEvent(test_.now);
+    parking_.StartEvent();
+    eviction_.StartEvent();
     pump_.PumpOpened(test_.now, actions);
     return actions;
   }
@@ -60,9 +62,10 @@ class AdmissionTest : public ::testing::Test {
   Verdicts verdicts_{test_.rooms};
   Entry entry_{test_.rooms, verdicts_};
   Exits exits_{test_.rooms};
-  Parking parking_{test_.rooms.fleet, test_.rooms.forecasts, test_.rooms.lending, test_.rooms.running,
-                   test_.rooms.requests};
-  Pump pump_{test_.rooms, verdicts_, parking_};
+  Recalls recalls_{test_.rooms.fleet, test_.rooms.running};
+  Parking parking_{test_.rooms.fleet, test_.rooms.forecasts, test_.rooms.lending, test_.rooms.requests, recalls_};
+  Eviction eviction_{test_.rooms.fleet, test_.rooms.lending, test_.rooms.memory, recalls_};
+  Pump pump_{test_.rooms, verdicts_, parking_, eviction_};
 };
 
 }  // namespace penstock::testing

@@ -96,7 +96,7 @@ TEST(EventLog, AnActionHasItsFieldsInTheOrderOfTheirDeclaration) {
   EXPECT_EQ(FormatAction(at, Park{RequestId(1), WaitReason::kMemory, 7}), "9 park 1 5 7");
   EXPECT_EQ(FormatAction(at, Refuse{RequestId(1), Refusal::kQueueFull, Duration::Nanoseconds(2), 3, 4}),
             "9 refuse 1 4 2 3 4 0");
-  EXPECT_EQ(FormatAction(at, Abort{RequestId(1), LeaseId(2), true}), "9 abort 1 2 1");
+  EXPECT_EQ(FormatAction(at, Abort{RequestId(1), LeaseId(2), AbortReason::kEviction}), "9 abort 1 2 2");
 }
 
 TEST(EventLog, WhatIsNotAnEventIsAnError) {

@@ -9,12 +9,16 @@ namespace {
 
 class ParkingTest : public ::testing::Test {
  protected:
-  ParkingTest() : test_(Pool(10'000)) { parking_.StartEvent(test_.now); }
+  ParkingTest() : test_(Pool(10'000)) { StartEvent(); }
 
   static FleetOptions Pool(int64_t tokens) {
     FleetOptions options;
     options.pool_tokens = tokens;
     return options;
+  }
+  void StartEvent() {
+    recalls_.StartEvent(test_.now);
+    parking_.StartEvent();
   }
   // A stream of a small prompt and so many tokens; with 300 it is far ahead of its due times.
   RequestState* Stream(uint64_t id, int64_t tokens, int64_t prompt = 1000) {
@@ -33,8 +37,8 @@ class ParkingTest : public ::testing::Test {
   }
 
   TestRooms test_;
-  Parking parking_{test_.rooms.fleet, test_.rooms.forecasts, test_.rooms.lending, test_.rooms.running,
-                   test_.rooms.requests};
+  Recalls recalls_{test_.rooms.fleet, test_.rooms.running};
+  Parking parking_{test_.rooms.fleet, test_.rooms.forecasts, test_.rooms.lending, test_.rooms.requests, recalls_};
   std::vector<Action> actions_;
 };
 
@@ -44,7 +48,7 @@ TEST_F(ParkingTest, TheStreamFurthestAheadMakesRoom) {
   EXPECT_EQ(Aborted(), (std::vector<uint64_t>{6}));
   const RequestState* parked = test_.rooms.requests.Find(RequestId(6));
   EXPECT_EQ(parked->phase, RequestPhase::kAborting);
-  EXPECT_TRUE(parked->running.parking);
+  EXPECT_EQ(parked->running.recalled_for, AbortReason::kParking);
   EXPECT_EQ(parking_.parked(), 1);
 }
 
@@ -53,7 +57,7 @@ TEST_F(ParkingTest, NoMoreAreParkedThanTheMemoryAsksFor) {
   const RequestState* waiting = test_.Waiting(10, 1200);
   EXPECT_TRUE(MakeRoom(waiting));
   EXPECT_EQ(actions_.size(), 1u);
-  parking_.StartEvent(test_.now);
+  StartEvent();
   EXPECT_TRUE(MakeRoom(waiting)) << "its room is on its way";
   EXPECT_EQ(actions_.size(), 1u);
   EXPECT_TRUE(MakeRoom(test_.Waiting(11, 1200)));

@@ -56,7 +56,8 @@ TEST(Victims, AllReplicasOfThePoolAreLookedAt) {
 class FatalPoolsTest : public ::testing::Test {
  protected:
   std::vector<Action> Protect(TestRooms& test) {
-    FatalPools relief(test.rooms.fleet, test.rooms.running);
+    Recalls recalls(test.rooms.fleet, test.rooms.running);
+    FatalPools relief(test.rooms.fleet, recalls);
     std::vector<Action> actions;
     relief.Protect(test.Replica(), test.now, actions);
     EXPECT_EQ(relief.aborts(), static_cast<int64_t>(actions.size()));
@@ -86,7 +87,8 @@ TEST_F(FatalPoolsTest, APoolThatWouldBeFullIsRelievedUntilItIsNot) {
 TEST_F(FatalPoolsTest, OneVictimIsTakenWhereOneIsEnough) {
   TestRooms test(Fatal(1000));
   for (uint64_t id = 1; id <= 4; ++id) test.Decoding(id, 240);
-  FatalPools relief(test.rooms.fleet, test.rooms.running);
+  Recalls recalls(test.rooms.fleet, test.rooms.running);
+  FatalPools relief(test.rooms.fleet, recalls);
   std::vector<Action> actions;
   for (int i = 0; i < 5; ++i) relief.Protect(test.Replica(), test.now, actions);
   EXPECT_EQ(actions.size(), 1u);
@@ -95,10 +97,12 @@ TEST_F(FatalPoolsTest, OneVictimIsTakenWhereOneIsEnough) {
 TEST_F(FatalPoolsTest, AnAbortThatGivesNothingBackInTimeIsFollowedByAnother) {
   TestRooms test(Fatal(1000));
   for (uint64_t id = 1; id <= 4; ++id) test.Decoding(id, 240);
-  FatalPools relief(test.rooms.fleet, test.rooms.running);
+  Recalls recalls(test.rooms.fleet, test.rooms.running);
+  FatalPools relief(test.rooms.fleet, recalls);
   std::vector<Action> actions;
   relief.Protect(test.Replica(), test.now, actions);
   test.Wait(Duration::Seconds(1));
+  recalls.StartEvent(test.now);
   relief.Protect(test.Replica(), test.now, actions);
   EXPECT_GT(actions.size(), 1u);
 }

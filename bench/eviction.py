@@ -1,0 +1,70 @@
+"""Gain of interactive bursts from evictable background work, and its price: bench/eviction.sh writes
+bench/results/eviction.md.
+
+Every figure is the median of three seeds. `alone` has the same bursts on an empty fleet.
+"""
+
+import concurrent.futures
+import json
+import statistics
+import subprocess
+
+from policy_scenarios import ROOT
+
+PENSTOCK = ROOT / "build/release/penstock"
+CONFIG = ROOT / "bench/scenarios/jobs.yaml"
+SEEDS = (1, 2, 3)
+RATES = (0.6, 1, 1.4, 1.8)
+RIVALS = ("penstock", "penstock:without=eviction", "threshold_gate", "cache_aware", "llmd_concurrency")
+
+
+def simulate(trace, policy, rate, seed):
+    command = [PENSTOCK, "simulate", "--config", CONFIG, "--trace", f"generate:{trace}", "--policy", policy, "--rate", rate,
+               "--seed", seed, "--duration", "600s", "--json"]
+    return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
+
+
+def median(results, figure):
+    return statistics.median(figure(result) for result in results)
+
+
+def users(figure):
+    return lambda result: figure(result["per_class"]["interactive"])
+
+
+def jobs(figure):
+    return lambda result: figure(result["per_class"]["background"])
+
+
+def p99(group):
+    return group["ttft_s"]["p99"]
+
+
+def row(rate, policy, results, alone, plain):
+    slowest = median(results, users(p99))
+    empty = median(alone, users(p99))
+    tokens = median(results, jobs(lambda group: group["active_tokens_per_s"]))
+    kept = tokens / median(plain, jobs(lambda group: group["active_tokens_per_s"]))
+    on_time = median(results, users(lambda group: group["on_time_share"]))
+    tail = median(results, jobs(p99))
+    again = median(results, lambda result: result["recomputed_tokens_per_s"])
+    print(f"| {rate:g} | `{policy}` | {100 * on_time:.1f} % | {slowest:.3f} s | {slowest / empty:.2f} | {100 * kept:.1f} % "
+          f"| {tail:.0f} s | {again:.0f} |")
+
+
+def main():
+    print("| rate | policy | interactive on time | its p99 TTFT | over an empty fleet | background tokens kept "
+          "| its p99 TTFT | tokens computed again/s |")
+    print("|---:|---|---:|---:|---:|---:|---:|---:|")
+    runs = [(trace, policy, rate, seed) for rate in RATES for seed in SEEDS
+            for trace, policy in [("users", "penstock")] + [("jobs", rival) for rival in RIVALS]]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = dict(zip(runs, pool.map(lambda run: simulate(*run), runs)))
+    for rate in RATES:
+        seeds = {key: [results[(*key, rate, seed)] for seed in SEEDS] for key in {run[:2] for run in runs}}
+        for policy in RIVALS:
+            row(rate, policy, seeds["jobs", policy], seeds["users", "penstock"], seeds["jobs", "penstock:without=eviction"])
+
+
+if __name__ == "__main__":
+    main()

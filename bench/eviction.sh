@@ -1,0 +1,7 @@
+#!/bin/bash
+# Writes bench/results/eviction.md: bursts of interactive requests on a fleet full of background jobs, in three minutes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ -f build/release/build.ninja ] || cmake --preset release >/dev/null
+cmake --build build/release --target penstock >/dev/null
+python3 bench/eviction.py | python3 bench/topics.py eviction bursts bench/eviction.sh
