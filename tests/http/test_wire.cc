@@ -95,9 +95,10 @@ bool Wire::ReadMore(std::chrono::milliseconds patience) {
 
 size_t Wire::ReadUntil(const std::string& text, std::chrono::milliseconds patience) {
   const Clock::time_point end = Clock::now() + patience;
-  while (true) {
-    const size_t found = buffer_.find(text);
+  for (size_t seen = 0;;) {
+    const size_t found = buffer_.find(text, seen);
     if (found != std::string::npos) return found;
+    seen = buffer_.size() - std::min(buffer_.size(), text.size() - 1);
     if (!ReadMore(std::chrono::milliseconds(Remaining(end)))) return std::string::npos;
   }
 }
