@@ -238,6 +238,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
   EngineError error = ParseEngineError(status, fits ? absl::string_view(body) : absl::string_view());
   if (!http_status::IsError(error.status)) error.status = status;
   if (LacksPath(error)) co_return EndpointMissing(state_.engine().name, EnginePath(state_.request.endpoint));
+  if (DeniesModel(error)) state_.loop.edge().report(state_.forward->replica, EngineNews::kModelDenied);
   co_return EngineSaid(error, /*in_stream=*/false, delivery_.resume_due());
 }
 

@@ -137,6 +137,8 @@ inline constexpr Metric kMetrics[] = {
      "Answers whose usage had an impossible count; the router's own count stands in"},
     {"Replicas", "penstock_engine_polls_total", MetricType::kCounter, "replica result",
      "Observations of engines, by result"},
+    {"Replicas", "penstock_engine_rereads_total", MetricType::kCounter, "replica result",
+     "Readings of the models and limits of running engines, by result: same, changed, failed"},
 
     {"Decisions", "penstock_decision_seconds", MetricType::kHistogram, "", "Time inside one call of the decision core"},
     {"Decisions", "penstock_output_forecasts_total", MetricType::kCounter, "",

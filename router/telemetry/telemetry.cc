@@ -88,6 +88,13 @@ void Telemetry::OnEnginePoll(absl::string_view replica, bool ok) {
       .Increment();
 }
 
+void Telemetry::OnReread(absl::string_view replica, Reread result) {
+  state_->registry
+      .Counter(MetricNamed("penstock_engine_rereads_total"),
+               {{"replica", state_->requests.ReplicaLabel(replica)}, {"result", std::string(LabelOf(result))}})
+      .Increment();
+}
+
 void Telemetry::OnConfigReload(bool ok) {
   EdgeMetrics& edge = state_->edge;
   (ok ? edge.reloads_ok : edge.reloads_failed).Increment();

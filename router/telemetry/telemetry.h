@@ -54,6 +54,8 @@ class Telemetry {
   void OnResume(ResumeResult result);
   // One scrape of an engine.
   void OnEnginePoll(absl::string_view replica, bool ok);
+  // Another reading of the models and limits of a running engine.
+  void OnReread(absl::string_view replica, Reread result);
   void OnConfigReload(bool ok);
 
   // A connection or request was refused before it became a request: a limit of the edge was reached.

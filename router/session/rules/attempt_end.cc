@@ -98,6 +98,16 @@ bool LacksPath(const EngineError& error) {
                      [message](absl::string_view words) { return absl::EqualsIgnoreCase(message, words); });
 }
 
+bool DeniesModel(const EngineError& error) {
+  if (LacksPath(error)) return false;
+  if (error.status == http_status::kNotFound) return true;
+  const bool refused = http_status::IsError(error.status) && !http_status::IsServerError(error.status);
+  // llama-server in router mode answers 400 "model not found".
+  const std::string message = absl::AsciiStrToLower(error.message);
+  return refused && (error.code == "model_not_found" ||
+                     (absl::StrContains(message, "model") && absl::StrContains(message, "not found")));
+}
+
 Blame BlameOf(const AttemptEnd& end) {
   if (!end.engine_at_fault) return Blame::kNone;
   switch (end.engine_error) {

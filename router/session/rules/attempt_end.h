@@ -52,6 +52,8 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
 AttemptEnd EndpointMissing(absl::string_view replica, absl::string_view path);
 // The engine's error says that it has no such path, not that a model is missing.
 bool LacksPath(const EngineError& error);
+// The engine's error says that it has no such model, which it listed before.
+bool DeniesModel(const EngineError& error);
 // The part of an end that counts against the health of its replica.
 enum class Blame : uint8_t {
   kNone,       // The engine is alive, or others judge it.
