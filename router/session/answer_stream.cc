@@ -116,7 +116,9 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   over_ = broken && finished;
   if (over_) return std::nullopt;
   if (no_room_ && !finished) return NoRoomForAnswer(state_);
-  if (result_ == Result::kError) return EngineSaid(relay_.error(), /*in_stream=*/true, delivery_.resume_due());
+  if (result_ == Result::kError) {
+    return SaidByEngine(state_, relay_.error(), /*in_stream=*/true, delivery_.resume_due());
+  }
   if (result_ == Result::kTooLong) {
     return EngineFailed(EngineErrorKind::kGarbage,
                         "The engine's answer is longer than limits.max_answer, or an event of it than 1 MiB.");

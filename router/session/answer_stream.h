@@ -26,6 +26,9 @@ namespace penstock {
 AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const absl::Status& status,
                       absl::string_view message, bool in_body);
 
+// An error that the engine sent, as EngineSaid. The fleet hears of a model that it denies.
+AttemptEnd SaidByEngine(const SessionState& state, const EngineError& error, bool in_stream, bool resume_due);
+
 // An attempt whose answer finds no memory; counted.
 AttemptEnd NoRoomForAnswer(const SessionState& state);
 
