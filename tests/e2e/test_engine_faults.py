@@ -124,6 +124,12 @@ def test_an_error_of_null_is_none(router, engine):
     assert send(router.address, BODY).status == 200
 
 
+def test_an_error_without_shape_is_not_told_as_a_status_that_nobody_sent(router, engine):
+    engine.script = STREAM_HEAD + chunk('event: error\ndata: {"odd": 1}\n\n') + chunk("")
+    message = send(router.address, STREAM).json()["error"]["message"]
+    assert "status 500" not in message and "inside its answer" in message
+
+
 @pytest.mark.parametrize("status", [400, 500, 200])
 @pytest.mark.parametrize("opening", [b'{"error":', b'{"detail":', b'{"x":', b""], ids=["error", "detail", "other", "bare"])
 def test_a_body_of_great_depth(router, engine, status, opening):
