@@ -34,6 +34,12 @@ AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& 
   state.answer.relayed.events = 0;
 }
 
+void AnswerStream::OnDelivered(Instant now) {
+  delivery_.OnPiece(relay_.tokens_in_pieces(), now);
+  // The engine may keep its connection open behind a complete answer.
+  if (relay_.done() && !delivery_.holds()) state_.prepared.place_of_key.reset();
+}
+
 bool AnswerStream::HoldBytes() {
   size_t bytes = relay_.held_bytes();
   if (undelivered_ && !delivery_.holds()) {

@@ -56,7 +56,7 @@ class AnswerStream {
 
  private:
   // The client has the pieces of the last Take.
-  void OnDelivered(Instant now) { delivery_.OnPiece(relay_.tokens_in_pieces(), now); }
+  void OnDelivered(Instant now);
   // Counts the bytes that wait for an end or for the client. False: there is no room for them.
   bool HoldBytes();
 
