@@ -152,7 +152,7 @@ inline constexpr Metric kMetrics[] = {
     {"Decisions", "penstock_prefix_found_tokens_total", MetricType::kCounter, "",
      "Prompt tokens of the same requests that were found there"},
     {"Decisions", "penstock_parked_total", MetricType::kCounter, "",
-     "Times that a stream ahead of its due times lent its memory"},
+     "Times that a stream ahead of its due times lent its memory; one that declined is not counted"},
     {"Decisions", "penstock_aborts_total", MetricType::kCounter, "",
      "Running requests taken back for the sake of the others"},
     {"Decisions", "penstock_returns_total", MetricType::kCounter, "",

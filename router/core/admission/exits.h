@@ -21,6 +21,8 @@ class Exits {
   void Requeue(const RequestRequeued& event, Instant now, std::vector<Action>& actions);
 
   int64_t requeues() const { return requeues_; }
+  // Times that a stream began to wait in order to lend its memory.
+  int64_t parked() const { return parked_; }
 
  private:
   // The stream that was aborted to be parked begins to wait, until it is due back.
@@ -29,6 +31,7 @@ class Exits {
 
   Rooms& rooms_;
   int64_t requeues_ = 0;
+  int64_t parked_ = 0;
   std::vector<PoolId> freed_;  // The memory of one SettleMemory, reused by the next.
 };
 

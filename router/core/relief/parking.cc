@@ -85,7 +85,6 @@ void Parking::Park(RequestState* request, Instant now, std::vector<Action>& acti
   // Until the edge has closed the connection the memory is not on its way back.
   fleet_.ledger().Drain(request->running.lease, Instant::Never());
   returning_.Expect(request->running.lease, now);
-  ++parked_;
   actions.push_back(Abort{request->arrived.request, request->running.lease, /*may_decline=*/true});
 }
 

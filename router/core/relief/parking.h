@@ -36,8 +36,6 @@ class Parking {
   // Parks streams of the replica's pools that are nearly full.
   void Relieve(const ReplicaState& replica, Instant now, std::vector<Action>& actions);
 
-  int64_t parked() const { return parked_; }
-
  private:
   // The memory that the pool lacks for `more`, in its unit.
   double Shortage(PoolId pool, double more, Instant now) const;
@@ -59,7 +57,6 @@ class Parking {
   std::vector<std::pair<PoolId, double>> promised_;  // Room that this event has made for waiting requests.
   std::vector<RequestId> ahead_;                     // The memory of one search, reused by the next.
   size_t left_ = 0;                                  // Streams that this event may still park.
-  int64_t parked_ = 0;
 };
 
 }  // namespace penstock
