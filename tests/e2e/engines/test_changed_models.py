@@ -67,6 +67,8 @@ def test_models_that_come_and_go_are_found_without_a_request(router, engine):
     answer = ask(router, "old")
     assert answer.status == 404 and answer.json()["error"]["code"] == "model_not_found"
     assert engine.calls == calls
+    queues = {labels["model"] for name, labels, _ in router.metrics().samples if name == "penstock_queue_requests"}
+    assert queues == {"base", "young"}
     router.wait_for_log("engine changed: engine is openai with model base, young")
 
 
