@@ -23,9 +23,7 @@ asio::awaitable<absl::StatusOr<Discovery>> FindFacts(const ReplicaConfig& config
     engine = *recognised;
   }
   EngineScraper scraper(*engine);
-  auto found = co_await scraper.Discover(pool, config.key);
-  if (found.ok() && found->models.empty()) co_return absl::InvalidArgumentError("it lists no model");
-  co_return found;
+  co_return co_await scraper.Discover(pool, config.key);
 }
 
 }  // namespace
@@ -62,6 +60,9 @@ asio::awaitable<void> Rereader::Read(std::shared_ptr<WatchedReplica> watched, bo
 void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found) {
   const Discovery& known = *book_.discovery(watched.id);
   Telemetry& telemetry = *control_.edge().telemetry;
+  if (found.ok() && found->models.empty() && !known.models.empty()) {
+    found = absl::InvalidArgumentError("it lists no model");
+  }
   if (!found.ok()) {
     telemetry.OnReread(watched.config.id, Reread::kFailed);
     // An engine that answers with other pages may be of another kind.

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 from processes import Router, wait_until
-from raw_http import chat, request_bytes, send
+from raw_http import chat, read_answer, request_bytes, send
 from scripted_engine import STREAM_HEAD, ScriptedEngine, chunk, event, http
 
 DONE = {"id": "x", "object": "chat.completion", "choices": []}
@@ -27,6 +27,12 @@ def deny_old(router, engine):
     script, engine.script = engine.script, DENIAL
     assert ask(router, "old").status == 404
     engine.script = script
+
+
+def wait_for_polls(router):
+    """Until the counts of the engine are known."""
+    polls = router.metrics().sum("penstock_engine_polls_total", result="ok")
+    wait_until(lambda: router.metrics().sum("penstock_engine_polls_total", result="ok") > polls + 1, 20, router.log)
 
 
 def models(router):
@@ -132,6 +138,26 @@ def test_a_running_stream_of_a_model_that_vanished_goes_on(router, engine):
         assert b" two" in text and b"[DONE]" in text and b'"error"' not in text
 
 
+def test_a_request_that_waits_for_a_model_that_vanishes_gets_404(folder, engine):
+    counts = "vllm:prompt_tokens_total {}\nvllm:num_requests_running 1\n"
+    engine.pages["/metrics"] = http(200, counts.format(5000).encode(), "text/plain")
+    engine.script = STREAM_HEAD + chunk(event("one"))
+    engine.hang = True
+    config = f"replicas:\n  - {{id: a, url: '{engine.url}', engine: vllm, kv_tokens: 100000, max_seqs: 1}}\n"
+    with Router(folder, config=config) as router, socket.create_connection(router.address, timeout=20) as stream:
+        stream.sendall(request_bytes(body=chat(model="base", max_tokens=50, stream=True)))
+        assert b"200 OK" in stream.recv(65536)
+        with socket.create_connection(router.address, timeout=20) as waiting:
+            waiting.sendall(request_bytes(body=chat(model="old", max_tokens=5)))
+            router.wait_for_count("penstock_queued_requests", 1)
+            wait_for_polls(router)
+            engine.pages["/v1/models"] = listed("base")
+            engine.pages["/metrics"] = http(200, counts.format(0).encode(), "text/plain")  # It is another process.
+            answer = read_answer(waiting)
+        assert answer.status == 404 and answer.json()["error"]["code"] == "model_not_found", answer.body
+        engine.let_go()
+
+
 def test_an_engine_that_was_restarted_with_another_model_is_known_again(folder):
     """It comes back between two polls: its counts tell, for no poll fails."""
     with ScriptedEngine() as engine:
@@ -142,8 +168,7 @@ def test_an_engine_that_was_restarted_with_another_model_is_known_again(folder):
         config = f"replicas:\n  - {{id: a, url: '{engine.url}', engine: vllm, kv_tokens: 100000}}\n"
         with Router(folder, config=config) as router:
             assert ask(router, "first").status == 200
-            polls = router.metrics().sum("penstock_engine_polls_total", result="ok")
-            wait_until(lambda: router.metrics().sum("penstock_engine_polls_total", result="ok") > polls + 1, 20, router.log)
+            wait_for_polls(router)
             engine.pages["/v1/models"] = listed("second")
             engine.pages["/metrics"] = http(200, counts.format(0).encode(), "text/plain")
             wait_for_models(router, "second", seconds=5)
