@@ -66,6 +66,7 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
   } else if (!server_error && !resume_due) {
     end.kind = AttemptEnd::Kind::kRejected;
     end.engine_at_fault = in_stream;
+    end.denied = DeniesModel(error);
     return end;
   } else {
     end.hopeless = !server_error || end.error->status == http_status::kNotImplemented;
@@ -99,13 +100,11 @@ bool LacksPath(const EngineError& error) {
 }
 
 bool DeniesModel(const EngineError& error) {
-  if (LacksPath(error)) return false;
-  if (error.status == http_status::kNotFound) return true;
-  const bool refused = http_status::IsError(error.status) && !http_status::IsServerError(error.status);
-  // llama-server in router mode answers 400 "model not found".
+  if (!http_status::IsError(error.status) || http_status::IsServerError(error.status)) return false;
   const std::string message = absl::AsciiStrToLower(error.message);
-  return refused && (error.code == "model_not_found" ||
-                     (absl::StrContains(message, "model") && absl::StrContains(message, "not found")));
+  // llama-server in router mode answers 400 "model not found".
+  const bool missing = error.status == http_status::kNotFound || absl::StrContains(message, "not found");
+  return error.code == "model_not_found" || (missing && absl::StrContains(message, "model"));
 }
 
 Blame BlameOf(const AttemptEnd& end) {

@@ -26,6 +26,8 @@ struct AttemptEnd {
   // kFailed: the kind of failure. Another engine may do better unless `hopeless`.
   EngineErrorKind engine_error = EngineErrorKind::kServer;
   bool hopeless = false;
+  // kRejected: the engine does not have the model. It did nothing, and another engine may have it.
+  bool denied = false;
   // The engine is at fault: logged and counted as its error.
   bool engine_at_fault = false;
   // The times that the engine got the whole request, and a part of it only.

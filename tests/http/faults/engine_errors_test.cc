@@ -51,6 +51,25 @@ TEST(EngineErrors, AnErrorOfStatus200IsAnErrorForWholeAnswersAndStreams) {
   EXPECT_TRUE(Eventually([&] { return router.Metric(R"(penstock_engine_errors_total{kind="server",)") >= 2; }));
 }
 
+TEST(EngineErrors, AModelThatOneEngineDeniesIsServedByAnother) {
+  const auto deny = [](EngineCall& call) {
+    call.Answer(404, R"({"error":{"message":"The model `m` does not exist.","type":"NotFoundError"}})");
+  };
+  ScriptedEngine without(deny), also_without(deny);
+  ScriptedEngine with([](EngineCall& call) { call.Answer(200, R"({"choices":[]})"); });
+  {
+    TestServer router({without.url(), with.url()});
+    ASSERT_TRUE(router.WaitUp(2));
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(router.Chat().status(), 200);
+    EXPECT_GT(without.calls(), 0);
+  }
+  TestServer router({without.url(), also_without.url()});
+  ASSERT_TRUE(router.WaitUp(2));
+  const WireMessage answer = router.Chat();
+  EXPECT_EQ(answer.status(), 404);
+  EXPECT_NE(answer.body.find("The model `m` does not exist."), std::string::npos) << answer.body;
+}
+
 TEST(EngineErrors, AnErrorOfStatus200IsTriedElsewhere) {
   ScriptedEngine broken([](EngineCall& call) { call.Answer(200, R"({"error":{"message":"boom"}})"); });
   ScriptedEngine good([](EngineCall& call) { call.Answer(200, R"({"choices":[],"error":null})"); });
