@@ -249,6 +249,11 @@ void ScriptedEngine::SetPage(const std::string& target, std::string body) {
   pages_[target] = std::move(body);
 }
 
+void ScriptedEngine::RemovePage(const std::string& target) {
+  std::lock_guard lock(mutex_);
+  pages_.erase(target);
+}
+
 std::optional<std::string> ScriptedEngine::PageOf(const std::string& target) {
   std::lock_guard lock(mutex_);
   const auto page = pages_.find(target);

@@ -87,6 +87,7 @@ class ScriptedEngine {
   int calls() const { return calls_.load(); }
   // The answer to GETs of `target` from now on.
   void SetPage(const std::string& target, std::string body);
+  void RemovePage(const std::string& target);
   // A plain OpenAI-compatible server of the model "m".
   static std::map<std::string, std::string> DefaultPages();
 

@@ -97,6 +97,36 @@ TEST_F(ChangedModels, AReadingThatFailsOrFindsNothingChangesNothing) {
   }
 }
 
+TEST(ChangedEngine, IsRecognisedWhereItHasOtherPagesAndNotWhereItIsInTrouble) {
+  ScriptedEngine engine([](EngineCall& call) { call.wire.Close(); });
+  const std::string info = R"({"model_id":"m","max_total_tokens":4096,"version":"3"})";
+  engine.SetPage("/info", info);
+  Config config = ConfigOf(engine.url());
+  config.replicas[0].engine = "";
+  SessionWorld world(config);
+  ASSERT_TRUE(world.WaitUp());
+  const auto kind = [&] {
+    EngineKind known = EngineKind::kOpenAi;
+    world.Call([&] { known = world.loop().fleet()->book.discovery(ReplicaId(0))->kind; });
+    return known;
+  };
+  ASSERT_EQ(kind(), EngineKind::kTgi);
+  engine.SetPage("/info", "<html>");
+  MemoryClient broken;
+  ASSERT_TRUE(world.Run(broken, BodyFor("m")));
+  const auto failed = [&] {
+    const std::string text = world.edge().telemetry->Serialise(CoreView());
+    return text.find("penstock_engine_rereads_total{") != std::string::npos &&
+           text.find("result=\"failed\"") != std::string::npos;
+  };
+  EXPECT_TRUE(Eventually(failed));
+  EXPECT_EQ(kind(), EngineKind::kTgi);
+  engine.RemovePage("/info");
+  MemoryClient again;
+  ASSERT_TRUE(world.Run(again, BodyFor("m")));
+  EXPECT_TRUE(Eventually([&] { return kind() == EngineKind::kOpenAi; }));
+}
+
 TEST_F(ChangedModels, ARunningStreamOfAModelThatVanishedGoesOn) {
   Latch began, go;
   ScriptedEngine engine([&](EngineCall& call) {

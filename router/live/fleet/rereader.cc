@@ -15,15 +15,23 @@ namespace asio = boost::asio;
 
 namespace {
 
-asio::awaitable<absl::StatusOr<Discovery>> FindFacts(const ReplicaConfig& config, UpstreamPool& pool,
-                                                     const EngineDeclaration* engine) {
-  if (engine == nullptr) {
-    const auto recognised = co_await RecogniseEngine(config, pool);
-    if (!recognised.ok()) co_return recognised.status();
-    engine = *recognised;
-  }
-  EngineScraper scraper(*engine);
+asio::awaitable<absl::StatusOr<Discovery>> FactsBy(const EngineDeclaration& engine, const ReplicaConfig& config,
+                                                   UpstreamPool& pool) {
+  EngineScraper scraper(engine);
   co_return co_await scraper.Discover(pool, config.key);
+}
+
+// The facts of an engine that may be another one by now.
+asio::awaitable<absl::StatusOr<Discovery>> RecognisedFacts(const EngineDeclaration& known, const ReplicaConfig& config,
+                                                           UpstreamPool& pool) {
+  const auto recognised = co_await RecogniseEngine(config, pool);
+  if (!recognised.ok()) co_return recognised.status();
+  const EngineDeclaration& engine = **recognised;
+  if (engine.kind != EngineKind::kOpenAi) co_return co_await FactsBy(engine, config, pool);
+  // A server without a sign may be the known one in trouble, as long as it has the pages.
+  auto found = co_await FactsBy(known, config, pool);
+  if (!absl::IsNotFound(found.status())) co_return found;
+  co_return co_await FactsBy(engine, config, pool);
 }
 
 }  // namespace
@@ -47,8 +55,14 @@ void Rereader::MayBegin(const std::shared_ptr<WatchedReplica>& watched) {
 asio::awaitable<void> Rereader::Read(std::shared_ptr<WatchedReplica> watched, bool recognise) {
   const int discoveries = watched->rereading.discoveries;
   std::shared_ptr<UpstreamPool> pool = watched->pool;
-  const EngineDeclaration* engine = recognise ? nullptr : &watched->scraper->engine();
-  auto found = co_await FindFacts(watched->config, *pool, engine);
+  const EngineDeclaration& known = watched->scraper->engine();
+  // Two statements: g++ 12 destroys the wrong coroutine of a conditional expression.
+  absl::StatusOr<Discovery> found;
+  if (recognise) {
+    found = co_await RecognisedFacts(known, watched->config, *pool);
+  } else {
+    found = co_await FactsBy(known, watched->config, *pool);
+  }
   watched->rereading.under_way = false;
   // A discovery behind this reading knows better.
   const bool current = !watched->stopped && watched->discovered && watched->rereading.discoveries == discoveries;
@@ -65,8 +79,8 @@ void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found) {
   }
   if (!found.ok()) {
     telemetry.OnReread(watched.config.id, Reread::kFailed);
-    // An engine that answers with other pages may be of another kind.
-    if (!absl::IsUnavailable(found.status())) watched.rereading.times.OnUnreadable();
+    // An engine without the pages may be of another kind.
+    if (absl::IsNotFound(found.status())) watched.rereading.times.OnUnreadable();
     if (std::exchange(watched.rereading.failed, true)) return;
     return tell_(watched, false, absl::StrCat("models cannot be read again: ", found.status().message()));
   }
