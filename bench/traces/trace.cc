@@ -155,9 +155,9 @@ absl::Status ParseRow(const std::string& line, const Columns& columns, TraceRequ
 }
 
 absl::StatusOr<Columns> ColumnsOf(absl::string_view header) {
-  const absl::Status bad = absl::InvalidArgumentError(absl::StrCat("the header must be \"", kHeader,
-                                                                   "\", optionally with \",", kPrefixColumn, "\", \",",
-                                                                   kClassColumn, "\" and \",", kLimitColumn, "\""));
+  absl::Status bad = absl::InvalidArgumentError(absl::StrCat("the header must be \"", kHeader,
+                                                             "\", optionally with \",", kPrefixColumn, "\", \",",
+                                                             kClassColumn, "\" and \",", kLimitColumn, "\""));
   if (!absl::ConsumePrefix(&header, kHeader)) return bad;
   Columns columns;
   while (absl::ConsumePrefix(&header, ",")) {
