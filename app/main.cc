@@ -57,12 +57,15 @@ absl::StatusOr<Duration> ParseSpan(absl::string_view text) {
   return span;
 }
 
-template <class T>
-std::string Complaint(const absl::StatusOr<T>& parsed) {
-  return parsed.ok() ? "" : std::string(parsed.status().message());
-}
 CLI::Validator Valid(auto parse, const char* form) {
-  return CLI::Validator([parse](const std::string& text) { return Complaint(parse(text)); }, form);
+  const auto complaint = [parse](const std::string& text) { return std::string(parse(text).status().message()); };
+  return CLI::Validator(complaint, form);
+}
+
+// CLI11 takes the largest number for one that is too large.
+std::string NoSeed(const std::string& text) {
+  uint64_t seed = 0;
+  return absl::SimpleAtoi(text, &seed) ? "" : text + " is not a whole number from 0 to 18446744073709551615";
 }
 
 // CLI::Range without NaN, which it lets pass.
@@ -162,7 +165,7 @@ void AddEngine(CLI::App& app, Action& action) {
   command->add_option("--time-scale", options->time_scale, "10 is ten times faster")
       ->check(Between(0.001, 10'000.0))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "Of texts and drawn lengths")->capture_default_str();
+  command->add_option("--seed", options->seed, "Of texts and drawn lengths")->check(NoSeed)->capture_default_str();
   command->callback([&action, options, overflow, command] {
     CheckEngineOptions(*options, *command);
     options->overflow_error = *overflow == "error";
@@ -183,7 +186,7 @@ void AddLoadGoals(CLI::App* command, LoadOptionsCli& options) {
   AddParsed(command, "--tpot", &ParseSpan, &options.tpot, "Goal of each further token (default 100ms)", "TIME");
   AddParsed(command, "--drain", &ParseSpan, &options.drain, "Wait for answers after the last arrival (default 30s)",
             "TIME");
-  command->add_option("--seed", options.seed, "Of prompts")->capture_default_str();
+  command->add_option("--seed", options.seed, "Of prompts")->check(NoSeed)->capture_default_str();
   command->add_flag("--json", options.json, "Print one JSON object");
 }
 
@@ -230,7 +233,7 @@ void AddSimulate(CLI::App& app, Action& action) {
       ->capture_default_str();
   AddParsed(command, "--duration", &ParseSpan, &options->duration, "Cut the arrivals after this time", "TIME");
   AddParsed(command, "--from", &ParseSpan, &options->from, "Start of the window in the trace's own time", "TIME");
-  command->add_option("--seed", options->seed, "Of estimates and policies")->capture_default_str();
+  command->add_option("--seed", options->seed, "Of estimates and policies")->check(NoSeed)->capture_default_str();
   command->add_flag("--json", options->json, "Print one JSON object");
   command->add_option("--log", options->log_file, "Write every event and action")->type_name("FILE");
   command->add_flag("--retry", options->retry, "Refused clients come back once, after their Retry-After");

@@ -53,7 +53,7 @@ def row(rate, policy, results, alone, plain):
 
 
 def main():
-    print("| rate | policy | interactive on time | its p99 TTFT | over an empty fleet | background tokens kept "
+    print("| rate | policy | interactive on time | its p99 TTFT | over an empty fleet | background tokens "
           "| its p99 TTFT | tokens computed again/s |")
     print("|---:|---|---:|---:|---:|---:|---:|---:|")
     runs = [(trace, policy, rate, seed) for rate in RATES for seed in SEEDS

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "backends/dialect/usage_reader.h"
 #include "base/json_string.h"
 #include "base/utf8.h"
@@ -28,6 +29,14 @@ void TakeReason(const std::string& reason, AnswerFacts* facts) {
 void TakeStatus(absl::string_view status, AnswerFacts* facts) {
   if (status == "completed") facts->finish_reason = "stop";
   if (status == "incomplete") facts->finish_reason = "length";
+  facts->error |= status == "failed";
+}
+
+// `error` is a member of good answers too, without a meaning.
+bool TellsOfError(absl::string_view raw) {
+  const bool container = raw.front() == '{' || raw.front() == '[';
+  if (container) return absl::StripLeadingAsciiWhitespace(raw.substr(1)).size() > 1;
+  return raw != "null" && raw != "false" && raw != "0" && raw != "\"\"";
 }
 
 bool ReadChoice(JsonScanner& scanner, AnswerFacts* facts) {
@@ -45,6 +54,14 @@ bool ReadStatus(JsonScanner& scanner, AnswerFacts* facts) {
   const bool json = scanner.CopyString(&status);
   TakeStatus(status, facts);
   return json;
+}
+
+// vLLM of old has a flat error, whose `object` names it.
+bool ReadSign(JsonScanner& scanner, absl::string_view key, AnswerFacts* facts) {
+  absl::string_view raw;
+  if (!scanner.TakeRaw(&raw)) return false;
+  facts->error |= key == "error" ? TellsOfError(raw) : raw == "\"error\"";
+  return true;
 }
 
 AnswerFacts Malformed() {
@@ -181,6 +198,8 @@ void AnswerScan::EndKey(absl::string_view key) {
   }
   choices_ = key == "choices" ? Choices::kNext : Choices::kElsewhere;
   if (key == "usage") next_ = Part::kUsage;
+  if (key == "error") next_ = Part::kError;
+  if (key == "object") next_ = Part::kObject;
   if (key == "status" && endpoint_ == Endpoint::kResponses) next_ = Part::kStatus;
 }
 
@@ -206,7 +225,8 @@ bool AnswerScan::EndValue() {
   if (kept_.part == Part::kNone || kept_.part == Part::kKey || kept_.depth != place_.depth) return true;
   const absl::string_view raw = KeptUpTo(place_.at);
   const Part part = std::exchange(kept_.part, Part::kNone);
-  return raw.size() > kMaxKept || ReadPart(part, raw);
+  // Of a long error, the beginning is enough.
+  return (raw.size() > kMaxKept && part != Part::kError) || ReadPart(part, raw);
 }
 
 bool AnswerScan::Open(char c) {
@@ -250,6 +270,8 @@ absl::string_view AnswerScan::KeptUpTo(const char* end) {
 bool AnswerScan::ReadPart(Part part, absl::string_view raw) {
   JsonScanner scanner(raw);
   if (part == Part::kUsage) return ReadUsage(scanner, &facts_.usage);
+  if (part == Part::kObject) return ReadSign(scanner, "object", &facts_);
+  if (part == Part::kError) return facts_.error |= TellsOfError(raw), true;
   std::string word;
   if (!scanner.CopyString(&word)) return false;
   part == Part::kFinish ? TakeReason(word, &facts_) : TakeStatus(word, &facts_);
@@ -263,6 +285,7 @@ AnswerFacts ReadAnswer(Endpoint endpoint, absl::string_view body) {
     if (key == "usage") return ReadUsage(scanner, &facts.usage);
     if (key == "choices") return scanner.ForEachElement([&] { return ReadChoice(scanner, &facts); });
     if (key == "status" && endpoint == Endpoint::kResponses) return ReadStatus(scanner, &facts);
+    if (key == "error" || key == "object") return ReadSign(scanner, key, &facts);
     return scanner.Skip();
   });
   if (!json || !simdjson::validate_utf8(body.data(), body.size())) return Malformed();

@@ -18,6 +18,7 @@ namespace penstock {
 struct AnswerFacts {
   std::optional<Usage> usage;
   std::string finish_reason;  // The reason of the first choice; "length" when any choice has it.
+  bool error = false;         // It is an error, although its status is 200.
   bool malformed = false;     // Not a JSON object in UTF-8. The other fields are then at their defaults.
 };
 
@@ -60,7 +61,7 @@ class AnswerScan {
     int depth = 0;
     std::bitset<kMaxDepth + 1> objects;
   };
-  enum class Part : uint8_t { kNone, kKey, kUsage, kStatus, kFinish };
+  enum class Part : uint8_t { kNone, kKey, kUsage, kStatus, kFinish, kError, kObject };
   // The bytes of a key or a value that count.
   struct Kept {
     Part part = Part::kNone;

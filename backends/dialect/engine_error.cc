@@ -125,19 +125,10 @@ std::optional<std::string> OnlyString(absl::string_view text) {
   return only;
 }
 
-}  // namespace
-
-EngineError AbortedByEngine() {
+EngineError ParseShapes(int status, bool inside_success, absl::string_view body) {
   EngineError error;
-  error.status = 500;
-  error.message = "The engine aborted the request.";
-  return error;
-}
-
-EngineError ParseEngineError(int http_status, absl::string_view body) {
-  const bool inside_success = http_status < 400;
-  EngineError error;
-  error.status = inside_success ? 500 : http_status;
+  error.status = status;
+  error.in_answer = inside_success;
   const absl::string_view text = absl::StripAsciiWhitespace(body);
   if (std::optional<Body> read = ReadBody(text)) {
     if (read->nested) {
@@ -160,5 +151,21 @@ EngineError ParseEngineError(int http_status, absl::string_view body) {
   }
   return error;
 }
+
+}  // namespace
+
+EngineError AbortedByEngine() {
+  EngineError error;
+  error.status = 500;
+  error.message = "The engine aborted the request.";
+  return error;
+}
+
+EngineError ParseEngineError(int http_status, absl::string_view body) {
+  const bool inside_success = http_status < 400;
+  return ParseShapes(inside_success ? 500 : http_status, inside_success, body);
+}
+
+EngineError ErrorInAnswer(absl::string_view body) { return ParseShapes(502, /*inside_success=*/true, body); }
 
 }  // namespace penstock

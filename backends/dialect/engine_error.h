@@ -19,6 +19,7 @@ struct EngineError {
   std::string param;
   // The message is a body of no known shape, such as a page of a proxy. It may name addresses: for the log only.
   bool unknown_shape = false;
+  bool in_answer = false;  // It came inside an answer whose status tells of success.
 };
 
 // The finish reason of a request that the engine gave up, because it ends or an operator wants so. vLLM and SGLang send
@@ -31,6 +32,8 @@ EngineError AbortedByEngine();
 // events of the responses and messages dialects, and plain text. Never fails. One pass over the body, whatever its
 // depth: an object that is deeper than the scanner's bound has no known shape.
 EngineError ParseEngineError(int http_status, absl::string_view body);
+// A whole answer of status 200 that is an error. Without a status of its own it is 502.
+EngineError ErrorInAnswer(absl::string_view body);
 
 }  // namespace penstock
 

@@ -14,6 +14,7 @@ namespace penstock {
 struct ServedModel {
   std::string name;
   Tokens max_context{0};  // Prompt plus output. 0: not reported.
+  bool operator==(const ServedModel&) const = default;
 };
 
 // Of one engine, adapters included. The names of further models are not known.

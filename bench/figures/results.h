@@ -135,8 +135,6 @@ std::optional<Percentiles> PercentilesOf(std::vector<double> samples);
 
 // One JSON object with the names above, in that order; an unknown figure is null.
 std::string ResultsJson(const Results& results);
-// The object that a `per_*` field holds.
-std::string GroupsText(const std::map<std::string, GroupResults>& groups);
 // The groups as rows under a title; at most a dozen rows.
 std::string GroupsTable(const char* title, const std::map<std::string, GroupResults>& groups);
 // A table for people.

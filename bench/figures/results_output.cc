@@ -1,7 +1,9 @@
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "bench/figures/results.h"
+#include "bench/figures/results_json.h"
 
 namespace penstock::bench {
 namespace {
@@ -18,24 +20,17 @@ Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+// The object of this class looks for each name among all others; the names of a map differ already.
+template <class T>
+void Append(Json& object, const std::string& name, T value) {
+  Json::object_t::Container& members = object.get_ref<Json::object_t&>();
+  members.emplace_back(name, std::move(value));
+}
+
 template <class T>
 Json ToJson(const std::map<std::string, T>& counts) {
   Json json = Json::object();
-  for (const auto& [name, value] : counts) json[name] = value;
-  return json;
-}
-
-Json GroupsJson(const std::map<std::string, GroupResults>& groups) {
-  Json json = Json::object();
-  for (const auto& [name, group] : groups) {
-    json[name] = {{"offered", group.offered},
-                  {"finished", group.finished},
-                  {"refused", group.refused},
-                  {"on_time_share", group.on_time_share},
-                  {"active_tokens_per_s", group.active_tokens_per_s},
-                  {"goodput_tokens_per_s", group.goodput_tokens_per_s},
-                  {"ttft_s", ToJson(group.ttft_s)}};
-  }
+  for (const auto& [name, value] : counts) Append(json, name, value);
   return json;
 }
 
@@ -74,34 +69,50 @@ std::string GroupsTable(const char* title, const std::map<std::string, GroupResu
   return text;
 }
 
-std::string ResultsJson(const Results& results) {
-  const Json json = {{"offered", results.offered},
-                     {"finished", results.finished},
-                     {"refused", ToJson(results.refused)},
-                     {"failed", ToJson(results.failed)},
-                     {"on_time_share", results.on_time_share},
-                     {"active_tokens_per_s", results.active_tokens_per_s},
-                     {"goodput_tokens_per_s", results.goodput_tokens_per_s},
-                     {"total_tokens_per_s", results.total_tokens_per_s},
-                     {"late_tokens_per_s", results.late_tokens_per_s},
-                     {"abandoned_tokens_per_s", results.abandoned_tokens_per_s},
-                     {"recomputed_tokens_per_s", OrNull(results.recomputed_tokens_per_s)},
-                     {"preemptions", OrNull(results.preemptions)},
-                     {"ttft_s", ToJson(results.ttft_s)},
-                     {"tpot_s", ToJson(results.tpot_s)},
-                     {"queue_wait_s", ToJson(results.queue_wait_s)},
-                     {"refused_wait_s", ToJson(results.refused_wait_s)},
-                     {"per_class", GroupsJson(results.per_class)},
-                     {"per_tenant", GroupsJson(results.per_tenant)},
-                     {"per_model", GroupsJson(results.per_model)},
-                     {"per_replica", GroupsJson(results.per_replica)},
-                     {"per_prompt_quartile", GroupsJson(results.per_prompt_quartile)},
-                     {"forecast", ToJson(results.forecast)}};
-  // Names come from files and networks: bytes that are not UTF-8 are replaced instead of failing the whole report.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+Json GroupsAsJson(const std::map<std::string, GroupResults>& groups) {
+  Json json = Json::object();
+  for (const auto& [name, group] : groups) {
+    Append(json, name,
+           Json{{"offered", group.offered},
+                {"finished", group.finished},
+                {"refused", group.refused},
+                {"on_time_share", group.on_time_share},
+                {"active_tokens_per_s", group.active_tokens_per_s},
+                {"goodput_tokens_per_s", group.goodput_tokens_per_s},
+                {"ttft_s", ToJson(group.ttft_s)}});
+  }
+  return json;
 }
 
-std::string GroupsText(const std::map<std::string, GroupResults>& groups) { return GroupsJson(groups).dump(); }
+Json ResultsAsJson(const Results& results) {
+  return Json{{"offered", results.offered},
+              {"finished", results.finished},
+              {"refused", ToJson(results.refused)},
+              {"failed", ToJson(results.failed)},
+              {"on_time_share", results.on_time_share},
+              {"active_tokens_per_s", results.active_tokens_per_s},
+              {"goodput_tokens_per_s", results.goodput_tokens_per_s},
+              {"total_tokens_per_s", results.total_tokens_per_s},
+              {"late_tokens_per_s", results.late_tokens_per_s},
+              {"abandoned_tokens_per_s", results.abandoned_tokens_per_s},
+              {"recomputed_tokens_per_s", OrNull(results.recomputed_tokens_per_s)},
+              {"preemptions", OrNull(results.preemptions)},
+              {"ttft_s", ToJson(results.ttft_s)},
+              {"tpot_s", ToJson(results.tpot_s)},
+              {"queue_wait_s", ToJson(results.queue_wait_s)},
+              {"refused_wait_s", ToJson(results.refused_wait_s)},
+              {"per_class", GroupsAsJson(results.per_class)},
+              {"per_tenant", GroupsAsJson(results.per_tenant)},
+              {"per_model", GroupsAsJson(results.per_model)},
+              {"per_replica", GroupsAsJson(results.per_replica)},
+              {"per_prompt_quartile", GroupsAsJson(results.per_prompt_quartile)},
+              {"forecast", ToJson(results.forecast)}};
+}
+
+std::string ResultsJson(const Results& results) {
+  // Names come from files and networks: bytes that are not UTF-8 are replaced instead of failing the whole report.
+  return ResultsAsJson(results).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 std::string ResultsTable(const Results& results) {
   std::string text;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bench/figures/results_json.h"
 #include "bench/simulation/fluid_bound.h"
 
 namespace penstock::bench {
@@ -200,7 +201,7 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
 }
 
 std::string ReportJson(const SimulationReport& report) {
-  Json json = Json::parse(ResultsJson(report.results));
+  Json json = ResultsAsJson(report.results);
   json["policy"] = report.policy;
   json["seed"] = report.seed;
   json["early_refusals"] = report.early_refusals;
@@ -214,7 +215,7 @@ std::string ReportJson(const SimulationReport& report) {
                       {"worst_model_on_time_share", report.worst_model_share}};
   json["on_time_prompt_tokens_per_s"] = report.on_time_prompt_tokens_per_s;
   json["cached_prompt_tokens"] = report.cached_prompt_tokens;
-  json["per_gpu"] = Json::parse(GroupsText(report.per_gpu));
+  json["per_gpu"] = GroupsAsJson(report.per_gpu);
   json["fluid_bound_tokens_per_s"] = report.fluid_bound;
   json["loss"] = Json::object();
   for (const auto& [name, value] : report.loss) json["loss"][name] = value;

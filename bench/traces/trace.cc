@@ -32,6 +32,9 @@ constexpr char kGeneratePrefix[] = "generate:";
 constexpr int64_t kMaxTokens = 100'000'000;
 constexpr double kMaxArrivalSeconds = 1e9;
 constexpr size_t kReadChunk = 1 << 16;
+// A file without an end, such as /dev/zero, must not fill the memory. A prompt of 100,000,000 tokens has 8 MB of
+// hashes.
+constexpr size_t kLongestLine = 16 << 20;
 
 // Lines of a plain or gzip file, without their ends.
 class LineReader {
@@ -44,14 +47,19 @@ class LineReader {
   LineReader& operator=(const LineReader&) = delete;
 
   bool is_open() const { return file_ != nullptr; }
-  // Empty after the last line and after an error.
+  // Empty where all is well.
   const std::string& error() const { return error_; }
 
+  // False after the last line and after an error.
   bool Next(std::string& line) {
     line.clear();
     while (true) {
       const auto end = std::find(buffer_.begin() + static_cast<std::ptrdiff_t>(position_), buffer_.end(), '\n');
       line.append(buffer_.begin() + static_cast<std::ptrdiff_t>(position_), end);
+      if (line.size() > kLongestLine) {
+        error_ = absl::StrCat("the line is longer than ", kLongestLine, " bytes");
+        return false;
+      }
       if (end != buffer_.end()) {
         position_ = static_cast<size_t>(end - buffer_.begin()) + 1;
         if (!line.empty() && line.back() == '\r') line.pop_back();
@@ -147,9 +155,9 @@ absl::Status ParseRow(const std::string& line, const Columns& columns, TraceRequ
 }
 
 absl::StatusOr<Columns> ColumnsOf(absl::string_view header) {
-  const absl::Status bad = absl::InvalidArgumentError(absl::StrCat("the header must be \"", kHeader,
-                                                                   "\", optionally with \",", kPrefixColumn, "\", \",",
-                                                                   kClassColumn, "\" and \",", kLimitColumn, "\""));
+  absl::Status bad = absl::InvalidArgumentError(absl::StrCat("the header must be \"", kHeader,
+                                                             "\", optionally with \",", kPrefixColumn, "\", \",",
+                                                             kClassColumn, "\" and \",", kLimitColumn, "\""));
   if (!absl::ConsumePrefix(&header, kHeader)) return bad;
   Columns columns;
   while (absl::ConsumePrefix(&header, ",")) {
@@ -167,15 +175,21 @@ absl::Status At(const std::string& path, int64_t line, absl::string_view message
   return absl::InvalidArgumentError(absl::StrCat(path, ":", line, ": ", message));
 }
 
-absl::StatusOr<Trace> ReadLines(const std::string& path, LineReader& lines) {
+absl::Status Unreadable(const std::string& path, int64_t line, absl::string_view message) {
+  return absl::DataLossError(absl::StrCat(path, ":", line, ": ", message));
+}
+
+absl::StatusOr<Trace> ReadLines(const std::string& path, LineReader& lines, int64_t most_lines) {
   Trace trace;
   trace.source = path;
   std::string line;
   lines.Next(line);
+  if (!lines.error().empty()) return Unreadable(path, 1, lines.error());
   const absl::StatusOr<Columns> columns = ColumnsOf(line);
-  if (!columns.ok() && lines.error().empty()) return At(path, 1, columns.status().message());
+  if (!columns.ok()) return At(path, 1, columns.status().message());
   int64_t number = 2;
   for (; lines.Next(line); ++number) {
+    if (number > most_lines) return At(path, number, absl::StrCat("a trace has ", most_lines, " lines at most"));
     if (line.empty()) continue;
     TraceRequest request;
     request.line = number;
@@ -186,7 +200,7 @@ absl::StatusOr<Trace> ReadLines(const std::string& path, LineReader& lines) {
     }
     trace.requests.push_back(std::move(request));
   }
-  if (!lines.error().empty()) return absl::DataLossError(absl::StrCat(path, ":", number, ": ", lines.error()));
+  if (!lines.error().empty()) return Unreadable(path, number, lines.error());
   if (trace.requests.empty()) return At(path, 1, "the trace has no rows");
   return trace;
 }
@@ -195,12 +209,12 @@ Duration LastArrival(const Trace& trace) { return trace.requests.empty() ? Durat
 
 }  // namespace
 
-absl::StatusOr<Trace> ReadTrace(const std::string& path) {
+absl::StatusOr<Trace> ReadTrace(const std::string& path, int64_t most_lines) {
   LineReader lines(path);
   if (!lines.is_open()) {
     return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
   }
-  absl::StatusOr<Trace> trace = ReadLines(path, lines);
+  absl::StatusOr<Trace> trace = ReadLines(path, lines, most_lines);
   if (trace.ok()) trace->length = std::max(LastArrival(*trace), Duration::Seconds(1));
   return trace;
 }

@@ -40,9 +40,11 @@ struct Trace {
   Duration length;  // Rates are per this time. At least one second unless a duration was asked for.
 };
 
+inline constexpr int64_t kMostTraceLines = 50'000'000;
+
 // Reads a whole file into memory. NotFound: it cannot be opened. InvalidArgument "file:line: ..." names the first bad
-// row, DataLoss the line where a gzip stream is damaged.
-absl::StatusOr<Trace> ReadTrace(const std::string& path);
+// row. DataLoss names the line that cannot be read: the gzip stream is damaged, or the line has more than 16 MiB.
+absl::StatusOr<Trace> ReadTrace(const std::string& path, int64_t most_lines = kMostTraceLines);
 
 struct TraceWindow {
   double rate = 1;                   // Above zero. Arrivals are divided by it, before the cut.

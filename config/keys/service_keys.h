@@ -115,7 +115,8 @@ void VisitLimitSizes(Section& limits, Visitor& visit) {
   visit({"max_connections",
          "Most open client connections. Lowered at the start to the number that the descriptor limit allows."},
         limits.max_connections, CountForm{1, 10'000'000});
-  visit({"max_requests_per_key", "Most requests of one API key that wait or run; 429 beyond. Left out: none."},
+  visit({"max_requests_per_key",
+         "Most requests of one API key that wait, run, or are not yet with their client; 429 beyond. Left out: none."},
         limits.max_requests_per_key, CountForm{1, 10'000'000});
   visit({"max_queued_requests", "Most waiting requests; 429 beyond."}, limits.max_queued_requests,
         CountForm{0, 10'000'000});

@@ -59,7 +59,10 @@ void PenstockCore::On(const RequestRequeued& event, Actions& actions) { exits_.R
 
 void PenstockCore::On(const AnswerFixed& event, Actions&) {
   // The memory of an abort that is declined goes on draining until the request ends.
-  if (RequestState* request = rooms_.requests.Find(event.request)) request->arrived.continues = false;
+  RequestState* request = rooms_.requests.Find(event.request);
+  if (request == nullptr) return;
+  request->arrived.continues = false;
+  request->running.parking = false;
 }
 
 void PenstockCore::On(const Progress& event, Actions& actions) {
@@ -122,7 +125,7 @@ CoreView PenstockCore::View(Instant now) const {
   rooms_.running.Show(view);
   view.counters.aborts = relief_.aborts();
   view.counters.requeues = exits_.requeues();
-  view.counters.parked = parking_.parked();
+  view.counters.parked = exits_.parked();
   view.counters.evicted = exits_.evicted();
   view.counters.book_drifts = books_.drifts();
   return view;

@@ -64,6 +64,11 @@ inline constexpr std::array<absl::string_view, 8> kEngineErrorLabels = {"connect
                                                                         "server",  "pushed_back", "overflow", "hung"};
 constexpr absl::string_view LabelOf(EngineErrorKind kind) { return kEngineErrorLabels[static_cast<size_t>(kind)]; }
 
+// The result of another reading of a running engine's facts.
+enum class Reread : uint8_t { kSame, kChanged, kFailed };
+inline constexpr std::array<absl::string_view, 3> kRereadLabels = {"same", "changed", "failed"};
+constexpr absl::string_view LabelOf(Reread result) { return kRereadLabels[static_cast<size_t>(result)]; }
+
 // The end of an answer whose engine failed after the client had part of it.
 enum class ResumeResult : uint8_t {
   kContinued,  // The client sees one unbroken stream.

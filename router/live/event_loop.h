@@ -35,8 +35,8 @@ namespace penstock {
 
 class Ticket;
 
-// A relay's finding about the health of an engine.
-enum class EngineNews { kAnswer, kConnectFailed, kBrokenAnswer };
+// A relay's finding about an engine.
+enum class EngineNews { kAnswer, kConnectFailed, kBrokenAnswer, kModelDenied };
 
 // The objects that all loops share. Thread-safe parts only.
 struct Edge {

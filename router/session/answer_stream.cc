@@ -34,6 +34,12 @@ AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& 
   state.answer.relayed.events = 0;
 }
 
+void AnswerStream::OnDelivered(Instant now) {
+  delivery_.OnPiece(relay_.tokens_in_pieces(), now);
+  // The engine may keep its connection open behind a complete answer.
+  if (relay_.done() && !delivery_.holds()) state_.prepared.place_of_key.reset();
+}
+
 bool AnswerStream::HoldBytes() {
   size_t bytes = relay_.held_bytes();
   if (undelivered_ && !delivery_.holds()) {
@@ -116,7 +122,9 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   over_ = broken && finished;
   if (over_) return std::nullopt;
   if (no_room_ && !finished) return NoRoomForAnswer(state_);
-  if (result_ == Result::kError) return EngineSaid(relay_.error(), /*in_stream=*/true, delivery_.resume_due());
+  if (result_ == Result::kError) {
+    return SaidByEngine(state_, relay_.error(), /*in_stream=*/true, delivery_.resume_due());
+  }
   if (result_ == Result::kTooLong) {
     return EngineFailed(EngineErrorKind::kGarbage,
                         "The engine's answer is longer than limits.max_answer, or an event of it than 1 MiB.");

@@ -26,6 +26,9 @@ namespace penstock {
 AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const absl::Status& status,
                       absl::string_view message, bool in_body);
 
+// An error that the engine sent, as EngineSaid. The fleet hears of a model that it denies.
+AttemptEnd SaidByEngine(const SessionState& state, const EngineError& error, bool in_stream, bool resume_due);
+
 // An attempt whose answer finds no memory; counted.
 AttemptEnd NoRoomForAnswer(const SessionState& state);
 
@@ -53,7 +56,7 @@ class AnswerStream {
 
  private:
   // The client has the pieces of the last Take.
-  void OnDelivered(Instant now) { delivery_.OnPiece(relay_.tokens_in_pieces(), now); }
+  void OnDelivered(Instant now);
   // Counts the bytes that wait for an end or for the client. False: there is no room for them.
   bool HoldBytes();
 

@@ -40,6 +40,11 @@ AttemptEnd NoRoomForAnswer(const SessionState& state) {
   return NoAnswerMemory();
 }
 
+AttemptEnd SaidByEngine(const SessionState& state, const EngineError& error, bool in_stream, bool resume_due) {
+  if (DeniesModel(error)) state.loop.edge().report(state.forward->replica, EngineNews::kModelDenied);
+  return EngineSaid(error, in_stream, resume_due);
+}
+
 AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const absl::Status& status,
                       absl::string_view message, bool in_body) {
   if (auto interrupted = Interruption(state.client(), ticket).End()) return *std::move(interrupted);
@@ -66,8 +71,7 @@ asio::awaitable<AttemptEnd> Attempt::Run() {
   if (http_status::IsError(reply.status)) co_return co_await ReadEngineError(reply.status);
   if (plan.stream && reply.event_stream) co_return co_await ReadStream(plan.reassemble);
   if (!plan.stream || plan.reassemble) co_return co_await ReadWhole(reply);
-  co_return EngineFailed(EngineErrorKind::kGarbage,
-                         "The engine answered a streaming request with something that is no event stream.");
+  co_return co_await ReadNoStream();
 }
 
 Attempt::Plan Attempt::MakePlan() const {
@@ -218,7 +222,7 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
 }
 
 // An engine may reset the connection behind its error: the bytes before that count.
-asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
+asio::awaitable<std::optional<std::string>> Attempt::ReadErrorBody() {
   AnswerMemory memory(state_);
   std::string body;
   bool fits = true;
@@ -234,11 +238,29 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
     const Duration left = std::max(Duration(), end - Now());
     ended = co_await exchange_->ReadWhile(left, take);
   }
-  if (auto interrupted = Interruption(state_.client(), admission_.ticket()).End()) co_return *std::move(interrupted);
-  EngineError error = ParseEngineError(status, fits ? absl::string_view(body) : absl::string_view());
+  if (Interruption(state_.client(), admission_.ticket()).any()) co_return std::nullopt;
+  if (!fits) body.clear();
+  co_return body;
+}
+
+asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
+  const std::optional<std::string> body = co_await ReadErrorBody();
+  if (!body) co_return *Interruption(state_.client(), admission_.ticket()).End();
+  EngineError error = ParseEngineError(status, *body);
   if (!http_status::IsError(error.status)) error.status = status;
   if (LacksPath(error)) co_return EndpointMissing(state_.engine().name, EnginePath(state_.request.endpoint));
-  co_return EngineSaid(error, /*in_stream=*/false, delivery_.resume_due());
+  co_return SaidByEngine(state_, error, /*in_stream=*/false, delivery_.resume_due());
+}
+
+// Some engines refuse a stream with an error of status 200.
+asio::awaitable<AttemptEnd> Attempt::ReadNoStream() {
+  const std::optional<std::string> body = co_await ReadErrorBody();
+  if (!body) co_return *Interruption(state_.client(), admission_.ticket()).End();
+  if (ReadAnswer(state_.request.endpoint, *body).error) {
+    co_return SaidByEngine(state_, ErrorInAnswer(*body), /*in_stream=*/false, delivery_.resume_due());
+  }
+  co_return EngineFailed(EngineErrorKind::kGarbage,
+                         "The engine answered a streaming request with something that is no event stream.");
 }
 
 asio::awaitable<AttemptEnd> Attempt::ReadWhole(Reply& reply) {

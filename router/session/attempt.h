@@ -62,6 +62,10 @@ class Attempt {
   boost::asio::awaitable<std::optional<AttemptEnd>> Begin(UpstreamPool& pool, const Plan& plan, Reply& reply);
   std::optional<AttemptEnd> TakeHead(const UpstreamHead& head, Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadEngineError(int status);
+  // The answer to a streaming request that is no event stream.
+  boost::asio::awaitable<AttemptEnd> ReadNoStream();
+  // The body of an error; empty where it is too long. None: the attempt was interrupted.
+  boost::asio::awaitable<std::optional<std::string>> ReadErrorBody();
   boost::asio::awaitable<AttemptEnd> ReadWhole(Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadStream(bool reassemble);
 

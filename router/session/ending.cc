@@ -15,11 +15,11 @@ bool EndedWell(absl::string_view finish_reason) {
          finish_reason == "tool_calls" || finish_reason == "function_call";
 }
 
-// The fleet of the request's loop decides; the core may not have heard of that fleet yet.
+// The present fleet of the loop decides. The core may not have heard of it yet, and the request may be older.
 bool MayBeServed(const SessionState& state) {
-  const std::vector<ReplicaSpec>& replicas = state.fleet->book.fleet().replicas;
-  return state.fleet->book.AwaitsDiscovery() ||
-         std::any_of(replicas.begin(), replicas.end(), [&state](const ReplicaSpec& replica) {
+  const FleetBook& book = state.loop.fleet()->book;
+  const std::vector<ReplicaSpec>& replicas = book.fleet().replicas;
+  return book.AwaitsDiscovery() || std::any_of(replicas.begin(), replicas.end(), [&state](const ReplicaSpec& replica) {
            return !replica.removed && replica.Serves(state.prepared.model);
          });
 }
@@ -42,9 +42,13 @@ asio::awaitable<void> Ending::TurnAway(ApiError error) {
 }
 
 asio::awaitable<void> Ending::Refused(Refuse refuse) {
-  if (refuse.reason == Refusal::kUnknownModel && MayBeServed(state_)) {
+  const bool served = MayBeServed(state_);
+  if (refuse.reason == Refusal::kUnknownModel && served) {
     refuse.reason = Refusal::kNoReplica;
     refuse.retry_after = Duration::Seconds(1);
+  } else if (refuse.reason == Refusal::kNoReplica && !served) {
+    // The model left the fleet while the request waited.
+    refuse.reason = Refusal::kUnknownModel;
   }
   return AnswerRefusal(FromRefusal(refuse, state_.facts().model), refuse);
 }

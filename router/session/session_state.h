@@ -36,7 +36,7 @@ struct SessionState {
   std::shared_ptr<const FleetView> fleet;  // Session: of the arrival, then of the last forward.
   const LimitsConfig limits;
   const Instant arrival;
-  PreparedRequest prepared;                    // Session.
+  PreparedRequest prepared;                    // Session. AnswerStream gives up the place of the key.
   PromptEstimate estimate;                     // Admission.
   std::optional<Forward> forward;              // Session: the last one.
   std::optional<Park> park;                    // Session: the last one.

@@ -33,7 +33,7 @@ asio::awaitable<AttemptEnd> WholeAnswer::Run() {
   if (end) co_return *std::move(end);
   const AnswerFacts facts = scan_.Finish();
   if (!passing_) co_return co_await Send(held_, facts);
-  end = Judge(facts);
+  end = Judge(facts, held_);
   if (end) co_return *std::move(end);
   bool alive = co_await Pass(held_);
   if (alive) alive = co_await state_.client().End();
@@ -118,8 +118,9 @@ asio::awaitable<bool> WholeAnswer::Pass(absl::string_view bytes) {
   co_return true;
 }
 
-std::optional<AttemptEnd> WholeAnswer::Judge(const AnswerFacts& facts) {
+std::optional<AttemptEnd> WholeAnswer::Judge(const AnswerFacts& facts, absl::string_view body) {
   if (facts.malformed) return NoObject();
+  if (facts.error) return SaidByEngine(state_, ErrorInAnswer(body), passing_, delivery_.resume_due());
   if (facts.finish_reason == kFinishAborted) {
     return EngineSaid(AbortedByEngine(), /*in_stream=*/true, /*resume_due=*/false);
   }
@@ -131,7 +132,7 @@ std::optional<AttemptEnd> WholeAnswer::Judge(const AnswerFacts& facts) {
 }
 
 asio::awaitable<AttemptEnd> WholeAnswer::Send(absl::string_view body, const AnswerFacts& facts) {
-  if (auto end = Judge(facts)) co_return *std::move(end);
+  if (auto end = Judge(facts, body)) co_return *std::move(end);
   state_.any_answer = true;
   const HeaderList headers = delivery_.Headers();
   bool alive = false;

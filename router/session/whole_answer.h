@@ -62,8 +62,8 @@ class WholeAnswer {
   // Passes the held bytes on, but for the last one. The first call begins the answer at the client. False: it is gone.
   boost::asio::awaitable<bool> PassHeld();
   boost::asio::awaitable<bool> Pass(absl::string_view bytes);
-  // The body has ended. An end: it is no good answer.
-  std::optional<AttemptEnd> Judge(const AnswerFacts& facts);
+  // The body has ended; `body` is as much of it as is held. An end: it is no good answer.
+  std::optional<AttemptEnd> Judge(const AnswerFacts& facts, absl::string_view body);
   boost::asio::awaitable<AttemptEnd> Send(absl::string_view body, const AnswerFacts& facts);
   AttemptEnd Sent(bool alive);
   boost::asio::awaitable<void> Step();

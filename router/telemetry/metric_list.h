@@ -137,6 +137,8 @@ inline constexpr Metric kMetrics[] = {
      "Answers whose usage had an impossible count; the router's own count stands in"},
     {"Replicas", "penstock_engine_polls_total", MetricType::kCounter, "replica result",
      "Observations of engines, by result"},
+    {"Replicas", "penstock_engine_rereads_total", MetricType::kCounter, "replica result",
+     "Readings of the models and limits of running engines, by result: same, changed, failed"},
 
     {"Decisions", "penstock_decision_seconds", MetricType::kHistogram, "", "Time inside one call of the decision core"},
     {"Decisions", "penstock_output_forecasts_total", MetricType::kCounter, "",
@@ -150,7 +152,7 @@ inline constexpr Metric kMetrics[] = {
     {"Decisions", "penstock_prefix_found_tokens_total", MetricType::kCounter, "",
      "Prompt tokens of the same requests that were found there"},
     {"Decisions", "penstock_parked_total", MetricType::kCounter, "",
-     "Times that a stream ahead of its due times lent its memory"},
+     "Times that a stream ahead of its due times lent its memory; one that declined is not counted"},
     {"Decisions", "penstock_evicted_total", MetricType::kCounter, "",
      "Times that a running request made room for a class above its own"},
     {"Decisions", "penstock_aborts_total", MetricType::kCounter, "",

@@ -8,10 +8,12 @@
 #include <mutex>
 #include <shared_mutex>
 #include <sstream>
+#include <utility>
 
 #include "router/telemetry/edge_metrics.h"
 #include "router/telemetry/metric_registry.h"
 #include "router/telemetry/request_metrics.h"
+#include "router/telemetry/shown_view.h"
 #include "router/telemetry/view_metrics.h"
 
 namespace penstock {
@@ -24,8 +26,9 @@ struct Telemetry::State {
   MetricRegistry registry;
   RequestMetrics requests;
   EdgeMetrics edge;
-  mutable std::shared_mutex mutex;  // Guards block_of_pool.
+  mutable std::shared_mutex mutex;  // Guards the fields below.
   std::map<std::string, Tokens> block_of_pool;
+  GoneParts gone;
 };
 
 Telemetry::Telemetry(const TelemetryOptions& options) : state_(std::make_unique<State>(options)) {
@@ -40,7 +43,9 @@ void Telemetry::SetFleet(const Fleet& fleet) {
   for (const ReplicaSpec& replica : fleet.replicas) {
     if (!replica.removed) StartAtZero(replica);
   }
+  GoneParts gone = GonePartsOf(fleet);
   std::unique_lock lock(state_->mutex);
+  state_->gone = std::move(gone);
   for (const ReplicaSpec& replica : fleet.replicas) {
     for (const PoolShare& share : replica.pools) {
       if (share.pool.value() >= fleet.pools.size()) continue;
@@ -88,6 +93,13 @@ void Telemetry::OnEnginePoll(absl::string_view replica, bool ok) {
       .Increment();
 }
 
+void Telemetry::OnReread(absl::string_view replica, Reread result) {
+  state_->registry
+      .Counter(MetricNamed("penstock_engine_rereads_total"),
+               {{"replica", state_->requests.ReplicaLabel(replica)}, {"result", std::string(LabelOf(result))}})
+      .Increment();
+}
+
 void Telemetry::OnConfigReload(bool ok) {
   EdgeMetrics& edge = state_->edge;
   (ok ? edge.reloads_ok : edge.reloads_failed).Increment();
@@ -114,7 +126,8 @@ std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped
   std::vector<prometheus::MetricFamily> families = state_->registry.Collect();
   {
     std::shared_lock lock(state_->mutex);
-    std::vector<prometheus::MetricFamily> core = ViewMetrics(view, state_->block_of_pool, state_->options.stale_after);
+    std::vector<prometheus::MetricFamily> core =
+        ViewMetrics(ShownOf(view, state_->gone), state_->block_of_pool, state_->options.stale_after);
     std::move(core.begin(), core.end(), std::back_inserter(families));
   }
   prometheus::MetricFamily dropped = FamilyOf(MetricNamed("penstock_log_lines_dropped_total"));

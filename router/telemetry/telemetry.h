@@ -6,7 +6,8 @@
 //
 // Cardinality is bounded. Endpoints, outcomes, reasons and kinds are closed sets. Models, classes, replicas and pools
 // are those of the fleet (SetFleet); tenants are labels only when the configuration names them. Every other value is
-// "other". Names, labels and help: router/telemetry/metric_list.h.
+// "other". Gauges of a replica, a pool or a model end when it leaves the fleet and nothing of it is left; counters
+// stay. Names, labels and help: router/telemetry/metric_list.h.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_TELEMETRY_H_
 #define PENSTOCK_ROUTER_TELEMETRY_TELEMETRY_H_
 
@@ -54,6 +55,8 @@ class Telemetry {
   void OnResume(ResumeResult result);
   // One scrape of an engine.
   void OnEnginePoll(absl::string_view replica, bool ok);
+  // Another reading of the models and limits of a running engine.
+  void OnReread(absl::string_view replica, Reread result);
   void OnConfigReload(bool ok);
 
   // A connection or request was refused before it became a request: a limit of the edge was reached.

@@ -22,6 +22,7 @@ AnswerFacts InPieces(Endpoint endpoint, absl::string_view body, size_t piece) {
 void ExpectSame(const AnswerFacts& a, const AnswerFacts& b) {
   EXPECT_EQ(a.usage, b.usage);
   EXPECT_EQ(a.finish_reason, b.finish_reason);
+  EXPECT_EQ(a.error, b.error);
   EXPECT_EQ(a.malformed, b.malformed);
 }
 
@@ -45,6 +46,29 @@ TEST(AnswerScan, ACutMayLieAnywhere) {
     EXPECT_TRUE(whole.usage.has_value() || endpoint == Endpoint::kEmbeddings);
     for (const size_t piece : {1, 2, 3, 5, 7, 16, 100}) ExpectSame(InPieces(endpoint, body, piece), whole);
   }
+}
+
+TEST(AnswerScan, AnErrorIsOneWhateverItsStatusAndAnEmptyOneIsNone) {
+  const std::string good = R"("choices":[{"finish_reason":"stop"}])";
+  const auto expect = [](Endpoint endpoint, const std::string& body, bool error) {
+    EXPECT_EQ(ReadAnswer(endpoint, body).error, error) << body.substr(0, 100);
+    for (const size_t piece : {1, 2, 7, 100, 70'000})
+      ExpectSame(InPieces(endpoint, body, piece), ReadAnswer(endpoint, body));
+  };
+  for (const std::string error : {R"({"message":"boom","code":500})", R"({ "error":null })", R"("overloaded")", "[1]",
+                                  "true", "17", R"({"error":{"error":{}}})"}) {
+    expect(Endpoint::kChat, "{\"error\" : " + error + "}", true);
+    expect(Endpoint::kChat, "{" + good + ",\"error\":" + error + " }", true);
+  }
+  for (const std::string none : {"null", "{}", "{ }", "[ ]", "\"\"", "false", "0"}) {
+    expect(Endpoint::kChat, "{\"error\": " + none + "," + good + "}", false);
+  }
+  expect(Endpoint::kChat, R"({"error":{"message":")" + std::string(200'000, 'x') + "\"}}", true);
+  expect(Endpoint::kChat, R"({"object":"error","message":"no","code":400})", true);
+  expect(Endpoint::kChat, R"({"choices":[{"error":{"message":"x"}}],"x":{"error":{"message":"x"},"object":"error"}})",
+         false);
+  expect(Endpoint::kResponses, R"({"object":"response","status":"failed","error":null})", true);
+  expect(Endpoint::kResponses, R"({"object":"response","status":"completed","error":null})", false);
 }
 
 TEST(AnswerScan, OnlyTheFieldsOfTheAnswerItselfCount) {

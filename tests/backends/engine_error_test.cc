@@ -109,5 +109,20 @@ TEST(ParseEngineError, BytesThatAreNotUtf8HaveNoKnownShape) {
   EXPECT_TRUE(ParseEngineError(500, "{\"message\":\"\xff\"}").unknown_shape);
 }
 
+TEST(ErrorInAnswer, ItsOwnStatusCountsAndElseItIsABadGateway) {
+  EXPECT_EQ(ErrorInAnswer(R"({"error":{"message":"boom","code":429}})").status, 429);
+  EXPECT_EQ(ErrorInAnswer(R"({"error":"full","error_type":"overloaded"})").status, 429);
+  for (const char* body : {R"({"error":{"message":"boom"}})", R"({"error":{"message":"boom","code":200}})",
+                           R"({"error":{"message":"boom","code":"bad_thing"}})"}) {
+    const EngineError error = ErrorInAnswer(body);
+    EXPECT_EQ(error.status, 502) << body;
+    EXPECT_EQ(error.message, "boom");
+    EXPECT_TRUE(error.in_answer);
+    EXPECT_FALSE(error.unknown_shape);
+  }
+  EXPECT_TRUE(ErrorInAnswer(R"({"error":[1]})").unknown_shape);
+  EXPECT_FALSE(ParseEngineError(500, "boom").in_answer);
+}
+
 }  // namespace
 }  // namespace penstock

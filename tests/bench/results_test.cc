@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <chrono>
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -200,6 +201,18 @@ TEST(Results, NamesThatAreNotUtf8DoNotBreakTheJson) {
   record.tenant = "\xff";
 
   EXPECT_TRUE(nlohmann::json::accept(ResultsJson(Summarise({record}, kRun))));
+}
+
+TEST(Results, ManyTenantsAreWrittenInTimeInProportionToThem) {
+  Results results;
+  for (int i = 0; i < 200'000; ++i) results.per_tenant["tenant-" + std::to_string(i)].offered = i;
+  const auto began = std::chrono::steady_clock::now();
+
+  const std::string text = ResultsJson(results);
+
+  // The square would be a minute and more.
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+  EXPECT_THAT(text, HasSubstr(R"("tenant-199999":{"offered":199999,)"));
 }
 
 TEST(Results, TheTableNamesReasonsAndQuartiles) {

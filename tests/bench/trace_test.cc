@@ -140,6 +140,18 @@ TEST_F(TraceFile, ABadRowIsNamedByFileAndLine) {
   EXPECT_THAT(ErrorOf("arrival_s,model,tenant,prompt_tokens,output_tokens\n"), HasSubstr("no rows"));
 }
 
+TEST_F(TraceFile, AFileWithoutAnEndIsNotReadForEver) {
+  const auto zeros = ReadTrace("/dev/zero");
+  EXPECT_EQ(zeros.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(zeros.status().message(), HasSubstr("/dev/zero:1: the line is longer than"));
+
+  EXPECT_EQ(ReadTrace(Plain(kPlain), 3)->requests.size(), 2u);
+  const auto rows = ReadTrace(Plain(kPlain), 2);
+  EXPECT_THAT(rows.status().message(), HasSubstr("t.csv:3: a trace has 2 lines at most"));
+  const auto empty = ReadTrace(Plain(std::string(kPlain) + std::string(100, '\n')), 50);
+  EXPECT_THAT(empty.status().message(), HasSubstr("t.csv:51: a trace has 50 lines at most"));
+}
+
 TEST_F(TraceFile, AMissingFileIsNotFound) {
   const auto trace = ReadTrace((folder_ / "none.csv").string());
 

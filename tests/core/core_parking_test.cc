@@ -96,6 +96,19 @@ TEST_F(CoreParking, AStreamWhoseAnswerCannotGoOnElsewhereIsLeftAlone) {
   EXPECT_TRUE(Crowd().empty());
 }
 
+TEST_F(CoreParking, AStreamThatDeclinesIsNotCountedAndWaitsForNoDueTimeIfItsEngineFails) {
+  ASSERT_NE(Only<Abort>(Crowd()), nullptr);
+  EXPECT_EQ(stepper_.core.View(stepper_.now).counters.parked, 0) << "it may decline yet";
+  stepper_.Send(AnswerFixed{RequestId(1)});
+  const std::vector<Action> back = Back(1'001);
+  ASSERT_FALSE(back.empty());
+  EXPECT_EQ(std::get<Park>(back[0]).reason, WaitReason::kBehindOthers) << Text(back);
+  const CoreView view = stepper_.core.View(stepper_.now);
+  EXPECT_EQ(view.counters.parked, 0);
+  EXPECT_EQ(view.lanes[1].parked, 0);
+  EXPECT_EQ(view.pools[0].lent, Amount(0));
+}
+
 TEST_F(CoreParking, AParkedStreamWhoseClientLeavesLendsNothingMore) {
   Crowd();
   Back(1'001);

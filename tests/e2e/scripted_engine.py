@@ -34,6 +34,7 @@ class ScriptedEngine:
         self.script = b""
         self.reset = False
         self.hang = False
+        self.last_words = b""  # Sent when a hang ends.
         self.goodbye = False  # Ends TLS in order.
         self.pages = {}  # More pages, by path.
         self.poison = None  # A request with these bytes resets the connection.
@@ -116,6 +117,7 @@ class ScriptedEngine:
         connection.sendall(self.script)
         if self.hang:
             self._stopping.wait(120)
+            connection.sendall(self.last_words)
         if self.goodbye:
             connection.unwrap()
         if self.reset:

@@ -107,6 +107,29 @@ def test_an_error_of_a_shape_of_its_own(router, engine):
     assert "temperature is odd" in answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("request_data", [BODY, STREAM], ids=["whole", "streamed"])
+def test_an_error_with_status_200_is_an_error(router, engine, request_data):
+    engine.script = http(200, {"error": {"message": "CUDA error", "type": "InternalServerError"}})
+    before = faults(router)
+    answer = send(router.address, request_data)
+    assert answer.status == 502 and "CUDA error" in answer.json()["error"]["message"]
+    wait_for_fault(router, before, {"server"})
+    engine.script = http(200, {"error": {"message": "temperature is odd", "code": 400}})
+    answer = send(router.address, request_data)
+    assert answer.status == 400 and "temperature is odd" in answer.json()["error"]["message"]
+
+
+def test_an_error_of_null_is_none(router, engine):
+    engine.script = http(200, {"choices": [], "error": None})
+    assert send(router.address, BODY).status == 200
+
+
+def test_an_error_without_shape_is_not_told_as_a_status_that_nobody_sent(router, engine):
+    engine.script = STREAM_HEAD + chunk('event: error\ndata: {"odd": 1}\n\n') + chunk("")
+    message = send(router.address, STREAM).json()["error"]["message"]
+    assert "status 500" not in message and "inside its answer" in message
+
+
 @pytest.mark.parametrize("status", [400, 500, 200])
 @pytest.mark.parametrize("opening", [b'{"error":', b'{"detail":', b'{"x":', b""], ids=["error", "detail", "other", "bare"])
 def test_a_body_of_great_depth(router, engine, status, opening):

@@ -1,11 +1,14 @@
 """/metrics of a router that has served, refused and lost requests."""
+import collections
 import json
 import shutil
+import signal
 import subprocess
 
 import pytest
 from processes import ROOT, Engine, Router, wait_until
 from raw_http import chat, request_bytes, send
+from scripted_engine import ScriptedEngine
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +76,22 @@ def test_a_refusal_is_logged_as_one_line_without_the_prompt(served):
 
 def test_the_scrape_configuration_names_the_default_port():
     assert "127.0.0.1:8080" in (ROOT / "config/prometheus.yml").read_text()
+
+
+def test_a_replica_that_moved_or_left_has_no_series_of_its_past(folder):
+    with ScriptedEngine() as first, ScriptedEngine() as second:
+        def config(name, engine):
+            return f"replicas:\n  - {{id: {name}, url: '{engine.url}', engine: openai, kv_tokens: 100000}}\n"
+
+        def series(metrics):
+            return [labels["replica"] for name, labels, value in metrics.samples if name == "penstock_replica_up" and value == 1]
+
+        with Router(folder, config=config("moved", first)) as router:
+            for name in ("moved", "new"):
+                router.write_config(config(name, second))
+                router.signal(signal.SIGHUP)
+                wait_until(lambda name=name: series(router.metrics()) == [name], 20, router.log)
+                wait_until(lambda: router.metrics().sum("penstock_pool_capacity_tokens") == 100000, 20, router.log)
+                samples = collections.Counter(
+                    line.rsplit(" ", 1)[0] for line in router.metrics().text.splitlines() if not line.startswith("#"))
+                assert [line for line, count in samples.items() if count > 1] == []

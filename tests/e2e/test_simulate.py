@@ -53,6 +53,22 @@ def test_the_documented_fields_are_there_and_a_run_repeats(fleet):
     assert first == second
 
 
+def test_a_file_without_an_end_is_an_error(fleet):
+    ran = simulate(fleet, "--trace", "/dev/zero")
+    assert ran.returncode == 1 and "/dev/zero:1: the line is longer than 16777216 bytes" in ran.stderr
+    with subprocess.Popen(["yes", ""], stdout=subprocess.PIPE) as endless:
+        ran = subprocess.run([BINARY, "simulate", "--config", fleet, "--trace", "/dev/stdin"], stdin=endless.stdout,
+                             capture_output=True, text=True, timeout=120)
+        endless.kill()
+    assert ran.returncode == 1 and "the header must be" in ran.stderr
+
+
+def test_a_seed_beyond_64_bits_is_wrong_usage(fleet):
+    ran = simulate(fleet, "--trace", "generate:azure-conv", "--duration", "1s", "--seed", str(2**64))
+    assert ran.returncode == 2 and "is not a whole number from 0 to 18446744073709551615" in ran.stderr
+    assert result(fleet, "--trace", "generate:azure-conv", "--duration", "1s", "--seed", str(2**64 - 1))["seed"] == 2**64 - 1
+
+
 def test_refused_clients_hear_it_early_and_may_come_back_once(fleet):
     overload = ["--trace", "generate:azure-conv", "--rate", "12", "--duration", "40s"]
     early = result(fleet, *overload)

@@ -84,6 +84,14 @@ TEST(ApiErrors, ABodyOfAnUnknownShapeIsForTheLogOnly) {
   EXPECT_EQ(ErrorBody(error).find("10.0.0.7"), std::string::npos);
 }
 
+TEST(ApiErrors, AnErrorInsideAnAnswerIsNotToldAsAStatusThatTheEngineNeverSent) {
+  for (const EngineError& inside : {ParseEngineError(200, R"({"error":{}})"), ErrorInAnswer(R"({"error":[1]})")}) {
+    const ApiError error = FromEngine(inside);
+    EXPECT_EQ(error.message, "The engine sent an error inside its answer, without a message that can be read.");
+    EXPECT_EQ(error.detail, inside.message);
+  }
+}
+
 TEST(ApiErrors, AnEngineThatRefusesTheRoutersKeyIsNotTheClientsFault) {
   EXPECT_EQ(FromEngine(EngineError{401, "bad key", "", "", ""}).status, 502);
   EXPECT_EQ(FromEngine(EngineError{403, "no", "", "", ""}).status, 502);

@@ -160,6 +160,25 @@ TEST_F(RequestsPerKey, AreBoundedForTheKeysOfOneTenantAlone) {
   ExpectSecondIsRefused(router, "key_requests", 1);
 }
 
+TEST(RequestsPerKeyAtTheEnd, ARequestCountsUntilItsClientHasTheAnswerWhateverTheEngineDoes) {
+  Latch go;
+  ScriptedEngine engine([&](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    call.Event(FinishJson());
+    call.Chunk("data: [DONE]\n\n");
+    go.Wait();
+  });
+  TestServer router({engine.url()}, [](Config& config) { config.limits.max_requests_per_key = 1; });
+  ASSERT_TRUE(router.WaitUp());
+  const auto first = router.Connect(), second = router.Connect();
+  for (Wire* client : {first.get(), second.get()}) {
+    client->Send(LimitedTenant::Request("small-key"));
+    EXPECT_NE(client->ReadUntil("[DONE]"), std::string::npos);
+  }
+  go.Set();
+}
+
 TEST_F(RequestsPerKey, AClientWithoutAKeyHasNoSuchBound) {
   TestServer router({engine_.url()}, [](Config& config) { config.limits.max_requests_per_key = 1; });
   ASSERT_TRUE(router.WaitUp());

@@ -235,14 +235,30 @@ void ScriptedEngine::Serve(std::shared_ptr<Wire> wire) {
   while (!stopped_) {
     EngineCall call{*wire, ReadMessage(*wire, std::chrono::milliseconds(60'000))};
     if (call.request.start.empty()) return;
-    const auto page = pages_.find(call.request.target());
-    if (call.request.start.substr(0, 4) == "POST" && page == pages_.end()) {
+    const std::optional<std::string> page = PageOf(call.request.target());
+    if (call.request.start.substr(0, 4) == "POST" && !page) {
       ++calls_;
       script_(call);
       continue;
     }
-    call.Answer(page != pages_.end() ? 200 : 404, page != pages_.end() ? page->second : "{}");
+    call.Answer(page ? 200 : 404, page.value_or("{}"));
   }
+}
+
+void ScriptedEngine::SetPage(const std::string& target, std::string body) {
+  std::lock_guard lock(mutex_);
+  pages_[target] = std::move(body);
+}
+
+void ScriptedEngine::RemovePage(const std::string& target) {
+  std::lock_guard lock(mutex_);
+  pages_.erase(target);
+}
+
+std::optional<std::string> ScriptedEngine::PageOf(const std::string& target) {
+  std::lock_guard lock(mutex_);
+  const auto page = pages_.find(target);
+  return page == pages_.end() ? std::nullopt : std::optional(page->second);
 }
 
 void Latch::Set() {

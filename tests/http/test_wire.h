@@ -85,21 +85,25 @@ class ScriptedEngine {
   uint16_t port() const { return port_; }
   std::string url() const;
   int calls() const { return calls_.load(); }
+  // The answer to GETs of `target` from now on.
+  void SetPage(const std::string& target, std::string body);
+  void RemovePage(const std::string& target);
   // A plain OpenAI-compatible server of the model "m".
   static std::map<std::string, std::string> DefaultPages();
 
  private:
   void Accept();
   void Serve(std::shared_ptr<Wire> wire);
+  std::optional<std::string> PageOf(const std::string& target);
 
   const Script script_;
-  const std::map<std::string, std::string> pages_;
   int listen_fd_ = -1;
   uint16_t port_ = 0;
   std::atomic<bool> stopped_{false};
   std::atomic<int> calls_{0};
   std::thread acceptor_;
   std::mutex mutex_;
+  std::map<std::string, std::string> pages_;
   std::vector<std::thread> threads_;
   std::vector<std::weak_ptr<Wire>> wires_;
 };

@@ -137,6 +137,23 @@ TEST(AttemptEnd, AMissingPathNamesTheEngineButNoAddress) {
   EXPECT_FALSE(LacksPath(ParseEngineError(400, "")));
 }
 
+TEST(AttemptEnd, AnEngineDeniesAModelInItsOwnWords) {
+  for (const auto& [status, body] : std::vector<std::pair<int, const char*>>{
+           {404, R"({"error":{"message":"The model `x` does not exist.","type":"NotFoundError"}})"},
+           {404, R"({"error":{"message":"model 'x' not found","type":"api_error"}})"},
+           {400, R"({"error":{"code":400,"message":"model not found","type":"invalid_request_error"}})"},
+           {422, R"({"error":{"message":"no","code":"model_not_found"}})"}}) {
+    EXPECT_TRUE(DeniesModel(ParseEngineError(status, body))) << body;
+  }
+  for (const auto& [status, body] :
+       std::vector<std::pair<int, const char*>>{{404, R"({"detail":"Not Found"})"},
+                                                {404, R"({"detail":"no response r1"})"},
+                                                {400, R"({"error":{"message":"the model takes no images"}})"},
+                                                {500, R"({"error":{"message":"model not found"}})"}}) {
+    EXPECT_FALSE(DeniesModel(ParseEngineError(status, body))) << body;
+  }
+}
+
 TEST(Delivery, ADeadlineIsOverBeforeTheFirstCommentUnlessTheConfigurationSaysOtherwise) {
   ClassConfig strict;
   strict.ttft = Duration::Seconds(20);

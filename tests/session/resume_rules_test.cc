@@ -109,6 +109,35 @@ TEST(ResumeRules, AnEngineErrorIsWorthAnotherEngineByItsKind) {
   EXPECT_EQ(hopeless.Ask().kind, Kind::kFail);
 }
 
+TEST(ResumeRules, ADeniedModelIsLookedForElsewhereButARejectedRequestIsNot) {
+  const auto deny = [](Question& q) {
+    NothingYet(q);
+    q.end = EngineSaid(ParseEngineError(404, R"({"error":{"message":"The model `m` does not exist."}})"), false, false);
+    q.end.writes = 1;
+  };
+  Question denied;
+  deny(denied);
+  EXPECT_EQ(denied.Ask().kind, Kind::kPlaceAgain);
+  denied.facts.has_effects = true;
+  EXPECT_EQ(denied.Ask().kind, Kind::kPlaceAgain) << "the engine did nothing";
+  denied.progress.another_serves = false;
+  EXPECT_EQ(denied.Ask().kind, Kind::kFail);
+  Question begun;
+  deny(begun);
+  begun.progress.any_answer = true;
+  EXPECT_EQ(begun.Ask().kind, Kind::kFail);
+  Question bad;
+  deny(bad);
+  bad.end = EngineSaid(ParseEngineError(400, R"({"error":{"message":"bad temperature"}})"), false, false);
+  EXPECT_EQ(bad.Ask().kind, Kind::kFail);
+  AttemptLedger ledger;
+  for (int i = 0; i < kMaxFailuresInARow; ++i) {
+    EXPECT_FALSE(ledger.exhausted());
+    ledger.OnEnd(denied.end, ReplicaId(static_cast<uint32_t>(i)), 0);
+  }
+  EXPECT_TRUE(ledger.exhausted());
+}
+
 TEST(ResumeRules, AWholeAnswerThatHasBegunIsNeverContinued) {
   for (const EngineErrorKind kind : {EngineErrorKind::kClosed, EngineErrorKind::kGarbage, EngineErrorKind::kServer}) {
     Question question;

@@ -44,7 +44,9 @@ class SessionWorld {
     edge_.board = &board_;
     edge_.telemetry = &telemetry_;
     edge_.log = log_.get();
-    edge_.report = [](ReplicaId, EngineNews) {};
+    edge_.report = [this](ReplicaId replica, EngineNews news) {
+      asio::post(loop_.io(), [this, replica, news] { monitor_.OnNews(replica, news); });
+    };
     loop_.PostFleet(monitor_.FirstView(), [] {});
     asio::post(loop_.io(), [this] { monitor_.Start(); });
     loop_.Start();

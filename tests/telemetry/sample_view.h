@@ -70,6 +70,7 @@ inline std::string SampleExposition() {
   telemetry.OnBadInput(BadInput::kMalformedJson);
   telemetry.OnEngineError("chat-a", EngineErrorKind::kGarbage);
   telemetry.OnEnginePoll("chat-a", true);
+  telemetry.OnReread("chat-a", Reread::kChanged);
   telemetry.OnConfigReload(true);
   RequestRecord of_tenant = SampleRecord();
   of_tenant.tenant = "team-a";

@@ -1,5 +1,5 @@
-// The state of an engine as plain values: the limits that Penstock reads once, and the load that it reads with each
-// poll.
+// The state of an engine as plain values: the limits that Penstock reads at times, and the load that it reads with
+// each poll.
 #ifndef PENSTOCK_BACKENDS_ENGINES_CONTRACT_DISCOVERY_H_
 #define PENSTOCK_BACKENDS_ENGINES_CONTRACT_DISCOVERY_H_
 
@@ -26,6 +26,7 @@ struct Discovery {
   Tokens sequence_limit{0};        // Tokens that one sequence may hold (a slot of llama-server). 0: as max_context.
   bool overflow_fatal = false;     // An exhausted pool fails every running request.
   bool process_per_model = false;  // The server only routes to one process per model, and has no load of its own.
+  bool operator==(const Discovery&) const = default;
 };
 
 // The load of one engine at one moment. A number is negative when the engine does not report it.

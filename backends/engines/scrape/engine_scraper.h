@@ -1,4 +1,4 @@
-// Fetches the pages of one engine: its limits once, its load with each poll.
+// Fetches the pages of one engine: its limits at the start and at times, its load with each poll.
 //
 // The declaration of the engine says which pages and how to read them; the scraper is the same for all engines. It
 // remembers the last discovery and the pages that the engine refuses. Owned by the fleet monitor, one per replica; used
@@ -7,6 +7,7 @@
 #define PENSTOCK_BACKENDS_ENGINES_SCRAPE_ENGINE_SCRAPER_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,10 +23,14 @@ class EngineScraper {
   explicit EngineScraper(const EngineDeclaration& engine)
       : engine_(engine), refused_(engine.poll_pages.size(), false) {}
 
+  // Goes on behind a discovery by another scraper.
+  EngineScraper(const EngineDeclaration& engine, Discovery found) : EngineScraper(engine) { found_ = std::move(found); }
+
   const EngineDeclaration& engine() const { return engine_; }
 
-  // Reads the discovery pages in order. Run it at the start and after each return to health. Unavailable while the
-  // engine loads or is down, Unauthenticated when `key` is wrong, InvalidArgument when a required page is unreadable.
+  // Reads the discovery pages in order. Run it at the start, after each return to health, and by a scraper of
+  // its own while another one polls. Unavailable while the engine loads or is down, Unauthenticated when `key` is
+  // wrong, InvalidArgument when a required page is unreadable.
   boost::asio::awaitable<absl::StatusOr<Discovery>> Discover(UpstreamPool& pool, absl::string_view key);
 
   // Reads the poll pages that are due. Errors as above. Call it at most every 250 ms.

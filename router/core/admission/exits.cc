@@ -64,6 +64,7 @@ void Exits::TakeBack(RequestState* request, Instant now) {
   Instant due = rooms_.lending.BeginLoan(request);
   if (rooms_.lending.closed()) due = std::min(due, now);
   request->waiting.parked = due > now;
+  parked_ += request->waiting.parked ? 1 : 0;
   request->waiting.place = due;
 }
 

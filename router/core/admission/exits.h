@@ -22,6 +22,8 @@ class Exits {
 
   int64_t requeues() const { return requeues_; }
   int64_t evicted() const { return evicted_; }
+  // Times that a stream began to wait in order to lend its memory.
+  int64_t parked() const { return parked_; }
 
  private:
   // The request that was recalled from its engine begins to wait. A parked stream is not looked at until it is due
@@ -32,6 +34,7 @@ class Exits {
   Rooms& rooms_;
   int64_t requeues_ = 0;
   int64_t evicted_ = 0;
+  int64_t parked_ = 0;
   std::vector<PoolId> freed_;  // The memory of one SettleMemory, reused by the next.
 };
 

@@ -66,7 +66,6 @@ void Parking::Free(PoolId pool, double more, Instant now, std::vector<Action>& a
     if (request == nullptr) return;
     --left_;
     recalls_.Take(request, AbortReason::kParking, now, actions);
-    ++parked_;
   }
 }
 

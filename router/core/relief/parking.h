@@ -34,8 +34,6 @@ class Parking {
   // Parks streams of the replica's pools that are nearly full.
   void Relieve(const ReplicaState& replica, Instant now, std::vector<Action>& actions);
 
-  int64_t parked() const { return parked_; }
-
  private:
   // The memory that the pool lacks for `more`, in its unit.
   double Shortage(PoolId pool, double more, Instant now) const;
@@ -54,7 +52,6 @@ class Parking {
   Recalls& recalls_;
   std::vector<RequestId> ahead_;  // The memory of one search, reused by the next.
   size_t left_ = 0;               // Streams that this event may still park.
-  int64_t parked_ = 0;
 };
 
 }  // namespace penstock

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/engines/catalogue/engine_catalogue.h"
 #include "backends/engines/contract/possible.h"
 #include "base/clock.h"
 #include "router/fleet/discovery_text.h"
@@ -30,7 +29,11 @@ FleetMonitor::FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, co
       publisher_(control, std::move(loops)),
       url_of_(std::move(url_of)),
       book_(config),
-      patrol_(control) {}
+      patrol_(control),
+      rereader_(control, book_, [this](const WatchedReplica& watched, bool changed, std::string notice) {
+        Notice(watched, std::move(notice));
+        if (changed) Publish({});
+      }) {}
 
 FleetMonitor::~FleetMonitor() = default;
 
@@ -90,6 +93,7 @@ asio::awaitable<void> FleetMonitor::Watch(std::shared_ptr<WatchedReplica> watche
     if (watched->pool != nullptr) co_await Round(*watched);
     if (watched->stopped) break;
     Judge(*watched);
+    rereader_.MayBegin(watched);
     Duration pause = book_.config().poll.interval;
     if (watched->health.probing_needed()) {
       pause = std::max(Duration::Milliseconds(1), watched->health.next_probe() - Now());
@@ -115,6 +119,7 @@ asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
   watched.health.OnProbe(Now(), status.ok());
   if (watched.discovered) control_.edge().telemetry->OnEnginePoll(watched.config.id, status.ok());
   if (!status.ok()) LogLost(watched, status);
+  if (!status.ok()) watched.rereading.times.OnFailedPoll();
   if (!status.ok() && book_.SetDiscovery(watched.id, std::nullopt)) Publish({});
   // Once per failing probe: a stream may have been heard of a moment ago.
   if (!status.ok() && watched.scraper && watched.health.probing_needed()) publisher_.TellLost(watched.id);
@@ -122,17 +127,15 @@ asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
 }
 
 asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
-  const EngineDeclaration* engine = EngineByName(watched.config.engine);
-  if (engine == nullptr) {
-    const auto detected = co_await DetectEngine(*watched.pool, watched.config.key);
-    if (!detected.ok()) co_return detected.status();
-    engine = *detected;
-  }
-  if (!watched.scraper || &watched.scraper->engine() != engine) watched.scraper.emplace(*engine);
+  const auto engine = co_await RecogniseEngine(watched.config, *watched.pool);
+  if (!engine.ok()) co_return engine.status();
+  watched.rereading.times.OnDiscovery(Now(), book_.config().poll.interval);
+  watched.scraper = std::make_shared<EngineScraper>(**engine);
   auto discovery = co_await watched.scraper->Discover(*watched.pool, watched.config.key);
   if (!discovery.ok()) co_return discovery.status();
   if (watched.stopped) co_return absl::CancelledError("stopped");
   watched.discovered = true;
+  ++watched.rereading.discoveries;
   watched.lost_logged = false;
   book_.SetDiscovery(watched.id, *std::move(discovery));
   Notice(watched, DiscoveryText(*book_.discovery(watched.id), book_.fleet().replicas[watched.id.value()]));
@@ -142,10 +145,12 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
 
 asio::awaitable<absl::Status> FleetMonitor::Poll(WatchedReplica& watched) {
   const Instant before = Now();
-  const auto seen = co_await watched.scraper->Poll(*watched.pool, watched.config.key);
+  const std::shared_ptr<EngineScraper> scraper = watched.scraper;
+  const auto seen = co_await scraper->Poll(*watched.pool, watched.config.key);
   if (!seen.ok()) co_return seen.status();
   if (watched.stopped) co_return absl::CancelledError("stopped");
   watched.health.SetSleeping(seen->sleeping);
+  watched.rereading.times.OnGoodPoll(seen->tokens, seen->preemptions);
   double used_share = seen->kv_used_share;
   const std::optional<Tokens> configured = book_.replica_config(watched.id).kv_tokens;
   if (configured && configured->value() > 0 && seen->kv_used_tokens >= 0) {
@@ -220,7 +225,11 @@ void FleetMonitor::OnNews(ReplicaId replica, EngineNews news) {
     case EngineNews::kBrokenAnswer:
       watched.health.OnBrokenAnswer(Now());
       break;
+    case EngineNews::kModelDenied:
+      watched.rereading.times.OnModelDenied();
+      return rereader_.MayBegin(found->second);
   }
+  if (news != EngineNews::kAnswer) watched.rereading.times.OnTrouble();
   if (watched.health.probing_needed()) {
     watched.discovered = false;
     watched.pause.cancel();

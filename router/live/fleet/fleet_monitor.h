@@ -1,9 +1,10 @@
 // Watches the engines: recognises them, learns what they are, polls them, and tells the core and the loops.
 //
 // One coroutine per replica runs on the control loop. It probes until the engine answers (a replica is known within 1 s
-// of that) and discovers it. Then it polls every poll.interval, and probes again when the engine is lost. Owns the
-// FleetBook. The core learns first of a replica that leaves, and last of one that comes (FleetPublisher). Requests at a
-// replica that is down or hangs are given up where they hear nothing of it. Belongs to the control loop.
+// of that) and discovers it. Then it polls every poll.interval, reads the facts again at times (Rereader), and probes
+// again when the engine is lost. Owns the FleetBook. The core learns first of a replica that leaves, and last of one
+// that comes (FleetPublisher). Requests at a replica that is down or hangs are given up where they hear nothing of it.
+// Belongs to the control loop.
 #ifndef PENSTOCK_ROUTER_LIVE_FLEET_FLEET_MONITOR_H_
 #define PENSTOCK_ROUTER_LIVE_FLEET_FLEET_MONITOR_H_
 
@@ -22,6 +23,7 @@
 #include "router/live/event_loop.h"
 #include "router/live/fleet/fleet_publisher.h"
 #include "router/live/fleet/hang_patrol.h"
+#include "router/live/fleet/rereader.h"
 #include "router/live/fleet/watched_replica.h"
 
 namespace penstock {
@@ -82,6 +84,7 @@ class FleetMonitor {
   const UrlOf url_of_;
   FleetBook book_;
   HangPatrol patrol_;
+  Rereader rereader_;
   absl::btree_map<ReplicaId, std::shared_ptr<WatchedReplica>> watched_;
   bool stopped_ = false;
 };

@@ -7,7 +7,11 @@
 namespace penstock {
 
 WatchedReplica::WatchedReplica(EventLoop& loop, ReplicaId the_id, ReplicaConfig the_config)
-    : id(the_id), config(std::move(the_config)), health(Now()), pause(loop.io()) {}
+    : id(the_id),
+      config(std::move(the_config)),
+      health(Now()),
+      pause(loop.io()),
+      rereading{RereadTimes(the_id.value())} {}
 
 absl::Status WatchedReplica::Connect(EventLoop& loop, const std::string& url) {
   auto parsed = ParseUpstreamUrl(url);
@@ -21,7 +25,7 @@ absl::Status WatchedReplica::Connect(EventLoop& loop, const std::string& url) {
     options.server_name = given.server_name;
   }
   address = *parsed;
-  pool = std::make_unique<UpstreamPool>(loop.io(), *std::move(parsed), std::move(options));
+  pool = std::make_shared<UpstreamPool>(loop.io(), *std::move(parsed), std::move(options));
   return absl::OkStatus();
 }
 

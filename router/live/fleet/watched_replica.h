@@ -11,11 +11,20 @@
 #include "absl/status/status.h"
 #include "backends/engines/scrape/engine_scraper.h"
 #include "backends/health/replica_health.h"
+#include "backends/health/reread_times.h"
 #include "config/config.h"
 #include "router/live/event_loop.h"
 #include "router/live/fleet_view.h"
 
 namespace penstock {
+
+// The readings of a replica's facts while it is up.
+struct Rereading {
+  RereadTimes times;
+  int discoveries = 0;  // A reading from before the last one is out of date.
+  bool under_way = false;
+  bool failed = false;  // The last one; logged.
+};
 
 struct WatchedReplica {
   WatchedReplica(EventLoop& loop, ReplicaId the_id, ReplicaConfig the_config);
@@ -33,14 +42,16 @@ struct WatchedReplica {
   const ReplicaConfig config;  // As the watch began; its memory and its drain may have changed since.
   std::optional<UpstreamAddress> address;
   TlsContext::Pointer tls;
-  std::unique_ptr<UpstreamPool> pool;
-  std::optional<EngineScraper> scraper;
+  // Both shared with the reading or the poll that is under way.
+  std::shared_ptr<UpstreamPool> pool;
+  std::shared_ptr<EngineScraper> scraper;
   HealthTracker health;
   std::optional<Health> known;  // The health on its way to the core, or there.
   bool placeable = false;       // The core knows that it may place requests there.
   std::shared_ptr<std::atomic<bool>> wants_answers = std::make_shared<std::atomic<bool>>(true);
   boost::asio::steady_timer pause;
   bool discovered = false;  // Since it was last lost.
+  Rereading rereading;
   bool lost_logged = false;
   bool stopped = false;
 };

@@ -105,6 +105,7 @@ ApiError CutByShutdown() {
 static std::string MessageOf(const EngineError& engine) {
   if (engine.message.empty()) return "The engine reported an error without a message.";
   if (!engine.unknown_shape) return engine.message;
+  if (engine.in_answer) return "The engine sent an error inside its answer, without a message that can be read.";
   return absl::StrCat("The engine answered with status ", engine.status, " and without a JSON error message.");
 }
 

@@ -66,6 +66,7 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
   } else if (!server_error && !resume_due) {
     end.kind = AttemptEnd::Kind::kRejected;
     end.engine_at_fault = in_stream;
+    end.denied = DeniesModel(error);
     return end;
   } else {
     end.hopeless = !server_error || end.error->status == http_status::kNotImplemented;
@@ -96,6 +97,14 @@ bool LacksPath(const EngineError& error) {
   const absl::string_view message = absl::StripAsciiWhitespace(error.message);
   return std::any_of(kWords.begin(), kWords.end(),
                      [message](absl::string_view words) { return absl::EqualsIgnoreCase(message, words); });
+}
+
+bool DeniesModel(const EngineError& error) {
+  if (!http_status::IsError(error.status) || http_status::IsServerError(error.status)) return false;
+  const std::string message = absl::AsciiStrToLower(error.message);
+  // llama-server in router mode answers 400 "model not found".
+  const bool missing = error.status == http_status::kNotFound || absl::StrContains(message, "not found");
+  return error.code == "model_not_found" || (missing && absl::StrContains(message, "model"));
 }
 
 Blame BlameOf(const AttemptEnd& end) {

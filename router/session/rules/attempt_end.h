@@ -26,6 +26,8 @@ struct AttemptEnd {
   // kFailed: the kind of failure. Another engine may do better unless `hopeless`.
   EngineErrorKind engine_error = EngineErrorKind::kServer;
   bool hopeless = false;
+  // kRejected: the engine does not have the model. It did nothing, and another engine may have it.
+  bool denied = false;
   // The engine is at fault: logged and counted as its error.
   bool engine_at_fault = false;
   // The times that the engine got the whole request, and a part of it only.
@@ -52,6 +54,8 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
 AttemptEnd EndpointMissing(absl::string_view replica, absl::string_view path);
 // The engine's error says that it has no such path, not that a model is missing.
 bool LacksPath(const EngineError& error);
+// The engine's error says that it has no such model, which it listed before.
+bool DeniesModel(const EngineError& error);
 // The part of an end that counts against the health of its replica.
 enum class Blame : uint8_t {
   kNone,       // The engine is alive, or others judge it.

@@ -79,9 +79,9 @@ std::optional<ResumeResult> BarToContinue(Endpoint endpoint, const RequestFacts&
   return std::nullopt;
 }
 
-// A full engine did nothing.
+// A full engine did nothing, nor did one without the model.
 bool RefusedWork(const AttemptEnd& end) {
-  return end.kind == AttemptEnd::Kind::kFailed && end.engine_error == EngineErrorKind::kPushedBack;
+  return end.denied || (end.kind == AttemptEnd::Kind::kFailed && end.engine_error == EngineErrorKind::kPushedBack);
 }
 
 std::optional<ResumeResult> BarToAnother(const AttemptEnd& end, Endpoint endpoint, const RequestFacts& facts,
@@ -120,7 +120,7 @@ bool IsLoss(const AttemptEnd& end) {
 }
 
 void AttemptLedger::OnEnd(const AttemptEnd& end, ReplicaId replica, int64_t delivered) {
-  if (end.kind != AttemptEnd::Kind::kFailed) return;
+  if (end.kind != AttemptEnd::Kind::kFailed && !end.denied) return;
   if (end.engine_at_fault && end.engine_error == EngineErrorKind::kConnect) {
     ++unreached_;
     return;
@@ -150,7 +150,8 @@ NextStep After(const AttemptEnd& end, Endpoint endpoint, const RequestFacts& fac
     case AttemptEnd::Kind::kCut:
       return {NextStep::Kind::kShutDown, std::nullopt, std::nullopt};
     case AttemptEnd::Kind::kRejected:
-      return FailForGood(end, facts, progress);
+      if (!end.denied || progress.any_answer || !progress.another_serves) return FailForGood(end, facts, progress);
+      break;
     case AttemptEnd::Kind::kFailed:
       if (end.hopeless || !WorthAnother(end, progress)) return FailForGood(end, facts, progress);
       break;

@@ -1,0 +1,61 @@
+#include "backends/engines/contract/renewed.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace penstock {
+namespace {
+
+template <class Fact>
+void KeepKnown(const Fact& known, Fact& found) {
+  if (found == Fact{}) found = known;
+}
+
+using Places = absl::flat_hash_map<std::string, size_t>;
+
+Places PlacesOf(const std::vector<ServedModel>& models) {
+  Places places;
+  for (size_t i = 0; i < models.size(); ++i) places.try_emplace(models[i].name, i);
+  return places;
+}
+
+// Sets contexts that are not reported any more, and the order of the known list. False: no model is known.
+bool RenewModels(const std::vector<ServedModel>& known, std::vector<ServedModel>& found) {
+  const Places places = PlacesOf(known);
+  const auto place = [&](const ServedModel& model) {
+    const auto at = places.find(model.name);
+    return at == places.end() ? known.size() : at->second;
+  };
+  if (std::all_of(found.begin(), found.end(), [&](const auto& model) { return place(model) == known.size(); })) {
+    return false;
+  }
+  for (ServedModel& model : found) {
+    if (const size_t at = place(model); at < known.size()) KeepKnown(known[at].max_context, model.max_context);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const ServedModel& a, const ServedModel& b) { return place(a) < place(b); });
+  return true;
+}
+
+}  // namespace
+
+Discovery Renewed(const Discovery& known, Discovery found) {
+  if (found.kind != known.kind) return found;
+  if (found.models.empty()) {
+    found.models = known.models;
+  } else if (!known.models.empty() && !RenewModels(known.models, found.models)) {
+    return found;
+  }
+  KeepKnown(known.version, found.version);
+  KeepKnown(known.kv_tokens, found.kv_tokens);
+  KeepKnown(known.block, found.block);
+  KeepKnown(known.max_sequences, found.max_sequences);
+  KeepKnown(known.batch_budget, found.batch_budget);
+  KeepKnown(known.sequence_limit, found.sequence_limit);
+  return found;
+}
+
+}  // namespace penstock

@@ -1,0 +1,98 @@
+#include "router/live/fleet/rereader.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "backends/engines/catalogue/engine_catalogue.h"
+#include "backends/engines/contract/renewed.h"
+#include "base/clock.h"
+#include "router/fleet/discovery_text.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+asio::awaitable<absl::StatusOr<Discovery>> FactsBy(const EngineDeclaration& engine, const ReplicaConfig& config,
+                                                   UpstreamPool& pool) {
+  EngineScraper scraper(engine);
+  co_return co_await scraper.Discover(pool, config.key);
+}
+
+// The facts of an engine that may be another one by now.
+asio::awaitable<absl::StatusOr<Discovery>> RecognisedFacts(const EngineDeclaration& known, const ReplicaConfig& config,
+                                                           UpstreamPool& pool) {
+  const auto recognised = co_await RecogniseEngine(config, pool);
+  if (!recognised.ok()) co_return recognised.status();
+  const EngineDeclaration& engine = **recognised;
+  if (engine.kind != EngineKind::kOpenAi) co_return co_await FactsBy(engine, config, pool);
+  // A server without a sign may be the known one in trouble, as long as it has the pages.
+  auto found = co_await FactsBy(known, config, pool);
+  if (!absl::IsNotFound(found.status())) co_return found;
+  co_return co_await FactsBy(engine, config, pool);
+}
+
+}  // namespace
+
+asio::awaitable<absl::StatusOr<const EngineDeclaration*>> RecogniseEngine(const ReplicaConfig& config,
+                                                                          UpstreamPool& pool) {
+  if (const EngineDeclaration* configured = EngineByName(config.engine)) co_return configured;
+  co_return co_await DetectEngine(pool, config.key);
+}
+
+void Rereader::MayBegin(const std::shared_ptr<WatchedReplica>& watched) {
+  if (watched->stopped || !watched->discovered || watched->rereading.under_way || !watched->rereading.times.Due(Now()))
+    return;
+  const bool recognise = watched->rereading.times.recognise();
+  watched->rereading.times.OnReread(Now(), book_.config().poll.interval);
+  watched->rereading.under_way = true;
+  control_.connections().EnterGuest();
+  asio::co_spawn(control_.io(), Read(watched, recognise), asio::detached);
+}
+
+asio::awaitable<void> Rereader::Read(std::shared_ptr<WatchedReplica> watched, bool recognise) {
+  const int discoveries = watched->rereading.discoveries;
+  std::shared_ptr<UpstreamPool> pool = watched->pool;
+  const EngineDeclaration& known = watched->scraper->engine();
+  // Two statements: g++ 12 destroys the wrong coroutine of a conditional expression.
+  absl::StatusOr<Discovery> found;
+  if (recognise) {
+    found = co_await RecognisedFacts(known, watched->config, *pool);
+  } else {
+    found = co_await FactsBy(known, watched->config, *pool);
+  }
+  watched->rereading.under_way = false;
+  // A discovery behind this reading knows better.
+  const bool current = !watched->stopped && watched->discovered && watched->rereading.discoveries == discoveries;
+  if (current && !absl::IsResourceExhausted(found.status())) Take(*watched, std::move(found));
+  pool.reset();
+  control_.connections().LeaveGuest();
+}
+
+void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found) {
+  const Discovery& known = *book_.discovery(watched.id);
+  Telemetry& telemetry = *control_.edge().telemetry;
+  if (found.ok() && found->models.empty() && !known.models.empty()) {
+    found = absl::InvalidArgumentError("it lists no model");
+  }
+  if (!found.ok()) {
+    telemetry.OnReread(watched.config.id, Reread::kFailed);
+    // An engine without the pages may be of another kind.
+    if (absl::IsNotFound(found.status())) watched.rereading.times.OnUnreadable();
+    if (std::exchange(watched.rereading.failed, true)) return;
+    return tell_(watched, false, absl::StrCat("models cannot be read again: ", found.status().message()));
+  }
+  watched.rereading.failed = false;
+  Discovery facts = Renewed(known, *std::move(found));
+  if (facts == known) return telemetry.OnReread(watched.config.id, Reread::kSame);
+  telemetry.OnReread(watched.config.id, Reread::kChanged);
+  watched.scraper = std::make_shared<EngineScraper>(EngineOf(facts.kind), facts);
+  book_.SetDiscovery(watched.id, std::move(facts));
+  const Discovery& now = *book_.discovery(watched.id);
+  tell_(watched, true,
+        absl::StrCat("engine changed: ", DiscoveryText(now, book_.fleet().replicas[watched.id.value()])));
+}
+
+}  // namespace penstock
