@@ -62,7 +62,7 @@ void PenstockCore::On(const AnswerFixed& event, Actions&) {
   RequestState* request = rooms_.requests.Find(event.request);
   if (request == nullptr) return;
   request->arrived.continues = false;
-  request->running.parking = false;
+  request->running.recalled_for.reset();
 }
 
 void PenstockCore::On(const Progress& event, Actions& actions) {

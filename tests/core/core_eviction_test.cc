@@ -97,6 +97,13 @@ TEST_F(CoreEviction, AStreamThatIsLeftAloneIsNotAskedAgain) {
   EXPECT_EQ(stepper_.core.View(stepper_.now).counters.evicted, 0) << "none has made room yet";
 }
 
+TEST_F(CoreEviction, OneThatDeclinedAndFailedLaterWasNotEvicted) {
+  const RequestId job = Burst()->request;
+  stepper_.Send(AnswerFixed{job});
+  Back(job, 51);
+  EXPECT_EQ(stepper_.core.View(stepper_.now).counters.evicted, 0);
+}
+
 TEST_F(CoreEviction, AJobThatEndsMeanwhileIsForgotten) {
   const RequestId job = Burst()->request;
   stepper_.Send(RequestClosed{job, Outcome::kFinished, Tokens(0), Tokens(51), false});

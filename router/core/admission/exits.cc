@@ -51,16 +51,12 @@ void Exits::Close(const RequestClosed& event, Instant now) {
 
 void Exits::TakeBack(RequestState* request, Instant now) {
   request->waiting.committed = true;
-  switch (request->running.recalled_for) {
-    case AbortReason::kPoolFull:
-      return;
-    case AbortReason::kEviction:
-      ++request->evictions;
-      ++evicted_;
-      return;
-    case AbortReason::kParking:
-      break;
+  const std::optional<AbortReason> reason = std::exchange(request->running.recalled_for, std::nullopt);
+  if (reason == AbortReason::kEviction) {
+    ++request->evictions;
+    ++evicted_;
   }
+  if (reason != AbortReason::kParking) return;
   Instant due = rooms_.lending.BeginLoan(request);
   if (rooms_.lending.closed()) due = std::min(due, now);
   request->waiting.parked = due > now;

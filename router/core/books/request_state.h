@@ -110,9 +110,9 @@ struct RunState {
   // Tokens per sequence are base_tokens + the replica's steps - base_steps.
   int64_t base_tokens = 0;
   int64_t base_steps = 0;
-  int64_t due_key = 0;                                // Key in the replica's due set; meaningful while decoding.
-  bool evictable = false;                             // Its class was, when it was sent there.
-  AbortReason recalled_for = AbortReason::kPoolFull;  // Meaningful while it is aborted.
+  int64_t due_key = 0;                      // Key in the replica's due set; meaningful while decoding.
+  bool evictable = false;                   // Its class was, when it was sent there.
+  std::optional<AbortReason> recalled_for;  // While it is aborted; none once it has declined.
 };
 
 // The forecast of a request's output, per sequence.
