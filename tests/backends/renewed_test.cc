@@ -20,6 +20,7 @@ Discovery Known() {
 
 std::vector<std::string> NamesOf(const Discovery& facts) {
   std::vector<std::string> names;
+  names.reserve(facts.models.size());
   for (const ServedModel& model : facts.models) names.push_back(model.name);
   return names;
 }
