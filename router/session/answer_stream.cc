@@ -34,9 +34,9 @@ AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& 
   state.answer.relayed.events = 0;
 }
 
-void AnswerStream::OnDelivered(Instant now) {
-  delivery_.OnPiece(relay_.tokens_in_pieces(), now);
-  // The engine may keep its connection open behind a complete answer.
+void AnswerStream::ExpectDelivery() {
+  delivery_.Expect(relay_);
+  // Before the write: a client that has its answer may ask again at once. The engine may hold its connection open.
   if (relay_.done() && !delivery_.holds()) state_.prepared.place_of_key.reset();
 }
 
@@ -77,7 +77,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
   if (undelivered_ && !delivery_.resume_due()) {
     state_.any_answer = state_.any_answer || relay_.any_event();
     const HeaderList headers = begun ? HeaderList() : delivery_.Headers();
-    delivery_.Expect(relay_);
+    ExpectDelivery();
     const Written written = client_.Events(headers, relay_.pieces());
     if (written == Written::kGone) return false;
     undelivered_ = begun_ = written == Written::kPart;
@@ -97,7 +97,7 @@ asio::awaitable<bool> AnswerStream::Deliver() {
     if (delivery_.resume_due() && !co_await delivery_.AnnounceResume()) co_return false;
     state_.any_answer = state_.any_answer || relay_.any_event();
     const HeaderList headers = client_.begun() ? HeaderList() : delivery_.Headers();
-    delivery_.Expect(relay_);
+    ExpectDelivery();
     if (!co_await SendEvents(client_, headers, relay_.pieces())) co_return false;
   }
   OnDelivered(Now());

@@ -55,8 +55,10 @@ class AnswerStream {
   boost::asio::awaitable<AttemptEnd> SendAssembled();
 
  private:
-  // The client has the pieces of the last Take.
-  void OnDelivered(Instant now);
+  // The pieces of the last Take are about to go to the client. The last ones give up the place of the key.
+  void ExpectDelivery();
+  // The client has them.
+  void OnDelivered(Instant now) { delivery_.OnPiece(relay_.tokens_in_pieces(), now); }
   // Counts the bytes that wait for an end or for the client. False: there is no room for them.
   bool HoldBytes();
 

@@ -137,6 +137,8 @@ asio::awaitable<AttemptEnd> WholeAnswer::Send(absl::string_view body, const Answ
   const HeaderList headers = delivery_.Headers();
   bool alive = false;
   if (body.size() <= kLongestWrite) {
+    // Before the write: a client that has its answer may ask again at once.
+    state_.prepared.place_of_key.reset();
     const Written written = state_.client().Whole(http_status::kOk, head_.content_type, headers, body);
     alive = written == Written::kAll;
     // A body at hand has waited for nobody so far.

@@ -179,6 +179,27 @@ TEST(RequestsPerKeyAtTheEnd, ARequestCountsUntilItsClientHasTheAnswerWhateverThe
   go.Set();
 }
 
+TEST(RequestsPerKeyAtTheEnd, AClientThatAsksOneAfterTheOtherIsNeverRefused) {
+  ScriptedEngine engine([](EngineCall& call) {
+    call.BeginStream();
+    call.Event(DeltaJson("w"));
+    call.Event(FinishJson());
+    call.Chunk("data: [DONE]\n\n");
+    call.Chunk("");
+  });
+  TestServer router({engine.url()}, [](Config& config) { config.limits.max_requests_per_key = 1; });
+  ASSERT_TRUE(router.WaitUp());
+  const auto client = router.Connect(), other = router.Connect();
+  for (int i = 0; i < 200; ++i) {
+    Wire& next = i % 2 == 0 ? *client : *other;
+    next.Send(LimitedTenant::Request("small-key"));
+    const size_t end = next.ReadUntil("[DONE]");
+    ASSERT_NE(end, std::string::npos) << i << ": " << next.buffer();
+    ASSERT_NE(next.ReadUntil("0\r\n\r\n"), std::string::npos) << i;
+    next.buffer().clear();
+  }
+}
+
 TEST_F(RequestsPerKey, AClientWithoutAKeyHasNoSuchBound) {
   TestServer router({engine_.url()}, [](Config& config) { config.limits.max_requests_per_key = 1; });
   ASSERT_TRUE(router.WaitUp());
