@@ -84,6 +84,8 @@ void PenstockCore::On(const ReplicaHealth& event, Actions&) {
   rooms_.work.Open(rooms_.fleet.replica(event.replica));
 }
 
+void PenstockCore::On(const ReplicaResidency&, Actions&) {}
+
 void PenstockCore::On(const FleetChanged& event, Actions&) { rooms_.Configure(event.fleet, now_); }
 
 void PenstockCore::On(const ShutdownStarted&, Actions&) {

@@ -53,6 +53,7 @@ class PenstockCore : public AdmissionCore {
   void On(const Progress& event, Actions& actions);
   void On(const EngineReport& event, Actions& actions);
   void On(const ReplicaHealth& event, Actions& actions);
+  void On(const ReplicaResidency& event, Actions& actions);
   void On(const FleetChanged& event, Actions& actions);
   void On(const ShutdownStarted& event, Actions& actions);
   void On(const TimerFired& event, Actions& actions);

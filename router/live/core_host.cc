@@ -70,8 +70,10 @@ Duration CoreHost::ApplyLocked(const Event& event) {
   const Duration spent = Now() - now;
   if (hooks_.record) hooks_.record(event, now, actions_);
   for (const Action& action : actions_) {
-    const size_t loop = LoopOf(RequestOf(action));
-    if (loop < mailboxes_.size()) mailboxes_[loop]->Push(action);
+    const std::optional<RequestAction> of_request = RequestActionOf(action);
+    if (!of_request) continue;
+    const size_t loop = LoopOf(RequestOf(*of_request));
+    if (loop < mailboxes_.size()) mailboxes_[loop]->Push(*of_request);
   }
   const std::optional<Instant> next = core_->NextDeadline();
   if (next && *next < armed_) {
