@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "config/values/capacity.h"
+#include "router/fleet/sleep_plan.h"
 #include "router/fleet/tenants.h"
 
 namespace penstock {
@@ -115,6 +116,7 @@ void FleetBook::RebuildReplica(size_t position) {
   RebuildGpus(entry, spec);
   RebuildMemory(entry, spec);
   SetPace(config_, entry, spec);
+  spec.sleep = SleepOf(entry);
 }
 
 void FleetBook::RebuildModels(Entry& entry, ReplicaSpec& spec) {
@@ -151,6 +153,7 @@ void FleetBook::RebuildGpus(const Entry& entry, ReplicaSpec& spec) {
   for (const std::string& id : entry.config.gpus) {
     spec.gpus.push_back(GpuFor(id));
     const GpuConfig* gpu = FindGpu(config_, id);
+    if (gpu) fleet_.gpus[spec.gpus.back()].memory = gpu->kind.memory - gpu->elastic_kv.value_or(Bytes(0));
     if (gpu && gpu->sharing == GpuSharing::kMps) spec.time_sliced = false;
   }
   // Configured ids have no spaces, so a GPU of its own never meets a named one.
@@ -162,6 +165,7 @@ void FleetBook::RebuildMemory(const Entry& entry, ReplicaSpec& spec) {
   spec.max_context = plan.max_context;
   spec.prefix_cache = plan.prefix_cache;
   spec.shares_prompts = !plan.overflow_fatal;
+  spec.resident = ResidentOf(config_, entry, plan);
   spec.pools.clear();
   for (const PoolPlan& planned : plan.pools) {
     const PoolId id = PoolFor(fleet_, planned.name, planned.in_bytes);
@@ -176,6 +180,7 @@ uint32_t FleetBook::GpuFor(const std::string& key) {
   const auto found = std::find(gpu_keys_.begin(), gpu_keys_.end(), key);
   if (found != gpu_keys_.end()) return static_cast<uint32_t>(found - gpu_keys_.begin());
   gpu_keys_.push_back(key);
+  fleet_.gpus.push_back(GpuSpec{key, Bytes(0)});
   return static_cast<uint32_t>(gpu_keys_.size() - 1);
 }
 
@@ -184,11 +189,6 @@ std::optional<ReplicaId> FleetBook::ReplicaByName(absl::string_view name) const 
     if (!entries_[i].removed && absl::string_view(entries_[i].config.id) == name) return ReplicaId(i);
   }
   return std::nullopt;
-}
-
-const Discovery* FleetBook::discovery(ReplicaId replica) const {
-  const Entry& entry = entries_[replica.value()];
-  return entry.discovery ? &*entry.discovery : nullptr;
 }
 
 std::optional<ModelId> FleetBook::ModelByName(absl::string_view name) const {

@@ -59,10 +59,27 @@ enum class EngineErrorKind : uint8_t {
   kPushedBack,  // 429 or 503: full.
   kOverflow,    // Its KV pool ran out and running requests failed.
   kHung,        // Down, or without a sign of work, while its connections stay open.
+  kFalseSleep,  // It says that it sleeps, and answers.
 };
-inline constexpr std::array<absl::string_view, 8> kEngineErrorLabels = {"connect", "timeout",     "closed",   "garbage",
-                                                                        "server",  "pushed_back", "overflow", "hung"};
+inline constexpr std::array<absl::string_view, 9> kEngineErrorLabels = {
+    "connect", "timeout", "closed", "garbage", "server", "pushed_back", "overflow", "hung", "false_sleep"};
 constexpr absl::string_view LabelOf(EngineErrorKind kind) { return kEngineErrorLabels[static_cast<size_t>(kind)]; }
+
+// The end of an order to sleep or to wake. In the order of VerbFault.
+enum class SleepResult : uint8_t {
+  kOk,
+  kRefused,
+  kServer,
+  kConnect,
+  kTimeout,
+  kUnchanged,
+  kBusy,
+  kCommand,
+  kUnable,
+};
+inline constexpr std::array<absl::string_view, 9> kSleepResultLabels = {
+    "ok", "refused", "server", "connect", "timeout", "unchanged", "busy", "command", "unable"};
+constexpr absl::string_view LabelOf(SleepResult result) { return kSleepResultLabels[static_cast<size_t>(result)]; }
 
 // The end of an answer whose engine failed after the client had part of it.
 enum class ResumeResult : uint8_t {

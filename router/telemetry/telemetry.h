@@ -54,6 +54,9 @@ class Telemetry {
   void OnResume(ResumeResult result);
   // One scrape of an engine.
   void OnEnginePoll(absl::string_view replica, bool ok);
+  // A sleep or a wake ended.
+  void OnSleepEnd(absl::string_view replica, SleepResult result);
+  void OnWakeEnd(absl::string_view replica, SleepResult result, Duration took);
   void OnConfigReload(bool ok);
 
   // A connection or request was refused before it became a request: a limit of the edge was reached.

@@ -9,35 +9,16 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "backends/engines/contract/sleep_verbs.h"
+#include "backends/engines/contract/verb_end.h"
 #include "backends/transport/upstream.h"
 #include "base/units.h"
 
 namespace penstock {
-
-enum class Verb : uint8_t { kSleep, kWake };
-
-enum class VerbFault : uint8_t {
-  kNone,
-  kRefused,    // Status 4xx or 501: the engine has no such verb, or not now.
-  kServer,     // Another status, an answer that is not HTTP, or a model that could not be loaded.
-  kConnect,    // Not reachable, or lost in the middle.
-  kTimeout,    // No end in time.
-  kUnchanged,  // The verb was answered well, and the engine says that nothing happened.
-  kStopped,    // Stop() was called.
-};
-
-struct VerbEnd {
-  VerbFault fault = VerbFault::kNone;
-  std::string message;     // For the log, where there is a fault.
-  bool page_lies = false;  // It is awake and answers, but its page says that it sleeps.
-  bool ok() const { return fault == VerbFault::kNone; }
-};
 
 class EngineVerbs {
  public:

@@ -13,6 +13,8 @@
 #include "backends/engines/contract/possible.h"
 #include "base/clock.h"
 #include "router/fleet/discovery_text.h"
+#include "router/fleet/sleep_plan.h"
+#include "router/live/fleet/notice.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -30,7 +32,8 @@ FleetMonitor::FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, co
       publisher_(control, std::move(loops)),
       url_of_(std::move(url_of)),
       book_(config),
-      patrol_(control) {}
+      patrol_(control),
+      keeper_(control, book_, [this](const ReplicaResidency& event) { Publish({event}); }) {}
 
 FleetMonitor::~FleetMonitor() = default;
 
@@ -52,6 +55,7 @@ void FleetMonitor::Reload(const Config& config, std::function<void()> published)
     control_.edge().core->Submit(ReplicaHealth{id, book_.removed(id) ? Health::kDraining : Health::kDown});
   }
   Publish({}, std::move(published));
+  for (const auto& entry : watched_) keeper_.Configure(*entry.second);
   StartWatching();
   CountUp();
   for (const auto& entry : watched_) Judge(*entry.second);
@@ -67,6 +71,7 @@ void FleetMonitor::StopWatching(ReplicaId replica) {
   if (found == watched_.end()) return;
   found->second->stopped = true;
   found->second->pause.cancel();
+  if (found->second->sleeper) found->second->sleeper->Stop();
   patrol_.Forget(replica);
   watched_.erase(found);
 }
@@ -80,6 +85,7 @@ void FleetMonitor::StartWatching() {
     const absl::Status connected = watched->Connect(control_, url_of_(book_.replica_config(id)));
     if (!connected.ok()) LogLost(*watched, connected);
     watched_[id] = watched;
+    keeper_.Configure(*watched);
     control_.connections().EnterGuest();
     asio::co_spawn(control_.io(), Watch(std::move(watched)), asio::detached);
   }
@@ -94,14 +100,17 @@ asio::awaitable<void> FleetMonitor::Watch(std::shared_ptr<WatchedReplica> watche
     if (watched->health.probing_needed()) {
       pause = std::max(Duration::Milliseconds(1), watched->health.next_probe() - Now());
     }
+    pause = SleepKeeper::PauseOf(*watched, pause);
     watched->pause.expires_after(ToChrono(watched->pool != nullptr ? pause : kBadUrlPause));
     co_await watched->pause.async_wait(asio::as_tuple(asio::use_awaitable));
   }
   watched->pool.reset();
+  if (watched->sleeper) watched->sleeper->Release();
   control_.connections().LeaveGuest();
 }
 
 asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
+  const Instant began = Now();
   // Two statements: g++ 12 destroys the wrong coroutine of a conditional expression.
   absl::Status status;
   if (watched.discovered) {
@@ -113,11 +122,14 @@ asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
   if (watched.stopped || absl::IsResourceExhausted(status)) co_return;
   const bool was_down = watched.health.probing_needed();
   watched.health.OnProbe(Now(), status.ok());
-  if (watched.discovered) control_.edge().telemetry->OnEnginePoll(watched.config.id, status.ok());
-  if (!status.ok()) LogLost(watched, status);
+  co_await keeper_.AfterRound(watched, status.ok(), began);
+  if (watched.stopped) co_return;
+  const bool hidden = SleepKeeper::HidesAbsence(watched);
+  if (watched.discovered && !hidden) control_.edge().telemetry->OnEnginePoll(watched.config.id, status.ok());
+  if (!status.ok() && !hidden) LogLost(watched, status);
   if (!status.ok() && book_.SetDiscovery(watched.id, std::nullopt)) Publish({});
   // Once per failing probe: a stream may have been heard of a moment ago.
-  if (!status.ok() && watched.scraper && watched.health.probing_needed()) publisher_.TellLost(watched.id);
+  if (!status.ok() && !hidden && watched.scraper && watched.health.probing_needed()) publisher_.TellLost(watched.id);
   if (!was_down && watched.health.probing_needed()) watched.discovered = false;
 }
 
@@ -134,8 +146,11 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
   if (watched.stopped) co_return absl::CancelledError("stopped");
   watched.discovered = true;
   watched.lost_logged = false;
+  KeepOwnModel(book_.config(), book_.replica_config(watched.id), *discovery);
   book_.SetDiscovery(watched.id, *std::move(discovery));
-  Notice(watched, DiscoveryText(*book_.discovery(watched.id), book_.fleet().replicas[watched.id.value()]));
+  keeper_.OnDiscovered(watched);
+  LogNotice(control_.edge(), watched.config.id,
+            DiscoveryText(*book_.known(watched.id).discovery, book_.fleet().replicas[watched.id.value()]));
   Publish({});
   co_return absl::OkStatus();
 }
@@ -145,7 +160,8 @@ asio::awaitable<absl::Status> FleetMonitor::Poll(WatchedReplica& watched) {
   const auto seen = co_await watched.scraper->Poll(*watched.pool, watched.config.key);
   if (!seen.ok()) co_return seen.status();
   if (watched.stopped) co_return absl::CancelledError("stopped");
-  watched.health.SetSleeping(seen->sleeping);
+  watched.health.SetSleeping(seen->sleeping && watched.sleeper == nullptr);
+  if (watched.sleeper) watched.sleeper->OnLoad(std::max(seen->running, seen->waiting));
   double used_share = seen->kv_used_share;
   const std::optional<Tokens> configured = book_.replica_config(watched.id).kv_tokens;
   if (configured && configured->value() > 0 && seen->kv_used_tokens >= 0) {
@@ -162,8 +178,9 @@ void FleetMonitor::CheckWork(WatchedReplica& watched, const Observation& seen) {
   const ReplicaSpec& spec = book_.fleet().replicas[watched.id.value()];
   const Duration silence = patrol_.HangsFor(watched.id, spec, seen, book_.config().limits.hang_after, Now());
   if (silence == Duration()) return;
-  Notice(watched, absl::StrCat("replica answers its polls but gave no sign of work for ", silence.seconds(),
-                               " s, far longer than its prompts explain"));
+  LogNotice(control_.edge(), watched.config.id,
+            absl::StrCat("replica answers its polls but gave no sign of work for ", silence.seconds(),
+                         " s, far longer than its prompts explain"));
   control_.edge().telemetry->OnEngineError(watched.config.id, EngineErrorKind::kHung);
   watched.health.OnHang(Now());
   watched.wants_answers->store(true, std::memory_order_relaxed);
@@ -173,7 +190,7 @@ void FleetMonitor::CheckWork(WatchedReplica& watched, const Observation& seen) {
 // Tells the core what changed.
 void FleetMonitor::Judge(WatchedReplica& watched) {
   watched.health.SetDraining(book_.replica_config(watched.id).drain);
-  const Health health = watched.health.health();
+  const Health health = SleepKeeper::HealthOf(watched);
   watched.wants_answers->store(health != Health::kUp, std::memory_order_relaxed);
   if (watched.known == health) return;
   const bool announced = std::exchange(watched.known, health).has_value();
@@ -182,12 +199,26 @@ void FleetMonitor::Judge(WatchedReplica& watched) {
   CountUp();
   Publish({ReplicaHealth{watched.id, health}}, [this, id = watched.id] { OnTold(id); });
   if (health == Health::kUp) {
-    Notice(watched, "replica is up");
+    LogNotice(control_.edge(), watched.config.id, "replica is up");
   } else if (announced) {
-    Notice(watched, health == Health::kDown       ? "replica is down"
-                    : health == Health::kDraining ? "replica drains"
-                                                  : "replica is on probation");
+    LogNotice(control_.edge(), watched.config.id,
+              health == Health::kDown       ? "replica is down"
+              : health == Health::kDraining ? "replica drains"
+                                            : "replica is on probation");
   }
+}
+
+void FleetMonitor::OnOrder(ReplicaId replica, Verb verb) {
+  const auto found = watched_.find(replica);
+  if (found == watched_.end()) return;
+  keeper_.Order(*found->second, verb);
+  Judge(*found->second);
+}
+
+void FleetMonitor::OnToken(ReplicaId replica, Instant then) {
+  patrol_.OnToken(replica, then);
+  const auto found = watched_.find(replica);
+  if (found != watched_.end() && found->second->sleeper) found->second->sleeper->OnToken(then);
 }
 
 void FleetMonitor::OnTold(ReplicaId replica) {
@@ -233,15 +264,7 @@ void FleetMonitor::OnNews(ReplicaId replica, EngineNews news) {
 void FleetMonitor::LogLost(WatchedReplica& watched, const absl::Status& status) {
   if (std::exchange(watched.lost_logged, true)) return;
   control_.edge().telemetry->OnEngineError(watched.config.id, EngineErrorKind::kConnect);
-  Notice(watched, absl::StrCat("engine does not answer: ", status.message()));
-}
-
-void FleetMonitor::Notice(const WatchedReplica& watched, std::string message) {
-  if (control_.edge().log == nullptr) return;
-  DecisionEntry entry;
-  entry.replica = watched.config.id;
-  entry.message = std::move(message);
-  control_.edge().log->Write(std::move(entry));
+  LogNotice(control_.edge(), watched.config.id, absl::StrCat("engine does not answer: ", status.message()));
 }
 
 void FleetMonitor::Publish(std::vector<Event> then, std::function<void()> published) {

@@ -50,6 +50,7 @@ bool WorthAnother(const AttemptEnd& end, const AnswerProgress& progress) {
     case EngineErrorKind::kGarbage:
     case EngineErrorKind::kServer:
     case EngineErrorKind::kHung:
+    case EngineErrorKind::kFalseSleep:  // No end of an attempt.
       break;
   }
   return progress.another_serves;
@@ -114,6 +115,7 @@ bool IsLoss(const AttemptEnd& end) {
     case EngineErrorKind::kConnect:
     case EngineErrorKind::kPushedBack:
     case EngineErrorKind::kOverflow:
+    case EngineErrorKind::kFalseSleep:
       break;
   }
   return false;
