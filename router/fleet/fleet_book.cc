@@ -29,6 +29,18 @@ ModelId ModelFor(Fleet& fleet, absl::flat_hash_map<std::string, ModelId>& ids, c
   return found->second;
 }
 
+// The sleep of the replica and the memory that it takes while it is awake.
+void SetResidence(const Config& all, const KnownReplica& replica, const MemoryPlan& plan, ReplicaSpec& spec) {
+  const ReplicaConfig& config = replica.config;
+  spec.sleep.reset();
+  if (config.sleep) spec.sleep = SleepSpec{config.sleep->after, config.sleep->wake};
+  // An elastic cache belongs to the GPU, and a cache in tokens has no known size.
+  const GpuConfig* gpu = config.gpus.empty() ? nullptr : FindGpu(all, config.gpus.front());
+  const bool own = (gpu == nullptr || !gpu->elastic_kv) && !plan.pools.empty() && plan.pools.front().in_bytes;
+  const Bytes cache(own ? plan.pools.front().capacity.value() : 0);
+  spec.resident = ResidentPerGpu(all, config, BaseModel(all, replica), cache).total();
+}
+
 }  // namespace
 
 FleetBook::FleetBook(const Config& config) { Update(config); }
@@ -95,6 +107,10 @@ void FleetBook::Rebuild() {
     for (const PoolShare& share : replica.pools) fleet_.pools[share.pool.value()].overflow_fatal = false;
   }
   for (size_t i = 0; i < entries_.size(); ++i) RebuildReplica(i);
+  for (GpuSpec& gpu : fleet_.gpus) {
+    const GpuConfig* known = FindGpu(config_, gpu.name);
+    gpu.memory = known == nullptr ? Bytes(0) : known->kind.memory - known->elastic_kv.value_or(Bytes(0));
+  }
 }
 
 void FleetBook::NameConfiguredModels() {
@@ -170,12 +186,14 @@ void FleetBook::RebuildMemory(const Entry& entry, ReplicaSpec& spec) {
     pool.overflow_fatal = pool.overflow_fatal || plan.overflow_fatal;
     spec.pools.push_back(PoolShare{id, plan.footprint});
   }
+  SetResidence(config_, entry, plan, spec);
 }
 
 uint32_t FleetBook::GpuFor(const std::string& key) {
   const auto found = std::find(gpu_keys_.begin(), gpu_keys_.end(), key);
   if (found != gpu_keys_.end()) return static_cast<uint32_t>(found - gpu_keys_.begin());
   gpu_keys_.push_back(key);
+  fleet_.gpus.push_back({key, Bytes(0)});
   return static_cast<uint32_t>(gpu_keys_.size() - 1);
 }
 
