@@ -203,7 +203,7 @@ struct Workload {
   const char* name;
   Builder build;
 };
-constexpr std::array<Workload, 13> kWorkloads = {{
+constexpr std::array<Workload, 15> kWorkloads = {{
     {"azure-conv", AzureConversation},
     {"azure-code", AzureCode},
     {"chat", Chat},
@@ -216,6 +216,8 @@ constexpr std::array<Workload, 13> kWorkloads = {{
     {"giants", Giants},
     {"documents", Documents},
     {"agentic", Agentic},
+    {"market", Market},
+    {"rotation", Rotation},
     {"multi-model", MultiModel},
 }};
 

@@ -24,6 +24,7 @@
 #include "router/core/contract/admission_core.h"
 #include "router/core/relief/fatal_pools.h"
 #include "router/core/relief/parking.h"
+#include "router/core/residency/residents.h"
 
 namespace penstock {
 
@@ -37,7 +38,7 @@ class PenstockCore : public AdmissionCore {
   std::optional<WaitView> WaitOf(RequestId request) const override;
 
   // The first book that differs from the sum of its members, in words; empty: all are right. O(requests).
-  std::string CheckBooks() const { return books_.FirstDrift(); }
+  std::string CheckBooks() const;
 
  private:
   using Actions = std::vector<Action>;
@@ -67,6 +68,7 @@ class PenstockCore : public AdmissionCore {
   Pump pump_;
   FatalPools relief_;
   BookCheck books_;
+  Residents residents_;
 };
 
 }  // namespace penstock

@@ -96,6 +96,10 @@ void FleetBook::Rebuild() {
     for (const PoolShare& share : replica.pools) fleet_.pools[share.pool.value()].overflow_fatal = false;
   }
   for (size_t i = 0; i < entries_.size(); ++i) RebuildReplica(i);
+  for (GpuSpec& gpu : fleet_.gpus) {
+    const GpuConfig* known = FindGpu(config_, gpu.name);
+    gpu.memory = known == nullptr ? Bytes(0) : known->kind.memory - known->elastic_kv.value_or(Bytes(0));
+  }
 }
 
 void FleetBook::NameConfiguredModels() {
@@ -153,7 +157,6 @@ void FleetBook::RebuildGpus(const Entry& entry, ReplicaSpec& spec) {
   for (const std::string& id : entry.config.gpus) {
     spec.gpus.push_back(GpuFor(id));
     const GpuConfig* gpu = FindGpu(config_, id);
-    if (gpu) fleet_.gpus[spec.gpus.back()].memory = gpu->kind.memory - gpu->elastic_kv.value_or(Bytes(0));
     if (gpu && gpu->sharing == GpuSharing::kMps) spec.time_sliced = false;
   }
   // Configured ids have no spaces, so a GPU of its own never meets a named one.

@@ -47,7 +47,7 @@ void OrderWake(TestServer& router) {
   EXPECT_TRUE(Eventually([&] { return !router.orders.wake; }));
 }
 
-// The newest residency that the core was told, once there are `count`.
+// The newest residency that the core knows, once there are `count`.
 std::optional<ReplicaResidency> Told(TestServer& router, size_t count) {
   if (!Eventually([&] { return router.book.Of<ReplicaResidency>().size() >= count; })) return std::nullopt;
   return router.book.Of<ReplicaResidency>().back();

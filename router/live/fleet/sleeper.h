@@ -1,7 +1,7 @@
 // Carries out the orders to one replica to sleep and to wake, and watches what the engine does by itself.
 //
-// One order is under way at a time, and each ends within the configured timeout. Each end is told, and so is each
-// change that somebody else made. Belongs to the control loop; a guest of it while an order is under way.
+// One order is under way at a time, and each ends within the configured timeout. It reports each end, and each change
+// that somebody else made. Belongs to the control loop; a guest of it while an order is under way.
 #ifndef PENSTOCK_ROUTER_LIVE_FLEET_SLEEPER_H_
 #define PENSTOCK_ROUTER_LIVE_FLEET_SLEEPER_H_
 
