@@ -33,7 +33,7 @@ FleetMonitor::FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, co
       url_of_(std::move(url_of)),
       book_(config),
       patrol_(control),
-      keeper_(control, book_, [this](const ReplicaResidency& event) { Publish({event}); }) {}
+      keeper_(control, book_, publisher_, [this](const ReplicaResidency& event) { Publish({event}); }) {}
 
 FleetMonitor::~FleetMonitor() = default;
 
@@ -129,7 +129,8 @@ asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
   if (!status.ok() && !hidden) LogLost(watched, status);
   if (!status.ok() && book_.SetDiscovery(watched.id, std::nullopt)) Publish({});
   // Once per failing probe: a stream may have been heard of a moment ago.
-  if (!status.ok() && !hidden && watched.scraper && watched.health.probing_needed()) publisher_.TellLost(watched.id);
+  if (!status.ok() && !hidden && watched.scraper && watched.health.probing_needed())
+    publisher_.TellLost(watched.id, EngineLoss::kHung);
   if (!was_down && watched.health.probing_needed()) watched.discovered = false;
 }
 
@@ -184,7 +185,7 @@ void FleetMonitor::CheckWork(WatchedReplica& watched, const Observation& seen) {
   control_.edge().telemetry->OnEngineError(watched.config.id, EngineErrorKind::kHung);
   watched.health.OnHang(Now());
   watched.wants_answers->store(true, std::memory_order_relaxed);
-  publisher_.TellLost(watched.id);
+  publisher_.TellLost(watched.id, EngineLoss::kHung);
 }
 
 // Tells the core what changed.

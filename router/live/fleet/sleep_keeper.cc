@@ -85,6 +85,7 @@ Duration SleepKeeper::PauseOf(const WatchedReplica& watched, Duration usual) {
 }
 
 void SleepKeeper::OnNews(const std::string& replica, const SleepNews& news) {
+  if (news.holds) return publisher_.TellLost(news.event.replica, EngineLoss::kAsleep);
   Telemetry& telemetry = *control_.edge().telemetry;
   if (news.lies || news.end.page_lies) {
     LogNotice(control_.edge(), replica, "engine says that it sleeps, and answers; its page is not believed");
@@ -93,8 +94,7 @@ void SleepKeeper::OnNews(const std::string& replica, const SleepNews& news) {
   }
   if (!news.verb) {
     const bool awake = news.event.residency == Residency::kAwake;
-    LogNotice(control_.edge(), replica,
-              awake ? "replica is awake, nobody asked it to wake" : "replica sleeps, nobody asked it to sleep");
+    LogNotice(control_.edge(), replica, awake ? "replica was found awake" : "replica was found asleep");
   } else if (*news.verb == Verb::kWake) {
     telemetry.OnWakeEnd(replica, ResultOf(news.end.fault), news.event.took);
   } else {
@@ -104,7 +104,7 @@ void SleepKeeper::OnNews(const std::string& replica, const SleepNews& news) {
     LogNotice(control_.edge(), replica, absl::StrCat("replica did not ", NameOf(*news.verb), ": ", news.end.message));
   } else if (news.verb) {
     LogNotice(control_.edge(), replica,
-              absl::StrFormat("replica %s after %.3f s", *news.verb == Verb::kWake ? "is awake" : "sleeps",
+              absl::StrFormat("replica %s after %.3f s", *news.verb == Verb::kWake ? "woke" : "fell asleep",
                               news.event.took.seconds()));
   }
   publish_(news.event);

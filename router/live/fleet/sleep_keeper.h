@@ -11,6 +11,7 @@
 
 #include "router/fleet/fleet_book.h"
 #include "router/live/event_loop.h"
+#include "router/live/fleet/fleet_publisher.h"
 #include "router/live/fleet/watched_replica.h"
 
 namespace penstock {
@@ -20,8 +21,8 @@ class SleepKeeper {
   // The way of an event to the core, behind the fleet that it needs.
   using Publish = std::function<void(const ReplicaResidency&)>;
 
-  SleepKeeper(EventLoop& control, const FleetBook& book, Publish publish)
-      : control_(control), book_(book), publish_(std::move(publish)) {}
+  SleepKeeper(EventLoop& control, const FleetBook& book, FleetPublisher& publisher, Publish publish)
+      : control_(control), book_(book), publisher_(publisher), publish_(std::move(publish)) {}
 
   // The replica is watched from now on; or its configuration is new.
   void Configure(WatchedReplica& watched);
@@ -44,6 +45,7 @@ class SleepKeeper {
 
   EventLoop& control_;
   const FleetBook& book_;
+  FleetPublisher& publisher_;
   const Publish publish_;
 };
 

@@ -109,8 +109,12 @@ asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant bega
     if (rest != EngineRest::kAwake && rest != EngineRest::kAsleep && rest != EngineRest::kFailed) co_return;
     const ResidencyTracker::Finding finding = tracker_.Saw(rest != EngineRest::kAwake, asked);
     if (finding == ResidencyTracker::Finding::kChanged) TellChange();
+    const bool settled = finding == ResidencyTracker::Finding::kNothing && !tracker_.busy();
+    if (settled && residency() == Residency::kAsleep && running_ > 0) {
+      tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), true, false});
+    }
     if (finding == ResidencyTracker::Finding::kLies) {
-      tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), true});
+      tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), false, true});
     }
   }
 }
@@ -123,9 +127,11 @@ void Sleeper::Stop() {
 
 void Sleeper::TellEnd(Verb verb, VerbEnd end, Duration took) {
   const ReplicaResidency event{replica_, residency(), !end.ok(), took};
-  tell_({event, verb, std::move(end), false});
+  tell_({event, verb, std::move(end), false, false});
 }
 
-void Sleeper::TellChange() { tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), false}); }
+void Sleeper::TellChange() {
+  tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), false, false});
+}
 
 }  // namespace penstock

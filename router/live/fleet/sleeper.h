@@ -27,7 +27,9 @@ struct SleepNews {
   ReplicaResidency event;
   std::optional<Verb> verb;  // The order that ended; nullopt: nobody ordered it.
   VerbEnd end;
-  bool lies = false;  // The engine was found to say that it sleeps while it answers. Nothing else changed.
+  // At most one of both; nothing else changed then.
+  bool holds = false;  // It sleeps, and holds requests that it accepted. The core knows that it sleeps.
+  bool lies = false;   // The engine was found to say that it sleeps while it answers.
 };
 
 class Sleeper : public std::enable_shared_from_this<Sleeper> {

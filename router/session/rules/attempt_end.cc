@@ -112,6 +112,7 @@ Blame BlameOf(const AttemptEnd& end) {
     case EngineErrorKind::kOverflow:
       return Blame::kNone;  // An engine that says so is alive.
     case EngineErrorKind::kHung:
+    case EngineErrorKind::kAsleep:
     case EngineErrorKind::kFalseSleep:
       return Blame::kNone;  // The fleet monitor found it.
   }
