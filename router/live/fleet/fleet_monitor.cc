@@ -191,7 +191,7 @@ void FleetMonitor::CheckWork(WatchedReplica& watched, const Observation& seen) {
 // Tells the core what changed.
 void FleetMonitor::Judge(WatchedReplica& watched) {
   watched.health.SetDraining(book_.replica_config(watched.id).drain);
-  const Health health = SleepKeeper::HealthOf(watched);
+  const Health health = keeper_.HealthOf(watched);
   watched.wants_answers->store(health != Health::kUp, std::memory_order_relaxed);
   if (watched.known == health) return;
   const bool announced = std::exchange(watched.known, health).has_value();

@@ -73,9 +73,10 @@ boost::asio::awaitable<void> SleepKeeper::AfterRound(WatchedReplica& watched, bo
   co_await watched.sleeper->AfterRound(answered, watched.health.probing_needed(), began);
 }
 
-Health SleepKeeper::HealthOf(const WatchedReplica& watched) {
+Health SleepKeeper::HealthOf(const WatchedReplica& watched) const {
   const Health health = watched.health.health();
-  return health == Health::kDown && HidesAbsence(watched) ? Health::kUp : health;
+  if (health != Health::kDown || !HidesAbsence(watched)) return health;
+  return book_.replica_config(watched.id).drain ? Health::kDraining : Health::kUp;
 }
 
 Duration SleepKeeper::PauseOf(const WatchedReplica& watched, Duration usual) {

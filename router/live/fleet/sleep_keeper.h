@@ -33,7 +33,7 @@ class SleepKeeper {
   boost::asio::awaitable<void> AfterRound(WatchedReplica& watched, bool answered, Instant began);
 
   // The health that counts: a replica that a command stopped is not down.
-  static Health HealthOf(const WatchedReplica& watched);
+  Health HealthOf(const WatchedReplica& watched) const;
   // The time until the next round; `usual` where it is awake.
   static Duration PauseOf(const WatchedReplica& watched, Duration usual);
   static bool HidesAbsence(const WatchedReplica& watched) {
