@@ -54,6 +54,10 @@ void WarnClass(const Config& config, const ClassConfig& each, std::vector<std::s
 void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector<std::string>& warnings) {
   const std::string place = absl::StrCat("replicas: ", replica.id, ": ");
   if (replica.key == kHiddenSecret) warnings.push_back(place + "key is the placeholder *** of a printed configuration");
+  if (replica.sleep && !absl::StartsWith(config.policy, "penstock")) {
+    warnings.push_back(absl::StrCat(place, "sleep has no effect with the policy ", config.policy,
+                                    ", which never lets a replica sleep"));
+  }
   const absl::StatusOr<EngineUrl> url = ParseEngineUrl(replica.url);
   if (!replica.key.empty() && url.ok() && !url->tls && !url->IsLoopback()) {
     warnings.push_back(place + "key goes to another host in the clear; use https:// or a private network");

@@ -86,6 +86,12 @@ TEST(SleepKeys, ReplicasThatNameTheirModelsMayShareAServer) {
   EXPECT_THAT(two("sleep: {}", "sleep: {}"), HasSubstr("duplicate url"));
 }
 
+TEST(SleepKeys, APolicyWithoutSleepIsAWarning) {
+  EXPECT_THAT(Warnings(Parsed(Sleeper(""))), Not(::testing::Contains(HasSubstr("sleep"))));
+  EXPECT_THAT(Warnings(Parsed("policy: round_robin\n" + Sleeper(""))),
+              ::testing::Contains(HasSubstr("sleep has no effect with the policy round_robin")));
+}
+
 // Two models of which one fits.
 std::string OnOneGpu(const std::string& first, const std::string& second) {
   return "gpus: [{id: g, kind: a100-80, memory: 40GB}]\n"

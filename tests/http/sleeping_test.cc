@@ -94,6 +94,28 @@ TEST(SleepingReplicas, AnEngineWithoutRequestsForItStaysAwakeAndTheCoreIsToldTha
   EXPECT_EQ(router.Ask(StreamRequest()).status(), 200);
 }
 
+TEST(SleepingReplicas, AnEngineThatRunsRequestsOfOthersIsLeftAwake) {
+  auto pages = ScriptedEngine::DefaultPages();
+  pages["/metrics"] = "vllm:num_requests_running 2\nvllm:num_requests_waiting 0\n";
+  pages["/is_sleeping"] = R"({"is_sleeping":false})";
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(500, "nobody asked for this"); }, pages);
+  TestServer router({engine.url()}, [](Config& config) {
+    config.replicas[0].id = "a";
+    config.replicas[0].engine = "vllm";
+    config.replicas[0].sleep.emplace();
+  });
+  ASSERT_TRUE(router.WaitUp());
+  ASSERT_TRUE(
+      Eventually([&] { return router.Metric("penstock_engine_polls_total{replica=\"a\",result=\"ok\"}") >= 2; }));
+  router.orders.sleep = true;
+  const auto told = Told(router, 1);
+  ASSERT_TRUE(told.has_value());
+  EXPECT_EQ(told->residency, Residency::kAwake);
+  EXPECT_TRUE(told->failed);
+  EXPECT_EQ(engine.calls(), 0) << "it got no verb";
+  EXPECT_EQ(router.Metric("penstock_sleeps_total{replica=\"a\",result=\"busy\"}"), 1);
+}
+
 TEST(SleepingReplicas, AnEngineThatACommandStoppedIsAsleepAndNotDown) {
   auto engine = std::make_unique<ScriptedEngine>([](EngineCall& call) { AnswerStream(call, 1); });
   const uint16_t port = engine->port();
