@@ -174,16 +174,17 @@ void Agentic(double length, Generator& generator, std::vector<TraceRequest>& req
   }
 }
 
+template <int kModels>
 void Market(double length, Generator& generator, std::vector<TraceRequest>& requests) {
-  constexpr int kModels = 20;
+  constexpr int kRates = 20;
   constexpr double kLowest = 0.02;  // Requests per second of the quietest and of the busiest model.
   constexpr double kHighest = 0.3;
   constexpr double kBurst = 60;  // Mean seconds of a burst, and of the pause after it.
   constexpr double kPause = 120;
   for (int model = 0; model < kModels; ++model) {
-    // Neighbours in the list, which are alike in size, differ in their rates.
-    const int place = model * 7 % kModels;
-    const double mean = kLowest * std::pow(kHighest / kLowest, place / (kModels - 1.0));
+    // Neighbours in the list differ in their rates.
+    const int place = model * 7 % kRates;
+    const double mean = kLowest * std::pow(kHighest / kLowest, place / (kRates - 1.0));
     const double busy = mean * (kBurst + kPause) / kBurst;
     double start = -generator.Uniform() * (kBurst + kPause);
     while (start < length) {
@@ -196,6 +197,11 @@ void Market(double length, Generator& generator, std::vector<TraceRequest>& requ
     }
   }
 }
+
+template void Market<5>(double, Generator&, std::vector<TraceRequest>&);
+template void Market<10>(double, Generator&, std::vector<TraceRequest>&);
+template void Market<20>(double, Generator&, std::vector<TraceRequest>&);
+template void Market<40>(double, Generator&, std::vector<TraceRequest>&);
 
 void Rotation(double length, Generator& generator, std::vector<TraceRequest>& requests) {
   constexpr double kPeriod = 300;

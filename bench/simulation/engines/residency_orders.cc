@@ -29,6 +29,17 @@ bool ResidencyOrders::Fits(size_t replica) const {
   });
 }
 
+Duration ResidencyOrders::UseLinks(size_t replica, Duration takes) {
+  Instant end = events_.now() + takes;
+  for (const int gpu : spec_.replicas[replica].gpus) {
+    const auto position = static_cast<size_t>(gpu);
+    if (position >= link_free_at_.size()) link_free_at_.resize(position + 1);
+    end = std::max(end, link_free_at_[position] + takes);
+  }
+  for (const int gpu : spec_.replicas[replica].gpus) link_free_at_[static_cast<size_t>(gpu)] = end;
+  return end - events_.now();
+}
+
 void ResidencyOrders::Become(size_t replica, Residency residency) {
   Replica& own = replicas_[replica];
   if (own.residency == Residency::kAsleep) own.asleep += (events_.now() - own.since).seconds();
@@ -46,6 +57,7 @@ void ResidencyOrders::Begin(size_t replica, bool wake, bool able) {
   if (!own.fails) {
     const double seconds = spec_.replicas[replica].wake.seconds() * (wake ? 1 : kSleepPart);
     takes = Duration::Seconds(seconds * (1 + kNoise * (2 * generator_.Uniform() - 1)));
+    if (wake) takes = UseLinks(replica, takes);
     Become(replica, wake ? Residency::kWaking : Residency::kFallingAsleep);
   }
   events_.Schedule(events_.now() + takes, Occurrence::kOrderEnds, replica, ++own.serial);

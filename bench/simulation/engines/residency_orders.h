@@ -1,6 +1,7 @@
 // The engines that sleep and wake as the router orders: how long it takes, and the memory of their GPUs.
 //
-// A wake takes the configured time, up to a tenth more or less; falling asleep takes half of it. A wake for which a GPU
+// A wake takes the configured time, up to a tenth more or less; falling asleep takes half of it. The wakes of a GPU
+// follow one another, for they share its link to the host. A wake for which a GPU
 // lacks memory fails at once. So does the sleep of an engine that has work. At the start the replicas are awake in the
 // order of the fleet, as far as memory goes; those that never sleep go first. Invariant: the awake, waking and
 // falling-asleep replicas of a GPU fit into its memory. Owned by SimulatedEngines. O(replicas of a GPU).
@@ -20,7 +21,7 @@ namespace penstock::bench {
 
 class ResidencyOrders {
  public:
-  // Falling asleep copies no weights: the host has them already. The cache is freed.
+  // Falling asleep frees the cache and copies weights out, where the host has no copy of them.
   static constexpr double kSleepPart = 0.5;
   static constexpr double kNoise = 0.1;
 
@@ -51,11 +52,14 @@ class ResidencyOrders {
   };
 
   bool Fits(size_t replica) const;
+  // The time until the links of its GPUs have done so much for it, behind the wakes before it.
+  Duration UseLinks(size_t replica, Duration takes);
   void Become(size_t replica, Residency residency);
 
   const SimulatedFleetSpec& spec_;
   EventQueue& events_;
   std::vector<Replica> replicas_;
+  std::vector<Instant> link_free_at_;  // By GPU, as far as wakes used it.
   Generator generator_{7};
   int64_t wakes_ = 0;
   int64_t sleeps_ = 0;

@@ -43,6 +43,11 @@ std::optional<Bytes> GpuMemory::Free(uint32_t gpu, Takes takes) const {
   return free;
 }
 
+bool GpuMemory::FitsLater(const ReplicaSpec& replica) const {
+  return std::all_of(replica.gpus.begin(), replica.gpus.end(),
+                     [&](uint32_t gpu) { return FreeLater(gpu).value_or(replica.resident) >= replica.resident; });
+}
+
 bool GpuMemory::FitsNow(const ReplicaSpec& replica) const {
   return std::all_of(replica.gpus.begin(), replica.gpus.end(), [&](uint32_t gpu) {
     const std::optional<Bytes> free = FreeNow(gpu);

@@ -28,6 +28,7 @@ class GpuMemory {
   std::optional<Bytes> FreeLater(uint32_t gpu) const { return Free(gpu, &GpuMemory::TakesLater); }
   // True: each of its GPUs has the memory for the replica, which sleeps.
   bool FitsNow(const ReplicaSpec& replica) const;
+  bool FitsLater(const ReplicaSpec& replica) const;
 
  private:
   using Takes = bool (*)(const Presence& presence);

@@ -9,12 +9,18 @@ namespace penstock {
 void Resident::Configure(const SleepSpec& spec) {
   after_ = spec.after;
   wake_.Configure(spec.wake);
+  fall_.Configure(spec.wake);
+}
+
+void Resident::BeginReview(Presence& presence) {
+  left_before_ = std::exchange(presence.leaving, false);
+  wanted_before_ = std::exchange(presence.wanted, false);
 }
 
 void Resident::OrderSleep(Presence& presence, Instant now) {
   presence.leaving = false;
   presence.residency = Residency::kFallingAsleep;
-  overdue_at_ = now + wake_.patience();
+  overdue_at_ = now + fall_.patience();
   ++counts_.sleeps;
 }
 
@@ -39,7 +45,9 @@ void Resident::Fail(Presence& presence, Instant now) {
 void Resident::Told(Presence& presence, const ReplicaResidency& event, Instant now) {
   const bool woke = presence.residency == Residency::kWaking && event.residency == Residency::kAwake;
   const bool under_way = event.residency == Residency::kWaking || event.residency == Residency::kFallingAsleep;
+  const bool fell = presence.residency == Residency::kFallingAsleep && event.residency == Residency::kAsleep;
   if (woke && !event.failed && event.took > Duration()) wake_.Observe(event.took);
+  if (fell && !event.failed && event.took > Duration()) fall_.Observe(event.took);
   if (event.residency == Residency::kAwake && !presence.awake()) awake_since_ = last_used_ = now;
   presence.residency = event.residency;
   presence.leaving = presence.leaving && presence.awake();

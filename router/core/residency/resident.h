@@ -36,6 +36,8 @@ class Resident {
   size_t replica() const { return replica_; }
   Duration after() const { return after_; }
   const WakeTime& wake() const { return wake_; }
+  // The expected time of falling asleep.
+  Duration fall() const { return fall_.expected(); }
   const Counts& counts() const { return counts_; }
 
   // It ran a request until now.
@@ -43,6 +45,15 @@ class Resident {
   Duration IdleTime(Instant now) const { return now - last_used_; }
   // From then on it may have to leave for others.
   Instant SettledAt() const { return awake_since_ + Duration::Seconds(kLeastStay * wake_.expected().seconds()); }
+
+  // A review plans anew who leaves. One that left in the plan before is chosen again rather than another busy one.
+  void BeginReview(Presence& presence);
+  bool left_before() const { return left_before_; }
+  bool wanted_before() const { return wanted_before_; }
+  // True: the new plan differs from the one before.
+  bool PlanChanged(const Presence& presence) const {
+    return presence.leaving != left_before_ || presence.wanted != wanted_before_;
+  }
 
   // It is to sleep, or to wake, from now on.
   void OrderSleep(Presence& presence, Instant now);
@@ -62,12 +73,15 @@ class Resident {
   size_t replica_;
   Duration after_;
   WakeTime wake_;
+  WakeTime fall_;
   Counts counts_;
   Instant last_used_;
   Instant awake_since_;
   Instant overdue_at_ = Instant::Never();
   Instant trusted_at_ = Instant::Never();
   int failures_ = 0;  // In a row.
+  bool left_before_ = false;
+  bool wanted_before_ = false;
 };
 
 }  // namespace penstock

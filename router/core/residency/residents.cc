@@ -1,6 +1,7 @@
 #include "router/core/residency/residents.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 
@@ -9,6 +10,10 @@ namespace {
 
 // While requests wait for memory or a least stay, they are looked at this often.
 constexpr Duration kNextLook = Duration::Milliseconds(100);
+// Room for sleeping models is looked for so often at most.
+constexpr Duration kNextRoom = Duration::Milliseconds(500);
+// Tokens per second. A model that is asked for less needs no room: that is a request in some hours.
+constexpr double kLeastRate = 0.01;
 
 }  // namespace
 
@@ -89,33 +94,16 @@ void Residents::FindNeeds(Instant now) {
     const Need need = demand_.Of(ModelId(i), now);
     if (need.tokens > 0) needs_.push_back(need);
   }
-  std::sort(needs_.begin(), needs_.end(), [](const Need& a, const Need& b) {
-    return a.due != b.due ? a.due < b.due : a.model.value() < b.model.value();
+  // Memory that others leave goes to those for whom they leave.
+  const auto later = [this](const Need& need) {
+    const std::vector<size_t>& servers = servers_.Of(need.model);
+    return std::none_of(servers.begin(), servers.end(),
+                        [this](size_t i) { return by_replica_[i] != nullptr && by_replica_[i]->wanted_before(); });
+  };
+  std::sort(needs_.begin(), needs_.end(), [&later](const Need& a, const Need& b) {
+    return std::tuple(later(a), a.due, -a.tokens, a.model.value()) <
+           std::tuple(later(b), b.due, -b.tokens, b.model.value());
   });
-}
-
-void Residents::GiveUpWakes(Instant now) {
-  for (const auto& resident : residents_) {
-    Presence& presence = PresenceOf(*resident);
-    if (!presence.wanted) continue;
-    const std::vector<uint32_t>& gpus = StateOf(*resident).spec().gpus;
-    const bool lost = std::any_of(gpus.begin(), gpus.end(),
-                                  [&](uint32_t gpu) { return memory_.FreeLater(gpu).value_or(Bytes(0)) < Bytes(0); });
-    if (!lost && !demand_.NobodyWaitsFor(StateOf(*resident))) continue;
-    presence.wanted = false;
-    Changed(*resident, now);
-  }
-  for (const auto& resident : residents_) {
-    Presence& presence = PresenceOf(*resident);
-    if (!presence.leaving) continue;
-    const ReplicaSpec& spec = StateOf(*resident).spec();
-    const bool stays = std::all_of(spec.gpus.begin(), spec.gpus.end(), [&](uint32_t gpu) {
-      return memory_.FreeLater(gpu).value_or(spec.resident) >= spec.resident;
-    });
-    if (!stays) continue;
-    presence.leaving = false;
-    Changed(*resident, now);
-  }
 }
 
 void Residents::PlanWakes(Instant now) {
@@ -123,12 +111,50 @@ void Residents::PlanWakes(Instant now) {
     const std::optional<WakePlan> plan = planner_.Plan(need, by_replica_, now);
     if (!plan) continue;
     PresenceOf(*by_replica_[plan->replica]).wanted = true;
-    Changed(*by_replica_[plan->replica], now);
-    for (const size_t leaver : plan->leavers) {
-      PresenceOf(*by_replica_[leaver]).leaving = true;
-      Changed(*by_replica_[leaver], now);
-    }
+    Leave(plan->leavers);
   }
+}
+
+void Residents::Leave(const std::vector<size_t>& leavers) {
+  for (const size_t leaver : leavers) PresenceOf(*by_replica_[leaver]).leaving = true;
+}
+
+void Residents::ShowPlan(Instant now) {
+  for (const auto& resident : residents_) {
+    if (resident->PlanChanged(PresenceOf(*resident))) Changed(*resident, now);
+  }
+}
+
+bool Residents::LacksRoom(ModelId model) const {
+  const std::vector<size_t>& servers = servers_.Of(model);
+  return !servers.empty() && std::all_of(servers.begin(), servers.end(), [&](size_t index) {
+    const ReplicaState& replica = fleet_.replicas()[index];
+    const Presence& presence = replica.presence;
+    return presence.residency == Residency::kAsleep && !presence.wanted && !memory_.FitsLater(replica.spec());
+  });
+}
+
+void Residents::KeepRoom(Instant now) {
+  look_for_room_ = true;
+  if (now < next_room_) return;
+  next_room_ = now + kNextRoom;
+  Need need;
+  double most = 0;
+  double lacking = 0;
+  for (uint32_t i = 0; i < waiting_.lanes(); ++i) {
+    const double rate = demand_.RateOf(ModelId(i), now);
+    if (rate < kLeastRate || !LacksRoom(ModelId(i))) continue;
+    lacking += rate;
+    if (rate > most) need.model = ModelId(i);
+    most = std::max(most, rate);
+  }
+  look_for_room_ = lacking > 0;
+  if (!look_for_room_) return;
+  const std::optional<WakePlan> plan = planner_.Plan(need, by_replica_, now);
+  if (!plan) return;
+  double leaving = 0;
+  for (const size_t leaver : plan->leavers) leaving += demand_.RateOf(fleet_.replicas()[leaver], now);
+  if (lacking > WakePlanner::kHysteresis * leaving) Leave(plan->leavers);
 }
 
 void Residents::OrderSleeps(Instant now, Actions& actions) {
@@ -158,9 +184,11 @@ void Residents::OrderWakes(Instant now, Actions& actions) {
 void Residents::Review(Instant now, Actions& actions) {
   if (!any() || (!touched_ && now < next_review_)) return;
   SettleOrders(now);
-  GiveUpWakes(now);
+  for (const auto& resident : residents_) resident->BeginReview(PresenceOf(*resident));
   FindNeeds(now);
   PlanWakes(now);
+  KeepRoom(now);
+  ShowPlan(now);
   OrderSleeps(now, actions);
   OrderWakes(now, actions);
   touched_ = false;
@@ -169,7 +197,7 @@ void Residents::Review(Instant now, Actions& actions) {
 }
 
 Instant Residents::NextReview(Instant now) const {
-  Instant next = Instant::Never();
+  Instant next = look_for_room_ ? next_room_ : Instant::Never();
   for (const auto& resident : residents_) {
     const ReplicaState& replica = StateOf(*resident);
     next = std::min(next, resident->NextChange(replica.presence));

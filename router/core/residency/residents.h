@@ -2,10 +2,12 @@
 //
 // A review looks at the waiting demand that no awake replica serves in time, most urgent model first. For each it marks
 // a sleeping replica as wanted, and others as leaving where memory is missing (wake_planner.h). A leaver sleeps once it
-// is idle. A wanted replica wakes once its memory is there. A wake that nobody waits for any more is given up before it
-// begins, and its leavers stay. A replica that was idle for its `after` sleeps. Reviews follow events that matter to
-// them, and timers. Invariant: no order of this class makes the awake, waking and falling-asleep replicas of a GPU
-// exceed its memory. Owned by PenstockCore. Costs nothing while no replica may sleep; a review is O(residents + models
+// is idle. A wanted replica wakes once its memory is there. Until then each review plans anew: a wake that nobody waits
+// for any more is dropped, and its leavers stay. A replica that was idle for its `after` sleeps. An idle replica sleeps
+// sooner where it keeps the memory from sleeping models that are asked for more: their wake then waits for nobody.
+// Reviews follow events that matter to them, and timers. Invariant: no order of this class makes the awake, waking and
+// falling-asleep replicas of a GPU exceed its memory. Owned by PenstockCore. Costs nothing while no replica may sleep;
+// a review is O(residents + models
 // + plans).
 #ifndef PENSTOCK_ROUTER_CORE_RESIDENCY_RESIDENTS_H_
 #define PENSTOCK_ROUTER_CORE_RESIDENCY_RESIDENTS_H_
@@ -63,8 +65,14 @@ class Residents {
 
   void SettleOrders(Instant now);
   void FindNeeds(Instant now);
-  void GiveUpWakes(Instant now);
   void PlanWakes(Instant now);
+  // Lets idle replicas leave ahead of demand, where a sleeping model would have to wait for memory.
+  void KeepRoom(Instant now);
+  // True: the model sleeps and lacks memory for a wake, whichever of its servers wakes.
+  bool LacksRoom(ModelId model) const;
+  void Leave(const std::vector<size_t>& leavers);
+  // The rooms that read the plan follow where it changed.
+  void ShowPlan(Instant now);
   void OrderSleeps(Instant now, Actions& actions);
   void OrderWakes(Instant now, Actions& actions);
   bool IsIdle(const Resident& resident) const;
@@ -81,6 +89,8 @@ class Residents {
   std::vector<Resident*> by_replica_;  // Null: it never sleeps.
   std::vector<Need> needs_;            // Of the last review, most urgent first.
   Instant reviewed_at_;
+  Instant next_room_;  // When room for sleeping models is looked for again.
+  bool look_for_room_ = false;
   Instant next_review_ = Instant::Never();
   bool touched_ = false;
 };

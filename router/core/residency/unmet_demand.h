@@ -33,6 +33,8 @@ class UnmetDemand {
   Need Of(ModelId model, Instant now) const;
   // Tokens per second that arrivals of the replica's models ask of it, its awake copies taken off.
   double RateOf(const ReplicaState& replica, Instant now) const;
+  // Tokens per second that arrivals of the model ask for.
+  double RateOf(ModelId model, Instant now) const { return demand_[model.value()].Rate(now); }
   // True: no request of its models waits, parked streams included.
   bool NobodyWaitsFor(const ReplicaState& replica) const;
 

@@ -105,6 +105,44 @@ TEST(Residents, ABusyReplicaIsDrainedForDemandThatIsWorthClearlyMore) {
   EXPECT_EQ(Woken(core.Told(kA, Residency::kAsleep, false, 0.5)), Replicas{kB});
 }
 
+TEST(Residents, AnIdleReplicaTakesThePlaceOfABusyOneThatDrains) {
+  SleepingCore core(SleepingFleet({}), 2);
+  core.ArriveFor(1, kA);
+  core.ArriveFor(2, kB);
+  core.Wait(Duration::Seconds(5));
+  for (uint64_t id = 10; id < 40; ++id) EXPECT_TRUE(PutToSleep(core.ArriveFor(id, kC)).empty());
+  EXPECT_EQ(PutToSleep(core.Finish(2, 50)), Replicas{kB}) << "whichever of them was to leave";
+  EXPECT_EQ(AllOf<Forward>(core.ArriveFor(3, kA)).size(), 1u) << "the other one stays";
+}
+
+TEST(Residents, WhereTimeIsShortTheQuickestLeaves) {
+  // Falling asleep takes as long as waking until it was measured. A is worth less than B, and slow.
+  Fleet fleet = SleepingFleet({.wake = Duration::Seconds(1), .ttft = Duration::Seconds(3)});
+  fleet.replicas[kA].sleep->wake = Duration::Seconds(8);
+  SleepingCore core(fleet, 2);
+  core.ArriveFor(1, kB);
+  core.Finish(1, 100);
+  core.Wait(Duration::Seconds(20));
+  EXPECT_EQ(PutToSleep(core.ArriveFor(2, kC)), Replicas{kB});
+}
+
+TEST(Residents, AnIdleReplicaLeavesAheadOfDemandForModelsThatAreAskedForMore) {
+  SleepingCore core(SleepingFleet({.models = 2, .memory = 10}), 0);
+  for (uint64_t id = 1; id <= 20; ++id) {
+    core.ArriveFor(id, kB);
+    if (id == 1) core.Told(kB, Residency::kAwake, false, 1);
+    core.Finish(id, 200);
+  }
+  core.Wait(Duration::Seconds(3));
+  EXPECT_EQ(PutToSleep(core.ArriveFor(30, kA)), Replicas{kB});
+  core.Told(kB, Residency::kAsleep, false, 0.5);
+  core.Told(kA, Residency::kAwake, false, 1);
+  core.Finish(30, 10);
+  EXPECT_EQ(PutToSleep(core.RunTimers(core.now + Duration::Seconds(5))), Replicas{kA}) << "before its own 30 s";
+  EXPECT_TRUE(AllOf<Wake>(core.Told(kA, Residency::kAsleep, false, 0.5)).empty());
+  EXPECT_EQ(Woken(core.ArriveFor(31, kB)), Replicas{kB}) << "at once";
+}
+
 TEST(Residents, NobodyLeavesWithinItsLeastStay) {
   SleepingCore core(SleepingFleet({.models = 2, .memory = 10}), 0);
   core.ArriveFor(1, kA);
