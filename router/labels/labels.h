@@ -60,10 +60,9 @@ enum class EngineErrorKind : uint8_t {
   kOverflow,    // Its KV pool ran out and running requests failed.
   kHung,        // Down, or without a sign of work, while its connections stay open.
   kAsleep,      // Somebody put it to sleep under its requests.
-  kFalseSleep,  // It says that it sleeps, and answers.
 };
-inline constexpr std::array<absl::string_view, 10> kEngineErrorLabels = {
-    "connect", "timeout", "closed", "garbage", "server", "pushed_back", "overflow", "hung", "asleep", "false_sleep"};
+inline constexpr std::array<absl::string_view, 9> kEngineErrorLabels = {
+    "connect", "timeout", "closed", "garbage", "server", "pushed_back", "overflow", "hung", "asleep"};
 constexpr absl::string_view LabelOf(EngineErrorKind kind) { return kEngineErrorLabels[static_cast<size_t>(kind)]; }
 
 // The end of an order to sleep or to wake. In the order of VerbFault.

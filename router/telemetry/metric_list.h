@@ -142,6 +142,8 @@ inline constexpr Metric kMetrics[] = {
     {"Replicas", "penstock_engine_errors_total", MetricType::kCounter, "kind replica", "Failures of engines, by kind"},
     {"Replicas", "penstock_false_usage_total", MetricType::kCounter, "replica",
      "Answers whose usage had an impossible count; the router's own count stands in"},
+    {"Replicas", "penstock_false_sleeps_total", MetricType::kCounter, "replica",
+     "Times that the engine was found to say that it sleeps while it answers"},
     {"Replicas", "penstock_engine_polls_total", MetricType::kCounter, "replica result",
      "Observations of engines, by result"},
 

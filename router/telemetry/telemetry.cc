@@ -63,6 +63,8 @@ void Telemetry::StartAtZero(const ReplicaSpec& replica) {
   state_->registry.Counter(MetricNamed("penstock_false_usage_total"),
                            {{"replica", state_->requests.ReplicaLabel(replica.name)}});
   if (!replica.sleep) return;
+  state_->registry.Counter(MetricNamed("penstock_false_sleeps_total"),
+                           {{"replica", state_->requests.ReplicaLabel(replica.name)}});
   for (const absl::string_view result : kSleepResultLabels) {
     const MetricRegistry::Labels labels = {{"replica", state_->requests.ReplicaLabel(replica.name)},
                                            {"result", std::string(result)}};
@@ -116,6 +118,12 @@ void Telemetry::OnWakeEnd(absl::string_view replica, SleepResult result, Duratio
   if (result != SleepResult::kOk) return;
   state_->registry.Histogram(MetricNamed("penstock_wake_seconds"), {{"replica", label}}, kWakeBuckets)
       .Observe(took.seconds());
+}
+
+void Telemetry::OnFalseSleep(absl::string_view replica) {
+  state_->registry
+      .Counter(MetricNamed("penstock_false_sleeps_total"), {{"replica", state_->requests.ReplicaLabel(replica)}})
+      .Increment();
 }
 
 void Telemetry::OnConfigReload(bool ok) {

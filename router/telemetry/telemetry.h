@@ -56,6 +56,8 @@ class Telemetry {
   void OnEnginePoll(absl::string_view replica, bool ok);
   // A sleep or a wake ended.
   void OnSleepEnd(absl::string_view replica, SleepResult result);
+  // The engine says that it sleeps, and answers.
+  void OnFalseSleep(absl::string_view replica);
   void OnWakeEnd(absl::string_view replica, SleepResult result, Duration took);
   void OnConfigReload(bool ok);
 

@@ -71,6 +71,7 @@ inline std::string SampleExposition() {
   telemetry.OnBadInput(BadInput::kMalformedJson);
   telemetry.OnEngineError("chat-a", EngineErrorKind::kGarbage);
   telemetry.OnEnginePoll("chat-a", true);
+  telemetry.OnFalseSleep("code-a");
   telemetry.OnSleepEnd("code-a", SleepResult::kOk);
   telemetry.OnWakeEnd("code-a", SleepResult::kOk, Duration::Seconds(2));
   telemetry.OnConfigReload(true);

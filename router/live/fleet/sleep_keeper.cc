@@ -90,7 +90,7 @@ void SleepKeeper::OnNews(const std::string& replica, const SleepNews& news) {
   Telemetry& telemetry = *control_.edge().telemetry;
   if (news.lies || news.end.page_lies) {
     LogNotice(control_.edge(), replica, "engine says that it sleeps, and answers; its page is not believed");
-    telemetry.OnEngineError(replica, EngineErrorKind::kFalseSleep);
+    telemetry.OnFalseSleep(replica);
     if (news.lies) return;
   }
   if (!news.verb) {

@@ -113,7 +113,6 @@ Blame BlameOf(const AttemptEnd& end) {
       return Blame::kNone;  // An engine that says so is alive.
     case EngineErrorKind::kHung:
     case EngineErrorKind::kAsleep:
-    case EngineErrorKind::kFalseSleep:
       return Blame::kNone;  // The fleet monitor found it.
   }
   return Blame::kNone;

@@ -51,7 +51,6 @@ bool WorthAnother(const AttemptEnd& end, const AnswerProgress& progress) {
     case EngineErrorKind::kGarbage:
     case EngineErrorKind::kServer:
     case EngineErrorKind::kHung:
-    case EngineErrorKind::kFalseSleep:  // No end of an attempt.
       break;
   }
   return progress.another_serves;
@@ -117,7 +116,6 @@ bool IsLoss(const AttemptEnd& end) {
     case EngineErrorKind::kPushedBack:
     case EngineErrorKind::kOverflow:
     case EngineErrorKind::kAsleep:
-    case EngineErrorKind::kFalseSleep:
       break;
   }
   return false;

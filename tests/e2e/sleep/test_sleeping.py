@@ -154,7 +154,7 @@ def test_an_engine_that_says_it_sleeps_and_answers_serves(folder, client):
         router.wait_for_count("penstock_replica_asleep", 1)
         assert ask(client(router), CHAT).usage.completion_tokens == 5
         router.wait_for_log("says that it sleeps, and answers")
-        assert router.metrics().sum("penstock_engine_errors_total", replica=CHAT, kind="false_sleep") == 1
+        assert router.metrics().sum("penstock_false_sleeps_total", replica=CHAT) == 1
         for _ in range(3):
             assert ask(client(router), CHAT).usage.completion_tokens == 5
 
