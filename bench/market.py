@@ -1,8 +1,8 @@
 """A market of models with little demand each: bench/market.sh writes bench/results/market.md.
 
-`gpus`: the fewest H100 for 5 to 40 models, one model per GPU, all models awake, and models that sleep. `share`: the
-requests of 20 models on time, by the number of GPUs, with all models on every GPU. `turns`: five models that are busy in
-turn on a GPU with memory for three.
+Table `gpus`: the fewest H100 for 5 to 40 models. They are alone on a GPU each, or all awake, or asleep in turn.
+Table `share`: the requests of 20 models on time, by the number of GPUs. All models are on every GPU.
+Table `turns`: five models that are busy in turn on a GPU with memory for three.
 """
 
 import json

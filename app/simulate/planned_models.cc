@@ -17,7 +17,7 @@ constexpr double kEngineBytes = 4e9;
 // Tokens. A replica with less cache than this is not worth planning: one long request would fill it.
 constexpr int64_t kLeastCacheTokens = 8192;
 // The cache of a replica that sleeps at times. A small one lets more models be awake together: with 8 GB instead, the
-// market of bench/results/market.md wakes models half again as often.
+// market of bench/results/market.md wakes models two thirds more often.
 constexpr double kSleeperBytes = 4e9;
 constexpr int kMostRanks = 8;  // GPUs of one machine.
 // The work of a prompt token against that of an output token: prefill computes tokens side by side.

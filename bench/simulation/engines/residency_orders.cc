@@ -9,9 +9,6 @@ ResidencyOrders::ResidencyOrders(const SimulatedFleetSpec& spec, EventQueue& eve
   for (size_t i = 0; i < replicas_.size(); ++i) {
     if (spec.fleet.replicas[i].sleep) replicas_[i].residency = Residency::kAsleep;
   }
-  for (size_t i = 0; i < replicas_.size(); ++i) {
-    if (!IsAwake(i) && Fits(i)) replicas_[i].residency = Residency::kAwake;
-  }
 }
 
 bool ResidencyOrders::Fits(size_t replica) const {

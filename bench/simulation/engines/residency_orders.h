@@ -2,8 +2,8 @@
 //
 // A wake takes the configured time, up to a tenth more or less; falling asleep takes half of it. The wakes of a GPU
 // follow one another, for they share its link to the host. A wake for which a GPU
-// lacks memory fails at once. So does the sleep of an engine that has work. At the start the replicas are awake in the
-// order of the fleet, as far as memory goes; those that never sleep go first. Invariant: the awake, waking and
+// lacks memory fails at once. So does the sleep of an engine that has work. At the start every replica sleeps that
+// may. Invariant: the awake, waking and
 // falling-asleep replicas of a GPU fit into its memory. Owned by SimulatedEngines. O(replicas of a GPU).
 #ifndef PENSTOCK_BENCH_SIMULATION_ENGINES_RESIDENCY_ORDERS_H_
 #define PENSTOCK_BENCH_SIMULATION_ENGINES_RESIDENCY_ORDERS_H_

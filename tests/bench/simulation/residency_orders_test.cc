@@ -21,8 +21,15 @@ SimulatedFleetSpec ThreeForTwo() {
   return spec;
 }
 
+// The first two are awake.
 class ResidencyOrdersTest : public ::testing::Test {
  protected:
+  ResidencyOrdersTest() {
+    for (size_t replica : {0, 1}) {
+      orders_.Begin(replica, true, true);
+      End();
+    }
+  }
   // The next order ends.
   ReplicaResidency End() {
     const Scheduled event = events_.Next();
@@ -35,10 +42,13 @@ class ResidencyOrdersTest : public ::testing::Test {
   ResidencyOrders orders_{spec_, events_};
 };
 
-TEST_F(ResidencyOrdersTest, AtTheStartAsManyAreAwakeAsFit) {
-  EXPECT_TRUE(orders_.IsAwake(0));
-  EXPECT_TRUE(orders_.IsAwake(1));
-  EXPECT_EQ(orders_.residency(2), Residency::kAsleep);
+TEST_F(ResidencyOrdersTest, AtTheStartEachReplicaSleepsThatMay) {
+  SimulatedFleetSpec spec = ThreeForTwo();
+  spec.fleet.replicas[0].sleep.reset();
+  const ResidencyOrders orders(spec, events_);
+  EXPECT_TRUE(orders.IsAwake(0));
+  EXPECT_EQ(orders.residency(1), Residency::kAsleep);
+  EXPECT_EQ(orders.residency(2), Residency::kAsleep);
 }
 
 TEST_F(ResidencyOrdersTest, AWakeTakesItsTimeAndTheMemoryThatASleepGaveBack) {
@@ -51,7 +61,7 @@ TEST_F(ResidencyOrdersTest, AWakeTakesItsTimeAndTheMemoryThatASleepGaveBack) {
   EXPECT_EQ(woke.residency, Residency::kAwake);
   EXPECT_FALSE(woke.failed);
   EXPECT_NEAR(woke.took.seconds(), 2, 0.2 + 1e-9);
-  EXPECT_EQ(orders_.wakes(), 1);
+  EXPECT_EQ(orders_.wakes(), 3);
   EXPECT_EQ(orders_.sleeps(), 1);
   EXPECT_EQ(orders_.failed(), 0);
 }
@@ -90,12 +100,14 @@ TEST_F(ResidencyOrdersTest, WakesOfOneGpuFollowOneAnother) {
 }
 
 TEST_F(ResidencyOrdersTest, CountsTheSecondsAsleep) {
+  const double before = orders_.SecondsAsleep();
+  const Instant since = events_.now();
   orders_.Begin(0, false, true);
   End();
   orders_.Begin(0, true, true);
   End();
   // The third replica slept all the time.
-  EXPECT_NEAR(orders_.SecondsAsleep(), (events_.now() - Instant()).seconds(), 1e-9);
+  EXPECT_NEAR(orders_.SecondsAsleep() - before, (events_.now() - since).seconds(), 1e-9);
 }
 
 }  // namespace
