@@ -26,7 +26,8 @@
 namespace penstock {
 namespace {
 
-// Two GPUs of different kinds, two different models on each. Pools are small, so that bursts fill them.
+// Two GPUs of different kinds, two different models on each. Pools are small, so that bursts fill them. A third model
+// on the second GPU is asked for rarely, and sleeps in between.
 constexpr char kFleet[] = R"(
 gpus:
   - {id: gpu0, kind: a100-80, memory: 80GiB}
@@ -36,12 +37,13 @@ replicas:
   - {id: code-a, gpus: [gpu0], model: qwen2.5-7b, kv_memory: 1GB, simulated: {seed: 2}}
   - {id: chat-b, gpus: [gpu1], model: llama-3.1-8b, kv_memory: 6GB, simulated: {seed: 3}}
   - {id: reason-b, gpus: [gpu1], model: qwen3-8b, kv_memory: 4GB, simulated: {seed: 4}}
+  - {id: rare-b, gpus: [gpu1], model: qwen2.5-14b, kv_memory: 3GB, sleep: {after: 4s, wake: 1s}, simulated: {seed: 5}}
 classes:
   interactive: {ttft: 1s, tpot: 50ms, queue: 5s}
   standard: {ttft: 2s, tpot: 100ms, queue: 30s, default: true}
   background: {ttft: 1h, tpot: 1s, queue: 24h, evictable: true}
 )";
-const bench::DemoModels kModels = {"llama-3.1-8b", "qwen2.5-7b", "qwen3-8b"};
+const bench::DemoModels kModels = {"llama-3.1-8b", "qwen2.5-7b", "qwen3-8b", "qwen2.5-14b"};
 
 constexpr Duration kFrame = Duration::Milliseconds(500);
 constexpr Duration kLogLine = Duration::Seconds(5);

@@ -23,17 +23,11 @@ constexpr double kReservePerReplica = 2e9;
 constexpr int kMappedBits = 96;
 
 void WarnReserves(const Config& config, const GpuConfig& gpu, std::vector<std::string>& warnings) {
-  double used = gpu.elastic_kv ? gpu.elastic_kv->AsDouble() : 0;
-  int replicas = 0;
-  for (const ReplicaConfig& replica : config.replicas) {
-    if (std::find(replica.gpus.begin(), replica.gpus.end(), gpu.id) == replica.gpus.end()) continue;
-    ++replicas;
-    used += WeightsPerGpu(config, replica, replica.model).value_or(Bytes(0)).AsDouble();
-    if (!gpu.elastic_kv) used += ConfiguredKvPerGpu(config, replica, replica.model).value_or(Bytes(0)).AsDouble();
-  }
-  if (replicas == 0) {
+  const GpuDemand demand = DemandOn(config, gpu);
+  const double left = gpu.kind.memory.AsDouble() - demand.memory.total().AsDouble();
+  if (demand.replicas.empty()) {
     warnings.push_back(absl::StrCat("gpus: ", gpu.id, " is used by no replica"));
-  } else if (gpu.kind.memory.AsDouble() - used < kReservePerReplica * replicas) {
+  } else if (left < kReservePerReplica * static_cast<double>(demand.replicas.size())) {
     warnings.push_back(absl::StrCat("gpus: ", gpu.id,
                                     ": weights and KV leave less than 2GB per replica for activations "
                                     "and buffers; its engines may not start"));
@@ -60,6 +54,10 @@ void WarnClass(const Config& config, const ClassConfig& each, std::vector<std::s
 void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector<std::string>& warnings) {
   const std::string place = absl::StrCat("replicas: ", replica.id, ": ");
   if (replica.key == kHiddenSecret) warnings.push_back(place + "key is the placeholder *** of a printed configuration");
+  if (replica.sleep && !absl::StartsWith(config.policy, "penstock")) {
+    warnings.push_back(absl::StrCat(place, "sleep has no effect with the policy ", config.policy,
+                                    ", which never lets a replica sleep"));
+  }
   const absl::StatusOr<EngineUrl> url = ParseEngineUrl(replica.url);
   if (!replica.key.empty() && url.ok() && !url->tls && !url->IsLoopback()) {
     warnings.push_back(place + "key goes to another host in the clear; use https:// or a private network");

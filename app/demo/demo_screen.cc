@@ -49,6 +49,19 @@ std::string PoolLines(const DemoFrame& frame, const std::string& name) {
   return line + "\n";
 }
 
+// The replicas that may sleep; empty: there are none.
+std::string SleepText(const CoreView& core) {
+  std::string text;
+  for (const ReplicaView& replica : core.replicas) {
+    if (!replica.sleeps) continue;
+    const absl::string_view state =
+        replica.residency == Residency::kFallingAsleep ? "falling asleep" : LabelOf(replica.residency);
+    absl::StrAppendFormat(&text, "%s%s %s, woke %d times (%.1f s)", text.empty() ? "" : "   ", replica.name, state,
+                          replica.wakes_ordered, replica.wake_time);
+  }
+  return text;
+}
+
 std::string RefusedText(const DemoSnapshot& stats) {
   std::string text = absl::StrCat(stats.RefusedCount());
   const char* separator = " (";
@@ -105,6 +118,8 @@ std::string DrawDemo(const DemoFrame& frame, const std::vector<DemoGpu>& gpus) {
   const DemoSnapshot& stats = frame.stats;
   absl::StrAppendFormat(&text, "tokens/s   active %.0f   late %.0f   (last 10 s)\n", stats.active_per_s,
                         stats.late_per_s);
+  const std::string sleep = SleepText(frame.core);
+  if (!sleep.empty()) absl::StrAppend(&text, "sleep      ", sleep, "\n");
   absl::StrAppend(&text, "queue      ", QueueText(frame.core), "\n");
   absl::StrAppend(&text, "ttft       ", TtftText(stats), "\n");
   absl::StrAppendFormat(&text, "requests   %d running   %d finished   %.1f%% on time   %d failed\n",
@@ -125,6 +140,7 @@ std::string DemoLine(const DemoFrame& frame) {
                       frame.elapsed.seconds(), stats.active_per_s, stats.late_per_s, Running(frame.core),
                       QueueText(frame.core), RefusedText(stats), OnTimePercent(stats));
   if (stats.ttft_s) absl::StrAppendFormat(&line, "  ttft p50 %.2f p99 %.2f s", stats.ttft_s->p50, stats.ttft_s->p99);
+  if (const std::string sleep = SleepText(frame.core); !sleep.empty()) absl::StrAppend(&line, "  sleep ", sleep);
   return absl::StrCat(line, "  memory held/promised", pools);
 }
 

@@ -85,6 +85,14 @@ std::vector<DemoStream> DemoTraffic(const DemoModels& models, Duration length, u
                        request.prompt = Draw({6.9, 0.5, 4000}, random);
                        request.output = Draw({6.3, 0.4, 2000}, random);
                      })});
+  streams.push_back({"standard",
+                     {Duration::Seconds(2), Duration::Milliseconds(100)},
+                     Arrivals({1.0 / 12}, length, generator.Split(), [&](TraceRequest& request, Generator& random) {
+                       request.model = models.rare;
+                       request.tenant = "visits";
+                       request.prompt = Draw({5.6, 0.9, 4000}, random);
+                       request.output = Draw({4.0, 0.6, 400}, random);
+                     })});
   return streams;
 }
 

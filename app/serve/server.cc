@@ -134,6 +134,13 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   CoreHost::Hooks hooks;
   hooks.record = std::move(options.record);
   hooks.on_decision = [telemetry = &p.telemetry](Duration spent) { telemetry->OnDecision(spent); };
+  hooks.on_fleet_action = [&p](const FleetAction& action) {
+    const bool wakes = std::holds_alternative<Wake>(action);
+    const ReplicaId replica = std::visit([](const auto& order) { return order.replica; }, action);
+    asio::post(p.control().io(), [&p, replica, wakes] {
+      if (p.monitor != nullptr) p.monitor->OnOrder(replica, wakes ? Verb::kWake : Verb::kSleep);
+    });
+  };
   p.core = std::make_unique<CoreHost>(std::make_unique<TenantGate>(std::move(core)), p.control().io(),
                                       std::move(mailboxes), std::move(hooks));
   p.edge.core = p.core.get();

@@ -18,6 +18,8 @@ ReplicaConfig ReplicaLike(const PlannedModel& model, const std::vector<std::stri
   replica.tensor_parallel = static_cast<int>(gpus.size());
   replica.kv_tokens.reset();
   replica.kv_memory.reset();
+  replica.resident.reset();
+  replica.sleep.reset();
   if (replica.simulated) {
     replica.simulated->slowdown = {};
     replica.simulated->outage.reset();
@@ -46,6 +48,18 @@ bool LayoutMaker::Fits(const std::vector<size_t>& group) const {
   return needed <= room_.Usable(1);
 }
 
+bool LayoutMaker::MaySleep(const std::vector<size_t>& group) const {
+  return std::all_of(group.begin(), group.end(), [&](size_t model) {
+    return models_[model].like.sleep && room_.SleeperNeeds(models_[model]) <= room_.Usable(1);
+  });
+}
+
+void LayoutMaker::LetSleep(const PlannedModel& model, ReplicaConfig& replica) const {
+  replica.sleep = model.like.sleep;
+  replica.kv_memory = Bytes(static_cast<int64_t>(room_.SleeperCache(model)));
+  replica.resident = Bytes(static_cast<int64_t>(room_.SleeperNeeds(model)));
+}
+
 int LayoutMaker::GpusOf(const std::vector<size_t>& group) const {
   return group.size() == 1 ? models_[group.front()].ranks : 1;
 }
@@ -58,16 +72,20 @@ Config LayoutMaker::ConfigOf(const FleetLayout& layout, const Config& like) cons
     std::vector<std::string> ids;
     double weights = 0;
     for (const size_t model : group) weights += models_[model].weights;
+    const bool sleeps = group.size() > 1 && !Fits(group);
     for (int rank = 0; rank < GpusOf(group); ++rank) {
       GpuConfig& gpu = config.gpus.emplace_back();
       gpu.id = absl::StrCat("gpu", config.gpus.size() - 1);
       gpu.kind = kind_;
-      if (group.size() > 1) gpu.elastic_kv = Bytes(static_cast<int64_t>(room_.Elastic(weights, group.size())));
+      if (sleeps) gpu.kind.memory = Bytes(static_cast<int64_t>(room_.Usable(1)));
+      if (group.size() > 1 && !sleeps)
+        gpu.elastic_kv = Bytes(static_cast<int64_t>(room_.Elastic(weights, group.size())));
       ids.push_back(gpu.id);
     }
     for (const size_t model : group) {
       ReplicaConfig& replica = config.replicas.emplace_back(ReplicaLike(models_[model], ids));
       replica.id = absl::StrCat(models_[model].name, "-", config.replicas.size());
+      if (sleeps) LetSleep(models_[model], replica);
     }
   }
   return config;
@@ -81,6 +99,7 @@ PlannedFleet LayoutMaker::Describe(const FleetLayout& layout, double on_time_sha
       PlannedGpu& gpu = fleet.gpus.emplace_back();
       gpu.id = absl::StrCat("gpu", fleet.gpus.size() - 1);
       for (const size_t model : group) gpu.models.push_back(models_[model].name);
+      gpu.sleeps = group.size() > 1 && !Fits(group);
     }
   }
   return fleet;
@@ -100,7 +119,7 @@ std::optional<FleetLayout> LayoutMaker::SharedButFor(size_t busiest, int gpus) c
     for (int replica = 0; replica < model.alone; ++replica) layout.push_back({by_work_[i]});
     left -= model.alone * model.ranks;
   }
-  if (shared.empty() || left < 1 || !Fits(shared)) return std::nullopt;
+  if (shared.empty() || left < 1 || (!Fits(shared) && !MaySleep(shared))) return std::nullopt;
   for (int i = 0; i < left; ++i) layout.push_back(shared);
   return layout;
 }

@@ -12,7 +12,7 @@
 namespace penstock {
 
 // The models on each group of GPUs, by position. A group of one model has as many GPUs as a replica of it needs, any
-// other group has one.
+// other group has one. The models of a group that does not fit take turns: they sleep.
 using FleetLayout = std::vector<std::vector<size_t>>;
 
 // Makes layouts of the given models. A value that refers to its arguments, which outlive it.
@@ -23,10 +23,12 @@ class LayoutMaker {
   // Replicas in proportion to the models' work on `gpus` GPUs, largest weights first; nullopt where they do not fit.
   std::optional<FleetLayout> InProportion(int gpus) const;
   // The `busiest` models, and those that need several GPUs, as in the dedicated fleet; all others on every GPU left.
-  // Nullopt where nothing is left to share or it does not fit. Uses PlannedModel::alone.
+  // Nullopt where nothing is left to share, or where it does not fit and one of them may not sleep. Uses
+  // PlannedModel::alone.
   std::optional<FleetLayout> SharedButFor(size_t busiest, int gpus) const;
 
-  // The configuration of a layout: `like` with its GPUs and replicas replaced, without faults and sleep.
+  // The configuration of a layout: `like` with its GPUs and replicas replaced, without faults. Only replicas of a group
+  // that does not fit sleep.
   Config ConfigOf(const FleetLayout& layout, const Config& like) const;
   // GPUs of a group of the layout.
   int GpusOf(const std::vector<size_t>& group) const;
@@ -41,6 +43,10 @@ class LayoutMaker {
 
   double AllWork() const;
   bool Fits(const std::vector<size_t>& group) const;
+  // True: each of the models may sleep, and fits on a GPU by itself.
+  bool MaySleep(const std::vector<size_t>& group) const;
+  // The replica, of a group that does not fit, gives its memory back when others need it.
+  void LetSleep(const PlannedModel& model, ReplicaConfig& replica) const;
   // Puts a replica on the least loaded group that has room and none of it yet; false without one.
   bool PlaceOn(Shared& shared, size_t model, double load) const;
 

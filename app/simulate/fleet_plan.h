@@ -4,8 +4,9 @@
 // fewest replicas that keep its part of the trace on time. Colocated: for each number of GPUs, from one upwards,
 // layouts are tried under the policy, with one elastic KV pool per GPU. One layout has replicas in proportion to the
 // load, packed largest weights first. The others give the 0, 1, 2 .. busiest models as many GPUs as they need alone.
-// They put all other models on every GPU that is left. The first layout that keeps every model on time is the answer,
-// unless the dedicated fleet is smaller. Simulated faults and sleep of the fleet file are left out.
+// They put all other models on every GPU that is left. Models that do not fit there together may be put there where
+// each of them has `sleep`. They wake by demand, each with a cache of its own. The first layout that keeps every model
+// on time is the answer, unless the dedicated fleet is smaller. Simulated faults of the fleet file are left out.
 #ifndef PENSTOCK_APP_SIMULATE_FLEET_PLAN_H_
 #define PENSTOCK_APP_SIMULATE_FLEET_PLAN_H_
 
@@ -31,6 +32,7 @@ struct PlanRequest {
 struct PlannedGpu {
   std::string id;
   std::vector<std::string> models;
+  bool sleeps = false;  // They do not fit together: they sleep and wake in turn.
 };
 
 struct PlannedFleet {

@@ -10,7 +10,8 @@ namespace {
 
 nlohmann::ordered_json FleetJson(const PlannedFleet& fleet) {
   nlohmann::ordered_json gpus = nlohmann::ordered_json::array();
-  for (const PlannedGpu& gpu : fleet.gpus) gpus.push_back({{"id", gpu.id}, {"models", gpu.models}});
+  for (const PlannedGpu& gpu : fleet.gpus)
+    gpus.push_back({{"id", gpu.id}, {"models", gpu.models}, {"sleeping", gpu.sleeps}});
   return {{"gpus", fleet.gpus.size()}, {"feasible_on_time_share", fleet.on_time_share}, {"layout", gpus}};
 }
 
@@ -34,7 +35,8 @@ std::string PlanTable(const FleetPlan& plan, const PlanRequest& request) {
     absl::StrAppendFormat(&text, "  %-12s %d x %s, %.2f%% of the worst model's feasible requests on time\n", title,
                           planned.gpus.size(), request.gpu, 100 * planned.on_time_share);
     for (const PlannedGpu& gpu : planned.gpus) {
-      absl::StrAppendFormat(&text, "    %-8s %s\n", gpu.id, absl::StrJoin(gpu.models, ", "));
+      absl::StrAppendFormat(&text, "    %-8s %s%s\n", gpu.id, absl::StrJoin(gpu.models, ", "),
+                            gpu.sleeps ? " (sleeping in turn)" : "");
     }
   };
   fleet("dedicated", plan.dedicated);

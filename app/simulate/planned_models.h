@@ -31,6 +31,9 @@ class GpuRoom {
   double Usable(int ranks) const;
   // Bytes that a replica of the model needs on `ranks` GPUs, the least useful cache included.
   double NeededBy(const PlannedModel& model, int ranks) const;
+  // The cache of a replica that sleeps, and the bytes that it takes on its GPU while it is awake.
+  double SleeperCache(const PlannedModel& model) const;
+  double SleeperNeeds(const PlannedModel& model) const;
   // Bytes of elastic cache beside these weights of `engines` engines on one GPU.
   double Elastic(double weights, size_t engines) const;
 

@@ -196,6 +196,7 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
     SimulatedReplica& added = setup.spec.replicas.emplace_back(EngineOf(*engine, *replica.simulated));
     added.gpus = placer.GpusOf(replica);
     added.elastic = placer.ElasticOf(*engine);
+    if (replica.sleep) added.wake = replica.sleep->wake;
   }
   setup.model_of = [book, names = config.trace.models](const std::string& name) -> std::optional<ModelId> {
     const auto mapped = names.find(name);

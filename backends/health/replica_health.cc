@@ -50,6 +50,14 @@ void HealthTracker::OnAnswer() {
   if (state_ == Health::kProbing) state_ = Health::kUp;
 }
 
+void HealthTracker::OnStarted(Instant now) {
+  GoDown(now);
+  ever_up_ = false;
+  good_probes_ = 0;
+  probe_interval_ = options_.probe_min;
+  next_probe_ = now;
+}
+
 Health HealthTracker::health() const {
   if (state_ == Health::kDown || sleeping_) return Health::kDown;
   return draining_ ? Health::kDraining : state_;

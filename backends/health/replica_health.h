@@ -39,6 +39,7 @@ class HealthTracker {
   void OnBrokenAnswer(Instant now);   // The answer to a request was cut, was not HTTP, or never came.
   void OnHang(Instant now);           // It answers its pages, and does no work.
   void OnAnswer();                    // The answer to a request began well.
+  void OnStarted(Instant now);        // A new process of the engine is to come: its first good probe makes it up.
   void SetSleeping(bool sleeping) { sleeping_ = sleeping; }
   void SetDraining(bool draining) { draining_ = draining; }
 

@@ -37,7 +37,9 @@ boost::asio::awaitable<absl::StatusOr<std::string>> FetchGood(UpstreamPool& pool
   if (fetched->ok()) co_return std::move(fetched->body);
   const std::string message = absl::StrCat(target, ": status ", fetched->status);
   if (fetched->status == 401 || fetched->status == 403) co_return absl::UnauthenticatedError(message);
-  if (fetched->status == 404 || fetched->status == 501) co_return absl::NotFoundError(message);
+  if (fetched->status == 404 || fetched->status == 405 || fetched->status == 501) {
+    co_return absl::NotFoundError(message);
+  }
   co_return absl::UnavailableError(message);
 }
 

@@ -22,8 +22,8 @@ struct Fetched {
 // engine is a value; errors are errors of the exchange. Only 503 is Unavailable: the engine loads, scales or is dead.
 boost::asio::awaitable<absl::StatusOr<Fetched>> Fetch(UpstreamPool& pool, std::string target, absl::string_view key);
 
-// The body of a 2xx answer. Unauthenticated for 401 and 403 (the key is missing or wrong), NotFound for 404 and 501,
-// Unavailable for other statuses.
+// The body of a 2xx answer. Unauthenticated for 401 and 403 (the key is missing or wrong), NotFound for 404, 405 and
+// 501, Unavailable for other statuses.
 boost::asio::awaitable<absl::StatusOr<std::string>> FetchGood(UpstreamPool& pool, std::string target,
                                                               absl::string_view key);
 // The body of a 2xx answer, or an empty body when the engine refuses the page with 4xx or 501. Unavailable for other

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/ids.h"
-#include "bench/simulation/simulated_fleet.h"
+#include "bench/simulation/engines/simulated_fleet.h"
 #include "bench/traces/trace.h"
 
 namespace penstock::bench {

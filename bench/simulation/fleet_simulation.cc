@@ -27,6 +27,7 @@ void FleetSimulation::Start(const std::vector<SimulatedArrival>& arrivals) {
   Tell(FleetChanged{link_.BelievedFleet(spec_.fleet)});
   for (size_t i = 0; i < engines_.size(); ++i) {
     Tell(ReplicaHealth{IdOf(i), Health::kUp});
+    if (spec_.fleet.replicas[i].sleep) Tell(ReplicaResidency{IdOf(i), engines_.orders().residency(i), false, {}});
     link_.StartReports(i);
   }
   engines_.ScheduleFaults();
@@ -42,6 +43,7 @@ SimulationOutcome FleetSimulation::Run(const std::vector<SimulatedArrival>& arri
   requests_.emplace(arrivals, engines_.size());
   Start(arrivals);
   while (!events_.empty() && requests_->open() > 0) Handle(events_.Next());
+  accounts_.TakeOrders(engines_.orders());
   return accounts_.Finish(engines_.RecomputedTokens(), engines_.Preemptions(), core_.View(events_.now()),
                           events_.now());
 }
@@ -76,6 +78,9 @@ void FleetSimulation::Handle(const Scheduled& event) {
       return engines_.Doze(event.subject, event.detail);
     case Occurrence::kWakes:
       return engines_.Wake(event.subject);
+    case Occurrence::kOrderEnds:
+      if (const auto ended = engines_.EndOrder(event.subject, event.detail)) Tell(*ended);
+      return;
     case Occurrence::kWindowEnd:
       return accounts_.EndWindow(engines_.RecomputedTokens());
   }
@@ -109,8 +114,10 @@ void FleetSimulation::Act(const Action& action) {
   if (const auto* refuse = std::get_if<Refuse>(&action)) return Turn(*refuse);
   if (const auto* abort = std::get_if<Abort>(&action)) {
     accounts_.CountAbort();
-    link_.SendAbort(abort->request.value());
+    return link_.SendAbort(abort->request.value());
   }
+  if (const auto* sleep = std::get_if<Sleep>(&action)) return engines_.Order(sleep->replica.value(), false);
+  if (const auto* wake = std::get_if<Wake>(&action)) engines_.Order(wake->replica.value(), true);
 }
 
 void FleetSimulation::Place(const Forward& forward) {
@@ -164,7 +171,7 @@ void FleetSimulation::Submit(uint64_t request, uint64_t tries) {
   const LiveRequest& live = (*requests_)[request];
   if (!live.open || live.waiting || live.tries != tries) return;
   const size_t replica = live.replica.value();
-  if (engines_.IsDown(replica)) return Requeue(request);
+  if (engines_.IsAway(replica)) return Requeue(request);
   simulated::Sequence sequence;
   sequence.id = requests_->SequenceOf(request);
   sequence.prompt = live.arrival->prompt + Tokens(live.tokens);

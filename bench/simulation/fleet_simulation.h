@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "bench/simulation/event_queue.h"
+#include "bench/simulation/engines/event_queue.h"
+#include "bench/simulation/engines/simulated_engines.h"
+#include "bench/simulation/engines/simulated_fleet.h"
 #include "bench/simulation/live_requests.h"
 #include "bench/simulation/router_link.h"
-#include "bench/simulation/simulated_engines.h"
-#include "bench/simulation/simulated_fleet.h"
 #include "bench/simulation/simulation_accounts.h"
 #include "bench/simulation/simulation_options.h"
 #include "router/core/contract/admission_core.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "bench/simulation/simulated_fleet.h"
+#include "bench/simulation/engines/simulated_fleet.h"
 #include "kvmodel/prefill_work.h"
 
 namespace penstock::bench {

@@ -12,7 +12,7 @@
 #include "backends/simulated/machine/step_machine.h"
 #include "base/ids.h"
 #include "base/units.h"
-#include "bench/simulation/simulated_fleet.h"
+#include "bench/simulation/engines/simulated_fleet.h"
 #include "router/core/contract/event.h"
 
 namespace penstock::bench {

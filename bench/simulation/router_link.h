@@ -10,7 +10,7 @@
 
 #include "backends/simulated/machine/step_machine.h"
 #include "base/generator.h"
-#include "bench/simulation/event_queue.h"
+#include "bench/simulation/engines/event_queue.h"
 #include "bench/simulation/simulation_options.h"
 #include "router/core/contract/event.h"
 #include "router/core/contract/fleet.h"

@@ -11,12 +11,21 @@
 #include <vector>
 
 #include "bench/figures/results.h"
-#include "bench/simulation/gpu_accounts.h"
-#include "bench/simulation/simulated_fleet.h"
+#include "bench/simulation/engines/gpu_accounts.h"
+#include "bench/simulation/engines/residency_orders.h"
+#include "bench/simulation/engines/simulated_fleet.h"
 #include "router/core/contract/action.h"
 #include "router/core/contract/admission_core.h"
 
 namespace penstock::bench {
+
+// Orders to sleep and to wake, as the engines saw them.
+struct OrderCounts {
+  int64_t sleeps = 0;
+  int64_t wakes = 0;
+  int64_t failed = 0;
+  double asleep = 0;  // Seconds, of all replicas.
+};
 
 struct SimulationOutcome {
   std::vector<RequestRecord> records;
@@ -25,6 +34,7 @@ struct SimulationOutcome {
   int64_t cached_tokens = 0;      // Prompt tokens that the engines had cached, of requests that they ended.
   int64_t overflow_failures = 0;  // Requests that the exhaustion of a fatal pool ended.
   int64_t aborts = 0;             // Requests that the core took back.
+  OrderCounts orders;
   CoreView final_view;
   std::vector<std::array<double, kGpuStates>> gpu_seconds;  // Time in the window, by GPU and GpuState.
   std::vector<double> decision_us;                          // Real time of each Apply; differs between equal runs.
@@ -56,6 +66,9 @@ class SimulationAccounts {
   void Refused(uint64_t request, const Refuse& refuse) { outcome_.records[request].early = refuse.early; }
   void Ended(uint64_t request, Fate fate, const std::string& reason, Instant now);
 
+  void TakeOrders(const ResidencyOrders& orders) {
+    outcome_.orders = {orders.sleeps(), orders.wakes(), orders.failed(), orders.SecondsAsleep()};
+  }
   void CountCached(Tokens tokens) { outcome_.cached_tokens += tokens.value(); }
   void CountAbort() { ++outcome_.aborts; }
   void CountOverflowFailure() { ++outcome_.overflow_failures; }

@@ -146,6 +146,18 @@ void AddLoss(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>
                  {"idle_with_queue", queued}, {"idle_without_demand", unasked}};
 }
 
+void AddDecisionTimes(SimulationOutcome& outcome, SimulationReport& report) {
+  if (outcome.decision_us.empty()) return;
+  report.decision_us_max = *std::max_element(outcome.decision_us.begin(), outcome.decision_us.end());
+  report.decision_us = *PercentilesOf(std::move(outcome.decision_us));
+}
+
+std::optional<OrderCounts> OrdersOf(const Fleet& fleet, const SimulationOutcome& outcome) {
+  const auto sleeps = [](const ReplicaSpec& replica) { return replica.sleep.has_value(); };
+  if (std::none_of(fleet.replicas.begin(), fleet.replicas.end(), sleeps)) return std::nullopt;
+  return outcome.orders;
+}
+
 }  // namespace
 
 SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals,
@@ -153,6 +165,7 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
   SimulationReport report;
   const double seconds = window.seconds();
   report.results = Summarise(outcome.records, window);
+  report.orders = OrdersOf(spec.fleet, outcome);
   report.early_refusals =
       std::count_if(outcome.records.begin(), outcome.records.end(), [](const auto& r) { return r.early; });
   report.results.preemptions = outcome.preemptions;
@@ -193,10 +206,7 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
     const std::string name = spec.gpu_names.empty() ? absl::StrCat("gpu", gpu) : spec.gpu_names[gpu];
     report.gpu_seconds.emplace_back(name, outcome.gpu_seconds[gpu]);
   }
-  if (!outcome.decision_us.empty()) {
-    report.decision_us_max = *std::max_element(outcome.decision_us.begin(), outcome.decision_us.end());
-    report.decision_us = *PercentilesOf(std::move(outcome.decision_us));
-  }
+  AddDecisionTimes(outcome, report);
   return report;
 }
 
@@ -209,6 +219,11 @@ std::string ReportJson(const SimulationReport& report) {
   if (report.retries) {
     const SimulationReport::Retries& retries = *report.retries;
     json["retries"] = {{"offered", retries.offered}, {"served", retries.served}, {"on_time", retries.on_time}};
+  }
+  if (report.orders) {
+    const OrderCounts& orders = *report.orders;
+    json["sleep"] = {
+        {"sleeps", orders.sleeps}, {"wakes", orders.wakes}, {"failed", orders.failed}, {"asleep_s", orders.asleep}};
   }
   json["feasible"] = {{"offered", report.feasible_offered},
                       {"on_time_share", report.feasible_on_time_share},
@@ -242,8 +257,12 @@ std::string ReportTable(const SimulationReport& report) {
     absl::StrAppendFormat(&text, "  %-24s %d, %d served, %d on time\n", "retries", report.retries->offered,
                           report.retries->served, report.retries->on_time);
   }
-  absl::StrAppendFormat(&text, "  %-24s %.2f%% of %d\n", "feasible on time", 100 * report.feasible_on_time_share,
-                        report.feasible_offered);
+  if (report.orders) {
+    absl::StrAppendFormat(&text, "  %-24s %d, %d wakes, %d failed, %.0f s asleep\n", "sleeps", report.orders->sleeps,
+                          report.orders->wakes, report.orders->failed, report.orders->asleep);
+  }
+  absl::StrAppendFormat(&text, "  %-24s %.2f%% of %d, worst model %.2f%%\n", "feasible on time",
+                        100 * report.feasible_on_time_share, report.feasible_offered, 100 * report.worst_model_share);
   absl::StrAppendFormat(&text, "  %-24s %.1f tokens/s\n", "fluid bound", report.fluid_bound);
   absl::StrAppendFormat(&text, "  %-24s", "tokens/s of the roofline");
   for (const auto& [name, value] : report.loss) absl::StrAppendFormat(&text, " %s %.0f ", name, value);

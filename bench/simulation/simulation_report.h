@@ -13,6 +13,9 @@
 //   retries
 //       {offered, served, on_time} of requests that came back once after their Retry-After (--retry). They count in all
 //       other figures as requests of their own.
+//   sleep
+//       {sleeps, wakes, failed, asleep_s}: orders to engines, those that failed, and the seconds asleep of all
+//       replicas. Left out where no replica sleeps by order.
 //   feasible
 //       {offered, on_time_share, worst_model_on_time_share} of requests whose first token an idle fleet could make in
 //       time, and of those of the model that has least.
@@ -64,7 +67,8 @@ struct SimulationReport {
     int64_t served = 0;
     int64_t on_time = 0;
   };
-  std::optional<Retries> retries;  // Known after a run with retries.
+  std::optional<Retries> retries;     // Known after a run with retries.
+  std::optional<OrderCounts> orders;  // Known where a replica sleeps by order.
   int64_t feasible_offered = 0;
   double feasible_on_time_share = 0;  // 1 when there are none.
   double worst_model_share = 1;       // The smallest on-time share of a model.

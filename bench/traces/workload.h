@@ -22,6 +22,9 @@
 //   documents    sessions of long prompts that repeat what came before (prefix hashes), 0.8 a second.
 //   agentic      sessions of coding agents: each call repeats a context of 14,000 to 126,000 tokens (prefix hashes) and
 //                adds to it, some calls go out at once; about one a second.
+//   market       20 models (market-00 to -19) at 0.02 to 0.3 req/s each, in bursts of a minute and pauses of two; about
+//                2.2 req/s in all. market-5, market-10 and market-40 have so many models.
+//   rotation     five models (model-a to -e), each busy for half of every 300 s in turn; about 5 req/s in all.
 //   multi-model  five models of different size and habit (m-large, m-mid, m-small, deepseek-r1, mm-image), 20 req/s.
 //
 // Fits: Azure LLM inference trace 2023 (Splitwise, ISCA 2024) and ServeGen (arXiv:2505.09999).

@@ -201,6 +201,50 @@ void Agentic(double length, Generator& generator, std::vector<TraceRequest>& req
   }
 }
 
+template <int kModels>
+void Market(double length, Generator& generator, std::vector<TraceRequest>& requests) {
+  constexpr int kRates = 20;
+  constexpr double kLowest = 0.02;  // Requests per second of the quietest and of the busiest model.
+  constexpr double kHighest = 0.3;
+  constexpr double kBurst = 60;  // Mean seconds of a burst, and of the pause after it.
+  constexpr double kPause = 120;
+  for (int model = 0; model < kModels; ++model) {
+    // Neighbours in the list differ in their rates.
+    const int place = model * 7 % kRates;
+    const double mean = kLowest * std::pow(kHighest / kLowest, place / (kRates - 1.0));
+    const double busy = mean * (kBurst + kPause) / kBurst;
+    double start = -generator.Uniform() * (kBurst + kPause);
+    while (start < length) {
+      const double end = start + generator.Exponential(kBurst);
+      for (double at = start + generator.Exponential(1 / busy); at < end; at += generator.Exponential(1 / busy)) {
+        if (at < 0 || at >= length) continue;
+        requests.push_back(ChatRequest(at, absl::StrFormat("market-%02d", model), "", generator));
+      }
+      start = end + generator.Exponential(kPause);
+    }
+  }
+}
+
+template void Market<5>(double, Generator&, std::vector<TraceRequest>&);
+template void Market<10>(double, Generator&, std::vector<TraceRequest>&);
+template void Market<20>(double, Generator&, std::vector<TraceRequest>&);
+template void Market<40>(double, Generator&, std::vector<TraceRequest>&);
+
+void Rotation(double length, Generator& generator, std::vector<TraceRequest>& requests) {
+  constexpr double kPeriod = 300;
+  constexpr int kModels = 5;
+  for (int model = 0; model < kModels; ++model) {
+    const double phase = 2 * M_PI * model / kModels;
+    // Two or three of the models are busy at any time.
+    const auto rate = [phase](double at) {
+      return 4 * std::pow(std::max(0.0, std::cos(2 * M_PI * at / kPeriod - phase)), 2);
+    };
+    for (const double at : PoissonArrivals(length, 4, rate, generator)) {
+      requests.push_back(ChatRequest(at, absl::StrFormat("model-%c", 'a' + model), "", generator));
+    }
+  }
+}
+
 void MultiModel(double length, Generator& generator, std::vector<TraceRequest>& requests) {
   // Shares and lengths of a five-model hour: medians of prompt and output, their spread, tenants.
   struct Model {

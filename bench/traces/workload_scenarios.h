@@ -20,6 +20,9 @@ void Mixture(double length, Generator& generator, std::vector<TraceRequest>& req
 void Giants(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void Documents(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void Agentic(double length, Generator& generator, std::vector<TraceRequest>& requests);
+template <int kModels>
+void Market(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void Rotation(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void MultiModel(double length, Generator& generator, std::vector<TraceRequest>& requests);
 
 }  // namespace penstock::bench

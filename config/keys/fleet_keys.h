@@ -84,6 +84,14 @@ void VisitFields(Section& replica, Visitor& visit) {
         replica.tensor_parallel, CountForm{1, 1024});
   visit({"drain", "True: the replica gets nothing new and finishes its running requests.", kUnlessZero}, replica.drain,
         FlagForm{});
+  visit({"resident",
+         "Memory that the replica takes on each of its GPUs while it is awake. Left out: its weights and its KV "
+         "cache."},
+        replica.resident, kDeviceMemory);
+  visit({"sleep",
+         "The engine gives its memory back while nobody asks for its models, and wakes for waiting requests. Left out: "
+         "it is always awake. {} takes every default."},
+        replica.sleep, SectionForm{true});
   visit({"simulated", "Penstock simulates the engine. {} takes every default."}, replica.simulated, SectionForm{true});
 }
 
@@ -96,6 +104,35 @@ void VisitFields(Section& tls, Visitor& visit) {
         TextForm{});
   visit({"certificate", "Certificate that the router shows to the engine."}, tls.certificate, PemForm{});
   visit({"key", "Private key of that certificate."}, tls.key, PemForm{});
+}
+
+inline SectionDoc DocOf(const ReplicaSleepConfig&) {
+  return {"sleep", "The sleep of one replica: when it begins, how long waking takes, and how both are done."};
+}
+
+template <Of<ReplicaSleepConfig> Section, class Visitor>
+void VisitFields(Section& sleep, Visitor& visit) {
+  visit({"after", "Time without a request after which the replica may sleep."}, sleep.after, kSleepTime);
+  visit({"wake", "Time that waking is expected to take; the router learns the true one."}, sleep.wake, kSleepTime);
+  visit({"by", "auto: by the engine's own requests; command: by the commands start and stop."}, sleep.by,
+        ChoiceForm{kSleepByNames});
+  visit({"start",
+         "Command of /bin/sh that starts the engine. The replica is awake once the engine answers. Needs by: command.",
+         kUnlessZero},
+        sleep.start, FilledTextForm{});
+  visit({"stop",
+         "Command of /bin/sh that stops the engine. The replica is asleep once it ended and the engine answers no "
+         "more. Needs by: command.",
+         kUnlessZero},
+        sleep.stop, FilledTextForm{});
+  visit({"level",
+         "vLLM only. 1 keeps the weights in the memory of the host; 2 discards them, and waking reads them from disk. "
+         "Left out: 1."},
+        sleep.level, CountForm{1, 2});
+  visit({"timeout",
+         "Time after which a sleep or a wake that has not ended is given up. Left out: 5m, or three times wake where "
+         "that is longer."},
+        sleep.timeout, kSleepTime);
 }
 
 inline SectionDoc DocOf(const SimulatedConfig&) { return {"simulated", "A simulated engine."}; }

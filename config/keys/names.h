@@ -17,6 +17,9 @@ inline constexpr std::array<absl::string_view, 2> kSharingNames = {"time_slicing
 inline constexpr std::array<absl::string_view, 2> kOverflowNames = {"preempt", "error"};
 inline constexpr std::array<absl::string_view, 3> kLayerKindNames = {"attention", "latent", "recurrent"};
 
+// In the order of SleepBy.
+inline constexpr std::array<absl::string_view, 2> kSleepByNames = {"auto", "command"};
+
 // In the order of FairnessMode and ServiceUnit.
 inline constexpr std::array<absl::string_view, 3> kFairnessNames = {"none", "leads", "weighted"};
 inline constexpr std::array<absl::string_view, 2> kServiceNames = {"tokens", "memory"};

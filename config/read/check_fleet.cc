@@ -19,21 +19,15 @@ void CheckMemory(const Draft& draft) {
   const Config& config = draft.config;
   for (size_t i = 0; i < config.gpus.size(); ++i) {
     const GpuConfig& gpu = config.gpus[i];
-    double weights = 0;
-    double kv = gpu.elastic_kv ? gpu.elastic_kv->AsDouble() : 0;
-    std::vector<std::string> names;
-    for (const ReplicaConfig& replica : config.replicas) {
-      if (std::find(replica.gpus.begin(), replica.gpus.end(), gpu.id) == replica.gpus.end()) continue;
-      names.push_back(replica.id);
-      weights += WeightsPerGpu(config, replica, replica.model).value_or(Bytes(0)).AsDouble();
-      if (!gpu.elastic_kv) kv += ConfiguredKvPerGpu(config, replica, replica.model).value_or(Bytes(0)).AsDouble();
-    }
+    const GpuDemand demand = DemandOn(config, gpu);
+    const double weights = demand.memory.weights.AsDouble();
+    const double kv = demand.memory.kv.AsDouble();
     const double memory = gpu.kind.memory.AsDouble();
     if (memory <= 0 || weights + kv <= memory) continue;
     draft.At("gpus", i).Fail(
         draft.At("gpus", i).Has("memory") ? "memory" : "kind",
-        absl::StrCat("weights ", InGB(weights), " and KV ", InGB(kv), " of ", absl::StrJoin(names, ", "), " take ",
-                     InGB(weights + kv), ", above the GPU's ", InGB(memory)));
+        absl::StrCat("weights ", InGB(weights), " and KV ", InGB(kv), " of ", absl::StrJoin(demand.replicas, ", "),
+                     " take ", InGB(weights + kv), ", above the GPU's ", InGB(memory)));
   }
 }
 

@@ -23,9 +23,35 @@ class Names {
     if (added) return std::nullopt;
     return entry->second;
   }
+  std::optional<std::string> Find(const std::string& name) const {
+    const auto entry = owners_.find(name);
+    if (entry == owners_.end()) return std::nullopt;
+    return entry->second;
+  }
 
  private:
   std::map<std::string, std::string> owners_;
+};
+
+// Such replicas may share one server: it loads and unloads each of its models by itself.
+bool NamesItsPart(const ReplicaConfig& replica) {
+  return replica.sleep && replica.sleep->by == SleepBy::kAuto && !replica.model.empty();
+}
+
+// The engines of the replicas before this one, by address.
+class Engines {
+ public:
+  // The path of the replica that has the engine already, or nothing.
+  std::optional<std::string> Claim(const std::string& url, const ReplicaConfig& replica, const std::string& owner) {
+    const bool part = NamesItsPart(replica);
+    const std::optional<std::string> first = urls_.Claim(absl::StrCat(url, part ? " in parts" : ""), owner);
+    const std::optional<std::string> other = urls_.Find(absl::StrCat(url, part ? "" : " in parts"));
+    if (other || !part) return other ? other : first;
+    return urls_.Claim(absl::StrCat(url, " model ", replica.model), owner);
+  }
+
+ private:
+  Names urls_;
 };
 
 // The key must name a class of the configuration, unless it is empty.
@@ -76,7 +102,7 @@ void CheckModelNames(const Draft& draft) {
 
 void CheckReplicaNames(const Draft& draft) {
   Names ids;
-  Names urls;
+  Engines engines;
   for (size_t i = 0; i < draft.config.replicas.size(); ++i) {
     const ReplicaConfig& replica = draft.config.replicas[i];
     const MapReader& map = draft.At("replicas", i);
@@ -84,7 +110,7 @@ void CheckReplicaNames(const Draft& draft) {
     const absl::StatusOr<EngineUrl> url = ParseEngineUrl(replica.url);
     bool same_url = false;
     if (url.ok()) {
-      if (const auto first = urls.Claim(absl::StrCat(url->Name(), url->base_path), owner)) {
+      if (const auto first = engines.Claim(absl::StrCat(url->Name(), url->base_path), replica, owner)) {
         same_url = true;
         map.Fail("url", absl::StrCat("duplicate url, already the engine of ", *first));
       }

@@ -99,6 +99,20 @@ void CheckSimulated(const Config& config, const ReplicaConfig& replica, const Ma
   }
 }
 
+void CheckSleepOf(const ReplicaConfig& replica, const MapReader& map) {
+  if (!replica.sleep) return;
+  const auto fail = [&](absl::string_view message) { map.Fail("sleep", message); };
+  if (replica.simulated && replica.simulated->sleep) {
+    fail("and simulated.sleep_after exclude each other: a simulated engine sleeps by order or by itself");
+  }
+  const bool vllm = replica.engine == "vllm" || replica.engine == "auto";
+  if (replica.sleep->level.value_or(1) > 1 && !vllm) fail("has a level of vLLM, and the engine is another");
+  if (replica.sleep->by != SleepBy::kCommand) return;
+  // The engine cannot be asked while it is stopped.
+  if (replica.model.empty()) map.Fail("model", "is required with sleep by: command");
+  if (replica.url.empty()) fail("by: command needs a url: an engine inside the router has no process");
+}
+
 }  // namespace
 
 std::vector<absl::string_view> ModelNames(const Config& config) {
@@ -115,6 +129,7 @@ void CheckReplica(const Config& config, const ReplicaConfig& replica, const MapR
   CheckGpusOf(config, replica, map);
   CheckModelOf(config, replica, map);
   CheckSimulated(config, replica, map);
+  CheckSleepOf(replica, map);
   if (replica.kv_tokens && replica.kv_memory) map.Fail("kv_memory", "give kv_memory or kv_tokens, not both");
 }
 

@@ -39,6 +39,17 @@ void CheckSection(ReplicaConfig& replica, const MapReader& map, Draft&) {
   if (!map.Has("tensor_parallel")) replica.tensor_parallel = std::max<int>(1, static_cast<int>(replica.gpus.size()));
 }
 
+void CheckSection(ReplicaSleepConfig& sleep, const MapReader& map, Draft&) {
+  const bool by_command = sleep.by == SleepBy::kCommand;
+  for (const char* command : {"start", "stop"}) {
+    if (by_command && !map.Has(command)) map.Fail(command, "is required with by: command");
+    if (!by_command && map.Has(command)) map.Fail(command, "needs by: command");
+  }
+  if (by_command && map.Has("level")) map.Fail("level", "is a level of vLLM's own sleep; by: command has none");
+  if (!map.Has("timeout")) sleep.timeout = std::max(sleep.timeout, sleep.wake * 3);
+  if (sleep.timeout <= sleep.wake) map.Fail("timeout", "must be longer than wake");
+}
+
 void CheckSection(SimulatedConfig& simulated, const MapReader& map, Draft&) {
   if (simulated.slowdown.to <= simulated.slowdown.from) map.Fail("to", "must be later than from");
   if ((map.Has("from") || map.Has("to")) && !map.Has("slowdown")) {

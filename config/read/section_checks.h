@@ -19,6 +19,7 @@ void CheckSection(Section&, const MapReader&, Draft&) {}
 void CheckSection(Config& config, const MapReader& map, Draft& draft);
 void CheckSection(ModelConfig& model, const MapReader& map, Draft& draft);
 void CheckSection(ReplicaConfig& replica, const MapReader& map, Draft& draft);
+void CheckSection(ReplicaSleepConfig& sleep, const MapReader& map, Draft& draft);
 void CheckSection(SimulatedConfig& simulated, const MapReader& map, Draft& draft);
 void CheckSection(LayerGroup& group, const MapReader& map, Draft& draft);
 void CheckSection(ShapeNumbers& shape, const MapReader& map, Draft& draft);

@@ -108,6 +108,36 @@ std::optional<Bytes> ConfiguredKvPerGpu(const Config& config, const ReplicaConfi
   return Bytes(AmountOfTokens(*footprint, *replica.kv_tokens, replica.max_context.value_or(Tokens(0))).value());
 }
 
+ResidentMemory ResidentPerGpu(const Config& config, const ReplicaConfig& replica, absl::string_view model, Bytes kv) {
+  if (replica.resident) return {*replica.resident, Bytes(0)};
+  return {WeightsPerGpu(config, replica, model).value_or(Bytes(0)), kv};
+}
+
+GpuDemand DemandOn(const Config& config, const GpuConfig& gpu) {
+  GpuDemand demand;
+  demand.memory.kv = gpu.elastic_kv.value_or(Bytes(0));
+  ResidentMemory largest;
+  std::string sleeper;
+  for (const ReplicaConfig& replica : config.replicas) {
+    if (!RunsOn(replica, gpu.id)) continue;
+    Bytes kv(0);
+    if (!gpu.elastic_kv) kv = ConfiguredKvPerGpu(config, replica, replica.model).value_or(Bytes(0));
+    const ResidentMemory own = ResidentPerGpu(config, replica, replica.model, kv);
+    if (!replica.sleep) {
+      demand.memory.weights = demand.memory.weights + own.weights;
+      demand.memory.kv = demand.memory.kv + own.kv;
+      demand.replicas.push_back(replica.id);
+    } else if (sleeper.empty() || own.total() > largest.total()) {
+      largest = own;
+      sleeper = replica.id;
+    }
+  }
+  demand.memory.weights = demand.memory.weights + largest.weights;
+  demand.memory.kv = demand.memory.kv + largest.kv;
+  if (!sleeper.empty()) demand.replicas.push_back(sleeper);
+  return demand;
+}
+
 std::optional<Bytes> DefaultKvPerGpu(const Config& config, const ReplicaConfig& replica) {
   if (replica.gpus.empty() || !ShapeOfModel(config, replica.model)) return std::nullopt;
   std::optional<int64_t> smallest;

@@ -6,6 +6,8 @@
 #define PENSTOCK_CONFIG_VALUES_CAPACITY_H_
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "base/units.h"
@@ -42,6 +44,23 @@ Amount WholeBlocks(const Footprint& footprint, Amount amount);
 // KV bytes per GPU from kv_memory, else from kv_tokens; nullopt when neither is given or the shape is unknown.
 std::optional<Bytes> ConfiguredKvPerGpu(const Config& config, const ReplicaConfig& replica, absl::string_view model,
                                         Tokens block = kUsualBlock);
+// The memory that a replica takes on each of its GPUs while it is awake.
+struct ResidentMemory {
+  Bytes weights{0};  // Or all of it, where the key `resident` gives it.
+  Bytes kv{0};       // Outside of an elastic pool.
+  Bytes total() const { return weights + kv; }
+};
+// `kv` per GPU is zero where the memory of the cache is unknown or elastic.
+ResidentMemory ResidentPerGpu(const Config& config, const ReplicaConfig& replica, absl::string_view model, Bytes kv);
+
+// The most memory of a GPU that its replicas take at one time. A replica with `sleep` counts only where it takes more
+// than each other such replica: they need not be awake together.
+struct GpuDemand {
+  ResidentMemory memory;
+  std::vector<std::string> replicas;  // The ids of the replicas that count.
+};
+GpuDemand DemandOn(const Config& config, const GpuConfig& gpu);
+
 // The cache of a simulated replica without a configured size, per GPU. A GPU gives 92 % of its memory, less the weights
 // of its replicas, 4 GB for each replica and the configured caches. Replicas without a size share the rest equally. On
 // an elastic GPU it is the whole pool. Source of the constants: docs/step-time.md. nullopt: the GPU or the shape is

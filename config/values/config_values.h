@@ -52,6 +52,20 @@ struct SleepConfig {
   Duration wake = Duration::Seconds(5);
 };
 
+enum class SleepBy : uint8_t { kAuto, kCommand };
+
+// The replica gives its memory back when it is idle, and wakes when requests wait for it.
+struct ReplicaSleepConfig {
+  Duration after = Duration::Seconds(60);
+  Duration wake = Duration::Seconds(5);  // Expected; the router learns the true one.
+  SleepBy by = SleepBy::kAuto;
+  std::string start;  // Commands for the shell, with kCommand only.
+  std::string stop;
+  std::optional<int> level;                   // vLLM only; empty: 1.
+  Duration timeout = Duration::Seconds(300);  // For each sleep and each wake.
+  bool operator==(const ReplicaSleepConfig&) const = default;
+};
+
 // Penstock simulates the engine of the replica.
 struct SimulatedConfig {
   int max_seqs = 256;
@@ -107,6 +121,8 @@ struct ReplicaConfig {
   std::optional<Tokens> max_batched_tokens;
   int tensor_parallel = 1;
   bool drain = false;
+  std::optional<Bytes> resident;  // On each GPU while it is awake; empty: weights and KV cache.
+  std::optional<ReplicaSleepConfig> sleep;
   std::optional<SimulatedConfig> simulated;
 };
 

@@ -24,7 +24,8 @@ PenstockCore::PenstockCore(int64_t events_per_recount, CoreRules&& rules)
       entry_(rooms_, verdicts_),
       exits_(rooms_),
       pump_(rooms_, verdicts_, parking_, eviction_),
-      books_(rooms_, events_per_recount) {}
+      books_(rooms_, events_per_recount),
+      residents_(rooms_.fleet, rooms_.servers, rooms_.waiting, rooms_.forecasts, rooms_.work) {}
 
 void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   now_ = std::max(now_, now);
@@ -37,6 +38,7 @@ void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   std::visit([&](const auto& concrete) { On(concrete, actions); }, event);
   // An arrival opens nothing, and has its one answer.
   if (!std::holds_alternative<RequestArrived>(event)) pump_.PumpOpened(now_, actions);
+  residents_.Review(now_, actions);
   rooms_.fleet.ledger().RememberHeld(now_);
   books_.AfterEvent();
 }
@@ -45,6 +47,7 @@ void PenstockCore::On(const RequestArrived& event, Actions& actions) {
   // Memory whose drain is over goes to the waiting requests first.
   pump_.PumpOpened(now_, actions);
   entry_.Admit(event, now_, actions);
+  if (residents_.any()) residents_.Arrived(rooms_.requests.Find(event.request), now_);
 }
 
 void PenstockCore::On(const FirstToken& event, Actions&) {
@@ -53,9 +56,15 @@ void PenstockCore::On(const FirstToken& event, Actions&) {
   rooms_.work.Open(rooms_.fleet.replica(request->running.replica));
 }
 
-void PenstockCore::On(const RequestClosed& event, Actions&) { exits_.Close(event, now_); }
+void PenstockCore::On(const RequestClosed& event, Actions&) {
+  if (residents_.any()) residents_.Leaves(rooms_.requests.Find(event.request), now_);
+  exits_.Close(event, now_);
+}
 
-void PenstockCore::On(const RequestRequeued& event, Actions& actions) { exits_.Requeue(event, now_, actions); }
+void PenstockCore::On(const RequestRequeued& event, Actions& actions) {
+  if (residents_.any()) residents_.Leaves(rooms_.requests.Find(event.request), now_);
+  exits_.Requeue(event, now_, actions);
+}
 
 void PenstockCore::On(const AnswerFixed& event, Actions&) {
   // The memory of an abort that is declined goes on draining until the request ends.
@@ -88,10 +97,16 @@ void PenstockCore::On(const EngineReport& event, Actions&) {
 void PenstockCore::On(const ReplicaHealth& event, Actions&) {
   if (!rooms_.fleet.Knows(event.replica)) return;
   rooms_.servers.SetHealth(event.replica, event.health, now_);
+  residents_.Touch();
   rooms_.work.Open(rooms_.fleet.replica(event.replica));
 }
 
-void PenstockCore::On(const FleetChanged& event, Actions&) { rooms_.Configure(event.fleet, now_); }
+void PenstockCore::On(const ReplicaResidency& event, Actions&) { residents_.Told(event, now_); }
+
+void PenstockCore::On(const FleetChanged& event, Actions&) {
+  rooms_.Configure(event.fleet, now_);
+  residents_.Configure(now_);
+}
 
 void PenstockCore::On(const ShutdownStarted&, Actions&) {
   entry_.ShutDown();
@@ -112,14 +127,21 @@ void PenstockCore::On(const TimerFired&, Actions& actions) {
 
 std::optional<Instant> PenstockCore::NextDeadline() const {
   Instant next = std::min(rooms_.fleet.ledger().NextSettle(), pump_.NextDue(now_));
+  next = std::min(next, residents_.NextDue());
   if (rooms_.running.unobserved() > 0) next = std::min(next, now_ + kForecastTick);
   if (next >= Instant::Never()) return std::nullopt;
   return next;
 }
 
+std::string PenstockCore::CheckBooks() const {
+  const std::string drift = books_.FirstDrift();
+  return drift.empty() ? residents_.FirstDrift() : drift;
+}
+
 CoreView PenstockCore::View(Instant now) const {
   CoreView view;
   rooms_.fleet.Show(view, now);
+  residents_.Show(view);
   rooms_.waiting.Show(rooms_.fleet.spec(), view, now);
   rooms_.forecasts.Show(view);
   rooms_.running.Show(view);

@@ -25,6 +25,7 @@
 #include "router/core/relief/eviction.h"
 #include "router/core/relief/fatal_pools.h"
 #include "router/core/relief/parking.h"
+#include "router/core/residency/residents.h"
 
 namespace penstock {
 
@@ -38,7 +39,7 @@ class PenstockCore : public AdmissionCore {
   std::optional<WaitView> WaitOf(RequestId request) const override;
 
   // The first book that differs from the sum of its members, in words; empty: all are right. O(requests).
-  std::string CheckBooks() const { return books_.FirstDrift(); }
+  std::string CheckBooks() const;
 
  private:
   using Actions = std::vector<Action>;
@@ -54,6 +55,7 @@ class PenstockCore : public AdmissionCore {
   void On(const Progress& event, Actions& actions);
   void On(const EngineReport& event, Actions& actions);
   void On(const ReplicaHealth& event, Actions& actions);
+  void On(const ReplicaResidency& event, Actions& actions);
   void On(const FleetChanged& event, Actions& actions);
   void On(const ShutdownStarted& event, Actions& actions);
   void On(const TimerFired& event, Actions& actions);
@@ -69,6 +71,7 @@ class PenstockCore : public AdmissionCore {
   Exits exits_;
   Pump pump_;
   BookCheck books_;
+  Residents residents_;
 };
 
 }  // namespace penstock

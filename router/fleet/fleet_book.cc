@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "config/values/capacity.h"
+#include "router/fleet/sleep_plan.h"
 #include "router/fleet/tenants.h"
 
 namespace penstock {
@@ -95,6 +96,10 @@ void FleetBook::Rebuild() {
     for (const PoolShare& share : replica.pools) fleet_.pools[share.pool.value()].overflow_fatal = false;
   }
   for (size_t i = 0; i < entries_.size(); ++i) RebuildReplica(i);
+  for (GpuSpec& gpu : fleet_.gpus) {
+    const GpuConfig* known = FindGpu(config_, gpu.name);
+    gpu.memory = known == nullptr ? Bytes(0) : known->kind.memory - known->elastic_kv.value_or(Bytes(0));
+  }
 }
 
 void FleetBook::NameConfiguredModels() {
@@ -115,6 +120,7 @@ void FleetBook::RebuildReplica(size_t position) {
   RebuildGpus(entry, spec);
   RebuildMemory(entry, spec);
   SetPace(config_, entry, spec);
+  spec.sleep = SleepOf(entry);
 }
 
 void FleetBook::RebuildModels(Entry& entry, ReplicaSpec& spec) {
@@ -162,6 +168,7 @@ void FleetBook::RebuildMemory(const Entry& entry, ReplicaSpec& spec) {
   spec.max_context = plan.max_context;
   spec.prefix_cache = plan.prefix_cache;
   spec.shares_prompts = !plan.overflow_fatal;
+  spec.resident = ResidentOf(config_, entry, plan);
   spec.pools.clear();
   for (const PoolPlan& planned : plan.pools) {
     const PoolId id = PoolFor(fleet_, planned.name, planned.in_bytes);
@@ -176,6 +183,7 @@ uint32_t FleetBook::GpuFor(const std::string& key) {
   const auto found = std::find(gpu_keys_.begin(), gpu_keys_.end(), key);
   if (found != gpu_keys_.end()) return static_cast<uint32_t>(found - gpu_keys_.begin());
   gpu_keys_.push_back(key);
+  fleet_.gpus.push_back(GpuSpec{key, Bytes(0)});
   return static_cast<uint32_t>(gpu_keys_.size() - 1);
 }
 
@@ -184,11 +192,6 @@ std::optional<ReplicaId> FleetBook::ReplicaByName(absl::string_view name) const 
     if (!entries_[i].removed && absl::string_view(entries_[i].config.id) == name) return ReplicaId(i);
   }
   return std::nullopt;
-}
-
-const Discovery* FleetBook::discovery(ReplicaId replica) const {
-  const Entry& entry = entries_[replica.value()];
-  return entry.discovery ? &*entry.discovery : nullptr;
 }
 
 std::optional<ModelId> FleetBook::ModelByName(absl::string_view name) const {

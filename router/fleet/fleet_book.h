@@ -52,8 +52,8 @@ class FleetBook {
   std::optional<ReplicaId> ReplicaByName(absl::string_view name) const;
   // The replica's configuration, its last one when removed.
   const ReplicaConfig& replica_config(ReplicaId replica) const { return entries_[replica.value()].config; }
-  // Null until the engine was discovered.
-  const Discovery* discovery(ReplicaId replica) const;
+  // With the last discovery of its engine.
+  const KnownReplica& known(ReplicaId replica) const { return entries_[replica.value()]; }
   bool removed(ReplicaId replica) const { return entries_[replica.value()].removed; }
 
   // By canonical name, configured alias, or a name that an engine serves (adapters included).

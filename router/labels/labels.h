@@ -59,15 +59,32 @@ enum class EngineErrorKind : uint8_t {
   kPushedBack,  // 429 or 503: full.
   kOverflow,    // Its KV pool ran out and running requests failed.
   kHung,        // Down, or without a sign of work, while its connections stay open.
+  kAsleep,      // Somebody put it to sleep under its requests.
 };
-inline constexpr std::array<absl::string_view, 8> kEngineErrorLabels = {"connect", "timeout",     "closed",   "garbage",
-                                                                        "server",  "pushed_back", "overflow", "hung"};
+inline constexpr std::array<absl::string_view, 9> kEngineErrorLabels = {
+    "connect", "timeout", "closed", "garbage", "server", "pushed_back", "overflow", "hung", "asleep"};
 constexpr absl::string_view LabelOf(EngineErrorKind kind) { return kEngineErrorLabels[static_cast<size_t>(kind)]; }
 
 // The result of another reading of a running engine's facts.
 enum class Reread : uint8_t { kSame, kChanged, kFailed };
 inline constexpr std::array<absl::string_view, 3> kRereadLabels = {"same", "changed", "failed"};
 constexpr absl::string_view LabelOf(Reread result) { return kRereadLabels[static_cast<size_t>(result)]; }
+
+// The end of an order to sleep or to wake. In the order of VerbFault.
+enum class SleepResult : uint8_t {
+  kOk,
+  kRefused,
+  kServer,
+  kConnect,
+  kTimeout,
+  kUnchanged,
+  kBusy,
+  kCommand,
+  kUnable,
+};
+inline constexpr std::array<absl::string_view, 9> kSleepResultLabels = {
+    "ok", "refused", "server", "connect", "timeout", "unchanged", "busy", "command", "unable"};
+constexpr absl::string_view LabelOf(SleepResult result) { return kSleepResultLabels[static_cast<size_t>(result)]; }
 
 // The end of an answer whose engine failed after the client had part of it.
 enum class ResumeResult : uint8_t {

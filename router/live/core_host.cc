@@ -7,6 +7,15 @@
 #include "base/clock.h"
 
 namespace penstock {
+namespace {
+
+// `action` is no RequestAction.
+FleetAction FleetActionOf(const Action& action) {
+  if (const Sleep* sleep = std::get_if<Sleep>(&action)) return *sleep;
+  return std::get<Wake>(action);
+}
+
+}  // namespace
 
 CoreHost::CoreHost(std::unique_ptr<AdmissionCore> core, boost::asio::io_context& timer_loop,
                    std::vector<Mailbox*> mailboxes, Hooks hooks)
@@ -70,8 +79,13 @@ Duration CoreHost::ApplyLocked(const Event& event) {
   const Duration spent = Now() - now;
   if (hooks_.record) hooks_.record(event, now, actions_);
   for (const Action& action : actions_) {
-    const size_t loop = LoopOf(RequestOf(action));
-    if (loop < mailboxes_.size()) mailboxes_[loop]->Push(action);
+    const std::optional<RequestAction> of_request = RequestActionOf(action);
+    if (!of_request) {
+      if (hooks_.on_fleet_action) hooks_.on_fleet_action(FleetActionOf(action));
+      continue;
+    }
+    const size_t loop = LoopOf(RequestOf(*of_request));
+    if (loop < mailboxes_.size()) mailboxes_[loop]->Push(*of_request);
   }
   const std::optional<Instant> next = core_->NextDeadline();
   if (next && *next < armed_) {

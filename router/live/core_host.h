@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "kvmodel/prompt/prompt_estimate.h"
@@ -28,12 +29,16 @@ inline constexpr size_t kMaxLoops = size_t{1} << kLoopBits;
 constexpr RequestId MakeRequestId(uint64_t number, size_t loop) { return RequestId((number << kLoopBits) | loop); }
 constexpr size_t LoopOf(RequestId id) { return id.value() & (kMaxLoops - 1); }
 
+// An order to a replica.
+using FleetAction = std::variant<Sleep, Wake>;
+
 class CoreHost {
  public:
   // Called inside the core for every event; must be quick.
   using Recorder = std::function<void(const Event&, Instant, const std::vector<Action>&)>;
   struct Hooks {
-    Recorder record;                            // May be null.
+    Recorder record;                                          // May be null.
+    std::function<void(const FleetAction&)> on_fleet_action;  // As above; may be null, and the action is then lost.
     std::function<void(Duration)> on_decision;  // Time spent in Apply; may be null. Called outside the lock.
   };
 

@@ -52,9 +52,9 @@ void EventLoop::PostFleet(std::shared_ptr<const FleetView> view, std::function<v
   });
 }
 
-void EventLoop::PostLost(ReplicaId replica) {
-  boost::asio::post(io_, [this, replica] {
-    for (const auto& [id, ticket] : tickets_) ticket->ReplicaLost(replica);
+void EventLoop::PostLost(ReplicaId replica, EngineLoss loss) {
+  boost::asio::post(io_, [this, replica, loss] {
+    for (const auto& [id, ticket] : tickets_) ticket->ReplicaLost(replica, loss);
   });
 }
 

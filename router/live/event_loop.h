@@ -38,6 +38,9 @@ class Ticket;
 // A relay's finding about an engine.
 enum class EngineNews { kAnswer, kConnectFailed, kBrokenAnswer, kModelDenied };
 
+// The reason for which an engine does nothing for its requests.
+enum class EngineLoss { kHung, kAsleep };
+
 // The objects that all loops share. Thread-safe parts only.
 struct Edge {
   CoreHost* core = nullptr;
@@ -76,8 +79,8 @@ class EventLoop {
   // Any thread: replaces the view, on the loop; then calls `done` there.
   void PostFleet(std::shared_ptr<const FleetView> view, std::function<void()> done);
   const std::shared_ptr<const FleetView>& fleet() const { return fleet_; }
-  // Any thread: tells every request, on the loop, that the engine of the replica is down or hangs.
-  void PostLost(ReplicaId replica);
+  // Any thread: tells every request, on the loop, that the engine of the replica does nothing.
+  void PostLost(ReplicaId replica, EngineLoss loss);
 
   // Scratch for reads of clients: contents are consumed before anything else runs.
   std::array<char, 64 << 10>& scratch() { return scratch_; }

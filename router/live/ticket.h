@@ -26,8 +26,8 @@ class TicketHolder {
   virtual bool OnAbort(AbortReason reason) = 0;
   // The router ends before the request does.
   virtual void OnCut() = 0;
-  // The engine of the replica is down or hangs; the request may be at another.
-  virtual void OnReplicaLost(ReplicaId replica) = 0;
+  // The engine of the replica is down, hangs or sleeps; the request may be at another.
+  virtual void OnReplicaLost(ReplicaId replica, EngineLoss loss) = 0;
 
  protected:
   ~TicketHolder() = default;
@@ -64,7 +64,7 @@ class Ticket {
   void Deliver(const RequestAction& action);
   // From the loop: the session is to end with an error at once.
   void Cut();
-  void ReplicaLost(ReplicaId replica) { holder_.OnReplicaLost(replica); }
+  void ReplicaLost(ReplicaId replica, EngineLoss loss) { holder_.OnReplicaLost(replica, loss); }
 
   // Nobody reads the counter from now on.
   void LeaveBoard();

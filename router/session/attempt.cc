@@ -49,8 +49,7 @@ AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const abs
                       absl::string_view message, bool in_body) {
   if (auto interrupted = Interruption(state.client(), ticket).End()) return *std::move(interrupted);
   if (absl::IsResourceExhausted(status)) return CountedShortage(state);
-  if (state.given_up)
-    return EngineFailed(EngineErrorKind::kHung, "The engine does not work any more.", status.message());
+  if (state.given_up) return EngineFailed(*state.given_up, "The engine does not work any more.", status.message());
   const EngineErrorKind kind = ReadErrorKind(status, in_body);
   AttemptEnd end = EngineFailed(kind, message, status.message());
   // An answer that takes too long in all is no fault of its last engine.
@@ -150,7 +149,7 @@ asio::awaitable<absl::StatusOr<std::string>> Attempt::AskCount(UpstreamPool& poo
 
 std::optional<AttemptEnd> Attempt::EndAfterCount() const {
   if (auto interrupted = Interruption(state_.client(), admission_.ticket()).End()) return interrupted;
-  if (state_.given_up) return NothingSent(EngineErrorKind::kHung, "The engine does not work any more.");
+  if (state_.given_up) return NothingSent(*state_.given_up, "The engine does not work any more.");
   const RequestFacts& facts = state_.facts();
   const bool all = facts.max_output > Tokens(0) && state_.answer.carried >= facts.max_output.value();
   // The rules see that only the end of the answer is missing.
@@ -182,7 +181,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   const absl::Status& sent = *written;
   if (auto interrupted = Interruption(state_.client(), admission_.ticket()).End()) co_return std::move(interrupted);
   if (absl::IsResourceExhausted(sent)) co_return CountedShortage(state_);
-  if (state_.given_up) co_return EngineFailed(EngineErrorKind::kHung, "The engine does not work any more.");
+  if (state_.given_up) co_return EngineFailed(*state_.given_up, "The engine does not work any more.");
   if (!sent.ok() && exchange_->connected()) {
     const EngineErrorKind kind = absl::IsDeadlineExceeded(sent) ? EngineErrorKind::kTimeout : EngineErrorKind::kClosed;
     co_return EngineFailed(kind, "The engine did not take the whole request.", sent.message());

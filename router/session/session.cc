@@ -136,7 +136,7 @@ void Session::BeginAttempt(const Forward& forward) {
   state_.ledger.OnForward();
   if (state_.ledger.attempts() == 1) state_.answer_deadline = Now() + state_.limits.answer_timeout;
   state_.heard = Now();
-  state_.given_up = false;
+  state_.given_up.reset();
   state_.answer.usage_check = {BoundsOf(state_.facts(), ContextOf(*state_.fleet, forward.replica)), false};
   record_.OnForward();
   attempt_.emplace(state_, admission_, delivery_);
@@ -210,9 +210,10 @@ bool Session::OnAbort(AbortReason reason) {
 }
 
 // An engine that is merely deaf to its polls still gives tokens. Where no other can take over, it may yet come back.
-void Session::OnReplicaLost(ReplicaId replica) {
+void Session::OnReplicaLost(ReplicaId replica, EngineLoss loss) {
   if (!attempt_ || state_.forward->replica != replica || Now() - state_.heard < kSilence) return;
-  AttemptEnd end = EngineFailed(EngineErrorKind::kHung, "");
+  const EngineErrorKind kind = loss == EngineLoss::kAsleep ? EngineErrorKind::kAsleep : EngineErrorKind::kHung;
+  AttemptEnd end = EngineFailed(kind, "");
   end.writes = attempt_->writes();
   end.partial_writes = attempt_->partial_writes();
   AttemptLedger ledger = state_.ledger;
@@ -221,7 +222,7 @@ void Session::OnReplicaLost(ReplicaId replica) {
   progress.exhausted = ledger.exhausted();
   const NextStep step = After(end, state_.request.endpoint, state_.facts(), progress, Now());
   if (step.kind == NextStep::Kind::kFail) return;
-  state_.given_up = true;
+  state_.given_up = kind;
   attempt_->Abort();
 }
 

@@ -55,7 +55,7 @@ class Session final : private TicketHolder {
   void OnVerdict() override { wake_.Notify(); }
   bool OnAbort(AbortReason reason) override;
   void OnCut() override;
-  void OnReplicaLost(ReplicaId replica) override;
+  void OnReplicaLost(ReplicaId replica, EngineLoss loss) override;
 
   SessionState state_;
   Signal wake_;

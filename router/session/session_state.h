@@ -45,7 +45,7 @@ struct SessionState {
   HeaderList engine_headers;                   // Attempt: those for the client.
   RelayState answer;                           // The relay of each attempt, Delivery.
   Instant heard;                               // Session, then the attempt: the last bytes of the engine.
-  bool given_up = false;                       // Session: the present attempt ends because its engine hangs.
+  std::optional<EngineErrorKind> given_up;     // Session: the present attempt ends because its engine does nothing.
   bool any_answer = false;                     // Attempt: the client has part of the answer.
   bool told_broken = false;                    // Session: it counted against the health of a replica.
 

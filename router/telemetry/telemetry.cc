@@ -17,6 +17,12 @@
 #include "router/telemetry/view_metrics.h"
 
 namespace penstock {
+namespace {
+
+// From the copy of weights out of the memory of the host to the start of an engine with a large model.
+const MetricRegistry::Buckets kWakeBuckets = {0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640};
+
+}  // namespace
 
 struct Telemetry::State {
   explicit State(const TelemetryOptions& given)
@@ -61,6 +67,15 @@ void Telemetry::StartAtZero(const ReplicaSpec& replica) {
   }
   state_->registry.Counter(MetricNamed("penstock_false_usage_total"),
                            {{"replica", state_->requests.ReplicaLabel(replica.name)}});
+  if (!replica.sleep) return;
+  state_->registry.Counter(MetricNamed("penstock_false_sleeps_total"),
+                           {{"replica", state_->requests.ReplicaLabel(replica.name)}});
+  for (const absl::string_view result : kSleepResultLabels) {
+    const MetricRegistry::Labels labels = {{"replica", state_->requests.ReplicaLabel(replica.name)},
+                                           {"result", std::string(result)}};
+    state_->registry.Counter(MetricNamed("penstock_sleeps_total"), labels);
+    state_->registry.Counter(MetricNamed("penstock_wakes_total"), labels);
+  }
 }
 
 void Telemetry::SetTenants(const std::vector<std::string>& tenants) { state_->requests.SetTenants(tenants); }
@@ -97,6 +112,29 @@ void Telemetry::OnReread(absl::string_view replica, Reread result) {
   state_->registry
       .Counter(MetricNamed("penstock_engine_rereads_total"),
                {{"replica", state_->requests.ReplicaLabel(replica)}, {"result", std::string(LabelOf(result))}})
+      .Increment();
+}
+
+void Telemetry::OnSleepEnd(absl::string_view replica, SleepResult result) {
+  state_->registry
+      .Counter(MetricNamed("penstock_sleeps_total"),
+               {{"replica", state_->requests.ReplicaLabel(replica)}, {"result", std::string(LabelOf(result))}})
+      .Increment();
+}
+
+void Telemetry::OnWakeEnd(absl::string_view replica, SleepResult result, Duration took) {
+  const std::string label = state_->requests.ReplicaLabel(replica);
+  state_->registry
+      .Counter(MetricNamed("penstock_wakes_total"), {{"replica", label}, {"result", std::string(LabelOf(result))}})
+      .Increment();
+  if (result != SleepResult::kOk) return;
+  state_->registry.Histogram(MetricNamed("penstock_wake_seconds"), {{"replica", label}}, kWakeBuckets)
+      .Observe(took.seconds());
+}
+
+void Telemetry::OnFalseSleep(absl::string_view replica) {
+  state_->registry
+      .Counter(MetricNamed("penstock_false_sleeps_total"), {{"replica", state_->requests.ReplicaLabel(replica)}})
       .Increment();
 }
 

@@ -57,6 +57,11 @@ class Telemetry {
   void OnEnginePoll(absl::string_view replica, bool ok);
   // Another reading of the models and limits of a running engine.
   void OnReread(absl::string_view replica, Reread result);
+  // A sleep or a wake ended.
+  void OnSleepEnd(absl::string_view replica, SleepResult result);
+  // The engine says that it sleeps, and answers.
+  void OnFalseSleep(absl::string_view replica);
+  void OnWakeEnd(absl::string_view replica, SleepResult result, Duration took);
   void OnConfigReload(bool ok);
 
   // A connection or request was refused before it became a request: a limit of the edge was reached.

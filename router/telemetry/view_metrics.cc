@@ -114,6 +114,13 @@ void AddReplicas(const CoreView& view, std::vector<MetricFamily>& families) {
     }
     Keep(std::move(family), families);
   }
+  MetricFamily asleep = FamilyOf(MetricNamed("penstock_replica_asleep"));
+  for (const ReplicaView& replica : view.replicas) {
+    if (!replica.sleeps) continue;
+    const bool given_back = replica.residency == Residency::kAsleep || replica.residency == Residency::kFallingAsleep;
+    AddSample(asleep, {{"replica", replica.name}, {"model", replica.model}}, given_back ? 1 : 0);
+  }
+  Keep(std::move(asleep), families);
 }
 
 void AddQueue(const CoreView& view, std::vector<MetricFamily>& families) {

@@ -59,7 +59,7 @@ TEST(DiscoveryText, TellsTheEngineAndTheLimitsInUse) {
   Discovery discovery = Vllm({{"m", Tokens(4096)}, {"adapter", Tokens(4096)}}, 8192);
   discovery.version = "0.32.0";
   book.SetDiscovery(ReplicaId(0), discovery);
-  EXPECT_EQ(DiscoveryText(*book.discovery(ReplicaId(0)), book.fleet().replicas[0]),
+  EXPECT_EQ(DiscoveryText(*book.known(ReplicaId(0)).discovery, book.fleet().replicas[0]),
             "engine is vllm 0.32.0 with model m, adapter: context 4096 tokens, KV memory 8192 tokens in blocks of 16, "
             "at most 64 sequences, steps of 2048 tokens");
 }
@@ -218,7 +218,7 @@ TEST(FleetBook, AReloadKeepsIdsAndLeavesTombstones) {
   EXPECT_EQ(book.ReplicaByName("a"), std::nullopt);
   EXPECT_EQ(book.ReplicaByName("b"), ReplicaId(1));
   EXPECT_EQ(book.ReplicaByName("c"), ReplicaId(2));
-  EXPECT_NE(book.discovery(ReplicaId(1)), nullptr);
+  EXPECT_TRUE(book.known(ReplicaId(1)).discovery.has_value());
   EXPECT_EQ(PoolOf(book, 1).capacity.value(), 50'000 * int64_t{57344});
   EXPECT_EQ(after.models.size(), before.models.size());
 }
@@ -228,7 +228,7 @@ TEST(FleetBook, ANewUrlIsANewReplicaAndTheOldOneReturnsToItsId) {
   book.SetDiscovery(ReplicaId(0), Vllm({{"m", Tokens(4096)}}));
   book.Update(Parsed("replicas: [{id: a, url: http://h:2}]\n"));
   EXPECT_EQ(book.ReplicaByName("a"), ReplicaId(1));
-  EXPECT_EQ(book.discovery(ReplicaId(0)), nullptr);
+  EXPECT_FALSE(book.known(ReplicaId(0)).discovery.has_value());
   EXPECT_THAT(book.ModelNames(), IsEmpty());
   book.Update(Parsed("replicas: [{id: a, url: http://h:1}]\n"));
   EXPECT_EQ(book.ReplicaByName("a"), ReplicaId(0));

@@ -82,10 +82,26 @@ TEST(DemoScreen, RefusalsAreNamed) {
   EXPECT_THAT(DrawDemo(frame, {}), HasSubstr("refused    2 (deadline 2)"));
 }
 
-TEST(DemoTraffic, ThreeKindsArriveInOrderWithBursts) {
-  const auto streams = DemoTraffic({"chat", "code", "reason"}, Duration::Seconds(600), 5);
+TEST(DemoScreen, ReplicasThatSleepHaveALine) {
+  DemoFrame frame;
+  EXPECT_THAT(DrawDemo(frame, {}), Not(HasSubstr("sleep")));
+  ReplicaView rare;
+  rare.name = "rare-b";
+  rare.sleeps = true;
+  rare.residency = Residency::kAsleep;
+  rare.wakes_ordered = 3;
+  rare.wake_time = 1.25;
+  ReplicaView always;
+  always.name = "chat-a";
+  frame.core.replicas = {always, rare};
+  EXPECT_THAT(DrawDemo(frame, {}), HasSubstr("\nsleep      rare-b asleep, woke 3 times (1.2 s)\n"));
+  EXPECT_THAT(DemoLine(frame), HasSubstr("sleep rare-b asleep, woke 3 times"));
+}
 
-  ASSERT_EQ(streams.size(), 3u);
+TEST(DemoTraffic, FourKindsArriveInOrderWithBursts) {
+  const auto streams = DemoTraffic({"chat", "code", "reason", "rare"}, Duration::Seconds(600), 5);
+
+  ASSERT_EQ(streams.size(), 4u);
   for (const DemoStream& stream : streams) {
     EXPECT_TRUE(std::is_sorted(stream.trace.requests.begin(), stream.trace.requests.end(),
                                [](const auto& a, const auto& b) { return a.arrival < b.arrival; }))
@@ -96,6 +112,7 @@ TEST(DemoTraffic, ThreeKindsArriveInOrderWithBursts) {
   EXPECT_NEAR(static_cast<double>(streams[0].trace.requests.size()) / 600, 12, 0.8);
   EXPECT_NEAR(static_cast<double>(streams[1].trace.requests.size()) / 600, 3.0, 0.4);
   EXPECT_EQ(streams[2].service_class, "background");
+  EXPECT_NEAR(static_cast<double>(streams[3].trace.requests.size()), 50, 25);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ class ServiceWatch final : public AdmissionCore {
     const size_t first = actions.size();
     core_.Apply(event, now, actions);
     for (size_t i = first; i < actions.size(); ++i) {
-      const RequestId request = RequestOf(actions[i]);
+      const RequestId request = RequestOf(*RequestActionOf(actions[i]));
       if (std::holds_alternative<Park>(actions[i]) && !served_[request]) {
         waiting_[request] = true;
         notes_.push_back({Kind::kWaits, request});

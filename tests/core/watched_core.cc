@@ -61,7 +61,9 @@ void WatchedCore::FireTimers(Instant until, int most) {
 }
 
 void WatchedCore::Take(const Event& event, const Action& action) {
-  const RequestId id = RequestOf(action);
+  const std::optional<RequestAction> of_request = RequestActionOf(action);
+  if (!of_request) return;
+  const RequestId id = RequestOf(*of_request);
   const auto found = open.find(id);
   Expect(found != open.end(), "an action names an open request");
   if (found == open.end()) return;

@@ -19,6 +19,8 @@ struct PlainOrders {
   std::atomic<bool> hold{false};           // Park arrivals for ever.
   std::atomic<int> abort_after{0};         // Abort a stream once it has this many tokens; 0: never.
   std::atomic<bool> refuse_parked{false};  // Refuse what is parked at the next timer.
+  std::atomic<bool> sleep{false};          // Order the first replica to sleep, with the next event.
+  std::atomic<bool> wake{false};           // And to wake.
   std::atomic<bool> one_by_one{false};     // The attempts of a request go to the replicas in their order, up or not.
 };
 
@@ -28,6 +30,8 @@ class PlainCore : public AdmissionCore {
 
   void Apply(const Event& event, Instant now, std::vector<Action>& actions) override {
     now_ = now;
+    if (orders_.sleep.exchange(false)) actions.push_back(Sleep{ReplicaId(0)});
+    if (orders_.wake.exchange(false)) actions.push_back(Wake{ReplicaId(0)});
     if (const auto* arrived = std::get_if<RequestArrived>(&event)) {
       Arrive(*arrived, actions);
     } else if (const auto* closed = std::get_if<RequestClosed>(&event)) {

@@ -52,6 +52,20 @@ TEST_F(CoreHosts, AnActionGoesToTheLoopOfItsRequestInDecisionOrder) {
   EXPECT_EQ(RequestOf(delivered_[0][0]), MakeRequestId(2, 0));
 }
 
+TEST(FleetActions, GoToTheirHookInDecisionOrder) {
+  CoreRecord record;
+  boost::asio::io_context io;
+  std::vector<FleetAction> ordered;
+  CoreHost::Hooks hooks;
+  hooks.on_fleet_action = [&](const FleetAction& action) { ordered.push_back(action); };
+  CoreHost host(std::make_unique<RecordingCore>(record), io, {}, std::move(hooks));
+  record.answer = [](const Event&) -> std::vector<Action> { return {Sleep{ReplicaId(1)}, Wake{ReplicaId(2)}}; };
+  host.Submit(FirstToken{MakeRequestId(1, 0)});
+  ASSERT_EQ(ordered.size(), 2u);
+  EXPECT_EQ(ordered[0], FleetAction(Sleep{ReplicaId(1)}));
+  EXPECT_EQ(ordered[1], FleetAction(Wake{ReplicaId(2)}));
+}
+
 TEST_F(CoreHosts, AnActionForALoopThatDoesNotExistIsDropped) {
   record_.answer = [](const Event&) -> std::vector<Action> {
     return {Park{MakeRequestId(1, 7), WaitReason::kMemory, 0}};

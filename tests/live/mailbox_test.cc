@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-Action Numbered(uint64_t number) { return Park{RequestId(number), WaitReason::kMemory, 0}; }
+RequestAction Numbered(uint64_t number) { return Park{RequestId(number), WaitReason::kMemory, 0}; }
 
 TEST(Mailbox, ActionsOfOneThreadArriveInTheirOrder) {
   boost::asio::io_context io;

@@ -18,7 +18,7 @@ struct Holder final : TicketHolder {
     return !declines;
   }
   void OnCut() override { ++cuts; }
-  void OnReplicaLost(ReplicaId) override { ++lost; }
+  void OnReplicaLost(ReplicaId, EngineLoss) override { ++lost; }
   int verdicts = 0;
   int aborts = 0;
   bool declines = false;

@@ -86,7 +86,7 @@ TEST(ResumeRules, TheKindOfTheEndDecidesFirst) {
 
 TEST(ResumeRules, AnEngineErrorIsWorthAnotherEngineByItsKind) {
   for (const EngineErrorKind kind : {EngineErrorKind::kConnect, EngineErrorKind::kClosed, EngineErrorKind::kPushedBack,
-                                     EngineErrorKind::kOverflow}) {
+                                     EngineErrorKind::kOverflow, EngineErrorKind::kAsleep}) {
     Question question;
     Fail(question, kind);
     question.progress.another_serves = false;

@@ -20,6 +20,7 @@ inline Fleet SampleFleet() {
   chat.pools = {{PoolId(0), Footprint{}}};
   ReplicaSpec code{.name = "code-a", .models = {ModelId(1)}};
   code.pools = {{PoolId(1), Footprint::InTokens(Tokens(16))}};
+  code.sleep = SleepSpec{Duration::Seconds(60), Duration::Seconds(2)};
   fleet.replicas = {chat, code};
   return fleet;
 }
@@ -34,7 +35,7 @@ inline CoreView SampleView() {
   tokens.report_age = Duration::Infinite();
   view.pools = {chat, tokens};
   view.replicas = {{.name = "chat-a", .model = "llama-3.1-8b", .health = Health::kUp, .running = 3, .preemptions = 2},
-                   {.name = "code-a", .model = "qwen2.5-7b"}};
+                   {.name = "code-a", .model = "qwen2.5-7b", .residency = Residency::kAsleep, .sleeps = true}};
   view.lanes = {
       {.model = "llama-3.1-8b", .service_class = "standard", .waiting = 4, .oldest_wait = Duration::Seconds(1.5)}};
   view.queued_requests = 4;
@@ -71,6 +72,9 @@ inline std::string SampleExposition() {
   telemetry.OnEngineError("chat-a", EngineErrorKind::kGarbage);
   telemetry.OnEnginePoll("chat-a", true);
   telemetry.OnReread("chat-a", Reread::kChanged);
+  telemetry.OnFalseSleep("code-a");
+  telemetry.OnSleepEnd("code-a", SleepResult::kOk);
+  telemetry.OnWakeEnd("code-a", SleepResult::kOk, Duration::Seconds(2));
   telemetry.OnConfigReload(true);
   RequestRecord of_tenant = SampleRecord();
   of_tenant.tenant = "team-a";

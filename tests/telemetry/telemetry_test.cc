@@ -204,6 +204,17 @@ TEST_F(TelemetryTest, ShowsHowFarCachedPromptsCameAsExpected) {
   EXPECT_EQ(Value(text, "penstock_prefix_found_tokens_total", {}), 400);
 }
 
+TEST_F(TelemetryTest, CountsSleepsAndWakesByResult) {
+  EXPECT_EQ(Value(Text(), "penstock_wakes_total", {"replica=\"code-a\"", "result=\"timeout\""}), 0) << "from the start";
+  telemetry_.OnSleepEnd("code-a", SleepResult::kBusy);
+  telemetry_.OnWakeEnd("code-a", SleepResult::kTimeout, Duration::Seconds(300));
+  telemetry_.OnWakeEnd("code-a", SleepResult::kOk, Duration::Seconds(2));
+  const std::string text = Text();
+  EXPECT_EQ(Value(text, "penstock_sleeps_total", {"replica=\"code-a\"", "result=\"busy\""}), 1);
+  EXPECT_EQ(Value(text, "penstock_wakes_total", {"replica=\"code-a\"", "result=\"timeout\""}), 1);
+  EXPECT_EQ(Value(text, "penstock_wake_seconds_sum", {"replica=\"code-a\""}), 2) << "failed wakes have no time";
+}
+
 TEST_F(TelemetryTest, ShowsReplicasLanesAndRisk) {
   const std::string text = Text();
   EXPECT_EQ(Value(text, "penstock_replica_up", {"replica=\"chat-a\""}), 1);

@@ -26,6 +26,8 @@ struct Discovery {
   Tokens sequence_limit{0};        // Tokens that one sequence may hold (a slot of llama-server). 0: as max_context.
   bool overflow_fatal = false;     // An exhausted pool fails every running request.
   bool process_per_model = false;  // The server only routes to one process per model, and has no load of its own.
+  bool sleep_verbs_off = false;    // It was started without the requests that put it to sleep and wake it.
+  std::string weights_path;        // It loses its weights when it sleeps, and can read them again from here.
   bool operator==(const Discovery&) const = default;
 };
 

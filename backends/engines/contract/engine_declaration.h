@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "backends/engines/contract/capabilities.h"
 #include "backends/engines/contract/discovery.h"
+#include "backends/engines/contract/sleep_verbs.h"
 
 namespace penstock {
 
@@ -31,6 +32,8 @@ struct DiscoveryPage {
   Need need;
   absl::Status (*read)(absl::string_view body, Discovery* found);
   const char* older_path = nullptr;  // The path in older releases, tried second.
+  // After 404, 405 or 501 of an optional page. Null: nothing follows from it.
+  void (*refused)(Discovery* found) = nullptr;
 };
 
 // A page to read with each poll.
@@ -58,6 +61,7 @@ struct EngineDeclaration {
   absl::Span<const Sign> signs{};  // One match is enough.
   absl::Span<const DiscoveryPage> discovery_pages{};
   absl::Span<const PollPage> poll_pages{};
+  SleepVerbs sleep_verbs{};
 };
 
 }  // namespace penstock

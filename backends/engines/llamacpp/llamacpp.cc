@@ -49,6 +49,19 @@ constexpr PollPage kPoll[] = {
     {"/slots", Need::kOptional, ReadLlamaSlots, MayRun, /*ask_once_when_refused=*/true},
 };
 
+bool HasVerbs(const Discovery& found) { return found.process_per_model; }
+
+constexpr SleepVerbs kSleep = {
+    .sleep = LlamaUnload,
+    .wake = LlamaLoad,
+    .page = "/models",
+    .read = ReadLlamaRest,
+    .per_model = true,
+    .ends_later = true,
+    .has = HasVerbs,
+    .advice = "start llama-server without a model, so that it loads and unloads the models of --models-dir",
+};
+
 }  // namespace
 
 constinit const EngineDeclaration kLlamaCppEngine = {
@@ -69,6 +82,7 @@ constinit const EngineDeclaration kLlamaCppEngine = {
     .signs = kSigns,
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,
+    .sleep_verbs = kSleep,
 };
 
 }  // namespace penstock

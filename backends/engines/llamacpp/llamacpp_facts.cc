@@ -93,4 +93,27 @@ absl::Status ReadLlamaSlots(absl::string_view body, const Discovery& found, Obse
   return absl::OkStatus();
 }
 
+std::vector<VerbRequest> LlamaUnload(const SleepTarget& target) {
+  return {{"/models/unload", EngineJson{{"model", target.model}}.dump()}};
+}
+
+std::vector<VerbRequest> LlamaLoad(const SleepTarget& target) {
+  return {{"/models/load", EngineJson{{"model", target.model}}.dump()}};
+}
+
+EngineRest ReadLlamaRest(absl::string_view body, const SleepTarget& target) {
+  const EngineJson document = ParseEngineJson(body);
+  for (const EngineJson& model : Member(document, "data")) {
+    if (MemberText(model, "id") != target.model) continue;
+    const EngineJson& status = Member(model, "status");
+    const std::string value = MemberText(status, "value");
+    const EngineJson& failed = Member(status, "failed");
+    if (value == "unloaded" && failed.is_boolean() && failed.get<bool>()) return EngineRest::kFailed;
+    if (value == "unloaded") return EngineRest::kAsleep;
+    if (value == "loaded" || value == "sleeping") return EngineRest::kAwake;
+    return value == "loading" ? EngineRest::kBetween : EngineRest::kUnknown;
+  }
+  return EngineRest::kUnknown;
+}
+
 }  // namespace penstock

@@ -7,9 +7,12 @@
 #ifndef PENSTOCK_BACKENDS_ENGINES_LLAMACPP_LLAMACPP_FACTS_H_
 #define PENSTOCK_BACKENDS_ENGINES_LLAMACPP_LLAMACPP_FACTS_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "backends/engines/contract/discovery.h"
+#include "backends/engines/contract/sleep_verbs.h"
 
 namespace penstock {
 
@@ -27,6 +30,12 @@ absl::Status ReadLlamaMetrics(absl::string_view metrics, const Discovery& found,
 // The body of /slots: running requests and the tokens that they hold (prompt and output so far). An idle slot only
 // caches tokens that the server may drop. InvalidArgument when the body is not an array of slots.
 absl::Status ReadLlamaSlots(absl::string_view body, const Discovery& found, Observation* seen);
+
+// The verbs of a server that has a process for each model. Both are answered before their end.
+std::vector<VerbRequest> LlamaUnload(const SleepTarget& target);
+std::vector<VerbRequest> LlamaLoad(const SleepTarget& target);
+// The body of /models. A model that went to sleep by itself counts as awake, because a request wakes it.
+EngineRest ReadLlamaRest(absl::string_view body, const SleepTarget& target);
 
 }  // namespace penstock
 

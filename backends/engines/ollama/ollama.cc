@@ -5,6 +5,7 @@
 namespace penstock {
 namespace {
 
+constexpr char kLoadedPath[] = "/api/ps";
 constexpr char kVersionPath[] = "/api/version";
 
 bool HasVersion(absl::string_view body) {
@@ -17,7 +18,7 @@ constexpr Sign kSigns[] = {{kVersionPath, HasVersion}};
 constexpr DiscoveryPage kDiscovery[] = {
     {kVersionPath, Need::kRequired, ReadOllamaVersion},
     {"/api/tags", Need::kRequired, ReadOllamaTags},
-    {"/api/ps", Need::kOptional, ReadOllamaLoaded},
+    {kLoadedPath, Need::kOptional, ReadOllamaLoaded},
 };
 
 // max_completion_tokens of a chat is ignored.
@@ -28,6 +29,15 @@ constexpr OutputLimit kLimits[] = {
 };
 
 constexpr PollPage kPoll[] = {{kVersionPath, Need::kRequired}};
+
+constexpr SleepVerbs kSleep = {
+    .sleep = OllamaSleep,
+    .wake = OllamaWake,
+    .page = kLoadedPath,
+    .read = ReadOllamaRest,
+    .per_model = true,
+    .ends_later = true,
+};
 
 }  // namespace
 
@@ -40,6 +50,7 @@ constinit const EngineDeclaration kOllamaEngine = {
     .signs = kSigns,
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,
+    .sleep_verbs = kSleep,
 };
 
 }  // namespace penstock

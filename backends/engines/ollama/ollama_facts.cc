@@ -14,6 +14,12 @@ std::string NameOf(const EngineJson& model) {
   return name.empty() ? MemberText(model, "model") : name;
 }
 
+std::string Tagged(const std::string& name) { return name.find(':') == std::string::npos ? name + ":latest" : name; }
+
+VerbRequest KeepAlive(const SleepTarget& target, int time) {
+  return {"/api/generate", EngineJson{{"model", target.model}, {"keep_alive", time}, {"stream", false}}.dump()};
+}
+
 }  // namespace
 
 absl::Status ReadOllamaVersion(absl::string_view body, Discovery* found) {
@@ -44,6 +50,21 @@ absl::Status ReadOllamaLoaded(absl::string_view body, Discovery* found) {
     }
   }
   return absl::OkStatus();
+}
+
+std::vector<VerbRequest> OllamaSleep(const SleepTarget& target) { return {KeepAlive(target, 0)}; }
+
+std::vector<VerbRequest> OllamaWake(const SleepTarget& target) { return {KeepAlive(target, -1)}; }
+
+EngineRest ReadOllamaRest(absl::string_view body, const SleepTarget& target) {
+  const EngineJson document = ParseEngineJson(body);
+  const EngineJson& models = Member(document, "models");
+  if (!models.is_array()) return EngineRest::kUnknown;
+  const bool loaded = std::any_of(models.begin(), models.end(), [&](const EngineJson& model) {
+    return Tagged(MemberText(model, "name")) == Tagged(target.model) ||
+           Tagged(MemberText(model, "model")) == Tagged(target.model);
+  });
+  return loaded ? EngineRest::kAwake : EngineRest::kAsleep;
 }
 
 }  // namespace penstock

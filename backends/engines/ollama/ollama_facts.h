@@ -4,9 +4,12 @@
 #ifndef PENSTOCK_BACKENDS_ENGINES_OLLAMA_OLLAMA_FACTS_H_
 #define PENSTOCK_BACKENDS_ENGINES_OLLAMA_OLLAMA_FACTS_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "backends/engines/contract/discovery.h"
+#include "backends/engines/contract/sleep_verbs.h"
 
 namespace penstock {
 
@@ -19,6 +22,12 @@ absl::Status ReadOllamaTags(absl::string_view body, Discovery* found);
 // The contexts of the loaded models, from /api/ps. Only models of /api/tags count. InvalidArgument when the body is not
 // a list of models.
 absl::Status ReadOllamaLoaded(absl::string_view body, Discovery* found);
+
+// An empty request loads or unloads the model. A loaded one stays until it is unloaded.
+std::vector<VerbRequest> OllamaSleep(const SleepTarget& target);
+std::vector<VerbRequest> OllamaWake(const SleepTarget& target);
+// The body of /api/ps: the loaded models. A name without a tag means the tag "latest".
+EngineRest ReadOllamaRest(absl::string_view body, const SleepTarget& target);
 
 }  // namespace penstock
 

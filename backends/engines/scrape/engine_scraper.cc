@@ -32,6 +32,8 @@ asio::awaitable<absl::StatusOr<Discovery>> EngineScraper::Discover(UpstreamPool&
     if (absl::IsResourceExhausted(status)) co_return status;  // The page was never asked for.
     if (status.ok()) status = page.read(*body, &found);
     if (!status.ok() && page.need == Need::kRequired) co_return status;
+    // FetchGood's NotFound; the readers have other errors.
+    if (absl::IsNotFound(status) && page.refused != nullptr) page.refused(&found);
   }
   DropImpossible(found);
   found_ = found;

@@ -25,6 +25,16 @@ constexpr DiscoveryPage kDiscovery[] = {
 // Older releases have no /v1/loads.
 constexpr PollPage kPoll[] = {{"/v1/loads", Need::kOptional, ReadSglangLoads}};
 
+bool HasVerbs(const Discovery& found) { return !found.sleep_verbs_off; }
+
+// No page tells whether the memory is released.
+constexpr SleepVerbs kSleep = {
+    .sleep = SglangSleep,
+    .wake = SglangWake,
+    .has = HasVerbs,
+    .advice = "start SGLang with --enable-memory-saver and --enable-weights-cpu-backup",
+};
+
 }  // namespace
 
 constinit const EngineDeclaration kSglangEngine = {
@@ -39,6 +49,7 @@ constinit const EngineDeclaration kSglangEngine = {
     .signs = kSigns,
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,
+    .sleep_verbs = kSleep,
 };
 
 }  // namespace penstock

@@ -19,6 +19,11 @@ int64_t FirstReported(const EngineJson& object, std::initializer_list<const char
   return 0;
 }
 
+bool MemberIs(const EngineJson& object, const char* key) {
+  const EngineJson& value = Member(object, key);
+  return value.is_boolean() && value.get<bool>();
+}
+
 }  // namespace
 
 absl::Status ReadSglangServerInfo(absl::string_view body, Discovery* found) {
@@ -40,6 +45,9 @@ absl::Status ReadSglangServerInfo(absl::string_view body, Discovery* found) {
       static_cast<int>(std::min<int64_t>(std::min<int64_t>(running, kMostRequests) * ranks, kMostRequests));
   found->batch_budget = Positive(MemberInt(info, "chunked_prefill_size"));
   found->sequence_limit = Positive(MemberInt(info, "max_req_input_len"));
+  // Without the copy on the host, the weights are lost with their memory.
+  found->sleep_verbs_off = !MemberIs(info, "enable_memory_saver");
+  if (!MemberIs(info, "enable_weights_cpu_backup")) found->weights_path = MemberText(info, "model_path");
   return absl::OkStatus();
 }
 
@@ -60,6 +68,16 @@ absl::Status ReadSglangLoads(absl::string_view body, const Discovery&, Observati
   seen->kv_used_tokens = used;
   if (capacity > 0) seen->kv_used_share = static_cast<double>(used) / static_cast<double>(capacity);
   return absl::OkStatus();
+}
+
+std::vector<VerbRequest> SglangSleep(const SleepTarget&) { return {{"/release_memory_occupation", "{}"}}; }
+
+std::vector<VerbRequest> SglangWake(const SleepTarget& target) {
+  std::vector<VerbRequest> requests = {{"/resume_memory_occupation", "{}"}};
+  if (!target.weights.empty()) {
+    requests.push_back({"/update_weights_from_disk", EngineJson{{"model_path", target.weights}}.dump()});
+  }
+  return requests;
 }
 
 }  // namespace penstock

@@ -2,9 +2,12 @@
 #ifndef PENSTOCK_BACKENDS_ENGINES_SGLANG_SGLANG_FACTS_H_
 #define PENSTOCK_BACKENDS_ENGINES_SGLANG_SGLANG_FACTS_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "backends/engines/contract/discovery.h"
+#include "backends/engines/contract/sleep_verbs.h"
 
 namespace penstock {
 
@@ -16,6 +19,11 @@ absl::Status ReadSglangServerInfo(absl::string_view body, Discovery* found);
 // The body of /v1/loads, summed over data-parallel ranks. InvalidArgument when the body has no loads; `seen` then stays
 // as it is.
 absl::Status ReadSglangLoads(absl::string_view body, const Discovery& found, Observation* seen);
+
+// Both verbs of --enable-memory-saver. Released weights are lost, unless SGLang keeps a copy on the host
+// (--enable-weights-cpu-backup). Then they are read from disk again. SGLang dies of a release while requests run.
+std::vector<VerbRequest> SglangSleep(const SleepTarget& target);
+std::vector<VerbRequest> SglangWake(const SleepTarget& target);
 
 }  // namespace penstock
 

@@ -3,9 +3,12 @@
 #include "backends/engines/contract/openai_limits.h"
 #include "backends/engines/contract/served_models.h"
 #include "backends/engines/vllm/vllm_facts.h"
+#include "backends/engines/vllm/vllm_sleep.h"
 
 namespace penstock {
 namespace {
+
+constexpr char kRestPath[] = "/is_sleeping";
 
 constexpr Sign kSigns[] = {{"/metrics", LooksLikeVllm}};
 
@@ -14,9 +17,21 @@ constexpr DiscoveryPage kDiscovery[] = {
     {kModelsPath, Need::kRequired, ReadServedModels},
     {"/version", Need::kOptional, ReadVllmVersion},
     {"/metrics", Need::kOptional, ReadVllmCapacity},
+    {kRestPath, Need::kOptional, ReadVllmVerbs, nullptr, NoteVllmWithoutVerbs},
 };
 
 constexpr PollPage kPoll[] = {{"/metrics", Need::kOptional, ReadVllmLoad}};
+
+bool HasVerbs(const Discovery& found) { return !found.sleep_verbs_off; }
+
+constexpr SleepVerbs kSleep = {
+    .sleep = VllmSleep,
+    .wake = VllmWake,
+    .page = kRestPath,
+    .read = ReadVllmRest,
+    .has = HasVerbs,
+    .advice = "start vLLM with VLLM_SERVER_DEV_MODE=1 and --enable-sleep-mode",
+};
 
 }  // namespace
 
@@ -33,6 +48,7 @@ constinit const EngineDeclaration kVllmEngine = {
     .signs = kSigns,
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,
+    .sleep_verbs = kSleep,
 };
 
 }  // namespace penstock

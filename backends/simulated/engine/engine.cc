@@ -55,6 +55,12 @@ std::optional<SequenceId> Engine::Submit(const SequenceOrder& order, Instant now
   return sequence.id;
 }
 
+bool Engine::Wake() {
+  if (!sleep_.Wake()) return false;
+  if (CanBegin() && on_work_) on_work_();
+  return true;
+}
+
 void Engine::Abort(SequenceId id) {
   const auto found = records_.find(id);
   if (found == records_.end()) return;

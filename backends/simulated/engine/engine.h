@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "backends/simulated/engine/engine_spec.h"
 #include "backends/simulated/engine/histogram.h"
+#include "backends/simulated/engine/sleep_state.h"
 #include "backends/simulated/machine/gpu_share.h"
 #include "backends/simulated/machine/step_machine.h"
 #include "base/units.h"
@@ -69,9 +70,15 @@ class Engine {
   // `on_work` is called when there is work and no step is in flight.
   void OnWork(std::function<void()> on_work) { on_work_ = std::move(on_work); }
 
-  bool CanBegin() const { return machine_.HasWork() && !machine_.StepInFlight(); }
+  bool CanBegin() const { return machine_.HasWork() && !machine_.StepInFlight() && !sleep_.asleep(); }
   StepWork BeginStep(Instant now);
   void FinishStep(Instant now);
+
+  void SetSleepState(SleepState state) { sleep_ = std::move(state); }
+  SleepState& sleep() { return sleep_; }
+  const SleepState& sleep() const { return sleep_; }
+  // Runs the requests that waited for it. False: it could not wake.
+  bool Wake();
 
   const EngineSpec& spec() const { return spec_; }
   const EngineStats& stats() const { return stats_; }
@@ -104,6 +111,7 @@ class Engine {
   void CountEnd(const Record& record, const SequenceEnded& ended, Instant now);
 
   EngineSpec spec_;
+  SleepState sleep_;
   StepMachine machine_;
   Instant start_;
   EngineStats stats_;

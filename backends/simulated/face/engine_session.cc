@@ -25,7 +25,7 @@
 
 #include "backends/simulated/face/exchange.h"
 #include "backends/simulated/face/job.h"
-#include "backends/simulated/face/pages.h"
+#include "backends/simulated/face/sleep_pages.h"
 #include "base/clock.h"
 
 namespace penstock::simulated {
@@ -181,7 +181,7 @@ asio::awaitable<bool> Session::Answer(const Request& request) {
   asked.query = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
   asked.body = request.body();
   asked.now_unix = std::time(nullptr);
-  Page page = AnswerPage(asked, *engine_);
+  Page page = co_await AnswerAnyPage(asked, engine_);
   co_return co_await SendPage(request, std::move(page));
 }
 

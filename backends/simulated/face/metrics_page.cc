@@ -125,8 +125,8 @@ std::string VllmMetrics(const Engine& engine) {
   page.Sample("vllm:num_requests_waiting_by_reason", 0, "reason=\"deferred\"");
   page.Gauge("vllm:kv_cache_usage_perc", Share(gauges), "KV-cache usage. 1 means 100 percent usage.");
   page.Family("vllm:engine_sleep_state", "gauge", "Engine sleep state; awake = 1 means it is not sleeping.");
-  page.Sample("vllm:engine_sleep_state", 1, "sleep_state=\"awake\"");
-  page.Sample("vllm:engine_sleep_state", 0, "sleep_state=\"weights_offloaded\"");
+  page.Sample("vllm:engine_sleep_state", engine.sleep().says_asleep() ? 0 : 1, "sleep_state=\"awake\"");
+  page.Sample("vllm:engine_sleep_state", engine.sleep().says_asleep() ? 1 : 0, "sleep_state=\"weights_offloaded\"");
   page.Sample("vllm:engine_sleep_state", 0, "sleep_state=\"discard_all\"");
   AddCacheConfig(engine, gauges, page);
   AddCounters(engine, gauges, page);

@@ -79,12 +79,23 @@ Sharing SharingOf(const Config& config, const std::string& id) {
   return gpu != nullptr && gpu->sharing == GpuSharing::kMps ? Sharing::kMps : Sharing::kTimeSlicing;
 }
 
+// The memory on each GPU of the replica while it is awake.
+Bytes ResidentOf(const Config& config, const ReplicaConfig& replica, const EngineSpec& spec) {
+  Bytes kv(0);
+  const auto footprint = ReplicaFootprint(config, replica, replica.model, spec.limits.block);
+  if (footprint && spec.elastic_gpu.empty()) {
+    kv = Bytes(AmountOfTokens(*footprint, spec.limits.kv_tokens, spec.limits.max_context).value());
+  }
+  return ResidentPerGpu(config, replica, replica.model, kv).total();
+}
+
 }  // namespace
 
 // The engines of one thread. Connections own their engines. The timer of the clock and the acceptors end before the
 // io_context.
 struct SimulatedFleet::Group {
   std::map<std::string, ElasticMemory> elastic;  // The memory of each GPU, used until the last connection ends.
+  std::map<std::string, DeviceMemory> devices;   // For engines that sleep.
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   StepClock clock{context};
@@ -94,6 +105,23 @@ struct SimulatedFleet::Group {
   ElasticMemory* MemoryOf(const EngineSpec& spec) {
     if (spec.elastic_gpu.empty()) return nullptr;
     return &elastic.emplace(spec.elastic_gpu, ElasticMemory{spec.elastic_kv.value(), 0}).first->second;
+  }
+
+  // The engines that never sleep come first.
+  void PlaceInMemory(const Config& config, const ReplicaConfig& replica, simulated::Engine& engine) {
+    const Bytes resident = ResidentOf(config, replica, engine.spec());
+    std::vector<DeviceMemory*> mine;
+    for (const std::string& id : replica.gpus) {
+      const GpuConfig* gpu = FindGpu(config, absl::string_view(id));
+      if (gpu == nullptr) continue;
+      const Bytes size = gpu->kind.memory - gpu->elastic_kv.value_or(Bytes(0));
+      mine.push_back(&devices.emplace(id, DeviceMemory{size, Bytes(0)}).first->second);
+    }
+    if (replica.sleep) {
+      engine.SetSleepState(SleepState(resident, std::move(mine), replica.sleep->wake));
+    } else {
+      for (DeviceMemory* device : mine) device->used = device->used + resident;
+    }
   }
 
   void Add(const Config& config, const ReplicaConfig& replica, std::shared_ptr<simulated::Engine> engine) {
@@ -134,6 +162,12 @@ absl::StatusOr<std::unique_ptr<SimulatedFleet>> SimulatedFleet::Create(const Con
   fleet->engines_.resize(replicas.size());
   fleet->listeners_.resize(replicas.size());
   const size_t threads = std::max(1u, std::thread::hardware_concurrency());
+  struct Placed {
+    Group* group;
+    const ReplicaConfig* replica;
+    simulated::Engine* engine;
+  };
+  std::vector<Placed> placed;
   size_t next = 0;
   for (const std::vector<size_t>& members : Independent(replicas)) {
     if (fleet->groups_.size() < threads) fleet->groups_.push_back(std::make_unique<Group>());
@@ -148,7 +182,13 @@ absl::StatusOr<std::unique_ptr<SimulatedFleet>> SimulatedFleet::Create(const Con
       ElasticMemory* elastic = group.MemoryOf(*spec);
       auto engine = std::make_shared<simulated::Engine>(*std::move(spec), Now(), elastic);
       group.Add(config, replica, engine);
+      placed.push_back({&group, &replica, engine.get()});
       fleet->listeners_[i] = {std::make_unique<EngineServer>(group.context, std::move(engine)), *endpoint};
+    }
+  }
+  for (const bool sleeps : {false, true}) {
+    for (const Placed& each : placed) {
+      if (each.replica->sleep.has_value() == sleeps) each.group->PlaceInMemory(config, *each.replica, *each.engine);
     }
   }
   return fleet;

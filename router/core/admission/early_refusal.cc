@@ -14,10 +14,13 @@ bool EarlyRefusal::Concerns(const RequestState& request, Instant now) const {
   const ClassSpec& goals = fleet_.GoalsOf(request);
   if (!active_ || !goals.refuse_late || waiting.committed || waiting.begun || request.kept > Tokens(0)) return false;
   if (waiting.best_effort || waiting.parked || waiting.reserved) return false;
+  if (!servers_.AnyAwake(request.arrived.model)) return false;
   return now - request.arrival <= PartOf(goals.ttft, kLastLook);
 }
 
 void EarlyRefusal::Waits(RequestState* request, Instant now) {
+  // A wait for a wake says nothing about the rate of the servers.
+  if (!servers_.AnyAwake(request->arrived.model)) return;
   if (active_ && !request->waiting.best_effort) LaneOf(*request).drain.Waits(request, now);
 }
 

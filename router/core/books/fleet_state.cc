@@ -138,6 +138,7 @@ void FleetState::Show(CoreView& view, Instant now) const {
     out.name = replica.spec().name;
     if (!replica.spec().models.empty()) out.model = spec_.models[replica.spec().models.front().value()].name;
     out.health = replica.health;
+    out.residency = replica.presence.residency;
     out.running = static_cast<int64_t>(replica.requests().size());
     out.prefilling = static_cast<int64_t>(replica.prefills().requests().size());
     out.backlog = replica.prefills().work();

@@ -1,9 +1,9 @@
 #include "router/core/books/model_servers.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "kvmodel/step_model.h"
-#include "router/core/learning/host_time.h"
 
 namespace penstock {
 namespace {
@@ -13,7 +13,7 @@ constexpr double kSecondsPerMs = 1e-3;
 }  // namespace
 
 double ModelServers::Kind::FirstToken(const PrefillWork& prefill, double factor) const {
-  return host_time + factor * FirstTokenAlone(step, prefill, batch_budget);
+  return delay + factor * FirstTokenAlone(step, prefill, batch_budget);
 }
 
 double ModelServers::Kind::Work(Tokens prompt, const PrefillWork& prefill, double output, int sequences) const {
@@ -37,14 +37,14 @@ void ModelServers::Refresh(const std::vector<ReplicaBrief>& briefs, Instant now)
   refresh_at_ = now + kRefresh;
   const bool any_up = std::any_of(replicas_.begin(), replicas_.end(), [&](size_t index) { return briefs[index].up; });
   for (Kind& kind : kinds_) kind.idle_factor = kind.busy_factor = 0;
-  for (Kind& kind : kinds_) kind.host_time = HostTime::kMost;
+  for (Kind& kind : kinds_) kind.delay = std::numeric_limits<double>::infinity();
   const auto lower = [](double& least, double factor) { least = least > 0 ? std::min(least, factor) : factor; };
   for (size_t i = 0; i < replicas_.size(); ++i) {
     const ReplicaBrief& brief = briefs[replicas_[i]];
     if (any_up && !brief.up) continue;
     lower(kinds_[kind_of_[i]].idle_factor, brief.idle_factor);
     lower(kinds_[kind_of_[i]].busy_factor, brief.busy_factor);
-    kinds_[kind_of_[i]].host_time = std::min(kinds_[kind_of_[i]].host_time, brief.host_time);
+    kinds_[kind_of_[i]].delay = std::min(kinds_[kind_of_[i]].delay, brief.Delay(now));
   }
 }
 

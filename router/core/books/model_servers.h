@@ -6,6 +6,7 @@
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_MODEL_SERVERS_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_MODEL_SERVERS_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -20,8 +21,14 @@ struct ReplicaBrief {
   double fullness = 0;     // Part of the fullest pool in use at present; beyond 1 when it takes no request.
   double idle_factor = 1;  // Learned over prior step time beside idle neighbours.
   double busy_factor = 1;  // And beside those that are busy now.
-  bool up = false;         // Health::kUp or kProbing.
+  bool up = false;         // Health::kUp or kProbing, or it can be woken.
   double host_time = 0;    // Seconds of a first token that no step explains.
+  bool takes = true;       // It is awake, and stays so.
+  double wake = 0;         // Seconds that it needs to wake, where it does not wake already.
+  Instant awake_at;        // While it wakes: when that is expected to end.
+
+  // Seconds before the steps of a first token.
+  double Delay(Instant now) const { return host_time + wake + std::max(0.0, (awake_at - now).seconds()); }
 };
 
 class ModelServers {
@@ -36,7 +43,7 @@ class ModelServers {
     Tokens batch_budget{0};
     double idle_factor = 0;  // Least of its replicas; 0: none of them is up.
     double busy_factor = 0;
-    double host_time = 0;  // Least of its replicas.
+    double delay = 0;  // Seconds before the steps of a first token; least of its replicas.
 
     // Seconds to a first token on an idle replica of the kind.
     double FirstToken(const PrefillWork& prefill, double factor) const;

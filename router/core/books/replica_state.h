@@ -13,6 +13,7 @@
 #include "kvmodel/step_model.h"
 #include "router/core/books/decoding_streams.h"
 #include "router/core/books/prefill_backlog.h"
+#include "router/core/books/presence.h"
 #include "router/core/books/request_state.h"
 #include "router/core/contract/admission_checks.h"
 #include "router/core/contract/fleet.h"
@@ -53,8 +54,8 @@ class ReplicaState {
   const PrefillBacklog& prefills() const { return prefills_; }
   const DecodingStreams& streams() const { return streams_; }
   bool busy() const { return !requests_.empty(); }
-  // True: its health lets it take a request. A replica on probation gets one at a time.
-  bool Placeable() const { return IsPlaceable(health, probation.requests > 0); }
+  // True: it is awake, and its health lets it take a request. A replica on probation gets one at a time.
+  bool Placeable() const { return presence.Takes() && IsPlaceable(health, probation.requests > 0); }
   int64_t sequences() const { return sequences_; }    // Forwarded, n counted.
   int64_t unobserved() const { return unobserved_; }  // Requests whose progress is forecast only.
   // When the newest step known ended; nullopt while idle or before the first.
@@ -95,7 +96,7 @@ class ReplicaState {
   bool SumsHold() const;
 
   Health health = Health::kDown;
-  Instant down_since;
+  Presence presence;
   Probation probation;
   EngineFacts facts;
   PromptCache prompts;

@@ -52,7 +52,7 @@ void Servers::FindLargePrompts() {
 
 void Servers::SetHealth(ReplicaId id, Health health, Instant now) {
   ReplicaState& replica = fleet_.replica(id);
-  if (health == Health::kDown && replica.health != Health::kDown) replica.down_since = now;
+  if (health == Health::kDown && replica.health != Health::kDown) replica.presence.down_since = now;
   if (health == Health::kProbing && replica.health != Health::kProbing) replica.probation.Begin();
   replica.health = health;
   if (health == Health::kDown) replica.prompts.Forget();
@@ -77,8 +77,27 @@ double Servers::FullnessOf(const ReplicaState& replica, Instant now) const {
 void Servers::UpdateBrief(size_t position, Instant now) {
   const ReplicaState& replica = fleet_.replicas()[position];
   const StepModel& model = replica.steps_model();
-  briefs_[position] = {FullnessOf(replica, now), model.Factor(0), model.Factor(fleet_.BusyNeighbours(replica)),
-                       IsUp(replica.health), replica.host_time.seconds()};
+  const Presence& presence = replica.presence;
+  briefs_[position] = {FullnessOf(replica, now),
+                       model.Factor(0),
+                       model.Factor(fleet_.BusyNeighbours(replica)),
+                       presence.CountsAsUp(replica.health),
+                       replica.host_time.seconds(),
+                       presence.Takes(),
+                       0,
+                       {}};
+  if (presence.Takes()) return;
+  if (presence.residency == Residency::kWaking)
+    briefs_[position].awake_at = presence.awake_at;
+  else
+    briefs_[position].wake = presence.wake.seconds();
+}
+
+void Servers::ResidencyChanged(size_t position, Instant now) {
+  ReplicaState& replica = fleet_.replicas()[position];
+  if (!replica.presence.awake()) replica.prompts.Forget();
+  UpdateBrief(position, now);
+  for (ModelId model : replica.spec().models) servers_[model.value()].Changed();
 }
 
 void Servers::UpdateFullness(const ReplicaState& replica, Instant now) {
@@ -94,10 +113,16 @@ bool Servers::AnyUp(ModelId model) const {
   return std::any_of(servers.begin(), servers.end(), [&](size_t index) { return briefs_[index].up; });
 }
 
+bool Servers::AnyAwake(ModelId model) const {
+  const std::vector<size_t>& servers = Of(model);
+  return std::any_of(servers.begin(), servers.end(),
+                     [&](size_t index) { return briefs_[index].up && briefs_[index].takes; });
+}
+
 bool Servers::DownForGood(ModelId model, Instant now) const {
   const std::vector<size_t>& servers = Of(model);
   return std::none_of(servers.begin(), servers.end(), [&](size_t index) {
-    return briefs_[index].up || IsAwaited(fleet_.replicas()[index].down_since, now);
+    return briefs_[index].up || IsAwaited(fleet_.replicas()[index].presence.down_since, now);
   });
 }
 
@@ -105,7 +130,7 @@ Instant Servers::OutageEnd(ModelId model, Instant now) const {
   Instant newest;
   for (size_t index : Of(model)) {
     if (briefs_[index].up) return Instant::Never();
-    newest = std::max(newest, fleet_.replicas()[index].down_since);
+    newest = std::max(newest, fleet_.replicas()[index].presence.down_since);
   }
   return newest == Instant() ? now : newest + kOutageGrace;
 }

@@ -26,6 +26,8 @@ class Servers {
   // The fleet has a new description.
   void Configure(Instant now);
   void SetHealth(ReplicaId id, Health health, Instant now);
+  // The presence of the replica changed.
+  void ResidencyChanged(size_t replica, Instant now);
 
   // By position, in rising order; empty for an unknown model.
   const std::vector<size_t>& Of(ModelId model) const {
@@ -37,11 +39,17 @@ class Servers {
   // The memory of the replica's pools changed: for each of their members.
   void UpdateFullness(const ReplicaState& replica, Instant now);
 
+  // A replica that can be woken is up.
   bool AnyUp(ModelId model) const;
+  // One of those that are up is awake, and stays so.
+  bool AnyAwake(ModelId model) const;
   // No server is up, and none went down so recently that it is waited for.
   bool DownForGood(ModelId model, Instant now) const;
   // Until when requests wait for a server to come back; Never while one is up.
   Instant OutageEnd(ModelId model, Instant now) const;
+
+  // True: the replica takes nothing because of its sleep, and requests may wait for it.
+  bool IsAway(size_t replica) const { return briefs_[replica].up && !briefs_[replica].takes; }
 
   // The longest prompt that the replica's context and pools can hold.
   Tokens Longest(size_t replica) const { return longest_[replica]; }

@@ -4,13 +4,15 @@
 // answered within the same Apply by exactly one of Forward, Park or Refuse; a parked request later gets Forward or
 // Refuse. An action for a request that has already closed is void.
 //
-// An Action is any output. Every action so far is a RequestAction. An action of the fleet, which names a replica and no
-// request, becomes a further alternative of Action alone. Mailboxes and tickets take RequestAction, so the compiler
-// then shows each place that routes actions.
+// An Action is any output. Sleep and Wake are actions of the fleet: they name a replica and no request. Mailboxes and
+// tickets take RequestAction, so the compiler shows each place that routes actions. A Sleep or Wake is answered by
+// ReplicaResidency when it has ended. The core has one of them under way per replica.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_ACTION_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_ACTION_H_
 
 #include <cstdint>
+#include <optional>
+#include <type_traits>
 #include <variant>
 
 #include "base/ids.h"
@@ -66,7 +68,31 @@ struct Abort {
 };
 
 using RequestAction = std::variant<Forward, Park, Refuse, Abort>;
-using Action = RequestAction;
+
+// The replica gives its memory back. Nothing of this core runs on it.
+struct Sleep {
+  ReplicaId replica;
+  bool operator==(const Sleep&) const = default;
+};
+
+// The replica takes its memory again. The replicas that had it have given it back.
+struct Wake {
+  ReplicaId replica;
+  bool operator==(const Wake&) const = default;
+};
+
+using Action = std::variant<Forward, Park, Refuse, Abort, Sleep, Wake>;
+
+// The action as one of a request; nullopt: it is one of the fleet.
+inline std::optional<RequestAction> RequestActionOf(const Action& action) {
+  return std::visit(
+      [](const auto& concrete) -> std::optional<RequestAction> {
+        using Concrete = std::decay_t<decltype(concrete)>;
+        if constexpr (std::is_constructible_v<RequestAction, Concrete>) return concrete;
+        return std::nullopt;
+      },
+      action);
+}
 
 inline RequestId RequestOf(const RequestAction& action) {
   return std::visit([](const auto& concrete) { return concrete.request; }, action);

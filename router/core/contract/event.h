@@ -13,6 +13,7 @@
 
 #include "base/health.h"
 #include "base/ids.h"
+#include "base/residency.h"
 #include "base/units.h"
 #include "router/core/contract/fleet.h"
 
@@ -117,6 +118,17 @@ struct ReplicaHealth {
   bool operator==(const ReplicaHealth&) const = default;
 };
 
+// The end of a Sleep or Wake, or a change that somebody else made. A replica with ReplicaSpec::sleep
+// counts as awake until its first event. A replica without it is always awake. After a failed
+// Wake the replica is what `residency` says, mostly asleep.
+struct ReplicaResidency {
+  ReplicaId replica;
+  Residency residency = Residency::kAwake;
+  bool failed = false;  // The order failed.
+  Duration took;        // From the order to its end; zero: nobody ordered it.
+  bool operator==(const ReplicaResidency&) const = default;
+};
+
 struct FleetChanged {
   Fleet fleet;
   bool operator==(const FleetChanged&) const = default;
@@ -133,7 +145,7 @@ struct TimerFired {
 };
 
 using Event = std::variant<RequestArrived, FirstToken, RequestClosed, RequestRequeued, Progress, EngineReport,
-                           ReplicaHealth, FleetChanged, ShutdownStarted, TimerFired, AnswerFixed>;
+                           ReplicaHealth, FleetChanged, ShutdownStarted, TimerFired, AnswerFixed, ReplicaResidency>;
 
 }  // namespace penstock
 

@@ -7,6 +7,7 @@
 #define PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,20 @@ struct PoolShare {
   bool operator==(const PoolShare&) const = default;
 };
 
+// A GPU whose memory awake replicas share.
+struct GpuSpec {
+  std::string name;
+  Bytes memory{0};  // Its replicas may use so much together; 0: nobody knows, and nothing is gated.
+  bool operator==(const GpuSpec&) const = default;
+};
+
+// A replica that may give its memory back.
+struct SleepSpec {
+  Duration after;  // It sleeps after being idle for so long, although nobody needs its memory.
+  Duration wake;   // The time of a wake until some were measured.
+  bool operator==(const SleepSpec&) const = default;
+};
+
 struct ReplicaSpec {
   std::string name;
   std::vector<ModelId> models;   // Names it answers to: the base model and, where it has them, adapters.
@@ -48,6 +63,8 @@ struct ReplicaSpec {
   Tokens prefix_cache{0};      // Of cached prompts that its pool can keep; 0: the engine keeps none, or it is unknown.
   bool shares_prompts = true;  // Its cache has one copy of a block, however many running requests begin with it.
   Duration abort_hold;         // After a running request is cancelled, its memory may stay taken this long.
+  std::optional<SleepSpec> sleep;  // Left out: it is always awake.
+  Bytes resident{0};               // Taken on each of its GPUs while it is awake: weights and its own cache.
   bool removed = false;
 
   bool Serves(ModelId model) const { return std::find(models.begin(), models.end(), model) != models.end(); }
@@ -114,6 +131,7 @@ struct CoreLimits {
 };
 
 struct Fleet {
+  std::vector<GpuSpec> gpus;  // Positions are those of ReplicaSpec::gpus; one that is missing has unknown memory.
   std::vector<PoolSpec> pools;
   std::vector<ReplicaSpec> replicas;
   std::vector<ModelSpec> models;

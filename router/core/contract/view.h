@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/health.h"
+#include "base/residency.h"
 #include "base/units.h"
 #include "kvmodel/prefill_work.h"
 #include "router/core/contract/wait_reason.h"
@@ -48,6 +49,12 @@ struct ReplicaView {
   std::string name;
   std::string model;
   Health health = Health::kDown;
+  Residency residency = Residency::kAwake;
+  bool sleeps = false;  // It may give its memory back.
+  int64_t sleeps_ordered = 0;
+  int64_t wakes_ordered = 0;
+  int64_t wakes_failed = 0;
+  double wake_time = 0;     // Seconds that its next wake is expected to take.
   int64_t running = 0;      // Live leases.
   int64_t prefilling = 0;   // Leases before their first token.
   PrefillWork backlog;      // Dispatched and not yet computed.

@@ -22,8 +22,9 @@ enum class WaitReason : uint8_t {
   kMemory,
   kBehindOthers,
   kParked,
+  kWaking,
 };
-inline constexpr int kWaitReasonCount = 8;
+inline constexpr int kWaitReasonCount = 9;
 
 struct WaitReasonTraits {
   WaitReason reason;
@@ -35,13 +36,14 @@ struct WaitReasonTraits {
 
 inline constexpr std::array<WaitReasonTraits, kWaitReasonCount> kWaitReasons = {{
     {WaitReason::kNoReplicaUp, "no_replica_up", "No replica of the model can take a request.", 0},
-    {WaitReason::kSequences, "sequences", "The engine's batch has no free row.", 1},
-    {WaitReason::kRunway, "runway", "Enough prefill is on its way to the engine.", 2},
-    {WaitReason::kFirstToken, "first_token", "The first token would miss the TTFT goal.", 3},
-    {WaitReason::kRunningStreams, "running_streams", "Running streams would miss their next tokens.", 4},
-    {WaitReason::kMemory, "memory", "The KV cache could become full.", 5},
+    {WaitReason::kSequences, "sequences", "The engine's batch has no free row.", 2},
+    {WaitReason::kRunway, "runway", "Enough prefill is on its way to the engine.", 3},
+    {WaitReason::kFirstToken, "first_token", "The first token would miss the TTFT goal.", 4},
+    {WaitReason::kRunningStreams, "running_streams", "Running streams would miss their next tokens.", 5},
+    {WaitReason::kMemory, "memory", "The KV cache could become full.", 6},
     {WaitReason::kBehindOthers, "behind_others", "Requests ahead in the queue are tried first.", 0},
     {WaitReason::kParked, "parked", "The stream is ahead of its due times and has lent its memory.", 0},
+    {WaitReason::kWaking, "waking", "The replicas of the model sleep, and one of them is to wake.", 1},
 }};
 
 constexpr const WaitReasonTraits& TraitsOf(WaitReason reason) { return kWaitReasons[static_cast<size_t>(reason)]; }

@@ -135,7 +135,9 @@ void Floors::UpdateEntry(size_t index) {
   }
   entry.closed.reset();
   if (replica.busy() && replica.sequences() >= replica.spec().max_sequences) entry.closed = WaitReason::kSequences;
-  if (!replica.Placeable()) entry.closed = WaitReason::kNoReplicaUp;
+  if (!replica.Placeable()) {
+    entry.closed = servers_.IsAway(index) ? WaitReason::kWaking : WaitReason::kNoReplicaUp;
+  }
 }
 
 void Floors::Update(std::span<const size_t> replicas, Instant now) {

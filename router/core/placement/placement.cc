@@ -45,7 +45,12 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
   WaitReason reason = search_.closed();
   const Choice* best = nullptr;
   while (const std::optional<size_t> index = search_.Next(best)) {
-    if (!fleet_.replicas()[*index].Placeable() || needed > servers_.Longest(*index)) continue;
+    const ReplicaState& replica = fleet_.replicas()[*index];
+    if (needed > servers_.Longest(*index)) continue;
+    if (!replica.Placeable()) {
+      if (servers_.IsAway(*index)) reason = HigherRanked(reason, WaitReason::kWaking);
+      continue;
+    }
     if (can_avoid && request->waiting.Avoids(*index)) continue;
     if (const std::optional<WaitReason> broken = Test(*request, *index, now)) {
       reason = HigherRanked(reason, *broken);

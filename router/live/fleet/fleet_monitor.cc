@@ -12,6 +12,8 @@
 #include "backends/engines/contract/possible.h"
 #include "base/clock.h"
 #include "router/fleet/discovery_text.h"
+#include "router/fleet/sleep_plan.h"
+#include "router/live/fleet/notice.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -31,9 +33,10 @@ FleetMonitor::FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, co
       book_(config),
       patrol_(control),
       rereader_(control, book_, [this](const WatchedReplica& watched, bool changed, std::string notice) {
-        Notice(watched, std::move(notice));
+        LogNotice(control_.edge(), watched.config.id, std::move(notice));
         if (changed) Publish({});
-      }) {}
+      }),
+      keeper_(control, book_, publisher_, [this](const ReplicaResidency& event) { Publish({event}); }) {}
 
 FleetMonitor::~FleetMonitor() = default;
 
@@ -55,6 +58,7 @@ void FleetMonitor::Reload(const Config& config, std::function<void()> published)
     control_.edge().core->Submit(ReplicaHealth{id, book_.removed(id) ? Health::kDraining : Health::kDown});
   }
   Publish({}, std::move(published));
+  for (const auto& entry : watched_) keeper_.Configure(*entry.second);
   StartWatching();
   CountUp();
   for (const auto& entry : watched_) Judge(*entry.second);
@@ -70,6 +74,7 @@ void FleetMonitor::StopWatching(ReplicaId replica) {
   if (found == watched_.end()) return;
   found->second->stopped = true;
   found->second->pause.cancel();
+  if (found->second->sleeper) found->second->sleeper->Stop();
   patrol_.Forget(replica);
   watched_.erase(found);
 }
@@ -83,6 +88,7 @@ void FleetMonitor::StartWatching() {
     const absl::Status connected = watched->Connect(control_, url_of_(book_.replica_config(id)));
     if (!connected.ok()) LogLost(*watched, connected);
     watched_[id] = watched;
+    keeper_.Configure(*watched);
     control_.connections().EnterGuest();
     asio::co_spawn(control_.io(), Watch(std::move(watched)), asio::detached);
   }
@@ -98,14 +104,17 @@ asio::awaitable<void> FleetMonitor::Watch(std::shared_ptr<WatchedReplica> watche
     if (watched->health.probing_needed()) {
       pause = std::max(Duration::Milliseconds(1), watched->health.next_probe() - Now());
     }
+    pause = SleepKeeper::PauseOf(*watched, pause);
     watched->pause.expires_after(ToChrono(watched->pool != nullptr ? pause : kBadUrlPause));
     co_await watched->pause.async_wait(asio::as_tuple(asio::use_awaitable));
   }
   watched->pool.reset();
+  if (watched->sleeper) watched->sleeper->Release();
   control_.connections().LeaveGuest();
 }
 
 asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
+  const Instant began = Now();
   // Two statements: g++ 12 destroys the wrong coroutine of a conditional expression.
   absl::Status status;
   if (watched.discovered) {
@@ -117,12 +126,18 @@ asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
   if (watched.stopped || absl::IsResourceExhausted(status)) co_return;
   const bool was_down = watched.health.probing_needed();
   watched.health.OnProbe(Now(), status.ok());
-  if (watched.discovered) control_.edge().telemetry->OnEnginePoll(watched.config.id, status.ok());
-  if (!status.ok()) LogLost(watched, status);
-  if (!status.ok()) watched.rereading.times.OnFailedPoll();
+  co_await keeper_.AfterRound(watched, status.ok(), began);
+  if (watched.stopped) co_return;
+  const bool hidden = SleepKeeper::HidesAbsence(watched);
+  if (watched.discovered && !hidden) control_.edge().telemetry->OnEnginePoll(watched.config.id, status.ok());
+  if (!status.ok() && !hidden) {
+    LogLost(watched, status);
+    watched.rereading.times.OnFailedPoll();
+  }
   if (!status.ok() && book_.SetDiscovery(watched.id, std::nullopt)) Publish({});
   // Once per failing probe: a stream may have been heard of a moment ago.
-  if (!status.ok() && watched.scraper && watched.health.probing_needed()) publisher_.TellLost(watched.id);
+  if (!status.ok() && !hidden && watched.scraper && watched.health.probing_needed())
+    publisher_.TellLost(watched.id, EngineLoss::kHung);
   if (!was_down && watched.health.probing_needed()) watched.discovered = false;
 }
 
@@ -137,8 +152,11 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
   watched.discovered = true;
   ++watched.rereading.discoveries;
   watched.lost_logged = false;
+  KeepOwnModel(book_.config(), book_.replica_config(watched.id), *discovery);
   book_.SetDiscovery(watched.id, *std::move(discovery));
-  Notice(watched, DiscoveryText(*book_.discovery(watched.id), book_.fleet().replicas[watched.id.value()]));
+  keeper_.OnDiscovered(watched);
+  LogNotice(control_.edge(), watched.config.id,
+            DiscoveryText(*book_.known(watched.id).discovery, book_.fleet().replicas[watched.id.value()]));
   Publish({});
   co_return absl::OkStatus();
 }
@@ -149,7 +167,8 @@ asio::awaitable<absl::Status> FleetMonitor::Poll(WatchedReplica& watched) {
   const auto seen = co_await scraper->Poll(*watched.pool, watched.config.key);
   if (!seen.ok()) co_return seen.status();
   if (watched.stopped) co_return absl::CancelledError("stopped");
-  watched.health.SetSleeping(seen->sleeping);
+  watched.health.SetSleeping(seen->sleeping && watched.sleeper == nullptr);
+  if (watched.sleeper) watched.sleeper->OnLoad(std::max(seen->running, seen->waiting));
   watched.rereading.times.OnGoodPoll(seen->tokens, seen->preemptions);
   double used_share = seen->kv_used_share;
   const std::optional<Tokens> configured = book_.replica_config(watched.id).kv_tokens;
@@ -167,18 +186,19 @@ void FleetMonitor::CheckWork(WatchedReplica& watched, const Observation& seen) {
   const ReplicaSpec& spec = book_.fleet().replicas[watched.id.value()];
   const Duration silence = patrol_.HangsFor(watched.id, spec, seen, book_.config().limits.hang_after, Now());
   if (silence == Duration()) return;
-  Notice(watched, absl::StrCat("replica answers its polls but gave no sign of work for ", silence.seconds(),
-                               " s, far longer than its prompts explain"));
+  LogNotice(control_.edge(), watched.config.id,
+            absl::StrCat("replica answers its polls but gave no sign of work for ", silence.seconds(),
+                         " s, far longer than its prompts explain"));
   control_.edge().telemetry->OnEngineError(watched.config.id, EngineErrorKind::kHung);
   watched.health.OnHang(Now());
   watched.wants_answers->store(true, std::memory_order_relaxed);
-  publisher_.TellLost(watched.id);
+  publisher_.TellLost(watched.id, EngineLoss::kHung);
 }
 
 // Tells the core what changed.
 void FleetMonitor::Judge(WatchedReplica& watched) {
   watched.health.SetDraining(book_.replica_config(watched.id).drain);
-  const Health health = watched.health.health();
+  const Health health = keeper_.HealthOf(watched);
   watched.wants_answers->store(health != Health::kUp, std::memory_order_relaxed);
   if (watched.known == health) return;
   const bool announced = std::exchange(watched.known, health).has_value();
@@ -187,12 +207,26 @@ void FleetMonitor::Judge(WatchedReplica& watched) {
   CountUp();
   Publish({ReplicaHealth{watched.id, health}}, [this, id = watched.id] { OnTold(id); });
   if (health == Health::kUp) {
-    Notice(watched, "replica is up");
+    LogNotice(control_.edge(), watched.config.id, "replica is up");
   } else if (announced) {
-    Notice(watched, health == Health::kDown       ? "replica is down"
-                    : health == Health::kDraining ? "replica drains"
-                                                  : "replica is on probation");
+    LogNotice(control_.edge(), watched.config.id,
+              health == Health::kDown       ? "replica is down"
+              : health == Health::kDraining ? "replica drains"
+                                            : "replica is on probation");
   }
+}
+
+void FleetMonitor::OnOrder(ReplicaId replica, Verb verb) {
+  const auto found = watched_.find(replica);
+  if (found == watched_.end()) return;
+  keeper_.Order(*found->second, verb);
+  Judge(*found->second);
+}
+
+void FleetMonitor::OnToken(ReplicaId replica, Instant then) {
+  patrol_.OnToken(replica, then);
+  const auto found = watched_.find(replica);
+  if (found != watched_.end() && found->second->sleeper) found->second->sleeper->OnToken(then);
 }
 
 void FleetMonitor::OnTold(ReplicaId replica) {
@@ -242,15 +276,7 @@ void FleetMonitor::OnNews(ReplicaId replica, EngineNews news) {
 void FleetMonitor::LogLost(WatchedReplica& watched, const absl::Status& status) {
   if (std::exchange(watched.lost_logged, true)) return;
   control_.edge().telemetry->OnEngineError(watched.config.id, EngineErrorKind::kConnect);
-  Notice(watched, absl::StrCat("engine does not answer: ", status.message()));
-}
-
-void FleetMonitor::Notice(const WatchedReplica& watched, std::string message) {
-  if (control_.edge().log == nullptr) return;
-  DecisionEntry entry;
-  entry.replica = watched.config.id;
-  entry.message = std::move(message);
-  control_.edge().log->Write(std::move(entry));
+  LogNotice(control_.edge(), watched.config.id, absl::StrCat("engine does not answer: ", status.message()));
 }
 
 void FleetMonitor::Publish(std::vector<Event> then, std::function<void()> published) {

@@ -24,6 +24,7 @@
 #include "router/live/fleet/fleet_publisher.h"
 #include "router/live/fleet/hang_patrol.h"
 #include "router/live/fleet/rereader.h"
+#include "router/live/fleet/sleep_keeper.h"
 #include "router/live/fleet/watched_replica.h"
 
 namespace penstock {
@@ -48,7 +49,9 @@ class FleetMonitor {
   // Takes a relay's finding.
   void OnNews(ReplicaId replica, EngineNews news);
   // A stream of the replica got a token then.
-  void OnToken(ReplicaId replica, Instant then) { patrol_.OnToken(replica, then); }
+  void OnToken(ReplicaId replica, Instant then);
+  // Carries out an order of the core. Its end is an event.
+  void OnOrder(ReplicaId replica, Verb verb);
 
  private:
   boost::asio::awaitable<void> Watch(std::shared_ptr<WatchedReplica> watched);
@@ -60,7 +63,6 @@ class FleetMonitor {
   void Judge(WatchedReplica& watched);
   void CheckWork(WatchedReplica& watched, const Observation& seen);
   void LogLost(WatchedReplica& watched, const absl::Status& status);
-  void Notice(const WatchedReplica& watched, std::string message);
   // Then submits `then` to the core and calls `published`, where it is given. One publication is under way at a time.
   // The changes that come meanwhile go with the next one: a view is as long as the fleet.
   void Publish(std::vector<Event> then, std::function<void()> published = nullptr);
@@ -85,6 +87,7 @@ class FleetMonitor {
   FleetBook book_;
   HangPatrol patrol_;
   Rereader rereader_;
+  SleepKeeper keeper_;
   absl::btree_map<ReplicaId, std::shared_ptr<WatchedReplica>> watched_;
   bool stopped_ = false;
 };

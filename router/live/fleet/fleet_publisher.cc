@@ -38,8 +38,8 @@ void FleetPublisher::Publish(std::shared_ptr<const FleetView> view, std::vector<
   for (EventLoop* loop : loops_) loop->PostFleet(view, arrived);
 }
 
-void FleetPublisher::TellLost(ReplicaId replica) {
-  for (EventLoop* loop : loops_) loop->PostLost(replica);
+void FleetPublisher::TellLost(ReplicaId replica, EngineLoss loss) {
+  for (EventLoop* loop : loops_) loop->PostLost(replica, loss);
 }
 
 }  // namespace penstock

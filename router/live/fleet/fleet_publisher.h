@@ -23,7 +23,7 @@ class FleetPublisher {
   // Then submits `then` to the core and calls `published` on the control loop.
   void Publish(std::shared_ptr<const FleetView> view, std::vector<Event> then, std::function<void()> published);
   // Requests at the replica that hear nothing of it are tried elsewhere.
-  void TellLost(ReplicaId replica);
+  void TellLost(ReplicaId replica, EngineLoss loss);
 
  private:
   EventLoop& control_;

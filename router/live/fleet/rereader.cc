@@ -9,6 +9,8 @@
 #include "backends/engines/contract/renewed.h"
 #include "base/clock.h"
 #include "router/fleet/discovery_text.h"
+#include "router/fleet/sleep_plan.h"
+#include "router/live/fleet/sleep_keeper.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -43,8 +45,9 @@ asio::awaitable<absl::StatusOr<const EngineDeclaration*>> RecogniseEngine(const 
 }
 
 void Rereader::MayBegin(const std::shared_ptr<WatchedReplica>& watched) {
-  if (watched->stopped || !watched->discovered || watched->rereading.under_way || !watched->rereading.times.Due(Now()))
-    return;
+  if (watched->stopped || !watched->discovered || watched->rereading.under_way) return;
+  // A sleeping engine may have no pages.
+  if (SleepKeeper::HidesAbsence(*watched) || !watched->rereading.times.Due(Now())) return;
   const bool recognise = watched->rereading.times.recognise();
   watched->rereading.times.OnReread(Now(), book_.config().poll.interval);
   watched->rereading.under_way = true;
@@ -72,8 +75,9 @@ asio::awaitable<void> Rereader::Read(std::shared_ptr<WatchedReplica> watched, bo
 }
 
 void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found) {
-  const Discovery& known = *book_.discovery(watched.id);
+  const Discovery& known = *book_.known(watched.id).discovery;
   Telemetry& telemetry = *control_.edge().telemetry;
+  if (found.ok()) KeepOwnModel(book_.config(), book_.replica_config(watched.id), *found);
   if (found.ok() && found->models.empty() && !known.models.empty()) {
     found = absl::InvalidArgumentError("it lists no model");
   }
@@ -90,7 +94,7 @@ void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found) {
   telemetry.OnReread(watched.config.id, Reread::kChanged);
   watched.scraper = std::make_shared<EngineScraper>(EngineOf(facts.kind), facts);
   book_.SetDiscovery(watched.id, std::move(facts));
-  const Discovery& now = *book_.discovery(watched.id);
+  const Discovery& now = *book_.known(watched.id).discovery;
   tell_(watched, true,
         absl::StrCat("engine changed: ", DiscoveryText(now, book_.fleet().replicas[watched.id.value()])));
 }

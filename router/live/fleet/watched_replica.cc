@@ -16,17 +16,22 @@ WatchedReplica::WatchedReplica(EventLoop& loop, ReplicaId the_id, ReplicaConfig 
 absl::Status WatchedReplica::Connect(EventLoop& loop, const std::string& url) {
   auto parsed = ParseUpstreamUrl(url);
   if (!parsed.ok()) return parsed.status();
-  UpstreamPool::Options options;
   if (parsed->tls) {
     const EngineTlsConfig given = config.tls.value_or(EngineTlsConfig());
     auto context = TlsContext::ForClient(given.ca.text, TlsIdentity{given.certificate.text, given.key.text});
     if (!context.ok()) return context.status();
-    tls = options.tls = *std::move(context);
-    options.server_name = given.server_name;
+    tls = *std::move(context);
   }
   address = *parsed;
-  pool = std::make_shared<UpstreamPool>(loop.io(), *std::move(parsed), std::move(options));
+  pool = std::make_shared<UpstreamPool>(loop.io(), *std::move(parsed), PoolOptions());
   return absl::OkStatus();
+}
+
+UpstreamPool::Options WatchedReplica::PoolOptions() const {
+  UpstreamPool::Options options;
+  options.tls = tls;
+  if (tls != nullptr && config.tls) options.server_name = config.tls->server_name;
+  return options;
 }
 
 EngineAccess WatchedReplica::Access() const {

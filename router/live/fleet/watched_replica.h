@@ -14,6 +14,7 @@
 #include "backends/health/reread_times.h"
 #include "config/config.h"
 #include "router/live/event_loop.h"
+#include "router/live/fleet/sleeper.h"
 #include "router/live/fleet_view.h"
 
 namespace penstock {
@@ -31,6 +32,7 @@ struct WatchedReplica {
 
   // Without it, the replica is never reached.
   absl::Status Connect(EventLoop& loop, const std::string& url);
+  UpstreamPool::Options PoolOptions() const;
   // The way of the loops to its engine, without the facts of the fleet.
   EngineAccess Access() const;
   // Its connection would be another one now.
@@ -46,8 +48,9 @@ struct WatchedReplica {
   std::shared_ptr<UpstreamPool> pool;
   std::shared_ptr<EngineScraper> scraper;
   HealthTracker health;
-  std::optional<Health> known;  // The health on its way to the core, or there.
-  bool placeable = false;       // The core knows that it may place requests there.
+  std::shared_ptr<Sleeper> sleeper;  // Null: it never sleeps.
+  std::optional<Health> known;       // The health on its way to the core, or there.
+  bool placeable = false;            // The core knows that it may place requests there.
   std::shared_ptr<std::atomic<bool>> wants_answers = std::make_shared<std::atomic<bool>>(true);
   boost::asio::steady_timer pause;
   bool discovered = false;  // Since it was last lost.

@@ -94,6 +94,8 @@ constexpr std::array<ErrorRow, kErrorCount> kErrors = {{
                 "The engine's KV pool ran out."),
     EngineFault(ErrorName::kEngineHung, http_status::kGatewayTimeout, EngineErrorKind::kHung,
                 "The engine went down or stopped to work while its connections stayed open."),
+    EngineFault(ErrorName::kEngineAsleep, http_status::kGatewayTimeout, EngineErrorKind::kAsleep,
+                "Somebody put the engine to sleep under the request, and it could not wait for another."),
     {ErrorName::kClientGone, http_status::kClientClosedRequest, "", "", RetryHint::kNone,
      LabelOf(RequestOutcome::kClientGone), std::nullopt, "The client left first; metrics and log only."},
 }};

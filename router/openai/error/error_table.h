@@ -54,10 +54,11 @@ enum class ErrorName : uint8_t {
   kEnginePushedBack,
   kEngineOverflow,
   kEngineHung,
+  kEngineAsleep,
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 35;
+inline constexpr int kErrorCount = 36;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

@@ -23,6 +23,7 @@ void RivalCore::Apply(const Event& event, Instant now, std::vector<Action>& acti
     void operator()(const FleetChanged& e) { core.On(e); }
     void operator()(const ShutdownStarted&) { core.draining_ = true; }
     void operator()(const TimerFired&) {}
+    void operator()(const ReplicaResidency&) {}
     void operator()(const AnswerFixed&) {}
   };
   books_.SetTime(now);

@@ -121,6 +121,7 @@ Blame BlameOf(const AttemptEnd& end) {
     case EngineErrorKind::kOverflow:
       return Blame::kNone;  // An engine that says so is alive.
     case EngineErrorKind::kHung:
+    case EngineErrorKind::kAsleep:
       return Blame::kNone;  // The fleet monitor found it.
   }
   return Blame::kNone;

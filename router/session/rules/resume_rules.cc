@@ -45,6 +45,7 @@ bool WorthAnother(const AttemptEnd& end, const AnswerProgress& progress) {
     case EngineErrorKind::kConnect:
     case EngineErrorKind::kPushedBack:
     case EngineErrorKind::kOverflow:
+    case EngineErrorKind::kAsleep:  // It can be woken.
       return true;
     case EngineErrorKind::kTimeout:
     case EngineErrorKind::kGarbage:
@@ -114,6 +115,7 @@ bool IsLoss(const AttemptEnd& end) {
     case EngineErrorKind::kConnect:
     case EngineErrorKind::kPushedBack:
     case EngineErrorKind::kOverflow:
+    case EngineErrorKind::kAsleep:
       break;
   }
   return false;

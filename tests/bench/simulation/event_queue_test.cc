@@ -1,4 +1,4 @@
-#include "bench/simulation/event_queue.h"
+#include "bench/simulation/engines/event_queue.h"
 
 #include <gtest/gtest.h>
 

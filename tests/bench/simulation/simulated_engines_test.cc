@@ -1,4 +1,4 @@
-#include "bench/simulation/simulated_engines.h"
+#include "bench/simulation/engines/simulated_engines.h"
 
 #include <gtest/gtest.h>
 

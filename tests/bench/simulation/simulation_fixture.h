@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/simulation/simulated_fleet.h"
+#include "bench/simulation/engines/simulated_fleet.h"
 
 namespace penstock::bench {
 

@@ -67,7 +67,7 @@ TEST_F(PumpTest, OneOpeningPlacesAllThatFit) {
   ASSERT_EQ(actions.size(), 5u) << Text(actions);
   for (size_t i = 0; i < actions.size(); ++i) {
     ASSERT_TRUE(std::holds_alternative<Forward>(actions[i]));
-    EXPECT_EQ(RequestOf(actions[i]), RequestId(i + 1)) << "in the order of the lane";
+    EXPECT_EQ(RequestOf(*RequestActionOf(actions[i])), RequestId(i + 1)) << "in the order of the lane";
   }
   EXPECT_TRUE(test_.rooms.waiting.lane(kChat).empty());
 }

@@ -37,7 +37,7 @@ TEST(ModelServers, TheLeastTimeOutsideOfTheStepsCountsForTheFirstToken) {
   for (size_t i = 0; i < 3; ++i) servers.Add(i, Spec(10));
   servers.Refresh({{0, 1, 1, true, 0.08}, {0, 1, 1, true, 0.05}, {0, 1, 1, false, 0.01}}, Instant::FromSeconds(1));
   const ModelServers::Kind& kind = servers.kinds()[0];
-  EXPECT_DOUBLE_EQ(kind.host_time, 0.05);
+  EXPECT_DOUBLE_EQ(kind.delay, 0.05);
   const PrefillWork prompt = PrefillOf(Tokens(0), Tokens(100));
   EXPECT_DOUBLE_EQ(kind.FirstToken(prompt, 1), 0.05 + FirstTokenAlone(Spec(10).prior, prompt, Tokens(2048)));
 }

@@ -33,9 +33,13 @@ TEST(EventLog, EveryKindOfEventReadsBackAsItWas) {
   ExpectRoundTrip(Progress{{{ReplicaId(1), 4, Instant::FromSeconds(2)}}, {{RequestId(3), Tokens(9)}}});
   ExpectRoundTrip(EngineReport{ReplicaId(2), Instant::FromSeconds(1), 0.25, 3, 4, 5});
   ExpectRoundTrip(ReplicaHealth{ReplicaId(2), Health::kDraining});
+  ExpectRoundTrip(ReplicaResidency{ReplicaId(2), Residency::kWaking, true, Duration::Seconds(3)});
   Fleet fleet = testing::MakeFleet({});
   fleet.models.push_back({"name with spaces, 100 %\n"});
   fleet.tenants = {{TenantId(~0ULL), "acme, inc", 0.1, {Tokens(6000), 3}}, {TenantId(5), "", 2, {}}};
+  fleet.gpus = {{"node 1/gpu0", Bytes(80LL << 30)}};
+  fleet.replicas.front().sleep = SleepSpec{Duration::Seconds(30), Duration::Seconds(2)};
+  fleet.replicas.front().resident = Bytes(20LL << 30);
   ExpectRoundTrip(FleetChanged{fleet});
   ExpectRoundTrip(ShutdownStarted{});
   ExpectRoundTrip(TimerFired{});
@@ -57,6 +61,7 @@ std::vector<Event> EveryKind() {
           Progress{{{ReplicaId(1), 4, Instant::FromSeconds(2)}}, {{RequestId(3), Tokens(9)}}},
           EngineReport{ReplicaId(2), Instant::FromSeconds(1), 0.25, 3, 4, 5},
           ReplicaHealth{ReplicaId(2), Health::kDraining},
+          ReplicaResidency{ReplicaId(2), Residency::kAsleep, false, Duration::Seconds(1)},
           FleetChanged{fleet},
           ShutdownStarted{},
           TimerFired{},
@@ -97,6 +102,8 @@ TEST(EventLog, AnActionHasItsFieldsInTheOrderOfTheirDeclaration) {
   EXPECT_EQ(FormatAction(at, Refuse{RequestId(1), Refusal::kQueueFull, Duration::Nanoseconds(2), 3, 4}),
             "9 refuse 1 4 2 3 4 0");
   EXPECT_EQ(FormatAction(at, Abort{RequestId(1), LeaseId(2), AbortReason::kEviction}), "9 abort 1 2 2");
+  EXPECT_EQ(FormatAction(at, Sleep{ReplicaId(3)}), "9 sleep 3");
+  EXPECT_EQ(FormatAction(at, Wake{ReplicaId(4)}), "9 wake 4");
 }
 
 TEST(EventLog, WhatIsNotAnEventIsAnError) {

@@ -48,5 +48,12 @@ TEST(Actions, EveryRequestActionNamesItsRequest) {
   EXPECT_EQ(RequestOf(Abort{id, LeaseId(0)}), id);
 }
 
+TEST(Actions, OnlyTheActionsOfRequestsAreForTheLoopsOfRequests) {
+  const Action forward = Forward{RequestId(7), ReplicaId(0), LeaseId(0), {}, {}, 0};
+  EXPECT_EQ(RequestOf(RequestActionOf(forward).value()), RequestId(7));
+  EXPECT_FALSE(RequestActionOf(Sleep{ReplicaId(0)}).has_value());
+  EXPECT_FALSE(RequestActionOf(Wake{ReplicaId(0)}).has_value());
+}
+
 }  // namespace
 }  // namespace penstock

@@ -4,8 +4,8 @@
 // neighbour's step may move the end, and then only the newest serial counts. Invariant: a replica that is down or
 // waking has no step in flight. Engines report their state to the GPU accounts. One owner; a call costs O(replicas that
 // share a GPU or elastic memory with this one), plus the step machine's own cost.
-#ifndef PENSTOCK_BENCH_SIMULATION_SIMULATED_ENGINES_H_
-#define PENSTOCK_BENCH_SIMULATION_SIMULATED_ENGINES_H_
+#ifndef PENSTOCK_BENCH_SIMULATION_ENGINES_SIMULATED_ENGINES_H_
+#define PENSTOCK_BENCH_SIMULATION_ENGINES_SIMULATED_ENGINES_H_
 
 #include <cstdint>
 #include <memory>
@@ -15,9 +15,10 @@
 
 #include "backends/simulated/machine/gpu_share.h"
 #include "backends/simulated/machine/step_machine.h"
-#include "bench/simulation/event_queue.h"
-#include "bench/simulation/gpu_accounts.h"
-#include "bench/simulation/simulated_fleet.h"
+#include "bench/simulation/engines/event_queue.h"
+#include "bench/simulation/engines/gpu_accounts.h"
+#include "bench/simulation/engines/residency_orders.h"
+#include "bench/simulation/engines/simulated_fleet.h"
 
 namespace penstock::bench {
 
@@ -61,6 +62,17 @@ class SimulatedEngines {
   void Doze(size_t replica, uint64_t serial);
   void Wake(size_t replica);
 
+  // An order of the router, for a replica with ReplicaSpec::sleep. kOrderEnds follows, with a serial number.
+  void Order(size_t replica, bool wake) {
+    const bool able = !IsDown(replica) && (wake || !engines_[replica].machine->HasWork());
+    orders_.Begin(replica, wake, able);
+  }
+  // Carries the order out; nullopt where the serial number is outdated.
+  std::optional<ReplicaResidency> EndOrder(size_t replica, uint64_t serial);
+  // True: the engine takes no requests. It is dead, or it sleeps until it is ordered to wake.
+  bool IsAway(size_t replica) const { return IsDown(replica) || !orders_.IsAwake(replica); }
+  const ResidencyOrders& orders() const { return orders_; }
+
  private:
   struct Engine {
     std::unique_ptr<simulated::StepMachine> machine;
@@ -82,6 +94,7 @@ class SimulatedEngines {
   const SimulatedFleetSpec& spec_;
   EventQueue& events_;
   GpuAccounts& gpus_;
+  ResidencyOrders orders_;
   simulated::GpuShare share_;
   std::vector<simulated::ElasticMemory> elastic_;
   std::vector<Engine> engines_;
@@ -90,4 +103,4 @@ class SimulatedEngines {
 
 }  // namespace penstock::bench
 
-#endif  // PENSTOCK_BENCH_SIMULATION_SIMULATED_ENGINES_H_
+#endif  // PENSTOCK_BENCH_SIMULATION_ENGINES_SIMULATED_ENGINES_H_

@@ -1,4 +1,4 @@
-#include "bench/simulation/simulated_engines.h"
+#include "bench/simulation/engines/simulated_engines.h"
 
 #include <algorithm>
 
@@ -13,13 +13,14 @@ constexpr Duration kProbe = Duration::Seconds(1);
 }  // namespace
 
 SimulatedEngines::SimulatedEngines(const SimulatedFleetSpec& spec, EventQueue& events, GpuAccounts& gpus)
-    : spec_(spec), events_(events), gpus_(gpus) {
+    : spec_(spec), events_(events), gpus_(gpus), orders_(spec, events) {
   for (const simulated::Sharing sharing : spec.gpus) share_.AddGpu(sharing);
   for (const Bytes capacity : spec.elastic) elastic_.push_back({capacity.value(), 0});
   for (const SimulatedReplica& replica : spec.replicas) {
     share_.AddReplica(replica.gpus);
     engines_.emplace_back();
     StartMachine(engines_.size() - 1);
+    if (!orders_.IsAwake(engines_.size() - 1)) gpus_.SetAsleep(engines_.size() - 1, true, events_.now());
   }
 }
 
@@ -169,6 +170,15 @@ void SimulatedEngines::Doze(size_t replica, uint64_t serial) {
   if (engine.idle_serial != serial || engine.down) return;
   engine.asleep = true;
   gpus_.SetAsleep(replica, true, events_.now());
+}
+
+std::optional<ReplicaResidency> SimulatedEngines::EndOrder(size_t replica, uint64_t serial) {
+  const std::optional<ReplicaResidency> ended = orders_.End(replica, serial);
+  if (!ended) return ended;
+  // Its cache is gone.
+  if (!ended->failed && ended->residency == Residency::kAsleep) StartMachine(replica);
+  gpus_.SetAsleep(replica, ended->residency == Residency::kAsleep, events_.now());
+  return ended;
 }
 
 void SimulatedEngines::Wake(size_t replica) {

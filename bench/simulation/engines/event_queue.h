@@ -2,8 +2,8 @@
 //
 // Events come in the order of (time, sequence of scheduling), so equal runs are equal to the last event. Invariant: the
 // clock never goes back. One owner; Schedule and Next cost O(log pending).
-#ifndef PENSTOCK_BENCH_SIMULATION_EVENT_QUEUE_H_
-#define PENSTOCK_BENCH_SIMULATION_EVENT_QUEUE_H_
+#ifndef PENSTOCK_BENCH_SIMULATION_ENGINES_EVENT_QUEUE_H_
+#define PENSTOCK_BENCH_SIMULATION_ENGINES_EVENT_QUEUE_H_
 
 #include <cassert>
 #include <cstdint>
@@ -31,6 +31,7 @@ enum class Occurrence : uint8_t {
   kRises,
   kDozes,
   kWakes,
+  kOrderEnds,  // An engine fell asleep or woke, as it was ordered.
   kWindowEnd,
 };
 
@@ -72,4 +73,4 @@ class EventQueue {
 
 }  // namespace penstock::bench
 
-#endif  // PENSTOCK_BENCH_SIMULATION_EVENT_QUEUE_H_
+#endif  // PENSTOCK_BENCH_SIMULATION_ENGINES_EVENT_QUEUE_H_

@@ -7,8 +7,8 @@
 //   idle         idle, and no request waits
 //   asleep, down all its replicas are
 // One owner. A change costs O(replicas of the GPU), a change of the demand O(GPUs).
-#ifndef PENSTOCK_BENCH_SIMULATION_GPU_ACCOUNTS_H_
-#define PENSTOCK_BENCH_SIMULATION_GPU_ACCOUNTS_H_
+#ifndef PENSTOCK_BENCH_SIMULATION_ENGINES_GPU_ACCOUNTS_H_
+#define PENSTOCK_BENCH_SIMULATION_ENGINES_GPU_ACCOUNTS_H_
 
 #include <array>
 #include <cstdint>
@@ -70,4 +70,4 @@ class GpuAccounts {
 
 }  // namespace penstock::bench
 
-#endif  // PENSTOCK_BENCH_SIMULATION_GPU_ACCOUNTS_H_
+#endif  // PENSTOCK_BENCH_SIMULATION_ENGINES_GPU_ACCOUNTS_H_

@@ -1,6 +1,6 @@
 // The fleet and the arrivals of a simulation: values.
-#ifndef PENSTOCK_BENCH_SIMULATION_SIMULATED_FLEET_H_
-#define PENSTOCK_BENCH_SIMULATION_SIMULATED_FLEET_H_
+#ifndef PENSTOCK_BENCH_SIMULATION_ENGINES_SIMULATED_FLEET_H_
+#define PENSTOCK_BENCH_SIMULATION_ENGINES_SIMULATED_FLEET_H_
 
 #include <cstdint>
 #include <optional>
@@ -28,8 +28,8 @@ struct SimulatedReplica {
   Duration down_from = Duration::Infinite();
   Duration down_to = Duration::Infinite();
   Duration sleep_after = Duration::Infinite();  // Idle time before it sleeps.
-  Duration wake;                                // Time from the first request to its first step.
-  Duration host_time;                           // Time of a request in the API server, before it waits for a step.
+  Duration wake;  // Time from the first request to its first step; with ReplicaSpec::sleep of a wake that was ordered.
+  Duration host_time;  // Time of a request in the API server, before it waits for a step.
 };
 
 struct SimulatedFleetSpec {
@@ -56,4 +56,4 @@ struct SimulatedArrival {
 
 }  // namespace penstock::bench
 
-#endif  // PENSTOCK_BENCH_SIMULATION_SIMULATED_FLEET_H_
+#endif  // PENSTOCK_BENCH_SIMULATION_ENGINES_SIMULATED_FLEET_H_

@@ -1,4 +1,4 @@
-#include "bench/simulation/gpu_accounts.h"
+#include "bench/simulation/engines/gpu_accounts.h"
 
 #include <algorithm>
 

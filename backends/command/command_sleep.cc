@@ -1,0 +1,122 @@
+#include "backends/command/command_sleep.h"
+
+#include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+
+namespace penstock {
+namespace {
+
+namespace asio = boost::asio;
+
+// After a wake that failed.
+constexpr Duration kCleanUp = Duration::Seconds(30);
+// A line of the log is short.
+constexpr size_t kShownOutput = 300;
+
+std::string LastWords(const ShellCommand& command) {
+  const std::string output = command.Output();
+  if (output.empty()) return "";
+  return absl::StrCat("; its last output: ", output.substr(output.size() - std::min(output.size(), kShownOutput)));
+}
+
+VerbEnd GivenUp() { return {VerbFault::kStopped, "given up"}; }
+
+}  // namespace
+
+void CommandSleep::OnPoll(bool answered) {
+  seen_ = answered ? Seen::kAnswer : Seen::kSilence;
+  news_.cancel();
+}
+
+void CommandSleep::Stop() {
+  stopped_ = true;
+  news_.cancel();
+}
+
+asio::awaitable<VerbEnd> CommandSleep::Run(Verb verb, std::string start, std::string stop, Duration timeout) {
+  const Instant end = Now() + timeout;
+  VerbEnd result;
+  if (verb == Verb::kWake) {
+    result = co_await Wake(start, stop, end);
+  } else {
+    result = co_await FallAsleep(stop, end);
+  }
+  co_return result;
+}
+
+absl::StatusOr<std::unique_ptr<ShellCommand>> CommandSleep::Launch(const std::string& text) {
+  seen_ = Seen::kNothing;
+  return ShellCommand::Start(loop_, text, environment_, [this] { news_.cancel(); });
+}
+
+asio::awaitable<VerbEnd> CommandSleep::Wake(const std::string& start, const std::string& stop, Instant end) {
+  auto launched = Launch(start);
+  if (!launched.ok()) co_return VerbEnd{VerbFault::kCommand, std::string(launched.status().message())};
+  started_ = *std::move(launched);
+  VerbEnd failed;
+  while (failed.ok()) {
+    if (stopped_) co_return GivenUp();
+    const std::optional<CommandEnd> ended = started_->end();
+    if (ended && !ended->ok()) {
+      failed = {VerbFault::kCommand,
+                absl::StrCat("the start command ended with ", ended->Text(), LastWords(*started_))};
+    } else if (seen_ == Seen::kAnswer) {
+      co_return VerbEnd();
+    } else if (Now() >= end) {
+      failed = {VerbFault::kTimeout,
+                absl::StrCat("the engine did not answer in time after its start command", LastWords(*started_))};
+    } else {
+      co_await AwaitNews(end);
+    }
+  }
+  started_->Kill();
+  const VerbEnd cleaned = co_await RunStop(stop, Now() + kCleanUp);
+  if (cleaned.fault == VerbFault::kStopped) co_return cleaned;
+  if (!cleaned.ok()) absl::StrAppend(&failed.message, "; then ", cleaned.message);
+  co_return failed;
+}
+
+asio::awaitable<VerbEnd> CommandSleep::FallAsleep(const std::string& stop, Instant end) {
+  const VerbEnd ran = co_await RunStop(stop, end);
+  if (!ran.ok()) co_return ran;
+  seen_ = Seen::kNothing;
+  while (seen_ != Seen::kSilence) {
+    if (stopped_) co_return GivenUp();
+    if (Now() >= end) co_return VerbEnd{VerbFault::kUnchanged, "the engine still answers after its stop command ended"};
+    co_await AwaitNews(end);
+  }
+  // A start command that is still there is no engine any more.
+  if (started_) started_->Kill();
+  co_return VerbEnd();
+}
+
+asio::awaitable<VerbEnd> CommandSleep::RunStop(const std::string& stop, Instant end) {
+  auto launched = Launch(stop);
+  if (!launched.ok()) co_return VerbEnd{VerbFault::kCommand, std::string(launched.status().message())};
+  stopping_ = *std::move(launched);
+  while (!stopping_->end()) {
+    if (stopped_) co_return GivenUp();
+    if (Now() >= end) {
+      stopping_->Kill();
+      co_return VerbEnd{VerbFault::kTimeout,
+                        absl::StrCat("the stop command did not end in time", LastWords(*stopping_))};
+    }
+    co_await AwaitNews(end);
+  }
+  if (stopping_->end()->ok()) co_return VerbEnd();
+  co_return VerbEnd{VerbFault::kCommand,
+                    absl::StrCat("the stop command ended with ", stopping_->end()->Text(), LastWords(*stopping_))};
+}
+
+asio::awaitable<void> CommandSleep::AwaitNews(Instant end) {
+  boost::system::error_code ignored;
+  news_.expires_at(ToTimePoint(end));
+  co_await news_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+}  // namespace penstock

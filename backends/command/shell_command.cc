@@ -1,0 +1,193 @@
+#include "backends/command/shell_command.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+constexpr auto kLastWords = std::chrono::seconds(2);
+constexpr int kFirstOtherDescriptor = 3;
+
+absl::Status Failed(absl::string_view what, int error) {
+  const std::string message = absl::StrCat("cannot start a command: ", what, ": ", std::strerror(error));
+  const bool shortage = error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
+  return shortage ? absl::ResourceExhaustedError(message) : absl::UnavailableError(message);
+}
+
+// The router's variables, with `additions` in the place of those of the same name.
+std::vector<std::string> Environment(const std::vector<std::string>& additions) {
+  std::vector<std::string> all = additions;
+  for (char** own = environ; *own != nullptr; ++own) {
+    const absl::string_view entry(*own);
+    const absl::string_view name = entry.substr(0, entry.find('='));
+    const bool replaced = std::any_of(additions.begin(), additions.end(), [name](const std::string& added) {
+      return absl::string_view(added).substr(0, added.find('=')) == name;
+    });
+    if (!replaced) all.emplace_back(entry);
+  }
+  return all;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// The error of posix_spawn. The process writes to `output`.
+int Spawn(const std::string& text, const std::vector<std::string>& additions, int output, pid_t* pid) {
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
+  // The sockets of clients and engines must not live on in the process.
+  posix_spawn_file_actions_addclosefrom_np(&files, kFirstOtherDescriptor);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::vector<std::string> arguments = {"/bin/sh", "-c", text};
+  std::vector<std::string> variables = Environment(additions);
+  const int error =
+      posix_spawn(pid, "/bin/sh", &files, &attributes, Pointers(arguments).data(), Pointers(variables).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  return error;
+}
+
+}  // namespace
+
+std::string CommandEnd::Text() const {
+  return signal != 0 ? absl::StrCat("signal ", signal) : absl::StrCat("status ", status);
+}
+
+// Lives until the process ended and its output was read, or the loop is destroyed.
+struct ShellCommand::State : std::enable_shared_from_this<State> {
+  State(asio::io_context& loop, pid_t the_pid, int pid_descriptor, int output_descriptor, std::function<void()> tell)
+      : pid(the_pid),
+        process(loop, pid_descriptor),
+        output(loop, output_descriptor),
+        last_words(loop),
+        on_end(std::move(tell)) {}
+
+  void AwaitEnd() {
+    process.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
+      if (!error) self->Reap();
+    });
+  }
+  void Reap() {
+    int status = 0;
+    // Where the router was started without a wait for children, the status is lost. It then counts as good.
+    if (waitpid(pid, &status, WNOHANG) == 0) return AwaitEnd();
+    end = CommandEnd{WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+    last_words.cancel();
+    ReadAtHand();
+    if (on_end) std::exchange(on_end, nullptr)();
+  }
+  void ReadOn() {
+    output.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
+      if (!error && self->ReadAtHand()) self->ReadOn();
+    });
+  }
+  // False: its output has ended.
+  bool ReadAtHand() {
+    std::array<char, 4096> buffer;
+    // A turn is bounded: a command that writes without a pause must not hold the loop.
+    for (int i = 0; i < 16; ++i) {
+      error_code error;
+      const size_t size = output.is_open() ? output.read_some(asio::buffer(buffer), error) : 0;
+      if (error == asio::error::would_block) return true;
+      if (error || size == 0) return false;
+      kept.append(buffer.data(), size);
+      if (kept.size() > kKeptOutput) kept.erase(0, kept.size() - kKeptOutput);
+    }
+    return true;
+  }
+
+  const pid_t pid;
+  asio::posix::stream_descriptor process;
+  asio::posix::stream_descriptor output;
+  asio::steady_timer last_words;
+  std::function<void()> on_end;
+  std::optional<CommandEnd> end;
+  std::string kept;
+};
+
+absl::StatusOr<std::unique_ptr<ShellCommand>> ShellCommand::Start(asio::io_context& loop, const std::string& text,
+                                                                  const std::vector<std::string>& additions,
+                                                                  std::function<void()> on_end) {
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0) return Failed("pipe", errno);
+  pid_t pid = 0;
+  const int error = Spawn(text, additions, pipe_ends[1], &pid);
+  close(pipe_ends[1]);
+  if (error != 0) {
+    close(pipe_ends[0]);
+    return Failed("posix_spawn", error);
+  }
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (process < 0) {
+    const int reason = errno;
+    kill(-pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    close(pipe_ends[0]);
+    return Failed("pidfd_open", reason);
+  }
+  auto state = std::make_shared<State>(loop, pid, process, pipe_ends[0], std::move(on_end));
+  state->output.non_blocking(true);
+  state->AwaitEnd();
+  state->ReadOn();
+  return std::unique_ptr<ShellCommand>(new ShellCommand(std::move(state)));
+}
+
+ShellCommand::~ShellCommand() { state_->on_end = nullptr; }
+
+std::optional<CommandEnd> ShellCommand::end() const { return state_->end; }
+
+std::string ShellCommand::Output() const {
+  std::string text = state_->kept;
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 32; }, ' ');
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+void ShellCommand::Kill() {
+  if (state_->end) return;
+  kill(-state_->pid, SIGTERM);
+  state_->last_words.expires_after(kLastWords);
+  state_->last_words.async_wait([state = state_](const error_code& error) {
+    if (!error && !state->end) kill(-state->pid, SIGKILL);
+  });
+}
+
+}  // namespace penstock

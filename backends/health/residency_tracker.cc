@@ -1,0 +1,57 @@
+#include "backends/health/residency_tracker.h"
+
+namespace penstock {
+
+void ResidencyTracker::Begin(bool waking, Instant now) {
+  residency_ = waking ? Residency::kWaking : Residency::kFallingAsleep;
+  changed_ = now;
+  doubts_ = 0;
+}
+
+Duration ResidencyTracker::End(bool ok, Instant now) {
+  const Duration took = now - changed_;
+  const bool awake = (residency_ == Residency::kWaking) == ok;
+  residency_ = awake ? Residency::kAwake : Residency::kAsleep;
+  changed_ = now;
+  known_ = true;
+  return took;
+}
+
+ResidencyTracker::Finding ResidencyTracker::Saw(bool asleep, Instant asked) {
+  if (busy() || asked < changed_) return Finding::kNothing;
+  const Residency said = asleep ? Residency::kAsleep : Residency::kAwake;
+  if (!known_) return Set(said, asked) ? Finding::kChanged : Finding::kNothing;
+  if (said == Residency::kAwake) distrusted_ = false;
+  if (said == residency_ || distrusted_) {
+    doubts_ = 0;
+    return Finding::kNothing;
+  }
+  if (doubts_++ == 0) {
+    doubted_ = asked;
+    return Finding::kNothing;
+  }
+  if (asleep && token_ > doubted_) {
+    distrusted_ = true;
+    doubts_ = 0;
+    return Finding::kLies;
+  }
+  Set(said, asked);
+  return Finding::kChanged;
+}
+
+bool ResidencyTracker::Set(Residency residency, Instant now) {
+  known_ = true;
+  doubts_ = 0;
+  if (residency == residency_) return false;
+  residency_ = residency;
+  changed_ = now;
+  return true;
+}
+
+void ResidencyTracker::Forget() {
+  known_ = false;
+  distrusted_ = false;
+  doubts_ = 0;
+}
+
+}  // namespace penstock

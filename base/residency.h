@@ -1,0 +1,26 @@
+// The residency of a replica: is its model in the memory of its GPUs?
+#ifndef PENSTOCK_BASE_RESIDENCY_H_
+#define PENSTOCK_BASE_RESIDENCY_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// The values stand in event logs.
+enum class Residency : uint8_t {
+  kAwake,
+  kAsleep,  // Its memory is given back.
+  kWaking,
+  kFallingAsleep,
+};
+
+constexpr absl::string_view LabelOf(Residency residency) {
+  constexpr absl::string_view kLabels[] = {"awake", "asleep", "waking", "falling_asleep"};
+  return kLabels[static_cast<size_t>(residency)];
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BASE_RESIDENCY_H_

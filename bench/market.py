@@ -1,0 +1,110 @@
+"""A market of models with little demand each: bench/market.sh writes bench/results/market.md.
+
+Table `gpus`: the fewest H100 for 5 to 40 models. They are alone on a GPU each, or all awake, or asleep in turn.
+Table `share`: the requests of 20 models on time, by the number of GPUs. All models are on every GPU.
+Table `turns`: five models that are busy in turn on a GPU with memory for three.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PENSTOCK = ROOT / "build/release/penstock"
+# Shape, bytes of its weights, and the seconds of a wake from host memory at 22 GB/s.
+SHAPES = [("qwen2.5-1.5b", 3.08e9, 0.3), ("qwen2.5-3b", 6.18e9, 0.3), ("qwen2.5-7b", 15.24e9, 0.69),
+          ("qwen2.5-14b", 29.6e9, 1.35)]
+GOALS = ["10s", "2s"]
+HOUR = "1h"
+CACHE = 4e9  # Of a replica that sleeps, and the bytes that its engine takes besides.
+ENGINE = 4e9
+USABLE = 0.92 * 80e9
+
+
+def classes(ttft):
+    return [f"classes: {{standard: {{ttft: {ttft}, tpot: 100ms, queue: 30s, default: true, parking: true}}}}"]
+
+
+def models(count):
+    return ["models:"] + [f"  - {{name: market-{i:02d}, shape: {SHAPES[i % 4][0]}}}" for i in range(count)]
+
+
+def planned(count, ttft, sleeping):
+    """A configuration for --plan, which takes models, classes and sleep from it."""
+    lines = ["gpus:"] + [f"  - {{id: gpu{i}, kind: h100}}" for i in range(count)] + models(count) + ["replicas:"]
+    for i in range(count):
+        sleep = f"sleep: {{after: 60s, wake: {SHAPES[i % 4][2]}s}}, " if sleeping else ""
+        lines.append(f"  - {{id: m{i:02d}, gpus: [gpu{i}], model: market-{i:02d}, {sleep}simulated: {{}}}}")
+    return lines + classes(ttft)
+
+
+def shared(count, gpus, ttft):
+    """Every model on every GPU, asleep or awake."""
+    lines = ["gpus:"] + [f"  - {{id: gpu{g}, kind: h100, memory: {USABLE / 1e9:.1f}GB}}" for g in range(gpus)]
+    lines += models(count) + ["replicas:"]
+    for i in range(count):
+        _, weights, wake = SHAPES[i % 4]
+        memory = f"kv_memory: {CACHE / 1e9:.0f}GB, resident: {(weights + ENGINE + CACHE) / 1e9:.2f}GB"
+        for g in range(gpus):
+            lines.append(f"  - {{id: m{i:02d}-{g}, gpus: [gpu{g}], model: market-{i:02d}, {memory}, "
+                         f"sleep: {{after: 60s, wake: {wake}s}}, simulated: {{}}}}")
+    return lines + classes(ttft)
+
+
+def simulate(lines, *options):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write("\n".join(lines) + "\n")
+        file.flush()
+        command = [PENSTOCK, "simulate", "--config", file.name, "--duration", HOUR, "--json", *options]
+        return json.loads(subprocess.run(command, check=True, text=True, capture_output=True).stdout)
+
+
+def workload(count):
+    return ["--trace", "generate:market" if count == 20 else f"generate:market-{count}"]
+
+
+def plan(count, ttft, sleeping):
+    found = simulate(planned(count, ttft, sleeping), *workload(count), "--plan", "--gpu", "h100")
+    return {name: (found[name]["gpus"], found[name]["feasible_on_time_share"]) for name in ("dedicated", "colocated")}
+
+
+def print_gpus():
+    print("| TTFT | models | one model per GPU | all awake | asleep in turn | fewer by | worst model on time |")
+    print("|---:|---:|---:|---:|---:|---:|---:|")
+    for ttft in GOALS:
+        for count in (5, 10, 20, 40):
+            awake, asleep = plan(count, ttft, False), plan(count, ttft, True)
+            dedicated, gpus = asleep["dedicated"][0], asleep["colocated"][0]
+            print(f"| {ttft} | {count} | {dedicated} | {awake['colocated'][0]} | {gpus} | {dedicated / gpus:.1f}x | "
+                  f"{100 * asleep['colocated'][1]:.2f} % |", flush=True)
+
+
+def print_share():
+    print("| TTFT | GPUs | seed | on time | worst model | refused | wakes | p99 TTFT |")
+    print("|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for ttft in GOALS:
+        for gpus in (2, 3, 4, 5, 6):
+            for seed in ("1", "2", "3"):
+                result = simulate(shared(20, gpus, ttft), *workload(20), "--seed", seed)
+                print(f"| {ttft} | {gpus} | {seed} | {100 * result['on_time_share']:.2f} % | "
+                      f"{100 * result['feasible']['worst_model_on_time_share']:.2f} % | "
+                      f"{sum(result['refused'].values())} | {result['sleep']['wakes']} | "
+                      f"{result['ttft_s']['p99']:.2f} s |", flush=True)
+
+
+def print_turns():
+    print("| TTFT | on time | worst model | wakes | failed wakes |")
+    print("|---:|---:|---:|---:|---:|")
+    scenario = (ROOT / "bench/scenarios/anti-phase.yaml").read_text()
+    for ttft in GOALS:
+        lines = scenario.replace("ttft: 10s", f"ttft: {ttft}").splitlines()
+        result = simulate(lines, "--trace", "generate:rotation")
+        print(f"| {ttft} | {100 * result['on_time_share']:.2f} % | "
+              f"{100 * result['feasible']['worst_model_on_time_share']:.2f} % | {result['sleep']['wakes']} | "
+              f"{result['sleep']['failed']} |", flush=True)
+
+
+if __name__ == "__main__":
+    {"gpus": print_gpus, "share": print_share, "turns": print_turns}[sys.argv[1]]()

@@ -1,0 +1,9 @@
+#!/bin/bash
+# Writes bench/results/market.md: the GPUs that models with little demand need where they sleep, in half an hour.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ -f build/release/build.ninja ] || cmake --preset release >/dev/null
+cmake --build build/release --target penstock >/dev/null
+for table in gpus share turns; do
+  python3 bench/market.py "$table" | python3 bench/topics.py market "$table" bench/market.sh
+done

@@ -1,0 +1,44 @@
+// Tells if a replica is there to take requests: its outages, and its place in the memory of its GPUs.
+//
+// A replica that may sleep goes awake -> falling asleep -> asleep -> waking -> awake. It leaves while its memory is
+// meant for another: it gets nothing new and sleeps once it is idle. Invariant: only an awake replica leaves, only a
+// replica that sleeps or falls asleep is wanted. A value; router/core/residency changes it.
+#ifndef PENSTOCK_ROUTER_CORE_BOOKS_PRESENCE_H_
+#define PENSTOCK_ROUTER_CORE_BOOKS_PRESENCE_H_
+
+#include <algorithm>
+
+#include "base/health.h"
+#include "base/residency.h"
+#include "base/units.h"
+#include "router/core/contract/admission_checks.h"
+
+namespace penstock {
+
+struct Presence {
+  Instant down_since;  // Instant(): it was never seen up.
+  Residency residency = Residency::kAwake;
+  bool leaving = false;
+  bool wanted = false;  // It is to wake once its memory is there.
+  bool trusted = true;  // False: its last order failed or is overdue; nobody waits for it.
+  Instant awake_at;     // While it wakes: when the wake is expected to end.
+  Duration wake;        // The expected time of a wake.
+
+  bool awake() const { return residency == Residency::kAwake; }
+  bool Takes() const { return awake() && !leaving; }
+  // True: the replica counts as up for its models, for it is awake or can be woken.
+  bool CountsAsUp(Health health) const {
+    if (awake()) return IsUp(health);
+    return trusted && health != Health::kDraining;
+  }
+  // Seconds until it could take a request, as far as is known.
+  double SecondsAway(Instant now) const {
+    if (Takes()) return 0;
+    if (residency == Residency::kWaking) return std::max(0.0, (awake_at - now).seconds());
+    return wake.seconds();
+  }
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_BOOKS_PRESENCE_H_

@@ -1,0 +1,56 @@
+// The demand for each model, and the part of it that waits and that awake replicas will not serve in time.
+//
+// While a server of the model wakes, its requests wait for that. While one is awake, the lane drains. Then only the
+// requests count that are late before the lane has drained, and only once one of them has waited for a while. Owned by
+// Residents; reads the queue. O(servers + classes) per question.
+#ifndef PENSTOCK_ROUTER_CORE_RESIDENCY_UNMET_DEMAND_H_
+#define PENSTOCK_ROUTER_CORE_RESIDENCY_UNMET_DEMAND_H_
+
+#include <vector>
+
+#include "router/core/books/forecasts.h"
+#include "router/core/books/servers.h"
+#include "router/core/queue/waiting_room.h"
+#include "router/core/residency/model_demand.h"
+
+namespace penstock {
+
+// Requests that a wake would serve.
+struct Need {
+  ModelId model;
+  double tokens = 0;  // That they are expected to generate; 0: there are none.
+  Instant due;        // The TTFT goal of the first of them.
+};
+
+class UnmetDemand {
+ public:
+  UnmetDemand(const FleetState& fleet, const Servers& servers, const WaitingRoom& waiting, const Forecasts& forecasts)
+      : fleet_(fleet), servers_(servers), waiting_(waiting), forecasts_(forecasts) {}
+
+  void Configure() { demand_.resize(fleet_.spec().models.size()); }
+  void Arrived(const RequestState& request, Instant now);
+
+  Need Of(ModelId model, Instant now) const;
+  // Tokens per second that arrivals of the replica's models ask of it, its awake copies taken off.
+  double RateOf(const ReplicaState& replica, Instant now) const;
+  // Tokens per second that arrivals of the model ask for.
+  double RateOf(ModelId model, Instant now) const { return demand_[model.value()].Rate(now); }
+  // True: no request of its models waits, parked streams included.
+  bool NobodyWaitsFor(const ReplicaState& replica) const;
+
+ private:
+  // The requests of the lane beyond those that awake servers take in time.
+  double LeftBehind(ModelId model, const RequestState& oldest, Instant now) const;
+  // The request of the model that arrived first; null: none waits.
+  const RequestState* Oldest(ModelId model) const;
+
+  const FleetState& fleet_;
+  const Servers& servers_;
+  const WaitingRoom& waiting_;
+  const Forecasts& forecasts_;
+  std::vector<ModelDemand> demand_;  // One entry per model.
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_RESIDENCY_UNMET_DEMAND_H_

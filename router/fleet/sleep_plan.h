@@ -1,0 +1,31 @@
+// The sleep of a replica as its configuration and its engine allow it.
+//
+// Functions of their arguments only; thread-safe.
+#ifndef PENSTOCK_ROUTER_FLEET_SLEEP_PLAN_H_
+#define PENSTOCK_ROUTER_FLEET_SLEEP_PLAN_H_
+
+#include <optional>
+#include <string>
+
+#include "backends/engines/contract/sleep_verbs.h"
+#include "config/config.h"
+#include "router/core/contract/fleet.h"
+#include "router/fleet/known_replica.h"
+
+namespace penstock {
+
+// Why a replica with `sleep` cannot sleep, for an operator; empty: it can. An engine that is not discovered yet cannot,
+// unless commands or the simulation put it to sleep.
+std::string SleepFault(const KnownReplica& replica);
+// Nullopt: the replica is always awake.
+std::optional<SleepSpec> SleepOf(const KnownReplica& replica);
+// The memory of the replica on each of its GPUs while it is awake, as far as it is known.
+Bytes ResidentOf(const Config& all, const KnownReplica& replica, const MemoryPlan& plan);
+// The target of its verbs. `model` by the engine's own name.
+SleepTarget SleepTargetOf(const KnownReplica& replica, std::string model);
+// The replica of a server that loads and unloads each of its models serves its own model only.
+void KeepOwnModel(const Config& all, const ReplicaConfig& replica, Discovery& found);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_FLEET_SLEEP_PLAN_H_

@@ -1,0 +1,114 @@
+#include "router/live/fleet/sleep_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/clock.h"
+#include "router/fleet/sleep_plan.h"
+#include "router/live/fleet/notice.h"
+
+namespace penstock {
+namespace {
+
+// A sleeping engine changes only when somebody else wakes it.
+constexpr Duration kSleepingPause = Duration::Seconds(1);
+// A start is waited for.
+constexpr Duration kWakingPause = Duration::Milliseconds(100);
+
+// Rivals of Penstock know no sleep.
+bool PolicySleeps(const Config& config) { return absl::StartsWith(config.policy, "penstock"); }
+
+static_assert(static_cast<size_t>(VerbFault::kStopped) == kSleepResultLabels.size());
+SleepResult ResultOf(VerbFault fault) { return static_cast<SleepResult>(fault); }
+
+absl::string_view NameOf(Verb verb) { return verb == Verb::kWake ? "wake" : "sleep"; }
+
+}  // namespace
+
+void SleepKeeper::Configure(WatchedReplica& watched) {
+  const ReplicaConfig& config = book_.replica_config(watched.id);
+  const bool sleeps = config.sleep.has_value() && PolicySleeps(book_.config());
+  if (watched.sleeper != nullptr) {
+    watched.sleeper->SetConfig(sleeps ? config.sleep : std::nullopt);
+  } else if (sleeps && watched.address) {
+    watched.sleeper = std::make_shared<Sleeper>(
+        control_, watched.id, config, [this, name = config.id](const SleepNews& news) { OnNews(name, news); });
+    watched.sleeper->Reach(*watched.address, watched.PoolOptions());
+  }
+  if (watched.discovered) OnDiscovered(watched);
+}
+
+void SleepKeeper::OnDiscovered(WatchedReplica& watched) {
+  if (watched.sleeper == nullptr) return;
+  const KnownReplica& known = book_.known(watched.id);
+  const std::string fault = SleepFault(known);
+  if (!fault.empty()) {
+    LogNotice(control_.edge(), watched.config.id, absl::StrCat("replica cannot sleep: ", fault));
+    control_.edge().telemetry->OnSleepEnd(watched.config.id, SleepResult::kUnable);
+  }
+  const ReplicaSpec& spec = book_.fleet().replicas[watched.id.value()];
+  const SleepVerbs& verbs = watched.scraper->engine().sleep_verbs;
+  const bool usable = fault.empty() && verbs.sleep != nullptr && !spec.models.empty();
+  std::string model = spec.models.empty() ? "" : book_.EngineModelName(watched.id, spec.models.front());
+  watched.sleeper->SetEngine(usable ? &verbs : nullptr, SleepTargetOf(known, std::move(model)));
+}
+
+void SleepKeeper::Order(WatchedReplica& watched, Verb verb) {
+  if (watched.sleeper == nullptr) {
+    // The reload that took its sleep away crossed the order.
+    return publish_({watched.id, Residency::kAwake, verb == Verb::kSleep, Duration()});
+  }
+  watched.sleeper->Order(verb);
+  if (watched.sleeper->residency() != Residency::kWaking || !watched.sleeper->hides_absence()) return;
+  watched.health.OnStarted(Now());
+  watched.discovered = false;
+  watched.pause.cancel();
+}
+
+boost::asio::awaitable<void> SleepKeeper::AfterRound(WatchedReplica& watched, bool answered, Instant began) {
+  if (watched.sleeper == nullptr) co_return;
+  co_await watched.sleeper->AfterRound(answered, watched.health.probing_needed(), began);
+}
+
+Health SleepKeeper::HealthOf(const WatchedReplica& watched) const {
+  const Health health = watched.health.health();
+  if (health != Health::kDown || !HidesAbsence(watched)) return health;
+  return book_.replica_config(watched.id).drain ? Health::kDraining : Health::kUp;
+}
+
+Duration SleepKeeper::PauseOf(const WatchedReplica& watched, Duration usual) {
+  if (watched.sleeper == nullptr) return usual;
+  if (watched.sleeper->rests()) return std::max(usual, kSleepingPause);
+  return HidesAbsence(watched) ? std::min(usual, kWakingPause) : usual;
+}
+
+void SleepKeeper::OnNews(const std::string& replica, const SleepNews& news) {
+  if (news.holds) return publisher_.TellLost(news.event.replica, EngineLoss::kAsleep);
+  Telemetry& telemetry = *control_.edge().telemetry;
+  if (news.lies || news.end.page_lies) {
+    LogNotice(control_.edge(), replica, "engine says that it sleeps, and answers; its page is not believed");
+    telemetry.OnFalseSleep(replica);
+    if (news.lies) return;
+  }
+  if (!news.verb) {
+    const bool awake = news.event.residency == Residency::kAwake;
+    LogNotice(control_.edge(), replica, awake ? "replica was found awake" : "replica was found asleep");
+  } else if (*news.verb == Verb::kWake) {
+    telemetry.OnWakeEnd(replica, ResultOf(news.end.fault), news.event.took);
+  } else {
+    telemetry.OnSleepEnd(replica, ResultOf(news.end.fault));
+  }
+  if (news.verb && news.event.failed) {
+    LogNotice(control_.edge(), replica, absl::StrCat("replica did not ", NameOf(*news.verb), ": ", news.end.message));
+  } else if (news.verb) {
+    LogNotice(control_.edge(), replica,
+              absl::StrFormat("replica %s after %.3f s", *news.verb == Verb::kWake ? "woke" : "fell asleep",
+                              news.event.took.seconds()));
+  }
+  publish_(news.event);
+}
+
+}  // namespace penstock

@@ -1,0 +1,137 @@
+#include "router/live/fleet/sleeper.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/clock.h"
+
+namespace penstock {
+namespace {
+
+namespace asio = boost::asio;
+
+std::vector<std::string> EnvironmentOf(const ReplicaConfig& config) {
+  return {absl::StrCat("PENSTOCK_REPLICA=", config.id), absl::StrCat("PENSTOCK_MODEL=", config.model),
+          absl::StrCat("PENSTOCK_URL=", config.url), absl::StrCat("PENSTOCK_GPUS=", absl::StrJoin(config.gpus, " "))};
+}
+
+}  // namespace
+
+Sleeper::Sleeper(EventLoop& loop, ReplicaId replica, const ReplicaConfig& config, Tell tell)
+    : loop_(loop),
+      replica_(replica),
+      key_(config.key),
+      tell_(std::move(tell)),
+      config_(config.sleep.value_or(ReplicaSleepConfig())),
+      commands_(loop.io(), EnvironmentOf(config)) {}
+
+void Sleeper::Reach(UpstreamAddress address, UpstreamPool::Options options) {
+  pool_ = std::make_shared<UpstreamPool>(loop_.io(), std::move(address), std::move(options));
+}
+
+void Sleeper::SetConfig(const std::optional<ReplicaSleepConfig>& config) {
+  retired_ = !config.has_value();
+  if (config) {
+    config_ = *config;
+  } else if (tracker_.residency() == Residency::kAsleep) {
+    Order(Verb::kWake);
+  }
+}
+
+void Sleeper::SetEngine(const SleepVerbs* verbs, SleepTarget target) {
+  verbs_ = verbs;
+  target_ = std::move(target);
+  if (tracker_.busy()) return;
+  tracker_.Forget();
+  // An engine that tells nothing was started awake.
+  if (!by_command() && (verbs == nullptr || verbs->page == nullptr)) {
+    if (tracker_.Set(Residency::kAwake, Now())) TellChange();
+  }
+}
+
+void Sleeper::Order(Verb verb) {
+  if (tracker_.busy() || stopped_) return;
+  const Residency wanted = verb == Verb::kWake ? Residency::kAwake : Residency::kAsleep;
+  if (tracker_.residency() == wanted) return TellEnd(verb, VerbEnd(), Duration());
+  if (pool_ == nullptr || (!by_command() && verbs_ == nullptr)) {
+    return TellEnd(verb, {VerbFault::kUnable, "its engine has no requests for it, or is not known"}, Duration());
+  }
+  if (verb == Verb::kSleep && running_ > 0) {
+    return TellEnd(verb, {VerbFault::kBusy, absl::StrCat("its engine runs ", running_, " requests of others")},
+                   Duration());
+  }
+  tracker_.Begin(verb == Verb::kWake, Now());
+  loop_.connections().EnterGuest();
+  asio::co_spawn(loop_.io(), Run(verb), asio::detached);
+}
+
+asio::awaitable<void> Sleeper::Run(Verb verb) {
+  const auto self = shared_from_this();
+  VerbEnd end;
+  if (by_command()) {
+    end = co_await commands_.Run(verb, config_.start, config_.stop, config_.timeout);
+  } else {
+    end = co_await RunByEngine(verb);
+  }
+  const Duration took = tracker_.End(end.ok(), Now());
+  if (end.page_lies) tracker_.Distrust();
+  if (!stopped_) TellEnd(verb, std::move(end), took);
+  loop_.connections().LeaveGuest();
+}
+
+asio::awaitable<VerbEnd> Sleeper::RunByEngine(Verb verb) {
+  const std::shared_ptr<UpstreamPool> pool = pool_;
+  running_verb_.emplace(loop_.io(), *pool, key_, *verbs_, target_);
+  VerbEnd end = co_await running_verb_->Run(verb, config_.timeout);
+  running_verb_.reset();
+  co_return end;
+}
+
+asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant began) {
+  const auto self = shared_from_this();
+  if (tracker_.busy()) {
+    commands_.OnPoll(answered);
+  } else if (by_command()) {
+    // One answer is enough, but one silence is not.
+    const bool changed =
+        (answered && tracker_.Set(Residency::kAwake, began)) || (gone && tracker_.Set(Residency::kAsleep, began));
+    if (changed) TellChange();
+  } else if (answered && verbs_ != nullptr && verbs_->page != nullptr) {
+    const Instant asked = Now();
+    const std::shared_ptr<UpstreamPool> pool = pool_;
+    EngineVerbs question(loop_.io(), *pool, key_, *verbs_, target_);
+    const EngineRest rest = co_await question.Ask();
+    if (stopped_) co_return;
+    if (rest != EngineRest::kAwake && rest != EngineRest::kAsleep && rest != EngineRest::kFailed) co_return;
+    const ResidencyTracker::Finding finding = tracker_.Saw(rest != EngineRest::kAwake, asked);
+    if (finding == ResidencyTracker::Finding::kChanged) TellChange();
+    const bool settled = finding == ResidencyTracker::Finding::kNothing && !tracker_.busy();
+    if (settled && residency() == Residency::kAsleep && running_ > 0) {
+      tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), true, false});
+    }
+    if (finding == ResidencyTracker::Finding::kLies) {
+      tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), false, true});
+    }
+  }
+}
+
+void Sleeper::Stop() {
+  stopped_ = true;
+  commands_.Stop();
+  if (running_verb_) running_verb_->Stop();
+}
+
+void Sleeper::TellEnd(Verb verb, VerbEnd end, Duration took) {
+  const ReplicaResidency event{replica_, residency(), !end.ok(), took};
+  tell_({event, verb, std::move(end), false, false});
+}
+
+void Sleeper::TellChange() {
+  tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), false, false});
+}
+
+}  // namespace penstock

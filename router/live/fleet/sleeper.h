@@ -1,0 +1,90 @@
+// Carries out the orders to one replica to sleep and to wake, and watches what the engine does by itself.
+//
+// One order is under way at a time, and each ends within the configured timeout. It reports each end, and each change
+// that somebody else made. Belongs to the control loop; a guest of it while an order is under way.
+#ifndef PENSTOCK_ROUTER_LIVE_FLEET_SLEEPER_H_
+#define PENSTOCK_ROUTER_LIVE_FLEET_SLEEPER_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/command/command_sleep.h"
+#include "backends/engines/contract/engine_declaration.h"
+#include "backends/engines/contract/verb_end.h"
+#include "backends/engines/verbs/engine_verbs.h"
+#include "backends/health/residency_tracker.h"
+#include "config/config.h"
+#include "router/core/contract/event.h"
+#include "router/live/event_loop.h"
+
+namespace penstock {
+
+// The news of a Sleeper.
+struct SleepNews {
+  ReplicaResidency event;
+  std::optional<Verb> verb;  // The order that ended; nullopt: nobody ordered it.
+  VerbEnd end;
+  // At most one of both; nothing else changed then.
+  bool holds = false;  // It sleeps, and holds requests that it accepted. The core knows that it sleeps.
+  bool lies = false;   // The engine was found to say that it sleeps while it answers.
+};
+
+class Sleeper : public std::enable_shared_from_this<Sleeper> {
+ public:
+  using Tell = std::function<void(const SleepNews&)>;
+
+  Sleeper(EventLoop& loop, ReplicaId replica, const ReplicaConfig& config, Tell tell);
+
+  // The way to the engine; at the start and never later.
+  void Reach(UpstreamAddress address, UpstreamPool::Options options);
+  // A reload. A replica that may sleep no more is woken.
+  void SetConfig(const std::optional<ReplicaSleepConfig>& config);
+  // The engine was recognised. Null verbs: it has none. It may be another process than before.
+  void SetEngine(const SleepVerbs* verbs, SleepTarget target);
+
+  // An order of the core. Void while another is under way.
+  void Order(Verb verb);
+  // After a round of the monitor, which began at `began`. `gone`: the engine is down by its polls.
+  boost::asio::awaitable<void> AfterRound(bool answered, bool gone, Instant began);
+  // Requests that the engine runs by its own report; negative: it does not say.
+  void OnLoad(int running) { running_ = running; }
+  void OnToken(Instant then) { tracker_.OnToken(then); }
+  void Stop();
+  // The last call: connections must end before the loop.
+  void Release() { pool_.reset(); }
+
+  Residency residency() const { return tracker_.residency(); }
+  // An engine that does not answer is no failure now: a command stopped it, or starts it.
+  bool hides_absence() const { return by_command() && !retired_ && tracker_.residency() != Residency::kAwake; }
+  // Nothing is under way or in doubt.
+  bool rests() const { return tracker_.residency() == Residency::kAsleep && !tracker_.in_doubt(); }
+
+ private:
+  bool by_command() const { return config_.by == SleepBy::kCommand; }
+  boost::asio::awaitable<void> Run(Verb verb);
+  boost::asio::awaitable<VerbEnd> RunByEngine(Verb verb);
+  void TellEnd(Verb verb, VerbEnd end, Duration took);
+  void TellChange();
+
+  EventLoop& loop_;
+  const ReplicaId replica_;
+  const std::string key_;
+  const Tell tell_;
+  ReplicaSleepConfig config_;
+  ResidencyTracker tracker_;
+  std::shared_ptr<UpstreamPool> pool_;  // Each user has a share.
+  const SleepVerbs* verbs_ = nullptr;
+  SleepTarget target_;
+  CommandSleep commands_;
+  std::optional<EngineVerbs> running_verb_;
+  int running_ = -1;
+  bool retired_ = false;  // It may sleep no more.
+  bool stopped_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_LIVE_FLEET_SLEEPER_H_

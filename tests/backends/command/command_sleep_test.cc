@@ -1,0 +1,86 @@
+// Sleep and wake by commands: good ones, failing ones, and those that never end.
+#include "backends/command/command_sleep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <chrono>
+#include <functional>
+
+namespace penstock {
+namespace {
+
+namespace asio = boost::asio;
+using ::testing::HasSubstr;
+
+class CommandSleeps : public ::testing::Test {
+ protected:
+  // Runs the order; calls `meanwhile` in each turn of the loop.
+  VerbEnd Run(Verb verb, const std::string& start, const std::string& stop, std::function<void()> meanwhile,
+              Duration timeout = Duration::Seconds(20)) {
+    std::optional<VerbEnd> end;
+    const auto run = [&]() -> asio::awaitable<void> { end = co_await sleep_.Run(verb, start, stop, timeout); };
+    asio::co_spawn(loop_, run(), asio::detached);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    loop_.restart();
+    while (!end && std::chrono::steady_clock::now() < limit) {
+      loop_.run_one_for(std::chrono::milliseconds(10));
+      if (meanwhile) meanwhile();
+    }
+    return end.value_or(VerbEnd{VerbFault::kStopped, "the test gave up"});
+  }
+  std::function<void()> Polls(bool answered) {
+    return [this, answered] { sleep_.OnPoll(answered); };
+  }
+
+  asio::io_context loop_;
+  CommandSleep sleep_{loop_, {"PENSTOCK_REPLICA=r 1"}};
+};
+
+TEST_F(CommandSleeps, AwakeIsAnEngineThatAnswers) {
+  EXPECT_TRUE(Run(Verb::kWake, "true", "false", Polls(true)).ok());
+  EXPECT_TRUE(Run(Verb::kWake, "exec sleep 1000", "false", Polls(true)).ok()) << "the command may be the engine";
+  EXPECT_TRUE(Run(Verb::kSleep, "", "true", Polls(false)).ok());
+}
+
+TEST_F(CommandSleeps, TheCommandsKnowTheReplica) {
+  const VerbEnd end = Run(Verb::kWake, "echo \"no such replica: $PENSTOCK_REPLICA\"; exit 4", "true", nullptr);
+  EXPECT_EQ(end.fault, VerbFault::kCommand);
+  EXPECT_EQ(end.message, "the start command ended with status 4; its last output: no such replica: r 1");
+}
+
+TEST_F(CommandSleeps, AnEngineThatNeverAnswersIsStoppedAgain) {
+  const std::string mark = ::testing::TempDir() + "stopped_" + std::to_string(getpid());
+  const VerbEnd end =
+      Run(Verb::kWake, "echo loading; exec sleep 1000", "echo x > " + mark, Polls(false), Duration::Milliseconds(300));
+  EXPECT_EQ(end.fault, VerbFault::kTimeout);
+  EXPECT_EQ(end.message, "the engine did not answer in time after its start command; its last output: loading");
+  EXPECT_EQ(remove(mark.c_str()), 0) << "the stop command ran";
+}
+
+TEST_F(CommandSleeps, AStopThatFailsIsAFault) {
+  const VerbEnd end = Run(Verb::kSleep, "", "echo denied >&2; exit 1", Polls(true));
+  EXPECT_EQ(end.fault, VerbFault::kCommand);
+  EXPECT_EQ(end.message, "the stop command ended with status 1; its last output: denied");
+}
+
+TEST_F(CommandSleeps, AStopThatNeverEndsIsGivenUp) {
+  const VerbEnd end = Run(Verb::kSleep, "", "exec sleep 1000", Polls(true), Duration::Milliseconds(200));
+  EXPECT_EQ(end.fault, VerbFault::kTimeout);
+  EXPECT_THAT(end.message, HasSubstr("the stop command did not end in time"));
+}
+
+TEST_F(CommandSleeps, AnEngineThatAnswersOnIsNotAsleep) {
+  const VerbEnd end = Run(Verb::kSleep, "", "true", Polls(true), Duration::Milliseconds(300));
+  EXPECT_EQ(end.fault, VerbFault::kUnchanged);
+  EXPECT_THAT(end.message, HasSubstr("still answers after its stop command"));
+}
+
+TEST_F(CommandSleeps, AStoppedRouterGivesUpAtOnce) {
+  EXPECT_EQ(Run(Verb::kWake, "exec sleep 1000", "true", [this] { sleep_.Stop(); }).fault, VerbFault::kStopped);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,140 @@
+// The commands of the operator as processes.
+#include "backends/command/shell_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+
+namespace penstock {
+namespace {
+
+namespace asio = boost::asio;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ShellCommands : public ::testing::Test {
+ protected:
+  std::unique_ptr<ShellCommand> Start(const std::string& text, const std::vector<std::string>& additions = {}) {
+    auto started = ShellCommand::Start(loop_, text, additions, [this] { ++ends_; });
+    EXPECT_TRUE(started.ok()) << started.status();
+    return *std::move(started);
+  }
+  // Runs the loop until `done`; false after 10 s.
+  template <class Done>
+  bool Until(Done done) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!done() && std::chrono::steady_clock::now() < limit) {
+      loop_.restart();  // It stops when it has no work.
+      loop_.run_one_for(std::chrono::milliseconds(50));
+    }
+    return done();
+  }
+  CommandEnd EndOf(const ShellCommand& command) {
+    EXPECT_TRUE(Until([&] { return command.end().has_value(); }));
+    return command.end().value_or(CommandEnd{-1, 0});
+  }
+
+  asio::io_context loop_;
+  int ends_ = 0;
+};
+
+TEST_F(ShellCommands, TheEndAndTheOutputAreSeen) {
+  const auto good = Start("echo one; echo two >&2");
+  EXPECT_TRUE(EndOf(*good).ok());
+  EXPECT_EQ(good->Output(), "one two");
+  EXPECT_EQ(ends_, 1);
+  const auto bad = Start("echo broken; exit 3");
+  EXPECT_EQ(EndOf(*bad).Text(), "status 3");
+  const auto killed = Start("kill -9 $$");
+  EXPECT_EQ(EndOf(*killed).Text(), "signal 9");
+}
+
+TEST_F(ShellCommands, ACommandThatIsNotThereEndsWithTheStatusOfTheShell) {
+  const auto command = Start("/nowhere/at-all");
+  EXPECT_EQ(EndOf(*command).Text(), "status 127");
+  EXPECT_THAT(command->Output(), HasSubstr("not found"));
+}
+
+TEST_F(ShellCommands, OnlyTheEndOfALongOutputIsKept) {
+  const auto command = Start("i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done");
+  EXPECT_TRUE(EndOf(*command).ok());
+  EXPECT_TRUE(Until([&] { return command->Output().find("line 19999") != std::string::npos; }));
+  EXPECT_LE(command->Output().size(), ShellCommand::kKeptOutput);
+}
+
+TEST_F(ShellCommands, VariablesAreAddedAndReplaced) {
+  ASSERT_EQ(setenv("PENSTOCK_TEST_OLD", "old", 1), 0);
+  ASSERT_EQ(setenv("PENSTOCK_TEST_KEPT", "kept", 1), 0);
+  const auto command = Start("echo \"$PENSTOCK_TEST_OLD $PENSTOCK_TEST_KEPT $NEW\"",
+                             {"PENSTOCK_TEST_OLD=replaced", "NEW=a b; echo injected"});
+  EXPECT_TRUE(EndOf(*command).ok());
+  EXPECT_EQ(command->Output(), "replaced kept a b; echo injected") << "a value is never run";
+}
+
+TEST_F(ShellCommands, NoDescriptorOfTheRouterAndNoInputReachesIt) {
+  std::ifstream open_file("/dev/null");
+  const int inheritable = dup(STDIN_FILENO);
+  const auto command = Start("cat; ls /proc/self/fd");
+  EXPECT_TRUE(EndOf(*command).ok());
+  close(inheritable);
+  // The fourth is that of ls itself.
+  EXPECT_EQ(command->Output(), "0 1 2 3");
+}
+
+TEST_F(ShellCommands, BlockedSignalsOfTheRouterReachIt) {
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &blocked, &before), 0);
+  const auto command = Start("kill -TERM $$; exit 5");
+  const CommandEnd end = EndOf(*command);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(end.Text(), "signal 15");
+}
+
+TEST_F(ShellCommands, KillEndsTheWholeGroup) {
+  const auto command = Start("sleep 1000 & echo child $!; wait");
+  ASSERT_TRUE(Until([&] { return command->Output().find("child ") == 0; }));
+  const pid_t child = std::stoi(command->Output().substr(6));
+  command->Kill();
+  EXPECT_EQ(EndOf(*command).Text(), "signal 15");
+  // Gone, or a zombie that its new parent has yet to reap.
+  const auto gone = [child] {
+    std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
+    std::string pid, name, state;
+    return !(stat >> pid >> name >> state) || state == "Z";
+  };
+  EXPECT_TRUE(Until(gone));
+}
+
+TEST_F(ShellCommands, AGroupThatIgnoresTheRequestIsKilled) {
+  const auto command = Start("trap '' TERM; echo ready; while :; do sleep 1000; done");
+  ASSERT_TRUE(Until([&] { return command->Output() == "ready"; }));
+  command->Kill();
+  EXPECT_EQ(EndOf(*command).Text(), "signal 9");
+}
+
+TEST_F(ShellCommands, TheEndDoesNotWaitForWhatRunsInTheBackground) {
+  const auto command = Start("sleep 1000 & echo child $!");
+  EXPECT_TRUE(EndOf(*command).ok());
+  ASSERT_TRUE(Until([&] { return command->Output().find("child ") == 0; }));
+  const pid_t child = std::stoi(command->Output().substr(6));
+  command->Kill();
+  EXPECT_EQ(kill(child, 0), 0) << "a process in the background lives on";
+  kill(child, SIGKILL);
+}
+
+TEST_F(ShellCommands, ADestroyedCommandTellsNobody) {
+  auto command = Start("true");
+  command.reset();
+  loop_.run();  // Until the process ended and its output was read.
+  EXPECT_EQ(ends_, 0);
+}
+
+}  // namespace
+}  // namespace penstock

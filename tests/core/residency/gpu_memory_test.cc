@@ -1,0 +1,68 @@
+#include "router/core/residency/gpu_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/residency/sleeping_fleet.h"
+#include "tests/core/rooms_for_test.h"
+
+namespace penstock {
+namespace {
+
+class GpuMemoryTest : public ::testing::Test {
+ protected:
+  GpuMemoryTest() { memory_.Configure(); }
+
+  Presence& PresenceOf(uint32_t replica) { return test_.Replica(replica).presence; }
+
+  testing::TestRooms test_{testing::SleepingFleet({.models = 3, .memory = 35})};
+  GpuMemory memory_{test_.rooms.fleet};
+};
+
+TEST_F(GpuMemoryTest, AllButSleepingReplicasTakeTheirMemoryNow) {
+  EXPECT_EQ(memory_.FreeNow(0), Bytes(5));
+  PresenceOf(0).residency = Residency::kFallingAsleep;
+  PresenceOf(1).residency = Residency::kWaking;
+  EXPECT_EQ(memory_.FreeNow(0), Bytes(5));
+  PresenceOf(0).residency = Residency::kAsleep;
+  EXPECT_EQ(memory_.FreeNow(0), Bytes(15));
+}
+
+TEST_F(GpuMemoryTest, APlanCountsLeaversOutAndWantedOnesIn) {
+  PresenceOf(0).leaving = true;
+  EXPECT_EQ(memory_.FreeLater(0), Bytes(15));
+  EXPECT_EQ(memory_.FreeNow(0), Bytes(5)) << "it still runs";
+  PresenceOf(1).residency = Residency::kAsleep;
+  EXPECT_EQ(memory_.FreeLater(0), Bytes(25));
+  PresenceOf(1).wanted = true;
+  EXPECT_EQ(memory_.FreeLater(0), Bytes(15));
+}
+
+TEST_F(GpuMemoryTest, AnOverdueSleepGivesNothingBack) {
+  PresenceOf(0).residency = Residency::kFallingAsleep;
+  EXPECT_EQ(memory_.FreeLater(0), Bytes(15));
+  PresenceOf(0).trusted = false;
+  EXPECT_EQ(memory_.FreeLater(0), Bytes(5));
+}
+
+TEST_F(GpuMemoryTest, AReplicaFitsWhereEachOfItsGpusHasTheMemory) {
+  PresenceOf(0).residency = PresenceOf(1).residency = PresenceOf(2).residency = Residency::kAsleep;
+  Fleet fleet = test_.rooms.fleet.spec();
+  fleet.gpus.push_back({"small", Bytes(9)});
+  fleet.replicas[2].gpus = {0, 1};
+  test_.rooms.fleet.Configure(fleet);
+  memory_.Configure();
+  EXPECT_TRUE(memory_.FitsNow(fleet.replicas[0]));
+  EXPECT_FALSE(memory_.FitsNow(fleet.replicas[2]));
+}
+
+TEST_F(GpuMemoryTest, AGpuOfUnknownMemoryHoldsAnything) {
+  Fleet fleet = test_.rooms.fleet.spec();
+  fleet.gpus[0].memory = Bytes(0);
+  test_.rooms.fleet.Configure(fleet);
+  memory_.Configure();
+  EXPECT_FALSE(memory_.FreeNow(0).has_value());
+  EXPECT_TRUE(memory_.FitsNow(fleet.replicas[0]));
+}
+
+}  // namespace
+}  // namespace penstock

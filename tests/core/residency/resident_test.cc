@@ -1,0 +1,110 @@
+#include "router/core/residency/resident.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+constexpr ReplicaId kReplica(0);
+
+class ResidentTest : public ::testing::Test {
+ protected:
+  ResidentTest() { presence_.wake = resident_.wake().expected(); }
+
+  void Told(Residency residency, bool failed = false, double took = 0) {
+    resident_.Told(presence_, {kReplica, residency, failed, Duration::Seconds(took)}, now_);
+  }
+  void Wait(double seconds) { now_ = now_ + Duration::Seconds(seconds); }
+
+  Resident resident_{0, {Duration::Seconds(30), Duration::Seconds(2)}};
+  Presence presence_;
+  Instant now_ = Instant::FromSeconds(100);
+};
+
+TEST_F(ResidentTest, GoesFromAwakeToAsleepAndBack) {
+  presence_.leaving = true;
+  EXPECT_FALSE(presence_.Takes());
+  resident_.OrderSleep(presence_, now_);
+  EXPECT_EQ(presence_.residency, Residency::kFallingAsleep);
+  EXPECT_FALSE(presence_.leaving);
+  Told(Residency::kAsleep, false, 1);
+  EXPECT_EQ(presence_.residency, Residency::kAsleep);
+  EXPECT_TRUE(presence_.CountsAsUp(Health::kDown)) << "it can be woken";
+  presence_.wanted = true;
+  resident_.OrderWake(presence_, now_);
+  EXPECT_EQ(presence_.residency, Residency::kWaking);
+  EXPECT_FALSE(presence_.wanted);
+  EXPECT_EQ(presence_.SecondsAway(now_), 2);
+  Told(Residency::kAwake, false, 1.5);
+  EXPECT_TRUE(presence_.Takes());
+  EXPECT_EQ(presence_.wake, Duration::Seconds(1.5)) << "the measured time";
+  EXPECT_FALSE(presence_.CountsAsUp(Health::kDown));
+  EXPECT_EQ(resident_.counts().sleeps, 1);
+  EXPECT_EQ(resident_.counts().wakes, 1);
+}
+
+TEST_F(ResidentTest, AfterAWakeItMayStayForAMultipleOfItsTime) {
+  Told(Residency::kAsleep);
+  resident_.OrderWake(presence_, now_);
+  Told(Residency::kAwake, false, 3);
+  EXPECT_EQ(resident_.SettledAt(), now_ + Duration::Seconds(3 * Resident::kLeastStay));
+}
+
+TEST_F(ResidentTest, AFailedWakeIsFollowedByPausesThatDouble) {
+  Told(Residency::kAsleep);
+  double pause = Resident::kFirstPause;
+  for (int i = 0; i < 12; ++i) {
+    resident_.OrderWake(presence_, now_);
+    Told(Residency::kAsleep, true, 1);
+    EXPECT_FALSE(presence_.CountsAsUp(Health::kUp)) << "nobody waits for it";
+    EXPECT_EQ(resident_.NextChange(presence_), now_ + Duration::Seconds(pause));
+    Wait(pause - 0.001);
+    EXPECT_FALSE(resident_.TrustAgainAt(presence_, now_));
+    Wait(0.001);
+    EXPECT_TRUE(resident_.TrustAgainAt(presence_, now_));
+    EXPECT_TRUE(presence_.CountsAsUp(Health::kUp));
+    EXPECT_FALSE(resident_.TrustAgainAt(presence_, now_)) << "once";
+    pause = std::min(Resident::kMostPause, 2 * pause);
+  }
+  EXPECT_EQ(pause, Resident::kMostPause);
+  resident_.OrderWake(presence_, now_);
+  Told(Residency::kAwake, false, 1);
+  resident_.OrderWake(presence_, now_);
+  Told(Residency::kAsleep, true, 1);
+  EXPECT_EQ(resident_.NextChange(presence_), now_ + Duration::Seconds(Resident::kFirstPause)) << "a success resets it";
+}
+
+TEST_F(ResidentTest, AnOrderThatNeverEndsCountsAsFailedUntilTheEdgeTellsItsEnd) {
+  Told(Residency::kAsleep);
+  resident_.OrderWake(presence_, now_);
+  const Instant overdue = now_ + resident_.wake().patience();
+  EXPECT_EQ(resident_.NextChange(presence_), overdue);
+  EXPECT_FALSE(resident_.GiveUpAt(presence_, overdue - Duration::Milliseconds(1)));
+  EXPECT_TRUE(resident_.GiveUpAt(presence_, overdue));
+  EXPECT_EQ(presence_.residency, Residency::kWaking) << "it may still take the memory";
+  EXPECT_FALSE(presence_.CountsAsUp(Health::kUp));
+  EXPECT_EQ(resident_.NextChange(presence_), Instant::Never());
+  Wait(1000);
+  Told(Residency::kAwake, false, 900);
+  EXPECT_TRUE(presence_.Takes());
+}
+
+TEST_F(ResidentTest, AChangeThatSomebodyElseMadeTeachesNoWakeTime) {
+  Told(Residency::kAsleep);
+  Told(Residency::kWaking);
+  EXPECT_NE(resident_.NextChange(presence_), Instant::Never()) << "it has a deadline all the same";
+  Told(Residency::kAwake);
+  EXPECT_EQ(resident_.wake().expected(), Duration::Seconds(2));
+  EXPECT_TRUE(presence_.Takes());
+}
+
+TEST_F(ResidentTest, ASleepThatFailsLeavesItAwake) {
+  presence_.leaving = true;
+  resident_.OrderSleep(presence_, now_);
+  Told(Residency::kAwake, true, 1);
+  EXPECT_TRUE(presence_.Takes());
+  EXPECT_FALSE(presence_.trusted) << "it is not asked again at once";
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,144 @@
+"""Servers that load and unload each of their models: llama-server in router mode, Ollama; and SGLang with its memory saver."""
+import http.server
+import json
+import threading
+
+
+class Server:
+    """Leaving the context ends it. `loaded` are its models in memory; `verbs` the paths and bodies of its verbs."""
+
+    kind = ""
+    models = ("big", "small")
+
+    def __init__(self):
+        outer = self
+        self.loaded = {"big"}
+        self.verbs = []
+        self.early = []  # Models that were asked while they were not loaded.
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self, status, body, kind="application/json"):
+                data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def do_GET(self):
+                page = outer.pages().get(self.path)
+                self.answer(404 if page is None else 200, page or {})
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or "{}")
+                if self.path.startswith("/v1/"):
+                    if outer.name_of(body["model"]) not in outer.loaded:
+                        outer.early.append(body["model"])
+                    return self.answer(200, *outer.chat(body))
+                outer.verbs.append((self.path, body))
+                self.answer(*outer.verb(self.path, body))
+
+            def log_message(self, *_):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def name_of(self, model):
+        return model if model in self.models else f"{model}:latest"
+
+    def chat(self, body):
+        message = {"role": "assistant", "content": body["model"]}
+        if not body.get("stream"):
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            return ({"id": "x", "object": "chat.completion", "created": 1, "model": body["model"], "choices": [choice]},)
+        choice = {"index": 0, "delta": message, "finish_reason": "stop"}
+        chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": body["model"], "choices": [choice]}
+        return f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n", "text/event-stream"
+
+    def listed(self, **more):
+        return {"object": "list", "data": [{"id": model, "object": "model", **more} for model in self.models]}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.http.shutdown()
+        self.http.server_close()
+
+
+class LlamaRouter(Server):
+    """Loads in the background: its page says so for a while."""
+
+    kind = "llamacpp"
+
+    def __init__(self):
+        super().__init__()
+        self.loading = {}
+
+    def pages(self):
+        for model in list(self.loading):
+            self.loading[model] -= 1
+            if self.loading[model] < 0:
+                del self.loading[model]
+                self.loaded.add(model)
+        states = [
+            {"id": model, "status": {"value": "loaded" if model in self.loaded else "loading" if model in self.loading else "unloaded"}}
+            for model in self.models
+        ]
+        return {"/props": {"role": "router", "build_info": "b1"}, "/health": {"status": "ok"}, "/models": {"data": states},
+                "/v1/models": self.listed(owned_by="llamacpp")}
+
+    def verb(self, path, body):
+        model = body["model"]
+        if path == "/models/load" and model not in self.loaded:
+            self.loading[model] = 3
+        elif path == "/models/unload" and model in self.loaded:
+            self.loaded.remove(model)
+        else:
+            return 400, {"error": {"message": "model is already so"}}
+        return 200, {"success": True}
+
+
+class Ollama(Server):
+    """A name without a tag means the latest."""
+
+    kind = "ollama"
+    models = ("big:latest", "small:latest")
+
+    def __init__(self):
+        super().__init__()
+        self.loaded = {"big:latest"}
+
+    def pages(self):
+        return {"/api/version": {"version": "0.9"}, "/api/tags": {"models": [{"name": model} for model in self.models]},
+                "/api/ps": {"models": [{"name": model, "context_length": 4096} for model in self.loaded]},
+                "/v1/models": self.listed(owned_by="library")}
+
+    def verb(self, path, body):
+        if path != "/api/generate" or "prompt" in body:
+            return 404, {}
+        (self.loaded.discard if body["keep_alive"] == 0 else self.loaded.add)(self.name_of(body["model"]))
+        return 200, {"model": body["model"], "done": True}
+
+
+class Sglang(Server):
+    """One model, no page that tells its memory, and no copy of its weights."""
+
+    kind = "sglang"
+    models = ("big",)
+
+    def pages(self):
+        info = {"max_total_num_tokens": 10000, "enable_memory_saver": True, "model_path": "org/big"}
+        load = {"num_running_reqs": 0, "num_waiting_reqs": 0, "num_used_tokens": 0, "max_total_num_tokens": 10000}
+        return {"/v1/models": self.listed(owned_by="sglang", max_model_len=4096), "/server_info": info, "/v1/loads": {"loads": [load]}}
+
+    def verb(self, path, body):
+        if path == "/release_memory_occupation":
+            self.loaded.clear()
+        elif path == "/update_weights_from_disk":
+            self.loaded.add("big")
+        return 200, {}

@@ -1,0 +1,61 @@
+"""The verbs of engines other than vLLM, from the configuration to the answer."""
+import pytest
+from many_models import LlamaRouter, Ollama, Sglang
+from processes import Router, wait_until
+from raw_http import chat, request_bytes, send
+
+# One model has room at a time.
+GPU = "gpus: [{id: g, kind: a100-80, memory: 30GB}]\n"
+CLASSES = "classes: {standard: {ttft: 20s, tpot: 1s, queue: 60s, default: true}}\n"
+
+
+def ask(router, model):
+    answer = send(router.address, request_bytes(body=chat(model=model, max_tokens=4)), timeout=30)
+    assert answer.status == 200, answer.body
+    return answer.json()["choices"][0]["message"]["content"]
+
+
+def config(server, models, after):
+    rows = "".join(
+        f"  - {{id: {model}, url: '{server.url}', gpus: [g], engine: {server.kind}, model: {model}, resident: 20GB, "
+        f"kv_tokens: 10000, sleep: {{after: {after}, wake: 200ms, timeout: 20s}}}}\n"
+        for model in models
+    )
+    return f"{GPU}{CLASSES}replicas:\n{rows}"
+
+
+@pytest.mark.parametrize("kind", [LlamaRouter, Ollama])
+def test_models_of_one_server_take_turns_in_its_memory(folder, kind):
+    with kind() as server, Router(folder, config=config(server, ["big", "small"], "60s")) as router:
+        router.wait_for_count("penstock_replica_up", 2)
+        router.wait_for_count("penstock_replica_asleep", 1, replica="small")
+        for model in ("small", "big", "small"):
+            assert ask(router, model).startswith(model)
+            assert len(server.loaded) == 1, server.loaded
+        assert server.early == [], "a model that is not loaded got a request"
+        assert router.metrics().sum("penstock_wakes_total", replica="small", result="ok") == 2
+
+
+def test_sglang_reads_its_weights_again_when_it_wakes(folder):
+    with Sglang() as server, Router(folder, config=config(server, ["big"], "400ms")) as router:
+        router.wait_for_count("penstock_replica_up", 1)
+        wait_until(lambda: not server.loaded, 20, "it releases its memory")
+        assert ask(router, "big") == "big"
+        assert server.early == []
+        assert [path for path, _ in server.verbs] == [
+            "/release_memory_occupation", "/resume_memory_occupation", "/update_weights_from_disk"]
+        assert server.verbs[-1][1] == {"model_path": "org/big"}
+
+
+def test_an_engine_without_its_memory_saver_stays_awake_and_says_why(folder):
+    class Plain(Sglang):
+        def pages(self):
+            pages = super().pages()
+            del pages["/server_info"]["enable_memory_saver"]
+            return pages
+
+    with Plain() as server, Router(folder, config=config(server, ["big"], "100ms")) as router:
+        router.wait_for_log("replica cannot sleep", "--enable-memory-saver")
+        assert ask(router, "big") == "big"
+        assert router.metrics().sum("penstock_sleeps_total", result="unable") == 1
+        assert server.verbs == []
