@@ -65,6 +65,7 @@ std::vector<std::vector<size_t>> Independent(const std::vector<const ReplicaConf
   std::map<size_t, std::vector<size_t>> members;
   for (size_t i = 0; i < replicas.size(); ++i) members[group[i]].push_back(i);
   std::vector<std::vector<size_t>> groups;
+  groups.reserve(members.size());
   for (auto& [name, list] : members) groups.push_back(std::move(list));
   return groups;
 }
