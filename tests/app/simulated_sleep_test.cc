@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "app/simulate/fleet_plan.h"
 #include "app/simulate/simulation_setup.h"
 #include "config/config.h"
@@ -20,8 +21,8 @@ Config FiveModels(const std::string& more, bool one_gpu) {
     const std::string gpu = one_gpu ? "shared" : std::string("own-") + name;
     if (!one_gpu || name == 'a') gpus += "  - {id: " + gpu + ", kind: h100}\n";
     models += std::string("  - {name: model-") + name + ", shape: qwen2.5-7b}\n";
-    replicas += std::string("  - {id: ") + name + ", gpus: [" + gpu + "], model: model-" + name + ", " + more +
-                "simulated: {}}\n";
+    absl::StrAppend(&replicas, "  - {id: ", std::string(1, name), ", gpus: [", gpu, "], model: model-",
+                    std::string(1, name), ", ", more, "simulated: {}}\n");
   }
   const std::string classes = "classes: {standard: {ttft: 10s, tpot: 100ms, queue: 30s, default: true}}\n";
   const absl::StatusOr<Config> config = ParseConfig(gpus + models + replicas + classes, "fleet.yaml");

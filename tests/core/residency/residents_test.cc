@@ -9,7 +9,6 @@ namespace penstock {
 namespace {
 
 using testing::AllOf;
-using testing::SleeperOptions;
 using testing::SleepingCore;
 using testing::SleepingFleet;
 using testing::Text;

@@ -13,7 +13,6 @@ namespace {
 using testing::SleeperOptions;
 using testing::SleepingCore;
 using testing::SleepingFleet;
-using testing::Text;
 
 // The edge and the engines around a core: carries orders out, some of them badly.
 class SleepingWorld {
@@ -63,7 +62,7 @@ class SleepingWorld {
     SleeperOptions options;
     options.models = 2 + Draw(5);
     options.gpus = 1 + Draw(3);
-    options.memory = 10 * (1 + Draw(3));
+    options.memory = 10LL * (1 + Draw(3));
     options.copies = Draw(2) == 0;
     options.wake = Duration::Milliseconds(300 + Draw(4000));
     options.after = Duration::Seconds(1 + Draw(20));
