@@ -114,7 +114,9 @@ TEST(EngineVerbTables, AreWholeOrEmpty) {
     const SleepVerbs& verbs = engine->sleep_verbs;
     EXPECT_EQ(verbs.sleep == nullptr, verbs.wake == nullptr) << engine->name;
     EXPECT_EQ(verbs.page == nullptr, verbs.read == nullptr) << engine->name;
-    if (verbs.ends_later) EXPECT_NE(verbs.page, nullptr) << engine->name << ": nothing would tell the end";
+    if (verbs.ends_later) {
+      EXPECT_NE(verbs.page, nullptr) << engine->name << ": nothing would tell the end";
+    }
   }
   EXPECT_EQ(VerbsOf(EngineKind::kTgi).sleep, nullptr);
   EXPECT_EQ(VerbsOf(EngineKind::kOpenAi).sleep, nullptr);

@@ -107,7 +107,7 @@ TEST(ChangedEngine, IsRecognisedWhereItHasOtherPagesAndNotWhereItIsInTrouble) {
   ASSERT_TRUE(world.WaitUp());
   const auto kind = [&] {
     EngineKind known = EngineKind::kOpenAi;
-    world.Call([&] { known = world.loop().fleet()->book.discovery(ReplicaId(0))->kind; });
+    world.Call([&] { known = world.loop().fleet()->book.known(ReplicaId(0)).discovery->kind; });
     return known;
   };
   ASSERT_EQ(kind(), EngineKind::kTgi);

@@ -22,8 +22,6 @@ namespace {
 // An engine that cannot be recognised by its url is looked at again this often.
 constexpr Duration kBadUrlPause = Duration::Seconds(5);
 
-bool Placeable(Health health) { return health == Health::kUp || health == Health::kProbing; }
-
 }  // namespace
 
 FleetMonitor::FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, const Config& config, UrlOf url_of)
@@ -32,10 +30,11 @@ FleetMonitor::FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, co
       url_of_(std::move(url_of)),
       book_(config),
       patrol_(control),
-      rereader_(control, book_, [this](const WatchedReplica& watched, bool changed, std::string notice) {
-        LogNotice(control_.edge(), watched.config.id, std::move(notice));
-        if (changed) Publish({});
-      }),
+      rereader_(control, book_,
+                [this](const WatchedReplica& watched, bool changed, std::string notice) {
+                  LogNotice(control_.edge(), watched.config.id, std::move(notice));
+                  if (changed) Publish({});
+                }),
       keeper_(control, book_, publisher_, [this](const ReplicaResidency& event) { Publish({event}); }) {}
 
 FleetMonitor::~FleetMonitor() = default;
@@ -200,20 +199,13 @@ void FleetMonitor::Judge(WatchedReplica& watched) {
   watched.health.SetDraining(book_.replica_config(watched.id).drain);
   const Health health = keeper_.HealthOf(watched);
   watched.wants_answers->store(health != Health::kUp, std::memory_order_relaxed);
-  if (watched.known == health) return;
-  const bool announced = std::exchange(watched.known, health).has_value();
+  if (watched.told.health == health) return;
+  const bool announced = std::exchange(watched.told.health, health).has_value();
   // A replica counts as up once the core knows it: /readyz promises that a request would be placed.
-  watched.placeable = watched.placeable && Placeable(health);
+  watched.told.placeable = watched.told.placeable && watched.told.TakesRequests();
   CountUp();
   Publish({ReplicaHealth{watched.id, health}}, [this, id = watched.id] { OnTold(id); });
-  if (health == Health::kUp) {
-    LogNotice(control_.edge(), watched.config.id, "replica is up");
-  } else if (announced) {
-    LogNotice(control_.edge(), watched.config.id,
-              health == Health::kDown       ? "replica is down"
-              : health == Health::kDraining ? "replica drains"
-                                            : "replica is on probation");
-  }
+  if (health == Health::kUp || announced) LogNotice(control_.edge(), watched.config.id, TextOf(health));
 }
 
 void FleetMonitor::OnOrder(ReplicaId replica, Verb verb) {
@@ -233,15 +225,13 @@ void FleetMonitor::OnTold(ReplicaId replica) {
   const auto found = watched_.find(replica);
   if (found == watched_.end()) return;
   // A younger health may be on its way.
-  found->second->placeable = found->second->known && Placeable(*found->second->known);
+  found->second->told.placeable = found->second->told.TakesRequests();
   CountUp();
 }
 
 void FleetMonitor::CountUp() {
   int up = 0;
-  for (const auto& [id, watched] : watched_) {
-    if (watched->placeable) ++up;
-  }
+  for (const auto& [id, watched] : watched_) up += watched->told.placeable ? 1 : 0;
   control_.edge().replicas_up.store(up, std::memory_order_relaxed);
 }
 

@@ -1,10 +1,11 @@
-// A line of the log about one replica.
+// The lines of the log about one replica.
 #ifndef PENSTOCK_ROUTER_LIVE_FLEET_NOTICE_H_
 #define PENSTOCK_ROUTER_LIVE_FLEET_NOTICE_H_
 
 #include <string>
 #include <utility>
 
+#include "base/health.h"
 #include "router/live/event_loop.h"
 
 namespace penstock {
@@ -15,6 +16,20 @@ inline void LogNotice(const Edge& edge, const std::string& replica, std::string 
   entry.replica = replica;
   entry.message = std::move(message);
   edge.log->Write(std::move(entry));
+}
+
+inline const char* TextOf(Health health) {
+  switch (health) {
+    case Health::kUp:
+      return "replica is up";
+    case Health::kDown:
+      return "replica is down";
+    case Health::kDraining:
+      return "replica drains";
+    case Health::kProbing:
+      return "replica is on probation";
+  }
+  return "";
 }
 
 }  // namespace penstock

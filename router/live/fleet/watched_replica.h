@@ -27,6 +27,14 @@ struct Rereading {
   bool failed = false;  // The last one; logged.
 };
 
+// The health of a replica as the core has it.
+struct ToldHealth {
+  std::optional<Health> health;  // On its way to the core, or there.
+  bool placeable = false;        // The core knows that it may place requests there.
+
+  bool TakesRequests() const { return health == Health::kUp || health == Health::kProbing; }
+};
+
 struct WatchedReplica {
   WatchedReplica(EventLoop& loop, ReplicaId the_id, ReplicaConfig the_config);
 
@@ -49,8 +57,7 @@ struct WatchedReplica {
   std::shared_ptr<EngineScraper> scraper;
   HealthTracker health;
   std::shared_ptr<Sleeper> sleeper;  // Null: it never sleeps.
-  std::optional<Health> known;       // The health on its way to the core, or there.
-  bool placeable = false;            // The core knows that it may place requests there.
+  ToldHealth told;
   std::shared_ptr<std::atomic<bool>> wants_answers = std::make_shared<std::atomic<bool>>(true);
   boost::asio::steady_timer pause;
   bool discovered = false;  // Since it was last lost.

@@ -133,7 +133,7 @@ TEST(EarlyAnswer, EndlessInterimAnswersAreGarbage) {
 // The true answer may follow: the next request would get it.
 TEST(EarlyAnswer, AConnectionWhoseLastHeadIsInterimServesNoOtherRequest) {
   const std::string interim = "HTTP/1.1 102 Processing\r\n\r\n";
-  for (const std::string last : {interim, std::string("HTTP/1.1 101 Switching Protocols\r\n\r\n")}) {
+  for (const std::string& last : {interim, std::string("HTTP/1.1 101 Switching Protocols\r\n\r\n")}) {
     asio::io_context loop;
     ScriptedServer server(loop, {[&](Peer& peer) -> asio::awaitable<void> {
                             co_await peer.Request();
