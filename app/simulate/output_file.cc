@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -18,7 +19,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Read by the handler; changed only while the signals below have their default action.
+constexpr std::array<int, 3> kEndings = {SIGINT, SIGTERM, SIGHUP};
+
+// Signals that end the process wait while it lives: a file that exists is always one that a handler removes.
+class EndingsWait {
+ public:
+  EndingsWait() {
+    sigset_t endings;
+    sigemptyset(&endings);
+    for (const int signal : kEndings) sigaddset(&endings, signal);
+    ::pthread_sigmask(SIG_BLOCK, &endings, &before_);
+  }
+  ~EndingsWait() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  EndingsWait(const EndingsWait&) = delete;
+  EndingsWait& operator=(const EndingsWait&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+// Read by the handler; changed only while the signals above have their default action or wait.
 char g_partial[4096];
 
 extern "C" void RemovePartial(int signal) {
@@ -28,10 +48,10 @@ extern "C" void RemovePartial(int signal) {
 }
 
 void RemoveOnSignals(const std::string& partial) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+  for (const int signal : kEndings) std::signal(signal, SIG_DFL);
   if (partial.empty() || partial.size() >= sizeof(g_partial)) return;
   std::memcpy(g_partial, partial.c_str(), partial.size() + 1);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, &RemovePartial);
+  for (const int signal : kEndings) std::signal(signal, &RemovePartial);
 }
 
 mode_t ModeOf(const std::string& target) {
@@ -77,6 +97,7 @@ absl::Status OutputFile::Open(const std::string& path, const std::vector<std::st
   if (!in_place) {
     if (fs::exists(status) && ::access(target_.c_str(), W_OK) != 0) return CannotWrite(path, std::strerror(errno));
     std::string unique = target_ + ".XXXXXX";
+    const EndingsWait wait;
     const int file = ::mkstemp(unique.data());
     if (file < 0) return CannotWrite(path, std::strerror(errno));
     ::fchmod(file, ModeOf(target_));
