@@ -34,6 +34,23 @@ TraceRequest ChatRequest(double at, const std::string& model, const std::string&
   return request;
 }
 
+// Times in seconds.
+struct BurstShape {
+  double period;
+  double length;
+  int requests;
+};
+
+void AddBursts(const BurstShape& shape, const std::string& tenant, double length, Generator& generator,
+               std::vector<TraceRequest>& requests) {
+  for (double start = shape.period * generator.Uniform(); start < length; start += shape.period) {
+    for (int i = 0; i < shape.requests; ++i) {
+      const double at = start + shape.length * generator.Uniform();
+      if (at < length) requests.push_back(ChatRequest(at, "", tenant, generator));
+    }
+  }
+}
+
 }  // namespace
 
 void AntiPhase(double length, Generator& generator, std::vector<TraceRequest>& requests) {
@@ -52,15 +69,8 @@ void AntiPhase(double length, Generator& generator, std::vector<TraceRequest>& r
 }
 
 void Bursts(double length, Generator& generator, std::vector<TraceRequest>& requests) {
-  constexpr double kPeriod = 6;
-  constexpr double kBurst = 0.1;  // Shorter than any scrape period.
-  constexpr int kRequests = 40;
-  for (double start = kPeriod * generator.Uniform(); start < length; start += kPeriod) {
-    for (int i = 0; i < kRequests; ++i) {
-      const double at = start + kBurst * generator.Uniform();
-      if (at < length) requests.push_back(ChatRequest(at, "", "", generator));
-    }
-  }
+  // Shorter than any scrape period.
+  AddBursts({6, 0.1, 40}, "", length, generator, requests);
 }
 
 void Flood(double length, Generator& generator, std::vector<TraceRequest>& requests) {
@@ -77,15 +87,7 @@ void Flood(double length, Generator& generator, std::vector<TraceRequest>& reque
 }
 
 void Users(double length, Generator& generator, std::vector<TraceRequest>& requests) {
-  constexpr double kPeriod = 20;
-  constexpr double kBurst = 2;
-  constexpr int kRequests = 60;
-  for (double start = kPeriod * generator.Uniform(); start < length; start += kPeriod) {
-    for (int i = 0; i < kRequests; ++i) {
-      const double at = start + kBurst * generator.Uniform();
-      if (at < length) requests.push_back(ChatRequest(at, "", "users", generator));
-    }
-  }
+  AddBursts({20, 2, 60}, "users", length, generator, requests);
 }
 
 void Jobs(double length, Generator& generator, std::vector<TraceRequest>& requests) {
