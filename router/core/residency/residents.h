@@ -6,8 +6,8 @@
 // for any more is dropped, and its leavers stay. A replica that was idle for its `after` sleeps. An idle replica sleeps
 // sooner where it keeps the memory from sleeping models that are asked for more: their wake then waits for nobody.
 // Reviews follow events that matter to them, and timers. Invariant: no order of this class makes the awake, waking and
-// falling-asleep replicas of a GPU exceed its memory. Owned by PenstockCore. Costs nothing while no replica may sleep. A
-// review is O(residents + models + plans).
+// falling-asleep replicas of a GPU exceed its memory. Owned by PenstockCore. Costs nothing while no replica may sleep.
+// A review is O(residents + models + plans).
 #ifndef PENSTOCK_ROUTER_CORE_RESIDENCY_RESIDENTS_H_
 #define PENSTOCK_ROUTER_CORE_RESIDENCY_RESIDENTS_H_
 
