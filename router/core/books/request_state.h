@@ -69,7 +69,7 @@ struct ServiceState {
   uint32_t books = 0;       // The books that it was charged in.
   bool paid = false;        // It was dispatched, and its charge stands until it ends.
   bool queued = false;      // It stood in the queue since its arrival or its last try.
-  bool guaranteed = false;  // The guaranteed share of its class was enough for it when it left the lane.
+  bool guaranteed = false;  // The share of its class paid for it, or it was promoted: it gives way to nobody.
   bool excused = false;     // It cannot be placed however few others are served: it holds no other tenant back.
 };
 

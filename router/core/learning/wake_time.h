@@ -16,9 +16,10 @@ class WakeTime {
  public:
   // The weight of the newest wake.
   static constexpr double kWeight = 0.25;
-  // A wake that takes so many times as long as expected has failed, but none within kLeastPatience seconds.
+  // The edge ends each order within the configured timeout. An order whose end got lost counts as failed after so many
+  // times the expected time, and not within kLeastPatience seconds.
   static constexpr double kPatience = 5;
-  static constexpr double kLeastPatience = 10;
+  static constexpr double kLeastPatience = 900;
 
   explicit WakeTime(Duration configured = Duration::Seconds(1)) { Configure(configured); }
 

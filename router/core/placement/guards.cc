@@ -20,7 +20,8 @@ bool HasRows(const GuardQuestion& question) {
 
 bool RunwayIsShort(const GuardQuestion& question) {
   // Prefill that an engine has is ahead of whatever comes next: of evictable classes it gets one prompt at a time.
-  if (question.goals().evictable && !question.replica.prefills().requests().empty()) return false;
+  const bool gives_way = question.goals().evictable && !question.request.service.guaranteed;
+  if (gives_way && !question.replica.prefills().requests().empty()) return false;
   if (!RunwayIsLong(question.replica)) return true;
   const PrefillWork& backlog = question.replica.prefills().work();
   const PrefillPrice& price = question.outlook.price;

@@ -141,7 +141,8 @@ MemoryTest::Verdict MemoryTest::TestPools(const RequestState& request, const Rep
     verdict.peak_share = std::max(verdict.peak_share, (peak.bound + capacity - available) / capacity);
     const bool lone = pool.growth().members() == 0 && fleet_.ledger().balance(id).draining == Amount(0);
     if (!lone && peak.bound > LimitOf(id)) verdict.fits = false;
-    if (!lone && fleet_.GoalsOf(request).evictable && !pool.yielding().HasRoomFor(growth[i].mean[0], now)) {
+    if (!lone && fleet_.GoalsOf(request).evictable && !request.service.guaranteed &&
+        !pool.yielding().HasRoomFor(growth[i].mean[0], now)) {
       verdict.fits = false;
     }
     if (verdict.fits) verdict.fits = FitsBesideReserved(request, id, growth[i], now);

@@ -29,13 +29,16 @@ void Promote(const std::vector<ClassQueue>& classes, double running, Instant now
   for (auto it = classes.rbegin(); it != classes.rend(); ++it) {
     if (!it->ready() || it->credit <= 0) continue;
     RequestState* head = it->Head();
-    if (it->credit >= head->Prompt().AsDouble()) out.push_back(head);
+    if (it->credit < head->Prompt().AsDouble()) continue;
+    head->service.guaranteed = true;
+    out.push_back(head);
   }
   bool behind = false;
   for (const ClassQueue& own : classes) {
     RequestState* starved = behind ? own.Starved(now) : nullptr;
     if (starved != nullptr && own.waiting.MayGo(*starved, running) &&
         std::find(out.begin(), out.end(), starved) == out.end()) {
+      starved->service.guaranteed = true;
       out.push_back(starved);
     }
     behind = behind || !own.waiting.empty();
@@ -65,7 +68,7 @@ void Lane::Remove(RequestState* request) {
   ClassQueue& own = ClassOf(*request);
   assert(own.arrivals.contains(request));
   own.Erase(request);
-  request->service.guaranteed = own.credit >= request->Prompt().AsDouble();
+  request->service.guaranteed = request->service.guaranteed || own.credit >= request->Prompt().AsDouble();
   if (!own.ready()) own.credit = 0;
   --size_;
   if (request->waiting.parked) --parked_;

@@ -135,7 +135,7 @@ asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
   }
   if (!status.ok() && book_.SetDiscovery(watched.id, std::nullopt)) Publish({});
   // Once per failing probe: a stream may have been heard of a moment ago.
-  if (!status.ok() && !hidden && watched.scraper && watched.health.probing_needed())
+  if (!status.ok() && watched.scraper && watched.health.probing_needed())
     publisher_.TellLost(watched.id, EngineLoss::kHung);
   if (!was_down && watched.health.probing_needed()) watched.discovered = false;
 }
@@ -166,7 +166,7 @@ asio::awaitable<absl::Status> FleetMonitor::Poll(WatchedReplica& watched) {
   const auto seen = co_await scraper->Poll(*watched.pool, watched.config.key);
   if (!seen.ok()) co_return seen.status();
   if (watched.stopped) co_return absl::CancelledError("stopped");
-  watched.health.SetSleeping(seen->sleeping && watched.sleeper == nullptr);
+  watched.health.SetSleeping(watched.sleeper ? watched.sleeper->sleeps_untold() : seen->sleeping);
   if (watched.sleeper) watched.sleeper->OnLoad(std::max(seen->running, seen->waiting));
   watched.rereading.times.OnGoodPoll(seen->tokens, seen->preemptions);
   double used_share = seen->kv_used_share;

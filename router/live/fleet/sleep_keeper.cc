@@ -33,6 +33,7 @@ void SleepKeeper::Configure(WatchedReplica& watched) {
   const bool sleeps = config.sleep.has_value() && PolicySleeps(book_.config());
   if (watched.sleeper != nullptr) {
     watched.sleeper->SetConfig(sleeps ? config.sleep : std::nullopt);
+    watched.health.SetSleeping(watched.sleeper->sleeps_untold());
   } else if (sleeps && watched.address) {
     watched.sleeper = std::make_shared<Sleeper>(
         control_, watched.id, config, [this, name = config.id](const SleepNews& news) { OnNews(name, news); });
@@ -62,6 +63,7 @@ void SleepKeeper::Order(WatchedReplica& watched, Verb verb) {
     return publish_({watched.id, Residency::kAwake, verb == Verb::kSleep, Duration()});
   }
   watched.sleeper->Order(verb);
+  if (watched.sleeper->waits_for_load()) watched.pause.cancel();
   if (watched.sleeper->residency() != Residency::kWaking || !watched.sleeper->hides_absence()) return;
   watched.health.OnStarted(Now());
   watched.discovered = false;

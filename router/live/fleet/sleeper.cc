@@ -1,5 +1,6 @@
 #include "router/live/fleet/sleeper.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <utility>
@@ -13,6 +14,10 @@ namespace penstock {
 namespace {
 
 namespace asio = boost::asio;
+
+// Pauses between the wakes of a replica that may sleep no more; they double.
+constexpr Duration kFirstRetry = Duration::Seconds(1);
+constexpr Duration kLongestRetry = Duration::Seconds(60);
 
 std::vector<std::string> EnvironmentOf(const ReplicaConfig& config) {
   return {absl::StrCat("PENSTOCK_REPLICA=", config.id), absl::StrCat("PENSTOCK_MODEL=", config.model),
@@ -34,12 +39,20 @@ void Sleeper::Reach(UpstreamAddress address, UpstreamPool::Options options) {
 }
 
 void Sleeper::SetConfig(const std::optional<ReplicaSleepConfig>& config) {
-  retired_ = !config.has_value();
-  if (config) {
-    config_ = *config;
-  } else if (tracker_.residency() == Residency::kAsleep) {
-    Order(Verb::kWake);
-  }
+  const bool was_retired = std::exchange(retired_, !config.has_value());
+  if (config) config_ = *config;
+  // The core has forgotten the replica's sleep meanwhile.
+  if (config && was_retired && residency() != Residency::kAwake) TellChange();
+  if (!was_retired) retries_ = 0;
+  WakeRetired();
+}
+
+void Sleeper::WakeRetired() {
+  if (!retired_ || stopped_ || tracker_.busy() || residency() != Residency::kAsleep) return;
+  if (retries_ > 0 && Now() < retry_at_) return;
+  retry_at_ = Now() + std::min(kLongestRetry, kFirstRetry * (int64_t{1} << std::min(retries_, 10)));
+  ++retries_;
+  Order(Verb::kWake);
 }
 
 void Sleeper::SetEngine(const SleepVerbs* verbs, SleepTarget target) {
@@ -54,16 +67,29 @@ void Sleeper::SetEngine(const SleepVerbs* verbs, SleepTarget target) {
 }
 
 void Sleeper::Order(Verb verb) {
-  if (tracker_.busy() || stopped_) return;
+  if (tracker_.busy() || stopped_ || load_asked_at_) return;
   const Residency wanted = verb == Verb::kWake ? Residency::kAwake : Residency::kAsleep;
   if (tracker_.residency() == wanted) return TellEnd(verb, VerbEnd(), Duration());
   if (pool_ == nullptr || (!by_command() && verbs_ == nullptr)) {
     return TellEnd(verb, {VerbFault::kUnable, "its engine has no requests for it, or is not known"}, Duration());
   }
+  // The last report may be older than the end of our own last request.
   if (verb == Verb::kSleep && running_ > 0) {
-    return TellEnd(verb, {VerbFault::kBusy, absl::StrCat("its engine runs ", running_, " requests of others")},
-                   Duration());
+    load_asked_at_ = Now();
+    return;
   }
+  Begin(verb);
+}
+
+void Sleeper::SleepUnlessBusy() {
+  load_asked_at_.reset();
+  if (residency() != Residency::kAwake) return TellEnd(Verb::kSleep, VerbEnd(), Duration());
+  if (running_ <= 0) return Begin(Verb::kSleep);
+  TellEnd(Verb::kSleep, {VerbFault::kBusy, absl::StrCat("its engine runs ", running_, " requests of others")},
+          Duration());
+}
+
+void Sleeper::Begin(Verb verb) {
   tracker_.Begin(verb == Verb::kWake, Now());
   loop_.connections().EnterGuest();
   asio::co_spawn(loop_.io(), Run(verb), asio::detached);
@@ -93,6 +119,8 @@ asio::awaitable<VerbEnd> Sleeper::RunByEngine(Verb verb) {
 
 asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant began) {
   const auto self = shared_from_this();
+  if (load_asked_at_ && began >= *load_asked_at_ && !tracker_.busy()) SleepUnlessBusy();
+  WakeRetired();
   if (tracker_.busy()) {
     commands_.OnPoll(answered);
   } else if (by_command()) {

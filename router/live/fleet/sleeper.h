@@ -40,7 +40,7 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
 
   // The way to the engine; at the start and never later.
   void Reach(UpstreamAddress address, UpstreamPool::Options options);
-  // A reload. A replica that may sleep no more is woken.
+  // A reload. A replica that may sleep no more is woken, however often that takes.
   void SetConfig(const std::optional<ReplicaSleepConfig>& config);
   // The engine was recognised. Null verbs: it has none. It may be another process than before.
   void SetEngine(const SleepVerbs* verbs, SleepTarget target);
@@ -59,10 +59,19 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   Residency residency() const { return tracker_.residency(); }
   // An engine that does not answer is no failure now: a command stopped it, or starts it.
   bool hides_absence() const { return by_command() && !retired_ && tracker_.residency() != Residency::kAwake; }
+  // It may sleep no more, and is not awake yet. The core takes it for awake.
+  bool sleeps_untold() const { return retired_ && tracker_.residency() != Residency::kAwake; }
+  // An order to sleep waits for the next report of the engine.
+  bool waits_for_load() const { return load_asked_at_.has_value(); }
   // Nothing is under way or in doubt.
   bool rests() const { return tracker_.residency() == Residency::kAsleep && !tracker_.in_doubt(); }
 
  private:
+  // Wakes a replica that may sleep no more.
+  void WakeRetired();
+  // A report that is younger than the order has come.
+  void SleepUnlessBusy();
+  void Begin(Verb verb);
   bool by_command() const { return config_.by == SleepBy::kCommand; }
   boost::asio::awaitable<void> Run(Verb verb);
   boost::asio::awaitable<VerbEnd> RunByEngine(Verb verb);
@@ -81,6 +90,9 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   CommandSleep commands_;
   std::optional<EngineVerbs> running_verb_;
   int running_ = -1;
+  std::optional<Instant> load_asked_at_;
+  int retries_ = 0;  // Of the wake since its sleep was taken away.
+  Instant retry_at_;
   bool retired_ = false;  // It may sleep no more.
   bool stopped_ = false;
 };

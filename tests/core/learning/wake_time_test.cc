@@ -30,8 +30,8 @@ TEST(WakeTime, FollowsAChangeWithinAFewWakes) {
 }
 
 TEST(WakeTime, PatienceIsAMultipleOfItAndNeverShort) {
-  EXPECT_EQ(WakeTime(Duration::Seconds(20)).patience(), Duration::Seconds(100));
-  EXPECT_EQ(WakeTime(Duration::Milliseconds(300)).patience(), Duration::Seconds(10));
+  EXPECT_EQ(WakeTime(Duration::Seconds(300)).patience(), Duration::Seconds(1500));
+  EXPECT_EQ(WakeTime(Duration::Milliseconds(300)).patience(), Duration::Seconds(900));
 }
 
 }  // namespace

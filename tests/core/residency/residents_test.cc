@@ -198,11 +198,14 @@ TEST(Residents, AfterAFailedWakeAnotherServerOfTheModelWakes) {
   EXPECT_EQ(AllOf<Forward>(core.Told(3, Residency::kAwake, false, 1)).size(), 1u);
 }
 
-TEST(Residents, AWakeThatNeverEndsIsGivenUp) {
-  SleepingCore core(SleepingFleet({.ttft = Duration::Seconds(100)}), 0);
+TEST(Residents, AWakeWhoseEndIsLostIsGivenUp) {
+  SleepingCore core(SleepingFleet({.ttft = Duration::Seconds(1000)}), 0);
   core.ArriveFor(1, kC);
-  EXPECT_TRUE(core.RunTimers(core.now + Duration::Seconds(9.9)).empty());
-  const std::vector<Action> refused = core.RunTimers(core.now + Duration::Seconds(0.2));
+  for (const Refuse& refuse : AllOf<Refuse>(core.RunTimers(core.now + Duration::Seconds(899.9)))) {
+    EXPECT_NE(refuse.reason, Refusal::kNoReplica) << "it may still wake";
+  }
+  core.RunTimers(core.now + Duration::Seconds(0.2));
+  const std::vector<Action> refused = core.ArriveFor(2, kC);
   ASSERT_EQ(AllOf<Refuse>(refused).size(), 1u) << Text(refused);
   EXPECT_EQ(AllOf<Refuse>(refused)[0].reason, Refusal::kNoReplica);
 }
