@@ -1,5 +1,7 @@
 """Models that give their memory back and wake for waiting requests, with the real binary and simulated engines."""
 import http.client
+import re
+import signal
 import socket
 import threading
 
@@ -145,6 +147,29 @@ def test_a_wake_that_never_ends_is_given_up(folder, client):
         assert ask(client(router), CODE).usage.completion_tokens == 5
         engines.play(CHAT, "well")
         wait_until(lambda: answered(client(router), CHAT), 30, "it serves once its engine wakes again")
+
+
+def without_sleep(router, engines):
+    """Reloads a configuration in which no replica sleeps."""
+    kept = re.sub(r"sleep: \{[^}]*\}, ", "", engines.config).replace("memory: 80GB", "memory: 140GB")
+    router.write_config(kept, router.port)
+    router.signal(signal.SIGHUP)
+    router.wait_for_log("configuration reloaded")
+
+
+@pytest.mark.parametrize("play", ["well", "fail"])
+def test_a_model_whose_sleep_is_taken_away_is_woken_whatever_its_first_wakes_do(folder, client, play):
+    with Sleepers(folder, memory=140, after="300ms") as engines, Router(folder, config=engines.config) as router:
+        wait_up(router)
+        router.wait_for_count("penstock_replica_asleep", 2)
+        engines.play(CHAT, play)
+        without_sleep(router, engines)
+        if play == "fail":
+            router.wait_for_log("replica did not wake")
+            engines.play(CHAT, "well")
+        router.wait_for_count("penstock_replica_up", 2, 30)
+        assert ask(client(router), CHAT).usage.completion_tokens == 5
+        assert ask(client(router), CODE).usage.completion_tokens == 5
 
 
 def test_an_engine_that_says_it_sleeps_and_answers_serves(folder, client):
