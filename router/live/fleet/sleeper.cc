@@ -39,19 +39,19 @@ void Sleeper::Reach(UpstreamAddress address, UpstreamPool::Options options) {
 }
 
 void Sleeper::SetConfig(const std::optional<ReplicaSleepConfig>& config) {
-  const bool was_retired = std::exchange(retired_, !config.has_value());
+  const bool was_retired = std::exchange(retirement_.begun, !config.has_value());
   if (config) config_ = *config;
   // The core has forgotten the replica's sleep meanwhile.
   if (config && was_retired && residency() != Residency::kAwake) TellChange();
-  if (!was_retired) retries_ = 0;
+  if (!was_retired) retirement_.wakes = 0;
   WakeRetired();
 }
 
 void Sleeper::WakeRetired() {
-  if (!retired_ || stopped_ || tracker_.busy() || residency() != Residency::kAsleep) return;
-  if (retries_ > 0 && Now() < retry_at_) return;
-  retry_at_ = Now() + std::min(kLongestRetry, kFirstRetry * (int64_t{1} << std::min(retries_, 10)));
-  ++retries_;
+  if (!retirement_.begun || stopped_ || tracker_.busy() || residency() != Residency::kAsleep) return;
+  if (retirement_.wakes > 0 && Now() < retirement_.next) return;
+  retirement_.next = Now() + std::min(kLongestRetry, kFirstRetry * (int64_t{1} << std::min(retirement_.wakes, 10)));
+  ++retirement_.wakes;
   Order(Verb::kWake);
 }
 

@@ -58,15 +58,22 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
 
   Residency residency() const { return tracker_.residency(); }
   // An engine that does not answer is no failure now: a command stopped it, or starts it.
-  bool hides_absence() const { return by_command() && !retired_ && tracker_.residency() != Residency::kAwake; }
+  bool hides_absence() const { return by_command() && !retirement_.begun && tracker_.residency() != Residency::kAwake; }
   // It may sleep no more, and is not awake yet. The core takes it for awake.
-  bool sleeps_untold() const { return retired_ && tracker_.residency() != Residency::kAwake; }
+  bool sleeps_untold() const { return retirement_.begun && tracker_.residency() != Residency::kAwake; }
   // An order to sleep waits for the next report of the engine.
   bool waits_for_load() const { return load_asked_at_.has_value(); }
   // Nothing is under way or in doubt.
   bool rests() const { return tracker_.residency() == Residency::kAsleep && !tracker_.in_doubt(); }
 
  private:
+  // A replica that may sleep no more, and its wakes since then.
+  struct Retirement {
+    bool begun = false;
+    int wakes = 0;
+    Instant next;
+  };
+
   // Wakes a replica that may sleep no more.
   void WakeRetired();
   // A report that is younger than the order has come.
@@ -91,9 +98,7 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   std::optional<EngineVerbs> running_verb_;
   int running_ = -1;
   std::optional<Instant> load_asked_at_;
-  int retries_ = 0;  // Of the wake since its sleep was taken away.
-  Instant retry_at_;
-  bool retired_ = false;  // It may sleep no more.
+  Retirement retirement_;
   bool stopped_ = false;
 };
 
