@@ -93,7 +93,7 @@ SimulatedReplica EngineOf(const simulated::EngineSpec& engine, const SimulatedCo
   return replica;
 }
 
-// As the router chooses it, but that the trace stands for the client.
+// The class of a request is chosen as the router does it; the trace stands for the client.
 std::optional<ClassId> ClassIn(const Config& config, const FleetBook& book, const bench::TraceRequest& request) {
   if (!request.service_class.empty()) return book.ClassByName(request.service_class);
   const auto of_tenant = config.trace.classes.find(request.tenant);

@@ -13,7 +13,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// After a wake that failed.
+// The stop command has this time after a wake that failed.
 constexpr Duration kCleanUp = Duration::Seconds(30);
 // A line of the log is short.
 constexpr size_t kShownOutput = 300;

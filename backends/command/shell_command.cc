@@ -101,17 +101,33 @@ struct ShellCommand::State : std::enable_shared_from_this<State> {
 
   void AwaitEnd() {
     process.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
-      if (!error) self->Reap();
+      if (!error) self->TakeEnd();
     });
   }
-  void Reap() {
-    int status = 0;
+  void TakeEnd() {
+    siginfo_t info{};
     // Where the router was started without a wait for children, the status is lost. It then counts as good.
-    if (waitpid(pid, &status, WNOHANG) == 0) return AwaitEnd();
-    end = CommandEnd{WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0};
-    last_words.cancel();
+    const bool known = waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    if (known && info.si_pid == 0) return AwaitEnd();
+    const bool exited = !known || info.si_code == CLD_EXITED;
+    end = CommandEnd{exited ? info.si_status : 0, exited ? 0 : info.si_status};
+    if (!ending_group) Reap();
     ReadAtHand();
     if (on_end) std::exchange(on_end, nullptr)();
+  }
+  // From then on another process may have its number, and another group the number of its group.
+  void Reap() { waitpid(pid, nullptr, WNOHANG); }
+  // The group may outlive its leader, whose number stays taken meanwhile.
+  void EndGroup() {
+    ending_group = true;
+    kill(-pid, SIGTERM);
+    last_words.expires_after(kLastWords);
+    last_words.async_wait([self = shared_from_this()](const error_code& error) {
+      if (error) return;
+      kill(-self->pid, SIGKILL);
+      self->ending_group = false;
+      if (self->end) self->Reap();
+    });
   }
   void ReadOn() {
     output.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
@@ -139,6 +155,7 @@ struct ShellCommand::State : std::enable_shared_from_this<State> {
   asio::steady_timer last_words;
   std::function<void()> on_end;
   std::optional<CommandEnd> end;
+  bool ending_group = false;
   std::string kept;
 };
 
@@ -182,12 +199,7 @@ std::string ShellCommand::Output() const {
 }
 
 void ShellCommand::Kill() {
-  if (state_->end) return;
-  kill(-state_->pid, SIGTERM);
-  state_->last_words.expires_after(kLastWords);
-  state_->last_words.async_wait([state = state_](const error_code& error) {
-    if (!error && !state->end) kill(-state->pid, SIGKILL);
-  });
+  if (!state_->end && !state_->ending_group) state_->EndGroup();
 }
 
 }  // namespace penstock

@@ -45,8 +45,8 @@ class ShellCommand {
   std::optional<CommandEnd> end() const;
   // The last output in one line, without control characters.
   std::string Output() const;
-  // Ends the whole group: SIGTERM, two seconds later SIGKILL. Nothing once the command has ended by itself: processes
-  // that it left in the background live on.
+  // Ends the whole group: SIGTERM, two seconds later SIGKILL, also where only the shell obeyed. Nothing once the
+  // command has ended by itself: processes that it left in the background live on.
   void Kill();
 
  private:

@@ -225,7 +225,7 @@ bool AnswerScan::EndValue() {
   if (kept_.part == Part::kNone || kept_.part == Part::kKey || kept_.depth != place_.depth) return true;
   const absl::string_view raw = KeptUpTo(place_.at);
   const Part part = std::exchange(kept_.part, Part::kNone);
-  // Of a long error, the beginning is enough.
+  // The beginning of a long error is enough.
   return (raw.size() > kMaxKept && part != Part::kError) || ReadPart(part, raw);
 }
 

@@ -44,7 +44,7 @@ bool SeeText(JsonScanner& scanner, StreamFacts* facts) {
 bool SeeContent(JsonScanner& scanner, StreamFacts* facts) {
   if (scanner.Peek() != '"') return scanner.Skip();
   absl::string_view text;
-  // It may become part of another engine's prompt.
+  // The text may become part of another engine's prompt.
   if (!scanner.TakeString(&text) || !EscapesAreWhole(text)) return false;
   if (facts->content.empty()) facts->content = text;
   AddText(text, facts);

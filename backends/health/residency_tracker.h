@@ -1,8 +1,9 @@
 // Is the model of one replica in the memory of its GPUs? A pure state machine; time is an argument.
 //
-// It follows the orders of the router and the page of the engine. A page that speaks against the state counts when it
-// was asked twice in a row after the last change. An engine that says that it sleeps while its streams get tokens lies.
-// Its page then counts no more until it says that the engine is awake. Owned by the control loop, one per replica.
+// The tracker follows the orders of the router and the page of the engine. A page that speaks against the state counts
+// when it was asked twice in a row after the last change. An engine that says that it sleeps while its streams get
+// tokens lies. Its page then counts no more until it says that the engine is awake. Owned by the control loop, one per
+// replica.
 #ifndef PENSTOCK_BACKENDS_HEALTH_RESIDENCY_TRACKER_H_
 #define PENSTOCK_BACKENDS_HEALTH_RESIDENCY_TRACKER_H_
 
@@ -37,7 +38,7 @@ class ResidencyTracker {
   void OnToken(Instant then) { token_ = token_ < then ? then : token_; }
   // The engine answers, whatever its page says.
   void Distrust() { distrusted_ = true; }
-  // It may be another process now: its first page counts at once.
+  // The engine may be another process now: its first page counts at once.
   void Forget();
 
  private:

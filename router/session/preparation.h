@@ -35,7 +35,7 @@ struct SessionRequest {
 struct PreparedRequest {
   RequestFacts facts;
   Caller caller;
-  std::optional<KeyCounts::Place> place_of_key;  // Empty: the key is not bounded, or the client has all.
+  std::optional<KeyCounts::Place> place_of_key;  // Empty: the key is not bounded, or the last bytes go out.
   ClassChoice service_class;
   ModelId model;
 };

@@ -1,6 +1,6 @@
 // The way in which an engine gives its memory back and takes it again.
 //
-// It has requests for both verbs, and mostly a page that tells which was last.
+// Most engines have a request for each verb, and a page that tells which of them was last.
 //
 // An engine declares one SleepVerbs as a part of its table. The functions are pure. EngineVerbs
 // (backends/engines/verbs) sends the requests of any engine. Constants: any thread may read them.

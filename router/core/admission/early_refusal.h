@@ -10,10 +10,10 @@
 //     not seen to be late.
 //   * A reserve: enough requests of its size or larger wait to use all room that the next kReserve TTFT goals will
 //     bring. So no token is lost, because another request takes its place.
-// It is asked when it arrives, and while it waits in the first kLastLook of its TTFT goal. Who is never late is never
-// refused early: best effort, a request that an engine had, one with a reservation. Invariant: an example pays for at
-// most kPerExample early refusals. Owned by Rooms. A question is O(kSizes + kExamples), and O(Lane::kCountedAhead) when
-// very many wait.
+// A request is looked at when it arrives, and while it waits in the first kLastLook of its TTFT goal. Requests that are
+// never late are never refused early: best effort, those that an engine had, those with a reservation. Invariant: an
+// example pays for at most kPerExample early refusals. Owned by Rooms. A question is O(kSizes + kExamples), and
+// O(Lane::kCountedAhead) when very many wait.
 #ifndef PENSTOCK_ROUTER_CORE_ADMISSION_EARLY_REFUSAL_H_
 #define PENSTOCK_ROUTER_CORE_ADMISSION_EARLY_REFUSAL_H_
 
@@ -39,7 +39,7 @@ class EarlyRefusal {
   // A prompt that takes a large part of a pool finds room by chance, so more of them must wait.
   static constexpr double kReserveOfLarge = 1.2;
   static constexpr double kTooMany = 1.2;
-  // Of the TTFT goal: between two looks at a waiting request, and the age at which the last one comes.
+  // Parts of the TTFT goal: the time between two looks at a waiting request, and its age at the last look.
   static constexpr double kBetweenLooks = 0.1;
   static constexpr double kLastLook = 0.25;
 

@@ -33,7 +33,7 @@ class WakeTime {
   }
 
   Duration expected() const { return Duration::Seconds(measured_ ? mean_ + deviation_ : configured_); }
-  // After so long a wake counts as failed.
+  // An order without an end counts as failed after so long.
   Duration patience() const { return Duration::Seconds(std::max(kLeastPatience, kPatience * expected().seconds())); }
 
  private:

@@ -37,7 +37,7 @@ class Placement {
   }
   // The replicas that lacked only memory for the request of the last call of Choose, by position.
   const std::vector<size_t>& crowded() const { return crowded_; }
-  // Those that lacked batch rows.
+  // The replicas that lacked batch rows for it.
   const std::vector<size_t>& without_rows() const { return without_rows_; }
   // True: no server is left to be tried.
   bool TriedEverywhere(const RequestState& request) const { return search_.TriedEverywhere(request); }

@@ -5,7 +5,8 @@
 namespace penstock {
 namespace {
 
-// Of the available memory; held by the run of bench/results/memory-safety.md, in which no request fails.
+// The part of the available memory that may be full soon. The run of bench/results/memory-safety.md holds it: no
+// request fails there.
 constexpr double kFatalLimit = 0.98;
 
 }  // namespace

@@ -40,7 +40,7 @@ class Resident {
   Duration fall() const { return fall_.expected(); }
   const Counts& counts() const { return counts_; }
 
-  // It ran a request until now.
+  // The replica ran a request until now.
   void Used(Instant now) { last_used_ = now; }
   Duration IdleTime(Instant now) const { return now - last_used_; }
   // From then on it may have to leave for others.
@@ -55,7 +55,7 @@ class Resident {
     return presence.leaving != left_before_ || presence.wanted != wanted_before_;
   }
 
-  // It is to sleep, or to wake, from now on.
+  // The replica is to sleep, or to wake, from now on.
   void OrderSleep(Presence& presence, Instant now);
   void OrderWake(Presence& presence, Instant now);
   // The order has ended, or somebody else changed the replica.

@@ -194,7 +194,6 @@ void FleetMonitor::CheckWork(WatchedReplica& watched, const Observation& seen) {
   publisher_.TellLost(watched.id, EngineLoss::kHung);
 }
 
-// Tells the core what changed.
 void FleetMonitor::Judge(WatchedReplica& watched) {
   watched.health.SetDraining(book_.replica_config(watched.id).drain);
   const Health health = keeper_.HealthOf(watched);

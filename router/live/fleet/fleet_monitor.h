@@ -60,6 +60,7 @@ class FleetMonitor {
   boost::asio::awaitable<absl::Status> Poll(WatchedReplica& watched);
   void StartWatching();
   void StopWatching(ReplicaId replica);
+  // Tells the core what changed.
   void Judge(WatchedReplica& watched);
   void CheckWork(WatchedReplica& watched, const Observation& seen);
   void LogLost(WatchedReplica& watched, const absl::Status& status);

@@ -59,7 +59,7 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   Residency residency() const { return tracker_.residency(); }
   // An engine that does not answer is no failure now: a command stopped it, or starts it.
   bool hides_absence() const { return by_command() && !retirement_.begun && tracker_.residency() != Residency::kAwake; }
-  // It may sleep no more, and is not awake yet. The core takes it for awake.
+  // The replica may sleep no more, and is not awake yet. The core takes it for awake.
   bool sleeps_untold() const { return retirement_.begun && tracker_.residency() != Residency::kAwake; }
   // An order to sleep waits for the next report of the engine.
   bool waits_for_load() const { return load_asked_at_.has_value(); }

@@ -17,6 +17,13 @@ namespace asio = boost::asio;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+// True: there is no such process, or it is a zombie that its new parent has yet to reap.
+bool Gone(pid_t process) {
+  std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
+  std::string pid, name, state;
+  return !(stat >> pid >> name >> state) || state == "Z";
+}
+
 class ShellCommands : public ::testing::Test {
  protected:
   std::unique_ptr<ShellCommand> Start(const std::string& text, const std::vector<std::string>& additions = {}) {
@@ -103,13 +110,17 @@ TEST_F(ShellCommands, KillEndsTheWholeGroup) {
   const pid_t child = std::stoi(command->Output().substr(6));
   command->Kill();
   EXPECT_EQ(EndOf(*command).Text(), "signal 15");
-  // Gone, or a zombie that its new parent has yet to reap.
-  const auto gone = [child] {
-    std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
-    std::string pid, name, state;
-    return !(stat >> pid >> name >> state) || state == "Z";
-  };
-  EXPECT_TRUE(Until(gone));
+  EXPECT_TRUE(Until([child] { return Gone(child); }));
+}
+
+TEST_F(ShellCommands, AChildThatIgnoresTheRequestIsKilledAfterItsShellHasGone) {
+  const auto command = Start("sh -c 'trap \"\" TERM; echo child $$; while :; do sleep 1000; done' & wait");
+  ASSERT_TRUE(Until([&] { return command->Output().find("child ") == 0; }));
+  const pid_t child = std::stoi(command->Output().substr(6));
+  command->Kill();
+  EXPECT_EQ(EndOf(*command).Text(), "signal 15");
+  EXPECT_FALSE(Gone(child)) << "it has two seconds";
+  EXPECT_TRUE(Until([child] { return Gone(child); }));
 }
 
 TEST_F(ShellCommands, AGroupThatIgnoresTheRequestIsKilled) {
