@@ -150,6 +150,7 @@ part="tests/e2e/test_lifecycle.py tests/e2e/test_resume.py tests/e2e/test_cancel
 [ $long -eq 1 ] && part=tests/e2e
 [ $tsan_built -eq 0 ] && end_to_end "end to end, TSan" tsan -m "not long" $part
 if [ $long -eq 1 ]; then
+  scripts/setup.sh browser || echo "no browser can be installed: the tests of the page in one are skipped" >&2
   end_to_end "end to end, long; chaos" release -m long tests/e2e
   real_engines "real engines" clients -m long
   step "soak, a million requests" bench/soak.sh 1000000

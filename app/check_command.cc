@@ -18,6 +18,7 @@
 #include "app/load_config.h"
 #include "config/config.h"
 #include "config/text/addresses.h"
+#include "config/values/gpu_slice.h"
 
 namespace penstock {
 
@@ -77,6 +78,10 @@ int RunCheck(const std::string& config_file) {
     return 1;
   }
   for (const std::string& warning : Warnings(*config)) std::cerr << config_file << ": warning: " << warning << "\n";
+  for (const GpuConfig& gpu : config->gpus) {
+    const std::string part = PartText(gpu);
+    if (!part.empty()) std::cerr << config_file << ": note: gpus: " << gpu.id << " " << part << "\n";
+  }
   // The file may be meant for another machine.
   if (const auto closed = ClosedLog(*config)) std::cerr << config_file << ": warning: " << *closed << "\n";
   const std::vector<std::string> errors = SharedNames(*config);

@@ -83,6 +83,14 @@ struct SimulateOptions {
 };
 int RunSimulate(const SimulateOptions& options);
 
+struct TopOptions {
+  std::string url = "http://127.0.0.1:8080";
+  std::string key;  // Of an admin; empty: that of the environment, if any.
+  Duration interval = Duration::Seconds(1);
+  int64_t count = 0;  // Plain lines; 0: a screen on a terminal, else lines without end.
+};
+int RunTop(const TopOptions& options);
+
 struct PoliciesOptions {
   bool json = false;
   bool markdown = false;  // docs/policies.md.

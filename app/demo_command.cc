@@ -19,6 +19,10 @@
 #include "app/demo/demo_traffic.h"
 #include "app/process.h"
 #include "app/serve/server.h"
+#include "app/top/live_screen.h"
+#include "app/top/state_reader.h"
+#include "app/top/terminal.h"
+#include "backends/transport/upstream.h"
 #include "base/clock.h"
 #include "bench/load/load_client.h"
 #include "config/config.h"
@@ -45,7 +49,7 @@ classes:
 )";
 const bench::DemoModels kModels = {"llama-3.1-8b", "qwen2.5-7b", "qwen3-8b", "qwen2.5-14b"};
 
-constexpr Duration kFrame = Duration::Milliseconds(500);
+constexpr Duration kFrame = Duration::Seconds(1);
 constexpr Duration kLogLine = Duration::Seconds(5);
 constexpr Duration kStartLimit = Duration::Seconds(10);
 constexpr Duration kDrainLimit = Duration::Seconds(2);
@@ -55,7 +59,8 @@ constexpr Duration kRound = Duration::Seconds(1200);
 // True when a signal to end came within `wait`.
 bool AskedToEnd(const sigset_t& signals, Duration wait) {
   const timespec pause{wait.nanoseconds() / 1'000'000'000, wait.nanoseconds() % 1'000'000'000};
-  return sigtimedwait(&signals, nullptr, &pause) > 0;
+  const int signal = sigtimedwait(&signals, nullptr, &pause);
+  return signal > 0 && signal != SIGWINCH;
 }
 
 // The clients, one thread per kind, until they are destroyed.
@@ -92,18 +97,6 @@ class Traffic {
   std::vector<std::thread> threads_;
 };
 
-std::vector<bench::DemoGpu> GpusOf(const Config& config) {
-  std::vector<bench::DemoGpu> gpus;
-  for (const GpuConfig& gpu : config.gpus) {
-    bench::DemoGpu shown{absl::StrCat(gpu.id, "  ", gpu.kind.name), {}};
-    for (const ReplicaConfig& replica : config.replicas) {
-      if (!replica.gpus.empty() && replica.gpus.front() == gpu.id) shown.pools.push_back(replica.id);
-    }
-    gpus.push_back(std::move(shown));
-  }
-  return gpus;
-}
-
 // A URL that clients can connect to: a wildcard address is none.
 std::string ReachableUrl(const RouterServer& server) {
   const std::string address = server.address();
@@ -113,39 +106,28 @@ std::string ReachableUrl(const RouterServer& server) {
 
 std::string Invitation(const std::string& url) {
   return absl::StrCat(
-      "Penstock demo on ", url, "\n  metrics  ", url, "/metrics\n  ready    ", url, "/readyz\n", "  ask      curl -N ",
-      url, "/v1/chat/completions -H 'Content-Type: application/json' \\\n", "             -d '{\"model\":\"",
-      kModels.chat, "\",\"stream\":true,\"max_tokens\":60,\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}'\n",
+      "Penstock demo on ", url, "\n  page     ", url, "/\n  metrics  ", url, "/metrics\n  ready    ", url, "/readyz\n",
+      "  ask      curl -N ", url, "/v1/chat/completions -H 'Content-Type: application/json' \\\n",
+      "             -d '{\"model\":\"", kModels.chat,
+      "\",\"stream\":true,\"max_tokens\":60,\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}'\n",
       "  end      Ctrl-C\n");
 }
 
-// Draws over the last frame on a terminal, else writes a line now and then.
-class Display {
- public:
-  explicit Display(std::vector<bench::DemoGpu> gpus, std::string invitation)
-      : terminal_(isatty(STDOUT_FILENO) != 0), gpus_(std::move(gpus)), invitation_(std::move(invitation)) {
-    std::cout << (terminal_ ? "\x1b[2J" : invitation_) << std::flush;
+// Until a signal, the time or the person in front of the terminal ends the demo.
+void Watch(const RouterServer& server, const bench::DemoStats& stats, const std::string& url, Instant start,
+           Instant end, const sigset_t& signals) {
+  std::cout << Invitation(url) << std::flush;
+  if (const auto address = ParseUpstreamUrl(url); address.ok() && top::OnTerminal()) {
+    top::StateReader reader(*address, url, "");
+    top::ShowScreen(reader, kFrame, signals, end);
+    return;
   }
-
-  void Show(const bench::DemoFrame& frame) {
-    if (terminal_) {
-      std::string text = bench::DrawDemo(frame, gpus_) + "\n" + invitation_;
-      for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 4)) {
-        text.insert(end, "\x1b[K");
-      }
-      std::cout << "\x1b[H" << text << "\x1b[J" << std::flush;
-    } else if (frame.elapsed >= next_line_) {
-      next_line_ = frame.elapsed + kLogLine;
-      std::cout << bench::DemoLine(frame) << '\n' << std::flush;
-    }
+  for (Instant next = start + kLogLine; Now() < end; next = next + kLogLine) {
+    if (AskedToEnd(signals, std::min(next, end) - Now())) return;
+    const Duration elapsed = Now() - start;
+    std::cout << bench::DemoLine({url, elapsed, server.View(), stats.Snapshot(elapsed)}) << '\n' << std::flush;
   }
-
- private:
-  const bool terminal_;
-  const std::vector<bench::DemoGpu> gpus_;
-  const std::string invitation_;
-  Duration next_line_ = kLogLine;
-};
+}
 
 std::string Farewell(const bench::DemoSnapshot& stats, Duration elapsed) {
   const int64_t ended = std::max<int64_t>(1, stats.Ended());
@@ -168,7 +150,7 @@ bool WaitForEngines(const RouterServer& server, size_t replicas, const sigset_t&
 }  // namespace
 
 int RunDemo(const DemoOptions& options) {
-  const sigset_t signals = BlockSignals({SIGTERM, SIGINT});
+  const sigset_t signals = BlockSignals({SIGTERM, SIGINT, SIGWINCH});
   absl::StatusOr<Config> config = ParseConfig(kFleet, "demo fleet");
   if (!config.ok()) return Fail("demo", config.status().message());
   config->listen = options.listen;
@@ -188,12 +170,8 @@ int RunDemo(const DemoOptions& options) {
   bench::DemoStats stats;
   Duration elapsed;
   {
-    Display display(GpusOf(*config), Invitation(url));
     const Traffic traffic(url, stats, start);
-    while (Now() < end && !AskedToEnd(signals, std::min(kFrame, end - Now()))) {
-      elapsed = Now() - start;
-      display.Show({url, elapsed, (*server)->View(), stats.Snapshot(elapsed)});
-    }
+    Watch(**server, stats, url, start, end, signals);
     elapsed = Now() - start;
   }
   (*server)->Drain(kDrainLimit);

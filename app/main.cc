@@ -1,6 +1,5 @@
 // The command line: parses and hands over. Exit codes: 0 done, 1 the run or the input is bad, 2 wrong usage.
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -10,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_format.h"
 #include "app/commands.h"
+#include "app/option_parsers.h"
 #include "config/text/addresses.h"
 #include "config/text/units_text.h"
 
@@ -25,61 +23,6 @@ constexpr int kUsage = 2;
 
 // Runs after parsing. A usage error that CLI11 cannot detect is a CLI::ValidationError.
 using Action = std::function<int()>;
-
-[[noreturn]] void Reject(const std::string& option, absl::string_view why) {
-  throw CLI::ValidationError(option, std::string(why));
-}
-
-// An option whose text one of the parsers of config/text/units_text.h reads.
-template <class T, class Target>
-CLI::Option* AddParsed(CLI::App* command, const std::string& name, absl::StatusOr<T> (*parse)(absl::string_view),
-                       Target* target, const std::string& help, const std::string& type) {
-  const auto take = [name, parse, target](const std::string& text) {
-    const absl::StatusOr<T> value = parse(text);
-    if (!value.ok()) Reject(name, value.status().message());
-    *target = *value;
-  };
-  return command->add_option_function<std::string>(name, take, help)->type_name(type);
-}
-
-absl::StatusOr<Tokens> ParseTokens(absl::string_view text) {
-  const absl::StatusOr<int64_t> count = ParseCount(text);
-  if (!count.ok()) return count.status();
-  if (*count < 1) return absl::InvalidArgumentError("must be at least 1");
-  return Tokens(*count);
-}
-
-// A duration with a unit, or plain seconds.
-absl::StatusOr<Duration> ParseSpan(absl::string_view text) {
-  const absl::StatusOr<double> seconds = ParseNumber(text);
-  absl::StatusOr<Duration> span = seconds.ok() ? Duration::Seconds(*seconds) : ParseDuration(text);
-  if (span.ok() && *span <= Duration()) return absl::InvalidArgumentError("must be above zero");
-  return span;
-}
-
-CLI::Validator Valid(auto parse, const char* form) {
-  const auto complaint = [parse](const std::string& text) { return std::string(parse(text).status().message()); };
-  return CLI::Validator(complaint, form);
-}
-
-// CLI11 takes the largest number for one that is too large.
-std::string NoSeed(const std::string& text) {
-  uint64_t seed = 0;
-  return absl::SimpleAtoi(text, &seed) ? "" : text + " is not a whole number from 0 to 18446744073709551615";
-}
-
-// CLI::Range without NaN, which it lets pass.
-CLI::Validator Between(double low, double high) {
-  CLI::Validator validator = CLI::Range(low, high);
-  return CLI::Validator(
-      [validator, low, high](std::string& text) {
-        double value = 0;
-        if (absl::SimpleAtod(text, &value) && std::isnan(value))
-          return absl::StrFormat("Value %s not in range [%g - %g]", text, low, high);
-        return validator(text);
-      },
-      validator.get_description());
-}
 
 void AddServe(CLI::App& app, Action& action) {
   auto options = std::make_shared<ServeOptions>();
@@ -239,7 +182,9 @@ void AddSimulate(CLI::App& app, Action& action) {
   command->add_flag("--retry", options->retry, "Refused clients come back once, after their Retry-After");
   CLI::Option* carried = command->add_flag("--carried", options->carried, "Find the highest rate that is carried");
   CLI::Option* plan = command->add_flag("--plan", options->plan, "Find the fewest GPUs")->excludes(carried);
-  command->add_option("--gpu", options->gpu, "Kind of the plan's GPUs")->type_name("KIND")->needs(plan);
+  command->add_option("--gpu", options->gpu, "Kinds of the plan's GPUs, compared by price")
+      ->type_name("KIND[,KIND]")
+      ->needs(plan);
   command->add_option("--on-time", options->on_time, "Share of feasible requests that must be on time")
       ->check(Between(0.01, 1.0))
       ->capture_default_str();
@@ -259,6 +204,20 @@ void AddPolicies(CLI::App& app, Action& action) {
   command->callback([&action, options] { action = [options] { return RunPolicies(*options); }; });
 }
 
+void AddTop(CLI::App& app, Action& action) {
+  auto options = std::make_shared<TopOptions>();
+  CLI::App* command = app.add_subcommand("top", "Show the page of a running router in the terminal.");
+  command->footer(
+      "Example: penstock top http://127.0.0.1:8080\nPENSTOCK_ADMIN_KEY holds the admin key, if one is needed.");
+  command->add_option("url", options->url, "The router, or its admin listener")
+      ->check(Valid(&ParseEngineUrl, "URL"))
+      ->capture_default_str();
+  AddParsed(command, "--interval", &ParseSpan, &options->interval, "Time between two readings (default 1s)", "TIME");
+  command->add_option("--lines", options->count, "Print so many plain lines, then end")
+      ->check(CLI::Range(1, 1'000'000));
+  command->callback([&action, options] { action = [options] { return RunTop(*options); }; });
+}
+
 void AddVersion(CLI::App& app, Action& action) {
   app.add_subcommand("version", "Print the version.")->callback([&action] { action = [] { return RunVersion(); }; });
 }
@@ -269,7 +228,7 @@ int Main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   Action action;
   for (const auto add :
-       {AddServe, AddCheck, AddReference, AddDemo, AddEngine, AddLoad, AddSimulate, AddPolicies, AddVersion}) {
+       {AddServe, AddCheck, AddReference, AddDemo, AddEngine, AddLoad, AddSimulate, AddTop, AddPolicies, AddVersion}) {
     add(app, action);
   }
   try {

@@ -18,7 +18,7 @@
 #include "app/serve/server.h"
 #include "base/clock.h"
 #include "config/config.h"
-#include "router/telemetry/patient_write.h"
+#include "router/telemetry/log/patient_write.h"
 
 namespace penstock {
 namespace {
@@ -75,7 +75,7 @@ class LiveConfig {
     const absl::Status taken = fresh.ok() ? server_.Reload(*fresh) : fresh.status();
     if (!taken.ok()) {
       Notice(absl::StrCat("the configuration is kept, the new one is bad:\n", taken.message()));
-      server_.NoteBadReload();
+      server_.NoteBadReload(taken.message());
       return;
     }
     config_ = *std::move(fresh);

@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "app/commands.h"
 #include "app/load_config.h"
 #include "app/process.h"
@@ -168,16 +170,16 @@ int RunPlan(const SimulateOptions& options, const Config& config) {
   const absl::StatusOr<bench::Trace> trace = OpenAt(options, options.rate);
   if (!trace.ok()) return Fail("simulate", trace.status().message());
   PlanRequest request;
-  request.gpu = options.gpu;
   request.policy = PolicyOf(options, config);
   request.on_time = options.on_time;
   request.seed = options.seed;
   if (isatty(STDERR_FILENO) != 0) {
     request.progress = [](const std::string& tried) { absl::FPrintF(stderr, "  tried %s\n", tried); };
   }
-  const absl::StatusOr<FleetPlan> plan = PlanFleet(config, *trace, request);
+  const std::vector<std::string> kinds = absl::StrSplit(options.gpu, ',', absl::SkipWhitespace());
+  const absl::StatusOr<PlanComparison> plan = ComparePlans(config, *trace, request, kinds);
   if (!plan.ok()) return Fail("simulate", plan.status().message());
-  return Print(options.json ? PlanJson(*plan, request) + "\n" : PlanTable(*plan, request));
+  return Print(options.json ? PlanJson(*plan, request) + "\n" : PlanTable(*plan));
 }
 
 }  // namespace

@@ -34,6 +34,21 @@ void WarnReserves(const Config& config, const GpuConfig& gpu, std::vector<std::s
   }
 }
 
+void WarnManaged(const Config& config, const GpuConfig& gpu, std::vector<std::string>& warnings) {
+  if (gpu.elastic != ElasticMode::kManage) return;
+  const auto engines = std::count_if(config.replicas.begin(), config.replicas.end(), [&](const ReplicaConfig& replica) {
+    return replica.elastic && std::find(replica.gpus.begin(), replica.gpus.end(), gpu.id) != replica.gpus.end();
+  });
+  if (engines < 2) {
+    warnings.push_back(absl::StrCat("gpus: ", gpu.id,
+                                    ": elastic: manage has no effect with fewer than two replicas "
+                                    "that have elastic"));
+  } else if (!absl::StartsWith(config.policy, "penstock")) {
+    warnings.push_back(absl::StrCat("gpus: ", gpu.id, ": elastic: manage has no effect with the policy ", config.policy,
+                                    ", which never moves a limit"));
+  }
+}
+
 // The configured KV cache is smaller than a block.
 bool HoldsNoBlock(const Config& config, const ReplicaConfig& replica) {
   const Tokens block = replica.block.value_or(kUsualBlock);
@@ -69,8 +84,11 @@ void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector
     const GpuConfig* gpu = FindGpu(config, id);
     return gpu && gpu->elastic_kv;
   });
-  if (elastic && (replica.kv_memory || replica.kv_tokens)) {
+  if (elastic && !replica.elastic && (replica.kv_memory || replica.kv_tokens)) {
     warnings.push_back(place + "its GPU's elastic_kv is the pool; kv_memory and kv_tokens do not bound it");
+  }
+  if (replica.elastic && !ShapeOfModel(config, replica.model)) {
+    warnings.push_back(place + "elastic has an effect only where the shape of the model is known; name the model");
   }
   if (!elastic && HoldsNoBlock(config, replica)) {
     warnings.push_back(absl::StrCat(place, replica.kv_memory ? "kv_memory" : "kv_tokens",
@@ -102,7 +120,10 @@ void WarnRelayHeaders(const Config& config, std::vector<std::string>& warnings) 
 
 std::vector<std::string> Warnings(const Config& config) {
   std::vector<std::string> warnings;
-  for (const GpuConfig& gpu : config.gpus) WarnReserves(config, gpu, warnings);
+  for (const GpuConfig& gpu : config.gpus) {
+    WarnReserves(config, gpu, warnings);
+    WarnManaged(config, gpu, warnings);
+  }
   for (const ReplicaConfig& replica : config.replicas) WarnReplica(config, replica, warnings);
   for (const ClassConfig& each : config.classes) WarnClass(config, each, warnings);
   const bool all_named = std::none_of(config.replicas.begin(), config.replicas.end(),

@@ -15,7 +15,7 @@
 #include "base/units.h"
 #include "kvmodel/decode_pace.h"
 #include "kvmodel/footprint.h"
-#include "kvmodel/output_forecast.h"
+#include "kvmodel/output/survival_curve.h"
 
 namespace penstock {
 

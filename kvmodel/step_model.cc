@@ -10,8 +10,6 @@ namespace {
 constexpr double kGain = 0.05;
 constexpr double kSecondsPerMs = 1e-3;
 constexpr double kPairUnit = 1e-6;  // StepCoefficients::e counts millions.
-// A neighbour that is busy half of the time costs half a step; the start value until gaps are seen.
-constexpr double kStartPerNeighbour = 0.5;
 
 }  // namespace
 
@@ -20,8 +18,9 @@ double FirstTokenAlone(const StepCoefficients& step, const PrefillWork& prefill,
   return (steps * step.DecodeMs(0, 0) + step.PrefillMs(prefill)) * kSecondsPerMs;
 }
 
-StepModel::StepModel(const StepCoefficients& prior, bool prior_known) : prior_(prior), prior_known_(prior_known) {
-  for (int i = 0; i < kSlots; ++i) slots_[i].factor = 1 + kStartPerNeighbour * i;
+StepModel::StepModel(const StepCoefficients& prior, bool prior_known, double per_neighbour)
+    : prior_(prior), prior_known_(prior_known) {
+  for (int i = 0; i < kSlots; ++i) slots_[i].factor = 1 + per_neighbour * i;
 }
 
 int StepModel::Slot(int busy_neighbours) { return std::clamp(busy_neighbours, 0, kSlots - 1); }

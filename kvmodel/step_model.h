@@ -20,8 +20,14 @@ double FirstTokenAlone(const StepCoefficients& step, const PrefillWork& prefill,
 
 class StepModel {
  public:
+  // The part of a step that one busy neighbour costs, until gaps are seen. Under time slicing it computes all the time,
+  // and kernels never overlap. Under MPS two models take 1.2 times as long to decode, 1.6 times to prefill, and more
+  // where they share the bandwidth (docs/step-time.md).
+  static constexpr double kTimeSliced = 1;
+  static constexpr double kMps = 0.5;
+
   StepModel() = default;
-  StepModel(const StepCoefficients& prior, bool prior_known);
+  StepModel(const StepCoefficients& prior, bool prior_known, double per_neighbour = kMps);
 
   double Factor(int busy_neighbours) const { return slots_[Slot(busy_neighbours)].factor; }
   // Samples that the factor was learned from.

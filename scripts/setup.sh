@@ -2,6 +2,7 @@
 # Installs the Debian 12 packages that Penstock needs, as root or with sudo. Does nothing when they are installed.
 #   scripts/setup.sh build    to build and run
 #   scripts/setup.sh test     also to run ./test.sh
+#   scripts/setup.sh browser  also to test the page in a browser
 #   scripts/setup.sh all      also to fuzz
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,13 +10,15 @@ cd "$(dirname "$0")/.."
 build="g++ cmake ninja-build ccache libboost1.81-dev libabsl-dev nlohmann-json3-dev prometheus-cpp-dev libyaml-cpp-dev
  libssl-dev libcli11-dev libsimdjson-dev libxxhash-dev zlib1g-dev libgtest-dev libgmock-dev"
 test="clang-format clang-tidy-19 python3 python3-venv ca-certificates procps"
+browser="chromium chromium-driver fonts-dejavu-core"
 all="clang libclang-rt-14-dev libbenchmark-dev"
 
 case "${1:-test}" in
   build) wanted="$build" ;;
   test) wanted="$build $test" ;;
+  browser) wanted="$build $test $browser" ;;
   all) wanted="$build $test $all" ;;
-  *) echo "usage: scripts/setup.sh [build|test|all]" >&2; exit 2 ;;
+  *) echo "usage: scripts/setup.sh [build|test|browser|all]" >&2; exit 2 ;;
 esac
 
 say() { echo "setup: $*" >&2; }

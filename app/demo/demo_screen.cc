@@ -1,7 +1,6 @@
 #include "app/demo/demo_screen.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -9,45 +8,7 @@
 namespace penstock::bench {
 namespace {
 
-constexpr int kBarCells = 36;
-
 double Share(Amount part, Amount whole) { return whole > Amount(0) ? part.AsDouble() / whole.AsDouble() : 0; }
-
-int Cells(double share) { return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kBarCells)); }
-
-// Held, then what is promised on top of it, then what the forecast's peak adds.
-std::string Bar(const PoolView& pool) {
-  const int held = Cells(Share(pool.held, pool.capacity));
-  const int promised = Cells(Share(pool.promised, pool.capacity));
-  const int peak = Cells(Share(pool.forecast_peak, pool.capacity));
-  std::string bar;
-  for (int cell = 0; cell < kBarCells; ++cell) {
-    bar += cell < held ? "█" : cell < promised ? "▓" : cell < peak ? "▒" : "·";
-  }
-  return bar;
-}
-
-std::string InUnits(Amount amount, bool in_bytes) {
-  return in_bytes ? absl::StrFormat("%.1f", amount.AsDouble() * 1e-9)
-                  : absl::StrFormat("%.0fk", amount.AsDouble() * 1e-3);
-}
-
-std::string PoolLines(const DemoFrame& frame, const std::string& name) {
-  const auto pool = std::find_if(frame.core.pools.begin(), frame.core.pools.end(),
-                                 [&](const PoolView& view) { return view.name == name; });
-  if (pool == frame.core.pools.end()) return absl::StrFormat("  %-10s starting\n", name);
-  const auto replica = std::find_if(frame.core.replicas.begin(), frame.core.replicas.end(),
-                                    [&](const ReplicaView& view) { return view.name == name; });
-  std::string line = absl::StrFormat("  %-10s %s %4s held %4s promised %4s peak of %s%s", name, Bar(*pool),
-                                     InUnits(pool->held, pool->in_bytes), InUnits(pool->promised, pool->in_bytes),
-                                     InUnits(pool->forecast_peak, pool->in_bytes),
-                                     InUnits(pool->capacity, pool->in_bytes), pool->in_bytes ? " GB" : " tokens");
-  if (replica != frame.core.replicas.end()) {
-    absl::StrAppendFormat(&line, "\n  %-10s %s, %d streams, %.0f tokens/s each", "", replica->model, replica->running,
-                          replica->tokens_per_s);
-  }
-  return line + "\n";
-}
 
 // The replicas that may sleep; empty: there are none.
 std::string SleepText(const CoreView& core) {
@@ -91,11 +52,6 @@ std::string QueueText(const CoreView& core) {
   return text.empty() ? "empty" : text;
 }
 
-std::string TtftText(const DemoSnapshot& stats) {
-  if (!stats.ttft_s) return "-";
-  return absl::StrFormat("p50 %.2f s   p99 %.2f s   (interactive, last 30 s)", stats.ttft_s->p50, stats.ttft_s->p99);
-}
-
 double OnTimePercent(const DemoSnapshot& stats) {
   return 100.0 * static_cast<double>(stats.on_time) / static_cast<double>(std::max<int64_t>(1, stats.Ended()));
 }
@@ -107,26 +63,6 @@ int64_t Running(const CoreView& core) {
 }
 
 }  // namespace
-
-std::string DrawDemo(const DemoFrame& frame, const std::vector<DemoGpu>& gpus) {
-  std::string text = absl::StrFormat("penstock demo   %s   %.0f s\n\n", frame.url, frame.elapsed.seconds());
-  for (const DemoGpu& gpu : gpus) {
-    absl::StrAppend(&text, gpu.title, "   KV memory: █ held  ▓ promised  ▒ forecast peak\n");
-    for (const std::string& pool : gpu.pools) text += PoolLines(frame, pool);
-    text += "\n";
-  }
-  const DemoSnapshot& stats = frame.stats;
-  absl::StrAppendFormat(&text, "tokens/s   active %.0f   late %.0f   (last 10 s)\n", stats.active_per_s,
-                        stats.late_per_s);
-  const std::string sleep = SleepText(frame.core);
-  if (!sleep.empty()) absl::StrAppend(&text, "sleep      ", sleep, "\n");
-  absl::StrAppend(&text, "queue      ", QueueText(frame.core), "\n");
-  absl::StrAppend(&text, "ttft       ", TtftText(stats), "\n");
-  absl::StrAppendFormat(&text, "requests   %d running   %d finished   %.1f%% on time   %d failed\n",
-                        Running(frame.core), stats.finished, OnTimePercent(stats), stats.failed);
-  absl::StrAppend(&text, "refused    ", RefusedText(stats), "\n");
-  return text;
-}
 
 std::string DemoLine(const DemoFrame& frame) {
   std::string pools;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <functional>
 #include <future>
-#include <map>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -11,15 +11,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "app/serve/descriptor_limit.h"
-#include "backends/simulated/fleet/fleet.h"
+#include "app/serve/server_parts.h"
 #include "base/clock.h"
 #include "router/core/tenants/tenant_gate.h"
 #include "router/http/answer.h"
-#include "router/http/listener.h"
 #include "router/http/metrics_page.h"
-#include "router/live/event_loop.h"
-#include "router/live/fleet/fleet_monitor.h"
-#include "router/live/progress_sampler.h"
 #include "router/policies/policy_factory.h"
 
 namespace penstock {
@@ -29,20 +25,6 @@ using simulated::SimulatedFleet;
 namespace {
 
 constexpr Duration kDrainPoll = Duration::Milliseconds(5);
-
-size_t LoopCount(const Config& config) {
-  const size_t wanted = config.threads > 0 ? static_cast<size_t>(config.threads) : std::thread::hardware_concurrency();
-  return std::clamp<size_t>(wanted, 1, kMaxLoops);
-}
-
-bool RunsInside(const ReplicaConfig& replica) { return replica.simulated && replica.url.empty(); }
-
-std::vector<std::string> TenantNames(const Config& config) {
-  std::vector<std::string> names;
-  names.reserve(config.tenants.size());
-  for (const TenantConfig& tenant : config.tenants) names.push_back(tenant.name);
-  return names;
-}
 
 // Null without TLS.
 absl::StatusOr<TlsContext::Pointer> ListenerTls(absl::string_view key, const std::optional<ListenTlsConfig>& tls) {
@@ -65,46 +47,17 @@ absl::StatusOr<ListenersTls> ListenersTlsOf(const Config& config) {
   return ListenersTls{*std::move(clients), *std::move(admin)};
 }
 
-TelemetryOptions TelemetryOptionsOf(const Config& config, const std::string& version) {
-  TelemetryOptions options;
-  options.tenants = TenantNames(config);
-  options.version = version;
-  return options;
+// Waits until the loop has done it.
+void RunOn(EventLoop& loop, const std::function<void()>& work) {
+  std::promise<void> done;
+  asio::post(loop.io(), [&] {
+    work();
+    done.set_value();
+  });
+  done.get_future().wait();
 }
 
 }  // namespace
-
-// The parts, each after those that it depends on; destroyed from the last to the first.
-struct RouterServer::Parts {
-  Parts(const Config& the_config, const std::string& version)
-      : config(the_config), telemetry(TelemetryOptionsOf(the_config, version)), board(LoopCount(the_config)) {}
-
-  Config config;
-  Telemetry telemetry;
-  std::unique_ptr<DecisionLog> log;
-  ProgressBoard board;
-  Edge edge;
-  struct Simulated {
-    std::unique_ptr<SimulatedFleet> fleet;    // Null: every replica has a URL.
-    std::map<std::string, std::string> urls;  // URL by replica id.
-  };
-  struct Listeners {
-    std::unique_ptr<Listener> clients;
-    std::unique_ptr<Listener> admin;  // Null: admin pages are on the clients' listener.
-  };
-
-  Simulated simulated;
-  std::vector<std::unique_ptr<EventLoop>> loops;
-  std::vector<EventLoop*> all_loops;
-  std::unique_ptr<CoreHost> core;
-  std::unique_ptr<FleetMonitor> monitor;
-  std::unique_ptr<ProgressSampler> sampler;
-  Listeners listeners;
-  bool started = false;
-  bool stopped = false;
-
-  EventLoop& control() { return *loops.front(); }
-};
 
 RouterServer::RouterServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
@@ -113,7 +66,8 @@ RouterServer::~RouterServer() { Stop(); }
 absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config& config, Options options) {
   auto parts = std::make_unique<Parts>(config, options.version);
   Parts& p = *parts;
-  auto log = DecisionLog::Open({config.log.path, config.log.all_decisions});
+  auto log = DecisionLog::Open(
+      {.path = config.log.path, .all = config.log.all_decisions, .keep_recent = PageFeed::kRecentDecisions});
   if (!log.ok()) return log.status();
   p.log = *std::move(log);
   std::string unknown;
@@ -126,7 +80,7 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
     p.simulated.fleet = *std::move(simulated);
   }
   std::vector<Mailbox*> mailboxes;
-  for (size_t i = 0; i < LoopCount(config); ++i) {
+  for (size_t i = 0; i <= LoopCount(config); ++i) {
     p.loops.push_back(std::make_unique<EventLoop>(i, p.edge));
     p.all_loops.push_back(p.loops.back().get());
     mailboxes.push_back(&p.loops.back()->mailbox());
@@ -135,11 +89,7 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   hooks.record = std::move(options.record);
   hooks.on_decision = [telemetry = &p.telemetry](Duration spent) { telemetry->OnDecision(spent); };
   hooks.on_fleet_action = [&p](const FleetAction& action) {
-    const bool wakes = std::holds_alternative<Wake>(action);
-    const ReplicaId replica = std::visit([](const auto& order) { return order.replica; }, action);
-    asio::post(p.control().io(), [&p, replica, wakes] {
-      if (p.monitor != nullptr) p.monitor->OnOrder(replica, wakes ? Verb::kWake : Verb::kSleep);
-    });
+    asio::post(p.control().io(), [&p, action] { p.Carry(action); });
   };
   p.core = std::make_unique<CoreHost>(std::make_unique<TenantGate>(std::move(core)), p.control().io(),
                                       std::move(mailboxes), std::move(hooks));
@@ -149,6 +99,8 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   p.edge.log = p.log.get();
   p.edge.pseudonym = absl::StrCat("penstock-", NewRequestId());
   p.edge.admin_apart = !config.admin_listen.empty();
+  p.page = std::make_unique<PageFeed>(p.edge, p.all_loops, options.version);
+  p.edge.page = p.page.get();
   return std::unique_ptr<RouterServer>(new RouterServer(std::move(parts)));
 }
 
@@ -161,35 +113,41 @@ absl::Status RouterServer::Start() {
       p.simulated.urls[engine.replica] = engine.Url();
   }
   p.listeners.clients =
-      std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{.admin = false, .spare = spare});
+      std::make_unique<Listener>(p.home(), p.ClientLoops(), Listener::Options{.admin = false, .spare = spare});
   const auto tls = ListenersTlsOf(p.config);
   if (!tls.ok()) return tls.status();
   p.listeners.clients->SetTls(tls->clients);
   if (absl::Status bound = p.listeners.clients->Bind(p.config.listen); !bound.ok()) return bound;
   if (p.edge.admin_apart) {
     p.listeners.admin =
-        std::make_unique<Listener>(p.control(), p.all_loops, Listener::Options{.admin = true, .spare = spare});
+        std::make_unique<Listener>(p.home(), p.ClientLoops(), Listener::Options{.admin = true, .spare = spare});
     p.listeners.admin->SetTls(tls->admin);
     if (absl::Status bound = p.listeners.admin->Bind(p.config.admin_listen); !bound.ok()) return bound;
   }
-  p.monitor = std::make_unique<FleetMonitor>(p.control(), p.all_loops, p.config, [&p](const ReplicaConfig& replica) {
-    const auto inside = p.simulated.urls.find(replica.id);
-    return inside != p.simulated.urls.end() && RunsInside(replica) ? inside->second : replica.url;
-  });
+  p.watch.monitor =
+      std::make_unique<FleetMonitor>(p.control(), p.all_loops, p.config, [&p](const ReplicaConfig& replica) {
+        const auto inside = p.simulated.urls.find(replica.id);
+        return inside != p.simulated.urls.end() && RunsInside(replica) ? inside->second : replica.url;
+      });
+  p.watch.elastic = std::make_unique<ElasticKeeper>(p.control(), p.watch.monitor->book());
   p.edge.report = [&p](ReplicaId replica, EngineNews news) {
-    asio::post(p.control().io(), [&p, replica, news] { p.monitor->OnNews(replica, news); });
+    asio::post(p.control().io(), [&p, replica, news] { p.watch.monitor->OnNews(replica, news); });
   };
-  p.sampler = std::make_unique<ProgressSampler>(
-      p.control(), [&p](ReplicaId replica, Instant then) { p.monitor->OnToken(replica, then); });
-  const auto first_view = p.monitor->FirstView();
+  p.watch.sampler = std::make_unique<ProgressSampler>(
+      p.control(), [&p](ReplicaId replica, Instant then) { p.watch.monitor->OnToken(replica, then); });
+  const auto first_view = p.watch.monitor->FirstView();
   for (EventLoop* loop : p.all_loops) loop->PostFleet(first_view, [] {});
   asio::post(p.control().io(), [&p] {
-    p.monitor->Start();
-    p.sampler->Start();
+    p.watch.monitor->Start();
+    p.watch.elastic->Start();
+    p.watch.sampler->Start();
+  });
+  asio::post(p.home().io(), [&p] {
     p.listeners.clients->Start();
     if (p.listeners.admin != nullptr) p.listeners.admin->Start();
   });
   for (EventLoop* loop : p.all_loops) loop->Start();
+  p.page->Start();
   p.started = true;
   return absl::OkStatus();
 }
@@ -213,26 +171,30 @@ absl::Status RouterServer::Reload(const Config& config) {
   p.log->SetAll(config.log.all_decisions);
   p.log->Reopen();
   std::promise<void> published;
-  asio::post(p.control().io(), [&p, &published, config, tls = *tls] {
+  asio::post(p.home().io(), [&p, tls = *tls, same_admin = config.admin_listen == p.config.admin_listen] {
     p.listeners.clients->SetTls(tls.clients);
     // An admin listener that the file moved or dropped stays as it is until the restart.
-    if (p.listeners.admin != nullptr && config.admin_listen == p.config.admin_listen)
-      p.listeners.admin->SetTls(tls.admin);
-    p.monitor->Reload(config, [&published] { published.set_value(); });
+    if (p.listeners.admin != nullptr && same_admin) p.listeners.admin->SetTls(tls.admin);
   });
+  asio::post(p.control().io(),
+             [&p, &published, config] { p.watch.monitor->Reload(config, [&published] { published.set_value(); }); });
   published.get_future().wait();
   p.telemetry.OnConfigReload(true);
+  p.page->configuration().Loaded(PageFeed::WallSeconds());
   return absl::OkStatus();
 }
 
-void RouterServer::NoteBadReload() { parts_->telemetry.OnConfigReload(false); }
+void RouterServer::NoteBadReload(absl::string_view why) {
+  parts_->telemetry.OnConfigReload(false);
+  parts_->page->configuration().Refused(why, PageFeed::WallSeconds());
+}
 
 void RouterServer::BeginDrain() {
   Parts& p = *parts_;
   if (!p.started || p.edge.draining.exchange(true)) return;
   p.telemetry.SetDraining(true);
   p.core->Submit(ShutdownStarted{});
-  asio::post(p.control().io(), [&p] { p.listeners.clients->Close(); });
+  asio::post(p.home().io(), [&p] { p.listeners.clients->Close(); });
   for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->connections().CloseIdle(); });
 }
 
@@ -255,16 +217,17 @@ void RouterServer::Stop() {
   Drain(kLastWords);
   // Clients that took neither the rest of their answer nor an error in time.
   p.edge.cut = std::max(p.edge.cut.load(), active_requests());
-  std::promise<void> closed;
-  asio::post(p.control().io(), [&p, &closed] {
+  RunOn(p.home(), [&p] {
     p.listeners.clients->Close();
     if (p.listeners.admin != nullptr) p.listeners.admin->Close();
-    p.sampler->Stop();
-    p.monitor->Stop();
-    p.core->StopTimer();
-    closed.set_value();
   });
-  closed.get_future().wait();
+  RunOn(p.control(), [&p] {
+    p.watch.sampler->Stop();
+    p.watch.elastic->Stop();
+    p.watch.monitor->Stop();
+    p.core->StopTimer();
+  });
+  p.page->Stop();
   for (auto loop = p.all_loops.rbegin(); loop != p.all_loops.rend(); ++loop) (*loop)->Stop();
   if (p.simulated.fleet != nullptr) p.simulated.fleet->Stop();
 }

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "base/units.h"
 #include "config/config.h"
 #include "router/core/contract/admission_core.h"
@@ -54,7 +55,7 @@ class RouterServer {
   absl::Status Reload(const Config& config);
 
   // Counts a reload that was given up because its file is bad.
-  void NoteBadReload();
+  void NoteBadReload(absl::string_view why);
 
   // Stops accepting, but for the admin listener; /readyz says 503; new requests are refused, waiting ones are served,
   // streams finish.

@@ -91,9 +91,10 @@ Config LayoutMaker::ConfigOf(const FleetLayout& layout, const Config& like) cons
   return config;
 }
 
-PlannedFleet LayoutMaker::Describe(const FleetLayout& layout, double on_time_share) const {
+PlannedFleet LayoutMaker::Describe(const FleetLayout& layout, double on_time_share, double active_tokens_per_s) const {
   PlannedFleet fleet;
   fleet.on_time_share = on_time_share;
+  fleet.active_tokens_per_s = active_tokens_per_s;
   for (const std::vector<size_t>& group : layout) {
     for (int rank = 0; rank < GpusOf(group); ++rank) {
       PlannedGpu& gpu = fleet.gpus.emplace_back();

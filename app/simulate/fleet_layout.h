@@ -32,7 +32,7 @@ class LayoutMaker {
   Config ConfigOf(const FleetLayout& layout, const Config& like) const;
   // GPUs of a group of the layout.
   int GpusOf(const std::vector<size_t>& group) const;
-  PlannedFleet Describe(const FleetLayout& layout, double on_time_share) const;
+  PlannedFleet Describe(const FleetLayout& layout, double on_time_share, double active_tokens_per_s) const;
 
  private:
   // Groups of one GPU each, filled model by model.

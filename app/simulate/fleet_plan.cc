@@ -27,11 +27,15 @@ class Planner {
   absl::StatusOr<PlannedFleet> Colocated(int at_most);
 
  private:
-  absl::StatusOr<double> ShareOnTime(const FleetLayout& layout, const bench::Trace& trace) const;
+  struct Outcome {
+    double share = 0;  // On time, of the worst model.
+    double active_tokens_per_s = 0;
+  };
+  absl::StatusOr<Outcome> Try(const FleetLayout& layout, const bench::Trace& trace) const;
   // The requests of one model.
   bench::Trace PartOf(size_t model) const;
-  // The fewest replicas of a model that keep its part of the trace on time, and the share that they reach.
-  absl::StatusOr<double> Alone(size_t model, const bench::Trace& part, FleetLayout& own) const;
+  // The fewest replicas of a model that keep its part of the trace on time, and what they reach.
+  absl::StatusOr<Outcome> Alone(size_t model, const bench::Trace& part, FleetLayout& own) const;
 
   const Config& config_;
   const bench::Trace& trace_;
@@ -40,7 +44,7 @@ class Planner {
   LayoutMaker layouts_;  // Refers to models_.
 };
 
-absl::StatusOr<double> Planner::ShareOnTime(const FleetLayout& layout, const bench::Trace& trace) const {
+absl::StatusOr<Planner::Outcome> Planner::Try(const FleetLayout& layout, const bench::Trace& trace) const {
   absl::StatusOr<SimulationSetup> setup = SetUpSimulation(layouts_.ConfigOf(layout, config_));
   if (!setup.ok()) return setup.status();
   const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->class_of, setup->tenant_of);
@@ -57,7 +61,7 @@ absl::StatusOr<double> Planner::ShareOnTime(const FleetLayout& layout, const ben
     request_.progress(absl::StrFormat("%d GPUs, %d replicas: %.2f%% of the worst model's feasible requests on time",
                                       gpus, setup->spec.replicas.size(), 100 * report->worst_model_share));
   }
-  return report->worst_model_share;
+  return Outcome{report->worst_model_share, report->results.active_tokens_per_s};
 }
 
 bench::Trace Planner::PartOf(size_t model) const {
@@ -70,35 +74,38 @@ bench::Trace Planner::PartOf(size_t model) const {
   return part;
 }
 
-absl::StatusOr<double> Planner::Alone(size_t model, const bench::Trace& part, FleetLayout& own) const {
-  double share = 0;
-  while (share < request_.on_time) {
+absl::StatusOr<Planner::Outcome> Planner::Alone(size_t model, const bench::Trace& part, FleetLayout& own) const {
+  Outcome outcome;
+  while (outcome.share < request_.on_time) {
     own.push_back({model});
     if (static_cast<int>(own.size()) * models_[model].ranks > request_.most_gpus) {
       return absl::ResourceExhaustedError(absl::StrFormat("%s alone needs more than %d GPUs; %.2f%% on time with them",
-                                                          models_[model].name, request_.most_gpus, 100 * share));
+                                                          models_[model].name, request_.most_gpus,
+                                                          100 * outcome.share));
     }
-    const absl::StatusOr<double> reached = ShareOnTime(own, part);
+    const absl::StatusOr<Outcome> reached = Try(own, part);
     if (!reached.ok()) return reached.status();
-    share = *reached;
+    outcome = *reached;
   }
-  return share;
+  return outcome;
 }
 
 absl::StatusOr<PlannedFleet> Planner::Dedicated() {
   FleetLayout layout;
   double worst = 1;
+  double active = 0;
   for (size_t model = 0; model < models_.size(); ++model) {
     const bench::Trace part = PartOf(model);
     if (part.requests.empty()) continue;
     FleetLayout own;
-    const absl::StatusOr<double> share = Alone(model, part, own);
-    if (!share.ok()) return share.status();
-    worst = std::min(worst, *share);
+    const absl::StatusOr<Outcome> outcome = Alone(model, part, own);
+    if (!outcome.ok()) return outcome.status();
+    worst = std::min(worst, outcome->share);
+    active += outcome->active_tokens_per_s;
     models_[model].alone = static_cast<int>(own.size());
     layout.insert(layout.end(), own.begin(), own.end());
   }
-  return layouts_.Describe(layout, worst);
+  return layouts_.Describe(layout, worst, active);
 }
 
 absl::StatusOr<PlannedFleet> Planner::Colocated(int at_most) {
@@ -109,12 +116,21 @@ absl::StatusOr<PlannedFleet> Planner::Colocated(int at_most) {
     }
     for (const std::optional<FleetLayout>& layout : layouts) {
       if (!layout) continue;
-      const absl::StatusOr<double> share = ShareOnTime(*layout, trace_);
-      if (!share.ok()) return share.status();
-      if (*share >= request_.on_time) return layouts_.Describe(*layout, *share);
+      const absl::StatusOr<Outcome> outcome = Try(*layout, trace_);
+      if (!outcome.ok()) return outcome.status();
+      if (outcome->share >= request_.on_time) {
+        return layouts_.Describe(*layout, outcome->share, outcome->active_tokens_per_s);
+      }
     }
   }
   return PlannedFleet{};
+}
+
+double PriceOfKind(const Config& config, const std::string& kind) {
+  for (const GpuConfig& gpu : config.gpus) {
+    if (gpu.kind.name == kind && gpu.price > 0) return gpu.price;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -130,6 +146,8 @@ absl::StatusOr<FleetPlan> PlanFleet(const Config& config, const bench::Trace& tr
   if (!models.ok()) return models.status();
   Planner planner(config, trace, request, *kind, *std::move(models));
   FleetPlan plan;
+  plan.gpu = request.gpu;
+  plan.price = PriceOfKind(config, request.gpu);
   absl::StatusOr<PlannedFleet> dedicated = planner.Dedicated();
   if (!dedicated.ok()) return dedicated.status();
   plan.dedicated = *std::move(dedicated);
@@ -137,6 +155,34 @@ absl::StatusOr<FleetPlan> PlanFleet(const Config& config, const bench::Trace& tr
   if (!colocated.ok()) return colocated.status();
   plan.colocated = colocated->gpus.empty() ? plan.dedicated : *std::move(colocated);
   return plan;
+}
+
+absl::StatusOr<PlanComparison> ComparePlans(const Config& config, const bench::Trace& trace, PlanRequest request,
+                                            const std::vector<std::string>& kinds) {
+  for (const std::string& kind : kinds) {
+    if (kinds.size() > 1 && FindGpuKind(kind) != nullptr && PriceOfKind(config, kind) == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("several kinds are compared by price, and no GPU of kind ", kind, " has a price"));
+    }
+  }
+  PlanComparison comparison;
+  absl::Status failure;
+  const auto cost = [](const FleetPlan& plan) { return plan.price * static_cast<double>(plan.colocated.gpus.size()); };
+  for (const std::string& kind : kinds) {
+    request.gpu = kind;
+    absl::StatusOr<FleetPlan> plan = PlanFleet(config, trace, request);
+    if (!plan.ok()) {
+      failure = plan.status();
+      if (FindGpuKind(kind) == nullptr) return failure;
+      comparison.ruled_out.emplace_back(kind, std::string(failure.message()));
+      continue;
+    }
+    comparison.plans.push_back(*std::move(plan));
+    const size_t last = comparison.plans.size() - 1;
+    if (cost(comparison.plans[last]) < cost(comparison.plans[comparison.cheapest])) comparison.cheapest = last;
+  }
+  if (comparison.plans.empty()) return failure;
+  return comparison;
 }
 
 }  // namespace penstock

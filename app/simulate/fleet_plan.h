@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -38,9 +39,12 @@ struct PlannedGpu {
 struct PlannedFleet {
   std::vector<PlannedGpu> gpus;
   double on_time_share = 0;  // The worst model's share of its feasible requests.
+  double active_tokens_per_s = 0;
 };
 
 struct FleetPlan {
+  std::string gpu;   // Kind.
+  double price = 0;  // One GPU for an hour; 0: not known.
   PlannedFleet dedicated;
   PlannedFleet colocated;
 };
@@ -49,8 +53,22 @@ struct FleetPlan {
 // unknown GPU kind or shape, or weights that no eight GPUs hold; ResourceExhausted: `most_gpus` are too few.
 absl::StatusOr<FleetPlan> PlanFleet(const Config& config, const bench::Trace& trace, const PlanRequest& request);
 
-std::string PlanJson(const FleetPlan& plan, const PlanRequest& request);
-std::string PlanTable(const FleetPlan& plan, const PlanRequest& request);
+// The plans of several GPU kinds. `most_gpus` and shapes may rule kinds out; the others are compared by the price of
+// their colocated fleets.
+struct PlanComparison {
+  std::vector<FleetPlan> plans;                                // At least one.
+  size_t cheapest = 0;                                         // Its position. Of one plan, that.
+  std::vector<std::pair<std::string, std::string>> ruled_out;  // Kind and reason.
+};
+
+// PlanFleet for each of the kinds, whose prices are those of the configuration's GPUs. InvalidArgument: one of several
+// kinds has no price. The error of the last kind, where none has a plan.
+absl::StatusOr<PlanComparison> ComparePlans(const Config& config, const bench::Trace& trace, PlanRequest request,
+                                            const std::vector<std::string>& kinds);
+
+// The cheapest plan, and below it all plans where there are several.
+std::string PlanJson(const PlanComparison& comparison, const PlanRequest& request);
+std::string PlanTable(const PlanComparison& comparison);
 
 }  // namespace penstock
 

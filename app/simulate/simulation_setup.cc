@@ -1,5 +1,6 @@
 #include "app/simulate/simulation_setup.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,11 +60,18 @@ class Placer {
   }
 
  private:
+  double PriceOf(const std::string& name) const {
+    const auto gpu =
+        std::find_if(config_.gpus.begin(), config_.gpus.end(), [&](const GpuConfig& one) { return one.id == name; });
+    return gpu == config_.gpus.end() ? 0 : gpu->price;
+  }
+
   int Gpu(const std::string& name, simulated::Sharing sharing) {
     const auto [found, is_new] = gpus_.emplace(name, static_cast<int>(spec_->gpus.size()));
     if (is_new) {
       spec_->gpus.push_back(sharing);
       spec_->gpu_names.push_back(name);
+      spec_->gpu_prices.push_back(PriceOf(name));
     }
     return found->second;
   }
@@ -73,6 +81,15 @@ class Placer {
   std::map<std::string, int> gpus_;
   std::map<std::string, int> elastic_;
 };
+
+// The first limit of the replica's cache in elastic memory; 0: it has none of its own.
+Bytes LimitOf(const Fleet& fleet, size_t replica) {
+  for (const PoolShare& share : fleet.replicas[replica].pools) {
+    const PoolSpec& pool = fleet.pools[share.pool.value()];
+    if (pool.limited) return Bytes(pool.capacity.value());
+  }
+  return Bytes(0);
+}
 
 SimulatedReplica EngineOf(const simulated::EngineSpec& engine, const SimulatedConfig& config) {
   SimulatedReplica replica;
@@ -190,12 +207,14 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
   SimulationSetup setup;
   setup.spec.fleet = book->fleet();
   Placer placer(config, &setup.spec);
-  for (const ReplicaConfig& replica : config.replicas) {
+  for (uint32_t i = 0; i < book->fleet().replicas.size(); ++i) {
+    const ReplicaConfig replica = ReplicaOf(book->entry(ReplicaId(i))).config;
     const absl::StatusOr<simulated::EngineSpec> engine = simulated::SpecOf(config, replica);
     if (!engine.ok()) return engine.status();
     SimulatedReplica& added = setup.spec.replicas.emplace_back(EngineOf(*engine, *replica.simulated));
     added.gpus = placer.GpusOf(replica);
     added.elastic = placer.ElasticOf(*engine);
+    if (replica.elastic && added.elastic >= 0) added.limit = LimitOf(setup.spec.fleet, setup.spec.replicas.size() - 1);
     if (replica.sleep) added.wake = replica.sleep->wake;
   }
   setup.model_of = [book, names = config.trace.models](const std::string& name) -> std::optional<ModelId> {

@@ -27,7 +27,7 @@ class Names {
  public:
   void Add(const std::string& name, int64_t context) {
     if (!IsSane(name) || models_.size() >= kMostModels || !places_.try_emplace(name, models_.size()).second) return;
-    models_.push_back(ServedModel{name, Tokens(context)});
+    models_.push_back(ServedModel{name, Tokens(context), "", ""});
   }
   ServedModel* Find(const std::string& name) {
     const auto it = places_.find(name);
@@ -40,14 +40,18 @@ class Names {
   absl::flat_hash_map<std::string, size_t> places_;
 };
 
-// The card of a LoRA adapter names its parent and has no context of its own.
-void InheritContext(const EngineJson& cards, Names& names) {
+// The card of a LoRA adapter names its parent and mostly has no context of its own.
+void ReadParents(const EngineJson& cards, Names& names) {
   for (const EngineJson& card : cards) {
     const std::string parent = MemberText(card, "parent");
-    if (parent.empty() || ContextOf(card) > 0) continue;
-    ServedModel* model = names.Find(MemberText(card, "id"));
+    const std::string id = MemberText(card, "id");
+    if (!IsSane(parent) || parent == id) continue;
+    ServedModel* model = names.Find(id);
+    if (model == nullptr) continue;
+    model->parent = parent;
+    if (const std::string root = MemberText(card, "root"); IsSane(root)) model->root = root;
     const ServedModel* base = names.Find(parent);
-    if (model != nullptr) model->max_context = base != nullptr ? base->max_context : Tokens(0);
+    if (ContextOf(card) <= 0) model->max_context = base != nullptr ? base->max_context : Tokens(0);
   }
 }
 
@@ -67,7 +71,7 @@ absl::StatusOr<ModelsList> ParseModelsList(absl::string_view body) {
     }
     if (list.owner.empty()) list.owner = MemberText(card, "owned_by");
   }
-  InheritContext(cards, names);
+  ReadParents(cards, names);
   list.models = names.Take();
   return list;
 }

@@ -98,6 +98,8 @@ std::optional<SseSplitter::Event> SseSplitter::Next() {
     if (lines_ > kMostLines) break;
   }
   const int count = std::exchange(lines_, 0);
+  // A flood of blank lines costs no event each.
+  while (count == 0 && !lone_return_ && line_ < all.size() && all[line_] == '\n') ++line_;
   Event event;
   event.raw = all.substr(position_, line_ - position_);
   const bool stream_begins = !std::exchange(begun_, true);

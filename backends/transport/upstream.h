@@ -72,7 +72,8 @@ class UpstreamExchange {
   boost::asio::awaitable<absl::StatusOr<UpstreamHead>> ReadHead(Duration timeout);
   // Gives the pieces of the decoded body to `take`, each within `timeout`, until `take` returns false or the body ends.
   // True at the end. A piece is valid during the call only. The caller is suspended at most once, so a piece costs no
-  // coroutine. An engine that sends without a pause lets the loop do other work every half millisecond. DataLoss:
+  // coroutine. An engine that sends without a pause lets the loop do other work every half
+  // millisecond, over all calls. DataLoss:
   // truncated chunk, wrong length or reset. DeadlineExceeded loses no bytes, and reading may continue. `take` must live
   // until then and must not destroy the exchange.
   using Take = absl::FunctionRef<bool(absl::string_view)>;

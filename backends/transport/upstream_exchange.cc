@@ -153,15 +153,16 @@ bool UpstreamExchange::State::TakeInput(const ErrorCode& waited, Step step) {
   return !step();
 }
 
+bool UpstreamExchange::State::TurnIsOver() {
+  if (!std::exchange(turn.begun, true)) return false;
+  const Instant now = Now();
+  if (!turn.end) turn.end = now + kTurn;
+  return now >= *turn.end;
+}
+
 bool UpstreamExchange::State::ReadReady(Step step) {
-  std::optional<Instant> end;
-  while (connection->has_more()) {
+  while (connection->has_more() && !TurnIsOver()) {
     if (TakeInput(ErrorCode(), step)) return true;
-    if (!connection->has_more()) break;
-    // Few readings find so much input, so the others read no clock.
-    const Instant now = Now();
-    if (!end) end = now + kTurn;
-    if (now >= *end) break;
   }
   return false;
 }
@@ -173,6 +174,7 @@ asio::awaitable<void> UpstreamExchange::State::ReadOn(Duration timeout, Step ste
 }
 
 void UpstreamExchange::State::OnInput(const ErrorCode& waited) {
+  turn = Turn{.begun = true, .end = std::nullopt};
   try {
     if (!TakeInput(waited, reading->step) && !ReadReady(reading->step)) {
       return connection->AwaitInput(reading->timeout, *this);

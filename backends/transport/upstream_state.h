@@ -97,6 +97,11 @@ struct UpstreamExchange::State final : Connection::Waiter {
   };
   // Called after each parse. False ends the reading.
   using Step = absl::FunctionRef<bool()>;
+  // The readings since the last wait. They end with the turn of the connection, whoever asks for them.
+  struct Turn {
+    bool begun = false;          // There was a reading. Few find more input, so the first ones read no clock.
+    std::optional<Instant> end;  // Known from the second reading on.
+  };
   // The order of a suspended reader.
   struct Reading {
     Duration timeout;
@@ -127,9 +132,10 @@ struct UpstreamExchange::State final : Connection::Waiter {
   bool WasStale(const boost::system::error_code& error) const { return reused && !any_byte && !Ours(error); }
   absl::Status AfterEnd(const boost::system::error_code& error);
 
-  // Reads and parses without a wait, for the turn of one connection. True when `step` or an error (in `read_error`) has
-  // ended the reading. Otherwise the caller awaits ReadOn() once.
+  // Reads and parses without a wait, until the turn is over. True when `step` or an error (in `read_error`) has ended
+  // the reading. Otherwise the caller awaits ReadOn() once.
   bool ReadReady(Step step);
+  bool TurnIsOver();
   // Suspends the caller until `step` or an error ends the reading. A callback takes all input, without a coroutine.
   boost::asio::awaitable<void> ReadOn(Duration timeout, Step step);
   bool TakeInput(const boost::system::error_code& waited, Step step);
@@ -147,6 +153,7 @@ struct UpstreamExchange::State final : Connection::Waiter {
   boost::system::error_code read_error;
   std::exception_ptr surprise;  // The exception of a step.
   Suspended reader;
+  Turn turn;
   std::optional<Reading> reading;
   bool no_body = false;  // The answer to a HEAD request.
   bool reused = false;   // The connection has served another request, so the engine may have closed it.

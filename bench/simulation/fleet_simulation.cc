@@ -20,6 +20,7 @@ FleetSimulation::FleetSimulation(SimulatedFleetSpec spec, AdmissionCore& core, S
       options_(std::move(options)),
       accounts_(spec_, options_.window),
       engines_(spec_, events_, accounts_.gpus()),
+      adapters_(spec_, events_),
       link_(options_, spec_.replicas.size(), events_),
       groups_(GroupsByPool(spec_.fleet)) {}
 
@@ -43,7 +44,7 @@ SimulationOutcome FleetSimulation::Run(const std::vector<SimulatedArrival>& arri
   requests_.emplace(arrivals, engines_.size());
   Start(arrivals);
   while (!events_.empty() && requests_->open() > 0) Handle(events_.Next());
-  accounts_.TakeOrders(engines_.orders());
+  accounts_.TakeOrders(engines_.orders(), adapters_);
   return accounts_.Finish(engines_.RecomputedTokens(), engines_.Preemptions(), core_.View(events_.now()),
                           events_.now());
 }
@@ -81,6 +82,8 @@ void FleetSimulation::Handle(const Scheduled& event) {
     case Occurrence::kOrderEnds:
       if (const auto ended = engines_.EndOrder(event.subject, event.detail)) Tell(*ended);
       return;
+    case Occurrence::kAdapterEnds:
+      return Tell(adapters_.End(event.subject));
     case Occurrence::kWindowEnd:
       return accounts_.EndWindow(engines_.RecomputedTokens());
   }
@@ -103,8 +106,7 @@ void FleetSimulation::Tell(const Event& event) {
 }
 
 void FleetSimulation::FireTimer(Instant at) {
-  // An earlier deadline replaced this one.
-  if (timer_at_ != at) return;
+  if (timer_at_ != at) return;  // An earlier deadline replaced this one.
   timer_at_.reset();
   Tell(TimerFired{});
 }
@@ -117,7 +119,11 @@ void FleetSimulation::Act(const Action& action) {
     return link_.SendAbort(abort->request.value());
   }
   if (const auto* sleep = std::get_if<Sleep>(&action)) return engines_.Order(sleep->replica.value(), false);
-  if (const auto* wake = std::get_if<Wake>(&action)) engines_.Order(wake->replica.value(), true);
+  if (const auto* share = std::get_if<SetShare>(&action))
+    return engines_.SetLimit(share->replica.value(), share->limit);
+  if (const auto* wake = std::get_if<Wake>(&action)) return engines_.Order(wake->replica.value(), true);
+  if (const auto* load = std::get_if<LoadAdapter>(&action))
+    adapters_.Begin(*load, !engines_.IsAway(load->replica.value()));
 }
 
 void FleetSimulation::Place(const Forward& forward) {
@@ -150,18 +156,12 @@ void FleetSimulation::End(uint64_t request, Fate fate, const std::string& reason
 
 void FleetSimulation::Arrive(uint64_t request) {
   const SimulatedArrival& arrival = *(*requests_)[request].arrival;
-  RequestArrived event;
+  RequestArrived event = ArrivedOf(spec_.fleet, arrival);
   event.request = RequestId(request);
-  event.model = arrival.model;
-  event.service_class = arrival.service_class;
-  event.tenant = arrival.tenant;
   const double estimate = link_.EstimateOf(arrival.prompt);
   accounts_.CountPromptError(estimate / arrival.prompt.AsDouble() - 1);
   event.prompt = Tokens(std::max<int64_t>(1, std::llround(estimate)));
   event.prompt_sigma = options_.prompt_error;
-  event.prefix.assign(arrival.prefix.begin(), arrival.prefix.end());
-  event.max_output = arrival.max_output;
-  event.observed = arrival.observed;
   if (arrival.vanishes) events_.Schedule(events_.now() + *arrival.vanishes, Occurrence::kVanish, request);
   accounts_.Waits(arrival, events_.now());
   Tell(event);
@@ -172,13 +172,14 @@ void FleetSimulation::Submit(uint64_t request, uint64_t tries) {
   if (!live.open || live.waiting || live.tries != tries) return;
   const size_t replica = live.replica.value();
   if (engines_.IsAway(replica)) return Requeue(request);
+  if (adapters_.Delays(replica, live.arrival->model, request, tries)) return;
   simulated::Sequence sequence;
   sequence.id = requests_->SequenceOf(request);
   sequence.prompt = live.arrival->prompt + Tokens(live.tokens);
   sequence.output = live.arrival->output - Tokens(live.tokens);
   const simulated::EngineLimits& limits = spec_.replicas[replica].limits;
   if (limits.prefix_cache && !live.arrival->prefix.empty()) {
-    sequence.prefix_blocks = SimulatedEngines::BlocksOf(live.arrival->prefix, live.arrival->prompt, limits.block);
+    sequence.prefix_blocks = BlocksOf(PrefixOf(spec_.fleet, *live.arrival), live.arrival->prompt, limits.block);
   }
   if (tries > 1) accounts_.CountRecomputed(sequence.prompt);
   if (!engines_.Submit(replica, sequence)) {
@@ -198,12 +199,12 @@ void FleetSimulation::EndStep(size_t replica, uint64_t serial) {
 void FleetSimulation::Deliver(uint64_t position) {
   const RouterLink::Outcome outcome = link_.TakeOutcome(position);
   requests_->NoteDelivery(outcome.replica, events_.now());
+  simulated::SequenceId last = 0;  // The tokens of a sequence in one step follow each other.
   for (const simulated::TokenMade& token : outcome.step.tokens) {
     LiveRequest* live = requests_->Running(token.id);
     if (live == nullptr) continue;
     const uint64_t request = LiveRequests::RequestOf(token.id);
-    ++live->tokens;
-    ++live->try_tokens;
+    live->TakeToken(std::exchange(last, token.id) != token.id);
     if (live->arrival->observed) accounts_.Delivered(request, events_.now());
     if (!live->first_seen && live->arrival->observed) Tell(FirstToken{RequestId(request)});
     live->first_seen = true;
@@ -258,7 +259,11 @@ void FleetSimulation::Requeue(uint64_t request) {
 }
 
 void FleetSimulation::Measure(size_t replica) {
-  if (!engines_.IsDown(replica)) link_.SendReport(replica, engines_.Gauges(replica));
+  if (!engines_.IsDown(replica)) {
+    link_.SendReport(replica, engines_.Gauges(replica));
+    // The router reads a file of its own machine.
+    if (const auto elastic = engines_.ElasticOf(replica)) Tell(*elastic);
+  }
   if (requests_->open() > 0) link_.ScheduleReading(replica);
 }
 
@@ -278,10 +283,10 @@ void FleetSimulation::Sample() {
 void FleetSimulation::Die(size_t replica) {
   const std::vector<uint64_t> lost = requests_->Streams(replica);
   std::vector<simulated::SequenceId> sequences;
-  sequences.reserve(lost.size());
   for (const uint64_t request : lost) sequences.push_back(requests_->SequenceOf(request));
   engines_.Die(replica, sequences);
   Tell(ReplicaHealth{IdOf(replica), Health::kDown});
+  for (const auto& gone : adapters_.Forget(replica)) Tell(gone);
   for (const uint64_t request : lost) Requeue(request);
   engines_.StartNeighboursInMemory(replica);
 }

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/simulation/engines/adapter_loads.h"
 #include "bench/simulation/engines/event_queue.h"
 #include "bench/simulation/engines/simulated_engines.h"
 #include "bench/simulation/engines/simulated_fleet.h"
@@ -70,6 +71,7 @@ class FleetSimulation {
   EventQueue events_;
   SimulationAccounts accounts_;
   SimulatedEngines engines_;
+  AdapterLoads adapters_;
   RouterLink link_;
   std::optional<LiveRequests> requests_;     // Set by Run.
   std::vector<std::vector<size_t>> groups_;  // Replicas that share a pool and a Progress event.

@@ -39,7 +39,7 @@ uint64_t LiveRequests::Forward(uint64_t request, ReplicaId replica) {
   LiveRequest& live = requests_[request];
   live.waiting = false;
   live.replica = replica;
-  live.try_tokens = live.sampled = 0;
+  live.try_tokens = live.sampled = live.steps = 0;
   live.first_seen = false;
   return ++live.tries;
 }
@@ -62,7 +62,7 @@ Progress LiveRequests::ProgressOf(const std::vector<size_t>& replicas) {
   for (const size_t replica : replicas) {
     int64_t steps = 0;
     for (const uint64_t request : streams_[replica]) {
-      steps = std::max(steps, requests_[request].try_tokens - requests_[request].sampled);
+      steps = std::max(steps, requests_[request].steps);
     }
     if (steps == 0) continue;
     progress.replicas.push_back({ReplicaId(static_cast<uint32_t>(replica)), steps, newest_delivery_[replica]});
@@ -70,6 +70,7 @@ Progress LiveRequests::ProgressOf(const std::vector<size_t>& replicas) {
       LiveRequest& live = requests_[request];
       const int64_t own = live.try_tokens - live.sampled;
       live.sampled = live.try_tokens;
+      live.steps = 0;
       if (own != steps && live.first_seen) progress.corrections.push_back({RequestId(request), Tokens(live.tokens)});
     }
   }

@@ -27,6 +27,14 @@ struct LiveRequest {
   int64_t tokens = 0;      // Delivered to the client.
   int64_t try_tokens = 0;  // Delivered by the present forward.
   int64_t sampled = 0;     // The value of try_tokens at the last sample.
+  int64_t steps = 0;       // Outcomes of steps that brought its tokens since the last sample.
+
+  // `new_step`: it is the first of its step.
+  void TakeToken(bool new_step) {
+    ++tokens;
+    ++try_tokens;
+    steps += new_step ? 1 : 0;
+  }
 };
 
 // The replicas of each pool; a replica without a pool is a group of its own.

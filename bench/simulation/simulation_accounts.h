@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/figures/results.h"
+#include "bench/simulation/engines/adapter_loads.h"
 #include "bench/simulation/engines/gpu_accounts.h"
 #include "bench/simulation/engines/residency_orders.h"
 #include "bench/simulation/engines/simulated_fleet.h"
@@ -27,6 +28,12 @@ struct OrderCounts {
   double asleep = 0;  // Seconds, of all replicas.
 };
 
+// Loads of adapters.
+struct LoadCounts {
+  int64_t loads = 0;
+  int64_t failed = 0;
+};
+
 struct SimulationOutcome {
   std::vector<RequestRecord> records;
   int64_t preemptions = 0;
@@ -35,6 +42,7 @@ struct SimulationOutcome {
   int64_t overflow_failures = 0;  // Requests that the exhaustion of a fatal pool ended.
   int64_t aborts = 0;             // Requests that the core took back.
   OrderCounts orders;
+  LoadCounts loads;
   CoreView final_view;
   std::vector<std::array<double, kGpuStates>> gpu_seconds;  // Time in the window, by GPU and GpuState.
   std::vector<double> decision_us;                          // Real time of each Apply; differs between equal runs.
@@ -66,8 +74,9 @@ class SimulationAccounts {
   void Refused(uint64_t request, const Refuse& refuse) { outcome_.records[request].early = refuse.early; }
   void Ended(uint64_t request, Fate fate, const std::string& reason, Instant now);
 
-  void TakeOrders(const ResidencyOrders& orders) {
+  void TakeOrders(const ResidencyOrders& orders, const AdapterLoads& loads) {
     outcome_.orders = {orders.sleeps(), orders.wakes(), orders.failed(), orders.SecondsAsleep()};
+    outcome_.loads = {loads.loads(), loads.failed()};
   }
   void CountCached(Tokens tokens) { outcome_.cached_tokens += tokens.value(); }
   void CountAbort() { ++outcome_.aborts; }

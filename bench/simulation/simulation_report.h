@@ -13,9 +13,13 @@
 //   retries
 //       {offered, served, on_time} of requests that came back once after their Retry-After (--retry). They count in all
 //       other figures as requests of their own.
+//   cost
+//       {per_hour, per_million_active_tokens} of all GPUs, asleep or not. Left out where a GPU has no price.
 //   sleep
 //       {sleeps, wakes, failed, asleep_s}: orders to engines, those that failed, and the seconds asleep of all
 //       replicas. Left out where no replica sleeps by order.
+//   adapters
+//       {loads, failed}: adapters that engines loaded, by order or for a request. Left out where no replica loads any.
 //   feasible
 //       {offered, on_time_share, worst_model_on_time_share} of requests whose first token an idle fleet could make in
 //       time, and of those of the model that has least.
@@ -67,8 +71,15 @@ struct SimulationReport {
     int64_t served = 0;
     int64_t on_time = 0;
   };
-  std::optional<Retries> retries;     // Known after a run with retries.
+  std::optional<Retries> retries;  // Known after a run with retries.
+  // Known where every GPU has a price.
+  struct Cost {
+    double per_hour = 0;
+    double per_million_active_tokens = 0;  // 0 without active tokens.
+  };
+  std::optional<Cost> cost;
   std::optional<OrderCounts> orders;  // Known where a replica sleeps by order.
+  std::optional<LoadCounts> loads;    // Known where a replica loads adapters.
   int64_t feasible_offered = 0;
   double feasible_on_time_share = 0;  // 1 when there are none.
   double worst_model_share = 1;       // The smallest on-time share of a model.

@@ -203,7 +203,7 @@ struct Workload {
   const char* name;
   Builder build;
 };
-constexpr std::array<Workload, 20> kWorkloads = {{
+constexpr std::array<Workload, 21> kWorkloads = {{
     {"azure-conv", AzureConversation},
     {"azure-code", AzureCode},
     {"chat", Chat},
@@ -218,6 +218,7 @@ constexpr std::array<Workload, 20> kWorkloads = {{
     {"giants", Giants},
     {"documents", Documents},
     {"agentic", Agentic},
+    {"fanout", Fanout},
     {"market", Market<20>},
     {"market-5", Market<5>},
     {"market-10", Market<10>},

@@ -22,6 +22,8 @@
 //   documents    sessions of long prompts that repeat what came before (prefix hashes), 0.8 a second.
 //   agentic      sessions of coding agents: each call repeats a context of 14,000 to 126,000 tokens (prefix hashes) and
 //                adds to it, some calls go out at once; about one a second.
+//   fanout       bursts of 4 to 16 questions within 0.3 s over one document of 4,000 to 24,000 tokens (prefix hashes),
+//                one burst every two seconds.
 //   market       20 models (market-00 to -19) at 0.02 to 0.3 req/s each, in bursts of a minute and pauses of two; about
 //                2.2 req/s in all. market-5, market-10 and market-40 have so many models.
 //   rotation     five models (model-a to -e), each busy for half of every 300 s in turn; about 5 req/s in all.

@@ -15,11 +15,22 @@ template <Of<GpuConfig> Section, class Visitor>
 void VisitFields(Section& gpu, Visitor& visit) {
   visit({"id", "Name of the GPU or MIG slice, as node1/gpu0.", kRequired}, gpu.id, NameForm{});
   visit({"kind", "A built-in kind, or the numbers of another.", kRequired}, gpu.kind, KindForm{});
-  visit({"memory", "Memory of this GPU. Left out: the memory of the kind."}, gpu.kind, KindMemoryForm{kDeviceMemory});
+  visit({"memory", "Memory of this GPU. Left out: the memory of the kind, or of its slice."}, gpu.kind,
+        KindMemoryForm{kDeviceMemory});
+  visit({"slice", "MIG profile, as 3g.40gb: this GPU is that part of a device of `kind`. Left out: the whole device.",
+         kUnlessZero},
+        gpu.slice, FilledTextForm{});
+  visit({"cores", "Part of the device's time that a HAMi limit leaves; 0.3 for nvidia.com/gpucores 30."}, gpu.cores,
+        NumberForm{0.01, 1});
   visit({"sharing", "How the replicas of one GPU share it: this decides how much they slow each other."}, gpu.sharing,
         ChoiceForm{kSharingNames});
   visit({"elastic_kv", "Size of one KV pool that all replicas of this GPU share (kvcached)."}, gpu.elastic_kv,
         kDeviceMemory);
+  visit({"elastic",
+         "read: the router follows the limits in the segments of the engines. manage: it also moves them as demand "
+         "shifts, within elastic_kv."},
+        gpu.elastic, ChoiceForm{kElasticNames});
+  visit({"price", "Price of an hour of this GPU, in any currency; 0: not known."}, gpu.price, NumberForm{0, 1e6});
 }
 
 inline SectionDoc DocOf(const GpuKind&) { return {"gpu_kind", "A GPU in numbers."}; }
@@ -57,6 +68,24 @@ void VisitFields(Section& model, Visitor& visit) {
         model.service_class, TextForm{});
 }
 
+inline SectionDoc DocOf(const AdapterConfig&) {
+  return {"adapter",
+          "A LoRA adapter. Each replica of its base model loads it for waiting requests, where the engine has requests "
+          "for that: vLLM with VLLM_ALLOW_RUNTIME_LORA_UPDATING=1, and SGLang. Adapters that an engine has from its "
+          "start need no entry."};
+}
+
+template <Of<AdapterConfig> Section, class Visitor>
+void VisitFields(Section& adapter, Visitor& visit) {
+  visit({"name", "Name that clients use.", kRequired}, adapter.name, NameForm{});
+  visit({"path", "Path or name of the adapter as the engine reads it.", kRequired}, adapter.path, FilledTextForm{});
+  visit({"model", "Its base model, or an alias of it.", kRequired}, adapter.model, NameForm{});
+  visit({"load",
+         "Time that loading is expected to take; the router learns the true one. A simulated engine takes so long."},
+        adapter.load, kSleepTime);
+  visit({"timeout", "Time after which a load that has not ended has failed."}, adapter.timeout, kSleepTime);
+}
+
 inline SectionDoc DocOf(const ReplicaConfig&) { return {"replica", "One model on one engine."}; }
 
 template <Of<ReplicaConfig> Section, class Visitor>
@@ -84,6 +113,10 @@ void VisitFields(Section& replica, Visitor& visit) {
         replica.tensor_parallel, CountForm{1, 1024});
   visit({"drain", "True: the replica gets nothing new and finishes its running requests.", kUnlessZero}, replica.drain,
         FlagForm{});
+  visit({"max_adapters",
+         "Most adapters of `adapters` that the engine has at a time; vLLM's --max-cpu-loras. The one that was used "
+         "longest ago makes room."},
+        replica.max_adapters, CountForm{1, 1024});
   visit({"resident",
          "Memory that the replica takes on each of its GPUs while it is awake. Left out: its weights and its KV "
          "cache."},
@@ -92,6 +125,11 @@ void VisitFields(Section& replica, Visitor& visit) {
          "The engine gives its memory back while nobody asks for its models, and wakes for waiting requests. Left out: "
          "it is always awake. {} takes every default."},
         replica.sleep, SectionForm{true});
+  visit(
+      {"elastic",
+       "The engine keeps its KV cache in elastic memory under a limit of its own (kvcached). Left out: it has no such "
+       "limit."},
+      replica.elastic, SectionForm{true});
   visit({"simulated", "Penstock simulates the engine. {} takes every default."}, replica.simulated, SectionForm{true});
 }
 
@@ -135,6 +173,19 @@ void VisitFields(Section& sleep, Visitor& visit) {
         sleep.timeout, kSleepTime);
 }
 
+inline SectionDoc DocOf(const ReplicaElasticConfig&) {
+  return {"elastic", "The limit and the use of one engine's cache in elastic memory."};
+}
+
+template <Of<ReplicaElasticConfig> Section, class Visitor>
+void VisitFields(Section& elastic, Visitor& visit) {
+  visit({"segment",
+         "kvcached's file with limit and use: its name in /dev/shm (KVCACHED_IPC_NAME), or a path on a local disk. "
+         "simulate needs no file.",
+         kRequired},
+        elastic.segment, FilledTextForm{});
+}
+
 inline SectionDoc DocOf(const SimulatedConfig&) { return {"simulated", "A simulated engine."}; }
 
 template <Of<SimulatedConfig> Section, class Visitor>
@@ -150,11 +201,11 @@ void VisitFields(Section& simulated, Visitor& visit) {
   visit({"slowdown", "Factor on the time of every step."}, simulated.slowdown.factor, NumberForm{0.01, 1e4});
   visit({"from", "Start of the slowdown.", kUnlessZero}, simulated.slowdown.from, kAnyTime);
   visit({"to", "End of the slowdown. Left out: never.", kUnlessZero}, simulated.slowdown.to, kAnyTime);
-  visit({"down_from", "Time of the engine's death. Only simulate plays it."}, simulated.outage,
+  visit({"down_from", "Time of the engine's death, in its own time since its start."}, simulated.outage,
         PartForm{&OutageConfig::from, kAnyTime});
   visit({"down_to", "Time of the engine's return. Left out: never.", kUnlessZero}, simulated.outage,
         PartForm{&OutageConfig::to, kAnyTime});
-  visit({"sleep_after", "Idle time after which the engine gives its memory back. Only simulate plays it."},
+  visit({"sleep_after", "Idle time after which the engine gives its memory back by itself; the next request wakes it."},
         simulated.sleep, PartForm{&SleepConfig::after, kAnyTime});
   visit({"wake", "Time that waking takes."}, simulated.sleep, PartForm{&SleepConfig::wake, kAnyTime});
   visit({"host_time", "Time of a request in the API server, before it waits for a step. Only simulate plays it.",
@@ -163,6 +214,11 @@ void VisitFields(Section& simulated, Visitor& visit) {
   visit({"linear_prefill", "Each token of a prompt takes the same time at any position, and the router expects it.",
          kUnlessZero},
         simulated.linear_prefill, FlagForm{});
+  visit({"ranks",
+         "Data-parallel ranks behind the url. Each has a KV cache, a batch and an equal part of the replica's GPUs."},
+        simulated.ranks, CountForm{1, 64});
+  visit({"tokens_per_step", "Mean number of tokens of a sequence in one step, as by speculative decoding."},
+        simulated.tokens_per_step, NumberForm{1, 16});
   visit({"time_scale", "Speed of the engine's clock; 10 is ten times faster."}, simulated.time_scale,
         NumberForm{0.001, 1e4});
   visit({"seed", "Seed of texts and drawn output lengths."}, simulated.seed, CountForm{0, INT64_MAX / 8});

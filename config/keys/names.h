@@ -13,6 +13,8 @@ inline constexpr std::array<absl::string_view, 7> kEngineNames = {"auto", "vllm"
 inline constexpr std::array<absl::string_view, 10> kCacheDtypeNames = {"bf16", "fp16", "fp8",  "fp32", "q8_0",
                                                                        "q4_0", "q5_0", "q5_1", "q4_1", "fp8_ds_mla"};
 inline constexpr std::array<absl::string_view, 2> kSharingNames = {"time_slicing", "mps"};
+// In the order of ElasticMode.
+inline constexpr std::array<absl::string_view, 2> kElasticNames = {"read", "manage"};
 // False, true of SimulatedConfig::overflow_error.
 inline constexpr std::array<absl::string_view, 2> kOverflowNames = {"preempt", "error"};
 inline constexpr std::array<absl::string_view, 3> kLayerKindNames = {"attention", "latent", "recurrent"};

@@ -181,6 +181,16 @@ void VisitFields(Section& limits, Visitor& visit) {
   visit({"drain_timeout", "Longest time for running requests after SIGTERM."}, limits.drain_timeout, kTimeout);
 }
 
+inline SectionDoc DocOf(const BatchingConfig&) { return {"batching", "Requests that go to an engine together."}; }
+
+template <Of<BatchingConfig> Section, class Visitor>
+void VisitFields(Section& batching, Visitor& visit) {
+  visit({"embeddings",
+         "True: small embedding requests with equal parameters that wait for the same engine become one call to it. "
+         "They wait for each other for at most 4 ms, and only while the engine has such a call already."},
+        batching.embeddings, FlagForm{});
+}
+
 inline SectionDoc DocOf(const PollConfig&) { return {"poll", "Observation of engines."}; }
 
 template <Of<PollConfig> Section, class Visitor>
@@ -205,11 +215,26 @@ inline SectionDoc DocOf(const Config&) {
 }
 
 template <Of<Config> Section, class Visitor>
-void VisitFields(Section& config, Visitor& visit) {
+void VisitFleetLists(Section& config, Visitor& visit) {
+  visit({"gpus", "GPUs of the fleet. Left out: one GPU per replica."}, config.gpus, ListForm{});
+  visit({"models", "Models of the fleet. Left out: learned from the replicas."}, config.models, ListForm{});
+  visit({"adapters", "LoRA adapters that engines load when they are asked for. Needs the policy penstock."},
+        config.adapters, ListForm{});
+  visit({"replicas", "Replicas of the fleet; at least one."}, config.replicas, ListForm{});
+}
+
+// The addresses of the router, and who may come.
+template <Of<Config> Section, class Visitor>
+void VisitListeners(Section& config, Visitor& visit) {
   visit({"listen", "Address for clients. A unix socket has mode 660, whatever the umask.", kNeedsRestart},
         config.listen, ListenForm{});
-  visit({"admin_listen", "Address of metrics and health. Left out: on listen.", kNeedsRestart}, config.admin_listen,
-        ListenForm{});
+  visit({"admin_listen", "Address of metrics, health and the page. Left out: on listen.", kNeedsRestart},
+        config.admin_listen, ListenForm{});
+  visit(
+      {"admin_keys",
+       "Keys of those who may see the page and its data: secrets, or sha256:HEX. Left out: no key on admin_listen; on "
+       "listen no key either, unless tenants have keys, and then nobody may."},
+      config.admin_keys, ApiKeysForm{});
   visit({"tls", "TLS for clients on listen. Left out: in the clear."}, config.tls, SectionForm{true});
   visit({"admin_tls", "TLS on admin_listen. Left out: in the clear."}, config.admin_tls, SectionForm{true});
   visit({"trusted_proxies",
@@ -217,15 +242,18 @@ void VisitFields(Section& config, Visitor& visit) {
          "proxy_protocol. unix stands for a unix socket. Left out: nobody is trusted."},
         config.trusted_proxies, ProxiesForm{});
   visit({"proxy_protocol",
-         "True: each connection of a trusted proxy to listen begins with a header of the PROXY protocol, version 1 or "
-         "2. Connections of others have none."},
+         "True: connections of trusted proxies to listen begin with a PROXY header, version 1 or 2; others do not."},
         config.proxy_protocol, FlagForm{});
-  visit({"threads", "Threads for connections; 0: one per core.", kNeedsRestart}, config.threads, CountForm{0, 1024});
+}
+
+template <Of<Config> Section, class Visitor>
+void VisitFields(Section& config, Visitor& visit) {
+  VisitListeners(config, visit);
+  visit({"threads", "Threads for connections; 0: one per core. One more watches the fleet.", kNeedsRestart},
+        config.threads, CountForm{0, 1024});
   visit({"policy", "Policy that decides: a name, or name:setting=value,... (docs/policies.md).", kNeedsRestart},
         config.policy, PolicyForm{});
-  visit({"gpus", "GPUs of the fleet. Left out: one GPU per replica."}, config.gpus, ListForm{});
-  visit({"models", "Models of the fleet. Left out: learned from the replicas."}, config.models, ListForm{});
-  visit({"replicas", "Replicas of the fleet; at least one."}, config.replicas, ListForm{});
+  VisitFleetLists(config, visit);
   visit({"classes",
          "Classes of requests by name. interactive, standard and background are built in. A class of the file replaces "
          "the built-in class of its name. None may be called none or other, which are words of the metrics."},
@@ -252,6 +280,7 @@ void VisitFields(Section& config, Visitor& visit) {
   visit({"state", "Storage across restarts.", kUnlessZero}, config.state, SectionForm{});
   visit({"trace", "Replay of trace files by simulate.", kUnlessZero}, config.trace, SectionForm{});
   visit({"limits", "Bounds of the router."}, config.limits, SectionForm{});
+  visit({"batching", "Requests that go to an engine together."}, config.batching, SectionForm{});
   visit({"poll", "Observation of engines."}, config.poll, SectionForm{});
   visit({"log", "The decision log."}, config.log, SectionForm{});
 }

@@ -44,6 +44,7 @@ void CheckTraceNames(const MapReader& trace, absl::string_view key, absl::string
 
 void CheckTraceModels(const Draft& draft, const MapReader& trace) {
   std::vector<absl::string_view> known = ModelNames(draft.config);
+  for (const AdapterConfig& adapter : draft.config.adapters) known.push_back(adapter.name);
   for (const ReplicaConfig& replica : draft.config.replicas) {
     if (replica.model.empty()) return;  // Its name comes from the engine: anything may be right.
     known.push_back(replica.model);
@@ -66,6 +67,7 @@ void CheckFleet(const Draft& draft, bool need_replicas) {
   CheckGpuIds(draft);
   CheckModelNames(draft);
   CheckReplicaNames(draft);
+  CheckAdapters(draft);
   for (size_t i = 0; i < draft.config.replicas.size(); ++i) {
     CheckReplica(draft.config, draft.config.replicas[i], draft.At("replicas", i));
   }

@@ -15,6 +15,7 @@ namespace penstock {
 void CheckGpuIds(const Draft& draft);
 void CheckModelNames(const Draft& draft);
 void CheckReplicaNames(const Draft& draft);
+void CheckAdapters(const Draft& draft);
 void CheckModelClasses(const Draft& draft);
 void CheckTenants(const Draft& draft);
 

@@ -65,6 +65,11 @@ void CheckClass(const Draft& draft, const MapReader& map, const char* key, const
                              ", known: ", absl::StrJoin(classes, " ")));
 }
 
+bool SameModel(const Config& config, const std::string& a, const std::string& b) {
+  const ModelConfig* model = FindModel(config, a);
+  return a == b || (model != nullptr && model == FindModel(config, b));
+}
+
 }  // namespace
 
 void CheckGpuIds(const Draft& draft) {
@@ -97,6 +102,27 @@ void CheckModelNames(const Draft& draft) {
             .FailAt("aliases", j, absl::StrCat("\"", model.aliases[j], "\" is already a name or alias of ", *first));
       }
     }
+  }
+}
+
+void CheckAdapters(const Draft& draft) {
+  const Config& config = draft.config;
+  Names names;
+  for (size_t i = 0; i < config.adapters.size(); ++i) {
+    const AdapterConfig& adapter = config.adapters[i];
+    const MapReader& map = draft.At("adapters", i);
+    if (IsLabelWord(adapter.name)) map.Fail("name", absl::StrCat("\"", adapter.name, "\" ", kIsLabelWord));
+    if (const auto first = names.Claim(adapter.name, absl::StrCat("adapters[", i, "]"))) {
+      map.Fail("name", absl::StrCat("\"", adapter.name, "\" is already the name of ", *first));
+    }
+    if (FindModel(config, adapter.name) != nullptr || adapter.name == adapter.model) {
+      map.Fail("name", absl::StrCat("\"", adapter.name, "\" is a model already"));
+    }
+    const bool served = std::any_of(config.replicas.begin(), config.replicas.end(), [&](const ReplicaConfig& replica) {
+      return replica.model.empty() || SameModel(config, replica.model, adapter.model);
+    });
+    if (!served) map.Fail("model", absl::StrCat("no replica has the model \"", adapter.model, "\""));
+    if (adapter.timeout <= adapter.load) map.Fail("timeout", "must be longer than load");
   }
 }
 

@@ -113,6 +113,25 @@ void CheckSleepOf(const ReplicaConfig& replica, const MapReader& map) {
   if (replica.url.empty()) fail("by: command needs a url: an engine inside the router has no process");
 }
 
+void CheckElasticOf(const Config& config, const ReplicaConfig& replica, const MapReader& map) {
+  if (!replica.elastic) return;
+  const std::string& segment = replica.elastic->segment;
+  const auto fail = [&](absl::string_view message) { map.Fail("elastic", message); };
+  if (segment.find('/') != std::string::npos && segment.front() != '/') {
+    fail("segment is a name in /dev/shm, or a path from the root");
+  }
+  for (const ReplicaConfig& other : config.replicas) {
+    if (&other < &replica && other.elastic == replica.elastic) {
+      fail(absl::StrCat("has the segment of replica ", other.id, "; each engine writes its own"));
+    }
+  }
+  const bool managed = std::any_of(replica.gpus.begin(), replica.gpus.end(), [&](const std::string& id) {
+    const GpuConfig* gpu = FindGpu(config, id);
+    return gpu != nullptr && gpu->elastic == ElasticMode::kManage;
+  });
+  if (managed && replica.gpus.size() > 1) fail("a limit on several GPUs cannot be managed; use elastic: read on them");
+}
+
 }  // namespace
 
 std::vector<absl::string_view> ModelNames(const Config& config) {
@@ -130,6 +149,7 @@ void CheckReplica(const Config& config, const ReplicaConfig& replica, const MapR
   CheckModelOf(config, replica, map);
   CheckSimulated(config, replica, map);
   CheckSleepOf(replica, map);
+  CheckElasticOf(config, replica, map);
   if (replica.kv_tokens && replica.kv_memory) map.Fail("kv_memory", "give kv_memory or kv_tokens, not both");
 }
 

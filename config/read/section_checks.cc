@@ -4,7 +4,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "config/text/addresses.h"
+#include "config/values/capacity.h"
+#include "config/values/gpu_slice.h"
 
 namespace penstock {
 
@@ -19,6 +22,22 @@ void CheckSection(Config& config, const MapReader& map, Draft&) {
   if (clients.ok() && admin.ok() && *clients == *admin && !free_port) {
     map.Fail("admin_listen", "is the address of listen; leave it out to have both on one listener");
   }
+}
+
+void CheckSection(GpuConfig& gpu, const MapReader& map, Draft&) {
+  if (gpu.elastic == ElasticMode::kManage && !gpu.elastic_kv) {
+    map.Fail("elastic", "manage needs elastic_kv, the memory that the limits of the engines may take together");
+  }
+  if (gpu.slice.empty()) return;
+  const GpuKind* device = FindGpuKind(gpu.kind.name);
+  if (map.IsMap("kind") || device == nullptr) {
+    return map.Fail("slice", "needs a built-in kind; give the numbers of the slice as kind instead");
+  }
+  const absl::StatusOr<SliceParts> parts = SlicePartsOf(gpu.slice, device->memory);
+  if (!parts.ok()) return map.Fail("slice", parts.status().message());
+  gpu.compute_part = parts->compute;
+  gpu.memory_part = parts->memory;
+  if (!map.Has("memory")) gpu.kind.memory = Bytes(static_cast<int64_t>(parts->memory * device->memory.AsDouble()));
 }
 
 void CheckSection(ModelConfig& model, const MapReader& map, Draft&) {
@@ -36,7 +55,15 @@ void CheckSection(ReplicaConfig& replica, const MapReader& map, Draft&) {
   if (replica.tls && !absl::StartsWithIgnoreCase(replica.url, "https://")) {
     map.Fail("tls", "needs a url that starts with https://");
   }
-  if (!map.Has("tensor_parallel")) replica.tensor_parallel = std::max<int>(1, static_cast<int>(replica.gpus.size()));
+  const int ranks = RanksOf(replica);
+  if (static_cast<int>(replica.gpus.size()) % ranks != 0) {
+    map.Fail("simulated",
+             absl::StrCat("has ", ranks, " ranks, which do not divide the ", replica.gpus.size(), " GPUs"));
+  }
+  if (replica.sleep && ranks > 1) map.Fail("sleep", "is for engines with one rank");
+  if (!map.Has("tensor_parallel")) {
+    replica.tensor_parallel = std::max<int>(1, static_cast<int>(replica.gpus.size()) / ranks);
+  }
 }
 
 void CheckSection(ReplicaSleepConfig& sleep, const MapReader& map, Draft&) {

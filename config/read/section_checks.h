@@ -17,6 +17,7 @@ template <class Section>
 void CheckSection(Section&, const MapReader&, Draft&) {}
 
 void CheckSection(Config& config, const MapReader& map, Draft& draft);
+void CheckSection(GpuConfig& gpu, const MapReader& map, Draft& draft);
 void CheckSection(ModelConfig& model, const MapReader& map, Draft& draft);
 void CheckSection(ReplicaConfig& replica, const MapReader& map, Draft& draft);
 void CheckSection(ReplicaSleepConfig& sleep, const MapReader& map, Draft& draft);

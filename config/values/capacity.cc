@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace penstock {
 namespace {
 
@@ -56,9 +58,27 @@ const ModelShape* ShapeOfModel(const Config& config, absl::string_view model) {
   return FindBuiltinShape(configured ? absl::string_view(configured->name) : model);
 }
 
+ReplicaConfig RankConfig(const ReplicaConfig& replica, int rank, int place, int ranks) {
+  ReplicaConfig own = replica;
+  if (ranks <= 1) return own;
+  own.id = absl::StrCat(replica.id, "/", rank);
+  own.gpus.clear();
+  const size_t part = replica.gpus.size() / static_cast<size_t>(ranks);
+  // GPUs that the ranks cannot share equally are nobody's: each rank then has a GPU of its own.
+  if (part * static_cast<size_t>(ranks) == replica.gpus.size()) {
+    const auto first = replica.gpus.begin() + static_cast<std::ptrdiff_t>(part) * place;
+    own.gpus.assign(first, first + static_cast<std::ptrdiff_t>(part));
+  }
+  if (part > 0) own.tensor_parallel = std::min(own.tensor_parallel, static_cast<int>(part));
+  if (own.simulated) own.simulated->ranks = 1;
+  return own;
+}
+
+int RanksOf(const ReplicaConfig& replica) { return replica.simulated ? replica.simulated->ranks : 1; }
+
 int PipelineParallel(const ReplicaConfig& replica) {
   const int gpus = static_cast<int>(replica.gpus.size());
-  return std::max(1, gpus / std::max(1, replica.tensor_parallel));
+  return std::max(1, gpus / std::max(1, replica.tensor_parallel) / RanksOf(replica));
 }
 
 std::optional<Footprint> ReplicaFootprint(const Config& config, const ReplicaConfig& replica, absl::string_view model,
@@ -154,9 +174,14 @@ std::optional<Bytes> DefaultKvPerGpu(const Config& config, const ReplicaConfig& 
 
 std::optional<Tokens> SimulatedKvTokens(const Config& config, const ReplicaConfig& replica, Tokens block) {
   const int64_t granule = std::max<int64_t>(1, block.value());
-  if (!replica.kv_memory && replica.kv_tokens) return Tokens(replica.kv_tokens->value() / granule * granule);
+  const bool elastic = std::any_of(replica.gpus.begin(), replica.gpus.end(), [&](const std::string& id) {
+    const GpuConfig* gpu = FindGpu(config, id);
+    return gpu != nullptr && gpu->elastic_kv;
+  });
+  if (!elastic && !replica.kv_memory && replica.kv_tokens)
+    return Tokens(replica.kv_tokens->value() / granule * granule);
   const auto footprint = ReplicaFootprint(config, replica, replica.model, Tokens(granule));
-  const auto bytes = replica.kv_memory ? replica.kv_memory : DefaultKvPerGpu(config, replica);
+  const auto bytes = !elastic && replica.kv_memory ? replica.kv_memory : DefaultKvPerGpu(config, replica);
   if (!footprint || !bytes) return std::nullopt;
   // A sequence of the model's whole context decides the cost of a token. Without windows every length gives the same.
   const ModelShape* shape = ShapeOfModel(config, replica.model);

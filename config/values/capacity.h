@@ -27,7 +27,12 @@ const ModelConfig* FindModel(const Config& config, absl::string_view name);
 // The configured shape of the model, else the built-in shape of its name, else null.
 const ModelShape* ShapeOfModel(const Config& config, absl::string_view model);
 
-// GPUs over tensor parallel ranks, at least one.
+// The data-parallel ranks of a simulated replica; 1 for others, whose engines tell.
+int RanksOf(const ReplicaConfig& replica);
+// The replica that one data-parallel rank is: it has a name (id/rank) and an equal part of the GPUs. `place` counts
+// from 0. With one rank, it is `replica` itself.
+ReplicaConfig RankConfig(const ReplicaConfig& replica, int rank, int place, int ranks);
+// GPUs of one data-parallel rank over tensor parallel ranks, at least one.
 int PipelineParallel(const ReplicaConfig& replica);
 // KV footprint per GPU of `model` on this replica; nullopt when the shape is unknown or the ranks do not divide it.
 std::optional<Footprint> ReplicaFootprint(const Config& config, const ReplicaConfig& replica, absl::string_view model,

@@ -17,12 +17,20 @@
 namespace penstock {
 
 enum class GpuSharing { kTimeSlicing, kMps };
+// kManage: the router moves the limits of the engines in elastic memory.
+enum class ElasticMode { kRead, kManage };
 
 struct GpuConfig {
   std::string id;
-  GpuKind kind;  // With the memory that the key `memory` gives.
+  GpuKind kind;             // Of the whole device, but with the memory of this GPU.
+  std::string slice;        // MIG profile, as 3g.40gb; empty: the whole device.
+  double cores = 1;         // Part of the device's time that a HAMi limit leaves.
+  double compute_part = 1;  // Of the device, by the slice.
+  double memory_part = 1;
   GpuSharing sharing = GpuSharing::kTimeSlicing;
   std::optional<Bytes> elastic_kv;
+  ElasticMode elastic = ElasticMode::kRead;
+  double price = 0;  // One hour costs so much; 0: not known.
 };
 
 struct ModelConfig {
@@ -32,6 +40,15 @@ struct ModelConfig {
   CacheDtype cache_dtype = CacheDtype::kBf16;
   double bytes_per_parameter = 2;
   std::string service_class;  // Requests that name none have it, unless their tenant has one; empty: the default.
+};
+
+// A LoRA adapter that engines load when it is asked for.
+struct AdapterConfig {
+  std::string name;
+  std::string path;                      // As the engine reads it.
+  std::string model;                     // Its base.
+  Duration load = Duration::Seconds(1);  // Expected; the router learns the true one.
+  Duration timeout = Duration::Seconds(60);
 };
 
 struct SlowdownConfig {
@@ -66,6 +83,12 @@ struct ReplicaSleepConfig {
   bool operator==(const ReplicaSleepConfig&) const = default;
 };
 
+// The engine keeps its cache in elastic memory under a limit of its own (kvcached).
+struct ReplicaElasticConfig {
+  std::string segment;  // The file with its limit and use: a path, or a name in /dev/shm.
+  bool operator==(const ReplicaElasticConfig&) const = default;
+};
+
 // Penstock simulates the engine of the replica.
 struct SimulatedConfig {
   int max_seqs = 256;
@@ -79,6 +102,8 @@ struct SimulatedConfig {
   bool linear_prefill = false;
   double time_scale = 1;
   uint64_t seed = 1;
+  int ranks = 1;               // Data-parallel; each has its own cache and batch.
+  double tokens_per_step = 1;  // Mean of each sequence, by speculation.
 };
 
 // A PEM file and its text at the time of reading.
@@ -121,8 +146,10 @@ struct ReplicaConfig {
   std::optional<Tokens> max_batched_tokens;
   int tensor_parallel = 1;
   bool drain = false;
+  int max_adapters = 4;           // Loaded by order at a time.
   std::optional<Bytes> resident;  // On each GPU while it is awake; empty: weights and KV cache.
   std::optional<ReplicaSleepConfig> sleep;
+  std::optional<ReplicaElasticConfig> elastic;
   std::optional<SimulatedConfig> simulated;
 };
 
@@ -192,6 +219,11 @@ struct LimitsConfig {
 // The name of this machine's processes, at a unix socket, in a list of trusted proxies.
 inline constexpr const char* kTrustedUnix = "unix";
 
+struct BatchingConfig {
+  bool embeddings = true;
+  bool operator==(const BatchingConfig&) const = default;
+};
+
 struct PollConfig {
   Duration interval = Duration::Milliseconds(250);
 };
@@ -208,6 +240,7 @@ struct Config {
 
   std::string listen = "127.0.0.1:8080";
   std::string admin_listen;
+  std::vector<std::string> admin_keys;  // SHA-256 digests (KeyDigest), never the keys.
   std::optional<ListenTlsConfig> tls;
   std::optional<ListenTlsConfig> admin_tls;
   std::vector<std::string> trusted_proxies;  // Ranges of addresses, and kTrustedUnix.
@@ -216,6 +249,7 @@ struct Config {
   std::string policy = "penstock";
   std::vector<GpuConfig> gpus;
   std::vector<ModelConfig> models;
+  std::vector<AdapterConfig> adapters;
   std::vector<ReplicaConfig> replicas;
   std::vector<ClassConfig> classes;  // The built-in classes, then further ones in the order of the file.
   std::vector<TenantConfig> tenants;
@@ -226,6 +260,7 @@ struct Config {
   StateConfig state;
   TraceConfig trace;
   LimitsConfig limits;
+  BatchingConfig batching;
   PollConfig poll;
   LogConfig log;
 };

@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "router/core/shares/elastic_use.h"
+
 namespace penstock {
 namespace {
 
@@ -25,7 +27,9 @@ PenstockCore::PenstockCore(int64_t events_per_recount, CoreRules&& rules)
       exits_(rooms_),
       pump_(rooms_, verdicts_, parking_, eviction_),
       books_(rooms_, events_per_recount),
-      residents_(rooms_.fleet, rooms_.servers, rooms_.waiting, rooms_.forecasts, rooms_.work) {}
+      residents_(rooms_.fleet, rooms_.servers, rooms_.waiting, rooms_.forecasts, rooms_.work),
+      shares_(rooms_.fleet, rooms_.servers, rooms_.waiting, rooms_.forecasts),
+      adapters_(rooms_.fleet, rooms_.servers, rooms_.waiting, rooms_.work) {}
 
 void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   now_ = std::max(now_, now);
@@ -39,6 +43,7 @@ void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   // An arrival opens nothing, and has its one answer.
   if (!std::holds_alternative<RequestArrived>(event)) pump_.PumpOpened(now_, actions);
   residents_.Review(now_, actions);
+  adapters_.Review(now_, actions);
   rooms_.fleet.ledger().RememberHeld(now_);
   books_.AfterEvent();
 }
@@ -48,6 +53,7 @@ void PenstockCore::On(const RequestArrived& event, Actions& actions) {
   pump_.PumpOpened(now_, actions);
   entry_.Admit(event, now_, actions);
   if (residents_.any()) residents_.Arrived(rooms_.requests.Find(event.request), now_);
+  if (adapters_.any()) adapters_.Arrived(rooms_.requests.Find(event.request));
 }
 
 void PenstockCore::On(const FirstToken& event, Actions&) {
@@ -58,11 +64,13 @@ void PenstockCore::On(const FirstToken& event, Actions&) {
 
 void PenstockCore::On(const RequestClosed& event, Actions&) {
   if (residents_.any()) residents_.Leaves(rooms_.requests.Find(event.request), now_);
+  if (adapters_.any()) adapters_.Leaves(rooms_.requests.Find(event.request), now_);
   exits_.Close(event, now_);
 }
 
 void PenstockCore::On(const RequestRequeued& event, Actions& actions) {
   if (residents_.any()) residents_.Leaves(rooms_.requests.Find(event.request), now_);
+  if (adapters_.any()) adapters_.Leaves(rooms_.requests.Find(event.request), now_);
   exits_.Requeue(event, now_, actions);
 }
 
@@ -98,14 +106,27 @@ void PenstockCore::On(const ReplicaHealth& event, Actions&) {
   if (!rooms_.fleet.Knows(event.replica)) return;
   rooms_.servers.SetHealth(event.replica, event.health, now_);
   residents_.Touch();
+  adapters_.Touch();
   rooms_.work.Open(rooms_.fleet.replica(event.replica));
 }
 
 void PenstockCore::On(const ReplicaResidency& event, Actions&) { residents_.Told(event, now_); }
 
+void PenstockCore::On(const ElasticReport& event, Actions& actions) {
+  if (!rooms_.fleet.Knows(event.replica)) return;
+  TakeElasticReport(event, rooms_.fleet);
+  rooms_.work.Open(rooms_.fleet.replica(event.replica));
+  shares_.Told(event, now_, actions);
+}
+
+void PenstockCore::On(const AdapterResidency& event, Actions&) { adapters_.Told(event, now_); }
+
 void PenstockCore::On(const FleetChanged& event, Actions&) {
   rooms_.Configure(event.fleet, now_);
   residents_.Configure(now_);
+  KeepElasticReports(rooms_.fleet);
+  shares_.Configure();
+  adapters_.Configure(now_);
 }
 
 void PenstockCore::On(const ShutdownStarted&, Actions&) {
@@ -117,6 +138,7 @@ void PenstockCore::On(const ShutdownStarted&, Actions&) {
 
 void PenstockCore::On(const TimerFired&, Actions& actions) {
   pump_.RefuseLate(now_, actions);
+  for (const ModelId model : adapters_.hopeless()) pump_.RefuseAll(model, Refusal::kAdapterFailed, now_, actions);
   if (rooms_.running.unobserved() == 0) return;
   for (ReplicaState& replica : rooms_.fleet.replicas()) {
     if (replica.unobserved() == 0) continue;
@@ -127,7 +149,7 @@ void PenstockCore::On(const TimerFired&, Actions& actions) {
 
 std::optional<Instant> PenstockCore::NextDeadline() const {
   Instant next = std::min(rooms_.fleet.ledger().NextSettle(), pump_.NextDue(now_));
-  next = std::min(next, residents_.NextDue());
+  next = std::min({next, residents_.NextDue(), adapters_.NextDue()});
   if (rooms_.running.unobserved() > 0) next = std::min(next, now_ + kForecastTick);
   if (next >= Instant::Never()) return std::nullopt;
   return next;
@@ -142,6 +164,7 @@ CoreView PenstockCore::View(Instant now) const {
   CoreView view;
   rooms_.fleet.Show(view, now);
   residents_.Show(view);
+  shares_.Show(view);
   rooms_.waiting.Show(rooms_.fleet.spec(), view, now);
   rooms_.forecasts.Show(view);
   rooms_.running.Show(view);

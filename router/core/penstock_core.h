@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "router/core/adapters/adapters.h"
 #include "router/core/admission/book_check.h"
 #include "router/core/admission/core_rules.h"
 #include "router/core/admission/entry.h"
@@ -26,6 +27,7 @@
 #include "router/core/relief/fatal_pools.h"
 #include "router/core/relief/parking.h"
 #include "router/core/residency/residents.h"
+#include "router/core/shares/shares.h"
 
 namespace penstock {
 
@@ -56,6 +58,8 @@ class PenstockCore : public AdmissionCore {
   void On(const EngineReport& event, Actions& actions);
   void On(const ReplicaHealth& event, Actions& actions);
   void On(const ReplicaResidency& event, Actions& actions);
+  void On(const ElasticReport& event, Actions& actions);
+  void On(const AdapterResidency& event, Actions& actions);
   void On(const FleetChanged& event, Actions& actions);
   void On(const ShutdownStarted& event, Actions& actions);
   void On(const TimerFired& event, Actions& actions);
@@ -72,6 +76,8 @@ class PenstockCore : public AdmissionCore {
   Pump pump_;
   BookCheck books_;
   Residents residents_;
+  Shares shares_;
+  Adapters adapters_;
 };
 
 }  // namespace penstock

@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_set.h"
 #include "config/values/capacity.h"
 #include "router/fleet/sleep_plan.h"
 #include "router/fleet/tenants.h"
 
 namespace penstock {
 namespace {
-
-// Ids are never given again, and an engine may list other models each time.
-constexpr size_t kMostModelsOfFleet = 20'000;
 
 // The pool of this name and unit; a new one where there is none.
 PoolId PoolFor(Fleet& fleet, const std::string& name, bool in_bytes) {
@@ -23,11 +19,21 @@ PoolId PoolFor(Fleet& fleet, const std::string& name, bool in_bytes) {
   return PoolId(static_cast<uint32_t>(fleet.pools.size() - 1));
 }
 
-// The id of a canonical name; a new one where `ids` has none.
-ModelId ModelFor(Fleet& fleet, absl::flat_hash_map<std::string, ModelId>& ids, const std::string& canonical) {
-  const auto [found, fresh] = ids.try_emplace(canonical, static_cast<uint32_t>(fleet.models.size()));
-  if (fresh) fleet.models.push_back(ModelSpec{canonical});
-  return found->second;
+void SetMemory(const Config& config, const KnownReplica& replica, Fleet& fleet, ReplicaSpec& spec) {
+  const MemoryPlan plan = MemoryOf(config, replica);
+  spec.max_context = plan.max_context;
+  spec.prefix_cache = plan.prefix_cache;
+  spec.shares_prompts = !plan.overflow_fatal;
+  spec.resident = ResidentOf(config, replica, plan);
+  spec.pools.clear();
+  for (const PoolPlan& planned : plan.pools) {
+    const PoolId id = PoolFor(fleet, planned.name, planned.in_bytes);
+    PoolSpec& pool = fleet.pools[id.value()];
+    pool.capacity = planned.capacity;
+    pool.limited = planned.limited;
+    pool.overflow_fatal = pool.overflow_fatal || plan.overflow_fatal;
+    spec.pools.push_back(PoolShare{id, plan.footprint});
+  }
 }
 
 }  // namespace
@@ -62,13 +68,15 @@ bool FleetBook::SetDiscovery(ReplicaId replica, std::optional<Discovery> discove
 
 void FleetBook::EnterReplica(const ReplicaConfig& replica) {
   for (Entry& entry : entries_) {
-    if (entry.config.id != replica.id || entry.config.url != replica.url) continue;
+    const bool follows = &entry != &entries_[entry.first];
+    if (follows || entry.config.id != replica.id || entry.config.url != replica.url) continue;
     entry.config = replica;
     entry.removed = false;
     return;
   }
-  entries_.emplace_back().config = replica;
-  fleet_.replicas.emplace_back();
+  Entry& added = entries_.emplace_back();
+  added.config = replica;
+  added.first = static_cast<uint32_t>(entries_.size() - 1);
 }
 
 void FleetBook::RebuildClasses() {
@@ -88,8 +96,9 @@ void FleetBook::RebuildClasses() {
 }
 
 void FleetBook::Rebuild() {
-  names_.clear();
-  NameConfiguredModels();
+  PlanRanks(entries_);
+  fleet_.replicas.resize(entries_.size());
+  models_.Begin(config_, fleet_);
   // An elastic pool is fatal if any of its live replicas is.
   for (const ReplicaSpec& replica : fleet_.replicas) {
     if (replica.removed) continue;
@@ -98,15 +107,9 @@ void FleetBook::Rebuild() {
   for (size_t i = 0; i < entries_.size(); ++i) RebuildReplica(i);
   for (GpuSpec& gpu : fleet_.gpus) {
     const GpuConfig* known = FindGpu(config_, gpu.name);
-    gpu.memory = known == nullptr ? Bytes(0) : known->kind.memory - known->elastic_kv.value_or(Bytes(0));
-  }
-}
-
-void FleetBook::NameConfiguredModels() {
-  for (const ModelConfig& model : config_.models) {
-    const ModelId id = ModelFor(fleet_, models_, model.name);
-    names_[model.name] = id;
-    for (const std::string& alias : model.aliases) names_[alias] = id;
+    gpu.elastic = known == nullptr ? Bytes(0) : known->elastic_kv.value_or(Bytes(0));
+    gpu.memory = known == nullptr ? Bytes(0) : known->kind.memory - gpu.elastic;
+    gpu.managed = known != nullptr && known->elastic == ElasticMode::kManage;
   }
 }
 
@@ -115,68 +118,25 @@ void FleetBook::RebuildReplica(size_t position) {
   ReplicaSpec& spec = fleet_.replicas[position];
   spec.removed = entry.removed;
   if (entry.removed) return;  // Leases may live on: its memory stays described as it was.
-  spec.name = entry.config.id;
-  RebuildModels(entry, spec);
-  RebuildGpus(entry, spec);
-  RebuildMemory(entry, spec);
-  SetPace(config_, entry, spec);
+  const KnownReplica replica = ReplicaOf(entry);
+  spec.name = replica.config.id;
+  models_.Enter(config_, entry, fleet_, spec);
+  RebuildGpus(replica.config, spec);
+  SetMemory(config_, replica, fleet_, spec);
+  SetPace(config_, replica, spec);
   spec.sleep = SleepOf(entry);
 }
 
-void FleetBook::RebuildModels(Entry& entry, ReplicaSpec& spec) {
-  spec.models.clear();
-  entry.engine_names.clear();
-  const std::string base = BaseModel(config_, entry);
-  if (base.empty()) return;
-  absl::flat_hash_set<ModelId> listed;
-  const auto add = [&](const std::string& canonical, const std::string& engine_name) {
-    if (fleet_.models.size() >= kMostModelsOfFleet && !models_.contains(canonical)) return;
-    const ModelId id = ModelFor(fleet_, models_, canonical);
-    names_.try_emplace(canonical, id);
-    names_.try_emplace(engine_name, id);
-    if (!listed.insert(id).second) return;
-    spec.models.push_back(id);
-    entry.engine_names.emplace_back(id, engine_name);
-  };
-  if (!entry.discovery || entry.discovery->models.empty()) return add(base, entry.config.model);
-  const std::vector<ServedModel>& served = entry.discovery->models;
-  // The base is the served name that means the configured model, else the first: engines list adapters after it.
-  size_t base_position = 0;
-  for (size_t i = served.size(); i-- > 0;) {
-    if (CanonicalName(config_, served[i].name) == base) base_position = i;
-  }
-  add(base, served[base_position].name);
-  for (size_t i = 0; i < served.size(); ++i) {
-    if (i != base_position) add(CanonicalName(config_, served[i].name), served[i].name);
-  }
-}
-
-void FleetBook::RebuildGpus(const Entry& entry, ReplicaSpec& spec) {
+void FleetBook::RebuildGpus(const ReplicaConfig& config, ReplicaSpec& spec) {
   spec.gpus.clear();
   spec.time_sliced = true;
-  for (const std::string& id : entry.config.gpus) {
+  for (const std::string& id : config.gpus) {
     spec.gpus.push_back(GpuFor(id));
     const GpuConfig* gpu = FindGpu(config_, id);
     if (gpu && gpu->sharing == GpuSharing::kMps) spec.time_sliced = false;
   }
   // Configured ids have no spaces, so a GPU of its own never meets a named one.
-  if (spec.gpus.empty()) spec.gpus.push_back(GpuFor("replica " + entry.config.id));
-}
-
-void FleetBook::RebuildMemory(const Entry& entry, ReplicaSpec& spec) {
-  const MemoryPlan plan = MemoryOf(config_, entry);
-  spec.max_context = plan.max_context;
-  spec.prefix_cache = plan.prefix_cache;
-  spec.shares_prompts = !plan.overflow_fatal;
-  spec.resident = ResidentOf(config_, entry, plan);
-  spec.pools.clear();
-  for (const PoolPlan& planned : plan.pools) {
-    const PoolId id = PoolFor(fleet_, planned.name, planned.in_bytes);
-    PoolSpec& pool = fleet_.pools[id.value()];
-    pool.capacity = planned.capacity;
-    pool.overflow_fatal = pool.overflow_fatal || plan.overflow_fatal;
-    spec.pools.push_back(PoolShare{id, plan.footprint});
-  }
+  if (spec.gpus.empty()) spec.gpus.push_back(GpuFor("replica " + config.id));
 }
 
 uint32_t FleetBook::GpuFor(const std::string& key) {
@@ -194,11 +154,29 @@ std::optional<ReplicaId> FleetBook::ReplicaByName(absl::string_view name) const 
   return std::nullopt;
 }
 
-std::optional<ModelId> FleetBook::ModelByName(absl::string_view name) const {
-  const auto found = names_.find(name);
-  if (found == names_.end()) return std::nullopt;
-  return found->second;
+std::vector<ReplicaId> FleetBook::RanksOf(ReplicaId first) const {
+  std::vector<ReplicaId> ranks;
+  for (uint32_t i = first.value(); i < entries_.size(); ++i) {
+    if (entries_[i].first == first.value() && !entries_[i].removed) ranks.emplace_back(i);
+  }
+  return ranks;
 }
+
+std::string FleetBook::RootOf(ModelId adapter) const {
+  const std::string& name = fleet_.models[adapter.value()].name;
+  for (const AdapterConfig& configured : config_.adapters) {
+    if (configured.name == name) return configured.path;
+  }
+  for (const Entry& entry : entries_) {
+    if (entry.removed || !entry.discovery) continue;
+    for (const ServedModel& served : entry.discovery->models) {
+      if (!served.root.empty() && CanonicalName(config_, served.name) == name) return served.root;
+    }
+  }
+  return "";
+}
+
+std::optional<ModelId> FleetBook::ModelByName(absl::string_view name) const { return models_.Find(name); }
 
 bool FleetBook::AwaitsDiscovery() const {
   const auto known = [](const Entry& entry) {

@@ -1,5 +1,7 @@
 // Configuration and discovery, turned into the fleet that the decision core knows, and the names around it.
 //
+// The data-parallel ranks of an engine are replicas of their own, with the name of the replica and the rank (id/0).
+//
 // Ids are positions. Replicas, pools, models, classes and GPUs are only ever appended. An entry that a new
 // configuration drops stays as a tombstone (ReplicaSpec::removed). So an id that crosses a reload still names the same
 // thing. A replica keeps its id while its configured id and url stay equal. Usage: construct, SetDiscovery for each
@@ -7,9 +9,9 @@
 //
 // Memory of a replica, first that is known: configured kv_memory or kv_tokens, the engine's own figure, the default of
 // a simulated replica. A replica has one static pool per GPU, or it shares the elastic pool of the GPU. A static pool
-// has the replica's name (and the GPU's, where there are several); an elastic pool has the GPU's name. Pools are in
-// bytes where the model's shape is known, else in tokens. Context: the smallest of the configuration's and the engine's
-// value; the model's own only where the engine gave none.
+// has the replica's name (and the GPU's, where there are several); an elastic pool has the GPU's name. A replica with
+// `elastic` has both: the static one is its limit. Pools are in bytes where the model's shape is known, else in tokens.
+// Context: the smallest of the configuration's and the engine's value; the model's own only where the engine gave none.
 //
 // Of the models that engines name, 20,000 are known at most, in the life of the book; configured ones always.
 //
@@ -30,7 +32,8 @@
 #include "base/ids.h"
 #include "config/config.h"
 #include "router/core/contract/fleet.h"
-#include "router/fleet/known_replica.h"
+#include "router/fleet/fleet_entry.h"
+#include "router/fleet/fleet_models.h"
 
 namespace penstock {
 
@@ -55,6 +58,10 @@ class FleetBook {
   // With the last discovery of its engine.
   const KnownReplica& known(ReplicaId replica) const { return entries_[replica.value()]; }
   bool removed(ReplicaId replica) const { return entries_[replica.value()].removed; }
+  // Its place among the data-parallel ranks of its engine.
+  const FleetEntry& entry(ReplicaId replica) const { return entries_[replica.value()]; }
+  // The replicas of the engine that are not removed; `first` stands for it.
+  std::vector<ReplicaId> RanksOf(ReplicaId first) const;
 
   // By canonical name, configured alias, or a name that an engine serves (adapters included).
   std::optional<ModelId> ModelByName(absl::string_view name) const;
@@ -67,34 +74,27 @@ class FleetBook {
   Tokens MaxContext(ModelId model) const;
   // Canonical names of models that some replica serves and their aliases, for /v1/models, in the order of ids.
   std::vector<std::string> ModelNames() const;
+  // The path of an adapter as an engine or the configuration tells it; empty: unknown.
+  std::string RootOf(ModelId adapter) const;
 
   std::optional<ClassId> ClassByName(absl::string_view name) const;
   ClassId default_class() const { return default_class_; }
 
  private:
-  // A replica's place in the list.
-  struct Entry : KnownReplica {
-    bool removed = false;
-    bool silent = false;
-    std::vector<std::pair<ModelId, std::string>> engine_names;
-  };
+  using Entry = FleetEntry;
 
   void EnterReplica(const ReplicaConfig& replica);
   void RebuildClasses();
   void Rebuild();
-  void NameConfiguredModels();
   void RebuildReplica(size_t position);
-  void RebuildModels(Entry& entry, ReplicaSpec& spec);
-  void RebuildGpus(const Entry& entry, ReplicaSpec& spec);
-  void RebuildMemory(const Entry& entry, ReplicaSpec& spec);
+  void RebuildGpus(const ReplicaConfig& config, ReplicaSpec& spec);
   uint32_t GpuFor(const std::string& key);
 
   Config config_;
   Fleet fleet_;
   std::vector<Entry> entries_;  // One per fleet_.replicas.
   std::vector<std::string> gpu_keys_;
-  absl::flat_hash_map<std::string, ModelId> models_;  // Ids by canonical name.
-  absl::flat_hash_map<std::string, ModelId> names_;   // Ids by any name.
+  FleetModels models_;
   ClassId default_class_;
 };
 

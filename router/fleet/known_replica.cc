@@ -4,6 +4,7 @@
 
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "config/values/capacity.h"
+#include "config/values/gpu_slice.h"
 
 namespace penstock {
 namespace {
@@ -99,10 +100,14 @@ MemoryPlan MemoryOf(const Config& all, const KnownReplica& replica) {
     const GpuConfig* gpu = config.gpus.empty() ? nullptr : FindGpu(all, config.gpus[i]);
     if (gpu && gpu->elastic_kv && shaped) {
       plan.pools.push_back({gpu->id, Amount(gpu->elastic_kv->value()), true});
+      if (!config.elastic) continue;
+      // Until its segment says more, the limit is the configured cache, else all of the memory.
+      const Amount limit(ConfiguredKvPerGpu(all, config, base, block).value_or(*gpu->elastic_kv).value());
+      plan.pools.push_back({shares == 1 ? config.id : config.id + "@" + gpu->id, limit, true, true});
     } else if (capacity) {
       if (KeepsPrefixes(replica)) plan.prefix_cache = tokens;
       const std::string name = shares == 1 ? config.id : config.id + "@" + config.gpus[i];
-      plan.pools.push_back({name, *capacity, shaped.has_value()});
+      plan.pools.push_back({name, *capacity, shaped.has_value(), config.elastic && shaped});
     }
   }
   return plan;
@@ -135,7 +140,7 @@ void SetPace(const Config& all, const KnownReplica& replica, ReplicaSpec& spec) 
     options.bytes_per_parameter = model->bytes_per_parameter;
     options.cache_dtype = model->cache_dtype;
   }
-  spec.prior = StepPrior(gpu->kind, *shape, options);
+  spec.prior = StepPrior(SpeedOf(*gpu), *shape, options);
   if (!config.simulated) return;
   if (config.simulated->linear_prefill) spec.prior = spec.prior.Linear();
   spec.prior = spec.prior.Scaled(1 / config.simulated->time_scale);

@@ -27,9 +27,11 @@ struct PoolPlan {
   std::string name;
   Amount capacity{0};
   bool in_bytes = false;
+  bool limited = false;  // As PoolSpec::limited.
 };
 
-// The memory of a replica: a pool per GPU, with the same footprint in each. No pool where the capacity is unknown.
+// The memory of a replica: a pool per GPU, with the same footprint in each. A replica with `elastic` has two per GPU:
+// the memory of all, and its own limit. No pool where the capacity is unknown.
 struct MemoryPlan {
   Tokens max_context{0};   // Zero: unknown.
   Tokens prefix_cache{0};  // Zero: no cache, or elastic memory.

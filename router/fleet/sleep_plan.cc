@@ -39,7 +39,8 @@ Bytes ResidentOf(const Config& all, const KnownReplica& replica, const MemoryPla
     // An elastic pool has the name of its GPU, and belongs to no replica.
     const GpuConfig* gpu = FindGpu(all, pool.name);
     const bool elastic = gpu != nullptr && gpu->elastic_kv.has_value();
-    if (pool.in_bytes && !elastic) kv = std::max(kv, Bytes(pool.capacity.value()));
+    if (pool.in_bytes && !elastic && !(pool.limited && plan.pools.size() > 1))
+      kv = std::max(kv, Bytes(pool.capacity.value()));
   }
   return ResidentPerGpu(all, replica.config, BaseModel(all, replica), kv).total();
 }

@@ -103,6 +103,27 @@ TenantBook::TenantBook(const Config& config) : tenants_(config.tenants), tenant_
       if (digest != hidden) keys_.push_back(Key{digest, i});
     }
   }
+  needs_admin_key_ = !config.admin_keys.empty();
+  for (const std::string& digest : config.admin_keys) {
+    if (digest != hidden) admin_keys_.push_back(digest);
+  }
+}
+
+std::optional<ApiError> TenantBook::DenyAdmin(const HeaderList& headers, bool on_admin_listener) const {
+  if (!needs_admin_key_ && (on_admin_listener || !needs_key_)) return std::nullopt;
+  if (!needs_admin_key_) {
+    ApiError error = InvalidKey();
+    error.message = "Tenants have keys, so the page needs `admin_keys` or an `admin_listen` of its own.";
+    return error;
+  }
+  const absl::string_view key = ApiKeyOf(headers);
+  if (key.empty()) return MissingKey();
+  const std::string digest = KeyDigest(key);
+  bool found = false;
+  for (const std::string& known : admin_keys_) {
+    found = CRYPTO_memcmp(known.data(), digest.data(), digest.size()) == 0 || found;
+  }
+  return found ? std::nullopt : std::optional(InvalidKey());
 }
 
 std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) const {

@@ -37,6 +37,8 @@ class TenantBook {
   // The caller of a request, or 401 when tenants are configured and its key is none of theirs. Keys are compared as
   // digests in constant time, every configured key each time, so the time tells nothing about them.
   std::variant<Caller, ApiError> Identify(const HeaderList& headers) const;
+  // Why the request may not see the data of the page; nullopt: it may. Keys are compared as in Identify.
+  std::optional<ApiError> DenyAdmin(const HeaderList& headers, bool on_admin_listener) const;
 
  private:
   struct Key {
@@ -45,8 +47,10 @@ class TenantBook {
   };
   std::vector<TenantConfig> tenants_;
   std::vector<Key> keys_;
+  std::vector<std::string> admin_keys_;
   std::string tenant_header_;
   bool needs_key_ = false;
+  bool needs_admin_key_ = false;
 };
 
 // The names that decide the class of a request, the strongest first; an empty one decides nothing.

@@ -134,15 +134,18 @@ bool ClientConnection::TakeAddress(const ProxyHeader& header) {
 
 asio::awaitable<void> ClientConnection::Serve() {
   try {
+    if (use_ == Use::kClient) Wait(/*served=*/false);
     bool more = co_await Greet();
     if (!more) Close();
-    bool served = false;  // Before its first request a connection is new, not idle.
+    bool served = false;
+    bool uploads = false;  // Its request has a head, and the body is on its way.
     while (more && !gone_) {
-      if (served && use_ == Use::kClient && input_.Idle()) loop_.connections().SetIdle(*this, Now());
+      if (!uploads && use_ == Use::kClient) Wait(served);
       const ClientInput::Event event = co_await input_.Next();
       loop_.connections().SetBusy(*this);
       const bool head_only = event == ClientInput::Event::kHead;
-      if (head_only && AdmitBody()) continue;
+      uploads = head_only && AdmitBody();
+      if (uploads) continue;
       if (head_only || event == ClientInput::Event::kRequest) {
         ClientRequest request = input_.Take();
         if (spare() || head_only) request.keep_alive = false;
@@ -162,6 +165,11 @@ asio::awaitable<void> ClientConnection::Serve() {
   }
   if (!gone_) co_await Linger();
   socket_.Close();
+}
+
+void ClientConnection::Wait(bool served) {
+  ConnectionSet& connections = loop_.connections();
+  served ? connections.SetIdle(*this, Now()) : connections.SetNew(*this, Now());
 }
 
 bool ClientConnection::AdmitBody() {

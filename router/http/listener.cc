@@ -159,9 +159,9 @@ void Listener::AcceptSome() {
 }
 
 void Listener::MakeRoom() {
-  if (EventLoop* idle = LoopOfOldestIdle()) {
+  if (EventLoop* idle = LoopOfOldest()) {
     asio::post(idle->io(), [this, idle] {
-      idle->connections().CloseOldestIdle();
+      idle->connections().CloseOldest(Now());
       asio::post(home_.io(), [this] { AcceptNext(); });
     });
     return;
@@ -172,17 +172,23 @@ void Listener::MakeRoom() {
   });
 }
 
-EventLoop* Listener::LoopOfOldestIdle() const {
-  EventLoop* found = nullptr;
-  Instant oldest = Instant::Never();
-  for (EventLoop* loop : loops_) {
-    const Instant since = loop->connections().oldest_idle();
-    if (since < oldest) {
-      oldest = since;
-      found = loop;
+EventLoop* Listener::LoopOfOldest() const {
+  const Instant now = Now();
+  const auto first_by = [this](auto since_on) {
+    EventLoop* found = nullptr;
+    Instant oldest = Instant::Never();
+    for (EventLoop* loop : loops_) {
+      const Instant since = since_on(loop->connections());
+      if (since < oldest) {
+        oldest = since;
+        found = loop;
+      }
     }
-  }
-  return found;
+    return found;
+  };
+  EventLoop* const idle = first_by([](const ConnectionSet& connections) { return connections.oldest_idle(); });
+  return idle != nullptr ? idle
+                         : first_by([now](const ConnectionSet& connections) { return connections.oldest_new(now); });
 }
 
 void Listener::Refuse(const Accepted& accepted) {
@@ -214,7 +220,7 @@ void Listener::Take(Accepted accepted) {
   const int before = edge.connections.fetch_add(1, std::memory_order_relaxed);
   const int limit = home_.fleet()->config().limits.max_connections;
   const bool full = before >= limit;
-  EventLoop* const idle = full ? LoopOfOldestIdle() : nullptr;
+  EventLoop* const idle = full ? LoopOfOldest() : nullptr;
   const bool counted = Count(accepted);
   if (!counted || (idle == nullptr && before >= limit + options_.spare)) {
     edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
@@ -224,7 +230,7 @@ void Listener::Take(Accepted accepted) {
   EventLoop& loop = idle != nullptr ? *idle : *loops_[next_++ % loops_.size()];
   asio::post(loop.io(), [&loop, full, admin = options_.admin, tls = tls_, accepted = std::move(accepted)]() mutable {
     ClientConnection::Use use = admin ? ClientConnection::Use::kAdmin : ClientConnection::Use::kClient;
-    if (full && !loop.connections().CloseOldestIdle()) {
+    if (full && !loop.connections().CloseOldest(Now())) {
       loop.edge().telemetry->OnTurnedAway(TurnedAway::kConnections);
       if (!admin) use = ClientConnection::Use::kSpare;
     }

@@ -1,6 +1,6 @@
 // Accepts client connections and hands them to the loops, round robin. Lives on one loop; bounded by
-// limits.max_connections: a full router closes its oldest idle connection, and refuses when none is idle. One address
-// has a part of the connections (peer_counts.h).
+// limits.max_connections. A full router closes the connection that is idle for longest (connection_set.h). It refuses
+// when there is none. One address has a part of the connections (peer_counts.h).
 #ifndef PENSTOCK_ROUTER_HTTP_LISTENER_H_
 #define PENSTOCK_ROUTER_HTTP_LISTENER_H_
 
@@ -55,8 +55,8 @@ class Listener {
   bool Count(Accepted& accepted) const;
   // After an accept failed for want of descriptors: closes an idle connection, or pauses.
   void MakeRoom();
-  // Null: no connection is idle.
-  EventLoop* LoopOfOldestIdle() const;
+  // The loop of the connection that goes first; null: none may be closed.
+  EventLoop* LoopOfOldest() const;
   void Refuse(const Accepted& accepted);
 
   EventLoop& home_;

@@ -11,6 +11,7 @@
 #include "router/http/answer.h"
 #include "router/http/body_decoding.h"
 #include "router/http/metrics_page.h"
+#include "router/http/page_handler.h"
 #include "router/http/peer/forwarded_for.h"
 #include "router/openai/request/body_decoder.h"
 #include "router/openai/request/routes.h"
@@ -24,12 +25,23 @@ namespace {
 constexpr absl::string_view kJson = "application/json";
 const HeaderList kNoHeaders;
 
+// The base and the path of an adapter.
+void AddParent(const FleetView& fleet, absl::string_view name, std::string* json) {
+  const std::optional<ModelId> model = fleet.book.ModelByName(name);
+  const std::optional<ModelId> base = model ? fleet.book.fleet().models[model->value()].base : std::nullopt;
+  if (!base) return;
+  const std::string root = fleet.book.RootOf(*model);
+  absl::StrAppend(json, ",\"root\":", JsonQuote(root.empty() ? std::string(name) : root),
+                  ",\"parent\":", JsonQuote(fleet.book.fleet().models[base->value()].name));
+}
+
 std::string ModelJson(const FleetView& fleet, absl::string_view name) {
   std::string json =
       absl::StrCat("{\"id\":", JsonQuote(name), ",\"object\":\"model\",\"created\":0,\"owned_by\":\"penstock\"");
   if (const auto model = fleet.book.ModelByName(name); model && fleet.book.MaxContext(*model) > Tokens(0)) {
     absl::StrAppend(&json, ",\"max_model_len\":", fleet.book.MaxContext(*model).value());
   }
+  AddParent(fleet, name, &json);
   return json + "}";
 }
 
@@ -175,7 +187,8 @@ asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientConnection& client,
   }
 }
 
-asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientRequest& request, const RouteMatch& match, Answer& answer) {
+asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, ClientRequest& request,
+                                  const RouteMatch& match, Answer& answer) {
   switch (match.route) {
     case Route::kGenerate:
       co_await RefuseContentType(loop, request, answer);
@@ -196,6 +209,9 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientRequest& request, const
       break;
     case Route::kMetrics:
       co_await AnswerMetrics(loop, answer);
+      break;
+    case Route::kPage:
+      co_await AnswerPage(loop, client, request, match.page, answer);
       break;
     case Route::kNotFound:
     case Route::kStoredResponse:
@@ -235,7 +251,7 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, C
       co_await GenerateDecoded(loop, client, request, match.endpoint, answer);
     }
   } else {
-    co_await AnswerRoute(loop, request, match, answer);
+    co_await AnswerRoute(loop, client, request, match, answer);
   }
   co_return answer.CanTakeAnother();
 }

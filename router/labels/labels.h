@@ -86,6 +86,19 @@ inline constexpr std::array<absl::string_view, 9> kSleepResultLabels = {
     "ok", "refused", "server", "connect", "timeout", "unchanged", "busy", "command", "unable"};
 constexpr absl::string_view LabelOf(SleepResult result) { return kSleepResultLabels[static_cast<size_t>(result)]; }
 
+// The end of a reading or writing of an engine's kvcached segment.
+enum class SegmentResult : uint8_t {
+  kOk,
+  kMissing,  // There is no such file.
+  kDenied,   // It may not be opened, or the system failed.
+  kBusy,     // Another process holds its lock.
+  kGarbage,  // It is no segment: another kind or size of file, or impossible numbers.
+  kHeld,     // The engine holds more than the limit that was to be written.
+};
+inline constexpr std::array<absl::string_view, 6> kSegmentResultLabels = {"ok",   "missing", "denied",
+                                                                          "busy", "garbage", "held"};
+constexpr absl::string_view LabelOf(SegmentResult result) { return kSegmentResultLabels[static_cast<size_t>(result)]; }
+
 // The end of an answer whose engine failed after the client had part of it.
 enum class ResumeResult : uint8_t {
   kContinued,  // The client sees one unbroken stream.
@@ -110,6 +123,14 @@ inline constexpr std::array<absl::string_view, 17> kResumeLabels = {
     "continued",  "whole",  "endpoint", "several", "tools",    "logprobs", "structured", "echo", "prompt",
     "other_text", "budget", "engine",   "tries",   "deadline", "refused",  "effects",    "seed"};
 constexpr absl::string_view LabelOf(ResumeResult result) { return kResumeLabels[static_cast<size_t>(result)]; }
+
+// The end of a call that several embedding requests shared.
+enum class MergeEnd : uint8_t {
+  kMerged,     // Each request got its part of one answer.
+  kSentAlone,  // The call failed, and each request was sent by itself.
+};
+inline constexpr std::array<absl::string_view, 2> kMergeLabels = {"merged", "sent_alone"};
+constexpr absl::string_view LabelOf(MergeEnd end) { return kMergeLabels[static_cast<size_t>(end)]; }
 
 // A quantity with a limit.
 enum class Bounded : uint8_t {

@@ -5,6 +5,29 @@
 
 namespace penstock {
 
+void ConnectionList::Add(LoopConnection& connection, Instant now) {
+  connection.since_ = now;
+  connection.list_ = this;
+  connection.older_ = newest_;
+  (newest_ != nullptr ? newest_->newer_ : oldest_) = &connection;
+  newest_ = &connection;
+  Publish();
+}
+
+void ConnectionList::Remove(LoopConnection& connection) {
+  (connection.older_ != nullptr ? connection.older_->newer_ : oldest_) = connection.newer_;
+  (connection.newer_ != nullptr ? connection.newer_->older_ : newest_) = connection.older_;
+  connection.older_ = nullptr;
+  connection.newer_ = nullptr;
+  connection.list_ = nullptr;
+  Publish();
+}
+
+void ConnectionList::Publish() {
+  const Instant since = oldest_ != nullptr ? oldest_->since_ : Instant::Never();
+  since_.store(since.nanoseconds(), std::memory_order_relaxed);
+}
+
 ConnectionSet::ConnectionSet(std::function<void()> on_empty) : on_empty_(std::move(on_empty)) {}
 
 void ConnectionSet::Leave(LoopConnection& connection) {
@@ -24,33 +47,29 @@ void ConnectionSet::TellIfEmpty() {
 
 void ConnectionSet::SetIdle(LoopConnection& connection, Instant now) {
   SetBusy(connection);
-  connection.idle_since_ = now;
-  connection.older_ = newest_;
-  (newest_ != nullptr ? newest_->newer_ : oldest_) = &connection;
-  newest_ = &connection;
-  PublishOldest();
+  idle_.Add(connection, now);
+}
+
+void ConnectionSet::SetNew(LoopConnection& connection, Instant now) {
+  SetBusy(connection);
+  new_.Add(connection, now);
 }
 
 void ConnectionSet::SetBusy(LoopConnection& connection) {
-  if (connection.idle_since_ == Instant::Never()) return;
-  connection.idle_since_ = Instant::Never();
-  (connection.older_ != nullptr ? connection.older_->newer_ : oldest_) = connection.newer_;
-  (connection.newer_ != nullptr ? connection.newer_->older_ : newest_) = connection.older_;
-  connection.older_ = nullptr;
-  connection.newer_ = nullptr;
-  PublishOldest();
+  if (connection.list_ != nullptr) connection.list_->Remove(connection);
 }
 
-void ConnectionSet::PublishOldest() {
-  const Instant since = oldest_ != nullptr ? oldest_->idle_since_ : Instant::Never();
-  oldest_idle_.store(since.nanoseconds(), std::memory_order_relaxed);
+Instant ConnectionSet::oldest_new(Instant now) const {
+  const Instant since = new_.since();
+  return since != Instant::Never() && now - since >= kLongestNew ? since : Instant::Never();
 }
 
-bool ConnectionSet::CloseOldestIdle() {
-  if (oldest_ == nullptr) return false;
-  LoopConnection& closed = *oldest_;
-  SetBusy(closed);
-  closed.Close();
+bool ConnectionSet::CloseOldest(Instant now) {
+  LoopConnection* closed = idle_.oldest();
+  if (closed == nullptr && oldest_new(now) != Instant::Never()) closed = new_.oldest();
+  if (closed == nullptr) return false;
+  SetBusy(*closed);
+  closed->Close();
   return true;
 }
 

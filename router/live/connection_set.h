@@ -1,8 +1,10 @@
 // The client connections of one loop, and the other coroutines that must end before the loop can stop.
 //
 // A connection is a member from Enter to Leave; a guest is any other coroutine. Idle connections stand in the order in
-// which they became idle, so that a full router closes the oldest one. Used on the loop's own thread, except members
-// marked otherwise. Enter and Leave cost one hash operation, SetIdle and SetBusy a few stores.
+// which they became idle, so that a full router closes the oldest one. A connection before its first request is new:
+// the request may be on its way. It is closed after a second at the earliest, and only where no other is idle. Used on
+// the loop's own thread, except members marked otherwise. Enter and Leave cost one hash operation, SetIdle, SetNew and
+// SetBusy a few stores.
 #ifndef PENSTOCK_ROUTER_LIVE_CONNECTION_SET_H_
 #define PENSTOCK_ROUTER_LIVE_CONNECTION_SET_H_
 
@@ -13,6 +15,8 @@
 #include "base/units.h"
 
 namespace penstock {
+
+class ConnectionList;
 
 // A client's connection as its loop knows it. The loop calls it on its own thread.
 class LoopConnection {
@@ -25,11 +29,30 @@ class LoopConnection {
   virtual ~LoopConnection() = default;
 
  private:
+  friend class ConnectionList;
   friend class ConnectionSet;
-  // The neighbours in the list of idle connections.
+  // The neighbours in its list.
   LoopConnection* older_ = nullptr;
   LoopConnection* newer_ = nullptr;
-  Instant idle_since_ = Instant::Never();  // Never: it is not idle.
+  Instant since_;
+  ConnectionList* list_ = nullptr;  // Null: it has a request.
+};
+
+// Connections without a request, the one that waits longest first.
+class ConnectionList {
+ public:
+  void Add(LoopConnection& connection, Instant now);
+  void Remove(LoopConnection& connection);
+  LoopConnection* oldest() const { return oldest_; }
+  // Any thread: the time since which the oldest one waits; Never: there is none.
+  Instant since() const { return Instant::FromNanoseconds(since_.load(std::memory_order_relaxed)); }
+
+ private:
+  void Publish();
+
+  LoopConnection* oldest_ = nullptr;
+  LoopConnection* newest_ = nullptr;
+  std::atomic<int64_t> since_{Instant::Never().nanoseconds()};
 };
 
 class ConnectionSet {
@@ -43,14 +66,19 @@ class ConnectionSet {
   void LeaveGuest();
   bool empty() const { return guests_ == 0 && connections_.empty(); }
 
-  // A connection waits for a request / has one. `now` never goes back.
+  // A connection waits for a request / for its first one / has one. `now` never goes back.
   void SetIdle(LoopConnection& connection, Instant now);
+  void SetNew(LoopConnection& connection, Instant now);
   void SetBusy(LoopConnection& connection);
 
+  // The waiting time from which a new connection may be closed.
+  static constexpr Duration kLongestNew = Duration::Seconds(1);
   // Any thread: the time since which the oldest idle connection waits; Never: there is none.
-  Instant oldest_idle() const { return Instant::FromNanoseconds(oldest_idle_.load(std::memory_order_relaxed)); }
-  // False: none is idle.
-  bool CloseOldestIdle();
+  Instant oldest_idle() const { return idle_.since(); }
+  // Any thread: the same of the new ones, if the oldest may be closed.
+  Instant oldest_new(Instant now) const;
+  // Closes the oldest idle connection, else the oldest new one that may be closed. False: there is none.
+  bool CloseOldest(Instant now);
 
   // Members may leave during both calls.
   void CloseIdle();
@@ -58,14 +86,12 @@ class ConnectionSet {
 
  private:
   void TellIfEmpty();
-  void PublishOldest();
 
   const std::function<void()> on_empty_;
   absl::flat_hash_set<LoopConnection*> connections_;
-  LoopConnection* oldest_ = nullptr;
-  LoopConnection* newest_ = nullptr;
+  ConnectionList idle_;
+  ConnectionList new_;
   int guests_ = 0;
-  std::atomic<int64_t> oldest_idle_{Instant::Never().nanoseconds()};
 };
 
 }  // namespace penstock

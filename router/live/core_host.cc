@@ -12,6 +12,8 @@ namespace {
 // `action` is no RequestAction.
 FleetAction FleetActionOf(const Action& action) {
   if (const Sleep* sleep = std::get_if<Sleep>(&action)) return *sleep;
+  if (const SetShare* share = std::get_if<SetShare>(&action)) return *share;
+  if (const LoadAdapter* load = std::get_if<LoadAdapter>(&action)) return *load;
   return std::get<Wake>(action);
 }
 

@@ -30,7 +30,7 @@ constexpr RequestId MakeRequestId(uint64_t number, size_t loop) { return Request
 constexpr size_t LoopOf(RequestId id) { return id.value() & (kMaxLoops - 1); }
 
 // An order to a replica.
-using FleetAction = std::variant<Sleep, Wake>;
+using FleetAction = std::variant<Sleep, Wake, SetShare, LoadAdapter>;
 
 class CoreHost {
  public:

@@ -1,11 +1,26 @@
 #include "router/live/event_loop.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <utility>
+#include <vector>
 
 #include "router/live/ticket.h"
 
 namespace penstock {
+namespace {
+
+// Ids of one loop grow, so the least are the oldest.
+std::vector<LiveRequest> DescribeOldest(std::vector<const Ticket*>& tickets, size_t most) {
+  const auto end = tickets.begin() + static_cast<std::ptrdiff_t>(std::min(most, tickets.size()));
+  std::partial_sort(tickets.begin(), end, tickets.end(),
+                    [](const Ticket* a, const Ticket* b) { return a->id() < b->id(); });
+  std::vector<LiveRequest> live;
+  for (auto ticket = tickets.begin(); ticket != end; ++ticket) live.push_back((*ticket)->Describe());
+  return live;
+}
+
+}  // namespace
 
 EventLoop::EventLoop(size_t index, Edge& edge)
     : index_(index),
@@ -58,6 +73,19 @@ void EventLoop::PostLost(ReplicaId replica, EngineLoss loss) {
   });
 }
 
+void EventLoop::PostCensus(size_t most, std::function<void(LoopCensus)> done) {
+  boost::asio::post(io_, [this, most, done = std::move(done)] {
+    std::vector<const Ticket*> waiting;
+    std::vector<const Ticket*> running;
+    size_t seen = 0;
+    for (const auto& [id, ticket] : tickets_) {
+      if (++seen > kCensusLook) break;
+      if (ticket->open()) (ticket->waiting() ? waiting : running).push_back(ticket);
+    }
+    done(LoopCensus{DescribeOldest(waiting, most), DescribeOldest(running, most)});
+  });
+}
+
 void EventLoop::Deliver(const RequestAction& action) {
   const auto found = tickets_.find(RequestOf(action));
   if (found != tickets_.end()) found->second->Deliver(action);
@@ -68,6 +96,10 @@ UpstreamPool* EventLoop::PoolOf(ReplicaId replica) {
   const EngineAccess& access = fleet_->engines[replica.value()];
   if (!access.address) return nullptr;
   Pool& pool = pools_[replica];
+  if (pool.embeddings == nullptr) {
+    const auto tell = [this](MergeEnd end, size_t requests) { edge_.telemetry->OnMerged(end, requests); };
+    pool.embeddings = std::make_unique<EmbeddingMerger>(io_, tell);
+  }
   const Duration connect_timeout = fleet_->config().limits.connect_timeout;
   const bool same = pool.pool != nullptr && pool.address == *access.address && pool.tls == access.tls &&
                     pool.connect_timeout == connect_timeout;

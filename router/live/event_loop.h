@@ -22,17 +22,21 @@
 #include "router/live/connection_set.h"
 #include "router/live/core_host.h"
 #include "router/live/deadlines.h"
+#include "router/live/delivered_tokens.h"
 #include "router/live/fleet_view.h"
 #include "router/live/key_counts.h"
+#include "router/live/live_request.h"
 #include "router/live/mailbox.h"
+#include "router/live/merge/embedding_merger.h"
 #include "router/live/progress_board.h"
 #include "router/live/tokens_per_event.h"
-#include "router/telemetry/decision_log.h"
-#include "router/telemetry/line_sampler.h"
+#include "router/telemetry/log/decision_log.h"
+#include "router/telemetry/log/line_sampler.h"
 #include "router/telemetry/telemetry.h"
 
 namespace penstock {
 
+class PageFeed;
 class Ticket;
 
 // A relay's finding about an engine.
@@ -47,6 +51,7 @@ struct Edge {
   ProgressBoard* board = nullptr;
   Telemetry* telemetry = nullptr;
   DecisionLog* log = nullptr;
+  PageFeed* page = nullptr;  // Null: the router has no page.
   std::function<void(ReplicaId, EngineNews)> report;
   std::string pseudonym;      // In Via to engines, so that a request that comes back is known; empty: none.
   bool admin_apart = false;   // Metrics and health are on the admin listener.
@@ -54,7 +59,8 @@ struct Edge {
   FairBudget bodies;          // For the bytes of requests, from their reading to their end.
   FairBudget answers;         // For the bytes of answers that their clients have not taken.
   KeyCounts keys;             // For limits.max_requests_per_key.
-  LineSampler denied_lines;   // For lines about requests without a key, and about bad PROXY headers.
+  LineSampler denied_lines;   // For lines about missing keys and bad PROXY headers.
+  LineSampler unknown_lines;  // For lines about unknown models.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.
   std::atomic<int> cut{0};       // Requests that got an error because the router ends.
@@ -85,12 +91,20 @@ class EventLoop {
   // Scratch for reads of clients: contents are consumed before anything else runs.
   std::array<char, 64 << 10>& scratch() { return scratch_; }
 
-  RequestId NextRequestId() { return MakeRequestId(++requests_, index_); }
+  RequestId NextRequestId() { return MakeRequestId(++counts_.requests, index_); }
   void Register(RequestId id, Ticket& ticket) { tickets_[id] = &ticket; }
   void Forget(RequestId id) { tickets_.erase(id); }
+  // Any thread: describes the requests that wait and those that run, on the loop; then calls `done` there. The oldest
+  // `most` of each; of more than kCensusLook requests, the oldest of that many.
+  void PostCensus(size_t most, std::function<void(LoopCensus)> done);
+  static constexpr size_t kCensusLook = 4096;
+
+  DeliveredTokens& delivered() { return counts_.delivered; }
 
   // Null when the replica has no usable address.
   UpstreamPool* PoolOf(ReplicaId replica);
+  // For the embedding requests of this loop. The replica has a pool.
+  EmbeddingMerger& EmbeddingsOf(ReplicaId replica) { return *pools_[replica].embeddings; }
   // Learned from the answers of this loop.
   TokensPerEvent& TokensPerEventOf(ReplicaId replica) { return pools_[replica].tokens_per_event; }
 
@@ -105,7 +119,13 @@ class EventLoop {
     TlsContext::Pointer tls;
     Duration connect_timeout;
     std::unique_ptr<UpstreamPool> pool;
+    std::unique_ptr<EmbeddingMerger> embeddings;
     TokensPerEvent tokens_per_event;
+  };
+  // Since start.
+  struct Counts {
+    DeliveredTokens delivered;
+    uint64_t requests = 0;
   };
   void Deliver(const RequestAction& action);
   void FinishIfEmpty();
@@ -121,8 +141,8 @@ class EventLoop {
   absl::flat_hash_map<RequestId, Ticket*> tickets_;
   absl::flat_hash_map<ReplicaId, Pool> pools_;
   ConnectionSet connections_;
+  Counts counts_;
   bool stopping_ = false;
-  uint64_t requests_ = 0;
   std::array<char, 64 << 10> scratch_;
   std::thread thread_;
 };

@@ -25,6 +25,8 @@ struct EngineAccess {
   std::string server_name;
   std::optional<Capabilities> capabilities;  // Unset until the engine was recognised.
   bool overflow_fatal = false;
+  std::optional<int> rank;  // Requests name this data-parallel rank, where the engine can read it.
+  bool speculates = false;  // An event is a step, also where it has several tokens.
   std::shared_ptr<std::atomic<bool>> wants_answers;  // Its health waits for news of a good answer.
 };
 

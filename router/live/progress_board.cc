@@ -1,6 +1,7 @@
 #include "router/live/progress_board.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/container/btree_map.h"
 
@@ -35,7 +36,8 @@ void ProgressBoard::Collect(Shard& shard, absl::flat_hash_map<ReplicaId, Replica
         Row{stream->request_, stream->replica_, generated, stream->reported_, stream->sequences_, stream->fresh_});
     ReplicaProgress& progress = replicas[stream->replica_];
     progress.replica = stream->replica_;
-    const int64_t steps = (generated - stream->reported_ + stream->sequences_ - 1) / stream->sequences_;
+    const double per_step = static_cast<double>(stream->sequences_) * stream->tokens_per_step_;
+    const auto steps = static_cast<int64_t>(std::ceil(static_cast<double>(generated - stream->reported_) / per_step));
     progress.steps = std::max(progress.steps, steps);
     progress.newest_step_end = std::max(progress.newest_step_end, stream->counter_->newest());
     stream->reported_ = generated;

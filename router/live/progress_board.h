@@ -21,9 +21,14 @@ namespace penstock {
 // One stream's place on the board. Its owner keeps it alive, and its counter, from Add to Remove.
 class BoardStream {
  public:
-  // `sequences` outputs advance in each step.
-  BoardStream(const TokenCounter& counter, RequestId request, ReplicaId replica, int64_t sequences)
-      : counter_(&counter), request_(request), replica_(replica), sequences_(std::max<int64_t>(1, sequences)) {}
+  // `sequences` outputs advance in each step, each by `tokens_per_step`.
+  BoardStream(const TokenCounter& counter, RequestId request, ReplicaId replica, int64_t sequences,
+              double tokens_per_step = 1)
+      : counter_(&counter),
+        request_(request),
+        replica_(replica),
+        sequences_(std::max<int64_t>(1, sequences)),
+        tokens_per_step_(std::max(1.0, tokens_per_step)) {}
 
  private:
   friend class ProgressBoard;
@@ -31,6 +36,7 @@ class BoardStream {
   RequestId request_;
   ReplicaId replica_;
   int64_t sequences_;
+  double tokens_per_step_;
   // The sampler's, under the shard's lock.
   int64_t reported_ = 0;  // Tokens that the core knows of.
   bool fresh_ = true;     // In no sample yet: the core may have missed steps or counted some twice.

@@ -20,11 +20,18 @@ PromptEstimate Ticket::Arrive(RequestArrived arrival, const CoreHost::Prompt& pr
   return loop_.edge().core->SubmitArrival(arrival, prompt);
 }
 
-void Ticket::OnFirstToken(const TokenCounter& counter, ReplicaId replica, int64_t sequences) {
+void Ticket::OnFirstToken(const TokenCounter& counter, ReplicaId replica, int64_t sequences, double tokens_per_step) {
   if (!open_ || on_board_) return;
   loop_.edge().core->Submit(FirstToken{id_});
-  on_board_.emplace(counter, id_, replica, sequences);
+  on_board_.emplace(counter, id_, replica, sequences, tokens_per_step);
   loop_.edge().board->Add(loop_.index(), *on_board_);
+}
+
+LiveRequest Ticket::Describe() const {
+  LiveRequest live = holder_.Describe();
+  live.id = id_;
+  live.waiting = waiting();
+  return live;
 }
 
 void Ticket::LeaveBoard() {
@@ -35,6 +42,7 @@ void Ticket::LeaveBoard() {
 void Ticket::Requeue(Tokens generated, bool avoid_replica) {
   LeaveBoard();
   abort_requested_ = false;
+  placed_ = false;
   parked_.reset();
   if (open_) loop_.edge().core->Submit(RequestRequeued{id_, generated, avoid_replica});
 }
@@ -54,6 +62,7 @@ void Ticket::Deliver(const RequestAction& action) {
   if (!open_) return;
   if (const auto* forward = std::get_if<Forward>(&action)) {
     lease_ = forward->lease;
+    placed_ = true;
     verdict_ = *forward;
     holder_.OnVerdict();
   } else if (const auto* refuse = std::get_if<Refuse>(&action)) {

@@ -12,6 +12,7 @@
 #include "router/core/contract/action.h"
 #include "router/core/contract/event.h"
 #include "router/live/event_loop.h"
+#include "router/live/live_request.h"
 
 namespace penstock {
 
@@ -28,6 +29,8 @@ class TicketHolder {
   virtual void OnCut() = 0;
   // The engine of the replica is down, hangs or sleeps; the request may be at another.
   virtual void OnReplicaLost(ReplicaId replica, EngineLoss loss) = 0;
+  // For pages; `id` and `waiting` are the ticket's.
+  virtual LiveRequest Describe() const { return {}; }
 
  protected:
   ~TicketHolder() = default;
@@ -47,13 +50,16 @@ class Ticket {
   // The last Park, once.
   std::optional<Park> TakePark() { return std::exchange(parked_, std::nullopt); }
   bool open() const { return open_; }
+  // At no engine.
+  bool waiting() const { return !placed_; }
+  LiveRequest Describe() const;
   bool abort_requested() const { return abort_requested_; }
   // The router ends before the request does.
   bool cut() const { return cut_; }
 
   // The first token of the last Forward was relayed. `counter` is on the progress board from now on, until Requeue,
-  // Close or LeaveBoard.
-  void OnFirstToken(const TokenCounter& counter, ReplicaId replica, int64_t sequences);
+  // Close or LeaveBoard. A step gives each sequence `tokens_per_step`.
+  void OnFirstToken(const TokenCounter& counter, ReplicaId replica, int64_t sequences, double tokens_per_step = 1);
   void Requeue(Tokens generated, bool avoid_replica);
   // The answer can be continued no more: tells the core, once.
   void FixAnswer();
@@ -75,6 +81,7 @@ class Ticket {
   const RequestId id_;
   LeaseId lease_;
   bool open_ = false;
+  bool placed_ = false;
   bool abort_requested_ = false;
   bool fixed_ = false;  // The core knows that the answer cannot be continued.
   bool cut_ = false;

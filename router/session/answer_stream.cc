@@ -67,7 +67,9 @@ bool AnswerStream::Take(absl::string_view bytes) {
   result_ = relay_.Feed(bytes, now);
   if (relay_.any_text()) {
     const RequestFacts& facts = state_.facts();
-    admission_.ticket().OnFirstToken(state_.answer.relayed.counter, state_.forward->replica, facts.n * facts.prompts);
+    const double per_step = state_.engine().speculates ? state_.answer.relayed.per_event : 1;
+    admission_.ticket().OnFirstToken(state_.answer.relayed.counter, state_.forward->replica, facts.n * facts.prompts,
+                                     per_step);
   }
   if (state_.answer.other_text || !state_.answer.text.whole()) admission_.ticket().FixAnswer();
   // The engine's work is done; the body may end later.
@@ -127,7 +129,7 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   }
   if (result_ == Result::kTooLong) {
     return EngineFailed(EngineErrorKind::kGarbage,
-                        "The engine's answer is longer than limits.max_answer, or an event of it than 1 MiB.");
+                        "The engine's answer is longer than limits.max_answer, or an event of it than 2 MiB.");
   }
   if (result_ == Result::kEmpty) {
     return EngineFailed(EngineErrorKind::kGarbage, "The engine ended its stream without an answer.");

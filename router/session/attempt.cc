@@ -8,7 +8,6 @@
 #include "router/openai/request/routes.h"
 #include "router/session/answer_stream.h"
 #include "router/session/interruption.h"
-#include "router/session/whole_answer.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -63,6 +62,9 @@ asio::awaitable<AttemptEnd> Attempt::Run() {
   if (state_.answer.carried > 0) {
     co_await CountText(*pool);
     if (auto end = EndAfterCount()) co_return *std::move(end);
+  }
+  if (MergedAnswer::MayMerge(state_)) {
+    if (auto end = co_await merged_.Run(*pool, EngineHeaders())) co_return *std::move(end);
   }
   const Plan plan = MakePlan();
   Reply reply;
@@ -160,7 +162,10 @@ std::optional<AttemptEnd> Attempt::EndAfterCount() const {
 HeaderList Attempt::EngineHeaders() const {
   const MoreHeaders more{state_.engine().capabilities->request_headers, state_.fleet->config().relay_headers,
                          state_.loop.edge().pseudonym};
-  return HeadersForEngine(*state_.request.headers, state_.engine().key, state_.request.id, more);
+  HeaderList headers = HeadersForEngine(*state_.request.headers, state_.engine().key, state_.request.id, more);
+  const absl::string_view rank_header = state_.engine().capabilities->rank_header;
+  if (state_.engine().rank && !rank_header.empty()) headers.Add(rank_header, absl::StrCat(*state_.engine().rank));
+  return headers;
 }
 
 // The request is spliced here, so its memory is free before the answer is read.

@@ -16,6 +16,7 @@
 #include "router/session/delivery.h"
 #include "router/session/rules/attempt_end.h"
 #include "router/session/session_state.h"
+#include "router/session/whole_answer.h"
 
 namespace penstock {
 
@@ -23,7 +24,7 @@ class Attempt {
  public:
   // After the ticket arrived and a Forward named the engine.
   Attempt(SessionState& state, Admission& admission, Delivery& delivery)
-      : state_(state), admission_(admission), delivery_(delivery) {}
+      : state_(state), admission_(admission), delivery_(delivery), merged_(state, admission, delivery) {}
 
   boost::asio::awaitable<AttemptEnd> Run();
   // The times that the engine got the whole request, and a part of it only.
@@ -32,6 +33,7 @@ class Attempt {
   // Closes the connection to the engine: what Run() waits for ends at once.
   void Abort() {
     if (exchange_) exchange_->Abort();
+    merged_.Leave();
   }
 
  private:
@@ -72,6 +74,7 @@ class Attempt {
   SessionState& state_;
   Admission& admission_;
   Delivery& delivery_;
+  MergedAnswer merged_;
   std::optional<UpstreamExchange> exchange_;
 };
 

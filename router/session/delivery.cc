@@ -63,14 +63,14 @@ void Delivery::OnPiece(int64_t tokens, Instant now) {
 void Delivery::OnReached(int64_t tokens, Instant now) {
   if (!first_token_at_) first_token_at_ = now;
   last_token_at_ = now;
-  active_.OnTokens(tokens, now);
+  Deliver(tokens, now);
 }
 
 void Delivery::OnEnd(bool ended_well) {
   const std::optional<Usage>& usage = state_.answer.usage;
   const int64_t counted = active_.tokens();
   if (first_token_at_ && usage && usage->output.value() > counted) {
-    active_.OnTokens(usage->output.value() - counted, last_token_at_);
+    Deliver(usage->output.value() - counted, last_token_at_);
   }
   active_.OnEnd(ended_well);
 }

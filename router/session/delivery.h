@@ -49,7 +49,7 @@ class Delivery {
   // They are written, or wait for their time.
   void OnPiece(int64_t tokens, Instant now);
   // The client has all tokens of a whole answer.
-  void OnWhole(int64_t tokens) { active_.OnTokens(tokens, Now()); }
+  void OnWhole(int64_t tokens) { Deliver(tokens, Now()); }
   // The request ended. The usage counts tokens that came several in one event.
   void OnEnd(bool ended_well);
 
@@ -74,6 +74,8 @@ class Delivery {
  private:
   // The client has so many more tokens.
   void OnReached(int64_t tokens, Instant now);
+  // Counts them, for the request and for the loop.
+  void Deliver(int64_t tokens, Instant when) { state_.loop.delivered().Count(tokens, active_.OnTokens(tokens, when)); }
   std::string Receipt() const;
 
   SessionState& state_;

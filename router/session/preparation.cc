@@ -8,7 +8,7 @@
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "router/openai/request/header_rules.h"
 #include "router/openai/request/limit_rules.h"
-#include "router/openai/request/prefix_hashes.h"
+#include "router/openai/request/prompt_hashes.h"
 
 namespace penstock {
 namespace {
@@ -44,10 +44,11 @@ std::optional<ApiError> CheckStoredResponse(const FleetView& fleet, const Prepar
     return !replica.removed && replica.Serves(prepared.model);
   });
   if (servers <= 1) return std::nullopt;
-  return MakeError(ErrorName::kUnsupportedField,
-                   "`previous_response_id` is not supported where several replicas serve the model. Send the whole "
-                   "conversation as `input`, with `store: false`.",
-                   "previous_response_id");
+  return MakeError(
+      ErrorName::kUnsupportedField,
+      "`previous_response_id` and `conversation` are not supported where several replicas serve the model. Send "
+      "the whole conversation as `input`, with `store: false`.",
+      "previous_response_id");
 }
 
 }  // namespace
@@ -104,6 +105,7 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   arrived.service_class = fleet.book.ClassByName(prepared.service_class.name).value_or(fleet.book.default_class());
   arrived.tenant = prepared.caller.tenant;
   arrived.max_output = facts.max_output;
+  arrived.shape = facts.shape;
   arrived.sequences = static_cast<int>(SequencesOf(request.endpoint, facts));
   arrived.embedding = !Generates(request.endpoint);
   arrived.observed = facts.stream || (all_stream && facts.Reassemblable(request.endpoint));

@@ -10,6 +10,7 @@
 
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "base/json_string.h"
+#include "router/telemetry/engine_metrics.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -93,7 +94,7 @@ asio::awaitable<void> Session::Serve() {
     end.writes = attempt_->writes();
     end.partial_writes = attempt_->partial_writes();
     attempt_.reset();
-    if (state_.answer.usage_check.failed) state_.loop.edge().telemetry->OnFalseUsage(state_.ReplicaName());
+    if (state_.answer.usage_check.failed) state_.loop.edge().telemetry->engines().OnFalseUsage(state_.ReplicaName());
     if (end.kind == AttemptEnd::Kind::kFinished) {
       ending_.Finished();
       break;

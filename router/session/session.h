@@ -56,6 +56,7 @@ class Session final : private TicketHolder {
   bool OnAbort(AbortReason reason) override;
   void OnCut() override;
   void OnReplicaLost(ReplicaId replica, EngineLoss loss) override;
+  LiveRequest Describe() const override { return record_.Describe(); }
 
   SessionState state_;
   Signal wake_;

@@ -5,12 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "router/openai/request/routes.h"
+#include "router/telemetry/engine_metrics.h"
 
 namespace penstock {
 
 DecisionLog* SessionRecord::LogFor(DecisionEntry::Kind kind) const {
   DecisionLog* log = state_.loop.edge().log;
-  return log != nullptr && log->Wants(kind) ? log : nullptr;
+  return log != nullptr && (log->Wants(kind) || log->keeps_recent()) ? log : nullptr;
 }
 
 DecisionEntry SessionRecord::EntryOf(DecisionEntry::Kind kind) const {
@@ -24,6 +25,28 @@ DecisionEntry SessionRecord::EntryOf(DecisionEntry::Kind kind) const {
   const boost::asio::ip::address& client = state_.request.client_address;
   if (!client.is_unspecified()) entry.client = client.to_string();
   return entry;
+}
+
+LiveRequest SessionRecord::Describe() const {
+  LiveRequest live;
+  live.request_id = state_.request.id;
+  live.endpoint = std::string(EndpointLabel(state_.request.endpoint));
+  live.model = state_.facts().model;
+  live.service_class = state_.prepared.service_class.name;
+  live.tenant = state_.prepared.caller.name;
+  live.replica = state_.ReplicaName();
+  if (state_.park) live.reason = state_.park->reason;
+  live.age = Now() - state_.arrival;
+  if (state_.forward) {
+    live.waited = state_.forward->waited;
+    live.expected_ttft = state_.forward->expected_ttft;
+    live.peak_share = state_.forward->peak_share;
+  }
+  live.prompt_estimate = state_.estimate.tokens;
+  live.max_output = state_.facts().max_output;
+  live.output = state_.answer.output();
+  live.attempts = state_.ledger.attempts();
+  return live;
 }
 
 void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
@@ -51,6 +74,7 @@ void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
   record.late_tokens = active.late();
   // The client of a request that ended badly may never have got tokens that its engine generated.
   record.abandoned_tokens = outcome == RequestOutcome::kOk ? 0 : std::max(active.abandoned(), record.output.value());
+  state_.loop.delivered().Waste(record.abandoned_tokens);
   if (state_.forward) record.queue_wait = state_.forward->waited;
   record.ttft = delivery_.ttft();
   record.tpot = delivery_.tpot();
@@ -112,7 +136,10 @@ void SessionRecord::OnAbort() {
 void SessionRecord::OnRefusal(const ApiError& error, const Refuse& refuse) {
   DecisionLog* log = LogFor(DecisionEntry::Kind::kRefuse);
   if (log == nullptr) return;
-  if (error.status == http_status::kUnauthorized && !state_.loop.edge().denied_lines.Allow(Now())) return;
+  // Anybody can cause these, as often as it likes.
+  Edge& edge = state_.loop.edge();
+  if (error.status == http_status::kUnauthorized && !edge.denied_lines.Allow(Now())) return;
+  if (error.status == http_status::kNotFound && !edge.unknown_lines.Allow(Now())) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kRefuse);
   entry.reason = error.reason;
   entry.status = state_.client().status();
@@ -126,7 +153,7 @@ void SessionRecord::OnRefusal(const ApiError& error, const Refuse& refuse) {
 }
 
 void SessionRecord::OnEngineError(const AttemptEnd& end) {
-  state_.loop.edge().telemetry->OnEngineError(state_.ReplicaName(), end.engine_error);
+  state_.loop.edge().telemetry->engines().OnError(state_.ReplicaName(), end.engine_error);
   LogError("attempt", LabelOf(end.engine_error), *end.error);
 }
 

@@ -7,11 +7,12 @@
 #include "absl/strings/string_view.h"
 #include "router/core/contract/action.h"
 #include "router/labels/labels.h"
+#include "router/live/live_request.h"
 #include "router/openai/error/api_error.h"
 #include "router/session/delivery.h"
 #include "router/session/rules/attempt_end.h"
 #include "router/session/session_state.h"
-#include "router/telemetry/decision_log.h"
+#include "router/telemetry/log/decision_log.h"
 #include "router/telemetry/telemetry.h"
 
 namespace penstock {
@@ -21,6 +22,8 @@ class SessionRecord {
   SessionRecord(const SessionState& state, Delivery& delivery) : state_(state), delivery_(delivery) {}
 
   bool ended() const { return ended_; }
+  // The request as it is now, for pages.
+  LiveRequest Describe() const;
   // `reason`: the label of a Refusal, BadInput or EngineErrorKind; empty when all went well.
   void End(RequestOutcome outcome, absl::string_view reason);
 

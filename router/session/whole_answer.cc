@@ -1,9 +1,15 @@
 #include "router/session/whole_answer.h"
 
 #include <algorithm>
+#include <array>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "backends/dialect/engine_error.h"
+#include "router/openai/request/header_rules.h"
+#include "router/openai/request/routes.h"
 #include "router/session/answer_stream.h"
+#include "router/session/interruption.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -18,6 +24,14 @@ AttemptEnd TooLong() {
 }
 
 AttemptEnd NoObject() { return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object."); }
+
+// Headers that tell one request or one client from another, and that change no answer.
+bool NamesCaller(absl::string_view name) {
+  constexpr std::array<absl::string_view, 7> kNames = {
+      "x-request-id", "user-agent", "accept-language", "traceparent", "tracestate", "baggage", "via"};
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [name](absl::string_view each) { return absl::EqualsIgnoreCase(each, name); });
+}
 
 }  // namespace
 
@@ -38,6 +52,11 @@ asio::awaitable<AttemptEnd> WholeAnswer::Run() {
   bool alive = co_await Pass(held_);
   if (alive) alive = co_await state_.client().End();
   co_return Sent(alive);
+}
+
+asio::awaitable<AttemptEnd> WholeAnswer::SendMerged(absl::string_view body) {
+  const AnswerFacts facts = ReadAnswer(state_.request.endpoint, body);
+  co_return co_await Send(body, facts);
 }
 
 asio::awaitable<std::optional<AttemptEnd>> WholeAnswer::Read() {
@@ -164,6 +183,44 @@ asio::awaitable<void> WholeAnswer::Step() {
   if (!turn_.Step(Now())) co_return;
   co_await LetOthersRun(state_.loop.io());
   turn_.Restart(Now());
+}
+
+bool MergedAnswer::MayMerge(const SessionState& state) {
+  return state.request.endpoint == Endpoint::kEmbeddings && state.fleet->config().batching.embeddings &&
+         state.request.body.size() < EmbeddingMerger::kMostBytes;
+}
+
+EmbeddingCall MergedAnswer::CallWith(HeaderList engine_headers) const {
+  const SessionRequest& request = state_.request;
+  EmbeddingCall call;
+  call.request = ReadEmbeddingRequest(request.body);
+  // A header that an engine may read is a parameter too.
+  for (const auto [name, value] : engine_headers) {
+    if (!NamesCaller(name)) absl::StrAppend(&call.request.key, "\n", name, "=", value);
+  }
+  call.headers = std::move(engine_headers);
+  call.body = request.body;
+  call.tokens = state_.estimate.tokens.value();
+  call.target = std::string(EnginePath(request.endpoint));
+  call.engine_model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
+  call.send_timeout = state_.Left(state_.limits.connect_timeout + state_.limits.body_timeout);
+  call.answer_timeout = state_.Left(state_.limits.first_byte_timeout);
+  call.longest_answer = static_cast<size_t>(state_.limits.max_answer.value());
+  return call;
+}
+
+asio::awaitable<std::optional<AttemptEnd>> MergedAnswer::Run(UpstreamPool& pool, HeaderList engine_headers) {
+  EmbeddingCall call = CallWith(std::move(engine_headers));
+  if (call.request.inputs.empty()) co_return std::nullopt;
+  place_.emplace(state_.loop.EmbeddingsOf(state_.forward->replica), pool, std::move(call));
+  co_await place_->Wait();
+  if (auto interrupted = Interruption(state_.client(), admission_.ticket()).End()) co_return interrupted;
+  if (state_.given_up) co_return EngineFailed(*state_.given_up, "The engine does not work any more.");
+  if (!place_->answer()) co_return std::nullopt;
+  state_.heard = Now();
+  state_.engine_headers = HeadersForClient(place_->headers());
+  WholeAnswer answer(state_, admission_, delivery_, none_, {"application/json", std::nullopt});
+  co_return co_await answer.SendMerged(*place_->answer());
 }
 
 }  // namespace penstock

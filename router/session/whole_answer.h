@@ -21,6 +21,7 @@
 #include "backends/dialect/answer_reader.h"
 #include "backends/transport/upstream.h"
 #include "router/live/loop_turn.h"
+#include "router/live/merge/embedding_merger.h"
 #include "router/session/admission.h"
 #include "router/session/answer_memory.h"
 #include "router/session/delivery.h"
@@ -48,6 +49,8 @@ class WholeAnswer {
         memory_(state),
         left_(state.limits.first_byte_timeout) {}
 
+  // The part of a merged answer, which is at hand. Awaited once, instead of Run().
+  boost::asio::awaitable<AttemptEnd> SendMerged(absl::string_view body);
   // Awaited once, after the head.
   boost::asio::awaitable<AttemptEnd> Run();
 
@@ -82,6 +85,34 @@ class WholeAnswer {
   size_t size_ = 0;  // The bytes of the answer so far.
   bool malformed_ = false;
   bool passing_ = false;  // The answer has begun at the client.
+};
+
+// The answer to an embedding request that goes to its engine together with others, or the word that it goes alone.
+//
+// The merged call itself belongs to the loop (EmbeddingMerger). A request that goes alone keeps its place to its end:
+// others gather while it is at the engine. Lives in the attempt. Belongs to one loop.
+class MergedAnswer {
+ public:
+  MergedAnswer(SessionState& state, Admission& admission, Delivery& delivery)
+      : state_(state), admission_(admission), delivery_(delivery) {}
+
+  // False: the request goes alone, whatever others do.
+  static bool MayMerge(const SessionState& state);
+  // Awaited once. None: the request goes alone.
+  boost::asio::awaitable<std::optional<AttemptEnd>> Run(UpstreamPool& pool, HeaderList engine_headers);
+  // Run() ends at once; the others of the call go on.
+  void Leave() {
+    if (place_) place_->Leave();
+  }
+
+ private:
+  EmbeddingCall CallWith(HeaderList engine_headers) const;
+
+  SessionState& state_;
+  Admission& admission_;
+  Delivery& delivery_;
+  std::optional<EmbeddingMerger::Place> place_;
+  UpstreamExchange none_;  // Nothing is read: the answer is at hand.
 };
 
 }  // namespace penstock

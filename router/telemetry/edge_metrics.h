@@ -29,6 +29,7 @@ struct EdgeMetrics {
   // Series at the position of their label.
   std::array<prometheus::Counter*, kBadInputLabels.size()> bad_inputs{};
   std::array<prometheus::Counter*, kResumeLabels.size()> resumes{};
+  std::array<prometheus::Counter*, kMergeLabels.size()> merged{};
   std::array<prometheus::Counter*, kTurnedAwayLabels.size()> turned_away{};
   std::array<prometheus::Gauge*, kBoundedLabels.size()> fills{};
 };

@@ -11,27 +11,25 @@
 #include <utility>
 
 #include "router/telemetry/edge_metrics.h"
+#include "router/telemetry/engine_metrics.h"
 #include "router/telemetry/metric_registry.h"
 #include "router/telemetry/request_metrics.h"
 #include "router/telemetry/shown_view.h"
 #include "router/telemetry/view_metrics.h"
 
 namespace penstock {
-namespace {
-
-// From the copy of weights out of the memory of the host to the start of an engine with a large model.
-const MetricRegistry::Buckets kWakeBuckets = {0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640};
-
-}  // namespace
-
 struct Telemetry::State {
   explicit State(const TelemetryOptions& given)
-      : options(given), requests(registry, given.max_names), edge(registry, given.version) {}
+      : options(given),
+        requests(registry, given.max_names),
+        edge(registry, given.version),
+        engines(registry, requests) {}
 
   const TelemetryOptions options;
   MetricRegistry registry;
   RequestMetrics requests;
   EdgeMetrics edge;
+  EngineMetrics engines;
   mutable std::shared_mutex mutex;  // Guards the fields below.
   std::map<std::string, Tokens> block_of_pool;
   GoneParts gone;
@@ -44,10 +42,12 @@ Telemetry::Telemetry(const TelemetryOptions& options) : state_(std::make_unique<
 }
 Telemetry::~Telemetry() = default;
 
+EngineMetrics& Telemetry::engines() { return state_->engines; }
+
 void Telemetry::SetFleet(const Fleet& fleet) {
   state_->requests.SetFleet(fleet);
   for (const ReplicaSpec& replica : fleet.replicas) {
-    if (!replica.removed) StartAtZero(replica);
+    if (!replica.removed) state_->engines.StartAtZero(replica);
   }
   GoneParts gone = GonePartsOf(fleet);
   std::unique_lock lock(state_->mutex);
@@ -60,24 +60,6 @@ void Telemetry::SetFleet(const Fleet& fleet) {
   }
 }
 
-void Telemetry::StartAtZero(const ReplicaSpec& replica) {
-  for (const absl::string_view kind : kEngineErrorLabels) {
-    state_->registry.Counter(MetricNamed("penstock_engine_errors_total"),
-                             {{"replica", state_->requests.ReplicaLabel(replica.name)}, {"kind", std::string(kind)}});
-  }
-  state_->registry.Counter(MetricNamed("penstock_false_usage_total"),
-                           {{"replica", state_->requests.ReplicaLabel(replica.name)}});
-  if (!replica.sleep) return;
-  state_->registry.Counter(MetricNamed("penstock_false_sleeps_total"),
-                           {{"replica", state_->requests.ReplicaLabel(replica.name)}});
-  for (const absl::string_view result : kSleepResultLabels) {
-    const MetricRegistry::Labels labels = {{"replica", state_->requests.ReplicaLabel(replica.name)},
-                                           {"result", std::string(result)}};
-    state_->registry.Counter(MetricNamed("penstock_sleeps_total"), labels);
-    state_->registry.Counter(MetricNamed("penstock_wakes_total"), labels);
-  }
-}
-
 void Telemetry::SetTenants(const std::vector<std::string>& tenants) { state_->requests.SetTenants(tenants); }
 
 void Telemetry::OnRequest(const RequestRecord& record) { state_->requests.OnRequest(record); }
@@ -86,57 +68,11 @@ void Telemetry::OnDecision(Duration spent) { state_->edge.decisions.Observe(std:
 
 void Telemetry::OnBadInput(BadInput kind) { state_->edge.bad_inputs[static_cast<size_t>(kind)]->Increment(); }
 
-void Telemetry::OnEngineError(absl::string_view replica, EngineErrorKind kind) {
-  state_->registry
-      .Counter(MetricNamed("penstock_engine_errors_total"),
-               {{"replica", state_->requests.ReplicaLabel(replica)}, {"kind", std::string(LabelOf(kind))}})
-      .Increment();
-}
-
-void Telemetry::OnFalseUsage(absl::string_view replica) {
-  state_->registry
-      .Counter(MetricNamed("penstock_false_usage_total"), {{"replica", state_->requests.ReplicaLabel(replica)}})
-      .Increment();
+void Telemetry::OnMerged(MergeEnd end, size_t requests) {
+  state_->edge.merged[static_cast<size_t>(end)]->Increment(static_cast<double>(requests));
 }
 
 void Telemetry::OnResume(ResumeResult result) { state_->edge.resumes[static_cast<size_t>(result)]->Increment(); }
-
-void Telemetry::OnEnginePoll(absl::string_view replica, bool ok) {
-  state_->registry
-      .Counter(MetricNamed("penstock_engine_polls_total"),
-               {{"replica", state_->requests.ReplicaLabel(replica)}, {"result", ok ? "ok" : "failed"}})
-      .Increment();
-}
-
-void Telemetry::OnReread(absl::string_view replica, Reread result) {
-  state_->registry
-      .Counter(MetricNamed("penstock_engine_rereads_total"),
-               {{"replica", state_->requests.ReplicaLabel(replica)}, {"result", std::string(LabelOf(result))}})
-      .Increment();
-}
-
-void Telemetry::OnSleepEnd(absl::string_view replica, SleepResult result) {
-  state_->registry
-      .Counter(MetricNamed("penstock_sleeps_total"),
-               {{"replica", state_->requests.ReplicaLabel(replica)}, {"result", std::string(LabelOf(result))}})
-      .Increment();
-}
-
-void Telemetry::OnWakeEnd(absl::string_view replica, SleepResult result, Duration took) {
-  const std::string label = state_->requests.ReplicaLabel(replica);
-  state_->registry
-      .Counter(MetricNamed("penstock_wakes_total"), {{"replica", label}, {"result", std::string(LabelOf(result))}})
-      .Increment();
-  if (result != SleepResult::kOk) return;
-  state_->registry.Histogram(MetricNamed("penstock_wake_seconds"), {{"replica", label}}, kWakeBuckets)
-      .Observe(took.seconds());
-}
-
-void Telemetry::OnFalseSleep(absl::string_view replica) {
-  state_->registry
-      .Counter(MetricNamed("penstock_false_sleeps_total"), {{"replica", state_->requests.ReplicaLabel(replica)}})
-      .Increment();
-}
 
 void Telemetry::OnConfigReload(bool ok) {
   EdgeMetrics& edge = state_->edge;
@@ -159,6 +95,11 @@ void Telemetry::OnConnectionClosed() { state_->edge.connections.Decrement(); }
 void Telemetry::AddBufferedBytes(int64_t delta) { state_->edge.buffered.Increment(static_cast<double>(delta)); }
 
 void Telemetry::SetDraining(bool draining) { state_->edge.draining.Set(draining ? 1 : 0); }
+
+CoreView Telemetry::Shown(const CoreView& view) const {
+  std::shared_lock lock(state_->mutex);
+  return ShownOf(view, state_->gone);
+}
 
 std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped) const {
   std::vector<prometheus::MetricFamily> families = state_->registry.Collect();

@@ -32,6 +32,8 @@ struct TelemetryOptions {
   size_t max_names = 1024;                      // Distinct values of one label, over all reloads.
 };
 
+class EngineMetrics;
+
 class Telemetry {
  public:
   explicit Telemetry(const TelemetryOptions& options = {});
@@ -44,24 +46,15 @@ class Telemetry {
   // The configured tenants. Called at start and after every reload.
   void SetTenants(const std::vector<std::string>& tenants);
 
+  EngineMetrics& engines();
   void OnRequest(const RequestRecord& record);
   // Time inside AdmissionCore::Apply, without waiting for its lock.
   void OnDecision(Duration spent);
   void OnBadInput(BadInput kind);
-  void OnEngineError(absl::string_view replica, EngineErrorKind kind);
-  // An engine reported a count of tokens that is impossible.
-  void OnFalseUsage(absl::string_view replica);
   // The end of an answer whose engine failed after the client had part of it.
   void OnResume(ResumeResult result);
-  // One scrape of an engine.
-  void OnEnginePoll(absl::string_view replica, bool ok);
-  // Another reading of the models and limits of a running engine.
-  void OnReread(absl::string_view replica, Reread result);
-  // A sleep or a wake ended.
-  void OnSleepEnd(absl::string_view replica, SleepResult result);
-  // The engine says that it sleeps, and answers.
-  void OnFalseSleep(absl::string_view replica);
-  void OnWakeEnd(absl::string_view replica, SleepResult result, Duration took);
+  // A call that so many embedding requests shared.
+  void OnMerged(MergeEnd end, size_t requests);
   void OnConfigReload(bool ok);
 
   // A connection or request was refused before it became a request: a limit of the edge was reached.
@@ -74,13 +67,13 @@ class Telemetry {
   void AddBufferedBytes(int64_t delta);
   void SetDraining(bool draining);
 
+  // The view without what has left the fleet (SetFleet).
+  CoreView Shown(const CoreView& view) const;
   // The exposition text (version 0.0.4). `log_lines_dropped` is DecisionLog::dropped().
   std::string Serialise(const CoreView& view, int64_t log_lines_dropped = 0) const;
 
  private:
   struct State;
-  // A counter that nobody has seen at zero misses its first increase.
-  void StartAtZero(const ReplicaSpec& replica);
   std::unique_ptr<State> state_;
 };
 

@@ -123,6 +123,34 @@ void AddReplicas(const CoreView& view, std::vector<MetricFamily>& families) {
   Keep(std::move(asleep), families);
 }
 
+struct ElasticFigure {
+  const Metric& metric;
+  double (*value)(const ElasticView&);
+};
+
+constexpr std::array<ElasticFigure, 6> kElasticFigures = {{
+    {MetricNamed("penstock_elastic_limit_bytes"), [](const ElasticView& view) { return view.limit.AsDouble(); }},
+    {MetricNamed("penstock_elastic_used_bytes"), [](const ElasticView& view) { return view.used.AsDouble(); }},
+    {MetricNamed("penstock_elastic_preallocated_bytes"),
+     [](const ElasticView& view) { return view.preallocated.AsDouble(); }},
+    {MetricNamed("penstock_elastic_age_seconds"), [](const ElasticView& view) { return view.age.seconds(); }},
+    {MetricNamed("penstock_elastic_orders_total"),
+     [](const ElasticView& view) { return static_cast<double>(view.orders); }},
+    {MetricNamed("penstock_elastic_orders_failed_total"),
+     [](const ElasticView& view) { return static_cast<double>(view.orders_failed); }},
+}};
+
+void AddElastic(const CoreView& view, std::vector<MetricFamily>& families) {
+  for (const ElasticFigure& row : kElasticFigures) {
+    MetricFamily family = FamilyOf(row.metric);
+    for (const ReplicaView& replica : view.replicas) {
+      if (!replica.elastic.known) continue;
+      AddSample(family, {{"replica", replica.name}, {"model", replica.model}}, row.value(replica.elastic));
+    }
+    Keep(std::move(family), families);
+  }
+}
+
 void AddQueue(const CoreView& view, std::vector<MetricFamily>& families) {
   MetricFamily waiting = FamilyOf(MetricNamed("penstock_queue_requests"));
   MetricFamily parked = FamilyOf(MetricNamed("penstock_parked_streams"));
@@ -198,6 +226,7 @@ std::vector<MetricFamily> ViewMetrics(const CoreView& view, const std::map<std::
   AddPromised(view, block_of_pool, families);
   AddPoolState(view, stale_after, families);
   AddReplicas(view, families);
+  AddElastic(view, families);
   AddQueue(view, families);
   AddCounters(view.counters, families);
   return families;

@@ -65,7 +65,7 @@ TEST(SimulatedSleep, APlanPutsModelsOnOneGpuThatDoNotFitThereTogether) {
   EXPECT_TRUE(asleep->colocated.gpus[0].sleeps);
   EXPECT_GE(asleep->colocated.on_time_share, 0.99);
   EXPECT_EQ(asleep->colocated.gpus[0].models.size(), 5u);
-  EXPECT_THAT(PlanTable(*asleep, request), HasSubstr(" (sleeping in turn)\n"));
+  EXPECT_THAT(PlanTable({{*asleep}, 0, {}}), HasSubstr(" (sleeping in turn)\n"));
 }
 
 }  // namespace

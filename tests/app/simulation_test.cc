@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "app/simulate/fleet_plan.h"
 #include "app/simulate/simulation_setup.h"
 #include "bench/simulation/capacity_search.h"
 #include "bench/simulation/fluid_bound.h"
@@ -256,36 +255,6 @@ TEST(CapacitySearch, FindsTheEdgeWithinItsToleranceFromEitherSide) {
   }
   EXPECT_EQ(bench::HighestRate({}, [](double) { return 0.0; }), 0);
   EXPECT_EQ(bench::HighestRate({}, [](double) { return 1.0; }), 1024);
-}
-
-TEST(Plan, ModelsThatAreRarelyBusyShareAGpu) {
-  const Config config = Parse(
-      "gpus: [{id: any, kind: h200}]\nmodels:\n  - {name: model-a, shape: llama-3.1-8b}\n"
-      "  - {name: model-b, shape: llama-3.1-8b}\n  - {name: model-c, shape: qwen2.5-3b}\nreplicas:\n"
-      "  - {id: a, gpus: [any], model: model-a, simulated: {}}\n  - {id: b, gpus: [any], model: model-b, simulated: "
-      "{}}\n"
-      "  - {id: c, gpus: [any], model: model-c, simulated: {}}\n");
-  const auto trace = bench::OpenTrace("generate:antiphase", {0.5, Duration::Seconds(100), Duration()}, 1);
-  PlanRequest request;
-  request.gpu = "h200";
-  const absl::StatusOr<FleetPlan> plan = PlanFleet(config, *trace, request);
-  ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_EQ(plan->dedicated.gpus.size(), 3u);
-  EXPECT_EQ(plan->colocated.gpus.size(), 1u);
-  EXPECT_EQ(plan->colocated.gpus[0].models.size(), 3u);
-  EXPECT_GE(plan->colocated.on_time_share, 0.99);
-  EXPECT_NEAR(nlohmann::json::parse(PlanJson(*plan, request))["saving"], 2.0 / 3, 1e-9);
-}
-
-TEST(Plan, WhatCannotBePlannedSaysWhy) {
-  const Config config = Parse(TwoGpus(""));
-  const auto trace = bench::OpenTrace("generate:azure-conv", {50, Duration::Seconds(20), Duration()}, 1);
-  PlanRequest request;
-  request.gpu = "abacus";
-  EXPECT_THAT(std::string(PlanFleet(config, *trace, request).status().message()), HasSubstr("unknown GPU kind"));
-  request.gpu = "l4";
-  request.most_gpus = 1;
-  EXPECT_THAT(std::string(PlanFleet(config, *trace, request).status().message()), HasSubstr("needs more than 1 GPUs"));
 }
 
 }  // namespace

@@ -27,6 +27,19 @@ TEST(ModelsList, ALoraAdapterHasTheContextOfItsParent) {
   EXPECT_EQ(list->owner, "vllm");
 }
 
+TEST(ModelsList, AnAdapterNamesItsBaseAndItsPath) {
+  const auto list = ParseModelsList(
+      R"({"data":[{"id":"base","root":"org/base","parent":null,"max_model_len":4096},
+          {"id":"alias","root":"org/base","parent":null},
+          {"id":"lora","root":"/adapters/lora","parent":"base","max_model_len":null},
+          {"id":"odd","parent":"odd"}]})");
+  ASSERT_TRUE(list.ok()) << list.status();
+  ASSERT_EQ(list->models.size(), 4u);
+  EXPECT_EQ(list->models[2].parent, "base");
+  EXPECT_EQ(list->models[2].root, "/adapters/lora");
+  for (const size_t none : {0, 1, 3}) EXPECT_EQ(list->models[none].parent, "");
+}
+
 TEST(ModelsList, AnErrorIsNoList) {
   EXPECT_FALSE(ParseModelsList(RecordedBody("loading-get-v1-models")).ok());
   EXPECT_FALSE(ParseModelsList("").ok());

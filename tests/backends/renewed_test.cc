@@ -51,6 +51,16 @@ TEST(Renewed, WhatIsNotReportedAnyMoreStaysAsItWas) {
   EXPECT_EQ(Renewed(Known(), found), Known());
 }
 
+TEST(Renewed, RanksStayWhileThePoolIsNotReported) {
+  Discovery known = Known();
+  known.ranks = {{0, Tokens(100)}, {1, Tokens(100)}};
+  Discovery found = Known();
+  found.kv_tokens = Tokens(0);
+  EXPECT_EQ(Renewed(known, found).ranks, known.ranks);
+  found.kv_tokens = Tokens(100);
+  EXPECT_TRUE(Renewed(known, found).ranks.empty()) << "the engine came back with one";
+}
+
 TEST(Renewed, OtherFiguresCount) {
   Discovery found = Known();
   found.kv_tokens = Tokens(70'000);

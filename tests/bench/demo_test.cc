@@ -42,49 +42,34 @@ TEST(DemoStats, TokensAreOverTheLastTenSeconds) {
   EXPECT_FALSE(stats.Snapshot(Duration::Seconds(60)).ttft_s.has_value());
 }
 
-TEST(DemoScreen, BarsShowHeldPromisedAndForecastPeak) {
+TEST(DemoLine, ShowsMemoryAndQueue) {
   DemoFrame frame;
-  frame.url = "http://127.0.0.1:8080";
   PoolView pool;
   pool.name = "chat-a";
   pool.capacity = Amount(4'000'000'000);
   pool.held = Amount(1'000'000'000);
   pool.promised = Amount(2'000'000'000);
-  pool.forecast_peak = Amount(3'000'000'000);
   frame.core.pools = {pool};
   frame.core.lanes = {{"m", "interactive", 3, Duration::Seconds(1)}, {"n", "interactive", 2, Duration::Seconds(2)}};
 
-  const std::string text = DrawDemo(frame, {{"gpu0  a100-80", {"chat-a", "code-a"}}});
-
-  const auto count = [&](const std::string& cell) {
-    const std::string line = text.substr(text.find("  chat-a"), text.find("1.0 held") - text.find("  chat-a"));
-    size_t cells = 0;
-    for (size_t at = line.find(cell); at != std::string::npos; at = line.find(cell, at + cell.size())) ++cells;
-    return cells;
-  };
-  EXPECT_EQ(count("█"), 9u);
-  EXPECT_EQ(count("▓"), 9u);
-  EXPECT_EQ(count("▒"), 9u);
-  EXPECT_EQ(count("·"), 9u);
-  EXPECT_THAT(text, HasSubstr("interactive 5 (oldest 2.0 s)"));
-  EXPECT_THAT(text, HasSubstr("code-a     starting"));
+  EXPECT_THAT(DemoLine(frame), HasSubstr("queue interactive 5 (oldest 2.0 s)"));
   EXPECT_THAT(DemoLine(frame), HasSubstr("chat-a 25/50%"));
   EXPECT_THAT(DemoLine(frame), Not(HasSubstr("\n")));
 }
 
-TEST(DemoScreen, RefusalsAreNamed) {
+TEST(DemoLine, NamesRefusals) {
   DemoStats stats;
   stats.OnSettled(Record(Fate::kRefused, "deadline"), Duration());
   stats.OnSettled(Record(Fate::kRefused, "deadline"), Duration());
   DemoFrame frame;
   frame.stats = stats.Snapshot(Duration());
 
-  EXPECT_THAT(DrawDemo(frame, {}), HasSubstr("refused    2 (deadline 2)"));
+  EXPECT_THAT(DemoLine(frame), HasSubstr("refused 2 (deadline 2)"));
 }
 
-TEST(DemoScreen, ReplicasThatSleepHaveALine) {
+TEST(DemoLine, NamesReplicasThatSleep) {
   DemoFrame frame;
-  EXPECT_THAT(DrawDemo(frame, {}), Not(HasSubstr("sleep")));
+  EXPECT_THAT(DemoLine(frame), Not(HasSubstr("sleep")));
   ReplicaView rare;
   rare.name = "rare-b";
   rare.sleeps = true;
@@ -94,8 +79,7 @@ TEST(DemoScreen, ReplicasThatSleepHaveALine) {
   ReplicaView always;
   always.name = "chat-a";
   frame.core.replicas = {always, rare};
-  EXPECT_THAT(DrawDemo(frame, {}), HasSubstr("\nsleep      rare-b asleep, woke 3 times (1.2 s)\n"));
-  EXPECT_THAT(DemoLine(frame), HasSubstr("sleep rare-b asleep, woke 3 times"));
+  EXPECT_THAT(DemoLine(frame), HasSubstr("sleep rare-b asleep, woke 3 times (1.2 s)"));
 }
 
 TEST(DemoTraffic, FourKindsArriveInOrderWithBursts) {

@@ -85,7 +85,7 @@ TEST(Reference, NamesEverySectionEveryKeyAndTheRestarts) {
     }
   }
   EXPECT_NE(text.find("| `threads` | whole number, 0 to 1024 | `0` | Threads for connections; 0: one per core. "
-                      "**Restart.** |"),
+                      "One more watches the fleet. **Restart.** |"),
             std::string::npos);
 }
 

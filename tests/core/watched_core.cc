@@ -217,12 +217,15 @@ void WatchedCore::CheckNothingWaitsForAnIdleReplica(const CoreView& view) {
       for (const auto& [id, request] : open) {
         if (request.phase != Phase::kWaiting || request.arrived.model != model) continue;
         const std::optional<WaitView> wait = core_->WaitOf(id);
-        if (wait && wait->reason == WaitReason::kParked) continue;
+        // A prompt that another replica computes is not computed again.
+        if (wait && (wait->reason == WaitReason::kParked || wait->reason == WaitReason::kFirstPrefill)) continue;
         first = &request;
         all_fit = all_fit && !request.avoids && FitsAlone(request, spec);
       }
       if (first == nullptr || !all_fit) continue;
-      Expect(false, absl::StrCat("nothing waits for an idle replica: ", first->arrived.request.value(), " for ", i));
+      const std::optional<WaitView> wait = core_->WaitOf(first->arrived.request);
+      Expect(false, absl::StrCat("nothing waits for an idle replica: ", first->arrived.request.value(), " for ", i,
+                                 ", ", wait ? TraitsOf(wait->reason).label : "unknown"));
     }
   }
 }

@@ -67,6 +67,20 @@ def test_readers_that_take_nothing_hold_up_nobody(folder):
             router.wait_for_nothing([engine])
 
 
+@pytest.mark.parametrize("words", [b"", b"POST /v1/chat/completions HT"], ids=["silent", "half a head"])
+def test_connections_without_a_request_make_room_for_one_with_a_request(folder, slow_engine, words):
+    with Router(folder, config=replicas([slow_engine]) + "limits: {max_connections: 50}\n") as router:
+        held = []
+        for _ in range(120):  # Those beyond the limit are for health and metrics.
+            connection = socket.create_connection(router.address, timeout=5)
+            connection.sendall(words)
+            held.append(connection)
+        for _ in range(5):
+            wait_until(lambda: send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200, 5, "room")
+        for connection in held:
+            connection.close()
+
+
 def test_a_flood_of_connections_leaves_health_and_metrics_reachable(folder, slow_engine):
     with Router(folder, config=replicas([slow_engine]) + "limits: {max_connections: 50}\n") as router:
         stop = threading.Event()

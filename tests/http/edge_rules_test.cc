@@ -192,15 +192,20 @@ TEST(Routes, PathsMethodsAndQueries) {
   EXPECT_EQ(MatchRoute("POST", "/v1/chat/completions?x=1").route, Route::kGenerate);
   EXPECT_EQ(MatchRoute("POST", "http://h:1/rerank").endpoint, Endpoint::kRerank);
   EXPECT_EQ(MatchRoute("POST", "HTTP://h:1/rerank").endpoint, Endpoint::kRerank);
-  EXPECT_EQ(MatchRoute("GET", "HTTPS://h").route, Route::kNotFound);
+  EXPECT_EQ(MatchRoute("GET", "HTTPS://h").route, Route::kPage);
   EXPECT_EQ(MatchRoute("GET", "http://h/v1/models").route, Route::kModels);
   EXPECT_EQ(MatchRoute("GET", "http://h/v1/models?x=/healthz").route, Route::kModels);
-  EXPECT_EQ(MatchRoute("GET", "http://h?x=/v1/models").route, Route::kNotFound);
+  EXPECT_EQ(MatchRoute("GET", "http://h?x=/v1/models").route, Route::kPage);
   EXPECT_EQ(MatchRoute("GET", "/v1/chat/completions").route, Route::kWrongMethod);
   EXPECT_EQ(MatchRoute("GET", "/v1/chat/completions").allow, "POST");
   EXPECT_EQ(MatchRoute("DELETE", "/metrics").allow, "GET, HEAD");
   EXPECT_EQ(MatchRoute("GET", "/v1/chat").route, Route::kNotFound);
-  EXPECT_EQ(MatchRoute("GET", "/").route, Route::kNotFound);
+  EXPECT_EQ(MatchRoute("GET", "/").route, Route::kPage);
+  EXPECT_TRUE(MatchRoute("GET", "/penstock/fleet").admin);
+  EXPECT_EQ(MatchRoute("GET", "/penstock/fleet?x=1").page, "fleet");
+  EXPECT_EQ(MatchRoute("GET", "/penstock/").page, "");
+  EXPECT_EQ(MatchRoute("POST", "/penstock/events").route, Route::kWrongMethod);
+  EXPECT_EQ(MatchRoute("GET", "/penstock/other").route, Route::kNotFound);
 }
 
 TEST(Routes, AWrongMethodOnAKnownPathNamesTheRightOnes) {

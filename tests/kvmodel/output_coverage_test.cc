@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "kvmodel/output_forecast.h"
+#include "kvmodel/output/output_forecast.h"
 
 namespace penstock {
 namespace {
@@ -45,7 +45,7 @@ TEST(OutputCoverage, TheMedianCoversHalfOfTheOutputsOnceTwoHundredHaveEnded) {
       OutputForecaster forecaster;
       std::mt19937 random(static_cast<uint32_t>(service));
       for (int i = 0; i < 2 * kEnded; ++i) {
-        const Key key{ModelId(1), TenantId(1), Tokens(64 << (random() % 6)), false};
+        const Key key{ModelId(1), TenantId(1), Tokens(64 << (random() % 6)), Tokens(0), 0};
         const int64_t length = std::max<int64_t>(1, std::llround(law.draw(random)));
         if (i >= kEnded) {
           const auto curve = forecaster.CurveFor(key);

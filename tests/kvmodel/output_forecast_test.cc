@@ -1,4 +1,4 @@
-#include "kvmodel/output_forecast.h"
+#include "kvmodel/output/output_forecast.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using Key = OutputForecaster::Key;
 constexpr ModelId kModel(1);
 
 Key Of(uint64_t tenant, int64_t prompt = 500, bool limit = false) {
-  return {kModel, TenantId(tenant), Tokens(prompt), limit};
+  return {kModel, TenantId(tenant), Tokens(prompt), Tokens(limit ? 4096 : 0), 0};
 }
 
 void Observe(OutputForecaster& forecaster, const Key& key, int64_t length) {
@@ -76,7 +76,7 @@ TEST(OutputForecaster, BacksOffFromADetailToItsTenantToItsModelToThePrior) {
   EXPECT_NEAR(other_limit, 30, 4);
   // An unknown tenant sees the model's mixture, another model the prior.
   EXPECT_NEAR(forecaster.CurveFor(Of(3))->At(200), 0.5, 0.03);
-  EXPECT_NEAR(forecaster.CurveFor({ModelId(9), TenantId(1), Tokens(100), false})->Quantile(0.5), 150, 3);
+  EXPECT_NEAR(forecaster.CurveFor({ModelId(9), TenantId(1), Tokens(100), Tokens(0), 0})->Quantile(0.5), 150, 3);
 }
 
 TEST(OutputForecaster, AThinCellIsMostlyItsParent) {

@@ -23,10 +23,12 @@ TEST(FirstTokenAlone, PaysTheStepFloorForEveryBatchOfThePrompt) {
   EXPECT_DOUBLE_EQ(FirstTokenAlone(kPrior, PrefillOf(Tokens(0), Tokens(2049)), Tokens(2048)), three);
 }
 
-TEST(StepModel, BusyNeighboursAreTakenToCostHalfAStepUntilGapsAreSeen) {
-  const StepModel model(kPrior, true);
-  EXPECT_DOUBLE_EQ(model.Factor(1), 1.5);
-  EXPECT_DOUBLE_EQ(model.Factor(2), 2);
+TEST(StepModel, BusyNeighboursCostWhatTheSharingOfTheGpuMakesLikelyUntilGapsAreSeen) {
+  const StepModel time_sliced(kPrior, true, StepModel::kTimeSliced);
+  EXPECT_DOUBLE_EQ(time_sliced.Factor(1), 2);
+  EXPECT_DOUBLE_EQ(time_sliced.Factor(2), 3) << "as the simulated GPU has it: the number of steps in flight";
+  const StepModel mps(kPrior, true, StepModel::kMps);
+  EXPECT_DOUBLE_EQ(mps.Factor(1), 1.5);
 }
 
 TEST(StepModel, FollowsAFactorOfFourWithinAHundredSteps) {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include "kvmodel/output_forecast.h"
+#include "kvmodel/output/survival_curve.h"
 
 namespace penstock {
 namespace {

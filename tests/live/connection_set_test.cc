@@ -59,7 +59,7 @@ TEST(ConnectionSet, TheOldestIdleConnectionGoesFirst) {
   const auto at = [](double seconds) { return Instant::FromSeconds(seconds); };
   ConnectionSet set([] {});
   EXPECT_EQ(set.oldest_idle(), Instant::Never());
-  EXPECT_FALSE(set.CloseOldestIdle());
+  EXPECT_FALSE(set.CloseOldest(at(9)));
   Member first(set, true), second(set, true), third(set, true);
   std::optional<Member> left(std::in_place, set, true);
   set.SetIdle(first, at(1));
@@ -72,13 +72,31 @@ TEST(ConnectionSet, TheOldestIdleConnectionGoesFirst) {
   EXPECT_EQ(set.oldest_idle(), at(3));
   set.SetBusy(second);
   set.SetBusy(second);
-  EXPECT_TRUE(set.CloseOldestIdle());
+  EXPECT_TRUE(set.CloseOldest(at(9)));
   EXPECT_TRUE(third.closed);
   EXPECT_FALSE(second.closed);
   EXPECT_EQ(set.oldest_idle(), at(5));
-  EXPECT_TRUE(set.CloseOldestIdle());
+  EXPECT_TRUE(set.CloseOldest(at(9)));
   EXPECT_TRUE(first.closed);
-  EXPECT_FALSE(set.CloseOldestIdle());
+  EXPECT_FALSE(set.CloseOldest(at(9)));
+}
+
+TEST(ConnectionSet, ANewConnectionGoesAfterASecondWhereNoneIsIdle) {
+  const auto at = [](double seconds) { return Instant::FromSeconds(seconds); };
+  ConnectionSet set([] {});
+  Member fresh(set, true), later(set, true), idle(set, true);
+  set.SetNew(fresh, at(1));
+  set.SetNew(later, at(1.5));
+  EXPECT_EQ(set.oldest_new(at(1.9)), Instant::Never()) << "its request may be on its way";
+  EXPECT_FALSE(set.CloseOldest(at(1.9)));
+  EXPECT_EQ(set.oldest_new(at(2)), at(1));
+  set.SetIdle(idle, at(1.9));
+  EXPECT_TRUE(set.CloseOldest(at(2)));
+  EXPECT_TRUE(idle.closed) << "an idle one goes first";
+  set.SetBusy(fresh);
+  EXPECT_FALSE(set.CloseOldest(at(2))) << "it has a request now";
+  EXPECT_TRUE(set.CloseOldest(at(2.5)));
+  EXPECT_TRUE(later.closed);
 }
 
 TEST(ConnectionSet, AConnectionThatLeavesWhileAllAreClosedIsNotCalled) {

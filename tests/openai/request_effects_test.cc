@@ -42,6 +42,8 @@ TEST(RequestScan, ResponsesTellTheirEffects) {
   EXPECT_FALSE(scan(R"(,"store":false,"tools":[{"type":"function","name":"f"}])").has_effects);
   EXPECT_TRUE(scan(R"(,"store":false,"tools":[{"type":"function"},{"type":"mcp"}])").has_effects);
   EXPECT_TRUE(scan(R"(,"previous_response_id":"r1")").continues_response);
+  EXPECT_TRUE(scan(R"(,"conversation":"c1")").continues_response);
+  EXPECT_TRUE(scan(R"(,"conversation":{"id":"c1"})").continues_response);
   EXPECT_FALSE(ScanFor(Endpoint::kChat, ChatWith(R"(,"store":true)")).has_effects);
   const auto background =
       ScanRequest(Endpoint::kResponses, R"({"model":"m","input":"a","background":true})", AllOutputLimits());

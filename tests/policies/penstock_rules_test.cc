@@ -55,14 +55,14 @@ TEST_F(PenstockRulesTest, TheOrdersPutTheCheapestByTheirOwnMeasureFirst) {
 TEST(VariedOutputs, TenantsShareACurveWhereTheyAreNotTold) {
   RequestArrived arrived;
   arrived.tenant = TenantId(7);
-  EXPECT_EQ(VariedOutputs(true, nullptr, true).KeyOf(arrived).tenant, TenantId(7));
-  EXPECT_EQ(VariedOutputs(false, nullptr, true).KeyOf(arrived).tenant, TenantId());
+  EXPECT_EQ(VariedOutputs({}).KeyOf(arrived).tenant, TenantId(7));
+  EXPECT_EQ(VariedOutputs({.by_tenant = false}).KeyOf(arrived).tenant, TenantId());
 }
 
 TEST(VariedOutputs, AnOutputIsKnownOnlyWhereAnOracleIsGiven) {
-  EXPECT_EQ(VariedOutputs(true, nullptr, true).OutputOf(RequestId(1)), std::nullopt);
+  EXPECT_EQ(VariedOutputs({}).OutputOf(RequestId(1)), std::nullopt);
   const VariedOutputs oracle(
-      true, [](RequestId id) { return Tokens(static_cast<int64_t>(id.value()) * 10); }, false);
+      {.in_growth = false, .output_of = [](RequestId id) { return Tokens(static_cast<int64_t>(id.value()) * 10); }});
   EXPECT_EQ(oracle.OutputOf(RequestId(4)), Tokens(40));
   EXPECT_FALSE(oracle.InGrowth());
 }

@@ -85,5 +85,20 @@ TEST(BlockPool, ElasticPoolsDrawFromOneMemory) {
   EXPECT_EQ(b.Free(), 3);
 }
 
+TEST(BlockPool, ALimitBelowTheBlocksInUseTakesNoneOfThem) {
+  ElasticMemory memory{100, 0};
+  BlockPool pool(Blocks(10), &memory, 10);
+  pool.SetLimit(45);
+  EXPECT_EQ(pool.Free(), 4) << "whole blocks";
+  const std::vector<BlockIndex> taken = {pool.Take(), pool.Take(), pool.Take()};
+  pool.SetLimit(20);
+  EXPECT_EQ(pool.Used(), 3);
+  EXPECT_EQ(pool.Free(), 0);
+  pool.Release({taken[0], taken[1]});
+  EXPECT_EQ(pool.Free(), 1) << "once enough came back, new ones are taken up to the limit";
+  pool.SetLimit(100);
+  EXPECT_EQ(pool.Free(), 9);
+}
+
 }  // namespace
 }  // namespace penstock::simulated

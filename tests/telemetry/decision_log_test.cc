@@ -1,4 +1,4 @@
-#include "router/telemetry/decision_log.h"
+#include "router/telemetry/log/decision_log.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -167,6 +167,35 @@ TEST(DecisionLog, SaysWhichFileCannotBeOpened) {
   const auto log = DecisionLog::Open({.path = "/nonexistent/penstock/x.log"});
   ASSERT_FALSE(log.ok());
   EXPECT_THAT(std::string(log.status().message()), ::testing::HasSubstr("/nonexistent/penstock/x.log"));
+}
+
+TEST_F(DecisionLogFile, KeepsTheNewestEntriesOfEveryKind) {
+  auto log = DecisionLog::Open({.path = path_.string(), .all = false, .keep_recent = 3});
+  ASSERT_TRUE(log.ok()) << log.status();
+  EXPECT_TRUE((*log)->keeps_recent());
+  EXPECT_TRUE((*log)->Recent().empty());
+  for (int i = 1; i <= 5; ++i) {
+    DecisionEntry entry;
+    entry.kind = Kind::kForward;
+    entry.request_id = "req-" + std::to_string(i);
+    entry.model = std::string(100'000, 'x');
+    (*log)->Write(entry);
+  }
+  const std::vector<RecentDecision> recent = (*log)->Recent();
+  ASSERT_EQ(recent.size(), 3u);
+  EXPECT_EQ(recent.front().number, 3u);
+  EXPECT_EQ(recent.back().entry.request_id, "req-5");
+  EXPECT_LE(recent.back().entry.model.size(), 512u);
+  // The file has no forwards.
+  (*log)->Flush();
+  EXPECT_TRUE(Lines(path_).empty());
+}
+
+TEST_F(DecisionLogFile, KeepsNothingUnlessAsked) {
+  const auto log = Open(true);
+  log->Write(DecisionEntry());
+  EXPECT_FALSE(log->keeps_recent());
+  EXPECT_TRUE(log->Recent().empty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "router/telemetry/line_sampler.h"
+#include "router/telemetry/log/line_sampler.h"
 
 #include <gtest/gtest.h>
 

@@ -6,6 +6,7 @@
 
 #include "router/core/contract/admission_core.h"
 #include "router/core/contract/fleet.h"
+#include "router/telemetry/engine_metrics.h"
 #include "router/telemetry/telemetry.h"
 
 namespace penstock {
@@ -35,7 +36,11 @@ inline CoreView SampleView() {
   tokens.report_age = Duration::Infinite();
   view.pools = {chat, tokens};
   view.replicas = {{.name = "chat-a", .model = "llama-3.1-8b", .health = Health::kUp, .running = 3, .preemptions = 2},
-                   {.name = "code-a", .model = "qwen2.5-7b", .residency = Residency::kAsleep, .sleeps = true}};
+                   {.name = "code-a",
+                    .model = "qwen2.5-7b",
+                    .residency = Residency::kAsleep,
+                    .sleeps = true,
+                    .elastic = {.known = true, .limit = Bytes(8), .used = Bytes(3), .orders = 2}}};
   view.lanes = {
       {.model = "llama-3.1-8b", .service_class = "standard", .waiting = 4, .oldest_wait = Duration::Seconds(1.5)}};
   view.queued_requests = 4;
@@ -69,12 +74,15 @@ inline std::string SampleExposition() {
   telemetry.OnRequest(SampleRecord());
   telemetry.OnDecision(Duration::Microseconds(4));
   telemetry.OnBadInput(BadInput::kMalformedJson);
-  telemetry.OnEngineError("chat-a", EngineErrorKind::kGarbage);
-  telemetry.OnEnginePoll("chat-a", true);
-  telemetry.OnReread("chat-a", Reread::kChanged);
-  telemetry.OnFalseSleep("code-a");
-  telemetry.OnSleepEnd("code-a", SleepResult::kOk);
-  telemetry.OnWakeEnd("code-a", SleepResult::kOk, Duration::Seconds(2));
+  telemetry.engines().OnError("chat-a", EngineErrorKind::kGarbage);
+  telemetry.engines().OnPoll("chat-a", true);
+  telemetry.engines().OnReread("chat-a", Reread::kChanged);
+  telemetry.engines().OnFalseSleep("code-a");
+  telemetry.engines().OnSegment("code-a", false, SegmentResult::kOk);
+  telemetry.engines().OnSegment("code-a", true, SegmentResult::kHeld);
+  telemetry.engines().OnSleepEnd("code-a", SleepResult::kOk);
+  telemetry.engines().OnAdapterLoad("code-a", SleepResult::kOk, Duration::Seconds(1));
+  telemetry.engines().OnWakeEnd("code-a", SleepResult::kOk, Duration::Seconds(2));
   telemetry.OnConfigReload(true);
   RequestRecord of_tenant = SampleRecord();
   of_tenant.tenant = "team-a";

@@ -206,9 +206,9 @@ TEST_F(TelemetryTest, ShowsHowFarCachedPromptsCameAsExpected) {
 
 TEST_F(TelemetryTest, CountsSleepsAndWakesByResult) {
   EXPECT_EQ(Value(Text(), "penstock_wakes_total", {"replica=\"code-a\"", "result=\"timeout\""}), 0) << "from the start";
-  telemetry_.OnSleepEnd("code-a", SleepResult::kBusy);
-  telemetry_.OnWakeEnd("code-a", SleepResult::kTimeout, Duration::Seconds(300));
-  telemetry_.OnWakeEnd("code-a", SleepResult::kOk, Duration::Seconds(2));
+  telemetry_.engines().OnSleepEnd("code-a", SleepResult::kBusy);
+  telemetry_.engines().OnWakeEnd("code-a", SleepResult::kTimeout, Duration::Seconds(300));
+  telemetry_.engines().OnWakeEnd("code-a", SleepResult::kOk, Duration::Seconds(2));
   const std::string text = Text();
   EXPECT_EQ(Value(text, "penstock_sleeps_total", {"replica=\"code-a\"", "result=\"busy\""}), 1);
   EXPECT_EQ(Value(text, "penstock_wakes_total", {"replica=\"code-a\"", "result=\"timeout\""}), 1);
@@ -228,8 +228,8 @@ TEST_F(TelemetryTest, ShowsReplicasLanesAndRisk) {
 
 TEST_F(TelemetryTest, CountsBadInputAndEngineErrorsByKind) {
   telemetry_.OnBadInput(BadInput::kContentType);
-  telemetry_.OnEngineError("chat-a", EngineErrorKind::kOverflow);
-  telemetry_.OnEngineError("unheard-of", EngineErrorKind::kConnect);
+  telemetry_.engines().OnError("chat-a", EngineErrorKind::kOverflow);
+  telemetry_.engines().OnError("unheard-of", EngineErrorKind::kConnect);
   const std::string text = Text();
   EXPECT_EQ(Value(text, "penstock_bad_input_total", {"kind=\"content_type\""}), 1);
   EXPECT_EQ(Value(text, "penstock_bad_input_total", {"kind=\"truncated\""}), 0);

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "backends/engines/contract/adapter_verbs.h"
 #include "backends/engines/contract/capabilities.h"
 #include "backends/engines/contract/discovery.h"
 #include "backends/engines/contract/sleep_verbs.h"
@@ -62,6 +63,7 @@ struct EngineDeclaration {
   absl::Span<const DiscoveryPage> discovery_pages{};
   absl::Span<const PollPage> poll_pages{};
   SleepVerbs sleep_verbs{};
+  AdapterVerbs adapter_verbs{};
 };
 
 }  // namespace penstock

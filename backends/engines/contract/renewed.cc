@@ -50,6 +50,9 @@ Discovery Renewed(const Discovery& known, Discovery found) {
     return found;
   }
   KeepKnown(known.version, found.version);
+  // Without figures of the pool, nothing was said about ranks either.
+  if (found.kv_tokens == Tokens(0)) KeepKnown(known.ranks, found.ranks);
+  found.speculates = found.speculates || (found.kv_tokens == Tokens(0) && known.speculates);
   KeepKnown(known.kv_tokens, found.kv_tokens);
   KeepKnown(known.block, found.block);
   KeepKnown(known.max_sequences, found.max_sequences);

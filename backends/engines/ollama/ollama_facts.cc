@@ -33,7 +33,7 @@ absl::Status ReadOllamaTags(absl::string_view body, Discovery* found) {
   if (!models.is_array()) return absl::InvalidArgumentError("tags: no models array");
   for (const EngineJson& model : models) {
     if (std::string name = NameOf(model); !name.empty()) {
-      found->models.push_back(ServedModel{std::move(name), Tokens(0)});
+      found->models.push_back(ServedModel{std::move(name), Tokens(0), "", ""});
     }
   }
   return absl::OkStatus();

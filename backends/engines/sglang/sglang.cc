@@ -35,6 +35,11 @@ constexpr SleepVerbs kSleep = {
     .advice = "start SGLang with --enable-memory-saver and --enable-weights-cpu-backup",
 };
 
+VerbRequest LoadSglangAdapter(const std::string& name, const std::string& path) {
+  return LoadLora("/load_lora_adapter", name, path);
+}
+VerbRequest UnloadSglangAdapter(const std::string& name) { return UnloadLora("/unload_lora_adapter", name); }
+
 }  // namespace
 
 constinit const EngineDeclaration kSglangEngine = {
@@ -50,6 +55,7 @@ constinit const EngineDeclaration kSglangEngine = {
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,
     .sleep_verbs = kSleep,
+    .adapter_verbs = {LoadSglangAdapter, UnloadSglangAdapter},
 };
 
 }  // namespace penstock

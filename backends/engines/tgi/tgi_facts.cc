@@ -28,7 +28,7 @@ absl::Status ReadTgiInfo(absl::string_view body, Discovery* found) {
   }
   found->version = MemberText(info, "version");
   const Tokens context(std::max<int64_t>(0, MemberInt(info, "max_total_tokens")));
-  found->models.push_back(ServedModel{model, context});
+  found->models.push_back(ServedModel{model, context, "", ""});
   found->sequence_limit = context;
   found->max_sequences = static_cast<int>(std::clamp<int64_t>(MemberInt(info, "max_concurrent_requests"), 0, 1 << 20));
   return absl::OkStatus();

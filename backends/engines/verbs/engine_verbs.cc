@@ -83,6 +83,10 @@ asio::awaitable<VerbEnd> EngineVerbs::Run(Verb verb, Duration timeout) {
   co_return co_await Confirm(wanted, end);
 }
 
+asio::awaitable<VerbEnd> EngineVerbs::Post(VerbRequest request, Duration timeout) {
+  co_return co_await Send(request, Now() + timeout);
+}
+
 asio::awaitable<absl::StatusOr<UpstreamHead>> EngineVerbs::Exchange(const UpstreamRequest& request, Duration timeout,
                                                                     std::string* body) {
   const Instant end = Now() + timeout;

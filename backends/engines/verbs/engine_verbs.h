@@ -29,6 +29,8 @@ class EngineVerbs {
   boost::asio::awaitable<VerbEnd> Run(Verb verb, Duration timeout);
   // Unknown where the engine has no such page, or does not answer it.
   boost::asio::awaitable<EngineRest> Ask();
+  // Sends one request beside the verbs.
+  boost::asio::awaitable<VerbEnd> Post(VerbRequest request, Duration timeout);
   void Stop();
 
  private:

@@ -33,6 +33,11 @@ constexpr SleepVerbs kSleep = {
     .advice = "start vLLM with VLLM_SERVER_DEV_MODE=1 and --enable-sleep-mode",
 };
 
+VerbRequest LoadVllmAdapter(const std::string& name, const std::string& path) {
+  return LoadLora("/v1/load_lora_adapter", name, path);
+}
+VerbRequest UnloadVllmAdapter(const std::string& name) { return UnloadLora("/v1/unload_lora_adapter", name); }
+
 }  // namespace
 
 constinit const EngineDeclaration kVllmEngine = {
@@ -43,12 +48,14 @@ constinit const EngineDeclaration kVllmEngine = {
                      .supports_rerank = true,
                      .abort_memory_hold = Duration::Milliseconds(50),
                      .output_limits = kOpenAiLimits,
-                     .text_count = {"/tokenize", AskVllmCount, ReadVllmCount}},
+                     .text_count = {"/tokenize", AskVllmCount, ReadVllmCount},
+                     .rank_header = "X-data-parallel-rank"},
     .defaults = {.keeps_prefixes = true},
     .signs = kSigns,
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,
     .sleep_verbs = kSleep,
+    .adapter_verbs = {LoadVllmAdapter, UnloadVllmAdapter},
 };
 
 }  // namespace penstock

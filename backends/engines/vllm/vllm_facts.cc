@@ -1,11 +1,16 @@
 #include "backends/engines/vllm/vllm_facts.h"
 
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "backends/dialect/json_values.h"
 #include "backends/dialect/metrics_text.h"
 #include "backends/engines/contract/possible.h"
+#include "backends/engines/vllm/vllm_ranks.h"
 
 namespace penstock {
 namespace {
@@ -28,6 +33,30 @@ struct Mean {
   double value() const { return count > 0 ? sum / count : -1; }
 };
 
+void NoteLoad(absl::string_view name, double value, RankLoad* load) {
+  if (name == "num_requests_running") AddReported(value, kMostRequests, &load->running);
+  if (name == "num_requests_waiting") AddReported(value, kMostRequests, &load->waiting);
+  if (name == "num_preemptions_total" || name == "num_preemptions") {
+    AddReported(value, kMostCounted, &load->preemptions);
+  }
+  if (name == "kv_cache_usage_perc") load->kv_used_share = PossibleUse(value);
+  if (name == "gpu_cache_usage_perc" && load->kv_used_share < 0) load->kv_used_share = PossibleUse(value);
+}
+
+std::vector<RankLoad> RanksOf(absl::string_view metrics) {
+  constexpr absl::string_view kOfRanks[] = {"num_requests_running", "num_requests_waiting", "num_preemptions_total",
+                                            "num_preemptions",      "kv_cache_usage_perc",  "gpu_cache_usage_perc"};
+  ByRank<RankLoad> ranks;
+  MetricsReader reader(metrics);
+  while (auto sample = reader.Next()) {
+    if (!absl::StartsWith(sample->name, "vllm:")) continue;
+    const absl::string_view name = sample->name.substr(5);
+    if (std::find(std::begin(kOfRanks), std::end(kOfRanks), name) == std::end(kOfRanks)) continue;
+    if (RankLoad* load = ranks.Of(*sample)) NoteLoad(name, sample->value, load);
+  }
+  return ranks.Take();
+}
+
 }  // namespace
 
 absl::Status ReadVllmVersion(absl::string_view body, Discovery* found) {
@@ -37,21 +66,28 @@ absl::Status ReadVllmVersion(absl::string_view body, Discovery* found) {
 
 absl::Status ReadVllmCapacity(absl::string_view metrics, Discovery* found) {
   int64_t pool = 0;
+  ByRank<RankFacts> ranks;
   MetricsReader reader(metrics);
   while (auto sample = reader.Next()) {
+    // The Rust front end has no cache_config_info.
+    if (sample->name == "vllm:num_requests_running") ranks.Of(*sample);
+    if (sample->name == "vllm:spec_decode_num_drafts_total") found->speculates = true;
     if (sample->name != "vllm:cache_config_info") continue;
     const int64_t block = LabelInt(*sample, "block_size", kMostBlockTokens);
     int64_t tokens = LabelInt(*sample, "kv_cache_size_tokens", kMostPoolTokens);
     if (tokens == 0) tokens = LabelInt(*sample, "num_gpu_blocks", kMostPoolTokens) * block;
     found->block = Tokens(block);
     AddReported(static_cast<double>(tokens), kMostPoolTokens, &pool);
+    if (RankFacts* rank = ranks.Of(*sample)) rank->kv_tokens = Tokens(tokens);
   }
   found->kv_tokens = Tokens(pool);
+  found->ranks = ranks.Take();
   return absl::OkStatus();
 }
 
-absl::Status ReadVllmLoad(absl::string_view metrics, const Discovery&, Observation* seen) {
+absl::Status ReadVllmLoad(absl::string_view metrics, const Discovery& found, Observation* seen) {
   Mean use, old_use;
+  if (!found.ranks.empty()) seen->ranks = RanksOf(metrics);
   MetricsReader reader(metrics);
   while (auto sample = reader.Next()) {
     if (!absl::StartsWith(sample->name, "vllm:")) continue;

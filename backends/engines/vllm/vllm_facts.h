@@ -15,13 +15,14 @@ namespace penstock {
 absl::Status ReadVllmVersion(absl::string_view body, Discovery* found);
 
 // The metric vllm:cache_config_info: block size and pool. The pool is kv_cache_size_tokens, else num_gpu_blocks x
-// block_size, which is right for models with one cache group. Pools of data-parallel ranks (label engine) are added.
-// Leaves the other fields alone. Always OK.
+// block_size, which is right for models with one cache group. Pools of data-parallel ranks (label engine) are added,
+// and listed where there are several. Leaves the other fields alone. Always OK.
 absl::Status ReadVllmCapacity(absl::string_view metrics, Discovery* found);
 
 // Running and waiting requests, KV use, preemptions and sleep. Counts of data-parallel ranks are added. The KV use is
-// the mean of the ranks, because all ranks have equal pools. kv_cache_usage_perc wins over its older name
-// gpu_cache_usage_perc. A metric that is off (--disable-log-stats) stays unreported. Always OK.
+// the mean of the ranks, because all ranks have equal pools. Where the discovery has ranks, each is listed too.
+// kv_cache_usage_perc wins over its older name gpu_cache_usage_perc. A metric that is off (--disable-log-stats) stays
+// unreported. Always OK.
 absl::Status ReadVllmLoad(absl::string_view metrics, const Discovery& found, Observation* seen);
 
 // The question and the answer of /tokenize: the tokens of a text without any around it. `text` is the inside of a JSON

@@ -1,6 +1,7 @@
 #include "backends/simulated/engine/engine.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace penstock::simulated {
@@ -35,6 +36,9 @@ EngineStats EmptyStats(double context) {
 
 Engine::Engine(EngineSpec spec, Instant start, ElasticMemory* elastic)
     : spec_(std::move(spec)),
+      elastic_(elastic),
+      adapters_(spec_.adapters),
+      doze_(spec_.doze, spec_.time_scale, start),
       machine_(spec_.limits, elastic),
       start_(start),
       stats_(EmptyStats(machine_.MaxContext().AsDouble())) {}
@@ -51,8 +55,24 @@ std::optional<SequenceId> Engine::Submit(const SequenceOrder& order, Instant now
   record.order = order;
   record.order.prefix_blocks = {};
   record.arrived = now;
+  if (records_.size() == 1 && !machine_.StepInFlight()) doze_.Rouse(now);
+  doze_.Use(now);
   if (CanBegin() && on_work_) on_work_();
   return sequence.id;
+}
+
+void Engine::EndWake() {
+  doze_.End();
+  if (CanBegin() && on_work_) on_work_();
+}
+
+void Engine::Restart() {
+  for (const auto& [id, record] : records_) machine_.Abort(id);
+  records_.clear();
+  adapters_.Clear();
+  stats_ = EmptyStats(machine_.MaxContext().AsDouble());
+  restart_due_ = machine_.StepInFlight();
+  if (!restart_due_) machine_ = StepMachine(spec_.limits, elastic_);
 }
 
 bool Engine::Wake() {
@@ -82,6 +102,11 @@ void Engine::FinishStep(Instant now) {
   stats_.decode_seconds += seconds * (1 - step_.prefill_share);
   stats_.busy_slots += step_running_;
   const StepOutcome outcome = machine_.EndStep();
+  doze_.Use(now);
+  if (std::exchange(restart_due_, false)) {
+    machine_ = StepMachine(spec_.limits, elastic_);
+    return;
+  }
   touched_.clear();
   ReportTokens(outcome, now);
   ReportEnds(outcome, now);
@@ -145,6 +170,18 @@ std::vector<Engine::Processing> Engine::Running() const {
                    record.order.max_tokens, record.order.stream});
   }
   return all;
+}
+
+std::shared_ptr<Engine> RankNamed(const Engines& ranks, std::string_view number) {
+  if (!number.empty()) {
+    size_t rank = 0;
+    const char* const last = number.data() + number.size();
+    const auto [end, error] = std::from_chars(number.data(), last, rank);
+    return error == std::errc() && end == last && rank < ranks.size() ? ranks[rank] : nullptr;
+  }
+  const auto load = [](const std::shared_ptr<Engine>& rank) { return rank->Gauges().running + rank->Gauges().waiting; };
+  return *std::min_element(ranks.begin(), ranks.end(),
+                           [&load](const auto& a, const auto& b) { return load(a) < load(b); });
 }
 
 }  // namespace penstock::simulated

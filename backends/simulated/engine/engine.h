@@ -7,10 +7,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "backends/simulated/engine/adapter_set.h"
+#include "backends/simulated/engine/doze.h"
 #include "backends/simulated/engine/engine_spec.h"
 #include "backends/simulated/engine/histogram.h"
 #include "backends/simulated/engine/sleep_state.h"
@@ -70,13 +75,22 @@ class Engine {
   // `on_work` is called when there is work and no step is in flight.
   void OnWork(std::function<void()> on_work) { on_work_ = std::move(on_work); }
 
-  bool CanBegin() const { return machine_.HasWork() && !machine_.StepInFlight() && !sleep_.asleep(); }
+  bool CanBegin() const {
+    return machine_.HasWork() && !machine_.StepInFlight() && !sleep_.asleep() && !doze_.waking();
+  }
   StepWork BeginStep(Instant now);
   void FinishStep(Instant now);
 
   void SetSleepState(SleepState state) { sleep_ = std::move(state); }
   SleepState& sleep() { return sleep_; }
   const SleepState& sleep() const { return sleep_; }
+  AdapterSet& adapters() { return adapters_; }
+  const AdapterSet& adapters() const { return adapters_; }
+  // Forgets all requests, its cache, its counters and its adapters, as a new process does.
+  void Restart();
+  // The sleep that it takes by itself. EndWake is due when its wake ends.
+  Doze& doze() { return doze_; }
+  void EndWake();
   // Runs the requests that waited for it. False: it could not wake.
   bool Wake();
 
@@ -111,17 +125,26 @@ class Engine {
   void CountEnd(const Record& record, const SequenceEnded& ended, Instant now);
 
   EngineSpec spec_;
+  ElasticMemory* elastic_;
   SleepState sleep_;
+  AdapterSet adapters_;
+  Doze doze_;
   StepMachine machine_;
   Instant start_;
   EngineStats stats_;
   absl::flat_hash_map<SequenceId, Record> records_;
   std::vector<SequenceListener*> touched_;  // Listeners of the step that FinishStep() reports.
   std::function<void()> on_work_;
+  bool restart_due_ = false;  // Once the step in flight has ended.
   SequenceId last_id_ = 0;
   StepWork step_;  // The step in flight.
   int step_running_ = 0;
 };
+
+// The data-parallel ranks behind one address; one at least.
+using Engines = std::vector<std::shared_ptr<Engine>>;
+// The rank of this number, or the one with the fewest requests where the text is empty. Null: there is no such rank.
+std::shared_ptr<Engine> RankNamed(const Engines& ranks, std::string_view number);
 
 }  // namespace penstock::simulated
 

@@ -1,10 +1,12 @@
 #include "backends/simulated/engine/engine_spec.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/capacity.h"
+#include "config/values/gpu_slice.h"
 
 namespace penstock::simulated {
 namespace {
@@ -12,10 +14,11 @@ namespace {
 constexpr char kDefaultGpu[] = "a100-80";
 
 // The first listed GPU sets the pace.
-const GpuKind* KindOf(const Config& config, const ReplicaConfig& replica) {
-  if (replica.gpus.empty()) return FindGpuKind(kDefaultGpu);
+std::optional<GpuKind> KindOf(const Config& config, const ReplicaConfig& replica) {
+  if (replica.gpus.empty()) return *FindGpuKind(kDefaultGpu);
   const GpuConfig* gpu = FindGpu(config, replica.gpus.front());
-  return gpu == nullptr ? nullptr : &gpu->kind;
+  if (gpu == nullptr) return std::nullopt;
+  return SpeedOf(*gpu);
 }
 
 EngineLimits LimitsOf(const ReplicaConfig& replica) {
@@ -24,6 +27,7 @@ EngineLimits LimitsOf(const ReplicaConfig& replica) {
   limits.block = replica.block.value_or(Tokens(16));
   limits.max_sequences = simulated.max_seqs;
   limits.batch_budget = simulated.max_batched_tokens;
+  limits.tokens_per_step = simulated.tokens_per_step;
   if (simulated.overflow_error) {
     limits.overflow = Overflow::kError;
     limits.block = Tokens(1);
@@ -57,14 +61,15 @@ absl::StatusOr<EngineSpec> SpecOf(const Config& config, const ReplicaConfig& rep
   if (replica.model.empty()) return missing("a simulated replica needs a model");
   const ModelShape* shape = ShapeOfModel(config, replica.model);
   if (shape == nullptr) return missing(absl::StrCat("the shape of model ", replica.model, " is unknown"));
-  const GpuKind* gpu = KindOf(config, replica);
-  if (gpu == nullptr) return missing("its GPU is unknown");
+  const std::optional<GpuKind> gpu = KindOf(config, replica);
+  if (!gpu) return missing("its GPU is unknown");
 
   EngineSpec spec;
   spec.id = replica.id;
   spec.model = replica.model;
   spec.gpu = gpu->name;
   spec.limits = LimitsOf(replica);
+  const bool simulated_llama = replica.simulated->overflow_error;
   const auto tokens = SimulatedKvTokens(config, replica, spec.limits.block);
   if (!tokens || *tokens <= spec.limits.block) return missing("no memory is left for its KV cache");
   spec.limits.kv_tokens = *tokens;
@@ -80,9 +85,13 @@ absl::StatusOr<EngineSpec> SpecOf(const Config& config, const ReplicaConfig& rep
     spec.model = model->name;
     spec.aliases = model->aliases;
   }
+  for (const AdapterConfig& adapter : config.adapters) {
+    if (spec.Serves(adapter.model) && !simulated_llama) spec.adapters.push_back(adapter);
+  }
   spec.step = PriorOf(config, replica, *gpu, *shape);
   if (replica.simulated->linear_prefill) spec.step = spec.step.Linear();
   spec.slowdown = replica.simulated->slowdown;
+  spec.doze = replica.simulated->sleep;
   spec.time_scale = replica.simulated->time_scale;
   spec.seed = replica.simulated->seed;
   return spec;

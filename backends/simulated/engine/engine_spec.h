@@ -3,6 +3,7 @@
 #define PENSTOCK_BACKENDS_SIMULATED_ENGINE_ENGINE_SPEC_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,10 @@ struct EngineSpec {
   Bytes elastic_kv{0};      // The size of the elastic memory.
   EngineLimits limits;      // Overflow::kError also selects the dialect of llama-server.
   StepCoefficients step;
-  SlowdownConfig slowdown;  // Its window counts simulated time since the start.
-  double time_scale = 1;    // 10 means ten times faster than real time.
+  std::vector<AdapterConfig> adapters;  // That it can load.
+  SlowdownConfig slowdown;              // Its window counts simulated time since the start.
+  std::optional<SleepConfig> doze;      // It gives its memory back by itself; times are simulated.
+  double time_scale = 1;                // 10 means ten times faster than real time.
   uint64_t seed = 1;
 
   bool LlamaDialect() const { return limits.overflow == Overflow::kError; }

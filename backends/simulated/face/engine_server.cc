@@ -18,25 +18,25 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-asio::awaitable<void> Accept(tcp::acceptor& acceptor, std::shared_ptr<Engine> engine) {
+asio::awaitable<void> Accept(tcp::acceptor& acceptor, Engines ranks, std::shared_ptr<OpenSockets> open) {
   for (;;) {
     boost::system::error_code error;
     tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
-    if (error == asio::error::operation_aborted) co_return;
+    if (error == asio::error::operation_aborted || !acceptor.is_open()) co_return;
     if (error) {
       // Out of descriptors, as a rule: connections that end give some back.
       asio::steady_timer pause(acceptor.get_executor(), std::chrono::milliseconds(20));
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
       continue;
     }
-    asio::co_spawn(acceptor.get_executor(), ServeConnection(std::move(socket), engine), asio::detached);
+    asio::co_spawn(acceptor.get_executor(), ServeConnection(std::move(socket), ranks, open), asio::detached);
   }
 }
 
 }  // namespace
 
-EngineServer::EngineServer(asio::io_context& context, std::shared_ptr<Engine> engine)
-    : context_(context), acceptor_(context), engine_(std::move(engine)) {}
+EngineServer::EngineServer(asio::io_context& context, Engines ranks)
+    : context_(context), acceptor_(context), ranks_(std::move(ranks)) {}
 
 absl::Status EngineServer::Listen(const tcp::endpoint& endpoint) {
   boost::system::error_code error;
@@ -49,8 +49,16 @@ absl::Status EngineServer::Listen(const tcp::endpoint& endpoint) {
         absl::StrCat("cannot listen on ", endpoint.address().to_string(), ":", endpoint.port(), ": ", error.message()));
   }
   address_ = acceptor_.local_endpoint();
-  asio::co_spawn(context_, Accept(acceptor_, engine_), asio::detached);
+  asio::co_spawn(context_, Accept(acceptor_, ranks_, open_), asio::detached);
   return absl::OkStatus();
+}
+
+void EngineServer::Die() {
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+  // Sessions find the end of their sockets, and end.
+  for (tcp::socket* socket : *open_) socket->shutdown(tcp::socket::shutdown_both, ignored);
+  for (const auto& rank : ranks_) rank->Restart();
 }
 
 }  // namespace penstock::simulated

@@ -14,23 +14,28 @@
 
 #include "absl/status/status.h"
 #include "backends/simulated/engine/engine.h"
+#include "backends/simulated/face/engine_session.h"
 
 namespace penstock::simulated {
 
 class EngineServer {
  public:
-  EngineServer(boost::asio::io_context& context, std::shared_ptr<Engine> engine);
+  // `ranks` share the address: a request may name its rank.
+  EngineServer(boost::asio::io_context& context, Engines ranks);
 
   // Binds and listens. Port 0 takes a free port. Unavailable when the address cannot be bound.
   absl::Status Listen(const boost::asio::ip::tcp::endpoint& endpoint);
+  // The engine dies: its listener and all connections close, and it forgets what it had. Listen() starts it again.
+  void Die();
   boost::asio::ip::tcp::endpoint address() const { return address_; }
-  const Engine& engine() const { return *engine_; }
+  const Engine& engine() const { return *ranks_.front(); }
 
  private:
   boost::asio::io_context& context_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::ip::tcp::endpoint address_;
-  std::shared_ptr<Engine> engine_;
+  Engines ranks_;
+  std::shared_ptr<OpenSockets> open_ = std::make_shared<OpenSockets>();
 };
 
 }  // namespace penstock::simulated

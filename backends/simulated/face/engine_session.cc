@@ -15,7 +15,6 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <optional>
 #include <string>
@@ -24,6 +23,7 @@
 #include <variant>
 
 #include "backends/simulated/face/exchange.h"
+#include "backends/simulated/face/framing.h"
 #include "backends/simulated/face/job.h"
 #include "backends/simulated/face/sleep_pages.h"
 #include "base/clock.h"
@@ -60,29 +60,15 @@ std::optional<Route> RouteOf(const Request& request, std::string_view path, bool
   return std::nullopt;
 }
 
-// One step's events as one HTTP chunk.
-void Frame(std::string payload, bool chunked, std::string& bytes) {
-  if (!chunked) {
-    bytes = std::move(payload);
-    return;
-  }
-  char length[20];
-  std::snprintf(length, sizeof length, "%zx\r\n", payload.size());
-  bytes.clear();
-  if (payload.empty()) return;
-  bytes += length;
-  bytes += payload;
-  bytes += "\r\n";
-}
-
 class Session {
  public:
-  Session(tcp::socket socket, std::shared_ptr<Engine> engine)
-      : stream_(std::move(socket)), engine_(std::move(engine)), wake_(stream_.get_executor()) {
+  Session(tcp::socket socket, Engines ranks)
+      : stream_(std::move(socket)), ranks_(std::move(ranks)), engine_(ranks_.front()), wake_(stream_.get_executor()) {
     wake_.expires_at(asio::steady_timer::time_point::max());
   }
 
   asio::awaitable<void> Serve();
+  tcp::socket& socket() { return stream_.socket(); }
 
  private:
   // False: the connection ends.
@@ -98,8 +84,9 @@ class Session {
   bool Llama() const { return engine_->spec().LlamaDialect(); }
 
   beast::tcp_stream stream_;
-  std::shared_ptr<Engine> engine_;
-  asio::steady_timer wake_;  // Cancelled when the exchange has output or the client is gone.
+  const Engines ranks_;
+  const std::shared_ptr<Engine> engine_;  // The first rank, for pages.
+  asio::steady_timer wake_;               // Cancelled when the exchange has output or the client is gone.
   beast::flat_buffer buffer_;
   asio::cancellation_signal stop_watching_;
   std::array<char, 1> peeked_{};
@@ -181,6 +168,10 @@ asio::awaitable<bool> Session::Answer(const Request& request) {
   asked.query = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
   asked.body = request.body();
   asked.now_unix = std::time(nullptr);
+  if (asked.path == "/metrics" && !Llama() && asked.method != "POST") {
+    Page metrics = RankMetricsPage(ranks_);
+    co_return co_await SendPage(request, std::move(metrics));
+  }
   Page page = co_await AnswerAnyPage(asked, engine_);
   co_return co_await SendPage(request, std::move(page));
 }
@@ -189,12 +180,17 @@ asio::awaitable<bool> Session::Generate(const Request& request, Route route) {
   const JobHeaders headers{Header(request, "x-simulated-output-tokens"), Header(request, "x-request-id")};
   // Engines of one process share the counter; the time separates processes.
   const uint64_t serial = next_serial_++ ^ static_cast<uint64_t>(std::time(nullptr)) << 32;
+  const std::shared_ptr<Engine> rank = RankNamed(ranks_, Header(request, "x-data-parallel-rank"));
+  if (rank == nullptr) {
+    Page page = ErrorPage({400, "data_parallel_rank is out of range", "BadRequestError", "", {}}, *engine_);
+    co_return co_await SendPage(request, std::move(page));
+  }
   auto parsed = ParseJob(route, request.body(), headers, *engine_, serial);
   if (const auto* error = std::get_if<ApiError>(&parsed)) {
     Page page = ErrorPage(*error, *engine_);
     co_return co_await SendPage(request, std::move(page));
   }
-  Exchange exchange(engine_, std::move(std::get<Job>(parsed)), std::time(nullptr), [this] { wake_.cancel(); });
+  Exchange exchange(rank, std::move(std::get<Job>(parsed)), std::time(nullptr), [this] { wake_.cancel(); });
   WatchForClose();
   exchange.Start(Now());
   const bool keep = co_await Relay(request, exchange);
@@ -251,17 +247,7 @@ asio::awaitable<bool> Session::Relay(const Request& request, Exchange& exchange)
 }
 
 asio::awaitable<bool> Session::SendStreamHead(const Request& request) {
-  std::string head = "HTTP/1.1 200 OK\r\n";
-  head += Llama() ? "Server: llama.cpp\r\nX-Accel-Buffering: no\r\nKeep-Alive: timeout=5, max=100\r\n"
-                  : "Server: uvicorn\r\n";
-  head += Llama() ? "Content-Type: text/event-stream\r\n" : "Content-Type: text/event-stream; charset=utf-8\r\n";
-  if (request.version() >= 11) {
-    head += "Transfer-Encoding: chunked\r\n";
-    if (!request.keep_alive()) head += "Connection: close\r\n";
-  } else {
-    head += "Connection: close\r\n";
-  }
-  head += "\r\n";
+  const std::string head = StreamHead(Llama(), request.version() >= 11, request.keep_alive());
   co_return co_await Write(head);
 }
 
@@ -292,9 +278,11 @@ asio::awaitable<bool> Session::Write(std::string_view bytes) {
 
 }  // namespace
 
-asio::awaitable<void> ServeConnection(tcp::socket socket, std::shared_ptr<Engine> engine) {
-  Session session(std::move(socket), std::move(engine));
+asio::awaitable<void> ServeConnection(tcp::socket socket, Engines ranks, std::shared_ptr<OpenSockets> open) {
+  Session session(std::move(socket), std::move(ranks));
+  open->insert(&session.socket());
   co_await session.Serve();
+  open->erase(&session.socket());
 }
 
 }  // namespace penstock::simulated

@@ -5,13 +5,18 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <memory>
+#include <set>
 
 #include "backends/simulated/engine/engine.h"
 
 namespace penstock::simulated {
 
+// The sockets of an engine's connections.
+using OpenSockets = std::set<boost::asio::ip::tcp::socket*>;
+
 // Serves requests until the client closes the connection, is idle for 5 s, or breaks the protocol.
-boost::asio::awaitable<void> ServeConnection(boost::asio::ip::tcp::socket socket, std::shared_ptr<Engine> engine);
+boost::asio::awaitable<void> ServeConnection(boost::asio::ip::tcp::socket socket, Engines ranks,
+                                             std::shared_ptr<OpenSockets> open);
 
 }  // namespace penstock::simulated
 

@@ -57,7 +57,20 @@ void Exchange::OnToken(int index) {
   // The text ends before the stop string, even inside a piece.
   if (plan.text_bytes) text = text.substr(0, *plan.text_bytes - std::min(*plan.text_bytes, progress.bytes));
   progress.bytes += text.size();
-  Emit(index, text, first, progress.made == plan.output.value());
+  const bool speculates = engine_->spec().limits.tokens_per_step > 1;
+  if (!speculates || first || job_.tool) return Emit(index, text, first, progress.made == plan.output.value());
+  progress.pending += text;
+}
+
+void Exchange::Flush(int index) {
+  Progress& progress = progress_[index];
+  if (progress.pending.empty()) return;
+  Emit(index, progress.pending, false, false);
+  progress.pending.clear();
+}
+
+void Exchange::FlushAll() {
+  for (size_t i = 0; i < progress_.size(); ++i) Flush(static_cast<int>(i));
 }
 
 void Exchange::Emit(int index, std::string_view text, bool first, bool last) {
@@ -78,6 +91,7 @@ void Exchange::OnEnd(int index, const SequenceEnded& ended) {
   progress.live = false;
   if (done_) return;
   if (ended.end == SequenceEnd::kPoolExhausted) return Fail(PoolExhausted());
+  Flush(index);
   cached_ += ended.cached_prompt;
   if (job_.route != Route::kEmbeddings) {
     FinishChoice(index, ended.end == SequenceEnd::kContextFull ? FinishReason::kLength : job_.choices[index].reason);

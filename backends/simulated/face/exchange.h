@@ -40,7 +40,10 @@ class Exchange final : public SequenceListener {
 
   void OnToken(int choice) override;
   void OnEnd(int choice, const SequenceEnded& ended) override;
-  void OnStep() override { on_change_(); }
+  void OnStep() override {
+    FlushAll();
+    on_change_();
+  }
 
  private:
   struct Progress {
@@ -48,9 +51,13 @@ class Exchange final : public SequenceListener {
     bool live = false;
     int64_t made = 0;
     size_t bytes = 0;
+    std::string pending;  // Text of this step's tokens: an event carries them all.
     ChoiceAnswer answer;
   };
 
+  // Writes the tokens of the step.
+  void Flush(int index);
+  void FlushAll();
   void Emit(int index, std::string_view text, bool first, bool last);
   void FinishChoice(int index, FinishReason reason);
   void Complete();

@@ -29,7 +29,7 @@ void ReadModel(BodyReader& body, const Engine& engine, Job& job) {
   job.model = engine.spec().model;
   const auto name = body.Text("model");
   if (!name || engine.spec().LlamaDialect()) return;
-  if (!engine.spec().Serves(*name)) {
+  if (!engine.spec().Serves(*name) && !engine.adapters().Has(*name)) {
     body.Fail({404, "The model `" + *name + "` does not exist.", "NotFoundError", "model", {}});
   }
   job.model = *name;
@@ -251,12 +251,18 @@ void PlanChoices(const Engine& engine, const Fields& fields, Job& job) {
   }
 }
 
-PromptOptions OptionsOf(BodyReader& body, const Engine& engine) {
+PromptOptions OptionsOf(BodyReader& body, const Engine& engine, const Job& job) {
   PromptOptions options{engine.spec().seed, engine.spec().limits.block, 0};
   if (const auto salt = body.Text("cache_salt")) {
     ByteHash hash;
     hash.Add(*salt);
     options.salt = hash.Value();
+  }
+  if (engine.adapters().Has(job.model)) {
+    // The cache of an adapter is its own.
+    ByteHash hash;
+    hash.Add(job.model);
+    options.salt = Mix(options.salt, hash.Value());
   }
   return options;
 }
@@ -272,7 +278,7 @@ std::variant<Job, ApiError> ParseJob(Route route, std::string_view text, const J
   job.route = route;
   job.id = AnswerId(route, headers.request_id, llama, serial);
   ReadModel(body, engine, job);
-  const PromptOptions options = OptionsOf(body, engine);
+  const PromptOptions options = OptionsOf(body, engine, job);
   Fields fields;
   if (route == Route::kEmbeddings) {
     ReadEmbedding(body, options, job);

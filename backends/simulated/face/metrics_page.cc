@@ -1,8 +1,10 @@
 #include "backends/simulated/face/metrics_page.h"
 
 #include <cstdio>
+#include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace penstock::simulated {
 namespace {
@@ -25,15 +27,19 @@ std::string LabelText(std::string_view value) {
 
 class MetricsText {
  public:
-  // `labels`: inside of the braces, for every sample.
+  // `labels`: inside of the braces, for the samples to come.
   explicit MetricsText(std::string labels) : labels_(std::move(labels)) {}
 
+  // The page goes on with another rank: its samples join the families that are there.
+  void SetLabels(std::string labels) { labels_ = std::move(labels); }
   void Family(const std::string& name, const char* type, const char* help) {
-    out_ += "# HELP " + name + " " + help + "\n# TYPE " + name + " " + type + "\n";
+    current_ = families_.try_emplace(name, texts_.size()).first->second;
+    if (current_ < texts_.size()) return;
+    texts_.push_back("# HELP " + name + " " + help + "\n# TYPE " + name + " " + type + "\n");
   }
   void Sample(const std::string& name, double value, const std::string& extra = "") {
     const std::string labels = labels_ + (labels_.empty() || extra.empty() ? "" : ",") + extra;
-    out_ += name + (labels.empty() ? "" : "{" + labels + "}") + " " + NumberText(value) + "\n";
+    texts_[current_] += name + (labels.empty() ? "" : "{" + labels + "}") + " " + NumberText(value) + "\n";
   }
   void Gauge(const std::string& name, double value, const char* help) {
     Family(name, "gauge", help);
@@ -55,11 +61,17 @@ class MetricsText {
     Sample(name + "_sum", histogram.sum());
     Sample(name + "_count", static_cast<double>(below));
   }
-  std::string Take() { return std::move(out_); }
+  std::string Take() {
+    std::string all;
+    for (const std::string& text : texts_) all += text;
+    return all;
+  }
 
  private:
   std::string labels_;
-  std::string out_;
+  std::map<std::string, size_t> families_;  // Positions in texts_.
+  std::vector<std::string> texts_;          // One per family.
+  size_t current_ = 0;
 };
 
 double Share(const EngineGauges& gauges) {
@@ -113,11 +125,9 @@ void AddHistograms(const EngineStats& stats, MetricsText& page) {
   page.Add("vllm:request_generation_tokens", stats.output_tokens, "Number of generation tokens processed.");
 }
 
-}  // namespace
-
-std::string VllmMetrics(const Engine& engine) {
+// All figures of one rank.
+void AddRank(const Engine& engine, MetricsText& page) {
   const EngineGauges gauges = engine.Gauges();
-  MetricsText page("engine=\"0\",model_name=\"" + LabelText(engine.spec().model) + "\"");
   page.Gauge("vllm:num_requests_running", gauges.running, "Number of requests in model execution batches.");
   page.Gauge("vllm:num_requests_waiting", gauges.waiting, "Number of requests waiting to be processed.");
   page.Family("vllm:num_requests_waiting_by_reason", "gauge", "Number of requests waiting, by reason.");
@@ -131,6 +141,19 @@ std::string VllmMetrics(const Engine& engine) {
   AddCacheConfig(engine, gauges, page);
   AddCounters(engine, gauges, page);
   AddHistograms(engine.stats(), page);
+  if (engine.spec().limits.tokens_per_step <= 1) return;
+  page.Counter("vllm:spec_decode_num_drafts_total", static_cast<double>(gauges.steps),
+               "Number of spec decoding drafts.");
+}
+
+}  // namespace
+
+std::string VllmMetrics(std::span<const Engine* const> ranks) {
+  MetricsText page("");
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    page.SetLabels("engine=\"" + std::to_string(i) + "\",model_name=\"" + LabelText(ranks[i]->spec().model) + "\"");
+    AddRank(*ranks[i], page);
+  }
   return page.Take();
 }
 

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_BACKENDS_SIMULATED_FACE_METRICS_PAGE_H_
 #define PENSTOCK_BACKENDS_SIMULATED_FACE_METRICS_PAGE_H_
 
+#include <span>
 #include <string>
 
 #include "backends/simulated/engine/engine.h"
@@ -10,7 +11,8 @@ namespace penstock::simulated {
 
 // The page of vLLM (v1/metrics/loggers.py). num_gpu_blocks counts the reserved null block of vLLM, so the free blocks
 // are (1 - kv_cache_usage_perc) x (num_gpu_blocks - 1).
-std::string VllmMetrics(const Engine& engine);
+// One label set per data-parallel rank.
+std::string VllmMetrics(std::span<const Engine* const> ranks);
 // The page of llama-server (server-task.cpp). Rates since the last scrape are always 0, as a second scraper sees them.
 std::string LlamaMetrics(const Engine& engine);
 

@@ -31,13 +31,25 @@ json VllmCard(const Engine& engine, const std::string& name, int64_t now) {
           {"permission", json::array()}};
 }
 
+json AdapterCard(const Engine& engine, const std::string& name, const std::string& path, int64_t now) {
+  json card = VllmCard(engine, name, now);
+  card["root"] = path;
+  card["parent"] = engine.spec().model;
+  card["max_model_len"] = nullptr;
+  return card;
+}
+
 Page VllmModels(const Engine& engine, int64_t now) {
   json data = json::array({VllmCard(engine, engine.spec().model, now)});
   for (const std::string& alias : engine.spec().aliases) data.push_back(VllmCard(engine, alias, now));
+  for (const auto& [name, path] : engine.adapters().loaded()) data.push_back(AdapterCard(engine, name, path, now));
   return Json({{"object", "list"}, {"data", std::move(data)}});
 }
 
 Page VllmModel(const Engine& engine, std::string_view name, int64_t now) {
+  for (const auto& [adapter, path] : engine.adapters().loaded()) {
+    if (adapter == name) return Json(AdapterCard(engine, adapter, path, now));
+  }
   if (engine.spec().Serves(std::string(name))) return Json(VllmCard(engine, std::string(name), now));
   return ErrorPage({404, "The model `" + std::string(name) + "` does not exist.", "NotFoundError", "model", {}},
                    engine);
@@ -160,12 +172,17 @@ Page LlamaPage(const PageRequest& request, const Engine& engine) {
   return NotFound(engine);
 }
 
+Page VllmMetricsPage(const Engine& engine) {
+  const Engine* const one[] = {&engine};
+  return {200, VllmMetrics(one), kTextFormat};
+}
+
 Page VllmPage(const PageRequest& request, const Engine& engine) {
   constexpr std::string_view kModels = "/v1/models/";
   const std::string_view path = request.path;
   if (IsGet(request)) {
     if (path == "/health" || path == "/ping") return {200, ""};
-    if (path == "/metrics") return {200, VllmMetrics(engine), kTextFormat};
+    if (path == "/metrics") return VllmMetricsPage(engine);
     if (path == "/version") return Json({{"version", kVersion}});
     if (path == "/v1/models") return VllmModels(engine, request.now_unix);
     if (path.substr(0, kModels.size()) == kModels) {
@@ -185,6 +202,12 @@ Page VllmPage(const PageRequest& request, const Engine& engine) {
 }
 
 }  // namespace
+
+Page RankMetricsPage(const Engines& ranks) {
+  std::vector<const Engine*> all;
+  for (const auto& rank : ranks) all.push_back(rank.get());
+  return {200, VllmMetrics(all), kTextFormat};
+}
 
 Page ErrorPage(const ApiError& error, const Engine& engine) {
   return {error.status, ErrorBody(error, engine.spec().LlamaDialect(), engine.MaxContext())};

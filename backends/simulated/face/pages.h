@@ -28,6 +28,8 @@ struct PageRequest {
 
 // The page of the dialect, or its 404 or 405.
 Page AnswerPage(const PageRequest& request, const Engine& engine);
+// The page /metrics of vLLM over all ranks.
+Page RankMetricsPage(const Engines& ranks);
 Page ErrorPage(const ApiError& error, const Engine& engine);
 
 }  // namespace penstock::simulated

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/simulated/face/adapter_pages.h"
 #include "base/clock.h"
 
 namespace penstock::simulated {
@@ -58,6 +59,10 @@ asio::awaitable<Page> PlayVerb(bool wakes, Engine& engine) {
 
 asio::awaitable<Page> AnswerAnyPage(PageRequest request, std::shared_ptr<Engine> engine) {
   const bool post = request.method == "POST";
+  if (!engine->spec().LlamaDialect() && IsAdapterRoute(request)) {
+    Page page = co_await AnswerAdapterRoute(request, engine);
+    co_return page;
+  }
   if (engine->sleep().has_verbs() && !engine->spec().LlamaDialect()) {
     if (post && request.path == "/simulated/sleep") co_return Choose(request.query, *engine);
     if (post && request.path == "/sleep") co_return co_await PlayVerb(false, *engine);

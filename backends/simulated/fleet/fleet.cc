@@ -4,6 +4,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <deque>
 #include <map>
 #include <numeric>
 #include <thread>
@@ -140,7 +141,36 @@ struct SimulatedFleet::Group {
 struct SimulatedFleet::Listener {
   std::unique_ptr<EngineServer> server;
   tcp::endpoint endpoint;
+  std::optional<OutageConfig> outage;  // In real time since the start.
+  std::shared_ptr<asio::steady_timer> timer;
+
+  static Listener For(asio::io_context& context, Engines engines, const tcp::endpoint& endpoint,
+                      const SimulatedConfig& config) {
+    Listener listener{std::make_unique<EngineServer>(context, std::move(engines)), endpoint, config.outage, nullptr};
+    if (!listener.outage) return listener;
+    listener.timer = std::make_shared<asio::steady_timer>(context);
+    for (Duration* time : {&listener.outage->from, &listener.outage->to}) {
+      if (*time < Duration::Infinite()) *time = Duration::Seconds(time->seconds() / config.time_scale);
+    }
+    return listener;
+  }
 };
+
+void SimulatedFleet::PlayOutage(const Listener& listener) {
+  const Instant start = Now();
+  EngineServer* server = listener.server.get();
+  listener.timer->expires_at(ToTimePoint(start + listener.outage->from));
+  listener.timer->async_wait([server, start, timer = listener.timer, to = listener.outage->to](const auto& error) {
+    if (error) return;
+    server->Die();
+    if (to >= Duration::Infinite()) return;
+    timer->expires_at(ToTimePoint(start + to));
+    timer->async_wait([server, timer](const auto& failed) {
+      // Somebody else may have taken the port meanwhile: the engine then stays down.
+      if (!failed) static_cast<void>(server->Listen(server->address()));
+    });
+  });
+}
 
 std::string SimulatedFleet::Engine::Url() const {
   return absl::StrCat("http://", HostPort{host, static_cast<uint16_t>(port)}.Text());
@@ -169,22 +199,27 @@ absl::StatusOr<std::unique_ptr<SimulatedFleet>> SimulatedFleet::Create(const Con
     simulated::Engine* engine;
   };
   std::vector<Placed> placed;
+  std::deque<ReplicaConfig> ranks;
   size_t next = 0;
   for (const std::vector<size_t>& members : Independent(replicas)) {
     if (fleet->groups_.size() < threads) fleet->groups_.push_back(std::make_unique<Group>());
     Group& group = *fleet->groups_[next++ % threads];
     for (const size_t i : members) {
       const ReplicaConfig& replica = *replicas[i];
-      auto spec = SpecOf(config, replica);
-      if (!spec.ok()) return spec.status();
       auto endpoint = EndpointOf(replica.url.empty() ? "127.0.0.1:0" : replica.url);
       if (!endpoint.ok()) return endpoint.status();
-      fleet->engines_[i] = {replica.id, spec->model, spec->gpu, spec->limits.kv_tokens, "", 0};
-      ElasticMemory* elastic = group.MemoryOf(*spec);
-      auto engine = std::make_shared<simulated::Engine>(*std::move(spec), Now(), elastic);
-      group.Add(config, replica, engine);
-      placed.push_back({&group, &replica, engine.get()});
-      fleet->listeners_[i] = {std::make_unique<EngineServer>(group.context, std::move(engine)), *endpoint};
+      Engines engines;
+      for (int rank = 0; rank < RanksOf(replica); ++rank) {
+        const ReplicaConfig& own = ranks.emplace_back(RankConfig(replica, rank, rank, RanksOf(replica)));
+        auto spec = SpecOf(config, own);
+        if (!spec.ok()) return spec.status();
+        fleet->engines_[i] = {replica.id, spec->model, spec->gpu, spec->limits.kv_tokens, "", 0};
+        ElasticMemory* elastic = group.MemoryOf(*spec);
+        engines.push_back(std::make_shared<simulated::Engine>(*std::move(spec), Now(), elastic));
+        group.Add(config, own, engines.back());
+        placed.push_back({&group, &own, engines.back().get()});
+      }
+      fleet->listeners_[i] = Listener::For(group.context, std::move(engines), *endpoint, *replica.simulated);
     }
   }
   for (const bool sleeps : {false, true}) {
@@ -202,6 +237,9 @@ absl::Status SimulatedFleet::Start() {
       return absl::Status(bound.code(), absl::StrCat("replica ", engines_[i].replica, ": ", bound.message()));
     engines_[i].host = listeners_[i].server->address().address().to_string();
     engines_[i].port = listeners_[i].server->address().port();
+  }
+  for (const Listener& listener : listeners_) {
+    if (listener.outage) PlayOutage(listener);
   }
   for (const auto& group : groups_) {
     group->thread = std::thread([context = &group->context] { context->run(); });

@@ -60,6 +60,7 @@ class SimulatedFleet {
   struct Group;
   struct Listener;
   SimulatedFleet();
+  static void PlayOutage(const Listener& listener);
 
   std::vector<Engine> engines_;
   std::vector<Listener> listeners_;             // One per engine, in the same order.

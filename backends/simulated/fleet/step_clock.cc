@@ -21,6 +21,13 @@ void StepClock::AddEngine(std::shared_ptr<Engine> engine, const std::vector<int>
     Begin(replica, Now());
     Arm();
   });
+  wakes_.push_back(std::make_unique<boost::asio::steady_timer>(timer_.get_executor()));
+  engine->doze().OnWake([this, replica](Instant at) {
+    wakes_[replica]->expires_at(ToTimePoint(at));
+    wakes_[replica]->async_wait([this, replica](const boost::system::error_code& error) {
+      if (!error) engines_[replica]->EndWake();
+    });
+  });
   elastic_ = elastic_ || !engine->spec().elastic_gpu.empty();
   engines_.push_back(std::move(engine));
 }

@@ -40,7 +40,8 @@ class StepClock {
 
   boost::asio::steady_timer timer_;
   GpuShare share_;
-  std::vector<std::shared_ptr<Engine>> engines_;  // Indexed by the replica of share_.
+  std::vector<std::unique_ptr<boost::asio::steady_timer>> wakes_;  // One per engine, for the ends of its wakes.
+  std::vector<std::shared_ptr<Engine>> engines_;                   // Indexed by the replica of share_.
   std::priority_queue<GpuShare::StepEnd, std::vector<GpuShare::StepEnd>, Later> ends_;  // Some entries are stale.
   std::vector<GpuShare::StepEnd> moved_;
   Instant armed_ = Instant::Never();

@@ -37,8 +37,12 @@ class BlockPool {
   int64_t Total() const { return static_cast<int64_t>(blocks_.size()) - 1; }
   // The number of blocks that Take() can return now.
   int64_t Free() const {
-    return elastic_ == nullptr ? free_ : std::min(free_, (elastic_->capacity - elastic_->used) / block_bytes_);
+    if (elastic_ == nullptr) return free_;
+    const int64_t left = (elastic_->capacity - elastic_->used) / block_bytes_;
+    return std::max<int64_t>(0, std::min({free_, left, most_ - Used()}));
   }
+  // The blocks in use take at most so many bytes of the elastic memory. More of them stay until they are released.
+  void SetLimit(int64_t bytes) { most_ = bytes / block_bytes_; }
   int64_t Used() const { return Total() - free_; }
 
   // Takes the block at the head of the free queue and forgets what it cached. Precondition: Free() > 0.
@@ -76,6 +80,7 @@ class BlockPool {
   ElasticMemory* elastic_;
   int64_t block_bytes_;
   int64_t free_ = 0;
+  int64_t most_ = INT64_MAX;  // Blocks in use, by the limit of its engine.
 };
 
 }  // namespace penstock::simulated

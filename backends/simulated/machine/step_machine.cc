@@ -4,6 +4,9 @@
 #include <cassert>
 #include <utility>
 
+#include "backends/simulated/machine/mix.h"
+#include "backends/simulated/machine/speculation.h"
+
 namespace penstock::simulated {
 namespace {
 
@@ -66,7 +69,6 @@ bool StepMachine::HasWork() const {
   return !waiting_.empty() &&
          BlocksToHold(Tokens(states_[waiting_.front()].tokens), limits_.block).value() <= pool_.Free();
 }
-bool StepMachine::StepInFlight() const { return in_flight_; }
 
 StepLoad StepMachine::BeginStep() {
   assert(HasWork() && !in_flight_);
@@ -231,18 +233,26 @@ StepOutcome StepMachine::EndStep() {
       EndSequence(scheduled.slot, SequenceEnd::kStop, outcome);
       continue;
     }
-    ++state.generated;
-    ++state.tokens;
-    ++counts_.generated_tokens;
-    outcome.tokens.push_back({state.request.id, state.generated == 1});
-    if (state.generated >= state.request.output.value()) {
-      EndSequence(scheduled.slot, SequenceEnd::kStop, outcome);
-    } else if (state.tokens >= limits_.max_context.value()) {
-      EndSequence(scheduled.slot, SequenceEnd::kContextFull, outcome);
-    }
+    MakeTokens(scheduled.slot, outcome);
   }
   if (!outcome.ended.empty()) DropStopped();
   return outcome;
+}
+
+void StepMachine::MakeTokens(Slot slot, StepOutcome& outcome) {
+  State& state = states_[slot];
+  const int64_t left = state.request.output.value() - state.generated;
+  const int64_t most = std::min(limits_.max_context.value() - state.tokens, left);
+  const int64_t made = TokensOfStep(limits_.tokens_per_step, state.serial, state.generated, most);
+  for (int64_t i = 0; i < made; ++i) outcome.tokens.push_back({state.request.id, state.generated + i == 0});
+  state.generated += made;
+  state.tokens += made;
+  counts_.generated_tokens += made;
+  if (state.generated >= state.request.output.value()) {
+    EndSequence(slot, SequenceEnd::kStop, outcome);
+  } else if (state.tokens >= limits_.max_context.value()) {
+    EndSequence(slot, SequenceEnd::kContextFull, outcome);
+  }
 }
 
 void StepMachine::EndSequence(Slot slot, SequenceEnd end, StepOutcome& outcome) {
@@ -281,10 +291,8 @@ EngineGauges StepMachine::Gauges() const {
 
 std::vector<StepMachine::Held> StepMachine::Running() const {
   std::vector<Held> held;
-  held.reserve(running_.size());
   for (const Slot slot : running_) {
-    const State& state = states_[slot];
-    held.push_back({state.request.id, Tokens(state.computed), Tokens(state.generated)});
+    held.push_back({states_[slot].request.id, Tokens(states_[slot].computed), Tokens(states_[slot].generated)});
   }
   return held;
 }

@@ -35,6 +35,7 @@ struct EngineLimits {
   Tokens max_context{0};  // Prompt plus output; 0 or above the pool: the pool.
   Overflow overflow = Overflow::kPreempt;
   bool prefix_cache = true;
+  double tokens_per_step = 1;  // The mean of a sequence that decodes: speculation makes more than one.
 };
 
 using SequenceId = uint64_t;
@@ -72,7 +73,7 @@ struct SequenceEnded {
 };
 
 struct StepOutcome {
-  std::vector<TokenMade> tokens;     // Batch order, at most one per sequence.
+  std::vector<TokenMade> tokens;     // Batch order; those of one sequence follow each other.
   std::vector<SequenceEnded> ended;  // Their last tokens are in `tokens`.
 };
 
@@ -96,9 +97,8 @@ struct EngineGauges {
 
 class StepMachine {
  public:
-  explicit StepMachine(const EngineLimits& limits) : StepMachine(limits, nullptr) {}
   // Each block takes limits.block_bytes of `elastic`, which must outlive the machine. Null: a pool of its own.
-  StepMachine(const EngineLimits& limits, ElasticMemory* elastic);
+  explicit StepMachine(const EngineLimits& limits, ElasticMemory* elastic = nullptr);
 
   // Queues a sequence. False when it can never run (no prompt, or a prompt of at least max_context), and when a
   // sequence with this id exists.
@@ -108,13 +108,15 @@ class StepMachine {
 
   // True when a step would compute a token. Waiting for elastic memory that neighbours hold is not work.
   bool HasWork() const;
-  bool StepInFlight() const;
+  bool StepInFlight() const { return in_flight_; }
   // Schedules the next step. Precondition: HasWork() and no step in flight.
   StepLoad BeginStep();
   // Applies the step in flight. Precondition: StepInFlight().
   StepOutcome EndStep();
 
   EngineGauges Gauges() const;
+  // The cache takes at most so much elastic memory, from the next allocation on.
+  void SetLimit(Bytes limit) { pool_.SetLimit(limit.value()); }
   // The given context limit, at most the pool.
   Tokens MaxContext() const { return limits_.max_context; }
 
@@ -163,6 +165,8 @@ class StepMachine {
   void PreemptLast(StepLoad& load);
   // Appends the longest cached chain of leading blocks to `found`.
   void FindCached(const State& state, std::vector<BlockIndex>& found) const;
+  // The sequence makes its tokens of this step.
+  void MakeTokens(Slot slot, StepOutcome& outcome);
   void EndSequence(Slot slot, SequenceEnd end, StepOutcome& outcome);
   void EndEverything(StepOutcome& outcome);
   void Free(Slot slot);

@@ -31,7 +31,8 @@ enum class Occurrence : uint8_t {
   kRises,
   kDozes,
   kWakes,
-  kOrderEnds,  // An engine fell asleep or woke, as it was ordered.
+  kOrderEnds,    // An engine fell asleep or woke, as it was ordered.
+  kAdapterEnds,  // An engine loaded an adapter, as it was ordered.
   kWindowEnd,
 };
 

@@ -10,6 +10,11 @@ namespace {
 // A router notices a returned engine by its next probe.
 constexpr Duration kProbe = Duration::Seconds(1);
 
+// The factor on the time of a step that begins at this moment.
+double SlowdownAt(Duration elapsed, const SimulatedReplica& spec) {
+  return elapsed >= spec.slow_from && elapsed < spec.slow_to ? spec.slowdown : 1;
+}
+
 }  // namespace
 
 SimulatedEngines::SimulatedEngines(const SimulatedFleetSpec& spec, EventQueue& events, GpuAccounts& gpus)
@@ -18,7 +23,7 @@ SimulatedEngines::SimulatedEngines(const SimulatedFleetSpec& spec, EventQueue& e
   for (const Bytes capacity : spec.elastic) elastic_.push_back({capacity.value(), 0});
   for (const SimulatedReplica& replica : spec.replicas) {
     share_.AddReplica(replica.gpus);
-    engines_.emplace_back();
+    engines_.emplace_back().limit = replica.limit;
     StartMachine(engines_.size() - 1);
     if (!orders_.IsAwake(engines_.size() - 1)) gpus_.SetAsleep(engines_.size() - 1, true, events_.now());
   }
@@ -27,7 +32,22 @@ SimulatedEngines::SimulatedEngines(const SimulatedFleetSpec& spec, EventQueue& e
 void SimulatedEngines::StartMachine(size_t replica) {
   const SimulatedReplica& spec = spec_.replicas[replica];
   simulated::ElasticMemory* memory = spec.elastic < 0 ? nullptr : &elastic_[static_cast<size_t>(spec.elastic)];
-  engines_[replica].machine = std::make_unique<simulated::StepMachine>(spec.limits, memory);
+  Engine& engine = engines_[replica];
+  engine.machine = std::make_unique<simulated::StepMachine>(spec.limits, memory);
+  if (engine.limit > Bytes(0)) engine.machine->SetLimit(engine.limit);
+}
+
+std::optional<ElasticReport> SimulatedEngines::ElasticOf(size_t replica) const {
+  const Engine& engine = engines_[replica];
+  if (engine.limit == Bytes(0)) return std::nullopt;
+  const Bytes used = spec_.replicas[replica].limits.block_bytes * engine.machine->Gauges().used.value();
+  return ElasticReport{ReplicaId(static_cast<uint32_t>(replica)), events_.now(), engine.limit, used, Bytes(0)};
+}
+
+void SimulatedEngines::SetLimit(size_t replica, Bytes limit) {
+  engines_[replica].limit = limit;
+  engines_[replica].machine->SetLimit(limit);
+  StartStep(replica);
 }
 
 int64_t SimulatedEngines::Preemptions() const {
@@ -58,7 +78,7 @@ void SimulatedEngines::ScheduleFaults() {
   }
 }
 
-std::vector<uint64_t> SimulatedEngines::BlocksOf(const std::vector<uint64_t>& prefix, Tokens prompt, Tokens block) {
+std::vector<uint64_t> BlocksOf(const std::vector<uint64_t>& prefix, Tokens prompt, Tokens block) {
   std::vector<uint64_t> blocks;
   const int64_t parts = kPrefixBlock.value() / block.value();
   if (parts < 1) return blocks;
@@ -82,11 +102,6 @@ void SimulatedEngines::Abort(size_t replica, simulated::SequenceId sequence) {
   if (!engines_[replica].down) engines_[replica].machine->Abort(sequence);
 }
 
-double SimulatedEngines::SlowdownNow(size_t replica) const {
-  const SimulatedReplica& spec = spec_.replicas[replica];
-  return events_.elapsed() >= spec.slow_from && events_.elapsed() < spec.slow_to ? spec.slowdown : 1;
-}
-
 void SimulatedEngines::StartStep(size_t replica) {
   Engine& engine = engines_[replica];
   if (engine.down || engine.waking || engine.machine->StepInFlight() || !engine.machine->HasWork()) return;
@@ -96,7 +111,7 @@ void SimulatedEngines::StartStep(size_t replica) {
   }
   ++engine.idle_serial;
   const simulated::StepLoad load = engine.machine->BeginStep();
-  const double factor = SlowdownNow(replica);
+  const double factor = SlowdownAt(events_.elapsed(), spec_.replicas[replica]);
   gpus_.SetStepping(replica, true, factor > 1, events_.now());
   share_.Begin(static_cast<int>(replica), simulated::WorkOf(spec_.replicas[replica].coefficients, load, factor),
                events_.now(), moved_);

@@ -22,6 +22,10 @@
 
 namespace penstock::bench {
 
+// The hashes of the blocks of `block` tokens that a prompt fills. The argument `prefix` has the hashes of its blocks
+// of kPrefixBlock tokens. Empty where `block` is larger than kPrefixBlock.
+std::vector<uint64_t> BlocksOf(const std::vector<uint64_t>& prefix, Tokens prompt, Tokens block);
+
 class SimulatedEngines {
  public:
   // All three outlive this object.
@@ -36,12 +40,14 @@ class SimulatedEngines {
   // Prompt and output tokens that the engines computed again so far, those of dead machines included.
   int64_t RecomputedTokens() const;
 
+  // The limit and the use of a cache in elastic memory; nullopt: it has no limit of its own.
+  std::optional<ElasticReport> ElasticOf(size_t replica) const;
+  // The engine gets another limit. Its waiting sequences may begin.
+  void SetLimit(size_t replica, Bytes limit);
+
   // Schedules the outages and the first sleep of each replica.
   void ScheduleFaults();
 
-  // The hashes of the blocks of `block` tokens that a prompt fills. The argument `prefix` has the hashes of its blocks
-  // of kPrefixBlock tokens. Empty where `block` is larger than kPrefixBlock.
-  static std::vector<uint64_t> BlocksOf(const std::vector<uint64_t>& prefix, Tokens prompt, Tokens block);
   // Queues a sequence and starts a step where none is in flight. False: the engine can never run it.
   bool Submit(size_t replica, const simulated::Sequence& sequence);
   // Removes a sequence; a dead engine has none.
@@ -78,6 +84,7 @@ class SimulatedEngines {
     std::unique_ptr<simulated::StepMachine> machine;
     int64_t lost_preemptions = 0;  // Counted by machines that died.
     int64_t lost_recomputed = 0;
+    Bytes limit{0};  // As in SimulatedReplica.
     bool down = false;
     bool asleep = false;
     bool waking = false;
@@ -88,8 +95,6 @@ class SimulatedEngines {
   void StartMachine(size_t replica);
   void StartStep(size_t replica);
   void MoveStepEnds();
-  // The factor on the time of a step that begins at this moment.
-  double SlowdownNow(size_t replica) const;
 
   const SimulatedFleetSpec& spec_;
   EventQueue& events_;

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "kvmodel/step_coefficients.h"
+#include "router/core/contract/event.h"
 #include "router/core/contract/fleet.h"
 
 namespace penstock::bench {
@@ -25,6 +26,7 @@ struct SimulatedReplica {
   Duration slow_from;
   Duration slow_to = Duration::Infinite();
   int elastic = -1;  // Position in SimulatedFleetSpec::elastic of the memory that holds its cache; -1: its own memory.
+  Bytes limit{0};    // First limit of its cache in that memory; 0: it has no limit of its own.
   Duration down_from = Duration::Infinite();
   Duration down_to = Duration::Infinite();
   Duration sleep_after = Duration::Infinite();  // Idle time before it sleeps.
@@ -37,6 +39,7 @@ struct SimulatedFleetSpec {
   std::vector<SimulatedReplica> replicas;
   std::vector<simulated::Sharing> gpus;
   std::vector<std::string> gpu_names;  // One per GPU, or empty.
+  std::vector<double> gpu_prices;      // Of an hour, one per GPU; 0: not known.
   std::vector<Bytes> elastic;          // Memory that the caches of several replicas share.
 };
 
@@ -53,6 +56,27 @@ struct SimulatedArrival {
   std::string tenant_name;           // Empty: the id's number.
   std::vector<uint64_t> prefix;      // Chained hashes of the prompt's full blocks of kPrefixBlock tokens.
 };
+
+// The hashes of the arrival's prompt blocks as its engine caches them: the KV of an adapter is its own.
+inline std::vector<uint64_t> PrefixOf(const Fleet& fleet, const SimulatedArrival& arrival) {
+  std::vector<uint64_t> prefix = arrival.prefix;
+  if (!fleet.models[arrival.model.value()].base) return prefix;
+  for (uint64_t& hash : prefix) hash ^= (uint64_t{arrival.model.value()} + 1) * 0x9E3779B97F4A7C15ULL;
+  return prefix;
+}
+
+// The arrival without its id and the estimate of its prompt. The first block of a prompt stands for the system prompt.
+inline RequestArrived ArrivedOf(const Fleet& fleet, const SimulatedArrival& arrival) {
+  RequestArrived event;
+  event.model = arrival.model;
+  event.service_class = arrival.service_class;
+  event.tenant = arrival.tenant;
+  event.max_output = arrival.max_output;
+  event.observed = arrival.observed;
+  event.prefix = PrefixOf(fleet, arrival);
+  if (!arrival.prefix.empty()) event.shape = arrival.prefix.front() + 1;
+  return event;
+}
 
 }  // namespace penstock::bench
 

@@ -25,6 +25,8 @@ struct CoreRules {
   bool best_effort_apart = true;
   // A request that cannot expect to be on time is refused before its last chance has passed.
   bool early_refusal = true;
+  // A request waits for the prefill of another one that shares its prompt.
+  bool first_prefill = true;
   // Requests of a lane that have a reservation at a time. Untuned: one per replica of a small fleet.
   size_t reservations = 8;
   std::vector<Guard> guards = AllGuards();

@@ -13,7 +13,7 @@ bool EarlyRefusal::Concerns(const RequestState& request, Instant now) const {
   const WaitState& waiting = request.waiting;
   const ClassSpec& goals = fleet_.GoalsOf(request);
   if (!active_ || !goals.refuse_late || waiting.committed || waiting.begun || request.kept > Tokens(0)) return false;
-  if (waiting.best_effort || waiting.parked || waiting.reserved) return false;
+  if (waiting.best_effort || waiting.parked || waiting.reservation.replica) return false;
   if (!servers_.AnyAwake(request.arrived.model)) return false;
   return now - request.arrival <= PartOf(goals.ttft, kLastLook);
 }

@@ -37,6 +37,7 @@ bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::ve
     verdicts_.Send(request, *choice, now, actions);
     return true;
   }
+  if (request->waiting.company.replica) return false;
   // A pump follows at once where the search goes on, or where others may have to make room.
   const bool crowded = !rooms_.placement.crowded().empty() || !rooms_.placement.without_rows().empty();
   if (crowded && rooms_.MayDisplace(*request)) request->waiting.ForgetTries();
@@ -64,7 +65,8 @@ void Entry::Admit(const RequestArrived& event, Instant now, std::vector<Action>&
   verdicts_.Arrived(request, now);
   const int64_t position = rooms_.waiting.lane(event.model).PositionOf(*request);
   if (TryNow(request, position, now, actions)) return;
-  rooms_.waiting.Push(request, rooms_.early.NextCheck(*request, now));
+  const Instant check = std::min(rooms_.early.NextCheck(*request, now), rooms_.placement.first_prefill.EndOf(*request));
+  rooms_.waiting.Push(request, check);
   rooms_.early.Waits(request, now);
   if (verdicts_.RefusesEarly(request, now, actions)) return;
   if (rooms_.waiting.OverLimits(rooms_.fleet.spec().limits)) {

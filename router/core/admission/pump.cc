@@ -11,13 +11,13 @@ void Pump::FindCandidates(ModelId model, Instant now) {
   std::erase_if(candidates_, [&](const RequestState* r) { return !lane.ClassOf(*r).waiting.MayGo(*r, running); });
   lane.Candidates(first_, now);
   for (RequestState* request : first_) {
-    if (!request->waiting.reserved) candidates_.push_back(request);
+    if (!request->waiting.reservation.replica) candidates_.push_back(request);
   }
 }
 
 void Pump::CheckAgain(RequestState* request, Instant check, Instant now) {
   rooms_.waiting.lane(request->arrived.model).SetBestEffort(request, rooms_.lateness.BestEffort(*request, now));
-  rooms_.waiting.CheckAt(request, check);
+  rooms_.waiting.CheckAt(request, std::min(check, rooms_.placement.first_prefill.EndOf(*request)));
 }
 
 std::optional<size_t> Pump::MakeRoom(const RequestState& request, Instant now, std::vector<Action>& actions) {
@@ -40,6 +40,10 @@ bool Pump::Place(RequestState* request, Instant now, std::vector<Action>& action
   if (work.Missed(model, request->waiting.tried_at)) request->waiting.ForgetTries();
   request->waiting.tried_at = work.pump();
   if (TrySend(request, now, actions)) return true;
+  if (request->waiting.company.replica) {
+    CheckAgain(request, request->waiting.next_check, now);
+    return false;
+  }
   if (!rooms_.placement.TriedEverywhere(*request)) {
     work.SetUnfinished(model, true);
     return false;
@@ -123,14 +127,19 @@ void Pump::PumpOpened(Instant now, std::vector<Action>& actions) {
   work.ClearOpened();
 }
 
+void Pump::RefuseAll(ModelId model, Refusal reason, Instant now, std::vector<Action>& actions) {
+  const Lane& lane = rooms_.waiting.lane(model);
+  while (!lane.empty() && rooms_.work.Spend(kRefusalTries)) {
+    verdicts_.RefuseWaiting(lane.First(), reason, now, actions);
+  }
+}
+
 void Pump::RefuseLate(Instant now, std::vector<Action>& actions) {
   WorkList& work = rooms_.work;
   for (uint32_t i = 0; i < rooms_.waiting.lanes(); ++i) {
     const ModelId model(i);
-    const Lane& lane = rooms_.waiting.lane(model);
-    while (!lane.empty() && rooms_.servers.DownForGood(model, now) && work.Spend(kRefusalTries)) {
-      verdicts_.RefuseWaiting(lane.First(), Refusal::kNoReplica, now, actions);
-    }
+    if (rooms_.waiting.lane(model).empty() || !rooms_.servers.DownForGood(model, now)) continue;
+    RefuseAll(model, Refusal::kNoReplica, now, actions);
   }
   for (;;) {
     const auto first = rooms_.waiting.FirstCheck();
@@ -139,6 +148,11 @@ void Pump::RefuseLate(Instant now, std::vector<Action>& actions) {
     const ModelId model = request->arrived.model;
     if (request->waiting.parked) {
       rooms_.waiting.Return(request, now);
+      work.SetUnfinished(model, true);
+    }
+    if (rooms_.placement.first_prefill.EndOf(*request) <= now) {
+      rooms_.placement.first_prefill.End(request);
+      request->waiting.ForgetTries();
       work.SetUnfinished(model, true);
     }
     if (const std::optional<Refusal> reason = rooms_.lateness.ReasonOf(request, now)) {

@@ -24,6 +24,8 @@ class Pump {
 
   // Tries the lanes of models that an opened replica serves, and the lanes that earlier events left unfinished.
   void PumpOpened(Instant now, std::vector<Action>& actions);
+  // Refuses all waiting requests of the model, as far as this event can pay for it.
+  void RefuseAll(ModelId model, Refusal reason, Instant now, std::vector<Action>& actions);
   // Refuses the requests whose check is due and that are late, and those whose servers are down for good. Parked
   // streams that are due back become candidates.
   void RefuseLate(Instant now, std::vector<Action>& actions);

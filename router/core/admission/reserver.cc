@@ -53,13 +53,14 @@ std::optional<Reserver::Room> Reserver::FindRoom(const RequestState& request, In
 
 void Reserver::OnBlocked(RequestState* request, Instant now) {
   WaitState& waiting = request->waiting;
-  if (waiting.reserved && !rooms_.fleet.replica(*waiting.reserved).Placeable()) rooms_.reservations.End(request);
-  if (waiting.reason != WaitReason::kMemory || now < std::max(waiting.next_reservation, next_search_)) return;
-  waiting.next_reservation = now + kPause;
+  if (waiting.reservation.replica && !rooms_.fleet.replica(*waiting.reservation.replica).Placeable())
+    rooms_.reservations.End(request);
+  if (waiting.reason != WaitReason::kMemory || now < std::max(waiting.reservation.next, next_search_)) return;
+  waiting.reservation.next = now + kPause;
   next_search_ = now + kBetweenSearches;
-  if (waiting.reserved) {
+  if (waiting.reservation.replica) {
     // Streams end by chance: a reservation lasts as long as the request may wait.
-    const ReplicaState& replica = rooms_.fleet.replica(*waiting.reserved);
+    const ReplicaState& replica = rooms_.fleet.replica(*waiting.reservation.replica);
     return rooms_.reservations.BringForward(*request, RoomOf(*request, replica, now));
   }
   if (rooms_.reservations.most() == 0 || !Deserves(*request, now)) return;

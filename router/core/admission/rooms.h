@@ -11,9 +11,9 @@
 
 #include "router/core/admission/core_rules.h"
 #include "router/core/admission/early_refusal.h"
+#include "router/core/batching/first_prefill.h"
 #include "router/core/books/request_table.h"
 #include "router/core/books/running_requests.h"
-#include "router/core/placement/placement.h"
 #include "router/core/queue/service_charge.h"
 #include "router/core/queue/waiting_room.h"
 
@@ -27,7 +27,7 @@ struct Rooms {
         early(fleet, servers, lateness, waiting, rules.early_refusal),
         reservations(fleet, forecasts, rules.reservations),
         memory(fleet, forecasts, reservations, std::move(rules.memory)),
-        placement(fleet, servers, work, memory, floors, std::move(rules.guards)) {}
+        placement(fleet, servers, work, memory, floors, std::move(rules.guards), rules.first_prefill) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 
@@ -40,6 +40,7 @@ struct Rooms {
     early.Configure();
     work.Configure(waiting.lanes());
     memory.Configure();
+    placement.first_prefill.Configure();
     floors.Configure(now);
     reservations.Configure();
     requests.Reserve(fleet.Rows() + std::min(description.limits.max_queued_requests, kMostReserved));
@@ -49,6 +50,7 @@ struct Rooms {
   void StopWaiting(RequestState* request, Instant now) {
     reservations.End(request);
     lending.EndLoan(request);
+    placement.first_prefill.End(request);
     waiting.Remove(request);
     early.WaitsNoMore(request, now);
   }
@@ -57,7 +59,7 @@ struct Rooms {
   // an event will try it again.
   bool WaitsForOthers(const RequestState& request, Instant now) const {
     const ModelId model = request.arrived.model;
-    if (!request.waiting.best_effort || request.waiting.reserved) return false;
+    if (!request.waiting.best_effort || request.waiting.reservation.replica) return false;
     if (waiting.lane(model).LateShareAt(now) <= kMostLate) return false;
     const std::vector<size_t>& replicas = servers.Of(model);
     return std::any_of(replicas.begin(), replicas.end(), [this](size_t i) { return fleet.replicas()[i].busy(); });
@@ -96,7 +98,7 @@ struct Rooms {
   Reservations reservations;
   MemoryTest memory;
   Floors floors{fleet, servers, memory.rule()};
-  Placement placement;
+  PatientPlacement placement;
 };
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 #include "router/core/books/fleet_state.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace penstock {
 namespace {
@@ -92,22 +93,32 @@ void FleetState::Report(const EngineReport& event) {
   ReplicaState& replica = this->replica(event.replica);
   const int64_t preempted = replica.facts.TakePreemptions(event.preemptions);
   replica.facts.used_share = event.kv_used_share;
+  replica.facts.running = event.running < 0 ? -1 : event.running + std::max(0, event.waiting);
   for (const PoolShare& share : replica.spec().pools) {
-    PoolState& pool = this->pool(share.pool);
-    pool.risk().Preempted(preempted);
-    if (event.kv_used_share < 0) continue;
-    UseReport report;
-    report.sampled_at = event.sampled_at;
-    double used = 0;
-    for (ReplicaId member : pool.replicas()) used += std::max(0.0, this->replica(member).facts.used_share);
-    report.used = Amount(static_cast<int64_t>(used * pool.spec().capacity.AsDouble()));
-    report.running = event.running < 0 ? -1 : event.running + std::max(0, event.waiting);
-    report.own_running = replica.sequences();
-    const PoolBalance& balance = ledger_.balance(share.pool);
-    const double growth = (balance.promised - balance.held).AsDouble();
-    report.mean_remaining = growth / static_cast<double>(std::max<int64_t>(1, replica.sequences()));
-    ledger_.Report(share.pool, report);
+    pool(share.pool).risk().Preempted(preempted);
+    // With elastic memory, an engine's own figure is relative to a size that is not there.
+    if (event.kv_used_share < 0 || replica.facts.elastic) continue;
+    ReportUse(*this, share.pool, replica, event.sampled_at);
   }
+}
+
+void ReportUse(FleetState& fleet, PoolId id, const ReplicaState& replica, Instant sampled_at) {
+  const PoolState& pool = fleet.pool(id);
+  double used = 0;
+  for (ReplicaId member : pool.replicas()) {
+    const EngineFacts& facts = fleet.replica(member).facts;
+    used += facts.elastic ? facts.elastic->used.AsDouble()
+                          : std::max(0.0, facts.used_share) * pool.spec().capacity.AsDouble();
+  }
+  UseReport report;
+  report.sampled_at = sampled_at;
+  report.used = Amount(static_cast<int64_t>(used));
+  report.running = replica.facts.running;
+  report.own_running = replica.sequences();
+  const PoolBalance& balance = fleet.ledger().balance(id);
+  const double growth = (balance.promised - balance.held).AsDouble();
+  report.mean_remaining = growth / static_cast<double>(std::max<int64_t>(1, replica.sequences()));
+  fleet.ledger().Report(id, report);
 }
 
 void FleetState::Show(CoreView& view, Instant now) const {
@@ -131,6 +142,10 @@ void FleetState::Show(CoreView& view, Instant now) const {
     out.report_age = ledger_.ReportAge(id, now);
     out.overdrafts = balance.overdrafts;
     for (size_t k = 0; k < kForecastChecks; ++k) out.forecast_errors[k] = pool.ErrorAt(k);
+    for (size_t k = 0; k < kFanSeconds.size(); ++k) {
+      const double variance = pool.growth().VarianceAt(kFanSeconds[k], now);
+      out.fan[k] = {pool.growth().MeanAt(kFanSeconds[k], now), std::sqrt(std::max(0.0, variance))};
+    }
   }
   for (const ReplicaState& replica : replicas_) {
     ReplicaView& out = view.replicas.emplace_back();
@@ -143,9 +158,13 @@ void FleetState::Show(CoreView& view, Instant now) const {
     out.prefilling = static_cast<int64_t>(replica.prefills().requests().size());
     out.backlog = replica.prefills().work();
     out.step_factor = replica.steps_model().Factor(busy);
+    out.busy_neighbours = busy;
     out.host_time = replica.host_time.seconds();
     out.tokens_per_s = replica.Pace(busy).now;
     out.preemptions = replica.facts.preemptions_seen;
+    if (const std::optional<ElasticReport>& elastic = replica.facts.elastic) {
+      out.elastic = {true, elastic->limit, elastic->used, elastic->preallocated, now - elastic->sampled_at, 0, 0};
+    }
   }
 }
 

@@ -75,6 +75,10 @@ class FleetState {
   size_t next_tick_ = 0;  // Pool whose risk is looked at next.
 };
 
+// The ledger compares the use of the pool, as its replicas reported it last, with the leases of then. The newest report
+// is that of `replica`.
+void ReportUse(FleetState& fleet, PoolId pool, const ReplicaState& replica, Instant sampled_at);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_ROUTER_CORE_BOOKS_FLEET_STATE_H_

@@ -1,6 +1,7 @@
 #include "router/core/books/forecasts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -18,7 +19,12 @@ void Forecasts::Prepare(RequestState* request) {
   output.known = knowledge_->OutputOf(request->arrived.request);
   output.known_in_growth = output.known && knowledge_->InGrowth();
   output.key = knowledge_->KeyOf(request->arrived);
-  output.curve = outputs_.CurveFor(output.key);
+  if (output.key.model == request->arrived.model) {
+    output.key.base = fleet_.spec().models[request->arrived.model.value()].base;
+  }
+  OutputForecaster::Reading reading = outputs_.Read(output.key);
+  output.curve = std::move(reading.curve);
+  output.trial = std::move(reading.trial);
 }
 
 double Forecasts::ExpectedOutput(const RequestState& request) const {
@@ -89,6 +95,7 @@ void Forecasts::LearnFrom(RequestState* request, const RequestClosed& event, int
   const Tokens length(output);
   if (output > forecast.counted) outputs_.Advance(forecast.key, Tokens(forecast.counted), length);
   if (!event.hit_limit) outputs_.Finish(forecast.key, length);
+  if (forecast.trial != nullptr) outputs_.Judge(forecast.key, *forecast.trial, length, event.hit_limit);
   if (forecast.p50 <= 0 || request->kept > Tokens(0)) return;
   const double actual = length.AsDouble();
   const auto score = [&](double quantile, double q, int64_t& below, double& pinball) {

@@ -1,14 +1,14 @@
 // Forecasts of output lengths and of the memory that a request grows to; learning from requests that run and end.
 //
 // Invariant: each generated token of a request is reported to the output curves once (`output.counted`), whichever
-// replica makes it. Owned by PenstockCore. MemberOf is O(1), Prepare three hash lookups.
+// replica makes it. Owned by PenstockCore. MemberOf is O(1), Prepare five hash lookups.
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_FORECASTS_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_FORECASTS_H_
 
 #include <memory>
 #include <optional>
 
-#include "kvmodel/output_forecast.h"
+#include "kvmodel/output/output_forecast.h"
 #include "router/core/books/fleet_state.h"
 
 namespace penstock {
@@ -19,8 +19,10 @@ class OutputKnowledge {
   virtual ~OutputKnowledge() = default;
   // The cell of the output curves that the request reads and teaches.
   virtual OutputForecaster::Key KeyOf(const RequestArrived& arrived) const {
-    return {arrived.model, arrived.tenant, arrived.prompt, arrived.max_output > Tokens(0)};
+    return {arrived.model, arrived.tenant, arrived.prompt, arrived.max_output, arrived.shape};
   }
+  // False: every request reads the tenant's detail, whatever forecast best.
+  virtual bool ChoosesLevels() const { return true; }
   // The whole output of a request; nullopt: unknown.
   virtual std::optional<Tokens> OutputOf(RequestId) const { return std::nullopt; }
   // True: a known output bounds the growth of pools too, not the order of the queue only.
@@ -30,7 +32,7 @@ class OutputKnowledge {
 class Forecasts {
  public:
   Forecasts(const FleetState& fleet, std::unique_ptr<const OutputKnowledge> knowledge)
-      : fleet_(fleet), knowledge_(std::move(knowledge)) {}
+      : fleet_(fleet), knowledge_(std::move(knowledge)), outputs_(kMostCells, knowledge_->ChoosesLevels()) {}
 
   // The request begins to wait: reads its output curve.
   void Prepare(RequestState* request);
@@ -62,6 +64,8 @@ class Forecasts {
   void Show(CoreView& view) const;
 
  private:
+  static constexpr size_t kMostCells = 4096;
+
   // Most tokens per sequence that the request can generate on the replica.
   static double CapOf(const RequestState& request, const ReplicaSpec& spec);
 

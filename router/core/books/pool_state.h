@@ -112,6 +112,8 @@ class PoolState {
   void Configure(const PoolSpec& spec);
 
   const PoolSpec& spec() const { return spec_; }
+  // An engine or a neighbour in elastic memory leaves it another capacity than the fleet says.
+  void Resize(Amount capacity) { spec_.capacity = capacity; }
   const PoolGrowth& growth() const { return growth_; }
   RiskControl& risk() { return risk_; }
   const RiskControl& risk() const { return risk_; }

@@ -7,8 +7,10 @@
 #define PENSTOCK_ROUTER_CORE_BOOKS_PRESENCE_H_
 
 #include <algorithm>
+#include <vector>
 
 #include "base/health.h"
+#include "base/ids.h"
 #include "base/residency.h"
 #include "base/units.h"
 #include "router/core/contract/admission_checks.h"
@@ -19,10 +21,13 @@ struct Presence {
   Instant down_since;  // Instant(): it was never seen up.
   Residency residency = Residency::kAwake;
   bool leaving = false;
-  bool wanted = false;  // It is to wake once its memory is there.
-  bool trusted = true;  // False: its last order failed or is overdue; nobody waits for it.
-  Instant awake_at;     // While it wakes: when the wake is expected to end.
-  Duration wake;        // The expected time of a wake.
+  bool wanted = false;          // It is to wake once its memory is there.
+  bool trusted = true;          // False: its last order failed or is overdue; nobody waits for it.
+  Instant awake_at;             // While it wakes: when the wake is expected to end.
+  Duration wake;                // The expected time of a wake.
+  std::vector<ModelId> absent;  // The adapters that its engine would have to load. Changed by router/core/adapters.
+
+  bool Has(ModelId model) const { return std::find(absent.begin(), absent.end(), model) == absent.end(); }
 
   bool awake() const { return residency == Residency::kAwake; }
   bool Takes() const { return awake() && !leaving; }

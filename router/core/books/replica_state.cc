@@ -20,9 +20,12 @@ int64_t EngineFacts::TakePreemptions(int64_t counter) {
 }
 
 void ReplicaState::Configure(const ReplicaSpec& spec, const std::vector<ClassSpec>& classes) {
-  if (spec.prior != spec_.prior || spec.prior_known != spec_.prior_known || spec_.name.empty()) {
-    model_ = StepModel(spec.prior, spec.prior_known);
+  const bool same = spec.prior == spec_.prior && spec.prior_known == spec_.prior_known &&
+                    spec.time_sliced == spec_.time_sliced && !spec_.name.empty();
+  if (!same) {
+    model_ = StepModel(spec.prior, spec.prior_known, spec.time_sliced ? StepModel::kTimeSliced : StepModel::kMps);
     host_time = HostTime();
+    facts.speculation = TokensPerStep();
   }
   spec_ = spec;
   streams_.Configure(classes);
@@ -152,7 +155,11 @@ double ReplicaState::Remainder(Instant now, double at_least, int busy_neighbours
 
 DecodePace ReplicaState::Pace(int busy_neighbours) const {
   const double sequences = std::max<double>(1, static_cast<double>(streams_.sequences()));
-  return steps_.pace.Of(model_.DecodeStep(sequences, static_cast<double>(streams_.kv_tokens()), busy_neighbours));
+  DecodePace pace =
+      steps_.pace.Of(model_.DecodeStep(sequences, static_cast<double>(streams_.kv_tokens()), busy_neighbours));
+  pace.now *= facts.speculation.value();
+  pace.usual *= facts.speculation.value();
+  return pace;
 }
 
 double ReplicaState::MostTokensPerSecond(int neighbours) const {
@@ -161,7 +168,7 @@ double ReplicaState::MostTokensPerSecond(int neighbours) const {
   double decode = model_.DecodeStep(sequences, 0, 0);
   for (int busy = 1; busy <= neighbours; ++busy) decode = std::min(decode, model_.DecodeStep(sequences, 0, busy));
   const DecodePace pace = steps_.pace.Of(decode);
-  return std::max(pace.now, pace.usual);
+  return std::max(pace.now, pace.usual) * facts.speculation.value();
 }
 
 bool ReplicaState::SumsHold() const {

@@ -16,17 +16,22 @@
 #include "router/core/books/presence.h"
 #include "router/core/books/request_state.h"
 #include "router/core/contract/admission_checks.h"
+#include "router/core/contract/event.h"
 #include "router/core/contract/fleet.h"
 #include "router/core/learning/host_time.h"
+#include "router/core/learning/tokens_per_step.h"
 #include "router/core/prompts/prompt_cache.h"
 
 namespace penstock {
 
-// Facts that the engine reported.
+// Facts that the engine reported, or that its tokens showed.
 struct EngineFacts {
-  int64_t preemptions = -1;      // The counter at the last report; negative: none came.
-  int64_t preemptions_seen = 0;  // Sum of its increases.
-  double used_share = -1;        // Of the KV cache at the last report, 0 to 1; negative: none came.
+  int64_t preemptions = -1;              // The counter at the last report; negative: none came.
+  int64_t preemptions_seen = 0;          // Sum of its increases.
+  double used_share = -1;                // Of the KV cache at the last report, 0 to 1; negative: none came.
+  int running = -1;                      // Sequences at the last report, the waiting ones included; negative: unknown.
+  std::optional<ElasticReport> elastic;  // The newest.
+  TokensPerStep speculation;
 
   // Takes the counter of a report; returns its increase. A counter that fell belongs to a restarted engine.
   int64_t TakePreemptions(int64_t counter);

@@ -19,7 +19,7 @@
 #include "absl/container/inlined_vector.h"
 #include "kvmodel/growth_forecast.h"
 #include "kvmodel/memory_ledger.h"
-#include "kvmodel/output_forecast.h"
+#include "kvmodel/output/output_forecast.h"
 #include "kvmodel/prefill_work.h"
 #include "router/core/books/pool_state.h"
 #include "router/core/contract/action.h"
@@ -34,22 +34,35 @@ enum class RequestPhase : uint8_t {
   kAborting,  // Abort sent; its memory still counts.
 };
 
+// The replica that has reserved memory for a waiting request.
+struct ReservationState {
+  std::optional<ReplicaId> replica;
+  Instant next;  // None is looked for before.
+};
+
+// The replica whose prefill a waiting request waits for, because it shares a long prompt.
+struct CompanyState {
+  std::optional<ReplicaId> replica;  // None: it waits for nothing but room.
+  PrefillWork own;                   // The part of its prompt that is not cached there.
+  Instant until = Instant::Never();  // It waits for none from then on; Never: it has not waited for one yet.
+};
+
 // The part of a request that the queue uses.
 struct WaitState {
   Instant place;       // Its key in the lane: the deadline of the first token, shifted as lane_order.h says.
   Instant next_check;  // When it must be looked at though nothing else happens.
   Instant since;  // Its class's queue time counts from here: its arrival, or the failure of an answer that had begun.
   WaitReason reason = WaitReason::kBehindOthers;
-  bool tried_everywhere = false;            // No server is left that it was not tried on.
-  bool committed = false;                   // The core took it back from an engine: it is never refused for lateness.
-  bool begun = false;                       // An engine had begun its answer and failed: its TTFT goal binds no more.
-  bool best_effort = false;                 // No server could make its TTFT goal: it stands behind those that can.
-  bool parked = false;                      // It is ahead of its due times: nobody looks at it before it is due back.
-  std::vector<uint32_t> failed_on;          // Before that: the replicas that it was tried on, in rising order.
-  uint64_t tried_at = 0;                    // The pump that looked at it last.
-  Tokens cached{0};                         // The most of its prompt that a replica was seen to have cached.
-  std::optional<ReplicaId> reserved;        // The replica that has reserved memory for it.
-  Instant next_reservation;                 // No reservation is looked for before.
+  bool tried_everywhere = false;    // No server is left that it was not tried on.
+  bool committed = false;           // The core took it back from an engine: it is never refused for lateness.
+  bool begun = false;               // An engine had begun its answer and failed: its TTFT goal binds no more.
+  bool best_effort = false;         // No server could make its TTFT goal: it stands behind those that can.
+  bool parked = false;              // It is ahead of its due times: nobody looks at it before it is due back.
+  std::vector<uint32_t> failed_on;  // Before that: the replicas that it was tried on, in rising order.
+  uint64_t tried_at = 0;            // The pump that looked at it last.
+  Tokens cached{0};                 // The most of its prompt that a replica was seen to have cached.
+  ReservationState reservation;
+  CompanyState company;
   absl::InlinedVector<ReplicaId, 1> avoid;  // They failed it or pushed it back; taken only when no other can be.
 
   bool Avoids(size_t index) const {
@@ -119,8 +132,9 @@ struct RunState {
 struct OutputState {
   OutputForecaster::Key key;
   std::shared_ptr<const SurvivalCurve> curve;
-  std::optional<Tokens> known;       // The whole output, where it is known beforehand (simulation).
-  bool known_in_growth = false;      // The known output bounds the growth of pools too.
+  std::shared_ptr<const OutputForecaster::Trial> trial;  // Judged at the end; null: it is not.
+  std::optional<Tokens> known;                           // The whole output, where it is known beforehand (simulation).
+  bool known_in_growth = false;                          // The known output bounds the growth of pools too.
   double cap = 0;                    // Most tokens that the request can still generate, as of its dispatch.
   double p50 = 0, p90 = 0, p99 = 0;  // Forecast at admission; 0: not recorded.
   int64_t counted = 0;               // Tokens reported to the output forecaster so far.

@@ -59,6 +59,7 @@ void RunningRequests::JoinPools(RequestState* request, const ReplicaState& repli
 }
 
 void RunningRequests::Configure() {
+  extra_tokens_.resize(fleet_.replicas().size());
   shared_.resize(fleet_.replicas().size());
   for (ReplicaState& replica : fleet_.replicas()) {
     // Forecasts and leases follow as the requests are renewed.
@@ -117,12 +118,22 @@ void RunningRequests::Advance(const Progress& event, Instant now) {
     ReplicaState& replica = fleet_.replica(progress.replica);
     if (!replica.busy()) continue;
     replica.Advance(progress.steps, std::min(progress.newest_step_end, now), fleet_.BusyNeighbours(replica));
+    extra_tokens_[progress.replica.value()] = 0;
   }
   for (const StreamTokens& stream : event.corrections) {
     RequestState* request = requests_.Find(stream.request);
     if (request == nullptr || request->phase != RequestPhase::kDecoding) continue;
-    const int64_t own = (stream.generated - request->kept).value() / request->arrived.sequences;
-    fleet_.replica(request->running.replica).Correct(request, std::max<int64_t>(0, own));
+    ReplicaState& replica = fleet_.replica(request->running.replica);
+    const int64_t own = std::max<int64_t>(0, (stream.generated - request->kept).value() / request->arrived.sequences);
+    extra_tokens_[request->running.replica.value()] +=
+        static_cast<double>((own - replica.streams().Generated(*request)) * request->arrived.sequences);
+    replica.Correct(request, own);
+  }
+  for (const ReplicaProgress& progress : event.replicas) {
+    if (!fleet_.Knows(progress.replica)) continue;
+    ReplicaState& replica = fleet_.replica(progress.replica);
+    const double steps = static_cast<double>(progress.steps * replica.streams().sequences());
+    replica.facts.speculation.Observe(steps + extra_tokens_[progress.replica.value()], steps);
   }
 }
 

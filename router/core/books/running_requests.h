@@ -79,6 +79,7 @@ class RunningRequests {
   std::vector<RequestId> movers_;  // Filled and emptied within one call.
   // The memory of one Refresh, reused by the next.
   std::vector<GrowthMember> members_;
+  std::vector<double> extra_tokens_;  // By replica: of a Progress event, beyond its steps.
   std::vector<GrowthVector> growth_;
 };
 

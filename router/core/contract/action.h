@@ -4,9 +4,10 @@
 // answered within the same Apply by exactly one of Forward, Park or Refuse; a parked request later gets Forward or
 // Refuse. An action for a request that has already closed is void.
 //
-// An Action is any output. Sleep and Wake are actions of the fleet: they name a replica and no request. Mailboxes and
-// tickets take RequestAction, so the compiler shows each place that routes actions. A Sleep or Wake is answered by
-// ReplicaResidency when it has ended. The core has one of them under way per replica.
+// An Action is any output. Sleep, Wake, SetShare and LoadAdapter are actions of the fleet: they name a replica and no
+// request. Mailboxes and tickets take RequestAction, so the compiler shows each place that routes actions. A Sleep or
+// Wake is answered by ReplicaResidency when it has ended, a LoadAdapter by AdapterResidency. The core has one of them
+// under way per replica.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_ACTION_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_ACTION_H_
 
@@ -81,7 +82,24 @@ struct Wake {
   bool operator==(const Wake&) const = default;
 };
 
-using Action = std::variant<Forward, Park, Refuse, Abort, Sleep, Wake>;
+// The engine gets another limit for its cache in elastic memory. An ElasticReport with that limit answers it. The core
+// takes an order that no report answers within kShareReadBack as failed.
+inline constexpr Duration kShareReadBack = Duration::Seconds(3);
+struct SetShare {
+  ReplicaId replica;
+  Bytes limit{0};
+  bool operator==(const SetShare&) const = default;
+};
+
+// The engine of the replica loads an adapter; it unloads another one first.
+struct LoadAdapter {
+  ReplicaId replica;
+  ModelId model;
+  std::optional<ModelId> instead_of;
+  bool operator==(const LoadAdapter&) const = default;
+};
+
+using Action = std::variant<Forward, Park, Refuse, Abort, Sleep, Wake, SetShare, LoadAdapter>;
 
 // The action as one of a request; nullopt: it is one of the fleet.
 inline std::optional<RequestAction> RequestActionOf(const Action& action) {

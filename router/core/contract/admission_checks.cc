@@ -18,6 +18,7 @@ Tokens LongestPrompt(const Fleet& fleet, const ReplicaSpec& replica) {
   Tokens longest(std::numeric_limits<int64_t>::max());
   if (replica.max_context > Tokens(0)) longest = replica.max_context - Tokens(1);
   for (const PoolShare& share : replica.pools) {
+    if (fleet.pools[share.pool.value()].limited) continue;  // Its limit may grow.
     longest = std::min(longest, share.footprint.TokensWithin(fleet.pools[share.pool.value()].capacity));
   }
   return longest;

@@ -36,6 +36,9 @@ struct RequestArrived {
   bool regenerable = true;  // May be aborted and placed again without the client seeing it.
   bool continues = true;    // It then goes on from the tokens that the client has, instead of from the start.
   Bytes body{0};            // Held while it waits.
+
+  // A hash of its system prompt, tools and formats, which requests of one program have in common; 0: it has none.
+  uint64_t shape = 0;
   // Chained hashes of the prompt's leading full blocks of kPrefixBlock tokens: equal hash, equal text up to there.
   std::vector<uint64_t> prefix;
   bool operator==(const RequestArrived&) const = default;
@@ -112,6 +115,16 @@ struct EngineReport {
   bool operator==(const EngineReport&) const = default;
 };
 
+// The limit and the use of an engine's cache in elastic memory (kvcached), per GPU.
+struct ElasticReport {
+  ReplicaId replica;
+  Instant sampled_at;
+  Bytes limit{0};
+  Bytes used{0};
+  Bytes preallocated{0};  // Taken from the GPU, and free for this engine only.
+  bool operator==(const ElasticReport&) const = default;
+};
+
 struct ReplicaHealth {
   ReplicaId replica;
   Health health = Health::kDown;
@@ -127,6 +140,17 @@ struct ReplicaResidency {
   bool failed = false;  // The order failed.
   Duration took;        // From the order to its end; zero: nobody ordered it.
   bool operator==(const ReplicaResidency&) const = default;
+};
+
+// The end of a LoadAdapter, or what the engine was found to have. An adapter on demand counts as not loaded until its
+// first event.
+struct AdapterResidency {
+  ReplicaId replica;
+  ModelId model;
+  bool loaded = false;
+  bool failed = false;  // The order failed.
+  Duration took;        // From the order to its end; zero: nobody ordered it.
+  bool operator==(const AdapterResidency&) const = default;
 };
 
 struct FleetChanged {
@@ -145,7 +169,8 @@ struct TimerFired {
 };
 
 using Event = std::variant<RequestArrived, FirstToken, RequestClosed, RequestRequeued, Progress, EngineReport,
-                           ReplicaHealth, FleetChanged, ShutdownStarted, TimerFired, AnswerFixed, ReplicaResidency>;
+                           ReplicaHealth, FleetChanged, ShutdownStarted, TimerFired, AnswerFixed, ReplicaResidency,
+                           ElasticReport, AdapterResidency>;
 
 }  // namespace penstock
 

@@ -55,8 +55,20 @@ void Fields(Archive& archive, ReplicaResidency& e) {
   archive(e.replica, e.residency, e.failed, e.took);
 }
 template <class Archive>
+void Fields(Archive& archive, ElasticReport& e) {
+  archive(e.replica, e.sampled_at, e.limit, e.used, e.preallocated);
+}
+template <class Archive>
+void Fields(Archive& archive, AdapterResidency& e) {
+  archive(e.replica, e.model, e.loaded, e.failed, e.took);
+}
+template <class Archive>
+void Fields(Archive& archive, AdapterSpec& e) {
+  archive(e.on_demand, e.most, e.load, e.timeout);
+}
+template <class Archive>
 void Fields(Archive& archive, GpuSpec& e) {
-  archive(e.name, e.memory);
+  archive(e.name, e.memory, e.elastic, e.managed);
 }
 template <class Archive>
 void Fields(Archive& archive, SleepSpec& e) {
@@ -64,7 +76,7 @@ void Fields(Archive& archive, SleepSpec& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, PoolSpec& e) {
-  archive(e.name, e.capacity, e.in_bytes, e.overflow_fatal);
+  archive(e.name, e.capacity, e.in_bytes, e.overflow_fatal, e.limited);
 }
 template <class Archive>
 void Fields(Archive& archive, Footprint& e) {
@@ -82,11 +94,11 @@ template <class Archive>
 void Fields(Archive& archive, ReplicaSpec& e) {
   archive(e.name, e.models, e.pools, e.gpus, e.time_sliced, e.prior, e.prior_known, e.learns_steps, e.max_context,
           e.batch_budget, e.max_sequences, e.prefix_cache, e.shares_prompts, e.abort_hold, e.sleep, e.resident,
-          e.removed);
+          e.removed, e.adapters);
 }
 template <class Archive>
 void Fields(Archive& archive, ModelSpec& e) {
-  archive(e.name);
+  archive(e.name, e.base);
 }
 template <class Archive>
 void Fields(Archive& archive, ClassSpec& e) {
@@ -136,6 +148,14 @@ void Fields(Archive& archive, Sleep& a) {
 template <class Archive>
 void Fields(Archive& archive, Wake& a) {
   archive(a.replica);
+}
+template <class Archive>
+void Fields(Archive& archive, SetShare& a) {
+  archive(a.replica, a.limit);
+}
+template <class Archive>
+void Fields(Archive& archive, LoadAdapter& a) {
+  archive(a.replica, a.model, a.instead_of);
 }
 
 }  // namespace penstock

@@ -24,6 +24,7 @@ struct PoolSpec {
   Amount capacity{0};
   bool in_bytes = true;         // False: the amounts are tokens.
   bool overflow_fatal = false;  // Exhaustion fails every running request (llama-server's unified pool).
+  bool limited = false;  // One engine's part of elastic memory: an ElasticReport of its replica changes the capacity.
   bool operator==(const PoolSpec&) const = default;
 };
 
@@ -37,7 +38,9 @@ struct PoolShare {
 // A GPU whose memory awake replicas share.
 struct GpuSpec {
   std::string name;
-  Bytes memory{0};  // Its replicas may use so much together; 0: nobody knows, and nothing is gated.
+  Bytes memory{0};       // Its replicas may use so much together; 0: nobody knows, and nothing is gated.
+  Bytes elastic{0};      // Beside it, for the caches of all its engines.
+  bool managed = false;  // The core moves the limits of its engines, within `elastic`.
   bool operator==(const GpuSpec&) const = default;
 };
 
@@ -48,9 +51,19 @@ struct SleepSpec {
   bool operator==(const SleepSpec&) const = default;
 };
 
+// The adapters that the engine of a replica loads and unloads by order.
+struct AdapterSpec {
+  std::vector<ModelId> on_demand;  // Some of ReplicaSpec::models: the engine has them while they are loaded.
+  int most = 0;                    // So many are loaded at a time.
+  Duration load;                   // The expected time of a load.
+  Duration timeout;                // A load that takes longer has failed.
+  bool operator==(const AdapterSpec&) const = default;
+};
+
 struct ReplicaSpec {
   std::string name;
-  std::vector<ModelId> models;   // Names it answers to: the base model and, where it has them, adapters.
+  std::vector<ModelId> models;  // Names it answers to: the base model and, where it has them, adapters.
+  AdapterSpec adapters;
   std::vector<PoolShare> pools;  // Empty: memory is unknown and not gated.
   std::vector<uint32_t> gpus;    // Positions of the GPUs it runs on; neighbours share one.
   bool time_sliced = true;       // Busy neighbours multiply its step time; false: they share the GPU (MPS).
@@ -73,6 +86,7 @@ struct ReplicaSpec {
 
 struct ModelSpec {
   std::string name;
+  std::optional<ModelId> base;  // It is an adapter of this model.
   bool operator==(const ModelSpec&) const = default;
 };
 

@@ -21,8 +21,9 @@ enum class Refusal : uint8_t {
   kShuttingDown,         // The router drains.
   kTenantTokens,         // The tenant used its tokens per minute.
   kTenantRequests,       // The tenant has as many requests as it may have at a time.
+  kAdapterFailed,        // No replica that is up could load the adapter.
 };
-inline constexpr int kRefusalCount = 11;
+inline constexpr int kRefusalCount = 12;
 
 struct RefusalTraits {
   Refusal refusal;
@@ -45,6 +46,7 @@ inline constexpr std::array<RefusalTraits, kRefusalCount> kRefusals = {{
     {Refusal::kShuttingDown, "shutting_down", 503, "server_error", "service_unavailable", true},
     {Refusal::kTenantTokens, "tenant_tokens", 429, "rate_limit_error", "rate_limit_exceeded", true},
     {Refusal::kTenantRequests, "tenant_requests", 429, "rate_limit_error", "rate_limit_exceeded", true},
+    {Refusal::kAdapterFailed, "adapter_failed", 503, "server_error", "service_unavailable", true},
 }};
 
 constexpr const RefusalTraits& TraitsOf(Refusal refusal) { return kRefusals[static_cast<size_t>(refusal)]; }

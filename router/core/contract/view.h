@@ -18,6 +18,9 @@ namespace penstock {
 // Horizons at which pool forecasts are compared with what came: 1, 10 and 60 s.
 inline constexpr size_t kForecastChecks = 3;
 
+// Seconds from now at which a pool's forecast is shown.
+inline constexpr std::array<double, 4> kFanSeconds = {5, 15, 30, 60};
+
 // A pool as dashboards show it. Amounts in the pool's unit.
 struct PoolView {
   std::string name;
@@ -43,6 +46,24 @@ struct PoolView {
     bool operator==(const ForecastError&) const = default;
   };
   std::array<ForecastError, kForecastChecks> forecast_errors;
+  // The forecast at kFanSeconds, in the pool's unit.
+  struct FanPoint {
+    double mean = 0;
+    double sigma = 0;
+    bool operator==(const FanPoint&) const = default;
+  };
+  std::array<FanPoint, kFanSeconds.size()> fan;
+};
+
+// The cache of a replica in elastic memory, where its engine has a limit of its own.
+struct ElasticView {
+  bool known = false;  // A report came.
+  Bytes limit{0};
+  Bytes used{0};
+  Bytes preallocated{0};
+  Duration age;               // Since the newest report.
+  int64_t orders = 0;         // Limits that the core ordered.
+  int64_t orders_failed = 0;  // Of those, limits that were not read back.
 };
 
 struct ReplicaView {
@@ -59,9 +80,11 @@ struct ReplicaView {
   int64_t prefilling = 0;   // Leases before their first token.
   PrefillWork backlog;      // Dispatched and not yet computed.
   double step_factor = 1;   // Learned over prior step time.
+  int busy_neighbours = 0;  // Replicas on its GPUs that have work; part of what the factor is learned for.
   double host_time = 0;     // Seconds of a first token that no step explains, learned.
   double tokens_per_s = 0;  // Forecast decode rate of one stream.
   int64_t preemptions = 0;  // Reported since start.
+  ElasticView elastic;
 };
 
 struct LaneView {
@@ -70,6 +93,7 @@ struct LaneView {
   int64_t waiting = 0;   // Parked streams among them.
   Duration oldest_wait;  // The longest wait since an arrival; zero when none waits.
   int64_t parked = 0;
+  double drain_rate = 0;  // Requests per second that leave the queue of the model, of all classes; 0: none has yet.
 };
 
 // A tenant with a limit of tokens.

@@ -23,8 +23,10 @@ enum class WaitReason : uint8_t {
   kBehindOthers,
   kParked,
   kWaking,
+  kLoadingAdapter,
+  kFirstPrefill,
 };
-inline constexpr int kWaitReasonCount = 9;
+inline constexpr int kWaitReasonCount = 11;
 
 struct WaitReasonTraits {
   WaitReason reason;
@@ -44,6 +46,9 @@ inline constexpr std::array<WaitReasonTraits, kWaitReasonCount> kWaitReasons = {
     {WaitReason::kBehindOthers, "behind_others", "Requests ahead in the queue are tried first.", 0},
     {WaitReason::kParked, "parked", "The stream is ahead of its due times and has lent its memory.", 0},
     {WaitReason::kWaking, "waking", "The replicas of the model sleep, and one of them is to wake.", 1},
+    {WaitReason::kLoadingAdapter, "loading_adapter", "An engine has to load the adapter first.", 1},
+    {WaitReason::kFirstPrefill, "first_prefill", "An engine computes the prompt that it shares with another request.",
+     0},
 }};
 
 constexpr const WaitReasonTraits& TraitsOf(WaitReason reason) { return kWaitReasons[static_cast<size_t>(reason)]; }

@@ -46,12 +46,13 @@ bool FirstTokenInTime(const GuardQuestion& question) {
   return waited + question.outlook.ExpectedTtft() <= kTtftMargin * goal;
 }
 
-// Slack of the decoding streams of one class against the mixed steps ahead.
+// Slack of the decoding streams of one class against the mixed steps ahead. A step may take the time per token for
+// each token that it makes.
 bool DecodingStreamsKeepPace(ClassId id, const ClassSpec& goals, const GuardQuestion& question) {
   const StepOutlook& outlook = question.outlook;
   const Instant due = question.replica.streams().NextDue(id, question.now);
   if (due == Instant::Never()) return true;
-  const double tpot = goals.tpot.seconds();
+  const double tpot = goals.tpot.seconds() * question.replica.facts.speculation.value();
   const double slack = (due - question.now).seconds() - tpot;
   const double first = outlook.step + outlook.price.Of(outlook.first) - tpot;
   const double last = outlook.Done(outlook.queued) - outlook.Steps(outlook.queued) * tpot;
@@ -67,7 +68,7 @@ bool PrefillingStreamsKeepPace(const GuardQuestion& question) {
     ahead += queued->PrefillLeft();
     const ClassSpec& goals = question.classes[queued->arrived.service_class.value()];
     if (!goals.refuse_late) continue;
-    const double tpot = goals.tpot.seconds();
+    const double tpot = goals.tpot.seconds() * question.replica.facts.speculation.value();
     const Instant due = queued->arrival + goals.ttft + goals.tpot * queued->kept.value();
     const double at_first = (due - question.now).seconds() - outlook.remainder - outlook.Done(ahead);
     if (at_first < 0) continue;
@@ -94,10 +95,11 @@ bool SteadyStateKeepsPace(const GuardQuestion& question) {
   const double step = model.DecodeStep(sequences, kv_tokens, question.busy_neighbours);
   for (size_t i = 0; i < question.classes.size(); ++i) {
     const ClassSpec& goals = question.classes[i];
-    if (!goals.refuse_late || goals.tpot.seconds() < alone) continue;
+    const double tpot = goals.tpot.seconds() * replica.facts.speculation.value();
+    if (!goals.refuse_late || tpot < alone) continue;
     const bool concerned =
         request.arrived.service_class.value() == i || replica.streams().Decodes(ClassId(static_cast<uint32_t>(i)));
-    if (concerned && step > goals.tpot.seconds()) return false;
+    if (concerned && step > tpot) return false;
   }
   return true;
 }

@@ -139,7 +139,9 @@ MemoryTest::Verdict MemoryTest::TestPools(const RequestState& request, const Rep
     const PoolPeak peak = BoundWith(request, pool, growth[i], now);
     hints_[id.value()].worst = peak.horizon;
     verdict.peak_share = std::max(verdict.peak_share, (peak.bound + capacity - available) / capacity);
-    const bool lone = pool.growth().members() == 0 && fleet_.ledger().balance(id).draining == Amount(0);
+    const bool empty = pool.growth().members() == 0 && fleet_.ledger().balance(id).draining == Amount(0);
+    // Below its prompt, the limit of an engine has to grow first.
+    const bool lone = empty && (!pool.spec().limited || growth[i].mean[0] <= capacity);
     if (!lone && peak.bound > LimitOf(id)) verdict.fits = false;
     if (!lone && fleet_.GoalsOf(request).evictable && !request.service.guaranteed &&
         !pool.yielding().HasRoomFor(growth[i].mean[0], now)) {

@@ -8,7 +8,8 @@ bool Placement::CanAvoid(const RequestState& request, Tokens needed) const {
   if (request.waiting.avoid.empty()) return false;
   const std::vector<size_t>& servers = servers_.Of(request.arrived.model);
   return std::any_of(servers.begin(), servers.end(), [&](size_t index) {
-    return !request.waiting.Avoids(index) && needed <= servers_.Longest(index) && fleet_.replicas()[index].Placeable();
+    return !request.waiting.Avoids(index) && needed <= servers_.Longest(index) &&
+           fleet_.replicas()[index].Placeable() && fleet_.replicas()[index].presence.Has(request.arrived.model);
   });
 }
 
@@ -49,6 +50,10 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
     if (needed > servers_.Longest(*index)) continue;
     if (!replica.Placeable()) {
       if (servers_.IsAway(*index)) reason = HigherRanked(reason, WaitReason::kWaking);
+      continue;
+    }
+    if (!replica.presence.Has(request->arrived.model)) {
+      reason = HigherRanked(reason, WaitReason::kLoadingAdapter);
       continue;
     }
     if (can_avoid && request->waiting.Avoids(*index)) continue;

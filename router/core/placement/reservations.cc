@@ -13,7 +13,7 @@ constexpr double kAsLarge = 0.75;
 }  // namespace
 
 void Reservations::Configure() {
-  for (const Reservation& reservation : reservations_) reservation.request->waiting.reserved.reset();
+  for (const Reservation& reservation : reservations_) reservation.request->waiting.reservation.replica.reset();
   reservations_.clear();
   pools_.assign(fleet_.pools().size(), {});
 }
@@ -25,8 +25,8 @@ bool Reservations::Free(const ReplicaState& replica) const {
 }
 
 void Reservations::Reserve(RequestState* request, ReplicaId replica, Instant at) {
-  assert(!request->waiting.reserved && Free(fleet_.replica(replica)));
-  request->waiting.reserved = replica;
+  assert(!request->waiting.reservation.replica && Free(fleet_.replica(replica)));
+  request->waiting.reservation.replica = replica;
   reservations_.push_back({request, replica, at});
   for (const PoolShare& share : fleet_.replica(replica).spec().pools) {
     pools_[share.pool.value()] = {request, Instant(), {}};
@@ -47,12 +47,12 @@ void Reservations::BringForward(const RequestState& request, Instant at) {
 }
 
 void Reservations::End(RequestState* request) {
-  if (!request->waiting.reserved) return;
-  for (const PoolShare& share : fleet_.replica(*request->waiting.reserved).spec().pools) {
+  if (!request->waiting.reservation.replica) return;
+  for (const PoolShare& share : fleet_.replica(*request->waiting.reservation.replica).spec().pools) {
     pools_[share.pool.value()].request = nullptr;
   }
   std::erase_if(reservations_, [&](const Reservation& reservation) { return reservation.request == request; });
-  request->waiting.reserved.reset();
+  request->waiting.reservation.replica.reset();
 }
 
 GrowthVector Reservations::GrowthFrom(Instant at, const RequestState& request, const ReplicaState& replica,
@@ -99,7 +99,8 @@ bool Reservations::SumsHold() const {
   size_t pools = 0;
   for (const Reservation& reservation : reservations_) {
     const RequestState& request = *reservation.request;
-    if (request.phase != RequestPhase::kWaiting || request.waiting.reserved != reservation.replica) return false;
+    if (request.phase != RequestPhase::kWaiting || request.waiting.reservation.replica != reservation.replica)
+      return false;
     for (const PoolShare& share : fleet_.replica(reservation.replica).spec().pools) {
       if (pools_[share.pool.value()].request != &request) return false;
       ++pools;

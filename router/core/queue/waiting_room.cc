@@ -75,6 +75,7 @@ void WaitingRoom::Show(const Fleet& fleet, CoreView& view, Instant now) const {
       out.service_class = fleet.classes[c].name;
       out.waiting = lanes_[i].size(service_class);
       out.parked = lanes_[i].parked(service_class);
+      out.drain_rate = lanes_[i].DrainRate(now);
       if (const RequestState* oldest = lanes_[i].Oldest(service_class)) out.oldest_wait = now - oldest->arrival;
     }
   }

@@ -10,11 +10,11 @@ constexpr double kNearlyFull = 0.97;
 // Streams of a class and replica that are looked at for one that may be parked.
 constexpr size_t kLookedAt = 8;
 // Each costs some microseconds.
-constexpr size_t kMostPerEvent = 4;
+constexpr size_t kMostParkedPerEvent = 4;
 
 }  // namespace
 
-void Parking::StartEvent() { left_ = kMostPerEvent; }
+void Parking::StartEvent() { left_ = kMostParkedPerEvent; }
 
 double Parking::Shortage(PoolId pool, double more, Instant now) const {
   const double room = PoolLending::kFill * fleet_.ledger().Available(pool).AsDouble() + recalls_.ReturningTo(pool);

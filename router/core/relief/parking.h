@@ -4,7 +4,7 @@
 // streams that may be parked (books/lending.h), the one that is furthest ahead goes first. It stays away longest for
 // one computation of its context. An abort takes it from its engine; the request waits in its lane and is placed again
 // before its next token is due. Invariant: no more streams are parked than the memory asks for, with what earlier
-// aborts will give back. Owned by PenstockCore. O(classes x kLookedAt) per parked stream, at most kMostPerEvent of them
+// aborts will give back. Owned by PenstockCore. O(classes x kLookedAt) per parked stream, at most kMostParkedPerEvent
 // per event.
 #ifndef PENSTOCK_ROUTER_CORE_RELIEF_PARKING_H_
 #define PENSTOCK_ROUTER_CORE_RELIEF_PARKING_H_

@@ -9,11 +9,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/engines/contract/possible.h"
 #include "base/clock.h"
 #include "router/fleet/discovery_text.h"
 #include "router/fleet/sleep_plan.h"
+#include "router/live/fleet/engine_reports.h"
 #include "router/live/fleet/notice.h"
+#include "router/telemetry/engine_metrics.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -26,21 +27,22 @@ constexpr Duration kBadUrlPause = Duration::Seconds(5);
 
 FleetMonitor::FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, const Config& config, UrlOf url_of)
     : control_(control),
-      publisher_(control, std::move(loops)),
+      publisher_(control, std::move(loops), [this] { return MakeView(); }),
       url_of_(std::move(url_of)),
       book_(config),
       patrol_(control),
       rereader_(control, book_,
                 [this](const WatchedReplica& watched, bool changed, std::string notice) {
                   LogNotice(control_.edge(), watched.config.id, std::move(notice));
-                  if (changed) Publish({});
+                  if (changed) TellFacts(*watched_.at(watched.id));
                 }),
-      keeper_(control, book_, publisher_, [this](const ReplicaResidency& event) { Publish({event}); }) {}
+      keeper_(control, book_, publisher_, [this](const ReplicaResidency& event) { publisher_.Publish({event}); }),
+      adapters_(control, book_, [this](std::vector<Event> events) { publisher_.Publish(std::move(events)); }) {}
 
 FleetMonitor::~FleetMonitor() = default;
 
 void FleetMonitor::Start() {
-  Publish({});
+  publisher_.Publish({});
   StartWatching();
 }
 
@@ -54,9 +56,10 @@ void FleetMonitor::Reload(const Config& config, std::function<void()> published)
   for (ReplicaId id : changed) {
     StopWatching(id);
     // Before the loops: what the core would still send there, they could not deliver.
-    control_.edge().core->Submit(ReplicaHealth{id, book_.removed(id) ? Health::kDraining : Health::kDown});
+    const Health health = book_.removed(id) ? Health::kDraining : Health::kDown;
+    for (const ReplicaId rank : AllRanks(book_, id)) control_.edge().core->Submit(ReplicaHealth{rank, health});
   }
-  Publish({}, std::move(published));
+  publisher_.Publish({}, std::move(published));
   for (const auto& entry : watched_) keeper_.Configure(*entry.second);
   StartWatching();
   CountUp();
@@ -74,6 +77,7 @@ void FleetMonitor::StopWatching(ReplicaId replica) {
   found->second->stopped = true;
   found->second->pause.cancel();
   if (found->second->sleeper) found->second->sleeper->Stop();
+  adapters_.Stop(replica);
   patrol_.Forget(replica);
   watched_.erase(found);
 }
@@ -81,7 +85,7 @@ void FleetMonitor::StopWatching(ReplicaId replica) {
 void FleetMonitor::StartWatching() {
   for (size_t i = 0; i < book_.fleet().replicas.size(); ++i) {
     const ReplicaId id(static_cast<uint32_t>(i));
-    if (book_.removed(id) || watched_.contains(id)) continue;
+    if (book_.removed(id) || book_.entry(id).first != i || watched_.contains(id)) continue;
     auto watched = std::make_shared<WatchedReplica>(control_, id, book_.replica_config(id));
     // Without a pool it is never reached, and the log says why.
     const absl::Status connected = watched->Connect(control_, url_of_(book_.replica_config(id)));
@@ -128,15 +132,17 @@ asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
   co_await keeper_.AfterRound(watched, status.ok(), began);
   if (watched.stopped) co_return;
   const bool hidden = SleepKeeper::HidesAbsence(watched);
-  if (watched.discovered && !hidden) control_.edge().telemetry->OnEnginePoll(watched.config.id, status.ok());
+  if (watched.discovered && !hidden) {
+    control_.edge().telemetry->engines().OnPoll(NameOf(watched), status.ok());
+  }
   if (!status.ok() && !hidden) {
     LogLost(watched, status);
     watched.rereading.times.OnFailedPoll();
   }
-  if (!status.ok() && book_.SetDiscovery(watched.id, std::nullopt)) Publish({});
+  if (!status.ok() && book_.SetDiscovery(watched.id, std::nullopt)) publisher_.Publish({});
   // Once per failing probe: a stream may have been heard of a moment ago.
   if (!status.ok() && watched.scraper && watched.health.probing_needed())
-    publisher_.TellLost(watched.id, EngineLoss::kHung);
+    publisher_.TellLost(book_.RanksOf(watched.id), EngineLoss::kHung);
   if (!was_down && watched.health.probing_needed()) watched.discovered = false;
 }
 
@@ -156,7 +162,7 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
   keeper_.OnDiscovered(watched);
   LogNotice(control_.edge(), watched.config.id,
             DiscoveryText(*book_.known(watched.id).discovery, book_.fleet().replicas[watched.id.value()]));
-  Publish({});
+  TellFacts(watched);
   co_return absl::OkStatus();
 }
 
@@ -169,13 +175,7 @@ asio::awaitable<absl::Status> FleetMonitor::Poll(WatchedReplica& watched) {
   watched.health.SetSleeping(watched.sleeper ? watched.sleeper->sleeps_untold() : seen->sleeping);
   if (watched.sleeper) watched.sleeper->OnLoad(std::max(seen->running, seen->waiting));
   watched.rereading.times.OnGoodPoll(seen->tokens, seen->preemptions);
-  double used_share = seen->kv_used_share;
-  const std::optional<Tokens> configured = book_.replica_config(watched.id).kv_tokens;
-  if (configured && configured->value() > 0 && seen->kv_used_tokens >= 0) {
-    used_share = PossibleUse(static_cast<double>(seen->kv_used_tokens) / configured->AsDouble());
-  }
-  control_.edge().core->Submit(
-      EngineReport{watched.id, before, used_share, seen->running, seen->waiting, seen->preemptions});
+  for (const EngineReport& report : ReportsOf(book_, watched.id, *seen, before)) control_.edge().core->Submit(report);
   CheckWork(watched, *seen);
   co_return absl::OkStatus();
 }
@@ -186,12 +186,21 @@ void FleetMonitor::CheckWork(WatchedReplica& watched, const Observation& seen) {
   const Duration silence = patrol_.HangsFor(watched.id, spec, seen, book_.config().limits.hang_after, Now());
   if (silence == Duration()) return;
   LogNotice(control_.edge(), watched.config.id,
-            absl::StrCat("replica answers its polls but gave no sign of work for ", silence.seconds(),
-                         " s, far longer than its prompts explain"));
-  control_.edge().telemetry->OnEngineError(watched.config.id, EngineErrorKind::kHung);
+            absl::StrCat("engine answers polls but gave no sign of work for ", silence.seconds(), " s"));
+  control_.edge().telemetry->engines().OnError(NameOf(watched), EngineErrorKind::kHung);
   watched.health.OnHang(Now());
   watched.wants_answers->store(true, std::memory_order_relaxed);
-  publisher_.TellLost(watched.id, EngineLoss::kHung);
+  publisher_.TellLost(book_.RanksOf(watched.id), EngineLoss::kHung);
+}
+
+void FleetMonitor::TellFacts(WatchedReplica& watched) {
+  std::vector<Event> events = adapters_.FactsOf(watched.id);
+  if (watched.told.health) Append(HealthOfRanks(book_, watched.id, *watched.told.health), events);
+  // Before the loops: what the core would still send to a rank that is gone, they could not deliver.
+  for (const ReplicaId gone : RanksGone(book_, watched.id)) {
+    control_.edge().core->Submit(ReplicaHealth{gone, Health::kDraining});
+  }
+  publisher_.Publish(std::move(events));
 }
 
 void FleetMonitor::Judge(WatchedReplica& watched) {
@@ -203,8 +212,13 @@ void FleetMonitor::Judge(WatchedReplica& watched) {
   // A replica counts as up once the core knows it: /readyz promises that a request would be placed.
   watched.told.placeable = watched.told.placeable && watched.told.TakesRequests();
   CountUp();
-  Publish({ReplicaHealth{watched.id, health}}, [this, id = watched.id] { OnTold(id); });
+  publisher_.Publish(HealthOfRanks(book_, watched.id, health), [this, id = watched.id] { OnTold(id); });
   if (health == Health::kUp || announced) LogNotice(control_.edge(), watched.config.id, TextOf(health));
+}
+
+void FleetMonitor::OnOrder(const LoadAdapter& order) {
+  const auto found = watched_.find(order.replica);
+  if (found != watched_.end()) adapters_.Order(found->second, order);
 }
 
 void FleetMonitor::OnOrder(ReplicaId replica, Verb verb) {
@@ -215,8 +229,9 @@ void FleetMonitor::OnOrder(ReplicaId replica, Verb verb) {
 }
 
 void FleetMonitor::OnToken(ReplicaId replica, Instant then) {
-  patrol_.OnToken(replica, then);
-  const auto found = watched_.find(replica);
+  const ReplicaId first(book_.entry(replica).first);
+  patrol_.OnToken(first, then);
+  const auto found = watched_.find(first);
   if (found != watched_.end() && found->second->sleeper) found->second->sleeper->OnToken(then);
 }
 
@@ -235,7 +250,7 @@ void FleetMonitor::CountUp() {
 }
 
 void FleetMonitor::OnNews(ReplicaId replica, EngineNews news) {
-  const auto found = watched_.find(replica);
+  const auto found = watched_.find(ReplicaId(book_.entry(replica).first));
   if (found == watched_.end()) return;
   WatchedReplica& watched = *found->second;
   switch (news) {
@@ -264,34 +279,20 @@ void FleetMonitor::OnNews(ReplicaId replica, EngineNews news) {
 
 void FleetMonitor::LogLost(WatchedReplica& watched, const absl::Status& status) {
   if (std::exchange(watched.lost_logged, true)) return;
-  control_.edge().telemetry->OnEngineError(watched.config.id, EngineErrorKind::kConnect);
+  control_.edge().telemetry->engines().OnError(NameOf(watched), EngineErrorKind::kConnect);
   LogNotice(control_.edge(), watched.config.id, absl::StrCat("engine does not answer: ", status.message()));
-}
-
-void FleetMonitor::Publish(std::vector<Event> then, std::function<void()> published) {
-  next_.then.insert(next_.then.end(), then.begin(), then.end());
-  if (published) next_.published.push_back(std::move(published));
-  if (std::exchange(publication_, Publication::kWanted) == Publication::kNone) {
-    // Later: the changes of this turn go with it.
-    asio::post(control_.io(), [this] { PublishNext(); });
-  }
-}
-
-void FleetMonitor::PublishNext() {
-  publication_ = Publication::kUnderWay;
-  Changes now = std::exchange(next_, Changes());
-  publisher_.Publish(MakeView(), std::move(now.then), [this, published = std::move(now.published)] {
-    for (const auto& each : published) each();
-    if (publication_ == Publication::kWanted) return PublishNext();
-    publication_ = Publication::kNone;
-  });
 }
 
 std::shared_ptr<const FleetView> FleetMonitor::MakeView() const {
   std::vector<EngineAccess> engines;
   for (size_t i = 0; i < book_.fleet().replicas.size(); ++i) {
-    const auto found = watched_.find(ReplicaId(static_cast<uint32_t>(i)));
-    engines.push_back(found == watched_.end() ? EngineAccess() : found->second->Access());
+    const FleetEntry& entry = book_.entry(ReplicaId(static_cast<uint32_t>(i)));
+    const auto found = watched_.find(ReplicaId(entry.first));
+    EngineAccess& access = engines.emplace_back();
+    if (entry.removed || found == watched_.end()) continue;
+    access = found->second->Access();
+    if (entry.place) access.rank = entry.place->rank;
+    access.speculates = entry.discovery && entry.discovery->speculates;
   }
   return MakeFleetView(book_, std::move(engines));
 }

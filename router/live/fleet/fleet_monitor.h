@@ -1,6 +1,6 @@
 // Watches the engines: recognises them, learns what they are, polls them, and tells the core and the loops.
 //
-// One coroutine per replica runs on the control loop. It probes until the engine answers (a replica is known within 1 s
+// One coroutine per engine runs on the control loop. It probes until the engine answers (a replica is known within 1 s
 // of that) and discovers it. Then it polls every poll.interval, reads the facts again at times (Rereader), and probes
 // again when the engine is lost. Owns the FleetBook. The core learns first of a replica that leaves, and last of one
 // that comes (FleetPublisher). Requests at a replica that is down or hangs are given up where they hear nothing of it.
@@ -21,6 +21,7 @@
 #include "config/config.h"
 #include "router/fleet/fleet_book.h"
 #include "router/live/event_loop.h"
+#include "router/live/fleet/adapter_keeper.h"
 #include "router/live/fleet/fleet_publisher.h"
 #include "router/live/fleet/hang_patrol.h"
 #include "router/live/fleet/rereader.h"
@@ -41,6 +42,7 @@ class FleetMonitor {
 
   // The first view, to be given to every loop before they run.
   std::shared_ptr<const FleetView> FirstView() const { return MakeView(); }
+  const FleetBook& book() const { return book_; }
   void Start();
   // Calls `published` on the control loop once the core and every loop have the new fleet.
   void Reload(const Config& config, std::function<void()> published);
@@ -50,8 +52,9 @@ class FleetMonitor {
   void OnNews(ReplicaId replica, EngineNews news);
   // A stream of the replica got a token then.
   void OnToken(ReplicaId replica, Instant then);
-  // Carries out an order of the core. Its end is an event.
+  // Carry out an order of the core. Its end is an event.
   void OnOrder(ReplicaId replica, Verb verb);
+  void OnOrder(const LoadAdapter& order);
 
  private:
   boost::asio::awaitable<void> Watch(std::shared_ptr<WatchedReplica> watched);
@@ -60,36 +63,29 @@ class FleetMonitor {
   boost::asio::awaitable<absl::Status> Poll(WatchedReplica& watched);
   void StartWatching();
   void StopWatching(ReplicaId replica);
+  // The engine has other facts now: tells the core and the loops.
+  void TellFacts(WatchedReplica& watched);
   // Tells the core what changed.
   void Judge(WatchedReplica& watched);
   void CheckWork(WatchedReplica& watched, const Observation& seen);
+  const std::string& NameOf(const WatchedReplica& watched) const {
+    return book_.fleet().replicas[watched.id.value()].name;
+  }
   void LogLost(WatchedReplica& watched, const absl::Status& status);
-  // Then submits `then` to the core and calls `published`, where it is given. One publication is under way at a time.
-  // The changes that come meanwhile go with the next one: a view is as long as the fleet.
-  void Publish(std::vector<Event> then, std::function<void()> published = nullptr);
-  void PublishNext();
   void CountUp();
   // The core knows the health that the replica had when it was published.
   void OnTold(ReplicaId replica);
   std::shared_ptr<const FleetView> MakeView() const;
 
-  enum class Publication : uint8_t { kNone, kUnderWay, kWanted };
-  // The changes of the next publication.
-  struct Changes {
-    std::vector<Event> then;
-    std::vector<std::function<void()>> published;
-  };
-
   EventLoop& control_;
   FleetPublisher publisher_;
-  Publication publication_ = Publication::kNone;
-  Changes next_;
   const UrlOf url_of_;
   FleetBook book_;
   HangPatrol patrol_;
   Rereader rereader_;
   SleepKeeper keeper_;
-  absl::btree_map<ReplicaId, std::shared_ptr<WatchedReplica>> watched_;
+  AdapterKeeper adapters_;
+  absl::btree_map<ReplicaId, std::shared_ptr<WatchedReplica>> watched_;  // One per engine, by its first replica.
   bool stopped_ = false;
 };
 

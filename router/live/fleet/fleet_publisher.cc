@@ -23,23 +23,42 @@ std::shared_ptr<const FleetView> MakeFleetView(const FleetBook& book, std::vecto
   return view;
 }
 
-void FleetPublisher::Publish(std::shared_ptr<const FleetView> view, std::vector<Event> then,
-                             std::function<void()> published) {
+void FleetPublisher::Publish(std::vector<Event> then, std::function<void()> published) {
+  next_.then.insert(next_.then.end(), then.begin(), then.end());
+  if (published) next_.published.push_back(std::move(published));
+  if (std::exchange(state_, State::kWanted) == State::kNone) {
+    // Later: the changes of this turn go with it.
+    boost::asio::post(control_.io(), [this] { PublishNext(); });
+  }
+}
+
+void FleetPublisher::PublishNext() {
+  state_ = State::kUnderWay;
+  Send(view_(), std::exchange(next_, Changes()));
+}
+
+void FleetPublisher::Send(std::shared_ptr<const FleetView> view, Changes changes) {
   control_.edge().telemetry->SetFleet(view->book.fleet());
   auto left = std::make_shared<std::atomic<size_t>>(loops_.size());
-  const auto arrived = [this, view, left, then = std::move(then), published = std::move(published)] {
+  const auto arrived = [this, view, left, changes = std::move(changes)] {
     if (left->fetch_sub(1) != 1) return;
-    boost::asio::post(control_.io(), [this, view, then, published] {
-      control_.edge().core->Submit(FleetChanged{view->book.fleet()});
-      for (const Event& event : then) control_.edge().core->Submit(event);
-      published();
-    });
+    boost::asio::post(control_.io(), [this, view, changes] { OnArrived(view, changes); });
   };
   for (EventLoop* loop : loops_) loop->PostFleet(view, arrived);
 }
 
-void FleetPublisher::TellLost(ReplicaId replica, EngineLoss loss) {
-  for (EventLoop* loop : loops_) loop->PostLost(replica, loss);
+void FleetPublisher::OnArrived(const std::shared_ptr<const FleetView>& view, const Changes& changes) {
+  control_.edge().core->Submit(FleetChanged{view->book.fleet()});
+  for (const Event& event : changes.then) control_.edge().core->Submit(event);
+  for (const auto& each : changes.published) each();
+  if (state_ == State::kWanted) return PublishNext();
+  state_ = State::kNone;
+}
+
+void FleetPublisher::TellLost(const std::vector<ReplicaId>& replicas, EngineLoss loss) {
+  for (EventLoop* loop : loops_) {
+    for (const ReplicaId replica : replicas) loop->PostLost(replica, loss);
+  }
 }
 
 }  // namespace penstock

@@ -11,6 +11,7 @@
 #include "router/fleet/discovery_text.h"
 #include "router/fleet/sleep_plan.h"
 #include "router/live/fleet/sleep_keeper.h"
+#include "router/telemetry/engine_metrics.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -77,12 +78,13 @@ asio::awaitable<void> Rereader::Read(std::shared_ptr<WatchedReplica> watched, bo
 void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found) {
   const Discovery& known = *book_.known(watched.id).discovery;
   Telemetry& telemetry = *control_.edge().telemetry;
+  const std::string name = book_.fleet().replicas[watched.id.value()].name;
   if (found.ok()) KeepOwnModel(book_.config(), book_.replica_config(watched.id), *found);
   if (found.ok() && found->models.empty() && !known.models.empty()) {
     found = absl::InvalidArgumentError("it lists no model");
   }
   if (!found.ok()) {
-    telemetry.OnReread(watched.config.id, Reread::kFailed);
+    telemetry.engines().OnReread(name, Reread::kFailed);
     // An engine without the pages may be of another kind.
     if (absl::IsNotFound(found.status())) watched.rereading.times.OnUnreadable();
     if (std::exchange(watched.rereading.failed, true)) return;
@@ -90,8 +92,8 @@ void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found) {
   }
   watched.rereading.failed = false;
   Discovery facts = Renewed(known, *std::move(found));
-  if (facts == known) return telemetry.OnReread(watched.config.id, Reread::kSame);
-  telemetry.OnReread(watched.config.id, Reread::kChanged);
+  if (facts == known) return telemetry.engines().OnReread(name, Reread::kSame);
+  telemetry.engines().OnReread(name, Reread::kChanged);
   watched.scraper = std::make_shared<EngineScraper>(EngineOf(facts.kind), facts);
   book_.SetDiscovery(watched.id, std::move(facts));
   const Discovery& now = *book_.known(watched.id).discovery;

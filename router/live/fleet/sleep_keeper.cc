@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "router/fleet/sleep_plan.h"
 #include "router/live/fleet/notice.h"
+#include "router/telemetry/engine_metrics.h"
 
 namespace penstock {
 namespace {
@@ -48,7 +49,7 @@ void SleepKeeper::OnDiscovered(WatchedReplica& watched) {
   const std::string fault = SleepFault(known);
   if (!fault.empty()) {
     LogNotice(control_.edge(), watched.config.id, absl::StrCat("replica cannot sleep: ", fault));
-    control_.edge().telemetry->OnSleepEnd(watched.config.id, SleepResult::kUnable);
+    control_.edge().telemetry->engines().OnSleepEnd(watched.config.id, SleepResult::kUnable);
   }
   const ReplicaSpec& spec = book_.fleet().replicas[watched.id.value()];
   const SleepVerbs& verbs = watched.scraper->engine().sleep_verbs;
@@ -88,20 +89,20 @@ Duration SleepKeeper::PauseOf(const WatchedReplica& watched, Duration usual) {
 }
 
 void SleepKeeper::OnNews(const std::string& replica, const SleepNews& news) {
-  if (news.holds) return publisher_.TellLost(news.event.replica, EngineLoss::kAsleep);
+  if (news.holds) return publisher_.TellLost({news.event.replica}, EngineLoss::kAsleep);
   Telemetry& telemetry = *control_.edge().telemetry;
   if (news.lies || news.end.page_lies) {
     LogNotice(control_.edge(), replica, "engine says that it sleeps, and answers; its page is not believed");
-    telemetry.OnFalseSleep(replica);
+    telemetry.engines().OnFalseSleep(replica);
     if (news.lies) return;
   }
   if (!news.verb) {
     const bool awake = news.event.residency == Residency::kAwake;
     LogNotice(control_.edge(), replica, awake ? "replica was found awake" : "replica was found asleep");
   } else if (*news.verb == Verb::kWake) {
-    telemetry.OnWakeEnd(replica, ResultOf(news.end.fault), news.event.took);
+    telemetry.engines().OnWakeEnd(replica, ResultOf(news.end.fault), news.event.took);
   } else {
-    telemetry.OnSleepEnd(replica, ResultOf(news.end.fault));
+    telemetry.engines().OnSleepEnd(replica, ResultOf(news.end.fault));
   }
   if (news.verb && news.event.failed) {
     LogNotice(control_.edge(), replica, absl::StrCat("replica did not ", NameOf(*news.verb), ": ", news.end.message));

@@ -38,6 +38,8 @@ std::string RefusalMessage(const Refuse& refuse, absl::string_view model) {
                           refuse.value, ". Retry later.");
     case Refusal::kTenantRequests:
       return absl::StrCat("The limit of ", refuse.bound, " requests at a time is reached. Retry when one has ended.");
+    case Refusal::kAdapterFailed:
+      return absl::StrCat("No engine could load the adapter `", model, "`. Retry later.");
   }
   return "Refused.";
 }

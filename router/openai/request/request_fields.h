@@ -53,6 +53,7 @@ enum class RequestField : uint8_t {
   kStore,
   kBackground,
   kPreviousResponseId,
+  kConversation,
   kSeed,
   kTemperature,
   kFieldCount,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "router/openai/request/prompt_hashes.h"
 
 namespace penstock {
 namespace {
@@ -183,7 +184,7 @@ MaybeError ReadEffects(const RequestFields& fields, RequestFacts& facts) {
   }
   std::string previous;
   if (MaybeError error = ReadString(fields, Field::kPreviousResponseId, previous)) return error;
-  facts.continues_response = !previous.empty();
+  facts.continues_response = !previous.empty() || fields.Find(Field::kConversation) != nullptr;
   facts.has_effects = store || RunsTools(fields);
   return std::nullopt;
 }
@@ -228,6 +229,7 @@ MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
     if (MaybeError error = ReadEffects(fields, facts)) return error;
   }
   ReadAnswerShape(fields, facts);
+  facts.shape = ShapeHash(fields);
   return std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_REQUEST_SCAN_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -55,6 +56,7 @@ struct RequestFacts {
   bool prompt_is_text = false;       // Chat messages, or one prompt string.
   bool ends_with_assistant = false;  // Chat: the client itself asks for a continuation.
   bool echo = false;
+  uint64_t shape = 0;   // ShapeHash.
   bool seeded = false;  // It wants its own random numbers; a continuation would begin them again.
 
   // Facts of responses.

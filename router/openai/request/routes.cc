@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -17,7 +18,7 @@ struct FixedRoute {
   Endpoint endpoint;
 };
 
-constexpr std::array<FixedRoute, 13> kFixedRoutes = {{
+constexpr std::array<FixedRoute, 23> kFixedRoutes = {{
     {"/v1/chat/completions", Route::kGenerate, Endpoint::kChat},
     {"/v1/completions", Route::kGenerate, Endpoint::kCompletions},
     {"/v1/embeddings", Route::kGenerate, Endpoint::kEmbeddings},
@@ -31,6 +32,16 @@ constexpr std::array<FixedRoute, 13> kFixedRoutes = {{
     {"/ping", Route::kEngineHealth, Endpoint::kChat},
     {"/version", Route::kVersion, Endpoint::kChat},
     {"/metrics", Route::kMetrics, Endpoint::kChat},
+    {"/", Route::kPage, Endpoint::kChat},
+    {"/penstock/", Route::kPage, Endpoint::kChat},
+    {"/penstock/page.css", Route::kPage, Endpoint::kChat},
+    {"/penstock/page.js", Route::kPage, Endpoint::kChat},
+    {"/penstock/openapi.json", Route::kPage, Endpoint::kChat},
+    {"/penstock/fleet", Route::kPage, Endpoint::kChat},
+    {"/penstock/requests", Route::kPage, Endpoint::kChat},
+    {"/penstock/tenants", Route::kPage, Endpoint::kChat},
+    {"/penstock/state", Route::kPage, Endpoint::kChat},
+    {"/penstock/events", Route::kPage, Endpoint::kChat},
 }};
 constexpr absl::string_view kModelPrefix = "/v1/models/";
 constexpr absl::string_view kResponsePrefix = "/v1/responses/";
@@ -76,7 +87,8 @@ bool IsListed(absl::string_view methods, absl::string_view method) {
 }
 
 RouteMatch WithMethod(RouteMatch match, absl::string_view method, absl::string_view methods) {
-  match.admin = match.route == Route::kHealth || match.route == Route::kReady || match.route == Route::kMetrics;
+  match.admin = match.route == Route::kHealth || match.route == Route::kReady || match.route == Route::kMetrics ||
+                match.route == Route::kPage;
   if (IsListed(methods, method)) return match;
   match.route = Route::kWrongMethod;
   match.allow = methods;
@@ -96,14 +108,17 @@ RouteMatch MatchRoute(absl::string_view method, absl::string_view target) {
   for (const FixedRoute& fixed : kFixedRoutes) {
     if (path != fixed.path) continue;
     const bool generates = fixed.route == Route::kGenerate;
-    return WithMethod(RouteMatch{fixed.route, fixed.endpoint, "", ""}, method, generates ? "POST" : kReading);
+    RouteMatch match{.route = fixed.route, .endpoint = fixed.endpoint};
+    if (fixed.route == Route::kPage) match.page = fixed.path.substr(fixed.path.rfind('/') + 1);
+    return WithMethod(std::move(match), method, generates ? "POST" : kReading);
   }
   if (absl::StartsWith(path, kModelPrefix) && path.size() > kModelPrefix.size()) {
     std::optional<std::string> name = PercentDecode(absl::StripPrefix(path, kModelPrefix));
-    if (name) return WithMethod(RouteMatch{Route::kModel, Endpoint::kChat, *std::move(name), ""}, method, kReading);
+    if (name) return WithMethod(RouteMatch{.route = Route::kModel, .model = *std::move(name)}, method, kReading);
   }
   if (absl::StartsWith(path, kResponsePrefix) && path.size() > kResponsePrefix.size()) {
-    return WithMethod(RouteMatch{Route::kStoredResponse, Endpoint::kResponses, "", ""}, method, MethodsOfStored(path));
+    return WithMethod(RouteMatch{.route = Route::kStoredResponse, .endpoint = Endpoint::kResponses}, method,
+                      MethodsOfStored(path));
   }
   return RouteMatch{};
 }

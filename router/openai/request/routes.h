@@ -18,6 +18,7 @@ enum class Route {
   kEngineHealth,  // /health and /ping of an engine, which clients ask: kReady, for clients.
   kVersion,
   kMetrics,
+  kPage,            // A part of the page; `page` is its name.
   kStoredResponse,  // One answer that an engine has stored.
   kNotFound,
   kWrongMethod,  // The path exists; `allow` lists its methods.
@@ -28,7 +29,8 @@ struct RouteMatch {
   Endpoint endpoint = Endpoint::kChat;
   std::string model;
   absl::string_view allow;
-  bool admin = false;  // The path is one of health, readiness and metrics, whatever the method.
+  absl::string_view page;  // The last part of a path below /penstock/; empty: the page itself.
+  bool admin = false;      // The path is one of health, readiness, metrics and the page, whatever the method.
 };
 
 // `target` may carry a query, which is ignored, or be in absolute form.

@@ -24,6 +24,8 @@ void RivalCore::Apply(const Event& event, Instant now, std::vector<Action>& acti
     void operator()(const ShutdownStarted&) { core.draining_ = true; }
     void operator()(const TimerFired&) {}
     void operator()(const ReplicaResidency&) {}
+    void operator()(const ElasticReport&) {}
+    void operator()(const AdapterResidency&) {}
     void operator()(const AnswerFixed&) {}
   };
   books_.SetTime(now);

@@ -24,8 +24,8 @@ PolicyDeclaration PenstockPolicy() {
   policy.origin = PolicyOrigin::kOwn;
   policy.settings = {WordsSetting(
       "without",
-      {"forecast", "memory", "variance", "tenants", "steps", "learning", "gpu", "refusal", "early", "density",
-       "prefixes", "reservations", "best-effort", "sharing", "parking", "eviction", "attention"},
+      {"forecast", "memory", "variance", "tenants", "levels", "steps", "learning", "gpu", "refusal", "early", "density",
+       "prefixes", "reservations", "best-effort", "sharing", "parking", "eviction", "attention", "company"},
       "parts left out, which shows their worth; without `forecast` the policy tests "
       "present use")};
   policy.text = {

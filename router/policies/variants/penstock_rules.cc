@@ -1,7 +1,5 @@
 #include "router/policies/variants/penstock_rules.h"
 
-#include <utility>
-
 namespace penstock {
 
 PoolPeak PresentUse::BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const {
@@ -17,18 +15,17 @@ Instant ShortestWorkFirst::Place(const OrderQuestion& question) {
   return Instant() + Duration::Seconds(question.Work(question.Output()));
 }
 
-VariedOutputs::VariedOutputs(bool by_tenant, std::function<Tokens(RequestId)> output_of, bool in_growth)
-    : by_tenant_(by_tenant), output_of_(std::move(output_of)), in_growth_(in_growth) {}
-
 OutputForecaster::Key VariedOutputs::KeyOf(const RequestArrived& arrived) const {
   OutputForecaster::Key key = OutputKnowledge::KeyOf(arrived);
-  if (!by_tenant_) key.tenant = TenantId();
+  if (options_.by_tenant) return key;
+  key.tenant = TenantId();
+  key.shape = 0;
   return key;
 }
 
 std::optional<Tokens> VariedOutputs::OutputOf(RequestId request) const {
-  if (!output_of_) return std::nullopt;
-  return output_of_(request);
+  if (!options_.output_of) return std::nullopt;
+  return options_.output_of(request);
 }
 
 }  // namespace penstock

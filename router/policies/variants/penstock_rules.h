@@ -66,19 +66,23 @@ class ShortestWorkFirst : public LaneOrder {
   Instant Place(const OrderQuestion& question) override;
 };
 
-// Output curves without tenants, or known outputs.
+// Output curves without tenants or without a choice among levels, or known outputs.
 class VariedOutputs : public OutputKnowledge {
  public:
-  // `output_of` may be null: no output is known.
-  VariedOutputs(bool by_tenant, std::function<Tokens(RequestId)> output_of, bool in_growth);
+  struct Options {
+    bool by_tenant = true;                       // False: neither tenant nor request shape has a curve.
+    bool levels = true;                          // False: every request reads its tenant's detail.
+    bool in_growth = true;                       // Known outputs bound the growth of pools too.
+    std::function<Tokens(RequestId)> output_of;  // Null: no output is known.
+  };
+  explicit VariedOutputs(Options options) : options_(std::move(options)) {}
   OutputForecaster::Key KeyOf(const RequestArrived& arrived) const override;
   std::optional<Tokens> OutputOf(RequestId request) const override;
-  bool InGrowth() const override { return in_growth_; }
+  bool InGrowth() const override { return options_.in_growth; }
+  bool ChoosesLevels() const override { return options_.levels; }
 
  private:
-  const bool by_tenant_;
-  const std::function<Tokens(RequestId)> output_of_;
-  const bool in_growth_;
+  const Options options_;
 };
 
 }  // namespace penstock

@@ -24,6 +24,7 @@ const Parts& WithoutParts() {
       {"memory", [](PenstockVariant& v) { v.memory = MemoryKind::kUnlimited; }},
       {"variance", [](PenstockVariant& v) { v.variance = false; }},
       {"tenants", [](PenstockVariant& v) { v.tenant_curves = false; }},
+      {"levels", [](PenstockVariant& v) { v.output_levels = false; }},
       {"steps", [](PenstockVariant& v) { v.time_guards = false; }},
       {"learning", [](PenstockVariant& v) { v.learned_steps = false; }},
       {"gpu", [](PenstockVariant& v) { v.gpu_wide = false; }},
@@ -35,6 +36,7 @@ const Parts& WithoutParts() {
       {"parking", [](PenstockVariant& v) { v.parking = false; }},
       {"eviction", [](PenstockVariant& v) { v.eviction = false; }},
       {"best-effort", [](PenstockVariant& v) { v.best_effort = false; }},
+      {"company", [](PenstockVariant& v) { v.first_prefill = false; }},
       {"sharing", [](PenstockVariant& v) { v.shared_prompts = false; }},
       {"attention", [](PenstockVariant& v) { v.attention = false; }},
   };
@@ -169,10 +171,12 @@ std::unique_ptr<LaneOrder> OrderOf(OrderKind order) {
 
 CoreRules RulesOf(const PenstockVariant& variant) {
   CoreRules rules;
-  rules.outputs = std::make_unique<VariedOutputs>(variant.tenant_curves, variant.output_of, variant.true_growth);
+  rules.outputs = std::make_unique<VariedOutputs>(
+      VariedOutputs::Options{variant.tenant_curves, variant.output_levels, variant.true_growth, variant.output_of});
   rules.order = OrderOf(variant.order);
   rules.memory = MemoryOf(variant);
   if (!variant.reservations) rules.reservations = 0;
+  rules.first_prefill = variant.first_prefill;
   rules.best_effort_apart = variant.best_effort;
   if (!variant.time_guards) rules.guards = {rules.guards.front()};
   rules.early_refusal = variant.early_refusal;

@@ -3,7 +3,8 @@
 //   penstock:without=PART[+PART]    an ablation; parts: forecast (present use instead), memory (no test), variance,
 //                                   tenants, steps (no time guards), learning (step times stay at their prior), gpu
 //                                   (no GPU-wide ledger), refusal, prefixes, sharing (prompts of running requests have
-//                                   no memory in common), density (plain deadline order), parking, eviction, attention
+//                                   no memory in common), company (no request waits for the prefill of another),
+//                                   density (plain deadline order), parking, eviction, attention
 //                                   (each token of a prompt takes the same time), early (no refusal before the last
 //                                   chance)
 //   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
@@ -48,6 +49,7 @@ struct PenstockVariant {
   double fill = 0.99;         // Share of a pool that the memory rule may fill.
   bool variance = true;       // False: z is 0.
   bool tenant_curves = true;  // False: one output curve per model and prompt bucket.
+  bool output_levels = true;  // False: every request reads its tenant's detail.
   bool learned_steps = true;  // False: step times stay at their prior.
   bool time_guards = true;    // False: only batch rows and memory are tested.
   bool attention = true;      // False: the quadratic part of prefill is left out of step times.
@@ -57,6 +59,7 @@ struct PenstockVariant {
   bool prefix_caches = true;  // False: no prompt is expected to be cached anywhere.
   bool parking = true;        // False: no stream lends its memory.
   bool eviction = true;       // False: no class makes room for another.
+  bool first_prefill = true;  // False: no request waits for the prefill of another one that shares its prompt.
   bool reservations = true;   // False: no memory is reserved for a request that waits.
   bool best_effort = true;    // False: requests whose TTFT goal no server could make stand among the others.
   bool shared_prompts = true;  // False: each running request is taken to hold a copy of its prompt.

@@ -14,8 +14,7 @@ class LiveRequestsTest : public ::testing::Test {
     requests_.OpenStream(request);
   }
   void Token(uint64_t request, int64_t count = 1) {
-    requests_[request].tokens += count;
-    requests_[request].try_tokens += count;
+    for (int64_t i = 0; i < count; ++i) requests_[request].TakeToken(/*new_step=*/true);
     requests_[request].first_seen = true;
   }
 

@@ -122,7 +122,7 @@ TEST_F(EarlyRefusalTest, WhoIsNeverLateIsNeverRefusedEarly) {
   EXPECT_TRUE(exempt([](RequestState& request) { request.waiting.best_effort = true; }));
   EXPECT_TRUE(exempt([](RequestState& request) { request.waiting.committed = true; }));
   EXPECT_TRUE(exempt([](RequestState& request) { request.waiting.begun = true; }));
-  EXPECT_TRUE(exempt([](RequestState& request) { request.waiting.reserved = ReplicaId(0); }));
+  EXPECT_TRUE(exempt([](RequestState& request) { request.waiting.reservation.replica = ReplicaId(0); }));
   EXPECT_TRUE(exempt([](RequestState& request) { request.kept = Tokens(1); }));
   EXPECT_FALSE(exempt([](RequestState&) {}));
 }

@@ -39,32 +39,32 @@ class ReserverTest : public ::testing::Test {
 TEST_F(ReserverTest, ALargeRequestThatMemoryBlocksGetsAReservationAtOnce) {
   Begin(true);
   Run(100, 10'000, 50);
-  EXPECT_EQ(Blocked(1, 14'000)->waiting.reserved, ReplicaId(0));
+  EXPECT_EQ(Blocked(1, 14'000)->waiting.reservation.replica, ReplicaId(0));
 }
 
 TEST_F(ReserverTest, ASmallRequestGetsNoneAndWithoutADeadlineOneOnceItStarves) {
   Begin(false);
   Run(100, 18'000, 500);
   RequestState* request = Blocked(1, 2500);
-  EXPECT_FALSE(request->waiting.reserved.has_value());
+  EXPECT_FALSE(request->waiting.reservation.replica.has_value());
   test_->Wait(Duration::Seconds(11));
   reserver_->OnBlocked(request, test_->now);
-  EXPECT_TRUE(request->waiting.reserved.has_value());
+  EXPECT_TRUE(request->waiting.reservation.replica.has_value());
 }
 
 TEST_F(ReserverTest, RoomThatComesAfterTheDeadlineIsNotKept) {
   Begin(true, 1, 15'000);
   Run(100, 10'000, 5000);
-  EXPECT_FALSE(Blocked(1, 14'000)->waiting.reserved.has_value());
+  EXPECT_FALSE(Blocked(1, 14'000)->waiting.reservation.replica.has_value());
 }
 
 TEST_F(ReserverTest, TheReplicaWhoseRoomComesFirstIsTaken) {
   Begin(true, 2);
   Run(100, 10'000, 90, 0);
   Run(101, 10'000, 20, 1);
-  EXPECT_EQ(Blocked(1, 14'000)->waiting.reserved, ReplicaId(1));
-  EXPECT_EQ(Blocked(2, 14'000)->waiting.reserved, ReplicaId(0)) << "the other one is kept already";
-  EXPECT_FALSE(Blocked(3, 14'000)->waiting.reserved.has_value());
+  EXPECT_EQ(Blocked(1, 14'000)->waiting.reservation.replica, ReplicaId(1));
+  EXPECT_EQ(Blocked(2, 14'000)->waiting.reservation.replica, ReplicaId(0)) << "the other one is kept already";
+  EXPECT_FALSE(Blocked(3, 14'000)->waiting.reservation.replica.has_value());
   EXPECT_TRUE(test_->rooms.reservations.SumsHold());
 }
 
@@ -75,11 +75,11 @@ TEST_F(ReserverTest, OneEventPaysForOneSearch) {
   RequestState* first = Blocked(1, 14'000);
   test_->now = test_->now - Duration::Milliseconds(2);
   RequestState* second = Blocked(2, 14'000);
-  EXPECT_TRUE(first->waiting.reserved.has_value());
-  EXPECT_FALSE(second->waiting.reserved.has_value());
+  EXPECT_TRUE(first->waiting.reservation.replica.has_value());
+  EXPECT_FALSE(second->waiting.reservation.replica.has_value());
   test_->Wait(Duration::Milliseconds(100));
   reserver_->OnBlocked(second, test_->now);
-  EXPECT_TRUE(second->waiting.reserved.has_value());
+  EXPECT_TRUE(second->waiting.reservation.replica.has_value());
 }
 
 TEST_F(ReserverTest, ARequestThatAnotherReasonBlocksGetsNone) {
@@ -88,24 +88,24 @@ TEST_F(ReserverTest, ARequestThatAnotherReasonBlocksGetsNone) {
   RequestState* request = test_->Waiting(1, 14'000);
   request->waiting.reason = WaitReason::kRunway;
   reserver_->OnBlocked(request, test_->now);
-  EXPECT_FALSE(request->waiting.reserved.has_value());
+  EXPECT_FALSE(request->waiting.reservation.replica.has_value());
 }
 
 TEST_F(ReserverTest, WhileManyRequestsAreLateNoMemoryIsKeptForThoseWithADeadline) {
   Begin(true);
   Run(100, 10'000, 50);
   for (int i = 0; i < 100; ++i) test_->rooms.order->Refused(RequestArrived());
-  EXPECT_FALSE(Blocked(1, 14'000)->waiting.reserved.has_value());
+  EXPECT_FALSE(Blocked(1, 14'000)->waiting.reservation.replica.has_value());
 }
 
 TEST_F(ReserverTest, AReplicaThatGoesDownKeepsNothing) {
   Begin(true);
   Run(100, 10'000, 50);
   RequestState* request = Blocked(1, 14'000);
-  ASSERT_TRUE(request->waiting.reserved.has_value());
+  ASSERT_TRUE(request->waiting.reservation.replica.has_value());
   test_->rooms.servers.SetHealth(ReplicaId(0), Health::kDown, test_->now);
   reserver_->OnBlocked(request, test_->now);
-  EXPECT_FALSE(request->waiting.reserved.has_value());
+  EXPECT_FALSE(request->waiting.reservation.replica.has_value());
 }
 
 TEST_F(ReserverTest, WithoutReservationsNothingIsKept) {
@@ -116,7 +116,7 @@ TEST_F(ReserverTest, WithoutReservationsNothingIsKept) {
   test_ = std::make_unique<TestRooms>(options, std::move(rules));
   reserver_ = std::make_unique<Reserver>(test_->rooms);
   Run(100, 10'000, 50);
-  EXPECT_FALSE(Blocked(1, 14'000)->waiting.reserved.has_value());
+  EXPECT_FALSE(Blocked(1, 14'000)->waiting.reservation.replica.has_value());
 }
 
 }  // namespace

@@ -49,6 +49,18 @@ TEST(ReplicaState, PrefillIsLearnedAsPrefillWhetherItsFirstTokenOrItsStepIsToldF
   EXPECT_NEAR(FactorLearned(true), 1, 0.02);
 }
 
+TEST(ReplicaState, ABusyNeighbourCostsAStepUnderTimeSlicingAndLessUnderMps) {
+  ReplicaSpec spec;
+  spec.name = "r0";
+  ReplicaState replica;
+  replica.Configure(spec, {ClassSpec()});
+  EXPECT_DOUBLE_EQ(replica.steps_model().Factor(0), 1);
+  EXPECT_DOUBLE_EQ(replica.steps_model().Factor(2), 3);
+  spec.time_sliced = false;
+  replica.Configure(spec, {ClassSpec()});
+  EXPECT_DOUBLE_EQ(replica.steps_model().Factor(2), 2) << "a reload that changes the sharing begins anew";
+}
+
 // One request at a time with 40 ms outside of the steps; `disturb` changes it before its first token.
 template <class Disturb>
 double HostTimeLearned(Disturb disturb, bool learns_steps = false) {

@@ -179,7 +179,7 @@ class RandomFleet {
 std::optional<Choice> ChooseInEvents(TestRooms& test, RequestState* request, bool& cut_short) {
   for (int event = 0; event < 100; ++event) {
     test.rooms.work.StartEvent();
-    const std::optional<Choice> choice = test.rooms.placement.Choose(request, test.now);
+    const std::optional<Choice> choice = test.rooms.placement.Placement::Choose(request, test.now);
     cut_short = choice.has_value() && test.rooms.work.budget() == 0;
     if (choice || test.rooms.placement.TriedEverywhere(*request)) return choice;
   }

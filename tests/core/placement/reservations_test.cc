@@ -71,19 +71,19 @@ TEST_F(ReservationsTest, AHigherClassIsNotBoundAndNeitherIsTheRequestItself) {
 TEST_F(ReservationsTest, AReservationThatEndsFreesItsPools) {
   RequestState* request = Reserved(1, 700, 0);
   EXPECT_FALSE(reservations().Free(test_.Replica()));
-  EXPECT_EQ(request->waiting.reserved, ReplicaId(0));
+  EXPECT_EQ(request->waiting.reservation.replica, ReplicaId(0));
   EXPECT_TRUE(reservations().SumsHold());
   reservations().End(request);
   EXPECT_TRUE(reservations().Free(test_.Replica()));
   EXPECT_EQ(reservations().Against(*test_.New(2, 10), kPool, test_.now), nullptr);
-  EXPECT_FALSE(request->waiting.reserved.has_value());
+  EXPECT_FALSE(request->waiting.reservation.replica.has_value());
   EXPECT_TRUE(reservations().SumsHold());
 }
 
 TEST_F(ReservationsTest, ANewDescriptionOfTheFleetEndsAll) {
   RequestState* request = Reserved(1, 700, 0);
   test_.Configure(MakeFleet(PoolOf(2000)));
-  EXPECT_FALSE(request->waiting.reserved.has_value());
+  EXPECT_FALSE(request->waiting.reservation.replica.has_value());
   EXPECT_TRUE(reservations().Free(test_.Replica()));
 }
 

@@ -69,6 +69,22 @@ def test_a_huge_answer_does_not_keep_its_loop(router, scripted):
     assert longest_pause(router, ask, enough=0.1) < 0.1
 
 
+COMMENTS = chunk((":" + "a" * 1000 + "\n\n") * 60)
+END = chunk(event("Hello", "stop")) + chunk("data: [DONE]\n\n") + b"0\r\n\r\n"
+
+
+def test_comments_before_the_first_event_do_not_keep_the_loop(router, scripted):
+    scripted.script = STREAM_HEAD + COMMENTS * 2000 + END
+    ask = request_bytes(body=chat(model=MODEL, max_tokens=5, stream=True), headers={"Connection": "close"})
+
+    def flood():
+        with connect(router) as connection:
+            connection.sendall(ask)
+            take(connection)
+
+    assert longest_pause(router, flood, enough=0.1) < 0.1
+
+
 def test_huge_answers_that_nobody_reads_take_little_memory_and_the_metric_shows_it(router, scripted):
     body = whole(30 * MIB)
     scripted.script = http(200, body)

@@ -1,0 +1,98 @@
+// The inside of server.h: the objects that make up a router, in the order of their dependence. Only server.cc includes
+// it.
+#ifndef PENSTOCK_APP_SERVE_SERVER_PARTS_H_
+#define PENSTOCK_APP_SERVE_SERVER_PARTS_H_
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/serve/server.h"
+#include "backends/simulated/fleet/fleet.h"
+#include "router/http/listener.h"
+#include "router/live/event_loop.h"
+#include "router/live/fleet/elastic_keeper.h"
+#include "router/live/fleet/fleet_monitor.h"
+#include "router/live/progress_sampler.h"
+#include "router/page/page_feed.h"
+
+namespace penstock {
+
+inline size_t LoopCount(const Config& config) {
+  const size_t wanted = config.threads > 0 ? static_cast<size_t>(config.threads) : std::thread::hardware_concurrency();
+  return std::clamp<size_t>(wanted, 1, kMaxLoops);
+}
+
+inline bool RunsInside(const ReplicaConfig& replica) { return replica.simulated && replica.url.empty(); }
+
+inline std::vector<std::string> TenantNames(const Config& config) {
+  std::vector<std::string> names;
+  names.reserve(config.tenants.size());
+  for (const TenantConfig& tenant : config.tenants) names.push_back(tenant.name);
+  return names;
+}
+
+inline TelemetryOptions TelemetryOptionsOf(const Config& config, const std::string& version) {
+  TelemetryOptions options;
+  options.tenants = TenantNames(config);
+  options.version = version;
+  return options;
+}
+
+// The parts, each after those that it depends on; destroyed from the last to the first.
+struct RouterServer::Parts {
+  Parts(const Config& the_config, const std::string& version)
+      : config(the_config), telemetry(TelemetryOptionsOf(the_config, version)), board(LoopCount(the_config) + 1) {}
+
+  Config config;
+  Telemetry telemetry;
+  std::unique_ptr<DecisionLog> log;
+  ProgressBoard board;
+  Edge edge;
+  struct Simulated {
+    std::unique_ptr<simulated::SimulatedFleet> fleet;  // Null: every replica has a URL.
+    std::map<std::string, std::string> urls;           // URL by replica id.
+  };
+  struct Listeners {
+    std::unique_ptr<Listener> clients;
+    std::unique_ptr<Listener> admin;  // Null: admin pages are on the clients' listener.
+  };
+  // Objects of the control loop.
+  struct Watch {
+    std::unique_ptr<FleetMonitor> monitor;
+    std::unique_ptr<ElasticKeeper> elastic;
+    std::unique_ptr<ProgressSampler> sampler;
+  };
+
+  Simulated simulated;
+  std::vector<std::unique_ptr<EventLoop>> loops;  // Those of clients, and at last the one that watches the fleet.
+  std::vector<EventLoop*> all_loops;
+  std::unique_ptr<CoreHost> core;
+  Watch watch;
+  std::unique_ptr<PageFeed> page;
+  Listeners listeners;
+  bool started = false;
+  bool stopped = false;
+
+  // The pages of engines can be long: no client waits for their reading.
+  EventLoop& control() { return *loops.back(); }
+  // Accepts connections.
+  EventLoop& home() { return *loops.front(); }
+  std::vector<EventLoop*> ClientLoops() const { return {all_loops.begin(), std::prev(all_loops.end())}; }
+  // Carries an order of the core out, on the control loop.
+  void Carry(const FleetAction& action) {
+    if (watch.monitor == nullptr || watch.elastic == nullptr) return;
+    if (const auto* share = std::get_if<SetShare>(&action)) return watch.elastic->OnOrder(*share);
+    if (const auto* load = std::get_if<LoadAdapter>(&action)) return watch.monitor->OnOrder(*load);
+    const ReplicaId replica = std::visit([](const auto& order) { return order.replica; }, action);
+    watch.monitor->OnOrder(replica, std::holds_alternative<Wake>(action) ? Verb::kWake : Verb::kSleep);
+  }
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_APP_SERVE_SERVER_PARTS_H_

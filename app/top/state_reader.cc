@@ -1,0 +1,63 @@
+#include "app/top/state_reader.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "app/top/top_text.h"
+#include "backends/transport/fetch.h"
+#include "base/clock.h"
+
+namespace penstock::top {
+namespace {
+
+constexpr Duration kConnectTimeout = Duration::Seconds(1);
+
+}  // namespace
+
+StateReader::StateReader(UpstreamAddress address, std::string url, std::string key) : key_(std::move(key)) {
+  link_.url = std::move(url);
+  link_.age = -1;
+  UpstreamPool::Options options;
+  options.connect_timeout = kConnectTimeout;
+  if (address.tls) {
+    auto context = TlsContext::ForClient("", TlsIdentity());
+    if (context.ok()) options.tls = *std::move(context);
+  }
+  pool_.emplace(loop_, std::move(address), std::move(options));
+}
+
+void StateReader::Begin() {
+  if (std::exchange(busy_, true)) return;
+  loop_.restart();
+  boost::asio::co_spawn(loop_, Ask(), boost::asio::detached);
+}
+
+void StateReader::Read() {
+  Begin();
+  while (busy_ && loop_.run_one() > 0) {
+  }
+}
+
+const Link& StateReader::link() {
+  if (read_at_) link_.age = (Now() - *read_at_).seconds();
+  return link_;
+}
+
+boost::asio::awaitable<void> StateReader::Ask() {
+  const auto body = co_await FetchGood(*pool_, "/penstock/state", key_);
+  absl::StatusOr<TopState> state = body.ok() ? ReadState(*body) : body.status();
+  if (state.ok()) {
+    state_ = *std::move(state);
+    read_at_ = Now();
+    link_.error.clear();
+  } else if (state.status().code() == absl::StatusCode::kUnauthenticated) {
+    link_.error = "the router wants an admin key in PENSTOCK_ADMIN_KEY";
+  } else {
+    link_.error = Harmless(state.status().message());
+  }
+  busy_ = false;
+}
+
+}  // namespace penstock::top

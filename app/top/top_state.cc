@@ -1,0 +1,198 @@
+#include "app/top/top_state.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "app/top/top_text.h"
+
+namespace penstock::top {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string TextOf(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? std::string() : Harmless(found->get<std::string>());
+}
+// Null and absent: `otherwise`.
+double NumberOf(const Json& object, const char* name, double otherwise = 0) {
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? otherwise : found->get<double>();
+}
+
+Cell Text(std::string text) { return {text.empty() ? "-" : std::move(text), 0}; }
+Cell Count(double number) { return {Short(number), number}; }
+Cell Seconds(double seconds) { return {Span(seconds), seconds}; }
+
+double LastOf(const Json& list) { return list.empty() ? 0 : list.back().get<double>(); }
+
+void AddPart(const Json& part, const std::map<std::string, const Json*>& pools, std::set<std::string>& seen,
+             GpuBar& bar) {
+  bar.weights += NumberOf(part, "weights_bytes");
+  const std::string name = part.at("pool").get<std::string>();
+  const auto found = pools.find(name);
+  if (found == pools.end() || !seen.insert(name).second) return;
+  const Json& pool = *found->second;
+  if (pool.at("unit") != "bytes") return;
+  const double capacity = NumberOf(pool, "capacity");
+  const double held = std::min(capacity, NumberOf(pool, "held") + NumberOf(pool, "draining"));
+  const double promised = std::clamp(NumberOf(pool, "promised"), held, capacity);
+  bar.held += held;
+  bar.promised += promised - held;
+  bar.room += capacity - promised;
+}
+
+std::vector<GpuBar> GpusOf(const Json& fleet) {
+  std::map<std::string, const Json*> pools;
+  for (const Json& pool : fleet.at("pools")) pools[pool.at("name").get<std::string>()] = &pool;
+  std::vector<GpuBar> bars;
+  for (const Json& gpu : fleet.at("gpus")) {
+    GpuBar bar;
+    bar.name = TextOf(gpu, "id");
+    bar.kind = TextOf(gpu, "kind");
+    bar.memory = NumberOf(gpu, "memory_bytes");
+    std::set<std::string> seen;
+    for (const Json& part : gpu.at("parts")) AddPart(part, pools, seen, bar);
+    bars.push_back(std::move(bar));
+  }
+  return bars;
+}
+
+Table ReplicasOf(const Json& fleet) {
+  Table table{"Replicas", "No replica.", {}, {}};
+  table.columns = {{"REPLICA", 12},    {"HEALTH", 8}, {"RUN", 5, true},  {"STEP", 7, true},   {"PACE", 5, true},
+                   {"TOK/S", 6, true}, {"MODEL", 18}, {"PREF", 5, true}, {"PREEMPT", 8, true}};
+  for (const Json& replica : fleet.at("replicas")) {
+    const std::string health = TextOf(replica, "health");
+    const std::string residency = TextOf(replica, "residency");
+    const bool awake = residency == "awake" || health == "down";
+    const double step = NumberOf(replica, "observed_step_s", -1);
+    const double pace = NumberOf(replica, "pace", 1);
+    Row row;
+    row.cells = {Text(TextOf(replica, "name")),
+                 Text(awake ? health : residency),
+                 Count(NumberOf(replica, "running")),
+                 Seconds(step),
+                 {step < 0 ? "-" : absl::StrFormat("%.0f%%", pace * 100), pace},
+                 Count(NumberOf(replica, "tokens_per_s")),
+                 Text(TextOf(replica, "model")),
+                 Count(NumberOf(replica, "prefilling")),
+                 Count(NumberOf(replica, "preemptions"))};
+    if (health != "up") {
+      row.tone = health == "down" ? Tone::kBad : Tone::kWarn;
+    } else if (step >= 0 && pace < 0.75) {
+      row.tone = Tone::kWarn;
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table QueueOf(const Json& requests) {
+  Table table{"Queue", "Nobody waits.", {}, {}};
+  table.columns = {{"REQUEST", 18},     {"CLASS", 12}, {"PLACE", 6, true}, {"WAITS", 7, true},
+                   {"STARTS", 7, true}, {"WHY", 15},   {"TENANT", 12},     {"MODEL", 18}};
+  for (const Json& request : requests.at("waiting")) {
+    const double position = NumberOf(request, "position", -1);
+    Row row;
+    row.cells = {Text(TextOf(request, "request")),
+                 Text(TextOf(request, "class")),
+                 position < 0 ? Cell{"-", -1} : Count(position),
+                 Seconds(NumberOf(request, "age_s")),
+                 Seconds(NumberOf(request, "expected_start_s", -1)),
+                 Text(TextOf(request, "reason")),
+                 Text(TextOf(request, "tenant")),
+                 Text(TextOf(request, "model"))};
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table TenantsOf(const Json& tenants) {
+  Table table{"Tenants", "No tenants are configured.", {}, {}};
+  table.columns = {{"TENANT", 14},    {"DUE", 6, true}, {"SHARE", 6, true}, {"AHEAD", 7, true},
+                   {"LEFT", 8, true}, {"RUN", 5, true}, {"WAIT", 5, true},  {"WEIGHT", 7, true}};
+  const auto share = [](const Json& tenant, const char* name) {
+    const double value = NumberOf(tenant, name, -1);
+    return value < 0 ? Cell{"-", -1} : Cell{absl::StrFormat("%.0f%%", value * 100), value};
+  };
+  for (const Json& tenant : tenants.at("tenants")) {
+    const bool limited = !tenant.at("available_tokens").is_null();
+    const double left = NumberOf(tenant, "available_tokens");
+    Row row;
+    row.cells = {
+        Text(TextOf(tenant, "name")),       share(tenant, "due_share"),       share(tenant, "share"),
+        Count(NumberOf(tenant, "lead")),    limited ? Count(left) : Text(""), Count(NumberOf(tenant, "running")),
+        Count(NumberOf(tenant, "waiting")), Count(NumberOf(tenant, "weight"))};
+    if (limited && left <= 0) row.tone = Tone::kWarn;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table DecisionsOf(const Json& requests) {
+  Table table{"Decisions", "No decision yet.", {}, {}};
+  table.columns = {{"REQUEST", 18}, {"EVENT", 8},        {"CLASS", 12},       {"REPLICA", 12},
+                   {"REASON", 15},  {"WAITED", 7, true}, {"TOKENS", 7, true}, {"MODEL", 18}};
+  const Json& decisions = requests.at("decisions");
+  for (auto decision = decisions.rbegin(); decision != decisions.rend(); ++decision) {
+    const std::string event = TextOf(*decision, "event");
+    const double output = NumberOf(*decision, "output_tokens", -1);
+    Row row;
+    row.cells = {Text(TextOf(*decision, "request")),
+                 Text(event),
+                 Text(TextOf(*decision, "class")),
+                 Text(TextOf(*decision, "replica")),
+                 Text(TextOf(*decision, event == "notice" ? "message" : "reason")),
+                 Seconds(NumberOf(*decision, "waited_s", -1)),
+                 output < 0 ? Cell{"-", -1} : Count(output),
+                 Text(TextOf(*decision, "model"))};
+    row.tone = event == "refuse" || event == "error" ? Tone::kBad : event == "abort" ? Tone::kWarn : Tone::kPlain;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+TopState StateOf(const Json& state) {
+  const Json& fleet = state.at("fleet");
+  const Json& requests = state.at("requests");
+  const Json& router = fleet.at("router");
+  const Json& tokens = fleet.at("tokens");
+  TopState top;
+  top.version = TextOf(router, "version");
+  top.policy = TextOf(router, "policy");
+  top.uptime = NumberOf(router, "uptime_s");
+  top.draining = router.at("draining").get<bool>();
+  top.active_per_s = LastOf(tokens.at("active_per_s"));
+  top.late_per_s = LastOf(tokens.at("late_per_s"));
+  top.wasted_per_s = LastOf(tokens.at("wasted_per_s"));
+  top.running = requests.at("running_total").get<int64_t>();
+  top.waiting = requests.at("waiting_total").get<int64_t>();
+  top.replicas = fleet.at("replicas_total").get<int64_t>();
+  for (const Json& replica : fleet.at("replicas")) top.replicas_up += replica.at("health") == "up" ? 1 : 0;
+  top.last_error = TextOf(fleet.at("configuration"), "last_error");
+  top.gpus = GpusOf(fleet);
+  top.tables[static_cast<size_t>(Panel::kReplicas)] = ReplicasOf(fleet);
+  top.tables[static_cast<size_t>(Panel::kQueue)] = QueueOf(requests);
+  top.tables[static_cast<size_t>(Panel::kTenants)] = TenantsOf(state.at("tenants"));
+  top.tables[static_cast<size_t>(Panel::kDecisions)] = DecisionsOf(requests);
+  return top;
+}
+
+}  // namespace
+
+absl::StatusOr<TopState> ReadState(absl::string_view json) {
+  try {
+    return StateOf(Json::parse(json.begin(), json.end()));
+  } catch (const nlohmann::json::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat("the answer is no state of Penstock: ", Harmless(error.what())));
+  }
+}
+
+}  // namespace penstock::top

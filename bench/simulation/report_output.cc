@@ -1,0 +1,99 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_format.h"
+#include "bench/figures/results_json.h"
+#include "bench/simulation/simulation_report.h"
+
+namespace penstock::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+std::string ReportJson(const SimulationReport& report) {
+  Json json = ResultsAsJson(report.results);
+  json["policy"] = report.policy;
+  json["seed"] = report.seed;
+  json["early_refusals"] = report.early_refusals;
+  json["wrong_refusals"] = report.wrong_refusals ? Json(*report.wrong_refusals) : Json(nullptr);
+  if (report.retries) {
+    const SimulationReport::Retries& retries = *report.retries;
+    json["retries"] = {{"offered", retries.offered}, {"served", retries.served}, {"on_time", retries.on_time}};
+  }
+  if (report.cost) {
+    json["cost"] = {{"per_hour", report.cost->per_hour},
+                    {"per_million_active_tokens", report.cost->per_million_active_tokens}};
+  }
+  if (report.orders) {
+    const OrderCounts& orders = *report.orders;
+    json["sleep"] = {
+        {"sleeps", orders.sleeps}, {"wakes", orders.wakes}, {"failed", orders.failed}, {"asleep_s", orders.asleep}};
+  }
+  if (report.loads) json["adapters"] = {{"loads", report.loads->loads}, {"failed", report.loads->failed}};
+  json["feasible"] = {{"offered", report.feasible_offered},
+                      {"on_time_share", report.feasible_on_time_share},
+                      {"worst_model_on_time_share", report.worst_model_share}};
+  json["on_time_prompt_tokens_per_s"] = report.on_time_prompt_tokens_per_s;
+  json["cached_prompt_tokens"] = report.cached_prompt_tokens;
+  json["per_gpu"] = GroupsAsJson(report.per_gpu);
+  json["fluid_bound_tokens_per_s"] = report.fluid_bound;
+  json["loss"] = Json::object();
+  for (const auto& [name, value] : report.loss) json["loss"][name] = value;
+  json["gpu_seconds"] = Json::object();
+  for (const auto& [gpu, seconds] : report.gpu_seconds) {
+    Json& states = json["gpu_seconds"][gpu] = Json::object();
+    for (size_t state = 0; state < kGpuStates; ++state) {
+      states[GpuStateName(static_cast<GpuState>(state))] = seconds[state];
+    }
+  }
+  json["decision_us"] = {
+      {"p50", report.decision_us.p50}, {"p99", report.decision_us.p99}, {"max", report.decision_us_max}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string ReportTable(const SimulationReport& report) {
+  std::string text = absl::StrFormat("  %-24s %s, seed %d\n", "policy", report.policy, report.seed);
+  text += ResultsTable(report.results);
+  text += GroupsTable("gpu", report.per_gpu);
+  absl::StrAppendFormat(&text, "  %-24s %d", "early refusals", report.early_refusals);
+  if (report.wrong_refusals) absl::StrAppendFormat(&text, ", %d of them wrong", *report.wrong_refusals);
+  text += "\n";
+  if (report.retries) {
+    absl::StrAppendFormat(&text, "  %-24s %d, %d served, %d on time\n", "retries", report.retries->offered,
+                          report.retries->served, report.retries->on_time);
+  }
+  if (report.cost) {
+    absl::StrAppendFormat(&text, "  %-24s %.2f an hour, %.3f per million active tokens\n", "cost",
+                          report.cost->per_hour, report.cost->per_million_active_tokens);
+  }
+  if (report.orders) {
+    absl::StrAppendFormat(&text, "  %-24s %d, %d wakes, %d failed, %.0f s asleep\n", "sleeps", report.orders->sleeps,
+                          report.orders->wakes, report.orders->failed, report.orders->asleep);
+  }
+  if (report.loads) {
+    absl::StrAppendFormat(&text, "  %-24s %d, %d failed\n", "adapter loads", report.loads->loads, report.loads->failed);
+  }
+  absl::StrAppendFormat(&text, "  %-24s %.2f%% of %d, worst model %.2f%%\n", "feasible on time",
+                        100 * report.feasible_on_time_share, report.feasible_offered, 100 * report.worst_model_share);
+  absl::StrAppendFormat(&text, "  %-24s %.1f tokens/s\n", "fluid bound", report.fluid_bound);
+  absl::StrAppendFormat(&text, "  %-24s", "tokens/s of the roofline");
+  for (const auto& [name, value] : report.loss) absl::StrAppendFormat(&text, " %s %.0f ", name, value);
+  absl::StrAppendFormat(&text, "\n  %-24s", "gpu seconds");
+  for (size_t state = 0; state < kGpuStates; ++state)
+    absl::StrAppendFormat(&text, " %10s", GpuStateName(static_cast<GpuState>(state)));
+  for (const auto& [gpu, seconds] : report.gpu_seconds) {
+    absl::StrAppendFormat(&text, "\n    %-22s", gpu);
+    for (const double spent : seconds) absl::StrAppendFormat(&text, " %10.1f", spent);
+  }
+  text += "\n";
+  for (const auto& [name, value] : report.results.forecast) {
+    if (!std::isnan(value)) absl::StrAppendFormat(&text, "  %-24s %.4g\n", name, value);
+  }
+  absl::StrAppendFormat(&text, "  %-24s p50 %.2f  p99 %.2f  max %.0f\n", "decision us", report.decision_us.p50,
+                        report.decision_us.p99, report.decision_us_max);
+  return text;
+}
+
+}  // namespace penstock::bench

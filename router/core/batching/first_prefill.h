@@ -1,0 +1,98 @@
+// Requests that share a long prompt with one that an engine computes wait for it, and go where it is cached.
+//
+// A replica may be closed for a moment, by the very prefill that the request would hit. Another replica would take the
+// request at once and compute the same prompt again. The request waits in the router instead where all of this holds:
+//   worth      the wait is no longer than four times the GPU time that it saves
+//   safe       the first token is expected within a part of the TTFT goal
+//   memory     the pools of the replica have room for it
+//   bounded    it has not waited for four times as long as it expected at first
+// Requests that wait for a replica count as prefill ahead of the next one. So a burst spreads once the queue for one
+// copy takes longer than another copy. Invariant: the work that is ahead at a replica is that of the requests that wait
+// for it. Owned by Rooms. Waits is O(holders of the prompt x prefilling requests).
+#ifndef PENSTOCK_ROUTER_CORE_BATCHING_FIRST_PREFILL_H_
+#define PENSTOCK_ROUTER_CORE_BATCHING_FIRST_PREFILL_H_
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "router/core/books/fleet_state.h"
+#include "router/core/books/servers.h"
+#include "router/core/placement/guards.h"
+#include "router/core/placement/memory_test.h"
+#include "router/core/placement/placement.h"
+#include "router/core/placement/score.h"
+
+namespace penstock {
+
+class FirstPrefill {
+ public:
+  // `on`: false in ablations, where no request waits.
+  FirstPrefill(const FleetState& fleet, const Servers& servers, const MemoryTest& memory, bool on)
+      : fleet_(fleet), servers_(servers), memory_(memory), on_(on) {}
+
+  // The fleet has a new description.
+  void Configure() { ahead_.resize(fleet_.replicas().size()); }
+
+  // True: the request waits for a replica instead of taking `choice`. Its wait reason is set.
+  bool Waits(RequestState* request, const Choice& choice, Instant now);
+  // Until when the request waits for a replica; Never: it waits for none.
+  static Instant EndOf(const RequestState& request) {
+    const CompanyState& company = request.waiting.company;
+    return company.replica ? company.until : Instant::Never();
+  }
+  // The request waits for no replica any more.
+  void End(RequestState* request);
+
+  // Requests that waited for a prefill so far.
+  int64_t waits() const { return waits_; }
+  // The work of the requests that wait, one entry per replica.
+  const std::vector<PrefillWork>& ahead() const { return ahead_; }
+
+ private:
+  struct Offer {
+    size_t replica = 0;
+    double first_token = 0;  // Seconds from now.
+    double gain = 0;         // Worth of the GPU seconds that it saves over the choice, less the wait.
+    PrefillWork own;         // The uncached part of the prompt.
+  };
+  // True: nothing but the prefill on its way, or the pace of its streams, keeps the replica closed.
+  bool ClosedForAWhile(const GuardQuestion& question) const;
+  // nullopt: the request does not wait for the replica.
+  std::optional<Offer> OfferOf(const RequestState& request, size_t replica, const Choice& choice, Instant now) const;
+  bool HasRoom(const RequestState& request, const ReplicaState& replica, Instant now) const;
+
+  const FleetState& fleet_;
+  const Servers& servers_;
+  const MemoryTest& memory_;
+  const std::vector<Guard> guards_ = AllGuards();
+  const bool on_;
+  std::vector<PrefillWork> ahead_;  // One entry per replica.
+  Servers::Holders holders_;        // The memory of one call, reused by the next.
+  int64_t waits_ = 0;
+};
+
+// The placement of requests that may wait for a prefill.
+class PatientPlacement : public Placement {
+ public:
+  PatientPlacement(const FleetState& fleet, const Servers& servers, WorkList& work, MemoryTest& memory, Floors& floors,
+                   std::vector<Guard> guards, bool waits)
+      : Placement(fleet, servers, work, memory, floors, std::move(guards)),
+        first_prefill(fleet, servers, memory, waits) {}
+
+  // As Placement::Choose; none also where the request waits for the prefill of another one.
+  std::optional<Choice> Choose(RequestState* request, Instant now) {
+    const std::optional<Choice> choice = Placement::Choose(request, now);
+    if (choice) return first_prefill.Waits(request, *choice, now) ? std::nullopt : choice;
+    // The replica that it waits for is closed on; the others were left by choice.
+    if (request->waiting.company.replica) request->waiting.reason = WaitReason::kFirstPrefill;
+    return std::nullopt;
+  }
+
+  FirstPrefill first_prefill;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_CORE_BATCHING_FIRST_PREFILL_H_

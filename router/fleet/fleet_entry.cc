@@ -1,0 +1,65 @@
+#include "router/fleet/fleet_entry.h"
+
+#include "config/values/capacity.h"
+
+namespace penstock {
+namespace {
+
+// The entry of this rank among those that follow the first; a new one where there is none.
+FleetEntry& FollowerOf(std::vector<FleetEntry>& entries, uint32_t first, int rank) {
+  for (uint32_t i = first + 1; i < entries.size(); ++i) {
+    FleetEntry& entry = entries[i];
+    if (entry.first == first && entry.place && entry.place->rank == rank) return entry;
+  }
+  FleetEntry& added = entries.emplace_back();
+  added.first = first;
+  return added;
+}
+
+}  // namespace
+
+std::vector<RankPlace> RanksOf(const KnownReplica& replica) {
+  std::vector<RankPlace> places;
+  if (replica.discovery) {
+    const int ranks = static_cast<int>(replica.discovery->ranks.size());
+    for (const RankFacts& facts : replica.discovery->ranks) {
+      places.push_back({facts.rank, static_cast<int>(places.size()), ranks, facts.kv_tokens});
+    }
+    return places;
+  }
+  const int ranks = RanksOf(replica.config);
+  for (int i = 0; ranks > 1 && i < ranks; ++i) places.push_back({i, i, ranks, Tokens(0)});
+  return places;
+}
+
+KnownReplica ReplicaOf(const FleetEntry& entry) {
+  KnownReplica replica{entry.config, entry.discovery};
+  if (!entry.place) return replica;
+  const RankPlace& place = *entry.place;
+  replica.config = RankConfig(entry.config, place.rank, place.place, place.ranks);
+  if (replica.discovery) replica.discovery->kv_tokens = place.kv_tokens;
+  return replica;
+}
+
+void PlanRanks(std::vector<FleetEntry>& entries) {
+  const auto engines = static_cast<uint32_t>(entries.size());
+  for (uint32_t first = 0; first < engines; ++first) {
+    if (entries[first].first != first) continue;
+    std::vector<RankPlace> places;
+    if (!entries[first].removed) places = RanksOf(entries[first]);
+    entries[first].place.reset();
+    if (!places.empty()) entries[first].place = places.front();
+    for (FleetEntry& entry : entries) {
+      if (entry.place && &entry != &entries[first] && entry.first == first) entry.removed = true;
+    }
+    for (size_t i = 1; i < places.size(); ++i) {
+      FleetEntry& follower = FollowerOf(entries, first, places[i].rank);
+      follower.config = entries[first].config;
+      follower.discovery = entries[first].discovery;
+      follower.place = places[i];
+      follower.removed = false;
+    }
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,49 @@
+// The models of the fleet by name: base models, their aliases, and the adapters that engines have or may load.
+//
+// An adapter is a model of its own with a base. An engine that lists one has it. The adapters of the configuration are
+// offered too, where the engine can load them and the policy orders that. Ids are never given again. Of
+// the models that engines name, 20,000 are known at most. Lookups are O(1). One owner: FleetBook.
+#ifndef PENSTOCK_ROUTER_FLEET_FLEET_MODELS_H_
+#define PENSTOCK_ROUTER_FLEET_FLEET_MODELS_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "config/config.h"
+#include "router/core/contract/fleet.h"
+#include "router/fleet/fleet_entry.h"
+
+namespace penstock {
+
+class FleetModels {
+ public:
+  // Forgets all names but those of the configuration.
+  void Begin(const Config& config, Fleet& fleet);
+  // Enters the models of a replica into the fleet, its description and its names at the engine.
+  void Enter(const Config& config, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
+
+  // By canonical name, configured alias, or a name that an engine serves.
+  std::optional<ModelId> Find(absl::string_view name) const;
+
+ private:
+  // A new id where the name has none.
+  ModelId For(Fleet& fleet, const std::string& canonical);
+  std::optional<ModelId> Add(const std::string& canonical, const std::string& engine_name, FleetEntry& entry,
+                             Fleet& fleet, ReplicaSpec& spec);
+  void AddServed(const Config& config, const std::string& base, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
+  void OfferAdapters(const Config& config, const std::string& base, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
+
+  absl::flat_hash_map<std::string, ModelId> ids_;    // Ids by canonical name.
+  absl::flat_hash_map<std::string, ModelId> names_;  // Ids by any name.
+  absl::flat_hash_set<ModelId> listed_;              // The models of the replica that is being entered.
+};
+
+// True: the replica loads and unloads the adapters of the configuration by order.
+bool LoadsAdapters(const Config& config, const FleetEntry& entry);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_FLEET_FLEET_MODELS_H_

@@ -1,0 +1,119 @@
+#include "router/live/fleet/adapter_keeper.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "backends/engines/catalogue/engine_catalogue.h"
+#include "backends/engines/contract/renewed.h"
+#include "backends/engines/scrape/engine_scraper.h"
+#include "base/clock.h"
+#include "router/fleet/sleep_plan.h"
+#include "router/live/fleet/notice.h"
+#include "router/telemetry/engine_metrics.h"
+
+namespace penstock {
+namespace {
+
+namespace asio = boost::asio;
+
+const SleepVerbs kNoSleep{};
+
+}  // namespace
+
+void AdapterKeeper::Order(const std::shared_ptr<WatchedReplica>& watched, const LoadAdapter& order) {
+  // A reading that is under way may be older than the load.
+  ++watched->rereading.discoveries;
+  control_.connections().EnterGuest();
+  asio::co_spawn(control_.io(), Load(watched, order), asio::detached);
+}
+
+void AdapterKeeper::Stop(ReplicaId replica) {
+  const auto found = under_way_.find(replica);
+  if (found != under_way_.end()) found->second->Stop();
+}
+
+asio::awaitable<void> AdapterKeeper::Load(std::shared_ptr<WatchedReplica> watched, LoadAdapter order) {
+  const Instant began = Now();
+  VerbEnd end{VerbFault::kUnable, "its engine has no requests for it, or is not known"};
+  bool read = false;
+  if (watched->pool != nullptr && watched->discovered && !watched->stopped) {
+    end = co_await Ask(*watched, order);
+    if (!watched->stopped) read = co_await ReadModels(*watched);
+  }
+  if (!watched->stopped) {
+    const bool listed = Lists(watched->id, book_.EngineModelName(watched->id, order.model));
+    if (read && end.ok() && !listed) end = {VerbFault::kUnchanged, "the engine took the request, but does not list it"};
+    Tell(*watched, order, end, read ? listed : end.ok(), std::max(Duration::Milliseconds(1), Now() - began));
+  }
+  watched.reset();
+  control_.connections().LeaveGuest();
+}
+
+asio::awaitable<VerbEnd> AdapterKeeper::Ask(WatchedReplica& watched, LoadAdapter order) {
+  const AdapterVerbs verbs = watched.scraper->engine().adapter_verbs;
+  if (verbs.load == nullptr) co_return VerbEnd{VerbFault::kUnable, "its engine has no requests for it"};
+  const Duration timeout = book_.fleet().replicas[watched.id.value()].adapters.timeout;
+  const std::shared_ptr<UpstreamPool> pool = watched.pool;
+  EngineVerbs requests(control_.io(), *pool, watched.config.key, kNoSleep, SleepTarget());
+  under_way_[watched.id] = &requests;
+  if (order.instead_of) {
+    VerbRequest unload = verbs.unload(book_.EngineModelName(watched.id, *order.instead_of));
+    const VerbEnd unloaded = co_await requests.Post(std::move(unload), timeout);
+    if (!unloaded.ok()) {
+      LogNotice(control_.edge(), watched.config.id, absl::StrCat("adapter was not unloaded: ", unloaded.message));
+    }
+  }
+  VerbRequest load = verbs.load(book_.EngineModelName(watched.id, order.model), book_.RootOf(order.model));
+  VerbEnd end = co_await requests.Post(std::move(load), timeout);
+  under_way_.erase(watched.id);
+  co_return end;
+}
+
+asio::awaitable<bool> AdapterKeeper::ReadModels(WatchedReplica& watched) {
+  const std::shared_ptr<UpstreamPool> pool = watched.pool;
+  EngineScraper scraper(watched.scraper->engine());
+  auto found = co_await scraper.Discover(*pool, watched.config.key);
+  if (!found.ok() || found->models.empty() || watched.stopped) co_return false;
+  ++watched.rereading.discoveries;
+  KeepOwnModel(book_.config(), book_.replica_config(watched.id), *found);
+  const Discovery known = *book_.known(watched.id).discovery;
+  Discovery facts = Renewed(known, *std::move(found));
+  if (facts == known) co_return true;
+  watched.scraper = std::make_shared<EngineScraper>(EngineOf(facts.kind), facts);
+  book_.SetDiscovery(watched.id, std::move(facts));
+  co_return true;
+}
+
+bool AdapterKeeper::Lists(ReplicaId replica, const std::string& name) const {
+  const std::optional<Discovery>& found = book_.known(replica).discovery;
+  return found && std::any_of(found->models.begin(), found->models.end(),
+                              [&name](const ServedModel& model) { return model.name == name; });
+}
+
+std::vector<Event> AdapterKeeper::FactsOf(ReplicaId replica) const {
+  std::vector<Event> events;
+  for (const ModelId model : book_.fleet().replicas[replica.value()].adapters.on_demand) {
+    const bool loaded = Lists(replica, book_.EngineModelName(replica, model));
+    events.emplace_back(AdapterResidency{replica, model, loaded, false, Duration()});
+  }
+  return events;
+}
+
+void AdapterKeeper::Tell(const WatchedReplica& watched, const LoadAdapter& order, const VerbEnd& end, bool loaded,
+                         Duration took) {
+  const std::string& adapter = book_.fleet().models[order.model.value()].name;
+  const VerbFault fault = loaded ? VerbFault::kNone : end.fault;
+  control_.edge().telemetry->engines().OnAdapterLoad(watched.config.id, static_cast<SleepResult>(fault), took);
+  LogNotice(control_.edge(), watched.config.id,
+            loaded ? absl::StrFormat("adapter %s was loaded after %.3f s", adapter, took.seconds())
+                   : absl::StrCat("adapter ", adapter, " was not loaded: ", end.message));
+  std::vector<Event> events = FactsOf(watched.id);
+  events.emplace_back(AdapterResidency{watched.id, order.model, loaded, !loaded, took});
+  publish_(std::move(events));
+}
+
+}  // namespace penstock

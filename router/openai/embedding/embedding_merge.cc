@@ -1,0 +1,190 @@
+#include "router/openai/embedding/embedding_merge.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "router/openai/request/json_cursor.h"
+
+namespace penstock {
+namespace {
+
+constexpr absl::string_view kInput = "input";
+
+// The elements of `input`: none where it has a form that cannot be merged.
+std::vector<absl::string_view> InputsOf(const JsonValue& input, bool& ids) {
+  std::vector<absl::string_view> inputs;
+  ids = false;
+  if (input.kind() == JsonKind::kString) return {input.raw()};
+  if (input.kind() != JsonKind::kArray) return {};
+  std::optional<JsonKind> kind;
+  JsonArray elements(input);
+  while (const std::optional<JsonValue> element = elements.Next()) {
+    if (kind && *kind != element->kind()) return {};
+    kind = element->kind();
+    inputs.push_back(element->raw());
+  }
+  if (!kind || *kind == JsonKind::kString) return inputs;
+  ids = true;
+  if (*kind == JsonKind::kNumber) return {input.raw()};  // One list of token ids.
+  return *kind == JsonKind::kArray ? inputs : std::vector<absl::string_view>();
+}
+
+// A number inside of an object, and what stands in its place.
+struct Edit {
+  JsonSpan at;
+  std::string text;
+};
+
+// The object with some spans of the document replaced. They stand in order.
+std::string Spliced(const JsonValue& value, absl::Span<const Edit> edits) {
+  std::string text;
+  size_t from = value.span.begin;
+  for (const Edit& edit : edits) {
+    absl::StrAppend(&text, value.document.substr(from, edit.at.begin - from), edit.text);
+    from = edit.at.end;
+  }
+  absl::StrAppend(&text, value.document.substr(from, value.span.end - from));
+  return text;
+}
+
+struct Element {
+  JsonValue value;
+  JsonSpan index;
+};
+
+absl::StatusOr<std::vector<Element>> ElementsOf(const JsonValue& data, size_t count) {
+  std::vector<std::optional<Element>> found(count);
+  JsonArray elements(data);
+  while (const std::optional<JsonValue> value = elements.Next()) {
+    if (value->kind() != JsonKind::kObject) return absl::DataLossError("an embedding is no object");
+    std::optional<JsonValue> index;
+    JsonObject members(*value);
+    while (const auto member = members.Next()) {
+      if (member->key == "index") index = member->value;
+    }
+    const std::optional<int64_t> position = index ? index->Integer() : std::nullopt;
+    if (!position || *position < 0 || static_cast<size_t>(*position) >= count) {
+      return absl::DataLossError("an embedding has no index of an input");
+    }
+    std::optional<Element>& place = found[static_cast<size_t>(*position)];
+    if (place) return absl::DataLossError(absl::StrCat("two embeddings have the index ", *position));
+    place = Element{*value, index->span};
+  }
+  std::vector<Element> in_order;
+  for (const std::optional<Element>& element : found) {
+    if (!element) return absl::DataLossError("the answer has fewer embeddings than inputs");
+    in_order.push_back(*element);
+  }
+  return in_order;
+}
+
+// One usage per part: the numbers of tokens are divided, all else stays.
+std::vector<std::string> UsagesOf(const JsonValue& usage, absl::Span<const EmbeddingPart> parts) {
+  std::vector<std::pair<JsonSpan, std::vector<int64_t>>> numbers;
+  JsonObject members(usage);
+  while (const auto member = members.Next()) {
+    const std::optional<int64_t> total = member->value.Integer();
+    if (total && *total > 0) numbers.emplace_back(member->value.span, SharesOf(*total, parts));
+  }
+  std::vector<std::string> usages;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    std::vector<Edit> edits;
+    for (const auto& [span, shares] : numbers) edits.push_back({span, absl::StrCat(shares[i])});
+    usages.push_back(Spliced(usage, edits));
+  }
+  return usages;
+}
+
+}  // namespace
+
+EmbeddingRequest ReadEmbeddingRequest(absl::string_view body) {
+  EmbeddingRequest request;
+  std::vector<std::string> others;
+  bool ids = false;
+  JsonObject members(ValueAt(body, 0));
+  while (const auto member = members.Next()) {
+    if (member->key == kInput) {
+      request.inputs = InputsOf(member->value, ids);
+    } else {
+      others.push_back(absl::StrCat(member->key, ":", member->value.raw()));
+    }
+  }
+  if (request.inputs.empty()) return {};
+  std::sort(others.begin(), others.end());
+  request.key = ids ? "ids" : "texts";
+  for (const std::string& other : others) absl::StrAppend(&request.key, "\n", other);
+  return request;
+}
+
+std::string MergedBody(absl::string_view first, absl::Span<const std::vector<absl::string_view>> inputs) {
+  std::string list;
+  for (const std::vector<absl::string_view>& part : inputs) {
+    for (const absl::string_view input : part) absl::StrAppend(&list, list.empty() ? "[" : ",", input);
+  }
+  list += ']';
+  const JsonValue body = ValueAt(first, 0);
+  std::vector<Edit> edits;
+  JsonObject members(body);
+  while (const auto member = members.Next()) {
+    if (member->key == kInput) edits.push_back({member->value.span, std::move(list)});
+  }
+  return Spliced(body, edits);
+}
+
+std::vector<int64_t> SharesOf(int64_t total, absl::Span<const EmbeddingPart> parts) {
+  double weights = 0;
+  for (const EmbeddingPart& part : parts) weights += static_cast<double>(std::max<int64_t>(1, part.weight));
+  std::vector<int64_t> shares;
+  double before = 0;
+  int64_t given = 0;
+  for (const EmbeddingPart& part : parts) {
+    before += static_cast<double>(std::max<int64_t>(1, part.weight));
+    // The rounded sum of all parts up to this one: no rounding is lost.
+    const auto until = static_cast<int64_t>(static_cast<double>(total) * before / weights + 0.5);
+    shares.push_back(until - given);
+    given = until;
+  }
+  return shares;
+}
+
+absl::StatusOr<std::vector<std::string>> SplitEmbeddings(absl::string_view answer,
+                                                         absl::Span<const EmbeddingPart> parts) {
+  size_t count = 0;
+  for (const EmbeddingPart& part : parts) count += part.inputs;
+  absl::StatusOr<std::vector<Element>> elements = absl::DataLossError("the answer has no list of embeddings");
+  std::vector<std::string> usages;
+  std::vector<std::string> answers(parts.size(), "{");
+  JsonObject members(ValueAt(answer, 0));
+  while (const auto member = members.Next()) {
+    const bool data = member->key == "data" && member->value.kind() == JsonKind::kArray;
+    if (data) elements = ElementsOf(member->value, count);
+    if (!elements.ok() && data) return elements.status();
+    const bool usage = member->key == "usage" && member->value.kind() == JsonKind::kObject;
+    if (usage) usages = UsagesOf(member->value, parts);
+    const absl::string_view key = answer.substr(member->key_span.begin, member->key_span.size());
+    size_t next = 0;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      std::string& own = answers[i];
+      absl::StrAppend(&own, own.size() > 1 ? "," : "", key, ":");
+      if (data) own += '[';
+      for (size_t j = 0; data && j < parts[i].inputs; ++j) {
+        const Element& element = (*elements)[next++];
+        const Edit index{element.index, absl::StrCat(j)};
+        absl::StrAppend(&own, j > 0 ? "," : "", Spliced(element.value, {&index, 1}));
+      }
+      if (data) {
+        own += ']';
+      } else {
+        own += usage ? usages[i] : std::string(member->value.raw());
+      }
+    }
+  }
+  if (!elements.ok()) return elements.status();
+  for (std::string& own : answers) own += '}';
+  return answers;
+}
+
+}  // namespace penstock

@@ -1,0 +1,62 @@
+#include "router/openai/request/prompt_hashes.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "router/core/contract/event.h"
+
+namespace penstock {
+namespace {
+
+constexpr size_t kBytesPerToken = 4;
+constexpr size_t kNamedBytes = static_cast<size_t>(kPrefixBlock.value()) * kBytesPerToken;
+
+// The message that begins a chat, cut at the window, if it is the program's and not the user's.
+absl::string_view SystemMessage(const JsonValue& messages) {
+  const JsonValue window{messages.document.substr(0, messages.span.begin + kMostShapeBytes), messages.span};
+  const std::optional<JsonValue> first = JsonArray(window).Next();
+  if (!first || first->kind() != JsonKind::kObject) return {};
+  JsonObject members(*first);
+  while (const auto member = members.Next()) {
+    if (member->key != "role") continue;
+    const std::string role = member->value.Text();
+    return role == "system" || role == "developer" ? first->raw() : absl::string_view();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<uint64_t> PrefixHashes(std::string_view prompt, ModelId model) {
+  std::vector<uint64_t> hashes(std::min(prompt.size() / kNamedBytes, kMostPrefixBlocks));
+  uint64_t chain = model.value();
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    chain = XXH3_64bits_withSeed(prompt.data() + i * kNamedBytes, kNamedBytes, chain);
+    hashes[i] = chain;
+  }
+  return hashes;
+}
+
+uint64_t ShapeHash(const RequestFields& fields) {
+  uint64_t hash = 0;
+  const auto add = [&hash](RequestField field, absl::string_view part) {
+    const size_t counted = std::min(part.size(), kMostShapeBytes);
+    hash = XXH3_64bits_withSeed(part.data(), counted, hash ^ (static_cast<uint64_t>(field) + 1));
+  };
+  for (auto field = RequestField::kInstructions; field <= RequestField::kMinTokens;
+       field = static_cast<RequestField>(static_cast<int>(field) + 1)) {
+    const bool counts = field == RequestField::kInstructions || field == RequestField::kTools ||
+                        field == RequestField::kFunctions || field >= RequestField::kResponseFormat;
+    const JsonValue* value = counts ? fields.Find(field) : nullptr;
+    if (value != nullptr) add(field, value->raw());
+  }
+  const JsonValue* messages = fields.Find(RequestField::kMessages);
+  if (messages == nullptr || messages->kind() != JsonKind::kArray) return hash;
+  if (const absl::string_view system = SystemMessage(*messages); !system.empty()) add(RequestField::kMessages, system);
+  return hash;
+}
+
+}  // namespace penstock

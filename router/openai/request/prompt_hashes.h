@@ -1,0 +1,39 @@
+// Hashes that tell the core which requests have something in common.
+//
+// Names of leading blocks tell which engine has most of a prompt cached.
+// A prompt, as it stands in the body, is cut into blocks of kPrefixBlock tokens' byte equivalent (four bytes each).
+// Each block's hash is chained to the one before: equal hash, equal bytes up to there. Tools and other fields that an
+// engine's template may put before the prompt are not part of it. A hit is an expectation that saves time, never a
+// promise.
+//
+// A shape tells requests of one program from others: they have a system prompt, tools and formats in common, and mostly
+// similar output lengths.
+// Pure; both cost one pass over their bytes at memory speed. Blocks cost nothing below one block.
+#ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_HASHES_H_
+#define PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_HASHES_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "router/openai/request/request_fields.h"
+
+namespace penstock {
+
+// Blocks named at most: 128k tokens. What follows counts as not cached.
+inline constexpr size_t kMostPrefixBlocks = 256;
+
+// `prompt` is the value of `messages` or `prompt`. The model is part of every name.
+std::vector<uint64_t> PrefixHashes(std::string_view prompt, ModelId model);
+
+// Bytes of one part of a shape that count at most, and of the messages that are searched for a system prompt.
+inline constexpr size_t kMostShapeBytes = 16 << 10;
+
+// A hash of the message that begins a chat, if it is of the system or developer. Instructions, tools and the fields
+// that bind the answer's form count too. 0: the request has none of them.
+uint64_t ShapeHash(const RequestFields& fields);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_HASHES_H_

@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "config/values/capacity.h"
+#include "router/page/json_writer.h"
+#include "router/page/page_json.h"
+
+namespace penstock {
+namespace {
+
+absl::string_view HealthLabel(Health health) {
+  switch (health) {
+    case Health::kUp:
+      return "up";
+    case Health::kProbing:
+      return "probing";
+    case Health::kDraining:
+      return "draining";
+    case Health::kDown:
+      return "down";
+  }
+  return "down";
+}
+
+void PutRouter(const PageFacts& facts, JsonWriter& json) {
+  const Config& config = facts.fleet->config();
+  json.Begin("router", '{')
+      .Put("version", facts.version)
+      .Put("policy", config.policy)
+      .Put("uptime_s", std::round(facts.uptime))
+      .Put("draining", facts.draining)
+      .Put("requests", facts.requests)
+      .Put("connections", facts.connections)
+      .Put("viewers", facts.viewers)
+      .Put("queued_requests", facts.view.queued_requests)
+      .Put("most_queued_requests", config.limits.max_queued_requests)
+      .Put("queued_bytes", facts.view.queued_bytes)
+      .Put("requires_key", !config.tenants.empty())
+      .Put("listen", config.listen)
+      .Put("admin_apart", !config.admin_listen.empty())
+      .End('}');
+}
+
+void PutConfiguration(const PageFacts& facts, JsonWriter& json) {
+  const ConfigurationState::Facts& state = facts.configuration;
+  json.Begin("configuration", '{')
+      .Put("file", facts.fleet->config().file, 1024)
+      .Put("loaded_at", Milliseconds(state.loaded_at))
+      .Put("reloads", state.reloads)
+      .Put("reloads_refused", state.refused)
+      .Put("last_error", state.error, 4096)
+      .Put("last_error_at", Milliseconds(state.error_at))
+      .End('}');
+}
+
+void PutTokens(const TokenHistory& tokens, JsonWriter& json) {
+  const auto rates = [&](const char* name, double TokenRates::*rate) {
+    json.Begin(name, '[');
+    for (const TokenRates& sample : tokens.rates()) json.Add(std::round(sample.*rate));
+    json.End(']');
+  };
+  json.Begin("tokens", '{')
+      .Put("active", tokens.totals().active)
+      .Put("late", tokens.totals().late)
+      .Put("wasted", tokens.totals().wasted)
+      .Put("step_s", 1);
+  rates("active_per_s", &TokenRates::active);
+  rates("late_per_s", &TokenRates::late);
+  rates("wasted_per_s", &TokenRates::wasted);
+  json.End('}');
+}
+
+// The positions of replicas that have not left, by GPU.
+std::map<uint32_t, std::vector<size_t>> ReplicasOfGpus(const Fleet& fleet) {
+  std::map<uint32_t, std::vector<size_t>> by_gpu;
+  for (size_t i = 0; i < fleet.replicas.size(); ++i) {
+    if (fleet.replicas[i].removed) continue;
+    for (const uint32_t gpu : fleet.replicas[i].gpus) by_gpu[gpu].push_back(i);
+  }
+  return by_gpu;
+}
+
+// A replica has one pool per GPU, or one on a GPU that others share.
+std::string PoolOn(const Fleet& fleet, const ReplicaSpec& replica, uint32_t gpu) {
+  for (size_t i = 0; i < replica.pools.size() && i < replica.gpus.size(); ++i) {
+    if (replica.gpus[i] == gpu) return fleet.pools[replica.pools[i].pool.value()].name;
+  }
+  return "";
+}
+
+void PutPart(const PageFacts& facts, size_t position, uint32_t gpu, JsonWriter& json) {
+  const FleetBook& book = facts.fleet->book;
+  const ReplicaSpec& replica = book.fleet().replicas[position];
+  const ReplicaId id(static_cast<uint32_t>(position));
+  const std::string model =
+      replica.models.empty() ? std::string() : book.fleet().models[replica.models.front().value()].name;
+  json.Begin('{')
+      .Put("replica", replica.name)
+      .Put("model", model)
+      .Put("weights_bytes", WeightsPerGpu(book.config(), book.replica_config(id), model))
+      .Put("pool", PoolOn(book.fleet(), replica, gpu))
+      .End('}');
+}
+
+void PutGpus(const PageFacts& facts, JsonWriter& json) {
+  const FleetBook& book = facts.fleet->book;
+  json.Begin("gpus", '[');
+  size_t listed = 0;
+  for (const auto& [gpu, replicas] : ReplicasOfGpus(book.fleet())) {
+    if (++listed > kMostListed) break;
+    const std::string& name = book.fleet().gpus[gpu].name;
+    const GpuConfig* known = FindGpu(book.config(), name);
+    json.Begin('{').Put("id", name).Put("kind", known != nullptr ? known->kind.name : std::string());
+    json.Put("memory_bytes", known != nullptr ? std::optional(known->kind.memory) : std::nullopt);
+    json.Begin("parts", '[');
+    for (const size_t replica : replicas) PutPart(facts, replica, gpu, json);
+    json.End(']').End('}');
+  }
+  json.End(']');
+}
+
+void PutPool(const PoolView& pool, JsonWriter& json) {
+  json.Begin('{')
+      .Put("name", pool.name)
+      .Put("unit", pool.in_bytes ? "bytes" : "tokens")
+      .Put("capacity", pool.capacity)
+      .Put("held", pool.held)
+      .Put("promised", pool.promised)
+      .Put("draining", pool.draining)
+      .Put("foreign", pool.foreign)
+      .Put("lent", pool.lent)
+      .Put("forecast_peak", pool.forecast_peak)
+      .Put("report_age_s", pool.report_age.seconds())
+      .Begin("fan", '[');
+  for (size_t i = 0; i < kFanSeconds.size(); ++i) {
+    json.Begin('{')
+        .Put("in_s", kFanSeconds[i])
+        .Put("mean", std::llround(pool.fan[i].mean))
+        .Put("sigma", std::llround(pool.fan[i].sigma))
+        .End('}');
+  }
+  json.End(']').End('}');
+}
+
+void PutReplica(const ReplicaView& replica, JsonWriter& json) {
+  const bool paced = replica.tokens_per_s > 0;
+  const double step = paced ? 1 / replica.tokens_per_s : 0;
+  // Replicas that share a GPU in turn wait for each other.
+  const double shared = 1 + replica.busy_neighbours;
+  const double pace = shared / std::max(1e-9, replica.step_factor);
+  json.Begin('{')
+      .Put("name", replica.name)
+      .Put("model", replica.model)
+      .Put("health", HealthLabel(replica.health))
+      .Put("residency", LabelOf(replica.residency))
+      .Put("sleeps", replica.sleeps)
+      .Put("running", replica.running)
+      .Put("prefilling", replica.prefilling)
+      .Put("observed_step_s", paced ? std::optional(step) : std::nullopt)
+      .Put("expected_step_s", paced ? std::optional(step * pace) : std::nullopt)
+      .Put("busy_neighbours", replica.busy_neighbours)
+      .Put("pace", pace)
+      .Put("tokens_per_s", replica.tokens_per_s)
+      .Put("preemptions", replica.preemptions)
+      .End('}');
+}
+
+// The models that clients may name, and the replicas that would take a request now.
+void PutModels(const PageFacts& facts, JsonWriter& json) {
+  std::map<absl::string_view, int64_t> up;
+  for (const ReplicaView& replica : facts.view.replicas) {
+    up[replica.model] += replica.health == Health::kUp && replica.residency == Residency::kAwake ? 1 : 0;
+  }
+  json.Begin("models", '[');
+  size_t listed = 0;
+  for (const auto& [model, replicas] : up) {
+    if (++listed > kMostListed || model.empty()) continue;
+    json.Begin('{').Put("name", model, 1024).Put("replicas_up", replicas).End('}');
+  }
+  json.End(']');
+}
+
+}  // namespace
+
+std::string FleetJson(const PageFacts& facts) {
+  JsonWriter json;
+  json.Begin('{').Put("sequence", facts.sequence).Put("time", Milliseconds(facts.unix_seconds));
+  PutRouter(facts, json);
+  PutConfiguration(facts, json);
+  PutTokens(facts.tokens, json);
+  PutModels(facts, json);
+  PutGpus(facts, json);
+  json.Begin("pools", '[');
+  for (size_t i = 0; i < std::min(facts.view.pools.size(), kMostListed); ++i) PutPool(facts.view.pools[i], json);
+  json.End(']').Begin("replicas", '[');
+  for (size_t i = 0; i < std::min(facts.view.replicas.size(), kMostListed); ++i) {
+    PutReplica(facts.view.replicas[i], json);
+  }
+  json.End(']').Put("replicas_total", facts.view.replicas.size()).End('}');
+  return std::move(json).Take();
+}
+
+}  // namespace penstock

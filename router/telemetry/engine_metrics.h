@@ -1,0 +1,45 @@
+// Metrics about engines, by replica: errors, polls, readings of facts, sleeps, adapters, elastic memory. Thread-safe.
+#ifndef PENSTOCK_ROUTER_TELEMETRY_ENGINE_METRICS_H_
+#define PENSTOCK_ROUTER_TELEMETRY_ENGINE_METRICS_H_
+
+#include "absl/strings/string_view.h"
+#include "base/units.h"
+#include "router/core/contract/fleet.h"
+#include "router/labels/labels.h"
+#include "router/telemetry/metric_registry.h"
+#include "router/telemetry/request_metrics.h"
+
+namespace penstock {
+
+class EngineMetrics {
+ public:
+  // Both outlive it.
+  EngineMetrics(MetricRegistry& registry, RequestMetrics& requests) : registry_(registry), requests_(requests) {}
+
+  // A counter that nobody has seen at zero misses its first increase.
+  void StartAtZero(const ReplicaSpec& replica);
+
+  void OnError(absl::string_view replica, EngineErrorKind kind);
+  // An engine reported a count of tokens that is impossible.
+  void OnFalseUsage(absl::string_view replica);
+  // One scrape of an engine.
+  void OnPoll(absl::string_view replica, bool ok);
+  // Another reading of the models and limits of a running engine.
+  void OnReread(absl::string_view replica, Reread result);
+  // A sleep or a wake ended.
+  void OnSleepEnd(absl::string_view replica, SleepResult result);
+  // The engine says that it sleeps, and answers.
+  void OnFalseSleep(absl::string_view replica);
+  void OnAdapterLoad(absl::string_view replica, SleepResult result, Duration took);
+  void OnWakeEnd(absl::string_view replica, SleepResult result, Duration took);
+  // A reading or writing of an engine's kvcached segment ended.
+  void OnSegment(absl::string_view replica, bool write, SegmentResult result);
+
+ private:
+  MetricRegistry& registry_;
+  RequestMetrics& requests_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_TELEMETRY_ENGINE_METRICS_H_

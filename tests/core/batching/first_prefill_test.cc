@@ -1,0 +1,115 @@
+#include "router/core/batching/first_prefill.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/core_test_support.h"
+
+namespace penstock {
+namespace {
+
+using testing::CoreStepper;
+using testing::FleetOptions;
+using testing::MakeFleet;
+using testing::Only;
+using testing::Text;
+
+constexpr int64_t kDocument = 16 * kPrefixBlock.value();
+
+Fleet TwoReplicas() {
+  FleetOptions options;
+  options.replicas = 2;
+  Fleet fleet = MakeFleet(options);
+  for (ReplicaSpec& replica : fleet.replicas) {
+    replica.prefix_cache = Tokens(100'000);
+    replica.shares_prompts = true;
+  }
+  return fleet;
+}
+
+// A question of `own` tokens over one document; a first token takes 0.42 s of an idle replica.
+RequestArrived Question(uint64_t id, int64_t own = 100, uint64_t document = 1000) {
+  RequestArrived event;
+  event.request = RequestId(id);
+  event.service_class = ClassId(1);
+  event.prompt = Tokens(kDocument + own);
+  for (uint64_t block = 0; block < 16; ++block) event.prefix.push_back(document + block);
+  return event;
+}
+
+TEST(FirstPrefill, ARequestWaitsForThePromptThatItSharesAndGoesWhereItIs) {
+  CoreStepper stepper(TwoReplicas());
+  const std::vector<Action> first = stepper.Send(Question(1));
+  ASSERT_NE(Only<Forward>(first), nullptr) << Text(first);
+  const ReplicaId where = Only<Forward>(first)->replica;
+  const std::vector<Action> second = stepper.Send(Question(2));
+  ASSERT_NE(Only<Park>(second), nullptr) << Text(second);
+  EXPECT_EQ(Only<Park>(second)->reason, WaitReason::kFirstPrefill);
+  stepper.Wait(Duration::Milliseconds(420));
+  const std::vector<Action> opened = stepper.Send(FirstToken{RequestId(1)});
+  ASSERT_NE(Only<Forward>(opened), nullptr) << Text(opened);
+  EXPECT_EQ(Only<Forward>(opened)->replica, where);
+}
+
+TEST(FirstPrefill, ARequestWithAnotherPromptDoesNotWait) {
+  CoreStepper stepper(TwoReplicas());
+  const std::vector<Action> first = stepper.Send(Question(1));
+  const std::vector<Action> second = stepper.Send(Question(2, 100, 5000));
+  ASSERT_NE(Only<Forward>(second), nullptr) << Text(second);
+  EXPECT_NE(Only<Forward>(second)->replica, Only<Forward>(first)->replica);
+}
+
+TEST(FirstPrefill, ARequestThatCouldBeLateComputesThePromptItself) {
+  CoreStepper stepper(TwoReplicas());
+  stepper.Send(Question(1));
+  RequestArrived urgent = Question(2);
+  urgent.prompt = Tokens(kDocument + 9'000);  // Behind the first prompt it would take 0.9 s of its second.
+  urgent.service_class = ClassId(0);
+  EXPECT_NE(Only<Forward>(stepper.Send(urgent)), nullptr);
+}
+
+TEST(FirstPrefill, AWaitThatBringsNothingEnds) {
+  CoreStepper stepper(TwoReplicas());
+  stepper.Send(Question(1));
+  ASSERT_NE(Only<Park>(stepper.Send(Question(2))), nullptr);
+  // The engine stands still: the first token does not come.
+  const std::vector<Action> later = stepper.RunTimers(stepper.now + Duration::Milliseconds(1'900));
+  ASSERT_NE(Only<Forward>(later), nullptr) << Text(later);
+  EXPECT_EQ(Only<Forward>(later)->request, RequestId(2));
+}
+
+TEST(FirstPrefill, ABurstSpreadsOnceTheQueueForOneCopyTakesLongerThanAnother) {
+  CoreStepper stepper(TwoReplicas());
+  ASSERT_NE(Only<Forward>(stepper.Send(Question(1))), nullptr);
+  bool elsewhere = false;
+  for (uint64_t id = 2; id <= 12 && !elsewhere; ++id) {
+    elsewhere = Only<Forward>(stepper.Send(Question(id, 4'000))) != nullptr;
+  }
+  EXPECT_TRUE(elsewhere);
+}
+
+TEST(FirstPrefill, AClientThatLeavesWhileItWaitsLeavesNoWorkBehind) {
+  CoreStepper stepper(TwoReplicas());
+  stepper.Send(Question(1));
+  for (uint64_t round = 0; round < 40; ++round) {
+    ASSERT_NE(Only<Park>(stepper.Send(Question(2 + round, 1'500))), nullptr) << round;
+    stepper.Send(RequestClosed{RequestId(2 + round), Outcome::kClientGone, Tokens(0), Tokens(0), false});
+  }
+}
+
+TEST(FirstPrefill, WithoutTheRuleThePromptIsComputedTwice) {
+  CoreRules rules;
+  rules.first_prefill = false;
+  PenstockCore core(std::move(rules));
+  std::vector<Action> actions;
+  const Fleet fleet = TwoReplicas();
+  const Instant now = Instant::FromSeconds(1);
+  core.Apply(FleetChanged{fleet}, now, actions);
+  for (uint32_t i = 0; i < 2; ++i) core.Apply(ReplicaHealth{ReplicaId(i), Health::kUp}, now, actions);
+  core.Apply(Question(1), now, actions);
+  actions.clear();
+  core.Apply(Question(2), now, actions);
+  EXPECT_NE(Only<Forward>(actions), nullptr) << Text(actions);
+}
+
+}  // namespace
+}  // namespace penstock

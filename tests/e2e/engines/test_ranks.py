@@ -1,0 +1,60 @@
+"""Data-parallel ranks: one address, a pool per rank, and a header that names the rank."""
+from concurrent.futures import ThreadPoolExecutor
+
+from fleet_file import MODEL, FleetEngines
+from processes import Metrics, Router, wait_until
+from raw_http import chat, request_bytes, send
+
+RANKS = (
+    f"replicas:\n  - {{id: dp, url: 'http://127.0.0.1:{{port0}}', gpus: [g0, g1], model: {MODEL}, kv_tokens: 20000, "
+    "simulated: {ranks: 2}}\n"
+)
+
+
+def found_out(engines):
+    """A configuration that says nothing of ranks: the metrics tell."""
+    return f"poll: {{interval: 50ms}}\nreplicas:\n  - {{id: dp, url: 'http://127.0.0.1:{engines.ports[0]}', model: {MODEL}}}\n"
+
+
+def pools(router):
+    metrics = Metrics(router.get("/metrics")[2])
+    names = ("dp", "dp/0", "dp/1")
+    return {name: metrics.sum("penstock_pool_capacity_bytes", pool=name) for name in names}
+
+
+def test_each_rank_is_a_pool_behind_one_address(folder):
+    with FleetEngines(folder, RANKS) as engines, Router(folder, config=found_out(engines)) as router:
+        wait_until(lambda: pools(router)["dp/1"] > 0, 20, lambda: f"{pools(router)}\n{router.log()[-2000:]}")
+        sizes = pools(router)
+        assert sizes["dp/0"] == sizes["dp/1"] and sizes["dp"] == 0
+        router.wait_for_count("penstock_replica_up", 2)
+        polls = {"replica": "dp/0", "result": "ok"}
+        wait_until(lambda: router.metrics().sum("penstock_engine_polls_total", **polls) > 0, 20, router.log)
+
+
+def test_requests_name_the_rank_that_the_core_chose(folder):
+    with FleetEngines(folder, RANKS) as engines, Router(folder, config=found_out(engines)) as router:
+        router.wait_for_count("penstock_replica_up", 2)
+
+        def ask(number):
+            headers = {"X-data-parallel-rank": "0", "Content-Type": "application/json"}
+            body = chat(prompt=f"Say something about {number}.", max_tokens=200)
+            return send(router.address, request_bytes(body=body, headers=headers), timeout=60).status
+
+        with ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(ask, range(16))) == {200}
+        router.wait_for_nothing()
+        metrics, engine = router.metrics(), Metrics(engines.page("/metrics"))
+        for rank in ("0", "1"):
+            sent = metrics.sum("penstock_replica_requests_total", replica=f"dp/{rank}")
+            assert sent >= 4, "the header of a client does not steer the engine"
+            assert engine.sum("vllm:request_success_total", engine=rank) == sent
+
+
+def test_the_death_of_the_engine_takes_all_its_ranks_down(folder):
+    with FleetEngines(folder, RANKS) as engines, Router(folder, config=found_out(engines)) as router:
+        router.wait_for_count("penstock_replica_up", 2)
+        engines.kill()
+        router.wait_for_count("penstock_replica_up", 0)
+        status = send(router.address, request_bytes(body=chat(max_tokens=3)), timeout=30).status
+        assert status == 503
