@@ -30,7 +30,7 @@ class StateReader {
 
   // The newest state that came.
   const TopState& state() const { return state_; }
-  // As of now.
+  // The state as of now.
   const Link& link();
 
  private:

@@ -1,7 +1,7 @@
 // A bounded store of cells by owner: the tenants' or the shapes'.
 //
-// It is a least-recently-used list of two parts. A flood of new owners evicts no cell that has learned something: the
-// new cells go first. The known cells are at most three quarters of all. Not thread-safe; one owner.
+// The store is a least-recently-used list of two parts. A flood of new owners evicts no cell that has learned
+// something: the new cells go first. The known cells are at most three quarters of all. Not thread-safe; one owner.
 #ifndef PENSTOCK_KVMODEL_OUTPUT_CELL_STORE_H_
 #define PENSTOCK_KVMODEL_OUTPUT_CELL_STORE_H_
 

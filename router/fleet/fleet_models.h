@@ -25,7 +25,7 @@ class FleetModels {
   // Enters the models of a replica into the fleet, its description and its names at the engine.
   void Enter(const Config& config, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
 
-  // By canonical name, configured alias, or a name that an engine serves.
+  // The model by canonical name, configured alias, or a name that an engine serves.
   std::optional<ModelId> Find(absl::string_view name) const;
 
  private:

@@ -73,7 +73,7 @@ class ClientConnection final : public LoopConnection {
   bool TakeAddress(const ProxyHeader& header);
   // After the head alone. False: it is refused whatever its body says, and the body is not worth a wait.
   bool AdmitBody();
-  // It has no whole head; `served`: it had a request before.
+  // The connection has no whole head; `served`: it had a request before.
   void Wait(bool served);
   boost::asio::awaitable<void> FailRead(const ApiError& error);
   boost::asio::awaitable<void> Linger();

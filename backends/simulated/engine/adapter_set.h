@@ -1,7 +1,7 @@
 // The LoRA adapters of a simulated engine, as vLLM's with runtime updates: it lists and serves those that were loaded.
 //
-// It can load the adapters of its base model that the configuration names, by name and path. A value; used on one
-// thread.
+// The engine can load the adapters of its base model that the configuration names, by name and path. A value; used on
+// one thread.
 #ifndef PENSTOCK_BACKENDS_SIMULATED_ENGINE_ADAPTER_SET_H_
 #define PENSTOCK_BACKENDS_SIMULATED_ENGINE_ADAPTER_SET_H_
 

@@ -29,6 +29,16 @@ struct PoolSums {
   Amount promised{0};
 };
 
+std::vector<RequestState*> AllWaiting(const WaitingRoom& room) {
+  std::vector<RequestState*> all;
+  std::vector<RequestState*> lane;
+  for (uint32_t i = 0; i < room.lanes(); ++i) {
+    room.lane(ModelId(i)).All(lane);
+    all.insert(all.end(), lane.begin(), lane.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string BookCheck::FirstPoolDrift() const {
@@ -53,12 +63,8 @@ std::string BookCheck::FirstPoolDrift() const {
       sum.promised += holding.promised;
     }
   }
-  std::vector<RequestState*> waiting;
-  for (uint32_t i = 0; i < rooms_.waiting.lanes(); ++i) {
-    rooms_.waiting.lane(ModelId(i)).All(waiting);
-    for (const RequestState* request : waiting) {
-      for (const Loan& loan : request->loans) sums[loan.pool.value()].lending.Lend(loan);
-    }
+  for (const RequestState* request : AllWaiting(rooms_.waiting)) {
+    for (const Loan& loan : request->loans) sums[loan.pool.value()].lending.Lend(loan);
   }
   const MemoryLedger& ledger = rooms_.fleet.ledger();
   if (const absl::Status recounted = ledger.Recount(); !recounted.ok()) return std::string(recounted.message());
@@ -130,6 +136,8 @@ std::string BookCheck::FirstDriftWith(int64_t most_uses) const {
   if (!rooms_.waiting.SumsHold()) return "a sum over the waiting requests is wrong";
   if (!rooms_.early.SumsHold()) return "a waiting request is not counted by its size, or counted twice";
   if (!rooms_.reservations.SumsHold()) return "memory is reserved for a request that does not wait for it";
+  if (!rooms_.placement.first_prefill.SumsHold(AllWaiting(rooms_.waiting)))
+    return "a replica has other work ahead than requests wait for";
   if (std::string drift = FirstRequestDrift(); !drift.empty()) return drift;
   if (std::string drift = FirstPoolDrift(); !drift.empty()) return drift;
   return FirstBlockDrift(most_uses);

@@ -33,7 +33,7 @@ bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::ve
   }
   if (rooms_.WaitsForOthers(*request, now)) return false;
   request->waiting.tried_at = rooms_.work.pump();
-  if (const std::optional<Choice> choice = rooms_.placement.Choose(request, now)) {
+  if (const std::optional<Choice> choice = rooms_.placement.ChooseOrWait(request, now)) {
     verdicts_.Send(request, *choice, now, actions);
     return true;
   }

@@ -27,7 +27,7 @@ std::optional<size_t> Pump::MakeRoom(const RequestState& request, Instant now, s
 }
 
 bool Pump::TrySend(RequestState* request, Instant now, std::vector<Action>& actions) {
-  const std::optional<Choice> choice = rooms_.placement.Choose(request, now);
+  const std::optional<Choice> choice = rooms_.placement.ChooseOrWait(request, now);
   if (!choice) return false;
   rooms_.StopWaiting(request, now);
   verdicts_.Send(request, *choice, now, actions);
@@ -37,7 +37,8 @@ bool Pump::TrySend(RequestState* request, Instant now, std::vector<Action>& acti
 bool Pump::Place(RequestState* request, Instant now, std::vector<Action>& actions) {
   WorkList& work = rooms_.work;
   const ModelId model = request->arrived.model;
-  if (work.Missed(model, request->waiting.tried_at)) request->waiting.ForgetTries();
+  const bool alone = rooms_.placement.first_prefill.EndWhereLost(request);
+  if (alone || work.Missed(model, request->waiting.tried_at)) request->waiting.ForgetTries();
   request->waiting.tried_at = work.pump();
   if (TrySend(request, now, actions)) return true;
   if (request->waiting.company.replica) {

@@ -61,10 +61,7 @@ bool FirstPrefill::Waits(RequestState* request, const Choice& choice, Instant no
   }
   End(request);
   if (!best) return false;
-  if (company.until == Instant::Never()) {
-    company.until = now + Duration::Seconds(kMostWait * best->first_token);
-    ++waits_;
-  }
+  if (company.until == Instant::Never()) company.until = now + Duration::Seconds(kMostWait * best->first_token);
   company.replica = ReplicaId(static_cast<uint32_t>(best->replica));
   company.own = best->own;
   ahead_[best->replica] += best->own;
@@ -77,6 +74,22 @@ void FirstPrefill::End(RequestState* request) {
   if (!company.replica) return;
   ahead_[company.replica->value()] -= company.own;
   company.replica.reset();
+}
+
+bool FirstPrefill::EndWhereLost(RequestState* request) {
+  const std::optional<ReplicaId> replica = request->waiting.company.replica;
+  if (!replica || fleet_.replica(*replica).Placeable()) return false;
+  End(request);
+  return true;
+}
+
+bool FirstPrefill::SumsHold(std::span<RequestState* const> waiting) const {
+  std::vector<PrefillWork> sums(ahead_.size());
+  for (const RequestState* request : waiting) {
+    const CompanyState& company = request->waiting.company;
+    if (company.replica) sums[company.replica->value()] += company.own;
+  }
+  return sums == ahead_;
 }
 
 }  // namespace penstock

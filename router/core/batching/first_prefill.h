@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -44,11 +45,10 @@ class FirstPrefill {
   }
   // The request waits for no replica any more.
   void End(RequestState* request);
-
-  // Requests that waited for a prefill so far.
-  int64_t waits() const { return waits_; }
-  // The work of the requests that wait, one entry per replica.
-  const std::vector<PrefillWork>& ahead() const { return ahead_; }
+  // True: the replica that the request waited for takes nobody now, so its wait has ended.
+  bool EndWhereLost(RequestState* request);
+  // True: the work that is ahead of each replica is that of these requests, which are all that wait.
+  bool SumsHold(std::span<RequestState* const> waiting) const;
 
  private:
   struct Offer {
@@ -70,7 +70,6 @@ class FirstPrefill {
   const bool on_;
   std::vector<PrefillWork> ahead_;  // One entry per replica.
   Servers::Holders holders_;        // The memory of one call, reused by the next.
-  int64_t waits_ = 0;
 };
 
 // The placement of requests that may wait for a prefill.
@@ -81,9 +80,9 @@ class PatientPlacement : public Placement {
       : Placement(fleet, servers, work, memory, floors, std::move(guards)),
         first_prefill(fleet, servers, memory, waits) {}
 
-  // As Placement::Choose; none also where the request waits for the prefill of another one.
-  std::optional<Choice> Choose(RequestState* request, Instant now) {
-    const std::optional<Choice> choice = Placement::Choose(request, now);
+  // The best of the replicas to try; none also where the request waits for the prefill of another one.
+  std::optional<Choice> ChooseOrWait(RequestState* request, Instant now) {
+    const std::optional<Choice> choice = Choose(request, now);
     if (choice) return first_prefill.Waits(request, *choice, now) ? std::nullopt : choice;
     // The replica that it waits for is closed on; the others were left by choice.
     if (request->waiting.company.replica) request->waiting.reason = WaitReason::kFirstPrefill;

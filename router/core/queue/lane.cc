@@ -145,14 +145,16 @@ void Lane::Candidates(std::vector<RequestState*>& out, Instant now) const {
     if (std::find(out.begin(), out.begin() + promoted, request) == out.begin() + promoted) out.push_back(request);
   };
   const size_t least = LeastCandidates(classes_);
-  size_t below = 0;  // Candidates that the lower classes are sure of.
+  size_t below = 0;    // Candidates that the lower classes are sure of.
+  size_t company = 0;  // Candidates that take nobody's turn: they wait for a prefill by choice.
   for (const ClassQueue& own : classes_) below += std::min(least, own.waiting.size());
   for (const ClassQueue& own : classes_) {
     below -= std::min(least, own.waiting.size());
     const size_t most = std::max(out.size() + least, kLookPast + 1 - std::min<size_t>(kLookPast + 1, below));
     own.waiting.InOrder(running, [&](RequestState* request) {
-      if (out.size() >= most) return false;
+      if (out.size() >= most + company) return false;
       add(request);
+      if (request->waiting.company.replica) company = std::min<size_t>(company + 1, kLookPast);
       return true;
     });
   }

@@ -77,6 +77,16 @@ TEST(FirstPrefill, AWaitThatBringsNothingEnds) {
   EXPECT_EQ(Only<Forward>(later)->request, RequestId(2));
 }
 
+TEST(FirstPrefill, ARequestWhoseReplicaIsLostGoesElsewhereAtOnce) {
+  CoreStepper stepper(TwoReplicas());
+  const std::vector<Action> first = stepper.Send(Question(1));
+  const ReplicaId where = Only<Forward>(first)->replica;
+  ASSERT_NE(Only<Park>(stepper.Send(Question(2))), nullptr);
+  const std::vector<Action> lost = stepper.Send(ReplicaHealth{where, Health::kDown});
+  ASSERT_NE(Only<Forward>(lost), nullptr) << Text(lost);
+  EXPECT_NE(Only<Forward>(lost)->replica, where);
+}
+
 TEST(FirstPrefill, ABurstSpreadsOnceTheQueueForOneCopyTakesLongerThanAnother) {
   CoreStepper stepper(TwoReplicas());
   ASSERT_NE(Only<Forward>(stepper.Send(Question(1))), nullptr);

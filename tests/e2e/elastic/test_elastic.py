@@ -167,7 +167,8 @@ def test_a_limit_that_does_not_read_back_is_an_event_and_the_engine_is_left_alon
     stop = threading.Event()
 
     def insist():
-        while not stop.is_set():
+        # Nearly always unlocked, so that the router reads; far oftener than it does, so that it reads this limit.
+        while not stop.wait(0.01):
             segments["b"].set_limit(6 * GB)
 
     other = threading.Thread(target=insist)
@@ -183,5 +184,4 @@ def test_a_limit_that_does_not_read_back_is_an_event_and_the_engine_is_left_alon
         finally:
             stop.set()
             other.join()
-        log = router.log()
-        assert "was written and reads back as" in log or "could not be written" in log
+        assert "was written and reads back as" in router.log()
