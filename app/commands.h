@@ -30,6 +30,7 @@ int RunReference(const std::string& topic);
 struct DemoOptions {
   std::string listen = "127.0.0.1:8080";
   std::optional<Duration> duration;
+  std::string beside = "round_robin";  // The policy of a second fleet with the same traffic; none: there is none.
 };
 int RunDemo(const DemoOptions& options);
 

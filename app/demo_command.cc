@@ -1,30 +1,24 @@
 // `penstock demo`: simulated engines, the router and live traffic in one process, with a summary on the terminal.
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <ctime>
 #include <iostream>
-#include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "app/commands.h"
+#include "app/demo/demo_contest.h"
 #include "app/demo/demo_screen.h"
-#include "app/demo/demo_stats.h"
-#include "app/demo/demo_traffic.h"
 #include "app/process.h"
-#include "app/serve/server.h"
 #include "app/top/live_screen.h"
 #include "app/top/state_reader.h"
 #include "app/top/terminal.h"
 #include "backends/transport/upstream.h"
 #include "base/clock.h"
-#include "bench/load/load_client.h"
 #include "config/config.h"
 
 namespace penstock {
@@ -49,59 +43,18 @@ classes:
 )";
 const bench::DemoModels kModels = {"llama-3.1-8b", "qwen2.5-7b", "qwen3-8b", "qwen2.5-14b"};
 
+// The value of --beside for no second fleet.
+constexpr absl::string_view kNobody = "none";
 constexpr Duration kFrame = Duration::Seconds(1);
 constexpr Duration kLogLine = Duration::Seconds(5);
 constexpr Duration kStartLimit = Duration::Seconds(10);
 constexpr Duration kDrainLimit = Duration::Seconds(2);
-// Traffic is generated this far ahead and then anew from the next seed.
-constexpr Duration kRound = Duration::Seconds(1200);
 
 // True when a signal to end came within `wait`.
 bool AskedToEnd(const sigset_t& signals, Duration wait) {
   const timespec pause{wait.nanoseconds() / 1'000'000'000, wait.nanoseconds() % 1'000'000'000};
   const int signal = sigtimedwait(&signals, nullptr, &pause);
   return signal > 0 && signal != SIGWINCH;
-}
-
-// The clients, one thread per kind, until they are destroyed.
-class Traffic {
- public:
-  Traffic(const std::string& url, bench::DemoStats& stats, Instant start) : stats_(stats), start_(start) {
-    const size_t kinds = bench::DemoTraffic(kModels, Duration::Seconds(1), 1).size();
-    for (size_t kind = 0; kind < kinds; ++kind) threads_.emplace_back([this, url, kind] { Run(url, kind); });
-  }
-  ~Traffic() {
-    stop_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-
- private:
-  void Run(const std::string& url, size_t kind) {
-    for (uint64_t seed = 1; !stop_; ++seed) {
-      const bench::DemoStream stream = std::move(bench::DemoTraffic(kModels, kRound, seed)[kind]);
-      bench::LoadClientOptions options;
-      options.targets = {*bench::ParseLoadTarget(url)};
-      options.service_class = stream.service_class;
-      options.goals = stream.goals;
-      options.seed = seed;
-      options.stop = &stop_;
-      options.settled = [this](const bench::RequestRecord& record) { stats_.OnSettled(record, Now() - start_); };
-      // The only error is a target that cannot be resolved; an address always can.
-      if (!bench::RunLoadClient(stream.trace, options).ok()) return;
-    }
-  }
-
-  bench::DemoStats& stats_;
-  const Instant start_;
-  std::atomic<bool> stop_{false};
-  std::vector<std::thread> threads_;
-};
-
-// A URL that clients can connect to: a wildcard address is none.
-std::string ReachableUrl(const RouterServer& server) {
-  const std::string address = server.address();
-  const bool any = address.rfind("0.0.0.0:", 0) == 0 || address.rfind("[::]:", 0) == 0;
-  return any ? absl::StrCat("http://127.0.0.1:", server.port()) : server.url();
 }
 
 std::string Invitation(const std::string& url) {
@@ -113,9 +66,18 @@ std::string Invitation(const std::string& url) {
       "  end      Ctrl-C\n");
 }
 
+// The demo's fleet under another policy. Its models do not sleep: a policy without residency could not wake them.
+Config Beside(Config config, const std::string& policy) {
+  config.policy = policy;
+  config.listen = "127.0.0.1:0";
+  config.log.path = "/dev/null";
+  for (ReplicaConfig& replica : config.replicas) replica.sleep.reset();
+  return config;
+}
+
 // Until a signal, the time or the person in front of the terminal ends the demo.
-void Watch(const RouterServer& server, const bench::DemoStats& stats, const std::string& url, Instant start,
-           Instant end, const sigset_t& signals) {
+void Watch(const bench::DemoContest& contest, const std::string& url, Instant start, Instant end,
+           const sigset_t& signals) {
   std::cout << Invitation(url) << std::flush;
   if (const auto address = ParseUpstreamUrl(url); address.ok() && top::OnTerminal()) {
     top::StateReader reader(*address, url, "");
@@ -124,8 +86,11 @@ void Watch(const RouterServer& server, const bench::DemoStats& stats, const std:
   }
   for (Instant next = start + kLogLine; Now() < end; next = next + kLogLine) {
     if (AskedToEnd(signals, std::min(next, end) - Now())) return;
-    const Duration elapsed = Now() - start;
-    std::cout << bench::DemoLine({url, elapsed, server.View(), stats.Snapshot(elapsed)}) << '\n' << std::flush;
+    const bench::DemoFrame frame{url, contest.elapsed(), contest.first().View(), contest.FirstStats()};
+    std::cout << bench::DemoLine(frame) << '\n';
+    if (const std::string rows = bench::ContestText(contest.Rows()); !rows.empty())
+      std::cout << "        " << rows << '\n';
+    std::cout << std::flush;
   }
 }
 
@@ -139,9 +104,9 @@ std::string Farewell(const bench::DemoSnapshot& stats, Duration elapsed) {
 }
 
 // False when a signal came first, or the engines did not come up.
-bool WaitForEngines(const RouterServer& server, size_t replicas, const sigset_t& signals) {
+bool WaitForEngines(const bench::DemoContest& contest, const sigset_t& signals) {
   const Instant limit = Now() + kStartLimit;
-  while (server.replicas_up() < static_cast<int>(replicas)) {
+  while (!contest.Ready()) {
     if (Now() > limit || AskedToEnd(signals, Duration::Milliseconds(20))) return false;
   }
   return true;
@@ -156,27 +121,21 @@ int RunDemo(const DemoOptions& options) {
   config->listen = options.listen;
   // Decisions would be written across the screen.
   if (isatty(STDERR_FILENO)) config->log.path = "/dev/null";
-  RouterServer::Options server_options;
-  server_options.version = PENSTOCK_VERSION;
-  auto server = RouterServer::Create(*config, std::move(server_options));
-  if (!server.ok()) return Fail("demo", server.status().message());
-  if (const absl::Status started = (*server)->Start(); !started.ok()) return Fail("demo", started.message());
-  if (!WaitForEngines(**server, config->replicas.size(), signals))
-    return Fail("demo", "the simulated engines did not come up");
+  std::vector<Config> configs(1, *config);
+  if (options.beside != kNobody) configs.push_back(Beside(*config, options.beside));
+  bench::DemoContest contest(PENSTOCK_VERSION);
+  if (const absl::Status started = contest.Start(configs); !started.ok()) return Fail("demo", started.message());
+  if (!WaitForEngines(contest, signals)) return Fail("demo", "the simulated engines did not come up");
 
   const Instant start = Now();
-  const Instant end = options.duration ? start + *options.duration : Instant::Never();
-  const std::string url = ReachableUrl(**server);
-  bench::DemoStats stats;
-  Duration elapsed;
-  {
-    const Traffic traffic(url, stats, start);
-    Watch(**server, stats, url, start, end, signals);
-    elapsed = Now() - start;
-  }
-  (*server)->Drain(kDrainLimit);
-  (*server)->Stop();
-  std::cout << Farewell(stats.Snapshot(elapsed), elapsed) << '\n' << std::flush;
+  contest.Send(kModels);
+  Watch(contest, bench::ReachableUrl(contest.first()), start,
+        options.duration ? start + *options.duration : Instant::Never(), signals);
+  const Duration elapsed = contest.elapsed();
+  contest.End(kDrainLimit);
+  std::cout << Farewell(contest.FirstStats(), elapsed) << '\n';
+  if (const std::string rows = bench::ContestText(contest.Rows()); !rows.empty()) std::cout << rows << '\n';
+  std::cout << std::flush;
   return 0;
 }
 

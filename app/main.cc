@@ -66,6 +66,8 @@ void AddDemo(CLI::App& app, Action& action) {
       ->check(Valid(&ParseHostPort, "HOST:PORT"))
       ->capture_default_str();
   AddParsed(command, "--duration", &ParseSpan, &options->duration, "Stop after this time (default: at Ctrl-C)", "TIME");
+  command->add_option("--beside", options->beside, "Policy of a second fleet with the same traffic, or none")
+      ->capture_default_str();
   command->callback([&action, options] { action = [options] { return RunDemo(*options); }; });
 }
 

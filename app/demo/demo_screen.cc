@@ -80,4 +80,16 @@ std::string DemoLine(const DemoFrame& frame) {
   return absl::StrCat(line, "  memory held/promised", pools);
 }
 
+std::string ContestText(const std::vector<ComparisonRow>& rows) {
+  std::string text;
+  for (const ComparisonRow& row : rows) {
+    const double on_time =
+        100.0 * static_cast<double>(row.on_time) / static_cast<double>(std::max<int64_t>(1, row.requests));
+    absl::StrAppendFormat(&text, "%s%s: on time %.1f%%  active %.0f tok/s", text.empty() ? "same traffic  " : "   ",
+                          row.policy, on_time, row.active_per_s);
+    if (row.ttft_p99) absl::StrAppendFormat(&text, "  ttft p99 %.2f s", *row.ttft_p99);
+  }
+  return text;
+}
+
 }  // namespace penstock::bench

@@ -99,7 +99,7 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   p.edge.log = p.log.get();
   p.edge.pseudonym = absl::StrCat("penstock-", NewRequestId());
   p.edge.admin_apart = !config.admin_listen.empty();
-  p.page = std::make_unique<PageFeed>(p.edge, p.all_loops, options.version);
+  p.page = std::make_unique<PageFeed>(p.edge, p.all_loops, options.version, std::move(options.comparison));
   p.edge.page = p.page.get();
   return std::unique_ptr<RouterServer>(new RouterServer(std::move(parts)));
 }

@@ -21,6 +21,7 @@
 #include "config/config.h"
 #include "router/core/contract/admission_core.h"
 #include "router/live/core_host.h"
+#include "router/page/comparison.h"
 
 namespace penstock {
 
@@ -32,6 +33,7 @@ class RouterServer {
   struct Options {
     std::unique_ptr<AdmissionCore> core;  // Null: the one that config.policy names.
     CoreHost::Recorder record;            // Called for every event, inside the core; may be null.
+    Comparison comparison;                // Shown on the page; may be null.
     std::string version = "0";
     uint64_t seed = 1;
   };

@@ -124,6 +124,17 @@ void AddSummary(const TopState& state, int columns, std::vector<Line>& lines) {
   }
 }
 
+// The policies of a comparison, a line each.
+void AddComparison(const TopState& state, Size size, std::vector<Line>& lines) {
+  if (size.rows < 16) return;
+  for (const Contestant& row : state.comparison) {
+    const std::string ttft = row.ttft_p99 < 0 ? "-" : Span(row.ttft_p99);
+    const std::string text = absl::StrFormat("%s on time %5.1f%%  active %5s tok/s  TTFT p99 %s", Fit(row.policy, 14),
+                                             100 * row.on_time, Short(row.active_per_s), ttft);
+    lines.push_back({Cut(text, size.columns), &row == &state.comparison.front() ? Style::kGood : Style::kPlain});
+  }
+}
+
 std::string BarOf(const GpuBar& gpu, int cells) {
   const double taken = gpu.weights + gpu.held + gpu.promised + gpu.room;
   const double whole = std::max({gpu.memory, taken, 1.0});
@@ -223,6 +234,7 @@ std::vector<Line> Draw(const TopState& state, const Link& link, TopView& view, S
   if (view.sort >= static_cast<int>(table.columns.size())) view.sort = -1;
   if (link.age >= 0 && size.rows > 3) {
     AddSummary(state, size.columns, lines);
+    AddComparison(state, size, lines);
     AddGpus(state, size, lines);
   }
   int first = 0;

@@ -159,6 +159,15 @@ Table DecisionsOf(const Json& requests) {
   return table;
 }
 
+std::vector<Contestant> ComparisonOf(const Json& fleet) {
+  std::vector<Contestant> rows;
+  for (const Json& row : fleet.value("comparison", Json::array())) {
+    rows.push_back({TextOf(row, "policy"), NumberOf(row, "on_time") / std::max(1.0, NumberOf(row, "requests")),
+                    NumberOf(row, "active_per_s"), NumberOf(row, "ttft_p99_s", -1)});
+  }
+  return rows;
+}
+
 TopState StateOf(const Json& state) {
   const Json& fleet = state.at("fleet");
   const Json& requests = state.at("requests");
@@ -177,6 +186,7 @@ TopState StateOf(const Json& state) {
   top.replicas = fleet.at("replicas_total").get<int64_t>();
   for (const Json& replica : fleet.at("replicas")) top.replicas_up += replica.at("health") == "up" ? 1 : 0;
   top.last_error = TextOf(fleet.at("configuration"), "last_error");
+  top.comparison = ComparisonOf(fleet);
   top.gpus = GpusOf(fleet);
   top.tables[static_cast<size_t>(Panel::kReplicas)] = ReplicasOf(fleet);
   top.tables[static_cast<size_t>(Panel::kQueue)] = QueueOf(requests);

@@ -49,6 +49,14 @@ struct Table {
 enum class Panel : uint8_t { kReplicas, kQueue, kTenants, kDecisions };
 inline constexpr size_t kPanels = 4;
 
+// One policy of a comparison under the same traffic.
+struct Contestant {
+  std::string policy;
+  double on_time = 0;  // Share of the requests that ended.
+  double active_per_s = 0;
+  double ttft_p99 = -1;  // Seconds; below 0: unknown.
+};
+
 struct TopState {
   std::string version;
   std::string policy;
@@ -62,6 +70,7 @@ struct TopState {
   int64_t replicas = 0;
   int64_t replicas_up = 0;
   std::string last_error;  // The configuration has it; empty: none.
+  std::vector<Contestant> comparison;
   std::vector<GpuBar> gpus;
   Table tables[kPanels];
 };

@@ -181,6 +181,24 @@ void PutModels(const PageFacts& facts, JsonWriter& json) {
   json.End(']');
 }
 
+void PutComparison(const std::vector<ComparisonRow>& rows, JsonWriter& json) {
+  json.Begin("comparison", '[');
+  for (const ComparisonRow& row : rows) {
+    json.Begin('{')
+        .Put("policy", row.policy)
+        .Put("requests", row.requests)
+        .Put("on_time", row.on_time)
+        .Put("refused", row.refused)
+        .Put("failed", row.failed)
+        .Put("active_per_s", row.active_per_s)
+        .Put("late_per_s", row.late_per_s)
+        .Put("ttft_p50_s", row.ttft_p50)
+        .Put("ttft_p99_s", row.ttft_p99)
+        .End('}');
+  }
+  json.End(']');
+}
+
 }  // namespace
 
 std::string FleetJson(const PageFacts& facts) {
@@ -189,6 +207,7 @@ std::string FleetJson(const PageFacts& facts) {
   PutRouter(facts, json);
   PutConfiguration(facts, json);
   PutTokens(facts.tokens, json);
+  PutComparison(facts.comparison, json);
   PutModels(facts, json);
   PutGpus(facts, json);
   json.Begin("pools", '[');

@@ -11,6 +11,7 @@
 #include "router/core/contract/view.h"
 #include "router/live/fleet_view.h"
 #include "router/live/live_request.h"
+#include "router/page/comparison.h"
 #include "router/page/configuration_state.h"
 #include "router/page/token_history.h"
 #include "router/telemetry/log/decision_log.h"
@@ -37,6 +38,7 @@ struct PageFacts {
   std::vector<Waiting> waiting;      // Oldest first.
   std::vector<LiveRequest> running;  // Oldest first.
   std::vector<RecentDecision> decisions;
+  std::vector<ComparisonRow> comparison;  // Empty outside of the demo.
 };
 
 }  // namespace penstock

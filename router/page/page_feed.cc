@@ -41,10 +41,11 @@ double PageFeed::WallSeconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-PageFeed::PageFeed(Edge& edge, std::vector<EventLoop*> loops, std::string version)
+PageFeed::PageFeed(Edge& edge, std::vector<EventLoop*> loops, std::string version, Comparison comparison)
     : edge_(edge),
       loops_(std::move(loops)),
       version_(std::move(version)),
+      comparison_(std::move(comparison)),
       started_(Now()),
       configuration_(WallSeconds()) {}
 
@@ -168,6 +169,7 @@ PageFeed::Pointer PageFeed::Build(uint64_t sequence) {
   facts.tokens = tokens_;
   AddRequests(facts);
   if (edge_.log != nullptr) facts.decisions = edge_.log->Recent();
+  if (comparison_) facts.comparison = comparison_();
   auto snapshot = std::make_shared<PageSnapshot>();
   snapshot->sequence = sequence;
   snapshot->made = Now();

@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "base/units.h"
 #include "router/live/event_loop.h"
+#include "router/page/comparison.h"
 #include "router/page/configuration_state.h"
 #include "router/page/page_facts.h"
 #include "router/page/token_history.h"
@@ -47,7 +48,8 @@ class PageFeed {
   static constexpr size_t kMostRequests = 100;
 
   // `edge` and `loops` outlive it. The loops run from Start to Stop.
-  PageFeed(Edge& edge, std::vector<EventLoop*> loops, std::string version);
+  // Without `comparison` the page compares nothing.
+  PageFeed(Edge& edge, std::vector<EventLoop*> loops, std::string version, Comparison comparison = nullptr);
   ~PageFeed();
   PageFeed(const PageFeed&) = delete;
   PageFeed& operator=(const PageFeed&) = delete;
@@ -75,6 +77,7 @@ class PageFeed {
   Edge& edge_;
   const std::vector<EventLoop*> loops_;
   const std::string version_;
+  const Comparison comparison_;
   const Instant started_;
   ConfigurationState configuration_;
   std::atomic<int> viewers_{0};

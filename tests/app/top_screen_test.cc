@@ -90,6 +90,17 @@ TEST(TopScreen, ShowsTheSummaryTheGpusAndTheReplicas) {
   EXPECT_THAT(texts, Contains(HasSubstr("b-slow")));
 }
 
+TEST(TopScreen, PutsPoliciesUnderTheSameTrafficBesideEachOther) {
+  json state = SampleJson();
+  state["fleet"]["comparison"] = {
+      {{"policy", "penstock"}, {"requests", 200}, {"on_time", 198}, {"active_per_s", 4000}, {"ttft_p99_s", 0.75}},
+      {{"policy", "round_robin"}, {"requests", 0}, {"on_time", 0}, {"active_per_s", 0}, {"ttft_p99_s", nullptr}}};
+  TopView view;
+  const std::vector<Line> lines = Draw(*ReadState(state.dump()), Link{"http://h:1", 0, ""}, view, {80, 24});
+  EXPECT_EQ(lines[2].text, "penstock       on time  99.0%  active  4000 tok/s  TTFT p99 0.8 s");
+  EXPECT_EQ(lines[3].text, "round_robin    on time   0.0%  active     0 tok/s  TTFT p99 -");
+}
+
 TEST(TopScreen, MarksWhatIsDownOrSlow) {
   TopView view;
   for (const Line& line : Draw(Sample(), kLive, view, {80, 24})) {

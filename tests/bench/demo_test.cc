@@ -82,6 +82,15 @@ TEST(DemoLine, NamesReplicasThatSleep) {
   EXPECT_THAT(DemoLine(frame), HasSubstr("sleep rare-b asleep, woke 3 times (1.2 s)"));
 }
 
+TEST(ContestText, PutsThePoliciesBesideEachOther) {
+  EXPECT_EQ(ContestText({}), "");
+  ComparisonRow penstock{"penstock", 200, 198, 2, 0, 1234.4, 0, 0.1, 0.75};
+  ComparisonRow rival{"round_robin", 0, 0, 0, 0, 0, 0, std::nullopt, std::nullopt};
+  EXPECT_EQ(ContestText({penstock, rival}),
+            "same traffic  penstock: on time 99.0%  active 1234 tok/s  ttft p99 0.75 s   "
+            "round_robin: on time 0.0%  active 0 tok/s");
+}
+
 TEST(DemoTraffic, FourKindsArriveInOrderWithBursts) {
   const auto streams = DemoTraffic({"chat", "code", "reason", "rare"}, Duration::Seconds(600), 5);
 

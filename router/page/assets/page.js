@@ -136,6 +136,7 @@ function drawSetup({ fleet }) {
 function redraw() {
   if (!latest) return;
   drawSummary(latest);
+  drawComparison(latest.fleet.comparison);
   drawGpus(latest.fleet);
   drawTokens(latest.fleet.tokens);
   fillChoices(byId('pool'), latest.fleet.pools.map((pool) => pool.name));

@@ -31,6 +31,21 @@ function drawQueue(requests) {
     { title: 'Why', kind: 'wide', cell: (row) => row.why }], requests.waiting, (row) => row.request, 'Nobody waits.');
 }
 
+const comparisonColumns = [name(['Policy', 'policy']),
+  { title: 'On time', number: true, cell: (row) => percent(row.requests > 0 ? row.on_time / row.requests : null) },
+  { title: 'Active tok/s', number: true, cell: (row) => short(row.active_per_s) },
+  { title: 'Late tok/s', number: true, cell: (row) => short(row.late_per_s) },
+  { title: 'TTFT p50', number: true, cell: (row) => seconds(row.ttft_p50_s) },
+  { title: 'TTFT p99', number: true, cell: (row) => seconds(row.ttft_p99_s) },
+  { title: 'Requests', number: true, cell: (row) => short(row.requests) },
+  { title: 'Refused', number: true, cell: (row) => short(row.refused) },
+  { title: 'Failed', number: true, cell: (row) => short(row.failed) }];
+
+function drawComparison(rows) {
+  byId('comparison').hidden = rows.length === 0;
+  if (rows.length > 0) fillTable(byId('comparison-table'), comparisonColumns, rows, (row) => row.policy, '');
+}
+
 const sorting = { column: 'name', descending: false };
 const replicaColumns = [
   { ...name(['Replica', 'name']), sort: 'name' }, { ...name(['Model', 'model']), sort: 'model' },

@@ -170,6 +170,7 @@ def test_pictures(browser, folder):
         demo.wait_for("/readyz")
         browser.open(demo.url + "/")
         browser.wait("document.querySelector('#link').innerText == 'live'")
+        browser.wait("document.querySelectorAll('#comparison-table tbody tr').length == 2", 20)
         seen = time.monotonic()
         wait_until(lambda: time.monotonic() - seen > 70, 90, "a minute of history")
         for name, width, height, theme in (("page", 1280, 1180, "light"), ("page-dark", 1280, 820, "dark"), ("page-phone", 390, 844, "dark")):

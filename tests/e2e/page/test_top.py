@@ -139,6 +139,21 @@ def test_the_demo_shows_it_too(folder):
     screen = Screen(["demo", "--listen", f"127.0.0.1:{free_port()}"])
     lines = screen.until(lambda found: any(line.startswith("chat-a ") for line in found), seconds=40)
     assert len(lines) == 24 and max(map(len, lines)) <= 80
+    contest = screen.until(lambda found: any(re.match(r"round_robin +on time", line) for line in found), seconds=40)
+    assert any(re.match(r"penstock +on time +[0-9.]+%", line) for line in contest)
     screen.press("q")
     assert screen.end() == 0
     assert "page     http://127.0.0.1:" in screen.output.replace("\r", "")
+
+
+def test_the_demo_compares_policies_of_the_same_traffic_when_piped(folder):
+    command = [BINARY, "demo", "--listen", f"127.0.0.1:{free_port()}", "--duration", "6s"]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert shown.returncode == 0, shown.stderr
+    rows = [line for line in shown.stdout.splitlines() if "same traffic" in line]
+    assert len(rows) >= 2, "one beside each line of the demo, one at the end"
+    assert re.search(r"penstock: on time .*round_robin: on time ", rows[-1]), rows[-1]
+    alone = subprocess.run([*command[:-1], "1s", "--beside", "none"], capture_output=True, text=True, timeout=60)
+    assert alone.returncode == 0 and "same traffic" not in alone.stdout
+    unknown = subprocess.run([*command, "--beside", "luck"], capture_output=True, text=True, timeout=60)
+    assert unknown.returncode != 0 and "luck" in unknown.stderr
