@@ -34,13 +34,13 @@ def with_free_ports(text):
     return PORTS.sub(lambda match: str(ports.setdefault(match[0], free_port())), text)
 
 
-def make_tools(folder):
-    """A folder with the commands that documents call: penstock, and engines that it plays."""
+def make_tools(folder, stand_in):
+    """A folder with the commands that documents call: penstock, and engines that a program plays."""
     tools = folder / "tools"
     tools.mkdir()
     (tools / "penstock").symlink_to(pathlib.Path(BINARY).resolve())
     for name in ("vllm", "llama-server"):
-        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" "{STAND_IN}" {name} "$@"\n')
+        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" "{stand_in}" {name} "$@"\n')
         (tools / name).chmod(0o755)
     return tools
 
@@ -65,9 +65,9 @@ def end_group(shell):
         raise
 
 
-def run(script, folder, seconds=60, cwd=None):
+def run(script, folder, seconds=60, cwd=None, stand_in=STAND_IN):
     """(exit code, output) of a script in a shell of its own that stops at the first failure."""
-    path = f"{make_tools(folder)}:{os.environ['PATH']}"
+    path = f"{make_tools(folder, stand_in)}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PENSTOCK_BINARY": str(pathlib.Path(BINARY).resolve())}
     output = folder / "output"
     with open(output, "wb") as log:
