@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
 
-from processes import Engine, Router, replicas  # noqa: E402
+from processes import Engine, Router, free_port, replicas  # noqa: E402
 from prometheus_tools import DASHBOARD, Prometheus, metrics_in, panels, reference_names, rules, tool  # noqa: E402
 from raw_http import chat, request_bytes, send  # noqa: E402
 
@@ -89,3 +90,19 @@ def test_a_real_prometheus_evaluates_every_panel_and_every_rule(folder, monkeypa
     assert len(evaluated) == len(rules())
     assert not [rule for rule in evaluated if rule.get("lastError")]
     assert not [rule["name"] for rule in evaluated if rule.get("state") == "firing"]
+
+
+@pytest.mark.skipif(not tool("prometheus"), reason="prometheus is not installed")
+def test_alerts_rise_for_a_bad_file_a_replica_that_is_down_and_a_model_without_one(folder, tmp_path):
+    nobody = f"replicas:\n  - {{id: gone, url: 'http://127.0.0.1:{free_port()}', model: llama-3.1-8b}}\n"
+    with Router(folder, config=nobody, ready=False) as router, Prometheus(tmp_path, router) as prometheus:
+        router.write_config("replicas: nonsense\n")
+        router.signal(signal.SIGHUP)
+        prometheus.wait_for('ALERTS{alertname="PenstockConfigurationRejected"}')
+        prometheus.wait_for('ALERTS{alertname="PenstockReplicaDown",replica="gone"}')
+        for refusals in (1, 2):  # A counter begins with its first refusal, so only the second one is an increase.
+            send(router.address, request_bytes(body=chat()))
+            prometheus.wait_for(f'penstock_refusals_total{{reason="no_replica"}} == {refusals}')
+        prometheus.wait_for('ALERTS{alertname="PenstockModelWithoutReplica",model="llama-3.1-8b"}')
+        firing = prometheus.query('ALERTS{alertname="PenstockDown"}')
+    assert not firing
