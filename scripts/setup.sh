@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 build="g++ cmake ninja-build ccache libboost1.81-dev libabsl-dev nlohmann-json3-dev prometheus-cpp-dev libyaml-cpp-dev
  libssl-dev libcli11-dev libsimdjson-dev libxxhash-dev zlib1g-dev libgtest-dev libgmock-dev"
-test="clang-format clang-tidy-19 python3 python3-venv ca-certificates procps"
+test="clang-format clang-tidy-19 python3 python3-venv ca-certificates procps curl"
 browser="chromium chromium-driver fonts-dejavu-core"
 all="clang libclang-rt-14-dev libbenchmark-dev"
 
@@ -49,15 +49,17 @@ if [ -n "$missing" ]; then
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
 fi
 
-# The package prometheus is unpacked for promtool but not installed: an installed package would start a server.
-if [ "${1:-test}" != build ] && ! command -v promtool >/dev/null 2>&1 && [ ! -x build/tools/usr/bin/promtool ]; then
-  say "fetching promtool"
+have() { command -v "$1" >/dev/null 2>&1 || [ -x "build/tools/usr/bin/$1" ]; }
+
+# The package prometheus is unpacked but not installed: an installed package would start a server.
+if [ "${1:-test}" != build ] && ! { have promtool && have prometheus; }; then
+  say "fetching promtool and prometheus"
   mkdir -p build/tools
   if (cd build/tools && apt-get download -q prometheus >/dev/null 2>&1 &&
-      dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool); then
+      dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool ./usr/bin/prometheus); then
     rm -f build/tools/prometheus_*.deb
   else
-    say "promtool cannot be downloaded: its tests will be skipped"
+    say "prometheus cannot be downloaded: its tests will be skipped"
   fi
 fi
 say "ready"

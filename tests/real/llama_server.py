@@ -1,4 +1,4 @@
-"""Runs llama.cpp's own server: llama_server.py MODEL.gguf PORT. The settings are its defaults with 4,096 tokens of KV."""
+"""Runs llama.cpp's own server: llama_server.py MODEL.gguf PORT [ALIAS]. The settings are its defaults with 4,096 tokens of KV."""
 import signal
 import sys
 
@@ -6,7 +6,7 @@ import xllamacpp
 
 parameters = xllamacpp.CommonParams()
 parameters.model.path = sys.argv[1]
-parameters.model_alias = {"tiny"}
+parameters.model_alias = {sys.argv[3] if len(sys.argv) > 3 else "tiny"}
 parameters.port = int(sys.argv[2])
 parameters.n_ctx = 4096
 # The command line of llama-server turns its default of -1 into these two; the library does not.
