@@ -145,7 +145,8 @@ std::string BarOf(const GpuBar& gpu, int cells) {
       {gpu.weights, "▓"}, {gpu.held, "█"}, {gpu.promised, "▒"}, {gpu.room, "░"}, {whole - taken, "·"}};
   for (const auto& [size, mark] : parts) {
     end += size;
-    for (const int until = static_cast<int>(std::lround(end / whole * cells)); drawn < until; ++drawn) bar += mark;
+    const int until = static_cast<int>(std::lround(std::clamp(end / whole, 0.0, 1.0) * cells));
+    for (; drawn < until; ++drawn) bar += mark;
   }
   return bar;
 }

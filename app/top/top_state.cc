@@ -16,6 +16,9 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Larger figures are none of a router's.
+constexpr double kMostShown = 1e18;
+
 std::string TextOf(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found == object.end() || found->is_null() ? std::string() : Harmless(found->get<std::string>());
@@ -23,7 +26,9 @@ std::string TextOf(const Json& object, const char* name) {
 // Null and absent: `otherwise`.
 double NumberOf(const Json& object, const char* name, double otherwise = 0) {
   const auto found = object.find(name);
-  return found == object.end() || found->is_null() ? otherwise : found->get<double>();
+  if (found == object.end() || found->is_null()) return otherwise;
+  // A router that lies moves no column.
+  return std::clamp(found->get<double>(), -kMostShown, kMostShown);
 }
 
 Cell Text(std::string text) { return {text.empty() ? "-" : std::move(text), 0}; }
@@ -181,9 +186,9 @@ TopState StateOf(const Json& state) {
   top.active_per_s = LastOf(tokens.at("active_per_s"));
   top.late_per_s = LastOf(tokens.at("late_per_s"));
   top.wasted_per_s = LastOf(tokens.at("wasted_per_s"));
-  top.running = requests.at("running_total").get<int64_t>();
-  top.waiting = requests.at("waiting_total").get<int64_t>();
-  top.replicas = fleet.at("replicas_total").get<int64_t>();
+  top.running = static_cast<int64_t>(NumberOf(requests, "running_total"));
+  top.waiting = static_cast<int64_t>(NumberOf(requests, "waiting_total"));
+  top.replicas = static_cast<int64_t>(NumberOf(fleet, "replicas_total"));
   for (const Json& replica : fleet.at("replicas")) top.replicas_up += replica.at("health") == "up" ? 1 : 0;
   top.last_error = TextOf(fleet.at("configuration"), "last_error");
   top.comparison = ComparisonOf(fleet);

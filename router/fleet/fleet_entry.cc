@@ -47,6 +47,8 @@ void PlanRanks(std::vector<FleetEntry>& entries) {
     if (entries[first].first != first) continue;
     std::vector<RankPlace> places;
     if (!entries[first].removed) places = RanksOf(entries[first]);
+    // An engine that has no ranks and had none has no followers to look for.
+    if (places.empty() && !entries[first].place) continue;
     entries[first].place.reset();
     if (!places.empty()) entries[first].place = places.front();
     for (FleetEntry& entry : entries) {

@@ -128,8 +128,10 @@ constexpr absl::string_view LabelOf(ResumeResult result) { return kResumeLabels[
 enum class MergeEnd : uint8_t {
   kMerged,     // Each request got its part of one answer.
   kSentAlone,  // The call failed, and each request was sent by itself.
+  kDivided,    // The engine refused the call, and its halves were sent.
+  kTimedOut,   // The engine did not answer in time.
 };
-inline constexpr std::array<absl::string_view, 2> kMergeLabels = {"merged", "sent_alone"};
+inline constexpr std::array<absl::string_view, 4> kMergeLabels = {"merged", "sent_alone", "divided", "timed_out"};
 constexpr absl::string_view LabelOf(MergeEnd end) { return kMergeLabels[static_cast<size_t>(end)]; }
 
 // A quantity with a limit.

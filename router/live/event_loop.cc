@@ -91,7 +91,7 @@ void EventLoop::Deliver(const RequestAction& action) {
   if (found != tickets_.end()) found->second->Deliver(action);
 }
 
-UpstreamPool* EventLoop::PoolOf(ReplicaId replica) {
+std::shared_ptr<UpstreamPool> EventLoop::PoolOf(ReplicaId replica) {
   if (fleet_ == nullptr || replica.value() >= fleet_->engines.size()) return nullptr;
   const EngineAccess& access = fleet_->engines[replica.value()];
   if (!access.address) return nullptr;
@@ -112,9 +112,9 @@ UpstreamPool* EventLoop::PoolOf(ReplicaId replica) {
     pool.address = *access.address;
     pool.tls = access.tls;
     pool.connect_timeout = connect_timeout;
-    pool.pool = std::make_unique<UpstreamPool>(io_, *access.address, std::move(options));
+    pool.pool = std::make_shared<UpstreamPool>(io_, *access.address, std::move(options));
   }
-  return pool.pool.get();
+  return pool.pool;
 }
 
 void EventLoop::CutRequests() {

@@ -101,8 +101,8 @@ class EventLoop {
 
   DeliveredTokens& delivered() { return counts_.delivered; }
 
-  // Null when the replica has no usable address.
-  UpstreamPool* PoolOf(ReplicaId replica);
+  // Null when the replica has no usable address. A reload may put another pool in its place: who waits keeps a share.
+  std::shared_ptr<UpstreamPool> PoolOf(ReplicaId replica);
   // For the embedding requests of this loop. The replica has a pool.
   EmbeddingMerger& EmbeddingsOf(ReplicaId replica) { return *pools_[replica].embeddings; }
   // Learned from the answers of this loop.
@@ -118,7 +118,7 @@ class EventLoop {
     UpstreamAddress address;
     TlsContext::Pointer tls;
     Duration connect_timeout;
-    std::unique_ptr<UpstreamPool> pool;
+    std::shared_ptr<UpstreamPool> pool;
     std::unique_ptr<EmbeddingMerger> embeddings;
     TokensPerEvent tokens_per_event;
   };

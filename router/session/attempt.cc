@@ -57,14 +57,15 @@ AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const abs
 }
 
 asio::awaitable<AttemptEnd> Attempt::Run() {
-  UpstreamPool* pool = state_.loop.PoolOf(state_.forward->replica);
-  if (auto unsuitable = Unsuitable(pool)) co_return *std::move(unsuitable);
+  // A share: a reload may put another pool in its place while the attempt waits.
+  const std::shared_ptr<UpstreamPool> pool = state_.loop.PoolOf(state_.forward->replica);
+  if (auto unsuitable = Unsuitable(pool.get())) co_return *std::move(unsuitable);
   if (state_.answer.carried > 0) {
     co_await CountText(*pool);
     if (auto end = EndAfterCount()) co_return *std::move(end);
   }
   if (MergedAnswer::MayMerge(state_)) {
-    if (auto end = co_await merged_.Run(*pool, EngineHeaders())) co_return *std::move(end);
+    if (auto end = co_await merged_.Run(pool, EngineHeaders())) co_return *std::move(end);
   }
   const Plan plan = MakePlan();
   Reply reply;
@@ -178,6 +179,11 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   upstream.body = body.pieces();
   upstream.repeatable = !state_.facts().has_effects;
   exchange_.emplace();
+  if (state_.Left(state_.limits.first_byte_timeout) <= Duration()) {
+    AttemptEnd late = EngineFailed(EngineErrorKind::kTimeout, "The answer takes longer than limits.answer_timeout.");
+    late.engine_at_fault = false;
+    co_return late;
+  }
   std::optional<absl::Status> written = pool.SendNow(*exchange_, upstream);
   if (!written) {
     const Duration timeout = state_.Left(state_.limits.connect_timeout + state_.limits.body_timeout);
@@ -194,7 +200,8 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   if (!sent.ok()) {
     co_return EngineFailed(EngineErrorKind::kConnect, "The engine cannot be reached.", sent.message());
   }
-  auto head = co_await exchange_->ReadHead(state_.Left(state_.limits.first_byte_timeout));
+  const Duration patience = std::max(Duration(), state_.limits.first_byte_timeout - merged_.waited());
+  auto head = co_await exchange_->ReadHead(state_.Left(patience));
   if (!head.ok()) {
     co_return ReadFailed(state_, admission_.ticket(), head.status(), "The engine did not answer.", /*in_body=*/false);
   }

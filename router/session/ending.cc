@@ -115,6 +115,10 @@ asio::awaitable<void> Ending::Failed(AttemptEnd end, NextStep step) {
   // The engine's own error says more than that nobody else takes the request.
   if (!rejected && !end.engine_at_fault && end.hopeless && earlier_error_) end.error = std::move(earlier_error_);
   if (step.bar) end.error = std::make_unique<ApiError>(ErrorOf(end, *step.bar, state_.any_answer));
+  if (MustNotBeRetried(end, step, state_.facts())) {
+    end.error->never_retry = true;
+    end.error->retry_after.reset();
+  }
   if (step.resume) delivery_.OnResume(*step.resume);
   admission_.Close(rejected ? Outcome::kRejected : Outcome::kEngineFailed);
   delivery_.OnEnd(/*ended_well=*/false);

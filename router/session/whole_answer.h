@@ -12,6 +12,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -99,19 +100,22 @@ class MergedAnswer {
   // False: the request goes alone, whatever others do.
   static bool MayMerge(const SessionState& state);
   // Awaited once. None: the request goes alone.
-  boost::asio::awaitable<std::optional<AttemptEnd>> Run(UpstreamPool& pool, HeaderList engine_headers);
+  boost::asio::awaitable<std::optional<AttemptEnd>> Run(std::shared_ptr<UpstreamPool> pool, HeaderList engine_headers);
+  // The time that the request spent in a call with others.
+  Duration waited() const { return waited_; }
   // Run() ends at once; the others of the call go on.
   void Leave() {
     if (place_) place_->Leave();
   }
 
  private:
-  EmbeddingCall CallWith(HeaderList engine_headers) const;
+  EmbeddingCall CallWith(const HeaderList& engine_headers) const;
 
   SessionState& state_;
   Admission& admission_;
   Delivery& delivery_;
   std::optional<EmbeddingMerger::Place> place_;
+  Duration waited_;
   UpstreamExchange none_;  // Nothing is read: the answer is at hand.
 };
 

@@ -191,6 +191,23 @@ TEST(ResumeRules, ARequestWithEffectsIsNeverWrittenTwice) {
   EXPECT_EQ(full.Ask().kind, Kind::kPlaceAgain);
 }
 
+TEST(ResumeRules, AClientIsToldNotToRepeatEffectsOrToCostFurtherEngines) {
+  Question question;
+  NothingYet(question);
+  question.end = Lost(EngineErrorKind::kClosed);
+  const auto must_not = [&] { return MustNotBeRetried(question.end, question.Ask(), question.facts); };
+  question.progress.another_serves = false;
+  EXPECT_FALSE(must_not()) << "the only engine died under it once";
+  question.facts.has_effects = true;
+  EXPECT_TRUE(must_not());
+  question.facts.has_effects = false;
+  question.progress.another_serves = true;
+  question.progress.exhausted = true;
+  EXPECT_TRUE(must_not()) << "two engines died under it";
+  question.end = Lost(EngineErrorKind::kPushedBack);
+  EXPECT_FALSE(must_not()) << "full engines did nothing";
+}
+
 TEST(ResumeRules, EveryBarHasItsReason) {
   const auto barred = [](std::string name, std::function<void(Question&)> change, ResumeResult bar) {
     return Row{std::move(name), std::move(change), Kind::kFail, bar, bar};

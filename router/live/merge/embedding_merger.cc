@@ -4,22 +4,49 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <chrono>
+#include <iterator>
 #include <variant>
 
 #include "backends/dialect/answer_reader.h"
+#include "base/clock.h"
 #include "router/openai/error/http_status.h"
 #include "router/openai/request/body_splice.h"
 
 namespace penstock {
 namespace asio = boost::asio;
 
+namespace {
+
+constexpr size_t kMemoryBlock = 64 << 10;
+// Shared answers are one caller of the answers' budget.
+constexpr uint64_t kMergedAccount = 0x6d65726765;
+
+// The engine says that something in the request is bad: each half may be good.
+bool Refuses(int status) {
+  return status == http_status::kBadRequest || status == http_status::kContentTooLarge ||
+         status == http_status::kUnprocessableContent;
+}
+
+MergeEnd EndOf(const absl::Status& status) {
+  if (status.ok()) return MergeEnd::kMerged;
+  if (absl::IsInvalidArgument(status)) return MergeEnd::kDivided;
+  return absl::IsDeadlineExceeded(status) ? MergeEnd::kTimedOut : MergeEnd::kSentAlone;
+}
+
+}  // namespace
+
 struct EmbeddingMerger::Call {
   Call(asio::io_context& loop, Key the_key) : key(std::move(the_key)), timer(loop) {}
 
-  bool Left() const {
+  bool Deserted() const {
     return std::all_of(places.begin(), places.end(), [](const Place* place) { return place == nullptr; });
   }
+  // The parts of the answer. InvalidArgument: the engine refused the call. DeadlineExceeded: it did not answer in time.
+  // OutOfRange: the answer is too long. Any other error: each request goes alone.
   asio::awaitable<absl::StatusOr<std::vector<std::string>>> Ask();
+  asio::awaitable<absl::Status> SendAndReadHead();
+  asio::awaitable<absl::Status> ReadBody();
+  Duration Left() const { return std::max(Duration(), first.deadline - Now()); }
 
   const Key key;
   std::vector<Place*> places;  // Null: the request left behind the start.
@@ -28,15 +55,16 @@ struct EmbeddingMerger::Call {
   asio::steady_timer timer;
   // From its start on.
   bool started = false;
-  UpstreamPool* pool = nullptr;
+  std::shared_ptr<UpstreamPool> pool;
   std::string body;
   std::vector<EmbeddingPart> parts;
   EmbeddingCall first;  // Without views.
   std::optional<UpstreamExchange> exchange;
-  HeaderList headers;
+  FairShare memory;
+  std::string answer;
 };
 
-asio::awaitable<absl::StatusOr<std::vector<std::string>>> EmbeddingMerger::Call::Ask() {
+asio::awaitable<absl::Status> EmbeddingMerger::Call::SendAndReadHead() {
   const auto scanned = ScanRequest(Endpoint::kEmbeddings, body, {});
   const RequestFacts* facts = std::get_if<RequestFacts>(&scanned);
   if (facts == nullptr) co_return absl::InternalError("The merged request is none.");
@@ -49,21 +77,54 @@ asio::awaitable<absl::StatusOr<std::vector<std::string>>> EmbeddingMerger::Call:
   request.body = spliced.pieces();
   exchange.emplace();
   std::optional<absl::Status> sent = pool->SendNow(*exchange, request);
-  if (!sent) sent = co_await pool->FinishSend(*exchange, first.send_timeout);
-  if (!sent->ok()) co_return *sent;
-  const absl::StatusOr<UpstreamHead> head = co_await exchange->ReadHead(first.answer_timeout);
+  if (!sent) sent = co_await pool->FinishSend(*exchange, std::min(first.send_timeout, Left()));
+  // A connection that takes long is no answer that takes long.
+  if (!sent->ok()) co_return absl::UnavailableError(sent->message());
+  const absl::StatusOr<UpstreamHead> head = co_await exchange->ReadHead(Left());
   if (!head.ok()) co_return head.status();
-  if (head->status != http_status::kOk || head->early) co_return absl::UnavailableError("The engine refused the call.");
-  headers = head->headers;
-  const absl::StatusOr<std::string> answer = co_await exchange->ReadAll(first.answer_timeout, first.longest_answer);
-  if (!answer.ok()) co_return answer.status();
-  const AnswerFacts read = ReadAnswer(Endpoint::kEmbeddings, *answer);
-  if (read.malformed || read.error) co_return absl::DataLossError("The engine's answer is no list of embeddings.");
-  co_return SplitEmbeddings(*answer, parts);
+  if (Refuses(head->status)) co_return absl::InvalidArgumentError("The engine refused the call.");
+  if (head->status != http_status::kOk || head->early) co_return absl::UnavailableError("The engine failed.");
+  co_return absl::OkStatus();
 }
 
-EmbeddingMerger::Place::Place(EmbeddingMerger& merger, UpstreamPool& pool, EmbeddingCall call)
-    : merger_(merger), pool_(pool), call_(std::move(call)), wake_(merger.loop_) {}
+asio::awaitable<absl::Status> EmbeddingMerger::Call::ReadBody() {
+  const size_t longest = std::min(first.longest_answer, kMostAnswer);
+  AnswerScan scan(Endpoint::kEmbeddings);
+  absl::Status good;
+  const auto take = [&](absl::string_view piece) {
+    const size_t size = answer.size() + piece.size();
+    // The parts are copies.
+    const Bytes wanted(static_cast<int64_t>((2 * size + kMemoryBlock - 1) / kMemoryBlock * kMemoryBlock));
+    if (size > longest) {
+      good = absl::OutOfRangeError("The answer is too long for a shared one.");
+    } else if (!memory.GrowTo(wanted, first.memory_limit)) {
+      good = absl::ResourceExhaustedError("There is no memory for a shared answer.");
+    } else if (!scan.Feed(piece)) {
+      good = absl::DataLossError("The engine's answer is no JSON object.");
+    } else {
+      answer.append(piece.data(), piece.size());
+    }
+    return false;
+  };
+  absl::StatusOr<bool> ended = false;
+  while (good.ok() && ended.ok() && !*ended) ended = co_await exchange->ReadWhile(Left(), take);
+  if (!good.ok()) co_return good;
+  if (!ended.ok()) co_return ended.status();
+  const AnswerFacts facts = scan.Finish();
+  if (facts.malformed || facts.error) co_return absl::DataLossError("The engine's answer is no list of embeddings.");
+  co_return absl::OkStatus();
+}
+
+asio::awaitable<absl::StatusOr<std::vector<std::string>>> EmbeddingMerger::Call::Ask() {
+  const absl::Status asked = co_await SendAndReadHead();
+  if (!asked.ok()) co_return asked;
+  const absl::Status read = co_await ReadBody();
+  if (!read.ok()) co_return read;
+  co_return SplitEmbeddings(answer, parts);
+}
+
+EmbeddingMerger::Place::Place(EmbeddingMerger& merger, std::shared_ptr<UpstreamPool> pool, EmbeddingCall call)
+    : merger_(merger), pool_(std::move(pool)), call_(std::move(call)), wake_(merger.loop_), deadline_(merger.loop_) {}
 
 EmbeddingMerger::Place::~Place() {
   Leave();
@@ -76,12 +137,28 @@ asio::awaitable<void> EmbeddingMerger::Place::Wait() {
     co_return;
   }
   merger_.Join(*this);
+  deadline_.expires_after(ToChrono(std::max(Duration(), call_.deadline - Now())));
+  // The place may be gone where its time passed just then.
+  deadline_.async_wait([self = std::weak_ptr<Place*>(self_)](const boost::system::error_code& error) {
+    const std::shared_ptr<Place*> still = self.lock();
+    if (error || still == nullptr || (*still)->in_ == nullptr) return;
+    (*still)->timed_out_ = true;
+    (*still)->Leave();
+  });
   while (in_ != nullptr && !left_) co_await wake_.Wait();
 }
 
 void EmbeddingMerger::Place::Leave() {
   left_ = true;
   if (in_ != nullptr) merger_.Remove(*this);
+  wake_.Notify();
+}
+
+void EmbeddingMerger::Place::EndWith(std::optional<std::string> part, const absl::Status& status) {
+  in_ = nullptr;
+  answer_ = std::move(part);
+  timed_out_ = absl::IsDeadlineExceeded(status);
+  if (!answer_ && !timed_out_) GoAlone();
   wake_.Notify();
 }
 
@@ -105,7 +182,7 @@ void EmbeddingMerger::Join(Place& place) {
   call.places.push_back(&place);
   call.inputs += place.call_.request.inputs.size();
   call.bytes += place.call_.body.size();
-  if (call.inputs >= kMostInputs || call.bytes >= kMostBytes) Start(place.call_.request.key);
+  if (call.inputs >= most_inputs_ || call.bytes >= kMostBytes) Start(place.call_.request.key);
 }
 
 void EmbeddingMerger::Remove(Place& place) {
@@ -118,35 +195,50 @@ void EmbeddingMerger::Remove(Place& place) {
     return;
   }
   *at = nullptr;
-  if (call->Left() && call->exchange) call->exchange->Abort();
+  if (call->Deserted() && call->exchange) call->exchange->Abort();
 }
 
 void EmbeddingMerger::Start(const Key& key) {
-  Lane& lane = lanes_[key];
-  const std::shared_ptr<Call> call = std::exchange(lane.open, nullptr);
-  call->started = true;
+  const std::shared_ptr<Call> call = std::exchange(lanes_[key].open, nullptr);
   call->timer.cancel();
+  Launch(call);
+}
+
+void EmbeddingMerger::Launch(const std::shared_ptr<Call>& call) {
+  call->started = true;
   if (call->places.empty()) return;
-  if (call->places.size() == 1) {
-    Place* place = call->places.front();
-    place->in_ = nullptr;
-    place->GoAlone();
-    place->wake_.Notify();
-    return;
-  }
-  ++lane.at_engine;
+  if (call->places.size() == 1) return call->places.front()->EndWith(std::nullopt, absl::OkStatus());
+  ++lanes_[call->key].at_engine;
   std::vector<std::vector<absl::string_view>> inputs;
   for (const Place* place : call->places) {
     inputs.push_back(place->call_.request.inputs);
     call->parts.push_back({place->call_.request.inputs.size(), place->call_.tokens});
   }
   const Place& first = *call->places.front();
-  call->pool = &first.pool_;
+  call->pool = first.pool_;
   call->body = MergedBody(first.call_.body, inputs);
   call->first = first.call_;
   call->first.request = {};
   call->first.body = {};
+  call->memory = FairShare(call->first.memory, kMergedAccount);
   asio::co_spawn(loop_, Run(call), asio::detached);
+}
+
+void EmbeddingMerger::Divide(Call& call) {
+  std::vector<Place*> left;
+  std::copy_if(call.places.begin(), call.places.end(), std::back_inserter(left),
+               [](const Place* place) { return place != nullptr; });
+  const auto middle = left.begin() + static_cast<std::ptrdiff_t>(left.size() / 2);
+  for (const auto& [begin, end] : {std::pair(left.begin(), middle), std::pair(middle, left.end())}) {
+    const auto half = std::make_shared<Call>(loop_, call.key);
+    half->places.assign(begin, end);
+    for (Place* place : half->places) {
+      place->in_ = half;
+      half->inputs += place->call_.request.inputs.size();
+      half->bytes += place->call_.body.size();
+    }
+    Launch(half);
+  }
 }
 
 void EmbeddingMerger::Ended(const Key& key) {
@@ -161,19 +253,19 @@ void EmbeddingMerger::Ended(const Key& key) {
 asio::awaitable<void> EmbeddingMerger::Run(std::shared_ptr<Call> call) {
   absl::StatusOr<std::vector<std::string>> answers = co_await call->Ask();
   call->exchange.reset();
-  for (size_t i = 0; i < call->places.size(); ++i) {
-    Place* place = call->places[i];
-    if (place == nullptr) continue;
-    place->in_ = nullptr;
-    if (answers.ok()) {
-      place->answer_ = std::move((*answers)[i]);
-      place->headers_ = call->headers;
-    } else {
-      place->GoAlone();
+  call->memory.Release();
+  if (absl::IsOutOfRange(answers.status())) most_inputs_ = std::max<size_t>(1, call->inputs / 2);
+  on_end_(EndOf(answers.status()), call->places.size());
+  if (absl::IsInvalidArgument(answers.status())) {
+    Divide(*call);
+  } else {
+    for (size_t i = 0; i < call->places.size(); ++i) {
+      if (call->places[i] == nullptr) continue;
+      std::optional<std::string> part;
+      if (answers.ok()) part = std::move((*answers)[i]);
+      call->places[i]->EndWith(std::move(part), answers.status());
     }
-    place->wake_.Notify();
   }
-  on_end_(answers.ok() ? MergeEnd::kMerged : MergeEnd::kSentAlone, call->places.size());
   Ended(call->key);
 }
 

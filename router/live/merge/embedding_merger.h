@@ -2,9 +2,10 @@
 //
 // A request that finds no other of its kind at the engine goes alone, at once. Requests that come meanwhile gather
 // until that one ends, until kMostWait has passed, or until the call is full. Each has a Place, which lives in its
-// attempt. A merged call belongs to nobody: a request that leaves takes only its own part with it. A call that fails in
-// any way sends each of its requests alone. So a bad input fails alone, and the answer to it is the engine's own. Owned
-// by EventLoop; belongs to its thread. Costs O(bytes) per merged request.
+// attempt. A merged call belongs to nobody: a request that leaves takes only its own part with it, and the call names
+// no caller. A call that the engine refuses is divided, so a bad input fails alone and few others pay for it. Any other
+// failure sends each request alone. The answer is read into the answers' budget, up to kMostAnswer; a longer one lowers
+// the inputs per call. Owned by EventLoop; belongs to its thread. Costs O(bytes) per merged request.
 #ifndef PENSTOCK_ROUTER_LIVE_MERGE_EMBEDDING_MERGER_H_
 #define PENSTOCK_ROUTER_LIVE_MERGE_EMBEDDING_MERGER_H_
 
@@ -20,6 +21,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/transport/upstream.h"
+#include "base/fair_budget.h"
+#include "base/units.h"
 #include "router/labels/labels.h"
 #include "router/live/signal.h"
 #include "router/openai/embedding/embedding_merge.h"
@@ -33,10 +36,12 @@ struct EmbeddingCall {
   int64_t tokens = 1;         // Estimated.
   std::string target;         // Path at the engine.
   std::string engine_model;   // Empty: the model stays as it is.
-  HeaderList headers;         // For the engine.
+  HeaderList headers;         // For the engine, without those of the caller.
   Duration send_timeout;      // For connecting and writing.
-  Duration answer_timeout;    // For the first byte and for the rest.
+  Instant deadline;           // For the whole answer.
   size_t longest_answer = 0;  // Bytes.
+  FairBudget* memory = nullptr;
+  Bytes memory_limit{0};
 };
 
 class EmbeddingMerger {
@@ -44,6 +49,7 @@ class EmbeddingMerger {
   static constexpr Duration kMostWait = Duration::Milliseconds(4);
   static constexpr size_t kMostInputs = 128;
   static constexpr size_t kMostBytes = 64 << 10;
+  static constexpr size_t kMostAnswer = 1 << 20;
 
   // `on_end` hears of each merged call, with its number of requests.
   EmbeddingMerger(boost::asio::io_context& loop, std::function<void(MergeEnd, size_t)> on_end)
@@ -56,30 +62,34 @@ class EmbeddingMerger {
  public:
   class Place {
    public:
-    Place(EmbeddingMerger& merger, UpstreamPool& pool, EmbeddingCall call);
+    Place(EmbeddingMerger& merger, std::shared_ptr<UpstreamPool> pool, EmbeddingCall call);
     ~Place();
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
-    // Until the request has its part of a merged answer, has to go alone, or left.
+    // Until the request has its part of a merged answer, has to go alone, is out of time, or left.
     boost::asio::awaitable<void> Wait();
     // The request needs its answer no more: Wait ends at once.
     void Leave();
-    // The part, and the headers of the engine's answer; none: the request goes alone.
+    // The part; none: the request goes alone, or is out of time.
     std::optional<std::string>& answer() { return answer_; }
-    const HeaderList& headers() const { return headers_; }
+    // The deadline passed in a call.
+    bool timed_out() const { return timed_out_; }
 
    private:
     friend class EmbeddingMerger;
     void GoAlone();
+    void EndWith(std::optional<std::string> part, const absl::Status& status);
 
     EmbeddingMerger& merger_;
-    UpstreamPool& pool_;
+    const std::shared_ptr<UpstreamPool> pool_;
     const EmbeddingCall call_;
     Signal wake_;
+    boost::asio::steady_timer deadline_;
+    const std::shared_ptr<Place*> self_ = std::make_shared<Place*>(this);
     std::shared_ptr<Call> in_;  // The call that it gathers or waits in.
     std::optional<std::string> answer_;
-    HeaderList headers_;
+    bool timed_out_ = false;
     bool alone_ = false;  // It counts at the engine by itself.
     bool left_ = false;
   };
@@ -93,6 +103,10 @@ class EmbeddingMerger {
   void Join(Place& place);
   void Remove(Place& place);
   void Start(const Key& key);
+  // Sends the requests that gathered in the call.
+  void Launch(const std::shared_ptr<Call>& call);
+  // Sends the two halves of a call that the engine refused.
+  void Divide(Call& call);
   // One call less at the engine.
   void Ended(const Key& key);
   boost::asio::awaitable<void> Run(std::shared_ptr<Call> call);
@@ -100,6 +114,7 @@ class EmbeddingMerger {
   boost::asio::io_context& loop_;
   const std::function<void(MergeEnd, size_t)> on_end_;
   absl::flat_hash_map<Key, Lane> lanes_;
+  size_t most_inputs_ = kMostInputs;  // Per call; as many as answers of kMostAnswer hold.
 };
 
 }  // namespace penstock

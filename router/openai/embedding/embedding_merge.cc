@@ -102,21 +102,25 @@ std::vector<std::string> UsagesOf(const JsonValue& usage, absl::Span<const Embed
 
 EmbeddingRequest ReadEmbeddingRequest(absl::string_view body) {
   EmbeddingRequest request;
-  std::vector<std::string> others;
+  std::vector<std::pair<std::string, absl::string_view>> fields;
   bool ids = false;
   JsonObject members(ValueAt(body, 0));
   while (const auto member = members.Next()) {
-    if (member->key == kInput) {
-      request.inputs = InputsOf(member->value, ids);
-    } else {
-      others.push_back(absl::StrCat(member->key, ":", member->value.raw()));
-    }
+    const bool input = member->key == kInput;
+    if (input) request.inputs = InputsOf(member->value, ids);
+    fields.emplace_back(member->key, input ? absl::string_view() : member->value.raw());
   }
-  if (request.inputs.empty()) return {};
-  std::sort(others.begin(), others.end());
-  request.key = ids ? "ids" : "texts";
-  for (const std::string& other : others) absl::StrAppend(&request.key, "\n", other);
+  std::sort(fields.begin(), fields.end());
+  const auto repeated =
+      std::adjacent_find(fields.begin(), fields.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
+  if (request.inputs.empty() || repeated != fields.end()) return {};
+  AddToKey("kind", ids ? "ids" : "texts", &request.key);
+  for (const auto& [name, value] : fields) AddToKey(name, value, &request.key);
   return request;
+}
+
+void AddToKey(absl::string_view name, absl::string_view value, std::string* key) {
+  absl::StrAppend(key, name.size(), ":", name, value.size(), ":", value);
 }
 
 std::string MergedBody(absl::string_view first, absl::Span<const std::vector<absl::string_view>> inputs) {
@@ -143,7 +147,8 @@ std::vector<int64_t> SharesOf(int64_t total, absl::Span<const EmbeddingPart> par
   for (const EmbeddingPart& part : parts) {
     before += static_cast<double>(std::max<int64_t>(1, part.weight));
     // The rounded sum of all parts up to this one: no rounding is lost.
-    const auto until = static_cast<int64_t>(static_cast<double>(total) * before / weights + 0.5);
+    const double exact = static_cast<double>(total) * before / weights + 0.5;
+    const int64_t until = exact < static_cast<double>(total) ? static_cast<int64_t>(exact) : total;
     shares.push_back(until - given);
     given = until;
   }

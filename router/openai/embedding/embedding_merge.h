@@ -19,10 +19,15 @@
 namespace penstock {
 
 struct EmbeddingRequest {
-  std::string key;                        // Requests of the same key may be merged; empty: it goes alone.
-  std::vector<absl::string_view> inputs;  // Texts or lists of token ids, as they stand in the body.
+  std::string key;  // Requests of the same key may be merged.
+  std::vector<absl::string_view>
+      inputs;  // Texts or lists of token ids, as they stand in the body. None: it goes alone.
 };
+// A request that repeats a member has no inputs: engines differ in which one counts.
 EmbeddingRequest ReadEmbeddingRequest(absl::string_view body);
+
+// Adds a field to a key. Different lists of fields give different keys, whatever bytes names and values have.
+void AddToKey(absl::string_view name, absl::string_view value, std::string* key);
 
 // The first body with the inputs of all, in order.
 std::string MergedBody(absl::string_view first, absl::Span<const std::vector<absl::string_view>> inputs);

@@ -181,4 +181,8 @@ ApiError ErrorOf(const AttemptEnd& end, ResumeResult bar, bool any_answer) {
   return error;
 }
 
+bool MustNotBeRetried(const AttemptEnd& end, const NextStep& step, const RequestFacts& facts) {
+  return IsLoss(end) && (facts.has_effects || step.bar == ResumeResult::kTries);
+}
+
 }  // namespace penstock

@@ -95,6 +95,9 @@ NextStep After(const AttemptEnd& end, Endpoint endpoint, const RequestFacts& fac
 // The error of an attempt that `bar` keeps from being placed again.
 ApiError ErrorOf(const AttemptEnd& end, ResumeResult bar, bool any_answer);
 
+// True: a client that sends the request again would repeat its effects, or cost further engines.
+bool MustNotBeRetried(const AttemptEnd& end, const NextStep& step, const RequestFacts& facts);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_ROUTER_SESSION_RULES_RESUME_RULES_H_
