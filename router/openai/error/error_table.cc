@@ -114,7 +114,9 @@ constexpr std::array<absl::string_view, kRefusalCount> kRefusalMeanings = {
     "The router drains.",
     "The tenant used its tokens per minute.",
     "The tenant has as many requests as it may have at a time.",
+    "No engine could load the adapter.",
 };
+static_assert(!kRefusalMeanings.back().empty(), "every refusal has a meaning");
 
 constexpr bool InOrder() {
   for (size_t i = 0; i < kErrors.size(); ++i) {
