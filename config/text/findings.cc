@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -25,6 +26,21 @@ size_t Edits(absl::string_view a, absl::string_view b) {
     }
   }
   return row.back();
+}
+
+// The candidates that go on where `wanted` ends, in quotes: a100-40 and a100-80 for a100. Nothing where most would.
+std::vector<std::string> LongerOnes(const std::string& wanted, const std::vector<absl::string_view>& candidates) {
+  constexpr size_t kShortest = 3;
+  constexpr size_t kMost = 3;
+  std::vector<std::string> longer;
+  if (wanted.size() < kShortest) return longer;
+  for (const absl::string_view candidate : candidates) {
+    if (candidate.size() > wanted.size() && absl::StartsWithIgnoreCase(candidate, wanted)) {
+      longer.push_back(absl::StrCat("\"", candidate, "\""));
+    }
+  }
+  if (longer.size() > kMost) longer.clear();
+  return longer;
 }
 
 }  // namespace
@@ -50,6 +66,8 @@ absl::Status Findings::Report() const {
 
 std::string Suggestion(absl::string_view given, const std::vector<absl::string_view>& candidates) {
   const std::string wanted = absl::AsciiStrToLower(given.substr(0, 128));
+  const std::vector<std::string> longer = LongerOnes(wanted, candidates);
+  if (!longer.empty()) return absl::StrCat(" (did you mean ", absl::StrJoin(longer, " or "), "?)");
   size_t best = std::max<size_t>(1, wanted.size() / 3) + 1;
   absl::string_view nearest;
   for (const absl::string_view candidate : candidates) {
