@@ -11,6 +11,7 @@
 
 #include "app/commands.h"
 #include "app/option_parsers.h"
+#include "app/usage.h"
 #include "config/text/addresses.h"
 #include "config/text/units_text.h"
 
@@ -28,7 +29,8 @@ void AddServe(CLI::App& app, Action& action) {
   auto options = std::make_shared<ServeOptions>();
   CLI::App* command = app.add_subcommand("serve", "Route requests to the replicas of a configuration, or to URLs.");
   command->footer("Example: penstock serve --listen 127.0.0.1:8080 --replica http://127.0.0.1:8000");
-  CLI::Option* config = command->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
+  CLI::Option* config =
+      command->add_option("--config,file", options->config_file, "Configuration file")->type_name("FILE");
   command->add_option("--listen", options->listen, "Address to serve on (default 127.0.0.1:8080, or the file's)")
       ->check(Valid(&ParseListen, "HOST:PORT or unix:/PATH"));
   command->add_option("--replica", options->replicas, "An engine; may be repeated")
@@ -42,11 +44,12 @@ void AddServe(CLI::App& app, Action& action) {
 }
 
 void AddCheck(CLI::App& app, Action& action) {
-  auto file = std::make_shared<std::string>();
+  auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand("check", "Check a configuration and print what is in effect.");
-  command->footer("Example: penstock check --config config/examples/smallest.yaml");
-  command->add_option("--config", *file, "Configuration file")->type_name("FILE")->required();
-  command->callback([&action, file] { action = [file] { return RunCheck(*file); }; });
+  command->footer("Example: penstock check config/examples/smallest.yaml");
+  command->add_option("--config,file", options->config_file, "Configuration file")->type_name("FILE")->required();
+  command->add_flag("--live", options->live, "Also ask every engine: is it reachable, known, and has it the models?");
+  command->callback([&action, options] { action = [options] { return RunCheck(*options); }; });
 }
 
 void AddReference(CLI::App& app, Action& action) {
@@ -54,7 +57,7 @@ void AddReference(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("reference", "Print every key of the configuration, every metric, or every error.");
   command->footer("Example: penstock reference schema > penstock.schema.json");
-  command->add_option("topic", *topic, "Document")->check(CLI::IsMember(ReferenceTopics()))->required();
+  command->add_option("topic", *topic, "Document")->check(OneOf(ReferenceTopics()))->required();
   command->callback([&action, topic] { action = [topic] { return RunReference(*topic); }; });
 }
 
@@ -70,6 +73,7 @@ void AddDemo(CLI::App& app, Action& action) {
 }
 
 void CheckEngineOptions(const EngineOptions& options, const CLI::App& command) {
+  if (options.list_models) return;
   if (!options.config_file.empty()) {
     for (const CLI::Option* option : command.get_options()) {
       const bool own = option->get_name() == "--config" || option->get_name() == "--help";
@@ -103,11 +107,12 @@ void AddEngine(CLI::App& app, Action& action) {
   AddParsed(command, "--max-model-len", &ParseTokens, &options->max_model_len, "Context, prompt and output", "N");
   AddParsed(command, "--max-batched-tokens", &ParseTokens, &options->max_batched_tokens, "Tokens of a step", "N");
   command->add_option("--overflow", *overflow, "When the cache is full: preempt one, or error for all")
-      ->check(CLI::IsMember({"preempt", "error"}))
+      ->check(OneOf({"preempt", "error"}))
       ->capture_default_str();
   command->add_option("--time-scale", options->time_scale, "10 is ten times faster")
       ->check(Between(0.001, 10'000.0))
       ->capture_default_str();
+  command->add_flag("--list-models", options->list_models, "Print the built-in model shapes and GPU kinds");
   command->add_option("--seed", options->seed, "Of texts and drawn lengths")->check(NoSeed)->capture_default_str();
   command->callback([&action, options, overflow, command] {
     CheckEngineOptions(*options, *command);
@@ -133,6 +138,15 @@ void AddLoadGoals(CLI::App* command, LoadOptionsCli& options) {
   command->add_flag("--json", options.json, "Print one JSON object");
 }
 
+void AddLoadHeaders(CLI::App* command, LoadOptionsCli& options) {
+  command->add_option("--key", options.key, "API key of every request (default: the trace's tenant)")
+      ->type_name("KEY")
+      ->envname("PENSTOCK_KEY");
+  command->add_option("--header", options.headers, "Header of every request; may be repeated")
+      ->type_name("NAME:VALUE")
+      ->allow_extra_args(false);
+}
+
 void AddLoad(CLI::App& app, Action& action) {
   auto options = std::make_shared<LoadOptionsCli>();
   auto pairs = std::make_shared<std::vector<std::string>>();
@@ -144,7 +158,7 @@ void AddLoad(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->check(Valid(&ParseEngineUrl, "URL,URL"))
       ->excludes(url);
-  command->add_option("--trace", options->trace, "Trace of arrivals and lengths")->type_name("FILE")->required();
+  command->add_option("--trace", options->trace, "Trace file, or generate:NAME")->type_name("FILE")->required();
   command->add_option("--rate", options->rate, "Compresses the arrivals")
       ->check(Between(1e-6, 1e6))
       ->capture_default_str();
@@ -154,6 +168,7 @@ void AddLoad(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->type_name("A=B,..")
       ->excludes(model);
+  AddLoadHeaders(command, *options);
   AddLoadGoals(command, *options);
   command->callback([&action, options, pairs] {
     if (options->url.empty() && options->direct.empty()) Reject("load", "needs --url or --direct");
@@ -219,6 +234,7 @@ void AddTop(CLI::App& app, Action& action) {
 }
 
 void AddVersion(CLI::App& app, Action& action) {
+  app.set_version_flag("-v,--version", std::string("penstock ") + PENSTOCK_VERSION, "Print the version");
   app.add_subcommand("version", "Print the version.")->callback([&action] { action = [] { return RunVersion(); }; });
 }
 
@@ -226,9 +242,10 @@ int Main(int argc, char** argv) {
   CLI::App app("Penstock: an admission router for LLM inference.", "penstock");
   app.footer("Each command has --help.");
   app.require_subcommand(0, 1);
+  app.failure_message([](const CLI::App* root, const CLI::Error& error) { return UsageError(*root, error); });
   Action action;
-  for (const auto add :
-       {AddServe, AddCheck, AddReference, AddDemo, AddEngine, AddLoad, AddSimulate, AddTop, AddPolicies, AddVersion}) {
+  for (const auto add : {AddServe, AddCheck, AddReference, AddDemo, AddEngine, AddLoad, AddSimulate, AddTop,
+                         AddPolicies, AddVersion, AddHelp}) {
     add(app, action);
   }
   try {

@@ -32,6 +32,11 @@ TEST(Mistakes, ManyLongerNamesAreNoOffer) {
   EXPECT_EQ(Suggestion("ma", {"max_a"}), "");
 }
 
+TEST(Mistakes, TwoLettersThatChangedPlacesAreOneEdit) {
+  EXPECT_EQ(Suggestion("chekc", {"serve", "check"}), " (did you mean \"check\"?)");
+  EXPECT_EQ(Suggestion("ehckc", {"serve", "check"}), "");
+}
+
 TEST(Mistakes, ABarePortGetsTheTwoUsualAddresses) {
   EXPECT_THAT(
       MessageOf("listen: 8080\n" + std::string(kReplicas)),
