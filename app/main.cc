@@ -30,7 +30,8 @@ void AddServe(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("serve", "Route requests to the replicas of a configuration, or to URLs.");
   command->footer("Example: penstock serve --listen 127.0.0.1:8080 --replica http://127.0.0.1:8000");
   CLI::Option* config =
-      command->add_option("--config,file", options->config_file, "Configuration file")->type_name("FILE");
+      command->add_option("--config,file", options->config_file, "Configuration file; the flag may be left out")
+          ->type_name("FILE");
   command->add_option("--listen", options->listen, "Address to serve on (default 127.0.0.1:8080, or the file's)")
       ->check(Valid(&ParseListen, "HOST:PORT or unix:/PATH"));
   command->add_option("--replica", options->replicas, "An engine; may be repeated")
@@ -47,7 +48,9 @@ void AddCheck(CLI::App& app, Action& action) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand("check", "Check a configuration and print what is in effect.");
   command->footer("Example: penstock check config/examples/smallest.yaml");
-  command->add_option("--config,file", options->config_file, "Configuration file")->type_name("FILE")->required();
+  command->add_option("--config,file", options->config_file, "Configuration file; the flag may be left out")
+      ->type_name("FILE")
+      ->required();
   command->add_flag("--live", options->live, "Also ask every engine: is it reachable, known, and has it the models?");
   command->callback([&action, options] { action = [options] { return RunCheck(*options); }; });
 }
