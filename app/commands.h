@@ -82,7 +82,8 @@ struct SimulateOptions {
   Duration from;
   uint64_t seed = 1;
   bool json = false;
-  std::string log_file;  // Empty: none.
+  std::string log_file;   // Empty: none.
+  std::string html_file;  // Empty: none.
   bool retry = false;
   bool carried = false;
   bool plan = false;

@@ -35,6 +35,7 @@ absl::StatusOr<UpstreamPool::Options> OptionsOf(const ReplicaConfig& replica, bo
 
 std::vector<absl::string_view> ModelsOf(const Discovery& found) {
   std::vector<absl::string_view> names;
+  names.reserve(found.models.size());
   for (const ServedModel& model : found.models) names.push_back(model.name);
   return names;
 }
@@ -136,7 +137,7 @@ std::vector<LiveFinding> AskEngines(const Config& config) {
     }
     ++open;
     pools.push_back(std::make_unique<UpstreamPool>(loop, *std::move(address), *std::move(options)));
-    asio::co_spawn(loop, Ask(config, replica, *pools.back(), finding), [&loop, &open](std::exception_ptr) {
+    asio::co_spawn(loop, Ask(config, replica, *pools.back(), finding), [&loop, &open](const std::exception_ptr&) {
       // Idle connections would keep the loop for seconds.
       if (--open == 0) loop.stop();
     });

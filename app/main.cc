@@ -196,7 +196,10 @@ void AddSimulate(CLI::App& app, Action& action) {
   AddParsed(command, "--from", &ParseSpan, &options->from, "Start of the window in the trace's own time", "TIME");
   command->add_option("--seed", options->seed, "Of estimates and policies")->check(NoSeed)->capture_default_str();
   command->add_flag("--json", options->json, "Print one JSON object");
-  command->add_option("--log", options->log_file, "Write every event and action")->type_name("FILE");
+  CLI::Option* log = command->add_option("--log", options->log_file, "Write every event and action")->type_name("FILE");
+  command->add_option("--html", options->html_file, "Write a page with plots of the run")
+      ->type_name("FILE")
+      ->excludes(log);
   command->add_flag("--retry", options->retry, "Refused clients come back once, after their Retry-After");
   CLI::Option* carried = command->add_flag("--carried", options->carried, "Find the highest rate that is carried");
   CLI::Option* plan = command->add_flag("--plan", options->plan, "Find the fewest GPUs")->excludes(carried);
@@ -209,6 +212,7 @@ void AddSimulate(CLI::App& app, Action& action) {
   command->callback([&action, options] {
     if (options->plan && options->gpu.empty()) Reject("--plan", "needs --gpu KIND");
     if (!options->log_file.empty() && (options->plan || options->carried)) Reject("--log", "logs single runs only");
+    if (!options->html_file.empty() && (options->plan || options->carried)) Reject("--html", "shows single runs only");
     if (options->retry && (options->plan || options->carried)) Reject("--retry", "is for single runs only");
     action = [options] { return RunSimulate(*options); };
   });

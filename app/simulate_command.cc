@@ -18,7 +18,9 @@
 #include "app/process.h"
 #include "app/progress_line.h"
 #include "app/simulate/fleet_plan.h"
+#include "app/simulate/html_report.h"
 #include "app/simulate/output_file.h"
+#include "app/simulate/run_series.h"
 #include "app/simulate/simulation_setup.h"
 #include "bench/simulation/capacity_search.h"
 #include "bench/simulation/fluid_bound.h"
@@ -90,14 +92,24 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
   run.count_wrong = true;
   run.retry = options.retry;
   const auto offered = static_cast<double>(std::max<size_t>(1, trace->requests.size()));
-  run.progress = [&](Duration at, int64_t ended) {
-    line.Show(absl::StrFormat("%.0f s simulated", at.seconds()), static_cast<double>(ended) / offered);
+  // The second run counts the wrong refusals; it is left out where there are no early ones.
+  run.progress = [&line, offered, at_last = Duration(), runs = 0.0](Duration at, int64_t ended) mutable {
+    if (at < at_last) runs = 1;
+    at_last = at;
+    line.Show(absl::StrFormat("%.0f s simulated", at.seconds()), (runs + static_cast<double>(ended) / offered) / 2);
   };
-  OutputFile log;
-  if (!options.log_file.empty()) {
-    const absl::Status opened = log.Open(options.log_file, {options.trace, options.config_file});
+  OutputFile file;
+  RunSeries series(setup.spec.fleet, trace->length);
+  if (const std::string& path = options.html_file.empty() ? options.log_file : options.html_file; !path.empty()) {
+    const absl::Status opened = file.Open(path, {options.trace, options.config_file});
     if (!opened.ok()) return Fail("simulate", opened.message());
-    run.observer = [&log](const Event& event, Instant now, const std::vector<Action>& actions) {
+  }
+  if (!options.html_file.empty()) {
+    run.observer = [&series](const Event& event, Instant now, const std::vector<Action>& actions) {
+      series.Take(event, now, actions);
+    };
+  } else if (file.is_open()) {
+    run.observer = [&log = file](const Event& event, Instant now, const std::vector<Action>& actions) {
       log.stream() << "event " << FormatEvent(now, event) << "\n";
       for (const Action& action : actions) log.stream() << "action " << FormatAction(now, action) << "\n";
     };
@@ -105,8 +117,12 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
   const absl::StatusOr<bench::SimulationReport> report = RunAt(options, config, setup, *trace, run);
   line.Clear();
   if (!report.ok()) return Fail("simulate", report.status().message());
-  if (log.is_open()) {
-    if (const absl::Status kept = log.Keep(); !kept.ok()) return Fail("simulate", kept.message());
+  if (!options.html_file.empty()) {
+    file.stream() << HtmlOf({absl::StrCat(options.config_file, ", ", options.trace, ", ", report->policy),
+                             bench::ReportTable(*report), series.slice_length(), series.Slices()});
+  }
+  if (file.is_open()) {
+    if (const absl::Status kept = file.Keep(); !kept.ok()) return Fail("simulate", kept.message());
   }
   return Print(options.json ? bench::ReportJson(*report) + "\n" : bench::ReportTable(*report));
 }

@@ -158,3 +158,23 @@ def test_a_command_of_more_than_two_seconds_shows_the_rest_on_a_terminal(router)
 def test_a_short_command_shows_nothing():
     fleet = str(ROOT / "config/examples/colocated-a100.yaml")
     assert on_terminal("simulate", "--config", fleet, "--trace", "generate:azure-conv", "--duration", "2s") == ""
+
+
+def test_simulate_writes_a_page_of_its_own(tmp_path):
+    page = tmp_path / "report.html"
+    fleet = str(ROOT / "config/examples/colocated-a100.yaml")
+    ended = run("simulate", "--config", fleet, "--trace", "generate:azure-conv", "--rate", "3", "--duration", "30s", "--html",
+                str(page))
+    assert ended.returncode == 0, ended.stderr
+    html = page.read_text()
+    assert html.count("<svg") == html.count("</svg>") == 4
+    assert "src=" not in html and "href=" not in html and "url(" not in html
+    assert "active tokens" in html and "generate:azure-conv, penstock" in html
+
+
+@pytest.mark.parametrize("other", [["--log", "x"], ["--carried"], ["--plan", "--gpu", "h100"]])
+def test_a_page_is_of_a_single_run_without_a_log(tmp_path, other):
+    fleet = str(ROOT / "config/examples/colocated-a100.yaml")
+    ended = run("simulate", "--config", fleet, "--trace", "generate:azure-conv", "--html", str(tmp_path / "a.html"), *other)
+    assert ended.returncode == 2 and "--html" in ended.stderr
+    assert not (tmp_path / "a.html").exists()
