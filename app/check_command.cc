@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <cerrno>
@@ -15,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "app/commands.h"
+#include "app/live_check.h"
 #include "app/load_config.h"
 #include "config/config.h"
 #include "config/text/addresses.h"
@@ -69,9 +71,21 @@ std::optional<std::string> ClosedLog(const Config& config) {
   return absl::StrCat("log.path: ", path.string(), ": ", is_folder ? "it is a folder" : std::strerror(errno));
 }
 
+// Prints one line per engine.
+bool AllWell(const std::string& config_file, const Config& config) {
+  const std::vector<LiveFinding> findings = AskEngines(config);
+  for (const LiveFinding& finding : findings) {
+    std::cerr << config_file << ": replicas: " << finding.replica << ": " << (finding.ok ? "ok: " : "") << finding.text
+              << "\n";
+  }
+  if (findings.empty()) std::cerr << config_file << ": no replica has a url: there is no engine to ask\n";
+  return std::all_of(findings.begin(), findings.end(), [](const LiveFinding& finding) { return finding.ok; });
+}
+
 }  // namespace
 
-int RunCheck(const std::string& config_file) {
+int RunCheck(const CheckOptions& options) {
+  const std::string& config_file = options.config_file;
   const absl::StatusOr<Config> config = LoadCheckedConfig(config_file);
   if (!config.ok()) {
     std::cerr << config.status().message() << "\n";
@@ -88,7 +102,10 @@ int RunCheck(const std::string& config_file) {
   for (const std::string& error : errors) std::cerr << config_file << ": " << error << "\n";
   if (!errors.empty()) return 1;
   std::cout << PrintConfig(*config) << std::flush;
-  return std::cout ? 0 : 1;
+  if (!std::cout) return 1;
+  if (options.live && !AllWell(config_file, *config)) return 1;
+  std::cerr << config_file << ": ok\n";
+  return 0;
 }
 
 int RunVersion() {

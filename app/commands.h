@@ -1,5 +1,6 @@
 // The subcommands. Each takes its options as a struct, parses nothing and returns the exit code. 0: done. 1: the run or
-// the input is bad. 3: the router ended with requests cut. main returns 2 for wrong usage.
+// the input is bad. 3: the router ended with requests cut. 4: requests of a load failed. main returns 2 for wrong
+// usage.
 #ifndef PENSTOCK_APP_COMMANDS_H_
 #define PENSTOCK_APP_COMMANDS_H_
 
@@ -20,7 +21,11 @@ struct ServeOptions {
 };
 int RunServe(const ServeOptions& options);
 
-int RunCheck(const std::string& config_file);
+struct CheckOptions {
+  std::string config_file;
+  bool live = false;  // Also asks the engines.
+};
+int RunCheck(const CheckOptions& options);
 
 // The generated documents, by name.
 const std::vector<std::string>& ReferenceTopics();
@@ -47,6 +52,7 @@ struct EngineOptions {
   bool overflow_error = false;
   double time_scale = 1;
   uint64_t seed = 1;
+  bool list_models = false;  // Nothing else then.
 };
 int RunEngine(const EngineOptions& options);
 
@@ -58,6 +64,8 @@ struct LoadOptionsCli {
   std::optional<Duration> duration;
   std::string model;  // For every request; else `map`.
   std::map<std::string, std::string> map;
+  std::string key;                   // Every request has it; empty: the trace's tenant.
+  std::vector<std::string> headers;  // NAME:VALUE, for every request.
   Duration ttft = Duration::Seconds(2);
   Duration tpot = Duration::Milliseconds(100);
   Duration drain = Duration::Seconds(30);
@@ -75,7 +83,8 @@ struct SimulateOptions {
   Duration from;
   uint64_t seed = 1;
   bool json = false;
-  std::string log_file;  // Empty: none.
+  std::string log_file;   // Empty: none.
+  std::string html_file;  // Empty: none.
   bool retry = false;
   bool carried = false;
   bool plan = false;

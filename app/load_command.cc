@@ -1,6 +1,6 @@
 #include <sys/resource.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -8,15 +8,23 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "app/commands.h"
 #include "app/process.h"
+#include "app/progress_line.h"
 #include "bench/figures/results.h"
 #include "bench/load/load_client.h"
 #include "bench/traces/trace.h"
+#include "config/text/findings.h"
 
 namespace penstock {
 namespace {
+
+constexpr int kRequestsFailed = 4;
 
 // Every open stream is a file; the soft limit of a shell is often 1024.
 void RaiseFileLimit() {
@@ -24,6 +32,27 @@ void RaiseFileLimit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The headers of every request, the key among them.
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> HeadersOf(const LoadOptionsCli& cli) {
+  std::vector<std::pair<std::string, std::string>> headers;
+  if (!cli.key.empty()) headers.emplace_back("Authorization", "Bearer " + cli.key);
+  for (const std::string& text : cli.headers) {
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
+    const absl::string_view value = absl::StripAsciiWhitespace(parts.second);
+    const bool named = !parts.first.empty() && std::all_of(parts.first.begin(), parts.first.end(), [](char c) {
+      return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
+    });
+    if (!named || value.empty()) return absl::InvalidArgumentError("--header: \"" + text + "\" is not NAME:VALUE");
+    headers.emplace_back(parts.first, value);
+  }
+  for (const auto& [name, value] : headers) {
+    const bool visible =
+        std::all_of(value.begin(), value.end(), [](char c) { return static_cast<unsigned char>(c) >= 32; });
+    if (!visible) return absl::InvalidArgumentError(name + " has control characters");
+  }
+  return headers;
 }
 
 absl::StatusOr<bench::LoadClientOptions> ClientOptions(const LoadOptionsCli& cli) {
@@ -34,37 +63,62 @@ absl::StatusOr<bench::LoadClientOptions> ClientOptions(const LoadOptionsCli& cli
     if (!target.ok()) return target.status();
     options.targets.push_back(*std::move(target));
   }
+  const auto headers = HeadersOf(cli);
+  if (!headers.ok()) return headers.status();
+  for (bench::LoadTarget& target : options.targets) target.headers = *headers;
   options.name_replicas = !cli.direct.empty();
   options.model = cli.model;
   options.models = cli.map;
   options.goals = {cli.ttft, cli.tpot};
   options.drain = cli.drain;
   options.seed = cli.seed;
-  if (isatty(STDERR_FILENO)) {
-    options.progress = [](const bench::LoadProgress& p) {
-      absl::FPrintF(stderr, "\r%6.1f s  sent %d  running %d  finished %d  refused %d  failed %d  tokens %d\x1b[K",
-                    p.elapsed.seconds(), p.sent, p.running, p.finished, p.refused, p.failed, p.tokens);
-    };
-  }
   return options;
+}
+
+// Where requests failed, says how many and why.
+int CodeOf(const bench::Results& results) {
+  if (results.FailedCount() == 0) return 0;
+  const std::string reasons = absl::StrJoin(results.failed, ", ", [](std::string* out, const auto& entry) {
+    absl::StrAppend(out, entry.first, " ", entry.second);
+  });
+  absl::FPrintF(stderr, "penstock load: %d of %d requests failed (%s)\n", results.FailedCount(), results.offered,
+                reasons);
+  return kRequestsFailed;
+}
+
+// A model that the first target does not list is worth a word before the run; aliases may be served without a listing.
+void WarnOfModel(const bench::LoadClientOptions& options) {
+  if (options.model.empty()) return;
+  const absl::StatusOr<std::vector<std::string>> listed = bench::FetchModels(options.targets.front());
+  if (!listed.ok() || std::find(listed->begin(), listed->end(), options.model) != listed->end()) return;
+  absl::FPrintF(stderr, "penstock load: warning: %s does not list the model \"%s\"%s, listed: %s\n",
+                options.targets.front().url, options.model, Suggestion(options.model, {listed->begin(), listed->end()}),
+                absl::StrJoin(*listed, " "));
 }
 
 }  // namespace
 
 int RunLoad(const LoadOptionsCli& cli) {
   RaiseFileLimit();
-  const absl::StatusOr<bench::LoadClientOptions> options = ClientOptions(cli);
+  absl::StatusOr<bench::LoadClientOptions> options = ClientOptions(cli);
   if (!options.ok()) return Fail("load", options.status().message());
   const std::string source = cli.trace.empty() ? "generate:azure-conv" : cli.trace;
   const absl::StatusOr<bench::Trace> trace = bench::OpenTrace(source, {cli.rate, cli.duration, Duration()}, cli.seed);
   if (!trace.ok()) return Fail("load", trace.status().message());
+  WarnOfModel(*options);
+  ProgressLine line;
+  options->progress = [&](const bench::LoadProgress& p) {
+    line.Show(absl::StrFormat("sent %d, running %d, finished %d, refused %d, failed %d", p.sent, p.running, p.finished,
+                              p.refused, p.failed),
+              p.elapsed.seconds() / trace->length.seconds());
+  };
   const absl::StatusOr<bench::LoadOutcome> outcome = bench::RunLoadClient(*trace, *options);
-  if (options->progress) absl::FPrintF(stderr, "\r\x1b[K");
+  line.Clear();
   if (!outcome.ok()) return Fail("load", outcome.status().message());
   bench::Results results = bench::Summarise(outcome->records, trace->length);
   results.preemptions = outcome->preemptions;
   std::cout << (cli.json ? bench::ResultsJson(results) + "\n" : bench::ResultsTable(results)) << std::flush;
-  return std::cout.good() ? 0 : 1;
+  return std::cout.good() ? CodeOf(results) : 1;
 }
 
 }  // namespace penstock

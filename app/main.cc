@@ -11,6 +11,7 @@
 
 #include "app/commands.h"
 #include "app/option_parsers.h"
+#include "app/usage.h"
 #include "config/text/addresses.h"
 #include "config/text/units_text.h"
 
@@ -28,7 +29,9 @@ void AddServe(CLI::App& app, Action& action) {
   auto options = std::make_shared<ServeOptions>();
   CLI::App* command = app.add_subcommand("serve", "Route requests to the replicas of a configuration, or to URLs.");
   command->footer("Example: penstock serve --listen 127.0.0.1:8080 --replica http://127.0.0.1:8000");
-  CLI::Option* config = command->add_option("--config", options->config_file, "Configuration file")->type_name("FILE");
+  CLI::Option* config =
+      command->add_option("--config,file", options->config_file, "Configuration file; the flag may be left out")
+          ->type_name("FILE");
   command->add_option("--listen", options->listen, "Address to serve on (default 127.0.0.1:8080, or the file's)")
       ->check(Valid(&ParseListen, "HOST:PORT or unix:/PATH"));
   command->add_option("--replica", options->replicas, "An engine; may be repeated")
@@ -42,11 +45,14 @@ void AddServe(CLI::App& app, Action& action) {
 }
 
 void AddCheck(CLI::App& app, Action& action) {
-  auto file = std::make_shared<std::string>();
+  auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand("check", "Check a configuration and print what is in effect.");
-  command->footer("Example: penstock check --config config/examples/smallest.yaml");
-  command->add_option("--config", *file, "Configuration file")->type_name("FILE")->required();
-  command->callback([&action, file] { action = [file] { return RunCheck(*file); }; });
+  command->footer("Example: penstock check config/examples/smallest.yaml");
+  command->add_option("--config,file", options->config_file, "Configuration file; the flag may be left out")
+      ->type_name("FILE")
+      ->required();
+  command->add_flag("--live", options->live, "Also ask every engine: is it reachable, known, and has it the models?");
+  command->callback([&action, options] { action = [options] { return RunCheck(*options); }; });
 }
 
 void AddReference(CLI::App& app, Action& action) {
@@ -54,7 +60,7 @@ void AddReference(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("reference", "Print every key of the configuration, every metric, or every error.");
   command->footer("Example: penstock reference schema > penstock.schema.json");
-  command->add_option("topic", *topic, "Document")->check(CLI::IsMember(ReferenceTopics()))->required();
+  command->add_option("topic", *topic, "Document")->check(OneOf(ReferenceTopics()))->required();
   command->callback([&action, topic] { action = [topic] { return RunReference(*topic); }; });
 }
 
@@ -72,6 +78,7 @@ void AddDemo(CLI::App& app, Action& action) {
 }
 
 void CheckEngineOptions(const EngineOptions& options, const CLI::App& command) {
+  if (options.list_models) return;
   if (!options.config_file.empty()) {
     for (const CLI::Option* option : command.get_options()) {
       const bool own = option->get_name() == "--config" || option->get_name() == "--help";
@@ -105,11 +112,12 @@ void AddEngine(CLI::App& app, Action& action) {
   AddParsed(command, "--max-model-len", &ParseTokens, &options->max_model_len, "Context, prompt and output", "N");
   AddParsed(command, "--max-batched-tokens", &ParseTokens, &options->max_batched_tokens, "Tokens of a step", "N");
   command->add_option("--overflow", *overflow, "When the cache is full: preempt one, or error for all")
-      ->check(CLI::IsMember({"preempt", "error"}))
+      ->check(OneOf({"preempt", "error"}))
       ->capture_default_str();
   command->add_option("--time-scale", options->time_scale, "10 is ten times faster")
       ->check(Between(0.001, 10'000.0))
       ->capture_default_str();
+  command->add_flag("--list-models", options->list_models, "Print the built-in model shapes and GPU kinds");
   command->add_option("--seed", options->seed, "Of texts and drawn lengths")->check(NoSeed)->capture_default_str();
   command->callback([&action, options, overflow, command] {
     CheckEngineOptions(*options, *command);
@@ -135,6 +143,15 @@ void AddLoadGoals(CLI::App* command, LoadOptionsCli& options) {
   command->add_flag("--json", options.json, "Print one JSON object");
 }
 
+void AddLoadHeaders(CLI::App* command, LoadOptionsCli& options) {
+  command->add_option("--key", options.key, "API key of every request (default: the trace's tenant)")
+      ->type_name("KEY")
+      ->envname("PENSTOCK_KEY");
+  command->add_option("--header", options.headers, "Header of every request; may be repeated")
+      ->type_name("NAME:VALUE")
+      ->allow_extra_args(false);
+}
+
 void AddLoad(CLI::App& app, Action& action) {
   auto options = std::make_shared<LoadOptionsCli>();
   auto pairs = std::make_shared<std::vector<std::string>>();
@@ -146,7 +163,7 @@ void AddLoad(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->check(Valid(&ParseEngineUrl, "URL,URL"))
       ->excludes(url);
-  command->add_option("--trace", options->trace, "Trace of arrivals and lengths")->type_name("FILE")->required();
+  command->add_option("--trace", options->trace, "Trace file, or generate:NAME")->type_name("FILE")->required();
   command->add_option("--rate", options->rate, "Compresses the arrivals")
       ->check(Between(1e-6, 1e6))
       ->capture_default_str();
@@ -156,6 +173,7 @@ void AddLoad(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->type_name("A=B,..")
       ->excludes(model);
+  AddLoadHeaders(command, *options);
   AddLoadGoals(command, *options);
   command->callback([&action, options, pairs] {
     if (options->url.empty() && options->direct.empty()) Reject("load", "needs --url or --direct");
@@ -180,7 +198,10 @@ void AddSimulate(CLI::App& app, Action& action) {
   AddParsed(command, "--from", &ParseSpan, &options->from, "Start of the window in the trace's own time", "TIME");
   command->add_option("--seed", options->seed, "Of estimates and policies")->check(NoSeed)->capture_default_str();
   command->add_flag("--json", options->json, "Print one JSON object");
-  command->add_option("--log", options->log_file, "Write every event and action")->type_name("FILE");
+  CLI::Option* log = command->add_option("--log", options->log_file, "Write every event and action")->type_name("FILE");
+  command->add_option("--html", options->html_file, "Write a page with plots of the run")
+      ->type_name("FILE")
+      ->excludes(log);
   command->add_flag("--retry", options->retry, "Refused clients come back once, after their Retry-After");
   CLI::Option* carried = command->add_flag("--carried", options->carried, "Find the highest rate that is carried");
   CLI::Option* plan = command->add_flag("--plan", options->plan, "Find the fewest GPUs")->excludes(carried);
@@ -193,6 +214,7 @@ void AddSimulate(CLI::App& app, Action& action) {
   command->callback([&action, options] {
     if (options->plan && options->gpu.empty()) Reject("--plan", "needs --gpu KIND");
     if (!options->log_file.empty() && (options->plan || options->carried)) Reject("--log", "logs single runs only");
+    if (!options->html_file.empty() && (options->plan || options->carried)) Reject("--html", "shows single runs only");
     if (options->retry && (options->plan || options->carried)) Reject("--retry", "is for single runs only");
     action = [options] { return RunSimulate(*options); };
   });
@@ -221,6 +243,7 @@ void AddTop(CLI::App& app, Action& action) {
 }
 
 void AddVersion(CLI::App& app, Action& action) {
+  app.set_version_flag("-v,--version", std::string("penstock ") + PENSTOCK_VERSION, "Print the version");
   app.add_subcommand("version", "Print the version.")->callback([&action] { action = [] { return RunVersion(); }; });
 }
 
@@ -228,9 +251,10 @@ int Main(int argc, char** argv) {
   CLI::App app("Penstock: an admission router for LLM inference.", "penstock");
   app.footer("Each command has --help.");
   app.require_subcommand(0, 1);
+  app.failure_message([](const CLI::App* root, const CLI::Error& error) { return UsageError(*root, error); });
   Action action;
-  for (const auto add :
-       {AddServe, AddCheck, AddReference, AddDemo, AddEngine, AddLoad, AddSimulate, AddTop, AddPolicies, AddVersion}) {
+  for (const auto add : {AddServe, AddCheck, AddReference, AddDemo, AddEngine, AddLoad, AddSimulate, AddTop,
+                         AddPolicies, AddVersion, AddHelp}) {
     add(app, action);
   }
   try {

@@ -1,26 +1,31 @@
-#include <unistd.h>
-
-#include <cstdio>
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "app/commands.h"
 #include "app/load_config.h"
 #include "app/process.h"
+#include "app/progress_line.h"
 #include "app/simulate/fleet_plan.h"
+#include "app/simulate/html_report.h"
 #include "app/simulate/output_file.h"
+#include "app/simulate/run_series.h"
 #include "app/simulate/simulation_setup.h"
 #include "bench/simulation/capacity_search.h"
 #include "bench/simulation/fluid_bound.h"
 #include "config/config.h"
+#include "config/text/findings.h"
 #include "router/core/contract/event_log.h"
 
 namespace penstock {
@@ -31,33 +36,29 @@ int Print(const std::string& text) {
   return std::cout.good() ? 0 : 1;
 }
 
-// A line on stderr that is written over, on a terminal only.
-class ProgressLine {
+// The share of a search that is done, by the calls that its present bounds leave.
+class SearchShare {
  public:
-  explicit ProgressLine(bool shown) : shown_(shown && isatty(STDERR_FILENO) != 0) {}
-  ~ProgressLine() { Clear(); }
-  void Show(const std::string& text) {
-    if (!shown_) return;
-    written_ = true;
-    absl::FPrintF(stderr, "\r%s\x1b[K", text);
+  explicit SearchShare(const bench::CapacitySearch& search) : search_(search) {}
+  void Note(double rate, bool carried) {
+    ++calls_;
+    if (carried) low_ = std::max(low_, rate);
+    if (!carried) high_ = high_ > 0 ? std::min(high_, rate) : rate;
   }
-  // Before anything else is printed.
-  void Clear() {
-    if (std::exchange(written_, false)) absl::FPrintF(stderr, "\r\x1b[K");
+  double share() const {
+    // A doubling, where the answer is not enclosed yet.
+    const double ratio = low_ > 0 && high_ > 0 ? high_ / low_ : 2;
+    double left = low_ > 0 && high_ > 0 ? 0 : 1;
+    left += std::max(0.0, std::ceil(std::log2(std::log(ratio) / std::log1p(search_.tolerance))));
+    return calls_ / (calls_ + left);
   }
-  bool shown() const { return shown_; }
 
  private:
-  bool shown_;
-  bool written_ = false;
+  const bench::CapacitySearch& search_;
+  double calls_ = 0;
+  double low_ = 0;
+  double high_ = 0;
 };
-
-std::string Bar(double share) {
-  constexpr int kWidth = 40;
-  const int full = static_cast<int>(share * kWidth);
-  return absl::StrCat("[", std::string(static_cast<size_t>(full), '#'),
-                      std::string(static_cast<size_t>(kWidth - full), '.'), "]");
-}
 
 std::string PolicyOf(const SimulateOptions& options, const Config& config) {
   return options.policy.empty() ? config.policy : options.policy;
@@ -86,22 +87,29 @@ absl::StatusOr<bench::Trace> OpenAt(const SimulateOptions& options, double rate)
 int RunOnce(const SimulateOptions& options, const Config& config, const SimulationSetup& setup) {
   const absl::StatusOr<bench::Trace> trace = OpenAt(options, options.rate);
   if (!trace.ok()) return Fail("simulate", trace.status().message());
-  ProgressLine line(true);
+  ProgressLine line;
   SimulationRun run;
   run.count_wrong = true;
   run.retry = options.retry;
   const auto offered = static_cast<double>(std::max<size_t>(1, trace->requests.size()));
-  if (line.shown()) {
-    run.progress = [&](Duration at, int64_t ended) {
-      const double share = static_cast<double>(ended) / offered;
-      line.Show(absl::StrFormat("%s %5.1f%%  %.0f s simulated", Bar(share), 100 * share, at.seconds()));
-    };
-  }
-  OutputFile log;
-  if (!options.log_file.empty()) {
-    const absl::Status opened = log.Open(options.log_file, {options.trace, options.config_file});
+  // The second run counts the wrong refusals; it is left out where there are no early ones.
+  run.progress = [&line, offered, at_last = Duration(), runs = 0.0](Duration at, int64_t ended) mutable {
+    if (at < at_last) runs = 1;
+    at_last = at;
+    line.Show(absl::StrFormat("%.0f s simulated", at.seconds()), (runs + static_cast<double>(ended) / offered) / 2);
+  };
+  OutputFile file;
+  RunSeries series(setup.spec.fleet, trace->length);
+  if (const std::string& path = options.html_file.empty() ? options.log_file : options.html_file; !path.empty()) {
+    const absl::Status opened = file.Open(path, {options.trace, options.config_file});
     if (!opened.ok()) return Fail("simulate", opened.message());
-    run.observer = [&log](const Event& event, Instant now, const std::vector<Action>& actions) {
+  }
+  if (!options.html_file.empty()) {
+    run.observer = [&series](const Event& event, Instant now, const std::vector<Action>& actions) {
+      series.Take(event, now, actions);
+    };
+  } else if (file.is_open()) {
+    run.observer = [&log = file](const Event& event, Instant now, const std::vector<Action>& actions) {
       log.stream() << "event " << FormatEvent(now, event) << "\n";
       for (const Action& action : actions) log.stream() << "action " << FormatAction(now, action) << "\n";
     };
@@ -109,8 +117,12 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
   const absl::StatusOr<bench::SimulationReport> report = RunAt(options, config, setup, *trace, run);
   line.Clear();
   if (!report.ok()) return Fail("simulate", report.status().message());
-  if (log.is_open()) {
-    if (const absl::Status kept = log.Keep(); !kept.ok()) return Fail("simulate", kept.message());
+  if (!options.html_file.empty()) {
+    file.stream() << HtmlOf({absl::StrCat(options.config_file, ", ", options.trace, ", ", report->policy),
+                             bench::ReportTable(*report), series.slice_length(), series.Slices()});
+  }
+  if (file.is_open()) {
+    if (const absl::Status kept = file.Keep(); !kept.ok()) return Fail("simulate", kept.message());
   }
   return Print(options.json ? bench::ReportJson(*report) + "\n" : bench::ReportTable(*report));
 }
@@ -128,9 +140,10 @@ double BoundOfCarried(const SimulateOptions& options, const SimulationSetup& set
 }
 
 int RunCarried(const SimulateOptions& options, const Config& config, const SimulationSetup& setup) {
-  ProgressLine line(true);
+  ProgressLine line;
   absl::Status failure;
   bench::CapacitySearch search;
+  SearchShare searched(search);
   search.on_time = options.on_time;
   search.start = options.rate;
   SimulationRun by_on_time;
@@ -146,9 +159,10 @@ int RunCarried(const SimulateOptions& options, const Config& config, const Simul
           absl::StrCat(options.trace, ": even an idle fleet makes no request's first token in time"));
     }
     if (!failure.ok()) return 0.0;
-    line.Show(
-        absl::StrFormat("rate %.4f: %.2f%% of feasible requests on time", rate, 100 * report->feasible_on_time_share));
-    return report->feasible_on_time_share;
+    const double share = report->feasible_on_time_share;
+    searched.Note(rate, share >= search.on_time);
+    line.Show(absl::StrFormat("rate %.4f: %.2f%% on time", rate, 100 * share), searched.share());
+    return share;
   });
   const double bound = failure.ok() && carried > 0 ? BoundOfCarried(options, setup, search, carried) : carried;
   line.Clear();
@@ -166,6 +180,18 @@ int RunCarried(const SimulateOptions& options, const Config& config, const Simul
   return Print(json.dump() + "\n");
 }
 
+// No policy of the list: it exists in the simulation only.
+constexpr char kYardstick[] = "clairvoyant";
+
+// The error of a policy that nothing implements; a wrong setting is found later.
+std::string UnknownPolicy(const std::string& text) {
+  const std::string name = text.substr(0, text.find(':'));
+  const std::vector<std::string> known = CheckOfKnownPolicies().names;
+  if (name.empty() || name == kYardstick || absl::c_linear_search(known, name)) return "";
+  return absl::StrCat("unknown policy \"", name, "\"", Suggestion(name, {known.begin(), known.end()}),
+                      ", known: ", absl::StrJoin(known, " "));
+}
+
 int RunPlan(const SimulateOptions& options, const Config& config) {
   const absl::StatusOr<bench::Trace> trace = OpenAt(options, options.rate);
   if (!trace.ok()) return Fail("simulate", trace.status().message());
@@ -173,11 +199,11 @@ int RunPlan(const SimulateOptions& options, const Config& config) {
   request.policy = PolicyOf(options, config);
   request.on_time = options.on_time;
   request.seed = options.seed;
-  if (isatty(STDERR_FILENO) != 0) {
-    request.progress = [](const std::string& tried) { absl::FPrintF(stderr, "  tried %s\n", tried); };
-  }
+  ProgressLine line;
+  request.progress = [&line](const std::string& tried, double share) { line.Show(tried, share); };
   const std::vector<std::string> kinds = absl::StrSplit(options.gpu, ',', absl::SkipWhitespace());
   const absl::StatusOr<PlanComparison> plan = ComparePlans(config, *trace, request, kinds);
+  line.Clear();
   if (!plan.ok()) return Fail("simulate", plan.status().message());
   return Print(options.json ? PlanJson(*plan, request) + "\n" : PlanTable(*plan));
 }
@@ -190,6 +216,7 @@ int RunSimulate(const SimulateOptions& options) {
     std::cerr << config.status().message() << "\n";
     return 1;
   }
+  if (const std::string unknown = UnknownPolicy(options.policy); !unknown.empty()) return Fail("simulate", unknown);
   if (options.plan) return RunPlan(options, *config);
   const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(*config);
   if (!setup.ok()) return Fail("simulate", setup.status().message());

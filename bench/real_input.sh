@@ -126,7 +126,7 @@ measure() {
     *) echo "unknown way: $way" >&2; exit 2 ;;
   esac
   timeout $((duration + drain + 60)) "$binary" load "${target[@]}" --trace "$trace" --rate "$rate" \
-    --duration "${duration}s" --model "$model" --ttft 2s --tpot 100ms --drain "${drain}s" --json > "$json.part"
+    --duration "${duration}s" --model "$model" --ttft 2s --tpot 100ms --drain "${drain}s" --json > "$json.part" || [ $? -eq 4 ]
   mv "$json.part" "$json"
   stop_all
 }

@@ -1,6 +1,8 @@
 #include "config/config.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,7 @@
 #include "config/read/named_files.h"
 #include "config/read/yaml_document.h"
 #include "config/text/addresses.h"
+#include "config/text/findings.h"
 #include "config/values/builtin_classes.h"
 
 namespace penstock {
@@ -17,6 +20,32 @@ namespace {
 constexpr size_t kLongestFile = 4 << 20;
 
 std::string FolderOf(const std::string& file) { return std::filesystem::path(file).parent_path().string(); }
+
+// The paths of the YAML files in a folder, up to a bound.
+std::vector<std::string> YamlFilesIn(const std::filesystem::path& folder) {
+  constexpr size_t kMost = 100;
+  std::vector<std::string> files;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator() && files.size() < kMost; entry.increment(error)) {
+    const std::filesystem::path name = entry->path().filename();
+    if (name.extension() == ".yaml" || name.extension() == ".yml") files.push_back((folder / name).string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// The file that is meant by a path that cannot be read, as a question.
+std::string MeantFile(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    const std::vector<std::string> inside = YamlFilesIn(path);
+    return absl::StrCat("; name a file", inside.size() == 1 ? absl::StrCat(", such as ", inside.front()) : " in it");
+  }
+  if (std::filesystem::exists(path, error)) return "";
+  const std::vector<std::string> near = YamlFilesIn(std::filesystem::path(path).parent_path());
+  return Suggestion(path, {near.begin(), near.end()});
+}
 
 }  // namespace
 
@@ -37,7 +66,9 @@ absl::StatusOr<Config> ParseConfig(absl::string_view yaml, const std::string& fi
 
 absl::StatusOr<Config> LoadConfigFile(const std::string& path, const LoadOptions& options) {
   const absl::StatusOr<std::string> yaml = ReadWholeFile(path, "", kLongestFile);
-  if (!yaml.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ":1:1: ", yaml.status().message()));
+  if (!yaml.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ":1:1: ", yaml.status().message(), MeantFile(path)));
+  }
   return ParseConfig(*yaml, path, options);
 }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian 12 packages that Penstock needs, as root or with sudo. Does nothing when they are installed.
 #   scripts/setup.sh build    to build and run
+#   scripts/setup.sh package  also to make the packages
 #   scripts/setup.sh test     also to run ./test.sh
 #   scripts/setup.sh browser  also to test the page in a browser
 #   scripts/setup.sh all      also to fuzz
@@ -9,16 +10,18 @@ cd "$(dirname "$0")/.."
 
 build="g++ cmake ninja-build ccache libboost1.81-dev libabsl-dev nlohmann-json3-dev prometheus-cpp-dev libyaml-cpp-dev
  libssl-dev libcli11-dev libsimdjson-dev libxxhash-dev zlib1g-dev libgtest-dev libgmock-dev"
-test="clang-format clang-tidy-19 python3 python3-venv ca-certificates procps curl"
+package="dpkg-dev file gzip python3"
+test="$package clang-format clang-tidy-19 python3-venv ca-certificates procps curl"
 browser="chromium chromium-driver fonts-dejavu-core"
 all="clang libclang-rt-14-dev libbenchmark-dev"
 
 case "${1:-test}" in
   build) wanted="$build" ;;
+  package) wanted="$build $package" ;;
   test) wanted="$build $test" ;;
   browser) wanted="$build $test $browser" ;;
   all) wanted="$build $test $all" ;;
-  *) echo "usage: scripts/setup.sh [build|test|browser|all]" >&2; exit 2 ;;
+  *) echo "usage: scripts/setup.sh [build|package|test|browser|all]" >&2; exit 2 ;;
 esac
 
 say() { echo "setup: $*" >&2; }
@@ -52,7 +55,7 @@ fi
 have() { command -v "$1" >/dev/null 2>&1 || [ -x "build/tools/usr/bin/$1" ]; }
 
 # The package prometheus is unpacked but not installed: an installed package would start a server.
-if [ "${1:-test}" != build ] && ! { have promtool && have prometheus; }; then
+if [ "${1:-test}" != build ] && [ "${1:-test}" != package ] && ! { have promtool && have prometheus; }; then
   say "fetching promtool and prometheus"
   mkdir -p build/tools
   if (cd build/tools && apt-get download -q prometheus >/dev/null 2>&1 &&

@@ -31,20 +31,32 @@ class Planner {
     double share = 0;  // On time, of the worst model.
     double active_tokens_per_s = 0;
   };
-  absl::StatusOr<Outcome> Try(const FleetLayout& layout, const bench::Trace& trace) const;
+  absl::StatusOr<Outcome> Try(const FleetLayout& layout, const bench::Trace& trace);
+  void Report(const FleetLayout& layout, const bench::SimulationReport& report) const;
   // The requests of one model.
   bench::Trace PartOf(size_t model) const;
   // The fewest replicas of a model that keep its part of the trace on time, and what they reach.
-  absl::StatusOr<Outcome> Alone(size_t model, const bench::Trace& part, FleetLayout& own) const;
+  absl::StatusOr<Outcome> Alone(size_t model, const bench::Trace& part, FleetLayout& own);
 
   const Config& config_;
   const bench::Trace& trace_;
   const PlanRequest& request_;
   std::vector<PlannedModel> models_;
   LayoutMaker layouts_;  // Refers to models_.
+  double tried_ = 0;
+  double left_ = 0;  // Layouts still to try, by estimate.
 };
 
-absl::StatusOr<Planner::Outcome> Planner::Try(const FleetLayout& layout, const bench::Trace& trace) const {
+void Planner::Report(const FleetLayout& layout, const bench::SimulationReport& report) const {
+  if (!request_.progress) return;
+  int gpus = 0;
+  for (const std::vector<size_t>& group : layout) gpus += layouts_.GpusOf(group);
+  request_.progress(absl::StrFormat("%d GPUs of kind %s: %.2f%% of the worst model on time", gpus, request_.gpu,
+                                    100 * report.worst_model_share),
+                    tried_ / (tried_ + left_));
+}
+
+absl::StatusOr<Planner::Outcome> Planner::Try(const FleetLayout& layout, const bench::Trace& trace) {
   absl::StatusOr<SimulationSetup> setup = SetUpSimulation(layouts_.ConfigOf(layout, config_));
   if (!setup.ok()) return setup.status();
   const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->class_of, setup->tenant_of);
@@ -55,12 +67,9 @@ absl::StatusOr<Planner::Outcome> Planner::Try(const FleetLayout& layout, const b
   run.window = trace.length;
   const absl::StatusOr<bench::SimulationReport> report = RunSimulation(*setup, *arrivals, run);
   if (!report.ok()) return report.status();
-  if (request_.progress) {
-    int gpus = 0;
-    for (const std::vector<size_t>& group : layout) gpus += layouts_.GpusOf(group);
-    request_.progress(absl::StrFormat("%d GPUs, %d replicas: %.2f%% of the worst model's feasible requests on time",
-                                      gpus, setup->spec.replicas.size(), 100 * report->worst_model_share));
-  }
+  ++tried_;
+  left_ = std::max(0.0, left_ - 1);
+  Report(layout, *report);
   return Outcome{report->worst_model_share, report->results.active_tokens_per_s};
 }
 
@@ -74,7 +83,7 @@ bench::Trace Planner::PartOf(size_t model) const {
   return part;
 }
 
-absl::StatusOr<Planner::Outcome> Planner::Alone(size_t model, const bench::Trace& part, FleetLayout& own) const {
+absl::StatusOr<Planner::Outcome> Planner::Alone(size_t model, const bench::Trace& part, FleetLayout& own) {
   Outcome outcome;
   while (outcome.share < request_.on_time) {
     own.push_back({model});
@@ -86,6 +95,10 @@ absl::StatusOr<Planner::Outcome> Planner::Alone(size_t model, const bench::Trace
     const absl::StatusOr<Outcome> reached = Try(own, part);
     if (!reached.ok()) return reached.status();
     outcome = *reached;
+    // The share on time grows about as the replicas do, and the models behind this one need about as many.
+    const double missing = request_.on_time / std::max(outcome.share, 0.01) - 1;
+    const auto tries = static_cast<double>(own.size());
+    left_ = std::max(0.0, tries * missing) + tries * static_cast<double>(models_.size() - model);
   }
   return outcome;
 }
@@ -110,6 +123,7 @@ absl::StatusOr<PlannedFleet> Planner::Dedicated() {
 
 absl::StatusOr<PlannedFleet> Planner::Colocated(int at_most) {
   for (int gpus = 1; gpus < at_most; ++gpus) {
+    left_ = static_cast<double>((at_most - gpus) * (models_.size() + 1));
     std::vector<std::optional<FleetLayout>> layouts = {layouts_.InProportion(gpus)};
     for (size_t busiest = 0; busiest < models_.size(); ++busiest) {
       layouts.push_back(layouts_.SharedButFor(busiest, gpus));

@@ -27,7 +27,8 @@ struct PlanRequest {
   double on_time = 0.99;  // Least share of each model's feasible requests that must be on time.
   uint64_t seed = 1;
   int most_gpus = 64;
-  std::function<void(const std::string&)> progress;  // One line per fleet tried; may be empty.
+  // For each fleet tried: its outcome, and the share of the search that is done by estimate. May be empty.
+  std::function<void(const std::string&, double)> progress;
 };
 
 struct PlannedGpu {

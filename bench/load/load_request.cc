@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace penstock::bench {
@@ -37,7 +38,13 @@ RequestWriter::Written RequestWriter::Write(const TraceRequest& request, size_t 
   text = absl::StrCat("POST ", target.api, "/chat/completions HTTP/1.1\r\nHost: ", target.Authority(),
                       "\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\n",
                       "x-simulated-output-tokens: ", request.output.value(), "\r\n");
-  if (!request.tenant.empty()) absl::StrAppend(&text, "Authorization: Bearer ", KeyOf(request.tenant), "\r\n");
+  bool has_key = false;
+  for (const auto& [name, value] : target.headers) {
+    absl::StrAppend(&text, name, ": ", value, "\r\n");
+    has_key = has_key || absl::EqualsIgnoreCase(name, "authorization");
+  }
+  if (!request.tenant.empty() && !has_key)
+    absl::StrAppend(&text, "Authorization: Bearer ", KeyOf(request.tenant), "\r\n");
   const std::string& service_class = ClassOf(request);
   if (!service_class.empty()) absl::StrAppend(&text, "x-penstock-class: ", service_class, "\r\n");
   if (!options_.name_replicas) absl::StrAppend(&text, "x-penstock-receipt: 1\r\n");

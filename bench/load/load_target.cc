@@ -38,6 +38,7 @@ class Fetch {
       : target_(target), request_(http::verb::get, path, 11), stream_(loop_) {
     request_.set(http::field::host, target.Authority());
     request_.set(http::field::connection, "close");
+    for (const auto& [name, value] : target.headers) request_.set(name, value);
     parser_.body_limit(kMaxBody);
     stream_.expires_after(std::chrono::nanoseconds(timeout.nanoseconds()));
   }
@@ -152,15 +153,24 @@ std::optional<int64_t> FetchPreemptions(const LoadTarget& target) {
   return static_cast<int64_t>(*sum);
 }
 
-absl::StatusOr<std::string> FetchFirstModel(const LoadTarget& target) {
+absl::StatusOr<std::vector<std::string>> FetchModels(const LoadTarget& target) {
   const absl::StatusOr<std::string> text = FetchText(target, target.api + "/models", Duration::Seconds(3));
   if (!text.ok()) return text.status();
+  std::vector<std::string> names;
   const auto json = nlohmann::json::parse(*text, nullptr, false);
-  if (json.is_object() && json.contains("data") && json["data"].is_array() && !json["data"].empty()) {
-    const auto& first = json["data"].front();
-    if (first.is_object() && first.contains("id") && first["id"].is_string()) return first["id"].get<std::string>();
+  if (json.is_object() && json.contains("data") && json["data"].is_array()) {
+    for (const auto& model : json["data"]) {
+      if (model.is_object() && model.contains("id") && model["id"].is_string()) names.push_back(model["id"]);
+    }
   }
+  if (!names.empty()) return names;
   return absl::UnavailableError(absl::StrCat(target.url, ": ", target.api, "/models lists no model"));
+}
+
+absl::StatusOr<std::string> FetchFirstModel(const LoadTarget& target) {
+  absl::StatusOr<std::vector<std::string>> names = FetchModels(target);
+  if (!names.ok()) return names.status();
+  return std::move(names->front());
 }
 
 std::optional<int64_t> SumPreemptions(const std::vector<LoadTarget>& targets) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,6 +20,8 @@ struct LoadTarget {
   std::string port = "80";
   std::string api;   // Path in front of `/chat/completions`: "/v1", or "/prefix/v1".
   std::string root;  // Path in front of `/metrics`: "" or "/prefix".
+  // Every request has them; an Authorization among them stands in for the key of the tenant.
+  std::vector<std::pair<std::string, std::string>> headers;
   std::string Authority() const { return host + ":" + port; }
 };
 
@@ -34,6 +37,9 @@ std::optional<double> SumOfMetric(absl::string_view exposition, absl::string_vie
 // Preemptions so far: penstock_replica_preemptions_total of a router, vllm:num_preemptions_total of an engine.
 // nullopt when the target has no such counter or no metrics at all.
 std::optional<int64_t> FetchPreemptions(const LoadTarget& target);
+
+// The names of the models that the target lists.
+absl::StatusOr<std::vector<std::string>> FetchModels(const LoadTarget& target);
 
 // The name of the first model that the target serves.
 absl::StatusOr<std::string> FetchFirstModel(const LoadTarget& target);

@@ -35,7 +35,9 @@ absl::StatusOr<std::string> Expand(const std::string& text) {
     const std::string name = text.substr(start + 2, end - start - 2);
     const char* value = std::getenv(name.c_str());
     if (value == nullptr || *value == '\0') {
-      return absl::InvalidArgumentError(absl::StrCat("environment variable \"", name, "\" is not set or empty"));
+      return absl::InvalidArgumentError(absl::StrCat("environment variable \"", name,
+                                                     "\" is not set or empty; set it where penstock starts, or ",
+                                                     "write file:PATH"));
     }
     expanded += value;
     position = end + 1;

@@ -30,6 +30,18 @@ void CheckEncoding(absl::string_view yaml, Findings& findings) {
   }
 }
 
+// The first tab in front of the text of a line; YAML is indented by spaces.
+std::optional<Place> IndentingTab(absl::string_view yaml) {
+  Place place{1, 1};
+  bool indentation = true;
+  for (const char c : yaml) {
+    if (indentation && c == '\t') return place;
+    indentation = c == '\n' || (indentation && c == ' ');
+    place = c == '\n' ? Place{place.line + 1, 1} : Place{place.line, place.column + 1};
+  }
+  return std::nullopt;
+}
+
 // Finds the starts of the first two documents of a file. YAML::LoadAll would not end on some malformed files, such as
 // one with a comma at the start of a line.
 class DocumentStarts : public YAML::EventHandler {
@@ -75,7 +87,12 @@ std::optional<YAML::Node> ReadYamlDocument(absl::string_view yaml, Findings& fin
       return document;
     }
   } catch (const YAML::Exception& error) {
-    findings.Add(PlaceOf(error.mark), "", absl::StrCat("not valid YAML: ", error.msg));
+    const std::optional<Place> tab = IndentingTab(yaml);
+    if (tab && tab->line <= PlaceOf(error.mark).line) {
+      findings.Add(*tab, "", "not valid YAML: a tab indents this line; indent with spaces");
+    } else {
+      findings.Add(PlaceOf(error.mark), "", absl::StrCat("not valid YAML: ", error.msg));
+    }
   }
   return std::nullopt;
 }

@@ -108,10 +108,30 @@ bool IsSameHost(const std::string& a, const std::string& b) {
   return first.ok() && second.ok() && *first == *second;
 }
 
+bool IsBarePort(absl::string_view text) {
+  uint32_t port = 0;
+  return absl::SimpleAtoi(text, &port) && port <= 65'535;
+}
+
+// The URL that is meant by a text without a scheme, as a question; empty where it is no address either.
+std::string MeantUrl(absl::string_view text) {
+  absl::string_view rest = text;
+  if (absl::ConsumePrefix(&rest, "/") || absl::StrContains(rest, "://")) return "";
+  std::string host;
+  absl::string_view port;
+  const bool address = SplitHost(text, rest.substr(0, rest.find('/')), host, port).ok();
+  const bool known = !port.empty() || host.find('.') != std::string::npos || host == "localhost";
+  return address && known && !host.empty() ? absl::StrCat("; did you mean http://", text, "?") : "";
+}
+
 }  // namespace
 
 absl::StatusOr<HostPort> ParseHostPort(absl::string_view text) {
   HostPort parsed;
+  if (IsBarePort(text)) {
+    return Bad(text, absl::StrCat("is a port without an address; give 127.0.0.1:", text, " for this machine only, or ",
+                                  "0.0.0.0:", text, " for every interface"));
+  }
   absl::string_view digits;
   if (absl::Status split = SplitHost(text, text, parsed.host, digits); !split.ok()) return split;
   const absl::StatusOr<uint16_t> port = ParsePort(text, digits, 0);
@@ -141,7 +161,8 @@ absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text) {
   EngineUrl url;
   url.tls = absl::StartsWithIgnoreCase(rest, "https://");
   if (!url.tls && !absl::StartsWithIgnoreCase(rest, "http://")) {
-    return Bad(text, "is not a URL of the form http://host:port, https://host:port or unix:/path");
+    return Bad(text, absl::StrCat("is not a URL of the form http://host:port, https://host:port or unix:/path",
+                                  MeantUrl(text)));
   }
   rest.remove_prefix(url.tls ? 8 : 7);
   const size_t slash = rest.find_first_of("/?#");

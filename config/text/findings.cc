@@ -3,28 +3,49 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 namespace penstock {
 namespace {
 
-// Levenshtein distance, one row at a time.
+// Edits between two words; two neighbours that change places are one edit. Three rows of the table at a time.
 size_t Edits(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> before(b.size() + 1);
+  std::vector<size_t> above(b.size() + 1);
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, changed});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    std::swap(before, above);
+    std::swap(above, row);
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t changed = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({row[j - 1] + 1, above[j] + 1, changed});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row.back();
+}
+
+// The candidates that go on where `wanted` ends, in quotes: a100-40 and a100-80 for a100. Nothing where most would.
+std::vector<std::string> LongerOnes(const std::string& wanted, const std::vector<absl::string_view>& candidates) {
+  constexpr size_t kShortest = 3;
+  constexpr size_t kMost = 3;
+  std::vector<std::string> longer;
+  if (wanted.size() < kShortest) return longer;
+  for (const absl::string_view candidate : candidates) {
+    if (candidate.size() > wanted.size() && absl::StartsWithIgnoreCase(candidate, wanted)) {
+      longer.push_back(absl::StrCat("\"", candidate, "\""));
+    }
+  }
+  if (longer.size() > kMost) longer.clear();
+  return longer;
 }
 
 }  // namespace
@@ -50,6 +71,8 @@ absl::Status Findings::Report() const {
 
 std::string Suggestion(absl::string_view given, const std::vector<absl::string_view>& candidates) {
   const std::string wanted = absl::AsciiStrToLower(given.substr(0, 128));
+  const std::vector<std::string> longer = LongerOnes(wanted, candidates);
+  if (!longer.empty()) return absl::StrCat(" (did you mean ", absl::StrJoin(longer, " or "), "?)");
   size_t best = std::max<size_t>(1, wanted.size() / 3) + 1;
   absl::string_view nearest;
   for (const absl::string_view candidate : candidates) {

@@ -36,7 +36,8 @@ class Findings {
   std::vector<Finding> findings_;
 };
 
-// " (did you mean "x"?)" for the candidate nearest to `given` by edits, or nothing when none is near.
+// " (did you mean "x"?)" for the candidates that begin with `given`, up to three, else for the one nearest by edits.
+// Nothing when none is near.
 std::string Suggestion(absl::string_view given, const std::vector<absl::string_view>& candidates);
 
 }  // namespace penstock

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "base/listen_failure.h"
 #include "config/text/addresses.h"
 #include "router/http/client_connection.h"
 #include "router/http/peer/forwarded_for.h"
@@ -105,9 +106,7 @@ absl::Status Listener::Bind(absl::string_view address) {
 
 absl::Status Listener::Open(const Protocol::endpoint& endpoint, const std::string& socket_path) {
   error_code ec;
-  const auto failed = [&] {
-    return absl::UnavailableError(absl::StrCat("cannot listen on ", address_, ": ", ec.message()));
-  };
+  const auto failed = [&] { return absl::UnavailableError(ListenFailure(address_, ec.message(), ec.value())); };
   acceptor_.open(endpoint.protocol(), ec);
   if (ec) return failed();
   if (!socket_path.empty()) {

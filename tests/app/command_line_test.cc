@@ -13,6 +13,7 @@
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -58,12 +59,56 @@ TEST_F(CommandLine, VersionPrintsNameAndVersion) {
   EXPECT_EQ(outcome.out, "penstock 0.1.0\n");
 }
 
+TEST_F(CommandLine, TheVersionIsAFlagToo) {
+  for (const char* flag : {"--version", "-v"}) {
+    const Outcome outcome = Run(flag);
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_EQ(outcome.out, "penstock 0.1.0\n");
+  }
+}
+
+TEST_F(CommandLine, HelpIsACommandThatPrintsWhatTheFlagPrints) {
+  EXPECT_EQ(Run("help").out, Run("--help").out);
+  EXPECT_EQ(Run("help").code, 0);
+  for (const char* command : {"serve", "simulate", "help"}) {
+    const Outcome outcome = Run(std::string("help ") + command);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, Run(std::string(command) + " --help").out);
+  }
+}
+
+TEST_F(CommandLine, AFileNeedsNoFlag) {
+  const std::string path = File("replicas: [{url: http://127.0.0.1:8000}]\n");
+  const Outcome outcome = Run("check " + path);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, path + ": ok\n");
+  EXPECT_EQ(outcome.out, Run("check --config " + path).out);
+  const Outcome serve = Run("serve " + File("listen: 8080\n"));
+  EXPECT_EQ(serve.code, 1);
+  EXPECT_THAT(serve.err, HasSubstr("is a port without an address"));
+}
+
+TEST_F(CommandLine, TheBuiltInModelsAndGpusAreListed) {
+  const Outcome outcome = Run("engine --list-models");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("\nllama-3.1-8b "), HasSubstr("\na100-80 ")));
+}
+
+TEST_F(CommandLine, AnUnknownShapeKindOrPolicyOffersTheNearest) {
+  EXPECT_THAT(Run("engine --listen 127.0.0.1:0 --model llama-3.1-8c --gpu h100").err,
+              HasSubstr("no built-in shape is called llama-3.1-8c (did you mean \"llama-3.1-8b\"?)"));
+  EXPECT_THAT(Run("engine --listen 127.0.0.1:0 --model llama-3.1-8b --gpu h10").err, HasSubstr("\"h100\""));
+  const std::string path = File("replicas: [{url: http://127.0.0.1:8000}]\n");
+  EXPECT_THAT(Run("simulate --config " + path + " --trace generate:azure-conv --policy penstok:a=1").err,
+              HasSubstr("unknown policy \"penstok\" (did you mean \"penstock\"?)"));
+}
+
 TEST_F(CommandLine, CheckPrintsTheEffectiveConfigurationThatChecksAgain) {
   const Outcome outcome = Run("check --config " + File("replicas: [{url: http://127.0.0.1:8000, key: hush}]\n"));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("listen: 127.0.0.1:8080"), HasSubstr("id: 127.0.0.1:8000"), Not(HasSubstr("hush"))));
-  EXPECT_THAT(outcome.err, IsEmpty());
+  EXPECT_THAT(outcome.err, EndsWith("fleet.yaml: ok\n"));
   const Outcome again = Run("check --config " + File(outcome.out));
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(again.out, outcome.out);
@@ -86,7 +131,13 @@ TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
     const char* says;
   } cases[] = {
       {"", "Subcommands:"},
-      {"frobnicate", "frobnicate"},
+      {"frobnicate", "penstock: unknown command \"frobnicate\""},
+      {"chekc", "unknown command \"chekc\" (did you mean \"check\"?)"},
+      {"help chekc", "unknown command \"chekc\" (did you mean \"check\"?)"},
+      {"serve --confg a", "penstock serve: unknown option --confg (did you mean \"--config\"?)"},
+      {"simulate --trce=t", "unknown option --trce (did you mean \"--trace\"?)"},
+      {"reference metrcs", "unknown name \"metrcs\" (did you mean \"metrics\"?)"},
+      {"check a b", "unexpected argument \"b\""},
       {"check", "--config"},
       {"version extra", "extra"},
       {"serve", "needs --config or --replica"},

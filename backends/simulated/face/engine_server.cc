@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/simulated/face/engine_session.h"
+#include "base/listen_failure.h"
 
 namespace penstock::simulated {
 namespace {
@@ -45,8 +46,8 @@ absl::Status EngineServer::Listen(const tcp::endpoint& endpoint) {
   if (!error) acceptor_.bind(endpoint, error);
   if (!error) acceptor_.listen(4096, error);
   if (error) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", endpoint.address().to_string(), ":", endpoint.port(), ": ", error.message()));
+    return absl::UnavailableError(ListenFailure(absl::StrCat(endpoint.address().to_string(), ":", endpoint.port()),
+                                                error.message(), error.value()));
   }
   address_ = acceptor_.local_endpoint();
   asio::co_spawn(context_, Accept(acceptor_, ranks_, open_), asio::detached);
