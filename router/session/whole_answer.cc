@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "backends/dialect/engine_error.h"
 #include "router/openai/request/header_rules.h"
-#include "router/openai/request/routes.h"
 #include "router/session/answer_stream.h"
 #include "router/session/interruption.h"
 
@@ -201,7 +200,7 @@ EmbeddingCall MergedAnswer::CallWith(HeaderList engine_headers) const {
   call.headers = std::move(engine_headers);
   call.body = request.body;
   call.tokens = state_.estimate.tokens.value();
-  call.target = std::string(EnginePath(request.endpoint));
+  call.target = std::string(TraitsOf(request.endpoint).path);
   call.engine_model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
   call.send_timeout = state_.Left(state_.limits.connect_timeout + state_.limits.body_timeout);
   call.answer_timeout = state_.Left(state_.limits.first_byte_timeout);

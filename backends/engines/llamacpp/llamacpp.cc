@@ -49,6 +49,10 @@ constexpr PollPage kPoll[] = {
     {"/slots", Need::kOptional, ReadLlamaSlots, MayRun, /*ask_once_when_refused=*/true},
 };
 
+constexpr EndpointSet kEndpoints = {Endpoint::kChat,      Endpoint::kCompletions, Endpoint::kEmbeddings,
+                                    Endpoint::kResponses, Endpoint::kRerank,      Endpoint::kTokenize,
+                                    Endpoint::kDetokenize};
+
 bool HasVerbs(const Discovery& found) { return found.process_per_model; }
 
 constexpr SleepVerbs kSleep = {
@@ -70,8 +74,7 @@ constinit const EngineDeclaration kLlamaCppEngine = {
     .owner = "llamacpp",
     .capabilities = {.stream_everything = true,
                      .closes_after_stream = true,
-                     .supports_responses = true,
-                     .supports_rerank = true,
+                     .endpoints = kEndpoints,
                      .idle_limit = Duration::Seconds(4),  // The server closes at 5 s.
                      // A stream ends within a step of its next event. A step of many sequences takes tens of
                      // milliseconds.

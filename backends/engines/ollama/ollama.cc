@@ -30,6 +30,9 @@ constexpr OutputLimit kLimits[] = {
 
 constexpr PollPage kPoll[] = {{kVersionPath, Need::kRequired}};
 
+constexpr EndpointSet kEndpoints = {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings,
+                                    Endpoint::kResponses};
+
 constexpr SleepVerbs kSleep = {
     .sleep = OllamaSleep,
     .wake = OllamaWake,
@@ -44,7 +47,7 @@ constexpr SleepVerbs kSleep = {
 constinit const EngineDeclaration kOllamaEngine = {
     .kind = EngineKind::kOllama,
     .name = "ollama",
-    .capabilities = {.supports_responses = true,
+    .capabilities = {.endpoints = kEndpoints,
                      .abort_memory_hold = Duration::Milliseconds(100),
                      .output_limits = kLimits},
     .signs = kSigns,

@@ -100,7 +100,9 @@ bool PromptScan::Open(const char* at) {
 }
 
 bool PromptScan::BeginRaw(const char* at) {
-  const bool raw = top().use == Use::kRaw || (top().place == Place::kDocuments && *at == '{');
+  const Place place = top().place;
+  const bool text_object = place == Place::kDocuments || (place == Place::kField && shape_ == Shape::kTexts);
+  const bool raw = top().use == Use::kRaw || (text_object && *at == '{');
   if (!raw) return false;
   counter_ = TextCounter();
   counting_ = Counting::kRaw;
@@ -112,7 +114,7 @@ bool PromptScan::CountsText() const {
   const Level& level = levels_[depth_];
   switch (level.place) {
     case Place::kField:
-      return shape_ == Shape::kPrompt || shape_ == Shape::kItems;
+      return shape_ == Shape::kPrompt || shape_ == Shape::kItems || shape_ == Shape::kTexts;
     case Place::kMessage:
     case Place::kItem:
     case Place::kPart:
@@ -171,7 +173,8 @@ void PromptScan::EndField(char first, TextCounts counts) {
   if (first == '[') return EndList();
   if (first == 'n') return;  // Counts as absent.
   const bool text = first == '"' && CountsText();
-  if (text) {
+  const bool object = first == '{' && shape_ == Shape::kTexts;
+  if (text || object) {
     if (shape_ == Shape::kItems) counts.messages = 1;
     result_.is_text = shape_ == Shape::kPrompt;
     return AddPrompt(counts);
@@ -179,6 +182,7 @@ void PromptScan::EndField(char first, TextCounts counts) {
   Refuse(WrongType(field_, shape_ == Shape::kMessages ? "an array of messages"
                            : shape_ == Shape::kPrompt ? kPromptShapes
                            : shape_ == Shape::kItems  ? "a string or an array of items"
+                           : shape_ == Shape::kTexts  ? "a text or an array of texts"
                                                       : "an array of texts"));
 }
 
@@ -255,7 +259,7 @@ void PromptScan::EndList() {
     result_.is_text = chat;
     return;
   }
-  if (shape_ == Shape::kDocuments) {
+  if (shape_ == Shape::kDocuments || shape_ == Shape::kTexts) {
     if (list_.elements == 0) return Refuse(Empty(field_, "must have at least one document."));
   } else if (list_.elements == 0) {
     return Refuse(Empty(field_, "must not be empty."));
@@ -278,6 +282,12 @@ void PromptScan::AddToEach(const TextCounts& counts) {
   if (error_) return;
   for (int64_t i = 0; i < result_.prompts; ++i) result_.text += counts;
   result_.largest += counts;
+}
+
+void PromptScan::AddPairs(const PromptText& texts) {
+  if (error_) return;
+  result_.text += texts.text;
+  result_.largest += texts.largest;
 }
 
 }  // namespace penstock

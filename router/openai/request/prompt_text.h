@@ -31,6 +31,7 @@ class PromptScan {
     kPrompt,     // A string, a list of strings, token ids, or a list of token id lists.
     kItems,      // The input of responses: a string or a list of items.
     kDocuments,  // A reranking has strings or objects.
+    kTexts,      // The same, or a single string or object.
   };
   // `field` is the name of the field and lives as long as this.
   PromptScan(Shape shape, absl::string_view field) : shape_(shape), field_(field) {}
@@ -46,6 +47,8 @@ class PromptScan {
 
   // Adds a text that stands beside each prompt.
   void AddToEach(const TextCounts& counts);
+  // Adds as many texts as there are prompts, one beside each.
+  void AddPairs(const PromptText& texts);
   const std::optional<ApiError>& error() const { return error_; }
   const PromptText& text() const { return result_; }
 
@@ -97,8 +100,8 @@ class PromptScan {
   void EndList();
   void AddPrompt(const TextCounts& counts);
 
-  const Shape shape_;
-  const absl::string_view field_;
+  Shape shape_;
+  absl::string_view field_;
   std::array<Level, 6> levels_{};
   size_t depth_ = 0;
   TextCounter counter_;
