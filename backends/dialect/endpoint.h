@@ -25,8 +25,10 @@ enum class Endpoint : uint8_t {
   kModerations,
   kTokenize,
   kDetokenize,
+  kMessages,     // Anthropic's dialect.
+  kCountTokens,  // The same, without an answer.
 };
-inline constexpr int kEndpointCount = 11;
+inline constexpr int kEndpointCount = 13;
 
 // The memory that a request takes from an engine's KV pool.
 enum class EndpointCost : uint8_t {
@@ -65,12 +67,20 @@ constexpr EndpointTraits TraitsOf(Endpoint endpoint) {
       return {"tokenize", "/tokenize", EndpointCost::kNone};
     case Endpoint::kDetokenize:
       return {"detokenize", "/detokenize", EndpointCost::kNone};
+    case Endpoint::kMessages:
+      return {"messages", "/v1/messages", EndpointCost::kOutput};
+    case Endpoint::kCountTokens:
+      return {"count_tokens", "/v1/messages/count_tokens", EndpointCost::kNone};
   }
   return {};
 }
 
 // The answer grows token by token, and can be a stream.
 constexpr bool Generates(Endpoint endpoint) { return TraitsOf(endpoint).cost == EndpointCost::kOutput; }
+// Its stream has chunks of OpenAI's form and ends with [DONE].
+constexpr bool StreamsChunks(Endpoint endpoint) {
+  return endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
+}
 // No engine memory is needed, so nothing is to wait for.
 constexpr bool IsFree(Endpoint endpoint) { return TraitsOf(endpoint).cost == EndpointCost::kNone; }
 

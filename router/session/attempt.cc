@@ -88,8 +88,7 @@ SpliceOrder Attempt::MakeOrder(const Plan& plan) const {
   SpliceOrder order;
   order.engine_model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
   order.force_stream = plan.reassemble;
-  const bool chunked = endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
-  order.ask_usage = plan.stream && chunked;
+  order.ask_usage = plan.stream && StreamsChunks(endpoint);
   if (state_.answer.carried > 0) {
     order.continue_from = state_.answer.PromptText();
     order.already_generated = Tokens(state_.answer.carried);

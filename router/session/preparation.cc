@@ -52,6 +52,16 @@ std::optional<ApiError> CheckStoredResponse(const FleetView& fleet, const Prepar
       "previous_response_id");
 }
 
+std::vector<uint64_t> PrefixOf(absl::string_view text, const RequestFacts& facts, ModelId model) {
+  const std::string_view body(text.data(), text.size());
+  const std::string_view prompt = body.substr(facts.prompt_at->begin, facts.prompt_at->size());
+  if (facts.before_prompt.empty()) return PrefixHashes(prompt, model);
+  std::string whole;
+  for (const JsonSpan& span : facts.before_prompt) whole.append(body.substr(span.begin, span.size()));
+  whole.append(prompt);
+  return PrefixHashes(whole, model);
+}
+
 // While an engine of the model is not recognised, it may be the one.
 std::optional<ApiError> CheckEndpoint(Endpoint endpoint, const FleetView& fleet, const PreparedRequest& prepared) {
   const ModelAccess* model = fleet.AccessOf(prepared.model);
@@ -120,10 +130,7 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   arrived.regenerable = !facts.has_effects && (!facts.stream || facts.Continuable(request.endpoint));
   const bool by_prompt = request.endpoint == Endpoint::kCompletions || (model != nullptr && model->continues_messages);
   arrived.continues = facts.stream && by_prompt && facts.Continuable(request.endpoint);
-  if (facts.prompt_is_text && facts.prompt_at) {
-    const std::string_view body(request.body.data(), request.body.size());
-    arrived.prefix = PrefixHashes(body.substr(facts.prompt_at->begin, facts.prompt_at->size()), prepared.model);
-  }
+  if (facts.prompt_is_text && facts.prompt_at) arrived.prefix = PrefixOf(request.body, facts, prepared.model);
   arrived.body = Bytes(static_cast<int64_t>(request.body.size()));
   return arrived;
 }

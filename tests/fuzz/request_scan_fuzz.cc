@@ -20,7 +20,8 @@ using penstock::SpliceOrder;
 constexpr Endpoint kEndpoints[] = {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses,
                                    Endpoint::kRerank};
 // First bytes from 192 on choose one of these.
-constexpr Endpoint kMore[] = {Endpoint::kScore, Endpoint::kPooling, Endpoint::kModerations, Endpoint::kTokenize};
+constexpr Endpoint kMore[] = {Endpoint::kScore, Endpoint::kPooling, Endpoint::kModerations, Endpoint::kTokenize,
+                              Endpoint::kMessages};
 
 // The size of the slices makes no difference.
 void ExpectEqualInSlices(Endpoint endpoint, const std::string& body,

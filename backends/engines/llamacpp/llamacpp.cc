@@ -40,6 +40,7 @@ constexpr OutputLimit kLimits[] = {
     {"max_tokens", Endpoint::kResponses},
     {"max_completion_tokens", Endpoint::kResponses},
     {"n_predict", Endpoint::kResponses, 0, -1},
+    {"max_tokens", Endpoint::kMessages},
 };
 
 constexpr PollPage kPoll[] = {
@@ -49,9 +50,9 @@ constexpr PollPage kPoll[] = {
     {"/slots", Need::kOptional, ReadLlamaSlots, MayRun, /*ask_once_when_refused=*/true},
 };
 
-constexpr EndpointSet kEndpoints = {Endpoint::kChat,      Endpoint::kCompletions, Endpoint::kEmbeddings,
-                                    Endpoint::kResponses, Endpoint::kRerank,      Endpoint::kTokenize,
-                                    Endpoint::kDetokenize};
+constexpr EndpointSet kEndpoints = {Endpoint::kChat,       Endpoint::kCompletions, Endpoint::kEmbeddings,
+                                    Endpoint::kResponses,  Endpoint::kRerank,      Endpoint::kTokenize,
+                                    Endpoint::kDetokenize, Endpoint::kMessages,    Endpoint::kCountTokens};
 
 bool HasVerbs(const Discovery& found) { return found.process_per_model; }
 

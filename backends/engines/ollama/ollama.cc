@@ -26,12 +26,13 @@ constexpr OutputLimit kLimits[] = {
     {"max_tokens", Endpoint::kChat},
     {"max_tokens", Endpoint::kCompletions, 0},
     {"max_output_tokens", Endpoint::kResponses},
+    {"max_tokens", Endpoint::kMessages},
 };
 
 constexpr PollPage kPoll[] = {{kVersionPath, Need::kRequired}};
 
 constexpr EndpointSet kEndpoints = {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings,
-                                    Endpoint::kResponses};
+                                    Endpoint::kResponses, Endpoint::kMessages};
 
 constexpr SleepVerbs kSleep = {
     .sleep = OllamaSleep,

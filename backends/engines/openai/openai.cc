@@ -9,8 +9,8 @@ namespace {
 constexpr DiscoveryPage kDiscovery[] = {{kModelsPath, Need::kRequired, ReadServedModels}};
 
 // They name a project, a beta or a page, and are no credentials.
-constexpr absl::string_view kHeaders[] = {"anthropic-beta", "anthropic-version",   "http-referer", "openai-beta",
-                                          "openai-project", "openai-organization", "x-title"};
+constexpr absl::string_view kHeaders[] = {"http-referer", "openai-beta", "openai-project", "openai-organization",
+                                          "x-title"};
 
 constexpr PollPage kPoll[] = {{kModelsPath, Need::kOptional}};
 

@@ -26,9 +26,9 @@ constexpr DiscoveryPage kDiscovery[] = {
 constexpr PollPage kPoll[] = {{"/v1/loads", Need::kOptional, ReadSglangLoads}};
 
 // Its own /classify takes another body than vLLM's.
-constexpr EndpointSet kEndpoints = {Endpoint::kChat,      Endpoint::kCompletions, Endpoint::kEmbeddings,
-                                    Endpoint::kResponses, Endpoint::kRerank,      Endpoint::kScore,
-                                    Endpoint::kTokenize,  Endpoint::kDetokenize};
+constexpr EndpointSet kEndpoints = {
+    Endpoint::kChat,  Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses, Endpoint::kRerank,
+    Endpoint::kScore, Endpoint::kTokenize,    Endpoint::kDetokenize, Endpoint::kMessages,  Endpoint::kCountTokens};
 
 bool HasVerbs(const Discovery& found) { return !found.sleep_verbs_off; }
 

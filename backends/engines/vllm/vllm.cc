@@ -22,9 +22,10 @@ constexpr DiscoveryPage kDiscovery[] = {
 
 constexpr PollPage kPoll[] = {{"/metrics", Need::kOptional, ReadVllmLoad}};
 
-constexpr EndpointSet kEndpoints = {
-    Endpoint::kChat,  Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses, Endpoint::kRerank,
-    Endpoint::kScore, Endpoint::kPooling,     Endpoint::kClassify,   Endpoint::kTokenize,  Endpoint::kDetokenize};
+constexpr EndpointSet kEndpoints = {Endpoint::kChat,       Endpoint::kCompletions, Endpoint::kEmbeddings,
+                                    Endpoint::kResponses,  Endpoint::kRerank,      Endpoint::kScore,
+                                    Endpoint::kPooling,    Endpoint::kClassify,    Endpoint::kTokenize,
+                                    Endpoint::kDetokenize, Endpoint::kMessages,    Endpoint::kCountTokens};
 
 bool HasVerbs(const Discovery& found) { return !found.sleep_verbs_off; }
 

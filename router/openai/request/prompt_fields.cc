@@ -32,6 +32,8 @@ constexpr PromptRow kRows[] = {
     {Endpoint::kClassify, Field::kInput, Shape::kPrompt},
     {Endpoint::kClassify, Field::kMessages, Shape::kMessages},
     {Endpoint::kModerations, Field::kInput, Shape::kTexts},
+    {Endpoint::kMessages, Field::kMessages, Shape::kTurns},
+    {Endpoint::kMessages, Field::kSystem, Shape::kBlocks, true},
 };
 
 absl::string_view FirstField(Endpoint endpoint, bool beside) {
@@ -58,6 +60,19 @@ MaybeError AddInstructions(const RequestFields& fields, RequestFacts& facts) {
   if (instructions == nullptr) return std::nullopt;
   if (instructions->kind() != JsonKind::kString) return WrongType("instructions", "a string");
   facts.text += fields.beside().scan.text().text;
+  facts.largest_prompt = facts.text;
+  return std::nullopt;
+}
+
+// `system` and the tools stand before the messages.
+MaybeError AddSystem(const RequestFields& fields, RequestFacts& facts) {
+  for (const Field field : {Field::kTools, Field::kSystem}) {
+    if (fields.Find(field) != nullptr) facts.before_prompt.push_back(*fields.Span(field));
+  }
+  if (fields.Find(Field::kSystem) == nullptr) return std::nullopt;
+  const PromptScan& system = fields.beside().scan;
+  if (system.error()) return system.error();
+  facts.text += system.text().text;
   facts.largest_prompt = facts.text;
   return std::nullopt;
 }
@@ -109,6 +124,7 @@ MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   facts.prompt_is_text = text.is_text;
   facts.ends_with_assistant = text.ends_with_assistant;
   facts.prompt_at = fields.Span(fields.prompt().field);
+  if (endpoint == Endpoint::kMessages) return AddSystem(fields, facts);
   return endpoint == Endpoint::kResponses ? AddInstructions(fields, facts) : std::nullopt;
 }
 

@@ -62,6 +62,7 @@ enum class RequestField : uint8_t {
   kItems,
   kData1,
   kData2,
+  kSystem,
   kFieldCount,
   kOutputLimit,  // Any of them.
   kNone,

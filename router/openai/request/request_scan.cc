@@ -173,7 +173,8 @@ MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   // Vectors and rankings come whole, whatever the request says.
   if (Generates(endpoint)) {
     if (MaybeError error = ReadBool(fields, Field::kStream, facts.stream)) return error;
-    if (MaybeError error = ReadStreamOptions(fields, facts)) return error;
+    const bool options = endpoint != Endpoint::kMessages;  // It always tells its usage.
+    if (MaybeError error = options ? ReadStreamOptions(fields, facts) : std::nullopt) return error;
   }
   if (MaybeError error = ReadLimits(fields, facts)) return error;
   std::optional<int64_t> n, best_of;
@@ -194,14 +195,12 @@ MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
 }  // namespace
 
 bool RequestFacts::Continuable(Endpoint endpoint) const {
-  const bool generates = endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
-  return generates && prompt_is_text && n == 1 && !has_tools && !has_logprobs && !has_structure && !echo && !seeded &&
-         !has_own_template && !ends_with_assistant;
+  return StreamsChunks(endpoint) && prompt_is_text && n == 1 && !has_tools && !has_logprobs && !has_structure &&
+         !echo && !seeded && !has_own_template && !ends_with_assistant;
 }
 
 bool RequestFacts::Reassemblable(Endpoint endpoint) const {
-  const bool generates = endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
-  return generates && n == 1 && prompts == 1 && !has_logprobs && !echo;
+  return StreamsChunks(endpoint) && n == 1 && prompts == 1 && !has_logprobs && !echo;
 }
 
 bool RequestScan::Fail(absl::string_view message) {

@@ -18,7 +18,7 @@ struct FixedRoute {
   Endpoint endpoint;
 };
 
-constexpr std::array<FixedRoute, 34> kFixedRoutes = {{
+constexpr std::array<FixedRoute, 36> kFixedRoutes = {{
     {"/v1/chat/completions", Route::kGenerate, Endpoint::kChat},
     {"/v1/completions", Route::kGenerate, Endpoint::kCompletions},
     {"/v1/embeddings", Route::kGenerate, Endpoint::kEmbeddings},
@@ -36,6 +36,8 @@ constexpr std::array<FixedRoute, 34> kFixedRoutes = {{
     {"/v1/tokenize", Route::kGenerate, Endpoint::kTokenize},
     {"/detokenize", Route::kGenerate, Endpoint::kDetokenize},
     {"/v1/detokenize", Route::kGenerate, Endpoint::kDetokenize},
+    {"/v1/messages", Route::kGenerate, Endpoint::kMessages},
+    {"/v1/messages/count_tokens", Route::kGenerate, Endpoint::kCountTokens},
     {"/v1/models", Route::kModels, Endpoint::kChat},
     {"/healthz", Route::kHealth, Endpoint::kChat},
     {"/readyz", Route::kReady, Endpoint::kChat},
@@ -113,6 +115,11 @@ absl::string_view MethodsOfStored(absl::string_view path) {
 }
 
 }  // namespace
+
+bool SpeaksAnthropic(absl::string_view target) {
+  const absl::string_view path = PathOf(target);
+  return path == TraitsOf(Endpoint::kMessages).path || absl::StartsWith(path, "/v1/messages/");
+}
 
 RouteMatch MatchRoute(absl::string_view method, absl::string_view target) {
   const absl::string_view path = PathOf(target);

@@ -36,6 +36,9 @@ struct RouteMatch {
 // `target` may carry a query, which is ignored, or be in absolute form.
 RouteMatch MatchRoute(absl::string_view method, absl::string_view target);
 
+// Its clients understand errors in Anthropic's form, whether or not there is such a path.
+bool SpeaksAnthropic(absl::string_view target);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_ROUTER_OPENAI_ROUTE_ROUTES_H_
