@@ -2,6 +2,7 @@
 
 #include "app/commands.h"
 #include "config/reference/reference.h"
+#include "router/anthropic/error_form.h"
 #include "router/openai/error/error_table.h"
 #include "router/policies/policy_factory.h"
 #include "router/telemetry/metrics_reference.h"
@@ -17,7 +18,7 @@ int RunReference(const std::string& topic) {
   if (topic == "configuration") std::cout << ConfigReference(KnownPolicyNames());
   if (topic == "schema") std::cout << ConfigSchema(KnownPolicyNames());
   if (topic == "metrics") std::cout << MetricsReference();
-  if (topic == "errors") std::cout << ErrorReference();
+  if (topic == "errors") std::cout << ErrorReference() << AnthropicErrorReference();
   std::cout << std::flush;
   return std::cout ? 0 : 1;
 }

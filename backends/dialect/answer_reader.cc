@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "backends/dialect/finish_reason.h"
 #include "backends/dialect/usage_reader.h"
 #include "base/json_string.h"
 #include "base/utf8.h"
@@ -23,7 +24,8 @@ bool InNumber(char c) { return (c >= '0' && c <= '9') || c == '-' || c == '+' ||
 size_t LengthOf(unsigned char lead) { return lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1; }
 
 void TakeReason(const std::string& reason, AnswerFacts* facts) {
-  if (facts->finish_reason.empty() || reason == "length") facts->finish_reason = reason;
+  const absl::string_view known = OpenAiReason(reason);
+  if (facts->finish_reason.empty() || known == "length") facts->finish_reason = std::string(known);
 }
 
 void TakeStatus(absl::string_view status, AnswerFacts* facts) {
@@ -39,21 +41,21 @@ bool TellsOfError(absl::string_view raw) {
   return raw != "null" && raw != "false" && raw != "0" && raw != "\"\"";
 }
 
+bool ReadReason(JsonScanner& scanner, AnswerFacts* facts) {
+  std::string reason;
+  if (!scanner.CopyString(&reason)) return false;
+  return TakeReason(reason, facts), true;
+}
+
 bool ReadChoice(JsonScanner& scanner, AnswerFacts* facts) {
-  return scanner.ForEachMember([&](absl::string_view key) {
-    if (key != "finish_reason") return scanner.Skip();
-    std::string reason;
-    const bool json = scanner.CopyString(&reason);
-    TakeReason(reason, facts);
-    return json;
-  });
+  return scanner.ForEachMember(
+      [&](absl::string_view key) { return key == "finish_reason" ? ReadReason(scanner, facts) : scanner.Skip(); });
 }
 
 bool ReadStatus(JsonScanner& scanner, AnswerFacts* facts) {
   std::string status;
-  const bool json = scanner.CopyString(&status);
-  TakeStatus(status, facts);
-  return json;
+  if (!scanner.CopyString(&status)) return false;
+  return TakeStatus(status, facts), true;
 }
 
 // vLLM of old has a flat error, whose `object` names it.
@@ -201,6 +203,7 @@ void AnswerScan::EndKey(absl::string_view key) {
   if (key == "error") next_ = Part::kError;
   if (key == "object") next_ = Part::kObject;
   if (key == "status" && endpoint_ == Endpoint::kResponses) next_ = Part::kStatus;
+  if (key == "stop_reason" && endpoint_ == Endpoint::kMessages) next_ = Part::kFinish;
 }
 
 bool AnswerScan::BeginValue(char c) {
@@ -285,6 +288,7 @@ AnswerFacts ReadAnswer(Endpoint endpoint, absl::string_view body) {
     if (key == "usage") return ReadUsage(scanner, &facts.usage);
     if (key == "choices") return scanner.ForEachElement([&] { return ReadChoice(scanner, &facts); });
     if (key == "status" && endpoint == Endpoint::kResponses) return ReadStatus(scanner, &facts);
+    if (key == "stop_reason" && endpoint == Endpoint::kMessages) return ReadReason(scanner, &facts);
     if (key == "error" || key == "object") return ReadSign(scanner, key, &facts);
     return scanner.Skip();
   });

@@ -1,10 +1,11 @@
-// The routes of the OpenAI dialect that carry inference requests, and the fields that limit the output there.
+// The routes that carry requests for engines, their costs, and the fields that limit the output there.
 //
-// Engines differ in the fields that they read: each has a table of rows (backends/engines). Values; pure.
+// Engines differ in the endpoints that they have and in the fields that they read (backends/engines). Values; pure.
 #ifndef PENSTOCK_BACKENDS_DIALECT_ENDPOINT_H_
 #define PENSTOCK_BACKENDS_DIALECT_ENDPOINT_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 
 #include "absl/strings/string_view.h"
@@ -12,7 +13,99 @@
 
 namespace penstock {
 
-enum class Endpoint : uint8_t { kChat, kCompletions, kEmbeddings, kResponses, kRerank };
+enum class Endpoint : uint8_t {
+  kChat,
+  kCompletions,
+  kEmbeddings,
+  kResponses,
+  kRerank,
+  kScore,
+  kPooling,
+  kClassify,
+  kModerations,
+  kTokenize,
+  kDetokenize,
+  kMessages,     // Anthropic's dialect.
+  kCountTokens,  // The same, without an answer.
+};
+inline constexpr int kEndpointCount = 13;
+
+// The memory that a request takes from an engine's KV pool.
+enum class EndpointCost : uint8_t {
+  kOutput,  // For its prompt, and for an output that grows.
+  kPrompt,  // For its prompt, for one step.
+  kNone,    // The engine's front end answers alone.
+};
+
+struct EndpointTraits {
+  absl::string_view label;  // In metrics and logs.
+  absl::string_view path;   // At an engine, unless the engine has one of its own.
+  EndpointCost cost = EndpointCost::kOutput;
+};
+
+constexpr EndpointTraits TraitsOf(Endpoint endpoint) {
+  switch (endpoint) {
+    case Endpoint::kChat:
+      return {"chat", "/v1/chat/completions", EndpointCost::kOutput};
+    case Endpoint::kCompletions:
+      return {"completions", "/v1/completions", EndpointCost::kOutput};
+    case Endpoint::kEmbeddings:
+      return {"embeddings", "/v1/embeddings", EndpointCost::kPrompt};
+    case Endpoint::kResponses:
+      return {"responses", "/v1/responses", EndpointCost::kOutput};
+    case Endpoint::kRerank:
+      return {"rerank", "/v1/rerank", EndpointCost::kPrompt};
+    case Endpoint::kScore:
+      return {"score", "/v1/score", EndpointCost::kPrompt};
+    case Endpoint::kPooling:
+      return {"pooling", "/pooling", EndpointCost::kPrompt};
+    case Endpoint::kClassify:
+      return {"classify", "/classify", EndpointCost::kPrompt};
+    case Endpoint::kModerations:
+      return {"moderations", "/v1/moderations", EndpointCost::kPrompt};
+    case Endpoint::kTokenize:
+      return {"tokenize", "/tokenize", EndpointCost::kNone};
+    case Endpoint::kDetokenize:
+      return {"detokenize", "/detokenize", EndpointCost::kNone};
+    case Endpoint::kMessages:
+      return {"messages", "/v1/messages", EndpointCost::kOutput};
+    case Endpoint::kCountTokens:
+      return {"count_tokens", "/v1/messages/count_tokens", EndpointCost::kNone};
+  }
+  return {};
+}
+
+// The answer grows token by token, and can be a stream.
+constexpr bool Generates(Endpoint endpoint) { return TraitsOf(endpoint).cost == EndpointCost::kOutput; }
+// Its stream has chunks of OpenAI's form and ends with [DONE].
+constexpr bool StreamsChunks(Endpoint endpoint) {
+  return endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
+}
+// No engine memory is needed, so nothing is to wait for.
+constexpr bool IsFree(Endpoint endpoint) { return TraitsOf(endpoint).cost == EndpointCost::kNone; }
+
+// A set of endpoints.
+class EndpointSet {
+ public:
+  constexpr EndpointSet(std::initializer_list<Endpoint> endpoints) {
+    for (Endpoint endpoint : endpoints) bits_ |= BitOf(endpoint);
+  }
+  static constexpr EndpointSet All() {
+    EndpointSet all{};
+    all.bits_ = (uint32_t{1} << kEndpointCount) - 1;
+    return all;
+  }
+  constexpr bool Has(Endpoint endpoint) const { return (bits_ & BitOf(endpoint)) != 0; }
+  constexpr EndpointSet& operator|=(EndpointSet other) {
+    bits_ |= other.bits_;
+    return *this;
+  }
+  bool operator==(const EndpointSet&) const = default;
+
+ private:
+  static constexpr uint32_t BitOf(Endpoint endpoint) { return uint32_t{1} << static_cast<int>(endpoint); }
+  uint32_t bits_ = 0;
+};
 
 // One field that an engine reads at one endpoint.
 struct OutputLimit {

@@ -11,7 +11,9 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "router/anthropic/error_form.h"
 #include "router/http/response_head.h"
+#include "router/openai/route/routes.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -56,7 +58,8 @@ Answer::Answer(EventLoop& loop, ClientConnection& connection, const ClientReques
       request_id_(std::move(request_id)),
       http10_(request.http10),
       head_only_(request.method == "HEAD"),
-      keep_alive_(request.keep_alive) {}
+      keep_alive_(request.keep_alive),
+      anthropic_(SpeaksAnthropic(request.target)) {}
 
 bool Answer::CanTakeAnother() const { return keep_alive_ && ended_; }
 
@@ -64,6 +67,7 @@ Written Answer::Whole(int status, absl::string_view content_type, const HeaderLi
   if (loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
   ResponseHead head(status, keep_alive_, http10_);
   head.Add("content-type", content_type).Add("x-request-id", request_id_);
+  if (anthropic_) head.Add("request-id", request_id_);
   for (const auto [name, value] : headers) head.Add(name, value);
   const std::string text = std::move(head).WithLength(body.size());
   head_sent_ = ended_ = whole_ = true;
@@ -89,6 +93,7 @@ void Answer::BeginWhole(absl::string_view content_type, const HeaderList& header
   if (until_close || loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
   ResponseHead head(http_status::kOk, keep_alive_, http10_);
   head.Add("content-type", content_type).Add("x-request-id", request_id_);
+  if (anthropic_) head.Add("request-id", request_id_);
   for (const auto [name, value] : headers) head.Add(name, value);
   unsent_ = length ? std::move(head).WithLength(*length) : std::move(head).Chunked();
   whole_ = true;
@@ -124,11 +129,11 @@ asio::awaitable<bool> Answer::Error(const ApiError& error) {
     co_return !connection_.gone();
   }
   if (!head_sent_) {
-    const std::string body = ErrorBody(error);
+    const std::string body = anthropic_ ? AnthropicErrorBody(error, request_id_) : ErrorBody(error);
     const HeaderList headers = ErrorHeaders(error);
     co_return co_await SendWhole(*this, error.status, "application/json", headers, body);
   }
-  const std::string events = ErrorEvents(error);
+  const std::string events = anthropic_ ? AnthropicErrorEvent(error, request_id_) : ErrorEvents(error);
   const std::vector<absl::string_view> pieces(1, events);
   const HeaderList none;
   if (!co_await SendEvents(*this, none, pieces)) co_return false;
@@ -142,6 +147,7 @@ std::string Answer::StreamHead(const HeaderList& headers) {
       .Add("cache-control", "no-cache")
       .Add("x-accel-buffering", "no")
       .Add("x-request-id", request_id_);
+  if (anthropic_) head.Add("request-id", request_id_);
   for (const auto [name, value] : headers) head.Add(name, value);
   head_sent_ = true;
   status_ = http_status::kOk;
@@ -185,13 +191,13 @@ asio::awaitable<bool> Answer::End() {
 
 void Answer::KeepAlive(const HeaderList& headers) {
   if (writing_ || ended_ || connection_.gone()) return;
-  constexpr absl::string_view kComment = ": keep-alive\n\n";
+  const absl::string_view sign = anthropic_ ? kAnthropicPing : ": keep-alive\n\n";
   const bool first = !head_sent_;
   std::string bytes = first ? StreamHead(headers) : "";
   if (http10_) {
-    absl::StrAppend(&bytes, kComment);
+    absl::StrAppend(&bytes, sign);
   } else {
-    absl::StrAppend(&bytes, absl::Hex(kComment.size()), "\r\n", kComment, "\r\n");
+    absl::StrAppend(&bytes, absl::Hex(sign.size()), "\r\n", sign, "\r\n");
   }
   if (!connection_.WriteSmall(bytes) && first) head_sent_ = false;
 }

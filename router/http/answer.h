@@ -62,8 +62,9 @@ class Answer final : public Client {
   bool head_sent_ = false;
   bool writing_ = false;
   bool ended_ = false;
-  bool whole_ = false;   // A whole answer has begun.
-  bool chunks_ = false;  // Its parts are chunks.
+  bool whole_ = false;    // A whole answer has begun.
+  bool chunks_ = false;   // Its parts are chunks.
+  const bool anthropic_;  // Errors and signs of life are in Anthropic's form.
   int status_ = 0;
   std::string unsent_;  // Of events, or of what precedes the body of a whole answer.
   absl::string_view unsent_body_;

@@ -14,7 +14,7 @@
 #include "router/http/page_handler.h"
 #include "router/http/peer/forwarded_for.h"
 #include "router/openai/request/body_decoder.h"
-#include "router/openai/request/routes.h"
+#include "router/openai/route/routes.h"
 #include "router/session/session.h"
 
 namespace penstock {
@@ -56,7 +56,7 @@ std::string ModelsJson(const FleetView& fleet) {
 }
 
 ApiError NotFound(const ClientRequest& request) {
-  return MakeError(ErrorName::kNotFound, absl::StrCat("There is nothing at ", request.target.substr(0, 200), "."));
+  return MakeError(ErrorName::kNotFound, absl::StrCat("Penstock does not route ", request.target.substr(0, 200), "."));
 }
 
 ApiError StoredResponse() {

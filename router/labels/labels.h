@@ -160,8 +160,9 @@ inline constexpr std::array<absl::string_view, 6> kTurnedAwayLabels = {
 constexpr absl::string_view LabelOf(TurnedAway limit) { return kTurnedAwayLabels[static_cast<size_t>(limit)]; }
 
 // The bounded set of endpoints; anything else becomes "other".
-inline constexpr std::array<absl::string_view, 6> kEndpointLabels = {"chat",      "completions", "embeddings",
-                                                                     "responses", "rerank",      "other"};
+inline constexpr std::array<absl::string_view, 14> kEndpointLabels = {
+    "chat",     "completions", "embeddings", "responses",  "rerank",   "score",        "pooling",
+    "classify", "moderations", "tokenize",   "detokenize", "messages", "count_tokens", "other"};
 
 }  // namespace penstock
 

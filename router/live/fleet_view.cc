@@ -8,7 +8,9 @@ void NoteModels(FleetView& view, const std::vector<ModelId>& models, const std::
   for (ModelId id : models) {
     ModelAccess& model = view.models[id.value()];
     model.streams_everything = model.streams_everything && engine && engine->stream_everything;
+    model.all_known = model.all_known && engine;
     if (!engine) continue;
+    model.endpoints |= engine->endpoints;
     model.continues_messages = model.continues_messages || engine->continues_final_message;
     const OutputLimits limits = engine->output_limits;
     const bool known = std::any_of(model.output_limits.begin(), model.output_limits.end(),

@@ -34,6 +34,8 @@ struct EngineAccess {
 struct ModelAccess {
   bool streams_everything = true;           // They all answer upstream in streams.
   bool continues_messages = false;          // One of them continues a chat message.
+  bool all_known = true;                    // Each was recognised.
+  EndpointSet endpoints{};                  // Those that one of them has.
   std::vector<OutputLimits> output_limits;  // The limits that they read, once per kind.
 };
 

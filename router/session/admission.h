@@ -17,8 +17,10 @@ class Admission {
 
   // Tells the core of the request and estimates its prompt. `holder` must outlive this.
   void Arrive(TicketHolder& holder);
+  // The core never hears of the request, because no engine memory is needed for it.
+  void StayOut(TicketHolder& holder) { ticket_.emplace(state_.loop, holder); }
   bool arrived() const { return ticket_.has_value(); }
-  // After Arrive.
+  // After Arrive or StayOut.
   Ticket& ticket() { return *ticket_; }
 
   // Returns the request to the core for another attempt, with the tokens that its client has.

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/dialect/engine_error.h"
-#include "router/openai/request/routes.h"
 #include "router/session/answer_stream.h"
 #include "router/session/interruption.h"
 
@@ -90,8 +89,7 @@ SpliceOrder Attempt::MakeOrder(const Plan& plan) const {
   SpliceOrder order;
   order.engine_model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
   order.force_stream = plan.reassemble;
-  const bool chunked = endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
-  order.ask_usage = plan.stream && chunked;
+  order.ask_usage = plan.stream && StreamsChunks(endpoint);
   if (state_.answer.carried > 0) {
     order.continue_from = state_.answer.PromptText();
     order.already_generated = Tokens(state_.answer.carried);
@@ -107,7 +105,9 @@ std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
   }
   const Capabilities& capabilities = *state_.engine().capabilities;
   if (!capabilities.Supports(state_.request.endpoint)) {
-    return EndpointMissing(state_.engine().name, EnginePath(state_.request.endpoint));
+    const ModelAccess* model = state_.fleet->AccessOf(state_.prepared.model);
+    const bool another = model != nullptr && model->endpoints.Has(state_.request.endpoint);
+    return EndpointMissing(state_.facts().model, TraitsOf(state_.request.endpoint).path, another);
   }
   if (state_.ledger.LostAt(state_.forward->replica)) {
     AttemptEnd end = NothingSent(EngineErrorKind::kClosed,
@@ -174,7 +174,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   const SessionRequest& request = state_.request;
   const SplicedBody body(request.body, request.endpoint, state_.facts(), MakeOrder(plan));
   UpstreamRequest upstream;
-  upstream.target = std::string(EnginePath(request.endpoint));
+  upstream.target = std::string(TraitsOf(request.endpoint).path);
   upstream.headers = EngineHeaders();
   upstream.body = body.pieces();
   upstream.repeatable = !state_.facts().has_effects;
@@ -259,7 +259,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
   if (!body) co_return *Interruption(state_.client(), admission_.ticket()).End();
   EngineError error = ParseEngineError(status, *body);
   if (!http_status::IsError(error.status)) error.status = status;
-  if (LacksPath(error)) co_return EndpointMissing(state_.engine().name, EnginePath(state_.request.endpoint));
+  if (LacksPath(error)) co_return EndpointMissing(state_.facts().model, TraitsOf(state_.request.endpoint).path);
   co_return SaidByEngine(state_, error, /*in_stream=*/false, delivery_.resume_due());
 }
 

@@ -9,6 +9,7 @@
 #include "router/openai/request/header_rules.h"
 #include "router/openai/request/limit_rules.h"
 #include "router/openai/request/prompt_hashes.h"
+#include "router/session/rules/attempt_end.h"
 
 namespace penstock {
 namespace {
@@ -51,6 +52,24 @@ std::optional<ApiError> CheckStoredResponse(const FleetView& fleet, const Prepar
       "previous_response_id");
 }
 
+std::vector<uint64_t> PrefixOf(absl::string_view text, const RequestFacts& facts, ModelId model) {
+  const std::string_view body(text.data(), text.size());
+  const std::string_view prompt = body.substr(facts.prompt_at->begin, facts.prompt_at->size());
+  if (facts.before_prompt.empty()) return PrefixHashes(prompt, model);
+  std::string whole;
+  for (const JsonSpan& span : facts.before_prompt) whole.append(body.substr(span.begin, span.size()));
+  whole.append(prompt);
+  return PrefixHashes(whole, model);
+}
+
+// While an engine of the model is not recognised, it may be the one.
+std::optional<ApiError> CheckEndpoint(Endpoint endpoint, const FleetView& fleet, const PreparedRequest& prepared) {
+  const ModelAccess* model = fleet.AccessOf(prepared.model);
+  const bool known = model != nullptr && model->all_known && model->endpoints != EndpointSet{};
+  if (!known || model->endpoints.Has(endpoint)) return std::nullopt;
+  return NoEngineServes(prepared.facts.model, TraitsOf(endpoint).path);
+}
+
 }  // namespace
 
 std::optional<ApiError> CheckPath(const SessionRequest& request, absl::string_view pseudonym) {
@@ -86,11 +105,10 @@ std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView
   if (ApiError* bad = std::get_if<ApiError>(&chosen)) return std::move(*bad);
   prepared.service_class = std::get<ClassChoice>(std::move(chosen));
   if (std::optional<ApiError> unknown = FindModel(fleet, prepared)) return unknown;
+  if (std::optional<ApiError> missing = CheckEndpoint(request.endpoint, fleet, prepared)) return missing;
   prepared.facts.max_output = LimitOf(request.endpoint, prepared, fleet);
   return CheckStoredResponse(fleet, prepared);
 }
-
-bool Generates(Endpoint endpoint) { return endpoint != Endpoint::kEmbeddings && endpoint != Endpoint::kRerank; }
 
 int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts) {
   return facts.n * (Generates(endpoint) ? facts.prompts : 1);
@@ -112,10 +130,7 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   arrived.regenerable = !facts.has_effects && (!facts.stream || facts.Continuable(request.endpoint));
   const bool by_prompt = request.endpoint == Endpoint::kCompletions || (model != nullptr && model->continues_messages);
   arrived.continues = facts.stream && by_prompt && facts.Continuable(request.endpoint);
-  if (facts.prompt_is_text && facts.prompt_at) {
-    const std::string_view body(request.body.data(), request.body.size());
-    arrived.prefix = PrefixHashes(body.substr(facts.prompt_at->begin, facts.prompt_at->size()), prepared.model);
-  }
+  if (facts.prompt_is_text && facts.prompt_at) arrived.prefix = PrefixOf(request.body, facts, prepared.model);
   arrived.body = Bytes(static_cast<int64_t>(request.body.size()));
   return arrived;
 }

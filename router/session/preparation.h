@@ -50,7 +50,6 @@ std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView
                                   std::variant<RequestFacts, ApiError> scanned, PreparedRequest& prepared);
 
 // The engine's work is an output of tokens, not a vector or a ranking.
-bool Generates(Endpoint endpoint);
 // Outputs that advance together: choices times prompts.
 int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts);
 // The event for the core, without id, prompt tokens and their spread.

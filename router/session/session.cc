@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/hash/hash.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "base/json_string.h"
 #include "router/telemetry/engine_metrics.h"
@@ -76,7 +77,11 @@ asio::awaitable<void> Session::ServeLongBody() {
 asio::awaitable<void> Session::Serve() {
   delivery_.Begin();
   Client& client = state_.client();
-  admission_.Arrive(*this);
+  if (IsFree(state_.request.endpoint)) {
+    admission_.StayOut(*this);
+  } else {
+    admission_.Arrive(*this);
+  }
   client.Watch([this] { OnClientGone(); });
   while (true) {
     std::optional<Verdict> verdict = VerdictAtHand();
@@ -115,7 +120,26 @@ asio::awaitable<void> Session::Serve() {
 
 std::optional<Verdict> Session::VerdictAtHand() {
   if (state_.client().gone() || admission_.ticket().cut()) return std::nullopt;
+  if (IsFree(state_.request.endpoint)) return ChooseFree();
   return admission_.ticket().TakeVerdict();
+}
+
+Verdict Session::ChooseFree() {
+  state_.fleet = state_.loop.fleet();
+  const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;
+  const size_t count = std::min(replicas.size(), state_.fleet->engines.size());
+  // The id of the request spreads the first choices.
+  const size_t first = free_turn_ ? *free_turn_ + 1 : absl::HashOf(state_.request.id);
+  for (size_t i = 0; i < count; ++i) {
+    const size_t at = (first + i) % count;
+    const std::optional<Capabilities>& engine = state_.fleet->engines[at].capabilities;
+    if (!engine || !engine->Supports(state_.request.endpoint) || !Serves(replicas[at], state_.prepared.model)) continue;
+    free_turn_ = at;
+    Forward forward;
+    forward.replica = ReplicaId(static_cast<uint32_t>(at));
+    return forward;
+  }
+  return Refuse{RequestId(), Refusal::kNoReplica, Duration::Seconds(1), 0, 0};
 }
 
 asio::awaitable<std::optional<Verdict>> Session::AwaitVerdict() {

@@ -38,6 +38,8 @@ class Session final : private TicketHolder {
   boost::asio::awaitable<void> ServeLongBody();
   boost::asio::awaitable<void> Serve();
 
+  // The engine for a request that the core does not hear of: each that has the endpoint, in turn.
+  Verdict ChooseFree();
   // None: there is none yet, the client is gone, or the request is cut.
   std::optional<Verdict> VerdictAtHand();
   // None: the client is gone, or the request is cut.
@@ -65,6 +67,7 @@ class Session final : private TicketHolder {
   Admission admission_;
   Ending ending_;
   std::optional<Attempt> attempt_;
+  std::optional<size_t> free_turn_;  // The last replica that ChooseFree chose.
 };
 
 }  // namespace penstock

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "router/openai/request/routes.h"
 #include "router/telemetry/engine_metrics.h"
 
 namespace penstock {
@@ -18,7 +17,7 @@ DecisionEntry SessionRecord::EntryOf(DecisionEntry::Kind kind) const {
   DecisionEntry entry;
   entry.kind = kind;
   entry.request_id = state_.request.id;
-  entry.endpoint = std::string(EndpointLabel(state_.request.endpoint));
+  entry.endpoint = std::string(TraitsOf(state_.request.endpoint).label);
   entry.model = state_.facts().model;
   entry.service_class = state_.prepared.service_class.name;
   entry.tenant = state_.prepared.caller.name;
@@ -30,7 +29,7 @@ DecisionEntry SessionRecord::EntryOf(DecisionEntry::Kind kind) const {
 LiveRequest SessionRecord::Describe() const {
   LiveRequest live;
   live.request_id = state_.request.id;
-  live.endpoint = std::string(EndpointLabel(state_.request.endpoint));
+  live.endpoint = std::string(TraitsOf(state_.request.endpoint).label);
   live.model = state_.facts().model;
   live.service_class = state_.prepared.service_class.name;
   live.tenant = state_.prepared.caller.name;
@@ -54,7 +53,7 @@ void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
   if (outcome != RequestOutcome::kOk) delivery_.OnEnd(/*ended_well=*/false);
   RequestRecord record;
   record.request_id = state_.request.id;
-  record.endpoint = std::string(EndpointLabel(state_.request.endpoint));
+  record.endpoint = std::string(TraitsOf(state_.request.endpoint).label);
   record.model = state_.facts().model;
   record.service_class = state_.prepared.service_class.name;
   record.tenant = state_.prepared.caller.name;

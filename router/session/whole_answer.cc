@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "backends/dialect/engine_error.h"
 #include "router/openai/request/header_rules.h"
-#include "router/openai/request/routes.h"
 #include "router/session/answer_stream.h"
 #include "router/session/interruption.h"
 
@@ -206,7 +205,7 @@ EmbeddingCall MergedAnswer::CallWith(const HeaderList& engine_headers) const {
   }
   call.body = request.body;
   call.tokens = state_.estimate.tokens.value();
-  call.target = std::string(EnginePath(request.endpoint));
+  call.target = std::string(TraitsOf(request.endpoint).path);
   call.engine_model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
   call.send_timeout = state_.Left(state_.limits.connect_timeout + state_.limits.body_timeout);
   call.deadline = Now() + state_.Left(state_.limits.first_byte_timeout);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config/reference/reference.h"
+#include "router/anthropic/error_form.h"
 #include "router/openai/error/error_table.h"
 #include "router/policies/policy_factory.h"
 #include "router/telemetry/metrics_reference.h"
@@ -32,7 +33,9 @@ TEST(GeneratedDocuments, TheReferenceOfTheMetricsIsFresh) {
   ExpectFresh("docs/metrics.md", MetricsReference(), "metrics");
 }
 
-TEST(GeneratedDocuments, TheReferenceOfTheErrorsIsFresh) { ExpectFresh("docs/errors.md", ErrorReference(), "errors"); }
+TEST(GeneratedDocuments, TheReferenceOfTheErrorsIsFresh) {
+  ExpectFresh("docs/errors.md", ErrorReference() + AnthropicErrorReference(), "errors");
+}
 
 }  // namespace
 }  // namespace penstock

@@ -84,6 +84,10 @@ TEST(Capabilities, EndpointsAreSupportedAsTheEngineDeclaresThem) {
               ElementsAre(Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses));
   EXPECT_EQ(supported(EngineKind::kVllm).size(), 5u);
   EXPECT_EQ(supported(EngineKind::kOpenAi).size(), 5u);
+  EXPECT_EQ(EngineOf(EngineKind::kOpenAi).capabilities.endpoints, EndpointSet::All());
+  EXPECT_TRUE(EngineOf(EngineKind::kVllm).capabilities.Supports(Endpoint::kClassify));
+  EXPECT_FALSE(EngineOf(EngineKind::kLlamaCpp).capabilities.Supports(Endpoint::kClassify));
+  EXPECT_TRUE(EngineOf(EngineKind::kLlamaCpp).capabilities.Supports(Endpoint::kTokenize));
 }
 
 TEST(Capabilities, SglangNoticesACancelLatestOfTheKnownEngines) {

@@ -1,6 +1,7 @@
 // Any bytes as the body of any endpoint: what is accepted is JSON, and stays JSON with the asked fields after splicing.
 // The first byte chooses the endpoint and the orders.
 #include <cstdint>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
@@ -18,6 +19,9 @@ using penstock::SpliceOrder;
 
 constexpr Endpoint kEndpoints[] = {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses,
                                    Endpoint::kRerank};
+// First bytes from 192 on choose one of these.
+constexpr Endpoint kMore[] = {Endpoint::kScore, Endpoint::kPooling, Endpoint::kModerations, Endpoint::kTokenize,
+                              Endpoint::kMessages};
 
 // The size of the slices makes no difference.
 void ExpectEqualInSlices(Endpoint endpoint, const std::string& body,
@@ -38,7 +42,7 @@ void ExpectEqualInSlices(Endpoint endpoint, const std::string& body,
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const Endpoint endpoint = kEndpoints[data[0] % 5];
+  const Endpoint endpoint = data[0] < 192 ? kEndpoints[data[0] % 5] : kMore[data[0] % std::size(kMore)];
   std::string body(reinterpret_cast<const char*>(data) + 1, size - 1);
   const auto scanned = ScanRequest(endpoint, body, penstock::AllOutputLimits());
   ExpectEqualInSlices(endpoint, body, scanned, 1 + data[0] / 8);

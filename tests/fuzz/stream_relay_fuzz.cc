@@ -72,11 +72,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr Endpoint kEndpoints[] = {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kResponses};
   const absl::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
   Mode mode;
-  mode.endpoint = kEndpoints[data[1] % 3];
+  mode.endpoint = data[1] < 192 ? kEndpoints[data[1] % 3] : Endpoint::kMessages;
   mode.asks_usage = (data[1] & 4) != 0;
   mode.keep_text = (data[1] & 8) != 0;
-  mode.continued = (data[1] & 16) != 0 && mode.endpoint != Endpoint::kResponses;
-  mode.reassembled = (data[1] & 32) != 0 && !mode.continued;
+  mode.continued = (data[1] & 16) != 0 && StreamsChunks(mode.endpoint);
+  mode.reassembled = (data[1] & 32) != 0 && !mode.continued && mode.endpoint != Endpoint::kMessages;
   const Relayed whole = Relay(bytes, bytes.size() + 1, mode);
   const Relayed pieces = Relay(bytes, 1 + data[0], mode);
   Expect(whole.generated == pieces.generated, "tokens are counted alike in pieces of any size");

@@ -13,7 +13,7 @@
 #include "router/http/response_head.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
-#include "router/openai/request/routes.h"
+#include "router/openai/route/routes.h"
 
 namespace penstock {
 namespace {
@@ -192,6 +192,9 @@ TEST(Routes, PathsMethodsAndQueries) {
   EXPECT_EQ(MatchRoute("POST", "/v1/chat/completions?x=1").route, Route::kGenerate);
   EXPECT_EQ(MatchRoute("POST", "http://h:1/rerank").endpoint, Endpoint::kRerank);
   EXPECT_EQ(MatchRoute("POST", "HTTP://h:1/rerank").endpoint, Endpoint::kRerank);
+  EXPECT_EQ(MatchRoute("POST", "/v2/rerank").endpoint, Endpoint::kRerank);
+  EXPECT_EQ(MatchRoute("POST", "/score").endpoint, Endpoint::kScore);
+  EXPECT_EQ(MatchRoute("POST", "/tokenize").endpoint, Endpoint::kTokenize);
   EXPECT_EQ(MatchRoute("GET", "HTTPS://h").route, Route::kPage);
   EXPECT_EQ(MatchRoute("GET", "http://h/v1/models").route, Route::kModels);
   EXPECT_EQ(MatchRoute("GET", "http://h/v1/models?x=/healthz").route, Route::kModels);

@@ -6,16 +6,11 @@ from answers import seen
 from cases import BOTH, LLAMA, VLLM
 from engines import call
 
-# The router does not serve these endpoints.
-NOT_SERVED = ("message", "message, streamed", "tokens of a prompt")
-
 
 def parameters():
     for kind, own in (("llama", LLAMA), ("vllm", VLLM)):
         for name in [*BOTH, *own]:
             marks = [pytest.mark.long] if kind == "vllm" else []
-            if name in NOT_SERVED:
-                marks.append(pytest.mark.xfail(reason="the router does not serve this endpoint", strict=True))
             yield pytest.param(kind, name, id=f"{kind}: {name}", marks=marks)
 
 

@@ -123,10 +123,10 @@ TEST(AttemptEnd, AFullEnginesPageStaysInTheLog) {
   EXPECT_EQ(end.error->detail, "<html>10.0.0.7 is busy</html>");
 }
 
-TEST(AttemptEnd, AMissingPathNamesTheEngineButNoAddress) {
-  EXPECT_EQ(EndpointMissing("chat-a", "/v1/rerank").error->message, "The engine `chat-a` does not offer /v1/rerank.");
-  EXPECT_EQ(EndpointMissing("10.0.0.1:8000", "/v1/rerank").error->message,
-            "The engine of this model does not offer /v1/rerank.");
+TEST(AttemptEnd, AMissingPathIsNamedAndMayBeTriedAtAnother) {
+  EXPECT_EQ(EndpointMissing("chat", "/v1/rerank").error->message, "No engine of `chat` serves /v1/rerank.");
+  EXPECT_FALSE(EndpointMissing("chat", "/v1/rerank").denied);
+  EXPECT_TRUE(EndpointMissing("chat", "/v1/rerank", /*another=*/true).denied);
   for (const char* body : {R"({"detail":"Not Found"})", R"({"error":{"code":404,"message":"File Not Found"}})", ""}) {
     EXPECT_TRUE(LacksPath(ParseEngineError(404, body))) << body;
   }

@@ -24,9 +24,7 @@ struct Capabilities {
   bool stream_everything = false;       // A running request can be cancelled only while it streams.
   bool closes_after_stream = false;     // The engine closes the connection after a streamed answer.
   bool continues_final_message = true;  // Chat: the answer continues a trailing assistant message.
-  bool supports_embeddings = true;
-  bool supports_responses = false;
-  bool supports_rerank = false;
+  EndpointSet endpoints{Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings};
   Duration idle_limit = Duration::Seconds(4);  // Close an idle connection before the engine does.
   Duration abort_memory_hold;                  // Memory may stay taken for this long after a cancel.
   OutputLimits output_limits{};                // The fields of a request that limit its output.
@@ -35,12 +33,7 @@ struct Capabilities {
   // Headers of a client that this kind of engine gets beside the usual ones, in lower case.
   absl::Span<const absl::string_view> request_headers{};
 
-  bool Supports(Endpoint endpoint) const {
-    if (endpoint == Endpoint::kEmbeddings) return supports_embeddings;
-    if (endpoint == Endpoint::kResponses) return supports_responses;
-    if (endpoint == Endpoint::kRerank) return supports_rerank;
-    return true;
-  }
+  bool Supports(Endpoint endpoint) const { return endpoints.Has(endpoint); }
 };
 
 // Limits to assume while neither the engine nor the configuration gives them.

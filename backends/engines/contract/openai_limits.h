@@ -8,10 +8,9 @@ namespace penstock {
 
 // A completion of no tokens scores its prompt.
 inline constexpr OutputLimit kOpenAiLimits[] = {
-    {"max_tokens", Endpoint::kChat},
-    {"max_completion_tokens", Endpoint::kChat},
-    {"max_tokens", Endpoint::kCompletions, 0},
-    {"max_output_tokens", Endpoint::kResponses},
+    {"max_tokens", Endpoint::kChat},           {"max_completion_tokens", Endpoint::kChat},
+    {"max_tokens", Endpoint::kCompletions, 0}, {"max_output_tokens", Endpoint::kResponses},
+    {"max_tokens", Endpoint::kMessages},
 };
 
 }  // namespace penstock

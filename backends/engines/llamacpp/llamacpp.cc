@@ -40,6 +40,7 @@ constexpr OutputLimit kLimits[] = {
     {"max_tokens", Endpoint::kResponses},
     {"max_completion_tokens", Endpoint::kResponses},
     {"n_predict", Endpoint::kResponses, 0, -1},
+    {"max_tokens", Endpoint::kMessages},
 };
 
 constexpr PollPage kPoll[] = {
@@ -48,6 +49,10 @@ constexpr PollPage kPoll[] = {
     {kPropsPath, Need::kRequired, ReadLlamaSleep, MetricsAreOff},
     {"/slots", Need::kOptional, ReadLlamaSlots, MayRun, /*ask_once_when_refused=*/true},
 };
+
+constexpr EndpointSet kEndpoints = {Endpoint::kChat,       Endpoint::kCompletions, Endpoint::kEmbeddings,
+                                    Endpoint::kResponses,  Endpoint::kRerank,      Endpoint::kTokenize,
+                                    Endpoint::kDetokenize, Endpoint::kMessages,    Endpoint::kCountTokens};
 
 bool HasVerbs(const Discovery& found) { return found.process_per_model; }
 
@@ -70,8 +75,7 @@ constinit const EngineDeclaration kLlamaCppEngine = {
     .owner = "llamacpp",
     .capabilities = {.stream_everything = true,
                      .closes_after_stream = true,
-                     .supports_responses = true,
-                     .supports_rerank = true,
+                     .endpoints = kEndpoints,
                      .idle_limit = Duration::Seconds(4),  // The server closes at 5 s.
                      // A stream ends within a step of its next event. A step of many sequences takes tens of
                      // milliseconds.

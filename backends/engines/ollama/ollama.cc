@@ -26,9 +26,13 @@ constexpr OutputLimit kLimits[] = {
     {"max_tokens", Endpoint::kChat},
     {"max_tokens", Endpoint::kCompletions, 0},
     {"max_output_tokens", Endpoint::kResponses},
+    {"max_tokens", Endpoint::kMessages},
 };
 
 constexpr PollPage kPoll[] = {{kVersionPath, Need::kRequired}};
+
+constexpr EndpointSet kEndpoints = {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings,
+                                    Endpoint::kResponses, Endpoint::kMessages};
 
 constexpr SleepVerbs kSleep = {
     .sleep = OllamaSleep,
@@ -44,7 +48,7 @@ constexpr SleepVerbs kSleep = {
 constinit const EngineDeclaration kOllamaEngine = {
     .kind = EngineKind::kOllama,
     .name = "ollama",
-    .capabilities = {.supports_responses = true,
+    .capabilities = {.endpoints = kEndpoints,
                      .abort_memory_hold = Duration::Milliseconds(100),
                      .output_limits = kLimits},
     .signs = kSigns,

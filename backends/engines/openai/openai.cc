@@ -9,8 +9,8 @@ namespace {
 constexpr DiscoveryPage kDiscovery[] = {{kModelsPath, Need::kRequired, ReadServedModels}};
 
 // They name a project, a beta or a page, and are no credentials.
-constexpr absl::string_view kHeaders[] = {"anthropic-beta", "anthropic-version",   "http-referer", "openai-beta",
-                                          "openai-project", "openai-organization", "x-title"};
+constexpr absl::string_view kHeaders[] = {"http-referer", "openai-beta", "openai-project", "openai-organization",
+                                          "x-title"};
 
 constexpr PollPage kPoll[] = {{kModelsPath, Need::kOptional}};
 
@@ -21,8 +21,7 @@ constinit const EngineDeclaration kOpenAiEngine = {
     .kind = EngineKind::kOpenAi,
     .name = "openai",
     .capabilities = {.continues_final_message = false,
-                     .supports_responses = true,
-                     .supports_rerank = true,
+                     .endpoints = EndpointSet::All(),
                      .abort_memory_hold = Duration::Seconds(1),
                      .output_limits = kOpenAiLimits,
                      .request_headers = kHeaders},

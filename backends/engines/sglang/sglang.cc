@@ -25,6 +25,11 @@ constexpr DiscoveryPage kDiscovery[] = {
 // Older releases have no /v1/loads.
 constexpr PollPage kPoll[] = {{"/v1/loads", Need::kOptional, ReadSglangLoads}};
 
+// Its own /classify takes another body than vLLM's.
+constexpr EndpointSet kEndpoints = {
+    Endpoint::kChat,  Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses, Endpoint::kRerank,
+    Endpoint::kScore, Endpoint::kTokenize,    Endpoint::kDetokenize, Endpoint::kMessages,  Endpoint::kCountTokens};
+
 bool HasVerbs(const Discovery& found) { return !found.sleep_verbs_off; }
 
 // No page tells whether the memory is released.
@@ -46,8 +51,7 @@ constinit const EngineDeclaration kSglangEngine = {
     .kind = EngineKind::kSglang,
     .name = "sglang",
     .owner = "sglang",
-    .capabilities = {.supports_responses = true,
-                     .supports_rerank = true,
+    .capabilities = {.endpoints = kEndpoints,
                      .abort_memory_hold = Duration::Seconds(4),
                      .output_limits = kOpenAiLimits},
     .defaults = {.keeps_prefixes = true},

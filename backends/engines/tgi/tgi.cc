@@ -26,7 +26,7 @@ constinit const EngineDeclaration kTgiEngine = {
     .kind = EngineKind::kTgi,
     .name = "tgi",
     .capabilities = {.continues_final_message = false,
-                     .supports_embeddings = false,
+                     .endpoints = {Endpoint::kChat, Endpoint::kCompletions},
                      .abort_memory_hold = Duration::Milliseconds(100),
                      .output_limits = kOpenAiLimits},
     .signs = kSigns,

@@ -22,6 +22,11 @@ constexpr DiscoveryPage kDiscovery[] = {
 
 constexpr PollPage kPoll[] = {{"/metrics", Need::kOptional, ReadVllmLoad}};
 
+constexpr EndpointSet kEndpoints = {Endpoint::kChat,       Endpoint::kCompletions, Endpoint::kEmbeddings,
+                                    Endpoint::kResponses,  Endpoint::kRerank,      Endpoint::kScore,
+                                    Endpoint::kPooling,    Endpoint::kClassify,    Endpoint::kTokenize,
+                                    Endpoint::kDetokenize, Endpoint::kMessages,    Endpoint::kCountTokens};
+
 bool HasVerbs(const Discovery& found) { return !found.sleep_verbs_off; }
 
 constexpr SleepVerbs kSleep = {
@@ -44,8 +49,7 @@ constinit const EngineDeclaration kVllmEngine = {
     .kind = EngineKind::kVllm,
     .name = "vllm",
     .owner = "vllm",
-    .capabilities = {.supports_responses = true,
-                     .supports_rerank = true,
+    .capabilities = {.endpoints = kEndpoints,
                      .abort_memory_hold = Duration::Milliseconds(50),
                      .output_limits = kOpenAiLimits,
                      .text_count = {"/tokenize", AskVllmCount, ReadVllmCount},

@@ -42,6 +42,10 @@ std::string TimingsJson(const UsageCount& usage) {
 
 std::string StopJson(std::string_view stop) { return stop.empty() ? "null" : Quoted(stop); }
 
+MessageCounts CountsOf(const UsageCount& usage) {
+  return {usage.prompt.value(), usage.output.value(), usage.cached.value()};
+}
+
 json ToolMessage(const std::string& name, const std::string& id, const std::string& text) {
   const json call = {{"id", "call_" + id},
                      {"type", "function"},
@@ -116,6 +120,7 @@ EventWriter::EventWriter(const Job& job, bool llama, int64_t created)
     head_ = "data: {" + common + ",\"choices\":[";
     tail_ = "]";
   }
+  if (job.route == Route::kMessages) message_.emplace(job.id, job.model, tool_);
 }
 
 void EventWriter::Open(std::string& out) const { out += head_; }
@@ -124,7 +129,8 @@ void EventWriter::Close(std::string& out) const {
   out += "}\n\n";
 }
 
-void EventWriter::Role(int choice, std::string& out) const {
+void EventWriter::Role(int choice, const UsageCount& usage, std::string& out) const {
+  if (message_) return message_->Start(CountsOf(usage), out);
   Open(out);
   out += "{\"index\":" + std::to_string(choice) + ",\"delta\":{\"role\":\"assistant\",\"content\":";
   out += llama_ || !tool_.empty() ? "null" : "\"\"";
@@ -133,6 +139,7 @@ void EventWriter::Role(int choice, std::string& out) const {
 }
 
 void EventWriter::Text(int choice, std::string_view text, std::string& out) const {
+  if (message_) return message_->Text(text, out);
   Open(out);
   out += "{\"index\":";
   out += std::to_string(choice);
@@ -144,6 +151,7 @@ void EventWriter::Text(int choice, std::string_view text, std::string& out) cons
 }
 
 void EventWriter::ToolText(int choice, std::string_view text, bool first, bool last, std::string& out) const {
+  if (message_) return message_->ToolText(text, first, last, out);
   Open(out);
   out += "{\"index\":" + std::to_string(choice) + ",\"delta\":{\"tool_calls\":[{\"index\":0,";
   if (first) out += "\"id\":" + Quoted("call_" + id_) + ",\"type\":\"function\",";
@@ -159,6 +167,7 @@ void EventWriter::ToolText(int choice, std::string_view text, bool first, bool l
 
 void EventWriter::Finish(int choice, FinishReason reason, std::string_view stop, const UsageCount& usage,
                          std::string& out) const {
+  if (message_) return message_->Finish({NameOf(reason), stop}, CountsOf(usage), out);
   Open(out);
   out += "{\"index\":" + std::to_string(choice);
   out += !chat_ ? ",\"text\":\"\"" : llama_ || !tool_.empty() ? ",\"delta\":{}" : ",\"delta\":{\"content\":\"\"}";
@@ -181,8 +190,24 @@ void EventWriter::Usage(const UsageCount& usage, std::string& out) const {
   out += "}\n\n";
 }
 
+void EventWriter::Done(std::string& out) const {
+  if (message_) return MessageEvents::Stop(out);
+  out += "data: [DONE]\n\n";
+}
+
+// llama-server and messages end here; a chat of vLLM still sends [DONE].
+void EventWriter::Error(std::string_view body, std::string& out) const {
+  out.append(message_ ? "event: error\ndata: " : "data: ").append(body).append("\n\n");
+  if (!llama_ && !message_) Done(out);
+}
+
 std::string WholeAnswer(const Job& job, bool llama, int64_t created, const std::vector<ChoiceAnswer>& choices,
                         const UsageCount& usage) {
+  if (job.route == Route::kMessages) {
+    const ChoiceAnswer& choice = choices.front();
+    const std::string tool = job.tool.value_or("");
+    return WholeMessage({job.id, job.model, tool, choice.text, {NameOf(choice.reason), choice.stop}}, CountsOf(usage));
+  }
   json answer = {{"id", job.id},
                  {"object", job.route == Route::kChat ? "chat.completion" : "text_completion"},
                  {"created", created},
@@ -217,7 +242,8 @@ std::string EmbeddingAnswer(const Job& job, uint64_t seed, int64_t created, cons
   return answer.dump();
 }
 
-std::string ErrorBody(const ApiError& error, bool llama, Tokens context) {
+std::string ErrorBody(const ApiError& error, bool llama, Tokens context, Route route) {
+  if (route == Route::kMessages) return MessageError(error.status, error.message);
   json inner = {{"message", error.message}, {"type", error.type}, {"code", error.status}};
   if (!llama) inner["param"] = error.param.empty() ? json() : json(error.param);
   if (llama && error.prompt) {

@@ -5,11 +5,13 @@
 #define PENSTOCK_BACKENDS_SIMULATED_FACE_ANSWER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backends/simulated/face/job.h"
+#include "backends/simulated/messages/messages.h"
 #include "base/units.h"
 
 namespace penstock::simulated {
@@ -32,8 +34,8 @@ class EventWriter {
  public:
   EventWriter(const Job& job, bool llama, int64_t created);
 
-  // The role event of a chat. It comes before the first text of a choice.
-  void Role(int choice, std::string& out) const;
+  // The role event of a chat. It comes before the first text of a choice. A message begins with `usage`.
+  void Role(int choice, const UsageCount& usage, std::string& out) const;
   // `text` is not empty.
   void Text(int choice, std::string_view text, std::string& out) const;
   // One token of the arguments of a tool call. The first token opens the call, the last one closes it.
@@ -41,7 +43,9 @@ class EventWriter {
   // Writes `usage` where the dialect has it in this event.
   void Finish(int choice, FinishReason reason, std::string_view stop, const UsageCount& usage, std::string& out) const;
   void Usage(const UsageCount& usage, std::string& out) const;
-  static void Done(std::string& out) { out += "data: [DONE]\n\n"; }
+  void Done(std::string& out) const;
+  // The error that ends a stream.
+  void Error(std::string_view body, std::string& out) const;
 
  private:
   void Open(std::string& out) const;
@@ -49,6 +53,7 @@ class EventWriter {
 
   bool llama_;
   bool chat_;
+  std::optional<MessageEvents> message_;  // Anthropic's dialect.
   std::string tool_;
   std::string id_;
   std::string head_;
@@ -60,7 +65,7 @@ std::string WholeAnswer(const Job& job, bool llama, int64_t created, const std::
 std::string EmbeddingAnswer(const Job& job, uint64_t seed, int64_t created, const UsageCount& usage);
 
 // The error object of the dialect.
-std::string ErrorBody(const ApiError& error, bool llama, Tokens context);
+std::string ErrorBody(const ApiError& error, bool llama, Tokens context, Route route = Route::kChat);
 // The error that every running request gets when the pool is exhausted.
 ApiError PoolExhausted();
 

@@ -57,6 +57,7 @@ std::optional<Route> RouteOf(const Request& request, std::string_view path, bool
   if (path == "/v1/chat/completions" || (llama && path == "/chat/completions")) return Route::kChat;
   if (path == "/v1/completions" || (llama && path == "/completions")) return Route::kCompletions;
   if (path == "/v1/embeddings") return Route::kEmbeddings;
+  if (path == "/v1/messages") return Route::kMessages;
   return std::nullopt;
 }
 
@@ -187,7 +188,7 @@ asio::awaitable<bool> Session::Generate(const Request& request, Route route) {
   }
   auto parsed = ParseJob(route, request.body(), headers, *engine_, serial);
   if (const auto* error = std::get_if<ApiError>(&parsed)) {
-    Page page = ErrorPage(*error, *engine_);
+    Page page = ErrorPage(*error, *engine_, route);
     co_return co_await SendPage(request, std::move(page));
   }
   Exchange exchange(rank, std::move(std::get<Job>(parsed)), std::time(nullptr), [this] { wake_.cancel(); });

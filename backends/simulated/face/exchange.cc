@@ -78,7 +78,7 @@ void Exchange::Emit(int index, std::string_view text, bool first, bool last) {
     progress_[index].answer.text += text;
     return;
   }
-  if (first && job_.route == Route::kChat) events_.Role(index, out_);
+  if (first && (job_.route == Route::kChat || job_.route == Route::kMessages)) events_.Role(index, Usage(), out_);
   if (job_.tool) {
     events_.ToolText(index, text, first, last, out_);
   } else if (!text.empty()) {
@@ -110,7 +110,7 @@ void Exchange::Complete() {
   done_ = true;
   if (job_.stream) {
     if (job_.include_usage) events_.Usage(Usage(), out_);
-    EventWriter::Done(out_);
+    events_.Done(out_);
     return;
   }
   if (job_.route == Route::kEmbeddings) {
@@ -125,13 +125,8 @@ void Exchange::Complete() {
 void Exchange::Fail(const ApiError& error) {
   done_ = true;
   AbortAll();
-  const std::string body = ErrorBody(error, Llama(), engine_->MaxContext());
-  if (job_.stream) {
-    // llama-server ends here; vLLM still sends [DONE].
-    out_ += "data: " + body + "\n\n";
-    if (!Llama()) EventWriter::Done(out_);
-    return;
-  }
+  const std::string body = ErrorBody(error, Llama(), engine_->MaxContext(), job_.route);
+  if (job_.stream) return events_.Error(body, out_);
   status_ = error.status;
   out_ = body;
 }

@@ -8,6 +8,7 @@
 #include "backends/simulated/face/body_reader.h"
 #include "backends/simulated/face/prompts.h"
 #include "backends/simulated/machine/mix.h"
+#include "backends/simulated/messages/messages.h"
 
 namespace penstock::simulated {
 namespace {
@@ -203,6 +204,7 @@ ChoicePlan PlanChoice(const Engine& engine, const Job& job, const Fields& fields
 
 std::string AnswerId(Route route, std::string_view given, bool llama, uint64_t serial) {
   const char* prefix = route == Route::kChat || llama ? "chatcmpl-" : route == Route::kEmbeddings ? "embd-" : "cmpl-";
+  if (route == Route::kMessages) prefix = "msg_";
   std::string id(prefix);
   const bool plain = given.size() <= 128 && std::all_of(given.begin(), given.end(), [](char c) {
                        return c > ' ' && c < 0x7f && c != '"' && c != '\\';
@@ -234,7 +236,7 @@ Fields ReadGeneration(BodyReader& body, const JobHeaders& headers, const Engine&
   ReadStops(body, fields);
   job.max_tokens = fields.max_tokens;
   if (body.error()) return fields;
-  if (job.route == Route::kChat) {
+  if (job.route != Route::kCompletions) {
     ReadTools(body, job);
     job.prompts.push_back(ReadChat(body, options));
   } else {
@@ -272,7 +274,7 @@ PromptOptions OptionsOf(BodyReader& body, const Engine& engine, const Job& job) 
 std::variant<Job, ApiError> ParseJob(Route route, std::string_view text, const JobHeaders& headers,
                                      const Engine& engine, uint64_t serial) {
   const bool llama = engine.spec().LlamaDialect();
-  BodyReader body(text, llama);
+  BodyReader body(route == Route::kMessages ? ChatOfMessages(text) : std::string(text), llama);
   if (body.error()) return *body.error();
   Job job;
   job.route = route;

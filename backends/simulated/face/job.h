@@ -15,7 +15,7 @@
 
 namespace penstock::simulated {
 
-enum class Route { kChat, kCompletions, kEmbeddings };
+enum class Route { kChat, kCompletions, kEmbeddings, kMessages };
 
 // One prompt as tokens.
 struct Prompt {

@@ -90,6 +90,13 @@ Page Detokenize(const PageRequest& request, const Engine& engine) {
   return Json({{llama ? "content" : "prompt", text}});
 }
 
+Page CountTokens(const PageRequest& request, const Engine& engine) {
+  BodyReader body(ChatOfMessages(request.body), engine.spec().LlamaDialect());
+  const std::vector<TokenId> ids = body.error() ? std::vector<TokenId>() : ChatTokens(body);
+  if (body.error()) return ErrorPage(*body.error(), engine, Route::kMessages);
+  return Json({{"input_tokens", ids.size()}});
+}
+
 Page LlamaTokenize(const PageRequest& request, const Engine& engine) {
   BodyReader body(request.body, true);
   std::vector<TokenId> ids;
@@ -168,6 +175,7 @@ Page LlamaPage(const PageRequest& request, const Engine& engine) {
     if (path == "/v1/models" || path == "/models") return LlamaModels(engine, request.now_unix);
   }
   if (request.method == "POST" && path == "/tokenize") return LlamaTokenize(request, engine);
+  if (request.method == "POST" && path == "/v1/messages/count_tokens") return CountTokens(request, engine);
   if (request.method == "POST" && path == "/detokenize") return Detokenize(request, engine);
   return NotFound(engine);
 }
@@ -193,10 +201,12 @@ Page VllmPage(const PageRequest& request, const Engine& engine) {
     if (path == "/ping") return {200, ""};
     if (path == "/tokenize") return VllmTokenize(request, engine);
     if (path == "/detokenize") return Detokenize(request, engine);
+    if (path == "/v1/messages/count_tokens") return CountTokens(request, engine);
   }
-  static constexpr std::string_view kKnown[] = {
-      "/health",   "/metrics",    "/version",        "/v1/models",           "/ping",
-      "/tokenize", "/detokenize", "/v1/completions", "/v1/chat/completions", "/v1/embeddings"};
+  static constexpr std::string_view kKnown[] = {"/health",        "/metrics",        "/version",
+                                                "/v1/models",     "/ping",           "/tokenize",
+                                                "/detokenize",    "/v1/completions", "/v1/chat/completions",
+                                                "/v1/embeddings", "/v1/messages",    "/v1/messages/count_tokens"};
   if (std::find(std::begin(kKnown), std::end(kKnown), path) == std::end(kKnown)) return NotFound(engine);
   return ErrorPage({405, "Method Not Allowed", "Bad Request", "", {}}, engine);
 }
@@ -209,8 +219,8 @@ Page RankMetricsPage(const Engines& ranks) {
   return {200, VllmMetrics(all), kTextFormat};
 }
 
-Page ErrorPage(const ApiError& error, const Engine& engine) {
-  return {error.status, ErrorBody(error, engine.spec().LlamaDialect(), engine.MaxContext())};
+Page ErrorPage(const ApiError& error, const Engine& engine, Route route) {
+  return {error.status, ErrorBody(error, engine.spec().LlamaDialect(), engine.MaxContext(), route)};
 }
 
 Page AnswerPage(const PageRequest& request, const Engine& engine) {

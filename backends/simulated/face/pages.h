@@ -30,7 +30,7 @@ struct PageRequest {
 Page AnswerPage(const PageRequest& request, const Engine& engine);
 // The page /metrics of vLLM over all ranks.
 Page RankMetricsPage(const Engines& ranks);
-Page ErrorPage(const ApiError& error, const Engine& engine);
+Page ErrorPage(const ApiError& error, const Engine& engine, Route route = Route::kChat);
 
 }  // namespace penstock::simulated
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "backends/dialect/messages/message_events.h"
 
 namespace penstock {
 namespace {
@@ -87,7 +88,7 @@ StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant n
   }
   std::optional<StreamFacts> known = pattern_.Match(event);
   if (!known) {
-    known = ReadStreamEvent(endpoint_, event);
+    known = endpoint_ == Endpoint::kMessages ? ReadMessageEvent(event) : ReadStreamEvent(endpoint_, event);
     pattern_.Learn(event, *known);
   }
   StreamFacts& facts = *known;
@@ -138,6 +139,11 @@ void StreamRelay::Learn(const StreamFacts& facts, size_t bytes, Instant now) {
 }
 
 bool StreamRelay::LearnUsage(Usage usage) {
+  if (endpoint_ == Endpoint::kMessages && usage.prompt == Tokens(0) && state_.usage) {
+    // The first event has the count of the prompt, the last one that of the output.
+    usage.prompt = state_.usage->prompt;
+    usage.cached = state_.usage->cached;
+  }
   const bool credible = KeepPossible(state_.usage_check, usage);
   const Tokens carried(state_.carried);
   const Tokens prompt = state_.prompt.value_or(std::max(Tokens(0), usage.prompt - carried));
@@ -166,7 +172,7 @@ int64_t StreamRelay::TokensOf(const StreamFacts& facts, size_t bytes) const {
 
 void StreamRelay::PassEvent(const SseSplitter::Event& event, const StreamFacts& facts) {
   if (!state_.names) {
-    const bool chunk = !facts.done && endpoint_ != Endpoint::kResponses;
+    const bool chunk = !facts.done && StreamsChunks(endpoint_);
     state_.names = chunk ? ReadChunkNames(event.data) : ChunkNames();
   }
   state_.other_text |= facts.other_text;
@@ -179,7 +185,7 @@ void StreamRelay::PassEvent(const SseSplitter::Event& event, const StreamFacts& 
     state_.text.Append(facts.content);
   }
   // An engine that was asked for its usage says its fingerprint there, in an event that this client does not get.
-  const bool last = facts.finish && !facts.done && !facts_.asks_usage && endpoint_ != Endpoint::kResponses &&
+  const bool last = facts.finish && !facts.done && !facts_.asks_usage && StreamsChunks(endpoint_) &&
                     !absl::StrContains(event.data, "\"system_fingerprint\"");
   if (last) {
     pieces_.Hold(continued.empty() ? event.raw : continued);

@@ -50,8 +50,9 @@ class HeaderNames {
 constexpr HeaderNames<10> kHopByHop({"connection", "keep-alive", "proxy-connection", "proxy-authenticate",
                                      "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
                                      "http2-settings"});
-constexpr HeaderNames<9> kForEngines({"accept", "accept-language", "b3", "baggage", "content-type", "traceparent",
-                                      "tracestate", "user-agent", "x-correlation-id"});
+constexpr HeaderNames<11> kForEngines({"accept", "accept-language", "anthropic-beta", "anthropic-version", "b3",
+                                       "baggage", "content-type", "traceparent", "tracestate", "user-agent",
+                                       "x-correlation-id"});
 constexpr HeaderNames<9> kNever({"authorization", "content-encoding", "content-length", "expect", "host", "cookie",
                                  "accept-encoding", "via", "x-request-id"});
 // The router gives its own advice to retry, with its own errors.

@@ -24,7 +24,7 @@ class JsonWalk {
  public:
   static constexpr int kMaxDepth = 128;
   // A visitor opens no container at a greater depth.
-  static constexpr int kMaxReported = 7;
+  static constexpr int kMaxReported = 8;
   // A longer number is refused. Few parsers would read it.
   static constexpr size_t kMaxNumber = 1024;
 

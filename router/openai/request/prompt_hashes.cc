@@ -53,6 +53,7 @@ uint64_t ShapeHash(const RequestFields& fields) {
     const JsonValue* value = counts ? fields.Find(field) : nullptr;
     if (value != nullptr) add(field, value->raw());
   }
+  if (const JsonValue* system = fields.Find(RequestField::kSystem)) add(RequestField::kSystem, system->raw());
   const JsonValue* messages = fields.Find(RequestField::kMessages);
   if (messages == nullptr || messages->kind() != JsonKind::kArray) return hash;
   if (const absl::string_view system = SystemMessage(*messages); !system.empty()) add(RequestField::kMessages, system);

@@ -30,8 +30,8 @@ std::vector<uint64_t> PrefixHashes(std::string_view prompt, ModelId model);
 // Bytes of one part of a shape that count at most, and of the messages that are searched for a system prompt.
 inline constexpr size_t kMostShapeBytes = 16 << 10;
 
-// A hash of the message that begins a chat, if it is of the system or developer. Instructions, tools and the fields
-// that bind the answer's form count too. 0: the request has none of them.
+// A hash of the message that begins a chat, if it is of the system or developer. Instructions, `system`, tools and the
+// fields that bind the answer's form count too. 0: the request has none of them.
 uint64_t ShapeHash(const RequestFields& fields);
 
 }  // namespace penstock

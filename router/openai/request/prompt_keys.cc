@@ -34,4 +34,11 @@ PromptUse UseInPart(absl::string_view key) {
   return unknown ? PromptUse::kUnknownSize : PromptUse::kNone;
 }
 
+PromptUse UseInBlock(absl::string_view key) {
+  if (key == "text" || key == "thinking" || key == "name") return PromptUse::kText;
+  if (key == "content") return PromptUse::kContent;
+  if (key == "input") return PromptUse::kRaw;
+  return key == "source" ? PromptUse::kSource : PromptUse::kNone;
+}
+
 }  // namespace penstock

@@ -16,6 +16,7 @@ enum class PromptUse : uint8_t {
   kText,         // Counted if it is a string.
   kRaw,          // Its JSON is counted as text.
   kImage,        //
+  kSource,       // An object holds an image or a document; a text names a source.
   kUnknownSize,  // Its tokens cannot be forecast.
 };
 
@@ -24,6 +25,8 @@ PromptUse UseInMessage(absl::string_view key);
 PromptUse UseInItem(absl::string_view key);
 // A part of a content.
 PromptUse UseInPart(absl::string_view key);
+// A block of a content in Anthropic's dialect.
+PromptUse UseInBlock(absl::string_view key);
 
 }  // namespace penstock
 

@@ -10,33 +10,11 @@
 namespace penstock {
 namespace {
 
-constexpr absl::string_view kContentShapes = "a string or an array of content parts";
-constexpr absl::string_view kPromptShapes = "a string, a list of strings, a list of token ids, or a list of such lists";
+// The depth of a block in a message's own content.
+constexpr size_t kDeepestPart = 4;
 
 ApiError Duplicate(absl::string_view field, absl::string_view key) {
   return MakeError(ErrorName::kDuplicateKey, absl::StrCat("The key `", key, "` occurs twice in `", field, "`."), field);
-}
-
-ApiError Empty(absl::string_view field, absl::string_view message) {
-  return MakeError(ErrorName::kEmptyArray, absl::StrCat("`", field, "` ", message), field);
-}
-
-ApiError TooMany(absl::string_view field, int64_t count) {
-  return MakeError(ErrorName::kTooManyElements,
-                   absl::StrCat("`", field, "` has ", count, " elements; at most ", kMaxPrompts, " are allowed."),
-                   field);
-}
-
-// Rough size for comparing elements of one list.
-int64_t Weight(const TextCounts& counts) {
-  return counts.latin + counts.digits + counts.space + counts.other + 4 * (counts.cjk + counts.exact_tokens);
-}
-
-bool IsNumber(char first) { return first == '-' || (first >= '0' && first <= '9'); }
-
-bool IsAssistant(absl::string_view literal) {
-  constexpr size_t kLongest = 64;  // With every character escaped.
-  return literal.size() <= kLongest && UnescapeJson(literal.substr(1, literal.size() - 2)) == "assistant";
 }
 
 }  // namespace
@@ -50,12 +28,13 @@ std::string PromptScan::MessageField(absl::string_view member) const {
 }
 
 std::string PromptScan::ContentField() const {
-  return shape_ == Shape::kMessages ? MessageField(".content") : "input.content";
+  if (shape_ == Shape::kBlocks) return "system";
+  return HasMessages(shape_) ? MessageField(".content") : "input.content";
 }
 
 void PromptScan::Key(absl::string_view key) {
   const Place place = top().place;
-  const Use use = top().use = place == Place::kPart   ? UseInPart(key)
+  const Use use = top().use = place == Place::kPart   ? (HasBlocks(shape_) ? UseInBlock(key) : UseInPart(key))
                               : place == Place::kItem ? UseInItem(key)
                                                       : UseInMessage(key);
   if (place != Place::kMessage) return;
@@ -71,15 +50,28 @@ bool PromptScan::Push(Place place) {
   return true;
 }
 
+PromptScan::Place PromptScan::ListPlace() const {
+  switch (shape_) {
+    case Shape::kMessages:
+    case Shape::kTurns:
+      return Place::kMessages;
+    case Shape::kPrompt:
+      return Place::kPrompts;
+    case Shape::kItems:
+      return Place::kItems;
+    case Shape::kBlocks:
+      return Place::kContent;
+    default:
+      return Place::kDocuments;
+  }
+}
+
 bool PromptScan::Open(const char* at) {
   if (BeginRaw(at)) return false;
   const bool object = *at == '{';
   switch (top().place) {
     case Place::kField:
-      return !object && Push(shape_ == Shape::kMessages ? Place::kMessages
-                             : shape_ == Shape::kPrompt ? Place::kPrompts
-                             : shape_ == Shape::kItems  ? Place::kItems
-                                                        : Place::kDocuments);
+      return !object && Push(ListPlace());
     case Place::kMessages:
       message_ = Message();
       return object && Push(Place::kMessage);
@@ -91,6 +83,9 @@ bool PromptScan::Open(const char* at) {
       return !object && top().use == Use::kContent && Push(Place::kContent);
     case Place::kContent:
       return object && Push(Place::kPart);
+    case Place::kPart:
+      // The result of a tool has blocks of its own, and those have none.
+      return !object && top().use == Use::kContent && depth_ <= kDeepestPart && Push(Place::kContent);
     case Place::kPrompts:
       list_.inner_ids = 0;
       return !object && Push(Place::kIds);
@@ -100,7 +95,9 @@ bool PromptScan::Open(const char* at) {
 }
 
 bool PromptScan::BeginRaw(const char* at) {
-  const bool raw = top().use == Use::kRaw || (top().place == Place::kDocuments && *at == '{');
+  const Place place = top().place;
+  const bool text_object = place == Place::kDocuments || (place == Place::kField && shape_ == Shape::kTexts);
+  const bool raw = top().use == Use::kRaw || (text_object && *at == '{');
   if (!raw) return false;
   counter_ = TextCounter();
   counting_ = Counting::kRaw;
@@ -112,7 +109,7 @@ bool PromptScan::CountsText() const {
   const Level& level = levels_[depth_];
   switch (level.place) {
     case Place::kField:
-      return shape_ == Shape::kPrompt || shape_ == Shape::kItems;
+      return shape_ == Shape::kPrompt || shape_ == Shape::kItems || shape_ == Shape::kTexts || shape_ == Shape::kBlocks;
     case Place::kMessage:
     case Place::kItem:
     case Place::kPart:
@@ -165,119 +162,6 @@ void PromptScan::End(absl::string_view raw) {
     default:
       return EndElement(raw[0], counts);
   }
-}
-
-void PromptScan::EndField(char first, TextCounts counts) {
-  if (first == '[') return EndList();
-  if (first == 'n') return;  // Counts as absent.
-  const bool text = first == '"' && CountsText();
-  if (text) {
-    if (shape_ == Shape::kItems) counts.messages = 1;
-    result_.is_text = shape_ == Shape::kPrompt;
-    return AddPrompt(counts);
-  }
-  Refuse(WrongType(field_, shape_ == Shape::kMessages ? "an array of messages"
-                           : shape_ == Shape::kPrompt ? kPromptShapes
-                           : shape_ == Shape::kItems  ? "a string or an array of items"
-                                                      : "an array of texts"));
-}
-
-void PromptScan::EndMember(absl::string_view raw) {
-  const char first = raw[0];
-  switch (top().use) {
-    case Use::kRole:
-      if (first != '"') return Refuse(WrongType(MessageField(".role"), "a string"));
-      message_.assistant = IsAssistant(raw);
-      return;
-    case Use::kContent:
-      if (first != '"' && first != '[' && first != 'n') Refuse(WrongType(ContentField(), kContentShapes));
-      return;
-    case Use::kImage:
-      ++result_.text.images;
-      result_.text.unforecastable = true;
-      return;
-    case Use::kUnknownSize:
-      result_.text.unforecastable = true;
-      return;
-    default:
-      return;
-  }
-}
-
-void PromptScan::EndElement(char first, const TextCounts& counts) {
-  switch (top().place) {
-    case Place::kMessages:
-      if (first != '{') Refuse(WrongType(MessageField(""), "an object"));
-      return;
-    case Place::kItems:
-      if (first != '{') Refuse(WrongType(field_, "a string or an array of items"));
-      return;
-    case Place::kContent:
-      result_.text += counts;
-      if (first != '{' && first != '"') Refuse(WrongType(ContentField(), kContentShapes));
-      return;
-    case Place::kIds:
-      ++list_.inner_ids;
-      list_.wrong |= !IsNumber(first);
-      return;
-    case Place::kDocuments:
-      ++list_.elements;
-      if (first != '{' && first != '"') return Refuse(WrongType(field_, "an array of strings or objects"));
-      return AddPrompt(counts);
-    default:
-      break;
-  }
-  ++list_.elements;
-  if (first == '"') return AddPrompt(counts);
-  if (IsNumber(first)) {
-    ++list_.ids;
-  } else {
-    list_.wrong |= first != '[';
-  }
-}
-
-void PromptScan::EndMessage() {
-  if (!message_.role) {
-    Refuse(MakeError(ErrorName::kMissingField, absl::StrCat("`", MessageField(".role"), "` is missing."),
-                     MessageField(".role")));
-  }
-  ++result_.text.messages;
-  result_.ends_with_assistant = message_.assistant;
-}
-
-void PromptScan::EndList() {
-  if (shape_ == Shape::kMessages || shape_ == Shape::kItems) {
-    const bool chat = shape_ == Shape::kMessages;
-    if (result_.text.messages == 0) {
-      Refuse(Empty(field_, chat ? "must have at least one message." : "must have at least one item."));
-    }
-    result_.largest = result_.text;
-    result_.is_text = chat;
-    return;
-  }
-  if (shape_ == Shape::kDocuments) {
-    if (list_.elements == 0) return Refuse(Empty(field_, "must have at least one document."));
-  } else if (list_.elements == 0) {
-    return Refuse(Empty(field_, "must not be empty."));
-  } else if (list_.ids == list_.elements) {  // One prompt, which is exact.
-    TextCounts counts;
-    counts.exact_tokens = list_.ids;
-    return AddPrompt(counts);
-  }
-  if (list_.elements > kMaxPrompts) return Refuse(TooMany(field_, list_.elements));
-  if (list_.wrong || list_.ids > 0) return Refuse(WrongType(field_, kPromptShapes));
-  result_.prompts = list_.elements;
-}
-
-void PromptScan::AddPrompt(const TextCounts& counts) {
-  result_.text += counts;
-  if (Weight(counts) >= Weight(result_.largest)) result_.largest = counts;
-}
-
-void PromptScan::AddToEach(const TextCounts& counts) {
-  if (error_) return;
-  for (int64_t i = 0; i < result_.prompts; ++i) result_.text += counts;
-  result_.largest += counts;
 }
 
 }  // namespace penstock

@@ -31,6 +31,9 @@ class PromptScan {
     kPrompt,     // A string, a list of strings, token ids, or a list of token id lists.
     kItems,      // The input of responses: a string or a list of items.
     kDocuments,  // A reranking has strings or objects.
+    kTexts,      // The same, or a single string or object.
+    kTurns,      // Messages of Anthropic's dialect, whose content is a text or blocks.
+    kBlocks,     // Its system prompt: a text or blocks.
   };
   // `field` is the name of the field and lives as long as this.
   PromptScan(Shape shape, absl::string_view field) : shape_(shape), field_(field) {}
@@ -46,6 +49,8 @@ class PromptScan {
 
   // Adds a text that stands beside each prompt.
   void AddToEach(const TextCounts& counts);
+  // Adds as many texts as there are prompts, one beside each.
+  void AddPairs(const PromptText& texts);
   const std::optional<ApiError>& error() const { return error_; }
   const PromptText& text() const { return result_; }
 
@@ -82,6 +87,8 @@ class PromptScan {
   enum class Counting : uint8_t { kNothing, kText, kRaw };
 
   Level& top() { return levels_[depth_]; }
+  // The place inside of the field, where that is a list.
+  Place ListPlace() const;
   void Refuse(ApiError error);
   std::string MessageField(absl::string_view member) const;
   std::string ContentField() const;
@@ -97,9 +104,9 @@ class PromptScan {
   void EndList();
   void AddPrompt(const TextCounts& counts);
 
-  const Shape shape_;
-  const absl::string_view field_;
-  std::array<Level, 6> levels_{};
+  Shape shape_;
+  absl::string_view field_;
+  std::array<Level, 8> levels_{};
   size_t depth_ = 0;
   TextCounter counter_;
   Counting counting_ = Counting::kNothing;
@@ -109,6 +116,13 @@ class PromptScan {
   PromptText result_;
   std::optional<ApiError> error_;
 };
+
+constexpr bool HasMessages(PromptScan::Shape shape) {
+  return shape == PromptScan::Shape::kMessages || shape == PromptScan::Shape::kTurns;
+}
+constexpr bool HasBlocks(PromptScan::Shape shape) {
+  return shape == PromptScan::Shape::kTurns || shape == PromptScan::Shape::kBlocks;
+}
 
 }  // namespace penstock
 

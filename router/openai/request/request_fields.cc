@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/json_string.h"
+#include "router/openai/request/prompt_fields.h"
 
 namespace penstock {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::array<absl::string_view, kFields> kFieldNames = {
     "model", "stream", "stream_options", "n", "best_of", "service_tier", "messages", "prompt", "input", "instructions", "query", "documents", "tools",
     "functions", "logprobs", "top_logprobs", "response_format", "structured_outputs", "guided_json", "guided_regex",
     "guided_choice", "guided_grammar", "grammar", "json_schema", "regex", "ebnf", "min_tokens", "prompt_logprobs",
-    "add_generation_prompt", "continue_final_message", "echo", "suffix", "store", "background", "previous_response_id", "conversation", "seed", "temperature"};
+    "add_generation_prompt", "continue_final_message", "echo", "suffix", "store", "background", "previous_response_id", "conversation", "seed", "temperature", "text_1", "text_2", "queries", "items", "data_1", "data_2", "system"};
 // clang-format on
 
 constexpr size_t kLongestName = 32;
@@ -37,42 +38,9 @@ RequestField FieldOf(absl::string_view key) {
   return RequestField::kFieldCount;
 }
 
-PromptScan::Shape ShapeOf(Endpoint endpoint) {
-  switch (endpoint) {
-    case Endpoint::kChat:
-      return PromptScan::Shape::kMessages;
-    case Endpoint::kResponses:
-      return PromptScan::Shape::kItems;
-    case Endpoint::kRerank:
-      return PromptScan::Shape::kDocuments;
-    default:
-      return PromptScan::Shape::kPrompt;
-  }
-}
-
 }  // namespace
 
 absl::string_view NameOf(RequestField field) { return kFieldNames[static_cast<size_t>(field)]; }
-
-RequestField PromptField(Endpoint endpoint) {
-  switch (endpoint) {
-    case Endpoint::kChat:
-      return RequestField::kMessages;
-    case Endpoint::kCompletions:
-      return RequestField::kPrompt;
-    case Endpoint::kRerank:
-      return RequestField::kQuery;
-    default:
-      return RequestField::kInput;
-  }
-}
-
-RequestFields::RequestFields(Endpoint endpoint, absl::string_view body, OutputLimits limits)
-    : body_(body),
-      endpoint_(endpoint),
-      counted_(endpoint == Endpoint::kRerank ? RequestField::kDocuments : PromptField(endpoint)),
-      all_limits_(limits),
-      prompt_(ShapeOf(endpoint), NameOf(counted_)) {}
 
 // A key must not hide behind escapes: an engine would read it.
 absl::string_view RequestFields::PlainKey(absl::string_view raw) {
@@ -87,20 +55,29 @@ JsonSpan RequestFields::SpanOf(absl::string_view raw) const {
   return JsonSpan{begin, begin + raw.size()};
 }
 
-bool RequestFields::IsAside() const {
-  return (field_ == RequestField::kInstructions && endpoint_ == Endpoint::kResponses) ||
-         (field_ == RequestField::kQuery && endpoint_ == Endpoint::kRerank);
+PromptScan* RequestFields::BeginPart() {
+  const PromptRow* row = FindPromptRow(endpoint_, field_);
+  if (row == nullptr) return nullptr;
+  Part& part = row->beside ? beside_ : prompt_;
+  if (part.field != RequestField::kNone) {
+    part.second = field_;
+    return nullptr;
+  }
+  part.field = field_;
+  part.scan = PromptScan(row->shape, NameOf(field_));
+  return &part.scan;
 }
 
 void RequestFields::Key(absl::string_view raw, bool escaped) {
   const absl::string_view key = escaped ? PlainKey(raw) : raw;
   if (depth_ > 1) {
-    if (field_ == counted_) return prompt_.Key(key);
+    if (scan_ != nullptr) return scan_->Key(key);
     options_.empty = false;
     at_usage_ = key == "include_usage";
     return;
   }
   field_ = FieldOf(key);
+  scan_ = nullptr;
   if (field_ == RequestField::kFieldCount) return BeginLimit(key);
   if (Seen(field_)) {
     if (duplicate_.empty()) duplicate_ = NameOf(field_);
@@ -108,6 +85,7 @@ void RequestFields::Key(absl::string_view raw, bool escaped) {
     return;
   }
   seen_ |= uint64_t{1} << Position(field_);
+  scan_ = BeginPart();
 }
 
 void RequestFields::BeginLimit(absl::string_view key) {
@@ -124,25 +102,20 @@ void RequestFields::BeginLimit(absl::string_view key) {
 bool RequestFields::Open(const char* at) {
   const bool inside =
       depth_ == 0 ||
-      (field_ == counted_ ? prompt_.Open(at) : depth_ == 1 && field_ == RequestField::kStreamOptions && *at == '{');
+      (scan_ != nullptr ? scan_->Open(at) : depth_ == 1 && field_ == RequestField::kStreamOptions && *at == '{');
   if (inside) ++depth_;
   return inside;
 }
 
-TextCounter* RequestFields::Text(const char* at) {
-  if (field_ == counted_) return prompt_.Text(at);
-  if (!IsAside()) return nullptr;
-  aside_ = TextCounter();
-  return &aside_;
-}
+TextCounter* RequestFields::Text(const char* at) { return scan_ == nullptr ? nullptr : scan_->Text(at); }
 
 void RequestFields::Close() {
-  if (depth_-- > 1 && field_ == counted_) prompt_.Close();
+  if (depth_-- > 1 && scan_ != nullptr) scan_->Close();
 }
 
 void RequestFields::End(absl::string_view raw) {
   if (depth_ == 0) return;
-  if (field_ == counted_) prompt_.End(raw);
+  if (scan_ != nullptr) scan_->End(raw);
   if (depth_ > 1) {
     if (field_ != RequestField::kStreamOptions || !at_usage_) return;
     options_.twice |= options_.include_usage_at.has_value();

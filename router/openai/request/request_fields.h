@@ -56,14 +56,19 @@ enum class RequestField : uint8_t {
   kConversation,
   kSeed,
   kTemperature,
+  kText1,
+  kText2,
+  kQueries,
+  kItems,
+  kData1,
+  kData2,
+  kSystem,
   kFieldCount,
   kOutputLimit,  // Any of them.
+  kNone,
 };
 
 absl::string_view NameOf(RequestField field);
-// The field that holds the prompt.
-RequestField PromptField(Endpoint endpoint);
-
 // The members of `stream_options`.
 struct StreamOptions {
   bool empty = true;
@@ -80,7 +85,10 @@ struct LimitField {
 // A null value counts as absent, except that it still may not occur twice.
 class RequestFields {
  public:
-  RequestFields(Endpoint endpoint, absl::string_view body, OutputLimits limits);
+  RequestFields(Endpoint endpoint, absl::string_view body, OutputLimits limits)
+      : body_(body), endpoint_(endpoint), all_limits_(limits) {}
+  RequestFields(const RequestFields&) = delete;
+  RequestFields& operator=(const RequestFields&) = delete;
 
   // The methods of a visitor.
   void Key(absl::string_view raw, bool escaped);
@@ -89,7 +97,9 @@ class RequestFields {
   void Close();
   void End(absl::string_view raw);
   // The walk pauses at `at`.
-  void Pause(const char* at) { prompt_.Pause(at); }
+  void Pause(const char* at) {
+    if (scan_ != nullptr) scan_->Pause(at);
+  }
 
   const JsonValue* Find(RequestField field) const {
     return Seen(field) && ValueOf(field).kind() != JsonKind::kNull ? &ValueOf(field) : nullptr;
@@ -104,9 +114,15 @@ class RequestFields {
   const StreamOptions& stream_options() const { return options_; }
   // The value at a place.
   JsonValue ValueIn(JsonSpan span) const { return JsonValue{body_, span}; }
-  PromptScan& prompt() { return prompt_; }
-  // The text that stands beside each prompt: `instructions` of responses, `query` of a reranking.
-  const TextCounts& aside() const { return aside_.counts(); }
+  // The text of a field, and the field that has it; kNone: no field of the prompt occurs.
+  struct Part {
+    RequestField field = RequestField::kNone;
+    RequestField second = RequestField::kNone;  // Another field that could have it, which occurs too.
+    PromptScan scan{PromptScan::Shape::kPrompt, ""};
+  };
+  Part& prompt() { return prompt_; }
+  // Stands beside each prompt: `instructions` of responses, `query` of a reranking.
+  const Part& beside() const { return beside_; }
 
  private:
   static constexpr size_t Position(RequestField field) { return static_cast<size_t>(field); }
@@ -116,11 +132,11 @@ class RequestFields {
   // Notes the key if it is a limit of the output.
   void BeginLimit(absl::string_view key);
   JsonSpan SpanOf(absl::string_view raw) const;
-  bool IsAside() const;
+  // The scan of the field that begins; null: its text does not count.
+  PromptScan* BeginPart();
 
   const absl::string_view body_;
   const Endpoint endpoint_;
-  const RequestField counted_;                      // The field that has the text of the prompts.
   int depth_ = 0;                                   // Counts the containers that are open and reported.
   RequestField field_ = RequestField::kFieldCount;  // At the walk; kFieldCount: none that is read.
   bool at_usage_ = false;                           // Within stream_options: at include_usage.
@@ -131,8 +147,9 @@ class RequestFields {
   const OutputLimits all_limits_;
   absl::InlinedVector<LimitField, 2> limits_;
   StreamOptions options_;
-  PromptScan prompt_;
-  TextCounter aside_;
+  Part prompt_;
+  Part beside_;
+  PromptScan* scan_ = nullptr;  // The scan of the field at the walk; null: none.
 };
 
 }  // namespace penstock

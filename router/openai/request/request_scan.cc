@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "router/openai/request/prompt_fields.h"
 #include "router/openai/request/prompt_hashes.h"
 
 namespace penstock {
@@ -17,17 +18,10 @@ constexpr size_t kLongestToolList = 256 << 10;
 using Field = RequestField;
 using MaybeError = std::optional<ApiError>;
 
-ApiError Missing(absl::string_view field) {
-  return MakeError(ErrorName::kMissingField, absl::StrCat("You must provide `", field, "`."), field);
-}
-
 ApiError OutOfRange(absl::string_view field, absl::string_view bounds, absl::string_view value) {
   return MakeError(ErrorName::kInvalidValue,
                    absl::StrCat("`", field, "` must be ", bounds, ", not ", value.substr(0, 40), "."), field);
 }
-
-// Vectors and rankings come whole, whatever the request says.
-bool CanStream(Endpoint endpoint) { return endpoint != Endpoint::kEmbeddings && endpoint != Endpoint::kRerank; }
 
 MaybeError ReadBool(const RequestFields& fields, Field field, bool& out) {
   const JsonValue* value = fields.Find(field);
@@ -105,43 +99,6 @@ MaybeError ReadStreamOptions(const RequestFields& fields, RequestFacts& facts) {
   return std::nullopt;
 }
 
-// `instructions` of responses stand before the items.
-MaybeError AddInstructions(const RequestFields& fields, RequestFacts& facts) {
-  const JsonValue* instructions = fields.Find(Field::kInstructions);
-  if (instructions == nullptr) return std::nullopt;
-  if (instructions->kind() != JsonKind::kString) return WrongType("instructions", "a string");
-  facts.text += fields.aside();
-  facts.largest_prompt = facts.text;
-  return std::nullopt;
-}
-
-// Each document is read beside the query.
-MaybeError AddQuery(const JsonValue& query, RequestFields& fields) {
-  if (fields.Find(Field::kDocuments) == nullptr) return Missing("documents");
-  if (query.kind() != JsonKind::kString) return WrongType("query", "a string");
-  fields.prompt().AddToEach(fields.aside());
-  return std::nullopt;
-}
-
-MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& facts) {
-  const Field field = PromptField(endpoint);
-  const JsonValue* value = fields.Find(field);
-  if (value == nullptr) return Missing(NameOf(field));
-  if (endpoint == Endpoint::kRerank) {
-    if (MaybeError error = AddQuery(*value, fields)) return error;
-  }
-  const PromptScan& scan = fields.prompt();
-  if (scan.error()) return scan.error();
-  const PromptText& text = scan.text();
-  facts.text = text.text;
-  facts.largest_prompt = text.largest;
-  facts.prompts = text.prompts;
-  facts.prompt_is_text = text.is_text;
-  facts.ends_with_assistant = text.ends_with_assistant;
-  facts.prompt_at = value->span;
-  return endpoint == Endpoint::kResponses ? AddInstructions(fields, facts) : std::nullopt;
-}
-
 MaybeError ReadTools(const RequestFields& fields, RequestFacts& facts) {
   for (Field field : {Field::kTools, Field::kFunctions}) {
     const JsonValue* value = fields.Find(field);
@@ -208,14 +165,16 @@ void ReadAnswerShape(const RequestFields& fields, RequestFacts& facts) {
 }
 
 MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& facts) {
-  if (fields.Find(Field::kModel) == nullptr) return Missing("model");
+  if (fields.Find(Field::kModel) == nullptr) return MissingField("model");
   if (MaybeError error = ReadString(fields, Field::kModel, facts.model)) return error;
-  if (facts.model.empty()) return Missing("model");
+  if (facts.model.empty()) return MissingField("model");
   facts.model_at = fields.Span(Field::kModel);
   facts.stream_at = fields.Span(Field::kStream);
-  if (CanStream(endpoint)) {
+  // Vectors and rankings come whole, whatever the request says.
+  if (Generates(endpoint)) {
     if (MaybeError error = ReadBool(fields, Field::kStream, facts.stream)) return error;
-    if (MaybeError error = ReadStreamOptions(fields, facts)) return error;
+    const bool options = endpoint != Endpoint::kMessages;  // It always tells its usage.
+    if (MaybeError error = options ? ReadStreamOptions(fields, facts) : std::nullopt) return error;
   }
   if (MaybeError error = ReadLimits(fields, facts)) return error;
   std::optional<int64_t> n, best_of;
@@ -236,14 +195,12 @@ MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
 }  // namespace
 
 bool RequestFacts::Continuable(Endpoint endpoint) const {
-  const bool generates = endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
-  return generates && prompt_is_text && n == 1 && !has_tools && !has_logprobs && !has_structure && !echo && !seeded &&
-         !has_own_template && !ends_with_assistant;
+  return StreamsChunks(endpoint) && prompt_is_text && n == 1 && !has_tools && !has_logprobs && !has_structure &&
+         !echo && !seeded && !has_own_template && !ends_with_assistant;
 }
 
 bool RequestFacts::Reassemblable(Endpoint endpoint) const {
-  const bool generates = endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
-  return generates && n == 1 && prompts == 1 && !has_logprobs && !echo;
+  return StreamsChunks(endpoint) && n == 1 && prompts == 1 && !has_logprobs && !echo;
 }
 
 bool RequestScan::Fail(absl::string_view message) {

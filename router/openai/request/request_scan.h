@@ -13,6 +13,7 @@
 #include <string>
 #include <variant>
 
+#include "absl/container/inlined_vector.h"
 #include "backends/dialect/endpoint.h"
 #include "base/units.h"
 #include "kvmodel/prompt/prompt_estimate.h"
@@ -43,10 +44,11 @@ struct RequestFacts {
   // The places of fields; unset when absent.
   std::optional<JsonSpan> model_at;
   std::optional<JsonSpan> stream_at;
-  std::optional<JsonSpan> stream_options_at;  // An object or null.
-  bool stream_options_empty = true;           // Null, or without members.
-  std::optional<JsonSpan> include_usage_at;   // Its value, within stream_options.
-  std::optional<JsonSpan> prompt_at;          // messages, prompt, input or query.
+  std::optional<JsonSpan> stream_options_at;       // An object or null.
+  bool stream_options_empty = true;                // Null, or without members.
+  std::optional<JsonSpan> include_usage_at;        // Its value, within stream_options.
+  std::optional<JsonSpan> prompt_at;               // messages, prompt, input or query.
+  absl::InlinedVector<JsonSpan, 2> before_prompt;  // The fields that an engine puts before it.
 
   // Facts that make an answer impossible to continue or to reassemble.
   bool has_tools = false;

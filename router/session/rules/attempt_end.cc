@@ -76,17 +76,17 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
   return end;
 }
 
-AttemptEnd EndpointMissing(absl::string_view replica, absl::string_view path) {
+AttemptEnd EndpointMissing(absl::string_view model, absl::string_view path, bool another) {
   AttemptEnd end;
   end.kind = AttemptEnd::Kind::kRejected;
-  // A replica without a name of its own is called by its address, which stays in the log.
-  const bool named = !replica.empty() && !absl::StrContains(replica, ':');
-  end.error = std::make_unique<ApiError>(
-      MakeError(ErrorName::kUnsupportedEndpoint,
-                absl::StrCat("The engine ", named ? absl::StrCat("`", replica, "`") : "of this model",
-                             " does not offer ", path, "."),
-                "model"));
+  end.denied = another;
+  end.error = std::make_unique<ApiError>(NoEngineServes(model, path));
   return end;
+}
+
+ApiError NoEngineServes(absl::string_view model, absl::string_view path) {
+  return MakeError(ErrorName::kUnsupportedEndpoint, absl::StrCat("No engine of `", model, "` serves ", path, "."),
+                   "model");
 }
 
 bool LacksPath(const EngineError& error) {

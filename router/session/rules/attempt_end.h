@@ -50,8 +50,9 @@ bool IsTurnedAway(const ApiError& error);
 // An error that the engine itself sent. With `in_stream`, it came inside an answer that began well. With `resume_due`,
 // the client waits for the rest of an answer, so the request cannot be bad.
 AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due);
-// The engine lacks the endpoint. `replica` is its name, which may be its address; `path` is the endpoint's.
-AttemptEnd EndpointMissing(absl::string_view replica, absl::string_view path);
+// The engine lacks the endpoint with `path`. `another`: an engine of the model has it.
+AttemptEnd EndpointMissing(absl::string_view model, absl::string_view path, bool another = false);
+ApiError NoEngineServes(absl::string_view model, absl::string_view path);
 // The engine's error says that it has no such path, not that a model is missing.
 bool LacksPath(const EngineError& error);
 // The engine's error says that it has no such model, which it listed before.

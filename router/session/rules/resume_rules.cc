@@ -29,8 +29,6 @@ constexpr std::array<absl::string_view, kResumeLabels.size()> kBarTexts = {
     "the request has a seed",
 };
 
-bool StreamsChunks(Endpoint endpoint) { return endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions; }
-
 bool OneChoice(const RequestFacts& facts) { return facts.n == 1 && facts.prompts == 1; }
 
 // The connections that took a part of the request or all of it.

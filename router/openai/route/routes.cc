@@ -1,4 +1,4 @@
-#include "router/openai/request/routes.h"
+#include "router/openai/route/routes.h"
 
 #include <array>
 #include <optional>
@@ -18,13 +18,26 @@ struct FixedRoute {
   Endpoint endpoint;
 };
 
-constexpr std::array<FixedRoute, 23> kFixedRoutes = {{
+constexpr std::array<FixedRoute, 36> kFixedRoutes = {{
     {"/v1/chat/completions", Route::kGenerate, Endpoint::kChat},
     {"/v1/completions", Route::kGenerate, Endpoint::kCompletions},
     {"/v1/embeddings", Route::kGenerate, Endpoint::kEmbeddings},
     {"/v1/responses", Route::kGenerate, Endpoint::kResponses},
     {"/v1/rerank", Route::kGenerate, Endpoint::kRerank},
+    {"/v2/rerank", Route::kGenerate, Endpoint::kRerank},
     {"/rerank", Route::kGenerate, Endpoint::kRerank},
+    {"/v1/score", Route::kGenerate, Endpoint::kScore},
+    {"/score", Route::kGenerate, Endpoint::kScore},
+    {"/pooling", Route::kGenerate, Endpoint::kPooling},
+    {"/classify", Route::kGenerate, Endpoint::kClassify},
+    {"/v1/classify", Route::kGenerate, Endpoint::kClassify},
+    {"/v1/moderations", Route::kGenerate, Endpoint::kModerations},
+    {"/tokenize", Route::kGenerate, Endpoint::kTokenize},
+    {"/v1/tokenize", Route::kGenerate, Endpoint::kTokenize},
+    {"/detokenize", Route::kGenerate, Endpoint::kDetokenize},
+    {"/v1/detokenize", Route::kGenerate, Endpoint::kDetokenize},
+    {"/v1/messages", Route::kGenerate, Endpoint::kMessages},
+    {"/v1/messages/count_tokens", Route::kGenerate, Endpoint::kCountTokens},
     {"/v1/models", Route::kModels, Endpoint::kChat},
     {"/healthz", Route::kHealth, Endpoint::kChat},
     {"/readyz", Route::kReady, Endpoint::kChat},
@@ -103,6 +116,11 @@ absl::string_view MethodsOfStored(absl::string_view path) {
 
 }  // namespace
 
+bool SpeaksAnthropic(absl::string_view target) {
+  const absl::string_view path = PathOf(target);
+  return path == TraitsOf(Endpoint::kMessages).path || absl::StartsWith(path, "/v1/messages/");
+}
+
 RouteMatch MatchRoute(absl::string_view method, absl::string_view target) {
   const absl::string_view path = PathOf(target);
   for (const FixedRoute& fixed : kFixedRoutes) {
@@ -121,38 +139,6 @@ RouteMatch MatchRoute(absl::string_view method, absl::string_view target) {
                       MethodsOfStored(path));
   }
   return RouteMatch{};
-}
-
-absl::string_view EnginePath(Endpoint endpoint) {
-  switch (endpoint) {
-    case Endpoint::kChat:
-      return "/v1/chat/completions";
-    case Endpoint::kCompletions:
-      return "/v1/completions";
-    case Endpoint::kEmbeddings:
-      return "/v1/embeddings";
-    case Endpoint::kResponses:
-      return "/v1/responses";
-    case Endpoint::kRerank:
-      return "/v1/rerank";
-  }
-  return "/";
-}
-
-absl::string_view EndpointLabel(Endpoint endpoint) {
-  switch (endpoint) {
-    case Endpoint::kChat:
-      return "chat";
-    case Endpoint::kCompletions:
-      return "completions";
-    case Endpoint::kEmbeddings:
-      return "embeddings";
-    case Endpoint::kResponses:
-      return "responses";
-    case Endpoint::kRerank:
-      return "rerank";
-  }
-  return "other";
 }
 
 }  // namespace penstock

@@ -1,6 +1,6 @@
 // The meaning of each path and method. Pure.
-#ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_ROUTES_H_
-#define PENSTOCK_ROUTER_OPENAI_REQUEST_ROUTES_H_
+#ifndef PENSTOCK_ROUTER_OPENAI_ROUTE_ROUTES_H_
+#define PENSTOCK_ROUTER_OPENAI_ROUTE_ROUTES_H_
 
 #include <string>
 
@@ -36,11 +36,9 @@ struct RouteMatch {
 // `target` may carry a query, which is ignored, or be in absolute form.
 RouteMatch MatchRoute(absl::string_view method, absl::string_view target);
 
-// The path of an endpoint at an engine.
-absl::string_view EnginePath(Endpoint endpoint);
-// Its name in metrics and logs: chat, completions, embeddings, responses, rerank.
-absl::string_view EndpointLabel(Endpoint endpoint);
+// Its clients understand errors in Anthropic's form, whether or not there is such a path.
+bool SpeaksAnthropic(absl::string_view target);
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_OPENAI_REQUEST_ROUTES_H_
+#endif  // PENSTOCK_ROUTER_OPENAI_ROUTE_ROUTES_H_

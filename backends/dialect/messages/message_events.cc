@@ -1,0 +1,96 @@
+#include "backends/dialect/messages/message_events.h"
+
+#include <simdjson.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "backends/dialect/finish_reason.h"
+#include "backends/dialect/json_scanner.h"
+#include "backends/dialect/usage_reader.h"
+
+namespace penstock {
+namespace {
+
+struct Scan {
+  std::string type;
+  bool error_found = false;
+  StreamFacts facts;
+};
+
+bool SeeText(JsonScanner& scanner, StreamFacts* facts) {
+  if (scanner.Peek() != '"') return scanner.Skip();
+  absl::string_view text;
+  if (!scanner.TakeString(&text)) return false;
+  facts->has_text |= !text.empty();
+  facts->other_text |= !text.empty();
+  return true;
+}
+
+// A delta of a block, or of the message as a whole.
+bool ScanDelta(JsonScanner& scanner, StreamFacts* facts) {
+  return scanner.ForEachMember([&](absl::string_view key) {
+    if (key == "text" || key == "thinking" || key == "partial_json") return SeeText(scanner, facts);
+    if (key != "stop_reason") return scanner.Skip();
+    std::string reason;
+    if (!scanner.CopyString(&reason)) return false;
+    facts->finish |= !reason.empty();
+    if (!reason.empty()) facts->finish_reason = std::string(OpenAiReason(reason));
+    return true;
+  });
+}
+
+// The beginning of a block. The name of a tool is text that the engine generated.
+bool ScanBlock(JsonScanner& scanner, StreamFacts* facts) {
+  return scanner.ForEachMember([&](absl::string_view key) {
+    const bool text = key == "text" || key == "thinking" || key == "name";
+    return text ? SeeText(scanner, facts) : scanner.Skip();
+  });
+}
+
+bool ScanMessage(JsonScanner& scanner, StreamFacts* facts) {
+  return scanner.ForEachMember(
+      [&](absl::string_view key) { return key == "usage" ? ReadUsage(scanner, &facts->usage) : scanner.Skip(); });
+}
+
+bool ScanEvent(absl::string_view data, Scan* scan) {
+  JsonScanner scanner(data);
+  const bool json = scanner.WholeObject([&](absl::string_view key) {
+    if (key == "type") return scanner.CopyString(&scan->type);
+    if (key == "delta") return ScanDelta(scanner, &scan->facts);
+    if (key == "content_block") return ScanBlock(scanner, &scan->facts);
+    if (key == "message") return ScanMessage(scanner, &scan->facts);
+    if (key == "usage") return ReadUsage(scanner, &scan->facts.usage);
+    if (key == "error") return scan->error_found |= scanner.Peek() != 'n', scanner.Skip();
+    return scanner.Skip();
+  });
+  return json && simdjson::validate_utf8(data.data(), data.size());
+}
+
+}  // namespace
+
+StreamFacts ReadMessageEvent(const SseSplitter::Event& event) {
+  Scan scan;
+  const absl::string_view data = absl::StripAsciiWhitespace(event.data);
+  if (event.comment || data.empty()) return scan.facts;
+  if (data == "[DONE]") {
+    scan.facts.done = true;
+    return scan.facts;
+  }
+  if (!ScanEvent(data, &scan)) {
+    StreamFacts malformed;
+    malformed.malformed = true;
+    return malformed;
+  }
+  if (scan.error_found || scan.type == "error" || (event.name == "error" && scan.type.empty())) {
+    StreamFacts failed;
+    failed.error = ParseEngineError(200, data);
+    return failed;
+  }
+  scan.facts.nothing = scan.type == "ping";
+  scan.facts.done = scan.type == "message_stop";
+  return std::move(scan.facts);
+}
+
+}  // namespace penstock

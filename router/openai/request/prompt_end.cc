@@ -1,0 +1,166 @@
+// The ends of the values of a prompt: their counts, and the faults that show only then.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/json_string.h"
+#include "router/openai/request/prompt_text.h"
+#include "router/openai/request/request_scan.h"
+
+namespace penstock {
+namespace {
+
+constexpr absl::string_view kContentShapes = "a string or an array of content parts";
+constexpr absl::string_view kPromptShapes = "a string, a list of strings, a list of token ids, or a list of such lists";
+
+ApiError Empty(absl::string_view field, absl::string_view message) {
+  return MakeError(ErrorName::kEmptyArray, absl::StrCat("`", field, "` ", message), field);
+}
+
+ApiError TooMany(absl::string_view field, int64_t count) {
+  return MakeError(ErrorName::kTooManyElements,
+                   absl::StrCat("`", field, "` has ", count, " elements; at most ", kMaxPrompts, " are allowed."),
+                   field);
+}
+
+// Rough size for comparing elements of one list.
+int64_t Weight(const TextCounts& counts) {
+  return counts.latin + counts.digits + counts.space + counts.other + 4 * (counts.cjk + counts.exact_tokens);
+}
+
+bool IsNumber(char first) { return first == '-' || (first >= '0' && first <= '9'); }
+
+bool IsAssistant(absl::string_view literal) {
+  constexpr size_t kLongest = 64;  // With every character escaped.
+  return literal.size() <= kLongest && UnescapeJson(literal.substr(1, literal.size() - 2)) == "assistant";
+}
+
+}  // namespace
+
+void PromptScan::EndField(char first, TextCounts counts) {
+  if (first == '[') return EndList();
+  if (first == 'n') return;  // Counts as absent.
+  const bool text = first == '"' && CountsText();
+  const bool object = first == '{' && shape_ == Shape::kTexts;
+  if (text || object) {
+    if (shape_ == Shape::kItems) counts.messages = 1;
+    result_.is_text = shape_ == Shape::kPrompt;
+    return AddPrompt(counts);
+  }
+  Refuse(WrongType(field_, HasMessages(shape_)        ? "an array of messages"
+                           : shape_ == Shape::kPrompt ? kPromptShapes
+                           : shape_ == Shape::kItems  ? "a string or an array of items"
+                           : shape_ == Shape::kBlocks ? kContentShapes
+                           : shape_ == Shape::kTexts  ? "a text or an array of texts"
+                                                      : "an array of texts"));
+}
+
+void PromptScan::EndMember(absl::string_view raw) {
+  const char first = raw[0];
+  switch (top().use) {
+    case Use::kRole:
+      if (first != '"') return Refuse(WrongType(MessageField(".role"), "a string"));
+      message_.assistant = IsAssistant(raw);
+      return;
+    case Use::kContent:
+      if (first != '"' && first != '[' && first != 'n') Refuse(WrongType(ContentField(), kContentShapes));
+      return;
+    case Use::kImage:
+      ++result_.text.images;
+      result_.text.unforecastable = true;
+      return;
+    case Use::kSource:
+      if (first == '{') ++result_.text.images;
+      result_.text.unforecastable |= first == '{';
+      return;
+    case Use::kUnknownSize:
+      result_.text.unforecastable = true;
+      return;
+    default:
+      return;
+  }
+}
+
+void PromptScan::EndElement(char first, const TextCounts& counts) {
+  switch (top().place) {
+    case Place::kMessages:
+      if (first != '{') Refuse(WrongType(MessageField(""), "an object"));
+      return;
+    case Place::kItems:
+      if (first != '{') Refuse(WrongType(field_, "a string or an array of items"));
+      return;
+    case Place::kContent:
+      result_.text += counts;
+      if (first != '{' && first != '"') Refuse(WrongType(ContentField(), kContentShapes));
+      return;
+    case Place::kIds:
+      ++list_.inner_ids;
+      list_.wrong |= !IsNumber(first);
+      return;
+    case Place::kDocuments:
+      ++list_.elements;
+      if (first != '{' && first != '"') return Refuse(WrongType(field_, "an array of strings or objects"));
+      return AddPrompt(counts);
+    default:
+      break;
+  }
+  ++list_.elements;
+  if (first == '"') return AddPrompt(counts);
+  if (IsNumber(first)) {
+    ++list_.ids;
+  } else {
+    list_.wrong |= first != '[';
+  }
+}
+
+void PromptScan::EndMessage() {
+  if (!message_.role) {
+    Refuse(MakeError(ErrorName::kMissingField, absl::StrCat("`", MessageField(".role"), "` is missing."),
+                     MessageField(".role")));
+  }
+  ++result_.text.messages;
+  result_.ends_with_assistant = message_.assistant;
+}
+
+void PromptScan::EndList() {
+  if (shape_ == Shape::kBlocks) return;
+  if (HasMessages(shape_) || shape_ == Shape::kItems) {
+    const bool chat = HasMessages(shape_);
+    if (result_.text.messages == 0) {
+      Refuse(Empty(field_, chat ? "must have at least one message." : "must have at least one item."));
+    }
+    result_.largest = result_.text;
+    result_.is_text = chat;
+    return;
+  }
+  if (shape_ == Shape::kDocuments || shape_ == Shape::kTexts) {
+    if (list_.elements == 0) return Refuse(Empty(field_, "must have at least one document."));
+  } else if (list_.elements == 0) {
+    return Refuse(Empty(field_, "must not be empty."));
+  } else if (list_.ids == list_.elements) {  // One prompt, which is exact.
+    TextCounts counts;
+    counts.exact_tokens = list_.ids;
+    return AddPrompt(counts);
+  }
+  if (list_.elements > kMaxPrompts) return Refuse(TooMany(field_, list_.elements));
+  if (list_.wrong || list_.ids > 0) return Refuse(WrongType(field_, kPromptShapes));
+  result_.prompts = list_.elements;
+}
+
+void PromptScan::AddPrompt(const TextCounts& counts) {
+  result_.text += counts;
+  if (Weight(counts) >= Weight(result_.largest)) result_.largest = counts;
+}
+
+void PromptScan::AddToEach(const TextCounts& counts) {
+  if (error_) return;
+  for (int64_t i = 0; i < result_.prompts; ++i) result_.text += counts;
+  result_.largest += counts;
+}
+
+void PromptScan::AddPairs(const PromptText& texts) {
+  if (error_) return;
+  result_.text += texts.text;
+  result_.largest += texts.largest;
+}
+
+}  // namespace penstock

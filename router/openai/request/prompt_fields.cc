@@ -1,0 +1,131 @@
+#include "router/openai/request/prompt_fields.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+using Field = RequestField;
+using Shape = PromptScan::Shape;
+using MaybeError = std::optional<ApiError>;
+
+// The first row of an endpoint names the field that a body without any of them lacks.
+constexpr PromptRow kRows[] = {
+    {Endpoint::kChat, Field::kMessages, Shape::kMessages},
+    {Endpoint::kCompletions, Field::kPrompt, Shape::kPrompt},
+    {Endpoint::kEmbeddings, Field::kInput, Shape::kPrompt},
+    {Endpoint::kResponses, Field::kInput, Shape::kItems},
+    {Endpoint::kResponses, Field::kInstructions, Shape::kTexts, true},
+    {Endpoint::kRerank, Field::kDocuments, Shape::kDocuments},
+    {Endpoint::kRerank, Field::kQuery, Shape::kTexts, true},
+    // vLLM has three pairs of names, SGLang a fourth.
+    {Endpoint::kScore, Field::kText2, Shape::kTexts},
+    {Endpoint::kScore, Field::kDocuments, Shape::kTexts},
+    {Endpoint::kScore, Field::kData2, Shape::kTexts},
+    {Endpoint::kScore, Field::kItems, Shape::kPrompt},
+    {Endpoint::kScore, Field::kText1, Shape::kTexts, true},
+    {Endpoint::kScore, Field::kQueries, Shape::kTexts, true},
+    {Endpoint::kScore, Field::kData1, Shape::kTexts, true},
+    {Endpoint::kScore, Field::kQuery, Shape::kPrompt, true},
+    {Endpoint::kPooling, Field::kInput, Shape::kPrompt},
+    {Endpoint::kPooling, Field::kMessages, Shape::kMessages},
+    {Endpoint::kClassify, Field::kInput, Shape::kPrompt},
+    {Endpoint::kClassify, Field::kMessages, Shape::kMessages},
+    {Endpoint::kModerations, Field::kInput, Shape::kTexts},
+    {Endpoint::kMessages, Field::kMessages, Shape::kTurns},
+    {Endpoint::kMessages, Field::kSystem, Shape::kBlocks, true},
+};
+
+absl::string_view FirstField(Endpoint endpoint, bool beside) {
+  for (const PromptRow& row : kRows) {
+    if (row.endpoint == endpoint && row.beside == beside) return NameOf(row.field);
+  }
+  return "prompt";
+}
+
+// The field that has the part; an error where there is none, or a second one that an engine could read instead.
+MaybeError CheckPart(Endpoint endpoint, const RequestFields& fields, const RequestFields::Part& part, bool beside) {
+  if (part.field == Field::kNone || fields.Find(part.field) == nullptr) {
+    return MissingField(FirstField(endpoint, beside));
+  }
+  if (part.second == Field::kNone) return std::nullopt;
+  return MakeError(ErrorName::kInvalidValue,
+                   absl::StrCat("Give only one of `", NameOf(part.field), "` and `", NameOf(part.second), "`."),
+                   NameOf(part.second));
+}
+
+// `instructions` of responses stand before the items.
+MaybeError AddInstructions(const RequestFields& fields, RequestFacts& facts) {
+  const JsonValue* instructions = fields.Find(Field::kInstructions);
+  if (instructions == nullptr) return std::nullopt;
+  if (instructions->kind() != JsonKind::kString) return WrongType("instructions", "a string");
+  facts.text += fields.beside().scan.text().text;
+  facts.largest_prompt = facts.text;
+  return std::nullopt;
+}
+
+// `system` and the tools stand before the messages.
+MaybeError AddSystem(const RequestFields& fields, RequestFacts& facts) {
+  for (const Field field : {Field::kTools, Field::kSystem}) {
+    if (fields.Find(field) != nullptr) facts.before_prompt.push_back(*fields.Span(field));
+  }
+  if (fields.Find(Field::kSystem) == nullptr) return std::nullopt;
+  const PromptScan& system = fields.beside().scan;
+  if (system.error()) return system.error();
+  facts.text += system.text().text;
+  facts.largest_prompt = facts.text;
+  return std::nullopt;
+}
+
+// Each document is read beside the query. As many first texts as second ones make pairs.
+MaybeError AddQuery(Endpoint endpoint, RequestFields& fields) {
+  const RequestFields::Part& beside = fields.beside();
+  const bool one_text = endpoint == Endpoint::kRerank;
+  if (one_text && fields.Find(beside.field)->kind() != JsonKind::kString) return WrongType("query", "a string");
+  if (beside.scan.error()) return beside.scan.error();
+  const PromptText& query = beside.scan.text();
+  if (query.prompts == 1) {
+    fields.prompt().scan.AddToEach(query.text);
+  } else {
+    fields.prompt().scan.AddPairs(query);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const PromptRow* FindPromptRow(Endpoint endpoint, RequestField field) {
+  for (const PromptRow& row : kRows) {
+    if (row.field == field && row.endpoint == endpoint) return &row;
+  }
+  return nullptr;
+}
+
+ApiError MissingField(absl::string_view field) {
+  return MakeError(ErrorName::kMissingField, absl::StrCat("You must provide `", field, "`."), field);
+}
+
+MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& facts) {
+  if (IsFree(endpoint)) return std::nullopt;
+  const bool pairs = endpoint == Endpoint::kRerank || endpoint == Endpoint::kScore;
+  if (pairs) {
+    if (MaybeError error = CheckPart(endpoint, fields, fields.beside(), true)) return error;
+  }
+  if (MaybeError error = CheckPart(endpoint, fields, fields.prompt(), false)) return error;
+  if (pairs) {
+    if (MaybeError error = AddQuery(endpoint, fields)) return error;
+  }
+  const PromptScan& scan = fields.prompt().scan;
+  if (scan.error()) return scan.error();
+  const PromptText& text = scan.text();
+  facts.text = text.text;
+  facts.largest_prompt = text.largest;
+  facts.prompts = text.prompts;
+  facts.prompt_is_text = text.is_text;
+  facts.ends_with_assistant = text.ends_with_assistant;
+  facts.prompt_at = fields.Span(fields.prompt().field);
+  if (endpoint == Endpoint::kMessages) return AddSystem(fields, facts);
+  return endpoint == Endpoint::kResponses ? AddInstructions(fields, facts) : std::nullopt;
+}
+
+}  // namespace penstock

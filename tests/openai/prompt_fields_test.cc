@@ -1,0 +1,79 @@
+// The fields that hold the prompts of scores, poolings, classifications and moderations.
+#include "router/openai/request/prompt_fields.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/engines/catalogue/engine_catalogue.h"
+
+namespace penstock {
+namespace {
+
+RequestFacts FactsOf(Endpoint endpoint, absl::string_view body) {
+  auto result = ScanRequest(endpoint, body, AllOutputLimits());
+  const ApiError* error = std::get_if<ApiError>(&result);
+  EXPECT_EQ(error, nullptr) << body << (error == nullptr ? "" : error->message);
+  return error == nullptr ? std::get<RequestFacts>(result) : RequestFacts{};
+}
+
+ApiError FaultOf(Endpoint endpoint, absl::string_view body) {
+  auto result = ScanRequest(endpoint, body, AllOutputLimits());
+  const ApiError* error = std::get_if<ApiError>(&result);
+  EXPECT_NE(error, nullptr) << body;
+  return error == nullptr ? ApiError() : *error;
+}
+
+TEST(PromptFields, EachSecondTextIsReadBesideTheFirst) {
+  for (const char* body : {R"({"model":"m","text_1":"four","text_2":["aa","bbb"]})",
+                           R"({"model":"m","queries":"four","documents":["aa","bbb"]})",
+                           R"({"model":"m","query":"four","items":["aa","bbb"]})",
+                           R"({"documents":["aa","bbb"],"model":"m","queries":["four"]})"}) {
+    const RequestFacts facts = FactsOf(Endpoint::kScore, body);
+    EXPECT_EQ(facts.prompts, 2) << body;
+    EXPECT_EQ(facts.text.latin, 2 * 4 + 2 + 3) << body;
+    EXPECT_EQ(facts.largest_prompt.latin, 4 + 3) << body;
+  }
+}
+
+TEST(PromptFields, AsManyFirstTextsAsSecondOnesMakePairs) {
+  const RequestFacts facts =
+      FactsOf(Endpoint::kScore, R"({"model":"m","text_1":["four","fives"],"text_2":["aa","bbb"]})");
+  EXPECT_EQ(facts.text.latin, 4 + 5 + 2 + 3);
+  EXPECT_EQ(facts.largest_prompt.latin, 5 + 3);
+}
+
+TEST(PromptFields, ASingleTextOrObjectIsOnePrompt) {
+  EXPECT_EQ(FactsOf(Endpoint::kScore, R"({"model":"m","text_1":"a","text_2":"bbb"})").text.latin, 4);
+  EXPECT_EQ(FactsOf(Endpoint::kModerations, R"({"model":"m","input":"bbb"})").text.latin, 3);
+  EXPECT_GT(FactsOf(Endpoint::kScore, R"({"model":"m","text_1":"a","text_2":{"content":[]}})").text.latin, 4);
+  EXPECT_GT(FactsOf(Endpoint::kModerations, R"({"model":"m","input":[{"type":"text","text":"bbb"}]})").text.latin, 3);
+}
+
+TEST(PromptFields, PoolingTakesTextsTokensOrMessages) {
+  for (const Endpoint endpoint : {Endpoint::kPooling, Endpoint::kClassify}) {
+    EXPECT_EQ(FactsOf(endpoint, R"({"model":"m","input":["aa","b"]})").prompts, 2);
+    EXPECT_EQ(FactsOf(endpoint, R"({"model":"m","input":[1,2,3]})").text.exact_tokens, 3);
+    EXPECT_EQ(FactsOf(endpoint, R"({"model":"m","messages":[{"role":"user","content":"aa"}]})").text.latin, 2);
+  }
+}
+
+TEST(PromptFields, ASecondFieldForThePromptIsRefused) {
+  const ApiError error = FaultOf(Endpoint::kPooling, R"({"model":"m","input":"a","messages":[]})");
+  EXPECT_EQ(error.param, "messages");
+  EXPECT_EQ(error.bad_input, BadInput::kOutOfRange);
+  EXPECT_EQ(FaultOf(Endpoint::kScore, R"({"model":"m","text_1":"a","query":"b","items":["c"]})").param, "query");
+}
+
+TEST(PromptFields, AMissingFieldIsNamed) {
+  EXPECT_EQ(FaultOf(Endpoint::kScore, R"({"model":"m","text_1":"x"})").param, "text_2");
+  EXPECT_EQ(FaultOf(Endpoint::kScore, R"({"model":"m"})").param, "text_1");
+  EXPECT_EQ(FaultOf(Endpoint::kPooling, R"({"model":"m"})").param, "input");
+}
+
+TEST(PromptFields, AFreeEndpointNeedsAModelOnly) {
+  EXPECT_EQ(FactsOf(Endpoint::kTokenize, R"({"model":"m","content":"aa"})").text, TextCounts());
+  EXPECT_EQ(FactsOf(Endpoint::kDetokenize, R"({"model":"m","tokens":[1]})").model, "m");
+  EXPECT_EQ(FaultOf(Endpoint::kTokenize, R"({"prompt":"aa"})").param, "model");
+}
+
+}  // namespace
+}  // namespace penstock
