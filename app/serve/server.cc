@@ -86,7 +86,12 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
     mailboxes.push_back(&p.loops.back()->mailbox());
   }
   CoreHost::Hooks hooks;
-  hooks.record = std::move(options.record);
+  p.gpus.SetPrices(PricesOf(config), Now());
+  hooks.record = [gpus = &p.gpus, also = std::move(options.record)](const Event& event, Instant now,
+                                                                    const std::vector<Action>& actions) {
+    gpus->Observe(event, now, actions);
+    if (also) also(event, now, actions);
+  };
   hooks.on_decision = [telemetry = &p.telemetry](Duration spent) { telemetry->OnDecision(spent); };
   hooks.on_fleet_action = [&p](const FleetAction& action) {
     asio::post(p.control().io(), [&p, action] { p.Carry(action); });
@@ -95,6 +100,7 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
                                       std::move(mailboxes), std::move(hooks));
   p.edge.core = p.core.get();
   p.edge.board = &p.board;
+  p.edge.gpus = &p.gpus;
   p.edge.telemetry = &p.telemetry;
   p.edge.log = p.log.get();
   p.edge.pseudonym = absl::StrCat("penstock-", NewRequestId());
@@ -168,6 +174,7 @@ absl::Status RouterServer::Reload(const Config& config) {
   const auto tls = ListenersTlsOf(config);
   if (!tls.ok()) return tls.status();
   p.telemetry.SetTenants(TenantNames(config));
+  p.gpus.SetPrices(PricesOf(config), Now());
   p.log->SetAll(config.log.all_decisions);
   p.log->Reopen();
   std::promise<void> published;

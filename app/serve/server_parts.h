@@ -17,7 +17,7 @@
 #include "router/live/event_loop.h"
 #include "router/live/fleet/elastic_keeper.h"
 #include "router/live/fleet/fleet_monitor.h"
-#include "router/live/progress_sampler.h"
+#include "router/live/sampling/progress_sampler.h"
 #include "router/page/page_feed.h"
 
 namespace penstock {
@@ -43,6 +43,13 @@ inline TelemetryOptions TelemetryOptionsOf(const Config& config, const std::stri
   return options;
 }
 
+// The prices of GPUs by name.
+inline std::map<std::string, double> PricesOf(const Config& config) {
+  std::map<std::string, double> prices;
+  for (const GpuConfig& gpu : config.gpus) prices[gpu.id] = gpu.price;
+  return prices;
+}
+
 // The parts, each after those that it depends on; destroyed from the last to the first.
 struct RouterServer::Parts {
   Parts(const Config& the_config, const std::string& version)
@@ -52,6 +59,7 @@ struct RouterServer::Parts {
   Telemetry telemetry;
   std::unique_ptr<DecisionLog> log;
   ProgressBoard board;
+  GpuWatch gpus;
   Edge edge;
   struct Simulated {
     std::unique_ptr<simulated::SimulatedFleet> fleet;  // Null: every replica has a URL.

@@ -17,6 +17,8 @@ constexpr size_t kLongestFilter = 40;
 constexpr int kNarrowestFirst = 8;
 // Columns of a terminal whose bars say something.
 constexpr int kLeastForBars = 24;
+// Rows of a terminal with room for the states of the GPUs.
+constexpr int kLeastForTime = 20;
 // Data that is older is marked as lost.
 constexpr double kStale = 4;
 
@@ -165,6 +167,7 @@ void AddGpus(const TopState& state, Size size, std::vector<Line>& lines) {
   std::string legend = "▓ weights █ KV ▒ promised ░ KV free";
   if (most < state.gpus.size()) legend = absl::StrCat(state.gpus.size() - most, " more GPUs  ", legend);
   lines.push_back({Cut(legend, size.columns), Style::kQuiet});
+  if (!state.gpu_time.empty() && size.rows >= kLeastForTime) lines.push_back({Cut(state.gpu_time, size.columns)});
 }
 
 Line HeadOf(const Table& table, const TopView& view, const std::vector<size_t>& shown, int first) {

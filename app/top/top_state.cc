@@ -173,6 +173,26 @@ std::vector<Contestant> ComparisonOf(const Json& fleet) {
   return rows;
 }
 
+// The shares of the states, the largest first; empty: a router of an older version.
+std::string GpuTimeOf(const Json& fleet) {
+  const auto found = fleet.find("gpu_time");
+  if (found == fleet.end()) return "";
+  std::vector<std::pair<double, std::string>> states;
+  double whole = 0;
+  for (const auto& [name, seconds] : found->at("seconds").items()) {
+    states.emplace_back(seconds.get<double>(), Harmless(name));
+    whole += states.back().first;
+  }
+  std::stable_sort(states.begin(), states.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = "GPU time";
+  for (const auto& [seconds, name] : states) {
+    if (seconds < 0.005 * whole || seconds <= 0) break;
+    absl::StrAppendFormat(&text, " %s %.0f%%", name, 100 * seconds / whole);
+  }
+  absl::StrAppendFormat(&text, ", %.2f productive hours", NumberOf(*found, "productive_gpu_hours"));
+  return text;
+}
+
 TopState StateOf(const Json& state) {
   const Json& fleet = state.at("fleet");
   const Json& requests = state.at("requests");
@@ -192,6 +212,7 @@ TopState StateOf(const Json& state) {
   for (const Json& replica : fleet.at("replicas")) top.replicas_up += replica.at("health") == "up" ? 1 : 0;
   top.last_error = TextOf(fleet.at("configuration"), "last_error");
   top.comparison = ComparisonOf(fleet);
+  top.gpu_time = GpuTimeOf(fleet);
   top.gpus = GpusOf(fleet);
   top.tables[static_cast<size_t>(Panel::kReplicas)] = ReplicasOf(fleet);
   top.tables[static_cast<size_t>(Panel::kQueue)] = QueueOf(requests);

@@ -67,17 +67,19 @@ Groups ByPromptQuartile(const std::vector<RequestRecord>& records) {
 
 // Tokens of the whole run by their outcome.
 struct TokenSums {
+  int64_t answered = 0;
   int64_t total = 0;
   int64_t late = 0;
   int64_t abandoned = 0;
+  std::map<std::string, int64_t> wasted;
 
   void Add(const RequestRecord& record) {
+    answered += record.tokens.tokens();
     total += record.tokens.in_window();
-    if (record.fate == Fate::kFinished) {
-      late += record.tokens.late_in_window();
-    } else {
-      abandoned += record.tokens.in_window();
-    }
+    const bool finished = record.fate == Fate::kFinished;
+    const int64_t waste = finished ? record.tokens.late_in_window() : record.tokens.in_window();
+    (finished ? late : abandoned) += waste;
+    if (waste > 0) wasted[finished ? "late" : record.reason.empty() ? "unfinished" : record.reason] += waste;
   }
 };
 
@@ -172,6 +174,11 @@ Results Summarise(const std::vector<RequestRecord>& records, Duration duration) 
   results.total_tokens_per_s = static_cast<double>(tokens.total) / seconds;
   results.late_tokens_per_s = static_cast<double>(tokens.late) / seconds;
   results.abandoned_tokens_per_s = static_cast<double>(tokens.abandoned) / seconds;
+  results.answered_tokens_per_s = static_cast<double>(tokens.answered) / seconds;
+  results.delivered_active_tokens_per_s = static_cast<double>(tokens.total - tokens.late - tokens.abandoned) / seconds;
+  for (const auto& [cause, count] : tokens.wasted) {
+    results.wasted_tokens_per_s[cause] = static_cast<double>(count) / seconds;
+  }
   results.ttft_s = PercentilesOf(std::move(latencies.ttft));
   results.tpot_s = PercentilesOf(std::move(latencies.tpot));
   results.queue_wait_s = PercentilesOf(std::move(latencies.queue_wait));

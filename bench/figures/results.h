@@ -5,7 +5,12 @@
 //   active, goodput           tokens of requests arriving in [0, duration), whenever delivered
 //   total, late, abandoned,
 //   recomputed                tokens delivered (recomputed) in [0, duration)
-// `goodput` counts the tokens of requests that were on time.
+// `goodput` counts the tokens of requests that were on time. The two windows differ, so a run whose answers end after
+// the duration has more active tokens than total ones. Two more figures compare within one window:
+//   answered    all tokens of requests arriving in [0, duration), whenever delivered: active is part of it
+//   delivered   {total, active, late, abandoned} in [0, duration): the first is the sum of the others
+// `wasted` has the late, abandoned and recomputed tokens of the last window by cause: late, recomputed, or the reason
+// of the refusal or failure.
 #ifndef PENSTOCK_BENCH_FIGURES_RESULTS_H_
 #define PENSTOCK_BENCH_FIGURES_RESULTS_H_
 
@@ -107,12 +112,15 @@ struct Results {
   double total_tokens_per_s = 0;
   double late_tokens_per_s = 0;
   double abandoned_tokens_per_s = 0;
-  std::optional<double> recomputed_tokens_per_s;  // Unknown where the engines do not report it.
-  std::optional<int64_t> preemptions;             // Unknown where no counter could be read.
-  std::optional<Percentiles> ttft_s;              // From arrival, of requests with a first token.
-  std::optional<Percentiles> tpot_s;              // (last - first)/(tokens - 1), of requests with two tokens or more.
-  std::optional<Percentiles> queue_wait_s;        // Requests with a known wait.
-  std::optional<Percentiles> refused_wait_s;      // From arrival to the refusal, of refused requests.
+  double answered_tokens_per_s = 0;
+  double delivered_active_tokens_per_s = 0;
+  std::map<std::string, double> wasted_tokens_per_s;  // Rates by cause; zero rates are left out.
+  std::optional<double> recomputed_tokens_per_s;      // Unknown where the engines do not report it.
+  std::optional<int64_t> preemptions;                 // Unknown where no counter could be read.
+  std::optional<Percentiles> ttft_s;                  // From arrival, of requests with a first token.
+  std::optional<Percentiles> tpot_s;          // (last - first)/(tokens - 1), of requests with two tokens or more.
+  std::optional<Percentiles> queue_wait_s;    // Requests with a known wait.
+  std::optional<Percentiles> refused_wait_s;  // From arrival to the refusal, of refused requests.
   std::map<std::string, GroupResults> per_class;
   std::map<std::string, GroupResults> per_tenant;
   std::map<std::string, GroupResults> per_model;

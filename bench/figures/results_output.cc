@@ -50,6 +50,14 @@ std::string CountsLine(const char* name, const std::map<std::string, int64_t>& c
   return Line(name, text);
 }
 
+std::string WasteLine(const std::map<std::string, double>& wasted) {
+  std::string text;
+  for (const auto& [cause, rate] : wasted) {
+    absl::StrAppendFormat(&text, "%s%.1f %s", text.empty() ? "" : ", ", rate, cause);
+  }
+  return Line("wasted tokens/s", text.empty() ? "0" : text);
+}
+
 }  // namespace
 
 std::string GroupsTable(const char* title, const std::map<std::string, GroupResults>& groups) {
@@ -96,6 +104,13 @@ Json ResultsAsJson(const Results& results) {
               {"late_tokens_per_s", results.late_tokens_per_s},
               {"abandoned_tokens_per_s", results.abandoned_tokens_per_s},
               {"recomputed_tokens_per_s", OrNull(results.recomputed_tokens_per_s)},
+              {"answered_tokens_per_s", results.answered_tokens_per_s},
+              {"delivered",
+               {{"total", results.total_tokens_per_s},
+                {"active", results.delivered_active_tokens_per_s},
+                {"late", results.late_tokens_per_s},
+                {"abandoned", results.abandoned_tokens_per_s}}},
+              {"wasted_tokens_per_s", ToJson(results.wasted_tokens_per_s)},
               {"preemptions", OrNull(results.preemptions)},
               {"ttft_s", ToJson(results.ttft_s)},
               {"tpot_s", ToJson(results.tpot_s)},
@@ -121,11 +136,13 @@ std::string ResultsTable(const Results& results) {
   text += CountsLine("refused", results.refused);
   text += CountsLine("failed", results.failed);
   text += Line("on time", absl::StrFormat("%.2f%%", 100 * results.on_time_share));
-  text += Line("active tokens/s", absl::StrFormat("%.1f", results.active_tokens_per_s));
+  text += Line("active tokens/s", absl::StrFormat("%.1f of %.1f, by requests that arrived in the run",
+                                                  results.active_tokens_per_s, results.answered_tokens_per_s));
   text += Line("goodput tokens/s", absl::StrFormat("%.1f", results.goodput_tokens_per_s));
-  text += Line("total tokens/s", absl::StrFormat("%.1f", results.total_tokens_per_s));
-  text += Line("late tokens/s", absl::StrFormat("%.1f", results.late_tokens_per_s));
-  text += Line("abandoned tokens/s", absl::StrFormat("%.1f", results.abandoned_tokens_per_s));
+  text += Line("delivered tokens/s", absl::StrFormat("%.1f: active %.1f, late %.1f, abandoned %.1f",
+                                                     results.total_tokens_per_s, results.delivered_active_tokens_per_s,
+                                                     results.late_tokens_per_s, results.abandoned_tokens_per_s));
+  text += WasteLine(results.wasted_tokens_per_s);
   text += Line("recomputed tokens/s", results.recomputed_tokens_per_s
                                           ? absl::StrFormat("%.1f", *results.recomputed_tokens_per_s)
                                           : std::string("-"));

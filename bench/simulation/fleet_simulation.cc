@@ -96,6 +96,7 @@ void FleetSimulation::Tell(const Event& event) {
   core_.Apply(event, now, actions);
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
   accounts_.CountDecision(took.count());
+  accounts_.Observe(event, now, actions);
   if (observer_) observer_(event, now, actions);
   for (const Action& action : actions) Act(action);
   const std::optional<Instant> next = core_.NextDeadline();
@@ -128,7 +129,6 @@ void FleetSimulation::Act(const Action& action) {
 
 void FleetSimulation::Place(const Forward& forward) {
   const uint64_t request = forward.request.value();
-  accounts_.WaitsNoMore(*(*requests_)[request].arrival, events_.now());
   accounts_.Forwarded(forward);
   const Duration host_time = spec_.replicas[forward.replica.value()].host_time;
   link_.SendRequest(request, requests_->Forward(request, forward.replica), host_time);
@@ -148,9 +148,7 @@ void FleetSimulation::Turn(const Refuse& refuse) {
 }
 
 void FleetSimulation::End(uint64_t request, Fate fate, const std::string& reason) {
-  const LiveRequest& live = (*requests_)[request];
   if (!requests_->End(request)) return;
-  if (live.waiting) accounts_.WaitsNoMore(*live.arrival, events_.now());
   accounts_.Ended(request, fate, reason, events_.now());
 }
 
@@ -163,7 +161,6 @@ void FleetSimulation::Arrive(uint64_t request) {
   event.prompt = Tokens(std::max<int64_t>(1, std::llround(estimate)));
   event.prompt_sigma = options_.prompt_error;
   if (arrival.vanishes) events_.Schedule(events_.now() + *arrival.vanishes, Occurrence::kVanish, request);
-  accounts_.Waits(arrival, events_.now());
   Tell(event);
 }
 
@@ -252,7 +249,6 @@ void FleetSimulation::Requeue(uint64_t request) {
   engines_.Abort(replica, requests_->SequenceOf(request));
   requests_->CloseStream(request);
   requests_->Requeue(request);
-  accounts_.Waits(*live.arrival, events_.now());
   // A stream continues from the client's tokens; a request answered in one piece starts again.
   if (!live.arrival->observed) live.tokens = 0;
   Tell(RequestRequeued{RequestId(request), Tokens(live.tokens), engines_.IsDown(replica)});
@@ -272,6 +268,7 @@ void FleetSimulation::Sample() {
     const Progress progress = requests_->ProgressOf(group);
     if (!progress.replicas.empty()) Tell(progress);
   }
+  accounts_.SampleWork(requests_->LateStreams(spec_.fleet.classes, events_.now()), events_.now());
   if (events_.now() - forecasts_sampled_ >= kForecastSamplePeriod) {
     forecasts_sampled_ = events_.now();
     accounts_.TakeForecastErrors(core_.View(events_.now()));

@@ -77,4 +77,17 @@ Progress LiveRequests::ProgressOf(const std::vector<size_t>& replicas) {
   return progress;
 }
 
+const std::vector<int64_t>& LiveRequests::LateStreams(const std::vector<ClassSpec>& classes, Instant now) {
+  late_.assign(streams_.size(), 0);
+  for (size_t replica = 0; replica < streams_.size(); ++replica) {
+    for (const uint64_t request : streams_[replica]) {
+      const LiveRequest& live = requests_[request];
+      const ClassSpec& goals = classes[live.arrival->service_class.value()];
+      const Instant due = Instant() + live.arrival->at + goals.ttft + goals.tpot * live.tokens;
+      late_[replica] += live.first_seen && live.arrival->observed && due < now ? 1 : 0;
+    }
+  }
+  return late_;
+}
+
 }  // namespace penstock::bench

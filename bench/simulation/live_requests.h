@@ -80,6 +80,8 @@ class LiveRequests {
   void NoteDelivery(size_t replica, Instant now) { newest_delivery_[replica] = now; }
   // The progress of these replicas since the last call; streams that are behind or ahead are named one by one.
   Progress ProgressOf(const std::vector<size_t>& replicas);
+  // Streams by replica whose next token is overdue. O(streams).
+  const std::vector<int64_t>& LateStreams(const std::vector<ClassSpec>& classes, Instant now);
 
  private:
   // Forwards of one request with different sequence ids. A request moves a few times at most.
@@ -95,6 +97,7 @@ class LiveRequests {
   uint64_t first_retry_;
   std::vector<std::vector<uint64_t>> streams_;  // Requests by replica.
   std::vector<Instant> newest_delivery_;        // Time by replica.
+  std::vector<int64_t> late_;                   // As of the last LateStreams.
   int64_t open_ = 0;
 };
 

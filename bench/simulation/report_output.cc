@@ -10,6 +10,44 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json StatesOf(const GpuTime& time) {
+  Json states = Json::object();
+  for (size_t i = 0; i < kGpuStates; ++i) states[std::string(kGpuStateLabels[i])] = time.seconds[i];
+  return states;
+}
+
+double ShareOf(const GpuTime& time) {
+  const double total = time.total();
+  return total > 0 ? time[GpuState::kProductive] / total : 0;
+}
+
+void AppendStates(const GpuTime& time, std::string* text) {
+  for (const double spent : time.seconds) absl::StrAppendFormat(text, " %10.1f", spent);
+}
+
+// The states of each GPU as rows.
+std::string GpuTable(const std::vector<std::pair<std::string, GpuTime>>& gpus) {
+  GpuTime fleet;
+  std::string rows;
+  for (const auto& [gpu, time] : gpus) {
+    fleet += time;
+    absl::StrAppendFormat(&rows, "    %-22s", gpu);
+    AppendStates(time, &rows);
+    rows += "\n";
+  }
+  std::string text = absl::StrFormat("  %-24s %.4f GPU-hours, %.1f%% of the time; %.1f s without input\n", "productive",
+                                     fleet.productive_hours(), 100 * ShareOf(fleet), fleet.waiting_for_input());
+  absl::StrAppendFormat(&text, "  %-24s", "gpu seconds");
+  for (const absl::string_view state : kGpuStateLabels) absl::StrAppendFormat(&text, " %10s", state);
+  text += "\n" + rows;
+  if (gpus.size() > 1) {
+    absl::StrAppendFormat(&text, "    %-22s", "all");
+    AppendStates(fleet, &text);
+    text += "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string ReportJson(const SimulationReport& report) {
@@ -42,12 +80,15 @@ std::string ReportJson(const SimulationReport& report) {
   json["loss"] = Json::object();
   for (const auto& [name, value] : report.loss) json["loss"][name] = value;
   json["gpu_seconds"] = Json::object();
-  for (const auto& [gpu, seconds] : report.gpu_seconds) {
-    Json& states = json["gpu_seconds"][gpu] = Json::object();
-    for (size_t state = 0; state < kGpuStates; ++state) {
-      states[GpuStateName(static_cast<GpuState>(state))] = seconds[state];
-    }
+  GpuTime fleet;
+  for (const auto& [gpu, time] : report.gpu_time) {
+    json["gpu_seconds"][gpu] = StatesOf(time);
+    fleet += time;
   }
+  json["gpu_time"] = {{"states", StatesOf(fleet)},
+                      {"productive_gpu_hours", fleet.productive_hours()},
+                      {"productive_share", ShareOf(fleet)},
+                      {"waiting_for_input_s", fleet.waiting_for_input()}};
   json["decision_us"] = {
       {"p50", report.decision_us.p50}, {"p99", report.decision_us.p99}, {"max", report.decision_us_max}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -80,14 +121,7 @@ std::string ReportTable(const SimulationReport& report) {
   absl::StrAppendFormat(&text, "  %-24s %.1f tokens/s\n", "fluid bound", report.fluid_bound);
   absl::StrAppendFormat(&text, "  %-24s", "tokens/s of the roofline");
   for (const auto& [name, value] : report.loss) absl::StrAppendFormat(&text, " %s %.0f ", name, value);
-  absl::StrAppendFormat(&text, "\n  %-24s", "gpu seconds");
-  for (size_t state = 0; state < kGpuStates; ++state)
-    absl::StrAppendFormat(&text, " %10s", GpuStateName(static_cast<GpuState>(state)));
-  for (const auto& [gpu, seconds] : report.gpu_seconds) {
-    absl::StrAppendFormat(&text, "\n    %-22s", gpu);
-    for (const double spent : seconds) absl::StrAppendFormat(&text, " %10.1f", spent);
-  }
-  text += "\n";
+  text += "\n" + GpuTable(report.gpu_time);
   for (const auto& [name, value] : report.results.forecast) {
     if (!std::isnan(value)) absl::StrAppendFormat(&text, "  %-24s %.4g\n", name, value);
   }

@@ -9,17 +9,20 @@
 namespace penstock::bench {
 namespace {
 
-std::vector<std::vector<int>> GpusByReplica(const SimulatedFleetSpec& spec) {
-  std::vector<std::vector<int>> gpus;
-  gpus.reserve(spec.replicas.size());
-  for (const SimulatedReplica& replica : spec.replicas) gpus.push_back(replica.gpus);
-  return gpus;
+std::vector<ReplicaPlace> PlacesOf(const SimulatedFleetSpec& spec) {
+  std::vector<ReplicaPlace> places;
+  for (size_t i = 0; i < spec.replicas.size(); ++i) {
+    const std::vector<int>& gpus = spec.replicas[i].gpus;
+    places.push_back({{gpus.begin(), gpus.end()}, spec.fleet.replicas[i].models});
+  }
+  return places;
 }
 
 }  // namespace
 
 SimulationAccounts::SimulationAccounts(const SimulatedFleetSpec& spec, Duration window)
-    : spec_(spec), window_(window), gpus_(spec.fleet, GpusByReplica(spec), spec.gpus.size(), window) {
+    : spec_(spec), window_(window), gpus_(Instant() + window) {
+  gpus_.Place(PlacesOf(spec), spec.fleet.models.size(), Instant());
   for (std::vector<int64_t>& compared : compared_) compared.assign(spec.fleet.pools.size(), 0);
 }
 
@@ -72,7 +75,7 @@ SimulationOutcome SimulationAccounts::Finish(int64_t by_engines, int64_t preempt
   if (!window_over_) EndWindow(by_engines);
   outcome_.preemptions = preemptions;
   gpus_.SettleAll(std::max(now, Instant() + window_));
-  for (size_t gpu = 0; gpu < gpus_.gpus(); ++gpu) outcome_.gpu_seconds.push_back(gpus_.seconds(gpu));
+  for (size_t gpu = 0; gpu < gpus_.gpus(); ++gpu) outcome_.gpu_time.push_back(gpus_.time(gpu));
   outcome_.final_view = std::move(final_view);
   return std::move(outcome_);
 }

@@ -1,7 +1,7 @@
 // The accounts of a simulated run: one record per request, the GPUs' time, and the errors of the router's forecasts.
 //
-// Invariant: the requests that wait in the GPU accounts are those that arrived or were requeued and were neither
-// forwarded nor ended. One owner; a call costs O(1), a change of the waiting requests O(GPUs) at most.
+// The GPUs' time follows from the events and actions of the core, as in a live router. One owner; a call costs O(1), an
+// event O(log requests), a change of the waiting requests O(GPUs) at most.
 #ifndef PENSTOCK_BENCH_SIMULATION_SIMULATION_ACCOUNTS_H_
 #define PENSTOCK_BENCH_SIMULATION_SIMULATION_ACCOUNTS_H_
 
@@ -12,9 +12,10 @@
 
 #include "bench/figures/results.h"
 #include "bench/simulation/engines/adapter_loads.h"
-#include "bench/simulation/engines/gpu_accounts.h"
 #include "bench/simulation/engines/residency_orders.h"
 #include "bench/simulation/engines/simulated_fleet.h"
+#include "router/core/accounts/gpu_accounts.h"
+#include "router/core/accounts/work_book.h"
 #include "router/core/contract/action.h"
 #include "router/core/contract/admission_core.h"
 
@@ -44,9 +45,9 @@ struct SimulationOutcome {
   OrderCounts orders;
   LoadCounts loads;
   CoreView final_view;
-  std::vector<std::array<double, kGpuStates>> gpu_seconds;  // Time in the window, by GPU and GpuState.
-  std::vector<double> decision_us;                          // Real time of each Apply; differs between equal runs.
-  std::vector<double> prompt_errors;                        // Relative error of each estimate.
+  std::vector<GpuTime> gpu_time;      // In the window, by GPU.
+  std::vector<double> decision_us;    // Real time of each Apply; differs between equal runs.
+  std::vector<double> prompt_errors;  // Relative error of each estimate.
   // At 1, 10 and 60 s.
   std::array<std::vector<PoolView::ForecastError>, kForecastChecks> pool_errors;
 };
@@ -60,10 +61,12 @@ class SimulationAccounts {
 
   // Opens the record of the next request.
   void Offer(const SimulatedArrival& arrival);
-  // The request waits in the router from now on.
-  void Waits(const SimulatedArrival& arrival, Instant now) { gpus_.ChangeWaiting(arrival.model, 1, now); }
-  // The request waits no more.
-  void WaitsNoMore(const SimulatedArrival& arrival, Instant now) { gpus_.ChangeWaiting(arrival.model, -1, now); }
+  // The core took `event` and answered with `actions`.
+  void Observe(const Event& event, Instant now, const std::vector<Action>& actions) {
+    work_.Observe(event, now, actions);
+  }
+  // `late[replica]` of its streams are overdue.
+  void SampleWork(const std::vector<int64_t>& late, Instant now) { work_.Sample(late, now); }
   void Forwarded(const Forward& forward);
   // `count` tokens of the request reached its client.
   void Delivered(uint64_t request, Instant now, int64_t count = 1) {
@@ -97,6 +100,7 @@ class SimulationAccounts {
   const SimulatedFleetSpec& spec_;
   Duration window_;
   GpuAccounts gpus_;
+  WorkBook work_{gpus_};
   SimulationOutcome outcome_;
   int64_t recomputed_elsewhere_ = 0;
   bool window_over_ = false;

@@ -133,9 +133,7 @@ void AddLoss(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>
   double queued = 0;
   double unasked = 0;
   for (size_t gpu = 0; gpu < rates.size(); ++gpu) {
-    const auto spent = [&](GpuState state) {
-      return rates[gpu] * outcome.gpu_seconds[gpu][static_cast<size_t>(state)] / seconds;
-    };
+    const auto spent = [&](GpuState state) { return rates[gpu] * outcome.gpu_time[gpu][state] / seconds; };
     roofline += rates[gpu];
     queued += spent(GpuState::kBlocked);
     unasked += spent(GpuState::kIdle) + spent(GpuState::kElsewhere) + spent(GpuState::kAsleep) + spent(GpuState::kDown);
@@ -170,6 +168,15 @@ std::optional<LoadCounts> LoadsOf(const Fleet& fleet, const SimulationOutcome& o
   const auto loads = [](const ReplicaSpec& replica) { return !replica.adapters.on_demand.empty(); };
   if (std::none_of(fleet.replicas.begin(), fleet.replicas.end(), loads)) return std::nullopt;
   return outcome.loads;
+}
+
+void AddGpuTime(const SimulatedFleetSpec& spec, const SimulationOutcome& outcome, SimulationReport& report) {
+  for (size_t gpu = 0; gpu < outcome.gpu_time.size(); ++gpu) {
+    const std::string name = spec.gpu_names.empty() ? absl::StrCat("gpu", gpu) : spec.gpu_names[gpu];
+    report.gpu_time.emplace_back(name, outcome.gpu_time[gpu]);
+  }
+  if (outcome.recomputed_tokens == 0) return;
+  report.results.wasted_tokens_per_s["recomputed"] = *report.results.recomputed_tokens_per_s;
 }
 
 }  // namespace
@@ -217,10 +224,7 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
   for (const auto& [gpu, records] : by_gpu) report.per_gpu[gpu] = GroupOf(records, window);
   report.fluid_bound = FluidBound(spec, arrivals, window);
   AddLoss(spec, arrivals, seconds, outcome, report);
-  for (size_t gpu = 0; gpu < outcome.gpu_seconds.size(); ++gpu) {
-    const std::string name = spec.gpu_names.empty() ? absl::StrCat("gpu", gpu) : spec.gpu_names[gpu];
-    report.gpu_seconds.emplace_back(name, outcome.gpu_seconds[gpu]);
-  }
+  AddGpuTime(spec, outcome, report);
   report.cost = CostOf(spec.gpu_prices, report.results.active_tokens_per_s);
   AddDecisionTimes(outcome, report);
   return report;

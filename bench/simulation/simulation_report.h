@@ -38,7 +38,9 @@
 //       rest: prefill, steps with less than full batches, neighbours, slow replicas. A GPU that is down or asleep
 //       counts as without demand.
 //   gpu_seconds
-//       By GPU: {productive, slow, blocked, elsewhere, idle, asleep, down} (gpu_accounts.h).
+//       By GPU: {productive, slow, for_nobody, blocked, elsewhere, idle, asleep, down} (docs/gpu-seconds.md).
+//   gpu_time
+//       {states, productive_gpu_hours, productive_share, waiting_for_input_s} of all GPUs together.
 //   forecast
 //       pool_error_{1,10,60}s_{mean,p90,peak} of |forecast - actual| over capacity, and _bias with its sign. _expected
 //       is the 90th percentile that the forecast's own variance gives, on average; _within is the share of the errors
@@ -88,7 +90,7 @@ struct SimulationReport {
   std::map<std::string, GroupResults> per_gpu;
   double fluid_bound = 0;
   std::vector<std::pair<std::string, double>> loss;
-  std::vector<std::pair<std::string, std::array<double, kGpuStates>>> gpu_seconds;
+  std::vector<std::pair<std::string, GpuTime>> gpu_time;
   Percentiles decision_us;
   double decision_us_max = 0;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
+
 namespace penstock {
 namespace {
 
@@ -22,7 +24,8 @@ std::string MetricsPage(const Edge& edge, const LimitsConfig& limits) {
   telemetry.SetFill(Bounded::kAnswerMemory, Ratio(edge.answers.used().value(), limits.max_answer_memory.value()));
   telemetry.SetFill(Bounded::kDeliveredText,
                     Ratio(edge.delivered_text.used().value(), limits.max_kept_text_total.value()));
-  return telemetry.Serialise(view, edge.log != nullptr ? edge.log->dropped() : 0);
+  const GpuReport gpus = edge.gpus != nullptr ? edge.gpus->Report(Now()) : GpuReport();
+  return telemetry.Serialise(view, edge.log != nullptr ? edge.log->dropped() : 0, gpus);
 }
 
 }  // namespace penstock

@@ -24,6 +24,7 @@
 #include "router/live/deadlines.h"
 #include "router/live/delivered_tokens.h"
 #include "router/live/fleet_view.h"
+#include "router/live/gpu_watch.h"
 #include "router/live/key_counts.h"
 #include "router/live/live_request.h"
 #include "router/live/mailbox.h"
@@ -49,6 +50,7 @@ enum class EngineLoss { kHung, kAsleep };
 struct Edge {
   CoreHost* core = nullptr;
   ProgressBoard* board = nullptr;
+  GpuWatch* gpus = nullptr;  // Null: nobody counts the GPUs' time.
   Telemetry* telemetry = nullptr;
   DecisionLog* log = nullptr;
   PageFeed* page = nullptr;  // Null: the router has no page.

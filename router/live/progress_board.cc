@@ -28,7 +28,14 @@ void ProgressBoard::Remove(size_t loop, const BoardStream& stream) {
   shard.streams.pop_back();
 }
 
-void ProgressBoard::Collect(Shard& shard, absl::flat_hash_map<ReplicaId, ReplicaProgress>& replicas) {
+void ProgressBoard::NoteLate(const BoardStream& stream, int64_t generated, Instant now) {
+  if (stream.due_.first == Instant::Never()) return;
+  if (now <= stream.due_.first + stream.due_.each * (generated / stream.sequences_)) return;
+  if (stream.replica_.value() >= late_.size()) late_.resize(stream.replica_.value() + 1, 0);
+  ++late_[stream.replica_.value()];
+}
+
+void ProgressBoard::Collect(Shard& shard, Instant now, absl::flat_hash_map<ReplicaId, ReplicaProgress>& replicas) {
   std::lock_guard lock(shard.mutex);
   for (BoardStream* stream : shard.streams) {
     const int64_t generated = stream->counter_->generated();
@@ -40,15 +47,17 @@ void ProgressBoard::Collect(Shard& shard, absl::flat_hash_map<ReplicaId, Replica
     const auto steps = static_cast<int64_t>(std::ceil(static_cast<double>(generated - stream->reported_) / per_step));
     progress.steps = std::max(progress.steps, steps);
     progress.newest_step_end = std::max(progress.newest_step_end, stream->counter_->newest());
+    NoteLate(*stream, generated, now);
     stream->reported_ = generated;
     stream->fresh_ = false;
   }
 }
 
-std::vector<Progress> ProgressBoard::Sample(const std::vector<uint32_t>& group) {
+std::vector<Progress> ProgressBoard::Sample(const std::vector<uint32_t>& group, Instant now) {
   rows_.clear();
+  std::fill(late_.begin(), late_.end(), 0);
   absl::flat_hash_map<ReplicaId, ReplicaProgress> replicas;
-  for (const std::unique_ptr<Shard>& shard : shards_) Collect(*shard, replicas);
+  for (const std::unique_ptr<Shard>& shard : shards_) Collect(*shard, now, replicas);
   const auto group_of = [&group](ReplicaId replica) -> uint64_t {
     return replica.value() < group.size() ? group[replica.value()] : (uint64_t{1} << 32) + replica.value();
   };

@@ -18,17 +18,24 @@
 
 namespace penstock {
 
+// When the tokens of a stream are due: the first one, and the time between each and the next.
+struct DueTimes {
+  Instant first = Instant::Never();
+  Duration each;
+};
+
 // One stream's place on the board. Its owner keeps it alive, and its counter, from Add to Remove.
 class BoardStream {
  public:
   // `sequences` outputs advance in each step, each by `tokens_per_step`.
   BoardStream(const TokenCounter& counter, RequestId request, ReplicaId replica, int64_t sequences,
-              double tokens_per_step = 1)
+              double tokens_per_step = 1, DueTimes due = {})
       : counter_(&counter),
         request_(request),
         replica_(replica),
         sequences_(std::max<int64_t>(1, sequences)),
-        tokens_per_step_(std::max(1.0, tokens_per_step)) {}
+        tokens_per_step_(std::max(1.0, tokens_per_step)),
+        due_(due) {}
 
  private:
   friend class ProgressBoard;
@@ -37,6 +44,7 @@ class BoardStream {
   ReplicaId replica_;
   int64_t sequences_;
   double tokens_per_step_;
+  DueTimes due_;
   // The sampler's, under the shard's lock.
   int64_t reported_ = 0;  // Tokens that the core knows of.
   bool fresh_ = true;     // In no sample yet: the core may have missed steps or counted some twice.
@@ -54,7 +62,9 @@ class ProgressBoard {
   // The progress since the last sample, one event per group of replicas. `group[replica]` is the number of its group.
   // Replicas that share a pool share a group; a replica beyond the list has its own. Empty when nothing moved. One
   // caller at a time.
-  std::vector<Progress> Sample(const std::vector<uint32_t>& group);
+  std::vector<Progress> Sample(const std::vector<uint32_t>& group, Instant now = Instant());
+  // Streams whose next token was overdue at the last Sample, by replica; 0 where the list ends. Sample's caller.
+  const std::vector<int64_t>& late() const { return late_; }
 
  private:
   struct Shard {
@@ -69,10 +79,12 @@ class ProgressBoard {
     int64_t sequences;
     bool fresh;
   };
-  void Collect(Shard& shard, absl::flat_hash_map<ReplicaId, ReplicaProgress>& replicas);
+  void Collect(Shard& shard, Instant now, absl::flat_hash_map<ReplicaId, ReplicaProgress>& replicas);
+  void NoteLate(const BoardStream& stream, int64_t generated, Instant now);
 
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<Row> rows_;  // Reused between samples for its memory.
+  std::vector<int64_t> late_;
 };
 
 }  // namespace penstock

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/clock.h"
+
 namespace penstock {
 
 Ticket::Ticket(EventLoop& loop, TicketHolder& holder) : loop_(loop), holder_(holder), id_(loop.NextRequestId()) {
@@ -17,13 +19,18 @@ PromptEstimate Ticket::Arrive(RequestArrived arrival, const CoreHost::Prompt& pr
   open_ = true;
   arrival.request = id_;
   fixed_ = !arrival.continues;
+  if (const FleetView* fleet = loop_.fleet().get()) {
+    const std::vector<ClassSpec>& classes = fleet->book.fleet().classes;
+    const size_t position = arrival.service_class.value();
+    if (position < classes.size()) due_ = {Now() + classes[position].ttft, classes[position].tpot};
+  }
   return loop_.edge().core->SubmitArrival(arrival, prompt);
 }
 
 void Ticket::OnFirstToken(const TokenCounter& counter, ReplicaId replica, int64_t sequences, double tokens_per_step) {
   if (!open_ || on_board_) return;
   loop_.edge().core->Submit(FirstToken{id_});
-  on_board_.emplace(counter, id_, replica, sequences, tokens_per_step);
+  on_board_.emplace(counter, id_, replica, sequences, tokens_per_step, due_);
   loop_.edge().board->Add(loop_.index(), *on_board_);
 }
 

@@ -88,6 +88,7 @@ class Ticket {
   std::optional<Verdict> verdict_;
   std::optional<Park> parked_;
   std::optional<BoardStream> on_board_;
+  DueTimes due_;
 };
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "config/values/capacity.h"
+#include "router/page/gpu_time_json.h"
 #include "router/page/json_writer.h"
 #include "router/page/page_json.h"
 
@@ -115,7 +116,10 @@ void PutGpus(const PageFacts& facts, JsonWriter& json) {
     json.Put("memory_bytes", known != nullptr ? std::optional(known->kind.memory) : std::nullopt);
     json.Begin("parts", '[');
     for (const size_t replica : replicas) PutPart(facts, replica, gpu, json);
-    json.End(']').End('}');
+    json.End(']');
+    const bool counted = gpu < facts.gpus.gpus.size();
+    PutStates("seconds", counted ? facts.gpus.gpus[gpu].time : GpuTime(), json);
+    json.End('}');
   }
   json.End(']');
 }
@@ -208,6 +212,7 @@ std::string FleetJson(const PageFacts& facts) {
   PutConfiguration(facts, json);
   PutTokens(facts.tokens, json);
   PutComparison(facts.comparison, json);
+  PutGpuTime(facts, json);
   PutModels(facts, json);
   PutGpus(facts, json);
   json.Begin("pools", '[');

@@ -15,6 +15,7 @@
 #include "router/page/configuration_state.h"
 #include "router/page/token_history.h"
 #include "router/telemetry/log/decision_log.h"
+#include "router/telemetry/telemetry.h"
 
 namespace penstock {
 
@@ -31,6 +32,8 @@ struct PageFacts {
   CoreView view;  // As shown: without what has left the fleet.
   ConfigurationState::Facts configuration;
   TokenHistory tokens;
+  GpuReport gpus;
+  WastedTokens wasted{};
   struct Waiting {
     LiveRequest request;
     std::optional<WaitView> now;  // Unset: it waits no more, or under a policy that tells no reason.

@@ -167,6 +167,8 @@ PageFeed::Pointer PageFeed::Build(uint64_t sequence) {
   facts.view = edge_.telemetry->Shown(edge_.core->View());
   facts.configuration = configuration_.facts();
   facts.tokens = tokens_;
+  if (edge_.gpus != nullptr) facts.gpus = edge_.gpus->Report(Now());
+  facts.wasted = edge_.telemetry->Wasted();
   AddRequests(facts);
   if (edge_.log != nullptr) facts.decisions = edge_.log->Recent();
   if (comparison_) facts.comparison = comparison_();

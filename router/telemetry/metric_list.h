@@ -172,6 +172,15 @@ inline constexpr Metric kMetrics[] = {
     {"Replicas", "penstock_elastic_writes_total", MetricType::kCounter, "replica result",
      "Limits written into the engine's segment, by result"},
 
+    {"GPUs", "penstock_gpu_seconds_total", MetricType::kCounter, "gpu state",
+     "Seconds of the GPU by state; the states add up to the time in the fleet"},
+    {"GPUs", "penstock_gpu_input_wait_seconds_total", MetricType::kCounter, "gpu",
+     "Seconds for which the awake GPU had nothing to compute: blocked, elsewhere and idle"},
+    {"GPUs", "penstock_gpu_cost_total", MetricType::kCounter, "gpu",
+     "Price of the GPU's time in the fleet; only with a price"},
+    {"GPUs", "penstock_wasted_tokens_total", MetricType::kCounter, "cause",
+     "Tokens that were late, tokens of requests that did not end well, and tokens that another run had to read again"},
+
     {"Decisions", "penstock_decision_seconds", MetricType::kHistogram, "", "Time inside one call of the decision core"},
     {"Decisions", "penstock_output_forecasts_total", MetricType::kCounter, "",
      "Outputs that were compared with their forecast"},

@@ -3,6 +3,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -12,6 +13,7 @@
 
 #include "router/telemetry/edge_metrics.h"
 #include "router/telemetry/engine_metrics.h"
+#include "router/telemetry/gpu_metrics.h"
 #include "router/telemetry/metric_registry.h"
 #include "router/telemetry/request_metrics.h"
 #include "router/telemetry/shown_view.h"
@@ -30,6 +32,7 @@ struct Telemetry::State {
   RequestMetrics requests;
   EdgeMetrics edge;
   EngineMetrics engines;
+  std::array<std::atomic<int64_t>, std::tuple_size_v<WastedTokens>> wasted{};
   mutable std::shared_mutex mutex;  // Guards the fields below.
   std::map<std::string, Tokens> block_of_pool;
   GoneParts gone;
@@ -62,7 +65,18 @@ void Telemetry::SetFleet(const Fleet& fleet) {
 
 void Telemetry::SetTenants(const std::vector<std::string>& tenants) { state_->requests.SetTenants(tenants); }
 
-void Telemetry::OnRequest(const RequestRecord& record) { state_->requests.OnRequest(record); }
+void Telemetry::OnRequest(const RequestRecord& record) {
+  state_->requests.OnRequest(record);
+  const bool well = record.outcome == RequestOutcome::kOk;
+  const int64_t waste = well ? record.late_tokens : record.abandoned_tokens;
+  if (waste > 0) state_->wasted[static_cast<size_t>(record.outcome)].fetch_add(waste, std::memory_order_relaxed);
+}
+
+WastedTokens Telemetry::Wasted() const {
+  WastedTokens wasted{};
+  for (size_t i = 0; i < wasted.size(); ++i) wasted[i] = state_->wasted[i].load(std::memory_order_relaxed);
+  return wasted;
+}
 
 void Telemetry::OnDecision(Duration spent) { state_->edge.decisions.Observe(std::max(0.0, spent.seconds())); }
 
@@ -101,7 +115,7 @@ CoreView Telemetry::Shown(const CoreView& view) const {
   return ShownOf(view, state_->gone);
 }
 
-std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped) const {
+std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped, const GpuReport& gpus) const {
   std::vector<prometheus::MetricFamily> families = state_->registry.Collect();
   {
     std::shared_lock lock(state_->mutex);
@@ -109,6 +123,8 @@ std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped
         ViewMetrics(ShownOf(view, state_->gone), state_->block_of_pool, state_->options.stale_after);
     std::move(core.begin(), core.end(), std::back_inserter(families));
   }
+  std::vector<prometheus::MetricFamily> time = GpuMetrics(gpus, Wasted());
+  std::move(time.begin(), time.end(), std::back_inserter(families));
   prometheus::MetricFamily dropped = FamilyOf(MetricNamed("penstock_log_lines_dropped_total"));
   families.push_back(AddSample(dropped, {}, static_cast<double>(log_lines_dropped)));
   prometheus::MetricFamily available = FamilyOf(MetricNamed("penstock_tenant_available_tokens"));

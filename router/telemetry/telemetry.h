@@ -4,13 +4,14 @@
 // so nothing in the core knows Prometheus. Thread-safe: any loop may call any function. OnRequest costs about a
 // microsecond (hash lookups, then atomic adds), the other On... functions a few hundred nanoseconds.
 //
-// Cardinality is bounded. Endpoints, outcomes, reasons and kinds are closed sets. Models, classes, replicas and pools
-// are those of the fleet (SetFleet); tenants are labels only when the configuration names them. Every other value is
-// "other". Gauges of a replica, a pool or a model end when it leaves the fleet and nothing of it is left; counters
+// Cardinality is bounded. Endpoints, outcomes, reasons and kinds are closed sets. Models, classes, replicas, pools and
+// GPUs are those of the fleet (SetFleet); tenants are labels only when the configuration names them. Every other value
+// is "other". Gauges of a replica, a pool or a model end when it leaves the fleet and nothing of it is left; counters
 // stay. Names, labels and help: router/telemetry/metric_list.h.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_TELEMETRY_H_
 #define PENSTOCK_ROUTER_TELEMETRY_TELEMETRY_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@
 
 #include "absl/strings/string_view.h"
 #include "base/units.h"
+#include "router/core/accounts/gpu_report.h"
 #include "router/core/contract/admission_core.h"
 #include "router/core/contract/fleet.h"
 #include "router/labels/labels.h"
@@ -31,6 +33,13 @@ struct TelemetryOptions {
   std::string version = "0";                    // For penstock_build_info.
   size_t max_names = 1024;                      // Distinct values of one label, over all reloads.
 };
+
+// Tokens by the outcome of their request. Those of kOk are late, the others abandoned.
+using WastedTokens = std::array<int64_t, kRequestOutcomeLabels.size()>;
+// The cause of a waste in metrics and pages.
+constexpr absl::string_view WasteCause(size_t outcome) {
+  return outcome == static_cast<size_t>(RequestOutcome::kOk) ? "late" : kRequestOutcomeLabels[outcome];
+}
 
 class EngineMetrics;
 
@@ -69,8 +78,9 @@ class Telemetry {
 
   // The view without what has left the fleet (SetFleet).
   CoreView Shown(const CoreView& view) const;
+  WastedTokens Wasted() const;
   // The exposition text (version 0.0.4). `log_lines_dropped` is DecisionLog::dropped().
-  std::string Serialise(const CoreView& view, int64_t log_lines_dropped = 0) const;
+  std::string Serialise(const CoreView& view, int64_t log_lines_dropped = 0, const GpuReport& gpus = {}) const;
 
  private:
   struct State;

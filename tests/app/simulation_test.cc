@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "app/simulate/simulation_setup.h"
 #include "bench/simulation/capacity_search.h"
@@ -58,8 +57,8 @@ Outcome Simulate(const std::string& yaml, const std::string& workload, double ra
   return outcome;
 }
 
-double SecondsIn(const bench::SimulationReport& report, size_t gpu, bench::GpuState state) {
-  return report.gpu_seconds[gpu].second[static_cast<size_t>(state)];
+double SecondsIn(const bench::SimulationReport& report, size_t gpu, GpuState state) {
+  return report.gpu_time[gpu].second[state];
 }
 
 nlohmann::json WithoutTimes(const bench::SimulationReport& report) {
@@ -90,9 +89,7 @@ TEST(Simulation, EqualSeedsGiveEqualLogsAndReportsAndOtherSeedsDoNot) {
 TEST(Simulation, EveryGpuSecondHasOneStateAndTheLossesAddUpToTheRoofline) {
   for (const char* policy : {"penstock", "round_robin"}) {
     const bench::SimulationReport report = Simulate(TwoGpus(""), "generate:azure-conv", 4, 60, policy).report;
-    for (const auto& [gpu, seconds] : report.gpu_seconds) {
-      EXPECT_NEAR(std::accumulate(seconds.begin(), seconds.end(), 0.0), 60, 1e-6) << gpu;
-    }
+    for (const auto& [gpu, time] : report.gpu_time) EXPECT_NEAR(time.total(), 60, 1e-6) << gpu;
     double losses = 0;
     for (const auto& [name, value] : report.loss) losses += name == "roofline" ? 0 : value;
     EXPECT_NEAR(losses, report.loss.front().second, 1e-6 * losses);
@@ -101,21 +98,45 @@ TEST(Simulation, EveryGpuSecondHasOneStateAndTheLossesAddUpToTheRoofline) {
   }
 }
 
+TEST(Simulation, TheStatesAddUpToWallTimeUnderFaultsAndSleepForAnySeedAndPolicy) {
+  const std::string fleet = TwoGpus("down_from: 5s, down_to: 12s", "slowdown: 20, sleep_after: 1s, wake: 500ms");
+  for (const char* policy : {"penstock", "round_robin", "present_use"}) {
+    for (const uint64_t seed : {1, 2, 3}) {
+      const bench::SimulationReport report = Simulate(fleet, "generate:azure-conv", 1, 30, policy, seed).report;
+      for (const auto& [gpu, time] : report.gpu_time) {
+        EXPECT_NEAR(time.total(), 30, 1e-6) << policy << ", seed " << seed << ", " << gpu;
+        for (const double seconds : time.seconds) EXPECT_GE(seconds, 0) << policy << ", seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(Simulation, ActiveTokensAreAPartOfAllTokensOfTheSameWindow) {
+  // Answers go on for longer than the run.
+  const bench::Results results = Simulate(TwoGpus(""), "generate:azure-conv", 2, 5).report.results;
+  EXPECT_GT(results.active_tokens_per_s, results.total_tokens_per_s) << "the windows differ";
+  EXPECT_LE(results.active_tokens_per_s, results.answered_tokens_per_s);
+  EXPECT_LE(results.delivered_active_tokens_per_s, results.total_tokens_per_s);
+  EXPECT_NEAR(results.delivered_active_tokens_per_s + results.late_tokens_per_s + results.abandoned_tokens_per_s,
+              results.total_tokens_per_s, 1e-9);
+}
+
 TEST(Simulation, RequestsOfADeadReplicaGoOnElsewhereAndItComesBack) {
   const bench::SimulationReport report =
       Simulate(TwoGpus("down_from: 10s, down_to: 30s"), "generate:azure-conv", 1, 60).report;
   EXPECT_EQ(report.results.finished, report.results.offered);
   EXPECT_EQ(report.results.FailedCount(), 0);
-  EXPECT_NEAR(SecondsIn(report, 0, bench::GpuState::kDown), 21, 0.1) << "it is noticed a second after it came back";
-  EXPECT_GT(SecondsIn(report, 0, bench::GpuState::kProductive), 10);
+  EXPECT_NEAR(SecondsIn(report, 0, GpuState::kDown), 21, 0.1) << "it is noticed a second after it came back";
+  EXPECT_GT(SecondsIn(report, 0, GpuState::kProductive), 10);
   EXPECT_GT(*report.results.recomputed_tokens_per_s, 0) << "what was lost is computed again";
 }
 
 TEST(Simulation, ASlowReplicaIsSlowForItsTimeOnlyAndTheOtherTakesItsLoad) {
   const bench::SimulationReport report =
-      Simulate(TwoGpus("slowdown: 4, from: 10s, to: 30s"), "generate:azure-conv", 1, 60).report;
-  EXPECT_GT(SecondsIn(report, 0, bench::GpuState::kSlow), 5);
-  EXPECT_LE(SecondsIn(report, 0, bench::GpuState::kSlow), 20.5);
+      Simulate(TwoGpus("slowdown: 20, from: 10s, to: 30s"), "generate:azure-conv", 1, 60).report;
+  EXPECT_GT(SecondsIn(report, 0, GpuState::kSlow), 5);
+  EXPECT_LE(SecondsIn(report, 0, GpuState::kSlow), 25) << "what began then ends late";
+  EXPECT_LT(SecondsIn(report, 1, GpuState::kSlow), 1);
   EXPECT_GT(report.results.per_replica.at("r1").offered, report.results.per_replica.at("r0").offered);
 }
 
@@ -126,8 +147,8 @@ TEST(Simulation, AnIdleEngineSleepsAndItsNextRequestWaitsForItToWake) {
   const std::string asleep = awake + "sleep_after: 1s, wake: 1500ms}}\n";
   const Outcome sleepy = Simulate(asleep, "generate:azure-conv", 0.03, 300);
   const Outcome ready = Simulate(awake + "}}\n", "generate:azure-conv", 0.03, 300);
-  EXPECT_GT(SecondsIn(sleepy.report, 0, bench::GpuState::kAsleep), 5);
-  EXPECT_EQ(SecondsIn(ready.report, 0, bench::GpuState::kAsleep), 0);
+  EXPECT_GT(SecondsIn(sleepy.report, 0, GpuState::kAsleep), 5);
+  EXPECT_EQ(SecondsIn(ready.report, 0, GpuState::kAsleep), 0);
   EXPECT_GT(sleepy.report.results.ttft_s->p50, ready.report.results.ttft_s->p50 + 1);
 }
 

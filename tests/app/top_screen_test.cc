@@ -31,6 +31,7 @@ json SampleJson() {
   state["fleet"] = {{"router", {{"version", "1.0"}, {"policy", "penstock"}, {"uptime_s", 61}, {"draining", false}}},
                     {"configuration", {{"last_error", ""}}},
                     {"tokens", {{"active_per_s", {10, 4000}}, {"late_per_s", {0, 7}}, {"wasted_per_s", {0, 0}}}},
+                    {"gpu_time", {{"seconds", {{"productive", 60.0}, {"idle", 140.0}}}, {"productive_gpu_hours", 0.5}}},
                     {"replicas_total", 2}};
   state["fleet"]["replicas"] = {Replica("b-slow", "up", 3, 0.5), Replica("a-down", "down", 12, 1)};
   state["fleet"]["pools"] = {
@@ -87,6 +88,7 @@ TEST(TopScreen, ShowsTheSummaryTheGpusAndTheReplicas) {
   EXPECT_THAT(texts, Contains(HasSubstr("active 4000 late 7 wasted 0   run 15 wait 2 up 1/2")));
   // Half of the memory is weights, an eighth KV in use.
   EXPECT_THAT(texts, Contains(HasSubstr("▓▓▓▓████")));
+  EXPECT_THAT(texts, Contains("GPU time idle 70% productive 30%, 0.50 productive hours"));
   EXPECT_THAT(texts, Contains(HasSubstr("b-slow")));
 }
 

@@ -79,6 +79,32 @@ TEST(Results, ActiveCountsWheneverDeliveredAndTotalOnlyWithinTheRun) {
   EXPECT_DOUBLE_EQ(results.total_tokens_per_s, 0.2);
 }
 
+TEST(Results, ActiveTokensAreAPartOfAllTokensOfTheSameWindow) {
+  RequestRecord gone = Finished(8, {8.5, 9.5, 10.5});
+  gone.fate = Fate::kFailed;
+  gone.reason = "client_gone";
+  // The later tokens of the first two are late. Two answers end after the run.
+  const Results results = Summarise({Finished(9, {9.5, 10.2, 10.3}), Finished(0, {0.5, 3.0}), gone}, kRun);
+
+  EXPECT_DOUBLE_EQ(results.answered_tokens_per_s, 0.8);
+  EXPECT_DOUBLE_EQ(results.active_tokens_per_s, 0.2) << "the first tokens of the two answers that ended well";
+  EXPECT_LE(results.active_tokens_per_s, results.answered_tokens_per_s);
+  EXPECT_DOUBLE_EQ(results.delivered_active_tokens_per_s, 0.2);
+  EXPECT_DOUBLE_EQ(results.total_tokens_per_s,
+                   results.delivered_active_tokens_per_s + results.late_tokens_per_s + results.abandoned_tokens_per_s);
+}
+
+TEST(Results, WastedTokensHaveTheirCause) {
+  RequestRecord gone = Finished(0, {0.5, 0.6});
+  gone.fate = Fate::kFailed;
+  gone.reason = "client_gone";
+  RequestRecord open = Finished(0, {0.5});
+  open.fate = Fate::kFailed;
+
+  EXPECT_THAT(Summarise({gone, open, Finished(0, {0.5, 3.0, 3.0})}, kRun).wasted_tokens_per_s,
+              ElementsAre(Pair("client_gone", 0.2), Pair("late", 0.2), Pair("unfinished", 0.1)));
+}
+
 TEST(Results, LateTokensAreThoseOfFinishedRequestsAfterTheirDueTime) {
   // Due at 1.0, 1.1, 1.2 and 9.5 (which arrives outside the run).
   const Results results = Summarise({Finished(0, {1.5, 1.6, 1.7}), Finished(8.5, {10.5})}, kRun);
@@ -173,6 +199,9 @@ TEST(Results, TheJsonHasEveryNameAndNullForTheUnknown) {
                            "late_tokens_per_s",
                            "abandoned_tokens_per_s",
                            "recomputed_tokens_per_s",
+                           "answered_tokens_per_s",
+                           "delivered",
+                           "wasted_tokens_per_s",
                            "preemptions",
                            "ttft_s",
                            "tpot_s",
@@ -217,6 +246,8 @@ TEST(Results, TheTableNamesReasonsAndQuartiles) {
 
   EXPECT_THAT(table, HasSubstr("1 deadline"));
   EXPECT_THAT(table, HasSubstr("q4"));
+  EXPECT_THAT(table, HasSubstr("active tokens/s          0.1 of 0.1, by requests that arrived in the run"));
+  EXPECT_THAT(table, HasSubstr("delivered tokens/s       0.1: active 0.1, late 0.0, abandoned 0.0"));
 }
 
 TEST(Results, ARunWithoutRequestsHasZeroes) {

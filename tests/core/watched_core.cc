@@ -40,6 +40,7 @@ void WatchedCore::Send(const Event& event) {
   Step& step = history_.emplace_back(Step{now, event, {}});
   if (const auto* health_event = std::get_if<ReplicaHealth>(&event)) NoteHealth(*health_event);
   core_->Apply(event, now, step.actions);
+  gpu_time_.Take(event, now, step.actions);
   for (const Action& action : step.actions) {
     // FNV-1a: short, and the same everywhere.
     for (const char c : FormatAction(now, action)) digest_ = (digest_ ^ static_cast<unsigned char>(c)) * 1099511628211u;
@@ -141,7 +142,7 @@ void WatchedCore::TakeRefuse(const Refuse& refuse, bool arriving) {
   Expect(!traits.retryable || refuse.retry_after > Duration(), "a refusal that may be retried says when");
   const bool over_limit = refuse.reason == Refusal::kTenantRequests || refuse.reason == Refusal::kTenantTokens;
   Expect(!over_limit || arriving, "only an arrival is refused for its tenant's limit");
-  over_limit_ += over_limit ? 1 : 0;
+  counts_.over_limit += over_limit ? 1 : 0;
   open.erase(refuse.request);
 }
 
@@ -155,6 +156,9 @@ void WatchedCore::CheckAfter(const Event& event) {
     Expect(timers_on_end_ < kMostTimersOnEnd, "what a timer leaves undone is done soon");
   }
   CheckView(core_->View(now));
+  const std::string gpu_time = gpu_time_.Broken();
+  Expect(gpu_time.empty(), gpu_time);
+  Expect(gpu_time_.requests() == open.size(), "the book of the GPUs' work has every open request, and no other");
 }
 
 void WatchedCore::CheckView(const CoreView& view) {

@@ -15,6 +15,7 @@
 
 #include "router/core/tenants/tenant_gate.h"
 #include "router/policies/variants/penstock_variants.h"
+#include "tests/core/gpu_time_check.h"
 
 namespace penstock::testing {
 
@@ -55,7 +56,7 @@ class WatchedCore {
   int64_t forwards() const { return counts_.forwards; }
   int64_t aborts() const { return counts_.aborts; }
   // Arrivals that a limit of their tenant refused.
-  int64_t over_limit() const { return over_limit_; }
+  int64_t over_limit() const { return counts_.over_limit; }
   // A digest of every action so far, in order: equal worlds with equal decisions have equal digests.
   uint64_t digest() const { return digest_; }
 
@@ -87,15 +88,15 @@ class WatchedCore {
   const PenstockVariant variant_;
   const std::unique_ptr<AdmissionCore> core_;
   struct Counts {
-    int64_t forwards = 0, aborts = 0;
+    int64_t forwards = 0, aborts = 0, over_limit = 0;
   };
   Counts counts_;
-  int64_t over_limit_ = 0;
   int timers_on_end_ = 0;          // Timers that were due again at once.
   bool arrival_answered_ = false;  // The RequestArrived that is being applied has its answer.
   std::string broken_;
   uint64_t digest_ = 14695981039346656037u;
   std::deque<Step> history_;
+  GpuTimeCheck gpu_time_;
   std::map<ReplicaId, Health> told_;  // The health that the core knows.
 };
 

@@ -43,11 +43,16 @@ def test_the_documented_fields_are_there_and_a_run_repeats(fleet):
             "total_tokens_per_s", "late_tokens_per_s", "abandoned_tokens_per_s", "recomputed_tokens_per_s", "preemptions",
             "ttft_s", "tpot_s", "queue_wait_s", "per_class", "per_tenant", "per_model", "per_replica", "per_gpu",
             "per_prompt_quartile", "forecast", "policy", "seed", "decision_us", "gpu_seconds", "loss", "feasible",
-            "fluid_bound_tokens_per_s", "refused_wait_s", "early_refusals", "wrong_refusals"} <= set(first)
+            "fluid_bound_tokens_per_s", "gpu_time", "delivered", "answered_tokens_per_s", "wasted_tokens_per_s", "refused_wait_s", "early_refusals", "wrong_refusals"} <= set(first)
     assert first["refused_wait_s"]["p50"] is None and first["wrong_refusals"] == 0
     assert first["offered"] == first["finished"] > 200
     assert first["policy"] == "penstock"
     assert set(first["per_gpu"]) == {"g0", "g1"}
+    for states in first["gpu_seconds"].values():
+        assert abs(sum(states.values()) - 30) < 1e-6
+    assert first["gpu_time"]["productive_gpu_hours"] == pytest.approx(first["gpu_time"]["states"]["productive"] / 3600)
+    assert first["active_tokens_per_s"] <= first["answered_tokens_per_s"]
+    assert first["delivered"]["total"] == pytest.approx(sum(first["delivered"][part] for part in ("active", "late", "abandoned")))
     second = result(fleet, *arguments)
     del first["decision_us"], second["decision_us"]
     assert first == second

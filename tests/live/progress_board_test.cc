@@ -46,6 +46,23 @@ TEST(ProgressBoard, AFreshStreamTellsItsOwnCountOnce) {
   board.Remove(0, a.stream);
 }
 
+TEST(ProgressBoard, AStreamIsLateWhileItHasFewerTokensThanAreDue) {
+  ProgressBoard board(1);
+  TokenCounter counter;
+  const DueTimes due{kNow, Duration::Milliseconds(100)};
+  BoardStream stream(counter, RequestId(1), ReplicaId(2), /*sequences=*/2, /*tokens_per_step=*/1, due);
+  counter.Count(6, kNow);  // Three of each sequence: the next one is due after 300 ms.
+  board.Add(0, stream);
+  board.Sample({}, kNow + Duration::Milliseconds(300));
+  EXPECT_EQ(board.late(), std::vector<int64_t>());
+  board.Sample({}, kNow + Duration::Milliseconds(301));
+  EXPECT_EQ(board.late(), (std::vector<int64_t>{0, 0, 1}));
+  counter.Count(2, kNow);
+  board.Sample({}, kNow + Duration::Milliseconds(302));
+  EXPECT_EQ(board.late(), (std::vector<int64_t>{0, 0, 0}));
+  board.Remove(0, stream);
+}
+
 TEST(ProgressBoard, ReplicasThatShareAPoolShareAnEvent) {
   ProgressBoard board(1);
   Counted a(1, 0), b(2, 1), c(3, 2, 2);

@@ -28,7 +28,8 @@ TEST(PageAssets, AreTheFilesByteForByte) {
   EXPECT_EQ(AssetOf("openapi.json"), FileAt("docs/openapi.json"));
   const std::string folder = "router/page/assets/";
   EXPECT_EQ(AssetOf("page.js"), FileAt(folder + "shapes.js") + FileAt(folder + "charts.js") +
-                                    FileAt(folder + "tables.js") + FileAt(folder + "page.js"));
+                                    FileAt(folder + "states.js") + FileAt(folder + "tables.js") +
+                                    FileAt(folder + "page.js"));
 }
 
 TEST(PageAssets, HaveNoOtherNames) {

@@ -91,7 +91,10 @@ inline std::string SampleExposition() {
   view.pools[1].report_age = Duration::Milliseconds(300);
   view.tenants = {{"team-a", Tokens(100)}};
   view.shares = {{"team-a", 2, 5000, 300}};
-  return telemetry.Serialise(view, /*log_lines_dropped=*/1);
+  GpuReport gpus;
+  gpus.gpus.push_back({"gpu0", {}, 2.5});
+  gpus.gpus[0].time.cost = 1;
+  return telemetry.Serialise(view, /*log_lines_dropped=*/1, gpus);
 }
 
 }  // namespace penstock

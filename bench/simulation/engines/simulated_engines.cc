@@ -112,7 +112,6 @@ void SimulatedEngines::StartStep(size_t replica) {
   ++engine.idle_serial;
   const simulated::StepLoad load = engine.machine->BeginStep();
   const double factor = SlowdownAt(events_.elapsed(), spec_.replicas[replica]);
-  gpus_.SetStepping(replica, true, factor > 1, events_.now());
   share_.Begin(static_cast<int>(replica), simulated::WorkOf(spec_.replicas[replica].coefficients, load, factor),
                events_.now(), moved_);
   MoveStepEnds();
@@ -139,7 +138,6 @@ std::optional<simulated::StepOutcome> SimulatedEngines::EndStep(size_t replica, 
   Engine& engine = engines_[replica];
   if (serial != engine.step_serial || !engine.machine->StepInFlight()) return std::nullopt;
   simulated::StepOutcome outcome = engine.machine->EndStep();
-  gpus_.SetStepping(replica, false, false, events_.now());
   share_.End(static_cast<int>(replica), events_.now(), moved_);
   MoveStepEnds();
   return outcome;
@@ -169,7 +167,6 @@ void SimulatedEngines::Die(size_t replica, std::span<const simulated::SequenceId
   ++engine.idle_serial;
   // Elastic memory outlives the machine and has to come back.
   for (const simulated::SequenceId sequence : sequences) engine.machine->Abort(sequence);
-  gpus_.SetStepping(replica, false, false, events_.now());
   gpus_.SetDown(replica, true, events_.now());
 }
 

@@ -2,8 +2,8 @@
 //
 // A replica steps while it has work, is up and is awake. Each step's end is an event with a serial number; a
 // neighbour's step may move the end, and then only the newest serial counts. Invariant: a replica that is down or
-// waking has no step in flight. Engines report their state to the GPU accounts. One owner; a call costs O(replicas that
-// share a GPU or elastic memory with this one), plus the step machine's own cost.
+// waking has no step in flight. Engines report sleep and outages to the GPU accounts. One owner; a call costs
+// O(replicas that share a GPU or elastic memory with this one), plus the step machine's own cost.
 #ifndef PENSTOCK_BENCH_SIMULATION_ENGINES_SIMULATED_ENGINES_H_
 #define PENSTOCK_BENCH_SIMULATION_ENGINES_SIMULATED_ENGINES_H_
 
@@ -16,9 +16,9 @@
 #include "backends/simulated/machine/gpu_share.h"
 #include "backends/simulated/machine/step_machine.h"
 #include "bench/simulation/engines/event_queue.h"
-#include "bench/simulation/engines/gpu_accounts.h"
 #include "bench/simulation/engines/residency_orders.h"
 #include "bench/simulation/engines/simulated_fleet.h"
+#include "router/core/accounts/gpu_accounts.h"
 
 namespace penstock::bench {
 

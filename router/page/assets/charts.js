@@ -51,7 +51,7 @@ function drawBar(svg, gpu, pools) {
 
 function gpuCard(key) {
   const card = element('div', { class: 'gpu' }, element('div', { class: 'gpu-head' }, element('b'), element('span')),
-    shape('svg', { viewBox: '0 0 1000 20', preserveAspectRatio: 'none', role: 'img' }), element('div', { class: 'gpu-parts' }));
+    shape('svg', { viewBox: '0 0 1000 20', preserveAspectRatio: 'none', role: 'img' }), stateBar(), element('div', { class: 'gpu-parts' }));
   card.dataset.key = key;
   return card;
 }
@@ -67,7 +67,8 @@ function drawGpus(fleet) {
     setText(title, gpu.id.startsWith('replica ') ? gpu.id.slice(8) : gpu.id);
     setText(size, [gpu.kind, gpu.memory_bytes ? amount(gpu.memory_bytes, 'bytes') : 'memory unknown'].filter(Boolean).join(' · '));
     drawBar(card.children[1], gpu, pools);
-    card.children[2].replaceChildren(...gpu.parts.map((part) => {
+    drawStates(card.children[2], title.textContent, sharesOfGpu(gpu));
+    card.children[3].replaceChildren(...gpu.parts.map((part) => {
       const pool = pools.get(part.pool);
       const kv = pool ? ` ${amount(pool.held, pool.unit)} of ${amount(pool.capacity, pool.unit)} KV` : ' KV unknown';
       return element('span', {}, element('b', {}, part.replica), ` ${part.model || 'unknown model'},${kv}`);

@@ -66,6 +66,7 @@ function take(snapshot) {
   byId('main').hidden = false;
   noteDecisions(snapshot.requests);
   notePools(snapshot.fleet);
+  noteStates(snapshot.fleet);
   redraw();
   showLink();
 }
@@ -91,7 +92,8 @@ function drawSummary({ fleet, requests }) {
   const up = fleet.replicas.filter((row) => row.health === 'up').length;
   const tiles = [['active', short(last(fleet.tokens.active_per_s)), 'active tok/s'], ['late', short(last(fleet.tokens.late_per_s)), 'late tok/s'],
     ['wasted', short(last(fleet.tokens.wasted_per_s)), 'wasted tok/s'], ['', short(requests.running_total), 'running'],
-    ['', short(requests.waiting_total), 'waiting'], ['', `${up}/${fleet.replicas_total}`, 'replicas up']];
+    ['', short(requests.waiting_total), 'waiting'], ['', `${up}/${fleet.replicas_total}`, 'replicas up'],
+    ['active', percent(sharesOfFleet(fleet)[0][2]), 'GPU time productive']];
   const node = byId('summary');
   if (node.children.length === 0) tiles.forEach(([kind]) => node.append(element('div', { class: `tile ${kind}` }, element('b'), element('span'))));
   tiles.forEach(([, value, label], i) => {
@@ -138,6 +140,7 @@ function redraw() {
   drawSummary(latest);
   drawComparison(latest.fleet.comparison);
   drawGpus(latest.fleet);
+  drawFleetStates(latest.fleet);
   drawTokens(latest.fleet.tokens);
   fillChoices(byId('pool'), latest.fleet.pools.map((pool) => pool.name));
   drawFan(latest.fleet);
@@ -164,6 +167,7 @@ function begin() {
     setTheme(themeNow());
   });
   legend(byId('gpu-legend'), GPU_KINDS);
+  legend(byId('state-legend'), STATES.map(([kind, label]) => [`state-${kind}`, label]));
   legend(byId('token-legend'), [['line active', 'active'], ['line late', 'late'], ['line wasted', 'wasted']]);
   legend(byId('fan-legend'), [['line held', 'held'], ['line mean', 'expected of what runs now'], ['fan1', '± 1 and 2 sigma'], ['past1', 'forecast a minute ago, of what ran then']]);
   byId('retry').addEventListener('click', () => { pause = 1000; connect(); });

@@ -14,9 +14,12 @@ class SimulatedEnginesTest : public ::testing::Test {
  protected:
   void Build(const SimulatedFleetSpec& spec) {
     spec_ = spec;
-    std::vector<std::vector<int>> gpus;
-    for (const SimulatedReplica& replica : spec_.replicas) gpus.push_back(replica.gpus);
-    gpus_.emplace(spec_.fleet, gpus, spec_.gpus.size(), Duration::Seconds(1000));
+    std::vector<ReplicaPlace> places;
+    for (const SimulatedReplica& replica : spec_.replicas) {
+      places.push_back({{replica.gpus.begin(), replica.gpus.end()}, {ModelId(0)}});
+    }
+    gpus_.emplace();
+    gpus_->Place(places, 1, Instant());
     engines_.emplace(spec_, events_, *gpus_);
   }
   static simulated::Sequence SequenceOf(simulated::SequenceId id, int64_t prompt = 100, int64_t output = 3) {
@@ -108,7 +111,7 @@ TEST_F(SimulatedEnginesTest, AnIdleEngineSleepsAndWakesForTheNextSequence) {
   EXPECT_EQ(ends_[0], Instant() + Duration::Seconds(6) + Duration::Milliseconds(20));
   EXPECT_EQ(Step().kind, Occurrence::kDozes);
   gpus_->SettleAll(events_.now() + Duration::Seconds(1));
-  EXPECT_NEAR(gpus_->seconds(0)[static_cast<size_t>(GpuState::kAsleep)], 2, 0.1) << "before the wake, after the doze";
+  EXPECT_NEAR(gpus_->time(0)[GpuState::kAsleep], 2, 0.1) << "before the wake, after the doze";
 }
 
 TEST_F(SimulatedEnginesTest, ASleepWhoseIdleTimeEndedDoesNotHappen) {
@@ -119,7 +122,7 @@ TEST_F(SimulatedEnginesTest, ASleepWhoseIdleTimeEndedDoesNotHappen) {
   engines_->Submit(0, SequenceOf(1, 100, 1));
   RunAll();
   gpus_->SettleAll(events_.now());
-  EXPECT_EQ(gpus_->seconds(0)[static_cast<size_t>(GpuState::kAsleep)], 0) << "the sleep of second 5 is outdated";
+  EXPECT_EQ(gpus_->time(0)[GpuState::kAsleep], 0) << "the sleep of second 5 is outdated";
   EXPECT_EQ(events_.elapsed(), Duration::Seconds(5) + Duration::Milliseconds(20));
 }
 

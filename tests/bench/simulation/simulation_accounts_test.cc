@@ -69,17 +69,17 @@ TEST_F(SimulationAccountsTest, ARunThatEndsBeforeItsWindowCountsAllItComputedAga
   const SimulationOutcome outcome = accounts_.Finish(400, 2, CoreView(), At(4));
   EXPECT_EQ(outcome.recomputed_tokens, 430);
   EXPECT_EQ(outcome.preemptions, 2);
-  double seconds = 0;
-  for (const double state : outcome.gpu_seconds[0]) seconds += state;
-  EXPECT_DOUBLE_EQ(seconds, 10) << "the GPUs' time is settled up to the window's end";
+  EXPECT_DOUBLE_EQ(outcome.gpu_time[0].total(), 10) << "the GPUs' time is settled up to the window's end";
 }
 
 TEST_F(SimulationAccountsTest, WaitingRequestsBlockTheGpus) {
   const SimulatedArrival arrival = ArrivalAt(1);
   accounts_.Offer(arrival);
-  accounts_.Waits(arrival, At(1));
-  accounts_.WaitsNoMore(arrival, At(4));
-  EXPECT_DOUBLE_EQ(Finish().gpu_seconds[0][static_cast<size_t>(GpuState::kBlocked)], 3);
+  RequestArrived event;
+  event.model = arrival.model;
+  accounts_.Observe(event, At(1), {Park{}});
+  accounts_.Observe(RequestClosed{}, At(4), {});
+  EXPECT_DOUBLE_EQ(Finish().gpu_time[0][GpuState::kBlocked], 3);
 }
 
 TEST_F(SimulationAccountsTest, AForecastErrorIsTakenOnce) {

@@ -161,6 +161,14 @@ def test_a_lost_connection_is_told_and_comes_back(browser, folder):
     browser.errors()  # The browser logs each failed try.
 
 
+def test_the_states_of_the_gpus_are_drawn_per_gpu_and_for_all(page):
+    page.wait("/productive/.test(document.querySelector('#fleet-states svg').getAttribute('aria-label'))")
+    assert page.run("return document.querySelectorAll('#gpu-list svg.states rect').length") > 0
+    assert page.wait("/productive GPU-hours/.test(document.querySelector('#fleet-states p').innerText)")
+    widths = page.run("return [...document.querySelectorAll('#fleet-states rect')].map((bar) => Number(bar.getAttribute('width')))")
+    assert abs(sum(widths) - 1000) < 1
+
+
 @pytest.mark.skipif("PENSTOCK_PICTURES" not in os.environ, reason="draws pictures only when asked to")
 def test_pictures(browser, folder):
     target = pathlib.Path(os.environ["PENSTOCK_PICTURES"])

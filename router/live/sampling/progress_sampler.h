@@ -1,6 +1,7 @@
-// Hands the relays' token counts to the core, every 25 ms. Belongs to the control loop.
-#ifndef PENSTOCK_ROUTER_LIVE_PROGRESS_SAMPLER_H_
-#define PENSTOCK_ROUTER_LIVE_PROGRESS_SAMPLER_H_
+// Hands the relays' token counts to the core and the overdue streams to the GPU watch, every 25 ms. Belongs to the
+// control loop.
+#ifndef PENSTOCK_ROUTER_LIVE_SAMPLING_PROGRESS_SAMPLER_H_
+#define PENSTOCK_ROUTER_LIVE_SAMPLING_PROGRESS_SAMPLER_H_
 
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
@@ -29,4 +30,4 @@ class ProgressSampler {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_LIVE_PROGRESS_SAMPLER_H_
+#endif  // PENSTOCK_ROUTER_LIVE_SAMPLING_PROGRESS_SAMPLER_H_

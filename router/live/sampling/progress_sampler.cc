@@ -1,4 +1,4 @@
-#include "router/live/progress_sampler.h"
+#include "router/live/sampling/progress_sampler.h"
 
 #include <utility>
 
@@ -19,12 +19,14 @@ void ProgressSampler::Start() {
 }
 
 void ProgressSampler::Sample() {
-  for (const Progress& progress : control_.edge().board->Sample(control_.fleet()->progress_group)) {
-    control_.edge().core->Submit(progress);
+  const Edge& edge = control_.edge();
+  for (const Progress& progress : edge.board->Sample(control_.fleet()->progress_group, Now())) {
+    edge.core->Submit(progress);
     for (const ReplicaProgress& replica : progress.replicas) {
       if (replica.steps > 0) on_token_(replica.replica, replica.newest_step_end);
     }
   }
+  if (edge.gpus != nullptr) edge.gpus->Sample(edge.board->late(), Now());
 }
 
 void ProgressSampler::Stop() {

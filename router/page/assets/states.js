@@ -1,0 +1,51 @@
+// The states of the GPUs' time: a thin bar per GPU and one for the fleet, over the last minute.
+
+const STATES = [['productive', 'productive'], ['slow', 'slow'], ['for_nobody', 'for nobody'], ['blocked', 'blocked'],
+  ['elsewhere', 'demand elsewhere'], ['idle', 'idle'], ['asleep', 'asleep'], ['down', 'down']];
+const STATE_WINDOW_S = 60;
+// {at, fleet, gpus: seconds by id} of the last minute.
+let stateHistory = [];
+
+function noteStates(fleet) {
+  const last = stateHistory[stateHistory.length - 1];
+  if (last && fleet.gpu_time.seconds.productive < last.fleet.productive) stateHistory = [];  // The router was started anew.
+  stateHistory.push({ at: fleet.time, fleet: fleet.gpu_time.seconds, gpus: new Map(fleet.gpus.map((gpu) => [gpu.id, gpu.seconds])) });
+  while (stateHistory[0].at < fleet.time - STATE_WINDOW_S) stateHistory.shift();
+}
+
+// [kind, label, share] of the time between two looks; since the start of the router, before there were two.
+function sharesOf(before, after) {
+  const spent = STATES.map(([kind]) => Math.max(0, after[kind] - (before && before !== after ? before[kind] : 0)));
+  const whole = spent.reduce((sum, each) => sum + each, 0);
+  return STATES.map(([kind, label], i) => [kind, label, whole > 0 ? spent[i] / whole : 0]);
+}
+
+const sharesOfGpu = (gpu) => sharesOf(stateHistory[0].gpus.get(gpu.id), gpu.seconds);
+const sharesOfFleet = (fleet) => sharesOf(stateHistory[0].fleet, fleet.gpu_time.seconds);
+const wordsOf = (shares) => shares.filter(([, , share]) => share >= 0.005).map(([, label, share]) => `${label} ${percent(share)}`).join(', ');
+
+function drawStates(svg, name, shares) {
+  let at = 0;
+  svg.replaceChildren(...shares.filter(([, , share]) => share > 0).map(([kind, label, share]) => {
+    const bar = shape('rect', { class: `state-${kind}`, x: at * 1000, width: share * 1000, y: 0, height: 20 }, shape('title'));
+    bar.firstChild.textContent = `${label} ${percent(share)}`;
+    at += share;
+    return bar;
+  }));
+  svg.setAttribute('aria-label', `${name}, the last minute: ${wordsOf(shares) || 'nothing known'}`);
+}
+
+const stateBar = () => shape('svg', { class: 'states', viewBox: '0 0 1000 20', preserveAspectRatio: 'none', role: 'img' });
+
+function drawFleetStates(fleet) {
+  const node = byId('fleet-states');
+  if (!node.firstElementChild) node.append(stateBar(), element('p', { class: 'quiet' }));
+  const time = fleet.gpu_time;
+  const shares = sharesOfFleet(fleet);
+  drawStates(node.children[0], 'All GPUs', shares);
+  const wasted = Object.entries(time.wasted_tokens).filter(([, count]) => count > 0);
+  const words = [`${time.productive_gpu_hours.toFixed(2)} productive GPU-hours since start`, `${seconds(time.waiting_for_input_s)} without input`];
+  if (time.cost_per_million_active_tokens !== null) words.push(`${time.cost_per_million_active_tokens.toFixed(2)} per million active tokens`);
+  if (wasted.length) words.push(`wasted tokens: ${wasted.map(([cause, count]) => `${short(count)} ${cause.replaceAll('_', ' ')}`).join(', ')}`);
+  setText(node.children[1], words.join(' · '));
+}
