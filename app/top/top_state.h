@@ -71,7 +71,7 @@ struct TopState {
   int64_t replicas_up = 0;
   std::string last_error;  // The configuration has it; empty: none.
   std::vector<Contestant> comparison;
-  std::string gpu_time;    // Since start, in words.
+  std::string gpu_time;  // Since start, in words.
   std::vector<GpuBar> gpus;
   Table tables[kPanels];
 };
