@@ -172,6 +172,21 @@ std::optional<LoadCounts> LoadsOf(const Fleet& fleet, const SimulationOutcome& o
   return outcome.loads;
 }
 
+std::vector<std::pair<std::string, GreyView>> GreyOf(const CoreView& view) {
+  std::vector<std::pair<std::string, GreyView>> found;
+  for (const ReplicaView& replica : view.replicas) {
+    if (replica.grey.events != GreyView().events) found.emplace_back(replica.name, replica.grey);
+  }
+  return found;
+}
+
+void AddGpuSeconds(const SimulatedFleetSpec& spec, const SimulationOutcome& outcome, SimulationReport& report) {
+  for (size_t gpu = 0; gpu < outcome.gpu_seconds.size(); ++gpu) {
+    const std::string name = spec.gpu_names.empty() ? absl::StrCat("gpu", gpu) : spec.gpu_names[gpu];
+    report.gpu_seconds.emplace_back(name, outcome.gpu_seconds[gpu]);
+  }
+}
+
 }  // namespace
 
 SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals,
@@ -179,6 +194,7 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
   SimulationReport report;
   const double seconds = window.seconds();
   report.results = Summarise(outcome.records, window);
+  report.grey = GreyOf(outcome.final_view);
   report.orders = OrdersOf(spec.fleet, outcome);
   report.loads = LoadsOf(spec.fleet, outcome);
   report.early_refusals =
@@ -217,10 +233,7 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
   for (const auto& [gpu, records] : by_gpu) report.per_gpu[gpu] = GroupOf(records, window);
   report.fluid_bound = FluidBound(spec, arrivals, window);
   AddLoss(spec, arrivals, seconds, outcome, report);
-  for (size_t gpu = 0; gpu < outcome.gpu_seconds.size(); ++gpu) {
-    const std::string name = spec.gpu_names.empty() ? absl::StrCat("gpu", gpu) : spec.gpu_names[gpu];
-    report.gpu_seconds.emplace_back(name, outcome.gpu_seconds[gpu]);
-  }
+  AddGpuSeconds(spec, outcome, report);
   report.cost = CostOf(spec.gpu_prices, report.results.active_tokens_per_s);
   AddDecisionTimes(outcome, report);
   return report;
