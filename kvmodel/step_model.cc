@@ -34,10 +34,14 @@ PrefillPrice StepModel::PriceOfPrefill(int busy_neighbours) const {
   return {seconds * prior_.d, seconds * prior_.e * kPairUnit};
 }
 
+double StepModel::PriorOf(double steps, double sequences, double kv_tokens, const PrefillWork& prefill) const {
+  return (steps * prior_.DecodeMs(sequences, kv_tokens) + prior_.PrefillMs(prefill)) * kSecondsPerMs;
+}
+
 void StepModel::Observe(double elapsed, double steps, double sequences, double kv_tokens, const PrefillWork& prefill,
                         int busy_neighbours) {
-  const double predicted = (steps * prior_.DecodeMs(sequences, kv_tokens) + prior_.PrefillMs(prefill)) * kSecondsPerMs;
-  if (!(predicted > 0) || !(elapsed > 0)) return;
+  const double predicted = PriorOf(steps, sequences, kv_tokens, prefill);
+  if (!(predicted > 0) || !(elapsed > 0) || derate_ != 1) return;
   const double low = prior_known_ ? 0.2 : 0.02;
   const double high = prior_known_ ? 8 : 64;
   const double ratio = std::clamp(elapsed / predicted, low, high);

@@ -3,7 +3,8 @@
 // Neighbours on the same GPU slow a replica by an amount that depends on sharing mode and load. One factor per
 // neighbour count learns that along with the error of the prior. Observed gaps move the factor by 5 % of the error; a
 // factor of four is followed within about a second of steps. Where GPU or model is unknown the prior is a guess and the
-// first observations count fully. Times in milliseconds inside, as the coefficients.
+// first observations count fully. A derate multiplies every factor and is not learned (router/core/grey). Times in
+// milliseconds inside, as the coefficients.
 #ifndef PENSTOCK_KVMODEL_STEP_MODEL_H_
 #define PENSTOCK_KVMODEL_STEP_MODEL_H_
 
@@ -29,7 +30,10 @@ class StepModel {
   StepModel() = default;
   StepModel(const StepCoefficients& prior, bool prior_known, double per_neighbour = kMps);
 
-  double Factor(int busy_neighbours) const { return slots_[Slot(busy_neighbours)].factor; }
+  double Factor(int busy_neighbours) const { return derate_ * slots_[Slot(busy_neighbours)].factor; }
+  // Times that every step takes longer than learned; 1: none.
+  double derate() const { return derate_; }
+  void SetDerate(double derate) { derate_ = derate; }
   // Samples that the factor was learned from.
   int Observations(int busy_neighbours) const { return slots_[Slot(busy_neighbours)].observations; }
 
@@ -39,11 +43,14 @@ class StepModel {
   PrefillPrice PriceOfPrefill(int busy_neighbours) const;
 
   // Learns from `steps` consecutive steps of a busy replica that took `elapsed` seconds and computed `prefill` beside
-  // `sequences` decoding. Ratios are clamped to [0.2, 8] of the prior (a guessed prior: [0.02, 64]).
+  // `sequences` decoding. Ratios are clamped to [0.2, 8] of the prior (a guessed prior: [0.02, 64]). Nothing is learned
+  // while a derate holds.
   void Observe(double elapsed, double steps, double sequences, double kv_tokens, const PrefillWork& prefill,
                int busy_neighbours);
 
   const StepCoefficients& prior() const { return prior_; }
+  // Seconds that the prior gives to such steps, without neighbours.
+  double PriorOf(double steps, double sequences, double kv_tokens, const PrefillWork& prefill) const;
 
  private:
   static constexpr int kSlots = 8;
@@ -55,6 +62,7 @@ class StepModel {
 
   StepCoefficients prior_;
   bool prior_known_ = true;
+  double derate_ = 1;
   std::array<LearnedFactor, kSlots> slots_;
 };
 

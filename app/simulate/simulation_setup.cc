@@ -98,6 +98,9 @@ SimulatedReplica EngineOf(const simulated::EngineSpec& engine, const SimulatedCo
   replica.slowdown = engine.slowdown.factor;
   replica.slow_from = engine.slowdown.from;
   replica.slow_to = engine.slowdown.to;
+  replica.stall = engine.slowdown.stall;
+  replica.stall_every = engine.slowdown.stall_every;
+  replica.noise = engine.noise;
   if (config.outage) {
     replica.down_from = config.outage->from;
     replica.down_to = config.outage->to;

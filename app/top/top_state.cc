@@ -77,11 +77,14 @@ Table ReplicasOf(const Json& fleet) {
     const std::string health = TextOf(replica, "health");
     const std::string residency = TextOf(replica, "residency");
     const bool awake = residency == "awake" || health == "down";
+    const double derate = NumberOf(replica, "derate", 1);
     const double step = NumberOf(replica, "observed_step_s", -1);
     const double pace = NumberOf(replica, "pace", 1);
     Row row;
     row.cells = {Text(TextOf(replica, "name")),
-                 Text(awake ? health : residency),
+                 Text(awake && health == "up" && derate > 1 ? absl::StrFormat("%.1fx slow", derate)
+                      : awake                               ? health
+                                                            : residency),
                  Count(NumberOf(replica, "running")),
                  Seconds(step),
                  {step < 0 ? "-" : absl::StrFormat("%.0f%%", pace * 100), pace},
@@ -91,7 +94,7 @@ Table ReplicasOf(const Json& fleet) {
                  Count(NumberOf(replica, "preemptions"))};
     if (health != "up") {
       row.tone = health == "down" ? Tone::kBad : Tone::kWarn;
-    } else if (step >= 0 && pace < 0.75) {
+    } else if (derate > 1 || (step >= 0 && pace < 0.75)) {
       row.tone = Tone::kWarn;
     }
     table.rows.push_back(std::move(row));

@@ -89,6 +89,12 @@ std::string ReportJson(const SimulationReport& report) {
                       {"productive_gpu_hours", fleet.productive_hours()},
                       {"productive_share", ShareOf(fleet)},
                       {"waiting_for_input_s", fleet.waiting_for_input()}};
+  json["grey"] = Json::object();
+  for (const auto& [name, grey] : report.grey) {
+    Json& of = json["grey"][name] = {
+        {"derate", grey.derate}, {"found_at_s", grey.found_at.seconds()}, {"found_after_steps", grey.found_after}};
+    for (size_t i = 1; i < kGreyCauses; ++i) of["events"][GreyCauseName(static_cast<GreyCause>(i))] = grey.events[i];
+  }
   json["decision_us"] = {
       {"p50", report.decision_us.p50}, {"p99", report.decision_us.p99}, {"max", report.decision_us_max}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -170,6 +170,14 @@ std::optional<LoadCounts> LoadsOf(const Fleet& fleet, const SimulationOutcome& o
   return outcome.loads;
 }
 
+std::vector<std::pair<std::string, GreyView>> GreyOf(const CoreView& view) {
+  std::vector<std::pair<std::string, GreyView>> found;
+  for (const ReplicaView& replica : view.replicas) {
+    if (replica.grey.events != GreyView().events) found.emplace_back(replica.name, replica.grey);
+  }
+  return found;
+}
+
 void AddGpuTime(const SimulatedFleetSpec& spec, const SimulationOutcome& outcome, SimulationReport& report) {
   for (size_t gpu = 0; gpu < outcome.gpu_time.size(); ++gpu) {
     const std::string name = spec.gpu_names.empty() ? absl::StrCat("gpu", gpu) : spec.gpu_names[gpu];
@@ -186,6 +194,7 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
   SimulationReport report;
   const double seconds = window.seconds();
   report.results = Summarise(outcome.records, window);
+  report.grey = GreyOf(outcome.final_view);
   report.orders = OrdersOf(spec.fleet, outcome);
   report.loads = LoadsOf(spec.fleet, outcome);
   report.early_refusals =

@@ -47,6 +47,9 @@
 //       up to it; output_coverage_p{50,90,99}, output_pinball_p{50,90,99} (tokens); prompt_error_{p50,p95};
 //       cached_expected, cached_found: parts of the prompts of ended requests. null where the policy makes no such
 //       forecast, or none came due.
+//   grey
+//       By replica that was derated or stalled: {derate, found_at_s, found_after_steps, events}. The derate at the end;
+//       the time of the newest derate, and the steps of the replica from the first slow one to it; begins by cause.
 //   decision_us
 //       {p50, p99, max}: real time of a decision, the only figure that differs between equal runs.
 #ifndef PENSTOCK_BENCH_SIMULATION_SIMULATION_REPORT_H_
@@ -91,6 +94,7 @@ struct SimulationReport {
   double fluid_bound = 0;
   std::vector<std::pair<std::string, double>> loss;
   std::vector<std::pair<std::string, GpuTime>> gpu_time;
+  std::vector<std::pair<std::string, GreyView>> grey;
   Percentiles decision_us;
   double decision_us_max = 0;
 };

@@ -199,8 +199,13 @@ void VisitFields(Section& simulated, Visitor& visit) {
          "pool)."},
         simulated.overflow_error, ChoiceForm{kOverflowNames});
   visit({"slowdown", "Factor on the time of every step."}, simulated.slowdown.factor, NumberForm{0.01, 1e4});
-  visit({"from", "Start of the slowdown.", kUnlessZero}, simulated.slowdown.from, kAnyTime);
-  visit({"to", "End of the slowdown. Left out: never.", kUnlessZero}, simulated.slowdown.to, kAnyTime);
+  visit({"stall", "Time for which the engine stands still in each stall_every.", kUnlessZero}, simulated.slowdown.stall,
+        kAnyTime);
+  visit({"stall_every", "Time from one stall to the next.", kUnlessZero}, simulated.slowdown.stall_every, kAnyTime);
+  visit({"noise", "Relative standard deviation of the time of a step. One step of 1000 then takes 10 times as long."},
+        simulated.noise, NumberForm{0, 2});
+  visit({"from", "Start of the slowdown and the stalls.", kUnlessZero}, simulated.slowdown.from, kAnyTime);
+  visit({"to", "End of both. Left out: never.", kUnlessZero}, simulated.slowdown.to, kAnyTime);
   visit({"down_from", "Time of the engine's death, in its own time since its start."}, simulated.outage,
         PartForm{&OutageConfig::from, kAnyTime});
   visit({"down_to", "Time of the engine's return. Left out: never.", kUnlessZero}, simulated.outage,

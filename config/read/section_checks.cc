@@ -79,7 +79,11 @@ void CheckSection(ReplicaSleepConfig& sleep, const MapReader& map, Draft&) {
 
 void CheckSection(SimulatedConfig& simulated, const MapReader& map, Draft&) {
   if (simulated.slowdown.to <= simulated.slowdown.from) map.Fail("to", "must be later than from");
-  if ((map.Has("from") || map.Has("to")) && !map.Has("slowdown")) {
+  if (map.Has("stall") != map.Has("stall_every")) map.Fail("stall", "needs stall_every, and stall_every needs stall");
+  if (map.Has("stall") && simulated.slowdown.stall >= simulated.slowdown.stall_every) {
+    map.Fail("stall", "must be shorter than stall_every");
+  }
+  if ((map.Has("from") || map.Has("to")) && !map.Has("slowdown") && !map.Has("stall")) {
     map.Fail(map.Has("from") ? "from" : "to", "bounds a slowdown; give slowdown too");
   }
   if (simulated.outage && simulated.outage->to <= simulated.outage->from) {

@@ -55,6 +55,8 @@ struct SlowdownConfig {
   double factor = 1;
   Duration from;
   Duration to = Duration::Infinite();
+  Duration stall;        // The engine stands still for so long ...
+  Duration stall_every;  // ... in each such time. Zero: never.
 };
 
 // The engine is dead in [from, to): its running requests are lost.
@@ -96,6 +98,7 @@ struct SimulatedConfig {
   std::optional<Tokens> max_model_len;
   bool overflow_error = false;
   SlowdownConfig slowdown;
+  double noise = 0;  // Relative standard deviation of the time of a step.
   std::optional<OutageConfig> outage;
   std::optional<SleepConfig> sleep;
   Duration host_time;

@@ -14,9 +14,9 @@ constexpr Duration kForecastTick = Duration::Milliseconds(50);
 
 }  // namespace
 
-PenstockCore::PenstockCore(CoreRules rules) : PenstockCore(rules.events_per_recount, std::move(rules)) {}
+PenstockCore::PenstockCore(CoreRules rules) : PenstockCore(rules.events_per_recount, rules.grey, std::move(rules)) {}
 
-PenstockCore::PenstockCore(int64_t events_per_recount, CoreRules&& rules)
+PenstockCore::PenstockCore(int64_t events_per_recount, bool grey, CoreRules&& rules)
     : rooms_(std::move(rules)),
       verdicts_(rooms_),
       recalls_(rooms_.fleet, rooms_.running),
@@ -29,7 +29,8 @@ PenstockCore::PenstockCore(int64_t events_per_recount, CoreRules&& rules)
       books_(rooms_, events_per_recount),
       residents_(rooms_.fleet, rooms_.servers, rooms_.waiting, rooms_.forecasts, rooms_.work),
       shares_(rooms_.fleet, rooms_.servers, rooms_.waiting, rooms_.forecasts),
-      adapters_(rooms_.fleet, rooms_.servers, rooms_.waiting, rooms_.work) {}
+      adapters_(rooms_.fleet, rooms_.servers, rooms_.waiting, rooms_.work),
+      grey_(rooms_.fleet, rooms_.work, grey) {}
 
 void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   now_ = std::max(now_, now);
@@ -39,6 +40,7 @@ void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   eviction_.StartEvent();
   exits_.SettleMemory(now_);
   rooms_.fleet.TickRisk(now_);
+  grey_.Review(now_);
   std::visit([&](const auto& concrete) { On(concrete, actions); }, event);
   // An arrival opens nothing, and has its one answer.
   if (!std::holds_alternative<RequestArrived>(event)) pump_.PumpOpened(now_, actions);
@@ -88,6 +90,7 @@ void PenstockCore::On(const Progress& event, Actions& actions) {
   for (const ReplicaProgress& progress : event.replicas) {
     if (!rooms_.fleet.Knows(progress.replica)) continue;
     ReplicaState& replica = rooms_.fleet.replica(progress.replica);
+    grey_.Stepped(replica, now_);
     rooms_.running.CatchUp(replica, refreshed, now_);
     relief_.Protect(replica, now_, actions);
     parking_.Relieve(replica, now_, actions);
@@ -105,6 +108,7 @@ void PenstockCore::On(const EngineReport& event, Actions&) {
 void PenstockCore::On(const ReplicaHealth& event, Actions&) {
   if (!rooms_.fleet.Knows(event.replica)) return;
   rooms_.servers.SetHealth(event.replica, event.health, now_);
+  grey_.HealthChanged(rooms_.fleet.replica(event.replica));
   residents_.Touch();
   adapters_.Touch();
   rooms_.work.Open(rooms_.fleet.replica(event.replica));
@@ -127,6 +131,7 @@ void PenstockCore::On(const FleetChanged& event, Actions&) {
   KeepElasticReports(rooms_.fleet);
   shares_.Configure();
   adapters_.Configure(now_);
+  grey_.Configure();
 }
 
 void PenstockCore::On(const ShutdownStarted&, Actions&) {
@@ -149,7 +154,7 @@ void PenstockCore::On(const TimerFired&, Actions& actions) {
 
 std::optional<Instant> PenstockCore::NextDeadline() const {
   Instant next = std::min(rooms_.fleet.ledger().NextSettle(), pump_.NextDue(now_));
-  next = std::min({next, residents_.NextDue(), adapters_.NextDue()});
+  next = std::min({next, residents_.NextDue(), adapters_.NextDue(), grey_.NextDue()});
   if (rooms_.running.unobserved() > 0) next = std::min(next, now_ + kForecastTick);
   if (next >= Instant::Never()) return std::nullopt;
   return next;
@@ -165,6 +170,7 @@ CoreView PenstockCore::View(Instant now) const {
   rooms_.fleet.Show(view, now);
   residents_.Show(view);
   shares_.Show(view);
+  grey_.Show(view);
   rooms_.waiting.Show(rooms_.fleet.spec(), view, now);
   rooms_.forecasts.Show(view);
   rooms_.running.Show(view);

@@ -23,6 +23,7 @@
 #include "router/core/admission/rooms.h"
 #include "router/core/admission/verdicts.h"
 #include "router/core/contract/admission_core.h"
+#include "router/core/grey/grey_watch.h"
 #include "router/core/relief/eviction.h"
 #include "router/core/relief/fatal_pools.h"
 #include "router/core/relief/parking.h"
@@ -46,7 +47,7 @@ class PenstockCore : public AdmissionCore {
  private:
   using Actions = std::vector<Action>;
 
-  PenstockCore(int64_t events_per_recount, CoreRules&& rules);
+  PenstockCore(int64_t events_per_recount, bool grey, CoreRules&& rules);
 
   // One per kind of event.
   void On(const RequestArrived& event, Actions& actions);
@@ -78,6 +79,7 @@ class PenstockCore : public AdmissionCore {
   Residents residents_;
   Shares shares_;
   Adapters adapters_;
+  GreyWatch grey_;
 };
 
 }  // namespace penstock

@@ -166,6 +166,9 @@ void PutReplica(const ReplicaView& replica, JsonWriter& json) {
       .Put("busy_neighbours", replica.busy_neighbours)
       .Put("pace", pace)
       .Put("tokens_per_s", replica.tokens_per_s)
+      .Put("derate", replica.grey.derate)
+      .Put("stalled", replica.grey.stalled)
+      .Put("grey_cause", GreyCauseName(replica.grey.cause))
       .Put("preemptions", replica.preemptions)
       .End('}');
 }

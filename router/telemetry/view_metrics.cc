@@ -87,7 +87,7 @@ struct ReplicaFigure {
   double (*value)(const ReplicaView&);
 };
 
-constexpr std::array<ReplicaFigure, 8> kReplicaFigures = {{
+constexpr std::array<ReplicaFigure, 10> kReplicaFigures = {{
     {MetricNamed("penstock_replica_up"),
      [](const ReplicaView& replica) {
        return replica.health == Health::kUp || replica.health == Health::kProbing ? 1.0 : 0.0;
@@ -99,6 +99,9 @@ constexpr std::array<ReplicaFigure, 8> kReplicaFigures = {{
     {MetricNamed("penstock_replica_backlog_tokens"),
      [](const ReplicaView& replica) { return replica.backlog.tokens.AsDouble(); }},
     {MetricNamed("penstock_replica_step_factor_ratio"), [](const ReplicaView& replica) { return replica.step_factor; }},
+    {MetricNamed("penstock_replica_derate"), [](const ReplicaView& replica) { return replica.grey.derate; }},
+    {MetricNamed("penstock_replica_stalled"),
+     [](const ReplicaView& replica) { return replica.grey.stalled ? 1.0 : 0.0; }},
     {MetricNamed("penstock_replica_host_time_seconds"), [](const ReplicaView& replica) { return replica.host_time; }},
     {MetricNamed("penstock_replica_stream_tokens_per_second"),
      [](const ReplicaView& replica) { return replica.tokens_per_s; }},
@@ -114,6 +117,15 @@ void AddReplicas(const CoreView& view, std::vector<MetricFamily>& families) {
     }
     Keep(std::move(family), families);
   }
+  MetricFamily grey = FamilyOf(MetricNamed("penstock_grey_failures_total"));
+  for (const ReplicaView& replica : view.replicas) {
+    for (size_t cause = 1; cause < kGreyCauses; ++cause) {
+      if (replica.grey.events[cause] == 0) continue;
+      AddSample(grey, {{"replica", replica.name}, {"cause", GreyCauseName(static_cast<GreyCause>(cause))}},
+                static_cast<double>(replica.grey.events[cause]));
+    }
+  }
+  Keep(std::move(grey), families);
   MetricFamily asleep = FamilyOf(MetricNamed("penstock_replica_asleep"));
   for (const ReplicaView& replica : view.replicas) {
     if (!replica.sleeps) continue;

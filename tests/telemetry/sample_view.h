@@ -41,6 +41,7 @@ inline CoreView SampleView() {
                     .residency = Residency::kAsleep,
                     .sleeps = true,
                     .elastic = {.known = true, .limit = Bytes(8), .used = Bytes(3), .orders = 2}}};
+  view.replicas[0].grey = {.derate = 4, .cause = GreyCause::kGpu, .events = {0, 0, 1, 0, 0}};
   view.lanes = {
       {.model = "llama-3.1-8b", .service_class = "standard", .waiting = 4, .oldest_wait = Duration::Seconds(1.5)}};
   view.queued_requests = 4;

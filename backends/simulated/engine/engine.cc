@@ -40,6 +40,9 @@ Engine::Engine(EngineSpec spec, Instant start, ElasticMemory* elastic)
       adapters_(spec_.adapters),
       doze_(spec_.doze, spec_.time_scale, start),
       machine_(spec_.limits, elastic),
+      faults_({spec_.slowdown.factor, spec_.slowdown.from, spec_.slowdown.to, spec_.slowdown.stall,
+               spec_.slowdown.stall_every, spec_.noise},
+              spec_.seed),
       start_(start),
       stats_(EmptyStats(machine_.MaxContext().AsDouble())) {}
 
@@ -90,17 +93,17 @@ void Engine::Abort(SequenceId id) {
 
 StepWork Engine::BeginStep(Instant now) {
   const Duration simulated = Duration::Seconds((now - start_).seconds() * spec_.time_scale);
-  const bool slow = simulated >= spec_.slowdown.from && simulated < spec_.slowdown.to;
-  step_ = WorkOf(spec_.step, machine_.BeginStep(), (slow ? spec_.slowdown.factor : 1) / spec_.time_scale);
-  step_running_ = machine_.Gauges().running;
-  return step_;
+  step_.work = WorkOf(spec_.step, machine_.BeginStep(), faults_.FactorAt(simulated) / spec_.time_scale);
+  step_.work.alone = step_.work.alone + Duration::Seconds(faults_.StandstillAt(simulated).seconds() / spec_.time_scale);
+  step_.running = machine_.Gauges().running;
+  return step_.work;
 }
 
 void Engine::FinishStep(Instant now) {
-  const double seconds = step_.alone.seconds();
-  stats_.prefill_seconds += seconds * step_.prefill_share;
-  stats_.decode_seconds += seconds * (1 - step_.prefill_share);
-  stats_.busy_slots += step_running_;
+  const double seconds = step_.work.alone.seconds();
+  stats_.prefill_seconds += seconds * step_.work.prefill_share;
+  stats_.decode_seconds += seconds * (1 - step_.work.prefill_share);
+  stats_.busy_slots += step_.running;
   const StepOutcome outcome = machine_.EndStep();
   doze_.Use(now);
   if (std::exchange(restart_due_, false)) {

@@ -20,6 +20,7 @@
 #include "backends/simulated/engine/histogram.h"
 #include "backends/simulated/engine/sleep_state.h"
 #include "backends/simulated/machine/gpu_share.h"
+#include "backends/simulated/machine/step_faults.h"
 #include "backends/simulated/machine/step_machine.h"
 #include "base/units.h"
 
@@ -130,6 +131,7 @@ class Engine {
   AdapterSet adapters_;
   Doze doze_;
   StepMachine machine_;
+  StepFaults faults_;
   Instant start_;
   EngineStats stats_;
   absl::flat_hash_map<SequenceId, Record> records_;
@@ -137,8 +139,11 @@ class Engine {
   std::function<void()> on_work_;
   bool restart_due_ = false;  // Once the step in flight has ended.
   SequenceId last_id_ = 0;
-  StepWork step_;  // The step in flight.
-  int step_running_ = 0;
+  struct InFlight {
+    StepWork work;
+    int running = 0;
+  };
+  InFlight step_;
 };
 
 // The data-parallel ranks behind one address; one at least.

@@ -91,6 +91,7 @@ absl::StatusOr<EngineSpec> SpecOf(const Config& config, const ReplicaConfig& rep
   spec.step = PriorOf(config, replica, *gpu, *shape);
   if (replica.simulated->linear_prefill) spec.step = spec.step.Linear();
   spec.slowdown = replica.simulated->slowdown;
+  spec.noise = replica.simulated->noise;
   spec.doze = replica.simulated->sleep;
   spec.time_scale = replica.simulated->time_scale;
   spec.seed = replica.simulated->seed;

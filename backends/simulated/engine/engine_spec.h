@@ -26,8 +26,9 @@ struct EngineSpec {
   StepCoefficients step;
   std::vector<AdapterConfig> adapters;  // That it can load.
   SlowdownConfig slowdown;              // Its window counts simulated time since the start.
-  std::optional<SleepConfig> doze;      // It gives its memory back by itself; times are simulated.
-  double time_scale = 1;                // 10 means ten times faster than real time.
+  double noise = 0;
+  std::optional<SleepConfig> doze;  // It gives its memory back by itself; times are simulated.
+  double time_scale = 1;            // 10 means ten times faster than real time.
   uint64_t seed = 1;
 
   bool LlamaDialect() const { return limits.overflow == Overflow::kError; }

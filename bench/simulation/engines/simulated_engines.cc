@@ -10,9 +10,8 @@ namespace {
 // A router notices a returned engine by its next probe.
 constexpr Duration kProbe = Duration::Seconds(1);
 
-// The factor on the time of a step that begins at this moment.
-double SlowdownAt(Duration elapsed, const SimulatedReplica& spec) {
-  return elapsed >= spec.slow_from && elapsed < spec.slow_to ? spec.slowdown : 1;
+simulated::StepFaultSpec FaultsOf(const SimulatedReplica& spec) {
+  return {spec.slowdown, spec.slow_from, spec.slow_to, spec.stall, spec.stall_every, spec.noise};
 }
 
 }  // namespace
@@ -24,6 +23,7 @@ SimulatedEngines::SimulatedEngines(const SimulatedFleetSpec& spec, EventQueue& e
   for (const SimulatedReplica& replica : spec.replicas) {
     share_.AddReplica(replica.gpus);
     engines_.emplace_back().limit = replica.limit;
+    engines_.back().faults = simulated::StepFaults(FaultsOf(replica), engines_.size());
     StartMachine(engines_.size() - 1);
     if (!orders_.IsAwake(engines_.size() - 1)) gpus_.SetAsleep(engines_.size() - 1, true, events_.now());
   }
@@ -111,9 +111,10 @@ void SimulatedEngines::StartStep(size_t replica) {
   }
   ++engine.idle_serial;
   const simulated::StepLoad load = engine.machine->BeginStep();
-  const double factor = SlowdownAt(events_.elapsed(), spec_.replicas[replica]);
-  share_.Begin(static_cast<int>(replica), simulated::WorkOf(spec_.replicas[replica].coefficients, load, factor),
-               events_.now(), moved_);
+  simulated::StepWork work =
+      simulated::WorkOf(spec_.replicas[replica].coefficients, load, engine.faults.FactorAt(events_.elapsed()));
+  work.alone = work.alone + engine.faults.StandstillAt(events_.elapsed());
+  share_.Begin(static_cast<int>(replica), work, events_.now(), moved_);
   MoveStepEnds();
 }
 

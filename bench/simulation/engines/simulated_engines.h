@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/simulated/machine/gpu_share.h"
+#include "backends/simulated/machine/step_faults.h"
 #include "backends/simulated/machine/step_machine.h"
 #include "bench/simulation/engines/event_queue.h"
 #include "bench/simulation/engines/residency_orders.h"
@@ -82,6 +83,7 @@ class SimulatedEngines {
  private:
   struct Engine {
     std::unique_ptr<simulated::StepMachine> machine;
+    simulated::StepFaults faults;
     int64_t lost_preemptions = 0;  // Counted by machines that died.
     int64_t lost_recomputed = 0;
     Bytes limit{0};  // As in SimulatedReplica.

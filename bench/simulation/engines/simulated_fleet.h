@@ -25,6 +25,9 @@ struct SimulatedReplica {
   double slowdown = 1;  // Multiplies the time of steps that begin in [slow_from, slow_to).
   Duration slow_from;
   Duration slow_to = Duration::Infinite();
+  Duration stall;  // In that time, the engine stands still for so long in each stall_every.
+  Duration stall_every;
+  double noise = 0;  // Relative standard deviation of the time of a step.
   int elastic = -1;  // Position in SimulatedFleetSpec::elastic of the memory that holds its cache; -1: its own memory.
   Bytes limit{0};    // First limit of its cache in that memory; 0: it has no limit of its own.
   Duration down_from = Duration::Infinite();

@@ -27,6 +27,8 @@ struct CoreRules {
   bool early_refusal = true;
   // A request waits for the prefill of another one that shares its prompt.
   bool first_prefill = true;
+  // Replicas that are slower than their peers are derated, and those that stand still take nothing.
+  bool grey = true;
   // Requests of a lane that have a reservation at a time. Untuned: one per replica of a small fleet.
   size_t reservations = 8;
   std::vector<Guard> guards = AllGuards();

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace penstock {
 namespace {
 
 // Samples of steps, 25 ms each, before first tokens teach the host time: half a second of decoding.
 constexpr int kKnownSteps = 20;
+// Slow steps after which the step model that they taught counts as that of a well replica.
+constexpr double kUsualSteps = 60;
+// Seconds of idle time after which old steps say nothing of new ones.
+constexpr double kForgetPace = 1;
 
 }  // namespace
 
@@ -23,9 +28,13 @@ void ReplicaState::Configure(const ReplicaSpec& spec, const std::vector<ClassSpe
   const bool same = spec.prior == spec_.prior && spec.prior_known == spec_.prior_known &&
                     spec.time_sliced == spec_.time_sliced && !spec_.name.empty();
   if (!same) {
-    model_ = StepModel(spec.prior, spec.prior_known, spec.time_sliced ? StepModel::kTimeSliced : StepModel::kMps);
+    const double per_neighbour = spec.time_sliced ? StepModel::kTimeSliced : StepModel::kMps;
+    model_ = StepModel(spec.prior, spec.prior_known, per_neighbour);
+    steps.healthy = model_;
     host_time = HostTime();
     facts.speculation = TokensPerStep();
+    facts.pace = PaceWatch(spec.prior_known, per_neighbour);
+    facts.grey = GreyState();
   }
   spec_ = spec;
   streams_.Configure(classes);
@@ -52,8 +61,9 @@ Tokens ReplicaState::SharedOf(const RequestState& request) const {
 
 void ReplicaState::Join(RequestState* request, Instant now, std::vector<RequestId>& others) {
   if (!busy()) {
-    steps_.last_end.reset();
+    steps.last_end.reset();
     prefills_.ForgetProven();
+    if ((now - facts.pace.newest_at()).seconds() > kForgetPace) facts.pace.Forget();
   }
   request->phase = RequestPhase::kPrefilling;
   request->running.probation = health == Health::kProbing ? probation.number : 0;
@@ -117,21 +127,33 @@ void ReplicaState::LearnHostTime(const RequestState& request, double delay, Inst
   host_time.Observe((now - run.dispatched).seconds() - delay - model_.Factor(0) * prior);
 }
 
-void ReplicaState::Advance(int64_t steps, Instant newest, int busy_neighbours) {
-  if (steps <= 0) return;
+void ReplicaState::Advance(int64_t count, Instant newest, int busy_neighbours) {
+  if (count <= 0) return;
   const Tokens per_step = std::max(Tokens(1), spec_.batch_budget - Tokens(streams_.sequences()));
-  const PrefillWork computed = prefills_.Compute(steps, steps_.last_end.value_or(newest), newest, per_step);
-  if (steps_.last_end && newest > *steps_.last_end && streams_.sequences() > 0) {
-    const double elapsed = (newest - *steps_.last_end).seconds();
-    const double count = static_cast<double>(steps);
+  const PrefillWork computed = prefills_.Compute(count, steps.last_end.value_or(newest), newest, per_step);
+  const std::optional<Instant> before = std::exchange(steps.last_end, newest);
+  if (before && newest > *before && streams_.sequences() > 0) {
+    const double ended = static_cast<double>(count);
+    const double elapsed = (newest - *before).seconds();
+    const double derate = model_.derate();
+    const double sequences = static_cast<double>(streams_.sequences());
+    const double kv_tokens = static_cast<double>(streams_.kv_tokens());
     if (spec_.learns_steps) {
-      model_.Observe(elapsed, count, static_cast<double>(streams_.sequences()),
-                     static_cast<double>(streams_.kv_tokens()), computed, busy_neighbours);
+      const double prior = model_.PriorOf(ended, sequences, kv_tokens, computed);
+      // Steps that are only forecast say nothing of the pace.
+      const bool seen = unobserved_ < static_cast<int64_t>(requests_.size());
+      if (seen) facts.pace.Observe(ended, elapsed, prior, busy_neighbours, derate == 1, *steps.last_end);
+      if (facts.pace.slow_steps() == 0 || facts.pace.slow_steps() > kUsualSteps) steps.healthy = model_;
+      model_.Observe(elapsed, ended, sequences, kv_tokens, computed, busy_neighbours);
     }
-    steps_.pace.Observe(count, elapsed / count, DecodeStep(busy_neighbours));
+    steps.pace.Observe(ended, elapsed / ended / derate, DecodeStep(busy_neighbours) / derate);
   }
-  steps_.last_end = newest;
-  streams_.Advance(steps);
+  streams_.Advance(count);
+}
+
+void ReplicaState::Derate(double derate) {
+  if (model_.derate() == 1) model_ = steps.healthy;
+  model_.SetDerate(derate);
 }
 
 size_t ReplicaState::TakeTurn(size_t most) {
@@ -146,19 +168,20 @@ double ReplicaState::DecodeStep(int busy_neighbours) const {
 }
 
 double ReplicaState::Remainder(Instant now, double at_least, int busy_neighbours) const {
-  if (!steps_.last_end || !busy()) return at_least;
+  if (!steps.last_end || !busy()) return at_least;
   const Tokens room = std::max(Tokens(0), spec_.batch_budget - Tokens(streams_.sequences()));
   const double prefill = model_.PriceOfPrefill(busy_neighbours).Of(prefills_.Next(room));
   const double step = DecodeStep(busy_neighbours) + prefill;
-  return std::max(at_least, step - (now - *steps_.last_end).seconds());
+  return std::max(at_least, step - (now - *steps.last_end).seconds());
 }
 
 DecodePace ReplicaState::Pace(int busy_neighbours) const {
   const double sequences = std::max<double>(1, static_cast<double>(streams_.sequences()));
+  const double derate = model_.derate();
   DecodePace pace =
-      steps_.pace.Of(model_.DecodeStep(sequences, static_cast<double>(streams_.kv_tokens()), busy_neighbours));
-  pace.now *= facts.speculation.value();
-  pace.usual *= facts.speculation.value();
+      steps.pace.Of(model_.DecodeStep(sequences, static_cast<double>(streams_.kv_tokens()), busy_neighbours) / derate);
+  pace.now *= facts.speculation.value() / derate;
+  pace.usual *= facts.speculation.value() / derate;
   return pace;
 }
 
@@ -167,8 +190,8 @@ double ReplicaState::MostTokensPerSecond(int neighbours) const {
   // KV tokens are left out: a correction may lower them.
   double decode = model_.DecodeStep(sequences, 0, 0);
   for (int busy = 1; busy <= neighbours; ++busy) decode = std::min(decode, model_.DecodeStep(sequences, 0, busy));
-  const DecodePace pace = steps_.pace.Of(decode);
-  return std::max(pace.now, pace.usual) * facts.speculation.value();
+  const DecodePace pace = steps.pace.Of(decode / model_.derate());
+  return std::max(pace.now, pace.usual) * facts.speculation.value() / model_.derate();
 }
 
 bool ReplicaState::SumsHold() const {

@@ -18,7 +18,9 @@
 #include "router/core/contract/admission_checks.h"
 #include "router/core/contract/event.h"
 #include "router/core/contract/fleet.h"
+#include "router/core/learning/grey_state.h"
 #include "router/core/learning/host_time.h"
+#include "router/core/learning/pace_watch.h"
 #include "router/core/learning/tokens_per_step.h"
 #include "router/core/prompts/prompt_cache.h"
 
@@ -32,6 +34,8 @@ struct EngineFacts {
   int running = -1;                      // Sequences at the last report, the waiting ones included; negative: unknown.
   std::optional<ElasticReport> elastic;  // The newest.
   TokensPerStep speculation;
+  PaceWatch pace;
+  GreyState grey;
 
   // Takes the counter of a report; returns its increase. A counter that fell belongs to a restarted engine.
   int64_t TakePreemptions(int64_t counter);
@@ -46,6 +50,13 @@ struct Probation {
     ++number;
     requests = 0;
   }
+};
+
+// The steps of a replica, as its streams showed them.
+struct ObservedSteps {
+  std::optional<Instant> last_end;  // When the newest step known ended; nullopt while idle or before the first.
+  StepPace pace;                    // Without the derate.
+  StepModel healthy;                // The step model before the steps were out of line.
 };
 
 class ReplicaState {
@@ -63,8 +74,8 @@ class ReplicaState {
   bool Placeable() const { return presence.Takes() && IsPlaceable(health, probation.requests > 0); }
   int64_t sequences() const { return sequences_; }    // Forwarded, n counted.
   int64_t unobserved() const { return unobserved_; }  // Requests whose progress is forecast only.
-  // When the newest step known ended; nullopt while idle or before the first.
-  std::optional<Instant> last_step_end() const { return steps_.last_end; }
+  // Every step takes `derate` times as long from now on. What slow steps taught before the first derate is forgotten.
+  void Derate(double derate);
 
   // The part of the request's prompt that the engine is expected to have cached.
   CacheHope HopeFor(const RequestState& request) const;
@@ -81,8 +92,8 @@ class ReplicaState {
   // The request, which is still prefilling, gets its first token now. `delay` seconds went by before the engine had it.
   // One that was alone all the time teaches the host time.
   void LearnHostTime(const RequestState& request, double delay, Instant now, int busy_neighbours);
-  // `steps` ended, the newest at `newest`: computes backlog, advances streams, teaches the step model.
-  void Advance(int64_t steps, Instant newest, int busy_neighbours);
+  // `count` steps ended, the newest at `newest`: computes backlog, advances streams, teaches the step model.
+  void Advance(int64_t count, Instant newest, int busy_neighbours);
   // The next `most` requests in turn whose forecasts are renewed: their first position. They follow one another,
   // wrapping around.
   size_t TakeTurn(size_t most);
@@ -106,13 +117,9 @@ class ReplicaState {
   EngineFacts facts;
   PromptCache prompts;
   HostTime host_time;
+  ObservedSteps steps;  // Changed by this class.
 
  private:
-  struct ObservedSteps {
-    std::optional<Instant> last_end;
-    StepPace pace;
-  };
-
   ReplicaSpec spec_;
   StepModel model_;
   std::vector<RequestState*> requests_;
@@ -120,7 +127,6 @@ class ReplicaState {
   DecodingStreams streams_;
   int64_t sequences_ = 0;
   int64_t unobserved_ = 0;
-  ObservedSteps steps_;
   size_t turn_ = 0;  // Position after the last request whose forecast was renewed.
 };
 

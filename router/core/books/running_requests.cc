@@ -163,7 +163,7 @@ void RunningRequests::AdvanceUnobserved(ReplicaState& replica, Instant now) {
   // No token is seen here: steps are taken to go on at their forecast length.
   const int busy = fleet_.BusyNeighbours(replica);
   const double step = replica.DecodeStep(busy);
-  const Instant since = replica.last_step_end().value_or(now - Duration::Seconds(step));
+  const Instant since = replica.steps.last_end.value_or(now - Duration::Seconds(step));
   const int64_t steps = static_cast<int64_t>((now - since).seconds() / std::max(kLeastAdvance, step));
   replica.Advance(steps, since + Duration::Seconds(step * static_cast<double>(steps)), busy);
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/grey_cause.h"
 #include "base/health.h"
 #include "base/residency.h"
 #include "base/units.h"
@@ -66,6 +67,16 @@ struct ElasticView {
   int64_t orders_failed = 0;  // Of those, limits that were not read back.
 };
 
+// A replica that answers but is slow (router/core/grey).
+struct GreyView {
+  double derate = 1;  // Times that its steps take longer than those of its peers; 1: it is well.
+  bool stalled = false;
+  GreyCause cause = GreyCause::kNone;
+  std::array<int64_t, kGreyCauses> events{};  // Begins so far, by cause.
+  double found_after = 0;                     // Steps of the replica from the first slow one to the newest derate.
+  Instant found_at;                           // The newest derate began then; Instant(): none.
+};
+
 struct ReplicaView {
   std::string name;
   std::string model;
@@ -85,6 +96,7 @@ struct ReplicaView {
   double tokens_per_s = 0;  // Forecast decode rate of one stream.
   int64_t preemptions = 0;  // Reported since start.
   ElasticView elastic;
+  GreyView grey;
 };
 
 struct LaneView {

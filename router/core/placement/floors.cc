@@ -135,6 +135,7 @@ void Floors::UpdateEntry(size_t index) {
   }
   entry.closed.reset();
   if (replica.busy() && replica.sequences() >= replica.spec().max_sequences) entry.closed = WaitReason::kSequences;
+  if (replica.facts.grey.stalled) entry.closed = WaitReason::kNoReplicaUp;
   if (!replica.Placeable()) {
     entry.closed = servers_.IsAway(index) ? WaitReason::kWaking : WaitReason::kNoReplicaUp;
   }

@@ -34,7 +34,8 @@ bool TtftFeasible(const GuardQuestion& question) {
   const StepModel& model = question.replica.steps_model();
   const double alone =
       FirstTokenAlone(model.prior(), question.request.PrefillAfter(Tokens(0)), question.replica.spec().batch_budget);
-  return question.outlook.host_time + model.Factor(0) * alone <= question.goals().ttft.seconds();
+  // A goal that only the derate makes impossible counts: another replica can make it.
+  return question.outlook.host_time + model.Factor(0) / model.derate() * alone <= question.goals().ttft.seconds();
 }
 
 bool FirstTokenInTime(const GuardQuestion& question) {
@@ -96,7 +97,7 @@ bool SteadyStateKeepsPace(const GuardQuestion& question) {
   for (size_t i = 0; i < question.classes.size(); ++i) {
     const ClassSpec& goals = question.classes[i];
     const double tpot = goals.tpot.seconds() * replica.facts.speculation.value();
-    if (!goals.refuse_late || tpot < alone) continue;
+    if (!goals.refuse_late || tpot < alone / model.derate()) continue;
     const bool concerned =
         request.arrived.service_class.value() == i || replica.streams().Decodes(ClassId(static_cast<uint32_t>(i)));
     if (concerned && step > tpot) return false;
@@ -153,7 +154,10 @@ std::vector<Guard> AllGuards() {
 }
 
 std::optional<WaitReason> FirstBroken(const std::vector<Guard>& guards, const GuardQuestion& question) {
-  if (!question.replica.busy()) return std::nullopt;
+  const ReplicaState& replica = question.replica;
+  if (replica.facts.grey.stalled) return WaitReason::kNoReplicaUp;
+  const bool slow = replica.steps_model().derate() > 1 && !replica.facts.grey.TakesTrial(question.now);
+  if (!replica.busy() && !slow) return std::nullopt;
   for (const Guard& guard : guards) {
     if (!guard.holds(question)) return guard.reason;
   }

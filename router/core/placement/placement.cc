@@ -31,7 +31,10 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
   // A pool holds so many prompts like this one.
   const PrefillWork whole = request.PrefillAfter(Tokens(0));
   const double pool_seconds = price.Of(whole) * TokensOfSmallestPool(replica, fleet_) / whole.tokens.AsDouble();
-  choices_.push_back({index, *peak_share, question.outlook.ExpectedTtft(), saved, pool_seconds, growth});
+  // A slow replica counts as so much fuller: it gets less in proportion.
+  const bool tried = !replica.busy() && replica.facts.grey.TakesTrial(now);
+  const double share = *peak_share * (tried ? 1 : replica.steps_model().derate());
+  choices_.push_back({index, share, question.outlook.ExpectedTtft(), saved, pool_seconds, growth});
   return std::nullopt;
 }
 

@@ -21,7 +21,7 @@ namespace penstock {
 // A replica that passed every test for a request.
 struct Choice {
   size_t replica = 0;        // Position.
-  double peak_share = 0;     // Forecast bound of its fullest pool with the request, over capacity.
+  double peak_share = 0;     // Forecast bound of its fullest pool with the request, over capacity, times its derate.
   double expected_ttft = 0;  // Seconds from now.
   double saved = 0;          // GPU seconds of prefill that its cached prompts are expected to save.
   double pool_seconds = 0;   // GPU seconds of the prompts like this one that fill its smallest pool; 0 without a pool.

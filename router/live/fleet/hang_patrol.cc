@@ -23,19 +23,25 @@ void HangPatrol::OnToken(ReplicaId replica, Instant then) {
 
 Duration HangPatrol::HangsFor(ReplicaId replica, const ReplicaSpec& spec, const Observation& seen, Duration least,
                               Instant now) {
+  ViewAt(now);
   HangWatch& watch = watches_.try_emplace(replica, now).first->second;
   const HangWatch::Figures figures{seen.tokens, seen.preemptions, seen.running, seen.waiting, seen.kv_used_share};
   if (seen.tokens < 0) return Duration();
   return watch.HangsFor(figures, WorkOf(replica, spec, now), least, now);
 }
 
-HangWatch::Work HangPatrol::WorkOf(ReplicaId replica, const ReplicaSpec& spec, Instant now) {
+const CoreView& HangPatrol::ViewAt(Instant now) {
   if (now - viewed_ >= kViewAge) {
     view_ = control_.edge().core->View();
     viewed_ = now;
+    grey_.Tell(control_.edge(), view_);
   }
+  return view_;
+}
+
+HangWatch::Work HangPatrol::WorkOf(ReplicaId replica, const ReplicaSpec& spec, Instant now) {
   HangWatch::Work work;
-  if (replica.value() >= view_.replicas.size()) return work;
+  if (replica.value() >= ViewAt(now).replicas.size()) return work;
   const ReplicaView& view = view_.replicas[replica.value()];
   work.running = view.running;
   // The factor of a guessed prior moves with the first observed step.

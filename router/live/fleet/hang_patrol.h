@@ -1,4 +1,5 @@
-// Finds replicas that answer their polls but do no work, from the polls, the streams and the core's books.
+// Finds replicas that answer their polls but do no work, from the polls, the streams and the core's books. Tells the
+// log which replicas the core found slow.
 //
 // The core is asked at most once per second, for all replicas together. Belongs to the control loop.
 #ifndef PENSTOCK_ROUTER_LIVE_FLEET_HANG_PATROL_H_
@@ -11,6 +12,7 @@
 #include "router/core/contract/fleet.h"
 #include "router/core/contract/view.h"
 #include "router/live/event_loop.h"
+#include "router/live/fleet/grey_notices.h"
 
 namespace penstock {
 
@@ -26,10 +28,13 @@ class HangPatrol {
   void Forget(ReplicaId replica) { watches_.erase(replica); }
 
  private:
+  // The core's view, at most a second old. The log learns what is slow in a new one.
+  const CoreView& ViewAt(Instant now);
   HangWatch::Work WorkOf(ReplicaId replica, const ReplicaSpec& spec, Instant now);
 
   EventLoop& control_;
   absl::btree_map<ReplicaId, HangWatch> watches_;
+  GreyNotices grey_;
   CoreView view_;
   Instant viewed_;
 };

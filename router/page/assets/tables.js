@@ -49,7 +49,9 @@ function drawComparison(rows) {
 const sorting = { column: 'name', descending: false };
 const replicaColumns = [
   { ...name(['Replica', 'name']), sort: 'name' }, { ...name(['Model', 'model']), sort: 'model' },
-  { title: 'Health', sort: 'health', cell: (row) => (row.residency === 'awake' || row.health === 'down'
+  { title: 'Health', sort: 'health', cell: (row) => (row.health === 'up' && row.stalled ? { chip: 'bad', text: 'stands still' }
+    : row.health === 'up' && row.derate > 1 ? { chip: 'warn', text: `${row.derate.toFixed(1)}x slow (${row.grey_cause})` }
+    : row.residency === 'awake' || row.health === 'down'
     ? { chip: healthKind[row.health], text: row.health } : { chip: '', text: row.residency.replace('_', ' ') }) },
   { title: 'Running', number: true, sort: 'running', cell: (row) => short(row.running) },
   { title: 'Prefill', number: true, sort: 'prefilling', cell: (row) => short(row.prefilling) },

@@ -23,9 +23,9 @@ PolicyDeclaration PenstockPolicy() {
   policy.name = "penstock";
   policy.origin = PolicyOrigin::kOwn;
   policy.settings = {WordsSetting(
-      "without",
-      {"forecast", "memory", "variance", "tenants", "levels", "steps", "learning", "gpu", "refusal", "early", "density",
-       "prefixes", "reservations", "best-effort", "sharing", "parking", "eviction", "attention", "company"},
+      "without", {"forecast", "memory",  "variance", "tenants",   "levels",   "steps",        "learning",
+                  "gpu",      "refusal", "early",    "density",   "prefixes", "reservations", "best-effort",
+                  "sharing",  "parking", "eviction", "attention", "company",  "grey"},
       "parts left out, which shows their worth; without `forecast` the policy tests "
       "present use")};
   policy.text = {

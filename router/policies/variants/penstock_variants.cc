@@ -38,6 +38,7 @@ const Parts& WithoutParts() {
       {"best-effort", [](PenstockVariant& v) { v.best_effort = false; }},
       {"company", [](PenstockVariant& v) { v.first_prefill = false; }},
       {"sharing", [](PenstockVariant& v) { v.shared_prompts = false; }},
+      {"grey", [](PenstockVariant& v) { v.grey = false; }},
       {"attention", [](PenstockVariant& v) { v.attention = false; }},
   };
   return parts;
@@ -177,6 +178,7 @@ CoreRules RulesOf(const PenstockVariant& variant) {
   rules.memory = MemoryOf(variant);
   if (!variant.reservations) rules.reservations = 0;
   rules.first_prefill = variant.first_prefill;
+  rules.grey = variant.grey;
   rules.best_effort_apart = variant.best_effort;
   if (!variant.time_guards) rules.guards = {rules.guards.front()};
   rules.early_refusal = variant.early_refusal;

@@ -1,0 +1,9 @@
+#!/bin/bash
+# Writes bench/results/grey.md: a replica that is slow or stands still in bursts, and false alarms, in some minutes.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+[ -f build/release/build.ninja ] || cmake --preset release >/dev/null
+cmake --build build/release --target penstock >/dev/null
+for table in faults causes alarms; do
+  python3 bench/rooms/grey.py "$table" | python3 bench/topics.py grey "$table" bench/rooms/grey.sh
+done
