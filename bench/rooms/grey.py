@@ -14,7 +14,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PENSTOCK = ROOT / "build/release/penstock"
 FLEET = (ROOT / "bench/scenarios/grey.yaml").read_text()
-POLICIES = ["penstock", "penstock:without=grey", "least_request", "round_robin"]
+POLICIES = ["penstock:with=grey", "penstock", "least_request", "round_robin"]
 START = 30
 FAULTS = {
     "2 times slower": "slowdown: 2",
@@ -52,9 +52,9 @@ def simulate(fleet, policy, trace="azure-conv", rate=11, seconds=300, seed=1):
 
 
 def print_faults():
-    healthy = simulate(FLEET, "penstock")
+    healthy = simulate(FLEET, "penstock:with=grey")
     base = healthy["active_tokens_per_s"]
-    print(f"Healthy fleet, `penstock`: {base:,.0f} active tokens/s, {100 * healthy['on_time_share']:.1f} % on time.\n")
+    print(f"Healthy fleet, `penstock:with=grey`: {base:,.0f} active tokens/s, {100 * healthy['on_time_share']:.1f} % on time.\n")
     print("| fault of r3 | found after: steps, seconds | " + " | ".join(f"`{p}`: lost, on time" for p in POLICIES) + " |")
     print("|---|---:|" + "---:|" * len(POLICIES))
     for name, fault in FAULTS.items():
@@ -63,7 +63,7 @@ def print_faults():
             run = simulate(with_fault(fault, ["r3"]), policy)
             lost = 100 * (1 - run["active_tokens_per_s"] / base)
             cells.append(f"{lost:.1f} %, {100 * run['on_time_share']:.1f} %")
-            if policy == "penstock" and "r3" in run["grey"]:
+            if policy == "penstock:with=grey" and "r3" in run["grey"]:
                 grey = run["grey"]["r3"]
                 found = f"{grey['found_after_steps']:.0f}, {grey['found_at_s'] - START:.1f}"
                 if grey["events"]["stall"] > 2:
@@ -92,7 +92,7 @@ def print_alarms():
     for trace, rate, noise, hours in NORMAL:
         derates, stalls = 0, 0
         for seed in range(1, hours + 1):
-            run = simulate(FLEET.replace("noise: 0.1", f"noise: {noise}"), "penstock", trace, rate, 3600, seed)
+            run = simulate(FLEET.replace("noise: 0.1", f"noise: {noise}"), "penstock:with=grey", trace, rate, 3600, seed)
             for grey in run["grey"].values():
                 derates += 1 if grey["found_at_s"] > 0 else 0
                 stalls += grey["events"]["stall"]

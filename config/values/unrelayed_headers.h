@@ -11,7 +11,7 @@
 namespace penstock {
 
 // In lower case.
-inline constexpr std::array<absl::string_view, 19> kUnrelayedHeaders = {"connection",
+inline constexpr std::array<absl::string_view, 20> kUnrelayedHeaders = {"connection",
                                                                         "keep-alive",
                                                                         "proxy-connection",
                                                                         "proxy-authenticate",
@@ -22,6 +22,7 @@ inline constexpr std::array<absl::string_view, 19> kUnrelayedHeaders = {"connect
                                                                         "upgrade",
                                                                         "http2-settings",
                                                                         "authorization",
+                                                                        "x-api-key",
                                                                         "content-encoding",
                                                                         "content-length",
                                                                         "expect",

@@ -18,8 +18,8 @@ _penstock() {
       esac ;;
     demo)
       case "$previous" in
-      --listen|--duration) files=1 ;;
-      *) words="-h --help --listen --duration"; files=1 ;;
+      --listen|--duration|--beside) files=1 ;;
+      *) words="-h --help --listen --duration --beside"; files=1 ;;
       esac ;;
     engine)
       case "$previous" in

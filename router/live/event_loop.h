@@ -102,6 +102,8 @@ class EventLoop {
   static constexpr size_t kCensusLook = 4096;
 
   DeliveredTokens& delivered() { return counts_.delivered; }
+  // Requests at engines that the core does not hear of.
+  int& free_requests() { return counts_.free_requests; }
 
   // Null when the replica has no usable address. A reload may put another pool in its place: who waits keeps a share.
   std::shared_ptr<UpstreamPool> PoolOf(ReplicaId replica);
@@ -128,6 +130,7 @@ class EventLoop {
   struct Counts {
     DeliveredTokens delivered;
     uint64_t requests = 0;
+    int free_requests = 0;
   };
   void Deliver(const RequestAction& action);
   void FinishIfEmpty();

@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kMaxErrorBody = 1 << 20;
 // The longest wait for a step of the count of a text, which takes an engine some milliseconds.
 constexpr Duration kCountStep = Duration::Seconds(1);
+// An engine answers a request without admission at once, or it hangs.
+constexpr Duration kFreePatience = Duration::Seconds(10);
 // Bytes of a count's answer: vLLM lists the tokens too, each with up to seven digits, a comma and a blank.
 constexpr size_t kCountBytesPerByte = 10;
 constexpr size_t kCountBytes = 4096;
@@ -180,9 +182,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   upstream.repeatable = !state_.facts().has_effects;
   exchange_.emplace();
   if (state_.Left(state_.limits.first_byte_timeout) <= Duration()) {
-    AttemptEnd late = EngineFailed(EngineErrorKind::kTimeout, "The answer takes longer than limits.answer_timeout.");
-    late.engine_at_fault = false;
-    co_return late;
+    co_return NothingSent(EngineErrorKind::kTimeout, "The answer takes longer than limits.answer_timeout.");
   }
   std::optional<absl::Status> written = pool.SendNow(*exchange_, upstream);
   if (!written) {
@@ -200,7 +200,9 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   if (!sent.ok()) {
     co_return EngineFailed(EngineErrorKind::kConnect, "The engine cannot be reached.", sent.message());
   }
-  const Duration patience = std::max(Duration(), state_.limits.first_byte_timeout - merged_.waited());
+  const Duration first_byte = IsFree(request.endpoint) ? std::min(kFreePatience, state_.limits.first_byte_timeout)
+                                                       : state_.limits.first_byte_timeout;
+  const Duration patience = std::max(Duration(), first_byte - merged_.waited());
   auto head = co_await exchange_->ReadHead(state_.Left(patience));
   if (!head.ok()) {
     co_return ReadFailed(state_, admission_.ticket(), head.status(), "The engine did not answer.", /*in_body=*/false);
@@ -259,7 +261,8 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
   if (!body) co_return *Interruption(state_.client(), admission_.ticket()).End();
   EngineError error = ParseEngineError(status, *body);
   if (!http_status::IsError(error.status)) error.status = status;
-  if (LacksPath(error)) co_return EndpointMissing(state_.facts().model, TraitsOf(state_.request.endpoint).path);
+  if (LacksPath(error))
+    co_return EndpointMissing(state_.facts().model, TraitsOf(state_.request.endpoint).path, /*another=*/true);
   co_return SaidByEngine(state_, error, /*in_stream=*/false, delivery_.resume_due());
 }
 

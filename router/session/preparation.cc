@@ -57,8 +57,9 @@ std::vector<uint64_t> PrefixOf(absl::string_view text, const RequestFacts& facts
   const std::string_view prompt = body.substr(facts.prompt_at->begin, facts.prompt_at->size());
   if (facts.before_prompt.empty()) return PrefixHashes(prompt, model);
   std::string whole;
-  for (const JsonSpan& span : facts.before_prompt) whole.append(body.substr(span.begin, span.size()));
-  whole.append(prompt);
+  const auto add = [&whole](std::string_view part) { whole.append(part.substr(0, kMostNamedBytes - whole.size())); };
+  for (const JsonSpan& span : facts.before_prompt) add(body.substr(span.begin, span.size()));
+  add(prompt);
   return PrefixHashes(whole, model);
 }
 

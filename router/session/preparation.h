@@ -49,7 +49,6 @@ std::optional<ApiError> CheckKey(const SessionRequest& request, const FleetView&
 std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView& fleet,
                                   std::variant<RequestFacts, ApiError> scanned, PreparedRequest& prepared);
 
-// The engine's work is an output of tokens, not a vector or a ranking.
 // Outputs that advance together: choices times prompts.
 int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts);
 // The event for the core, without id, prompt tokens and their spread.

@@ -18,6 +18,8 @@ namespace asio = boost::asio;
 
 namespace {
 
+// Requests of a loop at engines that the core does not hear of.
+constexpr int kMostFree = 64;
 // An attempt at a lost engine that heard nothing for this long is given up.
 constexpr Duration kSilence = Duration::Seconds(1);
 
@@ -112,6 +114,7 @@ asio::awaitable<void> Session::Serve() {
     co_await ending_.After(std::move(end), step);
     break;
   }
+  if (counts_free_) --state_.loop.free_requests();
   delivery_.StopKeepAlive();
   client.Unwatch();
   if (delivery_.writing()) co_await delivery_.Settle();
@@ -125,6 +128,15 @@ std::optional<Verdict> Session::VerdictAtHand() {
 }
 
 Verdict Session::ChooseFree() {
+  if (state_.loop.edge().draining.load(std::memory_order_relaxed)) {
+    return Refuse{RequestId(), Refusal::kShuttingDown, Duration::Seconds(1), 0, 0};
+  }
+  if (!counts_free_) {
+    int& running = state_.loop.free_requests();
+    if (running >= kMostFree) return Refuse{RequestId(), Refusal::kQueueFull, Duration::Seconds(1), kMostFree, running};
+    ++running;
+    counts_free_ = true;
+  }
   state_.fleet = state_.loop.fleet();
   const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;
   const size_t count = std::min(replicas.size(), state_.fleet->engines.size());

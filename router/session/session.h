@@ -68,6 +68,7 @@ class Session final : private TicketHolder {
   Ending ending_;
   std::optional<Attempt> attempt_;
   std::optional<size_t> free_turn_;  // The last replica that ChooseFree chose.
+  bool counts_free_ = false;         // It is among the free requests of its loop.
 };
 
 }  // namespace penstock

@@ -241,7 +241,7 @@ TEST(Warnings, HeadersThatAreNeverRelayedAreNamed) {
     EXPECT_THAT(::testing::PrintToString(Warnings(Parsed(WithReplica(absl::StrCat("relay_headers: [", name, "]\n"))))),
                 HasSubstr(absl::StrCat("never relayed: ", name)));
   }
-  EXPECT_THAT(Warnings(Parsed(WithReplica("relay_headers: [x-session-id, x-api-key]\n"))), IsEmpty());
+  EXPECT_THAT(Warnings(Parsed(WithReplica("relay_headers: [x-session-id, x-team]\n"))), IsEmpty());
 }
 
 TEST(Warnings, AreFindingsThatDoNotStopAStart) {

@@ -76,7 +76,7 @@ TEST_F(EventLoops, AReplicaWithoutAnAddressHasNoPool) {
   OnLoop([this] {
     EXPECT_EQ(loop_.PoolOf(ReplicaId(0)), nullptr);
     EXPECT_EQ(loop_.PoolOf(ReplicaId(7)), nullptr);
-    UpstreamPool* pool = loop_.PoolOf(ReplicaId(1));
+    const std::shared_ptr<UpstreamPool> pool = loop_.PoolOf(ReplicaId(1));
     ASSERT_NE(pool, nullptr);
     EXPECT_EQ(pool, loop_.PoolOf(ReplicaId(1))) << "a replica keeps its pool";
     EXPECT_EQ(pool->address().port, 9);

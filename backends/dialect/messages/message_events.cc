@@ -60,7 +60,12 @@ bool ScanEvent(absl::string_view data, Scan* scan) {
     if (key == "type") return scanner.CopyString(&scan->type);
     if (key == "delta") return ScanDelta(scanner, &scan->facts);
     if (key == "content_block") return ScanBlock(scanner, &scan->facts);
-    if (key == "message") return ScanMessage(scanner, &scan->facts);
+    if (key == "message") {
+      if (!ScanMessage(scanner, &scan->facts)) return false;
+      // The opening counts output that has not come yet.
+      if (scan->facts.usage) scan->facts.usage->output = Tokens(0);
+      return true;
+    }
     if (key == "usage") return ReadUsage(scanner, &scan->facts.usage);
     if (key == "error") return scan->error_found |= scanner.Peek() != 'n', scanner.Skip();
     return scanner.Skip();

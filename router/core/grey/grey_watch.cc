@@ -25,7 +25,6 @@ constexpr double kSameFailure = 30;
 // Priors that differ by no more than this factor are those of equal hardware.
 constexpr double kEqual = 1.3;
 constexpr double kContext = 1000;  // Tokens at which priors are compared.
-constexpr uint32_t kNoNode = ~uint32_t{0};
 
 bool Derated(const ReplicaState& replica) { return replica.steps_model().derate() > 1; }
 
@@ -171,7 +170,7 @@ void GreyWatch::EndStall(ReplicaState& replica, Instant now) {
   const double well = std::max(0.1, (grey.stall_began - grey.stall_ended).seconds());
   const bool again = grey.stall_ended != Instant() && well < kSameFailure;
   grey.stall_ended = now;
-  const double derate = 1 + still / well;
+  const double derate = std::min(kMostOfStalls, 1 + still / well);
   if (again && Derated(replica)) {
     Change(replica, std::max(replica.steps_model().derate(), derate));
   } else if (again && derate >= kSlow) {
@@ -189,7 +188,7 @@ void GreyWatch::HealthChanged(ReplicaState& replica) {
 
 bool GreyWatch::StandsStill(const ReplicaState& replica, Instant now) const {
   // One stream alone may wait for its client.
-  const bool works = replica.health != Health::kDown && replica.streams().sequences() > 1 &&
+  const bool works = replica.health != Health::kDown && replica.requests().size() > 1 &&
                      replica.unobserved() < static_cast<int64_t>(replica.requests().size());
   if (!works || !replica.steps.last_end || !replica.spec().learns_steps) return false;
   const double silence = (now - *replica.steps.last_end).seconds();
@@ -198,44 +197,14 @@ bool GreyWatch::StandsStill(const ReplicaState& replica, Instant now) const {
   const PrefillWork prefill = replica.prefills().Next(replica.spec().batch_budget);
   const double due = replica.DecodeStep(busy) + replica.steps_model().PriceOfPrefill(busy).Of(prefill);
   if (silence < kStallSteps * due) return false;
-  return std::any_of(fleet_.replicas().begin(), fleet_.replicas().end(), [&](const ReplicaState& other) {
-    return &other != &replica && other.busy() && other.steps.last_end && now - *other.steps.last_end <= kGoesOn;
+  // Its peers go on, and could take its load. Forecast steps of unobserved requests show nothing.
+  const std::vector<size_t>& kind = kinds_[kind_of_[fleet_.PositionOf(replica)]];
+  return std::any_of(kind.begin(), kind.end(), [&](size_t index) {
+    const ReplicaState& other = fleet_.replicas()[index];
+    const bool seen = other.unobserved() < static_cast<int64_t>(other.requests().size());
+    return &other != &replica && other.Placeable() && seen && other.steps.last_end &&
+           now - *other.steps.last_end <= kGoesOn;
   });
-}
-
-GreyCause GreyWatch::CauseOf(const ReplicaState& replica, Instant now) const {
-  const std::vector<ReplicaState>& all = fleet_.replicas();
-  int judged = 0;
-  for (const size_t neighbour : fleet_.NeighboursOf(replica)) {
-    if (!IsFresh(all[neighbour], now)) continue;
-    if (!IsSlow(all[neighbour], now)) return GreyCause::kReplica;
-    ++judged;
-  }
-  const GreyCause nearest = judged > 0 ? GreyCause::kGpu : GreyCause::kReplica;
-  const auto node = [&](const ReplicaState& of) {
-    const std::vector<uint32_t>& gpus = of.spec().gpus;
-    return gpus.empty() || gpus.front() >= node_of_.size() ? kNoNode : node_of_[gpus.front()];
-  };
-  if (node(replica) == kNoNode) return nearest;
-  int elsewhere = 0;  // Slow replicas on other GPUs of the node.
-  for (const ReplicaState& other : all) {
-    if (&other == &replica || node(other) != node(replica) || !IsFresh(other, now)) continue;
-    if (!IsSlow(other, now)) return nearest;
-    elsewhere += other.spec().gpus.front() != replica.spec().gpus.front() ? 1 : 0;
-  }
-  return elsewhere > 0 ? GreyCause::kNode : nearest;
-}
-
-void GreyWatch::ReviseCauses(Instant now) {
-  for (const size_t index : listed_) {
-    ReplicaState& replica = fleet_.replicas()[index];
-    GreyState& grey = replica.facts.grey;
-    if (grey.cause != GreyCause::kReplica && grey.cause != GreyCause::kGpu) continue;
-    const GreyCause cause = CauseOf(replica, now);
-    if (cause <= grey.cause) continue;
-    grey.cause = cause;
-    ++grey.events[static_cast<size_t>(cause)];
-  }
 }
 
 void GreyWatch::ReviewOne(ReplicaState& replica, Instant now) {
@@ -245,6 +214,12 @@ void GreyWatch::ReviewOne(ReplicaState& replica, Instant now) {
     const ReplicaState& peer = fleet_.replicas()[index];
     return &peer != &replica && peer.Placeable() && !peer.facts.grey.stalled;
   });
+  // Nothing is left that could step, or nobody else could serve: the next request tells.
+  if (grey.stalled && (replica.requests().empty() || last)) {
+    grey.stalled = false;
+    if (!Derated(replica)) std::erase(listed_, fleet_.PositionOf(replica));
+    work_.Open(replica);
+  }
   // Nobody could take what the replica is spared, or nothing has been seen of it for long.
   if (Derated(replica) && (last || now - grey.judged_at > kForgotten)) {
     End(replica);

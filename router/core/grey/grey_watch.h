@@ -5,10 +5,10 @@
 // model on equal hardware. Where all peers are as slow, the load or the model is the cause, and nobody is derated.
 // Without a peer at work, only a level that is sure counts. A derated replica that does well loses half of its excess
 // every kHalved. One that is idle gets one request after a pause, which doubles while such requests stay slow.
-// A replica whose streams stand still while others go on is stalled: it takes nothing until its next step. Its streams
-// are the business of the health watch, which moves them (backends/health/hang_watch.h).
-// Invariant: the listed replicas are those with a derate above 1 or a stall. Owned by PenstockCore. A step is O(1), of
-// a suspect replica O(peers); Review is O(1).
+// A replica whose streams stand still while its peers go on is stalled. It takes nothing until its next step, or until
+// its last stream has left. Its streams are the business of the health watch, which moves them
+// (backends/health/hang_watch.h). Invariant: the listed replicas are those with a derate above 1 or a stall. Owned by
+// PenstockCore. A step is O(1), of a suspect replica O(peers); Review is O(listed replicas x peers).
 #ifndef PENSTOCK_ROUTER_CORE_GREY_GREY_WATCH_H_
 #define PENSTOCK_ROUTER_CORE_GREY_GREY_WATCH_H_
 
@@ -36,6 +36,8 @@ class GreyWatch {
   // Below, a derate ends.
   static constexpr double kWell = 1.1;
   static constexpr double kMost = 64;
+  // Stalls are compared with nobody: clients that do not read look alike.
+  static constexpr double kMostOfStalls = 8;
   static constexpr Duration kHalved = Duration::Seconds(3);
   static constexpr Duration kFirstPause = Duration::Seconds(2);
   static constexpr Duration kLongestPause = Duration::Seconds(60);
@@ -63,6 +65,7 @@ class GreyWatch {
   void Show(CoreView& view) const;
 
  private:
+  static constexpr uint32_t kNoNode = ~uint32_t{0};
   bool IsFresh(const ReplicaState& replica, Instant now) const;
   bool IsSlow(const ReplicaState& replica, Instant now) const;
   // The lower median of the peers' levels; nullopt: none was at work of late.

@@ -220,6 +220,8 @@ void EmbeddingMerger::Launch(const std::shared_ptr<Call>& call) {
   call->first = first.call_;
   call->first.request = {};
   call->first.body = {};
+  // Each place has a deadline of its own.
+  for (const Place* place : call->places) call->first.deadline = std::max(call->first.deadline, place->call_.deadline);
   call->memory = FairShare(call->first.memory, kMergedAccount);
   asio::co_spawn(loop_, Run(call), asio::detached);
 }
@@ -255,6 +257,7 @@ asio::awaitable<void> EmbeddingMerger::Run(std::shared_ptr<Call> call) {
   call->exchange.reset();
   call->memory.Release();
   if (absl::IsOutOfRange(answers.status())) most_inputs_ = std::max<size_t>(1, call->inputs / 2);
+  if (answers.ok()) most_inputs_ = std::min(most_inputs_ + 1, kMostInputs);
   on_end_(EndOf(answers.status()), call->places.size());
   if (absl::IsInvalidArgument(answers.status())) {
     Divide(*call);

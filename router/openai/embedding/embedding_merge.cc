@@ -12,6 +12,8 @@ namespace penstock {
 namespace {
 
 constexpr absl::string_view kInput = "input";
+// Bytes beside the embeddings that all parts together may have. An engine sends some hundred.
+constexpr size_t kMostCopied = 1 << 20;
 
 // The elements of `input`: none where it has a form that cannot be merged.
 std::vector<absl::string_view> InputsOf(const JsonValue& input, bool& ids) {
@@ -162,6 +164,7 @@ absl::StatusOr<std::vector<std::string>> SplitEmbeddings(absl::string_view answe
   absl::StatusOr<std::vector<Element>> elements = absl::DataLossError("the answer has no list of embeddings");
   std::vector<std::string> usages;
   std::vector<std::string> answers(parts.size(), "{");
+  size_t copied = 0;  // Bytes that every part gets.
   JsonObject members(ValueAt(answer, 0));
   while (const auto member = members.Next()) {
     const bool data = member->key == "data" && member->value.kind() == JsonKind::kArray;
@@ -170,6 +173,8 @@ absl::StatusOr<std::vector<std::string>> SplitEmbeddings(absl::string_view answe
     const bool usage = member->key == "usage" && member->value.kind() == JsonKind::kObject;
     if (usage) usages = UsagesOf(member->value, parts);
     const absl::string_view key = answer.substr(member->key_span.begin, member->key_span.size());
+    copied += data ? 0 : key.size() + member->value.raw().size();
+    if (copied * parts.size() > kMostCopied) return absl::DataLossError("the answer has more beside its embeddings");
     size_t next = 0;
     for (size_t i = 0; i < parts.size(); ++i) {
       std::string& own = answers[i];

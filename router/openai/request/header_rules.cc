@@ -53,8 +53,8 @@ constexpr HeaderNames<10> kHopByHop({"connection", "keep-alive", "proxy-connecti
 constexpr HeaderNames<11> kForEngines({"accept", "accept-language", "anthropic-beta", "anthropic-version", "b3",
                                        "baggage", "content-type", "traceparent", "tracestate", "user-agent",
                                        "x-correlation-id"});
-constexpr HeaderNames<9> kNever({"authorization", "content-encoding", "content-length", "expect", "host", "cookie",
-                                 "accept-encoding", "via", "x-request-id"});
+constexpr HeaderNames<10> kNever({"authorization", "x-api-key", "content-encoding", "content-length", "expect", "host",
+                                  "cookie", "accept-encoding", "via", "x-request-id"});
 // The router gives its own advice to retry, with its own errors.
 constexpr HeaderNames<12> kNotForClients({"content-length", "content-type", "content-encoding", "server", "date",
                                           "x-request-id", "set-cookie", "x-accel-buffering", "alt-svc", "retry-after",

@@ -11,9 +11,6 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kBytesPerToken = 4;
-constexpr size_t kNamedBytes = static_cast<size_t>(kPrefixBlock.value()) * kBytesPerToken;
-
 // The message that begins a chat, cut at the window, if it is the program's and not the user's.
 absl::string_view SystemMessage(const JsonValue& messages) {
   const JsonValue window{messages.document.substr(0, messages.span.begin + kMostShapeBytes), messages.span};

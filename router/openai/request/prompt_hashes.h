@@ -17,12 +17,16 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "router/core/contract/event.h"
 #include "router/openai/request/request_fields.h"
 
 namespace penstock {
 
 // Blocks named at most: 128k tokens. What follows counts as not cached.
 inline constexpr size_t kMostPrefixBlocks = 256;
+// Bytes of a block, four for a token, and of all that are named.
+inline constexpr size_t kNamedBytes = static_cast<size_t>(kPrefixBlock.value()) * 4;
+inline constexpr size_t kMostNamedBytes = kMostPrefixBlocks * kNamedBytes;
 
 // `prompt` is the value of `messages` or `prompt`. The model is part of every name.
 std::vector<uint64_t> PrefixHashes(std::string_view prompt, ModelId model);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "router/openai/request/prompt_fields.h"
 #include "router/openai/request/prompt_hashes.h"
@@ -130,6 +131,16 @@ bool RunsTools(const RequestFields& fields) {
   return false;
 }
 
+// Tools that the provider of an Anthropic engine runs; all others are the client's.
+bool RunsMessageTools(const RequestFields& fields) {
+  const JsonValue* tools = fields.Find(Field::kTools);
+  if (tools == nullptr || tools->kind() != JsonKind::kArray) return false;
+  if (tools->span.size() > kLongestToolList) return true;
+  const absl::string_view text = tools->raw();
+  return absl::StrContains(text, "\"web_search_") || absl::StrContains(text, "\"web_fetch_") ||
+         absl::StrContains(text, "\"code_execution_");
+}
+
 MaybeError ReadEffects(const RequestFields& fields, RequestFacts& facts) {
   bool store = true, background = false;
   if (MaybeError error = ReadBool(fields, Field::kStore, store)) return error;
@@ -187,6 +198,7 @@ MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   if (endpoint == Endpoint::kResponses) {
     if (MaybeError error = ReadEffects(fields, facts)) return error;
   }
+  if (endpoint == Endpoint::kMessages) facts.has_effects = RunsMessageTools(fields);
   ReadAnswerShape(fields, facts);
   facts.shape = ShapeHash(fields);
   return std::nullopt;

@@ -38,9 +38,13 @@ const Parts& WithoutParts() {
       {"best-effort", [](PenstockVariant& v) { v.best_effort = false; }},
       {"company", [](PenstockVariant& v) { v.first_prefill = false; }},
       {"sharing", [](PenstockVariant& v) { v.shared_prompts = false; }},
-      {"grey", [](PenstockVariant& v) { v.grey = false; }},
       {"attention", [](PenstockVariant& v) { v.attention = false; }},
   };
+  return parts;
+}
+
+const Parts& WithParts() {
+  static const Parts parts = {{"grey", [](PenstockVariant& v) { v.grey = true; }}};
   return parts;
 }
 
@@ -90,6 +94,7 @@ absl::Status ApplyParts(absl::string_view text, const Parts& known, PenstockVari
 absl::Status ApplySetting(absl::string_view family, absl::string_view key, absl::string_view value,
                           PenstockVariant& variant) {
   if (family == "penstock" && key == "without") return ApplyParts(value, WithoutParts(), variant);
+  if (family == "penstock" && key == "with") return ApplyParts(value, WithParts(), variant);
   if (family == "penstock" && key == "true") return ApplyParts(value, Truths(), variant);
   if (family == "clairvoyant" && key == "order") return ApplyParts(value, Orders(), variant);
   if (family == "clairvoyant" && key == "memory") return ApplyParts(value, Memories(), variant);

@@ -6,7 +6,9 @@
 //                                   no memory in common), company (no request waits for the prefill of another),
 //                                   density (plain deadline order), parking, eviction, attention
 //                                   (each token of a prompt takes the same time), early (no refusal before the last
-//                                   chance), grey (no replica is derated or found stalled)
+//                                   chance)
+//   penstock:with=PART[+PART]       a rule that does not ship as a default: grey (replicas that are slower than their
+//                                   peers are derated)
 //   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
 //   present_use[:fill=F]            own fresh books under F (0.95) of capacity, with Penstock's guards
 //   clairvoyant[:order=ORDER,memory=RULE]
@@ -60,7 +62,7 @@ struct PenstockVariant {
   bool parking = true;        // False: no stream lends its memory.
   bool eviction = true;       // False: no class makes room for another.
   bool first_prefill = true;  // False: no request waits for the prefill of another one that shares its prompt.
-  bool grey = true;           // False: no replica is derated for slow steps.
+  bool grey = false;          // True: replicas that are slower than their peers are derated.
   bool reservations = true;   // False: no memory is reserved for a request that waits.
   bool best_effort = true;    // False: requests whose TTFT goal no server could make stand among the others.
   bool shared_prompts = true;  // False: each running request is taken to hold a copy of its prompt.

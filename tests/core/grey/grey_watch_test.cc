@@ -260,6 +260,17 @@ TEST_F(GreyWatchTest, TheDerateEndsWhenNobodyElseCouldTakeItsLoadOrTheEngineIsNe
   EXPECT_EQ(Derate(0), 1);
 }
 
+TEST_F(GreyWatchTest, AStallEndsWithTheLastStreamOfItsReplica) {
+  Start(3);
+  Slow(0, 0);
+  Run(2);
+  ASSERT_TRUE(Grey(0).stalled);
+  Empty(0);
+  Run(1);
+  EXPECT_FALSE(Grey(0).stalled);
+  EXPECT_GT(Place(9)[0], 0) << "the next request tells";
+}
+
 TEST(GreyRule, LeftOutNothingIsFound) {
   CoreRules rules;
   rules.grey = false;
