@@ -129,9 +129,9 @@ enum class MergeEnd : uint8_t {
   kMerged,     // Each request got its part of one answer.
   kSentAlone,  // The call failed, and each request was sent by itself.
   kDivided,    // The engine refused the call, and its halves were sent.
-  kTimedOut,   // The engine did not answer in time.
+  kDeserted,   // All its requests left, or ran out of time.
 };
-inline constexpr std::array<absl::string_view, 4> kMergeLabels = {"merged", "sent_alone", "divided", "timed_out"};
+inline constexpr std::array<absl::string_view, 4> kMergeLabels = {"merged", "sent_alone", "divided", "deserted"};
 constexpr absl::string_view LabelOf(MergeEnd end) { return kMergeLabels[static_cast<size_t>(end)]; }
 
 // A quantity with a limit.

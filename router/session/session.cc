@@ -204,7 +204,9 @@ NextStep Session::Judge(const AttemptEnd& end) {
   if (end.engine_at_fault) record_.OnEngineError(end);
   const Blame blame = BlameOf(end);
   // A request that breaks every engine tells of itself: it counts once for all of them.
-  if (blame == Blame::kUnreached || (blame == Blame::kBroken && !std::exchange(state_.told_broken, true))) {
+  // A page for tokens may be broken at an engine that generates well.
+  const bool broken = blame == Blame::kBroken && !IsFree(state_.request.endpoint);
+  if (blame == Blame::kUnreached || (broken && !std::exchange(state_.told_broken, true))) {
     state_.loop.edge().report(state_.forward->replica,
                               blame == Blame::kUnreached ? EngineNews::kConnectFailed : EngineNews::kBrokenAnswer);
   }

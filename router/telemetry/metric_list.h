@@ -50,7 +50,7 @@ inline constexpr Metric kMetrics[] = {
      "Estimated over counted prompt tokens of finished requests"},
     {"Requests", "penstock_merged_requests_total", MetricType::kCounter, "result",
      "Embedding requests that shared a call to an engine, by its end: merged, sent_alone (it failed), divided (the "
-     "engine refused it) or timed_out"},
+     "engine refused it) or deserted"},
     {"Requests", "penstock_resumes_total", MetricType::kCounter, "result",
      "Answers whose engine failed after the client had part of them, by what became of them"},
     {"Requests", "penstock_bad_input_total", MetricType::kCounter, "kind",

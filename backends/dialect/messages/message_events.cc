@@ -88,9 +88,10 @@ StreamFacts ReadMessageEvent(const SseSplitter::Event& event) {
     malformed.malformed = true;
     return malformed;
   }
-  if (scan.error_found || scan.type == "error" || (event.name == "error" && scan.type.empty())) {
+  if (scan.error_found || scan.type == "error" || event.name == "error") {
     StreamFacts failed;
     failed.error = ParseEngineError(200, data);
+    if (failed.error->type == "overloaded_error") failed.error->status = 503;
     return failed;
   }
   scan.facts.nothing = scan.type == "ping";

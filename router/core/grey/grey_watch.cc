@@ -59,7 +59,11 @@ void GreyWatch::Configure() {
                                                   : nodes.try_emplace(gpu.name.substr(0, slash), next).first->second);
   }
   listed_.clear();
-  for (const ReplicaState& replica : fleet_.replicas()) {
+  for (ReplicaState& replica : fleet_.replicas()) {
+    if (replica.spec().removed) {
+      replica.facts.grey.stalled = false;
+      End(replica);
+    }
     if (Derated(replica) || replica.facts.grey.stalled) List(replica);
   }
 }

@@ -30,7 +30,7 @@ bool Refuses(int status) {
 MergeEnd EndOf(const absl::Status& status) {
   if (status.ok()) return MergeEnd::kMerged;
   if (absl::IsInvalidArgument(status)) return MergeEnd::kDivided;
-  return absl::IsDeadlineExceeded(status) ? MergeEnd::kTimedOut : MergeEnd::kSentAlone;
+  return absl::IsDeadlineExceeded(status) ? MergeEnd::kDeserted : MergeEnd::kSentAlone;
 }
 
 }  // namespace
@@ -258,7 +258,7 @@ asio::awaitable<void> EmbeddingMerger::Run(std::shared_ptr<Call> call) {
   call->memory.Release();
   if (absl::IsOutOfRange(answers.status())) most_inputs_ = std::max<size_t>(1, call->inputs / 2);
   if (answers.ok()) most_inputs_ = std::min(most_inputs_ + 1, kMostInputs);
-  on_end_(EndOf(answers.status()), call->places.size());
+  on_end_(call->Deserted() ? MergeEnd::kDeserted : EndOf(answers.status()), call->places.size());
   if (absl::IsInvalidArgument(answers.status())) {
     Divide(*call);
   } else {

@@ -40,6 +40,8 @@ absl::string_view ReasonPhrase(int status) {
       return "Service Unavailable";
     case kLoopDetected:
       return "Loop Detected";
+    case kOverloaded:
+      return "Overloaded";
     case kGatewayTimeout:
       return "Gateway Timeout";
     default:

@@ -28,13 +28,17 @@ inline constexpr int kBadGateway = 502;
 inline constexpr int kServiceUnavailable = 503;
 inline constexpr int kGatewayTimeout = 504;
 inline constexpr int kLoopDetected = 508;
+// Anthropic's word for a full engine.
+inline constexpr int kOverloaded = 529;
 
 constexpr bool IsSuccess(int status) { return status >= kOk && status < 300; }
 constexpr bool IsError(int status) { return status >= kBadRequest; }
 constexpr bool IsServerError(int status) { return status >= kInternalServerError; }
 // A status that an error of an engine may pass on.
 constexpr bool IsKnownError(int status) { return IsError(status) && status < 600; }
-constexpr bool IsFullEngine(int status) { return status == kTooManyRequests || status == kServiceUnavailable; }
+constexpr bool IsFullEngine(int status) {
+  return status == kTooManyRequests || status == kServiceUnavailable || status == kOverloaded;
+}
 constexpr bool IsDeniedKey(int status) { return status == kUnauthorized || status == kForbidden; }
 
 absl::string_view ReasonPhrase(int status);
