@@ -151,6 +151,13 @@ def test_an_error_event_of_the_engine_ends_the_stream_with_its_words(scripted):
     assert "too much water" in error["message"]
 
 
+def test_the_error_event_of_llama_server_is_an_error_too(scripted):
+    said = 'event: error\ndata: {"code":500,"message":"Context size has been exceeded.","type":"server_error"}\n\n'
+    answer = ask(scripted, stream(START, BLOCK, WORD, said))
+    assert "Context size has been exceeded" in last_event(answer)["message"]
+    assert answer.body.decode().count("event: error") == 1
+
+
 def test_garbage_in_mid_stream_ends_it_with_an_error_event(scripted):
     assert last_event(ask(scripted, stream(START, BLOCK, WORD, "data: {nonsense\n\n")))["type"] == "api_error"
 

@@ -119,6 +119,28 @@ def test_an_engine_that_lacks_the_endpoint_is_passed_over(folder):
             assert lacks.calls == 0
 
 
+@pytest.mark.parametrize("path", ["/v1/score", "/v2/rerank", "/tokenize"])
+def test_an_older_engine_of_the_same_kind_is_passed_over(folder, path):
+    """It answers 404 for a path that its kind has."""
+    with ScriptedEngine() as newer, ScriptedEngine() as older:
+        newer.script = http(200, {"data": ["done"], "tokens": [1]})
+        older.script = http(404, {"detail": "Not Found"})
+        with Router(folder, [older, newer]) as router:
+            router.wait_for_count("penstock_replica_up", 2)
+            for _ in range(8):
+                assert post(router, path, model=SCRIPTED, **BODIES[path])[0] == 200
+            assert router.metrics().sum("penstock_replica_up") == 2
+
+
+def test_broken_pages_for_tokens_do_not_take_a_replica_down(folder):
+    with ScriptedEngine() as engine, Router(folder, [engine]) as router:
+        engine.script = b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\nshort"
+        for _ in range(6):
+            assert post(router, "/tokenize", model=SCRIPTED, prompt="the river")[0] == 502
+        assert router.metrics().sum("penstock_replica_up") == 1
+        assert "replica is down" not in router.log()
+
+
 def test_a_path_that_no_engine_of_the_model_has_is_named(router):
     status, _, answer = post(router, "/v1/moderations", model=MODEL, input="the river")
     assert (status, answer["error"]["message"]) == (404, f"No engine of `{MODEL}` serves /v1/moderations.")
