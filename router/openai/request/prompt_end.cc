@@ -1,6 +1,8 @@
 // The ends of the values of a prompt: their counts, and the faults that show only then.
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/json_string.h"
 #include "router/openai/request/prompt_text.h"
@@ -28,6 +30,18 @@ int64_t Weight(const TextCounts& counts) {
 }
 
 bool IsNumber(char first) { return first == '-' || (first >= '0' && first <= '9'); }
+
+// A source of text or of blocks, not of encoded data or an address. Its bytes count as text: a whole scan of a long one
+// would hold the loop.
+bool HoldsText(absl::string_view source) {
+  constexpr size_t kEnds = 256;  // The type stands before or behind the long member.
+  const absl::string_view head = source.substr(0, kEnds);
+  const absl::string_view tail = source.substr(source.size() - std::min(source.size(), kEnds));
+  for (const absl::string_view part : {head, tail}) {
+    if (absl::StrContains(part, "\"text\"") || absl::StrContains(part, "\"content\"")) return true;
+  }
+  return false;
+}
 
 bool IsAssistant(absl::string_view literal) {
   constexpr size_t kLongest = 64;  // With every character escaped.
@@ -69,8 +83,13 @@ void PromptScan::EndMember(absl::string_view raw) {
       result_.text.unforecastable = true;
       return;
     case Use::kSource:
-      if (first == '{') ++result_.text.images;
-      result_.text.unforecastable |= first == '{';
+      if (first != '{') return;
+      result_.text.unforecastable = true;
+      if (HoldsText(raw)) {
+        result_.text.tool_bytes += static_cast<int64_t>(raw.size());
+      } else {
+        ++result_.text.images;
+      }
       return;
     case Use::kUnknownSize:
       result_.text.unforecastable = true;
