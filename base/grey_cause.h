@@ -16,7 +16,7 @@ enum class GreyCause : uint8_t {
 };
 inline constexpr size_t kGreyCauses = 5;
 
-// As metrics, pages and reports name it.
+// The name of a cause in metrics, pages and reports.
 constexpr const char* GreyCauseName(GreyCause cause) {
   constexpr const char* kNames[kGreyCauses] = {"none", "replica", "gpu", "node", "stall"};
   return kNames[static_cast<size_t>(cause)];

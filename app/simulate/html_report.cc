@@ -15,7 +15,7 @@ namespace {
 
 using Slice = RunSeries::Slice;
 
-// Of a plot, in the units of its view box.
+// The size of a plot, in the units of its view box.
 constexpr double kWidth = 860;
 constexpr double kHeight = 190;
 constexpr double kLeft = 64;

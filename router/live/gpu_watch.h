@@ -22,7 +22,7 @@ class GpuWatch {
   void Observe(const Event& event, Instant now, const std::vector<Action>& actions);
   // `late[replica]` of its streams are overdue.
   void Sample(std::span<const int64_t> late, Instant now);
-  // Of an hour, by the names of GPUs; one that is missing has none.
+  // Takes the prices of an hour by the names of GPUs; a GPU that is missing has none.
   void SetPrices(std::map<std::string, double> prices, Instant now);
   GpuReport Report(Instant now) const;
 

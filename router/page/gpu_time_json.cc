@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// Of the last two minutes; nullopt: there were no active tokens, or a GPU has no price.
+// The cost in the last two minutes; nullopt: there were no active tokens, or a GPU has no price.
 std::optional<double> CostPerMillion(const PageFacts& facts) {
   double active = 0;
   for (const TokenRates& rates : facts.tokens.rates()) active += rates.active;

@@ -197,9 +197,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
     const EngineErrorKind kind = absl::IsDeadlineExceeded(sent) ? EngineErrorKind::kTimeout : EngineErrorKind::kClosed;
     co_return EngineFailed(kind, "The engine did not take the whole request.", sent.message());
   }
-  if (!sent.ok()) {
-    co_return EngineFailed(EngineErrorKind::kConnect, "The engine cannot be reached.", sent.message());
-  }
+  if (!sent.ok()) co_return EngineFailed(EngineErrorKind::kConnect, "The engine cannot be reached.", sent.message());
   const Duration first_byte = IsFree(request.endpoint) ? std::min(kFreePatience, state_.limits.first_byte_timeout)
                                                        : state_.limits.first_byte_timeout;
   const Duration patience = std::max(Duration(), first_byte - merged_.waited());

@@ -33,7 +33,7 @@ struct ReplicaPlace {
   std::vector<uint32_t> gpus;
   std::vector<ModelId> models;
 };
-// Those of a fleet; a removed replica is on no GPU.
+// The places of the replicas of a fleet; a removed replica is on no GPU.
 std::vector<ReplicaPlace> PlacesOf(const Fleet& fleet);
 
 // Requests on a replica.

@@ -1,6 +1,6 @@
 // The book of the engines' work, by the events and actions of a decision core, whatever its policy.
 //
-// It keeps one row per request that waits or runs, and gives the GPU accounts the work of each replica:
+// The book keeps one row per request that waits or runs, and gives the GPU accounts the work of each replica:
 //
 //   on time      Until its first token, a request is on time up to arrival + TTFT goal. A stream is on time while it
 //                has made at least the tokens that are due. One that goes on at another engine is due where it was.

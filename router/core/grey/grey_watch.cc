@@ -18,7 +18,7 @@ constexpr size_t kReviewed = 8;
 constexpr size_t kPeers = 32;
 // Part of the way to a larger derate that one sample makes.
 constexpr double kRaise = 0.3;
-// Of the time between two samples, so much counts as work done well.
+// The longest part of the time between two samples that counts as work done well, in seconds.
 constexpr double kMostWell = 0.5;
 // Stalls that follow one another this soon are one failure.
 constexpr double kSameFailure = 30;

@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// Of the rows of one endpoint that are alike in `beside`, a body has one.
+// A field for prompts. A body has one of the rows of its endpoint that are alike in `beside`.
 struct PromptRow {
   Endpoint endpoint;
   RequestField field;
