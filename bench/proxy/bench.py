@@ -214,7 +214,8 @@ def main():
             if "gateways" in wanted:
                 tables["gateways"] = llm_gateways(folder, max(1, rounds - 2), seconds / 2)
             if "memory" in wanted:
-                most = min(10_000, (os.sysconf("SC_OPEN_MAX") - 100) // 2)
+                # Penstock gives one address three quarters of its connections.
+                most = min(10_000, (os.sysconf("SC_OPEN_MAX") - 1000) // 2 * 3 // 4)
                 tables["memory"] = memory(folder, (1000,) if options.quick else (1000, most))
         finally:
             for proxy in list(Proxy.running):

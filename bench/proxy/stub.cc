@@ -3,7 +3,7 @@
 // The request's header `x-stub: EVENTS,INTERVAL_US` chooses the answer. 0 events are a small JSON answer. Otherwise the
 // answer is a stream of that many events, the first at once and then one per interval. All streams of one interval are
 // in step, as an engine's batch is. Where a proxy drops the header, the same at the end of the prompt counts. Every GET
-// is answered with a list of the models "stub" and "parked".
+// is answered with a list of one model: "stub", or "parked" at the last of several ports.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -16,8 +16,8 @@
 namespace penstock::proxy_bench {
 namespace {
 
-constexpr std::string_view kModels =
-    R"({"object":"list","data":[{"id":"stub","object":"model"},{"id":"parked","object":"model"}]})";
+constexpr std::string_view kStub = R"({"object":"list","data":[{"id":"stub","object":"model"}]})";
+constexpr std::string_view kParked = R"({"object":"list","data":[{"id":"parked","object":"model"}]})";
 constexpr std::string_view kAnswer =
     R"({"id":"chatcmpl-5f0c2d","object":"chat.completion","created":1760000000,"model":"stub","choices":[{"index":0,)"
     R"("message":{"role":"assistant","content":"Certainly."},"logprobs":null,"finish_reason":"stop"}],)"
@@ -36,6 +36,7 @@ struct Stream {
 struct Connection {
   int socket = -1;
   bool listener = false;
+  std::string_view models;  // The answer to a GET.
   bool wants_usage = false;
   bool ordered = false;  // The header gave the order.
   std::string head;
@@ -67,9 +68,11 @@ class Stub {
  public:
   Stub() : epoll_(epoll_create1(0)) { RaiseDescriptorLimit(); }
 
-  void Listen(int port) {
+  // The last port of several is that of the other model.
+  void Listen(int port, bool parked) {
     auto* listener = new Connection;
     listener->listener = true;
+    listener->models = parked ? kParked : kStub;
     listener->socket = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     const int on = 1;
     setsockopt(listener->socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -104,6 +107,7 @@ class Stub {
       NoDelay(socket);
       auto* connection = new Connection;
       connection->socket = socket;
+      connection->models = listener.models;
       Watch(epoll_, socket, connection);
     }
   }
@@ -165,7 +169,7 @@ class Stub {
     connection.head.clear();
     connection.tail.clear();
     if (connection.get || connection.events == 0) {
-      const std::string_view body = connection.get ? kModels : kAnswer;
+      const std::string_view body = connection.get ? connection.models : kAnswer;
       Send(connection, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: " +
                            std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
       return;
@@ -212,6 +216,6 @@ class Stub {
 
 int main(int argc, char** argv) {
   static penstock::proxy_bench::Stub stub;
-  for (int i = 1; i < argc; ++i) stub.Listen(std::atoi(argv[i]));
+  for (int i = 1; i < argc; ++i) stub.Listen(std::atoi(argv[i]), i > 1 && i == argc - 1);
   stub.Run();
 }
