@@ -1,6 +1,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -25,6 +27,28 @@ namespace penstock {
 namespace {
 
 constexpr int kRequestsFailed = 4;
+// As a shell says it of a command that Ctrl-C ended.
+constexpr int kInterrupted = 130;
+
+std::atomic<bool> interrupted{false};
+
+// A second signal ends the command at once.
+void Interrupt(int signal) {
+  interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
+
+// The figures are those of the requests that left, over the time of the run.
+int PrintInterrupted(bench::LoadOutcome outcome, const bench::Trace& trace, bool json) {
+  const size_t planned = outcome.records.size();
+  outcome.records.resize(outcome.sent);
+  bench::Results results = bench::Summarise(outcome.records, std::min(trace.length, outcome.elapsed));
+  results.preemptions = outcome.preemptions;
+  std::cout << (json ? bench::ResultsJson(results) + "\n" : bench::ResultsTable(results)) << std::flush;
+  absl::FPrintF(stderr, "penstock load: interrupted after %.1f s: %d of %d requests were sent\n",
+                outcome.elapsed.seconds(), outcome.sent, planned);
+  return kInterrupted;
+}
 
 // Every open stream is a file; the soft limit of a shell is often 1024.
 void RaiseFileLimit() {
@@ -106,15 +130,18 @@ int RunLoad(const LoadOptionsCli& cli) {
   const absl::StatusOr<bench::Trace> trace = bench::OpenTrace(source, {cli.rate, cli.duration, Duration()}, cli.seed);
   if (!trace.ok()) return Fail("load", trace.status().message());
   WarnOfModel(*options);
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, &Interrupt);
+  options->stop = &interrupted;
   ProgressLine line;
   options->progress = [&](const bench::LoadProgress& p) {
     line.Show(absl::StrFormat("sent %d, running %d, finished %d, refused %d, failed %d", p.sent, p.running, p.finished,
                               p.refused, p.failed),
               p.elapsed.seconds() / trace->length.seconds());
   };
-  const absl::StatusOr<bench::LoadOutcome> outcome = bench::RunLoadClient(*trace, *options);
+  absl::StatusOr<bench::LoadOutcome> outcome = bench::RunLoadClient(*trace, *options);
   line.Clear();
   if (!outcome.ok()) return Fail("load", outcome.status().message());
+  if (interrupted) return PrintInterrupted(*std::move(outcome), *trace, cli.json);
   bench::Results results = bench::Summarise(outcome->records, trace->length);
   results.preemptions = outcome->preemptions;
   std::cout << (cli.json ? bench::ResultsJson(results) + "\n" : bench::ResultsTable(results)) << std::flush;

@@ -28,32 +28,33 @@ constexpr Duration kDrainPoll = Duration::Milliseconds(10);
 constexpr Duration kWatchPeriod = Duration::Milliseconds(250);
 constexpr int kRequestsWereCut = 3;
 
-// A line on stderr; lost where its reader stands still, so that nothing waits for it.
-void Print(const std::string& line) {
-  WritePatiently(STDERR_FILENO, line + "\n", [] { return false; });
-}
-void Notice(const std::string& text) { Print("penstock serve: " + text); }
+// The notice is empty where the limits fit.
+struct Loaded {
+  Config config;
+  std::string notice;
+};
 
-absl::StatusOr<Config> LoadFor(const ServeOptions& options) {
+absl::StatusOr<Loaded> LoadFor(const ServeOptions& options) {
   LoadOptions load;
   load.policies = CheckOfKnownPolicies();
   load.listen = options.listen;
   auto config = options.config_file.empty() ? ConfigFromUrls(options.listen, options.replicas)
                                             : LoadConfigFile(options.config_file, load);
-  if (!config.ok()) return config;
-  const std::string notice = FitToDescriptors(RaiseDescriptorLimit(), *config);
-  if (!notice.empty()) Notice(notice);
-  return config;
+  if (!config.ok()) return config.status();
+  std::string notice = FitToDescriptors(RaiseDescriptorLimit(), *config);
+  return Loaded{*std::move(config), std::move(notice)};
+}
+
+// A configuration that is taken may deserve warnings.
+void NoteWarnings(const Loaded& loaded, DecisionLog& log) {
+  if (!loaded.notice.empty()) log.Note(loaded.notice, LogLevel::kWarning);
+  for (const std::string& warning : Warnings(loaded.config)) log.Note("warning: " + warning, LogLevel::kWarning);
 }
 
 // The next of the signals; 0 when none came in time.
 int WaitSignal(const sigset_t& signals, Duration timeout) {
   const timespec pause{timeout.nanoseconds() / 1'000'000'000, timeout.nanoseconds() % 1'000'000'000};
   return std::max(0, sigtimedwait(&signals, nullptr, &pause));
-}
-
-void PrintWarnings(const Config& config) {
-  for (const std::string& warning : Warnings(config)) Notice("warning: " + warning);
 }
 
 // The configuration that is in force, and how it follows its files.
@@ -71,20 +72,16 @@ class LiveConfig {
   // A bad file changes nothing but the log and a metric.
   void Reload() {
     watch_.Remember();
-    auto fresh = LoadFor(options_);
-    const absl::Status taken = fresh.ok() ? server_.Reload(*fresh) : fresh.status();
-    if (!taken.ok()) {
-      Notice(absl::StrCat("the configuration is kept, the new one is bad:\n", taken.message()));
-      server_.NoteBadReload(taken.message());
-      return;
-    }
-    config_ = *std::move(fresh);
+    absl::StatusOr<Loaded> fresh = LoadFor(options_);
+    const absl::Status taken = fresh.ok() ? server_.Reload(fresh->config) : fresh.status();
+    if (!taken.ok()) return server_.NoteBadReload(taken.message());
+    NoteWarnings(*fresh, server_.log());
+    config_ = std::move(fresh->config);
     watch_.Watch(config_.sources);
-    PrintWarnings(config_);
     for (const std::string& key : KeysThatNeedRestart(started_with_, config_)) {
-      Notice(key + " changed; that needs a restart, the old value stays in force");
+      server_.log().Note(key + " changed; that needs a restart, the old value stays in force", LogLevel::kWarning);
     }
-    Notice("configuration reloaded");
+    server_.log().Note("configuration reloaded");
   }
 
  private:
@@ -114,27 +111,44 @@ void DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals)
   }
 }
 
+// The router does not start. The log may be a file that nobody looks at.
+int FailStart(RouterServer* server, const Config& config, absl::string_view message) {
+  if (server != nullptr) server->log().Note(absl::StrCat("the router does not start: ", message), LogLevel::kError);
+  return server != nullptr && config.log.path.empty() ? 1 : Fail("serve", message);
+}
+
+void NoteStart(RouterServer& server, const Config& config) {
+  const std::string listening = absl::StrCat("penstock listening on ", server.url());
+  server.log().Note(absl::StrCat("penstock ", PENSTOCK_VERSION, " starts with ", config.replicas.size(), " replicas"));
+  server.log().Note(listening);
+  if (!server.admin_address().empty()) server.log().Note("admin pages on " + server.admin_address());
+  if (!config.log.path.empty()) WritePatiently(STDERR_FILENO, listening + "\n", [] { return false; });
+}
+
 }  // namespace
 
 int RunServe(const ServeOptions& options) {
   const sigset_t signals = BlockSignals({SIGTERM, SIGINT, SIGHUP});
   FileWatch watch(options.config_file.empty() ? std::vector<std::string>() : std::vector{options.config_file});
-  absl::StatusOr<Config> config = LoadFor(options);
-  if (!config.ok()) return Fail("serve", config.status().message());
-  PrintWarnings(*config);
+  const absl::StatusOr<Loaded> loaded = LoadFor(options);
+  if (!loaded.ok()) return Fail("serve", loaded.status().message());
+  const Config& config = loaded->config;
   RouterServer::Options server_options;
   server_options.version = PENSTOCK_VERSION;
-  auto server = RouterServer::Create(*config, std::move(server_options));
-  if (!server.ok()) return Fail("serve", server.status().message());
-  if (const absl::Status started = (*server)->Start(); !started.ok()) return Fail("serve", started.message());
-  Print(absl::StrCat("penstock listening on ", (*server)->url()));
-  LiveConfig live(options, *config, **server, std::move(watch));
+  auto made = RouterServer::Create(config, std::move(server_options));
+  if (!made.ok()) return FailStart(nullptr, config, made.status().message());
+  RouterServer& server = **made;
+  NoteWarnings(*loaded, server.log());
+  if (const absl::Status started = server.Start(); !started.ok()) return FailStart(&server, config, started.message());
+  NoteStart(server, config);
+  LiveConfig live(options, config, server, std::move(watch));
   Run(live, signals);
-  Notice(absl::StrCat("draining, ", (*server)->active_requests(), " requests to finish"));
-  DrainUntil(**server, live.config().limits.drain_timeout, signals);
-  (*server)->Stop();
-  const int cut = (*server)->cut_requests();
-  if (cut > 0) Notice(absl::StrCat(cut, " requests were cut"));
+  server.log().Note(absl::StrCat("draining, ", server.active_requests(), " requests to finish"));
+  DrainUntil(server, live.config().limits.drain_timeout, signals);
+  server.Stop();
+  const int cut = server.cut_requests();
+  if (cut > 0) server.log().Note(absl::StrCat(cut, " requests were cut"), LogLevel::kWarning);
+  server.log().Note("penstock ends");
   return cut > 0 ? kRequestsWereCut : 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "app/serve/descriptor_limit.h"
 #include "app/serve/server_parts.h"
 #include "base/clock.h"
@@ -47,6 +48,43 @@ absl::StatusOr<ListenersTls> ListenersTlsOf(const Config& config) {
   return ListenersTls{*std::move(clients), *std::move(admin)};
 }
 
+absl::StatusOr<std::unique_ptr<DecisionLog>> OpenLog(const Config& config) {
+  DecisionLog::Options options;
+  options.path = config.log.path;
+  options.all = config.log.all_decisions;
+  options.keep_recent = PageFeed::kRecentDecisions;
+  options.level = config.log.level;
+  options.access = config.log.access;
+  options.format = config.log.format;
+  return DecisionLog::Open(options);
+}
+
+// A line of the log per line of `text`.
+void NoteLines(DecisionLog& log, absl::string_view head, absl::string_view text) {
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    log.Note(absl::StrCat(head, line), LogLevel::kError);
+  }
+}
+
+// Null: the configuration has no collector.
+absl::StatusOr<std::unique_ptr<SpanExporter>> MakeExporter(const Config& config, const std::string& version,
+                                                           Telemetry& telemetry, DecisionLog& log) {
+  const TracingConfig& tracing = config.tracing;
+  if (tracing.endpoint.empty()) return std::unique_ptr<SpanExporter>();
+  SpanExporter::Options options;
+  options.endpoint = tracing.endpoint;
+  for (const auto& [name, value] : tracing.headers) options.headers.Add(name, value);
+  options.resource = {tracing.service_name, version, NewRequestId()};
+  options.sample = tracing.sample;
+  options.interval = tracing.interval;
+  options.count = [&telemetry](SpanEnd end, size_t spans) { telemetry.OnSpans(end, spans); };
+  options.on_trouble = [&log](std::string trouble) {
+    if (trouble.empty()) return log.Note("the trace collector takes spans again");
+    log.Note(std::move(trouble), LogLevel::kWarning);
+  };
+  return SpanExporter::Create(std::move(options));
+}
+
 // Waits until the loop has done it.
 void RunOn(EventLoop& loop, const std::function<void()>& work) {
   std::promise<void> done;
@@ -66,10 +104,12 @@ RouterServer::~RouterServer() { Stop(); }
 absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config& config, Options options) {
   auto parts = std::make_unique<Parts>(config, options.version);
   Parts& p = *parts;
-  auto log = DecisionLog::Open(
-      {.path = config.log.path, .all = config.log.all_decisions, .keep_recent = PageFeed::kRecentDecisions});
+  auto log = OpenLog(config);
   if (!log.ok()) return log.status();
-  p.log = *std::move(log);
+  p.reports.log = *std::move(log);
+  auto traces = MakeExporter(config, options.version, p.telemetry, *p.reports.log);
+  if (!traces.ok()) return traces.status();
+  p.reports.traces = *std::move(traces);
   std::string unknown;
   std::unique_ptr<AdmissionCore> core =
       options.core != nullptr ? std::move(options.core) : MakePolicy(config.policy, options.seed, &unknown);
@@ -102,7 +142,8 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   p.edge.board = &p.board;
   p.edge.gpus = &p.gpus;
   p.edge.telemetry = &p.telemetry;
-  p.edge.log = p.log.get();
+  p.edge.log = p.reports.log.get();
+  p.edge.traces = p.reports.traces.get();
   p.edge.pseudonym = absl::StrCat("penstock-", NewRequestId());
   p.edge.admin_apart = !config.admin_listen.empty();
   p.page = std::make_unique<PageFeed>(p.edge, p.all_loops, options.version, std::move(options.comparison));
@@ -153,6 +194,7 @@ absl::Status RouterServer::Start() {
     if (p.listeners.admin != nullptr) p.listeners.admin->Start();
   });
   for (EventLoop* loop : p.all_loops) loop->Start();
+  if (p.reports.traces != nullptr) p.reports.traces->Start();
   p.page->Start();
   p.started = true;
   return absl::OkStatus();
@@ -175,8 +217,8 @@ absl::Status RouterServer::Reload(const Config& config) {
   if (!tls.ok()) return tls.status();
   p.telemetry.SetTenants(TenantNames(config));
   p.gpus.SetPrices(PricesOf(config), Now());
-  p.log->SetAll(config.log.all_decisions);
-  p.log->Reopen();
+  p.reports.log->SetWanted(config.log.level, config.log.all_decisions, config.log.access);
+  p.reports.log->Reopen();
   std::promise<void> published;
   asio::post(p.home().io(), [&p, tls = *tls, same_admin = config.admin_listen == p.config.admin_listen] {
     p.listeners.clients->SetTls(tls.clients);
@@ -193,8 +235,12 @@ absl::Status RouterServer::Reload(const Config& config) {
 
 void RouterServer::NoteBadReload(absl::string_view why) {
   parts_->telemetry.OnConfigReload(false);
+  parts_->reports.log->Reopen();
+  NoteLines(*parts_->reports.log, "the configuration is kept, the new one is bad: ", why);
   parts_->page->configuration().Refused(why, PageFeed::WallSeconds());
 }
+
+DecisionLog& RouterServer::log() { return *parts_->reports.log; }
 
 void RouterServer::BeginDrain() {
   Parts& p = *parts_;
@@ -236,6 +282,7 @@ void RouterServer::Stop() {
   });
   p.page->Stop();
   for (auto loop = p.all_loops.rbegin(); loop != p.all_loops.rend(); ++loop) (*loop)->Stop();
+  if (p.reports.traces != nullptr) p.reports.traces->Stop();
   if (p.simulated.fleet != nullptr) p.simulated.fleet->Stop();
 }
 

@@ -22,6 +22,7 @@
 #include "router/core/contract/admission_core.h"
 #include "router/live/core_host.h"
 #include "router/page/comparison.h"
+#include "router/telemetry/log/decision_log.h"
 
 namespace penstock {
 
@@ -56,8 +57,11 @@ class RouterServer {
   // Start and Stop, not on a loop: it returns once the core and every loop have the new fleet.
   absl::Status Reload(const Config& config);
 
-  // Counts a reload that was given up because its file is bad.
+  // Counts and logs a reload that was given up because its file is bad. The log opens its file anew all the same.
   void NoteBadReload(absl::string_view why);
+
+  // The log of the router.
+  DecisionLog& log();
 
   // Stops accepting, but for the admin listener; /readyz says 503; new requests are refused, waiting ones are served,
   // streams finish.

@@ -19,6 +19,7 @@
 #include "router/live/fleet/fleet_monitor.h"
 #include "router/live/sampling/progress_sampler.h"
 #include "router/page/page_feed.h"
+#include "router/tracing/export/span_exporter.h"
 
 namespace penstock {
 
@@ -57,7 +58,13 @@ struct RouterServer::Parts {
 
   Config config;
   Telemetry telemetry;
-  std::unique_ptr<DecisionLog> log;
+  // The threads that write lines and send spans.
+  struct Reports {
+    std::unique_ptr<DecisionLog> log;
+    std::unique_ptr<SpanExporter> traces;  // Null: no request is traced.
+  };
+
+  Reports reports;
   ProgressBoard board;
   GpuWatch gpus;
   Edge edge;

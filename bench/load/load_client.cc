@@ -59,6 +59,8 @@ class LoadRun {
   absl::Status Resolve();
   void Run();
   std::vector<RequestRecord> TakeRecords() { return std::move(records_); }
+  size_t sent() const { return static_cast<size_t>(progress_.sent); }
+  Duration elapsed() const { return Now(); }
 
  private:
   struct Reply {
@@ -287,6 +289,8 @@ absl::StatusOr<LoadOutcome> RunLoadClient(const Trace& trace, const LoadClientOp
   const std::optional<int64_t> before = SumPreemptions(options.targets);
   run.Run();
   LoadOutcome outcome;
+  outcome.sent = run.sent();
+  outcome.elapsed = run.elapsed();
   outcome.records = run.TakeRecords();
   const std::optional<int64_t> after = SumPreemptions(options.targets);
   if (before && after) outcome.preemptions = std::max<int64_t>(0, *after - *before);

@@ -56,6 +56,8 @@ inline constexpr char kUnfinished[] = "unfinished";
 struct LoadOutcome {
   std::vector<RequestRecord> records;  // One per request of the trace, in its order.
   std::optional<int64_t> preemptions;  // During the run, summed over the targets; nullopt: one does not report any.
+  size_t sent = 0;                     // Requests that left: the first ones of the records.
+  Duration elapsed;                    // The time of the run.
 };
 
 // Runs the whole trace on the calling thread. Unavailable: a model name is needed and no target lists one. Requests

@@ -66,6 +66,7 @@ struct PemForm {};          // A PemFile, relative to the folder of the configur
 struct TextsForm {};        // A list of texts.
 struct ApiKeysForm {};      // A list of secrets or sha256:HEX, held as digests.
 struct TextMapForm {};      // Names chosen by the user to texts.
+struct SecretMapForm {};    // Names of headers to secrets; never printed.
 
 // Scalars. Bounds are inclusive.
 struct FlagForm {};

@@ -1,8 +1,9 @@
-// The keys of listeners, classes, tenants, limits and logs, and of the whole configuration.
+// The keys of listeners, classes, tenants and limits, and of the whole configuration.
 #ifndef PENSTOCK_CONFIG_KEYS_SERVICE_KEYS_H_
 #define PENSTOCK_CONFIG_KEYS_SERVICE_KEYS_H_
 
 #include "config/keys/key.h"
+#include "config/keys/telemetry_keys.h"
 #include "config/values/config_values.h"
 
 namespace penstock {
@@ -199,17 +200,6 @@ void VisitFields(Section& poll, Visitor& visit) {
         TimeForm{Duration::Milliseconds(50), Duration::Seconds(60)});
 }
 
-inline SectionDoc DocOf(const LogConfig&) { return {"log", "The decision log."}; }
-
-template <Of<LogConfig> Section, class Visitor>
-void VisitFields(Section& log, Visitor& visit) {
-  visit({"all_decisions",
-         "True: also a line for every forward, park, abort and end of a request. Refusals, errors and notices always "
-         "have one."},
-        log.all_decisions, FlagForm{});
-  visit({"path", "File of the log. Left out: stderr.", kNeedsRestart}, log.path, PathForm{});
-}
-
 inline SectionDoc DocOf(const Config&) {
   return {"root", "One form of file for all commands. Unknown keys, missing units and impossible fleets are errors."};
 }
@@ -282,7 +272,8 @@ void VisitFields(Section& config, Visitor& visit) {
   visit({"limits", "Bounds of the router."}, config.limits, SectionForm{});
   visit({"batching", "Requests that go to an engine together."}, config.batching, SectionForm{});
   visit({"poll", "Observation of engines."}, config.poll, SectionForm{});
-  visit({"log", "The decision log."}, config.log, SectionForm{});
+  visit({"log", "The log: decisions, faults, notices and requests."}, config.log, SectionForm{});
+  visit({"tracing", "Traces of requests. Left out: none.", kUnlessZero}, config.tracing, SectionForm{});
 }
 
 }  // namespace penstock

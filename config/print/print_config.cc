@@ -102,6 +102,11 @@ class SectionPrinter {
     for (const auto& [name, text] : texts) out_ << YAML::Key << name << YAML::Value << text;
     out_ << YAML::EndMap;
   }
+  void Print(const Key& key, const std::map<std::string, std::string>& secrets, const SecretMapForm&) {
+    std::map<std::string, std::string> hidden;
+    for (const auto& [name, secret] : secrets) hidden[name] = std::string(kHiddenSecret);
+    Print(key, hidden, TextMapForm{});
+  }
   // A built-in kind keeps its name when only its memory differs.
   static bool HasBuiltinName(GpuKind kind) {
     const GpuKind* builtin = FindGpuKind(kind.name);

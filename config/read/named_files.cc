@@ -93,7 +93,10 @@ absl::StatusOr<std::string> Draft::ReadNamedFile(const std::string& path, size_t
   return ReadWholeFile(path, folder, limit);
 }
 
-absl::StatusOr<std::string> ResolveSecret(const std::string& text, Draft& draft) {
+namespace {
+
+// `lowest`: the first character that it may have.
+absl::StatusOr<std::string> Resolve(const std::string& text, Draft& draft, unsigned char lowest) {
   std::string value;
   absl::string_view path = text;
   if (absl::ConsumePrefix(&path, "file:")) {
@@ -109,13 +112,20 @@ absl::StatusOr<std::string> ResolveSecret(const std::string& text, Draft& draft)
     value = *std::move(expanded);
   }
   if (value.empty()) return absl::InvalidArgumentError("the secret is empty");
-  for (const char c : value) {
-    // Secrets become header values.
-    if (static_cast<unsigned char>(c) <= 32 || c == 127) {
-      return absl::InvalidArgumentError("the secret contains spaces or control characters");
-    }
-  }
+  const bool good = std::all_of(value.begin(), value.end(), [lowest](char c) {
+    return static_cast<unsigned char>(c) >= lowest && c != 127;
+  });
+  // Secrets become header values.
+  if (!good) return absl::InvalidArgumentError("the secret contains spaces or control characters");
   return value;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ResolveSecret(const std::string& text, Draft& draft) { return Resolve(text, draft, '!'); }
+
+absl::StatusOr<std::string> ResolveHeaderValue(const std::string& text, Draft& draft) {
+  return Resolve(text, draft, ' ');
 }
 
 absl::StatusOr<std::string> ResolveKeyDigest(const std::string& text, Draft& draft) {

@@ -15,6 +15,8 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path, const std::st
 // The value of a secret. ${NAME} is replaced from the environment; file:PATH by the content of the file without its
 // last line end. InvalidArgument names the variable or the file, never a value.
 absl::StatusOr<std::string> ResolveSecret(const std::string& text, Draft& draft);
+// The same for a value that may have blanks, as "Bearer ${TOKEN}".
+absl::StatusOr<std::string> ResolveHeaderValue(const std::string& text, Draft& draft);
 // The digest of an API key, which is a secret or sha256:HEX.
 absl::StatusOr<std::string> ResolveKeyDigest(const std::string& text, Draft& draft);
 

@@ -38,15 +38,13 @@ bool Take(const MapReader& map, absl::string_view key, const absl::StatusOr<T>& 
   return true;
 }
 
-constexpr absl::string_view kHeaderName = "must be the name of a header: letters, digits, - and _";
+}  // namespace
 
 bool IsHeaderName(const std::string& name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
   });
 }
-
-}  // namespace
 
 bool ReadValue(const MapReader& map, absl::string_view key, const FlagForm&, bool* out) {
   const std::optional<std::string> text = map.Scalar(key, "true or false");
@@ -156,14 +154,14 @@ bool ReadValue(const MapReader& map, absl::string_view key, const EngineUrlForm&
 
 bool ReadValue(const MapReader& map, absl::string_view key, const HeaderNameForm&, std::string* out) {
   if (!ReadValue(map, key, TextForm{}, out)) return false;
-  if (!IsHeaderName(*out)) map.Fail(key, kHeaderName);
+  if (!IsHeaderName(*out)) map.Fail(key, kHeaderNameRule);
   return true;
 }
 
 bool ReadValue(const MapReader& map, absl::string_view key, const HeaderNamesForm&, std::vector<std::string>* out) {
   if (!ReadValue(map, key, TextsForm{}, out)) return false;
   for (size_t i = 0; i < out->size(); ++i) {
-    if (!IsHeaderName((*out)[i])) map.FailAt(key, i, kHeaderName);
+    if (!IsHeaderName((*out)[i])) map.FailAt(key, i, kHeaderNameRule);
   }
   return true;
 }

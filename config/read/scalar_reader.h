@@ -16,6 +16,9 @@
 
 namespace penstock {
 
+inline constexpr absl::string_view kHeaderNameRule = "must be the name of a header: letters, digits, - and _";
+bool IsHeaderName(const std::string& name);
+
 bool ReadValue(const MapReader& map, absl::string_view key, const FlagForm& form, bool* out);
 bool ReadValue(const MapReader& map, absl::string_view key, const CountForm& form, int64_t* out);
 bool ReadValue(const MapReader& map, absl::string_view key, const NumberForm& form, double* out);

@@ -88,6 +88,21 @@ void SectionReader::Read(Name key, std::map<std::string, std::string>& texts, co
   }
 }
 
+void SectionReader::Read(Name key, std::map<std::string, std::string>& secrets, const SecretMapForm&) {
+  const std::optional<MapReader> map = map_.ReadMap(key, kAnyKey);
+  if (!map) return;
+  for (const std::string& name : map->Keys()) {
+    std::string text;
+    if (!IsHeaderName(name)) {
+      map->Fail(name, kHeaderNameRule);
+    } else if (ReadValue(*map, name, TextForm{}, &text)) {
+      absl::StatusOr<std::string> value = ResolveHeaderValue(text, draft_);
+      if (!value.ok()) return map->Fail(name, value.status().message());
+      secrets[name] = *std::move(value);
+    }
+  }
+}
+
 void SectionReader::Read(Name key, GpuKind& kind, const KindForm&) {
   if (map_.IsMap(key)) {
     kind = DefaultOf<GpuKind>();

@@ -125,6 +125,7 @@ class SectionReader {
   void Read(Name key, PemFile& file, const PemForm& form);
   void Read(Name key, std::vector<std::string>& digests, const ApiKeysForm& form);
   void Read(Name key, std::map<std::string, std::string>& texts, const TextMapForm& form);
+  void Read(Name key, std::map<std::string, std::string>& secrets, const SecretMapForm& form);
   void Read(Name key, GpuKind& kind, const KindForm& form);
   void Read(Name key, GpuKind& kind, const KindMemoryForm& form);
   void Read(Name key, std::optional<ModelShape>& shape, const ShapeForm& form);

@@ -50,6 +50,11 @@ Schema SchemaOf(const ApiKeysForm&) {
   return keys;
 }
 Schema SchemaOf(const TextMapForm&) { return {{"type", "object"}, {"additionalProperties", TextSchema()}}; }
+Schema SchemaOf(const SecretMapForm&) {
+  return {{"type", "object"},
+          {"propertyNames", SchemaOf(HeaderNameForm{})},
+          {"additionalProperties", {{"type", "string"}, {"minLength", 1}}}};
+}
 Schema SchemaOf(const FlagForm&) { return {{"type", "boolean"}}; }
 Schema SchemaOf(const CountForm& form) {
   Schema count = Reference("count");

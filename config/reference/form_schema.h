@@ -22,6 +22,7 @@ Schema SchemaOf(const FilledTextForm&);
 Schema SchemaOf(const TextsForm&);
 Schema SchemaOf(const ApiKeysForm&);
 Schema SchemaOf(const TextMapForm&);
+Schema SchemaOf(const SecretMapForm&);
 Schema SchemaOf(const FlagForm&);
 Schema SchemaOf(const CountForm& form);
 Schema SchemaOf(const NumberForm& form);

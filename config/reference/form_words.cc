@@ -30,6 +30,7 @@ std::string WordsOf(const TextsForm&) { return "list of texts"; }
 std::string WordsOf(const ApiKeysForm&) {
   return "list of `${NAME}`, `file:PATH` or `sha256:` with 64 hexadecimal digits";
 }
+std::string WordsOf(const SecretMapForm&) { return "mapping of header names to `${NAME}` or `file:PATH`"; }
 std::string WordsOf(const TextMapForm&) { return "mapping of texts to texts"; }
 std::string WordsOf(const FlagForm&) { return "true or false"; }
 std::string WordsOf(const CountForm& form) { return absl::StrCat("whole number, ", form.lowest, " to ", form.highest); }

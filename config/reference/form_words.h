@@ -25,6 +25,7 @@ std::string WordsOf(const PemForm&);
 std::string WordsOf(const TextsForm&);
 std::string WordsOf(const ApiKeysForm&);
 std::string WordsOf(const TextMapForm&);
+std::string WordsOf(const SecretMapForm&);
 std::string WordsOf(const FlagForm&);
 std::string WordsOf(const CountForm& form);
 std::string WordsOf(const NumberForm& form);

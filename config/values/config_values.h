@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "config/values/telemetry_values.h"
 #include "kvmodel/model_shape.h"
 #include "kvmodel/step_coefficients.h"
 
@@ -231,11 +232,6 @@ struct PollConfig {
   Duration interval = Duration::Milliseconds(250);
 };
 
-struct LogConfig {
-  bool all_decisions = false;
-  std::string path;  // Empty: stderr.
-};
-
 struct Config {
   std::string file;                              // Path of the file; empty for --replica.
   std::vector<std::string> sources;              // Every file that was read, `file` first.
@@ -266,6 +262,7 @@ struct Config {
   BatchingConfig batching;
   PollConfig poll;
   LogConfig log;
+  TracingConfig tracing;
 };
 
 }  // namespace penstock

@@ -55,7 +55,7 @@ std::string NewRequestId() {
 Answer::Answer(EventLoop& loop, ClientConnection& connection, const ClientRequest& request, std::string request_id)
     : loop_(loop),
       connection_(connection),
-      request_id_(std::move(request_id)),
+      ids_{std::move(request_id), ""},
       http10_(request.http10),
       head_only_(request.method == "HEAD"),
       keep_alive_(request.keep_alive),
@@ -66,8 +66,8 @@ bool Answer::CanTakeAnother() const { return keep_alive_ && ended_; }
 Written Answer::Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) {
   if (loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
   ResponseHead head(status, keep_alive_, http10_);
-  head.Add("content-type", content_type).Add("x-request-id", request_id_);
-  if (anthropic_) head.Add("request-id", request_id_);
+  head.Add("content-type", content_type).Add("x-request-id", ids_.request);
+  if (anthropic_) head.Add("request-id", ids_.request);
   for (const auto [name, value] : headers) head.Add(name, value);
   const std::string text = std::move(head).WithLength(body.size());
   head_sent_ = ended_ = whole_ = true;
@@ -92,8 +92,8 @@ void Answer::BeginWhole(absl::string_view content_type, const HeaderList& header
   const bool until_close = !length && http10_;
   if (until_close || loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
   ResponseHead head(http_status::kOk, keep_alive_, http10_);
-  head.Add("content-type", content_type).Add("x-request-id", request_id_);
-  if (anthropic_) head.Add("request-id", request_id_);
+  head.Add("content-type", content_type).Add("x-request-id", ids_.request);
+  if (anthropic_) head.Add("request-id", ids_.request);
   for (const auto [name, value] : headers) head.Add(name, value);
   unsent_ = length ? std::move(head).WithLength(*length) : std::move(head).Chunked();
   whole_ = true;
@@ -129,11 +129,12 @@ asio::awaitable<bool> Answer::Error(const ApiError& error) {
     co_return !connection_.gone();
   }
   if (!head_sent_) {
-    const std::string body = anthropic_ ? AnthropicErrorBody(error, request_id_) : ErrorBody(error);
-    const HeaderList headers = ErrorHeaders(error);
+    const std::string body = anthropic_ ? AnthropicErrorBody(error, ids_.request) : ErrorBody(error);
+    HeaderList headers = ErrorHeaders(error);
+    if (!ids_.trace.empty()) headers.Add("x-penstock-trace", ids_.trace);
     co_return co_await SendWhole(*this, error.status, "application/json", headers, body);
   }
-  const std::string events = anthropic_ ? AnthropicErrorEvent(error, request_id_) : ErrorEvents(error);
+  const std::string events = anthropic_ ? AnthropicErrorEvent(error, ids_.request) : ErrorEvents(error);
   const std::vector<absl::string_view> pieces(1, events);
   const HeaderList none;
   if (!co_await SendEvents(*this, none, pieces)) co_return false;
@@ -146,8 +147,8 @@ std::string Answer::StreamHead(const HeaderList& headers) {
   head.Add("content-type", "text/event-stream; charset=utf-8")
       .Add("cache-control", "no-cache")
       .Add("x-accel-buffering", "no")
-      .Add("x-request-id", request_id_);
-  if (anthropic_) head.Add("request-id", request_id_);
+      .Add("x-request-id", ids_.request);
+  if (anthropic_) head.Add("request-id", ids_.request);
   for (const auto [name, value] : headers) head.Add(name, value);
   head_sent_ = true;
   status_ = http_status::kOk;

@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -26,6 +27,9 @@ std::string NewRequestId();
 class Answer final : public Client {
  public:
   Answer(EventLoop& loop, ClientConnection& connection, const ClientRequest& request, std::string request_id);
+
+  // Errors name the trace from now on.
+  void SetTrace(std::string trace_id) { ids_.trace = std::move(trace_id); }
 
   Written Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) override;
   void BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) override;
@@ -44,18 +48,24 @@ class Answer final : public Client {
   void Watch(std::function<void()> on_gone) override { connection_.Watch(std::move(on_gone)); }
   void Unwatch() override { connection_.Unwatch(); }
 
-  const std::string& request_id() const { return request_id_; }
+  const std::string& request_id() const { return ids_.request; }
+  // Empty: the request belongs to none.
+  const std::string& trace_id() const { return ids_.trace; }
   // The connection can take another request.
   bool CanTakeAnother() const;
 
  private:
+  struct Ids {
+    std::string request;
+    std::string trace;
+  };
   std::string StreamHead(const HeaderList& headers);
   // Writes both and notes the part that is left.
   Written WriteBoth(const std::string& first, absl::string_view second);
 
   EventLoop& loop_;
   ClientConnection& connection_;
-  const std::string request_id_;
+  Ids ids_;
   const bool http10_;
   const bool head_only_;
   bool keep_alive_;

@@ -2,11 +2,13 @@
 
 #include <boost/asio/error.hpp>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "router/http/access_line.h"
 #include "router/http/answer.h"
 #include "router/http/request_handler.h"
 
@@ -97,8 +99,14 @@ asio::awaitable<void> ClientConnection::FailRead(const ApiError& error) {
   ClientRequest none;
   none.keep_alive = false;
   none.target = input_.head().target;  // Empty before a whole head.
+  none.method = input_.head().method;
   Answer answer(loop_, *this, none, NewRequestId());
+  const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop_, *this, none, 0);
   co_await answer.Error(error);
+  if (line) {
+    if (error.bad_input) line->record()->reason = std::string(LabelOf(*error.bad_input));
+    line->Write(answer);
+  }
 }
 
 // Closing with unread bytes would reset the connection and may take the answer along.
@@ -198,6 +206,7 @@ void ClientConnection::LogError(absl::string_view reason, absl::string_view mess
 bool ClientConnection::WriteSmall(absl::string_view bytes) {
   error_code ec;
   const size_t count = socket_.WriteOrOwe(bytes, ec);
+  written_ += count;
   if (ec == asio::error::would_block) return false;
   if (ec || count < bytes.size()) Close();
   return true;
@@ -207,6 +216,7 @@ Written ClientConnection::WriteNow(std::span<asio::const_buffer>& buffers) {
   while (!buffers.empty() && !gone_) {
     error_code ec;
     size_t count = socket_.WriteSome(buffers, ec);
+    written_ += count;
     if (ec == asio::error::would_block) return Written::kPart;
     if (ec) MarkGone();
     while (!buffers.empty() && count >= buffers.front().size()) {

@@ -53,6 +53,8 @@ class ClientConnection final : public LoopConnection {
   void Watch(std::function<void()> on_gone);
   void Unwatch();
   bool gone() const { return gone_; }
+  // Bytes of answers that the socket took.
+  uint64_t written() const { return written_; }
   bool admin() const { return use_ == Use::kAdmin; }
   bool spare() const { return use_ == Use::kSpare; }
   // The connection names this address; a header of a request may name another.
@@ -91,6 +93,7 @@ class ClientConnection final : public LoopConnection {
   DrainWatch drain_;
   CoarseDeadline write_deadline_;
   std::function<void()> on_gone_;
+  uint64_t written_ = 0;
   bool gone_ = false;
   bool busy_ = false;
 };

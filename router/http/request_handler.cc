@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "router/http/access_line.h"
 #include "router/http/answer.h"
 #include "router/http/body_decoding.h"
 #include "router/http/metrics_page.h"
@@ -16,6 +17,7 @@
 #include "router/openai/request/body_decoder.h"
 #include "router/openai/route/routes.h"
 #include "router/session/session.h"
+#include "router/tracing/begin_trace.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -159,19 +161,32 @@ asio::awaitable<void> AnswerFull(Answer& answer) {
   co_await answer.Error(full);
 }
 
+// `line` null: nobody wants a record.
+SessionRequest RequestFor(EventLoop& loop, const ClientConnection& client, const ClientRequest& request,
+                          Endpoint endpoint, Answer& answer, AccessLine* line) {
+  SessionRequest made{endpoint,
+                      &request.headers,
+                      request.body.view(),
+                      answer.request_id(),
+                      AddressOfClient(loop, client, request.headers),
+                      client.peer().account()};
+  made.trace = BeginTrace(request.headers, loop.edge().traces, Now());
+  if (made.trace) answer.SetTrace(made.trace->trace_id());
+  if (line != nullptr) made.record = line->record();
+  return made;
+}
+
 asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, ClientRequest& request, Endpoint endpoint,
-                               Answer& answer) {
+                               Answer& answer, AccessLine* line) {
   {
-    Session session(loop, answer,
-                    SessionRequest{endpoint, &request.headers, request.body.view(), answer.request_id(),
-                                   AddressOfClient(loop, client, request.headers), client.peer().account()});
+    Session session(loop, answer, RequestFor(loop, client, request, endpoint, answer, line));
     co_await session.Run();
   }
   client.Reuse(std::move(request.body));
 }
 
 asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientConnection& client, ClientRequest& request,
-                                      Endpoint endpoint, Answer& answer) {
+                                      Endpoint endpoint, Answer& answer, AccessLine* line) {
   const std::optional<uint64_t> caller = CallerOfBody(loop, client, request);
   const absl::string_view coding = FindHeader(request.headers, "content-encoding");
   std::optional<ApiError> error;
@@ -183,7 +198,7 @@ asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientConnection& client,
   if (error) {
     co_await AnswerError(loop, answer, *error);
   } else {
-    co_await Generate(loop, client, request, endpoint, answer);
+    co_await Generate(loop, client, request, endpoint, answer, line);
   }
 }
 
@@ -239,20 +254,23 @@ std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientConnection& cl
 asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, ClientRequest& request) {
   std::string id = ClientRequestId(request.headers);
   Answer answer(loop, client, request, id.empty() ? NewRequestId() : std::move(id));
+  const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop, client, request, request.body.view().size());
   const RouteMatch match = FindRoute(loop, client, request);
   if (client.spare() && !match.admin) {
     co_await AnswerFull(answer);
+    if (line) line->Write(answer);
     co_return false;
   }
   if (match.route == Route::kGenerate && IsJson(FindHeader(request.headers, "content-type"))) {
     if (FindHeader(request.headers, "content-encoding").empty()) {
-      co_await Generate(loop, client, request, match.endpoint, answer);
+      co_await Generate(loop, client, request, match.endpoint, answer, line.get());
     } else {
-      co_await GenerateDecoded(loop, client, request, match.endpoint, answer);
+      co_await GenerateDecoded(loop, client, request, match.endpoint, answer, line.get());
     }
   } else {
     co_await AnswerRoute(loop, client, request, match, answer);
   }
+  if (line) line->Write(answer);
   co_return answer.CanTakeAnother();
 }
 

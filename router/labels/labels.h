@@ -134,6 +134,16 @@ enum class MergeEnd : uint8_t {
 inline constexpr std::array<absl::string_view, 4> kMergeLabels = {"merged", "sent_alone", "divided", "deserted"};
 constexpr absl::string_view LabelOf(MergeEnd end) { return kMergeLabels[static_cast<size_t>(end)]; }
 
+// The end of a span that was made for the trace collector.
+enum class SpanEnd : uint8_t {
+  kExported,
+  kDropped,   // The queue was full, or the router ended.
+  kFailed,    // The collector did not take it.
+  kRejected,  // The collector took its batch and not this span.
+};
+inline constexpr std::array<absl::string_view, 4> kSpanEndLabels = {"exported", "dropped", "failed", "rejected"};
+constexpr absl::string_view LabelOf(SpanEnd end) { return kSpanEndLabels[static_cast<size_t>(end)]; }
+
 // A quantity with a limit.
 enum class Bounded : uint8_t {
   kConnections,

@@ -39,6 +39,7 @@ namespace penstock {
 
 class PageFeed;
 class Ticket;
+class TraceSink;
 
 // A relay's finding about an engine.
 enum class EngineNews { kAnswer, kConnectFailed, kBrokenAnswer, kModelDenied };
@@ -53,7 +54,8 @@ struct Edge {
   GpuWatch* gpus = nullptr;  // Null: nobody counts the GPUs' time.
   Telemetry* telemetry = nullptr;
   DecisionLog* log = nullptr;
-  PageFeed* page = nullptr;  // Null: the router has no page.
+  TraceSink* traces = nullptr;  // Null: no request is traced.
+  PageFeed* page = nullptr;     // Null: the router has no page.
   std::function<void(ReplicaId, EngineNews)> report;
   std::string pseudonym;      // In Via to engines, so that a request that comes back is known; empty: none.
   bool admin_apart = false;   // Metrics and health are on the admin listener.

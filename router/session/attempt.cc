@@ -163,8 +163,9 @@ std::optional<AttemptEnd> Attempt::EndAfterCount() const {
 }
 
 HeaderList Attempt::EngineHeaders() const {
+  const TraceHeaders trace = HeadersOf(state_.request.trace.get());
   const MoreHeaders more{state_.engine().capabilities->request_headers, state_.fleet->config().relay_headers,
-                         state_.loop.edge().pseudonym};
+                         state_.loop.edge().pseudonym, trace.parent, trace.state};
   HeaderList headers = HeadersForEngine(*state_.request.headers, state_.engine().key, state_.request.id, more);
   const absl::string_view rank_header = state_.engine().capabilities->rank_header;
   if (state_.engine().rank && !rank_header.empty()) headers.Add(rank_header, absl::StrCat(*state_.engine().rank));
@@ -210,7 +211,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
 
 std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& reply) {
   state_.heard = Now();
-  reply.status = head.status;
+  reply.status = state_.engine_status = head.status;
   if (http_status::IsError(head.status)) return std::nullopt;
   if (!http_status::IsSuccess(head.status)) {
     // A client that comes later must not get what may follow.

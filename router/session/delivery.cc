@@ -50,8 +50,10 @@ HeaderList Delivery::Headers() const {
 }
 
 std::string Delivery::Receipt() const {
-  return ReceiptJson({state_.ReplicaName(), state_.prepared.service_class.name, *state_.forward, state_.park,
-                      state_.estimate.tokens, state_.ledger.attempts(), resumes_});
+  const RequestTrace* trace = state_.request.trace.get();
+  return ReceiptJson({state_.request.id, trace != nullptr ? trace->trace_id() : "", state_.ReplicaName(),
+                      state_.prepared.service_class.name, *state_.forward, state_.park, state_.estimate.tokens,
+                      state_.ledger.attempts(), resumes_});
 }
 
 void Delivery::OnPiece(int64_t tokens, Instant now) {
@@ -98,6 +100,10 @@ void Delivery::OnResume(ResumeResult result) {
   resume_due_ = false;
   if (result == ResumeResult::kContinued) ++resumes_;
   state_.loop.edge().telemetry->OnResume(result);
+  if (RequestTrace* trace = state_.request.trace.get()) {
+    trace->OnEvent(Now(), result == ResumeResult::kContinued ? "resumed" : "not_resumed",
+                   {{"penstock.result", std::string(LabelOf(result))}});
+  }
 }
 
 asio::awaitable<bool> Delivery::AnnounceResume() {

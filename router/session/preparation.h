@@ -4,6 +4,7 @@
 
 #include <boost/asio/ip/address.hpp>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -18,6 +19,8 @@
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
 #include "router/openai/request/request_scan.h"
+#include "router/telemetry/request_record.h"
+#include "router/tracing/request_trace.h"
 
 namespace penstock {
 
@@ -26,9 +29,11 @@ struct SessionRequest {
   Endpoint endpoint = Endpoint::kChat;
   const HeaderList* headers = nullptr;
   absl::string_view body;
-  std::string id;                           // x-request-id.
-  boost::asio::ip::address client_address;  // Behind trusted proxies. Unspecified: unknown.
-  uint64_t peer = 0;                        // The account of a caller without a key.
+  std::string id;                                 // x-request-id.
+  boost::asio::ip::address client_address;        // Behind trusted proxies. Unspecified: unknown.
+  uint64_t peer = 0;                              // The account of a caller without a key.
+  std::unique_ptr<RequestTrace> trace = nullptr;  // Null: the request belongs to no trace.
+  RequestRecord* record = nullptr;                // Null, or filled in at the end.
 };
 
 // The facts of a request that passed. Of one that did not: those that were found before the error.

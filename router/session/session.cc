@@ -85,6 +85,7 @@ asio::awaitable<void> Session::Serve() {
     admission_.Arrive(*this);
   }
   client.Watch([this] { OnClientGone(); });
+  record_.OnWait();
   while (true) {
     std::optional<Verdict> verdict = VerdictAtHand();
     if (!verdict) verdict = co_await AwaitVerdict();
@@ -98,6 +99,7 @@ asio::awaitable<void> Session::Serve() {
     }
     BeginAttempt(std::get<Forward>(*verdict));
     AttemptEnd end = co_await attempt_->Run();
+    record_.OnAttemptEnd(end);
     end.writes = attempt_->writes();
     end.partial_writes = attempt_->partial_writes();
     attempt_.reset();
@@ -174,6 +176,7 @@ void Session::BeginAttempt(const Forward& forward) {
   if (state_.ledger.attempts() == 1) state_.answer_deadline = Now() + state_.limits.answer_timeout;
   state_.heard = Now();
   state_.given_up.reset();
+  state_.engine_status = 0;
   state_.answer.usage_check = {BoundsOf(state_.facts(), ContextOf(*state_.fleet, forward.replica)), false};
   record_.OnForward();
   attempt_.emplace(state_, admission_, delivery_);
@@ -220,6 +223,7 @@ void Session::PlaceAgain(AttemptEnd end) {
   admission_.ticket().LeaveBoard();
   delivery_.AwaitResume();
   admission_.Requeue(/*aborted=*/end.kind == AttemptEnd::Kind::kAborted);
+  record_.OnWait();
 }
 
 void Session::OnClientGone() {
@@ -243,7 +247,7 @@ bool Session::MustGoOn(AbortReason reason) const {
 
 bool Session::OnAbort(AbortReason reason) {
   if (MayDecline(reason) && attempt_ && MustGoOn(reason)) return false;
-  record_.OnAbort();
+  record_.OnAbort(reason);
   if (attempt_) attempt_->Abort();
   return true;
 }

@@ -4,9 +4,26 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/engines/catalogue/engine_catalogue.h"
 #include "router/telemetry/engine_metrics.h"
+#include "router/tracing/trace_ids.h"
 
 namespace penstock {
+namespace {
+
+absl::string_view EventOf(AbortReason reason) {
+  switch (reason) {
+    case AbortReason::kPoolFull:
+      return "taken_back";
+    case AbortReason::kParking:
+      return "parked";
+    case AbortReason::kEviction:
+      return "evicted";
+  }
+  return "taken_back";
+}
+
+}  // namespace
 
 DecisionLog* SessionRecord::LogFor(DecisionEntry::Kind kind) const {
   DecisionLog* log = state_.loop.edge().log;
@@ -23,6 +40,7 @@ DecisionEntry SessionRecord::EntryOf(DecisionEntry::Kind kind) const {
   entry.tenant = state_.prepared.caller.name;
   const boost::asio::ip::address& client = state_.request.client_address;
   if (!client.is_unspecified()) entry.client = client.to_string();
+  if (trace() != nullptr) entry.trace_id = trace()->trace_id();
   return entry;
 }
 
@@ -80,6 +98,82 @@ void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
   record.total = Now() - state_.arrival;
   state_.loop.edge().telemetry->OnRequest(record);
   if (outcome == RequestOutcome::kOk || outcome == RequestOutcome::kClientGone) LogEnd(record);
+  EndTrace(record);
+  if (state_.request.record != nullptr) *state_.request.record = std::move(record);
+}
+
+void SessionRecord::EndTrace(const RequestRecord& record) {
+  TraceSink* sink = state_.loop.edge().traces;
+  if (sink == nullptr || trace() == nullptr || !trace()->recorded()) return;
+  const EndpointTraits traits = TraitsOf(state_.request.endpoint);
+  const boost::asio::ip::address& client = state_.request.client_address;
+  RequestSummary summary;
+  summary.method = "POST";
+  summary.path = traits.path;
+  summary.scheme = state_.fleet->config().tls ? "https" : "http";
+  if (!client.is_unspecified()) summary.client = client.to_string();
+  summary.operation = OperationOf(traits.label);
+  summary.request_id = record.request_id;
+  summary.model = record.model;
+  summary.service_class = record.service_class;
+  summary.tenant = record.tenant;
+  summary.finish_reason = state_.answer.finish_reason;
+  summary.outcome = LabelOf(record.outcome);
+  summary.reason = record.reason;
+  summary.status = record.status;
+  summary.streamed = record.streamed;
+  summary.prompt_tokens = record.prompt.value();
+  summary.output_tokens = record.output.value();
+  summary.max_output = state_.facts().max_output.value();
+  summary.ttft = record.ttft;
+  sink->Add(trace()->End(Now(), summary));
+}
+
+void SessionRecord::OnWait() {
+  if (trace() != nullptr && trace()->recorded()) trace()->OnWait(Now(), NewSpanId());
+}
+
+void SessionRecord::TraceForward(RequestTrace& trace) {
+  const std::string replica = state_.ReplicaName();
+  AttemptStart start;
+  start.id = NewSpanId();
+  start.replica = replica;
+  if (!replica.empty()) {
+    const auto& discovery = state_.fleet->book.known(state_.forward->replica).discovery;
+    if (discovery) start.engine = EngineOf(discovery->kind).name;
+  }
+  start.model = state_.facts().model;
+  start.operation = OperationOf(TraitsOf(state_.request.endpoint).label);
+  start.number = state_.ledger.attempts();
+  start.expected_ttft = state_.forward->expected_ttft;
+  trace.OnForward(Now(), start);
+}
+
+void SessionRecord::OnAttemptEnd(const AttemptEnd& end) {
+  if (trace() == nullptr || !trace()->recorded()) return;
+  AttemptResult result;
+  result.status = state_.engine_status;
+  switch (end.kind) {
+    case AttemptEnd::Kind::kFinished:
+      break;
+    case AttemptEnd::Kind::kClientGone:
+      result.error = LabelOf(RequestOutcome::kClientGone);
+      break;
+    case AttemptEnd::Kind::kAborted:
+      result.error = "aborted";
+      break;
+    case AttemptEnd::Kind::kCut:
+      result.error = "cut";
+      break;
+    case AttemptEnd::Kind::kFailed:
+      result.error = LabelOf(end.engine_error);
+      break;
+    case AttemptEnd::Kind::kRejected:
+      result.error = "rejected";
+      break;
+  }
+  if (end.error != nullptr) result.message = end.error->message;
+  trace()->OnAttemptEnd(Now(), result);
 }
 
 void SessionRecord::LogEnd(const RequestRecord& record) {
@@ -98,6 +192,7 @@ void SessionRecord::LogEnd(const RequestRecord& record) {
 }
 
 void SessionRecord::OnForward() {
+  if (trace() != nullptr) TraceForward(*trace());
   DecisionLog* log = LogFor(DecisionEntry::Kind::kForward);
   if (log == nullptr) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kForward);
@@ -111,6 +206,7 @@ void SessionRecord::OnForward() {
 }
 
 void SessionRecord::OnPark(const Park& park) {
+  if (trace() != nullptr) trace()->OnPark(TraitsOf(park.reason).label, park.position);
   DecisionLog* log = LogFor(DecisionEntry::Kind::kPark);
   if (log == nullptr) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kPark);
@@ -121,7 +217,8 @@ void SessionRecord::OnPark(const Park& park) {
   log->Write(std::move(entry));
 }
 
-void SessionRecord::OnAbort() {
+void SessionRecord::OnAbort(AbortReason reason) {
+  if (trace() != nullptr) trace()->OnEvent(Now(), EventOf(reason));
   DecisionLog* log = LogFor(DecisionEntry::Kind::kAbort);
   if (log == nullptr) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kAbort);

@@ -27,10 +27,13 @@ class SessionRecord {
   // `reason`: the label of a Refusal, BadInput or EngineErrorKind; empty when all went well.
   void End(RequestOutcome outcome, absl::string_view reason);
 
+  // The request waits for an engine, for the first time or again.
+  void OnWait();
   void OnForward();
+  void OnAttemptEnd(const AttemptEnd& end);
   void OnPark(const Park& park);
   // The core took the request's memory away.
-  void OnAbort();
+  void OnAbort(AbortReason reason);
   void OnRefusal(const ApiError& error, const Refuse& refuse);
   // An engine failed an attempt: counted too.
   void OnEngineError(const AttemptEnd& end);
@@ -43,6 +46,11 @@ class SessionRecord {
   // The names that every entry has.
   DecisionEntry EntryOf(DecisionEntry::Kind kind) const;
   void LogEnd(const RequestRecord& record);
+  // Hands the spans of the request over, if it is traced.
+  void EndTrace(const RequestRecord& record);
+  void TraceForward(RequestTrace& trace);
+  // Null: the request belongs to no trace.
+  RequestTrace* trace() const { return state_.request.trace.get(); }
   void LogError(absl::string_view ended, absl::string_view reason, const ApiError& error);
 
   const SessionState& state_;

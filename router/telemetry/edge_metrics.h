@@ -30,6 +30,7 @@ struct EdgeMetrics {
   std::array<prometheus::Counter*, kBadInputLabels.size()> bad_inputs{};
   std::array<prometheus::Counter*, kResumeLabels.size()> resumes{};
   std::array<prometheus::Counter*, kMergeLabels.size()> merged{};
+  std::array<prometheus::Counter*, kSpanEndLabels.size()> spans{};
   std::array<prometheus::Counter*, kTurnedAwayLabels.size()> turned_away{};
   std::array<prometheus::Gauge*, kBoundedLabels.size()> fills{};
 };

@@ -217,13 +217,23 @@ inline constexpr Metric kMetrics[] = {
     {"Router", "penstock_buffered_bytes", MetricType::kGauge, "", "Bytes of request and answer bodies held in memory"},
     {"Router", "penstock_draining", MetricType::kGauge, "", "1 once the router drains before its end"},
     {"Router", "penstock_log_lines_dropped_total", MetricType::kCounter, "",
-     "Decision log lines lost to a full queue or a failed write"},
+     "Log lines lost to a full queue or a failed write"},
+    {"Router", "penstock_trace_spans_total", MetricType::kCounter, "result",
+     "Spans of traced requests by their end: exported, dropped (full queue), failed or rejected (collector)"},
     {"Router", "penstock_config_reloads_total", MetricType::kCounter, "result", "Configuration reloads, by result"},
     {"Router", "penstock_config_last_reload_successful", MetricType::kGauge, "",
      "1 when the newest configuration is in force"},
     {"Router", "penstock_config_last_reload_success_timestamp_seconds", MetricType::kGauge, "",
      "When the configuration in force was loaded"},
     {"Router", "penstock_build_info", MetricType::kGauge, "compiler version", "Always 1; what is running"},
+
+    {"Process", "process_cpu_seconds_total", MetricType::kCounter, "", "CPU time of the process, user and system"},
+    {"Process", "process_resident_memory_bytes", MetricType::kGauge, "", "Memory of the process that is resident"},
+    {"Process", "process_virtual_memory_bytes", MetricType::kGauge, "", "Address space of the process"},
+    {"Process", "process_open_fds", MetricType::kGauge, "", "Open descriptors of the process"},
+    {"Process", "process_max_fds", MetricType::kGauge, "", "Most descriptors that the process may open"},
+    {"Process", "process_threads", MetricType::kGauge, "", "Threads of the process"},
+    {"Process", "process_start_time_seconds", MetricType::kGauge, "", "Unix time at which the process started"},
 };
 
 // The metric of this name; a name that is not in the list does not compile.

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <sstream>
 #include <utility>
@@ -15,11 +16,32 @@
 #include "router/telemetry/engine_metrics.h"
 #include "router/telemetry/gpu_metrics.h"
 #include "router/telemetry/metric_registry.h"
+#include "router/telemetry/process/process_figures.h"
 #include "router/telemetry/request_metrics.h"
 #include "router/telemetry/shown_view.h"
 #include "router/telemetry/view_metrics.h"
 
 namespace penstock {
+namespace {
+
+void AddProcess(std::vector<prometheus::MetricFamily>& families) {
+  const std::optional<ProcessFigures> figures = ReadProcessFigures();
+  if (!figures) return;
+  const auto add = [&families](const Metric& metric, double value) {
+    prometheus::MetricFamily family = FamilyOf(metric);
+    families.push_back(std::move(AddSample(family, {}, value)));
+  };
+  add(MetricNamed("process_cpu_seconds_total"), figures->cpu_seconds);
+  add(MetricNamed("process_resident_memory_bytes"), figures->resident_bytes);
+  add(MetricNamed("process_virtual_memory_bytes"), figures->virtual_bytes);
+  add(MetricNamed("process_open_fds"), figures->open_descriptors);
+  add(MetricNamed("process_max_fds"), figures->most_descriptors);
+  add(MetricNamed("process_threads"), figures->threads);
+  add(MetricNamed("process_start_time_seconds"), figures->started_at);
+}
+
+}  // namespace
+
 struct Telemetry::State {
   explicit State(const TelemetryOptions& given)
       : options(given),
@@ -95,6 +117,10 @@ void Telemetry::OnConfigReload(bool ok) {
   if (ok) edge.last_reload_at.SetToCurrentTime();
 }
 
+void Telemetry::OnSpans(SpanEnd end, size_t spans) {
+  state_->edge.spans[static_cast<size_t>(end)]->Increment(static_cast<double>(spans));
+}
+
 void Telemetry::OnTurnedAway(TurnedAway limit) { state_->edge.turned_away[static_cast<size_t>(limit)]->Increment(); }
 
 void Telemetry::SetFill(Bounded what, double ratio) { state_->edge.fills[static_cast<size_t>(what)]->Set(ratio); }
@@ -141,6 +167,7 @@ std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped
     AddSample(lead, {{"tenant", share.name}}, share.ahead);
   }
   for (prometheus::MetricFamily* family : {&weight, &service, &lead}) families.push_back(std::move(*family));
+  AddProcess(families);
   std::erase_if(families, [](const prometheus::MetricFamily& family) { return family.metric.empty(); });
   std::ostringstream text;
   prometheus::TextSerializer().Serialize(text, families);

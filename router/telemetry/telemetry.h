@@ -65,6 +65,7 @@ class Telemetry {
   // A call that so many embedding requests shared.
   void OnMerged(MergeEnd end, size_t requests);
   void OnConfigReload(bool ok);
+  void OnSpans(SpanEnd end, size_t spans);
 
   // A connection or request was refused before it became a request: a limit of the edge was reached.
   void OnTurnedAway(TurnedAway limit);

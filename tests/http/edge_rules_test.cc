@@ -123,11 +123,11 @@ TEST(HeaderRules, EnginesGetTheClientsHeadersButNotItsCredentialsOrSteering) {
                              {"Content-Length", "5"},
                              {"x-simulated-output-tokens", "7"},
                              {"X-B3-TraceId", "1"},
-                             {"traceparent", "00-1"},
+                             {"traceparent", "00-1"},  // Only the router's own goes on.
                              {"Content-Type", "application/json"}};
   const HeaderList sent = HeadersForEngine(client, "engine-key", "id-1", {});
-  EXPECT_EQ(NamesOf(sent), (std::set<std::string>{"Authorization", "Content-Type", "X-B3-TraceId", "traceparent",
-                                                  "x-request-id", "x-simulated-output-tokens"}));
+  EXPECT_EQ(NamesOf(sent), (std::set<std::string>{"Authorization", "Content-Type", "X-B3-TraceId", "x-request-id",
+                                                  "x-simulated-output-tokens"}));
   EXPECT_EQ(FindHeader(sent, "authorization"), "Bearer engine-key");
   EXPECT_EQ(FindHeader(sent, "x-request-id"), "id-1");
 }

@@ -9,6 +9,7 @@ namespace {
 
 Receipt Example() {
   Receipt receipt;
+  receipt.request = "req-1";
   receipt.replica = "chat \"a\"";
   receipt.service_class = "standard";
   receipt.forward.waited = Duration::Microseconds(12'500);
@@ -21,9 +22,15 @@ Receipt Example() {
 }
 
 TEST(Receipts, HoldTheLastDecision) {
-  const nlohmann::json expected = {
-      {"replica", "chat \"a\""}, {"class", "standard"},           {"waited_ms", 12.5}, {"expected_ttft_ms", 30.0},
-      {"peak_share", 0.25},      {"prompt_tokens_estimate", 812}, {"attempts", 2},     {"resumes", 1}};
+  const nlohmann::json expected = {{"request", "req-1"},
+                                   {"replica", "chat \"a\""},
+                                   {"class", "standard"},
+                                   {"waited_ms", 12.5},
+                                   {"expected_ttft_ms", 30.0},
+                                   {"peak_share", 0.25},
+                                   {"prompt_tokens_estimate", 812},
+                                   {"attempts", 2},
+                                   {"resumes", 1}};
   EXPECT_EQ(nlohmann::json::parse(ReceiptJson(Example())), expected);
 }
 

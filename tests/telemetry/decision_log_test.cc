@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace penstock {
@@ -52,7 +54,8 @@ TEST(FormatDecision, WritesWhatIsSetAndLeavesOutTheRest) {
   entry.prompt = Tokens(118);
   entry.retry_after = Duration::Milliseconds(1500);
   const json line = json::parse(FormatDecision(entry, 12.5));
-  EXPECT_EQ(line, (json{{"time", 12.5},
+  EXPECT_EQ(line, (json{{"time", "1970-01-01T00:00:12.500000Z"},
+                        {"level", "warning"},
                         {"event", "refuse"},
                         {"request", "req-1"},
                         {"reason", "queue_full"},
@@ -64,6 +67,7 @@ TEST(FormatDecision, WritesWhatIsSetAndLeavesOutTheRest) {
 
 TEST(FormatDecision, IsOneLineOfValidJsonWhateverTheClientNamed) {
   DecisionEntry entry;
+  entry.kind = Kind::kError;
   entry.model = std::string("a\nb\"c\\\xff\xfe", 8);
   entry.message = std::string(5000, 'x');
   const std::string text = FormatDecision(entry, 0);
@@ -100,7 +104,9 @@ TEST_F(DecisionLogFile, CountsWhatAFullQueueDrops) {
   auto log = Open(/*all=*/true, 4);
   for (int i = 0; i < 20'000; ++i) log->Write({.kind = Kind::kForward});
   log->Flush();
-  EXPECT_EQ(static_cast<int64_t>(Lines(path_).size()) + log->dropped(), 20'000);
+  int64_t written = 0;
+  for (const json& line : Lines(path_)) written += line["event"] == "forward" ? 1 : 0;
+  EXPECT_EQ(written + log->dropped(), 20'000);
   EXPECT_GT(log->dropped(), 0);
 }
 
@@ -132,6 +138,55 @@ TEST_F(DecisionLogFile, GoesOnInANewFileAfterARotation) {
   std::filesystem::remove(moved);
 }
 
+TEST_F(DecisionLogFile, TheLevelLeavesOutWhatIsBelowIt) {
+  const auto kinds = {Kind::kForward, Kind::kRefuse, Kind::kError, Kind::kNotice, Kind::kAccess};
+  const std::vector<std::pair<LogLevel, size_t>> expected = {
+      {LogLevel::kError, 1}, {LogLevel::kWarning, 2}, {LogLevel::kInfo, 5}, {LogLevel::kDebug, 5}};
+  for (const auto& [level, lines] : expected) {
+    std::filesystem::remove(path_);
+    auto log = Open(/*all=*/true);
+    log->SetWanted(level, /*all=*/true, /*access=*/true);
+    for (Kind kind : kinds) log->Write({.kind = kind});
+    log->Flush();
+    EXPECT_EQ(Lines(path_).size(), lines) << NameOf(level);
+  }
+}
+
+TEST_F(DecisionLogFile, ANoticeOfAHigherLevelPasses) {
+  auto log = Open(/*all=*/false);
+  log->SetWanted(LogLevel::kError, false, false);
+  log->Note("left out");
+  log->Note("the new configuration is bad", LogLevel::kError);
+  log->Flush();
+  const auto lines = Lines(path_);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0]["level"], "error");
+}
+
+TEST_F(DecisionLogFile, RequestsAreWrittenOnDemandAndAreNoDecisions) {
+  auto log = DecisionLog::Open({.path = path_.string(), .keep_recent = 3});
+  ASSERT_TRUE(log.ok());
+  EXPECT_FALSE((*log)->Wants(Kind::kAccess));
+  (*log)->Write({.kind = Kind::kAccess});
+  (*log)->SetWanted(LogLevel::kInfo, false, true);
+  EXPECT_TRUE((*log)->Wants(Kind::kAccess));
+  (*log)->Write({.kind = Kind::kAccess});
+  (*log)->Flush();
+  EXPECT_EQ(Lines(path_).size(), 1u);
+  EXPECT_TRUE((*log)->Recent().empty());
+}
+
+TEST_F(DecisionLogFile, IsTextWhereThatIsWanted) {
+  auto log = DecisionLog::Open({.path = path_.string(), .format = LogFormat::kText});
+  ASSERT_TRUE(log.ok());
+  (*log)->Note("hello");
+  (*log)->Flush();
+  std::ifstream file(path_);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_THAT(line, ::testing::EndsWith("Z info    hello"));
+}
+
 class DecisionLogPipe : public DecisionLogFile {
  protected:
   void SetUp() override {
@@ -161,6 +216,37 @@ TEST_F(DecisionLogFile, CountsLinesThatCannotBeWritten) {
   (*log)->Write({.kind = Kind::kError});
   (*log)->Flush();
   EXPECT_EQ((*log)->dropped(), 1);
+}
+
+// The reader takes what came before, so the rest of the first batch and all that follows can be written.
+TEST_F(DecisionLogPipe, TellsHowManyLinesAreLostAndKeepsTheOthersWhole) {
+  const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+  auto log = Open(/*all=*/true, 8);
+  for (int i = 0; i < 5'000; ++i) log->Write({.kind = Kind::kError, .message = std::string(500, 'x')});
+  std::string text;
+  std::vector<char> buffer(1 << 16);
+  const auto drain = [&] {
+    for (ssize_t got = 0; (got = read(reader, buffer.data(), buffer.size())) > 0;) {
+      text.append(buffer.data(), static_cast<size_t>(got));
+    }
+  };
+  while (text.find("last") == std::string::npos) {
+    log->Write({.kind = Kind::kError, .message = "last"});
+    drain();
+  }
+  log.reset();
+  drain();
+  close(reader);
+  std::istringstream lines(text);
+  int64_t lost = 0;
+  int64_t errors = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const json entry = json::parse(line);
+    if (entry["event"] == "notice") lost += std::stoll(entry["message"].get<std::string>());
+    errors += entry["event"] == "error" ? 1 : 0;
+  }
+  EXPECT_GT(lost, 0);
+  EXPECT_GE(errors + lost, 5'001);
 }
 
 TEST(DecisionLog, SaysWhichFileCannotBeOpened) {

@@ -64,7 +64,7 @@ asio::awaitable<VerbEnd> AdapterKeeper::Ask(WatchedReplica& watched, LoadAdapter
     VerbRequest unload = verbs.unload(book_.EngineModelName(watched.id, *order.instead_of));
     const VerbEnd unloaded = co_await requests.Post(std::move(unload), timeout);
     if (!unloaded.ok()) {
-      LogNotice(control_.edge(), watched.config.id, absl::StrCat("adapter was not unloaded: ", unloaded.message));
+      LogWarning(control_.edge(), watched.config.id, absl::StrCat("adapter was not unloaded: ", unloaded.message));
     }
   }
   VerbRequest load = verbs.load(book_.EngineModelName(watched.id, order.model), book_.RootOf(order.model));

@@ -185,8 +185,8 @@ void FleetMonitor::CheckWork(WatchedReplica& watched, const Observation& seen) {
   const ReplicaSpec& spec = book_.fleet().replicas[watched.id.value()];
   const Duration silence = patrol_.HangsFor(watched.id, spec, seen, book_.config().limits.hang_after, Now());
   if (silence == Duration()) return;
-  LogNotice(control_.edge(), watched.config.id,
-            absl::StrCat("engine answers polls but gave no sign of work for ", silence.seconds(), " s"));
+  LogWarning(control_.edge(), watched.config.id,
+             absl::StrCat("engine answers polls but gave no sign of work for ", silence.seconds(), " s"));
   control_.edge().telemetry->engines().OnError(NameOf(watched), EngineErrorKind::kHung);
   watched.health.OnHang(Now());
   watched.wants_answers->store(true, std::memory_order_relaxed);
@@ -213,7 +213,7 @@ void FleetMonitor::Judge(WatchedReplica& watched) {
   watched.told.placeable = watched.told.placeable && watched.told.TakesRequests();
   CountUp();
   publisher_.Publish(HealthOfRanks(book_, watched.id, health), [this, id = watched.id] { OnTold(id); });
-  if (health == Health::kUp || announced) LogNotice(control_.edge(), watched.config.id, TextOf(health));
+  if (health == Health::kUp || announced) LogHealth(control_.edge(), watched.config.id, health);
 }
 
 void FleetMonitor::OnOrder(const LoadAdapter& order) {
@@ -280,7 +280,7 @@ void FleetMonitor::OnNews(ReplicaId replica, EngineNews news) {
 void FleetMonitor::LogLost(WatchedReplica& watched, const absl::Status& status) {
   if (std::exchange(watched.lost_logged, true)) return;
   control_.edge().telemetry->engines().OnError(NameOf(watched), EngineErrorKind::kConnect);
-  LogNotice(control_.edge(), watched.config.id, absl::StrCat("engine does not answer: ", status.message()));
+  LogWarning(control_.edge(), watched.config.id, absl::StrCat("engine does not answer: ", status.message()));
 }
 
 std::shared_ptr<const FleetView> FleetMonitor::MakeView() const {

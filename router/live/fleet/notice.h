@@ -10,12 +10,18 @@
 
 namespace penstock {
 
-inline void LogNotice(const Edge& edge, const std::string& replica, std::string message) {
+inline void LogNotice(const Edge& edge, const std::string& replica, std::string message,
+                      LogLevel level = LogLevel::kInfo) {
   if (edge.log == nullptr) return;
   DecisionEntry entry;
+  entry.level = level;
   entry.replica = replica;
   entry.message = std::move(message);
   edge.log->Write(std::move(entry));
+}
+
+inline void LogWarning(const Edge& edge, const std::string& replica, std::string message) {
+  LogNotice(edge, replica, std::move(message), LogLevel::kWarning);
 }
 
 inline const char* TextOf(Health health) {
@@ -30,6 +36,10 @@ inline const char* TextOf(Health health) {
       return "replica is on probation";
   }
   return "";
+}
+
+inline void LogHealth(const Edge& edge, const std::string& replica, Health health) {
+  LogNotice(edge, replica, TextOf(health), health == Health::kDown ? LogLevel::kWarning : LogLevel::kInfo);
 }
 
 }  // namespace penstock

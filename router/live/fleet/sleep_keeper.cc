@@ -48,7 +48,7 @@ void SleepKeeper::OnDiscovered(WatchedReplica& watched) {
   const KnownReplica& known = book_.known(watched.id);
   const std::string fault = SleepFault(known);
   if (!fault.empty()) {
-    LogNotice(control_.edge(), watched.config.id, absl::StrCat("replica cannot sleep: ", fault));
+    LogWarning(control_.edge(), watched.config.id, absl::StrCat("replica cannot sleep: ", fault));
     control_.edge().telemetry->engines().OnSleepEnd(watched.config.id, SleepResult::kUnable);
   }
   const ReplicaSpec& spec = book_.fleet().replicas[watched.id.value()];
@@ -92,7 +92,7 @@ void SleepKeeper::OnNews(const std::string& replica, const SleepNews& news) {
   if (news.holds) return publisher_.TellLost({news.event.replica}, EngineLoss::kAsleep);
   Telemetry& telemetry = *control_.edge().telemetry;
   if (news.lies || news.end.page_lies) {
-    LogNotice(control_.edge(), replica, "engine says that it sleeps, and answers; its page is not believed");
+    LogWarning(control_.edge(), replica, "engine says that it sleeps, and answers; its page is not believed");
     telemetry.engines().OnFalseSleep(replica);
     if (news.lies) return;
   }
@@ -105,7 +105,7 @@ void SleepKeeper::OnNews(const std::string& replica, const SleepNews& news) {
     telemetry.engines().OnSleepEnd(replica, ResultOf(news.end.fault));
   }
   if (news.verb && news.event.failed) {
-    LogNotice(control_.edge(), replica, absl::StrCat("replica did not ", NameOf(*news.verb), ": ", news.end.message));
+    LogWarning(control_.edge(), replica, absl::StrCat("replica did not ", NameOf(*news.verb), ": ", news.end.message));
   } else if (news.verb) {
     LogNotice(control_.edge(), replica,
               absl::StrFormat("replica %s after %.3f s", *news.verb == Verb::kWake ? "woke" : "fell asleep",

@@ -50,9 +50,10 @@ class HeaderNames {
 constexpr HeaderNames<10> kHopByHop({"connection", "keep-alive", "proxy-connection", "proxy-authenticate",
                                      "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
                                      "http2-settings"});
-constexpr HeaderNames<11> kForEngines({"accept", "accept-language", "anthropic-beta", "anthropic-version", "b3",
-                                       "baggage", "content-type", "traceparent", "tracestate", "user-agent",
-                                       "x-correlation-id"});
+constexpr HeaderNames<9> kForEngines({"accept", "accept-language", "anthropic-beta", "anthropic-version", "b3",
+                                      "baggage", "content-type", "user-agent", "x-correlation-id"});
+// The router validates these, and writes its own.
+constexpr HeaderNames<2> kTrace({"traceparent", "tracestate"});
 constexpr HeaderNames<10> kNever({"authorization", "x-api-key", "content-encoding", "content-length", "expect", "host",
                                   "cookie", "accept-encoding", "via", "x-request-id"});
 // The router gives its own advice to retry, with its own errors.
@@ -106,13 +107,17 @@ HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, abs
                             const MoreHeaders& more) {
   const ConnectionNames named(client);
   HeaderList headers;
-  headers.Reserve(client.size() + 3, client.bytes() + key.size() + request_id.size() + kAddedNames);
+  headers.Reserve(client.size() + 5, client.bytes() + key.size() + request_id.size() + more.traceparent.size() +
+                                         more.tracestate.size() + kAddedNames);
   for (const auto [name, value] : client) {
-    if (IsFor(name, more) && !NeverRelayed(name) && !named.Contain(name)) headers.Add(name, value);
+    if (IsFor(name, more) && !NeverRelayed(name) && !kTrace.Contain(name) && !named.Contain(name))
+      headers.Add(name, value);
   }
   if (FindHeader(headers, "content-type").empty()) headers.Add("Content-Type", "application/json");
   if (!key.empty()) headers.Add("Authorization", absl::StrCat("Bearer ", key));
   headers.Add("x-request-id", request_id);
+  if (!more.traceparent.empty()) headers.Add("traceparent", more.traceparent);
+  if (!more.tracestate.empty()) headers.Add("tracestate", more.tracestate);
   if (!more.pseudonym.empty()) {
     absl::string_view before = FindHeader(client, "via");
     if (before.size() > kLongestVia) before = absl::string_view();

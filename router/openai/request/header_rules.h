@@ -18,10 +18,12 @@ struct MoreHeaders {
   absl::Span<const absl::string_view> of_engine;  // From the table of its kind, in lower case.
   absl::Span<const std::string> configured;       // relay_headers.
   absl::string_view pseudonym;                    // The router's own for Via; empty: no Via.
+  absl::string_view traceparent = {};             // The attempt's own; empty: none. The client's stays out.
+  absl::string_view tracestate = {};
 };
 
-// The client's headers that an engine gets: content type, accept, user agent, language, tracing, x-simulated-* and
-// `more`. Via says which routers the request passed, this one last. All others stay out: credentials of any vendor,
+// The client's headers that an engine gets: content type, accept, user agent, language, other tracing, x-simulated-*
+// and `more`. Via says which routers the request passed, this one last. All others stay out: credentials of any vendor,
 // ranges, framing, and headers that steer an engine or this router. So do headers that Connection names. `key` is the
 // engine's own, empty: none.
 HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id,

@@ -11,7 +11,9 @@ bool WantsReceipt(const HeaderList& headers) { return FindHeader(headers, kRecei
 std::string ReceiptJson(const Receipt& receipt) {
   const Forward& forward = receipt.forward;
   return absl::StrCat(
-      "{\"replica\":", JsonQuote(receipt.replica), ",\"class\":", JsonQuote(receipt.service_class),
+      "{\"request\":", JsonQuote(receipt.request),
+      receipt.trace.empty() ? "" : absl::StrCat(",\"trace\":", JsonQuote(receipt.trace)),
+      ",\"replica\":", JsonQuote(receipt.replica), ",\"class\":", JsonQuote(receipt.service_class),
       absl::StrFormat(",\"waited_ms\":%.1f,\"expected_ttft_ms\":%.1f,\"peak_share\":%.4f",
                       forward.waited.milliseconds(), forward.expected_ttft.milliseconds(), forward.peak_share),
       receipt.park ? absl::StrCat(",\"waited_for\":", JsonQuote(TraitsOf(receipt.park->reason).label)) : "",

@@ -15,6 +15,8 @@ namespace penstock {
 inline constexpr absl::string_view kReceiptHeader = "x-penstock-receipt";
 
 struct Receipt {
+  std::string request;  // Its id.
+  std::string trace;    // Empty: none.
   std::string replica;
   std::string service_class;
   Forward forward;           // The last one.

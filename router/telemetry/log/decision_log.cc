@@ -3,44 +3,32 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "router/telemetry/log/patient_write.h"
 #include "router/telemetry/log/recent_decisions.h"
 
 namespace penstock {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Kind = DecisionEntry::Kind;
 
-constexpr size_t kMaxText = 512;
+constexpr size_t kMaxRecentText = 512;
+// Entries that are formatted and written together.
+constexpr size_t kLinesPerWrite = 256;
 // The end of the log waits so long for a reader.
 constexpr std::chrono::milliseconds kLastWait(500);
-
-void Put(Json& line, const char* key, const std::string& text) {
-  if (!text.empty()) line[key] = text.size() > kMaxText ? text.substr(0, kMaxText) : text;
-}
-void Put(Json& line, const char* key, const std::optional<Tokens>& tokens) {
-  if (tokens) line[key] = tokens->value();
-}
-void Put(Json& line, const char* key, const std::optional<Duration>& span) {
-  if (span) line[key] = span->seconds();
-}
-template <class Number>
-void Put(Json& line, const char* key, const std::optional<Number>& number) {
-  if (number) line[key] = *number;
-}
 
 double UnixSeconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -53,66 +41,41 @@ absl::StatusOr<int> OpenFile(const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("decision log ", path));
 }
 
+constexpr uint32_t Bit(Kind kind) { return uint32_t{1} << static_cast<int>(kind); }
+
+// The kinds that may be written; those that set their own level are always among them.
+uint32_t KindsOf(LogLevel level, bool all, bool access) {
+  uint32_t kinds = Bit(Kind::kNotice) | Bit(Kind::kError);
+  if (level >= LogLevel::kWarning) kinds |= Bit(Kind::kRefuse);
+  const bool decisions = level == LogLevel::kDebug || (all && level == LogLevel::kInfo);
+  if (decisions) kinds |= Bit(Kind::kForward) | Bit(Kind::kPark) | Bit(Kind::kAbort) | Bit(Kind::kEnd);
+  if (access && level >= LogLevel::kInfo) kinds |= Bit(Kind::kAccess);
+  return kinds;
+}
+
 }  // namespace
-
-const char* LabelOf(DecisionEntry::Kind kind) {
-  switch (kind) {
-    case DecisionEntry::Kind::kForward:
-      return "forward";
-    case DecisionEntry::Kind::kPark:
-      return "park";
-    case DecisionEntry::Kind::kAbort:
-      return "abort";
-    case DecisionEntry::Kind::kEnd:
-      return "end";
-    case DecisionEntry::Kind::kRefuse:
-      return "refuse";
-    case DecisionEntry::Kind::kError:
-      return "error";
-    case DecisionEntry::Kind::kNotice:
-      return "notice";
-  }
-  return "notice";
-}
-
-std::string FormatDecision(const DecisionEntry& entry, double unix_seconds) {
-  Json line;
-  line["time"] = unix_seconds;
-  line["event"] = LabelOf(entry.kind);
-  Put(line, "request", entry.request_id);
-  Put(line, "endpoint", entry.endpoint);
-  Put(line, "model", entry.model);
-  Put(line, "class", entry.service_class);
-  Put(line, "tenant", entry.tenant);
-  Put(line, "client", entry.client);
-  Put(line, "replica", entry.replica);
-  Put(line, "ended", entry.ended);
-  Put(line, "reason", entry.reason);
-  Put(line, "status", entry.status);
-  Put(line, "prompt_tokens_estimate", entry.prompt_estimate);
-  Put(line, "prompt_tokens", entry.prompt);
-  Put(line, "max_tokens", entry.max_output);
-  Put(line, "output_tokens", entry.output);
-  Put(line, "position", entry.position);
-  Put(line, "bound", entry.bound);
-  Put(line, "value", entry.value);
-  Put(line, "waited_s", entry.waited);
-  Put(line, "expected_ttft_s", entry.expected_ttft);
-  Put(line, "retry_after_s", entry.retry_after);
-  Put(line, "total_s", entry.total);
-  Put(line, "peak_share", entry.peak_share);
-  Put(line, "message", entry.message);
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 struct DecisionLog::State {
   struct Queued {
     DecisionEntry entry;
     double at = 0;
   };
+  // Belongs to the writer thread.
+  struct Output {
+    int file = STDERR_FILENO;
+    bool text = false;
+    bool torn = false;  // The last line has no end.
+    int64_t told = 0;   // Lost lines that a line reported.
+  };
 
   void Run();
   void WriteBatch(const std::vector<Queued>& batch);
+  void WriteLines(const Queued* first, size_t count);
+  std::string Format(const DecisionEntry& entry, double at) const {
+    return output.text ? FormatText(entry, at) : FormatDecision(entry, at);
+  }
+  // Empty: every lost line is reported.
+  std::string LostLines() const;
   void ReopenNow();
   // A reader that stands still keeps the writer, but neither another file nor the end.
   bool MayWait();
@@ -121,9 +84,10 @@ struct DecisionLog::State {
 
   const Options options;
   RecentDecisions recent;
-  int file = STDERR_FILENO;  // Used by the writer thread only.
+  Output output;
   std::atomic<int64_t> dropped{0};
-  std::atomic<bool> all{false};
+  std::atomic<LogLevel> level{LogLevel::kInfo};
+  std::atomic<uint32_t> kinds{0};
   // The packaged absl::Mutex is opaque to the thread sanitizer.
   std::mutex mutex;  // Guards everything below.
   std::condition_variable has_work;
@@ -157,10 +121,32 @@ void DecisionLog::State::Run() {
 }
 
 void DecisionLog::State::WriteBatch(const std::vector<Queued>& batch) {
-  if (batch.empty()) return;
-  std::string text;
-  for (const Queued& queued : batch) text += FormatDecision(queued.entry, queued.at) + "\n";
-  if (!WritePatiently(file, text, [this] { return MayWait(); })) dropped += static_cast<int64_t>(batch.size());
+  for (size_t at = 0; at < batch.size(); at += kLinesPerWrite) {
+    WriteLines(&batch[at], std::min(kLinesPerWrite, batch.size() - at));
+  }
+}
+
+std::string DecisionLog::State::LostLines() const {
+  const int64_t lost = dropped - output.told;
+  if (lost <= 0) return "";
+  DecisionEntry entry;
+  entry.level = LogLevel::kWarning;
+  entry.message = absl::StrCat(lost, " lines of the log are lost: it could not be written, or not fast enough");
+  return Format(entry, UnixSeconds()) + "\n";
+}
+
+void DecisionLog::State::WriteLines(const Queued* first, size_t count) {
+  const int64_t lost = dropped;
+  // A line that was cut keeps the next ones whole.
+  std::string text = output.torn ? "\n" : "";
+  text += LostLines();
+  const size_t head = text.size();
+  for (size_t i = 0; i < count; ++i) text += Format(first[i].entry, first[i].at) + "\n";
+  const size_t written = WritePatiently(output.file, text, [this] { return MayWait(); });
+  if (written > 0) output.torn = text[written - 1] != '\n';
+  if (written >= head) output.told = lost;
+  const absl::string_view rest = absl::string_view(text).substr(std::max(written, head));
+  dropped += std::count(rest.begin(), rest.end(), '\n');
 }
 
 bool DecisionLog::State::MayWait() {
@@ -172,22 +158,26 @@ void DecisionLog::State::ReopenNow() {
   absl::StatusOr<int> fresh = OpenFile(options.path);
   if (!fresh.ok()) {
     DecisionEntry entry;
-    entry.kind = DecisionEntry::Kind::kError;
+    entry.kind = Kind::kError;
     entry.message = std::string(fresh.status().message());
     WriteBatch({Queued{std::move(entry), UnixSeconds()}});
     return;
   }
-  if (file != STDERR_FILENO) close(file);
-  file = *fresh;
+  if (output.file != STDERR_FILENO) close(output.file);
+  if (*fresh != STDERR_FILENO) output.torn = false;
+  output.file = *fresh;
 }
 
 absl::StatusOr<std::unique_ptr<DecisionLog>> DecisionLog::Open(const Options& options) {
   absl::StatusOr<int> file = OpenFile(options.path);
   if (!file.ok()) return file.status();
   auto state = std::make_unique<State>(options);
-  state->all = options.all;
-  state->file = *file;
-  return std::unique_ptr<DecisionLog>(new DecisionLog(std::move(state)));
+  state->output.file = *file;
+  const bool terminal = options.format == LogFormat::kAuto && isatty(*file) != 0;
+  state->output.text = terminal || options.format == LogFormat::kText;
+  auto log = std::unique_ptr<DecisionLog>(new DecisionLog(std::move(state)));
+  log->SetWanted(options.level, options.all, options.access);
+  return log;
 }
 
 DecisionLog::DecisionLog(std::unique_ptr<State> state) : state_(std::move(state)) {
@@ -202,11 +192,11 @@ DecisionLog::~DecisionLog() {
   }
   state_->has_work.notify_one();
   state_->writer.join();
-  if (state_->file != STDERR_FILENO) close(state_->file);
+  if (state_->output.file != STDERR_FILENO) close(state_->output.file);
 }
 
 bool DecisionLog::Wants(DecisionEntry::Kind kind) const {
-  return state_->all.load(std::memory_order_relaxed) || kind >= DecisionEntry::Kind::kRefuse;
+  return (state_->kinds.load(std::memory_order_relaxed) & Bit(kind)) != 0;
 }
 
 bool DecisionLog::keeps_recent() const { return state_->recent.enabled(); }
@@ -215,8 +205,8 @@ std::vector<RecentDecision> DecisionLog::Recent() const { return state_->recent.
 
 void DecisionLog::Write(DecisionEntry entry) {
   const double now = UnixSeconds();
-  state_->recent.Add(entry, now, kMaxText);
-  if (!Wants(entry.kind)) return;
+  if (entry.kind != Kind::kAccess) state_->recent.Add(entry, now, kMaxRecentText);
+  if (!Wants(entry.kind) || LevelOf(entry) > state_->level.load(std::memory_order_relaxed)) return;
   State::Queued queued{std::move(entry), now};
   {
     std::lock_guard lock(state_->mutex);
@@ -230,7 +220,17 @@ void DecisionLog::Write(DecisionEntry entry) {
   state_->has_work.notify_one();
 }
 
-void DecisionLog::SetAll(bool all) { state_->all.store(all, std::memory_order_relaxed); }
+void DecisionLog::Note(std::string message, LogLevel level) {
+  DecisionEntry entry;
+  entry.level = level;
+  entry.message = std::move(message);
+  Write(std::move(entry));
+}
+
+void DecisionLog::SetWanted(LogLevel level, bool all, bool access) {
+  state_->level.store(level, std::memory_order_relaxed);
+  state_->kinds.store(KindsOf(level, all, access), std::memory_order_relaxed);
+}
 
 void DecisionLog::Flush() {
   std::unique_lock lock(state_->mutex);

@@ -22,22 +22,23 @@ ssize_t WriteSome(int file, absl::string_view text) {
 
 }  // namespace
 
-bool WritePatiently(int file, absl::string_view text, const std::function<bool()>& go_on) {
+size_t WritePatiently(int file, absl::string_view text, const std::function<bool()>& go_on) {
+  const size_t all = text.size();
   bool asked = false;
   while (!text.empty()) {
     pollfd room{file, POLLOUT, 0};
     const int ready = poll(&room, 1, asked ? kPauseMs : 0);
-    if (ready < 0 && errno != EINTR) return false;
+    if (ready < 0 && errno != EINTR) break;
     const ssize_t written = ready > 0 ? WriteSome(file, text) : 0;
     if (written > 0) {
       text.remove_prefix(static_cast<size_t>(written));
       continue;
     }
     const bool waits = ready <= 0 || errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK;
-    if (!waits || !go_on()) return false;
+    if (!waits || !go_on()) break;
     asked = true;
   }
-  return true;
+  return all - text.size();
 }
 
 }  // namespace penstock

@@ -8,9 +8,9 @@
 
 namespace penstock {
 
-// True: all of `text` was written. While there is no room, asks `go_on` every 20 ms, and gives up when it says no.
+// Returns the bytes that were written. While there is no room, asks `go_on` every 20 ms, and gives up when it says no.
 // Never waits in the kernel but for a disk. A text that was given up may be written in part.
-bool WritePatiently(int file, absl::string_view text, const std::function<bool()>& go_on);
+size_t WritePatiently(int file, absl::string_view text, const std::function<bool()>& go_on);
 
 }  // namespace penstock
 

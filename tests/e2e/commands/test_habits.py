@@ -3,11 +3,12 @@ import http.server
 import json
 import os
 import pty
+import signal
 import subprocess
 import threading
 
 import pytest
-from processes import BINARY, MODEL, ROOT, free_port
+from processes import BINARY, MODEL, ROOT, free_port, wait_until
 
 
 def run(*arguments, **settings):
@@ -123,6 +124,19 @@ def test_load_refuses_a_header_that_is_none(recorder, header):
     ended = load(recorder, "--header", header)
     assert ended.returncode == 1 and recorder.seen == []
     assert "--header" in ended.stderr or "control" in ended.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_load_prints_its_figures_so_far(recorder, number):
+    command = [BINARY, "load", "--url", recorder.url, "--trace", "generate:azure-conv", "--duration", "10m", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_until(lambda: len(recorder.seen) >= 3, 30, "three requests arrived")
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    figures = json.loads(out)
+    assert process.returncode == 130
+    assert 3 <= figures["offered"] <= len(recorder.seen) + 1
+    assert f"{figures['offered']} of " in err and "interrupted after" in err
 
 
 def test_load_without_a_failure_ends_with_0_and_says_nothing_when_piped(router):

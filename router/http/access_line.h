@@ -1,0 +1,74 @@
+// The line of the access log about one request.
+//
+// Exists only while the log wants such lines. The session fills in its record; requests without a session have method,
+// path, status, bytes and time. Belongs to the request's loop.
+#ifndef PENSTOCK_ROUTER_HTTP_ACCESS_LINE_H_
+#define PENSTOCK_ROUTER_HTTP_ACCESS_LINE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "base/clock.h"
+#include "router/http/answer.h"
+#include "router/http/client_connection.h"
+#include "router/http/peer/forwarded_for.h"
+#include "router/http/request/request_head.h"
+#include "router/telemetry/request_record.h"
+
+namespace penstock {
+
+class AccessLine {
+ public:
+  // Null: nobody wants it. `received`: the bytes of the body.
+  static std::unique_ptr<AccessLine> Begin(EventLoop& loop, const ClientConnection& client, const RequestHead& head,
+                                           size_t received) {
+    const DecisionLog* log = loop.edge().log;
+    if (log == nullptr || !log->Wants(DecisionEntry::Kind::kAccess)) return nullptr;
+    return std::make_unique<AccessLine>(loop, client, head, received);
+  }
+  AccessLine(EventLoop& loop, const ClientConnection& client, const RequestHead& head, size_t received)
+      : loop_(loop), client_(client), began_(Now()), written_before_(client.written()) {
+    entry_.kind = DecisionEntry::Kind::kAccess;
+    entry_.method = head.method;
+    entry_.path = head.target.substr(0, head.target.find('?'));
+    entry_.received = Bytes(static_cast<int64_t>(received));
+    const auto address = ClientAddress(loop.fleet()->proxies, client.peer().address, head.headers);
+    if (!address.is_unspecified()) entry_.client = address.to_string();
+  }
+
+  RequestRecord* record() { return &record_; }
+
+  // Once, when the request has ended.
+  void Write(const Answer& answer) {
+    entry_.request_id = answer.request_id();
+    entry_.trace_id = answer.trace_id();
+    entry_.status = answer.status() != 0 ? answer.status() : http_status::kClientClosedRequest;
+    entry_.sent = Bytes(static_cast<int64_t>(client_.written() - written_before_));
+    entry_.total = Now() - began_;
+    entry_.endpoint = std::move(record_.endpoint);
+    entry_.model = std::move(record_.model);
+    entry_.service_class = std::move(record_.service_class);
+    entry_.tenant = std::move(record_.tenant);
+    entry_.replica = std::move(record_.replica);
+    entry_.reason = std::move(record_.reason);
+    if (record_.prompt > Tokens(0)) entry_.prompt = record_.prompt;
+    if (record_.output > Tokens(0)) entry_.output = record_.output;
+    entry_.waited = record_.queue_wait;
+    entry_.ttft = record_.ttft;
+    loop_.edge().log->Write(std::move(entry_));
+  }
+
+ private:
+  EventLoop& loop_;
+  const ClientConnection& client_;
+  const Instant began_;
+  const uint64_t written_before_;
+  DecisionEntry entry_;
+  RequestRecord record_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_HTTP_ACCESS_LINE_H_

@@ -1,0 +1,297 @@
+"""The log: one line per event in one shape, and nothing that happens to it touches a request."""
+import datetime
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+
+import pytest
+from processes import BINARY, MODEL, Router, free_port, get, replicas, wait_until
+from raw_http import chat, request_bytes, send
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+def lines_of(text):
+    """Every line of the log, which is JSON."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def ask(router, prompt="Say something.", path="/v1/chat/completions", status=200, stream=True, max_tokens=4, **headers):
+    body = chat(prompt, stream=stream, max_tokens=max_tokens)
+    answer = send(router.address, request_bytes(path, body, headers=headers), timeout=30)
+    assert answer.status == status, (answer.headers, answer.body)
+    return answer
+
+
+def access_lines(router, count):
+    def found():
+        return [line for line in lines_of(router.log()) if line["event"] == "access" and line["path"].startswith("/v1")]
+
+    wait_until(lambda: len(found()) >= count, 20, router.log)
+    return found()
+
+
+def test_a_request_has_one_line_with_what_it_was_and_what_it_cost(folder, engine):
+    section = replicas([engine]) + "log: {access: true}\ntrusted_proxies: [127.0.0.0/8]\n"
+    section += "tenants: [{name: team-a, keys: [sk-team-a-secret]}]\n"
+    with Router(folder, config=section) as router:
+        headers = {"Authorization": "Bearer sk-team-a-secret", "x-request-id": "r-1", "X-Forwarded-For": "203.0.113.7"}
+        ask(router, "a very secret prompt", path="/v1/chat/completions?api_key=query-secret",
+            traceparent=f"00-{TRACE}-b7ad6b7169203331-01", **headers)
+        (line,) = access_lines(router, 1)
+        assert datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00")).utcoffset() == datetime.timedelta()
+        assert line["level"] == "info" and line["method"] == "POST" and line["path"] == "/v1/chat/completions"
+        assert line["status"] == 200 and line["model"] == MODEL and line["tenant"] == "team-a" and line["class"] == "standard"
+        assert line["client"] == "203.0.113.7" and line["request"] == "r-1" and line["trace"] == TRACE
+        assert line["output_tokens"] == 4 and line["prompt_tokens"] > 0 and line["replica"]
+        assert 0 <= line["waited_s"] <= line["ttft_s"] <= line["total_s"] + 0.001
+        assert line["bytes_received"] > 50 and line["bytes_sent"] > 200
+        for secret in ("secret", "sk-team"):
+            assert secret not in router.log()
+
+
+def test_requests_without_an_engine_have_a_line_too(folder, engine):
+    with Router(folder, config=replicas([engine]) + "log: {access: true}\n") as router:
+        send(router.address, request_bytes("/v1/nothing", b"", "GET"), "GET")
+        send(router.address, request_bytes(body=b"{no json"))
+        send(router.address, b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n")
+        router.get("/v1/models")
+        wait_until(lambda: {line["status"] for line in lines_of(router.log()) if line["event"] == "access"} >= {200, 400, 404}, 20, router.log)
+        bad = [line for line in lines_of(router.log()) if line["event"] == "access" and line["status"] == 400]
+        assert len(bad) == 2 and all(line["reason"] for line in bad)
+
+
+def test_nobody_asked_for_the_access_log(folder, engine):
+    with Router(folder, config=replicas([engine])) as router:
+        ask(router)
+        assert router.stop() == 0
+        assert not [line for line in lines_of(router.log()) if line["event"] == "access"]
+
+
+def test_everything_on_stderr_is_a_line_of_json(folder, engine):
+    """Start, warnings, a reload, a bad reload, a replica that is down, and the end."""
+    dead = f"  - {{url: http://127.0.0.1:{free_port()}, id: dead}}\n"
+    with Router(folder, config=replicas([engine]) + dead) as router:
+        ask(router, status=200)
+        router.wait_for_log('"replica":"dead"')
+        router.write_config("replicas: [{url: http://127.0.0.1:1, max_seqs: many}]\nunknown: 1\n")
+        router.signal(signal.SIGHUP)
+        router.wait_for_log("the configuration is kept")
+        router.write_config(replicas([engine]) + "threads: 3\n")
+        router.signal(signal.SIGHUP)
+        router.wait_for_log("configuration reloaded")
+        assert router.stop() == 0
+        lines = lines_of(router.log())
+        for line in lines:
+            assert list(line)[:3] == ["time", "level", "event"], line
+        said = [(line["level"], line["message"]) for line in lines if line["event"] == "notice"]
+        texts = " | ".join(text for _, text in said)
+        assert f"penstock listening on {router.url}" in texts and "draining" in texts and "penstock ends" in texts
+        bad = [text for level, text in said if level == "error"]
+        assert len(bad) >= 2 and all("\n" not in text for text in bad)
+        assert any(f"{router.config_path}:2:" in text and "max_seqs" in text for text in bad)
+        assert ("warning", "threads changed; that needs a restart, the old value stays in force") in said
+        assert sorted(line["time"] for line in lines) == [line["time"] for line in lines]
+
+
+def test_a_port_in_use_is_an_error_of_the_log(folder, engine):
+    with Router(folder, [engine]) as router:
+        ended = subprocess.run([BINARY, "serve", "--listen", f"127.0.0.1:{router.port}", "--replica", engine.url],
+                               capture_output=True, text=True, timeout=20)
+        assert ended.returncode == 1
+        assert "another process listens there" in lines_of(ended.stderr)[-1]["message"]
+        log = folder / "own.log"
+        path = folder / "own.yaml"
+        path.write_text(f"listen: 127.0.0.1:{router.port}\nlog: {{path: {log}}}\n{replicas([engine])}")
+        ended = subprocess.run([BINARY, "serve", str(path)], capture_output=True, text=True, timeout=20)
+        assert ended.returncode == 1 and ended.stderr.startswith("penstock serve: cannot listen")
+        assert lines_of(log.read_text())[-1]["level"] == "error"
+
+
+def test_the_level_can_change_while_it_runs(folder, engine):
+    section = replicas([engine])
+    with Router(folder, config=section + "log: {level: error}\n") as router:
+        ask(router)
+        assert "listening" not in router.log()
+        router.write_config(section + "log: {level: debug, access: true}\n")
+        router.signal(signal.SIGHUP)
+        router.wait_for_log("configuration reloaded")
+        ask(router)
+        router.wait_for_log('"event":"forward"', '"event":"end"', '"event":"access"')
+
+
+def test_text_is_for_people(folder, engine):
+    with Router(folder, config=replicas([engine]) + "log: {format: text, access: true}\n") as router:
+        ask(router, **{"x-request-id": "r-7"})
+        router.wait_for_log("request=r-7", "status=200", "penstock listening on")
+        assert "{" not in router.log()
+
+
+def test_what_a_client_says_cannot_break_or_forge_a_line(folder, engine):
+    with Router(folder, config=replicas([engine]) + "log: {access: true}\n") as router:
+        nasty = b"/v1/\x7f\xc2\x9b31m\"},{\"event\":\"forged\""
+        send(router.address, b"GET " + nasty + b" HTTP/1.1\r\nHost: x\r\n\r\n", "GET")
+        body = chat(model="m\x1b[2J\n{\"event\":\"forged\"}\u009b\u007f")
+        send(router.address, request_bytes(body=body, headers={"x-request-id": "n-1"}))
+        router.wait_for_log("n-1")
+        lines = lines_of(router.log())
+        assert not [line for line in lines if line["event"] == "forged"]
+        raw = router.log().encode() if isinstance(router.log(), str) else router.log()
+        assert not [byte for byte in raw if (byte < 32 and byte != 10) or byte == 127]
+        assert b"\xc2\x9b" not in raw
+
+
+def test_a_rotation_is_followed_even_when_the_new_configuration_is_bad(folder, engine):
+    log = folder / "rotated.log"
+    section = replicas([engine]) + f"log: {{path: {log}, access: true}}\n"
+    with Router(folder, config=section) as router:
+        ask(router)
+        os.rename(log, folder / "rotated.log.1")
+        router.write_config(section + "unknown: 1\n")
+        router.signal(signal.SIGHUP)
+        wait_until(lambda: log.exists() and "the configuration is kept" in log.read_text(), 20, "the new file has the error")
+        ask(router)
+        wait_until(lambda: '"access"' in log.read_text(), 20, "the new file goes on")
+        assert "listening" in (folder / "rotated.log.1").read_text()
+        assert f"penstock listening on {router.url}" in router.log()
+
+
+def with_stderr(folder, engine, stderr, section=""):
+    port = free_port()
+    path = folder / f"own-{port}.yaml"
+    path.write_text(f"listen: 127.0.0.1:{port}\n{replicas([engine])}log: {{access: true, all_decisions: true}}\n{section}")
+    process = subprocess.Popen([BINARY, "serve", str(path)], stdout=subprocess.DEVNULL, stderr=stderr)
+    wait_until(lambda: get(("127.0.0.1", port), "/readyz")[0] == 200, 30, "the router is ready")
+    return process, port
+
+
+def burst(port, count):
+    for _ in range(count):
+        answer = send(("127.0.0.1", port), request_bytes(body=chat("x", max_tokens=1, model=MODEL), headers={"x-request-id": "r" * 100}))
+        assert answer.status == 200, answer.body
+
+
+def end(process):
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+
+
+def dropped(port):
+    _, _, text = get(("127.0.0.1", port), "/metrics")
+    return next(float(line.split()[1]) for line in text.splitlines() if line.startswith("penstock_log_lines_dropped_total "))
+
+
+def test_a_reader_of_stderr_that_stands_still_costs_nothing(folder, engine):
+    reader, writer = os.pipe()
+    process, port = with_stderr(folder, engine, writer)
+    try:
+        burst(port, 300)  # More than a pipe holds.
+        assert get(("127.0.0.1", port), "/healthz")[0] == 200
+    finally:
+        end(process)
+        os.close(reader)
+        os.close(writer)
+
+
+def test_a_reader_of_stderr_that_leaves_costs_lines_which_are_counted(folder, engine):
+    reader, writer = os.pipe()
+    process, port = with_stderr(folder, engine, writer)
+    os.close(writer)
+    os.close(reader)
+    try:
+        burst(port, 10)
+        wait_until(lambda: dropped(port) >= 10, 20, "lines are counted")
+    finally:
+        end(process)
+
+
+@pytest.fixture
+def small_disk():
+    """A file system of 64 KiB."""
+    place = tempfile.mkdtemp(prefix="penstock-disk-")
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place], capture_output=True, text=True)
+    if mounted.returncode != 0:
+        shutil.rmtree(place)
+        pytest.skip(f"no right to mount: {mounted.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=False)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def test_a_full_disk_costs_lines_and_they_go_on_when_there_is_room(folder, engine, small_disk):
+    log = os.path.join(small_disk, "router.log")
+    filler = os.path.join(small_disk, "filler")
+    section = replicas([engine]) + f"log: {{path: {log}, access: true, all_decisions: true}}\n"
+    with Router(folder, config=section) as router:
+        with open(filler, "wb", buffering=0) as file:
+            try:
+                while file.write(b"x" * 512):
+                    pass
+            except OSError:
+                pass
+        burst(router.port, 60)  # Fills what the page of the log has left.
+        wait_until(lambda: router.metrics().sum("penstock_log_lines_dropped_total") > 0, 20, "lines are counted")
+        os.unlink(filler)
+        burst(router.port, 5)
+        wait_until(lambda: "lines of the log are lost" in open(log).read(), 20, lambda: open(log).read()[-2000:])
+        whole = 0
+        for line in open(log).read().splitlines():
+            try:
+                json.loads(line)
+                whole += 1
+            except ValueError:
+                whole -= 1
+        # One line at most is cut: the one that met the end of the disk.
+        assert whole >= len(open(log).read().splitlines()) - 2
+
+
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+int clock_gettime(clockid_t clock, struct timespec* now) {
+  static int (*real)(clockid_t, struct timespec*);
+  if (!real) real = (int (*)(clockid_t, struct timespec*))dlsym(RTLD_NEXT, "clock_gettime");
+  int result = real(clock, now);
+  if (clock == CLOCK_REALTIME) {
+    FILE* file = fopen(getenv("CLOCK_LEAD"), "r");
+    long lead = 0;
+    if (file && fscanf(file, "%ld", &lead) == 1) now->tv_sec += lead;
+    if (file) fclose(file);
+  }
+  return result;
+}
+"""
+
+
+def test_a_wall_clock_that_jumps_changes_the_times_of_lines_and_nothing_else(folder, engine):
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        pytest.skip("no compiler")
+    (folder / "clock.c").write_text(CLOCK)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", folder / "clock.so", folder / "clock.c", "-ldl"], check=True)
+    lead = folder / "lead"
+    lead.write_text("0")
+    log = folder / "jumping.log"
+    port = free_port()
+    path = folder / "jumping.yaml"
+    path.write_text(f"listen: 127.0.0.1:{port}\n{replicas([engine])}log: {{access: true, path: {log}}}\n")
+    environment = {**os.environ, "LD_PRELOAD": str(folder / "clock.so"), "CLOCK_LEAD": str(lead)}
+    process = subprocess.Popen([BINARY, "serve", str(path)], stderr=subprocess.DEVNULL, env=environment)
+    try:
+        wait_until(lambda: get(("127.0.0.1", port), "/readyz")[0] == 200, 30, "the router is ready")
+        for jump in (0, -10 * 365 * 86400, 86400):
+            lead.write_text(str(jump))
+            burst(port, 3)
+        wait_until(lambda: log.read_text().count('"path":"/v1/chat/completions"') == 9, 20, log.read_text)
+        lines = [line for line in lines_of(log.read_text()) if line.get("path") == "/v1/chat/completions"]
+        years = {line["time"][:4] for line in lines}
+        assert len(years) >= 2
+        assert all(0 <= line["total_s"] < 20 for line in lines)
+    finally:
+        end(process)
