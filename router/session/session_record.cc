@@ -27,7 +27,7 @@ absl::string_view EventOf(AbortReason reason) {
 
 DecisionLog* SessionRecord::LogFor(DecisionEntry::Kind kind) const {
   DecisionLog* log = state_.loop.edge().log;
-  return log != nullptr && (log->Wants(kind) || log->keeps_recent()) ? log : nullptr;
+  return log != nullptr && (log->Wants(kind) || log->TakesRecent(kind, Now())) ? log : nullptr;
 }
 
 DecisionEntry SessionRecord::EntryOf(DecisionEntry::Kind kind) const {

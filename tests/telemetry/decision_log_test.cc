@@ -258,7 +258,7 @@ TEST(DecisionLog, SaysWhichFileCannotBeOpened) {
 TEST_F(DecisionLogFile, KeepsTheNewestEntriesOfEveryKind) {
   auto log = DecisionLog::Open({.path = path_.string(), .all = false, .keep_recent = 3});
   ASSERT_TRUE(log.ok()) << log.status();
-  EXPECT_TRUE((*log)->keeps_recent());
+  EXPECT_TRUE((*log)->TakesRecent(Kind::kForward, Instant()));
   EXPECT_TRUE((*log)->Recent().empty());
   for (int i = 1; i <= 5; ++i) {
     DecisionEntry entry;
@@ -277,10 +277,22 @@ TEST_F(DecisionLogFile, KeepsTheNewestEntriesOfEveryKind) {
   EXPECT_TRUE(Lines(path_).empty());
 }
 
+TEST_F(DecisionLogFile, UnderLoadTheNewestForwardsAndEndsAreASample) {
+  auto log = DecisionLog::Open({.path = path_.string(), .all = false, .keep_recent = 3});
+  ASSERT_TRUE(log.ok()) << log.status();
+  const Instant now = Instant() + Duration::Seconds(5);
+  int taken = 0;
+  for (int i = 0; i < 1000; ++i) taken += (*log)->TakesRecent(i % 2 == 0 ? Kind::kForward : Kind::kEnd, now) ? 1 : 0;
+  EXPECT_EQ(taken, 100);
+  EXPECT_TRUE((*log)->TakesRecent(Kind::kRefuse, now));
+  EXPECT_TRUE((*log)->TakesRecent(Kind::kPark, now));
+  EXPECT_TRUE((*log)->TakesRecent(Kind::kForward, now + Duration::Seconds(0.1)));
+}
+
 TEST_F(DecisionLogFile, KeepsNothingUnlessAsked) {
   const auto log = Open(true);
   log->Write(DecisionEntry());
-  EXPECT_FALSE(log->keeps_recent());
+  EXPECT_FALSE(log->TakesRecent(Kind::kRefuse, Instant()));
   EXPECT_TRUE(log->Recent().empty());
 }
 

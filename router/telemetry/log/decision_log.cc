@@ -199,14 +199,18 @@ bool DecisionLog::Wants(DecisionEntry::Kind kind) const {
   return (state_->kinds.load(std::memory_order_relaxed) & Bit(kind)) != 0;
 }
 
-bool DecisionLog::keeps_recent() const { return state_->recent.enabled(); }
+bool DecisionLog::TakesRecent(DecisionEntry::Kind kind, Instant now) { return state_->recent.Takes(kind, now); }
 
 std::vector<RecentDecision> DecisionLog::Recent() const { return state_->recent.All(); }
 
 void DecisionLog::Write(DecisionEntry entry) {
   const double now = UnixSeconds();
-  if (entry.kind != Kind::kAccess) state_->recent.Add(entry, now, kMaxRecentText);
-  if (!Wants(entry.kind) || LevelOf(entry) > state_->level.load(std::memory_order_relaxed)) return;
+  const bool recent = entry.kind != Kind::kAccess;
+  if (!Wants(entry.kind) || LevelOf(entry) > state_->level.load(std::memory_order_relaxed)) {
+    if (recent) state_->recent.Add(std::move(entry), now, kMaxRecentText);
+    return;
+  }
+  if (recent) state_->recent.Add(entry, now, kMaxRecentText);
   State::Queued queued{std::move(entry), now};
   {
     std::lock_guard lock(state_->mutex);

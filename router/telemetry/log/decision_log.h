@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/units.h"
 #include "router/telemetry/log/log_line.h"
 
 namespace penstock {
@@ -47,8 +48,9 @@ class DecisionLog {
   void Write(DecisionEntry entry);
   // A notice of the process itself.
   void Note(std::string message, LogLevel level = LogLevel::kInfo);
-  // True: Write() takes every entry, for Recent().
-  bool keeps_recent() const;
+  // True: Write() takes an entry of this kind for Recent(), although it writes no line. Under load this is a sample of
+  // forwards and ends (recent_decisions.h).
+  bool TakesRecent(DecisionEntry::Kind kind, Instant now);
   // The newest entries, oldest first: Options::keep_recent at most.
   std::vector<RecentDecision> Recent() const;
   // Waits until every entry of the queue is written.
