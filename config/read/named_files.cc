@@ -112,9 +112,8 @@ absl::StatusOr<std::string> Resolve(const std::string& text, Draft& draft, unsig
     value = *std::move(expanded);
   }
   if (value.empty()) return absl::InvalidArgumentError("the secret is empty");
-  const bool good = std::all_of(value.begin(), value.end(), [lowest](char c) {
-    return static_cast<unsigned char>(c) >= lowest && c != 127;
-  });
+  const bool good = std::all_of(value.begin(), value.end(),
+                                [lowest](char c) { return static_cast<unsigned char>(c) >= lowest && c != 127; });
   // Secrets become header values.
   if (!good) return absl::InvalidArgumentError("the secret contains spaces or control characters");
   return value;
