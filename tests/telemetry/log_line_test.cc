@@ -13,7 +13,7 @@ using Kind = DecisionEntry::Kind;
 
 TEST(LogTime, IsRfc3339InUtc) {
   EXPECT_EQ(FormatTime(0), "1970-01-01T00:00:00.000000Z");
-  EXPECT_EQ(FormatTime(1795433221.0625), "2026-11-23T15:27:01.062500Z");
+  EXPECT_EQ(FormatTime(1795433221.0625), "2026-11-23T11:27:01.062500Z");
 }
 
 TEST(LogLine, OfARequestHasItsPlaceSizesAndTimes) {
