@@ -78,6 +78,7 @@ struct SimulateOptions {
   std::string config_file;
   std::string trace;   // Empty: generate:azure-conv.
   std::string policy;  // Empty: the file's.
+  std::string shadow;  // Empty: the file's, where the policy is.
   double rate = 1;
   std::optional<Duration> duration;
   Duration from;

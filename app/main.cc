@@ -191,6 +191,8 @@ void AddSimulate(CLI::App& app, Action& action) {
   command->add_option("--trace", options->trace, "Trace file, or generate:NAME")->type_name("FILE")->required();
   command->add_option("--policy", options->policy, "Policy, with settings as NAME:KEY=VALUE (default: the file's)")
       ->type_name("NAME");
+  command->add_option("--shadow", options->shadow, "Policy in the shadow of the first, and a run of its own to compare")
+      ->type_name("NAME");
   command->add_option("--rate", options->rate, "Compresses the arrivals; where a search starts")
       ->check(Between(1e-6, 1e6))
       ->capture_default_str();
@@ -216,6 +218,7 @@ void AddSimulate(CLI::App& app, Action& action) {
     if (!options->log_file.empty() && (options->plan || options->carried)) Reject("--log", "logs single runs only");
     if (!options->html_file.empty() && (options->plan || options->carried)) Reject("--html", "shows single runs only");
     if (options->retry && (options->plan || options->carried)) Reject("--retry", "is for single runs only");
+    if (!options->shadow.empty() && (options->plan || options->carried)) Reject("--shadow", "is for single runs only");
     action = [options] { return RunSimulate(*options); };
   });
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,11 +22,13 @@
 #include "app/simulate/html_report.h"
 #include "app/simulate/output_file.h"
 #include "app/simulate/run_series.h"
+#include "app/simulate/shadow_run.h"
 #include "app/simulate/simulation_setup.h"
 #include "bench/simulation/capacity_search.h"
 #include "bench/simulation/fluid_bound.h"
 #include "config/config.h"
 #include "config/text/findings.h"
+#include "config/values/policy_pair.h"
 #include "router/core/contract/event_log.h"
 
 namespace penstock {
@@ -61,18 +64,42 @@ class SearchShare {
 };
 
 std::string PolicyOf(const SimulateOptions& options, const Config& config) {
-  return options.policy.empty() ? config.policy : options.policy;
+  return options.policy.empty() ? PolicyPairOf(config.policy).decide : options.policy;
 }
 
+// Empty: none.
+std::string ShadowOf(const SimulateOptions& options, const Config& config) {
+  if (!options.shadow.empty() || !options.policy.empty()) return options.shadow;
+  return PolicyPairOf(config.policy).shadow;
+}
+
+// With `beside`, a shadow runs too, and fills it in.
 absl::StatusOr<bench::SimulationReport> RunAt(const SimulateOptions& options, const Config& config,
                                               const SimulationSetup& setup, const bench::Trace& trace,
-                                              SimulationRun run) {
+                                              SimulationRun run, std::optional<ShadowOutcome>* beside = nullptr) {
   const auto arrivals = bench::ArrivalsOf(trace, setup.model_of, setup.class_of, setup.tenant_of);
   if (!arrivals.ok()) return arrivals.status();
   run.policy = PolicyOf(options, config);
   run.seed = options.seed;
   run.window = trace.length;
-  return RunSimulation(setup, *arrivals, run);
+  const std::string shadow = ShadowOf(options, config);
+  if (beside == nullptr || shadow.empty()) return RunSimulation(setup, *arrivals, run);
+  absl::StatusOr<ShadowOutcome> outcome = RunWithShadow(setup, *arrivals, run, shadow);
+  if (!outcome.ok()) return outcome.status();
+  bench::SimulationReport real = outcome->real;
+  *beside = *std::move(outcome);
+  return real;
+}
+
+std::string OutputOf(const SimulateOptions& options, const bench::SimulationReport& report,
+                     const std::optional<ShadowOutcome>& beside) {
+  if (!options.json) return bench::ReportTable(report) + (beside ? ShadowTable(*beside) : "");
+  std::string json = bench::ReportJson(report);
+  if (beside) {
+    json.pop_back();
+    absl::StrAppend(&json, ",\"shadow\":", ShadowOutcomeJson(*beside), "}");
+  }
+  return json + "\n";
 }
 
 absl::StatusOr<bench::Trace> OpenAt(const SimulateOptions& options, double rate) {
@@ -114,7 +141,8 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
       for (const Action& action : actions) log.stream() << "action " << FormatAction(now, action) << "\n";
     };
   }
-  const absl::StatusOr<bench::SimulationReport> report = RunAt(options, config, setup, *trace, run);
+  std::optional<ShadowOutcome> beside;
+  const absl::StatusOr<bench::SimulationReport> report = RunAt(options, config, setup, *trace, run, &beside);
   line.Clear();
   if (!report.ok()) return Fail("simulate", report.status().message());
   if (!options.html_file.empty()) {
@@ -124,7 +152,7 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
   if (file.is_open()) {
     if (const absl::Status kept = file.Keep(); !kept.ok()) return Fail("simulate", kept.message());
   }
-  return Print(options.json ? bench::ReportJson(*report) + "\n" : bench::ReportTable(*report));
+  return Print(OutputOf(options, *report, beside));
 }
 
 // The rate beyond which no router could keep that share on time, by GPU time alone.
@@ -216,7 +244,10 @@ int RunSimulate(const SimulateOptions& options) {
     std::cerr << config.status().message() << "\n";
     return 1;
   }
-  if (const std::string unknown = UnknownPolicy(options.policy); !unknown.empty()) return Fail("simulate", unknown);
+  for (const std::string& policy : {options.policy, options.shadow}) {
+    if (const std::string unknown = UnknownPolicy(policy); !unknown.empty()) return Fail("simulate", unknown);
+  }
+  if (options.shadow == kYardstick) return Fail("simulate", "--shadow: clairvoyant knows the future, and is no shadow");
   if (options.plan) return RunPlan(options, *config);
   const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(*config);
   if (!setup.ok()) return Fail("simulate", setup.status().message());

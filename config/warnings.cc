@@ -11,6 +11,7 @@
 #include "config/text/units_text.h"
 #include "config/values/capacity.h"
 #include "config/values/key_digest.h"
+#include "config/values/policy_pair.h"
 #include "config/values/unrelayed_headers.h"
 
 namespace penstock {
@@ -44,8 +45,8 @@ void WarnManaged(const Config& config, const GpuConfig& gpu, std::vector<std::st
                                     ": elastic: manage has no effect with fewer than two replicas "
                                     "that have elastic"));
   } else if (!absl::StartsWith(config.policy, "penstock")) {
-    warnings.push_back(absl::StrCat("gpus: ", gpu.id, ": elastic: manage has no effect with the policy ", config.policy,
-                                    ", which never moves a limit"));
+    warnings.push_back(absl::StrCat("gpus: ", gpu.id, ": elastic: manage has no effect with the policy ",
+                                    PolicyPairOf(config.policy).decide, ", which never moves a limit"));
   }
 }
 
@@ -62,7 +63,8 @@ void WarnClass(const Config& config, const ClassConfig& each, std::vector<std::s
   const std::string place = absl::StrCat("classes: ", each.name, ": parking has no effect ");
   if (!each.refuse_late) warnings.push_back(place + "without refuse_late: such a class makes no room for others");
   if (!absl::StartsWith(config.policy, "penstock")) {
-    warnings.push_back(absl::StrCat(place, "with the policy ", config.policy, ", which parks no stream"));
+    warnings.push_back(
+        absl::StrCat(place, "with the policy ", PolicyPairOf(config.policy).decide, ", which parks no stream"));
   }
 }
 
@@ -70,7 +72,7 @@ void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector
   const std::string place = absl::StrCat("replicas: ", replica.id, ": ");
   if (replica.key == kHiddenSecret) warnings.push_back(place + "key is the placeholder *** of a printed configuration");
   if (replica.sleep && !absl::StartsWith(config.policy, "penstock")) {
-    warnings.push_back(absl::StrCat(place, "sleep has no effect with the policy ", config.policy,
+    warnings.push_back(absl::StrCat(place, "sleep has no effect with the policy ", PolicyPairOf(config.policy).decide,
                                     ", which never lets a replica sleep"));
   }
   const absl::StatusOr<EngineUrl> url = ParseEngineUrl(replica.url);

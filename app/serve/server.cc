@@ -14,6 +14,7 @@
 #include "app/serve/descriptor_limit.h"
 #include "app/serve/server_parts.h"
 #include "base/clock.h"
+#include "config/values/policy_pair.h"
 #include "router/core/tenants/tenant_gate.h"
 #include "router/http/answer.h"
 #include "router/http/metrics_page.h"
@@ -95,6 +96,42 @@ void RunOn(EventLoop& loop, const std::function<void()>& work) {
   done.get_future().wait();
 }
 
+// A line of the log, where it has every decision.
+void LogDifference(const ShadowDifference& difference, DecisionLog& log) {
+  if (!log.Wants(DecisionEntry::Kind::kForward)) return;
+  DecisionEntry entry;
+  entry.model = difference.model;
+  entry.service_class = difference.service_class;
+  entry.replica = difference.replica;
+  entry.reason = difference.reason;
+  entry.message = absl::StrCat("shadow: ", TraitsOf(difference.verdict).text);
+  if (!difference.shadow_replica.empty()) absl::StrAppend(&entry.message, " It chose ", difference.shadow_replica, ".");
+  entry.peak_share = difference.peak_share;
+  if (difference.expected_ttft) entry.expected_ttft = Duration::Seconds(*difference.expected_ttft);
+  log.Write(std::move(entry));
+}
+
+// Null where the policy has no shadow.
+absl::StatusOr<std::unique_ptr<ShadowThread>> ShadowOf(const PolicyPair& policy, uint64_t seed,
+                                                       const std::unique_ptr<CoreHost>& core, DecisionLog& log) {
+  if (policy.shadow.empty()) return std::unique_ptr<ShadowThread>();
+  PolicyShadow::Options options{policy.decide, policy.shadow, seed, [&core] { return core->View(); }};
+  auto shadow = PolicyShadow::Create(std::move(options));
+  if (!shadow.ok()) return shadow.status();
+  auto thread = std::make_unique<ShadowThread>(*std::move(shadow));
+  thread->OnDifference([&log](const ShadowDifference& difference) { LogDifference(difference, log); });
+  return thread;
+}
+
+// `shadow` and `also` may be null.
+CoreHost::Recorder RecorderOf(GpuWatch& gpus, ShadowThread* shadow, CoreHost::Recorder also) {
+  return [&gpus, shadow, also = std::move(also)](const Event& event, Instant now, const std::vector<Action>& actions) {
+    gpus.Observe(event, now, actions);
+    if (shadow != nullptr) shadow->See(event, now, actions);
+    if (also) also(event, now, actions);
+  };
+}
+
 }  // namespace
 
 RouterServer::RouterServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -111,8 +148,9 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   if (!traces.ok()) return traces.status();
   p.reports.traces = *std::move(traces);
   std::string unknown;
+  const PolicyPair policy = PolicyPairOf(config.policy);
   std::unique_ptr<AdmissionCore> core =
-      options.core != nullptr ? std::move(options.core) : MakePolicy(config.policy, options.seed, &unknown);
+      options.core != nullptr ? std::move(options.core) : MakePolicy(policy.decide, options.seed, &unknown);
   if (core == nullptr) return absl::InvalidArgumentError(absl::StrCat("policy: ", unknown));
   if (std::any_of(config.replicas.begin(), config.replicas.end(), RunsInside)) {
     auto simulated = SimulatedFleet::Create(config, SimulatedFleet::Which::kWithoutUrl);
@@ -125,13 +163,12 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
     p.all_loops.push_back(p.loops.back().get());
     mailboxes.push_back(&p.loops.back()->mailbox());
   }
+  auto shadow = ShadowOf(policy, options.seed, p.core, *p.reports.log);
+  if (!shadow.ok()) return shadow.status();
+  p.observers.shadow = *std::move(shadow);
   CoreHost::Hooks hooks;
-  p.gpus.SetPrices(PricesOf(config), Now());
-  hooks.record = [gpus = &p.gpus, also = std::move(options.record)](const Event& event, Instant now,
-                                                                    const std::vector<Action>& actions) {
-    gpus->Observe(event, now, actions);
-    if (also) also(event, now, actions);
-  };
+  p.observers.gpus.SetPrices(PricesOf(config), Now());
+  hooks.record = RecorderOf(p.observers.gpus, p.observers.shadow.get(), std::move(options.record));
   hooks.on_decision = [telemetry = &p.telemetry](Duration spent) { telemetry->OnDecision(spent); };
   hooks.on_fleet_action = [&p](const FleetAction& action) {
     asio::post(p.control().io(), [&p, action] { p.Carry(action); });
@@ -140,13 +177,15 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
                                       std::move(mailboxes), std::move(hooks));
   p.edge.core = p.core.get();
   p.edge.board = &p.board;
-  p.edge.gpus = &p.gpus;
+  p.edge.gpus = &p.observers.gpus;
   p.edge.telemetry = &p.telemetry;
   p.edge.log = p.reports.log.get();
   p.edge.traces = p.reports.traces.get();
   p.edge.pseudonym = absl::StrCat("penstock-", NewRequestId());
   p.edge.admin_apart = !config.admin_listen.empty();
   p.page = std::make_unique<PageFeed>(p.edge, p.all_loops, options.version, std::move(options.comparison));
+  if (p.observers.shadow != nullptr)
+    p.page->SetShadow([shadow = p.observers.shadow.get()] { return shadow->Report(); });
   p.edge.page = p.page.get();
   return std::unique_ptr<RouterServer>(new RouterServer(std::move(parts)));
 }
@@ -196,6 +235,7 @@ absl::Status RouterServer::Start() {
   for (EventLoop* loop : p.all_loops) loop->Start();
   if (p.reports.traces != nullptr) p.reports.traces->Start();
   p.page->Start();
+  if (p.observers.shadow != nullptr) p.observers.shadow->Start();
   p.started = true;
   return absl::OkStatus();
 }
@@ -216,7 +256,7 @@ absl::Status RouterServer::Reload(const Config& config) {
   const auto tls = ListenersTlsOf(config);
   if (!tls.ok()) return tls.status();
   p.telemetry.SetTenants(TenantNames(config));
-  p.gpus.SetPrices(PricesOf(config), Now());
+  p.observers.gpus.SetPrices(PricesOf(config), Now());
   p.reports.log->SetWanted(config.log.level, config.log.all_decisions, config.log.access);
   p.reports.log->Reopen();
   std::promise<void> published;
@@ -281,6 +321,7 @@ void RouterServer::Stop() {
     p.core->StopTimer();
   });
   p.page->Stop();
+  if (p.observers.shadow != nullptr) p.observers.shadow->Stop();
   for (auto loop = p.all_loops.rbegin(); loop != p.all_loops.rend(); ++loop) (*loop)->Stop();
   if (p.reports.traces != nullptr) p.reports.traces->Stop();
   if (p.simulated.fleet != nullptr) p.simulated.fleet->Stop();

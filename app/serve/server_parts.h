@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/serve/server.h"
+#include "app/shadow/shadow_thread.h"
 #include "backends/simulated/fleet/fleet.h"
 #include "router/http/listener.h"
 #include "router/live/event_loop.h"
@@ -66,7 +67,12 @@ struct RouterServer::Parts {
 
   Reports reports;
   ProgressBoard board;
-  GpuWatch gpus;
+  // They see every event of the core.
+  struct Observers {
+    GpuWatch gpus;
+    std::unique_ptr<ShadowThread> shadow;  // Null: the policy has none.
+  };
+  Observers observers;
   Edge edge;
   struct Simulated {
     std::unique_ptr<simulated::SimulatedFleet> fleet;  // Null: every replica has a URL.

@@ -174,7 +174,9 @@ absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
   TenantGate gate(std::move(core));
   bench::FleetSimulation simulation(setup.spec, gate, options);
   if (run.observer) simulation.Observe(run.observer);
+  if (run.on_core) run.on_core(&gate);
   bench::SimulationOutcome outcome = simulation.Run(arrivals);
+  if (run.on_core) run.on_core(nullptr);
   if (trail != nullptr) *trail = TrailOf(outcome.records);
   bench::SimulationReport report = bench::ReportOf(setup.spec, arrivals, run.window, std::move(outcome));
   report.policy = run.policy;

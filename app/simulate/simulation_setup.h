@@ -38,6 +38,8 @@ struct SimulationRun {
   bool count_wrong = false;                         // Runs once more without early refusals, for `wrong_refusals`.
   std::function<void(Duration, int64_t)> progress;  // Virtual time and requests ended; may be empty.
   bench::FleetSimulation::Observer observer;        // Sees every event and action; may be empty.
+  // Gets the core in charge before each run, and null after it; may be empty.
+  std::function<void(const AdmissionCore*)> on_core;
 };
 
 // Equal arguments give equal reports but for decision_us. InvalidArgument: an unknown policy or setting. Plain

@@ -168,6 +168,7 @@ void AddGpus(const TopState& state, Size size, std::vector<Line>& lines) {
   if (most < state.gpus.size()) legend = absl::StrCat(state.gpus.size() - most, " more GPUs  ", legend);
   lines.push_back({Cut(legend, size.columns), Style::kQuiet});
   if (!state.gpu_time.empty() && size.rows >= kLeastForTime) lines.push_back({Cut(state.gpu_time, size.columns)});
+  if (!state.shadow.empty() && size.rows >= kLeastForTime) lines.push_back({Cut(state.shadow, size.columns)});
 }
 
 Line HeadOf(const Table& table, const TopView& view, const std::vector<size_t>& shown, int first) {

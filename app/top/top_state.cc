@@ -196,6 +196,19 @@ std::string GpuTimeOf(const Json& fleet) {
   return text;
 }
 
+// A router of an older version has none.
+std::string ShadowOf(const Json& state) {
+  const auto found = state.find("shadow");
+  if (found == state.end() || !found->value("configured", false)) return "";
+  std::string text = absl::StrFormat("shadow %s agrees on %.0f%% of %.0f", TextOf(*found, "shadow"),
+                                     100 * NumberOf(*found, "agreement_share"), NumberOf(*found, "compared"));
+  const Json& copies = found->at("counterfactual");
+  if (copies.at("worth_on_time_share").is_null()) return text;
+  absl::StrAppendFormat(&text, ", worth %+.1f points on time, %+.0f active tok/s",
+                        100 * NumberOf(copies, "worth_on_time_share"), NumberOf(copies, "worth_active_per_s"));
+  return text;
+}
+
 TopState StateOf(const Json& state) {
   const Json& fleet = state.at("fleet");
   const Json& requests = state.at("requests");
@@ -216,6 +229,7 @@ TopState StateOf(const Json& state) {
   top.last_error = TextOf(fleet.at("configuration"), "last_error");
   top.comparison = ComparisonOf(fleet);
   top.gpu_time = GpuTimeOf(fleet);
+  top.shadow = ShadowOf(state);
   top.gpus = GpusOf(fleet);
   top.tables[static_cast<size_t>(Panel::kReplicas)] = ReplicasOf(fleet);
   top.tables[static_cast<size_t>(Panel::kQueue)] = QueueOf(requests);

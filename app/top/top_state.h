@@ -72,6 +72,7 @@ struct TopState {
   std::string last_error;  // The configuration has it; empty: none.
   std::vector<Contestant> comparison;
   std::string gpu_time;  // Since start, in words.
+  std::string shadow;    // The policy in the shadow, in words; empty: there is none.
   std::vector<GpuBar> gpus;
   Table tables[kPanels];
 };

@@ -260,7 +260,7 @@ void FleetSimulation::Measure(size_t replica) {
     // The router reads a file of its own machine.
     if (const auto elastic = engines_.ElasticOf(replica)) Tell(*elastic);
   }
-  if (requests_->open() > 0) link_.ScheduleReading(replica);
+  if (endless_ || requests_->open() > 0) link_.ScheduleReading(replica);
 }
 
 void FleetSimulation::Sample() {
@@ -274,7 +274,8 @@ void FleetSimulation::Sample() {
     accounts_.TakeForecastErrors(core_.View(events_.now()));
     if (options_.progress) options_.progress(events_.elapsed(), requests_->ended());
   }
-  if (requests_->open() > 0) events_.Schedule(events_.now() + options_.sample_period, Occurrence::kSample, 0);
+  if (!endless_ && requests_->open() == 0) return;
+  events_.Schedule(events_.now() + options_.sample_period, Occurrence::kSample, 0);
 }
 
 void FleetSimulation::Die(size_t replica) {

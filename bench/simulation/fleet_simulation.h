@@ -40,6 +40,14 @@ class FleetSimulation {
   // Runs until all arrivals have ended. `arrivals` are in order of time. Called once.
   SimulationOutcome Run(const std::vector<SimulatedArrival>& arrivals);
 
+  // In place of Run, for arrivals that nobody knows beforehand: AdvanceTo, then Offer and Schedule and AdvanceTo in
+  // turn, without an end. The first call starts the fleet. Takes what happens up to `at`, which never goes back.
+  void AdvanceTo(Instant at);
+  // A request that arrives at or after the time of the last AdvanceTo. Its number is that of its events.
+  uint64_t Offer(const SimulatedArrival& arrival);
+  // The replica dies (kDies) or is back (kRises) at such a time.
+  void Schedule(Instant at, Occurrence kind, size_t replica) { events_.Schedule(at, kind, replica); }
+
  private:
   void Start(const std::vector<SimulatedArrival>& arrivals);
   void Handle(const Scheduled& event);
@@ -73,7 +81,8 @@ class FleetSimulation {
   SimulatedEngines engines_;
   AdapterLoads adapters_;
   RouterLink link_;
-  std::optional<LiveRequests> requests_;     // Set by Run.
+  std::optional<LiveRequests> requests_;     // Set by Run or the first AdvanceTo.
+  bool endless_ = false;                     // Requests may come at any time.
   std::vector<std::vector<size_t>> groups_;  // Replicas that share a pool and a Progress event.
   Instant forecasts_sampled_;
   std::optional<Instant> timer_at_;

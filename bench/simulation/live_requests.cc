@@ -27,12 +27,16 @@ LiveRequests::LiveRequests(const std::vector<SimulatedArrival>& arrivals, size_t
   for (size_t i = 0; i < arrivals.size(); ++i) requests_[i].arrival = &arrivals[i];
 }
 
-uint64_t LiveRequests::Retry(uint64_t request, Duration at) {
-  SimulatedArrival& arrival = retries_.emplace_back(*requests_[request].arrival);
-  arrival.at = at;
-  requests_.emplace_back().arrival = &arrival;
+uint64_t LiveRequests::Add(const SimulatedArrival& arrival) {
+  requests_.emplace_back().arrival = &added_.emplace_back(arrival);
   ++open_;
   return requests_.size() - 1;
+}
+
+uint64_t LiveRequests::Retry(uint64_t request, Duration at) {
+  SimulatedArrival arrival = *requests_[request].arrival;
+  arrival.at = at;
+  return Add(arrival);
 }
 
 uint64_t LiveRequests::Forward(uint64_t request, ReplicaId replica) {

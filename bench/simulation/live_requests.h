@@ -47,6 +47,8 @@ class LiveRequests {
 
   // The client of a refused request comes back with the same request at `at`; the number of this request.
   uint64_t Retry(uint64_t request, Duration at);
+  // A request that was not known beforehand; its number.
+  uint64_t Add(const SimulatedArrival& arrival);
   bool IsRetry(uint64_t request) const { return request >= first_retry_; }
 
   LiveRequest& operator[](uint64_t request) { return requests_[request]; }
@@ -91,9 +93,9 @@ class LiveRequests {
   }
   std::vector<uint64_t>& StreamsOf(uint64_t request) { return streams_[requests_[request].replica.value()]; }
 
-  // Deques, because others hold pointers to their elements while retries are added.
+  // Deques, because others hold pointers to their elements while requests are added.
   std::deque<LiveRequest> requests_;
-  std::deque<SimulatedArrival> retries_;
+  std::deque<SimulatedArrival> added_;  // Those that `arrivals` lacks: retries too.
   uint64_t first_retry_;
   std::vector<std::vector<uint64_t>> streams_;  // Requests by replica.
   std::vector<Instant> newest_delivery_;        // Time by replica.

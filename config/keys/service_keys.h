@@ -241,7 +241,11 @@ void VisitFields(Section& config, Visitor& visit) {
   VisitListeners(config, visit);
   visit({"threads", "Threads for connections; 0: one per core. One more watches the fleet.", kNeedsRestart},
         config.threads, CountForm{0, 1024});
-  visit({"policy", "Policy that decides: a name, or name:setting=value,... (docs/policies.md).", kNeedsRestart},
+  visit({"policy",
+         "Policy that decides: a name, or name:setting=value,... (docs/policies.md). With {decide: ..., shadow: ...}, "
+         "the second one runs beside it on the same events, and the page shows what it would have done "
+         "(docs/shadow.md).",
+         kNeedsRestart},
         config.policy, PolicyForm{});
   VisitFleetLists(config, visit);
   visit({"classes",

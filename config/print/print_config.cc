@@ -6,6 +6,7 @@
 
 #include "config/keys/key_names.h"
 #include "config/print/value_text.h"
+#include "config/values/policy_pair.h"
 
 namespace penstock {
 namespace {
@@ -81,6 +82,13 @@ class SectionPrinter {
       Map(each, true);
     }
     out_ << YAML::EndMap;
+  }
+  void Print(const Key& key, const std::string& policy, const PolicyForm&) {
+    const PolicyPair pair = PolicyPairOf(policy);
+    if (pair.shadow.empty()) return Print(key, policy, TextForm{});
+    Start(key.name);
+    out_ << YAML::Flow << YAML::BeginMap << YAML::Key << "decide" << YAML::Value << pair.decide << YAML::Key << "shadow"
+         << YAML::Value << pair.shadow << YAML::EndMap;
   }
   void Print(const Key& key, const std::vector<std::string>& texts, const TextsForm&) {
     if (texts.empty()) return;

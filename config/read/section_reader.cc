@@ -5,6 +5,7 @@
 #include "config/read/named_files.h"
 #include "config/shape/shape_file.h"
 #include "config/text/findings.h"
+#include "config/values/policy_pair.h"
 
 namespace penstock {
 namespace {
@@ -33,21 +34,42 @@ std::optional<ModelShape> ShapeFromFile(Draft& draft, const MapReader& map, absl
   return std::nullopt;
 }
 
-}  // namespace
-
-void SectionReader::Read(Name key, std::string& policy, const PolicyForm&) {
+// One policy, where the key is given.
+void ReadPolicy(Draft& draft, const MapReader& map, absl::string_view key, std::string* policy) {
   std::string text;
-  if (!ReadValue(map_, key, TextForm{}, &text)) return;
-  const PolicyCheck& known = draft_.policies;
+  if (!ReadValue(map, key, TextForm{}, &text)) return;
+  const PolicyCheck& known = draft.policies;
   if (known.parse && text.find(':') == std::string::npos) {
     const std::vector<absl::string_view> names(known.names.begin(), known.names.end());
     size_t position = 0;
-    if (ReadValue(map_, key, ChoiceForm{names}, &position)) policy = text;
+    if (ReadValue(map, key, ChoiceForm{names}, &position)) *policy = text;
     return;
   }
   const absl::Status status = known.parse ? known.parse(text) : absl::OkStatus();
-  if (!status.ok()) return map_.Fail(key, status.message());
-  policy = text;
+  if (!status.ok()) return map.Fail(key, status.message());
+  *policy = text;
+}
+
+}  // namespace
+
+void SectionReader::Read(Name key, std::string& policy, const PolicyForm&) {
+  PolicyPair pair;
+  if (!map_.IsMap(key)) {
+    std::string text;
+    if (!ReadValue(map_, key, TextForm{}, &text)) return;
+    pair = PolicyPairOf(text);
+    if (pair.shadow.empty()) return ReadPolicy(draft_, map_, key, &policy);
+    for (const std::string& each : {pair.decide, pair.shadow}) {
+      const absl::Status status = draft_.policies.parse ? draft_.policies.parse(each) : absl::OkStatus();
+      if (!status.ok()) return map_.Fail(key, status.message());
+    }
+  } else if (const std::optional<MapReader> map = map_.ReadMap(key, {"decide", "shadow"})) {
+    if (!map->Require("decide")) return;
+    ReadPolicy(draft_, *map, "decide", &pair.decide);
+    ReadPolicy(draft_, *map, "shadow", &pair.shadow);
+    if (pair.decide.empty()) return;
+  }
+  policy = PolicyTextOf(pair);
 }
 
 void SectionReader::Read(Name key, std::string& secret, const SecretForm&) {

@@ -23,7 +23,7 @@ std::string WordsOf(const EngineUrlForm&) { return "http[s]://HOST[:PORT][/BASE]
 std::string WordsOf(const HeaderNameForm&) { return "name of a header"; }
 std::string WordsOf(const HeaderNamesForm&) { return "list of names of headers"; }
 std::string WordsOf(const ProxiesForm&) { return "list of IP addresses, ranges such as 10.0.0.0/8, and unix"; }
-std::string WordsOf(const PolicyForm&) { return "NAME or NAME:SETTING=VALUE,..."; }
+std::string WordsOf(const PolicyForm&) { return "NAME or NAME:SETTING=VALUE,..., or {decide: POLICY, shadow: POLICY}"; }
 std::string WordsOf(const SecretForm&) { return "`${NAME}` or `file:PATH`"; }
 std::string WordsOf(const PemForm&) { return "path of a PEM file, relative to this file"; }
 std::string WordsOf(const TextsForm&) { return "list of texts"; }

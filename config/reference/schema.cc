@@ -74,9 +74,14 @@ class SchemaWriter {
     return SchemaOf(form);
   }
   Schema Of(const std::string&, const PolicyForm&) {
-    return {{"anyOf",
-             {{{"enum", policies_}},
-              {{"type", "string"}, {"pattern", "^[a-z_]+:[a-z_]+=[a-z0-9_.+]+(,[a-z_]+=[a-z0-9_.+]+)*$"}}}}};
+    const Schema name = {{"enum", policies_}};
+    const Schema text = {{"type", "string"}, {"pattern", "^[a-z_]+:[a-z_]+=[a-z0-9_.+]+(,[a-z_]+=[a-z0-9_.+]+)*$"}};
+    Schema one = {{"description", "Policy that decides."}, {"anyOf", {name, text}}};
+    Schema pair = {{"type", "object"}, {"additionalProperties", false}, {"required", {"decide"}}};
+    pair["properties"]["decide"] = one;
+    one["description"] = "Policy that runs beside it on the same events; nobody carries its decisions out.";
+    pair["properties"]["shadow"] = one;
+    return {{"anyOf", {name, text, pair}}};
   }
   Schema Of(const GpuKind&, const KindForm&) {
     Schema names = Schema::array();

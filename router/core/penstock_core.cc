@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "router/core/admission/following.h"
 #include "router/core/shares/elastic_use.h"
 
 namespace penstock {
@@ -158,6 +159,27 @@ std::optional<Instant> PenstockCore::NextDeadline() const {
   if (rooms_.running.unobserved() > 0) next = std::min(next, now_ + kForecastTick);
   if (next >= Instant::Never()) return std::nullopt;
   return next;
+}
+
+std::optional<Forward> PenstockCore::Follow(const FollowedRequest& followed, Instant now) {
+  now_ = std::max(now_, now);
+  const RequestId id = followed.request.request;
+  if (residents_.any()) residents_.Leaves(rooms_.requests.Find(id), now_);
+  const bool again = WithdrawRequest(rooms_, id, now_);
+  if (!rooms_.fleet.Knows(followed.replica)) return std::nullopt;
+  const Forward forward = AdoptRequest(rooms_, entry_, verdicts_, followed, again, now_);
+  if (residents_.any() && !again) residents_.Arrived(rooms_.requests.Find(id), now_);
+  if (adapters_.any()) adapters_.Arrived(rooms_.requests.Find(id));
+  books_.AfterEvent();
+  return forward;
+}
+
+void PenstockCore::Withdraw(RequestId request, Instant now) {
+  now_ = std::max(now_, now);
+  if (residents_.any()) residents_.Leaves(rooms_.requests.Find(request), now_);
+  if (adapters_.any()) adapters_.Leaves(rooms_.requests.Find(request), now_);
+  WithdrawRequest(rooms_, request, now_);
+  books_.AfterEvent();
 }
 
 std::string PenstockCore::CheckBooks() const {

@@ -23,6 +23,7 @@
 #include "router/core/admission/rooms.h"
 #include "router/core/admission/verdicts.h"
 #include "router/core/contract/admission_core.h"
+#include "router/core/contract/following_core.h"
 #include "router/core/grey/grey_watch.h"
 #include "router/core/relief/eviction.h"
 #include "router/core/relief/fatal_pools.h"
@@ -32,7 +33,7 @@
 
 namespace penstock {
 
-class PenstockCore : public AdmissionCore {
+class PenstockCore : public AdmissionCore, public FollowingCore {
  public:
   explicit PenstockCore(CoreRules rules = {});
 
@@ -40,6 +41,10 @@ class PenstockCore : public AdmissionCore {
   std::optional<Instant> NextDeadline() const override;
   CoreView View(Instant now) const override;
   std::optional<WaitView> WaitOf(RequestId request) const override;
+
+  std::optional<Forward> Follow(const FollowedRequest& followed, Instant now) override;
+  void Withdraw(RequestId request, Instant now) override;
+  bool Forecasts() const override { return true; }
 
   // The first book that differs from the sum of its members, in words; empty: all are right. O(requests).
   std::string CheckBooks() const;

@@ -1,8 +1,11 @@
 #include "router/http/metrics_page.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/clock.h"
+#include "router/page/page_feed.h"
+#include "router/telemetry/shadow_metrics.h"
 
 namespace penstock {
 namespace {
@@ -25,7 +28,10 @@ std::string MetricsPage(const Edge& edge, const LimitsConfig& limits) {
   telemetry.SetFill(Bounded::kDeliveredText,
                     Ratio(edge.delivered_text.used().value(), limits.max_kept_text_total.value()));
   const GpuReport gpus = edge.gpus != nullptr ? edge.gpus->Report(Now()) : GpuReport();
-  return telemetry.Serialise(view, edge.log != nullptr ? edge.log->dropped() : 0, gpus);
+  std::string text = telemetry.Serialise(view, edge.log != nullptr ? edge.log->dropped() : 0, gpus);
+  const std::optional<ShadowReport> shadow = edge.page != nullptr ? edge.page->ShadowNow() : std::nullopt;
+  if (shadow) text += ShadowMetricsText(*shadow);
+  return text;
 }
 
 }  // namespace penstock

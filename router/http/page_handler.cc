@@ -127,6 +127,7 @@ asio::awaitable<void> AnswerData(EventLoop& loop, absl::string_view part, Answer
   const absl::string_view body = part == "fleet"      ? absl::string_view(snapshot->fleet)
                                  : part == "requests" ? absl::string_view(snapshot->requests)
                                  : part == "tenants"  ? absl::string_view(snapshot->tenants)
+                                 : part == "shadow"   ? absl::string_view(snapshot->shadow)
                                                       : snapshot->state();
   const HeaderList headers = DataHeaders();
   co_await SendWhole(answer, http_status::kOk, kJsonType, headers, body);

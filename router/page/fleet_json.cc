@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "config/values/capacity.h"
+#include "config/values/policy_pair.h"
 #include "router/page/gpu_time_json.h"
 #include "router/page/json_writer.h"
 #include "router/page/page_json.h"
@@ -28,7 +29,7 @@ void PutRouter(const PageFacts& facts, JsonWriter& json) {
   const Config& config = facts.fleet->config();
   json.Begin("router", '{')
       .Put("version", facts.version)
-      .Put("policy", config.policy)
+      .Put("policy", PolicyPairOf(config.policy).decide)
       .Put("uptime_s", std::round(facts.uptime))
       .Put("draining", facts.draining)
       .Put("requests", facts.requests)

@@ -14,6 +14,7 @@
 #include "router/page/comparison.h"
 #include "router/page/configuration_state.h"
 #include "router/page/token_history.h"
+#include "router/shadow/shadow_report.h"
 #include "router/telemetry/log/decision_log.h"
 #include "router/telemetry/telemetry.h"
 
@@ -42,6 +43,7 @@ struct PageFacts {
   std::vector<LiveRequest> running;  // Oldest first.
   std::vector<RecentDecision> decisions;
   std::vector<ComparisonRow> comparison;  // Empty outside of the demo.
+  std::optional<ShadowReport> shadow;     // Unset: the router has none.
 };
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "router/page/page_json.h"
+#include "router/page/shadow_json.h"
 
 namespace penstock {
 namespace {
@@ -172,14 +173,17 @@ PageFeed::Pointer PageFeed::Build(uint64_t sequence) {
   AddRequests(facts);
   if (edge_.log != nullptr) facts.decisions = edge_.log->Recent();
   if (comparison_) facts.comparison = comparison_();
+  facts.shadow = ShadowNow();
   auto snapshot = std::make_shared<PageSnapshot>();
   snapshot->sequence = sequence;
   snapshot->made = Now();
   snapshot->fleet = FleetJson(facts);
   snapshot->requests = RequestsJson(facts);
   snapshot->tenants = TenantsJson(facts);
+  snapshot->shadow = ShadowJson(facts);
   snapshot->event = absl::StrCat(kEventHead, "{\"fleet\":", snapshot->fleet, ",\"requests\":", snapshot->requests);
-  absl::StrAppend(&snapshot->event, ",\"tenants\":", snapshot->tenants, "}", kEventEnd);
+  absl::StrAppend(&snapshot->event, ",\"tenants\":", snapshot->tenants, ",\"shadow\":", snapshot->shadow, "}",
+                  kEventEnd);
   return snapshot;
 }
 

@@ -12,8 +12,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -23,6 +25,7 @@
 #include "router/page/configuration_state.h"
 #include "router/page/page_facts.h"
 #include "router/page/token_history.h"
+#include "router/shadow/shadow_report.h"
 
 namespace penstock {
 
@@ -32,7 +35,8 @@ struct PageSnapshot {
   std::string fleet;
   std::string requests;
   std::string tenants;
-  // All three as one server-sent event.
+  std::string shadow;
+  // All of them as one server-sent event.
   std::string event;
   // Its data, without the frame of the event.
   absl::string_view state() const;
@@ -65,6 +69,9 @@ class PageFeed {
   bool Enter();
   void Leave() { viewers_.fetch_sub(1, std::memory_order_relaxed); }
 
+  // Before Start; without it the router has no shadow.
+  void SetShadow(ShadowSource shadow) { shadow_ = std::move(shadow); }
+  std::optional<ShadowReport> ShadowNow() const { return shadow_ ? shadow_() : std::nullopt; }
   ConfigurationState& configuration() { return configuration_; }
   static double WallSeconds();
 
@@ -78,6 +85,7 @@ class PageFeed {
   const std::vector<EventLoop*> loops_;
   const std::string version_;
   const Comparison comparison_;
+  ShadowSource shadow_;
   const Instant started_;
   ConfigurationState configuration_;
   std::atomic<int> viewers_{0};

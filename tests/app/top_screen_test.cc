@@ -16,8 +16,10 @@ namespace {
 
 using nlohmann::json;
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 json Replica(const std::string& name, const std::string& health, int running, double pace) {
   return {{"name", name},       {"model", "llama"}, {"health", health},         {"residency", "awake"},
@@ -101,6 +103,20 @@ TEST(TopScreen, PutsPoliciesUnderTheSameTrafficBesideEachOther) {
   const std::vector<Line> lines = Draw(*ReadState(state.dump()), Link{"http://h:1", 0, ""}, view, {80, 24});
   EXPECT_EQ(lines[2].text, "penstock       on time  99.0%  active  4000 tok/s  TTFT p99 0.8 s");
   EXPECT_EQ(lines[3].text, "round_robin    on time   0.0%  active     0 tok/s  TTFT p99 -");
+}
+
+TEST(TopScreen, ShowsThePolicyInTheShadowInALine) {
+  json state = SampleJson();
+  state["shadow"] = {{"configured", true},
+                     {"shadow", "penstock"},
+                     {"agreement_share", 0.5},
+                     {"compared", 40},
+                     {"counterfactual", {{"worth_on_time_share", 0.25}, {"worth_active_per_s", -30.0}}}};
+  TopView view;
+  EXPECT_THAT(TextsOf(Draw(*ReadState(state.dump()), kLive, view, {100, 30})),
+              Contains("shadow penstock agrees on 50% of 40, worth +25.0 points on time, -30 active tok/s"));
+  state["shadow"] = {{"configured", false}};
+  EXPECT_THAT(TextsOf(Draw(*ReadState(state.dump()), kLive, view, {100, 30})), Each(Not(HasSubstr("shadow"))));
 }
 
 TEST(TopScreen, MarksWhatIsDownOrSlow) {

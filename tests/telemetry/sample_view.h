@@ -7,6 +7,7 @@
 #include "router/core/contract/admission_core.h"
 #include "router/core/contract/fleet.h"
 #include "router/telemetry/engine_metrics.h"
+#include "router/telemetry/shadow_metrics.h"
 #include "router/telemetry/telemetry.h"
 
 namespace penstock {
@@ -95,7 +96,9 @@ inline std::string SampleExposition() {
   GpuReport gpus;
   gpus.gpus.push_back({"gpu0", {}, 2.5});
   gpus.gpus[0].time.cost = 1;
-  return telemetry.Serialise(view, /*log_lines_dropped=*/1, gpus);
+  ShadowReport shadow;
+  shadow.forecasts = true;
+  return telemetry.Serialise(view, /*log_lines_dropped=*/1, gpus) + ShadowMetricsText(shadow);
 }
 
 }  // namespace penstock

@@ -52,6 +52,9 @@ class EventQueue {
   Duration elapsed() const { return now_ - Instant(); }
   bool empty() const { return pending_.empty(); }
 
+  // The time of the next event; Never: none is pending.
+  Instant next_at() const { return pending_.empty() ? Instant::Never() : pending_.top().at; }
+
   // `at` is not before now().
   void Schedule(Instant at, Occurrence kind, uint64_t subject, uint64_t detail = 0) {
     assert(at >= now_);

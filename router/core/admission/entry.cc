@@ -45,6 +45,20 @@ bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::ve
   return false;
 }
 
+RequestState* Entry::Add(const RequestArrived& event, Instant arrived, Instant now) {
+  auto owned = std::make_unique<RequestState>();
+  owned->arrived = event;
+  owned->arrival = arrived;
+  owned->waiting.since = arrived;
+  owned->sequence = next_sequence_++;
+  RequestState* request = rooms_.requests.Add(std::move(owned));
+  rooms_.forecasts.Prepare(request);
+  request->waiting.cached = rooms_.servers.MostCached(*request);
+  request->service.expected = rooms_.Charge().Expected(*request);
+  request->waiting.best_effort = rooms_.lateness.BestEffort(*request, now);
+  return request;
+}
+
 void Entry::Admit(const RequestArrived& event, Instant now, std::vector<Action>& actions) {
   auto owned = std::make_unique<RequestState>();
   owned->arrived = event;

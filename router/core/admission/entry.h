@@ -18,6 +18,8 @@ class Entry {
   Entry(Rooms& rooms, Verdicts& verdicts) : rooms_(rooms), verdicts_(verdicts) {}
 
   void Admit(const RequestArrived& event, Instant now, std::vector<Action>& actions);
+  // A request that somebody else placed: it is in the table and in no lane.
+  RequestState* Add(const RequestArrived& event, Instant arrived, Instant now);
   // Arrivals are refused from now on.
   void ShutDown() { shutting_down_ = true; }
 

@@ -156,6 +156,18 @@ MemoryTest::Verdict MemoryTest::TestPools(const RequestState& request, const Rep
   return verdict;
 }
 
+double MemoryTest::PeakShareAnyway(const RequestState& request, const ReplicaState& replica, Instant now,
+                                   std::vector<GrowthVector>& growth) {
+  const DecodePace pace = forecasts_.PaceOf(replica);
+  members_.clear();
+  for (const PoolShare& share : replica.spec().pools) {
+    members_.push_back(forecasts_.MemberOf(request, replica, share, pace, now));
+  }
+  const size_t first = growth.size();
+  AddContributions(members_, growth);
+  return TestPools(request, replica, growth.data() + first, now).peak_share;
+}
+
 std::optional<double> MemoryTest::PeakShareWith(const RequestState& request, const ReplicaState& replica, Instant now,
                                                 std::vector<GrowthVector>& growth) {
   const std::vector<PoolShare>& shares = replica.spec().pools;

@@ -66,6 +66,9 @@ class MemoryTest {
   // request's contribution to each pool to `growth` where there is room. Without pools: the part of the batch in use.
   std::optional<double> PeakShareWith(const RequestState& request, const ReplicaState& replica, Instant now,
                                       std::vector<GrowthVector>& growth);
+  // The same bound, also where a pool has no room.
+  double PeakShareAnyway(const RequestState& request, const ReplicaState& replica, Instant now,
+                         std::vector<GrowthVector>& growth);
   // True: PeakShareWith would be above `share`, or would find no room. False decides nothing.
   bool SurelyAbove(double share, const RequestState& request, const ReplicaState& replica, Instant now) const;
   // The memory that one pool lacks for the request by the rule, in the pool's unit; below 0: it has room.

@@ -38,6 +38,15 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
   return std::nullopt;
 }
 
+Choice Placement::At(const RequestState& request, size_t index, Instant now) {
+  choices_.clear();
+  growth_.clear();
+  const ReplicaState& replica = fleet_.replicas()[index];
+  const GuardQuestion question = QuestionFor(request, replica, fleet_, now);
+  const double peak_share = memory_.PeakShareAnyway(request, replica, now, growth_);
+  return {index, peak_share, question.outlook.ExpectedTtft(), 0, 0, 0};
+}
+
 std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
   const Tokens needed = servers_.LengthNeeded(*request);
   const bool can_avoid = CanAvoid(*request, needed);

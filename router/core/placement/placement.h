@@ -31,6 +31,8 @@ class Placement {
 
   // The best of the replicas to try. Where none fits, sets the request's wait reason.
   std::optional<Choice> Choose(RequestState* request, Instant now);
+  // The replica as a choice, whatever the guards and the memory test say of it.
+  Choice At(const RequestState& request, size_t replica, Instant now);
   // The request's contributions to the pools of the last choice; valid until the next call of Choose.
   std::span<const GrowthVector> GrowthOf(const Choice& choice) const {
     return std::span(growth_).subspan(choice.growth);

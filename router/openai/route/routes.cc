@@ -18,7 +18,7 @@ struct FixedRoute {
   Endpoint endpoint;
 };
 
-constexpr std::array<FixedRoute, 36> kFixedRoutes = {{
+constexpr std::array<FixedRoute, 37> kFixedRoutes = {{
     {"/v1/chat/completions", Route::kGenerate, Endpoint::kChat},
     {"/v1/completions", Route::kGenerate, Endpoint::kCompletions},
     {"/v1/embeddings", Route::kGenerate, Endpoint::kEmbeddings},
@@ -53,6 +53,7 @@ constexpr std::array<FixedRoute, 36> kFixedRoutes = {{
     {"/penstock/fleet", Route::kPage, Endpoint::kChat},
     {"/penstock/requests", Route::kPage, Endpoint::kChat},
     {"/penstock/tenants", Route::kPage, Endpoint::kChat},
+    {"/penstock/shadow", Route::kPage, Endpoint::kChat},
     {"/penstock/state", Route::kPage, Endpoint::kChat},
     {"/penstock/events", Route::kPage, Endpoint::kChat},
 }};

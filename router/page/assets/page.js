@@ -139,6 +139,7 @@ function redraw() {
   if (!latest) return;
   drawSummary(latest);
   drawComparison(latest.fleet.comparison);
+  drawShadow(latest.shadow);
   drawGpus(latest.fleet);
   drawFleetStates(latest.fleet);
   drawTokens(latest.fleet.tokens);

@@ -62,6 +62,7 @@ class RivalBooks {
   const Fleet& fleet() const { return fleet_; }
   const Replica& replica(ReplicaId id) const { return replicas_[id.value()]; }
   const ReplicaSpec& spec(ReplicaId id) const { return fleet_.replicas[id.value()]; }
+  bool Knows(ReplicaId id) const { return id.value() < replicas_.size(); }
   static bool Serves(const ReplicaSpec& spec, ModelId model);
   // Null: not forwarded, or over.
   const Live* Find(RequestId request) const;

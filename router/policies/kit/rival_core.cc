@@ -55,6 +55,30 @@ CoreView RivalCore::View(Instant now) const {
   return view;
 }
 
+std::optional<Forward> RivalCore::Follow(const FollowedRequest& followed, Instant now) {
+  const RequestId id = followed.request.request;
+  Withdraw(id, now);
+  if (!books_.Knows(followed.replica)) return std::nullopt;
+  Waiting waiting;
+  waiting.request = followed.request;
+  waiting.request.prompt += followed.generated;
+  waiting.arrived = followed.arrived;
+  waiting.earlier_output = followed.generated;
+  Actions actions;
+  Dispatch(waiting, followed.replica, actions);
+  if (followed.begun) On(FirstToken{id});
+  return std::get<Forward>(actions.back());
+}
+
+void RivalCore::Withdraw(RequestId request, Instant now) {
+  books_.SetTime(now);
+  if (queue_.Contains(request)) {
+    queue_.Remove(request);
+  } else {
+    EndLease(request, nullptr);
+  }
+}
+
 // The event of an arrival answers it: a request that still waits after a try of the queue is parked.
 void RivalCore::On(const RequestArrived& event, Actions& actions) {
   if (queue_.Contains(event.request) || books_.Find(event.request) != nullptr) return;

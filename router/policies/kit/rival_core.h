@@ -20,13 +20,14 @@
 #include <vector>
 
 #include "router/core/contract/admission_core.h"
+#include "router/core/contract/following_core.h"
 #include "router/policies/kit/rival_books.h"
 #include "router/policies/kit/rival_queue.h"
 #include "router/policies/kit/rival_rule.h"
 
 namespace penstock {
 
-class RivalCore : public AdmissionCore {
+class RivalCore : public AdmissionCore, public FollowingCore {
  public:
   explicit RivalCore(std::unique_ptr<RivalRule> rule);
 
@@ -34,6 +35,10 @@ class RivalCore : public AdmissionCore {
   std::optional<Instant> NextDeadline() const final;
   CoreView View(Instant now) const final;
   std::optional<WaitView> WaitOf(RequestId request) const final { return queue_.WaitOf(request); }
+
+  std::optional<Forward> Follow(const FollowedRequest& followed, Instant now) final;
+  void Withdraw(RequestId request, Instant now) final;
+  bool Forecasts() const final { return false; }
 
  private:
   using Actions = std::vector<Action>;

@@ -17,4 +17,12 @@ void InputFilter::Apply(const Event& event, Instant now, std::vector<Action>& ac
   }
 }
 
+std::optional<Forward> InputFilter::Follow(const FollowedRequest& followed, Instant now) {
+  if (following_ == nullptr) return std::nullopt;
+  if (changes_.arrival.empty()) return following_->Follow(followed, now);
+  FollowedRequest seen = followed;
+  for (const auto change : changes_.arrival) change(seen.request);
+  return following_->Follow(seen, now);
+}
+
 }  // namespace penstock

@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "router/core/contract/admission_core.h"
+#include "router/core/contract/following_core.h"
 
 namespace penstock {
 
-class InputFilter : public AdmissionCore {
+class InputFilter : public AdmissionCore, public FollowingCore {
  public:
   // Applied in order.
   struct Changes {
@@ -23,16 +24,23 @@ class InputFilter : public AdmissionCore {
   };
 
   InputFilter(std::unique_ptr<AdmissionCore> core, Changes changes)
-      : core_(std::move(core)), changes_(std::move(changes)) {}
+      : core_(std::move(core)), changes_(std::move(changes)), following_(dynamic_cast<FollowingCore*>(core_.get())) {}
 
   void Apply(const Event& event, Instant now, std::vector<Action>& actions) override;
   std::optional<Instant> NextDeadline() const override { return core_->NextDeadline(); }
   CoreView View(Instant now) const override { return core_->View(now); }
   std::optional<WaitView> WaitOf(RequestId request) const override { return core_->WaitOf(request); }
 
+  std::optional<Forward> Follow(const FollowedRequest& followed, Instant now) override;
+  void Withdraw(RequestId request, Instant now) override {
+    if (following_ != nullptr) following_->Withdraw(request, now);
+  }
+  bool Forecasts() const override { return following_ != nullptr && following_->Forecasts(); }
+
  private:
   const std::unique_ptr<AdmissionCore> core_;
   const Changes changes_;
+  FollowingCore* const following_;  // core_; null where it follows nobody.
 };
 
 }  // namespace penstock

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 from description import DOCUMENT, faults, schema_of  # noqa: E402
 from viewer import Viewer  # noqa: E402
 
-DOCUMENTS = ["/penstock/fleet", "/penstock/requests", "/penstock/tenants", "/penstock/state"]
+DOCUMENTS = ["/penstock/fleet", "/penstock/requests", "/penstock/tenants", "/penstock/shadow", "/penstock/state"]
 TENANT_KEY, ADMIN_KEY = "key-of-a-tenant", "key-of-an-admin"
 TENANTS = f"tenants:\n  - {{name: team-a, keys: [{TENANT_KEY}], tokens_per_minute: 100000, max_concurrent: 9}}\n"
 
