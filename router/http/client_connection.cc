@@ -96,7 +96,7 @@ asio::awaitable<void> ClientConnection::FailRead(const ApiError& error) {
   if (error.reason == LabelOf(TurnedAway::kBodyMemory)) loop_.edge().telemetry->OnTurnedAway(TurnedAway::kBodyMemory);
   ClientRequest none;
   none.keep_alive = false;
-  none.target = input_.head().target;  // Empty before a whole head.
+  none.target = input_.head().target;  // Empty before a request line.
   Answer answer(loop_, *this, none, NewRequestId());
   co_await answer.Error(error);
 }
