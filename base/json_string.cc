@@ -87,6 +87,10 @@ bool AppendUnescaped(absl::string_view inside, std::string* out) {
 bool EscapesAreWhole(absl::string_view inside) {
   const char* const end = inside.data() + inside.size();
   for (const char* at = SkipPlainJson(inside.data(), end); at < end; at = SkipPlainJson(at, end)) {
+    // Most escapes stand for a line break or a quote.
+    const char* const before = at;
+    while (end - at >= 2 && *at == '\\' && ShortEscape(at[1]) != 0) at += 2;
+    if (at != before) continue;
     const JsonEscape escape = ReadJsonEscape(at, end);
     if (escape.kind == JsonEscape::Kind::kBroken) return false;
     at += escape.length;

@@ -1,10 +1,11 @@
 #include <algorithm>
-
+#include <map>
 #include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/header_names.h"
 #include "config/config.h"
 #include "config/text/address_range.h"
 #include "config/text/addresses.h"
@@ -12,7 +13,6 @@
 #include "config/values/capacity.h"
 #include "config/values/key_digest.h"
 #include "config/values/policy_pair.h"
-#include "config/values/unrelayed_headers.h"
 
 namespace penstock {
 namespace {
@@ -47,6 +47,24 @@ void WarnManaged(const Config& config, const GpuConfig& gpu, std::vector<std::st
   } else if (!absl::StartsWith(config.policy, "penstock")) {
     warnings.push_back(absl::StrCat("gpus: ", gpu.id, ": elastic: manage has no effect with the policy ",
                                     PolicyPairOf(config.policy).decide, ", which never moves a limit"));
+  }
+}
+
+// A GPU that works for one replica at a time gives two copies of a model no more steps, and reads the weights twice.
+void WarnCopies(const Config& config, const GpuConfig& gpu, std::vector<std::string>& warnings) {
+  if (gpu.sharing == GpuSharing::kMps) return;
+  std::map<std::string, std::string> first;  // The first replica of each model.
+  for (const ReplicaConfig& replica : config.replicas) {
+    const bool here = std::find(replica.gpus.begin(), replica.gpus.end(), gpu.id) != replica.gpus.end();
+    // Copies that sleep take turns.
+    if (!here || replica.model.empty() || replica.sleep) continue;
+    const ModelConfig* model = FindModel(config, replica.model);
+    const auto [copy, fresh] = first.try_emplace(model != nullptr ? model->name : replica.model, replica.id);
+    if (fresh) continue;
+    warnings.push_back(absl::StrCat("gpus: ", gpu.id, ": replicas ", copy->second, " and ", replica.id,
+                                    " are copies of one model on a time-sliced GPU: one replica with the memory of "
+                                    "both serves more; with MPS, say sharing: mps"));
+    return;
   }
 }
 
@@ -103,9 +121,10 @@ void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector
 }
 
 bool IsUnrelayed(absl::string_view name) {
-  return absl::StartsWithIgnoreCase(name, kUnrelayedPrefix) ||
-         std::any_of(kUnrelayedHeaders.begin(), kUnrelayedHeaders.end(),
-                     [&](absl::string_view each) { return absl::EqualsIgnoreCase(each, name); });
+  const auto same = [&](absl::string_view each) { return absl::EqualsIgnoreCase(each, name); };
+  return absl::StartsWithIgnoreCase(name, kOwnPrefix) ||
+         std::any_of(kHopByHopHeaders.begin(), kHopByHopHeaders.end(), same) ||
+         std::any_of(kOwnHeaders.begin(), kOwnHeaders.end(), same);
 }
 
 void WarnRelayHeaders(const Config& config, std::vector<std::string>& warnings) {
@@ -125,6 +144,7 @@ std::vector<std::string> Warnings(const Config& config) {
   for (const GpuConfig& gpu : config.gpus) {
     WarnReserves(config, gpu, warnings);
     WarnManaged(config, gpu, warnings);
+    WarnCopies(config, gpu, warnings);
   }
   for (const ReplicaConfig& replica : config.replicas) WarnReplica(config, replica, warnings);
   for (const ClassConfig& each : config.classes) WarnClass(config, each, warnings);

@@ -24,6 +24,13 @@ PoolId MemoryLedger::AddPool(Amount capacity) {
 
 void MemoryLedger::SetCapacity(PoolId pool, Amount capacity) { pools_[pool.value()].capacity = capacity; }
 
+void MemoryLedger::Renew(PoolId id, Amount capacity) {
+  Pool& pool = pools_[id.value()];
+  assert(pool.held == Amount(0) && pool.promised == Amount(0) && pool.draining == Amount(0));
+  pool = Pool();
+  pool.capacity = capacity;
+}
+
 void MemoryLedger::Count(const Holdings& holdings, int64_t sign) {
   for (const Holding& holding : holdings) {
     assert(holding.held <= holding.promised && holding.held >= Amount(0));

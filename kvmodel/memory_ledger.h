@@ -56,6 +56,8 @@ class MemoryLedger {
   // Pools are numbered in the order of the calls. A pool may be static or elastic.
   PoolId AddPool(Amount capacity);
   void SetCapacity(PoolId pool, Amount capacity);
+  // The pool is another one from now on: its reports and counts are forgotten. It has no leases.
+  void Renew(PoolId pool, Amount capacity);
 
   LeaseId Open(const Holdings& holdings);
   // Replaces the amounts of a live lease. `holdings` names the same pools in the same order.

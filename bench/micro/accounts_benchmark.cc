@@ -3,7 +3,8 @@
 //   accounts_benchmark [replicas ...]
 //
 // Each replica has a GPU of its own and 64 requests. An event is one of the three of a request's life. A sample finds
-// other numbers of overdue streams each time, so every replica's work changes. Medians of 400 rounds.
+// other numbers of overdue streams each time, so every replica's work changes. A wait is one request that begins to
+// wait and is placed, while every GPU rests. Medians of 400 rounds.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -49,6 +50,21 @@ void Begin(WorkBook& book, uint64_t request, uint32_t replicas, Instant now) {
   book.Observe(FirstToken{RequestId(request)}, now, {});
 }
 
+// All GPUs rest. Nanoseconds of a request that begins to wait and waits no more.
+double OfAWait(uint32_t replicas) {
+  GpuAccounts accounts;
+  accounts.Place(PlacesOf(FleetOf(replicas)), 1, Instant::FromSeconds(1));
+  std::vector<double> waits;
+  for (int round = 0; round < kRounds; ++round) {
+    const Instant now = Instant::FromSeconds(2 + round);
+    const auto began = std::chrono::steady_clock::now();
+    accounts.ChangeWaiting(ModelId(0), 1, now);
+    accounts.ChangeWaiting(ModelId(0), -1, now + Duration::Milliseconds(1));
+    waits.push_back(Nanoseconds(began));
+  }
+  return Median(waits);
+}
+
 void Measure(uint32_t replicas) {
   GpuAccounts accounts;
   WorkBook book(accounts);
@@ -78,8 +94,8 @@ void Measure(uint32_t replicas) {
     book.Sample(late, now);
     quiet.push_back(Nanoseconds(began));
   }
-  std::printf("| %u | %.0f ns | %.1f us | %.1f us | %.3f %% |\n", replicas, Median(events), Median(samples) / 1000,
-              Median(quiet) / 1000, Median(samples) / 25e6 * 100);
+  std::printf("| %u | %.0f ns | %.1f us | %.1f us | %.3f %% | %.0f ns |\n", replicas, Median(events),
+              Median(samples) / 1000, Median(quiet) / 1000, Median(samples) / 25e6 * 100, OfAWait(replicas));
 }
 
 }  // namespace
@@ -89,7 +105,9 @@ int main(int count, char** arguments) {
   std::vector<uint32_t> sizes;
   for (int i = 1; i < count; ++i) sizes.push_back(static_cast<uint32_t>(std::max(1, std::atoi(arguments[i]))));
   if (sizes.empty()) sizes = {16, 256};
-  std::printf("| replicas | an event | a sample, all change | a sample, none does | of a core at 25 ms |\n");
-  std::printf("|---|---|---|---|---|\n");
+  std::printf(
+      "| replicas | an event | a sample, all change | a sample, none does | of a core at 25 ms | a wait, all GPUs rest "
+      "|\n");
+  std::printf("|---|---|---|---|---|---|\n");
   for (const uint32_t size : sizes) penstock::bench::Measure(size);
 }

@@ -9,17 +9,7 @@
 namespace penstock {
 namespace {
 
-// The pool of this name and unit; a new one where there is none.
-PoolId PoolFor(Fleet& fleet, const std::string& name, bool in_bytes) {
-  // A pool whose unit changes is another pool: amounts promised in the old unit run out in the old one.
-  for (uint32_t i = 0; i < fleet.pools.size(); ++i) {
-    if (fleet.pools[i].name == name && fleet.pools[i].in_bytes == in_bytes) return PoolId(i);
-  }
-  fleet.pools.push_back(PoolSpec{name, Amount(0), in_bytes, false});
-  return PoolId(static_cast<uint32_t>(fleet.pools.size() - 1));
-}
-
-void SetMemory(const Config& config, const KnownReplica& replica, Fleet& fleet, ReplicaSpec& spec) {
+void SetMemory(const Config& config, const KnownReplica& replica, FreePlaces& free, Fleet& fleet, ReplicaSpec& spec) {
   const MemoryPlan plan = MemoryOf(config, replica);
   spec.max_context = plan.max_context;
   spec.prefix_cache = plan.prefix_cache;
@@ -27,13 +17,25 @@ void SetMemory(const Config& config, const KnownReplica& replica, Fleet& fleet, 
   spec.resident = ResidentOf(config, replica, plan);
   spec.pools.clear();
   for (const PoolPlan& planned : plan.pools) {
-    const PoolId id = PoolFor(fleet, planned.name, planned.in_bytes);
+    const PoolId id = PoolFor(fleet, free, planned.name, planned.in_bytes);
     PoolSpec& pool = fleet.pools[id.value()];
     pool.capacity = planned.capacity;
     pool.limited = planned.limited;
     pool.overflow_fatal = pool.overflow_fatal || plan.overflow_fatal;
     spec.pools.push_back(PoolShare{id, plan.footprint});
   }
+}
+
+void SetGpus(const Config& all, const ReplicaConfig& config, FreePlaces& free, Fleet& fleet, ReplicaSpec& spec) {
+  spec.gpus.clear();
+  spec.time_sliced = true;
+  for (const std::string& id : config.gpus) {
+    spec.gpus.push_back(GpuFor(fleet, free, id));
+    const GpuConfig* gpu = FindGpu(all, id);
+    if (gpu && gpu->sharing == GpuSharing::kMps) spec.time_sliced = false;
+  }
+  // Configured ids have no spaces, so a GPU of its own never meets a named one.
+  if (spec.gpus.empty()) spec.gpus.push_back(GpuFor(fleet, free, "replica " + config.id));
 }
 
 }  // namespace
@@ -74,9 +76,11 @@ void FleetBook::EnterReplica(const ReplicaConfig& replica) {
     entry.removed = false;
     return;
   }
-  Entry& added = entries_.emplace_back();
-  added.config = replica;
-  added.first = static_cast<uint32_t>(entries_.size() - 1);
+  const uint32_t place = FreePlaces::Take(free_.replicas, entries_.size());
+  if (place == entries_.size()) entries_.emplace_back();
+  entries_[place] = Entry();
+  entries_[place].config = replica;
+  entries_[place].first = place;
 }
 
 void FleetBook::RebuildClasses() {
@@ -96,7 +100,7 @@ void FleetBook::RebuildClasses() {
 }
 
 void FleetBook::Rebuild() {
-  PlanRanks(entries_);
+  PlanRanks(entries_, free_.replicas);
   fleet_.replicas.resize(entries_.size());
   models_.Begin(config_, fleet_);
   // An elastic pool is fatal if any of its live replicas is.
@@ -117,34 +121,23 @@ void FleetBook::RebuildReplica(size_t position) {
   Entry& entry = entries_[position];
   ReplicaSpec& spec = fleet_.replicas[position];
   spec.removed = entry.removed;
+  if (entry.vacant) spec = VacantReplica();
   if (entry.removed) return;  // Leases may live on: its memory stays described as it was.
   const KnownReplica replica = ReplicaOf(entry);
   spec.name = replica.config.id;
   models_.Enter(config_, entry, fleet_, spec);
-  RebuildGpus(replica.config, spec);
-  SetMemory(config_, replica, fleet_, spec);
+  SetGpus(config_, replica.config, free_, fleet_, spec);
+  SetMemory(config_, replica, free_, fleet_, spec);
   SetPace(config_, replica, spec);
   spec.sleep = SleepOf(entry);
 }
 
-void FleetBook::RebuildGpus(const ReplicaConfig& config, ReplicaSpec& spec) {
-  spec.gpus.clear();
-  spec.time_sliced = true;
-  for (const std::string& id : config.gpus) {
-    spec.gpus.push_back(GpuFor(id));
-    const GpuConfig* gpu = FindGpu(config_, id);
-    if (gpu && gpu->sharing == GpuSharing::kMps) spec.time_sliced = false;
-  }
-  // Configured ids have no spaces, so a GPU of its own never meets a named one.
-  if (spec.gpus.empty()) spec.gpus.push_back(GpuFor("replica " + config.id));
-}
-
-uint32_t FleetBook::GpuFor(const std::string& key) {
-  const auto found = std::find(gpu_keys_.begin(), gpu_keys_.end(), key);
-  if (found != gpu_keys_.end()) return static_cast<uint32_t>(found - gpu_keys_.begin());
-  gpu_keys_.push_back(key);
-  fleet_.gpus.push_back(GpuSpec{key, Bytes(0)});
-  return static_cast<uint32_t>(gpu_keys_.size() - 1);
+Vacated FleetBook::Vacate(const std::vector<ReplicaId>& quiet, const std::vector<bool>& idle_pools) {
+  Vacated vacated;
+  vacated.replicas = VacateEntries(quiet, entries_);
+  for (const uint32_t place : vacated.replicas) fleet_.replicas[place] = VacantReplica();
+  VacateUnused(config_, idle_pools, fleet_, vacated);
+  return vacated;
 }
 
 std::optional<ReplicaId> FleetBook::ReplicaByName(absl::string_view name) const {

@@ -2,9 +2,11 @@
 //
 // The data-parallel ranks of an engine are replicas of their own, with the name of the replica and the rank (id/0).
 //
-// Ids are positions. Replicas, pools, models, classes and GPUs are only ever appended. An entry that a new
-// configuration drops stays as a tombstone (ReplicaSpec::removed). So an id that crosses a reload still names the same
-// thing. A replica keeps its id while its configured id and url stay equal. Usage: construct, SetDiscovery for each
+// Ids are positions. Models and classes are only ever appended. An entry that a new configuration drops stays as a
+// tombstone (ReplicaSpec::removed). So an id that crosses a reload still names the same thing. A replica keeps its id
+// while its configured id and url stay equal. A tombstone that nobody names any more becomes vacant, and with it the
+// pools and the GPUs that only it had (router/core/contract/vacancy.h). Vacant places are given again once everybody
+// has seen them so: Vacate, publish, Offer. Usage: construct, SetDiscovery for each
 // engine that answers, Update on a reload. After each call, fleet() is a complete value for a FleetChanged event.
 //
 // Memory of a replica, first that is known: configured kv_memory or kv_tokens, the engine's own figure, the default of
@@ -34,6 +36,7 @@
 #include "router/core/contract/fleet.h"
 #include "router/fleet/fleet_entry.h"
 #include "router/fleet/fleet_models.h"
+#include "router/fleet/free_places.h"
 
 namespace penstock {
 
@@ -50,6 +53,12 @@ class FleetBook {
 
   const Fleet& fleet() const { return fleet_; }
   const Config& config() const { return config_; }
+
+  // Makes the places of these removed replicas vacant: nothing names them any more. An engine leaves with all of its
+  // ranks or stays. `idle_pools[pool]`: it has no lease. Returns what became vacant.
+  Vacated Vacate(const std::vector<ReplicaId>& quiet, const std::vector<bool>& idle_pools);
+  // Everybody has seen these places vacant.
+  void Offer(const Vacated& places) { free_.Add(places); }
 
   // Finds a replica that is not removed.
   std::optional<ReplicaId> ReplicaByName(absl::string_view name) const;
@@ -87,13 +96,11 @@ class FleetBook {
   void RebuildClasses();
   void Rebuild();
   void RebuildReplica(size_t position);
-  void RebuildGpus(const ReplicaConfig& config, ReplicaSpec& spec);
-  uint32_t GpuFor(const std::string& key);
 
   Config config_;
   Fleet fleet_;
   std::vector<Entry> entries_;  // One per fleet_.replicas.
-  std::vector<std::string> gpu_keys_;
+  FreePlaces free_;
   FleetModels models_;
   ClassId default_class_;
 };

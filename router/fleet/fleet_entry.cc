@@ -6,12 +6,15 @@ namespace penstock {
 namespace {
 
 // The entry of this rank among those that follow the first; a new one where there is none.
-FleetEntry& FollowerOf(std::vector<FleetEntry>& entries, uint32_t first, int rank) {
+FleetEntry& FollowerOf(std::vector<FleetEntry>& entries, std::set<uint32_t>& free, uint32_t first, int rank) {
   for (uint32_t i = first + 1; i < entries.size(); ++i) {
     FleetEntry& entry = entries[i];
     if (entry.first == first && entry.place && entry.place->rank == rank) return entry;
   }
-  FleetEntry& added = entries.emplace_back();
+  const auto place = free.upper_bound(first);
+  FleetEntry& added = place == free.end() ? entries.emplace_back() : entries[*place];
+  if (place != free.end()) free.erase(place);
+  added = FleetEntry();
   added.first = first;
   return added;
 }
@@ -41,7 +44,7 @@ KnownReplica ReplicaOf(const FleetEntry& entry) {
   return replica;
 }
 
-void PlanRanks(std::vector<FleetEntry>& entries) {
+void PlanRanks(std::vector<FleetEntry>& entries, std::set<uint32_t>& free) {
   const auto engines = static_cast<uint32_t>(entries.size());
   for (uint32_t first = 0; first < engines; ++first) {
     if (entries[first].first != first) continue;
@@ -55,7 +58,7 @@ void PlanRanks(std::vector<FleetEntry>& entries) {
       if (entry.place && &entry != &entries[first] && entry.first == first) entry.removed = true;
     }
     for (size_t i = 1; i < places.size(); ++i) {
-      FleetEntry& follower = FollowerOf(entries, first, places[i].rank);
+      FleetEntry& follower = FollowerOf(entries, free, first, places[i].rank);
       follower.config = entries[first].config;
       follower.discovery = entries[first].discovery;
       follower.place = places[i];

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ struct FleetEntry : KnownReplica {
   uint32_t first = 0;              // The position of the engine's first replica; its own where it is the first.
   std::optional<RankPlace> place;  // Empty: the engine has one rank.
   bool removed = false;
+  bool vacant = false;  // Nobody has the place, and nothing is known of it.
   bool silent = false;
   std::vector<std::pair<ModelId, std::string>> engine_names;
 };
@@ -40,8 +42,9 @@ std::vector<RankPlace> RanksOf(const KnownReplica& replica);
 // The replica that one rank is: its name, its part of the GPUs, its cache. `entry` itself where the engine has one.
 KnownReplica ReplicaOf(const FleetEntry& entry);
 
-// Gives each engine an entry per rank. Entries are only appended; those of ranks that are gone count as removed.
-void PlanRanks(std::vector<FleetEntry>& entries);
+// Gives each engine an entry per rank, behind its first. Entries of ranks that are gone count as removed. A new entry
+// is the first of `free` that is behind, else it is appended.
+void PlanRanks(std::vector<FleetEntry>& entries, std::set<uint32_t>& free);
 
 }  // namespace penstock
 

@@ -98,7 +98,7 @@ asio::awaitable<void> ClientConnection::FailRead(const ApiError& error) {
   if (error.reason == LabelOf(TurnedAway::kBodyMemory)) loop_.edge().telemetry->OnTurnedAway(TurnedAway::kBodyMemory);
   ClientRequest none;
   none.keep_alive = false;
-  none.target = input_.head().target;  // Empty before a whole head.
+  none.target = input_.head().target;  // Empty before a request line.
   none.method = input_.head().method;
   Answer answer(loop_, *this, none, NewRequestId());
   const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop_, *this, none, 0);

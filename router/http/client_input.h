@@ -51,9 +51,9 @@ class ClientInput final : private ClientSocket::InputWaiter {
   const ApiError& error() const { return error_; }
   ClientRequest Take() { return reader_.Take(); }
   // After kHead.
-  const RequestHead& head() const { return reader_.head(); }
+  const RequestHead& head() { return reader_.head(); }
   // The client waits for leave to send its body.
-  bool AwaitsContinue() const { return head().expects_continue && reader_.buffered() == 0; }
+  bool AwaitsContinue() { return head().expects_continue && reader_.buffered() == 0; }
   // The body is counted in the account of `caller`, or is read and not stored.
   void SetCaller(uint64_t caller) { reader_.SetCaller(caller); }
   void DropBody() { reader_.DropBody(); }

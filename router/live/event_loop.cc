@@ -109,6 +109,7 @@ std::shared_ptr<UpstreamPool> EventLoop::PoolOf(ReplicaId replica) {
     options.tls = access.tls;
     options.server_name = access.server_name;
     if (access.capabilities) options.idle_limit = access.capabilities->idle_limit;
+    if (pool.pool != nullptr && pool.address != *access.address) pool.tokens_per_event = TokensPerEvent();
     pool.address = *access.address;
     pool.tls = access.tls;
     pool.connect_timeout = connect_timeout;

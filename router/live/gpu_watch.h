@@ -7,6 +7,7 @@
 #define PENSTOCK_ROUTER_LIVE_GPU_WATCH_H_
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -33,7 +34,8 @@ class GpuWatch {
   mutable std::mutex mutex_;  // Guards everything below.
   mutable GpuAccounts accounts_;
   WorkBook book_{accounts_};
-  std::vector<std::string> names_;  // Positions are those of the GPUs.
+  // Positions are those of the GPUs.
+  std::shared_ptr<const std::vector<std::string>> names_ = std::make_shared<std::vector<std::string>>();
   std::vector<bool> present_;
   std::map<std::string, double> prices_;
 };

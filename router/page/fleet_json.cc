@@ -118,7 +118,8 @@ void PutGpus(const PageFacts& facts, JsonWriter& json) {
     json.Begin("parts", '[');
     for (const size_t replica : replicas) PutPart(facts, replica, gpu, json);
     json.End(']');
-    const bool counted = gpu < facts.gpus.gpus.size();
+    // The report may be of another moment than the fleet.
+    const bool counted = gpu < facts.gpus.gpus.size() && facts.gpus.gpus[gpu].name == name;
     PutStates("seconds", counted ? facts.gpus.gpus[gpu].time : GpuTime(), json);
     json.End('}');
   }

@@ -135,8 +135,9 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
     return EngineFailed(EngineErrorKind::kGarbage, "The engine ended its stream without an answer.");
   }
   if (broken || relay_.unfinished_bytes() > kMaxEvent) {
-    return EngineFailed(EngineErrorKind::kGarbage, broken ? "The engine sent an event that is not JSON."
-                                                          : "The engine sent an event that is longer than 2 MiB.");
+    return EngineFailed(EngineErrorKind::kGarbage, broken
+                                                       ? "The engine sent an event that is not JSON, or of another API."
+                                                       : "The engine sent an event that is longer than 2 MiB.");
   }
   return std::nullopt;
 }

@@ -16,7 +16,6 @@
 #include "router/session/admission.h"
 #include "router/session/answer_memory.h"
 #include "router/session/delivery.h"
-#include "router/session/interruption.h"
 #include "router/session/rules/attempt_end.h"
 #include "router/session/session_state.h"
 

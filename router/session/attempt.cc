@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "backends/dialect/engine_error.h"
 #include "router/session/answer_stream.h"
-#include "router/session/interruption.h"
 
 namespace penstock {
 namespace asio = boost::asio;

@@ -14,6 +14,7 @@
 #include "router/openai/request/body_splice.h"
 #include "router/session/admission.h"
 #include "router/session/delivery.h"
+#include "router/session/merged_answer.h"
 #include "router/session/rules/attempt_end.h"
 #include "router/session/session_state.h"
 #include "router/session/whole_answer.h"

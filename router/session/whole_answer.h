@@ -12,7 +12,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,7 +21,6 @@
 #include "backends/dialect/answer_reader.h"
 #include "backends/transport/upstream.h"
 #include "router/live/loop_turn.h"
-#include "router/live/merge/embedding_merger.h"
 #include "router/session/admission.h"
 #include "router/session/answer_memory.h"
 #include "router/session/delivery.h"
@@ -86,37 +84,6 @@ class WholeAnswer {
   size_t size_ = 0;  // The bytes of the answer so far.
   bool malformed_ = false;
   bool passing_ = false;  // The answer has begun at the client.
-};
-
-// The answer to an embedding request that goes to its engine together with others, or the word that it goes alone.
-//
-// The merged call itself belongs to the loop (EmbeddingMerger). A request that goes alone keeps its place to its end:
-// others gather while it is at the engine. Lives in the attempt. Belongs to one loop.
-class MergedAnswer {
- public:
-  MergedAnswer(SessionState& state, Admission& admission, Delivery& delivery)
-      : state_(state), admission_(admission), delivery_(delivery) {}
-
-  // False: the request goes alone, whatever others do.
-  static bool MayMerge(const SessionState& state);
-  // Awaited once. None: the request goes alone.
-  boost::asio::awaitable<std::optional<AttemptEnd>> Run(std::shared_ptr<UpstreamPool> pool, HeaderList engine_headers);
-  // The time that the request spent in a call with others.
-  Duration waited() const { return waited_; }
-  // Run() ends at once; the others of the call go on.
-  void Leave() {
-    if (place_) place_->Leave();
-  }
-
- private:
-  EmbeddingCall CallWith(const HeaderList& engine_headers) const;
-
-  SessionState& state_;
-  Admission& admission_;
-  Delivery& delivery_;
-  std::optional<EmbeddingMerger::Place> place_;
-  Duration waited_;
-  UpstreamExchange none_;  // Nothing is read: the answer is at hand.
 };
 
 }  // namespace penstock

@@ -14,6 +14,7 @@ std::vector<prometheus::MetricFamily> GpuMetrics(const GpuReport& report, const 
   prometheus::MetricFamily cost = FamilyOf(MetricNamed("penstock_gpu_cost_total"));
   prometheus::MetricFamily waste = FamilyOf(MetricNamed("penstock_wasted_tokens_total"));
   for (const GpuReport::Gpu& gpu : report.gpus) {
+    if (gpu.name.empty()) continue;
     for (size_t i = 0; i < kGpuStates; ++i) {
       AddSample(seconds, {{"gpu", gpu.name}, {"state", std::string(kGpuStateLabels[i])}}, gpu.time.seconds[i]);
     }

@@ -12,7 +12,7 @@ bool IsGone(const std::vector<bool>& gone, size_t position) { return position < 
 void ShowPools(const CoreView& view, const GoneParts& gone, CoreView& shown) {
   absl::flat_hash_set<std::string> names;
   for (size_t i = 0; i < view.pools.size(); ++i) {
-    if (IsGone(gone.pools, i)) continue;
+    if (IsGone(gone.pools, i) || view.pools[i].name.empty()) continue;
     shown.pools.push_back(view.pools[i]);
     names.insert(view.pools[i].name);
   }
@@ -38,7 +38,8 @@ void ShowReplicas(const CoreView& view, const GoneParts& gone, CoreView& shown) 
     other.backlog += replica.backlog;
   };
   for (size_t i = 0; i < view.replicas.size(); ++i) {
-    if (!IsGone(gone.replicas, i)) show(view.replicas[i]);
+    // Without a name: the core does not know yet who has the place.
+    if (!IsGone(gone.replicas, i) && !view.replicas[i].name.empty()) show(view.replicas[i]);
   }
   for (size_t i = 0; i < view.replicas.size(); ++i) {
     if (IsGone(gone.replicas, i) && view.replicas[i].running > 0) show(view.replicas[i]);

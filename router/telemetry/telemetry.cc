@@ -77,6 +77,7 @@ void Telemetry::SetFleet(const Fleet& fleet) {
   GoneParts gone = GonePartsOf(fleet);
   std::unique_lock lock(state_->mutex);
   state_->gone = std::move(gone);
+  state_->block_of_pool.clear();
   for (const ReplicaSpec& replica : fleet.replicas) {
     for (const PoolShare& share : replica.pools) {
       if (share.pool.value() >= fleet.pools.size()) continue;

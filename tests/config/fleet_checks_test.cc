@@ -231,6 +231,22 @@ TEST(Warnings, ParkingThatHasNoEffectIsNamed) {
               HasSubstr("classes: standard: parking has no effect with the policy round_robin"));
 }
 
+TEST(Warnings, TwoCopiesOfAModelOnATimeSlicedGpuAreNamed) {
+  const auto of = [](const std::string& sharing, const std::string& second, const std::string& more = "") {
+    return ::testing::PrintToString(
+        Warnings(Parsed("gpus: [{id: g0, kind: h100" + sharing +
+                        "}]\nmodels: [{name: llama-3.1-8b, aliases: [chat]}]\nreplicas:\n"
+                        "  - {id: a, url: http://h:1, gpus: [g0], model: llama-3.1-8b, kv_memory: 9GB}\n"
+                        "  - {id: b, url: http://h:2, gpus: [g0], model: " +
+                        second + ", kv_memory: 9GB" + more + "}\n")));
+  };
+  EXPECT_THAT(of("", "llama-3.1-8b"),
+              HasSubstr("gpus: g0: replicas a and b are copies of one model on a time-sliced GPU"));
+  EXPECT_THAT(of("", "chat"), HasSubstr("are copies of one model"));
+  EXPECT_THAT(of("", "qwen2.5-7b"), Not(HasSubstr("copies")));
+  EXPECT_THAT(of(", sharing: mps", "llama-3.1-8b"), Not(HasSubstr("copies")));
+}
+
 TEST(Warnings, HeadersThatAreNeverRelayedAreNamed) {
   EXPECT_THAT(Warnings(Parsed(
                   WithReplica("relay_headers: [Host, x-session-id, content-length, Authorization, X-Penstock-A]\n"))),

@@ -112,6 +112,19 @@ TEST_F(BadInputs, AHeadThatNeverEndsTimesOut) {
   EXPECT_TRUE(client->WaitClosed());
 }
 
+TEST_F(BadInputs, AFaultInTheHeadComesInTheFormOfItsPath) {
+  const std::string bad = " HTTP/1.1\r\nHost: t\r\nHost: u\r\n\r\n";
+  const std::string large = " HTTP/1.1\r\nHost: t\r\nX: " + std::string(128 << 10, 'x') + "\r\n\r\n";
+  const std::string slow = " HTTP/1.1\r\nHost: t\r\nX-Slow: ";
+  for (const std::string& rest : {bad, large, slow}) {
+    const WireMessage message = router_.Ask("POST /v1/messages" + rest);
+    EXPECT_EQ(message.body.rfind(R"({"type":"error","error":{"type":)", 0), 0u) << message.body;
+    const WireMessage chat = router_.Ask("POST /v1/chat/completions" + rest);
+    EXPECT_EQ(chat.body.rfind(R"({"error":{"message":)", 0), 0u) << chat.body;
+    EXPECT_EQ(message.status(), chat.status());
+  }
+}
+
 TEST_F(BadInputs, ABodyThatNeverEndsTimesOut) {
   const auto client = router_.Connect();
   client->Send("POST /v1/chat/completions HTTP/1.1\r\nHost: t\r\nContent-Length: 500\r\n\r\n{\"model\"");

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/key_digest.h"
-#include "config/values/unrelayed_headers.h"
 #include "router/fleet/tenants.h"
 #include "router/http/response_head.h"
 #include "router/openai/error/api_error.h"
@@ -274,11 +273,6 @@ TEST(Tenants, WithoutTenantsAnyKeyIsATenantOfItsOwn) {
   const auto b = std::get<Caller>(book.Identify({{"authorization", "Bearer b"}}));
   EXPECT_NE(a.tenant, b.tenant);
   EXPECT_EQ(std::get<Caller>(book.Identify({})).tenant, TenantId());
-}
-
-TEST(HeaderRules, EachHeaderThatTheConfigurationWarnsAboutIsNeverRelayed) {
-  for (absl::string_view name : kUnrelayedHeaders) EXPECT_TRUE(NeverRelayed(name)) << name;
-  EXPECT_TRUE(NeverRelayed(absl::StrCat(kUnrelayedPrefix, "class")));
 }
 
 }  // namespace

@@ -50,5 +50,19 @@ TEST(RequestScan, ResponsesTellTheirEffects) {
   EXPECT_EQ(std::get<ApiError>(background).param, "background");
 }
 
+TEST(RequestScan, ToolsThatTheProviderOfAMessageRunsAreEffects) {
+  const auto effects = [](const std::string& tools) {
+    const std::string body = R"({"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"}])";
+    return ScanFor(Endpoint::kMessages, body + (tools.empty() ? "" : ",\"tools\":" + tools) + "}").has_effects;
+  };
+  EXPECT_FALSE(effects(""));
+  EXPECT_FALSE(effects("[]"));
+  EXPECT_FALSE(effects(R"([{"name":"look","input_schema":{}}])"));
+  EXPECT_TRUE(effects(R"([{"type":"web_search_20250305","name":"web_search"}])"));
+  EXPECT_TRUE(effects(R"([{"name":"look"},{"type":"web_fetch_20250910","name":"f"}])"));
+  EXPECT_TRUE(effects(R"([{"type":"code_execution_20250522","name":"c"}])"));
+  EXPECT_TRUE(effects("[\"" + std::string(1 << 20, 'x') + "\"]")) << "a list that is too long to be searched";
+}
+
 }  // namespace
 }  // namespace penstock

@@ -94,7 +94,14 @@ StreamFacts ReadMessageEvent(const SseSplitter::Event& event) {
     if (failed.error->type == "overloaded_error") failed.error->status = 503;
     return failed;
   }
+  // Events of another dialect name no type.
+  if (scan.type.empty()) {
+    StreamFacts malformed;
+    malformed.malformed = true;
+    return malformed;
+  }
   scan.facts.nothing = scan.type == "ping";
+  scan.facts.opening = (scan.type == "message_start" || scan.type == "content_block_start") && !scan.facts.has_text;
   scan.facts.done = scan.type == "message_stop";
   return std::move(scan.facts);
 }

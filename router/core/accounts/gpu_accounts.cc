@@ -1,6 +1,8 @@
 #include "router/core/accounts/gpu_accounts.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace penstock {
 
@@ -25,7 +27,41 @@ void GpuAccounts::Place(const std::vector<ReplicaPlace>& replicas, size_t models
       gpus_[gpu].replicas.push_back(i);
     }
   }
+  FindKinds(now);
   SettleAll(now);
+}
+
+void GpuAccounts::FindKinds(Instant now) {
+  std::map<std::vector<uint32_t>, size_t> known;
+  kinds_.clear();
+  kinds_of_.assign(waiting_.size(), {});
+  for (Gpu& gpu : gpus_) {
+    std::vector<uint32_t> models;
+    for (const size_t index : gpu.replicas) {
+      for (const ModelId model : replicas_[index].place.models) models.push_back(model.value());
+    }
+    std::sort(models.begin(), models.end());
+    models.erase(std::unique(models.begin(), models.end()), models.end());
+    const auto [found, fresh] = known.try_emplace(std::move(models), kinds_.size());
+    gpu.kind = found->second;
+    if (!fresh) continue;
+    Kind& kind = kinds_.emplace_back();
+    for (const uint32_t model : found->first) {
+      if (model >= waiting_.size()) continue;
+      kinds_of_[model].push_back(gpu.kind);
+      if (waiting_[model] > 0) ++kind.wanted;
+    }
+    kind.blocked.Set(kind.wanted > 0, std::min(now, end_));
+  }
+  // The clocks are new: nothing of them is counted yet.
+  for (Gpu& gpu : gpus_) gpu.wanted = Duration();
+}
+
+void GpuAccounts::Vacate(size_t gpu, Instant now) {
+  if (gpu >= gpus_.size()) return;
+  Settle(gpus_[gpu], now);
+  gone_ += std::exchange(gpus_[gpu].time, GpuTime());
+  gpus_[gpu].price = 0;
 }
 
 void GpuAccounts::SetPrice(size_t gpu, double price, Instant now) {
@@ -59,14 +95,18 @@ void GpuAccounts::ChangeWaiting(ModelId model, int change, Instant now) {
   waiting += change;
   all_waiting_ += change;
   if (shown == (waiting > 0)) return;
-  // The demand is nothing to a GPU that works.
-  for (Gpu& gpu : gpus_) {
-    if (!gpu.working) Settle(gpu, now);
+  const Instant until = std::min(now, end_);
+  any_wait_.Set(all_waiting_ > 0, until);
+  for (const size_t index : kinds_of_[model.value()]) {
+    Kind& kind = kinds_[index];
+    kind.wanted += shown ? -1 : 1;
+    kind.blocked.Set(kind.wanted > 0, until);
   }
 }
 
-void GpuAccounts::SettleAll(Instant now) {
-  for (Gpu& gpu : gpus_) Settle(gpu, now);
+void GpuAccounts::SettleSome(size_t first, size_t count, Instant now) {
+  const size_t end = std::min(gpus_.size(), first + std::min(count, gpus_.size()));
+  for (size_t i = first; i < end; ++i) Settle(gpus_[i], now);
 }
 
 void GpuAccounts::SettleOf(size_t replica, Instant now) {
@@ -76,52 +116,58 @@ void GpuAccounts::SettleOf(size_t replica, Instant now) {
 void GpuAccounts::Settle(Gpu& gpu, Instant now) {
   const Instant until = std::min(now, end_);
   if (until > gpu.since) {
-    const double passed = (until - gpu.since).seconds();
-    for (size_t i = 0; i < kGpuStates; ++i) gpu.time.seconds[i] += passed * gpu.parts[i];
-    if (!gpu.replicas.empty()) gpu.time.cost += passed / 3600 * gpu.price;
+    Count(gpu, until - gpu.since, until);
     gpu.since = until;
   }
+  if (gpu.kind < kinds_.size()) gpu.wanted = kinds_[gpu.kind].blocked.At(until);
+  gpu.any_wait = any_wait_.At(until);
   Divide(gpu);
+}
+
+void GpuAccounts::Count(Gpu& gpu, Duration passed, Instant until) const {
+  const auto add = [&gpu](GpuState state, double seconds) { gpu.time.seconds[static_cast<size_t>(state)] += seconds; };
+  if (gpu.mode == Mode::kLeft) return;
+  gpu.time.cost += passed.seconds() / 3600 * gpu.price;
+  if (gpu.mode == Mode::kWorks) {
+    add(GpuState::kSlow, passed.seconds() * gpu.slow);
+    add(GpuState::kForNobody, passed.seconds() * gpu.for_nobody);
+    return add(GpuState::kProductive, passed.seconds() * (1 - gpu.slow - gpu.for_nobody));
+  }
+  if (gpu.mode == Mode::kDown) return add(GpuState::kDown, passed.seconds());
+  const Duration blocked = std::clamp(kinds_[gpu.kind].blocked.At(until) - gpu.wanted, Duration(), passed);
+  add(GpuState::kBlocked, blocked.seconds());
+  if (gpu.mode == Mode::kAsleep) return add(GpuState::kAsleep, (passed - blocked).seconds());
+  // Where the GPU is blocked, a request waits.
+  const Duration any = std::clamp(any_wait_.At(until) - gpu.any_wait, blocked, passed);
+  add(GpuState::kElsewhere, (any - blocked).seconds());
+  add(GpuState::kIdle, (passed - any).seconds());
 }
 
 void GpuAccounts::Divide(Gpu& gpu) const {
   ReplicaWork work;
+  bool asleep = true;
+  bool down = true;
   for (const size_t index : gpu.replicas) {
     const Replica& replica = replicas_[index];
+    asleep = asleep && (replica.asleep || replica.down);
+    down = down && replica.down;
     if (replica.down || replica.asleep) continue;
     work.on_time += replica.work.on_time;
     work.late += replica.work.late;
     work.for_nobody += replica.work.for_nobody;
   }
-  gpu.parts.fill(0);
   const int64_t all = work.on_time + work.late + work.for_nobody;
-  gpu.working = all > 0;
-  const auto part = [&](GpuState state) -> double& { return gpu.parts[static_cast<size_t>(state)]; };
-  if (gpu.working) {
-    part(GpuState::kSlow) = static_cast<double>(work.late) / static_cast<double>(all);
-    part(GpuState::kForNobody) = static_cast<double>(work.for_nobody) / static_cast<double>(all);
-    part(GpuState::kProductive) = 1 - part(GpuState::kSlow) - part(GpuState::kForNobody);
-  } else if (!gpu.replicas.empty()) {
-    part(RestOf(gpu)) = 1;
+  if (gpu.replicas.empty()) {
+    gpu.mode = Mode::kLeft;
+  } else if (all > 0) {
+    gpu.mode = Mode::kWorks;
+    gpu.slow = static_cast<double>(work.late) / static_cast<double>(all);
+    gpu.for_nobody = static_cast<double>(work.for_nobody) / static_cast<double>(all);
+  } else if (down) {
+    gpu.mode = Mode::kDown;
+  } else {
+    gpu.mode = asleep ? Mode::kAsleep : Mode::kRests;
   }
-}
-
-GpuState GpuAccounts::RestOf(const Gpu& gpu) const {
-  bool asleep = true;
-  bool down = true;
-  bool wanted = false;
-  for (const size_t index : gpu.replicas) {
-    const Replica& replica = replicas_[index];
-    asleep = asleep && (replica.asleep || replica.down);
-    down = down && replica.down;
-    for (const ModelId model : replica.place.models) {
-      wanted = wanted || (model.value() < waiting_.size() && waiting_[model.value()] > 0);
-    }
-  }
-  if (down) return GpuState::kDown;
-  if (wanted) return GpuState::kBlocked;
-  if (asleep) return GpuState::kAsleep;
-  return all_waiting_ > 0 ? GpuState::kElsewhere : GpuState::kIdle;
 }
 
 }  // namespace penstock

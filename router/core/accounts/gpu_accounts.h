@@ -12,11 +12,13 @@
 // Requests that run on one GPU divide its time evenly, whichever replica they are on. So two overdue requests of three
 // make a second two thirds slow. A replica that is down or asleep runs nothing. Where nothing runs, the order is
 // down, blocked, asleep, elsewhere, idle. A GPU without replicas is not in the fleet, and its time does not count.
-// Pure. One owner; time does not go back. A change costs O(replicas of the GPU), a change of the demand O(GPUs).
+// Pure. One owner; time goes back by microseconds at most. A change costs O(replicas of the GPU). GPUs with the same
+// models share a clock of the demand, which is read when one of them is settled. So a change of the demand costs O(sets
+// of models that have the model), however many GPUs rest.
 #ifndef PENSTOCK_ROUTER_CORE_ACCOUNTS_GPU_ACCOUNTS_H_
 #define PENSTOCK_ROUTER_CORE_ACCOUNTS_GPU_ACCOUNTS_H_
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -44,6 +46,22 @@ struct ReplicaWork {
   bool operator==(const ReplicaWork&) const = default;
 };
 
+// Sums the time during which something holds. Exact.
+class DemandClock {
+ public:
+  void Set(bool runs, Instant now) {
+    sum_ = At(now);
+    since_ = std::max(since_, now);
+    runs_ = runs;
+  }
+  Duration At(Instant now) const { return runs_ && now > since_ ? sum_ + (now - since_) : sum_; }
+
+ private:
+  Duration sum_;
+  Instant since_;
+  bool runs_ = false;
+};
+
 class GpuAccounts {
  public:
   // Time after `end` is not counted.
@@ -51,6 +69,8 @@ class GpuAccounts {
 
   // The fleet as it is from now on. Positions keep their meaning, so the lists only grow.
   void Place(const std::vector<ReplicaPlace>& replicas, size_t models, Instant now);
+  // Nobody has the place any more. Its time counts as that of GPUs that are gone.
+  void Vacate(size_t gpu, Instant now);
   // One hour of the GPU costs so much from now on.
   void SetPrice(size_t gpu, double price, Instant now);
 
@@ -60,10 +80,15 @@ class GpuAccounts {
   // `change` more requests wait in the router for a model.
   void ChangeWaiting(ModelId model, int change, Instant now);
   // Counts the time up to `now`. Before a look at the seconds.
-  void SettleAll(Instant now);
+  void SettleAll(Instant now) { SettleSome(0, gpus_.size(), now); }
+  // The same for `count` GPUs from `first` on, as far as there are any.
+  void SettleSome(size_t first, size_t count, Instant now);
 
   const GpuTime& time(size_t gpu) const { return gpus_[gpu].time; }
+  double price(size_t gpu) const { return gpus_[gpu].price; }
   size_t gpus() const { return gpus_.size(); }
+  // The time of all GPUs whose places were given up.
+  const GpuTime& gone() const { return gone_; }
 
  private:
   struct Replica {
@@ -72,25 +97,42 @@ class GpuAccounts {
     bool asleep = false;
     bool down = false;
   };
+  enum class Mode : uint8_t { kLeft, kWorks, kDown, kAsleep, kRests };
   struct Gpu {
     std::vector<size_t> replicas;
+    size_t kind = 0;  // The position of its set of models in kinds_.
     GpuTime time;
     double price = 0;
     Instant since;
-    std::array<double, kGpuStates> parts{};  // Shares of the time from `since` on; all 0: it has left.
-    bool working = false;
+    Mode mode = Mode::kLeft;
+    // Shares of the time from `since` on while it works.
+    double slow = 0;
+    double for_nobody = 0;
+    // The clocks as of `since`.
+    Duration wanted;
+    Duration any_wait;
+  };
+  // A set of models that GPUs have in common.
+  struct Kind {
+    int64_t wanted = 0;   // Its models that somebody waits for.
+    DemandClock blocked;  // Runs while there is one.
   };
 
+  void FindKinds(Instant now);
   void Settle(Gpu& gpu, Instant now);
+  void Count(Gpu& gpu, Duration passed, Instant until) const;
   void SettleOf(size_t replica, Instant now);
   void Divide(Gpu& gpu) const;
-  GpuState RestOf(const Gpu& gpu) const;
 
   Instant end_;
   std::vector<Replica> replicas_;
   std::vector<Gpu> gpus_;
-  std::vector<int64_t> waiting_;  // Requests by model.
+  GpuTime gone_;
+  std::vector<Kind> kinds_;
+  std::vector<std::vector<size_t>> kinds_of_;  // One list per model.
+  std::vector<int64_t> waiting_;               // Requests by model.
   int64_t all_waiting_ = 0;
+  DemandClock any_wait_;  // Runs while a request waits.
 };
 
 }  // namespace penstock

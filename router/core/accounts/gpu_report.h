@@ -48,11 +48,12 @@ struct GpuReport {
     double price = 0;     // An hour costs so much; 0: not known.
     bool present = true;  // It is in the fleet.
   };
-  std::vector<Gpu> gpus;          // Positions are those of Fleet::gpus.
+  std::vector<Gpu> gpus;          // Positions are those of Fleet::gpus. Without a name: a vacant place.
+  GpuTime gone;                   // The time of GPUs whose places were given up.
   int64_t recomputed_tokens = 0;  // Prompts and answers of begun requests that another run had to read again.
 
   GpuTime fleet() const {
-    GpuTime sum;
+    GpuTime sum = gone;
     for (const Gpu& gpu : gpus) sum += gpu.time;
     return sum;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "router/core/contract/vacancy.h"
+
 namespace penstock {
 namespace {
 
@@ -165,8 +167,21 @@ void WorkBook::On(const FleetChanged& event) {
       replicas_.emplace_back();
       accounts_.SetDown(i, true, now_);  // Until its first news.
     }
+    if (IsVacant(event.fleet.replicas[i])) Vacate(i);
     replicas_[i].hold = event.fleet.replicas[i].abort_hold;
   }
+}
+
+void WorkBook::Vacate(size_t position) {
+  Replica& replica = replicas_[position];
+  if (replica.prefilling + replica.decoding > 0) return;
+  // The ghosts of the replica that left are gone with it.
+  const uint64_t generation = replica.generation + 1;
+  replica = Replica();
+  replica.generation = generation;
+  Publish(ReplicaId(static_cast<uint32_t>(position)));
+  accounts_.SetAsleep(position, false, now_);
+  accounts_.SetDown(position, true, now_);
 }
 
 void WorkBook::Leave(RequestId id, Request& request) {

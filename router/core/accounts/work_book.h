@@ -90,6 +90,8 @@ class WorkBook {
   void On(const Park& action);
   void On(const Refuse& action);
 
+  // Nobody has the place: what was there is forgotten.
+  void Vacate(size_t position);
   // The request waits no more, or leaves its engine.
   void Leave(RequestId id, Request& request);
   void Haunt(ReplicaId replica);

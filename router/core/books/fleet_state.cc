@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "router/core/contract/vacancy.h"
+
 namespace penstock {
 namespace {
 
@@ -10,9 +12,20 @@ namespace {
 // within each of them.
 constexpr size_t kTicksPerEvent = 8;
 
-bool ShareGpu(const ReplicaSpec& a, const ReplicaSpec& b) {
-  return std::any_of(a.gpus.begin(), a.gpus.end(),
-                     [&](uint32_t gpu) { return std::find(b.gpus.begin(), b.gpus.end(), gpu) != b.gpus.end(); });
+// A place that is vacant now forgets what was learned there. One that still has requests or leases stays.
+void Vacate(ReplicaState& replica, PrefixHolders* holders, size_t position) {
+  if (replica.busy()) return;
+  replica.prompts.Forget();
+  replica = ReplicaState();
+  replica.prompts.ListIn(holders, static_cast<uint32_t>(position));
+}
+
+void Vacate(PoolState& pool, MemoryLedger& ledger, size_t position) {
+  const PoolId id(static_cast<uint32_t>(position));
+  const PoolBalance& balance = ledger.balance(id);
+  if (balance.promised != Amount(0) || balance.draining != Amount(0)) return;
+  pool = PoolState();
+  ledger.Renew(id, Amount(0));
 }
 
 }  // namespace
@@ -26,6 +39,7 @@ void FleetState::Configure(const Fleet& fleet) {
   }
   for (size_t i = 0; i < spec_.replicas.size(); ++i) {
     const ReplicaSpec& replica = spec_.replicas[i];
+    if (IsVacant(replica) && !replicas_[i].spec().name.empty()) Vacate(replicas_[i], &holders_, i);
     replicas_[i].Configure(replica, spec_.classes);
     for (const PoolShare& share : replica.pools) {
       pool(share.pool).replicas().push_back(ReplicaId(static_cast<uint32_t>(i)));
@@ -57,6 +71,7 @@ void FleetState::ConfigurePools() {
       pools_.emplace_back();
       ledger_.AddPool(spec_.pools[i].capacity);
     }
+    if (IsVacant(spec_.pools[i]) && !pools_[i].spec().name.empty()) Vacate(pools_[i], ledger_, i);
     pools_[i].Configure(spec_.pools[i]);
     pools_[i].replicas().clear();
     ledger_.SetCapacity(PoolId(static_cast<uint32_t>(i)), spec_.pools[i].capacity);
@@ -65,10 +80,21 @@ void FleetState::ConfigurePools() {
 
 void FleetState::FindNeighbours() {
   neighbours_.assign(replicas_.size(), {});
+  std::vector<std::vector<size_t>> on_gpu;
   for (size_t i = 0; i < spec_.replicas.size(); ++i) {
-    for (size_t j = 0; j < spec_.replicas.size(); ++j) {
-      if (i != j && ShareGpu(spec_.replicas[i], spec_.replicas[j])) neighbours_[i].push_back(j);
+    for (const uint32_t gpu : spec_.replicas[i].gpus) {
+      if (gpu >= on_gpu.size()) on_gpu.resize(gpu + 1);
+      on_gpu[gpu].push_back(i);
     }
+  }
+  for (size_t i = 0; i < spec_.replicas.size(); ++i) {
+    std::vector<size_t>& found = neighbours_[i];
+    for (const uint32_t gpu : spec_.replicas[i].gpus) {
+      found.insert(found.end(), on_gpu[gpu].begin(), on_gpu[gpu].end());
+    }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    std::erase(found, i);
   }
 }
 

@@ -1,7 +1,8 @@
 // The fleet inside the core: pools, replicas, which replicas share a GPU, and the ledger of memory.
 //
 // Invariant: position i of pools and replicas is the id i of the Fleet; lists only grow. A replica of the Fleet is
-// listed by each of its pools. Owned by PenstockCore; every room above reads it, RunningRequests changes its members.
+// listed by each of its pools. A place that becomes vacant forgets all of its replica or its pool. Owned by
+// PenstockCore; every room above reads it, RunningRequests changes its members.
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_FLEET_STATE_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_FLEET_STATE_H_
 
@@ -21,7 +22,7 @@ inline constexpr int64_t kMostReserved = 100'000;
 
 class FleetState {
  public:
-  // Takes a new description. O(replicas^2 x GPUs).
+  // Takes a new description. O(replicas x GPUs + neighbours).
   void Configure(const Fleet& fleet);
 
   const Fleet& spec() const { return spec_; }

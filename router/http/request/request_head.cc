@@ -138,6 +138,7 @@ size_t RequestHeadParser::Put(absl::string_view input) {
 bool RequestHeadParser::done() const { return parser_->is_header_done(); }
 
 RequestHead& RequestHeadParser::head() { return parser_->head; }
+const RequestHead& RequestHeadParser::head() const { return parser_->head; }
 
 ApiError RequestHeadParser::Translate(int code) const {
   const auto ec = http::make_error_code(static_cast<http::error>(code));

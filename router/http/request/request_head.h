@@ -46,8 +46,9 @@ class RequestHeadParser {
   // Some bytes were taken.
   bool begun() const { return taken_ > 0; }
   const std::optional<ApiError>& error() const { return error_; }
-  // After done().
+  // Complete after done(). Before, what was read so far.
   RequestHead& head();
+  const RequestHead& head() const;
 
  private:
   struct Parser;

@@ -22,6 +22,16 @@ constexpr size_t kGrowthOfChunks = 2;
 
 constexpr absl::string_view kEmptyLine = "\r\n";
 
+// The parser reads no line before it has the whole head.
+std::string TargetOf(const std::optional<RequestHeadParser>& head, absl::string_view input) {
+  if (head && !head->head().target.empty()) return head->head().target;
+  const absl::string_view line = input.substr(0, input.find_first_of("\r\n"));
+  const size_t begin = line.find(' ');
+  if (line.size() == input.size() || begin == absl::string_view::npos) return "";
+  const absl::string_view target = line.substr(begin + 1);
+  return std::string(target.substr(0, target.find(' ')));
+}
+
 }  // namespace
 
 RequestReader::RequestReader(const Limits& limits) : limits_(limits) { SetPeer(limits.peer); }
@@ -191,8 +201,14 @@ RequestReader::State RequestReader::FailBody() {
 // Nothing behind a fault can be believed, so the rest is dropped.
 RequestReader::State RequestReader::Fail(ApiError error) {
   error_ = std::move(error);
+  if (request_.target.empty()) request_.target = TargetOf(head_, input_);
   input_ = absl::string_view();
   return State::kFailed;
+}
+
+const RequestHead& RequestReader::head() {
+  if (request_.target.empty()) request_.target = TargetOf(head_, input_);
+  return request_;
 }
 
 ClientRequest RequestReader::Take() {

@@ -56,8 +56,9 @@ class RequestReader {
   // The error behind kFailed. The connection cannot be used any further.
   const ApiError& error() const { return *error_; }
 
-  // From kHeadDone on: the head. The memory of the request is `caller`'s.
-  const RequestHead& head() const { return request_; }
+  // From kHeadDone on: the head. Before, its target alone, as soon as there is a request line. The memory of the
+  // request is `caller`'s.
+  const RequestHead& head();
   void SetCaller(uint64_t caller);
   // The body will be read and not stored.
   void DropBody() { drop_body_ = true; }

@@ -69,7 +69,8 @@ asio::awaitable<VerbEnd> AdapterKeeper::Ask(WatchedReplica& watched, LoadAdapter
   }
   VerbRequest load = verbs.load(book_.EngineModelName(watched.id, order.model), book_.RootOf(order.model));
   VerbEnd end = co_await requests.Post(std::move(load), timeout);
-  under_way_.erase(watched.id);
+  const auto own = under_way_.find(watched.id);
+  if (own != under_way_.end() && own->second == &requests) under_way_.erase(own);
   co_return end;
 }
 

@@ -27,9 +27,10 @@ constexpr Duration kBadUrlPause = Duration::Seconds(5);
 
 FleetMonitor::FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, const Config& config, UrlOf url_of)
     : control_(control),
-      publisher_(control, std::move(loops), [this] { return MakeView(); }),
+      publisher_(control, std::move(loops), [this] { return departures_.Note(MakeView()); }),
       url_of_(std::move(url_of)),
       book_(config),
+      departures_(control, book_, publisher_),
       patrol_(control),
       rereader_(control, book_,
                 [this](const WatchedReplica& watched, bool changed, std::string notice) {
@@ -38,8 +39,6 @@ FleetMonitor::FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, co
                 }),
       keeper_(control, book_, publisher_, [this](const ReplicaResidency& event) { publisher_.Publish({event}); }),
       adapters_(control, book_, [this](std::vector<Event> events) { publisher_.Publish(std::move(events)); }) {}
-
-FleetMonitor::~FleetMonitor() = default;
 
 void FleetMonitor::Start() {
   publisher_.Publish({});
@@ -59,7 +58,10 @@ void FleetMonitor::Reload(const Config& config, std::function<void()> published)
     const Health health = book_.removed(id) ? Health::kDraining : Health::kDown;
     for (const ReplicaId rank : AllRanks(book_, id)) control_.edge().core->Submit(ReplicaHealth{rank, health});
   }
-  publisher_.Publish({}, std::move(published));
+  publisher_.Publish({}, [this, published = std::move(published)] {
+    departures_.Look();
+    published();
+  });
   for (const auto& entry : watched_) keeper_.Configure(*entry.second);
   StartWatching();
   CountUp();
@@ -79,6 +81,7 @@ void FleetMonitor::StopWatching(ReplicaId replica) {
   if (found->second->sleeper) found->second->sleeper->Stop();
   adapters_.Stop(replica);
   patrol_.Forget(replica);
+  departures_.Left(found->second);
   watched_.erase(found);
 }
 
@@ -289,10 +292,7 @@ std::shared_ptr<const FleetView> FleetMonitor::MakeView() const {
     const FleetEntry& entry = book_.entry(ReplicaId(static_cast<uint32_t>(i)));
     const auto found = watched_.find(ReplicaId(entry.first));
     EngineAccess& access = engines.emplace_back();
-    if (entry.removed || found == watched_.end()) continue;
-    access = found->second->Access();
-    if (entry.place) access.rank = entry.place->rank;
-    access.speculates = entry.discovery && entry.discovery->speculates;
+    if (!entry.removed && found != watched_.end()) access = found->second->Access(entry);
   }
   return MakeFleetView(book_, std::move(engines));
 }

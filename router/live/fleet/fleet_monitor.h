@@ -22,6 +22,7 @@
 #include "router/fleet/fleet_book.h"
 #include "router/live/event_loop.h"
 #include "router/live/fleet/adapter_keeper.h"
+#include "router/live/fleet/departures.h"
 #include "router/live/fleet/fleet_publisher.h"
 #include "router/live/fleet/hang_patrol.h"
 #include "router/live/fleet/rereader.h"
@@ -36,12 +37,12 @@ class FleetMonitor {
   using UrlOf = std::function<std::string(const ReplicaConfig&)>;
 
   FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, const Config& config, UrlOf url_of);
-  ~FleetMonitor();
+  ~FleetMonitor() = default;
   FleetMonitor(const FleetMonitor&) = delete;
   FleetMonitor& operator=(const FleetMonitor&) = delete;
 
   // The first view, to be given to every loop before they run.
-  std::shared_ptr<const FleetView> FirstView() const { return MakeView(); }
+  std::shared_ptr<const FleetView> FirstView() { return departures_.Note(MakeView()); }
   const FleetBook& book() const { return book_; }
   void Start();
   // Calls `published` on the control loop once the core and every loop have the new fleet.
@@ -81,6 +82,7 @@ class FleetMonitor {
   FleetPublisher publisher_;
   const UrlOf url_of_;
   FleetBook book_;
+  Departures departures_;
   HangPatrol patrol_;
   Rereader rereader_;
   SleepKeeper keeper_;

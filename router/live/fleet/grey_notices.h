@@ -21,6 +21,7 @@ class GreyNotices {
     told_.resize(view.replicas.size());
     for (size_t i = 0; i < view.replicas.size(); ++i) {
       const GreyView& grey = view.replicas[i].grey;
+      if (view.replicas[i].name.empty()) told_[i] = GreyCause::kNone;  // The place is vacant.
       if (told_[i] == grey.cause) continue;
       told_[i] = grey.cause;
       LogNotice(edge, view.replicas[i].name, TextOf(grey));

@@ -43,6 +43,8 @@ HangWatch::Work HangPatrol::WorkOf(ReplicaId replica, const ReplicaSpec& spec, I
   HangWatch::Work work;
   if (replica.value() >= ViewAt(now).replicas.size()) return work;
   const ReplicaView& view = view_.replicas[replica.value()];
+  // The view may be older than the replica.
+  if (view.name != spec.name) return work;
   work.running = view.running;
   // The factor of a guessed prior moves with the first observed step.
   const bool known = spec.prior_known || view.step_factor != 1;

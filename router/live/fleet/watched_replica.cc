@@ -34,7 +34,7 @@ UpstreamPool::Options WatchedReplica::PoolOptions() const {
   return options;
 }
 
-EngineAccess WatchedReplica::Access() const {
+EngineAccess WatchedReplica::Access(const FleetEntry& rank) const {
   EngineAccess access;
   access.key = config.key;
   access.address = address;
@@ -42,6 +42,8 @@ EngineAccess WatchedReplica::Access() const {
   if (config.tls) access.server_name = config.tls->server_name;
   if (scraper) access.capabilities = scraper->engine().capabilities;
   access.wants_answers = wants_answers;
+  if (rank.place) access.rank = rank.place->rank;
+  access.speculates = rank.discovery && rank.discovery->speculates;
   return access;
 }
 

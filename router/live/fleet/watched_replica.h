@@ -41,8 +41,8 @@ struct WatchedReplica {
   // Without it, the replica is never reached.
   absl::Status Connect(EventLoop& loop, const std::string& url);
   UpstreamPool::Options PoolOptions() const;
-  // The way of the loops to its engine, without the facts of the fleet.
-  EngineAccess Access() const;
+  // The way of the loops to this rank of its engine, without the facts of the fleet.
+  EngineAccess Access(const FleetEntry& rank) const;
   // Its connection would be another one now.
   bool Differs(const ReplicaConfig& other) const {
     return config.key != other.key || config.engine != other.engine || config.tls != other.tls;

@@ -27,6 +27,7 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
   }
   if (!keep_delivered) delivered = unseen = 0;
   carried = client_tokens();
+  relayed.in_prompt.reset();
   relayed.before = keep_delivered ? generated() : 0;
   relayed.counter.Reset(std::max(carried, relayed.before));
   usage.reset();
@@ -44,9 +45,12 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
 
 void RelayState::CountText(Tokens tokens) {
   const int64_t off = std::abs(tokens.value() - relayed.before);
-  relayed.miscounted |= off > std::max(kMiscount, relayed.before / 8);
+  const bool far_off = off > std::max(kMiscount, relayed.before / 8);
+  relayed.miscounted |= far_off;
   unseen = std::max(unseen, tokens.value() - delivered);
   carried = client_tokens();
+  // Text that is read again may have some tokens fewer than it was written with.
+  if (tokens > Tokens(0) && !far_off) relayed.in_prompt = tokens.value();
   relayed.counter.Reset(carried);
 }
 
@@ -103,6 +107,12 @@ StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant n
     state_.early.append(event.raw.data(), event.raw.size());
     return state_.early.size() <= kMaxEarly ? Result::kGoOn : Result::kMalformed;
   }
+  if (facts.opening && !any_event_ && state_.early.size() + event.raw.size() <= kMaxEarly) {
+    // Without it, a client can still get the answer of another engine.
+    if (facts.usage) LearnUsage(*facts.usage);
+    state_.early.append(event.raw.data(), event.raw.size());
+    return Result::kGoOn;
+  }
   any_event_ = true;
   if (!state_.early.empty()) PassEarly();
   Learn(facts, event.data.size(), now);
@@ -146,7 +156,8 @@ bool StreamRelay::LearnUsage(Usage usage) {
   }
   const bool credible = KeepPossible(state_.usage_check, usage);
   const Tokens carried(state_.carried);
-  const Tokens prompt = state_.prompt.value_or(std::max(Tokens(0), usage.prompt - carried));
+  const Tokens in_prompt(state_.relayed.in_prompt.value_or(state_.carried));
+  const Tokens prompt = state_.prompt.value_or(std::max(Tokens(0), usage.prompt - in_prompt));
   // The cached part of a continued prompt says nothing about the prompt that arrived.
   const Tokens cached = state_.carried > 0 ? Tokens(-1) : usage.cached;
   state_.usage = Usage{prompt, usage.output + carried, cached};

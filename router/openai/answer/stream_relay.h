@@ -35,6 +35,8 @@ struct RelayedTokens {
   double more = 0;          // Tokens beyond one per event that are not counted yet.
   int64_t before = 0;       // Counted when the last attempt ended.
   bool miscounted = false;  // The engine's own count of the delivered text was another.
+  // The tokens of that text in the prompt of the present attempt, where its engine counted them.
+  std::optional<int64_t> in_prompt;
 };
 
 // The progress of one request's answer.
@@ -48,7 +50,7 @@ struct RelayState {
   std::optional<ChunkNames> names;  // Of the first chunk, once the client has it.
   bool resumed = false;             // The present attempt goes on with an answer that the client has part of.
   std::string overlap;              // White space that the client has and the present attempt's prompt has not.
-  int64_t carried = 0;              // Tokens that the present attempt got as prompt.
+  int64_t carried = 0;              // Tokens of the client's that the present attempt goes on from.
   std::optional<Usage> usage;       // The usage of the whole answer, as far as its counts are possible.
   UsageCheck usage_check;
   std::optional<Tokens> prompt;  // The prompt of the first attempt, where its engine reported it early.

@@ -93,7 +93,7 @@ ApiError FromRefusal(const Refuse& refuse, absl::string_view model) {
 
 ApiError MissingKey() {
   ApiError error = FromRefusal(Refuse{RequestId(), Refusal::kInvalidKey, Duration(), 0, 0}, "");
-  error.message = "You didn't provide an API key. Send it as `Authorization: Bearer KEY`.";
+  error.message = "You didn't provide an API key. Send it as `Authorization: Bearer KEY` or as `x-api-key: KEY`.";
   return error;
 }
 

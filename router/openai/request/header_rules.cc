@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/header_names.h"
 
 namespace penstock {
 namespace {
@@ -47,15 +48,12 @@ class HeaderNames {
   std::array<uint32_t, kLongest> by_length_{};  // A bit for each name of that length.
 };
 
-constexpr HeaderNames<10> kHopByHop({"connection", "keep-alive", "proxy-connection", "proxy-authenticate",
-                                     "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade",
-                                     "http2-settings"});
+constexpr HeaderNames kHopByHop(kHopByHopHeaders);
 constexpr HeaderNames<9> kForEngines({"accept", "accept-language", "anthropic-beta", "anthropic-version", "b3",
                                       "baggage", "content-type", "user-agent", "x-correlation-id"});
 // The router validates these, and writes its own.
 constexpr HeaderNames<2> kTrace({"traceparent", "tracestate"});
-constexpr HeaderNames<10> kNever({"authorization", "x-api-key", "content-encoding", "content-length", "expect", "host",
-                                  "cookie", "accept-encoding", "via", "x-request-id"});
+constexpr HeaderNames kOwn(kOwnHeaders);
 // The router gives its own advice to retry, with its own errors.
 constexpr HeaderNames<12> kNotForClients({"content-length", "content-type", "content-encoding", "server", "date",
                                           "x-request-id", "set-cookie", "x-accel-buffering", "alt-svc", "retry-after",
@@ -148,7 +146,7 @@ HeaderList HeadersForClient(const HeaderList& engine) {
 }
 
 bool NeverRelayed(absl::string_view name) {
-  return kHopByHop.Contain(name) || kNever.Contain(name) || absl::StartsWithIgnoreCase(name, "x-penstock-");
+  return kHopByHop.Contain(name) || kOwn.Contain(name) || absl::StartsWithIgnoreCase(name, kOwnPrefix);
 }
 
 std::string ClientRequestId(const HeaderList& headers) {

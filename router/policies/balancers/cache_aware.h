@@ -37,6 +37,7 @@ class CacheAware final : public RivalRule {
  private:
   Choice Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) override;
   bool RefusesLate() const override { return false; }
+  void OnFleet() override { index_.FollowFleet(fleet()); }
   bool Imbalanced(const std::vector<ReplicaId>& candidates) const;
   ReplicaId ByCache(const RequestArrived& request, const std::vector<ReplicaId>& candidates) const;
 

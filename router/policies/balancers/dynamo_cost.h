@@ -47,7 +47,10 @@ class DynamoCost final : public RivalRule {
   void OnDispatched(const Live& live) override;
   void OnFirstToken(const Live& live) override;
   void OnEnded(const Live& live, const RequestClosed* closed) override;
-  void OnFleet() override { books_.resize(fleet().replicas.size()); }
+  void OnFleet() override {
+    books_.resize(fleet().replicas.size());
+    index_.FollowFleet(fleet());
+  }
 
   double Cost(const RequestArrived& request, ReplicaId id) const;
   double Uncached(const RequestArrived& request, ReplicaId id) const;

@@ -17,6 +17,7 @@
 
 #include <vector>
 
+#include "router/core/contract/vacancy.h"
 #include "router/policies/kit/policy_declaration.h"
 #include "router/policies/kit/rival_rule.h"
 #include "router/policies/kit/turns.h"
@@ -46,7 +47,12 @@ class LeastLoad final : public RivalRule {
   void OnDispatched(const Live& live) override;
   void OnReport(ReplicaId id) override;
   void OnSteps(ReplicaId id, int64_t steps) override;
-  void OnFleet() override { work_.resize(fleet().replicas.size()); }
+  void OnFleet() override {
+    work_.resize(fleet().replicas.size());
+    for (size_t i = 0; i < work_.size(); ++i) {
+      if (IsVacant(fleet().replicas[i])) work_[i] = Work();
+    }
+  }
 
   bool IsFresh(ReplicaId id) const;
   double Score(ReplicaId id, bool any_fresh, double nominal_throughput) const;

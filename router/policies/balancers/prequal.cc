@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "router/core/contract/vacancy.h"
 #include "router/policies/kit/draw.h"
 #include "router/policies/kit/rival_core.h"
 
@@ -97,8 +98,14 @@ void Prequal::OnEnded(const Live& live, const RequestClosed* closed) {
   if (!options_.to_first_token || !live.request.observed) Learn(live);
 }
 
-void Prequal::Learn(const Live& live) {
+void Prequal::OnFleet() {
   latencies_.resize(fleet().replicas.size());
+  for (size_t i = 0; i < latencies_.size(); ++i) {
+    if (IsVacant(fleet().replicas[i])) latencies_[i].clear();
+  }
+}
+
+void Prequal::Learn(const Live& live) {
   auto& recent = latencies_[live.replica.value()];
   recent.emplace_back(live.joined, (now() - live.dispatched).seconds());
   if (recent.size() > kRecentLatencies) recent.pop_front();

@@ -57,6 +57,7 @@ class Prequal final : public RivalRule {
   bool RefusesLate() const override { return false; }
   void OnFirstToken(const Live& live) override;
   void OnEnded(const Live& live, const RequestClosed* closed) override;
+  void OnFleet() override;
 
   void DropUnusable(Pool& pool, const std::vector<ReplicaId>& candidates) const;
   // The position of the winning probe, or with `worst` of the losing probe.

@@ -43,6 +43,7 @@ class LlmdFlowControl final : public RivalRule {
   bool RefusesLate() const override { return false; }
   Duration QueueTime(const ClassSpec& service_class) const override;
   void OnDispatched(const Live& live) override { index_.Insert(live.replica, live.request, now()); }
+  void OnFleet() override { index_.FollowFleet(fleet()); }
 
   double Fullness(ReplicaId id) const;
   double WaitingAt(ReplicaId id) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "router/core/contract/admission_checks.h"
+#include "router/core/contract/vacancy.h"
 
 namespace penstock {
 
@@ -10,6 +11,9 @@ void RivalBooks::Configure(const Fleet& fleet) {
   fleet_ = fleet;
   replicas_.resize(fleet_.replicas.size());
   held_.resize(fleet_.pools.size());
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    if (IsVacant(fleet_.replicas[i]) && replicas_[i].running == 0) replicas_[i] = Replica();
+  }
   longest_.clear();
   for (const ReplicaSpec& replica : fleet_.replicas) longest_.push_back(LongestPrompt(fleet_, replica));
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "router/core/contract/vacancy.h"
+
 namespace penstock {
 namespace {
 
@@ -35,6 +37,12 @@ void SentPrefixes::Insert(ReplicaId replica, const RequestArrived& request, Inst
     Touch(tree, Mixed(*hash, request.model.value()), kPrefixBlock, now);
   }
   Evict(tree, now);
+}
+
+void SentPrefixes::FollowFleet(const Fleet& fleet) {
+  for (size_t i = 0; i < std::min(trees_.size(), fleet.replicas.size()); ++i) {
+    if (IsVacant(fleet.replicas[i])) trees_[i] = Tree();
+  }
 }
 
 Tokens SentPrefixes::Size(ReplicaId replica) const {

@@ -28,6 +28,8 @@ class SentPrefixes {
   Tokens Matched(ReplicaId replica, const RequestArrived& request, Instant now) const;
   // The prompt was sent to the replica at `now`.
   void Insert(ReplicaId replica, const RequestArrived& request, Instant now);
+  // Forgets the prompts of the places that nobody has.
+  void FollowFleet(const Fleet& fleet);
   // The tokens remembered of a replica.
   Tokens Size(ReplicaId replica) const;
 

@@ -103,6 +103,43 @@ TEST(Readiness, AnEndThatCameWithBytesOutlivesThem) {
   EXPECT_TRUE(end.readiness->input()) << "the end has to be read";
 }
 
+TEST(Readiness, ManyEndsHoldUpNobodyWhoGoesOn) {
+  asio::io_context loop;
+  std::vector<std::unique_ptr<End>> leaving;
+  for (int i = 0; i < 10 * ReadinessSet::kBatch; ++i) leaving.push_back(std::make_unique<End>(loop));
+  End staying(loop);
+  Poll(loop);
+  for (const auto& end : leaving) end->CloseFar();
+  staying.Send();
+  const auto told = [&] {
+    return std::count_if(leaving.begin(), leaving.end(), [](const auto& end) { return end->readiness->ended(); });
+  };
+  const int before = staying.events;
+  loop.restart();
+  loop.run_one();
+  EXPECT_EQ(staying.events, before + 1) << "behind all the ends in the kernel's list";
+  EXPECT_EQ(told(), ReadinessSet::kEnds);
+  loop.run_one();
+  EXPECT_EQ(told(), 2 * ReadinessSet::kEnds);
+  Poll(loop);
+  EXPECT_EQ(told(), static_cast<std::ptrdiff_t>(leaving.size()));
+}
+
+TEST(Readiness, AnEndThatWaitsReachesNoLaterSocket) {
+  asio::io_context loop;
+  std::vector<std::unique_ptr<End>> leaving;
+  for (int i = 0; i < 3 * ReadinessSet::kEnds; ++i) leaving.push_back(std::make_unique<End>(loop));
+  Poll(loop);
+  for (const auto& end : leaving) end->CloseFar();
+  loop.restart();
+  loop.run_one();
+  leaving.clear();
+  End later(loop);
+  Poll(loop);
+  EXPECT_EQ(later.events, 1) << "its own room";
+  EXPECT_FALSE(later.readiness->ended());
+}
+
 TEST(Readiness, AHalfClosedPeerHasEndedAndIsNotBroken) {
   asio::io_context loop;
   End end(loop);

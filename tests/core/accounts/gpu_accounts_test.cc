@@ -81,6 +81,39 @@ TEST_F(GpuAccountsTest, AGpuCountsWhileAReplicaOfTheFleetIsOnIt) {
   EXPECT_DOUBLE_EQ(accounts_.time(2).total(), 1);
 }
 
+TEST_F(GpuAccountsTest, TheTimeOfAPlaceThatWasGivenUpIsNoLongerItsOwn) {
+  accounts_.SetPrice(0, 3600, At(0));
+  places_[0].gpus.clear();
+  accounts_.Place(places_, 2, At(10));
+  accounts_.Vacate(0, At(10));
+  EXPECT_DOUBLE_EQ(accounts_.gone().total(), 10);
+  EXPECT_DOUBLE_EQ(accounts_.gone().cost, 10);
+  places_[0].gpus = {0};
+  accounts_.Place(places_, 2, At(20));
+  accounts_.SettleAll(At(25));
+  EXPECT_DOUBLE_EQ(accounts_.time(0).total(), 5);
+  EXPECT_DOUBLE_EQ(accounts_.time(0).cost, 0) << "the price was that of the other GPU";
+}
+
+TEST_F(GpuAccountsTest, DemandIsCountedForGpusThatNothingElseTouches) {
+  // Requests wait for model 0 from 1 to 3 and from 6 on, and for model 1 from 2 to 4.
+  accounts_.ChangeWaiting(ModelId(0), 2, At(1));
+  accounts_.ChangeWaiting(ModelId(1), 1, At(2));
+  accounts_.ChangeWaiting(ModelId(0), -2, At(3));
+  accounts_.ChangeWaiting(ModelId(1), -1, At(4));
+  accounts_.ChangeWaiting(ModelId(0), 1, At(6));
+  accounts_.SetWork(1, {.on_time = 1}, At(8));
+  accounts_.Place(places_, 2, At(9));
+  accounts_.ChangeWaiting(ModelId(0), -1, At(110));
+  accounts_.SettleAll(At(120));
+  EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kBlocked), 2 + 94) << "time after 100 does not count";
+  EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kElsewhere), 1);
+  EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kIdle), 3);
+  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kBlocked), 3 + 2);
+  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kIdle), 3);
+  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kProductive), 92);
+}
+
 TEST_F(GpuAccountsTest, ANewPriceCountsFromThenOn) {
   accounts_.SetPrice(0, 3600, At(0));
   accounts_.SetPrice(0, 36, At(10));
