@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "router/core/tenants/tenant_gate.h"
 #include "router/http/answer.h"
-#include "router/http/metrics_page.h"
+#include "router/http/pages/metrics_page.h"
 #include "router/policies/policy_factory.h"
 
 namespace penstock {

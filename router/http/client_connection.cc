@@ -97,6 +97,8 @@ asio::awaitable<void> ClientConnection::FailRead(const ApiError& error) {
   ClientRequest none;
   none.keep_alive = false;
   none.target = input_.head().target;  // Empty before a whole head.
+  const absl::string_view origin = FindHeader(input_.head().headers, "origin");
+  if (!origin.empty()) none.headers.Add("origin", origin);
   Answer answer(loop_, *this, none, NewRequestId());
   co_await answer.Error(error);
 }

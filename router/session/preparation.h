@@ -4,6 +4,7 @@
 
 #include <boost/asio/ip/address.hpp>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "backends/dialect/endpoint.h"
 #include "base/ids.h"
+#include "config/values/client_config.h"
 #include "router/core/contract/event.h"
 #include "router/fleet/tenants.h"
 #include "router/live/fleet_view.h"
@@ -18,6 +20,7 @@
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
 #include "router/openai/request/request_scan.h"
+#include "router/openai/route/routes.h"
 
 namespace penstock {
 
@@ -26,9 +29,15 @@ struct SessionRequest {
   Endpoint endpoint = Endpoint::kChat;
   const HeaderList* headers = nullptr;
   absl::string_view body;
-  std::string id;                           // x-request-id.
-  boost::asio::ip::address client_address;  // Behind trusted proxies. Unspecified: unknown.
-  uint64_t peer = 0;                        // The account of a caller without a key.
+  std::string id;                                      // x-request-id.
+  boost::asio::ip::address client_address;             // Behind trusted proxies. Unspecified: unknown.
+  uint64_t peer = 0;                                   // The account of a caller without a key.
+  std::shared_ptr<const RouteConfig> route = nullptr;  // The rule of a configured path. Null: another path.
+  absl::string_view method = "POST";
+  absl::string_view target = "";  // Path and query of a configured path.
+
+  // The path at an engine.
+  absl::string_view path() const { return route == nullptr ? TraitsOf(endpoint).path : PathOf(target); }
 };
 
 // The facts of a request that passed. Of one that did not: those that were found before the error.

@@ -38,6 +38,7 @@ struct SessionState {
   const Instant arrival;
   PreparedRequest prepared;                    // Session. AnswerStream gives up the place of the key.
   PromptEstimate estimate;                     // Admission.
+  std::optional<AllowanceView> allowance;      // Admission: what the tenant had left then.
   std::optional<Forward> forward;              // Session: the last one.
   std::optional<Park> park;                    // Session: the last one.
   Instant answer_deadline = Instant::Never();  // Session.

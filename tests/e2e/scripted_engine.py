@@ -43,6 +43,7 @@ class ScriptedEngine:
         self.deaf = False  # Reads the head of a request, and no more.
         self.early = b""  # Is sent behind the head of a request, whose body is never read.
         self.calls = 0
+        self.last = b""  # The newest request with a body or a script, whole.
         self._stopping = threading.Event()
         self._socket = self.listen()
         self.address = self._socket.getsockname()
@@ -110,6 +111,7 @@ class ScriptedEngine:
             connection.sendall(known.get(path, http(404, {"error": {"message": "no such path"}})))
             return True
         self.calls += 1
+        self.last = head + b"\r\n\r\n" + body
         if self.poison and self.poison in body:
             self.poisoned += 1
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
