@@ -3,6 +3,7 @@
 #include "app/commands.h"
 #include "config/reference/reference.h"
 #include "router/anthropic/error_form.h"
+#include "router/ollama/error_form.h"
 #include "router/openai/error/error_table.h"
 #include "router/policies/policy_factory.h"
 #include "router/telemetry/metrics_reference.h"
@@ -18,7 +19,7 @@ int RunReference(const std::string& topic) {
   if (topic == "configuration") std::cout << ConfigReference(KnownPolicyNames());
   if (topic == "schema") std::cout << ConfigSchema(KnownPolicyNames());
   if (topic == "metrics") std::cout << MetricsReference();
-  if (topic == "errors") std::cout << ErrorReference() << AnthropicErrorReference();
+  if (topic == "errors") std::cout << ErrorReference() << AnthropicErrorReference() << OllamaErrorReference();
   std::cout << std::flush;
   return std::cout ? 0 : 1;
 }

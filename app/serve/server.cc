@@ -12,12 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "app/serve/descriptor_limit.h"
+#include "app/serve/reports.h"
 #include "app/serve/server_parts.h"
 #include "base/clock.h"
 #include "config/values/policy_pair.h"
 #include "router/core/tenants/tenant_gate.h"
 #include "router/http/answer.h"
-#include "router/http/metrics_page.h"
+#include "router/http/pages/metrics_page.h"
 #include "router/policies/policy_factory.h"
 
 namespace penstock {
@@ -49,41 +50,11 @@ absl::StatusOr<ListenersTls> ListenersTlsOf(const Config& config) {
   return ListenersTls{*std::move(clients), *std::move(admin)};
 }
 
-absl::StatusOr<std::unique_ptr<DecisionLog>> OpenLog(const Config& config) {
-  DecisionLog::Options options;
-  options.path = config.log.path;
-  options.all = config.log.all_decisions;
-  options.keep_recent = PageFeed::kRecentDecisions;
-  options.level = config.log.level;
-  options.access = config.log.access;
-  options.format = config.log.format;
-  return DecisionLog::Open(options);
-}
-
 // A line of the log per line of `text`.
 void NoteLines(DecisionLog& log, absl::string_view head, absl::string_view text) {
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     log.Note(absl::StrCat(head, line), LogLevel::kError);
   }
-}
-
-// Null: the configuration has no collector.
-absl::StatusOr<std::unique_ptr<SpanExporter>> MakeExporter(const Config& config, const std::string& version,
-                                                           Telemetry& telemetry, DecisionLog& log) {
-  const TracingConfig& tracing = config.tracing;
-  if (tracing.endpoint.empty()) return std::unique_ptr<SpanExporter>();
-  SpanExporter::Options options;
-  options.endpoint = tracing.endpoint;
-  for (const auto& [name, value] : tracing.headers) options.headers.Add(name, value);
-  options.resource = {tracing.service_name, version, NewRequestId()};
-  options.sample = tracing.sample;
-  options.interval = tracing.interval;
-  options.count = [&telemetry](SpanEnd end, size_t spans) { telemetry.OnSpans(end, spans); };
-  options.on_trouble = [&log](std::string trouble) {
-    if (trouble.empty()) return log.Note("the trace collector takes spans again");
-    log.Note(std::move(trouble), LogLevel::kWarning);
-  };
-  return SpanExporter::Create(std::move(options));
 }
 
 // Waits until the loop has done it.
@@ -94,42 +65,6 @@ void RunOn(EventLoop& loop, const std::function<void()>& work) {
     done.set_value();
   });
   done.get_future().wait();
-}
-
-// A line of the log, where it has every decision.
-void LogDifference(const ShadowDifference& difference, DecisionLog& log) {
-  if (!log.Wants(DecisionEntry::Kind::kForward)) return;
-  DecisionEntry entry;
-  entry.model = difference.model;
-  entry.service_class = difference.service_class;
-  entry.replica = difference.replica;
-  entry.reason = difference.reason;
-  entry.message = absl::StrCat("shadow: ", TraitsOf(difference.verdict).text);
-  if (!difference.shadow_replica.empty()) absl::StrAppend(&entry.message, " It chose ", difference.shadow_replica, ".");
-  entry.peak_share = difference.peak_share;
-  if (difference.expected_ttft) entry.expected_ttft = Duration::Seconds(*difference.expected_ttft);
-  log.Write(std::move(entry));
-}
-
-// Null where the policy has no shadow.
-absl::StatusOr<std::unique_ptr<ShadowThread>> ShadowOf(const PolicyPair& policy, uint64_t seed,
-                                                       const std::unique_ptr<CoreHost>& core, DecisionLog& log) {
-  if (policy.shadow.empty()) return std::unique_ptr<ShadowThread>();
-  PolicyShadow::Options options{policy.decide, policy.shadow, seed, [&core] { return core->View(); }};
-  auto shadow = PolicyShadow::Create(std::move(options));
-  if (!shadow.ok()) return shadow.status();
-  auto thread = std::make_unique<ShadowThread>(*std::move(shadow));
-  thread->OnDifference([&log](const ShadowDifference& difference) { LogDifference(difference, log); });
-  return thread;
-}
-
-// `shadow` and `also` may be null.
-CoreHost::Recorder RecorderOf(GpuWatch& gpus, ShadowThread* shadow, CoreHost::Recorder also) {
-  return [&gpus, shadow, also = std::move(also)](const Event& event, Instant now, const std::vector<Action>& actions) {
-    gpus.Observe(event, now, actions);
-    if (shadow != nullptr) shadow->See(event, now, actions);
-    if (also) also(event, now, actions);
-  };
 }
 
 }  // namespace
@@ -184,8 +119,7 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   p.edge.pseudonym = absl::StrCat("penstock-", NewRequestId());
   p.edge.admin_apart = !config.admin_listen.empty();
   p.page = std::make_unique<PageFeed>(p.edge, p.all_loops, options.version, std::move(options.comparison));
-  if (p.observers.shadow != nullptr)
-    p.page->SetShadow([shadow = p.observers.shadow.get()] { return shadow->Report(); });
+  if (ShadowThread* shadow = p.observers.shadow.get()) p.page->SetShadow([shadow] { return shadow->Report(); });
   p.edge.page = p.page.get();
   return std::unique_ptr<RouterServer>(new RouterServer(std::move(parts)));
 }

@@ -27,8 +27,15 @@ enum class Endpoint : uint8_t {
   kDetokenize,
   kMessages,     // Anthropic's dialect.
   kCountTokens,  // The same, without an answer.
+  kTranscriptions,
+  kTranslations,
+  kSpeech,
+  kImages,
+  kImageEdits,
+  kRoute,      // A configured path whose requests take memory.
+  kFreeRoute,  // A configured path whose requests take none.
 };
-inline constexpr int kEndpointCount = 13;
+inline constexpr int kEndpointCount = 20;
 
 // The memory that a request takes from an engine's KV pool.
 enum class EndpointCost : uint8_t {
@@ -41,7 +48,14 @@ struct EndpointTraits {
   absl::string_view label;  // In metrics and logs.
   absl::string_view path;   // At an engine, unless the engine has one of its own.
   EndpointCost cost = EndpointCost::kOutput;
+  bool passed = false;  // The answer is of any type and passes as it comes.
+  bool form = false;    // The body is a form in parts, not a JSON object.
+  int64_t tokens = 0;   // Taken for the prompt, where the body does not tell its length. 0: it does.
 };
+
+// The frames of half a minute of sound, by Whisper's encoder.
+inline constexpr int64_t kSoundTokens = 1500;
+inline constexpr int64_t kPictureTokens = 256;
 
 constexpr EndpointTraits TraitsOf(Endpoint endpoint) {
   switch (endpoint) {
@@ -71,6 +85,20 @@ constexpr EndpointTraits TraitsOf(Endpoint endpoint) {
       return {"messages", "/v1/messages", EndpointCost::kOutput};
     case Endpoint::kCountTokens:
       return {"count_tokens", "/v1/messages/count_tokens", EndpointCost::kNone};
+    case Endpoint::kTranscriptions:
+      return {"transcriptions", "/v1/audio/transcriptions", EndpointCost::kPrompt, true, true, kSoundTokens};
+    case Endpoint::kTranslations:
+      return {"translations", "/v1/audio/translations", EndpointCost::kPrompt, true, true, kSoundTokens};
+    case Endpoint::kSpeech:
+      return {"speech", "/v1/audio/speech", EndpointCost::kPrompt, true};
+    case Endpoint::kImages:
+      return {"images", "/v1/images/generations", EndpointCost::kPrompt, true};
+    case Endpoint::kImageEdits:
+      return {"image_edits", "/v1/images/edits", EndpointCost::kPrompt, true, true, kPictureTokens};
+    case Endpoint::kRoute:
+      return {"route", "", EndpointCost::kPrompt, true};
+    case Endpoint::kFreeRoute:
+      return {"free_route", "", EndpointCost::kNone, true};
   }
   return {};
 }
@@ -83,6 +111,12 @@ constexpr bool StreamsChunks(Endpoint endpoint) {
 }
 // No engine memory is needed, so nothing is to wait for.
 constexpr bool IsFree(Endpoint endpoint) { return TraitsOf(endpoint).cost == EndpointCost::kNone; }
+
+// A path of the configuration, which any engine may have.
+constexpr bool IsRoute(Endpoint endpoint) { return endpoint == Endpoint::kRoute || endpoint == Endpoint::kFreeRoute; }
+// The engine's front end answers at once, or it hangs.
+constexpr bool IsQuick(Endpoint endpoint) { return IsFree(endpoint) && !IsRoute(endpoint); }
+constexpr bool PassesAnswer(Endpoint endpoint) { return TraitsOf(endpoint).passed; }
 
 // A set of endpoints.
 class EndpointSet {

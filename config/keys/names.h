@@ -22,6 +22,9 @@ inline constexpr std::array<absl::string_view, 3> kLayerKindNames = {"attention"
 // In the order of SleepBy.
 inline constexpr std::array<absl::string_view, 2> kSleepByNames = {"auto", "command"};
 
+// In the order of RouteCost.
+inline constexpr std::array<absl::string_view, 3> kRouteCostNames = {"free", "prompt", "tokens"};
+
 // In the order of FairnessMode and ServiceUnit.
 inline constexpr std::array<absl::string_view, 3> kFairnessNames = {"none", "leads", "weighted"};
 inline constexpr std::array<absl::string_view, 2> kServiceNames = {"tokens", "memory"};

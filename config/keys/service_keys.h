@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_CONFIG_KEYS_SERVICE_KEYS_H_
 #define PENSTOCK_CONFIG_KEYS_SERVICE_KEYS_H_
 
+#include "config/keys/client_keys.h"
 #include "config/keys/key.h"
 #include "config/keys/telemetry_keys.h"
 #include "config/values/config_values.h"
@@ -271,6 +272,10 @@ void VisitFields(Section& config, Visitor& visit) {
          "Further headers of clients that engines get. Every engine gets content-type, accept, user-agent, "
          "accept-language and the headers of tracing."},
         config.relay_headers, HeaderNamesForm{});
+  visit({"routes", "Further paths of engines that are passed. Left out: none (docs/endpoints.md lists the others)."},
+        config.routes, ListForm{});
+  visit({"cors", "Pages of other origins that may read answers. Left out: none may."}, config.cors, SectionForm{});
+  visit({"compression", "Compression of answers."}, config.compression, SectionForm{});
   visit({"state", "Storage across restarts.", kUnlessZero}, config.state, SectionForm{});
   visit({"trace", "Replay of trace files by simulate.", kUnlessZero}, config.trace, SectionForm{});
   visit({"limits", "Bounds of the router."}, config.limits, SectionForm{});

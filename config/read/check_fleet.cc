@@ -74,6 +74,7 @@ void CheckFleet(const Draft& draft, bool need_replicas) {
   CheckMemory(draft);
   CheckModelClasses(draft);
   CheckTenants(draft);
+  CheckRoutes(draft);
   CheckTrace(draft);
   if (need_replicas && draft.config.replicas.empty()) draft.root.Fail("replicas", "at least one replica is required");
 }

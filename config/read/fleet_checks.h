@@ -18,6 +18,8 @@ void CheckReplicaNames(const Draft& draft);
 void CheckAdapters(const Draft& draft);
 void CheckModelClasses(const Draft& draft);
 void CheckTenants(const Draft& draft);
+// Two routes that want the same requests.
+void CheckRoutes(const Draft& draft);
 
 // Address, GPUs, model, sizes and simulation of one replica, with its place.
 void CheckReplica(const Config& config, const ReplicaConfig& replica, const MapReader& map);

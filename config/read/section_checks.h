@@ -26,6 +26,8 @@ void CheckSection(LayerGroup& group, const MapReader& map, Draft& draft);
 void CheckSection(ShapeNumbers& shape, const MapReader& map, Draft& draft);
 void CheckSection(ListenTlsConfig& tls, const MapReader& map, Draft& draft);
 void CheckSection(EngineTlsConfig& tls, const MapReader& map, Draft& draft);
+void CheckSection(RouteConfig& route, const MapReader& map, Draft& draft);
+void CheckSection(CorsConfig& cors, const MapReader& map, Draft& draft);
 
 }  // namespace penstock
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "config/values/client_config.h"
 #include "config/values/telemetry_values.h"
 #include "kvmodel/model_shape.h"
 #include "kvmodel/step_coefficients.h"
@@ -256,6 +257,9 @@ struct Config {
   std::optional<std::string> fairness;  // Left out: by DefaultFairness.
   std::string fairness_charge = "tokens";
   std::vector<std::string> relay_headers;
+  std::vector<RouteConfig> routes;
+  std::optional<CorsConfig> cors;
+  CompressionConfig compression;
   StateConfig state;
   TraceConfig trace;
   LimitsConfig limits;

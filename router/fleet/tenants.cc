@@ -34,6 +34,11 @@ absl::string_view ClassOfTier(absl::string_view tier) {
   return tier;
 }
 
+Caller CallerOf(const TenantConfig& tenant) {
+  return Caller{TenantIdOf(tenant.name), tenant.name, tenant.service_class, tenant.max_class,
+                tenant.tokens_per_minute.has_value() || tenant.max_concurrent.has_value()};
+}
+
 }  // namespace
 
 namespace {
@@ -137,18 +142,18 @@ std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) c
     if (key.empty()) return MissingKey();
     if (found == nullptr) return InvalidKey();
     const TenantConfig& tenant = tenants_[found->tenant];
-    return Caller{TenantIdOf(tenant.name), tenant.name, tenant.service_class, tenant.max_class};
+    return CallerOf(tenant);
   }
   const absl::string_view named = tenant_header_.empty() ? "" : FindHeader(headers, tenant_header_);
   if (!named.empty()) {
     for (const TenantConfig& tenant : tenants_) {
       if (named == absl::string_view(tenant.name)) {
-        return Caller{TenantIdOf(tenant.name), tenant.name, tenant.service_class, tenant.max_class};
+        return CallerOf(tenant);
       }
     }
-    return Caller{TenantIdOf(named), "", "", ""};
+    return Caller{TenantIdOf(named), "", "", "", false};
   }
-  return key.empty() ? Caller{} : Caller{TenantIdOf(key), "", "", ""};
+  return key.empty() ? Caller{} : Caller{TenantIdOf(key), "", "", "", false};
 }
 
 absl::string_view ClassOfModel(const Config& config, absl::string_view model) {

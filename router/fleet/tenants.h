@@ -21,6 +21,7 @@ struct Caller {
   std::string name;           // Configured name; empty where none is configured.
   std::string service_class;  // Requests that name none have it; empty: that of the model.
   std::string max_class;      // Empty: any.
+  bool limited = false;       // It has a limit of tokens or of requests.
 };
 
 // A configured name or a key as an id; never zero. The same in every process: learned curves are stored under it.

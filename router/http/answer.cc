@@ -12,7 +12,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "router/anthropic/error_form.h"
-#include "router/http/response_head.h"
+#include "router/http/origin/cross_origin.h"
+#include "router/ollama/error_form.h"
+#include "router/openai/error/rate_limits.h"
 #include "router/openai/route/routes.h"
 
 namespace penstock {
@@ -40,8 +42,25 @@ HeaderList ErrorHeaders(const ApiError& error) {
   if (error.never_retry) headers.Add("x-should-retry", "false");
   if (!error.reason.empty()) headers.Add("x-penstock-reason", error.reason);
   if (!error.allow.empty()) headers.Add("allow", error.allow);
+  if (error.allowance) AddRateLimits(*error.allowance, headers);
   if (error.status == http_status::kUnauthorized) headers.Add("www-authenticate", "Bearer");
   return headers;
+}
+
+ErrorForm ErrorFormOf(absl::string_view target) {
+  if (SpeaksAnthropic(target)) return ErrorForm::kAnthropic;
+  return SpeaksOllama(target) ? ErrorForm::kOllama : ErrorForm::kOpenAi;
+}
+
+// The router's own pages are for its own origin.
+AnswerForm FormOf(const EventLoop& loop, const ClientRequest& request, std::string request_id) {
+  AnswerForm form{std::move(request_id), request.http10, request.method == "HEAD", ErrorFormOf(request.target),
+                  std::nullopt};
+  const FleetView* fleet = loop.fleet().get();
+  if (fleet != nullptr && fleet->config().cors && !MatchRoute(request.method, request.target).admin) {
+    form.cross_origin = CrossOriginHeaders(*fleet->config().cors, FindHeader(request.headers, "origin"));
+  }
+  return form;
 }
 
 }  // namespace
@@ -55,24 +74,29 @@ std::string NewRequestId() {
 Answer::Answer(EventLoop& loop, ClientConnection& connection, const ClientRequest& request, std::string request_id)
     : loop_(loop),
       connection_(connection),
-      ids_{std::move(request_id), ""},
-      http10_(request.http10),
-      head_only_(request.method == "HEAD"),
-      keep_alive_(request.keep_alive),
-      anthropic_(SpeaksAnthropic(request.target)) {}
+      form_(FormOf(loop, request, std::move(request_id))),
+      keep_alive_(request.keep_alive) {}
 
 bool Answer::CanTakeAnother() const { return keep_alive_ && ended_; }
 
+ResponseHead Answer::HeadOf(int status, absl::string_view content_type, const HeaderList& headers) const {
+  ResponseHead head(status, keep_alive_, form_.http10);
+  if (!content_type.empty()) head.Add("content-type", content_type);
+  head.Add("x-request-id", form_.request_id);
+  if (form_.errors == ErrorForm::kAnthropic) head.Add("request-id", form_.request_id);
+  if (form_.cross_origin) {
+    for (const auto [name, value] : *form_.cross_origin) head.Add(name, value);
+  }
+  for (const auto [name, value] : headers) head.Add(name, value);
+  return head;
+}
+
 Written Answer::Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) {
   if (loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
-  ResponseHead head(status, keep_alive_, http10_);
-  head.Add("content-type", content_type).Add("x-request-id", ids_.request);
-  if (anthropic_) head.Add("request-id", ids_.request);
-  for (const auto [name, value] : headers) head.Add(name, value);
-  const std::string text = std::move(head).WithLength(body.size());
+  const std::string text = HeadOf(status, content_type, headers).WithLength(body.size());
   head_sent_ = ended_ = whole_ = true;
   status_ = status;
-  return WriteBoth(text, head_only_ ? absl::string_view() : body);
+  return WriteBoth(text, form_.head_only ? absl::string_view() : body);
 }
 
 Written Answer::WriteBoth(const std::string& first, absl::string_view second) {
@@ -88,13 +112,10 @@ Written Answer::WriteBoth(const std::string& first, absl::string_view second) {
 }
 
 void Answer::BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) {
-  chunks_ = !length && !http10_;
-  const bool until_close = !length && http10_;
+  chunks_ = !length && !form_.http10;
+  const bool until_close = !length && form_.http10;
   if (until_close || loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
-  ResponseHead head(http_status::kOk, keep_alive_, http10_);
-  head.Add("content-type", content_type).Add("x-request-id", ids_.request);
-  if (anthropic_) head.Add("request-id", ids_.request);
-  for (const auto [name, value] : headers) head.Add(name, value);
+  ResponseHead head = HeadOf(http_status::kOk, content_type, headers);
   unsent_ = length ? std::move(head).WithLength(*length) : std::move(head).Chunked();
   whole_ = true;
 }
@@ -129,12 +150,15 @@ asio::awaitable<bool> Answer::Error(const ApiError& error) {
     co_return !connection_.gone();
   }
   if (!head_sent_) {
-    const std::string body = anthropic_ ? AnthropicErrorBody(error, ids_.request) : ErrorBody(error);
+    const std::string body = form_.errors == ErrorForm::kAnthropic ? AnthropicErrorBody(error, form_.request_id)
+                             : form_.errors == ErrorForm::kOllama  ? OllamaErrorBody(error)
+                                                                   : ErrorBody(error);
     HeaderList headers = ErrorHeaders(error);
-    if (!ids_.trace.empty()) headers.Add("x-penstock-trace", ids_.trace);
+    if (!trace_id_.empty()) headers.Add("x-penstock-trace", trace_id_);
     co_return co_await SendWhole(*this, error.status, "application/json", headers, body);
   }
-  const std::string events = anthropic_ ? AnthropicErrorEvent(error, ids_.request) : ErrorEvents(error);
+  const std::string events =
+      form_.errors == ErrorForm::kAnthropic ? AnthropicErrorEvent(error, form_.request_id) : ErrorEvents(error);
   const std::vector<absl::string_view> pieces(1, events);
   const HeaderList none;
   if (!co_await SendEvents(*this, none, pieces)) co_return false;
@@ -142,14 +166,9 @@ asio::awaitable<bool> Answer::Error(const ApiError& error) {
 }
 
 std::string Answer::StreamHead(const HeaderList& headers) {
-  if (http10_ || loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
-  ResponseHead head(http_status::kOk, keep_alive_, http10_);
-  head.Add("content-type", "text/event-stream; charset=utf-8")
-      .Add("cache-control", "no-cache")
-      .Add("x-accel-buffering", "no")
-      .Add("x-request-id", ids_.request);
-  if (anthropic_) head.Add("request-id", ids_.request);
-  for (const auto [name, value] : headers) head.Add(name, value);
+  if (form_.http10 || loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
+  ResponseHead head = HeadOf(http_status::kOk, "text/event-stream; charset=utf-8", headers);
+  head.Add("cache-control", "no-cache").Add("x-accel-buffering", "no");
   head_sent_ = true;
   status_ = http_status::kOk;
   return std::move(head).Chunked();
@@ -160,10 +179,10 @@ Written Answer::Events(const HeaderList& headers, const std::vector<absl::string
   size_t size = 0;
   for (absl::string_view piece : pieces) size += piece.size();
   absl::InlinedVector<asio::const_buffer, 6> buffers;
-  if (!http10_) absl::StrAppend(&head, absl::Hex(size), "\r\n");
+  if (!form_.http10) absl::StrAppend(&head, absl::Hex(size), "\r\n");
   buffers.push_back(AsBuffer(head));
   for (absl::string_view piece : pieces) buffers.push_back(AsBuffer(piece));
-  if (!http10_) buffers.push_back(AsBuffer("\r\n"));
+  if (!form_.http10) buffers.push_back(AsBuffer("\r\n"));
   std::span<asio::const_buffer> left(buffers.data(), buffers.size());
   const Written written = connection_.WriteNow(left);
   if (written == Written::kPart) {
@@ -183,7 +202,7 @@ asio::awaitable<bool> Answer::FinishEvents() {
 
 asio::awaitable<bool> Answer::End() {
   ended_ = true;
-  if (http10_ || (whole_ && !chunks_)) co_return !connection_.gone();
+  if (form_.http10 || (whole_ && !chunks_)) co_return !connection_.gone();
   // The line end behind the last part of a whole answer is due.
   const absl::string_view end = whole_ ? "\r\n0\r\n\r\n" : "0\r\n\r\n";
   std::vector<asio::const_buffer> last_chunk(1, AsBuffer(end));
@@ -192,10 +211,10 @@ asio::awaitable<bool> Answer::End() {
 
 void Answer::KeepAlive(const HeaderList& headers) {
   if (writing_ || ended_ || connection_.gone()) return;
-  const absl::string_view sign = anthropic_ ? kAnthropicPing : ": keep-alive\n\n";
+  const absl::string_view sign = form_.errors == ErrorForm::kAnthropic ? kAnthropicPing : ": keep-alive\n\n";
   const bool first = !head_sent_;
   std::string bytes = first ? StreamHead(headers) : "";
-  if (http10_) {
+  if (form_.http10) {
     absl::StrAppend(&bytes, sign);
   } else {
     absl::StrAppend(&bytes, absl::Hex(sign.size()), "\r\n", sign, "\r\n");

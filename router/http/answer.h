@@ -15,6 +15,7 @@
 
 #include "absl/strings/string_view.h"
 #include "router/http/client_connection.h"
+#include "router/http/response_head.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
 #include "router/session/client/client.h"
@@ -24,12 +25,24 @@ namespace penstock {
 // A fresh id for a request that brought none: "req-" and 24 hexadecimal digits.
 std::string NewRequestId();
 
+// The dialect of a client, in errors and signs of life.
+enum class ErrorForm : uint8_t { kOpenAi, kAnthropic, kOllama };
+
+// The facts of a request that shape every answer to it.
+struct AnswerForm {
+  std::string request_id;
+  bool http10 = false;
+  bool head_only = false;
+  ErrorForm errors = ErrorForm::kOpenAi;
+  std::optional<HeaderList> cross_origin;  // For pages of other origins; unset where none may read.
+};
+
 class Answer final : public Client {
  public:
   Answer(EventLoop& loop, ClientConnection& connection, const ClientRequest& request, std::string request_id);
 
   // Errors name the trace from now on.
-  void SetTrace(std::string trace_id) { ids_.trace = std::move(trace_id); }
+  void SetTrace(std::string trace_id) { trace_id_ = std::move(trace_id); }
 
   Written Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) override;
   void BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) override;
@@ -48,33 +61,31 @@ class Answer final : public Client {
   void Watch(std::function<void()> on_gone) override { connection_.Watch(std::move(on_gone)); }
   void Unwatch() override { connection_.Unwatch(); }
 
-  const std::string& request_id() const { return ids_.request; }
+  const std::string& request_id() const { return form_.request_id; }
   // Empty: the request belongs to none.
-  const std::string& trace_id() const { return ids_.trace; }
+  const std::string& trace_id() const { return trace_id_; }
+  // Pages of other origins may read answers.
+  bool cross_origin() const { return form_.cross_origin.has_value(); }
   // The connection can take another request.
   bool CanTakeAnother() const;
 
  private:
-  struct Ids {
-    std::string request;
-    std::string trace;
-  };
+  // The head with what all answers have, and `headers`.
+  ResponseHead HeadOf(int status, absl::string_view content_type, const HeaderList& headers) const;
   std::string StreamHead(const HeaderList& headers);
   // Writes both and notes the part that is left.
   Written WriteBoth(const std::string& first, absl::string_view second);
 
   EventLoop& loop_;
   ClientConnection& connection_;
-  Ids ids_;
-  const bool http10_;
-  const bool head_only_;
+  const AnswerForm form_;
+  std::string trace_id_;
   bool keep_alive_;
   bool head_sent_ = false;
   bool writing_ = false;
   bool ended_ = false;
-  bool whole_ = false;    // A whole answer has begun.
-  bool chunks_ = false;   // Its parts are chunks.
-  const bool anthropic_;  // Errors and signs of life are in Anthropic's form.
+  bool whole_ = false;   // A whole answer has begun.
+  bool chunks_ = false;  // Its parts are chunks.
   int status_ = 0;
   std::string unsent_;  // Of events, or of what precedes the body of a whole answer.
   absl::string_view unsent_body_;

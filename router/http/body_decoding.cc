@@ -37,6 +37,9 @@ asio::awaitable<std::optional<ApiError>> DecodeBody(EventLoop& loop, uint64_t ca
   const LimitsConfig limits = loop.fleet()->config().limits;
   BodyDecoder decoder(coding, request.body.view());
   FairShare memory(&loop.edge().bodies, caller);
+  FairShare work(&loop.edge().bodies, caller);
+  const auto window = static_cast<int64_t>(BodyDecoder::MostMemory(coding));
+  if (window > 0 && !work.GrowTo(Bytes(window), limits.max_body_memory)) co_return NoBodyMemory();
   BodyBuffer body;
   auto progress = BodyDecoder::Progress::kMore;
   while (progress == BodyDecoder::Progress::kMore) {
@@ -59,7 +62,7 @@ asio::awaitable<std::optional<ApiError>> DecodeBody(EventLoop& loop, uint64_t ca
 }
 
 ApiError UnknownEncoding(absl::string_view content_encoding) {
-  return MakeError(ErrorName::kContentEncoding, absl::StrCat("The content encoding must be gzip or deflate, not ",
+  return MakeError(ErrorName::kContentEncoding, absl::StrCat("The content encoding must be gzip, deflate or zstd, not ",
                                                              content_encoding.substr(0, 100), "."));
 }
 

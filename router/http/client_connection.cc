@@ -100,6 +100,8 @@ asio::awaitable<void> ClientConnection::FailRead(const ApiError& error) {
   none.keep_alive = false;
   none.target = input_.head().target;  // Empty before a request line.
   none.method = input_.head().method;
+  const absl::string_view origin = FindHeader(input_.head().headers, "origin");
+  if (!origin.empty()) none.headers.Add("origin", origin);
   Answer answer(loop_, *this, none, NewRequestId());
   const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop_, *this, none, 0);
   co_await answer.Error(error);

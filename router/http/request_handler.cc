@@ -1,23 +1,22 @@
 #include "router/http/request_handler.h"
 
+#include <ctime>
 #include <utility>
 #include <variant>
 
 #include "absl/hash/hash.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "router/http/access_line.h"
 #include "router/http/answer.h"
 #include "router/http/body_decoding.h"
-#include "router/http/metrics_page.h"
+#include "router/http/generation.h"
+#include "router/http/origin/cross_origin.h"
 #include "router/http/page_handler.h"
-#include "router/http/peer/forwarded_for.h"
+#include "router/http/pages/metrics_page.h"
+#include "router/http/pages/model_list.h"
+#include "router/openai/passed/passed_route.h"
 #include "router/openai/request/body_decoder.h"
 #include "router/openai/route/routes.h"
-#include "router/session/session.h"
-#include "router/tracing/begin_trace.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -27,34 +26,10 @@ namespace {
 constexpr absl::string_view kJson = "application/json";
 const HeaderList kNoHeaders;
 
-// The base and the path of an adapter.
-void AddParent(const FleetView& fleet, absl::string_view name, std::string* json) {
-  const std::optional<ModelId> model = fleet.book.ModelByName(name);
-  const std::optional<ModelId> base = model ? fleet.book.fleet().models[model->value()].base : std::nullopt;
-  if (!base) return;
-  const std::string root = fleet.book.RootOf(*model);
-  absl::StrAppend(json, ",\"root\":", JsonQuote(root.empty() ? std::string(name) : root),
-                  ",\"parent\":", JsonQuote(fleet.book.fleet().models[base->value()].name));
-}
-
-std::string ModelJson(const FleetView& fleet, absl::string_view name) {
-  std::string json =
-      absl::StrCat("{\"id\":", JsonQuote(name), ",\"object\":\"model\",\"created\":0,\"owned_by\":\"penstock\"");
-  if (const auto model = fleet.book.ModelByName(name); model && fleet.book.MaxContext(*model) > Tokens(0)) {
-    absl::StrAppend(&json, ",\"max_model_len\":", fleet.book.MaxContext(*model).value());
-  }
-  AddParent(fleet, name, &json);
-  return json + "}";
-}
-
-std::string ModelsJson(const FleetView& fleet) {
-  const std::vector<std::string> names = fleet.book.ModelNames();
-  return absl::StrCat("{\"object\":\"list\",\"data\":[",
-                      absl::StrJoin(names, ",",
-                                    [&fleet](std::string* out, const std::string& name) {
-                                      absl::StrAppend(out, ModelJson(fleet, name));
-                                    }),
-                      "]}");
+// Models have no birthday of their own: an engine names another one at each answer. So it is that of the router.
+int64_t StartOfRouter() {
+  static const int64_t start = std::time(nullptr);
+  return start;
 }
 
 ApiError NotFound(const ClientRequest& request) {
@@ -74,15 +49,10 @@ ApiError WrongMethod(const ClientRequest& request, absl::string_view allow) {
   return error;
 }
 
-// Clients that say nothing are taken to send JSON.
-bool IsJson(absl::string_view content_type) {
-  const absl::string_view type = absl::StripTrailingAsciiWhitespace(content_type.substr(0, content_type.find(';')));
-  return type.empty() || absl::EqualsIgnoreCase(type, kJson) || absl::EndsWithIgnoreCase(type, "+json");
-}
-
-ApiError WrongContentType(absl::string_view content_type) {
+ApiError WrongContentType(Endpoint endpoint, absl::string_view content_type) {
+  const absl::string_view wanted = TraitsOf(endpoint).form ? "multipart/form-data" : kJson;
   return MakeError(ErrorName::kContentType,
-                   absl::StrCat("The content type must be application/json, not ", content_type.substr(0, 100), "."));
+                   absl::StrCat("The content type must be ", wanted, ", not ", content_type.substr(0, 100), "."));
 }
 
 ApiError UnknownModel(absl::string_view name) {
@@ -102,10 +72,10 @@ asio::awaitable<void> AnswerModels(EventLoop& loop, const ClientRequest& request
   if (const ApiError* denied = std::get_if<ApiError>(&caller)) {
     co_await answer.Error(*denied);
   } else if (match.route == Route::kModels) {
-    const std::string body = ModelsJson(*fleet);
+    const std::string body = ModelsJson(*fleet, loop.edge().core->View(), StartOfRouter());
     co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, body);
   } else if (fleet->book.ModelByName(match.model)) {
-    const std::string body = ModelJson(*fleet, match.model);
+    const std::string body = ModelJson(*fleet, loop.edge().core->View(), match.model, StartOfRouter());
     co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, body);
   } else {
     const ApiError unknown = UnknownModel(match.model);
@@ -133,18 +103,28 @@ asio::awaitable<void> AnswerMetrics(EventLoop& loop, Answer& answer) {
   co_await SendWhole(answer, http_status::kOk, "text/plain; version=0.0.4; charset=utf-8", kNoHeaders, body);
 }
 
-RouteMatch FindRoute(const EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
+// The match shares the fleet, whose configuration has the rule: a reload may replace it.
+void FindConfigured(const std::shared_ptr<const FleetView>& fleet, const RequestHead& head, RouteMatch& match) {
+  const RouteConfig* found = FindPassedRoute(fleet->config().routes, head.method, head.target, &match.allow);
+  if (found != nullptr) {
+    match.route = Route::kPassed;
+    match.endpoint = EndpointOf(*found);
+    match.passed = std::shared_ptr<const RouteConfig>(fleet, found);
+  } else if (!match.allow.empty()) {
+    match.route = Route::kWrongMethod;
+  }
+}
+
+RouteMatch FindRoute(EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
   RouteMatch match = MatchRoute(head.method, head.target);
+  if (match.route == Route::kNotFound) FindConfigured(loop.fleet(), head, match);
   if (loop.edge().admin_apart && client.admin() != match.admin) match.route = Route::kNotFound;
   return match;
 }
 
-asio::ip::address AddressOfClient(EventLoop& loop, const ClientConnection& client, const HeaderList& headers) {
-  return ClientAddress(loop.fleet()->proxies, client.peer().address, headers);
-}
-
-asio::awaitable<void> RefuseContentType(EventLoop& loop, const ClientRequest& request, Answer& answer) {
-  const ApiError error = WrongContentType(FindHeader(request.headers, "content-type"));
+asio::awaitable<void> RefuseContentType(EventLoop& loop, const ClientRequest& request, Endpoint endpoint,
+                                        Answer& answer) {
+  const ApiError error = WrongContentType(endpoint, FindHeader(request.headers, "content-type"));
   co_await AnswerError(loop, answer, error);
 }
 
@@ -156,57 +136,26 @@ asio::awaitable<void> AnswerNothingThere(EventLoop& loop, const ClientRequest& r
   co_await AnswerError(loop, answer, error);
 }
 
+asio::awaitable<void> AnswerPreflight(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
+                                      Answer& answer) {
+  const std::shared_ptr<const FleetView> fleet = loop.fleet();
+  const HeaderList headers = PreflightHeaders(*fleet->config().cors, request.headers, match.allow);
+  co_await SendWhole(answer, http_status::kNoContent, "", headers, "");
+}
+
 asio::awaitable<void> AnswerFull(Answer& answer) {
   const ApiError full = TooManyConnections();
   co_await answer.Error(full);
-}
-
-// `line` null: nobody wants a record.
-SessionRequest RequestFor(EventLoop& loop, const ClientConnection& client, const ClientRequest& request,
-                          Endpoint endpoint, Answer& answer, AccessLine* line) {
-  SessionRequest made{endpoint,
-                      &request.headers,
-                      request.body.view(),
-                      answer.request_id(),
-                      AddressOfClient(loop, client, request.headers),
-                      client.peer().account()};
-  made.trace = BeginTrace(request.headers, loop.edge().traces, Now());
-  if (made.trace) answer.SetTrace(made.trace->trace_id());
-  if (line != nullptr) made.record = line->record();
-  return made;
-}
-
-asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, ClientRequest& request, Endpoint endpoint,
-                               Answer& answer, AccessLine* line) {
-  {
-    Session session(loop, answer, RequestFor(loop, client, request, endpoint, answer, line));
-    co_await session.Run();
-  }
-  client.Reuse(std::move(request.body));
-}
-
-asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientConnection& client, ClientRequest& request,
-                                      Endpoint endpoint, Answer& answer, AccessLine* line) {
-  const std::optional<uint64_t> caller = CallerOfBody(loop, client, request);
-  const absl::string_view coding = FindHeader(request.headers, "content-encoding");
-  std::optional<ApiError> error;
-  if (CodingOf(coding) == ContentCoding::kUnknown) {
-    error = UnknownEncoding(coding);
-  } else if (caller) {  // The session refuses a caller without a key before it reads the body.
-    error = co_await DecodeBody(loop, *caller, request);
-  }
-  if (error) {
-    co_await AnswerError(loop, answer, *error);
-  } else {
-    co_await Generate(loop, client, request, endpoint, answer, line);
-  }
 }
 
 asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, ClientRequest& request,
                                   const RouteMatch& match, Answer& answer) {
   switch (match.route) {
     case Route::kGenerate:
-      co_await RefuseContentType(loop, request, answer);
+    case Route::kPassed:
+    case Route::kOllama:
+    case Route::kOllamaPage:
+      co_await RefuseContentType(loop, request, match.endpoint, answer);
       break;
     case Route::kModels:
     case Route::kModel:
@@ -240,9 +189,7 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, Cli
 
 std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
   const RouteMatch match = FindRoute(loop, client, head);
-  if (client.spare() || match.route != Route::kGenerate || !IsJson(FindHeader(head.headers, "content-type"))) {
-    return std::nullopt;
-  }
+  if (client.spare() || !TakesBody(match, FindHeader(head.headers, "content-type"))) return std::nullopt;
   if (CodingOf(FindHeader(head.headers, "content-encoding")) == ContentCoding::kUnknown) return std::nullopt;
   const auto caller = loop.fleet()->tenants.Identify(head.headers);
   if (std::holds_alternative<ApiError>(caller)) return std::nullopt;
@@ -261,12 +208,15 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, C
     if (line) line->Write(answer);
     co_return false;
   }
-  if (match.route == Route::kGenerate && IsJson(FindHeader(request.headers, "content-type"))) {
+  if (TakesBody(match, FindHeader(request.headers, "content-type"))) {
     if (FindHeader(request.headers, "content-encoding").empty()) {
-      co_await Generate(loop, client, request, match.endpoint, answer, line.get());
+      co_await Generate(loop, client, request, match, answer, line.get());
     } else {
-      co_await GenerateDecoded(loop, client, request, match.endpoint, answer, line.get());
+      co_await GenerateDecoded(loop, client, request, match, answer, line.get());
     }
+  } else if (match.route == Route::kWrongMethod && answer.cross_origin() &&
+             IsPreflight(request.method, request.headers)) {
+    co_await AnswerPreflight(loop, request, match, answer);
   } else {
     co_await AnswerRoute(loop, client, request, match, answer);
   }

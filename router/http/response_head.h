@@ -1,4 +1,4 @@
-// Builds the head of an answer to a client. Pure.
+// Builds the head of an answer to a client. It has the date, whose text is made once per second and thread.
 #ifndef PENSTOCK_ROUTER_HTTP_RESPONSE_HEAD_H_
 #define PENSTOCK_ROUTER_HTTP_RESPONSE_HEAD_H_
 
@@ -25,6 +25,7 @@ class ResponseHead {
   std::string text_;
   bool keep_alive_;
   bool http10_;
+  bool bare_;  // The status allows no body, so no length either.
 };
 
 }  // namespace penstock

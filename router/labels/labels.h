@@ -41,12 +41,13 @@ enum class BadInput : uint8_t {
   kMethod,
   kPath,
   kContentType,
+  kMalformedForm,
   kProxyHeader,  // A trusted proxy's connection without a readable PROXY header.
 };
-inline constexpr std::array<absl::string_view, 14> kBadInputLabels = {
-    "malformed_http", "malformed_json", "duplicate_key",    "wrong_type",  "missing_field",
-    "out_of_range",   "body_too_large", "header_too_large", "too_slow",    "truncated",
-    "method",         "path",           "content_type",     "proxy_header"};
+inline constexpr std::array<absl::string_view, 15> kBadInputLabels = {
+    "malformed_http", "malformed_json", "duplicate_key",    "wrong_type",     "missing_field",
+    "out_of_range",   "body_too_large", "header_too_large", "too_slow",       "truncated",
+    "method",         "path",           "content_type",     "malformed_form", "proxy_header"};
 constexpr absl::string_view LabelOf(BadInput kind) { return kBadInputLabels[static_cast<size_t>(kind)]; }
 
 // A failure of an engine.
@@ -170,9 +171,10 @@ inline constexpr std::array<absl::string_view, 6> kTurnedAwayLabels = {
 constexpr absl::string_view LabelOf(TurnedAway limit) { return kTurnedAwayLabels[static_cast<size_t>(limit)]; }
 
 // The bounded set of endpoints; anything else becomes "other".
-inline constexpr std::array<absl::string_view, 14> kEndpointLabels = {
-    "chat",     "completions", "embeddings", "responses",  "rerank",   "score",        "pooling",
-    "classify", "moderations", "tokenize",   "detokenize", "messages", "count_tokens", "other"};
+inline constexpr std::array<absl::string_view, 21> kEndpointLabels = {
+    "chat",         "completions", "embeddings", "responses",   "rerank",   "score",        "pooling",
+    "classify",     "moderations", "tokenize",   "detokenize",  "messages", "count_tokens", "transcriptions",
+    "translations", "speech",      "images",     "image_edits", "route",    "free_route",   "other"};
 
 }  // namespace penstock
 

@@ -17,6 +17,14 @@ FleetAction FleetActionOf(const Action& action) {
   return std::get<Wake>(action);
 }
 
+PromptEstimate FixedPrompt(const CoreHost::Prompt& prompt) {
+  PromptEstimate estimate;
+  estimate.tokens = *prompt.fixed;
+  if (prompt.max_context > Tokens(1)) estimate.tokens = std::min(estimate.tokens, prompt.max_context - Tokens(1));
+  estimate.relative_sigma = 0;
+  return estimate;
+}
+
 }  // namespace
 
 CoreHost::CoreHost(std::unique_ptr<AdmissionCore> core, boost::asio::io_context& timer_loop,
@@ -41,10 +49,11 @@ PromptEstimate CoreHost::SubmitArrival(RequestArrived arrival, const Prompt& pro
   PromptEstimate estimate;
   {
     std::lock_guard lock(mutex_);
-    estimate = estimator_.Estimate(arrival.model, prompt.text);
+    estimate = prompt.fixed ? FixedPrompt(prompt) : estimator_.Estimate(arrival.model, prompt.text);
     arrival.prompt = estimate.tokens;
     arrival.prompt_sigma = estimate.relative_sigma;
-    if (prompt.max_context > Tokens(0) && estimate.tokens > prompt.max_context && !(prompt.text == prompt.largest)) {
+    if (prompt.max_context > Tokens(0) && !prompt.fixed && estimate.tokens > prompt.max_context &&
+        !(prompt.text == prompt.largest)) {
       const PromptEstimate largest = estimator_.Estimate(arrival.model, prompt.largest);
       arrival.prompt = std::max(largest.tokens, prompt.max_context - Tokens(1));
     }
@@ -72,6 +81,11 @@ CoreView CoreHost::View() const {
 std::optional<WaitView> CoreHost::WaitOf(RequestId request) const {
   std::lock_guard lock(mutex_);
   return core_->WaitOf(request);
+}
+
+std::optional<AllowanceView> CoreHost::AllowanceOf(TenantId tenant) const {
+  std::lock_guard lock(mutex_);
+  return core_->AllowanceOf(tenant, Now());
 }
 
 Duration CoreHost::ApplyLocked(const Event& event) {

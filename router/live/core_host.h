@@ -52,6 +52,8 @@ class CoreHost {
     TextCounts text;        // The text of all prompts of the request.
     TextCounts largest;     // The text of the largest prompt.
     Tokens max_context{0};  // The model's; 0: unknown. A list of short prompts is never "over the context".
+    // Taken for the prompt instead of an estimate, and never "over the context".
+    std::optional<Tokens> fixed = std::nullopt;
   };
   // Estimates the prompt, fills it into the event and submits that.
   PromptEstimate SubmitArrival(RequestArrived arrival, const Prompt& prompt);
@@ -60,6 +62,8 @@ class CoreHost {
 
   CoreView View() const;
   std::optional<WaitView> WaitOf(RequestId request) const;
+  // The rest of a tenant's limits; nullopt where it has none.
+  std::optional<AllowanceView> AllowanceOf(TenantId tenant) const;
   // The timer's loop only: cancels the timer, for good.
   void StopTimer();
 

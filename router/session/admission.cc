@@ -9,8 +9,10 @@ void Admission::Arrive(TicketHolder& holder) {
   const PreparedRequest& prepared = state_.prepared;
   ticket_.emplace(state_.loop, holder);
   const CoreHost::Prompt prompt{prepared.facts.text, prepared.facts.largest_prompt,
-                                state_.fleet->book.MaxContext(prepared.model)};
+                                state_.fleet->book.MaxContext(prepared.model), prepared.facts.fixed_prompt};
   state_.estimate = ticket_->Arrive(ArrivalOf(state_.request, prepared, *state_.fleet), prompt);
+  // Another look under the core's lock, which only a tenant with limits costs.
+  if (prepared.caller.limited) state_.allowance = state_.loop.edge().core->AllowanceOf(prepared.caller.tenant);
 }
 
 void Admission::Requeue(bool aborted) {
@@ -31,7 +33,8 @@ void Admission::Close(Outcome outcome) {
   }
   closed.hit_limit = answer.finish_reason == "length";
   // The count of a list may cover its first element only, the count of a continued answer covers earlier output too.
-  const bool learn = outcome == Outcome::kFinished && facts.prompts == 1 && facts.n == 1 && answer.carried == 0;
+  const bool learn =
+      outcome == Outcome::kFinished && !facts.fixed_prompt && facts.prompts == 1 && facts.n == 1 && answer.carried == 0;
   if (learn && answer.usage && !answer.usage_check.failed) {
     state_.loop.TokensPerEventOf(state_.forward->replica).Observe(answer.usage->output.value(), answer.relayed.events);
   }

@@ -9,7 +9,7 @@
 #include "router/live/ticket.h"
 #include "router/session/client/client.h"
 #include "router/session/rules/attempt_end.h"
-#include "router/session/session_state.h"
+#include "router/session/state/session_state.h"
 
 namespace penstock {
 

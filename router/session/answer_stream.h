@@ -14,10 +14,10 @@
 #include "backends/transport/upstream.h"
 #include "router/openai/answer/stream_relay.h"
 #include "router/session/admission.h"
-#include "router/session/answer_memory.h"
 #include "router/session/delivery.h"
 #include "router/session/rules/attempt_end.h"
-#include "router/session/session_state.h"
+#include "router/session/state/answer_memory.h"
+#include "router/session/state/session_state.h"
 
 namespace penstock {
 

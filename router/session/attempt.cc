@@ -71,6 +71,7 @@ asio::awaitable<AttemptEnd> Attempt::Run() {
   Reply reply;
   if (auto end = co_await Begin(*pool, plan, reply)) co_return *std::move(end);
   if (http_status::IsError(reply.status)) co_return co_await ReadEngineError(reply.status);
+  if (PassesAnswer(state_.request.endpoint)) co_return co_await Pass(reply);
   if (plan.stream && reply.event_stream) co_return co_await ReadStream(plan.reassemble);
   if (!plan.stream || plan.reassemble) co_return co_await ReadWhole(reply);
   co_return co_await ReadNoStream();
@@ -108,7 +109,7 @@ std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
   if (!capabilities.Supports(state_.request.endpoint)) {
     const ModelAccess* model = state_.fleet->AccessOf(state_.prepared.model);
     const bool another = model != nullptr && model->endpoints.Has(state_.request.endpoint);
-    return EndpointMissing(state_.facts().model, TraitsOf(state_.request.endpoint).path, another);
+    return EndpointMissing(state_.facts().model, state_.request.path(), another);
   }
   if (state_.ledger.LostAt(state_.forward->replica)) {
     AttemptEnd end = NothingSent(EngineErrorKind::kClosed,
@@ -176,7 +177,8 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   const SessionRequest& request = state_.request;
   const SplicedBody body(request.body, request.endpoint, state_.facts(), MakeOrder(plan));
   UpstreamRequest upstream;
-  upstream.target = std::string(TraitsOf(request.endpoint).path);
+  upstream.method = std::string(request.method);
+  upstream.target = Target();
   upstream.headers = EngineHeaders();
   upstream.body = body.pieces();
   upstream.repeatable = !state_.facts().has_effects;
@@ -198,8 +200,8 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
     co_return EngineFailed(kind, "The engine did not take the whole request.", sent.message());
   }
   if (!sent.ok()) co_return EngineFailed(EngineErrorKind::kConnect, "The engine cannot be reached.", sent.message());
-  const Duration first_byte = IsFree(request.endpoint) ? std::min(kFreePatience, state_.limits.first_byte_timeout)
-                                                       : state_.limits.first_byte_timeout;
+  const Duration first_byte = IsQuick(request.endpoint) ? std::min(kFreePatience, state_.limits.first_byte_timeout)
+                                                        : state_.limits.first_byte_timeout;
   const Duration patience = std::max(Duration(), first_byte - merged_.waited());
   auto head = co_await exchange_->ReadHead(state_.Left(patience));
   if (!head.ok()) {
@@ -259,8 +261,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
   if (!body) co_return *Interruption(state_.client(), admission_.ticket()).End();
   EngineError error = ParseEngineError(status, *body);
   if (!http_status::IsError(error.status)) error.status = status;
-  if (LacksPath(error))
-    co_return EndpointMissing(state_.facts().model, TraitsOf(state_.request.endpoint).path, /*another=*/true);
+  if (LacksPath(error)) co_return EndpointMissing(state_.facts().model, state_.request.path(), /*another=*/true);
   co_return SaidByEngine(state_, error, /*in_stream=*/false, delivery_.resume_due());
 }
 

@@ -16,7 +16,7 @@
 #include "router/session/delivery.h"
 #include "router/session/merged_answer.h"
 #include "router/session/rules/attempt_end.h"
-#include "router/session/session_state.h"
+#include "router/session/state/session_state.h"
 #include "router/session/whole_answer.h"
 
 namespace penstock {
@@ -62,6 +62,7 @@ class Attempt {
   // The reason not to go on behind the count.
   std::optional<AttemptEnd> EndAfterCount() const;
   HeaderList EngineHeaders() const;
+  std::string Target() const;
   boost::asio::awaitable<std::optional<AttemptEnd>> Begin(UpstreamPool& pool, const Plan& plan, Reply& reply);
   std::optional<AttemptEnd> TakeHead(const UpstreamHead& head, Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadEngineError(int status);
@@ -69,6 +70,7 @@ class Attempt {
   boost::asio::awaitable<AttemptEnd> ReadNoStream();
   // The body of an error; empty where it is too long. None: the attempt was interrupted.
   boost::asio::awaitable<std::optional<std::string>> ReadErrorBody();
+  boost::asio::awaitable<AttemptEnd> Pass(Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadWhole(Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadStream(bool reassemble);
 

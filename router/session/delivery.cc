@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "router/openai/error/rate_limits.h"
 #include "router/session/rules/receipt.h"
 
 namespace penstock {
@@ -44,7 +45,15 @@ void Delivery::Begin() {
 }
 
 HeaderList Delivery::Headers() const {
-  HeaderList headers = state_.engine_headers;
+  HeaderList headers;
+  if (!state_.allowance) {
+    headers = state_.engine_headers;
+  } else {
+    for (const auto [name, value] : state_.engine_headers) {
+      if (!IsRateLimit(name)) headers.Add(name, value);
+    }
+    AddRateLimits(*state_.allowance, headers);
+  }
   if (state_.forward && WantsReceipt(*state_.request.headers)) headers.Add(kReceiptHeader, Receipt());
   return headers;
 }

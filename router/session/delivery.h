@@ -13,7 +13,7 @@
 #include "router/live/deadlines.h"
 #include "router/openai/request/header_rules.h"
 #include "router/session/paced_client.h"
-#include "router/session/session_state.h"
+#include "router/session/state/session_state.h"
 
 namespace penstock {
 

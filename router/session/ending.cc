@@ -66,6 +66,7 @@ asio::awaitable<void> Ending::AnswerRefusal(ApiError error, Refuse refuse) {
   delivery_.StopKeepAlive();
   if (state_.client().gone()) co_return;
   if (delivery_.resume_due()) delivery_.OnResume(ResumeResult::kRefused);
+  error.allowance = state_.allowance;
   co_await state_.client().Error(error);
   if (state_.client().gone()) co_return;
   record_.OnRefusal(error, refuse);
@@ -123,6 +124,7 @@ asio::awaitable<void> Ending::Failed(AttemptEnd end, NextStep step) {
   admission_.Close(rejected ? Outcome::kRejected : Outcome::kEngineFailed);
   delivery_.OnEnd(/*ended_well=*/false);
   delivery_.StopKeepAlive();
+  end.error->allowance = state_.allowance;
   co_await state_.client().Error(*end.error);
   record_.OnFailure(*end.error);
   record_.End(rejected                   ? RequestOutcome::kBadRequest

@@ -12,7 +12,7 @@
 #include "router/session/delivery.h"
 #include "router/session/rules/resume_rules.h"
 #include "router/session/session_record.h"
-#include "router/session/session_state.h"
+#include "router/session/state/session_state.h"
 
 namespace penstock {
 

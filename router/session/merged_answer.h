@@ -16,7 +16,7 @@
 #include "router/session/admission.h"
 #include "router/session/delivery.h"
 #include "router/session/rules/attempt_end.h"
-#include "router/session/session_state.h"
+#include "router/session/state/session_state.h"
 
 namespace penstock {
 

@@ -17,11 +17,11 @@
 #include "backends/dialect/sse_splitter.h"
 #include "router/live/deadlines.h"
 #include "router/live/signal.h"
-#include "router/session/answer_memory.h"
 #include "router/session/client/forwarding_client.h"
 #include "router/session/rules/held_events.h"
 #include "router/session/rules/pace.h"
-#include "router/session/session_state.h"
+#include "router/session/state/answer_memory.h"
+#include "router/session/state/session_state.h"
 
 namespace penstock {
 

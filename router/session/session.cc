@@ -11,6 +11,7 @@
 #include "absl/hash/hash.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "base/json_string.h"
+#include "router/openai/passed/body_scan.h"
 #include "router/telemetry/engine_metrics.h"
 
 namespace penstock {
@@ -54,7 +55,7 @@ asio::awaitable<void> Session::Run() {
   if (!denied) denied = CheckCaller(state_.request, *state_.fleet, state_.prepared);
   if (!denied) denied = CheckKey(state_.request, *state_.fleet, state_.loop.edge().keys, state_.prepared);
   if (denied) return ending_.TurnAway(*std::move(denied));
-  if (state_.request.body.size() > kScanSlice) return ServeLongBody();
+  if (state_.request.body.size() > kScanSlice || NeedsPassedScan(state_.request.endpoint)) return ServeLongBody();
   std::optional<ApiError> error =
       CheckBody(state_.request, *state_.fleet,
                 ScanRequest(state_.request.endpoint, state_.request.body, AllOutputLimits()), state_.prepared);
@@ -65,7 +66,10 @@ asio::awaitable<void> Session::Run() {
 asio::awaitable<void> Session::ServeLongBody() {
   std::optional<ApiError> error;
   {
-    RequestScan scan(state_.request.endpoint, state_.request.body, AllOutputLimits());
+    const SessionRequest& request = state_.request;
+    const PassedRequest passed{request.endpoint, request.route.get(), request.target,
+                               FindHeader(*request.headers, "content-type")};
+    BodyScan scan(passed, request.body, AllOutputLimits());
     while (!scan.Advance()) co_await asio::post(state_.loop.io(), asio::use_awaitable);
     error = CheckBody(state_.request, *state_.fleet, scan.Take(), state_.prepared);
   }
@@ -208,7 +212,7 @@ NextStep Session::Judge(const AttemptEnd& end) {
   const Blame blame = BlameOf(end);
   // A request that breaks every engine tells of itself: it counts once for all of them.
   // A page for tokens may be broken at an engine that generates well.
-  const bool broken = blame == Blame::kBroken && !IsFree(state_.request.endpoint);
+  const bool broken = blame == Blame::kBroken && !IsQuick(state_.request.endpoint);
   if (blame == Blame::kUnreached || (broken && !std::exchange(state_.told_broken, true))) {
     state_.loop.edge().report(state_.forward->replica,
                               blame == Blame::kUnreached ? EngineNews::kConnectFailed : EngineNews::kBrokenAnswer);

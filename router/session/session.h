@@ -18,7 +18,7 @@
 #include "router/session/ending.h"
 #include "router/session/rules/resume_rules.h"
 #include "router/session/session_record.h"
-#include "router/session/session_state.h"
+#include "router/session/state/session_state.h"
 
 namespace penstock {
 
@@ -34,7 +34,7 @@ class Session final : private TicketHolder {
   boost::asio::awaitable<void> Run();
 
  private:
-  // Scans a long body, and lets the loop do other work after each slice.
+  // Scans a long body, or one of a passed request, and lets the loop do other work after each slice.
   boost::asio::awaitable<void> ServeLongBody();
   boost::asio::awaitable<void> Serve();
 

@@ -11,7 +11,7 @@
 #include "router/openai/error/api_error.h"
 #include "router/session/delivery.h"
 #include "router/session/rules/attempt_end.h"
-#include "router/session/session_state.h"
+#include "router/session/state/session_state.h"
 #include "router/telemetry/log/decision_log.h"
 #include "router/telemetry/telemetry.h"
 

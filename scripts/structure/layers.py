@@ -29,6 +29,7 @@ FAMILIES = {
                 "barrier", "stop_token", "pthread.h", "execution", "absl/synchronization/"),
     "yaml": ("yaml-cpp/",),
     "zlib": ("zlib.h",),
+    "zstd": ("zstd.h",),
 }  # fmt: skip
 # Calls that bring time, chance or the environment in without a header of their own, and their family.
 _CALLS = (

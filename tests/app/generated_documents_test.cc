@@ -7,6 +7,7 @@
 
 #include "config/reference/reference.h"
 #include "router/anthropic/error_form.h"
+#include "router/ollama/error_form.h"
 #include "router/openai/error/error_table.h"
 #include "router/policies/policy_factory.h"
 #include "router/telemetry/metrics_reference.h"
@@ -34,7 +35,7 @@ TEST(GeneratedDocuments, TheReferenceOfTheMetricsIsFresh) {
 }
 
 TEST(GeneratedDocuments, TheReferenceOfTheErrorsIsFresh) {
-  ExpectFresh("docs/errors.md", ErrorReference() + AnthropicErrorReference(), "errors");
+  ExpectFresh("docs/errors.md", ErrorReference() + AnthropicErrorReference() + OllamaErrorReference(), "errors");
 }
 
 }  // namespace

@@ -45,7 +45,20 @@ def raw_head(*lines):
 GOOD = json.dumps(chat(max_tokens=1))
 POST = "POST /v1/chat/completions HTTP/1.1"
 
+FORM = {"Content-Type": "multipart/form-data; boundary=b"}
+PART = b'--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nllama-3.1-8b\r\n'
+
+
+def transcription(form):
+    return request_bytes("/v1/audio/transcriptions", form, headers=FORM)
+
+
 CASES = [
+    # Forms.
+    Case("invalid-form", transcription(PART), 400, "invalid_form", kind="malformed_form",
+         many=[transcription(b""), transcription(b"--b"), transcription(PART + b"--b\r\nno end")]),
+    Case("form-without-model", transcription(b"--b--"), 400, "missing_required_parameter", "model", kind="missing_field"),
+    Case("form-with-two-models", transcription(PART + PART + b"--b--"), 400, "duplicate_key", "model", kind="duplicate_key"),
     # The text.
     Case("malformed-json", body('{"model": "llama-3.1-8b", "messages": [}'), 400, "invalid_json", kind="malformed_json",
          many=[body(b""), body("{"), body(GOOD + "x"), body("{'model': 1}"), body('{"a": NaN}')]),

@@ -44,6 +44,7 @@ class ScriptedEngine:
         self.early = b""  # Is sent behind the head of a request, whose body is never read.
         self.calls = 0
         self.heads = []  # The heads of requests that were read whole.
+        self.last = b""  # The newest request with a body or a script, whole.
         self._stopping = threading.Event()
         self._socket = self.listen()
         self.address = self._socket.getsockname()
@@ -112,6 +113,7 @@ class ScriptedEngine:
             return True
         self.calls += 1
         self.heads.append(head.decode())
+        self.last = head + b"\r\n\r\n" + body
         if self.poison and self.poison in body:
             self.poisoned += 1
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

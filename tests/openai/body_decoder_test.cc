@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <string>
 
@@ -67,6 +68,40 @@ TEST(BodyDecoder, EveryCodingReadsBackInSlicesOfAnySize) {
       }
     }
   }
+}
+
+std::string InZstd(const std::string& text, int window = 0) {
+  ZSTD_CCtx* context = ZSTD_createCCtx();
+  if (window > 0) ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, window > 0 ? 0 : 1);
+  std::string coded(ZSTD_compressBound(text.size()) + 64, 0);
+  ZSTD_inBuffer in{text.data(), text.size(), 0};
+  ZSTD_outBuffer out{coded.data(), coded.size(), 0};
+  EXPECT_EQ(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end), 0u);
+  ZSTD_freeCCtx(context);
+  coded.resize(out.pos);
+  return coded;
+}
+
+TEST(BodyDecoder, ZstdReadsBackInSlicesOfAnySizeAndFrames) {
+  for (const std::string& text : {std::string(), std::string("{}"), Text()}) {
+    for (const size_t room : {size_t{1}, size_t{7}, size_t{4096}, size_t{1} << 20}) {
+      const Decoded decoded = Decode(ContentCoding::kZstd, InZstd(text) + InZstd(text), room);
+      EXPECT_EQ(decoded.end, BodyDecoder::Progress::kDone) << room;
+      EXPECT_EQ(decoded.body, text + text);
+    }
+  }
+}
+
+TEST(BodyDecoder, ZstdThatIsCutOrWantsALongWindowIsBroken) {
+  const std::string coded = InZstd(Text());
+  for (const std::string& bad :
+       {std::string(), std::string("nonsense"), coded.substr(0, coded.size() - 1), coded + "x"}) {
+    EXPECT_EQ(Decode(ContentCoding::kZstd, bad, 4096).end, BodyDecoder::Progress::kBroken);
+  }
+  const std::string text(1 << 16, 'a');
+  EXPECT_EQ(Decode(ContentCoding::kZstd, InZstd(text, 23), 4096).end, BodyDecoder::Progress::kDone);
+  EXPECT_EQ(Decode(ContentCoding::kZstd, InZstd(text, 26), 4096).end, BodyDecoder::Progress::kBroken);
 }
 
 TEST(BodyDecoder, AGzipBodyMayHaveSeveralMembers) {

@@ -33,7 +33,7 @@ struct Capabilities {
   // Headers of a client that this kind of engine gets beside the usual ones, in lower case.
   absl::Span<const absl::string_view> request_headers{};
 
-  bool Supports(Endpoint endpoint) const { return endpoints.Has(endpoint); }
+  bool Supports(Endpoint endpoint) const { return IsRoute(endpoint) || endpoints.Has(endpoint); }
 };
 
 // Limits to assume while neither the engine nor the configuration gives them.

@@ -1,5 +1,6 @@
 #include "backends/engines/ollama/ollama.h"
 
+#include "absl/strings/match.h"
 #include "backends/engines/ollama/ollama_facts.h"
 
 namespace penstock {
@@ -8,7 +9,9 @@ namespace {
 constexpr char kLoadedPath[] = "/api/ps";
 constexpr char kVersionPath[] = "/api/version";
 
+// A router that speaks Ollama's dialect to its clients is no Ollama.
 bool HasVersion(absl::string_view body) {
+  if (absl::StrContains(body, "\"penstock\"")) return false;
   Discovery found;
   return ReadOllamaVersion(body, &found).ok() && !found.version.empty();
 }

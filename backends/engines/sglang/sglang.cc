@@ -26,9 +26,11 @@ constexpr DiscoveryPage kDiscovery[] = {
 constexpr PollPage kPoll[] = {{"/v1/loads", Need::kOptional, ReadSglangLoads}};
 
 // Its own /classify takes another body than vLLM's.
-constexpr EndpointSet kEndpoints = {
-    Endpoint::kChat,  Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses, Endpoint::kRerank,
-    Endpoint::kScore, Endpoint::kTokenize,    Endpoint::kDetokenize, Endpoint::kMessages,  Endpoint::kCountTokens};
+constexpr EndpointSet kEndpoints = {Endpoint::kChat,        Endpoint::kCompletions,    Endpoint::kEmbeddings,
+                                    Endpoint::kResponses,   Endpoint::kRerank,         Endpoint::kScore,
+                                    Endpoint::kTokenize,    Endpoint::kDetokenize,     Endpoint::kMessages,
+                                    Endpoint::kCountTokens, Endpoint::kTranscriptions, Endpoint::kImages,
+                                    Endpoint::kImageEdits};
 
 bool HasVerbs(const Discovery& found) { return !found.sleep_verbs_off; }
 

@@ -22,10 +22,12 @@ constexpr DiscoveryPage kDiscovery[] = {
 
 constexpr PollPage kPoll[] = {{"/metrics", Need::kOptional, ReadVllmLoad}};
 
-constexpr EndpointSet kEndpoints = {Endpoint::kChat,       Endpoint::kCompletions, Endpoint::kEmbeddings,
-                                    Endpoint::kResponses,  Endpoint::kRerank,      Endpoint::kScore,
-                                    Endpoint::kPooling,    Endpoint::kClassify,    Endpoint::kTokenize,
-                                    Endpoint::kDetokenize, Endpoint::kMessages,    Endpoint::kCountTokens};
+constexpr EndpointSet kEndpoints = {Endpoint::kChat,           Endpoint::kCompletions,  Endpoint::kEmbeddings,
+                                    Endpoint::kResponses,      Endpoint::kRerank,       Endpoint::kScore,
+                                    Endpoint::kPooling,        Endpoint::kClassify,     Endpoint::kTokenize,
+                                    Endpoint::kDetokenize,     Endpoint::kMessages,     Endpoint::kCountTokens,
+                                    Endpoint::kTranscriptions, Endpoint::kTranslations, Endpoint::kSpeech,
+                                    Endpoint::kImages,         Endpoint::kImageEdits};
 
 bool HasVerbs(const Discovery& found) { return !found.sleep_verbs_off; }
 

@@ -27,6 +27,8 @@ class AdmissionCore {
   virtual CoreView View(Instant now) const = 0;
   // Why a waiting request waits; nullopt when it does not wait.
   virtual std::optional<WaitView> WaitOf(RequestId request) const = 0;
+  // The rest of a tenant's limits; nullopt where it has none, or the core keeps none.
+  virtual std::optional<AllowanceView> AllowanceOf(TenantId, Instant) const { return std::nullopt; }
 };
 
 }  // namespace penstock

@@ -114,6 +114,14 @@ struct TenantView {
   Tokens available{0};  // Negative: overdrawn.
 };
 
+// The rest of one tenant's limits.
+struct AllowanceView {
+  int64_t max_requests = 0;     // At a time; 0: no limit.
+  int64_t requests = 0;         // That wait or run.
+  Tokens tokens_per_minute{0};  // 0: no limit.
+  Tokens tokens{0};             // Left; negative: overdrawn.
+};
+
 // The share of a configured tenant, where tenants have shares. Service is in the unit of the fleet's fairness.
 struct ShareView {
   std::string name;

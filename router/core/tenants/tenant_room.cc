@@ -66,6 +66,14 @@ void TenantRoom::Close(const RequestClosed& closed, Instant now) {
   allowance.Learn(Tokens(closed.output.value() / charged.sequences));
 }
 
+std::optional<AllowanceView> TenantRoom::Of(TenantId tenant, Instant now) const {
+  const auto found = allowances_.find(tenant);
+  if (found == allowances_.end() || !found->second.limits().any()) return std::nullopt;
+  const TenantAllowance& allowance = found->second;
+  return AllowanceView{allowance.limits().max_concurrent, allowance.concurrent(), allowance.limits().tokens_per_minute,
+                       allowance.available(now)};
+}
+
 void TenantRoom::Show(Instant now, CoreView& view) const {
   for (const Metered& tenant : metered_) {
     view.tenants.push_back(TenantView{tenant.name, allowances_.at(tenant.tenant).available(now)});

@@ -48,6 +48,8 @@ class TenantRoom {
   // engine rejected, used nothing. A finished output of known length is learned.
   void Close(const RequestClosed& closed, Instant now);
 
+  // The rest of the tenant's limits; nullopt without any.
+  std::optional<AllowanceView> Of(TenantId tenant, Instant now) const;
   // Adds the tenants with a limit of tokens, in the order of the configuration.
   void Show(Instant now, CoreView& view) const;
 

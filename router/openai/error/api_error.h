@@ -12,6 +12,7 @@
 #include "backends/dialect/engine_error.h"
 #include "base/units.h"
 #include "router/core/contract/action.h"
+#include "router/core/contract/view.h"
 #include "router/labels/labels.h"
 #include "router/openai/error/error_table.h"
 
@@ -22,13 +23,14 @@ struct ApiError {
   std::string message;
   std::string detail;  // For the log; the client does not get it.
   std::string type = std::string(kInvalidRequest);
-  std::string param;                    // Empty: null.
-  std::string code;                     // Empty: null.
-  std::optional<Duration> retry_after;  // Sent as whole seconds (at least 1) and as retry-after-ms.
-  bool never_retry = false;             // x-should-retry: false.
-  std::string allow;                    // For kWrongMethod.
-  std::optional<BadInput> bad_input;    // The metric's label, for errors of the client.
-  std::string reason;                   // The label of a refusal or an engine error; x-penstock-reason.
+  std::string param;                       // Empty: null.
+  std::string code;                        // Empty: null.
+  std::optional<Duration> retry_after;     // Sent as whole seconds (at least 1) and as retry-after-ms.
+  bool never_retry = false;                // x-should-retry: false.
+  std::string allow;                       // For kWrongMethod.
+  std::optional<BadInput> bad_input;       // The metric's label, for errors of the client.
+  std::optional<AllowanceView> allowance;  // The rest of the tenant's limits, for the headers.
+  std::string reason;                      // The label of a refusal or an engine error; x-penstock-reason.
 };
 
 // The error of one row of the table. `param`: the field that it is about.

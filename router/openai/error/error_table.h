@@ -38,6 +38,7 @@ enum class ErrorName : uint8_t {
   kUnsupportedField,
   kStoredResponse,
   kUnsupportedEndpoint,
+  kInvalidForm,
   // Limits at the door.
   kTooManyConnections,
   kNoBodyMemory,
@@ -58,7 +59,7 @@ enum class ErrorName : uint8_t {
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 36;
+inline constexpr int kErrorCount = 37;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

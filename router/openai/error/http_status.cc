@@ -6,6 +6,8 @@ absl::string_view ReasonPhrase(int status) {
   switch (status) {
     case kOk:
       return "OK";
+    case kNoContent:
+      return "No Content";
     case kBadRequest:
       return "Bad Request";
     case kUnauthorized:

@@ -8,6 +8,7 @@
 namespace penstock::http_status {
 
 inline constexpr int kOk = 200;
+inline constexpr int kNoContent = 204;
 inline constexpr int kBadRequest = 400;
 inline constexpr int kUnauthorized = 401;
 inline constexpr int kForbidden = 403;

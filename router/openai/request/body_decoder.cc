@@ -2,6 +2,7 @@
 
 #define ZLIB_CONST
 #include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cassert>
@@ -16,6 +17,8 @@ namespace {
 constexpr int kRaw = -MAX_WBITS;
 constexpr int kZlib = MAX_WBITS;
 constexpr int kGzipOnly = MAX_WBITS + 16;
+constexpr int kZstdWindow = 23;  // As a power of two.
+constexpr size_t kZstdBlocks = 512 << 10;
 
 // HTTP calls zlib's format deflate, and some clients send deflate itself.
 int WindowOf(ContentCoding coding, absl::string_view coded) {
@@ -54,27 +57,62 @@ struct BodyDecoder::Stream {
   bool ready = false;
 };
 
+struct BodyDecoder::Frames {
+  explicit Frames(absl::string_view coded) : left(coded), stream(ZSTD_createDStream()) {
+    ready = stream != nullptr && ZSTD_isError(ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, kZstdWindow)) == 0;
+  }
+  ~Frames() { ZSTD_freeDStream(stream); }
+  Frames(const Frames&) = delete;
+  Frames& operator=(const Frames&) = delete;
+
+  absl::string_view left;
+  ZSTD_DStream* stream;
+  bool ready = false;
+};
+
 ContentCoding CodingOf(absl::string_view content_encoding) {
   const absl::string_view coding = absl::StripAsciiWhitespace(content_encoding);
   if (coding.empty() || absl::EqualsIgnoreCase(coding, "identity")) return ContentCoding::kNone;
   if (absl::EqualsIgnoreCase(coding, "gzip") || absl::EqualsIgnoreCase(coding, "x-gzip")) return ContentCoding::kGzip;
+  if (absl::EqualsIgnoreCase(coding, "zstd")) return ContentCoding::kZstd;
   return absl::EqualsIgnoreCase(coding, "deflate") ? ContentCoding::kDeflate : ContentCoding::kUnknown;
 }
 
-BodyDecoder::BodyDecoder(ContentCoding coding, absl::string_view coded)
-    : coding_(coding), stream_(std::make_unique<Stream>(WindowOf(coding, coded), coded)) {
-  assert(coding == ContentCoding::kGzip || coding == ContentCoding::kDeflate);
+BodyDecoder::BodyDecoder(ContentCoding coding, absl::string_view coded) : coding_(coding) {
+  assert(coding != ContentCoding::kNone && coding != ContentCoding::kUnknown);
+  if (coding == ContentCoding::kZstd) {
+    frames_ = std::make_unique<Frames>(coded);
+  } else {
+    stream_ = std::make_unique<Stream>(WindowOf(coding, coded), coded);
+  }
 }
 
 BodyDecoder::~BodyDecoder() = default;
 
 BodyDecoder::Progress BodyDecoder::Advance(char* out, size_t room, size_t& made) {
   made = 0;
+  if (coding_ == ContentCoding::kZstd) return AdvanceFrames(out, room, made);
   if (!stream_->ready) return Progress::kBroken;
   const int status = stream_->Inflate(out, std::min<size_t>(room, std::numeric_limits<uInt>::max()), made);
   if (status == Z_STREAM_END) return AfterEnd();
   // Without progress there is either no more input, or a fault.
   return status == Z_OK && (made > 0 || !stream_->left.empty()) ? Progress::kMore : Progress::kBroken;
+}
+
+BodyDecoder::Progress BodyDecoder::AdvanceFrames(char* out, size_t room, size_t& made) {
+  if (!frames_->ready) return Progress::kBroken;
+  ZSTD_inBuffer in{frames_->left.data(), frames_->left.size(), 0};
+  ZSTD_outBuffer into{out, room, 0};
+  const size_t status = ZSTD_decompressStream(frames_->stream, &into, &in);
+  if (ZSTD_isError(status) != 0) return Progress::kBroken;
+  frames_->left.remove_prefix(in.pos);
+  made = into.pos;
+  if (status == 0 && frames_->left.empty()) return Progress::kDone;
+  return made > 0 || in.pos > 0 ? Progress::kMore : Progress::kBroken;
+}
+
+size_t BodyDecoder::MostMemory(ContentCoding coding) {
+  return coding == ContentCoding::kZstd ? (size_t{1} << kZstdWindow) + kZstdBlocks : 0;
 }
 
 // A gzip body may have several members.

@@ -1,7 +1,7 @@
 // Decompresses a request body, in slices.
 //
 // A small body may stand for a huge one, so the caller gives the room for each slice and bounds their sum. One owner;
-// the coded bytes outlive it. Holds 40 KiB. Costs about 3 ns per byte of output.
+// the coded bytes outlive it. Holds 40 KiB, for zstd MostMemory(). Costs about 3 ns per byte of output.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_BODY_DECODER_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_BODY_DECODER_H_
 
@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-enum class ContentCoding : uint8_t { kNone, kGzip, kDeflate, kUnknown };
+enum class ContentCoding : uint8_t { kNone, kGzip, kDeflate, kZstd, kUnknown };
 
 // The coding that a Content-Encoding field names; empty and identity are kNone. Several codings are kUnknown.
 ContentCoding CodingOf(absl::string_view content_encoding);
@@ -25,7 +25,7 @@ class BodyDecoder {
     kDone,
     kBroken,  // The bytes are not in the coding, or break off.
   };
-  // `coding` is kGzip or kDeflate.
+  // `coding` is neither kNone nor kUnknown.
   BodyDecoder(ContentCoding coding, absl::string_view coded);
   ~BodyDecoder();
   BodyDecoder(const BodyDecoder&) = delete;
@@ -34,13 +34,19 @@ class BodyDecoder {
   // Writes the next bytes of the body, at most `room` and at least one where there are more. Not to be called again
   // after kDone or kBroken.
   Progress Advance(char* out, size_t room, size_t& made);
+  // The most bytes that a decoder of the coding holds, as far as they are worth counting. A zstd body may ask for a
+  // window of 8 MiB, the least that RFC 8878 wants a decoder to have. One with a longer window is broken.
+  static size_t MostMemory(ContentCoding coding);
 
  private:
   struct Stream;
+  struct Frames;
   Progress AfterEnd();
+  Progress AdvanceFrames(char* out, size_t room, size_t& made);
 
   const ContentCoding coding_;
   std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Frames> frames_;  // Set for zstd.
 };
 
 }  // namespace penstock

@@ -11,8 +11,8 @@ namespace penstock {
 
 SplicedBody::SplicedBody(absl::string_view body, Endpoint endpoint, const RequestFacts& facts,
                          const SpliceOrder& order) {
-  if (!order.engine_model.empty() && order.engine_model != facts.model) {
-    Replace(*facts.model_at, JsonQuote(order.engine_model));
+  if (facts.model_at && !order.engine_model.empty() && order.engine_model != facts.model) {
+    Replace(*facts.model_at, facts.in_form ? std::string(order.engine_model) : JsonQuote(order.engine_model));
   }
   SpliceStream(facts, order);
   if (order.continue_from) SpliceContinuation(endpoint, facts, order);

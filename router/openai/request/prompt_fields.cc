@@ -32,6 +32,8 @@ constexpr PromptRow kRows[] = {
     {Endpoint::kClassify, Field::kInput, Shape::kPrompt},
     {Endpoint::kClassify, Field::kMessages, Shape::kMessages},
     {Endpoint::kModerations, Field::kInput, Shape::kTexts},
+    {Endpoint::kSpeech, Field::kInput, Shape::kTexts},
+    {Endpoint::kImages, Field::kPrompt, Shape::kTexts},
     {Endpoint::kMessages, Field::kMessages, Shape::kTurns},
     {Endpoint::kMessages, Field::kSystem, Shape::kBlocks, true},
 };

@@ -61,6 +61,11 @@ struct RequestFacts {
   uint64_t shape = 0;   // ShapeHash.
   bool seeded = false;  // It wants its own random numbers; a continuation would begin them again.
 
+  // Facts of forms and of configured routes.
+  bool in_form = false;                     // The body is a form: its values have no quotes.
+  std::optional<JsonSpan> target_model_at;  // The model is a parameter of the target.
+  std::optional<Tokens> fixed_prompt;       // Taken for the prompt, whatever the body says.
+
   // Facts of responses.
   bool has_effects = false;         // The engine stores the answer, or runs tools: a second run is seen.
   bool continues_response = false;  // It goes on with an answer that one engine has stored.

@@ -18,7 +18,7 @@ struct FixedRoute {
   Endpoint endpoint;
 };
 
-constexpr std::array<FixedRoute, 37> kFixedRoutes = {{
+constexpr std::array<FixedRoute, 48> kFixedRoutes = {{
     {"/v1/chat/completions", Route::kGenerate, Endpoint::kChat},
     {"/v1/completions", Route::kGenerate, Endpoint::kCompletions},
     {"/v1/embeddings", Route::kGenerate, Endpoint::kEmbeddings},
@@ -38,6 +38,17 @@ constexpr std::array<FixedRoute, 37> kFixedRoutes = {{
     {"/v1/detokenize", Route::kGenerate, Endpoint::kDetokenize},
     {"/v1/messages", Route::kGenerate, Endpoint::kMessages},
     {"/v1/messages/count_tokens", Route::kGenerate, Endpoint::kCountTokens},
+    {"/v1/audio/transcriptions", Route::kGenerate, Endpoint::kTranscriptions},
+    {"/v1/audio/translations", Route::kGenerate, Endpoint::kTranslations},
+    {"/v1/audio/speech", Route::kGenerate, Endpoint::kSpeech},
+    {"/v1/images/generations", Route::kGenerate, Endpoint::kImages},
+    {"/v1/images/edits", Route::kGenerate, Endpoint::kImageEdits},
+    {"/api/version", Route::kOllamaPage, Endpoint::kChat},
+    {"/api/tags", Route::kOllamaPage, Endpoint::kChat},
+    {"/api/ps", Route::kOllamaPage, Endpoint::kChat},
+    {"/api/show", Route::kOllama, Endpoint::kChat},
+    {"/api/chat", Route::kOllama, Endpoint::kChat},
+    {"/api/generate", Route::kOllama, Endpoint::kChat},
     {"/v1/models", Route::kModels, Endpoint::kChat},
     {"/healthz", Route::kHealth, Endpoint::kChat},
     {"/readyz", Route::kReady, Endpoint::kChat},
@@ -61,22 +72,43 @@ constexpr absl::string_view kModelPrefix = "/v1/models/";
 constexpr absl::string_view kResponsePrefix = "/v1/responses/";
 constexpr absl::string_view kReading = "GET, HEAD";
 
-absl::string_view PathOf(absl::string_view target) {
-  if (absl::StartsWithIgnoreCase(target, "http://") || absl::StartsWithIgnoreCase(target, "https://")) {
-    const size_t end = target.find_first_of("/?#", target.find("//") + 2);
-    if (end == absl::string_view::npos || target[end] != '/') return "/";
-    target = target.substr(end);
-  }
-  return target.substr(0, target.find_first_of("?#"));
-}
-
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   const char lower = absl::ascii_tolower(static_cast<unsigned char>(c));
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// Nullopt when an escape is broken.
+RouteMatch WithMethod(RouteMatch match, absl::string_view method, absl::string_view methods) {
+  match.admin = match.route == Route::kHealth || match.route == Route::kReady || match.route == Route::kMetrics ||
+                match.route == Route::kPage;
+  if (IsListed(methods, method)) return match;
+  match.route = Route::kWrongMethod;
+  match.allow = std::string(methods);
+  return match;
+}
+
+// ID, ID/cancel or ID/input_items.
+absl::string_view MethodsOfStored(absl::string_view path) {
+  if (absl::EndsWith(path, "/cancel")) return "POST";
+  return absl::EndsWith(path, "/input_items") ? "GET, HEAD" : "GET, HEAD, DELETE";
+}
+
+}  // namespace
+
+absl::string_view OriginForm(absl::string_view target) {
+  if (absl::StartsWithIgnoreCase(target, "http://") || absl::StartsWithIgnoreCase(target, "https://")) {
+    const size_t end = target.find_first_of("/?#", target.find("//") + 2);
+    if (end == absl::string_view::npos || target[end] != '/') return "/";
+    target = target.substr(end);
+  }
+  return target.substr(0, target.find('#'));
+}
+
+absl::string_view PathOf(absl::string_view target) {
+  const absl::string_view form = OriginForm(target);
+  return form.substr(0, form.find('?'));
+}
+
 std::optional<std::string> PercentDecode(absl::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -100,22 +132,7 @@ bool IsListed(absl::string_view methods, absl::string_view method) {
   return false;
 }
 
-RouteMatch WithMethod(RouteMatch match, absl::string_view method, absl::string_view methods) {
-  match.admin = match.route == Route::kHealth || match.route == Route::kReady || match.route == Route::kMetrics ||
-                match.route == Route::kPage;
-  if (IsListed(methods, method)) return match;
-  match.route = Route::kWrongMethod;
-  match.allow = methods;
-  return match;
-}
-
-// ID, ID/cancel or ID/input_items.
-absl::string_view MethodsOfStored(absl::string_view path) {
-  if (absl::EndsWith(path, "/cancel")) return "POST";
-  return absl::EndsWith(path, "/input_items") ? "GET, HEAD" : "GET, HEAD, DELETE";
-}
-
-}  // namespace
+bool SpeaksOllama(absl::string_view target) { return absl::StartsWith(PathOf(target), "/api/"); }
 
 bool SpeaksAnthropic(absl::string_view target) {
   const absl::string_view path = PathOf(target);
@@ -126,10 +143,13 @@ RouteMatch MatchRoute(absl::string_view method, absl::string_view target) {
   const absl::string_view path = PathOf(target);
   for (const FixedRoute& fixed : kFixedRoutes) {
     if (path != fixed.path) continue;
-    const bool generates = fixed.route == Route::kGenerate;
+    const bool ollama = fixed.route == Route::kOllama;
     RouteMatch match{.route = fixed.route, .endpoint = fixed.endpoint};
-    if (fixed.route == Route::kPage) match.page = fixed.path.substr(fixed.path.rfind('/') + 1);
-    return WithMethod(std::move(match), method, generates ? "POST" : kReading);
+    if (fixed.route == Route::kPage || fixed.route == Route::kOllamaPage || ollama) {
+      match.page = fixed.path.substr(fixed.path.rfind('/') + 1);
+    }
+    const bool posts = ollama || fixed.route == Route::kGenerate;
+    return WithMethod(std::move(match), method, posts ? "POST" : kReading);
   }
   if (absl::StartsWith(path, kModelPrefix) && path.size() > kModelPrefix.size()) {
     std::optional<std::string> name = PercentDecode(absl::StripPrefix(path, kModelPrefix));

@@ -2,10 +2,13 @@
 #ifndef PENSTOCK_ROUTER_OPENAI_ROUTE_ROUTES_H_
 #define PENSTOCK_ROUTER_OPENAI_ROUTE_ROUTES_H_
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "backends/dialect/endpoint.h"
+#include "config/values/client_config.h"
 
 namespace penstock {
 
@@ -20,6 +23,9 @@ enum class Route {
   kMetrics,
   kPage,            // A part of the page; `page` is its name.
   kStoredResponse,  // One answer that an engine has stored.
+  kPassed,          // A path of the configuration; `passed` is its rule.
+  kOllamaPage,      // A list of Ollama's own API; `page` is its name.
+  kOllama,          // A request in Ollama's own dialect; `page` is its name.
   kNotFound,
   kWrongMethod,  // The path exists; `allow` lists its methods.
 };
@@ -28,13 +34,28 @@ struct RouteMatch {
   Route route = Route::kNotFound;
   Endpoint endpoint = Endpoint::kChat;
   std::string model;
-  absl::string_view allow;
-  absl::string_view page;  // The last part of a path below /penstock/; empty: the page itself.
-  bool admin = false;      // The path is one of health, readiness, metrics and the page, whatever the method.
+  std::string allow;
+  absl::string_view page;  // The last part of a path below /penstock/ or /api/; empty: the page itself.
+  std::shared_ptr<const RouteConfig> passed;
+  bool admin = false;  // The path is one of health, readiness, metrics and the page, whatever the method.
 };
 
 // `target` may carry a query, which is ignored, or be in absolute form.
 RouteMatch MatchRoute(absl::string_view method, absl::string_view target);
+
+// The path of a target, without its query.
+absl::string_view PathOf(absl::string_view target);
+// The path and the query of a target, without scheme and host.
+absl::string_view OriginForm(absl::string_view target);
+
+// Nullopt when an escape is broken. A plus stays a plus.
+std::optional<std::string> PercentDecode(absl::string_view text);
+
+// True of "GET" in "GET, HEAD".
+bool IsListed(absl::string_view methods, absl::string_view method);
+
+// Its clients understand errors in Ollama's form, whether or not there is such a path.
+bool SpeaksOllama(absl::string_view target);
 
 // Its clients understand errors in Anthropic's form, whether or not there is such a path.
 bool SpeaksAnthropic(absl::string_view target);

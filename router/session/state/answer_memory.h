@@ -1,8 +1,8 @@
 // The memory of one answer between engine and client, in the budget of all answers and in the metrics.
 //
 // Counted in blocks, so most calls of Hold() touch nothing shared. Given back at its end. Belongs to one loop.
-#ifndef PENSTOCK_ROUTER_SESSION_ANSWER_MEMORY_H_
-#define PENSTOCK_ROUTER_SESSION_ANSWER_MEMORY_H_
+#ifndef PENSTOCK_ROUTER_SESSION_STATE_ANSWER_MEMORY_H_
+#define PENSTOCK_ROUTER_SESSION_STATE_ANSWER_MEMORY_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include "backends/transport/connection.h"
 #include "base/fair_budget.h"
 #include "base/units.h"
-#include "router/session/session_state.h"
+#include "router/session/state/session_state.h"
 
 namespace penstock {
 
@@ -59,4 +59,4 @@ class AnswerMemory {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_SESSION_ANSWER_MEMORY_H_
+#endif  // PENSTOCK_ROUTER_SESSION_STATE_ANSWER_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "router/session/preparation.h"
+#include "router/session/state/preparation.h"
 
 #include <algorithm>
 #include <utility>
@@ -64,11 +64,12 @@ std::vector<uint64_t> PrefixOf(absl::string_view text, const RequestFacts& facts
 }
 
 // While an engine of the model is not recognised, it may be the one.
-std::optional<ApiError> CheckEndpoint(Endpoint endpoint, const FleetView& fleet, const PreparedRequest& prepared) {
+std::optional<ApiError> CheckEndpoint(const SessionRequest& request, const FleetView& fleet,
+                                      const PreparedRequest& prepared) {
   const ModelAccess* model = fleet.AccessOf(prepared.model);
   const bool known = model != nullptr && model->all_known && model->endpoints != EndpointSet{};
-  if (!known || model->endpoints.Has(endpoint)) return std::nullopt;
-  return NoEngineServes(prepared.facts.model, TraitsOf(endpoint).path);
+  if (!known || IsRoute(request.endpoint) || model->endpoints.Has(request.endpoint)) return std::nullopt;
+  return NoEngineServes(prepared.facts.model, request.path());
 }
 
 }  // namespace
@@ -100,13 +101,15 @@ std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView
                                   std::variant<RequestFacts, ApiError> scanned, PreparedRequest& prepared) {
   if (ApiError* bad = std::get_if<ApiError>(&scanned)) return std::move(*bad);
   prepared.facts = std::get<RequestFacts>(std::move(scanned));
+  // Nobody knows the effects of a configured path.
+  if (request.route != nullptr) prepared.facts.has_effects = request.method != "GET";
   const ClassNames names{FindHeader(*request.headers, "x-penstock-class"), prepared.facts.service_tier,
                          prepared.caller.service_class, ClassOfModel(fleet.config(), prepared.facts.model)};
   auto chosen = ChooseClass(fleet.config().classes, names, prepared.caller.max_class);
   if (ApiError* bad = std::get_if<ApiError>(&chosen)) return std::move(*bad);
   prepared.service_class = std::get<ClassChoice>(std::move(chosen));
   if (std::optional<ApiError> unknown = FindModel(fleet, prepared)) return unknown;
-  if (std::optional<ApiError> missing = CheckEndpoint(request.endpoint, fleet, prepared)) return missing;
+  if (std::optional<ApiError> missing = CheckEndpoint(request, fleet, prepared)) return missing;
   prepared.facts.max_output = LimitOf(request.endpoint, prepared, fleet);
   return CheckStoredResponse(fleet, prepared);
 }

@@ -1,4 +1,4 @@
-#include "router/http/metrics_page.h"
+#include "router/http/pages/metrics_page.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 // The checks that a request passes before the core hears of it: caller, body, class and model. No I/O, no waiting.
-#ifndef PENSTOCK_ROUTER_SESSION_PREPARATION_H_
-#define PENSTOCK_ROUTER_SESSION_PREPARATION_H_
+#ifndef PENSTOCK_ROUTER_SESSION_STATE_PREPARATION_H_
+#define PENSTOCK_ROUTER_SESSION_STATE_PREPARATION_H_
 
 #include <boost/asio/ip/address.hpp>
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "backends/dialect/endpoint.h"
 #include "base/ids.h"
+#include "config/values/client_config.h"
 #include "router/core/contract/event.h"
 #include "router/fleet/tenants.h"
 #include "router/live/fleet_view.h"
@@ -19,6 +20,7 @@
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
 #include "router/openai/request/request_scan.h"
+#include "router/openai/route/routes.h"
 #include "router/telemetry/request_record.h"
 #include "router/tracing/request_trace.h"
 
@@ -29,11 +31,17 @@ struct SessionRequest {
   Endpoint endpoint = Endpoint::kChat;
   const HeaderList* headers = nullptr;
   absl::string_view body;
-  std::string id;                                 // x-request-id.
-  boost::asio::ip::address client_address;        // Behind trusted proxies. Unspecified: unknown.
-  uint64_t peer = 0;                              // The account of a caller without a key.
+  std::string id;                                      // x-request-id.
+  boost::asio::ip::address client_address;             // Behind trusted proxies. Unspecified: unknown.
+  uint64_t peer = 0;                                   // The account of a caller without a key.
+  std::shared_ptr<const RouteConfig> route = nullptr;  // The rule of a configured path. Null: another path.
+  absl::string_view method = "POST";
+  absl::string_view target = "";                  // Path and query of a configured path.
   std::unique_ptr<RequestTrace> trace = nullptr;  // Null: the request belongs to no trace.
   RequestRecord* record = nullptr;                // Null, or filled in at the end.
+
+  // The path at an engine.
+  absl::string_view path() const { return route == nullptr ? TraitsOf(endpoint).path : PathOf(target); }
 };
 
 // The facts of a request that passed. Of one that did not: those that were found before the error.
@@ -61,4 +69,4 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_SESSION_PREPARATION_H_
+#endif  // PENSTOCK_ROUTER_SESSION_STATE_PREPARATION_H_

@@ -1,8 +1,8 @@
 // The facts of one request that the rooms of its session share.
 //
 // The session owns it; each field has one writer, named beside it. Belongs to the session's loop.
-#ifndef PENSTOCK_ROUTER_SESSION_SESSION_STATE_H_
-#define PENSTOCK_ROUTER_SESSION_SESSION_STATE_H_
+#ifndef PENSTOCK_ROUTER_SESSION_STATE_SESSION_STATE_H_
+#define PENSTOCK_ROUTER_SESSION_STATE_SESSION_STATE_H_
 
 #include <algorithm>
 #include <memory>
@@ -16,8 +16,8 @@
 #include "router/live/event_loop.h"
 #include "router/openai/answer/stream_relay.h"
 #include "router/session/client/client.h"
-#include "router/session/preparation.h"
 #include "router/session/rules/resume_rules.h"
+#include "router/session/state/preparation.h"
 
 namespace penstock {
 
@@ -38,6 +38,7 @@ struct SessionState {
   const Instant arrival;
   PreparedRequest prepared;                    // Session. AnswerStream gives up the place of the key.
   PromptEstimate estimate;                     // Admission.
+  std::optional<AllowanceView> allowance;      // Admission: what the tenant had left then.
   std::optional<Forward> forward;              // Session: the last one.
   std::optional<Park> park;                    // Session: the last one.
   Instant answer_deadline = Instant::Never();  // Session.
@@ -64,4 +65,4 @@ struct SessionState {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_SESSION_SESSION_STATE_H_
+#endif  // PENSTOCK_ROUTER_SESSION_STATE_SESSION_STATE_H_

@@ -1,0 +1,104 @@
+#include "router/http/generation.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "router/http/body_decoding.h"
+#include "router/http/coding/gzip_client.h"
+#include "router/http/peer/forwarded_for.h"
+#include "router/http/request_handler.h"
+#include "router/ollama/handler.h"
+#include "router/openai/passed/passed_scan.h"
+#include "router/openai/request/body_decoder.h"
+#include "router/session/session.h"
+#include "router/tracing/begin_trace.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+// Clients that say nothing are taken to send JSON.
+bool IsJson(absl::string_view content_type) {
+  const absl::string_view type = absl::StripTrailingAsciiWhitespace(content_type.substr(0, content_type.find(';')));
+  return type.empty() || absl::EqualsIgnoreCase(type, "application/json") || absl::EndsWithIgnoreCase(type, "+json");
+}
+
+SessionRequest RequestOf(EventLoop& loop, ClientConnection& client, const ClientRequest& request,
+                         const RouteMatch& match, Answer& answer, AccessLine* line) {
+  SessionRequest made{match.endpoint,
+                      &request.headers,
+                      request.body.view(),
+                      answer.request_id(),
+                      AddressOfClient(loop, client, request.headers),
+                      client.peer().account()};
+  if (match.route == Route::kPassed) {
+    made.route = match.passed;
+    made.method = request.method;
+    made.target = OriginForm(request.target);
+  }
+  made.trace = BeginTrace(request.headers, loop.edge().traces, Now());
+  if (made.trace) answer.SetTrace(made.trace->trace_id());
+  if (line != nullptr) made.record = line->record();
+  return made;
+}
+
+// Only few answers are long enough for it, so its client is made only where the request allows it.
+asio::awaitable<void> GenerateInGzip(EventLoop& loop, SessionRequest request, uint64_t above, Answer& answer) {
+  GzipClient client(answer, loop.io(), above);
+  Session session(loop, client, std::move(request));
+  co_await session.Run();
+}
+
+}  // namespace
+
+bool TakesBody(const RouteMatch& match, absl::string_view content_type) {
+  if (match.route == Route::kPassed || match.route == Route::kOllama || match.route == Route::kOllamaPage) return true;
+  if (match.route != Route::kGenerate) return false;
+  return TraitsOf(match.endpoint).form ? IsForm(content_type) : IsJson(content_type);
+}
+
+asio::ip::address AddressOfClient(EventLoop& loop, const ClientConnection& client, const HeaderList& headers) {
+  return ClientAddress(loop.fleet()->proxies, client.peer().address, headers);
+}
+
+asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, ClientRequest& request,
+                               const RouteMatch& match, Answer& answer, AccessLine* line) {
+  if (match.route == Route::kOllama || match.route == Route::kOllamaPage) {
+    const uint64_t account = CallerOfBody(loop, client, request).value_or(0);
+    SessionRequest made = RequestOf(loop, client, request, match, answer, line);
+    co_await ollama::AnswerOllama(loop, answer, match.page, std::move(made), account);
+    co_return;
+  }
+  const CompressionConfig& compression = loop.fleet()->config().compression;
+  const auto above = static_cast<uint64_t>(compression.above.value());
+  if (compression.answers && AcceptsGzip(FindHeader(request.headers, "accept-encoding"))) {
+    SessionRequest made = RequestOf(loop, client, request, match, answer, line);
+    co_await GenerateInGzip(loop, std::move(made), above, answer);
+  } else {
+    Session session(loop, answer, RequestOf(loop, client, request, match, answer, line));
+    co_await session.Run();
+  }
+  client.Reuse(std::move(request.body));
+}
+
+asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientConnection& client, ClientRequest& request,
+                                      const RouteMatch& match, Answer& answer, AccessLine* line) {
+  const std::optional<uint64_t> caller = CallerOfBody(loop, client, request);
+  const absl::string_view coding = FindHeader(request.headers, "content-encoding");
+  std::optional<ApiError> error;
+  if (CodingOf(coding) == ContentCoding::kUnknown) {
+    error = UnknownEncoding(coding);
+  } else if (caller) {  // The session refuses a caller without a key before it reads the body.
+    error = co_await DecodeBody(loop, *caller, request);
+  }
+  if (error) {
+    if (error->bad_input) loop.edge().telemetry->OnBadInput(*error->bad_input);
+    co_await answer.Error(*error);
+  } else {
+    co_await Generate(loop, client, request, match, answer, line);
+  }
+}
+
+}  // namespace penstock

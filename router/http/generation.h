@@ -1,0 +1,30 @@
+// Requests that are an engine's work: from the body of a client to the end of its session, in any dialect.
+#ifndef PENSTOCK_ROUTER_HTTP_GENERATION_H_
+#define PENSTOCK_ROUTER_HTTP_GENERATION_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/address.hpp>
+
+#include "router/http/access_line.h"
+#include "router/http/answer.h"
+#include "router/http/client_connection.h"
+#include "router/openai/route/routes.h"
+
+namespace penstock {
+
+// An engine's work, in a body that its path takes.
+bool TakesBody(const RouteMatch& match, absl::string_view content_type);
+
+// The address of the client behind trusted proxies.
+boost::asio::ip::address AddressOfClient(EventLoop& loop, const ClientConnection& client, const HeaderList& headers);
+
+// Serves the request. TakesBody() is true of it. `line` null: nobody wants a record.
+boost::asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, ClientRequest& request,
+                                      const RouteMatch& match, Answer& answer, AccessLine* line);
+// The same for a body in a content coding.
+boost::asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientConnection& client, ClientRequest& request,
+                                             const RouteMatch& match, Answer& answer, AccessLine* line);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_HTTP_GENERATION_H_

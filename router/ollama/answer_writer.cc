@@ -1,0 +1,157 @@
+#include "router/ollama/answer_writer.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "backends/dialect/json_scanner.h"
+#include "base/json_string.h"
+#include "router/openai/error/api_error.h"
+
+namespace penstock::ollama {
+namespace {
+
+constexpr size_t kMostToolCalls = 128;
+
+bool TakeText(JsonScanner& scanner, std::string& out) {
+  if (scanner.Peek() != '"') return scanner.Skip();
+  absl::string_view raw;
+  if (!scanner.TakeString(&raw)) return false;
+  out.append(raw.data(), raw.size());
+  return true;
+}
+
+bool IsObject(absl::string_view text) {
+  JsonScanner scanner(text);
+  return scanner.WholeObject([&scanner](absl::string_view) { return scanner.Skip(); });
+}
+
+}  // namespace
+
+AnswerWriter::AnswerWriter(Call call, absl::string_view model, Instant arrival)
+    : call_(call), model_(JsonQuote(model)), arrival_(arrival) {}
+
+template <class Scanner>
+bool AnswerWriter::ReadToolCalls(Scanner& scanner) {
+  int64_t next = static_cast<int64_t>(tools_.size());
+  return scanner.ForEachElement([&] {
+    int64_t index = next++;
+    std::string name, arguments;
+    const bool read = scanner.ForEachMember([&](absl::string_view key) {
+      if (key == "index") return scanner.CopyInt(&index);
+      if (key != "function") return scanner.Skip();
+      return scanner.ForEachMember([&](absl::string_view member) {
+        if (member == "name") return scanner.CopyString(&name);
+        return member == "arguments" ? scanner.CopyString(&arguments) : scanner.Skip();
+      });
+    });
+    if (!read) return false;
+    if (index < 0 || index >= static_cast<int64_t>(kMostToolCalls)) return true;
+    const auto at = static_cast<size_t>(index);
+    if (tools_.size() <= at) tools_.resize(at + 1);
+    tools_[at].name += name;
+    tools_[at].arguments += arguments;
+    return true;
+  });
+}
+
+template <class Scanner>
+bool AnswerWriter::ReadMessage(Scanner& scanner, Texts& texts) {
+  return scanner.ForEachMember([&](absl::string_view key) {
+    if (key == "content") return TakeText(scanner, texts.content);
+    if (key == "reasoning_content" || key == "reasoning") return TakeText(scanner, texts.thinking);
+    return key == "tool_calls" ? ReadToolCalls(scanner) : scanner.Skip();
+  });
+}
+
+template <class Scanner>
+bool AnswerWriter::ReadUsage(Scanner& scanner) {
+  return scanner.ForEachMember([&](absl::string_view key) {
+    if (key == "prompt_tokens") return scanner.CopyInt(&prompt_);
+    return key == "completion_tokens" ? scanner.CopyInt(&output_) : scanner.Skip();
+  });
+}
+
+bool AnswerWriter::Read(absl::string_view json, Texts& texts) {
+  JsonScanner scanner(json);
+  bool first = true;
+  const auto read_choice = [&] {
+    if (!std::exchange(first, false)) return scanner.Skip();
+    return scanner.ForEachMember([&](absl::string_view key) {
+      if (key == "delta" || key == "message") return ReadMessage(scanner, texts);
+      if (key == "text") return TakeText(scanner, texts.content);
+      return key == "finish_reason" ? scanner.CopyString(&finish_) : scanner.Skip();
+    });
+  };
+  return scanner.WholeObject([&](absl::string_view key) {
+    if (key == "choices") return scanner.ForEachElement(read_choice);
+    return key == "usage" ? ReadUsage(scanner) : scanner.Skip();
+  });
+}
+
+std::string AnswerWriter::ToolCallsJson() const {
+  std::string json = "[";
+  for (const ToolCall& call : tools_) {
+    if (call.name.empty()) continue;
+    std::string arguments = call.arguments.empty() ? "{}" : call.arguments;
+    // Ollama's clients read an object.
+    if (!IsObject(arguments)) arguments = absl::StrCat("{\"arguments\":", JsonQuote(call.arguments), "}");
+    absl::StrAppend(&json, json.size() > 1 ? "," : "", "{\"function\":{\"name\":", JsonQuote(call.name),
+                    ",\"arguments\":", arguments, "}}");
+  }
+  return json + "]";
+}
+
+void AnswerWriter::Begin(const Texts& texts, bool with_tools, absl::string_view when, std::string& out) const {
+  absl::StrAppend(&out, "{\"model\":", model_, ",\"created_at\":\"", when, "\",");
+  const bool chat = call_ == Call::kChat;
+  absl::StrAppend(&out, chat ? "\"message\":{\"role\":\"assistant\",\"content\":\"" : "\"response\":\"", texts.content,
+                  "\"");
+  if (!texts.thinking.empty()) absl::StrAppend(&out, ",\"thinking\":\"", texts.thinking, "\"");
+  if (chat && with_tools && !tools_.empty()) absl::StrAppend(&out, ",\"tool_calls\":", ToolCallsJson());
+  absl::StrAppend(&out, chat ? "}," : ",", "\"done\":");
+}
+
+void AnswerWriter::AddEnd(Instant now, std::string& out) const {
+  const Duration total = now - arrival_;
+  const Duration before = first_ ? *first_ - arrival_ : total;
+  absl::StrAppend(&out, "true,\"done_reason\":\"", finish_ == "length" ? "length" : "stop",
+                  "\",\"total_duration\":", total.nanoseconds(), ",\"load_duration\":0,\"prompt_eval_count\":", prompt_,
+                  ",\"prompt_eval_duration\":", before.nanoseconds(), ",\"eval_count\":", output_,
+                  ",\"eval_duration\":", (total - before).nanoseconds(), "}");
+}
+
+void AnswerWriter::Event(absl::string_view data, absl::string_view when, Instant now, std::string& out) {
+  Texts texts;
+  if (data == "[DONE]" || !Read(data, texts) || (texts.content.empty() && texts.thinking.empty())) return;
+  if (!first_) first_ = now;
+  Begin(texts, /*with_tools=*/false, when, out);
+  absl::StrAppend(&out, "false}\n");
+}
+
+void AnswerWriter::End(absl::string_view when, Instant now, std::string& out) {
+  if (call_ == Call::kChat && !tools_.empty()) {
+    Begin({}, /*with_tools=*/true, when, out);
+    absl::StrAppend(&out, "false}\n");
+  }
+  Begin({}, /*with_tools=*/false, when, out);
+  AddEnd(now, out);
+  out += '\n';
+}
+
+std::string AnswerWriter::Whole(absl::string_view body, absl::string_view when, Instant now) {
+  Texts texts;
+  Read(body, texts);
+  std::string out;
+  Begin(texts, /*with_tools=*/true, when, out);
+  AddEnd(now, out);
+  return out;
+}
+
+std::string AnswerWriter::Loaded(absl::string_view when) const {
+  std::string out;
+  Begin({}, /*with_tools=*/false, when, out);
+  absl::StrAppend(&out, "true,\"done_reason\":\"load\"}");
+  return out;
+}
+
+}  // namespace penstock::ollama

@@ -1,0 +1,69 @@
+// Answers of OpenAI's dialect as lines of Ollama's own. Pure: times are arguments.
+//
+// Each event of a stream becomes a line or none. The pieces of a tool call wait for its end, because Ollama's dialect
+// gives the arguments as an object. The last line has the counts and the durations. One owner; the output string is the
+// caller's, so a line allocates little.
+#ifndef PENSTOCK_ROUTER_OLLAMA_ANSWER_WRITER_H_
+#define PENSTOCK_ROUTER_OLLAMA_ANSWER_WRITER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "base/units.h"
+#include "router/ollama/request_builder.h"
+
+namespace penstock::ollama {
+
+class AnswerWriter {
+ public:
+  // `model` as the client named it.
+  AnswerWriter(Call call, absl::string_view model, Instant arrival);
+
+  // The data of one event. `when` is the present as text (RFC 3339).
+  void Event(absl::string_view data, absl::string_view when, Instant now, std::string& out);
+  // The last line.
+  void End(absl::string_view when, Instant now, std::string& out);
+  // A whole answer as one object.
+  std::string Whole(absl::string_view body, absl::string_view when, Instant now);
+  // The answer to a request that asks for nothing but the model.
+  std::string Loaded(absl::string_view when) const;
+
+ private:
+  struct ToolCall {
+    std::string name;
+    std::string arguments;
+  };
+  // The texts of one event, with their escapes.
+  struct Texts {
+    std::string content;
+    std::string thinking;
+  };
+
+  bool Read(absl::string_view json, Texts& texts);
+  template <class Scanner>
+  bool ReadMessage(Scanner& scanner, Texts& texts);
+  template <class Scanner>
+  bool ReadToolCalls(Scanner& scanner);
+  template <class Scanner>
+  bool ReadUsage(Scanner& scanner);
+  // A line up to `done`, which the caller ends.
+  void Begin(const Texts& texts, bool with_tools, absl::string_view when, std::string& out) const;
+  std::string ToolCallsJson() const;
+  void AddEnd(Instant now, std::string& out) const;
+
+  const Call call_;
+  const std::string model_;  // As JSON.
+  const Instant arrival_;
+  std::optional<Instant> first_;  // The first text came.
+  std::vector<ToolCall> tools_;
+  std::string finish_ = "stop";
+  int64_t prompt_ = 0;
+  int64_t output_ = 0;
+};
+
+}  // namespace penstock::ollama
+
+#endif  // PENSTOCK_ROUTER_OLLAMA_ANSWER_WRITER_H_

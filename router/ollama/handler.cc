@@ -1,0 +1,148 @@
+#include "router/ollama/handler.h"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "router/ollama/ollama_client.h"
+#include "router/ollama/pages.h"
+#include "router/openai/request/json_walk.h"
+
+namespace penstock::ollama {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr absl::string_view kPageType = "application/json; charset=utf-8";
+
+// The models have no date of their own.
+const std::string& Since() {
+  static const std::string since = WrittenNow();
+  return since;
+}
+
+asio::awaitable<void> Refuse(EventLoop& loop, Client& answer, const ApiError& error) {
+  if (error.bad_input) loop.edge().telemetry->OnBadInput(*error.bad_input);
+  co_await answer.Error(error);
+}
+
+ApiError UnknownModel(absl::string_view name) {
+  return FromRefusal(penstock::Refuse{RequestId(), Refusal::kUnknownModel, Duration(), 0, 0}, name);
+}
+
+// An engine must see JSON, whatever the client called its body: Ollama reads any.
+HeaderList HeadersOf(const HeaderList& client) {
+  HeaderList headers;
+  for (const auto [name, value] : client) {
+    if (!absl::EqualsIgnoreCase(name, "content-type") && !absl::EqualsIgnoreCase(name, "accept")) {
+      headers.Add(name, value);
+    }
+  }
+  headers.Add("Content-Type", "application/json");
+  return headers;
+}
+
+// Reads the body in slices. An error is the answer.
+asio::awaitable<std::optional<ApiError>> Scan(EventLoop& loop, absl::string_view body, RequestFields& fields) {
+  JsonWalk walk(body);
+  JsonWalk::Progress progress = walk.Run(fields, kScanSlice);
+  while (progress == JsonWalk::Progress::kPaused) {
+    co_await asio::post(loop.io(), asio::use_awaitable);
+    progress = walk.Run(fields, kScanSlice);
+  }
+  if (progress == JsonWalk::Progress::kDone) co_return std::nullopt;
+  co_return MakeError(ErrorName::kInvalidJson,
+                      absl::StrCat("The body is not a JSON object: it is wrong, breaks off or ",
+                                   "is too deep near byte ", walk.position(), "."));
+}
+
+asio::awaitable<std::optional<ApiError>> Build(EventLoop& loop, RequestBuilder& builder, FairShare& memory,
+                                               std::string& body) {
+  const LimitsConfig& limits = loop.fleet()->config().limits;
+  if (static_cast<int64_t>(builder.size()) > limits.max_body.value()) {
+    co_return MakeError(ErrorName::kBodyTooLarge,
+                        absl::StrCat("The translated body is larger than ", limits.max_body.value(), " bytes."));
+  }
+  if (!memory.GrowTo(Bytes(static_cast<int64_t>(builder.size())), limits.max_body_memory)) co_return NoBodyMemory();
+  body.reserve(builder.size());
+  while (!builder.Advance(body)) co_await asio::post(loop.io(), asio::use_awaitable);
+  co_return std::nullopt;
+}
+
+asio::awaitable<void> Converse(EventLoop& loop, Client& answer, Call call, SessionRequest request, uint64_t account) {
+  RequestFields fields(request.body);
+  std::optional<ApiError> error = co_await Scan(loop, request.body, fields);
+  std::string name, body;
+  RequestBuilder builder(call, fields);
+  if (!error) error = builder.ReadModel(&name);
+  const std::string model = error ? name : ModelMeant(*loop.fleet(), name).value_or(name);
+  if (!error) error = builder.Begin(model);
+  if (error) co_return co_await Refuse(loop, answer, *error);
+  AnswerWriter writer(call, name, Now());
+  if (builder.empty()) {
+    const ApiError unknown = UnknownModel(name);
+    if (!loop.fleet()->book.ModelByName(model)) co_return co_await Refuse(loop, answer, unknown);
+    const std::string loaded = writer.Loaded(WrittenNow());
+    const HeaderList none;
+    co_await SendWhole(answer, http_status::kOk, kPageType, none, loaded);
+    co_return;
+  }
+  FairShare memory(&loop.edge().bodies, account);
+  error = co_await Build(loop, builder, memory, body);
+  if (error) co_return co_await Refuse(loop, answer, *error);
+  const HeaderList headers = HeadersOf(*request.headers);
+  request.headers = &headers;
+  request.body = body;
+  request.endpoint = builder.raw() ? Endpoint::kCompletions : Endpoint::kChat;
+  OllamaClient client(answer, std::move(writer));
+  Session session(loop, client, std::move(request));
+  co_await session.Run();
+}
+
+asio::awaitable<void> Show(EventLoop& loop, Client& answer, absl::string_view text) {
+  RequestFields fields(text);
+  std::optional<ApiError> error = co_await Scan(loop, text, fields);
+  std::string name;
+  if (!error) error = RequestBuilder(Call::kChat, fields).ReadModel(&name);
+  const std::shared_ptr<const FleetView> fleet = loop.fleet();
+  const std::optional<std::string> model = error ? std::nullopt : ModelMeant(*fleet, name);
+  if (!error && !model) error = UnknownModel(name);
+  if (error) co_return co_await Refuse(loop, answer, *error);
+  const std::string body = ShowJson(*fleet, *model, Since());
+  const HeaderList none;
+  co_await SendWhole(answer, http_status::kOk, kPageType, none, body);
+}
+
+std::string PageOf(EventLoop& loop, absl::string_view page) {
+  if (page == "version") return VersionJson(PENSTOCK_VERSION);
+  const std::shared_ptr<const FleetView> fleet = loop.fleet();
+  return page == "ps" ? RunningJson(*fleet, loop.edge().core->View()) : TagsJson(*fleet, Since());
+}
+
+}  // namespace
+
+asio::awaitable<void> AnswerOllama(EventLoop& loop, Client& answer, absl::string_view page, SessionRequest request,
+                                   uint64_t account) {
+  // Models are as private as generating is.
+  const auto caller = loop.fleet()->tenants.Identify(*request.headers);
+  const ApiError* denied = std::get_if<ApiError>(&caller);
+  if (denied != nullptr && page != "version") {
+    co_await answer.Error(*denied);
+  } else if (page == "chat" || page == "generate") {
+    const Call call = page == "chat" ? Call::kChat : Call::kGenerate;
+    co_await Converse(loop, answer, call, std::move(request), account);
+  } else if (page == "show") {
+    co_await Show(loop, answer, request.body);
+  } else {
+    const std::string body = PageOf(loop, page);
+    const HeaderList none;
+    co_await SendWhole(answer, http_status::kOk, kPageType, none, body);
+  }
+}
+
+}  // namespace penstock::ollama

@@ -1,0 +1,90 @@
+#include "router/ollama/ollama_client.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "router/ollama/error_form.h"
+
+namespace penstock::ollama {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr absl::string_view kLines = "application/x-ndjson";
+constexpr absl::string_view kJson = "application/json; charset=utf-8";
+
+}  // namespace
+
+std::string WrittenNow() { return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::Now(), absl::UTCTimeZone()); }
+
+Written OllamaClient::Whole(int status, absl::string_view, const HeaderList& headers, absl::string_view body) {
+  out_ = writer_.Whole(body, WrittenNow(), Now());
+  return client().Whole(status, kJson, headers, out_);
+}
+
+void OllamaClient::BeginWhole(absl::string_view, const HeaderList& headers, std::optional<uint64_t>) {
+  headers_ = headers;
+}
+
+Written OllamaClient::Part(absl::string_view bytes) {
+  if (client().gone()) return Written::kGone;
+  if (out_.size() <= kMostGathered) out_.append(bytes.data(), bytes.size());
+  return Written::kAll;
+}
+
+void OllamaClient::Begin() {
+  if (!std::exchange(begun_lines_, true)) client().BeginWhole(kLines, first_headers_, std::nullopt);
+}
+
+Written OllamaClient::Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
+  // An event may make no line, so the headers of the first one wait.
+  if (first_headers_.size() == 0) first_headers_ = headers;
+  out_.clear();
+  for (const absl::string_view piece : pieces) splitter_.Feed(piece);
+  const std::string when = WrittenNow();
+  const Instant now = Now();
+  while (const auto event = splitter_.Next()) {
+    if (!event->comment) writer_.Event(event->data, when, now, out_);
+  }
+  if (client().gone()) return Written::kGone;
+  if (out_.empty()) return Written::kAll;
+  Begin();
+  return client().Part(out_);
+}
+
+asio::awaitable<bool> OllamaClient::EndGathered() {
+  if (out_.size() > kMostGathered) {
+    const ApiError error =
+        EngineFailure(EngineErrorKind::kGarbage, "The engine's answer is too long for this dialect.");
+    co_return co_await client().Error(error);
+  }
+  const std::string body = std::move(out_);
+  out_ = writer_.Whole(body, WrittenNow(), Now());
+  const HeaderList headers = *std::move(headers_);
+  headers_.reset();
+  co_return co_await SendWhole(client(), http_status::kOk, kJson, headers, out_);
+}
+
+asio::awaitable<bool> OllamaClient::End() {
+  if (headers_) co_return co_await EndGathered();
+  out_.clear();
+  writer_.End(WrittenNow(), Now(), out_);
+  Begin();
+  const bool alive = co_await SendPart(client(), out_);
+  if (!alive) co_return false;
+  co_return co_await client().End();
+}
+
+asio::awaitable<bool> OllamaClient::Error(const ApiError& error) {
+  headers_.reset();
+  if (!client().begun()) co_return co_await client().Error(error);
+  out_ = OllamaErrorBody(error) + "\n";
+  const bool alive = co_await SendPart(client(), out_);
+  if (!alive) co_return false;
+  co_return co_await client().End();
+}
+
+}  // namespace penstock::ollama

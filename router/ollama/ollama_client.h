@@ -1,0 +1,54 @@
+// A client of Ollama's own dialect in front of another: it turns the session's answer into lines of that dialect.
+//
+// A stream becomes one object per line; the first line begins the answer. A whole answer becomes one object; a long one
+// gathers here up to kMostGathered bytes. An error behind the first line is a line too. Lives in the coroutine of one
+// request; belongs to one loop.
+#ifndef PENSTOCK_ROUTER_OLLAMA_OLLAMA_CLIENT_H_
+#define PENSTOCK_ROUTER_OLLAMA_OLLAMA_CLIENT_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "backends/dialect/sse_splitter.h"
+#include "router/ollama/answer_writer.h"
+#include "router/session/client/forwarding_client.h"
+
+namespace penstock::ollama {
+
+// The present as Ollama writes it.
+std::string WrittenNow();
+
+class OllamaClient final : public ForwardingClient {
+ public:
+  static constexpr size_t kMostGathered = 4 << 20;
+
+  OllamaClient(Client& client, AnswerWriter writer) : ForwardingClient(client), writer_(std::move(writer)) {}
+
+  Written Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) override;
+  void BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) override;
+  Written Part(absl::string_view bytes) override;
+  Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) override;
+  boost::asio::awaitable<bool> FinishEvents() override { return client().FinishWhole(); }
+  boost::asio::awaitable<bool> End() override;
+  boost::asio::awaitable<bool> Error(const ApiError& error) override;
+  // The dialect has no comments.
+  void KeepAlive(const HeaderList&) override {}
+
+ private:
+  void Begin();
+  boost::asio::awaitable<bool> EndGathered();
+
+  AnswerWriter writer_;
+  SseSplitter splitter_;
+  std::string out_;                    // Written last, or gathered.
+  std::optional<HeaderList> headers_;  // Set for a whole answer that gathers.
+  HeaderList first_headers_;           // Set for a stream.
+  bool begun_lines_ = false;
+};
+
+}  // namespace penstock::ollama
+
+#endif  // PENSTOCK_ROUTER_OLLAMA_OLLAMA_CLIENT_H_

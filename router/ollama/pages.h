@@ -1,0 +1,32 @@
+// The lists of Ollama's own API, made of the fleet: its clients see every model that some replica serves. Pure.
+#ifndef PENSTOCK_ROUTER_OLLAMA_PAGES_H_
+#define PENSTOCK_ROUTER_OLLAMA_PAGES_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "router/core/contract/view.h"
+#include "router/live/fleet_view.h"
+
+namespace penstock::ollama {
+
+// The release of Ollama whose dialect this is.
+inline constexpr absl::string_view kDialect = "0.9.0";
+
+// The name of the fleet's model that a client means: Ollama adds the tag `latest` to a name without a tag. Unset: the
+// fleet has none of them.
+std::optional<std::string> ModelMeant(const FleetView& fleet, absl::string_view name);
+
+// /api/version: a router that reads it must not take this one for Ollama, so it names Penstock too.
+std::string VersionJson(absl::string_view version);
+// /api/tags. `since` is a time as text, the same for all models.
+std::string TagsJson(const FleetView& fleet, absl::string_view since);
+// /api/ps: the models that are in memory.
+std::string RunningJson(const FleetView& fleet, const CoreView& view);
+// /api/show of a model that the fleet has.
+std::string ShowJson(const FleetView& fleet, absl::string_view name, absl::string_view since);
+
+}  // namespace penstock::ollama
+
+#endif  // PENSTOCK_ROUTER_OLLAMA_PAGES_H_

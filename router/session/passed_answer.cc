@@ -1,0 +1,99 @@
+#include "router/session/passed_answer.h"
+
+#include <utility>
+
+#include "router/openai/passed/passed_route.h"
+#include "router/session/answer_stream.h"
+#include "router/session/attempt.h"
+#include "router/session/whole_answer.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+
+std::string Attempt::Target() const {
+  const SessionRequest& request = state_.request;
+  if (request.route == nullptr) return std::string(TraitsOf(request.endpoint).path);
+  const std::optional<JsonSpan>& at = state_.facts().target_model_at;
+  if (!at) return std::string(request.target);
+  const std::string model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
+  const bool renamed = !model.empty() && model != state_.facts().model;
+  return renamed ? WithParameter(request.target, *at, model) : std::string(request.target);
+}
+
+asio::awaitable<AttemptEnd> Attempt::Pass(Reply& reply) {
+  const PassedAnswer::Head head{reply.status, reply.event_stream, std::move(reply.content_type), reply.length};
+  PassedAnswer answer(state_, admission_, delivery_, *exchange_, head);
+  co_return co_await answer.Run();
+}
+
+bool PassedAnswer::Waits() const {
+  if (passing_ || size_ > WholeAnswer::kMostHeld) return false;
+  return head_.status != http_status::kOk || (head_.length && *head_.length <= WholeAnswer::kMostHeld);
+}
+
+asio::awaitable<AttemptEnd> PassedAnswer::Run() {
+  turn_.Restart(Now());
+  if (head_.length) size_ = *head_.length;
+  const bool too_long = TooLong();
+  size_ = 0;
+  while (!too_long) {
+    if (!memory_.Hold(held_.size() + AnswerMemory::kBlock)) co_return NoRoomForAnswer(state_);
+    const absl::StatusOr<bool> ended = co_await ReadPiece();
+    if (!ended.ok()) {
+      co_return ReadFailed(state_, admission_.ticket(), ended.status(), "The engine's answer cannot be read.",
+                           /*in_body=*/true);
+    }
+    if (*ended) co_return co_await Finish();
+    if (TooLong()) break;
+    if (!Waits() && !held_.empty()) {
+      const bool alive = co_await PassHeld();
+      if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+    }
+    if (turn_.Step(Now())) {
+      co_await LetOthersRun(state_.loop.io());
+      turn_.Restart(Now());
+    }
+  }
+  co_return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
+}
+
+asio::awaitable<absl::StatusOr<bool>> PassedAnswer::ReadPiece() {
+  const auto take = [this](absl::string_view piece) {
+    state_.heard = Now();
+    size_ += piece.size();
+    held_.append(piece.data(), piece.size());
+    return false;
+  };
+  co_return co_await exchange_.ReadWhile(state_.Left(state_.limits.gap_timeout), take);
+}
+
+asio::awaitable<bool> PassedAnswer::PassHeld() {
+  if (!passing_) {
+    passing_ = state_.any_answer = true;
+    const HeaderList headers = delivery_.Headers();
+    state_.client().BeginWhole(head_.content_type, headers, head_.length);
+  }
+  const bool alive = co_await SendPart(state_.client(), held_);
+  held_.clear();
+  if (held_.capacity() > AnswerMemory::kBlock) std::string().swap(held_);
+  co_return alive;
+}
+
+asio::awaitable<AttemptEnd> PassedAnswer::Finish() {
+  admission_.Close(Outcome::kFinished);
+  // Before the last write: a client that has its answer may ask again at once.
+  state_.prepared.place_of_key.reset();
+  bool alive = true;
+  if (passing_) {
+    if (!held_.empty()) alive = co_await PassHeld();
+    if (alive) alive = co_await state_.client().End();
+  } else {
+    state_.any_answer = true;
+    const HeaderList headers = delivery_.Headers();
+    alive = co_await SendWhole(state_.client(), head_.status, head_.content_type, headers, held_);
+  }
+  if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+  co_return AttemptEnd();
+}
+
+}  // namespace penstock

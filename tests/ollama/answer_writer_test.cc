@@ -1,0 +1,83 @@
+#include "router/ollama/answer_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+
+namespace penstock::ollama {
+namespace {
+
+using Json = nlohmann::json;
+constexpr absl::string_view kWhen = "2026-01-01T00:00:00Z";
+
+Instant At(int64_t milliseconds) { return Instant() + Duration::Milliseconds(milliseconds); }
+
+std::vector<Json> Lines(const std::string& text) {
+  std::vector<Json> lines;
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    lines.push_back(Json::parse(line.begin(), line.end()));
+  }
+  return lines;
+}
+
+TEST(OllamaAnswer, EachTextIsALineAndTheLastOneCounts) {
+  AnswerWriter writer(Call::kChat, "a \"model\"", At(0));
+  std::string out;
+  writer.Event(R"({"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]})", kWhen, At(5), out);
+  EXPECT_EQ(out, "");
+  writer.Event(R"({"choices":[{"index":0,"delta":{"content":"\u00e9\n"}}]})", kWhen, At(10), out);
+  writer.Event(R"({"choices":[{"index":0,"delta":{"reasoning_content":"hm"},"finish_reason":"length"}]})", kWhen,
+               At(20), out);
+  writer.Event(R"({"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}})", kWhen, At(30), out);
+  writer.Event("[DONE]", kWhen, At(30), out);
+  writer.End(kWhen, At(40), out);
+  const std::vector<Json> lines = Lines(out);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0]["model"], "a \"model\"");
+  EXPECT_EQ(lines[0]["message"]["content"], "\u00e9\n");
+  EXPECT_EQ(lines[1]["message"]["thinking"], "hm");
+  EXPECT_EQ(lines[1]["done"], false);
+  EXPECT_EQ(lines[2]["done"], true);
+  EXPECT_EQ(lines[2]["done_reason"], "length");
+  EXPECT_EQ(lines[2]["prompt_eval_count"], 7);
+  EXPECT_EQ(lines[2]["eval_count"], 2);
+  EXPECT_EQ(lines[2]["total_duration"], 40'000'000);
+  EXPECT_EQ(lines[2]["prompt_eval_duration"], 10'000'000);
+}
+
+TEST(OllamaAnswer, AWholeAnswerIsOneObject) {
+  AnswerWriter writer(Call::kGenerate, "m", At(0));
+  const Json answer = Json::parse(writer.Whole(
+      R"({"choices":[{"message":{"content":"text"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}})",
+      kWhen, At(9)));
+  EXPECT_EQ(answer["response"], "text");
+  EXPECT_EQ(answer["done_reason"], "stop");
+}
+
+TEST(OllamaAnswer, CallsOfToolsHaveObjectsForArguments) {
+  AnswerWriter writer(Call::kChat, "m", At(0));
+  const Json answer = Json::parse(writer.Whole(
+      R"({"choices":[{"message":{"content":null,"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{\"a\":1}"}},)"
+      R"({"id":"2","function":{"name":"g","arguments":"broken"}}]},"finish_reason":"tool_calls"}]})",
+      kWhen, At(9)));
+  EXPECT_EQ(answer["message"]["tool_calls"][0]["function"]["arguments"]["a"], 1);
+  EXPECT_EQ(answer["message"]["tool_calls"][1]["function"]["arguments"]["arguments"], "broken");
+}
+
+TEST(OllamaAnswer, NonsenseMakesNoLine) {
+  AnswerWriter writer(Call::kChat, "m", At(0));
+  std::string out;
+  for (const char* text :
+       {"", "x", "[]", "{", R"({"choices":7})", R"({"choices":[{"delta":{"tool_calls":[{"index":-1}]}}]})",
+        R"({"choices":[{"delta":{"tool_calls":[{"index":99999999,"function":{"name":"x"}}]}}]})"}) {
+    writer.Event(text, kWhen, At(1), out);
+  }
+  EXPECT_EQ(out, "");
+}
+
+}  // namespace
+}  // namespace penstock::ollama

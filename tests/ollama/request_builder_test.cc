@@ -1,0 +1,102 @@
+#include "router/ollama/request_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "router/openai/request/json_walk.h"
+
+namespace penstock::ollama {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Built {
+  Json body;
+  std::string error;
+  bool empty = false;
+  bool raw = false;
+  bool stream = false;
+};
+
+Built Build(Call call, const std::string& text, size_t slice = 1 << 20) {
+  RequestFields fields(text);
+  JsonWalk walk(text);
+  JsonWalk::Progress progress = JsonWalk::Progress::kPaused;
+  while (progress == JsonWalk::Progress::kPaused) progress = walk.Run(fields, slice);
+  EXPECT_EQ(progress, JsonWalk::Progress::kDone) << text;
+  RequestBuilder builder(call, fields);
+  std::string model;
+  std::optional<ApiError> error = builder.ReadModel(&model);
+  if (!error) error = builder.Begin(model);
+  Built built;
+  if (error) {
+    built.error = error->message;
+    return built;
+  }
+  std::string body;
+  while (!builder.Advance(body)) continue;
+  EXPECT_EQ(body.size(), builder.size());
+  built.empty = builder.empty();
+  built.raw = builder.raw();
+  built.stream = builder.stream();
+  if (!built.empty) built.body = Json::parse(body);
+  return built;
+}
+
+TEST(OllamaRequest, AChatStreamsUnlessItSaysNo) {
+  const std::string chat = R"({"model":"m","messages":[{"role":"user","content":"hi \"you\""}])";
+  const Built streamed = Build(Call::kChat, chat + "}");
+  EXPECT_TRUE(streamed.stream);
+  EXPECT_EQ(streamed.body["stream_options"]["include_usage"], true);
+  EXPECT_EQ(streamed.body["messages"][0]["content"], "hi \"you\"");
+  const Built whole = Build(Call::kChat, chat + ",\"stream\":false}");
+  EXPECT_EQ(whole.body["stream"], false);
+  EXPECT_FALSE(whole.body.contains("stream_options"));
+}
+
+TEST(OllamaRequest, SlicesOfAnySizeGiveTheSameBody) {
+  const std::string text =
+      R"({"options":{"top_k":3},"messages":[{"images":["iVBOR","/9j/"],"content":"a","role":"user"},{"role":"tool"}],"model":"m"})";
+  const Json expected = Build(Call::kChat, text).body;
+  for (size_t slice = 1; slice < 30; ++slice) EXPECT_EQ(Build(Call::kChat, text, slice).body, expected);
+  EXPECT_EQ(expected["top_k"], 3);
+  EXPECT_EQ(expected["messages"][0]["content"].size(), 3u);
+}
+
+TEST(OllamaRequest, AGenerationBecomesAChatUnlessItIsRaw) {
+  const Built chat = Build(Call::kGenerate, R"({"model":"m","prompt":"p","system":"s"})");
+  EXPECT_EQ(chat.body["messages"].size(), 2u);
+  EXPECT_EQ(chat.body["messages"][0]["role"], "system");
+  const Built raw = Build(Call::kGenerate, R"({"model":"m","prompt":"p","raw":true})");
+  EXPECT_TRUE(raw.raw);
+  EXPECT_EQ(raw.body["prompt"], "p");
+  EXPECT_TRUE(Build(Call::kGenerate, R"({"model":"m"})").empty);
+}
+
+TEST(OllamaRequest, OptionsAndFormatsAreThoseOfOpenAi) {
+  const Json body = Build(Call::kGenerate, R"({"model":"m","prompt":"p","format":"json","think":"low",
+      "options":{"num_predict":-1,"temperature":0,"mirostat":2,"seed":null}})")
+                        .body;
+  EXPECT_FALSE(body.contains("max_tokens"));
+  EXPECT_EQ(body["temperature"], 0);
+  EXPECT_FALSE(body.contains("mirostat"));
+  EXPECT_FALSE(body.contains("seed"));
+  EXPECT_EQ(body["response_format"]["type"], "json_object");
+  EXPECT_EQ(body["reasoning_effort"], "low");
+}
+
+TEST(OllamaRequest, FaultsAreNamed) {
+  EXPECT_NE(Build(Call::kChat, "{}").error, "");
+  EXPECT_NE(Build(Call::kChat, R"({"model":""})").error, "");
+  EXPECT_NE(Build(Call::kChat, R"({"model":"m","messages":"x"})").error, "");
+  EXPECT_NE(Build(Call::kChat, R"({"model":"m","messages":["x"]})").error, "");
+  EXPECT_NE(Build(Call::kChat, R"({"model":"m","messages":[{"role":7}]})").error, "");
+  EXPECT_NE(Build(Call::kGenerate, R"({"model":"m","prompt":[]})").error, "");
+  EXPECT_NE(Build(Call::kGenerate, R"({"model":"m","prompt":"p","template":"t"})").error, "");
+  EXPECT_NE(Build(Call::kGenerate, R"({"model":"m","prompt":"p","images":[[]]})").error, "");
+}
+
+}  // namespace
+}  // namespace penstock::ollama
