@@ -11,14 +11,13 @@ bool WantsReceipt(const HeaderList& headers) { return FindHeader(headers, kRecei
 std::string ReceiptJson(const Receipt& receipt) {
   const Forward& forward = receipt.forward;
   return absl::StrCat(
-      "{\"request\":", JsonQuote(receipt.request),
-      receipt.trace.empty() ? "" : absl::StrCat(",\"trace\":", JsonQuote(receipt.trace)),
-      ",\"replica\":", JsonQuote(receipt.replica), ",\"class\":", JsonQuote(receipt.service_class),
+      "{\"replica\":", JsonQuote(receipt.replica), ",\"class\":", JsonQuote(receipt.service_class),
       absl::StrFormat(",\"waited_ms\":%.1f,\"expected_ttft_ms\":%.1f,\"peak_share\":%.4f",
                       forward.waited.milliseconds(), forward.expected_ttft.milliseconds(), forward.peak_share),
       receipt.park ? absl::StrCat(",\"waited_for\":", JsonQuote(TraitsOf(receipt.park->reason).label)) : "",
       ",\"prompt_tokens_estimate\":", receipt.prompt_estimate.value(), ",\"attempts\":", receipt.attempts,
-      ",\"resumes\":", receipt.resumes, "}");
+      ",\"resumes\":", receipt.resumes, ",\"request\":", JsonQuote(receipt.request),
+      receipt.trace.empty() ? "" : absl::StrCat(",\"trace\":", JsonQuote(receipt.trace)), "}");
 }
 
 }  // namespace penstock
