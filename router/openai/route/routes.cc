@@ -2,12 +2,13 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "router/openai/route/target.h"
 
 namespace penstock {
 namespace {
@@ -59,38 +60,6 @@ constexpr std::array<FixedRoute, 36> kFixedRoutes = {{
 constexpr absl::string_view kModelPrefix = "/v1/models/";
 constexpr absl::string_view kResponsePrefix = "/v1/responses/";
 constexpr absl::string_view kReading = "GET, HEAD";
-
-absl::string_view PathOf(absl::string_view target) {
-  if (absl::StartsWithIgnoreCase(target, "http://") || absl::StartsWithIgnoreCase(target, "https://")) {
-    const size_t end = target.find_first_of("/?#", target.find("//") + 2);
-    if (end == absl::string_view::npos || target[end] != '/') return "/";
-    target = target.substr(end);
-  }
-  return target.substr(0, target.find_first_of("?#"));
-}
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = absl::ascii_tolower(static_cast<unsigned char>(c));
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-// Nullopt when an escape is broken.
-std::optional<std::string> PercentDecode(absl::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded.push_back(text[i]);
-      continue;
-    }
-    if (i + 2 >= text.size()) return std::nullopt;
-    const int high = HexDigit(text[i + 1]), low = HexDigit(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    decoded.push_back(static_cast<char>(high * 16 + low));
-    i += 2;
-  }
-  return decoded;
-}
 
 bool IsListed(absl::string_view methods, absl::string_view method) {
   for (const absl::string_view listed : absl::StrSplit(methods, ", ")) {
