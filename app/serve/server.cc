@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "router/core/tenants/tenant_gate.h"
 #include "router/http/answer.h"
-#include "router/http/metrics_page.h"
+#include "router/http/pages/metrics_page.h"
 #include "router/policies/policy_factory.h"
 
 namespace penstock {
@@ -59,6 +59,24 @@ void RunOn(EventLoop& loop, const std::function<void()>& work) {
 
 }  // namespace
 
+absl::Status RouterServer::OpenStore(Parts& p) {
+  const StateConfig& state = p.config.state;
+  if (state.path.empty()) return absl::OkStatus();
+  auto opened = jobs::JobThread::Open(state.path, StoreLimitsOf(state), [&p](const jobs::JobError& fault) {
+    p.telemetry.OnStoreFault(fault.kind);
+    if (!p.edge.store_lines.Allow(Now())) return;
+    DecisionEntry entry;
+    entry.kind = DecisionEntry::Kind::kError;
+    entry.reason = std::string(RowOf(ErrorName::kJobStoreFailed).label);
+    entry.message = absl::StrCat("state.path: ", fault.message);
+    p.log->Write(std::move(entry));
+  });
+  if (!opened.ok()) return absl::InvalidArgumentError(absl::StrCat("state.path: ", opened.error().message));
+  p.store = *std::move(opened);
+  p.edge.jobs = p.store.get();
+  return absl::OkStatus();
+}
+
 RouterServer::RouterServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 RouterServer::~RouterServer() { Stop(); }
@@ -79,6 +97,7 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
     if (!simulated.ok()) return simulated.status();
     p.simulated.fleet = *std::move(simulated);
   }
+  if (absl::Status opened = OpenStore(p); !opened.ok()) return opened;
   std::vector<Mailbox*> mailboxes;
   for (size_t i = 0; i <= LoopCount(config); ++i) {
     p.loops.push_back(std::make_unique<EventLoop>(i, p.edge));
@@ -154,7 +173,7 @@ absl::Status RouterServer::Start() {
   });
   for (EventLoop* loop : p.all_loops) loop->Start();
   p.page->Start();
-  p.started = true;
+  p.phase = Parts::Phase::kStarted;
   return absl::OkStatus();
 }
 
@@ -174,6 +193,7 @@ absl::Status RouterServer::Reload(const Config& config) {
   const auto tls = ListenersTlsOf(config);
   if (!tls.ok()) return tls.status();
   p.telemetry.SetTenants(TenantNames(config));
+  if (p.store != nullptr) p.store->SetLimits(StoreLimitsOf(config.state));
   p.gpus.SetPrices(PricesOf(config), Now());
   p.log->SetAll(config.log.all_decisions);
   p.log->Reopen();
@@ -198,7 +218,7 @@ void RouterServer::NoteBadReload(absl::string_view why) {
 
 void RouterServer::BeginDrain() {
   Parts& p = *parts_;
-  if (!p.started || p.edge.draining.exchange(true)) return;
+  if (p.phase == Parts::Phase::kMade || p.edge.draining.exchange(true)) return;
   p.telemetry.SetDraining(true);
   p.core->Submit(ShutdownStarted{});
   asio::post(p.home().io(), [&p] { p.listeners.clients->Close(); });
@@ -218,7 +238,8 @@ bool RouterServer::Drain(Duration timeout) {
 
 void RouterServer::Stop() {
   Parts& p = *parts_;
-  if (!p.started || std::exchange(p.stopped, true)) return;
+  if (p.phase != Parts::Phase::kStarted) return;
+  p.phase = Parts::Phase::kStopped;
   BeginDrain();
   for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->CutRequests(); });
   Drain(kLastWords);
@@ -236,6 +257,7 @@ void RouterServer::Stop() {
   });
   p.page->Stop();
   for (auto loop = p.all_loops.rbegin(); loop != p.all_loops.rend(); ++loop) (*loop)->Stop();
+  if (p.store != nullptr) p.store->Stop();
   if (p.simulated.fleet != nullptr) p.simulated.fleet->Stop();
 }
 

@@ -78,6 +78,7 @@ class RouterServer {
 
  private:
   struct Parts;
+  static absl::Status OpenStore(Parts& parts);
   explicit RouterServer(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

@@ -61,10 +61,14 @@ Answer::Answer(EventLoop& loop, ClientConnection& connection, const ClientReques
       keep_alive_(request.keep_alive),
       anthropic_(SpeaksAnthropic(request.target)) {}
 
+bool Answer::MustClose() const {
+  return connection_.upload().unread() || loop_.edge().draining.load(std::memory_order_relaxed);
+}
+
 bool Answer::CanTakeAnother() const { return keep_alive_ && ended_; }
 
 Written Answer::Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) {
-  if (loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
+  if (MustClose()) keep_alive_ = false;
   ResponseHead head(status, keep_alive_, http10_);
   head.Add("content-type", content_type).Add("x-request-id", request_id_);
   if (anthropic_) head.Add("request-id", request_id_);
@@ -90,7 +94,7 @@ Written Answer::WriteBoth(const std::string& first, absl::string_view second) {
 void Answer::BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) {
   chunks_ = !length && !http10_;
   const bool until_close = !length && http10_;
-  if (until_close || loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
+  if (until_close || MustClose()) keep_alive_ = false;
   ResponseHead head(http_status::kOk, keep_alive_, http10_);
   head.Add("content-type", content_type).Add("x-request-id", request_id_);
   if (anthropic_) head.Add("request-id", request_id_);

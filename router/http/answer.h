@@ -49,6 +49,8 @@ class Answer final : public Client {
   bool CanTakeAnother() const;
 
  private:
+  // The answer has to say that no other request will be read.
+  bool MustClose() const;
   std::string StreamHead(const HeaderList& headers);
   // Writes both and notes the part that is left.
   Written WriteBoth(const std::string& first, absl::string_view second);

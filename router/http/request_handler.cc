@@ -10,8 +10,9 @@
 #include "absl/strings/str_join.h"
 #include "router/http/answer.h"
 #include "router/http/body_decoding.h"
-#include "router/http/metrics_page.h"
+#include "router/http/files/files_handler.h"
 #include "router/http/page_handler.h"
+#include "router/http/pages/metrics_page.h"
 #include "router/http/peer/forwarded_for.h"
 #include "router/openai/request/body_decoder.h"
 #include "router/openai/route/routes.h"
@@ -149,8 +150,8 @@ asio::awaitable<void> RefuseContentType(EventLoop& loop, const ClientRequest& re
 asio::awaitable<void> AnswerNothingThere(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
                                          Answer& answer) {
   const ApiError error = match.route == Route::kStoredResponse ? StoredResponse()
-                         : match.route == Route::kNotFound     ? NotFound(request)
-                                                               : WrongMethod(request, match.allow);
+                         : match.route == Route::kWrongMethod  ? WrongMethod(request, match.allow)
+                                                               : NotFound(request);
   co_await AnswerError(loop, answer, error);
 }
 
@@ -210,9 +211,17 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, Cli
     case Route::kMetrics:
       co_await AnswerMetrics(loop, answer);
       break;
+    case Route::kFiles:
+    case Route::kFile:
+    case Route::kFileContent:
+      co_await AnswerFiles(loop, request, match, client.upload(), answer);
+      break;
     case Route::kPage:
       co_await AnswerPage(loop, client, request, match.page, answer);
       break;
+    case Route::kBatches:
+    case Route::kBatch:
+    case Route::kBatchCancel:
     case Route::kNotFound:
     case Route::kStoredResponse:
     case Route::kWrongMethod:
@@ -225,14 +234,26 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, Cli
 
 std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
   const RouteMatch match = FindRoute(loop, client, head);
-  if (client.spare() || match.route != Route::kGenerate || !IsJson(FindHeader(head.headers, "content-type"))) {
-    return std::nullopt;
-  }
+  const absl::string_view content_type = FindHeader(head.headers, "content-type");
+  const bool upload = match.route == Route::kFiles && head.method == "POST";
+  const bool takes_body =
+      upload ? TakesUpload(loop, match, content_type) : match.route == Route::kGenerate && IsJson(content_type);
+  if (client.spare() || !takes_body) return std::nullopt;
   if (CodingOf(FindHeader(head.headers, "content-encoding")) == ContentCoding::kUnknown) return std::nullopt;
   const auto caller = loop.fleet()->tenants.Identify(head.headers);
   if (std::holds_alternative<ApiError>(caller)) return std::nullopt;
   const TenantId tenant = std::get<Caller>(caller).tenant;
   return tenant == TenantId() ? AccountOf(AddressOfClient(loop, client, head.headers)) : absl::HashOf(tenant);
+}
+
+bool TakesPieces(const RequestHead& head) {
+  return head.method == "POST" && MatchRoute(head.method, head.target).route == Route::kFiles;
+}
+
+size_t LargestBody(const EventLoop& loop, const RequestHead& head) {
+  const Config& config = loop.fleet()->config();
+  const bool upload = loop.edge().jobs != nullptr && TakesPieces(head);
+  return static_cast<size_t>(upload ? config.state.max_file.value() + kRoomOfForm : config.limits.max_body.value());
 }
 
 // The frame lives as long as the request: what only some requests need is in coroutines of its own.

@@ -48,6 +48,10 @@ MultipartScanner::Event MultipartScanner::Next() {
       default:
         break;
     }
+    if (state_ == State::kData && matched_ == delimiter_.size()) {
+      state_ = State::kDelimiter;
+      return Event::kPartEnd;
+    }
     if (input_.empty()) return Event::kNeedMore;
     Event event = Event::kNeedMore;
     if (state_ == State::kPreamble) {
@@ -108,15 +112,8 @@ MultipartScanner::Event MultipartScanner::TakePreamble() {
 }
 
 MultipartScanner::Event MultipartScanner::TakeData() {
-  if (matched_ == delimiter_.size()) {
-    state_ = State::kDelimiter;
-    return Event::kPartEnd;
-  }
-  const bool found = FindDelimiter();
-  if (!data_.empty()) return Event::kData;
-  if (!found) return Event::kNeedMore;
-  state_ = State::kDelimiter;
-  return Event::kPartEnd;
+  (void)FindDelimiter();
+  return data_.empty() ? Event::kNeedMore : Event::kData;
 }
 
 MultipartScanner::Event MultipartScanner::TakeLine(char c) {

@@ -37,7 +37,7 @@ bool LineSplitter::Finish(absl::string_view rest, int64_t end, SplitLine& line) 
   line = SplitLine{place_.lines + 1, place_.offset, length_, false, {}};
   place_.lines += 1;
   place_.offset += length_ + end;
-  const bool whole = static_cast<int64_t>(text.size()) == length_;
+  const bool whole = length_ <= static_cast<int64_t>(max_line_ + 2);
   length_ = 0;
   given_ = true;
   if (whole && !text.empty() && text.back() == '\r') {

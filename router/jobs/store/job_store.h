@@ -2,8 +2,8 @@
 //
 // The folder has a database (jobs.db), a lock, the bytes of files (files/ID) and those of uploads that go on
 // (uploads/). The outputs of batches grow among the files. The next start empties uploads/. The result of a call
-// survives a kill of the process at any instant, and a power cut where the disk stores what it reports as stored. A
-// failed call changed nothing.
+// survives a kill of the process at any instant. It survives a power cut where the disk stores what it reports as
+// stored. A failed call changed nothing.
 //
 // Synchronous: calls block for the time of the disk. Owned by JobThread, whose thread makes all calls.
 #ifndef PENSTOCK_ROUTER_JOBS_STORE_JOB_STORE_H_

@@ -68,7 +68,7 @@ class JobThread {
   }
 
   // Any thread. Stores one answer. Answers that come while the disk is busy share its next write. `done` runs on `io`
-  // once the answer is durable, or with an error: then it is not stored.
+  // once the answer is durable. With an error it is not stored.
   void StoreAnswer(boost::asio::io_context& io, LineAnswer answer, absl::AnyInvocable<void(const JobDone&)> done);
 
   // Any thread: the limits of calls from now on.

@@ -38,6 +38,13 @@ enum class ErrorName : uint8_t {
   kUnsupportedField,
   kStoredResponse,
   kUnsupportedEndpoint,
+  // Files and batches.
+  kJobsOff,
+  kJobNotFound,
+  kJobConflict,
+  kFileTooLarge,
+  kJobQuota,
+  kJobStoreFailed,
   // Limits at the door.
   kTooManyConnections,
   kNoBodyMemory,
@@ -58,7 +65,7 @@ enum class ErrorName : uint8_t {
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 36;
+inline constexpr int kErrorCount = 42;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

@@ -20,6 +20,12 @@ enum class Route {
   kMetrics,
   kPage,            // A part of the page; `page` is its name.
   kStoredResponse,  // One answer that an engine has stored.
+  kFiles,           // The files of jobs.
+  kFile,            // One of them; `id` names it.
+  kFileContent,
+  kBatches,
+  kBatch,  // One batch; `id` names it.
+  kBatchCancel,
   kNotFound,
   kWrongMethod,  // The path exists; `allow` lists its methods.
 };
@@ -28,6 +34,7 @@ struct RouteMatch {
   Route route = Route::kNotFound;
   Endpoint endpoint = Endpoint::kChat;
   std::string model;
+  std::string id;  // Decoded.
   absl::string_view allow;
   absl::string_view page;  // The last part of a path below /penstock/; empty: the page itself.
   bool admin = false;      // The path is one of health, readiness, metrics and the page, whatever the method.

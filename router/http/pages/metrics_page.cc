@@ -1,8 +1,9 @@
-#include "router/http/metrics_page.h"
+#include "router/http/pages/metrics_page.h"
 
 #include <algorithm>
 
 #include "base/clock.h"
+#include "router/jobs/worker/job_thread.h"
 
 namespace penstock {
 namespace {
@@ -24,6 +25,7 @@ std::string MetricsPage(const Edge& edge, const LimitsConfig& limits) {
   telemetry.SetFill(Bounded::kAnswerMemory, Ratio(edge.answers.used().value(), limits.max_answer_memory.value()));
   telemetry.SetFill(Bounded::kDeliveredText,
                     Ratio(edge.delivered_text.used().value(), limits.max_kept_text_total.value()));
+  if (edge.jobs != nullptr) telemetry.SetStoreUse(edge.jobs->use());
   const GpuReport gpus = edge.gpus != nullptr ? edge.gpus->Report(Now()) : GpuReport();
   return telemetry.Serialise(view, edge.log != nullptr ? edge.log->dropped() : 0, gpus);
 }

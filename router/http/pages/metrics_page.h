@@ -1,6 +1,6 @@
 // The text of /metrics: what telemetry counted, the core's view, and how full every bounded thing is.
-#ifndef PENSTOCK_ROUTER_HTTP_METRICS_PAGE_H_
-#define PENSTOCK_ROUTER_HTTP_METRICS_PAGE_H_
+#ifndef PENSTOCK_ROUTER_HTTP_PAGES_METRICS_PAGE_H_
+#define PENSTOCK_ROUTER_HTTP_PAGES_METRICS_PAGE_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ std::string MetricsPage(const Edge& edge, const LimitsConfig& limits);
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_HTTP_METRICS_PAGE_H_
+#endif  // PENSTOCK_ROUTER_HTTP_PAGES_METRICS_PAGE_H_
