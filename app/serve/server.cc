@@ -69,6 +69,34 @@ void RunOn(EventLoop& loop, const std::function<void()>& work) {
 
 }  // namespace
 
+absl::Status RouterServer::OpenReports(Parts& p, const std::string& version) {
+  auto log = OpenLog(p.config);
+  if (!log.ok()) return log.status();
+  p.reports.log = *std::move(log);
+  auto traces = MakeExporter(p.config, version, p.telemetry, *p.reports.log);
+  if (!traces.ok()) return traces.status();
+  p.reports.traces = *std::move(traces);
+  return absl::OkStatus();
+}
+
+absl::Status RouterServer::OpenStore(Parts& p) {
+  const StateConfig& state = p.config.state;
+  if (state.path.empty()) return absl::OkStatus();
+  auto opened = jobs::JobThread::Open(state.path, StoreLimitsOf(state), [&p](const jobs::JobError& fault) {
+    p.telemetry.OnStoreFault(fault.kind);
+    if (!p.edge.store_lines.Allow(Now())) return;
+    DecisionEntry entry;
+    entry.kind = DecisionEntry::Kind::kError;
+    entry.reason = std::string(RowOf(ErrorName::kJobStoreFailed).label);
+    entry.message = absl::StrCat("state.path: ", fault.message);
+    p.reports.log->Write(std::move(entry));
+  });
+  if (!opened.ok()) return absl::InvalidArgumentError(absl::StrCat("state.path: ", opened.error().message));
+  p.store = *std::move(opened);
+  p.edge.jobs = p.store.get();
+  return absl::OkStatus();
+}
+
 RouterServer::RouterServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 RouterServer::~RouterServer() { Stop(); }
@@ -76,12 +104,7 @@ RouterServer::~RouterServer() { Stop(); }
 absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config& config, Options options) {
   auto parts = std::make_unique<Parts>(config, options.version);
   Parts& p = *parts;
-  auto log = OpenLog(config);
-  if (!log.ok()) return log.status();
-  p.reports.log = *std::move(log);
-  auto traces = MakeExporter(config, options.version, p.telemetry, *p.reports.log);
-  if (!traces.ok()) return traces.status();
-  p.reports.traces = *std::move(traces);
+  if (absl::Status opened = OpenReports(p, options.version); !opened.ok()) return opened;
   std::string unknown;
   const PolicyPair policy = PolicyPairOf(config.policy);
   std::unique_ptr<AdmissionCore> core =
@@ -92,6 +115,7 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
     if (!simulated.ok()) return simulated.status();
     p.simulated.fleet = *std::move(simulated);
   }
+  if (absl::Status opened = OpenStore(p); !opened.ok()) return opened;
   std::vector<Mailbox*> mailboxes;
   for (size_t i = 0; i <= LoopCount(config); ++i) {
     p.loops.push_back(std::make_unique<EventLoop>(i, p.edge));
@@ -170,7 +194,7 @@ absl::Status RouterServer::Start() {
   if (p.reports.traces != nullptr) p.reports.traces->Start();
   p.page->Start();
   if (p.observers.shadow != nullptr) p.observers.shadow->Start();
-  p.started = true;
+  p.phase = Parts::Phase::kStarted;
   return absl::OkStatus();
 }
 
@@ -190,6 +214,7 @@ absl::Status RouterServer::Reload(const Config& config) {
   const auto tls = ListenersTlsOf(config);
   if (!tls.ok()) return tls.status();
   p.telemetry.SetTenants(TenantNames(config));
+  if (p.store != nullptr) p.store->SetLimits(StoreLimitsOf(config.state));
   p.observers.gpus.SetPrices(PricesOf(config), Now());
   p.reports.log->SetWanted(config.log.level, config.log.all_decisions, config.log.access);
   p.reports.log->Reopen();
@@ -218,7 +243,7 @@ DecisionLog& RouterServer::log() { return *parts_->reports.log; }
 
 void RouterServer::BeginDrain() {
   Parts& p = *parts_;
-  if (!p.started || p.edge.draining.exchange(true)) return;
+  if (p.phase == Parts::Phase::kMade || p.edge.draining.exchange(true)) return;
   p.telemetry.SetDraining(true);
   p.core->Submit(ShutdownStarted{});
   asio::post(p.home().io(), [&p] { p.listeners.clients->Close(); });
@@ -238,7 +263,8 @@ bool RouterServer::Drain(Duration timeout) {
 
 void RouterServer::Stop() {
   Parts& p = *parts_;
-  if (!p.started || std::exchange(p.stopped, true)) return;
+  if (p.phase != Parts::Phase::kStarted) return;
+  p.phase = Parts::Phase::kStopped;
   BeginDrain();
   for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->CutRequests(); });
   Drain(kLastWords);
@@ -257,6 +283,7 @@ void RouterServer::Stop() {
   p.page->Stop();
   if (p.observers.shadow != nullptr) p.observers.shadow->Stop();
   for (auto loop = p.all_loops.rbegin(); loop != p.all_loops.rend(); ++loop) (*loop)->Stop();
+  if (p.store != nullptr) p.store->Stop();
   if (p.reports.traces != nullptr) p.reports.traces->Stop();
   if (p.simulated.fleet != nullptr) p.simulated.fleet->Stop();
 }

@@ -82,6 +82,8 @@ class RouterServer {
 
  private:
   struct Parts;
+  static absl::Status OpenReports(Parts& parts, const std::string& version);
+  static absl::Status OpenStore(Parts& parts);
   explicit RouterServer(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

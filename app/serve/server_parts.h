@@ -15,6 +15,7 @@
 #include "app/shadow/shadow_thread.h"
 #include "backends/simulated/fleet/fleet.h"
 #include "router/http/listener.h"
+#include "router/jobs/worker/job_thread.h"
 #include "router/live/event_loop.h"
 #include "router/live/fleet/elastic_keeper.h"
 #include "router/live/fleet/fleet_monitor.h"
@@ -43,6 +44,15 @@ inline TelemetryOptions TelemetryOptionsOf(const Config& config, const std::stri
   options.tenants = TenantNames(config);
   options.version = version;
   return options;
+}
+
+inline jobs::StoreLimits StoreLimitsOf(const StateConfig& state) {
+  jobs::StoreLimits limits;
+  limits.max_file = state.max_file;
+  limits.max_bytes_per_tenant = state.max_bytes_per_tenant;
+  limits.max_files_per_tenant = state.max_files_per_tenant;
+  limits.file_expiry = state.file_expiry;
+  return limits;
 }
 
 // The prices of GPUs by name.
@@ -89,15 +99,17 @@ struct RouterServer::Parts {
     std::unique_ptr<ProgressSampler> sampler;
   };
 
+  enum class Phase : uint8_t { kMade, kStarted, kStopped };
+
   Simulated simulated;
+  std::unique_ptr<jobs::JobThread> store;         // Null without `state.path`.
   std::vector<std::unique_ptr<EventLoop>> loops;  // Those of clients, and at last the one that watches the fleet.
   std::vector<EventLoop*> all_loops;
   std::unique_ptr<CoreHost> core;
   Watch watch;
   std::unique_ptr<PageFeed> page;
   Listeners listeners;
-  bool started = false;
-  bool stopped = false;
+  Phase phase = Phase::kMade;
 
   // The pages of engines can be long: no client waits for their reading.
   EventLoop& control() { return *loops.back(); }

@@ -182,8 +182,14 @@ struct TenantConfig {
   std::optional<int64_t> max_concurrent;
 };
 
+// The job store: files, batches and their lines.
 struct StateConfig {
-  std::string path;
+  std::string path;  // Empty: the router has none.
+  Bytes max_file{512LL << 20};
+  Bytes max_bytes_per_tenant{100LL << 30};
+  int64_t max_files_per_tenant = 10'000;
+  std::optional<Duration> file_expiry;
+  int64_t max_running_lines = 1024;
   bool operator==(const StateConfig&) const = default;
 };
 

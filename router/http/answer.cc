@@ -77,6 +77,10 @@ Answer::Answer(EventLoop& loop, ClientConnection& connection, const ClientReques
       form_(FormOf(loop, request, std::move(request_id))),
       keep_alive_(request.keep_alive) {}
 
+bool Answer::MustClose() const {
+  return connection_.upload().unread() || loop_.edge().draining.load(std::memory_order_relaxed);
+}
+
 bool Answer::CanTakeAnother() const { return keep_alive_ && ended_; }
 
 ResponseHead Answer::HeadOf(int status, absl::string_view content_type, const HeaderList& headers) const {
@@ -92,7 +96,7 @@ ResponseHead Answer::HeadOf(int status, absl::string_view content_type, const He
 }
 
 Written Answer::Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) {
-  if (loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
+  if (MustClose()) keep_alive_ = false;
   const std::string text = HeadOf(status, content_type, headers).WithLength(body.size());
   head_sent_ = ended_ = whole_ = true;
   status_ = status;
@@ -114,7 +118,7 @@ Written Answer::WriteBoth(const std::string& first, absl::string_view second) {
 void Answer::BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) {
   chunks_ = !length && !form_.http10;
   const bool until_close = !length && form_.http10;
-  if (until_close || loop_.edge().draining.load(std::memory_order_relaxed)) keep_alive_ = false;
+  if (until_close || MustClose()) keep_alive_ = false;
   ResponseHead head = HeadOf(http_status::kOk, content_type, headers);
   unsent_ = length ? std::move(head).WithLength(*length) : std::move(head).Chunked();
   whole_ = true;

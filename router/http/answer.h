@@ -72,6 +72,8 @@ class Answer final : public Client {
  private:
   // The head with what all answers have, and `headers`.
   ResponseHead HeadOf(int status, absl::string_view content_type, const HeaderList& headers) const;
+  // The answer has to say that no other request will be read.
+  bool MustClose() const;
   std::string StreamHead(const HeaderList& headers);
   // Writes both and notes the part that is left.
   Written WriteBoth(const std::string& first, absl::string_view second);

@@ -21,7 +21,6 @@ namespace {
 constexpr Duration kLinger = Duration::Seconds(1);
 // Bytes of a refused request's body that are read so that the connection can take the next request.
 constexpr uint64_t kDroppedBody = 64 << 10;
-constexpr absl::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
 
@@ -50,8 +49,12 @@ ClientConnection::ClientConnection(EventLoop& loop, int socket, const ClientPeer
       use_(use),
       limits_(loop.fleet()->config().limits),
       socket_(loop.io(), socket, tls, limits_.write_timeout),
-      input_(loop, socket_, limits_, {.in_a_hurry = use == Use::kSpare, .peer = peer.account()},
+      input_(loop, socket_, limits_,
+             {.in_a_hurry = use == Use::kSpare,
+              .peer = peer.account(),
+              .max_body = [this](const RequestHead& head) { return LargestBody(loop_, head); }},
              [this] { MarkGone(); }),
+      upload_(*this, input_),
       drain_(limits_),
       write_deadline_(loop.deadlines(), [this] { OnWriteDeadline(); }) {
   loop_.connections().Enter(*this);
@@ -158,11 +161,12 @@ asio::awaitable<void> ClientConnection::Serve() {
       uploads = head_only && AdmitBody();
       if (uploads) continue;
       if (head_only || event == ClientInput::Event::kRequest) {
-        ClientRequest request = input_.Take();
-        if (spare() || head_only) request.keep_alive = false;
+        ClientRequest request = upload_.Take();
+        if (use_ == Use::kSpare || (head_only && !upload_.unread())) request.keep_alive = false;
         const Busy busy(*this);
         drain_.BeginAnswer();
         more = co_await HandleRequest(loop_, *this, request);
+        more = upload_.Finish() && more;
         served = true;
         Unwatch();
       } else {
@@ -187,11 +191,12 @@ bool ClientConnection::AdmitBody() {
   const RequestHead& head = input_.head();
   if (const std::optional<uint64_t> caller = CallerOfBody(loop_, *this, head)) {
     input_.SetCaller(*caller);
+    if (TakesPieces(head)) return upload_.Expect(), false;
     if (input_.AwaitsContinue()) WriteSmall(kContinue);
     return true;
   }
   if (head.expects_continue || head.length.value_or(kDroppedBody + 1) > kDroppedBody) return false;
-  input_.DropBody();
+  input_.UseBody(BodyUse::kDropped);
   return true;
 }
 

@@ -1,8 +1,9 @@
 // One client connection: has its requests handled, writes answers, and ends.
 //
 // A coroutine, Serve(), takes a request from the input, has it handled, and goes on while the connection is kept alive.
-// A head that is refused gets its answer before its body is read. Writes are tried at once and wait for room as long as
-// DrainWatch allows; then the client is gone. Serve() owns it; belongs to one loop.
+// A head that is refused gets its answer before its body is read. The handler of an upload takes its body in pieces.
+// Writes are tried at once and wait for room as long as DrainWatch allows; then the client is gone. Serve() owns it;
+// belongs to one loop.
 #ifndef PENSTOCK_ROUTER_HTTP_CLIENT_CONNECTION_H_
 #define PENSTOCK_ROUTER_HTTP_CLIENT_CONNECTION_H_
 
@@ -16,9 +17,10 @@
 #include "backends/socket/tls.h"
 #include "config/config.h"
 #include "router/http/client_input.h"
-#include "router/http/client_socket.h"
-#include "router/http/drain_watch.h"
+#include "router/http/client_upload.h"
 #include "router/http/peer/client_peer.h"
+#include "router/http/socket/client_socket.h"
+#include "router/http/socket/drain_watch.h"
 #include "router/live/deadlines.h"
 #include "router/live/event_loop.h"
 #include "router/session/client/client.h"
@@ -32,6 +34,8 @@ class ClientConnection final : public LoopConnection {
     kAdmin,  // Metrics and health, on their own listener.
     kSpare,  // The router is full: one request, which is refused unless it is for metrics or health.
   };
+  static constexpr absl::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
   // Takes over the descriptor `socket`. `tls` null: in the clear. It is needed during the call only.
   ClientConnection(EventLoop& loop, int socket, const ClientPeer& peer, Use use, const TlsContext* tls = nullptr);
   ~ClientConnection() override;
@@ -55,10 +59,12 @@ class ClientConnection final : public LoopConnection {
   bool gone() const { return gone_; }
   // Bytes of answers that the socket took.
   uint64_t written() const { return written_; }
-  bool admin() const { return use_ == Use::kAdmin; }
-  bool spare() const { return use_ == Use::kSpare; }
+  Use use() const { return use_; }
   // The connection names this address; a header of a request may name another.
   const ClientPeer& peer() const { return peer_; }
+
+  // The body of the present request, for a handler that takes it in pieces.
+  ClientUpload& upload() { return upload_; }
 
   // Memory of a body that was served, for the next request's.
   void Reuse(BodyBuffer body) { input_.Reuse(std::move(body)); }
@@ -90,6 +96,7 @@ class ClientConnection final : public LoopConnection {
   const LimitsConfig limits_;
   ClientSocket socket_;
   ClientInput input_;
+  ClientUpload upload_;
   DrainWatch drain_;
   CoarseDeadline write_deadline_;
   std::function<void()> on_gone_;

@@ -5,7 +5,7 @@
 #include <boost/asio/error.hpp>
 
 #include "base/clock.h"
-#include "router/http/drain_watch.h"
+#include "router/http/socket/drain_watch.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -17,9 +17,14 @@ namespace {
 constexpr size_t kMaxReadAhead = 256 << 10;
 constexpr Duration kHurry = Duration::Seconds(2);
 
-RequestReader::Limits ReaderLimits(const LimitsConfig& limits, FairBudget& bodies, uint64_t peer) {
-  return {static_cast<size_t>(limits.max_header.value()), static_cast<size_t>(limits.max_body.value()), &bodies,
-          limits.max_body_memory, peer};
+RequestReader::Limits ReaderLimits(const LimitsConfig& limits, FairBudget& bodies,
+                                   const ClientInput::Options& options) {
+  return {static_cast<size_t>(limits.max_header.value()),
+          static_cast<size_t>(limits.max_body.value()),
+          options.max_body,
+          &bodies,
+          limits.max_body_memory,
+          options.peer};
 }
 
 }  // namespace
@@ -31,7 +36,7 @@ ClientInput::ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConf
       limits_(limits),
       in_a_hurry_(options.in_a_hurry),
       on_gone_(std::move(on_gone)),
-      reader_(ReaderLimits(limits, loop.edge().bodies, options.peer)),
+      reader_(ReaderLimits(limits, loop.edge().bodies, options)),
       readable_(loop.io()),
       deadline_(loop.deadlines(), [this] {
         timed_out_ = true;
@@ -132,6 +137,9 @@ asio::awaitable<ClientInput::Event> ClientInput::Next() {
       case RequestReader::State::kHeadDone:
         began_ = Instant();
         co_return Event::kHead;
+      case RequestReader::State::kPiece:
+        if (turn_.Step(Now())) co_await EndTurn();
+        co_return socket_.open() ? Event::kPiece : Event::kEnd;
       case RequestReader::State::kNeedMore:
         break;
     }

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "config/config.h"
-#include "router/http/client_socket.h"
 #include "router/http/peer/proxy_header.h"
 #include "router/http/request/request_reader.h"
+#include "router/http/socket/client_socket.h"
 #include "router/live/deadlines.h"
 #include "router/live/event_loop.h"
 #include "router/live/loop_turn.h"
@@ -28,6 +28,7 @@ class ClientInput final : private ClientSocket::InputWaiter {
  public:
   enum class Event {
     kHead,     // The head of a request is complete, its body is not. Call Next() for the body, or Take() without it.
+    kPiece,    // A part of a body that is read in pieces is there: head().body, until the next call of Next().
     kRequest,  // A request is complete. Take() it.
     kFailed,   // The bytes make no request, or came too slowly: error(). No further request can be read.
     kEnd,      // The client has ended, or was silent between requests.
@@ -36,6 +37,8 @@ class ClientInput final : private ClientSocket::InputWaiter {
   struct Options {
     bool in_a_hurry = false;  // Each wait is short.
     uint64_t peer = 0;        // The account of buffered bytes until a key is known.
+    // The largest body of a request with this head; null: limits.max_body.
+    std::function<size_t(const RequestHead&)> max_body = nullptr;
   };
   // `on_gone` runs when the client leaves during a watch.
   ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConfig& limits, Options options,
@@ -51,12 +54,12 @@ class ClientInput final : private ClientSocket::InputWaiter {
   const ApiError& error() const { return error_; }
   ClientRequest Take() { return reader_.Take(); }
   // After kHead.
-  const RequestHead& head() { return reader_.head(); }
+  const ClientRequest& head() { return reader_.head(); }
   // The client waits for leave to send its body.
   bool AwaitsContinue() { return head().expects_continue && reader_.buffered() == 0; }
-  // The body is counted in the account of `caller`, or is read and not stored.
+  // The body is counted in the account of `caller`.
   void SetCaller(uint64_t caller) { reader_.SetCaller(caller); }
-  void DropBody() { reader_.DropBody(); }
+  void UseBody(BodyUse use) { reader_.UseBody(use); }
   // No part of a request has arrived.
   bool Idle() const { return reader_.Idle(); }
   // Memory of a body that was served, for the next request's.

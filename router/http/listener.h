@@ -15,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "backends/socket/tls.h"
 #include "router/http/peer/peer_counts.h"
-#include "router/http/socket_file.h"
+#include "router/http/socket/socket_file.h"
 #include "router/live/event_loop.h"
 
 namespace penstock {

@@ -142,9 +142,11 @@ asio::awaitable<void> AnswerPage(EventLoop& loop, ClientConnection& client, cons
     co_await SendWhole(answer, http_status::kOk, asset->type, headers, asset->body);
     co_return;
   }
-  std::optional<ApiError> denied = loop.fleet()->tenants.DenyAdmin(request.headers, client.admin());
+  std::optional<ApiError> denied =
+      loop.fleet()->tenants.DenyAdmin(request.headers, client.use() == ClientConnection::Use::kAdmin);
   const bool streams = part == "events" && request.method != "HEAD";
-  if (!denied && (loop.edge().page == nullptr || (streams && client.spare()))) denied = TooManyConnections();
+  if (!denied && (loop.edge().page == nullptr || (streams && client.use() == ClientConnection::Use::kSpare)))
+    denied = TooManyConnections();
   if (denied) {
     co_await answer.Error(*denied);
   } else if (streams) {

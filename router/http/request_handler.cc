@@ -9,6 +9,7 @@
 #include "router/http/access_line.h"
 #include "router/http/answer.h"
 #include "router/http/body_decoding.h"
+#include "router/http/files/files_handler.h"
 #include "router/http/generation.h"
 #include "router/http/origin/cross_origin.h"
 #include "router/http/page_handler.h"
@@ -118,7 +119,8 @@ void FindConfigured(const std::shared_ptr<const FleetView>& fleet, const Request
 RouteMatch FindRoute(EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
   RouteMatch match = MatchRoute(head.method, head.target);
   if (match.route == Route::kNotFound) FindConfigured(loop.fleet(), head, match);
-  if (loop.edge().admin_apart && client.admin() != match.admin) match.route = Route::kNotFound;
+  if (loop.edge().admin_apart && client.use() == ClientConnection::Use::kAdmin != match.admin)
+    match.route = Route::kNotFound;
   return match;
 }
 
@@ -131,8 +133,8 @@ asio::awaitable<void> RefuseContentType(EventLoop& loop, const ClientRequest& re
 asio::awaitable<void> AnswerNothingThere(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
                                          Answer& answer) {
   const ApiError error = match.route == Route::kStoredResponse ? StoredResponse()
-                         : match.route == Route::kNotFound     ? NotFound(request)
-                                                               : WrongMethod(request, match.allow);
+                         : match.route == Route::kWrongMethod  ? WrongMethod(request, match.allow)
+                                                               : NotFound(request);
   co_await AnswerError(loop, answer, error);
 }
 
@@ -174,9 +176,17 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, Cli
     case Route::kMetrics:
       co_await AnswerMetrics(loop, answer);
       break;
+    case Route::kFiles:
+    case Route::kFile:
+    case Route::kFileContent:
+      co_await AnswerFiles(loop, request, match, client.upload(), answer);
+      break;
     case Route::kPage:
       co_await AnswerPage(loop, client, request, match.page, answer);
       break;
+    case Route::kBatches:
+    case Route::kBatch:
+    case Route::kBatchCancel:
     case Route::kNotFound:
     case Route::kStoredResponse:
     case Route::kWrongMethod:
@@ -189,12 +199,25 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, Cli
 
 std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
   const RouteMatch match = FindRoute(loop, client, head);
-  if (client.spare() || !TakesBody(match, FindHeader(head.headers, "content-type"))) return std::nullopt;
+  const absl::string_view content_type = FindHeader(head.headers, "content-type");
+  const bool upload = match.route == Route::kFiles && head.method == "POST";
+  const bool takes_body = upload ? TakesUpload(loop, match, content_type) : TakesBody(match, content_type);
+  if (client.use() == ClientConnection::Use::kSpare || !takes_body) return std::nullopt;
   if (CodingOf(FindHeader(head.headers, "content-encoding")) == ContentCoding::kUnknown) return std::nullopt;
   const auto caller = loop.fleet()->tenants.Identify(head.headers);
   if (std::holds_alternative<ApiError>(caller)) return std::nullopt;
   const TenantId tenant = std::get<Caller>(caller).tenant;
   return tenant == TenantId() ? AccountOf(AddressOfClient(loop, client, head.headers)) : absl::HashOf(tenant);
+}
+
+bool TakesPieces(const RequestHead& head) {
+  return head.method == "POST" && MatchRoute(head.method, head.target).route == Route::kFiles;
+}
+
+size_t LargestBody(const EventLoop& loop, const RequestHead& head) {
+  const Config& config = loop.fleet()->config();
+  const bool upload = loop.edge().jobs != nullptr && TakesPieces(head);
+  return static_cast<size_t>(upload ? config.state.max_file.value() + kRoomOfForm : config.limits.max_body.value());
 }
 
 // The frame lives as long as the request: what only some requests need is in coroutines of its own.
@@ -203,7 +226,7 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, C
   Answer answer(loop, client, request, id.empty() ? NewRequestId() : std::move(id));
   const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop, client, request, request.body.view().size());
   const RouteMatch match = FindRoute(loop, client, request);
-  if (client.spare() && !match.admin) {
+  if (client.use() == ClientConnection::Use::kSpare && !match.admin) {
     co_await AnswerFull(answer);
     if (line) line->Write(answer);
     co_return false;

@@ -14,6 +14,11 @@ namespace penstock {
 // the route takes no body.
 std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientConnection& client, const RequestHead& head);
 
+// The largest body of a request with this head.
+size_t LargestBody(const EventLoop& loop, const RequestHead& head);
+// The handler of the request reads its body in pieces.
+bool TakesPieces(const RequestHead& head);
+
 // Answers one request. True: the connection can take another one.
 boost::asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, ClientRequest& request);
 

@@ -19,6 +19,7 @@
 #include "backends/transport/upstream.h"
 #include "base/byte_budget.h"
 #include "base/fair_budget.h"
+#include "router/jobs/store/job_values.h"
 #include "router/live/connection_set.h"
 #include "router/live/core_host.h"
 #include "router/live/deadlines.h"
@@ -40,6 +41,9 @@ namespace penstock {
 class PageFeed;
 class Ticket;
 class TraceSink;
+namespace jobs {
+class JobThread;
+}
 
 // A relay's finding about an engine.
 enum class EngineNews { kAnswer, kConnectFailed, kBrokenAnswer, kModelDenied };
@@ -54,8 +58,11 @@ struct Edge {
   GpuWatch* gpus = nullptr;  // Null: nobody counts the GPUs' time.
   Telemetry* telemetry = nullptr;
   DecisionLog* log = nullptr;
-  TraceSink* traces = nullptr;  // Null: no request is traced.
-  PageFeed* page = nullptr;     // Null: the router has no page.
+  TraceSink* traces = nullptr;      // Null: no request is traced.
+  PageFeed* page = nullptr;         // Null: the router has no page.
+  jobs::JobThread* jobs = nullptr;  // Null: the router has no job store.
+  // A batch was made, or is to be cancelled. Any thread. Null: as above.
+  std::function<void(jobs::BatchKey)> on_batch;
   std::function<void(ReplicaId, EngineNews)> report;
   std::string pseudonym;      // In Via to engines, so that a request that comes back is known; empty: none.
   bool admin_apart = false;   // Metrics and health are on the admin listener.
@@ -64,6 +71,7 @@ struct Edge {
   FairBudget answers;         // For the bytes of answers that their clients have not taken.
   KeyCounts keys;             // For limits.max_requests_per_key.
   LineSampler denied_lines;   // For lines about missing keys and bad PROXY headers.
+  LineSampler store_lines;    // For lines about faults of the job store.
   LineSampler unknown_lines;  // For lines about unknown models.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.

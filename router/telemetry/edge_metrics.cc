@@ -16,6 +16,18 @@ void AddAll(MetricRegistry& registry, const Metric& metric, const std::array<abs
 
 }  // namespace
 
+StoreMetrics::StoreMetrics(MetricRegistry& registry)
+    : files(registry.Gauge(MetricNamed("penstock_job_files"))),
+      bytes(registry.Gauge(MetricNamed("penstock_job_file_bytes"))),
+      open_batches(registry.Gauge(MetricNamed("penstock_job_open_batches"))) {
+  // Only faults of the store count; the others are answers to clients.
+  for (size_t i = 0; i < faults.size(); ++i) {
+    if (!jobs::IsFaultOfStore(static_cast<jobs::JobErrorKind>(i))) continue;
+    faults[i] = &registry.Counter(MetricNamed("penstock_job_store_faults_total"),
+                                  {{"kind", std::string(jobs::kJobErrorLabels[i])}});
+  }
+}
+
 EdgeMetrics::EdgeMetrics(MetricRegistry& registry, const std::string& version)
     : decisions(registry.Histogram(MetricNamed("penstock_decision_seconds"), {}, kDecisionBuckets)),
       reloads_ok(registry.Counter(MetricNamed("penstock_config_reloads_total"), {{"result", "ok"}})),
@@ -25,7 +37,8 @@ EdgeMetrics::EdgeMetrics(MetricRegistry& registry, const std::string& version)
       connections_accepted(registry.Counter(MetricNamed("penstock_connections_total"))),
       connections(registry.Gauge(MetricNamed("penstock_connections_open"))),
       buffered(registry.Gauge(MetricNamed("penstock_buffered_bytes"))),
-      draining(registry.Gauge(MetricNamed("penstock_draining"))) {
+      draining(registry.Gauge(MetricNamed("penstock_draining"))),
+      store(registry) {
   AddAll(registry, MetricNamed("penstock_bad_input_total"), kBadInputLabels, bad_inputs);
   AddAll(registry, MetricNamed("penstock_resumes_total"), kResumeLabels, resumes);
   AddAll(registry, MetricNamed("penstock_merged_requests_total"), kMergeLabels, merged);

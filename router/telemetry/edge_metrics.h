@@ -8,10 +8,21 @@
 #include <array>
 #include <string>
 
+#include "router/jobs/store/job_error.h"
 #include "router/labels/labels.h"
 #include "router/telemetry/metric_registry.h"
 
 namespace penstock {
+
+// Metrics of the job store. A position in `faults` is that of a JobErrorKind.
+struct StoreMetrics {
+  explicit StoreMetrics(MetricRegistry& registry);
+
+  prometheus::Gauge& files;
+  prometheus::Gauge& bytes;
+  prometheus::Gauge& open_batches;
+  std::array<prometheus::Counter*, jobs::kJobErrorKindCount> faults{};
+};
 
 struct EdgeMetrics {
   // `registry` must outlive it.
@@ -26,6 +37,7 @@ struct EdgeMetrics {
   prometheus::Gauge& connections;
   prometheus::Gauge& buffered;
   prometheus::Gauge& draining;
+  StoreMetrics store;
   // Series at the position of their label.
   std::array<prometheus::Counter*, kBadInputLabels.size()> bad_inputs{};
   std::array<prometheus::Counter*, kResumeLabels.size()> resumes{};

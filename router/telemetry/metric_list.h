@@ -233,6 +233,13 @@ inline constexpr Metric kMetrics[] = {
     {"Shadow", "penstock_shadow_resets_total", MetricType::kCounter, "",
      "Times that the books of the shadow began anew after lost events"},
 
+    {"Jobs", "penstock_job_files", MetricType::kGauge, "", "Files in the job store, those of all tenants together"},
+    {"Jobs", "penstock_job_file_bytes", MetricType::kGauge, "", "Bytes of these files"},
+    {"Jobs", "penstock_job_open_batches", MetricType::kGauge, "", "Batches in the job store that have not ended"},
+    {"Jobs", "penstock_job_store_faults_total", MetricType::kCounter, "kind",
+     "Faults of the job store, by kind: disk_full, read_only, gone (bytes are missing in its folder), damaged, locked, "
+     "io"},
+
     {"Router", "penstock_connections_total", MetricType::kCounter, "", "Client connections accepted since start"},
     {"Router", "penstock_connections_open", MetricType::kGauge, "", "Client connections open"},
     {"Router", "penstock_turned_away_total", MetricType::kCounter, "limit",

@@ -137,6 +137,16 @@ void Telemetry::AddBufferedBytes(int64_t delta) { state_->edge.buffered.Incremen
 
 void Telemetry::SetDraining(bool draining) { state_->edge.draining.Set(draining ? 1 : 0); }
 
+void Telemetry::OnStoreFault(jobs::JobErrorKind kind) {
+  state_->edge.store.faults[static_cast<size_t>(kind)]->Increment();
+}
+
+void Telemetry::SetStoreUse(const jobs::StoreUse& use) {
+  state_->edge.store.files.Set(static_cast<double>(use.files));
+  state_->edge.store.bytes.Set(use.bytes.AsDouble());
+  state_->edge.store.open_batches.Set(static_cast<double>(use.open_batches));
+}
+
 CoreView Telemetry::Shown(const CoreView& view) const {
   std::shared_lock lock(state_->mutex);
   return ShownOf(view, state_->gone);

@@ -22,6 +22,8 @@
 #include "router/core/accounts/gpu_report.h"
 #include "router/core/contract/admission_core.h"
 #include "router/core/contract/fleet.h"
+#include "router/jobs/store/job_error.h"
+#include "router/jobs/store/job_values.h"
 #include "router/labels/labels.h"
 #include "router/telemetry/request_record.h"
 
@@ -76,6 +78,9 @@ class Telemetry {
   // Bytes of request and answer bodies held in memory.
   void AddBufferedBytes(int64_t delta);
   void SetDraining(bool draining);
+  // A call of the job store failed by no fault of a client.
+  void OnStoreFault(jobs::JobErrorKind kind);
+  void SetStoreUse(const jobs::StoreUse& use);
 
   // The view without what has left the fleet (SetFleet).
   CoreView Shown(const CoreView& view) const;

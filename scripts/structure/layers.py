@@ -23,6 +23,7 @@ FAMILIES = {
     "openssl": ("openssl/",),
     "prometheus": ("prometheus/",),
     "random": ("random", "absl/random/"),
+    "sqlite": ("sqlite3.h",),
     "system": ("sys/", "netinet/", "arpa/", "unistd.h", "fcntl.h", "poll.h", "csignal", "signal.h", "netdb.h"),
     "test": ("gtest/", "gmock/", "benchmark/"),
     "threads": ("thread", "mutex", "shared_mutex", "condition_variable", "future", "atomic", "semaphore", "latch",

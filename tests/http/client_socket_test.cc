@@ -1,4 +1,4 @@
-#include "router/http/client_socket.h"
+#include "router/http/socket/client_socket.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "router/http/drain_watch.h"
+#include "router/http/socket/drain_watch.h"
 
 #include <gtest/gtest.h>
 

@@ -86,6 +86,8 @@ inline std::string SampleExposition() {
   telemetry.engines().OnAdapterLoad("code-a", SleepResult::kOk, Duration::Seconds(1));
   telemetry.engines().OnWakeEnd("code-a", SleepResult::kOk, Duration::Seconds(2));
   telemetry.OnConfigReload(true);
+  telemetry.OnStoreFault(jobs::JobErrorKind::kDiskFull);
+  telemetry.SetStoreUse({.files = 2, .bytes = Bytes(300), .open_batches = 1});
   RequestRecord of_tenant = SampleRecord();
   of_tenant.tenant = "team-a";
   telemetry.OnRequest(of_tenant);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "router/jobs/worker/job_thread.h"
 #include "router/page/page_feed.h"
 #include "router/telemetry/shadow_metrics.h"
 
@@ -27,6 +28,7 @@ std::string MetricsPage(const Edge& edge, const LimitsConfig& limits) {
   telemetry.SetFill(Bounded::kAnswerMemory, Ratio(edge.answers.used().value(), limits.max_answer_memory.value()));
   telemetry.SetFill(Bounded::kDeliveredText,
                     Ratio(edge.delivered_text.used().value(), limits.max_kept_text_total.value()));
+  if (edge.jobs != nullptr) telemetry.SetStoreUse(edge.jobs->use());
   const GpuReport gpus = edge.gpus != nullptr ? edge.gpus->Report(Now()) : GpuReport();
   std::string text = telemetry.Serialise(view, edge.log != nullptr ? edge.log->dropped() : 0, gpus);
   const std::optional<ShadowReport> shadow = edge.page != nullptr ? edge.page->ShadowNow() : std::nullopt;

@@ -144,6 +144,7 @@ RequestReader::State RequestReader::BeginBody() {
   head_.reset();
   in_body_ = true;
   request_.body = std::move(spare_body_);
+  if (limits_.body_of) limits_.body = limits_.body_of(request_);
   const BodyFraming::Limits limits{limits_.body, limits_.header};
   framing_ =
       request_.chunked ? BodyFraming::InChunks(limits) : BodyFraming::OfLength(request_.length.value_or(0), limits);
@@ -153,14 +154,18 @@ RequestReader::State RequestReader::BeginBody() {
 }
 
 RequestReader::State RequestReader::ReadBody() {
+  const bool in_pieces = body_use_ == BodyUse::kPieces;
+  // The piece that was given last.
+  if (in_pieces && request_.body.size() >= kPiece) request_.body.Clear();
   while (true) {
     const absl::string_view piece = framing_.Next(input_);
     if (piece.empty()) break;
     body_taken_ += piece.size();
-    if (!drop_body_ && !Store(piece)) return Fail(NoBodyMemory());
+    if (body_use_ != BodyUse::kDropped && !Store(piece)) return Fail(NoBodyMemory());
   }
   if (framing_.fault() != BodyFraming::Fault::kNone) return FailBody();
-  return framing_.done() ? State::kDone : State::kNeedMore;
+  if (framing_.done()) return State::kDone;
+  return in_pieces && request_.body.size() >= kPiece ? State::kPiece : State::kNeedMore;
 }
 
 bool RequestReader::Store(absl::string_view piece) {
@@ -215,7 +220,7 @@ ClientRequest RequestReader::Take() {
   if (offered_) input_ = absl::string_view();
   offered_ = false;
   in_body_ = false;
-  drop_body_ = false;
+  body_use_ = BodyUse::kStored;
   empty_lines_ = 0;
   body_taken_ = 0;
   head_bytes_ = 0;

@@ -1,12 +1,14 @@
 // Turns the bytes of one client connection into requests, with limits. No I/O.
 //
 // Usage: Offer or Append the bytes that were read, then Advance until it wants more. State kHeadDone comes once per
-// request whose body has not come with its head. State kDone comes when the request is complete. Bytes of a following
+// request whose body has not come with its head. State kPiece comes for parts of a body that is read in pieces. State
+// kDone comes when the request is complete. Bytes of a following
 // request stay for the next round. One owner. All bytes that it stores beyond a small free part are in a budget.
 #ifndef PENSTOCK_ROUTER_HTTP_REQUEST_REQUEST_READER_H_
 #define PENSTOCK_ROUTER_HTTP_REQUEST_REQUEST_READER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,21 +27,28 @@ struct ClientRequest : RequestHead {
   FairShare memory;  // For head and body; small requests hold nothing.
 };
 
+// The way of a body that follows its head.
+enum class BodyUse : uint8_t { kStored, kDropped, kPieces };
+
 class RequestReader {
  public:
   // A buffer or body of so many bytes is bounded by the number of connections; a larger one is in the budget.
   static constexpr size_t kFreeBytes = 4 << 10;
   // Before a request; one more is malformed.
   static constexpr int kMaxEmptyLines = 8;
+  // A piece of a body has at least so many bytes, but for the last one.
+  static constexpr size_t kPiece = 192 << 10;
 
   struct Limits {
     size_t header = 64 << 10;
     size_t body = 64 << 20;
+    // The largest body of a request with this head; null: `body`.
+    std::function<size_t(const RequestHead&)> body_of = nullptr;
     FairBudget* memory = nullptr;  // Null: unbounded.
     Bytes all_memory{0};
     uint64_t peer = 0;  // The caller until its key is known.
   };
-  enum class State { kNeedMore, kHeadDone, kDone, kFailed };
+  enum class State { kNeedMore, kHeadDone, kPiece, kDone, kFailed };
 
   explicit RequestReader(const Limits& limits);
   RequestReader(const RequestReader&) = delete;
@@ -58,10 +67,10 @@ class RequestReader {
 
   // From kHeadDone on: the head. Before, its target alone, as soon as there is a request line. The memory of the
   // request is `caller`'s.
-  const RequestHead& head();
+  const ClientRequest& head();
   void SetCaller(uint64_t caller);
-  // The body will be read and not stored.
-  void DropBody() { drop_body_ = true; }
+  // In pieces: after kPiece and kDone the body of head() is the next piece, until the next call of Advance.
+  void UseBody(BodyUse use) { body_use_ = use; }
   // Takes the request: after kDone, or after kHeadDone when no further request will be read.
   ClientRequest Take();
 
@@ -96,7 +105,7 @@ class RequestReader {
   absl::string_view input_;  // Not taken yet; the end of buffer_, or what was offered.
   bool offered_ = false;
   bool in_body_ = false;
-  bool drop_body_ = false;
+  BodyUse body_use_ = BodyUse::kStored;
   int empty_lines_ = 0;  // Before the request.
   size_t head_bytes_ = 0;
   uint64_t body_taken_ = 0;

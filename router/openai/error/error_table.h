@@ -39,6 +39,13 @@ enum class ErrorName : uint8_t {
   kStoredResponse,
   kUnsupportedEndpoint,
   kInvalidForm,
+  // Files and batches.
+  kJobsOff,
+  kJobNotFound,
+  kJobConflict,
+  kFileTooLarge,
+  kJobQuota,
+  kJobStoreFailed,
   // Limits at the door.
   kTooManyConnections,
   kNoBodyMemory,
@@ -59,7 +66,7 @@ enum class ErrorName : uint8_t {
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 37;
+inline constexpr int kErrorCount = 43;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

@@ -77,14 +77,17 @@ bool JsonWalk::TakeScalar() {
   const absl::string_view rest(at_, static_cast<size_t>(end_ - at_));
   if (first == 'n' || first == 't' || first == 'f') {
     const absl::string_view literal = first == 'n' ? "null" : first == 't' ? "true" : "false";
-    at_ += std::min(literal.size(), rest.size());
-    return absl::StartsWith(rest, literal);
+    if (!absl::StartsWith(rest, literal)) return false;
+    at_ += literal.size();
+    return true;
   }
   const char* const start = at_;
   const char* const most = start + std::min(rest.size(), kMaxNumber + 1);
   while (at_ < most && InNumber(*at_)) ++at_;
   const auto size = static_cast<size_t>(at_ - start);
-  return size <= kMaxNumber && IsJsonNumber(absl::string_view(start, size));
+  const bool good = size <= kMaxNumber && IsJsonNumber(absl::string_view(start, size));
+  if (!good) at_ = start;
+  return good;
 }
 
 }  // namespace penstock

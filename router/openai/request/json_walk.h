@@ -47,7 +47,7 @@ class JsonWalk {
     return !bad_ && at_ >= stop_ && stop_ < end_ ? Progress::kPaused : Progress::kBad;
   }
 
-  // The number of bytes before the walk.
+  // The number of bytes before the walk. After kBad: before the character, literal or number that is wrong.
   size_t position() const { return static_cast<size_t>(at_ - begin_); }
   // True when the text is anything but an object.
   bool no_object() const { return expected_ == Expected::kBody && at_ < end_; }

@@ -2,12 +2,13 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "router/openai/route/target.h"
 
 namespace penstock {
 namespace {
@@ -70,6 +71,8 @@ constexpr std::array<FixedRoute, 48> kFixedRoutes = {{
 }};
 constexpr absl::string_view kModelPrefix = "/v1/models/";
 constexpr absl::string_view kResponsePrefix = "/v1/responses/";
+constexpr absl::string_view kFilePrefix = "/v1/files/";
+constexpr absl::string_view kBatchPrefix = "/v1/batches/";
 constexpr absl::string_view kReading = "GET, HEAD";
 
 int HexDigit(char c) {
@@ -91,6 +94,33 @@ RouteMatch WithMethod(RouteMatch match, absl::string_view method, absl::string_v
 absl::string_view MethodsOfStored(absl::string_view path) {
   if (absl::EndsWith(path, "/cancel")) return "POST";
   return absl::EndsWith(path, "/input_items") ? "GET, HEAD" : "GET, HEAD, DELETE";
+}
+
+// A file, its content, a batch or its end; `id` may have any characters but a slash.
+std::optional<RouteMatch> MatchJob(absl::string_view method, absl::string_view path) {
+  RouteMatch match;
+  absl::string_view methods = kReading;
+  absl::string_view id;
+  if (path == "/v1/files" || path == "/v1/batches") {
+    match.route = path == "/v1/files" ? Route::kFiles : Route::kBatches;
+    return WithMethod(std::move(match), method, "GET, HEAD, POST");
+  }
+  if (absl::StartsWith(path, kFilePrefix)) {
+    id = absl::StripPrefix(path, kFilePrefix);
+    const bool content = absl::ConsumeSuffix(&id, "/content");
+    match.route = content ? Route::kFileContent : Route::kFile;
+    methods = content ? kReading : "GET, HEAD, DELETE";
+  } else if (absl::StartsWith(path, kBatchPrefix)) {
+    id = absl::StripPrefix(path, kBatchPrefix);
+    const bool cancel = absl::ConsumeSuffix(&id, "/cancel");
+    match.route = cancel ? Route::kBatchCancel : Route::kBatch;
+    methods = cancel ? "POST" : kReading;
+  }
+  if (id.empty() || id.find('/') != absl::string_view::npos) return std::nullopt;
+  std::optional<std::string> decoded = PercentDecode(id);
+  if (!decoded) return std::nullopt;
+  match.id = *std::move(decoded);
+  return WithMethod(std::move(match), method, methods);
 }
 
 }  // namespace
@@ -159,7 +189,7 @@ RouteMatch MatchRoute(absl::string_view method, absl::string_view target) {
     return WithMethod(RouteMatch{.route = Route::kStoredResponse, .endpoint = Endpoint::kResponses}, method,
                       MethodsOfStored(path));
   }
-  return RouteMatch{};
+  return MatchJob(method, path).value_or(RouteMatch{});
 }
 
 }  // namespace penstock

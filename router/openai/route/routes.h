@@ -26,6 +26,12 @@ enum class Route {
   kPassed,          // A path of the configuration; `passed` is its rule.
   kOllamaPage,      // A list of Ollama's own API; `page` is its name.
   kOllama,          // A request in Ollama's own dialect; `page` is its name.
+  kFiles,           // The files of jobs.
+  kFile,            // One of them; `id` names it.
+  kFileContent,
+  kBatches,
+  kBatch,  // One batch; `id` names it.
+  kBatchCancel,
   kNotFound,
   kWrongMethod,  // The path exists; `allow` lists its methods.
 };
@@ -34,6 +40,7 @@ struct RouteMatch {
   Route route = Route::kNotFound;
   Endpoint endpoint = Endpoint::kChat;
   std::string model;
+  std::string id;  // Decoded.
   std::string allow;
   absl::string_view page;  // The last part of a path below /penstock/ or /api/; empty: the page itself.
   std::shared_ptr<const RouteConfig> passed;

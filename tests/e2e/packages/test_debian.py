@@ -96,7 +96,7 @@ def test_the_scripts_need_no_systemd(tmp_path, script, action):
 
 def test_the_package_names_the_libraries_of_the_binary(deb):
     depends = run("dpkg-deb", "--field", deb, "Depends").stdout
-    for library in ("libc6", "libstdc++6", "libssl3", "libabsl20220623", "libyaml-cpp0.7", "libsimdjson14"):
+    for library in ("libc6", "libstdc++6", "libssl3", "libabsl20220623", "libyaml-cpp0.7", "libsimdjson14", "libsqlite3-0"):
         assert library in depends
     # All of them are here, or the binary would not run.
     names = [re.split(r"[ (]", part.strip())[0] for part in depends.split(",")]

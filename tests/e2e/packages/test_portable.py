@@ -43,7 +43,7 @@ def test_it_needs_no_newer_system_than_debian_12(unpacked):
 
 def test_every_library_in_it_has_its_licence(unpacked):
     licences = {path.name for path in (unpacked / "share/doc/penstock/licenses").iterdir()}
-    assert {"libabsl-dev", "libboost1.81-dev", "libsimdjson14", "libssl3", "libprometheus-cpp-core1.0"} <= licences
+    assert {"libabsl-dev", "libboost1.81-dev", "libsimdjson14", "libsqlite3-0", "libssl3", "libprometheus-cpp-core1.0"} <= licences
     assert all((unpacked / "share/doc/penstock/licenses" / name).stat().st_size > 200 for name in licences)
 
 

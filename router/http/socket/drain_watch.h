@@ -3,8 +3,8 @@
 // Three things make a client too slow. It takes no byte for limits.write_timeout. It takes fewer bytes than
 // limits.min_answer_rate while the router waits for it. One answer waits for limits.answer_timeout. The kernel holds
 // bytes for the client and tells of room late. So a wait whose time is over goes on where the client took some of them.
-#ifndef PENSTOCK_ROUTER_HTTP_DRAIN_WATCH_H_
-#define PENSTOCK_ROUTER_HTTP_DRAIN_WATCH_H_
+#ifndef PENSTOCK_ROUTER_HTTP_SOCKET_DRAIN_WATCH_H_
+#define PENSTOCK_ROUTER_HTTP_SOCKET_DRAIN_WATCH_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -77,4 +77,4 @@ class DrainWatch {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_HTTP_DRAIN_WATCH_H_
+#endif  // PENSTOCK_ROUTER_HTTP_SOCKET_DRAIN_WATCH_H_

@@ -1,8 +1,8 @@
 // The file of a unix socket that listens: made way for, opened for the group, and removed at the end.
 //
 // The owner removes only the file that it made, so a newer router at the same path keeps its own. Not thread-safe.
-#ifndef PENSTOCK_ROUTER_HTTP_SOCKET_FILE_H_
-#define PENSTOCK_ROUTER_HTTP_SOCKET_FILE_H_
+#ifndef PENSTOCK_ROUTER_HTTP_SOCKET_SOCKET_FILE_H_
+#define PENSTOCK_ROUTER_HTTP_SOCKET_SOCKET_FILE_H_
 
 #include <sys/types.h>
 
@@ -35,4 +35,4 @@ class SocketFile {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_HTTP_SOCKET_FILE_H_
+#endif  // PENSTOCK_ROUTER_HTTP_SOCKET_SOCKET_FILE_H_

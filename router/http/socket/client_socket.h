@@ -3,8 +3,8 @@
 // Belongs to one connection and its loop. At most one wait for input is pending. A wait ends with one call of its
 // waiter, unless the socket was closed or destroyed before. A read or write in the clear is one system call; a wait is
 // none and allocates nothing.
-#ifndef PENSTOCK_ROUTER_HTTP_CLIENT_SOCKET_H_
-#define PENSTOCK_ROUTER_HTTP_CLIENT_SOCKET_H_
+#ifndef PENSTOCK_ROUTER_HTTP_SOCKET_CLIENT_SOCKET_H_
+#define PENSTOCK_ROUTER_HTTP_SOCKET_CLIENT_SOCKET_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
@@ -94,4 +94,4 @@ class ClientSocket final : private Readiness::Owner {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_HTTP_CLIENT_SOCKET_H_
+#endif  // PENSTOCK_ROUTER_HTTP_SOCKET_CLIENT_SOCKET_H_

@@ -1,4 +1,4 @@
-#include "router/http/client_socket.h"
+#include "router/http/socket/client_socket.h"
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>

@@ -1,4 +1,4 @@
-#include "router/http/socket_file.h"
+#include "router/http/socket/socket_file.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -1,0 +1,49 @@
+// The body of a request as its handler takes it: in pieces of some hundred kilobytes, or whole where it came with the
+// head.
+//
+// Pieces are read only when the handler asks, so a slow disk slows its own client. Belongs to a connection and its
+// loop.
+#ifndef PENSTOCK_ROUTER_HTTP_CLIENT_UPLOAD_H_
+#define PENSTOCK_ROUTER_HTTP_CLIENT_UPLOAD_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "router/http/client_input.h"
+#include "router/session/client/body_source.h"
+
+namespace penstock {
+
+class ClientConnection;
+
+class ClientUpload final : public BodySource {
+ public:
+  ClientUpload(ClientConnection& connection, ClientInput& input) : connection_(connection), input_(input) {}
+
+  // After kHead: the body that follows will be taken in pieces.
+  void Expect();
+  // Takes the request from the input: the head alone where its body is expected.
+  ClientRequest Take();
+  // After the handler. False: a part of the body was not read, so no further request can be.
+  bool Finish();
+  // A part of the body was not read yet.
+  bool unread() const { return unread_; }
+
+  void Begin() override;
+  boost::asio::awaitable<BodyPiece> Next() override;
+  std::optional<uint64_t> length() const override { return length_; }
+
+ private:
+  ClientConnection& connection_;
+  ClientInput& input_;
+  absl::string_view whole_;         // A body that came with its head, and that nobody took.
+  std::optional<uint64_t> length_;  // As announced.
+  bool expected_ = false;
+  bool unread_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_HTTP_CLIENT_UPLOAD_H_

@@ -1,0 +1,151 @@
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "router/jobs/store/batch_table.h"
+#include "router/jobs/store/columns.h"
+#include "router/jobs/store/data_folder.h"
+#include "router/jobs/store/database.h"
+#include "router/jobs/store/file_table.h"
+
+namespace penstock::jobs {
+namespace {
+
+// Rows of lines that one call of Tidy removes: some tens of milliseconds.
+constexpr int64_t kTidyLines = 10'000;
+
+}  // namespace
+
+JobResult<bool> BatchTable::Close(const Output& output) {
+  if (output.bytes == 0) return false;
+  auto file = DataFile::Open(folder_.PathOf(output.id), DataFile::Mode::kWrite);
+  if (!file.ok()) return file.error();
+  const auto size = file->Size();
+  if (!size.ok()) return size.error();
+  if (*size < output.bytes) {
+    return JobError{JobErrorKind::kGone, absl::StrCat(folder_.PathOf(output.id), ": the file was cut")};
+  }
+  if (JobDone cut = file->Truncate(output.bytes); !cut.ok()) return cut.error();
+  if (JobDone synced = file->Sync(); !synced.ok()) return synced.error();
+  return true;
+}
+
+JobDone BatchTable::Show(const Batch& batch, const Output& output, UnixSeconds now) {
+  if (!output.shown) return Done();
+  StoredFile file{.id = output.id,
+                  .tenant = batch.tenant,
+                  .purpose = "batch_output",
+                  .filename = absl::StrCat(batch.id, "_", output.name, ".jsonl"),
+                  .bytes = Bytes(output.bytes),
+                  .created_at = now,
+                  .expires_at = std::nullopt};
+  const std::optional<Duration> life = batch.output_expires_after ? batch.output_expires_after : limits_.file_expiry;
+  if (life) file.expires_at = now + UnixSeconds(Column(*life));
+  return files_.Adopt(file);
+}
+
+JobDone BatchTable::CloseOutputs(const Batch& batch, BatchStatus status, std::array<Output, 2>& outputs) {
+  {
+    Query ends(database_, "SELECT output_id, output_bytes, error_id, error_bytes FROM batches WHERE key = ?1");
+    ends.Bind(batch.key.value());
+    if (!ends.Step()) return ends.ok() ? JobError{JobErrorKind::kNotFound, "No such batch."} : ends.error();
+    outputs = {Output{ends.Text(0), ends.Int(1), "output", false}, Output{ends.Text(2), ends.Int(3), "error", false}};
+  }
+  for (Output& output : outputs) {
+    const auto closed = Close(output);
+    const bool left_out = !closed.ok() && status == BatchStatus::kFailed && closed.error().kind == JobErrorKind::kGone;
+    if (!closed.ok() && !left_out) return closed.error();
+    output.shown = closed.ok() && *closed;
+  }
+  return Done();
+}
+
+JobDone BatchTable::ShowAll(const Batch& batch, const std::array<Output, 2>& outputs, UnixSeconds now) {
+  for (const Output& output : outputs) {
+    if (JobDone shown = Show(batch, output, now); !shown.ok()) return shown;
+  }
+  Query shown(database_, "UPDATE batches SET output_shown = ?2, error_shown = ?3 WHERE key = ?1");
+  shown.Bind(batch.key.value()).Bind(int64_t{outputs[0].shown}).Bind(int64_t{outputs[1].shown});
+  return shown.Run();
+}
+
+JobResult<Batch> BatchTable::Finish(BatchKey key, BatchStatus status, UnixSeconds now, absl::string_view errors) {
+  const auto batch = Find(key);
+  if (!batch.ok()) return batch.error();
+  if (!HasEnded(status) || !MayFollow(batch->status, status)) return Forbidden(*batch, status);
+  std::array<Output, 2> outputs;
+  if (JobDone closed = CloseOutputs(*batch, status, outputs); !closed.ok()) return closed.error();
+  {
+    Transaction change(database_);
+    JobDone done = change.ok() ? ShowAll(*batch, outputs, now) : JobDone(change.error());
+    if (done.ok()) done = Write(key, status, now, errors);
+    if (done.ok()) done = change.Commit();
+    if (!done.ok()) return done.error();
+  }
+  open_ -= 1;
+  for (const Output& output : outputs) {
+    if (output.shown) files_.NoteAdopted(Bytes(output.bytes));
+    if (!output.shown) (void)Remove(folder_.PathOf(output.id));
+  }
+  return Find(key);
+}
+
+JobDone BatchTable::CutOff(const std::string& id, int64_t bytes) {
+  if (bytes == 0) return Remove(folder_.PathOf(id));
+  auto file = DataFile::Open(folder_.PathOf(id), DataFile::Mode::kWrite);
+  if (!file.ok()) return file.error().kind == JobErrorKind::kGone ? Done() : JobDone(file.error());
+  const auto size = file->Size();
+  if (!size.ok()) return size.error();
+  return *size > bytes ? file->Truncate(bytes) : Done();
+}
+
+JobDone BatchTable::Recover() {
+  Query rows(database_, "SELECT output_id, output_bytes, error_id, error_bytes FROM batches WHERE ended_at IS NULL");
+  open_ = 0;
+  while (rows.Step()) {
+    open_ += 1;
+    if (JobDone cut = CutOff(rows.Text(0), rows.Int(1)); !cut.ok()) return cut;
+    if (JobDone cut = CutOff(rows.Text(2), rows.Int(3)); !cut.ok()) return cut;
+  }
+  if (!rows.ok()) return rows.error();
+  return Done();
+}
+
+JobDone BatchTable::KnownOutputs(const std::function<void(const std::string& id)>& known) {
+  Query rows(database_, "SELECT output_id, error_id FROM batches WHERE ended_at IS NULL");
+  while (rows.Step()) {
+    known(rows.Text(0));
+    known(rows.Text(1));
+  }
+  if (!rows.ok()) return rows.error();
+  return Done();
+}
+
+JobResult<bool> BatchTable::Tidy(UnixSeconds now) {
+  std::optional<int64_t> key;
+  {
+    Query ended(database_, "SELECT key FROM batches WHERE ended_at IS NOT NULL AND has_lines = 1 LIMIT 1");
+    if (ended.Step()) key = ended.Int(0);
+    if (!ended.ok()) return ended.error();
+  }
+  if (key) {
+    Query remove(database_,
+                 "DELETE FROM lines WHERE batch = ?1 AND number IN "
+                 "(SELECT number FROM lines WHERE batch = ?1 ORDER BY number LIMIT ?2)");
+    remove.Bind(*key).Bind(kTidyLines);
+    if (JobDone done = remove.Run(); !done.ok()) return done.error();
+    if (database_.Changes() == kTidyLines) return true;
+    Query empty(database_, "UPDATE batches SET has_lines = 0 WHERE key = ?1");
+    empty.Bind(*key);
+    if (JobDone done = empty.Run(); !done.ok()) return done.error();
+    return true;
+  }
+  if (!limits_.file_expiry) return false;
+  Query remove(database_, "DELETE FROM batches WHERE ended_at <= ?1 AND has_lines = 0");
+  remove.Bind(now.value() - Column(*limits_.file_expiry));
+  if (JobDone done = remove.Run(); !done.ok()) return done.error();
+  return false;
+}
+
+}  // namespace penstock::jobs

@@ -1,0 +1,48 @@
+// The folder of the job store: its lock, and the places of its files. One thread.
+#ifndef PENSTOCK_ROUTER_JOBS_STORE_DATA_FOLDER_H_
+#define PENSTOCK_ROUTER_JOBS_STORE_DATA_FOLDER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "router/jobs/store/data_file.h"
+#include "router/jobs/store/job_error.h"
+
+namespace penstock::jobs {
+
+class DataFolder {
+ public:
+  // Makes what is missing and takes the lock. The parent of the folder has to exist.
+  static JobResult<std::unique_ptr<DataFolder>> Open(const std::string& folder);
+
+  std::string DatabasePath() const { return absl::StrCat(root_, "/jobs.db"); }
+  std::string Files() const { return absl::StrCat(root_, "/files"); }
+  std::string Uploads() const { return absl::StrCat(root_, "/uploads"); }
+  std::string PathOf(absl::string_view file_id) const { return absl::StrCat(root_, "/files/", file_id); }
+  std::string UploadPath(uint64_t upload) const { return absl::StrCat(root_, "/uploads/", upload); }
+
+  // Removes every upload.
+  JobDone RemoveUploads();
+  // Removes files with names of the store for which `known` is false.
+  JobDone RemoveUnknown(const std::function<bool(const std::string& id)>& known);
+
+ private:
+  DataFolder(std::string root, DataFile lock) : root_(std::move(root)), lock_(std::move(lock)) {}
+
+  const std::string root_;
+  const DataFile lock_;
+};
+
+// A fresh id: the prefix, then `digits` random ones from the system.
+std::string NewId(absl::string_view prefix, int digits);
+inline constexpr absl::string_view kFilePrefix = "file-";
+inline constexpr int kFileIdDigits = 24;
+inline constexpr absl::string_view kBatchPrefix = "batch_";
+
+}  // namespace penstock::jobs
+
+#endif  // PENSTOCK_ROUTER_JOBS_STORE_DATA_FOLDER_H_

@@ -1,0 +1,155 @@
+#include "router/jobs/worker/job_thread.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+
+#include "absl/container/flat_hash_map.h"
+#include "router/jobs/worker/wall_clock.h"
+
+namespace penstock::jobs {
+namespace asio = boost::asio;
+
+namespace {
+
+// Expired files go away with a delay of so much at most.
+constexpr std::chrono::seconds kTidyPeriod{5};
+
+}  // namespace
+
+JobResult<std::unique_ptr<JobThread>> JobThread::Open(const std::string& folder, const StoreLimits& limits,
+                                                      OnFault on_fault) {
+  auto store = JobStore::Open(folder, limits);
+  if (!store.ok()) return store.error();
+  return std::unique_ptr<JobThread>(new JobThread(*std::move(store), std::move(on_fault)));
+}
+
+JobThread::JobThread(std::unique_ptr<JobStore> store, OnFault on_fault)
+    : store_(std::move(store)), on_fault_(std::move(on_fault)) {
+  NoteUse();
+  thread_ = std::thread([this] { Serve(); });
+}
+
+JobThread::~JobThread() { Stop(); }
+
+void JobThread::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void JobThread::Run(Work work) {
+  {
+    const std::lock_guard lock(mutex_);
+    works_.push_back(std::move(work));
+  }
+  changed_.notify_one();
+}
+
+void JobThread::Serve() {
+  bool more_to_tidy = true;
+  while (true) {
+    Work work = Next(more_to_tidy);
+    if (work != nullptr) {
+      work(*store_);
+      NoteUse();
+      continue;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_ && works_.empty()) return;
+    }
+    more_to_tidy = Tidy();
+    NoteUse();
+  }
+}
+
+JobThread::Work JobThread::Next(bool more_to_tidy) {
+  std::unique_lock lock(mutex_);
+  const auto wanted = [this] { return stopping_ || !works_.empty(); };
+  if (!more_to_tidy) changed_.wait_for(lock, kTidyPeriod, wanted);
+  if (works_.empty()) return nullptr;
+  Work work = std::move(works_.front());
+  works_.pop_front();
+  return work;
+}
+
+bool JobThread::Tidy() {
+  const JobResult<bool> more = store_->Tidy(WallSeconds());
+  Note(more);
+  return more.ok() && *more;
+}
+
+void JobThread::StoreAnswer(asio::io_context& io, LineAnswer answer, absl::AnyInvocable<void(const JobDone&)> done) {
+  auto told = [done = std::move(done), guard = asio::make_work_guard(io)](const JobDone& result) mutable {
+    asio::post(guard.get_executor(), [done = std::move(done), result]() mutable { done(result); });
+  };
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = answers_.empty();
+    answers_.push_back({std::move(answer), std::move(told)});
+  }
+  if (first) Run([this](JobStore& store) { StoreGroup(store); });
+}
+
+std::vector<JobThread::Waiting> JobThread::TakeGroup() {
+  const std::lock_guard lock(mutex_);
+  size_t count = 0, size = 0;
+  while (count < answers_.size() && (count == 0 || size + answers_[count].answer.text.size() <= kGroupBytes)) {
+    size += answers_[count++].answer.text.size();
+  }
+  const auto end = answers_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::vector<Waiting> group(std::make_move_iterator(answers_.begin()), std::make_move_iterator(end));
+  answers_.erase(answers_.begin(), end);
+  if (!answers_.empty()) works_.push_back([this](JobStore& store) { StoreGroup(store); });
+  return group;
+}
+
+// A batch whose output cannot be written must not keep the answers of others from the disk.
+void JobThread::StoreGroup(JobStore& store) {
+  std::vector<Waiting> group = TakeGroup();
+  std::stable_sort(group.begin(), group.end(),
+                   [](const Waiting& a, const Waiting& b) { return a.answer.batch < b.answer.batch; });
+  std::vector<LineAnswer> answers;
+  answers.reserve(group.size());
+  for (Waiting& waiting : group) answers.push_back(std::move(waiting.answer));
+  const JobResult<int64_t> together = store.lines().StoreAnswers(answers);
+  Note(together);
+  const bool alone = !together.ok() && answers.front().batch != answers.back().batch;
+  for (size_t begin = 0; begin < answers.size();) {
+    size_t end = begin;
+    while (end < answers.size() && answers[end].batch == answers[begin].batch) ++end;
+    JobDone result = together.ok() ? Done() : JobDone(together.error());
+    if (alone) {
+      const auto stored = store.lines().StoreAnswers(std::span(answers).subspan(begin, end - begin));
+      result = stored.ok() ? Done() : JobDone(stored.error());
+    }
+    for (; begin < end; ++begin) group[begin].told(result);
+  }
+}
+
+void JobThread::SetLimits(const StoreLimits& limits) {
+  Run([limits](JobStore& store) { store.SetLimits(limits); });
+}
+
+void JobThread::NoteError(const JobError& error) {
+  if (IsFaultOfStore(error.kind) && on_fault_) on_fault_(error);
+}
+
+void JobThread::NoteUse() {
+  const StoreUse use = store_->Use();
+  files_.store(use.files, std::memory_order_relaxed);
+  bytes_.store(use.bytes.value(), std::memory_order_relaxed);
+  open_batches_.store(use.open_batches, std::memory_order_relaxed);
+}
+
+StoreUse JobThread::use() const {
+  return {files_.load(std::memory_order_relaxed), Bytes(bytes_.load(std::memory_order_relaxed)),
+          open_batches_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace penstock::jobs

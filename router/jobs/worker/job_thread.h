@@ -1,0 +1,121 @@
+// The thread of the job store, and the way of the event loops to it.
+//
+//   auto find = [tenant, id](jobs::JobStore& store) { return store.batches().Find(tenant, id); };
+//   const jobs::JobResult<jobs::Batch> found = co_await edge.jobs->Call(loop.io(), std::move(find));
+//
+// Works run in the order of their calls. Each one may block for the time of the disk, so no loop does. Between works
+// the thread removes what is expired. Thread-safe; owned by the server; lives longer than every loop.
+#ifndef PENSTOCK_ROUTER_JOBS_WORKER_JOB_THREAD_H_
+#define PENSTOCK_ROUTER_JOBS_WORKER_JOB_THREAD_H_
+
+#include <atomic>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "router/jobs/store/job_store.h"
+
+namespace penstock::jobs {
+
+class JobThread {
+ public:
+  // The answers of one write hold so much text at most; a larger single answer is written alone.
+  static constexpr size_t kGroupBytes = 8 << 20;
+
+  // Called on the store's thread for every work that fails by a fault of the store.
+  using OnFault = std::function<void(const JobError&)>;
+
+  // Opens the store on the calling thread, so that its errors end the start of the router.
+  static JobResult<std::unique_ptr<JobThread>> Open(const std::string& folder, const StoreLimits& limits,
+                                                    OnFault on_fault);
+  ~JobThread();
+  JobThread(const JobThread&) = delete;
+  JobThread& operator=(const JobThread&) = delete;
+
+  // Any thread. `work` runs as work(JobStore&) on the store's thread, then `done` with its result on `io`.
+  template <class Work, class Done>
+  void Post(boost::asio::io_context& io, Work work, Done done) {
+    Run([this, work = std::move(work), done = std::move(done),
+         guard = boost::asio::make_work_guard(io)](JobStore& store) mutable {
+      auto result = work(store);
+      Note(result);
+      boost::asio::post(guard.get_executor(),
+                        [done = std::move(done), result = std::move(result)]() mutable { done(std::move(result)); });
+    });
+  }
+
+  // The same for a coroutine of `io`: returns work's result there. The result needs a default constructor.
+  template <class Work>
+  boost::asio::awaitable<std::invoke_result_t<Work&, JobStore&>> Call(boost::asio::io_context& io, Work work) {
+    using Result = std::invoke_result_t<Work&, JobStore&>;
+    return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(Result)>(
+        [this, &io, work = std::move(work)](auto handler) mutable { Post(io, std::move(work), std::move(handler)); },
+        boost::asio::use_awaitable);
+  }
+
+  // Any thread. Stores one answer. Answers that come while the disk is busy share its next write. `done` runs on `io`
+  // once the answer is durable. With an error it is not stored.
+  void StoreAnswer(boost::asio::io_context& io, LineAnswer answer, absl::AnyInvocable<void(const JobDone&)> done);
+
+  // Any thread: the limits of calls from now on.
+  void SetLimits(const StoreLimits& limits);
+  // Any thread: the figures after the newest work.
+  StoreUse use() const;
+
+  // Runs all works that were posted, then closes the store. After every loop has ended. May be called twice.
+  void Stop();
+
+ private:
+  using Work = absl::AnyInvocable<void(JobStore&)>;
+  struct Waiting {
+    LineAnswer answer;
+    absl::AnyInvocable<void(const JobDone&)> told;  // On any thread.
+  };
+
+  JobThread(std::unique_ptr<JobStore> store, OnFault on_fault);
+  void Run(Work work);
+  void Serve();
+  // Nullptr: nothing came within the time, or the thread ends.
+  Work Next(bool more_to_tidy);
+  bool Tidy();
+  void StoreGroup(JobStore& store);
+  std::vector<Waiting> TakeGroup();
+  void NoteUse();
+  template <class T>
+  void Note(const JobResult<T>& result) {
+    if (!result.ok()) NoteError(result.error());
+  }
+  template <class T>
+  void Note(const T&) {}
+  void NoteError(const JobError& error);
+
+  const std::unique_ptr<JobStore> store_;
+  const OnFault on_fault_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Work> works_;
+  std::deque<Waiting> answers_;
+  bool stopping_ = false;
+  std::atomic<int64_t> files_{0};
+  std::atomic<int64_t> bytes_{0};
+  std::atomic<int64_t> open_batches_{0};
+  std::thread thread_;
+};
+
+}  // namespace penstock::jobs
+
+#endif  // PENSTOCK_ROUTER_JOBS_WORKER_JOB_THREAD_H_
