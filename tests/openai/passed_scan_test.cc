@@ -16,9 +16,9 @@ RouteConfig Rule(std::string model, RouteCost cost = RouteCost::kFree) {
   return rule;
 }
 
-std::variant<RequestFacts, ApiError> Scan(const RouteConfig& rule, const std::string& body,
-                                          absl::string_view target = "/x", absl::string_view type = "application/json",
-                                          size_t slice = 1 << 20) {
+std::variant<RequestFacts, ApiError> ScanPassed(const RouteConfig& rule, const std::string& body,
+                                                absl::string_view target = "/x",
+                                                absl::string_view type = "application/json", size_t slice = 1 << 20) {
   PassedScan scan({EndpointOf(rule), &rule, target, type}, body);
   while (!scan.Advance(slice)) continue;
   return scan.Take();
@@ -34,7 +34,7 @@ TEST(PassedScan, FindsTheModelAndThePromptInSlicesOfAnySize) {
   const std::string body =
       R"({"a":{"engine":"no"},"engine" : "m\u0061","prompt":["one two",{"x":"three","y":[[["four"]]]}],"more":"five"})";
   for (size_t slice = 1; slice < 40; ++slice) {
-    const auto result = Scan(rule, body, "/x", "application/json", slice);
+    const auto result = ScanPassed(rule, body, "/x", "application/json", slice);
     ASSERT_EQ(CodeOf(result), "") << slice;
     const auto& facts = std::get<RequestFacts>(result);
     EXPECT_EQ(facts.model, "ma");
@@ -48,32 +48,32 @@ TEST(PassedScan, DeepTextsDoNotBreakTheWalk) {
   const RouteConfig rule = Rule("body:model", RouteCost::kPrompt);
   const std::string deep =
       absl::StrCat(R"({"model":"m","prompt":)", std::string(100, '['), "\"x\"", std::string(100, ']'), "}");
-  EXPECT_EQ(CodeOf(Scan(rule, deep)), "");
+  EXPECT_EQ(CodeOf(ScanPassed(rule, deep)), "");
 }
 
 TEST(PassedScan, AModelMayStandInTheQueryOrInTheRule) {
   const RouteConfig query = Rule("query:m", RouteCost::kTokens);
-  const auto result = Scan(query, "no json at all", "/x?m=a%2Fb", "image/png");
+  const auto result = ScanPassed(query, "no json at all", "/x?m=a%2Fb", "image/png");
   ASSERT_EQ(CodeOf(result), "");
   EXPECT_EQ(std::get<RequestFacts>(result).model, "a/b");
   EXPECT_EQ(std::get<RequestFacts>(result).fixed_prompt, Tokens(77));
   EXPECT_TRUE(std::get<RequestFacts>(result).target_model_at);
-  EXPECT_EQ(std::get<RequestFacts>(Scan(Rule("fixed:only"), "")).model, "only");
+  EXPECT_EQ(std::get<RequestFacts>(ScanPassed(Rule("fixed:only"), "")).model, "only");
 }
 
 TEST(PassedScan, FaultsAreNamed) {
   const RouteConfig rule = Rule("body:model", RouteCost::kPrompt);
-  EXPECT_EQ(CodeOf(Scan(rule, "{")), "invalid_json");
-  EXPECT_EQ(CodeOf(Scan(rule, "[]")), "invalid_json");
-  EXPECT_EQ(CodeOf(Scan(rule, "{\"prompt\":\"\xff\",\"model\":\"m\"}")), "invalid_json");
-  EXPECT_EQ(CodeOf(Scan(rule, R"({"prompt":"x"})")), "missing_required_parameter");
-  EXPECT_EQ(CodeOf(Scan(rule, R"({"prompt":"x","model":null})")), "missing_required_parameter");
-  EXPECT_EQ(CodeOf(Scan(rule, R"({"model":"x"})")), "missing_required_parameter");
-  EXPECT_EQ(CodeOf(Scan(rule, R"({"prompt":"x","model":["m"]})")), "invalid_type");
-  EXPECT_EQ(CodeOf(Scan(rule, R"({"prompt":"x","model":"a","mod\u0065l":"b"})")), "duplicate_key");
-  EXPECT_EQ(CodeOf(Scan(rule, "hello", "/x", "text/plain")), "unsupported_media_type");
-  EXPECT_EQ(CodeOf(Scan(Rule("query:m"), "", "/x")), "missing_required_parameter");
-  EXPECT_EQ(CodeOf(Scan(Rule("query:m"), "", "/x?m=a&m=b")), "duplicate_key");
+  EXPECT_EQ(CodeOf(ScanPassed(rule, "{")), "invalid_json");
+  EXPECT_EQ(CodeOf(ScanPassed(rule, "[]")), "invalid_json");
+  EXPECT_EQ(CodeOf(ScanPassed(rule, "{\"prompt\":\"\xff\",\"model\":\"m\"}")), "invalid_json");
+  EXPECT_EQ(CodeOf(ScanPassed(rule, R"({"prompt":"x"})")), "missing_required_parameter");
+  EXPECT_EQ(CodeOf(ScanPassed(rule, R"({"prompt":"x","model":null})")), "missing_required_parameter");
+  EXPECT_EQ(CodeOf(ScanPassed(rule, R"({"model":"x"})")), "missing_required_parameter");
+  EXPECT_EQ(CodeOf(ScanPassed(rule, R"({"prompt":"x","model":["m"]})")), "invalid_type");
+  EXPECT_EQ(CodeOf(ScanPassed(rule, R"({"prompt":"x","model":"a","mod\u0065l":"b"})")), "duplicate_key");
+  EXPECT_EQ(CodeOf(ScanPassed(rule, "hello", "/x", "text/plain")), "unsupported_media_type");
+  EXPECT_EQ(CodeOf(ScanPassed(Rule("query:m"), "", "/x")), "missing_required_parameter");
+  EXPECT_EQ(CodeOf(ScanPassed(Rule("query:m"), "", "/x?m=a&m=b")), "duplicate_key");
 }
 
 TEST(PassedScan, AFormOfSoundHasAFixedPrompt) {

@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-bool IsJson(absl::string_view content_type) {
+bool IsJsonType(absl::string_view content_type) {
   const absl::string_view type = absl::StripAsciiWhitespace(content_type.substr(0, content_type.find(';')));
   return absl::EqualsIgnoreCase(type, "application/json");
 }
@@ -45,7 +45,7 @@ bool AcceptsGzip(absl::string_view accept_encoding) {
 }
 
 bool GzipClient::Compresses(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) {
-  if (!IsJson(content_type) || (length && *length < above_)) return false;
+  if (!IsJsonType(content_type) || (length && *length < above_)) return false;
   if (!FindHeader(headers, "content-encoding").empty()) return false;
   encoder_.emplace();
   if (!encoder_->ready()) encoder_.reset();
