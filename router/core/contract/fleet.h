@@ -1,8 +1,8 @@
 // The fleet as the decision core sees it: pools, replicas, models, classes and tenants.
 //
 // An immutable description, made by the edge from configuration and discovery, and given to the core in a FleetChanged
-// event. Ids are positions, so these lists only grow while a process runs. A removed replica stays as a tombstone
-// until its last lease ends. The list of tenants holds the tenants of the present configuration only.
+// event. Ids are positions. A removed replica stays as a tombstone until nothing names it; its place is then vacant
+// (vacancy.h) and may be given again. The list of tenants holds the tenants of the present configuration only.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
 
