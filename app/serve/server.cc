@@ -160,6 +160,7 @@ absl::Status RouterServer::Start() {
   };
   p.watch.sampler = std::make_unique<ProgressSampler>(
       p.control(), [&p](ReplicaId replica, Instant then) { p.watch.monitor->OnToken(replica, then); });
+  p.MakeRunner();
   const auto first_view = p.watch.monitor->FirstView();
   for (EventLoop* loop : p.all_loops) loop->PostFleet(first_view, [] {});
   asio::post(p.control().io(), [&p] {
@@ -167,6 +168,7 @@ absl::Status RouterServer::Start() {
     p.watch.elastic->Start();
     p.watch.sampler->Start();
   });
+  if (p.watch.batches != nullptr) p.watch.batches->Start();
   asio::post(p.home().io(), [&p] {
     p.listeners.clients->Start();
     if (p.listeners.admin != nullptr) p.listeners.admin->Start();
@@ -220,6 +222,7 @@ void RouterServer::BeginDrain() {
   Parts& p = *parts_;
   if (p.phase == Parts::Phase::kMade || p.edge.draining.exchange(true)) return;
   p.telemetry.SetDraining(true);
+  if (p.watch.batches != nullptr) p.watch.batches->Drain();
   p.core->Submit(ShutdownStarted{});
   asio::post(p.home().io(), [&p] { p.listeners.clients->Close(); });
   for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->connections().CloseIdle(); });
@@ -241,6 +244,8 @@ void RouterServer::Stop() {
   if (p.phase != Parts::Phase::kStarted) return;
   p.phase = Parts::Phase::kStopped;
   BeginDrain();
+  // Lines of batches run again after the next start, so nobody gets an error.
+  if (p.watch.batches != nullptr) RunOn(p.control(), [&p] { p.watch.batches->Stop(); });
   for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->CutRequests(); });
   Drain(kLastWords);
   // Clients that took neither the rest of their answer nor an error in time.

@@ -18,6 +18,7 @@
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
 #include "router/openai/request/request_scan.h"
+#include "router/session/inside_request.h"
 
 namespace penstock {
 
@@ -29,6 +30,7 @@ struct SessionRequest {
   std::string id;                           // x-request-id.
   boost::asio::ip::address client_address;  // Behind trusted proxies. Unspecified: unknown.
   uint64_t peer = 0;                        // The account of a caller without a key.
+  const InsideRequest* inside = nullptr;    // Set: the router itself asks. Outlives the session.
 };
 
 // The facts of a request that passed. Of one that did not: those that were found before the error.

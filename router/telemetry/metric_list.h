@@ -56,6 +56,17 @@ inline constexpr Metric kMetrics[] = {
     {"Requests", "penstock_bad_input_total", MetricType::kCounter, "kind",
      "Malformed or impossible client input, by kind"},
 
+    {"Batches", "penstock_batches", MetricType::kGauge, "status",
+     "Batches that have not ended; only with `state.path`"},
+    {"Batches", "penstock_batches_ended_total", MetricType::kCounter, "status", "Batches that ended, by status"},
+    {"Batches", "penstock_batch_lines", MetricType::kGauge, "state",
+     "Lines of batches in the router: waiting, or running at an engine"},
+    {"Batches", "penstock_batch_lines_total", MetricType::kCounter, "outcome",
+     "Lines whose answer is stored: completed, failed or expired"},
+    {"Batches", "penstock_batch_line_retries_total", MetricType::kCounter, "",
+     "Runs of lines that were refused or failed, and that follow each other until there is an answer"},
+    {"Batches", "penstock_batch_tokens_total", MetricType::kCounter, "kind", "Tokens of lines that have an answer"},
+
     {"Tenants", "penstock_tenant_requests_total", MetricType::kCounter, "outcome tenant",
      "Requests of configured tenants"},
     {"Tenants", "penstock_tenant_tokens_total", MetricType::kCounter, "kind tenant",

@@ -43,6 +43,7 @@ constexpr absl::string_view WasteCause(size_t outcome) {
   return outcome == static_cast<size_t>(RequestOutcome::kOk) ? "late" : kRequestOutcomeLabels[outcome];
 }
 
+class BatchMetrics;
 class EngineMetrics;
 
 class Telemetry {
@@ -58,6 +59,7 @@ class Telemetry {
   void SetTenants(const std::vector<std::string>& tenants);
 
   EngineMetrics& engines();
+  BatchMetrics& batches();
   void OnRequest(const RequestRecord& record);
   // Time inside AdmissionCore::Apply, without waiting for its lock.
   void OnDecision(Duration spent);
