@@ -47,6 +47,12 @@ std::string MeantFile(const std::string& path) {
   return Suggestion(path, {near.begin(), near.end()});
 }
 
+void AddJobsClass(std::vector<ClassConfig>& classes) {
+  const bool given =
+      std::any_of(classes.begin(), classes.end(), [](const ClassConfig& each) { return each.name == kJobsClass; });
+  if (!given) classes.push_back(JobsClass());
+}
+
 }  // namespace
 
 absl::StatusOr<Config> ParseConfig(absl::string_view yaml, const std::string& file, const LoadOptions& options) {
@@ -58,6 +64,7 @@ absl::StatusOr<Config> ParseConfig(absl::string_view yaml, const std::string& fi
   draft.config.file = file;
   if (!file.empty()) draft.config.sources.push_back(file);
   ReadSections(draft);
+  if (!draft.config.state.path.empty()) AddJobsClass(draft.config.classes);
   if (!options.listen.empty()) draft.config.listen = options.listen;
   CheckFleet(draft, options.need_replicas);
   if (!findings.empty()) return findings.Report();

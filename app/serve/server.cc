@@ -148,26 +148,29 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   return std::unique_ptr<RouterServer>(new RouterServer(std::move(parts)));
 }
 
+absl::Status RouterServer::BindListeners(Parts& p) {
+  const int spare = SpareConnections(RaiseDescriptorLimit());
+  const auto tls = ListenersTlsOf(p.config);
+  if (!tls.ok()) return tls.status();
+  p.listeners.clients =
+      std::make_unique<Listener>(p.home(), p.ClientLoops(), Listener::Options{.admin = false, .spare = spare});
+  p.listeners.clients->SetTls(tls->clients);
+  if (absl::Status bound = p.listeners.clients->Bind(p.config.listen); !bound.ok()) return bound;
+  if (!p.edge.admin_apart) return absl::OkStatus();
+  p.listeners.admin =
+      std::make_unique<Listener>(p.home(), p.ClientLoops(), Listener::Options{.admin = true, .spare = spare});
+  p.listeners.admin->SetTls(tls->admin);
+  return p.listeners.admin->Bind(p.config.admin_listen);
+}
+
 absl::Status RouterServer::Start() {
   Parts& p = *parts_;
-  const int spare = SpareConnections(RaiseDescriptorLimit());
   if (p.simulated.fleet != nullptr) {
     if (absl::Status started = p.simulated.fleet->Start(); !started.ok()) return started;
     for (const SimulatedFleet::Engine& engine : p.simulated.fleet->engines())
       p.simulated.urls[engine.replica] = engine.Url();
   }
-  p.listeners.clients =
-      std::make_unique<Listener>(p.home(), p.ClientLoops(), Listener::Options{.admin = false, .spare = spare});
-  const auto tls = ListenersTlsOf(p.config);
-  if (!tls.ok()) return tls.status();
-  p.listeners.clients->SetTls(tls->clients);
-  if (absl::Status bound = p.listeners.clients->Bind(p.config.listen); !bound.ok()) return bound;
-  if (p.edge.admin_apart) {
-    p.listeners.admin =
-        std::make_unique<Listener>(p.home(), p.ClientLoops(), Listener::Options{.admin = true, .spare = spare});
-    p.listeners.admin->SetTls(tls->admin);
-    if (absl::Status bound = p.listeners.admin->Bind(p.config.admin_listen); !bound.ok()) return bound;
-  }
+  if (absl::Status bound = BindListeners(p); !bound.ok()) return bound;
   p.watch.monitor =
       std::make_unique<FleetMonitor>(p.control(), p.all_loops, p.config, [&p](const ReplicaConfig& replica) {
         const auto inside = p.simulated.urls.find(replica.id);
@@ -179,6 +182,7 @@ absl::Status RouterServer::Start() {
   };
   p.watch.sampler = std::make_unique<ProgressSampler>(
       p.control(), [&p](ReplicaId replica, Instant then) { p.watch.monitor->OnToken(replica, then); });
+  p.MakeRunner();
   const auto first_view = p.watch.monitor->FirstView();
   for (EventLoop* loop : p.all_loops) loop->PostFleet(first_view, [] {});
   asio::post(p.control().io(), [&p] {
@@ -186,6 +190,7 @@ absl::Status RouterServer::Start() {
     p.watch.elastic->Start();
     p.watch.sampler->Start();
   });
+  if (p.watch.batches != nullptr) p.watch.batches->Start();
   asio::post(p.home().io(), [&p] {
     p.listeners.clients->Start();
     if (p.listeners.admin != nullptr) p.listeners.admin->Start();
@@ -245,6 +250,7 @@ void RouterServer::BeginDrain() {
   Parts& p = *parts_;
   if (p.phase == Parts::Phase::kMade || p.edge.draining.exchange(true)) return;
   p.telemetry.SetDraining(true);
+  if (p.watch.batches != nullptr) p.watch.batches->Drain();
   p.core->Submit(ShutdownStarted{});
   asio::post(p.home().io(), [&p] { p.listeners.clients->Close(); });
   for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->connections().CloseIdle(); });
@@ -266,6 +272,8 @@ void RouterServer::Stop() {
   if (p.phase != Parts::Phase::kStarted) return;
   p.phase = Parts::Phase::kStopped;
   BeginDrain();
+  // Lines of batches run again after the next start, so nobody gets an error.
+  if (p.watch.batches != nullptr) RunOn(p.control(), [&p] { p.watch.batches->Stop(); });
   for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->CutRequests(); });
   Drain(kLastWords);
   // Clients that took neither the rest of their answer nor an error in time.

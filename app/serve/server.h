@@ -84,6 +84,7 @@ class RouterServer {
   struct Parts;
   static absl::Status OpenReports(Parts& parts, const std::string& version);
   static absl::Status OpenStore(Parts& parts);
+  static absl::Status BindListeners(Parts& parts);
   explicit RouterServer(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

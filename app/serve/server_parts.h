@@ -15,6 +15,7 @@
 #include "app/shadow/shadow_thread.h"
 #include "backends/simulated/fleet/fleet.h"
 #include "router/http/listener.h"
+#include "router/jobs/run/batch_runner.h"
 #include "router/jobs/worker/job_thread.h"
 #include "router/live/event_loop.h"
 #include "router/live/fleet/elastic_keeper.h"
@@ -97,6 +98,7 @@ struct RouterServer::Parts {
     std::unique_ptr<FleetMonitor> monitor;
     std::unique_ptr<ElasticKeeper> elastic;
     std::unique_ptr<ProgressSampler> sampler;
+    std::unique_ptr<jobs::BatchRunner> batches;  // Null without a store.
   };
 
   enum class Phase : uint8_t { kMade, kStarted, kStopped };
@@ -116,6 +118,12 @@ struct RouterServer::Parts {
   // Accepts connections.
   EventLoop& home() { return *loops.front(); }
   std::vector<EventLoop*> ClientLoops() const { return {all_loops.begin(), std::prev(all_loops.end())}; }
+  // The runner of batches, where there is a store for them.
+  void MakeRunner() {
+    if (store == nullptr) return;
+    watch.batches = std::make_unique<jobs::BatchRunner>(control(), ClientLoops(), *store);
+    edge.on_batch = [runner = watch.batches.get()](jobs::BatchKey key) { runner->OnBatch(key); };
+  }
   // Carries an order of the core out, on the control loop.
   void Carry(const FleetAction& action) {
     if (watch.monitor == nullptr || watch.elastic == nullptr) return;

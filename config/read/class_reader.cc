@@ -12,6 +12,7 @@ ClassConfig StartOf(const MapReader& map, const std::string& name) {
   for (const ClassConfig& builtin : NamedBuiltinClasses()) {
     if (builtin.name == name) return builtin;
   }
+  if (name == kJobsClass) return JobsClass();
   ClassConfig given = DefaultOf<ClassConfig>();
   given.name = name;
   for (const absl::string_view key : {"ttft", "tpot", "queue"}) map.Require(key, "is required for a new class");

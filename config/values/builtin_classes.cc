@@ -13,6 +13,14 @@ std::vector<ClassConfig> NamedBuiltinClasses() {
           {"background", Duration::Seconds(3600), Duration::Seconds(1), Duration::Seconds(86'400), false, true, true}};
 }
 
+ClassConfig JobsClass() {
+  ClassConfig jobs{kJobsClass, Duration::Seconds(86'400), Duration::Seconds(10), Duration::Seconds(30 * 86'400.0)};
+  jobs.evictable = true;
+  jobs.share = 0;
+  jobs.promote_after = jobs.queue;
+  return jobs;
+}
+
 std::vector<ClassConfig> UnnamedBuiltinClasses() {
   std::vector<ClassConfig> classes = NamedBuiltinClasses();
   for (ClassConfig& each : classes) {

@@ -11,6 +11,11 @@ namespace penstock {
 // Position of `standard`, the default class unless the file marks another.
 inline constexpr size_t kStandardClass = 1;
 
+// The class of lines of batches, below all others. There where the file has `state.path`.
+inline constexpr const char* kJobsClass = "jobs";
+
+// Its goals and queue time: it takes what is left.
+ClassConfig JobsClass();
 // The built-in classes with the goals and queue times of a file that names them.
 std::vector<ClassConfig> NamedBuiltinClasses();
 // The built-in classes of a file that does not name them: each queues up to 10 minutes and refuses nothing for

@@ -19,12 +19,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Clients that say nothing are taken to send JSON.
-bool IsJson(absl::string_view content_type) {
-  const absl::string_view type = absl::StripTrailingAsciiWhitespace(content_type.substr(0, content_type.find(';')));
-  return type.empty() || absl::EqualsIgnoreCase(type, "application/json") || absl::EndsWithIgnoreCase(type, "+json");
-}
-
 SessionRequest RequestOf(EventLoop& loop, ClientConnection& client, const ClientRequest& request,
                          const RouteMatch& match, Answer& answer, AccessLine* line) {
   SessionRequest made{match.endpoint,
@@ -52,6 +46,11 @@ asio::awaitable<void> GenerateInGzip(EventLoop& loop, SessionRequest request, ui
 }
 
 }  // namespace
+
+bool IsJson(absl::string_view content_type) {
+  const absl::string_view type = absl::StripTrailingAsciiWhitespace(content_type.substr(0, content_type.find(';')));
+  return type.empty() || absl::EqualsIgnoreCase(type, "application/json") || absl::EndsWithIgnoreCase(type, "+json");
+}
 
 bool TakesBody(const RouteMatch& match, absl::string_view content_type) {
   if (match.route == Route::kPassed || match.route == Route::kOllama || match.route == Route::kOllamaPage) return true;

@@ -12,6 +12,8 @@
 
 namespace penstock {
 
+// Clients that say nothing are taken to send JSON.
+bool IsJson(absl::string_view content_type);
 // An engine's work, in a body that its path takes.
 bool TakesBody(const RouteMatch& match, absl::string_view content_type);
 

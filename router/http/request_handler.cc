@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "router/http/access_line.h"
 #include "router/http/answer.h"
+#include "router/http/batches/batch_handler.h"
 #include "router/http/body_decoding.h"
 #include "router/http/files/files_handler.h"
 #include "router/http/generation.h"
@@ -176,6 +177,11 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, Cli
     case Route::kMetrics:
       co_await AnswerMetrics(loop, answer);
       break;
+    case Route::kBatches:
+    case Route::kBatch:
+    case Route::kBatchCancel:
+      co_await AnswerBatches(loop, request, match, answer);
+      break;
     case Route::kFiles:
     case Route::kFile:
     case Route::kFileContent:
@@ -184,9 +190,6 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, Cli
     case Route::kPage:
       co_await AnswerPage(loop, client, request, match.page, answer);
       break;
-    case Route::kBatches:
-    case Route::kBatch:
-    case Route::kBatchCancel:
     case Route::kNotFound:
     case Route::kStoredResponse:
     case Route::kWrongMethod:
@@ -201,7 +204,8 @@ std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientConnection& cl
   const RouteMatch match = FindRoute(loop, client, head);
   const absl::string_view content_type = FindHeader(head.headers, "content-type");
   const bool upload = match.route == Route::kFiles && head.method == "POST";
-  const bool takes_body = upload ? TakesUpload(loop, match, content_type) : TakesBody(match, content_type);
+  const bool batch = TakesBatchBody(match, head.method) && IsJson(content_type);
+  const bool takes_body = upload ? TakesUpload(loop, match, content_type) : batch || TakesBody(match, content_type);
   if (client.use() == ClientConnection::Use::kSpare || !takes_body) return std::nullopt;
   if (CodingOf(FindHeader(head.headers, "content-encoding")) == ContentCoding::kUnknown) return std::nullopt;
   const auto caller = loop.fleet()->tenants.Identify(head.headers);

@@ -71,7 +71,9 @@ bool AnswerStream::Take(absl::string_view bytes) {
     admission_.ticket().OnFirstToken(state_.answer.relayed.counter, state_.forward->replica, facts.n * facts.prompts,
                                      per_step);
   }
-  if (state_.answer.other_text || !state_.answer.text.whole()) admission_.ticket().FixAnswer();
+  const bool fixed = state_.answer.other_text || !state_.answer.text.whole();
+  // A client that gathers the answer can get it from the start.
+  if (fixed && !state_.facts().stream_inside) admission_.ticket().FixAnswer();
   // The engine's work is done; the body may end later.
   if (result_ == StreamRelay::Result::kDone && state_.facts().stream) admission_.Close(Outcome::kFinished);
   undelivered_ = !relay_.pieces().empty();

@@ -90,7 +90,7 @@ SpliceOrder Attempt::MakeOrder(const Plan& plan) const {
   const Endpoint endpoint = state_.request.endpoint;
   SpliceOrder order;
   order.engine_model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
-  order.force_stream = plan.reassemble;
+  order.force_stream = plan.reassemble || state_.facts().stream_inside;
   order.ask_usage = plan.stream && StreamsChunks(endpoint);
   if (state_.answer.carried > 0) {
     order.continue_from = state_.answer.PromptText();

@@ -77,6 +77,9 @@ void Ending::Finished() {
   admission_.Close(Outcome::kFinished);
   delivery_.OnEnd(EndedWell(state_.answer.finish_reason));
   record_.End(RequestOutcome::kOk, "");
+  if (const InsideRequest* inside = state_.request.inside) {
+    inside->observer->OnAnswered(state_.answer.usage.value_or(Usage{Tokens(0), state_.answer.output()}));
+  }
 }
 
 asio::awaitable<void> Ending::After(AttemptEnd end, NextStep step) {

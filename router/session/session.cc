@@ -183,7 +183,12 @@ void Session::BeginAttempt(const Forward& forward) {
   state_.engine_status = 0;
   state_.answer.usage_check = {BoundsOf(state_.facts(), ContextOf(*state_.fleet, forward.replica)), false};
   record_.OnForward();
+  if (const InsideRequest* inside = state_.request.inside) inside->observer->OnForward();
   attempt_.emplace(state_, admission_, delivery_);
+}
+
+bool Session::MustBeginAnew() const {
+  return state_.facts().stream_inside && (state_.answer.other_text || !state_.answer.text.whole());
 }
 
 AnswerProgress Session::ProgressNow() const {
@@ -197,6 +202,10 @@ AnswerProgress Session::ProgressNow() const {
   progress.text_whole = state_.answer.text.whole() && AppendUnescaped(state_.answer.PromptText(), &text);
   progress.exhausted = state_.ledger.exhausted();
   progress.deadline = state_.answer_deadline;
+  if (MustBeginAnew()) {
+    progress.any_answer = progress.resume_due = progress.other_text = false;
+    progress.delivered = 0;
+  }
   const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;
   for (size_t i = 0; i < std::min(replicas.size(), state_.fleet->engines.size()); ++i) {
     if (!Serves(replicas[i], state_.prepared.model)) continue;
@@ -225,9 +234,14 @@ NextStep Session::Judge(const AttemptEnd& end) {
 void Session::PlaceAgain(AttemptEnd end) {
   ending_.Remember(std::move(end.error));
   admission_.ticket().LeaveBoard();
+  if (MustBeginAnew()) {
+    state_.any_answer = false;
+    state_.client().Forget();
+  }
   delivery_.AwaitResume();
   admission_.Requeue(/*aborted=*/end.kind == AttemptEnd::Kind::kAborted);
   record_.OnWait();
+  if (const InsideRequest* inside = state_.request.inside) inside->observer->OnRequeue();
 }
 
 void Session::OnClientGone() {

@@ -50,6 +50,8 @@ class Session final : private TicketHolder {
   NextStep Judge(const AttemptEnd& end);
   void PlaceAgain(AttemptEnd end);
   AnswerProgress ProgressNow() const;
+  // The client gathers the answer, and no prompt can go on from the part that it has: it begins anew.
+  bool MustBeginAnew() const;
   // True: an abort would end the answer, or the whole answer would come too late for its time limit.
   bool MustGoOn(AbortReason reason) const;
 

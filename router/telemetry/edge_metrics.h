@@ -10,7 +10,7 @@
 
 #include "router/jobs/store/job_error.h"
 #include "router/labels/labels.h"
-#include "router/telemetry/metric_registry.h"
+#include "router/telemetry/registry/metric_registry.h"
 
 namespace penstock {
 

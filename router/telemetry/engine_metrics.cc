@@ -1,6 +1,6 @@
 #include "router/telemetry/engine_metrics.h"
 
-#include "router/telemetry/metric_list.h"
+#include "router/telemetry/registry/metric_list.h"
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "router/core/contract/fleet.h"
 #include "router/labels/labels.h"
-#include "router/telemetry/metric_registry.h"
+#include "router/telemetry/registry/metric_registry.h"
 #include "router/telemetry/request_metrics.h"
 
 namespace penstock {

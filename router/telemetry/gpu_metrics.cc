@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "router/telemetry/metric_registry.h"
+#include "router/telemetry/registry/metric_registry.h"
 #include "router/telemetry/view_metrics.h"
 
 namespace penstock {

@@ -18,7 +18,7 @@
 #include "router/core/contract/fleet.h"
 #include "router/core/contract/refusal.h"
 #include "router/telemetry/label_names.h"
-#include "router/telemetry/metric_registry.h"
+#include "router/telemetry/registry/metric_registry.h"
 #include "router/telemetry/request_record.h"
 
 namespace penstock {

@@ -12,11 +12,12 @@
 #include <sstream>
 #include <utility>
 
+#include "router/telemetry/batch_metrics.h"
 #include "router/telemetry/edge_metrics.h"
 #include "router/telemetry/engine_metrics.h"
 #include "router/telemetry/gpu_metrics.h"
-#include "router/telemetry/metric_registry.h"
 #include "router/telemetry/process/process_figures.h"
+#include "router/telemetry/registry/metric_registry.h"
 #include "router/telemetry/request_metrics.h"
 #include "router/telemetry/shown_view.h"
 #include "router/telemetry/view_metrics.h"
@@ -47,13 +48,15 @@ struct Telemetry::State {
       : options(given),
         requests(registry, given.max_names),
         edge(registry, given.version),
-        engines(registry, requests) {}
+        engines(registry, requests),
+        batches(registry) {}
 
   const TelemetryOptions options;
   MetricRegistry registry;
   RequestMetrics requests;
   EdgeMetrics edge;
   EngineMetrics engines;
+  BatchMetrics batches;
   std::array<std::atomic<int64_t>, std::tuple_size_v<WastedTokens>> wasted{};
   mutable std::shared_mutex mutex;  // Guards the fields below.
   std::map<std::string, Tokens> block_of_pool;
@@ -68,6 +71,7 @@ Telemetry::Telemetry(const TelemetryOptions& options) : state_(std::make_unique<
 Telemetry::~Telemetry() = default;
 
 EngineMetrics& Telemetry::engines() { return state_->engines; }
+BatchMetrics& Telemetry::batches() { return state_->batches; }
 
 void Telemetry::SetFleet(const Fleet& fleet) {
   state_->requests.SetFleet(fleet);

@@ -7,7 +7,7 @@
 // Cardinality is bounded. Endpoints, outcomes, reasons and kinds are closed sets. Models, classes, replicas, pools and
 // GPUs are those of the fleet (SetFleet); tenants are labels only when the configuration names them. Every other value
 // is "other". Gauges of a replica, a pool or a model end when it leaves the fleet and nothing of it is left; counters
-// stay. Names, labels and help: router/telemetry/metric_list.h.
+// stay. Names, labels and help: router/telemetry/registry/metric_list.h.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_TELEMETRY_H_
 #define PENSTOCK_ROUTER_TELEMETRY_TELEMETRY_H_
 
@@ -43,6 +43,7 @@ constexpr absl::string_view WasteCause(size_t outcome) {
   return outcome == static_cast<size_t>(RequestOutcome::kOk) ? "late" : kRequestOutcomeLabels[outcome];
 }
 
+class BatchMetrics;
 class EngineMetrics;
 
 class Telemetry {
@@ -58,6 +59,7 @@ class Telemetry {
   void SetTenants(const std::vector<std::string>& tenants);
 
   EngineMetrics& engines();
+  BatchMetrics& batches();
   void OnRequest(const RequestRecord& record);
   // Time inside AdmissionCore::Apply, without waiting for its lock.
   void OnDecision(Duration spent);

@@ -13,7 +13,7 @@
 
 #include "base/units.h"
 #include "router/core/contract/admission_core.h"
-#include "router/telemetry/metric_list.h"
+#include "router/telemetry/registry/metric_list.h"
 
 namespace penstock {
 

@@ -51,7 +51,10 @@ class SessionWorld {
     asio::post(loop_.io(), [this] { monitor_.Start(); });
     loop_.Start();
   }
-  ~SessionWorld() {
+  ~SessionWorld() { End(); }
+  // No thread runs any more. May be called twice.
+  void End() {
+    if (std::exchange(ended_, true)) return;
     Call([this] {
       monitor_.Stop();
       core_.StopTimer();
@@ -68,7 +71,7 @@ class SessionWorld {
     });
   }
   // Runs a session to its end; the future tells when.
-  std::future<void> Begin(MemoryClient& client, std::string body, HeaderList headers = {}) {
+  std::future<void> Begin(Client& client, std::string body, HeaderList headers = {}) {
     auto ended = std::make_shared<std::promise<void>>();
     std::future<void> end = ended->get_future();
     asio::post(loop_.io(), [this, &client, body = std::move(body), headers = std::move(headers), ended] {
@@ -77,7 +80,7 @@ class SessionWorld {
     });
     return end;
   }
-  bool Run(MemoryClient& client, std::string body, HeaderList headers = {}) {
+  bool Run(Client& client, std::string body, HeaderList headers = {}) {
     return Begin(client, std::move(body), std::move(headers)).wait_for(kPatience) == std::future_status::ready;
   }
   void Call(const std::function<void()>& on_loop) {
@@ -107,12 +110,14 @@ class SessionWorld {
   PlainOrders orders;
   EventBook book;
   std::string log_path;
+  Endpoint endpoint = Endpoint::kChat;
+  const InsideRequest* inside = nullptr;  // Set: the router itself asks.
 
  private:
-  asio::awaitable<void> Serve(MemoryClient& client, std::string body, HeaderList headers,
+  asio::awaitable<void> Serve(Client& client, std::string body, HeaderList headers,
                               std::shared_ptr<std::promise<void>> ended) {
     {
-      Session session(loop_, client, SessionRequest{Endpoint::kChat, &headers, body, "req-1"});
+      Session session(loop_, client, SessionRequest{endpoint, &headers, body, "req-1", {}, 0, inside});
       co_await session.Run();
     }
     loop_.connections().LeaveGuest();
@@ -127,6 +132,7 @@ class SessionWorld {
   EventLoop loop_{0, edge_};
   CoreHost core_;
   FleetMonitor monitor_;
+  bool ended_ = false;
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-#include "router/telemetry/metric_list.h"
+#include "router/telemetry/registry/metric_list.h"
 
 #include <gtest/gtest.h>
 

@@ -6,6 +6,7 @@
 
 #include "router/core/contract/admission_core.h"
 #include "router/core/contract/fleet.h"
+#include "router/telemetry/batch_metrics.h"
 #include "router/telemetry/engine_metrics.h"
 #include "router/telemetry/shadow_metrics.h"
 #include "router/telemetry/telemetry.h"
@@ -85,6 +86,13 @@ inline std::string SampleExposition() {
   telemetry.engines().OnSleepEnd("code-a", SleepResult::kOk);
   telemetry.engines().OnAdapterLoad("code-a", SleepResult::kOk, Duration::Seconds(1));
   telemetry.engines().OnWakeEnd("code-a", SleepResult::kOk, Duration::Seconds(2));
+  telemetry.batches().StartAtZero();
+  telemetry.batches().SetOpen("in_progress", 1);
+  telemetry.batches().SetLines(3, 5);
+  telemetry.batches().OnBatchEnd("completed");
+  telemetry.batches().OnLines(LineOutcome::kFailed, 2);
+  telemetry.batches().OnRetry();
+  telemetry.batches().OnTokens(Tokens(100), Tokens(40));
   telemetry.OnConfigReload(true);
   telemetry.OnStoreFault(jobs::JobErrorKind::kDiskFull);
   telemetry.SetStoreUse({.files = 2, .bytes = Bytes(300), .open_batches = 1});

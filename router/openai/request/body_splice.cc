@@ -31,14 +31,14 @@ void SplicedBody::Replace(JsonSpan at, std::string text) { edits_.push_back(Edit
 void SplicedBody::InsertField(absl::string_view field) { absl::StrAppend(&new_fields_, ",", field); }
 
 void SplicedBody::SpliceStream(const RequestFacts& facts, const SpliceOrder& order) {
-  if (order.force_stream && !facts.stream) {
+  if (order.force_stream && (!facts.stream || facts.stream_inside)) {
     if (facts.stream_at) {
       Replace(*facts.stream_at, "true");
     } else {
       InsertField("\"stream\":true");
     }
   }
-  if (!order.ask_usage || facts.asks_usage) return;
+  if (!order.ask_usage || (facts.asks_usage && !facts.stream_inside)) return;
   if (facts.include_usage_at) {
     Replace(*facts.include_usage_at, "true");
   } else if (!facts.stream_options_at) {

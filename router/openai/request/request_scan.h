@@ -33,6 +33,8 @@ struct RequestFacts {
   std::string model;
   bool stream = false;
   bool asks_usage = false;  // stream_options.include_usage
+  // The client is the router and gathers the answer: `stream` and `asks_usage` are set although the body has neither.
+  bool stream_inside = false;
   GivenLimits limits;
   Tokens max_output{0};  // The limit that counts with the engines of the model (MostOutput); 0: none.
   int64_t n = 1;

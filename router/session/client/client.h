@@ -43,6 +43,9 @@ class Client {
   // Ends a stream, or a whole answer in parts. False: the client is gone.
   virtual boost::asio::awaitable<bool> End() = 0;
 
+  // The answer begins anew, from its first byte. Only for clients that gather it.
+  virtual void Forget() {}
+
   // Answers with an error, or ends a stream with it. A whole answer that has begun breaks off: its connection ends.
   // False: the client is gone.
   virtual boost::asio::awaitable<bool> Error(const ApiError& error) = 0;

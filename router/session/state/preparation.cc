@@ -72,6 +72,21 @@ std::optional<ApiError> CheckEndpoint(const SessionRequest& request, const Fleet
   return NoEngineServes(prepared.facts.model, request.path());
 }
 
+bool ContinuesByPrompt(Endpoint endpoint, const ModelAccess* model) {
+  return endpoint == Endpoint::kCompletions || (model != nullptr && model->continues_messages);
+}
+
+std::optional<ApiError> PrepareInside(Endpoint endpoint, const FleetView& fleet, PreparedRequest& prepared) {
+  RequestFacts& facts = prepared.facts;
+  if (facts.stream) {
+    return MakeError(ErrorName::kUnsupportedField, "`stream` is not supported in a batch; leave it out.", "stream");
+  }
+  facts.stream_inside = facts.Continuable(endpoint) && facts.Reassemblable(endpoint) &&
+                        ContinuesByPrompt(endpoint, fleet.AccessOf(prepared.model));
+  facts.stream = facts.asks_usage = facts.stream_inside;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<ApiError> CheckPath(const SessionRequest& request, absl::string_view pseudonym) {
@@ -80,6 +95,10 @@ std::optional<ApiError> CheckPath(const SessionRequest& request, absl::string_vi
 }
 
 std::optional<ApiError> CheckCaller(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared) {
+  if (request.inside != nullptr) {
+    prepared.caller = request.inside->caller;
+    return std::nullopt;
+  }
   auto caller = fleet.tenants.Identify(*request.headers);
   if (ApiError* denied = std::get_if<ApiError>(&caller)) return std::move(*denied);
   prepared.caller = std::get<Caller>(std::move(caller));
@@ -103,15 +122,18 @@ std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView
   prepared.facts = std::get<RequestFacts>(std::move(scanned));
   // Nobody knows the effects of a configured path.
   if (request.route != nullptr) prepared.facts.has_effects = request.method != "GET";
-  const ClassNames names{FindHeader(*request.headers, "x-penstock-class"), prepared.facts.service_tier,
-                         prepared.caller.service_class, ClassOfModel(fleet.config(), prepared.facts.model)};
+  const absl::string_view named = request.inside != nullptr ? absl::string_view(request.inside->service_class)
+                                                            : FindHeader(*request.headers, "x-penstock-class");
+  const ClassNames names{named, prepared.facts.service_tier, prepared.caller.service_class,
+                         ClassOfModel(fleet.config(), prepared.facts.model)};
   auto chosen = ChooseClass(fleet.config().classes, names, prepared.caller.max_class);
   if (ApiError* bad = std::get_if<ApiError>(&chosen)) return std::move(*bad);
   prepared.service_class = std::get<ClassChoice>(std::move(chosen));
   if (std::optional<ApiError> unknown = FindModel(fleet, prepared)) return unknown;
   if (std::optional<ApiError> missing = CheckEndpoint(request, fleet, prepared)) return missing;
   prepared.facts.max_output = LimitOf(request.endpoint, prepared, fleet);
-  return CheckStoredResponse(fleet, prepared);
+  if (std::optional<ApiError> stored = CheckStoredResponse(fleet, prepared)) return stored;
+  return request.inside != nullptr ? PrepareInside(request.endpoint, fleet, prepared) : std::nullopt;
 }
 
 int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts) {
@@ -132,8 +154,7 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   arrived.embedding = !Generates(request.endpoint);
   arrived.observed = facts.stream || (all_stream && facts.Reassemblable(request.endpoint));
   arrived.regenerable = !facts.has_effects && (!facts.stream || facts.Continuable(request.endpoint));
-  const bool by_prompt = request.endpoint == Endpoint::kCompletions || (model != nullptr && model->continues_messages);
-  arrived.continues = facts.stream && by_prompt && facts.Continuable(request.endpoint);
+  arrived.continues = facts.stream && ContinuesByPrompt(request.endpoint, model) && facts.Continuable(request.endpoint);
   if (facts.prompt_is_text && facts.prompt_at) arrived.prefix = PrefixOf(request.body, facts, prepared.model);
   arrived.body = Bytes(static_cast<int64_t>(request.body.size()));
   return arrived;

@@ -21,6 +21,7 @@
 #include "router/openai/request/header_rules.h"
 #include "router/openai/request/request_scan.h"
 #include "router/openai/route/routes.h"
+#include "router/session/state/inside_request.h"
 #include "router/telemetry/request_record.h"
 #include "router/tracing/request_trace.h"
 
@@ -34,6 +35,7 @@ struct SessionRequest {
   std::string id;                                      // x-request-id.
   boost::asio::ip::address client_address;             // Behind trusted proxies. Unspecified: unknown.
   uint64_t peer = 0;                                   // The account of a caller without a key.
+  const InsideRequest* inside = nullptr;               // Set: the router itself asks. Outlives the session.
   std::shared_ptr<const RouteConfig> route = nullptr;  // The rule of a configured path. Null: another path.
   absl::string_view method = "POST";
   absl::string_view target = "";                  // Path and query of a configured path.

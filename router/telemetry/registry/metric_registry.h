@@ -2,8 +2,8 @@
 //
 // A family exists from its first series on. Thread-safe; each Add costs a lock and a lookup, so callers hold on to the
 // series that they need often. Series stay where they are until the registry goes. Private to router/telemetry.
-#ifndef PENSTOCK_ROUTER_TELEMETRY_METRIC_REGISTRY_H_
-#define PENSTOCK_ROUTER_TELEMETRY_METRIC_REGISTRY_H_
+#ifndef PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_REGISTRY_H_
+#define PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_REGISTRY_H_
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include "router/telemetry/metric_list.h"
+#include "router/telemetry/registry/metric_list.h"
 
 namespace penstock {
 
@@ -35,4 +35,4 @@ class MetricRegistry {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_TELEMETRY_METRIC_REGISTRY_H_
+#endif  // PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_REGISTRY_H_

@@ -2,8 +2,8 @@
 //
 // The router registers its counters, gauges and histograms from this list, and docs/metrics.md prints it. Names start
 // with penstock_, have base units (seconds, bytes, ratio) and end in _total when they count. Constants.
-#ifndef PENSTOCK_ROUTER_TELEMETRY_METRIC_LIST_H_
-#define PENSTOCK_ROUTER_TELEMETRY_METRIC_LIST_H_
+#ifndef PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_LIST_H_
+#define PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_LIST_H_
 
 #include <cstdint>
 #include <iterator>
@@ -55,6 +55,17 @@ inline constexpr Metric kMetrics[] = {
      "Answers whose engine failed after the client had part of them, by what became of them"},
     {"Requests", "penstock_bad_input_total", MetricType::kCounter, "kind",
      "Malformed or impossible client input, by kind"},
+
+    {"Batches", "penstock_batches", MetricType::kGauge, "status",
+     "Batches that have not ended; only with `state.path`"},
+    {"Batches", "penstock_batches_ended_total", MetricType::kCounter, "status", "Batches that ended, by status"},
+    {"Batches", "penstock_batch_lines", MetricType::kGauge, "state",
+     "Lines of batches in the router: waiting, or running at an engine"},
+    {"Batches", "penstock_batch_lines_total", MetricType::kCounter, "outcome",
+     "Lines whose answer is stored: completed, failed or expired"},
+    {"Batches", "penstock_batch_line_retries_total", MetricType::kCounter, "",
+     "Runs of lines that were refused or failed, and that follow each other until there is an answer"},
+    {"Batches", "penstock_batch_tokens_total", MetricType::kCounter, "kind", "Tokens of lines that have an answer"},
 
     {"Tenants", "penstock_tenant_requests_total", MetricType::kCounter, "outcome tenant",
      "Requests of configured tenants"},
@@ -277,4 +288,4 @@ consteval const Metric& MetricNamed(std::string_view name) {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_TELEMETRY_METRIC_LIST_H_
+#endif  // PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_LIST_H_

@@ -1,4 +1,4 @@
-#include "router/telemetry/metric_registry.h"
+#include "router/telemetry/registry/metric_registry.h"
 
 #include <cassert>
 #include <string>

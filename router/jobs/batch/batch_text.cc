@@ -1,0 +1,90 @@
+#include "router/jobs/batch/batch_text.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "router/openai/error/api_error.h"
+
+namespace penstock::jobs {
+namespace {
+
+std::string TimeOf(const std::optional<UnixSeconds>& time) { return time ? absl::StrCat(time->value()) : "null"; }
+
+std::string OrNull(absl::string_view text) { return text.empty() ? "null" : JsonQuote(text); }
+
+std::string OrNullJson(const std::string& json) { return json.empty() ? "null" : json; }
+
+// A line break between the tokens of a JSON text is white space, and inside a string it is escaped.
+std::string InOneLine(absl::string_view json) {
+  std::string line(json);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return line;
+}
+
+std::string CountsJson(const LineCounts& counts) {
+  return absl::StrCat("{\"total\":", counts.total, ",\"completed\":", counts.completed, ",\"failed\":", counts.failed,
+                      "}");
+}
+
+std::string TimesJson(const Batch& batch) {
+  constexpr std::array<std::pair<const char*, BatchStatus>, 7> kTimes = {{{"in_progress_at", BatchStatus::kInProgress},
+                                                                          {"finalizing_at", BatchStatus::kFinalizing},
+                                                                          {"completed_at", BatchStatus::kCompleted},
+                                                                          {"failed_at", BatchStatus::kFailed},
+                                                                          {"expired_at", BatchStatus::kExpired},
+                                                                          {"cancelling_at", BatchStatus::kCancelling},
+                                                                          {"cancelled_at", BatchStatus::kCancelled}}};
+  std::string json = absl::StrCat("\"created_at\":", batch.created_at().value());
+  for (const auto& [name, status] : kTimes) absl::StrAppend(&json, ",\"", name, "\":", TimeOf(batch.Began(status)));
+  return absl::StrCat(json, ",\"expires_at\":", batch.expires_at.value());
+}
+
+}  // namespace
+
+std::string BatchJson(const Batch& batch) {
+  const std::string errors =
+      batch.errors.empty() ? "null" : absl::StrCat("{\"object\":\"list\",\"data\":", batch.errors, "}");
+  return absl::StrCat(
+      "{\"id\":", JsonQuote(batch.id), ",\"object\":\"batch\",\"endpoint\":", JsonQuote(batch.endpoint),
+      ",\"errors\":", errors, ",\"input_file_id\":", JsonQuote(batch.input_file_id),
+      ",\"completion_window\":", JsonQuote(batch.completion_window), ",\"status\":\"",
+      kBatchStatusNames[static_cast<size_t>(batch.status)], "\",\"output_file_id\":", OrNull(batch.output_file_id),
+      ",\"error_file_id\":", OrNull(batch.error_file_id), ",", TimesJson(batch),
+      ",\"request_counts\":", CountsJson(batch.counts), ",\"metadata\":", OrNullJson(batch.metadata), "}");
+}
+
+std::string BatchListJson(const ListPage<Batch>& page) {
+  const std::string first = page.items.empty() ? "null" : JsonQuote(page.items.front().id);
+  const std::string last = page.items.empty() ? "null" : JsonQuote(page.items.back().id);
+  const auto add = [](std::string* out, const Batch& batch) { absl::StrAppend(out, BatchJson(batch)); };
+  return absl::StrCat("{\"object\":\"list\",\"data\":[", absl::StrJoin(page.items, ",", add), "],\"first_id\":", first,
+                      ",\"last_id\":", last, ",\"has_more\":", page.has_more ? "true" : "false", "}");
+}
+
+std::string LineId(absl::string_view batch_id, int64_t number) {
+  return absl::StrCat("batch_req_", absl::StripPrefix(batch_id, "batch_"), "_", number);
+}
+
+std::string AnswerText(const LineNames& names, int status, absl::string_view body) {
+  return absl::StrCat("{\"id\":", JsonQuote(names.id), ",\"custom_id\":", OrNull(names.custom_id),
+                      ",\"response\":{\"status_code\":", status, ",\"request_id\":", JsonQuote(names.id),
+                      ",\"body\":", InOneLine(body), "},\"error\":null}\n");
+}
+
+std::string ErrorText(const LineNames& names, absl::string_view code, absl::string_view message) {
+  return absl::StrCat("{\"id\":", JsonQuote(names.id), ",\"custom_id\":", OrNull(names.custom_id),
+                      ",\"response\":null,\"error\":{\"code\":", JsonQuote(code), ",\"message\":", JsonQuote(message),
+                      "}}\n");
+}
+
+std::string BatchErrorJson(const BatchError& error) {
+  return absl::StrCat("{\"code\":", JsonQuote(error.code), ",\"message\":", JsonQuote(error.message),
+                      ",\"param\":", OrNull(error.param),
+                      ",\"line\":", error.line > 0 ? absl::StrCat(error.line) : "null", "}");
+}
+
+}  // namespace penstock::jobs

@@ -1,0 +1,41 @@
+// The JSON of batches and of the lines of their output and error files, as OpenAI has it. Pure.
+#ifndef PENSTOCK_ROUTER_JOBS_BATCH_BATCH_TEXT_H_
+#define PENSTOCK_ROUTER_JOBS_BATCH_BATCH_TEXT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "router/jobs/store/job_values.h"
+
+namespace penstock::jobs {
+
+std::string BatchJson(const Batch& batch);
+std::string BatchListJson(const ListPage<Batch>& page);
+
+// The id of a line in its answer and at its engine: the same in every run.
+std::string LineId(absl::string_view batch_id, int64_t number);
+
+// The names of a line in its answer.
+struct LineNames {
+  std::string id;
+  std::string custom_id;
+};
+
+// A line of the output file, or of the error file where `status` is an error. `body` is a JSON value. Ends in \n.
+std::string AnswerText(const LineNames& names, int status, absl::string_view body);
+// A line of the error file without a response. An empty custom_id becomes null. Ends in \n.
+std::string ErrorText(const LineNames& names, absl::string_view code, absl::string_view message);
+
+// An element of `errors.data`.
+struct BatchError {
+  std::string code;
+  std::string message;
+  std::string param;  // Empty: null.
+  int64_t line = 0;   // 0: null.
+};
+std::string BatchErrorJson(const BatchError& error);
+
+}  // namespace penstock::jobs
+
+#endif  // PENSTOCK_ROUTER_JOBS_BATCH_BATCH_TEXT_H_

@@ -1,0 +1,45 @@
+// One batch at work, as the objects of the home loop share it.
+#ifndef PENSTOCK_ROUTER_JOBS_RUN_JOB_H_
+#define PENSTOCK_ROUTER_JOBS_RUN_JOB_H_
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "router/jobs/run/line_run.h"
+#include "router/jobs/store/job_values.h"
+#include "router/live/signal.h"
+
+namespace penstock::jobs {
+
+struct Job {
+  Job(boost::asio::io_context& home, Batch its_batch) : batch(std::move(its_batch)), wake(home) {}
+
+  Batch batch;  // Counts grow here as answers are stored.
+  Instant began;
+  Instant deadline;
+  Endpoint endpoint = Endpoint::kChat;
+  std::deque<LineTask> at_hand;
+  std::unordered_set<std::shared_ptr<LineRun>> runs;
+  int64_t storing = 0;    // Answers on their way to the disk.
+  bool claiming = false;  // A read of lines is on its way.
+  bool drained = false;   // The store has no further lines.
+  bool stopped = false;   // No line begins any more.
+  bool gone = false;      // The bytes of its answers are gone: it fails.
+  Signal wake;            // Something changed for the batch's own coroutine.
+
+  // Nothing of it is under way.
+  bool quiet() const { return runs.empty() && storing == 0 && !claiming; }
+  // Every line has its answer.
+  bool done() const { return drained && !stopped && at_hand.empty() && quiet(); }
+};
+
+using JobPointer = std::shared_ptr<Job>;
+
+}  // namespace penstock::jobs
+
+#endif  // PENSTOCK_ROUTER_JOBS_RUN_JOB_H_

@@ -1,0 +1,226 @@
+#include "router/jobs/run/line_flow.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "base/clock.h"
+#include "config/values/builtin_classes.h"
+#include "router/jobs/batch/batch_text.h"
+#include "router/telemetry/batch_metrics.h"
+
+namespace penstock::jobs {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr Duration kDiskPause = Duration::Seconds(1);
+
+// Jobs run in the class of their name; a reload may have dropped it.
+std::string ClassOfJobs(const Config& config) {
+  const bool known = std::any_of(config.classes.begin(), config.classes.end(),
+                                 [](const ClassConfig& each) { return each.name == kJobsClass; });
+  return known ? std::string(kJobsClass) : config.classes.back().name;
+}
+
+const TenantConfig* FindTenant(const Config& config, TenantId id) {
+  const auto found = std::find_if(config.tenants.begin(), config.tenants.end(),
+                                  [id](const TenantConfig& each) { return TenantIdOf(each.name) == id; });
+  return found == config.tenants.end() ? nullptr : &*found;
+}
+
+Caller CallerOf(const Config& config, TenantId id) {
+  const TenantConfig* tenant = FindTenant(config, id);
+  return tenant == nullptr ? Caller{id, "", "", ""}
+                           : Caller{id, tenant->name, tenant->service_class, tenant->max_class};
+}
+
+}  // namespace
+
+LineFlow::LineFlow(EventLoop& home, std::vector<EventLoop*> loops, JobThread& store)
+    : home_(home), loops_(std::move(loops)), store_(store), timer_(home.io()) {}
+
+ScheduledJob LineFlow::FactsOf(const Job& job) const {
+  ScheduledJob facts;
+  facts.tenant = job.batch.tenant;
+  facts.began = job.began;
+  facts.deadline = job.deadline;
+  facts.total = job.batch.counts.total;
+  const TenantConfig* tenant = FindTenant(home_.fleet()->config(), job.batch.tenant);
+  if (tenant == nullptr) return facts;
+  facts.weight = tenant->weight;
+  // The other half is for requests that do not wait for days.
+  if (tenant->max_concurrent) facts.tenant_most = std::max<int64_t>(1, *tenant->max_concurrent / 2);
+  return facts;
+}
+
+void LineFlow::Add(const JobPointer& job) {
+  jobs_[job->batch.key] = job;
+  schedule_.Put(job->batch.key, FactsOf(*job));
+  Note(job);
+}
+
+void LineFlow::Note(const JobPointer& job) {
+  const BatchKey key = job->batch.key;
+  if (!schedule_.Has(key)) return;
+  const uint64_t lane = job->at_hand.empty() ? 0 : job->at_hand.front().lane;
+  schedule_.SetLines(key, static_cast<int64_t>(job->at_hand.size()), lane, job->batch.counts.Open());
+  if (job->done() || job->stopped || job->gone) job->wake.Notify();
+  PumpSoon();
+}
+
+void LineFlow::Halt(const JobPointer& job, bool leave_engines) {
+  job->stopped = true;
+  job->at_hand.clear();
+  for (const std::shared_ptr<LineRun>& run : job->runs) run->Leave(/*waiting_only=*/!leave_engines);
+  Note(job);
+}
+
+void LineFlow::Remove(BatchKey key) {
+  if (schedule_.Has(key)) schedule_.Remove(key);
+  jobs_.erase(key);
+}
+
+void LineFlow::Refresh() {
+  schedule_.SetMost(home_.fleet()->config().state.max_running_lines);
+  for (const auto& [key, job] : jobs_) schedule_.Put(key, FactsOf(*job));
+  PumpSoon();
+}
+
+void LineFlow::Stop(bool leave_engines) {
+  stopped_ = true;
+  timer_.cancel();
+  for (const auto& [key, job] : jobs_) Halt(job, leave_engines);
+}
+
+void LineFlow::PumpSoon() {
+  if (stopped_ || std::exchange(pump_due_, true)) return;
+  asio::post(home_.io(), [this] {
+    pump_due_ = false;
+    Pump();
+  });
+}
+
+void LineFlow::Pump() {
+  if (stopped_ || unstored_ > 0) return;
+  const Instant now = Now();
+  while (const std::optional<BatchKey> key = schedule_.Next(now)) StartLine(*key);
+  while (const std::optional<BatchKey> key = schedule_.NextClaim()) Claim(*key);
+  const Instant next = schedule_.NextChange(now);
+  if (next != Instant::Never()) ArmTimer(next);
+}
+
+void LineFlow::ArmTimer(Instant at) {
+  timer_.expires_at(ToTimePoint(at));
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) PumpSoon();
+  });
+}
+
+void LineFlow::Claim(BatchKey key) {
+  const JobPointer job = jobs_.at(key);
+  job->claiming = true;
+  schedule_.OnClaim(key);
+  auto work = [batch = job->batch](JobStore& store) { return ClaimLines(store, batch, {kClaimLines, kClaimBytes}); };
+  auto done = [this, job](JobResult<ClaimedLines> claimed) { OnClaimed(job, std::move(claimed)); };
+  store_.Post(home_.io(), std::move(work), std::move(done));
+}
+
+void LineFlow::OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed) {
+  job->claiming = false;
+  if (!claimed.ok()) {
+    schedule_.OnClaimed(job->batch.key, /*drained=*/false);
+    schedule_.OnRefused(job->batch.key, Now(), kDiskPause);
+  } else {
+    job->drained = claimed->drained;
+    schedule_.OnClaimed(job->batch.key, job->drained);
+    if (!job->stopped) std::move(claimed->tasks.begin(), claimed->tasks.end(), std::back_inserter(job->at_hand));
+    for (LineAnswer& broken : claimed->broken) Store(job, std::move(broken));
+  }
+  Note(job);
+}
+
+void LineFlow::StartLine(BatchKey key) {
+  const JobPointer job = jobs_.at(key);
+  const std::shared_ptr<const FleetView>& fleet = home_.fleet();
+  LineTask task = std::move(job->at_hand.front());
+  job->at_hand.pop_front();
+  LineOrders orders{key, job->endpoint, LineId(job->batch.id, task.line.number),
+                    CallerOf(fleet->config(), job->batch.tenant), ClassOfJobs(fleet->config())};
+  EventLoop& loop = *loops_[next_loop_++ % loops_.size()];
+  const LinePlace place = schedule_.OnStart(key);
+  auto listen = [this](const std::shared_ptr<LineRun>& run, LineRun::News news) { OnNews(run, news); };
+  const auto run = std::make_shared<LineRun>(home_, loop, std::move(task), std::move(orders), place, std::move(listen));
+  job->runs.insert(run);
+  run->Begin();
+  Note(job);
+}
+
+void LineFlow::OnNews(const std::shared_ptr<LineRun>& run, LineRun::News news) {
+  const auto found = jobs_.find(run->job());
+  if (found == jobs_.end()) return;
+  const JobPointer job = found->second;
+  switch (news) {
+    case LineRun::News::kPlaced:
+      schedule_.OnPlaced(run->place);
+      break;
+    case LineRun::News::kUnplaced:
+      schedule_.OnUnplaced(run->place);
+      break;
+    case LineRun::News::kEnded:
+      schedule_.OnEnd(run->place);
+      OnEnded(job, *run);
+      job->runs.erase(run);
+      break;
+  }
+  Note(job);
+}
+
+void LineFlow::OnEnded(const JobPointer& job, LineRun& run) {
+  run.task.faults += FaultsOf(run.result);
+  const LineEnd end = EndOf(run.result, run.task.faults);
+  if (end == LineEnd::kAgain || end == LineEnd::kReturned) return TryAgain(job, run);
+  home_.edge().telemetry->batches().OnTokens(run.usage.prompt, run.usage.output);
+  const LineNames names{run.id(), run.task.custom_id};
+  Store(job,
+        {run.job(), run.task.line.number, end == LineEnd::kFailed, AnswerText(names, run.result.status, run.body)});
+}
+
+void LineFlow::TryAgain(const JobPointer& job, LineRun& run) {
+  if (job->stopped) return;
+  home_.edge().telemetry->batches().OnRetry();
+  const bool fault = run.result.engine_fault;
+  schedule_.OnRefused(run.job(), Now(), run.result.retry_after.value_or(Duration()));
+  // A line that may be at fault lets the others pass.
+  if (fault) {
+    job->at_hand.push_back(std::move(run.task));
+  } else {
+    job->at_hand.push_front(std::move(run.task));
+  }
+}
+
+void LineFlow::Store(const JobPointer& job, LineAnswer answer) {
+  ++job->storing;
+  auto done = [this, job, answer](const JobDone& stored) {
+    job->gone = job->gone || (!stored.ok() && stored.error().kind == JobErrorKind::kGone);
+    if (!stored.ok() && !job->gone) return StoreLater(job, answer);
+    --job->storing;
+    if (!stored.ok()) return Note(job);
+    ++(answer.failed ? job->batch.counts.failed : job->batch.counts.completed);
+    home_.edge().telemetry->batches().OnLines(answer.failed ? LineOutcome::kFailed : LineOutcome::kCompleted);
+    Note(job);
+  };
+  store_.StoreAnswer(home_.io(), answer, std::move(done));
+}
+
+void LineFlow::StoreLater(const JobPointer& job, LineAnswer answer) {
+  ++unstored_;
+  auto timer = std::make_shared<asio::steady_timer>(home_.io(), ToChrono(kDiskPause));
+  timer->async_wait([this, timer, job, answer = std::move(answer)](const boost::system::error_code&) mutable {
+    --unstored_;
+    --job->storing;
+    Store(job, std::move(answer));
+  });
+}
+
+}  // namespace penstock::jobs

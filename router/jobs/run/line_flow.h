@@ -1,0 +1,78 @@
+// The lines of all batches on their way: from the store into memory, into the core, and their answers to the disk.
+//
+// Invariant: a line is at one place: pending in the store, at hand, in a run, or an answer that is being stored. A
+// disk that does not take an answer holds the answer here, and no line begins until it is stored. Belongs to the home
+// loop; sessions run on the loops of clients. Cost: two messages between loops per line, and one per placement.
+#ifndef PENSTOCK_ROUTER_JOBS_RUN_LINE_FLOW_H_
+#define PENSTOCK_ROUTER_JOBS_RUN_LINE_FLOW_H_
+
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "router/jobs/run/job.h"
+#include "router/jobs/run/line_reading.h"
+#include "router/jobs/schedule/job_schedule.h"
+#include "router/jobs/store/job_values.h"
+#include "router/jobs/worker/job_thread.h"
+#include "router/live/event_loop.h"
+
+namespace penstock::jobs {
+
+class LineFlow {
+ public:
+  // Lines and bytes of one read.
+  static constexpr int64_t kClaimLines = 128;
+  static constexpr int64_t kClaimBytes = 4 << 20;
+
+  LineFlow(EventLoop& home, std::vector<EventLoop*> loops, JobThread& store);
+
+  // Its lines take part from now on.
+  void Add(const JobPointer& job);
+  // No line of it begins any more, and those at hand are dropped; `leave_engines`: lines at engines end too.
+  void Halt(const JobPointer& job, bool leave_engines);
+  // It is quiet, and does not take part any more.
+  void Remove(BatchKey key);
+  // The configuration may be another.
+  void Refresh();
+  // No line begins any more. Lines that wait leave; `leave_engines`: the others too.
+  void Stop(bool leave_engines);
+
+  int64_t waiting() const { return schedule_.waiting(); }
+  int64_t placed() const { return schedule_.placed(); }
+
+ private:
+  void Pump();
+  // Pump() at the end of the loop's queue, once for many changes.
+  void PumpSoon();
+  void ArmTimer(Instant at);
+  ScheduledJob FactsOf(const Job& job) const;
+  void Claim(BatchKey key);
+  void OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed);
+  void StartLine(BatchKey key);
+  void OnNews(const std::shared_ptr<LineRun>& run, LineRun::News news);
+  void OnEnded(const JobPointer& job, LineRun& run);
+  void TryAgain(const JobPointer& job, LineRun& run);
+  void Store(const JobPointer& job, LineAnswer answer);
+  // The disk did not take it.
+  void StoreLater(const JobPointer& job, LineAnswer answer);
+  void Note(const JobPointer& job);
+
+  EventLoop& home_;
+  const std::vector<EventLoop*> loops_;
+  JobThread& store_;
+  JobSchedule schedule_;
+  std::map<BatchKey, JobPointer> jobs_;
+  boost::asio::steady_timer timer_;
+  size_t next_loop_ = 0;
+  int64_t unstored_ = 0;  // Answers that the disk did not take.
+  bool pump_due_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace penstock::jobs
+
+#endif  // PENSTOCK_ROUTER_JOBS_RUN_LINE_FLOW_H_

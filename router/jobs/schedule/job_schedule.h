@@ -1,0 +1,125 @@
+// The choice of the next line: how many lines of batches are in the core, and of which batch. Pure.
+//
+// The core decides when and where a line runs. The schedule keeps just enough lines there. Per lane, which is a model,
+// a quarter as many wait as run, and kLeastWaiting at least. So lines follow the room that the fleet has, and a batch
+// of a million lines takes the memory of some hundred.
+//
+// The tenant with the fewest lines in the core goes first, by weight. A batch that is behind its window counts double.
+// Among the batches of one tenant the nearest deadline goes first. A batch whose line was refused pauses; then one line
+// at a time is tried until one is placed. Costs a pass over the batches per line. One owner, not thread-safe.
+#ifndef PENSTOCK_ROUTER_JOBS_SCHEDULE_JOB_SCHEDULE_H_
+#define PENSTOCK_ROUTER_JOBS_SCHEDULE_JOB_SCHEDULE_H_
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "router/jobs/store/job_values.h"
+
+namespace penstock::jobs {
+
+// The facts of one batch.
+struct ScheduledJob {
+  TenantId tenant;
+  double weight = 1;                                          // The tenant's.
+  int64_t tenant_most = std::numeric_limits<int64_t>::max();  // Most lines of the tenant in the core.
+  Instant began;
+  Instant deadline = Instant::Never();
+  int64_t total = 0;
+};
+
+// One line that is in the core. A value that its owner hands back.
+struct LinePlace {
+  BatchKey job;
+  TenantId tenant;
+  uint64_t lane = 0;
+  bool placed = false;  // At an engine.
+};
+
+class JobSchedule {
+ public:
+  // Lines that wait in the core per lane, whatever runs.
+  static constexpr int64_t kLeastWaiting = 8;
+  // Batches whose lines are in memory.
+  static constexpr int64_t kMostLoaded = 64;
+  // The least number of lines at hand of a batch that has more in the store.
+  static constexpr int64_t kLowWater = 64;
+  static constexpr Duration kShortestPause = Duration::Milliseconds(250);
+  static constexpr Duration kLongestPause = Duration::Seconds(60);
+
+  // Most lines in the core.
+  void SetMost(int64_t most) { most_ = most; }
+  // A new batch, or new facts of one.
+  void Put(BatchKey key, const ScheduledJob& job);
+  // None of its lines is in the core.
+  void Remove(BatchKey key) { jobs_.erase(key); }
+  bool Has(BatchKey key) const { return jobs_.contains(key); }
+
+  // The lines of the batch in memory, the lane of the first one, and the lines without an answer in all.
+  void SetLines(BatchKey key, int64_t at_hand, uint64_t lane, int64_t open);
+  // A read of lines is on its way. It ended: `drained`, the store has no further lines.
+  void OnClaim(BatchKey key) { jobs_.at(key).claiming = true; }
+  void OnClaimed(BatchKey key, bool drained);
+  // Lines are to be read; the batch may have no more at hand than kLowWater.
+  std::optional<BatchKey> NextClaim() const;
+
+  // The batch whose first line goes to the core; none: there are enough, or nothing is at hand.
+  std::optional<BatchKey> Next(Instant now) const;
+  // The earliest end of a pause. Never: there is none.
+  Instant NextChange(Instant now) const;
+
+  LinePlace OnStart(BatchKey key);
+  void OnPlaced(LinePlace& place);
+  // Its engine lost it, or another request took its place.
+  void OnUnplaced(LinePlace& place);
+  void OnEnd(const LinePlace& place);
+  // The line may succeed later. `retry_after`: the hint that it got.
+  void OnRefused(BatchKey key, Instant now, Duration retry_after);
+
+  int64_t waiting() const { return total_.waiting; }
+  int64_t placed() const { return total_.placed; }
+
+ private:
+  struct Counts {
+    int64_t waiting = 0;
+    int64_t placed = 0;
+    int64_t all() const { return waiting + placed; }
+  };
+  struct Job {
+    ScheduledJob facts;
+    int64_t at_hand = 0;
+    int64_t open = 0;
+    uint64_t lane = 0;
+    Counts in_core;
+    bool claiming = false;
+    bool drained = false;
+    int refusals = 0;  // Since a line was placed.
+    Instant paused_until;
+    bool loaded() const { return at_hand > 0 || in_core.all() > 0 || claiming; }
+  };
+  // The place of a batch among others: the least goes first.
+  struct Rank {
+    double share = 0;
+    Instant deadline;
+    auto operator<=>(const Rank&) const = default;
+  };
+
+  bool MayStart(const Job& job, Instant now) const;
+  Rank RankOf(const Job& job, Instant now) const;
+  const Counts* LaneOf(uint64_t lane) const;
+  template <class Change>
+  void Apply(const LinePlace& place, Change change);
+
+  int64_t most_ = 1024;
+  std::map<BatchKey, Job> jobs_;
+  std::map<uint64_t, Counts> lanes_;    // With a line in the core.
+  std::map<TenantId, Counts> tenants_;  // With a line in the core.
+  Counts total_;
+};
+
+}  // namespace penstock::jobs
+
+#endif  // PENSTOCK_ROUTER_JOBS_SCHEDULE_JOB_SCHEDULE_H_

@@ -1,0 +1,205 @@
+// A line of a batch runs through a session without a socket, in front of a scripted engine on loopback.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "router/jobs/run/line_client.h"
+#include "tests/session/session_world.h"
+
+namespace penstock::jobs {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string kWhole =
+    R"({"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},)"
+    R"("finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}})";
+const std::string kPrompt = R"({"model":"m","prompt":"tell"})";
+
+std::string TextJson(const std::string& text, const std::string& finish = "null") {
+  return R"({"id":"c1","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":")" + text +
+         R"(","finish_reason":)" + finish + "}]}";
+}
+const std::string kUsage = R"({"id":"c1","object":"text_completion","created":1,"model":"m","choices":[],)"
+                           R"("usage":{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13}})";
+
+// The observer of a session, and its request.
+class Inside final : public SessionObserver {
+ public:
+  explicit Inside(const std::string& service_class = "background")
+      : request{{TenantId(7), "", "", ""}, service_class, this} {}
+  void OnForward() override { ++forwards; }
+  void OnRequeue() override { ++requeues; }
+  void OnAnswered(const Usage& counted) override { usage = counted; }
+
+  InsideRequest request;
+  int forwards = 0;
+  int requeues = 0;
+  Usage usage;
+};
+
+TEST(LineSession, AWholeAnswerIsGathered) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWhole); });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  Inside inside;
+  world.inside = &inside.request;
+  LineClient client(Endpoint::kChat);
+  ASSERT_TRUE(world.Run(client, ChatBody()));
+  EXPECT_EQ(client.result().status, 200);
+  EXPECT_EQ(client.TakeBody(), kWhole);
+  EXPECT_EQ(inside.forwards, 1);
+  EXPECT_EQ(inside.usage.prompt, Tokens(9));
+  const auto arrived = world.book.Of<RequestArrived>();
+  ASSERT_EQ(arrived.size(), 1U);
+  EXPECT_EQ(arrived[0].tenant, TenantId(7));
+  EXPECT_EQ(arrived[0].service_class, ClassId(2));
+}
+
+TEST(LineSession, AnAnswerThatCanBeContinuedIsGatheredFromAStream) {
+  std::string asked;
+  ScriptedEngine engine([&](EngineCall& call) {
+    asked = call.request.body;
+    call.BeginStream();
+    for (const char* word : {"a", "b", "c"}) call.Event(TextJson(word));
+    call.Event(TextJson("d", "\"stop\""));
+    call.Event(kUsage);
+    call.Chunk("data: [DONE]\n\n");
+    call.EndStream();
+  });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  Inside inside;
+  world.inside = &inside.request;
+  world.endpoint = Endpoint::kCompletions;
+  LineClient client(Endpoint::kCompletions);
+  ASSERT_TRUE(world.Run(client, kPrompt));
+  EXPECT_EQ(client.result().status, 200);
+  const Json answer = Json::parse(client.TakeBody());
+  EXPECT_EQ(answer["object"], "text_completion");
+  EXPECT_EQ(answer["choices"][0]["text"], "abcd");
+  EXPECT_EQ(answer["choices"][0]["finish_reason"], "stop");
+  EXPECT_EQ(answer["usage"]["completion_tokens"], 4);
+  EXPECT_EQ(Json::parse(asked)["stream"], true);
+  EXPECT_EQ(Json::parse(asked)["stream_options"]["include_usage"], true);
+  EXPECT_EQ(inside.usage.output, Tokens(4));
+  EXPECT_TRUE(world.book.Of<RequestArrived>()[0].continues);
+}
+
+// An engine that is aborted in the middle of its first answer, and gives a second one.
+struct TwoRuns {
+  explicit TwoRuns(Config (*config)(const std::string&)) : world(config(engine.url())) {
+    world.endpoint = Endpoint::kCompletions;
+  }
+
+  // The answer of a line that is evicted once it has its first word.
+  Json Run() {
+    EXPECT_TRUE(world.WaitUp());
+    world.inside = &inside.request;
+    LineClient client(Endpoint::kCompletions);
+    std::future<void> ended = world.Begin(client, kPrompt);
+    EXPECT_TRUE(Eventually([&] { return !world.book.Of<FirstToken>().empty(); }));
+    world.Abort();
+    EXPECT_EQ(ended.wait_for(kPatience), std::future_status::ready);
+    return Json::parse(client.TakeBody());
+  }
+
+  std::atomic<int> calls{0};
+  std::string asked;  // The body of the second run.
+  ScriptedEngine engine{[this](EngineCall& call) {
+    const bool first = calls++ == 0;
+    if (!first) asked = call.request.body;
+    call.BeginStream();
+    call.Event(TextJson(first ? "one" : " two", first ? "null" : "\"stop\""));
+    if (first) {
+      call.wire.WaitClosed();
+      return;
+    }
+    call.Event(kUsage);
+    call.Chunk("data: [DONE]\n\n");
+    call.EndStream();
+  }};
+  Inside inside;
+  SessionWorld world;
+};
+
+TEST(LineSession, AnEvictedLineGoesOnFromItsText) {
+  TwoRuns runs(ConfigOf);
+  EXPECT_EQ(runs.Run()["choices"][0]["text"], "one two");
+  EXPECT_EQ(Json::parse(runs.asked)["prompt"], "tellone");
+  EXPECT_EQ(runs.inside.requeues, 1);
+  EXPECT_EQ(runs.inside.forwards, 2);
+}
+
+Config WithoutKeptText(const std::string& url) {
+  Config config = ConfigOf(url);
+  config.limits.max_kept_text = Bytes(1);
+  return config;
+}
+
+TEST(LineSession, AnEvictedLineThatCannotGoOnBeginsAnew) {
+  TwoRuns runs(WithoutKeptText);
+  EXPECT_EQ(runs.Run()["choices"][0]["text"], " two");
+  EXPECT_EQ(Json::parse(runs.asked)["prompt"], "tell");
+}
+
+TEST(LineSession, ALineThatAsksForAStreamIsRefused) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWhole); });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  Inside inside;
+  world.inside = &inside.request;
+  LineClient client(Endpoint::kChat);
+  ASSERT_TRUE(world.Run(client, StreamBody()));
+  EXPECT_EQ(client.result().status, 400);
+  EXPECT_EQ(Json::parse(client.TakeBody())["error"]["param"], "stream");
+  EXPECT_EQ(engine.calls(), 0);
+}
+
+TEST(LineSession, AnErrorIsTheBodyOfTheLine) {
+  ScriptedEngine engine(
+      [](EngineCall& call) { call.Answer(400, R"({"error":{"message":"bad","type":"x","code":null,"param":null}})"); });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  Inside inside;
+  world.inside = &inside.request;
+  LineClient client(Endpoint::kChat);
+  ASSERT_TRUE(world.Run(client, ChatBody()));
+  EXPECT_EQ(EndOf(client.result(), 0), LineEnd::kFailed);
+  EXPECT_EQ(Json::parse(client.TakeBody())["error"]["message"], "bad");
+}
+
+TEST(LineSession, AFullEngineIsNoAnswer) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(500, R"({"error":{"message":"oom"}})"); });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  Inside inside;
+  world.inside = &inside.request;
+  LineClient client(Endpoint::kChat);
+  ASSERT_TRUE(world.Run(client, ChatBody()));
+  const LineResult result = client.result();
+  EXPECT_EQ(EndOf(result, FaultsOf(result)), LineEnd::kAgain);
+  EXPECT_TRUE(result.engine_fault);
+}
+
+TEST(LineSession, ALineThatLeavesHasNoAnswer) {
+  Latch begun;
+  ScriptedEngine engine([&](EngineCall& call) {
+    begun.Set();
+    call.wire.WaitClosed();
+  });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  Inside inside;
+  world.inside = &inside.request;
+  LineClient client(Endpoint::kChat);
+  std::future<void> ended = world.Begin(client, ChatBody());
+  ASSERT_TRUE(begun.Wait());
+  world.Call([&] { client.Leave(); });
+  ASSERT_EQ(ended.wait_for(kPatience), std::future_status::ready);
+  EXPECT_EQ(EndOf(client.result(), 0), LineEnd::kReturned);
+}
+
+}  // namespace
+}  // namespace penstock::jobs
