@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "router/http/body_decoding.h"
 #include "router/http/coding/gzip_client.h"
+#include "router/openai/route/target.h"
 #include "router/http/peer/forwarded_for.h"
 #include "router/http/request_handler.h"
 #include "router/ollama/handler.h"

@@ -211,7 +211,7 @@ RequestReader::State RequestReader::Fail(ApiError error) {
   return State::kFailed;
 }
 
-const RequestHead& RequestReader::head() {
+const ClientRequest& RequestReader::head() {
   if (request_.target.empty()) request_.target = TargetOf(head_, input_);
   return request_;
 }

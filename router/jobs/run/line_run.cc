@@ -54,10 +54,10 @@ void LineRun::Tell(News news) {
 
 asio::awaitable<void> LineRun::Run(std::shared_ptr<LineRun> self) {
   try {
-    const SessionRequest request{
+    SessionRequest request{
         self->orders_.endpoint,     &self->headers_, self->task.body, self->orders_.id, boost::asio::ip::address(),
         self->place.tenant.value(), &self->inside_};
-    Session session(self->loop_, self->client_, request);
+    Session session(self->loop_, self->client_, std::move(request));
     co_await session.Run();
     self->result = self->client_.result();
     self->body = self->client_.TakeBody();

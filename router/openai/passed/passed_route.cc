@@ -1,4 +1,5 @@
 #include "router/openai/passed/passed_route.h"
+#include "router/openai/route/target.h"
 
 #include <algorithm>
 

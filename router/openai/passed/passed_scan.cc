@@ -1,4 +1,5 @@
 #include "router/openai/passed/passed_scan.h"
+#include "router/openai/route/target.h"
 
 #include <simdjson.h>
 

@@ -75,12 +75,6 @@ constexpr absl::string_view kFilePrefix = "/v1/files/";
 constexpr absl::string_view kBatchPrefix = "/v1/batches/";
 constexpr absl::string_view kReading = "GET, HEAD";
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = absl::ascii_tolower(static_cast<unsigned char>(c));
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 RouteMatch WithMethod(RouteMatch match, absl::string_view method, absl::string_view methods) {
   match.admin = match.route == Route::kHealth || match.route == Route::kReady || match.route == Route::kMetrics ||
                 match.route == Route::kPage;
@@ -124,36 +118,6 @@ std::optional<RouteMatch> MatchJob(absl::string_view method, absl::string_view p
 }
 
 }  // namespace
-
-absl::string_view OriginForm(absl::string_view target) {
-  if (absl::StartsWithIgnoreCase(target, "http://") || absl::StartsWithIgnoreCase(target, "https://")) {
-    const size_t end = target.find_first_of("/?#", target.find("//") + 2);
-    if (end == absl::string_view::npos || target[end] != '/') return "/";
-    target = target.substr(end);
-  }
-  return target.substr(0, target.find('#'));
-}
-
-absl::string_view PathOf(absl::string_view target) {
-  const absl::string_view form = OriginForm(target);
-  return form.substr(0, form.find('?'));
-}
-
-std::optional<std::string> PercentDecode(absl::string_view text) {
-  std::string decoded;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      decoded.push_back(text[i]);
-      continue;
-    }
-    if (i + 2 >= text.size()) return std::nullopt;
-    const int high = HexDigit(text[i + 1]), low = HexDigit(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    decoded.push_back(static_cast<char>(high * 16 + low));
-    i += 2;
-  }
-  return decoded;
-}
 
 bool IsListed(absl::string_view methods, absl::string_view method) {
   for (const absl::string_view listed : absl::StrSplit(methods, ", ")) {

@@ -50,14 +50,6 @@ struct RouteMatch {
 // `target` may carry a query, which is ignored, or be in absolute form.
 RouteMatch MatchRoute(absl::string_view method, absl::string_view target);
 
-// The path of a target, without its query.
-absl::string_view PathOf(absl::string_view target);
-// The path and the query of a target, without scheme and host.
-absl::string_view OriginForm(absl::string_view target);
-
-// Nullopt when an escape is broken. A plus stays a plus.
-std::optional<std::string> PercentDecode(absl::string_view text);
-
 // True of "GET" in "GET, HEAD".
 bool IsListed(absl::string_view methods, absl::string_view method);
 

@@ -18,13 +18,18 @@ int HexDigit(char c) {
 
 }  // namespace
 
-absl::string_view PathOf(absl::string_view target) {
+absl::string_view OriginForm(absl::string_view target) {
   if (absl::StartsWithIgnoreCase(target, "http://") || absl::StartsWithIgnoreCase(target, "https://")) {
     const size_t end = target.find_first_of("/?#", target.find("//") + 2);
     if (end == absl::string_view::npos || target[end] != '/') return "/";
     target = target.substr(end);
   }
-  return target.substr(0, target.find_first_of("?#"));
+  return target.substr(0, target.find('#'));
+}
+
+absl::string_view PathOf(absl::string_view target) {
+  const absl::string_view form = OriginForm(target);
+  return form.substr(0, form.find('?'));
 }
 
 std::optional<std::string> QueryParameter(absl::string_view target, absl::string_view name) {

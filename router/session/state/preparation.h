@@ -21,6 +21,7 @@
 #include "router/openai/request/header_rules.h"
 #include "router/openai/request/request_scan.h"
 #include "router/openai/route/routes.h"
+#include "router/openai/route/target.h"
 #include "router/session/state/inside_request.h"
 #include "router/telemetry/request_record.h"
 #include "router/tracing/request_trace.h"
