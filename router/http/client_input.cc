@@ -21,10 +21,10 @@ RequestReader::Limits ReaderLimits(const LimitsConfig& limits, FairBudget& bodie
                                    const ClientInput::Options& options) {
   return {static_cast<size_t>(limits.max_header.value()),
           static_cast<size_t>(limits.max_body.value()),
-          options.max_body,
           &bodies,
           limits.max_body_memory,
-          options.peer};
+          options.peer,
+          options.max_body};
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void Check(const ClientRequest& request) {
 
 std::string Read(absl::string_view bytes, size_t piece) {
   penstock::FairBudget memory;
-  RequestReader reader(RequestReader::Limits{kHeaderLimit, kBodyLimit, nullptr, &memory, penstock::Bytes(1 << 20)});
+  RequestReader reader(RequestReader::Limits{kHeaderLimit, kBodyLimit, &memory, penstock::Bytes(1 << 20)});
   std::string seen;
   for (size_t at = 0; at < bytes.size(); at += piece) {
     reader.Append(bytes.substr(at, piece));

@@ -184,6 +184,28 @@ TEST(LineTable, BytesBehindTheKnownEndAreCutOff) {
   EXPECT_EQ(folder.Bytes(output), "answer 1\nanswer 2\n");
 }
 
+// The folder as a power cut leaves it: what was stored, and torn bytes of writes that had begun.
+TEST(LineTable, TornWritesOfAPowerCutAreNothing) {
+  const StoreFolder folder, cut;
+  auto store = folder.Open();
+  const Batch batch = BatchOf(*store, 3);
+  ASSERT_EQ(*store->lines().StoreAnswers(std::vector{AnswerOf(batch, 1), AnswerOf(batch, 2, true)}), 2);
+  std::filesystem::copy(folder.path(), cut.path(),
+                        std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  std::ofstream(cut.path() + "/jobs.db-wal", std::ios::app | std::ios::binary) << std::string(5000, 'x');
+  for (const std::string& name : cut.Names("files")) {
+    if (name == batch.input_file_id) continue;
+    std::ofstream(cut.path() + "/files/" + name, std::ios::app) << "answer 3, to";
+  }
+  auto after = cut.Open();
+  EXPECT_EQ(after->batches().Find(batch.key)->counts, (LineCounts{3, 1, 1}));
+  EXPECT_THAT(Numbers(after->lines().Claim(batch.key, 9)), ElementsAre(3));
+  EXPECT_EQ(*after->lines().StoreAnswers(std::vector{AnswerOf(batch, 3)}), 1);
+  const Batch ended = *after->batches().Finish(batch.key, BatchStatus::kExpired, kNow);
+  EXPECT_EQ(cut.Bytes(ended.output_file_id), "answer 1\nanswer 3\n");
+  EXPECT_EQ(cut.Bytes(ended.error_file_id), "answer 2\n");
+}
+
 TEST(LineTable, AnOutputThatSomebodyTookAwayIsNotWrittenWithAHole) {
   const StoreFolder folder;
   auto store = folder.Open();

@@ -42,11 +42,11 @@ class RequestReader {
   struct Limits {
     size_t header = 64 << 10;
     size_t body = 64 << 20;
-    // The largest body of a request with this head; null: `body`.
-    std::function<size_t(const RequestHead&)> body_of = nullptr;
     FairBudget* memory = nullptr;  // Null: unbounded.
     Bytes all_memory{0};
     uint64_t peer = 0;  // The caller until its key is known.
+    // The largest body of a request with this head; null: `body`.
+    std::function<size_t(const RequestHead&)> body_of = nullptr;
   };
   enum class State { kNeedMore, kHeadDone, kPiece, kDone, kFailed };
 

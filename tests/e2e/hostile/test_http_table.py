@@ -15,6 +15,7 @@ HOST = b"Host: p\r\n"
 GET = b"GET /v1/models HTTP/1.1\r\n"
 POST = b"POST /v1/chat/completions HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n"
 LENGTH = b"Content-Length: %d\r\n" % len(BODY)
+FORM = b"Content-Type: multipart/form-data; boundary=b\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 
 
@@ -52,6 +53,13 @@ TABLE = [
     ("as many fields as allowed", GET + HOST + b"X-A: b\r\n" * 99 + b"\r\n", [200], KEPT),
     ("as many names in connection as allowed", GET + HOST + b"Connection: " + b"b," * 31 + b"b\r\n\r\n", [200], KEPT),
     ("two bodies at once", 2 * (POST + LENGTH + b"\r\n" + BODY), [200, 200], KEPT),
+    # Files, on a router without a job store.
+    ("a list of files", b"GET /v1/files HTTP/1.1\r\n" + HOST + b"\r\n", [501], KEPT),
+    ("a small upload", b"POST /v1/files HTTP/1.1\r\n" + HOST + FORM + b"Content-Length: 9\r\n\r\n--b--\r\n\r\n", [501], KEPT),
+    ("a large upload", b"POST /v1/files HTTP/1.1\r\n" + HOST + FORM + b"Content-Length: 99999\r\n\r\n--b", [501], CLOSED),
+    ("an upload in chunks", b"POST /v1/files HTTP/1.1\r\n" + HOST + FORM + CHUNKED + b"\r\n5\r\n", [501], CLOSED),
+    ("another method on files", b"PUT /v1/files HTTP/1.1\r\n" + HOST + b"\r\n", [405], KEPT),
+    ("a broken escape in the id of a file", b"GET /v1/files/%zz HTTP/1.1\r\n" + HOST + b"\r\n", [404], KEPT),
     # Request lines.
     ("no version", b"GET /v1/models\r\n" + HOST + b"\r\n", [400], CLOSED),
     ("another protocol", b"GET /v1/models ICAP/1.0\r\n" + HOST + b"\r\n", [400], CLOSED),

@@ -182,7 +182,7 @@ TEST(RequestReader, ADroppedBodyTakesNoMemory) {
   RequestReader reader(memory.limits);
   reader.Append("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n");
   EXPECT_EQ(reader.Advance(), State::kHeadDone);
-  reader.DropBody();
+  reader.UseBody(BodyUse::kDropped);
   const std::string body(100'000, 'a');
   reader.Offer(body);
   EXPECT_EQ(reader.Advance(), State::kDone);
