@@ -24,7 +24,7 @@ struct VerdictTally {
   double late_tokens = 0;
   // These are forecasts of the shadow; zero where it makes none.
   double gain = 0;          // Seconds by which first tokens would have come earlier.
-  int64_t overfull = 0;     // Went where the memory is forecast to overflow, and the shadow's choice is not.
+  int64_t overfull = 0;     // Went where the memory is forecast to overflow; a choice of the shadow is not.
   int64_t within_goal = 0;  // The shadow's first token is forecast within the TTFT goal.
 };
 

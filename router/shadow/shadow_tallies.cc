@@ -32,6 +32,8 @@ void ShadowTallies::Count(const TrackedRequest& tracked, Instant now, std::optio
 }
 
 void ShadowTallies::CountForecasts(const TrackedRequest& tracked, Instant now, VerdictTally& tally) const {
+  const bool safe = !tracked.sent || tracked.sent->peak_share <= 1;
+  if (tracked.placed && tracked.placed->peak_share > 1 && safe) ++tally.overfull;
   if (!tracked.sent) return;
   const Forward& shadow = *tracked.sent;
   const ClassSpec& goals = fleet_.classes[tracked.request.service_class.value()];
@@ -39,7 +41,6 @@ void ShadowTallies::CountForecasts(const TrackedRequest& tracked, Instant now, V
   const bool moved = tracked.verdict == ShadowVerdict::kOtherReplica || tracked.verdict == ShadowVerdict::kEarlier;
   if (!moved || !tracked.placed) return;
   tally.gain += ((now - tracked.sent_at) + tracked.placed->expected_ttft - shadow.expected_ttft).seconds();
-  if (tracked.placed->peak_share > 1 && shadow.peak_share <= 1) ++tally.overfull;
 }
 
 void ShadowTallies::CountFirst(const TrackedRequest& tracked, Instant now) {

@@ -29,7 +29,7 @@ TEST(PageAssets, AreTheFilesByteForByte) {
   const std::string folder = "router/page/assets/";
   EXPECT_EQ(AssetOf("page.js"), FileAt(folder + "shapes.js") + FileAt(folder + "charts.js") +
                                     FileAt(folder + "states.js") + FileAt(folder + "tables.js") +
-                                    FileAt(folder + "page.js"));
+                                    FileAt(folder + "shadow.js") + FileAt(folder + "page.js"));
 }
 
 TEST(PageAssets, HaveNoOtherNames) {

@@ -145,6 +145,7 @@ TEST(DecisionShadow, ARequestThatTheShadowLetsWaitTellsWhy) {
   EXPECT_FALSE(world.Report().recent.at(0).reason.empty());
   EXPECT_EQ(world.Running(0), 2);
   EXPECT_GT(*world.Report().recent.at(0).peak_share, 1) << "both prompts do not fit";
+  EXPECT_EQ(world.Of(ShadowVerdict::kWaits).overfull + world.Of(ShadowVerdict::kRefuses).overfull, 1);
 }
 
 TEST(DecisionShadow, ALimitOfATenantIsNoDifference) {

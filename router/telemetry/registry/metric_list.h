@@ -229,7 +229,7 @@ inline constexpr Metric kMetrics[] = {
     {"Shadow", "penstock_shadow_gain_seconds", MetricType::kGauge, "verdict",
      "Sum of the time by which first tokens would have come earlier, by the forecasts of the shadow"},
     {"Shadow", "penstock_shadow_overfull_total", MetricType::kCounter, "verdict",
-     "Requests that went where the memory is forecast to overflow, while the choice of the shadow is not"},
+     "Requests that went where the memory is forecast to overflow; the choice of the shadow, if any, would not"},
     {"Shadow", "penstock_shadow_first_token_seconds_total", MetricType::kCounter, "of",
      "Sum of the times to first tokens of real placements: forecast by the shadow, and observed"},
     {"Shadow", "penstock_shadow_requests_total", MetricType::kCounter, "result run",
