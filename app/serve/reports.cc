@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "router/http/answer.h"
 #include "router/page/page_feed.h"
 
@@ -26,6 +27,12 @@ void LogDifference(const ShadowDifference& difference, DecisionLog& log) {
 }
 
 }  // namespace
+
+void NoteLines(DecisionLog& log, absl::string_view head, absl::string_view text) {
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    log.Note(absl::StrCat(head, line), LogLevel::kError);
+  }
+}
 
 absl::StatusOr<std::unique_ptr<DecisionLog>> OpenLog(const Config& config) {
   DecisionLog::Options options;

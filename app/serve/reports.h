@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "app/shadow/shadow_thread.h"
 #include "config/config.h"
 #include "config/values/policy_pair.h"
@@ -18,6 +19,8 @@
 
 namespace penstock {
 
+// A line of the log per line of `text`.
+void NoteLines(DecisionLog& log, absl::string_view head, absl::string_view text);
 absl::StatusOr<std::unique_ptr<DecisionLog>> OpenLog(const Config& config);
 // Null: the configuration has no collector. `telemetry` and `log` outlive the exporter.
 absl::StatusOr<std::unique_ptr<SpanExporter>> MakeExporter(const Config& config, const std::string& version,

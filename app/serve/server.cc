@@ -10,7 +10,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "app/serve/descriptor_limit.h"
 #include "app/serve/reports.h"
 #include "app/serve/server_parts.h"
@@ -48,13 +47,6 @@ absl::StatusOr<ListenersTls> ListenersTlsOf(const Config& config) {
   auto admin = ListenerTls("admin_tls", config.admin_tls);
   if (!admin.ok()) return admin.status();
   return ListenersTls{*std::move(clients), *std::move(admin)};
-}
-
-// A line of the log per line of `text`.
-void NoteLines(DecisionLog& log, absl::string_view head, absl::string_view text) {
-  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-    log.Note(absl::StrCat(head, line), LogLevel::kError);
-  }
 }
 
 // Waits until the loop has done it.

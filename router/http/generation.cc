@@ -6,12 +6,12 @@
 #include "absl/strings/match.h"
 #include "router/http/body_decoding.h"
 #include "router/http/coding/gzip_client.h"
-#include "router/openai/route/target.h"
 #include "router/http/peer/forwarded_for.h"
 #include "router/http/request_handler.h"
 #include "router/ollama/handler.h"
 #include "router/openai/passed/passed_scan.h"
 #include "router/openai/request/body_decoder.h"
+#include "router/openai/route/target.h"
 #include "router/session/session.h"
 #include "router/tracing/begin_trace.h"
 

@@ -1,5 +1,4 @@
 #include "router/openai/passed/passed_route.h"
-#include "router/openai/route/target.h"
 
 #include <algorithm>
 
@@ -9,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "router/openai/route/target.h"
 
 namespace penstock {
 namespace {

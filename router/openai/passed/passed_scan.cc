@@ -1,5 +1,4 @@
 #include "router/openai/passed/passed_scan.h"
-#include "router/openai/route/target.h"
 
 #include <simdjson.h>
 
@@ -9,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "router/openai/request/prompt_fields.h"
+#include "router/openai/route/target.h"
 
 namespace penstock {
 namespace {
