@@ -260,8 +260,8 @@ void VisitFields(Section& config, Visitor& visit) {
         config.policy, PolicyForm{});
   VisitFleetLists(config, visit);
   visit({"classes",
-         "Classes of requests by name. interactive, standard and background are built in. A class of the file replaces "
-         "the built-in class of its name. None may be called none or other, which are words of the metrics."},
+         "Classes by name. interactive, standard, background and, with `state.path`, jobs are built in. A class of the "
+         "file replaces the one of its name. None may be called none or other, which are words of the metrics."},
         config.classes, ClassesForm{});
   visit({"tenants", "Clients with keys. Left out: any key is accepted."}, config.tenants, ListForm{});
   visit({"tenant_header", "Header that names the tenant where no tenants are configured."}, config.tenant_header,

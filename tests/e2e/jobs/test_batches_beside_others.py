@@ -1,0 +1,71 @@
+"""A batch beside interactive requests: these are served as if it were not there, and it takes what they leave."""
+import random
+import statistics
+import threading
+import time
+
+import pytest
+from batch_jobs import begin, client_of, job_router, line, wait_for
+from processes import MODEL, Engine
+
+REQUESTS = 300
+RATE = 4.0  # Interactive requests per second.
+
+
+def ask(client, prompt, took):
+    """One interactive stream; notes the time to its first token."""
+    began = time.monotonic()
+    stream = client.chat.completions.create(
+        model=MODEL, messages=[{"role": "user", "content": prompt}], max_tokens=40, stream=True,
+        extra_headers={"x-penstock-class": "interactive"},
+    )
+    first = None
+    for event in stream:
+        if first is None and event.choices and event.choices[0].delta.content:
+            first = time.monotonic() - began
+    took.append(first)
+
+
+def interactive_load(client, seed):
+    """Open load of equal arrivals and prompts for equal seeds; returns the times to the first token."""
+    chance = random.Random(seed)
+    took, threads = [], []
+    for _ in range(REQUESTS):
+        threads.append(threading.Thread(target=ask, args=(client, "word " * chance.randrange(50, 400), took)))
+        threads[-1].start()
+        time.sleep(chance.expovariate(RATE))
+    for thread in threads:
+        thread.join()
+    assert len(took) == REQUESTS
+    return took
+
+
+def p99(took):
+    return statistics.quantiles(took, n=100)[98]
+
+
+@pytest.mark.long
+def test_a_job_of_ten_thousand_lines_moves_interactive_first_tokens_by_a_tenth_at_most(folder, tmp_path):
+    seed = random.randrange(1 << 32)
+    engines = [Engine(folder, name=f"beside-{i}", kv_tokens=40000, max_seqs=64) for i in range(2)]
+    try:
+        with job_router(tmp_path, engines) as router:
+            client = client_of(router)
+            interactive_load(client, seed + 1)  # The router learns the fleet.
+            alone = interactive_load(client, seed)
+            batch = begin(client, [line(i, content="word " * 200, max_tokens=200) for i in range(10_000)])
+            wait_for(client, batch, "in_progress")
+            before = router.metrics()
+            beside = interactive_load(client, seed)
+            after = router.metrics()
+            client.batches.cancel(batch.id)
+        lines = after.sum("penstock_batch_lines_total") - before.sum("penstock_batch_lines_total")
+        tokens = after.sum("penstock_batch_tokens_total", kind="output") - before.sum("penstock_batch_tokens_total", kind="output")
+        evicted = after.sum("penstock_evicted_total") - before.sum("penstock_evicted_total")
+        print(f"seed {seed}: p50 {statistics.median(alone):.3f} -> {statistics.median(beside):.3f} s, p99 {p99(alone):.3f} -> "
+              f"{p99(beside):.3f} s; the job had {lines:.0f} lines and {tokens:.0f} tokens meanwhile, {evicted:.0f} evictions")
+        assert lines > 0
+        assert p99(beside) <= 1.1 * p99(alone) + 0.02
+    finally:
+        for engine in engines:
+            engine.kill()
