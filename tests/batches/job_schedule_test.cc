@@ -48,7 +48,7 @@ class JobScheduleTest : public testing::Test {
 
 TEST_F(JobScheduleTest, AnEmptyScheduleHasNoLine) {
   EXPECT_FALSE(schedule.Next(kStart));
-  EXPECT_FALSE(schedule.NextClaim());
+  EXPECT_FALSE(schedule.NextClaim(kStart));
 }
 
 TEST_F(JobScheduleTest, OnlySomeLinesWaitWhileNoneRuns) {
@@ -179,27 +179,34 @@ TEST_F(JobScheduleTest, LinesThatAreRefusedTogetherAreOneRefusal) {
 
 TEST_F(JobScheduleTest, ABatchWithFewLinesAtHandReadsFurtherOnes) {
   schedule.Put(kFirst, JobOf(1, 100));
-  EXPECT_EQ(schedule.NextClaim(), kFirst);
+  EXPECT_EQ(schedule.NextClaim(kStart), kFirst);
   schedule.OnClaim(kFirst);
-  EXPECT_FALSE(schedule.NextClaim());
+  EXPECT_FALSE(schedule.NextClaim(kStart));
   schedule.OnClaimed(kFirst, /*drained=*/false);
   schedule.SetLines(kFirst, JobSchedule::kLowWater, 1, 1000);
-  EXPECT_FALSE(schedule.NextClaim());
+  EXPECT_FALSE(schedule.NextClaim(kStart));
   schedule.SetLines(kFirst, JobSchedule::kLowWater - 1, 1, 1000);
-  EXPECT_EQ(schedule.NextClaim(), kFirst);
+  EXPECT_EQ(schedule.NextClaim(kStart), kFirst);
 }
 
 TEST_F(JobScheduleTest, ABatchWhoseStoreHasNoLineReadsNoFurtherOne) {
   schedule.Put(kFirst, JobOf(1, 100));
   schedule.OnClaim(kFirst);
   schedule.OnClaimed(kFirst, /*drained=*/true);
-  EXPECT_FALSE(schedule.NextClaim());
+  EXPECT_FALSE(schedule.NextClaim(kStart));
+}
+
+TEST_F(JobScheduleTest, ABatchThatPausesReadsNoLines) {
+  schedule.Put(kFirst, JobOf(1, 100));
+  schedule.OnRefused(kFirst, kStart, Duration::Seconds(1));
+  EXPECT_FALSE(schedule.NextClaim(At(0.9)));
+  EXPECT_EQ(schedule.NextClaim(At(1)), kFirst);
 }
 
 TEST_F(JobScheduleTest, OnlySoManyBatchesHaveLinesInMemory) {
   for (int64_t i = 1; i <= 2 * JobSchedule::kMostLoaded; ++i) schedule.Put(BatchKey(i), JobOf(1, 100.0 + i));
   int64_t claimed = 0;
-  while (const auto key = schedule.NextClaim()) {
+  while (const auto key = schedule.NextClaim(kStart)) {
     schedule.OnClaim(*key);
     ++claimed;
   }

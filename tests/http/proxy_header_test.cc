@@ -14,7 +14,6 @@ namespace {
 
 using boost::asio::ip::address;
 using boost::asio::ip::make_address;
-using State = ProxyHeader::State;
 
 // A header of version 2 with its length.
 std::string Binary(char command, char family, const std::string& rest) {
@@ -57,7 +56,7 @@ std::vector<Good> GoodHeaders() {
 TEST(ProxyHeaders, EachFormIsReadAndTheBytesBehindItAreTheClients) {
   for (const Good& good : GoodHeaders()) {
     const ProxyHeader header = ReadProxyHeader(good.header + "GET / HTTP/1.1\r\n");
-    ASSERT_EQ(header.state, State::kDone) << good.header;
+    ASSERT_EQ(header.state, ProxyHeader::State::kDone) << good.header;
     EXPECT_EQ(header.size, good.header.size()) << good.header;
     EXPECT_EQ(header.client ? header.client->to_string() : "", good.client) << good.header;
   }
@@ -66,7 +65,8 @@ TEST(ProxyHeaders, EachFormIsReadAndTheBytesBehindItAreTheClients) {
 TEST(ProxyHeaders, EveryBeginningOfAGoodHeaderNeedsMore) {
   for (const Good& good : GoodHeaders()) {
     for (size_t size = 0; size < good.header.size(); ++size) {
-      ASSERT_EQ(ReadProxyHeader(good.header.substr(0, size)).state, State::kNeedMore) << good.header << size;
+      ASSERT_EQ(ReadProxyHeader(good.header.substr(0, size)).state, ProxyHeader::State::kNeedMore)
+          << good.header << size;
     }
   }
 }
@@ -96,18 +96,18 @@ TEST(ProxyHeaders, BadHeadersNameTheirFault) {
                                         Binary(0x21, 0x11, kFour + std::string(4096, 'x'))};
   for (const std::string& bytes : bad) {
     const ProxyHeader header = ReadProxyHeader(bytes);
-    EXPECT_EQ(header.state, State::kBad) << bytes;
+    EXPECT_EQ(header.state, ProxyHeader::State::kBad) << bytes;
     EXPECT_FALSE(header.fault.empty()) << bytes;
-    EXPECT_FALSE(header.client.has_value() && header.state == State::kDone);
+    EXPECT_FALSE(header.client.has_value() && header.state == ProxyHeader::State::kDone);
   }
 }
 
 TEST(ProxyHeaders, TheLongestOfEachVersionIsTheLastThatPasses) {
-  EXPECT_EQ(ReadProxyHeader("PROXY UNKNOWN " + std::string(91, 'x') + "\r\n").state, State::kDone);
-  EXPECT_EQ(ReadProxyHeader("PROXY UNKNOWN " + std::string(92, 'x') + "\r\n").state, State::kBad);
+  EXPECT_EQ(ReadProxyHeader("PROXY UNKNOWN " + std::string(91, 'x') + "\r\n").state, ProxyHeader::State::kDone);
+  EXPECT_EQ(ReadProxyHeader("PROXY UNKNOWN " + std::string(92, 'x') + "\r\n").state, ProxyHeader::State::kBad);
   const size_t room = ProxyHeader::kMaxBytes - 16 - kFour.size();
-  EXPECT_EQ(ReadProxyHeader(Binary(0x21, 0x11, kFour + std::string(room, 'x'))).state, State::kDone);
-  EXPECT_EQ(ReadProxyHeader(Binary(0x21, 0x11, kFour + std::string(room + 1, 'x'))).state, State::kBad);
+  EXPECT_EQ(ReadProxyHeader(Binary(0x21, 0x11, kFour + std::string(room, 'x'))).state, ProxyHeader::State::kDone);
+  EXPECT_EQ(ReadProxyHeader(Binary(0x21, 0x11, kFour + std::string(room + 1, 'x'))).state, ProxyHeader::State::kBad);
 }
 
 std::string Client(const std::vector<std::string>& trusted, const char* connection, const HeaderList& headers) {

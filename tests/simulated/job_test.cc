@@ -31,46 +31,46 @@ ApiError Bad(const std::string& body, Route route = Route::kChat, bool llama = f
 }
 
 constexpr char kHello[] = R"("messages":[{"role":"user","content":"Hello there"}])";
-std::string Chat(const std::string& more = "") { return std::string("{") + kHello + more + "}"; }
+std::string ChatText(const std::string& more = "") { return std::string("{") + kHello + more + "}"; }
 
 TEST(SimulatedJob, MaxTokensBoundsTheOutputAndIsItsReason) {
-  const Job job = Good(Chat(R"(,"max_tokens":3)"));
+  const Job job = Good(ChatText(R"(,"max_tokens":3)"));
   ASSERT_EQ(job.choices.size(), 1u);
   EXPECT_EQ(job.choices[0].output, Tokens(3));
   EXPECT_EQ(job.choices[0].reason, FinishReason::kLength);
 }
 
 TEST(SimulatedJob, TheHeaderSetsTheOutputAndTheAnswerStopsByItself) {
-  const Job job = Good(Chat(R"(,"max_tokens":50)"), Route::kChat, false, {"7", ""});
+  const Job job = Good(ChatText(R"(,"max_tokens":50)"), Route::kChat, false, {"7", ""});
   EXPECT_EQ(job.choices[0].output, Tokens(7));
   EXPECT_EQ(job.choices[0].reason, FinishReason::kStop);
 }
 
 TEST(SimulatedJob, AHeaderThatIsNoCountIsAnError) {
   for (const char* header : {"0", "-1", "x", "3x"}) {
-    EXPECT_TRUE(std::holds_alternative<ApiError>(Parse(Chat(), Route::kChat, false, {header, ""}))) << header;
+    EXPECT_TRUE(std::holds_alternative<ApiError>(Parse(ChatText(), Route::kChat, false, {header, ""}))) << header;
   }
 }
 
 TEST(SimulatedJob, EqualRequestsGetEqualAnswersAndChoicesDiffer) {
-  const Job first = Good(Chat(R"(,"n":2,"temperature":1)"));
-  const Job second = Good(Chat(R"(,"n":2,"temperature":1)"));
+  const Job first = Good(ChatText(R"(,"n":2,"temperature":1)"));
+  const Job second = Good(ChatText(R"(,"n":2,"temperature":1)"));
   ASSERT_EQ(first.choices.size(), 2u);
   EXPECT_EQ(first.choices[0].conversation, second.choices[0].conversation);
   EXPECT_NE(first.choices[0].conversation, first.choices[1].conversation);
 }
 
 TEST(SimulatedJob, UnknownModelsAreAnErrorOfVllmOnly) {
-  EXPECT_EQ(Bad(Chat(R"(,"model":"other")")).status, 404);
-  EXPECT_EQ(Good(Chat(R"(,"model":"alias")")).model, "alias");
-  EXPECT_EQ(Good(Chat(R"(,"model":"other")"), Route::kChat, true).model, "base");
+  EXPECT_EQ(Bad(ChatText(R"(,"model":"other")")).status, 404);
+  EXPECT_EQ(Good(ChatText(R"(,"model":"alias")")).model, "alias");
+  EXPECT_EQ(Good(ChatText(R"(,"model":"other")"), Route::kChat, true).model, "base");
 }
 
 TEST(SimulatedJob, LlamaServerTakesNPredictAndMinusOneIsNoLimit) {
-  EXPECT_EQ(Good(Chat(R"(,"max_tokens":3,"n_predict":5)"), Route::kChat, true).max_tokens, Tokens(5));
-  EXPECT_EQ(Good(Chat(R"(,"max_tokens":-1)"), Route::kChat, true).max_tokens, std::nullopt);
-  EXPECT_EQ(Good(Chat(R"(,"max_tokens":0)"), Route::kChat, true).max_tokens, Tokens(1));
-  EXPECT_EQ(Bad(Chat(R"(,"max_tokens":0)")).status, 400);
+  EXPECT_EQ(Good(ChatText(R"(,"max_tokens":3,"n_predict":5)"), Route::kChat, true).max_tokens, Tokens(5));
+  EXPECT_EQ(Good(ChatText(R"(,"max_tokens":-1)"), Route::kChat, true).max_tokens, std::nullopt);
+  EXPECT_EQ(Good(ChatText(R"(,"max_tokens":0)"), Route::kChat, true).max_tokens, Tokens(1));
+  EXPECT_EQ(Bad(ChatText(R"(,"max_tokens":0)")).status, 400);
 }
 
 TEST(SimulatedJob, APromptBeyondTheContextNamesBothCounts) {
@@ -84,12 +84,12 @@ TEST(SimulatedJob, APromptBeyondTheContextNamesBothCounts) {
 }
 
 TEST(SimulatedJob, AStopStringEndsTheTextBeforeIt) {
-  const Job whole = Good(Chat(R"(,"max_tokens":40)"));
+  const Job whole = Good(ChatText(R"(,"max_tokens":40)"));
   const ChoicePlan& plan = whole.choices[0];
   std::string text;
   for (int64_t i = 0; i < 40; ++i) text += PieceAt(SmallSpec().seed, plan.conversation, i);
   const std::string stop = text.substr(text.size() / 2, 8);
-  const Job cut = Good(Chat(R"(,"max_tokens":40,"stop":")" + stop + R"(")"));
+  const Job cut = Good(ChatText(R"(,"max_tokens":40,"stop":")" + stop + R"(")"));
   EXPECT_EQ(cut.choices[0].text_bytes, text.find(stop));
   EXPECT_EQ(cut.choices[0].stop, stop);
   EXPECT_EQ(cut.choices[0].reason, FinishReason::kStop);
@@ -97,10 +97,10 @@ TEST(SimulatedJob, AStopStringEndsTheTextBeforeIt) {
 
 TEST(SimulatedJob, ARequiredToolEndsAsAToolCall) {
   const Job job = Good(
-      Chat(R"(,"max_tokens":5,"tool_choice":"required","tools":[{"type":"function","function":{"name":"look"}}])"));
+      ChatText(R"(,"max_tokens":5,"tool_choice":"required","tools":[{"type":"function","function":{"name":"look"}}])"));
   EXPECT_EQ(job.tool, "look");
   EXPECT_EQ(job.choices[0].reason, FinishReason::kToolCalls);
-  EXPECT_EQ(Bad(Chat(R"(,"tool_choice":"required")")).status, 400);
+  EXPECT_EQ(Bad(ChatText(R"(,"tool_choice":"required")")).status, 400);
 }
 
 TEST(SimulatedJob, EmbeddingsHavePromptsAndNoChoices) {
@@ -112,9 +112,9 @@ TEST(SimulatedJob, EmbeddingsHavePromptsAndNoChoices) {
 }
 
 TEST(SimulatedJob, TheIdOfAVllmAnswerIsTheRequestIdWhereItIsPlain) {
-  EXPECT_EQ(Good(Chat(), Route::kChat, false, {"", "abc"}).id, "chatcmpl-abc");
-  EXPECT_NE(Good(Chat(), Route::kChat, false, {"", "a b"}).id, "chatcmpl-a b");
-  EXPECT_NE(Good(Chat(), Route::kChat, true, {"", "abc"}).id, "chatcmpl-abc");
+  EXPECT_EQ(Good(ChatText(), Route::kChat, false, {"", "abc"}).id, "chatcmpl-abc");
+  EXPECT_NE(Good(ChatText(), Route::kChat, false, {"", "a b"}).id, "chatcmpl-a b");
+  EXPECT_NE(Good(ChatText(), Route::kChat, true, {"", "abc"}).id, "chatcmpl-abc");
 }
 
 TEST(SimulatedJob, BrokenBodiesHaveTheStatusOfTheirDialect) {

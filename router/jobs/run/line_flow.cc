@@ -105,7 +105,7 @@ void LineFlow::Pump() {
   if (stopped_ || unstored_ > 0) return;
   const Instant now = Now();
   while (const std::optional<BatchKey> key = schedule_.Next(now)) StartLine(*key);
-  while (const std::optional<BatchKey> key = schedule_.NextClaim()) Claim(*key);
+  while (const std::optional<BatchKey> key = schedule_.NextClaim(now)) Claim(*key);
   const Instant next = schedule_.NextChange(now);
   if (next != Instant::Never()) ArmTimer(next);
 }

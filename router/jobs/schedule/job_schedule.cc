@@ -26,7 +26,7 @@ void JobSchedule::OnClaimed(BatchKey key, bool drained) {
   job.drained = drained;
 }
 
-std::optional<BatchKey> JobSchedule::NextClaim() const {
+std::optional<BatchKey> JobSchedule::NextClaim(Instant now) const {
   int64_t loaded = 0;
   std::map<TenantId, int64_t> loaded_of;
   for (const auto& [key, job] : jobs_) {
@@ -37,7 +37,8 @@ std::optional<BatchKey> JobSchedule::NextClaim() const {
   std::optional<BatchKey> best;
   Rank best_rank;
   for (const auto& [key, job] : jobs_) {
-    if (job.claiming || job.drained || job.at_hand >= kLowWater || (!job.loaded() && loaded >= kMostLoaded)) continue;
+    if (job.claiming || job.drained || job.at_hand >= kLowWater || now < job.paused_until) continue;
+    if (!job.loaded() && loaded >= kMostLoaded) continue;
     const auto of = loaded_of.find(job.facts.tenant);
     const double count = job.loaded() || of == loaded_of.end() ? 0 : static_cast<double>(of->second);
     const Rank rank{count / job.facts.weight, job.facts.deadline};

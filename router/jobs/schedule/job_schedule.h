@@ -63,8 +63,8 @@ class JobSchedule {
   // A read of lines is on its way. It ended: `drained`, the store has no further lines.
   void OnClaim(BatchKey key) { jobs_.at(key).claiming = true; }
   void OnClaimed(BatchKey key, bool drained);
-  // Lines are to be read; the batch may have no more at hand than kLowWater.
-  std::optional<BatchKey> NextClaim() const;
+  // The batch whose lines are to be read: it has fewer than kLowWater at hand, and does not pause.
+  std::optional<BatchKey> NextClaim(Instant now) const;
 
   // The batch whose first line goes to the core; none: there are enough, or nothing is at hand.
   std::optional<BatchKey> Next(Instant now) const;
