@@ -21,7 +21,11 @@ const char* Remedy(std::errc code) {
 }  // namespace
 
 std::string ListenFailure(const std::string& address, const std::string& message, int code) {
-  return "cannot listen on " + address + ": " + message + Remedy(static_cast<std::errc>(code));
+  const auto error = static_cast<std::errc>(code);
+  // The rights of a socket file are those of its folder.
+  const bool folder = error == std::errc::permission_denied && address.starts_with("unix:");
+  return "cannot listen on " + address + ": " + message +
+         (folder ? "; this user may not write its folder" : Remedy(error));
 }
 
 }  // namespace penstock

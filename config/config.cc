@@ -81,10 +81,10 @@ absl::StatusOr<Config> LoadConfigFile(const std::string& path, const LoadOptions
 
 absl::StatusOr<Config> ConfigFromUrls(const std::string& listen, const std::vector<std::string>& urls) {
   Config config;
-  config.listen = listen;
+  if (!listen.empty()) config.listen = listen;
   config.classes = UnnamedBuiltinClasses();
   config.classes[kStandardClass].is_default = true;
-  const absl::StatusOr<ListenAddress> address = ParseListen(listen);
+  const absl::StatusOr<ListenAddress> address = ParseListen(config.listen);
   if (!address.ok()) return absl::InvalidArgumentError(absl::StrCat("--listen: ", address.status().message()));
   if (urls.empty()) return absl::InvalidArgumentError("--replica: at least one is required without --config");
   for (const std::string& text : urls) {
@@ -92,7 +92,7 @@ absl::StatusOr<Config> ConfigFromUrls(const std::string& listen, const std::vect
     if (!url.ok()) return absl::InvalidArgumentError(absl::StrCat("--replica: ", url.status().message()));
     if (Reaches(*url, *address)) {
       return absl::InvalidArgumentError(absl::StrCat("--replica: ", text, " is the address of this router, --listen ",
-                                                     listen, "; give the address of an engine"));
+                                                     config.listen, "; give the address of an engine"));
     }
     ReplicaConfig replica;
     replica.id = absl::StrCat(url->Name(), url->base_path);

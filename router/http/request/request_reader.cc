@@ -97,6 +97,11 @@ void RequestReader::KeepInput() {
   offered_ = false;
 }
 
+void RequestReader::UseBody(BodyUse use) {
+  body_use_ = use;
+  if (use == BodyUse::kPieces) KeepInput();
+}
+
 void RequestReader::Reuse(BodyBuffer body) {
   if (body.capacity() > kKeptBody) return;
   body.Clear();

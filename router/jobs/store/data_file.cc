@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 
@@ -49,9 +50,17 @@ JobErrorKind KindOfErrno(int number) {
   }
 }
 
+// A folder that is away, as when a disk is not mounted, may come back with all of its files.
+bool FolderIsAway(absl::string_view path) {
+  const std::string folder(path.substr(0, path.rfind('/')));
+  return !folder.empty() && access(folder.c_str(), F_OK) != 0;
+}
+
 JobError SystemError(absl::string_view path) {
   const int number = errno;
-  return {KindOfErrno(number), absl::StrCat(path, ": ", std::strerror(number))};
+  const JobErrorKind kind = KindOfErrno(number);
+  const bool away = kind == JobErrorKind::kGone && FolderIsAway(path);
+  return {away ? JobErrorKind::kIo : kind, absl::StrCat(path, ": ", std::strerror(number))};
 }
 
 JobResult<DataFile> DataFile::Open(const std::string& path, Mode mode) {

@@ -87,6 +87,7 @@ def test_each_attempt_has_a_span_and_the_engine_is_below_it(folder):
     engines = [ScriptedEngine(), ScriptedEngine()]
     with Collector() as collector:
         with Router(folder, config=replicas(engines) + tracing(collector)) as router:
+            wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 20, "both replicas are up")
             for engine in engines:
                 engine.script = b"HTTP/1.1 500 X\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
             answer = send(router.address, request_bytes(body=chat(model=SCRIPTED, stream=True), headers={"traceparent": SAMPLED}))

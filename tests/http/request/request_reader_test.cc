@@ -54,6 +54,24 @@ TEST(RequestReader, AnEmptyChunkedBodyMayComeByteByByte) {
   EXPECT_EQ(reader.Take().body.view(), "");
 }
 
+TEST(RequestReader, ABodyInPiecesIsItsOwnWhateverBecomesOfTheOfferedMemory) {
+  RequestReader reader({1024, 1 << 20});
+  std::string scratch =
+      "POST /v1/files HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n" + std::string(20'000, 'a');
+  reader.Offer(scratch);
+  ASSERT_EQ(reader.Advance(), State::kHeadDone);
+  reader.UseBody(BodyUse::kPieces);
+  scratch.assign(scratch.size(), 'x');  // Another connection of the loop reads.
+  std::string body;
+  for (State state = reader.Advance(); state != State::kDone; state = reader.Advance()) {
+    if (state == State::kPiece) body += reader.head().body.view();
+    if (state == State::kNeedMore) reader.Append(std::string(80'000, 'b'));
+    ASSERT_NE(state, State::kFailed);
+  }
+  body += reader.head().body.view();
+  EXPECT_EQ(body, std::string(20'000, 'a') + std::string(80'000, 'b'));
+}
+
 TEST(RequestReader, PipelinedRequestsComeOneByOne) {
   RequestReader reader = Small();
   reader.Append("GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\n");
