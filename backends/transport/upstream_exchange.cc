@@ -168,7 +168,7 @@ bool UpstreamExchange::State::ReadReady(Step step) {
 }
 
 asio::awaitable<void> UpstreamExchange::State::ReadOn(Duration timeout, Step step) {
-  reading.emplace(Reading{timeout, step});
+  reading.emplace(Reading{timeout, step, TimeLeft(timeout), pieces});
   return reader.Wait([this, timeout] { connection->AwaitInput(timeout, *this); },
                      [open = connection] { open->CancelWait(); });
 }
@@ -177,7 +177,9 @@ void UpstreamExchange::State::OnInput(const ErrorCode& waited) {
   turn = Turn{.begun = true, .end = std::nullopt};
   try {
     if (!TakeInput(waited, reading->step) && !ReadReady(reading->step)) {
-      return connection->AwaitInput(reading->timeout, *this);
+      // Bytes that are no body, such as those of a head, give no more time.
+      if (std::exchange(reading->pieces, pieces) != pieces) reading->left = TimeLeft(reading->timeout);
+      return connection->AwaitInput(reading->left.value(), *this);
     }
   } catch (...) {
     surprise = std::current_exception();
@@ -188,6 +190,7 @@ void UpstreamExchange::State::OnInput(const ErrorCode& waited) {
 std::optional<absl::StatusOr<bool>> UpstreamExchange::State::GiveBody(UpstreamExchange::Take take) {
   if (!parser->body().empty()) {
     const absl::string_view piece = parser->body();
+    ++pieces;
     parser->DropBody();
     if (!take(piece)) return false;
   }

@@ -136,6 +136,15 @@ TEST(BodyDecoder, ABombGivesNoMoreThanItsRoom) {
   EXPECT_GE(decoded.slices, 16u);
 }
 
+TEST(BodyDecoder, InputThatYieldsNothingIsTakenInSlicesToo) {
+  std::string empty_blocks;
+  for (int i = 0; i < 200'000; ++i) empty_blocks.append("\0\0\0\xff\xff", 5);
+  const Decoded decoded = Decode(ContentCoding::kDeflate, empty_blocks + std::string("\3\0", 2), 64 << 10);
+  EXPECT_EQ(decoded.end, BodyDecoder::Progress::kDone);
+  EXPECT_TRUE(decoded.body.empty());
+  EXPECT_GE(decoded.slices, empty_blocks.size() / (8 << 10));
+}
+
 TEST(BodyDecoder, CodingsAreNamed) {
   for (const char* none : {"", "identity", " Identity "}) EXPECT_EQ(CodingOf(none), ContentCoding::kNone) << none;
   for (const char* gzip : {"gzip", "GZIP", "x-gzip"}) EXPECT_EQ(CodingOf(gzip), ContentCoding::kGzip) << gzip;

@@ -19,6 +19,8 @@ constexpr int kZlib = MAX_WBITS;
 constexpr int kGzipOnly = MAX_WBITS + 16;
 constexpr int kZstdWindow = 23;  // As a power of two.
 constexpr size_t kZstdBlocks = 512 << 10;
+// A body may have megabytes that yield nothing, so a step is bounded by its input too.
+constexpr size_t kMostInput = 8 << 10;
 
 // HTTP calls zlib's format deflate, and some clients send deflate itself.
 int WindowOf(ContentCoding coding, absl::string_view coded) {
@@ -39,9 +41,9 @@ struct BodyDecoder::Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Inflates into `out` what fits. The status of zlib.
+  // Inflates into `out` what fits, of at most kMostInput bytes. The status of zlib.
   int Inflate(char* out, size_t size, size_t& made) {
-    const size_t some = std::min<size_t>(left.size(), std::numeric_limits<uInt>::max());
+    const size_t some = std::min(left.size(), kMostInput);
     z.next_in = reinterpret_cast<const Bytef*>(left.data());
     z.avail_in = static_cast<uInt>(some);
     z.next_out = reinterpret_cast<Bytef*>(out);
@@ -93,15 +95,17 @@ BodyDecoder::Progress BodyDecoder::Advance(char* out, size_t room, size_t& made)
   made = 0;
   if (coding_ == ContentCoding::kZstd) return AdvanceFrames(out, room, made);
   if (!stream_->ready) return Progress::kBroken;
+  const size_t before = stream_->left.size();
   const int status = stream_->Inflate(out, std::min<size_t>(room, std::numeric_limits<uInt>::max()), made);
   if (status == Z_STREAM_END) return AfterEnd();
   // Without progress there is either no more input, or a fault.
-  return status == Z_OK && (made > 0 || !stream_->left.empty()) ? Progress::kMore : Progress::kBroken;
+  const bool progress = made > 0 || stream_->left.size() < before;
+  return (status == Z_OK || status == Z_BUF_ERROR) && progress ? Progress::kMore : Progress::kBroken;
 }
 
 BodyDecoder::Progress BodyDecoder::AdvanceFrames(char* out, size_t room, size_t& made) {
   if (!frames_->ready) return Progress::kBroken;
-  ZSTD_inBuffer in{frames_->left.data(), frames_->left.size(), 0};
+  ZSTD_inBuffer in{frames_->left.data(), std::min(frames_->left.size(), kMostInput), 0};
   ZSTD_outBuffer into{out, room, 0};
   const size_t status = ZSTD_decompressStream(frames_->stream, &into, &in);
   if (ZSTD_isError(status) != 0) return Progress::kBroken;

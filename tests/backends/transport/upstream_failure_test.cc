@@ -48,6 +48,24 @@ TEST(UpstreamFailure, AResetKeptConnectionIsReplacedToo) {
   EXPECT_EQ(RunToEnd(loop, Exchange(pool, Get("/"))).body, "second");
 }
 
+TEST(UpstreamFailure, BytesOfAHeadThatNeverEndsGiveNoMoreTime) {
+  asio::io_context loop;
+  bool ended = false;
+  ScriptedServer server(loop, {[&](Peer& peer) -> asio::awaitable<void> {
+                          co_await peer.Request();
+                          co_await peer.Send("HTTP/1.1 200 OK\r\nX: ");
+                          for (int i = 0; i < 200 && !ended; ++i) {
+                            co_await peer.Wait(std::chrono::milliseconds(10));
+                            co_await peer.Send("x");
+                          }
+                          co_await peer.Send("\r\nContent-Length: 2\r\n\r\nok");
+                        }});
+  UpstreamPool pool(loop, server.address(), {});
+  const Outcome outcome = RunToEnd(loop, Exchange(pool, Get("/"), Duration::Milliseconds(300)));
+  ended = true;
+  EXPECT_EQ(outcome.status.code(), absl::StatusCode::kDeadlineExceeded) << outcome.status;
+}
+
 TEST(UpstreamFailure, AFreshConnectionThatClosesWithoutAByteIsNotTriedAgain) {
   asio::io_context loop;
   ScriptedServer server(loop, {Once("")});
