@@ -1,10 +1,12 @@
 // The line of the access log about one request.
 //
 // Exists only while the log wants such lines. The session fills in its record; requests without a session have method,
-// path, status, bytes and time. Belongs to the request's loop.
+// path, status, bytes and time. A request that ends by an exception has its line too. Belongs to the request's loop.
 #ifndef PENSTOCK_ROUTER_HTTP_ACCESS_LINE_H_
 #define PENSTOCK_ROUTER_HTTP_ACCESS_LINE_H_
 
+#include <algorithm>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,36 +17,50 @@
 #include "router/http/client_connection.h"
 #include "router/http/peer/forwarded_for.h"
 #include "router/http/request/request_head.h"
+#include "router/telemetry/log/text_limits.h"
 #include "router/telemetry/request_record.h"
 
 namespace penstock {
 
 class AccessLine {
  public:
-  // Null: nobody wants it. `received`: the bytes of the body.
+  // Null: nobody wants it. `received`: the bytes of the body. `answer` outlives the line.
   static std::unique_ptr<AccessLine> Begin(EventLoop& loop, const ClientConnection& client, const RequestHead& head,
-                                           size_t received) {
+                                           size_t received, const Answer& answer) {
     const DecisionLog* log = loop.edge().log;
     if (log == nullptr || !log->Wants(DecisionEntry::Kind::kAccess)) return nullptr;
-    return std::make_unique<AccessLine>(loop, client, head, received);
+    return std::make_unique<AccessLine>(loop, client, head, received, answer);
   }
-  AccessLine(EventLoop& loop, const ClientConnection& client, const RequestHead& head, size_t received)
-      : loop_(loop), client_(client), began_(Now()), written_before_(client.written()) {
+  AccessLine(EventLoop& loop, const ClientConnection& client, const RequestHead& head, size_t received,
+             const Answer& answer)
+      : loop_(loop), client_(client), answer_(answer), began_(Now()), written_before_(client.written()) {
     entry_.kind = DecisionEntry::Kind::kAccess;
-    entry_.method = head.method;
-    entry_.path = head.target.substr(0, head.target.find('?'));
+    entry_.method = head.method.substr(0, kLongestLogText);
+    entry_.path = head.target.substr(0, std::min(head.target.find('?'), kLongestLogText));
     entry_.received = Bytes(static_cast<int64_t>(received));
     const auto address = ClientAddress(loop.fleet()->proxies, client.peer().address, head.headers);
     if (!address.is_unspecified()) entry_.client = address.to_string();
   }
 
+  AccessLine(const AccessLine&) = delete;
+  AccessLine& operator=(const AccessLine&) = delete;
+  // The request has ended: writes the line.
+  ~AccessLine() {
+    try {
+      Write();
+    } catch (const std::exception&) {  // No memory for it: the request ends without its line.
+    }
+  }
+
   RequestRecord* record() { return &record_; }
 
-  // Once, when the request has ended.
-  void Write(const Answer& answer) {
-    entry_.request_id = answer.request_id();
-    entry_.trace_id = answer.trace_id();
-    entry_.status = answer.status() != 0 ? answer.status() : http_status::kClientClosedRequest;
+ private:
+  void Write() {
+    entry_.request_id = answer_.request_id();
+    entry_.trace_id = answer_.trace_id();
+    // A request without an answer has no status, unless its client left.
+    if (answer_.status() != 0) entry_.status = answer_.status();
+    if (answer_.status() == 0 && answer_.gone()) entry_.status = http_status::kClientClosedRequest;
     entry_.sent = Bytes(static_cast<int64_t>(client_.written() - written_before_));
     entry_.total = Now() - began_;
     entry_.endpoint = std::move(record_.endpoint);
@@ -60,9 +76,9 @@ class AccessLine {
     loop_.edge().log->Write(std::move(entry_));
   }
 
- private:
   EventLoop& loop_;
   const ClientConnection& client_;
+  const Answer& answer_;
   const Instant began_;
   const uint64_t written_before_;
   DecisionEntry entry_;

@@ -106,12 +106,9 @@ asio::awaitable<void> ClientConnection::FailRead(const ApiError& error) {
   const absl::string_view origin = FindHeader(input_.head().headers, "origin");
   if (!origin.empty()) none.headers.Add("origin", origin);
   Answer answer(loop_, *this, none, NewRequestId());
-  const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop_, *this, none, 0);
+  const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop_, *this, none, 0, answer);
   co_await answer.Error(error);
-  if (line) {
-    if (error.bad_input) line->record()->reason = std::string(LabelOf(*error.bad_input));
-    line->Write(answer);
-  }
+  if (line && error.bad_input) line->record()->reason = std::string(LabelOf(*error.bad_input));
 }
 
 // Closing with unread bytes would reset the connection and may take the answer along.

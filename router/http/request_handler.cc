@@ -228,11 +228,10 @@ size_t LargestBody(const EventLoop& loop, const RequestHead& head) {
 asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, ClientRequest& request) {
   std::string id = ClientRequestId(request.headers);
   Answer answer(loop, client, request, id.empty() ? NewRequestId() : std::move(id));
-  const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop, client, request, request.body.view().size());
+  const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop, client, request, request.body.view().size(), answer);
   const RouteMatch match = FindRoute(loop, client, request);
   if (client.use() == ClientConnection::Use::kSpare && !match.admin) {
     co_await AnswerFull(answer);
-    if (line) line->Write(answer);
     co_return false;
   }
   if (TakesBody(match, FindHeader(request.headers, "content-type"))) {
@@ -247,7 +246,6 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, C
   } else {
     co_await AnswerRoute(loop, client, request, match, answer);
   }
-  if (line) line->Write(answer);
   co_return answer.CanTakeAnother();
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "router/telemetry/engine_metrics.h"
+#include "router/tracing/begin_trace.h"
 #include "router/tracing/trace_ids.h"
 
 namespace penstock {
@@ -105,6 +106,7 @@ void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
 void SessionRecord::EndTrace(const RequestRecord& record) {
   TraceSink* sink = state_.loop.edge().traces;
   if (sink == nullptr || trace() == nullptr || !trace()->recorded()) return;
+  if (!IsWanted(*trace(), *sink, record.status, !record.tenant.empty())) return;
   const EndpointTraits traits = TraitsOf(state_.request.endpoint);
   const boost::asio::ip::address& client = state_.request.client_address;
   RequestSummary summary;

@@ -10,9 +10,13 @@
 
 namespace penstock {
 
-// A valid traceparent is continued, an invalid one replaced by a new trace. Null: the client names no trace and `sink`
-// is null. Where the client made no choice, `sink` draws the traces that it wants; without one, none is recorded.
+// A valid traceparent is continued, an invalid one replaced by a new trace. Where the client made no choice, `sink`
+// draws the traces that it wants. Without a sink, a valid traceparent goes on as it is; null: there is none.
 std::unique_ptr<RequestTrace> BeginTrace(const HeaderList& headers, const TraceSink* sink, Instant now);
+
+// True: the spans of a recorded trace go to `sink`. False: a caller without a configured name wanted them, and its
+// request ended with 401 or 404. Anybody can send such requests, as often as it likes.
+bool IsWanted(const RequestTrace& trace, const TraceSink& sink, int status, bool named_caller);
 
 }  // namespace penstock
 

@@ -47,7 +47,13 @@ RequestTrace::RequestTrace(TraceContext context, SpanId parent, Instant start, b
   recording_->server.start = start;
 }
 
-std::string RequestTrace::Traceparent() const { return FormatTraceparent(context_.trace, current_, context_.flags); }
+RequestTrace::RequestTrace(TraceContext context, std::string traceparent)
+    : context_(std::move(context)), given_(std::move(traceparent)) {}
+
+std::string RequestTrace::Traceparent() const {
+  if (!given_.empty()) return given_;
+  return FormatTraceparent(context_.trace, current_, context_.flags);
+}
 
 void RequestTrace::OnWait(Instant now, SpanId id) {
   if (!recording_) return;

@@ -62,10 +62,14 @@ class RequestTrace {
  public:
   // `parent`: the span of the client. `context.span`: the server's own span.
   RequestTrace(TraceContext context, SpanId parent, Instant start, bool recorded);
+  // The router has no span in it: `traceparent` of the client goes on as it is.
+  RequestTrace(TraceContext context, std::string traceparent);
 
   bool recorded() const { return recording_ != nullptr; }
+  // It is recorded because the client's traceparent says so.
+  bool wanted_by_client() const { return recorded() && recording_->server.parent.valid(); }
   std::string trace_id() const { return HexOf(context_.trace); }
-  // The headers for an engine: the present attempt is the parent of what it does.
+  // The headers for an engine: the present attempt is the parent of what it does, or the span of the client.
   std::string Traceparent() const;
   const std::string& state() const { return context_.state; }
 
@@ -90,7 +94,8 @@ class RequestTrace {
   void EndWait(Instant now);
 
   TraceContext context_;
-  SpanId current_;  // The span that an engine is a child of.
+  const std::string given_;  // The client's traceparent; empty: the router has spans of its own.
+  SpanId current_;           // The span that an engine is a child of.
   std::unique_ptr<Recording> recording_;
 };
 

@@ -115,13 +115,6 @@ bool IsTracestate(absl::string_view value) {
   return true;
 }
 
-bool NamesTrace(const HeaderList& headers) {
-  for (const auto [name, value] : headers) {
-    if (absl::EqualsIgnoreCase(name, kTraceparent)) return true;
-  }
-  return false;
-}
-
 std::optional<TraceContext> ReadTraceContext(const HeaderList& headers) {
   std::optional<TraceContext> context;
   bool any = false;

@@ -50,8 +50,6 @@ struct TraceContext {
 
 // The context in the headers of a request. nullopt: absent, invalid, or given twice.
 std::optional<TraceContext> ReadTraceContext(const HeaderList& headers);
-// The headers have a traceparent, valid or not.
-bool NamesTrace(const HeaderList& headers);
 
 // nullopt: invalid. `state` stays empty.
 std::optional<TraceContext> ParseTraceparent(absl::string_view value);

@@ -1,48 +1,22 @@
 #include "router/telemetry/log/decision_log.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "tests/telemetry/decision_log_file.h"
 
 namespace penstock {
 namespace {
 
 using nlohmann::json;
 using Kind = DecisionEntry::Kind;
-
-class DecisionLogFile : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::path(::testing::TempDir()) / (std::string("penstock-") + info->name() + ".log");
-    std::filesystem::remove(path_);
-  }
-  void TearDown() override { std::filesystem::remove(path_); }
-
-  std::unique_ptr<DecisionLog> Open(bool all, size_t max_queued = 1024) {
-    auto log = DecisionLog::Open({.path = path_.string(), .all = all, .max_queued = max_queued});
-    EXPECT_TRUE(log.ok()) << log.status();
-    return log.ok() ? *std::move(log) : nullptr;
-  }
-  static std::vector<json> Lines(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    std::vector<json> lines;
-    for (std::string line; std::getline(file, line);) lines.push_back(json::parse(line));
-    return lines;
-  }
-
-  std::filesystem::path path_;
-};
 
 TEST(FormatDecision, WritesWhatIsSetAndLeavesOutTheRest) {
   DecisionEntry entry;
@@ -185,68 +159,6 @@ TEST_F(DecisionLogFile, IsTextWhereThatIsWanted) {
   std::string line;
   std::getline(file, line);
   EXPECT_THAT(line, ::testing::EndsWith("Z info    hello"));
-}
-
-class DecisionLogPipe : public DecisionLogFile {
- protected:
-  void SetUp() override {
-    DecisionLogFile::SetUp();
-    ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  }
-};
-
-TEST_F(DecisionLogPipe, WithoutAReaderIsAnError) { EXPECT_FALSE(DecisionLog::Open({.path = path_.string()}).ok()); }
-
-TEST_F(DecisionLogPipe, WhoseReaderStandsStillKeepsNeitherTheWriterNorTheEnd) {
-  const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK);
-  {
-    auto log = Open(/*all=*/true, 100'000);
-    for (int i = 0; i < 10'000; ++i) log->Write({.kind = Kind::kError, .message = std::string(500, 'x')});
-  }
-  char first = 0;
-  EXPECT_EQ(read(reader, &first, 1), 1);
-  EXPECT_EQ(first, '{');
-  close(reader);
-}
-
-TEST_F(DecisionLogFile, CountsLinesThatCannotBeWritten) {
-  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  auto log = DecisionLog::Open({.path = "/dev/full"});
-  ASSERT_TRUE(log.ok());
-  (*log)->Write({.kind = Kind::kError});
-  (*log)->Flush();
-  EXPECT_EQ((*log)->dropped(), 1);
-}
-
-// The reader takes what came before, so the rest of the first batch and all that follows can be written.
-TEST_F(DecisionLogPipe, TellsHowManyLinesAreLostAndKeepsTheOthersWhole) {
-  const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK);
-  auto log = Open(/*all=*/true, 8);
-  for (int i = 0; i < 5'000; ++i) log->Write({.kind = Kind::kError, .message = std::string(500, 'x')});
-  std::string text;
-  std::vector<char> buffer(1 << 16);
-  const auto drain = [&] {
-    for (ssize_t got = 0; (got = read(reader, buffer.data(), buffer.size())) > 0;) {
-      text.append(buffer.data(), static_cast<size_t>(got));
-    }
-  };
-  while (text.find("last") == std::string::npos) {
-    log->Write({.kind = Kind::kError, .message = "last"});
-    drain();
-  }
-  log.reset();
-  drain();
-  close(reader);
-  std::istringstream lines(text);
-  int64_t lost = 0;
-  int64_t errors = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const json entry = json::parse(line);
-    if (entry["event"] == "notice") lost += std::stoll(entry["message"].get<std::string>());
-    errors += entry["event"] == "error" ? 1 : 0;
-  }
-  EXPECT_GT(lost, 0);
-  EXPECT_GE(errors + lost, 5'001);
 }
 
 TEST(DecisionLog, SaysWhichFileCannotBeOpened) {

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "router/telemetry/log/text_limits.h"
+
 namespace penstock {
 namespace {
 
@@ -112,6 +114,32 @@ TEST(LogText, AFieldCannotPassForAnother) {
   const std::string text = FormatText(entry, 0);
   EXPECT_NE(text.find("model=\"m status=200\""), std::string::npos) << text;
   EXPECT_NE(text.find("tenant=\"a=b\""), std::string::npos) << text;
+}
+
+TEST(LogText, OnlyANoticeHasAMessageWithoutQuotes) {
+  DecisionEntry entry;
+  entry.kind = Kind::kError;
+  entry.message = "no model 'm status=200'";
+  EXPECT_EQ(FormatText(entry, 0), "1970-01-01T00:00:00.000000Z error   error \"no model 'm status=200'\"");
+}
+
+TEST(LogTexts, AreCutAndTheirMemoryIsGivenBack) {
+  DecisionEntry entry;
+  entry.kind = Kind::kRefuse;
+  entry.method = entry.path = entry.model = entry.request_id = entry.reason = std::string(1 << 16, 'x');
+  entry.message = std::string(1 << 16, 'x');
+  entry.replica = "chat-a";
+  DecisionEntry notice;
+  notice.message = std::string(1 << 16, 'x');
+  CutTexts(entry);
+  CutTexts(notice);
+  for (const std::string* text :
+       {&entry.method, &entry.path, &entry.model, &entry.request_id, &entry.reason, &entry.message}) {
+    EXPECT_EQ(text->size(), kLongestLogText);
+    EXPECT_LT(text->capacity(), 2 * kLongestLogText);
+  }
+  EXPECT_EQ(entry.replica, "chat-a");
+  EXPECT_EQ(notice.message.size(), kLongestNotice);
 }
 
 TEST(LogLine, ANoticeMayBeLongerThanOtherTexts) {

@@ -115,12 +115,31 @@ TEST(BeginTrace, WithoutACollectorAndWithoutATraceThereIsNone) {
   EXPECT_EQ(BeginTrace({}, nullptr, Instant()), nullptr);
 }
 
+TEST(BeginTrace, WithoutACollectorTheClientsTraceparentGoesOnAsItIs) {
+  const std::string later = "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-09-more";
+  for (const std::string& given : {std::string(kGood), later}) {
+    const auto trace = BeginTrace({{"Traceparent", " " + given}, {"tracestate", "a=1"}}, nullptr, Instant());
+    ASSERT_NE(trace, nullptr);
+    EXPECT_EQ(trace->Traceparent(), given);
+    trace->OnForward(Instant(), {.id = {7}, .replica = "a"});
+    EXPECT_EQ(trace->Traceparent(), given);
+    EXPECT_EQ(trace->state(), "a=1");
+    EXPECT_EQ(trace->trace_id(), kTrace);
+    EXPECT_FALSE(trace->recorded());
+  }
+}
+
+TEST(BeginTrace, WithoutACollectorAnInvalidTraceparentIsLeftOut) {
+  EXPECT_EQ(BeginTrace({{"traceparent", "00-1"}, {"tracestate", "a=1"}}, nullptr, Instant()), nullptr);
+}
+
 TEST(BeginTrace, GoesOnWithTheClientsTraceUnderAnotherSpan) {
-  const auto trace = BeginTrace({{"traceparent", kGood}, {"tracestate", "a=1"}}, nullptr, Instant());
+  const Sink sink(0);
+  const auto trace = BeginTrace({{"traceparent", kGood}, {"tracestate", "a=1"}}, &sink, Instant());
   ASSERT_NE(trace, nullptr);
   EXPECT_EQ(trace->trace_id(), kTrace);
   EXPECT_EQ(trace->state(), "a=1");
-  EXPECT_FALSE(trace->recorded());
+  EXPECT_TRUE(trace->recorded());
   const auto sent = ParseTraceparent(trace->Traceparent());
   ASSERT_TRUE(sent);
   EXPECT_EQ(HexOf(sent->trace), kTrace);
@@ -129,7 +148,8 @@ TEST(BeginTrace, GoesOnWithTheClientsTraceUnderAnotherSpan) {
 }
 
 TEST(BeginTrace, ReplacesAnInvalidTraceAndItsState) {
-  const auto trace = BeginTrace({{"traceparent", "00-1"}, {"tracestate", "a=1"}}, nullptr, Instant());
+  const Sink sink(0);
+  const auto trace = BeginTrace({{"traceparent", "00-1"}, {"tracestate", "a=1"}}, &sink, Instant());
   ASSERT_NE(trace, nullptr);
   EXPECT_TRUE(ParseTraceparent(trace->Traceparent()));
   EXPECT_EQ(trace->state(), "");
@@ -144,6 +164,20 @@ TEST(BeginTrace, TheClientsChoiceOfSamplingCounts) {
   EXPECT_FALSE(BeginTrace(not_sampled, &all, Instant())->recorded());
   EXPECT_TRUE(BeginTrace({}, &all, Instant())->recorded());
   EXPECT_FALSE(BeginTrace({}, &none, Instant())->recorded());
+}
+
+TEST(BeginTrace, ACallerWithoutANameGetsNoSpansOfRequestsThatAnybodyCanSend) {
+  const Sink some(0.5);
+  const Sink all(1);
+  const auto by_client = BeginTrace({{"traceparent", kGood}}, &some, Instant());
+  for (const int status : {401, 404}) {
+    EXPECT_FALSE(IsWanted(*by_client, some, status, /*named_caller=*/false)) << status;
+    EXPECT_TRUE(IsWanted(*by_client, some, status, /*named_caller=*/true)) << status;
+    EXPECT_TRUE(IsWanted(*by_client, all, status, /*named_caller=*/false)) << status;
+    EXPECT_TRUE(IsWanted(*BeginTrace({}, &all, Instant()), some, status, /*named_caller=*/false)) << status;
+  }
+  EXPECT_TRUE(IsWanted(*by_client, some, 200, /*named_caller=*/false));
+  EXPECT_TRUE(IsWanted(*by_client, some, 503, /*named_caller=*/false));
 }
 
 }  // namespace

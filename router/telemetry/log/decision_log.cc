@@ -1,6 +1,7 @@
 #include "router/telemetry/log/decision_log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "router/telemetry/log/patient_write.h"
 #include "router/telemetry/log/recent_decisions.h"
+#include "router/telemetry/log/text_limits.h"
 
 namespace penstock {
 namespace {
@@ -39,6 +41,15 @@ absl::StatusOr<int> OpenFile(const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0640);
   if (file >= 0) return file;
   return absl::ErrnoToStatus(errno, absl::StrCat("decision log ", path));
+}
+
+// Both are one file, and its last line is the same.
+bool EndsAlike(int old, int fresh) {
+  struct stat before {};
+  struct stat after {};
+  if (fstat(old, &before) != 0 || fstat(fresh, &after) != 0) return false;
+  const bool emptied = S_ISREG(after.st_mode) && after.st_size == 0;
+  return before.st_dev == after.st_dev && before.st_ino == after.st_ino && !emptied;
 }
 
 constexpr uint32_t Bit(Kind kind) { return uint32_t{1} << static_cast<int>(kind); }
@@ -163,8 +174,8 @@ void DecisionLog::State::ReopenNow() {
     WriteBatch({Queued{std::move(entry), UnixSeconds()}});
     return;
   }
-  if (output.file != STDERR_FILENO) close(output.file);
-  if (*fresh != STDERR_FILENO) output.torn = false;
+  output.torn = output.torn && EndsAlike(output.file, *fresh);
+  close(output.file);
   output.file = *fresh;
 }
 
@@ -204,6 +215,7 @@ bool DecisionLog::TakesRecent(DecisionEntry::Kind kind, Instant now) { return st
 std::vector<RecentDecision> DecisionLog::Recent() const { return state_->recent.All(); }
 
 void DecisionLog::Write(DecisionEntry entry) {
+  CutTexts(entry);
   const double now = UnixSeconds();
   const bool recent = entry.kind != Kind::kAccess;
   if (!Wants(entry.kind) || LevelOf(entry) > state_->level.load(std::memory_order_relaxed)) {
@@ -242,6 +254,8 @@ void DecisionLog::Flush() {
 }
 
 void DecisionLog::Reopen() {
+  // stderr cannot be opened anew, and a wish to do so would end the writer's wait for its reader.
+  if (state_->options.path.empty()) return;
   {
     std::lock_guard lock(state_->mutex);
     state_->reopen = true;

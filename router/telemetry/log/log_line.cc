@@ -7,20 +7,19 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "router/telemetry/log/text_limits.h"
 
 namespace penstock {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxText = 512;
-constexpr size_t kMaxNotice = 4096;
 constexpr unsigned char kDelete = 0x7f;
 // The first byte in UTF-8 of the control characters U+0080 to U+009F, and the highest second one.
 constexpr unsigned char kLeadOfControls = 0xc2;
 constexpr unsigned char kLastControl = 0x9f;
 
-void Put(Json& line, const char* key, const std::string& text, size_t most = kMaxText) {
+void Put(Json& line, const char* key, const std::string& text, size_t most = kLongestLogText) {
   if (!text.empty()) line[key] = text.size() > most ? text.substr(0, most) : text;
 }
 template <class Tag>
@@ -91,10 +90,6 @@ Json FieldsOf(const DecisionEntry& entry) {
   return line;
 }
 
-size_t LongestMessage(const DecisionEntry& entry) {
-  return entry.kind == DecisionEntry::Kind::kNotice ? kMaxNotice : kMaxText;
-}
-
 // A word needs no quotes.
 bool IsWord(absl::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -152,9 +147,12 @@ std::string FormatDecision(const DecisionEntry& entry, double unix_seconds) {
 
 std::string FormatText(const DecisionEntry& entry, double unix_seconds) {
   std::string text = absl::StrFormat("%s %-7s", FormatTime(unix_seconds), NameOf(LevelOf(entry)));
-  if (entry.kind != DecisionEntry::Kind::kNotice) absl::StrAppend(&text, " ", LabelOf(entry.kind));
+  // Only the router itself writes notices; other messages may quote a client.
+  const bool own = entry.kind == DecisionEntry::Kind::kNotice;
+  if (!own) absl::StrAppend(&text, " ", LabelOf(entry.kind));
   if (!entry.message.empty()) {
-    absl::StrAppend(&text, " ", Unquoted(Dump(Json(entry.message.substr(0, LongestMessage(entry))))));
+    const std::string json = Dump(Json(entry.message.substr(0, LongestMessage(entry))));
+    absl::StrAppend(&text, " ", own ? Unquoted(json) : absl::string_view(json));
   }
   const Json fields = FieldsOf(entry);
   for (const auto& [name, value] : fields.items()) {

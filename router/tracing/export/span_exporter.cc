@@ -25,6 +25,7 @@
 #include "router/openai/error/http_status.h"
 #include "router/tracing/export_rules.h"
 #include "router/tracing/trace_ids.h"
+#include "router/tracing/trace_size.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -68,10 +69,15 @@ struct Answer {
 
 struct SpanExporter::State {
   State(Options the_options, UpstreamAddress address, UpstreamPool::Options pool_options)
-      : options(std::move(the_options)), timer(io), pool(io, std::move(address), std::move(pool_options)) {}
+      : options(std::move(the_options)),
+        timer(io),
+        next_try(io),
+        pool(io, std::move(address), std::move(pool_options)) {}
 
   asio::awaitable<void> Run();
-  asio::awaitable<void> Pause(Duration longest);
+  static asio::awaitable<void> Pause(asio::steady_timer& pause, Duration longest);
+  // Deliver, whatever it meets.
+  asio::awaitable<void> Send(std::vector<TimedTrace> batch);
   asio::awaitable<void> Deliver(std::vector<TimedTrace> batch);
   asio::awaitable<Answer> Post(const std::string& body);
   std::vector<TimedTrace> Take();
@@ -88,19 +94,21 @@ struct SpanExporter::State {
   std::string target;
   HeaderList headers;
   asio::io_context io{1};
-  asio::steady_timer timer;  // The present pause.
+  asio::steady_timer timer;     // Until the next batch. A full one ends it.
+  asio::steady_timer next_try;  // Until a batch is sent again.
   UpstreamPool pool;
   bool in_trouble = false;
   std::atomic<bool> stopping{false};
   std::thread thread;
 
-  std::mutex mutex;  // Guards the field below.
+  std::mutex mutex;  // Guards the fields below.
   std::vector<TimedTrace> queue;
+  size_t queued_bytes = 0;
 };
 
-asio::awaitable<void> SpanExporter::State::Pause(Duration longest) {
-  timer.expires_after(ToChrono(longest));
-  co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+asio::awaitable<void> SpanExporter::State::Pause(asio::steady_timer& pause, Duration longest) {
+  pause.expires_after(ToChrono(longest));
+  co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
 bool SpanExporter::State::HasBatch() {
@@ -114,16 +122,26 @@ std::vector<TimedTrace> SpanExporter::State::Take() {
   const auto end = queue.begin() + static_cast<std::ptrdiff_t>(count);
   std::vector<TimedTrace> batch(std::make_move_iterator(queue.begin()), std::make_move_iterator(end));
   queue.erase(queue.begin(), end);
+  for (const TimedTrace& timed : batch) queued_bytes -= BytesOf(timed.trace);
   return batch;
 }
 
 asio::awaitable<void> SpanExporter::State::Run() {
   while (true) {
     const bool full = HasBatch();
-    if (!full && !stopping) co_await Pause(options.interval);
+    if (!full && !stopping) co_await Pause(timer, options.interval);
     std::vector<TimedTrace> batch = Take();
     if (batch.empty() && stopping) co_return;
-    if (!batch.empty()) co_await Deliver(std::move(batch));
+    if (!batch.empty()) co_await Send(std::move(batch));
+  }
+}
+
+asio::awaitable<void> SpanExporter::State::Send(std::vector<TimedTrace> batch) {
+  const size_t spans = SpansOf(batch);
+  try {
+    co_await Deliver(std::move(batch));
+  } catch (const std::exception&) {
+    Count(SpanEnd::kFailed, spans);
   }
 }
 
@@ -139,7 +157,7 @@ asio::awaitable<void> SpanExporter::State::Deliver(std::vector<TimedTrace> batch
       Settle(answer, spans);
       co_return;
     }
-    co_await Pause(step.pause);
+    co_await Pause(next_try, step.pause);
   }
 }
 
@@ -214,6 +232,7 @@ void SpanExporter::Stop() {
   asio::post(state_->io, [state = state_.get(), &last] {
     state->stopping = true;
     state->timer.cancel();
+    state->next_try.cancel();
     last.async_wait([state](const boost::system::error_code& error) {
       if (!error) state->io.stop();
     });
@@ -225,14 +244,17 @@ void SpanExporter::Stop() {
 void SpanExporter::Add(EndedTrace trace) {
   if (trace.spans.empty()) return;
   const size_t spans = trace.spans.size();
+  const size_t bytes = BytesOf(trace);
   TimedTrace timed{std::move(trace), WallLead()};
   bool wakes = false;
   {
     std::lock_guard lock(state_->mutex);
     const size_t queued = state_->queue.size();
-    if (queued < state_->options.max_queued) {
+    const SpanExporter::Options& options = state_->options;
+    if (queued < options.max_queued && state_->queued_bytes + bytes <= options.max_bytes) {
+      state_->queued_bytes += bytes;
       state_->queue.push_back(std::move(timed));
-      wakes = queued + 1 == state_->options.max_batch;
+      wakes = queued + 1 == options.max_batch;
     } else {
       state_->Count(SpanEnd::kDropped, spans);
     }

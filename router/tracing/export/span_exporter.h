@@ -32,6 +32,7 @@ class SpanExporter final : public TraceSink {
     Duration interval = Duration::Seconds(5);
     Duration timeout = Duration::Seconds(10);  // The limit of each step.
     size_t max_queued = 4096;                  // Traces.
+    size_t max_bytes = size_t{16} << 20;       // The limit of queued traces in bytes (trace_size.h).
     size_t max_batch = 256;                    // The same.
     // Called on the thread of the exporter, or of Add: the end of so many spans.
     std::function<void(SpanEnd, size_t)> count;

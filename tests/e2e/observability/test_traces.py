@@ -123,17 +123,36 @@ def listening():
 def test_the_context_goes_on_without_a_collector_too(folder, listening):
     with Router(folder, [listening]) as router:
         parent, state = trace_at_engine(listening, router, ("traceparent", SAMPLED), ("tracestate", "a=1"), ("TraceState", "b=2"))
-        version, trace, span, flags = parent.split("-")
-        assert (version, trace, flags, state) == ("00", TRACE, "01", "a=1,b=2") and span != PARENT
+        assert (parent, state) == (SAMPLED, "a=1,b=2")
+        later = f"cc-{TRACE}-{PARENT}-09-more"
+        assert trace_at_engine(listening, router, ("traceparent", later)) == (later, None)
         assert trace_at_engine(listening, router) == (None, None)
         assert trace_at_engine(listening, router, ("tracestate", "a=1")) == (None, None)
 
 
-@pytest.mark.parametrize("bad", ["00-1", SAMPLED.upper(), f"ff-{TRACE}-{PARENT}-01", f"00-{'0' * 32}-{PARENT}-01", SAMPLED + "-more", ""])
-def test_an_invalid_context_is_replaced(folder, listening, bad):
+BAD = ["00-1", SAMPLED.upper(), f"ff-{TRACE}-{PARENT}-01", f"00-{'0' * 32}-{PARENT}-01", SAMPLED + "-more", ""]
+
+
+def test_an_invalid_context_is_left_out_without_a_collector(folder, listening):
     with Router(folder, [listening]) as router:
-        parent, state = trace_at_engine(listening, router, ("traceparent", bad), ("tracestate", "a=1"))
-        assert len(parent) == 55 and TRACE not in parent and state is None
+        for bad in BAD:
+            assert trace_at_engine(listening, router, ("traceparent", bad), ("tracestate", "a=1")) == (None, None), bad
+
+
+def test_an_invalid_context_is_replaced_with_one(folder, listening):
+    with Collector() as collector, Router(folder, config=replicas([listening]) + tracing(collector)) as router:
+        for bad in BAD:
+            parent, state = trace_at_engine(listening, router, ("traceparent", bad), ("tracestate", "a=1"))
+            assert len(parent) == 55 and TRACE not in parent and state is None, bad
+
+
+def test_a_caller_without_a_key_cannot_ask_for_spans(folder, engine):
+    section = replicas([engine]) + "tenants: [{name: team-a, keys: [sk-team-a]}]\n"
+    with Collector() as collector, Router(folder, config=section + tracing(collector, sample=0)) as router:
+        ask(router, status=401, traceparent=f"00-{'1' * 32}-{PARENT}-01")
+        ask(router, status=404, model="nobody", traceparent=SAMPLED, Authorization="Bearer sk-team-a")
+        spans = spans_of(collector, 1)
+        assert {span.trace_id.hex() for span in spans} == {TRACE}
 
 
 def test_a_bad_state_is_left_out(folder, listening):
@@ -156,6 +175,16 @@ def test_spans_wait_while_the_collector_is_busy_and_arrive_then(folder, engine):
         spans_of(collector, 3)
         assert len(collector.requests) == 3
         router.wait_for_count("penstock_trace_spans_total", 3, result="exported")
+
+
+def test_a_full_batch_does_not_cut_the_pause_short_that_the_collector_asks_for(folder, engine):
+    script = [(503, {"Retry-After": "30"}, b"")] * 100
+    with Collector(script) as collector, Router(folder, config=replicas([engine]) + tracing(collector)) as router:
+        ask(router)
+        wait_until(lambda: collector.requests, 20, "the collector got a request")
+        for _ in range(300):  # More than a batch.
+            ask(router, status=404, model="nobody", stream=False)
+        assert len(collector.requests) == 1
 
 
 @pytest.mark.parametrize("status", [400, 500])

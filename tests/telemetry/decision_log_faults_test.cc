@@ -1,0 +1,166 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "router/telemetry/log/decision_log.h"
+#include "tests/telemetry/decision_log_file.h"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+using Kind = DecisionEntry::Kind;
+
+class DecisionLogPipe : public DecisionLogFile {
+ protected:
+  void SetUp() override {
+    DecisionLogFile::SetUp();
+    ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  }
+};
+
+TEST_F(DecisionLogPipe, WithoutAReaderIsAnError) { EXPECT_FALSE(DecisionLog::Open({.path = path_.string()}).ok()); }
+
+TEST_F(DecisionLogPipe, WhoseReaderStandsStillKeepsNeitherTheWriterNorTheEnd) {
+  const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+  {
+    auto log = Open(/*all=*/true, 100'000);
+    for (int i = 0; i < 10'000; ++i) log->Write({.kind = Kind::kError, .message = std::string(500, 'x')});
+  }
+  char first = 0;
+  EXPECT_EQ(read(reader, &first, 1), 1);
+  EXPECT_EQ(first, '{');
+  close(reader);
+}
+
+TEST_F(DecisionLogFile, CountsLinesThatCannotBeWritten) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  auto log = DecisionLog::Open({.path = "/dev/full"});
+  ASSERT_TRUE(log.ok());
+  (*log)->Write({.kind = Kind::kError});
+  (*log)->Flush();
+  EXPECT_EQ((*log)->dropped(), 1);
+}
+
+// The reader takes what came before, so the rest of the first batch and all that follows can be written.
+TEST_F(DecisionLogPipe, TellsHowManyLinesAreLostAndKeepsTheOthersWhole) {
+  const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+  auto log = Open(/*all=*/true, 8);
+  for (int i = 0; i < 5'000; ++i) log->Write({.kind = Kind::kError, .message = std::string(500, 'x')});
+  std::string text;
+  std::vector<char> buffer(1 << 16);
+  const auto drain = [&] {
+    for (ssize_t got = 0; (got = read(reader, buffer.data(), buffer.size())) > 0;) {
+      text.append(buffer.data(), static_cast<size_t>(got));
+    }
+  };
+  while (text.find("last") == std::string::npos) {
+    log->Write({.kind = Kind::kError, .message = "last"});
+    drain();
+  }
+  log.reset();
+  drain();
+  close(reader);
+  std::istringstream lines(text);
+  int64_t lost = 0;
+  int64_t errors = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const json entry = json::parse(line);
+    if (entry["event"] == "notice") lost += std::stoll(entry["message"].get<std::string>());
+    errors += entry["event"] == "error" ? 1 : 0;
+  }
+  EXPECT_GT(lost, 0);
+  EXPECT_GE(errors + lost, 5'001);
+}
+
+// Returns once the pipe takes no more: no line of the log fits into the rest.
+void AwaitFullPipe(int reader) {
+  for (int held = 0; held < 60'000;) {
+    ASSERT_EQ(ioctl(reader, FIONREAD, &held), 0);
+    std::this_thread::yield();
+  }
+}
+
+std::string Drained(int reader) {
+  std::string text;
+  std::vector<char> buffer(1 << 16);
+  for (ssize_t got = 0; (got = read(reader, buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<size_t>(got));
+  }
+  return text;
+}
+
+TEST_F(DecisionLogPipe, EntriesThatWaitForAReaderHaveNoLongTexts) {
+  const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+  auto log = Open(/*all=*/true, 100'000);
+  const size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < 2000; ++i) log->Write({.kind = Kind::kRefuse, .path = std::string(1 << 16, 'x')});
+  EXPECT_LT(mallinfo2().uordblks, before + (size_t{16} << 20));
+  log.reset();
+  close(reader);
+}
+
+// The reader stands still while the log gets the order to reopen its file, and goes on then.
+TEST(DecisionLogStderr, ReopeningLosesNoLine) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  ASSERT_EQ(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+  const int kept = dup(STDERR_FILENO);
+  dup2(ends[1], STDERR_FILENO);
+  close(ends[1]);
+  int64_t dropped = -1;
+  {
+    auto log = DecisionLog::Open({.max_queued = 10'000, .format = LogFormat::kJson});
+    for (int i = 0; i < 1000; ++i) (*log)->Write({.kind = Kind::kError, .message = std::string(500, 'x')});
+    AwaitFullPipe(ends[0]);
+    (*log)->Reopen();
+    std::string text;
+    while (std::count(text.begin(), text.end(), '\n') + (*log)->dropped() < 1000) text += Drained(ends[0]);
+    dropped = (*log)->dropped();
+  }
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  close(ends[0]);
+  EXPECT_EQ(dropped, 0);
+}
+
+// The limit of this process stands for a disk that is full.
+TEST_F(DecisionLogFile, ALineThatWasCutStaysAloneWhenTheSameFileIsReopened) {
+  auto log = Open(/*all=*/false);
+  rlimit usual{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{300, usual.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  log->Write({.kind = Kind::kError, .message = std::string(500, 'x')});
+  log->Flush();
+  setrlimit(RLIMIT_FSIZE, &usual);
+  std::signal(SIGXFSZ, before);
+  log->Reopen();
+  log->Write({.kind = Kind::kError, .message = "after"});
+  log->Flush();
+  std::ifstream file(path_);
+  std::string cut;
+  std::getline(file, cut);
+  EXPECT_EQ(cut.size(), 300u);
+  std::vector<std::string> messages;
+  for (std::string line; std::getline(file, line);) messages.push_back(json::parse(line).value("message", ""));
+  EXPECT_THAT(messages, ::testing::ElementsAre(::testing::HasSubstr("1 lines of the log are lost"), "after"));
+}
+
+}  // namespace
+}  // namespace penstock
