@@ -1,4 +1,5 @@
 """Uploads that are large, slow, broken or unlucky, and folders that cannot be used."""
+import concurrent.futures
 import contextlib
 import http.client
 import json
@@ -54,6 +55,26 @@ def remove_all(router):
         connection.request("DELETE", "/v1/files/" + file["id"])
         assert connection.getresponse().status == 200
         connection.close()
+
+
+def test_parallel_uploads_keep_their_own_bytes(router):
+    def upload(letter):
+        before, behind = form(letter * 300_000)
+        with connect(router) as connection:
+            # Head and first bytes in one packet: the rest of a read waits while other connections read.
+            whole = head(len(before) + len(behind)) + before + behind
+            for at in range(0, len(whole), 40_000):
+                connection.sendall(whole[at:at + 40_000])
+            answer = read_answer(connection)
+            assert answer.status == 200, answer.body
+            return letter, json.loads(answer.body)["id"]
+
+    letters = [bytes([97 + i]) for i in range(16)] * 3
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        files = list(pool.map(upload, letters))
+    for letter, name in files:
+        assert router.get(f"/v1/files/{name}/content")[2] in (letter * 300_000, (letter * 300_000).decode())
+    remove_all(router)
 
 
 def test_200_megabytes_go_to_the_disk_and_back_in_bounded_memory(router):
