@@ -5,11 +5,13 @@
 // behind the present by the longest answer that runs. The first copy tells how far the model is from reality; the
 // difference between the copies is the estimate. A request that was refused, failed, or still runs after kPatience has
 // a length that nobody knows: it is drawn from those of its model. A request whose client left runs, and is not
-// compared.
+// compared; nor is one of several sequences. One that the engine refused never enters.
 //
 // The copies start empty. They start again when the fleet changes, when its learned speeds moved, and after
-// kMostRequests or kLongest. Pure: time comes from the events. One owner. Memory is bounded by these two and the open
-// requests.
+// kMostRequests or kLongest. The sums then leave out kWarmUp. After kIdle without a request the copies are dropped.
+// Reality is as empty as they are when the next request comes, so that start needs no warm-up. A restart for moved
+// speeds discards what was summed since the last start. Pure: time comes from the events. One owner. Memory is bounded
+// by kMostRequests, kLongest and kMostPending.
 #ifndef PENSTOCK_APP_SHADOW_COUNTERFACTUAL_H_
 #define PENSTOCK_APP_SHADOW_COUNTERFACTUAL_H_
 
@@ -34,7 +36,9 @@ class Counterfactual {
   static constexpr Duration kPatience = Duration::Seconds(300);
   static constexpr size_t kMostRequests = 20'000;
   static constexpr Duration kLongest = Duration::Seconds(3600);
-  // Requests that wait for their end or for the copies. Beyond that the copies start again.
+  static constexpr Duration kWarmUp = Duration::Seconds(30);
+  static constexpr Duration kIdle = Duration::Seconds(120);
+  // Requests that wait for their end or for the copies. Beyond that all of them are given up.
   static constexpr size_t kMostPending = 100'000;
   // Between two looks at the learned speeds.
   static constexpr Duration kReview = Duration::Seconds(60);
@@ -52,8 +56,8 @@ class Counterfactual {
   void Arrived(const RequestArrived& request, Instant now);
   // As DecisionShadow::EndHook.
   void Ended(const TrackedRequest& tracked, const RequestClosed* closed, const Service& service, Instant now);
-  // The ends of the open requests will not be known.
-  void Forget();
+  // Gives up the copies and all requests. The next request starts both again.
+  void Restart();
 
   // Advances the copies as far as reality is known at `now`, while `may_go_on`. True: something is left to do.
   bool Advance(Instant now, const std::function<bool()>& may_go_on);
@@ -67,10 +71,11 @@ class Counterfactual {
     bench::SimulatedArrival arrival;
     bool known = false;
     bool compared = true;
+    bool entered = true;  // False: it never ran.
     bool refused = false;
     Service real;
     std::optional<ReplicaId> changed;  // It is no arrival.
-    bool down = false;
+    Health health = Health::kUp;
   };
   // A request that runs on the copies.
   struct Compared {
@@ -83,23 +88,32 @@ class Counterfactual {
   struct Copies {
     std::unique_ptr<TwinRun> decides;
     std::unique_ptr<TwinRun> shadow;
-    Instant started;  // Both are times of reality.
+    Instant started;  // All are times of reality.
     Instant reached;
+    Instant warm;  // From here on the sums count.
+    Instant used;  // The newest time with a request.
     uint64_t offered = 0;
     size_t replicas = 0;
     CoreView learned;
     Instant reviewed;
     absl::flat_hash_map<uint64_t, Compared> requests;
+    CounterfactualReport before;  // The sums at the start.
   };
   // The newest fleet.
   struct FleetState {
     std::optional<Fleet> fleet;
-    std::vector<bool> heard_down;  // As of the newest event.
-    std::vector<bool> down;        // As far as the copies are.
-    bool changed = false;
+    std::vector<Health> heard;   // As of the newest event.
+    std::vector<Health> health;  // As far as the copies are.
+    bool start = false;          // The copies must start again.
+    bool cut = false;            // Requests may run in reality at the next start.
   };
 
   void Complete(Pending& pending);
+  void Push(Pending pending);
+  // The copies end, and what runs on them is not compared.
+  void Drop();
+  void DropIdle();
+  void Discard();
   bool Ready(const Pending& pending, Instant now) const;
   // Advances the copies to an instant of reality; false: it may not go on.
   bool RunTo(Instant until, const std::function<bool()>& may_go_on);

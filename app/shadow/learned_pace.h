@@ -4,7 +4,7 @@
 // faster than they are. This takes the mean of the learned factors over the seconds in which no request waited in the
 // engine, by its newest report. Engines that report nothing are always believed. A factor is learned beside busy
 // neighbours, whose part a simulated GPU adds by itself. Where a replica was seen without any, that counts. Else the
-// expected part of the neighbours is taken out. One owner. O(replicas) a second.
+// expected part of the neighbours is taken out. A vacant place forgets its replica. One owner. O(replicas) a second.
 #ifndef PENSTOCK_APP_SHADOW_LEARNED_PACE_H_
 #define PENSTOCK_APP_SHADOW_LEARNED_PACE_H_
 
@@ -15,6 +15,7 @@
 #include "kvmodel/step_model.h"
 #include "router/core/contract/event.h"
 #include "router/core/contract/fleet.h"
+#include "router/core/contract/vacancy.h"
 #include "router/core/contract/view.h"
 
 namespace penstock {
@@ -28,6 +29,7 @@ class LearnedPace {
   void Take(const Fleet& fleet) {
     replicas_.resize(std::max(replicas_.size(), fleet.replicas.size()));
     for (size_t i = 0; i < fleet.replicas.size(); ++i) {
+      if (IsVacant(fleet.replicas[i])) replicas_[i] = Replica();
       replicas_[i].per_neighbour = fleet.replicas[i].time_sliced ? StepModel::kTimeSliced : StepModel::kMps;
     }
   }

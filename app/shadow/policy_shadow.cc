@@ -45,6 +45,10 @@ void PolicyShadow::Take(const Event& event, Instant now, const std::vector<Actio
   }
   if (const auto* changed = std::get_if<FleetChanged>(&event)) {
     pace_.Take(changed->fleet);
+    for (uint32_t i = 0; i < changed->fleet.replicas.size(); ++i) {
+      // The next replica on its place comes up by its own news.
+      if (changed->fleet.replicas[i].removed) copies_.SetHealth(ReplicaId(i), Health::kDown, now);
+    }
     copies_.SetFleet(changed->fleet);
   }
   if (const auto* report = std::get_if<EngineReport>(&event)) pace_.Take(*report);
@@ -54,7 +58,7 @@ void PolicyShadow::Take(const Event& event, Instant now, const std::vector<Actio
 
 void PolicyShadow::Lost(Instant now) {
   decisions_.Reset(now);
-  copies_.Forget();
+  copies_.Restart();
 }
 
 ShadowReport PolicyShadow::Report(Instant now) const {

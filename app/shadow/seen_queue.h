@@ -1,9 +1,9 @@
 // The events of a core on their way to the shadow's thread: bounded, without a lock, and never waiting.
 //
-// One producer (the holder of the core's lock) and one consumer. Slots keep their memory, so a push allocates only
-// while they grow. A queue that is full drops events from then on, and says so. It saves those that change the
-// fleet. The consumer takes these when it has emptied the queue, and the flow begins again. Push costs a copy of the
-// event.
+// One producer (the holder of the core's lock) and one consumer. A slot keeps the memory of its last event, which an
+// event of the same kind takes over. A queue that is full drops events from then on, and says so. It saves those that
+// change the fleet. The consumer takes these when it has emptied the queue, and the flow begins again. Push costs a
+// copy of the event.
 #ifndef PENSTOCK_APP_SHADOW_SEEN_QUEUE_H_
 #define PENSTOCK_APP_SHADOW_SEEN_QUEUE_H_
 

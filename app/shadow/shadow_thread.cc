@@ -71,6 +71,21 @@ void ShadowThread::Publish() {
 }
 
 void ShadowThread::Run() {
+  try {
+    Loop();
+  } catch (...) {
+    Fail();
+  }
+}
+
+void ShadowThread::Fail() {
+  failed_ = true;
+  std::lock_guard lock(mutex_);
+  report_.failed = true;
+  report_.counterfactual.unavailable = "the shadow failed";
+}
+
+void ShadowThread::Loop() {
   // Linux applies it to the calling thread alone. A failure costs nothing but the priority.
   setpriority(PRIO_PROCESS, 0, kNice);
   Instant published;

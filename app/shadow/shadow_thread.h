@@ -2,10 +2,11 @@
 //
 // See is called inside the core's lock and costs a copy of the event. The thread looks at the queue 50 times a second
 // and gives the copies a few milliseconds at a time in between. It publishes a report twice a second. Where it falls
-// behind, events are dropped and counted, and its books begin again.
+// behind, events are dropped and counted, and its books begin again. An exception ends the shadow, and not the router.
 #ifndef PENSTOCK_APP_SHADOW_SHADOW_THREAD_H_
 #define PENSTOCK_APP_SHADOW_SHADOW_THREAD_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -36,12 +37,16 @@ class ShadowThread {
   void Stop();
 
   // One caller at a time.
-  void See(const Event& event, Instant now, const std::vector<Action>& actions) { queue_.Push(event, now, actions); }
+  void See(const Event& event, Instant now, const std::vector<Action>& actions) {
+    if (!failed_.load(std::memory_order_relaxed)) queue_.Push(event, now, actions);
+  }
   // Any thread.
   ShadowReport Report() const;
 
  private:
   void Run();
+  void Loop();
+  void Fail();
   // True: there was something to do.
   bool TakeAll();
   void Publish();
@@ -50,6 +55,7 @@ class ShadowThread {
   SeenQueue queue_;
   Told told_;
   uint64_t last_told_ = 0;
+  std::atomic<bool> failed_{false};
   std::thread thread_;
   mutable std::mutex mutex_;  // Guards everything below.
   std::condition_variable stopping_;

@@ -24,8 +24,11 @@ TwinRun::TwinRun(bench::SimulatedFleetSpec spec, std::unique_ptr<AdmissionCore> 
       [this](const Event& event, Instant now, const std::vector<Action>& actions) { See(event, now, actions); });
 }
 
-void TwinRun::SetDown(size_t replica, bool down, Instant at) {
-  simulation_.Schedule(at, down ? bench::Occurrence::kDies : bench::Occurrence::kRises, replica);
+void TwinRun::SetHealth(size_t replica, Health health, Instant at) {
+  bench::Occurrence kind = bench::Occurrence::kRises;
+  if (health == Health::kDown) kind = bench::Occurrence::kDies;
+  if (health == Health::kDraining) kind = bench::Occurrence::kDrains;
+  simulation_.Schedule(at, kind, replica);
 }
 
 void TwinRun::See(const Event& event, Instant now, const std::vector<Action>& actions) {

@@ -33,7 +33,7 @@ class TwinRun {
   // As those of FleetSimulation.
   void AdvanceTo(Instant at) { simulation_.AdvanceTo(at); }
   uint64_t Offer(const bench::SimulatedArrival& arrival) { return simulation_.Offer(arrival); }
-  void SetDown(size_t replica, bool down, Instant at);
+  void SetHealth(size_t replica, Health health, Instant at);
 
   // The requests that ended since the last call.
   std::vector<Ended> TakeEnded() { return std::exchange(ended_, {}); }

@@ -75,6 +75,8 @@ void FleetSimulation::Handle(const Scheduled& event) {
       return Die(event.subject);
     case Occurrence::kRises:
       return Rise(event.subject);
+    case Occurrence::kDrains:
+      return Tell(ReplicaHealth{IdOf(event.subject), Health::kDraining});
     case Occurrence::kDozes:
       return engines_.Doze(event.subject, event.detail);
     case Occurrence::kWakes:

@@ -45,7 +45,7 @@ class FleetSimulation {
   void AdvanceTo(Instant at);
   // A request that arrives at or after the time of the last AdvanceTo. Its number is that of its events.
   uint64_t Offer(const SimulatedArrival& arrival);
-  // The replica dies (kDies) or is back (kRises) at such a time.
+  // The replica dies (kDies), is back (kRises) or takes nothing new (kDrains) at such a time.
   void Schedule(Instant at, Occurrence kind, size_t replica) { events_.Schedule(at, kind, replica); }
 
  private:

@@ -63,6 +63,7 @@ void PutCounterfactual(const ShadowReport& report, JsonWriter& json) {
       .Put("seconds", copies.seconds)
       .Put("behind_s", copies.behind)
       .Put("left_out", copies.left_out)
+      .Put("cut_off", copies.cut_off)
       .Put("drawn", copies.drawn)
       .Put("starts", copies.starts);
   json.Begin("runs", '[');
@@ -71,9 +72,10 @@ void PutCounterfactual(const ShadowReport& report, JsonWriter& json) {
   PutRun("shadow", report.shadow, copies.shadow, copies.seconds, json);
   json.End(']');
   const bool any = copies.real.requests > 0;
-  json.Put("worth_on_time_share", OnlyIf(any, copies.shadow.OnTimeShare() - copies.decides.OnTimeShare()))
+  const bool enough = copies.real.requests >= CounterfactualReport::kEnough;
+  json.Put("worth_on_time_share", OnlyIf(enough, copies.shadow.OnTimeShare() - copies.decides.OnTimeShare()))
       .Put("worth_active_per_s",
-           OnlyIf(any && copies.seconds > 0, (copies.shadow.active - copies.decides.active) / copies.seconds))
+           OnlyIf(enough && copies.seconds > 0, (copies.shadow.active - copies.decides.active) / copies.seconds))
       .Put("model_error_on_time_share", OnlyIf(any, copies.decides.OnTimeShare() - copies.real.OnTimeShare()))
       .End('}');
 }

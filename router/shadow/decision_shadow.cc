@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <variant>
 
+#include "router/core/contract/vacancy.h"
+#include "router/shadow/unobeyed_orders.h"
+
 namespace penstock {
 namespace {
 
@@ -39,6 +42,8 @@ void DecisionShadow::Take(const Event& event, Instant now, const std::vector<Act
   Hear(event, now, actions);
   for (const Action& action : actions) Done(action, now);
   UndoAborts(now);
+  // An answer may bring another order: that one is answered with the next event.
+  for (const Event& answer : AnswersTo(std::exchange(orders_, {}), actions)) Tell(answer, now);
 }
 
 void DecisionShadow::RunTimers(const Event& event, Instant now) {
@@ -73,14 +78,17 @@ void DecisionShadow::Hear(const Event& event, Instant now, const std::vector<Act
   if (const auto* changed = std::get_if<FleetChanged>(&event)) {
     tallies_.SetFleet(changed->fleet);
     steps_.resize(changed->fleet.replicas.size());
+    Vacate(changed->fleet, now);
   }
   Tell(event, now);
 }
 
 void DecisionShadow::HearFirst(const FirstToken& first, Instant now) {
   TrackedRequest* tracked = Find(first.request);
+  // Its arrival was lost.
+  if (tracked == nullptr && now < silent_until_) forgotten_.insert(first.request);
   if (tracked == nullptr || !tracked->replica || tracked->begun) return;
-  tallies_.CountFirst(*tracked, now);
+  if (tracked->verdict) tallies_.CountFirst(*tracked, now);
   tracked->begun = true;
   tracked->base_steps = steps_[tracked->replica->value()];
   if (!tracked->first) tracked->first = now;
@@ -100,6 +108,7 @@ void DecisionShadow::HearProgress(const Progress& progress) {
 }
 
 void DecisionShadow::HearClosed(const RequestClosed& closed, Instant now) {
+  forgotten_.erase(closed.request);
   TrackedRequest* tracked = Find(closed.request);
   if (tracked == nullptr) return;
   // A request that only the shadow has sent never reached an engine.
@@ -116,7 +125,7 @@ void DecisionShadow::HearRequeued(const RequestRequeued& requeued, Instant now) 
   if (tracked == nullptr || !tracked->replica) return;
   const bool knows = tracked->place == ShadowPlace::kFollowed;
   tracked->replica.reset();
-  tracked->begun = false;
+  tracked->begun = tracked->taken_back = false;
   tracked->earlier = requeued.generated;
   tracked->sent.reset();
   tracked->refused.reset();
@@ -134,6 +143,7 @@ void DecisionShadow::Note(const Action& action, Instant now) {
   const std::optional<RequestAction> of_request = RequestActionOf(action);
   if (!of_request) {
     ++counts_.fleet_orders;
+    orders_.push_back(action);
     return;
   }
   TrackedRequest* tracked = Find(RequestOf(*of_request));
@@ -147,7 +157,7 @@ void DecisionShadow::Note(const Action& action, Instant now) {
     tracked->refused = *refuse;
     tracked->place = ShadowPlace::kOut;
   } else if (std::holds_alternative<Abort>(action)) {
-    ++counts_.aborts;
+    if (!std::exchange(tracked->taken_back, true)) ++counts_.aborts;
     aborted_.push_back(tracked->request.request);
   }
 }
@@ -160,7 +170,11 @@ void DecisionShadow::Done(const Action& action, Instant now) {
     if (tracked == nullptr) return;
     tracked->verdict = ShadowTallies::OfRefusal(*tracked);
     const std::optional<WaitView> wait = core_->WaitOf(refuse->request);
-    tallies_.Count(*tracked, now, wait ? std::optional(wait->reason) : std::nullopt);
+    if (Compares(now)) {
+      tallies_.Count(*tracked, now, wait ? std::optional(wait->reason) : std::nullopt);
+    } else {
+      tracked->verdict.reset();
+    }
     if (tracked->place != ShadowPlace::kOut) following_.Withdraw(refuse->request, now);
     End(*tracked, nullptr, now);
   } else if (const auto* abort = std::get_if<Abort>(&action)) {
@@ -174,7 +188,7 @@ void DecisionShadow::Place(TrackedRequest& tracked, const Forward& forward, Inst
   const std::optional<WaitView> wait = core_->WaitOf(forward.request);
   tracked.replica = forward.replica;
   tracked.placed_at = now;
-  tracked.begun = false;
+  tracked.begun = tracked.taken_back = false;
   const bool stands = tracked.verdict == ShadowVerdict::kSame && tracked.sent_at == now;
   if (stands) {
     tracked.placed = tracked.sent;
@@ -182,6 +196,7 @@ void DecisionShadow::Place(TrackedRequest& tracked, const Forward& forward, Inst
   } else {
     Follow(tracked, now);
   }
+  if (!Compares(now)) return tracked.verdict.reset();
   tallies_.Count(tracked, now, wait ? std::optional(wait->reason) : std::nullopt);
 }
 
@@ -202,9 +217,10 @@ void DecisionShadow::UndoAborts(Instant now) {
     TrackedRequest* tracked = Find(id);
     if (tracked == nullptr) continue;
     if (tracked->place == ShadowPlace::kFollowed && tracked->replica) {
-      tracked->earlier = tracked->begun ? Generated(*tracked) : tracked->earlier;
-      tracked->base_steps = steps_[tracked->replica->value()];
+      // The record of the placement stays that of its decision.
+      const std::optional<Forward> placed = tracked->placed;
       Follow(*tracked, now);
+      tracked->placed = placed;
     } else if (tracked->place == ShadowPlace::kAhead) {
       following_.Withdraw(id, now);
       tracked->place = ShadowPlace::kOut;
@@ -213,11 +229,34 @@ void DecisionShadow::UndoAborts(Instant now) {
   aborted_.clear();
 }
 
+void DecisionShadow::Vacate(const Fleet& fleet, Instant now) {
+  std::vector<RequestId> left;
+  for (const auto& [id, tracked] : tracked_) {
+    if (tracked.place != ShadowPlace::kAhead || !tracked.sent) continue;
+    if (IsVacant(fleet.replicas[tracked.sent->replica.value()])) left.push_back(id);
+  }
+  // The order of a hash table must not reach the core.
+  std::sort(left.begin(), left.end());
+  for (const RequestId id : left) {
+    tracked_[id].place = ShadowPlace::kWaiting;
+    tracked_[id].sent.reset();
+    Tell(RequestRequeued{id, tracked_[id].earlier}, now);
+  }
+  for (size_t i = 0; i < fleet.replicas.size(); ++i) {
+    if (IsVacant(fleet.replicas[i])) steps_[i] = 0;
+  }
+}
+
+bool DecisionShadow::Compares(Instant now) {
+  if (now >= silent_until_) forgotten_.clear();
+  return forgotten_.empty();
+}
+
 void DecisionShadow::End(TrackedRequest& tracked, const RequestClosed* closed, Instant now) {
   ServiceTimes times{tracked.arrived, tracked.first, now};
   if (closed != nullptr) {
     times.finished = closed->outcome == Outcome::kFinished;
-    times.tokens = closed->output.value();
+    times.tokens = closed->output.value() / std::max(1, tracked.request.sequences);
   }
   if (!tracked.request.observed) times.first.reset();
   const ClassSpec& goals = tallies_.fleet().classes[tracked.request.service_class.value()];
@@ -236,6 +275,8 @@ void DecisionShadow::Reset(Instant now) {
   // The order of a hash table must not reach the core.
   std::sort(known.begin(), known.end());
   for (const RequestId id : known) following_.Withdraw(id, now);
+  for (const auto& [id, tracked] : tracked_) forgotten_.insert(id);
+  silent_until_ = now + kPatience;
   tracked_.clear();
   ahead_ = {};
   ++counts_.resets;

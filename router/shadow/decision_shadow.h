@@ -6,9 +6,13 @@
 // it sent it until reality decides, and gets a first token when that was expected. Without that the same room would be
 // found again for each request that waits.
 //
-// Orders to replicas (sleep, wake, adapters, shares) and aborts are counted, and nobody obeys them. Refusals by the
-// limits of tenants are left out: they hold under every policy. Pure: no clock, no thread; one owner. An event costs
-// what it costs the core, and a placement more where the two differ.
+// Orders to replicas (sleep, wake, adapters, shares) and aborts are counted, and nobody obeys them. An order to sleep,
+// wake or load that was not really given is answered at once with the real state. Refusals by the
+// limits of tenants are left out: they hold under every policy. After lost events the engines run requests that the
+// books lack. Nothing is compared then until these have closed, or kPatience is over.
+//
+// Pure: no clock, no thread; one owner. An event costs what it costs the core, and a placement more where the two
+// differ.
 #ifndef PENSTOCK_ROUTER_SHADOW_DECISION_SHADOW_H_
 #define PENSTOCK_ROUTER_SHADOW_DECISION_SHADOW_H_
 
@@ -21,6 +25,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "router/core/contract/admission_core.h"
 #include "router/core/contract/following_core.h"
 #include "router/shadow/shadow_report.h"
@@ -36,6 +41,8 @@ class DecisionShadow {
  public:
   // A request that ended in reality, with its times; `refused`: by the router.
   using EndHook = std::function<void(const TrackedRequest&, const RequestClosed*, const Service&, Instant)>;
+
+  static constexpr Duration kPatience = Duration::Seconds(300);
 
   // Every policy of the registry is a FollowingCore; `core` must be one.
   explicit DecisionShadow(std::unique_ptr<AdmissionCore> core);
@@ -70,6 +77,9 @@ class DecisionShadow {
   void Follow(TrackedRequest& tracked, Instant now);
   // The aborts that only the shadow ordered did not happen.
   void UndoAborts(Instant now);
+  // The places of replicas that left are given again. Requests that only the shadow has there go elsewhere.
+  void Vacate(const Fleet& fleet, Instant now);
+  bool Compares(Instant now);
   void End(TrackedRequest& tracked, const RequestClosed* closed, Instant now);
   Tokens Generated(const TrackedRequest& tracked) const;
   TrackedRequest* Find(RequestId id);
@@ -84,7 +94,10 @@ class DecisionShadow {
   std::vector<int64_t> steps_;  // By replica, since start.
   std::vector<Action> answers_;
   std::vector<RequestId> aborted_;
-  ShadowReport counts_;  // The counters of this object; the rest is empty.
+  std::vector<Action> orders_;
+  absl::flat_hash_set<RequestId> forgotten_;  // They ran when events were lost.
+  Instant silent_until_;                      // At most so long nothing is compared.
+  ShadowReport counts_;                       // The counters of this object; the rest is empty.
   std::optional<Instant> started_;
 };
 

@@ -57,13 +57,21 @@ struct ShadowDifference {
 struct CounterfactualReport {
   std::string unavailable;  // Why there is none; empty: there is.
   ServiceSums real;
-  ServiceSums decides;   // The deciding policy, simulated: how far the model is from reality.
-  ServiceSums shadow;    // The shadow, simulated.
-  double seconds = 0;    // Time of the arrivals.
-  int64_t left_out = 0;  // Arrivals whose client left.
-  int64_t drawn = 0;     // Outputs that nobody knows, drawn from those of the model.
-  int64_t starts = 0;    // Times that the copies started from an empty fleet.
-  double behind = 0;     // Seconds by which the copies are behind the present.
+  ServiceSums decides;  // The deciding policy, simulated: how far the model is from reality.
+  ServiceSums shadow;   // The shadow, simulated.
+  double seconds = 0;   // Time of the arrivals.
+  // Requests that are not compared: client gone, refused by the engine, several sequences, or an unknown end.
+  int64_t left_out = 0;
+  // Requests that a start of the copies took out of the sums. They ran on the copies or waited for them, came in the
+  // warm-up, or were compared at speeds that proved wrong.
+  int64_t cut_off = 0;
+  int64_t drawn = 0;   // Outputs that nobody knows, drawn from those of the model.
+  int64_t starts = 0;  // Times that the copies started from an empty fleet.
+  double behind = 0;   // Seconds by which the copies are behind the present.
+  // Real, deciding and shadow, with the sums that were discarded: for counters that never fall.
+  std::array<ServiceSums, 3> ever;
+  // Below this number of compared requests the worth says nothing.
+  static constexpr int64_t kEnough = 200;
 };
 
 struct ShadowReport {
@@ -77,7 +85,8 @@ struct ShadowReport {
   int64_t dropped = 0;       // Events that were lost because the shadow fell behind.
   int64_t resets = 0;        // Times that its books began anew after that.
   int64_t fleet_orders = 0;  // Orders of the shadow to replicas, which nobody obeyed.
-  int64_t aborts = 0;        // Requests that the shadow would have taken back.
+  int64_t aborts = 0;        // Tries of requests that the shadow would have taken back.
+  bool failed = false;       // An exception ended the shadow; the rest is as it was before.
   std::array<VerdictTally, kShadowVerdicts> verdicts;
   ForecastCheck forecast;
   std::vector<ShadowDifference> recent;  // Newest first.

@@ -49,7 +49,7 @@ void AddCopies(const CounterfactualReport& copies, Families& families) {
   prometheus::MetricFamily requests = FamilyOf(MetricNamed("penstock_shadow_requests_total"));
   prometheus::MetricFamily tokens = FamilyOf(MetricNamed("penstock_shadow_tokens_total"));
   const std::pair<const char*, const ServiceSums*> runs[] = {
-      {"real", &copies.real}, {"decides", &copies.decides}, {"shadow", &copies.shadow}};
+      {"real", &copies.ever[0]}, {"decides", &copies.ever[1]}, {"shadow", &copies.ever[2]}};
   for (const auto& [run, sums] : runs) {
     const auto add = [&, name = run](const char* result, int64_t count) {
       AddSample(requests, {{"result", result}, {"run", name}}, static_cast<double>(count));
@@ -80,6 +80,7 @@ std::string ShadowMetricsText(const ShadowReport& report) {
   families.push_back(Single(MetricNamed("penstock_shadow_events_total"), static_cast<double>(report.events)));
   families.push_back(Single(MetricNamed("penstock_shadow_dropped_total"), static_cast<double>(report.dropped)));
   families.push_back(Single(MetricNamed("penstock_shadow_resets_total"), static_cast<double>(report.resets)));
+  families.push_back(Single(MetricNamed("penstock_shadow_failed"), report.failed ? 1 : 0));
   std::ostringstream text;
   prometheus::TextSerializer().Serialize(text, families);
   return text.str();

@@ -144,6 +144,112 @@ TEST(Counterfactual, SlowerEnginesStartTheCopiesAgain) {
   }
 }
 
+TEST(Counterfactual, CopiesThatAreTooSlowGiveUpWhatWaitsForThem) {
+  ByHand world;
+  const auto never = [] { return false; };
+  for (size_t i = 1; i <= Counterfactual::kMostPending + 10; ++i) {
+    world.now += 0.001;
+    world.Arrives(i);
+    world.Ends(i);
+    world.copies.Advance(world.At(), never);
+  }
+  CounterfactualReport report;
+  world.copies.Show(report, world.At());
+  EXPECT_GE(report.cut_off, static_cast<int64_t>(Counterfactual::kMostPending) - 2);
+  EXPECT_EQ(report.real.requests, 0);
+  world.now += 30;
+  EXPECT_EQ(world.Report().starts, 2) << "they start again at the present";
+  EXPECT_EQ(world.Report().behind, 0);
+}
+
+TEST(Counterfactual, IdleCopiesAreDropped) {
+  ByHand world;
+  world.Arrives(1);
+  world.Ends(1);
+  world.now += Counterfactual::kIdle.seconds() / 2;
+  EXPECT_EQ(world.Report().real.requests, 1);
+  const double seconds = world.Report().seconds;
+  world.now += 2 * Counterfactual::kIdle.seconds();
+  world.Report();
+  world.now += 1000;
+  EXPECT_LT(world.Report().seconds, seconds + 3 * Counterfactual::kIdle.seconds()) << "nobody advances them";
+  world.Arrives(2);
+  world.Ends(2);
+  world.now += 30;
+  EXPECT_EQ(world.Report().starts, 2);
+  EXPECT_EQ(world.Report().real.requests, 2) << "reality was as empty as the copies: no warm-up";
+  EXPECT_EQ(world.Report().cut_off, 0);
+}
+
+TEST(Counterfactual, ARequestThatTheEngineRefusesNeverEntersTheCopies) {
+  ByHand world;
+  world.Arrives(1);
+  world.Ends(1, Outcome::kRejected, 0);
+  world.now = 60;
+  EXPECT_EQ(world.Report().left_out, 1);
+  EXPECT_EQ(world.Report().drawn, 0);
+  EXPECT_EQ(world.Report().real.requests, 0);
+}
+
+TEST(Counterfactual, ARequestOfSeveralSequencesIsNotCompared) {
+  ByHand world;
+  world.requests[1].request.sequences = 3;
+  world.Arrives(1);
+  world.Ends(1);
+  world.now = 60;
+  EXPECT_EQ(world.Report().left_out, 1);
+  EXPECT_EQ(world.Report().real.requests, 0);
+}
+
+TEST(Counterfactual, AfterLostEventsTheCopiesStartAgainWithAWarmUp) {
+  ByHand world;
+  world.Arrives(1);
+  world.Ends(1);
+  world.now = 2;
+  world.Report();
+  world.Arrives(2);
+  world.copies.Restart();
+  const int64_t before = world.Report().cut_off;
+  EXPECT_GE(before, 1) << "its end is unknown";
+  world.Arrives(3);
+  world.Ends(3);
+  world.now += Counterfactual::kWarmUp.seconds() + 1;
+  world.Report();
+  EXPECT_EQ(world.Report().cut_off, before + 1) << "the copies were empty and reality was not";
+  const int64_t compared = world.Report().real.requests;
+  world.Arrives(4);
+  world.Ends(4);
+  world.now += 30;
+  EXPECT_EQ(world.Report().real.requests, compared + 1);
+}
+
+TEST(Counterfactual, SumsOfWrongSpeedsAreDiscarded) {
+  ByHand world;
+  world.Arrives(1);
+  world.Ends(1);
+  world.now += Counterfactual::kReview.seconds() + 1;
+  EXPECT_EQ(world.Report().real.requests, 1);
+  world.factor = 3;
+  world.Arrives(2);
+  world.Ends(2);
+  world.now += 30;
+  const CounterfactualReport report = world.Report();
+  EXPECT_EQ(report.starts, 2);
+  EXPECT_EQ(report.real.requests, 0);
+  EXPECT_EQ(report.cut_off, 2) << "one that was compared, and one of the warm-up";
+  EXPECT_EQ(report.ever[0].requests, 1) << "counters never fall";
+}
+
+TEST(Counterfactual, AReplicaThatDrainsTakesNothingNewOnTheCopies) {
+  ByHand world;
+  world.copies.SetHealth(ReplicaId(0), Health::kDraining, world.At());
+  world.copies.SetHealth(ReplicaId(1), Health::kDraining, world.At());
+  world.Arrives(1);
+  world.Ends(1);
+  world.now = 60;
+  EXPECT_EQ(world.Report().shadow.on_time, 0);
+}
+
 TEST(Counterfactual, ACallerMayStopItAtAnyTime) {
   ByHand world;
   world.Arrives(1);

@@ -2,53 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "router/policies/policy_factory.h"
-#include "tests/shadow/shadow_fleet.h"
+#include "tests/shadow/beside.h"
 
 namespace penstock {
 namespace {
-
-// A shadow, and what a router in charge really does.
-class Beside {
- public:
-  explicit Beside(const std::string& policy, uint32_t replicas = 2) : shadow(MakePolicy(policy, 1)) {
-    Tell(FleetChanged{ShadowFleet(replicas)});
-    for (uint32_t i = 0; i < replicas; ++i) Tell(ReplicaHealth{ReplicaId(i), Health::kUp});
-  }
-
-  void Tell(const Event& event, const std::vector<Action>& actions = {}) {
-    shadow.Take(event, Instant::FromSeconds(now), actions);
-  }
-  void Wait(double seconds) { now += seconds; }
-
-  void Arrives(uint64_t id, const std::vector<Action>& actions, int64_t prompt = 500) {
-    RequestArrived arrived;
-    arrived.request = RequestId(id);
-    arrived.prompt = Tokens(prompt);
-    Tell(arrived, actions);
-  }
-  static Action Sent(uint64_t id, uint32_t replica) { return Forward{RequestId(id), ReplicaId(replica), LeaseId(id)}; }
-  static Action Waits(uint64_t id) { return Park{RequestId(id)}; }
-  static Action Refused(uint64_t id, Refusal reason = Refusal::kQueueFull) { return Refuse{RequestId(id), reason}; }
-  // The first token, and the end after `seconds` more.
-  void Ends(uint64_t id, double first, double seconds, int64_t tokens) {
-    Wait(first);
-    Tell(FirstToken{RequestId(id)});
-    Wait(seconds);
-    Tell(RequestClosed{RequestId(id), Outcome::kFinished, Tokens(500), Tokens(tokens)});
-  }
-
-  ShadowReport Report() { return shadow.Report(Instant::FromSeconds(now)); }
-  const VerdictTally& Of(ShadowVerdict verdict) {
-    report = Report();
-    return report.verdicts[static_cast<size_t>(verdict)];
-  }
-  int64_t Running(size_t replica) { return shadow.View(Instant::FromSeconds(now)).replicas[replica].running; }
-
-  DecisionShadow shadow;
-  ShadowReport report;
-  double now = 1;
-};
 
 TEST(DecisionShadow, AnEqualDecisionAgrees) {
   Beside world("round_robin");
@@ -186,6 +143,51 @@ TEST(DecisionShadow, TheFirstTokensOfRealPlacementsCheckItsForecast) {
   EXPECT_EQ(check.compared, 1);
   EXPECT_NEAR(check.observed, 0.25, 1e-6);
   EXPECT_GT(check.expected, 0);
+}
+
+TEST(DecisionShadow, AfterLostEventsNothingIsComparedUntilTheForgottenRequestsClosed) {
+  Beside world("penstock");
+  world.Arrives(1, {Beside::Sent(1, 0)});
+  world.shadow.Reset(Instant::FromSeconds(world.now));
+  world.Arrives(2, {Beside::Sent(2, 1)});
+  EXPECT_EQ(world.Report().compared, 1);
+  world.Ends(2, 0.1, 1, 10);
+  EXPECT_EQ(world.Of(ShadowVerdict::kSame).on_time, 0) << "what was not compared has no outcome";
+  EXPECT_EQ(world.Report().forecast.compared, 0);
+  world.Tell(RequestClosed{RequestId(1), Outcome::kFinished, Tokens(500), Tokens(10)});
+  world.Arrives(3, {Beside::Sent(3, 0)});
+  EXPECT_EQ(world.Report().compared, 2);
+}
+
+TEST(DecisionShadow, ALostEndDoesNotSilenceItForEver) {
+  Beside world("penstock");
+  world.Arrives(1, {Beside::Sent(1, 0)});
+  world.shadow.Reset(Instant::FromSeconds(world.now));
+  world.Wait(DecisionShadow::kPatience.seconds() + 1);
+  world.Arrives(2, {Beside::Sent(2, 0)});
+  EXPECT_EQ(world.Report().compared, 2);
+}
+
+TEST(DecisionShadow, NothingOfAReplicaThatLeftReachesTheNextOneOnItsPlace) {
+  Beside world("penstock");
+  world.Arrives(1, {Beside::Waits(1)});
+  const uint32_t place = world.Running(0) == 1 ? 0 : 1;
+  Fleet fleet = ShadowFleet(2);
+  fleet.replicas[place].removed = true;
+  world.Tell(ReplicaHealth{ReplicaId(place), Health::kDown});
+  world.Tell(FleetChanged{fleet});
+  fleet.replicas[place] = ReplicaSpec();
+  fleet.replicas[place].removed = true;
+  fleet.pools[place] = PoolSpec();
+  fleet.gpus[place] = GpuSpec();
+  world.Tell(FleetChanged{fleet});
+  world.Tell(FleetChanged{ShadowFleet(2)});
+  world.Tell(ReplicaHealth{ReplicaId(place), Health::kUp});
+  EXPECT_EQ(world.Running(place), 0);
+  EXPECT_EQ(world.Running(1 - place), 1) << "the shadow sends it elsewhere";
+  world.Tell(TimerFired{}, {Beside::Sent(1, place)});
+  EXPECT_EQ(world.Running(place), 1);
+  EXPECT_EQ(world.Running(1 - place), 0);
 }
 
 TEST(DecisionShadow, EqualEventsGiveEqualReports) {

@@ -29,6 +29,7 @@ enum class Occurrence : uint8_t {
   kRequeue,  // An aborted request is back in the router.
   kDies,
   kRises,
+  kDrains,  // A replica takes nothing new.
   kDozes,
   kWakes,
   kOrderEnds,    // An engine fell asleep or woke, as it was ordered.

@@ -31,8 +31,8 @@ function drawShadow(shadow) {
   const lost = shadow.dropped_events > 0 ? `, ${short(shadow.dropped_events)} events lost` : '';
   setText(byId('shadow-note'), `${shadow.shadow} beside ${shadow.decides}: ${percent(shadow.agreement_share)} of ${short(shadow.compared)} decisions agree${lost}`);
   setText(byId('shadow-copies'), copies.unavailable ? `No simulated copies: ${copies.unavailable}.`
-    : copies.worth_on_time_share === null ? 'The copies wait for the first requests to end.'
-      : `${signed(100 * copies.worth_on_time_share)} points on time, ${signed(copies.worth_active_per_s)} active tokens per second by the copies, whose error is ${signed(100 * copies.model_error_on_time_share)} points.`);
+    : copies.worth_on_time_share === null ? `The copies have compared ${short(copies.runs[0].requests)} requests: too few to tell a worth.`
+      : `${signed(100 * copies.worth_on_time_share)} points on time, ${signed(copies.worth_active_per_s)} active tokens per second by the copies. For the policy in charge their error is ${signed(100 * copies.model_error_on_time_share)} points; for the shadow it is unknown. ${short(copies.cut_off)} requests were cut off by a start of the copies.`);
   fillTable(byId('shadow-runs'), runColumns, copies.runs, (row) => row.run, '');
   fillTable(byId('shadow-verdicts'), verdictColumns, shadow.verdicts.filter((row) => row.requests > 0), (row) => row.verdict, 'Nothing was decided yet.');
   fillTable(byId('shadow-differences'), differenceColumns, shadow.recent, (row) => row.number, 'No difference yet.');

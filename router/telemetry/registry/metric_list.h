@@ -243,6 +243,8 @@ inline constexpr Metric kMetrics[] = {
      "Events that were lost to the shadow because it fell behind"},
     {"Shadow", "penstock_shadow_resets_total", MetricType::kCounter, "",
      "Times that the books of the shadow began anew after lost events"},
+    {"Shadow", "penstock_shadow_failed", MetricType::kGauge, "",
+     "1: an exception ended the shadow; a restart brings it back"},
 
     {"Jobs", "penstock_job_files", MetricType::kGauge, "", "Files in the job store, those of all tenants together"},
     {"Jobs", "penstock_job_file_bytes", MetricType::kGauge, "", "Bytes of these files"},

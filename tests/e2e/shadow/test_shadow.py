@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "page"))
 
 from description import faults, schema_of  # noqa: E402
 
+REQUESTS = 200  # So many tell a worth.
 FLEET = (
     "gpus: [{id: g0, kind: a100-80}, {id: g1, kind: a100-80}]\n"
     "replicas:\n"
@@ -46,48 +47,51 @@ def router(folder):
     with Router(folder, config="policy: {decide: round_robin, shadow: penstock}\n" + FLEET) as running:
         wait_until(lambda: running.metrics().sum("penstock_replica_up") == 2, 20, "two replicas are up")
         with concurrent.futures.ThreadPoolExecutor(8) as clients:
-            list(clients.map(lambda number: ask(running, number), range(40)))
+            list(clients.map(lambda number: ask(running, number), range(REQUESTS)))
         yield running
 
 
 def test_every_decision_is_compared_and_the_document_is_as_described(router):
-    found = when(router, lambda shadow: shadow["compared"] == 40)
+    found = when(router, lambda shadow: shadow["compared"] == REQUESTS)
     assert faults(found, schema_of("/penstock/shadow")) == []
     assert (found["decides"], found["shadow"], found["forecasts"]) == ("round_robin", "penstock", True)
-    assert sum(row["requests"] for row in found["verdicts"]) == 40
-    ended = when(router, lambda shadow: sum(row["on_time"] + row["late"] + row["failed"] for row in shadow["verdicts"]) == 40)
+    assert sum(row["requests"] for row in found["verdicts"]) == REQUESTS
+    ended = when(router, lambda shadow: sum(row["on_time"] + row["late"] + row["failed"] for row in shadow["verdicts"]) == REQUESTS)
     assert ended["dropped_events"] == 0 and ended["resets"] == 0
-    assert ended["forecast"]["compared"] == 40 and ended["forecast"]["observed_ttft_s"] > 0
+    assert ended["forecast"]["compared"] == REQUESTS and ended["forecast"]["observed_ttft_s"] > 0
     assert len(ended["recent"]) == min(50, sum(row["requests"] for row in ended["verdicts"] if row["differs"]))
 
 
 def test_both_policies_run_on_copies_of_the_fleet(router):
-    copies = when(router, lambda shadow: shadow["counterfactual"]["runs"][0]["requests"] == 40)["counterfactual"]
+    copies = when(router, lambda shadow: shadow["counterfactual"]["runs"][0]["requests"] == REQUESTS)["counterfactual"]
     assert copies["unavailable"] == ""
     assert [(run["run"], run["policy"], run["requests"]) for run in copies["runs"]] == [
-        ("real", "round_robin", 40), ("decides", "round_robin", 40), ("shadow", "penstock", 40)
+        ("real", "round_robin", REQUESTS), ("decides", "round_robin", REQUESTS), ("shadow", "penstock", REQUESTS)
     ]
-    assert copies["runs"][2]["on_time"] == 40 and copies["runs"][2]["active_tokens"] > 0
-    assert abs(copies["worth_on_time_share"]) <= 1
+    assert copies["runs"][2]["on_time"] == REQUESTS and copies["runs"][2]["active_tokens"] > 0
+    real, decides, shadow = (run["on_time_share"] for run in copies["runs"])
+    assert copies["worth_on_time_share"] == pytest.approx(shadow - decides)
+    assert copies["model_error_on_time_share"] == pytest.approx(decides - real)
+    assert copies["cut_off"] == 0
 
 
 def test_its_metrics_say_the_same(router):
-    found = when(router, lambda shadow: shadow["compared"] == 40)
+    found = when(router, lambda shadow: shadow["compared"] == REQUESTS)
     metrics = router.metrics()
-    assert metrics.sum("penstock_shadow_decisions_total") == 40
+    assert metrics.sum("penstock_shadow_decisions_total") == REQUESTS
     assert metrics.sum("penstock_shadow_events_total") >= found["events"]
     assert metrics.sum("penstock_shadow_dropped_total") == 0
 
 
 def test_the_state_of_the_page_and_the_terminal_show_it(router):
-    when(router, lambda shadow: shadow["compared"] == 40)
+    when(router, lambda shadow: shadow["compared"] == REQUESTS)
     state = json.loads(get(router.address, "/penstock/state")[2])
     assert state["shadow"]["shadow"] == "penstock"
     assert state["fleet"]["router"]["policy"] == "round_robin"
 
 
 def test_a_changed_policy_waits_for_a_restart_and_a_new_replica_does_not(router):
-    before = when(router, lambda shadow: shadow["compared"] == 40)
+    before = when(router, lambda shadow: shadow["compared"] == REQUESTS)
     third = FLEET.replace("classes:", f"  - {{id: r2, gpus: [g1], model: {MODEL}, url: 'http://127.0.0.1:1'}}\nclasses:")
     router.write_config("policy: {decide: round_robin, shadow: least_request}\n" + third)
     wait_until(lambda: router.metrics().sum("penstock_config_reloads_total", result="ok") == 1, 20, "a reload")

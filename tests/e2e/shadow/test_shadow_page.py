@@ -27,7 +27,7 @@ FLEET = (
 def test_the_page_shows_both_policies_on_the_same_requests(folder):
     with Router(folder, config=FLEET) as router, webdriver.Browser(free_port()) as browser:
         wait_until(lambda: router.metrics().sum("penstock_replica_up") == 2, 20, "two replicas are up")
-        bodies = [request_bytes(body=chat(f"Request {i}", model=MODEL, max_tokens=30, stream=True)) for i in range(40)]
+        bodies = [request_bytes(body=chat(f"Request {i}", model=MODEL, max_tokens=30, stream=True)) for i in range(220)]
         with concurrent.futures.ThreadPoolExecutor(8) as clients:
             assert {answer.status for answer in clients.map(lambda body: send(router.address, body, timeout=60), bodies)} == {200}
         browser.resize(1280, 1180)
