@@ -45,6 +45,13 @@ TEST(BatchRequest, MetadataAndExpiryAreTaken) {
   EXPECT_EQ(request.output_expires_after, Duration::Seconds(7200));
 }
 
+TEST(BatchRequest, TheBoundsOfMetadataCountCharacters) {
+  std::string value;
+  for (int i = 0; i < 512; ++i) value += "\xC3\xA4";
+  EXPECT_EQ(Good(R"(,"metadata":{"a":")" + value + "\"}").metadata, "{\"a\":\"" + value + "\"}");
+  EXPECT_EQ(Bad(absl::StrCat(kBegin, R"(,"metadata":{"a":")", value, "b\"}}")).param, "metadata");
+}
+
 TEST(BatchRequest, NullsAreAsNothing) {
   const BatchRequest request = Good(R"(,"metadata":null,"output_expires_after":null)");
   EXPECT_EQ(request.metadata, "");
@@ -58,7 +65,13 @@ TEST(BatchRequest, EveryFaultNamesItsField) {
       {R"({"input_file_id":"f"})", "endpoint"},
       {R"({"input_file_id":"f","endpoint":"/v1/models"})", "endpoint"},
       {R"({"input_file_id":"f","endpoint":"/v1/chat/completions?a"})", "endpoint"},
+      {R"({"input_file_id":"f","endpoint":"/v1/audio/speech","completion_window":"24h"})", "endpoint"},
+      {R"({"input_file_id":"f","endpoint":"/v1/audio/transcriptions","completion_window":"24h"})", "endpoint"},
+      {R"({"input_file_id":"f","endpoint":"/v1/audio/translations","completion_window":"24h"})", "endpoint"},
+      {R"({"input_file_id":"f","endpoint":"/v1/images/edits","completion_window":"24h"})", "endpoint"},
       {R"({"input_file_id":"f","endpoint":"/v1/embeddings"})", "completion_window"},
+      {absl::StrCat(kBegin, R"(,"input_file_id":"file-2"})"), "input_file_id"},
+      {absl::StrCat(kBegin, R"(,"metadata":{"a":"b","a":"c"}})"), "a"},
       {R"({"input_file_id":"f","endpoint":"/v1/embeddings","completion_window":"1 day"})", "completion_window"},
       {absl::StrCat(kBegin, R"(,"metadata":[]})"), "metadata"},
       {absl::StrCat(kBegin, R"(,"metadata":{"a":1}})"), "metadata"},

@@ -43,9 +43,10 @@ Config ConfigWithLines(const ScriptedEngine& engine, int64_t most) {
 // A router without listeners on a store. Another one on the same folder goes on where this one stood.
 class JobWorld {
  public:
-  JobWorld(const StoreFolder& folder, const ScriptedEngine& engine, int64_t most_lines = 64)
+  JobWorld(const StoreFolder& folder, const ScriptedEngine& engine, int64_t most_lines = 64,
+           const StoreLimits& limits = {})
       : world(ConfigWithLines(engine, most_lines)),
-        thread_(*JobThread::Open(folder.path(), {}, nullptr)),
+        thread_(*JobThread::Open(folder.path(), limits, nullptr)),
         runner_(std::make_unique<BatchRunner>(world.loop(), std::vector<EventLoop*>{&world.loop()}, *thread_)) {
     EXPECT_TRUE(world.WaitUp());
     runner_->Start();
@@ -88,10 +89,14 @@ class JobWorld {
     return Find(key);
   }
   void Cancel(BatchKey key) {
+    CancelInStore(key);
+    runner_->OnBatch(key);
+  }
+  // The runner hears of it later.
+  void CancelInStore(BatchKey key) {
     EXPECT_TRUE(InStore([key](JobStore& store) {
                   return store.batches().SetStatus(key, BatchStatus::kCancelling, WallSeconds());
                 }).ok());
-    runner_->OnBatch(key);
   }
   // The rows of a file by custom_id; each occurs once.
   std::map<std::string, Json> Rows(const std::string& id) {
@@ -222,6 +227,63 @@ TEST(BatchRunner, AnExpiredBatchHasAnErrorPerOpenLine) {
   EXPECT_EQ(ended.status, BatchStatus::kExpired);
   EXPECT_EQ(ended.counts, (LineCounts{30, 0, 30}));
   EXPECT_EQ(job.Rows(ended.error_file_id).at("4")["error"]["code"], "batch_expired");
+}
+
+TEST(BatchRunner, ACancelThatMeetsTheEndOfTheWindowCancels) {
+  ScriptedEngine engine([&](EngineCall& call) { call.wire.WaitClosed(); });
+  const StoreFolder folder;
+  JobWorld job(folder, engine);
+  const Batch made = job.Begin(LinesUpTo(30), UnixSeconds(1));
+  ASSERT_TRUE(Eventually([&] { return job.Find(made.key).status == BatchStatus::kInProgress; }));
+  job.CancelInStore(made.key);
+  EXPECT_EQ(job.AwaitEnd(made.key).status, BatchStatus::kCancelled);
+}
+
+TEST(BatchRunner, ACancelledBatchEndsWithItsWindow) {
+  Latch begun;
+  ScriptedEngine engine([&](EngineCall& call) {
+    begun.Set();
+    call.wire.WaitClosed();
+  });
+  const StoreFolder folder;
+  JobWorld job(folder, engine);
+  const Batch made = job.Begin(LinesUpTo(3), UnixSeconds(2));
+  ASSERT_TRUE(begun.Wait());
+  job.Cancel(made.key);
+  EXPECT_EQ(job.AwaitEnd(made.key).status, BatchStatus::kCancelled);
+}
+
+TEST(BatchRunner, ABatchOfTooManyLinesFails) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWholeAnswer); });
+  const StoreFolder folder;
+  JobWorld job(folder, engine, 64, {.max_lines_per_batch = 5000});
+  const Batch ended = job.AwaitEnd(job.Begin(LinesUpTo(5001)).key);
+  EXPECT_EQ(ended.status, BatchStatus::kFailed);
+  EXPECT_EQ(Json::parse(ended.errors)[0]["code"], "batch_too_large");
+  EXPECT_EQ(job.AwaitEnd(job.Begin(LinesUpTo(20)).key).status, BatchStatus::kCompleted);
+}
+
+TEST(BatchRunner, ABatchWhoseOutputsPassTheBytesOfItsTenantFails) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWholeAnswer); });
+  const StoreFolder folder;
+  JobWorld job(folder, engine, 64, {.max_bytes_per_tenant = Bytes(100'000)});
+  std::string lines;
+  for (int i = 0; i < 2000; ++i) lines += "5\n";
+  const Batch bad = job.AwaitEnd(job.Begin(lines).key);
+  EXPECT_EQ(bad.status, BatchStatus::kFailed);
+  const Json errors = Json::parse(bad.errors);
+  EXPECT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0]["code"], "batch_too_large");
+}
+
+TEST(BatchRunner, EmptyLinesAreReadSliceBySlice) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWholeAnswer); });
+  const StoreFolder folder;
+  JobWorld job(folder, engine);
+  const std::string long_line = LineOf("long", std::string(2 << 20, 'x'));
+  const Batch ended = job.AwaitEnd(job.Begin(std::string(3 << 20, '\n') + LineOf("a") + long_line).key);
+  EXPECT_EQ(ended.counts.total, 2);
+  EXPECT_EQ(ended.read_to.lines, (3 << 20) + 2);
 }
 
 TEST(BatchRunner, AnotherRouterGoesOnWhereTheFirstOneStopped) {

@@ -77,6 +77,15 @@ TEST(BatchText, AnAnswerIsOneLineWhateverItsBody) {
   EXPECT_TRUE(json["error"].is_null());
 }
 
+TEST(BatchText, OnlyAJsonValueIsABody) {
+  for (const char* good : {"{}", " [1, 2.5e3]\n", "\"a\"", "null", "123456789012345678901234567890"}) {
+    EXPECT_TRUE(IsJsonValue(good)) << good;
+  }
+  for (const char* bad : {"", "{", "{} {}", "\xff\xfb\x90", "\"\xff\"", "\"\\q\"", "1-2", "hello"}) {
+    EXPECT_FALSE(IsJsonValue(bad)) << bad;
+  }
+}
+
 TEST(BatchText, ALineWithoutAResponseHasAnError) {
   const Json json = Json::parse(ErrorText({"batch_req_1", ""}, "batch_expired", "too late"));
   EXPECT_TRUE(json["custom_id"].is_null());

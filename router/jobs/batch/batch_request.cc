@@ -1,6 +1,9 @@
 #include "router/jobs/batch/batch_request.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -40,6 +43,28 @@ std::optional<ApiError> TakeText(const Json& body, const char* field, std::strin
   return std::nullopt;
 }
 
+// Of a text that is UTF-8.
+size_t Characters(absl::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; }));
+}
+
+// A key that occurs twice in one object of the body.
+std::optional<std::string> RepeatedKey(absl::string_view body) {
+  std::optional<std::string> repeated;
+  std::vector<std::set<std::string>> keys;
+  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
+      repeated = parsed.get<std::string>();
+    }
+    return true;
+  };
+  (void)Json::parse(body.begin(), body.end(), watch, /*allow_exceptions=*/false);
+  return repeated;
+}
+
 std::optional<ApiError> TakeMetadata(const Json& body, BatchRequest& request) {
   const auto found = body.find("metadata");
   if (found == body.end() || found->is_null()) return std::nullopt;
@@ -50,9 +75,9 @@ std::optional<ApiError> TakeMetadata(const Json& body, BatchRequest& request) {
   for (const auto& [key, value] : found->items()) {
     if (!value.is_string())
       return MakeError(ErrorName::kWrongType, "Values of `metadata` must be strings.", "metadata");
-    if (key.size() > kLongestKey || value.get_ref<const std::string&>().size() > kLongestValue) {
+    if (Characters(key) > kLongestKey || Characters(value.get_ref<const std::string&>()) > kLongestValue) {
       return Invalid("metadata", absl::StrCat("has an entry that is too long: a key may have ", kLongestKey,
-                                              " bytes and a value ", kLongestValue, "."));
+                                              " characters and a value ", kLongestValue, "."));
     }
   }
   request.metadata = found->dump();
@@ -115,13 +140,23 @@ std::variant<BatchRequest, ApiError> ReadBatchRequest(absl::string_view body) {
   const Json json = Json::parse(body.begin(), body.end(), nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return MakeError(ErrorName::kInvalidJson, "The body is not JSON.");
   if (!json.is_object()) return MakeError(ErrorName::kWrongType, "The body must be a JSON object.");
+  if (const std::optional<std::string> key = RepeatedKey(body)) {
+    return Invalid(absl::string_view(*key).substr(0, kLongestKey), "occurs twice.");
+  }
   BatchRequest request;
   if (auto bad = TakeText(json, "input_file_id", request.input_file_id)) return *std::move(bad);
   if (auto bad = TakeText(json, "endpoint", request.endpoint)) return *std::move(bad);
-  if (!EndpointOfPath(request.endpoint)) {
+  const std::optional<Endpoint> endpoint = EndpointOfPath(request.endpoint);
+  if (!endpoint) {
     return Invalid("endpoint", absl::StrCat("is ", request.endpoint.substr(0, 100),
                                             ", which Penstock does not route for an engine; /v1/chat/completions, "
                                             "/v1/completions, /v1/embeddings and /v1/responses are usual."));
+  }
+  // A line of the output file holds a JSON value, and one of the input file no form.
+  if (const EndpointTraits traits = TraitsOf(*endpoint); traits.form || *endpoint == Endpoint::kSpeech) {
+    return Invalid("endpoint", absl::StrCat("is ", traits.path,
+                                            ", which takes a form or answers with sound; the lines "
+                                            "of a batch are JSON both ways."));
   }
   if (auto bad = TakeWindow(json, request)) return *std::move(bad);
   if (auto bad = TakeMetadata(json, request)) return *std::move(bad);

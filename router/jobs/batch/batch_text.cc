@@ -1,6 +1,9 @@
 #include "router/jobs/batch/batch_text.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -67,6 +70,13 @@ std::string BatchListJson(const ListPage<Batch>& page) {
 
 std::string LineId(absl::string_view batch_id, int64_t number) {
   return absl::StrCat("batch_req_", absl::StripPrefix(batch_id, "batch_"), "_", number);
+}
+
+bool IsJsonValue(absl::string_view body) {
+  simdjson::dom::parser parser;
+  if (parser.parse(body.data(), body.size()).error() == simdjson::SUCCESS) return true;
+  // simdjson takes no integer of more than 64 bits.
+  return nlohmann::json::accept(body.begin(), body.end());
 }
 
 std::string AnswerText(const LineNames& names, int status, absl::string_view body) {

@@ -22,12 +22,14 @@ namespace {
 
 constexpr Duration kTick = Duration::Milliseconds(500);
 constexpr Duration kStorePause = Duration::Seconds(1);
-// Errors of lines that the batch itself lists; the error file has all.
-constexpr size_t kMostErrors = 100;
 constexpr int64_t kExpiredLines = 1000;
 
 std::string ListOf(const std::vector<std::string>& errors) {
   return errors.empty() ? "" : absl::StrCat("[", absl::StrJoin(errors, ","), "]");
+}
+
+std::string TooLargeList(const Job& job) {
+  return ListOf({BatchErrorJson({"batch_too_large", job.too_large, "input_file_id", 0})});
 }
 
 LineAnswer ExpiredAnswer(const Batch& batch, const LineTask& task) {
@@ -148,7 +150,8 @@ void BatchRunner::Adopt(Batch batch) {
 bool BatchRunner::HasExpired(const Job& job) const { return Now() >= job.deadline; }
 
 bool BatchRunner::Interrupted(const Job& job) const {
-  return stopping_ || job.gone || job.batch.status == BatchStatus::kCancelling || HasExpired(job);
+  return stopping_ || job.gone || !job.too_large.empty() || job.batch.status == BatchStatus::kCancelling ||
+         HasExpired(job);
 }
 
 asio::awaitable<void> BatchRunner::Serve(JobPointer job) {
@@ -161,6 +164,8 @@ asio::awaitable<void> BatchRunner::Serve(JobPointer job) {
       co_await Finish(job, BatchStatus::kCancelled, "");
     } else if (job->batch.status == BatchStatus::kFinalizing || job->done()) {
       co_await Finish(job, BatchStatus::kCompleted, "");
+    } else if (!job->too_large.empty()) {
+      co_await Finish(job, BatchStatus::kFailed, TooLargeList(*job));
     } else {
       co_await ExpireLines(job);
       if (!stopping_) co_await Finish(job, BatchStatus::kExpired, "");
@@ -185,9 +190,12 @@ asio::awaitable<void> BatchRunner::Validate(JobPointer job) {
     }
     ended = slice->ended;
     for (std::string& error : slice->errors) {
-      if (errors.size() < kMostErrors) errors.push_back(std::move(error));
+      if (errors.size() < kMostErrorsOfBatch) errors.push_back(std::move(error));
     }
     job->batch.counts = slice->counts;
+    if (slice->refusal.empty()) continue;
+    errors.assign(1, std::move(slice->refusal));
+    co_return co_await Finish(job, BatchStatus::kFailed, ListOf(errors));
   }
   if (!ended) co_return;
   const LineCounts& counts = job->batch.counts;
@@ -206,9 +214,16 @@ asio::awaitable<void> BatchRunner::RunLines(JobPointer job) {
   while (!Interrupted(*job) && !job->done()) co_await job->wake.Wait();
   if (!job->done()) {
     // A cancelled batch lets the lines at engines end.
-    flow_.Halt(job, /*leave_engines=*/!stopping_ && HasExpired(*job));
+    bool left = !stopping_ && (HasExpired(*job) || !job->too_large.empty());
+    flow_.Halt(job, /*leave_engines=*/left);
     // An answer that the disk does not take keeps no router from its end: the line runs again.
-    while (!job->quiet() && !(stopping_ && job->runs.empty())) co_await job->wake.Wait();
+    while (!job->quiet() && !(stopping_ && job->runs.empty())) {
+      co_await job->wake.Wait();
+      // The window of a cancelled batch holds too.
+      if (left || stopping_ || !HasExpired(*job)) continue;
+      left = true;
+      flow_.Halt(job, /*leave_engines=*/true);
+    }
   }
   flow_.Remove(job->batch.key);
 }
@@ -220,7 +235,7 @@ asio::awaitable<void> BatchRunner::ExpireLines(JobPointer job) {
     return Done();
   };
   co_await Ask(std::move(forget));
-  while (!drained && !stopping_) {
+  while (!drained && !stopping_ && job->batch.status != BatchStatus::kCancelling) {
     auto work = [batch = job->batch](JobStore& store) -> JobResult<int64_t> {
       JobResult<ClaimedLines> claimed = ClaimLines(store, batch, {kExpiredLines, LineFlow::kClaimBytes});
       if (!claimed.ok()) return claimed.error();
@@ -253,12 +268,16 @@ asio::awaitable<void> BatchRunner::Finish(JobPointer job, BatchStatus end, std::
     // Cancelled in the last moment: every line has its answer, but the client's word counts.
     if (!finalizing.ok()) end = BatchStatus::kCancelled;
   }
-  auto work = [key = job->batch.key, end, errors = std::move(errors)](JobStore& store) {
+  auto work = [key = job->batch.key, end, errors](JobStore& store) {
     return store.batches().Finish(key, end, WallSeconds(), errors);
   };
   const JobResult<Batch> ended = co_await Ask(std::move(work));
   if (!ended.ok() && ended.error().kind == JobErrorKind::kGone && end != BatchStatus::kFailed) {
     co_return co_await FailWithoutAnswers(job);
+  }
+  // The client has cancelled it meanwhile: only a batch in `cancelling` takes this end.
+  if (!ended.ok() && ended.error().kind == JobErrorKind::kConflict && end != BatchStatus::kCancelled) {
+    co_return co_await Finish(job, BatchStatus::kCancelled, std::move(errors));
   }
   if (!ended.ok()) co_return;
   job->batch.status = ended->status;

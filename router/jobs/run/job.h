@@ -30,6 +30,7 @@ struct Job {
   bool drained = false;   // The store has no further lines.
   bool stopped = false;   // No line begins any more.
   bool gone = false;      // The bytes of its answers are gone: it fails.
+  std::string too_large;  // Filled: its outputs are too large, and it fails with this message.
   Signal wake;            // Something changed for the batch's own coroutine.
 
   // Nothing of it is under way.

@@ -65,7 +65,7 @@ void LineFlow::Note(const JobPointer& job) {
   if (!schedule_.Has(key)) return;
   const uint64_t lane = job->at_hand.empty() ? 0 : job->at_hand.front().lane;
   schedule_.SetLines(key, static_cast<int64_t>(job->at_hand.size()), lane, job->batch.counts.Open());
-  if (job->done() || job->stopped || job->gone) job->wake.Notify();
+  if (job->done() || job->stopped || job->gone || !job->too_large.empty()) job->wake.Notify();
   PumpSoon();
 }
 
@@ -121,7 +121,10 @@ void LineFlow::Claim(BatchKey key) {
   const JobPointer job = jobs_.at(key);
   job->claiming = true;
   schedule_.OnClaim(key);
-  auto work = [batch = job->batch](JobStore& store) { return ClaimLines(store, batch, {kClaimLines, kClaimBytes}); };
+  auto work = [batch = job->batch](JobStore& store) -> JobResult<ClaimedLines> {
+    if (const JobDone within = store.batches().CheckSize(batch); !within.ok()) return within.error();
+    return ClaimLines(store, batch, {kClaimLines, kClaimBytes});
+  };
   auto done = [this, job](JobResult<ClaimedLines> claimed) { OnClaimed(job, std::move(claimed)); };
   store_.Post(home_.io(), std::move(work), std::move(done));
 }
@@ -129,6 +132,7 @@ void LineFlow::Claim(BatchKey key) {
 void LineFlow::OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed) {
   job->claiming = false;
   if (!claimed.ok()) {
+    if (claimed.error().kind == JobErrorKind::kQuota) job->too_large = claimed.error().message;
     schedule_.OnClaimed(job->batch.key, /*drained=*/false);
     schedule_.OnRefused(job->batch.key, Now(), kDiskPause);
   } else {
@@ -166,6 +170,8 @@ void LineFlow::OnNews(const std::shared_ptr<LineRun>& run, LineRun::News news) {
       break;
     case LineRun::News::kUnplaced:
       schedule_.OnUnplaced(run->place);
+      // It lost its engine, and no line of the batch begins any more.
+      if (job->stopped) run->Leave(/*waiting_only=*/true);
       break;
     case LineRun::News::kEnded:
       schedule_.OnEnd(run->place);
@@ -182,6 +188,10 @@ void LineFlow::OnEnded(const JobPointer& job, LineRun& run) {
   if (end == LineEnd::kAgain || end == LineEnd::kReturned) return TryAgain(job, run);
   home_.edge().telemetry->batches().OnTokens(run.usage.prompt, run.usage.output);
   const LineNames names{run.id(), run.task.custom_id};
+  if (!IsJsonValue(run.body)) {
+    return Store(job, {run.job(), run.task.line.number, /*failed=*/true,
+                       ErrorText(names, "answer_is_no_json", "The answer of the engine is no JSON value.")});
+  }
   Store(job,
         {run.job(), run.task.line.number, end == LineEnd::kFailed, AnswerText(names, run.result.status, run.body)});
 }

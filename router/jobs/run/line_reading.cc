@@ -19,6 +19,7 @@ namespace {
 
 // Some tens of milliseconds of the store's thread.
 constexpr int64_t kSliceBytes = 1 << 20;
+constexpr size_t kSliceLines = 4096;
 // The most of one request, as of one over HTTP.
 constexpr size_t kMaxLine = 64 << 20;
 
@@ -41,6 +42,7 @@ std::optional<LineFault> Judge(const SplitLine& split, const Batch& batch, Endpo
 
 void NoteFault(const Batch& batch, const LineFault& fault, NewLine& line, ReadSlice& slice) {
   line.error = ErrorText({LineId(batch.id, line.number), line.custom_id}, fault.code, fault.message);
+  if (slice.errors.size() >= kMostErrorsOfBatch) return;
   slice.errors.push_back(BatchErrorJson({fault.code, fault.message, fault.param, line.number}));
 }
 
@@ -67,23 +69,29 @@ JobResult<ReadSlice> ReadOn(JobStore& store, BatchKey key) {
   std::vector<NewLine> lines;
   LineSplitter splitter(kMaxLine, batch->read_to);
   int64_t offset = batch->read_to.offset;
-  while (lines.empty() && !slice.ended) {
+  // Only a line that is longer than a slice is read on.
+  while (splitter.place() == batch->read_to && !slice.ended) {
     const JobResult<std::string> bytes = store.files().Read(batch->input_file_id, offset, kSliceBytes);
     if (!bytes.ok()) return bytes.error();
     slice.ended = static_cast<int64_t>(bytes->size()) < kSliceBytes;
     offset += static_cast<int64_t>(bytes->size());
     splitter.Offer(*bytes, slice.ended);
     SplitLine split;
-    while (splitter.Next(split)) {
+    while (lines.size() < kSliceLines && splitter.Next(split)) {
       NewLine& line = lines.emplace_back();
       static_cast<Line&>(line) = {split.number, split.offset, split.length};
       if (const auto fault = Judge(split, *batch, endpoint, line)) NoteFault(*batch, *fault, line, slice);
     }
+    slice.ended = slice.ended && lines.size() < kSliceLines;
   }
   if (const JobDone added = AddLines(store, *batch, lines, splitter.place(), slice); !added.ok()) return added.error();
   const JobResult<Batch> now = store.batches().Find(key);
   if (!now.ok()) return now.error();
   slice.counts = now->counts;
+  const JobDone within = store.batches().CheckSize(*now);
+  if (within.ok()) return slice;
+  if (within.error().kind != JobErrorKind::kQuota) return within.error();
+  slice.refusal = BatchErrorJson({"batch_too_large", within.error().message, "input_file_id", 0});
   return slice;
 }
 

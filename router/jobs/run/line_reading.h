@@ -25,11 +25,15 @@ struct ClaimBounds {
 };
 JobResult<ClaimedLines> ClaimLines(JobStore& store, const Batch& batch, ClaimBounds bounds);
 
+// Errors of lines that the batch itself lists; the error file has all.
+inline constexpr size_t kMostErrorsOfBatch = 100;
+
 // One slice of the validation.
 struct ReadSlice {
   bool ended = false;               // The whole input is in the store.
   LineCounts counts;                // So far.
-  std::vector<std::string> errors;  // BatchErrorJson of bad lines.
+  std::vector<std::string> errors;  // BatchErrorJson of bad lines, the first kMostErrorsOfBatch of the slice.
+  std::string refusal;              // BatchErrorJson: the batch fails.
 };
 // Reads on from Batch::read_to. A kill between two slices costs nothing: the next start reads on from there.
 JobResult<ReadSlice> ReadOn(JobStore& store, BatchKey key);

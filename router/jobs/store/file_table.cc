@@ -58,7 +58,9 @@ JobDone FileTable::Load() {
 }
 
 JobResult<FileTable::Use> FileTable::UseOf(TenantId tenant, UploadId except) {
-  Query sums(database_, "SELECT COUNT(*), COALESCE(SUM(bytes), 0) FROM files WHERE tenant = ?1");
+  Query sums(database_,
+             "SELECT COUNT(*), COALESCE(SUM(bytes), 0) + (SELECT COALESCE(SUM(output_bytes + error_bytes), 0) FROM "
+             "batches WHERE tenant = ?1 AND ended_at IS NULL) FROM files WHERE tenant = ?1");
   sums.Bind(Column(tenant));
   if (!sums.Step()) return sums.error();
   Use use{sums.Int(0), Bytes(sums.Int(1))};
