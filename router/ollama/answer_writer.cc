@@ -20,6 +20,15 @@ bool TakeText(JsonScanner& scanner, std::string& out) {
   return true;
 }
 
+// Some engines give an object in place of its text.
+bool TakeArguments(JsonScanner& scanner, std::string& out) {
+  if (scanner.Peek() != '{') return scanner.CopyString(&out);
+  absl::string_view raw;
+  if (!scanner.TakeRaw(&raw)) return false;
+  out.assign(raw.data(), raw.size());
+  return true;
+}
+
 bool IsObject(absl::string_view text) {
   JsonScanner scanner(text);
   return scanner.WholeObject([&scanner](absl::string_view) { return scanner.Skip(); });
@@ -41,7 +50,7 @@ bool AnswerWriter::ReadToolCalls(Scanner& scanner) {
       if (key != "function") return scanner.Skip();
       return scanner.ForEachMember([&](absl::string_view member) {
         if (member == "name") return scanner.CopyString(&name);
-        return member == "arguments" ? scanner.CopyString(&arguments) : scanner.Skip();
+        return member == "arguments" ? TakeArguments(scanner, arguments) : scanner.Skip();
       });
     });
     if (!read) return false;

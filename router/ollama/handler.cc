@@ -61,14 +61,19 @@ asio::awaitable<std::optional<ApiError>> Scan(EventLoop& loop, absl::string_view
                                    "is too deep near byte ", walk.position(), "."));
 }
 
+// Plans the body and copies it, in slices. The memory grows with the plan.
 asio::awaitable<std::optional<ApiError>> Build(EventLoop& loop, RequestBuilder& builder, FairShare& memory,
                                                std::string& body) {
-  const LimitsConfig& limits = loop.fleet()->config().limits;
-  if (static_cast<int64_t>(builder.size()) > limits.max_body.value()) {
-    co_return MakeError(ErrorName::kBodyTooLarge,
-                        absl::StrCat("The translated body is larger than ", limits.max_body.value(), " bytes."));
+  const LimitsConfig limits = loop.fleet()->config().limits;
+  while (!builder.planned()) {
+    if (std::optional<ApiError> error = builder.Plan()) co_return error;
+    if (static_cast<int64_t>(builder.size()) > limits.max_body.value()) {
+      co_return MakeError(ErrorName::kBodyTooLarge,
+                          absl::StrCat("The translated body is larger than ", limits.max_body.value(), " bytes."));
+    }
+    if (!memory.GrowTo(Bytes(static_cast<int64_t>(builder.size())), limits.max_body_memory)) co_return NoBodyMemory();
+    if (!builder.planned()) co_await asio::post(loop.io(), asio::use_awaitable);
   }
-  if (!memory.GrowTo(Bytes(static_cast<int64_t>(builder.size())), limits.max_body_memory)) co_return NoBodyMemory();
   body.reserve(builder.size());
   while (!builder.Advance(body)) co_await asio::post(loop.io(), asio::use_awaitable);
   co_return std::nullopt;
@@ -82,6 +87,7 @@ asio::awaitable<void> Converse(EventLoop& loop, Client& answer, Call call, Sessi
   if (!error) error = builder.ReadModel(&name);
   const std::string model = error ? name : ModelMeant(*loop.fleet(), name).value_or(name);
   if (!error) error = builder.Begin(model);
+  if (!error && builder.empty()) error = builder.Plan();
   if (error) co_return co_await Refuse(loop, answer, *error);
   AnswerWriter writer(call, name, Now());
   if (builder.empty()) {

@@ -1,11 +1,10 @@
 #include "router/ollama/request_builder.h"
 
-#include <algorithm>
-#include <array>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/json_string.h"
+#include "router/ollama/field_errors.h"
+#include "router/ollama/options.h"
 #include "router/openai/request/prompt_fields.h"
 
 namespace penstock::ollama {
@@ -14,21 +13,8 @@ namespace {
 using MaybeError = std::optional<ApiError>;
 
 constexpr size_t kLongestName = 1024;
-// A longer list of options or calls would hold its loop.
-constexpr size_t kLongestPart = 256 << 10;
-
-// Options that have the same name and meaning in OpenAI's dialect or in that of its servers.
-constexpr std::array<absl::string_view, 8> kSameOptions = {
-    "temperature", "top_p", "top_k", "min_p", "seed", "stop", "presence_penalty", "frequency_penalty"};
-
-ApiError WrongField(absl::string_view field, absl::string_view expected) {
-  return MakeError(ErrorName::kWrongType, absl::StrCat("`", field, "` must be ", expected, "."), field);
-}
-
-ApiError TooLong(absl::string_view field, size_t most = kLongestPart) {
-  return MakeError(ErrorName::kInvalidValue, absl::StrCat("`", field, "` must be at most ", most, " bytes long."),
-                   field);
-}
+// A message costs at least as much as so many bytes of tool calls.
+constexpr size_t kCostOfMessage = 256;
 
 MaybeError ReadFlag(const RequestFields& fields, Field field, absl::string_view name, bool& out) {
   const std::optional<JsonValue> value = fields.Find(field);
@@ -112,29 +98,49 @@ MaybeError RequestBuilder::Begin(absl::string_view model) {
   if (MaybeError error = ReadFlags()) return error;
   Add(absl::StrCat("{\"model\":", AsJsonString(model), ",\"stream\":", stream_ ? "true" : "false"));
   if (stream_) Add(",\"stream_options\":{\"include_usage\":true}");
-  if (MaybeError error = call_ == Call::kChat ? AddChat() : AddGenerate()) return error;
-  if (MaybeError error = AddOptions()) return error;
-  if (MaybeError error = AddFormat()) return error;
-  AddThink();
-  Add("}");
-  return std::nullopt;
-}
-
-MaybeError RequestBuilder::AddChat() {
+  if (call_ == Call::kGenerate) return AddGenerate();
   const std::optional<JsonValue> messages = fields_.Find(Field::kMessages);
   if (messages && messages->kind() != JsonKind::kArray) return WrongField("messages", "a list of objects");
   empty_ = fields_.messages().empty();
   Add(",\"messages\":[");
-  for (size_t i = 0; i < fields_.messages().size(); ++i) {
-    if (i > 0) Add(",");
-    if (MaybeError error = AddMessage(fields_.messages()[i], i)) return error;
+  return std::nullopt;
+}
+
+MaybeError RequestBuilder::Plan() {
+  if (call_ == Call::kChat) {
+    const std::vector<Message>& messages = fields_.messages();
+    for (size_t cost = 0; message_ < messages.size(); ++message_) {
+      if (cost >= kSlice) return std::nullopt;
+      const Message& message = messages[message_];
+      if (message_ > 0) Add(",");
+      if (MaybeError error = AddMessage(message, message_)) return error;
+      cost += kCostOfMessage + message.At(Part::kToolCalls).size();
+    }
+    Add("]");
+    if (MaybeError error = AddTools()) return error;
   }
-  Add("]");
+  planned_ = true;
+  return AddRest();
+}
+
+MaybeError RequestBuilder::AddTools() {
   const std::optional<JsonValue> tools = fields_.Find(Field::kTools);
   if (!tools || tools->raw() == "[]") return std::nullopt;
   if (tools->kind() != JsonKind::kArray) return WrongField("tools", "a list");
   Add(",\"tools\":");
   Add(tools->span);
+  return std::nullopt;
+}
+
+MaybeError RequestBuilder::AddRest() {
+  if (const std::optional<JsonValue> options = fields_.Find(Field::kOptions)) {
+    std::string members;
+    if (MaybeError error = AppendOptions(*options, &members)) return error;
+    Add(members);
+  }
+  if (MaybeError error = AddFormat()) return error;
+  if (MaybeError error = AddThink()) return error;
+  Add("}");
   return std::nullopt;
 }
 
@@ -211,6 +217,8 @@ MaybeError RequestBuilder::AddToolCalls(JsonSpan calls, absl::string_view place)
   const JsonValue list = fields_.ValueIn(calls);
   if (list.kind() != JsonKind::kArray) return WrongField(name, "a list");
   if (calls.size() > kLongestPart) return TooLong(name);
+  calls_bytes_ += calls.size();
+  if (calls_bytes_ > kMostCalls) return TooLong("messages[].tool_calls", kMostCalls);
   JsonArray elements(list);
   const char* before = ",\"tool_calls\":[";
   while (const auto call = elements.Next()) {
@@ -231,28 +239,6 @@ MaybeError RequestBuilder::AddToolCalls(JsonSpan calls, absl::string_view place)
   return std::nullopt;
 }
 
-MaybeError RequestBuilder::AddOptions() {
-  const std::optional<JsonValue> options = fields_.Find(Field::kOptions);
-  if (!options) return std::nullopt;
-  if (options->kind() != JsonKind::kObject) return WrongField("options", "an object");
-  if (options->span.size() > kLongestPart) return TooLong("options");
-  std::vector<std::string> seen;
-  JsonObject members(*options);
-  while (auto member = members.Next()) {
-    const std::string key(member->key);
-    if (member->value.kind() == JsonKind::kNull || std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
-    seen.push_back(key);
-    if (key == "num_predict") {
-      const std::optional<int64_t> most = member->value.Integer();
-      if (member->value.kind() != JsonKind::kNumber) return WrongField("options.num_predict", "an integer");
-      if (most && *most > 0) Add(absl::StrCat(",\"max_tokens\":", *most));
-    } else if (std::find(kSameOptions.begin(), kSameOptions.end(), key) != kSameOptions.end()) {
-      Add(absl::StrCat(",\"", key, "\":", member->value.raw()));
-    }
-  }
-  return std::nullopt;
-}
-
 MaybeError RequestBuilder::AddFormat() {
   const std::optional<JsonValue> format = fields_.Find(Field::kFormat);
   if (IsEmptyString(format)) return std::nullopt;
@@ -268,14 +254,17 @@ MaybeError RequestBuilder::AddFormat() {
 }
 
 // A level goes on as OpenAI names it; yes and no as the chat templates of engines do.
-void RequestBuilder::AddThink() {
+MaybeError RequestBuilder::AddThink() {
   const std::optional<JsonValue> think = fields_.Find(Field::kThink);
-  if (!think || raw_) return;
-  if (think->kind() == JsonKind::kString)
-    Add(absl::StrCat(",\"reasoning_effort\":", think->raw().substr(0, kLongestName)));
+  if (!think || raw_) return std::nullopt;
+  if (think->kind() == JsonKind::kString) {
+    if (think->span.size() > kLongestName) return TooLong("think", kLongestName);
+    Add(absl::StrCat(",\"reasoning_effort\":", think->raw()));
+  }
   if (think->kind() == JsonKind::kBool) {
     Add(absl::StrCat(",\"chat_template_kwargs\":{\"enable_thinking\":", think->raw(), "}"));
   }
+  return std::nullopt;
 }
 
 bool RequestBuilder::Advance(std::string& out) {

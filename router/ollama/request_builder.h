@@ -1,8 +1,8 @@
 // A request in Ollama's own dialect as one for /v1/chat/completions, or for /v1/completions where it is raw.
 //
-// Begin() plans the body as bytes of its own and spans of the client's body. Advance() copies them in slices, so long
-// pictures do not hold a loop. Tool calls get ids, which Ollama's dialect lacks: the answers of tools take them in
-// order. Pure; the client's body and its fields outlive it.
+// Plan() plans the body as bytes of its own and spans of the client's body, and Advance() copies them. Both go on in
+// slices, so neither long pictures nor many tool calls hold a loop. Tool calls get ids, which Ollama's dialect lacks:
+// the answers of tools take them in order. Pure; the client's body and its fields outlive it.
 #ifndef PENSTOCK_ROUTER_OLLAMA_REQUEST_BUILDER_H_
 #define PENSTOCK_ROUTER_OLLAMA_REQUEST_BUILDER_H_
 
@@ -23,13 +23,18 @@ enum class Call : uint8_t { kChat, kGenerate };
 class RequestBuilder {
  public:
   static constexpr size_t kSlice = 256 << 10;
+  // The tool calls of all messages have at most so many bytes: they are translated one by one.
+  static constexpr size_t kMostCalls = 8 << 20;
 
   RequestBuilder(Call call, const RequestFields& fields) : call_(call), fields_(fields) {}
 
   // The name of the model in the request, as far as it is known without an error.
   std::optional<ApiError> ReadModel(std::string* model) const;
-  // Plans the body, for this model. An error is the answer to the request.
+  // Begins the body, for this model. An error is the answer to the request.
   std::optional<ApiError> Begin(absl::string_view model);
+  // Plans the next slice of the body: call it until planned(). An error is the answer to the request.
+  std::optional<ApiError> Plan();
+  bool planned() const { return planned_; }
 
   // After Begin().
   bool stream() const { return stream_; }
@@ -37,8 +42,9 @@ class RequestBuilder {
   bool empty() const { return empty_; }
   // It is for /v1/completions.
   bool raw() const { return raw_; }
+  // The bytes that are planned.
   size_t size() const { return size_; }
-  // Appends the next bytes. False: call it again.
+  // Once it is planned: appends the next bytes. False: call it again.
   bool Advance(std::string& out);
 
  private:
@@ -52,20 +58,23 @@ class RequestBuilder {
   void Add(absl::string_view text);
   void Add(JsonSpan span);
   MaybeError ReadFlags();
-  MaybeError AddChat();
+  MaybeError AddTools();
+  MaybeError AddRest();
   MaybeError AddGenerate();
   MaybeError AddMessage(const Message& message, size_t position);
   void AddContent(JsonSpan content, const std::vector<JsonSpan>& images);
   MaybeError AddToolCalls(JsonSpan calls, absl::string_view place);
-  MaybeError AddOptions();
   MaybeError AddFormat();
-  void AddThink();
+  MaybeError AddThink();
 
   const Call call_;
   const RequestFields& fields_;
   std::vector<Segment> segments_;
   std::deque<int> unanswered_;  // Ids of tool calls.
   int next_id_ = 0;
+  size_t calls_bytes_ = 0;  // Of the tool calls so far.
+  size_t message_ = 0;      // The next to plan.
+  bool planned_ = false;
   bool stream_ = true;
   bool raw_ = false;
   bool empty_ = false;

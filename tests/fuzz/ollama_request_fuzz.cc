@@ -30,6 +30,9 @@ std::string Translated(Call call, absl::string_view body, size_t slice) {
   RequestBuilder builder(call, fields);
   std::string model, made;
   if (builder.ReadModel(&model) || builder.Begin(model)) return "";
+  while (!builder.planned()) {
+    if (builder.Plan()) return "";
+  }
   while (!builder.Advance(made)) continue;
   Expect(made.size() == builder.size(), "the size is known before");
   return made;

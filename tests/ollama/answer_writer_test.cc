@@ -68,6 +68,14 @@ TEST(OllamaAnswer, CallsOfToolsHaveObjectsForArguments) {
   EXPECT_EQ(answer["message"]["tool_calls"][1]["function"]["arguments"]["arguments"], "broken");
 }
 
+TEST(OllamaAnswer, ArgumentsThatAreAnObjectAlreadyStayThatObject) {
+  AnswerWriter writer(Call::kChat, "m", At(0));
+  const Json answer = Json::parse(writer.Whole(
+      R"({"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"a":{"b":[1]}}}}]}}]})", kWhen,
+      At(9)));
+  EXPECT_EQ(answer["message"]["tool_calls"][0]["function"]["arguments"], Json::parse(R"({"a":{"b":[1]}})"));
+}
+
 TEST(OllamaAnswer, NonsenseMakesNoLine) {
   AnswerWriter writer(Call::kChat, "m", At(0));
   std::string out;

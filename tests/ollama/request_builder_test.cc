@@ -30,6 +30,11 @@ Built Build(Call call, const std::string& text, size_t slice = 1 << 20) {
   std::string model;
   std::optional<ApiError> error = builder.ReadModel(&model);
   if (!error) error = builder.Begin(model);
+  while (!error && !builder.planned()) {
+    const size_t before = builder.size();
+    error = builder.Plan();
+    EXPECT_LE(builder.size() - before, 4 * RequestBuilder::kSlice) << "a slice is too long";
+  }
   Built built;
   if (error) {
     built.error = error->message;
@@ -85,6 +90,41 @@ TEST(OllamaRequest, OptionsAndFormatsAreThoseOfOpenAi) {
   EXPECT_FALSE(body.contains("seed"));
   EXPECT_EQ(body["response_format"]["type"], "json_object");
   EXPECT_EQ(body["reasoning_effort"], "low");
+}
+
+TEST(OllamaRequest, OfAnOptionThatOccursTwiceTheFirstCountsHoweverManyOthersThereAre) {
+  std::string options = R"("top_k":3,"num_predict":null)";
+  for (int i = 0; i < 20'000; ++i) options += ",\"o" + std::to_string(i) + "\":1";
+  options += R"(,"top_k":4,"num_predict":5)";
+  const Json body = Build(Call::kGenerate, R"({"model":"m","prompt":"p","options":{)" + options + "}}").body;
+  EXPECT_EQ(body["top_k"], 3);
+  EXPECT_EQ(body["max_tokens"], 5);
+  EXPECT_FALSE(body.contains("o1"));
+}
+
+std::string ChatWithCalls(int messages, size_t bytes) {
+  const std::string call = R"({"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{"a":")" +
+                           std::string(bytes, 'x') + "\"}}}]}";
+  std::string list = call;
+  for (int i = 1; i < messages; ++i) list += "," + call;
+  return R"({"model":"m","messages":[)" + list + "]}";
+}
+
+TEST(OllamaRequest, ManyToolCallsArePlannedInSlicesAndBounded) {
+  const Built built = Build(Call::kChat, ChatWithCalls(30, 100'000));
+  ASSERT_EQ(built.body["messages"].size(), 30u);
+  EXPECT_EQ(built.body["messages"][29]["tool_calls"][0]["id"], "call_29");
+  const std::string all = "`messages[].tool_calls` must be at most " + std::to_string(RequestBuilder::kMostCalls);
+  EXPECT_EQ(Build(Call::kChat, ChatWithCalls(90, 100'000)).error.rfind(all, 0), 0u);
+  EXPECT_NE(Build(Call::kChat, ChatWithCalls(1, 300'000)).error, "");
+}
+
+TEST(OllamaRequest, ALevelOfThoughtIsNeverCut) {
+  const auto thinking = [](size_t bytes) {
+    return Build(Call::kGenerate, R"({"model":"m","prompt":"p","think":")" + std::string(bytes, 'x') + "\"}");
+  };
+  EXPECT_EQ(thinking(1000).body["reasoning_effort"], std::string(1000, 'x'));
+  EXPECT_EQ(thinking(1100).error, "`think` must be at most 1024 bytes long.");
 }
 
 TEST(OllamaRequest, FaultsAreNamed) {

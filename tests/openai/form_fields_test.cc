@@ -70,6 +70,23 @@ TEST(FormFields, EscapesAndTokensOfNamesAreRead) {
   EXPECT_EQ(Read(escaped).model, "m");
 }
 
+TEST(FormFields, AHeadThatReadersTakeInDifferentWaysIsRefused) {
+  const auto error = [](const std::string& head) {
+    return Read(absl::StrCat("--x y\r\n", head, "\r\n\r\nm\r\n--x y--")).error;
+  };
+  EXPECT_EQ(error("Content-Disposition: form-data; name=\"model\"\r\nContent-Type: text/plain"), "");
+  for (const char* head :
+       {"Content-Disposition: form-data; name=\"a\"; name=\"model\"",
+        "Content-Disposition: form-data; name=\"model\"; NAME=a", "Content-Disposition: form-data; name*=utf-8''model",
+        "Content-Disposition: form-data; name=\"a\"; name*=utf-8''model",
+        "Content-Disposition: form-data; name=a\r\ncontent-disposition: form-data; name=model",
+        "Content-Disposition: form-data;\r\n name=\"model\"", "Content-Disposition: form-data;\r\n\tname=\"model\"",
+        " Content-Disposition: form-data; name=\"model\"", "Content-Disposition form-data",
+        ": form-data; name=\"model\"", "A: b\nContent-Disposition: form-data; name=\"model\""}) {
+    EXPECT_NE(error(head), "") << head;
+  }
+}
+
 TEST(FormFields, FaultsAreNamed) {
   EXPECT_NE(Read("").error, "");
   EXPECT_NE(Read("--x y").error, "");

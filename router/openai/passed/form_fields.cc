@@ -1,6 +1,7 @@
 #include "router/openai/passed/form_fields.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -15,8 +16,9 @@ constexpr absl::string_view kHeadEnd = "\r\n\r\n";
 // Bytes of a text that are looked at; the others count as letters.
 constexpr size_t kLongestCounted = 256 << 10;
 
-// The value of a parameter, as in `form-data; name="x"`. Unset when absent.
-std::optional<std::string> Parameter(absl::string_view field, absl::string_view name) {
+// Calls visit(name, value) for each parameter, as in `form-data; name="x"`.
+template <class Visit>
+void ForEachParameter(absl::string_view field, Visit&& visit) {
   size_t at = field.find(';');
   while (at < field.size()) {
     const size_t begin = field.find_first_not_of("; \t", at);
@@ -38,9 +40,43 @@ std::optional<std::string> Parameter(absl::string_view field, absl::string_view 
       at = field.find(';', from);
       value = std::string(absl::StripAsciiWhitespace(field.substr(from, std::min(at, field.size()) - from)));
     }
-    if (absl::EqualsIgnoreCase(key, name)) return value;
+    visit(key, value);
   }
-  return std::nullopt;
+}
+
+// Unset when absent; the first counts.
+std::optional<std::string> Parameter(absl::string_view field, absl::string_view name) {
+  std::optional<std::string> found;
+  ForEachParameter(field, [&](absl::string_view key, const std::string& value) {
+    if (!found && absl::EqualsIgnoreCase(key, name)) found = value;
+  });
+  return found;
+}
+
+// The parameters of the head of a part.
+struct PartParameters {
+  int names = 0;
+  bool coded_name = false;  // name*, as of RFC 5987.
+  bool file = false;
+  std::string name;
+};
+
+PartParameters ReadPartParameters(absl::string_view field) {
+  PartParameters read;
+  ForEachParameter(field, [&read](absl::string_view key, const std::string& value) {
+    read.coded_name |= absl::EqualsIgnoreCase(key, "name*");
+    read.file |= absl::EqualsIgnoreCase(key, "filename") || absl::EqualsIgnoreCase(key, "filename*");
+    if (!absl::EqualsIgnoreCase(key, "name")) return;
+    ++read.names;
+    read.name = value;
+  });
+  return read;
+}
+
+bool IsHeader(absl::string_view line) {
+  const size_t colon = line.find(':');
+  return colon != 0 && colon != absl::string_view::npos && line[0] != ' ' && line[0] != '\t' &&
+         line.find_first_of(kLineEnd) == absl::string_view::npos;
 }
 
 TextCounts CountField(absl::string_view text) {
@@ -129,12 +165,19 @@ bool FormFields::EndHead() {
     return Fail(absl::StrCat("The form is wrong near byte ", at_, ": the head of a part breaks off or is too long."));
   }
   name_.clear();
-  for (const absl::string_view line : absl::StrSplit(body_.substr(at_, found), kLineEnd)) {
+  bool disposed = false;
+  for (const absl::string_view line : absl::StrSplit(body_.substr(at_, found), kLineEnd, absl::SkipEmpty())) {
+    if (!IsHeader(line)) {
+      return Fail(absl::StrCat("The form is wrong near byte ", at_, ": a line in the head of a part is no header."));
+    }
     const size_t colon = line.find(':');
-    if (colon == absl::string_view::npos) continue;
     if (!absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(line.substr(0, colon)), "content-disposition")) continue;
-    const absl::string_view value = line.substr(colon + 1);
-    if (!Parameter(value, "filename")) name_ = Parameter(value, "name").value_or("");
+    const PartParameters read = ReadPartParameters(line.substr(colon + 1));
+    // Readers of forms differ in which of two names counts.
+    if (std::exchange(disposed, true) || read.names > 1 || read.coded_name) {
+      return Fail(absl::StrCat("The form is wrong near byte ", at_, ": a part may have only one plain `name`."));
+    }
+    if (!read.file) name_ = read.name;
   }
   begin_ = at_ + found + kHeadEnd.size();
   // An empty content begins with the line end of its delimiter, which may be that of the head.
