@@ -135,7 +135,7 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   p.edge.pseudonym = absl::StrCat("penstock-", NewRequestId());
   p.edge.admin_apart = !config.admin_listen.empty();
   p.page = std::make_unique<PageFeed>(p.edge, p.all_loops, options.version, std::move(options.comparison));
-  if (ShadowThread* shadow = p.observers.shadow.get()) p.page->SetShadow([shadow] { return shadow->Report(); });
+  if (ShadowThread* seen = p.observers.shadow.get()) p.page->SetShadow([seen] { return seen->Report(); });
   p.edge.page = p.page.get();
   return std::unique_ptr<RouterServer>(new RouterServer(std::move(parts)));
 }

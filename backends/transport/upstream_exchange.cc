@@ -168,7 +168,7 @@ bool UpstreamExchange::State::ReadReady(Step step) {
 }
 
 asio::awaitable<void> UpstreamExchange::State::ReadOn(Duration timeout, Step step) {
-  reading.emplace(Reading{timeout, step, TimeLeft(timeout), pieces});
+  reading.emplace(Reading{timeout, step, TimeLeft(timeout)});
   return reader.Wait([this, timeout] { connection->AwaitInput(timeout, *this); },
                      [open = connection] { open->CancelWait(); });
 }
@@ -178,7 +178,7 @@ void UpstreamExchange::State::OnInput(const ErrorCode& waited) {
   try {
     if (!TakeInput(waited, reading->step) && !ReadReady(reading->step)) {
       // Bytes that are no body, such as those of a head, give no more time.
-      if (std::exchange(reading->pieces, pieces) != pieces) reading->left = TimeLeft(reading->timeout);
+      if (std::exchange(reading->piece, false)) reading->left = TimeLeft(reading->timeout);
       return connection->AwaitInput(reading->left.value(), *this);
     }
   } catch (...) {
@@ -190,7 +190,7 @@ void UpstreamExchange::State::OnInput(const ErrorCode& waited) {
 std::optional<absl::StatusOr<bool>> UpstreamExchange::State::GiveBody(UpstreamExchange::Take take) {
   if (!parser->body().empty()) {
     const absl::string_view piece = parser->body();
-    ++pieces;
+    if (reading) reading->piece = true;
     parser->DropBody();
     if (!take(piece)) return false;
   }

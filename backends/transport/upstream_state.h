@@ -106,8 +106,8 @@ struct UpstreamExchange::State final : Connection::Waiter {
   struct Reading {
     Duration timeout;
     Step step;
-    TimeLeft left;    // Anew with each piece of a body.
-    uint64_t pieces;  // Then.
+    TimeLeft left;       // Anew with each piece of a body.
+    bool piece = false;  // One came since then.
   };
 
   explicit State(std::shared_ptr<UpstreamPool::Shared> shared) : pool(std::move(shared)) { NewParser(); }
@@ -157,7 +157,6 @@ struct UpstreamExchange::State final : Connection::Waiter {
   Suspended reader;
   Turn turn;
   std::optional<Reading> reading;
-  uint64_t pieces = 0;   // Of bodies, so far.
   bool no_body = false;  // The answer to a HEAD request.
   bool reused = false;   // The connection has served another request, so the engine may have closed it.
   bool any_byte = false;

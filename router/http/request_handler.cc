@@ -120,8 +120,8 @@ void FindConfigured(const std::shared_ptr<const FleetView>& fleet, const Request
 RouteMatch FindRoute(EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
   RouteMatch match = MatchRoute(head.method, head.target);
   if (match.route == Route::kNotFound) FindConfigured(loop.fleet(), head, match);
-  if (loop.edge().admin_apart && client.use() == ClientConnection::Use::kAdmin != match.admin)
-    match.route = Route::kNotFound;
+  const bool admin = client.use() == ClientConnection::Use::kAdmin;
+  if (loop.edge().admin_apart && admin != match.admin) match.route = Route::kNotFound;
   return match;
 }
 

@@ -4,8 +4,10 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "base/clock.h"
 #include "config/values/builtin_classes.h"
+#include "config/values/policy_pair.h"
 #include "router/jobs/batch/batch_text.h"
 #include "router/telemetry/batch_metrics.h"
 
@@ -15,6 +17,16 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration kDiskPause = Duration::Seconds(1);
+// Lines per replica under a policy that cannot make them give way.
+constexpr int64_t kLinesPerReplica = 8;
+
+// Only Penstock's own core lets lines wait behind all else, and evicts them. Under any other policy they would fill the
+// engines.
+int64_t MostLines(const Config& config) {
+  const int64_t most = config.state.max_running_lines;
+  if (absl::StartsWith(PolicyPairOf(config.policy).decide, "penstock")) return most;
+  return std::min(most, kLinesPerReplica * std::max<int64_t>(1, static_cast<int64_t>(config.replicas.size())));
+}
 
 // Jobs run in the class of their name; a reload may have dropped it.
 std::string ClassOfJobs(const Config& config) {
@@ -82,7 +94,7 @@ void LineFlow::Remove(BatchKey key) {
 }
 
 void LineFlow::Refresh() {
-  schedule_.SetMost(home_.fleet()->config().state.max_running_lines);
+  schedule_.SetMost(MostLines(home_.fleet()->config()));
   for (const auto& [key, job] : jobs_) schedule_.Put(key, FactsOf(*job));
   PumpSoon();
 }
