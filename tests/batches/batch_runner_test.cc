@@ -276,6 +276,17 @@ TEST(BatchRunner, ABatchWhoseOutputsPassTheBytesOfItsTenantFails) {
   EXPECT_EQ(errors[0]["code"], "batch_too_large");
 }
 
+TEST(BatchRunner, ALineThatExpiresTellsItsLastRefusal) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWholeAnswer); });
+  const StoreFolder folder;
+  JobWorld job(folder, engine);
+  job.world.orders.hold = job.world.orders.refuse_parked = true;  // 429 with a hint.
+  const Batch ended = job.AwaitEnd(job.Begin(LinesUpTo(1), UnixSeconds(2)).key);
+  EXPECT_EQ(ended.status, BatchStatus::kExpired);
+  const std::string message = job.Rows(ended.error_file_id).at("1")["error"]["message"];
+  EXPECT_NE(message.find("Its last run ended with status 429"), std::string::npos) << message;
+}
+
 TEST(BatchRunner, EmptyLinesAreReadSliceBySlice) {
   ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWholeAnswer); });
   const StoreFolder folder;
