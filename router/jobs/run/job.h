@@ -25,8 +25,8 @@ struct Job {
   Instant began;
   Instant deadline;
   Endpoint endpoint = Endpoint::kChat;
-  std::map<uint64_t, std::deque<LineTask>> at_hand;  // By lane; none is empty.
-  std::map<int64_t, std::string> refusals;           // By line: the end of its last run. Of lines at hand or in a run.
+  std::map<uint64_t, std::deque<LineTask>> at_hand;  // The key is the lane. None is empty.
+  std::map<int64_t, std::string> refusals;           // The key is the line, which is at hand or in a run.
   std::unordered_set<std::shared_ptr<LineRun>> runs;
   int64_t storing = 0;    // Answers on their way to the disk.
   bool claiming = false;  // A read of lines is on its way.

@@ -82,7 +82,8 @@ std::optional<BatchKey> JobSchedule::Next(Instant now) const {
 bool JobSchedule::MayStart(uint64_t key, const JobLane& lines, Instant now) const {
   if (lines.at_hand == 0 || now < lines.paused_until) return false;
   if (lines.refusals > 0 && lines.in_core.all() > 0) return false;
-  const Counts* lane = LaneOf(key);
+  const auto found = lanes_.find(key);
+  const Counts* lane = found == lanes_.end() ? nullptr : &found->second;
   const auto most_waiting = std::max(
       kLeastWaiting, lane == nullptr ? 0 : static_cast<int64_t>(static_cast<double>(lane->placed) * kWaitingShare));
   return lane == nullptr || lane->waiting < most_waiting;
@@ -110,11 +111,6 @@ JobSchedule::Rank JobSchedule::RankOf(const Job& job, Instant now) const {
   const double weight = job.facts.weight * (work_left > time_left ? kBehindWeight : 1);
   // A tenant without a line in the core goes by its weight too.
   return {(lines + 1) / weight, job.facts.deadline};
-}
-
-const JobSchedule::Counts* JobSchedule::LaneOf(uint64_t lane) const {
-  const auto found = lanes_.find(lane);
-  return found == lanes_.end() ? nullptr : &found->second;
 }
 
 Instant JobSchedule::NextChange(Instant now) const {

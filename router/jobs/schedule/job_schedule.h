@@ -127,7 +127,6 @@ class JobSchedule {
   std::optional<uint64_t> LaneToStart(const Job& job, Instant now) const;
   bool NeedsLines(const Job& job, Instant now) const;
   Rank RankOf(const Job& job, Instant now) const;
-  const Counts* LaneOf(uint64_t lane) const;
   template <class Change>
   void Apply(const LinePlace& place, Change change);
 
