@@ -33,7 +33,7 @@ class JobScheduleTest : public testing::Test {
   std::vector<BatchKey> StartAll(Instant now) {
     std::vector<BatchKey> started;
     while (const auto key = schedule.Next(now)) {
-      places.push_back(schedule.OnStart(*key));
+      places.push_back(schedule.OnStart(*key, now));
       started.push_back(*key);
     }
     return started;
@@ -142,9 +142,9 @@ TEST_F(JobScheduleTest, ATenantHasNoMoreLinesThanItsLimit) {
 
 TEST_F(JobScheduleTest, ARefusalPausesTheBatchAsLongAsItsHint) {
   Add(kFirst, JobOf(1, 100));
-  places.push_back(schedule.OnStart(kFirst));
+  places.push_back(schedule.OnStart(kFirst, kStart));
   schedule.OnEnd(places.back());
-  schedule.OnRefused(kFirst, kStart, Duration::Seconds(7));
+  schedule.OnRefused(kFirst, 1, kStart, Duration::Seconds(7));
   EXPECT_FALSE(schedule.Next(At(6.9)));
   EXPECT_EQ(schedule.NextChange(kStart), At(7));
   EXPECT_EQ(schedule.Next(At(7)), kFirst);
@@ -152,9 +152,11 @@ TEST_F(JobScheduleTest, ARefusalPausesTheBatchAsLongAsItsHint) {
 
 TEST_F(JobScheduleTest, AfterARefusalOneLineIsTriedAtATime) {
   Add(kFirst, JobOf(1, 100));
-  schedule.OnRefused(kFirst, kStart, Duration::Seconds(1));
+  schedule.OnRefused(kFirst, 1, kStart, Duration::Seconds(1));
   EXPECT_EQ(StartAll(At(2)).size(), 1U);
   PlaceAll();
+  EXPECT_FALSE(schedule.Next(At(2))) << "an engine that has it may refuse it yet";
+  schedule.OnAnswered(kFirst, 1);
   EXPECT_EQ(StartAll(At(2)).size(), static_cast<size_t>(JobSchedule::kLeastWaiting));
 }
 
@@ -163,7 +165,7 @@ TEST_F(JobScheduleTest, RefusalsInARowPauseForLongerAndLongerUpToABound) {
   Duration last;
   for (int i = 0; i < 20; ++i) {
     const Instant now = At(1000.0 * i);
-    schedule.OnRefused(kFirst, now, Duration());
+    schedule.OnRefused(kFirst, 1, now, Duration());
     const Duration pause = schedule.NextChange(now) - now;
     EXPECT_GE(pause, last);
     last = pause;
@@ -173,7 +175,7 @@ TEST_F(JobScheduleTest, RefusalsInARowPauseForLongerAndLongerUpToABound) {
 
 TEST_F(JobScheduleTest, LinesThatAreRefusedTogetherAreOneRefusal) {
   Add(kFirst, JobOf(1, 100));
-  for (int i = 0; i < 8; ++i) schedule.OnRefused(kFirst, kStart, Duration());
+  for (int i = 0; i < 8; ++i) schedule.OnRefused(kFirst, 1, kStart, Duration());
   EXPECT_EQ(schedule.NextChange(kStart) - kStart, JobSchedule::kShortestPause);
 }
 
@@ -196,11 +198,50 @@ TEST_F(JobScheduleTest, ABatchWhoseStoreHasNoLineReadsNoFurtherOne) {
   EXPECT_FALSE(schedule.NextClaim(kStart));
 }
 
-TEST_F(JobScheduleTest, ABatchThatPausesReadsNoLines) {
+TEST_F(JobScheduleTest, ABatchWhoseReadFailedReadsLater) {
   schedule.Put(kFirst, JobOf(1, 100));
-  schedule.OnRefused(kFirst, kStart, Duration::Seconds(1));
+  schedule.OnClaim(kFirst);
+  schedule.OnClaimFailed(kFirst, kStart, Duration::Seconds(1));
   EXPECT_FALSE(schedule.NextClaim(At(0.9)));
+  EXPECT_EQ(schedule.NextChange(kStart), At(1));
   EXPECT_EQ(schedule.NextClaim(At(1)), kFirst);
+}
+
+TEST_F(JobScheduleTest, ARefusedLaneHoldsNoOtherLaneOfItsBatchBack) {
+  Add(kFirst, JobOf(1, 100), /*lane=*/1);
+  Add(kFirst, JobOf(1, 100), /*lane=*/2);
+  schedule.OnRefused(kFirst, 1, kStart, Duration::Seconds(7));
+  EXPECT_EQ(StartAll(kStart).size(), static_cast<size_t>(JobSchedule::kLeastWaiting));
+  for (const LinePlace& place : places) EXPECT_EQ(place.lane, 2U);
+}
+
+TEST_F(JobScheduleTest, TheLaneWithTheFewestLinesGoesFirst) {
+  schedule.SetMost(6);
+  Add(kFirst, JobOf(1, 100), /*lane=*/1);
+  Add(kFirst, JobOf(1, 100), /*lane=*/2);
+  StartAll(kStart);
+  int of_one = 0;
+  for (const LinePlace& place : places) of_one += place.lane == 1 ? 1 : 0;
+  EXPECT_EQ(of_one, 3);
+}
+
+TEST_F(JobScheduleTest, ABatchWhoseLanesAreBlockedReadsOnUpToABound) {
+  schedule.Put(kFirst, JobOf(1, 100));
+  schedule.SetLines(kFirst, JobSchedule::kLowWaterBlocked - 1, 1, 1000);
+  EXPECT_FALSE(schedule.NextClaim(kStart));
+  schedule.OnRefused(kFirst, 1, kStart, Duration::Seconds(7));
+  EXPECT_EQ(schedule.NextClaim(kStart), kFirst);
+  schedule.SetLines(kFirst, JobSchedule::kLowWaterBlocked, 1, 1000);
+  EXPECT_FALSE(schedule.NextClaim(kStart));
+}
+
+TEST_F(JobScheduleTest, ATenantWithoutRoomReadsAndStartsNoLine) {
+  ScheduledJob none = JobOf(1, 100);
+  none.tenant_most = 0;
+  schedule.Put(kFirst, none);
+  EXPECT_FALSE(schedule.NextClaim(kStart));
+  Add(kFirst, none);
+  EXPECT_FALSE(schedule.Next(kStart));
 }
 
 TEST_F(JobScheduleTest, OnlySoManyBatchesHaveLinesInMemory) {

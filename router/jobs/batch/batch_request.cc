@@ -43,7 +43,7 @@ std::optional<ApiError> TakeText(const Json& body, const char* field, std::strin
   return std::nullopt;
 }
 
-// Of a text that is UTF-8.
+// The text is UTF-8.
 size_t Characters(absl::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; }));

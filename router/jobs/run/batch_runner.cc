@@ -32,11 +32,12 @@ std::string TooLargeList(const Job& job) {
   return ListOf({BatchErrorJson({"batch_too_large", job.too_large, "input_file_id", 0})});
 }
 
-LineAnswer ExpiredAnswer(const Batch& batch, const LineTask& task) {
-  const LineNames names{LineId(batch.id, task.line.number), task.custom_id};
-  return {
-      batch.key, task.line.number, /*failed=*/true,
-      ErrorText(names, "batch_expired", "This request could not be executed before the completion window expired.")};
+LineAnswer ExpiredAnswer(const Job& job, const LineTask& task) {
+  const LineNames names{LineId(job.batch.id, task.line.number), task.custom_id};
+  std::string message = "This request could not be executed before the completion window expired.";
+  const auto refusal = job.refusals.find(task.line.number);
+  if (refusal != job.refusals.end()) absl::StrAppend(&message, " Its last run ended with ", refusal->second);
+  return {job.batch.key, task.line.number, /*failed=*/true, ErrorText(names, "batch_expired", message)};
 }
 
 }  // namespace
@@ -236,11 +237,12 @@ asio::awaitable<void> BatchRunner::ExpireLines(JobPointer job) {
   };
   co_await Ask(std::move(forget));
   while (!drained && !stopping_ && job->batch.status != BatchStatus::kCancelling) {
-    auto work = [batch = job->batch](JobStore& store) -> JobResult<int64_t> {
+    // The job is quiet: what this work reads of it does not change.
+    auto work = [job, batch = job->batch](JobStore& store) -> JobResult<int64_t> {
       JobResult<ClaimedLines> claimed = ClaimLines(store, batch, {kExpiredLines, LineFlow::kClaimBytes});
       if (!claimed.ok()) return claimed.error();
       std::vector<LineAnswer> answers = std::move(claimed->broken);
-      for (const LineTask& task : claimed->tasks) answers.push_back(ExpiredAnswer(batch, task));
+      for (const LineTask& task : claimed->tasks) answers.push_back(ExpiredAnswer(*job, task));
       if (answers.empty()) return int64_t{0};
       const JobResult<int64_t> stored = store.lines().StoreAnswers(answers);
       if (!stored.ok()) store.lines().Forget(batch.key);

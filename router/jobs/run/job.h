@@ -2,7 +2,9 @@
 #ifndef PENSTOCK_ROUTER_JOBS_RUN_JOB_H_
 #define PENSTOCK_ROUTER_JOBS_RUN_JOB_H_
 
+#include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -23,7 +25,8 @@ struct Job {
   Instant began;
   Instant deadline;
   Endpoint endpoint = Endpoint::kChat;
-  std::deque<LineTask> at_hand;
+  std::map<uint64_t, std::deque<LineTask>> at_hand;  // The key is the lane. None is empty.
+  std::map<int64_t, std::string> refusals;           // The key is the line, which is at hand or in a run.
   std::unordered_set<std::shared_ptr<LineRun>> runs;
   int64_t storing = 0;    // Answers on their way to the disk.
   bool claiming = false;  // A read of lines is on its way.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "config/values/builtin_classes.h"
 #include "config/values/policy_pair.h"
@@ -41,6 +42,17 @@ const TenantConfig* FindTenant(const Config& config, TenantId id) {
   return found == config.tenants.end() ? nullptr : &*found;
 }
 
+std::string RefusalOf(const LineRun& run) {
+  constexpr size_t kLongest = 1000;
+  return run.body.size() > kLongest ? absl::StrCat("status ", run.result.status)
+                                    : absl::StrCat("status ", run.result.status, ": ", run.body);
+}
+
+bool NeedsKey(const Config& config) {
+  return std::any_of(config.tenants.begin(), config.tenants.end(),
+                     [](const TenantConfig& each) { return !each.keys.empty(); });
+}
+
 Caller CallerOf(const Config& config, TenantId id) {
   const TenantConfig* tenant = FindTenant(config, id);
   return tenant == nullptr ? Caller{id, "", "", ""}
@@ -59,6 +71,8 @@ ScheduledJob LineFlow::FactsOf(const Job& job) const {
   facts.deadline = job.deadline;
   facts.total = job.batch.counts.total;
   const TenantConfig* tenant = FindTenant(home_.fleet()->config(), job.batch.tenant);
+  // Nobody may be this tenant any more.
+  if (tenant == nullptr && NeedsKey(home_.fleet()->config())) facts.tenant_most = 0;
   if (tenant == nullptr) return facts;
   facts.weight = tenant->weight;
   // The other half is for requests that do not wait for days.
@@ -75,15 +89,22 @@ void LineFlow::Add(const JobPointer& job) {
 void LineFlow::Note(const JobPointer& job) {
   const BatchKey key = job->batch.key;
   if (!schedule_.Has(key)) return;
-  const uint64_t lane = job->at_hand.empty() ? 0 : job->at_hand.front().lane;
-  schedule_.SetLines(key, static_cast<int64_t>(job->at_hand.size()), lane, job->batch.counts.Open());
+  schedule_.SetOpen(key, job->batch.counts.Open());
   if (job->done() || job->stopped || job->gone || !job->too_large.empty()) job->wake.Notify();
   PumpSoon();
 }
 
+void LineFlow::CountLane(const JobPointer& job, uint64_t lane) {
+  const BatchKey key = job->batch.key;
+  if (!schedule_.Has(key)) return;
+  const auto found = job->at_hand.find(lane);
+  const int64_t at_hand = found == job->at_hand.end() ? 0 : static_cast<int64_t>(found->second.size());
+  schedule_.SetLines(key, at_hand, lane, job->batch.counts.Open());
+}
+
 void LineFlow::Halt(const JobPointer& job, bool leave_engines) {
   job->stopped = true;
-  job->at_hand.clear();
+  for (const auto& [lane, tasks] : std::exchange(job->at_hand, {})) CountLane(job, lane);
   for (const std::shared_ptr<LineRun>& run : job->runs) run->Leave(/*waiting_only=*/!leave_engines);
   Note(job);
 }
@@ -116,7 +137,7 @@ void LineFlow::PumpSoon() {
 void LineFlow::Pump() {
   if (stopped_ || unstored_ > 0) return;
   const Instant now = Now();
-  while (const std::optional<BatchKey> key = schedule_.Next(now)) StartLine(*key);
+  while (const std::optional<BatchKey> key = schedule_.Next(now)) StartLine(*key, now);
   while (const std::optional<BatchKey> key = schedule_.NextClaim(now)) Claim(*key);
   const Instant next = schedule_.NextChange(now);
   if (next != Instant::Never()) ArmTimer(next);
@@ -145,26 +166,33 @@ void LineFlow::OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed)
   job->claiming = false;
   if (!claimed.ok()) {
     if (claimed.error().kind == JobErrorKind::kQuota) job->too_large = claimed.error().message;
-    schedule_.OnClaimed(job->batch.key, /*drained=*/false);
-    schedule_.OnRefused(job->batch.key, Now(), kDiskPause);
+    schedule_.OnClaimFailed(job->batch.key, Now(), kDiskPause);
   } else {
     job->drained = claimed->drained;
     schedule_.OnClaimed(job->batch.key, job->drained);
-    if (!job->stopped) std::move(claimed->tasks.begin(), claimed->tasks.end(), std::back_inserter(job->at_hand));
+    for (LineTask& task : claimed->tasks) {
+      if (job->stopped) break;
+      const uint64_t lane = task.lane;
+      job->at_hand[lane].push_back(std::move(task));
+      CountLane(job, lane);
+    }
     for (LineAnswer& broken : claimed->broken) Store(job, std::move(broken));
   }
   Note(job);
 }
 
-void LineFlow::StartLine(BatchKey key) {
+void LineFlow::StartLine(BatchKey key, Instant now) {
   const JobPointer job = jobs_.at(key);
   const std::shared_ptr<const FleetView>& fleet = home_.fleet();
-  LineTask task = std::move(job->at_hand.front());
-  job->at_hand.pop_front();
+  const LinePlace place = schedule_.OnStart(key, now);
+  const auto lane = job->at_hand.find(place.lane);
+  LineTask task = std::move(lane->second.front());
+  lane->second.pop_front();
+  if (lane->second.empty()) job->at_hand.erase(lane);
+  CountLane(job, place.lane);
   LineOrders orders{key, job->endpoint, LineId(job->batch.id, task.line.number),
                     CallerOf(fleet->config(), job->batch.tenant), ClassOfJobs(fleet->config())};
   EventLoop& loop = *loops_[next_loop_++ % loops_.size()];
-  const LinePlace place = schedule_.OnStart(key);
   auto listen = [this](const std::shared_ptr<LineRun>& run, LineRun::News news) { OnNews(run, news); };
   const auto run = std::make_shared<LineRun>(home_, loop, std::move(task), std::move(orders), place, std::move(listen));
   job->runs.insert(run);
@@ -188,6 +216,7 @@ void LineFlow::OnNews(const std::shared_ptr<LineRun>& run, LineRun::News news) {
     case LineRun::News::kEnded:
       schedule_.OnEnd(run->place);
       OnEnded(job, *run);
+      CountLane(job, run->place.lane);
       job->runs.erase(run);
       break;
   }
@@ -198,6 +227,8 @@ void LineFlow::OnEnded(const JobPointer& job, LineRun& run) {
   run.task.faults += FaultsOf(run.result);
   const LineEnd end = EndOf(run.result, run.task.faults);
   if (end == LineEnd::kAgain || end == LineEnd::kReturned) return TryAgain(job, run);
+  if (!run.result.engine_fault) schedule_.OnAnswered(run.job(), run.place.lane);
+  job->refusals.erase(run.task.line.number);
   home_.edge().telemetry->batches().OnTokens(run.usage.prompt, run.usage.output);
   const LineNames names{run.id(), run.task.custom_id};
   if (!IsJsonValue(run.body)) {
@@ -209,15 +240,16 @@ void LineFlow::OnEnded(const JobPointer& job, LineRun& run) {
 }
 
 void LineFlow::TryAgain(const JobPointer& job, LineRun& run) {
+  if (run.result.status != 0) job->refusals[run.task.line.number] = RefusalOf(run);
   if (job->stopped) return;
   home_.edge().telemetry->batches().OnRetry();
   const bool fault = run.result.engine_fault;
-  schedule_.OnRefused(run.job(), Now(), run.result.retry_after.value_or(Duration()));
+  schedule_.OnRefused(run.job(), run.place.lane, Now(), run.result.retry_after.value_or(Duration()));
   // A line that may be at fault lets the others pass.
   if (fault) {
-    job->at_hand.push_back(std::move(run.task));
+    job->at_hand[run.place.lane].push_back(std::move(run.task));
   } else {
-    job->at_hand.push_front(std::move(run.task));
+    job->at_hand[run.place.lane].push_front(std::move(run.task));
   }
 }
 

@@ -52,7 +52,9 @@ class LineFlow {
   ScheduledJob FactsOf(const Job& job) const;
   void Claim(BatchKey key);
   void OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed);
-  void StartLine(BatchKey key);
+  void StartLine(BatchKey key, Instant now);
+  // The lines at hand of one lane are others.
+  void CountLane(const JobPointer& job, uint64_t lane);
   void OnNews(const std::shared_ptr<LineRun>& run, LineRun::News news);
   void OnEnded(const JobPointer& job, LineRun& run);
   void TryAgain(const JobPointer& job, LineRun& run);

@@ -15,9 +15,17 @@ void JobSchedule::Put(BatchKey key, const ScheduledJob& job) { jobs_[key].facts 
 
 void JobSchedule::SetLines(BatchKey key, int64_t at_hand, uint64_t lane, int64_t open) {
   Job& job = jobs_.at(key);
-  job.at_hand = at_hand;
-  job.lane = lane;
+  JobLane& lines = job.lanes[lane];
+  job.at_hand += at_hand - lines.at_hand;
+  lines.at_hand = at_hand;
   job.open = open;
+  if (at_hand == 0 && lines.in_core.all() == 0) job.lanes.erase(lane);
+}
+
+void JobSchedule::OnClaimFailed(BatchKey key, Instant now, Duration pause) {
+  Job& job = jobs_.at(key);
+  job.claiming = false;
+  job.claims_pause_until = now + pause;
 }
 
 void JobSchedule::OnClaimed(BatchKey key, bool drained) {
@@ -37,7 +45,7 @@ std::optional<BatchKey> JobSchedule::NextClaim(Instant now) const {
   std::optional<BatchKey> best;
   Rank best_rank;
   for (const auto& [key, job] : jobs_) {
-    if (job.claiming || job.drained || job.at_hand >= kLowWater || now < job.paused_until) continue;
+    if (!NeedsLines(job, now)) continue;
     if (!job.loaded() && loaded >= kMostLoaded) continue;
     const auto of = loaded_of.find(job.facts.tenant);
     const double count = job.loaded() || of == loaded_of.end() ? 0 : static_cast<double>(of->second);
@@ -50,12 +58,18 @@ std::optional<BatchKey> JobSchedule::NextClaim(Instant now) const {
   return best;
 }
 
+bool JobSchedule::NeedsLines(const Job& job, Instant now) const {
+  if (job.claiming || job.drained || now < job.claims_pause_until || job.facts.tenant_most == 0) return false;
+  // Lines of a model that takes none hide those of other models behind them.
+  return job.at_hand < kLowWater || (job.at_hand < kLowWaterBlocked && !LaneToStart(job, now));
+}
+
 std::optional<BatchKey> JobSchedule::Next(Instant now) const {
   if (total_.all() >= most_) return std::nullopt;
   std::optional<BatchKey> best;
   Rank best_rank;
   for (const auto& [key, job] : jobs_) {
-    if (!MayStart(job, now)) continue;
+    if (!LaneToStart(job, now)) continue;
     const Rank rank = RankOf(job, now);
     if (!best || rank < best_rank) {
       best = key;
@@ -65,15 +79,27 @@ std::optional<BatchKey> JobSchedule::Next(Instant now) const {
   return best;
 }
 
-bool JobSchedule::MayStart(const Job& job, Instant now) const {
-  if (job.at_hand == 0 || now < job.paused_until) return false;
-  if (job.refusals > 0 && job.in_core.waiting > 0) return false;
-  const Counts* lane = LaneOf(job.lane);
+bool JobSchedule::MayStart(uint64_t key, const JobLane& lines, Instant now) const {
+  if (lines.at_hand == 0 || now < lines.paused_until) return false;
+  if (lines.refusals > 0 && lines.in_core.all() > 0) return false;
+  const auto found = lanes_.find(key);
+  const Counts* lane = found == lanes_.end() ? nullptr : &found->second;
   const auto most_waiting = std::max(
       kLeastWaiting, lane == nullptr ? 0 : static_cast<int64_t>(static_cast<double>(lane->placed) * kWaitingShare));
-  if (lane != nullptr && lane->waiting >= most_waiting) return false;
+  return lane == nullptr || lane->waiting < most_waiting;
+}
+
+std::optional<uint64_t> JobSchedule::LaneToStart(const Job& job, Instant now) const {
   const auto tenant = tenants_.find(job.facts.tenant);
-  return tenant == tenants_.end() || tenant->second.all() < job.facts.tenant_most;
+  if ((tenant == tenants_.end() ? 0 : tenant->second.all()) >= job.facts.tenant_most) return std::nullopt;
+  std::optional<uint64_t> best;
+  int64_t fewest = 0;
+  for (const auto& [lane, lines] : job.lanes) {
+    if ((best && lines.in_core.all() >= fewest) || !MayStart(lane, lines, now)) continue;
+    best = lane;
+    fewest = lines.in_core.all();
+  }
+  return best;
 }
 
 JobSchedule::Rank JobSchedule::RankOf(const Job& job, Instant now) const {
@@ -87,22 +113,22 @@ JobSchedule::Rank JobSchedule::RankOf(const Job& job, Instant now) const {
   return {(lines + 1) / weight, job.facts.deadline};
 }
 
-const JobSchedule::Counts* JobSchedule::LaneOf(uint64_t lane) const {
-  const auto found = lanes_.find(lane);
-  return found == lanes_.end() ? nullptr : &found->second;
-}
-
 Instant JobSchedule::NextChange(Instant now) const {
   Instant next = Instant::Never();
   for (const auto& [key, job] : jobs_) {
-    if (job.at_hand > 0 && job.paused_until > now) next = std::min(next, job.paused_until);
+    if (job.claims_pause_until > now) next = std::min(next, job.claims_pause_until);
+    for (const auto& [lane, lines] : job.lanes) {
+      if (lines.at_hand > 0 && lines.paused_until > now) next = std::min(next, lines.paused_until);
+    }
   }
   return next;
 }
 
 template <class Change>
 void JobSchedule::Apply(const LinePlace& place, Change change) {
-  change(jobs_.at(place.job).in_core);
+  Job& job = jobs_.at(place.job);
+  change(job.in_core);
+  change(job.lanes[place.lane].in_core);
   change(total_);
   const auto lane = lanes_.try_emplace(place.lane).first;
   change(lane->second);
@@ -112,9 +138,9 @@ void JobSchedule::Apply(const LinePlace& place, Change change) {
   if (tenant->second.all() == 0) tenants_.erase(tenant);
 }
 
-LinePlace JobSchedule::OnStart(BatchKey key) {
+LinePlace JobSchedule::OnStart(BatchKey key, Instant now) {
   const Job& job = jobs_.at(key);
-  const LinePlace place{key, job.facts.tenant, job.lane, /*placed=*/false};
+  const LinePlace place{key, job.facts.tenant, LaneToStart(job, now).value(), /*placed=*/false};
   Apply(place, [](Counts& counts) { ++counts.waiting; });
   return place;
 }
@@ -122,7 +148,6 @@ LinePlace JobSchedule::OnStart(BatchKey key) {
 void JobSchedule::OnPlaced(LinePlace& place) {
   if (place.placed) return;
   place.placed = true;
-  jobs_.at(place.job).refusals = 0;
   Apply(place, [](Counts& counts) {
     --counts.waiting;
     ++counts.placed;
@@ -142,17 +167,19 @@ void JobSchedule::OnEnd(const LinePlace& place) {
   Apply(place, [placed = place.placed](Counts& counts) { --(placed ? counts.placed : counts.waiting); });
 }
 
-void JobSchedule::OnRefused(BatchKey key, Instant now, Duration retry_after) {
-  Job& job = jobs_.at(key);
+void JobSchedule::OnAnswered(BatchKey key, uint64_t lane) { jobs_.at(key).lanes[lane].refusals = 0; }
+
+void JobSchedule::OnRefused(BatchKey key, uint64_t lane, Instant now, Duration retry_after) {
+  JobLane& lines = jobs_.at(key).lanes[lane];
   // Lines that went together are refused together: that is one refusal.
-  if (job.refusals > 0 && now < job.paused_until) {
-    job.paused_until = std::max(job.paused_until, now + std::min(kLongestPause, retry_after));
+  if (lines.refusals > 0 && now < lines.paused_until) {
+    lines.paused_until = std::max(lines.paused_until, now + std::min(kLongestPause, retry_after));
     return;
   }
-  const Duration backed_off = kShortestPause * (int64_t{1} << std::min(job.refusals, 8));
-  ++job.refusals;
+  const Duration backed_off = kShortestPause * (int64_t{1} << std::min(lines.refusals, 8));
+  ++lines.refusals;
   const Duration pause = std::min(kLongestPause, std::max(backed_off, retry_after));
-  job.paused_until = std::max(job.paused_until, now + pause);
+  lines.paused_until = std::max(lines.paused_until, now + pause);
 }
 
 }  // namespace penstock::jobs

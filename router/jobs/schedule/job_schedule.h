@@ -5,8 +5,9 @@
 // of a million lines takes the memory of some hundred.
 //
 // The tenant with the fewest lines in the core goes first, by weight. A batch that is behind its window counts double.
-// Among the batches of one tenant the nearest deadline goes first. A batch whose line was refused pauses; then one line
-// at a time is tried until one is placed. Costs a pass over the batches per line. One owner, not thread-safe.
+// Among the batches of one tenant the nearest deadline goes first. Among the lanes of a batch the one with the fewest
+// lines in the core does. A lane of a batch whose line was refused pauses; then one line at a time is tried until one
+// has an answer. Costs a pass over the batches and their lanes per line. One owner, not thread-safe.
 #ifndef PENSTOCK_ROUTER_JOBS_SCHEDULE_JOB_SCHEDULE_H_
 #define PENSTOCK_ROUTER_JOBS_SCHEDULE_JOB_SCHEDULE_H_
 
@@ -47,6 +48,8 @@ class JobSchedule {
   static constexpr int64_t kMostLoaded = 64;
   // The least number of lines at hand of a batch that has more in the store.
   static constexpr int64_t kLowWater = 64;
+  // The same while no lane of the batch may start a line.
+  static constexpr int64_t kLowWaterBlocked = 384;
   static constexpr Duration kShortestPause = Duration::Milliseconds(250);
   static constexpr Duration kLongestPause = Duration::Seconds(60);
 
@@ -58,26 +61,32 @@ class JobSchedule {
   void Remove(BatchKey key) { jobs_.erase(key); }
   bool Has(BatchKey key) const { return jobs_.contains(key); }
 
-  // The lines of the batch in memory, the lane of the first one, and the lines without an answer in all.
+  // The lines of the batch in memory that go to `lane`, and the lines without an answer in all.
   void SetLines(BatchKey key, int64_t at_hand, uint64_t lane, int64_t open);
+  void SetOpen(BatchKey key, int64_t open) { jobs_.at(key).open = open; }
   // A read of lines is on its way. It ended: `drained`, the store has no further lines.
   void OnClaim(BatchKey key) { jobs_.at(key).claiming = true; }
   void OnClaimed(BatchKey key, bool drained);
-  // The batch whose lines are to be read: it has fewer than kLowWater at hand, and does not pause.
+  // The store did not give the lines.
+  void OnClaimFailed(BatchKey key, Instant now, Duration pause);
+  // The batch whose lines are to be read: it has too few at hand.
   std::optional<BatchKey> NextClaim(Instant now) const;
 
-  // The batch whose first line goes to the core; none: there are enough, or nothing is at hand.
+  // The batch of which a line goes to the core; none: there are enough, or nothing is at hand.
   std::optional<BatchKey> Next(Instant now) const;
   // The earliest end of a pause. Never: there is none.
   Instant NextChange(Instant now) const;
 
-  LinePlace OnStart(BatchKey key);
+  // A line of LinePlace::lane goes, after Next().
+  LinePlace OnStart(BatchKey key, Instant now);
   void OnPlaced(LinePlace& place);
   // Its engine lost it, or another request took its place.
   void OnUnplaced(LinePlace& place);
   void OnEnd(const LinePlace& place);
   // The line may succeed later. `retry_after`: the hint that it got.
-  void OnRefused(BatchKey key, Instant now, Duration retry_after);
+  void OnRefused(BatchKey key, uint64_t lane, Instant now, Duration retry_after);
+  // A line has its final answer.
+  void OnAnswered(BatchKey key, uint64_t lane);
 
   int64_t waiting() const { return total_.waiting; }
   int64_t placed() const { return total_.placed; }
@@ -88,16 +97,22 @@ class JobSchedule {
     int64_t placed = 0;
     int64_t all() const { return waiting + placed; }
   };
+  // The lines of one batch for one lane.
+  struct JobLane {
+    int64_t at_hand = 0;
+    Counts in_core;
+    int refusals = 0;  // Since a line had an answer.
+    Instant paused_until;
+  };
   struct Job {
     ScheduledJob facts;
+    std::map<uint64_t, JobLane> lanes;  // With a line at hand or in the core.
     int64_t at_hand = 0;
     int64_t open = 0;
-    uint64_t lane = 0;
     Counts in_core;
     bool claiming = false;
     bool drained = false;
-    int refusals = 0;  // Since a line was placed.
-    Instant paused_until;
+    Instant claims_pause_until;
     bool loaded() const { return at_hand > 0 || in_core.all() > 0 || claiming; }
   };
   // The place of a batch among others: the least goes first.
@@ -107,9 +122,11 @@ class JobSchedule {
     auto operator<=>(const Rank&) const = default;
   };
 
-  bool MayStart(const Job& job, Instant now) const;
+  bool MayStart(uint64_t lane, const JobLane& lines, Instant now) const;
+  // The lane of the batch's next line.
+  std::optional<uint64_t> LaneToStart(const Job& job, Instant now) const;
+  bool NeedsLines(const Job& job, Instant now) const;
   Rank RankOf(const Job& job, Instant now) const;
-  const Counts* LaneOf(uint64_t lane) const;
   template <class Change>
   void Apply(const LinePlace& place, Change change);
 

@@ -58,14 +58,16 @@ bool FolderIsAway(absl::string_view path) {
 
 JobError SystemError(absl::string_view path) {
   const int number = errno;
-  const JobErrorKind kind = KindOfErrno(number);
-  const bool away = kind == JobErrorKind::kGone && FolderIsAway(path);
-  return {away ? JobErrorKind::kIo : kind, absl::StrCat(path, ": ", std::strerror(number))};
+  return {KindOfErrno(number), absl::StrCat(path, ": ", std::strerror(number))};
 }
 
 JobResult<DataFile> DataFile::Open(const std::string& path, Mode mode) {
   const int descriptor = ::open(path.c_str(), FlagsOf(mode) | O_CLOEXEC, kFileRights);
-  if (descriptor < 0) return SystemError(path);
+  if (descriptor < 0) {
+    JobError error = SystemError(path);
+    if (error.kind == JobErrorKind::kGone && FolderIsAway(path)) error.kind = JobErrorKind::kIo;
+    return error;
+  }
   return DataFile(path, descriptor);
 }
 

@@ -138,7 +138,9 @@ RouteMatch MatchRoute(absl::string_view method, absl::string_view target) {
   for (const FixedRoute& fixed : kFixedRoutes) {
     if (path != fixed.path) continue;
     const bool ollama = fixed.route == Route::kOllama;
-    RouteMatch match{.route = fixed.route, .endpoint = fixed.endpoint};
+    RouteMatch match;
+    match.route = fixed.route;
+    match.endpoint = fixed.endpoint;
     if (fixed.route == Route::kPage || fixed.route == Route::kOllamaPage || ollama) {
       match.page = fixed.path.substr(fixed.path.rfind('/') + 1);
     }
@@ -147,11 +149,16 @@ RouteMatch MatchRoute(absl::string_view method, absl::string_view target) {
   }
   if (absl::StartsWith(path, kModelPrefix) && path.size() > kModelPrefix.size()) {
     std::optional<std::string> name = PercentDecode(absl::StripPrefix(path, kModelPrefix));
-    if (name) return WithMethod(RouteMatch{.route = Route::kModel, .model = *std::move(name)}, method, kReading);
+    RouteMatch match;
+    match.route = Route::kModel;
+    if (name) match.model = *std::move(name);
+    if (name) return WithMethod(std::move(match), method, kReading);
   }
   if (absl::StartsWith(path, kResponsePrefix) && path.size() > kResponsePrefix.size()) {
-    return WithMethod(RouteMatch{.route = Route::kStoredResponse, .endpoint = Endpoint::kResponses}, method,
-                      MethodsOfStored(path));
+    RouteMatch match;
+    match.route = Route::kStoredResponse;
+    match.endpoint = Endpoint::kResponses;
+    return WithMethod(std::move(match), method, MethodsOfStored(path));
   }
   return MatchJob(method, path).value_or(RouteMatch{});
 }
