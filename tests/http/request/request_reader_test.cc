@@ -64,11 +64,11 @@ TEST(RequestReader, ABodyInPiecesIsItsOwnWhateverBecomesOfTheOfferedMemory) {
   scratch.assign(scratch.size(), 'x');  // Another connection of the loop reads.
   std::string body;
   for (State state = reader.Advance(); state != State::kDone; state = reader.Advance()) {
-    if (state == State::kPiece) body += reader.head().body.view();
+    if (state == State::kPiece) body += std::string(reader.head().body.view());
     if (state == State::kNeedMore) reader.Append(std::string(80'000, 'b'));
     ASSERT_NE(state, State::kFailed);
   }
-  body += reader.head().body.view();
+  body += std::string(reader.head().body.view());
   EXPECT_EQ(body, std::string(20'000, 'a') + std::string(80'000, 'b'));
 }
 
