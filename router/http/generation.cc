@@ -28,9 +28,10 @@ SessionRequest RequestOf(EventLoop& loop, ClientConnection& client, const Client
                       answer.request_id(),
                       AddressOfClient(loop, client, request.headers),
                       client.peer().account()};
+  made.method = request.method;
+  made.client_path = PathOf(OriginForm(request.target));
   if (match.route == Route::kPassed) {
     made.route = match.passed;
-    made.method = request.method;
     made.target = OriginForm(request.target);
   }
   made.trace = BeginTrace(request.headers, loop.edge().traces, Now());
