@@ -114,8 +114,14 @@ Written GzipClient::Whole(int status, absl::string_view content_type, const Head
   return Written::kPart;
 }
 
+void GzipClient::SetStatus(int status) {
+  status_ = status;
+  client().SetStatus(status);
+}
+
 void GzipClient::BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) {
-  if (!IsJsonType(content_type)) return client().BeginWhole(content_type, headers, length);
+  if (status_ != http_status::kOk || !IsJsonType(content_type))
+    return client().BeginWhole(content_type, headers, length);
   // Pieces of an answer without a length would wait in the encoder.
   if (!length || !Compresses(*length, headers)) return client().BeginWhole(content_type, Varying(headers), length);
   client().BeginWhole(content_type, Coded(headers), std::nullopt);
