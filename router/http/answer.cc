@@ -119,7 +119,7 @@ void Answer::BeginWhole(absl::string_view content_type, const HeaderList& header
   chunks_ = !length && !form_.http10;
   const bool until_close = !length && form_.http10;
   if (until_close || MustClose()) keep_alive_ = false;
-  ResponseHead head = HeadOf(http_status::kOk, content_type, headers);
+  ResponseHead head = HeadOf(whole_status_, content_type, headers);
   unsent_ = length ? std::move(head).WithLength(*length) : std::move(head).Chunked();
   whole_ = true;
 }
@@ -128,7 +128,7 @@ Written Answer::Part(absl::string_view bytes) {
   std::string before = std::exchange(unsent_, std::string());
   if (chunks_) absl::StrAppend(&before, head_sent_ ? "\r\n" : "", absl::Hex(bytes.size()), "\r\n");
   head_sent_ = true;
-  status_ = http_status::kOk;
+  status_ = whole_status_;
   if (!before.empty()) return WriteBoth(before, bytes);
   std::array<asio::const_buffer, 1> buffers = {AsBuffer(bytes)};
   std::span<asio::const_buffer> left(buffers);

@@ -45,6 +45,7 @@ class Answer final : public Client {
   void SetTrace(std::string trace_id) { trace_id_ = std::move(trace_id); }
 
   Written Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) override;
+  void SetStatus(int status) override { whole_status_ = status; }
   void BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) override;
   Written Part(absl::string_view bytes) override;
   boost::asio::awaitable<bool> FinishWhole() override;
@@ -86,8 +87,9 @@ class Answer final : public Client {
   bool head_sent_ = false;
   bool writing_ = false;
   bool ended_ = false;
-  bool whole_ = false;   // A whole answer has begun.
-  bool chunks_ = false;  // Its parts are chunks.
+  bool whole_ = false;                   // A whole answer has begun.
+  bool chunks_ = false;                  // Its parts are chunks.
+  int whole_status_ = http_status::kOk;  // That of a whole answer in parts.
   int status_ = 0;
   std::string unsent_;  // Of events, or of what precedes the body of a whole answer.
   absl::string_view unsent_body_;

@@ -28,9 +28,10 @@ SessionRequest RequestOf(EventLoop& loop, ClientConnection& client, const Client
                       answer.request_id(),
                       AddressOfClient(loop, client, request.headers),
                       client.peer().account()};
+  made.method = request.method;
+  made.client_path = PathOf(OriginForm(request.target));
   if (match.route == Route::kPassed) {
     made.route = match.passed;
-    made.method = request.method;
     made.target = OriginForm(request.target);
   }
   made.trace = BeginTrace(request.headers, loop.edge().traces, Now());
@@ -39,9 +40,10 @@ SessionRequest RequestOf(EventLoop& loop, ClientConnection& client, const Client
   return made;
 }
 
-// Only few answers are long enough for it, so its client is made only where the request allows it.
+// Even an answer that stays plain tells by Vary that it could be compressed.
 asio::awaitable<void> GenerateInGzip(EventLoop& loop, SessionRequest request, uint64_t above, Answer& answer) {
-  GzipClient client(answer, loop.io(), above);
+  const bool takes_gzip = AcceptsGzip(FindHeader(*request.headers, "accept-encoding"));
+  GzipClient client(answer, loop.io(), above, takes_gzip);
   Session session(loop, client, std::move(request));
   co_await session.Run();
 }
@@ -73,7 +75,7 @@ asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, Client
   }
   const CompressionConfig& compression = loop.fleet()->config().compression;
   const auto above = static_cast<uint64_t>(compression.above.value());
-  if (compression.answers && AcceptsGzip(FindHeader(request.headers, "accept-encoding"))) {
+  if (compression.answers) {
     SessionRequest made = RequestOf(loop, client, request, match, answer, line);
     co_await GenerateInGzip(loop, std::move(made), above, answer);
   } else {

@@ -113,7 +113,7 @@ class EventLoop {
 
   DeliveredTokens& delivered() { return counts_.delivered; }
   // Requests at engines that the core does not hear of.
-  int& free_requests() { return counts_.free_requests; }
+  FairBudget& free_requests() { return counts_.free_requests; }
 
   // Null when the replica has no usable address. A reload may put another pool in its place: who waits keeps a share.
   std::shared_ptr<UpstreamPool> PoolOf(ReplicaId replica);
@@ -140,7 +140,7 @@ class EventLoop {
   struct Counts {
     DeliveredTokens delivered;
     uint64_t requests = 0;
-    int free_requests = 0;
+    FairBudget free_requests;
   };
   void Deliver(const RequestAction& action);
   void FinishIfEmpty();

@@ -72,7 +72,7 @@ class RequestBuilder {
   std::vector<Segment> segments_;
   std::deque<int> unanswered_;  // Ids of tool calls.
   int next_id_ = 0;
-  size_t calls_bytes_ = 0;  // Of the tool calls so far.
+  size_t calls_bytes_ = 0;  // Those of the tool calls so far.
   size_t message_ = 0;      // The next to plan.
   bool planned_ = false;
   bool stream_ = true;

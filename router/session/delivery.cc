@@ -46,14 +46,10 @@ void Delivery::Begin() {
 
 HeaderList Delivery::Headers() const {
   HeaderList headers;
-  if (!state_.allowance) {
-    headers = state_.engine_headers;
-  } else {
-    for (const auto [name, value] : state_.engine_headers) {
-      if (!IsRateLimit(name)) headers.Add(name, value);
-    }
-    AddRateLimits(*state_.allowance, headers);
+  for (const auto [name, value] : state_.engine_headers) {
+    if (!IsRateLimit(name)) headers.Add(name, value);
   }
+  if (state_.allowance) AddRateLimits(*state_.allowance, headers);
   if (state_.forward && WantsReceipt(*state_.request.headers)) headers.Add(kReceiptHeader, Receipt());
   return headers;
 }

@@ -28,7 +28,7 @@ asio::awaitable<AttemptEnd> Attempt::Pass(Reply& reply) {
 
 bool PassedAnswer::Waits() const {
   if (passing_ || size_ > WholeAnswer::kMostHeld) return false;
-  return head_.status != http_status::kOk || (head_.length && *head_.length <= WholeAnswer::kMostHeld);
+  return head_.length && *head_.length <= WholeAnswer::kMostHeld;
 }
 
 asio::awaitable<AttemptEnd> PassedAnswer::Run() {
@@ -71,6 +71,7 @@ asio::awaitable<bool> PassedAnswer::PassHeld() {
   if (!passing_) {
     passing_ = state_.any_answer = true;
     const HeaderList headers = delivery_.Headers();
+    state_.client().SetStatus(head_.status);
     state_.client().BeginWhole(head_.content_type, headers, head_.length);
   }
   const bool alive = co_await SendPart(state_.client(), held_);

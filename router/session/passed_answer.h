@@ -1,8 +1,8 @@
 // The answer to a request whose meaning the router does not know: bytes of any type, passed as they come.
 //
-// An answer with a short length, or with a status beside 200, waits here until it is complete. Another engine can take
-// the request over before. Any other begins at its client with its first piece. A failure breaks it off. The
-// lease ends with the last byte of the engine. Lives in the coroutine that reads the answer. Belongs to one loop.
+// An answer with a short length waits here until it is complete. Another engine can take the request over before. Any
+// other begins at its client with its first piece. A failure breaks it off. The lease ends with the last byte of the
+// engine. Lives in the coroutine that reads the answer. Belongs to one loop.
 #ifndef PENSTOCK_ROUTER_SESSION_PASSED_ANSWER_H_
 #define PENSTOCK_ROUTER_SESSION_PASSED_ANSWER_H_
 

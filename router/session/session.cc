@@ -21,6 +21,8 @@ namespace {
 
 // Requests of a loop at engines that the core does not hear of.
 constexpr int kMostFree = 64;
+// The share of one of them, as no small holding.
+constexpr Bytes kFreePlace{1 << 20};
 // An attempt at a lost engine that heard nothing for this long is given up.
 constexpr Duration kSilence = Duration::Seconds(1);
 
@@ -120,7 +122,7 @@ asio::awaitable<void> Session::Serve() {
     co_await ending_.After(std::move(end), step);
     break;
   }
-  if (counts_free_) --state_.loop.free_requests();
+  free_place_.Release();
   delivery_.StopKeepAlive();
   client.Unwatch();
   if (delivery_.writing()) co_await delivery_.Settle();
@@ -137,11 +139,13 @@ Verdict Session::ChooseFree() {
   if (state_.loop.edge().draining.load(std::memory_order_relaxed)) {
     return Refuse{RequestId(), Refusal::kShuttingDown, Duration::Seconds(1), 0, 0};
   }
-  if (!counts_free_) {
-    int& running = state_.loop.free_requests();
-    if (running >= kMostFree) return Refuse{RequestId(), Refusal::kQueueFull, Duration::Seconds(1), kMostFree, running};
-    ++running;
-    counts_free_ = true;
+  FairBudget& places = state_.loop.free_requests();
+  const TenantId tenant = state_.prepared.caller.tenant;
+  const uint64_t caller = tenant == TenantId() ? state_.request.peer : absl::HashOf(tenant);
+  if (free_place_.held() == Bytes(0)) free_place_ = FairShare(&places, caller);
+  if (!free_place_.GrowTo(kFreePlace, kFreePlace * kMostFree)) {
+    const auto running = static_cast<int>(places.used().value() / kFreePlace.value());
+    return Refuse{RequestId(), Refusal::kQueueFull, Duration::Seconds(1), kMostFree, running};
   }
   state_.fleet = state_.loop.fleet();
   const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;

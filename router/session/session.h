@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <optional>
 
+#include "base/fair_budget.h"
 #include "router/live/signal.h"
 #include "router/live/ticket.h"
 #include "router/session/admission.h"
@@ -70,7 +71,7 @@ class Session final : private TicketHolder {
   Ending ending_;
   std::optional<Attempt> attempt_;
   std::optional<size_t> free_turn_;  // The last replica that ChooseFree chose.
-  bool counts_free_ = false;         // It is among the free requests of its loop.
+  FairShare free_place_;             // Among the free requests of its loop.
 };
 
 }  // namespace penstock

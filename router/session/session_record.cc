@@ -110,8 +110,10 @@ void SessionRecord::EndTrace(const RequestRecord& record) {
   const EndpointTraits traits = TraitsOf(state_.request.endpoint);
   const boost::asio::ip::address& client = state_.request.client_address;
   RequestSummary summary;
-  summary.method = "POST";
-  summary.path = traits.path;
+  const SessionRequest& request = state_.request;
+  summary.method = request.method;
+  summary.path = request.client_path.empty() ? traits.path : request.client_path;
+  summary.route = request.route != nullptr ? absl::string_view(request.route->path) : summary.path;
   summary.scheme = state_.fleet->config().tls ? "https" : "http";
   if (!client.is_unspecified()) summary.client = client.to_string();
   summary.operation = OperationOf(traits.label);
@@ -144,6 +146,7 @@ void SessionRecord::TraceForward(RequestTrace& trace) {
     const auto& discovery = state_.fleet->book.known(state_.forward->replica).discovery;
     if (discovery) start.engine = EngineOf(discovery->kind).name;
   }
+  start.method = state_.request.method;
   start.model = state_.facts().model;
   start.operation = OperationOf(TraitsOf(state_.request.endpoint).label);
   start.number = state_.ledger.attempts();

@@ -90,7 +90,7 @@ void RequestTrace::OnForward(Instant now, const AttemptStart& attempt) {
   Add(span.attributes, "gen_ai.operation.name", attempt.operation);
   Add(span.attributes, "gen_ai.provider.name", attempt.engine);
   Add(span.attributes, "gen_ai.request.model", attempt.model);
-  Add(span.attributes, "http.request.method", "POST");
+  Add(span.attributes, "http.request.method", attempt.method);
   if (attempt.number > 1) Add(span.attributes, "http.request.resend_count", attempt.number - 1);
   Add(span.attributes, "penstock.replica", attempt.replica);
   Add(span.attributes, "penstock.attempt", attempt.number);
@@ -121,7 +121,7 @@ EndedTrace RequestTrace::End(Instant now, const RequestSummary& summary) {
   EndWait(now);
   OnAttemptEnd(now, {});
   Span& server = recording_->server;
-  server.name = absl::StrCat(summary.method, " ", summary.path);
+  server.name = absl::StrCat(summary.method, " ", summary.route);
   server.end = now;
   if (summary.ttft) {
     SpanAttributes attributes;
@@ -130,7 +130,7 @@ EndedTrace RequestTrace::End(Instant now, const RequestSummary& summary) {
   }
   SpanAttributes& to = server.attributes;
   Add(to, "http.request.method", summary.method);
-  Add(to, "http.route", summary.path);
+  Add(to, "http.route", summary.route);
   Add(to, "url.path", summary.path);
   Add(to, "url.scheme", summary.scheme);
   AddIfKnown(to, "http.response.status_code", summary.status);

@@ -23,6 +23,7 @@ struct AttemptStart {
   SpanId id;
   absl::string_view replica;
   absl::string_view engine;  // Its kind, as vllm.
+  absl::string_view method = "POST";
   absl::string_view model;
   absl::string_view operation;  // The gen_ai name; empty: none.
   int number = 1;               // From one.
@@ -39,7 +40,8 @@ struct AttemptResult {
 // The request as it ended.
 struct RequestSummary {
   absl::string_view method;
-  absl::string_view path;  // The route, without a query.
+  absl::string_view path;   // Without a query.
+  absl::string_view route;  // The path, or the rule that it matches.
   absl::string_view scheme;
   std::string client;
   absl::string_view operation;

@@ -36,6 +36,9 @@ def read_answer(connection, method="POST"):
     lines = head.decode().split("\r\n")
     status = int(lines[0].split()[1])
     headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+    varies = [line[5:].strip() for line in lines[1:] if line.lower().startswith("vary:")]
+    if varies:
+        headers["vary"] = ", ".join(varies)
     if status == 100:
         return Answer(100, headers, rest)
     if "content-length" in headers and method != "HEAD":

@@ -51,8 +51,10 @@ TEST(CrossOrigin, APreflightRepeatsWhatIsAskedUnlessHeadersAreListed) {
 }
 
 TEST(AcceptsGzip, FollowsTheWeights) {
-  for (const char* yes : {"gzip", "deflate, GZIP;q=0.5", "*", "br;q=1, x-gzip"}) EXPECT_TRUE(AcceptsGzip(yes)) << yes;
-  for (const char* no : {"", "identity", "gzip;q=0", "gzip; q=0.000", "br", "*;q=0", "gzip;q=0, *"}) {
+  for (const char* yes : {"gzip", "deflate, GZIP;q=0.5", "*", "br;q=1, x-gzip", "gzip; Q = 0.5", "gzip;seq=0"})
+    EXPECT_TRUE(AcceptsGzip(yes)) << yes;
+  for (const char* no : {"", "identity", "gzip;q=0", "gzip; q=0.000", "br", "*;q=0", "gzip;q=0, *", "gzip;Q=0",
+                         "gzip; q = 0", "gzip;\tq=\t0.0"}) {
     EXPECT_FALSE(AcceptsGzip(no)) << no;
   }
 }

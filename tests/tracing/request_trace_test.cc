@@ -38,6 +38,7 @@ RequestSummary Summary() {
   RequestSummary summary;
   summary.method = "POST";
   summary.path = "/v1/chat/completions";
+  summary.route = summary.path;
   summary.scheme = "http";
   summary.operation = "chat";
   summary.model = "llama";
@@ -54,6 +55,24 @@ std::string TextOf(const Span& span, const std::string& key) {
     if (attribute.key == key) return std::get<std::string>(attribute.value);
   }
   return "";
+}
+
+TEST(RequestTrace, NamesTheRuleAndThePathOfTheClient) {
+  RequestTrace trace(Context(), SpanId{9}, At(1), true);
+  AttemptStart attempt = Attempt(11);
+  attempt.method = "GET";
+  trace.OnForward(At(2), attempt);
+  RequestSummary summary = Summary();
+  summary.method = "GET";
+  summary.path = "/own/a";
+  summary.route = "/own/*";
+  const EndedTrace ended = trace.End(At(3), summary);
+  ASSERT_EQ(ended.spans.size(), 2u);
+  for (const Span& span : ended.spans) EXPECT_EQ(TextOf(span, "http.request.method"), "GET");
+  const Span& server = ended.spans[0].name == "GET /own/*" ? ended.spans[0] : ended.spans[1];
+  EXPECT_EQ(server.name, "GET /own/*");
+  EXPECT_EQ(TextOf(server, "http.route"), "/own/*");
+  EXPECT_EQ(TextOf(server, "url.path"), "/own/a");
 }
 
 TEST(RequestTrace, HasASpanPerWaitAndPerAttemptBelowThatOfTheServer) {

@@ -3,9 +3,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
 namespace penstock {
@@ -22,11 +24,63 @@ bool IsZero(absl::string_view weight) {
   return !weight.empty() && weight.find_first_not_of("0.") == absl::string_view::npos;
 }
 
+// The coding has the weight zero, as in `gzip; q = 0`.
+bool IsRefused(absl::string_view entry) {
+  const std::vector<absl::string_view> parameters = absl::StrSplit(entry, ';');
+  for (size_t i = 1; i < parameters.size(); ++i) {
+    const size_t equals = parameters[i].find('=');
+    if (equals == absl::string_view::npos) continue;
+    const absl::string_view name = absl::StripAsciiWhitespace(parameters[i].substr(0, equals));
+    if (absl::EqualsIgnoreCase(name, "q")) return IsZero(absl::StripAsciiWhitespace(parameters[i].substr(equals + 1)));
+  }
+  return false;
+}
+
+// A compressed answer would belie them.
+bool SpeaksOfBytes(absl::string_view name) {
+  for (const char* one :
+       {"content-encoding", "content-range", "content-md5", "content-digest", "repr-digest", "digest"}) {
+    if (absl::EqualsIgnoreCase(name, one)) return true;
+  }
+  return false;
+}
+
+bool MayBeCoded(const HeaderList& headers) {
+  for (const auto [name, value] : headers) {
+    if (SpeaksOfBytes(name)) return false;
+    if (absl::EqualsIgnoreCase(name, "cache-control") &&
+        absl::StrContains(absl::AsciiStrToLower(value), "no-transform")) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Varies(absl::string_view vary) {
+  for (const absl::string_view entry : absl::StrSplit(vary, ',')) {
+    const absl::string_view name = absl::StripAsciiWhitespace(entry);
+    if (name == "*" || absl::EqualsIgnoreCase(name, "accept-encoding")) return true;
+  }
+  return false;
+}
+
+HeaderList Varying(const HeaderList& headers) {
+  HeaderList varying = headers;
+  bool varies = false;
+  for (const auto [name, value] : headers) varies |= absl::EqualsIgnoreCase(name, "vary") && Varies(value);
+  if (!varies) varying.Add("vary", "Accept-Encoding");
+  return varying;
+}
+
+// Other bytes: an entity tag stands for the same meaning only.
 HeaderList Coded(const HeaderList& headers) {
-  HeaderList coded = headers;
+  HeaderList coded;
+  for (const auto [name, value] : headers) {
+    const bool strong = absl::EqualsIgnoreCase(name, "etag") && !absl::StartsWith(value, "W/");
+    coded.Add(name, strong ? absl::StrCat("W/", value) : std::string(value));
+  }
   coded.Add("content-encoding", "gzip");
-  coded.Add("vary", "Accept-Encoding");
-  return coded;
+  return Varying(coded);
 }
 
 }  // namespace
@@ -35,18 +89,15 @@ bool AcceptsGzip(absl::string_view accept_encoding) {
   bool any = false;
   for (const absl::string_view entry : absl::StrSplit(accept_encoding, ',')) {
     const absl::string_view name = absl::StripAsciiWhitespace(entry.substr(0, entry.find(';')));
-    const size_t weight = entry.find("q=");
-    const bool refused =
-        weight != absl::string_view::npos && IsZero(absl::StripAsciiWhitespace(entry.substr(weight + 2)));
+    const bool refused = IsRefused(entry);
     if (absl::EqualsIgnoreCase(name, "gzip") || absl::EqualsIgnoreCase(name, "x-gzip")) return !refused;
     if (name == "*") any = !refused;
   }
   return any;
 }
 
-bool GzipClient::Compresses(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) {
-  if (!IsJsonType(content_type) || (length && *length < above_)) return false;
-  if (!FindHeader(headers, "content-encoding").empty()) return false;
+bool GzipClient::Compresses(uint64_t length, const HeaderList& headers) {
+  if (!takes_gzip_ || length < above_ || !MayBeCoded(headers)) return false;
   encoder_.emplace();
   if (!encoder_->ready()) encoder_.reset();
   return encoder_.has_value();
@@ -54,16 +105,26 @@ bool GzipClient::Compresses(absl::string_view content_type, const HeaderList& he
 
 Written GzipClient::Whole(int status, absl::string_view content_type, const HeaderList& headers,
                           absl::string_view body) {
-  if (!Compresses(content_type, headers, body.size())) return client().Whole(status, content_type, headers, body);
+  if (status != http_status::kOk || !IsJsonType(content_type)) {
+    return client().Whole(status, content_type, headers, body);
+  }
+  if (!Compresses(body.size(), headers)) return client().Whole(status, content_type, Varying(headers), body);
   held_ = Held{status, std::string(content_type), Coded(headers)};
   input_ = body;
   return Written::kPart;
 }
 
+void GzipClient::SetStatus(int status) {
+  status_ = status;
+  client().SetStatus(status);
+}
+
 void GzipClient::BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) {
-  if (!Compresses(content_type, headers, length)) return client().BeginWhole(content_type, headers, length);
-  const HeaderList coded = Coded(headers);
-  client().BeginWhole(content_type, coded, std::nullopt);
+  if (status_ != http_status::kOk || !IsJsonType(content_type))
+    return client().BeginWhole(content_type, headers, length);
+  // Pieces of an answer without a length would wait in the encoder.
+  if (!length || !Compresses(*length, headers)) return client().BeginWhole(content_type, Varying(headers), length);
+  client().BeginWhole(content_type, Coded(headers), std::nullopt);
 }
 
 Written GzipClient::Part(absl::string_view bytes) {

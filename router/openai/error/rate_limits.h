@@ -13,7 +13,7 @@ namespace penstock {
 // `reset` is 0s while one more may come, else 1s.
 void AddRateLimits(const AllowanceView& allowance, HeaderList& headers);
 
-// The name is one of theirs: an engine's own stay out where the router tells its limits.
+// The name is one of theirs. An engine's own limits are those of the router, and no client gets them.
 bool IsRateLimit(absl::string_view name);
 
 }  // namespace penstock

@@ -27,6 +27,8 @@ class Client {
   // A whole answer. kPart: FinishWhole() has to be awaited next, and `body` must live until then.
   virtual Written Whole(int status, absl::string_view content_type, const HeaderList& headers,
                         absl::string_view body) = 0;
+  // The status of the whole answer in parts that begins next, in place of 200.
+  virtual void SetStatus(int) {}
   // A whole answer in parts, which End() ends. `length` unset: nobody knows it yet.
   virtual void BeginWhole(absl::string_view content_type, const HeaderList& headers,
                           std::optional<uint64_t> length) = 0;

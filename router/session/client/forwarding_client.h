@@ -22,6 +22,7 @@ class ForwardingClient : public Client {
                 absl::string_view body) override {
     return client_.Whole(status, content_type, headers, body);
   }
+  void SetStatus(int status) override { client_.SetStatus(status); }
   void BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) override {
     client_.BeginWhole(content_type, headers, length);
   }

@@ -40,6 +40,7 @@ struct SessionRequest {
   std::shared_ptr<const RouteConfig> route = nullptr;  // The rule of a configured path. Null: another path.
   absl::string_view method = "POST";
   absl::string_view target = "";                  // Path and query of a configured path.
+  absl::string_view client_path = "";             // As the client wrote it. Empty: the endpoint's.
   std::unique_ptr<RequestTrace> trace = nullptr;  // Null: the request belongs to no trace.
   RequestRecord* record = nullptr;                // Null, or filled in at the end.
 

@@ -61,6 +61,18 @@ def scripted(folder):
         yield engine, router
 
 
+@pytest.fixture(scope="module")
+def passing(folder):
+    with ScriptedEngine() as engine:
+        routes = "routes: [{path: /own, model: \"body:model\"}]\n"
+        with Router(folder, config=replicas([engine]) + routes) as router:
+            yield engine, router
+
+
+def pass_on(router):
+    return send(router.address, request_bytes("/own", {"model": SCRIPTED}, headers=GZIP), timeout=30)
+
+
 def embed(router, headers=GZIP):
     body = {"model": SCRIPTED, "input": "x", "dimensions": 3}
     return send(router.address, request_bytes("/v1/embeddings", body, headers=headers), timeout=30)
@@ -82,13 +94,41 @@ def test_a_long_whole_answer_is_compressed_on_request(scripted, count):
     assert len(answer.body) < count
 
 
-@pytest.mark.parametrize("accept", ["", "identity", "gzip;q=0", "br, zstd", "gzip; q=0.0"])
+@pytest.mark.parametrize("accept", ["", "identity", "gzip;q=0", "br, zstd", "gzip; q=0.0", "gzip;Q=0", "gzip; q = 0"])
 def test_a_client_that_does_not_accept_it_gets_plain_bytes(scripted, accept):
     engine, router = scripted
     engine.script = http(200, vectors(5_000))
     answer = embed(router, {"Accept-Encoding": accept})
     assert "content-encoding" not in answer.headers
+    assert answer.headers["vary"] == "Accept-Encoding"
     assert answer.json() == vectors(5_000)
+
+
+@pytest.mark.parametrize("more", ["Content-Range: bytes 0-9/10", "Cache-Control: no-cache, no-transform",
+                                  "Repr-Digest: sha-256=:AA==:"])
+def test_an_answer_whose_headers_speak_of_its_bytes_is_not_compressed(passing, more):
+    engine, router = passing
+    engine.script = http(200, vectors(5_000), more=more + "\r\n")
+    answer = pass_on(router)
+    name, _, value = more.partition(": ")
+    assert answer.headers[name.lower()] == value
+    assert "content-encoding" not in answer.headers
+
+
+def test_a_strong_entity_tag_becomes_weak(passing):
+    engine, router = passing
+    engine.script = http(200, vectors(5_000), more='ETag: "a"\r\nVary: Origin\r\n')
+    answer = pass_on(router)
+    assert (answer.headers["content-encoding"], answer.headers["etag"]) == ("gzip", 'W/"a"')
+
+
+@pytest.mark.parametrize("size", [5_000, 600_000])
+def test_another_success_is_not_compressed(passing, size):
+    engine, router = passing
+    engine.script = http(201, vectors(size))
+    answer = pass_on(router)
+    assert (answer.status, "content-encoding" in answer.headers) == (201, False)
+    assert answer.json() == vectors(size)
 
 
 def test_a_short_answer_is_not_compressed(scripted):

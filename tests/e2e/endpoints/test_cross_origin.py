@@ -33,7 +33,7 @@ def test_a_preflight_is_answered_without_a_body(open_router):
     assert answer.headers["access-control-allow-methods"] == "POST"
     assert answer.headers["access-control-allow-headers"] == "authorization, content-type"
     assert answer.headers["access-control-max-age"] == "300"
-    assert answer.headers["vary"] == "Origin"
+    assert "Origin" in answer.headers["vary"].split(", ")
 
 
 @pytest.mark.parametrize("body", [chat(max_tokens=4), chat(max_tokens=4, stream=True), b"{", chat(model="stranger")],
@@ -43,7 +43,7 @@ def test_every_answer_may_be_read(open_router, body):
     assert answer.headers["access-control-allow-origin"] == ORIGIN["Origin"]
     assert "x-request-id" in answer.headers["access-control-expose-headers"]
     assert "x-trace" in answer.headers["access-control-expose-headers"]
-    assert answer.headers["vary"] == "Origin"
+    assert "Origin" in answer.headers["vary"].split(", ")
 
 
 def test_a_fault_before_the_body_may_be_read_too(open_router):
@@ -60,7 +60,7 @@ def test_another_origin_may_not_read(open_router):
     for answer in [ask(open_router, headers={"Origin": "https://evil.example"}),
                    preflight(open_router, headers={"Origin": "https://evil.example"})]:
         assert not any(name.startswith("access-control") for name in answer.headers)
-        assert answer.headers["vary"] == "Origin"
+        assert "Origin" in answer.headers["vary"].split(", ")
 
 
 def test_the_page_and_the_metrics_stay_with_their_own_origin(open_router):
@@ -76,13 +76,13 @@ def test_an_unknown_path_is_404_that_may_be_read(open_router):
 def test_nothing_is_said_without_the_section(router):
     answer = ask(router)
     assert not any(name.startswith("access-control") for name in answer.headers)
-    assert "vary" not in answer.headers
+    assert "Origin" not in answer.headers.get("vary", "")
     assert preflight(router).status == 405
 
 
-def test_everybody_is_a_star_without_vary(folder, engine):
+def test_everybody_is_a_star_that_varies_by_no_origin(folder, engine):
     with Router(folder, config=replicas([engine]) + "cors: {origins: ['*']}\n") as router:
         answer = ask(router)
         assert answer.headers["access-control-allow-origin"] == "*"
-        assert "vary" not in answer.headers
+        assert "Origin" not in answer.headers.get("vary", "")
         assert preflight(router).headers["access-control-allow-headers"] == "content-type"

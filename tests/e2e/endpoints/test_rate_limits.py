@@ -7,6 +7,8 @@ import pytest
 from openai import OpenAI
 from processes import MODEL, Router, replicas
 from raw_http import chat, request_bytes, send
+from scripted_engine import MODEL as SCRIPTED
+from scripted_engine import ScriptedEngine, http
 
 TENANTS = """
 tenants:
@@ -51,6 +53,16 @@ def test_the_sdk_reads_them(limited):
     client = OpenAI(base_url=limited.url + "/v1", api_key="team-secret")
     raw = client.chat.completions.with_raw_response.create(model=MODEL, messages=chat()["messages"], max_tokens=2)
     assert raw.headers["x-ratelimit-limit-requests"] == "5"
+
+
+def test_an_engines_own_limits_reach_nobody(folder):
+    whole = {"id": "c", "object": "chat.completion", "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "a"}, "finish_reason": "stop"}]}
+    with ScriptedEngine() as engine, Router(folder, [engine]) as router:
+        engine.script = http(200, whole, more="X-RateLimit-Remaining-Requests: 7\r\nx-model-time: 3\r\n")
+        headers = ask(router, chat(model=SCRIPTED), {}).headers
+        assert headers["x-model-time"] == "3"
+        assert not any(name.startswith("x-ratelimit") for name in headers)
 
 
 def test_a_tenant_without_limits_gets_none(router):

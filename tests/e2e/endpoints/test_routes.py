@@ -1,9 +1,10 @@
 """Configured routes: other paths of engines pass with the limits, keys and tenants of the router."""
 import json
+import socket
 import subprocess
 
 import pytest
-from processes import BINARY, Router, replicas
+from processes import BINARY, Router, replicas, wait_until
 from raw_http import request_bytes, send
 from scripted_engine import MODEL, ScriptedEngine, http
 
@@ -60,6 +61,42 @@ def test_a_status_of_success_stays(routed):
     engine, router = routed
     engine.script = http(202, {"id": "v1"})
     assert ask(router, "/v1/videos", {"prompt": "x", "model": "nice-name"}).status == 202
+
+
+@pytest.mark.parametrize("kind", ["application/json", "video/mp4"])
+def test_a_status_of_success_stays_where_the_answer_is_long(routed, kind):
+    engine, router = routed
+    engine.script = http(202, b"[" + b"7," * 900_000 + b"7]", kind=kind)
+    answer = ask(router, "/v1/videos", {"prompt": "x", "model": "nice-name"}, headers={"Accept-Encoding": "gzip"})
+    assert (answer.status, len(answer.body)) == (202, 1_800_003)
+
+
+def test_one_caller_takes_no_more_free_places_than_it_leaves(folder):
+    config = """
+threads: 1
+routes: [{path: /own, model: "fixed:scripted"}]
+tenants: [{name: a, keys: [a-key]}, {name: b, keys: [b-key]}]
+"""
+
+    def begin(router, key):
+        connection = socket.create_connection(router.address, timeout=20)
+        connection.sendall(request_bytes("/own", {}, headers={"Authorization": f"Bearer {key}"}))
+        return connection
+
+    with ScriptedEngine() as engine:
+        engine.hang, engine.last_words = True, http(200, {})
+        with Router(folder, config=replicas([engine]) + config) as router:
+            first = [begin(router, "a-key") for _ in range(32)]
+            wait_until(lambda: engine.calls == 32, 20, "32 requests")
+            for connection in [begin(router, "a-key") for _ in range(3)]:
+                assert b" 429 " in connection.recv(100)
+                connection.close()
+            other = begin(router, "b-key")
+            wait_until(lambda: engine.calls == 33, 20, "one of another caller")
+            engine.let_go()
+            for connection in [*first, other]:
+                assert b" 200 " in connection.recv(100)
+                connection.close()
 
 
 def test_a_get_and_a_delete_name_their_model_in_the_query(routed):

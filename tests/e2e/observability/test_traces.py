@@ -34,6 +34,20 @@ def by_name(spans):
     return {span.name: span for span in spans}
 
 
+def test_a_span_names_the_method_and_the_path_of_the_client(folder):
+    routes = "routes: [{path: /own/*, model: \"fixed:scripted\", methods: [GET]}]\n"
+    with Collector() as collector, ScriptedEngine() as engine:
+        engine.pages["/own/a/b?q=1"] = http(200, {})
+        engine.script = http(200, {"choices": [{"index": 0, "message": {"content": "a"}, "finish_reason": "stop"}]})
+        with Router(folder, config=replicas([engine]) + routes + tracing(collector)) as router:
+            assert send(router.address, request_bytes("/own/a/b?q=1", b"", "GET"), "GET").status == 200
+            seen = attributes(by_name(spans_of(collector, 2))["GET /own/*"])
+            assert seen["http.request.method"] == "GET"
+            assert (seen["http.route"], seen["url.path"]) == ("/own/*", "/own/a/b")
+            assert send(router.address, request_bytes("/api/chat", {**chat(model=SCRIPTED), "stream": False})).status == 200
+            wait_until(lambda: "POST /api/chat" in by_name(collector.spans()), 20, "a span of Ollama's path")
+
+
 def test_a_request_has_spans_for_itself_its_wait_and_its_attempt(folder, engine):
     with Collector() as collector, Router(folder, config=replicas([engine]) + tracing(collector, service_name="gate-1")) as router:
         answer = ask(router, traceparent=SAMPLED, tracestate="a=1", **{"x-request-id": "r-1", "x-penstock-receipt": "1"})
