@@ -7,6 +7,7 @@
 
 #include <csignal>
 
+#include "router/jobs/store/data_file.h"
 #include "tests/jobs/store_folder.h"
 
 namespace penstock::jobs {
@@ -56,6 +57,13 @@ TEST(StoreFailure, AFolderIsMadeInItsParentOnly) {
   const JobError error = FailureToOpen(folder.path() + "/missing/jobs");
   EXPECT_EQ(error.kind, JobErrorKind::kGone);
   EXPECT_THAT(error.message, HasSubstr("No such file or directory"));
+}
+
+TEST(StoreFailure, AMissingFileIsGoneAndAMissingFolderMayComeBack) {
+  const StoreFolder folder;
+  const auto kind = [](const std::string& path) { return DataFile::Open(path, DataFile::Mode::kRead).error().kind; };
+  EXPECT_EQ(kind(folder.path() + "/nothing"), JobErrorKind::kGone);
+  EXPECT_EQ(kind(folder.path() + "/away/nothing"), JobErrorKind::kIo);
 }
 
 TEST(StoreFailure, AFileIsNoFolder) {

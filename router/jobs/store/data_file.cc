@@ -50,22 +50,27 @@ JobErrorKind KindOfErrno(int number) {
   }
 }
 
+JobError SystemError(absl::string_view path) {
+  const int number = errno;
+  return {KindOfErrno(number), absl::StrCat(path, ": ", std::strerror(number))};
+}
+
+namespace {
+
 // A folder that is away, as when a disk is not mounted, may come back with all of its files.
 bool FolderIsAway(absl::string_view path) {
   const std::string folder(path.substr(0, path.rfind('/')));
   return !folder.empty() && access(folder.c_str(), F_OK) != 0;
 }
 
-JobError SystemError(absl::string_view path) {
-  const int number = errno;
-  return {KindOfErrno(number), absl::StrCat(path, ": ", std::strerror(number))};
-}
+}  // namespace
 
 JobResult<DataFile> DataFile::Open(const std::string& path, Mode mode) {
   const int descriptor = ::open(path.c_str(), FlagsOf(mode) | O_CLOEXEC, kFileRights);
   if (descriptor < 0) {
     JobError error = SystemError(path);
-    if (error.kind == JobErrorKind::kGone && FolderIsAway(path)) error.kind = JobErrorKind::kIo;
+    const bool existed = (FlagsOf(mode) & O_CREAT) == 0;
+    if (existed && error.kind == JobErrorKind::kGone && FolderIsAway(path)) error.kind = JobErrorKind::kIo;
     return error;
   }
   return DataFile(path, descriptor);
