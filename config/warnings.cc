@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <string>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -137,6 +140,17 @@ void WarnRelayHeaders(const Config& config, std::vector<std::string>& warnings) 
                                   " (framing, the connection's own, keys, or the router's own)"));
 }
 
+void WarnState(const StateConfig& state, std::vector<std::string>& warnings) {
+  if (state.path.empty()) return;
+  const std::filesystem::path path(state.path);
+  std::error_code unknown;
+  if (std::filesystem::exists(path, unknown) && !std::filesystem::is_directory(path, unknown)) {
+    warnings.push_back("state.path: " + state.path + " is no folder");
+  }
+  if (path.is_relative())
+    warnings.push_back("state.path: a relative path goes by the folder in which the router starts");
+}
+
 }  // namespace
 
 std::vector<std::string> Warnings(const Config& config) {
@@ -172,6 +186,7 @@ std::vector<std::string> Warnings(const Config& config) {
     }
   }
   WarnRelayHeaders(config, warnings);
+  WarnState(config.state, warnings);
   if (!config.tenants.empty() && !config.tenant_header.empty()) {
     warnings.push_back("tenant_header has no effect: tenants are known by their keys");
   }

@@ -7,6 +7,7 @@
 namespace penstock {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -200,6 +201,11 @@ TEST(FleetChecks, FairnessAndWeightsHaveBounds) {
                 HasSubstr("classes.background.share"))
         << share;
   }
+}
+
+TEST(Warnings, AStoreNeedsAFolderThatIsOne) {
+  EXPECT_THAT(Warnings(Parsed(WithReplica("state: {path: /dev/null}\n"))), ElementsAre(HasSubstr("is no folder")));
+  EXPECT_THAT(Warnings(Parsed(WithReplica("state: {path: jobs}\n"))), ElementsAre(HasSubstr("relative path")));
 }
 
 TEST(Warnings, KeysWithAnEffectNeedNone) {
