@@ -48,6 +48,7 @@ class AccessLine {
   ~AccessLine() {
     try {
       Write();
+      // NOLINTNEXTLINE(bugprone-empty-catch)
     } catch (const std::exception&) {  // No memory for it: the request ends without its line.
     }
   }

@@ -253,7 +253,7 @@ void LineFlow::TryAgain(const JobPointer& job, LineRun& run) {
   }
 }
 
-void LineFlow::Store(const JobPointer& job, LineAnswer answer) {
+void LineFlow::Store(const JobPointer& job, const LineAnswer& answer) {
   ++job->storing;
   auto done = [this, job, answer](const JobDone& stored) {
     job->gone = job->gone || (!stored.ok() && stored.error().kind == JobErrorKind::kGone);

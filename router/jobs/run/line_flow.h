@@ -58,7 +58,7 @@ class LineFlow {
   void OnNews(const std::shared_ptr<LineRun>& run, LineRun::News news);
   void OnEnded(const JobPointer& job, LineRun& run);
   void TryAgain(const JobPointer& job, LineRun& run);
-  void Store(const JobPointer& job, LineAnswer answer);
+  void Store(const JobPointer& job, const LineAnswer& answer);
   // The disk did not take it.
   void StoreLater(const JobPointer& job, LineAnswer answer);
   void Note(const JobPointer& job);
