@@ -27,7 +27,7 @@ namespace penstock {
 namespace {
 
 constexpr int kRequestsFailed = 4;
-// As a shell says it of a command that Ctrl-C ended.
+// Shells report this status for a command that Ctrl-C ended.
 constexpr int kInterrupted = 130;
 
 std::atomic<bool> interrupted{false};

@@ -54,7 +54,7 @@ class Counterfactual {
   void SetFleet(const Fleet& fleet);
   void SetHealth(ReplicaId replica, Health health, Instant now);
   void Arrived(const RequestArrived& request, Instant now);
-  // As DecisionShadow::EndHook.
+  // A request ended in reality; DecisionShadow::EndHook describes the arguments.
   void Ended(const TrackedRequest& tracked, const RequestClosed* closed, const Service& service, Instant now);
   // Gives up the copies and all requests. The next request starts both again.
   void Restart();

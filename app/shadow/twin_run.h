@@ -30,7 +30,7 @@ class TwinRun {
   TwinRun(const TwinRun&) = delete;
   TwinRun& operator=(const TwinRun&) = delete;
 
-  // As those of FleetSimulation.
+  // These three pass their arguments to the FleetSimulation.
   void AdvanceTo(Instant at) { simulation_.AdvanceTo(at); }
   uint64_t Offer(const bench::SimulatedArrival& arrival) { return simulation_.Offer(arrival); }
   void SetHealth(size_t replica, Health health, Instant at);

@@ -4,6 +4,7 @@
 
 #include "config/keys/client_keys.h"
 #include "config/keys/key.h"
+#include "config/keys/state_keys.h"
 #include "config/keys/telemetry_keys.h"
 #include "config/values/config_values.h"
 
@@ -80,25 +81,6 @@ void VisitFields(Section& tenant, Visitor& visit) {
         tenant.tokens_per_minute, CountForm{1, 1'000'000'000'000});
   visit({"max_concurrent", "Limit of requests that wait or run. Left out: none."}, tenant.max_concurrent,
         CountForm{1, 10'000'000});
-}
-
-inline constexpr SizeForm kTotalSize{Bytes(1'000), Bytes(int64_t{1} << 40)};
-
-inline SectionDoc DocOf(const StateConfig&) { return {"state", "The job store: files and batches, over restarts."}; }
-
-template <Of<StateConfig> Section, class Visitor>
-void VisitFields(Section& state, Visitor& visit) {
-  visit({"path", "Folder of files and batches. Left out: the router has neither.", kNeedsRestart}, state.path,
-        PathForm{});
-  visit({"max_file", "Largest file; 413 beyond."}, state.max_file, kTotalSize);
-  visit({"max_bytes_per_tenant", "Most bytes in the files of one tenant; 403 beyond."}, state.max_bytes_per_tenant,
-        kTotalSize);
-  visit({"max_files_per_tenant", "Most files of one tenant; 403 beyond."}, state.max_files_per_tenant,
-        CountForm{1, 10'000'000});
-  visit({"file_expiry", "Life of files whose client names none. Left out: they stay until they are deleted."},
-        state.file_expiry, TimeForm{Duration::Seconds(1), Duration::Seconds(3650 * 86'400.0)});
-  visit({"max_running_lines", "Most lines of batches that wait or run in the router at a time."},
-        state.max_running_lines, CountForm{1, 65'536});
 }
 
 inline SectionDoc DocOf(const TraceConfig&) { return {"trace", "Replay of trace files by simulate."}; }

@@ -17,7 +17,7 @@ constexpr size_t kUsualSize = 384;
 // Would end a header line.
 bool Breaks(char c) { return c == '\r' || c == '\n' || c == '\0'; }
 
-// As RFC 9110 wants it: Sun, 06 Nov 1994 08:49:37 GMT.
+// RFC 9110 prescribes this form: Sun, 06 Nov 1994 08:49:37 GMT.
 absl::string_view DateLine() {
   static thread_local std::time_t second = 0;
   static thread_local std::string line;

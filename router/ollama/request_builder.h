@@ -40,7 +40,7 @@ class RequestBuilder {
   bool stream() const { return stream_; }
   // The request has no message and no prompt: Ollama's clients ask so that a model is loaded.
   bool empty() const { return empty_; }
-  // It is for /v1/completions.
+  // The new request goes to /v1/completions.
   bool raw() const { return raw_; }
   // The bytes that are planned.
   size_t size() const { return size_; }

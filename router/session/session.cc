@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "absl/hash/hash.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "base/json_string.h"
 #include "router/openai/passed/body_scan.h"
@@ -19,10 +18,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Requests of a loop at engines that the core does not hear of.
-constexpr int kMostFree = 64;
-// The share of one of them, as no small holding.
-constexpr Bytes kFreePlace{1 << 20};
 // An attempt at a lost engine that heard nothing for this long is given up.
 constexpr Duration kSilence = Duration::Seconds(1);
 
@@ -42,7 +37,8 @@ Session::Session(EventLoop& loop, Client& client, SessionRequest request)
       delivery_(state_),
       record_(state_, delivery_),
       admission_(state_),
-      ending_(state_, admission_, delivery_, record_) {
+      ending_(state_, admission_, delivery_, record_),
+      free_(state_) {
   loop.edge().telemetry->AddBufferedBytes(static_cast<int64_t>(state_.request.body.size()));
 }
 
@@ -122,7 +118,7 @@ asio::awaitable<void> Session::Serve() {
     co_await ending_.After(std::move(end), step);
     break;
   }
-  free_place_.Release();
+  free_.Release();
   delivery_.StopKeepAlive();
   client.Unwatch();
   if (delivery_.writing()) co_await delivery_.Settle();
@@ -131,37 +127,8 @@ asio::awaitable<void> Session::Serve() {
 
 std::optional<Verdict> Session::VerdictAtHand() {
   if (state_.client().gone() || admission_.ticket().cut()) return std::nullopt;
-  if (IsFree(state_.request.endpoint)) return ChooseFree();
+  if (IsFree(state_.request.endpoint)) return free_.Next();
   return admission_.ticket().TakeVerdict();
-}
-
-Verdict Session::ChooseFree() {
-  if (state_.loop.edge().draining.load(std::memory_order_relaxed)) {
-    return Refuse{RequestId(), Refusal::kShuttingDown, Duration::Seconds(1), 0, 0};
-  }
-  FairBudget& places = state_.loop.free_requests();
-  const TenantId tenant = state_.prepared.caller.tenant;
-  const uint64_t caller = tenant == TenantId() ? state_.request.peer : absl::HashOf(tenant);
-  if (free_place_.held() == Bytes(0)) free_place_ = FairShare(&places, caller);
-  if (!free_place_.GrowTo(kFreePlace, kFreePlace * kMostFree)) {
-    const auto running = static_cast<int>(places.used().value() / kFreePlace.value());
-    return Refuse{RequestId(), Refusal::kQueueFull, Duration::Seconds(1), kMostFree, running};
-  }
-  state_.fleet = state_.loop.fleet();
-  const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;
-  const size_t count = std::min(replicas.size(), state_.fleet->engines.size());
-  // The id of the request spreads the first choices.
-  const size_t first = free_turn_ ? *free_turn_ + 1 : absl::HashOf(state_.request.id);
-  for (size_t i = 0; i < count; ++i) {
-    const size_t at = (first + i) % count;
-    const std::optional<Capabilities>& engine = state_.fleet->engines[at].capabilities;
-    if (!engine || !engine->Supports(state_.request.endpoint) || !Serves(replicas[at], state_.prepared.model)) continue;
-    free_turn_ = at;
-    Forward forward;
-    forward.replica = ReplicaId(static_cast<uint32_t>(at));
-    return forward;
-  }
-  return Refuse{RequestId(), Refusal::kNoReplica, Duration::Seconds(1), 0, 0};
 }
 
 asio::awaitable<std::optional<Verdict>> Session::AwaitVerdict() {

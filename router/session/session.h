@@ -17,6 +17,7 @@
 #include "router/session/attempt.h"
 #include "router/session/delivery.h"
 #include "router/session/ending.h"
+#include "router/session/free_choice.h"
 #include "router/session/rules/resume_rules.h"
 #include "router/session/session_record.h"
 #include "router/session/state/session_state.h"
@@ -39,8 +40,6 @@ class Session final : private TicketHolder {
   boost::asio::awaitable<void> ServeLongBody();
   boost::asio::awaitable<void> Serve();
 
-  // The engine for a request that the core does not hear of: each that has the endpoint, in turn.
-  Verdict ChooseFree();
   // None: there is none yet, the client is gone, or the request is cut.
   std::optional<Verdict> VerdictAtHand();
   // None: the client is gone, or the request is cut.
@@ -70,8 +69,7 @@ class Session final : private TicketHolder {
   Admission admission_;
   Ending ending_;
   std::optional<Attempt> attempt_;
-  std::optional<size_t> free_turn_;  // The last replica that ChooseFree chose.
-  FairShare free_place_;             // Among the free requests of its loop.
+  FreeChoice free_;
 };
 
 }  // namespace penstock

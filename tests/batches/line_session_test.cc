@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "router/jobs/run/line_client.h"
 #include "tests/session/session_world.h"
@@ -39,13 +40,24 @@ class Inside final : public SessionObserver {
   Usage usage;
 };
 
-TEST(LineSession, AWholeAnswerIsGathered) {
-  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWhole); });
-  SessionWorld world(engine.url());
-  ASSERT_TRUE(world.WaitUp());
+// A line, its session, and the engine with this script.
+struct OneLine {
+  explicit OneLine(ScriptedEngine::Script script, Endpoint endpoint = Endpoint::kChat)
+      : engine(std::move(script)), world(engine.url()), client(endpoint) {
+    EXPECT_TRUE(world.WaitUp());
+    world.inside = &inside.request;
+    world.endpoint = endpoint;
+  }
+
+  ScriptedEngine engine;
+  SessionWorld world;
   Inside inside;
-  world.inside = &inside.request;
-  LineClient client(Endpoint::kChat);
+  LineClient client;
+};
+
+TEST(LineSession, AWholeAnswerIsGathered) {
+  OneLine line([](EngineCall& call) { call.Answer(200, kWhole); });
+  auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, ChatBody()));
   EXPECT_EQ(client.result().status, 200);
   EXPECT_EQ(client.TakeBody(), kWhole);
@@ -59,21 +71,18 @@ TEST(LineSession, AWholeAnswerIsGathered) {
 
 TEST(LineSession, AnAnswerThatCanBeContinuedIsGatheredFromAStream) {
   std::string asked;
-  ScriptedEngine engine([&](EngineCall& call) {
-    asked = call.request.body;
-    call.BeginStream();
-    for (const char* word : {"a", "b", "c"}) call.Event(TextJson(word));
-    call.Event(TextJson("d", "\"stop\""));
-    call.Event(kUsage);
-    call.Chunk("data: [DONE]\n\n");
-    call.EndStream();
-  });
-  SessionWorld world(engine.url());
-  ASSERT_TRUE(world.WaitUp());
-  Inside inside;
-  world.inside = &inside.request;
-  world.endpoint = Endpoint::kCompletions;
-  LineClient client(Endpoint::kCompletions);
+  OneLine line(
+      [&](EngineCall& call) {
+        asked = call.request.body;
+        call.BeginStream();
+        for (const char* word : {"a", "b", "c"}) call.Event(TextJson(word));
+        call.Event(TextJson("d", "\"stop\""));
+        call.Event(kUsage);
+        call.Chunk("data: [DONE]\n\n");
+        call.EndStream();
+      },
+      Endpoint::kCompletions);
+  auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, kPrompt));
   EXPECT_EQ(client.result().status, 200);
   const Json answer = Json::parse(client.TakeBody());
@@ -145,12 +154,8 @@ TEST(LineSession, AnEvictedLineThatCannotGoOnBeginsAnew) {
 }
 
 TEST(LineSession, ALineThatAsksForAStreamIsRefused) {
-  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWhole); });
-  SessionWorld world(engine.url());
-  ASSERT_TRUE(world.WaitUp());
-  Inside inside;
-  world.inside = &inside.request;
-  LineClient client(Endpoint::kChat);
+  OneLine line([](EngineCall& call) { call.Answer(200, kWhole); });
+  auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, StreamBody()));
   EXPECT_EQ(client.result().status, 400);
   EXPECT_EQ(Json::parse(client.TakeBody())["error"]["param"], "stream");
@@ -158,25 +163,17 @@ TEST(LineSession, ALineThatAsksForAStreamIsRefused) {
 }
 
 TEST(LineSession, AnErrorIsTheBodyOfTheLine) {
-  ScriptedEngine engine(
+  OneLine line(
       [](EngineCall& call) { call.Answer(400, R"({"error":{"message":"bad","type":"x","code":null,"param":null}})"); });
-  SessionWorld world(engine.url());
-  ASSERT_TRUE(world.WaitUp());
-  Inside inside;
-  world.inside = &inside.request;
-  LineClient client(Endpoint::kChat);
+  auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, ChatBody()));
   EXPECT_EQ(EndOf(client.result(), 0), LineEnd::kFailed);
   EXPECT_EQ(Json::parse(client.TakeBody())["error"]["message"], "bad");
 }
 
-TEST(LineSession, AFullEngineIsNoAnswer) {
-  ScriptedEngine engine([](EngineCall& call) { call.Answer(500, R"({"error":{"message":"oom"}})"); });
-  SessionWorld world(engine.url());
-  ASSERT_TRUE(world.WaitUp());
-  Inside inside;
-  world.inside = &inside.request;
-  LineClient client(Endpoint::kChat);
+TEST(LineSession, AFaultOfAnEngineIsNoAnswer) {
+  OneLine line([](EngineCall& call) { call.Answer(500, R"({"error":{"message":"oom"}})"); });
+  auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, ChatBody()));
   const LineResult result = client.result();
   EXPECT_EQ(EndOf(result, FaultsOf(result)), LineEnd::kAgain);
@@ -185,15 +182,11 @@ TEST(LineSession, AFullEngineIsNoAnswer) {
 
 TEST(LineSession, ALineThatLeavesHasNoAnswer) {
   Latch begun;
-  ScriptedEngine engine([&](EngineCall& call) {
+  OneLine line([&](EngineCall& call) {
     begun.Set();
     call.wire.WaitClosed();
   });
-  SessionWorld world(engine.url());
-  ASSERT_TRUE(world.WaitUp());
-  Inside inside;
-  world.inside = &inside.request;
-  LineClient client(Endpoint::kChat);
+  auto& [engine, world, inside, client] = line;
   std::future<void> ended = world.Begin(client, ChatBody());
   ASSERT_TRUE(begun.Wait());
   world.Call([&] { client.Leave(); });

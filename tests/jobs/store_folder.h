@@ -64,16 +64,10 @@ inline StoredFile Upload(JobStore& store, const std::string& bytes, const std::s
   return *file;
 }
 
-// A batch in progress with `count` lines of one byte each.
-inline Batch BatchOf(JobStore& store, int64_t count) {
-  const StoredFile file = Upload(store, std::string(static_cast<size_t>(count), 'x'));
-  NewBatch wanted{.tenant = kTenant, .input_file_id = file.id, .endpoint = "/v1/chat/completions"};
-  wanted.completion_window = "24h";
-  wanted.expires_at = kNow + UnixSeconds(86'400);
-  const auto batch = store.batches().Create(wanted, kNow);
-  EXPECT_TRUE(batch.ok()) << batch.error().message;
+// Ends the validation of a batch of `count` lines, wherever a kill left it.
+inline Batch Validated(JobStore& store, const Batch& batch, int64_t count) {
   std::vector<NewLine> lines;
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = batch.read_to.offset; i < count; ++i) {
     NewLine line;
     line.number = i + 1;
     line.offset = i;
@@ -82,8 +76,19 @@ inline Batch BatchOf(JobStore& store, int64_t count) {
     lines.push_back(line);
   }
   const auto duplicate = [](const NewLine&) { return std::string("duplicate\n"); };
-  EXPECT_TRUE(store.lines().Add(batch->key, lines, {count, count}, duplicate).ok());
-  return *store.batches().SetStatus(batch->key, BatchStatus::kInProgress, kNow);
+  EXPECT_TRUE(store.lines().Add(batch.key, lines, {count, count}, duplicate).ok());
+  return *store.batches().SetStatus(batch.key, BatchStatus::kInProgress, kNow);
+}
+
+// A batch in progress with `count` lines of one byte each.
+inline Batch BatchOf(JobStore& store, int64_t count) {
+  const StoredFile file = Upload(store, std::string(static_cast<size_t>(count), 'x'));
+  NewBatch wanted{.tenant = kTenant, .input_file_id = file.id, .endpoint = "/v1/chat/completions"};
+  wanted.completion_window = "24h";
+  wanted.expires_at = kNow + UnixSeconds(86'400);
+  const auto batch = store.batches().Create(wanted, kNow);
+  EXPECT_TRUE(batch.ok()) << batch.error().message;
+  return Validated(store, *batch, count);
 }
 
 inline LineAnswer AnswerOf(const Batch& batch, int64_t number, bool failed = false) {

@@ -34,7 +34,8 @@ void Work(const std::string& folder, int promises, unsigned seed) {
   std::mt19937 random(seed);
   auto store = *JobStore::Open(folder, {});
   const auto open = *store->batches().Unfinished();
-  const Batch batch = open.empty() ? BatchOf(*store, kLines) : open.front();
+  Batch batch = open.empty() ? BatchOf(*store, kLines) : open.front();
+  if (batch.status == BatchStatus::kValidating) batch = Validated(*store, batch, kLines);
   tell("file " + Upload(*store, "promised").id);
   while (true) {
     const auto lines = *store->lines().Claim(batch.key, 1 + static_cast<int64_t>(random() % 5));

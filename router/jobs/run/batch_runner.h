@@ -1,9 +1,9 @@
 // Runs the batches of the job store: each from its validation to its end, over restarts of the router.
 //
 // A batch has a coroutine of its own, which reads top to bottom as its life: validation, its lines (LineFlow), its end.
-// What the store knows decides where it goes on, so a killed router continues where it stood. A store that fails is
-// asked again every second. Lives on the home loop. OnBatch, Start and Drain may be called by any thread, Stop on the
-// home loop.
+// The state in the store decides where the coroutine begins, so a killed router continues each batch. The runner asks a
+// store that fails again every second. Lives on the home loop. OnBatch, Start and Drain may be called by any thread,
+// Stop on the home loop.
 #ifndef PENSTOCK_ROUTER_JOBS_RUN_BATCH_RUNNER_H_
 #define PENSTOCK_ROUTER_JOBS_RUN_BATCH_RUNNER_H_
 

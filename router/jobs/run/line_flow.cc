@@ -210,7 +210,7 @@ void LineFlow::OnNews(const std::shared_ptr<LineRun>& run, LineRun::News news) {
       break;
     case LineRun::News::kUnplaced:
       schedule_.OnUnplaced(run->place);
-      // It lost its engine, and no line of the batch begins any more.
+      // The line lost its engine, and no line of a halted batch begins any more.
       if (job->stopped) run->Leave(/*waiting_only=*/true);
       break;
     case LineRun::News::kEnded:

@@ -30,13 +30,13 @@ class LineFlow {
 
   LineFlow(EventLoop& home, std::vector<EventLoop*> loops, JobThread& store);
 
-  // Its lines take part from now on.
+  // The lines of this batch take part from now on.
   void Add(const JobPointer& job);
-  // No line of it begins any more, and those at hand are dropped; `leave_engines`: lines at engines end too.
+  // No line of this batch begins any more, and lines at hand are dropped; `leave_engines`: lines at engines end too.
   void Halt(const JobPointer& job, bool leave_engines);
-  // It is quiet, and does not take part any more.
+  // This batch, which is quiet, does not take part any more.
   void Remove(BatchKey key);
-  // The configuration may be another.
+  // The configuration may have changed.
   void Refresh();
   // No line begins any more. Lines that wait leave; `leave_engines`: the others too.
   void Stop(bool leave_engines);
@@ -53,13 +53,13 @@ class LineFlow {
   void Claim(BatchKey key);
   void OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed);
   void StartLine(BatchKey key, Instant now);
-  // The lines at hand of one lane are others.
+  // The number of lines at hand of one lane has changed.
   void CountLane(const JobPointer& job, uint64_t lane);
   void OnNews(const std::shared_ptr<LineRun>& run, LineRun::News news);
   void OnEnded(const JobPointer& job, LineRun& run);
   void TryAgain(const JobPointer& job, LineRun& run);
   void Store(const JobPointer& job, const LineAnswer& answer);
-  // The disk did not take it.
+  // Stores an answer again after a pause: the disk did not take it.
   void StoreLater(const JobPointer& job, LineAnswer answer);
   void Note(const JobPointer& job);
 

@@ -27,7 +27,7 @@ class BatchTable {
   JobResult<Batch> Find(TenantId tenant, absl::string_view id);
   JobResult<Batch> Find(BatchKey key);
   JobResult<ListPage<Batch>> List(TenantId tenant, const ListQuery& query);
-  // Those of all tenants that have not ended, oldest first.
+  // Returns the batches of all tenants that have not ended, oldest first.
   JobResult<std::vector<Batch>> Unfinished();
 
   // kConflict where MayFollow forbids it. A status that ends the batch is Finish. `errors`: the JSON array of

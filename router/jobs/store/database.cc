@@ -11,7 +11,7 @@
 namespace penstock::jobs {
 namespace {
 
-// Of extended codes, the lowest byte is the kind of the failure.
+// The lowest byte of an extended code of SQLite is the kind of the failure.
 constexpr int kKindOfCode = 0xff;
 
 constexpr const char* kSettings =

@@ -1,0 +1,34 @@
+// The engine of a request that the core does not hear of, such as one for tokens: each that has the endpoint, in turn.
+//
+// A loop has at most 64 such requests at engines. One caller takes no more places than it leaves free. Lives in the
+// session. Belongs to its loop.
+#ifndef PENSTOCK_ROUTER_SESSION_FREE_CHOICE_H_
+#define PENSTOCK_ROUTER_SESSION_FREE_CHOICE_H_
+
+#include <cstddef>
+#include <optional>
+
+#include "base/fair_budget.h"
+#include "router/live/ticket.h"
+#include "router/session/state/session_state.h"
+
+namespace penstock {
+
+class FreeChoice {
+ public:
+  explicit FreeChoice(SessionState& state) : state_(state) {}
+
+  // A Forward to the next engine, or a Refuse. Takes the fleet of now.
+  Verdict Next();
+  // Gives the place back. No engine works for the request any more.
+  void Release() { place_.Release(); }
+
+ private:
+  SessionState& state_;
+  std::optional<size_t> turn_;  // The last replica that was chosen.
+  FairShare place_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_FREE_CHOICE_H_
