@@ -195,7 +195,7 @@ asio::awaitable<void> BatchRunner::Validate(JobPointer job) {
     }
     job->batch.counts = slice->counts;
     if (slice->refusal.empty()) continue;
-    errors.assign(1, std::move(slice->refusal));
+    errors.assign(1, slice->refusal);
     co_return co_await Finish(job, BatchStatus::kFailed, ListOf(errors));
   }
   if (!ended) co_return;

@@ -176,7 +176,7 @@ void LineFlow::OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed)
       job->at_hand[lane].push_back(std::move(task));
       CountLane(job, lane);
     }
-    for (LineAnswer& broken : claimed->broken) Store(job, std::move(broken));
+    for (const LineAnswer& broken : claimed->broken) Store(job, broken);
   }
   Note(job);
 }
@@ -270,10 +270,10 @@ void LineFlow::Store(const JobPointer& job, const LineAnswer& answer) {
 void LineFlow::StoreLater(const JobPointer& job, LineAnswer answer) {
   ++unstored_;
   auto timer = std::make_shared<asio::steady_timer>(home_.io(), ToChrono(kDiskPause));
-  timer->async_wait([this, timer, job, answer = std::move(answer)](const boost::system::error_code&) mutable {
+  timer->async_wait([this, timer, job, answer = std::move(answer)](const boost::system::error_code&) {
     --unstored_;
     --job->storing;
-    Store(job, std::move(answer));
+    Store(job, answer);
   });
 }
 
