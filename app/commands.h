@@ -97,6 +97,7 @@ int RunSimulate(const SimulateOptions& options);
 struct TopOptions {
   std::string url = "http://127.0.0.1:8080";
   std::string key;  // Of an admin; empty: that of the environment, if any.
+  std::string ca;   // File of the authorities to trust over https; empty: the system's store.
   Duration interval = Duration::Seconds(1);
   int64_t count = 0;  // Plain lines; 0: a screen on a terminal, else lines without end.
 };

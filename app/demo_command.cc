@@ -80,7 +80,7 @@ void Watch(const bench::DemoContest& contest, const std::string& url, Instant st
            const sigset_t& signals) {
   std::cout << Invitation(url) << std::flush;
   if (const auto address = ParseUpstreamUrl(url); address.ok() && top::OnTerminal()) {
-    top::StateReader reader(*address, url, "");
+    top::StateReader reader(*address, url, "", nullptr);
     top::ShowScreen(reader, kFrame, signals, end);
     return;
   }

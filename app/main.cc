@@ -239,6 +239,8 @@ void AddTop(CLI::App& app, Action& action) {
   command->add_option("url", options->url, "The router, or its admin listener")
       ->check(Valid(&ParseEngineUrl, "URL"))
       ->capture_default_str();
+  command->add_option("--ca", options->ca, "Authorities to trust over https (default: the system's)")
+      ->check(CLI::ExistingFile);
   AddParsed(command, "--interval", &ParseSpan, &options->interval, "Time between two readings (default 1s)", "TIME");
   command->add_option("--lines", options->count, "Print so many plain lines, then end")
       ->check(CLI::Range(1, 1'000'000));

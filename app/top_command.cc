@@ -2,9 +2,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "app/commands.h"
 #include "app/process.h"
@@ -12,6 +16,7 @@
 #include "app/top/state_reader.h"
 #include "app/top/terminal.h"
 #include "app/top/top_screen.h"
+#include "backends/socket/tls.h"
 #include "backends/transport/upstream.h"
 
 namespace penstock {
@@ -35,6 +40,17 @@ int PrintLines(top::StateReader& reader, const TopOptions& options, const sigset
   return 0;
 }
 
+absl::StatusOr<TlsContext::Pointer> Trust(const UpstreamAddress& address, const std::string& file) {
+  if (!address.tls) return nullptr;
+  std::string authorities;
+  if (!file.empty()) {
+    std::ifstream in(file, std::ios::binary);
+    authorities.assign(std::istreambuf_iterator<char>(in), {});
+    if (authorities.empty()) return absl::InvalidArgumentError(file + ": cannot be read, or is empty");
+  }
+  return TlsContext::ForClient(authorities, TlsIdentity());
+}
+
 }  // namespace
 
 int RunTop(const TopOptions& options) {
@@ -43,7 +59,9 @@ int RunTop(const TopOptions& options) {
   if (!address.ok()) return Fail("top", address.status().message());
   std::string key = options.key;
   if (const char* given = std::getenv("PENSTOCK_ADMIN_KEY"); key.empty() && given != nullptr) key = given;
-  top::StateReader reader(*address, options.url, key);
+  absl::StatusOr<TlsContext::Pointer> tls = Trust(*address, options.ca);
+  if (!tls.ok()) return Fail("top", tls.status().message());
+  top::StateReader reader(*address, options.url, key, *std::move(tls));
   if (options.count > 0 || !top::OnTerminal()) return PrintLines(reader, options, signals);
   top::ShowScreen(reader, options.interval, signals);
   return 0;

@@ -140,6 +140,12 @@ void WarnRelayHeaders(const Config& config, std::vector<std::string>& warnings) 
                                   " (framing, the connection's own, keys, or the router's own)"));
 }
 
+void WarnPolicy(const Config& config, std::vector<std::string>& warnings) {
+  const PolicyPair pair = PolicyPairOf(config.policy);
+  if (pair.decide != pair.shadow) return;
+  warnings.push_back(absl::StrCat("policy: ", pair.shadow, " in its own shadow has nothing to compare"));
+}
+
 void WarnState(const StateConfig& state, std::vector<std::string>& warnings) {
   if (state.path.empty()) return;
   const std::filesystem::path path(state.path);
@@ -187,6 +193,7 @@ std::vector<std::string> Warnings(const Config& config) {
   }
   WarnRelayHeaders(config, warnings);
   WarnState(config.state, warnings);
+  WarnPolicy(config, warnings);
   if (!config.tenants.empty() && !config.tenant_header.empty()) {
     warnings.push_back("tenant_header has no effect: tenants are known by their keys");
   }

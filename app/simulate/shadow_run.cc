@@ -107,8 +107,9 @@ std::string ShadowTable(const ShadowOutcome& outcome) {
   }
   const CounterfactualReport& copies = report.counterfactual;
   if (!copies.unavailable.empty()) return text + "  no simulated copies: " + copies.unavailable + "\n";
-  absl::StrAppendFormat(&text, "  on simulated copies of the fleet, %d requests (%d lengths drawn, %d left out):\n",
-                        copies.real.requests, copies.drawn, copies.left_out);
+  absl::StrAppendFormat(
+      &text, "  on simulated copies of the fleet, %d requests (%d lengths drawn, %d left out, %d cut off):\n",
+      copies.real.requests, copies.drawn, copies.left_out, copies.cut_off);
   text += CopyLine(report.decides + ", as it was", copies.real, outcome.window);
   text += CopyLine(report.decides + ", on the copy", copies.decides, outcome.window);
   text += CopyLine(report.shadow + ", on the copy", copies.shadow, outcome.window);

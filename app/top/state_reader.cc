@@ -16,15 +16,13 @@ constexpr Duration kConnectTimeout = Duration::Seconds(1);
 
 }  // namespace
 
-StateReader::StateReader(UpstreamAddress address, std::string url, std::string key) : key_(std::move(key)) {
+StateReader::StateReader(UpstreamAddress address, std::string url, std::string key, TlsContext::Pointer tls)
+    : key_(std::move(key)) {
   link_.url = std::move(url);
   link_.age = -1;
   UpstreamPool::Options options;
   options.connect_timeout = kConnectTimeout;
-  if (address.tls) {
-    auto context = TlsContext::ForClient("", TlsIdentity());
-    if (context.ok()) options.tls = *std::move(context);
-  }
+  options.tls = std::move(tls);
   pool_.emplace(loop_, std::move(address), std::move(options));
 }
 

@@ -16,8 +16,8 @@ namespace penstock::top {
 
 class StateReader {
  public:
-  // `url` is for people; `key` that of an admin, or empty.
-  StateReader(UpstreamAddress address, std::string url, std::string key);
+  // `url` is for people; `key` that of an admin, or empty. `tls` is needed for https only.
+  StateReader(UpstreamAddress address, std::string url, std::string key, TlsContext::Pointer tls);
 
   // Asks, unless an answer is on its way.
   void Begin();

@@ -39,8 +39,8 @@ _penstock() {
       esac ;;
     top)
       case "$previous" in
-      --interval|--lines) files=1 ;;
-      *) words="-h --help --interval --lines"; files=1 ;;
+      --ca|--interval|--lines) files=1 ;;
+      *) words="-h --help --ca --interval --lines"; files=1 ;;
       esac ;;
     policies)
       case "$previous" in

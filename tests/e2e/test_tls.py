@@ -116,6 +116,10 @@ def test_the_admin_listener_speaks_tls_where_it_is_given(folder, engine):
         with pytest.raises((http.client.HTTPException, OSError)):
             status(http.client.HTTPConnection("127.0.0.1", admin, timeout=10))
         assert router.get("/metrics")[0] == 404
+        shown = [BINARY, "top", f"https://127.0.0.1:{admin}", "--lines", "1"]
+        for authority, words in (("ca.pem", "tok/s"), ("other-ca.pem", "certificate")):
+            ended = subprocess.run([*shown, "--ca", str(TLS / authority)], capture_output=True, text=True, timeout=20)
+            assert words in ended.stdout + ended.stderr and (ended.returncode == 0) == (authority == "ca.pem")
 
 
 def test_an_https_engine_is_verified(folder, engine):
