@@ -134,9 +134,11 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   p.edge.traces = p.reports.traces.get();
   p.edge.pseudonym = absl::StrCat("penstock-", NewRequestId());
   p.edge.admin_apart = !config.admin_listen.empty();
-  p.page = std::make_unique<PageFeed>(p.edge, p.all_loops, options.version, std::move(options.comparison));
-  if (ShadowThread* seen = p.observers.shadow.get()) p.page->SetShadow([seen] { return seen->Report(); });
-  p.edge.page = p.page.get();
+  p.pages.feed = std::make_unique<PageFeed>(p.edge, p.all_loops, options.version, std::move(options.comparison));
+  if (ShadowThread* seen = p.observers.shadow.get()) p.pages.feed->SetShadow([seen] { return seen->Report(); });
+  p.edge.page = p.pages.feed.get();
+  p.pages.metrics = std::make_unique<MetricsDesk>(p.control());
+  p.edge.metrics = p.pages.metrics.get();
   return std::unique_ptr<RouterServer>(new RouterServer(std::move(parts)));
 }
 
@@ -189,7 +191,7 @@ absl::Status RouterServer::Start() {
   });
   for (EventLoop* loop : p.all_loops) loop->Start();
   if (p.reports.traces != nullptr) p.reports.traces->Start();
-  p.page->Start();
+  p.pages.feed->Start();
   if (p.observers.shadow != nullptr) p.observers.shadow->Start();
   p.phase = Parts::Phase::kStarted;
   return absl::OkStatus();
@@ -225,7 +227,7 @@ absl::Status RouterServer::Reload(const Config& config) {
              [&p, &published, config] { p.watch.monitor->Reload(config, [&published] { published.set_value(); }); });
   published.get_future().wait();
   p.telemetry.OnConfigReload(true);
-  p.page->configuration().Loaded(PageFeed::WallSeconds());
+  p.pages.feed->configuration().Loaded(PageFeed::WallSeconds());
   return absl::OkStatus();
 }
 
@@ -233,7 +235,7 @@ void RouterServer::NoteBadReload(absl::string_view why) {
   parts_->telemetry.OnConfigReload(false);
   parts_->reports.log->Reopen();
   NoteLines(*parts_->reports.log, "the configuration is kept, the new one is bad: ", why);
-  parts_->page->configuration().Refused(why, PageFeed::WallSeconds());
+  parts_->pages.feed->configuration().Refused(why, PageFeed::WallSeconds());
 }
 
 DecisionLog& RouterServer::log() { return *parts_->reports.log; }
@@ -280,7 +282,7 @@ void RouterServer::Stop() {
     p.watch.monitor->Stop();
     p.core->StopTimer();
   });
-  p.page->Stop();
+  p.pages.feed->Stop();
   if (p.observers.shadow != nullptr) p.observers.shadow->Stop();
   for (auto loop = p.all_loops.rbegin(); loop != p.all_loops.rend(); ++loop) (*loop)->Stop();
   if (p.store != nullptr) p.store->Stop();

@@ -15,6 +15,7 @@
 #include "app/shadow/shadow_thread.h"
 #include "backends/simulated/fleet/fleet.h"
 #include "router/http/listener.h"
+#include "router/http/pages/metrics_desk.h"
 #include "router/jobs/run/batch_runner.h"
 #include "router/jobs/worker/job_thread.h"
 #include "router/live/event_loop.h"
@@ -52,6 +53,7 @@ inline jobs::StoreLimits StoreLimitsOf(const StateConfig& state) {
   limits.max_file = state.max_file;
   limits.max_bytes_per_tenant = state.max_bytes_per_tenant;
   limits.max_files_per_tenant = state.max_files_per_tenant;
+  limits.max_open_batches_per_tenant = state.max_open_batches_per_tenant;
   limits.file_expiry = state.file_expiry;
   return limits;
 }
@@ -93,6 +95,11 @@ struct RouterServer::Parts {
     std::unique_ptr<Listener> clients;
     std::unique_ptr<Listener> admin;  // Null: admin pages are on the clients' listener.
   };
+  // The parts by which the router shows itself.
+  struct Pages {
+    std::unique_ptr<PageFeed> feed;
+    std::unique_ptr<MetricsDesk> metrics;
+  };
   // Objects of the control loop.
   struct Watch {
     std::unique_ptr<FleetMonitor> monitor;
@@ -109,7 +116,7 @@ struct RouterServer::Parts {
   std::vector<EventLoop*> all_loops;
   std::unique_ptr<CoreHost> core;
   Watch watch;
-  std::unique_ptr<PageFeed> page;
+  Pages pages;
   Listeners listeners;
   Phase phase = Phase::kMade;
 

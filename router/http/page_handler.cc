@@ -1,13 +1,12 @@
 #include "router/http/page_handler.h"
 
 #include <atomic>
-#include <boost/asio/post.hpp>
-#include <memory>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "router/live/signal.h"
+#include "router/http/made_aside.h"
 #include "router/page/page_asset.h"
 #include "router/page/page_feed.h"
 
@@ -38,41 +37,13 @@ HeaderList DataHeaders() {
   return headers;
 }
 
-// A coroutine that waits for a snapshot, or for the end of its client.
-struct Awaited {
-  explicit Awaited(asio::io_context& loop) : wake(loop) {}
-  Signal wake;
-  PageFeed::Pointer snapshot;
-};
-
-class SnapshotReader {
- public:
-  SnapshotReader(EventLoop& loop, Answer& answer)
-      : loop_(loop), answer_(answer), awaited_(std::make_shared<Awaited>(loop.io())) {
-    answer_.Watch([awaited = awaited_] { awaited->wake.Notify(); });
-  }
-  ~SnapshotReader() { answer_.Unwatch(); }
-  SnapshotReader(const SnapshotReader&) = delete;
-  SnapshotReader& operator=(const SnapshotReader&) = delete;
-
-  // Null: the client is gone.
-  asio::awaitable<PageFeed::Pointer> Next(uint64_t after) {
-    awaited_->snapshot = nullptr;
-    loop_.edge().page->Ask(after, [awaited = awaited_, &io = loop_.io()](PageFeed::Pointer made) {
-      asio::post(io, [awaited, made = std::move(made)]() mutable {
-        awaited->snapshot = std::move(made);
-        awaited->wake.Notify();
-      });
-    });
-    while (awaited_->snapshot == nullptr && !answer_.gone()) co_await awaited_->wake.Wait();
-    co_return answer_.gone() ? nullptr : std::move(awaited_->snapshot);
-  }
-
- private:
-  EventLoop& loop_;
-  Answer& answer_;
-  const std::shared_ptr<Awaited> awaited_;
-};
+asio::awaitable<PageFeed::Pointer> Snapshot(EventLoop& loop, Answer& answer, uint64_t after) {
+  MadeAside<const PageSnapshot> made(loop, answer);
+  const auto ask = [&loop, after](std::function<void(PageFeed::Pointer)> done) {
+    loop.edge().page->Ask(after, std::move(done));
+  };
+  co_return co_await made.From(ask);
+}
 
 // A viewer is no request that a drain waits for.
 class Viewer {
@@ -108,10 +79,9 @@ asio::awaitable<void> AnswerStream(EventLoop& loop, Answer& answer) {
     co_return;
   }
   const HeaderList headers = DataHeaders();
-  SnapshotReader reader(loop, answer);
   uint64_t seen = 0;
   while (true) {
-    const PageFeed::Pointer snapshot = co_await reader.Next(seen);
+    const PageFeed::Pointer snapshot = co_await Snapshot(loop, answer, seen);
     if (snapshot == nullptr) co_return;
     seen = snapshot->sequence;
     const std::vector<absl::string_view> pieces(1, snapshot->event);
@@ -121,8 +91,7 @@ asio::awaitable<void> AnswerStream(EventLoop& loop, Answer& answer) {
 }
 
 asio::awaitable<void> AnswerData(EventLoop& loop, absl::string_view part, Answer& answer) {
-  SnapshotReader reader(loop, answer);
-  const PageFeed::Pointer snapshot = co_await reader.Next(0);
+  const PageFeed::Pointer snapshot = co_await Snapshot(loop, answer, 0);
   if (snapshot == nullptr) co_return;
   const absl::string_view body = part == "fleet"      ? absl::string_view(snapshot->fleet)
                                  : part == "requests" ? absl::string_view(snapshot->requests)

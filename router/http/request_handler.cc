@@ -1,6 +1,7 @@
 #include "router/http/request_handler.h"
 
 #include <ctime>
+#include <functional>
 #include <utility>
 #include <variant>
 
@@ -12,9 +13,10 @@
 #include "router/http/body_decoding.h"
 #include "router/http/files/files_handler.h"
 #include "router/http/generation.h"
+#include "router/http/made_aside.h"
 #include "router/http/origin/cross_origin.h"
 #include "router/http/page_handler.h"
-#include "router/http/pages/metrics_page.h"
+#include "router/http/pages/metrics_desk.h"
 #include "router/http/pages/model_list.h"
 #include "router/openai/passed/passed_route.h"
 #include "router/openai/request/body_decoder.h"
@@ -69,15 +71,15 @@ asio::awaitable<void> AnswerError(EventLoop& loop, Answer& answer, const ApiErro
 // Models are as private as generating is: they need a key where keys are configured.
 asio::awaitable<void> AnswerModels(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
                                    Answer& answer) {
-  const std::shared_ptr<const FleetView> fleet = loop.fleet();
-  const auto caller = fleet->tenants.Identify(request.headers);
+  const FleetView& fleet = *loop.fleet();
+  const auto caller = fleet.tenants.Identify(request.headers);
   if (const ApiError* denied = std::get_if<ApiError>(&caller)) {
     co_await answer.Error(*denied);
   } else if (match.route == Route::kModels) {
-    const std::string body = ModelsJson(*fleet, loop.edge().core->View(), StartOfRouter());
+    const std::string body = ModelsJson(fleet, loop.edge().core->View(), StartOfRouter());
     co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, body);
-  } else if (fleet->book.ModelByName(match.model)) {
-    const std::string body = ModelJson(*fleet, loop.edge().core->View(), match.model, StartOfRouter());
+  } else if (fleet.book.ModelByName(match.model)) {
+    const std::string body = ModelJson(fleet, loop.edge().core->View(), match.model, StartOfRouter());
     co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, body);
   } else {
     const ApiError unknown = UnknownModel(match.model);
@@ -100,9 +102,11 @@ asio::awaitable<void> AnswerVersion(Answer& answer) {
 }
 
 asio::awaitable<void> AnswerMetrics(EventLoop& loop, Answer& answer) {
-  Edge& edge = loop.edge();
-  const std::string body = MetricsPage(edge, loop.fleet()->config().limits);
-  co_await SendWhole(answer, http_status::kOk, "text/plain; version=0.0.4; charset=utf-8", kNoHeaders, body);
+  MadeAside<const std::string> made(loop, answer);
+  const auto ask = [&loop](std::function<void(MetricsDesk::Text)> done) { loop.edge().metrics->Ask(std::move(done)); };
+  const MetricsDesk::Text body = co_await made.From(ask);
+  if (body == nullptr) co_return;
+  co_await SendWhole(answer, http_status::kOk, "text/plain; version=0.0.4; charset=utf-8", kNoHeaders, *body);
 }
 
 // The match shares the fleet, whose configuration has the rule: a reload may replace it.
@@ -141,8 +145,7 @@ asio::awaitable<void> AnswerNothingThere(EventLoop& loop, const ClientRequest& r
 
 asio::awaitable<void> AnswerPreflight(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
                                       Answer& answer) {
-  const std::shared_ptr<const FleetView> fleet = loop.fleet();
-  const HeaderList headers = PreflightHeaders(*fleet->config().cors, request.headers, match.allow);
+  const HeaderList headers = PreflightHeaders(*loop.fleet()->config().cors, request.headers, match.allow);
   co_await SendWhole(answer, http_status::kNoContent, "", headers, "");
 }
 

@@ -38,6 +38,7 @@
 
 namespace penstock {
 
+class MetricsDesk;
 class PageFeed;
 class Ticket;
 class TraceSink;
@@ -60,6 +61,7 @@ struct Edge {
   DecisionLog* log = nullptr;
   TraceSink* traces = nullptr;      // Null: no request is traced.
   PageFeed* page = nullptr;         // Null: the router has no page.
+  MetricsDesk* metrics = nullptr;   // Required to answer /metrics.
   jobs::JobThread* jobs = nullptr;  // Null: the router has no job store.
   // A batch was made, or is to be cancelled. Any thread. Null: as above.
   std::function<void(jobs::BatchKey)> on_batch;

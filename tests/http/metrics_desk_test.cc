@@ -1,0 +1,71 @@
+#include "router/http/pages/metrics_desk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "router/live/event_loop.h"
+#include "tests/http/plain_core.h"
+
+namespace penstock {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A loop that runs only when the test turns it.
+class MetricsDeskTest : public ::testing::Test {
+ protected:
+  MetricsDeskTest() {
+    edge_.core = &core_;
+    edge_.telemetry = &telemetry_;
+    loop_.PostFleet(std::make_shared<const FleetView>(FleetBook(Config())), [] {});
+    Turn();
+  }
+  void Turn() {
+    loop_.io().restart();
+    loop_.io().poll();
+  }
+  void Ask() {
+    desk_.Ask([this](MetricsDesk::Text text) { texts_.push_back(std::move(text)); });
+  }
+
+  PlainOrders orders_;
+  Edge edge_;
+  Telemetry telemetry_{TelemetryOptions()};
+  EventLoop loop_{0, edge_};
+  CoreHost core_{std::make_unique<PlainCore>(orders_), loop_.io(), {&loop_.mailbox()}, {}};
+  MetricsDesk desk_{loop_};
+  std::vector<MetricsDesk::Text> texts_;
+};
+
+TEST_F(MetricsDeskTest, NoTextIsMadeOnTheThreadOfTheAsker) {
+  Ask();
+  EXPECT_TRUE(texts_.empty());
+  Turn();
+  ASSERT_EQ(texts_.size(), 1u);
+  EXPECT_THAT(*texts_[0], HasSubstr("penstock_build_info"));
+}
+
+TEST_F(MetricsDeskTest, ScrapesThatWaitTogetherShareOneText) {
+  Ask();
+  Ask();
+  Turn();
+  ASSERT_EQ(texts_.size(), 2u);
+  EXPECT_EQ(texts_[0], texts_[1]);
+}
+
+TEST_F(MetricsDeskTest, AScrapeHasTheFiguresFromAfterItsCall) {
+  Ask();
+  Turn();
+  telemetry_.OnConnectionOpened();
+  Ask();
+  Turn();
+  ASSERT_EQ(texts_.size(), 2u);
+  EXPECT_THAT(*texts_[0], HasSubstr("penstock_connections_total 0"));
+  EXPECT_THAT(*texts_[1], HasSubstr("penstock_connections_total 1"));
+}
+
+}  // namespace
+}  // namespace penstock
