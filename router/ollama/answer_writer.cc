@@ -11,6 +11,8 @@ namespace penstock::ollama {
 namespace {
 
 constexpr size_t kMostToolCalls = 128;
+// No answer and no prompt has more.
+constexpr int64_t kMostTokens = 1'000'000'000;
 
 bool TakeText(JsonScanner& scanner, std::string& out) {
   if (scanner.Peek() != '"') return scanner.Skip();
@@ -39,6 +41,12 @@ bool IsObject(absl::string_view text) {
 AnswerWriter::AnswerWriter(Call call, absl::string_view model, Instant arrival)
     : call_(call), model_(JsonQuote(model)), arrival_(arrival) {}
 
+void AnswerWriter::DropCalls() {
+  too_long_ = true;
+  gathered_ = 0;
+  tools_.clear();
+}
+
 template <class Scanner>
 bool AnswerWriter::ReadToolCalls(Scanner& scanner) {
   int64_t next = static_cast<int64_t>(tools_.size());
@@ -55,6 +63,9 @@ bool AnswerWriter::ReadToolCalls(Scanner& scanner) {
     });
     if (!read) return false;
     if (index < 0 || index >= static_cast<int64_t>(kMostToolCalls)) return true;
+    gathered_ += too_long_ ? 0 : name.size() + arguments.size();
+    if (gathered_ > kMostToolText) DropCalls();
+    if (too_long_) return true;
     const auto at = static_cast<size_t>(index);
     if (tools_.size() <= at) tools_.resize(at + 1);
     tools_[at].name += name;
@@ -73,10 +84,18 @@ bool AnswerWriter::ReadMessage(Scanner& scanner, Texts& texts) {
 }
 
 template <class Scanner>
+bool AnswerWriter::ReadCount(Scanner& scanner, int64_t* count) {
+  int64_t read = *count;
+  if (!scanner.CopyInt(&read)) return false;
+  if (read >= 0 && read <= kMostTokens) *count = read;
+  return true;
+}
+
+template <class Scanner>
 bool AnswerWriter::ReadUsage(Scanner& scanner) {
   return scanner.ForEachMember([&](absl::string_view key) {
-    if (key == "prompt_tokens") return scanner.CopyInt(&prompt_);
-    return key == "completion_tokens" ? scanner.CopyInt(&output_) : scanner.Skip();
+    if (key == "prompt_tokens") return ReadCount(scanner, &prompt_);
+    return key == "completion_tokens" ? ReadCount(scanner, &output_) : scanner.Skip();
   });
 }
 

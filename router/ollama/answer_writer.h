@@ -19,6 +19,9 @@ namespace penstock::ollama {
 
 class AnswerWriter {
  public:
+  // Calls of tools hold so many bytes at most, in a stream as in a whole answer: they are checked in one step.
+  static constexpr size_t kMostToolText = 1 << 20;
+
   // `model` as the client named it.
   AnswerWriter(Call call, absl::string_view model, Instant arrival);
 
@@ -28,6 +31,11 @@ class AnswerWriter {
   void End(absl::string_view when, Instant now, std::string& out);
   // A whole answer as one object.
   std::string Whole(absl::string_view body, absl::string_view when, Instant now);
+  // Bytes of the calls of tools that wait for the end.
+  size_t gathered() const { return gathered_; }
+  // They were more than kMostToolText, or DropCalls() was called: the answer has none.
+  bool too_long() const { return too_long_; }
+  void DropCalls();
   // The answer to a request that asks for nothing but the model.
   std::string Loaded(absl::string_view when) const;
 
@@ -49,6 +57,9 @@ class AnswerWriter {
   bool ReadToolCalls(Scanner& scanner);
   template <class Scanner>
   bool ReadUsage(Scanner& scanner);
+  // Reads a count of an engine, which may be impossible.
+  template <class Scanner>
+  static bool ReadCount(Scanner& scanner, int64_t* count);
   // A line up to `done`, which the caller ends.
   void Begin(const Texts& texts, bool with_tools, absl::string_view when, std::string& out) const;
   std::string ToolCallsJson() const;
@@ -59,6 +70,8 @@ class AnswerWriter {
   const Instant arrival_;
   std::optional<Instant> first_;  // The first text came.
   std::vector<ToolCall> tools_;
+  size_t gathered_ = 0;
+  bool too_long_ = false;
   std::string finish_ = "stop";
   int64_t prompt_ = 0;
   int64_t output_ = 0;

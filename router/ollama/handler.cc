@@ -105,7 +105,7 @@ asio::awaitable<void> Converse(EventLoop& loop, Client& answer, Call call, Sessi
   request.headers = &headers;
   request.body = body;
   request.endpoint = builder.raw() ? Endpoint::kCompletions : Endpoint::kChat;
-  OllamaClient client(answer, std::move(writer));
+  OllamaClient client(loop, answer, std::move(writer), account);
   Session session(loop, client, std::move(request));
   co_await session.Run();
 }

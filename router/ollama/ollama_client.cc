@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "router/ollama/error_form.h"
+#include "router/session/rules/attempt_end.h"
 
 namespace penstock::ollama {
 namespace asio = boost::asio;
@@ -31,8 +32,28 @@ void OllamaClient::BeginWhole(absl::string_view, const HeaderList& headers, std:
 
 Written OllamaClient::Part(absl::string_view bytes) {
   if (client().gone()) return Written::kGone;
-  if (out_.size() <= kMostGathered) out_.append(bytes.data(), bytes.size());
+  if (trouble_ != Trouble::kNone) return Written::kAll;
+  const size_t size = out_.size() + bytes.size();
+  // The object that is made of the bytes lives beside them.
+  if (size > kMostGathered) {
+    Drop(Trouble::kTooLong);
+  } else if (!memory_.Hold(2 * size)) {
+    Drop(Trouble::kNoMemory);
+  } else {
+    out_.append(bytes.data(), bytes.size());
+  }
   return Written::kAll;
+}
+
+void OllamaClient::Drop(Trouble trouble) {
+  trouble_ = trouble;
+  std::string().swap(out_);
+  memory_.Hold(0);
+}
+
+ApiError OllamaClient::ErrorOf(Trouble trouble) const {
+  if (trouble == Trouble::kNoMemory) return *NoAnswerMemory().error;
+  return EngineFailure(EngineErrorKind::kGarbage, "The engine's answer is too long for this dialect.");
 }
 
 void OllamaClient::Begin() {
@@ -50,26 +71,36 @@ Written OllamaClient::Events(const HeaderList& headers, const std::vector<absl::
     if (!event->comment) writer_.Event(event->data, when, now, out_);
   }
   if (client().gone()) return Written::kGone;
+  if (trouble_ == Trouble::kNone && writer_.too_long()) trouble_ = Trouble::kTooLong;
+  if (trouble_ == Trouble::kNone && !memory_.Hold(2 * writer_.gathered())) {
+    trouble_ = Trouble::kNoMemory;
+    writer_.DropCalls();
+  }
   if (out_.empty()) return Written::kAll;
   Begin();
   return client().Part(out_);
 }
 
 asio::awaitable<bool> OllamaClient::EndGathered() {
-  if (out_.size() > kMostGathered) {
-    const ApiError error =
-        EngineFailure(EngineErrorKind::kGarbage, "The engine's answer is too long for this dialect.");
-    co_return co_await client().Error(error);
+  std::string whole = writer_.Whole(out_, WrittenNow(), Now());
+  if (trouble_ == Trouble::kNone && writer_.too_long()) trouble_ = Trouble::kTooLong;
+  if (trouble_ != Trouble::kNone) {
+    const ApiError error = ErrorOf(trouble_);
+    co_return co_await Error(error);
   }
-  const std::string body = std::move(out_);
-  out_ = writer_.Whole(body, WrittenNow(), Now());
+  out_ = std::move(whole);
+  memory_.Hold(out_.capacity());
   const HeaderList headers = *std::move(headers_);
   headers_.reset();
-  co_return co_await SendWhole(client(), http_status::kOk, kJson, headers, out_);
+  co_return co_await SendWhole(client(), status_, kJson, headers, out_);
 }
 
 asio::awaitable<bool> OllamaClient::End() {
   if (headers_) co_return co_await EndGathered();
+  if (trouble_ != Trouble::kNone) {
+    const ApiError error = ErrorOf(trouble_);
+    co_return co_await Error(error);
+  }
   out_.clear();
   writer_.End(WrittenNow(), Now(), out_);
   Begin();
@@ -80,7 +111,8 @@ asio::awaitable<bool> OllamaClient::End() {
 
 asio::awaitable<bool> OllamaClient::Error(const ApiError& error) {
   headers_.reset();
-  if (!client().begun()) co_return co_await client().Error(error);
+  // Only lines may be followed by one. A whole answer of a known length breaks off.
+  if (!begun_lines_) co_return co_await client().Error(error);
   out_ = OllamaErrorBody(error) + "\n";
   const bool alive = co_await SendPart(client(), out_);
   if (!alive) co_return false;

@@ -1,20 +1,24 @@
 // A client of Ollama's own dialect in front of another: it turns the session's answer into lines of that dialect.
 //
 // A stream becomes one object per line; the first line begins the answer. A whole answer becomes one object; a long one
-// gathers here up to kMostGathered bytes. An error behind the first line is a line too. Lives in the coroutine of one
-// request; belongs to one loop.
+// gathers here, up to kMostGathered bytes, in the budget of answers. An error behind the first line is a line too.
+// Lives in the coroutine of one request; belongs to one loop.
 #ifndef PENSTOCK_ROUTER_OLLAMA_OLLAMA_CLIENT_H_
 #define PENSTOCK_ROUTER_OLLAMA_OLLAMA_CLIENT_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "backends/dialect/sse_splitter.h"
+#include "router/live/event_loop.h"
 #include "router/ollama/answer_writer.h"
 #include "router/session/client/forwarding_client.h"
+#include "router/session/state/answer_memory.h"
 
 namespace penstock::ollama {
 
@@ -25,9 +29,14 @@ class OllamaClient final : public ForwardingClient {
  public:
   static constexpr size_t kMostGathered = 4 << 20;
 
-  OllamaClient(Client& client, AnswerWriter writer) : ForwardingClient(client), writer_(std::move(writer)) {}
+  // `account` pays for the memory of gathered bytes.
+  OllamaClient(EventLoop& loop, Client& client, AnswerWriter writer, uint64_t account)
+      : ForwardingClient(client),
+        writer_(std::move(writer)),
+        memory_(loop.edge(), loop.fleet()->config().limits.max_answer_memory, account) {}
 
   Written Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) override;
+  void SetStatus(int status) override { status_ = status; }
   void BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) override;
   Written Part(absl::string_view bytes) override;
   Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) override;
@@ -38,10 +47,18 @@ class OllamaClient final : public ForwardingClient {
   void KeepAlive(const HeaderList&) override {}
 
  private:
+  enum class Trouble : uint8_t { kNone, kTooLong, kNoMemory };
+
   void Begin();
   boost::asio::awaitable<bool> EndGathered();
+  // The answer cannot be given as what it is: it is let go.
+  void Drop(Trouble trouble);
+  ApiError ErrorOf(Trouble trouble) const;
 
   AnswerWriter writer_;
+  AnswerMemory memory_;
+  Trouble trouble_ = Trouble::kNone;
+  int status_ = http_status::kOk;
   SseSplitter splitter_;
   std::string out_;                    // Written last, or gathered.
   std::optional<HeaderList> headers_;  // Set for a whole answer that gathers.

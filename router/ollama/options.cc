@@ -30,9 +30,9 @@ std::optional<ApiError> AppendOptions(const JsonValue& options, std::string* out
       absl::StrAppend(out, ",\"", *known, "\":", member->value.raw());
       continue;
     }
-    if (member->value.kind() != JsonKind::kNumber) return WrongField("options.num_predict", "an integer");
     const std::optional<int64_t> most = member->value.Integer();
-    if (most && *most > 0) absl::StrAppend(out, ",\"max_tokens\":", *most);
+    if (!most) return WrongField("options.num_predict", "an integer");
+    if (*most > 0) absl::StrAppend(out, ",\"max_tokens\":", *most);
   }
   return std::nullopt;
 }

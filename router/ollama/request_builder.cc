@@ -149,6 +149,7 @@ MaybeError RequestBuilder::AddGenerate() {
   const std::optional<JsonValue> system = fields_.Find(Field::kSystem);
   if (prompt && prompt->kind() != JsonKind::kString) return WrongField("prompt", "a string");
   if (system && system->kind() != JsonKind::kString) return WrongField("system", "a string");
+  if (raw_ && !fields_.images().empty()) return WrongField("images", "left out where `raw` is true");
   empty_ = IsEmptyString(prompt) && fields_.images().empty();
   if (empty_) return std::nullopt;
   if (raw_) {

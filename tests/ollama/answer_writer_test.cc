@@ -49,6 +49,39 @@ TEST(OllamaAnswer, EachTextIsALineAndTheLastOneCounts) {
   EXPECT_EQ(lines[2]["prompt_eval_duration"], 10'000'000);
 }
 
+TEST(OllamaAnswer, CallsOfToolsThatAreTooLongAreDropped) {
+  AnswerWriter writer(Call::kChat, "m", At(0));
+  const std::string piece(64 << 10, 'x');
+  std::string out;
+  for (size_t sent = 0; sent <= AnswerWriter::kMostToolText; sent += piece.size()) {
+    EXPECT_LE(writer.gathered(), AnswerWriter::kMostToolText);
+    EXPECT_EQ(writer.too_long(), sent > 0 && writer.gathered() == 0);
+    writer.Event(
+        R"({"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":")" + piece + "\"}}]}}]}",
+        kWhen, At(1), out);
+  }
+  EXPECT_TRUE(writer.too_long());
+  EXPECT_EQ(writer.gathered(), 0u);
+  writer.Event(R"({"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"name":"g","arguments":"{}"}}]}}]})",
+               kWhen, At(2), out);
+  writer.End(kWhen, At(3), out);
+  EXPECT_EQ(Lines(out).size(), 1u);
+}
+
+TEST(OllamaAnswer, ImpossibleCountsOfAnEngineAreNotPassedOn) {
+  AnswerWriter writer(Call::kChat, "m", At(0));
+  std::string out;
+  writer.Event(R"({"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}})", kWhen, At(1), out);
+  writer.Event(
+      R"({"choices":[],"usage":{"prompt_tokens":-9223372036854775808,"completion_tokens":9223372036854775807}})", kWhen,
+      At(2), out);
+  writer.End(kWhen, At(3), out);
+  const std::vector<Json> lines = Lines(out);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0]["prompt_eval_count"], 7);
+  EXPECT_EQ(lines[0]["eval_count"], 2);
+}
+
 TEST(OllamaAnswer, AWholeAnswerIsOneObject) {
   AnswerWriter writer(Call::kGenerate, "m", At(0));
   const Json answer = Json::parse(writer.Whole(

@@ -25,7 +25,10 @@ class AnswerMemory {
   static_assert(kBlock > Connection::kInputLimit);
 
   explicit AnswerMemory(const SessionState& state)
-      : edge_(state.loop.edge()), limit_(state.limits.max_answer_memory), share_(&edge_.answers, AccountOf(state)) {}
+      : AnswerMemory(state.loop.edge(), state.limits.max_answer_memory, AccountOf(state)) {}
+  // For the bytes that a dialect gathers in front of the session. `account` is the caller's.
+  AnswerMemory(Edge& edge, Bytes limit, uint64_t account)
+      : edge_(edge), limit_(limit), share_(&edge_.answers, account) {}
   ~AnswerMemory() { Hold(0); }
   AnswerMemory(const AnswerMemory&) = delete;
   AnswerMemory& operator=(const AnswerMemory&) = delete;
