@@ -16,10 +16,12 @@ void VisitFields(Section& state, Visitor& visit) {
   visit({"path", "Folder of files and batches. Left out: the router has neither.", kNeedsRestart}, state.path,
         PathForm{});
   visit({"max_file", "Largest file; 413 beyond."}, state.max_file, kTotalSize);
-  visit({"max_bytes_per_tenant", "Most bytes in the files of one tenant; 403 beyond."}, state.max_bytes_per_tenant,
-        kTotalSize);
+  visit({"max_bytes_per_tenant", "Most bytes in the files and open batches of one tenant; 403 beyond."},
+        state.max_bytes_per_tenant, kTotalSize);
   visit({"max_files_per_tenant", "Most files of one tenant; 403 beyond."}, state.max_files_per_tenant,
         CountForm{1, 10'000'000});
+  visit({"max_open_batches_per_tenant", "Most batches of one tenant that have not ended; 403 beyond."},
+        state.max_open_batches_per_tenant, CountForm{1, 100'000});
   visit({"file_expiry", "Life of files whose client names none. Left out: they stay until they are deleted."},
         state.file_expiry, TimeForm{Duration::Seconds(1), Duration::Seconds(3650 * 86'400.0)});
   visit({"max_running_lines", "Most lines of batches that wait or run in the router at a time."},

@@ -188,6 +188,7 @@ struct StateConfig {
   Bytes max_file{512LL << 20};
   Bytes max_bytes_per_tenant{100LL << 30};
   int64_t max_files_per_tenant = 10'000;
+  int64_t max_open_batches_per_tenant = 100;
   std::optional<Duration> file_expiry;
   int64_t max_running_lines = 1024;
   bool operator==(const StateConfig&) const = default;

@@ -39,6 +39,17 @@ TEST(BatchRunner, BadLinesAreInTheErrorFile) {
   EXPECT_EQ(listed[1]["line"], 3);
 }
 
+TEST(BatchRunner, ABatchThatEndsDuringItsValidationSaysSo) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWholeAnswer); });
+  const StoreFolder folder;
+  JobWorld job(folder, engine);
+  const Batch ended = job.AwaitEnd(job.Begin(LinesUpTo(3), UnixSeconds(0)).key);
+  EXPECT_EQ(ended.status, BatchStatus::kExpired);
+  const Json listed = Json::parse(ended.errors);
+  EXPECT_EQ(listed[0]["code"], "input_not_validated");
+  EXPECT_EQ(ended.counts.total, 0);
+}
+
 TEST(BatchRunner, ABatchWithoutAGoodLineFails) {
   ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWholeAnswer); });
   const StoreFolder folder;

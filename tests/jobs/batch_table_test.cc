@@ -16,6 +16,32 @@ std::vector<int64_t> Numbers(const JobResult<std::vector<Line>>& lines) {
   return numbers;
 }
 
+TEST(BatchTable, ATenantHasSoManyOpenBatches) {
+  const StoreFolder folder;
+  auto store = folder.Open({.max_open_batches_per_tenant = 2});
+  const Batch first = BatchOf(*store, 1);
+  BatchOf(*store, 1);
+  const StoredFile input = Upload(*store, "{}");
+  const NewBatch third{.tenant = kTenant, .input_file_id = input.id, .endpoint = "/v1/chat/completions"};
+  EXPECT_EQ(store->batches().Create(third, kNow).error().kind, JobErrorKind::kQuota);
+  ASSERT_TRUE(store->batches().Finish(first.key, BatchStatus::kExpired, kNow).ok());
+  EXPECT_TRUE(store->batches().Create(third, kNow).ok());
+}
+
+TEST(BatchTable, TheLinesOfOpenBatchesCountAgainstTheBytesOfTheirTenant) {
+  const StoreFolder folder;
+  auto store = folder.Open({.max_bytes_per_tenant = Bytes(100'100)});
+  const Batch batch = BatchOf(*store, 990);
+  const StoredFile input = Upload(*store, "{}");
+  const NewBatch another{.tenant = kTenant, .input_file_id = input.id, .endpoint = "/v1/chat/completions"};
+  EXPECT_TRUE(store->batches().Create(another, kNow).ok());
+  BatchOf(*store, 5);
+  EXPECT_EQ(store->batches().Create(another, kNow).error().kind, JobErrorKind::kQuota);
+  EXPECT_EQ(store->files().BeginUpload(kTenant, Bytes(1)).error().kind, JobErrorKind::kQuota);
+  ASSERT_TRUE(store->batches().Finish(batch.key, BatchStatus::kExpired, kNow).ok());
+  EXPECT_TRUE(store->batches().Create(another, kNow).ok());
+}
+
 TEST(BatchTable, ABatchNeedsAnInputOfItsTenantAndPurpose) {
   const StoreFolder folder;
   auto store = folder.Open();

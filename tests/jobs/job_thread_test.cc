@@ -68,6 +68,25 @@ TEST(JobThread, AnswersOfManyLinesAreAllToldOnceTheyAreDurable) {
   EXPECT_EQ(counts, (LineCounts{500, 500, 0}));
 }
 
+TEST(JobThread, ExpiredFilesGoHoweverManyWorksCome) {
+  const StoreFolder folder;
+  const auto thread = OpenThread(folder);
+  asio::io_context io;
+  const auto make = [](JobStore& store) {
+    const auto upload = store.files().BeginUpload(kTenant, Bytes(0));
+    return store.files().Commit(*upload, {.purpose = "batch", .expires_after = Duration::Seconds(1)}, kNow);
+  };
+  thread->Post(io, make, [](const JobResult<StoredFile>& file) { EXPECT_TRUE(file.ok()); });
+  // Each work calls for the next one, so the thread is never idle.
+  do {
+    io.run();
+    io.restart();
+    thread->Post(
+        io, [](JobStore&) { return Done(); }, [](const JobDone&) {});
+  } while (!folder.Names("files").empty());
+  io.run();
+}
+
 TEST(JobThread, ABatchWithoutItsOutputKeepsNoOtherFromTheDisk) {
   const StoreFolder folder;
   std::vector<JobErrorKind> faults;

@@ -6,11 +6,10 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/clock.h"
 #include "router/jobs/batch/batch_request.h"
 #include "router/jobs/batch/batch_text.h"
+#include "router/jobs/run/batch_errors.h"
 #include "router/jobs/run/line_reading.h"
 #include "router/jobs/worker/wall_clock.h"
 #include "router/telemetry/batch_metrics.h"
@@ -23,22 +22,6 @@ namespace {
 constexpr Duration kTick = Duration::Milliseconds(500);
 constexpr Duration kStorePause = Duration::Seconds(1);
 constexpr int64_t kExpiredLines = 1000;
-
-std::string ListOf(const std::vector<std::string>& errors) {
-  return errors.empty() ? "" : absl::StrCat("[", absl::StrJoin(errors, ","), "]");
-}
-
-std::string TooLargeList(const Job& job) {
-  return ListOf({BatchErrorJson({"batch_too_large", job.too_large, "input_file_id", 0})});
-}
-
-LineAnswer ExpiredAnswer(const Job& job, const LineTask& task) {
-  const LineNames names{LineId(job.batch.id, task.line.number), task.custom_id};
-  std::string message = "This request could not be executed before the completion window expired.";
-  const auto refusal = job.refusals.find(task.line.number);
-  if (refusal != job.refusals.end()) absl::StrAppend(&message, " Its last run ended with ", refusal->second);
-  return {job.batch.key, task.line.number, /*failed=*/true, ErrorText(names, "batch_expired", message)};
-}
 
 }  // namespace
 
@@ -151,54 +134,66 @@ void BatchRunner::Adopt(Batch batch) {
 bool BatchRunner::HasExpired(const Job& job) const { return Now() >= job.deadline; }
 
 bool BatchRunner::Interrupted(const Job& job) const {
-  return stopping_ || job.gone || !job.too_large.empty() || job.batch.status == BatchStatus::kCancelling ||
-         HasExpired(job);
+  return stopping_ || job.faults.gone || !job.faults.too_large.empty() ||
+         job.batch.status == BatchStatus::kCancelling || HasExpired(job);
 }
 
 asio::awaitable<void> BatchRunner::Serve(JobPointer job) {
   if (job->batch.status == BatchStatus::kValidating) co_await Validate(job);
   if (job->batch.status == BatchStatus::kInProgress) co_await RunLines(job);
   if (!stopping_ && !HasEnded(job->batch.status)) {
-    if (job->gone) {
+    if (job->faults.gone) {
       co_await FailWithoutAnswers(job);
     } else if (job->batch.status == BatchStatus::kCancelling) {
-      co_await Finish(job, BatchStatus::kCancelled, "");
+      co_await Finish(job, BatchStatus::kCancelled, ListOf(job->faults.input));
     } else if (job->batch.status == BatchStatus::kFinalizing || job->done()) {
       co_await Finish(job, BatchStatus::kCompleted, "");
-    } else if (!job->too_large.empty()) {
+    } else if (!job->faults.too_large.empty()) {
       co_await Finish(job, BatchStatus::kFailed, TooLargeList(*job));
     } else {
       co_await ExpireLines(job);
-      if (!stopping_) co_await Finish(job, BatchStatus::kExpired, "");
+      if (!stopping_) co_await Finish(job, BatchStatus::kExpired, ListOf(job->faults.input));
     }
   }
   jobs_.erase(job->batch.key);
   home_.connections().LeaveGuest();
 }
 
+asio::awaitable<std::optional<JobResult<ReadSlice>>> BatchRunner::ReadSliceOf(JobPointer job) {
+  co_await validations_.Enter(job->batch.tenant);
+  std::optional<JobResult<ReadSlice>> slice;
+  if (!Interrupted(*job)) {
+    auto work = [key = job->batch.key](JobStore& store) { return ReadOn(store, key); };
+    slice = co_await Ask(std::move(work));
+  }
+  validations_.Leave();
+  co_return slice;
+}
+
 asio::awaitable<void> BatchRunner::Validate(JobPointer job) {
-  std::vector<std::string> errors;
-  bool ended = false;
-  while (!ended && !Interrupted(*job)) {
-    const BatchKey key = job->batch.key;
-    auto work = [key](JobStore& store) { return ReadOn(store, key); };
-    JobResult<ReadSlice> slice = co_await Ask(std::move(work));
-    if (!slice.ok()) {
-      if (stopping_) co_return;
+  std::vector<std::string>& errors = job->faults.input;
+  for (bool ended = false; !ended;) {
+    std::optional<JobResult<ReadSlice>> read = co_await ReadSliceOf(job);
+    if (stopping_) co_return;
+    if (!read) {
+      errors.insert(errors.begin(), UnreadError(*job));
+      co_return;
+    }
+    if (!read->ok()) {
       errors.assign(
           1, BatchErrorJson({"input_file_unreadable", "The input file cannot be read any more.", "input_file_id", 0}));
       co_return co_await Finish(job, BatchStatus::kFailed, ListOf(errors));
     }
-    ended = slice->ended;
-    for (std::string& error : slice->errors) {
+    ReadSlice& slice = **read;
+    ended = slice.ended;
+    for (std::string& error : slice.errors) {
       if (errors.size() < kMostErrorsOfBatch) errors.push_back(std::move(error));
     }
-    job->batch.counts = slice->counts;
-    if (slice->refusal.empty()) continue;
-    errors.assign(1, slice->refusal);
+    job->batch.counts = slice.counts;
+    if (slice.refusal.empty()) continue;
+    errors.assign(1, slice.refusal);
     co_return co_await Finish(job, BatchStatus::kFailed, ListOf(errors));
   }
-  if (!ended) co_return;
   const LineCounts& counts = job->batch.counts;
   if (counts.total == 0) errors.assign(1, BatchErrorJson({"empty_file", "The input file has no lines.", "", 0}));
   if (counts.Open() == 0) co_return co_await Finish(job, BatchStatus::kFailed, ListOf(errors));
@@ -215,7 +210,7 @@ asio::awaitable<void> BatchRunner::RunLines(JobPointer job) {
   while (!Interrupted(*job) && !job->done()) co_await job->wake.Wait();
   if (!job->done()) {
     // A cancelled batch lets the lines at engines end.
-    bool left = !stopping_ && (HasExpired(*job) || !job->too_large.empty());
+    bool left = !stopping_ && (HasExpired(*job) || !job->faults.too_large.empty());
     flow_.Halt(job, /*leave_engines=*/left);
     // An answer that the disk does not take keeps no router from its end: the line runs again.
     while (!job->quiet() && !(stopping_ && job->runs.empty())) {

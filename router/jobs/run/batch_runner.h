@@ -10,11 +10,14 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "router/jobs/run/job.h"
 #include "router/jobs/run/line_flow.h"
+#include "router/jobs/run/line_reading.h"
+#include "router/jobs/run/turn_gate.h"
 #include "router/jobs/store/job_values.h"
 #include "router/jobs/worker/job_thread.h"
 #include "router/live/event_loop.h"
@@ -46,6 +49,8 @@ class BatchRunner {
   // One batch, until it ended or the router does.
   boost::asio::awaitable<void> Serve(JobPointer job);
   boost::asio::awaitable<void> Validate(JobPointer job);
+  // The next slice of the input, in its turn; nullopt: the batch is interrupted.
+  boost::asio::awaitable<std::optional<JobResult<ReadSlice>>> ReadSliceOf(JobPointer job);
   boost::asio::awaitable<void> RunLines(JobPointer job);
   // Every line that has no answer gets the error of an expired batch.
   boost::asio::awaitable<void> ExpireLines(JobPointer job);
@@ -63,6 +68,7 @@ class BatchRunner {
   EventLoop& home_;
   JobThread& store_;
   LineFlow flow_;
+  TurnGate validations_;  // Slices of validations, one at a time: the store has other work.
   std::map<BatchKey, JobPointer> jobs_;
   boost::asio::steady_timer tick_;
   bool stopping_ = false;

@@ -18,6 +18,13 @@
 
 namespace penstock::jobs {
 
+// Faults that the batch itself tells of.
+struct JobFaults {
+  std::vector<std::string> input;  // BatchErrorJson, as far as this run of the router read the input.
+  std::string too_large;           // Filled: its outputs are too large, and it fails with this message.
+  bool gone = false;               // The bytes of its answers are gone: it fails.
+};
+
 struct Job {
   Job(boost::asio::io_context& home, Batch its_batch) : batch(std::move(its_batch)), wake(home) {}
 
@@ -32,9 +39,8 @@ struct Job {
   bool claiming = false;  // A read of lines is on its way.
   bool drained = false;   // The store has no further lines.
   bool stopped = false;   // No line begins any more.
-  bool gone = false;      // The bytes of its answers are gone: it fails.
-  std::string too_large;  // Filled: its outputs are too large, and it fails with this message.
-  Signal wake;            // Something changed for the batch's own coroutine.
+  JobFaults faults;
+  Signal wake;  // Something changed for the batch's own coroutine.
 
   // Nothing of it is under way.
   bool quiet() const { return runs.empty() && storing == 0 && !claiming; }

@@ -90,7 +90,7 @@ void LineFlow::Note(const JobPointer& job) {
   const BatchKey key = job->batch.key;
   if (!schedule_.Has(key)) return;
   schedule_.SetOpen(key, job->batch.counts.Open());
-  if (job->done() || job->stopped || job->gone || !job->too_large.empty()) job->wake.Notify();
+  if (job->done() || job->stopped || job->faults.gone || !job->faults.too_large.empty()) job->wake.Notify();
   PumpSoon();
 }
 
@@ -165,7 +165,7 @@ void LineFlow::Claim(BatchKey key) {
 void LineFlow::OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed) {
   job->claiming = false;
   if (!claimed.ok()) {
-    if (claimed.error().kind == JobErrorKind::kQuota) job->too_large = claimed.error().message;
+    if (claimed.error().kind == JobErrorKind::kQuota) job->faults.too_large = claimed.error().message;
     schedule_.OnClaimFailed(job->batch.key, Now(), kDiskPause);
   } else {
     job->drained = claimed->drained;
@@ -256,8 +256,8 @@ void LineFlow::TryAgain(const JobPointer& job, LineRun& run) {
 void LineFlow::Store(const JobPointer& job, const LineAnswer& answer) {
   ++job->storing;
   auto done = [this, job, answer](const JobDone& stored) {
-    job->gone = job->gone || (!stored.ok() && stored.error().kind == JobErrorKind::kGone);
-    if (!stored.ok() && !job->gone) return StoreLater(job, answer);
+    job->faults.gone = job->faults.gone || (!stored.ok() && stored.error().kind == JobErrorKind::kGone);
+    if (!stored.ok() && !job->faults.gone) return StoreLater(job, answer);
     --job->storing;
     if (!stored.ok()) return Note(job);
     ++(answer.failed ? job->batch.counts.failed : job->batch.counts.completed);

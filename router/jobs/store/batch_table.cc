@@ -104,6 +104,18 @@ bool MayFollow(BatchStatus from, BatchStatus to) {
 BatchTable::BatchTable(Database& database, DataFolder& folder, FileTable& files, const StoreLimits& limits)
     : database_(database), folder_(folder), files_(files), limits_(limits) {}
 
+JobDone BatchTable::CheckRoom(TenantId tenant) {
+  Query count(database_, "SELECT COUNT(*) FROM batches WHERE tenant = ?1 AND ended_at IS NULL");
+  count.Bind(Column(tenant));
+  if (!count.Step()) return count.error();
+  if (count.Int(0) >= limits_.max_open_batches_per_tenant) {
+    return JobError{JobErrorKind::kQuota,
+                    absl::StrCat("You have as many open batches as you may have: ", limits_.max_open_batches_per_tenant,
+                                 ". Wait for the end of one, or cancel one.")};
+  }
+  return files_.CheckRoom(tenant);
+}
+
 JobResult<Batch> BatchTable::Create(const NewBatch& batch, UnixSeconds now) {
   const auto input = files_.Find(batch.tenant, batch.input_file_id);
   if (!input.ok()) return input.error();
@@ -111,6 +123,7 @@ JobResult<Batch> BatchTable::Create(const NewBatch& batch, UnixSeconds now) {
     return JobError{JobErrorKind::kInvalid, absl::StrCat("The file ", batch.input_file_id, " has the purpose ",
                                                          input->purpose, ", not batch.")};
   }
+  if (JobDone room = CheckRoom(batch.tenant); !room.ok()) return room.error();
   const std::string id = NewId(kBatchPrefix, kBatchIdDigits);
   const std::string output = NewId(kFilePrefix, kFileIdDigits), errors = NewId(kFilePrefix, kFileIdDigits);
   Query insert(database_, kInsertBatch);

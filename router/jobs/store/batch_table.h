@@ -45,6 +45,8 @@ class BatchTable {
   int64_t open_count() const { return open_; }
 
  private:
+  // kQuota: the tenant has as many open batches, or bytes, as it may have.
+  JobDone CheckRoom(TenantId tenant);
   friend class JobStore;
 
   // An output that ends.

@@ -14,6 +14,8 @@ namespace {
 // An upload reaches the disk in steps of so many bytes, so that its end waits for few of them.
 constexpr Bytes kSyncStep{int64_t{16} << 20};
 // The quota is looked at again after so many bytes beyond the announced ones.
+// A line of an open batch in the database, with its indexes.
+constexpr int64_t kRowBytes = 100;
 constexpr Bytes kQuotaStep{int64_t{4} << 20};
 
 JobError NoSuchFile(absl::string_view id) {
@@ -58,10 +60,11 @@ JobDone FileTable::Load() {
 }
 
 JobResult<FileTable::Use> FileTable::UseOf(TenantId tenant, UploadId except) {
-  Query sums(database_,
-             "SELECT COUNT(*), COALESCE(SUM(bytes), 0) + (SELECT COALESCE(SUM(output_bytes + error_bytes), 0) FROM "
-             "batches WHERE tenant = ?1 AND ended_at IS NULL) FROM files WHERE tenant = ?1");
-  sums.Bind(Column(tenant));
+  Query sums(
+      database_,
+      "SELECT COUNT(*), COALESCE(SUM(bytes), 0) + (SELECT COALESCE(SUM(output_bytes + error_bytes + total * ?2), "
+      "0) FROM batches WHERE tenant = ?1 AND ended_at IS NULL) FROM files WHERE tenant = ?1");
+  sums.Bind(Column(tenant)).Bind(kRowBytes);
   if (!sums.Step()) return sums.error();
   Use use{sums.Int(0), Bytes(sums.Int(1))};
   for (const auto& [id, upload] : uploads_) {
@@ -80,12 +83,19 @@ JobDone FileTable::CheckQuota(TenantId tenant, UploadId except, Bytes more) {
         JobErrorKind::kQuota,
         absl::StrCat("You have as many files as you may have: ", limits_.max_files_per_tenant, ". Delete some first.")};
   }
-  if (use->bytes + more > limits_.max_bytes_per_tenant) {
-    return JobError{JobErrorKind::kQuota,
-                    absl::StrCat("Your files may have ", limits_.max_bytes_per_tenant.value(),
-                                 " bytes together, and have ", use->bytes.value(), ". Delete some first.")};
-  }
-  return Done();
+  return CheckBytes(*use, more);
+}
+
+JobDone FileTable::CheckBytes(const Use& use, Bytes more) const {
+  if (use.bytes + more <= limits_.max_bytes_per_tenant) return Done();
+  return JobError{JobErrorKind::kQuota, absl::StrCat("Your files and open batches may have ",
+                                                     limits_.max_bytes_per_tenant.value(), " bytes together, and have ",
+                                                     use.bytes.value(), ". Delete some files, or wait for a batch.")};
+}
+
+JobDone FileTable::CheckRoom(TenantId tenant) {
+  const auto use = UseOf(tenant, UploadId());
+  return use.ok() ? CheckBytes(*use, Bytes(0)) : JobDone(use.error());
 }
 
 JobResult<UploadId> FileTable::BeginUpload(TenantId tenant, Bytes announced) {

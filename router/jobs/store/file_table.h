@@ -46,6 +46,8 @@ class FileTable {
   // At most `length` bytes from `offset`; fewer at the end of the file only. kGone: the bytes are not there.
   JobResult<std::string> Read(absl::string_view id, int64_t offset, int64_t length);
 
+  // kQuota: the files, uploads and open batches of the tenant have as many bytes as they may have.
+  JobDone CheckRoom(TenantId tenant);
   // Removes files whose time is over, and that no open batch reads; at most `most`. The number that it removed.
   JobResult<int64_t> RemoveExpired(UnixSeconds now, int64_t most);
   // Adds the finished output of a batch as a file, in the transaction of the caller.
@@ -76,6 +78,7 @@ class FileTable {
   // Stored files and running uploads, but for `except`.
   JobResult<Use> UseOf(TenantId tenant, UploadId except);
   JobDone CheckQuota(TenantId tenant, UploadId except, Bytes more);
+  JobDone CheckBytes(const Use& use, Bytes more) const;
   JobDone AppendTo(UploadId id, Upload& upload, absl::string_view bytes);
   JobResult<StoredFile> Keep(UploadId id, const Upload& upload, const FileFacts& facts, UnixSeconds now);
   // Nullopt: no open batch reads the file.

@@ -144,6 +144,7 @@ struct StoreLimits {
   Bytes max_file{Bytes(int64_t{512} << 20)};
   Bytes max_bytes_per_tenant{Bytes(int64_t{100} << 30)};
   int64_t max_files_per_tenant = 10'000;
+  int64_t max_open_batches_per_tenant = 100;
   // A line takes 100 bytes of the database, and 300 in the error file where it is bad: some hundred megabytes.
   int64_t max_lines_per_batch = 2'000'000;
   std::optional<Duration> file_expiry;  // The life of a file whose client names none; nullopt: no end.

@@ -13,7 +13,9 @@ namespace asio = boost::asio;
 namespace {
 
 // Expired files go away with a delay of so much at most.
-constexpr std::chrono::seconds kTidyPeriod{5};
+constexpr std::chrono::milliseconds kTidyPeriod{5000};
+// Between two steps while there is more to tidy, so that works go on.
+constexpr std::chrono::milliseconds kTidyPause{1};
 
 }  // namespace
 
@@ -50,27 +52,28 @@ void JobThread::Run(Work work) {
 }
 
 void JobThread::Serve() {
-  bool more_to_tidy = true;
+  // A step of tidying is due at this time, however many works wait.
+  auto due = std::chrono::steady_clock::now();
   while (true) {
-    Work work = Next(more_to_tidy);
+    Work work = Next(due);
     if (work != nullptr) {
       work(*store_);
-      NoteUse();
-      continue;
-    }
-    {
+    } else {
       const std::lock_guard lock(mutex_);
       if (stopping_ && works_.empty()) return;
     }
-    more_to_tidy = Tidy();
+    if (std::chrono::steady_clock::now() >= due) {
+      const bool more = Tidy();
+      due = std::chrono::steady_clock::now() + (more ? kTidyPause : kTidyPeriod);
+    }
     NoteUse();
   }
 }
 
-JobThread::Work JobThread::Next(bool more_to_tidy) {
+JobThread::Work JobThread::Next(std::chrono::steady_clock::time_point due) {
   std::unique_lock lock(mutex_);
   const auto wanted = [this] { return stopping_ || !works_.empty(); };
-  if (!more_to_tidy) changed_.wait_for(lock, kTidyPeriod, wanted);
+  changed_.wait_until(lock, due, wanted);
   if (works_.empty()) return nullptr;
   Work work = std::move(works_.front());
   works_.pop_front();

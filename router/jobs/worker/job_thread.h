@@ -89,8 +89,8 @@ class JobThread {
   JobThread(std::unique_ptr<JobStore> store, OnFault on_fault);
   void Run(Work work);
   void Serve();
-  // Nullptr: nothing came within the time, or the thread ends.
-  Work Next(bool more_to_tidy);
+  // Nullptr: nothing came until then, or the thread ends.
+  Work Next(std::chrono::steady_clock::time_point due);
   bool Tidy();
   void StoreGroup(JobStore& store);
   std::vector<Waiting> TakeGroup();

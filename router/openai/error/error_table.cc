@@ -77,7 +77,9 @@ constexpr std::array<ErrorRow, kErrorCount> kErrors = {{
     ClientFault(ErrorName::kFileTooLarge, http_status::kContentTooLarge, "file_too_large", BadInput::kBodyTooLarge,
                 "The file is over `state.max_file`."),
     {ErrorName::kJobQuota, http_status::kForbidden, kInvalidRequest, "quota_exceeded", RetryHint::kNever, "job_quota",
-     std::nullopt, "The caller's files fill `state.max_bytes_per_tenant` or `state.max_files_per_tenant`."},
+     std::nullopt,
+     "The caller's files or open batches fill `state.max_bytes_per_tenant`, `state.max_files_per_tenant` or "
+     "`state.max_open_batches_per_tenant`."},
     {ErrorName::kJobStoreFailed, http_status::kServiceUnavailable, kServerError, "storage_failed", RetryHint::kAfter,
      "job_store", std::nullopt, "The disk of `state.path` fails; the log has the reason."},
     AtTheDoor(ErrorName::kTooManyConnections, TurnedAway::kConnections,
