@@ -83,20 +83,34 @@ sanitized() {
   unit_tests "$name" "$preset" -L "^$label\$"
 }
 
-# end_to_end NAME PRESET [PYTEST ARGUMENTS...]: tests/e2e against the binary of a preset.
+# end_to_end NAME PRESET MARKS FOLDER...: tests/e2e against the binary of a preset. Most of its time is waiting, so several
+# tests run at once. Tests that measure short times, and the long ones, run one by one afterwards.
 end_to_end() {
-  local name="$1" preset="$2" from=$SECONDS counts results="$PWD/build/$2/results/e2e.junit"
-  shift 2
+  local name="$1" preset="$2" marks="$3" workers
+  shift 3
   say "$name"
   if ! scripts/python_env.sh; then
     echo "the Python package index cannot be reached: the end-to-end tests are skipped" >&2
-    add "$name" $((SECONDS - from)) "0 0 $(grep -rhoE '^ *(async )?def test_' tests/e2e --include='test_*.py' | wc -l)"
+    add "$name" 0 "0 0 $(grep -rhoE '^ *(async )?def test_' tests/e2e --include='test_*.py' | wc -l)"
     return
   fi
+  # Four test files at once use half of two cores; a sanitized binary takes more.
+  workers=$(($(nproc) * 2))
+  [ "$preset" = release ] || workers="$(nproc)"
+  if [ "$marks" != long ]; then
+    end_to_end_part "$name" "$preset" -m "($marks) and not (alone or long)" -n "$workers" --dist loadfile "$@"
+  fi
+  end_to_end_part "$name, alone" "$preset" -m "($marks) and (alone or long)" "$@"
+}
+
+# end_to_end_part NAME PRESET PYTEST ARGUMENTS...
+end_to_end_part() {
+  local name="$1" preset="$2" from=$SECONDS counts results="$PWD/build/$2/results/${1//[^A-Za-z]/-}.junit"
+  shift 2
   mkdir -p "$(dirname "$results")"
   rm -f "$results"
   PENSTOCK_BINARY="$PWD/build/$preset/penstock" PYTHONDONTWRITEBYTECODE=1 timeout 2400 .venv/bin/python -m pytest \
-    -p no:cacheprovider -q --junitxml "$results" -o junit_family=xunit1 "${@:-tests/e2e}"
+    -p no:cacheprovider -q --junitxml "$results" -o junit_family=xunit1 "$@"
   local status=$?
   counts="$(python3 scripts/count_results.py "$results")" || counts="0 1 0"
   [ $status -ne 0 ] && [ "$(cut -d' ' -f2 <<<"$counts")" -eq 0 ] && counts="0 1 0"
@@ -137,7 +151,7 @@ step "layout" scripts/format.sh
 if step "build release" scripts/build.sh release; then
   unit_tests "unit tests" release
   if [ $long -eq 1 ]; then step "lint" scripts/lint.sh --all; else step "lint of changes" scripts/lint.sh; fi
-  end_to_end "end to end" release -m "not long" tests/e2e
+  end_to_end "end to end" release "not long" tests/e2e
   real_engines "real engines, short" light -m "not long"
   step "policies, reduced" bench/policies.sh --reduced
 fi
@@ -148,15 +162,15 @@ tsan_built=$?
 unset TSAN_OPTIONS
 part="tests/e2e/test_lifecycle.py tests/e2e/test_resume.py tests/e2e/test_cancellation.py"
 [ $long -eq 1 ] && part=tests/e2e
-[ $tsan_built -eq 0 ] && end_to_end "end to end, TSan" tsan -m "not long" $part
+[ $tsan_built -eq 0 ] && end_to_end "end to end, TSan" tsan "not long" $part
 if [ $long -eq 1 ]; then
   scripts/setup.sh browser || echo "no browser can be installed: the tests of the page in one are skipped" >&2
-  end_to_end "end to end, long; chaos" release -m long tests/e2e
+  end_to_end "end to end, long; chaos" release long tests/e2e
   real_engines "real engines" clients -m long
   step "soak, a million requests" bench/soak.sh 1000000
   step "core under faults, 20000 seeds" env PENSTOCK_FAULT_SEEDS=20000 build/release/tests/core/core_faults_test
   scripts/setup.sh all && step "fuzzing, ten minutes each" scripts/fuzz.sh 600
   step "build asan-ubsan binary" scripts/build.sh asan-ubsan penstock &&
-    end_to_end "end to end, ASan + UBSan" asan-ubsan -m "not long" tests/e2e
+    end_to_end "end to end, ASan + UBSan" asan-ubsan "not long" tests/e2e
 fi
 finish

@@ -9,7 +9,7 @@ python=/usr/bin/python3
 install() { .venv/bin/pip install --quiet --disable-pip-version-check --retries 1 -r "$1" >&2; }
 
 stamp="$(sha256sum tests/e2e/requirements.txt | cut -d' ' -f1)"
-if [ "$(cat .venv/stamp 2>/dev/null)" != "$stamp" ] || ! .venv/bin/python -c 'import anthropic, openai, pytest' 2>/dev/null; then
+if [ "$(cat .venv/stamp 2>/dev/null)" != "$stamp" ] || ! .venv/bin/python -c 'import anthropic, openai, pytest, xdist' 2>/dev/null; then
   "$python" -m venv --clear .venv
   install tests/e2e/requirements.txt
   echo "$stamp" > .venv/stamp

@@ -10,6 +10,7 @@ from processes import BINARY, Engine, Router, findings  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: only with ./test.sh --all")
+    config.addinivalue_line("markers", "alone: measures short times, so no other test runs beside it")
 
 
 def pytest_sessionstart(session):
@@ -17,9 +18,19 @@ def pytest_sessionstart(session):
         pytest.exit(f"{BINARY} is not built", returncode=1)
 
 
+left_by_workers = []  # The findings of worker processes behind their last test.
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    left_by_workers.extend(getattr(node, "workeroutput", {}).get("findings", []))
+
+
 def pytest_sessionfinish(session):
     left = findings()
-    if left:
+    if hasattr(session.config, "workeroutput"):  # Only the process that started the workers has an exit status.
+        session.config.workeroutput["findings"] = left
+    elif left := left_by_workers + left:
         print("\n".join(left))
         session.exitstatus = 1
 

@@ -57,6 +57,7 @@ class Stream(threading.Thread):
         self.join(timeout=10)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", BODIES)
 def test_a_long_body_does_not_stop_the_stream_beside_it(one_loop, name):
     body = BODIES[name]

@@ -16,6 +16,7 @@ def leave(connection, how):
     connection.close()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("how", ["close", "reset"])
 @pytest.mark.parametrize("overflow", ["preempt", "error"])
 def test_a_client_killed_in_mid_stream_frees_everything_within_a_second(folder, how, overflow):
@@ -35,6 +36,7 @@ def test_a_client_killed_in_mid_stream_frees_everything_within_a_second(folder, 
         assert router.wait_for_nothing([engine]).sum("penstock_abandoned_tokens_total") >= 4
 
 
+@pytest.mark.alone
 def test_a_client_that_waits_for_a_whole_answer_and_leaves_frees_everything(folder):
     with Engine(folder, overflow="error", kv_tokens=100000) as engine, Router(folder, [engine]) as router:
         connection = socket.create_connection(router.address, timeout=20)

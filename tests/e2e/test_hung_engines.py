@@ -15,6 +15,7 @@ METRICS = (
 )
 
 
+@pytest.mark.alone
 def test_a_frozen_engine_loses_its_stream_as_soon_as_it_is_down(folder):
     with Engine(folder, name="a", seed=5, kv_tokens=20000) as a, Engine(folder, name="b", seed=5, kv_tokens=20000) as b:
         with Router(folder, config=replicas([a, b])) as router:

@@ -7,6 +7,8 @@ import pytest
 from processes import Engine, Router, replicas, wait_until
 from raw_http import chat, request_bytes, send
 
+pytestmark = pytest.mark.alone
+
 
 def timed(action):
     begin = time.monotonic()

@@ -72,6 +72,7 @@ def ask(router, model=MODELS["a"]):
     return send(router.address, request_bytes(body=chat(model=model, max_tokens=4)), timeout=60).status
 
 
+@pytest.mark.alone
 def test_a_limit_that_falls_lets_fewer_in_and_one_that_rises_more(folder, engines, segments):
     segments["a"].set_limit(GB)
     with Router(folder, config=config(engines, segments)) as router:
@@ -148,6 +149,7 @@ def test_reading_never_writes(folder, engines, segments):
         assert [segment.limit for segment in segments.values()] == [6 * GB, 6 * GB]
 
 
+@pytest.mark.alone
 def test_memory_moves_to_the_engine_whose_requests_wait(folder, engines, segments):
     with Router(folder, config=config(engines, segments, mode="manage")) as router:
         router.wait_for_count("penstock_pool_capacity_bytes", 6 * GB, pool="a")

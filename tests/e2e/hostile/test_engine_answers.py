@@ -57,6 +57,7 @@ def take(connection):
 ASK = request_bytes(body=chat(model=MODEL, max_tokens=5), headers={"Connection": "close"})
 
 
+@pytest.mark.alone
 def test_a_huge_answer_does_not_keep_its_loop(router, scripted):
     body = whole(100 * MIB)
     scripted.script = http(200, body)
@@ -73,6 +74,7 @@ COMMENTS = chunk((":" + "a" * 1000 + "\n\n") * 60)
 END = chunk(event("Hello", "stop")) + chunk("data: [DONE]\n\n") + b"0\r\n\r\n"
 
 
+@pytest.mark.alone
 def test_comments_before_the_first_event_do_not_keep_the_loop(router, scripted):
     scripted.script = STREAM_HEAD + COMMENTS * 2000 + END
     ask = request_bytes(body=chat(model=MODEL, max_tokens=5, stream=True), headers={"Connection": "close"})

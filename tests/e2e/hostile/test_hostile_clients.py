@@ -91,6 +91,7 @@ def bytes_behind_an_error(connection):
     send_until_refused(connection, b"nonsense\r\n\r\n", b"x" * 65536, 400 * MIB)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("misbehave", [pipelined_requests, large_body, bytes_behind_an_error])
 def test_no_client_keeps_its_loop(router, misbehave):
     def once():
@@ -100,6 +101,7 @@ def test_no_client_keeps_its_loop(router, misbehave):
     assert longest_pause(router, once) < 0.25
 
 
+@pytest.mark.alone
 def test_many_names_in_connection_cost_little(router):
     body = json.dumps(chat(max_tokens=1)).encode()
     head = POST + b"Connection: b,b,b\r\n" * 3000 + b"Content-Length: %d\r\n\r\n" % len(body)

@@ -8,6 +8,8 @@ import pytest
 from processes import Engine, Router, get, replicas, wait_until
 from raw_http import chat, request_bytes, send
 
+pytestmark = pytest.mark.alone
+
 STATES = {"productive", "slow", "for_nobody", "blocked", "elsewhere", "idle", "asleep", "down"}
 # A tight class, so that a stopped engine is late soon.
 CLASSES = "classes: {standard: {ttft: 1s, tpot: 100ms, queue: 60s, default: true}}\n"
