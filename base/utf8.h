@@ -36,18 +36,25 @@ constexpr Utf8Character ReadUtf8(const unsigned char* at, const unsigned char* e
   return {point, length};
 }
 
+// Writes the character to `to`, which has room for four bytes, and returns its length. `point` is at most U+10FFFF.
+inline int WriteUtf8(uint32_t point, char* to) {
+  const int length = Utf8Length(point);
+  if (length == 1) {
+    *to = static_cast<char>(point);
+    return 1;
+  }
+  const uint32_t mark = 0xF00u >> length & 0xFFu;
+  *to++ = static_cast<char>(mark | point >> (6 * (length - 1)));
+  for (int shift = 6 * (length - 2); shift >= 0; shift -= 6) {
+    *to++ = static_cast<char>(0x80u | (point >> shift & 0x3Fu));
+  }
+  return length;
+}
+
 // `point` is at most U+10FFFF.
 inline void AppendUtf8(uint32_t point, std::string* out) {
-  if (point < 0x80) {
-    out->push_back(static_cast<char>(point));
-    return;
-  }
-  const int length = Utf8Length(point);
-  const uint32_t mark = 0xF00u >> length & 0xFFu;
-  out->push_back(static_cast<char>(mark | point >> (6 * (length - 1))));
-  for (int shift = 6 * (length - 2); shift >= 0; shift -= 6) {
-    out->push_back(static_cast<char>(0x80u | (point >> shift & 0x3Fu)));
-  }
+  char bytes[4];
+  out->append(bytes, static_cast<size_t>(WriteUtf8(point, bytes)));
 }
 
 }  // namespace penstock

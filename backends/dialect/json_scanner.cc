@@ -1,9 +1,11 @@
 #include "backends/dialect/json_scanner.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "base/byte_block.h"
 #include "base/json_string.h"
 
 namespace penstock {
@@ -12,25 +14,50 @@ namespace {
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool NumberCharacter(char c) { return IsDigit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'; }
 
+// The bytes of a block that backslashes before them escape. A run escapes every second byte from its second on.
+// `carried` is 1 where the first byte is escaped by the block before it. It becomes 1 where this block escapes the
+// next.
+uint32_t EscapedBytes(uint32_t backslashes, uint32_t& carried) {
+  constexpr uint32_t kEven = 0x5555;
+  backslashes &= ~carried;
+  const uint32_t after = backslashes << 1 | carried;
+  const uint32_t odd_starts = backslashes & ~kEven & ~after;
+  // Adding its start to a run leaves a bit behind its end.
+  const uint32_t from_even = odd_starts + backslashes;
+  carried = from_even >> kBlockBytes & 1;
+  return (kEven ^ from_even << 1) & after;
+}
+
+// The end of the string whose inside is at `at`: the first quote or control character that is not escaped, else `end`.
+// O(bytes), whatever the escapes.
+const char* EndOfString(const char* at, const char* end) {
+  // Most texts have no escape.
+  at = SkipPlainJson(at, end);
+  if (at == end || *at != '\\') return at;
+  uint32_t carried = 0;
+  for (; end - at >= static_cast<std::ptrdiff_t>(kBlockBytes); at += kBlockBytes) {
+    const ByteBlock bytes = LoadBlock(at);
+    const uint32_t special = HighBits(EndsJsonText(bytes));
+    if ((special | carried) == 0) continue;
+    const uint32_t backslashes = HighBits(static_cast<ByteBlock>(bytes == '\\'));
+    const uint32_t ends = special & ~backslashes & ~EscapedBytes(backslashes, carried);
+    if (ends != 0) return at + std::countr_zero(ends);
+  }
+  at = std::min(at + carried, end);
+  while (at < end && (*at == '\\' || !EndsJsonText(static_cast<unsigned char>(*at)))) at += *at == '\\' ? 2 : 1;
+  return std::min(at, end);
+}
+
 }  // namespace
 
 bool JsonScanner::TakeString(absl::string_view* raw) {
   if (Peek() != '"') return false;
   const char* const start = ++at_;
-  while (true) {
-    at_ = SkipPlainJson(at_, end_);
-    if (at_ == end_) return false;
-    if (*at_ == '"') {
-      *raw = absl::string_view(start, static_cast<size_t>(at_ - start));
-      ++at_;
-      return true;
-    }
-    if (*at_ != '\\' || end_ - at_ < 2) return false;
-    // A text of escapes alone costs no search for each.
-    do {
-      at_ += 2;
-    } while (end_ - at_ >= 2 && *at_ == '\\');
-  }
+  at_ = EndOfString(at_, end_);
+  if (at_ == end_ || *at_ != '"') return false;
+  *raw = absl::string_view(start, static_cast<size_t>(at_ - start));
+  ++at_;
+  return true;
 }
 
 bool JsonScanner::Skip() {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
+#include "base/byte_block.h"
 
 namespace penstock {
 namespace {
@@ -34,9 +35,21 @@ bool MayLackData(absl::string_view line) {
   return colon != absl::string_view::npos && std::all_of(line.begin(), line.begin() + colon, IsNameCharacter);
 }
 
+// The position of the first end of a line, which there is.
+size_t FirstLineEnd(absl::string_view lines) {
+  size_t at = 0;
+  for (; lines.size() - at >= kBlockBytes; at += kBlockBytes) {
+    const ByteBlock bytes = LoadBlock(lines.data() + at);
+    const size_t end = FirstSet(static_cast<ByteBlock>((bytes == '\n') | (bytes == '\r')));
+    if (end < kBlockBytes) return at + end;
+  }
+  while (at < lines.size() && lines[at] != '\n' && lines[at] != '\r') ++at;
+  return at;
+}
+
 // Removes the first line of a whole event, with its end.
 absl::string_view TakeWholeLine(absl::string_view& lines) {
-  const size_t end = lines.find_first_of("\r\n");
+  const size_t end = FirstLineEnd(lines);
   const absl::string_view line = lines.substr(0, end);
   const bool both = end + 1 < lines.size() && lines[end] == '\r' && lines[end + 1] == '\n';
   lines.remove_prefix(end + (both ? 2 : 1));

@@ -2,18 +2,14 @@
 
 #include <simdjson.h>
 
-#include <algorithm>
-
 #include "absl/strings/match.h"
+#include "base/json_string.h"
 
 namespace penstock {
 namespace {
 
 // A longer event is rare.
 constexpr size_t kMaxPattern = 2048;
-
-// True for a character without an escape inside a JSON string.
-bool Plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
 
 }  // namespace
 
@@ -35,9 +31,8 @@ std::optional<StreamFacts> TextPattern::Match(const SseSplitter::Event& event) c
   if (before_.empty() || text.size() <= before_.size() + after_.size() || !event.name.empty()) return std::nullopt;
   if (!absl::StartsWith(text, before_) || !absl::EndsWith(text, after_)) return std::nullopt;
   text = text.substr(before_.size(), text.size() - before_.size() - after_.size());
-  if (!std::all_of(text.begin(), text.end(), Plain) || !simdjson::validate_utf8(text.data(), text.size())) {
-    return std::nullopt;
-  }
+  const char* const end = text.data() + text.size();
+  if (SkipPlainJson(text.data(), end) != end || !simdjson::validate_utf8(text.data(), text.size())) return std::nullopt;
   StreamFacts facts;
   facts.has_text = true;
   facts.other_text = other_text_;

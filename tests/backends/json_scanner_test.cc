@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 
 #include "tests/backends/recording.h"
@@ -88,6 +89,30 @@ TEST(JsonScanner, AcceptsWhateverACompleteParserAccepts) {
     ASSERT_TRUE(IsObject(text)) << text;
   }
   EXPECT_GT(accepted, 1000);
+}
+
+TEST(JsonScanner, AStringEndsAtTheFirstQuoteThatIsNotEscaped) {
+  // Byte by byte: what a backslash escapes is passed over, and a control character ends no string.
+  const auto inside_of = [](const std::string& text) -> std::optional<size_t> {
+    for (size_t at = 1; at < text.size(); ++at) {
+      if (text[at] == '"') return at - 1;
+      if (text[at] == '\x01') return std::nullopt;
+      if (text[at] == '\\') ++at;
+    }
+    return std::nullopt;
+  };
+  std::mt19937_64 random(13);
+  for (int trial = 0; trial < 20'000; ++trial) {
+    const std::string letters = trial % 2 == 0 ? "\\\\\\\"a\x01" : "\\aaaaaaaaaaaaaa";
+    std::string text = "\"";
+    for (uint64_t count = random() % 70; count > 0; --count) text += letters[random() % letters.size()];
+    text += trial % 3 == 0 ? "" : "\"";
+    absl::string_view raw;
+    JsonScanner scanner(text);
+    const std::optional<size_t> size = inside_of(text);
+    ASSERT_EQ(scanner.TakeString(&raw), size.has_value()) << text;
+    ASSERT_EQ(raw, size ? text.substr(1, *size) : "") << text;
+  }
 }
 
 }  // namespace

@@ -75,5 +75,37 @@ TEST(JsonString, HalfASurrogatePairIsWholeAndABrokenEscapeIsNot) {
   }
 }
 
+TEST(JsonString, LongLiteralsReadAsTheirPiecesWhereverTheseStand) {
+  std::mt19937_64 random(12);
+  const struct {
+    std::string raw;
+    std::string text;
+  } pieces[] = {{"a", "a"},
+                {R"(\n)", "\n"},
+                {R"(\")", "\""},
+                {R"(\\)", "\\"},
+                {R"(\u00e9)", "\xC3\xA9"},
+                {R"(\u20ac)", "\xE2\x82\xAC"},
+                {R"(\ud83d\ude00)", "\xF0\x9F\x98\x80"},
+                {"sixteen plain ch", "sixteen plain ch"}};
+  for (int trial = 0; trial < 500; ++trial) {
+    std::string raw;
+    std::string expected;
+    for (uint64_t count = random() % 300; count > 0; --count) {
+      const auto& piece = pieces[random() % std::size(pieces)];
+      raw += piece.raw;
+      expected += piece.text;
+    }
+    std::string text;
+    ASSERT_TRUE(AppendUnescaped(raw, &text)) << raw;
+    ASSERT_EQ(text, expected) << raw;
+    ASSERT_TRUE(EscapesAreWhole(raw)) << raw;
+    // A broken escape in front stays broken, whatever follows; so does one that the end cuts.
+    ASSERT_FALSE(EscapesAreWhole(R"(\x)" + raw)) << raw;
+    ASSERT_FALSE(EscapesAreWhole(raw + R"(\u12)")) << raw;
+    ASSERT_FALSE(AppendUnescaped(raw + R"(\ud83d)", &text)) << raw;
+  }
+}
+
 }  // namespace
 }  // namespace penstock
