@@ -24,6 +24,13 @@ absl::string_view EventOf(AbortReason reason) {
   return "taken_back";
 }
 
+// The library's own way goes through printf, which costs ten times as much.
+std::string TextOf(const boost::asio::ip::address& address) {
+  if (!address.is_v4()) return address.to_string();
+  const auto bytes = address.to_v4().to_bytes();
+  return absl::StrCat(bytes[0], ".", bytes[1], ".", bytes[2], ".", bytes[3]);
+}
+
 }  // namespace
 
 DecisionLog* SessionRecord::LogFor(DecisionEntry::Kind kind) const {
@@ -40,7 +47,7 @@ DecisionEntry SessionRecord::EntryOf(DecisionEntry::Kind kind) const {
   entry.service_class = state_.prepared.service_class.name;
   entry.tenant = state_.prepared.caller.name;
   const boost::asio::ip::address& client = state_.request.client_address;
-  if (!client.is_unspecified()) entry.client = client.to_string();
+  if (!client.is_unspecified()) entry.client = TextOf(client);
   if (trace() != nullptr) entry.trace_id = trace()->trace_id();
   return entry;
 }
@@ -115,7 +122,7 @@ void SessionRecord::EndTrace(const RequestRecord& record) {
   summary.path = request.client_path.empty() ? traits.path : request.client_path;
   summary.route = request.route != nullptr ? absl::string_view(request.route->path) : summary.path;
   summary.scheme = state_.fleet->config().tls ? "https" : "http";
-  if (!client.is_unspecified()) summary.client = client.to_string();
+  if (!client.is_unspecified()) summary.client = TextOf(client);
   summary.operation = OperationOf(traits.label);
   summary.request_id = record.request_id;
   summary.model = record.model;

@@ -222,7 +222,7 @@ void DecisionLog::Write(DecisionEntry entry) {
     if (recent) state_->recent.Add(std::move(entry), now, kMaxRecentText);
     return;
   }
-  if (recent) state_->recent.Add(entry, now, kMaxRecentText);
+  if (recent) state_->recent.Add(DecisionEntry(entry), now, kMaxRecentText);
   State::Queued queued{std::move(entry), now};
   {
     std::lock_guard lock(state_->mutex);

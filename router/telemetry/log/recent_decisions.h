@@ -32,19 +32,19 @@ class RecentDecisions {
     return routine_.fetch_add(1, std::memory_order_relaxed) < kMostRoutine;
   }
   // Cuts long texts to `longest` bytes: no client decides how much memory the list takes.
-  void Add(DecisionEntry entry, double unix_seconds, size_t longest) {
+  void Add(DecisionEntry&& entry, double unix_seconds, size_t longest) {
     if (ring_.empty()) return;
-    RecentDecision added{0, unix_seconds, std::move(entry)};
-    DecisionEntry& cut = added.entry;
-    for (std::string* text : {&cut.request_id, &cut.model, &cut.service_class, &cut.tenant, &cut.client, &cut.replica,
-                              &cut.reason, &cut.message}) {
+    for (std::string* text : {&entry.request_id, &entry.model, &entry.service_class, &entry.tenant, &entry.client,
+                              &entry.replica, &entry.reason, &entry.message}) {
       if (text->size() <= longest) continue;
       text->resize(longest);
       text->shrink_to_fit();
     }
     std::lock_guard lock(mutex_);
-    added.number = ++numbered_;
-    ring_[numbered_ % ring_.size()] = std::move(added);
+    RecentDecision& oldest = ring_[++numbered_ % ring_.size()];
+    oldest.number = numbered_;
+    oldest.unix_seconds = unix_seconds;
+    oldest.entry = std::move(entry);
   }
   // Oldest first.
   std::vector<RecentDecision> All() const {
