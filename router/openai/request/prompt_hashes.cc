@@ -3,7 +3,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
 #include "router/core/contract/event.h"
@@ -13,14 +12,15 @@ namespace {
 
 // The message that begins a chat, cut at the window, if it is the program's and not the user's.
 absl::string_view SystemMessage(const JsonValue& messages) {
-  const JsonValue window{messages.document.substr(0, messages.span.begin + kMostShapeBytes), messages.span};
-  const std::optional<JsonValue> first = JsonArray(window).Next();
-  if (!first || first->kind() != JsonKind::kObject) return {};
-  JsonObject members(*first);
+  const absl::string_view window = messages.document.substr(0, messages.span.begin + kMostShapeBytes);
+  const size_t first = window.find_first_not_of(" \n\r\t", messages.span.begin + 1);
+  if (first == absl::string_view::npos || window[first] != '{') return {};
+  // The role mostly comes first: a message of the user is not passed over.
+  JsonObject members(JsonValue{window, {first, window.size()}});
   while (const auto member = members.Next()) {
     if (member->key != "role") continue;
     const std::string role = member->value.Text();
-    return role == "system" || role == "developer" ? first->raw() : absl::string_view();
+    return role == "system" || role == "developer" ? ValueAt(window, first).raw() : absl::string_view();
   }
   return {};
 }
