@@ -38,7 +38,7 @@ ResponseHead::ResponseHead(int status, bool keep_alive, bool http10)
 }
 
 ResponseHead& ResponseHead::Add(absl::string_view name, absl::string_view value) {
-  absl::StrAppend(&text_, name, ": ", value, "\r\n");
+  text_.append(name.data(), name.size()).append(": ", 2).append(value.data(), value.size()).append("\r\n", 2);
   if (std::any_of(value.begin(), value.end(), Breaks)) {
     const auto from = text_.end() - static_cast<std::ptrdiff_t>(value.size() + 2);
     text_.erase(std::remove_if(from, text_.end() - 2, Breaks), text_.end() - 2);

@@ -46,6 +46,7 @@ void Delivery::Begin() {
 
 HeaderList Delivery::Headers() const {
   HeaderList headers;
+  headers.Reserve(state_.engine_headers.size(), state_.engine_headers.bytes());
   for (const auto [name, value] : state_.engine_headers) {
     if (!IsRateLimit(name)) headers.Add(name, value);
   }

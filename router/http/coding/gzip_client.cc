@@ -16,6 +16,7 @@ namespace asio = boost::asio;
 namespace {
 
 bool IsJsonType(absl::string_view content_type) {
+  if (content_type == "application/json") return true;
   const absl::string_view type = absl::StripAsciiWhitespace(content_type.substr(0, content_type.find(';')));
   return absl::EqualsIgnoreCase(type, "application/json");
 }
@@ -26,6 +27,7 @@ bool IsZero(absl::string_view weight) {
 
 // The coding has the weight zero, as in `gzip; q = 0`.
 bool IsRefused(absl::string_view entry) {
+  if (!absl::StrContains(entry, ';')) return false;
   const std::vector<absl::string_view> parameters = absl::StrSplit(entry, ';');
   for (size_t i = 1; i < parameters.size(); ++i) {
     const size_t equals = parameters[i].find('=');
@@ -65,10 +67,16 @@ bool Varies(absl::string_view vary) {
 }
 
 HeaderList Varying(const HeaderList& headers) {
-  HeaderList varying = headers;
+  constexpr absl::string_view kName = "vary";
+  constexpr absl::string_view kValue = "Accept-Encoding";
+  HeaderList varying;
+  varying.Reserve(headers.size() + 1, headers.bytes() + kName.size() + kValue.size());
   bool varies = false;
-  for (const auto [name, value] : headers) varies |= absl::EqualsIgnoreCase(name, "vary") && Varies(value);
-  if (!varies) varying.Add("vary", "Accept-Encoding");
+  for (const auto [name, value] : headers) {
+    varying.Add(name, value);
+    varies |= absl::EqualsIgnoreCase(name, kName) && Varies(value);
+  }
+  if (!varies) varying.Add(kName, kValue);
   return varying;
 }
 
@@ -86,6 +94,7 @@ HeaderList Coded(const HeaderList& headers) {
 }  // namespace
 
 bool AcceptsGzip(absl::string_view accept_encoding) {
+  if (accept_encoding.empty()) return false;
   bool any = false;
   for (const absl::string_view entry : absl::StrSplit(accept_encoding, ',')) {
     const absl::string_view name = absl::StripAsciiWhitespace(entry.substr(0, entry.find(';')));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -20,9 +21,22 @@ constexpr size_t kMaxRequestId = 128;
 constexpr size_t kLongestVia = 1024;
 constexpr size_t kAddedNames = 64;  // And fixed values, to what an engine gets.
 
-bool SameName(absl::string_view a, absl::string_view b) {
-  // Most names differ in length, and most that do not are written alike.
-  return a.size() == b.size() && (a == b || absl::EqualsIgnoreCase(a, b));
+// True for a letter in both cases, and for some pairs of signs that names do not have.
+bool MayBeSame(char a, char b) { return ((a ^ b) & ~0x20) == 0; }
+
+// The names have the same length. Apart, so that the compiler puts the comparison of lengths into every caller.
+ABSL_ATTRIBUTE_NOINLINE bool SameLetters(absl::string_view a, absl::string_view b) {
+  if (a.empty()) return true;
+  // Most others differ at an end, and most that do not are written alike.
+  if (!MayBeSame(a.front(), b.front()) || !MayBeSame(a.back(), b.back())) return false;
+  return a == b || absl::EqualsIgnoreCase(a, b);
+}
+
+bool SameName(absl::string_view a, absl::string_view b) { return a.size() == b.size() && SameLetters(a, b); }
+
+// `prefix` is not empty.
+bool StartsWithName(absl::string_view name, absl::string_view prefix) {
+  return !name.empty() && MayBeSame(name.front(), prefix.front()) && absl::StartsWithIgnoreCase(name, prefix);
 }
 
 // A fixed set of header names. Few have the same length, so a lookup compares next to nothing.
@@ -87,8 +101,8 @@ class ConnectionNames {
 
 bool IsFor(absl::string_view name, const MoreHeaders& more) {
   const auto same = [name](absl::string_view other) { return SameName(name, other); };
-  return kForEngines.Contain(name) || absl::StartsWithIgnoreCase(name, "x-simulated-") ||
-         absl::StartsWithIgnoreCase(name, "x-b3-") || std::any_of(more.of_engine.begin(), more.of_engine.end(), same) ||
+  return kForEngines.Contain(name) || StartsWithName(name, "x-simulated-") || StartsWithName(name, "x-b3-") ||
+         std::any_of(more.of_engine.begin(), more.of_engine.end(), same) ||
          std::any_of(more.configured.begin(), more.configured.end(), same);
 }
 
@@ -138,15 +152,14 @@ HeaderList HeadersForClient(const HeaderList& engine) {
   headers.Reserve(engine.size(), engine.bytes());
   for (const auto [name, value] : engine) {
     const bool stays = kHopByHop.Contain(name) || kNotForClients.Contain(name) || named.Contain(name) ||
-                       absl::StartsWithIgnoreCase(name, "access-control-") ||
-                       absl::StartsWithIgnoreCase(name, "x-penstock-");
+                       StartsWithName(name, "access-control-") || StartsWithName(name, "x-penstock-");
     if (!stays) headers.Add(name, value);
   }
   return headers;
 }
 
 bool NeverRelayed(absl::string_view name) {
-  return kHopByHop.Contain(name) || kOwn.Contain(name) || absl::StartsWithIgnoreCase(name, kOwnPrefix);
+  return kHopByHop.Contain(name) || kOwn.Contain(name) || StartsWithName(name, kOwnPrefix);
 }
 
 std::string ClientRequestId(const HeaderList& headers) {
