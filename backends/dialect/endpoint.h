@@ -32,10 +32,11 @@ enum class Endpoint : uint8_t {
   kSpeech,
   kImages,
   kImageEdits,
-  kRoute,      // A configured path whose requests take memory.
-  kFreeRoute,  // A configured path whose requests take none.
+  kStoredResponse,  // A response that an engine keeps under the id that its request named.
+  kRoute,           // A configured path whose requests take memory.
+  kFreeRoute,       // A configured path whose requests take none.
 };
-inline constexpr int kEndpointCount = 20;
+inline constexpr int kEndpointCount = 21;
 
 // The memory that a request takes from an engine's KV pool.
 enum class EndpointCost : uint8_t {
@@ -95,6 +96,8 @@ constexpr EndpointTraits TraitsOf(Endpoint endpoint) {
       return {"images", "/v1/images/generations", EndpointCost::kPrompt, true};
     case Endpoint::kImageEdits:
       return {"image_edits", "/v1/images/edits", EndpointCost::kPrompt, true, true, kPictureTokens};
+    case Endpoint::kStoredResponse:
+      return {"stored_response", "/v1/responses", EndpointCost::kNone, true};
     case Endpoint::kRoute:
       return {"route", "", EndpointCost::kPrompt, true};
     case Endpoint::kFreeRoute:

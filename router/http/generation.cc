@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "router/http/apart_session.h"
 #include "router/http/body_decoding.h"
 #include "router/http/coding/gzip_client.h"
 #include "router/http/peer/forwarded_for.h"
@@ -30,8 +31,9 @@ SessionRequest RequestOf(EventLoop& loop, ClientConnection& client, const Client
                       client.peer().account()};
   made.method = request.method;
   made.client_path = PathOf(OriginForm(request.target));
-  if (match.route == Route::kPassed) {
+  if (match.route == Route::kPassed || match.route == Route::kStoredResponse) {
     made.route = match.passed;
+    made.stored_id = match.id;
     made.target = OriginForm(request.target);
   }
   made.trace = BeginTrace(request.headers, loop.edge().traces, Now());
@@ -57,6 +59,7 @@ bool IsJson(absl::string_view content_type) {
 
 bool TakesBody(const RouteMatch& match, absl::string_view content_type) {
   if (match.route == Route::kPassed || match.route == Route::kOllama || match.route == Route::kOllamaPage) return true;
+  if (match.route == Route::kStoredResponse) return true;
   if (match.route != Route::kGenerate) return false;
   return TraitsOf(match.endpoint).form ? IsForm(content_type) : IsJson(content_type);
 }
@@ -71,6 +74,11 @@ asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, Client
     const uint64_t account = CallerOfBody(loop, client, request).value_or(0);
     SessionRequest made = RequestOf(loop, client, request, match, answer, line);
     co_await ollama::AnswerOllama(loop, answer, match.page, std::move(made), account);
+    co_return;
+  }
+  if (MayRunApart(match.endpoint, request.body.view())) {
+    SessionRequest made = RequestOf(loop, client, request, match, answer, line);
+    co_await RunApart(loop, request, std::move(made), answer);
     co_return;
   }
   const CompressionConfig& compression = loop.fleet()->config().compression;

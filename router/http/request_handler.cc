@@ -40,12 +40,6 @@ ApiError NotFound(const ClientRequest& request) {
   return MakeError(ErrorName::kNotFound, absl::StrCat("Penstock does not route ", request.target.substr(0, 200), "."));
 }
 
-ApiError StoredResponse() {
-  return MakeError(ErrorName::kStoredResponse,
-                   "The router does not know the engine that stored this response. Send the whole conversation as "
-                   "`input`, with `store: false`.");
-}
-
 ApiError WrongMethod(const ClientRequest& request, absl::string_view allow) {
   ApiError error = MakeError(ErrorName::kWrongMethod, absl::StrCat("The method ", request.method.substr(0, 32),
                                                                    " is not allowed here; allowed: ", allow, "."));
@@ -137,9 +131,7 @@ asio::awaitable<void> RefuseContentType(EventLoop& loop, const ClientRequest& re
 
 asio::awaitable<void> AnswerNothingThere(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
                                          Answer& answer) {
-  const ApiError error = match.route == Route::kStoredResponse ? StoredResponse()
-                         : match.route == Route::kWrongMethod  ? WrongMethod(request, match.allow)
-                                                               : NotFound(request);
+  const ApiError error = match.route == Route::kWrongMethod ? WrongMethod(request, match.allow) : NotFound(request);
   co_await AnswerError(loop, answer, error);
 }
 
@@ -159,6 +151,7 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, Cli
   switch (match.route) {
     case Route::kGenerate:
     case Route::kPassed:
+    case Route::kStoredResponse:
     case Route::kOllama:
     case Route::kOllamaPage:
       co_await RefuseContentType(loop, request, match.endpoint, answer);
@@ -194,7 +187,6 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, Cli
       co_await AnswerPage(loop, client, request, match.page, answer);
       break;
     case Route::kNotFound:
-    case Route::kStoredResponse:
     case Route::kWrongMethod:
       co_await AnswerNothingThere(loop, request, match, answer);
       break;

@@ -171,10 +171,11 @@ inline constexpr std::array<absl::string_view, 6> kTurnedAwayLabels = {
 constexpr absl::string_view LabelOf(TurnedAway limit) { return kTurnedAwayLabels[static_cast<size_t>(limit)]; }
 
 // The bounded set of endpoints; anything else becomes "other".
-inline constexpr std::array<absl::string_view, 21> kEndpointLabels = {
-    "chat",         "completions", "embeddings", "responses",   "rerank",   "score",        "pooling",
-    "classify",     "moderations", "tokenize",   "detokenize",  "messages", "count_tokens", "transcriptions",
-    "translations", "speech",      "images",     "image_edits", "route",    "free_route",   "other"};
+inline constexpr std::array<absl::string_view, 22> kEndpointLabels = {
+    "chat",         "completions", "embeddings", "responses",   "rerank",          "score",        "pooling",
+    "classify",     "moderations", "tokenize",   "detokenize",  "messages",        "count_tokens", "transcriptions",
+    "translations", "speech",      "images",     "image_edits", "stored_response", "route",        "free_route",
+    "other"};
 
 }  // namespace penstock
 

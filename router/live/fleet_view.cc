@@ -11,6 +11,7 @@ void NoteModels(FleetView& view, const std::vector<ModelId>& models, const std::
     model.all_known = model.all_known && engine;
     if (!engine) continue;
     model.endpoints |= engine->endpoints;
+    model.names_responses = model.names_responses || engine->names_responses;
     model.continues_messages = model.continues_messages || engine->continues_final_message;
     const OutputLimits limits = engine->output_limits;
     const bool known = std::any_of(model.output_limits.begin(), model.output_limits.end(),

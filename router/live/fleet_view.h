@@ -33,6 +33,7 @@ struct EngineAccess {
 // The engines of one model, together.
 struct ModelAccess {
   bool streams_everything = true;           // They all answer upstream in streams.
+  bool names_responses = false;             // One of them keeps responses under ids that Penstock chooses.
   bool continues_messages = false;          // One of them continues a chat message.
   bool all_known = true;                    // Each was recognised.
   EndpointSet endpoints{};                  // Those that one of them has.

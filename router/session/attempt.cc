@@ -77,28 +77,6 @@ asio::awaitable<AttemptEnd> Attempt::Run() {
   co_return co_await ReadNoStream();
 }
 
-Attempt::Plan Attempt::MakePlan() const {
-  const RequestFacts& facts = state_.facts();
-  Plan plan;
-  plan.reassemble =
-      !facts.stream && state_.engine().capabilities->stream_everything && facts.Reassemblable(state_.request.endpoint);
-  plan.stream = facts.stream || plan.reassemble;
-  return plan;
-}
-
-SpliceOrder Attempt::MakeOrder(const Plan& plan) const {
-  const Endpoint endpoint = state_.request.endpoint;
-  SpliceOrder order;
-  order.engine_model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
-  order.force_stream = plan.reassemble || state_.facts().stream_inside;
-  order.ask_usage = plan.stream && StreamsChunks(endpoint);
-  if (state_.answer.carried > 0) {
-    order.continue_from = state_.answer.PromptText();
-    order.already_generated = Tokens(state_.answer.carried);
-  }
-  return order;
-}
-
 std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
   if (pool == nullptr || state_.forward->replica.value() >= state_.fleet->engines.size() ||
       !state_.engine().capabilities) {
@@ -110,6 +88,9 @@ std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
     const ModelAccess* model = state_.fleet->AccessOf(state_.prepared.model);
     const bool another = model != nullptr && model->endpoints.Has(state_.request.endpoint);
     return EndpointMissing(state_.facts().model, state_.request.path(), another);
+  }
+  if (state_.facts().background && !capabilities.names_responses) {
+    return EndpointMissing(state_.facts().model, state_.request.path(), /*another=*/true);
   }
   if (state_.ledger.LostAt(state_.forward->replica)) {
     AttemptEnd end = NothingSent(EngineErrorKind::kClosed,
@@ -177,7 +158,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   const SessionRequest& request = state_.request;
   const SplicedBody body(request.body, request.endpoint, state_.facts(), MakeOrder(plan));
   UpstreamRequest upstream;
-  upstream.method = std::string(request.method);
+  upstream.method = request.method == "HEAD" ? "GET" : std::string(request.method);
   upstream.target = Target();
   upstream.headers = EngineHeaders();
   upstream.body = body.pieces();
@@ -261,7 +242,9 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
   if (!body) co_return *Interruption(state_.client(), admission_.ticket()).End();
   EngineError error = ParseEngineError(status, *body);
   if (!http_status::IsError(error.status)) error.status = status;
-  if (LacksPath(error)) co_return EndpointMissing(state_.facts().model, state_.request.path(), /*another=*/true);
+  const bool stored = state_.request.endpoint == Endpoint::kStoredResponse;
+  if (LacksPath(error) && !stored)
+    co_return EndpointMissing(state_.facts().model, state_.request.path(), /*another=*/true);
   co_return SaidByEngine(state_, error, /*in_stream=*/false, delivery_.resume_due());
 }
 
@@ -278,7 +261,13 @@ asio::awaitable<AttemptEnd> Attempt::ReadNoStream() {
 
 asio::awaitable<AttemptEnd> Attempt::ReadWhole(Reply& reply) {
   WholeAnswer answer(state_, admission_, delivery_, *exchange_, {std::move(reply.content_type), reply.length});
-  co_return co_await answer.Run();
+  AttemptEnd end = co_await answer.Run();
+  if (state_.facts().background && end.kind == AttemptEnd::Kind::kFinished) {
+    watch_.emplace(state_, EngineHeaders());
+    const Outcome outcome = co_await watch_->Run();
+    admission_.Close(outcome);
+  }
+  co_return end;
 }
 
 asio::awaitable<AttemptEnd> Attempt::ReadStream(bool reassemble) {

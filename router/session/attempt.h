@@ -13,6 +13,7 @@
 #include "backends/transport/upstream.h"
 #include "router/openai/request/body_splice.h"
 #include "router/session/admission.h"
+#include "router/session/apart/background_watch.h"
 #include "router/session/delivery.h"
 #include "router/session/merged_answer.h"
 #include "router/session/rules/attempt_end.h"
@@ -34,6 +35,7 @@ class Attempt {
   // Closes the connection to the engine: what Run() waits for ends at once.
   void Abort() {
     if (exchange_) exchange_->Abort();
+    if (watch_) watch_->Leave();
     merged_.Leave();
   }
 
@@ -79,6 +81,7 @@ class Attempt {
   Delivery& delivery_;
   MergedAnswer merged_;
   std::optional<UpstreamExchange> exchange_;
+  std::optional<BackgroundWatch> watch_;  // A background response has one once its client has the first answer.
 };
 
 }  // namespace penstock

@@ -29,6 +29,7 @@ Verdict FreeChoice::Next() {
   state_.fleet = state_.loop.fleet();
   const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;
   const size_t count = std::min(replicas.size(), state_.fleet->engines.size());
+  const std::optional<ReplicaId> home = state_.prepared.home;
   // The id of the request spreads the first choices.
   const size_t first = turn_ ? *turn_ + 1 : absl::HashOf(state_.request.id);
   for (size_t i = 0; i < count; ++i) {
@@ -36,6 +37,7 @@ Verdict FreeChoice::Next() {
     const std::optional<Capabilities>& engine = state_.fleet->engines[at].capabilities;
     if (!engine || !engine->Supports(state_.request.endpoint)) continue;
     if (replicas[at].removed || !replicas[at].Serves(state_.prepared.model)) continue;
+    if (home && (turn_ || at != home->value())) continue;
     turn_ = at;
     Forward forward;
     forward.replica = ReplicaId(static_cast<uint32_t>(at));

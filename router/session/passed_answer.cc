@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "router/openai/passed/passed_route.h"
+#include "router/responses/response_id.h"
 #include "router/session/answer_stream.h"
 #include "router/session/attempt.h"
 #include "router/session/whole_answer.h"
@@ -12,12 +13,38 @@ namespace asio = boost::asio;
 
 std::string Attempt::Target() const {
   const SessionRequest& request = state_.request;
-  if (request.route == nullptr) return std::string(TraitsOf(request.endpoint).path);
+  if (request.target.empty()) return std::string(TraitsOf(request.endpoint).path);
   const std::optional<JsonSpan>& at = state_.facts().target_model_at;
   if (!at) return std::string(request.target);
   const std::string model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
   const bool renamed = !model.empty() && model != state_.facts().model;
   return renamed ? WithParameter(request.target, *at, model) : std::string(request.target);
+}
+
+Attempt::Plan Attempt::MakePlan() const {
+  const RequestFacts& facts = state_.facts();
+  Plan plan;
+  plan.reassemble =
+      !facts.stream && state_.engine().capabilities->stream_everything && facts.Reassemblable(state_.request.endpoint);
+  plan.stream = facts.stream || plan.reassemble;
+  return plan;
+}
+
+SpliceOrder Attempt::MakeOrder(const Plan& plan) const {
+  const Endpoint endpoint = state_.request.endpoint;
+  SpliceOrder order;
+  order.engine_model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
+  order.force_stream = plan.reassemble || state_.facts().stream_inside;
+  order.ask_usage = plan.stream && StreamsChunks(endpoint);
+  if (state_.facts().stored && state_.engine().capabilities->names_responses) {
+    state_.response_id = NewResponseId(state_.engine().name, state_.prepared.caller.tenant);
+    order.response_id = state_.response_id;
+  }
+  if (state_.answer.carried > 0) {
+    order.continue_from = state_.answer.PromptText();
+    order.already_generated = Tokens(state_.answer.carried);
+  }
+  return order;
 }
 
 asio::awaitable<AttemptEnd> Attempt::Pass(Reply& reply) {

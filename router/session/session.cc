@@ -53,6 +53,10 @@ asio::awaitable<void> Session::Run() {
   if (!denied) denied = CheckCaller(state_.request, *state_.fleet, state_.prepared);
   if (!denied) denied = CheckKey(state_.request, *state_.fleet, state_.loop.edge().keys, state_.prepared);
   if (denied) return ending_.TurnAway(*std::move(denied));
+  if (state_.request.endpoint == Endpoint::kStoredResponse) {
+    denied = CheckStoredRequest(state_.request, *state_.fleet, state_.prepared);
+    return denied ? ending_.TurnAway(*std::move(denied)) : Serve();
+  }
   if (state_.request.body.size() > kScanSlice || NeedsPassedScan(state_.request.endpoint)) return ServeLongBody();
   std::optional<ApiError> error =
       CheckBody(state_.request, *state_.fleet,
@@ -155,6 +159,7 @@ void Session::BeginAttempt(const Forward& forward) {
   state_.answer.usage_check = {BoundsOf(state_.facts(), ContextOf(*state_.fleet, forward.replica)), false};
   record_.OnForward();
   if (const InsideRequest* inside = state_.request.inside) inside->observer->OnForward();
+  if (state_.facts().background) state_.client().Detach();
   attempt_.emplace(state_, admission_, delivery_);
 }
 

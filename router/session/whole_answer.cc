@@ -132,7 +132,8 @@ std::optional<AttemptEnd> WholeAnswer::Judge(const AnswerFacts& facts, absl::str
   state_.answer.usage = facts.usage;
   if (state_.answer.usage) KeepPossible(state_.answer.usage_check, *state_.answer.usage);
   state_.answer.finish_reason = facts.finish_reason;
-  admission_.Close(Outcome::kFinished);
+  // The engine of a background response has yet to work.
+  if (!state_.facts().background) admission_.Close(Outcome::kFinished);
   return std::nullopt;
 }
 
@@ -145,7 +146,7 @@ asio::awaitable<AttemptEnd> WholeAnswer::Send(absl::string_view body, const Answ
   bool alive = false;
   if (!in_pieces) {
     // Before the write: a client that has its answer may ask again at once.
-    state_.prepared.place_of_key.reset();
+    if (!state_.facts().background) state_.prepared.place_of_key.reset();
     const Written written = state_.client().Whole(http_status::kOk, head_.content_type, headers, body);
     alive = written == Written::kAll;
     // A body at hand has waited for nobody so far.

@@ -126,7 +126,7 @@ CASES = [
          header=("allow", "GET, HEAD")),
     Case("wrong-path", request_bytes("/v1/chat/complete", body=chat()), 404, None, kind="path",
          many=[request_bytes("/../../etc/passwd", body=chat()), request_bytes("/v1/models/%zz", method="GET")]),
-    Case("stored-response", request_bytes("/v1/responses/resp_1", method="GET"), 400, "stored_responses_unsupported",
+    Case("stored-response", request_bytes("/v1/responses/resp_1", method="GET"), 404, "response_not_found",
          kind="path", many=[request_bytes("/v1/responses/resp_1", method="DELETE"),
                             request_bytes("/v1/responses/resp_1/cancel", body=b"{}")]),
     Case("wrong-content-type", request_bytes(body=chat(), headers={"Content-Type": "text/plain"}), 415, None,

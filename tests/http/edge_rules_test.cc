@@ -225,6 +225,10 @@ TEST(Routes, AWrongMethodOnAKnownPathNamesTheRightOnes) {
   EXPECT_EQ(MatchRoute("DELETE", "/v1/responses/r1").route, Route::kStoredResponse);
   EXPECT_EQ(MatchRoute("POST", "/v1/responses/r1/cancel").route, Route::kStoredResponse);
   EXPECT_EQ(MatchRoute("GET", "/v1/responses/").route, Route::kNotFound);
+  for (const char* path : {"/v1/responses/r1?stream=true", "/v1/responses/r1/input_items?limit=1"}) {
+    EXPECT_EQ(MatchRoute("GET", path).id, "r1") << path;
+  }
+  EXPECT_EQ(MatchRoute("POST", "/v1/responses/r1/cancel").id, "r1");
   EXPECT_TRUE(MatchRoute("POST", "/metrics").admin);
   EXPECT_FALSE(MatchRoute("POST", "/ping").admin);
 }

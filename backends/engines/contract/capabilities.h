@@ -28,12 +28,16 @@ struct Capabilities {
   Duration idle_limit = Duration::Seconds(4);  // Close an idle connection before the engine does.
   Duration abort_memory_hold;                  // Memory may stay taken for this long after a cancel.
   OutputLimits output_limits{};                // The fields of a request that limit its output.
+  bool names_responses = false;                // It keeps a response under the id that the body's request_id names.
   TextCount text_count{};                      // For engines that put several tokens into an event.
   const char* rank_header = "";                // Names the data-parallel rank of a request. Empty: none does.
   // Headers of a client that this kind of engine gets beside the usual ones, in lower case.
   absl::Span<const absl::string_view> request_headers{};
 
-  bool Supports(Endpoint endpoint) const { return IsRoute(endpoint) || endpoints.Has(endpoint); }
+  bool Supports(Endpoint endpoint) const {
+    if (endpoint == Endpoint::kStoredResponse) return names_responses;
+    return IsRoute(endpoint) || endpoints.Has(endpoint);
+  }
 };
 
 // Limits to assume while neither the engine nor the configuration gives them.

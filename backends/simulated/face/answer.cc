@@ -109,7 +109,7 @@ std::string Quoted(std::string_view text) {
 }
 
 EventWriter::EventWriter(const Job& job, bool llama, int64_t created)
-    : llama_(llama), chat_(job.route == Route::kChat), tool_(job.tool.value_or("")), id_(job.id) {
+    : llama_(llama), chat_(job.route == Route::kChat), log_(job.log), tool_(job.tool.value_or("")), id_(job.id) {
   const std::string object = chat_ ? "chat.completion.chunk" : "text_completion";
   const std::string common = "\"id\":" + Quoted(job.id) + ",\"object\":\"" + object +
                              "\",\"created\":" + std::to_string(created) + ",\"model\":" + Quoted(job.model);
@@ -140,6 +140,7 @@ void EventWriter::Role(int choice, const UsageCount& usage, std::string& out) co
 
 void EventWriter::Text(int choice, std::string_view text, std::string& out) const {
   if (message_) return message_->Text(text, out);
+  if (log_) return log_->Text(text);
   Open(out);
   out += "{\"index\":";
   out += std::to_string(choice);
@@ -168,6 +169,7 @@ void EventWriter::ToolText(int choice, std::string_view text, bool first, bool l
 void EventWriter::Finish(int choice, FinishReason reason, std::string_view stop, const UsageCount& usage,
                          std::string& out) const {
   if (message_) return message_->Finish({NameOf(reason), stop}, CountsOf(usage), out);
+  if (log_) return log_->Finish(NameOf(reason), {usage.prompt.value(), usage.output.value(), usage.cached.value()});
   Open(out);
   out += "{\"index\":" + std::to_string(choice);
   out += !chat_ ? ",\"text\":\"\"" : llama_ || !tool_.empty() ? ",\"delta\":{}" : ",\"delta\":{\"content\":\"\"}";
@@ -192,6 +194,7 @@ void EventWriter::Usage(const UsageCount& usage, std::string& out) const {
 
 void EventWriter::Done(std::string& out) const {
   if (message_) return MessageEvents::Stop(out);
+  if (log_) return;
   out += "data: [DONE]\n\n";
 }
 

@@ -5,6 +5,7 @@
 #define PENSTOCK_BACKENDS_SIMULATED_FACE_ANSWER_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,7 @@ class EventWriter {
   bool llama_;
   bool chat_;
   std::optional<MessageEvents> message_;  // Anthropic's dialect.
+  std::shared_ptr<ResponseLog> log_;      // A response: its events go there.
   std::string tool_;
   std::string id_;
   std::string head_;

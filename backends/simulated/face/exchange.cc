@@ -125,6 +125,7 @@ void Exchange::Complete() {
 void Exchange::Fail(const ApiError& error) {
   done_ = true;
   AbortAll();
+  if (job_.log) return job_.log->Fail(error.message);
   const std::string body = ErrorBody(error, Llama(), engine_->MaxContext(), job_.route);
   if (job_.stream) return events_.Error(body, out_);
   status_ = error.status;

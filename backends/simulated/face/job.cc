@@ -204,12 +204,12 @@ ChoicePlan PlanChoice(const Engine& engine, const Job& job, const Fields& fields
 
 std::string AnswerId(Route route, std::string_view given, bool llama, uint64_t serial) {
   const char* prefix = route == Route::kChat || llama ? "chatcmpl-" : route == Route::kEmbeddings ? "embd-" : "cmpl-";
-  if (route == Route::kMessages) prefix = "msg_";
+  if (route == Route::kMessages || route == Route::kResponses) prefix = route == Route::kMessages ? "msg_" : "resp_";
   std::string id(prefix);
   const bool plain = given.size() <= 128 && std::all_of(given.begin(), given.end(), [](char c) {
                        return c > ' ' && c < 0x7f && c != '"' && c != '\\';
                      });
-  if (!given.empty() && plain && !llama) return id.append(given);
+  if (!given.empty() && plain && !llama && route != Route::kResponses) return id.append(given);
   for (const uint64_t half : {Mix(serial, 1), Mix(serial, 2)}) {
     for (int shift = 60; shift >= 0; shift -= 4) id += "0123456789abcdef"[half >> shift & 15];
   }

@@ -3,6 +3,7 @@
 #define PENSTOCK_BACKENDS_SIMULATED_FACE_JOB_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,12 +11,13 @@
 #include <vector>
 
 #include "backends/simulated/engine/engine.h"
+#include "backends/simulated/face/response_log.h"
 #include "backends/simulated/machine/text.h"
 #include "base/units.h"
 
 namespace penstock::simulated {
 
-enum class Route { kChat, kCompletions, kEmbeddings, kMessages };
+enum class Route { kChat, kCompletions, kEmbeddings, kMessages, kResponses };
 
 // One prompt as tokens.
 struct Prompt {
@@ -49,6 +51,7 @@ struct Job {
   std::vector<ChoicePlan> choices;  // Empty for embeddings.
   int dimensions = 256;             // Embeddings.
   bool base64 = false;
+  std::shared_ptr<ResponseLog> log;  // A response; the answer goes there.
 };
 
 struct ApiError {

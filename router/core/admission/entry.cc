@@ -20,7 +20,9 @@ std::optional<Refuse> Entry::NeverServed(const RequestState& request, Instant no
   const RequestArrived& arrived = request.arrived;
   if (shutting_down_) return ShutdownRefusal(arrived.request);
   if (const std::optional<Refuse> refusal = NeverFits(request)) return refusal;
-  if (!rooms_.servers.DownForGood(arrived.model, now)) return std::nullopt;
+  const bool down =
+      arrived.home ? rooms_.servers.HomeDownForGood(arrived, now) : rooms_.servers.DownForGood(arrived.model, now);
+  if (!down) return std::nullopt;
   return NoReplicaRefusal(arrived.request);
 }
 

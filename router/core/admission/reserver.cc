@@ -34,6 +34,7 @@ std::optional<Reserver::Room> Reserver::FindRoom(const RequestState& request, In
   const Tokens needed = rooms_.servers.LengthNeeded(request);
   by_fullness_.clear();
   for (const size_t index : rooms_.servers.Of(request.arrived.model)) {
+    if (!request.MayUse(index)) continue;
     const ReplicaState& replica = rooms_.fleet.replicas()[index];
     if (!replica.Placeable() || needed > rooms_.servers.Longest(index) || request.waiting.Avoids(index)) continue;
     if (rooms_.reservations.Free(replica)) by_fullness_.push_back({rooms_.servers.brief(index).fullness, index});

@@ -55,7 +55,7 @@ bool FirstPrefill::Waits(RequestState* request, const Choice& choice, Instant no
   servers_.DeepestHolders(*request, holders_);
   std::sort(holders_.begin(), holders_.end());
   for (const size_t index : holders_) {
-    if (index == choice.replica) continue;
+    if (index == choice.replica || !request->MayUse(index)) continue;
     const std::optional<Offer> offer = OfferOf(*request, index, choice, now);
     if (offer && (!best || offer->gain > best->gain)) best = offer;
   }

@@ -182,6 +182,8 @@ struct RequestState {
     return Tokens(blocks * std::min(kPrefixBlock.value(), most));
   }
   // It was parked and is due back.
+  // False: another replica keeps what the request goes on from.
+  bool MayUse(size_t index) const { return !arrived.home || arrived.home->value() == index; }
   bool Returns() const { return phase == RequestPhase::kWaiting && !loans.empty() && !waiting.parked; }
   bool Running() const { return phase == RequestPhase::kPrefilling || phase == RequestPhase::kDecoding; }
 };

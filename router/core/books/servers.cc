@@ -126,6 +126,13 @@ bool Servers::DownForGood(ModelId model, Instant now) const {
   });
 }
 
+bool Servers::HomeDownForGood(const RequestArrived& arrived, Instant now) const {
+  const std::vector<size_t>& servers = Of(arrived.model);
+  const size_t home = arrived.home->value();
+  if (!std::binary_search(servers.begin(), servers.end(), home)) return true;
+  return !briefs_[home].up && !IsAwaited(fleet_.replicas()[home].presence.down_since, now);
+}
+
 Instant Servers::OutageEnd(ModelId model, Instant now) const {
   Instant newest;
   for (size_t index : Of(model)) {

@@ -45,6 +45,8 @@ class Servers {
   bool AnyAwake(ModelId model) const;
   // No server is up, and none went down so recently that it is waited for.
   bool DownForGood(ModelId model, Instant now) const;
+  // The same of the only server that a request can use.
+  bool HomeDownForGood(const RequestArrived& arrived, Instant now) const;
   // Until when requests wait for a server to come back; Never while one is up.
   Instant OutageEnd(ModelId model, Instant now) const;
 

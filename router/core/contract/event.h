@@ -8,6 +8,7 @@
 #define PENSTOCK_ROUTER_CORE_CONTRACT_EVENT_H_
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -27,15 +28,16 @@ struct RequestArrived {
   ModelId model;
   ClassId service_class;
   TenantId tenant;
-  Tokens prompt{0};         // Estimate, of one sequence's prompt.
-  double prompt_sigma = 0;  // Relative standard error of `prompt`.
-  Tokens max_output{0};     // The client's limit; 0: none given.
-  int sequences = 1;        // n: outputs that share the prompt.
-  bool embedding = false;   // No decode phase: the answer ends with the prompt's step.
-  bool observed = true;     // False: the engine answers in one piece, progress is forecast from the step rate.
-  bool regenerable = true;  // May be aborted and placed again without the client seeing it.
-  bool continues = true;    // It then goes on from the tokens that the client has, instead of from the start.
-  Bytes body{0};            // Held while it waits.
+  Tokens prompt{0};               // Estimate, of one sequence's prompt.
+  double prompt_sigma = 0;        // Relative standard error of `prompt`.
+  Tokens max_output{0};           // The client's limit; 0: none given.
+  int sequences = 1;              // n: outputs that share the prompt.
+  bool embedding = false;         // No decode phase: the answer ends with the prompt's step.
+  bool observed = true;           // False: the engine answers in one piece, progress is forecast from the step rate.
+  bool regenerable = true;        // May be aborted and placed again without the client seeing it.
+  bool continues = true;          // It then goes on from the tokens that the client has, instead of from the start.
+  Bytes body{0};                  // Held while it waits.
+  std::optional<ReplicaId> home;  // It goes on from what this replica keeps: no other can take it.
 
   // A hash of its system prompt, tools and formats, which requests of one program have in common; 0: it has none.
   uint64_t shape = 0;

@@ -12,7 +12,7 @@ namespace penstock {
 template <class Archive>
 void Fields(Archive& archive, RequestArrived& e) {
   archive(e.request, e.model, e.service_class, e.tenant, e.prompt, e.prompt_sigma, e.max_output, e.sequences,
-          e.embedding, e.observed, e.regenerable, e.continues, e.body, e.prefix);
+          e.embedding, e.observed, e.regenerable, e.continues, e.body, e.home, e.prefix);
 }
 template <class Archive>
 void Fields(Archive& archive, FirstToken& e) {

@@ -5,7 +5,7 @@
 namespace penstock {
 
 bool Placement::CanAvoid(const RequestState& request, Tokens needed) const {
-  if (request.waiting.avoid.empty()) return false;
+  if (request.waiting.avoid.empty() || request.arrived.home) return false;
   const std::vector<size_t>& servers = servers_.Of(request.arrived.model);
   return std::any_of(servers.begin(), servers.end(), [&](size_t index) {
     return !request.waiting.Avoids(index) && needed <= servers_.Longest(index) &&

@@ -48,7 +48,9 @@ bool Search::BeginSmall() {
   const std::vector<size_t>& servers = servers_.Of(request_->arrived.model);
   if (!work_.Spend(servers.size())) return false;
   request_->waiting.tried_everywhere = true;
-  for (const size_t index : servers) candidates_.push_back({0, 0, index});
+  for (const size_t index : servers) {
+    if (request_->MayUse(index)) candidates_.push_back({0, 0, index});
+  }
   return !candidates_.empty();
 }
 
@@ -67,7 +69,8 @@ bool Search::BeginLarge(Tokens needed) {
 void Search::AddOpened() {
   const std::vector<size_t>& servers = servers_.Of(request_->arrived.model);
   for (const size_t index : work_.opened()) {
-    if (std::binary_search(servers.begin(), servers.end(), index)) candidates_.push_back({0, 0, index});
+    const bool serves = std::binary_search(servers.begin(), servers.end(), index);
+    if (serves && request_->MayUse(index)) candidates_.push_back({0, 0, index});
   }
 }
 
@@ -94,6 +97,7 @@ void Search::AddBounds(Tokens needed) {
   auto holder = newcomer_.holders().begin();
   const auto end = newcomer_.holders().end();
   for (const size_t index : servers) {
+    if (!request_->MayUse(index)) continue;
     while (failed != failed_on.end() && *failed < index) ++failed;
     while (holder != end && *holder < index) ++holder;
     if (failed != failed_on.end() && *failed == index) continue;

@@ -36,7 +36,8 @@ enum class ErrorName : uint8_t {
   kEmptyArray,
   kTooManyElements,
   kUnsupportedField,
-  kStoredResponse,
+  kUnknownResponse,
+  kLostResponse,
   kUnsupportedEndpoint,
   kInvalidForm,
   // Files and batches.
@@ -66,7 +67,7 @@ enum class ErrorName : uint8_t {
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 43;
+inline constexpr int kErrorCount = 44;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

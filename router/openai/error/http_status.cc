@@ -22,6 +22,8 @@ absl::string_view ReasonPhrase(int status) {
       return "Request Timeout";
     case kConflict:
       return "Conflict";
+    case kGone:
+      return "Gone";
     case kContentTooLarge:
       return "Content Too Large";
     case kUnsupportedMediaType:

@@ -16,6 +16,7 @@ inline constexpr int kNotFound = 404;
 inline constexpr int kMethodNotAllowed = 405;
 inline constexpr int kRequestTimeout = 408;
 inline constexpr int kConflict = 409;
+inline constexpr int kGone = 410;
 inline constexpr int kContentTooLarge = 413;
 inline constexpr int kUnsupportedMediaType = 415;
 inline constexpr int kUnprocessableContent = 422;

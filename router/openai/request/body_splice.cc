@@ -15,6 +15,14 @@ SplicedBody::SplicedBody(absl::string_view body, Endpoint endpoint, const Reques
     Replace(*facts.model_at, facts.in_form ? std::string(order.engine_model) : JsonQuote(order.engine_model));
   }
   SpliceStream(facts, order);
+  if (!order.response_id.empty()) {
+    const std::string id = JsonQuote(order.response_id);
+    if (facts.request_id_at) {
+      Replace(*facts.request_id_at, id);
+    } else {
+      InsertField(absl::StrCat("\"request_id\":", id));
+    }
+  }
   if (order.continue_from) SpliceContinuation(endpoint, facts, order);
   if (!new_fields_.empty()) {
     const size_t end = body.rfind('}');

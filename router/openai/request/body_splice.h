@@ -19,6 +19,7 @@ struct SpliceOrder {
   std::string engine_model;   // Empty: keep.
   bool force_stream = false;  // stream: true although the client did not ask for it.
   bool ask_usage = false;     // stream_options.include_usage: true.
+  std::string response_id;    // request_id: the id under which the engine keeps the answer. Empty: keep.
   // Continues an answer that was cut: text that the client already has, as the inside of a JSON string. Outlives this.
   std::optional<absl::string_view> continue_from;
   Tokens already_generated{0};  // Taken off every limit of the output.

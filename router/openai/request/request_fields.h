@@ -54,6 +54,7 @@ enum class RequestField : uint8_t {
   kBackground,
   kPreviousResponseId,
   kConversation,
+  kRequestId,
   kSeed,
   kTemperature,
   kText1,

@@ -145,14 +145,15 @@ MaybeError ReadEffects(const RequestFields& fields, RequestFacts& facts) {
   bool store = true, background = false;
   if (MaybeError error = ReadBool(fields, Field::kStore, store)) return error;
   if (MaybeError error = ReadBool(fields, Field::kBackground, background)) return error;
-  if (background) {
-    return MakeError(ErrorName::kUnsupportedField,
-                     "`background` is not supported: the router has no place for an answer that nobody reads.",
+  if (background && !store) {
+    return MakeError(ErrorName::kInvalidValue, "`background` needs a stored response: leave `store` out.",
                      "background");
   }
-  std::string previous;
-  if (MaybeError error = ReadString(fields, Field::kPreviousResponseId, previous)) return error;
-  facts.continues_response = !previous.empty() || fields.Find(Field::kConversation) != nullptr;
+  if (MaybeError error = ReadString(fields, Field::kPreviousResponseId, facts.previous_response)) return error;
+  facts.continues_response = !facts.previous_response.empty() || fields.Find(Field::kConversation) != nullptr;
+  facts.stored = store;
+  facts.background = background;
+  facts.request_id_at = fields.Span(Field::kRequestId);
   facts.has_effects = store || RunsTools(fields);
   return std::nullopt;
 }

@@ -70,7 +70,11 @@ struct RequestFacts {
 
   // Facts of responses.
   bool has_effects = false;         // The engine stores the answer, or runs tools: a second run is seen.
+  bool stored = false;              // The engine is to keep the answer.
+  bool background = false;          // The engine is to answer before it has worked.
   bool continues_response = false;  // It goes on with an answer that one engine has stored.
+  std::string previous_response;    // The id of that answer; empty: the body names a conversation.
+  std::optional<JsonSpan> request_id_at;
 
   bool operator==(const RequestFacts&) const = default;
   // The answer's text can be cut and continued by a longer prompt without the client seeing it.

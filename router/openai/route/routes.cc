@@ -90,6 +90,12 @@ absl::string_view MethodsOfStored(absl::string_view path) {
   return absl::EndsWith(path, "/input_items") ? "GET, HEAD" : "GET, HEAD, DELETE";
 }
 
+absl::string_view IdOfStored(absl::string_view path) {
+  path = absl::StripPrefix(path, kResponsePrefix);
+  if (!absl::ConsumeSuffix(&path, "/cancel")) absl::ConsumeSuffix(&path, "/input_items");
+  return path;
+}
+
 // A file, its content, a batch or its end; `id` may have any characters but a slash.
 std::optional<RouteMatch> MatchJob(absl::string_view method, absl::string_view path) {
   RouteMatch match;
@@ -157,7 +163,8 @@ RouteMatch MatchRoute(absl::string_view method, absl::string_view target) {
   if (absl::StartsWith(path, kResponsePrefix) && path.size() > kResponsePrefix.size()) {
     RouteMatch match;
     match.route = Route::kStoredResponse;
-    match.endpoint = Endpoint::kResponses;
+    match.endpoint = Endpoint::kStoredResponse;
+    match.id = std::string(IdOfStored(path));
     return WithMethod(std::move(match), method, MethodsOfStored(path));
   }
   return MatchJob(method, path).value_or(RouteMatch{});

@@ -22,7 +22,7 @@ enum class Route {
   kVersion,
   kMetrics,
   kPage,            // A part of the page; `page` is its name.
-  kStoredResponse,  // One answer that an engine has stored.
+  kStoredResponse,  // One response that an engine has stored; `id` is the id as it stands in the path.
   kPassed,          // A path of the configuration; `passed` is its rule.
   kOllamaPage,      // A list of Ollama's own API; `page` is its name.
   kOllama,          // A request in Ollama's own dialect; `page` is its name.
@@ -40,7 +40,7 @@ struct RouteMatch {
   Route route = Route::kNotFound;
   Endpoint endpoint = Endpoint::kChat;
   std::string model;
-  std::string id;  // Decoded.
+  std::string id;  // Decoded, but for a stored response.
   std::string allow;
   absl::string_view page;  // The last part of a path below /penstock/ or /api/; empty: the page itself.
   std::shared_ptr<const RouteConfig> passed;

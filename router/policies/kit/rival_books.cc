@@ -107,6 +107,7 @@ std::vector<ReplicaId> RivalBooks::Candidates(const RequestArrived& request, std
   std::vector<ReplicaId> candidates = Placeable(request.model, SurePrompt(request.prompt, request.prompt_sigma));
   // A request that outgrew every replica after its arrival may go to any: its engine ends it at its limit.
   if (candidates.empty() && CheckFits(request)) candidates = Placeable(request.model, Tokens(0));
+  if (request.home) std::erase_if(candidates, [&](ReplicaId each) { return each != *request.home; });
   if (avoid && candidates.size() > 1) std::erase(candidates, *avoid);
   return candidates;
 }

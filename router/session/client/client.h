@@ -45,6 +45,9 @@ class Client {
   // Ends a stream, or a whole answer in parts. False: the client is gone.
   virtual boost::asio::awaitable<bool> End() = 0;
 
+  // The session may outlive its client from now on, if the client allows that.
+  virtual void Detach() {}
+
   // The answer begins anew, from its first byte. Only for clients that gather it.
   virtual void Forget() {}
 

@@ -35,6 +35,7 @@ class ForwardingClient : public Client {
   boost::asio::awaitable<bool> End() override { return client_.End(); }
   boost::asio::awaitable<bool> Error(const ApiError& error) override { return client_.Error(error); }
   void Forget() override { client_.Forget(); }
+  void Detach() override { client_.Detach(); }
   void KeepAlive(const HeaderList& headers) override { client_.KeepAlive(headers); }
   bool begun() const override { return client_.begun(); }
   int status() const override { return client_.status(); }

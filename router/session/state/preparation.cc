@@ -10,6 +10,7 @@
 #include "router/openai/request/limit_rules.h"
 #include "router/openai/request/prompt_hashes.h"
 #include "router/session/rules/attempt_end.h"
+#include "router/session/state/stored_response.h"
 
 namespace penstock {
 namespace {
@@ -37,21 +38,6 @@ Tokens LimitOf(Endpoint endpoint, const PreparedRequest& prepared, const FleetVi
   return MostOutput(given, endpoint, absl::MakeConstSpan(&all, 1));
 }
 
-// The answer that it continues is at one engine; with several, nobody knows which.
-std::optional<ApiError> CheckStoredResponse(const FleetView& fleet, const PreparedRequest& prepared) {
-  if (!prepared.facts.continues_response) return std::nullopt;
-  const std::vector<ReplicaSpec>& replicas = fleet.book.fleet().replicas;
-  const auto servers = std::count_if(replicas.begin(), replicas.end(), [&](const ReplicaSpec& replica) {
-    return !replica.removed && replica.Serves(prepared.model);
-  });
-  if (servers <= 1) return std::nullopt;
-  return MakeError(
-      ErrorName::kUnsupportedField,
-      "`previous_response_id` and `conversation` are not supported where several replicas serve the model. Send "
-      "the whole conversation as `input`, with `store: false`.",
-      "previous_response_id");
-}
-
 std::vector<uint64_t> PrefixOf(absl::string_view text, const RequestFacts& facts, ModelId model) {
   const std::string_view body(text.data(), text.size());
   const std::string_view prompt = body.substr(facts.prompt_at->begin, facts.prompt_at->size());
@@ -70,6 +56,17 @@ std::optional<ApiError> CheckEndpoint(const SessionRequest& request, const Fleet
   const bool known = model != nullptr && model->all_known && model->endpoints != EndpointSet{};
   if (!known || IsRoute(request.endpoint) || model->endpoints.Has(request.endpoint)) return std::nullopt;
   return NoEngineServes(prepared.facts.model, request.path());
+}
+
+std::optional<ApiError> PickClass(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared) {
+  const absl::string_view named = request.inside != nullptr ? absl::string_view(request.inside->service_class)
+                                                            : FindHeader(*request.headers, "x-penstock-class");
+  const ClassNames names{named, prepared.facts.service_tier, prepared.caller.service_class,
+                         ClassOfModel(fleet.config(), prepared.facts.model)};
+  auto chosen = ChooseClass(fleet.config().classes, names, prepared.caller.max_class);
+  if (ApiError* bad = std::get_if<ApiError>(&chosen)) return std::move(*bad);
+  prepared.service_class = std::get<ClassChoice>(std::move(chosen));
+  return std::nullopt;
 }
 
 bool ContinuesByPrompt(Endpoint endpoint, const ModelAccess* model) {
@@ -122,18 +119,18 @@ std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView
   prepared.facts = std::get<RequestFacts>(std::move(scanned));
   // Nobody knows the effects of a configured path.
   if (request.route != nullptr) prepared.facts.has_effects = request.method != "GET";
-  const absl::string_view named = request.inside != nullptr ? absl::string_view(request.inside->service_class)
-                                                            : FindHeader(*request.headers, "x-penstock-class");
-  const ClassNames names{named, prepared.facts.service_tier, prepared.caller.service_class,
-                         ClassOfModel(fleet.config(), prepared.facts.model)};
-  auto chosen = ChooseClass(fleet.config().classes, names, prepared.caller.max_class);
-  if (ApiError* bad = std::get_if<ApiError>(&chosen)) return std::move(*bad);
-  prepared.service_class = std::get<ClassChoice>(std::move(chosen));
+  if (std::optional<ApiError> bad = PickClass(request, fleet, prepared)) return bad;
   if (std::optional<ApiError> unknown = FindModel(fleet, prepared)) return unknown;
   if (std::optional<ApiError> missing = CheckEndpoint(request, fleet, prepared)) return missing;
   prepared.facts.max_output = LimitOf(request.endpoint, prepared, fleet);
-  if (std::optional<ApiError> stored = CheckStoredResponse(fleet, prepared)) return stored;
+  if (std::optional<ApiError> stored = CheckContinuation(request, fleet, prepared)) return stored;
   return request.inside != nullptr ? PrepareInside(request.endpoint, fleet, prepared) : std::nullopt;
+}
+
+std::optional<ApiError> CheckStoredRequest(const SessionRequest& request, const FleetView& fleet,
+                                           PreparedRequest& prepared) {
+  if (std::optional<ApiError> unknown = CheckStored(request, fleet, prepared)) return unknown;
+  return PickClass(request, fleet, prepared);
 }
 
 int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts) {
@@ -156,6 +153,7 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   arrived.regenerable = !facts.has_effects && (!facts.stream || facts.Continuable(request.endpoint));
   arrived.continues = facts.stream && ContinuesByPrompt(request.endpoint, model) && facts.Continuable(request.endpoint);
   if (facts.prompt_is_text && facts.prompt_at) arrived.prefix = PrefixOf(request.body, facts, prepared.model);
+  arrived.home = prepared.home;
   arrived.body = Bytes(static_cast<int64_t>(request.body.size()));
   return arrived;
 }

@@ -39,13 +39,15 @@ struct SessionRequest {
   const InsideRequest* inside = nullptr;               // Set: the router itself asks. Outlives the session.
   std::shared_ptr<const RouteConfig> route = nullptr;  // The rule of a configured path. Null: another path.
   absl::string_view method = "POST";
-  absl::string_view target = "";                  // Path and query of a configured path.
+  absl::string_view target = "";                  // Path and query at the engine. Empty: the endpoint's path.
+  absl::string_view stored_id = "";               // For a stored response.
   absl::string_view client_path = "";             // As the client wrote it. Empty: the endpoint's.
   std::unique_ptr<RequestTrace> trace = nullptr;  // Null: the request belongs to no trace.
   RequestRecord* record = nullptr;                // Null, or filled in at the end.
+  bool may_detach = false;                        // The session may outlive the answer to its client.
 
   // The path at an engine.
-  absl::string_view path() const { return route == nullptr ? TraitsOf(endpoint).path : PathOf(target); }
+  absl::string_view path() const { return target.empty() ? TraitsOf(endpoint).path : PathOf(target); }
 };
 
 // The facts of a request that passed. Of one that did not: those that were found before the error.
@@ -55,6 +57,7 @@ struct PreparedRequest {
   std::optional<KeyCounts::Place> place_of_key;  // Empty: the key is not bounded, or the last bytes go out.
   ClassChoice service_class;
   ModelId model;
+  std::optional<ReplicaId> home;  // The only replica that can serve it: that keeps a response.
 };
 
 // The checks in their order; each fills its part of `prepared`, and an error ends the request. The caller scans the
@@ -65,6 +68,9 @@ std::optional<ApiError> CheckKey(const SessionRequest& request, const FleetView&
                                  PreparedRequest& prepared);
 std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView& fleet,
                                   std::variant<RequestFacts, ApiError> scanned, PreparedRequest& prepared);
+// In place of CheckBody, for a stored response.
+std::optional<ApiError> CheckStoredRequest(const SessionRequest& request, const FleetView& fleet,
+                                           PreparedRequest& prepared);
 
 // Outputs that advance together: choices times prompts.
 int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts);

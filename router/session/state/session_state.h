@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
@@ -47,6 +48,7 @@ struct SessionState {
   RelayState answer;                           // The relay of each attempt, Delivery.
   Instant heard;                               // Session, then the attempt: the last bytes of the engine.
   std::optional<EngineErrorKind> given_up;     // Session: the present attempt ends because its engine does nothing.
+  std::string response_id;                     // Attempt: the engine keeps the answer under it. Empty: it does not.
   int engine_status = 0;                       // Attempt: of the present one; 0: no answer yet.
   bool any_answer = false;                     // Attempt: the client has part of the answer.
   bool told_broken = false;                    // Session: it counted against the health of a replica.

@@ -71,6 +71,20 @@ TEST(Placement, AReplicaThatFailedTheRequestIsTakenOnlyWhenNoOtherCanBe) {
   EXPECT_EQ(Choose(test, request)->replica, 0u);
 }
 
+TEST(Placement, ARequestThatGoesOnWithWhatAReplicaKeepsIsPlacedThereOrWaits) {
+  for (const int replicas : {2, 40}) {
+    TestRooms test(Replicas(replicas));
+    test.Decoding(1, 5000, 1);
+    RequestState* request = test.New(2, 300);
+    request->arrived.home = ReplicaId(1);
+    request->waiting.avoid = {ReplicaId(1)};
+    EXPECT_EQ(Choose(test, request)->replica, 1u) << "the fuller one, which failed it before";
+    request->waiting.ForgetTries();
+    test.rooms.servers.SetHealth(ReplicaId(1), Health::kDown, test.now);
+    EXPECT_FALSE(Choose(test, request).has_value());
+  }
+}
+
 TEST(Placement, AReplicaWhoseContextIsTooShortIsPassedOver) {
   Fleet fleet = MakeFleet(Replicas(2));
   fleet.replicas[0].max_context = Tokens(1000);

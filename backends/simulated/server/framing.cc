@@ -1,4 +1,4 @@
-#include "backends/simulated/face/framing.h"
+#include "backends/simulated/server/framing.h"
 
 #include <cstdio>
 #include <utility>

@@ -1,16 +1,12 @@
-#include "backends/simulated/face/engine_session.h"
+#include "backends/simulated/server/engine_session.h"
 
 #include <array>
-#include <atomic>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
@@ -23,9 +19,10 @@
 #include <variant>
 
 #include "backends/simulated/face/exchange.h"
-#include "backends/simulated/face/framing.h"
 #include "backends/simulated/face/job.h"
 #include "backends/simulated/face/sleep_pages.h"
+#include "backends/simulated/server/framing.h"
+#include "backends/simulated/server/http_request.h"
 #include "base/clock.h"
 
 namespace penstock::simulated {
@@ -36,35 +33,20 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
-using Request = http::request<http::string_body>;
-using Parser = http::request_parser<http::string_body>;
 
 constexpr auto kIdleTimeout = std::chrono::seconds(5);
 constexpr auto kBodyTimeout = std::chrono::seconds(60);
 constexpr uint64_t kMostBody = 100'000'000;
 constexpr uint32_t kMostHeader = 64 * 1024;
-constexpr size_t kReadBytes = 64 * 1024, kLastChunk = 5;  // The last is "0" and two line ends.
-
-std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
-
-std::string_view Header(const Request& request, std::string_view name) {
-  const auto found = request.find(beast::string_view(name.data(), name.size()));
-  return found == request.end() ? std::string_view() : View(found->value());
-}
-
-std::optional<Route> RouteOf(const Request& request, std::string_view path, bool llama) {
-  if (request.method() != http::verb::post) return std::nullopt;
-  if (path == "/v1/chat/completions" || (llama && path == "/chat/completions")) return Route::kChat;
-  if (path == "/v1/completions" || (llama && path == "/completions")) return Route::kCompletions;
-  if (path == "/v1/embeddings") return Route::kEmbeddings;
-  if (path == "/v1/messages") return Route::kMessages;
-  return std::nullopt;
-}
 
 class Session {
  public:
-  Session(tcp::socket socket, Engines ranks)
-      : stream_(std::move(socket)), ranks_(std::move(ranks)), engine_(ranks_.front()), wake_(stream_.get_executor()) {
+  Session(tcp::socket socket, Engines ranks, std::shared_ptr<ResponseStore> responses)
+      : stream_(std::move(socket)),
+        ranks_(std::move(ranks)),
+        engine_(ranks_.front()),
+        responses_(std::move(responses)),
+        wake_(stream_.get_executor()) {
     wake_.expires_at(asio::steady_timer::time_point::max());
   }
 
@@ -74,26 +56,28 @@ class Session {
  private:
   // False: the connection ends.
   asio::awaitable<bool> Read(Request& request);
-  asio::awaitable<error_code> ReadBody(Parser& parser);
   asio::awaitable<bool> Answer(const Request& request);
   asio::awaitable<bool> Generate(const Request& request, Route route);
+  asio::awaitable<bool> Respond(const Request& request, const PageRequest& asked);
+  asio::awaitable<bool> Follow(const Request& request, const ResponseReply& reply);
   asio::awaitable<bool> Relay(const Request& request, Exchange& exchange);
   asio::awaitable<bool> SendPage(const Request& request, Page page);
   asio::awaitable<bool> SendStreamHead(const Request& request);
   asio::awaitable<bool> Write(std::string_view bytes);
   void WatchForClose();
+  asio::awaitable<void> EndWatch();
   bool Llama() const { return engine_->spec().LlamaDialect(); }
 
   beast::tcp_stream stream_;
   const Engines ranks_;
   const std::shared_ptr<Engine> engine_;  // The first rank, for pages.
-  asio::steady_timer wake_;               // Cancelled when the exchange has output or the client is gone.
+  const std::shared_ptr<ResponseStore> responses_;
+  asio::steady_timer wake_;  // Cancelled when the exchange has output or the client is gone.
   beast::flat_buffer buffer_;
   asio::cancellation_signal stop_watching_;
   std::array<char, 1> peeked_{};
   bool watching_ = false;
   bool gone_ = false;  // The client of the current request closed the connection.
-  static inline std::atomic<uint64_t> next_serial_{1};
 };
 
 asio::awaitable<void> Session::Serve() {
@@ -119,7 +103,7 @@ asio::awaitable<bool> Session::Read(Request& request) {
   }
   if (!error) {
     stream_.expires_after(kBodyTimeout);
-    error = co_await ReadBody(parser);
+    error = co_await ReadBody(stream_, buffer_, parser);
   }
   stream_.expires_never();
   if (!error) {
@@ -138,26 +122,6 @@ asio::awaitable<bool> Session::Read(Request& request) {
   co_return false;
 }
 
-// Beast asserts that a last chunk is whole in its frame when it sees the chunk's line for the second time.
-asio::awaitable<error_code> Session::ReadBody(Parser& parser) {
-  error_code error;
-  parser.eager(true);
-  for (bool cut = false; !parser.is_done();) {  // cut: the parser did not take all of the last input.
-    const size_t given = buffer_.size();
-    if (given > 0 && (!cut || given >= kLastChunk)) {
-      const size_t used = parser.put(buffer_.data(), error);
-      buffer_.consume(used);
-      cut = used < given;
-      if (parser.is_done() || (error && error != http::error::need_more)) break;
-    }
-    const size_t size =
-        co_await stream_.async_read_some(buffer_.prepare(kReadBytes), asio::redirect_error(asio::use_awaitable, error));
-    if (error) co_return error == asio::error::eof ? http::make_error_code(http::error::partial_message) : error;
-    buffer_.commit(size);
-  }
-  co_return parser.is_done() ? error_code() : error;
-}
-
 asio::awaitable<bool> Session::Answer(const Request& request) {
   const std::string_view target = View(request.target());
   const size_t mark = target.find('?');
@@ -169,6 +133,7 @@ asio::awaitable<bool> Session::Answer(const Request& request) {
   asked.query = mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
   asked.body = request.body();
   asked.now_unix = std::time(nullptr);
+  if (ResponseStore::Owns(path)) co_return co_await Respond(request, asked);
   if (asked.path == "/metrics" && !Llama() && asked.method != "POST") {
     Page metrics = RankMetricsPage(ranks_);
     co_return co_await SendPage(request, std::move(metrics));
@@ -179,8 +144,7 @@ asio::awaitable<bool> Session::Answer(const Request& request) {
 
 asio::awaitable<bool> Session::Generate(const Request& request, Route route) {
   const JobHeaders headers{Header(request, "x-simulated-output-tokens"), Header(request, "x-request-id")};
-  // Engines of one process share the counter; the time separates processes.
-  const uint64_t serial = next_serial_++ ^ static_cast<uint64_t>(std::time(nullptr)) << 32;
+  const uint64_t serial = NewSerial();
   const std::shared_ptr<Engine> rank = RankNamed(ranks_, Header(request, "x-data-parallel-rank"));
   if (rank == nullptr) {
     Page page = ErrorPage({400, "data_parallel_rank is out of range", "BadRequestError", "", {}}, *engine_);
@@ -196,13 +160,57 @@ asio::awaitable<bool> Session::Generate(const Request& request, Route route) {
   exchange.Start(Now());
   const bool keep = co_await Relay(request, exchange);
   exchange.AbortAll();
+  co_await EndWatch();
+  co_return keep && !gone_;
+}
+
+// The watch refers to this session, so it must end before the next request and before the session.
+asio::awaitable<void> Session::EndWatch() {
   stop_watching_.emit(asio::cancellation_type::all);
-  // The watch refers to this session, so it must end before the next request and before the session.
   while (watching_) {
     error_code ignored;
     co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
+}
+
+asio::awaitable<bool> Session::Respond(const Request& request, const PageRequest& asked) {
+  const JobHeaders headers{Header(request, "x-simulated-output-tokens"), {}};
+  const std::shared_ptr<Engine> rank = RankNamed(ranks_, Header(request, "x-data-parallel-rank"));
+  ResponseReply reply = responses_->Answer(asked, headers, rank == nullptr ? engine_ : rank, NewSerial(), Now());
+  if (reply.page) co_return co_await SendPage(request, *std::move(reply.page));
+  WatchForClose();
+  reply.run->Listen(this, [this] { wake_.cancel(); });
+  const bool keep = co_await Follow(request, reply);
+  reply.run->StopListening(this);
+  if (reply.owned) reply.run->Cancel();
+  co_await EndWatch();
   co_return keep && !gone_;
+}
+
+asio::awaitable<bool> Session::Follow(const Request& request, const ResponseReply& reply) {
+  const bool chunked = request.version() >= 11;
+  const ResponseLog& log = reply.run->log();
+  bool written = true;
+  if (reply.stream) written = co_await SendStreamHead(request);
+  std::string events, bytes;
+  for (size_t next = reply.from; written && !gone_;) {
+    for (events.clear(); reply.stream && next < log.events().size(); ++next) events += log.events()[next];
+    if (!events.empty()) {
+      Frame(std::move(events), chunked, bytes);
+      written = co_await Write(bytes);
+      continue;
+    }
+    if (log.ended()) break;
+    error_code ignored;
+    co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  }
+  if (!written || gone_) co_return false;
+  if (!reply.stream) {
+    Page page = PageOf(log, *engine_);
+    co_return co_await SendPage(request, std::move(page));
+  }
+  if (chunked) written = co_await Write("0\r\n\r\n");
+  co_return written&& chunked&& request.keep_alive();
 }
 
 // A peek completes when the client closes. It also completes, and the watch ends, when a next request arrives.
@@ -279,8 +287,9 @@ asio::awaitable<bool> Session::Write(std::string_view bytes) {
 
 }  // namespace
 
-asio::awaitable<void> ServeConnection(tcp::socket socket, Engines ranks, std::shared_ptr<OpenSockets> open) {
-  Session session(std::move(socket), std::move(ranks));
+asio::awaitable<void> ServeConnection(tcp::socket socket, Engines ranks, std::shared_ptr<OpenSockets> open,
+                                      std::shared_ptr<ResponseStore> responses) {
+  Session session(std::move(socket), std::move(ranks), std::move(responses));
   open->insert(&session.socket());
   co_await session.Serve();
   open->erase(&session.socket());

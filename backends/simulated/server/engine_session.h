@@ -1,6 +1,6 @@
 // One connection of a simulated engine.
-#ifndef PENSTOCK_BACKENDS_SIMULATED_FACE_ENGINE_SESSION_H_
-#define PENSTOCK_BACKENDS_SIMULATED_FACE_ENGINE_SESSION_H_
+#ifndef PENSTOCK_BACKENDS_SIMULATED_SERVER_ENGINE_SESSION_H_
+#define PENSTOCK_BACKENDS_SIMULATED_SERVER_ENGINE_SESSION_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -8,6 +8,7 @@
 #include <set>
 
 #include "backends/simulated/engine/engine.h"
+#include "backends/simulated/responses/response_store.h"
 
 namespace penstock::simulated {
 
@@ -16,8 +17,9 @@ using OpenSockets = std::set<boost::asio::ip::tcp::socket*>;
 
 // Serves requests until the client closes the connection, is idle for 5 s, or breaks the protocol.
 boost::asio::awaitable<void> ServeConnection(boost::asio::ip::tcp::socket socket, Engines ranks,
-                                             std::shared_ptr<OpenSockets> open);
+                                             std::shared_ptr<OpenSockets> open,
+                                             std::shared_ptr<ResponseStore> responses);
 
 }  // namespace penstock::simulated
 
-#endif  // PENSTOCK_BACKENDS_SIMULATED_FACE_ENGINE_SESSION_H_
+#endif  // PENSTOCK_BACKENDS_SIMULATED_SERVER_ENGINE_SESSION_H_

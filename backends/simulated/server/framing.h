@@ -1,6 +1,6 @@
 // The bytes around a streamed answer of a simulated engine. Pure.
-#ifndef PENSTOCK_BACKENDS_SIMULATED_FACE_FRAMING_H_
-#define PENSTOCK_BACKENDS_SIMULATED_FACE_FRAMING_H_
+#ifndef PENSTOCK_BACKENDS_SIMULATED_SERVER_FRAMING_H_
+#define PENSTOCK_BACKENDS_SIMULATED_SERVER_FRAMING_H_
 
 #include <string>
 
@@ -13,4 +13,4 @@ std::string StreamHead(bool llama, bool chunked, bool keep_alive);
 
 }  // namespace penstock::simulated
 
-#endif  // PENSTOCK_BACKENDS_SIMULATED_FACE_FRAMING_H_
+#endif  // PENSTOCK_BACKENDS_SIMULATED_SERVER_FRAMING_H_

@@ -1,4 +1,4 @@
-#include "backends/simulated/face/engine_server.h"
+#include "backends/simulated/server/engine_server.h"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/simulated/face/engine_session.h"
+#include "backends/simulated/server/engine_session.h"
 #include "base/listen_failure.h"
 
 namespace penstock::simulated {
@@ -19,7 +19,8 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-asio::awaitable<void> Accept(tcp::acceptor& acceptor, Engines ranks, std::shared_ptr<OpenSockets> open) {
+asio::awaitable<void> Accept(tcp::acceptor& acceptor, Engines ranks, std::shared_ptr<OpenSockets> open,
+                             std::shared_ptr<ResponseStore> responses) {
   for (;;) {
     boost::system::error_code error;
     tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
@@ -30,7 +31,7 @@ asio::awaitable<void> Accept(tcp::acceptor& acceptor, Engines ranks, std::shared
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
       continue;
     }
-    asio::co_spawn(acceptor.get_executor(), ServeConnection(std::move(socket), ranks, open), asio::detached);
+    asio::co_spawn(acceptor.get_executor(), ServeConnection(std::move(socket), ranks, open, responses), asio::detached);
   }
 }
 
@@ -50,7 +51,7 @@ absl::Status EngineServer::Listen(const tcp::endpoint& endpoint) {
                                                 error.message(), error.value()));
   }
   address_ = acceptor_.local_endpoint();
-  asio::co_spawn(context_, Accept(acceptor_, ranks_, open_), asio::detached);
+  asio::co_spawn(context_, Accept(acceptor_, ranks_, open_, responses_), asio::detached);
   return absl::OkStatus();
 }
 
@@ -59,6 +60,7 @@ void EngineServer::Die() {
   acceptor_.close(ignored);
   // Sessions find the end of their sockets, and end.
   for (tcp::socket* socket : *open_) socket->shutdown(tcp::socket::shutdown_both, ignored);
+  responses_->Clear();
   for (const auto& rank : ranks_) rank->Restart();
 }
 

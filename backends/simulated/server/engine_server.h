@@ -4,8 +4,8 @@
 // request at once, streamed or not, running or waiting. A real llama-server notices this late for a request without a
 // stream. Idle connections are closed after 5 s, as both engines do. The dialect of llama-server
 // closes the connection after a streamed answer.
-#ifndef PENSTOCK_BACKENDS_SIMULATED_FACE_ENGINE_SERVER_H_
-#define PENSTOCK_BACKENDS_SIMULATED_FACE_ENGINE_SERVER_H_
+#ifndef PENSTOCK_BACKENDS_SIMULATED_SERVER_ENGINE_SERVER_H_
+#define PENSTOCK_BACKENDS_SIMULATED_SERVER_ENGINE_SERVER_H_
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "backends/simulated/engine/engine.h"
-#include "backends/simulated/face/engine_session.h"
+#include "backends/simulated/server/engine_session.h"
 
 namespace penstock::simulated {
 
@@ -36,8 +36,9 @@ class EngineServer {
   boost::asio::ip::tcp::endpoint address_;
   Engines ranks_;
   std::shared_ptr<OpenSockets> open_ = std::make_shared<OpenSockets>();
+  std::shared_ptr<ResponseStore> responses_ = std::make_shared<ResponseStore>();
 };
 
 }  // namespace penstock::simulated
 
-#endif  // PENSTOCK_BACKENDS_SIMULATED_FACE_ENGINE_SERVER_H_
+#endif  // PENSTOCK_BACKENDS_SIMULATED_SERVER_ENGINE_SERVER_H_

@@ -1,0 +1,24 @@
+// A session that may go on after its connection has the answer: a response that its engine makes in the background.
+#ifndef PENSTOCK_ROUTER_HTTP_APART_SESSION_H_
+#define PENSTOCK_ROUTER_HTTP_APART_SESSION_H_
+
+#include <boost/asio/awaitable.hpp>
+
+#include "absl/strings/string_view.h"
+#include "router/http/answer.h"
+#include "router/http/client_connection.h"
+#include "router/session/state/preparation.h"
+
+namespace penstock {
+
+// The body may ask for work in the background. One that hides the key behind escapes does not count; its session
+// refuses it.
+bool MayRunApart(Endpoint endpoint, absl::string_view body);
+
+// Runs `session`, whose headers and body are those of `request`, and returns when the client has its answer or is gone.
+// The session keeps the request's body and its memory until it ends. It is a guest of the loop meanwhile.
+boost::asio::awaitable<void> RunApart(EventLoop& loop, ClientRequest& request, SessionRequest session, Answer& answer);
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_HTTP_APART_SESSION_H_

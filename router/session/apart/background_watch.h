@@ -1,0 +1,60 @@
+// The work of an engine behind a background response, watched until it ends, so that its lease does not end before.
+//
+// Penstock asks the engine for the response after each eighth of the work's age: a quarter of a second at least, five
+// seconds at most. The work has ended when its status says so, or when the engine does not know it any more. An engine
+// that is out of reach for half a minute has lost it. Work that outlives limits.answer_timeout is cancelled. A draining
+// router leaves the work to the engine, and any router finds it there. Lives in the attempt, on its loop.
+#ifndef PENSTOCK_ROUTER_SESSION_APART_BACKGROUND_WATCH_H_
+#define PENSTOCK_ROUTER_SESSION_APART_BACKGROUND_WATCH_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <string>
+
+#include "backends/dialect/headers.h"
+#include "backends/transport/upstream.h"
+#include "router/core/contract/event.h"
+#include "router/live/deadlines.h"
+#include "router/live/signal.h"
+#include "router/session/state/session_state.h"
+
+namespace penstock {
+
+class BackgroundWatch {
+ public:
+  BackgroundWatch(SessionState& state, HeaderList headers);
+
+  // Waits for the end of the work and tells how it ended. A usage that the engine tells goes into the state. Awaited
+  // once.
+  boost::asio::awaitable<Outcome> Run();
+  // The router ends, and so does Run().
+  void Leave();
+
+ private:
+  // A look at the response found one of these.
+  enum class Found : uint8_t { kRunning, kEnded, kNothing, kSilence };
+
+  boost::asio::awaitable<void> Pause();
+  boost::asio::awaitable<Found> Look();
+  boost::asio::awaitable<void> Cancel();
+  // The status and the body of an answer; nullopt: there is none.
+  struct Reply {
+    int status = 0;
+    std::string body;
+  };
+  boost::asio::awaitable<std::optional<Reply>> Ask(const char* method, std::string target);
+  Found Read(const std::string& body);
+  bool leaving() const;
+
+  SessionState& state_;
+  const HeaderList headers_;
+  const Instant began_;
+  Signal wake_;
+  CoarseDeadline pause_;
+  std::optional<UpstreamExchange> exchange_;
+  bool left_ = false;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_ROUTER_SESSION_APART_BACKGROUND_WATCH_H_
