@@ -193,6 +193,25 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, Cli
   }
 }
 
+// A session notes its own caller.
+void NoteCaller(const EventLoop& loop, const ClientRequest& request, const RouteMatch& match, AccessLine* line) {
+  if (line == nullptr) return;
+  switch (match.route) {
+    case Route::kBatches:
+    case Route::kBatch:
+    case Route::kBatchCancel:
+    case Route::kFiles:
+    case Route::kFile:
+    case Route::kFileContent: {
+      auto caller = loop.fleet()->tenants.Identify(request.headers);
+      if (Caller* known = std::get_if<Caller>(&caller)) line->record()->tenant = std::move(known->name);
+      break;
+    }
+    default:
+      break;
+  }
+}
+
 }  // namespace
 
 std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
@@ -239,6 +258,7 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, C
              IsPreflight(request.method, request.headers)) {
     co_await AnswerPreflight(loop, request, match, answer);
   } else {
+    NoteCaller(loop, request, match, line.get());
     co_await AnswerRoute(loop, client, request, match, answer);
   }
   co_return answer.CanTakeAnother();

@@ -165,3 +165,22 @@ def test_expired_files_are_removed(folder, engine):
             left = folder / "short" / "files"
             wait_until(lambda: not list(left.iterdir()), 20, lambda: f"no file, not {list(left.iterdir())}")
             assert json.loads(router.get("/v1/files/" + file.id)[2])["error"]["code"] == "not_found"
+
+
+def test_access_lines_of_files_and_batches_name_the_tenant(folder, engine):
+    section = f"state: {{path: {folder}/named}}\nlog: {{access: true}}\n"
+    tenants = "tenants: [{name: team-a, keys: [sk-team-a]}]\n"
+    with Router(folder, config=replicas([engine]) + section + tenants) as router:
+        with sdk(router, "sk-team-a") as client:
+            file = upload(client)
+            client.files.retrieve(file.id)
+            client.batches.list()
+        with sdk(router, "sk-wrong") as stranger, pytest.raises(openai.AuthenticationError):
+            stranger.files.list()
+
+        def named():
+            lines = [json.loads(line) for line in router.log().splitlines() if '"event":"access"' in line]
+            return [(line["path"], line.get("tenant")) for line in lines if line["path"].startswith(("/v1/files", "/v1/batches"))]
+
+        expected = [("/v1/files", "team-a"), ("/v1/files/" + file.id, "team-a"), ("/v1/batches", "team-a"), ("/v1/files", None)]
+        wait_until(lambda: named() == expected, 20, lambda: f"{named()}, not {expected}")
