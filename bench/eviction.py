@@ -15,7 +15,7 @@ PENSTOCK = ROOT / "build/release/penstock"
 CONFIG = ROOT / "bench/scenarios/jobs.yaml"
 SEEDS = (1, 2, 3)
 RATES = (0.6, 1, 1.4, 1.8)
-RIVALS = ("penstock", "penstock:without=eviction", "threshold_gate", "cache_aware", "llmd_concurrency")
+RIVALS = ("penstock", "penstock:without=eviction", "penstock:without=newcomers", "threshold_gate", "cache_aware", "llmd_concurrency")
 
 
 def simulate(trace, policy, rate, seed):

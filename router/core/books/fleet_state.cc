@@ -115,10 +115,27 @@ void FleetState::CheckForecasts(const ReplicaState& replica, Instant now) {
   for (const PoolShare& share : replica.spec().pools) pool(share.pool).CheckForecast(now);
 }
 
+namespace {
+
+// The engine should have computed its oldest prompt so long ago, and has not.
+constexpr Duration kLatePrompt = Duration::Milliseconds(250);
+
+bool HasLatePrompt(const ReplicaState& replica, Instant at) {
+  if (replica.prefills().requests().empty()) return false;
+  const RunState& oldest = replica.prefills().requests().front()->running;
+  return oldest.prefill_left == Tokens(0) && at > oldest.first_expected + kLatePrompt;
+}
+
+}  // namespace
+
 void FleetState::Report(const EngineReport& event) {
   ReplicaState& replica = this->replica(event.replica);
   const int64_t preempted = replica.facts.TakePreemptions(event.preemptions);
   replica.facts.used_share = event.kv_used_share;
+  // Prompts that have just come wait for the next step of their engine, which says nothing of its rows.
+  if (HasLatePrompt(replica, event.sampled_at)) {
+    replica.facts.rows.Take(event.running, event.waiting, event.kv_used_share, event.sampled_at);
+  }
   replica.facts.running = event.running < 0 ? -1 : event.running + std::max(0, event.waiting);
   for (const PoolShare& share : replica.spec().pools) {
     pool(share.pool).risk().Preempted(preempted);

@@ -77,7 +77,12 @@ void ReplicaState::Join(RequestState* request, Instant now, std::vector<RequestI
   if (request->running.in_cache) prompts.Join(request->arrived.request, request->arrived.prefix, others);
   request->running.slot = requests_.size();
   requests_.push_back(request);
-  sequences_ += request->arrived.sequences;
+  load.sequences += request->arrived.sequences;
+  if (request->running.evictable) {
+    load.yielding += request->arrived.sequences;
+  } else {
+    load.last_firm = now;
+  }
   if (!request->arrived.observed) ++unobserved_;
   prefills_.Add(request);
 }
@@ -108,7 +113,8 @@ void ReplicaState::Leave(RequestState* request, std::vector<RequestId>& others) 
   } else if (request->phase == RequestPhase::kDecoding) {
     streams_.Leave(request);
   }
-  sequences_ -= request->arrived.sequences;
+  load.sequences -= request->arrived.sequences;
+  if (request->running.evictable) load.yielding -= request->arrived.sequences;
   if (!request->arrived.observed) --unobserved_;
   if (request->running.probation > 0 && request->running.probation == probation.number) --probation.requests;
   const size_t slot = request->running.slot;
@@ -196,15 +202,17 @@ double ReplicaState::MostTokensPerSecond(int neighbours) const {
 
 bool ReplicaState::SumsHold() const {
   int64_t sequences = 0;
+  int64_t yielding = 0;
   int64_t unobserved = 0;
   int64_t probes = 0;
   for (const RequestState* request : requests_) {
     sequences += request->arrived.sequences;
+    yielding += request->running.evictable ? request->arrived.sequences : 0;
     unobserved += request->arrived.observed ? 0 : 1;
     probes += request->running.probation > 0 && request->running.probation == probation.number ? 1 : 0;
   }
-  return sequences == sequences_ && unobserved == unobserved_ && probes == probation.requests && prefills_.SumHolds() &&
-         streams_.SumsHold(requests_);
+  return sequences == load.sequences && yielding == load.yielding && unobserved == unobserved_ &&
+         probes == probation.requests && prefills_.SumHolds() && streams_.SumsHold(requests_);
 }
 
 }  // namespace penstock

@@ -26,12 +26,30 @@
 
 namespace penstock {
 
+// The sequences that an engine ran while others waited in it. Forgotten in the end: another engine may answer there.
+struct SeenRows {
+  static constexpr Duration kKept = Duration::Seconds(600);
+
+  int most = 0;
+  Instant until;
+
+  // Where the cache is nearly full, requests wait for memory.
+  void Take(int running, int waiting, double used_share, Instant at) {
+    if (running <= 0) return;
+    const bool full = waiting > 0 && used_share < 0.9;
+    if (at >= until) most = 0;
+    if (full) until = at + kKept;
+    if (full || most > 0) most = std::max(most, running);
+  }
+};
+
 // Facts that the engine reported, or that its tokens showed.
 struct EngineFacts {
-  int64_t preemptions = -1;              // The counter at the last report; negative: none came.
-  int64_t preemptions_seen = 0;          // Sum of its increases.
-  double used_share = -1;                // Of the KV cache at the last report, 0 to 1; negative: none came.
-  int running = -1;                      // Sequences at the last report, the waiting ones included; negative: unknown.
+  int64_t preemptions = -1;      // The counter at the last report; negative: none came.
+  int64_t preemptions_seen = 0;  // Sum of its increases.
+  double used_share = -1;        // Of the KV cache at the last report, 0 to 1; negative: none came.
+  int running = -1;              // Sequences at the last report, the waiting ones included; negative: unknown.
+  SeenRows rows;
   std::optional<ElasticReport> elastic;  // The newest.
   TokensPerStep speculation;
   PaceWatch pace;
@@ -59,6 +77,13 @@ struct ObservedSteps {
   StepModel healthy;                // The step model before the steps were out of line.
 };
 
+// The sequences of a replica, and those of them that give way.
+struct ReplicaLoad {
+  int64_t sequences = 0;
+  int64_t yielding = 0;              // Those of evictable classes.
+  std::optional<Instant> last_firm;  // When a request of another class was sent there last.
+};
+
 class ReplicaState {
  public:
   // `classes` may grow with a reload.
@@ -72,8 +97,8 @@ class ReplicaState {
   bool busy() const { return !requests_.empty(); }
   // True: it is awake, and its health lets it take a request. A replica on probation gets one at a time.
   bool Placeable() const { return presence.Takes() && IsPlaceable(health, probation.requests > 0); }
-  int64_t sequences() const { return sequences_; }    // Forwarded, n counted.
-  int64_t unobserved() const { return unobserved_; }  // Requests whose progress is forecast only.
+  int64_t sequences() const { return load.sequences; }  // Forwarded, n counted.
+  int64_t unobserved() const { return unobserved_; }    // Requests whose progress is forecast only.
   // Every step takes `derate` times as long from now on. What slow steps taught before the first derate is forgotten.
   void Derate(double derate);
 
@@ -117,7 +142,8 @@ class ReplicaState {
   EngineFacts facts;
   PromptCache prompts;
   HostTime host_time;
-  ObservedSteps steps;  // Changed by this class.
+  ObservedSteps steps;  // Changed by this class, as is the load.
+  ReplicaLoad load;
 
  private:
   ReplicaSpec spec_;
@@ -125,7 +151,6 @@ class ReplicaState {
   std::vector<RequestState*> requests_;
   PrefillBacklog prefills_;
   DecodingStreams streams_;
-  int64_t sequences_ = 0;
   int64_t unobserved_ = 0;
   size_t turn_ = 0;  // Position after the last request whose forecast was renewed.
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "router/core/placement/giving_way.h"
+
 namespace penstock {
 namespace {
 
@@ -15,17 +17,22 @@ constexpr double kTtftMargin = 0.97;
 
 bool HasRows(const GuardQuestion& question) {
   const ReplicaState& replica = question.replica;
-  return replica.sequences() + question.request.arrived.sequences <= replica.spec().max_sequences;
+  return replica.sequences() + question.request.arrived.sequences <= RowsOf(replica, question.now);
 }
 
-bool RunwayIsShort(const GuardQuestion& question) {
-  // Prefill that an engine has is ahead of whatever comes next: of evictable classes it gets one prompt at a time.
-  const bool gives_way = question.goals().evictable && !question.request.service.guaranteed;
-  if (gives_way && !question.replica.prefills().requests().empty()) return false;
+bool RunwayHasRoom(const GuardQuestion& question) {
   if (!RunwayIsLong(question.replica)) return true;
   const PrefillWork& backlog = question.replica.prefills().work();
   const PrefillPrice& price = question.outlook.price;
   return price.Of(backlog) <= price.Of(PrefillOf(Tokens(0), question.cached));
+}
+
+bool RunwayIsShort(const GuardQuestion& question) {
+  return RunwayHasRoom(question) && (!GivesWay(question) || LeavesRoom(question));
+}
+
+bool OnePromptAtATime(const GuardQuestion& question) {
+  return RunwayHasRoom(question) && (!GivesWay(question) || question.replica.prefills().requests().empty());
 }
 
 // True: the first token of the request could come within its goal on the replica if it were idle.
@@ -151,6 +158,14 @@ std::vector<Guard> AllGuards() {
           {WaitReason::kRunway, RunwayIsShort},
           {WaitReason::kFirstToken, FirstTokenInTime},
           {WaitReason::kRunningStreams, RunningStreamsKeepPace}};
+}
+
+std::vector<Guard> GuardsWithoutNewcomers() {
+  std::vector<Guard> guards = AllGuards();
+  for (Guard& guard : guards) {
+    if (guard.reason == WaitReason::kRunway) guard.holds = OnePromptAtATime;
+  }
+  return guards;
 }
 
 std::optional<WaitReason> FirstBroken(const std::vector<Guard>& guards, const GuardQuestion& question) {

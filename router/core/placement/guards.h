@@ -4,7 +4,8 @@
 // pairs):
 //   sequences        the engine's batch has a free row for each sequence
 //   runway           at most two step budgets of prefill are on their way already, or no more than the request's cached
-//                    prompt saves: another replica would have to compute that instead; none for an evictable class
+//                    prompt saves: another replica would have to compute that instead; a request of an evictable class
+//                    also leaves room for newcomers (giving_way.h)
 //   first_token      waited + host + rem + D(left + prompt) <= 0.97 TTFT, host the learned time outside of the steps,
 //                    D(P) = ceil(P / (budget - B)) step + f (d P + e A)
 //   running_streams  no decoding or prefilling stream that is still on time would miss its next token: a test of
@@ -67,6 +68,8 @@ struct Guard {
 
 // Every guard, in order.
 std::vector<Guard> AllGuards();
+// The same, but an evictable class has one prompt at a time on its way, and leaves no other room.
+std::vector<Guard> GuardsWithoutNewcomers();
 
 // The reason of the first guard that does not hold; nullopt: the request may join as far as time goes.
 std::optional<WaitReason> FirstBroken(const std::vector<Guard>& guards, const GuardQuestion& question);

@@ -4,6 +4,8 @@
 #include <limits>
 #include <tuple>
 
+#include "router/core/placement/giving_way.h"
+
 namespace penstock {
 namespace {
 
@@ -93,7 +95,7 @@ bool Eviction::MakeMemory(const RequestState& waiting, const ReplicaState& repli
 
 bool Eviction::MakeRows(const RequestState& waiting, const ReplicaState& replica, Instant now,
                         std::vector<Action>& actions) {
-  int lacking = static_cast<int>(replica.sequences()) + waiting.arrived.sequences - replica.spec().max_sequences;
+  int lacking = static_cast<int>(replica.sequences()) + waiting.arrived.sequences - RowsOf(replica, now);
   FindVictims(waiting, {ReplicaId(static_cast<uint32_t>(fleet_.PositionOf(replica)))}, std::nullopt, now);
   if (SunkCostOf(lacking, /*all_are_enough=*/false) > fleet_.GoalsOf(waiting).ttft.seconds()) return false;
   for (const Victim& victim : victims_) {

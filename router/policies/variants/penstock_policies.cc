@@ -24,9 +24,9 @@ PolicyDeclaration PenstockPolicy() {
   policy.origin = PolicyOrigin::kOwn;
   policy.settings = {
       WordsSetting("without",
-                   {"forecast", "memory", "variance", "tenants", "levels", "steps", "learning", "gpu", "refusal",
-                    "early", "density", "prefixes", "reservations", "best-effort", "sharing", "parking", "eviction",
-                    "attention", "company"},
+                   {"forecast", "memory",  "variance", "tenants",   "levels",    "steps",        "learning",
+                    "gpu",      "refusal", "early",    "density",   "prefixes",  "reservations", "best-effort",
+                    "sharing",  "parking", "eviction", "newcomers", "attention", "company"},
                    "parts left out, which shows their worth; without `forecast` the policy tests "
                    "present use"),
       WordsSetting("with", {"grey"},

@@ -35,6 +35,7 @@ const Parts& WithoutParts() {
       {"reservations", [](PenstockVariant& v) { v.reservations = false; }},
       {"parking", [](PenstockVariant& v) { v.parking = false; }},
       {"eviction", [](PenstockVariant& v) { v.eviction = false; }},
+      {"newcomers", [](PenstockVariant& v) { v.newcomers = false; }},
       {"best-effort", [](PenstockVariant& v) { v.best_effort = false; }},
       {"company", [](PenstockVariant& v) { v.first_prefill = false; }},
       {"sharing", [](PenstockVariant& v) { v.shared_prompts = false; }},
@@ -185,6 +186,7 @@ CoreRules RulesOf(const PenstockVariant& variant) {
   rules.first_prefill = variant.first_prefill;
   rules.grey = variant.grey;
   rules.best_effort_apart = variant.best_effort;
+  if (!variant.newcomers) rules.guards = GuardsWithoutNewcomers();
   if (!variant.time_guards) rules.guards = {rules.guards.front()};
   rules.early_refusal = variant.early_refusal;
   if (!variant.refuse_late) rules.late = {rules.late.front()};

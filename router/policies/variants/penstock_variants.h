@@ -4,9 +4,9 @@
 //                                   tenants, steps (no time guards), learning (step times stay at their prior), gpu
 //                                   (no GPU-wide ledger), refusal, prefixes, sharing (prompts of running requests have
 //                                   no memory in common), company (no request waits for the prefill of another),
-//                                   density (plain deadline order), parking, eviction, attention
-//                                   (each token of a prompt takes the same time), early (no refusal before the last
-//                                   chance)
+//                                   density (plain deadline order), parking, eviction, newcomers
+//                                   (evictable classes leave them no room), attention (each token of a prompt takes
+//                                   the same time), early (no refusal before the last chance)
 //   penstock:with=PART[+PART]       a rule that does not ship as a default: grey (replicas that are slower than their
 //                                   peers are derated)
 //   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
@@ -61,6 +61,7 @@ struct PenstockVariant {
   bool prefix_caches = true;  // False: no prompt is expected to be cached anywhere.
   bool parking = true;        // False: no stream lends its memory.
   bool eviction = true;       // False: no class makes room for another.
+  bool newcomers = true;      // False: evictable classes leave no room but one prompt at a time.
   bool first_prefill = true;  // False: no request waits for the prefill of another one that shares its prompt.
   bool grey = false;          // True: replicas that are slower than their peers are derated.
   bool reservations = true;   // False: no memory is reserved for a request that waits.

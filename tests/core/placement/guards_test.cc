@@ -54,18 +54,6 @@ TEST(Guards, MoreThanTwoBudgetsOfPrefillAreARunwayThatIsLongEnough) {
   EXPECT_EQ(Verdict(test, test.New(4, 100)), WaitReason::kRunway);
 }
 
-TEST(Guards, AnEvictableClassHasOnePromptAtATimeUnlessItsTurnIsGuaranteed) {
-  FleetOptions options;
-  options.enforce_goals = false;
-  TestRooms test(options);
-  test.Running(1, 10);
-  RequestState* background = test.New(2, 100, ClassId(2));
-  EXPECT_EQ(Verdict(test, background), WaitReason::kRunway);
-  EXPECT_EQ(Verdict(test, test.New(3, 100, ClassId(1))), std::nullopt);
-  background->service.guaranteed = true;
-  EXPECT_EQ(Verdict(test, background), std::nullopt);
-}
-
 TEST(Guards, ACachedPromptMayQueueBehindAsMuchPrefillAsItSaves) {
   FleetOptions options;
   options.enforce_goals = false;
