@@ -171,6 +171,7 @@ absl::Status RouterServer::Start() {
         return inside != p.simulated.urls.end() && RunsInside(replica) ? inside->second : replica.url;
       });
   p.watch.elastic = std::make_unique<ElasticKeeper>(p.control(), p.watch.monitor->book());
+  p.watch.nodes = std::make_unique<NodeKeeper>(p.control(), p.watch.monitor->book());
   p.edge.report = [&p](ReplicaId replica, EngineNews news) {
     asio::post(p.control().io(), [&p, replica, news] { p.watch.monitor->OnNews(replica, news); });
   };
@@ -182,6 +183,7 @@ absl::Status RouterServer::Start() {
   asio::post(p.control().io(), [&p] {
     p.watch.monitor->Start();
     p.watch.elastic->Start();
+    p.watch.nodes->Start();
     p.watch.sampler->Start();
   });
   if (p.watch.batches != nullptr) p.watch.batches->Start();
@@ -278,6 +280,7 @@ void RouterServer::Stop() {
   });
   RunOn(p.control(), [&p] {
     p.watch.sampler->Stop();
+    p.watch.nodes->Stop();
     p.watch.elastic->Stop();
     p.watch.monitor->Stop();
     p.core->StopTimer();

@@ -21,6 +21,7 @@
 #include "router/live/event_loop.h"
 #include "router/live/fleet/elastic_keeper.h"
 #include "router/live/fleet/fleet_monitor.h"
+#include "router/live/nodes/node_keeper.h"
 #include "router/live/sampling/progress_sampler.h"
 #include "router/page/page_feed.h"
 #include "router/tracing/export/span_exporter.h"
@@ -104,6 +105,7 @@ struct RouterServer::Parts {
   struct Watch {
     std::unique_ptr<FleetMonitor> monitor;
     std::unique_ptr<ElasticKeeper> elastic;
+    std::unique_ptr<NodeKeeper> nodes;
     std::unique_ptr<ProgressSampler> sampler;
     std::unique_ptr<jobs::BatchRunner> batches;  // Null without a store.
   };

@@ -66,6 +66,12 @@ void VisitFields(Section& model, Visitor& visit) {
         NumberForm{0.1, 8});
   visit({"class", "Class of requests that name none and whose tenant has none. Left out: the default class."},
         model.service_class, TextForm{});
+  visit(
+      {"storage",
+       "True: its requests read or write much on the storage of their node, as with KV cache on disk. They go to nodes "
+       "with storage to spare.",
+       kUnlessZero},
+      model.storage, FlagForm{});
 }
 
 inline SectionDoc DocOf(const AdapterConfig&) {

@@ -22,6 +22,10 @@ inline constexpr std::array<absl::string_view, 3> kLayerKindNames = {"attention"
 // In the order of SleepBy.
 inline constexpr std::array<absl::string_view, 2> kSleepByNames = {"auto", "command"};
 
+// In the order of ExporterKind and NodeEffect.
+inline constexpr std::array<absl::string_view, 4> kExporterNames = {"node_exporter", "dcgm", "hami", "prometheus"};
+inline constexpr std::array<absl::string_view, 4> kNodeEffectNames = {"derate", "storage", "drain", "notice"};
+
 // In the order of RouteCost.
 inline constexpr std::array<absl::string_view, 3> kRouteCostNames = {"free", "prompt", "tokens"};
 

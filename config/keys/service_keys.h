@@ -4,6 +4,7 @@
 
 #include "config/keys/client_keys.h"
 #include "config/keys/key.h"
+#include "config/keys/node_keys.h"
 #include "config/keys/state_keys.h"
 #include "config/keys/telemetry_keys.h"
 #include "config/values/config_values.h"
@@ -200,6 +201,7 @@ inline SectionDoc DocOf(const Config&) {
 template <Of<Config> Section, class Visitor>
 void VisitFleetLists(Section& config, Visitor& visit) {
   visit({"gpus", "GPUs of the fleet. Left out: one GPU per replica."}, config.gpus, ListForm{});
+  visit({"nodes", "Nodes whose exporters are read. Left out: none."}, config.nodes, ListForm{});
   visit({"models", "Models of the fleet. Left out: learned from the replicas."}, config.models, ListForm{});
   visit({"adapters", "LoRA adapters that engines load when they are asked for. Needs the policy penstock."},
         config.adapters, ListForm{});

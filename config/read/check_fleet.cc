@@ -75,6 +75,7 @@ void CheckFleet(const Draft& draft, bool need_replicas) {
   CheckModelClasses(draft);
   CheckTenants(draft);
   CheckRoutes(draft);
+  CheckNodes(draft);
   CheckTrace(draft);
   if (need_replicas && draft.config.replicas.empty()) draft.root.Fail("replicas", "at least one replica is required");
 }

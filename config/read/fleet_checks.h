@@ -20,6 +20,8 @@ void CheckModelClasses(const Draft& draft);
 void CheckTenants(const Draft& draft);
 // Two routes that want the same requests.
 void CheckRoutes(const Draft& draft);
+// Each node has an id of its own, and GPUs.
+void CheckNodes(const Draft& draft);
 
 // Address, GPUs, model, sizes and simulation of one replica, with its place.
 void CheckReplica(const Config& config, const ReplicaConfig& replica, const MapReader& map);

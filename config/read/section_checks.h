@@ -28,6 +28,9 @@ void CheckSection(ListenTlsConfig& tls, const MapReader& map, Draft& draft);
 void CheckSection(EngineTlsConfig& tls, const MapReader& map, Draft& draft);
 void CheckSection(RouteConfig& route, const MapReader& map, Draft& draft);
 void CheckSection(CorsConfig& cors, const MapReader& map, Draft& draft);
+void CheckSection(NodeRuleConfig& rule, const MapReader& map, Draft& draft);
+void CheckSection(ExporterConfig& exporter, const MapReader& map, Draft& draft);
+void CheckSection(NodeConfig& node, const MapReader& map, Draft& draft);
 
 }  // namespace penstock
 

@@ -1,5 +1,6 @@
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace {
 // The default in the JSON type of its form.
 template <class Value, class Form>
 Schema DefaultOfKey(const Value& value, const Form&, const std::string& text) {
-  if constexpr (std::same_as<Form, FlagForm> || std::same_as<Form, NumberForm>) return value;
+  constexpr bool scalar = std::same_as<Form, FlagForm> || std::same_as<Form, NumberForm>;
+  if constexpr (scalar && std::is_arithmetic_v<Value>) return value;
   if constexpr (std::same_as<Form, CountForm>) return std::stoll(text);
   return text;
 }

@@ -12,6 +12,7 @@
 
 #include "base/units.h"
 #include "config/values/client_config.h"
+#include "config/values/node_values.h"
 #include "config/values/telemetry_values.h"
 #include "kvmodel/model_shape.h"
 #include "kvmodel/step_coefficients.h"
@@ -42,6 +43,7 @@ struct ModelConfig {
   CacheDtype cache_dtype = CacheDtype::kBf16;
   double bytes_per_parameter = 2;
   std::string service_class;  // Requests that name none have it, unless their tenant has one; empty: the default.
+  bool storage = false;       // Its requests need the storage of their node.
 };
 
 // A LoRA adapter that engines load when it is asked for.
@@ -255,6 +257,7 @@ struct Config {
   int threads = 0;
   std::string policy = "penstock";
   std::vector<GpuConfig> gpus;
+  std::vector<NodeConfig> nodes;
   std::vector<ModelConfig> models;
   std::vector<AdapterConfig> adapters;
   std::vector<ReplicaConfig> replicas;

@@ -31,7 +31,7 @@ PenstockCore::PenstockCore(int64_t events_per_recount, bool grey, CoreRules&& ru
       residents_(rooms_.fleet, rooms_.servers, rooms_.waiting, rooms_.forecasts, rooms_.work),
       shares_(rooms_.fleet, rooms_.servers, rooms_.waiting, rooms_.forecasts),
       adapters_(rooms_.fleet, rooms_.servers, rooms_.waiting, rooms_.work),
-      grey_(rooms_.fleet, rooms_.work, grey) {}
+      slow_{GreyWatch(rooms_.fleet, rooms_.work, grey), NodeWatch(rooms_.fleet, rooms_.work)} {}
 
 void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   now_ = std::max(now_, now);
@@ -41,7 +41,7 @@ void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   eviction_.StartEvent();
   exits_.SettleMemory(now_);
   rooms_.fleet.TickRisk(now_);
-  grey_.Review(now_);
+  slow_.grey.Review(now_);
   std::visit([&](const auto& concrete) { On(concrete, actions); }, event);
   // An arrival opens nothing, and has its one answer.
   if (!std::holds_alternative<RequestArrived>(event)) pump_.PumpOpened(now_, actions);
@@ -91,7 +91,7 @@ void PenstockCore::On(const Progress& event, Actions& actions) {
   for (const ReplicaProgress& progress : event.replicas) {
     if (!rooms_.fleet.Knows(progress.replica)) continue;
     ReplicaState& replica = rooms_.fleet.replica(progress.replica);
-    grey_.Stepped(replica, now_);
+    slow_.grey.Stepped(replica, now_);
     rooms_.running.CatchUp(replica, refreshed, now_);
     relief_.Protect(replica, now_, actions);
     parking_.Relieve(replica, now_, actions);
@@ -109,7 +109,8 @@ void PenstockCore::On(const EngineReport& event, Actions&) {
 void PenstockCore::On(const ReplicaHealth& event, Actions&) {
   if (!rooms_.fleet.Knows(event.replica)) return;
   rooms_.servers.SetHealth(event.replica, event.health, now_);
-  grey_.HealthChanged(rooms_.fleet.replica(event.replica));
+  slow_.grey.HealthChanged(rooms_.fleet.replica(event.replica));
+  slow_.nodes.Revise();
   residents_.Touch();
   adapters_.Touch();
   rooms_.work.Open(rooms_.fleet.replica(event.replica));
@@ -126,13 +127,16 @@ void PenstockCore::On(const ElasticReport& event, Actions& actions) {
 
 void PenstockCore::On(const AdapterResidency& event, Actions&) { adapters_.Told(event, now_); }
 
+void PenstockCore::On(const NodeReport& event, Actions&) { slow_.nodes.Told(event); }
+
 void PenstockCore::On(const FleetChanged& event, Actions&) {
   rooms_.Configure(event.fleet, now_);
   residents_.Configure(now_);
   KeepElasticReports(rooms_.fleet);
   shares_.Configure();
   adapters_.Configure(now_);
-  grey_.Configure();
+  slow_.grey.Configure();
+  slow_.nodes.Configure();
 }
 
 void PenstockCore::On(const ShutdownStarted&, Actions&) {
@@ -155,7 +159,7 @@ void PenstockCore::On(const TimerFired&, Actions& actions) {
 
 std::optional<Instant> PenstockCore::NextDeadline() const {
   Instant next = std::min(rooms_.fleet.ledger().NextSettle(), pump_.NextDue(now_));
-  next = std::min({next, residents_.NextDue(), adapters_.NextDue(), grey_.NextDue()});
+  next = std::min({next, residents_.NextDue(), adapters_.NextDue(), slow_.grey.NextDue()});
   if (rooms_.running.unobserved() > 0) next = std::min(next, now_ + kForecastTick);
   if (next >= Instant::Never()) return std::nullopt;
   return next;
@@ -192,7 +196,8 @@ CoreView PenstockCore::View(Instant now) const {
   rooms_.fleet.Show(view, now);
   residents_.Show(view);
   shares_.Show(view);
-  grey_.Show(view);
+  slow_.grey.Show(view);
+  slow_.nodes.Show(view);
   rooms_.waiting.Show(rooms_.fleet.spec(), view, now);
   rooms_.forecasts.Show(view);
   rooms_.running.Show(view);

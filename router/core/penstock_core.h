@@ -25,6 +25,7 @@
 #include "router/core/contract/admission_core.h"
 #include "router/core/contract/following_core.h"
 #include "router/core/grey/grey_watch.h"
+#include "router/core/nodes/node_watch.h"
 #include "router/core/relief/eviction.h"
 #include "router/core/relief/fatal_pools.h"
 #include "router/core/relief/parking.h"
@@ -66,6 +67,7 @@ class PenstockCore : public AdmissionCore, public FollowingCore {
   void On(const ReplicaResidency& event, Actions& actions);
   void On(const ElasticReport& event, Actions& actions);
   void On(const AdapterResidency& event, Actions& actions);
+  void On(const NodeReport& event, Actions& actions);
   void On(const FleetChanged& event, Actions& actions);
   void On(const ShutdownStarted& event, Actions& actions);
   void On(const TimerFired& event, Actions& actions);
@@ -84,7 +86,12 @@ class PenstockCore : public AdmissionCore, public FollowingCore {
   Residents residents_;
   Shares shares_;
   Adapters adapters_;
-  GreyWatch grey_;
+  // Replicas that are slow, by their steps and by their nodes.
+  struct Slow {
+    GreyWatch grey;
+    NodeWatch nodes;
+  };
+  Slow slow_;
 };
 
 }  // namespace penstock

@@ -28,7 +28,11 @@ void FleetModels::Begin(const Config& config, Fleet& fleet) {
     names_[model.name] = id;
     for (const std::string& alias : model.aliases) names_[alias] = id;
   }
-  for (ModelSpec& model : fleet.models) model.base.reset();
+  for (ModelSpec& model : fleet.models) {
+    model.base.reset();
+    model.storage = false;
+  }
+  for (const ModelConfig& model : config.models) fleet.models[For(fleet, model.name).value()].storage = model.storage;
 }
 
 ModelId FleetModels::For(Fleet& fleet, const std::string& canonical) {

@@ -100,6 +100,18 @@ inline constexpr std::array<absl::string_view, 6> kSegmentResultLabels = {"ok", 
                                                                           "busy", "garbage", "held"};
 constexpr absl::string_view LabelOf(SegmentResult result) { return kSegmentResultLabels[static_cast<size_t>(result)]; }
 
+// The end of one reading of a node's exporter.
+enum class NodeScrape : uint8_t {
+  kOk,
+  kUnreachable,  // No connection, no answer, or no good status.
+  kTimeout,      // It did not end in time.
+  kTooLarge,     // The page, one of its lines, or its samples of rules are over their bound.
+  kGarbage,      // It has no sample.
+};
+inline constexpr std::array<absl::string_view, 5> kNodeScrapeLabels = {"ok", "unreachable", "timeout", "too_large",
+                                                                       "garbage"};
+constexpr absl::string_view LabelOf(NodeScrape result) { return kNodeScrapeLabels[static_cast<size_t>(result)]; }
+
 // The end of an answer whose engine failed after the client had part of it.
 enum class ResumeResult : uint8_t {
   kContinued,  // The client sees one unbroken stream.

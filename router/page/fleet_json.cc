@@ -171,6 +171,9 @@ void PutReplica(const ReplicaView& replica, JsonWriter& json) {
       .Put("derate", replica.grey.derate)
       .Put("stalled", replica.grey.stalled)
       .Put("grey_cause", GreyCauseName(replica.grey.cause))
+      .Put("node_derate", replica.node.derate)
+      .Put("node_closed", replica.node.closed)
+      .Put("storage_pressure", replica.node.storage_pressure)
       .Put("preemptions", replica.preemptions)
       .End('}');
 }

@@ -95,4 +95,13 @@ void EngineMetrics::OnSegment(absl::string_view replica, bool write, SegmentResu
       .Increment();
 }
 
+void EngineMetrics::OnNodeScrape(const std::string& node, absl::string_view exporter, NodeScrape result, bool stale) {
+  registry_
+      .Counter(MetricNamed("penstock_node_scrapes_total"),
+               {{"node", node}, {"exporter", std::string(exporter)}, {"result", std::string(LabelOf(result))}})
+      .Increment();
+  registry_.Gauge(MetricNamed("penstock_node_stale"), {{"node", node}, {"exporter", std::string(exporter)}})
+      .Set(stale ? 1 : 0);
+}
+
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// Metrics about engines, by replica: errors, polls, readings of facts, sleeps, adapters, elastic memory. Thread-safe.
+// Metrics about engines, by replica: errors, polls, readings of facts, sleeps, adapters, elastic memory; and about the
+// exporters of nodes. Thread-safe.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_ENGINE_METRICS_H_
 #define PENSTOCK_ROUTER_TELEMETRY_ENGINE_METRICS_H_
 
@@ -34,6 +35,8 @@ class EngineMetrics {
   void OnWakeEnd(absl::string_view replica, SleepResult result, Duration took);
   // A reading or writing of an engine's kvcached segment ended.
   void OnSegment(absl::string_view replica, bool write, SegmentResult result);
+  // One reading of an exporter of a node ended. `stale`: its samples have no effect.
+  void OnNodeScrape(const std::string& node, absl::string_view exporter, NodeScrape result, bool stale);
 
  private:
   MetricRegistry& registry_;

@@ -87,7 +87,7 @@ struct ReplicaFigure {
   double (*value)(const ReplicaView&);
 };
 
-constexpr std::array<ReplicaFigure, 10> kReplicaFigures = {{
+constexpr std::array<ReplicaFigure, 13> kReplicaFigures = {{
     {MetricNamed("penstock_replica_up"),
      [](const ReplicaView& replica) {
        return replica.health == Health::kUp || replica.health == Health::kProbing ? 1.0 : 0.0;
@@ -100,6 +100,11 @@ constexpr std::array<ReplicaFigure, 10> kReplicaFigures = {{
      [](const ReplicaView& replica) { return replica.backlog.tokens.AsDouble(); }},
     {MetricNamed("penstock_replica_step_factor_ratio"), [](const ReplicaView& replica) { return replica.step_factor; }},
     {MetricNamed("penstock_replica_derate"), [](const ReplicaView& replica) { return replica.grey.derate; }},
+    {MetricNamed("penstock_replica_node_derate"), [](const ReplicaView& replica) { return replica.node.derate; }},
+    {MetricNamed("penstock_replica_node_closed"),
+     [](const ReplicaView& replica) { return replica.node.closed ? 1.0 : 0.0; }},
+    {MetricNamed("penstock_replica_storage_pressure"),
+     [](const ReplicaView& replica) { return replica.node.storage_pressure; }},
     {MetricNamed("penstock_replica_stalled"),
      [](const ReplicaView& replica) { return replica.grey.stalled ? 1.0 : 0.0; }},
     {MetricNamed("penstock_replica_host_time_seconds"), [](const ReplicaView& replica) { return replica.host_time; }},

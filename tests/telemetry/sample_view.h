@@ -83,6 +83,7 @@ inline std::string SampleExposition() {
   telemetry.engines().OnFalseSleep("code-a");
   telemetry.engines().OnSegment("code-a", false, SegmentResult::kOk);
   telemetry.engines().OnSegment("code-a", true, SegmentResult::kHeld);
+  telemetry.engines().OnNodeScrape("node1", "node_exporter", NodeScrape::kOk, false);
   telemetry.engines().OnSleepEnd("code-a", SleepResult::kOk);
   telemetry.engines().OnAdapterLoad("code-a", SleepResult::kOk, Duration::Seconds(1));
   telemetry.engines().OnWakeEnd("code-a", SleepResult::kOk, Duration::Seconds(2));

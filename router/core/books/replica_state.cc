@@ -157,8 +157,9 @@ void ReplicaState::Advance(int64_t count, Instant newest, int busy_neighbours) {
   streams_.Advance(count);
 }
 
-void ReplicaState::Derate(double derate) {
-  if (model_.derate() == 1) model_ = steps.healthy;
+void ReplicaState::Derate() {
+  const double derate = std::max(facts.grey.derate, facts.node.derate);
+  if (model_.derate() == 1 && derate > 1) model_ = steps.healthy;
   model_.SetDerate(derate);
 }
 

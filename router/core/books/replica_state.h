@@ -43,6 +43,14 @@ struct SeenRows {
   }
 };
 
+// The newest report about its node, and what it means beside those of its peers (router/core/nodes).
+struct NodeFacts {
+  double reported = 1;
+  double derate = 1;  // Over the least of its peers.
+  double storage_pressure = 0;
+  bool closed = false;
+};
+
 // Facts that the engine reported, or that its tokens showed.
 struct EngineFacts {
   int64_t preemptions = -1;      // The counter at the last report; negative: none came.
@@ -54,6 +62,7 @@ struct EngineFacts {
   TokensPerStep speculation;
   PaceWatch pace;
   GreyState grey;
+  NodeFacts node;
 
   // Takes the counter of a report; returns its increase. A counter that fell belongs to a restarted engine.
   int64_t TakePreemptions(int64_t counter);
@@ -99,8 +108,9 @@ class ReplicaState {
   bool Placeable() const { return presence.Takes() && IsPlaceable(health, probation.requests > 0); }
   int64_t sequences() const { return load.sequences; }  // Forwarded, n counted.
   int64_t unobserved() const { return unobserved_; }    // Requests whose progress is forecast only.
-  // Every step takes `derate` times as long from now on. What slow steps taught before the first derate is forgotten.
-  void Derate(double derate);
+  // The derates of `facts` changed: every step takes so many times as long from now on, by the larger one. What slow
+  // steps taught before the first derate is forgotten.
+  void Derate();
 
   // The part of the request's prompt that the engine is expected to have cached.
   CacheHope HopeFor(const RequestState& request) const;

@@ -127,6 +127,16 @@ struct ElasticReport {
   bool operator==(const ElasticReport&) const = default;
 };
 
+// The state of a replica's node, as the exporters of the node show it (router/live/nodes). Each report replaces the
+// last.
+struct NodeReport {
+  ReplicaId replica;
+  double derate = 1;            // Its steps take so many times as long; 1: the node is well.
+  double storage_pressure = 0;  // Part of the node's storage that is not to be had, 0 to 1.
+  bool closed = false;          // It takes new requests only where no other replica can.
+  bool operator==(const NodeReport&) const = default;
+};
+
 struct ReplicaHealth {
   ReplicaId replica;
   Health health = Health::kDown;
@@ -172,7 +182,7 @@ struct TimerFired {
 
 using Event = std::variant<RequestArrived, FirstToken, RequestClosed, RequestRequeued, Progress, EngineReport,
                            ReplicaHealth, FleetChanged, ShutdownStarted, TimerFired, AnswerFixed, ReplicaResidency,
-                           ElasticReport, AdapterResidency>;
+                           ElasticReport, AdapterResidency, NodeReport>;
 
 }  // namespace penstock
 

@@ -63,6 +63,10 @@ void Fields(Archive& archive, AdapterResidency& e) {
   archive(e.replica, e.model, e.loaded, e.failed, e.took);
 }
 template <class Archive>
+void Fields(Archive& archive, NodeReport& e) {
+  archive(e.replica, e.derate, e.storage_pressure, e.closed);
+}
+template <class Archive>
 void Fields(Archive& archive, AdapterSpec& e) {
   archive(e.on_demand, e.most, e.load, e.timeout);
 }
@@ -98,7 +102,7 @@ void Fields(Archive& archive, ReplicaSpec& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, ModelSpec& e) {
-  archive(e.name, e.base);
+  archive(e.name, e.base, e.storage);
 }
 template <class Archive>
 void Fields(Archive& archive, ClassSpec& e) {

@@ -87,6 +87,7 @@ struct ReplicaSpec {
 struct ModelSpec {
   std::string name;
   std::optional<ModelId> base;  // It is an adapter of this model.
+  bool storage = false;         // Its requests read or write much on the storage of the replica's node.
   bool operator==(const ModelSpec&) const = default;
 };
 

@@ -77,6 +77,13 @@ struct GreyView {
   Instant found_at;                           // The newest derate began then; Instant(): none.
 };
 
+// The part that the exporters of its node have in a replica (router/core/nodes).
+struct NodeShareView {
+  double derate = 1;            // Times that its steps are taken to be longer than those of its peers.
+  double storage_pressure = 0;  // As reported.
+  bool closed = false;          // It is spared new requests while a peer can take them.
+};
+
 struct ReplicaView {
   std::string name;
   std::string model;
@@ -97,6 +104,7 @@ struct ReplicaView {
   int64_t preemptions = 0;  // Reported since start.
   ElasticView elastic;
   GreyView grey;
+  NodeShareView node;
 };
 
 struct LaneView {

@@ -26,7 +26,7 @@ constexpr double kSameFailure = 30;
 constexpr double kEqual = 1.3;
 constexpr double kContext = 1000;  // Tokens at which priors are compared.
 
-bool Derated(const ReplicaState& replica) { return replica.steps_model().derate() > 1; }
+bool Derated(const ReplicaState& replica) { return replica.facts.grey.derate > 1; }
 
 bool ArePeers(const ReplicaSpec& a, const ReplicaSpec& b) {
   if (a.models.empty() || b.models.empty() || a.models.front() != b.models.front()) return false;
@@ -129,7 +129,7 @@ void GreyWatch::Judge(ReplicaState& replica, Instant now) {
 
 void GreyWatch::Follow(ReplicaState& replica, double relative, Instant now) {
   GreyState& grey = replica.facts.grey;
-  const double derate = replica.steps_model().derate();
+  const double derate = grey.derate;
   if (relative >= PaceWatch::kOutOfLine) {
     if (grey.TakesTrial(now)) grey.pause = std::min(grey.pause * 2, kLongestPause);
     grey.trial_at = now + grey.pause;
@@ -156,11 +156,17 @@ void GreyWatch::Begin(ReplicaState& replica, double derate, GreyCause cause, Ins
   ReviseCauses(now);
 }
 
-void GreyWatch::Change(ReplicaState& replica, double derate) { replica.Derate(std::clamp(derate, kWell, kMost)); }
+void GreyWatch::Change(ReplicaState& replica, double derate) {
+  replica.facts.grey.derate = std::clamp(derate, kWell, kMost);
+  replica.Derate();
+}
 
 void GreyWatch::End(ReplicaState& replica) {
-  if (Derated(replica)) replica.Derate(1);
   GreyState& grey = replica.facts.grey;
+  if (Derated(replica)) {
+    grey.derate = 1;
+    replica.Derate();
+  }
   grey.cause = GreyCause::kNone;
   grey.suspicions = 0;
   grey.trial_at = Instant();
@@ -176,7 +182,7 @@ void GreyWatch::EndStall(ReplicaState& replica, Instant now) {
   grey.stall_ended = now;
   const double derate = std::min(kMostOfStalls, 1 + still / well);
   if (again && Derated(replica)) {
-    Change(replica, std::max(replica.steps_model().derate(), derate));
+    Change(replica, std::max(grey.derate, derate));
   } else if (again && derate >= kSlow) {
     Begin(replica, derate, GreyCause::kStall, now);
   }
@@ -271,8 +277,7 @@ void GreyWatch::Show(CoreView& view) const {
     const ReplicaState& replica = fleet_.replicas()[i];
     const GreyState& grey = replica.facts.grey;
     const GreyCause cause = grey.stalled ? GreyCause::kStall : grey.cause;
-    view.replicas[i].grey = {
-        replica.steps_model().derate(), grey.stalled, cause, grey.events, grey.found_after, grey.found_at};
+    view.replicas[i].grey = {grey.derate, grey.stalled, cause, grey.events, grey.found_after, grey.found_at};
   }
 }
 

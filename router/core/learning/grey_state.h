@@ -14,6 +14,7 @@ namespace penstock {
 
 struct GreyState {
   GreyCause cause = GreyCause::kNone;  // None: no derate holds.
+  double derate = 1;                   // GreyWatch sets it.
   bool stalled = false;                // It stands still; it takes nothing.
   int suspicions = 0;                  // Samples in a row that were too slow.
   Instant judged_at;                   // The last sample then.

@@ -171,7 +171,7 @@ std::vector<Guard> GuardsWithoutNewcomers() {
 std::optional<WaitReason> FirstBroken(const std::vector<Guard>& guards, const GuardQuestion& question) {
   const ReplicaState& replica = question.replica;
   if (replica.facts.grey.stalled) return WaitReason::kNoReplicaUp;
-  const bool slow = replica.steps_model().derate() > 1 && !replica.facts.grey.TakesTrial(question.now);
+  const bool slow = replica.facts.grey.derate > 1 && !replica.facts.grey.TakesTrial(question.now);
   if (!replica.busy() && !slow) return std::nullopt;
   for (const Guard& guard : guards) {
     if (!guard.holds(question)) return guard.reason;

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace penstock {
+namespace {
+
+// The part of a saturated node's storage that is left all the same.
+constexpr double kLeastStorage = 0.05;
+
+}  // namespace
 
 bool Placement::CanAvoid(const RequestState& request, Tokens needed) const {
   if (request.waiting.avoid.empty() || request.arrived.home) return false;
@@ -11,6 +17,25 @@ bool Placement::CanAvoid(const RequestState& request, Tokens needed) const {
     return !request.waiting.Avoids(index) && needed <= servers_.Longest(index) &&
            fleet_.replicas()[index].Placeable() && fleet_.replicas()[index].presence.Has(request.arrived.model);
   });
+}
+
+bool Placement::IsSpared(const RequestState& request, const ReplicaState& replica, Tokens needed) const {
+  if (!replica.facts.node.closed) return false;
+  const std::vector<size_t>& servers = servers_.Of(request.arrived.model);
+  return std::any_of(servers.begin(), servers.end(), [&](size_t index) {
+    const ReplicaState& other = fleet_.replicas()[index];
+    return !other.facts.node.closed && needed <= servers_.Longest(index) && other.Placeable() &&
+           other.presence.Has(request.arrived.model);
+  });
+}
+
+double Placement::StorageFactor(const RequestState& request, const ReplicaState& replica) const {
+  const double pressure = replica.facts.node.storage_pressure;
+  if (pressure <= 0) return 1;
+  const std::vector<ModelSpec>& models = fleet_.spec().models;
+  const ModelSpec& model = models[request.arrived.model.value()];
+  const bool needs = model.storage || (model.base && models[model.base->value()].storage);
+  return needs ? 1 / std::max(kLeastStorage, 1 - pressure) : 1;
 }
 
 std::optional<WaitReason> Placement::Test(const RequestState& request, size_t index, Instant now) {
@@ -33,7 +58,8 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
   const double pool_seconds = price.Of(whole) * TokensOfSmallestPool(replica, fleet_) / whole.tokens.AsDouble();
   // A slow replica counts as so much fuller: it gets less in proportion.
   const bool tried = !replica.busy() && replica.facts.grey.TakesTrial(now);
-  const double share = *peak_share * (tried ? 1 : replica.steps_model().derate());
+  const double share = *peak_share * (tried ? replica.facts.node.derate : replica.steps_model().derate()) *
+                       StorageFactor(request, replica);
   choices_.push_back({index, share, question.outlook.ExpectedTtft(), saved, pool_seconds, growth});
   return std::nullopt;
 }
@@ -69,6 +95,7 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
       continue;
     }
     if (can_avoid && request->waiting.Avoids(*index)) continue;
+    if (IsSpared(*request, replica, needed)) continue;
     if (const std::optional<WaitReason> broken = Test(*request, *index, now)) {
       reason = HigherRanked(reason, *broken);
     } else {

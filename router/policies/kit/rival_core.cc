@@ -26,6 +26,7 @@ void RivalCore::Apply(const Event& event, Instant now, std::vector<Action>& acti
     void operator()(const ReplicaResidency&) {}
     void operator()(const ElasticReport&) {}
     void operator()(const AdapterResidency&) {}
+    void operator()(const NodeReport&) {}
     void operator()(const AnswerFixed&) {}
   };
   books_.SetTime(now);

@@ -1,0 +1,116 @@
+#include "backends/node/signals/exporter_watch.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock {
+namespace {
+
+// Lines of the log that one page may cause.
+constexpr size_t kMostNews = 16;
+constexpr double kLargestSet = 9e15;  // Whole numbers are exact below it.
+
+bool Breaks(const NodeRuleConfig& rule, double value) {
+  return (!rule.above || value > *rule.above) && (!rule.below || value < *rule.below);
+}
+
+}  // namespace
+
+void NodeEffects::Add(const NodeEffects& other) {
+  derate = std::max(derate, other.derate);
+  storage_pressure = std::max(storage_pressure, other.storage_pressure);
+  closed |= other.closed;
+}
+
+ExporterWatch::ExporterWatch(const ExporterConfig& config)
+    : rules_(RulesOf(config)), stale_after_(config.every * 3 + config.timeout) {}
+
+void ExporterWatch::Begin() {
+  page_.clear();
+  page_gpus_.clear();
+}
+
+bool ExporterWatch::Matches(const NodeRuleConfig& rule, const MetricSample& sample) {
+  return std::all_of(rule.labels.begin(), rule.labels.end(),
+                     [&](const auto& label) { return sample.Label(label.first) == label.second; });
+}
+
+bool ExporterWatch::Take(const MetricSample& sample) {
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    const NodeRuleConfig& rule = rules_[i].config;
+    if (sample.name != rule.metric) continue;
+    if (sample.labels.size() > kLongestLabels) return false;
+    if (!Matches(rule, sample)) continue;
+    if (page_.size() >= kMostSeries) return false;
+    Key key(i, std::string(sample.labels));
+    page_gpus_[key] = sample.Label("gpu");
+    page_[std::move(key)] = sample.value;
+  }
+  return true;
+}
+
+std::optional<ExporterWatch::Series> ExporterWatch::Next(const SignalRule& rule, const Series* before, double raw,
+                                                         Instant at) const {
+  if (!std::isfinite(raw) || (rule.config.rate && raw < 0)) return std::nullopt;
+  Series next = before != nullptr ? *before : Series{};
+  next.raw = raw;
+  next.raw_at = at;
+  if (rule.mask != 0) {
+    if (raw < 0 || raw > kLargestSet) return std::nullopt;
+    next.value = (static_cast<uint64_t>(raw) & rule.mask) != 0 ? 1 : 0;
+  } else if (!rule.config.rate) {
+    next.value = raw;
+  } else if (before == nullptr || at <= before->raw_at) {
+    return next;
+  } else {
+    next.value = (raw >= before->raw ? raw - before->raw : raw) / (at - before->raw_at).seconds();
+  }
+  next.known = true;
+  const bool broken = Breaks(rule.config, next.value);
+  if (before == nullptr || !before->known || broken != before->broken) next.changed = at;
+  next.broken = broken;
+  if (broken != next.active && at - next.changed >= rule.config.hold) next.active = broken;
+  return next;
+}
+
+void ExporterWatch::Commit(Instant at) {
+  if (IsStale(at)) series_.clear();
+  std::map<Key, Series> fresh;
+  for (const auto& [key, raw] : page_) {
+    const SignalRule& rule = rules_[key.first];
+    const auto before = series_.find(key);
+    std::optional<Series> next = Next(rule, before == series_.end() ? nullptr : &before->second, raw, at);
+    if (!next) continue;
+    next->gpu = page_gpus_[key];
+    const bool was = before != series_.end() && before->second.active;
+    if (next->active != was && rule.config.effect != NodeEffect::kStorage && news_.size() < kMostNews) {
+      news_.push_back(absl::StrCat(next->active ? "begins: " : "is over: ", TextOf(rule.config), " (", key.second,
+                                   key.second.empty() ? "" : ", ", "value ", next->value, ")"));
+    }
+    fresh.emplace(key, *std::move(next));
+  }
+  series_ = std::move(fresh);
+  read_at_ = at;
+  Begin();
+}
+
+bool ExporterWatch::IsStale(Instant now) const { return !read_at_ || now - *read_at_ > stale_after_; }
+
+NodeEffects ExporterWatch::EffectsOn(std::optional<absl::string_view> gpu, Instant now) const {
+  NodeEffects all;
+  if (IsStale(now)) return all;
+  for (const auto& [key, series] : series_) {
+    if (!series.active || (series.gpu && gpu != *series.gpu)) continue;
+    const NodeRuleConfig& rule = rules_[key.first].config;
+    NodeEffects one;
+    if (rule.effect == NodeEffect::kDerate) one.derate = rule.factor;
+    if (rule.effect == NodeEffect::kStorage) one.storage_pressure = std::clamp(series.value / rule.factor, 0.0, 1.0);
+    if (rule.effect == NodeEffect::kDrain) one.closed = true;
+    all.Add(one);
+  }
+  return all;
+}
+
+}  // namespace penstock

@@ -1,0 +1,83 @@
+// One exporter: from its pages, with the times of their reading, to the effects of its rules.
+//
+// Only the reader's clock counts; time stamps of a page are ignored. A page counts as a whole or not at all. A counter
+// has a rate from its second page on; one that fell began anew at zero. Values that are no finite number, and negative
+// counters, are left out. A rule begins after its bound was broken for `for`, and ends after the bound was in order for
+// as long. A watch without a page for three periods is stale: it has no effect, and starts afresh. Bounds: kMostSeries
+// samples of rules, kLongestLabels bytes of labels. Pure; one owner. A page costs O(samples x rules).
+#ifndef PENSTOCK_BACKENDS_NODE_SIGNALS_EXPORTER_WATCH_H_
+#define PENSTOCK_BACKENDS_NODE_SIGNALS_EXPORTER_WATCH_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "backends/dialect/metrics_text.h"
+#include "backends/node/signals/signal_rules.h"
+#include "base/units.h"
+
+namespace penstock {
+
+// The effects of a node on the replicas of one GPU.
+struct NodeEffects {
+  double derate = 1;
+  double storage_pressure = 0;
+  bool closed = false;
+
+  // The worse of both, each by itself.
+  void Add(const NodeEffects& other);
+  bool operator==(const NodeEffects&) const = default;
+};
+
+class ExporterWatch {
+ public:
+  static constexpr size_t kMostSeries = 2048;
+  static constexpr size_t kLongestLabels = 1024;
+
+  explicit ExporterWatch(const ExporterConfig& config);
+
+  // A page: Begin, its samples, then Commit with the time of its reading. Without Commit it counts as never read.
+  void Begin();
+  // False: the page has more samples of rules, or longer labels, than fit.
+  bool Take(const MetricSample& sample);
+  void Commit(Instant at);
+
+  bool IsStale(Instant now) const;
+  // The effects on the GPU of this number, as in the label gpu; nullopt: of no number.
+  NodeEffects EffectsOn(std::optional<absl::string_view> gpu, Instant now) const;
+  // The rules that began or ended since the last call, in words.
+  std::vector<std::string> TakeNews() { return std::exchange(news_, {}); }
+
+ private:
+  // A rule and the labels of a sample.
+  using Key = std::pair<size_t, std::string>;
+  struct Series {
+    std::optional<std::string> gpu;
+    double raw = 0;
+    Instant raw_at;
+    double value = 0;
+    bool known = false;   // `value` is one.
+    bool broken = false;  // The bound, since `changed`.
+    Instant changed;
+    bool active = false;
+  };
+
+  static bool Matches(const NodeRuleConfig& rule, const MetricSample& sample);
+  // The next state of a series; nullopt: the sample is none.
+  std::optional<Series> Next(const SignalRule& rule, const Series* before, double raw, Instant at) const;
+
+  std::vector<SignalRule> rules_;
+  const Duration stale_after_;
+  std::map<Key, Series> series_;
+  std::map<Key, double> page_;
+  std::map<Key, std::optional<std::string>> page_gpus_;
+  std::optional<Instant> read_at_;
+  std::vector<std::string> news_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BACKENDS_NODE_SIGNALS_EXPORTER_WATCH_H_

@@ -1,0 +1,69 @@
+// The keys of nodes, their exporters and rules.
+#ifndef PENSTOCK_CONFIG_KEYS_NODE_KEYS_H_
+#define PENSTOCK_CONFIG_KEYS_NODE_KEYS_H_
+
+#include "config/keys/key.h"
+#include "config/keys/names.h"
+#include "config/keys/ranges.h"
+#include "config/values/node_values.h"
+
+namespace penstock {
+
+inline SectionDoc DocOf(const NodeRuleConfig&) {
+  return {"node_rule", "A sample that breaks a bound has an effect on replicas (docs/node-signals.md)."};
+}
+
+template <Of<NodeRuleConfig> Section, class Visitor>
+void VisitFields(Section& rule, Visitor& visit) {
+  constexpr NumberForm kBound{-1e18, 1e18};
+  visit(
+      {"metric", "Name of the metric. A sample with a label gpu concerns that GPU of the node, others the whole node.",
+       kRequired},
+      rule.metric, NameForm{});
+  visit({"labels", "Labels that the sample must have, with these values. Left out: any sample.", kUnlessZero},
+        rule.labels, TextMapForm{});
+  visit({"rate", "True: the bounds are for the increase of a counter per second."}, rule.rate, FlagForm{});
+  visit({"above", "The rule holds while the value is above it, and below `below` where both are given."}, rule.above,
+        kBound);
+  visit({"below", "The rule holds while the value is below it."}, rule.below, kBound);
+  visit({"for", "The bound is broken for so long before the effect begins, and kept for so long before it ends."},
+        rule.hold, kAnyTime);
+  visit({"effect",
+         "derate: steps count as `factor` times as long. storage: value over `factor` is the storage pressure. drain: "
+         "no new request while a peer can take it. notice: a line of the log.",
+         kRequired},
+        rule.effect, ChoiceForm{kNodeEffectNames});
+  visit({"factor", "Size of derate and storage."}, rule.factor, NumberForm{0.001, 1e12});
+}
+
+inline SectionDoc DocOf(const ExporterConfig&) {
+  return {"exporter", "A page of metrics about a node, in the text format of Prometheus."};
+}
+
+template <Of<ExporterConfig> Section, class Visitor>
+void VisitFields(Section& exporter, Visitor& visit) {
+  visit({"kind", "node_exporter and dcgm have built-in rules; hami and prometheus have those of `rules` only.",
+         kRequired},
+        exporter.kind, ChoiceForm{kExporterNames});
+  visit({"url", "Address of the page; without a path, /metrics is read.", kRequired}, exporter.url, EngineUrlForm{});
+  visit({"every", "Time between two readings."}, exporter.every,
+        TimeForm{Duration::Milliseconds(200), Duration::Seconds(600)});
+  visit({"timeout", "Longest time of one reading, from the connection to the last byte."}, exporter.timeout,
+        TimeForm{Duration::Milliseconds(50), Duration::Seconds(60)});
+  visit({"key", "Bearer token for the exporter.", kUnlessZero}, exporter.key, SecretForm{});
+  visit({"rules", "Further rules, beside the built-in ones of the kind."}, exporter.rules, ListForm{});
+}
+
+inline SectionDoc DocOf(const NodeConfig&) { return {"node", "A machine with GPUs, and the exporters that watch it."}; }
+
+template <Of<NodeConfig> Section, class Visitor>
+void VisitFields(Section& node, Visitor& visit) {
+  visit({"id", "Name of the node: the part of the ids of its GPUs before the last slash, as node1 of node1/gpu0.",
+         kRequired},
+        node.id, NameForm{});
+  visit({"exporters", "Exporters of the node."}, node.exporters, ListForm{});
+}
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_CONFIG_KEYS_NODE_KEYS_H_

@@ -1,0 +1,52 @@
+#include <algorithm>
+#include <set>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "config/read/fleet_checks.h"
+#include "config/read/section_checks.h"
+#include "config/text/findings.h"
+
+namespace penstock {
+
+void CheckSection(NodeRuleConfig& rule, const MapReader& map, Draft&) {
+  if (!map.Has("above") && !map.Has("below")) map.Fail("metric", "needs a bound: above or below");
+  if (rule.above && rule.below && *rule.above >= *rule.below) {
+    map.Fail("above", "must be lower than below: the rule holds between both");
+  }
+  if (!map.Has("factor") && rule.effect == NodeEffect::kStorage) rule.factor = 1;
+  if (rule.effect == NodeEffect::kDerate && (rule.factor < 1 || rule.factor > 20)) {
+    map.Fail("factor", "of a derate must be 1 to 20");
+  }
+}
+
+void CheckSection(ExporterConfig& exporter, const MapReader& map, Draft&) {
+  const bool without = exporter.kind == ExporterKind::kPrometheus || exporter.kind == ExporterKind::kHami;
+  if (without && exporter.rules.empty()) map.Fail("kind", "has no built-in rules: give rules");
+  if (!map.Has("timeout")) exporter.timeout = std::min(exporter.timeout, exporter.every);
+  if (exporter.timeout > exporter.every) map.Fail("timeout", "must not be longer than every");
+}
+
+void CheckSection(NodeConfig& node, const MapReader& map, Draft&) {
+  if (node.exporters.empty() && !node.id.empty()) map.Fail("exporters", "must not be empty");
+}
+
+void CheckNodes(const Draft& draft) {
+  std::set<std::string> ids;
+  std::vector<absl::string_view> known;
+  for (const GpuConfig& gpu : draft.config.gpus) {
+    const size_t slash = gpu.id.rfind('/');
+    if (slash != std::string::npos) known.push_back(absl::string_view(gpu.id).substr(0, slash));
+  }
+  for (size_t i = 0; i < draft.config.nodes.size(); ++i) {
+    const std::string& id = draft.config.nodes[i].id;
+    if (id.empty()) continue;
+    if (!ids.insert(id).second) draft.At("nodes", i).Fail("id", absl::StrCat("duplicate id \"", id, "\""));
+    if (std::find(known.begin(), known.end(), absl::string_view(id)) != known.end()) continue;
+    draft.At("nodes", i)
+        .Fail("id", absl::StrCat("no GPU has an id that begins with \"", id, "/\"", Suggestion(id, known),
+                                 "; give it gpus, and replicas that name them"));
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,208 @@
+#include "router/live/nodes/node_keeper.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "backends/dialect/metrics_text.h"
+#include "backends/node/signals/page_lines.h"
+#include "base/clock.h"
+#include "config/keys/names.h"
+#include "router/telemetry/engine_metrics.h"
+
+namespace penstock {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr Duration kTick = Duration::Milliseconds(500);
+constexpr Duration kWaitForTurn = Duration::Milliseconds(20);
+constexpr int64_t kTicksPerRepeat = 4;
+
+// The number of the GPU in the ids NODE/gpu0, NODE/0 and NODE/gpu0-slice; nullopt: it has none.
+std::optional<absl::string_view> NumberOf(absl::string_view gpu) {
+  gpu.remove_prefix(std::min(gpu.size(), gpu.find_first_of("0123456789")));
+  const absl::string_view number = gpu.substr(0, gpu.find_first_not_of("0123456789"));
+  if (number.empty()) return std::nullopt;
+  return number;
+}
+
+NodeScrape ResultOf(const absl::Status& status) {
+  if (absl::IsDeadlineExceeded(status)) return NodeScrape::kTimeout;
+  return absl::IsDataLoss(status) ? NodeScrape::kGarbage : NodeScrape::kUnreachable;
+}
+
+// The samples of whole lines. False: too many.
+bool TakeLines(absl::string_view lines, ExporterWatch& watch, int64_t& samples) {
+  MetricsReader reader(lines);
+  while (const std::optional<MetricSample> sample = reader.Next()) {
+    ++samples;
+    if (!watch.Take(*sample)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// One exporter, and the way to it.
+struct NodeKeeper::Reader {
+  Reader(EventLoop& loop, std::string the_node, const ExporterConfig& the_config)
+      : node(std::move(the_node)), config(the_config), watch(the_config), pause(loop.io()) {}
+
+  const std::string node;
+  const ExporterConfig config;
+  ExporterWatch watch;
+  std::unique_ptr<UpstreamPool> pool;  // Null: it has no way.
+  asio::steady_timer pause;
+  std::optional<NodeScrape> last;
+  bool stopped = false;
+};
+
+NodeKeeper::NodeKeeper(EventLoop& control, const FleetBook& book)
+    : control_(control), book_(book), timer_(control.io()) {}
+
+void NodeKeeper::Start() { Tick(); }
+
+void NodeKeeper::Stop() {
+  stopped_ = true;
+  timer_.cancel();
+  for (const auto& reader : readers_) {
+    reader->stopped = true;
+    reader->pause.cancel();
+  }
+  readers_.clear();
+}
+
+void NodeKeeper::Log(const Reader& reader, std::string message) const {
+  if (control_.edge().log == nullptr) return;
+  DecisionEntry entry;
+  entry.message =
+      absl::StrCat("node ", reader.node, ", ", kExporterNames[static_cast<size_t>(reader.config.kind)], " ", message);
+  control_.edge().log->Write(std::move(entry));
+}
+
+void NodeKeeper::Configure() {
+  for (const auto& reader : readers_) {
+    reader->stopped = true;
+    reader->pause.cancel();
+  }
+  readers_.clear();
+  nodes_ = book_.config().nodes;
+  for (const NodeConfig& node : nodes_) {
+    for (const ExporterConfig& exporter : node.exporters) {
+      auto reader = std::make_shared<Reader>(control_, node.id, exporter);
+      UpstreamPool::Options options;
+      options.max_idle = 1;
+      auto address = ParseUpstreamUrl(exporter.url);
+      if (address.ok() && address->tls) {
+        auto context = TlsContext::ForClient("", TlsIdentity{});
+        if (context.ok()) options.tls = *std::move(context);
+      }
+      if (address.ok()) reader->pool = std::make_unique<UpstreamPool>(control_.io(), *address, options);
+      readers_.push_back(reader);
+      control_.connections().EnterGuest();
+      asio::co_spawn(control_.io(), Read(std::move(reader)), asio::detached);
+    }
+  }
+}
+
+void NodeKeeper::Tick() {
+  if (nodes_ != book_.config().nodes) Configure();
+  Report(++ticks_ % kTicksPerRepeat == 0);
+  timer_.expires_after(ToChrono(kTick));
+  timer_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec && !stopped_) Tick();
+  });
+}
+
+NodeEffects NodeKeeper::EffectsOn(ReplicaId replica, Instant now) const {
+  NodeEffects all;
+  for (const std::string& gpu : book_.replica_config(replica).gpus) {
+    for (const auto& reader : readers_) {
+      const size_t length = reader->node.size();
+      if (!absl::StartsWith(gpu, reader->node) || gpu.rfind('/') != length) continue;
+      all.Add(reader->watch.EffectsOn(NumberOf(absl::string_view(gpu).substr(length + 1)), now));
+    }
+  }
+  return all;
+}
+
+void NodeKeeper::Report(bool repeat) {
+  const Instant now = Now();
+  for (uint32_t i = 0; i < book_.fleet().replicas.size(); ++i) {
+    const ReplicaId id(i);
+    if (book_.removed(id)) {
+      told_.erase(id);
+      continue;
+    }
+    const NodeEffects effects = EffectsOn(id, now);
+    NodeEffects& told = told_[id];
+    if (effects == told && (!repeat || effects == NodeEffects())) continue;
+    told = effects;
+    control_.edge().core->Submit(NodeReport{id, effects.derate, effects.storage_pressure, effects.closed});
+  }
+}
+
+asio::awaitable<void> NodeKeeper::Read(std::shared_ptr<Reader> reader) {
+  EventLoop& control = control_;
+  const std::shared_ptr<int> under_way = under_way_;
+  while (!reader->stopped) {
+    Duration pause = reader->config.every;
+    if (*under_way >= kMostAtOnce) {
+      pause = kWaitForTurn;
+    } else {
+      ++*under_way;
+      const NodeScrape result = co_await ReadPage(*reader);
+      --*under_way;
+      if (reader->stopped) break;
+      control.edge().telemetry->engines().OnNodeScrape(
+          reader->node, kExporterNames[static_cast<size_t>(reader->config.kind)], result, reader->watch.IsStale(Now()));
+      if (reader->last != result) Log(*reader, absl::StrCat("is read: ", LabelOf(result)));
+      reader->last = result;
+      for (std::string& news : reader->watch.TakeNews()) Log(*reader, std::move(news));
+    }
+    reader->pause.expires_after(ToChrono(pause));
+    co_await reader->pause.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+  reader->pool.reset();
+  control.connections().LeaveGuest();
+}
+
+asio::awaitable<NodeScrape> NodeKeeper::ReadPage(Reader& reader) {
+  if (reader.pool == nullptr) co_return NodeScrape::kUnreachable;
+  const Instant deadline = Now() + reader.config.timeout;
+  const auto left = [deadline] { return std::max(Duration::Milliseconds(1), deadline - Now()); };
+  UpstreamRequest request;
+  request.method = "GET";
+  request.target = reader.pool->address().base_path.empty() ? "/metrics" : "";
+  request.headers.Add("Accept", "text/plain");
+  if (!reader.config.key.empty()) request.headers.Add("Authorization", absl::StrCat("Bearer ", reader.config.key));
+  auto exchange = co_await reader.pool->Send(request, left());
+  if (!exchange.ok()) co_return ResultOf(exchange.status());
+  auto head = co_await exchange->ReadHead(left());
+  if (!head.ok()) co_return ResultOf(head.status());
+  if (head->status / 100 != 2) co_return NodeScrape::kUnreachable;
+  reader.watch.Begin();
+  PageLines page;
+  int64_t samples = 0;
+  const auto take = [&reader, &samples](absl::string_view lines) { return TakeLines(lines, reader.watch, samples); };
+  while (true) {
+    if (Now() >= deadline) co_return NodeScrape::kTimeout;
+    auto piece = co_await exchange->ReadSome(left());
+    if (!piece.ok()) co_return ResultOf(piece.status());
+    if (piece->empty()) break;
+    if (!page.Add(*piece, take)) co_return NodeScrape::kTooLarge;
+  }
+  if (!page.Finish(take)) co_return NodeScrape::kTooLarge;
+  if (samples == 0) co_return NodeScrape::kGarbage;
+  reader.watch.Commit(Now());
+  co_return NodeScrape::kOk;
+}
+
+}  // namespace penstock
