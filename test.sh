@@ -94,11 +94,13 @@ end_to_end() {
     add "$name" 0 "0 0 $(grep -rhoE '^ *(async )?def test_' tests/e2e --include='test_*.py' | wc -l)"
     return
   fi
-  # Four test files at once use half of two cores; a sanitized binary takes more.
+  # Four test files at once use half of two cores; a sanitized binary takes more. A test that fails beside others runs
+  # once more, and the output shows its R; a finding of a sanitizer is never passed over.
   workers=$(($(nproc) * 2))
-  [ "$preset" = release ] || workers="$(nproc)"
+  local again="--reruns=1"
+  [ "$preset" = release ] || { workers="$(nproc)"; again="--reruns=0"; }
   if [ "$marks" != long ]; then
-    end_to_end_part "$name" "$preset" -m "($marks) and not (alone or long)" -n "$workers" --dist loadfile "$@"
+    end_to_end_part "$name" "$preset" -m "($marks) and not (alone or long)" -n "$workers" --dist loadfile "$again" "$@"
   fi
   end_to_end_part "$name, alone" "$preset" -m "($marks) and (alone or long)" "$@"
 }
