@@ -26,7 +26,7 @@ constexpr int64_t kExpiredLines = 1000;
 }  // namespace
 
 BatchRunner::BatchRunner(EventLoop& home, std::vector<EventLoop*> loops, JobThread& store)
-    : home_(home), store_(store), flow_(home, std::move(loops), store), tick_(home.io()) {}
+    : home_(home), store_(store), flow_(home, std::move(loops), store), validations_(home.io()), tick_(home.io()) {}
 
 void BatchRunner::Start() {
   asio::post(home_.io(), [this] {
