@@ -26,11 +26,11 @@ void VisitFields(Section& rule, Visitor& visit) {
   visit({"above", "The rule holds while the value is above it, and below `below` where both are given."}, rule.above,
         kBound);
   visit({"below", "The rule holds while the value is below it."}, rule.below, kBound);
-  visit({"for", "The bound is broken for so long before the effect begins, and kept for so long before it ends."},
+  visit({"for", "The bound is broken for so long before the effect begins, and in order for so long before it ends."},
         rule.hold, kAnyTime);
   visit({"effect",
-         "derate: steps count as `factor` times as long. storage: value over `factor` is the storage pressure. drain: "
-         "no new request while a peer can take it. notice: a line of the log.",
+         "With derate, steps count as `factor` times as long. With storage, the value over `factor` is the storage "
+         "pressure. With drain, no new request comes while a peer can take it. With notice, the log has a line.",
          kRequired},
         rule.effect, ChoiceForm{kNodeEffectNames});
   visit({"factor", "Size of derate and storage."}, rule.factor, NumberForm{0.001, 1e12});

@@ -45,6 +45,8 @@ TEST(NodeKeys, MistakesAreExplained) {
   EXPECT_THAT(FindingsOf(WithRule("above: 2, below: 1, effect: drain")), HasSubstr("must be lower than below"));
   EXPECT_THAT(FindingsOf(WithRule("above: 2, effect: derate, factor: 0.5")), HasSubstr("of a derate must be 1 to 20"));
   EXPECT_THAT(FindingsOf(WithRule("above: 2, effect: explode")), HasSubstr("effect"));
+  EXPECT_THAT(FindingsOf(WithNode("kind: dcgm, url: http://h:9}, {kind: node_exporter, url: http://h:9")),
+              HasSubstr("duplicate url"));
   EXPECT_THAT(FindingsOf(WithNode("kind: telegraf, url: http://h:9")), HasSubstr("kind"));
 }
 

@@ -75,22 +75,41 @@ std::optional<ExporterWatch::Series> ExporterWatch::Next(const SignalRule& rule,
   return next;
 }
 
+void ExporterWatch::Tell(const Key& key, absl::string_view words, absl::string_view detail) {
+  const NodeRuleConfig& rule = rules_[key.first].config;
+  if (rule.effect == NodeEffect::kStorage || news_.size() >= kMostNews) return;
+  news_.push_back(
+      absl::StrCat(words, ": ", TextOf(rule), " (", key.second, key.second.empty() ? "" : ", ", detail, ")"));
+}
+
+void ExporterWatch::KeepMissing(std::map<Key, Series>& fresh, Instant at) {
+  for (auto& [key, series] : series_) {
+    if (fresh.contains(key)) continue;
+    const bool kept = at - series.raw_at <= stale_after_ && fresh.size() < kMostSeries;
+    if (kept) {
+      fresh.emplace(key, std::move(series));
+    } else if (series.active) {
+      Tell(key, "is over", "no sample");
+    }
+  }
+}
+
 void ExporterWatch::Commit(Instant at) {
-  if (IsStale(at)) series_.clear();
   std::map<Key, Series> fresh;
   for (const auto& [key, raw] : page_) {
     const SignalRule& rule = rules_[key.first];
-    const auto before = series_.find(key);
-    std::optional<Series> next = Next(rule, before == series_.end() ? nullptr : &before->second, raw, at);
+    const auto found = series_.find(key);
+    const bool known = found != series_.end() && at - found->second.raw_at <= stale_after_;
+    std::optional<Series> next = Next(rule, known ? &found->second : nullptr, raw, at);
     if (!next) continue;
     next->gpu = page_gpus_[key];
-    const bool was = before != series_.end() && before->second.active;
-    if (next->active != was && rule.config.effect != NodeEffect::kStorage && news_.size() < kMostNews) {
-      news_.push_back(absl::StrCat(next->active ? "begins: " : "is over: ", TextOf(rule.config), " (", key.second,
-                                   key.second.empty() ? "" : ", ", "value ", next->value, ")"));
+    const bool was = found != series_.end() && found->second.active;
+    if (next->active != was) {
+      Tell(key, next->active ? "begins" : "is over", absl::StrCat("value ", next->value));
     }
     fresh.emplace(key, *std::move(next));
   }
+  KeepMissing(fresh, at);
   series_ = std::move(fresh);
   read_at_ = at;
   Begin();

@@ -3,8 +3,9 @@
 // Only the reader's clock counts; time stamps of a page are ignored. A page counts as a whole or not at all. A counter
 // has a rate from its second page on; one that fell began anew at zero. Values that are no finite number, and negative
 // counters, are left out. A rule begins after its bound was broken for `for`, and ends after the bound was in order for
-// as long. A watch without a page for three periods is stale: it has no effect, and starts afresh. Bounds: kMostSeries
-// samples of rules, kLongestLabels bytes of labels. Pure; one owner. A page costs O(samples x rules).
+// as long. A series that a page lacks stays as it is for three periods. A watch without a page for so long is stale: it
+// has no effect, and starts afresh. Bounds: kMostSeries samples of rules, kLongestLabels bytes of labels. Pure; one
+// owner. A page costs O(samples x rules).
 #ifndef PENSTOCK_BACKENDS_NODE_SIGNALS_EXPORTER_WATCH_H_
 #define PENSTOCK_BACKENDS_NODE_SIGNALS_EXPORTER_WATCH_H_
 
@@ -65,6 +66,10 @@ class ExporterWatch {
     bool active = false;
   };
 
+  // A line of the log about a rule.
+  void Tell(const Key& key, absl::string_view words, absl::string_view detail);
+  // Series without a good sample in the page stay as they are for a while.
+  void KeepMissing(std::map<Key, Series>& fresh, Instant at);
   static bool Matches(const NodeRuleConfig& rule, const MetricSample& sample);
   // The next state of a series; nullopt: the sample is none.
   std::optional<Series> Next(const SignalRule& rule, const Series* before, double raw, Instant at) const;

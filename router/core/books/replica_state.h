@@ -33,10 +33,10 @@ struct SeenRows {
   int most = 0;
   Instant until;
 
-  // Where the cache is nearly full, requests wait for memory.
+  // Where the cache is nearly full, or nobody knows, requests may wait for memory.
   void Take(int running, int waiting, double used_share, Instant at) {
     if (running <= 0) return;
-    const bool full = waiting > 0 && used_share < 0.9;
+    const bool full = waiting > 0 && used_share >= 0 && used_share < 0.9;
     if (at >= until) most = 0;
     if (full) until = at + kKept;
     if (full || most > 0) most = std::max(most, running);
@@ -49,6 +49,7 @@ struct NodeFacts {
   double derate = 1;  // Over the least of its peers.
   double storage_pressure = 0;
   bool closed = false;
+  bool operator==(const NodeFacts&) const = default;
 };
 
 // Facts that the engine reported, or that its tokens showed.

@@ -181,9 +181,9 @@ struct RequestState {
     const int64_t most = arrived.prompt.value() / static_cast<int64_t>(arrived.prefix.size());
     return Tokens(blocks * std::min(kPrefixBlock.value(), most));
   }
-  // It was parked and is due back.
   // False: another replica keeps what the request goes on from.
   bool MayUse(size_t index) const { return !arrived.home || arrived.home->value() == index; }
+  // It was parked and is due back.
   bool Returns() const { return phase == RequestPhase::kWaiting && !loans.empty() && !waiting.parked; }
   bool Running() const { return phase == RequestPhase::kPrefilling || phase == RequestPhase::kDecoding; }
 };

@@ -20,19 +20,20 @@ double Within(double value, double least, double most) { return value >= least ?
 void NodeWatch::Told(const NodeReport& report) {
   if (!fleet_.Knows(report.replica)) return;
   NodeFacts& facts = fleet_.replica(report.replica).facts.node;
+  const NodeFacts before = facts;
   facts.reported = Within(report.derate, 1, kMost);
   facts.storage_pressure = Within(report.storage_pressure, 0, 1);
   facts.closed = report.closed;
   any_ = true;
   Revise();
-  work_.Open(fleet_.replica(report.replica));
+  if (facts != before) work_.Open(fleet_.replica(report.replica));
 }
 
 void NodeWatch::Configure() {
   for (ReplicaState& replica : fleet_.replicas()) {
-    if (!replica.spec().removed) continue;
-    replica.facts.node = NodeFacts{};
-    replica.Derate();
+    if (replica.spec().removed) replica.facts.node = NodeFacts{};
+    // A replica with another step model has no derate yet.
+    if (replica.spec().removed || replica.facts.node.derate > 1) replica.Derate();
   }
   Revise();
 }

@@ -15,6 +15,9 @@ constexpr double kReserve = 1.0 / 16;
 constexpr Duration kDemand = Duration::Seconds(60);
 // Steps that a first token may come after its forecast before its prompt counts as waiting in the engine.
 constexpr double kOverdueSteps = 8;
+// And so many seconds: chunks of other prompts delay a first token too. One that is later by far is no sign of rows.
+constexpr Duration kLeastOverdue = Duration::Milliseconds(250);
+constexpr Duration kMostOverdue = Duration::Seconds(30);
 
 // Prompts without a first token: the most that queue in an engine of unknown rows.
 constexpr size_t kMostPrompts = 8;
@@ -29,8 +32,9 @@ bool QueuesInside(const GuardQuestion& question) {
   const auto& prefilling = question.replica.prefills().requests();
   if (prefilling.empty()) return false;
   const RunState& oldest = prefilling.front()->running;
-  const Duration late = Duration::Seconds(kOverdueSteps * question.outlook.step);
-  return oldest.prefill_left == Tokens(0) && question.now > oldest.first_expected + late;
+  const Duration patience = std::max(kLeastOverdue, Duration::Seconds(kOverdueSteps * question.outlook.step));
+  const Duration late = question.now - oldest.first_expected;
+  return oldest.prefill_left == Tokens(0) && late > patience && late < kMostOverdue;
 }
 
 double EmptyStep(const GuardQuestion& question) {
@@ -39,6 +43,8 @@ double EmptyStep(const GuardQuestion& question) {
 
 bool StepsStayShort(const GuardQuestion& question) {
   const ReplicaState& replica = question.replica;
+  // A long context alone would else never start.
+  if (replica.load.yielding == 0) return true;
   const double sequences = std::max(1.0, static_cast<double>(replica.load.sequences));
   const double yielding = static_cast<double>(replica.load.yielding);
   const double context = static_cast<double>(replica.streams().kv_tokens()) * yielding / sequences;

@@ -19,13 +19,13 @@ bool Placement::CanAvoid(const RequestState& request, Tokens needed) const {
   });
 }
 
-bool Placement::IsSpared(const RequestState& request, const ReplicaState& replica, Tokens needed) const {
-  if (!replica.facts.node.closed) return false;
+bool Placement::HasOpenServer(const RequestState& request, Tokens needed, bool can_avoid) const {
   const std::vector<size_t>& servers = servers_.Of(request.arrived.model);
   return std::any_of(servers.begin(), servers.end(), [&](size_t index) {
-    const ReplicaState& other = fleet_.replicas()[index];
-    return !other.facts.node.closed && needed <= servers_.Longest(index) && other.Placeable() &&
-           other.presence.Has(request.arrived.model);
+    const ReplicaState& server = fleet_.replicas()[index];
+    return !server.facts.node.closed && request.MayUse(index) && needed <= servers_.Longest(index) &&
+           server.Placeable() && !server.facts.grey.stalled && server.presence.Has(request.arrived.model) &&
+           !(can_avoid && request.waiting.Avoids(index));
   });
 }
 
@@ -83,6 +83,7 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
   if (!search_.Begin(request, needed, now)) return std::nullopt;
   WaitReason reason = search_.closed();
   const Choice* best = nullptr;
+  std::optional<bool> spares;  // Looked up at the first replica whose node is closed.
   while (const std::optional<size_t> index = search_.Next(best)) {
     const ReplicaState& replica = fleet_.replicas()[*index];
     if (needed > servers_.Longest(*index)) continue;
@@ -95,7 +96,10 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
       continue;
     }
     if (can_avoid && request->waiting.Avoids(*index)) continue;
-    if (IsSpared(*request, replica, needed)) continue;
+    if (replica.facts.node.closed) {
+      if (!spares) spares = HasOpenServer(*request, needed, can_avoid);
+      if (*spares) continue;
+    }
     if (const std::optional<WaitReason> broken = Test(*request, *index, now)) {
       reason = HigherRanked(reason, *broken);
     } else {

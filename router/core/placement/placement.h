@@ -47,8 +47,8 @@ class Placement {
  private:
   // True: a server that did not fail the request could take it.
   bool CanAvoid(const RequestState& request, Tokens needed) const;
-  // True: the node of the replica is closed, and a replica of an open node could take the request.
-  bool IsSpared(const RequestState& request, const ReplicaState& replica, Tokens needed) const;
+  // True: a replica of an open node could take the request, which spares those of closed nodes. `can_avoid` as above.
+  bool HasOpenServer(const RequestState& request, Tokens needed, bool can_avoid) const;
   // Times that the replica counts as fuller, for a request that needs storage of a node that has little to spare.
   double StorageFactor(const RequestState& request, const ReplicaState& replica) const;
   // Adds the replica to choices_, or returns the reason why it cannot take the request.

@@ -13,9 +13,9 @@ namespace {
 
 // An upload reaches the disk in steps of so many bytes, so that its end waits for few of them.
 constexpr Bytes kSyncStep{int64_t{16} << 20};
-// The quota is looked at again after so many bytes beyond the announced ones.
 // A line of an open batch in the database, with its indexes.
 constexpr int64_t kRowBytes = 100;
+// The quota is looked at again after so many bytes beyond the announced ones.
 constexpr Bytes kQuotaStep{int64_t{4} << 20};
 
 JobError NoSuchFile(absl::string_view id) {

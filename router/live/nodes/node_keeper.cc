@@ -8,8 +8,11 @@
 #include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "backends/dialect/metrics_text.h"
 #include "backends/node/signals/page_lines.h"
 #include "base/clock.h"
@@ -27,10 +30,18 @@ constexpr int64_t kTicksPerRepeat = 4;
 
 // The number of the GPU in the ids NODE/gpu0, NODE/0 and NODE/gpu0-slice; nullopt: it has none.
 std::optional<absl::string_view> NumberOf(absl::string_view gpu) {
-  gpu.remove_prefix(std::min(gpu.size(), gpu.find_first_of("0123456789")));
-  const absl::string_view number = gpu.substr(0, gpu.find_first_not_of("0123456789"));
-  if (number.empty()) return std::nullopt;
-  return number;
+  absl::ConsumePrefix(&gpu, "gpu");
+  const size_t end = std::min(gpu.size(), gpu.find_first_not_of("0123456789"));
+  const bool ends_well = end == gpu.size() || gpu[end] == '-';
+  if (end == 0 || !ends_well) return std::nullopt;
+  return gpu.substr(0, end);
+}
+
+// Words of a page that is no page of metrics may look like samples.
+bool IsMetricName(absl::string_view name) {
+  const auto fits = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ':'; };
+  return !name.empty() && !absl::ascii_isdigit(static_cast<unsigned char>(name.front())) &&
+         std::all_of(name.begin(), name.end(), fits);
 }
 
 NodeScrape ResultOf(const absl::Status& status) {
@@ -42,7 +53,7 @@ NodeScrape ResultOf(const absl::Status& status) {
 bool TakeLines(absl::string_view lines, ExporterWatch& watch, int64_t& samples) {
   MetricsReader reader(lines);
   while (const std::optional<MetricSample> sample = reader.Next()) {
-    ++samples;
+    samples += IsMetricName(sample->name) ? 1 : 0;
     if (!watch.Take(*sample)) return false;
   }
   return true;
@@ -61,7 +72,15 @@ struct NodeKeeper::Reader {
   std::unique_ptr<UpstreamPool> pool;  // Null: it has no way.
   asio::steady_timer pause;
   std::optional<NodeScrape> last;
+  UpstreamExchange* exchange = nullptr;  // The reading under way.
   bool stopped = false;
+
+  // Its coroutine ends soon.
+  void Stop() {
+    stopped = true;
+    pause.cancel();
+    if (exchange != nullptr) exchange->Abort();
+  }
 };
 
 NodeKeeper::NodeKeeper(EventLoop& control, const FleetBook& book)
@@ -72,10 +91,7 @@ void NodeKeeper::Start() { Tick(); }
 void NodeKeeper::Stop() {
   stopped_ = true;
   timer_.cancel();
-  for (const auto& reader : readers_) {
-    reader->stopped = true;
-    reader->pause.cancel();
-  }
+  for (const auto& reader : readers_) reader->Stop();
   readers_.clear();
 }
 
@@ -87,28 +103,35 @@ void NodeKeeper::Log(const Reader& reader, std::string message) const {
   control_.edge().log->Write(std::move(entry));
 }
 
-void NodeKeeper::Configure() {
-  for (const auto& reader : readers_) {
-    reader->stopped = true;
-    reader->pause.cancel();
+std::shared_ptr<NodeKeeper::Reader> NodeKeeper::Begin(const std::string& node, const ExporterConfig& exporter) {
+  auto reader = std::make_shared<Reader>(control_, node, exporter);
+  UpstreamPool::Options options;
+  options.max_idle = 1;
+  auto address = ParseUpstreamUrl(exporter.url);
+  if (address.ok() && address->tls) {
+    auto context = TlsContext::ForClient("", TlsIdentity{});
+    if (context.ok()) options.tls = *std::move(context);
   }
-  readers_.clear();
+  if (address.ok()) reader->pool = std::make_unique<UpstreamPool>(control_.io(), *address, options);
+  control_.connections().EnterGuest();
+  asio::co_spawn(control_.io(), Read(reader), asio::detached);
+  return reader;
+}
+
+// A reader that goes on keeps its effects over a reload.
+void NodeKeeper::Configure() {
+  std::vector<std::shared_ptr<Reader>> before = std::exchange(readers_, {});
   nodes_ = book_.config().nodes;
   for (const NodeConfig& node : nodes_) {
     for (const ExporterConfig& exporter : node.exporters) {
-      auto reader = std::make_shared<Reader>(control_, node.id, exporter);
-      UpstreamPool::Options options;
-      options.max_idle = 1;
-      auto address = ParseUpstreamUrl(exporter.url);
-      if (address.ok() && address->tls) {
-        auto context = TlsContext::ForClient("", TlsIdentity{});
-        if (context.ok()) options.tls = *std::move(context);
-      }
-      if (address.ok()) reader->pool = std::make_unique<UpstreamPool>(control_.io(), *address, options);
-      readers_.push_back(reader);
-      control_.connections().EnterGuest();
-      asio::co_spawn(control_.io(), Read(std::move(reader)), asio::detached);
+      const auto same = std::find_if(before.begin(), before.end(), [&](const std::shared_ptr<Reader>& reader) {
+        return reader != nullptr && reader->node == node.id && reader->config == exporter;
+      });
+      readers_.push_back(same != before.end() ? std::exchange(*same, nullptr) : Begin(node.id, exporter));
     }
+  }
+  for (const auto& reader : before) {
+    if (reader != nullptr) reader->Stop();
   }
 }
 
@@ -185,6 +208,8 @@ asio::awaitable<NodeScrape> NodeKeeper::ReadPage(Reader& reader) {
   if (!reader.config.key.empty()) request.headers.Add("Authorization", absl::StrCat("Bearer ", reader.config.key));
   auto exchange = co_await reader.pool->Send(request, left());
   if (!exchange.ok()) co_return ResultOf(exchange.status());
+  reader.exchange = &*exchange;
+  const auto forget = absl::MakeCleanup([&reader] { reader.exchange = nullptr; });
   auto head = co_await exchange->ReadHead(left());
   if (!head.ok()) co_return ResultOf(head.status());
   if (head->status / 100 != 2) co_return NodeScrape::kUnreachable;

@@ -36,6 +36,7 @@ class NodeKeeper {
   struct Reader;
 
   void Configure();
+  std::shared_ptr<Reader> Begin(const std::string& node, const ExporterConfig& exporter);
   void Tick();
   void Report(bool repeat);
   NodeEffects EffectsOn(ReplicaId replica, Instant now) const;

@@ -72,6 +72,21 @@ TEST(ExporterWatch, AnEffectEndsOnlyAfterTheBoundWasKeptForAsLong) {
   EXPECT_EQ(Effects(watch, 35).derate, 1);
 }
 
+TEST(ExporterWatch, ASeriesThatAPageLacksKeepsItsEffectForAWhile) {
+  ExporterWatch watch(OneRule(Hot()));
+  Read(watch, "temperature 95\n", 0);
+  Read(watch, "temperature NaN\n", 5);
+  Read(watch, "other 1\n", 10);
+  EXPECT_EQ(Effects(watch, 10).derate, 3);
+  watch.TakeNews();
+  Read(watch, "other 1\n", 15);
+  Read(watch, "other 1\n", 20);
+  EXPECT_EQ(Effects(watch, 20).derate, 1);
+  const std::vector<std::string> news = watch.TakeNews();
+  ASSERT_EQ(news.size(), 1u);
+  EXPECT_NE(news[0].find("is over"), std::string::npos);
+}
+
 TEST(ExporterWatch, ACounterThatFellBeganAnewAtZero) {
   NodeRuleConfig rule = Hot();
   rule.rate = true;

@@ -33,6 +33,13 @@ class NodeWatchTest : public ::testing::Test {
     return taken;
   }
 
+  static std::optional<ReplicaId> ForwardedTo(const std::vector<Action>& actions) {
+    for (const Action& action : actions) {
+      if (const Forward* forward = std::get_if<Forward>(&action)) return forward->replica;
+    }
+    return std::nullopt;
+  }
+
   std::optional<CoreStepper> stepper_;
   uint64_t last_ = 0;
 };
@@ -82,6 +89,24 @@ TEST_F(NodeWatchTest, AClosedNodeServesOnceItsLastPeerIsDown) {
   Report(0, 1, 0, true);
   stepper_->Send(ReplicaHealth{ReplicaId(1), Health::kDown});
   EXPECT_EQ(Place(3), (std::map<uint32_t, int>{{0, 3}}));
+}
+
+TEST_F(NodeWatchTest, ARequestThatFailedOnTheOnlyOpenReplicaGoesToAClosedOne) {
+  Start(2);
+  Report(0, 1, 0, true);
+  stepper_->Arrive(1, 1000);
+  EXPECT_EQ(ForwardedTo(stepper_->Send(RequestRequeued{RequestId(1)})), ReplicaId(0));
+}
+
+TEST_F(NodeWatchTest, ARequestWhoseHomeIsClosedIsServedThere) {
+  Start(2);
+  Report(0, 1, 0, true);
+  RequestArrived arrived;
+  arrived.request = RequestId(1);
+  arrived.service_class = ClassId(1);
+  arrived.prompt = Tokens(1000);
+  arrived.home = ReplicaId(0);
+  EXPECT_EQ(ForwardedTo(stepper_->Send(arrived)), ReplicaId(0));
 }
 
 TEST_F(NodeWatchTest, TheDeratePassesWhenTheBetterPeerGoesDown) {

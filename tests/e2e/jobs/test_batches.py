@@ -237,7 +237,7 @@ def test_tenants_have_batches_of_their_own_and_take_turns(folder, tmp_path):
     with Engine(folder, name="shared", max_seqs=8, time_scale=4) as engine:
         with job_router(tmp_path, [engine], TENANTS) as router:
             red, blue = client_of(router, "red-key"), client_of(router, "blue-key")
-            of_red = begin(red, [line(i, max_tokens=20) for i in range(200)])
+            of_red = begin(red, [line(i, max_tokens=20) for i in range(600)])
             of_blue = begin(blue, [line(i, max_tokens=20) for i in range(20)])
             # Those of the second tenant do not wait for the long batch of the first one.
             assert finish(blue, of_blue).request_counts.completed == 20
@@ -251,5 +251,5 @@ def test_tenants_have_batches_of_their_own_and_take_turns(folder, tmp_path):
             finish(red, of_red)
             # Lines count for their tenant.
             metrics = router.metrics()
-            assert metrics.sum("penstock_tenant_requests_total", tenant="red", outcome="ok") == 200
+            assert metrics.sum("penstock_tenant_requests_total", tenant="red", outcome="ok") == 600
             assert metrics.sum("penstock_tenant_requests_total", tenant="blue", outcome="ok") == 20
