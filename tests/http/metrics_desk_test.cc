@@ -27,6 +27,9 @@ class MetricsDeskTest : public ::testing::Test {
     loop_.io().restart();
     loop_.io().poll();
   }
+  void AwaitTexts(size_t count) {
+    while (texts_.size() < count) Turn();
+  }
   void Ask() {
     desk_.Ask([this](MetricsDesk::Text text) { texts_.push_back(std::move(text)); });
   }
@@ -43,26 +46,23 @@ class MetricsDeskTest : public ::testing::Test {
 TEST_F(MetricsDeskTest, NoTextIsMadeOnTheThreadOfTheAsker) {
   Ask();
   EXPECT_TRUE(texts_.empty());
-  Turn();
-  ASSERT_EQ(texts_.size(), 1u);
+  AwaitTexts(1);
   EXPECT_THAT(*texts_[0], HasSubstr("penstock_build_info"));
 }
 
 TEST_F(MetricsDeskTest, ScrapesThatWaitTogetherShareOneText) {
   Ask();
   Ask();
-  Turn();
-  ASSERT_EQ(texts_.size(), 2u);
+  AwaitTexts(2);
   EXPECT_EQ(texts_[0], texts_[1]);
 }
 
 TEST_F(MetricsDeskTest, AScrapeHasTheFiguresFromAfterItsCall) {
   Ask();
-  Turn();
+  AwaitTexts(1);
   telemetry_.OnConnectionOpened();
   Ask();
-  Turn();
-  ASSERT_EQ(texts_.size(), 2u);
+  AwaitTexts(2);
   EXPECT_THAT(*texts_[0], HasSubstr("penstock_connections_total 0"));
   EXPECT_THAT(*texts_[1], HasSubstr("penstock_connections_total 1"));
 }

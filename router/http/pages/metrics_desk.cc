@@ -3,9 +3,16 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "base/clock.h"
 #include "router/http/pages/metrics_page.h"
 
 namespace penstock {
+namespace {
+
+// The loop rests from texts for so many times as long as one took.
+constexpr double kRest = 3;
+
+}  // namespace
 
 void MetricsDesk::Ask(std::function<void(Text)> done) {
   {
@@ -13,7 +20,16 @@ void MetricsDesk::Ask(std::function<void(Text)> done) {
     askers_.push_back(std::move(done));
     if (askers_.size() > 1) return;  // The first one has ordered the text.
   }
-  boost::asio::post(maker_.io(), [this] { Make(); });
+  boost::asio::post(maker_.io(), [this] { Begin(); });
+}
+
+void MetricsDesk::Begin() {
+  const Instant now = Now();
+  if (now >= next_) return Make();
+  pause_.expires_after(ToChrono(next_ - now));
+  pause_.async_wait([this](const boost::system::error_code& ec) {
+    if (!ec) Make();
+  });
 }
 
 void MetricsDesk::Make() {
@@ -22,7 +38,10 @@ void MetricsDesk::Make() {
     std::lock_guard lock(mutex_);
     askers.swap(askers_);
   }
+  const Instant begun = Now();
   const auto text = std::make_shared<const std::string>(MetricsPage(maker_.edge(), maker_.fleet()->config().limits));
+  const Instant made = Now();
+  next_ = made + (made - begun) * kRest;
   for (const auto& done : askers) done(text);
 }
 

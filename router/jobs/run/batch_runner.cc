@@ -6,6 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "base/clock.h"
 #include "router/jobs/batch/batch_request.h"
 #include "router/jobs/batch/batch_text.h"
@@ -161,12 +162,12 @@ asio::awaitable<void> BatchRunner::Serve(JobPointer job) {
 
 asio::awaitable<std::optional<JobResult<ReadSlice>>> BatchRunner::ReadSliceOf(JobPointer job) {
   co_await validations_.Enter(job->batch.tenant);
+  const auto leave = absl::MakeCleanup([this] { validations_.Leave(); });
   std::optional<JobResult<ReadSlice>> slice;
   if (!Interrupted(*job)) {
     auto work = [key = job->batch.key](JobStore& store) { return ReadOn(store, key); };
     slice = co_await Ask(std::move(work));
   }
-  validations_.Leave();
   co_return slice;
 }
 
