@@ -29,6 +29,7 @@ void TakeReason(const std::string& reason, AnswerFacts* facts) {
 }
 
 void TakeStatus(absl::string_view status, AnswerFacts* facts) {
+  if (status.size() < 16) facts->status = std::string(status);
   if (status == "completed") facts->finish_reason = "stop";
   if (status == "incomplete") facts->finish_reason = "length";
   facts->error |= status == "failed";

@@ -104,6 +104,7 @@ Written Answer::Whole(int status, absl::string_view content_type, const HeaderLi
 }
 
 Written Answer::WriteBoth(const std::string& first, absl::string_view second) {
+  if (first.empty() && second.empty()) return connection_.gone() ? Written::kGone : Written::kAll;
   std::array<asio::const_buffer, 2> buffers = {AsBuffer(first), AsBuffer(second)};
   std::span<asio::const_buffer> left(buffers.data(), second.empty() ? 1 : 2);
   const Written written = connection_.WriteNow(left);
@@ -126,6 +127,11 @@ void Answer::BeginWhole(absl::string_view content_type, const HeaderList& header
 
 Written Answer::Part(absl::string_view bytes) {
   std::string before = std::exchange(unsent_, std::string());
+  if (form_.head_only) {
+    head_sent_ = true;
+    status_ = whole_status_;
+    return WriteBoth(before, absl::string_view());
+  }
   if (chunks_) absl::StrAppend(&before, head_sent_ ? "\r\n" : "", absl::Hex(bytes.size()), "\r\n");
   head_sent_ = true;
   status_ = whole_status_;
@@ -180,6 +186,11 @@ std::string Answer::StreamHead(const HeaderList& headers) {
 
 Written Answer::Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
   std::string head = head_sent_ ? "" : StreamHead(headers);
+  if (form_.head_only) {
+    const Written written = WriteBoth(head, absl::string_view());
+    writing_ = written == Written::kPart;
+    return written;
+  }
   size_t size = 0;
   for (absl::string_view piece : pieces) size += piece.size();
   absl::InlinedVector<asio::const_buffer, 6> buffers;
@@ -206,7 +217,7 @@ asio::awaitable<bool> Answer::FinishEvents() {
 
 asio::awaitable<bool> Answer::End() {
   ended_ = true;
-  if (form_.http10 || (whole_ && !chunks_)) co_return !connection_.gone();
+  if (form_.head_only || form_.http10 || (whole_ && !chunks_)) co_return !connection_.gone();
   // The line end behind the last part of a whole answer is due.
   const absl::string_view end = whole_ ? "\r\n0\r\n\r\n" : "0\r\n\r\n";
   std::vector<asio::const_buffer> last_chunk(1, AsBuffer(end));
@@ -218,7 +229,9 @@ void Answer::KeepAlive(const HeaderList& headers) {
   const absl::string_view sign = form_.errors == ErrorForm::kAnthropic ? kAnthropicPing : ": keep-alive\n\n";
   const bool first = !head_sent_;
   std::string bytes = first ? StreamHead(headers) : "";
-  if (form_.http10) {
+  if (form_.head_only) {
+    if (!first) return;
+  } else if (form_.http10) {
     absl::StrAppend(&bytes, sign);
   } else {
     absl::StrAppend(&bytes, absl::Hex(sign.size()), "\r\n", sign, "\r\n");

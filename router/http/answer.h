@@ -2,8 +2,8 @@
 //
 // Adds x-request-id to everything. A stream is sent in chunks; KeepAlive sends its head and a comment line, and an
 // error after that becomes the stream's last event. A whole answer in parts has a length or is sent in chunks; an error
-// leaves it without its end and closes the connection. Used by one coroutine of one loop. KeepAlive may be called by a
-// deadline meanwhile: it leaves a connection alone that is being written to.
+// leaves it without its end and closes the connection. The answer to HEAD is its head alone. Used by one coroutine of
+// one loop. KeepAlive may be called by a deadline meanwhile: it leaves a connection alone that is being written to.
 #ifndef PENSTOCK_ROUTER_HTTP_ANSWER_H_
 #define PENSTOCK_ROUTER_HTTP_ANSWER_H_
 

@@ -2,11 +2,15 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "router/openai/request/request_scan.h"
 #include "router/session/apart/detachable_client.h"
 #include "router/session/session.h"
 
@@ -14,6 +18,29 @@ namespace penstock {
 namespace asio = boost::asio;
 
 namespace {
+
+constexpr absl::string_view kKey = "\"background\"";
+
+// Keeps its loop at work, and counts as a request from Count() on.
+class Guest {
+ public:
+  explicit Guest(EventLoop& loop) : loop_(loop) { loop_.connections().EnterGuest(); }
+  ~Guest() {
+    if (counted_) loop_.edge().requests.fetch_sub(1, std::memory_order_relaxed);
+    loop_.connections().LeaveGuest();
+  }
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+
+  void Count() {
+    counted_ = true;
+    loop_.edge().requests.fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  EventLoop& loop_;
+  bool counted_ = false;
+};
 
 // The parts of a request that its session refers to, and the session's client.
 struct Apart {
@@ -23,14 +50,17 @@ struct Apart {
         client_path(PathOf(OriginForm(request.target))),
         body(std::move(request.body)),
         memory(std::move(request.memory)),
-        client(answer, its_loop.io()) {}
+        client(answer, its_loop.io()),
+        guest(std::in_place, its_loop) {}
 
   EventLoop& loop;
   const HeaderList headers;
   const std::string client_path;
-  const BodyBuffer body;
-  const FairShare memory;
+  BodyBuffer body;
+  FairShare memory;
+  RequestRecord record;
   DetachableClient client;
+  std::optional<Guest> guest;  // Empty: the session has ended.
 };
 
 asio::awaitable<void> Run(std::shared_ptr<Apart> apart, std::unique_ptr<SessionRequest> request) {
@@ -41,14 +71,18 @@ asio::awaitable<void> Run(std::shared_ptr<Apart> apart, std::unique_ptr<SessionR
   } catch (const std::exception&) {  // This machine lacks memory: the client's connection ends without an answer.
   }
   apart->client.Finish();
-  apart->loop.connections().LeaveGuest();
-  apart->loop.edge().requests.fetch_sub(1, std::memory_order_relaxed);
+  apart->guest.reset();
 }
 
 }  // namespace
 
-bool MayRunApart(Endpoint endpoint, absl::string_view body) {
-  return endpoint == Endpoint::kResponses && absl::StrContains(body, "\"background\"");
+asio::awaitable<bool> MayRunApart(EventLoop& loop, absl::string_view body) {
+  while (!absl::StrContains(body.substr(0, kScanSlice + kKey.size()), kKey)) {
+    if (body.size() <= kScanSlice) co_return false;
+    body.remove_prefix(kScanSlice);
+    co_await asio::post(loop.io(), asio::use_awaitable);
+  }
+  co_return true;
 }
 
 asio::awaitable<void> RunApart(EventLoop& loop, ClientRequest& request, SessionRequest session, Answer& answer) {
@@ -58,12 +92,16 @@ asio::awaitable<void> RunApart(EventLoop& loop, ClientRequest& request, SessionR
   own->body = apart->body.view();
   own->client_path = apart->client_path;
   own->method = "POST";
-  own->record = nullptr;
+  RequestRecord* const line = std::exchange(own->record, &apart->record);
   own->may_detach = true;
-  loop.connections().EnterGuest();
-  loop.edge().requests.fetch_add(1, std::memory_order_relaxed);
   asio::co_spawn(loop.io(), Run(apart, std::move(own)), asio::detached);
   co_await apart->client.Served();
+  if (line != nullptr) *line = apart->record;
+  // The connection counts the request as long as its client waits.
+  if (apart->guest) apart->guest->Count();
+  // The engine has the request, or nobody wants it any more.
+  apart->body = BodyBuffer();
+  apart->memory = FairShare();
 }
 
 }  // namespace penstock

@@ -76,7 +76,9 @@ asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, Client
     co_await ollama::AnswerOllama(loop, answer, match.page, std::move(made), account);
     co_return;
   }
-  if (MayRunApart(match.endpoint, request.body.view())) {
+  bool apart = false;
+  if (match.endpoint == Endpoint::kResponses) apart = co_await MayRunApart(loop, request.body.view());
+  if (apart) {
     SessionRequest made = RequestOf(loop, client, request, match, answer, line);
     co_await RunApart(loop, request, std::move(made), answer);
     co_return;

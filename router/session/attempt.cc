@@ -208,6 +208,7 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
     state_.loop.edge().report(state_.forward->replica, EngineNews::kAnswer);
   }
   state_.engine_headers = HeadersForClient(head.headers);
+  if (state_.facts().background) Detach();
   reply.event_stream = head.event_stream;
   reply.length = head.length;
   reply.content_type = std::string(head.Find("content-type"));
@@ -260,8 +261,11 @@ asio::awaitable<AttemptEnd> Attempt::ReadNoStream() {
 }
 
 asio::awaitable<AttemptEnd> Attempt::ReadWhole(Reply& reply) {
-  WholeAnswer answer(state_, admission_, delivery_, *exchange_, {std::move(reply.content_type), reply.length});
-  AttemptEnd end = co_await answer.Run();
+  AttemptEnd end;
+  {  // The memory of the answer is free while the engine works on.
+    WholeAnswer answer(state_, admission_, delivery_, *exchange_, {std::move(reply.content_type), reply.length});
+    end = co_await answer.Run();
+  }
   if (state_.facts().background && end.kind == AttemptEnd::Kind::kFinished) {
     watch_.emplace(state_, EngineHeaders());
     const Outcome outcome = co_await watch_->Run();

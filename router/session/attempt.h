@@ -32,6 +32,9 @@ class Attempt {
   // The times that the engine got the whole request, and a part of it only.
   int writes() const { return exchange_ ? exchange_->writes() : 0; }
   int partial_writes() const { return exchange_ ? exchange_->partial_writes() : 0; }
+  // The attempt ended so, and its engine may work on at a response in the background. A draining router lets it.
+  bool LeavesWork(const AttemptEnd& end) const;
+  boost::asio::awaitable<void> CancelWork();
   // Closes the connection to the engine: what Run() waits for ends at once.
   void Abort() {
     if (exchange_) exchange_->Abort();
@@ -72,6 +75,8 @@ class Attempt {
   boost::asio::awaitable<AttemptEnd> ReadNoStream();
   // The body of an error; empty where it is too long. None: the attempt was interrupted.
   boost::asio::awaitable<std::optional<std::string>> ReadErrorBody();
+  // The client may leave. The line of its request may be written before the session ends.
+  void Detach();
   boost::asio::awaitable<AttemptEnd> Pass(Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadWhole(Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadStream(bool reassemble);

@@ -47,6 +47,29 @@ SpliceOrder Attempt::MakeOrder(const Plan& plan) const {
   return order;
 }
 
+void Attempt::Detach() {
+  if (RequestRecord* record = state_.request.record) {
+    record->endpoint = std::string(TraitsOf(state_.request.endpoint).label);
+    record->model = state_.facts().model;
+    record->service_class = state_.prepared.service_class.name;
+    record->tenant = state_.prepared.caller.name;
+    record->replica = state_.ReplicaName();
+    record->queue_wait = state_.forward->waited;
+  }
+  state_.client().Detach();
+}
+
+bool Attempt::LeavesWork(const AttemptEnd& end) const {
+  if (!state_.facts().background || end.kind == AttemptEnd::Kind::kFinished) return false;
+  if (writes() == 0 || state_.response_id.empty() || http_status::IsError(state_.engine_status)) return false;
+  return !state_.loop.edge().draining.load(std::memory_order_relaxed);
+}
+
+asio::awaitable<void> Attempt::CancelWork() {
+  BackgroundWatch work(state_, EngineHeaders());
+  co_await work.Cancel();
+}
+
 asio::awaitable<AttemptEnd> Attempt::Pass(Reply& reply) {
   const PassedAnswer::Head head{reply.status, reply.event_stream, std::move(reply.content_type), reply.length};
   PassedAnswer answer(state_, admission_, delivery_, *exchange_, head);

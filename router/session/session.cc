@@ -108,6 +108,7 @@ asio::awaitable<void> Session::Serve() {
     record_.OnAttemptEnd(end);
     end.writes = attempt_->writes();
     end.partial_writes = attempt_->partial_writes();
+    if (attempt_->LeavesWork(end)) co_await attempt_->CancelWork();
     attempt_.reset();
     if (state_.answer.usage_check.failed) state_.loop.edge().telemetry->engines().OnFalseUsage(state_.ReplicaName());
     if (end.kind == AttemptEnd::Kind::kFinished) {
@@ -159,7 +160,6 @@ void Session::BeginAttempt(const Forward& forward) {
   state_.answer.usage_check = {BoundsOf(state_.facts(), ContextOf(*state_.fleet, forward.replica)), false};
   record_.OnForward();
   if (const InsideRequest* inside = state_.request.inside) inside->observer->OnForward();
-  if (state_.facts().background) state_.client().Detach();
   attempt_.emplace(state_, admission_, delivery_);
 }
 
@@ -218,6 +218,7 @@ void Session::PlaceAgain(AttemptEnd end) {
   admission_.Requeue(/*aborted=*/end.kind == AttemptEnd::Kind::kAborted);
   record_.OnWait();
   if (const InsideRequest* inside = state_.request.inside) inside->observer->OnRequeue();
+  state_.client().Attach();
 }
 
 void Session::OnClientGone() {

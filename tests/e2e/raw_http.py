@@ -47,7 +47,7 @@ def read_answer(connection, method="POST"):
             chunk = connection.recv(65536)
             assert chunk, "the body is shorter than its length"
             rest += chunk
-    elif headers.get("transfer-encoding") == "chunked":
+    elif headers.get("transfer-encoding") == "chunked" and method != "HEAD":
         rest = read_chunks(connection, rest)
     return Answer(status, headers, rest)
 

@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "backends/dialect/answer_reader.h"
-#include "backends/dialect/json_scanner.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -19,16 +17,9 @@ constexpr double kPausePart = 1.0 / 8;
 constexpr Duration kNap = Duration::Seconds(1);
 constexpr Duration kPatience = Duration::Seconds(10);
 constexpr Duration kMostSilence = Duration::Seconds(30);
-constexpr size_t kMostBody = 16 << 20;
-
-// Empty: the body has none.
-std::string StatusOf(absl::string_view body) {
-  std::string status;
-  JsonScanner scanner(body);
-  const bool json = scanner.WholeObject(
-      [&](absl::string_view key) { return key == "status" ? scanner.CopyString(&status) : scanner.Skip(); });
-  return json ? status : std::string();
-}
+constexpr Duration kCancelPatience = Duration::Seconds(2);
+// Several servers may share one address.
+constexpr int kUnknownInRow = 3;
 
 }  // namespace
 
@@ -39,7 +30,7 @@ BackgroundWatch::BackgroundWatch(SessionState& state, HeaderList headers)
       wake_(state.loop.io()),
       pause_(state.loop.deadlines(), [this] { wake_.Notify(); }) {}
 
-bool BackgroundWatch::leaving() const { return left_ || state_.loop.edge().draining.load(std::memory_order_relaxed); }
+bool BackgroundWatch::draining() const { return state_.loop.edge().draining.load(std::memory_order_relaxed); }
 
 void BackgroundWatch::Leave() {
   left_ = true;
@@ -49,13 +40,16 @@ void BackgroundWatch::Leave() {
 
 asio::awaitable<Outcome> BackgroundWatch::Run() {
   Instant heard = Now();
+  int unknown = 0;
   while (true) {
     co_await Pause();
     auto found = Found::kSilence;
     if (!leaving()) found = co_await Look();
+    if (leaving() && !draining()) co_await Cancel();
     if (leaving()) co_return Outcome::kClientGone;
     if (found == Found::kEnded) co_return Outcome::kFinished;
-    if (found == Found::kNothing) co_return Outcome::kEngineFailed;
+    unknown = found == Found::kNothing ? unknown + 1 : 0;
+    if (unknown == kUnknownInRow) co_return Outcome::kEngineFailed;
     if (found != Found::kSilence) heard = Now();
     if (Now() - heard > kMostSilence) co_return Outcome::kEngineFailed;
     if (Now() < state_.answer_deadline) continue;
@@ -74,44 +68,54 @@ asio::awaitable<void> BackgroundWatch::Pause() {
 }
 
 asio::awaitable<BackgroundWatch::Found> BackgroundWatch::Look() {
-  const std::optional<Reply> reply = co_await Ask("GET", absl::StrCat("/v1/responses/", state_.response_id));
-  if (!reply) co_return Found::kSilence;
+  const Reply reply = co_await Ask("GET", absl::StrCat("/v1/responses/", state_.response_id), kPatience);
+  if (reply.status == 0) co_return Found::kSilence;
   state_.heard = Now();
-  if (reply->status == http_status::kNotFound) co_return Found::kNothing;
-  co_return http_status::IsSuccess(reply->status) ? Read(reply->body) : Found::kSilence;
+  if (reply.status == http_status::kNotFound) co_return Found::kNothing;
+  if (!http_status::IsSuccess(reply.status)) co_return Found::kSilence;
+  co_return reply.endless ? Found::kRunning : Read(reply.facts);
 }
 
-BackgroundWatch::Found BackgroundWatch::Read(const std::string& body) {
-  const std::string status = StatusOf(body);
-  if (status == "queued" || status == "in_progress") return Found::kRunning;
-  if (status.empty()) return Found::kSilence;
-  const AnswerFacts facts = ReadAnswer(Endpoint::kResponses, body);
+BackgroundWatch::Found BackgroundWatch::Read(const AnswerFacts& facts) {
+  if (facts.status == "queued" || facts.status == "in_progress") return Found::kRunning;
+  if (facts.status.empty()) return Found::kSilence;
   state_.answer.usage = facts.usage;
   if (state_.answer.usage) KeepPossible(state_.answer.usage_check, *state_.answer.usage);
-  state_.answer.finish_reason = status == "cancelled" ? "cancelled" : facts.finish_reason;
+  state_.answer.finish_reason = facts.status == "cancelled" ? "cancelled" : facts.finish_reason;
   return Found::kEnded;
 }
 
 asio::awaitable<void> BackgroundWatch::Cancel() {
-  co_await Ask("POST", absl::StrCat("/v1/responses/", state_.response_id, "/cancel"));
+  co_await Ask("POST", absl::StrCat("/v1/responses/", state_.response_id, "/cancel"), kCancelPatience);
 }
 
-asio::awaitable<std::optional<BackgroundWatch::Reply>> BackgroundWatch::Ask(const char* method, std::string target) {
+asio::awaitable<BackgroundWatch::Reply> BackgroundWatch::Ask(const char* method, std::string target,
+                                                             Duration patience) {
+  Reply reply;
   const std::shared_ptr<UpstreamPool> pool = state_.loop.PoolOf(state_.forward->replica);
-  if (pool == nullptr) co_return std::nullopt;
+  if (pool == nullptr) co_return reply;
   UpstreamRequest question;
   question.method = method;
   question.target = std::move(target);
   question.headers = headers_;
+  const Instant until = Now() + patience;
+  const auto left = [until] { return std::max(Duration(), until - Now()); };
   exchange_.emplace();
   std::optional<absl::Status> sent = pool->SendNow(*exchange_, question);
-  if (!sent) sent = co_await pool->FinishSend(*exchange_, kPatience);
-  std::optional<Reply> reply;
+  if (!sent) sent = co_await pool->FinishSend(*exchange_, left());
   if (sent->ok()) {
-    const auto head = co_await exchange_->ReadHead(kPatience);
+    const auto head = co_await exchange_->ReadHead(left());
+    AnswerScan scan(Endpoint::kResponses);
+    Bytes size(0);
+    const auto take = [&](absl::string_view piece) {
+      size += Bytes(static_cast<int64_t>(piece.size()));
+      reply.endless = size > state_.limits.max_answer || Now() > until;
+      return !reply.endless && scan.Feed(piece);
+    };
     if (head.ok()) {
-      auto body = co_await exchange_->ReadAll(kPatience, kMostBody);
-      if (body.ok()) reply = Reply{head->status, *std::move(body)};
+      const absl::StatusOr<bool> ended = co_await exchange_->ReadWhile(left(), take);
+      if (ended.ok()) reply.status = head->status;
+      if (ended.ok() && *ended) reply.facts = scan.Finish();
     }
   }
   exchange_.reset();

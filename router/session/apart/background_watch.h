@@ -1,9 +1,10 @@
 // The work of an engine behind a background response, watched until it ends, so that its lease does not end before.
 //
 // Penstock asks the engine for the response after each eighth of the work's age: a quarter of a second at least, five
-// seconds at most. The work has ended when its status says so, or when the engine does not know it any more. An engine
-// that is out of reach for half a minute has lost it. Work that outlives limits.answer_timeout is cancelled. A draining
-// router leaves the work to the engine, and any router finds it there. Lives in the attempt, on its loop.
+// seconds at most. The work has ended when its status says so, or when the engine does not know it three times in a
+// row. An engine that is out of reach for half a minute has lost it. Work that outlives limits.answer_timeout is
+// cancelled, and so is work whose status nobody can read. A draining router leaves the work to the engine, and any
+// router finds it there. Costs no memory for what it reads. Lives in the attempt, on its loop.
 #ifndef PENSTOCK_ROUTER_SESSION_APART_BACKGROUND_WATCH_H_
 #define PENSTOCK_ROUTER_SESSION_APART_BACKGROUND_WATCH_H_
 
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "backends/dialect/answer_reader.h"
 #include "backends/dialect/headers.h"
 #include "backends/transport/upstream.h"
 #include "router/core/contract/event.h"
@@ -27,8 +29,10 @@ class BackgroundWatch {
   // Waits for the end of the work and tells how it ended. A usage that the engine tells goes into the state. Awaited
   // once.
   boost::asio::awaitable<Outcome> Run();
-  // The router ends, and so does Run().
+  // Run() ends. It has the engine cancel the work, unless the router drains.
   void Leave();
+  // Has the engine cancel the work. Waits for its word, for two seconds at most.
+  boost::asio::awaitable<void> Cancel();
 
  private:
   // A look at the response found one of these.
@@ -36,15 +40,16 @@ class BackgroundWatch {
 
   boost::asio::awaitable<void> Pause();
   boost::asio::awaitable<Found> Look();
-  boost::asio::awaitable<void> Cancel();
-  // The status and the body of an answer; nullopt: there is none.
   struct Reply {
-    int status = 0;
-    std::string body;
+    int status = 0;        // 0: there is no whole answer.
+    bool endless = false;  // It is longer than limits.max_answer, or takes too long.
+    AnswerFacts facts;
   };
-  boost::asio::awaitable<std::optional<Reply>> Ask(const char* method, std::string target);
-  Found Read(const std::string& body);
-  bool leaving() const;
+  // The answer is scanned as it comes, and not stored.
+  boost::asio::awaitable<Reply> Ask(const char* method, std::string target, Duration patience);
+  Found Read(const AnswerFacts& facts);
+  bool draining() const;
+  bool leaving() const { return left_ || draining(); }
 
   SessionState& state_;
   const HeaderList headers_;

@@ -19,6 +19,12 @@ void DetachableClient::Detach() {
   if (!left_) detached_ = true;
 }
 
+void DetachableClient::Attach() {
+  if (!std::exchange(detached_, false) || receiver_ != nullptr) return;
+  left_ = true;
+  if (auto on_gone = std::exchange(on_gone_, nullptr)) on_gone();
+}
+
 void DetachableClient::Release() {
   if (receiver_ == nullptr) return;
   begun_ = receiver_->begun();

@@ -2,7 +2,7 @@
 //
 // Before Detach() every call passes, and the session ends with its receiver, as any other. After Detach() the session
 // lasts until its own end: what the receiver does not take any more is dropped. The receiver lives until Served()
-// returned. Belongs to the loop of its session.
+// returned. Attach() makes it the client of its session again. Belongs to the loop of its session.
 #ifndef PENSTOCK_ROUTER_SESSION_APART_DETACHABLE_CLIENT_H_
 #define PENSTOCK_ROUTER_SESSION_APART_DETACHABLE_CLIENT_H_
 
@@ -37,6 +37,7 @@ class DetachableClient final : public Client {
   boost::asio::awaitable<bool> Error(const ApiError& error) override;
   void KeepAlive(const HeaderList& headers) override;
   void Detach() override;
+  void Attach() override;
   bool begun() const override { return receiver_ != nullptr ? receiver_->begun() : begun_; }
   int status() const override { return receiver_ != nullptr ? receiver_->status() : status_; }
   bool gone() const override { return left_; }

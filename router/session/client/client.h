@@ -47,6 +47,8 @@ class Client {
 
   // The session may outlive its client from now on, if the client allows that.
   virtual void Detach() {}
+  // Takes Detach() back. A client that left meanwhile is gone now.
+  virtual void Attach() {}
 
   // The answer begins anew, from its first byte. Only for clients that gather it.
   virtual void Forget() {}

@@ -36,6 +36,7 @@ class ForwardingClient : public Client {
   boost::asio::awaitable<bool> Error(const ApiError& error) override { return client_.Error(error); }
   void Forget() override { client_.Forget(); }
   void Detach() override { client_.Detach(); }
+  void Attach() override { client_.Attach(); }
   void KeepAlive(const HeaderList& headers) override { client_.KeepAlive(headers); }
   bool begun() const override { return client_.begun(); }
   int status() const override { return client_.status(); }

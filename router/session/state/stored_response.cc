@@ -29,8 +29,9 @@ std::variant<ReplicaId, ApiError> HomeOf(const FleetView& fleet, TenantId tenant
                                          absl::string_view param) {
   const std::optional<ReplicaMark> mark = ReplicaIn(id, tenant);
   if (!mark) return Unknown(id, param);
-  for (uint32_t i = 0; i < fleet.engines.size(); ++i) {
-    const ReplicaId replica(i);
+  const size_t count = std::min(fleet.book.fleet().replicas.size(), fleet.engines.size());
+  for (size_t i = 0; i < count; ++i) {
+    const ReplicaId replica(static_cast<uint32_t>(i));
     if (!fleet.book.removed(replica) && MarkOf(fleet.engines[i].name) == *mark) return replica;
   }
   // It may not have been found yet.
@@ -71,7 +72,8 @@ std::optional<ApiError> CheckContinuation(const SessionRequest& request, const F
   }
   if (!facts.continues_response) return std::nullopt;
   const absl::string_view id = facts.previous_response;
-  if (names && !id.empty() && (IsResponseId(id) || !OneServer(fleet, prepared.model))) {
+  // An id of a router is checked against its tenant even while no engine is known.
+  if (IsResponseId(id) || (names && !id.empty() && !OneServer(fleet, prepared.model))) {
     auto home = HomeOf(fleet, prepared.caller.tenant, id, "previous_response_id");
     if (ApiError* error = std::get_if<ApiError>(&home)) return std::move(*error);
     prepared.home = std::get<ReplicaId>(home);

@@ -2,12 +2,13 @@
 import concurrent.futures
 import pathlib
 import signal
+import socket
 import time
 
 import openai
 import pytest
 from processes import MODEL, Engine, Router, replicas, wait_until
-from raw_http import request_bytes, send
+from raw_http import read_answer, request_bytes, send
 
 ENDED = ("completed", "incomplete", "failed", "cancelled")
 
@@ -161,6 +162,16 @@ def test_a_stream_of_background_work_goes_on_where_its_client_left(client, route
     text = "".join(event.delta for event in begun + rest if event.type == "response.output_text.delta")
     assert text == rest[-1].response.output_text
     router.wait_for_nothing(pair)
+
+
+def test_head_answers_with_a_head_alone_and_its_connection_serves_on(client, router):
+    made = ask(client)
+    with socket.create_connection(router.address, timeout=10) as connection:
+        for query in ("", "?stream=true", ""):
+            for method in ("HEAD", "GET"):
+                connection.sendall(request_bytes(f"/v1/responses/{made.id}{query}", b"", method, {"Authorization": "Bearer any"}))
+                answer = read_answer(connection, method)
+                assert (answer.status, answer.body == b"") == (200, method == "HEAD")
 
 
 def test_background_needs_a_store_and_a_plain_key(router):
