@@ -1,11 +1,14 @@
 // `penstock top`: the page of a router in a terminal, or as plain lines where the output is none.
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,6 +24,8 @@
 
 namespace penstock {
 namespace {
+
+constexpr uintmax_t kLargestAuthorities = 4 << 20;
 
 int PrintLines(top::StateReader& reader, const TopOptions& options, const sigset_t& signals) {
   for (int64_t printed = 0; options.count == 0 || printed < options.count; ++printed) {
@@ -44,11 +49,18 @@ absl::StatusOr<TlsContext::Pointer> Trust(const UpstreamAddress& address, const 
   if (!address.tls) return nullptr;
   std::string authorities;
   if (!file.empty()) {
+    std::error_code unknown;
+    if (!std::filesystem::is_regular_file(file, unknown) ||
+        std::filesystem::file_size(file, unknown) > kLargestAuthorities) {
+      return absl::InvalidArgumentError(file + ": is no file of at most 4 MiB");
+    }
     std::ifstream in(file, std::ios::binary);
     authorities.assign(std::istreambuf_iterator<char>(in), {});
     if (authorities.empty()) return absl::InvalidArgumentError(file + ": cannot be read, or is empty");
   }
-  return TlsContext::ForClient(authorities, TlsIdentity());
+  absl::StatusOr<TlsContext::Pointer> context = TlsContext::ForClient(authorities, TlsIdentity());
+  if (!context.ok()) return absl::InvalidArgumentError(absl::StrCat(file, ": ", context.status().message()));
+  return context;
 }
 
 }  // namespace

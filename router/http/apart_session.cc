@@ -50,7 +50,7 @@ struct Apart {
         client_path(PathOf(OriginForm(request.target))),
         body(std::move(request.body)),
         memory(std::move(request.memory)),
-        client(answer, its_loop.io()),
+        client(answer, its_loop.io(), its_loop.edge().draining),
         guest(std::in_place, its_loop) {}
 
   EventLoop& loop;

@@ -95,6 +95,10 @@ void EngineMetrics::OnSegment(absl::string_view replica, bool write, SegmentResu
       .Increment();
 }
 
+void EngineMetrics::OnNodeFresh(const std::string& node, absl::string_view exporter) {
+  registry_.Gauge(MetricNamed("penstock_node_stale"), {{"node", node}, {"exporter", std::string(exporter)}}).Set(0);
+}
+
 void EngineMetrics::OnNodeScrape(const std::string& node, absl::string_view exporter, NodeScrape result, bool stale) {
   registry_
       .Counter(MetricNamed("penstock_node_scrapes_total"),

@@ -35,6 +35,8 @@ class EngineMetrics {
   void OnWakeEnd(absl::string_view replica, SleepResult result, Duration took);
   // A reading or writing of an engine's kvcached segment ended.
   void OnSegment(absl::string_view replica, bool write, SegmentResult result);
+  // Nobody reads the exporter any more: it is not stale.
+  void OnNodeFresh(const std::string& node, absl::string_view exporter);
   // One reading of an exporter of a node ended. `stale`: its samples have no effect.
   void OnNodeScrape(const std::string& node, absl::string_view exporter, NodeScrape result, bool stale);
 

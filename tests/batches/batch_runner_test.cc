@@ -5,6 +5,8 @@
 #include <mutex>
 #include <string>
 
+#include "router/jobs/run/batch_errors.h"
+#include "router/jobs/worker/wall_clock.h"
 #include "tests/batches/job_world.h"
 
 namespace penstock::jobs {
@@ -48,6 +50,41 @@ TEST(BatchRunner, ABatchThatEndsDuringItsValidationSaysSo) {
   const Json listed = Json::parse(ended.errors);
   EXPECT_EQ(listed[0]["code"], "input_not_validated");
   EXPECT_EQ(ended.counts.total, 0);
+}
+
+TEST(BatchErrors, AreSplitAsTheyWereJoined) {
+  const std::vector<std::string> errors = {R"({"code":"a","message":"x, \"]\" y","line":1})", R"({"code":"b"})"};
+  EXPECT_EQ(ErrorsOf(ListOf(errors)), errors);
+  EXPECT_EQ(ListOf(ErrorsOf("")), "");
+}
+
+TEST(BatchRunner, AValidationThatGoesOnKeepsTheFaultsOfBefore) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWholeAnswer); });
+  const StoreFolder folder;
+  BatchKey key;
+  const std::string before = R"({"code":"invalid_json_line","message":"of before","line":1})";
+  {
+    const std::unique_ptr<JobThread> thread = *JobThread::Open(folder.path(), {}, nullptr);
+    boost::asio::io_context io;
+    thread->Post(
+        io,
+        [&](JobStore& store) {
+          NewBatch wanted{.tenant = kTenant, .input_file_id = Upload(store, "{\n" + LineOf("a")).id};
+          wanted.endpoint = "/v1/chat/completions";
+          wanted.completion_window = "24h";
+          wanted.expires_at = WallSeconds() + UnixSeconds(86'400);
+          key = store.batches().Create(wanted, WallSeconds())->key;
+          return store.batches().SetErrors(key, ListOf({before}));
+        },
+        [](const JobDone& done) { EXPECT_TRUE(done.ok()); });
+    io.run();
+    thread->Stop();
+  }
+  JobWorld job(folder, engine);
+  const Json listed = Json::parse(job.AwaitEnd(key).errors);
+  ASSERT_EQ(listed.size(), 2U);
+  EXPECT_EQ(listed[0]["message"], "of before");
+  EXPECT_EQ(listed[1]["line"], 1);
 }
 
 TEST(BatchRunner, ABatchWithoutAGoodLineFails) {

@@ -35,8 +35,8 @@ class PageLines {
     }
     return goes_on && Keep(piece.substr(end + 1));
   }
-  // The last line, when it has no end.
-  bool Finish(Take take) { return rest_.empty() || take(rest_); }
+  // False: the last line has no end, so the page is cut.
+  bool whole() const { return rest_.empty(); }
 
  private:
   bool Keep(absl::string_view part) {

@@ -1,6 +1,7 @@
 #include "router/http/pages/metrics_desk.h"
 
 #include <boost/asio/post.hpp>
+#include <cstdint>
 #include <utility>
 
 #include "base/clock.h"
@@ -10,7 +11,7 @@ namespace penstock {
 namespace {
 
 // The loop rests from texts for so many times as long as one took.
-constexpr double kRest = 3;
+constexpr int64_t kRest = 3;
 
 }  // namespace
 

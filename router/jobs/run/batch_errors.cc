@@ -1,14 +1,25 @@
 #include "router/jobs/run/batch_errors.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "router/jobs/batch/batch_request.h"
 #include "router/jobs/batch/batch_text.h"
+#include "router/openai/request/json_cursor.h"
 
 namespace penstock::jobs {
 
 std::string ListOf(const std::vector<std::string>& errors) {
   return errors.empty() ? "" : absl::StrCat("[", absl::StrJoin(errors, ","), "]");
+}
+
+std::vector<std::string> ErrorsOf(absl::string_view list) {
+  std::vector<std::string> errors;
+  if (list.empty()) return errors;
+  JsonArray elements(ValueAt(list, 0));
+  while (const std::optional<JsonValue> element = elements.Next()) errors.emplace_back(element->raw());
+  return errors;
 }
 
 std::string TooLargeList(const Job& job) {

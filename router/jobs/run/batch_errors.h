@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "router/jobs/run/job.h"
 
 namespace penstock::jobs {
 
 // The JSON array `errors.data`; empty for none.
 std::string ListOf(const std::vector<std::string>& errors);
+// The elements of such an array.
+std::vector<std::string> ErrorsOf(absl::string_view list);
 // The outputs of the batch are too large.
 std::string TooLargeList(const Job& job);
 // Lines that nobody has read are in no file, so the batch itself tells of them.

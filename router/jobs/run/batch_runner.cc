@@ -171,8 +171,17 @@ asio::awaitable<std::optional<JobResult<ReadSlice>>> BatchRunner::ReadSliceOf(Jo
   co_return slice;
 }
 
+// A killed router goes on behind the slice.
+asio::awaitable<void> BatchRunner::KeepErrors(JobPointer job) {
+  auto work = [key = job->batch.key, list = ListOf(job->faults.input)](JobStore& store) {
+    return store.batches().SetErrors(key, list);
+  };
+  co_await Ask(std::move(work));
+}
+
 asio::awaitable<void> BatchRunner::Validate(JobPointer job) {
   std::vector<std::string>& errors = job->faults.input;
+  errors = ErrorsOf(job->batch.errors);
   for (bool ended = false; !ended;) {
     std::optional<JobResult<ReadSlice>> read = co_await ReadSliceOf(job);
     if (stopping_) co_return;
@@ -187,9 +196,11 @@ asio::awaitable<void> BatchRunner::Validate(JobPointer job) {
     }
     ReadSlice& slice = **read;
     ended = slice.ended;
+    const size_t listed = errors.size();
     for (std::string& error : slice.errors) {
       if (errors.size() < kMostErrorsOfBatch) errors.push_back(std::move(error));
     }
+    if (errors.size() > listed) co_await KeepErrors(job);
     job->batch.counts = slice.counts;
     if (slice.refusal.empty()) continue;
     errors.assign(1, slice.refusal);

@@ -49,6 +49,7 @@ class BatchRunner {
   // One batch, until it ended or the router does.
   boost::asio::awaitable<void> Serve(JobPointer job);
   boost::asio::awaitable<void> Validate(JobPointer job);
+  boost::asio::awaitable<void> KeepErrors(JobPointer job);
   // The next slice of the input, in its turn; nullopt: the batch is interrupted.
   boost::asio::awaitable<std::optional<JobResult<ReadSlice>>> ReadSliceOf(JobPointer job);
   boost::asio::awaitable<void> RunLines(JobPointer job);

@@ -183,9 +183,13 @@ JobDone BatchTable::Write(BatchKey key, BatchStatus status, UnixSeconds now, abs
   Query set(database_, kSetStatus[static_cast<size_t>(status)]);
   set.Bind(key.value()).Bind(now.value());
   if (JobDone done = set.Run(); !done.ok() || errors.empty()) return done;
-  Query add(database_, "UPDATE batches SET errors = ?2 WHERE key = ?1");
-  add.Bind(key.value()).Bind(errors);
-  return add.Run();
+  return SetErrors(key, errors);
+}
+
+JobDone BatchTable::SetErrors(BatchKey key, absl::string_view errors) {
+  Query set(database_, "UPDATE batches SET errors = ?2 WHERE key = ?1");
+  set.Bind(key.value()).Bind(errors);
+  return set.Run();
 }
 
 JobResult<Batch> BatchTable::SetStatus(BatchKey key, BatchStatus status, UnixSeconds now, absl::string_view errors) {

@@ -33,6 +33,8 @@ class BatchTable {
   // kConflict where MayFollow forbids it. A status that ends the batch is Finish. `errors`: the JSON array of
   // errors.data; empty: unchanged.
   JobResult<Batch> SetStatus(BatchKey key, BatchStatus status, UnixSeconds now, absl::string_view errors = "");
+  // Replaces the JSON array errors.data of a batch that is validated.
+  JobDone SetErrors(BatchKey key, absl::string_view errors);
   // Ends the batch: one durable step makes its output and error files visible to the tenant and sets the status. Lines
   // without an answer never run again. kGone: an output is not in the folder any more; as kFailed it is left out.
   JobResult<Batch> Finish(BatchKey key, BatchStatus status, UnixSeconds now, absl::string_view errors = "");

@@ -95,8 +95,8 @@ void NodeKeeper::Stop() {
   readers_.clear();
 }
 
-void NodeKeeper::Log(const Reader& reader, std::string message) const {
-  if (control_.edge().log == nullptr) return;
+void NodeKeeper::Log(const Reader& reader, absl::string_view message) const {
+  if (control_.edge().log == nullptr || !lines_.Allow(Now())) return;
   DecisionEntry entry;
   entry.message =
       absl::StrCat("node ", reader.node, ", ", kExporterNames[static_cast<size_t>(reader.config.kind)], " ", message);
@@ -131,7 +131,10 @@ void NodeKeeper::Configure() {
     }
   }
   for (const auto& reader : before) {
-    if (reader != nullptr) reader->Stop();
+    if (reader == nullptr) continue;
+    reader->Stop();
+    const absl::string_view kind = kExporterNames[static_cast<size_t>(reader->config.kind)];
+    control_.edge().telemetry->engines().OnNodeFresh(reader->node, kind);
   }
 }
 
@@ -177,7 +180,8 @@ asio::awaitable<void> NodeKeeper::Read(std::shared_ptr<Reader> reader) {
   const std::shared_ptr<int> under_way = under_way_;
   while (!reader->stopped) {
     Duration pause = reader->config.every;
-    if (*under_way >= kMostAtOnce) {
+    // Exporters that hang leave half of the places to those that answered last.
+    if (*under_way >= (reader->last == NodeScrape::kOk ? kMostAtOnce : kMostAtOnce / 2)) {
       pause = kWaitForTurn;
     } else {
       ++*under_way;
@@ -188,7 +192,7 @@ asio::awaitable<void> NodeKeeper::Read(std::shared_ptr<Reader> reader) {
           reader->node, kExporterNames[static_cast<size_t>(reader->config.kind)], result, reader->watch.IsStale(Now()));
       if (reader->last != result) Log(*reader, absl::StrCat("is read: ", LabelOf(result)));
       reader->last = result;
-      for (std::string& news : reader->watch.TakeNews()) Log(*reader, std::move(news));
+      for (const std::string& news : reader->watch.TakeNews()) Log(*reader, news);
     }
     reader->pause.expires_after(ToChrono(pause));
     co_await reader->pause.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -224,8 +228,7 @@ asio::awaitable<NodeScrape> NodeKeeper::ReadPage(Reader& reader) {
     if (piece->empty()) break;
     if (!page.Add(*piece, take)) co_return NodeScrape::kTooLarge;
   }
-  if (!page.Finish(take)) co_return NodeScrape::kTooLarge;
-  if (samples == 0) co_return NodeScrape::kGarbage;
+  if (!page.whole() || samples == 0) co_return NodeScrape::kGarbage;
   reader.watch.Commit(Now());
   co_return NodeScrape::kOk;
 }

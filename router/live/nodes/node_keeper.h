@@ -15,16 +15,18 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/strings/string_view.h"
 #include "backends/node/signals/exporter_watch.h"
 #include "config/config.h"
 #include "router/fleet/fleet_book.h"
 #include "router/live/event_loop.h"
+#include "router/telemetry/log/line_sampler.h"
 
 namespace penstock {
 
 class NodeKeeper {
  public:
-  static constexpr int kMostAtOnce = 16;
+  static constexpr int kMostAtOnce = 256;
 
   // `book` outlives this object.
   NodeKeeper(EventLoop& control, const FleetBook& book);
@@ -40,7 +42,7 @@ class NodeKeeper {
   void Tick();
   void Report(bool repeat);
   NodeEffects EffectsOn(ReplicaId replica, Instant now) const;
-  void Log(const Reader& reader, std::string message) const;
+  void Log(const Reader& reader, absl::string_view message) const;
   boost::asio::awaitable<void> Read(std::shared_ptr<Reader> reader);
   boost::asio::awaitable<NodeScrape> ReadPage(Reader& reader);
 
@@ -52,6 +54,7 @@ class NodeKeeper {
   absl::btree_map<ReplicaId, NodeEffects> told_;
   std::shared_ptr<int> under_way_ = std::make_shared<int>(0);
   int64_t ticks_ = 0;
+  mutable LineSampler lines_;  // Exporters that flap must not fill the log.
   bool stopped_ = false;
 };
 

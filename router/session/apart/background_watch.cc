@@ -12,16 +12,20 @@ namespace {
 
 constexpr Duration kLeastPause = Duration::Milliseconds(250);
 constexpr Duration kMostPause = Duration::Seconds(5);
-constexpr double kPausePart = 1.0 / 8;
+constexpr double kPausePerAge = 1.0 / 8;
 // A draining router looks so often whether it does.
 constexpr Duration kNap = Duration::Seconds(1);
-constexpr Duration kPatience = Duration::Seconds(10);
+constexpr Duration kPatience = Duration::Seconds(5);
 constexpr Duration kMostSilence = Duration::Seconds(30);
 constexpr Duration kCancelPatience = Duration::Seconds(2);
 // Several servers may share one address.
 constexpr int kUnknownInRow = 3;
 
 }  // namespace
+
+Duration PauseAt(Duration age) {
+  return std::clamp(Duration::Seconds(age.seconds() * kPausePerAge), kLeastPause, kMostPause);
+}
 
 BackgroundWatch::BackgroundWatch(SessionState& state, HeaderList headers)
     : state_(state),
@@ -51,16 +55,14 @@ asio::awaitable<Outcome> BackgroundWatch::Run() {
     unknown = found == Found::kNothing ? unknown + 1 : 0;
     if (unknown == kUnknownInRow) co_return Outcome::kEngineFailed;
     if (found != Found::kSilence) heard = Now();
-    if (Now() - heard > kMostSilence) co_return Outcome::kEngineFailed;
-    if (Now() < state_.answer_deadline) continue;
+    if (Now() - heard <= kMostSilence && Now() < state_.answer_deadline) continue;
     co_await Cancel();
     co_return Outcome::kEngineFailed;
   }
 }
 
 asio::awaitable<void> BackgroundWatch::Pause() {
-  const Duration age = Now() - began_;
-  const Instant until = Now() + std::clamp(age * kPausePart, kLeastPause, kMostPause);
+  const Instant until = Now() + PauseAt(Now() - began_);
   while (!leaving() && Now() < until) {
     pause_.Arm(std::min(kNap, until - Now()));
     co_await wake_.Wait();

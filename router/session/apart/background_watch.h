@@ -2,8 +2,8 @@
 //
 // Penstock asks the engine for the response after each eighth of the work's age: a quarter of a second at least, five
 // seconds at most. The work has ended when its status says so, or when the engine does not know it three times in a
-// row. An engine that is out of reach for half a minute has lost it. Work that outlives limits.answer_timeout is
-// cancelled, and so is work whose status nobody can read. A draining router leaves the work to the engine, and any
+// row. An engine that is out of reach for half a minute, or tells no status, has lost it. Such work is cancelled, and
+// so is work that outlives limits.answer_timeout. A draining router leaves the work to the engine, and any
 // router finds it there. Costs no memory for what it reads. Lives in the attempt, on its loop.
 #ifndef PENSTOCK_ROUTER_SESSION_APART_BACKGROUND_WATCH_H_
 #define PENSTOCK_ROUTER_SESSION_APART_BACKGROUND_WATCH_H_
@@ -21,6 +21,9 @@
 #include "router/session/state/session_state.h"
 
 namespace penstock {
+
+// The pause before the next look at work of this age.
+Duration PauseAt(Duration age);
 
 class BackgroundWatch {
  public:

@@ -5,7 +5,8 @@
 namespace penstock {
 namespace asio = boost::asio;
 
-DetachableClient::DetachableClient(Client& receiver, asio::io_context& loop) : receiver_(&receiver), served_(loop) {
+DetachableClient::DetachableClient(Client& receiver, asio::io_context& loop, const std::atomic<bool>& draining)
+    : receiver_(&receiver), served_(loop), draining_(draining) {
   receiver.Watch([this] { OnReceiverGone(); });
 }
 
@@ -66,7 +67,7 @@ bool DetachableClient::Settle(bool alive, bool last) {
 
 Written DetachableClient::Whole(int status, absl::string_view content_type, const HeaderList& headers,
                                 absl::string_view body) {
-  if (receiver_ == nullptr) return left_ ? Written::kGone : Written::kAll;
+  if (receiver_ == nullptr) return gone() ? Written::kGone : Written::kAll;
   return Pass(receiver_->Whole(status, content_type, headers, body), /*last=*/true);
 }
 
@@ -80,36 +81,36 @@ void DetachableClient::BeginWhole(absl::string_view content_type, const HeaderLi
 }
 
 Written DetachableClient::Part(absl::string_view bytes) {
-  if (receiver_ == nullptr) return left_ ? Written::kGone : Written::kAll;
+  if (receiver_ == nullptr) return gone() ? Written::kGone : Written::kAll;
   return Pass(receiver_->Part(bytes), /*last=*/false);
 }
 
 asio::awaitable<bool> DetachableClient::FinishWhole() {
-  if (receiver_ == nullptr) co_return !left_;
+  if (receiver_ == nullptr) co_return !gone();
   const bool alive = co_await receiver_->FinishWhole();
   co_return Settle(alive, last_);
 }
 
 Written DetachableClient::Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
-  if (receiver_ == nullptr) return left_ ? Written::kGone : Written::kAll;
+  if (receiver_ == nullptr) return gone() ? Written::kGone : Written::kAll;
   return Pass(receiver_->Events(headers, pieces), /*last=*/false);
 }
 
 asio::awaitable<bool> DetachableClient::FinishEvents() {
-  if (receiver_ == nullptr) co_return !left_;
+  if (receiver_ == nullptr) co_return !gone();
   const bool alive = co_await receiver_->FinishEvents();
   co_return Settle(alive, /*last=*/false);
 }
 
 asio::awaitable<bool> DetachableClient::End() {
-  if (receiver_ == nullptr) co_return !left_;
+  if (receiver_ == nullptr) co_return !gone();
   under_way_ = true;
   const bool alive = co_await receiver_->End();
   co_return Settle(alive, /*last=*/true);
 }
 
 asio::awaitable<bool> DetachableClient::Error(const ApiError& error) {
-  if (receiver_ == nullptr) co_return !left_;
+  if (receiver_ == nullptr) co_return !gone();
   under_way_ = true;
   const bool alive = co_await receiver_->Error(error);
   co_return Settle(alive, /*last=*/true);

@@ -6,6 +6,7 @@
 #ifndef PENSTOCK_ROUTER_SESSION_APART_DETACHABLE_CLIENT_H_
 #define PENSTOCK_ROUTER_SESSION_APART_DETACHABLE_CLIENT_H_
 
+#include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <functional>
@@ -19,7 +20,8 @@ namespace penstock {
 
 class DetachableClient final : public Client {
  public:
-  DetachableClient(Client& receiver, boost::asio::io_context& loop);
+  // With `draining`, nobody reads for a receiver that has gone: the engine goes on alone.
+  DetachableClient(Client& receiver, boost::asio::io_context& loop, const std::atomic<bool>& draining);
 
   // The receiver has its whole answer or is gone, and no call of it is under way. One coroutine waits.
   boost::asio::awaitable<void> Served();
@@ -40,7 +42,7 @@ class DetachableClient final : public Client {
   void Attach() override;
   bool begun() const override { return receiver_ != nullptr ? receiver_->begun() : begun_; }
   int status() const override { return receiver_ != nullptr ? receiver_->status() : status_; }
-  bool gone() const override { return left_; }
+  bool gone() const override { return left_ || (receiver_ == nullptr && draining_.load(std::memory_order_relaxed)); }
   void Watch(std::function<void()> on_gone) override;
   void Unwatch() override { on_gone_ = nullptr; }
 
@@ -53,6 +55,7 @@ class DetachableClient final : public Client {
 
   Client* receiver_;  // Null: nobody reads any more.
   Signal served_;
+  const std::atomic<bool>& draining_;
   std::function<void()> on_gone_;
   bool detached_ = false;
   bool left_ = false;       // Before Detach().

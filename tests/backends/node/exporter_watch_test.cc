@@ -214,19 +214,21 @@ TEST(ExporterWatch, TheLogHearsOnceThatARuleBeginsAndOnceThatItIsOver) {
 }
 
 TEST(PageLines, GiveWholeLinesHoweverThePageIsCut) {
-  const std::string page = "a 1\nbb 2\n\nccc 3";
+  const std::string page = "a 1\nbb 2\n\nccc 3\n";
   for (size_t size = 1; size <= page.size(); ++size) {
     PageLines lines;
     std::string seen;
     const auto take = [&seen](absl::string_view text) {
       seen += std::string(text);
-      return text.back() == '\n' || seen.size() == 15;
+      return text.back() == '\n';
     };
     for (size_t at = 0; at < page.size(); at += size) {
       EXPECT_TRUE(lines.Add(absl::string_view(page).substr(at, size), take)) << size;
     }
-    EXPECT_TRUE(lines.Finish(take));
+    EXPECT_TRUE(lines.whole());
     EXPECT_EQ(seen, page) << size;
+    EXPECT_TRUE(lines.Add("dddd", take));
+    EXPECT_FALSE(lines.whole()) << "a cut page";
   }
 }
 
