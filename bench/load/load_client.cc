@@ -32,8 +32,7 @@ using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
-// Engines close an idle connection after 5 s.
-constexpr auto kIdleLimit = std::chrono::seconds(4);
+constexpr auto kIdleLimit = std::chrono::seconds(4);  // Engines close an idle connection after 5 s.
 constexpr size_t kReadBytes = 4096;
 constexpr auto kWatchEvery = std::chrono::milliseconds(200);
 

@@ -208,12 +208,6 @@ TEST(Warnings, AStoreNeedsAFolderThatIsOne) {
   EXPECT_THAT(Warnings(Parsed(WithReplica("state: {path: jobs}\n"))), ElementsAre(HasSubstr("relative path")));
 }
 
-TEST(Warnings, APolicyInItsOwnShadowIsNamed) {
-  EXPECT_THAT(Warnings(Parsed(WithReplica("policy: {decide: round_robin, shadow: round_robin}\n"))),
-              ElementsAre(HasSubstr("round_robin in its own shadow")));
-  EXPECT_THAT(Warnings(Parsed(WithReplica("policy: {decide: round_robin, shadow: penstock}\n"))), IsEmpty());
-}
-
 TEST(Warnings, KeysWithAnEffectNeedNone) {
   EXPECT_THAT(Warnings(Parsed(WithReplica("state: {path: /x}\n"
                                           "tenants: [{name: t, keys: [k], weight: 2}]\nadmin_listen: 127.0.0.1:1\n"))),

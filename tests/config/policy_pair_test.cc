@@ -9,6 +9,7 @@
 namespace penstock {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -60,6 +61,12 @@ TEST(PolicyPair, AChangedShadowNeedsARestart) {
   const Config running = Parsed(WithReplica("policy: {decide: round_robin, shadow: penstock}\n"));
   const Config fresh = Parsed(WithReplica("policy: round_robin\n"));
   EXPECT_THAT(KeysThatNeedRestart(running, fresh), ::testing::ElementsAre("policy"));
+}
+
+TEST(PolicyPair, APolicyInItsOwnShadowIsNamed) {
+  EXPECT_THAT(Warnings(Parsed(WithReplica("policy: {decide: round_robin, shadow: round_robin}\n"))),
+              ElementsAre(HasSubstr("round_robin in its own shadow")));
+  EXPECT_THAT(Warnings(Parsed(WithReplica("policy: {decide: round_robin, shadow: penstock}\n"))), IsEmpty());
 }
 
 }  // namespace

@@ -20,11 +20,9 @@ RequestFacts Scan(Endpoint endpoint, const std::string& body) {
 
 ApiError ScanError(Endpoint endpoint, const std::string& body) {
   auto result = ScanRequest(endpoint, body, AllOutputLimits());
-  if (std::holds_alternative<RequestFacts>(result)) {
-    ADD_FAILURE() << "accepted: " << body.substr(0, 200);
-    return ApiError();
-  }
-  return std::get<ApiError>(result);
+  if (const ApiError* error = std::get_if<ApiError>(&result)) return *error;
+  ADD_FAILURE() << "accepted: " << body.substr(0, 200);
+  return ApiError();
 }
 
 std::string Chat(const std::string& more) {

@@ -1,7 +1,7 @@
 // The responses of one simulated engine: their runs, and the store in which they stay until the engine restarts.
 //
-// As vLLM with VLLM_ENABLE_RESPONSES_API_STORE=1, and with DELETE and input_items besides. The store has kMost
-// responses at most; the oldest ended one makes room. No I/O. Same thread as the engine.
+// The engine answers as vLLM with VLLM_ENABLE_RESPONSES_API_STORE=1, and has DELETE and input_items besides. The store
+// has kMost responses at most; the oldest ended one makes room. No I/O. Same thread as the engine.
 #ifndef PENSTOCK_BACKENDS_SIMULATED_RESPONSES_RESPONSE_STORE_H_
 #define PENSTOCK_BACKENDS_SIMULATED_RESPONSES_RESPONSE_STORE_H_
 

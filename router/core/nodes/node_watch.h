@@ -2,9 +2,9 @@
 //
 // A report says how many times as long steps take on the node. Only the part over the least of the peers counts: where
 // all nodes are as slow, or all exporters lie alike, nobody is derated. The same holds for closed nodes: a request goes
-// there where no open replica can take it (Placement::IsSpared). So no exporter stops the service. A replica without a
-// peer keeps its pace. Owned by PenstockCore. A report or a change of health costs O(replicas), but nothing while no
-// replica has a report that differs from the default.
+// there where no open replica can take it (Placement::HasOpenServer). So no exporter stops the service. A replica
+// without a peer keeps its pace. Owned by PenstockCore. A report or a change of health costs O(replicas), but nothing
+// while no replica has a report that differs from the default.
 #ifndef PENSTOCK_ROUTER_CORE_NODES_NODE_WATCH_H_
 #define PENSTOCK_ROUTER_CORE_NODES_NODE_WATCH_H_
 

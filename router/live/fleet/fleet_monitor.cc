@@ -291,8 +291,7 @@ std::shared_ptr<const FleetView> FleetMonitor::MakeView() const {
   for (size_t i = 0; i < book_.fleet().replicas.size(); ++i) {
     const FleetEntry& entry = book_.entry(ReplicaId(static_cast<uint32_t>(i)));
     const auto found = watched_.find(ReplicaId(entry.first));
-    EngineAccess& access = engines.emplace_back();
-    if (!entry.removed && found != watched_.end()) access = found->second->Access(entry);
+    engines.push_back(entry.removed || found == watched_.end() ? EngineAccess() : found->second->Access(entry));
   }
   return MakeFleetView(book_, std::move(engines));
 }

@@ -1,7 +1,8 @@
 // Reads the exporters of nodes and tells the core what they mean for each replica.
 //
 // Each exporter has a coroutine on the control loop, a guest of it; no request waits for one. A reading has one
-// deadline, and takes at most PageLines::kLargestPage bytes, line by line. At most kMostAtOnce readings are under way.
+// deadline, and takes at most PageLines::kLargestPage bytes, line by line. At most kMostAtOnce readings are under way;
+// exporters that did not answer last get half of them.
 // A tick each half second evaluates the rules, takes a new configuration, and submits the reports that changed. Reports
 // with an effect are repeated: the core may not have known the replica yet. Belongs to the control loop; its owner
 // stops it before the loop ends.

@@ -2,9 +2,9 @@
 //
 // Penstock asks the engine for the response after each eighth of the work's age: a quarter of a second at least, five
 // seconds at most. The work has ended when its status says so, or when the engine does not know it three times in a
-// row. An engine that is out of reach for half a minute, or tells no status, has lost it. Such work is cancelled, and
-// so is work that outlives limits.answer_timeout. A draining router leaves the work to the engine, and any
-// router finds it there. Costs no memory for what it reads. Lives in the attempt, on its loop.
+// row. An engine that is out of reach for half a minute, or tells no status, has lost it. Penstock has the engine
+// cancel such work, and work that outlives limits.answer_timeout. A draining router leaves the work to the engine,
+// where any router finds it. What the watch reads costs no memory. It lives in the attempt, on its loop.
 #ifndef PENSTOCK_ROUTER_SESSION_APART_BACKGROUND_WATCH_H_
 #define PENSTOCK_ROUTER_SESSION_APART_BACKGROUND_WATCH_H_
 

@@ -34,15 +34,14 @@ std::variant<ReplicaId, ApiError> HomeOf(const FleetView& fleet, TenantId tenant
     const ReplicaId replica(static_cast<uint32_t>(i));
     if (!fleet.book.removed(replica) && MarkOf(fleet.engines[i].name) == *mark) return replica;
   }
-  // It may not have been found yet.
+  // Discovery may not have found the replica yet.
   if (fleet.book.AwaitsDiscovery()) {
     return FromRefusal(Refuse{RequestId(), Refusal::kNoReplica, Duration::Seconds(1), 0, 0}, "");
   }
-  return MakeError(ErrorName::kLostResponse,
-                   absl::StrCat("The replica that kept response '", Shown(id),
-                                "' has left the fleet, and the response "
-                                "with it."),
-                   param);
+  return MakeError(
+      ErrorName::kLostResponse,
+      absl::StrCat("The replica that kept response '", Shown(id), "' has left the fleet, and the response with it."),
+      param);
 }
 
 bool OneServer(const FleetView& fleet, ModelId model) {
