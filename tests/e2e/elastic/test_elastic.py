@@ -39,11 +39,12 @@ def segments(tmp_path):
 
 
 @contextlib.contextmanager
-def many(router, count, model, tokens=3000):
-    """Requests that run for a long time; their clients leave at the end."""
+def many(router, count, model, tokens=3000, own_words=0):
+    """Requests that run for a long time; their clients leave at the end. Each prompt begins with words of its own."""
     connections = [socket.create_connection(router.address) for _ in range(count)]
-    for connection in connections:
-        body = chat("Say something long. " * 40, model=model, max_tokens=tokens, stream=True)
+    for number, connection in enumerate(connections):
+        prompt = f"Client {number} says. " * (own_words // 3) + "Say something long. " * 40
+        body = chat(prompt, model=model, max_tokens=tokens, stream=True)
         connection.sendall(request_bytes(body=body))
     try:
         yield
@@ -78,9 +79,10 @@ def test_a_limit_that_falls_lets_fewer_in_and_one_that_rises_more(folder, engine
     with Router(folder, config=config(engines, segments)) as router:
         router.wait_for_count("penstock_elastic_limit_bytes", GB, replica="a")
         router.wait_for_count("penstock_pool_capacity_bytes", GB, pool="a")
-        with many(router, 24, MODELS["a"]):
+        # A prompt of 900 tokens takes 0.12 GB, so those of all need 3 GB. With their outputs in full they need 8 GB.
+        with many(router, 24, MODELS["a"], tokens=1500, own_words=600):
             few = settled_running(router, "a", 24)
-            assert 1 <= few < 24
+            assert 1 <= few < 12
             segments["a"].set_limit(10 * GB)
             router.wait_for_count("penstock_replica_running_requests", 24, replica="a")
 
