@@ -1,6 +1,5 @@
 #include "router/fleet/tenants.h"
 
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <xxhash.h>
@@ -99,18 +98,20 @@ FairnessSpec FairnessOf(const Config& config) {
           static_cast<ServiceUnit>(place(kServiceNames, config.fairness_charge))};
 }
 
-TenantBook::TenantBook(const Config& config) : tenants_(config.tenants), tenant_header_(config.tenant_header) {
+TenantBook::TenantBook(const Config& config) : tenant_header_(config.tenant_header) {
   // Everybody knows the stars of a printed configuration.
   const std::string hidden = KeyDigest(kHiddenSecret);
-  for (size_t i = 0; i < tenants_.size(); ++i) {
-    for (const std::string& digest : tenants_[i].keys) {
+  for (size_t i = 0; i < config.tenants.size(); ++i) {
+    tenants_.push_back(CallerOf(config.tenants[i]));
+    names_.try_emplace(config.tenants[i].name, i);
+    for (const std::string& digest : config.tenants[i].keys) {
       needs_key_ = true;
-      if (digest != hidden) keys_.push_back(Key{digest, i});
+      if (digest != hidden) keys_.Add(digest, i);
     }
   }
   needs_admin_key_ = !config.admin_keys.empty();
   for (const std::string& digest : config.admin_keys) {
-    if (digest != hidden) admin_keys_.push_back(digest);
+    if (digest != hidden) admin_keys_.Add(digest, 0);
   }
 }
 
@@ -123,35 +124,21 @@ std::optional<ApiError> TenantBook::DenyAdmin(const HeaderList& headers, bool on
   }
   const absl::string_view key = ApiKeyOf(headers);
   if (key.empty()) return MissingKey();
-  const std::string digest = KeyDigest(key);
-  bool found = false;
-  for (const std::string& known : admin_keys_) {
-    found = CRYPTO_memcmp(known.data(), digest.data(), digest.size()) == 0 || found;
-  }
-  return found ? std::nullopt : std::optional(InvalidKey());
+  return admin_keys_.Find(KeyDigest(key)) != nullptr ? std::nullopt : std::optional(InvalidKey());
 }
 
 std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) const {
   const absl::string_view key = ApiKeyOf(headers);
   if (needs_key_) {
-    const std::string digest = KeyDigest(key);
-    const Key* found = nullptr;
-    for (const Key& known : keys_) {
-      if (CRYPTO_memcmp(known.digest.data(), digest.data(), digest.size()) == 0) found = &known;
-    }
     if (key.empty()) return MissingKey();
-    if (found == nullptr) return InvalidKey();
-    const TenantConfig& tenant = tenants_[found->tenant];
-    return CallerOf(tenant);
+    const size_t* tenant = keys_.Find(KeyDigest(key));
+    if (tenant == nullptr) return InvalidKey();
+    return tenants_[*tenant];
   }
   const absl::string_view named = tenant_header_.empty() ? "" : FindHeader(headers, tenant_header_);
   if (!named.empty()) {
-    for (const TenantConfig& tenant : tenants_) {
-      if (named == absl::string_view(tenant.name)) {
-        return CallerOf(tenant);
-      }
-    }
-    return Caller{TenantIdOf(named), "", "", "", false};
+    const auto tenant = names_.find(named);
+    return tenant != names_.end() ? tenants_[tenant->second] : Caller{TenantIdOf(named), "", "", "", false};
   }
   return key.empty() ? Caller{} : Caller{TenantIdOf(key), "", "", "", false};
 }

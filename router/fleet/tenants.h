@@ -7,10 +7,12 @@
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "base/ids.h"
 #include "config/config.h"
 #include "router/core/contract/fleet.h"
+#include "router/fleet/key_table.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
 
@@ -35,20 +37,17 @@ class TenantBook {
  public:
   explicit TenantBook(const Config& config);
 
-  // The caller of a request, or 401 when tenants are configured and its key is none of theirs. Keys are compared as
-  // digests in constant time, every configured key each time, so the time tells nothing about them.
+  // The caller of a request, or 401 when tenants are configured and its key is none of theirs. The cost does not depend
+  // on the number of tenants or keys.
   std::variant<Caller, ApiError> Identify(const HeaderList& headers) const;
-  // Why the request may not see the data of the page; nullopt: it may. Keys are compared as in Identify.
+  // Why the request may not see the data of the page; nullopt: it may.
   std::optional<ApiError> DenyAdmin(const HeaderList& headers, bool on_admin_listener) const;
 
  private:
-  struct Key {
-    std::string digest;
-    size_t tenant;
-  };
-  std::vector<TenantConfig> tenants_;
-  std::vector<Key> keys_;
-  std::vector<std::string> admin_keys_;
+  std::vector<Caller> tenants_;
+  absl::flat_hash_map<std::string, size_t> names_;
+  KeyTable<> keys_;
+  KeyTable<> admin_keys_;
   std::string tenant_header_;
   bool needs_key_ = false;
   bool needs_admin_key_ = false;
