@@ -106,8 +106,14 @@ std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
 }
 
 asio::awaitable<void> Attempt::CountText(UpstreamPool& pool) {
+  const std::optional<Tokens> tokens = co_await EngineCount(pool);
+  if (tokens) co_return state_.answer.CountText(*tokens);
+  state_.answer.EstimateText(state_.facts().max_output);
+}
+
+asio::awaitable<std::optional<Tokens>> Attempt::EngineCount(UpstreamPool& pool) {
   const TextCount& count = state_.engine().capabilities->text_count;
-  if (count.path == nullptr) co_return;
+  if (count.path == nullptr) co_return std::nullopt;
   const std::string body = count.ask(state_.answer.PromptText());
   UpstreamRequest question;
   question.target = count.path;
@@ -115,10 +121,11 @@ asio::awaitable<void> Attempt::CountText(UpstreamPool& pool) {
   question.body = {body};
   const absl::StatusOr<std::string> answer = co_await AskCount(pool, question);
   exchange_.reset();  // The engine did not get the request.
-  if (!answer.ok()) co_return;
+  if (!answer.ok()) co_return std::nullopt;
   const std::optional<Tokens> tokens = count.read(*answer);
   // A token has a byte at least.
-  if (tokens && tokens->value() <= static_cast<int64_t>(body.size())) state_.answer.CountText(*tokens);
+  const bool possible = tokens && tokens->value() <= static_cast<int64_t>(body.size());
+  co_return possible ? tokens : std::nullopt;
 }
 
 asio::awaitable<absl::StatusOr<std::string>> Attempt::AskCount(UpstreamPool& pool, const UpstreamRequest& question) {

@@ -54,6 +54,12 @@ void RelayState::CountText(Tokens tokens) {
   relayed.counter.Reset(carried);
 }
 
+void RelayState::EstimateText(Tokens limit) {
+  const int64_t most = limit > Tokens(0) ? limit.value() - 1 : relayed.before;
+  unseen = std::max(unseen, std::min(relayed.before, most) - delivered);
+  carried = client_tokens();
+}
+
 StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, std::optional<size_t> longest)
     : endpoint_(endpoint), facts_(facts), state_(state), pattern_(endpoint) {
   if (longest) reassembly_.emplace(endpoint, *longest);

@@ -62,6 +62,9 @@ struct RelayState {
   void Restart(bool keep_delivered, bool trimmed);
   // The tokens of PromptText(), as the engine of the present attempt counts them. An event has a token at least.
   void CountText(Tokens tokens);
+  // No engine counts PromptText(): its events have so many tokens as those of earlier answers of their engine had. An
+  // estimate leaves one token of the limit. `limit` zero: there is none.
+  void EstimateText(Tokens limit);
   // Tokens that the client has, as far as they are known.
   int64_t client_tokens() const { return delivered + unseen; }
   // The delivered text without that white space; for the present attempt's prompt, before it gives any event.

@@ -1,6 +1,7 @@
 // Resumed answers whose events held several tokens: the engine that continues the text counts its tokens.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -115,6 +116,34 @@ TEST(ResumeCount, WithoutACountEachEventIsATokenAndTheAnswerGoesOn) {
     EXPECT_EQ(seen.finish, "length");
     EXPECT_EQ(seen.errors, 0) << seen.error;
   }
+}
+
+TEST(ResumeCount, WithoutACountTheEventsHaveTheTokensThatTheirEngineTaught) {
+  std::atomic<int> last_limit{0};
+  std::atomic<int> short_answers{0};
+  const auto script = [&](EngineCall& call) {
+    if (call.request.target() == "/tokenize") return call.Answer(404, "{}");
+    const int limit = Json::parse(call.request.body)["max_tokens"];
+    const bool dies = limit <= 8 && short_answers++ == 0;
+    call.BeginStream();
+    if (limit <= 8 && !dies) last_limit = limit;
+    for (int i = 0; i < (dies ? 3 : limit / 2); ++i) call.Event(DeltaJson(" a b"));
+    if (dies) return call.wire.Close();
+    call.Event(R"({"id":"c","created":5,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"length"}]})");
+    call.Event(UsageJson(10, limit));
+    call.EndStream();
+  };
+  ScriptedEngine a(script, PagesWithoutCount()), b(script, PagesWithoutCount());
+  TestServer router({a.url(), b.url()}, [](Config& config) {
+    config.threads = 1;
+    for (ReplicaConfig& replica : config.replicas) replica.engine = "vllm";
+  });
+  ASSERT_TRUE(router.WaitUp(2));
+  for (int i = 0; i < 2; ++i) router.Ask(ChatStream(",\"max_tokens\":4000"));
+  const SeenStream seen = ReadStream(router.Ask(ChatStream(",\"max_tokens\":8")));
+  EXPECT_EQ(seen.errors, 0) << seen.error;
+  // Three events of nearly two tokens.
+  EXPECT_EQ(last_limit, 8 - 5);
 }
 
 }  // namespace
