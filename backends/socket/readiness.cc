@@ -36,7 +36,7 @@ void Readiness::Mute() {
 asio::execution_context::id ReadinessSet::id;
 
 ReadinessSet::ReadinessSet(asio::io_context& loop)
-    : asio::execution_context::service(loop), set_(loop.get_executor()) {}
+    : asio::execution_context::service(loop), turns_(LoopTurns::Of(loop)), set_(loop.get_executor()) {}
 
 ReadinessSet& ReadinessSet::Of(asio::io_context& loop) { return asio::use_service<ReadinessSet>(loop); }
 
@@ -84,6 +84,7 @@ void ReadinessSet::Arm() {
   if (armed_ || used_ == 0) return;
   armed_ = true;
   const auto turn = [this](const ErrorCode& error) {
+    const LoopTurns::Scope scope(turns_);
     armed_ = false;
     if (!error) HandOut();
     Arm();

@@ -21,6 +21,8 @@
 #include <deque>
 #include <vector>
 
+#include "backends/socket/loop_turns.h"
+
 namespace penstock {
 
 class ReadinessSet;
@@ -115,6 +117,7 @@ class ReadinessSet final : public boost::asio::execution_context::service {
   void Tell(const epoll_event& event);
   void shutdown() noexcept override;
 
+  LoopTurns& turns_;
   Descriptor set_;
   std::vector<Place> places_;
   std::vector<uint32_t> free_;

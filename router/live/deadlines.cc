@@ -19,13 +19,15 @@ void DeadlineLink::LinkBefore(DeadlineLink& other) {
   previous->next = next->previous = this;
 }
 
-DeadlineList::DeadlineList(boost::asio::io_context& loop) : timer_(loop), looked_at_(TickOf(Now()) - 1) {}
+DeadlineList::DeadlineList(boost::asio::io_context& loop)
+    : turns_(LoopTurns::Of(loop)), timer_(loop), looked_at_(TickOf(Now()) - 1) {}
 
 void DeadlineList::Start() {
   const int64_t next = Now().nanoseconds() / kTick.nanoseconds() + 1;
   timer_.expires_at(ToTimePoint(Instant::FromNanoseconds(next * kTick.nanoseconds())));
   timer_.async_wait([this](const boost::system::error_code& ec) {
     if (ec || stopped_) return;
+    const LoopTurns::Scope scope(turns_);
     Tick();
     Start();
   });

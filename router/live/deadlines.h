@@ -12,6 +12,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 
+#include "backends/socket/loop_turns.h"
 #include "base/units.h"
 
 namespace penstock {
@@ -45,6 +46,7 @@ class DeadlineList {
   // Number of the first tick at or after the instant.
   static int64_t TickOf(Instant at);
 
+  LoopTurns& turns_;
   boost::asio::steady_timer timer_;
   std::array<DeadlineLink, kSlots> slots_;  // Slot of a tick: its number modulo kSlots.
   int64_t looked_at_;                       // Number of the last tick.

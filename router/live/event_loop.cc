@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/socket/loop_turns.h"
 #include "router/live/ticket.h"
 
 namespace penstock {
@@ -28,7 +29,9 @@ EventLoop::EventLoop(size_t index, Edge& edge)
       work_(boost::asio::make_work_guard(io_)),
       deadlines_(io_),
       mailbox_(io_, [this](const RequestAction& action) { Deliver(action); }),
-      connections_([this] { FinishIfEmpty(); }) {}
+      connections_([this] { FinishIfEmpty(); }) {
+  edge_.turns.push_back(&LoopTurns::Of(io_).meter());
+}
 
 EventLoop::~EventLoop() { Stop(); }
 

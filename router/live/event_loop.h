@@ -13,12 +13,15 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/transport/upstream.h"
 #include "base/byte_budget.h"
 #include "base/fair_budget.h"
+#include "base/turn_meter.h"
 #include "router/jobs/store/job_values.h"
 #include "router/live/connection_set.h"
 #include "router/live/core_host.h"
@@ -39,6 +42,7 @@
 namespace penstock {
 
 class MetricsDesk;
+class ModelDesk;
 class PageFeed;
 class Ticket;
 class TraceSink;
@@ -62,19 +66,21 @@ struct Edge {
   TraceSink* traces = nullptr;      // Null: no request is traced.
   PageFeed* page = nullptr;         // Null: the router has no page.
   MetricsDesk* metrics = nullptr;   // Required to answer /metrics.
+  ModelDesk* models = nullptr;      // Required to answer /v1/models and Ollama's lists.
   jobs::JobThread* jobs = nullptr;  // Null: the router has no job store.
   // A batch was made, or is to be cancelled. Any thread. Null: as above.
   std::function<void(jobs::BatchKey)> on_batch;
   std::function<void(ReplicaId, EngineNews)> report;
-  std::string pseudonym;      // In Via to engines, so that a request that comes back is known; empty: none.
-  bool admin_apart = false;   // Metrics and health are on the admin listener.
-  ByteBudget delivered_text;  // For answers that may have to be continued.
-  FairBudget bodies;          // For the bytes of requests, from their reading to their end.
-  FairBudget answers;         // For the bytes of answers that their clients have not taken.
-  KeyCounts keys;             // For limits.max_requests_per_key.
-  LineSampler denied_lines;   // For lines about missing keys and bad PROXY headers.
-  LineSampler store_lines;    // For lines about faults of the job store.
-  LineSampler unknown_lines;  // For lines about unknown models.
+  std::vector<const TurnMeter*> turns;  // Of the loops, in the order of their construction.
+  std::string pseudonym;                // In Via to engines, so that a request that comes back is known; empty: none.
+  bool admin_apart = false;             // Metrics and health are on the admin listener.
+  ByteBudget delivered_text;            // For answers that may have to be continued.
+  FairBudget bodies;                    // For the bytes of requests, from their reading to their end.
+  FairBudget answers;                   // For the bytes of answers that their clients have not taken.
+  KeyCounts keys;                       // For limits.max_requests_per_key.
+  LineSampler denied_lines;             // For lines about missing keys and bad PROXY headers.
+  LineSampler store_lines;              // For lines about faults of the job store.
+  LineSampler unknown_lines;            // For lines about unknown models.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.
   std::atomic<int> cut{0};       // Requests that got an error because the router ends.

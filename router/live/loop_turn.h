@@ -9,7 +9,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <utility>
 
+#include "backends/socket/loop_turns.h"
 #include "base/units.h"
 
 namespace penstock {
@@ -32,9 +34,17 @@ class LoopTurn {
   int steps_ = 0;
 };
 
-// Goes to the end of the loop's queue.
+// Goes to the end of the loop's queue. The caller goes on in a turn of its own.
 inline boost::asio::awaitable<void> LetOthersRun(boost::asio::io_context& loop) {
-  co_await boost::asio::post(loop, boost::asio::use_awaitable);
+  LoopTurns& turns = LoopTurns::Of(loop);
+  return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void()>(
+      [&loop, &turns](auto resume) {
+        boost::asio::post(loop, [&turns, resume = std::move(resume)]() mutable {
+          const LoopTurns::Scope scope(turns);
+          std::move(resume)();
+        });
+      },
+      boost::asio::use_awaitable);
 }
 
 }  // namespace penstock

@@ -3,6 +3,8 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "backends/socket/loop_turns.h"
+
 namespace penstock {
 namespace {
 
@@ -23,7 +25,11 @@ void Mailbox::Push(const RequestAction& action) {
     queue_.push_back(action);
     post = mailbox_of_this_thread != this && !std::exchange(drain_posted_, true);
   }
-  if (post) boost::asio::post(loop_, [this] { Drain(); });
+  if (!post) return;
+  boost::asio::post(loop_, [this] {
+    const LoopTurns::Scope scope(LoopTurns::Of(loop_));
+    Drain();
+  });
 }
 
 void Mailbox::Drain() {

@@ -189,4 +189,17 @@ std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped
   return text.str();
 }
 
+std::string LoopMetricsText(const std::vector<const TurnMeter*>& loops, Instant now) {
+  prometheus::MetricFamily longest = FamilyOf(MetricNamed("penstock_loop_longest_turn_seconds"));
+  prometheus::MetricFamily long_turns = FamilyOf(MetricNamed("penstock_loop_long_turns_total"));
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const std::string loop = std::to_string(i);
+    AddSample(longest, {{"loop", loop}}, loops[i]->Longest(now).seconds());
+    AddSample(long_turns, {{"loop", loop}}, static_cast<double>(loops[i]->long_turns()));
+  }
+  std::ostringstream text;
+  prometheus::TextSerializer().Serialize(text, {longest, long_turns});
+  return text.str();
+}
+
 }  // namespace penstock

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "base/turn_meter.h"
 #include "base/units.h"
 #include "router/core/accounts/gpu_report.h"
 #include "router/core/contract/admission_core.h"
@@ -94,6 +95,9 @@ class Telemetry {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// The exposition text of the families of the loops. Pure.
+std::string LoopMetricsText(const std::vector<const TurnMeter*>& loops, Instant now);
 
 }  // namespace penstock
 

@@ -45,5 +45,25 @@ TEST(LoopTurn, OthersRunBetween) {
   EXPECT_EQ(order, "ababab");
 }
 
+void WorkFor(Duration time) {
+  const Instant end = Now() + time;
+  while (Now() < end) {
+  }
+}
+
+TEST(LoopTurn, TheWorkBehindAPauseIsATurn) {
+  asio::io_context loop;
+  const auto work = [&loop]() -> asio::awaitable<void> {
+    co_await LetOthersRun(loop);
+    const LoopTurns::Scope part(LoopTurns::Of(loop));
+    WorkFor(Duration::Milliseconds(2));
+  };
+  asio::co_spawn(loop, work, asio::detached);
+  loop.run();
+  const TurnMeter& turns = LoopTurns::Of(loop).meter();
+  EXPECT_GE(turns.Longest(Now()), Duration::Milliseconds(2));
+  EXPECT_EQ(turns.long_turns(), 1) << "a part of a turn is no turn of its own";
+}
+
 }  // namespace
 }  // namespace penstock

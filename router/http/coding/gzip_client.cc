@@ -1,7 +1,5 @@
 #include "router/http/coding/gzip_client.h"
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "router/live/loop_turn.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -145,7 +144,7 @@ Written GzipClient::Part(absl::string_view bytes) {
 asio::awaitable<void> GzipClient::Compress() {
   while (!input_.empty() && !client().gone()) {
     encoder_->Add(input_, out_);
-    co_await asio::post(loop_, asio::use_awaitable);
+    co_await LetOthersRun(loop_);
   }
 }
 

@@ -31,6 +31,7 @@ std::string MetricsPage(const Edge& edge, const LimitsConfig& limits) {
   if (edge.jobs != nullptr) telemetry.SetStoreUse(edge.jobs->use());
   const GpuReport gpus = edge.gpus != nullptr ? edge.gpus->Report(Now()) : GpuReport();
   std::string text = telemetry.Serialise(view, edge.log != nullptr ? edge.log->dropped() : 0, gpus);
+  text += LoopMetricsText(edge.turns, Now());
   const std::optional<ShadowReport> shadow = edge.page != nullptr ? edge.page->ShadowNow() : std::nullopt;
   if (shadow) text += ShadowMetricsText(*shadow);
   return text;

@@ -49,8 +49,7 @@ inline constexpr Metric kMetrics[] = {
     {"Requests", "penstock_prompt_estimate_ratio", MetricType::kHistogram, "model",
      "Estimated over counted prompt tokens of finished requests"},
     {"Requests", "penstock_merged_requests_total", MetricType::kCounter, "result",
-     "Embedding requests that shared a call to an engine, by its end: merged, sent_alone (it failed), divided (the "
-     "engine refused it) or deserted"},
+     "Embedding requests that shared a call, by its end: merged, sent_alone (it failed), divided (refused), deserted"},
     {"Requests", "penstock_resumes_total", MetricType::kCounter, "result",
      "Answers whose engine failed after the client had part of them, by what became of them"},
     {"Requests", "penstock_bad_input_total", MetricType::kCounter, "kind",
@@ -256,8 +255,7 @@ inline constexpr Metric kMetrics[] = {
     {"Jobs", "penstock_job_file_bytes", MetricType::kGauge, "", "Bytes of these files"},
     {"Jobs", "penstock_job_open_batches", MetricType::kGauge, "", "Batches in the job store that have not ended"},
     {"Jobs", "penstock_job_store_faults_total", MetricType::kCounter, "kind",
-     "Faults of the job store, by kind: disk_full, read_only, gone (bytes are missing in its folder), damaged, locked, "
-     "io"},
+     "Faults of the job store: disk_full, read_only, gone (bytes are missing in its folder), damaged, locked, io"},
 
     {"Router", "penstock_connections_total", MetricType::kCounter, "", "Client connections accepted since start"},
     {"Router", "penstock_connections_open", MetricType::kGauge, "", "Client connections open"},
@@ -265,6 +263,9 @@ inline constexpr Metric kMetrics[] = {
      "Connections and requests refused at the door, by the limit reached; loop: it passed this router before"},
     {"Router", "penstock_fill_ratio", MetricType::kGauge, "of", "How much of a limit is in use; 1: full"},
     {"Router", "penstock_buffered_bytes", MetricType::kGauge, "", "Bytes of request and answer bodies held in memory"},
+    {"Router", "penstock_loop_longest_turn_seconds", MetricType::kGauge, "loop",
+     "Longest turn of a loop in the last 60 s"},
+    {"Router", "penstock_loop_long_turns_total", MetricType::kCounter, "loop", "Turns of a loop longer than 1 ms"},
     {"Router", "penstock_draining", MetricType::kGauge, "", "1 once the router drains before its end"},
     {"Router", "penstock_log_lines_dropped_total", MetricType::kCounter, "",
      "Log lines lost to a full queue or a failed write"},
