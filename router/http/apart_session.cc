@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "router/live/loop_turn.h"
 #include "router/openai/request/request_scan.h"
 #include "router/session/apart/detachable_client.h"
+#include "router/session/client/attended.h"
 #include "router/session/session.h"
 
 namespace penstock {
@@ -76,11 +78,12 @@ asio::awaitable<void> Run(std::shared_ptr<Apart> apart, std::unique_ptr<SessionR
 
 }  // namespace
 
-asio::awaitable<bool> MayRunApart(EventLoop& loop, absl::string_view body) {
-  while (!absl::StrContains(body.substr(0, kScanSlice + kKey.size()), kKey)) {
+asio::awaitable<bool> MayRunApart(EventLoop& loop, Client& client, absl::string_view body) {
+  const Attended attended(client);
+  while (!attended.gone() && !absl::StrContains(body.substr(0, kScanSlice + kKey.size()), kKey)) {
     if (body.size() <= kScanSlice) co_return false;
     body.remove_prefix(kScanSlice);
-    co_await asio::post(loop.io(), asio::use_awaitable);
+    co_await LetOthersRun(loop.io());
   }
   co_return true;
 }

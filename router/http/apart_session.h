@@ -13,7 +13,7 @@ namespace penstock {
 
 // The body of a response may ask for work in the background. One that hides the key behind escapes does not count; its
 // session refuses it. Searches slices, and lets the loop do other work between them.
-boost::asio::awaitable<bool> MayRunApart(EventLoop& loop, absl::string_view body);
+boost::asio::awaitable<bool> MayRunApart(EventLoop& loop, Client& client, absl::string_view body);
 
 // Runs `session`, whose headers and body are those of `request`, and returns when the client has its answer or is gone.
 // The session keeps the request's body and its memory until then. It is a guest of the loop until it ends.

@@ -1,13 +1,13 @@
 #include "router/http/body_decoding.h"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "router/live/loop_turn.h"
 #include "router/openai/request/body_decoder.h"
 #include "router/openai/request/header_rules.h"
+#include "router/session/client/attended.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -29,7 +29,8 @@ bool Grow(BodyBuffer& body, size_t more, FairShare& memory, const LimitsConfig& 
 
 }  // namespace
 
-asio::awaitable<std::optional<ApiError>> DecodeBody(EventLoop& loop, uint64_t caller, ClientRequest& request) {
+asio::awaitable<std::optional<ApiError>> DecodeBody(EventLoop& loop, Client& client, uint64_t caller,
+                                                    ClientRequest& request) {
   const absl::string_view named = FindHeader(request.headers, "content-encoding");
   const ContentCoding coding = CodingOf(named);
   if (coding == ContentCoding::kNone) co_return std::nullopt;
@@ -41,8 +42,9 @@ asio::awaitable<std::optional<ApiError>> DecodeBody(EventLoop& loop, uint64_t ca
   const auto window = static_cast<int64_t>(BodyDecoder::MostMemory(coding));
   if (window > 0 && !work.GrowTo(Bytes(window), limits.max_body_memory)) co_return NoBodyMemory();
   BodyBuffer body;
+  const Attended attended(client);
   auto progress = BodyDecoder::Progress::kMore;
-  while (progress == BodyDecoder::Progress::kMore) {
+  while (progress == BodyDecoder::Progress::kMore && !attended.gone()) {
     size_t made = 0;
     progress = decoder.Advance(loop.scratch().data(), loop.scratch().size(), made);
     if (static_cast<int64_t>(body.size() + made) > limits.max_body.value()) {
@@ -51,8 +53,9 @@ asio::awaitable<std::optional<ApiError>> DecodeBody(EventLoop& loop, uint64_t ca
     }
     if (!Grow(body, made, memory, limits)) co_return NoBodyMemory();
     if (made > 0) body.Append(absl::string_view(loop.scratch().data(), made));
-    if (progress == BodyDecoder::Progress::kMore) co_await asio::post(loop.io(), asio::use_awaitable);
+    if (progress == BodyDecoder::Progress::kMore) co_await LetOthersRun(loop.io());
   }
+  if (attended.gone()) co_return std::nullopt;
   if (progress == BodyDecoder::Progress::kBroken) {
     co_return MakeError(ErrorName::kBrokenEncoding, absl::StrCat("The body is not valid ", named.substr(0, 100), "."));
   }

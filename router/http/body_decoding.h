@@ -9,12 +9,15 @@
 #include "router/http/request/request_reader.h"
 #include "router/live/event_loop.h"
 #include "router/openai/error/api_error.h"
+#include "router/session/client/client.h"
 
 namespace penstock {
 
 // Replaces a body in a content coding by its text, within limits.max_body and the memory of `caller`. The loop does
-// other work after each slice. An error is the answer to the request.
-boost::asio::awaitable<std::optional<ApiError>> DecodeBody(EventLoop& loop, uint64_t caller, ClientRequest& request);
+// other work after each slice. An error is the answer to the request. Stops within a slice once the client is gone; the
+// body is then not to be used.
+boost::asio::awaitable<std::optional<ApiError>> DecodeBody(EventLoop& loop, Client& client, uint64_t caller,
+                                                           ClientRequest& request);
 
 ApiError UnknownEncoding(absl::string_view content_encoding);
 

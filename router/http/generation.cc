@@ -77,7 +77,8 @@ asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, Client
     co_return;
   }
   bool apart = false;
-  if (match.endpoint == Endpoint::kResponses) apart = co_await MayRunApart(loop, request.body.view());
+  if (match.endpoint == Endpoint::kResponses) apart = co_await MayRunApart(loop, answer, request.body.view());
+  if (answer.gone()) co_return;
   if (apart) {
     SessionRequest made = RequestOf(loop, client, request, match, answer, line);
     co_await RunApart(loop, request, std::move(made), answer);
@@ -103,7 +104,8 @@ asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientConnection& client,
   if (CodingOf(coding) == ContentCoding::kUnknown) {
     error = UnknownEncoding(coding);
   } else if (caller) {  // The session refuses a caller without a key before it reads the body.
-    error = co_await DecodeBody(loop, *caller, request);
+    error = co_await DecodeBody(loop, answer, *caller, request);
+    if (answer.gone()) co_return;
   }
   if (error) {
     if (error->bad_input) loop.edge().telemetry->OnBadInput(*error->bad_input);

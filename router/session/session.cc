@@ -1,8 +1,6 @@
 #include "router/session/session.h"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <string>
 #include <utility>
 #include <variant>
@@ -10,7 +8,9 @@
 
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "base/json_string.h"
+#include "router/live/loop_turn.h"
 #include "router/openai/passed/body_scan.h"
+#include "router/session/client/attended.h"
 #include "router/telemetry/engine_metrics.h"
 
 namespace penstock {
@@ -72,7 +72,9 @@ asio::awaitable<void> Session::ServeLongBody() {
     const PassedRequest passed{request.endpoint, request.route.get(), request.target,
                                FindHeader(*request.headers, "content-type")};
     BodyScan scan(passed, request.body, AllOutputLimits());
-    while (!scan.Advance()) co_await asio::post(state_.loop.io(), asio::use_awaitable);
+    const Attended attended(state_.client());
+    while (!attended.gone() && !scan.Advance()) co_await LetOthersRun(state_.loop.io());
+    if (attended.gone()) co_return;
     error = CheckBody(state_.request, *state_.fleet, scan.Take(), state_.prepared);
   }
   if (error) {
