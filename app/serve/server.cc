@@ -134,11 +134,7 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   p.edge.traces = p.reports.traces.get();
   p.edge.pseudonym = absl::StrCat("penstock-", NewRequestId());
   p.edge.admin_apart = !config.admin_listen.empty();
-  p.pages.feed = std::make_unique<PageFeed>(p.edge, p.all_loops, options.version, std::move(options.comparison));
-  if (ShadowThread* seen = p.observers.shadow.get()) p.pages.feed->SetShadow([seen] { return seen->Report(); });
-  p.edge.page = p.pages.feed.get();
-  p.pages.metrics = std::make_unique<MetricsDesk>(p.control());
-  p.edge.metrics = p.pages.metrics.get();
+  p.MakePages(options.version, std::move(options.comparison));
   return std::unique_ptr<RouterServer>(new RouterServer(std::move(parts)));
 }
 

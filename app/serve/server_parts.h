@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "app/serve/server.h"
@@ -16,6 +17,7 @@
 #include "backends/simulated/fleet/fleet.h"
 #include "router/http/listener.h"
 #include "router/http/pages/metrics_desk.h"
+#include "router/http/pages/model_desk.h"
 #include "router/jobs/run/batch_runner.h"
 #include "router/jobs/worker/job_thread.h"
 #include "router/live/event_loop.h"
@@ -100,6 +102,7 @@ struct RouterServer::Parts {
   struct Pages {
     std::unique_ptr<PageFeed> feed;
     std::unique_ptr<MetricsDesk> metrics;
+    std::unique_ptr<ModelDesk> models;
   };
   // Objects of the control loop.
   struct Watch {
@@ -127,6 +130,15 @@ struct RouterServer::Parts {
   // Accepts connections.
   EventLoop& home() { return *loops.front(); }
   std::vector<EventLoop*> ClientLoops() const { return {all_loops.begin(), std::prev(all_loops.end())}; }
+  void MakePages(const std::string& version, Comparison comparison) {
+    pages.feed = std::make_unique<PageFeed>(edge, all_loops, version, std::move(comparison));
+    if (ShadowThread* seen = observers.shadow.get()) pages.feed->SetShadow([seen] { return seen->Report(); });
+    pages.metrics = std::make_unique<MetricsDesk>(control());
+    pages.models = std::make_unique<ModelDesk>(control());
+    edge.page = pages.feed.get();
+    edge.metrics = pages.metrics.get();
+    edge.models = pages.models.get();
+  }
   // The runner of batches, where there is a store for them.
   void MakeRunner() {
     if (store == nullptr) return;

@@ -38,6 +38,17 @@ void SetGpus(const Config& all, const ReplicaConfig& config, FreePlaces& free, F
   if (spec.gpus.empty()) spec.gpus.push_back(GpuFor(fleet, free, "replica " + config.id));
 }
 
+bool Awaits(const std::vector<FleetEntry>& entries) {
+  const auto known = [](const FleetEntry& entry) {
+    return entry.discovery || !entry.config.model.empty() || (entry.config.simulated && entry.config.url.empty());
+  };
+  const bool any_known = std::any_of(entries.begin(), entries.end(),
+                                     [&](const FleetEntry& entry) { return !entry.removed && known(entry); });
+  return std::any_of(entries.begin(), entries.end(), [&](const FleetEntry& entry) {
+    return !entry.removed && !known(entry) && !(entry.silent && any_known);
+  });
+}
+
 }  // namespace
 
 FleetBook::FleetBook(const Config& config) { Update(config); }
@@ -55,6 +66,7 @@ void FleetBook::Update(const Config& config) {
     if (entry.removed) entry.discovery.reset();
   }
   Rebuild();
+  awaits_discovery_ = Awaits(entries_);
 }
 
 bool FleetBook::SetDiscovery(ReplicaId replica, std::optional<Discovery> discovery) {
@@ -65,6 +77,7 @@ bool FleetBook::SetDiscovery(ReplicaId replica, std::optional<Discovery> discove
     entry.discovery = std::move(discovery);
     Rebuild();
   }
+  awaits_discovery_ = Awaits(entries_);
   return true;
 }
 
@@ -109,6 +122,7 @@ void FleetBook::Rebuild() {
     for (const PoolShare& share : replica.pools) fleet_.pools[share.pool.value()].overflow_fatal = false;
   }
   for (size_t i = 0; i < entries_.size(); ++i) RebuildReplica(i);
+  models_.NoteContexts(fleet_);
   for (GpuSpec& gpu : fleet_.gpus) {
     const GpuConfig* known = FindGpu(config_, gpu.name);
     gpu.elastic = known == nullptr ? Bytes(0) : known->elastic_kv.value_or(Bytes(0));
@@ -155,32 +169,7 @@ std::vector<ReplicaId> FleetBook::RanksOf(ReplicaId first) const {
   return ranks;
 }
 
-std::string FleetBook::RootOf(ModelId adapter) const {
-  const std::string& name = fleet_.models[adapter.value()].name;
-  for (const AdapterConfig& configured : config_.adapters) {
-    if (configured.name == name) return configured.path;
-  }
-  for (const Entry& entry : entries_) {
-    if (entry.removed || !entry.discovery) continue;
-    for (const ServedModel& served : entry.discovery->models) {
-      if (!served.root.empty() && CanonicalName(config_, served.name) == name) return served.root;
-    }
-  }
-  return "";
-}
-
 std::optional<ModelId> FleetBook::ModelByName(absl::string_view name) const { return models_.Find(name); }
-
-bool FleetBook::AwaitsDiscovery() const {
-  const auto known = [](const Entry& entry) {
-    return entry.discovery || !entry.config.model.empty() || (entry.config.simulated && entry.config.url.empty());
-  };
-  const bool any_known =
-      std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) { return !entry.removed && known(entry); });
-  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return !entry.removed && !known(entry) && !(entry.silent && any_known);
-  });
-}
 
 std::string FleetBook::EngineModelName(ReplicaId replica, ModelId model) const {
   for (const auto& [id, name] : entries_[replica.value()].engine_names) {
@@ -189,28 +178,20 @@ std::string FleetBook::EngineModelName(ReplicaId replica, ModelId model) const {
   return fleet_.models[model.value()].name;
 }
 
-Tokens FleetBook::MaxContext(ModelId model) const {
-  Tokens largest{0};
-  for (const ReplicaSpec& replica : fleet_.replicas) {
-    if (replica.removed) continue;
-    if (!replica.Serves(model)) continue;
-    if (replica.max_context.value() == 0) return Tokens(0);  // One unknown context bounds nothing.
-    largest = std::max(largest, replica.max_context);
-  }
-  return largest;
-}
-
 std::vector<std::string> FleetBook::ModelNames() const {
   std::vector<bool> served(fleet_.models.size());
   for (const ReplicaSpec& replica : fleet_.replicas) {
     for (ModelId model : replica.models) served[model.value()] = served[model.value()] || !replica.removed;
   }
+  absl::flat_hash_map<absl::string_view, const ModelConfig*> configured;
+  for (const ModelConfig& model : config_.models) configured.try_emplace(model.name, &model);
   std::vector<std::string> names;
   for (uint32_t i = 0; i < fleet_.models.size(); ++i) {
     if (!served[i]) continue;
     names.push_back(fleet_.models[i].name);
-    const ModelConfig* configured = FindModel(config_, fleet_.models[i].name);
-    if (configured) names.insert(names.end(), configured->aliases.begin(), configured->aliases.end());
+    const auto found = configured.find(fleet_.models[i].name);
+    if (found == configured.end()) continue;
+    names.insert(names.end(), found->second->aliases.begin(), found->second->aliases.end());
   }
   return names;
 }

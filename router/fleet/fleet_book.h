@@ -18,7 +18,7 @@
 // Of the models that engines name, 20,000 are known at most, in the life of the book; configured ones always.
 //
 // Not thread-safe; one owner (the control loop). Readers on other threads get copies. Update and SetDiscovery cost
-// O(replicas x models), lookups by name O(1).
+// O(replicas x models), lookups by name or id O(1).
 #ifndef PENSTOCK_ROUTER_FLEET_FLEET_BOOK_H_
 #define PENSTOCK_ROUTER_FLEET_FLEET_BOOK_H_
 
@@ -76,15 +76,15 @@ class FleetBook {
   std::optional<ModelId> ModelByName(absl::string_view name) const;
   // An unknown name may still become known. A replica without a configured model has not been asked yet, or no model is
   // known at all.
-  bool AwaitsDiscovery() const;
+  bool AwaitsDiscovery() const { return awaits_discovery_; }
   // The value of a body's `model` for this engine.
   std::string EngineModelName(ReplicaId replica, ModelId model) const;
   // The largest context of the replicas that serve the model; 0: unknown.
-  Tokens MaxContext(ModelId model) const;
+  Tokens MaxContext(ModelId model) const { return models_.ContextOf(model); }
   // Canonical names of models that some replica serves and their aliases, for /v1/models, in the order of ids.
   std::vector<std::string> ModelNames() const;
   // The path of an adapter as an engine or the configuration tells it; empty: unknown.
-  std::string RootOf(ModelId adapter) const;
+  std::string RootOf(ModelId adapter) const { return models_.RootOf(fleet_.models[adapter.value()].name); }
 
   std::optional<ClassId> ClassByName(absl::string_view name) const;
   ClassId default_class() const { return default_class_; }
@@ -102,6 +102,7 @@ class FleetBook {
   std::vector<Entry> entries_;  // One per fleet_.replicas.
   FreePlaces free_;
   FleetModels models_;
+  bool awaits_discovery_ = false;
   ClassId default_class_;
 };
 

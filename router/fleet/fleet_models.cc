@@ -23,6 +23,7 @@ bool LoadsAdapters(const Config& config, const FleetEntry& entry) {
 
 void FleetModels::Begin(const Config& config, Fleet& fleet) {
   names_.clear();
+  roots_.clear();
   for (const ModelConfig& model : config.models) {
     const ModelId id = For(fleet, model.name);
     names_[model.name] = id;
@@ -33,6 +34,7 @@ void FleetModels::Begin(const Config& config, Fleet& fleet) {
     model.storage = false;
   }
   for (const ModelConfig& model : config.models) fleet.models[For(fleet, model.name).value()].storage = model.storage;
+  for (const AdapterConfig& adapter : config.adapters) roots_.try_emplace(adapter.name, adapter.path);
 }
 
 ModelId FleetModels::For(Fleet& fleet, const std::string& canonical) {
@@ -45,6 +47,29 @@ std::optional<ModelId> FleetModels::Find(absl::string_view name) const {
   const auto found = names_.find(name);
   if (found == names_.end()) return std::nullopt;
   return found->second;
+}
+
+void FleetModels::NoteContexts(const Fleet& fleet) {
+  contexts_.assign(fleet.models.size(), Tokens(0));
+  std::vector<bool> unbounded(fleet.models.size());
+  for (const ReplicaSpec& replica : fleet.replicas) {
+    if (replica.removed) continue;
+    for (const ModelId model : replica.models) {
+      const uint32_t i = model.value();
+      // One unknown context bounds nothing.
+      unbounded[i] = unbounded[i] || replica.max_context == Tokens(0);
+      contexts_[i] = unbounded[i] ? Tokens(0) : std::max(contexts_[i], replica.max_context);
+    }
+  }
+}
+
+Tokens FleetModels::ContextOf(ModelId model) const {
+  return model.value() < contexts_.size() ? contexts_[model.value()] : Tokens(0);
+}
+
+std::string FleetModels::RootOf(absl::string_view adapter) const {
+  const auto found = roots_.find(adapter);
+  return found == roots_.end() ? "" : found->second;
 }
 
 std::optional<ModelId> FleetModels::Add(const std::string& canonical, const std::string& engine_name, FleetEntry& entry,
@@ -84,6 +109,9 @@ void FleetModels::AddServed(const Config& config, const std::string& base, Fleet
     if (CanonicalName(config, served[i].name) == base) base_position = i;
   }
   const std::optional<ModelId> base_id = Add(base, served[base_position].name, entry, fleet, spec);
+  for (const ServedModel& each : served) {
+    if (!each.root.empty()) roots_.try_emplace(CanonicalName(config, each.name), each.root);
+  }
   for (size_t i = 0; i < served.size(); ++i) {
     if (i == base_position) continue;
     const std::optional<ModelId> id = Add(CanonicalName(config, served[i].name), served[i].name, entry, fleet, spec);

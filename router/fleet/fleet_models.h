@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -25,8 +26,15 @@ class FleetModels {
   // Enters the models of a replica into the fleet, its description and its names at the engine.
   void Enter(const Config& config, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
 
+  // Once the fleet has all replicas with their contexts.
+  void NoteContexts(const Fleet& fleet);
+
   // The model by canonical name, configured alias, or a name that an engine serves.
   std::optional<ModelId> Find(absl::string_view name) const;
+  // The largest context of the replicas that serve the model; 0: unknown.
+  Tokens ContextOf(ModelId model) const;
+  // The path of an adapter by its canonical name; empty: unknown.
+  std::string RootOf(absl::string_view adapter) const;
 
  private:
   // A new id where the name has none.
@@ -36,9 +44,11 @@ class FleetModels {
   void AddServed(const Config& config, const std::string& base, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
   void OfferAdapters(const Config& config, const std::string& base, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
 
-  absl::flat_hash_map<std::string, ModelId> ids_;    // Ids by canonical name.
-  absl::flat_hash_map<std::string, ModelId> names_;  // Ids by any name.
-  absl::flat_hash_set<ModelId> listed_;              // The models of the replica that is being entered.
+  absl::flat_hash_map<std::string, ModelId> ids_;        // Ids by canonical name.
+  absl::flat_hash_map<std::string, ModelId> names_;      // Ids by any name.
+  absl::flat_hash_map<std::string, std::string> roots_;  // Paths by canonical name.
+  std::vector<Tokens> contexts_;                         // Indexed by model.
+  absl::flat_hash_set<ModelId> listed_;                  // The models of the replica that is being entered.
 };
 
 // True: the replica loads and unloads the adapters of the configuration by order.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "router/http/made_aside.h"
+#include "router/http/pages/made_aside.h"
 #include "router/page/page_asset.h"
 #include "router/page/page_feed.h"
 

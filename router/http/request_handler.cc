@@ -1,6 +1,5 @@
 #include "router/http/request_handler.h"
 
-#include <ctime>
 #include <functional>
 #include <utility>
 #include <variant>
@@ -13,11 +12,11 @@
 #include "router/http/body_decoding.h"
 #include "router/http/files/files_handler.h"
 #include "router/http/generation.h"
-#include "router/http/made_aside.h"
 #include "router/http/origin/cross_origin.h"
 #include "router/http/page_handler.h"
+#include "router/http/pages/made_aside.h"
 #include "router/http/pages/metrics_desk.h"
-#include "router/http/pages/model_list.h"
+#include "router/http/pages/model_desk.h"
 #include "router/openai/passed/passed_route.h"
 #include "router/openai/request/body_decoder.h"
 #include "router/openai/route/routes.h"
@@ -29,12 +28,6 @@ namespace {
 
 constexpr absl::string_view kJson = "application/json";
 const HeaderList kNoHeaders;
-
-// Models have no birthday of their own: an engine names another one at each answer. So it is that of the router.
-int64_t StartOfRouter() {
-  static const int64_t start = std::time(nullptr);
-  return start;
-}
 
 ApiError NotFound(const ClientRequest& request) {
   return MakeError(ErrorName::kNotFound, absl::StrCat("Penstock does not route ", request.target.substr(0, 200), "."));
@@ -65,19 +58,19 @@ asio::awaitable<void> AnswerError(EventLoop& loop, Answer& answer, const ApiErro
 // Models are as private as generating is: they need a key where keys are configured.
 asio::awaitable<void> AnswerModels(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
                                    Answer& answer) {
-  const FleetView& fleet = *loop.fleet();
-  const auto caller = fleet.tenants.Identify(request.headers);
+  const auto caller = loop.fleet()->tenants.Identify(request.headers);
   if (const ApiError* denied = std::get_if<ApiError>(&caller)) {
     co_await answer.Error(*denied);
-  } else if (match.route == Route::kModels) {
-    const std::string body = ModelsJson(fleet, loop.edge().core->View(), StartOfRouter());
-    co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, body);
-  } else if (fleet.book.ModelByName(match.model)) {
-    const std::string body = ModelJson(fleet, loop.edge().core->View(), match.model, StartOfRouter());
-    co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, body);
-  } else {
+    co_return;
+  }
+  const ModelDesk::List list = co_await ModelsNow(loop, answer);
+  if (list == nullptr) co_return;
+  const std::string one = match.route == Route::kModel ? list->OneJson(match.model) : "";
+  if (match.route == Route::kModel && one.empty()) {
     const ApiError unknown = UnknownModel(match.model);
     co_await answer.Error(unknown);
+  } else {
+    co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, one.empty() ? list->json() : one);
   }
 }
 

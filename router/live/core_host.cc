@@ -4,6 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "backends/socket/loop_turns.h"
 #include "base/clock.h"
 
 namespace penstock {
@@ -15,6 +16,15 @@ FleetAction FleetActionOf(const Action& action) {
   if (const SetShare* share = std::get_if<SetShare>(&action)) return *share;
   if (const LoadAdapter* load = std::get_if<LoadAdapter>(&action)) return *load;
   return std::get<Wake>(action);
+}
+
+bool Changes(const Event& event) {
+  return std::holds_alternative<FleetChanged>(event) || std::holds_alternative<ReplicaHealth>(event) ||
+         std::holds_alternative<ReplicaResidency>(event);
+}
+
+bool Changes(const Action& action) {
+  return std::holds_alternative<Sleep>(action) || std::holds_alternative<Wake>(action);
 }
 
 PromptEstimate FixedPrompt(const CoreHost::Prompt& prompt) {
@@ -94,15 +104,18 @@ Duration CoreHost::ApplyLocked(const Event& event) {
   core_->Apply(event, now, actions_);
   const Duration spent = Now() - now;
   if (hooks_.record) hooks_.record(event, now, actions_);
+  bool changes = Changes(event);
   for (const Action& action : actions_) {
     const std::optional<RequestAction> of_request = RequestActionOf(action);
     if (!of_request) {
+      changes = changes || Changes(action);
       if (hooks_.on_fleet_action) hooks_.on_fleet_action(FleetActionOf(action));
       continue;
     }
     const size_t loop = LoopOf(RequestOf(*of_request));
     if (loop < mailboxes_.size()) mailboxes_[loop]->Push(*of_request);
   }
+  if (changes) changes_.fetch_add(1, std::memory_order_release);
   const std::optional<Instant> next = core_->NextDeadline();
   if (next && *next < armed_) {
     armed_ = *next;
@@ -130,6 +143,7 @@ void CoreHost::ArmTimer() {
 }
 
 void CoreHost::OnTimer() {
+  const LoopTurns::Scope scope(LoopTurns::Of(timer_loop_));
   Duration spent;
   {
     std::lock_guard lock(mutex_);

@@ -8,8 +8,10 @@
 #ifndef PENSTOCK_ROUTER_LIVE_CORE_HOST_H_
 #define PENSTOCK_ROUTER_LIVE_CORE_HOST_H_
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -60,6 +62,8 @@ class CoreHost {
   // Closes a request and learns from the engine's prompt count (`text` null: nothing to learn).
   void SubmitClosed(const RequestClosed& closed, ModelId model, const TextCounts* text);
 
+  // Grows when the fleet, the health or the residency of a replica may be another one than before. Takes no lock.
+  uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
   CoreView View() const;
   std::optional<WaitView> WaitOf(RequestId request) const;
   // The rest of a tenant's limits; nullopt where it has none.
@@ -78,6 +82,7 @@ class CoreHost {
   const Hooks hooks_;
   boost::asio::steady_timer timer_;
   bool timer_stopped_ = false;
+  std::atomic<uint64_t> changes_{1};
 
   // Guards everything below. (The packaged absl::Mutex is opaque to the thread sanitizer.)
   mutable std::mutex mutex_;

@@ -1,7 +1,5 @@
 #include "router/ollama/handler.h"
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,9 +7,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "router/http/pages/model_desk.h"
+#include "router/http/pages/ollama_text.h"
+#include "router/live/loop_turn.h"
 #include "router/ollama/ollama_client.h"
 #include "router/ollama/pages.h"
 #include "router/openai/request/json_walk.h"
+#include "router/session/client/attended.h"
 
 namespace penstock::ollama {
 namespace asio = boost::asio;
@@ -19,12 +21,6 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr absl::string_view kPageType = "application/json; charset=utf-8";
-
-// The models have no date of their own.
-const std::string& Since() {
-  static const std::string since = WrittenNow();
-  return since;
-}
 
 asio::awaitable<void> Refuse(EventLoop& loop, Client& answer, const ApiError& error) {
   if (error.bad_input) loop.edge().telemetry->OnBadInput(*error.bad_input);
@@ -47,12 +43,13 @@ HeaderList HeadersOf(const HeaderList& client) {
   return headers;
 }
 
-// Reads the body in slices. An error is the answer.
-asio::awaitable<std::optional<ApiError>> Scan(EventLoop& loop, absl::string_view body, RequestFields& fields) {
+// Reads the body in slices, until the client leaves. An error is the answer.
+asio::awaitable<std::optional<ApiError>> Scan(EventLoop& loop, const Attended& client, absl::string_view body,
+                                              RequestFields& fields) {
   JsonWalk walk(body);
   JsonWalk::Progress progress = walk.Run(fields, kScanSlice);
-  while (progress == JsonWalk::Progress::kPaused) {
-    co_await asio::post(loop.io(), asio::use_awaitable);
+  while (progress == JsonWalk::Progress::kPaused && !client.gone()) {
+    co_await LetOthersRun(loop.io());
     progress = walk.Run(fields, kScanSlice);
   }
   if (progress == JsonWalk::Progress::kDone) co_return std::nullopt;
@@ -61,27 +58,29 @@ asio::awaitable<std::optional<ApiError>> Scan(EventLoop& loop, absl::string_view
                                    "is too deep near byte ", walk.position(), "."));
 }
 
-// Plans the body and copies it, in slices. The memory grows with the plan.
-asio::awaitable<std::optional<ApiError>> Build(EventLoop& loop, RequestBuilder& builder, FairShare& memory,
-                                               std::string& body) {
+// Plans the body and copies it, in slices, until the client leaves. The memory grows with the plan.
+asio::awaitable<std::optional<ApiError>> Build(EventLoop& loop, const Attended& client, RequestBuilder& builder,
+                                               FairShare& memory, std::string& body) {
   const LimitsConfig limits = loop.fleet()->config().limits;
-  while (!builder.planned()) {
+  while (!builder.planned() && !client.gone()) {
     if (std::optional<ApiError> error = builder.Plan()) co_return error;
     if (static_cast<int64_t>(builder.size()) > limits.max_body.value()) {
       co_return MakeError(ErrorName::kBodyTooLarge,
                           absl::StrCat("The translated body is larger than ", limits.max_body.value(), " bytes."));
     }
     if (!memory.GrowTo(Bytes(static_cast<int64_t>(builder.size())), limits.max_body_memory)) co_return NoBodyMemory();
-    if (!builder.planned()) co_await asio::post(loop.io(), asio::use_awaitable);
+    if (!builder.planned()) co_await LetOthersRun(loop.io());
   }
   body.reserve(builder.size());
-  while (!builder.Advance(body)) co_await asio::post(loop.io(), asio::use_awaitable);
+  while (!client.gone() && !builder.Advance(body)) co_await LetOthersRun(loop.io());
   co_return std::nullopt;
 }
 
 asio::awaitable<void> Converse(EventLoop& loop, Client& answer, Call call, SessionRequest request, uint64_t account) {
   RequestFields fields(request.body);
-  std::optional<ApiError> error = co_await Scan(loop, request.body, fields);
+  std::optional<Attended> attended(std::in_place, answer);
+  std::optional<ApiError> error = co_await Scan(loop, *attended, request.body, fields);
+  if (attended->gone()) co_return;
   std::string name, body;
   RequestBuilder builder(call, fields);
   if (!error) error = builder.ReadModel(&name);
@@ -99,7 +98,9 @@ asio::awaitable<void> Converse(EventLoop& loop, Client& answer, Call call, Sessi
     co_return;
   }
   FairShare memory(&loop.edge().bodies, account);
-  error = co_await Build(loop, builder, memory, body);
+  error = co_await Build(loop, *attended, builder, memory, body);
+  if (attended->gone()) co_return;
+  attended.reset();
   if (error) co_return co_await Refuse(loop, answer, *error);
   const HeaderList headers = HeadersOf(*request.headers);
   request.headers = &headers;
@@ -112,22 +113,25 @@ asio::awaitable<void> Converse(EventLoop& loop, Client& answer, Call call, Sessi
 
 asio::awaitable<void> Show(EventLoop& loop, Client& answer, absl::string_view text) {
   RequestFields fields(text);
-  std::optional<ApiError> error = co_await Scan(loop, text, fields);
+  const Attended attended(answer);
+  std::optional<ApiError> error = co_await Scan(loop, attended, text, fields);
+  if (attended.gone()) co_return;
   std::string name;
   if (!error) error = RequestBuilder(Call::kChat, fields).ReadModel(&name);
   const std::shared_ptr<const FleetView> fleet = loop.fleet();
   const std::optional<std::string> model = error ? std::nullopt : ModelMeant(*fleet, name);
   if (!error && !model) error = UnknownModel(name);
   if (error) co_return co_await Refuse(loop, answer, *error);
-  const std::string body = ShowJson(*fleet, *model, Since());
+  const std::string body = ShowJson(*fleet, *model, OllamaTime(loop.edge().models->since()));
   const HeaderList none;
   co_await SendWhole(answer, http_status::kOk, kPageType, none, body);
 }
 
-std::string PageOf(EventLoop& loop, absl::string_view page) {
-  if (page == "version") return VersionJson(PENSTOCK_VERSION);
-  const std::shared_ptr<const FleetView> fleet = loop.fleet();
-  return page == "ps" ? RunningJson(*fleet, loop.edge().core->View()) : TagsJson(*fleet, Since());
+asio::awaitable<void> ListModels(EventLoop& loop, Client& answer, absl::string_view page) {
+  const ModelDesk::List list = co_await ModelsNow(loop, answer);
+  if (list == nullptr) co_return;
+  const HeaderList none;
+  co_await SendWhole(answer, http_status::kOk, kPageType, none, page == "ps" ? list->running() : list->tags());
 }
 
 }  // namespace
@@ -144,8 +148,10 @@ asio::awaitable<void> AnswerOllama(EventLoop& loop, Client& answer, absl::string
     co_await Converse(loop, answer, call, std::move(request), account);
   } else if (page == "show") {
     co_await Show(loop, answer, request.body);
+  } else if (page != "version") {
+    co_await ListModels(loop, answer, page);
   } else {
-    const std::string body = PageOf(loop, page);
+    const std::string body = VersionJson(PENSTOCK_VERSION);
     const HeaderList none;
     co_await SendWhole(answer, http_status::kOk, kPageType, none, body);
   }

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "base/clock.h"
+#include "router/http/pages/ollama_text.h"
 #include "router/ollama/error_form.h"
 #include "router/session/rules/attempt_end.h"
 
@@ -19,7 +19,7 @@ constexpr absl::string_view kJson = "application/json; charset=utf-8";
 
 }  // namespace
 
-std::string WrittenNow() { return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::Now(), absl::UTCTimeZone()); }
+std::string WrittenNow() { return OllamaTime(absl::Now()); }
 
 Written OllamaClient::Whole(int status, absl::string_view, const HeaderList& headers, absl::string_view body) {
   out_ = writer_.Whole(body, WrittenNow(), Now());

@@ -3,20 +3,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "router/http/pages/model_list.h"
+#include "router/http/pages/ollama_text.h"
 #include "router/openai/error/api_error.h"
 
 namespace penstock::ollama {
 namespace {
 
 constexpr absl::string_view kTag = ":latest";
-constexpr absl::string_view kDetails =
-    "\"details\":{\"parent_model\":\"\",\"format\":\"\",\"family\":\"\",\"families\":[],\"parameter_size\":\"\","
-    "\"quantization_level\":\"\"}";
-
-std::string NamesOf(absl::string_view name) {
-  return absl::StrCat("{\"name\":", JsonQuote(name), ",\"model\":", JsonQuote(name));
-}
 
 int64_t ContextOf(const FleetView& fleet, absl::string_view name) {
   const std::optional<ModelId> model = fleet.book.ModelByName(name);
@@ -38,31 +31,6 @@ std::string VersionJson(absl::string_view version) {
   return absl::StrCat("{\"version\":\"", kDialect, "\",\"penstock\":", JsonQuote(version), "}");
 }
 
-std::string TagsJson(const FleetView& fleet, absl::string_view since) {
-  std::string json = "{\"models\":[";
-  const char* comma = "";
-  for (const std::string& name : fleet.book.ModelNames()) {
-    absl::StrAppend(&json, comma, NamesOf(name), ",\"modified_at\":\"", since, "\",\"size\":0,\"digest\":\"\",",
-                    kDetails, "}");
-    comma = ",";
-  }
-  return json + "]}";
-}
-
-std::string RunningJson(const FleetView& fleet, const CoreView& view) {
-  std::string json = "{\"models\":[";
-  const char* comma = "";
-  for (const std::string& name : fleet.book.ModelNames()) {
-    const std::optional<ModelId> model = fleet.book.ModelByName(name);
-    if (!model || StateOf(fleet, view, *model) != ModelState::kUp) continue;
-    absl::StrAppend(
-        &json, comma, NamesOf(name), ",\"size\":0,\"digest\":\"\",", kDetails,
-        ",\"expires_at\":\"9999-12-31T23:59:59Z\",\"size_vram\":0,\"context_length\":", ContextOf(fleet, name), "}");
-    comma = ",";
-  }
-  return json + "]}";
-}
-
 std::string ShowJson(const FleetView& fleet, absl::string_view name, absl::string_view since) {
   const std::optional<ModelId> model = fleet.book.ModelByName(name);
   const ModelAccess* access = model ? fleet.AccessOf(*model) : nullptr;
@@ -77,7 +45,7 @@ std::string ShowJson(const FleetView& fleet, absl::string_view name, absl::strin
     context = absl::StrCat(",\"penstock.context_length\":", tokens);
   }
   return absl::StrCat("{\"modelfile\":\"\",\"parameters\":\"\",\"template\":\"\",\"modified_at\":\"", since, "\",",
-                      kDetails, ",\"model_info\":{\"general.architecture\":\"penstock\"", context,
+                      kOllamaDetails, ",\"model_info\":{\"general.architecture\":\"penstock\"", context,
                       "},\"capabilities\":[", abilities, "]}");
 }
 

@@ -1,4 +1,4 @@
-// The lists of Ollama's own API, made of the fleet: its clients see every model that some replica serves. Pure.
+// The pages of Ollama's own API about one model or the router; ModelList has its lists. Pure.
 #ifndef PENSTOCK_ROUTER_OLLAMA_PAGES_H_
 #define PENSTOCK_ROUTER_OLLAMA_PAGES_H_
 
@@ -6,7 +6,6 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "router/core/contract/view.h"
 #include "router/live/fleet_view.h"
 
 namespace penstock::ollama {
@@ -20,11 +19,7 @@ std::optional<std::string> ModelMeant(const FleetView& fleet, absl::string_view 
 
 // /api/version: a router that reads it must not take this one for Ollama, so it names Penstock too.
 std::string VersionJson(absl::string_view version);
-// /api/tags. `since` is a time as text, the same for all models.
-std::string TagsJson(const FleetView& fleet, absl::string_view since);
-// /api/ps: the models that are in memory.
-std::string RunningJson(const FleetView& fleet, const CoreView& view);
-// /api/show of a model that the fleet has.
+// /api/show of a model that the fleet has. `since` is its time as text.
 std::string ShowJson(const FleetView& fleet, absl::string_view name, absl::string_view since);
 
 }  // namespace penstock::ollama

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "router/http/client_connection.h"
 #include "router/http/pages/metrics_desk.h"
+#include "router/http/pages/model_desk.h"
 #include "router/live/event_loop.h"
 #include "router/live/loop_turn.h"
 #include "tests/fuzz/expect.h"
@@ -50,6 +51,7 @@ class World {
     edge.board = &board_;
     edge.telemetry = &telemetry_;
     edge.metrics = &metrics_;
+    edge.models = &models_;
     loop_.mailbox().OwnThisThread();
     loop_.PostFleet(std::make_shared<const penstock::FleetView>(penstock::FleetBook(SmallConfig())), [] {});
     while (Turn()) continue;
@@ -70,6 +72,7 @@ class World {
   penstock::ProgressBoard board_{1};
   penstock::EventLoop loop_{0, edge};
   penstock::MetricsDesk metrics_{loop_};
+  penstock::ModelDesk models_{loop_};
   penstock::CoreHost core_;
 };
 

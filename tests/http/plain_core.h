@@ -22,6 +22,7 @@ struct PlainOrders {
   std::atomic<bool> sleep{false};          // Order the first replica to sleep, with the next event.
   std::atomic<bool> wake{false};           // And to wake.
   std::atomic<bool> one_by_one{false};     // The attempts of a request go to the replicas in their order, up or not.
+  std::atomic<int> views{0};               // Asked for so far.
 };
 
 class PlainCore : public AdmissionCore {
@@ -61,7 +62,10 @@ class PlainCore : public AdmissionCore {
   std::optional<Instant> NextDeadline() const override {
     return orders_.hold ? std::optional(now_ + Duration::Milliseconds(20)) : std::nullopt;
   }
-  CoreView View(Instant) const override { return CoreView(); }
+  CoreView View(Instant) const override {
+    ++orders_.views;
+    return CoreView();
+  }
   std::optional<WaitView> WaitOf(RequestId) const override { return std::nullopt; }
 
  private:

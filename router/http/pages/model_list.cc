@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "router/http/pages/ollama_text.h"
 #include "router/openai/error/api_error.h"
 
 namespace penstock {
 namespace {
 
-ModelState StateOf(const ReplicaView& replica) {
+ModelState StateOfReplica(const ReplicaView& replica) {
   const bool reached = replica.health == Health::kUp || replica.health == Health::kProbing;
   if (replica.residency == Residency::kWaking) return ModelState::kWaking;
   if (replica.residency != Residency::kAwake)
@@ -18,33 +20,27 @@ ModelState StateOf(const ReplicaView& replica) {
   return reached ? ModelState::kUp : ModelState::kDown;
 }
 
-// The states of the replicas by name, so that a list of many models stays cheap.
-using States = absl::flat_hash_map<absl::string_view, ModelState>;
-
-States StatesOf(const CoreView& view) {
-  States states;
-  for (const ReplicaView& replica : view.replicas) states[replica.name] = StateOf(replica);
+std::vector<ModelState> StatesOf(const Fleet& fleet, const CoreView& core) {
+  absl::flat_hash_map<absl::string_view, ModelState> replicas;
+  for (const ReplicaView& replica : core.replicas) replicas[replica.name] = StateOfReplica(replica);
+  std::vector<ModelState> states(fleet.models.size(), ModelState::kDown);
+  for (const ReplicaSpec& replica : fleet.replicas) {
+    const auto found = replicas.find(replica.name);
+    if (replica.removed || found == replicas.end()) continue;
+    for (const ModelId model : replica.models) {
+      states[model.value()] = std::min(states[model.value()], found->second);
+    }
+  }
   return states;
 }
 
-ModelState BestOf(const FleetView& fleet, const States& states, ModelId model) {
-  ModelState best = ModelState::kDown;
-  for (const ReplicaSpec& replica : fleet.book.fleet().replicas) {
-    if (replica.removed || !replica.Serves(model)) continue;
-    const auto found = states.find(replica.name);
-    if (found != states.end() && found->second < best) best = found->second;
-  }
-  return best;
-}
-
 // The base and the path of an adapter.
-void AddParent(const FleetView& fleet, absl::string_view name, std::string* json) {
-  const std::optional<ModelId> model = fleet.book.ModelByName(name);
-  const std::optional<ModelId> base = model ? fleet.book.fleet().models[model->value()].base : std::nullopt;
+void AddParent(const FleetBook& book, absl::string_view name, ModelId model, std::string* json) {
+  const std::optional<ModelId> base = book.fleet().models[model.value()].base;
   if (!base) return;
-  const std::string root = fleet.book.RootOf(*model);
+  const std::string root = book.RootOf(model);
   absl::StrAppend(json, ",\"root\":", JsonQuote(root.empty() ? std::string(name) : root),
-                  ",\"parent\":", JsonQuote(fleet.book.fleet().models[base->value()].name));
+                  ",\"parent\":", JsonQuote(book.fleet().models[base->value()].name));
 }
 
 // Unknown while an engine of the model is not recognised.
@@ -62,18 +58,8 @@ void AddCapabilities(const FleetView& fleet, ModelId model, std::string* json) {
   absl::StrAppend(json, "]");
 }
 
-std::string OneJson(const FleetView& fleet, const States& states, absl::string_view name, int64_t created) {
-  std::string json = absl::StrCat("{\"id\":", JsonQuote(name), ",\"object\":\"model\",\"created\":", created,
-                                  ",\"owned_by\":\"penstock\"");
-  if (const auto model = fleet.book.ModelByName(name)) {
-    if (fleet.book.MaxContext(*model) > Tokens(0)) {
-      absl::StrAppend(&json, ",\"max_model_len\":", fleet.book.MaxContext(*model).value());
-    }
-    absl::StrAppend(&json, ",\"state\":", JsonQuote(LabelOf(BestOf(fleet, states, *model))));
-    AddCapabilities(fleet, *model, &json);
-  }
-  AddParent(fleet, name, &json);
-  return json + "}";
+void AddItem(const std::string& item, std::string* list) {
+  absl::StrAppend(list, list->back() == '[' ? "" : ",", item);
 }
 
 }  // namespace
@@ -83,23 +69,43 @@ absl::string_view LabelOf(ModelState state) {
   return kLabels[static_cast<size_t>(state)];
 }
 
-ModelState StateOf(const FleetView& fleet, const CoreView& view, ModelId model) {
-  return BestOf(fleet, StatesOf(view), model);
+ModelList::ModelList(std::shared_ptr<const FleetView> fleet, const CoreView& core, absl::Time since)
+    : fleet_(std::move(fleet)), since_(since), states_(StatesOf(fleet_->book.fleet(), core)) {
+  WriteLists();
 }
 
-std::string ModelJson(const FleetView& fleet, const CoreView& view, absl::string_view name, int64_t created) {
-  return OneJson(fleet, StatesOf(view), name, created);
-}
-
-std::string ModelsJson(const FleetView& fleet, const CoreView& view, int64_t created) {
-  const States states = StatesOf(view);
-  std::string json = "{\"object\":\"list\",\"data\":[";
-  const char* comma = "";
-  for (const std::string& name : fleet.book.ModelNames()) {
-    absl::StrAppend(&json, comma, OneJson(fleet, states, name, created));
-    comma = ",";
+void ModelList::WriteLists() {
+  const FleetBook& book = fleet_->book;
+  const std::string since = OllamaTime(since_);
+  json_ = "{\"object\":\"list\",\"data\":[";
+  tags_ = running_ = "{\"models\":[";
+  for (const std::string& name : book.ModelNames()) {
+    const std::optional<ModelId> model = book.ModelByName(name);
+    if (!model) continue;
+    AddItem(OneJson(name, *model), &json_);
+    AddItem(OllamaTag(name, since), &tags_);
+    if (StateOf(*model) == ModelState::kUp) AddItem(OllamaRunning(name, book.MaxContext(*model)), &running_);
   }
-  return json + "]}";
+  for (std::string* list : {&json_, &tags_, &running_}) list->append("]}");
+}
+
+ModelState ModelList::StateOf(ModelId model) const { return states_[model.value()]; }
+
+std::string ModelList::OneJson(absl::string_view name) const {
+  const std::optional<ModelId> model = fleet_->book.ModelByName(name);
+  return model ? OneJson(name, *model) : "";
+}
+
+std::string ModelList::OneJson(absl::string_view name, ModelId model) const {
+  std::string json =
+      absl::StrCat("{\"id\":", JsonQuote(name), ",\"object\":\"model\",\"created\":", absl::ToUnixSeconds(since_),
+                   ",\"owned_by\":\"penstock\"");
+  const Tokens context = fleet_->book.MaxContext(model);
+  if (context > Tokens(0)) absl::StrAppend(&json, ",\"max_model_len\":", context.value());
+  absl::StrAppend(&json, ",\"state\":", JsonQuote(LabelOf(StateOf(model))));
+  AddCapabilities(*fleet_, model, &json);
+  AddParent(fleet_->book, name, model, &json);
+  return json + "}";
 }
 
 }  // namespace penstock

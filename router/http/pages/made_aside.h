@@ -1,31 +1,31 @@
 // Waits, in the coroutine of a client, for a value that another thread makes, or for the end of the client.
 //
-//   MadeAside<const std::string> made(loop, answer);
+//   MadeAside<const std::string> made(loop, client);
 //   const std::shared_ptr<const std::string> text = co_await made.From([&](auto done) { desk.Ask(std::move(done)); });
 //
 // Belongs to the thread of the loop. The value may come after this object has gone.
-#ifndef PENSTOCK_ROUTER_HTTP_MADE_ASIDE_H_
-#define PENSTOCK_ROUTER_HTTP_MADE_ASIDE_H_
+#ifndef PENSTOCK_ROUTER_HTTP_PAGES_MADE_ASIDE_H_
+#define PENSTOCK_ROUTER_HTTP_PAGES_MADE_ASIDE_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/post.hpp>
 #include <memory>
 #include <utility>
 
-#include "router/http/answer.h"
 #include "router/live/event_loop.h"
 #include "router/live/signal.h"
+#include "router/session/client/client.h"
 
 namespace penstock {
 
 template <class Value>
 class MadeAside {
  public:
-  MadeAside(EventLoop& loop, Answer& answer)
-      : loop_(loop), answer_(answer), awaited_(std::make_shared<Awaited>(loop.io())) {
-    answer_.Watch([awaited = awaited_] { awaited->wake.Notify(); });
+  MadeAside(EventLoop& loop, Client& client)
+      : loop_(loop), client_(client), awaited_(std::make_shared<Awaited>(loop.io())) {
+    client_.Watch([awaited = awaited_] { awaited->wake.Notify(); });
   }
-  ~MadeAside() { answer_.Unwatch(); }
+  ~MadeAside() { client_.Unwatch(); }
   MadeAside(const MadeAside&) = delete;
   MadeAside& operator=(const MadeAside&) = delete;
 
@@ -39,8 +39,8 @@ class MadeAside {
         awaited->wake.Notify();
       });
     });
-    while (awaited_->value == nullptr && !answer_.gone()) co_await awaited_->wake.Wait();
-    co_return answer_.gone() ? nullptr : std::move(awaited_->value);
+    while (awaited_->value == nullptr && !client_.gone()) co_await awaited_->wake.Wait();
+    co_return client_.gone() ? nullptr : std::move(awaited_->value);
   }
 
  private:
@@ -51,10 +51,10 @@ class MadeAside {
   };
 
   EventLoop& loop_;
-  Answer& answer_;
+  Client& client_;
   const std::shared_ptr<Awaited> awaited_;
 };
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_HTTP_MADE_ASIDE_H_
+#endif  // PENSTOCK_ROUTER_HTTP_PAGES_MADE_ASIDE_H_
