@@ -12,9 +12,8 @@ namespace penstock {
 
 // Feed() appends bytes; Next() gives complete events one by one. The raw views of all events, in order and followed by
 // Rest(), are exactly the bytes that were fed. Accepts \n, \r\n and \r, a byte order mark, `data:` with and without a
-// space, comments and `event:` lines. It ignores other fields. Stray blank lines in a row
-// are an event with `comment` set. Each byte is searched once, however small the pieces are. One owner, not
-// thread-safe.
+// space, comments and `event:` lines. It ignores other fields. Stray blank lines in a row are an event with `comment`
+// set. Each byte is searched once, however small the pieces are. One owner, not thread-safe.
 class SseSplitter {
  public:
   // An event with more lines is garbled: each line costs time, however short it is.

@@ -1,8 +1,8 @@
 // Scores of the levels of output curves, over the outputs that ended.
 //
 // The score is the ranked probability score on the octaves of lengths: a proper score, which no forecast beats by being
-// too sure. A logarithmic score on single bins prefers coarse cells, because their bins are full.
-// On recorded chat traffic it makes the loss of the median grow by half. Old trials fade.
+// too sure. A logarithmic score on single bins prefers coarse cells, because their bins are full. On recorded chat
+// traffic it makes the loss of the median grow by half. Old trials fade.
 #ifndef PENSTOCK_KVMODEL_OUTPUT_LEVEL_SCORES_H_
 #define PENSTOCK_KVMODEL_OUTPUT_LEVEL_SCORES_H_
 
@@ -12,8 +12,7 @@
 namespace penstock {
 
 // The kinds of request that share a curve, from one model's. A detail is one octave of prompt lengths, with or without
-// a limit. A shape stands for the
-// system prompt, tools and formats that a program sends with every request.
+// a limit. A shape stands for the system prompt, tools and formats that a program sends with every request.
 enum class OutputLevel : size_t { kModel, kTenant, kTenantDetail, kShape, kShapeDetail };
 inline constexpr size_t kOutputLevels = 5;
 

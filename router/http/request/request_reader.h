@@ -2,8 +2,8 @@
 //
 // Usage: Offer or Append the bytes that were read, then Advance until it wants more. State kHeadDone comes once per
 // request whose body has not come with its head. State kPiece comes for parts of a body that is read in pieces. State
-// kDone comes when the request is complete. Bytes of a following
-// request stay for the next round. One owner. All bytes that it stores beyond a small free part are in a budget.
+// kDone comes when the request is complete. Bytes of a following request stay for the next round. One owner. All bytes
+// that it stores beyond a small free part are in a budget.
 #ifndef PENSTOCK_ROUTER_HTTP_REQUEST_REQUEST_READER_H_
 #define PENSTOCK_ROUTER_HTTP_REQUEST_REQUEST_READER_H_
 
