@@ -1,25 +1,32 @@
-// A client may do anything with its connection, at any time: send requests and nonsense in pieces, read or not read,
-// leave half or whole. The bytes are a list of such acts. They meet the router's own connection code, on one loop that
-// this file turns by hand; no engine is up. After each connection, no memory, count or coroutine of it is left. One
-// turn of the loop serves a few requests of one client at most.
+// A client may do anything with its connection, at any time. It sends requests and nonsense in pieces, stops to read,
+// stands still, and leaves half, whole or with a reset. An engine may answer with any bytes, and break off. The bytes
+// are a list of such acts. They meet the router's own connection code, on one loop that this file turns by hand. After
+// each connection, no memory, count or coroutine of it is left. One turn of the loop serves a few requests of one client
+// at most.
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
+#include "backends/engines/catalogue/engine_catalogue.h"
 #include "router/http/client_connection.h"
 #include "router/http/pages/metrics_desk.h"
 #include "router/http/pages/model_desk.h"
 #include "router/live/event_loop.h"
+#include "router/live/fleet/fleet_publisher.h"
 #include "router/live/loop_turn.h"
 #include "tests/fuzz/expect.h"
+#include "tests/fuzz/tcp_ends.h"
 #include "tests/http/plain_core.h"
 
 namespace {
@@ -31,10 +38,20 @@ constexpr size_t kLimit = 16 << 10;
 constexpr int64_t kMemory = 256 << 10;
 // A connection that its client has left ends within so many handlers.
 constexpr int kMostHandlers = 20'000;
+// The limits of time, the least that a tick of the loop tells apart. A client that stands still for two ticks meets
+// them.
+constexpr penstock::Duration kSoon = penstock::DeadlineList::kTick;
+constexpr int kMostStalls = 2;
 
-penstock::Config SmallConfig() {
-  penstock::Config config = *penstock::ConfigFromUrls("127.0.0.1:0", {"http://127.0.0.1:9"});
+penstock::Config SmallConfig(int port) {
+  penstock::Config config = *penstock::ConfigFromUrls("127.0.0.1:0", {"http://127.0.0.1:" + std::to_string(port)});
   config.replicas[0].model = "m";
+  config.replicas[0].engine = "openai";
+  for (penstock::Duration* limit :
+       {&config.limits.header_timeout, &config.limits.body_timeout, &config.limits.idle_timeout,
+        &config.limits.write_timeout, &config.limits.first_byte_timeout, &config.limits.gap_timeout}) {
+    *limit = kSoon;
+  }
   config.limits.max_header = penstock::Bytes(2048);
   config.limits.max_body = penstock::Bytes(kLimit);
   config.limits.max_body_memory = penstock::Bytes(kMemory);
@@ -52,8 +69,17 @@ class World {
     edge.telemetry = &telemetry_;
     edge.metrics = &metrics_;
     edge.models = &models_;
+    edge.report = [](penstock::ReplicaId, penstock::EngineNews) {};
     loop_.mailbox().OwnThisThread();
-    loop_.PostFleet(std::make_shared<const penstock::FleetView>(penstock::FleetBook(SmallConfig())), [] {});
+    const penstock::FleetBook book(SmallConfig(engine.port()));
+    penstock::EngineAccess access;
+    access.address = penstock::UpstreamAddress{"127.0.0.1", static_cast<uint16_t>(engine.port())};
+    access.capabilities = penstock::EngineOf(penstock::EngineKind::kOpenAi).capabilities;
+    access.wants_answers = std::make_shared<std::atomic<bool>>(false);
+    loop_.PostFleet(penstock::MakeFleetView(book, {access}), [] {});
+    core_.Submit(penstock::FleetChanged{book.fleet()});
+    core_.Submit(penstock::ReplicaHealth{penstock::ReplicaId(0), penstock::Health::kUp});
+    loop_.deadlines().Start();
     while (Turn()) continue;
   }
 
@@ -62,8 +88,14 @@ class World {
     loop_.io().restart();
     return loop_.io().poll_one() > 0;
   }
+  // Deadlines of kSoon pass. The loop works meanwhile.
+  void Stall() {
+    loop_.io().restart();
+    loop_.io().run_for(std::chrono::nanoseconds(2 * kSoon.nanoseconds()));
+  }
   penstock::EventLoop& loop() { return loop_; }
 
+  Engine engine;
   penstock::PlainOrders orders;
   penstock::Edge edge;
 
@@ -83,7 +115,12 @@ class Client {
  public:
   Client(World& world, uint8_t flags) : world_(world) {
     std::array<int, 2> ends{};
-    Expect(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) == 0, "sockets are made");
+    if ((flags & 16) != 0) {
+      ends = TcpPair();
+    } else {
+      const int made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data());
+      Expect(made == 0, "sockets are made");
+    }
     end_ = ends[0];
     world.edge.connections.fetch_add(1);
     penstock::ClientPeer peer;
@@ -96,7 +133,8 @@ class Client {
     asio::co_spawn(world.loop().io(), Serve(std::move(connection)), asio::detached);
   }
   ~Client() {
-    Close();
+    Reset();
+    world_.engine.EndAll();
     for (int i = 0; i < kMostHandlers && world_.Turn(); ++i) continue;
     Expect(connection_.expired(), "a connection ends when its client has left");
     Expect(world_.edge.connections == 0 && world_.loop().connections().empty(), "no connection is counted");
@@ -107,14 +145,14 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   void Send(absl::string_view bytes) {
-    if (end_ >= 0) ::send(end_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (end_ >= 0) ::send(end_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
   // The answers among the bytes that it reads.
   int Read() {
     if (end_ < 0) return 0;
     std::array<char, 64 << 10> place;
     int answers = 0;
-    for (ssize_t count = 0; (count = ::recv(end_, place.data(), place.size(), 0)) > 0;) {
+    for (ssize_t count = 0; (count = ::recv(end_, place.data(), place.size(), MSG_DONTWAIT)) > 0;) {
       const absl::string_view bytes(place.data(), static_cast<size_t>(count));
       constexpr absl::string_view kMark = "\r\nx-request-id: ";
       for (size_t at = bytes.find(kMark); at != absl::string_view::npos; at = bytes.find(kMark, at + 1)) ++answers;
@@ -136,10 +174,17 @@ class Client {
   void Close() {
     if (end_ >= 0) ::close(std::exchange(end_, -1));
   }
+  void Reset() {
+    if (end_ >= 0) ::Reset(std::exchange(end_, -1));
+  }
+  void Stall() {
+    if (++stalls_ <= kMostStalls) world_.Stall();
+  }
 
  private:
   World& world_;
   int end_ = -1;
+  int stalls_ = 0;
   std::weak_ptr<ClientConnection> connection_;
 };
 
@@ -164,8 +209,34 @@ class Script {
   absl::string_view left_;
 };
 
-void Act(Client& client, Script& script, bool& reading) {
-  switch (script.Byte() % 8) {
+// An engine ends its connection, or sends bytes, at times behind the beginning of a sound answer.
+void ActOfEngine(Engine& engine, Script& script) {
+  constexpr absl::string_view kStream =
+      "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+  switch (script.Byte() % 4) {
+    case 0:
+      return engine.End(script.Byte() % 2 == 0);
+    case 1:
+      engine.Send(kStream);
+      [[fallthrough]];
+    default:
+      return engine.Send(script.Some(1 + size_t{script.Byte()}));
+  }
+}
+
+void Leave(Client& client, Script& script) {
+  switch (script.Byte() % 4) {
+    case 0:
+      return client.Close();
+    case 1:
+      return client.Reset();
+    default:
+      return client.HalfClose();
+  }
+}
+
+void Act(World& world, Client& client, Script& script, bool& reading) {
+  switch (script.Byte() % 10) {
     case 0:
     case 1:
       return client.Send(script.Some(1 + size_t{script.Byte()}));
@@ -185,8 +256,13 @@ void Act(Client& client, Script& script, bool& reading) {
     case 6:
       reading = !reading;
       return;
+    case 7:
+      return Leave(client, script);
+    case 8:
+      return ActOfEngine(world.engine, script);
     default:
-      return script.Byte() % 4 == 0 ? client.Close() : client.HalfClose();
+      if (script.Byte() % 4 == 0) client.Stall();
+      return;
   }
 }
 
@@ -199,6 +275,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   world.orders.hold = (flags & 8) != 0;
   Client client(world, flags);
   bool reading = true;
-  while (!script.over()) Act(client, script, reading);
+  while (!script.over()) Act(world, client, script, reading);
   return 0;
 }
