@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <string>
 
 #include "tests/core/drawn_fleet.h"
@@ -12,6 +13,18 @@ namespace {
 constexpr size_t kMostOpen = 200;
 constexpr int kTimersPerStep = 40;
 constexpr int kCalmRounds = 4000;
+
+// The exporters of the node report too, at times nonsense. No draw of its own, so that recorded corpora keep
+// their meaning.
+NodeReport NodeReportBeside(const EngineReport& engine) {
+  NodeReport node;
+  node.replica = engine.replica;
+  if (engine.running % 3 == 0) node.derate = 1 + engine.running / 4.0;
+  if (engine.running % 7 == 0) node.derate = std::numeric_limits<double>::quiet_NaN();
+  node.storage_pressure = engine.waiting / 8.0;
+  node.closed = engine.preemptions % 4 == 1;
+  return node;
+}
 
 }  // namespace
 
@@ -201,6 +214,7 @@ void FaultWorld::EngineReports() {
   if (!choices_.OneIn(5)) report.waiting = static_cast<int>(choices_.Below(10));
   if (!choices_.OneIn(3)) report.preemptions = static_cast<int64_t>(choices_.Below(50));
   core_.Send(report);
+  core_.Send(NodeReportBeside(report));
 }
 
 void FaultWorld::Reload() {
@@ -224,6 +238,7 @@ void FaultWorld::Nonsense() {
     case 4:
       return core_.Send(ReplicaHealth{ReplicaId(77), Health::kUp});
     case 5:
+      core_.Send(NodeReport{ReplicaId(77), 2, 0.5, true});
       return core_.Send(EngineReport{ReplicaId(77), core_.now, 0.5, 1, 1, 1});
     case 6:
       return core_.Send(TimerFired{});
@@ -242,6 +257,7 @@ void FaultWorld::Calm() {
     core_.health[i] = Health::kUp;
     core_.Send(ReplicaHealth{ReplicaId(i), Health::kUp});
     core_.Send(EngineReport{ReplicaId(i), core_.now, 0, 0, 0, -1});
+    core_.Send(NodeReport{ReplicaId(i)});
   }
   std::vector<RequestId> ending;
   for (int round = 0; round < kCalmRounds && !core_.open.empty() && core_.broken().empty(); ++round) {

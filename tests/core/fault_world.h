@@ -1,6 +1,6 @@
-// A fleet in which everything goes wrong, around a decision core. Replicas die, return, drain and report nonsense.
-// Reloads remove and change them. Time jumps, clients leave, aborts are answered late, events come twice or about
-// nothing.
+// A fleet in which everything goes wrong, around a decision core. Replicas die, return, drain and report nonsense, and
+// so do the exporters of their nodes. Reloads remove and change them. Time jumps, clients leave, aborts are answered
+// late, events come twice or about nothing.
 //
 // The fleet, the rules of the core (drawn_fleet.h) and the next happening are drawn from Choices: the bytes of a seed
 // or of a fuzzer. After every event the promises of the core are checked, and its books are recounted. The first broken
