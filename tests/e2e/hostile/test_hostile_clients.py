@@ -14,7 +14,7 @@ HOST = b"Host: p\r\n"
 POST = b"POST /v1/chat/completions HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
 ONE_LOOP = "threads: 1\n"
-MOST_LONG_TURNS = 400  # In 1.5 s. A loop that is always kept for more than a millisecond has more.
+MOST_LONG_TURNS = 400  # In 1.5 s. A loop whose every turn takes more than a millisecond has more.
 
 
 @pytest.fixture(scope="module")
