@@ -1,8 +1,8 @@
 // A client may do anything with its connection, at any time. It sends requests and nonsense in pieces, stops to read,
 // stands still, and leaves half, whole or with a reset. An engine may answer with any bytes, and break off. The bytes
 // are a list of such acts. They meet the router's own connection code, on one loop that this file turns by hand. After
-// each connection, no memory, count or coroutine of it is left. One turn of the loop serves a few requests of one client
-// at most.
+// each connection, no memory, count or coroutine of it is left. One turn of the loop serves a few requests of one
+// client at most.
 #include <sys/socket.h>
 #include <unistd.h>
 
