@@ -21,6 +21,10 @@ from proxies import BUILD, PROXIES, STUB_PORTS, WAYS, Held, Proxy, client, wait_
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import topics  # noqa: E402
 
+# Requests per second of the goal for added latency: it depends on no proxy's own rate.
+FIXED_RATE = 10_000
+
+
 def alternate(proxies, rounds, measure):
     """measure(proxy) for each in turn, `rounds` times; lists by name."""
     found = {proxy.name: [] for proxy in proxies}
@@ -58,11 +62,11 @@ def short_requests(proxies, rounds, seconds):
     return found, lines
 
 
-def half_load(proxies, rounds, seconds, whose, rate):
+def latency(proxies, rounds, seconds, load, rate):
     found = alternate(proxies, rounds,
                       lambda proxy: client(proxy, "--connections", 64, "--seconds", seconds, "--rate", rate))
     direct = found["direct"]
-    return table(f"Latency at half of {whose} ({rate:.0f} requests/s, Poisson), added to the direct connection:",
+    return table(f"Latency at {load} ({rate:.0f} requests/s, Poisson), added to the direct connection:",
                  ["way", "p50 us", "added p50 us", "p99 us", "added p99 us", "CPU us/request", "to nginx"],
                  [[name, f"{median(rows, 'p50_us'):.0f}", f"{median(rows, 'p50_us') - median(direct, 'p50_us'):.0f}",
                    f"{median(rows, 'p99_us'):.0f}", f"{median(rows, 'p99_us') - median(direct, 'p99_us'):.0f}",
@@ -194,13 +198,14 @@ def main():
         try:
             wait_for(STUB_PORTS[0])
             proxies = [Proxy(name, folder) for name in WAYS]
-            rates = {"20,000": 20_000}
+            rates = {}
             if "short" in wanted:
                 found, tables["short"] = short_requests(proxies, rounds, seconds)
                 rates = {f"{whose}'s rate": median(found[whose], "rate") for whose in ("nginx", "penstock")}
             if "half" in wanted:
-                tables["half" if "short" in wanted else "half-20000"] = [
-                    line for whose, rate in rates.items() for line in half_load(proxies, rounds, seconds, whose, rate / 2)]
+                tables["half"] = [line for whose, rate in rates.items()
+                                  for line in latency(proxies, rounds, seconds, f"half of {whose}", rate / 2)]
+                tables["fixed"] = latency(proxies, rounds, seconds, "a fixed rate", FIXED_RATE)
             if "streams" in wanted:
                 tables["streams"] = streams(proxies, rounds, seconds, 100, 20_000)
             if "prompts" in wanted:
@@ -210,7 +215,7 @@ def main():
             if "waiting" in wanted:
                 tables["waiting"] = waiting(folder, rounds, seconds)
             if "scaling" in wanted:
-                tables["scaling"] = scaling(folder, rounds, seconds, max(rates.values()) / 4)
+                tables["scaling"] = scaling(folder, rounds, seconds, max(rates.values(), default=2 * FIXED_RATE) / 4)
             if "gateways" in wanted:
                 tables["gateways"] = llm_gateways(folder, max(1, rounds - 2), seconds / 2)
             if "memory" in wanted:

@@ -60,6 +60,21 @@ constexpr std::array<WholeTokens, kOutputBins> MakeWholeTokens() {
 }
 constexpr std::array<WholeTokens, kOutputBins> kWhole = MakeWholeTokens();
 
+// The whole tokens of each bin less one; 0 where it has none.
+constexpr std::array<double, kOutputBins> MakeTokensAfterFirst() {
+  std::array<double, kOutputBins> tokens{};
+  for (int i = 0; i < kOutputBins; ++i) tokens[i] = kWhole[i].end - kWhole[i].before - 1;
+  return tokens;
+}
+constexpr std::array<double, kOutputBins> kTokensAfterFirst = MakeTokensAfterFirst();
+
+constexpr std::array<double, kOutputBins> MakeInverseCounts() {
+  std::array<double, kOutputBins> counts{};
+  for (int i = 0; i < kOutputBins; ++i) counts[i] = kWhole[i].inverse_count;
+  return counts;
+}
+constexpr std::array<double, kOutputBins> kInverseCounts = MakeInverseCounts();
+
 // Bin within its octave of the smallest mantissa that shares these leading bits; a bin is wider than one such step.
 constexpr int kMantissaBits = 5;
 constexpr std::array<uint8_t, 1 << kMantissaBits> MakeSteps() {
@@ -93,23 +108,26 @@ int OutputBin(double tokens) {
 
 double OutputBinLower(int bin) { return kEdges[std::clamp(bin, 0, kOutputBins)]; }
 
+// Only the running product and the running sum go bin by bin: the compiler takes the loops between them two bins at a
+// time.
 SurvivalCurve::SurvivalCurve(const std::array<double, kOutputBins>& hazard) {
+  std::array<double, kOutputBins> on;
+  for (int i = 0; i < kOutputBins; ++i) on[i] = 1 - (hazard[i] > 0 ? std::min(hazard[i], kMaxHazard) : 0);
   double survival = 1;
   survival_[0] = 1;
   for (int i = 0; i < kOutputBins; ++i) {
-    const double chance = hazard[i] > 0 ? std::min(hazard[i], kMaxHazard) : 0;
-    survival = std::max(survival * (1 - chance), kMinSurvival);
+    survival = std::max(survival * on[i], kMinSurvival);
     survival_[i + 1] = static_cast<float>(survival);
   }
-  summed_[0] = 1;
+  // Over the whole tokens of each bin; 0 where it has none.
+  std::array<double, kOutputBins> sums;
   for (int i = 0; i < kOutputBins; ++i) {
-    const WholeTokens& whole = kWhole[i];
-    summed_[i + 1] = summed_[i];
-    if (whole.inverse_count == 0) continue;
     const double from = survival_[i];
     const double to = survival_[i + 1];
-    summed_[i + 1] += (whole.end - whole.before - 1) * (from + (to - from) * whole.inverse_count + to) / 2;
+    sums[i] = kTokensAfterFirst[i] * (from + (to - from) * kInverseCounts[i] + to) / 2;
   }
+  summed_[0] = 1;
+  for (int i = 0; i < kOutputBins; ++i) summed_[i + 1] = summed_[i] + sums[i];
 }
 
 inline double SurvivalCurve::InBin(int bin, double tokens) const {

@@ -195,7 +195,7 @@ TEST_F(DecisionLogFile, UnderLoadTheNewestForwardsAndEndsAreASample) {
   const Instant now = Instant() + Duration::Seconds(5);
   int taken = 0;
   for (int i = 0; i < 1000; ++i) taken += (*log)->TakesRecent(i % 2 == 0 ? Kind::kForward : Kind::kEnd, now) ? 1 : 0;
-  EXPECT_EQ(taken, 100);
+  EXPECT_EQ(taken, 25);
   EXPECT_TRUE((*log)->TakesRecent(Kind::kRefuse, now));
   EXPECT_TRUE((*log)->TakesRecent(Kind::kPark, now));
   EXPECT_TRUE((*log)->TakesRecent(Kind::kForward, now + Duration::Seconds(0.1)));

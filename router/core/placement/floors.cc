@@ -1,7 +1,9 @@
 #include "router/core/placement/floors.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "absl/container/flat_hash_map.h"
 #include "router/core/placement/guards.h"
 
 namespace penstock {
@@ -46,6 +48,23 @@ void Floors::WatchLargeFleets() {
   }
 }
 
+void Floors::MakeOrders() {
+  const size_t models = fleet_.spec().models.size();
+  orders_.clear();
+  order_of_.assign(models, 0);
+  orders_of_.assign(watched_.size(), {});
+  absl::flat_hash_map<std::vector<size_t>, uint32_t> known;
+  for (size_t model = 0; model < models; ++model) {
+    const std::vector<size_t>& servers = servers_.Of(ModelId(static_cast<uint32_t>(model)));
+    if (servers.size() <= kSmallFleet) continue;
+    const auto [order, added] = known.emplace(servers, static_cast<uint32_t>(orders_.size()));
+    order_of_[model] = order->second;
+    if (!added) continue;
+    orders_.emplace_back();
+    for (const size_t index : servers) orders_of_[index].push_back(order->second);
+  }
+}
+
 uint32_t Floors::KindOf(const Footprint& footprint) {
   const auto found = std::find(kinds_.begin(), kinds_.end(), footprint);
   if (found != kinds_.end()) return static_cast<uint32_t>(found - kinds_.begin());
@@ -55,6 +74,7 @@ uint32_t Floors::KindOf(const Footprint& footprint) {
 
 void Floors::Configure(Instant now) {
   WatchLargeFleets();
+  MakeOrders();
   entries_.assign(watched_.size(), {});
   kind_of_.assign(watched_.size(), 0);
   tokens_of_smallest_.assign(watched_.size(), 0);
@@ -69,15 +89,21 @@ void Floors::Configure(Instant now) {
   for (size_t i = 0; i < watched_.size(); ++i) Update(std::span(&i, 1), now);
 }
 
+void Floors::ModelPrice::Raise(const Entry& entry) {
+  most.per_token = std::max(most.per_token, entry.price.per_token);
+  most.per_pair = std::max(most.per_pair, entry.price.per_pair);
+  pace = std::max(pace, entry.pace);
+}
+
 const Floors::ModelPrice& Floors::PriceOf(ModelId model, Instant now) {
   ModelPrice& price = prices_[model.value()];
   if (now < price.refresh_at) return price;
-  price = {{}, 0, now + kRefresh};
+  price = {{}, {}, 0, now + kRefresh};
   for (const size_t index : servers_.Of(model)) {
     const Entry& entry = entries_[index];
     price.pool.per_token = std::max(price.pool.per_token, entry.price.per_token * tokens_of_smallest_[index]);
     price.pool.per_pair = std::max(price.pool.per_pair, entry.price.per_pair * tokens_of_smallest_[index]);
-    price.pace = std::max(price.pace, entry.pace);
+    price.Raise(entry);
   }
   return price;
 }
@@ -129,15 +155,27 @@ void Floors::UpdateEntry(size_t index) {
   entry.pace = replica.MostTokensPerSecond(neighbours);
   entry.price = MostPrice(replica, neighbours);
   entry.runway = RunwayIsLong(replica) ? entry.price.Of(replica.prefills().work()) : 0;
-  for (const ModelId model : replica.spec().models) {
-    double& pace = prices_[model.value()].pace;
-    pace = std::max(pace, entry.pace);
-  }
+  for (const ModelId model : replica.spec().models) prices_[model.value()].Raise(entry);
   entry.closed.reset();
   if (replica.busy() && replica.sequences() >= replica.spec().max_sequences) entry.closed = WaitReason::kSequences;
   if (replica.facts.grey.stalled) entry.closed = WaitReason::kNoReplicaUp;
   if (!replica.Placeable()) {
     entry.closed = servers_.IsAway(index) ? WaitReason::kWaking : WaitReason::kNoReplicaUp;
+  }
+  Order(index);
+}
+
+void Floors::Order(size_t index) {
+  const Entry& entry = entries_[index];
+  const Floor& floor = entry.peak;
+  const FloorOrder::Kind kind = {floor.horizon, floor.per_unit,          entry.kind,
+                                 entry.context, std::isinf(floor.limit), entry.runway > 0};
+  for (const uint32_t order : orders_of_[index]) {
+    if (entry.closed) {
+      orders_[order].Close(index, *entry.closed);
+    } else {
+      orders_[order].Put(index, kind, floor.share, floor.limit, entry.runway);
+    }
   }
 }
 

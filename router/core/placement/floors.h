@@ -4,7 +4,7 @@
 // at most the share of PeakShareWith. That holds at every instant until the replica or its pools change. Proof:
 // MemoryRule::Floor says so of the bound of a pool, and PeakShareWith divides that bound as the floor is divided.
 // Invariant: the floors are those of the last change of each pool. Only the replicas of large fleets have floors.
-// Owned by Rooms. An update is O(horizons + members of the pools).
+// Owned by Rooms. An update is O(horizons + members of the pools x log replicas).
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_FLOORS_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_FLOORS_H_
 
@@ -16,6 +16,7 @@
 
 #include "router/core/books/servers.h"
 #include "router/core/contract/wait_reason.h"
+#include "router/core/placement/floor_order.h"
 #include "router/core/placement/memory_test.h"
 
 namespace penstock {
@@ -57,6 +58,8 @@ class Floors {
   void Update(std::span<const size_t> replicas, Instant now);
 
   const Entry& Of(size_t replica) const { return entries_[replica]; }
+  // The servers of a model of a large fleet, by their floors.
+  const FloorOrder& OrderOf(ModelId model) const { return orders_[order_of_[model.value()]]; }
   // The footprints of all replicas, each once.
   const std::vector<Footprint>& kinds() const { return kinds_; }
   // GPU seconds of the prompts like this one that fill a pool; at most kRefresh old. The most expensive token and the
@@ -64,6 +67,8 @@ class Floors {
   double PoolSeconds(const RequestState& request, Instant now);
   // At least the tokens per second of a stream on any server of the model.
   double MostPace(ModelId model, Instant now) { return PriceOf(model, now).pace; }
+  // At least the price of prefill on any server of the model.
+  const PrefillPrice& MostPrefillPrice(ModelId model, Instant now) { return PriceOf(model, now).most; }
 
  private:
   static constexpr Duration kRefresh = Duration::Milliseconds(50);
@@ -78,14 +83,20 @@ class Floors {
   };
   struct ModelPrice {
     PrefillPrice pool;  // Of a token and a pair, times the tokens of the smallest pool.
+    PrefillPrice most;  // At least that of each server.
     double pace = 0;
+
+    void Raise(const Entry& entry);
     Instant refresh_at;
   };
 
   void WatchLargeFleets();
+  void MakeOrders();
   uint32_t KindOf(const Footprint& footprint);
   void UpdatePool(PoolId id, Instant now);
   void UpdateEntry(size_t replica);
+  // Moves the replica to its place in its orders.
+  void Order(size_t replica);
   void UpdateFloors(const ReplicaState& replica, Entry& entry) const;
   const ModelPrice& PriceOf(ModelId model, Instant now);
 
@@ -100,6 +111,10 @@ class Floors {
   std::vector<Footprint> kinds_;
   std::vector<PoolFloor> pools_;    // One entry per pool.
   std::vector<ModelPrice> prices_;  // One entry per model.
+  // One for each distinct list of servers of a large fleet: adapters of a model mostly share one.
+  std::vector<FloorOrder> orders_;
+  std::vector<uint32_t> order_of_;                // One entry per model; only those of large fleets count.
+  std::vector<std::vector<uint32_t>> orders_of_;  // One list per replica.
   uint64_t round_ = 0;
 };
 

@@ -59,12 +59,11 @@ void Newcomer::FindAmounts(const RequestState& request, Tokens elsewhere, Tokens
   }
 }
 
-double Newcomer::Adds(const Floors::Entry& entry, bool holds) const {
-  const Floors::Floor& floor = FloorOf(entry);
+double Newcomer::Share(int horizon, double per_unit, uint32_t footprint, double context, bool holds) const {
   // Past its context a request is gone.
-  if (floor.horizon < 0 || context_[floor.horizon] >= entry.context) return 0;
-  const Amounts& amounts = amounts_[entry.kind];
-  return alive_[floor.horizon] * (holds ? amounts.holder : amounts.elsewhere) * floor.per_unit;
+  if (horizon < 0 || context_[horizon] >= context) return 0;
+  const Amounts& amounts = amounts_[footprint];
+  return alive_[horizon] * (holds ? amounts.holder : amounts.elsewhere) * per_unit;
 }
 
 }  // namespace penstock

@@ -25,7 +25,14 @@ class Newcomer {
   // The floor of the replica that counts for it.
   const Floors::Floor& FloorOf(const Floors::Entry& entry) const { return returns_ ? entry.present : entry.peak; }
   // The share that it adds to that floor. `holds`: the replica is one of the holders.
-  double Adds(const Floors::Entry& entry, bool holds) const;
+  double Adds(const Floors::Entry& entry, bool holds) const {
+    const Floors::Floor& floor = FloorOf(entry);
+    return Share(floor.horizon, floor.per_unit, entry.kind, entry.context, holds);
+  }
+  // The share that it adds to the floors of a group, on replicas that are no holders.
+  double AddsTo(const FloorOrder::Kind& group) const {
+    return Share(group.horizon, group.per_unit, group.footprint, group.context, /*holds=*/false);
+  }
   // The most prefill that cached tokens of its prompt save.
   const PrefillWork& Cached(bool holds) const { return holds ? whole_ : elsewhere_; }
 
@@ -35,6 +42,7 @@ class Newcomer {
     double holder = 0;
   };
 
+  double Share(int horizon, double per_unit, uint32_t footprint, double context, bool holds) const;
   void FindChances(const RequestState& request);
   void FindAmounts(const RequestState& request, Tokens elsewhere, Tokens whole, const std::vector<Footprint>& kinds);
 

@@ -81,10 +81,10 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
   without_rows_.clear();
   growth_.clear();
   if (!search_.Begin(request, needed, now)) return std::nullopt;
-  WaitReason reason = search_.closed();
-  const Choice* best = nullptr;
+  WaitReason reason = WaitReason::kNoReplicaUp;
+  std::optional<size_t> best;  // In choices_.
   std::optional<bool> spares;  // Looked up at the first replica whose node is closed.
-  while (const std::optional<size_t> index = search_.Next(best)) {
+  while (const std::optional<size_t> index = search_.Next(best ? &choices_[*best] : nullptr)) {
     const ReplicaState& replica = fleet_.replicas()[*index];
     if (needed > servers_.Longest(*index)) continue;
     if (!replica.Placeable()) {
@@ -102,11 +102,12 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
     }
     if (const std::optional<WaitReason> broken = Test(*request, *index, now)) {
       reason = HigherRanked(reason, *broken);
-    } else {
-      best = &BestOf(scores_, choices_, search_.price().value_or(0));
+    } else if (!best || IsBetter(scores_, choices_.back(), choices_[*best], search_.price().value_or(0))) {
+      best = choices_.size() - 1;
     }
   }
-  if (best != nullptr) return BestOf(scores_, choices_, search_.price().value_or(PriceAmong(choices_)));
+  if (best) return BestOf(scores_, choices_, search_.price().value_or(PriceAmong(choices_)));
+  reason = HigherRanked(reason, search_.closed());
   // A later try that met no replica says nothing new.
   WaitReason& reported = request->waiting.reason;
   if (reason != WaitReason::kNoReplicaUp || reported == WaitReason::kBehindOthers) reported = reason;

@@ -23,15 +23,18 @@ double PriceAmong(const std::vector<Choice>& choices) {
   return price;
 }
 
+bool IsBetter(const std::vector<Score>& scores, const Choice& a, const Choice& b, double price) {
+  for (const Score& score : scores) {
+    const double of_a = score.of(a, price);
+    const double of_b = score.of(b, price);
+    if (of_a != of_b) return of_a < of_b;
+  }
+  return a.replica < b.replica;
+}
+
 const Choice& BestOf(const std::vector<Score>& scores, const std::vector<Choice>& choices, double price) {
-  return *std::min_element(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
-    for (const Score& score : scores) {
-      const double of_a = score.of(a, price);
-      const double of_b = score.of(b, price);
-      if (of_a != of_b) return of_a < of_b;
-    }
-    return a.replica < b.replica;
-  });
+  return *std::min_element(choices.begin(), choices.end(),
+                           [&](const Choice& a, const Choice& b) { return IsBetter(scores, a, b, price); });
 }
 
 }  // namespace penstock

@@ -46,6 +46,8 @@ double CostOf(const Choice& choice, double price);
 // The price of the most expensive pool among the choices.
 double PriceAmong(const std::vector<Choice>& choices);
 
+// True: `a` has the lesser scores.
+bool IsBetter(const std::vector<Score>& scores, const Choice& a, const Choice& b, double price);
 // The choice of the least scores. `choices` is not empty.
 const Choice& BestOf(const std::vector<Score>& scores, const std::vector<Choice>& choices, double price);
 

@@ -1,6 +1,6 @@
 // The newest entries of the decision log, whether they are written or not. Thread-safe; a short lock.
 //
-// Nobody can read thousands of entries a second, and each costs as much as a small decision. So of forwards and ends,
+// Nobody can read hundreds of entries a second, and each costs as much as a small decision. So of forwards and ends,
 // the list takes kMostRoutine in each tenth of a second. It takes every entry of another kind.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_LOG_RECENT_DECISIONS_H_
 #define PENSTOCK_ROUTER_TELEMETRY_LOG_RECENT_DECISIONS_H_
@@ -57,7 +57,7 @@ class RecentDecisions {
 
  private:
   static constexpr int kWindowsPerSecond = 10;
-  static constexpr int kMostRoutine = 100;
+  static constexpr int kMostRoutine = 25;
 
   std::atomic<int64_t> window_{0};
   std::atomic<int> routine_{0};  // Forwards and ends in this window.

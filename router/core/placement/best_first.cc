@@ -1,0 +1,112 @@
+#include "router/core/placement/best_first.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+// A value that rounding could have made equal to a limit is not above it.
+constexpr double kRounding = 1e-9;
+
+// The standard heaps have the greatest first.
+bool IsBehind(const BestFirst::Candidate& a, const BestFirst::Candidate& b) {
+  return a.cost != b.cost ? a.cost > b.cost : a.Key() > b.Key();
+}
+
+}  // namespace
+
+std::optional<WaitReason> BestFirst::SurelyBroken(const Floors::Entry& entry, double share, double saved) const {
+  if (entry.closed) return entry.closed;
+  if (has_runway_guard_ && entry.runway * (1 - kRounding) > saved) return WaitReason::kRunway;
+  if (share > newcomer_.FloorOf(entry).limit + kRounding) return WaitReason::kMemory;
+  return std::nullopt;
+}
+
+void BestFirst::Bound(size_t server, bool holds) {
+  ++looks_;
+  const std::vector<uint32_t>& failed_on = request_->waiting.failed_on;
+  if (!request_->MayUse(server) || needed_ > servers_.Longest(server)) return;
+  if (std::binary_search(failed_on.begin(), failed_on.end(), server)) return;
+  const Floors::Entry& entry = floors_.Of(server);
+  const double share = newcomer_.FloorOf(entry).share + newcomer_.Adds(entry, holds);
+  const double saved = entry.price.Of(newcomer_.Cached(holds));
+  if (const std::optional<WaitReason> broken = SurelyBroken(entry, share, saved)) {
+    closed_ = HigherRanked(closed_, *broken);
+    return;
+  }
+  candidates_.push_back({price_ * share - saved, share, server});
+  std::push_heap(candidates_.begin(), candidates_.end(), IsBehind);
+}
+
+void BestFirst::AddHead(Head head) {
+  if (head.next == head.end) return;
+  const double share = head.next->share + head.adds;
+  if (share > head.most_limit + kRounding) {
+    closed_ = HigherRanked(closed_, WaitReason::kMemory);
+    return;
+  }
+  head.bound = {price_ * share - most_saved_, share, head.next->replica};
+  heads_.push_back(head);
+  std::push_heap(heads_.begin(), heads_.end(), [](const Head& a, const Head& b) { return IsBehind(a.bound, b.bound); });
+}
+
+void BestFirst::AddGroup(const FloorOrder::Kind& kind, const FloorOrder::Group& group) {
+  if (has_runway_guard_ && kind.long_runway && group.least_runway * (1 - kRounding) > most_saved_) {
+    closed_ = HigherRanked(closed_, WaitReason::kRunway);
+    return;
+  }
+  Head head;
+  head.adds = newcomer_.AddsTo(kind);
+  head.most_limit = group.most_limit;
+  head.next = group.members.begin();
+  head.end = group.members.end();
+  AddHead(head);
+}
+
+void BestFirst::Advance() {
+  std::pop_heap(heads_.begin(), heads_.end(), [](const Head& a, const Head& b) { return IsBehind(a.bound, b.bound); });
+  Head head = heads_.back();
+  heads_.pop_back();
+  const size_t server = head.next->replica;
+  const Servers::Holders& holders = newcomer_.holders();
+  if (!std::binary_search(holders.begin(), holders.end(), server)) Bound(server, /*holds=*/false);
+  ++head.next;
+  AddHead(head);
+}
+
+void BestFirst::Begin(const RequestState& request, Tokens needed, double price, Instant now) {
+  request_ = &request;
+  needed_ = needed;
+  price_ = price;
+  looks_ = 0;
+  heads_.clear();
+  candidates_.clear();
+  const ModelId model = request.arrived.model;
+  const FloorOrder& order = floors_.OrderOf(model);
+  closed_ = request.arrived.home ? WaitReason::kNoReplicaUp : order.closed();
+  newcomer_.Begin(request, servers_, floors_, now);
+  for (const size_t server : newcomer_.holders()) Bound(server, /*holds=*/true);
+  if (request.arrived.home || request.Returns()) {
+    // One server, or an order of other floors: each is looked at.
+    const Servers::Holders& holders = newcomer_.holders();
+    for (const size_t server : servers_.Of(model)) {
+      if (!std::binary_search(holders.begin(), holders.end(), server)) Bound(server, /*holds=*/false);
+    }
+    return;
+  }
+  most_saved_ = floors_.MostPrefillPrice(model, now).Of(newcomer_.Cached(/*holds=*/false));
+  for (const auto& [kind, group] : order.groups()) AddGroup(kind, group);
+}
+
+const BestFirst::Candidate* BestFirst::First() {
+  while (!heads_.empty() && (candidates_.empty() || !IsBehind(heads_.front().bound, candidates_.front()))) Advance();
+  return candidates_.empty() ? nullptr : &candidates_.front();
+}
+
+void BestFirst::Pop() {
+  std::pop_heap(candidates_.begin(), candidates_.end(), IsBehind);
+  candidates_.pop_back();
+}
+
+}  // namespace penstock
