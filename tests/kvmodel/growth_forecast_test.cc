@@ -275,6 +275,37 @@ TEST(PoolGrowth, NoBoundComesBelowTheFloorWhileThePoolDoesNotChange) {
   }
 }
 
+// Half of 100 members end within a tenth of a second.
+PoolGrowth HalfEndsAtOnce() {
+  PoolGrowth pool;
+  for (int i = 0; i < 100; ++i) pool.Add(ContributionOf(MemberOf(100, 1, i % 2 == 0 ? 2 : 100'000)), kStart);
+  return pool;
+}
+
+TEST(PoolGrowth, OutputsThatEndAtOnceDoNotMultiplyTheOthers) {
+  const PoolGrowth pool = HalfEndsAtOnce();
+  // All 100 are still there: the line through the first two horizons falls to nothing within 200 ms.
+  for (const int64_t age : {150, 190, 199, 230, 1000}) {
+    const Instant now = kStart + Duration::Milliseconds(age);
+    EXPECT_NEAR(pool.Present(now), 100 * 101 + 100 * 20 * static_cast<double>(age) * 1e-3, 1e-3) << age;
+    EXPECT_LT(pool.MeanAt(5, now), 2.01 * 50 * (101 + 20 * 6.0)) << age;
+    EXPECT_GE(pool.MeanAt(5, now), 50 * (101 + 20 * 5.0)) << age;
+  }
+}
+
+TEST(PoolGrowth, TheFloorHoldsWhereTheLivingAreClamped) {
+  const PoolGrowth pool = HalfEndsAtOnce();
+  for (const int64_t made : {0, 100, 150, 190, 230, 1500}) {
+    const PoolPeak floor = pool.Floor(1, kStart + Duration::Milliseconds(made));
+    const double present = pool.PresentFloor(kStart + Duration::Milliseconds(made));
+    for (const int64_t later : {0, 20, 45, 95, 400, 3000}) {
+      const Instant now = kStart + Duration::Milliseconds(made + later);
+      ASSERT_LE(floor.bound, pool.Peak(1, now)) << made << " ms, " << later << " ms later";
+      ASSERT_LE(present, pool.Present(now)) << made << " ms, " << later << " ms later";
+    }
+  }
+}
+
 TEST(PoolGrowth, TheFloorOfStreamsThatLastIsCloseToTheirPeak) {
   const SurvivalCurve curve = Halving();
   PoolGrowth pool;
