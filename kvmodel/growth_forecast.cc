@@ -202,9 +202,8 @@ double PoolGrowth::BoundAt(int horizon, const GrowthMember& joining, double z, I
 }
 
 // Let a be the mean age of the contributions, which rises from its present value to kOldest. Let L(h) be Later at a,
-// cut off at 0, and P(a) = mean[0] + a rate. The present is P(a), and later horizons are at least the smaller of P(a)
-// Q(a) and kMostLiving L(h), where Q(a) = L(h) / L(0): kLeastLiving only raises them. Without L(0) > 0 only the second
-// counts.
+// cut off at 0, and P(a) = mean[0] + a rate. The present is P(a). Let Q(a) = L(h) / L(0). A later horizon is at least
+// the smaller of P(a) Q(a) and kMostLiving L(h): kLeastLiving only raises it. Without L(0) > 0 only the second counts.
 //   * P does not fall: members only grow. Rounding may make the rate negative, so both ends of a are looked at.
 //   * Later is linear in a. So L(h) is no less than at one end of a.
 //   * Q is monotone where L(0) > 0. Where L(0) reaches 0, Q grows without a bound, or L(h) is 0 at that end of a. So Q
