@@ -14,6 +14,10 @@ constexpr double kRounding = 1e-6;
 
 // Seconds. Older contributions are not extrapolated further.
 constexpr double kOldest = 2;
+// The members that live, as a multiple of those that were expected to. Beyond, it is the line through two horizons that
+// is wrong: outputs that end within a tenth of a second make it steep.
+constexpr double kLeastLiving = 0.2;
+constexpr double kMostLiving = 2;
 
 // A floor is lowered by this against rounding.
 constexpr double kExact = 1 - 1e-9;
@@ -138,29 +142,31 @@ class PoolGrowth::Current {
   Current(const PoolGrowth& growth, Instant now) : growth_(growth) {
     if (growth.members_ == 0) return;
     age_ = std::clamp(now.seconds() - growth.made_sum_ / static_cast<double>(growth.members_), 0.0, kOldest);
-    const double expected = Later(0);
+    present_ = std::max(0.0, growth.PresentAt(age_));
     // A member that has ended since was removed: the living hold their sum and their growth since.
-    if (expected > 0) living_ = (growth.mean_[0] + age_ * growth.rate_) / expected;
+    const double expected = growth.LaterAt(0, age_);
+    living_ = expected > 0 ? std::clamp(present_ / expected, kLeastLiving, kMostLiving) : kMostLiving;
   }
 
   double age() const { return age_; }
   double living() const { return living_; }
-  double At(int horizon) const { return living_ * Later(horizon) + growth_.shared_; }
-
- private:
-  double Later(int horizon) const {
-    const double later = growth_.LaterAt(horizon, age_);
-    return later > 0 ? later : 0;
+  double At(int horizon) const {
+    const double own = horizon == 0 ? present_ : living_ * std::max(0.0, growth_.LaterAt(horizon, age_));
+    return own + growth_.shared_;
   }
 
+ private:
   const PoolGrowth& growth_;
   double age_ = 0;  // Mean age of the contributions, in seconds.
+  double present_ = 0;
   double living_ = 1;
 };
 
 inline double PoolGrowth::LaterAt(int horizon, double age) const {
   return mean_[horizon] + age * kInverseGaps[horizon] * (mean_[horizon + 1] - mean_[horizon]);
 }
+
+inline double PoolGrowth::PresentAt(double age) const { return mean_[0] + age * rate_; }
 
 double PoolGrowth::Peak(double z, Instant now) const { return PeakWith(GrowthVector(), z, now).bound; }
 
@@ -195,20 +201,27 @@ double PoolGrowth::BoundAt(int horizon, const GrowthMember& joining, double z, I
   return std::min(likely(horizon, there), present + (most_rate_ + terms.MostRate()) * kSeconds[horizon]);
 }
 
-// Let a be the mean age of the contributions, which rises from its present value to kOldest. Then At(h) is P(a) times
-// Q(a) plus the shared memory, where P(a) = mean[0] + a rate, Q(a) = Later(h) / Later(0).
+// Let a be the mean age of the contributions, which rises from its present value to kOldest. Let L(h) be Later at a,
+// cut off at 0, and P(a) = mean[0] + a rate. The present is P(a). Let Q(a) = L(h) / L(0). A later horizon is at least
+// the smaller of P(a) Q(a) and kMostLiving L(h): kLeastLiving only raises it. Without L(0) > 0 only the second counts.
 //   * P does not fall: members only grow. Rounding may make the rate negative, so both ends of a are looked at.
-//   * Later is linear in a, or cut off at 0. So Q is monotone: no less than at one end of a. This needs Later(0) > 0,
-//     which holds between two ends where it holds.
+//   * Later is linear in a. So L(h) is no less than at one end of a.
+//   * Q is monotone where L(0) > 0. Where L(0) reaches 0, Q grows without a bound, or L(h) is 0 at that end of a. So Q
+//     is no less than at an end of a with L(0) > 0, or the bound is 0.
 // A member that joins raises each term of a horizon by its mean there or at the present, and lowers none.
 PoolPeak PoolGrowth::Floor(double z, Instant now) const {
   const double shared = std::max(0.0, shared_) * kExact;
   const double own = PresentFloor(now) - shared;
   if (!(own > 0)) return {shared, 0};
   const double young = Current(*this, now).age();
-  const std::array<double, 2> scale = {own / LaterAt(0, young), own / LaterAt(0, kOldest)};
+  const auto living = [&](double age) {
+    const double expected = LaterAt(0, age);
+    return expected > 0 ? std::min(own / expected, kMostLiving) : kMostLiving;
+  };
+  const std::array<double, 2> scale = {living(young), living(kOldest)};
   std::array<double, kHorizons> likely;
-  for (int i = 0; i < kHorizons; ++i) {
+  likely[0] = own + z * std::sqrt(variance_[0]);
+  for (int i = 1; i < kHorizons; ++i) {
     const double mean = std::min(scale[0] * LaterAt(i, young), scale[1] * LaterAt(i, kOldest));
     likely[i] = std::max(0.0, mean) + z * std::sqrt(variance_[i]);
   }
@@ -221,8 +234,7 @@ PoolPeak PoolGrowth::Floor(double z, Instant now) const {
 double PoolGrowth::PresentFloor(Instant now) const {
   const double shared = std::max(0.0, shared_) * kExact;
   const double young = Current(*this, now).age();
-  if (!(LaterAt(0, young) > 0) || !(LaterAt(0, kOldest) > 0)) return shared;
-  return shared + std::max(0.0, mean_[0] + std::min(young * rate_, kOldest * rate_)) * kExact;
+  return shared + std::max(0.0, std::min(PresentAt(young), PresentAt(kOldest))) * kExact;
 }
 
 double PoolGrowth::MeanAt(double seconds, Instant now) const {

@@ -119,6 +119,8 @@ class PoolGrowth {
   // The mean at the horizon, read at an age of the contributions, if no member had ended since; below 0: all end
   // before.
   double LaterAt(int horizon, double age) const;
+  // The amount of the present members, which have grown since.
+  double PresentAt(double age) const;
 
   class Current;  // The means at a given instant.
 

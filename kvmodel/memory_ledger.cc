@@ -135,9 +135,8 @@ void MemoryLedger::Report(PoolId id, const UseReport& report) {
   pool.ever_reported = true;
   const Amount dead_band(static_cast<int64_t>(kDeadBand * pool.capacity.AsDouble()));
   const Amount excess = std::max(Amount(0), report.used - HeldAt(pool, report.sampled_at) - pool.draining - dead_band);
-  const int64_t others = report.running < 0 ? 0 : std::max<int64_t>(0, report.running - report.own_running);
-  if (others > 0) {
-    const Amount growth(static_cast<int64_t>(static_cast<double>(others) * report.mean_remaining));
+  if (report.others > 0) {
+    const Amount growth(static_cast<int64_t>(static_cast<double>(report.others) * report.mean_remaining));
     pool.foreign = excess > Amount(0) ? excess + dead_band + growth : Amount(0);
     pool.overdraft = Amount(0);
     return;

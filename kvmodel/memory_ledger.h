@@ -30,12 +30,11 @@ struct Holding {
 };
 using Holdings = absl::InlinedVector<Holding, 2>;
 
-// The use that a pool's engine reports. It is compared with the leases of the same moment.
+// The use that a pool's engines report. It is compared with the leases of the same moment.
 struct UseReport {
   Instant sampled_at;
   Amount used{0};
-  int64_t running = -1;       // Sequences on the engine, the waiting ones included; negative: unknown.
-  int64_t own_running = 0;    // The part of `running` that this router sent.
+  int64_t others = 0;         // Sequences on the engines that this router did not send; 0 where unknown.
   double mean_remaining = 0;  // Expected further growth of one foreign sequence, in the pool's unit.
 };
 

@@ -7,30 +7,11 @@
 #include <random>
 #include <vector>
 
+#include "tests/kvmodel/growth_members.h"
 #include "tests/kvmodel/past_future_peak.h"
 
 namespace penstock {
 namespace {
-
-constexpr Instant kStart = Instant::FromSeconds(50);
-
-// One token of memory per token, in a block of one.
-GrowthMember MemberOf(double prompt, double generated, double cap) {
-  GrowthMember member;
-  member.footprint = Footprint::InTokens(Tokens(1));
-  member.prompt = prompt;
-  member.generated = generated;
-  member.output_cap = cap;
-  member.pace = DecodePace::Steady(20);
-  return member;
-}
-
-// Half of the outputs end at every second.
-SurvivalCurve Halving() {
-  std::array<double, kOutputBins> hazard{};
-  for (int i = 0; i < kOutputBins; ++i) hazard[i] = 1 - std::pow(0.5, (OutputBinLower(i + 1) - OutputBinLower(i)) / 20);
-  return SurvivalCurve(hazard);
-}
 
 TEST(ContributionOf, CertainMemberGrowsToItsCapAndIsGone) {
   const GrowthVector growth = ContributionOf(MemberOf(100, 0, 10));
@@ -233,59 +214,6 @@ TEST(PastFuturePeak, IsTheExactPeakOfAStepByStepCount) {
     peak = std::max(peak, held);
   }
   EXPECT_EQ(PastFuturePeak(requests), Tokens(peak));
-}
-
-// A random member; half of them end by the curve, some are about to end, some hold shared blocks.
-GrowthMember DrawGrowing(std::mt19937_64& random, const SurvivalCurve& curve) {
-  const auto below = [&random](uint64_t n) { return static_cast<double>(random() % n); };
-  GrowthMember member = MemberOf(1 + below(4000), below(500), 0);
-  member.output_cap = member.generated + 1 + below(random() % 4 == 0 ? 4 : 2000);
-  member.pace = {1 + below(100), 1 + below(100)};
-  member.prompt_sigma = below(3) * 0.1;
-  member.sequences = 1 + static_cast<int>(below(3));
-  member.starts_in = random() % 3 == 0 ? below(40) * 0.1 : 0;
-  if (random() % 4 == 0) member.shared = std::floor(member.prompt / 2);
-  if (random() % 2 == 0) member.curve = &curve;
-  return member;
-}
-
-TEST(PoolGrowth, NoBoundComesBelowTheFloorWhileThePoolDoesNotChange) {
-  const SurvivalCurve curve = Halving();
-  std::mt19937_64 random(11);
-  for (int round = 0; round < 3000; ++round) {
-    PoolGrowth pool;
-    const uint64_t members = random() % 12;
-    for (uint64_t i = 0; i < members; ++i) {
-      const Instant made = kStart + Duration::Milliseconds(static_cast<int64_t>(random() % 1500));
-      pool.Add(ContributionOf(DrawGrowing(random, curve)), made);
-    }
-    if (random() % 3 == 0) pool.AddShared(static_cast<double>(random() % 3000));
-    const double z = static_cast<double>(random() % 20) * 0.1;
-    const Instant made = kStart + Duration::Milliseconds(1500 + static_cast<int64_t>(random() % 500));
-    const PoolPeak floor = pool.Floor(z, made);
-    const double present = pool.PresentFloor(made);
-    for (const int64_t later : {0, 1, 25, 90, 400, 1900, 7000}) {
-      const Instant now = made + Duration::Milliseconds(later);
-      const GrowthVector joining = ContributionOf(DrawGrowing(random, curve));
-      const double least = floor.bound + std::min(joining.mean[0], joining.mean[floor.horizon]);
-      ASSERT_LE(least, pool.PeakWith(joining, z, now).bound) << "round " << round << ", " << later << " ms later";
-      ASSERT_LE(least, pool.PeakWith(joining, z + 0.3, now).bound);
-      ASSERT_LE(present, pool.Present(now));
-    }
-  }
-}
-
-TEST(PoolGrowth, TheFloorOfStreamsThatLastIsCloseToTheirPeak) {
-  const SurvivalCurve curve = Halving();
-  PoolGrowth pool;
-  for (int i = 0; i < 100; ++i) {
-    GrowthMember member = MemberOf(500 + 7 * i, i, 100'000);
-    member.curve = &curve;
-    member.pace = DecodePace::Steady(5);
-    pool.Add(ContributionOf(member), kStart);
-  }
-  const Instant now = kStart + Duration::Milliseconds(200);
-  EXPECT_GT(pool.Floor(1.5, now).bound, 0.98 * pool.Peak(1.5, now));
 }
 
 }  // namespace

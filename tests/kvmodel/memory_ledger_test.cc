@@ -137,7 +137,7 @@ TEST_F(MemoryLedgerTest, ReportIsComparedWithTheMomentItWasSampled) {
 
 TEST_F(MemoryLedgerTest, UseByOthersOnTheEngineIsForeignAndGrows) {
   UseReport report = Used(400, kLedgerStart);
-  report.running = 2;
+  report.others = 2;
   report.mean_remaining = 50;
   ledger_.Report(pool_, report);
   EXPECT_EQ(ledger_.balance(pool_).foreign, Amount(500)) << "what they hold and what they are expected to add";

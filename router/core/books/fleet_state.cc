@@ -136,31 +136,34 @@ void FleetState::Report(const EngineReport& event) {
   if (HasLatePrompt(replica, event.sampled_at)) {
     replica.facts.rows.Take(event.running, event.waiting, event.kv_used_share, event.sampled_at);
   }
-  replica.facts.running = event.running < 0 ? -1 : event.running + std::max(0, event.waiting);
+  const int64_t sequences = event.running < 0 ? 0 : event.running + std::max(0, event.waiting);
+  replica.facts.others = std::max<int64_t>(0, sequences - replica.sequences());
   for (const PoolShare& share : replica.spec().pools) {
     pool(share.pool).risk().Preempted(preempted);
     // With elastic memory, an engine's own figure is relative to a size that is not there.
     if (event.kv_used_share < 0 || replica.facts.elastic) continue;
-    ReportUse(*this, share.pool, replica, event.sampled_at);
+    ReportUse(*this, share.pool, event.sampled_at);
   }
 }
 
-void ReportUse(FleetState& fleet, PoolId id, const ReplicaState& replica, Instant sampled_at) {
+void ReportUse(FleetState& fleet, PoolId id, Instant sampled_at) {
   const PoolState& pool = fleet.pool(id);
-  double used = 0;
-  for (ReplicaId member : pool.replicas()) {
-    const EngineFacts& facts = fleet.replica(member).facts;
-    used += facts.elastic ? facts.elastic->used.AsDouble()
-                          : std::max(0.0, facts.used_share) * pool.spec().capacity.AsDouble();
-  }
   UseReport report;
   report.sampled_at = sampled_at;
+  double used = 0;
+  int64_t own = 0;
+  for (ReplicaId member : pool.replicas()) {
+    const ReplicaState& replica = fleet.replica(member);
+    const EngineFacts& facts = replica.facts;
+    used += facts.elastic ? facts.elastic->used.AsDouble()
+                          : std::max(0.0, facts.used_share) * pool.spec().capacity.AsDouble();
+    report.others += facts.others;
+    own += replica.sequences();
+  }
   report.used = Amount(static_cast<int64_t>(used));
-  report.running = replica.facts.running;
-  report.own_running = replica.sequences();
   const PoolBalance& balance = fleet.ledger().balance(id);
   const double growth = (balance.promised - balance.held).AsDouble();
-  report.mean_remaining = growth / static_cast<double>(std::max<int64_t>(1, replica.sequences()));
+  report.mean_remaining = growth / static_cast<double>(std::max<int64_t>(1, own));
   fleet.ledger().Report(id, report);
 }
 

@@ -76,9 +76,9 @@ class FleetState {
   size_t next_tick_ = 0;  // Pool whose risk is looked at next.
 };
 
-// The ledger compares the use of the pool, as its replicas reported it last, with the leases of then. The newest report
-// is that of `replica`.
-void ReportUse(FleetState& fleet, PoolId pool, const ReplicaState& replica, Instant sampled_at);
+// The ledger compares the use of the pool, as its replicas reported it last, with the leases of then. A foreign
+// sequence is expected to grow as the pool's own do on average. The newest report was sampled at `sampled_at`.
+void ReportUse(FleetState& fleet, PoolId pool, Instant sampled_at);
 
 }  // namespace penstock
 

@@ -57,7 +57,7 @@ struct EngineFacts {
   int64_t preemptions = -1;      // The counter at the last report; negative: none came.
   int64_t preemptions_seen = 0;  // Sum of its increases.
   double used_share = -1;        // Of the KV cache at the last report, 0 to 1; negative: none came.
-  int running = -1;              // Sequences at the last report, the waiting ones included; negative: unknown.
+  int64_t others = 0;            // Sequences at the last report that this router did not send; 0 where unknown.
   SeenRows rows;
   std::optional<ElasticReport> elastic;  // The newest.
   TokensPerStep speculation;

@@ -39,7 +39,7 @@ void TakeElasticReport(const ElasticReport& report, FleetState& fleet) {
   replica.facts.elastic = report;
   Follow(replica, fleet);
   for (const PoolShare& share : replica.spec().pools) {
-    if (fleet.pool(share.pool).spec().in_bytes) ReportUse(fleet, share.pool, replica, report.sampled_at);
+    if (fleet.pool(share.pool).spec().in_bytes) ReportUse(fleet, share.pool, report.sampled_at);
   }
 }
 

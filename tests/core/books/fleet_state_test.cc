@@ -78,6 +78,34 @@ TEST(FleetState, ReportsOfReplicasThatShareAPoolAreAddedUp) {
   EXPECT_EQ(test.rooms.fleet.ledger().balance(PoolId(0)).reported, Amount(50'000));
 }
 
+TEST(FleetState, ForeignUseOfASharedPoolIsTheSameWhoeverReportsLast) {
+  TestRooms test(Two(false, true));
+  test.Running(1, 1000, 0);
+  test.Running(2, 1000, 0);
+  test.Running(3, 1000, 1);
+  const PoolBalance& balance = test.rooms.fleet.ledger().balance(PoolId(0));
+  const Amount each((balance.promised - balance.held).value() / 3);
+  ASSERT_GT(each, Amount(0));
+  const auto report = [&](uint32_t replica, int running) {
+    EngineReport event;
+    event.replica = ReplicaId(replica);
+    event.sampled_at = test.now;
+    event.kv_used_share = 0.25;
+    event.running = running;
+    event.waiting = 0;
+    test.rooms.fleet.Report(event);
+  };
+  // The first has four foreign sequences, the second none.
+  report(1, 1);
+  report(0, 6);
+  const Amount foreign = balance.foreign;
+  EXPECT_EQ(balance.overdraft, Amount(0));
+  EXPECT_NEAR(foreign.AsDouble(), (balance.reported - balance.held + each * 4).AsDouble(), 4);
+  report(1, 1);
+  EXPECT_EQ(balance.foreign, foreign);
+  EXPECT_EQ(balance.overdraft, Amount(0));
+}
+
 TEST(FleetState, PreemptionsAreTheIncreasesOfACounterThatMayRestart) {
   EngineFacts facts;
   EXPECT_EQ(facts.TakePreemptions(10), 0);
