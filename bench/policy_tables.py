@@ -1,5 +1,7 @@
 """The tables and plots of bench/policies.py, written to bench/results/."""
 
+import re
+
 import topics
 from policy_scenarios import ALL
 
@@ -52,8 +54,8 @@ def position(row):
     name, _, window = cells_of(row)[0].partition(", ")
     names = [scenario.name for scenario in ALL]
     windows = [known.name for known in ALL[names.index(name)].windows]
-    load = cells_of(row)[1]
-    return names.index(name), windows.index(window) if window in windows else len(windows), window, float(load) if load != "-" else 0
+    load = re.fullmatch(r"[0-9.]+", cells_of(row)[1])  # Other tables have one row for a window.
+    return names.index(name), windows.index(window) if window in windows else len(windows), window, float(load[0]) if load else 0
 
 
 def in_columns(row, head, columns):

@@ -38,10 +38,10 @@ struct SimulationRun {
   // Plain `informed` compares its orders by the requests on time; false: by active tokens and goodput.
   bool most_on_time = false;
   double enough_on_time = 2;  // With most_on_time: no further variant is tried where one has this share on time.
-  double prompt_bias = 0;                           // SimulationOptions::prompt_bias.
-  bool retry = false;                               // Refused clients come back once, after their Retry-After.
-  bool bounds = false;                              // Finds the hindsight bound.
-  bool count_wrong = false;                         // Runs once more without early refusals, for `wrong_refusals`.
+  double prompt_bias = 0;     // SimulationOptions::prompt_bias.
+  bool retry = false;         // Refused clients come back once, after their Retry-After.
+  bool bounds = false;        // Finds the hindsight bound.
+  bool count_wrong = false;   // Runs once more without early refusals, for `wrong_refusals`.
   std::function<void(Duration, int64_t)> progress;  // Virtual time and requests ended; may be empty.
   bench::FleetSimulation::Observer observer;        // Sees every event and action; may be empty.
   // Gets the core in charge before each run, and null after it; may be empty.

@@ -96,7 +96,8 @@ TEST_F(SimulationAccountsTest, AForecastErrorIsTakenOnce) {
   accounts.TakeForecastErrors(view);
   view.pools[0].forecast_errors[0] = {-0.5, 0.1, 2};
   accounts.TakeForecastErrors(view);
-  const std::vector<PoolView::ForecastError> taken = accounts.Finish(0, 0, CoreView(), At(10)).pool_errors[0];
+  const std::vector<PoolView::ForecastError> taken =
+      accounts.Finish({0, 0, std::vector<StepTime>(2)}, CoreView(), At(10)).pool_errors[0];
   ASSERT_EQ(taken.size(), 2u);
   EXPECT_EQ(taken[0].error, 0.25);
   EXPECT_EQ(taken[1].error, -0.5);
