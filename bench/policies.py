@@ -221,7 +221,8 @@ def measure(bench, scenario, options):
             table[row][load] = means([run.result() for run in runs])
         measured[window.name] = {"knee": knee, "knee_interval": searched["interval"], "bound": searched["bound"], "rows": table, "best": best,
                                  "carried": {row: run.result()["carried"] for row, run in carried.items()},
-                                 "interval": {row: run.result()["interval"] for row, run in carried.items()}}
+                                 "interval": {row: run.result()["interval"] for row, run in carried.items()},
+                                 "by_seed": {row: run.result()["by_seed"] for row, run in carried.items()}}
     return measured
 
 

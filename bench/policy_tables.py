@@ -37,6 +37,14 @@ def interval_text(low, high):
     return f" ({low:.2f}-{high:.2f})" if high > low else ""
 
 
+def ratio_text(own, other):
+    """The median of the ratios of each seed, with the least and the greatest: seeds that are hard are so for both."""
+    if min(other) <= 0:
+        return "inf"
+    ratios = sorted(mine / theirs for mine, theirs in zip(own, other))
+    return f"{ratios[(len(ratios) - 1) // 2]:.2f}{interval_text(ratios[0], ratios[-1])}"
+
+
 def forecast_rows(scenario, data, loads):
     for window, measured in data.items():
         for load in loads:
@@ -131,7 +139,7 @@ class Report:
             shipping = {row: rate for row, rate in carried.items() if row.partition("@")[0].split(":")[0] in self.shipping}
             best = max(shipping, key=shipping.get)
             own = carried["penstock"]
-            ratio = f"{own / shipping[best]:.2f}" if shipping[best] > 0 else "inf"
+            ratio = ratio_text(measured["by_seed"]["penstock"], measured["by_seed"][best])
             between = {name: interval_text(*interval) for name, interval in measured["interval"].items()}
             limits = [f"{measured['knee']:.2f}{interval_text(*measured['knee_interval'])}", f"{measured['bound']:.2f}"]
             if shipping[best] > 0:
