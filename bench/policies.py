@@ -121,8 +121,8 @@ class Bench:
         return self.submit(scenario, window, policy, ["--rate", f"{rate:.6g}", "--seed", str(seed)])
 
     def carried(self, scenario, window, policy, start, seeds=None):
-        return self.submit(scenario, window, policy,
-                           ["--carried", "--rate", f"{start:.6g}", "--seeds", str(seeds or self.seeds)])
+        return self.submit(scenario, window, policy, ["--carried", "--rate", f"{start:.6g}", "--seeds",
+                                                      str(seeds or self.seeds), "--shift", f"{window.shift}s"])
 
 
 def means(runs):

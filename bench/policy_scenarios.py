@@ -11,12 +11,14 @@ TRACES = pathlib.Path(os.environ.get("PENSTOCK_TRACES", ROOT.parent / "shared/tr
 class Window:
     """A piece of a trace: the recorded file where it is at hand, else a generated workload of its kind."""
 
-    def __init__(self, trace, start, generated, seconds=300):
+    def __init__(self, trace, start, generated, seconds=300, shift=60):
         recorded = TRACES / trace if trace else None
         self.recorded = recorded is not None and recorded.exists()
         self.trace = str(recorded) if self.recorded else f"generate:{generated}"
         self.start = start if self.recorded else start % 3000
         self.seconds = seconds
+        # Seeds of a search begin so much later each. A seed changes a generated workload anyway.
+        self.shift = shift if self.recorded else 0
         self.name = f"{trace.split('.')[0]} from {start} s" if self.recorded else f"{generated} from {self.start} s"
 
 
@@ -46,7 +48,7 @@ ALL = [
     Scenario("multi-model", [Window("servegen_multimodel_1h_a.csv.gz", 0, "multi-model"),
                              Window("servegen_multimodel_1h_a.csv.gz", 1800, "multi-model")], more=True),
     Scenario("long-context", [Window("mooncake_conversation_a.csv.gz", 0, "documents"),
-                              Window("mooncake_synthetic_a.csv.gz", 0, "documents")]),
+                              Window("mooncake_synthetic_a.csv.gz", 0, "documents", shift=4)]),
     Scenario("agentic", [Window("cc_agentic_6h_a.csv.gz", 9000, "agentic"),
                          Window("cc_agentic_6h_a.csv.gz", 14000, "agentic")]),
     Scenario("reasoning", [Window("servegen_r1_4h_a.csv.gz", 0, "reasoning", 2400),
@@ -60,7 +62,7 @@ ALL = [
     Scenario("flood", [Window(None, 0, "flood"), Window(None, 300, "flood")]),
     Scenario("mixed", [Window(STEADY, 600, "chat"), Window(MIX, 1200, "chat")]),
     # Four days of questions, one in 79 s: searches go to some hundred times its rate.
-    Scenario("rag", [Window(RAG, 0, "rag"), Window(RAG, 172800, "rag")]),
+    Scenario("rag", [Window(RAG, 0, "rag", shift=3600), Window(RAG, 172800, "rag", shift=3600)]),
     Scenario("two-classes", [Window(None, 0, "two-classes"), Window(None, 500, "two-classes")]),
     Scenario("three-classes", [Window(None, 0, "three-classes"), Window(None, 500, "three-classes")]),
     Scenario("limits", [Window(None, 0, "limits"), Window(None, 500, "limits")]),

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "backends/simulated/machine/gpu_share.h"
 #include "bench/simulation/fluid_bound.h"
 #include "bench/simulation/hindsight_work.h"
 
@@ -132,17 +131,7 @@ void Hindsight::TakeRequests(const std::vector<SimulatedArrival>& arrivals) {
 
 double Hindsight::GpuSupply() const {
   double supply = 0;
-  for (size_t gpu = 0; gpu < worth_.size(); ++gpu) {
-    double together = 1;
-    if (spec_.gpus[gpu] == simulated::Sharing::kMps) {
-      const auto on_it = std::count_if(spec_.replicas.begin(), spec_.replicas.end(), [&](const SimulatedReplica& one) {
-        return std::find(one.gpus.begin(), one.gpus.end(), static_cast<int>(gpu)) != one.gpus.end();
-      });
-      const auto count = static_cast<double>(std::max<int64_t>(1, on_it));
-      together = count / simulated::MpsCap(1 / count, 0);
-    }
-    supply += worth_[gpu] * together;
-  }
+  for (size_t gpu = 0; gpu < worth_.size(); ++gpu) supply += worth_[gpu] * WorkPerSecond(spec_, gpu);
   return supply;
 }
 
