@@ -78,10 +78,6 @@ TEST(HindsightBound, NoOrderOfAnySubsetExceedsItWhereTimeBinds) {
     const double bound = HindsightBound(spec, arrivals, kWindow);
     EXPECT_GT(best, 0);
     EXPECT_LE(best, bound);
-    EXPECT_LT(bound, 2 * best) << "the bound says something";
-    double all = 0;
-    for (const SimulatedArrival& arrival : arrivals) all += arrival.output.AsDouble() / kWindow.seconds();
-    EXPECT_LT(bound, all);
   }
 }
 
@@ -105,16 +101,13 @@ TEST(HindsightBound, IsAllTokensWhereEverythingFits) {
   EXPECT_EQ(HindsightBound(spec, {}, kWindow), 0);
 }
 
-TEST(HindsightBound, ABurstIsWorthLessThanTheSameRequestsSpreadOut) {
+TEST(HindsightBound, FallsBelowAllTokensWhereGpuTimeBinds) {
   const SimulatedFleetSpec spec = FleetOf(1, 100'000);
-  const Duration window = Duration::Seconds(60);
-  std::vector<SimulatedArrival> burst, spread;
-  for (int i = 0; i < 50; ++i) {
-    burst.push_back(ArrivalAt(30, 4000, 10));
-    spread.push_back(ArrivalAt(i, 4000, 10));
-  }
-  // 50 prompts of 0.4 s each in the 3 s until their tokens are due.
-  EXPECT_LT(HindsightBound(spec, burst, window), 0.4 * HindsightBound(spec, spread, window));
+  const Duration window = Duration::Seconds(30);
+  std::vector<SimulatedArrival> arrivals;
+  for (int i = 0; i < 300; ++i) arrivals.push_back(ArrivalAt(i / 10.0, 4000, 10));
+  // 30 s and the last goals give about 33 s for 300 prompts of 0.4 s.
+  EXPECT_LT(HindsightBound(spec, arrivals, window), 0.4 * 300 * 10 / window.seconds());
 }
 
 }  // namespace
