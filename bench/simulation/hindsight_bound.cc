@@ -20,7 +20,7 @@ struct Prices {
   std::vector<double> pool;
 };
 
-// An amount of each fluid by slot: the supply, or the draws of the requests.
+// The supply of each fluid by slot.
 struct Slots {
   double length = 1;
   std::vector<double> gpu;
@@ -43,16 +43,16 @@ class Hindsight {
   double TokensPerSecond() {
     if (works_.empty()) return 0;
     Prices prices = BestUniform();
-    const double scale = 1 / TokenCost();
-    const double pool_scale = 1 / TokenHeld();
-    for (int round = 0; round < options_.rounds; ++round) {
-      Evaluate(prices, true);
-      const double step = 0.5 / std::sqrt(1.0 + round);
-      Move(prices.gpu, used_.gpu, slots_.gpu, step * scale);
-      Move(prices.pool, used_.pool, slots_.pool, step * pool_scale);
+    double least = Evaluate(prices);
+    // Bursts bind in short intervals, so prices move in one interval after the other, from long ones to short ones.
+    const auto slots = slots_.gpu.size();
+    for (size_t length = slots; length > 0; length /= 2) {
+      for (size_t start = 0; start + length <= slots; start += std::max<size_t>(1, length / 2)) {
+        if (!IsBusy(start, length)) continue;
+        for (const double part : {1.0, 0.5, 0.25, -0.25}) least = TryMove(prices, start, length, part, least);
+      }
     }
-    Evaluate(prices, false);
-    return best_ / window_;
+    return least / window_;
   }
 
  private:
@@ -63,27 +63,21 @@ class Hindsight {
   double TokenCost() const;
   double TokenHeld() const;
   Prices BestUniform();
-  // The bound at these prices, remembered if it is the least one; with `draw`, what the requests would use there.
-  double Evaluate(const Prices& prices, bool draw);
-  double ValueOf(const HindsightWork& work, const Prices& prices, bool draw);
+  double Evaluate(const Prices& prices);
+  double ValueOf(const HindsightWork& work, const Prices& prices);
   // The request as pieces_.
   void Cut(const HindsightWork& work, const Prices& prices);
-  static void Move(std::vector<double>& prices, const std::vector<double>& used, const std::vector<double>& supply,
-                   double step) {
-    for (size_t i = 0; i < prices.size(); ++i) {
-      prices[i] = std::max(0.0, prices[i] + step * std::clamp(used[i] / supply[i] - 1, -1.0, 1.0));
-    }
-  }
+  // Moves the prices of GPU time in an interval by a part of a token's mean cost, where that lowers the bound. The
+  // bound.
+  double TryMove(Prices& prices, size_t start, size_t length, double part, double least);
+  // The work that arrives in the interval is more than half of its supply.
+  bool IsBusy(size_t start, size_t length) const;
 
   // The tokens of a request that are due in one slot, at the least prices until then.
   struct Piece {
     double tokens = 0;
     double value = 0;    // Beyond their cost; 0: they are not worth it.
     double prefill = 0;  // The cost of the prompt until then.
-    double gpu_seconds = 0;
-    double pool_seconds = 0;
-    size_t gpu_slot = 0;
-    size_t pool_slot = 0;
   };
 
   const SimulatedFleetSpec& spec_;
@@ -92,9 +86,7 @@ class Hindsight {
   std::vector<HindsightWork> works_;
   std::vector<double> worth_;  // The time of the best replica that a second saves at most, by GPU.
   Slots slots_;
-  Slots used_;
   std::vector<Piece> pieces_;  // Filled and emptied within one call.
-  double best_ = kUnbounded;
 };
 
 void Hindsight::TakeRequests(const std::vector<SimulatedArrival>& arrivals) {
@@ -182,7 +174,7 @@ Prices Hindsight::BestUniform() {
       Prices prices;
       prices.gpu.assign(slots_.gpu.size(), gpu / TokenCost());
       prices.pool.assign(slots_.pool.size(), pool / TokenHeld());
-      const double bound = Evaluate(prices, false);
+      const double bound = Evaluate(prices);
       if (bound >= least) continue;
       least = bound;
       best = std::move(prices);
@@ -191,15 +183,34 @@ Prices Hindsight::BestUniform() {
   return best;
 }
 
-double Hindsight::Evaluate(const Prices& prices, bool draw) {
-  if (draw) used_ = {slots_.length, std::vector<double>(slots_.gpu.size()), std::vector<double>(slots_.pool.size())};
+double Hindsight::Evaluate(const Prices& prices) {
   double bound = 0;
   for (size_t i = 0; i < slots_.gpu.size(); ++i) {
     bound += prices.gpu[i] * slots_.gpu[i] + prices.pool[i] * slots_.pool[i];
   }
-  for (const HindsightWork& work : works_) bound += ValueOf(work, prices, draw);
-  best_ = std::min(best_, bound);
+  for (const HindsightWork& work : works_) bound += ValueOf(work, prices);
   return bound;
+}
+
+double Hindsight::TryMove(Prices& prices, size_t start, size_t length, double part, double least) {
+  std::vector<double> before = prices.gpu;
+  const double step = part / TokenCost();
+  for (size_t i = start; i < start + length; ++i) prices.gpu[i] = std::max(0.0, prices.gpu[i] + step);
+  const double bound = Evaluate(prices);
+  if (bound < least) return bound;
+  prices.gpu = std::move(before);
+  return least;
+}
+
+bool Hindsight::IsBusy(size_t start, size_t length) const {
+  double supply = 0;
+  for (size_t i = start; i < start + length; ++i) supply += slots_.gpu[i];
+  double demand = 0;
+  for (const HindsightWork& work : works_) {
+    const size_t arrival = slots_.At(work.at);
+    if (arrival >= start && arrival < start + length) demand += work.GpuSeconds();
+  }
+  return 2 * demand > supply;
 }
 
 void Hindsight::Cut(const HindsightWork& work, const Prices& prices) {
@@ -227,31 +238,18 @@ void Hindsight::Cut(const HindsightWork& work, const Prices& prices) {
     piece.tokens = next - number;
     piece.value = (piece.tokens - paid) + paid * std::max(0.0, 1 - cost);
     piece.prefill = prices.gpu[gpu_slot] * work.prefill;
-    piece.gpu_seconds = cost < 1 ? paid * gpu_seconds : 0;
-    piece.pool_seconds = cost < 1 ? paid * pool_seconds : 0;
-    piece.gpu_slot = gpu_slot;
-    piece.pool_slot = pool_slot;
     pieces_.push_back(piece);
     number = next;
   }
 }
 
-double Hindsight::ValueOf(const HindsightWork& work, const Prices& prices, bool draw) {
+double Hindsight::ValueOf(const HindsightWork& work, const Prices& prices) {
   Cut(work, prices);
   double best = 0;
   double sum = 0;
-  size_t first = pieces_.size();
-  for (size_t i = pieces_.size(); i-- > 0;) {
-    sum += pieces_[i].value;
-    if (sum - pieces_[i].prefill <= best) continue;
-    best = sum - pieces_[i].prefill;
-    first = i;
-  }
-  if (!draw || first == pieces_.size()) return best;
-  used_.gpu[pieces_[first].gpu_slot] += work.prefill;
-  for (size_t i = first; i < pieces_.size(); ++i) {
-    used_.gpu[pieces_[i].gpu_slot] += pieces_[i].gpu_seconds;
-    used_.pool[pieces_[i].pool_slot] += pieces_[i].pool_seconds;
+  for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+    sum += piece->value;
+    best = std::max(best, sum - piece->prefill);
   }
   return best;
 }

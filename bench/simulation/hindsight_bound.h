@@ -4,7 +4,7 @@
 // can be computed in any slot from its request's arrival to its own due time. So it costs its work at the least prices
 // of those slots. A prompt must be computed before the first token that counts. A request gives what its tokens are
 // worth beyond their cost, or nothing. By weak duality, the sum over all requests and the worth of the whole supply is
-// an upper bound at any prices. The search lowers it by moving the prices towards the demand.
+// an upper bound at any prices. The search moves the prices of busy intervals while that lowers it.
 //
 // It leaves out the order of tokens, whole steps, whole requests, transfers, and the memory between two tokens of a
 // request. All of that makes the bound larger, never smaller. Blocks of prompts that were seen before cost nothing.
@@ -19,12 +19,11 @@
 namespace penstock::bench {
 
 struct HindsightOptions {
-  int slots = 60;   // The window has so many; as many again follow for requests that outlast it.
-  int rounds = 80;  // The rounds of the search for prices.
+  int slots = 60;  // The window has so many; as many again follow for requests that outlast it.
 };
 
-// Active tokens per second of requests that arrive in [0, window). Costs O(rounds x requests x slots of a request's
-// life).
+// Active tokens per second of requests that arrive in [0, window). Costs O(requests x slots of a request's life) for
+// each of some hundred moves.
 double HindsightBound(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals, Duration window,
                       const HindsightOptions& options = {});
 
