@@ -156,6 +156,7 @@ if step "build release" scripts/build.sh release; then
   end_to_end "end to end" release "not long" tests/e2e
   real_engines "real engines, short" light -m "not long"
   step "policies, reduced" bench/policies.sh --reduced
+  step "tables, reduced" bench/tables.sh --reduced
 fi
 sanitized "pure parts, ASan + UBSan" asan-ubsan pure
 export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1"

@@ -87,10 +87,13 @@ struct SimulateOptions {
   std::string log_file;   // Empty: none.
   std::string html_file;  // Empty: none.
   bool retry = false;
+  double prompt_bias = 0;
   bool carried = false;
   bool plan = false;
   std::string gpu;  // Kind, of a plan.
   double on_time = 0.99;
+  int seeds = 1;   // The number of searches.
+  Duration shift;  // Between the windows of its seeds.
 };
 int RunSimulate(const SimulateOptions& options);
 

@@ -182,11 +182,25 @@ void AddLoad(CLI::App& app, Action& action) {
   });
 }
 
+// The searches that `simulate` makes instead of one run.
+void AddSearches(CLI::App* command, SimulateOptions& options) {
+  CLI::Option* carried = command->add_flag("--carried", options.carried, "Find the highest rate that is carried");
+  CLI::Option* plan = command->add_flag("--plan", options.plan, "Find the fewest GPUs")->excludes(carried);
+  command->add_option("--gpu", options.gpu, "Kinds of the plan's GPUs, compared by price")
+      ->type_name("KIND[,KIND]")
+      ->needs(plan);
+  command->add_option("--on-time", options.on_time, "Share of feasible requests that must be on time")
+      ->check(Between(0.01, 1.0))
+      ->capture_default_str();
+  CLI::Option* seeds = command->add_option("--seeds", options.seeds, "Searches (default 1), for median and interval");
+  AddParsed(command, "--shift", &ParseSpan, &options.shift, "Time between their windows", "TIME")
+      ->needs(seeds->check(CLI::Range(1, 99)));
+}
+
 void AddSimulate(CLI::App& app, Action& action) {
   auto options = std::make_shared<SimulateOptions>();
   CLI::App* command = app.add_subcommand("simulate", "Try a fleet and a policy on a trace, in virtual time.");
-  command->footer(
-      "Example: penstock simulate --config config/examples/colocated-a100.yaml --trace generate:azure-conv");
+  command->footer("Example: penstock simulate --config config/examples/colocated-a100.yaml --trace generate:chat");
   command->add_option("--config", options->config_file, "Fleet: a configuration file")->type_name("FILE")->required();
   command->add_option("--trace", options->trace, "Trace file, or generate:NAME")->type_name("FILE")->required();
   command->add_option("--policy", options->policy, "Policy, with settings as NAME:KEY=VALUE (default: the file's)")
@@ -205,15 +219,10 @@ void AddSimulate(CLI::App& app, Action& action) {
       ->type_name("FILE")
       ->excludes(log);
   command->add_flag("--retry", options->retry, "Refused clients come back once, after their Retry-After");
-  CLI::Option* carried = command->add_flag("--carried", options->carried, "Find the highest rate that is carried");
-  CLI::Option* plan = command->add_flag("--plan", options->plan, "Find the fewest GPUs")->excludes(carried);
-  command->add_option("--gpu", options->gpu, "Kinds of the plan's GPUs, compared by price")
-      ->type_name("KIND[,KIND]")
-      ->needs(plan);
-  command->add_option("--on-time", options->on_time, "Share of feasible requests that must be on time")
-      ->check(Between(0.01, 1.0))
-      ->capture_default_str();
+  command->add_option("--prompt-bias", options->prompt_bias, "Spread of tenants' errors")->check(Between(0.0, 0.5));
+  AddSearches(command, *options);
   command->callback([&action, options] {
+    if (options->seeds > 1 && !options->plan && !options->carried) Reject("--seeds", "is for --carried and --plan");
     if (options->plan && options->gpu.empty()) Reject("--plan", "needs --gpu KIND");
     if (!options->log_file.empty() && (options->plan || options->carried)) Reject("--log", "logs single runs only");
     if (!options->html_file.empty() && (options->plan || options->carried)) Reject("--html", "shows single runs only");

@@ -46,7 +46,8 @@ ordered_json JsonOf(const PolicyDeclaration& policy) {
           {"sees", policy.text.sees},
           {"refuses", policy.text.refuses},
           {"settings", std::move(settings)},
-          {"alternatives", policy.alternatives}};
+          {"alternatives", policy.alternatives},
+          {"report_period_ms", policy.report_period.milliseconds()}};
 }
 
 std::string AllAsJson() {

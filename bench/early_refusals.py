@@ -1,6 +1,6 @@
 """Early refusals against the same core without them: bench/early_refusals.sh writes bench/results/early-refusals.md.
 
-A row is one window at one load, the mean of three seeds. The knee of a window is the rate that `clairvoyant --carried`
+A row is one window at one load, the mean of three seeds. The knee of a window is the rate that `informed --carried`
 finds. At and below the knee, refused clients come back once after their Retry-After.
 """
 

@@ -3,6 +3,7 @@
 Table `gpus`: the fewest H100 for 5 to 40 models. They are alone on a GPU each, or all awake, or asleep in turn.
 Table `share`: the requests of 20 models on time, by the number of GPUs. All models are on every GPU.
 Table `turns`: five models that are busy in turn on a GPU with memory for three.
+Table `day`: the fewest H200 for the day of five real models (3B to 70B), in quarters: one model per GPU, awake, asleep.
 """
 
 import json
@@ -11,11 +12,17 @@ import subprocess
 import sys
 import tempfile
 
+from policy_scenarios import Window
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PENSTOCK = ROOT / "build/release/penstock"
 # Shape, bytes of its weights, and the seconds of a wake from host memory at 22 GB/s.
 SHAPES = [("qwen2.5-1.5b", 3.08e9, 0.3), ("qwen2.5-3b", 6.18e9, 0.3), ("qwen2.5-7b", 15.24e9, 0.69),
           ("qwen2.5-14b", 29.6e9, 1.35)]
+# Name, shape, bytes of a parameter, and the seconds of a wake.
+DAY_MODELS = [("m-small", "qwen2.5-3b", 2, 0.3), ("m-mid", "qwen2.5-7b", 2, 0.69), ("mm-image", "llama-3.1-8b", 2, 0.73),
+              ("m-large", "qwen2.5-14b", 2, 1.35), ("deepseek-r1", "llama-3.1-70b", 1, 3.2)]
+DAY = "servegen_multimodel_day_a.csv.gz"
 GOALS = ["10s", "2s"]
 HOUR = "1h"
 CACHE = 4e9  # Of a replica that sleeps, and the bytes that its engine takes besides.
@@ -107,5 +114,30 @@ def print_turns():
               f"{result['sleep']['failed']} |", flush=True)
 
 
+def day_fleet(ttft, sleeping):
+    """A configuration for --plan."""
+    lines = ["gpus:"] + [f"  - {{id: gpu{i}, kind: h200}}" for i in range(len(DAY_MODELS))] + ["models:"]
+    lines += [f"  - {{name: {name}, shape: {shape}, bytes_per_parameter: {size}}}" for name, shape, size, _ in DAY_MODELS]
+    lines.append("replicas:")
+    for i, (name, _, _, wake) in enumerate(DAY_MODELS):
+        sleep = f"sleep: {{after: 60s, wake: {wake}s}}, " if sleeping else ""
+        lines.append(f"  - {{id: {name}-0, gpus: [gpu{i}], model: {name}, {sleep}simulated: {{}}}}")
+    return lines + classes(ttft)
+
+
+def print_day():
+    print("| TTFT | window of an hour | one model per GPU | all awake | asleep in turn | worst model on time |")
+    print("|---:|---|---:|---:|---:|---:|")
+    for ttft in GOALS:
+        for start in (0, 21600, 43200, 64800):
+            window = Window(DAY, start, "multi-model")
+            # The generated hour has eight times the rate of the day.
+            flags = ["--trace", window.trace, "--from", f"{window.start}.001s"]
+            flags += ["--rate", "1" if window.recorded else "0.12", "--plan", "--gpu", "h200"]
+            awake, asleep = (simulate(day_fleet(ttft, sleeping), *flags) for sleeping in (False, True))
+            print(f"| {ttft} | {window.name} | {asleep['dedicated']['gpus']} | {awake['colocated']['gpus']} | "
+                  f"{asleep['colocated']['gpus']} | {100 * asleep['colocated']['feasible_on_time_share']:.2f} % |", flush=True)
+
+
 if __name__ == "__main__":
-    {"gpus": print_gpus, "share": print_share, "turns": print_turns}[sys.argv[1]]()
+    {"gpus": print_gpus, "share": print_share, "turns": print_turns, "day": print_day}[sys.argv[1]]()

@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 case " $* " in
-  *" --reduced "* | *" --help "*) ;;
+  *" --reduced "* | *" --help "* | *" --no-plots "*) ;;
   *) scripts/python_env.sh bench ;;
 esac
 [ -x build/release/penstock ] || { scripts/setup.sh build && scripts/build.sh release penstock; }

@@ -1,23 +1,48 @@
 """The tables and plots of bench/policies.py, written to bench/results/."""
 
-import topics
-from policy_scenarios import ALL, ROOT
+import re
 
-RESULTS = ROOT / "bench/results/scenarios"
+import topics
+from policy_scenarios import ALL
+
+RESULTS = topics.RESULTS / "scenarios"
 
 
 def percent(value, of):
     return f"{100 * value / of:.1f}" if of > 0 else "-"
 
 
+MORE = "informed:more=any"
+LOAD_HEAD = ("| scenario, window | load | on time % | active % of informed | of informed, more rules | of the hindsight bound | "
+             "of the fluid bound | informed, of the fluid bound | refused % | preempted % | worst group over whole | "
+             "decision p99 us | revision |")
+CARRIED_HEAD = ("| scenario, window | penstock | best shipping | ratio | informed | GPU time allows | present_use | least_request | "
+                "threshold_gate | revision |")
+
+
 def load_rows(scenario, data, loads):
     for window, measured in data.items():
         for load in loads:
             own = measured["rows"]["penstock"][load]
-            yardstick = measured["rows"]["clairvoyant"][load]
+            yardstick = measured["rows"]["informed"][load]
+            more = measured["rows"].get(MORE, {}).get(load, {"active": 0})
             yield (f"| {scenario.name}, {window} | {load} | {100 * own['on_time']:.2f} | "
-                   f"{percent(own['active'], yardstick['active'])} | {100 * own['refused']:.2f} | "
+                   f"{percent(own['active'], yardstick['active'])} | {percent(own['active'], more['active'])} | "
+                   f"{percent(own['active'], own['hindsight'])} | {percent(own['active'], own['bound'])} | "
+                   f"{percent(yardstick['active'], yardstick['bound'])} | {100 * own['refused']:.2f} | "
                    f"{100 * own['preempted']:.2f} | {own['worst']:.2f} | {own['decision']:.0f} |")
+
+
+def interval_text(low, high):
+    return f" ({low:.2f}-{high:.2f})" if high > low else ""
+
+
+def ratio_text(own, other):
+    """The median of the ratios of each seed, with the least and the greatest: seeds that are hard are so for both."""
+    if min(other) <= 0:
+        return "inf"
+    ratios = sorted(mine / theirs for mine, theirs in zip(own, other))
+    return f"{ratios[(len(ratios) - 1) // 2]:.2f}{interval_text(ratios[0], ratios[-1])}"
 
 
 def forecast_rows(scenario, data, loads):
@@ -37,8 +62,8 @@ def position(row):
     name, _, window = cells_of(row)[0].partition(", ")
     names = [scenario.name for scenario in ALL]
     windows = [known.name for known in ALL[names.index(name)].windows]
-    load = cells_of(row)[1]
-    return names.index(name), windows.index(window) if window in windows else len(windows), window, float(load) if load != "-" else 0
+    load = re.fullmatch(r"[0-9.]+", cells_of(row)[1])  # Other tables have one row for a window.
+    return names.index(name), windows.index(window) if window in windows else len(windows), window, float(load[0]) if load else 0
 
 
 def in_columns(row, head, columns):
@@ -73,12 +98,13 @@ class Source:
 
 
 class Report:
-    """Writes the figures that one run measured.
+    """Writes the figures that one run measured, scenario by scenario.
 
     `shipping` names the policies that projects ship; `variants` are the ablations, measured at `ablation_load`.
     """
 
-    def __init__(self, loads, shipping, variants, ablation_load):
+    def __init__(self, loads, shipping, variants, ablation_load, command):
+        self.source = Source(command)  # The pages that the run writes change the tree.
         self.loads = loads
         self.shipping = shipping
         self.variants = variants
@@ -88,7 +114,7 @@ class Report:
         lines = [f"## {window}: knee {data['knee']:.3g}", "",
                  "| policy | load carried | " + " | ".join(f"{load}x" for load in self.loads) + " |",
                  "|---|---:|" + "---:|" * len(self.loads)]
-        yardstick = data["rows"]["clairvoyant"]
+        yardstick = data["rows"]["informed"]
         for row, by_load in data["rows"].items():
             if row in self.variants:
                 continue
@@ -96,10 +122,13 @@ class Report:
                      f"{percent(by_load[load]['goodput'], yardstick[load]['goodput'])} / {100 * by_load[load]['on_time']:.1f}"
                      for load in self.loads]
             carried = data["carried"].get(row)
-            lines.append(f"| `{row}` | {carried / data['knee']:.2f} | " + " | ".join(cells) + " |" if carried is not None
+            low, high = data["interval"].get(row, (0, 0))
+            lines.append(f"| `{row}` | {carried / data['knee']:.2f} ({low / data['knee']:.2f}-{high / data['knee']:.2f}) | " + " | ".join(cells) + " |" if carried is not None
                          else f"| `{row}` | - | " + " | ".join(cells) + " |")
         bound = [percent(yardstick[load]["active"], yardstick[load]["bound"]) for load in self.loads]
-        lines.append("| clairvoyant in % of the fluid bound | | " + " | ".join(bound) + " |")
+        lines.append("| informed in % of the fluid bound | | " + " | ".join(bound) + " |")
+        bound = [percent(yardstick[load]["active"], yardstick[load]["hindsight"]) for load in self.loads]
+        lines.append("| informed in % of the hindsight bound | | " + " | ".join(bound) + " |")
         return lines + [""]
 
     def carried_rows(self, scenario, data):
@@ -107,14 +136,19 @@ class Report:
             carried = measured["carried"]
             if not carried:
                 continue
-            shipping = {row: rate for row, rate in carried.items() if row.split(":")[0] in self.shipping}
+            shipping = {row: rate for row, rate in carried.items() if row.partition("@")[0].split(":")[0] in self.shipping}
             best = max(shipping, key=shipping.get)
             own = carried["penstock"]
-            ratio = f"{own / shipping[best]:.2f}" if shipping[best] > 0 else "inf"
-            limits = " | ".join(f"{rate:.2f} ({rate / shipping[best]:.2f}x)" if shipping[best] > 0 else f"{rate:.2f}"
-                                for rate in (measured["knee"], measured["bound"]))
-            others = " | ".join(f"{carried.get(name, 0):.2f}" for name in ("present_use", "least_request", "threshold_gate"))
-            yield f"| {scenario.name}, {window} | {own:.2f} | `{best}` {shipping[best]:.2f} | {ratio} | {limits} | {others} |"
+            ratio = ratio_text(measured["by_seed"]["penstock"], measured["by_seed"][best])
+            between = {name: interval_text(*interval) for name, interval in measured["interval"].items()}
+            limits = [f"{measured['knee']:.2f}{interval_text(*measured['knee_interval'])}", f"{measured['bound']:.2f}"]
+            if shipping[best] > 0:
+                limits = [f"{text}, {rate / shipping[best]:.2f}x"
+                          for text, rate in zip(limits, (measured["knee"], measured["bound"]))]
+            others = " | ".join(f"{carried[name]:.2f}{between[name]}" if name in carried else "-"
+                                for name in ("present_use", "least_request", "threshold_gate"))
+            yield (f"| {scenario.name}, {window} | {own:.2f}{between['penstock']} | `{best}` {shipping[best]:.2f}{between[best]} | "
+                   f"{ratio} | {' | '.join(limits)} | {others} |")
 
     def ablation_head(self):
         columns = [f"`{variant.removeprefix('penstock:')}`" for variant in self.variants]
@@ -137,7 +171,7 @@ class Report:
             return
         matplotlib.rcParams["svg.hashsalt"] = "penstock"
         (RESULTS / scenario.name).mkdir(parents=True, exist_ok=True)
-        shown = ["clairvoyant", "penstock", "present_use", "past_future", "threshold_gate", "least_request", "least_load",
+        shown = ["informed", "penstock", "present_use", "past_future", "threshold_gate", "least_request", "least_load",
                  "llmd_utilization", "round_robin"]
         figure, axes = pyplot.subplots(1, 2, figsize=(10, 3.6), sharex=True)
         for axis, figure_name in zip(axes, ("active", "goodput")):
@@ -145,7 +179,7 @@ class Report:
                 if row in data["rows"]:
                     axis.plot(self.loads, [data["rows"][row][load][figure_name] for load in self.loads],
                               label=row, linewidth=2.4 if row == "penstock" else 1.2, marker=".",
-                              linestyle="--" if row == "clairvoyant" else "-")
+                              linestyle="--" if row == "informed" else "-")
             axis.set_xlabel("load over the knee")
             axis.set_ylabel(f"{figure_name} tokens/s")
             axis.set_ylim(bottom=0)
@@ -158,8 +192,9 @@ class Report:
 
     def write_scenario(self, scenario, data, source):
         lines = [f"# {scenario.name}", "", scenario.fleet.read_text().splitlines()[0].replace("# Bench scenario: ", "Fleet: "), "",
-                 source.line, "", "Each cell: active tokens / goodput in % of `clairvoyant` / share on time in % of the offered "
-                 "requests.", "`load carried`: load with 99 % of the feasible requests on time, over the knee.", ""]
+                 source.line, "", "Each cell: active tokens / goodput in % of `informed` / share on time in % of the offered "
+                 "requests.", "`load carried`: load with 99 % of the feasible requests on time, over the knee: the median of some seeds and an "
+                 "interval. `@N`: engines with steps of at most N tokens.", ""]
         for index, (window, measured) in enumerate(data.items()):
             lines += self.scenario_table(window, measured)
             plot_name = f"window-{index + 1}.svg"
@@ -168,17 +203,14 @@ class Report:
         (RESULTS / scenario.name).mkdir(parents=True, exist_ok=True)
         (RESULTS / scenario.name / "README.md").write_text("\n".join(lines).rstrip("\n") + "\n")
 
-    def write(self, all_data, command):
-        source = Source(command)
+    def write(self, scenario, data):
         above = [load for load in (1.0, 1.25, 1.5) if load in self.loads]
         below = [load for load in (0.7, 0.9) if load in self.loads]
         for topic, keys, rows_of_scenario, head in (
-                ("carried", 1, self.carried_rows, None),
-                ("above-the-knee", 2, lambda scenario, data: load_rows(scenario, data, above), None),
-                ("below-the-knee", 2, lambda scenario, data: load_rows(scenario, data, below), None),
+                ("carried", 1, self.carried_rows, CARRIED_HEAD),
+                ("above-the-knee", 2, lambda scenario, data: load_rows(scenario, data, above), LOAD_HEAD),
+                ("below-the-knee", 2, lambda scenario, data: load_rows(scenario, data, below), LOAD_HEAD),
                 ("forecast", 2, lambda scenario, data: forecast_rows(scenario, data, below[:1] + above), None),
                 ("ablations", 1, self.ablation_rows, self.ablation_head())):
-            rows = [row for scenario, data in all_data for row in rows_of_scenario(scenario, data)]
-            write_rows(topic, keys, rows, source, head)
-        for scenario, data in all_data:
-            self.write_scenario(scenario, data, source)
+            write_rows(topic, keys, list(rows_of_scenario(scenario, data)), self.source, head)
+        self.write_scenario(scenario, data, self.source)

@@ -12,14 +12,17 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "bench/results"
+# Another folder for a trial run that must not change the pages.
+RESULTS = pathlib.Path(os.environ.get("PENSTOCK_RESULTS", ROOT / "bench/results"))
 
 
 def revision():
-    """The commit of the working tree; `+changes` marks a tree that differs from it."""
-    described = subprocess.run(["git", "describe", "--always", "--exclude=*", "--dirty=+changes"], cwd=ROOT, text=True,
-                               capture_output=True)
-    return described.stdout.strip() or "unknown"
+    """The commit of the working tree; `+changes` marks a tree that differs from it, its results aside."""
+    def git(*arguments):
+        return subprocess.run(["git", *arguments], cwd=ROOT, text=True, capture_output=True).stdout.strip()
+    described = git("describe", "--always", "--exclude=*")
+    changes = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!bench/results")
+    return described + ("+changes" if changes else "") if described else "unknown"
 
 
 def machine():

@@ -33,7 +33,7 @@ def variants():
     names = policies.shipping() + policies.studied()
     names += [f"penstock:without={part}" for part in policies.ablations()]
     names += [f"penstock:true={part}" for part in ("lengths", "prompts", "steps")]
-    names += ["clairvoyant", "clairvoyant:order=density,memory=present", "clairvoyant:order=shortest"]
+    names += ["informed", "informed:order=density,memory=present", "informed:order=shortest"]
     return names + [f"{name}:{text}" for name in policies.declared() for text in policies.alternatives(name)]
 
 
@@ -60,7 +60,7 @@ def digest(program, case):
                      f"{seconds}s", "--rate", rate, "--policy", policy, "--seed", "7", "--json"]
         if window.start:
             arguments += ["--from", f"{window.start}s"]
-        if not policy.startswith("clairvoyant"):
+        if not policy.startswith("informed"):
             arguments += ["--log", str(log)]
         ran = subprocess.run([program, *arguments], capture_output=True, text=True)
         if ran.returncode != 0:

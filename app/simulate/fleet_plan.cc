@@ -199,4 +199,23 @@ absl::StatusOr<PlanComparison> ComparePlans(const Config& config, const bench::T
   return comparison;
 }
 
+PlanComparison MedianPlan(std::vector<PlanComparison> plans) {
+  const auto gpus = [](const PlanComparison& plan, PlannedFleet FleetPlan::*fleet) {
+    return static_cast<double>((plan.plans[plan.cheapest].*fleet).gpus.size());
+  };
+  std::vector<double> dedicated, colocated;
+  for (const PlanComparison& plan : plans) {
+    dedicated.push_back(gpus(plan, &FleetPlan::dedicated));
+    colocated.push_back(gpus(plan, &FleetPlan::colocated));
+  }
+  std::stable_sort(plans.begin(), plans.end(), [&](const PlanComparison& a, const PlanComparison& b) {
+    return gpus(a, &FleetPlan::colocated) < gpus(b, &FleetPlan::colocated);
+  });
+  PlanComparison median = plans[bench::MedianPosition(plans.size())];
+  median.seeds = static_cast<int>(plans.size());
+  median.dedicated = bench::MedianIntervalOf(std::move(dedicated));
+  median.colocated = bench::MedianIntervalOf(std::move(colocated));
+  return median;
+}
+
 }  // namespace penstock

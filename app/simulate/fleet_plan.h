@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bench/simulation/search/median_interval.h"
 #include "bench/traces/trace.h"
 #include "config/config.h"
 
@@ -60,12 +61,20 @@ struct PlanComparison {
   std::vector<FleetPlan> plans;                                // At least one.
   size_t cheapest = 0;                                         // Its position. Of one plan, that.
   std::vector<std::pair<std::string, std::string>> ruled_out;  // Kind and reason.
+  // GPUs of the cheapest plans of all seeds, this one included.
+  int seeds = 1;
+  bench::MedianInterval dedicated;
+  bench::MedianInterval colocated;
 };
 
 // PlanFleet for each of the kinds, whose prices are those of the configuration's GPUs. InvalidArgument: one of several
 // kinds has no price. The error of the last kind, where none has a plan.
 absl::StatusOr<PlanComparison> ComparePlans(const Config& config, const bench::Trace& trace, PlanRequest request,
                                             const std::vector<std::string>& kinds);
+
+// Of the plans of several seeds, the one whose colocated fleet has the median number of GPUs. Precondition: there are
+// plans.
+PlanComparison MedianPlan(std::vector<PlanComparison> plans);
 
 // The cheapest plan, and below it all plans where there are several.
 std::string PlanJson(const PlanComparison& comparison, const PlanRequest& request);

@@ -46,6 +46,9 @@ std::string PlanJson(const PlanComparison& comparison, const PlanRequest& reques
   const FleetPlan& cheapest = comparison.plans[comparison.cheapest];
   Json json = {{"gpu", cheapest.gpu}, {"policy", request.policy}, {"on_time", request.on_time}};
   json.update(PlanOf(cheapest));
+  json["seeds"] = comparison.seeds;
+  json["dedicated"]["interval"] = {comparison.dedicated.low, comparison.dedicated.high};
+  json["colocated"]["interval"] = {comparison.colocated.low, comparison.colocated.high};
   if (comparison.plans.size() + comparison.ruled_out.size() == 1) return json.dump();
   for (const FleetPlan& plan : comparison.plans) json["kinds"][plan.gpu] = PlanOf(plan);
   for (const auto& [kind, reason] : comparison.ruled_out) json["kinds"][kind] = {{"error", reason}};
@@ -66,6 +69,11 @@ std::string PlanTable(const PlanComparison& comparison) {
   fleet("dedicated", cheapest.dedicated);
   fleet("colocated", cheapest.colocated);
   absl::StrAppendFormat(&text, "  %-12s %.0f%% of the GPUs\n", "saving", 100 * SavingOf(cheapest));
+  if (comparison.seeds > 1) {
+    absl::StrAppendFormat(&text, "  %-12s %.0f to %.0f dedicated, %.0f to %.0f colocated; above is the median\n",
+                          absl::StrFormat("%d seeds", comparison.seeds), comparison.dedicated.low,
+                          comparison.dedicated.high, comparison.colocated.low, comparison.colocated.high);
+  }
   for (const FleetPlan& plan : comparison.plans) {
     if (plan.price <= 0) continue;
     absl::StrAppendFormat(&text, "  %-12s %d x %s: %.2f an hour, %.3f per million active tokens (dedicated %.2f)\n",

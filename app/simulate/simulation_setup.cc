@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "backends/simulated/engine/engine_spec.h"
+#include "bench/simulation/hindsight_bound.h"
 #include "config/values/capacity.h"
 #include "router/core/tenants/tenant_gate.h"
 #include "router/fleet/fleet_book.h"
@@ -150,6 +151,7 @@ absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
   options.seed = run.seed;
   options.window = run.window;
   options.retry = run.retry;
+  options.prompt_bias = run.prompt_bias;
   options.progress = run.progress;
   absl::StatusOr<std::optional<PenstockVariant>> variant = ParsePenstockVariant(policy);
   if (!variant.ok()) return variant.status();
@@ -160,16 +162,18 @@ absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
     if (chosen.true_lengths && run.retry) {
       return absl::InvalidArgumentError(absl::StrCat("policy ", policy, ": it knows no output of a retry"));
     }
-    if (chosen.true_prompts) options.prompt_error = 0;
+    if (chosen.true_prompts) options.prompt_error = options.prompt_bias = 0;
     if (chosen.true_steps) options.step_error = 0;
     if (chosen.true_lengths) {
       chosen.output_of = [&arrivals](RequestId request) { return arrivals[request.value()].output; };
     }
     core = MakePenstock(chosen);
   } else {
-    std::string error;
-    core = MakePolicy(policy, run.seed, &error);
-    if (core == nullptr) return absl::InvalidArgumentError(absl::StrCat("policy ", policy, ": ", error));
+    const absl::StatusOr<PolicyChoice> choice = ParsePolicy(policy);
+    if (!choice.ok())
+      return absl::InvalidArgumentError(absl::StrCat("policy ", policy, ": ", choice.status().message()));
+    options.report_period = choice->policy->report_period;
+    core = choice->policy->make(*choice, run.seed);
   }
   TenantGate gate(std::move(core));
   bench::FleetSimulation simulation(setup.spec, gate, options);
@@ -201,6 +205,31 @@ absl::StatusOr<bench::SimulationReport> RunAndCompare(const SimulationSetup& set
   if (!second.ok()) return second.status();
   for (size_t i = 0; i < arrivals.size(); ++i) *report->wrong_refusals += with.early[i] && without.on_time[i] ? 1 : 0;
   return report;
+}
+
+// The best of a yardstick's variants.
+absl::StatusOr<bench::SimulationReport> RunYardstick(const SimulationSetup& setup,
+                                                     const std::vector<SimulatedArrival>& arrivals,
+                                                     const SimulationRun& run) {
+  std::optional<bench::SimulationReport> best;
+  const auto score = [&run](const bench::SimulationReport& report) {
+    if (run.most_on_time) return report.feasible_on_time_share;
+    return report.results.active_tokens_per_s + report.results.goodput_tokens_per_s;
+  };
+  SimulationRun unseen = run;
+  unseen.observer = nullptr;
+  std::string chosen;
+  for (const std::string& order : YardstickVariants(run.policy)) {
+    absl::StatusOr<bench::SimulationReport> report = RunVariant(setup, arrivals, unseen, order);
+    if (!report.ok()) return report.status();
+    if (best && score(*report) <= score(*best)) continue;
+    best = *std::move(report);
+    chosen = order;
+    if (run.most_on_time && best->feasible_on_time_share >= run.enough_on_time) break;
+  }
+  // Only the run that is reported is shown.
+  if (run.observer) return RunVariant(setup, arrivals, run, chosen);
+  return *std::move(best);
 }
 
 }  // namespace
@@ -238,28 +267,21 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
   return setup;
 }
 
-absl::StatusOr<bench::SimulationReport> RunSimulation(const SimulationSetup& setup,
-                                                      const std::vector<SimulatedArrival>& arrivals,
-                                                      const SimulationRun& run) {
-  if (run.policy != "clairvoyant") return RunAndCompare(setup, arrivals, run);
-  std::optional<bench::SimulationReport> best;
-  const auto score = [&run](const bench::SimulationReport& report) {
-    if (run.most_on_time) return report.feasible_on_time_share;
-    return report.results.active_tokens_per_s + report.results.goodput_tokens_per_s;
-  };
-  SimulationRun unseen = run;
-  unseen.observer = nullptr;
-  std::string chosen;
-  for (const std::string& order : ClairvoyantOrders()) {
-    absl::StatusOr<bench::SimulationReport> report = RunVariant(setup, arrivals, unseen, order);
-    if (!report.ok()) return report.status();
-    if (best && score(*report) <= score(*best)) continue;
-    best = *std::move(report);
-    chosen = order;
+absl::StatusOr<bench::Trace> OpenWindow(const std::string& trace, const bench::TraceWindow& window, uint64_t seed) {
+  absl::StatusOr<bench::Trace> opened = bench::OpenTrace(trace, window, seed);
+  if (opened.ok() && opened->requests.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(trace, ": no request arrives in the window asked for"));
   }
-  // Only the run that is reported is shown.
-  if (run.observer) return RunVariant(setup, arrivals, run, chosen);
-  return *std::move(best);
+  return opened;
+}
+
+absl::StatusOr<bench::SimulationReport> RunSimulation(const SimulationSetup& setup,
+                                                      const std::vector<bench::SimulatedArrival>& arrivals,
+                                                      const SimulationRun& run) {
+  absl::StatusOr<bench::SimulationReport> report =
+      IsYardstick(run.policy) ? RunYardstick(setup, arrivals, run) : RunAndCompare(setup, arrivals, run);
+  if (report.ok() && run.bounds) report->hindsight_bound = bench::HindsightBound(setup.spec, arrivals, run.window);
+  return report;
 }
 
 }  // namespace penstock

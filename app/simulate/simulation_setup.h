@@ -28,14 +28,20 @@ struct SimulationSetup {
 // or memory is unknown.
 absl::StatusOr<SimulationSetup> SetUpSimulation(Config config);
 
+// The requests of a window (trace.h); InvalidArgument where none arrives in it.
+absl::StatusOr<bench::Trace> OpenWindow(const std::string& trace, const bench::TraceWindow& window, uint64_t seed);
+
 struct SimulationRun {
-  std::string policy = "penstock";  // Any name of router/policies, clairvoyant included.
+  std::string policy = "penstock";  // Any name of router/policies, `informed` included.
   uint64_t seed = 1;
   Duration window;
-  // Plain `clairvoyant` compares its orders by the requests on time; false: by active tokens and goodput.
+  // Plain `informed` compares its orders by the requests on time; false: by active tokens and goodput.
   bool most_on_time = false;
-  bool retry = false;                               // Refused clients come back once, after their Retry-After.
-  bool count_wrong = false;                         // Runs once more without early refusals, for `wrong_refusals`.
+  double enough_on_time = 2;  // With most_on_time: no further variant is tried where one has this share on time.
+  double prompt_bias = 0;     // SimulationOptions::prompt_bias.
+  bool retry = false;         // Refused clients come back once, after their Retry-After.
+  bool bounds = false;        // Finds the hindsight bound.
+  bool count_wrong = false;   // Runs once more without early refusals, for `wrong_refusals`.
   std::function<void(Duration, int64_t)> progress;  // Virtual time and requests ended; may be empty.
   bench::FleetSimulation::Observer observer;        // Sees every event and action; may be empty.
   // Gets the core in charge before each run, and null after it; may be empty.
@@ -43,7 +49,7 @@ struct SimulationRun {
 };
 
 // Equal arguments give equal reports but for decision_us. InvalidArgument: an unknown policy or setting. Plain
-// `clairvoyant` runs each of its orders and reports the one with the most active tokens and goodput.
+// `informed` runs each of its variants and reports the one with the most active tokens and goodput.
 absl::StatusOr<bench::SimulationReport> RunSimulation(const SimulationSetup& setup,
                                                       const std::vector<bench::SimulatedArrival>& arrivals,
                                                       const SimulationRun& run);

@@ -42,6 +42,7 @@ absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, con
     arrival.tenant_name = request.tenant;
     arrival.prompt = request.prompt;
     arrival.max_output = request.max_output;
+    arrival.vanishes = request.gone_after;
     const bool limited = request.max_output > Tokens(0) && request.max_output < request.output;
     arrival.output = limited ? request.max_output : request.output;
     const auto full = static_cast<size_t>(request.prompt.value() / kPrefixBlock.value());

@@ -45,8 +45,7 @@ SimulationOutcome FleetSimulation::Run(const std::vector<SimulatedArrival>& arri
   Start(arrivals);
   while (!events_.empty() && requests_->open() > 0) Handle(events_.Next());
   accounts_.TakeOrders(engines_.orders(), adapters_);
-  return accounts_.Finish(engines_.RecomputedTokens(), engines_.Preemptions(), core_.View(events_.now()),
-                          events_.now());
+  return accounts_.Finish(engines_.Totals(), core_.View(events_.now()), events_.now());
 }
 
 void FleetSimulation::Handle(const Scheduled& event) {
@@ -87,7 +86,7 @@ void FleetSimulation::Handle(const Scheduled& event) {
     case Occurrence::kAdapterEnds:
       return Tell(adapters_.End(event.subject));
     case Occurrence::kWindowEnd:
-      return accounts_.EndWindow(engines_.RecomputedTokens());
+      return accounts_.EndWindow(engines_.Totals());
   }
 }
 
@@ -158,7 +157,7 @@ void FleetSimulation::Arrive(uint64_t request) {
   const SimulatedArrival& arrival = *(*requests_)[request].arrival;
   RequestArrived event = ArrivedOf(spec_.fleet, arrival);
   event.request = RequestId(request);
-  const double estimate = link_.EstimateOf(arrival.prompt);
+  const double estimate = link_.EstimateOf(arrival.prompt, arrival.tenant);
   accounts_.CountPromptError(estimate / arrival.prompt.AsDouble() - 1);
   event.prompt = Tokens(std::max<int64_t>(1, std::llround(estimate)));
   event.prompt_sigma = options_.prompt_error;

@@ -45,6 +45,16 @@ double Fill(std::vector<Draw> draws, double budget) {
 
 }  // namespace
 
+double WorkPerSecond(const SimulatedFleetSpec& spec, size_t gpu) {
+  if (spec.gpus[gpu] != simulated::Sharing::kMps) return 1;
+  const auto on_it = std::count_if(spec.replicas.begin(), spec.replicas.end(), [&](const SimulatedReplica& replica) {
+    return std::find(replica.gpus.begin(), replica.gpus.end(), static_cast<int>(gpu)) != replica.gpus.end();
+  });
+  // Each has an equal part of the GPU, and decodes by the least slowdown that such a part allows.
+  const auto count = static_cast<double>(std::max<int64_t>(1, on_it));
+  return count / simulated::MpsCap(1 / count, 0);
+}
+
 PrefillWork NewPrefill(const SimulatedArrival& arrival, absl::flat_hash_set<uint64_t>& seen) {
   int64_t known = 0;
   bool leading = true;
@@ -139,7 +149,9 @@ double FluidBound(const SimulatedFleetSpec& spec, const std::vector<SimulatedArr
     gpu_time.push_back({output, work, outlasts});
     memory.push_back({output, share_seconds, outlasts});
   }
-  const double time = Budget(gpu_time, window.seconds(), longest, static_cast<double>(spec.gpus.size()));
+  double gpus = 0;
+  for (size_t gpu = 0; gpu < spec.gpus.size(); ++gpu) gpus += WorkPerSecond(spec, gpu);
+  const double time = Budget(gpu_time, window.seconds(), longest, gpus);
   const double room = Budget(memory, window.seconds(), longest, static_cast<double>(spec.replicas.size()));
   return std::min(Fill(std::move(gpu_time), time), Fill(std::move(memory), room)) / window.seconds();
 }

@@ -33,6 +33,9 @@ double FleetRoofline(const SimulatedFleetSpec& spec, const std::vector<Simulated
 // One per GPU.
 std::vector<double> GpuRooflines(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>& arrivals);
 
+// The most seconds of work that a GPU does in a second: 1, or under MPS the rate of all its replicas together.
+double WorkPerSecond(const SimulatedFleetSpec& spec, size_t gpu);
+
 // The prefill that even an endless cache would have to compute: behind the blocks that were `seen` before. Adds its
 // own.
 PrefillWork NewPrefill(const SimulatedArrival& arrival, absl::flat_hash_set<uint64_t>& seen);

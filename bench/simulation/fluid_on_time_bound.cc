@@ -101,7 +101,7 @@ Fluid FluidOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival
     }
     fluid.demands.push_back(least);
   }
-  for (const double gpu : worth) fluid.supply += gpu;
+  for (size_t gpu = 0; gpu < worth.size(); ++gpu) fluid.supply += worth[gpu] * WorkPerSecond(spec, gpu);
   return fluid;
 }
 

@@ -21,6 +21,20 @@ double ShareOf(const GpuTime& time) {
   return total > 0 ? time[GpuState::kProductive] / total : 0;
 }
 
+// The seconds of each kind of work while requests ran.
+std::vector<std::pair<const char*, double>> WorkOf(const SimulationReport& report) {
+  const StepTime& work = report.work;
+  return {{"floor", work.floor},     {"decode", work.decode},       {"kv_reads", work.kv_reads},
+          {"prefill", work.prefill}, {"recompute", work.recompute}, {"stall", work.stall},
+          {"gaps", report.gaps}};
+}
+
+std::string WorkRow(const SimulationReport& report) {
+  std::string text = absl::StrFormat("  %-24s", "seconds of work");
+  for (const auto& [name, seconds] : WorkOf(report)) absl::StrAppendFormat(&text, " %s %.1f ", name, seconds);
+  return text + "\n";
+}
+
 void AppendStates(const GpuTime& time, std::string* text) {
   for (const double spent : time.seconds) absl::StrAppendFormat(text, " %10.1f", spent);
 }
@@ -46,6 +60,20 @@ std::string GpuTable(const std::vector<std::pair<std::string, GpuTime>>& gpus) {
     text += "\n";
   }
   return text;
+}
+
+void AddGpuJson(const SimulationReport& report, Json& json) {
+  json["gpu_seconds"] = Json::object();
+  GpuTime fleet;
+  for (const auto& [gpu, time] : report.gpu_time) {
+    json["gpu_seconds"][gpu] = StatesOf(time);
+    fleet += time;
+  }
+  json["gpu_time"] = {{"states", StatesOf(fleet)},
+                      {"productive_gpu_hours", fleet.productive_hours()},
+                      {"productive_share", ShareOf(fleet)},
+                      {"waiting_for_input_s", fleet.waiting_for_input()}};
+  for (const auto& [name, seconds] : WorkOf(report)) json["gpu_time"]["work"][name] = seconds;
 }
 
 }  // namespace
@@ -77,18 +105,10 @@ std::string ReportJson(const SimulationReport& report) {
   json["cached_prompt_tokens"] = report.cached_prompt_tokens;
   json["per_gpu"] = GroupsAsJson(report.per_gpu);
   json["fluid_bound_tokens_per_s"] = report.fluid_bound;
+  json["hindsight_bound_tokens_per_s"] = report.hindsight_bound ? Json(*report.hindsight_bound) : Json(nullptr);
   json["loss"] = Json::object();
   for (const auto& [name, value] : report.loss) json["loss"][name] = value;
-  json["gpu_seconds"] = Json::object();
-  GpuTime fleet;
-  for (const auto& [gpu, time] : report.gpu_time) {
-    json["gpu_seconds"][gpu] = StatesOf(time);
-    fleet += time;
-  }
-  json["gpu_time"] = {{"states", StatesOf(fleet)},
-                      {"productive_gpu_hours", fleet.productive_hours()},
-                      {"productive_share", ShareOf(fleet)},
-                      {"waiting_for_input_s", fleet.waiting_for_input()}};
+  AddGpuJson(report, json);
   json["grey"] = Json::object();
   for (const auto& [name, grey] : report.grey) {
     Json& of = json["grey"][name] = {
@@ -124,10 +144,12 @@ std::string ReportTable(const SimulationReport& report) {
   }
   absl::StrAppendFormat(&text, "  %-24s %.2f%% of %d, worst model %.2f%%\n", "feasible on time",
                         100 * report.feasible_on_time_share, report.feasible_offered, 100 * report.worst_model_share);
-  absl::StrAppendFormat(&text, "  %-24s %.1f tokens/s\n", "fluid bound", report.fluid_bound);
+  absl::StrAppendFormat(&text, "  %-24s %.1f tokens/s", "fluid bound", report.fluid_bound);
+  if (report.hindsight_bound) absl::StrAppendFormat(&text, ", in hindsight %.1f", *report.hindsight_bound);
+  text += "\n";
   absl::StrAppendFormat(&text, "  %-24s", "tokens/s of the roofline");
   for (const auto& [name, value] : report.loss) absl::StrAppendFormat(&text, " %s %.0f ", name, value);
-  text += "\n" + GpuTable(report.gpu_time);
+  text += "\n" + GpuTable(report.gpu_time) + WorkRow(report);
   for (const auto& [name, value] : report.results.forecast) {
     if (!std::isnan(value)) absl::StrAppendFormat(&text, "  %-24s %.4g\n", name, value);
   }

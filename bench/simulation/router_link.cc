@@ -1,5 +1,6 @@
 #include "bench/simulation/router_link.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace penstock::bench {
@@ -10,6 +11,13 @@ Fleet RouterLink::BelievedFleet(const Fleet& fleet) {
     replica.prior = replica.prior.Scaled(1 + options_.step_error * (2 * generator_.Uniform() - 1));
   }
   return believed;
+}
+
+double RouterLink::BiasOf(TenantId tenant) const {
+  if (options_.prompt_bias == 0) return 0;
+  // The same in every run of a seed, however many requests the tenant sends. No estimate falls to zero.
+  Generator own(options_.seed ^ (tenant.value() * 0x9E3779B97F4A7C15ULL));
+  return std::max(-0.5, options_.prompt_bias * own.Normal());
 }
 
 void RouterLink::SendOutcome(size_t replica, simulated::StepOutcome step) {

@@ -31,8 +31,11 @@ class RouterLink {
 
   // `fleet` with a random error of each replica's step time, as the router believes it. Draws once per replica.
   Fleet BelievedFleet(const Fleet& fleet);
-  // The router's estimate of a prompt's tokens: a normal error of prompt_error around the truth, not rounded.
-  double EstimateOf(Tokens prompt) { return prompt.AsDouble() * (1 + options_.prompt_error * generator_.Normal()); }
+  // The router's estimate of a prompt's tokens, not rounded. Each prompt has a normal error of prompt_error around the
+  // truth. All prompts of a tenant have its bias besides.
+  double EstimateOf(Tokens prompt, TenantId tenant) {
+    return prompt.AsDouble() * (1 + BiasOf(tenant) + options_.prompt_error * generator_.Normal());
+  }
 
   // Sends a request to its engine, whose API server keeps it for `host_time`; `tries` is the number of this forward.
   void SendRequest(uint64_t request, uint64_t tries, Duration host_time) {
@@ -59,6 +62,8 @@ class RouterLink {
   const EngineReport& report(size_t replica) const { return reports_[replica]; }
 
  private:
+  double BiasOf(TenantId tenant) const;
+
   const SimulationOptions& options_;
   EventQueue& events_;
   Generator generator_;

@@ -65,15 +65,15 @@ void SimulationAccounts::TakeForecastErrors(const CoreView& view) {
   }
 }
 
-void SimulationAccounts::EndWindow(int64_t by_engines) {
+void SimulationAccounts::EndWindow(const EngineTotals& engines) {
   window_over_ = true;
-  outcome_.recomputed_tokens = recomputed_elsewhere_ + by_engines;
+  outcome_.recomputed_tokens = recomputed_elsewhere_ + engines.recomputed_tokens;
+  outcome_.step_time = engines.step_times;
 }
 
-SimulationOutcome SimulationAccounts::Finish(int64_t by_engines, int64_t preemptions, CoreView final_view,
-                                             Instant now) {
-  if (!window_over_) EndWindow(by_engines);
-  outcome_.preemptions = preemptions;
+SimulationOutcome SimulationAccounts::Finish(const EngineTotals& engines, CoreView final_view, Instant now) {
+  if (!window_over_) EndWindow(engines);
+  outcome_.preemptions = engines.preemptions;
   gpus_.SettleAll(std::max(now, Instant() + window_));
   for (size_t gpu = 0; gpu < gpus_.gpus(); ++gpu) outcome_.gpu_time.push_back(gpus_.time(gpu));
   outcome_.final_view = std::move(final_view);

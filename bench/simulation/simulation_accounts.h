@@ -14,6 +14,7 @@
 #include "bench/simulation/engines/adapter_loads.h"
 #include "bench/simulation/engines/residency_orders.h"
 #include "bench/simulation/engines/simulated_fleet.h"
+#include "bench/simulation/engines/step_time.h"
 #include "router/core/accounts/gpu_accounts.h"
 #include "router/core/accounts/work_book.h"
 #include "router/core/contract/action.h"
@@ -46,6 +47,7 @@ struct SimulationOutcome {
   LoadCounts loads;
   CoreView final_view;
   std::vector<GpuTime> gpu_time;      // In the window, by GPU.
+  std::vector<StepTime> step_time;    // Of steps that ended in the window, by GPU.
   std::vector<double> decision_us;    // Real time of each Apply; differs between equal runs.
   std::vector<double> prompt_errors;  // Relative error of each estimate.
   // At 1, 10 and 60 s.
@@ -91,10 +93,10 @@ class SimulationAccounts {
   // Takes the forecast comparisons that came due since the last call.
   void TakeForecastErrors(const CoreView& view);
 
-  // The window is over; `by_engines`: tokens that the engines computed again until now.
-  void EndWindow(int64_t by_engines);
+  // The window is over; `engines`: what they did until now.
+  void EndWindow(const EngineTotals& engines);
   // The run is over at `now`. Ends the window where it is still open. Called once, last.
-  SimulationOutcome Finish(int64_t by_engines, int64_t preemptions, CoreView final_view, Instant now);
+  SimulationOutcome Finish(const EngineTotals& engines, CoreView final_view, Instant now);
 
  private:
   const SimulatedFleetSpec& spec_;

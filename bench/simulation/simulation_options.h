@@ -12,6 +12,7 @@ namespace penstock::bench {
 struct SimulationOptions {
   uint64_t seed = 1;
   double prompt_error = 0.03;  // Relative standard deviation of a prompt's estimate.
+  double prompt_bias = 0;      // Standard deviation over tenants of the mean error of their prompts' estimates.
   double step_error = 0.1;     // Largest relative error of the core's prior of a replica's step time.
   Duration report_period = Duration::Milliseconds(250);
   Duration report_delay = Duration::Milliseconds(5);

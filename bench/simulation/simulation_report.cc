@@ -181,7 +181,13 @@ std::vector<std::pair<std::string, GreyView>> GreyOf(const CoreView& view) {
 void AddGpuTime(const SimulatedFleetSpec& spec, const SimulationOutcome& outcome, SimulationReport& report) {
   for (size_t gpu = 0; gpu < outcome.gpu_time.size(); ++gpu) {
     const std::string name = spec.gpu_names.empty() ? absl::StrCat("gpu", gpu) : spec.gpu_names[gpu];
-    report.gpu_time.emplace_back(name, outcome.gpu_time[gpu]);
+    const GpuTime& time = outcome.gpu_time[gpu];
+    report.gpu_time.emplace_back(name, time);
+    const double busy = time[GpuState::kProductive] + time[GpuState::kSlow] + time[GpuState::kForNobody];
+    const double stepped = outcome.step_time[gpu].total();
+    // Steps that overlap, as under MPS, share the time.
+    report.work.Add(outcome.step_time[gpu], stepped > busy ? busy / stepped : 1);
+    report.gaps += std::max(0.0, busy - stepped);
   }
   if (outcome.recomputed_tokens == 0) return;
   report.results.wasted_tokens_per_s["recomputed"] = *report.results.recomputed_tokens_per_s;

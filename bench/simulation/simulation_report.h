@@ -31,6 +31,8 @@
 //       As per_replica, by the replica's first GPU.
 //   fluid_bound_tokens_per_s
 //       Active tokens that no router could exceed (fluid_bound.h).
+//   hindsight_bound_tokens_per_s
+//       The same with all arrivals known and both fluids at once (hindsight_bound.h). null where it was not asked for.
 //   loss
 //       {roofline, active, late, recomputed, abandoned, batching, idle_with_queue, idle_without_demand}: the first is
 //       the sum of the others. roofline is the tokens that the GPUs could make with full decode batches, for requests
@@ -40,7 +42,9 @@
 //   gpu_seconds
 //       By GPU: {productive, slow, for_nobody, blocked, elsewhere, idle, asleep, down} (docs/gpu-seconds.md).
 //   gpu_time
-//       {states, productive_gpu_hours, productive_share, waiting_for_input_s} of all GPUs together.
+//       {states, work, productive_gpu_hours, productive_share, waiting_for_input_s} of all GPUs together. work divides
+//       productive, slow and for_nobody: {floor, decode, kv_reads, prefill, recompute, stall, gaps}
+//       (docs/gpu-seconds.md).
 //   forecast
 //       pool_error_{1,10,60}s_{mean,p90,peak} of |forecast - actual| over capacity, and _bias with its sign. _expected
 //       is the 90th percentile that the forecast's own variance gives, on average; _within is the share of the errors
@@ -92,8 +96,11 @@ struct SimulationReport {
   int64_t cached_prompt_tokens = 0;
   std::map<std::string, GroupResults> per_gpu;
   double fluid_bound = 0;
+  std::optional<double> hindsight_bound;  // Known where it was asked for.
   std::vector<std::pair<std::string, double>> loss;
   std::vector<std::pair<std::string, GpuTime>> gpu_time;
+  StepTime work;    // Of all GPUs, as seconds of the time in which requests ran.
+  double gaps = 0;  // The rest of that time: no step was in flight.
   std::vector<std::pair<std::string, GreyView>> grey;
   Percentiles decision_us;
   double decision_us_max = 0;

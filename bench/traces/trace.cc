@@ -26,6 +26,7 @@ constexpr char kHeader[] = "arrival_s,model,tenant,prompt_tokens,output_tokens";
 constexpr char kPrefixColumn[] = "prefix_hashes";
 constexpr char kClassColumn[] = "class";
 constexpr char kLimitColumn[] = "max_output";
+constexpr char kGoneColumn[] = "gone_after_s";
 constexpr size_t kFixedColumns = 5;
 constexpr char kGeneratePrefix[] = "generate:";
 // Far above any context. Sums of a whole trace stay inside 64 bits.
@@ -119,10 +120,12 @@ struct Columns {
   size_t prefix = 0;         // Position; 0: none.
   size_t service_class = 0;  // Position; 0: none.
   size_t limit = 0;          // Position; 0: none.
+  size_t gone = 0;           // Position; 0: none.
 
   size_t* Named(absl::string_view name) {
     if (name == kPrefixColumn) return &prefix;
     if (name == kClassColumn) return &service_class;
+    if (name == kGoneColumn) return &gone;
     return name == kLimitColumn ? &limit : nullptr;
   }
 };
@@ -132,16 +135,27 @@ absl::Status ParseLimit(absl::string_view field, Tokens& limit) {
   return ParseTokens(field, kLimitColumn, limit);
 }
 
+absl::Status ParseSeconds(absl::string_view text, absl::string_view column, double& seconds) {
+  if (absl::SimpleAtod(text, &seconds) && seconds >= 0 && seconds <= kMaxArrivalSeconds) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(column, ": \"", text, "\" is not a number of seconds from 0 to ", kMaxArrivalSeconds));
+}
+
+absl::Status ParseGone(absl::string_view field, std::optional<Duration>& gone_after) {
+  if (field.empty()) return absl::OkStatus();
+  double seconds = 0;
+  const absl::Status status = ParseSeconds(field, kGoneColumn, seconds);
+  if (status.ok()) gone_after = Duration::Seconds(seconds);
+  return status;
+}
+
 absl::Status ParseRow(const std::string& line, const Columns& columns, TraceRequest& request) {
   const std::vector<absl::string_view> fields = absl::StrSplit(line, ',');
   if (fields.size() != columns.count) {
     return absl::InvalidArgumentError(absl::StrCat("expected ", columns.count, " columns, found ", fields.size()));
   }
   double arrival = 0;
-  if (!absl::SimpleAtod(fields[0], &arrival) || !(arrival >= 0) || arrival > kMaxArrivalSeconds) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("arrival_s: \"", fields[0], "\" is not a number of seconds from 0 to ", kMaxArrivalSeconds));
-  }
+  if (auto status = ParseSeconds(fields[0], "arrival_s", arrival); !status.ok()) return status;
   request.arrival = Duration::Seconds(arrival);
   request.model = std::string(fields[1]);
   request.tenant = std::string(fields[2]);
@@ -151,13 +165,16 @@ absl::Status ParseRow(const std::string& line, const Columns& columns, TraceRequ
   if (columns.limit > 0) {
     if (auto status = ParseLimit(fields[columns.limit], request.max_output); !status.ok()) return status;
   }
+  if (columns.gone > 0) {
+    if (auto status = ParseGone(fields[columns.gone], request.gone_after); !status.ok()) return status;
+  }
   return columns.prefix > 0 ? ParseHashes(fields[columns.prefix], request.prefix_hashes) : absl::OkStatus();
 }
 
 absl::StatusOr<Columns> ColumnsOf(absl::string_view header) {
-  absl::Status bad = absl::InvalidArgumentError(absl::StrCat("the header must be \"", kHeader,
-                                                             "\", optionally with \",", kPrefixColumn, "\", \",",
-                                                             kClassColumn, "\" and \",", kLimitColumn, "\""));
+  absl::Status bad = absl::InvalidArgumentError(
+      absl::StrCat("the header must be \"", kHeader, "\", optionally with \",", kPrefixColumn, "\", \",", kClassColumn,
+                   "\", \",", kLimitColumn, "\" and \",", kGoneColumn, "\""));
   if (!absl::ConsumePrefix(&header, kHeader)) return bad;
   Columns columns;
   while (absl::ConsumePrefix(&header, ",")) {

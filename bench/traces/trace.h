@@ -1,11 +1,13 @@
 // Request traces: when requests arrive, for which model and tenant, and how long prompt and output are.
 //
-// Format: CSV with the header `arrival_s,model,tenant,prompt_tokens,output_tokens`. Three columns may follow, in any
+// Format: CSV with the header `arrival_s,model,tenant,prompt_tokens,output_tokens`. Four columns may follow, in any
 // order:
 //   prefix_hashes  semicolon-separated ids of the prompt's blocks of kPrefixBlock tokens; equal ids at equal positions
 //                  mean equal tokens up to the end of that block
 //   max_output     the limit of output tokens that the request states; empty or 0: none
-//   class          name of the request's service class; empty: the one of its tenant, or the default
+//   gone_after_s   seconds after the arrival at which the client goes away, unless it has its answer; empty: it stays;
+//   `load` does not read it class          name of the request's service class; empty: the one of its tenant, or the
+//   default
 // Rows are sorted by arrival. A gzip file is read as its content.
 #ifndef PENSTOCK_BENCH_TRACES_TRACE_H_
 #define PENSTOCK_BENCH_TRACES_TRACE_H_
@@ -28,9 +30,10 @@ struct TraceRequest {
   Tokens prompt{1};  // Whole prompt, at least 1.
   Tokens output{1};  // At least 1; its length without a limit.
   std::vector<uint64_t> prefix_hashes;
-  int64_t line = 0;           // In the file, from 1; 0: generated.
-  std::string service_class;  // Empty where the source does not say.
-  Tokens max_output{0};       // 0: none stated.
+  int64_t line = 0;                    // In the file, from 1; 0: generated.
+  std::string service_class;           // Empty where the source does not say.
+  Tokens max_output{0};                // 0: none stated.
+  std::optional<Duration> gone_after;  // Time after the arrival at which the client goes away.
   bool operator==(const TraceRequest&) const = default;
 };
 

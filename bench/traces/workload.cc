@@ -203,7 +203,7 @@ struct Workload {
   const char* name;
   Builder build;
 };
-constexpr std::array<Workload, 21> kWorkloads = {{
+constexpr std::array<Workload, 26> kWorkloads = {{
     {"azure-conv", AzureConversation},
     {"azure-code", AzureCode},
     {"chat", Chat},
@@ -219,6 +219,11 @@ constexpr std::array<Workload, 21> kWorkloads = {{
     {"documents", Documents},
     {"agentic", Agentic},
     {"fanout", Fanout},
+    {"rag", Rag},
+    {"two-classes", TwoClasses},
+    {"three-classes", ThreeClasses},
+    {"limits", Limits},
+    {"impatient", Impatient},
     {"market", Market<20>},
     {"market-5", Market<5>},
     {"market-10", Market<10>},

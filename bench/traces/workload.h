@@ -24,6 +24,12 @@
 //                adds to it, some calls go out at once; about one a second.
 //   fanout       bursts of 4 to 16 questions within 0.3 s over one document of 4,000 to 24,000 tokens (prefix hashes),
 //                one burst every two seconds.
+//   rag          questions over retrieved passages: 1,100 to 7,700 tokens of which two blocks are shared by all (prefix
+//                hashes), about 2.9 a second.
+//   two-classes  interactive chat (4 req/s) and standard requests (3 req/s) with their class, eight tenants each.
+//   three-classes  the same, and long background work (1.5 req/s).
+//   limits       chat of eight tenants at 8 req/s; half of them state a round max_output, which may cut an answer.
+//   impatient    the same chat without limits; a tenth of the clients goes away after 5 s on average.
 //   market       20 models (market-00 to -19) at 0.02 to 0.3 req/s each, in bursts of a minute and pauses of two; about
 //                2.2 req/s in all. market-5, market-10 and market-40 have so many models.
 //   rotation     five models (model-a to -e), each busy for half of every 300 s in turn; about 5 req/s in all.

@@ -20,6 +20,11 @@ void Mixture(double length, Generator& generator, std::vector<TraceRequest>& req
 void Giants(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void Documents(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void Agentic(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void Rag(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void TwoClasses(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void ThreeClasses(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void Limits(double length, Generator& generator, std::vector<TraceRequest>& requests);
+void Impatient(double length, Generator& generator, std::vector<TraceRequest>& requests);
 void Fanout(double length, Generator& generator, std::vector<TraceRequest>& requests);
 template <int kModels>
 void Market(double length, Generator& generator, std::vector<TraceRequest>& requests);

@@ -33,7 +33,8 @@ Common to all policies:
 * A replica that comes back gets one request at a time until it has proved itself.
 * A policy that never holds a request forwards it within its own event.
 
-*Refuses* names the refusals of a policy beyond these. *Late* means that the first token could no longer be in time on
+*Reports* is the time between two reports of an engine in a simulation: the default of the project, or 250 ms where it
+documents none. *Refuses* names the refusals of a policy beyond these. *Late* means that the first token could no longer be in time on
 the fastest idle replica of the model. *Added* marks a refusal that the source of the rule does not have.
 )";
 
@@ -58,7 +59,8 @@ std::string Row(const PolicyDeclaration& policy) {
 std::string Section(const PolicyDeclaration& policy) {
   std::string text =
       absl::StrCat("\n## `", policy.name, "`\n\n* Source: ", policy.text.source, "\n* Rule: ", policy.text.rule,
-                   "\n* Sees: ", policy.text.sees, "\n* Refuses: ", policy.text.refuses, "\n");
+                   "\n* Sees: ", policy.text.sees, "\n* Reports: every ", Plain(policy.report_period.seconds() * 1000),
+                   " ms\n* Refuses: ", policy.text.refuses, "\n");
   if (!policy.text.notes.empty()) absl::StrAppend(&text, "\n", policy.text.notes, "\n");
   if (policy.settings.empty()) return text + "\nThe policy has no settings.\n";
   absl::StrAppend(&text, "\n| setting | default | values | meaning |\n|---|---|---|---|\n");

@@ -1,6 +1,6 @@
 // The list of all policies that `policy:` and `--policy` can name.
 //
-// The yardstick `clairvoyant` is not in the list: it knows the future and exists in the simulation only.
+// The yardstick `informed` is not in the list: it knows the future and exists in the simulation only.
 #ifndef PENSTOCK_ROUTER_POLICIES_REGISTRY_H_
 #define PENSTOCK_ROUTER_POLICIES_REGISTRY_H_
 

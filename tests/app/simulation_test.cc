@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/simulate/simulation_setup.h"
-#include "bench/simulation/capacity_search.h"
 #include "bench/simulation/fluid_bound.h"
+#include "bench/simulation/search/capacity_search.h"
 #include "config/config.h"
 #include "router/core/contract/event_log.h"
 
@@ -204,9 +204,9 @@ TEST(Simulation, PromptsThatRunningRequestsShareAreCountedOnce) {
   EXPECT_EQ(*shared.results.preemptions, 0);
 }
 
-TEST(Simulation, NobodyBeatsClairvoyance) {
+TEST(Simulation, NobodyBeatsTheInformed) {
   const double best =
-      Simulate(TwoGpus(""), "generate:azure-conv", 3, 90, "clairvoyant").report.results.active_tokens_per_s;
+      Simulate(TwoGpus(""), "generate:azure-conv", 3, 90, "informed").report.results.active_tokens_per_s;
   for (const char* policy : {"penstock", "present_use", "threshold_gate", "least_request", "past_future"}) {
     EXPECT_LE(Simulate(TwoGpus(""), "generate:azure-conv", 3, 90, policy).report.results.active_tokens_per_s,
               1.01 * best)
@@ -225,7 +225,7 @@ TEST(Simulation, NobodyHasMoreOnTimeThanGpuTimeAllows) {
   for (const char* workload : {"generate:azure-conv", "generate:documents", "generate:bursts"}) {
     for (const double rate : {1.0, 4.0, 12.0}) {
       const double bound = OnTimeBound(TwoGpus(""), workload, rate, 60);
-      for (const char* policy : {"clairvoyant:order=deadline", "clairvoyant:order=shortest"}) {
+      for (const char* policy : {"informed:order=deadline", "informed:order=shortest"}) {
         const Outcome outcome = Simulate(TwoGpus(""), workload, rate, 60, policy);
         EXPECT_LE(outcome.report.feasible_on_time_share, bound) << workload << " " << rate;
       }
@@ -254,8 +254,7 @@ TEST(Simulation, WhatNoReplicaServesIsNamedWithItsLine) {
 
 TEST(Simulation, PoliciesThatDoNotExistAreErrors) {
   const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(Parse(TwoGpus("")));
-  for (const char* policy :
-       {"nonsense", "penstock:without=everything", "clairvoyant:order=random", "least_load:veto=7"}) {
+  for (const char* policy : {"nonsense", "penstock:without=everything", "informed:order=random", "least_load:veto=7"}) {
     SimulationRun run;
     run.policy = policy;
     run.window = Duration::Seconds(1);

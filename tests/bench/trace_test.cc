@@ -81,6 +81,16 @@ TEST_F(TraceFile, AStatedLimitIsReadAndMayBeEmpty) {
   EXPECT_THAT(ErrorOf(header + "0,,t,1,1,x\n"), HasSubstr("max_output"));
 }
 
+TEST_F(TraceFile, AClientMayGoAway) {
+  const std::string header = "arrival_s,model,tenant,prompt_tokens,output_tokens,gone_after_s\n";
+  const auto trace = ReadTrace(Plain(header + "0,,t,600,100,2.5\n1,,t,1,1,\n2,,t,1,1,0\n"));
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  EXPECT_EQ(trace->requests[0].gone_after, Duration::Seconds(2.5));
+  EXPECT_EQ(trace->requests[1].gone_after, std::nullopt);
+  EXPECT_EQ(trace->requests[2].gone_after, Duration());
+  EXPECT_THAT(ErrorOf(header + "0,,t,1,1,-1\n"), HasSubstr("gone_after_s: \"-1\" is not a number of seconds"));
+}
+
 TEST_F(TraceFile, PrefixHashesOfALongLineAreRead) {
   std::string text = "arrival_s,model,tenant,prompt_tokens,output_tokens,prefix_hashes\n0.0,,,600000,5,";
   for (int i = 0; i < 60'000; ++i) text += (i ? ";" : "") + std::to_string(1'000'000 + i);

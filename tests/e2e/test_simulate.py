@@ -51,6 +51,10 @@ def test_the_documented_fields_are_there_and_a_run_repeats(fleet):
     for states in first["gpu_seconds"].values():
         assert abs(sum(states.values()) - 30) < 1e-6
     assert first["gpu_time"]["productive_gpu_hours"] == pytest.approx(first["gpu_time"]["states"]["productive"] / 3600)
+    busy = sum(first["gpu_time"]["states"][state] for state in ("productive", "slow", "for_nobody"))
+    assert sum(first["gpu_time"]["work"].values()) == pytest.approx(busy, rel=0.01)
+    assert set(first["gpu_time"]["work"]) == {"floor", "decode", "kv_reads", "prefill", "recompute", "stall", "gaps"}
+    assert first["active_tokens_per_s"] <= first["hindsight_bound_tokens_per_s"]
     assert first["active_tokens_per_s"] <= first["answered_tokens_per_s"]
     assert first["delivered"]["total"] == pytest.approx(sum(first["delivered"][part] for part in ("active", "late", "abandoned")))
     second = result(fleet, *arguments)
@@ -103,18 +107,35 @@ def test_the_carried_rate_lies_between_one_that_is_carried_and_one_that_is_not(f
     assert result(fleet, *trace, "--rate", str(carried * 1.3))["feasible"]["on_time_share"] < 0.99
 
 
+def test_a_search_over_seeds_gives_the_median_and_an_interval(fleet):
+    search = ["--trace", "generate:azure-conv", "--duration", "30s", "--carried", "--policy", "least_request"]
+    several = result(fleet, *search, "--seeds", "3", "--shift", "20s")
+    low, high = several["interval"]
+    assert len(several["by_seed"]) == 3 and sorted(several["by_seed"]) == [low, several["carried"], high]
+    single = result(fleet, *search)
+    assert single["carried"] == several["by_seed"][0] and single["interval"] == [single["carried"]] * 2
+    text = simulate(fleet, *search, "--seeds", "2").stdout
+    assert "median of 2 seeds" in text
+    assert simulate(fleet, "--trace", "generate:chat", "--seeds", "2").returncode == 2
+    assert simulate(fleet, *search, "--shift", "20s").returncode == 2
+
+
 def test_a_plan_names_both_fleets_and_the_saving(fleet):
-    plan = result(fleet, "--trace", "generate:azure-conv", "--rate", "0.5", "--duration", "30s", "--plan", "--gpu", "h100")
+    arguments = ["--trace", "generate:azure-conv", "--rate", "0.5", "--duration", "30s", "--plan", "--gpu", "h100"]
+    plan = result(fleet, *arguments, "--seeds", "2")
     assert plan["dedicated"]["gpus"] == plan["colocated"]["gpus"] == 1
+    assert plan["dedicated"]["interval"] == plan["colocated"]["interval"] == [1, 1]
     assert plan["saving"] == 0
+    assert "2 seeds" in simulate(fleet, *arguments, "--seeds", "2").stdout
 
 
 def test_any_policy_may_be_tried(fleet):
     trace = ["--trace", "generate:azure-conv", "--rate", "5", "--duration", "30s"]
     runs = {policy: result(fleet, *trace, "--policy", policy)
-            for policy in ("penstock", "present_use", "least_load:veto=0.95", "round_robin", "clairvoyant")}
+            for policy in ("penstock", "present_use", "least_load:veto=0.95", "round_robin", "informed", "clairvoyant")}
     assert runs["penstock"]["goodput_tokens_per_s"] > runs["round_robin"]["goodput_tokens_per_s"]
-    assert runs["clairvoyant"]["active_tokens_per_s"] >= 0.99 * runs["penstock"]["active_tokens_per_s"]
+    assert runs["informed"]["active_tokens_per_s"] >= 0.99 * runs["penstock"]["active_tokens_per_s"]
+    assert runs["clairvoyant"]["active_tokens_per_s"] == runs["informed"]["active_tokens_per_s"], "its old name"
 
 
 HEADER = "arrival_s,model,tenant,prompt_tokens,output_tokens\n"
@@ -205,8 +226,8 @@ def test_an_interrupted_run_leaves_nothing(fleet, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["fleet.yaml"]
 
 
-def test_the_log_of_clairvoyance_is_of_the_run_that_is_reported(fleet, trace, tmp_path):
-    result(fleet, "--trace", trace, "--policy", "clairvoyant", "--log", tmp_path / "one.log")
+def test_the_log_of_a_yardstick_is_of_the_run_that_is_reported(fleet, trace, tmp_path):
+    result(fleet, "--trace", trace, "--policy", "informed", "--log", tmp_path / "one.log")
     assert (tmp_path / "one.log").read_text().count("fleet-changed") == 1
 
 

@@ -71,6 +71,16 @@ class TopicFiles(unittest.TestCase):
         self.assertEqual(self.rows(), [head, "|---|---:|---:|---|", "| ample | 2.0 | - | `old` |",
                                        "| tight | 5.0 | 6.0 | `new` |"])
 
+    def test_loads_stand_in_order_and_an_interval_is_no_load(self):
+        at = [policy_tables.position(f"| tight, x | {load} | 1 |") for load in ("0.7", "1.25", "2.92 (2.57-3.67)")]
+        self.assertEqual([place[3] for place in at], [0.7, 1.25, 0])
+        self.assertEqual(policy_tables.interval_text(2.571, 3.666), " (2.57-3.67)")
+        self.assertEqual(policy_tables.interval_text(2, 2), "")
+
+    def test_ratios_are_of_equal_seeds(self):
+        self.assertEqual(policy_tables.ratio_text([2, 4, 9], [1, 2, 3]), "2.00 (2.00-3.00)")
+        self.assertEqual(policy_tables.ratio_text([2], [0]), "inf")
+
     def test_no_rows_change_nothing(self):
         policy_tables.write_rows("topic", 1, [], Source)
         self.assertEqual(self.file.read_text(), TABLE)

@@ -80,6 +80,7 @@ StepLoad StepMachine::BeginStep() {
   ScheduleRunning(load);
   if (load.preempted == 0 && !exhausted_) AdmitWaiting(load);
   ++counts_.steps;
+  counts_.recomputed_tokens += load.recomputed.value();
   return load;
 }
 
@@ -140,7 +141,7 @@ void StepMachine::Compute(Slot slot, int64_t tokens, StepLoad& load) {
     load.kv += Tokens(state.computed);
   } else {
     load.prefill += PrefillOf(Tokens(from), Tokens(state.computed));
-    if (from < state.reached) counts_.recomputed_tokens += std::min(state.reached, state.computed) - from;
+    load.recomputed += Tokens(std::max<int64_t>(0, std::min(state.reached, state.computed) - from));
   }
   state.reached = std::max(state.reached, state.computed);
   if (limits_.prefix_cache) CacheFullBlocks(state, from, state.computed);
@@ -221,10 +222,7 @@ StepOutcome StepMachine::EndStep() {
   assert(in_flight_);
   in_flight_ = false;
   StepOutcome outcome;
-  if (exhausted_) {
-    EndEverything(outcome);
-    return outcome;
-  }
+  if (exhausted_) EndEverything(outcome);
   outcome.tokens.reserve(step_.size());
   for (const Scheduled& scheduled : step_) {
     State& state = states_[scheduled.slot];

@@ -50,10 +50,11 @@ struct Sequence {
 
 // The work of a scheduled step, for the step-time model.
 struct StepLoad {
-  int sequences = 0;    // Sequences that decode.
-  Tokens kv{0};         // Tokens that they attend to.
-  PrefillWork prefill;  // The prompt chunks that the step computes, each behind its cached context.
-  int preempted = 0;    // Sequences that the step preempted.
+  int sequences = 0;     // Sequences that decode.
+  Tokens kv{0};          // Tokens that they attend to.
+  PrefillWork prefill;   // The prompt chunks that the step computes, each behind its cached context.
+  Tokens recomputed{0};  // Tokens of the prefill that were computed before.
+  int preempted = 0;     // Sequences that the step preempted.
 };
 
 enum class SequenceEnd : uint8_t { kStop, kContextFull, kPoolExhausted };

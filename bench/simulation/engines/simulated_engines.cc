@@ -17,7 +17,7 @@ simulated::StepFaultSpec FaultsOf(const SimulatedReplica& spec) {
 }  // namespace
 
 SimulatedEngines::SimulatedEngines(const SimulatedFleetSpec& spec, EventQueue& events, GpuAccounts& gpus)
-    : spec_(spec), events_(events), gpus_(gpus), orders_(spec, events) {
+    : spec_(spec), events_(events), gpus_(gpus), orders_(spec, events), step_times_(spec.gpus.size()) {
   for (const simulated::Sharing sharing : spec.gpus) share_.AddGpu(sharing);
   for (const Bytes capacity : spec.elastic) elastic_.push_back({capacity.value(), 0});
   for (const SimulatedReplica& replica : spec.replicas) {
@@ -50,20 +50,17 @@ void SimulatedEngines::SetLimit(size_t replica, Bytes limit) {
   StartStep(replica);
 }
 
-int64_t SimulatedEngines::Preemptions() const {
-  int64_t count = 0;
+EngineTotals SimulatedEngines::Totals() const {
+  EngineTotals totals{0, 0, step_times_};
   for (const Engine& engine : engines_) {
-    count += engine.lost_preemptions + (engine.down ? 0 : engine.machine->Gauges().preemptions);
+    totals.preemptions += engine.lost_preemptions;
+    totals.recomputed_tokens += engine.lost_recomputed;
+    if (engine.down) continue;
+    const simulated::EngineGauges gauges = engine.machine->Gauges();
+    totals.preemptions += gauges.preemptions;
+    totals.recomputed_tokens += gauges.recomputed_tokens;
   }
-  return count;
-}
-
-int64_t SimulatedEngines::RecomputedTokens() const {
-  int64_t tokens = 0;
-  for (const Engine& engine : engines_) {
-    tokens += engine.lost_recomputed + (engine.down ? 0 : engine.machine->Gauges().recomputed_tokens);
-  }
-  return tokens;
+  return totals;
 }
 
 void SimulatedEngines::ScheduleFaults() {
@@ -111,9 +108,12 @@ void SimulatedEngines::StartStep(size_t replica) {
   }
   ++engine.idle_serial;
   const simulated::StepLoad load = engine.machine->BeginStep();
-  simulated::StepWork work =
-      simulated::WorkOf(spec_.replicas[replica].coefficients, load, engine.faults.FactorAt(events_.elapsed()));
-  work.alone = work.alone + engine.faults.StandstillAt(events_.elapsed());
+  const double factor = engine.faults.FactorAt(events_.elapsed());
+  simulated::StepWork work = simulated::WorkOf(spec_.replicas[replica].coefficients, load, factor);
+  engine.step = StepTimeOf(spec_.replicas[replica].coefficients, load, factor);
+  const Duration stall = engine.faults.StandstillAt(events_.elapsed());
+  engine.step.stall = stall.seconds();
+  work.alone = work.alone + stall;
   share_.Begin(static_cast<int>(replica), work, events_.now(), moved_);
   MoveStepEnds();
 }
@@ -139,6 +139,7 @@ std::optional<simulated::StepOutcome> SimulatedEngines::EndStep(size_t replica, 
   Engine& engine = engines_[replica];
   if (serial != engine.step_serial || !engine.machine->StepInFlight()) return std::nullopt;
   simulated::StepOutcome outcome = engine.machine->EndStep();
+  for (const int gpu : spec_.replicas[replica].gpus) step_times_[static_cast<size_t>(gpu)] += engine.step;
   share_.End(static_cast<int>(replica), events_.now(), moved_);
   MoveStepEnds();
   return outcome;

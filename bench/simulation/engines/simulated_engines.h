@@ -19,6 +19,7 @@
 #include "bench/simulation/engines/event_queue.h"
 #include "bench/simulation/engines/residency_orders.h"
 #include "bench/simulation/engines/simulated_fleet.h"
+#include "bench/simulation/engines/step_time.h"
 #include "router/core/accounts/gpu_accounts.h"
 
 namespace penstock::bench {
@@ -36,10 +37,7 @@ class SimulatedEngines {
   bool IsDown(size_t replica) const { return engines_[replica].down; }
   // The gauges of a replica that is up.
   simulated::EngineGauges Gauges(size_t replica) const { return engines_[replica].machine->Gauges(); }
-  // Preemptions of all engines so far, those of dead machines included.
-  int64_t Preemptions() const;
-  // Prompt and output tokens that the engines computed again so far, those of dead machines included.
-  int64_t RecomputedTokens() const;
+  EngineTotals Totals() const;
 
   // The limit and the use of a cache in elastic memory; nullopt: it has no limit of its own.
   std::optional<ElasticReport> ElasticOf(size_t replica) const;
@@ -92,6 +90,7 @@ class SimulatedEngines {
     bool waking = false;
     uint64_t idle_serial = 0;  // Changes when an idle time begins or ends.
     uint64_t step_serial = 0;  // The serial of the newest end of the step in flight.
+    StepTime step;             // The time of the step in flight.
   };
 
   void StartMachine(size_t replica);
@@ -105,6 +104,7 @@ class SimulatedEngines {
   simulated::GpuShare share_;
   std::vector<simulated::ElasticMemory> elastic_;
   std::vector<Engine> engines_;
+  std::vector<StepTime> step_times_;
   std::vector<simulated::GpuShare::StepEnd> moved_;  // Filled and emptied within one call.
 };
 

@@ -70,6 +70,9 @@ constexpr const char* kNotes =
     "A replica that has never reported counts as idle, and a report of any age as fresh. The policy remembers the "
     "prompts that it sent. It reads no cache events of engines.";
 
+// The default of --refresh-metrics-interval.
+constexpr Duration kPoll = Duration::Milliseconds(50);
+
 PolicySetting Headroom(const char* meaning) {
   return NumberSetting("headroom", LlmdFlowControl::Options{}.headroom, 0, 1, meaning);
 }
@@ -92,6 +95,7 @@ PolicyDeclaration LlmdUtilizationPolicy() {
   policy.text = {"llm-d, Gateway API Inference Extension",
                  "all wait while the mean of max(waiting/queue, KV/kv) is at least 1; then queue, KV and prefix scores",
                  "the reported waiting requests and KV share; the prompts that it sent", "queue time", kNotes};
+  policy.report_period = kPoll;
   policy.make = [](const PolicyChoice& choice, uint64_t seed) {
     LlmdFlowControl::Options options;
     options.queue = choice["queue"];
@@ -114,6 +118,7 @@ PolicyDeclaration LlmdConcurrencyPolicy() {
                  "all wait while the mean of in flight/max is at least 1; then queue, KV and prefix scores",
                  "its own requests in flight; the reported waiting requests and KV share; the prompts that it sent",
                  "queue time", kNotes};
+  policy.report_period = kPoll;
   policy.make = [](const PolicyChoice& choice, uint64_t seed) {
     LlmdFlowControl::Options options;
     options.by_concurrency = true;

@@ -39,6 +39,7 @@ PolicyDeclaration ThresholdGatePolicy() {
   policy.text = {"the first pod filter of the Gateway API Inference Extension",
                  "KV use and waiting requests below thresholds; the least KV use, then the fewest waiting",
                  "the reported waiting requests and KV share", "late (added); queue time", ""};
+  policy.report_period = Duration::Milliseconds(50);
   policy.make = [](const PolicyChoice& choice, uint64_t) {
     return MakeRival<ThresholdGate>(ThresholdGate::Options{choice["kv"], choice["queue"]});
   };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "base/units.h"
 #include "router/core/contract/admission_core.h"
 #include "router/policies/kit/policy_setting.h"
 
@@ -55,6 +56,8 @@ struct PolicyDeclaration {
   std::vector<PolicySetting> settings;
   // `key=value,...`: documented alternatives to the defaults. A benchmark tries each for the row of best settings.
   std::vector<std::string> alternatives;
+  // The time between two reports of an engine, by the defaults of the project; where it documents none, Penstock's.
+  Duration report_period = Duration::Milliseconds(250);
   PolicyText text;
   Maker make = nullptr;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -69,6 +70,13 @@ const Parts& Memories() {
   return memories;
 }
 
+// Rules beyond those of the configuration.
+const Parts& MoreRules() {
+  static const Parts more = {{"parking", [](PenstockVariant& v) { v.park_all = true; }},
+                             {"one-copy", [](PenstockVariant& v) { v.one_copy = true; }}};
+  return more;
+}
+
 const Parts& Orders() {
   static const Parts orders = {
       {"deadline", [](PenstockVariant& v) { v.order = OrderKind::kDeadline; }},
@@ -78,6 +86,9 @@ const Parts& Orders() {
   };
   return orders;
 }
+
+// The yardstick was called clairvoyant before.
+absl::string_view FamilyOf(absl::string_view name) { return name == "clairvoyant" ? "informed" : name; }
 
 absl::Status ApplyParts(absl::string_view text, const Parts& known, PenstockVariant& variant) {
   for (absl::string_view part : absl::StrSplit(text, '+')) {
@@ -97,8 +108,9 @@ absl::Status ApplySetting(absl::string_view family, absl::string_view key, absl:
   if (family == "penstock" && key == "without") return ApplyParts(value, WithoutParts(), variant);
   if (family == "penstock" && key == "with") return ApplyParts(value, WithParts(), variant);
   if (family == "penstock" && key == "true") return ApplyParts(value, Truths(), variant);
-  if (family == "clairvoyant" && key == "order") return ApplyParts(value, Orders(), variant);
-  if (family == "clairvoyant" && key == "memory") return ApplyParts(value, Memories(), variant);
+  if (family == "informed" && key == "order") return ApplyParts(value, Orders(), variant);
+  if (family == "informed" && key == "memory") return ApplyParts(value, Memories(), variant);
+  if (family == "informed" && key == "more") return ApplyParts(value, MoreRules(), variant);
   if (family == "present_use" && key == "fill") {
     double& fill = variant.fill;
     if (absl::SimpleAtod(value, &fill) && fill > 0 && fill <= 1) return absl::OkStatus();
@@ -142,6 +154,21 @@ void CopyPrompts(Fleet& fleet) {
 
 void StopParking(Fleet& fleet) {
   for (ClassSpec& goals : fleet.classes) goals.parking = false;
+}
+
+void ParkAll(Fleet& fleet) {
+  for (ClassSpec& goals : fleet.classes) goals.parking = true;
+}
+
+// Under time slicing, two copies of a model make as many tokens as one, at twice the latency.
+void KeepOneCopy(Fleet& fleet) {
+  for (size_t i = 0; i < fleet.replicas.size(); ++i) {
+    ReplicaSpec& replica = fleet.replicas[i];
+    for (size_t j = 0; j < i && replica.time_sliced; ++j) {
+      const ReplicaSpec& other = fleet.replicas[j];
+      if (!other.removed && other.gpus == replica.gpus && other.models == replica.models) replica.removed = true;
+    }
+  }
 }
 
 void StopEviction(Fleet& fleet) {
@@ -205,6 +232,8 @@ std::unique_ptr<AdmissionCore> MakePenstock(const PenstockVariant& variant, int6
   if (!variant.attention) changes.fleet.push_back(ForgetAttention);
   if (!variant.shared_prompts) changes.fleet.push_back(CopyPrompts);
   if (!variant.parking) changes.fleet.push_back(StopParking);
+  if (variant.park_all) changes.fleet.push_back(ParkAll);
+  if (variant.one_copy) changes.fleet.push_back(KeepOneCopy);
   if (!variant.eviction) changes.fleet.push_back(StopEviction);
   if (!variant.prefix_caches) changes.arrival.push_back(ForgetPrefix);
   if (changes.fleet.empty() && changes.arrival.empty()) return core;
@@ -213,14 +242,14 @@ std::unique_ptr<AdmissionCore> MakePenstock(const PenstockVariant& variant, int6
 
 absl::StatusOr<std::optional<PenstockVariant>> ParsePenstockVariant(absl::string_view name) {
   const std::vector<absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits(':', 1));
-  const absl::string_view family = parts[0];
+  const absl::string_view family = FamilyOf(parts[0]);
   PenstockVariant variant;
   if (family == "present_use") {
     variant.memory = MemoryKind::kPresentUse;
     variant.fill = 0.95;
     variant.parking = false;
     variant.eviction = false;
-  } else if (family == "clairvoyant") {
+  } else if (family == "informed") {
     variant.true_lengths = variant.true_prompts = variant.true_steps = true;
     variant.early_refusal = false;
   } else if (family != "penstock") {
@@ -241,16 +270,27 @@ std::vector<std::string> PenstockParts() {
   return names;
 }
 
-const std::vector<std::string>& ClairvoyantOrders() {
-  static const std::vector<std::string> names = {
-      "clairvoyant:order=fair",
-      "clairvoyant:order=deadline",
-      "clairvoyant:order=density",
-      "clairvoyant:order=shortest",
-      "clairvoyant:order=deadline,memory=present",
-      "clairvoyant:order=density,memory=present",
-      "clairvoyant:order=density,memory=forecast",
+bool IsYardstick(absl::string_view name) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, absl::MaxSplits(':', 1));
+  return FamilyOf(parts[0]) == "informed" && (parts.size() == 1 || parts[1] == "more=any");
+}
+
+std::vector<std::string> YardstickVariants(absl::string_view name) {
+  std::vector<std::string> names = {
+      "informed:order=fair",
+      "informed:order=deadline",
+      "informed:order=density",
+      "informed:order=shortest",
+      "informed:order=deadline,memory=present",
+      "informed:order=density,memory=present",
+      "informed:order=density,memory=forecast",
   };
+  if (!absl::StrContains(name, ':')) return names;
+  for (const char* more : {"parking", "one-copy", "parking+one-copy"}) {
+    for (const char* rules : {"order=fair", "order=density,memory=present", "order=deadline,memory=present"}) {
+      names.push_back(absl::StrCat("informed:", rules, ",more=", more));
+    }
+  }
   return names;
 }
 

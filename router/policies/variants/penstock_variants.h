@@ -11,9 +11,12 @@
 //                                   peers are derated)
 //   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
 //   present_use[:fill=F]            own fresh books under F (0.95) of capacity, with Penstock's guards
-//   clairvoyant[:order=ORDER,memory=RULE]
-//                                   knows everything; orders: fair, deadline, density, shortest; memory: exact,
-//                                   forecast, present; without one, the best of them
+//   informed[:order=ORDER,memory=RULE,more=PART[+PART]]
+//                                   the same rules with all knowledge; orders: fair, deadline, density, shortest;
+//                                   memory: exact, forecast, present; parts: parking (in every class), one-copy (of
+//                                   the copies of a model on a time-sliced GPU, the first serves); without settings
+//                                   the best of the orders, with `more=any` the best of all of them
+//   clairvoyant                     another name of `informed`
 #ifndef PENSTOCK_ROUTER_POLICIES_VARIANTS_PENSTOCK_VARIANTS_H_
 #define PENSTOCK_ROUTER_POLICIES_VARIANTS_PENSTOCK_VARIANTS_H_
 
@@ -70,6 +73,8 @@ struct PenstockVariant {
   OrderKind order = OrderKind::kFairDensity;
   // The whole output of a request, where it is known beforehand (simulation only).
   std::function<Tokens(RequestId)> output_of;
+  bool park_all = false;    // True: streams of every class may lend their memory.
+  bool one_copy = false;    // True: the first copy of a model on a time-sliced GPU serves, the others rest.
   bool true_growth = true;  // Known outputs bound the growth of pools too, not the order only.
   // Facts that the simulator gives to the core.
   bool true_lengths = false;
@@ -88,8 +93,11 @@ absl::StatusOr<std::optional<PenstockVariant>> ParsePenstockVariant(absl::string
 // The parts that `penstock:without=` can name; variants/penstock_policies.cc lists the same.
 std::vector<std::string> PenstockParts();
 
-// The orders that the yardstick tries, as names of variants.
-const std::vector<std::string>& ClairvoyantOrders();
+// A yardstick: `informed` or `informed:more=any`, under either name. It stands for the best of several variants.
+bool IsYardstick(absl::string_view name);
+
+// The variants that a yardstick tries, by name. The second yardstick tries those of the first one too.
+std::vector<std::string> YardstickVariants(absl::string_view name);
 
 }  // namespace penstock
 

@@ -49,5 +49,21 @@ TEST(FluidBound, LongPromptsTakeTheGpuSecondsOfTheirPairs) {
   EXPECT_LT(FluidOnTimeBound(quadratic, arrivals, window), FluidOnTimeBound(linear, arrivals, window));
 }
 
+TEST(FluidBound, ReplicasUnderMpsDoMoreTogetherThanOneAfterTheOther) {
+  SimulatedFleetSpec spec = FleetOf(2, 100'000);
+  for (SimulatedReplica& replica : spec.replicas) replica.gpus = {0};
+  spec.gpus.pop_back();
+  std::vector<SimulatedArrival> arrivals;
+  for (int i = 0; i < 300; ++i) arrivals.push_back(ArrivalAt(i / 10.0, 4000, 10));
+  const Duration window = Duration::Seconds(30);
+  const double sliced = FluidBound(spec, arrivals, window);
+  const double sliced_on_time = FluidOnTimeBound(spec, arrivals, window);
+  EXPECT_EQ(WorkPerSecond(spec, 0), 1);
+  spec.gpus[0] = simulated::Sharing::kMps;
+  EXPECT_NEAR(WorkPerSecond(spec, 0), 2 / 1.19, 1e-9);
+  EXPECT_GT(FluidBound(spec, arrivals, window), 1.3 * sliced);
+  EXPECT_GT(FluidOnTimeBound(spec, arrivals, window), 1.3 * sliced_on_time);
+}
+
 }  // namespace
 }  // namespace penstock::bench

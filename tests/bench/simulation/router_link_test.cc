@@ -87,9 +87,20 @@ TEST(RouterLink, EstimatesErrByTheirStandardDeviationAndBeliefsByTheirLimit) {
   options.step_error = 0.2;
   RouterLink link(options, 1, events);
   double squares = 0;
-  for (int i = 0; i < kDraws; ++i) squares += std::pow(link.EstimateOf(Tokens(1000)) / 1000 - 1, 2) / kDraws;
+  for (int i = 0; i < kDraws; ++i)
+    squares += std::pow(link.EstimateOf(Tokens(1000), TenantId(0)) / 1000 - 1, 2) / kDraws;
   // The standard error of a standard deviation is sigma / sqrt(2 n); five of them.
   EXPECT_NEAR(std::sqrt(squares), 0.1, 5 * 0.1 / std::sqrt(2.0 * kDraws));
+
+  // A tenant's bias is the same for all its prompts; those of many tenants spread as asked for.
+  options.prompt_error = 0;
+  options.prompt_bias = 0.1;
+  EXPECT_EQ(link.EstimateOf(Tokens(1000), TenantId(7)), link.EstimateOf(Tokens(2000), TenantId(7)) / 2);
+  double biases = 0;
+  for (uint64_t i = 0; i < kDraws; ++i) {
+    biases += std::pow(link.EstimateOf(Tokens(1000), TenantId(i)) / 1000 - 1, 2) / kDraws;
+  }
+  EXPECT_NEAR(std::sqrt(biases), 0.1, 0.01);
 
   const Fleet fleet = FleetOf(40).fleet;
   const Fleet believed = link.BelievedFleet(fleet);

@@ -67,6 +67,34 @@ TEST_F(SimulatedEnginesTest, ASequenceMakesItsTokensStepByStep) {
   EXPECT_EQ(ends_[2] - ends_[1], Duration::Milliseconds(10));
 }
 
+TEST_F(SimulatedEnginesTest, StepsCountByWhatTheyAreSpentOn) {
+  SimulatedFleetSpec spec = FleetOf(1);
+  spec.replicas[0].coefficients = {10, 2, 30, 0.1, 0};
+  spec.replicas[0].slowdown = 2;
+  Build(spec);
+  engines_->Submit(0, SequenceOf(1));
+  RunAll();
+  // A prefill step, then two steps that decode one sequence with 101 and 102 tokens of KV; all at half the speed.
+  const StepTime time = engines_->Totals().step_times.front();
+  EXPECT_NEAR(time.floor, 2 * 3 * 0.010, 1e-9);
+  EXPECT_NEAR(time.prefill, 2 * 100 * 0.0001, 1e-9);
+  EXPECT_NEAR(time.decode, 2 * 2 * 0.002, 1e-9);
+  EXPECT_NEAR(time.kv_reads, 2 * (0.101 + 0.102) * 0.030, 1e-9);
+  EXPECT_EQ(time.recompute, 0);
+  EXPECT_NEAR(time.total(), (ends_.back() - Instant()).seconds(), 1e-6);
+}
+
+TEST_F(SimulatedEnginesTest, APreemptedSequenceIsRecomputed) {
+  Build(FleetOf(1, 64));
+  // Both fit at first; the second one is preempted as they grow, and reads its 30 tokens and more again.
+  engines_->Submit(0, SequenceOf(1, 20, 30));
+  engines_->Submit(0, SequenceOf(2, 20, 30));
+  RunAll();
+  ASSERT_GT(engines_->Totals().recomputed_tokens, 0);
+  EXPECT_NEAR(engines_->Totals().step_times.front().recompute,
+              0.0001 * static_cast<double>(engines_->Totals().recomputed_tokens), 1e-9);
+}
+
 TEST_F(SimulatedEnginesTest, ASequenceLongerThanTheContextIsRejected) {
   Build(FleetOf(1, 64));
   EXPECT_FALSE(engines_->Submit(0, SequenceOf(1, 5000)));
@@ -155,18 +183,18 @@ TEST_F(SimulatedEnginesTest, CountsOfADeadMachineAreNotLost) {
   Build(FleetOf(1, 320));
   engines_->Submit(0, SequenceOf(1, 150, 100));
   engines_->Submit(0, SequenceOf(2, 150, 100));
-  while (engines_->Preemptions() == 0 && !events_.empty()) Step();
-  for (int i = 0; i < 200 && engines_->RecomputedTokens() == 0; ++i) Step();
-  const int64_t preemptions = engines_->Preemptions();
-  const int64_t recomputed = engines_->RecomputedTokens();
+  while (engines_->Totals().preemptions == 0 && !events_.empty()) Step();
+  for (int i = 0; i < 200 && engines_->Totals().recomputed_tokens == 0; ++i) Step();
+  const int64_t preemptions = engines_->Totals().preemptions;
+  const int64_t recomputed = engines_->Totals().recomputed_tokens;
   ASSERT_GT(preemptions, 0);
   ASSERT_GT(recomputed, 0);
   const std::array<simulated::SequenceId, 2> lost = {1, 2};
   engines_->Die(0, lost);
-  EXPECT_EQ(engines_->Preemptions(), preemptions);
+  EXPECT_EQ(engines_->Totals().preemptions, preemptions);
   engines_->Rise(0);
-  EXPECT_EQ(engines_->Preemptions(), preemptions);
-  EXPECT_EQ(engines_->RecomputedTokens(), recomputed);
+  EXPECT_EQ(engines_->Totals().preemptions, preemptions);
+  EXPECT_EQ(engines_->Totals().recomputed_tokens, recomputed);
 }
 
 }  // namespace

@@ -9,8 +9,11 @@ namespace {
 
 class SimulationAccountsTest : public ::testing::Test {
  protected:
+  static EngineTotals Totals(int64_t preemptions, int64_t recomputed) {
+    return {preemptions, recomputed, std::vector<StepTime>(2)};
+  }
   static Instant At(double seconds) { return Instant::FromSeconds(seconds); }
-  SimulationOutcome Finish() { return accounts_.Finish(0, 0, CoreView(), At(20)); }
+  SimulationOutcome Finish() { return accounts_.Finish(Totals(0, 0), CoreView(), At(20)); }
 
   SimulatedFleetSpec spec_ = FleetOf(2);
   SimulationAccounts accounts_{spec_, Duration::Seconds(10)};
@@ -59,14 +62,14 @@ TEST_F(SimulationAccountsTest, TheFirstForwardGivesTheQueueWaitTheLastOneTheRepl
 
 TEST_F(SimulationAccountsTest, TokensComputedAgainAfterTheWindowDoNotCount) {
   accounts_.CountRecomputed(Tokens(30));
-  accounts_.EndWindow(5);
+  accounts_.EndWindow(Totals(0, 5));
   accounts_.CountRecomputed(Tokens(100));
-  EXPECT_EQ(accounts_.Finish(400, 2, CoreView(), At(20)).recomputed_tokens, 35);
+  EXPECT_EQ(accounts_.Finish(Totals(2, 400), CoreView(), At(20)).recomputed_tokens, 35);
 }
 
 TEST_F(SimulationAccountsTest, ARunThatEndsBeforeItsWindowCountsAllItComputedAgain) {
   accounts_.CountRecomputed(Tokens(30));
-  const SimulationOutcome outcome = accounts_.Finish(400, 2, CoreView(), At(4));
+  const SimulationOutcome outcome = accounts_.Finish(Totals(2, 400), CoreView(), At(4));
   EXPECT_EQ(outcome.recomputed_tokens, 430);
   EXPECT_EQ(outcome.preemptions, 2);
   EXPECT_DOUBLE_EQ(outcome.gpu_time[0].total(), 10) << "the GPUs' time is settled up to the window's end";
@@ -93,7 +96,8 @@ TEST_F(SimulationAccountsTest, AForecastErrorIsTakenOnce) {
   accounts.TakeForecastErrors(view);
   view.pools[0].forecast_errors[0] = {-0.5, 0.1, 2};
   accounts.TakeForecastErrors(view);
-  const std::vector<PoolView::ForecastError> taken = accounts.Finish(0, 0, CoreView(), At(10)).pool_errors[0];
+  const std::vector<PoolView::ForecastError> taken =
+      accounts.Finish({0, 0, std::vector<StepTime>(2)}, CoreView(), At(10)).pool_errors[0];
   ASSERT_EQ(taken.size(), 2u);
   EXPECT_EQ(taken[0].error, 0.25);
   EXPECT_EQ(taken[1].error, -0.5);

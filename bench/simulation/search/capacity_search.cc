@@ -1,4 +1,4 @@
-#include "bench/simulation/capacity_search.h"
+#include "bench/simulation/search/capacity_search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,12 +14,15 @@ double HighestRate(const CapacitySearch& search, const std::function<double(doub
   const auto carried = [&](double rate) { return share_on_time(rate) >= search.on_time; };
   double low = search.start;
   double high = search.start;
+  // Short steps first: with few requests, a much lower rate cuts the trace at other bursts.
+  double step = kFirstStep;
   if (carried(search.start)) {
-    for (high *= 2; high <= search.highest && carried(high); high *= 2) low = high;
-    if (high > search.highest) return low;
+    for (high = std::min(search.highest, low * step); carried(high); high = std::min(search.highest, low * step)) {
+      if (high >= search.highest) return high;
+      low = high;
+      step = std::min(2.0, step * step);
+    }
   } else {
-    // Short steps first: with few requests, a much lower rate cuts the trace at other bursts.
-    double step = kFirstStep;
     for (low /= step; low >= search.lowest && !carried(low); low /= step) {
       high = low;
       step = std::min(2.0, step * step);

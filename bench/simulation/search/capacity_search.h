@@ -1,6 +1,6 @@
 // The highest load that a fleet sustains, by bisection.
-#ifndef PENSTOCK_BENCH_SIMULATION_CAPACITY_SEARCH_H_
-#define PENSTOCK_BENCH_SIMULATION_CAPACITY_SEARCH_H_
+#ifndef PENSTOCK_BENCH_SIMULATION_SEARCH_CAPACITY_SEARCH_H_
+#define PENSTOCK_BENCH_SIMULATION_SEARCH_CAPACITY_SEARCH_H_
 
 #include <functional>
 
@@ -15,10 +15,10 @@ struct CapacitySearch {
 };
 
 // Highest rate at which `share_on_time(rate)` is at least `on_time`; the share is taken to fall with the rate. The
-// search doubles the rate, or lowers it in growing steps, from the start until the answer is enclosed. Then it bisects.
-// 0 when even `lowest` fails; `highest` when that passes. About a dozen calls.
+// search raises or lowers the rate in growing steps from the start until the answer is enclosed. Then it bisects. 0
+// when even `lowest` fails; `highest` when that passes. About a dozen calls; half as many from a start near the answer.
 double HighestRate(const CapacitySearch& search, const std::function<double(double)>& share_on_time);
 
 }  // namespace penstock::bench
 
-#endif  // PENSTOCK_BENCH_SIMULATION_CAPACITY_SEARCH_H_
+#endif  // PENSTOCK_BENCH_SIMULATION_SEARCH_CAPACITY_SEARCH_H_
