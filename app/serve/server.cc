@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "config/values/policy_pair.h"
 #include "router/core/tenants/tenant_gate.h"
-#include "router/http/answer.h"
+#include "router/http/exchange/answer.h"
 #include "router/http/pages/metrics_page.h"
 #include "router/policies/policy_factory.h"
 

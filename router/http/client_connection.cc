@@ -8,8 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
-#include "router/http/access_line.h"
-#include "router/http/answer.h"
+#include "router/http/http1_answer.h"
 #include "router/http/request_handler.h"
 
 namespace penstock {
@@ -44,9 +43,8 @@ class ClientConnection::Busy {
 
 // Spare connections are few, so each has to ask at once.
 ClientConnection::ClientConnection(EventLoop& loop, int socket, const ClientPeer& peer, Use use, const TlsContext* tls)
-    : loop_(loop),
-      peer_(peer),
-      use_(use),
+    : ClientChannel(peer, use),
+      loop_(loop),
       limits_(loop.fleet()->config().limits),
       socket_(loop.io(), socket, tls, limits_.write_timeout),
       input_(loop, socket_, limits_,
@@ -97,18 +95,14 @@ void ClientConnection::Unwatch() {
 }
 
 asio::awaitable<void> ClientConnection::FailRead(const ApiError& error) {
-  if (error.bad_input) loop_.edge().telemetry->OnBadInput(*error.bad_input);
-  if (error.reason == LabelOf(TurnedAway::kBodyMemory)) loop_.edge().telemetry->OnTurnedAway(TurnedAway::kBodyMemory);
   ClientRequest none;
   none.keep_alive = false;
   none.target = input_.head().target;  // Empty before a request line.
   none.method = input_.head().method;
   const absl::string_view origin = FindHeader(input_.head().headers, "origin");
   if (!origin.empty()) none.headers.Add("origin", origin);
-  Answer answer(loop_, *this, none, NewRequestId());
-  const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop_, *this, none, 0, answer);
-  co_await answer.Error(error);
-  if (line && error.bad_input) line->record()->reason = std::string(LabelOf(*error.bad_input));
+  Http1Answer answer(loop_, *this, none);
+  co_await RefuseRequest(loop_, *this, none, error, answer);
 }
 
 // Closing with unread bytes would reset the connection and may take the answer along.
@@ -118,7 +112,7 @@ asio::awaitable<void> ClientConnection::Linger() {
 }
 
 asio::awaitable<bool> ClientConnection::Greet() {
-  if (peer_.named != nullptr) {
+  if (peer().named != nullptr) {
     const ProxyHeader header = co_await input_.TakeProxyHeader();
     if (!TakeAddress(header)) co_return false;
   }
@@ -135,23 +129,23 @@ bool ClientConnection::TakeAddress(const ProxyHeader& header) {
   }
   if (header.state != ProxyHeader::State::kDone) return false;
   if (!header.client) return true;
-  peer_.address = *header.client;
-  input_.SetPeer(peer_.account());
+  named_peer().address = *header.client;
+  input_.SetPeer(peer().account());
   const int most = PeerCounts::MostOfOnePeer(limits_.max_connections);
-  peer_.place = peer_.named->Enter(peer_.account(), most);
-  if (peer_.place == nullptr) edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
-  return peer_.place != nullptr;
+  named_peer().place = peer().named->Enter(peer().account(), most);
+  if (peer().place == nullptr) edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
+  return peer().place != nullptr;
 }
 
 asio::awaitable<void> ClientConnection::Serve() {
   try {
-    if (use_ == Use::kClient) Wait(/*served=*/false);
+    if (use() == Use::kClient) Wait(/*served=*/false);
     bool more = co_await Greet();
     if (!more) Close();
     bool served = false;
     bool uploads = false;  // Its request has a head, and the body is on its way.
     while (more && !gone_) {
-      if (!uploads && use_ == Use::kClient) Wait(served);
+      if (!uploads && use() == Use::kClient) Wait(served);
       const ClientInput::Event event = co_await input_.Next();
       loop_.connections().SetBusy(*this);
       const bool head_only = event == ClientInput::Event::kHead;
@@ -159,10 +153,11 @@ asio::awaitable<void> ClientConnection::Serve() {
       if (uploads) continue;
       if (head_only || event == ClientInput::Event::kRequest) {
         ClientRequest request = upload_.Take();
-        if (use_ == Use::kSpare || (head_only && !upload_.unread())) request.keep_alive = false;
+        if (use() == Use::kSpare || (head_only && !upload_.unread())) request.keep_alive = false;
         const Busy busy(*this);
         drain_.BeginAnswer();
-        more = co_await HandleRequest(loop_, *this, request);
+        Http1Answer answer(loop_, *this, request);
+        more = co_await HandleRequest(loop_, *this, request, answer);
         more = upload_.Finish() && more;
         served = true;
         Unwatch();
@@ -201,7 +196,7 @@ void ClientConnection::LogError(absl::string_view reason, absl::string_view mess
   if (loop_.edge().log == nullptr) return;
   DecisionEntry entry;
   entry.kind = DecisionEntry::Kind::kError;
-  if (peer_.known()) entry.client = peer_.address.to_string();
+  if (peer().known()) entry.client = peer().address.to_string();
   entry.reason = std::string(reason);
   entry.message = std::string(message);
   loop_.edge().log->Write(std::move(entry));
@@ -210,7 +205,7 @@ void ClientConnection::LogError(absl::string_view reason, absl::string_view mess
 bool ClientConnection::WriteSmall(absl::string_view bytes) {
   error_code ec;
   const size_t count = socket_.WriteOrOwe(bytes, ec);
-  written_ += count;
+  CountWritten(count);
   if (ec == asio::error::would_block) return false;
   if (ec || count < bytes.size()) Close();
   return true;
@@ -220,7 +215,7 @@ Written ClientConnection::WriteNow(std::span<asio::const_buffer>& buffers) {
   while (!buffers.empty() && !gone_) {
     error_code ec;
     size_t count = socket_.WriteSome(buffers, ec);
-    written_ += count;
+    CountWritten(count);
     if (ec == asio::error::would_block) return Written::kPart;
     if (ec) MarkGone();
     while (!buffers.empty() && count >= buffers.front().size()) {

@@ -18,6 +18,7 @@
 #include "config/config.h"
 #include "router/http/client_input.h"
 #include "router/http/client_upload.h"
+#include "router/http/exchange/client_channel.h"
 #include "router/http/peer/client_peer.h"
 #include "router/http/socket/client_socket.h"
 #include "router/http/socket/drain_watch.h"
@@ -27,13 +28,8 @@
 
 namespace penstock {
 
-class ClientConnection final : public LoopConnection {
+class ClientConnection final : public LoopConnection, public ClientChannel {
  public:
-  enum class Use : uint8_t {
-    kClient,
-    kAdmin,  // Metrics and health, on their own listener.
-    kSpare,  // The router is full: one request, which is refused unless it is for metrics or health.
-  };
   static constexpr absl::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
   // Takes over the descriptor `socket`. `tls` null: in the clear. It is needed during the call only.
@@ -57,17 +53,9 @@ class ClientConnection final : public LoopConnection {
   void Watch(std::function<void()> on_gone);
   void Unwatch();
   bool gone() const { return gone_; }
-  // Bytes of answers that the socket took.
-  uint64_t written() const { return written_; }
-  Use use() const { return use_; }
-  // The connection names this address; a header of a request may name another.
-  const ClientPeer& peer() const { return peer_; }
 
-  // The body of the present request, for a handler that takes it in pieces.
-  ClientUpload& upload() { return upload_; }
-
-  // Memory of a body that was served, for the next request's.
-  void Reuse(BodyBuffer body) { input_.Reuse(std::move(body)); }
+  ClientUpload& upload() override { return upload_; }
+  void Reuse(BodyBuffer body) override { input_.Reuse(std::move(body)); }
 
   void Close() override;
   void CloseIfIdle() override;
@@ -91,8 +79,6 @@ class ClientConnection final : public LoopConnection {
   void OnWriteDeadline();
 
   EventLoop& loop_;
-  ClientPeer peer_;
-  const Use use_;
   const LimitsConfig limits_;
   ClientSocket socket_;
   ClientInput input_;
@@ -100,7 +86,6 @@ class ClientConnection final : public LoopConnection {
   DrainWatch drain_;
   CoarseDeadline write_deadline_;
   std::function<void()> on_gone_;
-  uint64_t written_ = 0;
   bool gone_ = false;
   bool busy_ = false;
 };

@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include "router/http/answer.h"
+#include "router/http/exchange/answer.h"
 #include "router/live/event_loop.h"
 #include "router/live/signal.h"
 
