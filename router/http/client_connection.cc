@@ -4,11 +4,13 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "router/http/http1_answer.h"
+#include "router/http/http2/connection.h"
 #include "router/http/request_handler.h"
 
 namespace penstock {
@@ -48,7 +50,7 @@ ClientConnection::ClientConnection(EventLoop& loop, int socket, const ClientPeer
       limits_(loop.fleet()->config().limits),
       socket_(loop.io(), socket, tls, limits_.write_timeout),
       input_(loop, socket_, limits_,
-             {.in_a_hurry = use == Use::kSpare,
+             {.manner = {use == Use::kSpare, loop.fleet()->config().http2},
               .peer = peer.account(),
               .max_body = [this](const RequestHead& head) { return LargestBody(loop_, head); }},
              [this] { MarkGone(); }),
@@ -69,9 +71,11 @@ void ClientConnection::Close() {
   MarkGone();
   socket_.Close();
   input_.OnClosed();
+  if (http2_ != nullptr) http2_->OnSocketClosed();
 }
 
 void ClientConnection::CloseIfIdle() {
+  if (http2_ != nullptr) return http2_->Leave();
   if (!busy_ && input_.Idle()) Close();
 }
 
@@ -162,6 +166,7 @@ asio::awaitable<void> ClientConnection::Serve() {
         served = true;
         Unwatch();
       } else {
+        if (event == ClientInput::Event::kHttp2) co_await ServeHttp2();
         if (event == ClientInput::Event::kFailed) co_await FailRead(input_.error());
         more = false;
       }
@@ -174,6 +179,15 @@ asio::awaitable<void> ClientConnection::Serve() {
   socket_.Close();
 }
 
+asio::awaitable<void> ClientConnection::ServeHttp2() {
+  std::string begun(input_.reader().unread());  // It may lie in the scratch of the loop.
+  HttpService service(loop_);
+  http2_ = std::make_unique<http2::Connection>(http2::Connection::Parts{loop_, socket_, *this, service, limits_},
+                                               peer(), use());
+  co_await http2_->Serve(std::move(begun));
+  http2_.reset();
+}
+
 void ClientConnection::Wait(bool served) {
   ConnectionSet& connections = loop_.connections();
   served ? connections.SetIdle(*this, Now()) : connections.SetNew(*this, Now());
@@ -182,13 +196,13 @@ void ClientConnection::Wait(bool served) {
 bool ClientConnection::AdmitBody() {
   const RequestHead& head = input_.head();
   if (const std::optional<uint64_t> caller = CallerOfBody(loop_, *this, head)) {
-    input_.SetCaller(*caller);
+    input_.reader().SetCaller(*caller);
     if (TakesPieces(head)) return upload_.Expect(), false;
     if (input_.AwaitsContinue()) WriteSmall(kContinue);
     return true;
   }
   if (head.expects_continue || head.length.value_or(kDroppedBody + 1) > kDroppedBody) return false;
-  input_.UseBody(BodyUse::kDropped);
+  input_.reader().UseBody(BodyUse::kDropped);
   return true;
 }
 

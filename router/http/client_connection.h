@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -28,6 +29,10 @@
 
 namespace penstock {
 
+namespace http2 {
+class Connection;
+}
+
 class ClientConnection final : public LoopConnection, public ClientChannel {
  public:
   static constexpr absl::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -38,7 +43,8 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;
 
-  // Until the connection ends. Never throws out. The caller's coroutine keeps the object alive.
+  // Until the connection ends, in whichever version its client speaks. Never throws out. The caller's coroutine keeps
+  // the object alive.
   boost::asio::awaitable<void> Serve();
 
   // Writes what the client takes at once and leaves the rest in `buffers`. Costs no coroutine.
@@ -55,7 +61,7 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   bool gone() const { return gone_; }
 
   ClientUpload& upload() override { return upload_; }
-  void Reuse(BodyBuffer body) override { input_.Reuse(std::move(body)); }
+  void Reuse(BodyBuffer body) override { input_.reader().Reuse(std::move(body)); }
 
   void Close() override;
   void CloseIfIdle() override;
@@ -72,6 +78,8 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   // The connection has no whole head; `served`: it had a request before.
   void Wait(bool served);
   boost::asio::awaitable<void> FailRead(const ApiError& error);
+  // The rest of the connection, in HTTP/2.
+  boost::asio::awaitable<void> ServeHttp2();
   boost::asio::awaitable<void> Linger();
   void LogError(absl::string_view reason, absl::string_view message);
   void MarkGone();
@@ -86,6 +94,7 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   DrainWatch drain_;
   CoarseDeadline write_deadline_;
   std::function<void()> on_gone_;
+  std::unique_ptr<http2::Connection> http2_;  // Null: the client speaks HTTP/1.
   bool gone_ = false;
   bool busy_ = false;
 };

@@ -29,6 +29,28 @@ boost::asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientChannel& clien
 boost::asio::awaitable<void> RefuseRequest(EventLoop& loop, ClientChannel& client, const RequestHead& head,
                                            const ApiError& error, Answer& answer);
 
+// The same for connections that do not know this room.
+class HttpService final : public RequestService {
+ public:
+  explicit HttpService(EventLoop& loop) : loop_(loop) {}
+
+  std::optional<uint64_t> CallerOfBody(const ClientChannel& client, const RequestHead& head) override {
+    return penstock::CallerOfBody(loop_, client, head);
+  }
+  size_t LargestBody(const RequestHead& head) override { return penstock::LargestBody(loop_, head); }
+  bool TakesPieces(const RequestHead& head) override { return penstock::TakesPieces(head); }
+  boost::asio::awaitable<bool> Handle(ClientChannel& client, ClientRequest& request, Answer& answer) override {
+    return HandleRequest(loop_, client, request, answer);
+  }
+  boost::asio::awaitable<void> Refuse(ClientChannel& client, const RequestHead& head, const ApiError& error,
+                                      Answer& answer) override {
+    return RefuseRequest(loop_, client, head, error, answer);
+  }
+
+ private:
+  EventLoop& loop_;
+};
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_ROUTER_HTTP_REQUEST_HANDLER_H_
