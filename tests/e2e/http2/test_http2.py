@@ -153,6 +153,26 @@ def test_a_large_body_passes_its_windows(client):
     assert client.answer(answer).status in (200, 400, 413)
 
 
+def test_a_file_goes_up_in_pieces_and_comes_back(folder, engine):
+    data = b'{"custom_id": "a"}\n' * 200_000
+    with Router(folder, config=f"{replicas([engine])}state: {{path: {folder}/http2}}\n") as router:
+        http = httpx.Client(http1=False, http2=True, timeout=60)
+        with openai.OpenAI(base_url=f"{router.url}/v1", api_key="k", http_client=http) as client:
+            file = client.files.create(file=("a.jsonl", data), purpose="batch")
+            assert file.bytes == len(data)
+            assert client.files.content(file.id).read() == data
+        assert router.metrics().sum("penstock_http2_total", event="request") == 2
+        router.wait_for_count("penstock_fill_ratio", 0, of="body_memory")
+
+
+def test_a_key_is_asked_for(folder, engine):
+    keyed = replicas([engine]) + "tenants: [{name: a, keys: [sk-a]}]\n"
+    with Router(folder, config=keyed) as router, Http2Client(router.address) as client:
+        stream = client.send(headers=[("content-type", "application/json")], end=False)
+        assert client.answer(stream).status == 401
+        assert client.ask(chat(max_tokens=1), headers=[("authorization", "Bearer sk-a")]).status == 200
+
+
 def test_a_drain_says_goaway_and_finishes_its_streams(folder, engine):
     with Router(folder, [engine]) as router, Http2Client(router.address) as client:
         stream = client.send(chat(max_tokens=60, stream=True))
