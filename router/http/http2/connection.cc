@@ -62,7 +62,11 @@ asio::awaitable<void> Connection::Serve(std::string begun) {
   if (memory_.GrowTo(kConnectionBytes, parts_.limits.max_body_memory)) {
     if (use_ == ClientChannel::Use::kClient) parts_.loop.connections().SetNew(parts_.member, idle_since_);
     rest_ = std::move(begun);
-    co_await Read();
+    try {
+      co_await Read();
+      // NOLINTNEXTLINE(bugprone-empty-catch)
+    } catch (const std::exception&) {  // This machine lacks memory. The streams must end before the connection does.
+    }
   } else {
     parts_.loop.edge().telemetry->OnTurnedAway(TurnedAway::kBodyMemory);
     session_.GoAway(/*flood=*/true);
@@ -91,6 +95,8 @@ asio::awaitable<void> Connection::Read() {
       Take(rest);
       continue;
     }
+    const Duration patience = Patience();
+    if (patience <= Duration()) co_return;
     ClientSocket::ErrorCode ec;
     const size_t count = parts_.socket.ReadSome(asio::buffer(parts_.loop.scratch().data(), kRead), ec);
     if (!ec) {
@@ -98,8 +104,6 @@ asio::awaitable<void> Connection::Read() {
       continue;
     }
     if (ec != asio::error::would_block) co_return;
-    const Duration patience = Patience();
-    if (patience <= Duration()) co_return;
     if (patience < Duration::Infinite()) deadline_.Arm(patience);
     parts_.socket.AwaitInput(*this);
     co_await wake_.Wait();

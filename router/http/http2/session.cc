@@ -3,6 +3,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include <array>
+#include <exception>
 #include <new>
 #include <vector>
 
@@ -54,6 +55,17 @@ double CostOf(const nghttp2_frame_hd& frame) {
 // The functions that nghttp2 calls. A result other than zero ends the session.
 struct Session::Callbacks {
   static Session& Of(void* session) { return *static_cast<Session*>(session); }
+  // No exception may pass the library.
+  template <class Call>
+  static int Guarded(void* user, Call call) {
+    try {
+      call(Of(user).owner_);
+      return 0;
+    } catch (const std::exception&) {
+      Of(user).fault_ = Fault::kMemory;
+      return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+  }
 
   static int BeginFrame(nghttp2_session*, const nghttp2_frame_hd* frame, void* user) {
     Of(user).Spend(CostOf(*frame));
@@ -63,15 +75,21 @@ struct Session::Callbacks {
     if (frame->hd.type != NGHTTP2_HEADERS) return 0;
     Of(user).head_since_ = Of(user).now_;
     Of(user).head_bytes_ = 0;
-    if (Of(user).owner_.OnHead(frame->hd.stream_id, frame->headers.cat != NGHTTP2_HCAT_REQUEST)) return 0;
+    bool taken = false;
+    const int failed = Guarded(user, [&](Owner& owner) {
+      taken = owner.OnHead(frame->hd.stream_id, frame->headers.cat != NGHTTP2_HCAT_REQUEST);
+    });
+    if (failed != 0 || taken) return failed;
     Of(user).Spend(1);
     nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_REFUSED_STREAM);
     return 0;
   }
   static int Field(nghttp2_session*, const nghttp2_frame* frame, const uint8_t* name, size_t name_size,
                    const uint8_t* value, size_t value_size, uint8_t, void* user) {
-    Of(user).owner_.OnField(frame->hd.stream_id, AsText(name, name_size), AsText(value, value_size));
-    return Of(user).CountField(name_size + value_size);
+    const int failed = Guarded(user, [&](Owner& owner) {
+      owner.OnField(frame->hd.stream_id, AsText(name, name_size), AsText(value, value_size));
+    });
+    return failed != 0 ? failed : Of(user).CountField(name_size + value_size);
   }
   static int BadField(nghttp2_session*, const nghttp2_frame* frame, const uint8_t*, size_t name_size, const uint8_t*,
                       size_t value_size, uint8_t, void* user) {
@@ -80,17 +98,13 @@ struct Session::Callbacks {
   }
   static int Frame(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     const bool ends = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
-    if (frame->hd.type == NGHTTP2_HEADERS) {
-      Of(user).head_since_ = Instant();
-      if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
-        Of(user).owner_.OnHeadEnd(frame->hd.stream_id, ends);
-        return 0;
-      }
+    const bool heads = frame->hd.type == NGHTTP2_HEADERS;
+    if (heads) Of(user).head_since_ = Instant();
+    if (heads && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+      return Guarded(user, [&](Owner& owner) { owner.OnHeadEnd(frame->hd.stream_id, ends); });
     }
-    if (ends && (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA)) {
-      Of(user).owner_.OnBodyEnd(frame->hd.stream_id);
-    }
-    return 0;
+    if (!ends || (!heads && frame->hd.type != NGHTTP2_DATA)) return 0;
+    return Guarded(user, [&](Owner& owner) { owner.OnBodyEnd(frame->hd.stream_id); });
   }
   static int BadFrame(nghttp2_session*, const nghttp2_frame* frame, int, void* user) {
     if (frame->hd.type == NGHTTP2_HEADERS) Of(user).head_since_ = Instant();
@@ -99,12 +113,10 @@ struct Session::Callbacks {
     return 0;
   }
   static int Body(nghttp2_session*, uint8_t, StreamId stream, const uint8_t* bytes, size_t size, void* user) {
-    Of(user).owner_.OnBody(stream, AsText(bytes, size));
-    return 0;
+    return Guarded(user, [&](Owner& owner) { owner.OnBody(stream, AsText(bytes, size)); });
   }
   static int Closed(nghttp2_session*, StreamId stream, uint32_t, void* user) {
-    Of(user).owner_.OnClosed(stream);
-    return 0;
+    return Guarded(user, [&](Owner& owner) { owner.OnClosed(stream); });
   }
   // The library ends the connection by itself where a frame breaks the rules, or too many came.
   static int Sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
@@ -149,6 +161,8 @@ struct Session::Callbacks {
     if (nghttp2_option_new(&made) != 0) throw std::bad_alloc();
     nghttp2_option_set_no_auto_window_update(made, 1);
     nghttp2_option_set_no_closed_streams(made, 1);
+    // The library counts each part of a frame's first bytes as a frame. The budget of frames bounds them here.
+    nghttp2_option_set_max_continuations(made, static_cast<size_t>(FrameBudget::kMost));
     return made;
   }
 };
