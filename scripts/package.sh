@@ -32,7 +32,7 @@ mkdir -p "$stage/lib" "$stage/share/doc/penstock/licenses"
 for library in libsimdjson.so.14 libprometheus-cpp-core.so.1.0; do
   cp -L "/usr/lib/x86_64-linux-gnu/$library" "$stage/lib/$library"
 done
-for package in libabsl-dev libboost1.81-dev libcli11-dev libprometheus-cpp-core1.0 libsimdjson14 libsqlite3-0 libssl3 \
+for package in libabsl-dev libboost1.81-dev libcli11-dev libnghttp2-14 libprometheus-cpp-core1.0 libsimdjson14 libsqlite3-0 libssl3 \
   libxxhash-dev libyaml-cpp0.7 libzstd1 nlohmann-json3-dev zlib1g; do
   cp -L "/usr/share/doc/$package/copyright" "$stage/share/doc/penstock/licenses/$package"
 done

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "router/http/answer.h"
+#include "router/http/exchange/answer.h"
 #include "router/page/page_feed.h"
 
 namespace penstock {

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "config/values/policy_pair.h"
 #include "router/core/tenants/tenant_gate.h"
-#include "router/http/answer.h"
+#include "router/http/exchange/answer.h"
 #include "router/http/pages/metrics_page.h"
 #include "router/policies/policy_factory.h"
 
@@ -28,10 +28,10 @@ namespace {
 
 constexpr Duration kDrainPoll = Duration::Milliseconds(5);
 
-// Null without TLS.
-absl::StatusOr<TlsContext::Pointer> ListenerTls(absl::string_view key, const std::optional<ListenTlsConfig>& tls) {
+absl::StatusOr<TlsContext::Pointer> ListenerTls(absl::string_view key, const std::optional<ListenTlsConfig>& tls,
+                                                bool http2) {
   if (!tls) return TlsContext::Pointer();
-  auto made = TlsContext::ForServer(TlsIdentity{tls->certificate.text, tls->key.text}, tls->client_ca.text);
+  auto made = TlsContext::ForServer(TlsIdentity{tls->certificate.text, tls->key.text}, tls->client_ca.text, http2);
   if (!made.ok()) return absl::InvalidArgumentError(absl::StrCat(key, ": ", made.status().message()));
   return made;
 }
@@ -42,9 +42,9 @@ struct ListenersTls {
 };
 
 absl::StatusOr<ListenersTls> ListenersTlsOf(const Config& config) {
-  auto clients = ListenerTls("tls", config.tls);
+  auto clients = ListenerTls("tls", config.tls, config.http2);
   if (!clients.ok()) return clients.status();
-  auto admin = ListenerTls("admin_tls", config.admin_tls);
+  auto admin = ListenerTls("admin_tls", config.admin_tls, config.http2);
   if (!admin.ok()) return admin.status();
   return ListenersTls{*std::move(clients), *std::move(admin)};
 }

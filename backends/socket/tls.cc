@@ -11,6 +11,7 @@
 #include <boost/asio/error.hpp>
 #include <csignal>
 #include <cstring>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 
@@ -22,6 +23,8 @@ namespace {
 // The largest record. Small pieces are gathered up to it.
 constexpr size_t kRecord = 16 << 10;
 constexpr std::array<unsigned char, 9> kAlpn = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+// The first one that a client offers, too, is chosen.
+constexpr std::array<unsigned char, 12> kAlpnWithHttp2 = {2, 'h', '2', 8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 
 template <class T, void (*kFree)(T*)>
 struct Freed {
@@ -48,10 +51,12 @@ absl::Status Bad(absl::string_view what) { return absl::InvalidArgumentError(abs
 int NoPassphrase(char*, int, int, void*) { return 0; }
 
 int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* offered,
-                   unsigned int offered_size, void*) {
+                   unsigned int offered_size, void* http2) {
   unsigned char* chosen = nullptr;
-  if (SSL_select_next_proto(&chosen, out_size, kAlpn.data(), kAlpn.size(), offered, offered_size) !=
-      OPENSSL_NPN_NEGOTIATED) {
+  const std::span<const unsigned char> known =
+      http2 != nullptr ? std::span<const unsigned char>(kAlpnWithHttp2) : std::span<const unsigned char>(kAlpn);
+  if (SSL_select_next_proto(&chosen, out_size, known.data(), static_cast<unsigned int>(known.size()), offered,
+                            offered_size) != OPENSSL_NPN_NEGOTIATED) {
     return SSL_TLSEXT_ERR_ALERT_FATAL;
   }
   *out = chosen;
@@ -78,10 +83,11 @@ TlsContext::TlsContext(const SSL_METHOD* method) : context_(SSL_CTX_new(method))
   SSL_CTX_set_default_passwd_cb(native(), NoPassphrase);
 }
 
-absl::StatusOr<TlsContext::Pointer> TlsContext::ForServer(const TlsIdentity& identity, const std::string& client_ca) {
+absl::StatusOr<TlsContext::Pointer> TlsContext::ForServer(const TlsIdentity& identity, const std::string& client_ca,
+                                                          bool http2) {
   std::shared_ptr<TlsContext> made(new TlsContext(TLS_server_method()));
   if (absl::Status used = made->Use(identity); !used.ok()) return used;
-  SSL_CTX_set_alpn_select_cb(made->native(), ChooseProtocol, nullptr);
+  SSL_CTX_set_alpn_select_cb(made->native(), ChooseProtocol, http2 ? made.get() : nullptr);
   // Only tickets resume a session, within this context.
   SSL_CTX_set_session_cache_mode(made->native(), SSL_SESS_CACHE_OFF);
   constexpr absl::string_view kSessions = "penstock";

@@ -1,8 +1,8 @@
 // TLS over a non-blocking socket, with OpenSSL. Each call tries once and reports whether to wait.
 //
 // All loops share one TlsContext per configuration. A TlsSession belongs to one connection and its loop. TLS 1.2 and
-// newer, ALPN http/1.1. A server may require client certificates. A client always verifies the chain and the name of
-// the engine. No call waits, allocates per byte, or logs.
+// newer, ALPN http/1.1, and h2 of servers that speak it. A server may require client certificates. A client always
+// verifies the chain and the name of the engine. No call waits, allocates per byte, or logs.
 #ifndef PENSTOCK_BACKENDS_SOCKET_TLS_H_
 #define PENSTOCK_BACKENDS_SOCKET_TLS_H_
 
@@ -31,8 +31,8 @@ class TlsContext {
  public:
   using Pointer = std::shared_ptr<const TlsContext>;
 
-  // Clients need a certificate that `client_ca` signed. Empty: no certificate.
-  static absl::StatusOr<Pointer> ForServer(const TlsIdentity& identity, const std::string& client_ca);
+  // Clients need a certificate that `client_ca` signed. Empty: no certificate. `http2`: clients may choose h2.
+  static absl::StatusOr<Pointer> ForServer(const TlsIdentity& identity, const std::string& client_ca, bool http2);
   // Trusts `ca`, or the store of the system when `ca` is empty. The identity may be empty.
   static absl::StatusOr<Pointer> ForClient(const std::string& ca, const TlsIdentity& identity);
 

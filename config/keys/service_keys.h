@@ -110,6 +110,9 @@ void VisitLimitSizes(Section& limits, Visitor& visit) {
   visit({"max_connections",
          "Most open client connections. Lowered at the start to the number that the descriptor limit allows."},
         limits.max_connections, CountForm{1, 10'000'000});
+  visit({"max_streams",
+         "Most requests of one HTTP/2 connection at once; further ones wait at their client or are refused."},
+        limits.max_streams, CountForm{1, 10'000});
   visit({"max_requests_per_key",
          "Most requests of one API key that wait, run, or are not yet with their client; 429 beyond. Left out: none."},
         limits.max_requests_per_key, CountForm{1, 10'000'000});
@@ -229,6 +232,10 @@ void VisitListeners(Section& config, Visitor& visit) {
   visit({"proxy_protocol",
          "True: connections of trusted proxies to listen begin with a PROXY header, version 1 or 2; others do not."},
         config.proxy_protocol, FlagForm{});
+  visit({"http2",
+         "True: clients may speak HTTP/2, by ALPN under TLS and with prior knowledge in the clear. False: HTTP/1.1 "
+         "alone."},
+        config.http2, FlagForm{});
 }
 
 template <Of<Config> Section, class Visitor>

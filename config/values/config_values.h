@@ -206,6 +206,7 @@ struct LimitsConfig {
   Bytes max_body{64LL << 20};
   Bytes max_header{64LL << 10};
   int max_connections = 65'536;
+  int max_streams = 100;
   std::optional<int64_t> max_requests_per_key;
   Bytes max_body_memory{4LL << 30};
   int64_t max_queued_requests = 65'536;
@@ -254,6 +255,7 @@ struct Config {
   std::optional<ListenTlsConfig> admin_tls;
   std::vector<std::string> trusted_proxies;  // Ranges of addresses, and kTrustedUnix.
   bool proxy_protocol = false;
+  bool http2 = true;
   int threads = 0;
   std::string policy = "penstock";
   std::vector<GpuConfig> gpus;

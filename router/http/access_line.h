@@ -13,8 +13,8 @@
 
 #include "absl/strings/string_view.h"
 #include "base/clock.h"
-#include "router/http/answer.h"
-#include "router/http/client_connection.h"
+#include "router/http/exchange/answer.h"
+#include "router/http/exchange/client_channel.h"
 #include "router/http/peer/forwarded_for.h"
 #include "router/http/request/request_head.h"
 #include "router/telemetry/log/text_limits.h"
@@ -25,13 +25,13 @@ namespace penstock {
 class AccessLine {
  public:
   // Null: nobody wants it. `received`: the bytes of the body. `answer` outlives the line.
-  static std::unique_ptr<AccessLine> Begin(EventLoop& loop, const ClientConnection& client, const RequestHead& head,
+  static std::unique_ptr<AccessLine> Begin(EventLoop& loop, const ClientChannel& client, const RequestHead& head,
                                            size_t received, const Answer& answer) {
     const DecisionLog* log = loop.edge().log;
     if (log == nullptr || !log->Wants(DecisionEntry::Kind::kAccess)) return nullptr;
     return std::make_unique<AccessLine>(loop, client, head, received, answer);
   }
-  AccessLine(EventLoop& loop, const ClientConnection& client, const RequestHead& head, size_t received,
+  AccessLine(EventLoop& loop, const ClientChannel& client, const RequestHead& head, size_t received,
              const Answer& answer)
       : loop_(loop), client_(client), answer_(answer), began_(Now()), written_before_(client.written()) {
     entry_.kind = DecisionEntry::Kind::kAccess;
@@ -78,7 +78,7 @@ class AccessLine {
   }
 
   EventLoop& loop_;
-  const ClientConnection& client_;
+  const ClientChannel& client_;
   const Answer& answer_;
   const Instant began_;
   const uint64_t written_before_;

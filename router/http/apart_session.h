@@ -5,8 +5,8 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "absl/strings/string_view.h"
-#include "router/http/answer.h"
-#include "router/http/client_connection.h"
+#include "router/http/exchange/answer.h"
+#include "router/http/request/request_reader.h"
 #include "router/session/state/preparation.h"
 
 namespace penstock {

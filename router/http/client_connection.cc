@@ -4,12 +4,13 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
-#include "router/http/access_line.h"
-#include "router/http/answer.h"
+#include "router/http/http1_answer.h"
+#include "router/http/http2/connection.h"
 #include "router/http/request_handler.h"
 
 namespace penstock {
@@ -44,13 +45,12 @@ class ClientConnection::Busy {
 
 // Spare connections are few, so each has to ask at once.
 ClientConnection::ClientConnection(EventLoop& loop, int socket, const ClientPeer& peer, Use use, const TlsContext* tls)
-    : loop_(loop),
-      peer_(peer),
-      use_(use),
+    : ClientChannel(peer, use),
+      loop_(loop),
       limits_(loop.fleet()->config().limits),
       socket_(loop.io(), socket, tls, limits_.write_timeout),
       input_(loop, socket_, limits_,
-             {.in_a_hurry = use == Use::kSpare,
+             {.manner = {use == Use::kSpare, loop.fleet()->config().http2},
               .peer = peer.account(),
               .max_body = [this](const RequestHead& head) { return LargestBody(loop_, head); }},
              [this] { MarkGone(); }),
@@ -71,9 +71,11 @@ void ClientConnection::Close() {
   MarkGone();
   socket_.Close();
   input_.OnClosed();
+  if (http2_ != nullptr) http2_->OnSocketClosed();
 }
 
 void ClientConnection::CloseIfIdle() {
+  if (http2_ != nullptr) return http2_->Leave();
   if (!busy_ && input_.Idle()) Close();
 }
 
@@ -97,18 +99,14 @@ void ClientConnection::Unwatch() {
 }
 
 asio::awaitable<void> ClientConnection::FailRead(const ApiError& error) {
-  if (error.bad_input) loop_.edge().telemetry->OnBadInput(*error.bad_input);
-  if (error.reason == LabelOf(TurnedAway::kBodyMemory)) loop_.edge().telemetry->OnTurnedAway(TurnedAway::kBodyMemory);
   ClientRequest none;
   none.keep_alive = false;
   none.target = input_.head().target;  // Empty before a request line.
   none.method = input_.head().method;
   const absl::string_view origin = FindHeader(input_.head().headers, "origin");
   if (!origin.empty()) none.headers.Add("origin", origin);
-  Answer answer(loop_, *this, none, NewRequestId());
-  const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop_, *this, none, 0, answer);
-  co_await answer.Error(error);
-  if (line && error.bad_input) line->record()->reason = std::string(LabelOf(*error.bad_input));
+  Http1Answer answer(loop_, *this, none);
+  co_await RefuseRequest(loop_, *this, none, error, answer);
 }
 
 // Closing with unread bytes would reset the connection and may take the answer along.
@@ -118,7 +116,7 @@ asio::awaitable<void> ClientConnection::Linger() {
 }
 
 asio::awaitable<bool> ClientConnection::Greet() {
-  if (peer_.named != nullptr) {
+  if (peer().named != nullptr) {
     const ProxyHeader header = co_await input_.TakeProxyHeader();
     if (!TakeAddress(header)) co_return false;
   }
@@ -135,23 +133,23 @@ bool ClientConnection::TakeAddress(const ProxyHeader& header) {
   }
   if (header.state != ProxyHeader::State::kDone) return false;
   if (!header.client) return true;
-  peer_.address = *header.client;
-  input_.SetPeer(peer_.account());
+  named_peer().address = *header.client;
+  input_.SetPeer(peer().account());
   const int most = PeerCounts::MostOfOnePeer(limits_.max_connections);
-  peer_.place = peer_.named->Enter(peer_.account(), most);
-  if (peer_.place == nullptr) edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
-  return peer_.place != nullptr;
+  named_peer().place = peer().named->Enter(peer().account(), most);
+  if (peer().place == nullptr) edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
+  return peer().place != nullptr;
 }
 
 asio::awaitable<void> ClientConnection::Serve() {
   try {
-    if (use_ == Use::kClient) Wait(/*served=*/false);
+    if (use() == Use::kClient) Wait(/*served=*/false);
     bool more = co_await Greet();
     if (!more) Close();
     bool served = false;
     bool uploads = false;  // Its request has a head, and the body is on its way.
     while (more && !gone_) {
-      if (!uploads && use_ == Use::kClient) Wait(served);
+      if (!uploads && use() == Use::kClient) Wait(served);
       const ClientInput::Event event = co_await input_.Next();
       loop_.connections().SetBusy(*this);
       const bool head_only = event == ClientInput::Event::kHead;
@@ -159,14 +157,16 @@ asio::awaitable<void> ClientConnection::Serve() {
       if (uploads) continue;
       if (head_only || event == ClientInput::Event::kRequest) {
         ClientRequest request = upload_.Take();
-        if (use_ == Use::kSpare || (head_only && !upload_.unread())) request.keep_alive = false;
+        if (use() == Use::kSpare || (head_only && !upload_.unread())) request.keep_alive = false;
         const Busy busy(*this);
         drain_.BeginAnswer();
-        more = co_await HandleRequest(loop_, *this, request);
+        Http1Answer answer(loop_, *this, request);
+        more = co_await HandleRequest(loop_, *this, request, answer);
         more = upload_.Finish() && more;
         served = true;
         Unwatch();
       } else {
+        if (event == ClientInput::Event::kHttp2) co_await ServeHttp2();
         if (event == ClientInput::Event::kFailed) co_await FailRead(input_.error());
         more = false;
       }
@@ -179,6 +179,15 @@ asio::awaitable<void> ClientConnection::Serve() {
   socket_.Close();
 }
 
+asio::awaitable<void> ClientConnection::ServeHttp2() {
+  std::string begun(input_.reader().unread());  // It may lie in the scratch of the loop.
+  HttpService service(loop_);
+  http2_ = std::make_unique<http2::Connection>(http2::Connection::Parts{loop_, socket_, *this, service, limits_},
+                                               peer(), use());
+  co_await http2_->Serve(std::move(begun));
+  http2_.reset();
+}
+
 void ClientConnection::Wait(bool served) {
   ConnectionSet& connections = loop_.connections();
   served ? connections.SetIdle(*this, Now()) : connections.SetNew(*this, Now());
@@ -187,13 +196,13 @@ void ClientConnection::Wait(bool served) {
 bool ClientConnection::AdmitBody() {
   const RequestHead& head = input_.head();
   if (const std::optional<uint64_t> caller = CallerOfBody(loop_, *this, head)) {
-    input_.SetCaller(*caller);
+    input_.reader().SetCaller(*caller);
     if (TakesPieces(head)) return upload_.Expect(), false;
     if (input_.AwaitsContinue()) WriteSmall(kContinue);
     return true;
   }
   if (head.expects_continue || head.length.value_or(kDroppedBody + 1) > kDroppedBody) return false;
-  input_.UseBody(BodyUse::kDropped);
+  input_.reader().UseBody(BodyUse::kDropped);
   return true;
 }
 
@@ -201,7 +210,7 @@ void ClientConnection::LogError(absl::string_view reason, absl::string_view mess
   if (loop_.edge().log == nullptr) return;
   DecisionEntry entry;
   entry.kind = DecisionEntry::Kind::kError;
-  if (peer_.known()) entry.client = peer_.address.to_string();
+  if (peer().known()) entry.client = peer().address.to_string();
   entry.reason = std::string(reason);
   entry.message = std::string(message);
   loop_.edge().log->Write(std::move(entry));
@@ -210,7 +219,7 @@ void ClientConnection::LogError(absl::string_view reason, absl::string_view mess
 bool ClientConnection::WriteSmall(absl::string_view bytes) {
   error_code ec;
   const size_t count = socket_.WriteOrOwe(bytes, ec);
-  written_ += count;
+  CountWritten(count);
   if (ec == asio::error::would_block) return false;
   if (ec || count < bytes.size()) Close();
   return true;
@@ -220,7 +229,7 @@ Written ClientConnection::WriteNow(std::span<asio::const_buffer>& buffers) {
   while (!buffers.empty() && !gone_) {
     error_code ec;
     size_t count = socket_.WriteSome(buffers, ec);
-    written_ += count;
+    CountWritten(count);
     if (ec == asio::error::would_block) return Written::kPart;
     if (ec) MarkGone();
     while (!buffers.empty() && count >= buffers.front().size()) {

@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "config/config.h"
 #include "router/http/client_input.h"
 #include "router/http/client_upload.h"
+#include "router/http/exchange/client_channel.h"
 #include "router/http/peer/client_peer.h"
 #include "router/http/socket/client_socket.h"
 #include "router/http/socket/drain_watch.h"
@@ -27,13 +29,12 @@
 
 namespace penstock {
 
-class ClientConnection final : public LoopConnection {
+namespace http2 {
+class Connection;
+}
+
+class ClientConnection final : public LoopConnection, public ClientChannel {
  public:
-  enum class Use : uint8_t {
-    kClient,
-    kAdmin,  // Metrics and health, on their own listener.
-    kSpare,  // The router is full: one request, which is refused unless it is for metrics or health.
-  };
   static constexpr absl::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
   // Takes over the descriptor `socket`. `tls` null: in the clear. It is needed during the call only.
@@ -42,7 +43,8 @@ class ClientConnection final : public LoopConnection {
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;
 
-  // Until the connection ends. Never throws out. The caller's coroutine keeps the object alive.
+  // Until the connection ends, in whichever version its client speaks. Never throws out. The caller's coroutine keeps
+  // the object alive.
   boost::asio::awaitable<void> Serve();
 
   // Writes what the client takes at once and leaves the rest in `buffers`. Costs no coroutine.
@@ -57,17 +59,9 @@ class ClientConnection final : public LoopConnection {
   void Watch(std::function<void()> on_gone);
   void Unwatch();
   bool gone() const { return gone_; }
-  // Bytes of answers that the socket took.
-  uint64_t written() const { return written_; }
-  Use use() const { return use_; }
-  // The connection names this address; a header of a request may name another.
-  const ClientPeer& peer() const { return peer_; }
 
-  // The body of the present request, for a handler that takes it in pieces.
-  ClientUpload& upload() { return upload_; }
-
-  // Memory of a body that was served, for the next request's.
-  void Reuse(BodyBuffer body) { input_.Reuse(std::move(body)); }
+  ClientUpload& upload() override { return upload_; }
+  void Reuse(BodyBuffer body) override { input_.reader().Reuse(std::move(body)); }
 
   void Close() override;
   void CloseIfIdle() override;
@@ -84,6 +78,8 @@ class ClientConnection final : public LoopConnection {
   // The connection has no whole head; `served`: it had a request before.
   void Wait(bool served);
   boost::asio::awaitable<void> FailRead(const ApiError& error);
+  // The rest of the connection, in HTTP/2.
+  boost::asio::awaitable<void> ServeHttp2();
   boost::asio::awaitable<void> Linger();
   void LogError(absl::string_view reason, absl::string_view message);
   void MarkGone();
@@ -91,8 +87,6 @@ class ClientConnection final : public LoopConnection {
   void OnWriteDeadline();
 
   EventLoop& loop_;
-  ClientPeer peer_;
-  const Use use_;
   const LimitsConfig limits_;
   ClientSocket socket_;
   ClientInput input_;
@@ -100,7 +94,7 @@ class ClientConnection final : public LoopConnection {
   DrainWatch drain_;
   CoarseDeadline write_deadline_;
   std::function<void()> on_gone_;
-  uint64_t written_ = 0;
+  std::unique_ptr<http2::Connection> http2_;  // Null: the client speaks HTTP/1.
   bool gone_ = false;
   bool busy_ = false;
 };

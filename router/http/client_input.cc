@@ -4,7 +4,9 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 
+#include "absl/strings/match.h"
 #include "base/clock.h"
+#include "router/http/http2/session.h"
 #include "router/http/socket/drain_watch.h"
 
 namespace penstock {
@@ -34,7 +36,7 @@ ClientInput::ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConf
     : loop_(loop),
       socket_(socket),
       limits_(limits),
-      in_a_hurry_(options.in_a_hurry),
+      manner_(options.manner),
       on_gone_(std::move(on_gone)),
       reader_(ReaderLimits(limits, loop.edge().bodies, options)),
       readable_(loop.io()),
@@ -63,7 +65,7 @@ void ClientInput::ReadAhead() {
   const size_t count = socket_.ReadSome(asio::buffer(loop_.scratch()), ec);
   if (ec && ec != asio::error::would_block) return on_gone_();
   if (!ec) reader_.Append(absl::string_view(loop_.scratch().data(), count));
-  if (reader_.buffered() > kMaxReadAhead) {
+  if (reader_.unread().size() > kMaxReadAhead) {
     loop_.edge().telemetry->OnBadInput(BadInput::kHeaderTooLarge);
     return on_gone_();
   }
@@ -106,10 +108,10 @@ asio::awaitable<ClientInput::Read> ClientInput::ReadMore(Duration timeout) {
 }
 
 Duration ClientInput::ReadTimeout() {
-  const Duration longest = in_a_hurry_ ? std::min(kHurry, limits_.header_timeout) : limits_.header_timeout;
+  const Duration longest = manner_.in_a_hurry ? std::min(kHurry, limits_.header_timeout) : limits_.header_timeout;
   if (reader_.Idle()) {
     began_ = Instant();
-    return first_ || in_a_hurry_ ? longest : limits_.idle_timeout;
+    return first_ || manner_.in_a_hurry ? longest : limits_.idle_timeout;
   }
   const Instant now = Now();
   if (began_ == Instant()) began_ = now;
@@ -124,9 +126,15 @@ Duration ClientInput::BodyTimeout(Instant now) {
 
 asio::awaitable<ClientInput::Event> ClientInput::Next() {
   bool has_read = false;
+  bool fresh = first_ && manner_.http2 && !reader_.InBody();  // All bytes so far may be those of a preface.
   while (true) {
+    if (fresh && !reader_.unread().empty()) {
+      if (absl::StartsWith(reader_.unread(), http2::kPreface)) co_return Event::kHttp2;
+      fresh = absl::StartsWith(http2::kPreface, reader_.unread());
+      if (fresh) reader_.KeepInput();
+    }
     // Offered bytes lie in the scratch of the loop: nothing may run before this took them.
-    switch (reader_.Advance()) {
+    switch (fresh ? RequestReader::State::kNeedMore : reader_.Advance()) {
       case RequestReader::State::kDone:
         first_ = false;
         began_ = Instant();
@@ -167,7 +175,7 @@ ClientInput::Event ClientInput::Fail(ApiError error) {
 asio::awaitable<ProxyHeader> ClientInput::TakeProxyHeader() {
   ProxyHeader header;
   timed_out_ = false;
-  deadline_.Arm(in_a_hurry_ ? std::min(kHurry, limits_.header_timeout) : limits_.header_timeout);
+  deadline_.Arm(manner_.in_a_hurry ? std::min(kHurry, limits_.header_timeout) : limits_.header_timeout);
   reading_ = true;
   size_t seen = 0;
   while (header.state == ProxyHeader::State::kNeedMore && !timed_out_ && socket_.open()) {

@@ -31,12 +31,17 @@ class ClientInput final : private ClientSocket::InputWaiter {
     kPiece,    // A part of a body that is read in pieces is there: head().body, until the next call of Next().
     kRequest,  // A request is complete. Take() it.
     kFailed,   // The bytes make no request, or came too slowly: error(). No further request can be read.
+    kHttp2,    // The connection speaks HTTP/2: see reader().
     kEnd,      // The client has ended, or was silent between requests.
   };
 
-  struct Options {
+  struct Manner {
     bool in_a_hurry = false;  // Each wait is short.
-    uint64_t peer = 0;        // The account of buffered bytes until a key is known.
+    bool http2 = false;       // The connection may begin with the preface of HTTP/2.
+  };
+  struct Options {
+    Manner manner;
+    uint64_t peer = 0;  // The account of buffered bytes until a key is known.
     // The largest body of a request with this head; null: limits.max_body.
     std::function<size_t(const RequestHead&)> max_body = nullptr;
   };
@@ -56,14 +61,11 @@ class ClientInput final : private ClientSocket::InputWaiter {
   // After kHead.
   const ClientRequest& head() { return reader_.head(); }
   // The client waits for leave to send its body.
-  bool AwaitsContinue() { return head().expects_continue && reader_.buffered() == 0; }
-  // The body is counted in the account of `caller`.
-  void SetCaller(uint64_t caller) { reader_.SetCaller(caller); }
-  void UseBody(BodyUse use) { reader_.UseBody(use); }
+  bool AwaitsContinue() { return head().expects_continue && reader_.unread().empty(); }
+  // For the account and the use of the present body, and after kHttp2 for the bytes that were read.
+  RequestReader& reader() { return reader_; }
   // No part of a request has arrived.
   bool Idle() const { return reader_.Idle(); }
-  // Memory of a body that was served, for the next request's.
-  void Reuse(BodyBuffer body) { reader_.Reuse(std::move(body)); }
 
   void Watch();
   void Unwatch() { watching_ = false; }
@@ -88,7 +90,7 @@ class ClientInput final : private ClientSocket::InputWaiter {
   EventLoop& loop_;
   ClientSocket& socket_;
   const LimitsConfig& limits_;
-  const bool in_a_hurry_;
+  const Manner manner_;
   const std::function<void()> on_gone_;
   RequestReader reader_;
   ApiError error_;

@@ -8,7 +8,7 @@ namespace penstock {
 namespace asio = boost::asio;
 
 void ClientUpload::Expect() {
-  input_.UseBody(BodyUse::kPieces);
+  input_.reader().UseBody(BodyUse::kPieces);
   expected_ = unread_ = true;
 }
 

@@ -21,8 +21,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-SessionRequest RequestOf(EventLoop& loop, ClientConnection& client, const ClientRequest& request,
-                         const RouteMatch& match, Answer& answer, AccessLine* line) {
+SessionRequest RequestOf(EventLoop& loop, ClientChannel& client, const ClientRequest& request, const RouteMatch& match,
+                         Answer& answer, AccessLine* line) {
   SessionRequest made{match.endpoint,
                       &request.headers,
                       request.body.view(),
@@ -64,12 +64,12 @@ bool TakesBody(const RouteMatch& match, absl::string_view content_type) {
   return TraitsOf(match.endpoint).form ? IsForm(content_type) : IsJson(content_type);
 }
 
-asio::ip::address AddressOfClient(EventLoop& loop, const ClientConnection& client, const HeaderList& headers) {
+asio::ip::address AddressOfClient(EventLoop& loop, const ClientChannel& client, const HeaderList& headers) {
   return ClientAddress(loop.fleet()->proxies, client.peer().address, headers);
 }
 
-asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, ClientRequest& request,
-                               const RouteMatch& match, Answer& answer, AccessLine* line) {
+asio::awaitable<void> Generate(EventLoop& loop, ClientChannel& client, ClientRequest& request, const RouteMatch& match,
+                               Answer& answer, AccessLine* line) {
   if (match.route == Route::kOllama || match.route == Route::kOllamaPage) {
     const uint64_t account = CallerOfBody(loop, client, request).value_or(0);
     SessionRequest made = RequestOf(loop, client, request, match, answer, line);
@@ -96,7 +96,7 @@ asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, Client
   client.Reuse(std::move(request.body));
 }
 
-asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientConnection& client, ClientRequest& request,
+asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientChannel& client, ClientRequest& request,
                                       const RouteMatch& match, Answer& answer, AccessLine* line) {
   const std::optional<uint64_t> caller = CallerOfBody(loop, client, request);
   const absl::string_view coding = FindHeader(request.headers, "content-encoding");

@@ -6,8 +6,9 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "router/http/access_line.h"
-#include "router/http/answer.h"
-#include "router/http/client_connection.h"
+#include "router/http/exchange/answer.h"
+#include "router/http/exchange/client_channel.h"
+#include "router/http/request/request_reader.h"
 #include "router/openai/route/routes.h"
 
 namespace penstock {
@@ -18,13 +19,13 @@ bool IsJson(absl::string_view content_type);
 bool TakesBody(const RouteMatch& match, absl::string_view content_type);
 
 // The address of the client behind trusted proxies.
-boost::asio::ip::address AddressOfClient(EventLoop& loop, const ClientConnection& client, const HeaderList& headers);
+boost::asio::ip::address AddressOfClient(EventLoop& loop, const ClientChannel& client, const HeaderList& headers);
 
 // Serves the request. TakesBody() is true of it. `line` null: nobody wants a record.
-boost::asio::awaitable<void> Generate(EventLoop& loop, ClientConnection& client, ClientRequest& request,
+boost::asio::awaitable<void> Generate(EventLoop& loop, ClientChannel& client, ClientRequest& request,
                                       const RouteMatch& match, Answer& answer, AccessLine* line);
 // The same for a body in a content coding.
-boost::asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientConnection& client, ClientRequest& request,
+boost::asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientChannel& client, ClientRequest& request,
                                              const RouteMatch& match, Answer& answer, AccessLine* line);
 
 }  // namespace penstock

@@ -104,7 +104,7 @@ asio::awaitable<void> AnswerData(EventLoop& loop, absl::string_view part, Answer
 
 }  // namespace
 
-asio::awaitable<void> AnswerPage(EventLoop& loop, ClientConnection& client, const ClientRequest& request,
+asio::awaitable<void> AnswerPage(EventLoop& loop, ClientChannel& client, const ClientRequest& request,
                                  absl::string_view part, Answer& answer) {
   if (const PageAsset* asset = FindPageAsset(part)) {
     const HeaderList headers = PageHeaders();
@@ -112,9 +112,9 @@ asio::awaitable<void> AnswerPage(EventLoop& loop, ClientConnection& client, cons
     co_return;
   }
   std::optional<ApiError> denied =
-      loop.fleet()->tenants.DenyAdmin(request.headers, client.use() == ClientConnection::Use::kAdmin);
+      loop.fleet()->tenants.DenyAdmin(request.headers, client.use() == ClientChannel::Use::kAdmin);
   const bool streams = part == "events" && request.method != "HEAD";
-  if (!denied && (loop.edge().page == nullptr || (streams && client.use() == ClientConnection::Use::kSpare)))
+  if (!denied && (loop.edge().page == nullptr || (streams && client.use() == ClientChannel::Use::kSpare)))
     denied = TooManyConnections();
   if (denied) {
     co_await answer.Error(*denied);

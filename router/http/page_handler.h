@@ -5,13 +5,14 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "absl/strings/string_view.h"
-#include "router/http/answer.h"
-#include "router/http/client_connection.h"
+#include "router/http/exchange/answer.h"
+#include "router/http/exchange/client_channel.h"
+#include "router/http/request/request_reader.h"
 
 namespace penstock {
 
 // `part` is RouteMatch::page. The page itself holds no data and needs no key; its data may (TenantBook::DenyAdmin).
-boost::asio::awaitable<void> AnswerPage(EventLoop& loop, ClientConnection& client, const ClientRequest& request,
+boost::asio::awaitable<void> AnswerPage(EventLoop& loop, ClientChannel& client, const ClientRequest& request,
                                         absl::string_view part, Answer& answer);
 
 }  // namespace penstock

@@ -7,7 +7,6 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "router/http/access_line.h"
-#include "router/http/answer.h"
 #include "router/http/batches/batch_handler.h"
 #include "router/http/body_decoding.h"
 #include "router/http/files/files_handler.h"
@@ -108,10 +107,10 @@ void FindConfigured(const std::shared_ptr<const FleetView>& fleet, const Request
   }
 }
 
-RouteMatch FindRoute(EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
+RouteMatch FindRoute(EventLoop& loop, const ClientChannel& client, const RequestHead& head) {
   RouteMatch match = MatchRoute(head.method, head.target);
   if (match.route == Route::kNotFound) FindConfigured(loop.fleet(), head, match);
-  const bool admin = client.use() == ClientConnection::Use::kAdmin;
+  const bool admin = client.use() == ClientChannel::Use::kAdmin;
   if (loop.edge().admin_apart && admin != match.admin) match.route = Route::kNotFound;
   return match;
 }
@@ -139,7 +138,7 @@ asio::awaitable<void> AnswerFull(Answer& answer) {
   co_await answer.Error(full);
 }
 
-asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientConnection& client, ClientRequest& request,
+asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientChannel& client, ClientRequest& request,
                                   const RouteMatch& match, Answer& answer) {
   switch (match.route) {
     case Route::kGenerate:
@@ -207,13 +206,13 @@ void NoteCaller(const EventLoop& loop, const ClientRequest& request, const Route
 
 }  // namespace
 
-std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientConnection& client, const RequestHead& head) {
+std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientChannel& client, const RequestHead& head) {
   const RouteMatch match = FindRoute(loop, client, head);
   const absl::string_view content_type = FindHeader(head.headers, "content-type");
   const bool upload = match.route == Route::kFiles && head.method == "POST";
   const bool batch = TakesBatchBody(match, head.method) && IsJson(content_type);
   const bool takes_body = upload ? TakesUpload(loop, match, content_type) : batch || TakesBody(match, content_type);
-  if (client.use() == ClientConnection::Use::kSpare || !takes_body) return std::nullopt;
+  if (client.use() == ClientChannel::Use::kSpare || !takes_body) return std::nullopt;
   if (CodingOf(FindHeader(head.headers, "content-encoding")) == ContentCoding::kUnknown) return std::nullopt;
   const auto caller = loop.fleet()->tenants.Identify(head.headers);
   if (std::holds_alternative<ApiError>(caller)) return std::nullopt;
@@ -232,12 +231,10 @@ size_t LargestBody(const EventLoop& loop, const RequestHead& head) {
 }
 
 // The frame lives as long as the request: what only some requests need is in coroutines of its own.
-asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, ClientRequest& request) {
-  std::string id = ClientRequestId(request.headers);
-  Answer answer(loop, client, request, id.empty() ? NewRequestId() : std::move(id));
+asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientChannel& client, ClientRequest& request, Answer& answer) {
   const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop, client, request, request.body.view().size(), answer);
   const RouteMatch match = FindRoute(loop, client, request);
-  if (client.use() == ClientConnection::Use::kSpare && !match.admin) {
+  if (client.use() == ClientChannel::Use::kSpare && !match.admin) {
     co_await AnswerFull(answer);
     co_return false;
   }
@@ -255,6 +252,14 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientConnection& client, C
     co_await AnswerRoute(loop, client, request, match, answer);
   }
   co_return answer.CanTakeAnother();
+}
+
+asio::awaitable<void> RefuseRequest(EventLoop& loop, ClientChannel& client, const RequestHead& head,
+                                    const ApiError& error, Answer& answer) {
+  if (error.reason == LabelOf(TurnedAway::kBodyMemory)) loop.edge().telemetry->OnTurnedAway(TurnedAway::kBodyMemory);
+  const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop, client, head, 0, answer);
+  co_await AnswerError(loop, answer, error);
+  if (line && error.bad_input) line->record()->reason = std::string(LabelOf(*error.bad_input));
 }
 
 }  // namespace penstock

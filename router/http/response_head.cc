@@ -1,11 +1,10 @@
 #include "router/http/response_head.h"
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
+#include "router/http/exchange/date.h"
 #include "router/openai/error/http_status.h"
 
 namespace penstock {
@@ -14,34 +13,19 @@ namespace {
 // Most heads have room in this.
 constexpr size_t kUsualSize = 384;
 
-// Would end a header line.
-bool Breaks(char c) { return c == '\r' || c == '\n' || c == '\0'; }
-
-// RFC 9110 prescribes this form: Sun, 06 Nov 1994 08:49:37 GMT.
-absl::string_view DateLine() {
-  static thread_local std::time_t second = 0;
-  static thread_local std::string line;
-  const std::time_t now = std::time(nullptr);
-  if (now != second || line.empty()) {
-    second = now;
-    line = absl::FormatTime("date: %a, %d %b %Y %H:%M:%S GMT\r\n", absl::FromTimeT(now), absl::UTCTimeZone());
-  }
-  return line;
-}
-
 }  // namespace
 
 ResponseHead::ResponseHead(int status, bool keep_alive, bool http10)
     : keep_alive_(keep_alive), http10_(http10), bare_(status == http_status::kNoContent) {
   text_.reserve(kUsualSize);
-  absl::StrAppend(&text_, "HTTP/1.1 ", status, " ", http_status::ReasonPhrase(status), "\r\n", DateLine());
+  absl::StrAppend(&text_, "HTTP/1.1 ", status, " ", http_status::ReasonPhrase(status), "\r\ndate: ", DateNow(), "\r\n");
 }
 
 ResponseHead& ResponseHead::Add(absl::string_view name, absl::string_view value) {
   text_.append(name.data(), name.size()).append(": ", 2).append(value.data(), value.size()).append("\r\n", 2);
-  if (std::any_of(value.begin(), value.end(), Breaks)) {
+  if (std::any_of(value.begin(), value.end(), EndsField)) {
     const auto from = text_.end() - static_cast<std::ptrdiff_t>(value.size() + 2);
-    text_.erase(std::remove_if(from, text_.end() - 2, Breaks), text_.end() - 2);
+    text_.erase(std::remove_if(from, text_.end() - 2, EndsField), text_.end() - 2);
   }
   return *this;
 }

@@ -43,12 +43,23 @@ enum class BadInput : uint8_t {
   kContentType,
   kMalformedForm,
   kProxyHeader,  // A trusted proxy's connection without a readable PROXY header.
+  kMalformedHttp2,
+  kHttp2Flood,  // Frames without use, or a head that grows without end.
 };
-inline constexpr std::array<absl::string_view, 15> kBadInputLabels = {
-    "malformed_http", "malformed_json", "duplicate_key",    "wrong_type",     "missing_field",
-    "out_of_range",   "body_too_large", "header_too_large", "too_slow",       "truncated",
-    "method",         "path",           "content_type",     "malformed_form", "proxy_header"};
+inline constexpr std::array<absl::string_view, 17> kBadInputLabels = {
+    "malformed_http", "malformed_json",   "duplicate_key", "wrong_type",      "missing_field", "out_of_range",
+    "body_too_large", "header_too_large", "too_slow",      "truncated",       "method",        "path",
+    "content_type",   "malformed_form",   "proxy_header",  "malformed_http2", "http2_flood"};
 constexpr absl::string_view LabelOf(BadInput kind) { return kBadInputLabels[static_cast<size_t>(kind)]; }
+
+// An event of a connection of HTTP/2.
+enum class Http2Event : uint8_t {
+  kConnection,
+  kRequest,
+  kReset,  // Of a request, by its client, before the end of the answer.
+};
+inline constexpr std::array<absl::string_view, 3> kHttp2EventLabels = {"connection", "request", "reset"};
+constexpr absl::string_view LabelOf(Http2Event event) { return kHttp2EventLabels[static_cast<size_t>(event)]; }
 
 // A failure of an engine.
 enum class EngineErrorKind : uint8_t {

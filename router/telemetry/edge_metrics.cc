@@ -44,6 +44,7 @@ EdgeMetrics::EdgeMetrics(MetricRegistry& registry, const std::string& version)
   AddAll(registry, MetricNamed("penstock_merged_requests_total"), kMergeLabels, merged);
   AddAll(registry, MetricNamed("penstock_trace_spans_total"), kSpanEndLabels, spans);
   AddAll(registry, MetricNamed("penstock_turned_away_total"), kTurnedAwayLabels, turned_away);
+  AddAll(registry, MetricNamed("penstock_http2_total"), kHttp2EventLabels, http2);
   for (size_t i = 0; i < fills.size(); ++i) {
     fills[i] = &registry.Gauge(MetricNamed("penstock_fill_ratio"), {{"of", std::string(kBoundedLabels[i])}});
   }

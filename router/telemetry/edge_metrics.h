@@ -44,6 +44,7 @@ struct EdgeMetrics {
   std::array<prometheus::Counter*, kMergeLabels.size()> merged{};
   std::array<prometheus::Counter*, kSpanEndLabels.size()> spans{};
   std::array<prometheus::Counter*, kTurnedAwayLabels.size()> turned_away{};
+  std::array<prometheus::Counter*, kHttp2EventLabels.size()> http2{};
   std::array<prometheus::Gauge*, kBoundedLabels.size()> fills{};
 };
 

@@ -135,6 +135,8 @@ void Telemetry::OnConnectionOpened() {
   state_->edge.connections.Increment();
 }
 
+void Telemetry::OnHttp2(Http2Event event) { state_->edge.http2[static_cast<size_t>(event)]->Increment(); }
+
 void Telemetry::OnConnectionClosed() { state_->edge.connections.Decrement(); }
 
 void Telemetry::AddBufferedBytes(int64_t delta) { state_->edge.buffered.Increment(static_cast<double>(delta)); }

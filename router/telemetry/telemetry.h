@@ -77,6 +77,7 @@ class Telemetry {
   // The used share of a limit; 1: full.
   void SetFill(Bounded what, double ratio);
   void OnConnectionOpened();
+  void OnHttp2(Http2Event event);
   void OnConnectionClosed();
   // Bytes of request and answer bodies held in memory.
   void AddBufferedBytes(int64_t delta);

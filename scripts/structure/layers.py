@@ -20,6 +20,7 @@ FAMILIES = {
     "clock": ("chrono", "ctime", "time.h", "absl/time/"),
     "files": ("fstream", "filesystem", "iostream", "cstdio", "stdio.h", "syncstream"),
     "json": ("nlohmann/", "simdjson.h", "simdjson/"),
+    "nghttp2": ("nghttp2/",),
     "openssl": ("openssl/",),
     "prometheus": ("prometheus/",),
     "random": ("random", "absl/random/"),

@@ -45,7 +45,7 @@ std::string Read(absl::string_view bytes, size_t piece) {
     for (bool more = true; more;) {
       const RequestReader::State state = reader.Advance();
       if (state == RequestReader::State::kNeedMore) {
-        Expect(!reader.InBody() || reader.buffered() == 0, "framing waits in no buffer");
+        Expect(!reader.InBody() || reader.unread().empty(), "framing waits in no buffer");
       }
       // A block may be four times as large as its bytes.
       Expect(memory.used() <= penstock::Bytes(static_cast<int64_t>(4 * (kHeaderLimit + kBodyLimit + piece))),

@@ -144,7 +144,7 @@ TEST_F(ClientSocketTest, ASmallWriteWithoutRoomIsNotTaken) {
 }
 
 TEST_F(ClientSocketTest, UnderTlsOwedBytesGoBeforeAllOthers) {
-  const auto server = TlsContext::ForServer({Pem("server.pem"), Pem("server.key")}, "");
+  const auto server = TlsContext::ForServer({Pem("server.pem"), Pem("server.key")}, "", false);
   const auto client = TlsContext::ForClient(Pem("ca.pem"), {});
   ASSERT_TRUE(server.ok() && client.ok());
   Connect(server->get());

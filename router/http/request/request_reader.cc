@@ -109,7 +109,7 @@ void RequestReader::Reuse(BodyBuffer body) {
 }
 
 // The parser may have taken the request line alone.
-bool RequestReader::Idle() const { return !in_body_ && buffered() == 0 && !(head_ && head_->begun()); }
+bool RequestReader::Idle() const { return !in_body_ && unread().empty() && !(head_ && head_->begun()); }
 
 RequestReader::State RequestReader::Advance() {
   if (error_) {
@@ -154,7 +154,7 @@ RequestReader::State RequestReader::BeginBody() {
   framing_ =
       request_.chunked ? BodyFraming::InChunks(limits) : BodyFraming::OfLength(request_.length.value_or(0), limits);
   if (framing_.fault() != BodyFraming::Fault::kNone) return FailBody();
-  const bool is_here = !request_.chunked && framing_.announced() <= std::min<uint64_t>(buffered(), kFreeBytes);
+  const bool is_here = !request_.chunked && framing_.announced() <= std::min<uint64_t>(unread().size(), kFreeBytes);
   return is_here ? ReadBody() : State::kHeadDone;
 }
 

@@ -81,7 +81,10 @@ class RequestReader {
   bool Idle() const;
   // The head is complete, its body is not.
   bool InBody() const { return in_body_; }
-  size_t buffered() const { return input_.size(); }
+  // Bytes that were given and not taken.
+  absl::string_view unread() const { return input_; }
+  // Copies an offer that Advance() does not see yet.
+  void KeepInput();
   // Bytes of the present body that have come.
   uint64_t body_taken() const { return body_taken_; }
 
@@ -92,7 +95,6 @@ class RequestReader {
   State FailBody();
   bool TakeEmptyLines();
   bool Store(absl::string_view piece);
-  void KeepInput();
   bool HoldBuffer(size_t size);
   bool HoldRequest(size_t body);
   State Fail(ApiError error);

@@ -259,6 +259,7 @@ inline constexpr Metric kMetrics[] = {
 
     {"Router", "penstock_connections_total", MetricType::kCounter, "", "Client connections accepted since start"},
     {"Router", "penstock_connections_open", MetricType::kGauge, "", "Client connections open"},
+    {"Router", "penstock_http2_total", MetricType::kCounter, "event", "HTTP/2: connections, requests, resets"},
     {"Router", "penstock_turned_away_total", MetricType::kCounter, "limit",
      "Connections and requests refused at the door, by the limit reached; loop: it passed this router before"},
     {"Router", "penstock_fill_ratio", MetricType::kGauge, "of", "How much of a limit is in use; 1: full"},

@@ -4,8 +4,8 @@
 // error after that becomes the stream's last event. A whole answer in parts has a length or is sent in chunks; an error
 // leaves it without its end and closes the connection. The answer to HEAD is its head alone. Used by one coroutine of
 // one loop. KeepAlive may be called by a deadline meanwhile: it leaves a connection alone that is being written to.
-#ifndef PENSTOCK_ROUTER_HTTP_ANSWER_H_
-#define PENSTOCK_ROUTER_HTTP_ANSWER_H_
+#ifndef PENSTOCK_ROUTER_HTTP_HTTP1_ANSWER_H_
+#define PENSTOCK_ROUTER_HTTP_HTTP1_ANSWER_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <optional>
@@ -15,6 +15,7 @@
 
 #include "absl/strings/string_view.h"
 #include "router/http/client_connection.h"
+#include "router/http/exchange/answer.h"
 #include "router/http/response_head.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/request/header_rules.h"
@@ -22,27 +23,9 @@
 
 namespace penstock {
 
-// A fresh id for a request that brought none: "req-" and 24 hexadecimal digits.
-std::string NewRequestId();
-
-// The dialect of a client, in errors and signs of life.
-enum class ErrorForm : uint8_t { kOpenAi, kAnthropic, kOllama };
-
-// The facts of a request that shape every answer to it.
-struct AnswerForm {
-  std::string request_id;
-  bool http10 = false;
-  bool head_only = false;
-  ErrorForm errors = ErrorForm::kOpenAi;
-  std::optional<HeaderList> cross_origin;  // For pages of other origins; unset where none may read.
-};
-
-class Answer final : public Client {
+class Http1Answer final : public Answer {
  public:
-  Answer(EventLoop& loop, ClientConnection& connection, const ClientRequest& request, std::string request_id);
-
-  // Errors name the trace from now on.
-  void SetTrace(std::string trace_id) { trace_id_ = std::move(trace_id); }
+  Http1Answer(EventLoop& loop, ClientConnection& connection, const RequestHead& request);
 
   Written Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) override;
   void SetStatus(int status) override { whole_status_ = status; }
@@ -52,7 +35,6 @@ class Answer final : public Client {
   Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) override;
   boost::asio::awaitable<bool> FinishEvents() override;
   boost::asio::awaitable<bool> End() override;
-  boost::asio::awaitable<bool> Error(const ApiError& error) override;
   // A comment line, with the head before it if that is not out. Not written where the socket has no room.
   void KeepAlive(const HeaderList& headers) override;
 
@@ -62,15 +44,10 @@ class Answer final : public Client {
   void Watch(std::function<void()> on_gone) override { connection_.Watch(std::move(on_gone)); }
   void Unwatch() override { connection_.Unwatch(); }
 
-  const std::string& request_id() const { return form_.request_id; }
-  // Empty: the request belongs to none.
-  const std::string& trace_id() const { return trace_id_; }
-  // Pages of other origins may read answers.
-  bool cross_origin() const { return form_.cross_origin.has_value(); }
-  // The connection can take another request.
-  bool CanTakeAnother() const;
+  bool CanTakeAnother() const override;
 
  private:
+  bool BreakOff() override;
   // The head with what all answers have, and `headers`.
   ResponseHead HeadOf(int status, absl::string_view content_type, const HeaderList& headers) const;
   // The answer has to say that no other request will be read.
@@ -81,8 +58,6 @@ class Answer final : public Client {
 
   EventLoop& loop_;
   ClientConnection& connection_;
-  const AnswerForm form_;
-  std::string trace_id_;
   bool keep_alive_;
   bool head_sent_ = false;
   bool writing_ = false;
@@ -97,4 +72,4 @@ class Answer final : public Client {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_HTTP_ANSWER_H_
+#endif  // PENSTOCK_ROUTER_HTTP_HTTP1_ANSWER_H_

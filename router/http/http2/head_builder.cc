@@ -1,0 +1,92 @@
+#include "router/http/http2/head_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace penstock::http2 {
+namespace {
+
+constexpr absl::string_view kHost = "host";
+// Values of these decide about the body and the caller.
+constexpr std::array<absl::string_view, 4> kOnce = {kHost, "content-type", "authorization", "x-api-key"};
+
+ApiError Malformed(absl::string_view fault) {
+  return MakeError(ErrorName::kMalformedRequest, absl::StrCat("Not a well-formed HTTP/2 request: ", fault, "."));
+}
+
+// Its value may be empty.
+bool Has(const HeaderList& headers, absl::string_view name) {
+  for (const auto [known, value] : headers) {
+    if (known == name) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void HeadBuilder::Fail(ApiError error) {
+  if (!error_) error_ = std::move(error);
+}
+
+void HeadBuilder::FailField() { Fail(Malformed("a field has a byte that HTTP/2 forbids")); }
+
+bool HeadBuilder::Count(absl::string_view name, absl::string_view value) {
+  bytes_ += name.size() + value.size() + 4;
+  if (++fields_ > RequestHeadParser::kMaxFields) {
+    Fail(MakeError(ErrorName::kHeaderTooLarge,
+                   absl::StrCat("The request head has more than ", RequestHeadParser::kMaxFields, " fields.")));
+  } else if (bytes_ > max_bytes_) {
+    Fail(
+        MakeError(ErrorName::kHeaderTooLarge, absl::StrCat("The request head is larger than ", max_bytes_, " bytes.")));
+  }
+  return !error_;
+}
+
+void HeadBuilder::Add(absl::string_view name, absl::string_view value) {
+  if (absl::StartsWith(name, ":")) {
+    --fields_;  // HTTP/1.1 has them in its first line.
+    if (Count(name, value)) AddPseudo(name, value);
+    return;
+  }
+  if (!Count(name, value)) return;
+  if (Doubtful(name)) return Fail(Malformed(absl::StrCat("two fields ", name)));
+  if (name == "cookie") {
+    absl::StrAppend(&cookies_, cookies_.empty() ? "" : "; ", value);
+    return;
+  }
+  uint64_t length = 0;
+  if (name == "content-length" && absl::SimpleAtoi(value, &length)) head_.length = length;
+  if (name == "expect") head_.expects_continue = absl::EqualsIgnoreCase(value, "100-continue");
+  head_.headers.Add(name, value);
+}
+
+void HeadBuilder::AddTrailer(absl::string_view name, absl::string_view value) { (void)Count(name, value); }
+
+void HeadBuilder::AddPseudo(absl::string_view name, absl::string_view value) {
+  if (name == ":method") head_.method = std::string(value);
+  if (name == ":path") head_.target = std::string(value);
+  if (name == ":authority") authority_ = std::string(value);
+}
+
+bool HeadBuilder::Doubtful(absl::string_view name) {
+  return std::find(kOnce.begin(), kOnce.end(), name) != kOnce.end() && Has(head_.headers, name);
+}
+
+void HeadBuilder::End() {
+  if (!cookies_.empty()) head_.headers.Add("cookie", cookies_);
+  if (error_ || authority_.empty()) return;
+  if (!Has(head_.headers, kHost)) {
+    head_.headers.Add(kHost, authority_);
+  } else if (!absl::EqualsIgnoreCase(FindHeader(head_.headers, kHost), authority_)) {
+    Fail(Malformed("host and :authority differ"));
+  }
+  if (head_.target.empty()) head_.target = authority_;  // CONNECT has no path.
+}
+
+}  // namespace penstock::http2

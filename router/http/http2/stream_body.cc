@@ -1,0 +1,148 @@
+#include "router/http/http2/stream_body.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "router/http/socket/drain_watch.h"
+
+namespace penstock::http2 {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr size_t kFirstBlock = 64 << 10;
+constexpr size_t kGrowth = 4;
+
+Bytes Size(size_t bytes) { return Bytes(static_cast<int64_t>(bytes)); }
+
+}  // namespace
+
+StreamBody::StreamBody(StreamHost& host, StreamId stream)
+    : host_(host),
+      stream_(stream),
+      limits_(host.limits()),
+      arrived_(host.loop().io()),
+      deadline_(host.loop().deadlines(), [this] { OnDeadline(); }) {}
+
+void StreamBody::Expect(const Expected& expected) {
+  expected_ = expected;
+  began_ = Now();
+  request_.memory = FairShare(&host_.loop().edge().bodies, expected.caller);
+  if (expected.length.value_or(0) > expected.most) {
+    return Fail(MakeError(ErrorName::kBodyTooLarge,
+                          absl::StrCat("The request body is larger than ", expected.most, " bytes.")));
+  }
+  if (!request_.memory.GrowTo(Size(expected.head), limits_.max_body_memory)) return Fail(NoBodyMemory());
+  if (expected.use != BodyUse::kStored) return;
+  if (expected.asks) host_.session().Continue(stream_);
+  ArmDeadline();
+}
+
+// The slowest of three: no byte for a while, all of it, and the least rate.
+void StreamBody::ArmDeadline() {
+  const Instant now = Now();
+  const Duration spent = now - began_;
+  const Duration at_rate = TimeLeftAtRate(limits_.min_body_rate, limits_.body_timeout, taken_, spent);
+  const Duration left = std::min({limits_.body_timeout, limits_.max_body_time - spent, at_rate});
+  deadline_.Arm(std::max(left, Duration()), now);
+}
+
+void StreamBody::OnDeadline() { Fail(MakeError(ErrorName::kRequestTimeout, "The request did not arrive in time.")); }
+
+void StreamBody::Fail(ApiError error) {
+  if (failed_) return;
+  failed_ = std::move(error);
+  deadline_.Disarm();
+  request_.body = BodyBuffer();
+  request_.memory.Release();
+  arrived_.Notify();
+  host_.OnChange(stream_);
+}
+
+// Bytes that nobody reads do not hold up the other streams.
+void StreamBody::Take(absl::string_view bytes) {
+  host_.session().ConsumeConnection(bytes.size());
+  if (expected_.use == BodyUse::kDropped || failed_ || gone_) return;
+  taken_ += bytes.size();
+  if (taken_ > expected_.most) {
+    return Fail(MakeError(ErrorName::kBodyTooLarge,
+                          absl::StrCat("The request body is larger than ", expected_.most, " bytes.")));
+  }
+  if (!Store(bytes)) return Fail(NoBodyMemory());
+  if (expected_.use == BodyUse::kPieces) return arrived_.Notify();
+  host_.session().ConsumeStream(stream_, bytes.size());
+  ArmDeadline();
+}
+
+bool StreamBody::Store(absl::string_view bytes) {
+  BodyBuffer& body = request_.body;
+  const size_t size = body.size() + bytes.size();
+  if (size > body.capacity()) {
+    size_t wanted = std::max({size, kFirstBlock, kGrowth * body.capacity()});
+    wanted = std::min<size_t>(wanted, std::max<size_t>(size, expected_.most));
+    if (expected_.length && expected_.use == BodyUse::kStored) wanted = std::min<size_t>(wanted, *expected_.length);
+    wanted = std::max(wanted, size);
+    if (!request_.memory.GrowTo(Size(expected_.head + piece_.capacity() + wanted), limits_.max_body_memory)) {
+      return false;
+    }
+    body.Reserve(wanted);
+  }
+  body.Append(bytes);
+  return true;
+}
+
+void StreamBody::End() {
+  ended_ = true;
+  deadline_.Disarm();
+  arrived_.Notify();
+  host_.OnChange(stream_);
+}
+
+void StreamBody::Leave() {
+  gone_ = true;
+  deadline_.Disarm();
+  arrived_.Notify();
+}
+
+ClientRequest StreamBody::TakeRequest(RequestHead head) {
+  ClientRequest request;
+  static_cast<RequestHead&>(request) = std::move(head);
+  if (expected_.use != BodyUse::kPieces) {
+    request.body = std::move(request_.body);
+    request.memory = std::move(request_.memory);
+  }
+  return request;
+}
+
+void StreamBody::Begin() {
+  if (!expected_.asks || expected_.use != BodyUse::kPieces || ended_) return;
+  host_.session().Continue(stream_);
+  host_.Flush();
+}
+
+asio::awaitable<BodyPiece> StreamBody::Next() {
+  BodyPiece piece;
+  piece_.Clear();
+  while (request_.body.size() == 0 && !ended_ && !failed_ && !gone_) {
+    ArmDeadline();
+    co_await arrived_.Wait();
+    deadline_.Disarm();
+  }
+  if (gone_) {
+    piece.state = BodyPiece::State::kGone;
+  } else if (failed_) {
+    piece.state = BodyPiece::State::kFailed;
+    piece.error = *failed_;
+  } else if (request_.body.size() > 0) {
+    std::swap(piece_, request_.body);
+    piece.state = BodyPiece::State::kBytes;
+    piece.bytes = piece_.view();
+    host_.session().ConsumeStream(stream_, piece.bytes.size());
+    host_.Flush();
+  }
+  co_return piece;
+}
+
+}  // namespace penstock::http2

@@ -1,0 +1,75 @@
+// The body of one request of HTTP/2: stored whole, taken in pieces by its handler, or dropped.
+//
+// A stored body opens the windows of its client as it comes. One in pieces opens that of its stream when the handler
+// takes a piece, so a slow disk slows its own client. All bytes are in the budget. Belongs to a stream and its loop.
+#ifndef PENSTOCK_ROUTER_HTTP_HTTP2_STREAM_BODY_H_
+#define PENSTOCK_ROUTER_HTTP_HTTP2_STREAM_BODY_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/string_view.h"
+#include "base/fair_budget.h"
+#include "router/http/http2/stream_host.h"
+#include "router/http/request/request_reader.h"
+#include "router/live/deadlines.h"
+#include "router/live/signal.h"
+#include "router/session/client/body_source.h"
+
+namespace penstock::http2 {
+
+class StreamBody final : public BodySource {
+ public:
+  struct Expected {
+    BodyUse use = BodyUse::kDropped;
+    uint64_t caller = 0;
+    size_t head = 0;  // Bytes of the head, which the same memory holds.
+    size_t most = 0;
+    std::optional<uint64_t> length;  // As announced.
+    bool asks = false;               // The client waits for leave.
+  };
+  StreamBody(StreamHost& host, StreamId stream);
+
+  // The head is complete, and a body follows.
+  void Expect(const Expected& expected);
+  void Take(absl::string_view bytes);
+  void End();
+  void Fail(ApiError error);
+  // The client is gone.
+  void Leave();
+
+  bool ended() const { return ended_; }
+  // It is stored or taken in pieces.
+  bool wanted() const { return expected_.use != BodyUse::kDropped; }
+  const std::optional<ApiError>& failed() const { return failed_; }
+  // The head of the request with its stored body; once.
+  ClientRequest TakeRequest(RequestHead head);
+
+  void Begin() override;
+  boost::asio::awaitable<BodyPiece> Next() override;
+  std::optional<uint64_t> length() const override { return expected_.length; }
+
+ private:
+  bool Store(absl::string_view bytes);
+  void ArmDeadline();
+  void OnDeadline();
+
+  StreamHost& host_;
+  const StreamId stream_;
+  const LimitsConfig& limits_;
+  Expected expected_;
+  ClientRequest request_;  // Its body and its memory.
+  BodyBuffer piece_;       // The handler has it.
+  uint64_t taken_ = 0;
+  Instant began_;
+  bool ended_ = false;
+  bool gone_ = false;
+  std::optional<ApiError> failed_;
+  Signal arrived_;
+  CoarseDeadline deadline_;
+};
+
+}  // namespace penstock::http2
+
+#endif  // PENSTOCK_ROUTER_HTTP_HTTP2_STREAM_BODY_H_
