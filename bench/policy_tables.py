@@ -45,12 +45,25 @@ def ratio_text(own, other):
     return f"{ratios[(len(ratios) - 1) // 2]:.2f}{interval_text(ratios[0], ratios[-1])}"
 
 
+FORECAST_HEAD = ("| scenario, window | load | pool error p90 1 / 10 / 60 s | 10 s: within, p90 over expected, over chance, bias "
+                 "| output p90 coverage | revision |")
+
+
+def ten_second_band(forecast):
+    """The errors 10 s ahead, against the band that was forecast and against the chance of the lengths alone."""
+    figure = {name: forecast.get(f"pool_error_10s_{name}") for name in ("within", "p90", "expected", "floor", "bias")}
+    if None in figure.values() or figure["expected"] <= 0 or figure["floor"] <= 0:
+        return "-"
+    return (f"{100 * figure['within']:.0f} %, {figure['p90'] / figure['expected']:.2f}x, "
+            f"{figure['p90'] / figure['floor']:.2f}x, {100 * figure['bias']:+.1f} %")
+
+
 def forecast_rows(scenario, data, loads):
     for window, measured in data.items():
         for load in loads:
             forecast = measured["rows"]["penstock"][load]["forecast"][0]
             errors = " / ".join(f"{100 * (forecast.get(f'pool_error_{h}s_p90') or 0):.1f}" for h in (1, 10, 60))
-            yield f"| {scenario.name}, {window} | {load} | {errors} | {forecast.get('output_coverage_p90') or 0:.3f} |"
+            yield f"| {scenario.name}, {window} | {load} | {errors} | {ten_second_band(forecast)} | {forecast.get('output_coverage_p90') or 0:.3f} |"
 
 
 def cells_of(row):
@@ -210,7 +223,7 @@ class Report:
                 ("carried", 1, self.carried_rows, CARRIED_HEAD),
                 ("above-the-knee", 2, lambda scenario, data: load_rows(scenario, data, above), LOAD_HEAD),
                 ("below-the-knee", 2, lambda scenario, data: load_rows(scenario, data, below), LOAD_HEAD),
-                ("forecast", 2, lambda scenario, data: forecast_rows(scenario, data, below[:1] + above), None),
+                ("forecast", 2, lambda scenario, data: forecast_rows(scenario, data, below[:1] + above), FORECAST_HEAD),
                 ("ablations", 1, self.ablation_rows, self.ablation_head())):
             write_rows(topic, keys, list(rows_of_scenario(scenario, data)), self.source, head)
         self.write_scenario(scenario, data, self.source)

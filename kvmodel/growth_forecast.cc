@@ -246,6 +246,11 @@ double PoolGrowth::VarianceAt(double seconds, Instant now) const {
   return Between(variance_, seconds + Current(*this, now).age());
 }
 
+double PoolGrowth::PaceErrorAt(double seconds, double error, Instant now) const {
+  // Members that are faster reach each amount sooner.
+  return std::abs(MeanAt(seconds * (1 + error), now) - MeanAt(seconds * (1 - error), now)) / 2;
+}
+
 double PoolGrowth::Present(Instant now) const { return Current(*this, now).At(0); }
 
 }  // namespace penstock

@@ -98,8 +98,10 @@ class PoolGrowth {
   double PresentFloor(Instant now) const;
   // The mean at `seconds` from now, interpolated between horizons.
   double MeanAt(double seconds, Instant now) const;
-  // The variance there.
+  // The variance there: of the members' lengths and prompts, for a pace that is known.
   double VarianceAt(double seconds, Instant now) const;
+  // The difference that `error` in the pace, as a part of it, makes to the mean there.
+  double PaceErrorAt(double seconds, double error, Instant now) const;
   // The amount held at `now`, prompts on their way included.
   double Present(Instant now) const;
   // The amount held at the instants that the contributions were made for.

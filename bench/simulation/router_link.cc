@@ -52,6 +52,8 @@ void RouterLink::SendReport(size_t replica, const simulated::EngineGauges& gauge
   report.running = gauges.running;
   report.waiting = gauges.waiting;
   report.preemptions = gauges.preemptions;
+  report.cache_queries = gauges.prefix_queries;
+  report.cache_hits = gauges.prefix_hits;
   events_.Schedule(events_.now() + options_.report_delay, Occurrence::kReport, replica);
 }
 

@@ -30,17 +30,20 @@ constexpr double kNinetyPercent = 1.645;
 void AddPoolErrors(const std::string& horizon, const std::vector<PoolView::ForecastError>& errors,
                    std::map<std::string, double>& out) {
   const std::string name = absl::StrCat("pool_error_", horizon);
-  for (const char* figure : {"_mean", "_p90", "_peak", "_bias", "_expected", "_within"}) out[name + figure] = kUnknown;
+  for (const char* figure : {"_mean", "_p90", "_peak", "_bias", "_expected", "_within", "_floor"})
+    out[name + figure] = kUnknown;
   if (errors.empty()) return;
   std::vector<double> sizes;
   sizes.reserve(errors.size());
   double bias = 0;
   double expected = 0;
+  double floor = 0;
   double within = 0;
   for (const PoolView::ForecastError& each : errors) {
     sizes.push_back(std::abs(each.error));
     bias += each.error;
     expected += kNinetyPercent * each.sigma;
+    floor += kNinetyPercent * each.lengths;
     within += std::abs(each.error) <= kNinetyPercent * each.sigma ? 1 : 0;
   }
   std::sort(sizes.begin(), sizes.end());
@@ -51,6 +54,7 @@ void AddPoolErrors(const std::string& horizon, const std::vector<PoolView::Forec
   out[name + "_bias"] = bias / count;
   out[name + "_expected"] = expected / count;
   out[name + "_within"] = within / count;
+  out[name + "_floor"] = floor / count;
 }
 
 std::map<std::string, double> ForecastOf(const SimulationOutcome& outcome) {

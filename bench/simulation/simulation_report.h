@@ -48,9 +48,10 @@
 //   forecast
 //       pool_error_{1,10,60}s_{mean,p90,peak} of |forecast - actual| over capacity, and _bias with its sign. _expected
 //       is the 90th percentile that the forecast's own variance gives, on average; _within is the share of the errors
-//       up to it; output_coverage_p{50,90,99}, output_pinball_p{50,90,99} (tokens); prompt_error_{p50,p95};
-//       cached_expected, cached_found: parts of the prompts of ended requests. null where the policy makes no such
-//       forecast, or none came due.
+//       up to it. _floor is that percentile for a pace that is known: the chance of the lengths alone.
+//       output_coverage_p{50,90,99}, output_pinball_p{50,90,99} (tokens); prompt_error_{p50,p95}; cached_expected,
+//       cached_found: parts of the prompts of ended requests. null where the policy makes no such forecast, or none
+//       came due.
 //   grey
 //       By replica that was derated or stalled: {derate, found_at_s, found_after_steps, events}. The derate at the end;
 //       the time of the newest derate, and the steps of the replica from the first slow one to it; begins by cause.

@@ -42,12 +42,48 @@ SessionRequest RequestOf(EventLoop& loop, ClientChannel& client, const ClientReq
   return made;
 }
 
-// Even an answer that stays plain tells by Vary that it could be compressed.
-asio::awaitable<void> GenerateInGzip(EventLoop& loop, SessionRequest request, uint64_t above, Answer& answer) {
-  const bool takes_gzip = AcceptsGzip(FindHeader(*request.headers, "accept-encoding"));
-  GzipClient client(answer, loop.io(), above, takes_gzip);
-  Session session(loop, client, std::move(request));
+// Each way has a frame of its own: a session takes kilobytes of it for as long as its stream lasts.
+
+asio::awaitable<void> GenerateOllama(EventLoop& loop, ClientChannel& client, ClientRequest& request,
+                                     const RouteMatch& match, Answer& answer, AccessLine* line) {
+  const uint64_t account = CallerOfBody(loop, client, request).value_or(0);
+  SessionRequest made = RequestOf(loop, client, request, match, answer, line);
+  co_await ollama::AnswerOllama(loop, answer, match.page, std::move(made), account);
+}
+
+asio::awaitable<void> GeneratePlain(EventLoop& loop, ClientChannel& client, ClientRequest& request,
+                                    const RouteMatch& match, Answer& answer, AccessLine* line) {
+  Session session(loop, answer, RequestOf(loop, client, request, match, answer, line));
   co_await session.Run();
+  client.Reuse(std::move(request.body));
+}
+
+// Even an answer that stays plain tells by Vary that it could be compressed.
+asio::awaitable<void> GenerateInGzip(EventLoop& loop, ClientChannel& client, ClientRequest& request,
+                                     const RouteMatch& match, Answer& answer, AccessLine* line) {
+  const auto above = static_cast<uint64_t>(loop.fleet()->config().compression.above.value());
+  GzipClient gzip(answer, loop.io(), above, AcceptsGzip(FindHeader(request.headers, "accept-encoding")));
+  Session session(loop, gzip, RequestOf(loop, client, request, match, answer, line));
+  co_await session.Run();
+  client.Reuse(std::move(request.body));
+}
+
+asio::awaitable<void> GenerateAttached(EventLoop& loop, ClientChannel& client, ClientRequest& request,
+                                       const RouteMatch& match, Answer& answer, AccessLine* line) {
+  const bool gzip = loop.fleet()->config().compression.answers;
+  return (gzip ? GenerateInGzip : GeneratePlain)(loop, client, request, match, answer, line);
+}
+
+asio::awaitable<void> GenerateResponse(EventLoop& loop, ClientChannel& client, ClientRequest& request,
+                                       const RouteMatch& match, Answer& answer, AccessLine* line) {
+  const bool apart = co_await MayRunApart(loop, answer, request.body.view());
+  if (answer.gone()) co_return;
+  if (!apart) {
+    co_await GenerateAttached(loop, client, request, match, answer, line);
+    co_return;
+  }
+  SessionRequest made = RequestOf(loop, client, request, match, answer, line);
+  co_await RunApart(loop, request, std::move(made), answer);
 }
 
 }  // namespace
@@ -70,30 +106,9 @@ asio::ip::address AddressOfClient(EventLoop& loop, const ClientChannel& client, 
 
 asio::awaitable<void> Generate(EventLoop& loop, ClientChannel& client, ClientRequest& request, const RouteMatch& match,
                                Answer& answer, AccessLine* line) {
-  if (match.route == Route::kOllama || match.route == Route::kOllamaPage) {
-    const uint64_t account = CallerOfBody(loop, client, request).value_or(0);
-    SessionRequest made = RequestOf(loop, client, request, match, answer, line);
-    co_await ollama::AnswerOllama(loop, answer, match.page, std::move(made), account);
-    co_return;
-  }
-  bool apart = false;
-  if (match.endpoint == Endpoint::kResponses) apart = co_await MayRunApart(loop, answer, request.body.view());
-  if (answer.gone()) co_return;
-  if (apart) {
-    SessionRequest made = RequestOf(loop, client, request, match, answer, line);
-    co_await RunApart(loop, request, std::move(made), answer);
-    co_return;
-  }
-  const CompressionConfig& compression = loop.fleet()->config().compression;
-  const auto above = static_cast<uint64_t>(compression.above.value());
-  if (compression.answers) {
-    SessionRequest made = RequestOf(loop, client, request, match, answer, line);
-    co_await GenerateInGzip(loop, std::move(made), above, answer);
-  } else {
-    Session session(loop, answer, RequestOf(loop, client, request, match, answer, line));
-    co_await session.Run();
-  }
-  client.Reuse(std::move(request.body));
+  auto* way = match.endpoint == Endpoint::kResponses ? GenerateResponse : GenerateAttached;
+  if (match.route == Route::kOllama || match.route == Route::kOllamaPage) way = GenerateOllama;
+  return way(loop, client, request, match, answer, line);
 }
 
 asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientChannel& client, ClientRequest& request,

@@ -1,7 +1,8 @@
 // The token counters of all running streams, sampled for the decision core.
 //
 // A relay counts tokens in its own TokenCounter. Add and Remove take the short lock of their loop's shard. Sample()
-// walks all shards and tells, per replica, the steps it saw and the streams that did not follow them. Thread-safe where
+// walks all shards and tells, per replica, the steps it saw and the streams that did not follow them. A stream that
+// waits for its client shows the client's pace, so it counts only where its replica has no other. Thread-safe where
 // marked.
 #ifndef PENSTOCK_ROUTER_LIVE_PROGRESS_BOARD_H_
 #define PENSTOCK_ROUTER_LIVE_PROGRESS_BOARD_H_
@@ -60,8 +61,8 @@ class ProgressBoard {
   void Remove(size_t loop, const BoardStream& stream);
 
   // The progress since the last sample, one event per group of replicas. `group[replica]` is the number of its group.
-  // Replicas that share a pool share a group; a replica beyond the list has its own. Empty when nothing moved. One
-  // caller at a time.
+  // Replicas that share a pool share a group; a replica beyond the list has its own. Empty when nothing moved and no
+  // replica has only streams that wait. One caller at a time.
   std::vector<Progress> Sample(const std::vector<uint32_t>& group, Instant now = Instant());
   // Streams whose next token was overdue at the last Sample, by replica; 0 where the list ends. Sample's caller.
   const std::vector<int64_t>& late() const { return late_; }
@@ -79,12 +80,20 @@ class ProgressBoard {
     int64_t sequences;
     bool fresh;
   };
-  void Collect(Shard& shard, Instant now, absl::flat_hash_map<ReplicaId, ReplicaProgress>& replicas);
+  // The steps of a replica since the last sample.
+  struct Tally {
+    ReplicaProgress timely;   // Steps by the streams that were read as they came.
+    ReplicaProgress delayed;  // Steps by those that waited for their clients.
+    bool any_timely = false;
+    const ReplicaProgress& progress() const { return any_timely ? timely : delayed; }
+  };
+  void Collect(Shard& shard, Instant now, absl::flat_hash_map<ReplicaId, Tally>& tallies);
   void NoteLate(const BoardStream& stream, int64_t generated, Instant now);
 
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<Row> rows_;  // Reused between samples for its memory.
   std::vector<int64_t> late_;
+  Instant sampled_at_;
 };
 
 }  // namespace penstock

@@ -95,6 +95,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
 
 asio::awaitable<bool> AnswerStream::Deliver() {
   undelivered_ = false;
+  state_.answer.relayed.counter.BeginWait();
   if (begun_) {
     if (!co_await client_.FinishEvents()) co_return false;
   } else {
@@ -104,7 +105,9 @@ asio::awaitable<bool> AnswerStream::Deliver() {
     ExpectDelivery();
     if (!co_await SendEvents(client_, headers, relay_.pieces())) co_return false;
   }
-  OnDelivered(Now());
+  const Instant now = Now();
+  state_.answer.relayed.counter.EndWait(now);
+  OnDelivered(now);
   HoldBytes();
   co_return true;
 }

@@ -1,6 +1,10 @@
 // Refusals of a simulated fleet: how early clients hear them, how many are wrong, and who comes back.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
 #include <nlohmann/json.hpp>
 
 #include "app/simulate/simulation_setup.h"
@@ -65,6 +69,59 @@ TEST(SimulatedRefusals, ARefusedClientComesBackOnceAfterItsRetryAfter) {
   EXPECT_LE(again->retries->on_time, again->retries->served);
   EXPECT_GT(again->retries->served, 0);
   EXPECT_FALSE(Overloaded(1, "penstock:true=lengths", true).ok()) << "it knows no output of a retry";
+}
+
+// A request that no replica could serve in time is exempt from refusal, not from waiting.
+constexpr Duration kPaddingGoal = Duration::Seconds(2);
+constexpr Duration kUnserved = Duration::Infinite();
+
+// The time to the first token of a prompt of `tokens` that arrives at `at` beside chat.
+Duration TtftBesideChat(double rate, uint64_t seed, Duration at, Tokens tokens) {
+  const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(*ParseConfig(kTwoGpus, "fleet.yaml"));
+  auto trace = bench::OpenTrace("generate:azure-conv", {rate, Duration::Seconds(45), Duration()}, seed);
+  bench::TraceRequest probe = trace->requests.front();
+  probe.arrival = at;
+  probe.tenant = "probe";
+  probe.prompt = tokens;
+  probe.output = Tokens(50);
+  const auto place = std::find_if(trace->requests.begin(), trace->requests.end(),
+                                  [&](const bench::TraceRequest& request) { return request.arrival > at; });
+  trace->requests.insert(place, probe);
+  const auto arrivals = bench::ArrivalsOf(*trace, setup->model_of, setup->class_of, setup->tenant_of);
+  SimulationRun run;
+  run.window = trace->length;
+  std::optional<RequestId> id;
+  Duration ttft = kUnserved;
+  run.observer = [&](const Event& event, Instant now, const std::vector<Action>&) {
+    if (const auto* arrived = std::get_if<RequestArrived>(&event); arrived != nullptr && now == Instant() + at) {
+      // Estimates are within a tenth.
+      if (std::abs(arrived->prompt.AsDouble() / tokens.AsDouble() - 1) < 0.3) id = arrived->request;
+    }
+    const auto* first = std::get_if<FirstToken>(&event);
+    if (first != nullptr && first->request == id) ttft = now - (Instant() + at);
+  };
+  EXPECT_TRUE(RunSimulation(*setup, *arrivals, run).ok());
+  EXPECT_TRUE(id.has_value());
+  return ttft;
+}
+
+TEST(SimulatedRefusals, APromptThatIsPaddedBeyondFeasibilityIsNeverServedEarlier) {
+  int served = 0;
+  for (const double rate : {2.0, 5.0, 8.0}) {
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      for (const int64_t second : {5, 12}) {
+        const Duration at = Duration::Milliseconds(second * 1000 + 137);
+        const Duration plain = TtftBesideChat(rate, seed, at, Tokens(3000));
+        const Duration padded = TtftBesideChat(rate, seed, at, Tokens(60'000));
+        // One that cannot be served in time is refused, and may ask again then. Its padded twin gets nothing before.
+        EXPECT_GE(padded, std::min(plain, kPaddingGoal))
+            << "rate " << rate << ", seed " << seed << ", " << second << " s";
+        EXPECT_GT(padded, kPaddingGoal);
+        served += plain < kUnserved ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GE(served, 6) << "below the knee the plain prompt is served";
 }
 
 }  // namespace

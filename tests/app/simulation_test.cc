@@ -204,6 +204,18 @@ TEST(Simulation, PromptsThatRunningRequestsShareAreCountedOnce) {
   EXPECT_EQ(*shared.results.preemptions, 0);
 }
 
+TEST(Simulation, NineTenthsOfTheForecastsLieInTheirBand) {
+  for (const auto& [horizon, margin] : {std::pair("1s", 0.03), std::pair("10s", 0.06)}) {
+    double within = 0;
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      const bench::SimulationReport report =
+          Simulate(TwoGpus(""), "generate:azure-conv", 3, 400, "penstock", seed).report;
+      within += report.results.forecast.at(std::string("pool_error_") + horizon + "_within") / 3;
+    }
+    EXPECT_NEAR(within, 0.9, margin) << horizon;
+  }
+}
+
 TEST(Simulation, NobodyBeatsTheInformed) {
   const double best =
       Simulate(TwoGpus(""), "generate:azure-conv", 3, 90, "informed").report.results.active_tokens_per_s;

@@ -51,12 +51,17 @@ TEST(VllmFacts, AnObservationSumsRanksAndAveragesUse) {
       "vllm:gpu_cache_usage_perc{engine=\"0\"} 0.1\n"
       "vllm:num_preemptions_total{engine=\"0\"} 11.0\n"
       "vllm:num_preemptions_created{engine=\"0\"} 1.7e9\n"
+      "vllm:prefix_cache_queries_total{engine=\"0\"} 900.0\n"
+      "vllm:prefix_cache_queries_total{engine=\"1\"} 100.0\n"
+      "vllm:prefix_cache_hits_total{engine=\"0\"} 300.0\n"
       "vllm:engine_sleep_state{engine=\"0\",sleep_state=\"awake\"} 1.0\n"
       "vllm:engine_sleep_state{engine=\"0\",sleep_state=\"discard_all\"} 0.0\n");
   EXPECT_EQ(seen.running, 7);
   EXPECT_EQ(seen.waiting, 2);
   EXPECT_NEAR(seen.kv_used_share, 0.6, 1e-12);
   EXPECT_EQ(seen.preemptions, 11);
+  EXPECT_EQ(seen.cache_queries, 1000);
+  EXPECT_EQ(seen.cache_hits, 300);
   EXPECT_FALSE(seen.sleeping);
 }
 
@@ -72,6 +77,7 @@ TEST(VllmFacts, EachRankHasAPoolAndALoadOfItsOwn) {
       "vllm:num_requests_waiting{engine=\"1\"} 2\n"
       "vllm:kv_cache_usage_perc{engine=\"0\"} 0.5\nvllm:kv_cache_usage_perc{engine=\"1\"} 0.7\n"
       "vllm:num_preemptions_total{engine=\"1\"} 9\n"
+      "vllm:prefix_cache_hits_total{engine=\"1\"} 70\n"
       "vllm:cache_config_info{block_size=\"16\",engine=\"0\",num_gpu_blocks=\"100\"} 1\n"
       "vllm:cache_config_info{block_size=\"16\",engine=\"1\",num_gpu_blocks=\"200\"} 1\n";
   const Discovery found = VllmPools(metrics);
@@ -86,6 +92,8 @@ TEST(VllmFacts, EachRankHasAPoolAndALoadOfItsOwn) {
   EXPECT_EQ(seen.ranks[1].rank, 1);
   EXPECT_EQ(seen.ranks[1].waiting, 2);
   EXPECT_EQ(seen.ranks[1].preemptions, 9);
+  EXPECT_EQ(seen.ranks[1].cache_hits, 70);
+  EXPECT_EQ(seen.ranks[0].cache_hits, -1);
   EXPECT_NEAR(seen.ranks[1].kv_used_share, 0.7, 1e-12);
 }
 

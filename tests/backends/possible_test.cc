@@ -60,7 +60,7 @@ TEST(Possible, TheLoadOfVllmHasNoOddFigure) {
     Observation seen;
     std::string page;
     for (const char* name : {"num_requests_running", "num_requests_waiting", "num_preemptions_total",
-                             "prompt_tokens_total", "kv_cache_usage_perc"}) {
+                             "prompt_tokens_total", "kv_cache_usage_perc", "prefix_cache_hits_total"}) {
       page += std::string("vllm:") + name + " " + odd + "\n";
     }
     ASSERT_TRUE(ReadVllmLoad(page, {}, &seen).ok());
@@ -68,6 +68,7 @@ TEST(Possible, TheLoadOfVllmHasNoOddFigure) {
     EXPECT_EQ(seen.waiting, -1) << odd;
     EXPECT_EQ(seen.preemptions, -1) << odd;
     EXPECT_EQ(seen.tokens, -1) << odd;
+    EXPECT_EQ(seen.cache_hits, -1) << odd;
     EXPECT_EQ(seen.kv_used_share, -1) << odd;
   }
 }

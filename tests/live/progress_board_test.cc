@@ -79,6 +79,49 @@ TEST(ProgressBoard, ReplicasThatShareAPoolShareAnEvent) {
   for (Counted* counted : {&a, &b, &c}) board.Remove(0, counted->stream);
 }
 
+TEST(ProgressBoard, AStreamThatWaitsForItsClientIsNotCountedBesideAnother) {
+  ProgressBoard board(1);
+  Counted slow(1, 0), quick(2, 0);
+  board.Add(0, slow.stream);
+  board.Add(0, quick.stream);
+  board.Sample({0}, kNow);
+  slow.counter.BeginWait();
+  quick.counter.Count(1, kNow + Duration::Milliseconds(20));
+  board.Sample({0}, kNow + Duration::Milliseconds(25));
+  // The relay reads at once what came meanwhile.
+  slow.counter.EndWait(kNow + Duration::Milliseconds(60));
+  slow.counter.Count(40, kNow + Duration::Milliseconds(61));
+  quick.counter.Count(2, kNow + Duration::Milliseconds(60));
+  const auto events = board.Sample({0}, kNow + Duration::Milliseconds(75));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].replicas,
+            (std::vector<ReplicaProgress>{{ReplicaId(0), 2, kNow + Duration::Milliseconds(60), false}}));
+  EXPECT_EQ(events[0].corrections, (std::vector<StreamTokens>{{RequestId(1), Tokens(40)}}));
+  for (Counted* counted : {&slow, &quick}) board.Remove(0, counted->stream);
+}
+
+TEST(ProgressBoard, AReplicaWhoseStreamsAllWaitForTheirClientsIsDelayedUntilTheyHaveCaughtUp) {
+  ProgressBoard board(1);
+  Counted slow(1, 0);
+  board.Add(0, slow.stream);
+  board.Sample({0}, kNow);
+  slow.counter.BeginWait();
+  auto events = board.Sample({0}, kNow + Duration::Milliseconds(25));
+  ASSERT_EQ(events.size(), 1u) << "no step, but the core must know that silence means nothing";
+  EXPECT_EQ(events[0].replicas[0].steps, 0);
+  EXPECT_TRUE(events[0].replicas[0].delayed);
+  slow.counter.EndWait(kNow + Duration::Milliseconds(40));
+  slow.counter.Count(10, kNow + Duration::Milliseconds(41));
+  events = board.Sample({0}, kNow + Duration::Milliseconds(50));
+  EXPECT_EQ(events[0].replicas[0].steps, 10);
+  EXPECT_TRUE(events[0].replicas[0].delayed);
+  board.Sample({0}, kNow + Duration::Milliseconds(175));
+  slow.counter.Count(1, kNow + Duration::Milliseconds(190));
+  events = board.Sample({0}, kNow + Duration::Milliseconds(200));
+  EXPECT_FALSE(events[0].replicas[0].delayed);
+  board.Remove(0, slow.stream);
+}
+
 TEST(ProgressBoard, AStreamThatLeftIsInNoSample) {
   ProgressBoard board(1);
   Counted a(1, 0), b(2, 0);

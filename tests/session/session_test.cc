@@ -72,6 +72,28 @@ TEST(Session, AStreamReachesAClientWithoutASocket) {
   EXPECT_EQ(closed[1].output, Tokens(3));
 }
 
+TEST(Session, AStreamWhoseClientDoesNotReadIsDelayedOnTheBoard) {
+  ScriptedEngine engine([](EngineCall& call) { AnswerStream(call, 3); });
+  SessionWorld world(engine.url());
+  ASSERT_TRUE(world.WaitUp());
+  MemoryClient client;
+  client.reading = MemoryClient::Reading::kNot;
+  std::future<void> ended = world.Begin(client, StreamBody());
+  const auto delayed = [&] {
+    bool found = false;
+    world.Call([&] {
+      for (const Progress& progress : world.edge().board->Sample({0}, Now())) {
+        for (const ReplicaProgress& replica : progress.replicas) found |= replica.delayed;
+      }
+    });
+    return found;
+  };
+  EXPECT_TRUE(Eventually(delayed));
+  world.Call([&] { client.reading = MemoryClient::Reading::kAtOnce; });
+  ASSERT_EQ(ended.wait_for(kPatience), std::future_status::ready);
+  EXPECT_FALSE(client.failed);
+}
+
 TEST(Session, AReplicaThatPutsSeveralTokensIntoAnEventIsLearned) {
   ScriptedEngine engine([](EngineCall& call) {
     call.BeginStream();

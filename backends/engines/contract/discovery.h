@@ -47,6 +47,8 @@ struct RankLoad {
   int running = -1;
   int waiting = -1;
   int64_t preemptions = -1;
+  int64_t cache_queries = -1;
+  int64_t cache_hits = -1;
 };
 
 // The load of one engine at one moment. A number is negative when the engine does not report it.
@@ -56,6 +58,8 @@ struct Observation {
   int running = -1;
   int waiting = -1;
   int64_t preemptions = -1;     // Since the engine started.
+  int64_t cache_queries = -1;   // Tokens of prompts that were looked up in the prefix cache since then.
+  int64_t cache_hits = -1;      // Tokens of those that were there.
   int64_t tokens = -1;          // Of prompts and outputs, computed since the engine started.
   std::vector<RankLoad> ranks;  // One per rank of an engine with several, in rising order.
   bool sleeping = false;        // It accepts requests but runs none until it is woken. False where a request wakes it.

@@ -33,7 +33,19 @@ struct Mean {
   double value() const { return count > 0 ? sum / count : -1; }
 };
 
+// The counters of the prefix cache, in tokens, for an engine or a rank.
+template <class Load>
+void NoteCache(absl::string_view name, double value, Load* load) {
+  if (name == "prefix_cache_queries_total" || name == "prefix_cache_queries") {
+    AddReported(value, kMostCounted, &load->cache_queries);
+  }
+  if (name == "prefix_cache_hits_total" || name == "prefix_cache_hits") {
+    AddReported(value, kMostCounted, &load->cache_hits);
+  }
+}
+
 void NoteLoad(absl::string_view name, double value, RankLoad* load) {
+  NoteCache(name, value, load);
   if (name == "num_requests_running") AddReported(value, kMostRequests, &load->running);
   if (name == "num_requests_waiting") AddReported(value, kMostRequests, &load->waiting);
   if (name == "num_preemptions_total" || name == "num_preemptions") {
@@ -44,8 +56,11 @@ void NoteLoad(absl::string_view name, double value, RankLoad* load) {
 }
 
 std::vector<RankLoad> RanksOf(absl::string_view metrics) {
-  constexpr absl::string_view kOfRanks[] = {"num_requests_running", "num_requests_waiting", "num_preemptions_total",
-                                            "num_preemptions",      "kv_cache_usage_perc",  "gpu_cache_usage_perc"};
+  constexpr absl::string_view kOfRanks[] = {
+      "num_requests_running", "num_requests_waiting",       "num_preemptions_total",   "num_preemptions",
+      "kv_cache_usage_perc",  "gpu_cache_usage_perc",       "prefix_cache_hits_total", "prefix_cache_hits",
+      "prefix_cache_queries", "prefix_cache_queries_total",
+  };
   ByRank<RankLoad> ranks;
   MetricsReader reader(metrics);
   while (auto sample = reader.Next()) {
@@ -92,6 +107,7 @@ absl::Status ReadVllmLoad(absl::string_view metrics, const Discovery& found, Obs
   while (auto sample = reader.Next()) {
     if (!absl::StartsWith(sample->name, "vllm:")) continue;
     const absl::string_view name = sample->name.substr(5);
+    NoteCache(name, sample->value, seen);
     if (name == "num_requests_running") AddReported(sample->value, kMostRequests, &seen->running);
     if (name == "num_requests_waiting") AddReported(sample->value, kMostRequests, &seen->waiting);
     if (name == "num_preemptions_total" || name == "num_preemptions") {

@@ -131,6 +131,9 @@ bool HasLatePrompt(const ReplicaState& replica, Instant at) {
 void FleetState::Report(const EngineReport& event) {
   ReplicaState& replica = this->replica(event.replica);
   const int64_t preempted = replica.facts.TakePreemptions(event.preemptions);
+  if (const auto seen = replica.prompts.counters().Take(event.cache_queries, event.cache_hits)) {
+    replica.prompts.reliability().Observe(seen->expected, seen->found);
+  }
   replica.facts.used_share = event.kv_used_share;
   // Prompts that have just come wait for the next step of their engine, which says nothing of its rows.
   if (HasLatePrompt(replica, event.sampled_at)) {
@@ -189,8 +192,7 @@ void FleetState::Show(CoreView& view, Instant now) const {
     out.overdrafts = balance.overdrafts;
     for (size_t k = 0; k < kForecastChecks; ++k) out.forecast_errors[k] = pool.ErrorAt(k);
     for (size_t k = 0; k < kFanSeconds.size(); ++k) {
-      const double variance = pool.growth().VarianceAt(kFanSeconds[k], now);
-      out.fan[k] = {pool.growth().MeanAt(kFanSeconds[k], now), std::sqrt(std::max(0.0, variance))};
+      out.fan[k] = {pool.growth().MeanAt(kFanSeconds[k], now), pool.SigmaAt(kFanSeconds[k], now)};
     }
   }
   for (const ReplicaState& replica : replicas_) {

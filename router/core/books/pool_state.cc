@@ -4,6 +4,12 @@
 #include <cmath>
 
 namespace penstock {
+namespace {
+
+// Part of the pace by which a forecast is off. The calibration corrects it.
+constexpr double kPaceError = 0.2;
+
+}  // namespace
 
 void PoolState::Configure(const PoolSpec& spec) {
   if (spec.overflow_fatal != spec_.overflow_fatal) risk_ = RiskControl(spec.overflow_fatal);
@@ -14,21 +20,34 @@ void PoolState::CheckForecast(Instant now) {
   for (size_t i = 0; i < kForecastChecks; ++i) {
     Sample& sample = samples_[i];
     if (sample.open && now < sample.due) continue;
-    if (sample.open) {
+    // An empty pool forecasts nothing.
+    if (sample.open && sample.mean > 0) {
       // The members' share of the growth of all since their contributions were made.
       const double held = growth_.Sum() > 0 ? sample.held * growth_.Present(now) / growth_.Sum() : 0;
       const double capacity = std::max(1.0, spec_.capacity.AsDouble());
-      sample.last_error = (sample.mean - held) / capacity;
-      sample.last_sigma = sample.sigma / capacity;
-      ++sample.compared;
+      sample.last = {(sample.mean - held) / capacity, calibrations_[i].factor() * sample.claimed / capacity,
+                     sample.lengths / capacity, sample.last.compared + 1};
+      calibrations_[i].Observe(sample.mean - held, sample.claimed);
     }
     sample.open = true;
-    sample.mean = growth_.MeanAt(kForecastCheck[i].seconds(), now);
-    sample.sigma = std::sqrt(growth_.VarianceAt(kForecastCheck[i].seconds(), now));
+    const double ahead = kForecastCheck[i].seconds();
+    sample.mean = growth_.MeanAt(ahead, now);
+    sample.lengths = std::sqrt(growth_.VarianceAt(ahead, now));
+    sample.claimed = ClaimedSigmaAt(ahead, now);
     sample.held = growth_.Sum();
     sample.due = now + kForecastCheck[i];
     sample.epoch = epoch_++;
   }
+}
+
+double PoolState::ClaimedSigmaAt(double seconds, Instant now) const {
+  return std::hypot(std::sqrt(growth_.VarianceAt(seconds, now)), growth_.PaceErrorAt(seconds, kPaceError, now));
+}
+
+double PoolState::SigmaAt(double seconds, Instant now) const {
+  size_t next = 0;
+  while (next + 1 < kForecastChecks && seconds > kForecastCheck[next].seconds()) ++next;
+  return calibrations_[next].factor() * ClaimedSigmaAt(seconds, now);
 }
 
 }  // namespace penstock

@@ -12,6 +12,7 @@
 #include "kvmodel/growth_forecast.h"
 #include "router/core/contract/fleet.h"
 #include "router/core/contract/view.h"
+#include "router/core/learning/calibration.h"
 #include "router/core/learning/risk_control.h"
 
 namespace penstock {
@@ -125,9 +126,9 @@ class PoolState {
   std::vector<ReplicaId>& replicas() { return replicas_; }
   const std::vector<ReplicaId>& replicas() const { return replicas_; }
   // The newest comparison at the horizon, for views.
-  PoolView::ForecastError ErrorAt(size_t horizon) const {
-    return {samples_[horizon].last_error, samples_[horizon].last_sigma, samples_[horizon].compared};
-  }
+  const PoolView::ForecastError& ErrorAt(size_t horizon) const { return samples_[horizon].last; }
+  // The standard deviation of the mean so far ahead, with what earlier forecasts missed.
+  double SigmaAt(double seconds, Instant now) const;
 
   void Join(Membership& member, const GrowthVector& contribution, bool yields, Instant now) {
     // It needs its memory all the time until it is seen to be ahead.
@@ -164,14 +165,14 @@ class PoolState {
     bool open = false;
     Instant due;
     double mean = 0;
-    double sigma = 0;
-    double held = 0;  // Memory of those members, up to date.
+    double lengths = 0;  // Standard deviation for a pace that is known.
+    double claimed = 0;  // Standard deviation before its calibration.
+    double held = 0;     // Memory of those members, up to date.
     uint64_t epoch = 0;
-    double last_error = 0;  // Over capacity.
-    double last_sigma = 0;
-    int64_t compared = 0;
+    PoolView::ForecastError last;
   };
 
+  double ClaimedSigmaAt(double seconds, Instant now) const;
   void Count(double change, uint64_t joined) {
     for (Sample& sample : samples_) sample.held += joined <= sample.epoch ? change : 0;
   }
@@ -183,6 +184,7 @@ class PoolState {
   YieldingMemory yielding_;
   std::vector<ReplicaId> replicas_;
   std::array<Sample, kForecastChecks> samples_;
+  std::array<Calibration, kForecastChecks> calibrations_;
   uint64_t epoch_ = 1;
 };
 

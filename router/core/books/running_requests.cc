@@ -105,6 +105,7 @@ bool RunningRequests::TakeFirstToken(RequestState* request, Instant now) {
     const double seen = hope.price.LeadingTokens(hope.Seconds(hope.expected) - late);
     hope.seen = Tokens(static_cast<int64_t>(std::min(seen + 0.5, hope.All().AsDouble())));
   }
+  replica.prompts.counters().Computed(request->Prompt(), hope.live, hope.left, hope.seen >= Tokens(0));
   const double delay = fleet_.spec().limits.dispatch_delay.seconds();
   replica.LearnHostTime(*request, delay, now, fleet_.BusyNeighbours(replica));
   replica.BecomeDecoding(request);
@@ -117,7 +118,10 @@ void RunningRequests::Advance(const Progress& event, Instant now) {
     if (!fleet_.Knows(progress.replica)) continue;
     ReplicaState& replica = fleet_.replica(progress.replica);
     if (!replica.busy()) continue;
+    // Without the end of the step before, steps teach nothing, and nobody knows when one ends.
+    if (progress.delayed) replica.steps.last_end.reset();
     replica.Advance(progress.steps, std::min(progress.newest_step_end, now), fleet_.BusyNeighbours(replica));
+    if (progress.delayed) replica.steps.last_end.reset();
     extra_tokens_[progress.replica.value()] = 0;
   }
   for (const StreamTokens& stream : event.corrections) {
@@ -130,7 +134,7 @@ void RunningRequests::Advance(const Progress& event, Instant now) {
     replica.Correct(request, own);
   }
   for (const ReplicaProgress& progress : event.replicas) {
-    if (!fleet_.Knows(progress.replica)) continue;
+    if (!fleet_.Knows(progress.replica) || progress.delayed) continue;
     ReplicaState& replica = fleet_.replica(progress.replica);
     const double steps = static_cast<double>(progress.steps * replica.streams().sequences());
     replica.facts.speculation.Observe(steps + extra_tokens_[progress.replica.value()], steps);
@@ -211,6 +215,7 @@ void RunningRequests::Finish(RequestState* request, Tokens reported) {
   request->running.computed = true;
   const CacheHope& hope = request->running.hope;
   const Tokens found = reported >= Tokens(0) ? reported : hope.seen;
+  if (reported >= Tokens(0)) fleet_.replica(request->running.replica).prompts.counters().Counted();
   if (found < Tokens(0) || !request->running.in_cache) return;
   fleet_.replica(request->running.replica).prompts.reliability().Observe(hope.left, found - hope.live);
   hits_.prompts_compared += request->Prompt().value();

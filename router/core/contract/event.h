@@ -95,6 +95,7 @@ struct ReplicaProgress {
   ReplicaId replica;
   int64_t steps = 0;        // Steps since the last sample: the most events any of its streams relayed.
   Instant newest_step_end;  // When the newest event arrived.
+  bool delayed = false;     // All streams waited for their clients: the times say nothing of the engine.
   bool operator==(const ReplicaProgress&) const = default;
 };
 
@@ -113,7 +114,9 @@ struct EngineReport {
   double kv_used_share = -1;  // Of its capacity, 0..1.
   int running = -1;
   int waiting = -1;
-  int64_t preemptions = -1;  // Counter since the engine's start.
+  int64_t preemptions = -1;    // Counter since the engine's start.
+  int64_t cache_queries = -1;  // Tokens of prompts since then.
+  int64_t cache_hits = -1;     // Tokens of those in its prefix cache.
   bool operator==(const EngineReport&) const = default;
 };
 

@@ -36,7 +36,7 @@ void Fields(Archive& archive, StreamTokens& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, ReplicaProgress& e) {
-  archive(e.replica, e.steps, e.newest_step_end);
+  archive(e.replica, e.steps, e.newest_step_end, e.delayed);
 }
 template <class Archive>
 void Fields(Archive& archive, Progress& e) {
@@ -44,7 +44,7 @@ void Fields(Archive& archive, Progress& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, EngineReport& e) {
-  archive(e.replica, e.sampled_at, e.kv_used_share, e.running, e.waiting, e.preemptions);
+  archive(e.replica, e.sampled_at, e.kv_used_share, e.running, e.waiting, e.preemptions, e.cache_queries, e.cache_hits);
 }
 template <class Archive>
 void Fields(Archive& archive, ReplicaHealth& e) {

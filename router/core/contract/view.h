@@ -43,6 +43,7 @@ struct PoolView {
   struct ForecastError {
     double error = 0;
     double sigma = 0;      // The standard deviation that was forecast, over capacity.
+    double lengths = 0;    // The part of it that is left where the pace is known: chance alone.
     int64_t compared = 0;  // Comparisons so far.
     bool operator==(const ForecastError&) const = default;
   };

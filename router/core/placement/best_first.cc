@@ -24,10 +24,10 @@ std::optional<WaitReason> BestFirst::SurelyBroken(const Floors::Entry& entry, do
 }
 
 void BestFirst::Bound(size_t server, bool holds) {
-  ++looks_;
   const std::vector<uint32_t>& failed_on = request_->waiting.failed_on;
-  if (!request_->MayUse(server) || needed_ > servers_.Longest(server)) return;
   if (std::binary_search(failed_on.begin(), failed_on.end(), server)) return;
+  ++looks_;
+  if (!request_->MayUse(server) || needed_ > servers_.Longest(server)) return;
   const Floors::Entry& entry = floors_.Of(server);
   const double share = newcomer_.FloorOf(entry).share + newcomer_.Adds(entry, holds);
   const double saved = entry.price.Of(newcomer_.Cached(holds));

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "router/core/learning/cache_counters.h"
 #include "router/core/learning/hit_reliability.h"
 #include "router/core/prompts/live_blocks.h"
 #include "router/core/prompts/prefix_holders.h"
@@ -48,11 +49,13 @@ class PromptCache {
   void Forget() {
     left_.Clear();
     UnlistLost();
+    counters_ = CacheCounters();
   }
 
   const LiveBlocks& live() const { return live_; }
   HitReliability& reliability() { return reliability_; }
   const HitReliability& reliability() const { return reliability_; }
+  CacheCounters& counters() { return counters_; }
 
  private:
   bool Holds(uint64_t block) const { return live_.Contains(block) || left_.Contains(block); }
@@ -62,6 +65,7 @@ class PromptCache {
   LiveBlocks live_;
   PrefixIndex left_;
   HitReliability reliability_;
+  CacheCounters counters_;
   PrefixHolders* holders_ = nullptr;  // Null: nobody asks for the holders of a block.
   uint32_t replica_ = 0;
 };

@@ -20,14 +20,16 @@ double UsedShare(const FleetBook& book, ReplicaId replica, const Observation& se
 std::vector<EngineReport> ReportsOf(const FleetBook& book, ReplicaId first, const Observation& seen, Instant at) {
   std::vector<EngineReport> reports;
   if (!book.entry(first).place) {
-    return {EngineReport{first, at, UsedShare(book, first, seen), seen.running, seen.waiting, seen.preemptions}};
+    return {EngineReport{first, at, UsedShare(book, first, seen), seen.running, seen.waiting, seen.preemptions,
+                         seen.cache_queries, seen.cache_hits}};
   }
   for (const ReplicaId replica : book.RanksOf(first)) {
     const int rank = book.entry(replica).place->rank;
     const auto load =
         std::find_if(seen.ranks.begin(), seen.ranks.end(), [rank](const RankLoad& each) { return each.rank == rank; });
     if (load == seen.ranks.end()) continue;
-    reports.push_back({replica, at, load->kv_used_share, load->running, load->waiting, load->preemptions});
+    reports.push_back({replica, at, load->kv_used_share, load->running, load->waiting, load->preemptions,
+                       load->cache_queries, load->cache_hits});
   }
   return reports;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/core/rooms_for_test.h"
+
 namespace penstock {
 namespace {
 
@@ -47,6 +49,27 @@ double FactorLearned(bool token_first) {
 TEST(ReplicaState, PrefillIsLearnedAsPrefillWhetherItsFirstTokenOrItsStepIsToldFirst) {
   EXPECT_NEAR(FactorLearned(false), 1, 0.02);
   EXPECT_NEAR(FactorLearned(true), 1, 0.02);
+}
+
+TEST(ReplicaState, StepsOfStreamsThatWaitForTheirClientsTeachNothing) {
+  Fleet fleet = testing::MakeFleet({});
+  fleet.replicas[0].learns_steps = true;
+  testing::TestRooms test(fleet);
+  RequestState* request = test.Decoding(1, 300);
+  const auto advance = [&](int64_t steps, bool delayed) {
+    test.rooms.running.Advance(Progress{{{ReplicaId(0), steps, test.now, delayed}}, {}}, test.now);
+  };
+  advance(1, false);
+  const double before = test.Replica().steps_model().Factor(0);
+  for (const int64_t steps : {0, 1, 0, 3}) {
+    test.Wait(Duration::Seconds(3));
+    advance(steps, true);
+    EXPECT_FALSE(test.Replica().steps.last_end) << "else its silence looks like a stall";
+  }
+  test.Wait(Duration::Seconds(3));
+  advance(1, false);
+  EXPECT_EQ(test.Replica().steps_model().Factor(0), before);
+  EXPECT_EQ(test.Replica().streams().Generated(*request), 7);
 }
 
 TEST(ReplicaState, ABusyNeighbourCostsAStepUnderTimeSlicingAndLessUnderMps) {
