@@ -15,8 +15,7 @@ void PoolState::CheckForecast(Instant now) {
     Sample& sample = samples_[i];
     if (sample.open && now < sample.due) continue;
     if (sample.open) {
-      // The members' share of the growth of all since their contributions were made.
-      const double held = growth_.Sum() > 0 ? sample.held * growth_.Present(now) / growth_.Sum() : 0;
+      const double held = HeldOf(sample, now);
       const double capacity = std::max(1.0, spec_.capacity.AsDouble());
       sample.last_error = (sample.mean - held) / capacity;
       sample.last_sigma = sample.sigma / capacity;
@@ -29,6 +28,13 @@ void PoolState::CheckForecast(Instant now) {
     sample.due = now + kForecastCheck[i];
     sample.epoch = epoch_++;
   }
+}
+
+PoolView::Cohort PoolState::CohortAt(Instant now) const {
+  const Sample& sample = samples_.back();
+  if (!sample.open) return {};
+  const double held = std::max(0.0, HeldOf(sample, now));
+  return {now - (sample.due - kForecastCheck.back()), Amount(static_cast<int64_t>(held))};
 }
 
 }  // namespace penstock

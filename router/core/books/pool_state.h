@@ -129,6 +129,8 @@ class PoolState {
     return {samples_[horizon].last_error, samples_[horizon].last_sigma, samples_[horizon].compared};
   }
 
+  PoolView::Cohort CohortAt(Instant now) const;
+
   void Join(Membership& member, const GrowthVector& contribution, bool yields, Instant now) {
     // It needs its memory all the time until it is seen to be ahead.
     member = {contribution, now, epoch_, {Amount(0), Amount(static_cast<int64_t>(contribution.mean[0]))}, yields};
@@ -172,6 +174,10 @@ class PoolState {
     int64_t compared = 0;
   };
 
+  // The members' share of the growth of all since their contributions were made.
+  double HeldOf(const Sample& sample, Instant now) const {
+    return growth_.Sum() > 0 ? sample.held * growth_.Present(now) / growth_.Sum() : 0;
+  }
   void Count(double change, uint64_t joined) {
     for (Sample& sample : samples_) sample.held += joined <= sample.epoch ? change : 0;
   }

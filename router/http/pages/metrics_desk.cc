@@ -40,7 +40,8 @@ void MetricsDesk::Make() {
     askers.swap(askers_);
   }
   const Instant begun = Now();
-  const auto text = std::make_shared<const std::string>(MetricsPage(maker_.edge(), maker_.fleet()->config().limits));
+  const FleetBook& book = maker_.fleet()->book;
+  const auto text = std::make_shared<const std::string>(MetricsPage(maker_.edge(), book.config().limits, &book));
   const Instant made = Now();
   next_ = made + (made - begun) * kRest;
   for (const auto& done : askers) done(text);

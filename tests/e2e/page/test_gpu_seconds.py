@@ -10,7 +10,7 @@ from raw_http import chat, request_bytes, send
 
 pytestmark = pytest.mark.alone
 
-STATES = {"productive", "slow", "for_nobody", "blocked", "elsewhere", "idle", "asleep", "down"}
+STATES = {"productive", "full", "slow", "for_nobody", "blocked", "waiting", "elsewhere", "idle", "asleep", "down"}
 # A tight class, so that a stopped engine is late soon.
 CLASSES = "classes: {standard: {ttft: 1s, tpot: 100ms, queue: 60s, default: true}}\n"
 
@@ -44,7 +44,7 @@ def test_the_states_add_up_to_wall_time(routed):
     assert sum(by_state.values()) >= sum(after.values()) - 1e-3
     assert by_state["productive"] > 0.1 and by_state["idle"] > 1
     waiting = metrics.sum("penstock_gpu_input_wait_seconds_total")
-    assert waiting == pytest.approx(by_state["blocked"] + by_state["elsewhere"] + by_state["idle"], abs=1e-3)
+    assert waiting == pytest.approx(by_state["blocked"] + by_state["waiting"] + by_state["elsewhere"] + by_state["idle"], abs=1e-3)
     assert fleet(router)["gpu_time"]["productive_gpu_hours"] * 3600 >= by_state["productive"] * 0.999
 
 
@@ -54,6 +54,25 @@ def test_a_price_gives_a_cost(routed):
     assert time_of_gpus["cost_per_hour"] == 36
     assert time_of_gpus["cost"] == pytest.approx(sum(time_of_gpus["seconds"].values()) / 100, rel=0.01)
     assert router.metrics().sum("penstock_gpu_cost_total", gpu="node1/gpu0") > 0
+
+
+def test_a_gpu_is_full_while_requests_wait_for_its_memory(folder):
+    with Engine(folder, name="small", kv_tokens=3000) as engine:
+        config = ("gpus: [{id: node1/gpu0, kind: a100-80, memory: 80GiB}]\n"
+                  f"replicas:\n  - {{id: small, url: 'http://127.0.0.1:{engine.port}', gpus: [node1/gpu0], kv_tokens: 3000}}\n")
+        with Router(folder, config=config) as router:
+            body = request_bytes(body=chat("Hello", max_tokens=1200, stream=True))
+            clients = [threading.Thread(target=send, args=(router.address, body), kwargs={"timeout": 120}) for _ in range(6)]
+            for client in clients:
+                client.start()
+            wait_until(lambda: router.metrics().sum("penstock_gpu_seconds_total", state="full") > 0.3, 60, "full")
+            assert router.metrics().sum("penstock_pool_memory_wait_seconds_total", pool="small") > 0.2
+            outside = router.metrics().sum("penstock_gpu_memory_outside_pools_bytes", gpu="node1/gpu0")
+            assert 40e9 < outside < 80 * 2**30
+            wait_until(lambda: fleet(router)["gpu_time"]["short_of_memory_s"] > 0.2, 20, "the page shows it")
+            for client in clients:
+                client.join()
+            wait_until(lambda: fleet(router)["pools"][0]["stranded"] == 0, 20, "nobody waits any more")
 
 
 def test_overdue_work_is_slow_and_its_tokens_are_waste(routed):
