@@ -181,7 +181,7 @@ def test_simulate_writes_a_page_of_its_own(tmp_path):
                 str(page))
     assert ended.returncode == 0, ended.stderr
     html = page.read_text()
-    assert html.count("<svg") == html.count("</svg>") == 4
+    assert html.count("<svg") == html.count("</svg>") == 5
     assert "src=" not in html and "href=" not in html and "url(" not in html
     assert "active tokens" in html and "generate:azure-conv, penstock" in html
 

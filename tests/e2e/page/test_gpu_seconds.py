@@ -56,25 +56,6 @@ def test_a_price_gives_a_cost(routed):
     assert router.metrics().sum("penstock_gpu_cost_total", gpu="node1/gpu0") > 0
 
 
-def test_a_gpu_is_full_while_requests_wait_for_its_memory(folder):
-    with Engine(folder, name="small", kv_tokens=3000) as engine:
-        config = ("gpus: [{id: node1/gpu0, kind: a100-80, memory: 80GiB}]\n"
-                  f"replicas:\n  - {{id: small, url: 'http://127.0.0.1:{engine.port}', gpus: [node1/gpu0], kv_tokens: 3000}}\n")
-        with Router(folder, config=config) as router:
-            body = request_bytes(body=chat("Hello", max_tokens=1200, stream=True))
-            clients = [threading.Thread(target=send, args=(router.address, body), kwargs={"timeout": 120}) for _ in range(6)]
-            for client in clients:
-                client.start()
-            wait_until(lambda: router.metrics().sum("penstock_gpu_seconds_total", state="full") > 0.3, 60, "full")
-            assert router.metrics().sum("penstock_pool_memory_wait_seconds_total", pool="small") > 0.2
-            outside = router.metrics().sum("penstock_gpu_memory_outside_pools_bytes", gpu="node1/gpu0")
-            assert 40e9 < outside < 80 * 2**30
-            wait_until(lambda: fleet(router)["gpu_time"]["short_of_memory_s"] > 0.2, 20, "the page shows it")
-            for client in clients:
-                client.join()
-            wait_until(lambda: fleet(router)["pools"][0]["stranded"] == 0, 20, "nobody waits any more")
-
-
 def test_overdue_work_is_slow_and_its_tokens_are_waste(routed):
     router, engine = routed
     request = threading.Thread(target=lambda: send(router.address, request_bytes(body=chat("Hello", max_tokens=400, stream=True))))
