@@ -1,7 +1,5 @@
 // `penstock serve`: the router as a process. SIGHUP and a changed file reload, SIGTERM and SIGINT drain, a second one
 // ends at once. Exits with 0 when every request was answered to its end, with 3 when some were cut.
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <ctime>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "app/commands.h"
 #include "app/load_config.h"
 #include "app/process.h"
@@ -18,7 +17,7 @@
 #include "app/serve/server.h"
 #include "base/clock.h"
 #include "config/config.h"
-#include "router/telemetry/log/patient_write.h"
+#include "router/telemetry/log/decision_log.h"
 
 namespace penstock {
 namespace {
@@ -111,10 +110,23 @@ void DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals)
   }
 }
 
-// The router does not start. The log may be a file that nobody looks at.
-int FailStart(RouterServer* server, const Config& config, absl::string_view message) {
-  if (server != nullptr) server->log().Note(absl::StrCat("the router does not start: ", message), LogLevel::kError);
-  return server != nullptr && config.log.path.empty() ? 1 : Fail("serve", message);
+// Lines on stderr, in the form of the log.
+void Say(absl::string_view lines, LogLevel level, LogFormat format) {
+  DecisionLog::Options options;
+  options.format = format;
+  const auto log = DecisionLog::Open(options);
+  if (!log.ok()) return;
+  for (const absl::string_view line : absl::StrSplit(lines, '\n', absl::SkipEmpty())) {
+    (*log)->Note(std::string(line), level);
+  }
+}
+
+// The router does not start. Its log may be a file that nobody looks at, so stderr has the lines in any case.
+int FailStart(RouterServer* server, const LogConfig& log, absl::string_view message) {
+  const std::string words = absl::StrCat("the router does not start: ", message);
+  if (server != nullptr) server->log().Note(words, LogLevel::kError);
+  if (server == nullptr || !log.path.empty()) Say(words, LogLevel::kError, log.format);
+  return 1;
 }
 
 void NoteStart(RouterServer& server, const Config& config) {
@@ -122,7 +134,7 @@ void NoteStart(RouterServer& server, const Config& config) {
   server.log().Note(absl::StrCat("penstock ", PENSTOCK_VERSION, " starts with ", config.replicas.size(), " replicas"));
   server.log().Note(listening);
   if (!server.admin_address().empty()) server.log().Note("admin pages on " + server.admin_address());
-  if (!config.log.path.empty()) WritePatiently(STDERR_FILENO, listening + "\n", [] { return false; });
+  if (!config.log.path.empty()) Say(listening, LogLevel::kInfo, config.log.format);
 }
 
 }  // namespace
@@ -131,15 +143,16 @@ int RunServe(const ServeOptions& options) {
   const sigset_t signals = BlockSignals({SIGTERM, SIGINT, SIGHUP});
   FileWatch watch(options.config_file.empty() ? std::vector<std::string>() : std::vector{options.config_file});
   const absl::StatusOr<Loaded> loaded = LoadFor(options);
-  if (!loaded.ok()) return Fail("serve", loaded.status().message());
+  if (!loaded.ok()) return FailStart(nullptr, LogConfig(), loaded.status().message());
   const Config& config = loaded->config;
   RouterServer::Options server_options;
   server_options.version = PENSTOCK_VERSION;
   auto made = RouterServer::Create(config, std::move(server_options));
-  if (!made.ok()) return FailStart(nullptr, config, made.status().message());
+  if (!made.ok()) return FailStart(nullptr, config.log, made.status().message());
   RouterServer& server = **made;
   NoteWarnings(*loaded, server.log());
-  if (const absl::Status started = server.Start(); !started.ok()) return FailStart(&server, config, started.message());
+  if (const absl::Status started = server.Start(); !started.ok())
+    return FailStart(&server, config.log, started.message());
   NoteStart(server, config);
   LiveConfig live(options, config, server, std::move(watch));
   Run(live, signals);

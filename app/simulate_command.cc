@@ -113,8 +113,12 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
   line.Clear();
   if (!report.ok()) return Fail("simulate", report.status().message());
   if (!options.html_file.empty()) {
+    std::vector<RunSeries::Slice> slices = series.Slices();
+    for (size_t i = 0; i < std::min(slices.size(), report->stranded_series.size()); ++i) {
+      slices[i].stranded_memory = report->stranded_series[i];
+    }
     file.stream() << HtmlOf({absl::StrCat(options.config_file, ", ", options.trace, ", ", report->policy),
-                             bench::ReportTable(*report), series.slice_length(), series.Slices()});
+                             bench::ReportTable(*report), series.slice_length(), std::move(slices)});
   }
   if (file.is_open()) {
     if (const absl::Status kept = file.Keep(); !kept.ok()) return Fail("simulate", kept.message());

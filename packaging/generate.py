@@ -84,16 +84,13 @@ ENDING = r"""
 Done.
 .TP
 .B 1
-The run or the input is bad.
+The run or the input is bad, or requests of a load failed.
 .TP
 .B 2
 Wrong usage.
 .TP
 .B 3
 The router ended, and some requests were cut.
-.TP
-.B 4
-Requests of a load failed.
 .SH SIGNALS
 .B penstock serve
 drains at SIGTERM and SIGINT, ends at once at the second one, and reads its configuration again at SIGHUP.

@@ -291,6 +291,6 @@ void RouterServer::Stop() {
 
 CoreView RouterServer::View() const { return parts_->core->View(); }
 
-std::string RouterServer::Metrics() const { return MetricsPage(parts_->edge, parts_->config.limits); }
+std::string RouterServer::Metrics() const { return MetricsPage(parts_->edge, parts_->config.limits, nullptr); }
 
 }  // namespace penstock

@@ -26,6 +26,7 @@ class RunSeries {
     double median_ttft = -1;     // Seconds, of requests that arrived in the slice and got a token; below 0: none did.
     double slow_ttft = -1;       // Their 90th percentile.
     double refused = 0;          // Requests.
+    double stranded_memory = 0;  // Share of the KV memory that fitted nobody while requests waited for memory.
   };
 
   // `window` is the time that the slices divide; later events count nowhere.

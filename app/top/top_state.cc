@@ -69,22 +69,39 @@ std::vector<GpuBar> GpusOf(const Json& fleet) {
   return bars;
 }
 
+// A replica that answers, in words: the first of its troubles, by its own steps or by the exporters of its node.
+struct Condition {
+  std::string text;
+  bool bad = false;
+};
+Condition ConditionOf(const Json& replica) {
+  const double derate = NumberOf(replica, "derate", 1);
+  const double by_node = NumberOf(replica, "node_derate", 1);
+  const double storage = NumberOf(replica, "storage_pressure");
+  if (replica.value("stalled", false)) return {"stands still", true};
+  if (replica.value("node_closed", false)) return {"node closed", true};
+  if (derate > 1) return {absl::StrFormat("%.1fx slow", derate)};
+  if (by_node > 1) return {absl::StrFormat("node %.1fx", by_node)};
+  if (storage >= 0.5) return {absl::StrFormat("disk %.0f%%", 100 * storage)};
+  return {};
+}
+
 Table ReplicasOf(const Json& fleet) {
   Table table{"Replicas", "No replica.", {}, {}};
-  table.columns = {{"REPLICA", 12},    {"HEALTH", 8}, {"RUN", 5, true},  {"STEP", 7, true},   {"PACE", 5, true},
-                   {"TOK/S", 6, true}, {"MODEL", 18}, {"PREF", 5, true}, {"PREEMPT", 8, true}};
+  table.columns = {{"REPLICA", 12},    {"HEALTH", 12}, {"RUN", 5, true},  {"STEP", 7, true},   {"PACE", 5, true},
+                   {"TOK/S", 6, true}, {"MODEL", 18},  {"PREF", 5, true}, {"PREEMPT", 8, true}};
   for (const Json& replica : fleet.at("replicas")) {
     const std::string health = TextOf(replica, "health");
     const std::string residency = TextOf(replica, "residency");
     const bool awake = residency == "awake" || health == "down";
-    const double derate = NumberOf(replica, "derate", 1);
+    const Condition condition = awake && health == "up" ? ConditionOf(replica) : Condition();
     const double step = NumberOf(replica, "observed_step_s", -1);
     const double pace = NumberOf(replica, "pace", 1);
     Row row;
     row.cells = {Text(TextOf(replica, "name")),
-                 Text(awake && health == "up" && derate > 1 ? absl::StrFormat("%.1fx slow", derate)
-                      : awake                               ? health
-                                                            : residency),
+                 Text(!condition.text.empty() ? condition.text
+                      : awake                 ? health
+                                              : residency),
                  Count(NumberOf(replica, "running")),
                  Seconds(step),
                  {step < 0 ? "-" : absl::StrFormat("%.0f%%", pace * 100), pace},
@@ -94,7 +111,9 @@ Table ReplicasOf(const Json& fleet) {
                  Count(NumberOf(replica, "preemptions"))};
     if (health != "up") {
       row.tone = health == "down" ? Tone::kBad : Tone::kWarn;
-    } else if (derate > 1 || (step >= 0 && pace < 0.75)) {
+    } else if (condition.bad) {
+      row.tone = Tone::kBad;
+    } else if (!condition.text.empty() || (step >= 0 && pace < 0.75)) {
       row.tone = Tone::kWarn;
     }
     table.rows.push_back(std::move(row));
@@ -193,6 +212,9 @@ std::string GpuTimeOf(const Json& fleet) {
     absl::StrAppendFormat(&text, " %s %.0f%%", name, 100 * seconds / whole);
   }
   absl::StrAppendFormat(&text, ", %.2f productive hours", NumberOf(*found, "productive_gpu_hours"));
+  size_t pools = 0;
+  for (const Json& pool : fleet.at("pools")) pools += NumberOf(pool, "stranded") > 0 ? 1 : 0;
+  if (pools > 0) absl::StrAppendFormat(&text, ", KV stranded on %d", pools);
   return text;
 }
 

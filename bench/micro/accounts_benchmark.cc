@@ -88,10 +88,10 @@ void Measure(uint32_t replicas) {
     events.push_back(Nanoseconds(began) / static_cast<double>(kEventsOfALife * replicas));
     for (size_t i = 0; i < late.size(); ++i) late[i] = round % 2 + static_cast<int64_t>(i % 3);
     began = std::chrono::steady_clock::now();
-    book.Sample(late, now);
+    book.Sample(late, {}, now);
     samples.push_back(Nanoseconds(began));
     began = std::chrono::steady_clock::now();
-    book.Sample(late, now);
+    book.Sample(late, {}, now);
     quiet.push_back(Nanoseconds(began));
   }
   std::printf("| %u | %.0f ns | %.1f us | %.1f us | %.3f %% | %.0f ns |\n", replicas, Median(events),

@@ -269,14 +269,15 @@ void FleetSimulation::Sample() {
     const Progress progress = requests_->ProgressOf(group);
     if (!progress.replicas.empty()) Tell(progress);
   }
-  accounts_.SampleWork(requests_->LateStreams(spec_.fleet.classes, events_.now()), events_.now());
-  if (events_.now() - forecasts_sampled_ >= kForecastSamplePeriod) {
-    forecasts_sampled_ = events_.now();
-    accounts_.TakeForecastErrors(core_.View(events_.now()));
+  const Instant now = events_.now();
+  accounts_.SampleWork(requests_->LateStreams(spec_.fleet.classes, now), core_.FindMemoryWaits(now), now);
+  if (now - forecasts_sampled_ >= kForecastSamplePeriod) {
+    forecasts_sampled_ = now;
+    accounts_.TakeForecastErrors(core_.View(now));
     if (options_.progress) options_.progress(events_.elapsed(), requests_->ended());
   }
   if (!endless_ && requests_->open() == 0) return;
-  events_.Schedule(events_.now() + options_.sample_period, Occurrence::kSample, 0);
+  events_.Schedule(now + options_.sample_period, Occurrence::kSample, 0);
 }
 
 void FleetSimulation::Die(size_t replica) {

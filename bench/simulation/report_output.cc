@@ -18,7 +18,7 @@ Json StatesOf(const GpuTime& time) {
 
 double ShareOf(const GpuTime& time) {
   const double total = time.total();
-  return total > 0 ? time[GpuState::kProductive] / total : 0;
+  return total > 0 ? time.on_time() / total : 0;
 }
 
 // The seconds of each kind of work while requests ran.
@@ -72,8 +72,38 @@ void AddGpuJson(const SimulationReport& report, Json& json) {
   json["gpu_time"] = {{"states", StatesOf(fleet)},
                       {"productive_gpu_hours", fleet.productive_hours()},
                       {"productive_share", ShareOf(fleet)},
+                      {"short_of_memory_s", fleet.short_of_memory()},
                       {"waiting_for_input_s", fleet.waiting_for_input()}};
   for (const auto& [name, seconds] : WorkOf(report)) json["gpu_time"]["work"][name] = seconds;
+}
+
+Json StrandedJson(const SimulationReport& report) {
+  Json pools = Json::object();
+  for (const auto& [pool, stranded] : report.stranded) {
+    pools[pool] = {{"mean_share", stranded.mean_share}, {"memory_wait_s", stranded.waited_seconds}};
+  }
+  return pools;
+}
+
+Json GreyJson(const SimulationReport& report) {
+  Json replicas = Json::object();
+  for (const auto& [name, grey] : report.grey) {
+    Json& of = replicas[name] = {
+        {"derate", grey.derate}, {"found_at_s", grey.found_at.seconds()}, {"found_after_steps", grey.found_after}};
+    for (size_t i = 1; i < kGreyCauses; ++i) of["events"][GreyCauseName(static_cast<GreyCause>(i))] = grey.events[i];
+  }
+  return replicas;
+}
+
+// One line per pool whose requests waited for memory.
+std::string StrandedTable(const SimulationReport& report) {
+  std::string text;
+  for (const auto& [pool, stranded] : report.stranded) {
+    if (stranded.waited_seconds <= 0) continue;
+    absl::StrAppendFormat(&text, "  %-24s %s: %.1f s of waits for memory, %.2f%% of it free for nobody\n",
+                          "stranded KV", pool, stranded.waited_seconds, 100 * stranded.mean_share);
+  }
+  return text;
 }
 
 }  // namespace
@@ -109,12 +139,8 @@ std::string ReportJson(const SimulationReport& report) {
   json["loss"] = Json::object();
   for (const auto& [name, value] : report.loss) json["loss"][name] = value;
   AddGpuJson(report, json);
-  json["grey"] = Json::object();
-  for (const auto& [name, grey] : report.grey) {
-    Json& of = json["grey"][name] = {
-        {"derate", grey.derate}, {"found_at_s", grey.found_at.seconds()}, {"found_after_steps", grey.found_after}};
-    for (size_t i = 1; i < kGreyCauses; ++i) of["events"][GreyCauseName(static_cast<GreyCause>(i))] = grey.events[i];
-  }
+  json["stranded"] = StrandedJson(report);
+  json["grey"] = GreyJson(report);
   json["decision_us"] = {
       {"p50", report.decision_us.p50}, {"p99", report.decision_us.p99}, {"max", report.decision_us_max}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -149,7 +175,7 @@ std::string ReportTable(const SimulationReport& report) {
   text += "\n";
   absl::StrAppendFormat(&text, "  %-24s", "tokens/s of the roofline");
   for (const auto& [name, value] : report.loss) absl::StrAppendFormat(&text, " %s %.0f ", name, value);
-  text += "\n" + GpuTable(report.gpu_time) + WorkRow(report);
+  text += "\n" + GpuTable(report.gpu_time) + WorkRow(report) + StrandedTable(report);
   for (const auto& [name, value] : report.results.forecast) {
     if (!std::isnan(value)) absl::StrAppendFormat(&text, "  %-24s %.4g\n", name, value);
   }

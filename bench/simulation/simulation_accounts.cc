@@ -21,8 +21,9 @@ std::vector<ReplicaPlace> PlacesOf(const SimulatedFleetSpec& spec) {
 }  // namespace
 
 SimulationAccounts::SimulationAccounts(const SimulatedFleetSpec& spec, Duration window)
-    : spec_(spec), window_(window), gpus_(Instant() + window) {
+    : spec_(spec), window_(window), gpus_(Instant() + window), stranded_(Instant() + window), series_(window) {
   gpus_.Place(PlacesOf(spec), spec.fleet.models.size(), Instant());
+  stranded_.Configure(spec.fleet.pools, Instant());
   for (std::vector<int64_t>& compared : compared_) compared.assign(spec.fleet.pools.size(), 0);
 }
 
@@ -76,6 +77,9 @@ SimulationOutcome SimulationAccounts::Finish(const EngineTotals& engines, CoreVi
   outcome_.preemptions = engines.preemptions;
   gpus_.SettleAll(std::max(now, Instant() + window_));
   for (size_t gpu = 0; gpu < gpus_.gpus(); ++gpu) outcome_.gpu_time.push_back(gpus_.time(gpu));
+  stranded_.Settle(std::max(now, Instant() + window_));
+  outcome_.stranded = stranded_.pools();
+  outcome_.stranded_series = series_.Slices(Instant() + window_);
   outcome_.final_view = std::move(final_view);
   return std::move(outcome_);
 }

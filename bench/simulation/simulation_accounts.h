@@ -15,7 +15,9 @@
 #include "bench/simulation/engines/residency_orders.h"
 #include "bench/simulation/engines/simulated_fleet.h"
 #include "bench/simulation/engines/step_time.h"
+#include "bench/simulation/stranded_series.h"
 #include "router/core/accounts/gpu_accounts.h"
+#include "router/core/accounts/stranded_book.h"
 #include "router/core/accounts/work_book.h"
 #include "router/core/contract/action.h"
 #include "router/core/contract/admission_core.h"
@@ -46,10 +48,12 @@ struct SimulationOutcome {
   OrderCounts orders;
   LoadCounts loads;
   CoreView final_view;
-  std::vector<GpuTime> gpu_time;      // In the window, by GPU.
-  std::vector<StepTime> step_time;    // Of steps that ended in the window, by GPU.
-  std::vector<double> decision_us;    // Real time of each Apply; differs between equal runs.
-  std::vector<double> prompt_errors;  // Relative error of each estimate.
+  std::vector<GpuTime> gpu_time;         // In the window, by GPU.
+  std::vector<StepTime> step_time;       // Of steps that ended in the window, by GPU.
+  std::vector<StrandedMemory> stranded;  // In the window, by pool.
+  std::vector<double> stranded_series;   // Share of the KV memory, by StrandedSeries::kSlices of the window.
+  std::vector<double> decision_us;       // Real time of each Apply; differs between equal runs.
+  std::vector<double> prompt_errors;     // Relative error of each estimate.
   // At 1, 10 and 60 s.
   std::array<std::vector<PoolView::ForecastError>, kForecastChecks> pool_errors;
 };
@@ -67,8 +71,12 @@ class SimulationAccounts {
   void Observe(const Event& event, Instant now, const std::vector<Action>& actions) {
     work_.Observe(event, now, actions);
   }
-  // `late[replica]` of its streams are overdue.
-  void SampleWork(const std::vector<int64_t>& late, Instant now) { work_.Sample(late, now); }
+  // `late[replica]` of its streams are overdue. `waits`: what memory holds back now.
+  void SampleWork(const std::vector<int64_t>& late, const MemoryWaits& waits, Instant now) {
+    work_.Sample(late, waits, now);
+    stranded_.Sample(waits, now);
+    series_.Take(stranded_.pools(), spec_.fleet.pools, now);
+  }
   void Forwarded(const Forward& forward);
   // `count` tokens of the request reached its client.
   void Delivered(uint64_t request, Instant now, int64_t count = 1) {
@@ -103,6 +111,8 @@ class SimulationAccounts {
   Duration window_;
   GpuAccounts gpus_;
   WorkBook work_{gpus_};
+  StrandedBook stranded_;
+  StrandedSeries series_;
   SimulationOutcome outcome_;
   int64_t recomputed_elsewhere_ = 0;
   bool window_over_ = false;

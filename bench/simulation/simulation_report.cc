@@ -139,7 +139,7 @@ void AddLoss(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival>
   for (size_t gpu = 0; gpu < rates.size(); ++gpu) {
     const auto spent = [&](GpuState state) { return rates[gpu] * outcome.gpu_time[gpu][state] / seconds; };
     roofline += rates[gpu];
-    queued += spent(GpuState::kBlocked);
+    queued += spent(GpuState::kBlocked) + spent(GpuState::kWaiting);
     unasked += spent(GpuState::kIdle) + spent(GpuState::kElsewhere) + spent(GpuState::kAsleep) + spent(GpuState::kDown);
   }
   const double known = delivered.active + delivered.late + delivered.abandoned + recomputed + queued + unasked;
@@ -180,6 +180,15 @@ std::vector<std::pair<std::string, GreyView>> GreyOf(const CoreView& view) {
     if (replica.grey.events != GreyView().events) found.emplace_back(replica.name, replica.grey);
   }
   return found;
+}
+
+void AddStranded(const SimulatedFleetSpec& spec, double seconds, SimulationOutcome& outcome, SimulationReport& report) {
+  for (size_t i = 0; i < outcome.stranded.size(); ++i) {
+    const StrandedMemory& pool = outcome.stranded[i];
+    const double capacity = std::max(1.0, spec.fleet.pools[i].capacity.AsDouble());
+    report.stranded.push_back({pool.name, {pool.amount_seconds / capacity / seconds, pool.seconds}});
+  }
+  report.stranded_series = std::move(outcome.stranded_series);
 }
 
 void AddGpuTime(const SimulatedFleetSpec& spec, const SimulationOutcome& outcome, SimulationReport& report) {
@@ -244,6 +253,7 @@ SimulationReport ReportOf(const SimulatedFleetSpec& spec, const std::vector<Simu
   report.fluid_bound = FluidBound(spec, arrivals, window);
   AddLoss(spec, arrivals, seconds, outcome, report);
   AddGpuTime(spec, outcome, report);
+  AddStranded(spec, seconds, outcome, report);
   report.cost = CostOf(spec.gpu_prices, report.results.active_tokens_per_s);
   AddDecisionTimes(outcome, report);
   return report;

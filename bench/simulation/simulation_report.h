@@ -102,6 +102,13 @@ struct SimulationReport {
   std::vector<std::pair<std::string, GpuTime>> gpu_time;
   StepTime work;    // Of all GPUs, as seconds of the time in which requests ran.
   double gaps = 0;  // The rest of that time: no step was in flight.
+  // KV memory that was free and fitted nobody while requests waited for memory.
+  struct Stranded {
+    double mean_share = 0;      // Of the capacity, over the window.
+    double waited_seconds = 0;  // For which requests waited for the memory of the pool.
+  };
+  std::vector<std::pair<std::string, Stranded>> stranded;
+  std::vector<double> stranded_series;  // Mean share, by StrandedSeries::kSlices of the window.
   std::vector<std::pair<std::string, GreyView>> grey;
   Percentiles decision_us;
   double decision_us_max = 0;

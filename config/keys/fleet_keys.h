@@ -31,6 +31,11 @@ void VisitFields(Section& gpu, Visitor& visit) {
          "shifts, within elastic_kv."},
         gpu.elastic, ChoiceForm{kElasticNames});
   visit({"price", "Price of an hour of this GPU, in any currency; 0: not known."}, gpu.price, NumberForm{0, 1e6});
+  visit({"instance",
+         "GPU instance of the MIG slice, as GPU_I_ID in dcgm-exporter: samples of other instances do not concern it. "
+         "Left "
+         "out: samples of every instance of its device do."},
+        gpu.instance, CountForm{0, 127});
 }
 
 inline SectionDoc DocOf(const GpuKind&) { return {"gpu_kind", "A GPU in numbers."}; }
@@ -139,7 +144,9 @@ void VisitFields(Section& replica, Visitor& visit) {
   visit({"simulated", "Penstock simulates the engine. {} takes every default."}, replica.simulated, SectionForm{true});
 }
 
-inline SectionDoc DocOf(const EngineTlsConfig&) { return {"engine_tls", "Verification of an https engine."}; }
+inline SectionDoc DocOf(const EngineTlsConfig&) {
+  return {"engine_tls", "Verification of an https engine or exporter."};
+}
 
 template <Of<EngineTlsConfig> Section, class Visitor>
 void VisitFields(Section& tls, Visitor& visit) {

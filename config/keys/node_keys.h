@@ -20,8 +20,15 @@ void VisitFields(Section& rule, Visitor& visit) {
       {"metric", "Name of the metric. A sample with a label gpu concerns that GPU of the node, others the whole node.",
        kRequired},
       rule.metric, NameForm{});
-  visit({"labels", "Labels that the sample must have, with these values. Left out: any sample.", kUnlessZero},
+  visit({"labels",
+         "Labels that the sample must have. A value is equal, begins as one with a * at its end, or is one of several "
+         "with | between them: nvme*|md0. Left out: any sample.",
+         kUnlessZero},
         rule.labels, TextMapForm{});
+  visit({"without", "Samples with one of these labels are left out. Values as in `labels`.", kUnlessZero}, rule.without,
+        TextMapForm{});
+  visit({"over", "The value is divided by that of this metric with the same labels, as used over limit.", kUnlessZero},
+        rule.over, NameForm{});
   visit({"rate", "True: the bounds are for the increase of a counter per second."}, rule.rate, FlagForm{});
   visit({"above", "The rule holds while the value is above it, and below `below` where both are given."}, rule.above,
         kBound);
@@ -42,8 +49,7 @@ inline SectionDoc DocOf(const ExporterConfig&) {
 
 template <Of<ExporterConfig> Section, class Visitor>
 void VisitFields(Section& exporter, Visitor& visit) {
-  visit({"kind", "node_exporter and dcgm have built-in rules; hami and prometheus have those of `rules` only.",
-         kRequired},
+  visit({"kind", "node_exporter, dcgm and hami have built-in rules; prometheus has those of `rules` only.", kRequired},
         exporter.kind, ChoiceForm{kExporterNames});
   visit({"url", "Address of the page; without a path, /metrics is read.", kRequired}, exporter.url, EngineUrlForm{});
   visit({"every", "Time between two readings."}, exporter.every,
@@ -51,6 +57,9 @@ void VisitFields(Section& exporter, Visitor& visit) {
   visit({"timeout", "Longest time of one reading, from the connection to the last byte."}, exporter.timeout,
         TimeForm{Duration::Milliseconds(50), Duration::Seconds(60)});
   visit({"key", "Bearer token for the exporter.", kUnlessZero}, exporter.key, SecretForm{});
+  visit({"tls", "Verification of an https exporter beyond the defaults."}, exporter.tls, SectionForm{true});
+  visit({"disable", "Built-in rules that do not count, by name (docs/node-signals.md)."}, exporter.disable,
+        TextsForm{});
   visit({"rules", "Further rules, beside the built-in ones of the kind."}, exporter.rules, ListForm{});
 }
 

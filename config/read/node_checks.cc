@@ -14,6 +14,7 @@ void CheckSection(NodeRuleConfig& rule, const MapReader& map, Draft&) {
   if (rule.above && rule.below && *rule.above >= *rule.below) {
     map.Fail("above", "must be lower than below: the rule holds between both");
   }
+  if (rule.rate && !rule.over.empty()) map.Fail("over", "cannot be used with rate");
   if (!map.Has("factor") && rule.effect == NodeEffect::kStorage) rule.factor = 1;
   if (rule.effect == NodeEffect::kDerate && (rule.factor < 1 || rule.factor > 20)) {
     map.Fail("factor", "of a derate must be 1 to 20");
@@ -21,8 +22,16 @@ void CheckSection(NodeRuleConfig& rule, const MapReader& map, Draft&) {
 }
 
 void CheckSection(ExporterConfig& exporter, const MapReader& map, Draft&) {
-  const bool without = exporter.kind == ExporterKind::kPrometheus || exporter.kind == ExporterKind::kHami;
-  if (without && exporter.rules.empty()) map.Fail("kind", "has no built-in rules: give rules");
+  if (exporter.kind == ExporterKind::kPrometheus && exporter.rules.empty())
+    map.Fail("kind", "has no built-in rules: give rules");
+  std::vector<absl::string_view> known;
+  for (const BuiltInRule& rule : kBuiltInRules) {
+    if (rule.kind == exporter.kind) known.push_back(rule.name);
+  }
+  for (const std::string& name : exporter.disable) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    map.Fail("disable", absl::StrCat("no built-in rule of this kind is named \"", name, "\"", Suggestion(name, known)));
+  }
   if (!map.Has("timeout")) exporter.timeout = std::min(exporter.timeout, exporter.every);
   if (exporter.timeout > exporter.every) map.Fail("timeout", "must not be longer than every");
 }

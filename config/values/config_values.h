@@ -14,6 +14,7 @@
 #include "config/values/client_config.h"
 #include "config/values/node_values.h"
 #include "config/values/telemetry_values.h"
+#include "config/values/tls_values.h"
 #include "kvmodel/model_shape.h"
 #include "kvmodel/step_coefficients.h"
 
@@ -33,7 +34,8 @@ struct GpuConfig {
   GpuSharing sharing = GpuSharing::kTimeSlicing;
   std::optional<Bytes> elastic_kv;
   ElasticMode elastic = ElasticMode::kRead;
-  double price = 0;  // One hour costs so much; 0: not known.
+  double price = 0;             // One hour costs so much; 0: not known.
+  std::optional<int> instance;  // GPU instance of a MIG slice, as exporters name it.
 };
 
 struct ModelConfig {
@@ -113,28 +115,12 @@ struct SimulatedConfig {
   double tokens_per_step = 1;  // Mean of each sequence, by speculation.
 };
 
-// A PEM file and its text at the time of reading.
-struct PemFile {
-  std::string path;  // Empty: none.
-  std::string text;
-  bool operator==(const PemFile&) const = default;
-};
-
 // TLS on a listener: 1.2 and newer.
 struct ListenTlsConfig {
   PemFile certificate;
   PemFile key;
   PemFile client_ca;
   bool operator==(const ListenTlsConfig&) const = default;
-};
-
-// Verification of an https engine, beyond the defaults.
-struct EngineTlsConfig {
-  PemFile ca;
-  std::string server_name;
-  PemFile certificate;
-  PemFile key;
-  bool operator==(const EngineTlsConfig&) const = default;
 };
 
 struct ReplicaConfig {

@@ -1,10 +1,12 @@
 #include "router/core/penstock_core.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "router/core/admission/following.h"
+#include "router/core/admission/memory_waits.h"
 #include "router/core/shares/elastic_use.h"
 
 namespace penstock {
@@ -42,7 +44,14 @@ void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   exits_.SettleMemory(now_);
   rooms_.fleet.TickRisk(now_);
   slow_.grey.Review(now_);
-  std::visit([&](const auto& concrete) { On(concrete, actions); }, event);
+  const auto take = [&](const auto& concrete) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(concrete)>, NodeReport>) {
+      slow_.nodes.Told(concrete);
+    } else {
+      On(concrete, actions);
+    }
+  };
+  std::visit(take, event);
   // An arrival opens nothing, and has its one answer.
   if (!std::holds_alternative<RequestArrived>(event)) pump_.PumpOpened(now_, actions);
   residents_.Review(now_, actions);
@@ -126,8 +135,6 @@ void PenstockCore::On(const ElasticReport& event, Actions& actions) {
 }
 
 void PenstockCore::On(const AdapterResidency& event, Actions&) { adapters_.Told(event, now_); }
-
-void PenstockCore::On(const NodeReport& event, Actions&) { slow_.nodes.Told(event); }
 
 void PenstockCore::On(const FleetChanged& event, Actions&) {
   rooms_.Configure(event.fleet, now_);
@@ -214,5 +221,7 @@ std::optional<WaitView> PenstockCore::WaitOf(RequestId id) const {
   if (request == nullptr || request->phase != RequestPhase::kWaiting) return std::nullopt;
   return WaitView{request->waiting.reason, rooms_.waiting.lane(request->arrived.model).PositionOf(*request)};
 }
+
+MemoryWaits PenstockCore::FindMemoryWaits(Instant now) const { return MemoryWaitsOf(rooms_, now); }
 
 }  // namespace penstock

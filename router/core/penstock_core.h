@@ -42,6 +42,7 @@ class PenstockCore : public AdmissionCore, public FollowingCore {
   std::optional<Instant> NextDeadline() const override;
   CoreView View(Instant now) const override;
   std::optional<WaitView> WaitOf(RequestId request) const override;
+  MemoryWaits FindMemoryWaits(Instant now) const override;
 
   std::optional<Forward> Follow(const FollowedRequest& followed, Instant now) override;
   void Withdraw(RequestId request, Instant now) override;
@@ -67,7 +68,6 @@ class PenstockCore : public AdmissionCore, public FollowingCore {
   void On(const ReplicaResidency& event, Actions& actions);
   void On(const ElasticReport& event, Actions& actions);
   void On(const AdapterResidency& event, Actions& actions);
-  void On(const NodeReport& event, Actions& actions);
   void On(const FleetChanged& event, Actions& actions);
   void On(const ShutdownStarted& event, Actions& actions);
   void On(const TimerFired& event, Actions& actions);

@@ -93,6 +93,11 @@ std::optional<WaitView> CoreHost::WaitOf(RequestId request) const {
   return core_->WaitOf(request);
 }
 
+MemoryWaits CoreHost::FindMemoryWaits() const {
+  std::lock_guard lock(mutex_);
+  return core_->FindMemoryWaits(Now());
+}
+
 std::optional<AllowanceView> CoreHost::AllowanceOf(TenantId tenant) const {
   std::lock_guard lock(mutex_);
   return core_->AllowanceOf(tenant, Now());

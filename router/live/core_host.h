@@ -66,6 +66,8 @@ class CoreHost {
   uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
   CoreView View() const;
   std::optional<WaitView> WaitOf(RequestId request) const;
+  // The demand that memory holds back now.
+  MemoryWaits FindMemoryWaits() const;
   // The rest of a tenant's limits; nullopt where it has none.
   std::optional<AllowanceView> AllowanceOf(TenantId tenant) const;
   // The timer's loop only: cancels the timer, for good.

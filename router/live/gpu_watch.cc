@@ -31,14 +31,16 @@ void GpuWatch::Observe(const Event& event, Instant now, const std::vector<Action
         if (gpu < present_.size() && !replica.removed) present_[gpu] = true;
       }
     }
+    stranded_.Configure(fleet.pools, now);
     Price(now);
   }
   book_.Observe(event, now, actions);
 }
 
-void GpuWatch::Sample(std::span<const int64_t> late, Instant now) {
+void GpuWatch::Sample(std::span<const int64_t> late, const MemoryWaits& waits, Instant now) {
   std::lock_guard lock(mutex_);
-  book_.Sample(late, now);
+  book_.Sample(late, waits, now);
+  stranded_.Sample(waits, now);
 }
 
 void GpuWatch::SetPrices(std::map<std::string, double> prices, Instant now) {
@@ -67,6 +69,8 @@ GpuReport GpuWatch::Report(Instant now) const {
     gpus = std::min(accounts_.gpus(), names_->size());
     report.gone = accounts_.gone();
     report.recomputed_tokens = book_.recomputed_tokens();
+    stranded_.Settle(now);
+    report.pools = stranded_.pools();
   }
   report.gpus.resize(gpus);
   for (size_t first = 0; first < gpus; first += kSettledAtOnce) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "router/core/accounts/gpu_accounts.h"
+#include "router/core/accounts/stranded_book.h"
 #include "router/core/accounts/work_book.h"
 
 namespace penstock {
@@ -21,8 +22,8 @@ namespace penstock {
 class GpuWatch {
  public:
   void Observe(const Event& event, Instant now, const std::vector<Action>& actions);
-  // `late[replica]` of its streams are overdue.
-  void Sample(std::span<const int64_t> late, Instant now);
+  // `late[replica]` of its streams are overdue. `waits`: what memory holds back now.
+  void Sample(std::span<const int64_t> late, const MemoryWaits& waits, Instant now);
   // Takes the prices of an hour by the names of GPUs; a GPU that is missing has none.
   void SetPrices(std::map<std::string, double> prices, Instant now);
   GpuReport Report(Instant now) const;
@@ -34,6 +35,7 @@ class GpuWatch {
   mutable std::mutex mutex_;  // Guards everything below.
   mutable GpuAccounts accounts_;
   WorkBook book_{accounts_};
+  mutable StrandedBook stranded_;
   // Positions are those of the GPUs.
   std::shared_ptr<const std::vector<std::string>> names_ = std::make_shared<std::vector<std::string>>();
   std::vector<bool> present_;

@@ -120,13 +120,24 @@ void PutGpus(const PageFacts& facts, JsonWriter& json) {
     json.End(']');
     // The report may be of another moment than the fleet.
     const bool counted = gpu < facts.gpus.gpus.size() && facts.gpus.gpus[gpu].name == name;
+    json.Put("outside_pools_bytes", counted ? facts.gpus.gpus[gpu].outside_pools : std::nullopt);
     PutStates("seconds", counted ? facts.gpus.gpus[gpu].time : GpuTime(), json);
     json.End('}');
   }
   json.End(']');
 }
 
-void PutPool(const PoolView& pool, JsonWriter& json) {
+// The place of the pool in the report; null: the report is of another moment.
+const StrandedMemory* StrandedOf(const PageFacts& facts, absl::string_view pool) {
+  for (const StrandedMemory& each : facts.gpus.pools) {
+    if (each.name == pool) return &each;
+  }
+  return nullptr;
+}
+
+void PutPool(const PageFacts& facts, const PoolView& pool, JsonWriter& json) {
+  const StrandedMemory* stranded = StrandedOf(facts, pool.name);
+  const bool tracked = pool.cohort.age < Duration::Infinite();
   json.Begin('{')
       .Put("name", pool.name)
       .Put("unit", pool.in_bytes ? "bytes" : "tokens")
@@ -137,7 +148,12 @@ void PutPool(const PoolView& pool, JsonWriter& json) {
       .Put("foreign", pool.foreign)
       .Put("lent", pool.lent)
       .Put("forecast_peak", pool.forecast_peak)
+      .Put("stranded", std::llround(stranded != nullptr ? stranded->now : 0))
+      .Put("stranded_seconds", std::llround(stranded != nullptr ? stranded->amount_seconds : 0))
+      .Put("memory_wait_s", Milliseconds(stranded != nullptr ? stranded->seconds : 0))
       .Put("report_age_s", pool.report_age.seconds())
+      .Put("cohort_age_s", tracked ? std::optional(Milliseconds(pool.cohort.age.seconds())) : std::nullopt)
+      .Put("cohort_held", pool.cohort.held)
       .Begin("fan", '[');
   for (size_t i = 0; i < kFanSeconds.size(); ++i) {
     json.Begin('{')
@@ -224,7 +240,7 @@ std::string FleetJson(const PageFacts& facts) {
   PutModels(facts, json);
   PutGpus(facts, json);
   json.Begin("pools", '[');
-  for (size_t i = 0; i < std::min(facts.view.pools.size(), kMostListed); ++i) PutPool(facts.view.pools[i], json);
+  for (size_t i = 0; i < std::min(facts.view.pools.size(), kMostListed); ++i) PutPool(facts, facts.view.pools[i], json);
   json.End(']').Begin("replicas", '[');
   for (size_t i = 0; i < std::min(facts.view.replicas.size(), kMostListed); ++i) {
     PutReplica(facts.view.replicas[i], json);

@@ -30,6 +30,7 @@ void PutGpuTime(const PageFacts& facts, JsonWriter& json) {
   PutStates("seconds", fleet, json);
   json.Put("productive_gpu_hours", fleet.productive_hours())
       .Put("waiting_for_input_s", Milliseconds(fleet.waiting_for_input()))
+      .Put("short_of_memory_s", Milliseconds(fleet.short_of_memory()))
       .Put("cost_per_hour", price > 0 ? std::optional(price) : std::nullopt)
       .Put("cost", fleet.cost > 0 ? std::optional(fleet.cost) : std::nullopt)
       .Put("cost_per_million_active_tokens", CostPerMillion(facts));

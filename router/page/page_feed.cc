@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "router/fleet/outside_pools.h"
 #include "router/page/page_json.h"
 #include "router/page/shadow_json.h"
 
@@ -171,6 +172,7 @@ PageFeed::Pointer PageFeed::Build(uint64_t sequence) {
   if (edge_.gpus != nullptr) facts.gpus = edge_.gpus->Report(Now());
   facts.wasted = edge_.telemetry->Wasted();
   AddRequests(facts);
+  if (facts.fleet != nullptr) AddMemoryOutsidePools(facts.fleet->book, facts.gpus);
   if (edge_.log != nullptr) facts.decisions = edge_.log->Recent();
   if (comparison_) facts.comparison = comparison_();
   facts.shadow = ShadowNow();

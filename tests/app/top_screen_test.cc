@@ -127,6 +127,30 @@ TEST(TopScreen, MarksWhatIsDownOrSlow) {
   }
 }
 
+TEST(TopScreen, AReplicaOnASickNodeIsNotJustUp) {
+  const auto health_with = [](const char* field, const json& value) {
+    json state = SampleJson();
+    state["fleet"]["replicas"][0]["pace"] = 1.0;
+    state["fleet"]["replicas"][0][field] = value;
+    const TopState top = *ReadState(state.dump());
+    const Row& row = top.tables[static_cast<size_t>(Panel::kReplicas)].rows[0];
+    return std::make_pair(row.cells[1].text, row.tone);
+  };
+  EXPECT_EQ(health_with("node_closed", true), std::make_pair(std::string("node closed"), Tone::kBad));
+  EXPECT_EQ(health_with("node_derate", 1.5), std::make_pair(std::string("node 1.5x"), Tone::kWarn));
+  EXPECT_EQ(health_with("storage_pressure", 0.8), std::make_pair(std::string("disk 80%"), Tone::kWarn));
+  EXPECT_EQ(health_with("derate", 4.0), std::make_pair(std::string("4.0x slow"), Tone::kWarn));
+  EXPECT_EQ(health_with("stalled", true), std::make_pair(std::string("stands still"), Tone::kBad));
+  EXPECT_EQ(health_with("storage_pressure", 0.2), std::make_pair(std::string("up"), Tone::kPlain));
+}
+
+TEST(TopScreen, CountsThePoolsWithStrandedMemory) {
+  json state = SampleJson();
+  EXPECT_THAT(ReadState(state.dump())->gpu_time, Not(HasSubstr("stranded")));
+  state["fleet"]["pools"][0]["stranded"] = 5e9;
+  EXPECT_THAT(ReadState(state.dump())->gpu_time, HasSubstr("KV stranded on 1"));
+}
+
 TEST(TopScreen, SortsByTheChosenColumnAndTurns) {
   const auto order = [](TopView& view) {
     std::vector<std::string> names;

@@ -30,6 +30,19 @@ TEST(NodeKeys, AreReadAndPrinted) {
   }
 }
 
+TEST(NodeKeys, LabelsDisabledRulesAndTlsAreReadAndPrinted) {
+  const Config config = Parsed(WithNode(
+      "kind: node_exporter, url: https://h:9, disable: [disk_time, md_failed], tls: {server_name: n.test}, rules: "
+      "[{metric: used, over: limit, above: 0.9, without: {device: \"loop*|sr0\"}, effect: notice}]"));
+  const ExporterConfig& exporter = config.nodes.at(0).exporters.at(0);
+  EXPECT_EQ(exporter.disable, (std::vector<std::string>{"disk_time", "md_failed"}));
+  EXPECT_EQ(exporter.rules.at(0).over, "limit");
+  EXPECT_EQ(exporter.rules.at(0).without.at("device"), "loop*|sr0");
+  EXPECT_EQ(exporter.tls->server_name, "n.test");
+  EXPECT_EQ(Parsed(PrintConfig(config)).nodes, config.nodes);
+  EXPECT_THAT(Parsed(WithNode("kind: hami, url: http://h:9")).nodes, ::testing::SizeIs(1)) << "it has rules";
+}
+
 TEST(NodeKeys, AReadingEndsWithinItsPeriod) {
   EXPECT_EQ(Parsed(WithNode("kind: dcgm, url: http://h:9, every: 1s")).nodes[0].exporters[0].timeout,
             Duration::Seconds(1));
@@ -41,6 +54,10 @@ TEST(NodeKeys, MistakesAreExplained) {
   EXPECT_THAT(FindingsOf(WithNode("kind: dcgm, url: http://h:9", "node2")),
               HasSubstr("no GPU has an id that begins with \"node2/\""));
   EXPECT_THAT(FindingsOf(WithNode("kind: prometheus, url: http://h:9")), HasSubstr("has no built-in rules"));
+  EXPECT_THAT(FindingsOf(WithNode("kind: dcgm, url: http://h:9, disable: [disk_time]")),
+              HasSubstr("no built-in rule of this kind is named \"disk_time\""));
+  EXPECT_THAT(FindingsOf(WithRule("above: 1, rate: true, over: n, effect: drain")),
+              HasSubstr("cannot be used with rate"));
   EXPECT_THAT(FindingsOf(WithRule("effect: drain")), HasSubstr("needs a bound: above or below"));
   EXPECT_THAT(FindingsOf(WithRule("above: 2, below: 1, effect: drain")), HasSubstr("must be lower than below"));
   EXPECT_THAT(FindingsOf(WithRule("above: 2, effect: derate, factor: 0.5")), HasSubstr("of a derate must be 1 to 20"));

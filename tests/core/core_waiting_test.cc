@@ -31,6 +31,23 @@ TEST(CoreWaiting, ARequestThatDoesNotFitIsParkedAndForwardedWhenMemoryIsBack) {
   EXPECT_EQ(forward->waited, Duration::Milliseconds(50));
 }
 
+TEST(CoreWaiting, TheCoreNamesTheModelsThatMemoryHoldsBackAndTheirUnusedMemory) {
+  FleetOptions options;
+  options.pool_tokens = 1000;
+  CoreStepper stepper(MakeFleet(options));
+  EXPECT_TRUE(stepper.core.FindMemoryWaits(stepper.now).models.empty());
+  stepper.Arrive(1, 600);
+  EXPECT_TRUE(stepper.core.FindMemoryWaits(stepper.now).pools.empty()) << "free memory that nobody waits for";
+  stepper.Arrive(2, 600);
+  const MemoryWaits waits = stepper.core.FindMemoryWaits(stepper.now);
+  EXPECT_EQ(waits.models, std::vector<ModelId>{ModelId(0)});
+  ASSERT_EQ(waits.pools.size(), 1u);
+  EXPECT_GE(waits.pools[0].unused, Amount(0));
+  EXPECT_LT(waits.pools[0].unused, Amount(400)) << "the growth of the running request is not unused";
+  stepper.Finish(1, 10);
+  EXPECT_TRUE(stepper.core.FindMemoryWaits(stepper.now).models.empty());
+}
+
 TEST(CoreWaiting, ASmallRequestGoesPastALargeOneThatDoesNotFit) {
   FleetOptions options;
   options.pool_tokens = 4000;

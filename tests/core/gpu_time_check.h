@@ -26,7 +26,7 @@ class GpuTimeCheck {
       }
     }
     book_.Observe(event, now, actions);
-    if (++events_ % 5 == 0) book_.Sample(std::vector<int64_t>{events_ % 3, events_ % 2}, now);
+    if (++events_ % 5 == 0) book_.Sample(std::vector<int64_t>{events_ % 3, events_ % 2}, WaitsAt(events_), now);
   }
 
   // Empty while the promise holds.
@@ -45,6 +45,15 @@ class GpuTimeCheck {
   size_t requests() const { return book_.requests(); }
 
  private:
+  // Any set of models, waited for or not.
+  static MemoryWaits WaitsAt(int64_t event) {
+    MemoryWaits waits;
+    for (uint32_t model = 0; model < 3; ++model) {
+      if ((event / 5 + model) % 3 != 0) waits.models.push_back(ModelId(model));
+    }
+    return waits;
+  }
+
   GpuAccounts accounts_;
   WorkBook book_{accounts_};
   std::vector<double> wall_;  // Seconds in the fleet of each GPU.

@@ -63,7 +63,7 @@ TEST(GpuWatch, TheStatesAddUpToWallTimeWhileLoopsAndReadersMeet) {
   watch.Observe(FleetChanged{FleetOn({"a"})}, began, {});
   std::atomic<bool> stop = false;
   std::thread sampler([&] {
-    while (!stop) watch.Sample(std::vector<int64_t>{1}, Now());
+    while (!stop) watch.Sample(std::vector<int64_t>{1}, {}, Now());
   });
   std::thread reader([&] {
     while (!stop) watch.Report(Now());

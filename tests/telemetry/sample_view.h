@@ -107,6 +107,8 @@ inline std::string SampleExposition() {
   GpuReport gpus;
   gpus.gpus.push_back({"gpu0", {}, 2.5});
   gpus.gpus[0].time.cost = 1;
+  gpus.gpus[0].outside_pools = Bytes(5);
+  gpus.pools = {{"pool-a", true, true, 7, 70, 10}, {"pool-b", false, false, 0, 9, 3}};
   ShadowReport shadow;
   shadow.forecasts = true;
   return telemetry.Serialise(view, /*log_lines_dropped=*/1, gpus) + ShadowMetricsText(shadow);

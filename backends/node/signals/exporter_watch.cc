@@ -10,6 +10,9 @@ namespace {
 
 // Lines of the log that one page may cause.
 constexpr size_t kMostNews = 16;
+// The page of HAMi's monitor tells numbers and UUIDs of the devices with it.
+constexpr absl::string_view kHamiDevices = "hami_host_gpu_memory_used_bytes";
+constexpr size_t kMostDevices = 256;
 constexpr double kLargestSet = 9e15;  // Whole numbers are exact below it.
 
 bool Breaks(const NodeRuleConfig& rule, double value) {
@@ -29,24 +32,62 @@ ExporterWatch::ExporterWatch(const ExporterConfig& config)
 
 void ExporterWatch::Begin() {
   page_.clear();
-  page_gpus_.clear();
+  page_over_.clear();
+  page_subjects_.clear();
 }
 
 bool ExporterWatch::Matches(const NodeRuleConfig& rule, const MetricSample& sample) {
-  return std::all_of(rule.labels.begin(), rule.labels.end(),
-                     [&](const auto& label) { return sample.Label(label.first) == label.second; });
+  const auto fits = [&](const auto& label) {
+    const std::optional<std::string> value = sample.Label(label.first);
+    return value && FitsLabel(label.second, *value);
+  };
+  return std::all_of(rule.labels.begin(), rule.labels.end(), fits) &&
+         std::none_of(rule.without.begin(), rule.without.end(), fits);
+}
+
+ExporterWatch::Subject ExporterWatch::SubjectOf(const MetricSample& sample) {
+  Subject subject;
+  subject.gpu = sample.Label("gpu");
+  if (!subject.gpu) subject.gpu = sample.Label("device_index");
+  if (!subject.gpu) subject.uuid = sample.Label("device_uuid").value_or("");
+  subject.instance = sample.Label("GPU_I_ID");
+  if (subject.instance == "") subject.instance.reset();
+  return subject;
+}
+
+bool ExporterWatch::Concerns(const Subject& subject, const ExportedGpu& gpu) const {
+  if (!subject.uuid.empty()) {
+    const auto found = numbers_.find(subject.uuid);
+    if (found == numbers_.end() || gpu.number != found->second) return false;
+  }
+  if (subject.gpu && gpu.number != *subject.gpu) return false;
+  return !subject.instance || !gpu.instance || *subject.instance == *gpu.instance;
+}
+
+std::optional<double> ExporterWatch::ValueOf(const Key& key, double raw) const {
+  if (rules_[key.first].config.over.empty()) return raw;
+  const auto found = page_over_.find(key);
+  if (found == page_over_.end() || !(found->second > 0)) return std::nullopt;
+  return raw / found->second;
 }
 
 bool ExporterWatch::Take(const MetricSample& sample) {
+  if (sample.name == kHamiDevices && sample.labels.size() <= kLongestLabels && numbers_.size() < kMostDevices) {
+    const std::optional<std::string> uuid = sample.Label("device_uuid");
+    const std::optional<std::string> number = sample.Label("device_index");
+    if (uuid && number) numbers_[*uuid] = *number;
+  }
   for (size_t i = 0; i < rules_.size(); ++i) {
     const NodeRuleConfig& rule = rules_[i].config;
-    if (sample.name != rule.metric) continue;
+    const bool divides = !rule.over.empty() && sample.name == rule.over;
+    if (sample.name != rule.metric && !divides) continue;
     if (sample.labels.size() > kLongestLabels) return false;
     if (!Matches(rule, sample)) continue;
-    if (page_.size() >= kMostSeries) return false;
+    std::map<Key, double>& values = divides ? page_over_ : page_;
+    if (values.size() >= kMostSeries) return false;
     Key key(i, std::string(sample.labels));
-    page_gpus_[key] = sample.Label("gpu");
-    page_[std::move(key)] = sample.value;
+    if (!divides) page_subjects_[key] = SubjectOf(sample);
+    values[std::move(key)] = sample.value;
   }
   return true;
 }
@@ -100,9 +141,10 @@ void ExporterWatch::Commit(Instant at) {
     const SignalRule& rule = rules_[key.first];
     const auto found = series_.find(key);
     const bool known = found != series_.end() && at - found->second.raw_at <= stale_after_;
-    std::optional<Series> next = Next(rule, known ? &found->second : nullptr, raw, at);
+    const std::optional<double> value = ValueOf(key, raw);
+    std::optional<Series> next = value ? Next(rule, known ? &found->second : nullptr, *value, at) : std::nullopt;
     if (!next) continue;
-    next->gpu = page_gpus_[key];
+    next->subject = page_subjects_[key];
     const bool was = found != series_.end() && found->second.active;
     if (next->active != was) {
       Tell(key, next->active ? "begins" : "is over", absl::StrCat("value ", next->value));
@@ -117,11 +159,11 @@ void ExporterWatch::Commit(Instant at) {
 
 bool ExporterWatch::IsStale(Instant now) const { return !read_at_ || now - *read_at_ > stale_after_; }
 
-NodeEffects ExporterWatch::EffectsOn(std::optional<absl::string_view> gpu, Instant now) const {
+NodeEffects ExporterWatch::EffectsOn(const ExportedGpu& gpu, Instant now) const {
   NodeEffects all;
   if (IsStale(now)) return all;
   for (const auto& [key, series] : series_) {
-    if (!series.active || (series.gpu && gpu != *series.gpu)) continue;
+    if (!series.active || !Concerns(series.subject, gpu)) continue;
     const NodeRuleConfig& rule = rules_[key.first].config;
     NodeEffects one;
     if (rule.effect == NodeEffect::kDerate) one.derate = rule.factor;

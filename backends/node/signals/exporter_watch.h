@@ -33,6 +33,12 @@ struct NodeEffects {
   bool operator==(const NodeEffects&) const = default;
 };
 
+// A GPU as the labels of samples name it.
+struct ExportedGpu {
+  std::optional<std::string> number;    // As in the label gpu, or device_index of HAMi; nullopt: it has none.
+  std::optional<std::string> instance;  // GPU_I_ID of a MIG slice; nullopt: not known.
+};
+
 class ExporterWatch {
  public:
   static constexpr size_t kMostSeries = 2048;
@@ -47,16 +53,23 @@ class ExporterWatch {
   void Commit(Instant at);
 
   bool IsStale(Instant now) const;
-  // The effects on the GPU of this number, as in the label gpu; nullopt: of no number.
-  NodeEffects EffectsOn(std::optional<absl::string_view> gpu, Instant now) const;
+  // A sample of a device that no page numbers, by its UUID only, concerns no GPU. One of a MIG instance concerns that
+  // instance, and slices of its device whose instance is not known.
+  NodeEffects EffectsOn(const ExportedGpu& gpu, Instant now) const;
   // The rules that began or ended since the last call, in words.
   std::vector<std::string> TakeNews() { return std::exchange(news_, {}); }
 
  private:
   // A rule and the labels of a sample.
   using Key = std::pair<size_t, std::string>;
-  struct Series {
+  // The part of the node that a sample concerns; without any label: all of it.
+  struct Subject {
     std::optional<std::string> gpu;
+    std::optional<std::string> instance;
+    std::string uuid;  // Empty: the sample has a number, or concerns the whole node.
+  };
+  struct Series {
+    Subject subject;
     double raw = 0;
     Instant raw_at;
     double value = 0;
@@ -70,6 +83,10 @@ class ExporterWatch {
   void Tell(const Key& key, absl::string_view words, absl::string_view detail);
   // Series without a good sample in the page stay as they are for a while.
   void KeepMissing(std::map<Key, Series>& fresh, Instant at);
+  static Subject SubjectOf(const MetricSample& sample);
+  bool Concerns(const Subject& subject, const ExportedGpu& gpu) const;
+  // The value of the page, over that of the other metric where the rule has one; nullopt: it is missing.
+  std::optional<double> ValueOf(const Key& key, double raw) const;
   static bool Matches(const NodeRuleConfig& rule, const MetricSample& sample);
   // The next state of a series; nullopt: the sample is none.
   std::optional<Series> Next(const SignalRule& rule, const Series* before, double raw, Instant at) const;
@@ -78,7 +95,9 @@ class ExporterWatch {
   const Duration stale_after_;
   std::map<Key, Series> series_;
   std::map<Key, double> page_;
-  std::map<Key, std::optional<std::string>> page_gpus_;
+  std::map<Key, double> page_over_;
+  std::map<Key, Subject> page_subjects_;
+  std::map<std::string, std::string> numbers_;  // Of GPUs, by UUID.
   std::optional<Instant> read_at_;
   std::vector<std::string> news_;
 };

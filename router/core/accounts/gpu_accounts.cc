@@ -19,6 +19,7 @@ void GpuAccounts::Place(const std::vector<ReplicaPlace>& replicas, size_t models
   SettleAll(now);
   replicas_.resize(std::max(replicas_.size(), replicas.size()));
   waiting_.resize(std::max(waiting_.size(), models), 0);
+  waits_for_memory_.resize(waiting_.size(), false);
   for (Gpu& gpu : gpus_) gpu.replicas.clear();
   for (size_t i = 0; i < replicas.size(); ++i) {
     replicas_[i].place = replicas[i];
@@ -50,11 +51,13 @@ void GpuAccounts::FindKinds(Instant now) {
       if (model >= waiting_.size()) continue;
       kinds_of_[model].push_back(gpu.kind);
       if (waiting_[model] > 0) ++kind.wanted;
+      if (waits_for_memory_[model]) ++kind.memory;
     }
-    kind.blocked.Set(kind.wanted > 0, std::min(now, end_));
+    kind.demand.Set(kind.wanted > 0, std::min(now, end_));
+    kind.shortage.Set(kind.memory > 0, std::min(now, end_));
   }
   // The clocks are new: nothing of them is counted yet.
-  for (Gpu& gpu : gpus_) gpu.wanted = Duration();
+  for (Gpu& gpu : gpus_) gpu.wanted = gpu.memory = Duration();
 }
 
 void GpuAccounts::Vacate(size_t gpu, Instant now) {
@@ -95,12 +98,33 @@ void GpuAccounts::ChangeWaiting(ModelId model, int change, Instant now) {
   waiting += change;
   all_waiting_ += change;
   if (shown == (waiting > 0)) return;
+  if (shown) SetMemoryWait(model, false, now);
   const Instant until = std::min(now, end_);
   any_wait_.Set(all_waiting_ > 0, until);
   for (const size_t index : kinds_of_[model.value()]) {
     Kind& kind = kinds_[index];
     kind.wanted += shown ? -1 : 1;
-    kind.blocked.Set(kind.wanted > 0, until);
+    kind.demand.Set(kind.wanted > 0, until);
+  }
+}
+
+void GpuAccounts::SetMemoryWaits(const std::vector<ModelId>& models, Instant now) {
+  for (const ModelId model : memory_waits_) {
+    if (!std::binary_search(models.begin(), models.end(), model)) SetMemoryWait(model, false, now);
+  }
+  for (const ModelId model : models) SetMemoryWait(model, true, now);
+  memory_waits_ = models;
+}
+
+void GpuAccounts::SetMemoryWait(ModelId model, bool waits, Instant now) {
+  if (model.value() >= waiting_.size()) return;
+  waits = waits && waiting_[model.value()] > 0;
+  if (waits_for_memory_[model.value()] == waits) return;
+  waits_for_memory_[model.value()] = waits;
+  for (const size_t index : kinds_of_[model.value()]) {
+    Kind& kind = kinds_[index];
+    kind.memory += waits ? 1 : -1;
+    kind.shortage.Set(kind.memory > 0, std::min(now, end_));
   }
 }
 
@@ -119,7 +143,10 @@ void GpuAccounts::Settle(Gpu& gpu, Instant now) {
     Count(gpu, until - gpu.since, until);
     gpu.since = until;
   }
-  if (gpu.kind < kinds_.size()) gpu.wanted = kinds_[gpu.kind].blocked.At(until);
+  if (gpu.kind < kinds_.size()) {
+    gpu.wanted = kinds_[gpu.kind].demand.At(until);
+    gpu.memory = kinds_[gpu.kind].shortage.At(until);
+  }
   gpu.any_wait = any_wait_.At(until);
   Divide(gpu);
 }
@@ -128,18 +155,22 @@ void GpuAccounts::Count(Gpu& gpu, Duration passed, Instant until) const {
   const auto add = [&gpu](GpuState state, double seconds) { gpu.time.seconds[static_cast<size_t>(state)] += seconds; };
   if (gpu.mode == Mode::kLeft) return;
   gpu.time.cost += passed.seconds() / 3600 * gpu.price;
+  const Duration shortage = std::clamp(kinds_[gpu.kind].shortage.At(until) - gpu.memory, Duration(), passed);
   if (gpu.mode == Mode::kWorks) {
     add(GpuState::kSlow, passed.seconds() * gpu.slow);
     add(GpuState::kForNobody, passed.seconds() * gpu.for_nobody);
-    return add(GpuState::kProductive, passed.seconds() * (1 - gpu.slow - gpu.for_nobody));
+    const double on_time = 1 - gpu.slow - gpu.for_nobody;
+    add(GpuState::kFull, shortage.seconds() * on_time);
+    return add(GpuState::kProductive, (passed - shortage).seconds() * on_time);
   }
   if (gpu.mode == Mode::kDown) return add(GpuState::kDown, passed.seconds());
-  const Duration blocked = std::clamp(kinds_[gpu.kind].blocked.At(until) - gpu.wanted, Duration(), passed);
-  add(GpuState::kBlocked, blocked.seconds());
-  if (gpu.mode == Mode::kAsleep) return add(GpuState::kAsleep, (passed - blocked).seconds());
-  // Where the GPU is blocked, a request waits.
-  const Duration any = std::clamp(any_wait_.At(until) - gpu.any_wait, blocked, passed);
-  add(GpuState::kElsewhere, (any - blocked).seconds());
+  // Where a request waits for memory, one waits.
+  const Duration wanted = std::clamp(kinds_[gpu.kind].demand.At(until) - gpu.wanted, shortage, passed);
+  add(GpuState::kBlocked, shortage.seconds());
+  add(GpuState::kWaiting, (wanted - shortage).seconds());
+  if (gpu.mode == Mode::kAsleep) return add(GpuState::kAsleep, (passed - wanted).seconds());
+  const Duration any = std::clamp(any_wait_.At(until) - gpu.any_wait, wanted, passed);
+  add(GpuState::kElsewhere, (any - wanted).seconds());
   add(GpuState::kIdle, (passed - any).seconds());
 }
 

@@ -1,9 +1,11 @@
 // The accounts of the GPUs' time: every GPU-second has a state, and the states of a GPU add up to wall time.
 //
 //   productive   a request runs there whose next token is not overdue
+//   full         the same, while a request for a model that it serves waits for memory
 //   slow         a request runs there whose next token is overdue
 //   for_nobody   the engine may still work for a request whose client left, or that the router took back
-//   blocked      nothing runs although requests for a model that it serves wait
+//   blocked      nothing runs although a request for a model that it serves waits for memory
+//   waiting      nothing runs although requests for a model that it serves wait, all for other reasons
 //   elsewhere    nothing runs, and only requests for other models wait
 //   idle         nothing runs, and no request waits
 //   asleep       nothing runs, and none of its replicas is awake
@@ -11,10 +13,10 @@
 //
 // Requests that run on one GPU divide its time evenly, whichever replica they are on. So two overdue requests of three
 // make a second two thirds slow. A replica that is down or asleep runs nothing. Where nothing runs, the order is
-// down, blocked, asleep, elsewhere, idle. A GPU without replicas is not in the fleet, and its time does not count.
-// Pure. One owner; time goes back by microseconds at most. A change costs O(replicas of the GPU). GPUs with the same
-// models share a clock of the demand, which is read when one of them is settled. So a change of the demand costs O(sets
-// of models that have the model), however many GPUs rest.
+// down, blocked, waiting, asleep, elsewhere, idle. A GPU without replicas is not in the fleet, and its time does not
+// count. Pure. One owner; time goes back by microseconds at most. A change costs O(replicas of the GPU). GPUs with the
+// same models share a clock of the demand, which is read when one of them is settled. So a change of the demand costs
+// O(sets of models that have the model), however many GPUs rest.
 #ifndef PENSTOCK_ROUTER_CORE_ACCOUNTS_GPU_ACCOUNTS_H_
 #define PENSTOCK_ROUTER_CORE_ACCOUNTS_GPU_ACCOUNTS_H_
 
@@ -79,6 +81,8 @@ class GpuAccounts {
   void SetDown(size_t replica, bool down, Instant now);
   // `change` more requests wait in the router for a model.
   void ChangeWaiting(ModelId model, int change, Instant now);
+  // The models whose first waiting request waits for memory, in rising order. O(models that were or are listed).
+  void SetMemoryWaits(const std::vector<ModelId>& models, Instant now);
   // Counts the time up to `now`. Before a look at the seconds.
   void SettleAll(Instant now) { SettleSome(0, gpus_.size(), now); }
   // The same for `count` GPUs from `first` on, as far as there are any.
@@ -109,16 +113,20 @@ class GpuAccounts {
     double slow = 0;
     double for_nobody = 0;
     // The clocks as of `since`.
+    Duration memory;
     Duration wanted;
     Duration any_wait;
   };
   // A set of models that GPUs have in common.
   struct Kind {
-    int64_t wanted = 0;   // Its models that somebody waits for.
-    DemandClock blocked;  // Runs while there is one.
+    int64_t wanted = 0;    // Its models that somebody waits for.
+    int64_t memory = 0;    // Those of them whose first request waits for memory.
+    DemandClock demand;    // Runs while there is one that somebody waits for.
+    DemandClock shortage;  // Runs while there is one that waits for memory.
   };
 
   void FindKinds(Instant now);
+  void SetMemoryWait(ModelId model, bool waits, Instant now);
   void Settle(Gpu& gpu, Instant now);
   void Count(Gpu& gpu, Duration passed, Instant until) const;
   void SettleOf(size_t replica, Instant now);
@@ -131,6 +139,8 @@ class GpuAccounts {
   std::vector<Kind> kinds_;
   std::vector<std::vector<size_t>> kinds_of_;  // One list per model.
   std::vector<int64_t> waiting_;               // Requests by model.
+  std::vector<ModelId> memory_waits_;          // As they were set.
+  std::vector<bool> waits_for_memory_;         // One entry per model; true only where requests wait.
   int64_t all_waiting_ = 0;
   DemandClock any_wait_;  // Runs while a request waits.
 };

@@ -39,8 +39,9 @@ void WorkBook::Observe(const Event& event, Instant now, const std::vector<Action
   }
 }
 
-void WorkBook::Sample(std::span<const int64_t> late, Instant now) {
+void WorkBook::Sample(std::span<const int64_t> late, const MemoryWaits& waits, Instant now) {
   now_ = now;
+  accounts_.SetMemoryWaits(waits.models, now);
   while (!timers_.empty() && timers_.begin()->at < now) {
     const Timer timer = *timers_.begin();
     timers_.erase(timers_.begin());

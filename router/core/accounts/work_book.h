@@ -10,7 +10,8 @@
 //                nothing runs there ends it.
 //
 // Due times before the first token are exact, to the next Sample. The caller counts the overdue streams. Pure; one
-// owner. An event costs O(log requests), a sample O(replicas + requests that turned late).
+// owner. An event costs O(log requests), a sample O(replicas + models that memory holds
+// back + requests that turned late).
 #ifndef PENSTOCK_ROUTER_CORE_ACCOUNTS_WORK_BOOK_H_
 #define PENSTOCK_ROUTER_CORE_ACCOUNTS_WORK_BOOK_H_
 
@@ -23,6 +24,7 @@
 #include "router/core/accounts/gpu_accounts.h"
 #include "router/core/contract/action.h"
 #include "router/core/contract/event.h"
+#include "router/core/contract/memory_waits.h"
 
 namespace penstock {
 
@@ -33,8 +35,8 @@ class WorkBook {
 
   // The core took `event` at `now` and answered with `actions`.
   void Observe(const Event& event, Instant now, const std::vector<Action>& actions);
-  // `late[replica]` of its streams are overdue; 0 where the list ends.
-  void Sample(std::span<const int64_t> late, Instant now);
+  // `late[replica]` of its streams are overdue; 0 where the list ends. `waits`: what memory holds back now.
+  void Sample(std::span<const int64_t> late, const MemoryWaits& waits, Instant now);
 
   // Prompts and answers of requests that had begun, and that another run had to read again.
   int64_t recomputed_tokens() const { return recomputed_tokens_; }

@@ -191,6 +191,7 @@ void FleetState::Show(CoreView& view, Instant now) const {
     out.report_age = ledger_.ReportAge(id, now);
     out.overdrafts = balance.overdrafts;
     for (size_t k = 0; k < kForecastChecks; ++k) out.forecast_errors[k] = pool.ErrorAt(k);
+    out.cohort = pool.CohortAt(now);
     for (size_t k = 0; k < kFanSeconds.size(); ++k) {
       out.fan[k] = {pool.growth().MeanAt(kFanSeconds[k], now), pool.SigmaAt(kFanSeconds[k], now)};
     }

@@ -22,8 +22,7 @@ void PoolState::CheckForecast(Instant now) {
     if (sample.open && now < sample.due) continue;
     // An empty pool forecasts nothing.
     if (sample.open && sample.mean > 0) {
-      // The members' share of the growth of all since their contributions were made.
-      const double held = growth_.Sum() > 0 ? sample.held * growth_.Present(now) / growth_.Sum() : 0;
+      const double held = HeldOf(sample, now);
       const double capacity = std::max(1.0, spec_.capacity.AsDouble());
       sample.last = {(sample.mean - held) / capacity, calibrations_[i].factor() * sample.claimed / capacity,
                      sample.lengths / capacity, sample.last.compared + 1};
@@ -48,6 +47,13 @@ double PoolState::SigmaAt(double seconds, Instant now) const {
   size_t next = 0;
   while (next + 1 < kForecastChecks && seconds > kForecastCheck[next].seconds()) ++next;
   return calibrations_[next].factor() * ClaimedSigmaAt(seconds, now);
+}
+
+PoolView::Cohort PoolState::CohortAt(Instant now) const {
+  const Sample& sample = samples_.back();
+  if (!sample.open) return {};
+  const double held = std::max(0.0, HeldOf(sample, now));
+  return {now - (sample.due - kForecastCheck.back()), Amount(static_cast<int64_t>(held))};
 }
 
 }  // namespace penstock

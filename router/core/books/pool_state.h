@@ -130,6 +130,8 @@ class PoolState {
   // The standard deviation of the mean so far ahead, with what earlier forecasts missed.
   double SigmaAt(double seconds, Instant now) const;
 
+  PoolView::Cohort CohortAt(Instant now) const;
+
   void Join(Membership& member, const GrowthVector& contribution, bool yields, Instant now) {
     // It needs its memory all the time until it is seen to be ahead.
     member = {contribution, now, epoch_, {Amount(0), Amount(static_cast<int64_t>(contribution.mean[0]))}, yields};
@@ -173,6 +175,10 @@ class PoolState {
   };
 
   double ClaimedSigmaAt(double seconds, Instant now) const;
+  // The members' share of the growth of all since their contributions were made.
+  double HeldOf(const Sample& sample, Instant now) const {
+    return growth_.Sum() > 0 ? sample.held * growth_.Present(now) / growth_.Sum() : 0;
+  }
   void Count(double change, uint64_t joined) {
     for (Sample& sample : samples_) sample.held += joined <= sample.epoch ? change : 0;
   }

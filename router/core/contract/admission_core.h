@@ -11,6 +11,7 @@
 
 #include "router/core/contract/action.h"
 #include "router/core/contract/event.h"
+#include "router/core/contract/memory_waits.h"
 #include "router/core/contract/view.h"
 
 namespace penstock {
@@ -27,6 +28,8 @@ class AdmissionCore {
   virtual CoreView View(Instant now) const = 0;
   // Why a waiting request waits; nullopt when it does not wait.
   virtual std::optional<WaitView> WaitOf(RequestId request) const = 0;
+  // The demand that memory holds back; empty where the core tells no reason to wait.
+  virtual MemoryWaits FindMemoryWaits(Instant) const { return {}; }
   // The rest of a tenant's limits; nullopt where it has none, or the core keeps none.
   virtual std::optional<AllowanceView> AllowanceOf(TenantId, Instant) const { return std::nullopt; }
 };

@@ -55,6 +55,12 @@ struct PoolView {
     bool operator==(const FanPoint&) const = default;
   };
   std::array<FanPoint, kFanSeconds.size()> fan;
+  // The requests that ran when the newest forecast for the last check was made, and the memory that they hold now.
+  struct Cohort {
+    Duration age = Duration::Infinite();  // Since then; Infinite(): there is no such forecast.
+    Amount held{0};
+  };
+  Cohort cohort;
 };
 
 // The cache of a replica in elastic memory, where its engine has a limit of its own.

@@ -27,6 +27,7 @@ class TenantGate final : public AdmissionCore {
   std::optional<Instant> NextDeadline() const override { return core_->NextDeadline(); }
   CoreView View(Instant now) const override;
   std::optional<WaitView> WaitOf(RequestId request) const override { return core_->WaitOf(request); }
+  MemoryWaits FindMemoryWaits(Instant now) const override { return core_->FindMemoryWaits(now); }
   std::optional<AllowanceView> AllowanceOf(TenantId tenant, Instant now) const override {
     return room_.Of(tenant, now);
   }

@@ -6,7 +6,8 @@ namespace penstock {
 
 MetricsDesk::MetricsDesk(EventLoop& maker)
     : making_(maker, [&maker] {
-        return std::make_shared<const std::string>(MetricsPage(maker.edge(), maker.fleet()->config().limits));
+        const FleetBook& book = maker.fleet()->book;
+        return std::make_shared<const std::string>(MetricsPage(maker.edge(), book.config().limits, &book));
       }) {}
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "router/fleet/outside_pools.h"
 #include "router/jobs/worker/job_thread.h"
 #include "router/page/page_feed.h"
 #include "router/telemetry/shadow_metrics.h"
@@ -17,7 +18,7 @@ double Ratio(int64_t used, int64_t limit) {
 
 }  // namespace
 
-std::string MetricsPage(const Edge& edge, const LimitsConfig& limits) {
+std::string MetricsPage(const Edge& edge, const LimitsConfig& limits, const FleetBook* book) {
   const CoreView view = edge.core->View();
   Telemetry& telemetry = *edge.telemetry;
   telemetry.SetFill(Bounded::kConnections,
@@ -29,7 +30,8 @@ std::string MetricsPage(const Edge& edge, const LimitsConfig& limits) {
   telemetry.SetFill(Bounded::kDeliveredText,
                     Ratio(edge.delivered_text.used().value(), limits.max_kept_text_total.value()));
   if (edge.jobs != nullptr) telemetry.SetStoreUse(edge.jobs->use());
-  const GpuReport gpus = edge.gpus != nullptr ? edge.gpus->Report(Now()) : GpuReport();
+  GpuReport gpus = edge.gpus != nullptr ? edge.gpus->Report(Now()) : GpuReport();
+  if (book != nullptr) AddMemoryOutsidePools(*book, gpus);
   std::string text = telemetry.Serialise(view, edge.log != nullptr ? edge.log->dropped() : 0, gpus);
   text += LoopMetricsText(edge.turns, Now());
   const std::optional<ShadowReport> shadow = edge.page != nullptr ? edge.page->ShadowNow() : std::nullopt;

@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// Any thread.
-std::string MetricsPage(const Edge& edge, const LimitsConfig& limits);
+// Any thread. `book`: the fleet of the newest configuration; null leaves the memory outside of pools out.
+std::string MetricsPage(const Edge& edge, const LimitsConfig& limits, const FleetBook* book);
 
 }  // namespace penstock
 

@@ -17,6 +17,7 @@
 #include "backends/node/signals/page_lines.h"
 #include "base/clock.h"
 #include "config/keys/names.h"
+#include "config/values/capacity.h"
 #include "router/telemetry/engine_metrics.h"
 
 namespace penstock {
@@ -109,8 +110,10 @@ std::shared_ptr<NodeKeeper::Reader> NodeKeeper::Begin(const std::string& node, c
   options.max_idle = 1;
   auto address = ParseUpstreamUrl(exporter.url);
   if (address.ok() && address->tls) {
-    auto context = TlsContext::ForClient("", TlsIdentity{});
+    const EngineTlsConfig given = exporter.tls.value_or(EngineTlsConfig());
+    auto context = TlsContext::ForClient(given.ca.text, TlsIdentity{given.certificate.text, given.key.text});
     if (context.ok()) options.tls = *std::move(context);
+    options.server_name = given.server_name;
   }
   if (address.ok()) reader->pool = std::make_unique<UpstreamPool>(control_.io(), *address, options);
   control_.connections().EnterGuest();
@@ -153,7 +156,12 @@ NodeEffects NodeKeeper::EffectsOn(ReplicaId replica, Instant now) const {
     for (const auto& reader : readers_) {
       const size_t length = reader->node.size();
       if (!absl::StartsWith(gpu, reader->node) || gpu.rfind('/') != length) continue;
-      all.Add(reader->watch.EffectsOn(NumberOf(absl::string_view(gpu).substr(length + 1)), now));
+      ExportedGpu exported;
+      if (const auto number = NumberOf(absl::string_view(gpu).substr(length + 1)))
+        exported.number = std::string(*number);
+      const GpuConfig* known = FindGpu(book_.config(), gpu);
+      if (known != nullptr && known->instance) exported.instance = absl::StrCat(*known->instance);
+      all.Add(reader->watch.EffectsOn(exported, now));
     }
   }
   return all;

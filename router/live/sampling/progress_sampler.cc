@@ -26,7 +26,7 @@ void ProgressSampler::Sample() {
       if (replica.steps > 0) on_token_(replica.replica, replica.newest_step_end);
     }
   }
-  if (edge.gpus != nullptr) edge.gpus->Sample(edge.board->late(), Now());
+  if (edge.gpus != nullptr) edge.gpus->Sample(edge.board->late(), edge.core->FindMemoryWaits(), Now());
 }
 
 void ProgressSampler::Stop() {

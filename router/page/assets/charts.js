@@ -1,7 +1,14 @@
 // The bars of the GPUs, the plot of tokens and the fan of a pool.
 
 const GPU_KINDS = [['weights', 'weights'], ['held', 'KV in use'], ['promised', 'promised'], ['peak', 'forecast peak'],
-  ['room', 'KV free'], ['free', 'free']];
+  ['stranded', 'KV stranded'], ['room', 'KV free'], ['free', 'free']];
+// Replicas of one model have one shade on every GPU.
+const MODEL_SHADES = 6;
+const shadesOfModels = new Map();
+function shadeOf(model) {
+  if (!shadesOfModels.has(model)) shadesOfModels.set(model, shadesOfModels.size % MODEL_SHADES);
+  return shadesOfModels.get(model);
+}
 const GPUS_SHOWN = 24;
 let allGpus = false;
 
@@ -12,14 +19,19 @@ function partsOf(gpu, pools) {
   const peaks = [];
   const seen = new Set();
   let at = 0;
-  const add = (kind, size, label) => {
-    if (size > 0) parts.push({ kind, size, at, label: `${label} ${amount(size, 'bytes')}` });
+  const add = (kind, size, label, model) => {
+    if (size > 0) parts.push({ kind, size, at, model, label: `${label} ${amount(size, 'bytes')}` });
     at += Math.max(0, size);
   };
   for (const part of gpu.parts) {
-    add('weights', part.weights_bytes || 0, `${part.model}: weights`);
+    const from = at;
+    add('weights', part.weights_bytes || 0, `${part.model}: weights`, part.model);
     const pool = pools.get(part.pool);
-    if (!pool || pool.unit !== 'bytes' || seen.has(pool.name)) continue;
+    const end = () => parts.push({ kind: 'end', at, size: at - from, model: part.model });
+    if (!pool || pool.unit !== 'bytes' || seen.has(pool.name)) {
+      end();
+      continue;
+    }
     seen.add(pool.name);
     const within = (value) => Math.min(value, pool.capacity);
     const held = within(pool.held + pool.draining);
@@ -29,8 +41,10 @@ function partsOf(gpu, pools) {
     add('held', held, `${part.replica}: KV in use`);
     add('promised', promised - held, `${part.replica}: promised`);
     add('peak', peak - promised, `${part.replica}: forecast peak`);
-    add('room', pool.capacity - peak, `${part.replica}: KV free`);
-    parts.push({ kind: 'end', at });
+    const stranded = Math.min(pool.stranded, pool.capacity - peak);
+    add('stranded', stranded, `${part.replica}: free, but no waiting request fits`);
+    add('room', pool.capacity - peak - stranded, `${part.replica}: KV free`);
+    end();
   }
   return { parts, peaks, used: at };
 }
@@ -40,11 +54,16 @@ function drawBar(svg, gpu, pools) {
   const whole = Math.max(gpu.memory_bytes || 0, used) || 1;
   const x = (bytes) => bytes / whole * 1000;
   const line = (kind, at) => shape('line', { class: kind, x1: x(at), x2: x(at), y1: 0, y2: 20, 'vector-effect': 'non-scaling-stroke' });
-  svg.replaceChildren(...parts.map((part) => {
-    if (part.kind === 'end') return line('divider', part.at);
-    const bar = shape('rect', { class: part.kind, x: x(part.at), width: x(part.size), y: 0, height: 20 }, shape('title'));
+  svg.replaceChildren(...parts.flatMap((part) => {
+    if (part.kind === 'end') {
+      // A band below has the shade of the model from its weights to the end of its pool.
+      const band = shape('rect', { class: `model-${shadeOf(part.model)}`, x: x(part.at - part.size), width: x(part.size), y: 16, height: 4 }, shape('title'));
+      band.firstChild.textContent = part.model || 'unknown model';
+      return [band, line('divider', part.at)];
+    }
+    const bar = shape('rect', { class: part.kind, x: x(part.at), width: x(part.size), y: 0, height: 16 }, shape('title'));
     bar.firstChild.textContent = part.label;
-    return bar;
+    return [bar];
   }), ...peaks.map((at) => line('mark', at)));
   svg.setAttribute('aria-label', `${gpu.id}: ${amount(used, 'bytes')} of ${amount(gpu.memory_bytes, 'bytes')} taken or reserved`);
 }
@@ -71,7 +90,7 @@ function drawGpus(fleet) {
     card.children[3].replaceChildren(...gpu.parts.map((part) => {
       const pool = pools.get(part.pool);
       const kv = pool ? ` ${amount(pool.held, pool.unit)} of ${amount(pool.capacity, pool.unit)} KV` : ' KV unknown';
-      return element('span', {}, element('b', {}, part.replica), ` ${part.model || 'unknown model'},${kv}`);
+      return element('span', {}, element('i', { class: `model-${shadeOf(part.model)}` }), element('b', {}, part.replica), ` ${part.model || 'unknown model'},${kv}`);
     }));
     return card;
   });
@@ -128,6 +147,30 @@ function drawTokens(tokens) {
 
 // What a pool held and forecast, since the page was opened: {at, held, fan} by name.
 const poolHistory = new Map();
+// The last two forecasts that are followed: {began, fan, points of what their requests hold}, the newest last, by name.
+const poolCohorts = new Map();
+
+function noteCohort(pool, now) {
+  const kept = poolCohorts.get(pool.name) || [];
+  poolCohorts.set(pool.name, kept);
+  if (pool.cohort_age_s === null) return;
+  const began = now - pool.cohort_age_s;
+  let cohort = kept[kept.length - 1];
+  if (!cohort || began > cohort.began + 1) {
+    // The page saw its forecast only when it was fresh.
+    if (pool.cohort_age_s > 3) return;
+    cohort = { began, fan: pool.fan, points: [] };
+    kept.push(cohort);
+    if (kept.length > 2) kept.shift();
+  }
+  cohort.points.push({ at: now, held: pool.cohort_held });
+}
+
+// The newest followed forecast of at least 15 s; the one before until then.
+const followedOf = (name, now) => {
+  const kept = (poolCohorts.get(name) || []).filter((each) => each.began >= now - 75);
+  return kept.filter((each) => now - each.began >= 15).pop() || kept[0];
+};
 
 function notePools(fleet) {
   const names = new Set();
@@ -135,10 +178,11 @@ function notePools(fleet) {
     names.add(pool.name);
     const past = poolHistory.get(pool.name) || [];
     past.push({ at: fleet.time, held: pool.held, fan: pool.fan });
+    noteCohort(pool, fleet.time);
     while (past.length && past[0].at < fleet.time - 75) past.shift();
     poolHistory.set(pool.name, past);
   }
-  for (const name of poolHistory.keys()) if (!names.has(name)) poolHistory.delete(name);
+  for (const name of poolHistory.keys()) if (!names.has(name)) [poolHistory, poolCohorts].forEach((each) => each.delete(name));
 }
 
 function band(points, from, sigmas, x, y) {
@@ -165,10 +209,12 @@ function drawFan(fleet) {
       text(area.left - 6, y(top * share) + 4, pool.unit === 'bytes' ? `${(top * share / 1e9).toFixed(top < 2e10 ? 1 : 0)} GB` : short(top * share), 'end'));
   }
   svg.append(text(area.left, 205, '1 min ago'), text(x(now), 205, 'now', 'middle'), text(area.right, 205, 'in 1 min', 'end'));
-  const old = past.find((each) => each.at >= now - 61 && each.at < now - 4);
-  if (old) {
-    const points = [{ in_s: 0, mean: old.held, sigma: 0 }, ...old.fan];
-    svg.append(shape('path', { class: 'past2', d: band(points, old.at, 2, x, y) }), shape('path', { class: 'past1', d: band(points, old.at, 1, x, y) }));
+  const old = followedOf(pool.name, now);
+  if (old && old.points.length > 1) {
+    const since = (point) => point.at >= now - 60;
+    const points = [{ in_s: 0, mean: old.points[0].held, sigma: 0 }, ...old.fan];
+    svg.append(shape('path', { class: 'past2', d: band(points, old.began, 2, x, y) }), shape('path', { class: 'past1', d: band(points, old.began, 1, x, y) }),
+      shape('path', { class: 'line cohort', d: pathOf(old.points.filter(since).map((each) => [x(each.at), y(each.held)])) }));
   }
   const points = [{ in_s: 0, mean: pool.held, sigma: 0 }, ...pool.fan];
   svg.append(shape('path', { class: 'fan2', d: band(points, now, 2, x, y) }), shape('path', { class: 'fan1', d: band(points, now, 1, x, y) }),

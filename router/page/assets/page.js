@@ -170,7 +170,7 @@ function begin() {
   legend(byId('gpu-legend'), GPU_KINDS);
   legend(byId('state-legend'), STATES.map(([kind, label]) => [`state-${kind}`, label]));
   legend(byId('token-legend'), [['line active', 'active'], ['line late', 'late'], ['line wasted', 'wasted']]);
-  legend(byId('fan-legend'), [['line held', 'held'], ['line mean', 'expected of what runs now'], ['fan1', '± 1 and 2 sigma'], ['past1', 'forecast a minute ago, of what ran then']]);
+  legend(byId('fan-legend'), [['line held', 'held'], ['line mean', 'expected of what runs now'], ['fan1', '± 1 and 2 sigma'], ['past1', 'an earlier forecast, of what ran then'], ['line cohort', 'what those requests hold']]);
   byId('retry').addEventListener('click', () => { pause = 1000; connect(); });
   byId('key-form').addEventListener('submit', (event) => {
     event.preventDefault();

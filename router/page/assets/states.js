@@ -1,7 +1,7 @@
 // The states of the GPUs' time: a thin bar per GPU and one for the fleet, over the last minute.
 
-const STATES = [['productive', 'productive'], ['slow', 'slow'], ['for_nobody', 'for nobody'], ['blocked', 'blocked'],
-  ['elsewhere', 'demand elsewhere'], ['idle', 'idle'], ['asleep', 'asleep'], ['down', 'down']];
+const STATES = [['productive', 'productive'], ['full', 'memory full'], ['slow', 'slow'], ['for_nobody', 'for nobody'],
+  ['blocked', 'blocked on memory'], ['waiting', 'demand waits'], ['elsewhere', 'demand elsewhere'], ['idle', 'idle'], ['asleep', 'asleep'], ['down', 'down']];
 const STATE_WINDOW_S = 60;
 // {at, fleet, gpus: seconds by id} of the last minute.
 let stateHistory = [];
@@ -46,6 +46,9 @@ function drawFleetStates(fleet) {
   const wasted = Object.entries(time.wasted_tokens).filter(([, count]) => count > 0);
   const words = [`${time.productive_gpu_hours.toFixed(2)} productive GPU-hours since start`, `${seconds(time.waiting_for_input_s)} without input`];
   if (time.cost_per_million_active_tokens !== null) words.push(`${time.cost_per_million_active_tokens.toFixed(2)} per million active tokens`);
+  const stranded = fleet.pools.filter((pool) => pool.stranded > 0).map((pool) => `${pool.name} ${amount(pool.stranded, pool.unit)}`);
+  if (time.short_of_memory_s >= 1) words.push(`${seconds(time.short_of_memory_s)} short of memory`);
+  if (stranded.length) words.push(`stranded KV: ${stranded.slice(0, 4).join(', ')}${stranded.length > 4 ? ' and more' : ''}`);
   if (wasted.length) words.push(`wasted tokens: ${wasted.map(([cause, count]) => `${short(count)} ${cause.replaceAll('_', ' ')}`).join(', ')}`);
   setText(node.children[1], words.join(' · '));
 }

@@ -50,7 +50,10 @@ const sorting = { column: 'name', descending: false };
 const replicaColumns = [
   { ...name(['Replica', 'name']), sort: 'name' }, { ...name(['Model', 'model']), sort: 'model' },
   { title: 'Health', sort: 'health', cell: (row) => (row.health === 'up' && row.stalled ? { chip: 'bad', text: 'stands still' }
+    : row.health === 'up' && row.node_closed ? { chip: 'bad', text: 'node closed' }
     : row.health === 'up' && row.derate > 1 ? { chip: 'warn', text: `${row.derate.toFixed(1)}x slow (${row.grey_cause})` }
+    : row.health === 'up' && row.node_derate > 1 ? { chip: 'warn', text: `node ${row.node_derate.toFixed(1)}x slow` }
+    : row.health === 'up' && row.storage_pressure >= 0.5 ? { chip: 'warn', text: `storage ${percent(row.storage_pressure)} busy` }
     : row.residency === 'awake' || row.health === 'down'
     ? { chip: healthKind[row.health], text: row.health } : { chip: '', text: row.residency.replace('_', ' ') }) },
   { title: 'Running', number: true, sort: 'running', cell: (row) => short(row.running) },

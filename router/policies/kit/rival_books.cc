@@ -139,6 +139,28 @@ Instant RivalBooks::OutageEnd(ModelId model) const {
   return end;
 }
 
+void RivalBooks::ShowUnused(MemoryWaits& waits) const {
+  std::vector<bool> wanted(fleet_.pools.size(), false);
+  std::vector<Amount> used = held_;
+  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
+    const ReplicaSpec& spec = fleet_.replicas[i];
+    const bool serves =
+        std::any_of(waits.models.begin(), waits.models.end(), [&](ModelId model) { return Serves(spec, model); });
+    for (const PoolShare& share : spec.pools) {
+      const size_t pool = share.pool.value();
+      if (serves) wanted[pool] = true;
+      const double reported = replicas_[i].report ? replicas_[i].report->kv_used_share : 0;
+      used[pool] =
+          std::max(used[pool], Amount(static_cast<int64_t>(reported * fleet_.pools[pool].capacity.AsDouble())));
+    }
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!wanted[i]) continue;
+    const Amount unused = std::max(Amount(0), fleet_.pools[i].capacity - used[i]);
+    waits.pools.push_back({PoolId(static_cast<uint32_t>(i)), unused});
+  }
+}
+
 void RivalBooks::Show(Instant now, CoreView& view) const {
   for (size_t i = 0; i < fleet_.pools.size(); ++i) {
     const PoolSpec& spec = fleet_.pools[i];

@@ -78,6 +78,8 @@ class RivalBooks {
   // The instant at which requests stop waiting for a replica of the model; Never while one is up. O(replicas).
   Instant OutageEnd(ModelId model) const;
 
+  // Adds the pools of the models that wait for memory: what neither prompts nor the newest report take. O(replicas).
+  void ShowUnused(MemoryWaits& waits) const;
   // Adds pools and replicas to a view.
   void Show(Instant now, CoreView& view) const;
 

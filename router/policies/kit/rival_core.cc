@@ -48,6 +48,13 @@ std::optional<Instant> RivalCore::NextDeadline() const {
   return next;
 }
 
+MemoryWaits RivalCore::FindMemoryWaits(Instant) const {
+  MemoryWaits waits;
+  waits.models = queue_.ModelsWaitingFor(WaitReason::kMemory);
+  if (!waits.models.empty()) books_.ShowUnused(waits);
+  return waits;
+}
+
 CoreView RivalCore::View(Instant now) const {
   CoreView view;
   books_.Show(now, view);

@@ -35,6 +35,7 @@ class RivalCore : public AdmissionCore, public FollowingCore {
   std::optional<Instant> NextDeadline() const final;
   CoreView View(Instant now) const final;
   std::optional<WaitView> WaitOf(RequestId request) const final { return queue_.WaitOf(request); }
+  MemoryWaits FindMemoryWaits(Instant now) const final;
 
   std::optional<Forward> Follow(const FollowedRequest& followed, Instant now) final;
   void Withdraw(RequestId request, Instant now) final;

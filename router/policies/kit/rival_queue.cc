@@ -71,6 +71,15 @@ std::vector<ModelId> RivalQueue::Models() const {
   return models;
 }
 
+std::vector<ModelId> RivalQueue::ModelsWaitingFor(WaitReason reason) const {
+  std::vector<ModelId> models;
+  for (const auto& [model, lane] : lanes_) {
+    if (lane.order.empty()) continue;
+    if (waiting_.at(lane.order.begin()->second.second).reason == reason) models.push_back(model);
+  }
+  return models;
+}
+
 std::optional<std::pair<Instant, RequestId>> RivalQueue::FirstExpiry() const {
   if (expiry_.empty()) return std::nullopt;
   return *expiry_.begin();

@@ -47,6 +47,8 @@ class RivalQueue {
   Waiting* First(ModelId model);
   // The models with waiting requests, in rising order.
   std::vector<ModelId> Models() const;
+  // The models whose head waits for this reason, in rising order.
+  std::vector<ModelId> ModelsWaitingFor(WaitReason reason) const;
   std::optional<std::pair<Instant, RequestId>> FirstExpiry() const;
   // The requests of its model and class beside this one.
   int64_t OthersOfClass(const Waiting& waiting) const;

@@ -30,6 +30,7 @@ class InputFilter : public AdmissionCore, public FollowingCore {
   std::optional<Instant> NextDeadline() const override { return core_->NextDeadline(); }
   CoreView View(Instant now) const override { return core_->View(now); }
   std::optional<WaitView> WaitOf(RequestId request) const override { return core_->WaitOf(request); }
+  MemoryWaits FindMemoryWaits(Instant now) const override { return core_->FindMemoryWaits(now); }
 
   std::optional<Forward> Follow(const FollowedRequest& followed, Instant now) override;
   void Withdraw(RequestId request, Instant now) override {

@@ -5,21 +5,12 @@
 #ifndef PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_LIST_H_
 #define PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_LIST_H_
 
-#include <cstdint>
 #include <iterator>
 #include <string_view>
 
+#include "router/telemetry/registry/metric.h"
+
 namespace penstock {
-
-enum class MetricType : uint8_t { kCounter, kGauge, kHistogram };
-
-struct Metric {
-  std::string_view group;  // Heading in the reference.
-  std::string_view name;
-  MetricType type;
-  std::string_view labels;  // Names in alphabetical order, one space between.
-  std::string_view help;
-};
 
 inline constexpr Metric kMetrics[] = {
     {"Requests", "penstock_requests_total", MetricType::kCounter, "class endpoint model outcome",
@@ -117,6 +108,14 @@ inline constexpr Metric kMetrics[] = {
      "Expected final footprint of all live requests of the pool; zero when nothing runs"},
     {"Pools", "penstock_pool_promised_blocks", MetricType::kGauge, "pool",
      "Expected final footprint of all live requests of the pool; zero when nothing runs, in the engine's blocks"},
+    {"Pools", "penstock_pool_stranded_bytes", MetricType::kGauge, "pool",
+     "Memory beyond every forecast that fits no request while some wait for memory; 0 while none waits so"},
+    {"Pools", "penstock_pool_stranded_tokens", MetricType::kGauge, "pool",
+     "Memory beyond every forecast that fits no request while some wait for memory; 0 while none waits so"},
+    {"Pools", "penstock_pool_stranded_byte_seconds_total", MetricType::kCounter, "pool", "Stranded bytes over time"},
+    {"Pools", "penstock_pool_stranded_token_seconds_total", MetricType::kCounter, "pool", "Stranded tokens over time"},
+    {"Pools", "penstock_pool_memory_wait_seconds_total", MetricType::kCounter, "pool",
+     "Seconds for which the first request of a model of the pool waited for memory"},
     {"Pools", "penstock_pool_risk_z", MetricType::kGauge, "pool",
      "Standard deviations of head room that admission keeps"},
     {"Pools", "penstock_pool_report_age_seconds", MetricType::kGauge, "pool",
@@ -197,7 +196,9 @@ inline constexpr Metric kMetrics[] = {
     {"GPUs", "penstock_gpu_seconds_total", MetricType::kCounter, "gpu state",
      "Seconds of the GPU by state; the states add up to the time in the fleet"},
     {"GPUs", "penstock_gpu_input_wait_seconds_total", MetricType::kCounter, "gpu",
-     "Seconds for which the awake GPU had nothing to compute: blocked, elsewhere and idle"},
+     "Seconds for which the awake GPU had nothing to compute: blocked, waiting, elsewhere and idle"},
+    {"GPUs", "penstock_gpu_memory_outside_pools_bytes", MetricType::kGauge, "gpu",
+     "Memory of the GPU beside the weights and the KV pools of its replicas; only where all are known"},
     {"GPUs", "penstock_gpu_cost_total", MetricType::kCounter, "gpu",
      "Price of the GPU's time in the fleet; only with a price"},
     {"GPUs", "penstock_wasted_tokens_total", MetricType::kCounter, "cause",

@@ -4,50 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/node/signals/page_lines.h"
+#include "tests/backends/node/exporter_pages.h"
 
 namespace penstock {
 namespace {
 
 constexpr const char* kStalled = "node_pressure_io_stalled_seconds_total";
-
-ExporterConfig NodeExporter() {
-  ExporterConfig config;
-  config.kind = ExporterKind::kNodeExporter;
-  config.every = Duration::Seconds(5);
-  config.timeout = Duration::Seconds(2);
-  return config;
-}
-
-ExporterConfig OneRule(NodeRuleConfig rule) {
-  ExporterConfig config = NodeExporter();
-  config.kind = ExporterKind::kPrometheus;
-  config.rules = {std::move(rule)};
-  return config;
-}
-
-NodeRuleConfig Hot(Duration hold = Duration()) {
-  NodeRuleConfig rule;
-  rule.metric = "temperature";
-  rule.above = 90;
-  rule.hold = hold;
-  rule.effect = NodeEffect::kDerate;
-  rule.factor = 3;
-  return rule;
-}
-
-Instant At(double seconds) { return Instant() + Duration::Seconds(seconds); }
-
-bool Read(ExporterWatch& watch, const std::string& text, double seconds) {
-  watch.Begin();
-  MetricsReader reader(text);
-  while (const auto sample = reader.Next()) {
-    if (!watch.Take(*sample)) return false;
-  }
-  watch.Commit(At(seconds));
-  return true;
-}
-
-NodeEffects Effects(const ExporterWatch& watch, double seconds) { return watch.EffectsOn("0", At(seconds)); }
 
 std::string Counter(double value) { return absl::StrCat(kStalled, " ", value, "\n"); }
 
@@ -177,9 +139,9 @@ TEST(ExporterWatch, AFatalXidClosesItsGpuOnlyAndAnApplicationFaultNone) {
   config.kind = ExporterKind::kDcgm;
   ExporterWatch watch(config);
   Read(watch, "DCGM_FI_DEV_XID_ERRORS{gpu=\"0\"} 79\nDCGM_FI_DEV_XID_ERRORS{gpu=\"1\"} 13\n", 0);
-  EXPECT_TRUE(watch.EffectsOn("0", At(0)).closed);
-  EXPECT_FALSE(watch.EffectsOn("1", At(0)).closed);
-  EXPECT_FALSE(watch.EffectsOn(std::nullopt, At(0)).closed);
+  EXPECT_TRUE(watch.EffectsOn({.number = "0"}, At(0)).closed);
+  EXPECT_FALSE(watch.EffectsOn({.number = "1"}, At(0)).closed);
+  EXPECT_FALSE(watch.EffectsOn({}, At(0)).closed);
 }
 
 TEST(ExporterWatch, ThermalThrottlingDeratesAndAnIdleClockDoesNot) {
@@ -191,8 +153,8 @@ TEST(ExporterWatch, ThermalThrottlingDeratesAndAnIdleClockDoesNot) {
                         "\nDCGM_FI_DEV_CLOCKS_EVENT_REASONS{gpu=\"1\"} ", hot, "\n");
   };
   for (const double at : {0, 5, 10}) Read(watch, page(0x1, 0x41), at);
-  EXPECT_EQ(watch.EffectsOn("0", At(10)).derate, 1);
-  EXPECT_EQ(watch.EffectsOn("1", At(10)).derate, 1.5);
+  EXPECT_EQ(watch.EffectsOn({.number = "0"}, At(10)).derate, 1);
+  EXPECT_EQ(watch.EffectsOn({.number = "1"}, At(10)).derate, 1.5);
 }
 
 TEST(ExporterWatch, APageWithTooManySamplesOfRulesCountsAsNeverRead) {

@@ -82,7 +82,22 @@ TEST_F(SimulationAccountsTest, WaitingRequestsBlockTheGpus) {
   event.model = arrival.model;
   accounts_.Observe(event, At(1), {Park{}});
   accounts_.Observe(RequestClosed{}, At(4), {});
-  EXPECT_DOUBLE_EQ(Finish().gpu_time[0][GpuState::kBlocked], 3);
+  EXPECT_DOUBLE_EQ(Finish().gpu_time[0][GpuState::kWaiting], 3);
+}
+
+TEST_F(SimulationAccountsTest, StrandedMemoryHasItsPoolAndItsTime) {
+  SimulatedFleetSpec spec = FleetOf(1);
+  spec.fleet.pools.resize(2);
+  spec.fleet.pools[1].capacity = Amount(1000);
+  SimulationAccounts accounts(spec, Duration::Seconds(10));
+  accounts.SampleWork({}, {{ModelId(0)}, {{PoolId(1), Amount(400)}}}, At(2));
+  accounts.SampleWork({}, {}, At(7));
+  const SimulationOutcome outcome = accounts.Finish(0, 0, CoreView(), At(20));
+  EXPECT_DOUBLE_EQ(outcome.stranded[1].amount_seconds, 2000);
+  EXPECT_DOUBLE_EQ(outcome.stranded[1].seconds, 5);
+  ASSERT_EQ(outcome.stranded_series.size(), StrandedSeries::kSlices);
+  EXPECT_NEAR(outcome.stranded_series[StrandedSeries::kSlices / 2], 0.2, 1e-9) << "the mean of both pools";
+  EXPECT_NEAR(outcome.stranded_series.back(), 0, 1e-9);
 }
 
 TEST_F(SimulationAccountsTest, AForecastErrorIsTakenOnce) {

@@ -22,7 +22,7 @@ TEST_F(GpuAccountsTest, AWaitingRequestBlocksItsModelsGpusOnly) {
   accounts_.ChangeWaiting(ModelId(1), 1, At(10));
   accounts_.ChangeWaiting(ModelId(1), -1, At(14));
   accounts_.SettleAll(At(20));
-  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kBlocked), 4);
+  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kWaiting), 4);
   EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kElsewhere), 4);
   EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kIdle), 16);
   EXPECT_DOUBLE_EQ(accounts_.time(0).waiting_for_input(), 20);
@@ -36,7 +36,48 @@ TEST_F(GpuAccountsTest, TheRequestsOfAllReplicasOfAGpuDivideItsTimeEvenly) {
   EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kProductive), 4);
   EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kSlow), 2);
   EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kForNobody), 2);
-  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kBlocked), 0) << "it works";
+  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kWaiting), 0) << "it works";
+}
+
+TEST_F(GpuAccountsTest, OnlyAWaitForMemoryBlocksAGpu) {
+  accounts_.ChangeWaiting(ModelId(1), 1, At(2));
+  accounts_.SetMemoryWaits({ModelId(1)}, At(5));
+  accounts_.SetMemoryWaits({}, At(9));
+  accounts_.SettleAll(At(10));
+  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kBlocked), 4);
+  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kWaiting), 4);
+  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kIdle), 2);
+  EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kElsewhere), 8);
+  EXPECT_DOUBLE_EQ(accounts_.time(1).waiting_for_input(), 10);
+}
+
+TEST_F(GpuAccountsTest, AGpuThatWorksIsFullWhileOthersWaitForItsMemory) {
+  accounts_.SetWork(1, {.on_time = 3, .late = 1}, At(0));
+  accounts_.ChangeWaiting(ModelId(0), 1, At(2));
+  accounts_.SetMemoryWaits({ModelId(0)}, At(2));
+  accounts_.ChangeWaiting(ModelId(0), -1, At(6));  // The sample that would tell comes later.
+  accounts_.SettleAll(At(10));
+  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kFull), 3);
+  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kSlow), 2.5) << "late work is late, whatever waits";
+  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kProductive), 4.5);
+  EXPECT_DOUBLE_EQ(accounts_.time(1).short_of_memory(), 3);
+  EXPECT_DOUBLE_EQ(accounts_.time(1).productive_hours() * 3600, 7.5) << "work on time is productive";
+}
+
+TEST_F(GpuAccountsTest, AModelThatNobodyWaitsForIsNotShortOfMemory) {
+  accounts_.SetWork(0, {.on_time = 1}, At(0));
+  accounts_.SetMemoryWaits({ModelId(0), ModelId(77)}, At(1));
+  accounts_.SettleAll(At(4));
+  EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kFull), 0);
+}
+
+TEST_F(GpuAccountsTest, AChangeOfTheFleetKeepsTheShortage) {
+  accounts_.SetWork(0, {.on_time = 1}, At(0));
+  accounts_.ChangeWaiting(ModelId(0), 1, At(1));
+  accounts_.SetMemoryWaits({ModelId(0)}, At(1));
+  accounts_.Place(places_, 3, At(5));
+  accounts_.SettleAll(At(8));
+  EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kFull), 7);
 }
 
 TEST_F(GpuAccountsTest, AReplicaThatSleepsOrIsDownRunsNothing) {
@@ -65,7 +106,7 @@ TEST_F(GpuAccountsTest, ADemandForASleepingModelBlocksItsGpu) {
   accounts_.ChangeWaiting(ModelId(0), 1, At(3));
   accounts_.SettleAll(At(5));
   EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kAsleep), 3);
-  EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kBlocked), 2);
+  EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kWaiting), 2);
 }
 
 TEST_F(GpuAccountsTest, AGpuCountsWhileAReplicaOfTheFleetIsOnIt) {
@@ -106,10 +147,10 @@ TEST_F(GpuAccountsTest, DemandIsCountedForGpusThatNothingElseTouches) {
   accounts_.Place(places_, 2, At(9));
   accounts_.ChangeWaiting(ModelId(0), -1, At(110));
   accounts_.SettleAll(At(120));
-  EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kBlocked), 2 + 94) << "time after 100 does not count";
+  EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kWaiting), 2 + 94) << "time after 100 does not count";
   EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kElsewhere), 1);
   EXPECT_DOUBLE_EQ(Seconds(0, GpuState::kIdle), 3);
-  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kBlocked), 3 + 2);
+  EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kWaiting), 3 + 2);
   EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kIdle), 3);
   EXPECT_DOUBLE_EQ(Seconds(1, GpuState::kProductive), 92);
 }

@@ -60,9 +60,9 @@ TEST_F(WorkBookTest, ARequestIsProductiveFromItsForwardToItsEnd) {
 
 TEST_F(WorkBookTest, AFirstTokenIsLateFromItsDueTimeOn) {
   Arrive(1);
-  book_.Sample({}, At(3));
+  book_.Sample({}, {}, At(3));
   EXPECT_DOUBLE_EQ(Seconds(GpuState::kSlow, 3), 0);
-  book_.Sample({}, At(3.025));
+  book_.Sample({}, {}, At(3.025));
   EXPECT_DOUBLE_EQ(Seconds(GpuState::kSlow, 5.025), 2);
   Tell(5.025, FirstToken{RequestId(1)});
   EXPECT_DOUBLE_EQ(Seconds(GpuState::kSlow, 8), 2) << "its stream is judged by the samples";
@@ -74,32 +74,32 @@ TEST_F(WorkBookTest, TheCallerSaysHowManyStreamsAreOverdue) {
     Tell(0, FirstToken{RequestId(request)});
   }
   const std::vector<int64_t> late = {3};
-  book_.Sample(late, At(4));
+  book_.Sample(late, {}, At(4));
   EXPECT_DOUBLE_EQ(Seconds(GpuState::kProductive, 4), 4);
   EXPECT_DOUBLE_EQ(Seconds(GpuState::kSlow, 8), 3);
-  book_.Sample({}, At(8));
+  book_.Sample({}, {}, At(8));
   EXPECT_DOUBLE_EQ(Seconds(GpuState::kSlow, 20), 3);
 }
 
 TEST_F(WorkBookTest, AnAnswerInOnePieceIsLateWhenItsLastTokenIsOverdue) {
   Arrive(0, 1, /*observed=*/false, /*max_output=*/30);
-  book_.Sample({}, At(4.9));
+  book_.Sample({}, {}, At(4.9));
   EXPECT_DOUBLE_EQ(Seconds(GpuState::kSlow, 4.9), 0);
-  book_.Sample({}, At(5.1));
+  book_.Sample({}, {}, At(5.1));
   EXPECT_DOUBLE_EQ(Seconds(GpuState::kSlow, 6.1), 1);
 }
 
 TEST_F(WorkBookTest, AnAnswerInOnePieceWithoutALimitIsNeverLate) {
   Arrive(0, 1, /*observed=*/false);
-  book_.Sample({}, At(1000));
+  book_.Sample({}, {}, At(1000));
   EXPECT_DOUBLE_EQ(Seconds(GpuState::kSlow, 2000), 0);
 }
 
 TEST_F(WorkBookTest, AnEngineMayWorkOnForAClientThatLeft) {
   Arrive(0);
   Close(3, Outcome::kClientGone);
-  book_.Sample({}, At(3.9));
-  book_.Sample({}, At(4.01));
+  book_.Sample({}, {}, At(3.9));
+  book_.Sample({}, {}, At(4.01));
   EXPECT_NEAR(Seconds(GpuState::kForNobody, 10), 1.01, 1e-9) << "to the sample after its end";
 }
 
@@ -111,7 +111,7 @@ TEST_F(WorkBookTest, AReportThatNothingRunsEndsTheWorkForNobody) {
   EXPECT_NEAR(Seconds(GpuState::kForNobody, 3.2), 0.2, 1e-9) << "it is older than the cancel";
   report.sampled_at = At(3.15);
   Tell(3.2, report);
-  book_.Sample({}, At(5));
+  book_.Sample({}, {}, At(5));
   EXPECT_NEAR(Seconds(GpuState::kForNobody, 6), 0.2, 1e-9);
 }
 
@@ -119,14 +119,14 @@ TEST_F(WorkBookTest, ARequestThatMovesWaitsAndIsReadAgain) {
   Arrive(0);
   Tell(1, FirstToken{RequestId(1)});
   Tell(2, RequestRequeued{RequestId(1), Tokens(40), true});
-  EXPECT_DOUBLE_EQ(Seconds(GpuState::kBlocked, 3), 1);
+  EXPECT_DOUBLE_EQ(Seconds(GpuState::kWaiting, 3), 1);
   EXPECT_EQ(book_.recomputed_tokens(), 0);
   Tell(3, TimerFired{}, {Forward{RequestId(1), ReplicaId(1)}});
   EXPECT_EQ(book_.recomputed_tokens(), 1040);
-  book_.Sample({}, At(5.9));
+  book_.Sample({}, {}, At(5.9));
   accounts_.SettleAll(At(6));
   EXPECT_DOUBLE_EQ(accounts_.time(1)[GpuState::kProductive], 3) << "its next token is due at 2 s + 40 x 100 ms";
-  book_.Sample({}, At(6.1));
+  book_.Sample({}, {}, At(6.1));
   accounts_.SettleAll(At(7.1));
   EXPECT_DOUBLE_EQ(accounts_.time(1)[GpuState::kSlow], 1);
 }
@@ -136,7 +136,7 @@ TEST_F(WorkBookTest, ARefusedRequestLeavesNoDemand) {
   arrived.request = RequestId(9);
   Tell(0, arrived, {Park{RequestId(9)}});
   Tell(2, TimerFired{}, {Refuse{RequestId(9)}});
-  EXPECT_DOUBLE_EQ(Seconds(GpuState::kBlocked, 10), 2);
+  EXPECT_DOUBLE_EQ(Seconds(GpuState::kWaiting, 10), 2);
   EXPECT_EQ(book_.requests(), 0u);
 }
 

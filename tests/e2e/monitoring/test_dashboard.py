@@ -29,7 +29,9 @@ TOPICS = {
     "sleep": "penstock_replica_asleep", "wakes": "penstock_wakes_total", "eviction": "penstock_evicted_total",
     "parking": "penstock_parked_total", "elastic memory": "penstock_elastic_used_bytes",
     "elastic orders": "penstock_elastic_orders_failed_total", "merged embeddings": "penstock_merged_requests_total",
-    "adapters": "penstock_adapter_loads_total", "lost log lines": "penstock_log_lines_dropped_total",
+    "adapters": "penstock_adapter_loads_total", "grey failures": "penstock_grey_failures_total",
+    "nodes": "penstock_replica_node_closed", "shadow": "penstock_shadow_decisions_total", "batches": "penstock_batches",
+    "jobs": "penstock_job_files", "spans": "penstock_trace_spans_total", "stranded memory": "penstock_pool_stranded_bytes", "lost log lines": "penstock_log_lines_dropped_total",
 }
 
 
@@ -51,6 +53,13 @@ def test_every_metric_exists_and_every_variable_reads_one():
             assert metrics_in(expression) and metrics_in(expression) <= known, f"{title}: {expression}"
     asked = re.findall(r"label_values\((\w+), ", DASHBOARD.read_text())
     assert asked and set(asked) <= known
+
+
+def test_every_metric_has_a_panel():
+    shown = {name for _, _, found in panels() for text in found for name in metrics_in(text)}
+    histograms = {name.removesuffix("_bucket") for name in shown if name.endswith("_bucket")}
+    missing = {name for name in reference_names() if name not in shown and name.rsplit("_", 1)[0] not in histograms}
+    assert missing == set()
 
 
 def test_panels_have_numbers_of_their_own_and_lie_side_by_side():

@@ -1,12 +1,17 @@
 """Exporters of nodes: a signal derates and closes replicas before their users notice; a bad exporter changes nothing."""
 import contextlib
-import http.server
 import json
+import os
+import sys
 import threading
 
 import pytest
-from processes import MODEL, Engine, Router, wait_until
-from raw_http import chat, request_bytes, send
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+from exporter import Exporter  # noqa: E402
+from processes import MODEL, ROOT, Engine, Router, wait_until  # noqa: E402
+from raw_http import chat, request_bytes, send  # noqa: E402
 
 GPUS = "gpus: [{id: node1/gpu0, kind: a100-80}, {id: node2/gpu0, kind: a100-80}, {id: node3/gpu0, kind: a100-80}]\n"
 REBUILD = b'node_md_state{device="md0",state="recovering"} 1\n'
@@ -14,55 +19,20 @@ OVER = threading.Event()  # Never set: its wait is the pace of a slow exporter.
 WELL = b'node_md_state{device="md0",state="recovering"} 0\n'
 
 
-class Exporter:
-    """A page that a test changes; `page` is bytes, or a function that writes the whole answer by itself."""
-
-    def __init__(self, page):
-        self.page = page
-        self.reads = 0
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                outer.reads += 1
-                with contextlib.suppress(OSError):
-                    if callable(outer.page):
-                        return outer.page(self)
-                    self.send_response(200)
-                    self.send_header("Content-Length", str(len(outer.page)))
-                    self.end_headers()
-                    self.wfile.write(outer.page)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-
-    def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
-
-
-def fleet(engines, exporter, every="200ms"):
+def fleet(engines, exporter, more=""):
     rows = "".join(
         f"  - {{id: r{i}, url: '{e.url}', gpus: [node{i + 1}/gpu0], engine: vllm, model: {MODEL}, kv_tokens: 100000}}\n"
         for i, e in enumerate(engines)
     )
-    node = f"nodes:\n  - id: node1\n    exporters: [{{kind: node_exporter, url: '{exporter.url}', every: {every}}}]\n"
+    node = f"nodes:\n  - id: node1\n    exporters: [{{kind: node_exporter, url: '{exporter.url}', every: 200ms{more}}}]\n"
     return f"{GPUS}{node}replicas:\n{rows}"
 
 
 @contextlib.contextmanager
-def three(folder, exporter):
+def three(folder, exporter, more=""):
     with contextlib.ExitStack() as stack:
         engines = [stack.enter_context(Engine(folder, name=name, kv_tokens=100000)) for name in "abc"]
-        router = stack.enter_context(Router(folder, config=fleet(engines, exporter)))
+        router = stack.enter_context(Router(folder, config=fleet(engines, exporter, more)))
         router.wait_for_count("penstock_replica_up", 3)
         yield router
 
@@ -160,3 +130,19 @@ def test_an_exporter_that_goes_silent_loses_its_effect(folder):
         wait_until(lambda: derate(router) == 1.5, 20, "the node is derated")
         exporter.page = hang
         wait_until(lambda: derate(router) == 1, 20, "old samples have no effect")
+
+
+def test_an_https_exporter_is_verified(folder):
+    tls = ROOT / "tests/data/tls"
+    with Exporter(REBUILD, tls / "server.pem", tls / "server.key") as exporter:
+        with three(folder, exporter, f", tls: {{ca: {tls}/other-ca.pem}}") as router:
+            wait_until(lambda: scrapes(router, "unreachable") > 0, 20, "a stranger signed the certificate")
+            assert derate(router) == 1
+        with three(folder, exporter, f", tls: {{ca: {tls}/ca.pem}}") as router:
+            wait_until(lambda: derate(router) == 1.5, 20, "its authority is trusted")
+
+
+def test_a_built_in_rule_that_is_disabled_has_no_effect(folder):
+    with Exporter(REBUILD) as exporter, three(folder, exporter, ", disable: [md_rebuild]") as router:
+        wait_until(lambda: scrapes(router, "ok") > 2, 20, "the exporter is read")
+        assert derate(router) == 1

@@ -120,8 +120,31 @@ def test_a_port_in_use_is_an_error_of_the_log(folder, engine):
         path = folder / "own.yaml"
         path.write_text(f"listen: 127.0.0.1:{router.port}\nlog: {{path: {log}}}\n{replicas([engine])}")
         ended = subprocess.run([BINARY, "serve", str(path)], capture_output=True, text=True, timeout=20)
-        assert ended.returncode == 1 and ended.stderr.startswith("penstock serve: cannot listen")
-        assert lines_of(log.read_text())[-1]["level"] == "error"
+        said = lines_of(ended.stderr)[-1]
+        assert ended.returncode == 1 and said["level"] == "error" and "another process listens there" in said["message"]
+        assert lines_of(log.read_text())[-1]["message"] == said["message"]
+
+
+@pytest.mark.parametrize("more", ["", "log: {path: own.log}\n", "log: {format: json}\n"])
+def test_stderr_has_lines_of_the_log_only_whatever_keeps_the_router_from_starting(folder, more):
+    path = folder / "bad.yaml"
+    path.write_text(f"{more}replicas:\n  - {{url: http://127.0.0.1:1, max_seqs: many}}\n  - {{url: 'http://[', model: m}}\n")
+    ended = subprocess.run([BINARY, "serve", str(path)], capture_output=True, text=True, timeout=20, cwd=folder)
+    assert ended.returncode == 1 and ended.stdout == ""
+    said = lines_of(ended.stderr)
+    assert {line["level"] for line in said} == {"error"} and all(list(line)[:3] == ["time", "level", "event"] for line in said)
+    assert any(f"{path}:" in line["message"] and "max_seqs" in line["message"] for line in said)
+    missing = subprocess.run([BINARY, "serve", str(folder / "nowhere.yaml")], capture_output=True, text=True, timeout=20)
+    assert missing.returncode == 1 and "nowhere.yaml" in lines_of(missing.stderr)[-1]["message"]
+
+
+def test_a_log_in_a_file_leaves_one_line_on_stderr(folder, engine):
+    log = folder / "file.log"
+    with Router(folder, config=f"{replicas([engine])}log: {{path: {log}}}\n") as router:
+        ask(router)
+        assert router.stop() == 0
+        assert [line["message"] for line in lines_of(router.log())] == [f"penstock listening on {router.url}"]
+        assert "penstock ends" in log.read_text()
 
 
 def test_the_level_can_change_while_it_runs(folder, engine):

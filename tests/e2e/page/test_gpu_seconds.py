@@ -10,7 +10,7 @@ from raw_http import chat, request_bytes, send
 
 pytestmark = pytest.mark.alone
 
-STATES = {"productive", "slow", "for_nobody", "blocked", "elsewhere", "idle", "asleep", "down"}
+STATES = {"productive", "full", "slow", "for_nobody", "blocked", "waiting", "elsewhere", "idle", "asleep", "down"}
 # A tight class, so that a stopped engine is late soon.
 CLASSES = "classes: {standard: {ttft: 1s, tpot: 100ms, queue: 60s, default: true}}\n"
 
@@ -44,7 +44,7 @@ def test_the_states_add_up_to_wall_time(routed):
     assert sum(by_state.values()) >= sum(after.values()) - 1e-3
     assert by_state["productive"] > 0.1 and by_state["idle"] > 1
     waiting = metrics.sum("penstock_gpu_input_wait_seconds_total")
-    assert waiting == pytest.approx(by_state["blocked"] + by_state["elsewhere"] + by_state["idle"], abs=1e-3)
+    assert waiting == pytest.approx(by_state["blocked"] + by_state["waiting"] + by_state["elsewhere"] + by_state["idle"], abs=1e-3)
     assert fleet(router)["gpu_time"]["productive_gpu_hours"] * 3600 >= by_state["productive"] * 0.999
 
 
