@@ -1,5 +1,5 @@
 #!/bin/bash
-# Writes bench/results/market.md: the GPUs that models with little demand need where they sleep, in half an hour.
+# Writes bench/results/market.md: the GPUs that models with little demand need where they sleep, in an hour of arrivals.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -f build/release/build.ninja ] || cmake --preset release >/dev/null

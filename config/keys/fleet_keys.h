@@ -219,7 +219,7 @@ void VisitFields(Section& simulated, Visitor& visit) {
   visit({"sleep_after", "Idle time after which the engine gives its memory back by itself; the next request wakes it."},
         simulated.sleep, PartForm{&SleepConfig::after, kAnyTime});
   visit({"wake", "Time that waking takes."}, simulated.sleep, PartForm{&SleepConfig::wake, kAnyTime});
-  visit({"host_time", "Time of a request in the API server, before it waits for a step. Only simulate plays it.",
+  visit({"host_time", "Time of a request in the API server, before it waits for a step.",
          kUnlessZero},
         simulated.host_time, kAnyTime);
   visit({"linear_prefill", "Each token of a prompt takes the same time at any position, and the router expects it.",
