@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "router/core/placement/hints.h"
+
 namespace penstock {
 namespace {
 
@@ -104,7 +106,8 @@ void Search::AddBounds(Tokens needed) {
     const Floors::Entry& entry = floors_.Of(index);
     const bool holds = holder != end && *holder == index;
     const double share = newcomer_.FloorOf(entry).share + newcomer_.Adds(entry, holds);
-    const double saved = entry.price.Of(newcomer_.Cached(holds));
+    double saved = entry.price.Of(newcomer_.Cached(holds));
+    if (IsHinted(*request_, index)) saved += entry.price.Of(PrefillOf(Tokens(0), HintedAtMost(*request_)));
     if (needed > servers_.Longest(index)) continue;
     if (const std::optional<WaitReason> broken = SurelyBroken(entry, share, saved)) {
       closed_ = HigherRanked(closed_, *broken);
