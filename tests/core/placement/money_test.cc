@@ -18,7 +18,7 @@ Fleet PricedFleet(double first, double second) {
   return fleet;
 }
 
-std::optional<Choice> Choose(TestRooms& test, RequestState* request) {
+std::optional<Choice> ChooseByPrice(TestRooms& test, RequestState* request) {
   request->output.expected = test.rooms.servers.priced() ? test.rooms.forecasts.ExpectedOutput(*request) : 0;
   test.rooms.work.StartEvent();
   return test.rooms.placement.Choose(request, test.now);
@@ -26,34 +26,34 @@ std::optional<Choice> Choose(TestRooms& test, RequestState* request) {
 
 TEST(Money, TheCheaperReplicaIsTaken) {
   TestRooms cheap_first(PricedFleet(1, 2));
-  EXPECT_EQ(Choose(cheap_first, cheap_first.New(1, 300))->replica, 0u);
+  EXPECT_EQ(ChooseByPrice(cheap_first, cheap_first.New(1, 300))->replica, 0u);
   TestRooms cheap_second(PricedFleet(2, 1));
-  EXPECT_EQ(Choose(cheap_second, cheap_second.New(1, 300))->replica, 1u);
+  EXPECT_EQ(ChooseByPrice(cheap_second, cheap_second.New(1, 300))->replica, 1u);
 }
 
 TEST(Money, CompanyIsCheaperThanAnIdleEngine) {
   // A sequence more makes a step longer by a millisecond; alone, it pays for the whole step.
   TestRooms test(PricedFleet(1, 2));
   test.Decoding(1, 100, 1);
-  EXPECT_EQ(Choose(test, test.New(2, 300))->replica, 1u);
+  EXPECT_EQ(ChooseByPrice(test, test.New(2, 300))->replica, 1u);
 }
 
 TEST(Money, AReplicaThatIsNotWellWithinTheGoalsIsNotTakenForItsPrice) {
   TestRooms test(PricedFleet(1, 2));
   test.Decoding(1, 65'000, 0);
-  EXPECT_EQ(Choose(test, test.New(2, 300))->replica, 1u) << "the cheap pool is over kWellWithin";
+  EXPECT_EQ(ChooseByPrice(test, test.New(2, 300))->replica, 1u) << "the cheap pool is over kWellWithin";
   TestRooms slow(PricedFleet(1, 2));
   slow.Running(1, 3'000, 0);  // A sixth of a second of prefill ahead; the interactive goal is a second.
-  EXPECT_EQ(Choose(slow, slow.New(2, 300))->replica, 0u);
+  EXPECT_EQ(ChooseByPrice(slow, slow.New(2, 300))->replica, 0u);
   slow.Running(3, 9'000, 0);
-  EXPECT_EQ(Choose(slow, slow.New(4, 300, ClassId(0)))->replica, 1u);
+  EXPECT_EQ(ChooseByPrice(slow, slow.New(4, 300, ClassId(0)))->replica, 1u);
 }
 
 TEST(Money, WithoutAPriceOfEveryReplicaNoneIsCompared) {
   TestRooms test(PricedFleet(0, 1));
   EXPECT_FALSE(test.rooms.servers.priced());
   test.Decoding(1, 5000, 0);
-  EXPECT_EQ(Choose(test, test.New(2, 300))->replica, 1u) << "the emptier pool";
+  EXPECT_EQ(ChooseByPrice(test, test.New(2, 300))->replica, 1u) << "the emptier pool";
 }
 
 }  // namespace
