@@ -1,7 +1,5 @@
 #include "router/core/sessions/fair_lru.h"
 
-#include <cassert>
-
 namespace penstock {
 
 void FairLru::Resized(TenantId owner, size_t before, size_t after) {
@@ -21,13 +19,15 @@ std::optional<uint64_t> FairLru::Put(uint64_t key, TenantId owner) {
     return std::nullopt;
   }
   Remove(key);
+  std::optional<uint64_t> oldest;
+  if (places_.size() >= most_) {
+    oldest = owners_[sizes_.rbegin()->second].back();
+    Remove(*oldest);
+  }
   Keys& keys = owners_[owner];
   keys.push_front(key);
   places_[key] = {owner, keys.begin()};
   Resized(owner, keys.size() - 1, keys.size());
-  if (places_.size() <= most_) return std::nullopt;
-  const uint64_t oldest = owners_[sizes_.rbegin()->second].back();
-  Remove(oldest);
   return oldest;
 }
 

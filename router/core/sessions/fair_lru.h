@@ -19,6 +19,7 @@ namespace penstock {
 
 class FairLru {
  public:
+  // `most`: one at least.
   explicit FairLru(size_t most) : most_(most) {}
 
   // The key, new or not, is the newest of its owner. Returns the key that makes room for it.

@@ -52,7 +52,7 @@ TEST(Score, MoneyCountsFirstAmongReplicasThatAreWellWithinTheGoals) {
   cheap.money = kNoMoney;
   EXPECT_EQ(BestReplica({dear, cheap}), 2u);
   dear.money = kNoMoney;
-  cheap.saved = 9.5;
+  cheap.saved = 12;
   EXPECT_EQ(BestReplica({dear, cheap}), 1u) << "the other scores decide";
 }
 
