@@ -1,5 +1,6 @@
 #!/bin/bash
-# Writes bench/results/market.md: the GPUs that models with little demand need where they sleep, in an hour. `bench/market.sh day` makes one table.
+# Writes bench/results/market.md: the GPUs that models with little demand need where they sleep, in an hour of arrivals.
+# `bench/market.sh day` makes one table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -f build/release/build.ninja ] || cmake --preset release >/dev/null

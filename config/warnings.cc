@@ -89,6 +89,37 @@ void WarnClass(const Config& config, const ClassConfig& each, std::vector<std::s
   }
 }
 
+// The position of a class; nullopt: the name is empty.
+std::optional<size_t> PositionOf(const Config& config, const std::string& name) {
+  for (size_t i = 0; i < config.classes.size(); ++i) {
+    if (config.classes[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
+void WarnClassBounds(const Config& config, std::vector<std::string>& warnings) {
+  size_t first = config.classes.size();  // The most urgent class that somebody may use.
+  for (const TenantConfig& tenant : config.tenants) {
+    const std::optional<size_t> most = PositionOf(config, tenant.max_class);
+    first = std::min(first, most.value_or(0));
+    const std::optional<size_t> given = PositionOf(config, tenant.service_class);
+    if (!most || !given || *given >= *most) continue;
+    warnings.push_back(absl::StrCat("tenants: ", tenant.name, ": class ", tenant.service_class,
+                                    " is above its max_class ", tenant.max_class, ", so its requests have that one"));
+  }
+  if (config.tenants.empty()) return;
+  for (size_t i = 0; i < first; ++i) {
+    const ClassConfig& each = config.classes[i];
+    const bool chosen =
+        each.is_default || std::any_of(config.models.begin(), config.models.end(),
+                                       [&](const auto& model) { return model.service_class == each.name; });
+    // A built-in class that nothing names asks for nothing.
+    if (!chosen && !each.refuse_late && !each.parking) continue;
+    warnings.push_back(
+        absl::StrCat("classes: ", each.name, ": nobody may use it: every tenant has a max_class below it"));
+  }
+}
+
 void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector<std::string>& warnings) {
   const std::string place = absl::StrCat("replicas: ", replica.id, ": ");
   if (replica.key == kHiddenSecret) warnings.push_back(place + "key is the placeholder *** of a printed configuration");
@@ -168,6 +199,7 @@ std::vector<std::string> Warnings(const Config& config) {
   }
   for (const ReplicaConfig& replica : config.replicas) WarnReplica(config, replica, warnings);
   for (const ClassConfig& each : config.classes) WarnClass(config, each, warnings);
+  WarnClassBounds(config, warnings);
   const bool all_named = std::none_of(config.replicas.begin(), config.replicas.end(),
                                       [](const ReplicaConfig& replica) { return replica.model.empty(); });
   for (const ModelConfig& model : config.models) {

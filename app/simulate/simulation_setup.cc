@@ -114,18 +114,27 @@ SimulatedReplica EngineOf(const simulated::EngineSpec& engine, const SimulatedCo
   return replica;
 }
 
-// The class of a request is chosen as the router does it; the trace stands for the client.
-std::optional<ClassId> ClassIn(const Config& config, const FleetBook& book, const bench::TraceRequest& request) {
+// The class that the client, its tenant or its model names. `tenant` is null where none is configured.
+std::optional<ClassId> NamedClass(const Config& config, const FleetBook& book, const bench::TraceRequest& request,
+                                  const TenantConfig* tenant) {
   if (!request.service_class.empty()) return book.ClassByName(request.service_class);
   const auto of_tenant = config.trace.classes.find(request.tenant);
   if (of_tenant != config.trace.classes.end()) return book.ClassByName(of_tenant->second);
-  for (const TenantConfig& tenant : config.tenants) {
-    if (tenant.name == request.tenant && !tenant.service_class.empty()) return book.ClassByName(tenant.service_class);
-  }
+  if (tenant != nullptr && !tenant->service_class.empty()) return book.ClassByName(tenant->service_class);
   const auto mapped = config.trace.models.find(request.model);
   const absl::string_view of_model =
       ClassOfModel(config, mapped == config.trace.models.end() ? request.model : mapped->second);
   return of_model.empty() ? book.default_class() : book.ClassByName(std::string(of_model));
+}
+
+// The class of a request as the router chooses it, never above its tenant's max_class; the trace stands for the client.
+std::optional<ClassId> ClassIn(const Config& config, const FleetBook& book, const bench::TraceRequest& request) {
+  const auto tenant = std::find_if(config.tenants.begin(), config.tenants.end(),
+                                   [&](const TenantConfig& each) { return each.name == request.tenant; });
+  const bool known = tenant != config.tenants.end();
+  const std::optional<ClassId> named = NamedClass(config, book, request, known ? &*tenant : nullptr);
+  if (!named || !known || tenant->max_class.empty()) return named;
+  return std::max(*named, *book.ClassByName(tenant->max_class));
 }
 
 // The requests that a run refused early, and those that were on time.

@@ -9,11 +9,11 @@ namespace penstock::bench {
 namespace {
 
 // FNV-1a: the same on every machine, so that equal seeds give equal runs everywhere.
-TenantId HashOf(const std::string& name) {
-  if (name.empty()) return TenantId();
+uint64_t HashOf(const std::string& name) {
+  if (name.empty()) return 0;
   uint64_t hash = 0xCBF29CE484222325ULL;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
-  return TenantId(hash);
+  return hash;
 }
 
 }  // namespace
@@ -38,8 +38,10 @@ absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, con
     arrival.at = request.arrival;
     arrival.model = *model;
     arrival.service_class = *service_class;
-    arrival.tenant = tenant_of(request.tenant).value_or(HashOf(request.tenant));
+    arrival.tenant = tenant_of(request.tenant).value_or(TenantId(HashOf(request.tenant)));
     arrival.tenant_name = request.tenant;
+    arrival.session = HashOf(request.session);
+    arrival.shape = HashOf(request.shape);
     arrival.prompt = request.prompt;
     arrival.max_output = request.max_output;
     arrival.vanishes = request.gone_after;

@@ -27,6 +27,8 @@ constexpr char kPrefixColumn[] = "prefix_hashes";
 constexpr char kClassColumn[] = "class";
 constexpr char kLimitColumn[] = "max_output";
 constexpr char kGoneColumn[] = "gone_after_s";
+constexpr char kSessionColumn[] = "session";
+constexpr char kShapeColumn[] = "shape";
 constexpr size_t kFixedColumns = 5;
 constexpr char kGeneratePrefix[] = "generate:";
 // Far above any context. Sums of a whole trace stay inside 64 bits.
@@ -121,11 +123,15 @@ struct Columns {
   size_t service_class = 0;  // Position; 0: none.
   size_t limit = 0;          // Position; 0: none.
   size_t gone = 0;           // Position; 0: none.
+  size_t session = 0;        // Position; 0: none.
+  size_t shape = 0;          // Position; 0: none.
 
   size_t* Named(absl::string_view name) {
     if (name == kPrefixColumn) return &prefix;
     if (name == kClassColumn) return &service_class;
     if (name == kGoneColumn) return &gone;
+    if (name == kSessionColumn) return &session;
+    if (name == kShapeColumn) return &shape;
     return name == kLimitColumn ? &limit : nullptr;
   }
 };
@@ -162,6 +168,8 @@ absl::Status ParseRow(const std::string& line, const Columns& columns, TraceRequ
   if (auto status = ParseTokens(fields[3], "prompt_tokens", request.prompt); !status.ok()) return status;
   if (auto status = ParseTokens(fields[4], "output_tokens", request.output); !status.ok()) return status;
   if (columns.service_class > 0) request.service_class = std::string(fields[columns.service_class]);
+  if (columns.session > 0) request.session = std::string(fields[columns.session]);
+  if (columns.shape > 0) request.shape = std::string(fields[columns.shape]);
   if (columns.limit > 0) {
     if (auto status = ParseLimit(fields[columns.limit], request.max_output); !status.ok()) return status;
   }
@@ -174,7 +182,7 @@ absl::Status ParseRow(const std::string& line, const Columns& columns, TraceRequ
 absl::StatusOr<Columns> ColumnsOf(absl::string_view header) {
   absl::Status bad = absl::InvalidArgumentError(
       absl::StrCat("the header must be \"", kHeader, "\", optionally with \",", kPrefixColumn, "\", \",", kClassColumn,
-                   "\", \",", kLimitColumn, "\" and \",", kGoneColumn, "\""));
+                   "\", \",", kLimitColumn, "\", \",", kGoneColumn, "\", \",", kSessionColumn, "\" and \",", kShapeColumn, "\""));
   if (!absl::ConsumePrefix(&header, kHeader)) return bad;
   Columns columns;
   while (absl::ConsumePrefix(&header, ",")) {

@@ -1,13 +1,15 @@
 // Request traces: when requests arrive, for which model and tenant, and how long prompt and output are.
 //
-// Format: CSV with the header `arrival_s,model,tenant,prompt_tokens,output_tokens`. Four columns may follow, in any
+// Format: CSV with the header `arrival_s,model,tenant,prompt_tokens,output_tokens`. These columns may follow, in any
 // order:
 //   prefix_hashes  semicolon-separated ids of the prompt's blocks of kPrefixBlock tokens; equal ids at equal positions
 //                  mean equal tokens up to the end of that block
 //   max_output     the limit of output tokens that the request states; empty or 0: none
 //   gone_after_s   seconds after the arrival at which the client goes away, unless it has its answer; empty: it stays;
-//   `load` does not read it class          name of the request's service class; empty: the one of its tenant, or the
-//   default
+//                  `load` does not read it
+//   class          name of the request's service class; empty: the one of its tenant, or the default
+//   session        name of the conversation, as a client gives it in a hint; empty: none
+//   shape          name of the program (system prompt, tools, format) that requests have in common; empty: not known
 // Rows are sorted by arrival. A gzip file is read as its content.
 #ifndef PENSTOCK_BENCH_TRACES_TRACE_H_
 #define PENSTOCK_BENCH_TRACES_TRACE_H_
@@ -34,6 +36,8 @@ struct TraceRequest {
   std::string service_class;           // Empty where the source does not say.
   Tokens max_output{0};                // 0: none stated.
   std::optional<Duration> gone_after;  // Time after the arrival at which the client goes away.
+  std::string session;                 // Empty: the client names none.
+  std::string shape;                   // Empty: not known.
   bool operator==(const TraceRequest&) const = default;
 };
 

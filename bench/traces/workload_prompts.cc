@@ -22,6 +22,7 @@ void Documents(double length, Generator& generator, std::vector<TraceRequest>& r
       TraceRequest request;
       request.arrival = Duration::Seconds(at);
       request.tenant = absl::StrFormat("session-%d", blocks.empty() ? 0 : blocks.front());
+      request.session = request.tenant;
       request.prompt = Tokens(prompt);
       request.output = Between(generator.LogNormal(5.6, 0.7), 1, 2'000);
       request.prefix_hashes = blocks;
@@ -56,6 +57,7 @@ void Agentic(double length, Generator& generator, std::vector<TraceRequest>& req
         TraceRequest request;
         request.arrival = Duration::Seconds(at + 0.5 * call * generator.Uniform());
         request.tenant = tenant;
+        request.session = tenant;
         request.prompt = Tokens(prompt) + Tokens(call == 0 ? 0 : static_cast<int64_t>(generator.Next() % 2'000));
         request.output = Between(generator.LogNormal(5.4, 0.9), 1, 8'000);
         request.prefix_hashes = blocks;

@@ -30,11 +30,13 @@ void VisitFields(Section& gpu, Visitor& visit) {
          "read: the router follows the limits in the segments of the engines. manage: it also moves them as demand "
          "shifts, within elastic_kv."},
         gpu.elastic, ChoiceForm{kElasticNames});
-  visit({"price", "Price of an hour of this GPU, in any currency; 0: not known."}, gpu.price, NumberForm{0, 1e6});
+  visit({"price",
+         "Price of an hour of this GPU, in any currency; 0: not known. Where all have one, requests go where they cost "
+         "least, as far as that makes nobody late."},
+        gpu.price, NumberForm{0, 1e6});
   visit({"instance",
          "GPU instance of the MIG slice, as GPU_I_ID in dcgm-exporter: samples of other instances do not concern it. "
-         "Left "
-         "out: samples of every instance of its device do."},
+         "Left out: samples of every instance of its device do."},
         gpu.instance, CountForm{0, 127});
 }
 
@@ -226,8 +228,7 @@ void VisitFields(Section& simulated, Visitor& visit) {
   visit({"sleep_after", "Idle time after which the engine gives its memory back by itself; the next request wakes it."},
         simulated.sleep, PartForm{&SleepConfig::after, kAnyTime});
   visit({"wake", "Time that waking takes."}, simulated.sleep, PartForm{&SleepConfig::wake, kAnyTime});
-  visit({"host_time", "Time of a request in the API server, before it waits for a step. Only simulate plays it.",
-         kUnlessZero},
+  visit({"host_time", "Time of a request in the API server, before it waits for a step.", kUnlessZero},
         simulated.host_time, kAnyTime);
   visit({"linear_prefill", "Each token of a prompt takes the same time at any position, and the router expects it.",
          kUnlessZero},

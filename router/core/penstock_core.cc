@@ -212,6 +212,7 @@ CoreView PenstockCore::View(Instant now) const {
   view.counters.requeues = exits_.requeues();
   view.counters.parked = exits_.parked();
   view.counters.evicted = exits_.evicted();
+  view.counters.hinted = verdicts_.hinted();
   view.counters.book_drifts = books_.drifts();
   return view;
 }

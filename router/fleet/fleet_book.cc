@@ -26,13 +26,17 @@ void SetMemory(const Config& config, const KnownReplica& replica, FreePlaces& fr
   }
 }
 
+constexpr double kSecondsPerHour = 3600;
+
 void SetGpus(const Config& all, const ReplicaConfig& config, FreePlaces& free, Fleet& fleet, ReplicaSpec& spec) {
   spec.gpus.clear();
   spec.time_sliced = true;
+  spec.price = 0;
   for (const std::string& id : config.gpus) {
     spec.gpus.push_back(GpuFor(fleet, free, id));
     const GpuConfig* gpu = FindGpu(all, id);
     if (gpu && gpu->sharing == GpuSharing::kMps) spec.time_sliced = false;
+    spec.price += gpu ? gpu->price / kSecondsPerHour : 0;
   }
   // Configured ids have no spaces, so a GPU of its own never meets a named one.
   if (spec.gpus.empty()) spec.gpus.push_back(GpuFor(fleet, free, "replica " + config.id));

@@ -46,7 +46,7 @@ std::string Codes(const std::vector<std::string>& words) {
 }
 
 std::string ValuesText(const PolicySetting& setting) {
-  if (setting.several) return absl::StrCat("any of ", Codes(setting.words), ", joined by `+`");
+  if (setting.several) return absl::StrCat("several, joined by `+`. Any of ", Codes(setting.words));
   if (!setting.words.empty()) return Codes(setting.words);
   return absl::StrCat(Plain(setting.least), " to ", Plain(setting.most), setting.whole ? ", whole" : "");
 }

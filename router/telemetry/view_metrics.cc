@@ -185,6 +185,12 @@ void AddQueue(const CoreView& view, std::vector<MetricFamily>& families) {
   for (MetricFamily* family : {&waiting, &parked, &oldest, &all, &bytes}) Keep(std::move(*family), families);
 }
 
+void AddSessions(const CoreView& view, std::vector<MetricFamily>& families) {
+  MetricFamily hinted = FamilyOf(MetricNamed("penstock_session_hints_total"));
+  AddSample(hinted, {}, static_cast<double>(view.counters.hinted));
+  Keep(std::move(hinted), families);
+}
+
 void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& families) {
   MetricFamily observed = FamilyOf(MetricNamed("penstock_output_forecasts_total"));
   AddSample(observed, {}, static_cast<double>(counters.outputs_observed));
@@ -245,6 +251,7 @@ std::vector<MetricFamily> ViewMetrics(const CoreView& view, const std::map<std::
   AddReplicas(view, families);
   AddElastic(view, families);
   AddQueue(view, families);
+  AddSessions(view, families);
   AddCounters(view.counters, families);
   return families;
 }

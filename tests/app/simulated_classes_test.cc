@@ -84,6 +84,27 @@ TEST(SimulatedClasses, ARequestThatNobodyGivesAClassHasThatOfItsTenantElseThatOf
   EXPECT_EQ(class_of("named"), "standard");
 }
 
+TEST(SimulatedClasses, NoRequestIsInAClassAboveItsTenantsMaxClass) {
+  const absl::StatusOr<Config> config = ParseConfig(
+      std::string(kOneReplica) +
+          "tenants: [{name: acme, keys: [k], class: interactive, max_class: standard}, {name: globex, keys: [l]}]\n",
+      "fleet.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(*config);
+  ASSERT_TRUE(setup.ok()) << setup.status();
+  const auto class_of = [&](const std::string& tenant, const std::string& column) {
+    bench::TraceRequest request;
+    request.model = "llama-3.1-8b";
+    request.tenant = tenant;
+    request.service_class = column;
+    return setup->spec.fleet.classes[setup->class_of(request)->value()].name;
+  };
+  EXPECT_EQ(class_of("acme", ""), "standard");
+  EXPECT_EQ(class_of("acme", "interactive"), "standard");
+  EXPECT_EQ(class_of("acme", "background"), "background");
+  EXPECT_EQ(class_of("globex", "interactive"), "interactive");
+}
+
 TEST(SimulatedClasses, AnUnknownClassIsNamedByFileAndLine) {
   const absl::StatusOr<SimulationSetup> setup = SetUpSimulation(*ParseConfig(kOneReplica, "fleet.yaml"));
   bench::Trace trace;

@@ -91,6 +91,16 @@ TEST_F(TraceFile, AClientMayGoAway) {
   EXPECT_THAT(ErrorOf(header + "0,,t,1,1,-1\n"), HasSubstr("gone_after_s: \"-1\" is not a number of seconds"));
 }
 
+TEST_F(TraceFile, SessionsAndShapesAreNamesThatMayBeEmpty) {
+  const auto trace = ReadTrace(Plain(
+      "arrival_s,model,tenant,prompt_tokens,output_tokens,shape,session\n0,,t,600,100,extract,s 1\n1,,t,1,1,,\n"));
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  EXPECT_EQ(trace->requests[0].session, "s 1");
+  EXPECT_EQ(trace->requests[0].shape, "extract");
+  EXPECT_EQ(trace->requests[1].session, "");
+  EXPECT_EQ(trace->requests[1].shape, "");
+}
+
 TEST_F(TraceFile, PrefixHashesOfALongLineAreRead) {
   std::string text = "arrival_s,model,tenant,prompt_tokens,output_tokens,prefix_hashes\n0.0,,,600000,5,";
   for (int i = 0; i < 60'000; ++i) text += (i ? ";" : "") + std::to_string(1'000'000 + i);

@@ -6,7 +6,9 @@
 namespace penstock {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(Classes, WithoutASectionNoneIsRefusedForLatenessAndEachQueuesTenMinutes) {
   const Config config = Parsed(WithReplica(""));
@@ -72,6 +74,30 @@ TEST(Classes, GoalsHaveUnitsAndRanges) {
               HasSubstr("classes.standard.ttft: \"2\" needs a unit"));
   EXPECT_THAT(FindingsOf(WithReplica("classes: {standard: {ttft: 0s}}\n")), HasSubstr("0s is outside 1ms to 30d"));
   EXPECT_THAT(FindingsOf(WithReplica("classes: {\"My Class\": {}}\n")), HasSubstr("a class name has letters"));
+}
+
+TEST(Classes, OneThatNobodyMayUseIsAWarning) {
+  const std::string goals = "classes: {interactive: {ttft: 1s, tpot: 50ms, queue: 5s}}\nadmin_listen: 127.0.0.1:1\n";
+  const auto of = [&](const std::string& more) { return Warnings(Parsed(WithReplica(goals + more))); };
+  const std::string low = "{name: a, keys: [k], max_class: standard}";
+  EXPECT_THAT(of("tenants: [" + low + "]\n"),
+              ElementsAre("classes: interactive: nobody may use it: every tenant has a max_class below it"));
+  EXPECT_THAT(of("tenants: [" + low + ", {name: b, keys: [l], max_class: interactive}]\n"), IsEmpty());
+  EXPECT_THAT(of("tenants: [" + low + ", {name: b, keys: [l]}]\n"), IsEmpty());
+  EXPECT_THAT(of(""), IsEmpty());
+}
+
+TEST(Classes, ABuiltInThatNobodyMayUseAndNobodyNamesIsNone) {
+  EXPECT_THAT(Warnings(Parsed(WithReplica("admin_listen: 127.0.0.1:1\n"
+                                          "tenants: [{name: a, keys: [k], max_class: background}]\n"))),
+              ElementsAre(HasSubstr("classes: standard: nobody may use it")));
+}
+
+TEST(Classes, OneAboveTheBoundOfItsTenantIsAWarning) {
+  EXPECT_THAT(Warnings(Parsed(WithReplica("admin_listen: 127.0.0.1:1\ntenants: [{name: a, keys: [k], "
+                                          "class: interactive, max_class: standard}]\n"))),
+              ElementsAre("tenants: a: class interactive is above its max_class standard, so its requests have that "
+                          "one"));
 }
 
 }  // namespace

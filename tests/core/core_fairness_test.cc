@@ -144,8 +144,18 @@ std::vector<SimulatedArrival> UnequalArrivals(uint64_t seed, int count, double p
   return arrivals;
 }
 
-double WorstOf(FairnessMode mode, uint64_t seed, const std::vector<double>& weights) {
+void EnforceGoals(SimulatedFleetSpec& spec) {
+  for (ClassSpec& goals : spec.fleet.classes) {
+    goals.ttft = Duration::Seconds(2);
+    goals.tpot = Duration::Milliseconds(100);
+    goals.queue = Duration::Seconds(30);
+    goals.refuse_late = true;
+  }
+}
+
+double WorstOf(FairnessMode mode, uint64_t seed, const std::vector<double>& weights, bool goals = false) {
   SimulatedFleetSpec spec = FairFleet(3, 40'000, mode);
+  if (goals) EnforceGoals(spec);
   for (size_t i = 0; i < weights.size(); ++i) {
     TenantSpec& tenant = spec.fleet.tenants.emplace_back();
     tenant.id = TenantId(i);
@@ -172,6 +182,16 @@ TEST_P(FairCore, NoBackloggedTenantFallsBehindAnotherByMoreThanTheVtcBound) {
       << "without fairness they are further apart";
 }
 
+TEST_P(FairCore, TheBoundHoldsBesideTheDensityOrderOfRequestsThatAreRefusedWhenLate) {
+  SCOPED_TRACE("seed " + std::to_string(GetParam()));
+  std::vector<double> weights(kTenants, 1);
+  for (size_t i = 0; i < weights.size(); i += 3) weights[i] = 2;
+  constexpr double kVtcBound = 2 * 2 * 3 * 40'000;
+  const double shared = WorstOf(FairnessMode::kWeighted, GetParam(), weights, true);
+  EXPECT_LE(shared, kVtcBound / 8);
+  EXPECT_GT(WorstOf(FairnessMode::kNone, GetParam(), weights, true), shared);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, FairCore, ::testing::Range<uint64_t>(1, 4));
 
 // A tenant that sends 0.7 requests a second beside one that sends 40, on one replica.
@@ -196,12 +216,7 @@ std::vector<SimulatedArrival> Flood(uint64_t seed, double seconds, double flood)
 GroupResults QuietOfSeed(uint64_t seed, FairnessMode mode, ServiceUnit unit, bool apart) {
   constexpr double kSeconds = 500;
   SimulatedFleetSpec spec = FairFleet(1, 100'000, mode, unit);
-  for (ClassSpec& goals : spec.fleet.classes) {
-    goals.ttft = Duration::Seconds(2);
-    goals.tpot = Duration::Milliseconds(100);
-    goals.queue = Duration::Seconds(30);
-    goals.refuse_late = true;
-  }
+  EnforceGoals(spec);
   std::vector<SimulatedArrival> arrivals = Flood(seed, kSeconds, 45);
   for (SimulatedArrival& arrival : arrivals) {
     if (apart && arrival.tenant == TenantId(1)) arrival.service_class = ClassId(0);

@@ -88,7 +88,7 @@ PenstockVariant DrawVariant(Choices& choices) {
   variant.time_guards = !off();
   variant.gpu_wide = !off();
   variant.refuse_late = !off();
-  variant.prefix_caches = !off();
+  variant.prefix_hashes = !off();
   // No draw of its own, so that recorded corpora keep their meaning.
   variant.shared_prompts = variant.fill > 0.9;
   variant.order = static_cast<OrderKind>(choices.Below(4));

@@ -93,6 +93,7 @@ absl::StatusOr<EngineSpec> SpecOf(const Config& config, const ReplicaConfig& rep
   spec.slowdown = replica.simulated->slowdown;
   spec.noise = replica.simulated->noise;
   spec.doze = replica.simulated->sleep;
+  spec.host_time = replica.simulated->host_time;
   spec.time_scale = replica.simulated->time_scale;
   spec.seed = replica.simulated->seed;
   return spec;

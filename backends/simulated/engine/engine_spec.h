@@ -28,6 +28,7 @@ struct EngineSpec {
   SlowdownConfig slowdown;              // Its window counts simulated time since the start.
   double noise = 0;
   std::optional<SleepConfig> doze;  // It gives its memory back by itself; times are simulated.
+  Duration host_time;               // Simulated; of a request in the API server, before it waits for a step.
   double time_scale = 1;            // 10 means ten times faster than real time.
   uint64_t seed = 1;
 

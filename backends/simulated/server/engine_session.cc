@@ -22,6 +22,7 @@
 #include "backends/simulated/face/job.h"
 #include "backends/simulated/face/sleep_pages.h"
 #include "backends/simulated/server/framing.h"
+#include "backends/simulated/server/host_time.h"
 #include "backends/simulated/server/http_request.h"
 #include "base/clock.h"
 
@@ -143,6 +144,7 @@ asio::awaitable<bool> Session::Answer(const Request& request) {
 }
 
 asio::awaitable<bool> Session::Generate(const Request& request, Route route) {
+  co_await PassApiServer(engine_->spec(), stream_.get_executor());
   const JobHeaders headers{Header(request, "x-simulated-output-tokens"), Header(request, "x-request-id")};
   const uint64_t serial = NewSerial();
   const std::shared_ptr<Engine> rank = RankNamed(ranks_, Header(request, "x-data-parallel-rank"));
@@ -174,6 +176,7 @@ asio::awaitable<void> Session::EndWatch() {
 }
 
 asio::awaitable<bool> Session::Respond(const Request& request, const PageRequest& asked) {
+  if (request.method() == http::verb::post) co_await PassApiServer(engine_->spec(), stream_.get_executor());
   const JobHeaders headers{Header(request, "x-simulated-output-tokens"), {}};
   const std::shared_ptr<Engine> rank = RankNamed(ranks_, Header(request, "x-data-parallel-rank"));
   ResponseReply reply = responses_->Answer(asked, headers, rank == nullptr ? engine_ : rank, NewSerial(), Now());
@@ -274,8 +277,7 @@ asio::awaitable<bool> Session::SendPage(const Request& request, Page page) {
   if (Llama() && !claims_close) response.set(http::field::keep_alive, "timeout=5, max=100");
   error_code error;
   co_await http::async_write(stream_, response, asio::redirect_error(asio::use_awaitable, error));
-  const bool need_eof = error == http::error::end_of_stream;
-  co_return (!error || need_eof) && request.keep_alive();
+  co_return (!error || error == http::error::end_of_stream) && request.keep_alive();
 }
 
 asio::awaitable<bool> Session::Write(std::string_view bytes) {

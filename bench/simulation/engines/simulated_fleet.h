@@ -57,6 +57,8 @@ struct SimulatedArrival {
   bool observed = true;              // False: answered in one piece.
   std::optional<Duration> vanishes;  // Time after the arrival at which the client goes away.
   std::string tenant_name;           // Empty: the id's number.
+  uint64_t session = 0;              // It names its conversation; 0: not known.
+  uint64_t shape = 0;                // It names its program; 0: its first block stands for the system prompt.
   std::vector<uint64_t> prefix;      // Chained hashes of the prompt's full blocks of kPrefixBlock tokens.
 };
 
@@ -68,7 +70,7 @@ inline std::vector<uint64_t> PrefixOf(const Fleet& fleet, const SimulatedArrival
   return prefix;
 }
 
-// The arrival without its id and the estimate of its prompt. The first block of a prompt stands for the system prompt.
+// The arrival without its id and the estimate of its prompt.
 inline RequestArrived ArrivedOf(const Fleet& fleet, const SimulatedArrival& arrival) {
   RequestArrived event;
   event.model = arrival.model;
@@ -77,7 +79,9 @@ inline RequestArrived ArrivedOf(const Fleet& fleet, const SimulatedArrival& arri
   event.max_output = arrival.max_output;
   event.observed = arrival.observed;
   event.prefix = PrefixOf(fleet, arrival);
-  if (!arrival.prefix.empty()) event.shape = arrival.prefix.front() + 1;
+  event.session = arrival.session;
+  event.shape = arrival.shape;
+  if (event.shape == 0 && !arrival.prefix.empty()) event.shape = arrival.prefix.front() + 1;
   return event;
 }
 

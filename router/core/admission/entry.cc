@@ -56,6 +56,8 @@ RequestState* Entry::Add(const RequestArrived& event, Instant arrived, Instant n
   RequestState* request = rooms_.requests.Add(std::move(owned));
   rooms_.forecasts.Prepare(request);
   request->waiting.cached = rooms_.servers.MostCached(*request);
+  request->hint = rooms_.servers.sessions.Find(event.session);
+  if (rooms_.servers.priced()) request->output.expected = rooms_.forecasts.ExpectedOutput(*request);
   request->service.expected = rooms_.Charge().Expected(*request);
   request->waiting.best_effort = rooms_.lateness.BestEffort(*request, now);
   return request;
@@ -74,6 +76,8 @@ void Entry::Admit(const RequestArrived& event, Instant now, std::vector<Action>&
   RequestState* request = rooms_.requests.Add(std::move(owned));
   rooms_.forecasts.Prepare(request);
   request->waiting.cached = rooms_.servers.MostCached(*request);
+  request->hint = rooms_.servers.sessions.Find(event.session);
+  if (rooms_.servers.priced()) request->output.expected = rooms_.forecasts.ExpectedOutput(*request);
   request->waiting.place =
       rooms_.order->PlaceOf({*request, rooms_.fleet.GoalsOf(*request), rooms_.servers, rooms_.forecasts, now});
   request->service.expected = rooms_.Charge().Expected(*request);

@@ -11,10 +11,22 @@ void Exits::SettleMemory(Instant now) {
   for (PoolId pool : freed_) rooms_.work.OpenPool(pool);
 }
 
+void Exits::LearnSession(const RequestState& request, const RequestClosed& event) {
+  const uint64_t session = request.arrived.session;
+  if (session == 0) return;
+  const Tokens output(event.output.value() / request.arrived.sequences);
+  rooms_.servers.sessions.Ended(session, request.running.replica, request.Prompt() + output);
+  if (event.cached < Tokens(0)) return;
+  rooms_.servers.sessions.Learn(session, request.running.hinted, event.cached - request.running.hope.All());
+}
+
 void Exits::End(RequestState* request, const RequestClosed& event, Instant now) {
   const ReplicaState& replica = rooms_.fleet.replica(request->running.replica);
   rooms_.forecasts.LearnFrom(request, event, replica.streams().Generated(*request));
-  if (event.outcome == Outcome::kFinished) rooms_.running.Finish(request, event.cached);
+  if (event.outcome == Outcome::kFinished) {
+    rooms_.running.Finish(request, event.cached);
+    LearnSession(*request, event);
+  }
   rooms_.running.Leave(request, now);
   MemoryLedger& ledger = rooms_.fleet.ledger();
   if (event.outcome == Outcome::kClientGone && replica.spec().abort_hold > Duration()) {

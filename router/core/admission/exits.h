@@ -29,6 +29,8 @@ class Exits {
   // The request that was recalled from its engine begins to wait. A parked stream is not looked at until it is due
   // back.
   void TakeBack(RequestState* request, Instant now);
+  // The context of its session, and the worth of its hint.
+  void LearnSession(const RequestState& request, const RequestClosed& event);
   void End(RequestState* request, const RequestClosed& event, Instant now);
 
   Rooms& rooms_;

@@ -1,6 +1,7 @@
 #include "router/core/admission/verdicts.h"
 
 #include "router/core/contract/admission_checks.h"
+#include "router/core/placement/hints.h"
 
 namespace penstock {
 
@@ -20,6 +21,10 @@ void Verdicts::Arrived(RequestState* request, Instant now) {
 
 void Verdicts::Send(RequestState* request, const Choice& choice, Instant now, std::vector<Action>& actions) {
   const ReplicaId replica(static_cast<uint32_t>(choice.replica));
+  const RequestArrived& arrived = request->arrived;
+  request->running.hinted = HintedTokens(*request, choice.replica, rooms_.fleet.replica(replica));
+  if (request->running.hinted > Tokens(0)) ++hinted_;
+  rooms_.servers.sessions.Sent(arrived.session, arrived.tenant, replica, request->Prompt());
   rooms_.running.Start(request, replica, rooms_.placement.GrowthOf(choice), choice.expected_ttft, now);
   rooms_.servers.UpdateFullness(rooms_.fleet.replica(replica), now);
   rooms_.floors.Update(std::span(&choice.replica, 1), now);

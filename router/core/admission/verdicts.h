@@ -26,12 +26,16 @@ class Verdicts {
   // Refuses one before it is late where EarlyRefusal says so; false: it waits on.
   bool RefusesEarly(RequestState* request, Instant now, std::vector<Action>& actions);
 
+  // Requests that went to the last replica of their session, where its name alone spoke for cached tokens.
+  int64_t hinted() const { return hinted_; }
+
  private:
   void Refuse(RequestState* request, penstock::Refuse refuse, Instant now, std::vector<Action>& actions);
 
   RetryHint& HintOf(const RequestArrived& arrived);
 
   Rooms& rooms_;
+  int64_t hinted_ = 0;
   std::vector<std::vector<RetryHint>> hints_;  // The hints by model and class, as far as they were asked for.
 };
 

@@ -24,6 +24,7 @@
 #include "router/core/books/pool_state.h"
 #include "router/core/contract/action.h"
 #include "router/core/contract/event.h"
+#include "router/core/sessions/session_book.h"
 
 namespace penstock {
 
@@ -117,6 +118,7 @@ struct RunState {
   bool found_idle = false;  // No other request ran on its replica when it was sent there.
   Tokens shared{0};         // Leading tokens of its prompt that other running requests hold too.
   CacheHope hope;           // As of the dispatch.
+  Tokens hinted{0};         // Tokens beyond it that only the hint of its session tells of.
   uint64_t probation = 0;   // Of its replica, when it was sent there on probation; 0: it was not.
   Instant dispatched;
   Instant first_expected;  // When the first token was forecast to come; an unobserved request is taken to get it then.
@@ -137,6 +139,7 @@ struct OutputState {
   bool known_in_growth = false;                          // The known output bounds the growth of pools too.
   double cap = 0;                    // Most tokens that the request can still generate, as of its dispatch.
   double p50 = 0, p90 = 0, p99 = 0;  // Forecast at admission; 0: not recorded.
+  double expected = 0;               // Per sequence, as of its arrival; 0: prices are not compared.
   int64_t counted = 0;               // Tokens reported to the output forecaster so far.
 };
 
@@ -158,6 +161,7 @@ struct RequestState {
   int requeues = 0;
   int parkings = 0;   // Times that it was parked.
   int evictions = 0;  // Times that it was evicted.
+  SessionHint hint;   // As of its arrival.
   WaitState waiting;
   ServiceState service;
   EvidenceState evidence;

@@ -26,6 +26,9 @@ Tokens LargeFrom(const Footprint& footprint, Amount capacity) {
 
 void Servers::Configure(Instant now) {
   const Fleet& spec = fleet_.spec();
+  sessions.Configure(spec);
+  priced_ = std::all_of(spec.replicas.begin(), spec.replicas.end(),
+                        [](const ReplicaSpec& replica) { return replica.removed || replica.price > 0; });
   servers_.assign(std::max(servers_.size(), spec.models.size()), {});
   for (size_t i = 0; i < spec.replicas.size(); ++i) {
     if (spec.replicas[i].removed) continue;

@@ -13,6 +13,7 @@
 #include "absl/container/inlined_vector.h"
 #include "router/core/books/fleet_state.h"
 #include "router/core/books/model_servers.h"
+#include "router/core/sessions/session_book.h"
 
 namespace penstock {
 
@@ -28,6 +29,9 @@ class Servers {
   void SetHealth(ReplicaId id, Health health, Instant now);
   // The presence of the replica changed.
   void ResidencyChanged(size_t replica, Instant now);
+
+  // Every replica has a price.
+  bool priced() const { return priced_; }
 
   // By position, in rising order; empty for an unknown model.
   const std::vector<size_t>& Of(ModelId model) const {
@@ -81,11 +85,14 @@ class Servers {
   // GPU seconds that a request with this output per sequence takes on the fastest kind, cached prefill left out.
   double ExpectedWork(const RequestState& request, double output, Instant now);
 
+  SessionBook sessions;  // The last server of each session.
+
  private:
   void FindLargePrompts();
   double FullnessOf(const ReplicaState& replica, Instant now) const;
 
   FleetState& fleet_;
+  bool priced_ = false;
   const std::vector<size_t> none_;     // The servers of an unknown model.
   std::vector<ModelServers> servers_;  // One entry per model.
   std::vector<ReplicaBrief> briefs_;   // One entry per replica.

@@ -41,6 +41,8 @@ struct RequestArrived {
 
   // A hash of its system prompt, tools and formats, which requests of one program have in common; 0: it has none.
   uint64_t shape = 0;
+  // A hash of the client's name for its conversation, scoped to the tenant; 0: it gave none. A hint, never a rule.
+  uint64_t session = 0;
   // Chained hashes of the prompt's leading full blocks of kPrefixBlock tokens: equal hash, equal text up to there.
   std::vector<uint64_t> prefix;
   bool operator==(const RequestArrived&) const = default;

@@ -12,7 +12,7 @@ namespace penstock {
 template <class Archive>
 void Fields(Archive& archive, RequestArrived& e) {
   archive(e.request, e.model, e.service_class, e.tenant, e.prompt, e.prompt_sigma, e.max_output, e.sequences,
-          e.embedding, e.observed, e.regenerable, e.continues, e.body, e.home, e.prefix);
+          e.embedding, e.observed, e.regenerable, e.continues, e.body, e.home, e.shape, e.session, e.prefix);
 }
 template <class Archive>
 void Fields(Archive& archive, FirstToken& e) {
@@ -98,7 +98,7 @@ template <class Archive>
 void Fields(Archive& archive, ReplicaSpec& e) {
   archive(e.name, e.models, e.pools, e.gpus, e.time_sliced, e.prior, e.prior_known, e.learns_steps, e.max_context,
           e.batch_budget, e.max_sequences, e.prefix_cache, e.shares_prompts, e.abort_hold, e.sleep, e.resident,
-          e.removed, e.adapters);
+          e.removed, e.adapters, e.price);
 }
 template <class Archive>
 void Fields(Archive& archive, ModelSpec& e) {

@@ -78,6 +78,7 @@ struct ReplicaSpec {
   Duration abort_hold;         // After a running request is cancelled, its memory may stay taken this long.
   std::optional<SleepSpec> sleep;  // Left out: it is always awake.
   Bytes resident{0};               // Taken on each of its GPUs while it is awake: weights and its own cache.
+  double price = 0;                // A second of its GPUs costs so much; 0: not known.
   bool removed = false;
 
   bool Serves(ModelId model) const { return std::find(models.begin(), models.end(), model) != models.end(); }

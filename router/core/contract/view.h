@@ -163,6 +163,7 @@ struct CoreCounters {
   int64_t requeues = 0;
   int64_t parked = 0;       // Streams that lent their memory; each time counts.
   int64_t evicted = 0;      // Requests that made room for a class above theirs; each time counts.
+  int64_t hinted = 0;       // Requests of which only the session's name spoke for cached tokens at their replica.
   int64_t book_drifts = 0;  // Recounts of the books that found a difference; 0 unless the core is wrong.
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "router/core/placement/hints.h"
+
 namespace penstock {
 namespace {
 
@@ -23,6 +25,21 @@ std::optional<WaitReason> BestFirst::SurelyBroken(const Floors::Entry& entry, do
   return std::nullopt;
 }
 
+bool BestFirst::StandsApart(size_t server) const {
+  const Servers::Holders& holders = newcomer_.holders();
+  return IsHinted(*request_, server) || std::binary_search(holders.begin(), holders.end(), server);
+}
+
+void BestFirst::BoundApart(ModelId model) {
+  const Servers::Holders& holders = newcomer_.holders();
+  for (const size_t server : holders) Bound(server, /*holds=*/true);
+  if (!request_->hint.replica) return;
+  const size_t hinted = request_->hint.replica->value();
+  const std::vector<size_t>& servers = servers_.Of(model);
+  if (std::binary_search(holders.begin(), holders.end(), hinted)) return;
+  if (std::binary_search(servers.begin(), servers.end(), hinted)) Bound(hinted, /*holds=*/false);
+}
+
 void BestFirst::Bound(size_t server, bool holds) {
   const std::vector<uint32_t>& failed_on = request_->waiting.failed_on;
   if (std::binary_search(failed_on.begin(), failed_on.end(), server)) return;
@@ -30,7 +47,8 @@ void BestFirst::Bound(size_t server, bool holds) {
   if (!request_->MayUse(server) || needed_ > servers_.Longest(server)) return;
   const Floors::Entry& entry = floors_.Of(server);
   const double share = newcomer_.FloorOf(entry).share + newcomer_.Adds(entry, holds);
-  const double saved = entry.price.Of(newcomer_.Cached(holds));
+  double saved = entry.price.Of(newcomer_.Cached(holds));
+  if (IsHinted(*request_, server)) saved += entry.price.Of(PrefillOf(Tokens(0), HintedAtMost(*request_)));
   if (const std::optional<WaitReason> broken = SurelyBroken(entry, share, saved)) {
     closed_ = HigherRanked(closed_, *broken);
     return;
@@ -69,8 +87,7 @@ void BestFirst::Advance() {
   Head head = heads_.back();
   heads_.pop_back();
   const size_t server = head.next->replica;
-  const Servers::Holders& holders = newcomer_.holders();
-  if (!std::binary_search(holders.begin(), holders.end(), server)) Bound(server, /*holds=*/false);
+  if (!StandsApart(server)) Bound(server, /*holds=*/false);
   ++head.next;
   AddHead(head);
 }
@@ -86,12 +103,11 @@ void BestFirst::Begin(const RequestState& request, Tokens needed, double price, 
   const FloorOrder& order = floors_.OrderOf(model);
   closed_ = request.arrived.home ? WaitReason::kNoReplicaUp : order.closed();
   newcomer_.Begin(request, servers_, floors_, now);
-  for (const size_t server : newcomer_.holders()) Bound(server, /*holds=*/true);
+  BoundApart(model);
   if (request.arrived.home || request.Returns()) {
     // One server, or an order of other floors: each is looked at.
-    const Servers::Holders& holders = newcomer_.holders();
     for (const size_t server : servers_.Of(model)) {
-      if (!std::binary_search(holders.begin(), holders.end(), server)) Bound(server, /*holds=*/false);
+      if (!StandsApart(server)) Bound(server, /*holds=*/false);
     }
     return;
   }

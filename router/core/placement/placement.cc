@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "router/core/placement/hints.h"
+#include "router/core/placement/money.h"
+
 namespace penstock {
 namespace {
 
@@ -52,7 +55,8 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
     return WaitReason::kMemory;
   }
   const PrefillPrice& price = question.outlook.price;
-  const double saved = price.Of(PrefillOf(Tokens(0), question.cached));
+  const double hinted = request.hint.trust * HintedTokens(request, index, replica).AsDouble();
+  const double saved = price.Of(PrefillOf(Tokens(0), question.cached + Tokens(static_cast<int64_t>(hinted))));
   // A pool holds so many prompts like this one.
   const PrefillWork whole = request.PrefillAfter(Tokens(0));
   const double pool_seconds = price.Of(whole) * TokensOfSmallestPool(replica, fleet_) / whole.tokens.AsDouble();
@@ -60,7 +64,9 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
   const bool tried = !replica.busy() && replica.facts.grey.TakesTrial(now);
   const double share = *peak_share * (tried ? replica.facts.node.derate : replica.steps_model().derate()) *
                        StorageFactor(request, replica);
-  choices_.push_back({index, share, question.outlook.ExpectedTtft(), saved, pool_seconds, growth});
+  const double output = request.output.expected;
+  const double money = output > 0 ? MoneyOf(question, output, share) : 0;
+  choices_.push_back({index, share, question.outlook.ExpectedTtft(), saved, pool_seconds, growth, money});
   return std::nullopt;
 }
 

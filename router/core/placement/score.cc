@@ -5,6 +5,8 @@
 namespace penstock {
 namespace {
 
+double Money(const Choice& choice, double) { return choice.money; }
+
 double PeakShare(const Choice& choice, double) { return choice.peak_share; }
 
 double TimeToFirstToken(const Choice& choice, double) { return choice.expected_ttft; }
@@ -12,7 +14,7 @@ double TimeToFirstToken(const Choice& choice, double) { return choice.expected_t
 }  // namespace
 
 std::vector<Score> AllScores() {
-  return {{"cost", CostOf}, {"peak_share", PeakShare}, {"first_token", TimeToFirstToken}};
+  return {{"money", Money}, {"cost", CostOf}, {"peak_share", PeakShare}, {"first_token", TimeToFirstToken}};
 }
 
 double CostOf(const Choice& choice, double price) { return price * choice.peak_share - choice.saved; }

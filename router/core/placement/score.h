@@ -1,14 +1,15 @@
 // The scores by which one of the replicas that could take a request is chosen: a named list, compared in order.
 //
 // Least wins; a tie goes on to the next score, and at last to the first replica:
+//   money        of the request, where every replica has a price and this one is well within the goals (money.h)
 //   cost         GPU seconds: the price of the pool as full as it becomes, less the prefill that cached prompts save
 //   peak_share   how full the fullest pool would become
 //   first_token  seconds to the first token
 //
 // The price of a whole pool is kMemoryPrice of the GPU seconds that its prompts cost. Memory that a request takes is
 // lost to cached prompts, which then are computed again. All choices have one price: that of the most expensive pool
-// among the choices, in a large fleet among all servers. So the emptiest pool wins where no prompt is cached. Pure
-// functions.
+// among the choices, in a large fleet among all servers. So the emptiest pool wins where no prompt is cached. A large
+// fleet compares the money of the replicas that it tries. Pure functions.
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_SCORE_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_SCORE_H_
 
@@ -26,6 +27,7 @@ struct Choice {
   double saved = 0;          // GPU seconds of prefill that its cached prompts are expected to save.
   double pool_seconds = 0;   // GPU seconds of the prompts like this one that fill its smallest pool; 0 without a pool.
   size_t growth = 0;         // Position of the request's contributions to its pools among those of all choices.
+  double money = 0;          // kNoMoney: it is not well within the goals; 0: prices are not compared.
 };
 
 // The part of the GPU seconds of a pool's prompts that the whole pool is worth. On bench/scenarios/agentic.yaml, 0.03

@@ -25,6 +25,30 @@ absl::string_view SystemMessage(const JsonValue& messages) {
   return {};
 }
 
+// A string with a character or more that is short enough; else empty.
+std::string HintIn(const JsonValue& value) {
+  if (value.kind() != JsonKind::kString || value.span.size() > kMostHintBytes) return "";
+  return value.Text();
+}
+
+std::string NameIn(const RequestFields& fields, RequestField field) {
+  const JsonValue* value = fields.Find(field);
+  return value == nullptr ? "" : HintIn(*value);
+}
+
+// The user in the metadata of a message; empty: it has none.
+std::string UserOfMetadata(const RequestFields& fields) {
+  const JsonValue* metadata = fields.Find(RequestField::kMetadata);
+  if (metadata == nullptr || metadata->kind() != JsonKind::kObject || metadata->span.size() > 4 * kMostHintBytes) {
+    return "";
+  }
+  JsonObject members(*metadata);
+  while (const auto member = members.Next()) {
+    if (member->key == "user_id") return HintIn(member->value);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<uint64_t> PrefixHashes(std::string_view prompt, ModelId model) {
@@ -55,6 +79,20 @@ uint64_t ShapeHash(const RequestFields& fields) {
   if (messages == nullptr || messages->kind() != JsonKind::kArray) return hash;
   if (const absl::string_view system = SystemMessage(*messages); !system.empty()) add(RequestField::kMessages, system);
   return hash;
+}
+
+std::string SessionName(Endpoint endpoint, const RequestFields& fields) {
+  std::string name = NameIn(fields, RequestField::kPromptCacheKey);
+  if (name.empty() && endpoint == Endpoint::kMessages) name = UserOfMetadata(fields);
+  return name.empty() ? NameIn(fields, RequestField::kUser) : name;
+}
+
+uint64_t SessionKey(absl::string_view header, absl::string_view in_body, TenantId tenant, ModelId model) {
+  const absl::string_view name = header.empty() || header.size() > kMostHintBytes ? in_body : header;
+  if (name.empty()) return 0;
+  const uint64_t scope = XXH3_64bits_withSeed("session", 7, tenant.value()) ^ model.value();
+  const uint64_t key = XXH3_64bits_withSeed(name.data(), name.size(), scope);
+  return key == 0 ? 1 : key;
 }
 
 }  // namespace penstock

@@ -8,11 +8,18 @@
 //
 // A shape tells requests of one program from others: they have a system prompt, tools and formats in common, and mostly
 // similar output lengths.
-// Pure; both cost one pass over their bytes at memory speed. Blocks cost nothing below one block.
+//
+// A session is the name that a client gives its conversation: a hint for the replica that has its context cached, never
+// a rule. The header x-session-id counts first, then `prompt_cache_key`, then `metadata.user_id` of messages, then
+// `user`. Values of another type, or too long, are no hints and no errors: the engine judges them. `cache_control`
+// names nothing, so it passes unread.
+//
+// Pure; each costs one pass over its bytes at memory speed. Blocks cost nothing below one block.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_HASHES_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_HASHES_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +44,14 @@ inline constexpr size_t kMostShapeBytes = 16 << 10;
 // A hash of the message that begins a chat, if it is of the system or developer. Instructions, `system`, tools and the
 // fields that bind the answer's form count too. 0: the request has none of them.
 uint64_t ShapeHash(const RequestFields& fields);
+
+// Longer names of a session are no hints.
+inline constexpr size_t kMostHintBytes = 1024;
+
+// The name of the session in the body; empty: it has none.
+std::string SessionName(Endpoint endpoint, const RequestFields& fields);
+// RequestArrived::session, keyed by the tenant: equal names of two tenants are two sessions. The model is part of it.
+uint64_t SessionKey(absl::string_view header, absl::string_view in_body, TenantId tenant, ModelId model);
 
 }  // namespace penstock
 

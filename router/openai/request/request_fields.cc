@@ -18,7 +18,7 @@ constexpr std::array<absl::string_view, kFields> kFieldNames = {
     "guided_choice", "guided_grammar", "grammar", "json_schema", "regex", "ebnf", "min_tokens", "prompt_logprobs",
     "add_generation_prompt", "continue_final_message", "echo", "suffix", "store", "background", "previous_response_id",
     "conversation", "request_id", "seed", "temperature", "text_1", "text_2", "queries", "items", "data_1", "data_2",
-    "system"};
+    "system", "user", "prompt_cache_key", "metadata"};
 // clang-format on
 
 constexpr size_t kLongestName = 32;

@@ -64,6 +64,9 @@ enum class RequestField : uint8_t {
   kData1,
   kData2,
   kSystem,
+  kUser,
+  kPromptCacheKey,
+  kMetadata,
   kFieldCount,
   kOutputLimit,  // Any of them.
   kNone,

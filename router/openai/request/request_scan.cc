@@ -202,6 +202,7 @@ MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   if (endpoint == Endpoint::kMessages) facts.has_effects = RunsMessageTools(fields);
   ReadAnswerShape(fields, facts);
   facts.shape = ShapeHash(fields);
+  facts.session = SessionName(endpoint, fields);
   return std::nullopt;
 }
 

@@ -61,6 +61,7 @@ struct RequestFacts {
   bool ends_with_assistant = false;  // Chat: the client itself asks for a continuation.
   bool echo = false;
   uint64_t shape = 0;   // ShapeHash.
+  std::string session;  // SessionName.
   bool seeded = false;  // It wants its own random numbers; a continuation would begin them again.
 
   // Facts of forms and of configured routes.

@@ -32,7 +32,10 @@ const Parts& WithoutParts() {
       {"refusal", [](PenstockVariant& v) { v.refuse_late = false; }},
       {"early", [](PenstockVariant& v) { v.early_refusal = false; }},
       {"density", [](PenstockVariant& v) { v.order = OrderKind::kDeadline; }},
-      {"prefixes", [](PenstockVariant& v) { v.prefix_caches = false; }},
+      {"prefixes", [](PenstockVariant& v) { v.prefix_hashes = v.hints = false; }},
+      {"hashes", [](PenstockVariant& v) { v.prefix_hashes = false; }},
+      {"price", [](PenstockVariant& v) { v.prices = false; }},
+      {"hints", [](PenstockVariant& v) { v.hints = false; }},
       {"reservations", [](PenstockVariant& v) { v.reservations = false; }},
       {"parking", [](PenstockVariant& v) { v.parking = false; }},
       {"eviction", [](PenstockVariant& v) { v.eviction = false; }},
@@ -152,6 +155,10 @@ void CopyPrompts(Fleet& fleet) {
   for (ReplicaSpec& replica : fleet.replicas) replica.shares_prompts = false;
 }
 
+void ForgetPrices(Fleet& fleet) {
+  for (ReplicaSpec& replica : fleet.replicas) replica.price = 0;
+}
+
 void StopParking(Fleet& fleet) {
   for (ClassSpec& goals : fleet.classes) goals.parking = false;
 }
@@ -176,6 +183,8 @@ void StopEviction(Fleet& fleet) {
 }
 
 void ForgetPrefix(RequestArrived& arrived) { arrived.prefix.clear(); }
+
+void ForgetSession(RequestArrived& arrived) { arrived.session = 0; }
 
 std::unique_ptr<const MemoryRule> MemoryOf(const PenstockVariant& variant) {
   switch (variant.memory) {
@@ -231,11 +240,13 @@ std::unique_ptr<AdmissionCore> MakePenstock(const PenstockVariant& variant, int6
   if (!variant.learned_steps) changes.fleet.push_back(StopLearning);
   if (!variant.attention) changes.fleet.push_back(ForgetAttention);
   if (!variant.shared_prompts) changes.fleet.push_back(CopyPrompts);
+  if (!variant.prices) changes.fleet.push_back(ForgetPrices);
   if (!variant.parking) changes.fleet.push_back(StopParking);
   if (variant.park_all) changes.fleet.push_back(ParkAll);
   if (variant.one_copy) changes.fleet.push_back(KeepOneCopy);
   if (!variant.eviction) changes.fleet.push_back(StopEviction);
-  if (!variant.prefix_caches) changes.arrival.push_back(ForgetPrefix);
+  if (!variant.prefix_hashes) changes.arrival.push_back(ForgetPrefix);
+  if (!variant.hints) changes.arrival.push_back(ForgetSession);
   if (changes.fleet.empty() && changes.arrival.empty()) return core;
   return std::make_unique<InputFilter>(std::move(core), std::move(changes));
 }

@@ -2,7 +2,8 @@
 //   penstock                        as it ships
 //   penstock:without=PART[+PART]    an ablation; parts: forecast (present use instead), memory (no test), variance,
 //                                   tenants, steps (no time guards), learning (step times stay at their prior), gpu
-//                                   (no GPU-wide ledger), refusal, prefixes, sharing (prompts of running requests have
+//                                   (no GPU-wide ledger), refusal, prefixes (hashes and hints), hashes (of prompt
+//                                   blocks), hints (of sessions), price, sharing (prompts of running requests have
 //                                   no memory in common), company (no request waits for the prefill of another),
 //                                   density (plain deadline order), parking, eviction, newcomers
 //                                   (evictable classes leave them no room), attention (each token of a prompt takes
@@ -61,7 +62,9 @@ struct PenstockVariant {
   bool gpu_wide = true;       // False: every replica is taken to have its GPUs to itself, elastic pools in equal parts.
   bool refuse_late = true;    // False: a request waits until its class's queue time, however late its first token.
   bool early_refusal = true;  // False: a request is refused as late once its last chance has passed, never before.
-  bool prefix_caches = true;  // False: no prompt is expected to be cached anywhere.
+  bool prefix_hashes = true;  // False: no block of a prompt is known.
+  bool prices = true;         // False: no replica has a price.
+  bool hints = true;          // False: the names of sessions tell nothing.
   bool parking = true;        // False: no stream lends its memory.
   bool eviction = true;       // False: no class makes room for another.
   bool newcomers = true;      // False: evictable classes leave no room but one prompt at a time.

@@ -147,6 +147,8 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   arrived.tenant = prepared.caller.tenant;
   arrived.max_output = facts.max_output;
   arrived.shape = facts.shape;
+  const absl::string_view named = request.inside != nullptr ? "" : FindHeader(*request.headers, "x-session-id");
+  arrived.session = SessionKey(named, facts.session, arrived.tenant, arrived.model);
   arrived.sequences = static_cast<int>(SequencesOf(request.endpoint, facts));
   arrived.embedding = !Generates(request.endpoint);
   arrived.observed = facts.stream || (all_stream && facts.Reassemblable(request.endpoint));

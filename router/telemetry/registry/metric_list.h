@@ -215,6 +215,7 @@ inline constexpr Metric kMetrics[] = {
      "Prompt tokens that were expected in the engines' prefix caches"},
     {"Decisions", "penstock_prefix_found_tokens_total", MetricType::kCounter, "",
      "Prompt tokens of the same requests that were found there"},
+    {"Decisions", "penstock_session_hints_total", MetricType::kCounter, "", "Requests sent by a session's name"},
     {"Decisions", "penstock_parked_total", MetricType::kCounter, "",
      "Times that a stream ahead of its due times lent its memory; one that declined is not counted"},
     {"Decisions", "penstock_evicted_total", MetricType::kCounter, "",

@@ -25,6 +25,8 @@ TEST(EventLog, EveryKindOfEventReadsBackAsItWas) {
   arrived.prompt_sigma = 0.1 / 3;
   arrived.tenant = TenantId(~0ULL);
   arrived.observed = false;
+  arrived.shape = 19;
+  arrived.session = ~0ULL;
   arrived.prefix = {0, ~0ULL, 17};
   ExpectRoundTrip(arrived);
   ExpectRoundTrip(FirstToken{RequestId(1)});
@@ -40,6 +42,7 @@ TEST(EventLog, EveryKindOfEventReadsBackAsItWas) {
   fleet.gpus = {{"node 1/gpu0", Bytes(80LL << 30)}};
   fleet.replicas.front().sleep = SleepSpec{Duration::Seconds(30), Duration::Seconds(2)};
   fleet.replicas.front().resident = Bytes(20LL << 30);
+  fleet.replicas.front().price = 0.1 / 3;
   ExpectRoundTrip(FleetChanged{fleet});
   ExpectRoundTrip(ShutdownStarted{});
   ExpectRoundTrip(TimerFired{});

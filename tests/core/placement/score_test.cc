@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "router/core/placement/money.h"
+
 namespace penstock {
 namespace {
 
@@ -41,11 +43,24 @@ TEST(Score, BetweenEqualChoicesTheFirstReplicaWinsInWhateverOrderTheyWereTried) 
   EXPECT_EQ(BestReplica({With(2, 0.3), With(5, 0.3)}), 2u);
 }
 
+TEST(Score, MoneyCountsFirstAmongReplicasThatAreWellWithinTheGoals) {
+  Choice cheap = With(1, 0.5);
+  cheap.money = 1;
+  Choice dear = With(2, 0.3, 9);
+  dear.money = 2;
+  EXPECT_EQ(BestReplica({dear, cheap}), 1u);
+  cheap.money = kNoMoney;
+  EXPECT_EQ(BestReplica({dear, cheap}), 2u);
+  dear.money = kNoMoney;
+  cheap.saved = 12;
+  EXPECT_EQ(BestReplica({dear, cheap}), 1u) << "the other scores decide";
+}
+
 TEST(Score, AShorterListComparesLess) {
   const std::vector<Choice> choices = {With(1, 0.4, 5), With(2, 0.3)};
   const std::vector<Score> all = AllScores();
-  EXPECT_EQ(BestOf({all[1]}, choices, PriceAmong(choices)).replica, 2u);
-  EXPECT_EQ(all[0].name, "cost");
+  EXPECT_EQ(BestOf({all[2]}, choices, PriceAmong(choices)).replica, 2u);
+  EXPECT_EQ(all[1].name, "cost");
 }
 
 }  // namespace

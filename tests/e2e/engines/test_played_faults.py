@@ -1,4 +1,4 @@
-"""`penstock engine` plays down_from, down_to and sleep_after, as `penstock simulate` does."""
+"""`penstock engine` plays down_from, down_to, sleep_after and host_time, as `penstock simulate` does."""
 import time
 
 from fleet_file import MODEL, FleetEngines
@@ -25,3 +25,15 @@ def test_an_idle_engine_takes_its_wake_time_for_the_next_request(folder):
         began = time.monotonic()
         assert send(router.address, request_bytes(body=chat(max_tokens=3)), timeout=30).status == 200
         assert time.monotonic() - began >= 1.9
+
+
+def test_a_request_takes_its_time_in_the_api_server(folder):
+    lines = LINES.replace("PLAY", "host_time: 1s, time_scale: 2")
+    with FleetEngines(folder, lines) as engines:
+        address = ("127.0.0.1", engines.ports[0])
+        began = time.monotonic()
+        assert send(address, request_bytes(body=chat(max_tokens=1)), timeout=30).status == 200
+        assert time.monotonic() - began >= 0.5
+        began = time.monotonic()
+        assert engines.models() == [MODEL]
+        assert time.monotonic() - began < 0.5, "pages take no time"
