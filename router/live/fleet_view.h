@@ -34,9 +34,9 @@ struct EngineAccess {
 struct ModelAccess {
   bool streams_everything = true;           // They all answer upstream in streams.
   bool names_responses = false;             // One of them keeps responses under ids that Penstock chooses.
-  bool continues_messages = false;          // One of them continues a chat message.
   bool all_known = true;                    // Each was recognised.
   EndpointSet endpoints{};                  // Those that one of them has.
+  EndpointSet continues{};                  // Those where one of them continues a text that was cut.
   std::vector<OutputLimits> output_limits;  // The limits that they read, once per kind.
 };
 

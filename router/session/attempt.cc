@@ -98,8 +98,7 @@ std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
     end.hopeless = true;
     return end;
   }
-  const bool continues = state_.answer.carried > 0 && state_.request.endpoint == Endpoint::kChat;
-  if (continues && !capabilities.continues_final_message) {
+  if (state_.answer.carried > 0 && !capabilities.Continues(state_.request.endpoint)) {
     return NothingSent(EngineErrorKind::kServer, "The engine that was free cannot continue the answer.");
   }
   return std::nullopt;

@@ -69,6 +69,14 @@ TEST(Capabilities, TgiAndUnknownServersDoNotContinueAFinalMessage) {
   }
 }
 
+TEST(Capabilities, OnlyLlamaServerContinuesMessagesUnasked) {
+  for (const EngineDeclaration* engine : EngineCatalogue()) {
+    const bool llama = engine->kind == EngineKind::kLlamaCpp;
+    EXPECT_EQ(engine->capabilities.Continues(Endpoint::kMessages), llama) << engine->name;
+    EXPECT_TRUE(engine->capabilities.Continues(Endpoint::kCompletions)) << engine->name;
+  }
+}
+
 TEST(Capabilities, EndpointsAreSupportedAsTheEngineDeclaresThem) {
   const auto supported = [](EngineKind kind) {
     std::vector<Endpoint> all;

@@ -69,8 +69,9 @@ std::optional<ApiError> PickClass(const SessionRequest& request, const FleetView
   return std::nullopt;
 }
 
+// While no engine of the model is recognised, a completion may be continued by any.
 bool ContinuesByPrompt(Endpoint endpoint, const ModelAccess* model) {
-  return endpoint == Endpoint::kCompletions || (model != nullptr && model->continues_messages);
+  return endpoint == Endpoint::kCompletions || (model != nullptr && model->continues.Has(endpoint));
 }
 
 std::optional<ApiError> PrepareInside(Endpoint endpoint, const FleetView& fleet, PreparedRequest& prepared) {
