@@ -11,6 +11,7 @@ void NoteModels(FleetView& view, const std::vector<ModelId>& models, const std::
     model.all_known = model.all_known && engine;
     if (!engine) continue;
     model.endpoints |= engine->endpoints;
+    if (engine->Supports(Endpoint::kMessages)) model.endpoints |= EndpointSet{Endpoint::kMessages};
     model.names_responses = model.names_responses || engine->names_responses;
     for (const Endpoint endpoint : {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kMessages}) {
       if (engine->Continues(endpoint)) model.continues |= EndpointSet{endpoint};

@@ -16,6 +16,12 @@
 
 namespace penstock {
 
+// Notes that the loops and the watch over an engine leave each other.
+struct EngineNotes {
+  std::atomic<bool> wants_answers{true};    // Its health waits for news of a good answer.
+  std::atomic<bool> lacks_messages{false};  // It answered that it has no path for Anthropic's dialect.
+};
+
 // One engine as the relay meets it.
 struct EngineAccess {
   std::string name;
@@ -25,9 +31,9 @@ struct EngineAccess {
   std::string server_name;
   std::optional<Capabilities> capabilities;  // Unset until the engine was recognised.
   bool overflow_fatal = false;
-  std::optional<int> rank;  // Requests name this data-parallel rank, where the engine can read it.
-  bool speculates = false;  // An event is a step, also where it has several tokens.
-  std::shared_ptr<std::atomic<bool>> wants_answers;  // Its health waits for news of a good answer.
+  std::optional<int> rank;             // Requests name this data-parallel rank, where the engine can read it.
+  bool speculates = false;             // An event is a step, also where it has several tokens.
+  std::shared_ptr<EngineNotes> notes;  // Unset in tests without an engine.
 };
 
 // The engines of one model, together.

@@ -63,6 +63,18 @@ TEST(MessageResume, ThePromptOfTheFirstAttemptCountsAlsoWhereItToldNone) {
   EXPECT_EQ(f.state.usage->output, Tokens(2));
 }
 
+TEST(MessageResume, AnEngineThatTellsThePromptAtTheEndTellsThatOfTheClient) {
+  Fixture f;
+  Attempt(f, Opening("m1", 0) + BlockStart(0) + Text(0, "one"));
+  GoOn(f);
+  EXPECT_EQ(
+      Attempt(f, Opening("m2", 0) + BlockStart(0) + Text(0, " two") + BlockStop(0) +
+                     Said("message_delta",
+                          R"(,"delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":9,"output_tokens":1})")),
+      Text(0, " two") + BlockStop(0) +
+          Said("message_delta", R"(,"delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":8,"output_tokens":2})"));
+}
+
 TEST(MessageResume, BlocksHaveTheIndicesOfTheClient) {
   Fixture f;
   Attempt(f, Opening("m1", 7) + BlockStart(0) + Text(0, "one") + BlockStop(0) + BlockStart(1) + Text(1, "two"));

@@ -35,13 +35,15 @@ struct Capabilities {
   // Headers of a client that this kind of engine gets beside the usual ones, in lower case.
   absl::Span<const absl::string_view> request_headers{};
 
-  // A longer prompt continues a text that was cut.
+  // A longer prompt continues a text that was cut; that of a message may have to be a chat.
   bool Continues(Endpoint endpoint) const {
-    if (endpoint == Endpoint::kMessages) return continues_messages;
+    if (endpoint == Endpoint::kMessages) return continues_messages || continues_final_message;
     return endpoint == Endpoint::kChat ? continues_final_message : endpoint == Endpoint::kCompletions;
   }
+  // A message can be translated to a chat.
   bool Supports(Endpoint endpoint) const {
     if (endpoint == Endpoint::kStoredResponse) return names_responses;
+    if (endpoint == Endpoint::kMessages && endpoints.Has(Endpoint::kChat)) return true;
     return IsRoute(endpoint) || endpoints.Has(endpoint);
   }
 };

@@ -18,7 +18,10 @@ std::string StopEvent(int64_t block) {
   return absl::StrCat("event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":", block, "}\n\n");
 }
 
-std::string OutputJson(Tokens output) { return absl::StrCat("{\"output_tokens\":", output.value(), "}"); }
+std::string UsageJson(const Usage& usage, bool with_prompt) {
+  return absl::StrCat("{", with_prompt ? absl::StrCat("\"input_tokens\":", usage.prompt.value(), ",") : "",
+                      "\"output_tokens\":", usage.output.value(), "}");
+}
 
 // The event with other values of some members.
 class Edited {
@@ -70,7 +73,7 @@ std::string MessageBlocks::Stop() {
 }
 
 std::string MessageBlocks::Continued(const SseSplitter::Event& event, const StreamFacts& facts, absl::string_view fresh,
-                                     Tokens output) {
+                                     const Usage& usage) {
   if (Joins(facts)) return Join(facts), "";
   if (!facts.content.empty() && fresh.empty()) return "";
   const int64_t block = std::clamp<int64_t>(facts.block, 0, kMostBlocks);
@@ -95,7 +98,7 @@ std::string MessageBlocks::Continued(const SseSplitter::Event& event, const Stre
     if (member->key == "index" && shift != 0) {
       edited.Replace(at, absl::StrCat(block + shift));
     } else if (member->key == "usage" && facts.part == MessagePart::kEnd) {
-      edited.Replace(at, OutputJson(output));
+      edited.Replace(at, UsageJson(usage, facts.usage && facts.usage->prompt > Tokens(0)));
     } else if (content.size() > 0 && content.begin >= at.begin && content.end <= at.end) {
       edited.Replace(content, fresh);
     }
@@ -108,7 +111,8 @@ std::string MessageBlocks::Closing(absl::string_view finish_reason, Tokens outpu
   if (!finish_reason.empty()) {
     if (IsOpen()) events = StopEvent(*open_);
     absl::StrAppend(&events, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"",
-                    AnthropicReason(finish_reason), "\",\"stop_sequence\":null},\"usage\":", OutputJson(output),
+                    AnthropicReason(finish_reason),
+                    "\",\"stop_sequence\":null},\"usage\":", UsageJson(Usage{Tokens(0), output}, /*with_prompt=*/false),
                     "}\n\n");
   }
   return events + std::string(kMessageStop);

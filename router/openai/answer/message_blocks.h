@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "backends/dialect/sse_splitter.h"
 #include "backends/dialect/stream_reader.h"
+#include "backends/dialect/usage.h"
 #include "base/units.h"
 
 namespace penstock {
@@ -26,10 +27,10 @@ class MessageBlocks {
   // True: this opening of an attempt that goes on has nothing for the client.
   bool Joins(const StreamFacts& facts) const;
   void Join(const StreamFacts& facts);
-  // An event of such an attempt for the client, or nothing, with `fresh` as its content. The answer has `output` tokens so
-  // far.
+  // An event of such an attempt for the client, or nothing, with `fresh` as its content. The whole answer has this
+  // usage so far. The event repeats the prompt where the engine does so.
   std::string Continued(const SseSplitter::Event& event, const StreamFacts& facts, absl::string_view fresh,
-                        Tokens output);
+                        const Usage& usage);
   // The events that end the message; `finish_reason` is in OpenAI's words, and empty where the client has it.
   std::string Closing(absl::string_view finish_reason, Tokens output) const;
 

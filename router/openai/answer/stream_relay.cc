@@ -221,7 +221,8 @@ std::string StreamRelay::Continued(const SseSplitter::Event& event, const Stream
   const absl::string_view fresh = WithoutOverlap(facts.content);
   if (endpoint_ == Endpoint::kMessages) {
     state_.text.Append(fresh);
-    return state_.shown.message.Continued(event, facts, fresh, state_.output());
+    const Tokens prompt = state_.usage ? state_.usage->prompt : Tokens(0);
+    return state_.shown.message.Continued(event, facts, fresh, Usage{prompt, state_.output()});
   }
   if (bare && fresh.empty() && !facts.content.empty()) return "";
   state_.text.Append(fresh);

@@ -54,7 +54,9 @@ std::optional<ApiError> CheckEndpoint(const SessionRequest& request, const Fleet
                                       const PreparedRequest& prepared) {
   const ModelAccess* model = fleet.AccessOf(prepared.model);
   const bool known = model != nullptr && model->all_known && model->endpoints != EndpointSet{};
-  if (!known || IsRoute(request.endpoint) || model->endpoints.Has(request.endpoint)) return std::nullopt;
+  // Where no engine counts tokens, the router estimates them.
+  const bool always = IsRoute(request.endpoint) || request.endpoint == Endpoint::kCountTokens;
+  if (!known || always || model->endpoints.Has(request.endpoint)) return std::nullopt;
   return NoEngineServes(prepared.facts.model, request.path());
 }
 
