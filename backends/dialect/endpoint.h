@@ -112,6 +112,8 @@ constexpr bool Generates(Endpoint endpoint) { return TraitsOf(endpoint).cost == 
 constexpr bool StreamsChunks(Endpoint endpoint) {
   return endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions;
 }
+// The text of its stream, cut in the middle, can go on by a longer prompt.
+constexpr bool StreamsText(Endpoint endpoint) { return StreamsChunks(endpoint) || endpoint == Endpoint::kMessages; }
 // No engine memory is needed, so nothing is to wait for.
 constexpr bool IsFree(Endpoint endpoint) { return TraitsOf(endpoint).cost == EndpointCost::kNone; }
 

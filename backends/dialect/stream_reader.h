@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_BACKENDS_DIALECT_STREAM_READER_H_
 #define PENSTOCK_BACKENDS_DIALECT_STREAM_READER_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,9 @@
 
 namespace penstock {
 
+// The place of an event in a message of Anthropic's dialect.
+enum class MessagePart : uint8_t { kNone, kStart, kBlockStart, kBlockDelta, kBlockStop, kEnd };
+
 // Views point into the data of the event.
 struct StreamFacts {
   bool nothing = false;       // data: null, which llama-server sends before the answers to a list of prompts.
@@ -21,6 +25,8 @@ struct StreamFacts {
   bool has_text = false;      // Content, reasoning or tool-call text of at least one character.
   absl::string_view content;  // Inside of the JSON string of the first choice that has content.
   bool other_text = false;    // Reasoning, tool calls, or anything a client sees beside content and role.
+  MessagePart part = MessagePart::kNone;
+  int64_t block = 0;  // The index of the block, where the part has one.
   bool has_role = false;
   bool finish = false;        // A non-null finish_reason.
   std::string finish_reason;  // Responses dialect: stop, length or content_filter, from its status.

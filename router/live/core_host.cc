@@ -73,6 +73,11 @@ PromptEstimate CoreHost::SubmitArrival(RequestArrived arrival, const Prompt& pro
   return estimate;
 }
 
+PromptEstimate CoreHost::EstimateOf(ModelId model, const TextCounts& text) const {
+  std::lock_guard lock(mutex_);
+  return estimator_.Estimate(model, text);
+}
+
 void CoreHost::SubmitClosed(const RequestClosed& closed, ModelId model, const TextCounts* text) {
   Duration spent;
   {

@@ -59,6 +59,8 @@ class CoreHost {
   };
   // Estimates the prompt, fills it into the event and submits that.
   PromptEstimate SubmitArrival(RequestArrived arrival, const Prompt& prompt);
+  // The estimate of a prompt that asks for nothing.
+  PromptEstimate EstimateOf(ModelId model, const TextCounts& text) const;
   // Closes a request and learns from the engine's prompt count (`text` null: nothing to learn).
   void SubmitClosed(const RequestClosed& closed, ModelId model, const TextCounts* text);
 

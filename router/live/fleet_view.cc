@@ -11,8 +11,11 @@ void NoteModels(FleetView& view, const std::vector<ModelId>& models, const std::
     model.all_known = model.all_known && engine;
     if (!engine) continue;
     model.endpoints |= engine->endpoints;
+    if (engine->Supports(Endpoint::kMessages)) model.endpoints |= EndpointSet{Endpoint::kMessages};
     model.names_responses = model.names_responses || engine->names_responses;
-    model.continues_messages = model.continues_messages || engine->continues_final_message;
+    for (const Endpoint endpoint : {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kMessages}) {
+      if (engine->Continues(endpoint)) model.continues |= EndpointSet{endpoint};
+    }
     const OutputLimits limits = engine->output_limits;
     const bool known = std::any_of(model.output_limits.begin(), model.output_limits.end(),
                                    [limits](OutputLimits other) { return other.data() == limits.data(); });

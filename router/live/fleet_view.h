@@ -16,6 +16,12 @@
 
 namespace penstock {
 
+// Notes that the loops and the watch over an engine leave each other.
+struct EngineNotes {
+  std::atomic<bool> wants_answers{true};    // Its health waits for news of a good answer.
+  std::atomic<bool> lacks_messages{false};  // It answered that it has no path for Anthropic's dialect.
+};
+
 // One engine as the relay meets it.
 struct EngineAccess {
   std::string name;
@@ -25,18 +31,18 @@ struct EngineAccess {
   std::string server_name;
   std::optional<Capabilities> capabilities;  // Unset until the engine was recognised.
   bool overflow_fatal = false;
-  std::optional<int> rank;  // Requests name this data-parallel rank, where the engine can read it.
-  bool speculates = false;  // An event is a step, also where it has several tokens.
-  std::shared_ptr<std::atomic<bool>> wants_answers;  // Its health waits for news of a good answer.
+  std::optional<int> rank;             // Requests name this data-parallel rank, where the engine can read it.
+  bool speculates = false;             // An event is a step, also where it has several tokens.
+  std::shared_ptr<EngineNotes> notes;  // Unset in tests without an engine.
 };
 
 // The engines of one model, together.
 struct ModelAccess {
   bool streams_everything = true;           // They all answer upstream in streams.
   bool names_responses = false;             // One of them keeps responses under ids that Penstock chooses.
-  bool continues_messages = false;          // One of them continues a chat message.
   bool all_known = true;                    // Each was recognised.
   EndpointSet endpoints{};                  // Those that one of them has.
+  EndpointSet continues{};                  // Those where one of them continues a text that was cut.
   std::vector<OutputLimits> output_limits;  // The limits that they read, once per kind.
 };
 

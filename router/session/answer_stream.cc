@@ -20,7 +20,8 @@ constexpr absl::string_view kJson = "application/json";
 
 }  // namespace
 
-AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& delivery, bool reassemble)
+AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& delivery, bool reassemble,
+                           bool translate)
     : state_(state),
       admission_(admission),
       delivery_(delivery),
@@ -29,6 +30,7 @@ AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& 
       relay_(state.request.endpoint, state.facts(), state.answer,
              reassemble ? std::optional<size_t>(state.limits.max_answer.value()) : std::nullopt),
       memory_(state) {
+  if (translate) writer_.emplace();
   first_event_due_ = Now() + state.limits.first_byte_timeout;
   state.answer.relayed.per_event = state.loop.TokensPerEventOf(state.forward->replica).ratio();
   state.answer.relayed.events = 0;
@@ -41,7 +43,7 @@ void AnswerStream::ExpectDelivery() {
 }
 
 bool AnswerStream::HoldBytes() {
-  size_t bytes = relay_.held_bytes();
+  size_t bytes = relay_.held_bytes() + (writer_ ? writer_->unfinished_bytes() : 0);
   if (undelivered_ && !delivery_.holds()) {
     for (absl::string_view piece : relay_.pieces()) bytes += piece.size();
   }
@@ -64,7 +66,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
   const bool begun = client_.begun();
   relay_.comments_pass = begun;
   const bool first = !relay_.any_event();
-  result_ = relay_.Feed(bytes, now);
+  result_ = relay_.Feed(writer_ ? writer_->Take(bytes) : bytes, now);
   if (relay_.any_text()) {
     const RequestFacts& facts = state_.facts();
     const double per_step = state_.engine().speculates ? state_.answer.relayed.per_event : 1;
@@ -89,7 +91,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
   }
   no_room_ = !HoldBytes();
   const bool fine = !no_room_ && (result_ == StreamRelay::Result::kGoOn || result_ == StreamRelay::Result::kDone);
-  return fine && !undelivered_ && !first && relay_.unfinished_bytes() <= kMaxEvent &&
+  return fine && !undelivered_ && !first && UnfinishedBytes() <= kMaxEvent &&
          (relay_.done() ? wait_ == kEndOfBody : state_.answer_deadline - now > wait_);
 }
 
@@ -139,7 +141,7 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   if (result_ == Result::kEmpty) {
     return EngineFailed(EngineErrorKind::kGarbage, "The engine ended its stream without an answer.");
   }
-  if (broken || relay_.unfinished_bytes() > kMaxEvent) {
+  if (broken || UnfinishedBytes() > kMaxEvent) {
     return EngineFailed(EngineErrorKind::kGarbage, broken
                                                        ? "The engine sent an event that is not JSON, or of another API."
                                                        : "The engine sent an event that is longer than 2 MiB.");
@@ -147,9 +149,23 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   return std::nullopt;
 }
 
+asio::awaitable<bool> AnswerStream::SendRest() {
+  if (relay_.pieces().empty()) co_return true;
+  const HeaderList headers = client_.begun() ? HeaderList() : delivery_.Headers();
+  delivery_.Expect(relay_);
+  if (!co_await SendEvents(client_, headers, relay_.pieces())) co_return false;
+  OnDelivered(Now());
+  co_return true;
+}
+
 asio::awaitable<AttemptEnd> AnswerStream::Finish() {
+  if (writer_ && !relay_.done()) {
+    relay_.Feed(writer_->Finish(), Now());
+    const bool alive = co_await SendRest();
+    if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+  }
   if (!relay_.finished()) {
-    const bool garbage = relay_.unfinished_bytes() > 0;
+    const bool garbage = UnfinishedBytes() > 0;
     co_return EngineFailed(garbage ? EngineErrorKind::kGarbage : EngineErrorKind::kClosed,
                            "The engine's stream ended too early.");
   }
@@ -157,13 +173,8 @@ asio::awaitable<AttemptEnd> AnswerStream::Finish() {
   bool alive = false;
   if (!relay_.done() && state_.request.endpoint != Endpoint::kResponses) {
     relay_.Flush();
-    if (!relay_.pieces().empty()) {
-      const HeaderList headers = client_.begun() ? HeaderList() : delivery_.Headers();
-      delivery_.Expect(relay_);
-      const bool flushed = co_await SendEvents(client_, headers, relay_.pieces());
-      if (!flushed) co_return EndedBy(AttemptEnd::Kind::kClientGone);
-      OnDelivered(Now());
-    }
+    const bool flushed = co_await SendRest();
+    if (!flushed) co_return EndedBy(AttemptEnd::Kind::kClientGone);
     alive = co_await delivery_.CloseStream(/*finish_reason=*/"");
   } else {
     alive = co_await client_.End();

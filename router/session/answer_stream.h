@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "backends/transport/upstream.h"
+#include "router/anthropic/message_writer.h"
 #include "router/openai/answer/stream_relay.h"
 #include "router/session/admission.h"
 #include "router/session/delivery.h"
@@ -28,13 +29,10 @@ AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const abs
 // An error that the engine sent, as EngineSaid. The fleet hears of a model that it denies.
 AttemptEnd SaidByEngine(const SessionState& state, const EngineError& error, bool in_stream, bool resume_due);
 
-// An attempt whose answer finds no memory; counted.
-AttemptEnd NoRoomForAnswer(const SessionState& state);
-
 class AnswerStream {
  public:
-  // `reassemble`: the client gets one whole answer.
-  AnswerStream(SessionState& state, Admission& admission, Delivery& delivery, bool reassemble);
+  // `reassemble`: the client gets one whole answer. `translate`: the engine's chunks of a chat become a message.
+  AnswerStream(SessionState& state, Admission& admission, Delivery& delivery, bool reassemble, bool translate);
 
   // The longest wait for the next piece; called before each read.
   Duration NextWait();
@@ -58,6 +56,10 @@ class AnswerStream {
   void ExpectDelivery();
   // The client has them.
   void OnDelivered(Instant now) { delivery_.OnPiece(relay_.tokens_in_pieces(), now); }
+  // Bytes of an event that has not ended.
+  size_t UnfinishedBytes() const { return relay_.unfinished_bytes() + (writer_ ? writer_->unfinished_bytes() : 0); }
+  // Sends the pieces of the relay, if there are any. False: the client is gone.
+  boost::asio::awaitable<bool> SendRest();
   // Counts the bytes that wait for an end or for the client. False: there is no room for them.
   bool HoldBytes();
 
@@ -67,6 +69,7 @@ class AnswerStream {
   Client& client_;
   const Interruption interruption_;
   StreamRelay relay_;
+  std::optional<anthropic::MessageWriter> writer_;  // Set where the answer is translated.
   AnswerMemory memory_;
   Duration wait_;  // For the next piece.
   Instant first_event_due_;

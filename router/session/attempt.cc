@@ -34,11 +34,6 @@ AttemptEnd CountedShortage(const SessionState& state) {
 
 }  // namespace
 
-AttemptEnd NoRoomForAnswer(const SessionState& state) {
-  state.loop.edge().telemetry->OnTurnedAway(TurnedAway::kAnswerMemory);
-  return NoAnswerMemory();
-}
-
 AttemptEnd SaidByEngine(const SessionState& state, const EngineError& error, bool in_stream, bool resume_due) {
   if (DeniesModel(error)) state.loop.edge().report(state.forward->replica, EngineNews::kModelDenied);
   return EngineSaid(error, in_stream, resume_due);
@@ -67,14 +62,16 @@ asio::awaitable<AttemptEnd> Attempt::Run() {
   if (MergedAnswer::MayMerge(state_)) {
     if (auto end = co_await merged_.Run(pool, EngineHeaders())) co_return *std::move(end);
   }
-  const Plan plan = MakePlan();
-  Reply reply;
-  if (auto end = co_await Begin(*pool, plan, reply)) co_return *std::move(end);
-  if (http_status::IsError(reply.status)) co_return co_await ReadEngineError(reply.status);
-  if (PassesAnswer(state_.request.endpoint)) co_return co_await Pass(reply);
-  if (plan.stream && reply.event_stream) co_return co_await ReadStream(plan.reassemble);
-  if (!plan.stream || plan.reassemble) co_return co_await ReadWhole(reply);
-  co_return co_await ReadNoStream();
+  while (true) {
+    const Plan plan = MakePlan();
+    Reply reply;
+    if (auto end = co_await Begin(*pool, plan, reply)) co_return *std::move(end);
+    if (!http_status::IsError(reply.status)) co_return co_await ReadAnswer(plan, reply);
+    AttemptEnd end = co_await ReadEngineError(reply.status);
+    // The engine said that it has no messages, and it may have chats.
+    const bool as_chat = end.denied && !plan.translate && MessageAsChat::Needed(state_);
+    if (!as_chat) co_return end;
+  }
 }
 
 std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
@@ -98,8 +95,7 @@ std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
     end.hopeless = true;
     return end;
   }
-  const bool continues = state_.answer.carried > 0 && state_.request.endpoint == Endpoint::kChat;
-  if (continues && !capabilities.continues_final_message) {
+  if (state_.answer.carried > 0 && !capabilities.Continues(state_.request.endpoint)) {
     return NothingSent(EngineErrorKind::kServer, "The engine that was free cannot continue the answer.");
   }
   return std::nullopt;
@@ -163,12 +159,19 @@ HeaderList Attempt::EngineHeaders() const {
 // The request is spliced here, so its memory is free before the answer is read.
 asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, const Plan& plan, Reply& reply) {
   const SessionRequest& request = state_.request;
-  const SplicedBody body(request.body, request.endpoint, state_.facts(), MakeOrder(plan));
+  std::optional<SplicedBody> body;
+  std::optional<MessageAsChat> chat;
+  if (plan.translate) {
+    chat.emplace(state_, MakeOrder(plan));
+    if (auto end = co_await chat->Plan()) co_return std::move(end);
+  } else {
+    body.emplace(request.body, request.endpoint, state_.facts(), MakeOrder(plan));
+  }
   UpstreamRequest upstream;
   upstream.method = request.method == "HEAD" ? "GET" : std::string(request.method);
-  upstream.target = Target();
+  upstream.target = Target(plan);
   upstream.headers = EngineHeaders();
-  upstream.body = body.pieces();
+  upstream.body = chat ? chat->Pieces() : body->pieces();
   upstream.repeatable = !state_.facts().has_effects;
   exchange_.emplace();
   if (state_.Left(state_.limits.first_byte_timeout) <= Duration()) {
@@ -211,7 +214,7 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
     return EngineFailed(EngineErrorKind::kGarbage, "The engine answered before it had the whole request.");
   }
   const EngineAccess& engine = state_.engine();
-  if (engine.wants_answers && engine.wants_answers->load(std::memory_order_relaxed)) {
+  if (engine.notes && engine.notes->wants_answers.load(std::memory_order_relaxed)) {
     state_.loop.edge().report(state_.forward->replica, EngineNews::kAnswer);
   }
   state_.engine_headers = HeadersForClient(head.headers);
@@ -251,6 +254,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
   EngineError error = ParseEngineError(status, *body);
   if (!http_status::IsError(error.status)) error.status = status;
   const bool stored = state_.request.endpoint == Endpoint::kStoredResponse;
+  if (LacksPath(error)) MessageAsChat::NoteMissing(state_);
   if (LacksPath(error) && !stored)
     co_return EndpointMissing(state_.facts().model, state_.request.path(), /*another=*/true);
   co_return SaidByEngine(state_, error, /*in_stream=*/false, delivery_.resume_due());
@@ -260,18 +264,22 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
 asio::awaitable<AttemptEnd> Attempt::ReadNoStream() {
   const std::optional<std::string> body = co_await ReadErrorBody();
   if (!body) co_return *Interruption(state_.client(), admission_.ticket()).End();
-  if (ReadAnswer(state_.request.endpoint, *body).error) {
+  if (penstock::ReadAnswer(state_.request.endpoint, *body).error) {
     co_return SaidByEngine(state_, ErrorInAnswer(*body), /*in_stream=*/false, delivery_.resume_due());
   }
   co_return EngineFailed(EngineErrorKind::kGarbage,
                          "The engine answered a streaming request with something that is no event stream.");
 }
 
-asio::awaitable<AttemptEnd> Attempt::ReadWhole(Reply& reply) {
+asio::awaitable<AttemptEnd> Attempt::ReadWhole(const Plan& plan, Reply& reply) {
   AttemptEnd end;
   {  // The memory of the answer is free while the engine works on.
     WholeAnswer answer(state_, admission_, delivery_, *exchange_, {std::move(reply.content_type), reply.length});
-    end = co_await answer.Run();
+    if (plan.translate) {
+      end = co_await answer.RunTranslated();
+    } else {
+      end = co_await answer.Run();
+    }
   }
   if (state_.facts().background && end.kind == AttemptEnd::Kind::kFinished) {
     watch_.emplace(state_, EngineHeaders());
@@ -281,8 +289,8 @@ asio::awaitable<AttemptEnd> Attempt::ReadWhole(Reply& reply) {
   co_return end;
 }
 
-asio::awaitable<AttemptEnd> Attempt::ReadStream(bool reassemble) {
-  AnswerStream stream(state_, admission_, delivery_, reassemble);
+asio::awaitable<AttemptEnd> Attempt::ReadStream(const Plan& plan) {
+  AnswerStream stream(state_, admission_, delivery_, plan.reassemble, plan.translate);
   const auto take = [&stream](absl::string_view bytes) { return stream.Take(bytes); };
   while (true) {
     const absl::StatusOr<bool> ended = co_await exchange_->ReadWhile(stream.NextWait(), take);
@@ -292,7 +300,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadStream(bool reassemble) {
     if (stream.over()) break;
   }
   if (state_.engine().capabilities->closes_after_stream) exchange_->Abort();
-  if (reassemble) co_return co_await stream.SendAssembled();
+  if (plan.reassemble) co_return co_await stream.SendAssembled();
   co_return co_await stream.Finish();
 }
 

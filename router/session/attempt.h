@@ -17,6 +17,7 @@
 #include "router/session/delivery.h"
 #include "router/session/merged_answer.h"
 #include "router/session/rules/attempt_end.h"
+#include "router/session/state/message_as_chat.h"
 #include "router/session/state/session_state.h"
 #include "router/session/whole_answer.h"
 
@@ -47,6 +48,7 @@ class Attempt {
   struct Plan {
     bool stream = false;      // The engine answers with a stream.
     bool reassemble = false;  // The client does not: its answer is put together here.
+    bool translate = false;   // A message becomes a chat, and the answer a message.
   };
   // The parts of the engine's head that decide how its answer is read.
   struct Reply {
@@ -70,7 +72,7 @@ class Attempt {
   // The reason not to go on behind the count.
   std::optional<AttemptEnd> EndAfterCount() const;
   HeaderList EngineHeaders() const;
-  std::string Target() const;
+  std::string Target(const Plan& plan) const;
   boost::asio::awaitable<std::optional<AttemptEnd>> Begin(UpstreamPool& pool, const Plan& plan, Reply& reply);
   std::optional<AttemptEnd> TakeHead(const UpstreamHead& head, Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadEngineError(int status);
@@ -81,8 +83,9 @@ class Attempt {
   // The client may leave. The line of its request may be written before the session ends.
   void Detach();
   boost::asio::awaitable<AttemptEnd> Pass(Reply& reply);
-  boost::asio::awaitable<AttemptEnd> ReadWhole(Reply& reply);
-  boost::asio::awaitable<AttemptEnd> ReadStream(bool reassemble);
+  boost::asio::awaitable<AttemptEnd> ReadWhole(const Plan& plan, Reply& reply);
+  boost::asio::awaitable<AttemptEnd> ReadStream(const Plan& plan);
+  boost::asio::awaitable<AttemptEnd> ReadAnswer(const Plan& plan, Reply& reply);
 
   SessionState& state_;
   Admission& admission_;

@@ -88,8 +88,10 @@ asio::awaitable<bool> Delivery::CloseStream(absl::string_view finish_reason) {
   if (!answer.usage) answer.usage = Usage{state_.estimate.tokens, Tokens(answer.client_tokens())};
   std::optional<Usage> usage;
   if (state_.facts().asks_usage && !answer.usage_sent) usage = answer.usage;
-  const ChunkNames names = answer.names.value_or(ChunkNames());
-  const std::string events = ClosingEvents(state_.request.endpoint, names, finish_reason, usage);
+  const ChunkNames names = answer.shown.names.value_or(ChunkNames());
+  const std::string events = state_.request.endpoint == Endpoint::kMessages
+                                 ? answer.shown.message.Closing(finish_reason, answer.output())
+                                 : ClosingEvents(state_.request.endpoint, names, finish_reason, usage);
   const std::vector<absl::string_view> pieces(1, events);
   const HeaderList none;
   if (!co_await SendEvents(state_.client(), none, pieces)) co_return false;
@@ -98,7 +100,7 @@ asio::awaitable<bool> Delivery::CloseStream(absl::string_view finish_reason) {
 
 void Delivery::AwaitResume() {
   const bool keep = state_.any_answer;
-  state_.answer.Restart(/*keep_delivered=*/keep, /*trimmed=*/state_.request.endpoint == Endpoint::kChat);
+  state_.answer.Restart(/*keep_delivered=*/keep, /*trimmed=*/state_.request.endpoint != Endpoint::kCompletions);
   resume_due_ = resume_due_ || keep;
 }
 

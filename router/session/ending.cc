@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace penstock {
 namespace asio = boost::asio;
 
@@ -50,7 +52,17 @@ asio::awaitable<void> Ending::Refused(Refuse refuse) {
     // The model left the fleet while the request waited.
     refuse.reason = Refusal::kUnknownModel;
   }
-  return AnswerRefusal(FromRefusal(refuse, state_.facts().model), refuse);
+  const bool counts = state_.request.endpoint == Endpoint::kCountTokens && refuse.reason == Refusal::kNoReplica;
+  return counts ? Estimated() : AnswerRefusal(FromRefusal(refuse, state_.facts().model), refuse);
+}
+
+asio::awaitable<void> Ending::Estimated() {
+  const PromptEstimate estimate = state_.loop.edge().core->EstimateOf(state_.prepared.model, state_.facts().text);
+  const std::string body = absl::StrCat("{\"input_tokens\":", estimate.tokens.value(), "}");
+  HeaderList headers;
+  headers.Add("x-penstock-estimate", "true");
+  const bool alive = co_await SendWhole(state_.client(), http_status::kOk, "application/json", headers, body);
+  if (alive) record_.End(RequestOutcome::kOk, "");
 }
 
 // A stream ends with the reason instead of breaking off: the client keeps the tokens that it has.
@@ -116,6 +128,7 @@ asio::awaitable<void> Ending::CloseAnswer() {
 
 asio::awaitable<void> Ending::Failed(AttemptEnd end, NextStep step) {
   const bool rejected = end.kind == AttemptEnd::Kind::kRejected;
+  if (end.denied && state_.request.endpoint == Endpoint::kCountTokens) co_return co_await Estimated();
   // The engine's own error says more than that nobody else takes the request.
   if (!rejected && !end.engine_at_fault && end.hopeless && earlier_error_) end.error = std::move(earlier_error_);
   if (step.bar) end.error = std::make_unique<ApiError>(ErrorOf(end, *step.bar, state_.any_answer));

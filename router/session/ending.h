@@ -39,6 +39,8 @@ class Ending {
   boost::asio::awaitable<void> Failed(AttemptEnd end, NextStep step);
   // Only the end of the stream is missing.
   boost::asio::awaitable<void> CloseAnswer();
+  // No engine of the model counts the tokens of a message: the estimate is the answer, marked as one.
+  boost::asio::awaitable<void> Estimated();
   // Answers with the error and records the refusal, unless the client is gone.
   boost::asio::awaitable<void> AnswerRefusal(ApiError error, Refuse refuse);
 

@@ -11,8 +11,9 @@
 namespace penstock {
 namespace asio = boost::asio;
 
-std::string Attempt::Target() const {
+std::string Attempt::Target(const Plan& plan) const {
   const SessionRequest& request = state_.request;
+  if (plan.translate) return std::string(TraitsOf(Endpoint::kChat).path);
   if (request.target.empty()) return std::string(TraitsOf(request.endpoint).path);
   const std::optional<JsonSpan>& at = state_.facts().target_model_at;
   if (!at) return std::string(request.target);
@@ -27,6 +28,7 @@ Attempt::Plan Attempt::MakePlan() const {
   plan.reassemble =
       !facts.stream && state_.engine().capabilities->stream_everything && facts.Reassemblable(state_.request.endpoint);
   plan.stream = facts.stream || plan.reassemble;
+  plan.translate = MessageAsChat::Needed(state_);
   return plan;
 }
 
@@ -68,6 +70,12 @@ bool Attempt::LeavesWork(const AttemptEnd& end) const {
 asio::awaitable<void> Attempt::CancelWork() {
   BackgroundWatch work(state_, EngineHeaders());
   co_await work.Cancel();
+}
+
+asio::awaitable<AttemptEnd> Attempt::ReadAnswer(const Plan& plan, Reply& reply) {
+  if (PassesAnswer(state_.request.endpoint)) return Pass(reply);
+  if (plan.stream && reply.event_stream) return ReadStream(plan);
+  return !plan.stream || plan.reassemble ? ReadWhole(plan, reply) : ReadNoStream();
 }
 
 asio::awaitable<AttemptEnd> Attempt::Pass(Reply& reply) {

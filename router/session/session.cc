@@ -189,7 +189,7 @@ AnswerProgress Session::ProgressNow() const {
     if (!Serves(replicas[i], state_.prepared.model)) continue;
     const std::optional<Capabilities>& capabilities = state_.fleet->engines[i].capabilities;
     progress.another_serves |= i != state_.forward->replica.value();
-    progress.another_continues |= capabilities && capabilities->continues_final_message;
+    progress.another_continues |= capabilities && capabilities->Continues(state_.request.endpoint);
   }
   return progress;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/dialect/engine_error.h"
+#include "router/anthropic/message_writer.h"
 #include "router/session/answer_stream.h"
 
 namespace penstock {
@@ -43,6 +44,30 @@ asio::awaitable<AttemptEnd> WholeAnswer::Run() {
 asio::awaitable<AttemptEnd> WholeAnswer::SendMerged(absl::string_view body) {
   const AnswerFacts facts = ReadAnswer(state_.request.endpoint, body);
   co_return co_await Send(body, facts);
+}
+
+asio::awaitable<AttemptEnd> WholeAnswer::RunTranslated() {
+  turn_.Restart(Now());
+  bool more = true;
+  while (more) {
+    // The message that is made of the bytes lives beside them.
+    if (!memory_.Hold(2 * (held_.size() + AnswerMemory::kBlock))) co_return NoRoomForAnswer(state_);
+    const absl::StatusOr<bool> ended = co_await ReadPiece();
+    if (size_ > std::min(kMostHeld, Longest())) co_return TooLong();
+    if (!ended.ok()) {
+      co_return ReadFailed(state_, admission_.ticket(), ended.status(), "The engine's answer cannot be read.",
+                           /*in_body=*/true);
+    }
+    if (malformed_) co_return NoObject();
+    more = !*ended;
+    if (more) co_await Step();
+  }
+  const AnswerFacts chat = ReadAnswer(Endpoint::kChat, held_);
+  if (chat.error) co_return SaidByEngine(state_, ErrorInAnswer(held_), /*in_stream=*/false, delivery_.resume_due());
+  const std::optional<std::string> message = anthropic::MessageWriter::Whole(held_);
+  if (chat.malformed || !message) co_return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is no chat.");
+  const AnswerFacts facts = ReadAnswer(Endpoint::kMessages, *message);
+  co_return co_await Send(*message, facts);
 }
 
 asio::awaitable<std::optional<AttemptEnd>> WholeAnswer::Read() {

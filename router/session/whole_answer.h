@@ -50,6 +50,8 @@ class WholeAnswer {
 
   // The part of a merged answer, which is at hand. Awaited once, instead of Run().
   boost::asio::awaitable<AttemptEnd> SendMerged(absl::string_view body);
+  // A chat that becomes a message, up to kMostHeld. Awaited once, instead of Run().
+  boost::asio::awaitable<AttemptEnd> RunTranslated();
   // Awaited once, after the head.
   boost::asio::awaitable<AttemptEnd> Run();
 

@@ -69,6 +69,16 @@ TEST(Capabilities, TgiAndUnknownServersDoNotContinueAFinalMessage) {
   }
 }
 
+TEST(Capabilities, OnlyLlamaServerContinuesMessagesUnasked) {
+  for (const EngineDeclaration* engine : EngineCatalogue()) {
+    const bool llama = engine->kind == EngineKind::kLlamaCpp;
+    EXPECT_EQ(engine->capabilities.continues_messages, llama) << engine->name;
+    EXPECT_EQ(engine->capabilities.Continues(Endpoint::kMessages), engine->capabilities.Continues(Endpoint::kChat))
+        << "others go on with a chat: " << engine->name;
+    EXPECT_TRUE(engine->capabilities.Continues(Endpoint::kCompletions)) << engine->name;
+  }
+}
+
 TEST(Capabilities, EndpointsAreSupportedAsTheEngineDeclaresThem) {
   const auto supported = [](EngineKind kind) {
     std::vector<Endpoint> all;

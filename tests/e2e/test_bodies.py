@@ -57,22 +57,50 @@ class Stream(threading.Thread):
         self.join(timeout=10)
 
 
+def longest_gap_beside(address, body, path="/v1/chat/completions"):
+    """The longest time between two reads of a stream while the body is taken, and the answer to the body."""
+    stream = Stream(address)
+    stream.start()
+    stream.wait_for(5)
+    with socket.create_connection(address, timeout=30) as connection:
+        connection.sendall(request_bytes(path, body))
+        answer = read_answer(connection)
+    stream.wait_for(stream.pieces + 5)
+    stream.stop()
+    return stream.longest, answer
+
+
 @pytest.mark.alone
 @pytest.mark.parametrize("name", BODIES)
 def test_a_long_body_does_not_stop_the_stream_beside_it(one_loop, name):
-    body = BODIES[name]
     longest = []
     for _ in range(3):  # The machine may pause either process.
-        stream = Stream(one_loop.address)
-        stream.start()
-        stream.wait_for(5)
-        with socket.create_connection(one_loop.address, timeout=30) as connection:
-            connection.sendall(request_bytes(body=body))
-            answer = read_answer(connection)
-        stream.wait_for(stream.pieces + 5)
-        stream.stop()
+        gap, answer = longest_gap_beside(one_loop.address, BODIES[name])
         assert answer.status == 404 and json.loads(answer.body)["error"]["code"] == "model_not_found"
-        longest.append(stream.longest)
+        longest.append(gap)
+    assert min(longest) < LONGEST_GAP, longest
+
+
+PICTURE = "iVBORw0KGgo" + "A" * 20_000_000
+PICTURES = {
+    "/v1/chat/completions": {"type": "image_url", "image_url": {"url": "data:image/png;base64," + PICTURE}},
+    "/v1/messages": {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}},
+    "/api/chat": None,
+}
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("path", PICTURES)
+def test_a_large_picture_does_not_stop_the_stream_beside_it(one_loop, path):
+    """A picture of 20 MB in each dialect. Ollama's is translated before its model is looked up."""
+    part = PICTURES[path]
+    message = {"role": "user", "content": [part]} if part else {"role": "user", "content": "x", "images": [PICTURE]}
+    body = json.dumps({"model": "nobody", "max_tokens": 1, "messages": [message]}).encode()
+    longest = []
+    for _ in range(3):
+        gap, answer = longest_gap_beside(one_loop.address, body, path)
+        assert answer.status == 404 and "nobody" in answer.body.decode()
+        longest.append(gap)
     assert min(longest) < LONGEST_GAP, longest
 
 

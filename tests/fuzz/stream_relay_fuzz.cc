@@ -42,6 +42,9 @@ Relayed Relay(absl::string_view bytes, size_t piece, const Mode& mode) {
   if (mode.continued) {
     state.delivered = 3;
     state.text.Append("so far");
+    penstock::StreamFacts opening;
+    opening.part = penstock::MessagePart::kBlockStart;
+    state.shown.message.OnPassed(opening);
     state.Restart(/*keep_delivered=*/true, /*trimmed=*/false);
   }
   StreamRelay relay(mode.endpoint, facts, state,
@@ -75,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   mode.endpoint = data[1] < 192 ? kEndpoints[data[1] % 3] : Endpoint::kMessages;
   mode.asks_usage = (data[1] & 4) != 0;
   mode.keep_text = (data[1] & 8) != 0;
-  mode.continued = (data[1] & 16) != 0 && StreamsChunks(mode.endpoint);
+  mode.continued = (data[1] & 16) != 0 && StreamsText(mode.endpoint);
   mode.reassembled = (data[1] & 32) != 0 && !mode.continued && mode.endpoint != Endpoint::kMessages;
   const Relayed whole = Relay(bytes, bytes.size() + 1, mode);
   const Relayed pieces = Relay(bytes, 1 + data[0], mode);

@@ -72,6 +72,17 @@ TEST(BodySplice, AChatIsContinuedFromWhatWasDelivered) {
   EXPECT_EQ(parsed["max_tokens"], 7);
 }
 
+TEST(BodySplice, AMessageIsContinuedByALastMessageOfTheAssistant) {
+  SpliceOrder order;
+  order.continue_from = R"(one \"two\")";
+  order.already_generated = Tokens(3);
+  const std::string body = R"({"model":"m","max_tokens":10,"messages":[{"role":"user","content":"x"}]})";
+  const auto parsed = nlohmann::json::parse(Splice(Endpoint::kMessages, body, order));
+  EXPECT_EQ(parsed["messages"][1], nlohmann::json::parse(R"({"role":"assistant","content":"one \"two\""})"));
+  EXPECT_EQ(parsed["max_tokens"], 7);
+  EXPECT_EQ(parsed.size(), 3u) << "no field that only chats have";
+}
+
 TEST(BodySplice, EveryLimitOfTheOutputShrinksByTheDeliveredTokens) {
   SpliceOrder order;
   order.continue_from = "one";

@@ -69,8 +69,18 @@ TEST(MessageScan, LimitAndStreamAreRead) {
   EXPECT_TRUE(facts.stream);
   ASSERT_EQ(facts.limits.size(), 1u);
   EXPECT_EQ(facts.limits[0].value, 7);
-  EXPECT_FALSE(facts.Continuable(Endpoint::kMessages));
+  EXPECT_TRUE(facts.Continuable(Endpoint::kMessages));
   EXPECT_FALSE(facts.has_effects);
+}
+
+TEST(MessageScan, AMessageWithAFormatOrToolsOrItsOwnBeginningIsNotContinuable) {
+  for (const char* more :
+       {R"(,"output_config":{"format":{"type":"json_schema"}})", R"(,"output_format":{})", R"(,"tools":[])"}) {
+    EXPECT_FALSE(FactsOfMessage(Message("\"x\"", more)).Continuable(Endpoint::kMessages)) << more;
+  }
+  const RequestFacts own = FactsOfMessage(
+      R"({"model":"m","max_tokens":7,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"y"}]})");
+  EXPECT_FALSE(own.Continuable(Endpoint::kMessages));
 }
 
 TEST(MessageScan, FaultsAreNamed) {

@@ -138,6 +138,53 @@ def test_an_answer_whose_engine_freezes_goes_on_elsewhere(pair, folder, kind, ma
         router.wait_for_nothing(engines, seconds=20)
 
 
+class Message:
+    """A streamed message of Anthropic's dialect, harmed after so many of its texts."""
+
+    def __init__(self, address, harm=None, at=20):
+        connection = http.client.HTTPConnection(*address, timeout=60)
+        body = {"model": "tiny", "messages": [{"role": "user", "content": "tell me of the river"}], "temperature": 0,
+                "max_tokens": WORDS["llama"], "stream": True}
+        connection.request("POST", "/v1/messages", json.dumps(body), {
+            "content-type": "application/json", "x-penstock-receipt": "1"})
+        response = connection.getresponse()
+        self.texts, self.kinds, self.usage = [], [], {}
+        for line in response:
+            if not line.startswith(b"data: {"):
+                continue
+            event = json.loads(line[6:])
+            assert event["type"] != "error", event
+            if event["type"] != "content_block_delta":
+                self.kinds.append(event["type"])
+            self.usage.update(event.get("usage") or event.get("message", {}).get("usage", {}))
+            self.texts += [event["delta"]["text"]] if event["type"] == "content_block_delta" else []
+            if harm and len(self.texts) == at:
+                harm(json.loads(response.getheader("x-penstock-receipt"))["replica"])
+                harm = None
+        connection.close()
+
+
+def test_a_message_whose_engine_freezes_goes_on_elsewhere(llamas, folder):
+    truth = Message(llamas[0].address)
+    with Router(folder, config=replicas(llamas) + PATIENT) as router:
+        wait_until_up(router, 2)
+
+        def freeze(replica):
+            next(engine for engine in llamas if engine.url.endswith(replica)).signal(signal.SIGSTOP)
+
+        try:
+            seen = Message(router.address, freeze)
+        finally:
+            for engine in llamas:
+                engine.signal(signal.SIGCONT)
+        assert "".join(seen.texts) == "".join(truth.texts)
+        assert seen.kinds == truth.kinds == ["message_start", "content_block_start", "content_block_stop",
+                                             "message_delta", "message_stop"]
+        assert seen.usage["output_tokens"] == WORDS["llama"]
+        wait_until_up(router, 2)
+        assert router.wait_for_nothing(llamas).sum("penstock_resumes_total", result="continued") == 1
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_answer_whose_engine_is_killed_goes_on_and_the_engine_is_used_again(pair, folder, kind):
     engines = pair(kind)

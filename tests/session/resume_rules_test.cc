@@ -242,6 +242,10 @@ TEST(ResumeRules, EveryBarHasItsReason) {
           "budget", [](Question& q) { q.progress.text_whole = false; }, ResumeResult::kBudget),
       barred(
           "engine", [](Question& q) { q.progress.another_continues = false; }, ResumeResult::kEngine),
+      barred(
+          "engine of messages",
+          [](Question& q) { q.endpoint = Endpoint::kMessages, q.progress.another_continues = false; },
+          ResumeResult::kEngine),
   });
 }
 
@@ -252,6 +256,11 @@ TEST(ResumeRules, BarsOfAnAnswerDoNotHoldBeforeItsFirstByte) {
       {"tries", [](Question& q) { NothingYet(q), q.progress.exhausted = true; }, Kind::kFail, ResumeResult::kTries, {}},
       {"only the opening is out, tools",
        [](Question& q) { q.progress.delivered = 0, q.facts.has_tools = true; },
+       Kind::kContinue,
+       {},
+       {}},
+      {"messages are continued as chats are",
+       [](Question& q) { q.endpoint = Endpoint::kMessages; },
        Kind::kContinue,
        {},
        {}},

@@ -9,6 +9,7 @@
 #include "backends/dialect/finish_reason.h"
 #include "backends/dialect/json_scanner.h"
 #include "backends/dialect/usage_reader.h"
+#include "base/json_string.h"
 
 namespace penstock {
 namespace {
@@ -19,7 +20,8 @@ struct Scan {
   StreamFacts facts;
 };
 
-bool SeeText(JsonScanner& scanner, StreamFacts* facts) {
+// A text that is no part of the answer's own.
+bool SeeOtherText(JsonScanner& scanner, StreamFacts* facts) {
   if (scanner.Peek() != '"') return scanner.Skip();
   absl::string_view text;
   if (!scanner.TakeString(&text)) return false;
@@ -28,10 +30,30 @@ bool SeeText(JsonScanner& scanner, StreamFacts* facts) {
   return true;
 }
 
+bool SeeText(JsonScanner& scanner, StreamFacts* facts) {
+  if (scanner.Peek() != '"') return scanner.Skip();
+  absl::string_view text;
+  // The text may become part of another engine's prompt.
+  if (!scanner.TakeString(&text) || !EscapesAreWhole(text)) return false;
+  facts->has_text |= !text.empty();
+  if (facts->content.empty()) facts->content = text;
+  return true;
+}
+
+// Blocks and deltas of another kind are more than text, also where they are empty.
+bool SeeKind(JsonScanner& scanner, absl::string_view text_kind, StreamFacts* facts) {
+  std::string kind;
+  if (!scanner.CopyString(&kind)) return false;
+  facts->other_text |= kind != text_kind;
+  return true;
+}
+
 // A delta of a block, or of the message as a whole.
 bool ScanDelta(JsonScanner& scanner, StreamFacts* facts) {
   return scanner.ForEachMember([&](absl::string_view key) {
-    if (key == "text" || key == "thinking" || key == "partial_json") return SeeText(scanner, facts);
+    if (key == "type") return SeeKind(scanner, "text_delta", facts);
+    if (key == "text") return SeeText(scanner, facts);
+    if (key == "thinking" || key == "partial_json") return SeeOtherText(scanner, facts);
     if (key != "stop_reason") return scanner.Skip();
     std::string reason;
     if (!scanner.CopyString(&reason)) return false;
@@ -44,8 +66,9 @@ bool ScanDelta(JsonScanner& scanner, StreamFacts* facts) {
 // The beginning of a block. The name of a tool is text that the engine generated.
 bool ScanBlock(JsonScanner& scanner, StreamFacts* facts) {
   return scanner.ForEachMember([&](absl::string_view key) {
+    if (key == "type") return SeeKind(scanner, "text", facts);
     const bool text = key == "text" || key == "thinking" || key == "name";
-    return text ? SeeText(scanner, facts) : scanner.Skip();
+    return text ? SeeOtherText(scanner, facts) : scanner.Skip();
   });
 }
 
@@ -66,11 +89,20 @@ bool ScanEvent(absl::string_view data, Scan* scan) {
       if (scan->facts.usage) scan->facts.usage->output = Tokens(0);
       return true;
     }
+    if (key == "index") return scanner.CopyInt(&scan->facts.block);
     if (key == "usage") return ReadUsage(scanner, &scan->facts.usage);
     if (key == "error") return scan->error_found |= scanner.Peek() != 'n', scanner.Skip();
     return scanner.Skip();
   });
   return json && simdjson::validate_utf8(data.data(), data.size());
+}
+
+MessagePart PartOf(absl::string_view type) {
+  if (type == "content_block_delta") return MessagePart::kBlockDelta;
+  if (type == "content_block_start") return MessagePart::kBlockStart;
+  if (type == "content_block_stop") return MessagePart::kBlockStop;
+  if (type == "message_start") return MessagePart::kStart;
+  return type == "message_delta" ? MessagePart::kEnd : MessagePart::kNone;
 }
 
 }  // namespace
@@ -101,7 +133,8 @@ StreamFacts ReadMessageEvent(const SseSplitter::Event& event) {
     return malformed;
   }
   scan.facts.nothing = scan.type == "ping";
-  scan.facts.opening = (scan.type == "message_start" || scan.type == "content_block_start") && !scan.facts.has_text;
+  const MessagePart part = scan.facts.part = PartOf(scan.type);
+  scan.facts.opening = (part == MessagePart::kStart || part == MessagePart::kBlockStart) && !scan.facts.has_text;
   scan.facts.done = scan.type == "message_stop";
   return std::move(scan.facts);
 }

@@ -24,6 +24,7 @@ struct Capabilities {
   bool stream_everything = false;       // A running request can be cancelled only while it streams.
   bool closes_after_stream = false;     // The engine closes the connection after a streamed answer.
   bool continues_final_message = true;  // Chat: the answer continues a trailing assistant message.
+  bool continues_messages = false;      // Anthropic's dialect: the same, without being asked.
   EndpointSet endpoints{Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings};
   Duration idle_limit = Duration::Seconds(4);  // Close an idle connection before the engine does.
   Duration abort_memory_hold;                  // Memory may stay taken for this long after a cancel.
@@ -34,8 +35,15 @@ struct Capabilities {
   // Headers of a client that this kind of engine gets beside the usual ones, in lower case.
   absl::Span<const absl::string_view> request_headers{};
 
+  // A longer prompt continues a text that was cut; that of a message may have to be a chat.
+  bool Continues(Endpoint endpoint) const {
+    if (endpoint == Endpoint::kMessages) return continues_messages || continues_final_message;
+    return endpoint == Endpoint::kChat ? continues_final_message : endpoint == Endpoint::kCompletions;
+  }
+  // A message can be translated to a chat.
   bool Supports(Endpoint endpoint) const {
     if (endpoint == Endpoint::kStoredResponse) return names_responses;
+    if (endpoint == Endpoint::kMessages && endpoints.Has(Endpoint::kChat)) return true;
     return IsRoute(endpoint) || endpoints.Has(endpoint);
   }
 };

@@ -75,6 +75,7 @@ constinit const EngineDeclaration kLlamaCppEngine = {
     .owner = "llamacpp",
     .capabilities = {.stream_everything = true,
                      .closes_after_stream = true,
+                     .continues_messages = true,
                      .endpoints = kEndpoints,
                      .idle_limit = Duration::Seconds(4),  // The server closes at 5 s.
                      // A stream ends within a step of its next event. A step of many sequences takes tens of

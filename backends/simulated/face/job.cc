@@ -254,14 +254,14 @@ void PlanChoices(const Engine& engine, const Fields& fields, Job& job) {
 }
 
 PromptOptions OptionsOf(BodyReader& body, const Engine& engine, const Job& job) {
-  PromptOptions options{engine.spec().seed, engine.spec().limits.block, 0};
+  const bool begins_anew = job.route == Route::kMessages && !engine.spec().LlamaDialect();
+  PromptOptions options{engine.spec().seed, engine.spec().limits.block, 0, begins_anew};
   if (const auto salt = body.Text("cache_salt")) {
     ByteHash hash;
     hash.Add(*salt);
     options.salt = hash.Value();
   }
-  if (engine.adapters().Has(job.model)) {
-    // The cache of an adapter is its own.
+  if (engine.adapters().Has(job.model)) {  // Its cache is its own.
     ByteHash hash;
     hash.Add(job.model);
     options.salt = Mix(options.salt, hash.Value());

@@ -140,7 +140,7 @@ Prompt ReadChat(BodyReader& body, const PromptOptions& options) {
   PromptReader reader(options.block, options.salt);
   WriteChat(body, messages, reader);
   Prompt prompt{reader.Count(), reader.TakeBlocks(), 0, {}};
-  const bool open = messages.back().role == "assistant";
+  const bool open = messages.back().role == "assistant" && !options.begins_anew;
   prompt.conversation = ConversationOf(messages, messages.size() - (open ? 1 : 0));
   if (open && !IsBeginning(options.seed, prompt.conversation, messages.back().content, prompt.given)) {
     // The text is not a beginning of this model's answer, so it is part of the question.

@@ -16,7 +16,8 @@ namespace penstock::simulated {
 struct PromptOptions {
   uint64_t seed = 1;
   Tokens block{16};
-  uint64_t salt = 0;  // The hash of cache_salt.
+  uint64_t salt = 0;         // The hash of cache_salt.
+  bool begins_anew = false;  // A trailing assistant message is not continued.
 };
 
 // Applies the chat template: one mark at the beginning, three marks in each message, and the opening of the answer. The

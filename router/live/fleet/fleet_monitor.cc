@@ -192,7 +192,7 @@ void FleetMonitor::CheckWork(WatchedReplica& watched, const Observation& seen) {
              absl::StrCat("engine answers polls but gave no sign of work for ", silence.seconds(), " s"));
   control_.edge().telemetry->engines().OnError(NameOf(watched), EngineErrorKind::kHung);
   watched.health.OnHang(Now());
-  watched.wants_answers->store(true, std::memory_order_relaxed);
+  watched.notes->wants_answers.store(true, std::memory_order_relaxed);
   publisher_.TellLost(book_.RanksOf(watched.id), EngineLoss::kHung);
 }
 
@@ -209,7 +209,7 @@ void FleetMonitor::TellFacts(WatchedReplica& watched) {
 void FleetMonitor::Judge(WatchedReplica& watched) {
   watched.health.SetDraining(book_.replica_config(watched.id).drain);
   const Health health = keeper_.HealthOf(watched);
-  watched.wants_answers->store(health != Health::kUp, std::memory_order_relaxed);
+  watched.notes->wants_answers.store(health != Health::kUp, std::memory_order_relaxed);
   if (watched.told.health == health) return;
   const bool announced = std::exchange(watched.told.health, health).has_value();
   // A replica counts as up once the core knows it: /readyz promises that a request would be placed.
@@ -277,7 +277,7 @@ void FleetMonitor::OnNews(ReplicaId replica, EngineNews news) {
   }
   Judge(watched);
   // A failure counts until an answer says otherwise.
-  if (news != EngineNews::kAnswer) watched.wants_answers->store(true, std::memory_order_relaxed);
+  if (news != EngineNews::kAnswer) watched.notes->wants_answers.store(true, std::memory_order_relaxed);
 }
 
 void FleetMonitor::LogLost(WatchedReplica& watched, const absl::Status& status) {

@@ -41,7 +41,7 @@ EngineAccess WatchedReplica::Access(const FleetEntry& rank) const {
   access.tls = tls;
   if (config.tls) access.server_name = config.tls->server_name;
   if (scraper) access.capabilities = scraper->engine().capabilities;
-  access.wants_answers = wants_answers;
+  access.notes = notes;
   if (rank.place) access.rank = rank.place->rank;
   access.speculates = rank.discovery && rank.discovery->speculates;
   return access;

@@ -58,7 +58,7 @@ struct WatchedReplica {
   HealthTracker health;
   std::shared_ptr<Sleeper> sleeper;  // Null: it never sleeps.
   ToldHealth told;
-  std::shared_ptr<std::atomic<bool>> wants_answers = std::make_shared<std::atomic<bool>>(true);
+  std::shared_ptr<EngineNotes> notes = std::make_shared<EngineNotes>();
   boost::asio::steady_timer pause;
   bool discovered = false;  // Since it was last lost.
   Rereading rereading;

@@ -2,7 +2,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "backends/dialect/messages/message_events.h"
 #include "router/openai/request/json_cursor.h"
 
 namespace penstock {
@@ -79,7 +78,6 @@ std::string RewriteChunk(absl::string_view data, const ChunkNames& names, const 
 
 std::string ClosingEvents(Endpoint endpoint, const ChunkNames& names, absl::string_view finish_reason,
                           const std::optional<Usage>& usage) {
-  if (endpoint == Endpoint::kMessages) return std::string(kMessageStop);
   std::string events;
   if (!finish_reason.empty()) {
     absl::StrAppend(&events, ChunkHead(endpoint, names), "[{\"index\":0,",

@@ -23,7 +23,7 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
   if (keep_delivered && usage) {
     // An engine that tells its usage all along counts better than events do.
     unseen = std::max(unseen, usage->output.value() - delivered);
-    if (!prompt) prompt = usage->prompt;
+    if (!prompt && usage->prompt > Tokens(0)) prompt = usage->prompt;
   }
   if (!keep_delivered) delivered = unseen = 0;
   carried = client_tokens();
@@ -34,10 +34,11 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
   early.clear();
   finish_reason.clear();
   resumed = keep_delivered;
+  shown.message.BeginAttempt();
   if (!keep_delivered) {
     text.Clear();
     other_text = usage_sent = false;
-    names.reset();
+    shown = ShownAnswer();
     prompt.reset();
   }
   overlap = trimmed ? std::string(TrailingSpace(text.text())) : "";
@@ -113,9 +114,13 @@ StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant n
     state_.early.append(event.raw.data(), event.raw.size());
     return state_.early.size() <= kMaxEarly ? Result::kGoOn : Result::kMalformed;
   }
-  if (facts.opening && !any_event_ && state_.early.size() + event.raw.size() <= kMaxEarly) {
+  const bool joins = state_.resumed && state_.shown.message.Joins(facts);
+  const bool fits = !state_.resumed && state_.early.size() + event.raw.size() <= kMaxEarly;
+  if (facts.opening && !any_event_ && (joins || fits)) {
     // Without it, a client can still get the answer of another engine.
     if (facts.usage) LearnUsage(*facts.usage);
+    if (joins) return state_.shown.message.Join(facts), Result::kGoOn;
+    state_.shown.message.OnPassed(facts);
     state_.early.append(event.raw.data(), event.raw.size());
     return Result::kGoOn;
   }
@@ -155,12 +160,12 @@ void StreamRelay::Learn(const StreamFacts& facts, size_t bytes, Instant now) {
 }
 
 bool StreamRelay::LearnUsage(Usage usage) {
+  const bool credible = KeepPossible(state_.usage_check, usage);
   if (endpoint_ == Endpoint::kMessages && usage.prompt == Tokens(0) && state_.usage) {
     // The first event has the count of the prompt, the last one that of the output.
-    usage.prompt = state_.usage->prompt;
-    usage.cached = state_.usage->cached;
+    state_.usage->output = usage.output + Tokens(state_.carried);
+    return credible;
   }
-  const bool credible = KeepPossible(state_.usage_check, usage);
   const Tokens carried(state_.carried);
   const Tokens in_prompt(state_.relayed.in_prompt.value_or(state_.carried));
   const Tokens prompt = state_.prompt.value_or(std::max(Tokens(0), usage.prompt - in_prompt));
@@ -188,9 +193,9 @@ int64_t StreamRelay::TokensOf(const StreamFacts& facts, size_t bytes) const {
 }
 
 void StreamRelay::PassEvent(const SseSplitter::Event& event, const StreamFacts& facts) {
-  if (!state_.names) {
+  if (!state_.shown.names) {
     const bool chunk = !facts.done && StreamsChunks(endpoint_);
-    state_.names = chunk ? ReadChunkNames(event.data) : ChunkNames();
+    state_.shown.names = chunk ? ReadChunkNames(event.data) : ChunkNames();
   }
   state_.other_text |= facts.other_text;
   state_.usage_sent |= facts.usage_only;
@@ -200,6 +205,7 @@ void StreamRelay::PassEvent(const SseSplitter::Event& event, const StreamFacts& 
     if (continued.empty()) return;
   } else {
     state_.text.Append(facts.content);
+    state_.shown.message.OnPassed(facts);
   }
   // An engine that was asked for its usage says its fingerprint there, in an event that this client does not get.
   const bool last = facts.finish && !facts.done && !facts_.asks_usage && StreamsChunks(endpoint_) &&
@@ -219,6 +225,11 @@ std::string StreamRelay::Continued(const SseSplitter::Event& event, const Stream
   const bool bare = !facts.other_text && !facts.finish && !facts.usage;
   if (bare && facts.content.empty() && facts.has_role) return "";  // The answer was opened before.
   const absl::string_view fresh = WithoutOverlap(facts.content);
+  if (endpoint_ == Endpoint::kMessages) {
+    state_.text.Append(fresh);
+    const Tokens prompt = state_.usage ? state_.usage->prompt : Tokens(0);
+    return state_.shown.message.Continued(event, facts, fresh, Usage{prompt, state_.output()});
+  }
   if (bare && fresh.empty() && !facts.content.empty()) return "";
   state_.text.Append(fresh);
   ChunkEdit edit;
@@ -227,7 +238,7 @@ std::string StreamRelay::Continued(const SseSplitter::Event& event, const Stream
     edit.content = facts.content;
     edit.new_content = fresh;
   }
-  return RewriteChunk(event.data, *state_.names, edit);
+  return RewriteChunk(event.data, *state_.shown.names, edit);
 }
 
 absl::string_view StreamRelay::WithoutOverlap(absl::string_view content) {

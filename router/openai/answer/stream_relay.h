@@ -21,6 +21,7 @@
 #include "router/openai/answer/chunk_rewrite.h"
 #include "router/openai/answer/client_pieces.h"
 #include "router/openai/answer/delivered_text.h"
+#include "router/openai/answer/message_blocks.h"
 #include "router/openai/answer/reassembly.h"
 #include "router/openai/answer/usage_check.h"
 #include "router/openai/request/request_scan.h"
@@ -39,6 +40,12 @@ struct RelayedTokens {
   std::optional<int64_t> in_prompt;
 };
 
+// The form of the answer that the client has; a continuation keeps it.
+struct ShownAnswer {
+  std::optional<ChunkNames> names;  // Those of the first chunk.
+  MessageBlocks message;            // Anthropic's dialect.
+};
+
 // The progress of one request's answer.
 struct RelayState {
   RelayedTokens relayed;
@@ -47,11 +54,11 @@ struct RelayState {
   DeliveredText text;       // The client's part of the text, if a continuation could ever need it.
   bool other_text = false;  // It has reasoning, tool calls or the like, which no longer prompt can repeat.
   std::string early;        // Events without content that came before any other; they are written with the first.
-  std::optional<ChunkNames> names;  // Of the first chunk, once the client has it.
-  bool resumed = false;             // The present attempt goes on with an answer that the client has part of.
-  std::string overlap;              // White space that the client has and the present attempt's prompt has not.
-  int64_t carried = 0;              // Tokens of the client's that the present attempt goes on from.
-  std::optional<Usage> usage;       // The usage of the whole answer, as far as its counts are possible.
+  ShownAnswer shown;
+  bool resumed = false;        // The present attempt goes on with an answer that the client has part of.
+  std::string overlap;         // White space that the client has and the present attempt's prompt has not.
+  int64_t carried = 0;         // Tokens of the client's that the present attempt goes on from.
+  std::optional<Usage> usage;  // The usage of the whole answer, as far as its counts are possible.
   UsageCheck usage_check;
   std::optional<Tokens> prompt;  // The prompt of the first attempt, where its engine reported it early.
   bool usage_sent = false;

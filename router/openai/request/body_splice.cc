@@ -65,6 +65,9 @@ void SplicedBody::SpliceContinuation(Endpoint endpoint, const RequestFacts& fact
   if (endpoint == Endpoint::kChat) {
     Replace(JsonSpan{last, last}, absl::StrCat(",{\"role\":\"assistant\",\"content\":\"", *order.continue_from, "\"}"));
     InsertField("\"continue_final_message\":true,\"add_generation_prompt\":false");
+  } else if (endpoint == Endpoint::kMessages) {
+    // A last message of the assistant is the beginning of the answer.
+    Replace(JsonSpan{last, last}, absl::StrCat(",{\"role\":\"assistant\",\"content\":\"", *order.continue_from, "\"}"));
   } else {
     Replace(JsonSpan{last, last}, std::string(*order.continue_from));
   }

@@ -36,6 +36,8 @@ constexpr PromptRow kRows[] = {
     {Endpoint::kImages, Field::kPrompt, Shape::kTexts},
     {Endpoint::kMessages, Field::kMessages, Shape::kTurns},
     {Endpoint::kMessages, Field::kSystem, Shape::kBlocks, true},
+    {Endpoint::kCountTokens, Field::kMessages, Shape::kTurns},
+    {Endpoint::kCountTokens, Field::kSystem, Shape::kBlocks, true},
 };
 
 absl::string_view FirstField(Endpoint endpoint, bool beside) {
@@ -108,7 +110,8 @@ ApiError MissingField(absl::string_view field) {
 }
 
 MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& facts) {
-  if (IsFree(endpoint)) return std::nullopt;
+  const bool counts = endpoint == Endpoint::kCountTokens;
+  if (IsFree(endpoint) && !counts) return std::nullopt;
   const bool pairs = endpoint == Endpoint::kRerank || endpoint == Endpoint::kScore;
   if (pairs) {
     if (MaybeError error = CheckPart(endpoint, fields, fields.beside(), true)) return error;
@@ -126,7 +129,7 @@ MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   facts.prompt_is_text = text.is_text;
   facts.ends_with_assistant = text.ends_with_assistant;
   facts.prompt_at = fields.Span(fields.prompt().field);
-  if (endpoint == Endpoint::kMessages) return AddSystem(fields, facts);
+  if (endpoint == Endpoint::kMessages || counts) return AddSystem(fields, facts);
   return endpoint == Endpoint::kResponses ? AddInstructions(fields, facts) : std::nullopt;
 }
 

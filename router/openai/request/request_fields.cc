@@ -15,7 +15,8 @@ constexpr std::array<absl::string_view, kFields> kFieldNames = {
     "model", "stream", "stream_options", "n", "best_of", "service_tier", "messages", "prompt", "input", "instructions",
     "query", "documents", "tools",
     "functions", "logprobs", "top_logprobs", "response_format", "structured_outputs", "guided_json", "guided_regex",
-    "guided_choice", "guided_grammar", "grammar", "json_schema", "regex", "ebnf", "min_tokens", "prompt_logprobs",
+    "guided_choice", "guided_grammar", "grammar", "json_schema", "regex", "ebnf", "output_config",
+    "output_format", "min_tokens", "prompt_logprobs",
     "add_generation_prompt", "continue_final_message", "echo", "suffix", "store", "background", "previous_response_id",
     "conversation", "request_id", "seed", "temperature", "text_1", "text_2", "queries", "items", "data_1", "data_2",
     "system", "user", "prompt_cache_key", "metadata"};

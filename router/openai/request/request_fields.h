@@ -44,6 +44,8 @@ enum class RequestField : uint8_t {
   kJsonSchema,
   kRegex,
   kEbnf,
+  kOutputConfig,  // Anthropic's dialect.
+  kOutputFormat,  // The same.
   kMinTokens,
   kPromptLogprobs,
   kAddGenerationPrompt,

@@ -209,8 +209,8 @@ MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
 }  // namespace
 
 bool RequestFacts::Continuable(Endpoint endpoint) const {
-  return StreamsChunks(endpoint) && prompt_is_text && n == 1 && !has_tools && !has_logprobs && !has_structure &&
-         !echo && !seeded && !has_own_template && !ends_with_assistant;
+  return StreamsText(endpoint) && prompt_is_text && n == 1 && !has_tools && !has_logprobs && !has_structure && !echo &&
+         !seeded && !has_own_template && !ends_with_assistant;
 }
 
 bool RequestFacts::Reassemblable(Endpoint endpoint) const {

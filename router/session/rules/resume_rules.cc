@@ -57,13 +57,13 @@ bool WorthAnother(const AttemptEnd& end, const AnswerProgress& progress) {
 // The client has every token that its limit allows.
 bool OnlyFinishMissing(Endpoint endpoint, const RequestFacts& facts, const AnswerProgress& progress) {
   return progress.any_answer && OneChoice(facts) && facts.max_output > Tokens(0) &&
-         progress.delivered >= facts.max_output.value() && StreamsChunks(endpoint);
+         progress.delivered >= facts.max_output.value() && StreamsText(endpoint);
 }
 
 std::optional<ResumeResult> BarToContinue(Endpoint endpoint, const RequestFacts& facts,
                                           const AnswerProgress& progress) {
   if (!facts.stream) return ResumeResult::kWhole;
-  if (!StreamsChunks(endpoint)) return ResumeResult::kEndpoint;
+  if (!StreamsText(endpoint)) return ResumeResult::kEndpoint;
   if (facts.n > 1 || facts.prompts > 1) return ResumeResult::kSeveral;
   if (progress.delivered == 0 && !progress.other_text) return std::nullopt;  // No more than its opening is out.
   if (facts.has_tools) return ResumeResult::kTools;
@@ -74,7 +74,7 @@ std::optional<ResumeResult> BarToContinue(Endpoint endpoint, const RequestFacts&
   if (!facts.Continuable(endpoint)) return ResumeResult::kPrompt;
   if (progress.other_text) return ResumeResult::kOtherText;
   if (!progress.text_whole) return ResumeResult::kBudget;
-  if (endpoint == Endpoint::kChat && !progress.another_continues) return ResumeResult::kEngine;
+  if (endpoint != Endpoint::kCompletions && !progress.another_continues) return ResumeResult::kEngine;
   return std::nullopt;
 }
 

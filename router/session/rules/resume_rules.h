@@ -67,7 +67,7 @@ struct AnswerProgress {
   bool other_text = false;         // The client has text that no longer prompt can repeat.
   bool text_whole = false;         // All the client's text is stored.
   bool another_serves = false;     // Another replica serves the model.
-  bool another_continues = false;  // Some replica of the model continues messages.
+  bool another_continues = false;  // Some replica of the model continues a text of the endpoint.
   bool exhausted = false;          // AttemptLedger::exhausted.
   Instant deadline = Instant::Never();
 };

@@ -12,6 +12,7 @@
 #include "backends/transport/connection.h"
 #include "base/fair_budget.h"
 #include "base/units.h"
+#include "router/session/rules/attempt_end.h"
 #include "router/session/state/session_state.h"
 
 namespace penstock {
@@ -59,6 +60,12 @@ class AnswerMemory {
   const Bytes limit_;
   FairShare share_;
 };
+
+// An attempt whose answer finds no memory; counted.
+inline AttemptEnd NoRoomForAnswer(const SessionState& state) {
+  state.loop.edge().telemetry->OnTurnedAway(TurnedAway::kAnswerMemory);
+  return NoAnswerMemory();
+}
 
 }  // namespace penstock
 

@@ -54,7 +54,9 @@ std::optional<ApiError> CheckEndpoint(const SessionRequest& request, const Fleet
                                       const PreparedRequest& prepared) {
   const ModelAccess* model = fleet.AccessOf(prepared.model);
   const bool known = model != nullptr && model->all_known && model->endpoints != EndpointSet{};
-  if (!known || IsRoute(request.endpoint) || model->endpoints.Has(request.endpoint)) return std::nullopt;
+  // Where no engine counts tokens, the router estimates them.
+  const bool always = IsRoute(request.endpoint) || request.endpoint == Endpoint::kCountTokens;
+  if (!known || always || model->endpoints.Has(request.endpoint)) return std::nullopt;
   return NoEngineServes(prepared.facts.model, request.path());
 }
 
@@ -69,8 +71,9 @@ std::optional<ApiError> PickClass(const SessionRequest& request, const FleetView
   return std::nullopt;
 }
 
+// While no engine of the model is recognised, a completion may be continued by any.
 bool ContinuesByPrompt(Endpoint endpoint, const ModelAccess* model) {
-  return endpoint == Endpoint::kCompletions || (model != nullptr && model->continues_messages);
+  return endpoint == Endpoint::kCompletions || (model != nullptr && model->continues.Has(endpoint));
 }
 
 std::optional<ApiError> PrepareInside(Endpoint endpoint, const FleetView& fleet, PreparedRequest& prepared) {

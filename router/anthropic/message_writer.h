@@ -1,0 +1,83 @@
+// Answers of chats in Anthropic's dialect, for engines that lack it.
+//
+// A chunk of a stream becomes events of a message. Thinking, text and each call of a tool are blocks one after another.
+// The usage comes with the end. Texts keep their escapes as the engine wrote them. Errors become error events. One
+// owner; pure. An event costs about a microsecond.
+#ifndef PENSTOCK_ROUTER_ANTHROPIC_MESSAGE_WRITER_H_
+#define PENSTOCK_ROUTER_ANTHROPIC_MESSAGE_WRITER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "backends/dialect/json_scanner.h"
+#include "backends/dialect/sse_splitter.h"
+#include "backends/dialect/usage.h"
+
+namespace penstock::anthropic {
+
+// A call of a tool in a chunk or a whole chat. Raw JSON but for `arguments`, which is the inside of a string.
+struct ToolCall {
+  int64_t index = 0;
+  absl::string_view id;
+  absl::string_view name;
+  absl::string_view arguments;
+};
+
+// One chunk of a stream, or a whole chat. Raw values, or the insides of strings.
+struct ChatPiece {
+  absl::string_view id;     // With its quotes.
+  absl::string_view model;  // With its quotes.
+  absl::string_view text;
+  absl::string_view thinking;
+  std::vector<ToolCall> calls;
+  std::string finish;
+  absl::string_view stop;  // The stop string that ended it, with its quotes.
+  std::optional<Usage> usage;
+  bool error = false;
+};
+
+// False: it is no JSON object. The views point into `json`.
+bool ReadChatPiece(absl::string_view json, ChatPiece* piece);
+
+class MessageWriter {
+ public:
+  // The events for the next bytes of the engine's stream, valid until the next call.
+  absl::string_view Take(absl::string_view bytes);
+  // The stream ended: what is left of the message.
+  absl::string_view Finish();
+  // Bytes of an event that has not ended.
+  size_t unfinished_bytes() const { return splitter_.Rest().size(); }
+  // A whole chat as a message. None: it is no chat, or a call of a tool is not JSON.
+  static std::optional<std::string> Whole(absl::string_view body);
+
+ private:
+  enum class Kind : uint8_t { kNone, kText, kThinking, kTool };
+
+  void TakeEvent(const SseSplitter::Event& event);
+  void Begin(const ChatPiece& piece);
+  // Makes a block of this kind the open one.
+  void Open(Kind kind, absl::string_view block);
+  void Close();
+  void Delta(absl::string_view type, absl::string_view member, absl::string_view text);
+  // False: the call belongs to a block that is closed.
+  bool TakeCall(const ToolCall& call);
+  void End();
+
+  SseSplitter splitter_;
+  std::string out_;
+  bool begun_ = false;
+  bool ended_ = false;
+  Kind open_ = Kind::kNone;
+  int64_t block_ = -1;  // The open block, or the last one.
+  int64_t call_ = -1;   // The index of the last call.
+  std::string finish_;  // Empty: the reason of the end has not come.
+  std::string stop_;    // As JSON.
+  std::optional<Usage> usage_;
+};
+
+}  // namespace penstock::anthropic
+
+#endif  // PENSTOCK_ROUTER_ANTHROPIC_MESSAGE_WRITER_H_

@@ -1,0 +1,130 @@
+// Answers of chats as messages of Anthropic's dialect.
+#include "router/anthropic/message_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace penstock::anthropic {
+namespace {
+
+using nlohmann::json;
+
+std::string Chunk(const std::string& delta, const std::string& more = "") {
+  return absl::StrCat(R"(data: {"id":"c1","model":"m","choices":[{"index":0,"delta":)", delta, more, "}]}\n\n");
+}
+const std::string kUsageChunk =
+    "data: {\"id\":\"c1\",\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3,\"total_tokens\":12,"
+    "\"prompt_tokens_details\":{\"cached_tokens\":4}}}\n\n";
+const std::string kEndMark = "data: [DONE]\n\n";
+const std::string kOpening = Chunk(R"({"role":"assistant","content":""})");
+const std::string kStopped = Chunk("{}", R"(,"finish_reason":"stop")");
+
+std::vector<json> EventsOf(const std::string& stream, bool finish = false) {
+  MessageWriter writer;
+  std::string text(writer.Take(stream));
+  if (finish) absl::StrAppend(&text, writer.Finish());
+  std::vector<json> events;
+  SseSplitter splitter;
+  splitter.Feed(text);
+  while (const auto event = splitter.Next()) {
+    if (event->comment) continue;
+    events.push_back(json::parse(event->data.begin(), event->data.end(), nullptr, false));
+    EXPECT_FALSE(events.back().is_discarded()) << event->data;
+    if (events.back().is_object()) {
+      EXPECT_EQ(events.back()["type"], std::string(event->name));
+    }
+  }
+  return events;
+}
+
+std::vector<std::string> TypesOf(const std::vector<json>& events) {
+  std::vector<std::string> types;
+  for (const json& event : events) types.push_back(event["type"]);
+  return types;
+}
+
+TEST(MessageWriter, AStreamOfTextIsOneBlock) {
+  const auto events = EventsOf(kOpening + Chunk(R"({"content":"one \"a\""})") + Chunk(R"({"content":" two"})") +
+                               kStopped + kUsageChunk + kEndMark);
+  EXPECT_EQ(TypesOf(events),
+            (std::vector<std::string>{"message_start", "content_block_start", "content_block_delta",
+                                      "content_block_delta", "content_block_stop", "message_delta", "message_stop"}));
+  EXPECT_EQ(events[0]["message"]["id"], "c1");
+  EXPECT_EQ(events[0]["message"]["model"], "m");
+  EXPECT_EQ(events[2]["delta"], json::parse(R"({"type":"text_delta","text":"one \"a\""})"));
+  EXPECT_EQ(events[5]["delta"], json::parse(R"({"stop_reason":"end_turn","stop_sequence":null})"));
+  EXPECT_EQ(events[5]["usage"], json::parse(R"({"input_tokens":5,"cache_read_input_tokens":4,
+      "cache_creation_input_tokens":0,"output_tokens":3})"));
+}
+
+TEST(MessageWriter, ThinkingTextAndCallsAreBlocksOfTheirOwn) {
+  const auto events =
+      EventsOf(kOpening + Chunk(R"({"reasoning_content":"hm"})") + Chunk(R"({"content":"see"})") +
+               Chunk(R"({"tool_calls":[{"index":0,"id":"t1","function":{"name":"look","arguments":""}}]})") +
+               Chunk(R"({"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":1}"}}]})") +
+               Chunk(R"({"tool_calls":[{"index":1,"id":"t2","function":{"name":"wait","arguments":"{}"}}]})") +
+               Chunk("{}", R"(,"finish_reason":"tool_calls")") + kUsageChunk + kEndMark);
+  std::vector<json> blocks;
+  for (const json& event : events) {
+    if (event["type"] == "content_block_start") blocks.push_back(event["content_block"]);
+  }
+  EXPECT_EQ(json(blocks), json::parse(R"([{"type":"thinking","thinking":"","signature":""},{"type":"text","text":""},
+      {"type":"tool_use","id":"t1","name":"look","input":{}},{"type":"tool_use","id":"t2","name":"wait","input":{}}])"));
+  EXPECT_EQ(events[events.size() - 2]["delta"]["stop_reason"], "tool_use");
+  EXPECT_EQ(events[events.size() - 3], json::parse(R"({"type":"content_block_stop","index":3})"));
+}
+
+TEST(MessageWriter, TheStopStringOfTheEngineIsNamed) {
+  const auto events = EventsOf(kOpening + Chunk("{}", R"(,"finish_reason":"stop","stop_reason":"END")") + kEndMark);
+  EXPECT_EQ(events[1]["delta"], json::parse(R"({"stop_reason":"stop_sequence","stop_sequence":"END"})"));
+  const auto by_token = EventsOf(kOpening + Chunk("{}", R"(,"finish_reason":"stop","stop_reason":128009)") + kEndMark);
+  EXPECT_EQ(by_token[1]["delta"]["stop_reason"], "end_turn");
+}
+
+TEST(MessageWriter, AStreamWithoutUsageOrMarkEndsAtItsEnd) {
+  EXPECT_EQ(TypesOf(EventsOf(kOpening + kStopped)), std::vector<std::string>{"message_start"});
+  EXPECT_EQ(TypesOf(EventsOf(kOpening + kStopped, /*finish=*/true)),
+            (std::vector<std::string>{"message_start", "message_delta", "message_stop"}));
+  EXPECT_EQ(TypesOf(EventsOf(kOpening, /*finish=*/true)), std::vector<std::string>{"message_start"});
+}
+
+TEST(MessageWriter, AnErrorOfTheEngineIsAnErrorEvent) {
+  MessageWriter writer;
+  EXPECT_EQ(writer.Take("data: {\"error\":{\"message\":\"full\",\"code\":503}}\n\n"),
+            "event: error\ndata: {\"error\":{\"message\":\"full\",\"code\":503}}\n\n");
+}
+
+TEST(MessageWriter, CallsThatAreMixedUpAreAnError) {
+  const auto events =
+      EventsOf(kOpening + Chunk(R"({"tool_calls":[{"index":1,"id":"t","function":{"name":"look","arguments":"{"}}]})") +
+               Chunk(R"({"tool_calls":[{"index":0,"id":"u","function":{"name":"wait","arguments":"{"}}]})"));
+  EXPECT_EQ(events.back()["type"], "error");
+}
+
+TEST(MessageWriter, AWholeChatIsAMessage) {
+  const auto message = MessageWriter::Whole(R"({"id":"c1","model":"m","choices":[{"message":{"role":"assistant",
+      "content":"see","reasoning_content":"hm","tool_calls":[{"id":"t1","type":"function","function":{"name":"look",
+      "arguments":"{\"a\":\"b\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":9,"completion_tokens":3}})");
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(json::parse(*message), json::parse(R"({"id":"c1","type":"message","role":"assistant","model":"m","content":[
+      {"type":"thinking","thinking":"hm","signature":""},{"type":"text","text":"see"},
+      {"type":"tool_use","id":"t1","name":"look","input":{"a":"b"}}],"stop_reason":"tool_use","stop_sequence":null,
+      "usage":{"input_tokens":9,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":3}})"));
+}
+
+TEST(MessageWriter, AWholeAnswerWithoutAnEndOrWithBadArgumentsIsNoMessage) {
+  EXPECT_FALSE(MessageWriter::Whole("[1]").has_value());
+  EXPECT_FALSE(MessageWriter::Whole(R"({"choices":[{"message":{"content":"a"}}]})").has_value());
+  EXPECT_FALSE(
+      MessageWriter::Whole(R"({"choices":[{"message":{"tool_calls":[{"function":{"name":"n","arguments":"{"}}]},
+      "finish_reason":"stop"}]})")
+          .has_value());
+}
+
+}  // namespace
+}  // namespace penstock::anthropic
