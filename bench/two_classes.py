@@ -19,7 +19,7 @@ POLICIES = ("penstock", "penstock:without=parking", "penstock:without=eviction",
 
 
 def simulate(policy, seed):
-    command = [PENSTOCK, "simulate", "--config", SCENARIOS / "two-class.yaml", "--trace", TRACE, "--from", "7200s",
+    command = [PENSTOCK, "simulate", "--config", SCENARIOS / "clients/parking-and-eviction.yaml", "--trace", TRACE, "--from", "7200s",
                "--duration", "1800s", "--rate", RATE, "--policy", policy, "--seed", seed, "--json"]
     return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
 

@@ -13,7 +13,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PENSTOCK = ROOT / "build/release/penstock"
-SCENARIO = ROOT / "bench/scenarios/prices.yaml"
+SCENARIO = ROOT / "bench/scenarios/engines/prices.yaml"
 PRICES = {name: float(price) for name, price in re.findall(r"id: (\w+), kind: \w+, price: ([\d.]+)", SCENARIO.read_text())}
 UNUSED = ("idle", "asleep", "down", "blocked", "elsewhere")
 SEEDS = (1, 2, 3)

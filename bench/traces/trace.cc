@@ -180,9 +180,9 @@ absl::Status ParseRow(const std::string& line, const Columns& columns, TraceRequ
 }
 
 absl::StatusOr<Columns> ColumnsOf(absl::string_view header) {
-  absl::Status bad = absl::InvalidArgumentError(
-      absl::StrCat("the header must be \"", kHeader, "\", optionally with \",", kPrefixColumn, "\", \",", kClassColumn,
-                   "\", \",", kLimitColumn, "\", \",", kGoneColumn, "\", \",", kSessionColumn, "\" and \",", kShapeColumn, "\""));
+  absl::Status bad = absl::InvalidArgumentError(absl::StrCat(
+      "the header must be \"", kHeader, "\", optionally with \",", kPrefixColumn, "\", \",", kClassColumn, "\", \",",
+      kLimitColumn, "\", \",", kGoneColumn, "\", \",", kSessionColumn, "\" and \",", kShapeColumn, "\""));
   if (!absl::ConsumePrefix(&header, kHeader)) return bad;
   Columns columns;
   while (absl::ConsumePrefix(&header, ",")) {

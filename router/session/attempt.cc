@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/dialect/engine_error.h"
 #include "router/session/answer_stream.h"
+#include "router/session/state/text_counting.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -13,13 +14,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr size_t kMaxErrorBody = 1 << 20;
-// The longest wait for a step of the count of a text, which takes an engine some milliseconds.
-constexpr Duration kCountStep = Duration::Seconds(1);
 // An engine answers a request without admission at once, or it hangs.
 constexpr Duration kFreePatience = Duration::Seconds(10);
-// Bytes of a count's answer: vLLM lists the tokens too, each with up to seven digits, a comma and a blank.
-constexpr size_t kCountBytesPerByte = 10;
-constexpr size_t kCountBytes = 4096;
 
 AttemptEnd NothingSent(EngineErrorKind kind, absl::string_view message) {
   AttemptEnd end = EngineFailed(kind, message);
@@ -102,38 +98,10 @@ std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
 }
 
 asio::awaitable<void> Attempt::CountText(UpstreamPool& pool) {
-  const std::optional<Tokens> tokens = co_await EngineCount(pool);
+  const std::optional<Tokens> tokens = co_await CountByEngine(state_, pool, exchange_.emplace(), EngineHeaders());
+  exchange_.reset();  // The engine did not get the request.
   if (tokens) co_return state_.answer.CountText(*tokens);
   state_.answer.EstimateText(state_.facts().max_output);
-}
-
-asio::awaitable<std::optional<Tokens>> Attempt::EngineCount(UpstreamPool& pool) {
-  const TextCount& count = state_.engine().capabilities->text_count;
-  if (count.path == nullptr) co_return std::nullopt;
-  const std::string body = count.ask(state_.answer.PromptText());
-  UpstreamRequest question;
-  question.target = count.path;
-  question.headers = EngineHeaders();
-  question.body = {body};
-  const absl::StatusOr<std::string> answer = co_await AskCount(pool, question);
-  exchange_.reset();  // The engine did not get the request.
-  if (!answer.ok()) co_return std::nullopt;
-  const std::optional<Tokens> tokens = count.read(*answer);
-  // A token has a byte at least.
-  const bool possible = tokens && tokens->value() <= static_cast<int64_t>(body.size());
-  co_return possible ? tokens : std::nullopt;
-}
-
-asio::awaitable<absl::StatusOr<std::string>> Attempt::AskCount(UpstreamPool& pool, const UpstreamRequest& question) {
-  exchange_.emplace();
-  std::optional<absl::Status> sent = pool.SendNow(*exchange_, question);
-  if (!sent) sent = co_await pool.FinishSend(*exchange_, state_.Left(kCountStep));
-  if (!sent->ok()) co_return *sent;
-  const auto head = co_await exchange_->ReadHead(state_.Left(kCountStep));
-  if (!head.ok()) co_return head.status();
-  if (head->status != http_status::kOk) co_return absl::UnimplementedError("The engine does not count.");
-  const size_t most = kCountBytes + kCountBytesPerByte * question.body.front().size();
-  co_return co_await exchange_->ReadAll(state_.Left(kCountStep), most);
 }
 
 std::optional<AttemptEnd> Attempt::EndAfterCount() const {

@@ -62,13 +62,8 @@ class Attempt {
   SpliceOrder MakeOrder(const Plan& plan) const;
   // The reason not to send anything to the engine.
   std::optional<AttemptEnd> Unsuitable(const UpstreamPool* pool) const;
-  // Has the engine count the text that it is to continue: an event may have held several tokens. Without an answer of
-  // the engine, each event counts as one.
-  // Counts the tokens of the text that the client has, or estimates them.
+  // Counts the tokens of the text that the client has, by the engine or by an estimate.
   boost::asio::awaitable<void> CountText(UpstreamPool& pool);
-  // Unset: the engine counts no texts, or not this one.
-  boost::asio::awaitable<std::optional<Tokens>> EngineCount(UpstreamPool& pool);
-  boost::asio::awaitable<absl::StatusOr<std::string>> AskCount(UpstreamPool& pool, const UpstreamRequest& question);
   // The reason not to go on behind the count.
   std::optional<AttemptEnd> EndAfterCount() const;
   HeaderList EngineHeaders() const;

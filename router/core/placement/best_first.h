@@ -2,10 +2,11 @@
 //
 // A bound is at most the score of the request there. It is the price of the replica's floor (floors.h) and of the least
 // that the request adds to it (newcomer.h). The most that its cached prompt could save is taken off. The servers that
-// hold most of its prompt, and the one of its hint (hints.h), are bounded one by one. The others of a group (floor_order.h) follow in the order of their
-// floors, as far as they are asked for. Servers that surely cannot take the request are passed over, whole groups at
-// once. Invariant: no server that is not returned yet has a bound below one that was. Owned by Search; a walk ends with
-// the event. Begin is O(holders + groups), Next O(log groups) for each server looked at.
+// hold most of its prompt, and the one of its hint (hints.h), are bounded one by one. The others of a group
+// (floor_order.h) follow in the order of their floors, as far as they are asked for. Servers that surely cannot take
+// the request are passed over, whole groups at once. Invariant: no server that is not returned yet has a bound below
+// one that was. Owned by Search; a walk ends with the event. Begin is O(holders + groups), Next O(log groups) for each
+// server looked at.
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_BEST_FIRST_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_BEST_FIRST_H_
 

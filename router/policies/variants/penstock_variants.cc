@@ -1,7 +1,5 @@
 #include "router/policies/variants/penstock_variants.h"
 
-#include <functional>
-#include <map>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -13,87 +11,15 @@
 #include "router/core/penstock_core.h"
 #include "router/policies/variants/input_filter.h"
 #include "router/policies/variants/penstock_rules.h"
+#include "router/policies/variants/variant_parts.h"
 
 namespace penstock {
 namespace {
 
-using Parts = std::map<std::string, std::function<void(PenstockVariant&)>>;
-
-const Parts& WithoutParts() {
-  static const Parts parts = {
-      {"forecast", [](PenstockVariant& v) { v.memory = MemoryKind::kPresentUse; }},
-      {"memory", [](PenstockVariant& v) { v.memory = MemoryKind::kUnlimited; }},
-      {"variance", [](PenstockVariant& v) { v.variance = false; }},
-      {"tenants", [](PenstockVariant& v) { v.tenant_curves = false; }},
-      {"levels", [](PenstockVariant& v) { v.output_levels = false; }},
-      {"steps", [](PenstockVariant& v) { v.time_guards = false; }},
-      {"learning", [](PenstockVariant& v) { v.learned_steps = false; }},
-      {"gpu", [](PenstockVariant& v) { v.gpu_wide = false; }},
-      {"refusal", [](PenstockVariant& v) { v.refuse_late = false; }},
-      {"early", [](PenstockVariant& v) { v.early_refusal = false; }},
-      {"density", [](PenstockVariant& v) { v.order = OrderKind::kDeadline; }},
-      {"prefixes", [](PenstockVariant& v) { v.prefix_hashes = v.hints = false; }},
-      {"hashes", [](PenstockVariant& v) { v.prefix_hashes = false; }},
-      {"price", [](PenstockVariant& v) { v.prices = false; }},
-      {"hints", [](PenstockVariant& v) { v.hints = false; }},
-      {"reservations", [](PenstockVariant& v) { v.reservations = false; }},
-      {"parking", [](PenstockVariant& v) { v.parking = false; }},
-      {"eviction", [](PenstockVariant& v) { v.eviction = false; }},
-      {"newcomers", [](PenstockVariant& v) { v.newcomers = false; }},
-      {"best-effort", [](PenstockVariant& v) { v.best_effort = false; }},
-      {"company", [](PenstockVariant& v) { v.first_prefill = false; }},
-      {"sharing", [](PenstockVariant& v) { v.shared_prompts = false; }},
-      {"attention", [](PenstockVariant& v) { v.attention = false; }},
-  };
-  return parts;
-}
-
-const Parts& WithParts() {
-  static const Parts parts = {{"grey", [](PenstockVariant& v) { v.grey = true; }}};
-  return parts;
-}
-
-const Parts& Truths() {
-  static const Parts truths = {
-      {"lengths", [](PenstockVariant& v) { v.true_lengths = true; }},
-      {"prompts", [](PenstockVariant& v) { v.true_prompts = true; }},
-      {"steps", [](PenstockVariant& v) { v.true_steps = true; }},
-  };
-  return truths;
-}
-
-// The memory rules of the yardstick. Exact growth never preempts; where streams are far ahead of their due times, rules
-// that take a risk deliver more.
-const Parts& Memories() {
-  static const Parts memories = {
-      {"exact", [](PenstockVariant& v) { v.true_growth = true; }},
-      {"forecast", [](PenstockVariant& v) { v.true_growth = false; }},
-      {"present", [](PenstockVariant& v) { v.memory = MemoryKind::kPresentUse; }},
-  };
-  return memories;
-}
-
-// Rules beyond those of the configuration.
-const Parts& MoreRules() {
-  static const Parts more = {{"parking", [](PenstockVariant& v) { v.park_all = true; }},
-                             {"one-copy", [](PenstockVariant& v) { v.one_copy = true; }}};
-  return more;
-}
-
-const Parts& Orders() {
-  static const Parts orders = {
-      {"deadline", [](PenstockVariant& v) { v.order = OrderKind::kDeadline; }},
-      {"density", [](PenstockVariant& v) { v.order = OrderKind::kDensity; }},
-      {"fair", [](PenstockVariant& v) { v.order = OrderKind::kFairDensity; }},
-      {"shortest", [](PenstockVariant& v) { v.order = OrderKind::kShortestWork; }},
-  };
-  return orders;
-}
-
 // The yardstick was called clairvoyant before.
 absl::string_view FamilyOf(absl::string_view name) { return name == "clairvoyant" ? "informed" : name; }
 
-absl::Status ApplyParts(absl::string_view text, const Parts& known, PenstockVariant& variant) {
+absl::Status ApplyParts(absl::string_view text, const VariantParts& known, PenstockVariant& variant) {
   for (absl::string_view part : absl::StrSplit(text, '+')) {
     const auto found = known.find(std::string(part));
     if (found == known.end()) {
