@@ -1,11 +1,18 @@
 """The Debian package: installed below a root of its own, run, upgraded, removed and purged."""
 import os
+import pathlib
 import re
+import resource
+import shlex
 import shutil
 import stat
+import subprocess
+import tempfile
 
 import pytest
 from package_build import PACKAGING, of_release, package, run
+from processes import Engine, free_port, get, replicas, wait_until
+from raw_http import chat, request_bytes, send
 
 pytestmark = of_release
 
@@ -80,6 +87,71 @@ def test_the_service_has_a_user_who_reads_the_configuration_and_nobody_else(root
     assert re.search(r"^penstock:", (root / "etc/passwd").read_text(), re.MULTILINE)
     status = (root / "etc/penstock/penstock.yaml").stat()
     assert stat.S_IMODE(status.st_mode) == 0o640 and status.st_gid == int(group[1])
+
+
+def service_of(root):
+    """The settings of the installed unit; of a repeated one the last."""
+    text = (root / "lib/systemd/system/penstock.service").read_text()
+    return dict(re.findall(r"^(\w+)=(.*)$", text.split("[Service]")[1].split("[Install]")[0], re.MULTILINE))
+
+
+def start_as_the_unit_does(root, output):
+    """A process with the command, user, mask, limit and privileges of the unit, as far as they need no systemd."""
+    unit = service_of(root)
+    command = [word.replace("/usr/bin", f"{root / 'usr/bin'}").replace("/etc/penstock", f"{root / 'etc/penstock'}")
+               for word in shlex.split(unit["ExecStart"])]
+    user, files = None, int(unit["LimitNOFILE"])
+    if os.geteuid() == 0:
+        known = re.search(rf"^{unit['User']}:[^:]*:(\d+):(\d+):", (root / "etc/passwd").read_text(), re.MULTILINE)
+        user = tuple(map(int, known.groups()))
+        state = root / "var/lib/penstock"  # StateDirectory.
+        state.mkdir(mode=0o755)
+        os.chown(state, *user)
+        command = ["setpriv", f"--reuid={user[0]}", f"--regid={user[1]}", "--clear-groups", "--no-new-privs",
+                   "--bounding-set=-all", "--inh-caps=-all", *command]
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    wanted = files if most == resource.RLIM_INFINITY else min(files, most)
+    return user, subprocess.Popen(command, stdout=output, stderr=output, cwd="/", umask=int(unit["UMask"], 8), env={},
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most)))
+
+
+@pytest.fixture
+def open_root(deb):
+    """A root that the user of the service may enter, too."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="penstock-root-"))
+    folder.chmod(0o755)
+    installed = Root(folder)
+    installed.dpkg("--install", deb)
+    yield installed
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not (shutil.which("systemd-sysusers") and shutil.which("setpriv")),
+                    reason="root needs systemd-sysusers and setpriv to become the user of the service")
+def test_the_installed_service_serves_drains_and_leaves_nothing(open_root, tmp_path):
+    root, port, log = open_root, free_port(), tmp_path / "service.log"
+    with Engine(tmp_path) as engine, open(log, "wb") as output:
+        # The file keeps the owner and the mode that the package gave it.
+        (root / "etc/penstock/penstock.yaml").write_text(f"listen: 127.0.0.1:{port}\n{replicas([engine])}")
+        user, service = start_as_the_unit_does(root, output)
+        try:
+            wait_until(lambda: get(("127.0.0.1", port), "/readyz")[0] == 200, 30, log.read_text)
+            if user is not None:
+                status = pathlib.Path(f"/proc/{service.pid}/status").read_text()
+                assert re.search(r"^Uid:\s+(\d+)", status, re.MULTILINE)[1] == str(user[0])
+                assert re.search(r"^CapEff:\s+0+$", status, re.MULTILINE), "it has no capability"
+            answer = send(("127.0.0.1", port), request_bytes(body=chat(max_tokens=4)), timeout=30)
+            assert answer.status == 200, answer.body
+            service.terminate()
+            assert service.wait(timeout=30) == 0, log.read_text()
+        finally:
+            if service.poll() is None:
+                service.kill()
+                service.wait()
+    root.dpkg("--remove", "penstock")
+    assert not (root / "usr/bin/penstock").exists() and (root / "etc/penstock/penstock.yaml").exists()
+    root.dpkg("--purge", "penstock")
+    assert [path for path in root.path.rglob("*penstock*") if "dpkg" not in str(path)] == []
 
 
 @pytest.mark.parametrize("script, action", [("postinst", "configure"), ("prerm", "remove"), ("postrm", "purge")])
