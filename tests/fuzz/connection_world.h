@@ -76,7 +76,8 @@ class World {
     EngineAccess access;
     access.address = UpstreamAddress{"127.0.0.1", static_cast<uint16_t>(engine.port())};
     access.capabilities = EngineOf(EngineKind::kOpenAi).capabilities;
-    access.wants_answers = std::make_shared<std::atomic<bool>>(false);
+    access.notes = std::make_shared<EngineNotes>();
+    access.notes->wants_answers = false;
     loop_.PostFleet(MakeFleetView(book, {access}), [] {});
     core_.Submit(FleetChanged{book.fleet()});
     core_.Submit(ReplicaHealth{ReplicaId(0), Health::kUp});

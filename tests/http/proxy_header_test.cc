@@ -110,32 +110,33 @@ TEST(ProxyHeaders, TheLongestOfEachVersionIsTheLastThatPasses) {
   EXPECT_EQ(ReadProxyHeader(Binary(0x21, 0x11, kFour + std::string(room + 1, 'x'))).state, ProxyHeader::State::kBad);
 }
 
-std::string Client(const std::vector<std::string>& trusted, const char* connection, const HeaderList& headers) {
+std::string ClientSeen(const std::vector<std::string>& trusted, const char* connection, const HeaderList& headers) {
   return ClientAddress(TrustedProxies(trusted), make_address(connection), headers).to_string();
 }
 
 TEST(ForwardedFor, NobodyIsTrustedByDefault) {
   const HeaderList headers = {{"X-Forwarded-For", "203.0.113.7"}};
-  EXPECT_EQ(Client({}, "127.0.0.1", headers), "127.0.0.1");
-  EXPECT_EQ(Client({"10.0.0.0/8"}, "127.0.0.1", headers), "127.0.0.1");
-  EXPECT_EQ(Client({"127.0.0.1"}, "127.0.0.1", headers), "203.0.113.7");
-  EXPECT_EQ(Client({"127.0.0.1"}, "127.0.0.1", {}), "127.0.0.1");
+  EXPECT_EQ(ClientSeen({}, "127.0.0.1", headers), "127.0.0.1");
+  EXPECT_EQ(ClientSeen({"10.0.0.0/8"}, "127.0.0.1", headers), "127.0.0.1");
+  EXPECT_EQ(ClientSeen({"127.0.0.1"}, "127.0.0.1", headers), "203.0.113.7");
+  EXPECT_EQ(ClientSeen({"127.0.0.1"}, "127.0.0.1", {}), "127.0.0.1");
 }
 
 TEST(ForwardedFor, TheLastAddressThatATrustedProxyNamedIsTheClient) {
   const std::vector<std::string> trusted = {"10.0.0.0/8", "fd00::/8"};
-  EXPECT_EQ(Client(trusted, "10.0.0.1", {{"x-forwarded-for", "1.1.1.1, 203.0.113.7, 10.0.0.2"}}), "203.0.113.7");
-  EXPECT_EQ(Client(trusted, "10.0.0.1", {{"x-forwarded-for", "6.6.6.6, 203.0.113.7"}}), "203.0.113.7")
+  EXPECT_EQ(ClientSeen(trusted, "10.0.0.1", {{"x-forwarded-for", "1.1.1.1, 203.0.113.7, 10.0.0.2"}}), "203.0.113.7");
+  EXPECT_EQ(ClientSeen(trusted, "10.0.0.1", {{"x-forwarded-for", "6.6.6.6, 203.0.113.7"}}), "203.0.113.7")
       << "a client may send the header, too";
-  EXPECT_EQ(Client(trusted, "10.0.0.1", {{"x-forwarded-for", "6.6.6.6"}, {"X-Forwarded-For", "203.0.113.7,fd00::2"}}),
-            "203.0.113.7");
-  EXPECT_EQ(Client(trusted, "10.0.0.1", {{"x-forwarded-for", "10.0.0.9, 10.0.0.2"}}), "10.0.0.9");
-  EXPECT_EQ(Client({"127.0.0.1"}, "::ffff:127.0.0.1", {{"x-forwarded-for", "203.0.113.7"}}), "203.0.113.7");
+  EXPECT_EQ(
+      ClientSeen(trusted, "10.0.0.1", {{"x-forwarded-for", "6.6.6.6"}, {"X-Forwarded-For", "203.0.113.7,fd00::2"}}),
+      "203.0.113.7");
+  EXPECT_EQ(ClientSeen(trusted, "10.0.0.1", {{"x-forwarded-for", "10.0.0.9, 10.0.0.2"}}), "10.0.0.9");
+  EXPECT_EQ(ClientSeen({"127.0.0.1"}, "::ffff:127.0.0.1", {{"x-forwarded-for", "203.0.113.7"}}), "203.0.113.7");
 }
 
 TEST(ForwardedFor, PortsAndBracketsAreTakenOffAndGarbageEndsTheWalk) {
   const auto client = [](const char* value) {
-    return Client({"10.0.0.0/8"}, "10.0.0.1", {{"x-forwarded-for", value}});
+    return ClientSeen({"10.0.0.0/8"}, "10.0.0.1", {{"x-forwarded-for", value}});
   };
   EXPECT_EQ(client("203.0.113.7:4711"), "203.0.113.7");
   EXPECT_EQ(client("[2001:db8::7]:4711"), "2001:db8::7");

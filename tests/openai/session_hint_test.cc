@@ -2,6 +2,7 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "router/openai/request/prompt_hashes.h"
 #include "router/openai/request/request_scan.h"
@@ -30,7 +31,8 @@ TEST(SessionHint, TheUserOfAMessageStandsInItsMetadata) {
 }
 
 TEST(SessionHint, ValuesThatAreNoNamesAreNoErrors) {
-  for (const std::string value : {"5", "[\"a\"]", "{}", "true", "\"\"", "\"" + std::string(2000, 'x') + "\""}) {
+  const std::string long_name = "\"" + std::string(2000, 'x') + "\"";
+  for (const std::string& value : std::vector<std::string>{"5", "[\"a\"]", "{}", "true", "\"\"", long_name}) {
     EXPECT_EQ(NameIn(Endpoint::kChat, ",\"user\":" + value), "") << value.substr(0, 20);
     EXPECT_EQ(NameIn(Endpoint::kMessages, ",\"metadata\":{\"user_id\":" + value + "}"), "") << value.substr(0, 20);
     EXPECT_EQ(NameIn(Endpoint::kMessages, ",\"metadata\":" + value), "") << value.substr(0, 20);

@@ -92,7 +92,7 @@ TEST_F(SimulationAccountsTest, StrandedMemoryHasItsPoolAndItsTime) {
   SimulationAccounts accounts(spec, Duration::Seconds(10));
   accounts.SampleWork({}, {{ModelId(0)}, {{PoolId(1), Amount(400)}}}, At(2));
   accounts.SampleWork({}, {}, At(7));
-  const SimulationOutcome outcome = accounts.Finish(0, 0, CoreView(), At(20));
+  const SimulationOutcome outcome = accounts.Finish(Totals(0, 0), CoreView(), At(20));
   EXPECT_DOUBLE_EQ(outcome.stranded[1].amount_seconds, 2000);
   EXPECT_DOUBLE_EQ(outcome.stranded[1].seconds, 5);
   ASSERT_EQ(outcome.stranded_series.size(), StrandedSeries::kSlices);
