@@ -14,6 +14,8 @@ constexpr double kPriorWeight = 5;
 constexpr double kParentWeight = 10;
 // Share of the pseudo-observations that reach every bin: a single stream beyond the parent's range decides nothing.
 constexpr double kLeastWeight = 0.1;
+// Streams in a cell at which its counts halve; length_cell.h has the measured alternative.
+constexpr float kHalveAt = 1000;
 // A curve is good until the events behind it have grown by this share, or by this many (about thirty streams).
 constexpr uint64_t kStaleShare = 128;
 constexpr uint64_t kStaleEvents = 1000;
@@ -49,30 +51,26 @@ std::shared_ptr<const SurvivalCurve> PriorCurve() { return std::make_shared<cons
 
 bool LengthCell::PassesABin(Tokens from, Tokens to) { return BinOf(from) < BinOf(to); }
 
-bool LengthCell::IsInFirstBin(Tokens length) { return BinOf(length) == 0; }
-
-void LengthCell::Advance(Tokens from, Tokens to, double weight) {
+void LengthCell::Advance(Tokens from, Tokens to) {
   const int first = BinOf(from);
   const int last = BinOf(to);
   if (first >= last) return;
-  for (int i = first; i < last; ++i) reached_[i] += static_cast<float>(weight);
-  streams_ += first == 0 ? 1 : 0;
+  for (int i = first; i < last; ++i) reached_[i] += 1;
   version_ += static_cast<uint64_t>(last - first);
   HalveWhenFull();
 }
 
-void LengthCell::Finish(Tokens length, double weight) {
+void LengthCell::Finish(Tokens length) {
   const int bin = BinOf(length);
-  reached_[bin] += static_cast<float>(weight);
-  ended_[bin] += static_cast<float>(weight);
-  streams_ += bin == 0 ? 1 : 0;
+  reached_[bin] += 1;
+  ended_[bin] += 1;
   ++version_;
   HalveWhenFull();
 }
 
 void LengthCell::HalveWhenFull() {
-  if (streams_ < kHalveAt) return;
-  streams_ /= 2;
+  // Every stream is counted once in the first bin, by leaving it or by ending there.
+  if (reached_[0] < kHalveAt) return;
   for (int i = 0; i < kOutputBins; ++i) {
     reached_[i] /= 2;
     ended_[i] /= 2;

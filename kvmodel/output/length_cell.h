@@ -23,17 +23,11 @@ inline constexpr int kCellDepth = 4;
 
 class LengthCell {
  public:
-  // Streams in a cell at which its counts halve.
-  static constexpr double kHalveAt = 1000;
-
   // A stream went from `from` to `to` tokens: it reached and survived the bins in between. False: it passed none.
   static bool PassesABin(Tokens from, Tokens to);
-  // True: a stream that goes on from there, or ends there, has not been counted yet.
-  static bool IsInFirstBin(Tokens length);
-  // Weights are 0 to 1.
-  void Advance(Tokens from, Tokens to, double weight = 1);
+  void Advance(Tokens from, Tokens to);
   // A stream ended at `length`.
-  void Finish(Tokens length, double weight = 1);
+  void Finish(Tokens length);
 
   // Events seen; only grows.
   uint64_t version() const { return version_; }
@@ -51,7 +45,6 @@ class LengthCell {
 
   std::array<float, kOutputBins> reached_{};
   std::array<float, kOutputBins> ended_{};
-  double streams_ = 0;  // Whatever their weights.
   uint64_t version_ = 0;
   LevelScores scores_;
   std::shared_ptr<const SurvivalCurve> curve_;

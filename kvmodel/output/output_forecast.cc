@@ -54,23 +54,22 @@ double ScoreOf(const SurvivalCurve& curve, Tokens length, bool cut) {
 OutputForecaster::OutputForecaster(size_t max_cells, bool chooses)
     : tenants_(max_cells), shapes_(max_cells), prior_(PriorCurve()), chooses_(chooses) {}
 
-OutputForecaster::ModelCell* OutputForecaster::FindModel(ModelId model) const {
+LengthCell* OutputForecaster::FindModel(ModelId model) const {
   const auto found = models_.find(model);
   return found == models_.end() ? nullptr : found->second.get();
 }
 
-OutputForecaster::ModelCell* OutputForecaster::TouchModel(ModelId model) {
-  std::unique_ptr<ModelCell>& cell = models_[model];
-  if (cell == nullptr) cell = std::make_unique<ModelCell>();
+LengthCell* OutputForecaster::TouchModel(ModelId model) {
+  std::unique_ptr<LengthCell>& cell = models_[model];
+  if (cell == nullptr) cell = std::make_unique<LengthCell>();
   return cell.get();
 }
 
 OutputForecaster::Cells OutputForecaster::Find(const Key& key) {
   Cells cells;
   if (key.base) cells.base = FindModel(*key.base);
-  cells.model = FindModel(key.model);
-  if (cells.model == nullptr) return cells;
-  cells[kModelLevel] = &cells.model->cell;
+  cells[kModelLevel] = FindModel(key.model);
+  if (cells[kModelLevel] == nullptr) return cells;
   cells[kTenantLevel] = tenants_.Find(OfTenant(key, 0));
   if (cells[kTenantLevel] != nullptr) cells[kTenantDetailLevel] = tenants_.Find(OfTenant(key, TenantDetail(key)));
   if (key.shape != 0) cells[kShapeLevel] = shapes_.Find(OfShape(key, 0));
@@ -81,8 +80,7 @@ OutputForecaster::Cells OutputForecaster::Find(const Key& key) {
 OutputForecaster::Cells OutputForecaster::Touch(const Key& key) {
   Cells cells;
   if (key.base) cells.base = TouchModel(*key.base);
-  cells.model = TouchModel(key.model);
-  cells[kModelLevel] = &cells.model->cell;
+  cells[kModelLevel] = TouchModel(key.model);
   // The whole cell last, so that its details are evicted before it.
   cells[kTenantDetailLevel] = tenants_.Touch(OfTenant(key, TenantDetail(key)));
   cells[kTenantLevel] = tenants_.Touch(OfTenant(key, 0));
@@ -117,7 +115,7 @@ std::shared_ptr<const SurvivalCurve> OutputForecaster::CurveAt(const Cells& cell
     chain[--first] = cells[level];
     for (; level != kModelLevel; chain[--first] = cells[level]) level = kParents[level];
   }
-  if (cells.base != nullptr) chain[--first] = &cells.base->cell;
+  if (cells.base != nullptr) chain[--first] = cells.base;
   return LengthCell::CurveOf(std::span(chain).subspan(first));
 }
 
@@ -141,27 +139,21 @@ OutputForecaster::Reading OutputForecaster::Read(const Key& key) {
   return reading;
 }
 
-template <class Function>
-void OutputForecaster::TeachEach(const Cells& cells, TenantId tenant, bool begins, Function teach) {
-  for (ModelCell* of : {cells.base, cells.model}) {
-    if (of == nullptr) continue;
-    if (begins) of->shares.Count(tenant);
-    teach(of->cell, of->shares.WeightOf(tenant));
-  }
-  for (size_t level = kModelLevel + 1; level < kOutputLevels; ++level) {
-    if (cells[level] != nullptr) teach(*cells[level], 1.0);
-  }
-}
-
 void OutputForecaster::Advance(const Key& key, Tokens from, Tokens to) {
   if (!LengthCell::PassesABin(from, to)) return;
-  TeachEach(Touch(key), key.tenant, LengthCell::IsInFirstBin(from),
-            [&](LengthCell& cell, double weight) { cell.Advance(from, to, weight); });
+  const Cells cells = Touch(key);
+  if (cells.base != nullptr) cells.base->Advance(from, to);
+  for (LengthCell* cell : cells.levels) {
+    if (cell != nullptr) cell->Advance(from, to);
+  }
 }
 
 void OutputForecaster::Finish(const Key& key, Tokens length) {
-  TeachEach(Touch(key), key.tenant, LengthCell::IsInFirstBin(length),
-            [&](LengthCell& cell, double weight) { cell.Finish(length, weight); });
+  const Cells cells = Touch(key);
+  if (cells.base != nullptr) cells.base->Finish(length);
+  for (LengthCell* cell : cells.levels) {
+    if (cell != nullptr) cell->Finish(length);
+  }
 }
 
 void OutputForecaster::Judge(const Key& key, const Trial& trial, Tokens length, bool cut) {

@@ -5,8 +5,7 @@
 // finer level knows more and has seen less, and no level is best everywhere. So each request reads the level that has
 // forecast best for its tenant (level_scores.h). A tenant begins with the scores of its model, and a model with the
 // tenant's detail. An adapter backs off to its base model, and teaches it. Tenants and shapes live in bounded stores:
-// no flood of new ones evicts a cell that has learned something. A tenant teaches its model's own cell as a tenth of
-// all at most (tenant_shares.h). Not thread-safe; one owner.
+// no flood of new ones evicts a cell that has learned something. Not thread-safe; one owner.
 #ifndef PENSTOCK_KVMODEL_OUTPUT_OUTPUT_FORECAST_H_
 #define PENSTOCK_KVMODEL_OUTPUT_OUTPUT_FORECAST_H_
 
@@ -22,7 +21,6 @@
 #include "kvmodel/output/length_cell.h"
 #include "kvmodel/output/level_scores.h"
 #include "kvmodel/output/survival_curve.h"
-#include "kvmodel/output/tenant_shares.h"
 
 namespace penstock {
 
@@ -68,33 +66,24 @@ class OutputForecaster {
   OutputLevel LevelOf(const Key& key);
 
  private:
-  struct ModelCell {
-    LengthCell cell;
-    TenantShares shares;
-  };
   struct Cells {
-    ModelCell* base = nullptr;  // Of the base model, where the model is an adapter.
-    ModelCell* model = nullptr;
+    LengthCell* base = nullptr;  // Of the base model, where the model is an adapter.
     std::array<LengthCell*, kOutputLevels> levels{};
     LengthCell*& operator[](size_t level) { return levels[level]; }
     LengthCell* operator[](size_t level) const { return levels[level]; }
     bool any() const { return base != nullptr || levels[0] != nullptr; }
   };
 
-  ModelCell* FindModel(ModelId model) const;
-  ModelCell* TouchModel(ModelId model);
+  LengthCell* FindModel(ModelId model) const;
+  LengthCell* TouchModel(ModelId model);
   // The existing cells of a key; null where there is none.
   Cells Find(const Key& key);
   // The same, creating what is missing and marking them as used. Cells of shapes are null without one.
   Cells Touch(const Key& key);
-  // Calls `teach` with each cell and the weight there of the tenant's stream, which is there for the first time if it
-  // `begins`.
-  template <class Function>
-  static void TeachEach(const Cells& cells, TenantId tenant, bool begins, Function teach);
   size_t Best(const Cells& cells) const;
   std::shared_ptr<const SurvivalCurve> CurveAt(const Cells& cells, size_t level) const;
 
-  absl::flat_hash_map<ModelId, std::unique_ptr<ModelCell>> models_;
+  absl::flat_hash_map<ModelId, std::unique_ptr<LengthCell>> models_;
   CellStore tenants_;
   CellStore shapes_;
   std::shared_ptr<const SurvivalCurve> prior_;
