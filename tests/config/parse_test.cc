@@ -241,7 +241,7 @@ TEST(Parse, EveryLimitHasARangeWhoseEndsAreTaken) {
       {"max_answer", "999B", "1kB", "4GiB", "4.1GiB"},        {"max_kept_text", "-1B", "0B", "1TiB", "1.1TiB"},
       {"max_answer_memory", "999B", "1kB", "1TiB", "1.1TiB"}, {"max_kept_text_total", "-1B", "0B", "1TiB", "1.1TiB"},
       {"min_body_rate", "-1B", "0B", "1GiB", "1.1GiB"},       {"min_answer_rate", "-1B", "0B", "1GiB", "1.1GiB"},
-      {"max_requests_per_key", "0", "1", "10M", "10000001"},
+      {"max_requests_per_key", "0", "1", "10M", "10000001"},  {"max_streams", "0", "1", "10000", "10001"},
   };
   for (const char* key :
        {"header_timeout", "body_timeout", "idle_timeout", "write_timeout", "connect_timeout", "first_byte_timeout",

@@ -25,8 +25,10 @@ std::string WatchedCore::History() const {
 
 void WatchedCore::CheckLog() {
   for (const Step& step : history_) {
-    const auto read = ParseEvent(FormatEvent(step.at, step.event));
-    Expect(read.ok() && read->first == step.at && read->second == step.event, "an event is read as it was written");
+    const std::string written = FormatEvent(step.at, step.event);
+    const auto read = ParseEvent(written);
+    Expect(read.ok() && read->first == step.at && read->second == step.event,
+           absl::StrCat("an event is read as it was written: ", written));
   }
 }
 

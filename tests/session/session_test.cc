@@ -73,7 +73,8 @@ TEST(Session, AStreamReachesAClientWithoutASocket) {
 }
 
 TEST(Session, AStreamWhoseClientDoesNotReadIsDelayedOnTheBoard) {
-  ScriptedEngine engine([](EngineCall& call) { AnswerStream(call, 3); });
+  Latch began, go;
+  ScriptedEngine engine([&](EngineCall& call) { HoldStream(call, began, go); });
   SessionWorld world(engine.url());
   ASSERT_TRUE(world.WaitUp());
   MemoryClient client;
@@ -89,6 +90,7 @@ TEST(Session, AStreamWhoseClientDoesNotReadIsDelayedOnTheBoard) {
     return found;
   };
   EXPECT_TRUE(Eventually(delayed));
+  go.Set();
   world.Call([&] { client.reading = MemoryClient::Reading::kAtOnce; });
   ASSERT_EQ(ended.wait_for(kPatience), std::future_status::ready);
   EXPECT_FALSE(client.failed);

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/turn_meter.h"
 #include "router/core/contract/admission_core.h"
 #include "router/core/contract/fleet.h"
 #include "router/telemetry/batch_metrics.h"
@@ -111,7 +112,9 @@ inline std::string SampleExposition() {
   gpus.pools = {{"pool-a", true, true, 7, 70, 10}, {"pool-b", false, false, 0, 9, 3}};
   ShadowReport shadow;
   shadow.forecasts = true;
-  return telemetry.Serialise(view, /*log_lines_dropped=*/1, gpus) + ShadowMetricsText(shadow);
+  const TurnMeter turns;
+  return telemetry.Serialise(view, /*log_lines_dropped=*/1, gpus) + ShadowMetricsText(shadow) +
+         LoopMetricsText({&turns}, Instant());
 }
 
 }  // namespace penstock

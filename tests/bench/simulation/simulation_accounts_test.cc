@@ -106,10 +106,10 @@ TEST_F(SimulationAccountsTest, AForecastErrorIsTakenOnce) {
   SimulationAccounts accounts(spec, Duration::Seconds(10));
   CoreView view;
   view.pools.resize(1);
-  view.pools[0].forecast_errors[0] = {0.25, 0.1, 1};
+  view.pools[0].forecast_errors[0] = {0.25, 0.1, 0.1, 1};
   accounts.TakeForecastErrors(view);
   accounts.TakeForecastErrors(view);
-  view.pools[0].forecast_errors[0] = {-0.5, 0.1, 2};
+  view.pools[0].forecast_errors[0] = {-0.5, 0.1, 0.1, 2};
   accounts.TakeForecastErrors(view);
   const std::vector<PoolView::ForecastError> taken =
       accounts.Finish({0, 0, std::vector<StepTime>(2)}, CoreView(), At(10)).pool_errors[0];

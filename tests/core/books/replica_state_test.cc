@@ -61,6 +61,7 @@ TEST(ReplicaState, StepsOfStreamsThatWaitForTheirClientsTeachNothing) {
   };
   advance(1, false);
   const double before = test.Replica().steps_model().Factor(0);
+  const int64_t generated = test.Replica().streams().Generated(*request);
   for (const int64_t steps : {0, 1, 0, 3}) {
     test.Wait(Duration::Seconds(3));
     advance(steps, true);
@@ -69,7 +70,7 @@ TEST(ReplicaState, StepsOfStreamsThatWaitForTheirClientsTeachNothing) {
   test.Wait(Duration::Seconds(3));
   advance(1, false);
   EXPECT_EQ(test.Replica().steps_model().Factor(0), before);
-  EXPECT_EQ(test.Replica().streams().Generated(*request), 7);
+  EXPECT_EQ(test.Replica().streams().Generated(*request), generated + 5);
 }
 
 TEST(ReplicaState, ABusyNeighbourCostsAStepUnderTimeSlicingAndLessUnderMps) {
