@@ -20,7 +20,7 @@ NodeReport NodeReportBeside(const EngineReport& engine) {
   NodeReport node;
   node.replica = engine.replica;
   if (engine.running % 3 == 0) node.derate = 1 + engine.running / 4.0;
-  if (engine.running % 7 == 0) node.derate = std::numeric_limits<double>::quiet_NaN();
+  if (engine.running % 7 == 0) node.derate = std::numeric_limits<double>::infinity();
   node.storage_pressure = engine.waiting / 8.0;
   node.closed = engine.preemptions % 4 == 1;
   return node;
