@@ -1,4 +1,5 @@
-"""A real engine that commands start for a request, and stop when it is idle."""
+"""A real engine that commands start and stop, and a real vLLM that sleeps by its own requests."""
+import json
 import os
 
 import pytest
@@ -41,3 +42,27 @@ def test_commands_start_llama_server_for_a_request_and_stop_it_when_it_is_idle(f
             router.wait_for_count("penstock_sleeps_total", count, result="ok")
         assert router.metrics().sum("penstock_wakes_total", result="ok") == 2
         assert "is down" not in router.log()
+
+
+def sleeps(engine):
+    return json.loads(call(engine.address, "/is_sleeping")[2])["is_sleeping"]
+
+
+@pytest.mark.long
+def test_an_idle_vllm_sleeps_by_its_own_requests_and_wakes_for_a_request(folder, vllms):
+    engine = vllms[0]
+    config = (
+        f"replicas:\n  - {{id: sleeper, url: '{engine.url}', engine: vllm, model: {MODEL}, sleep: {{after: 1s, wake: 2s}}}}\n"
+        "classes: {standard: {ttft: 60s, tpot: 1s, queue: 60s, default: true}}\n"
+    )
+    try:
+        with Router(folder, config=config) as router:
+            for count in (1, 2):
+                status, _, answer = call(router.address, "/v1/chat/completions", ASK)
+                assert status == 200, answer
+                router.wait_for_count("penstock_sleeps_total", count, result="ok")
+                assert sleeps(engine)
+            assert router.metrics().sum("penstock_wakes_total", result="ok") >= 1
+            assert "is down" not in router.log()
+    finally:
+        call(engine.address, "/wake_up", b"")

@@ -93,7 +93,7 @@ function drawSummary({ fleet, requests }) {
   const tiles = [['active', short(last(fleet.tokens.active_per_s)), 'active tok/s'], ['late', short(last(fleet.tokens.late_per_s)), 'late tok/s'],
     ['wasted', short(last(fleet.tokens.wasted_per_s)), 'wasted tok/s'], ['', short(requests.running_total), 'running'],
     ['', short(requests.waiting_total), 'waiting'], ['', `${up}/${fleet.replicas_total}`, 'replicas up'],
-    ['active', percent(sharesOfFleet(fleet)[0][2]), 'GPU time productive']];
+    ['active', percent(productiveShare(fleet)), 'GPU time productive']];
   const node = byId('summary');
   if (node.children.length === 0) tiles.forEach(([kind]) => node.append(element('div', { class: `tile ${kind}` }, element('b'), element('span'))));
   tiles.forEach(([, value, label], i) => {

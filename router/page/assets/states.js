@@ -22,6 +22,8 @@ function sharesOf(before, after) {
 
 const sharesOfGpu = (gpu) => sharesOf(stateHistory[0].gpus.get(gpu.id), gpu.seconds);
 const sharesOfFleet = (fleet) => sharesOf(stateHistory[0].fleet, fleet.gpu_time.seconds);
+// The time in which every stream was on time, whether memory was full or not.
+const productiveShare = (fleet) => sharesOfFleet(fleet).reduce((sum, [kind, , share]) => sum + (kind === 'productive' || kind === 'full' ? share : 0), 0);
 const wordsOf = (shares) => shares.filter(([, , share]) => share >= 0.005).map(([, label, share]) => `${label} ${percent(share)}`).join(', ');
 
 function drawStates(svg, name, shares) {
