@@ -34,8 +34,8 @@ _penstock() {
       esac ;;
     simulate)
       case "$previous" in
-      --config|--trace|--policy|--shadow|--rate|--duration|--from|--seed|--log|--html|--gpu|--on-time) files=1 ;;
-      *) words="-h --help --config --trace --policy --shadow --rate --duration --from --seed --json --log --html --retry --carried --plan --gpu --on-time"; files=1 ;;
+      --config|--trace|--policy|--shadow|--rate|--duration|--from|--seed|--log|--html|--prompt-bias|--gpu|--on-time|--seeds|--shift) files=1 ;;
+      *) words="-h --help --config --trace --policy --shadow --rate --duration --from --seed --json --log --html --retry --prompt-bias --carried --plan --gpu --on-time --seeds --shift"; files=1 ;;
       esac ;;
     top)
       case "$previous" in
