@@ -44,6 +44,7 @@ KINDS = [
     Kind("openai-node", "openai.cjs", jobs=True),
     Kind("anthropic", "anthropic_checks.py"),
     Kind("anthropic-node", "anthropic.cjs"),
+    Kind("llm", "llm_checks.py"),
     Kind("langchain", "langchain_checks.py", ("OpenAIModelNotFoundError", 404), ("OpenAIInvalidRequestError", 400)),
     Kind("llamaindex", "llamaindex_checks.py"),
     Kind("litellm", "litellm_checks.py", bad_request=("ContextWindowExceededError", 400)),
