@@ -37,6 +37,11 @@ from_cargo() {
     mv "$cache/$1/target/debug/checks" "$cache/$1/checks" && rm -rf "$cache/$1/target"
 }
 
+from_maven() {
+  have mvn && mvn -q -B -f "$2/pom.xml" -Dfolder="$cache/$1" compile dependency:copy-dependencies \
+    -DincludeScope=runtime -DoutputDirectory="$cache/$1/jars"
+}
+
 # client NAME INDEX PACKAGES: a stamp says what the folder has. Compiled clients name the folder of their sources.
 client() {
   stamp="$( (echo "$2 $3" && if [ -d "$3" ]; then find "$3" -type f -print0 | sort -z | xargs -0 cat; fi) | sha256sum | cut -d' ' -f1)"

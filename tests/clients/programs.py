@@ -33,6 +33,8 @@ class Kind:
             return [self.folder / "bin/python", HERE / "python" / self.program]
         if self.program.endswith(".cjs"):
             return ["node", HERE / "node" / self.program]
+        if self.program == "Checks":
+            return ["java", "-cp", f"{self.folder}/classes:{self.folder}/jars/*", self.program]
         return [self.folder / self.program]
 
 
@@ -41,6 +43,7 @@ KINDS = [
     Kind("openai-async", "openai_async_checks.py", jobs=True),
     Kind("openai-go", "checks", ("Error", 404), ("Error", 400)),
     Kind("async-openai", "checks", ("ApiError", 404), ("ApiError", 400)),
+    Kind("openai-java", "Checks", ("NotFoundException", 404), ("BadRequestException", 400)),
     Kind("openai-node", "openai.cjs", jobs=True),
     Kind("anthropic", "anthropic_checks.py"),
     Kind("anthropic-node", "anthropic.cjs"),
