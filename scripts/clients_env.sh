@@ -27,7 +27,8 @@ from_pypi() {
 
 from_npm() {
   have npm && mkdir -p "$cache/$1" &&
-    npm install --silent --no-audit --no-fund --no-package-lock --ignore-scripts --prefix "$cache/$1" $2
+    npm install --silent --no-audit --no-fund --no-package-lock --ignore-scripts --fetch-retries 1 \
+      --prefix "$cache/$1" $2
 }
 
 from_go() { have go && (cd "$2" && go build -mod=readonly -o "$cache/$1/checks" .); }
@@ -44,7 +45,9 @@ from_maven() {
 
 # client NAME INDEX PACKAGES: a stamp says what the folder has. Compiled clients name the folder of their sources.
 client() {
-  stamp="$( (echo "$2 $3" && if [ -d "$3" ]; then find "$3" -type f -print0 | sort -z | xargs -0 cat; fi) | sha256sum | cut -d' ' -f1)"
+  sources=""
+  [ ! -d "$3" ] || sources="$(find "$3" -type f | sort | xargs cat)"
+  stamp="$(echo "$2 $3 $sources" | sha256sum | cut -d' ' -f1)"
   if [ "$(cat "$cache/$1/stamp" 2>/dev/null)" != "$stamp" ]; then
     rm -rf "${cache:?}/$1"
     if ! "from_$2" "$1" "$3" >&2; then

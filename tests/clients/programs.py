@@ -11,6 +11,11 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(os.environ.get("PENSTOCK_CLIENTS", HERE.parents[1] / "build/clients"))
+REFUSING = "http://127.0.0.1:9"  # A proxy that is not there: clients that want another host fail at once.
+CONFINED = {
+    **{name: REFUSING for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")},
+    **{name: "127.0.0.1" for name in ("no_proxy", "NO_PROXY")},
+}
 ENVIRONMENT_OF = {"openai-async": "openai"}
 
 
@@ -66,7 +71,7 @@ class Program:
         own = {"PENSTOCK_URL": url, "PENSTOCK_MODEL": model, "NODE_PATH": str(kind.folder / "node_modules")}
         self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(kind.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-                                        env={**os.environ, **own}, cwd=tempfile.gettempdir(), bufsize=0)
+                                        env={**os.environ, **CONFINED, **own}, cwd=tempfile.gettempdir(), bufsize=0)
         self.answers = {}
 
     def ask(self, check, seconds=60):

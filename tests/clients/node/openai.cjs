@@ -29,7 +29,8 @@ serve({
   job: async () => {
     const body = { model, messages, max_tokens: 8 };
     const lines = ["a", "b"].map((custom_id) => JSON.stringify({ custom_id, method: "POST", url: "/v1/chat/completions", body }));
-    const file = await client.files.create({ file: await toFile(Buffer.from(lines.join("\n") + "\n"), "in.jsonl"), purpose: "batch" });
+    const upload = await toFile(Buffer.from(lines.join("\n") + "\n"), "in.jsonl");
+    const file = await client.files.create({ file: upload, purpose: "batch" });
     const asked = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
     let batch = await client.batches.create(asked);
     while (!["completed", "failed", "expired", "cancelled"].includes(batch.status)) {
@@ -39,6 +40,7 @@ serve({
     const text = await (await client.files.content(batch.output_file_id)).text();
     await client.files.delete(file.id);
     const rows = text.trim().split("\n").map(JSON.parse);
-    return { status: batch.status, texts: Object.fromEntries(rows.map((row) => [row.custom_id, row.response.body.choices[0].message.content])) };
+    const texts = rows.map((row) => [row.custom_id, row.response.body.choices[0].message.content]);
+    return { status: batch.status, texts: Object.fromEntries(texts) };
   },
 });
