@@ -39,7 +39,7 @@ from_cargo() {
 }
 
 from_maven() {
-  have mvn && mvn -q -B -f "$2/pom.xml" -Dfolder="$cache/$1" compile dependency:copy-dependencies \
+  have mvn && mvn -q -B -Dstyle.color=never -f "$2/pom.xml" -Dfolder="$cache/$1" compile dependency:copy-dependencies \
     -DincludeScope=runtime -DoutputDirectory="$cache/$1/jars"
 }
 
