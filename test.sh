@@ -139,6 +139,18 @@ real_engines() {
   add "$name" $((SECONDS - from)) "$counts"
 }
 
+# clients_zoo NAME: tests/clients with the clients that scripts/clients_env.sh can install; the tests of others are skipped.
+clients_zoo() {
+  say "$1"
+  if ! scripts/python_env.sh; then
+    echo "the Python package index cannot be reached: the clients are skipped" >&2
+    add "$1" 0 "0 0 $(grep -rhoE '^def test_' tests/clients --include='test_*.py' | wc -l)"
+    return
+  fi
+  timeout 1200 scripts/clients_env.sh
+  end_to_end_part "$1" release tests/clients
+}
+
 say "set up"
 scripts/setup.sh test || { add "set up" $((SECONDS - started)) "0 1 0"; finish; }
 PATH="$PWD/build/tools/usr/bin:$PATH"
@@ -170,6 +182,7 @@ if [ $long -eq 1 ]; then
   scripts/setup.sh browser || echo "no browser can be installed: the tests of the page in one are skipped" >&2
   end_to_end "end to end, long; chaos" release long tests/e2e
   real_engines "real engines" clients -m long
+  clients_zoo "clients zoo"
   step "soak, a million requests" bench/soak.sh 1000000
   step "core under faults, 20000 seeds" env PENSTOCK_FAULT_SEEDS=20000 build/release/tests/core/core_faults_test
   scripts/setup.sh all && step "fuzzing, ten minutes each" scripts/fuzz.sh 600
