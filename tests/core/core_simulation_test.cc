@@ -233,46 +233,6 @@ TEST(CoreAdmission, BelowTheKneeNothingIsRefusedAndNobodyIsLate) {
   EXPECT_GE(results.on_time_share, 0.995);
 }
 
-// Small requests at five a second, and a large prompt every ten seconds; together they need more than the cache.
-std::vector<SimulatedArrival> SmallOnesAndLargePrompts() {
-  std::vector<SimulatedArrival> arrivals;
-  for (int i = 0; i < 600; ++i) {
-    SimulatedArrival& small = arrivals.emplace_back();
-    small.at = Duration::Milliseconds(200 * i);
-    small.prompt = Tokens(200);
-    small.output = Tokens(300);
-    if (i % 50 == 49) {
-      SimulatedArrival& large = arrivals.emplace_back();
-      large.at = small.at;
-      large.prompt = Tokens(14'000);
-      large.output = Tokens(50);
-    }
-  }
-  for (SimulatedArrival& arrival : arrivals) arrival.service_class = ClassId(1);
-  return arrivals;
-}
-
-class Starvation : public ::testing::TestWithParam<bool> {};
-
-TEST_P(Starvation, ALargePromptFindsRoomBesideAFlowOfSmallOnes) {
-  Scenario scenario;
-  scenario.replicas = 1;
-  scenario.pool_tokens = 20'000;
-  scenario.enforce_goals = GetParam();
-  SimulatedFleetSpec spec = SpecOf(scenario);
-  spec.fleet.classes[1].ttft = Duration::Seconds(5);
-  PenstockCore core;
-  FleetSimulation simulation(spec, core, {});
-  const std::vector<SimulatedArrival> arrivals = SmallOnesAndLargePrompts();
-  for (const RequestRecord& record : simulation.Run(arrivals).records) {
-    EXPECT_EQ(record.fate, Fate::kFinished) << record.prompt.value() << " " << record.reason;
-    EXPECT_LT(record.queue_wait.value_or(Duration::Infinite()), Duration::Seconds(8)) << record.prompt.value();
-    EXPECT_TRUE(record.OnTime() || !GetParam()) << record.prompt.value();
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(WithAndWithoutADeadline, Starvation, ::testing::Bool());
-
 TEST(CoreAdmission, PromptsThatNobodyCouldServeInTimeDoNotBlockTheOthers) {
   Scenario scenario;
   scenario.pool_tokens = 200'000;

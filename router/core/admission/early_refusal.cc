@@ -68,8 +68,9 @@ EarlyRefusal::Example* EarlyRefusal::ExampleFor(const RequestState& request, Ins
 
 bool EarlyRefusal::Refuses(const RequestState& request, Instant now) {
   if (!Concerns(request, now)) return false;
-  if (IsBehindTooMany(request, now)) return true;
-  if (waiting_.lane(request.arrived.model).LateShareAt(now) < kLeastLate || !HasReserve(request, now)) return false;
+  const double late = waiting_.lane(request.arrived.model).LateShareAt(now);
+  if (late >= kBeyondKnee && IsBehindTooMany(request, now)) return true;
+  if (late < kLeastLate || !HasReserve(request, now)) return false;
   Example* example = ExampleFor(request, now);
   if (example == nullptr) return false;
   --example->left;

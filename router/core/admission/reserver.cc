@@ -9,6 +9,12 @@ namespace {
 constexpr Duration kStarving = Duration::Seconds(10);
 // The share of all requests that may be refused for lateness while memory is reserved for one with a deadline.
 constexpr double kMostRefused = 0.05;
+// Memory is reserved from this part of the request's remaining time on. The memory test has a margin over the mean by
+// which room is found, and streams end by chance. With half of the time, mixture.yaml lost 1.4 % of its large prompts.
+constexpr double kAim = 0.25;
+// Room that the mean expects after this multiple of the remaining time comes too late. Less gives up those that arrive
+// behind a burst, while others go on to pass them.
+constexpr double kHope = 1.5;
 // Between two searches for the same request.
 constexpr Duration kPause = Duration::Milliseconds(100);
 // Between two searches at all: an event pays for one, however many requests are blocked.
@@ -48,7 +54,10 @@ std::optional<Reserver::Room> Reserver::FindRoom(const RequestState& request, In
     const Instant at = RoomOf(request, rooms_.fleet.replicas()[index], now);
     if (!best || at < best->at) best = Room{ReplicaId(static_cast<uint32_t>(index)), at};
   }
-  if (best && best->at > rooms_.lateness.NextCheck(request, now)) best.reset();
+  if (!best) return std::nullopt;
+  const double left = (rooms_.lateness.NextCheck(request, now) - now).seconds();
+  if ((best->at - now).seconds() > kHope * left) return std::nullopt;
+  best->at = std::min(best->at, now + Duration::Seconds(kAim * left));
   return best;
 }
 

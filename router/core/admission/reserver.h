@@ -1,8 +1,9 @@
 // Gives reservations to waiting requests that would starve: those that only memory blocks while smaller ones pass.
 //
 // A request gets one where it needs a large part of a pool, or has waited long and no deadline will end its wait. The
-// room must come before its time is over. While too many requests are refused for lateness, its deadline ends the wait:
-// memory for few large requests then costs more tokens than it yields.
+// room must be expected about in time. It is reserved from early in that time on, because streams end by chance. While
+// too many requests are refused for lateness, its deadline ends the wait: memory for few large requests then costs more
+// tokens than it yields.
 // Invariant: at most `Reservations::most` requests of a lane have a reservation. Owned by Pump. O(pools x
 // horizons^2) once in kPause per request, and once in kBetweenSearches at all.
 #ifndef PENSTOCK_ROUTER_CORE_ADMISSION_RESERVER_H_
@@ -31,7 +32,7 @@ class Reserver {
 
   // True: the request may have a reservation at all.
   bool Deserves(const RequestState& request, Instant now) const;
-  // The earliest room among the emptiest free servers, if it comes in time.
+  // The earliest room among the emptiest free servers, if it may come in time, and when to reserve it.
   std::optional<Room> FindRoom(const RequestState& request, Instant now);
   // When the replica is expected to have room.
   Instant RoomOf(const RequestState& request, const ReplicaState& replica, Instant now) const;

@@ -1,7 +1,7 @@
 // Memory that is reserved for waiting requests which only memory blocks.
 //
-// A reservation names a replica, and the instant from which on the replica's pools are expected to hold the request
-// beside their present members. Another request joins such a pool only where the pool would hold both from that instant
+// A reservation names a replica, and the instant from which on the replica's pools should hold the request beside their
+// present members. Another request joins such a pool only where the pool would hold both from that instant
 // on, with the confidence of the memory test. Before that instant the memory serves anybody, so little of it is idle.
 // Requests of a higher class and of about the same size are not bound. Invariant: a pool is reserved for at most one
 // request. A request with a reservation waits, and every pool of its replica is reserved for it. Owned by Rooms.

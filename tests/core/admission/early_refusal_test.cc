@@ -101,6 +101,7 @@ TEST_F(EarlyRefusalTest, SmallerRequestsThatWaitAreNoReserve) {
 }
 
 TEST_F(EarlyRefusalTest, WhoStandsBehindTooManyNeedsNoExample) {
+  for (int i = 0; i < 2; ++i) rooms().waiting.lane(ModelId(0)).RefusedLate(test_.now);
   Waits(500);
   Dispatch(20, 500, 2);
   // Ten in a second. Those that come now can wait two seconds.
@@ -110,6 +111,16 @@ TEST_F(EarlyRefusalTest, WhoStandsBehindTooManyNeedsNoExample) {
   RequestState* first = Waits(500);
   first->waiting.place = test_.now;
   EXPECT_FALSE(Refuses(first)) << "it stands before most of them";
+}
+
+TEST_F(EarlyRefusalTest, AQueueThatALargePromptHoldsUpIsNoOverload) {
+  RequestState* large = Waits(60'000);
+  Dispatch(2, 500, 2);
+  // Those that wait leave at once when the large one has its room, though one in a second left before.
+  for (int i = 0; i < 30; ++i) EXPECT_FALSE(RefusesNew(500)) << i;
+  EXPECT_FALSE(Refuses(large));
+  rooms().waiting.lane(ModelId(0)).RefusedLate(test_.now);
+  EXPECT_TRUE(RefusesNew(500)) << "one in thirteen was late";
 }
 
 TEST_F(EarlyRefusalTest, WhoIsNeverLateIsNeverRefusedEarly) {

@@ -58,6 +58,20 @@ TEST_F(ReserverTest, RoomThatComesAfterTheDeadlineIsNotKept) {
   EXPECT_FALSE(Blocked(1, 14'000)->waiting.reservation.replica.has_value());
 }
 
+TEST_F(ReserverTest, RoomThatIsExpectedALittleLateIsKept) {
+  Begin(true);
+  RequestState* request = test_->Waiting(1, 14'000);
+  request->arrived.max_output = Tokens(50);
+  request->waiting.reason = WaitReason::kMemory;
+  request->arrival = test_->now - Duration::Milliseconds(200);
+  const Duration left = test_->rooms.lateness.NextCheck(*request, test_->now) - test_->now;
+  Run(100, 10'000, 150);
+  const auto room = test_->rooms.memory.TimeToRoom(*request, test_->Replica(), test_->now);
+  ASSERT_TRUE(room && *room > left) << room.value_or(Duration()).seconds() << " of " << left.seconds();
+  reserver_->OnBlocked(request, test_->now);
+  EXPECT_TRUE(request->waiting.reservation.replica.has_value());
+}
+
 TEST_F(ReserverTest, TheReplicaWhoseRoomComesFirstIsTaken) {
   Begin(true, 2);
   Run(100, 10'000, 90, 0);
