@@ -121,8 +121,9 @@ class Bench:
         return self.submit(scenario, window, policy, ["--rate", f"{rate:.6g}", "--seed", str(seed)])
 
     def carried(self, scenario, window, policy, start, seeds=None):
+        shift = ["--shift", f"{window.shift}s"] if window.shift else []
         return self.submit(scenario, window, policy, ["--carried", "--rate", f"{start:.6g}", "--seeds",
-                                                      str(seeds or self.seeds), "--shift", f"{window.shift}s"])
+                                                      str(seeds or self.seeds), *shift])
 
 
 def means(runs):
