@@ -21,8 +21,16 @@ std::string UsageJson(const Usage& usage) {
                       ",\"output_tokens\":", usage.output.value(), "}");
 }
 
+// The inside of a string, or null. Any other value would be lost.
 bool TakeInside(JsonScanner& scanner, absl::string_view* out) {
-  return scanner.Peek() == '"' ? scanner.TakeString(out) : scanner.Skip();
+  if (scanner.Peek() == '"') return scanner.TakeString(out);
+  return scanner.Peek() == 'n' && scanner.Skip();
+}
+
+// Some engines give the object itself instead of its text.
+bool TakeArguments(JsonScanner& scanner, ToolCall* call) {
+  call->object = scanner.Peek() == '{';
+  return call->object ? scanner.TakeRaw(&call->arguments) : TakeInside(scanner, &call->arguments);
 }
 
 // A string with its quotes.
@@ -39,7 +47,7 @@ bool ReadCall(JsonScanner& scanner, ChatPiece* piece) {
     if (key != "function") return scanner.Skip();
     return scanner.ForEachMember([&](absl::string_view member) {
       if (member == "name") return TakeQuoted(scanner, &call.name);
-      return member == "arguments" ? TakeInside(scanner, &call.arguments) : scanner.Skip();
+      return member == "arguments" ? TakeArguments(scanner, &call) : scanner.Skip();
     });
   });
   piece->calls.push_back(call);
@@ -110,7 +118,7 @@ void MessageWriter::TakeEvent(const SseSplitter::Event& event) {
   const absl::string_view data = absl::StripAsciiWhitespace(event.data);
   if (event.comment) return absl::StrAppend(&out_, event.raw);
   if (ended_ || data.empty() || data == "null") return;
-  if (data == "[DONE]") return finish_.empty() ? absl::StrAppend(&out_, event.raw) : End();
+  if (data == "[DONE]") return begun_ ? End() : absl::StrAppend(&out_, event.raw);
   ChatPiece piece;
   const bool json = ReadChatPiece(data, &piece);
   // The reader of messages names the fault.
@@ -173,13 +181,19 @@ void MessageWriter::Delta(absl::string_view type, absl::string_view member, absl
 }
 
 bool MessageWriter::TakeCall(const ToolCall& call) {
-  if (call.index != call_ || open_ != Kind::kTool) {
-    if (call.index <= call_ || call.name.empty()) return false;
+  // Some engines give all calls the same index: a new id with a name begins another call.
+  const bool another = !call.id.empty() && !call.name.empty() && call.id != call_id_;
+  if (another || call.index != call_ || open_ != Kind::kTool) {
+    if (call.name.empty() || call.index < call_ || (call.index == call_ && !another)) return false;
     call_ = call.index;
-    const std::string id = call.id.empty() ? absl::StrCat("\"toolu_", block_ + 1, "\"") : std::string(call.id);
+    call_id_ = std::string(call.id);
+    const std::string id = call.id.empty() ? absl::StrCat("\"toolu_", block_ + 1, "\"") : call_id_;
     Open(Kind::kTool, absl::StrCat("{\"type\":\"tool_use\",\"id\":", id, ",\"name\":", call.name, ",\"input\":{}}"));
   }
-  if (!call.arguments.empty()) Delta("input_json_delta", "partial_json", call.arguments);
+  std::string escaped;
+  if (call.object) AppendJsonEscaped(call.arguments, &escaped);
+  const absl::string_view arguments = call.object ? absl::string_view(escaped) : call.arguments;
+  if (!arguments.empty()) Delta("input_json_delta", "partial_json", arguments);
   return true;
 }
 
@@ -209,7 +223,11 @@ std::optional<std::string> MessageWriter::Whole(absl::string_view body) {
   }
   for (const ToolCall& call : piece.calls) {
     std::string input;
-    if (!AppendUnescaped(call.arguments, &input)) return std::nullopt;
+    if (call.object) {
+      input = std::string(call.arguments);
+    } else if (!AppendUnescaped(call.arguments, &input)) {
+      return std::nullopt;
+    }
     if (absl::StripAsciiWhitespace(input).empty()) input = "{}";
     if (call.name.empty() || !IsObject(input)) return std::nullopt;
     const std::string id = call.id.empty() ? absl::StrCat("\"toolu_", call.index, "\"") : std::string(call.id);

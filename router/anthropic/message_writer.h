@@ -18,12 +18,14 @@
 
 namespace penstock::anthropic {
 
-// A call of a tool in a chunk or a whole chat. Raw JSON but for `arguments`, which is the inside of a string.
+// A call of a tool in a chunk or a whole chat. Raw JSON but for `arguments`, which is the inside of a string, or an
+// object.
 struct ToolCall {
   int64_t index = 0;
   absl::string_view id;
   absl::string_view name;
   absl::string_view arguments;
+  bool object = false;
 };
 
 // One chunk of a stream, or a whole chat. Raw values, or the insides of strings.
@@ -73,6 +75,7 @@ class MessageWriter {
   Kind open_ = Kind::kNone;
   int64_t block_ = -1;  // The open block, or the last one.
   int64_t call_ = -1;   // The index of the last call.
+  std::string call_id_;
   std::string finish_;  // Empty: the reason of the end has not come.
   std::string stop_;    // As JSON.
   std::optional<Usage> usage_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace penstock::anthropic {
@@ -104,6 +105,40 @@ TEST(MessageWriter, CallsThatAreMixedUpAreAnError) {
       EventsOf(kOpening + Chunk(R"({"tool_calls":[{"index":1,"id":"t","function":{"name":"look","arguments":"{"}}]})") +
                Chunk(R"({"tool_calls":[{"index":0,"id":"u","function":{"name":"wait","arguments":"{"}}]})"));
   EXPECT_EQ(events.back()["type"], "error");
+}
+
+TEST(MessageWriter, CallsThatHaveOneIndexAreToldApartByTheirIds) {
+  const auto events = EventsOf(
+      kOpening + Chunk(R"({"tool_calls":[{"index":0,"id":"1","function":{"name":"f","arguments":"{\"a\":1}"}}]})") +
+      Chunk(R"({"tool_calls":[{"index":0,"id":"2","function":{"name":"g","arguments":"{\"b\":2}"}}]})") +
+      Chunk("{}", R"(,"finish_reason":"tool_calls")") + kEndMark);
+  std::vector<std::string> begun;
+  for (const json& event : events) {
+    if (event["type"] == "content_block_start") begun.push_back(event["content_block"]["name"]);
+  }
+  EXPECT_EQ(begun, (std::vector<std::string>{"f", "g"}));
+}
+
+TEST(MessageWriter, AStreamThatEndsWithoutItsReasonIsAWholeMessage) {
+  const auto events = EventsOf(kOpening + Chunk(R"({"content":"he"})") + kEndMark);
+  EXPECT_EQ(TypesOf(events), (std::vector<std::string>{"message_start", "content_block_start", "content_block_delta",
+                                                       "content_block_stop", "message_delta", "message_stop"}));
+}
+
+TEST(MessageWriter, ArgumentsThatAreAnObjectAreItsText) {
+  const std::string call = R"({"tool_calls":[{"index":0,"id":"1","function":{"name":"f","arguments":{"a":"\"1\""}}}]})";
+  const auto events = EventsOf(kOpening + Chunk(call) + Chunk("{}", R"(,"finish_reason":"tool_calls")") + kEndMark);
+  EXPECT_EQ(json::parse(events[2]["delta"]["partial_json"].get<std::string>()), json::parse(R"({"a":"\"1\""})"));
+  const auto whole =
+      MessageWriter::Whole(absl::StrCat(R"({"choices":[{"message":)", call, R"(,"finish_reason":"stop"}]})"));
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(json::parse(*whole)["content"][0]["input"], json::parse(R"({"a":"\"1\""})"));
+}
+
+TEST(MessageWriter, ContentThatIsNoTextIsAnError) {
+  MessageWriter writer;
+  EXPECT_TRUE(absl::StrContains(writer.Take(Chunk(R"({"content":[{"type":"text","text":"a"}]})")), "event: error"));
+  EXPECT_FALSE(MessageWriter::Whole(R"({"choices":[{"message":{"content":5},"finish_reason":"stop"}]})").has_value());
 }
 
 TEST(MessageWriter, AWholeChatIsAMessage) {

@@ -14,7 +14,10 @@ namespace {
 
 // A reset ends work that the router has begun.
 constexpr double kCostOfReset = 5;
-// A piece of a body with fewer bytes costs a frame. One of an answer with as many earns some.
+// A piece of a body with fewer bytes costs a frame.
+constexpr size_t kTinyUpload = 16;
+// A client may renew both windows each time it has read two KiB of an answer, or a piece of so many bytes.
+constexpr double kBytesPerRenewal = 1024;
 constexpr size_t kTiny = 64;
 constexpr double kEarnedByPiece = 2;
 // A few bytes may stand for many, which nghttp2 looks at one by one. So many are decoded in one go, and so many of one
@@ -42,7 +45,7 @@ double CostOf(const nghttp2_frame_hd& frame) {
     case NGHTTP2_HEADERS:
       return 0;
     case NGHTTP2_DATA:
-      return frame.length < kTiny && (frame.flags & NGHTTP2_FLAG_END_STREAM) == 0 ? 1 : 0;
+      return frame.length < kTinyUpload && (frame.flags & NGHTTP2_FLAG_END_STREAM) == 0 ? 1 : 0;
     case NGHTTP2_RST_STREAM:
       return kCostOfReset;
     default:
@@ -138,7 +141,7 @@ struct Session::Callbacks {
     } else if (taken == 0) {
       return NGHTTP2_ERR_DEFERRED;
     }
-    if (taken >= kTiny) Of(user).budget_.Earn(kEarnedByPiece);
+    if (taken >= kTiny) Of(user).budget_.Earn(kEarnedByPiece + static_cast<double>(taken) / kBytesPerRenewal);
     return static_cast<ssize_t>(taken);
   }
 

@@ -168,6 +168,24 @@ TEST_F(Http2Session, FloodsOfEveryKindEndItWithCalm) {
   }
 }
 
+TEST_F(Http2Session, AClientMayRenewBothWindowsForEachPieceThatItRead) {
+  constexpr uint32_t kRead = 4096;
+  constexpr uint32_t kPiece = 16'384;
+  Give(Get(1));
+  notes_.done = false;
+  session_.Answer(1, 200, {}, /*ended=*/false);
+  Out();
+  const std::string renewals =
+      FrameOf(kWindowFrame, 0, 0, Number(kRead, 4)) + FrameOf(kWindowFrame, 0, 1, Number(kRead, 4));
+  for (int i = 0; i < 2000; ++i) {
+    notes_.bodies[1] = std::string(kPiece, 'x');
+    session_.Resume(1);
+    ASSERT_EQ(Out().back().payload.size(), kPiece);
+    for (uint32_t read = 0; read < kPiece; read += kRead) ASSERT_TRUE(Give(renewals)) << i;
+  }
+  EXPECT_EQ(session_.fault(), Session::Fault::kNone);
+}
+
 TEST_F(Http2Session, AHeadThatStandsForMuchMoreIsAFlood) {
   // A field of 4000 bytes enters the table of the connection; one byte stands for it from then on.
   const std::string kept = absl::StrCat("\x40\x03x-a\x7f\xa1\x1e", std::string(4000, 'b'));
