@@ -72,8 +72,8 @@ struct PlanComparison {
 absl::StatusOr<PlanComparison> ComparePlans(const Config& config, const bench::Trace& trace, PlanRequest request,
                                             const std::vector<std::string>& kinds);
 
-// Of the plans of several seeds, the one whose colocated fleet has the median number of GPUs. Precondition: there are
-// plans.
+// The plan whose colocated fleet has the median number of GPUs, among the plans of several seeds. Precondition: there
+// are plans.
 PlanComparison MedianPlan(std::vector<PlanComparison> plans);
 
 // The cheapest plan, and below it all plans where there are several.

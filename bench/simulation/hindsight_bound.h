@@ -6,9 +6,10 @@
 // worth beyond their cost, or nothing. By weak duality, the sum over all requests and the worth of the whole supply is
 // an upper bound at any prices. The search moves the prices of busy intervals while that lowers it.
 //
-// It leaves out the order of tokens, whole steps, whole requests, transfers, and the memory between two tokens of a
-// request. All of that makes the bound larger, never smaller. Blocks of prompts that were seen before cost nothing.
-// Where replicas share a GPU by MPS, it supplies what they reach together. The noise of steps counts by its mean.
+// The bound leaves out the order of tokens, whole steps, whole requests, transfers, and the memory between two tokens
+// of a request. All of that makes the bound larger, never smaller. Blocks of prompts that were seen before cost
+// nothing. Where replicas share a GPU by MPS, it supplies what they reach together. The noise of steps counts by its
+// mean.
 #ifndef PENSTOCK_BENCH_SIMULATION_HINDSIGHT_BOUND_H_
 #define PENSTOCK_BENCH_SIMULATION_HINDSIGHT_BOUND_H_
 

@@ -39,7 +39,7 @@ class SessionBook {
   SessionHint Find(uint64_t session) const;
   // A request of the session goes to the replica with so many tokens of prompt.
   void Sent(uint64_t session, TenantId tenant, ReplicaId replica, Tokens prompt);
-  // It ended there with so many tokens of prompt and output.
+  // The request of the session ended there with so many tokens of prompt and output.
   void Ended(uint64_t session, ReplicaId replica, Tokens context);
   // So many tokens of a prompt were expected by the hint alone, and so many were found.
   void Learn(uint64_t session, Tokens expected, Tokens found);

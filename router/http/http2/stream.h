@@ -33,7 +33,7 @@ class Stream final : public ClientChannel {
 
   // The way in: from the session.
   HeadBuilder& head() { return head_; }
-  // Of the head, or of trailers.
+  // A field of the head, or of trailers.
   void TakeField(absl::string_view name, absl::string_view value);
   StreamBody& body() { return body_; }
   void EndHead(RequestService& service, bool ended);

@@ -40,7 +40,7 @@ class StreamBody final : public BodySource {
   void Leave();
 
   bool ended() const { return ended_; }
-  // It is stored or taken in pieces.
+  // The body is stored, or taken in pieces; other bodies are dropped.
   bool wanted() const { return expected_.use != BodyUse::kDropped; }
   const std::optional<ApiError>& failed() const { return failed_; }
   // The head of the request with its stored body; once.

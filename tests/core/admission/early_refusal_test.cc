@@ -116,7 +116,7 @@ TEST_F(EarlyRefusalTest, WhoStandsBehindTooManyNeedsNoExample) {
 TEST_F(EarlyRefusalTest, AQueueThatALargePromptHoldsUpIsNoOverload) {
   RequestState* large = Waits(60'000);
   Dispatch(2, 500, 2);
-  // Those that wait leave at once when the large one has its room, though one in a second left before.
+  // The small requests leave at once when the large one has its room, though one in a second left before.
   for (int i = 0; i < 30; ++i) EXPECT_FALSE(RefusesNew(500)) << i;
   EXPECT_FALSE(Refuses(large));
   rooms().waiting.lane(ModelId(0)).RefusedLate(test_.now);

@@ -11,7 +11,7 @@ TEST(CacheCounters, ThePartThatTheEngineFoundIsThatOfThePromptsBetweenTwoReports
   CacheCounters counters;
   EXPECT_FALSE(counters.Take(100'000, 50'000)) << "the counters are older than the router";
   for (int i = 0; i < 10; ++i) counters.Computed(Tokens(2000), Tokens(500), Tokens(1000), /*shown=*/false);
-  // Of 20,000 tokens, 5,000 were there for certain and 10,000 were hoped for.
+  // The cache had 5,000 of 20,000 tokens for certain, and 10,000 were hoped for.
   const auto seen = counters.Take(120'000, 60'000);
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->expected, Tokens(10'000));
