@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// The memory of a GPU beside the weights and pools of its replicas, as if all were awake; at least 0. Unset: one of these
-// is not known. Engines take some of it for activations and graphs. O(replicas).
+// The memory of a GPU beside the weights and pools of its replicas, as if all were awake; at least 0. Unset: one of
+// these is not known. Engines take some of it for activations and graphs. O(replicas).
 std::optional<Bytes> MemoryOutsidePools(const FleetBook& book, uint32_t gpu);
 // The same for every GPU of the report whose place has not changed hands.
 void AddMemoryOutsidePools(const FleetBook& book, GpuReport& report);
