@@ -52,6 +52,7 @@ struct EngineOptions {
   bool overflow_error = false;
   double time_scale = 1;
   uint64_t seed = 1;
+  bool natural = false;
   bool list_models = false;  // Nothing else then.
 };
 int RunEngine(const EngineOptions& options);

@@ -80,6 +80,7 @@ absl::StatusOr<Config> ConfigOf(const EngineOptions& options) {
   simulated.overflow_error = options.overflow_error;
   simulated.time_scale = options.time_scale;
   simulated.seed = options.seed;
+  simulated.natural = options.natural;
   Config config;
   config.gpus = {std::move(gpu)};
   config.replicas = {std::move(replica)};

@@ -118,6 +118,7 @@ void AddEngine(CLI::App& app, Action& action) {
       ->check(Between(0.001, 10'000.0))
       ->capture_default_str();
   command->add_flag("--list-models", options->list_models, "Print the built-in model shapes and GPU kinds");
+  command->add_flag("--natural", options->natural, "Answers end by themselves; the model calls tools by choice");
   command->add_option("--seed", options->seed, "Of texts and drawn lengths")->check(NoSeed)->capture_default_str();
   command->callback([&action, options, overflow, command] {
     CheckEngineOptions(*options, *command);

@@ -233,6 +233,10 @@ void VisitFields(Section& simulated, Visitor& visit) {
   visit({"linear_prefill", "Each token of a prompt takes the same time at any position, and the router expects it.",
          kUnlessZero},
         simulated.linear_prefill, FlagForm{});
+  visit({"natural",
+         "Answers end by themselves, `max_tokens` only bounds them, and the model calls tools of its own choice.",
+         kUnlessZero},
+        simulated.natural, FlagForm{});
   visit({"ranks",
          "Data-parallel ranks behind the url. Each has a KV cache, a batch and an equal part of the replica's GPUs."},
         simulated.ranks, CountForm{1, 64});

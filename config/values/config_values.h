@@ -109,6 +109,7 @@ struct SimulatedConfig {
   std::optional<SleepConfig> sleep;
   Duration host_time;
   bool linear_prefill = false;
+  bool natural = false;  // Answers end by themselves, and the model calls tools of its own choice.
   double time_scale = 1;
   uint64_t seed = 1;
   int ranks = 1;               // Data-parallel; each has its own cache and batch.

@@ -25,7 +25,7 @@ _penstock() {
       case "$previous" in
       --overflow) words="preempt error" ;;
       --config|--listen|--model|--gpu|--kv-tokens|--kv-memory|--max-seqs|--max-model-len|--max-batched-tokens|--time-scale|--seed) files=1 ;;
-      *) words="-h --help --config --listen --model --gpu --kv-tokens --kv-memory --max-seqs --max-model-len --max-batched-tokens --overflow --time-scale --list-models --seed"; files=1 ;;
+      *) words="-h --help --config --listen --model --gpu --kv-tokens --kv-memory --max-seqs --max-model-len --max-batched-tokens --overflow --time-scale --list-models --natural --seed"; files=1 ;;
       esac ;;
     load)
       case "$previous" in

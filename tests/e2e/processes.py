@@ -186,7 +186,7 @@ class Engine(Process):
         port = port or free_port()
         arguments = ["engine", "--listen", f"127.0.0.1:{port}", "--model", model, "--gpu", gpu]
         for key, value in options.items():
-            arguments += ["--" + key.replace("_", "-"), str(value)]
+            arguments += ["--" + key.replace("_", "-"), *([] if value is True else [str(value)])]
         super().__init__(arguments, port, folder / f"{name}-{port}.log")
         self.model = model
         self.overflow_error = options.get("overflow") == "error"

@@ -46,6 +46,39 @@ TEST(SimulatedJob, TheHeaderSetsTheOutputAndTheAnswerStopsByItself) {
   EXPECT_EQ(job.choices[0].reason, FinishReason::kStop);
 }
 
+TEST(SimulatedJob, ADocumentEndsWithItsLastTokenAndIsCutByTheLimitOnly) {
+  constexpr char kForm[] =
+      R"(,"response_format":{"type":"json_schema","json_schema":{"schema":{"enum":["aa bb"]}}},"max_tokens":)";
+  const Job whole = Good(ChatText(std::string(kForm) + "4"));
+  EXPECT_EQ(whole.choices[0].output, Tokens(4));
+  EXPECT_EQ(whole.choices[0].reason, FinishReason::kStop);
+  std::string text;
+  for (int64_t i = 0; i < 4; ++i) text += whole.choices[0].PieceOf(1, i);
+  EXPECT_EQ(text, "\"aa bb\"");
+  EXPECT_EQ(Good(ChatText(std::string(kForm) + "3")).choices[0].reason, FinishReason::kLength);
+  EXPECT_EQ(Bad(ChatText(R"(,"response_format":{"type":"json_schema"})")).param, "response_format");
+}
+
+TEST(SimulatedJob, OnlyANaturalModelCallsAToolOfItsOwnChoice) {
+  constexpr char kTools[] = R"(,"tools":[{"type":"function","function":{"name":"open"}}])";
+  const auto calls = [&](bool natural, const std::string& more) {
+    int count = 0;
+    EngineSpec spec = SmallSpec();
+    spec.natural = natural;
+    for (int i = 0; i < 40; ++i) {
+      const std::string body = R"({"messages":[{"role":"user","content":")" + std::to_string(i) + R"("}])" + more + "}";
+      const auto job = ParseJob(Route::kChat, body, {}, Engine(spec, Instant()), 1);
+      count += std::get<Job>(job).tool ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(calls(false, kTools), 0);
+  EXPECT_EQ(calls(true, ""), 0);
+  EXPECT_EQ(calls(true, std::string(kTools) + R"(,"tool_choice":"none")"), 0);
+  EXPECT_GT(calls(true, kTools), 20);
+  EXPECT_LT(calls(true, kTools), 40);
+}
+
 TEST(SimulatedJob, AHeaderThatIsNoCountIsAnError) {
   for (const char* header : {"0", "-1", "x", "3x"}) {
     EXPECT_TRUE(std::holds_alternative<ApiError>(Parse(ChatText(), Route::kChat, false, {header, ""}))) << header;

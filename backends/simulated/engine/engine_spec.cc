@@ -96,6 +96,7 @@ absl::StatusOr<EngineSpec> SpecOf(const Config& config, const ReplicaConfig& rep
   spec.host_time = replica.simulated->host_time;
   spec.time_scale = replica.simulated->time_scale;
   spec.seed = replica.simulated->seed;
+  spec.natural = replica.simulated->natural;
   return spec;
 }
 

@@ -31,6 +31,7 @@ struct EngineSpec {
   Duration host_time;               // Simulated; of a request in the API server, before it waits for a step.
   double time_scale = 1;            // 10 means ten times faster than real time.
   uint64_t seed = 1;
+  bool natural = false;  // Answers end by themselves, and the model calls tools of its own choice.
 
   bool LlamaDialect() const { return limits.overflow == Overflow::kError; }
   bool Serves(const std::string& name) const;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/simulated/machine/mix.h"
+#include "backends/simulated/messages/json_text.h"
 
 namespace penstock::simulated {
 namespace {
@@ -47,9 +48,7 @@ MessageCounts CountsOf(const UsageCount& usage) {
 }
 
 json ToolMessage(const std::string& name, const std::string& id, const std::string& text) {
-  const json call = {{"id", "call_" + id},
-                     {"type", "function"},
-                     {"function", {{"name", name}, {"arguments", "{\"text\":\"" + text + "\"}"}}}};
+  const json call = {{"id", "call_" + id}, {"type", "function"}, {"function", {{"name", name}, {"arguments", text}}}};
   return {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", json::array({call})}};
 }
 
@@ -145,23 +144,22 @@ void EventWriter::Text(int choice, std::string_view text, std::string& out) cons
   out += "{\"index\":";
   out += std::to_string(choice);
   out += chat_ ? ",\"delta\":{\"content\":\"" : ",\"text\":\"";
-  out += text;
+  AppendEscaped(text, out);
   out += chat_ ? "\"}" : "\"";
   out += chat_ && llama_ ? ",\"finish_reason\":null}" : ",\"logprobs\":null,\"finish_reason\":null}";
   Close(out);
 }
 
-void EventWriter::ToolText(int choice, std::string_view text, bool first, bool last, std::string& out) const {
-  if (message_) return message_->ToolText(text, first, last, out);
+void EventWriter::ToolText(int choice, std::string_view text, bool first, std::string& out) const {
+  if (message_) return message_->ToolText(text, out);
+  if (log_) return log_->Arguments(tool_, text);
   Open(out);
   out += "{\"index\":" + std::to_string(choice) + ",\"delta\":{\"tool_calls\":[{\"index\":0,";
   if (first) out += "\"id\":" + Quoted("call_" + id_) + ",\"type\":\"function\",";
   out += "\"function\":{";
   if (first) out += "\"name\":" + Quoted(tool_) + ",";
   out += "\"arguments\":\"";
-  if (first) out += "{\\\"text\\\":\\\"";
-  out += text;
-  if (last) out += "\\\"}";
+  AppendEscaped(text, out);
   out += "\"}}]},\"logprobs\":null,\"finish_reason\":null}";
   Close(out);
 }

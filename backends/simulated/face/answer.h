@@ -1,6 +1,5 @@
 // The bytes of an answer in both dialects: events, whole JSON answers and errors.
 //
-// Text from text.h goes into JSON as it is. Text from a client is escaped.
 #ifndef PENSTOCK_BACKENDS_SIMULATED_FACE_ANSWER_H_
 #define PENSTOCK_BACKENDS_SIMULATED_FACE_ANSWER_H_
 
@@ -39,8 +38,8 @@ class EventWriter {
   void Role(int choice, const UsageCount& usage, std::string& out) const;
   // `text` is not empty.
   void Text(int choice, std::string_view text, std::string& out) const;
-  // One token of the arguments of a tool call. The first token opens the call, the last one closes it.
-  void ToolText(int choice, std::string_view text, bool first, bool last, std::string& out) const;
+  // One token of the arguments of a tool call. The first token opens the call.
+  void ToolText(int choice, std::string_view text, bool first, std::string& out) const;
   // Writes `usage` where the dialect has it in this event.
   void Finish(int choice, FinishReason reason, std::string_view stop, const UsageCount& usage, std::string& out) const;
   void Usage(const UsageCount& usage, std::string& out) const;

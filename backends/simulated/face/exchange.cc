@@ -48,24 +48,27 @@ void Exchange::OnToken(int index) {
   Progress& progress = progress_[index];
   const ChoicePlan& plan = job_.choices[index];
   const bool first = progress.made == 0;
-  std::string_view text;
-  if (!plan.silent) {
-    text = PieceAt(engine_->spec().seed, plan.conversation, plan.given.tokens.value() + progress.made);
-    if (first) text.remove_prefix(plan.given.bytes);
-  }
+  std::string_view text = plan.PieceOf(engine_->spec().seed, progress.made);
   ++progress.made;
   // The text ends before the stop string, even inside a piece.
   if (plan.text_bytes) text = text.substr(0, *plan.text_bytes - std::min(*plan.text_bytes, progress.bytes));
   progress.bytes += text.size();
   const bool speculates = engine_->spec().limits.tokens_per_step > 1;
-  if (!speculates || first || job_.tool) return Emit(index, text, first, progress.made == plan.output.value());
+  // The arguments of a tool without a schema are one text.
+  if (job_.tool && !plan.document) {
+    std::string argument(first ? "{\"text\":\"" : "");
+    argument += text;
+    if (progress.made == plan.output.value()) argument += "\"}";
+    return Emit(index, argument, first);
+  }
+  if (!speculates || first || job_.tool) return Emit(index, text, first);
   progress.pending += text;
 }
 
 void Exchange::Flush(int index) {
   Progress& progress = progress_[index];
   if (progress.pending.empty()) return;
-  Emit(index, progress.pending, false, false);
+  Emit(index, progress.pending, false);
   progress.pending.clear();
 }
 
@@ -73,14 +76,14 @@ void Exchange::FlushAll() {
   for (size_t i = 0; i < progress_.size(); ++i) Flush(static_cast<int>(i));
 }
 
-void Exchange::Emit(int index, std::string_view text, bool first, bool last) {
+void Exchange::Emit(int index, std::string_view text, bool first) {
   if (!job_.stream) {
     progress_[index].answer.text += text;
     return;
   }
   if (first && (job_.route == Route::kChat || job_.route == Route::kMessages)) events_.Role(index, Usage(), out_);
   if (job_.tool) {
-    events_.ToolText(index, text, first, last, out_);
+    events_.ToolText(index, text, first, out_);
   } else if (!text.empty()) {
     events_.Text(index, text, out_);
   }

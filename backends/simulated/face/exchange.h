@@ -58,7 +58,8 @@ class Exchange final : public SequenceListener {
   // Writes the tokens of the step.
   void Flush(int index);
   void FlushAll();
-  void Emit(int index, std::string_view text, bool first, bool last);
+  // `first`: the first text of the choice.
+  void Emit(int index, std::string_view text, bool first);
   void FinishChoice(int index, FinishReason reason);
   void Complete();
   void Fail(const ApiError& error);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "backends/simulated/face/answer_form.h"
 #include "backends/simulated/face/body_reader.h"
 #include "backends/simulated/face/prompts.h"
 #include "backends/simulated/machine/mix.h"
@@ -24,6 +25,8 @@ struct Fields {
   std::optional<Tokens> header_output;
   int64_t n = 1;
   std::vector<std::string> stops;
+  bool ends_of_itself = false;  // The limit only bounds the answer.
+  AnswerForm form;
 };
 
 void ReadModel(BodyReader& body, const Engine& engine, Job& job) {
@@ -95,31 +98,6 @@ void ReadStreaming(BodyReader& body, Job& job) {
   job.include_usage = usage != options->end() && usage->is_boolean() && usage->get<bool>();
 }
 
-// The name in {"function": {"name": ...}}. Empty for other shapes.
-std::string FunctionName(const json& tool) {
-  if (!tool.is_object()) return {};
-  const auto function = tool.find("function");
-  if (function == tool.end() || !function->is_object()) return {};
-  const auto name = function->find("name");
-  return name != function->end() && name->is_string() ? name->get<std::string>() : std::string();
-}
-
-// A tool call happens only when the client requires it. With a free choice the answer is text.
-void ReadTools(BodyReader& body, Job& job) {
-  const json* choice = body.Find("tool_choice");
-  if (choice == nullptr) return;
-  const bool required = choice->is_string() && *choice == "required";
-  if (!required && !choice->is_object()) return;
-  std::string name = FunctionName(*choice);
-  const json* tools = body.Find("tools");
-  if (required && tools != nullptr && tools->is_array() && !tools->empty()) name = FunctionName(tools->front());
-  if (name.empty()) {
-    body.FailField("tool_choice", "tool_choice asks for a tool, but names no function of `tools`.");
-    return;
-  }
-  job.tool = name;
-}
-
 void ReadSampling(BodyReader& body, const Engine& engine, Fields& fields) {
   const bool llama = engine.spec().LlamaDialect();
   fields.n = body.Whole("n", 1, llama ? engine.spec().limits.max_sequences : kMostChoices).value_or(1);
@@ -153,52 +131,39 @@ void CheckContext(BodyReader& body, const Engine& engine, const Prompt& prompt, 
              "BadRequestError", "input_tokens", prompt.tokens});
 }
 
-// Ends the choice at the first stop string in its text.
-void ApplyStops(uint64_t seed, const std::vector<std::string>& stops, ChoicePlan& choice) {
-  if (stops.empty() || choice.silent) return;
-  size_t longest = 0;
-  for (const std::string& stop : stops) longest = std::max(longest, stop.size());
-  std::string text;
-  for (int64_t made = 1; made <= choice.output.value(); ++made) {
-    std::string_view piece = PieceAt(seed, choice.conversation, choice.given.tokens.value() + made - 1);
-    if (made == 1) piece.remove_prefix(choice.given.bytes);
-    const size_t known = text.size() < longest ? 0 : text.size() - longest;
-    text += piece;
-    size_t first = std::string::npos;
-    for (const std::string& stop : stops) {
-      const size_t at = text.find(stop, known);
-      if (at >= first) continue;
-      first = at;
-      choice.stop = stop;
-    }
-    if (first == std::string::npos) continue;
-    choice.text_bytes = first;
-    choice.output = Tokens(made);
-    choice.reason = FinishReason::kStop;
-    return;
-  }
+// The length that the answer would have without a limit.
+Tokens WantedOutput(uint64_t seed, const Fields& fields, const ChoicePlan& choice) {
+  if (choice.document) return Tokens(std::ssize(*choice.document));
+  // The header and the draw count the whole answer, given text included. As in every engine, max_tokens counts only the
+  // rest.
+  const Tokens whole = fields.header_output ? *fields.header_output : DrawOutput(seed, choice.conversation);
+  return whole - choice.given.tokens;
 }
 
-ChoicePlan PlanChoice(const Engine& engine, const Job& job, const Fields& fields, int prompt_index, int64_t copy) {
+ChoicePlan PlanChoice(BodyReader& body, const Engine& engine, const Job& job, const Fields& fields, int prompt_index,
+                      int64_t copy) {
   const Prompt& prompt = job.prompts[prompt_index];
   const uint64_t seed = engine.spec().seed;
   ChoicePlan choice;
   choice.prompt = prompt_index;
   choice.given = prompt.given;
   choice.conversation = copy == 0 ? prompt.conversation : Mix(prompt.conversation, static_cast<uint64_t>(copy));
-  const bool limit_decides = !fields.header_output && fields.max_tokens;
-  // The header and the draw count the whole answer, given text included. As in every engine, max_tokens counts only the
-  // rest.
-  const Tokens whole = fields.header_output ? *fields.header_output : DrawOutput(seed, choice.conversation);
-  const Tokens wanted = limit_decides ? *fields.max_tokens : whole - choice.given.tokens;
+  choice.document = WriteDocument(body, fields.form, seed, choice.conversation);
+  if (choice.document) choice.given = {};
+  const bool ends_of_itself = fields.header_output || fields.ends_of_itself || choice.document;
+  const bool limit_decides = !ends_of_itself && fields.max_tokens;
+  const Tokens wanted = limit_decides ? *fields.max_tokens : WantedOutput(seed, fields, choice);
   choice.silent = wanted < Tokens(1);
   const Tokens room = engine.MaxContext() - prompt.tokens;
   const Tokens limit = std::min(room, fields.max_tokens.value_or(room));
   choice.output = std::max(Tokens(1), std::min(wanted, limit));
-  const bool at_limit = fields.max_tokens && wanted >= *fields.max_tokens;
+  // A document is whole at its last token, whatever the limit.
+  const bool at_limit =
+      fields.max_tokens && (choice.document ? wanted > *fields.max_tokens : wanted >= *fields.max_tokens);
   if (limit_decides || at_limit || wanted > room) choice.reason = FinishReason::kLength;
-  ApplyStops(seed, fields.stops, choice);
-  if (job.tool) choice.reason = FinishReason::kToolCalls;
+  choice.ApplyStops(seed, fields.stops);
+  const bool cut = choice.document && choice.reason == FinishReason::kLength;
+  if (job.tool && !cut) choice.reason = FinishReason::kToolCalls;
   return choice;
 }
 
@@ -236,19 +201,22 @@ Fields ReadGeneration(BodyReader& body, const JobHeaders& headers, const Engine&
   ReadStops(body, fields);
   job.max_tokens = fields.max_tokens;
   if (body.error()) return fields;
-  if (job.route != Route::kCompletions) {
-    ReadTools(body, job);
-    job.prompts.push_back(ReadChat(body, options));
-  } else {
+  fields.ends_of_itself = engine.spec().natural && !body.Bool("ignore_eos");
+  if (job.route == Route::kCompletions) {
     job.prompts = ReadPrompts(body, "prompt", options);
+    return fields;
   }
+  job.prompts.push_back(ReadChat(body, options));
+  if (body.error()) return fields;
+  fields.form = ReadAnswerForm(body, engine.spec().natural, engine.spec().seed, job.prompts.front().conversation);
+  job.tool = fields.form.tool;
   return fields;
 }
 
-void PlanChoices(const Engine& engine, const Fields& fields, Job& job) {
+void PlanChoices(BodyReader& body, const Engine& engine, const Fields& fields, Job& job) {
   for (size_t i = 0; i < job.prompts.size(); ++i) {
     for (int64_t copy = 0; copy < fields.n; ++copy) {
-      job.choices.push_back(PlanChoice(engine, job, fields, static_cast<int>(i), copy));
+      job.choices.push_back(PlanChoice(body, engine, job, fields, static_cast<int>(i), copy));
     }
   }
 }
@@ -293,7 +261,8 @@ std::variant<Job, ApiError> ParseJob(Route route, std::string_view text, const J
   const bool many = static_cast<int64_t>(job.prompts.size()) * fields.n > kMostChoices;
   if (many) body.FailField("n", "prompts times n must be at most " + std::to_string(kMostChoices) + ".");
   if (body.error()) return *body.error();
-  if (route != Route::kEmbeddings) PlanChoices(engine, fields, job);
+  if (route != Route::kEmbeddings) PlanChoices(body, engine, fields, job);
+  if (body.error()) return *body.error();
   return job;
 }
 

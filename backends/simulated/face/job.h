@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/simulated/engine/engine.h"
+#include "backends/simulated/face/choice_plan.h"
 #include "backends/simulated/face/response_log.h"
 #include "backends/simulated/machine/text.h"
 #include "base/units.h"
@@ -27,25 +28,13 @@ struct Prompt {
   Given given;                    // The part of the answer that the prompt already contains.
 };
 
-// The plan of one choice.
-struct ChoicePlan {
-  int prompt = 0;  // Index of the prompt.
-  Conversation conversation = 0;
-  Given given;
-  Tokens output{0};     // One token or more.
-  bool silent = false;  // The prompt contains the whole answer: one end token without text.
-  FinishReason reason = FinishReason::kStop;
-  std::optional<size_t> text_bytes;  // The text ends here, before a stop string.
-  std::string stop;                  // The stop string that ends the text.
-};
-
 struct Job {
   Route route = Route::kChat;
   std::string id;
   std::string model;  // The name in the answers.
   bool stream = false;
   bool include_usage = false;
-  std::optional<std::string> tool;  // The function name of a required tool call.
+  std::optional<std::string> tool;  // The name of the function that the answer calls.
   std::optional<Tokens> max_tokens;
   std::vector<Prompt> prompts;
   std::vector<ChoicePlan> choices;  // Empty for embeddings.

@@ -59,8 +59,18 @@ void ResponseLog::End(const char* type, const char* status) {
   Add(type, {{"response", object_}});
 }
 
-void ResponseLog::Finish(std::string_view reason, const ResponseCounts& counts) {
-  if (ended_) return;
+void ResponseLog::Arguments(std::string_view name, std::string_view text) {
+  if (call_.is_null()) {
+    const auto id = object_["id"].get<std::string>();
+    call_ = {{"id", "fc_" + id}, {"type", "function_call"}, {"status", "in_progress"}, {"call_id", "call_" + id},
+             {"name", name},     {"arguments", ""}};
+    Add("response.output_item.added", {{"output_index", 0}, {"item", call_}});
+  }
+  text_ += text;
+  Add("response.function_call_arguments.delta", {{"item_id", call_["id"]}, {"output_index", 0}, {"delta", text}});
+}
+
+void ResponseLog::EndText() {
   BeginText();
   const json message = Message("completed");
   const json place = {{"item_id", message["id"]}, {"output_index", 0}, {"content_index", 0}};
@@ -73,13 +83,32 @@ void ResponseLog::Finish(std::string_view reason, const ResponseCounts& counts) 
   Add("response.content_part.done", part);
   Add("response.output_item.done", {{"output_index", 0}, {"item", message}});
   object_["output"] = json::array({message});
+}
+
+void ResponseLog::EndCall(const char* status) {
+  call_["status"] = status;
+  call_["arguments"] = text_;
+  Add("response.function_call_arguments.done",
+      {{"item_id", call_["id"]}, {"output_index", 0}, {"name", call_["name"]}, {"arguments", text_}});
+  Add("response.output_item.done", {{"output_index", 0}, {"item", call_}});
+  object_["output"] = json::array({call_});
+}
+
+void ResponseLog::Finish(std::string_view reason, const ResponseCounts& counts) {
+  if (ended_) return;
+  const bool cut = reason == "length";
+  if (call_.is_null()) {
+    EndText();
+  } else {
+    EndCall(cut ? "incomplete" : "completed");
+  }
   object_["usage"] = {{"input_tokens", counts.prompt},
                       {"input_tokens_details", {{"cached_tokens", counts.cached}}},
                       {"output_tokens", counts.output},
                       {"output_tokens_details", {{"reasoning_tokens", 0}}},
                       {"total_tokens", counts.prompt + counts.output}};
-  if (reason == "length") object_["incomplete_details"] = {{"reason", "max_output_tokens"}};
-  End("response.completed", reason == "length" ? "incomplete" : "completed");
+  if (cut) object_["incomplete_details"] = {{"reason", "max_output_tokens"}};
+  End("response.completed", cut ? "incomplete" : "completed");
 }
 
 void ResponseLog::Fail(const std::string& message) {

@@ -1,7 +1,10 @@
 #include "backends/simulated/messages/messages.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "backends/simulated/messages/json_text.h"
 
 namespace penstock::simulated {
 namespace {
@@ -40,12 +43,20 @@ json ContentOf(const json& content) {
   return parts;
 }
 
+// A turn with results of tools is a turn of the tool, as in a chat.
+bool HasToolResults(const json& content) {
+  return content.is_array() && std::any_of(content.begin(), content.end(), [](const json& block) {
+           return block.is_object() && block.value("type", json()) == "tool_result";
+         });
+}
+
 // {"type": "any"} and {"type": "tool", "name"} ask for a call.
 void TakeToolChoice(const json& body, json& chat) {
   const json choice = body.value("tool_choice", json());
   if (!choice.is_object()) return;
   const json type = choice.value("type", json());
   if (type == "any") chat["tool_choice"] = "required";
+  if (type == "none") chat["tool_choice"] = "none";
   if (type == "tool") chat["tool_choice"] = {{"function", {{"name", choice.value("name", json())}}}};
 }
 
@@ -93,7 +104,10 @@ std::string ChatOfMessages(std::string_view text) {
   }
   for (const json& message : body["messages"]) {
     json turn = message;
-    if (turn.is_object() && turn.contains("content")) turn["content"] = ContentOf(turn["content"]);
+    if (turn.is_object() && turn.contains("content")) {
+      if (HasToolResults(turn["content"])) turn["role"] = "tool";
+      turn["content"] = ContentOf(turn["content"]);
+    }
     chat["messages"].push_back(std::move(turn));
   }
   return Dump(chat);
@@ -113,16 +127,14 @@ void MessageEvents::Start(const MessageCounts& counts, std::string& out) const {
 void MessageEvents::Text(std::string_view text, std::string& out) const {
   out += "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"";
   out += "text_delta\",\"text\":\"";
-  out += text;
+  AppendEscaped(text, out);
   out += "\"}}\n\n";
 }
 
-void MessageEvents::ToolText(std::string_view text, bool first, bool last, std::string& out) const {
+void MessageEvents::ToolText(std::string_view text, std::string& out) const {
   out += "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"";
   out += "input_json_delta\",\"partial_json\":\"";
-  if (first) out += "{\\\"text\\\":\\\"";
-  out += text;
-  if (last) out += "\\\"}";
+  AppendEscaped(text, out);
   out += "\"}}\n\n";
 }
 
@@ -140,10 +152,12 @@ void MessageEvents::Stop(std::string& out) { Event("message_stop", {{"type", "me
 std::string WholeMessage(const WholeMessageParts& parts, const MessageCounts& counts) {
   json block = {{"type", "text"}, {"text", parts.text}};
   if (!parts.tool.empty()) {
+    // Arguments that a limit cut are no JSON.
+    const json input = json::parse(parts.text, nullptr, false);
     block = {{"type", "tool_use"},
              {"id", "toolu_" + std::string(parts.id)},
              {"name", parts.tool},
-             {"input", {{"text", parts.text}}}};
+             {"input", input.is_object() ? input : json::object()}};
   }
   return Dump({{"id", parts.id},
                {"type", "message"},

@@ -1,6 +1,5 @@
 // Anthropic's dialect of a simulated engine: requests as chats, as real engines read them, and the bytes of answers.
-//
-// Text of an answer goes into JSON as it is; text from a client is escaped. Pure.
+// Pure.
 #ifndef PENSTOCK_BACKENDS_SIMULATED_MESSAGES_MESSAGES_H_
 #define PENSTOCK_BACKENDS_SIMULATED_MESSAGES_MESSAGES_H_
 
@@ -34,8 +33,8 @@ class MessageEvents {
 
   void Start(const MessageCounts& counts, std::string& out) const;
   void Text(std::string_view text, std::string& out) const;
-  // One token of the tool's input. The first opens the object, the last closes it.
-  void ToolText(std::string_view text, bool first, bool last, std::string& out) const;
+  // One token of the tool's input.
+  void ToolText(std::string_view text, std::string& out) const;
   void Finish(const MessageEnd& end, const MessageCounts& counts, std::string& out) const;
   static void Stop(std::string& out);
 

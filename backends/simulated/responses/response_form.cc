@@ -28,6 +28,50 @@ json ContentOf(const json& content) {
   return parts;
 }
 
+// The chat's form of a tool or of a choice of one: its members lie in "function".
+json FunctionOf(const json& flat) {
+  if (!flat.is_object() || flat.value("type", json()) != "function") return flat;
+  json function = flat;
+  function.erase("type");
+  return {{"type", "function"}, {"function", std::move(function)}};
+}
+
+json ToolsOf(const json& tools) {
+  if (!tools.is_array()) return tools;
+  json list = json::array();
+  for (const json& tool : tools) list.push_back(FunctionOf(tool));
+  return list;
+}
+
+// The chat's form of `text.format`.
+json FormatOf(const json& format) {
+  if (!format.is_object() || format.value("type", json()) != "json_schema") return format;
+  json named = format;
+  named.erase("type");
+  return {{"type", "json_schema"}, {"json_schema", std::move(named)}};
+}
+
+// The call of a tool, or its result, as a chat has them.
+json ToolTurn(const json& item) {
+  if (item["type"] == "function_call_output") {
+    const json output = item.value("output", json(""));
+    return {{"role", "tool"},
+            {"tool_call_id", item.value("call_id", json())},
+            {"content", output.is_string() ? output : json(DumpJson(output))}};
+  }
+  const json function = {{"name", item.value("name", json())}, {"arguments", item.value("arguments", json())}};
+  return {{"role", "assistant"},
+          {"content", nullptr},
+          {"tool_calls",
+           json::array({{{"id", item.value("call_id", json())}, {"type", "function"}, {"function", function}}})}};
+}
+
+bool IsToolTurn(const json& item) {
+  if (!item.is_object()) return false;
+  const json type = item.value("type", json());
+  return type == "function_call" || type == "function_call_output";
+}
+
 }  // namespace
 
 std::string DumpJson(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
@@ -42,7 +86,8 @@ ResponseOrder ReadOrder(const json& body) {
   const json input = body.value("input", json());
   if (input.is_string()) order.items.push_back({{"type", "message"}, {"role", "user"}, {"content", input}});
   if (input.is_array()) order.items = input;
-  for (const char* field : {"instructions", "metadata", "max_output_tokens", "temperature", "top_p", "tools"}) {
+  for (const char* field :
+       {"instructions", "metadata", "max_output_tokens", "temperature", "top_p", "tools", "tool_choice", "text"}) {
     if (body.contains(field)) order.shown[field] = body[field];
   }
   return order;
@@ -51,6 +96,10 @@ ResponseOrder ReadOrder(const json& body) {
 json MessagesOf(const json& items) {
   json messages = json::array();
   for (const json& item : items) {
+    if (IsToolTurn(item)) {
+      messages.push_back(ToolTurn(item));
+      continue;
+    }
     const bool message = item.is_object() && item.contains("role");
     const json role = message ? item["role"] : json("user");
     const json content = message ? ContentOf(item.value("content", json(""))) : json(DumpJson(item));
@@ -64,6 +113,10 @@ std::string ChatOf(const json& body, const ResponseOrder& order, const json& ear
   for (const char* field : {"model", "temperature", "top_p", "cache_salt"}) {
     if (body.contains(field)) chat[field] = body[field];
   }
+  if (body.contains("tools")) chat["tools"] = ToolsOf(body["tools"]);
+  if (body.contains("tool_choice")) chat["tool_choice"] = FunctionOf(body["tool_choice"]);
+  const json text = body.value("text", json());
+  if (text.is_object() && text.contains("format")) chat["response_format"] = FormatOf(text["format"]);
   if (body.contains("max_output_tokens")) chat["max_tokens"] = body["max_output_tokens"];
   if (!body.contains("input")) return DumpJson(chat);
   chat["messages"] = json::array();

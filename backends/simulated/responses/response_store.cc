@@ -98,7 +98,9 @@ void ResponseRun::Tell() {
 json ResponseRun::Conversation() const {
   json messages = earlier;
   for (json& message : MessagesOf(order_.items)) messages.push_back(std::move(message));
-  messages.push_back({{"role", "assistant"}, {"content", log_->text()}});
+  const json& call = log_->call();
+  messages.push_back(call.is_null() ? json{{"role", "assistant"}, {"content", log_->text()}}
+                                    : MessagesOf(json::array({call})).front());
   return messages;
 }
 

@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 from printed import blocks, run, sections, with_free_ports  # noqa: E402
 
 SECTIONS = {name: text for name, text in sections("docs/quickstarts.md").items()}
-ANSWERS = {"One llama-server": 1, "Two vLLM on one GPU": 2, "A kvcached pair": 2, "A mixed fleet": 3}
+ANSWERS = {"One llama-server": 1, "Two vLLM on one GPU": 2, "A kvcached pair": 2, "A mixed fleet": 3, "An agent without a GPU": 1}
 
 
 def test_every_section_is_run():
