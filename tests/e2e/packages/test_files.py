@@ -1,7 +1,9 @@
 """The files that packages carry: manual page, completions, container files."""
+import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 import yaml
@@ -104,6 +106,19 @@ def test_the_dockerfile_has_known_instructions_and_files_that_exist():
     assert [arguments for _, word, arguments in instructions() if word == "USER"] == [["penstock"]]
     last = [arguments for _, word, arguments in instructions() if word == "CMD"][-1]
     assert "/etc/penstock/penstock.yaml" in " ".join(last)
+
+
+def test_the_linter_finds_nothing_in_the_dockerfile():
+    hadolint = pathlib.Path(sys.executable).parent / "hadolint"
+    found = run(hadolint, "--no-color", "--failure-threshold", "warning", PACKAGING / "docker/Dockerfile")
+    assert found.returncode == 0, found.stdout
+
+
+@pytest.mark.skipif(not shutil.which("docker-compose"), reason="needs docker-compose")
+def test_compose_reads_its_file():
+    dry = run("docker-compose", "-f", PACKAGING / "docker/compose.yaml", "config")
+    assert dry.returncode == 0, dry.stderr
+    assert set(yaml.safe_load(dry.stdout)["services"]) == {"engine", "router"}
 
 
 def test_the_compose_file_starts_commands_of_the_binary():
