@@ -52,6 +52,19 @@ TEST_F(ThresholdGateTest, EightyPercentOfKvOrFiveWaitingCloseAReplica) {
   EXPECT_EQ(gate_.WaitOf(RequestId(1))->position, 0);
 }
 
+TEST_F(ThresholdGateTest, AClosedGateShowsTheModelThatWaitsAndTheMemoryThatReportsLeave) {
+  step_.Report(1, 0, 0.8, 0);
+  step_.Report(1, 1, 0.1, 5);
+  EXPECT_TRUE(gate_.FindMemoryWaits(Instant::FromSeconds(1)).models.empty());
+
+  step_.Arrive(1, 1);
+
+  const MemoryWaits waits = gate_.FindMemoryWaits(Instant::FromSeconds(1));
+  EXPECT_EQ(waits.models, std::vector<ModelId>{ModelId(0)});
+  const std::vector<MemoryWaits::Pool> pools = {{PoolId(0), Amount(2000)}, {PoolId(1), Amount(9000)}};
+  EXPECT_EQ(waits.pools, pools);
+}
+
 TEST_F(ThresholdGateTest, JustBelowTheThresholdsAReplicaIsOpen) {
   step_.Report(1, 0, 0.799, 4);
   step_.Report(1, 1, 0.9, 0);

@@ -56,6 +56,24 @@ def test_a_price_gives_a_cost(routed):
     assert router.metrics().sum("penstock_gpu_cost_total", gpu="node1/gpu0") > 0
 
 
+def test_productive_time_is_full_while_a_request_waits_for_memory(folder):
+    patient = "classes: {standard: {ttft: 60s, tpot: 1s, queue: 60s, default: true}}\n"
+    with Engine(folder, kv_tokens=1600) as engine:
+        config = ("gpus: [{id: node1/gpu0, kind: a100-80, memory: 80GiB}]\n" + patient
+                  + f"replicas:\n  - {{id: chat-a, url: 'http://127.0.0.1:{engine.port}', gpus: [node1/gpu0]}}\n")
+        with Router(folder, config=config) as router:
+            body = request_bytes(body=chat("word " * 700, max_tokens=100, stream=True))
+            senders = [threading.Thread(target=send, args=(router.address, body), kwargs={"timeout": 60}) for _ in range(6)]
+            for sender in senders:
+                sender.start()
+            wait_until(lambda: router.metrics().sum("penstock_gpu_seconds_total", state="full") > 0.5, 30, "a full GPU")
+            for sender in senders:
+                sender.join()
+            metrics = router.wait_for_nothing([engine])
+            assert fleet(router)["gpu_time"]["seconds"]["full"] > 0.5
+            assert metrics.sum("penstock_gpu_seconds_total", state="blocked") < metrics.sum("penstock_gpu_seconds_total", state="full")
+
+
 def test_overdue_work_is_slow_and_its_tokens_are_waste(routed):
     router, engine = routed
     request = threading.Thread(target=lambda: send(router.address, request_bytes(body=chat("Hello", max_tokens=400, stream=True))))
