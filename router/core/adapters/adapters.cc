@@ -168,9 +168,24 @@ bool Adapters::MayLoad(AdapterHost& host, bool pressing, Instant now, AdapterSta
   return *victim != nullptr;
 }
 
+double Adapters::LoadSeconds(const AdapterHost& host) const {
+  return host.load.expected().seconds() * fleet_.replicas()[host.replica].facts.node.StorageFactor();
+}
+
 Adapters::Offer Adapters::BestOffer(ModelId model, const Coverage& coverage, bool pressing, Instant now) {
+  struct Rank {
+    bool has_victim;
+    double seconds;
+    int64_t busy;
+    // A load that takes less than half as long goes first, whoever is busy.
+    bool IsBetterThan(const Rank& other) const {
+      if (has_victim != other.has_victim) return !has_victim;
+      if (seconds > 2 * other.seconds || other.seconds > 2 * seconds) return seconds < other.seconds;
+      return busy < other.busy;
+    }
+  };
   Offer best;
-  int64_t least = 0;
+  Rank least{};
   for (const size_t index : servers_.Of(model)) {
     AdapterHost* host = HostOf(index);
     AdapterState* adapter = host == nullptr ? nullptr : host->Find(model);
@@ -179,11 +194,10 @@ Adapters::Offer Adapters::BestOffer(ModelId model, const Coverage& coverage, boo
     if (coverage.there && busy >= coverage.least_busy) continue;
     Offer offer{host, nullptr};
     if (!MayLoad(*host, pressing && !coverage.there, now, &offer.victim)) continue;
-    const bool better =
-        best.host == nullptr || std::tuple(offer.victim != nullptr, busy) < std::tuple(best.victim != nullptr, least);
-    if (!better) continue;
+    const Rank rank{offer.victim != nullptr, LoadSeconds(*host), busy};
+    if (best.host != nullptr && !rank.IsBetterThan(least)) continue;
     best = offer;
-    least = busy;
+    least = rank;
   }
   return best;
 }

@@ -1,12 +1,13 @@
 // The adapters that engines load by order: decides which replica loads which of them, and follows the orders.
 //
 // A review looks at the adapters with waiting requests. One that no replica up has is loaded where the fewest requests
-// run. One that some replica has is loaded on a further one that runs less. Its oldest request has then waited for
-// longer than two loads take. A replica that has as many adapters as it may have gives up the one that was used longest
-// ago and that nobody runs. Where somebody runs each of them, the newcomer waits for kBusyPatience; then one that has
-// been there for kLeastStay leaves. Its running requests go on. Invariant: one order per replica is under way, and no
-// replica has or loads more adapters than it may. Owned by PenstockCore. Costs nothing while no replica loads adapters.
-// A review is O(adapters x servers).
+// run; a replica that is expected to load in less than half the time goes first. The expectation is learned, times the
+// pressure on the storage of its node. One that some replica has is loaded on a further one that runs less. Its oldest
+// request has then waited for longer than two loads take. A replica that has as many adapters as it may have gives up
+// the one that was used longest ago and that nobody runs. Where somebody runs each of them, the newcomer waits for
+// kBusyPatience; then one that has been there for kLeastStay leaves. Its running requests go on. Invariant: one order
+// per replica is under way, and no replica has or loads more adapters than it may. Owned by PenstockCore. Costs nothing
+// while no replica loads adapters. A review is O(adapters x servers).
 #ifndef PENSTOCK_ROUTER_CORE_ADAPTERS_ADAPTERS_H_
 #define PENSTOCK_ROUTER_CORE_ADAPTERS_ADAPTERS_H_
 
@@ -75,6 +76,8 @@ class Adapters {
   // True: the host may begin to load now; `victim` is what it gives up, or null.
   bool MayLoad(AdapterHost& host, bool pressing, Instant now, AdapterState** victim);
   AdapterState* VictimOf(AdapterHost& host, bool pressing, Instant now);
+  // The expected time of a load, on the node's storage as it is now.
+  double LoadSeconds(const AdapterHost& host) const;
   Offer BestOffer(ModelId model, const Coverage& coverage, bool pressing, Instant now);
   void Order(const Offer& offer, ModelId model, Instant now, std::vector<Action>& actions);
   void SettleOrders(Instant now);

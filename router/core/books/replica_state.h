@@ -50,6 +50,9 @@ struct NodeFacts {
   double storage_pressure = 0;
   bool closed = false;
   bool operator==(const NodeFacts&) const = default;
+
+  // Times that work on the node's storage takes as long: at most 20, at full pressure.
+  double StorageFactor() const { return 1 / std::max(0.05, 1 - storage_pressure); }
 };
 
 // Facts that the engine reported, or that its tokens showed.

@@ -6,12 +6,6 @@
 #include "router/core/placement/money.h"
 
 namespace penstock {
-namespace {
-
-// The part of a saturated node's storage that is left all the same.
-constexpr double kLeastStorage = 0.05;
-
-}  // namespace
 
 bool Placement::CanAvoid(const RequestState& request, Tokens needed) const {
   if (request.waiting.avoid.empty() || request.arrived.home) return false;
@@ -33,12 +27,11 @@ bool Placement::HasOpenServer(const RequestState& request, Tokens needed, bool c
 }
 
 double Placement::StorageFactor(const RequestState& request, const ReplicaState& replica) const {
-  const double pressure = replica.facts.node.storage_pressure;
-  if (pressure <= 0) return 1;
+  if (replica.facts.node.storage_pressure <= 0) return 1;
   const std::vector<ModelSpec>& models = fleet_.spec().models;
   const ModelSpec& model = models[request.arrived.model.value()];
   const bool needs = model.storage || (model.base && models[model.base->value()].storage);
-  return needs ? 1 / std::max(kLeastStorage, 1 - pressure) : 1;
+  return needs ? replica.facts.node.StorageFactor() : 1;
 }
 
 std::optional<WaitReason> Placement::Test(const RequestState& request, size_t index, Instant now) {

@@ -176,6 +176,26 @@ TEST(Adapters, AnAdapterThatVanishedIsLoadedAgain) {
   EXPECT_EQ(AllOf<LoadAdapter>(core.ArriveFor(1, kRed)).size(), 1u);
 }
 
+TEST(Adapters, ALoadAvoidsANodeWhoseStorageIsBusy) {
+  AdapterCore core(2);
+  core.Send(NodeReport{ReplicaId(0), 1, 0.9, false});
+  core.ArriveFor(1, kBase);
+  core.ArriveFor(2, kBase);
+  core.ArriveFor(3, kBase);
+  const std::vector<Action> arrived = core.ArriveFor(4, kRed);
+  ASSERT_EQ(AllOf<LoadAdapter>(arrived).size(), 1u) << Text(arrived);
+  EXPECT_EQ(AllOf<LoadAdapter>(arrived)[0].replica, ReplicaId(1));
+}
+
+TEST(Adapters, ALoadAvoidsAReplicaWhoseLoadsTookLong) {
+  AdapterCore core(2, 3);
+  core.ArriveFor(1, kRed);
+  core.Loaded(0, kRed, 20);
+  const std::vector<Action> arrived = core.ArriveFor(2, kBlue);
+  ASSERT_EQ(AllOf<LoadAdapter>(arrived).size(), 1u) << Text(arrived);
+  EXPECT_EQ(AllOf<LoadAdapter>(arrived)[0].replica, ReplicaId(1));
+}
+
 TEST(Adapters, AFurtherReplicaLoadsAnAdapterWhoseRequestsWait) {
   AdapterCore core(2);
   core.Have(0, kRed);
