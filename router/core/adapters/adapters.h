@@ -1,8 +1,8 @@
 // The adapters that engines load by order: decides which replica loads which of them, and follows the orders.
 //
 // A review looks at the adapters with waiting requests. One that no replica up has is loaded where the fewest requests
-// run; a replica that is expected to load in less than half the time goes first. The expectation is learned, times the
-// pressure on the storage of its node. One that some replica has is loaded on a further one that runs less. Its oldest
+// run. A replica that is expected to load in less than half the time goes first. That time is learned, and grows with
+// the pressure on the storage of its node. One that some replica has is loaded on a further one that runs less. Its oldest
 // request has then waited for longer than two loads take. A replica that has as many adapters as it may have gives up
 // the one that was used longest ago and that nobody runs. Where somebody runs each of them, the newcomer waits for
 // kBusyPatience; then one that has been there for kLeastStay leaves. Its running requests go on. Invariant: one order
