@@ -2,12 +2,12 @@
 //
 // A review looks at the adapters with waiting requests. One that no replica up has is loaded where the fewest requests
 // run. A replica that is expected to load in less than half the time goes first. That time is learned, and grows with
-// the pressure on the storage of its node. One that some replica has is loaded on a further one that runs less. Its oldest
-// request has then waited for longer than two loads take. A replica that has as many adapters as it may have gives up
-// the one that was used longest ago and that nobody runs. Where somebody runs each of them, the newcomer waits for
-// kBusyPatience; then one that has been there for kLeastStay leaves. Its running requests go on. Invariant: one order
-// per replica is under way, and no replica has or loads more adapters than it may. Owned by PenstockCore. Costs nothing
-// while no replica loads adapters. A review is O(adapters x servers).
+// the pressure on the storage of its node. One that some replica has is loaded on a further one that runs less. Its
+// oldest request has then waited for longer than two loads take. A replica that has as many adapters as it may have
+// gives up the one that was used longest ago and that nobody runs. Where somebody runs each of them, the newcomer waits
+// for kBusyPatience; then one that has been there for kLeastStay leaves. Its running requests go on. Invariant: one
+// order per replica is under way, and no replica has or loads more adapters than it may. Owned by PenstockCore. Costs
+// nothing while no replica loads adapters. A review is O(adapters x servers).
 #ifndef PENSTOCK_ROUTER_CORE_ADAPTERS_ADAPTERS_H_
 #define PENSTOCK_ROUTER_CORE_ADAPTERS_ADAPTERS_H_
 
