@@ -6,18 +6,13 @@
 namespace penstock {
 namespace {
 
-constexpr int kImageFeature = 9;
-constexpr int kTextFeature = 10;
+constexpr int kFeatures = 10;
+constexpr int kTextFeature = 9;
 
-// Tokens per unit of each feature before anything was learned, its one-sigma uncertainty, and the most it may become.
-struct FeaturePrior {
-  double weight;
-  double sigma;
-  double most;
-};
 // English prose (4.7 letters, a space and some punctuation per word) comes to 4.1 bytes per token. Digits come to two
 // per token (tokenizers take one or three), CJK to 0.8 tokens per character.
-constexpr FeaturePrior kPriors[] = {
+// Tokens per unit of each feature.
+constexpr LinearFit<kFeatures>::Priors kPriors = {{
     {0.085, 0.05, 1.0},  // Latin letters, bytes.
     {0.25, 0.15, 1.5},   // Other alphabets, bytes.
     {0.9, 0.3, 4},       // Words.
@@ -27,9 +22,8 @@ constexpr FeaturePrior kPriors[] = {
     {0.55, 0.25, 2},     // Other bytes.
     {4, 5, 200},         // Chat messages.
     {0.28, 0.1, 2},      // Tool schema bytes.
-    {600, 500, 20000},   // Images of unknown size.
     {2, 30, 5000},       // Once per prompt: template, default system prompt.
-};
+}};
 
 // Shares of the old observations' weight that one request takes away: bounds, and the share per squared relative error.
 constexpr double kForgetLeast = 1e-4;
@@ -52,27 +46,13 @@ constexpr int64_t kSharedSample = 8;
 // still counts for its error.
 constexpr double kFaithful = 0.05;
 constexpr int64_t kFaithfulSample = 4;
-// Relative standard errors: of a model without observations, at least of any text, and of an image of unknown size.
+// Relative standard errors: of a model without observations, and at least of any text.
 constexpr double kUntrainedSigma = 0.15;
 constexpr double kLeastSigma = 0.002;
-constexpr double kImageSigma = 0.7;
-// Tokens of audio, video and remote images, which are unknown; their standard error is as large.
-constexpr double kUnforecastableTokens = 1000;
 // Tokens. Keeps a hostile prompt's estimate inside 64 bits.
 constexpr double kMostTokens = 1e12;
 // Standard deviations of a normal distribution's 95 % quantile.
 constexpr double kOneSided95 = 1.645;
-
-template <size_t N>
-double Dot(const std::array<double, N>& a, const std::array<double, N>& b) {
-  double sum = 0;
-  for (size_t i = 0; i < std::size(kPriors); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-double KnownTokens(const TextCounts& counts) {
-  return static_cast<double>(counts.exact_tokens) + static_cast<double>(counts.image_tokens);
-}
 
 }  // namespace
 
@@ -84,30 +64,17 @@ Tokens PromptEstimate::Upper() const {
 PromptEstimator::PromptEstimator() : shared_(Initial()) {}
 
 PromptEstimator::State PromptEstimator::Initial() {
-  static_assert(std::size(kPriors) == kFeatures);
-  static_assert(kFeatures <= kLanes);
-  State state{};
-  for (int i = 0; i < kFeatures; ++i) {
-    state.weights[i] = kPriors[i].weight;
-    state.covariance[i][i] = kPriors[i].sigma * kPriors[i].sigma;
-  }
+  State state{.fit = LinearFit<kFeatures>(kPriors)};
   state.squared_relative_error = kUntrainedSigma * kUntrainedSigma;
   return state;
 }
 
 PromptEstimator::Vector PromptEstimator::Features(const TextCounts& counts) {
-  const int64_t unknown_images = counts.image_tokens > 0 ? 0 : counts.images;
-  Vector features{static_cast<double>(counts.latin),
-                  static_cast<double>(counts.script),
-                  static_cast<double>(counts.words),
-                  static_cast<double>(counts.digits),
-                  static_cast<double>(counts.space),
-                  static_cast<double>(counts.cjk),
-                  static_cast<double>(counts.other),
-                  static_cast<double>(counts.messages),
-                  static_cast<double>(counts.tool_bytes),
-                  static_cast<double>(unknown_images),
-                  0};
+  Vector features{static_cast<double>(counts.latin),      static_cast<double>(counts.script),
+                  static_cast<double>(counts.words),      static_cast<double>(counts.digits),
+                  static_cast<double>(counts.space),      static_cast<double>(counts.cjk),
+                  static_cast<double>(counts.other),      static_cast<double>(counts.messages),
+                  static_cast<double>(counts.tool_bytes), 0};
   const bool any = std::any_of(features.begin(), features.end(), [](double value) { return value > 0; });
   features[kTextFeature] = any ? 1 : 0;
   return features;
@@ -117,17 +84,12 @@ PromptEstimate PromptEstimator::Estimate(ModelId model, const TextCounts& counts
   const auto found = models_.find(model);
   const State& state = found == models_.end() ? shared_ : found->second;
   const Vector features = Features(counts);
-  const double text = std::max(0.0, Dot(state.weights, features));
-  const double images = state.weights[kImageFeature] * features[kImageFeature];
-  double total = text + KnownTokens(counts);
+  const double text = std::max(0.0, state.fit.Of(features));
+  double total = text + static_cast<double>(counts.exact_tokens);
   double sigma = std::sqrt(state.squared_relative_error);
   if (found == models_.end()) sigma = std::max(sigma, kUntrainedSigma);
-  double variance = std::pow(sigma * (text - images), 2) + std::pow(kImageSigma * images, 2);
+  double variance = std::pow(sigma * text, 2);
   if (features[kTextFeature] > 0) variance += kRoundingTokens * kRoundingTokens;
-  if (counts.unforecastable) {
-    total += kUnforecastableTokens;
-    variance += kUnforecastableTokens * kUnforecastableTokens;
-  }
   if (!(total > 0)) return {Tokens(0), 0};
   total = std::clamp(total, 1.0, kMostTokens);
   return {Tokens(std::llround(total)), std::sqrt(variance) / total};
@@ -135,12 +97,12 @@ PromptEstimate PromptEstimator::Estimate(ModelId model, const TextCounts& counts
 
 void PromptEstimator::Observe(ModelId model, const TextCounts& counts, Tokens actual) {
   const Vector features = Features(counts);
-  const double text = actual.AsDouble() - KnownTokens(counts);
-  if (counts.unforecastable || features[kTextFeature] == 0 || !(text > 0)) return;
+  const double text = actual.AsDouble() - static_cast<double>(counts.exact_tokens);
+  if (features[kTextFeature] == 0 || !(text > 0)) return;
   auto [place, fresh] = models_.try_emplace(model);
   if (fresh) {
     place->second = Initial();
-    place->second.weights = shared_.weights;
+    place->second.fit.TakeWeights(shared_.fit);
   }
   Learn(place->second, features, text);
   // The shared fit is settled by then; it learns from a sample of the further requests.
@@ -149,7 +111,7 @@ void PromptEstimator::Observe(ModelId model, const TextCounts& counts, Tokens ac
 }
 
 void PromptEstimator::Learn(State& state, const Vector& features, double actual) {
-  const double predicted = std::max(1.0, Dot(state.weights, features));
+  const double predicted = std::max(1.0, state.fit.Of(features));
   const double scale = std::max(actual, kShortPrompt);
   const double error = (actual - predicted) / scale;
   const double band = std::clamp((actual - predicted) / std::max(predicted, kShortPrompt), -1.0, 1.0);
@@ -170,65 +132,9 @@ void PromptEstimator::Learn(State& state, const Vector& features, double actual)
   for (double& value : scaled) value /= scale;
   // A surprise beyond three sigma counts as a noisier sample: it moves a settled fit no further than three would.
   const double surprise = std::max(1.0, std::abs(error) / (3 * std::max(sigma, kNoise)));
-  Correct(state, scaled, error, kNoise * kNoise * surprise);
-  Forget(state);
-}
-
-// The matrix is symmetric, so rows may stand for columns; features that do not occur are skipped.
-PromptEstimator::Vector PromptEstimator::Times(const Matrix& matrix, const Vector& vector) {
-  Vector product{};
-  for (int j = 0; j < kFeatures; ++j) {
-    if (vector[j] == 0) continue;
-    for (int i = 0; i < kLanes; ++i) product[i] += matrix[j][i] * vector[j];
-  }
-  return product;
-}
-
-void PromptEstimator::Correct(State& state, Vector scaled, double error, double noise) {
-  // A weight that would leave its bounds stops there and the others take up the rest. Clamping alone would let two
-  // weights that are anticorrelated push each other away from the solution.
-  for (int round = 0; round < kFeatures; ++round) {
-    const Vector step = Times(state.covariance, scaled);
-    const double gain = 1 / (noise + Dot(step, scaled));
-    int leaving = 0;
-    const auto leaves = [&](int i) {
-      const double wanted = state.weights[i] + gain * step[i] * error;
-      return scaled[i] != 0 && (wanted < 0 || wanted > kPriors[i].most);
-    };
-    while (leaving < kFeatures && !leaves(leaving)) ++leaving;
-    if (leaving == kFeatures) {
-      for (int i = 0; i < kFeatures; ++i) {
-        state.weights[i] = std::clamp(state.weights[i] + gain * step[i] * error, 0.0, kPriors[i].most);
-        const double share = gain * step[i];
-        if (share == 0) continue;
-        for (int j = 0; j < kLanes; ++j) state.covariance[i][j] -= share * step[j];
-      }
-      return;
-    }
-    const double bound = step[leaving] * error < 0 ? 0 : kPriors[leaving].most;
-    error -= scaled[leaving] * (bound - state.weights[leaving]);
-    state.weights[leaving] = bound;
-    Separate(state, leaving);
-    scaled[leaving] = 0;
-  }
-}
-
-void PromptEstimator::Separate(State& state, int feature) {
-  for (int i = 0; i < kFeatures; ++i) {
-    if (i == feature) continue;
-    state.covariance[i][feature] = 0;
-    state.covariance[feature][i] = 0;
-  }
-}
-
-void PromptEstimator::Forget(State& state) {
-  // A step of the way back to the prior's uncertainty, a longer one while the fit is off. The mixture of two covariance
-  // matrices is one, so that nothing can turn negative, and no direction becomes less certain than at the start.
-  const double share = std::clamp(kForgetPerError * state.squared_relative_error, kForgetLeast, kForgetMost);
-  for (int i = 0; i < kFeatures; ++i) {
-    for (int j = 0; j < kLanes; ++j) state.covariance[i][j] *= 1 - share;
-    state.covariance[i][i] += share * kPriors[i].sigma * kPriors[i].sigma;
-  }
+  state.fit.Correct(kPriors, scaled, error, kNoise * kNoise * surprise);
+  // A longer step back while the fit is off.
+  state.fit.Forget(kPriors, std::clamp(kForgetPerError * state.squared_relative_error, kForgetLeast, kForgetMost));
 }
 
 }  // namespace penstock

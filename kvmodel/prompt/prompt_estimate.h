@@ -6,13 +6,12 @@
 #ifndef PENSTOCK_KVMODEL_PROMPT_ESTIMATE_H_
 #define PENSTOCK_KVMODEL_PROMPT_ESTIMATE_H_
 
-#include <array>
 #include <cstdint>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "kvmodel/prompt/linear_fit.h"
 #include "kvmodel/prompt/text_counts.h"
 
 namespace penstock {
@@ -24,10 +23,9 @@ struct PromptEstimate {
   Tokens Upper() const;
 };
 
-// One linear model per served model: tokens = weights x features, fitted by recursive least squares on relative errors.
-// Forgetting follows drift. No direction ever becomes less certain than at the start, and weights stay between zero and
-// a bound. A surprise beyond three sigma moves a settled fit about as far as three would. A settled fit that is within
-// 5 % learns from one request in four.
+// One linear model per served model: tokens = weights x features, fitted on relative errors. A surprise beyond three
+// sigma moves a settled fit about as far as three would. A settled fit that is within 5 % learns from one request in
+// four.
 class PromptEstimator {
  public:
   PromptEstimator();
@@ -36,19 +34,15 @@ class PromptEstimator {
   // at least one token for any text.
   PromptEstimate Estimate(ModelId model, const TextCounts& counts) const;
   // Learns from the engine's count. Outliers beyond a factor of 8 only widen the band; 20 in a row start the fit anew.
-  // Prompts that cannot be forecast, or that are given wholly as token ids, teach nothing.
+  // Prompts that are given wholly as token ids teach nothing.
   void Observe(ModelId model, const TextCounts& counts, Tokens actual);
 
  private:
-  // Latin, script, words, digits, space, cjk, other, messages, tool bytes, images of unknown size, any text at all.
-  static constexpr int kFeatures = 11;
-  // Padded with zeros to an even number, which lets the compiler take several at a time.
-  static constexpr int kLanes = 12;
-  using Vector = std::array<double, kLanes>;
-  using Matrix = std::array<Vector, kFeatures>;
+  // Latin, script, words, digits, space, cjk, other, messages, tool bytes, any text at all.
+  using Fit = LinearFit<10>;
+  using Vector = Fit::Vector;
   struct State {
-    Vector weights;
-    Matrix covariance;
+    Fit fit;
     double squared_relative_error = 0.01;
     int64_t observations = 0;
     int outliers = 0;  // Consecutive ones.
@@ -56,11 +50,6 @@ class PromptEstimator {
   static State Initial();
   static Vector Features(const TextCounts& counts);
   static void Learn(State& state, const Vector& features, double actual);
-  static Vector Times(const Matrix& matrix, const Vector& vector);
-  static void Correct(State& state, Vector scaled, double error, double noise);
-  // Forgets the correlation of one weight's error with the others' errors.
-  static void Separate(State& state, int feature);
-  static void Forget(State& state);
 
   absl::flat_hash_map<ModelId, State> models_;
   State shared_;  // Learns from every model; once it is settled, from some of the requests.

@@ -52,10 +52,7 @@ TextCounts& TextCounts::operator+=(const TextCounts& other_counts) {
   other += other_counts.other;
   messages += other_counts.messages;
   tool_bytes += other_counts.tool_bytes;
-  images += other_counts.images;
-  image_tokens += other_counts.image_tokens;
   exact_tokens += other_counts.exact_tokens;
-  unforecastable = unforecastable || other_counts.unforecastable;
   return *this;
 }
 

@@ -17,12 +17,9 @@ struct TextCounts {
   int64_t space = 0;  // Spaces, tabs, line ends and control characters, bytes.
   int64_t cjk = 0;    // Chinese, Japanese and Korean characters (not bytes), their punctuation and full width included.
   int64_t other = 0;  // All other bytes: punctuation, symbols, emoji, invalid UTF-8.
-  int64_t messages = 0;    // Chat messages: each costs template tokens.
-  int64_t tool_bytes = 0;  // JSON bytes of tool schemas.
-  int64_t images = 0;
-  int64_t image_tokens = 0;     // The model's image rule gives them; 0 without one.
-  int64_t exact_tokens = 0;     // A prompt given as token ids: exact, added to the estimate of the text.
-  bool unforecastable = false;  // Audio, video or remote images: the band is wide.
+  int64_t messages = 0;      // Chat messages: each costs template tokens.
+  int64_t tool_bytes = 0;    // JSON bytes of tool schemas.
+  int64_t exact_tokens = 0;  // A prompt given as token ids: exact, added to the estimate of the text.
 
   TextCounts& operator+=(const TextCounts& other_counts);
   bool operator==(const TextCounts&) const = default;

@@ -59,12 +59,12 @@ PromptEstimate CoreHost::SubmitArrival(RequestArrived arrival, const Prompt& pro
   PromptEstimate estimate;
   {
     std::lock_guard lock(mutex_);
-    estimate = prompt.fixed ? FixedPrompt(prompt) : estimator_.Estimate(arrival.model, prompt.text);
+    estimate = prompt.fixed ? FixedPrompt(prompt) : estimator_.Estimate(arrival.model, prompt.all);
     arrival.prompt = estimate.tokens;
     arrival.prompt_sigma = estimate.relative_sigma;
     if (prompt.max_context > Tokens(0) && !prompt.fixed && estimate.tokens > prompt.max_context &&
-        !(prompt.text == prompt.largest)) {
-      const PromptEstimate largest = estimator_.Estimate(arrival.model, prompt.largest);
+        !(prompt.all.text == prompt.largest)) {
+      const PromptEstimate largest = estimator_.Estimate(arrival.model, {prompt.largest});
       arrival.prompt = std::max(largest.tokens, prompt.max_context - Tokens(1));
     }
     spent = ApplyLocked(arrival);
@@ -73,16 +73,16 @@ PromptEstimate CoreHost::SubmitArrival(RequestArrived arrival, const Prompt& pro
   return estimate;
 }
 
-PromptEstimate CoreHost::EstimateOf(ModelId model, const TextCounts& text) const {
+PromptEstimate CoreHost::EstimateOf(ModelId model, const InputCounts& input) const {
   std::lock_guard lock(mutex_);
-  return estimator_.Estimate(model, text);
+  return estimator_.Estimate(model, input);
 }
 
-void CoreHost::SubmitClosed(const RequestClosed& closed, ModelId model, const TextCounts* text) {
+void CoreHost::SubmitClosed(const RequestClosed& closed, ModelId model, const InputCounts* input) {
   Duration spent;
   {
     std::lock_guard lock(mutex_);
-    if (text != nullptr && closed.prompt > Tokens(0)) estimator_.Observe(model, *text, closed.prompt);
+    if (input != nullptr && closed.prompt > Tokens(0)) estimator_.Observe(model, *input, closed.prompt);
     spent = ApplyLocked(closed);
   }
   Left(spent);

@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-#include "kvmodel/prompt/prompt_estimate.h"
+#include "kvmodel/prompt/input_estimate.h"
 #include "router/core/contract/admission_core.h"
 #include "router/live/mailbox.h"
 
@@ -51,7 +51,7 @@ class CoreHost {
 
   // The facts about a prompt when its request arrives.
   struct Prompt {
-    TextCounts text;        // The text of all prompts of the request.
+    InputCounts all;        // All prompts of the request.
     TextCounts largest;     // The text of the largest prompt.
     Tokens max_context{0};  // The model's; 0: unknown. A list of short prompts is never "over the context".
     // Taken for the prompt instead of an estimate, and never "over the context".
@@ -60,9 +60,9 @@ class CoreHost {
   // Estimates the prompt, fills it into the event and submits that.
   PromptEstimate SubmitArrival(RequestArrived arrival, const Prompt& prompt);
   // The estimate of a prompt that asks for nothing.
-  PromptEstimate EstimateOf(ModelId model, const TextCounts& text) const;
-  // Closes a request and learns from the engine's prompt count (`text` null: nothing to learn).
-  void SubmitClosed(const RequestClosed& closed, ModelId model, const TextCounts* text);
+  PromptEstimate EstimateOf(ModelId model, const InputCounts& input) const;
+  // Closes a request and learns from the engine's prompt count (`input` null: nothing to learn).
+  void SubmitClosed(const RequestClosed& closed, ModelId model, const InputCounts* input);
 
   // Grows when the fleet, the health or the residency of a replica may be another one than before. Takes no lock.
   uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
@@ -91,7 +91,7 @@ class CoreHost {
   // Guards everything below. (The packaged absl::Mutex is opaque to the thread sanitizer.)
   mutable std::mutex mutex_;
   const std::unique_ptr<AdmissionCore> core_;
-  PromptEstimator estimator_;
+  InputEstimator estimator_;
   std::vector<Action> actions_;
   Instant armed_ = Instant::Never();
 };

@@ -58,11 +58,11 @@ void Ticket::FixAnswer() {
   if (open_ && !std::exchange(fixed_, true)) loop_.edge().core->Submit(AnswerFixed{id_});
 }
 
-void Ticket::Close(RequestClosed closed, ModelId model, const TextCounts* text) {
+void Ticket::Close(RequestClosed closed, ModelId model, const InputCounts* input) {
   LeaveBoard();
   if (!std::exchange(open_, false)) return;
   closed.request = id_;
-  loop_.edge().core->SubmitClosed(closed, model, text);
+  loop_.edge().core->SubmitClosed(closed, model, input);
 }
 
 void Ticket::Deliver(const RequestAction& action) {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <variant>
 
-#include "kvmodel/prompt/prompt_estimate.h"
+#include "kvmodel/prompt/input_estimate.h"
 #include "router/core/contract/action.h"
 #include "router/core/contract/event.h"
 #include "router/live/event_loop.h"
@@ -64,7 +64,7 @@ class Ticket {
   // The answer can be continued no more: tells the core, once.
   void FixAnswer();
   // Nothing if it is closed already, or was refused.
-  void Close(RequestClosed closed, ModelId model = ModelId(), const TextCounts* text = nullptr);
+  void Close(RequestClosed closed, ModelId model = ModelId(), const InputCounts* input = nullptr);
 
   // From the loop's mailbox.
   void Deliver(const RequestAction& action);

@@ -8,7 +8,7 @@ namespace penstock {
 void Admission::Arrive(TicketHolder& holder) {
   const PreparedRequest& prepared = state_.prepared;
   ticket_.emplace(state_.loop, holder);
-  const CoreHost::Prompt prompt{prepared.facts.text, prepared.facts.largest_prompt,
+  const CoreHost::Prompt prompt{InputOf(prepared.facts), prepared.facts.largest_prompt,
                                 state_.fleet->book.MaxContext(prepared.model), prepared.facts.fixed_prompt};
   state_.estimate = ticket_->Arrive(ArrivalOf(state_.request, prepared, *state_.fleet), prompt);
   // Another look under the core's lock, which only a tenant with limits costs.
@@ -40,7 +40,9 @@ void Admission::Close(Outcome outcome) {
   }
   // Nothing is to be continued any more.
   if (outcome == Outcome::kFinished) state_.answer.text = DeliveredText();
-  ticket_->Close(closed, state_.prepared.model, learn ? &facts.text : nullptr);
+  if (!learn) return ticket_->Close(closed, state_.prepared.model);
+  const InputCounts input = InputOf(facts);
+  ticket_->Close(closed, state_.prepared.model, &input);
 }
 
 }  // namespace penstock

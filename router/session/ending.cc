@@ -57,7 +57,8 @@ asio::awaitable<void> Ending::Refused(Refuse refuse) {
 }
 
 asio::awaitable<void> Ending::Estimated() {
-  const PromptEstimate estimate = state_.loop.edge().core->EstimateOf(state_.prepared.model, state_.facts().text);
+  const InputCounts input = InputOf(state_.facts());
+  const PromptEstimate estimate = state_.loop.edge().core->EstimateOf(state_.prepared.model, input);
   const std::string body = absl::StrCat("{\"input_tokens\":", estimate.tokens.value(), "}");
   HeaderList headers;
   headers.Add("x-penstock-estimate", "true");

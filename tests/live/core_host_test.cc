@@ -118,7 +118,7 @@ TEST_F(CoreHosts, AStoppedTimerStaysStopped) {
 
 TEST_F(CoreHosts, AnArrivalGetsTheEstimateOfItsPrompt) {
   CoreHost::Prompt prompt;
-  prompt.text.latin = 4'000;
+  prompt.all.text.latin = 4'000;
   const PromptEstimate estimate = host_.SubmitArrival(RequestArrived(), prompt);
   ASSERT_EQ(record_.Of<RequestArrived>().size(), 1u);
   EXPECT_GT(estimate.tokens, Tokens(0));
@@ -129,12 +129,12 @@ TEST_F(CoreHosts, AnArrivalGetsTheEstimateOfItsPrompt) {
 // A list of prompts is over the context only if one of them is.
 TEST_F(CoreHosts, AListOfShortPromptsIsNotOverTheContext) {
   CoreHost::Prompt prompt;
-  prompt.text.latin = 400'000;
+  prompt.all.text.latin = 400'000;
   prompt.largest.latin = 400;
   prompt.max_context = Tokens(1'000);
   EXPECT_GT(host_.SubmitArrival(RequestArrived(), prompt).tokens, Tokens(1'000));
   EXPECT_EQ(record_.Of<RequestArrived>()[0].prompt, Tokens(999));
-  prompt.largest = prompt.text;
+  prompt.largest = prompt.all.text;
   host_.SubmitArrival(RequestArrived(), prompt);
   EXPECT_GT(record_.Of<RequestArrived>()[1].prompt, Tokens(1'000));
 }

@@ -63,23 +63,23 @@ TEST(PromptFields, ASecondFieldForThePromptIsRefused) {
   EXPECT_EQ(FaultOf(Endpoint::kScore, R"({"model":"m","text_1":"a","query":"b","items":["c"]})").param, "query");
 }
 
-TEST(PromptFields, ADocumentOfTextCountsAsTextAndAnEncodedOneAsAnImage) {
+TEST(PromptFields, ADocumentOfTextCountsAsTextAndAnEncodedOneIsOpaque) {
   const auto with_source = [](const std::string& source) {
     return FactsOf(Endpoint::kMessages, R"({"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":)"
                                         R"("document","source":)" +
-                                            source + "}]}]}")
-        .text;
+                                            source + "}]}]}");
   };
   const std::string words(3000, 'w');
   for (const std::string& source : {R"({"type":"text","media_type":"text/plain","data":")" + words + "\"}",
                                     R"({"data":")" + words + R"(","type":"text"})",
                                     R"({"type":"content","content":[{"type":"text","text":")" + words + "\"}]}"}) {
-    EXPECT_GE(with_source(source).tool_bytes, 3000) << source.substr(0, 40);
-    EXPECT_EQ(with_source(source).images, 0);
+    EXPECT_GE(with_source(source).text.tool_bytes, 3000) << source.substr(0, 40);
+    EXPECT_FALSE(with_source(source).media.Any());
   }
-  const TextCounts encoded = with_source(R"({"type":"base64","media_type":"application/pdf","data":")" + words + "\"}");
-  EXPECT_EQ(encoded.images, 1);
-  EXPECT_EQ(encoded.tool_bytes, 0);
+  const RequestFacts encoded =
+      with_source(R"({"type":"base64","media_type":"application/pdf","data":")" + words + "\"}");
+  EXPECT_EQ(encoded.media.opaque, 1);
+  EXPECT_EQ(encoded.text.tool_bytes, 0);
 }
 
 TEST(PromptFields, AMissingFieldIsNamed) {

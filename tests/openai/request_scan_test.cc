@@ -260,8 +260,9 @@ TEST(RequestScan, PartsOfAMessageAreCounted) {
                            R"({"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}}]}]})";
   const RequestFacts facts = Scan(Endpoint::kChat, body);
   EXPECT_EQ(facts.text.latin, 9);
-  EXPECT_EQ(facts.text.images, 1);
-  EXPECT_TRUE(facts.text.unforecastable);
+  EXPECT_EQ(facts.media.unsized, 1);
+  EXPECT_GT(facts.media.seconds, 0);
+  EXPECT_EQ(facts.media.opaque, 0);
 }
 
 TEST(RequestScan, PromptShapesAreTold) {

@@ -15,7 +15,7 @@ namespace {
 
 using MaybeError = std::optional<ApiError>;
 
-constexpr size_t kMaxName = 1024;  // Bytes of a model's name.
+constexpr size_t kMostNameBytes = 1024;  // Bytes of a model's name.
 constexpr absl::string_view kModel = "model";
 
 ModelSource SourceOfRequest(const PassedRequest& request) {
@@ -37,8 +37,8 @@ ApiError TwiceNamed(absl::string_view name) {
 }
 
 ApiError TooLongName(absl::string_view name) {
-  return MakeError(ErrorName::kInvalidValue, absl::StrCat("`", name, "` must be at most ", kMaxName, " bytes long."),
-                   name);
+  return MakeError(ErrorName::kInvalidValue,
+                   absl::StrCat("`", name, "` must be at most ", kMostNameBytes, " bytes long."), name);
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ MaybeError PassedScan::ReadQueryModel(RequestFacts& facts) const {
   const std::optional<std::string> value =
       at ? PercentDecode(request_.target.substr(at->begin, at->size())) : std::string();
   if (!value || value->empty()) return MissingField(source_.name);
-  if (value->size() > kMaxName) return TooLongName(source_.name);
+  if (value->size() > kMostNameBytes) return TooLongName(source_.name);
   facts.model = *value;
   facts.target_model_at = at;
   return std::nullopt;
@@ -135,7 +135,7 @@ MaybeError PassedScan::ReadBodyModel(RequestFacts& facts) const {
   if (twice) return TwiceNamed(source_.name);
   const std::optional<JsonSpan> at = kind_ == Body::kForm ? form_->model_at() : fields_.model_at();
   if (!at) return MissingField(source_.name);
-  if (at->size() > kMaxName) return TooLongName(source_.name);
+  if (at->size() > kMostNameBytes) return TooLongName(source_.name);
   const JsonValue value{body_, *at};
   if (kind_ == Body::kForm) {
     facts.model = std::string(value.raw());

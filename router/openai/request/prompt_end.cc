@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/json_string.h"
 #include "router/openai/request/prompt_text.h"
@@ -31,16 +30,17 @@ int64_t Weight(const TextCounts& counts) {
 
 bool IsNumber(char first) { return first == '-' || (first >= '0' && first <= '9'); }
 
-// A source of text or of blocks, not of encoded data or an address. Its bytes count as text: a whole scan of a long one
-// would hold the loop.
-bool HoldsText(absl::string_view source) {
-  constexpr size_t kEnds = 256;  // The type stands before or behind the long member.
-  const absl::string_view head = source.substr(0, kEnds);
-  const absl::string_view tail = source.substr(source.size() - std::min(source.size(), kEnds));
-  for (const absl::string_view part : {head, tail}) {
-    if (absl::StrContains(part, "\"text\"") || absl::StrContains(part, "\"content\"")) return true;
-  }
-  return false;
+void CountSound(absl::string_view raw, MediaCounts& media) {
+  const std::optional<double> seconds = SecondsIn(raw);
+  media.seconds += seconds.value_or(0);
+  media.opaque += seconds ? 0 : 1;
+}
+
+void CountSource(absl::string_view raw, PromptText& prompt) {
+  const SourceKind kind = SourceKindOf(raw);
+  if (kind == SourceKind::kPicture) return prompt.media.AddPicture(PictureIn(raw).size, false);
+  (kind == SourceKind::kText ? prompt.text.tool_bytes : prompt.media.opaque) +=
+      kind == SourceKind::kText ? static_cast<int64_t>(raw.size()) : 1;
 }
 
 bool IsAssistant(absl::string_view literal) {
@@ -78,21 +78,20 @@ void PromptScan::EndMember(absl::string_view raw) {
     case Use::kContent:
       if (first != '"' && first != '[' && first != 'n') Refuse(WrongType(ContentField(), kContentShapes));
       return;
-    case Use::kImage:
-      ++result_.text.images;
-      result_.text.unforecastable = true;
+    case Use::kPicture:
+      if (first == '"' || first == '{') part_.picture = PictureIn(raw);
+      return;
+    case Use::kDetail:
+      part_.low_detail = raw == "\"low\"";
+      return;
+    case Use::kSound:
+      if (first == '{') CountSound(raw, result_.media);
       return;
     case Use::kSource:
-      if (first != '{') return;
-      result_.text.unforecastable = true;
-      if (HoldsText(raw)) {
-        result_.text.tool_bytes += static_cast<int64_t>(raw.size());
-      } else {
-        ++result_.text.images;
-      }
+      if (first == '{') CountSource(raw, result_);
       return;
     case Use::kUnknownSize:
-      result_.text.unforecastable = true;
+      ++result_.media.opaque;
       return;
     default:
       return;

@@ -77,6 +77,7 @@ MaybeError AddSystem(const RequestFields& fields, RequestFacts& facts) {
   const PromptScan& system = fields.beside().scan;
   if (system.error()) return system.error();
   facts.text += system.text().text;
+  facts.media.Add(system.text().media);
   facts.largest_prompt = facts.text;
   return std::nullopt;
 }
@@ -125,6 +126,7 @@ MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   const PromptText& text = scan.text();
   facts.text = text.text;
   facts.largest_prompt = text.largest;
+  facts.media = text.media;
   facts.prompts = text.prompts;
   facts.prompt_is_text = text.is_text;
   facts.ends_with_assistant = text.ends_with_assistant;

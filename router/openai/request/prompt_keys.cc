@@ -28,9 +28,10 @@ PromptUse UseInItem(absl::string_view key) {
 
 PromptUse UseInPart(absl::string_view key) {
   if (key == "text" || key == "refusal" || key == "output") return PromptUse::kText;
-  if (key == "image_url") return PromptUse::kImage;
-  const bool unknown = key == "input_audio" || key == "audio_url" || key == "video_url" || key == "file" ||
-                       key == "file_id" || key == "file_data";
+  if (key == "image_url") return PromptUse::kPicture;
+  if (key == "detail") return PromptUse::kDetail;
+  if (key == "input_audio" || key == "audio_url") return PromptUse::kSound;
+  const bool unknown = key == "video_url" || key == "file" || key == "file_id" || key == "file_data";
   return unknown ? PromptUse::kUnknownSize : PromptUse::kNone;
 }
 

@@ -15,9 +15,11 @@ enum class PromptUse : uint8_t {
   kContent,      // A text, or a list of parts.
   kText,         // Counted if it is a string.
   kRaw,          // Its JSON is counted as text.
-  kImage,        //
-  kSource,       // An object holds an image or a document; a text names a source.
-  kUnknownSize,  // Its tokens cannot be forecast.
+  kPicture,      // A data URL or an address, or an object with one.
+  kDetail,       // The wish for a detail of the part's picture.
+  kSound,        // An object with a sound.
+  kSource,       // An object holds a picture or a document; a text names a source.
+  kUnknownSize,  // Nothing tells its tokens.
 };
 
 PromptUse UseInMessage(absl::string_view key);

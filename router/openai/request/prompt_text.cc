@@ -82,6 +82,7 @@ bool PromptScan::Open(const char* at) {
     case Place::kItem:
       return !object && top().use == Use::kContent && Push(Place::kContent);
     case Place::kContent:
+      part_ = Part();
       return object && Push(Place::kPart);
     case Place::kPart:
       // The result of a tool has blocks of its own, and those have none.
@@ -139,6 +140,10 @@ void PromptScan::Pause(const char* at) {
 void PromptScan::Close() {
   const Place place = levels_[depth_--].place;
   if (place == Place::kMessage) return EndMessage();
+  if (place == Place::kPart && part_.picture) {
+    const FoundPicture picture = *std::exchange(part_.picture, std::nullopt);
+    result_.media.AddPicture(picture.size, part_.low_detail || picture.low_detail);
+  }
   if (place != Place::kIds) return;
   list_.wrong |= list_.inner_ids == 0;
   TextCounts counts;

@@ -10,8 +10,10 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "kvmodel/prompt/media_counts.h"
 #include "kvmodel/prompt/text_counts.h"
 #include "router/openai/error/api_error.h"
+#include "router/openai/media/media_parts.h"
 #include "router/openai/request/prompt_keys.h"
 
 namespace penstock {
@@ -19,6 +21,7 @@ namespace penstock {
 struct PromptText {
   TextCounts text;     // The text of all prompts.
   TextCounts largest;  // The text of the largest prompt.
+  MediaCounts media;   // The parts that are no text; only chats have them, whose messages are one prompt.
   int64_t prompts = 1;
   bool is_text = false;  // Messages or one string: no token ids, no list.
   bool ends_with_assistant = false;
@@ -78,6 +81,11 @@ class PromptScan {
     bool content = false;
     bool assistant = false;
   };
+  // A part whose picture is counted at its end: the wish for low detail may stand beside the picture.
+  struct Part {
+    std::optional<FoundPicture> picture;
+    bool low_detail = false;
+  };
   struct List {
     int64_t elements = 0;
     int64_t ids = 0;        // Elements that are token ids.
@@ -112,6 +120,7 @@ class PromptScan {
   Counting counting_ = Counting::kNothing;
   const char* raw_from_ = nullptr;  // Not counted yet.
   Message message_;
+  Part part_;
   List list_;
   PromptText result_;
   std::optional<ApiError> error_;

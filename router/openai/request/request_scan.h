@@ -42,6 +42,7 @@ struct RequestFacts {
   std::string service_tier;
   TextCounts text;            // The text of all prompts together.
   TextCounts largest_prompt;  // The text of the largest element; equals `text` when there is one.
+  MediaCounts media;          // The pictures and sounds of a chat.
 
   // The places of fields; unset when absent.
   std::optional<JsonSpan> model_at;

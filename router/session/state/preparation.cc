@@ -136,6 +136,10 @@ std::optional<ApiError> CheckStoredRequest(const SessionRequest& request, const 
   return PickClass(request, fleet, prepared);
 }
 
+InputCounts InputOf(const RequestFacts& facts) {
+  return {facts.text, facts.media, facts.media.Any() ? FamilyOf(facts.model) : MediaFamily::kOther};
+}
+
 int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts) {
   return facts.n * (Generates(endpoint) ? facts.prompts : 1);
 }

@@ -13,6 +13,7 @@
 #include "backends/dialect/endpoint.h"
 #include "base/ids.h"
 #include "config/values/client_config.h"
+#include "kvmodel/prompt/input_estimate.h"
 #include "router/core/contract/event.h"
 #include "router/fleet/tenants.h"
 #include "router/live/fleet_view.h"
@@ -72,6 +73,8 @@ std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView
 std::optional<ApiError> CheckStoredRequest(const SessionRequest& request, const FleetView& fleet,
                                            PreparedRequest& prepared);
 
+// The prompt for its estimate. The family of its model follows from the name that the client uses.
+InputCounts InputOf(const RequestFacts& facts);
 // Outputs that advance together: choices times prompts.
 int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts);
 // The event for the core, without id, prompt tokens and their spread.

@@ -161,11 +161,8 @@ TEST(TextCounts, AddUp) {
   TextCounts sum = CountText("abc 1");
   TextCounts more = CountText("\xE4\xBD\xA0 \xD0\xBC!");
   more.messages = 2;
-  more.images = 1;
-  more.image_tokens = 3;
   more.exact_tokens = 4;
   more.tool_bytes = 5;
-  more.unforecastable = true;
   sum += more;
   EXPECT_EQ(sum.latin, 3);
   EXPECT_EQ(sum.words, 2);
@@ -175,11 +172,8 @@ TEST(TextCounts, AddUp) {
   EXPECT_EQ(sum.cjk, 1);
   EXPECT_EQ(sum.other, 1);
   EXPECT_EQ(sum.messages, 2);
-  EXPECT_EQ(sum.images, 1);
-  EXPECT_EQ(sum.image_tokens, 3);
   EXPECT_EQ(sum.exact_tokens, 4);
   EXPECT_EQ(sum.tool_bytes, 5);
-  EXPECT_TRUE(sum.unforecastable);
 }
 
 }  // namespace

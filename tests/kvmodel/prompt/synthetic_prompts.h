@@ -1,6 +1,6 @@
 // Prompts of drawn text whose token counts follow the rules of an invented tokenizer.
-#ifndef PENSTOCK_TESTS_KVMODEL_SYNTHETIC_PROMPTS_H_
-#define PENSTOCK_TESTS_KVMODEL_SYNTHETIC_PROMPTS_H_
+#ifndef PENSTOCK_TESTS_KVMODEL_PROMPT_SYNTHETIC_PROMPTS_H_
+#define PENSTOCK_TESTS_KVMODEL_PROMPT_SYNTHETIC_PROMPTS_H_
 
 #include <algorithm>
 #include <cmath>
@@ -111,4 +111,4 @@ class Writer {
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_TESTS_KVMODEL_SYNTHETIC_PROMPTS_H_
+#endif  // PENSTOCK_TESTS_KVMODEL_PROMPT_SYNTHETIC_PROMPTS_H_

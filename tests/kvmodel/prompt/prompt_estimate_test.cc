@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/kvmodel/synthetic_prompts.h"
+#include "tests/kvmodel/prompt/synthetic_prompts.h"
 
 namespace penstock {
 namespace {
@@ -82,36 +82,6 @@ TEST(PromptEstimator, NothingIsNoTokens) {
 
 TEST(PromptEstimator, AnyTextIsAtLeastOneToken) {
   EXPECT_GE(PromptEstimator().Estimate(kEstimated, CountText(" ")).tokens, Tokens(1));
-}
-
-TEST(PromptEstimator, KnownImageTokensAddExactly) {
-  TextCounts text = CountText("what is this picture about");
-  TextCounts with_image = text;
-  with_image.images = 1;
-  with_image.image_tokens = 1000;
-  const PromptEstimator estimator;
-  const int64_t added =
-      estimator.Estimate(kEstimated, with_image).tokens.value() - estimator.Estimate(kEstimated, text).tokens.value();
-  EXPECT_EQ(added, 1000);
-}
-
-TEST(PromptEstimator, AnImageOfUnknownSizeWidensTheBand) {
-  TextCounts counts = CountText("what is this picture about");
-  counts.images = 1;
-  const PromptEstimate estimate = PromptEstimator().Estimate(kEstimated, counts);
-  EXPECT_GT(estimate.tokens, Tokens(300));
-  EXPECT_GT(estimate.relative_sigma, 0.5);
-}
-
-TEST(PromptEstimator, AnUnforecastableInputHasAWideBandAndTeachesNothing) {
-  TextCounts counts = CountText("transcribe this");
-  counts.unforecastable = true;
-  PromptEstimator estimator;
-  const PromptEstimate before = estimator.Estimate(kEstimated, counts);
-  EXPECT_GT(before.relative_sigma, 0.9);
-  EXPECT_GT(before.Upper().AsDouble(), 2 * before.tokens.AsDouble());
-  for (int i = 0; i < 100; ++i) estimator.Observe(kEstimated, counts, Tokens(50'000));
-  EXPECT_EQ(estimator.Estimate(kEstimated, counts).tokens, before.tokens);
 }
 
 TEST(PromptEstimator, AnOutlierOnlyWidensTheBand) {
