@@ -58,6 +58,7 @@ void ReadParents(const EngineJson& cards, Names& names) {
 }  // namespace
 
 absl::StatusOr<ModelsList> ParseModelsList(absl::string_view body) {
+  if (body.size() > kLongestEngineJson) return absl::InvalidArgumentError("models: the list is longer than 1 MiB");
   const EngineJson document = ParseEngineJson(body);
   const EngineJson& cards = Member(document, "data");
   if (!cards.is_array()) return absl::InvalidArgumentError("models: no data array");

@@ -14,6 +14,7 @@ namespace {
 // The result of one pass over an event, before its meaning is decided.
 struct Scan {
   bool choices_empty = false;
+  bool has_usage = false;  // An object, whatever its counts.
   bool error_found = false;
   // Events of the responses dialect only.
   std::string type;
@@ -151,7 +152,10 @@ bool ScanEvent(absl::string_view data, Endpoint endpoint, Scan* scan) {
   JsonScanner scanner(data);
   const bool json = scanner.WholeObject([&](absl::string_view key) {
     if (key == "choices") return ScanChoices(scanner, scan);
-    if (key == "usage") return ReadUsage(scanner, &scan->facts.usage);
+    if (key == "usage") {
+      scan->has_usage = scanner.Peek() == '{';
+      return ReadUsage(scanner, &scan->facts.usage);
+    }
     if (key == "error") return SeeError(scanner, scan);
     if (key == "object") return SeeKind(scanner, scan);
     if (key == "type") return scanner.CopyString(&scan->type);
@@ -205,7 +209,7 @@ StreamFacts ReadStreamEvent(Endpoint endpoint, const SseSplitter::Event& event) 
   } else if (scan.facts.finish_reason == kFinishAborted) {
     scan.facts.error = AbortedByEngine();
   } else {
-    scan.facts.usage_only = scan.choices_empty && scan.facts.usage.has_value();
+    scan.facts.usage_only = scan.choices_empty && scan.has_usage;
   }
   return std::move(scan.facts);
 }

@@ -33,13 +33,18 @@ class HangWatch {
   explicit HangWatch(Instant now) : alive_(now), looked_(now) {}
 
   // A stream got a token then.
-  void OnToken(Instant then) { alive_ = alive_ < then ? then : alive_; }
+  void OnToken(Instant then) {
+    heard_ = heard_ < then ? then : heard_;
+    alive_ = alive_ < then ? then : alive_;
+  }
+  bool HeardSince(Instant then) const { return then <= heard_; }
   // After each poll. The time without a sign of work, if it is too long; zero otherwise. It is reported once; the
   // silence then begins again.
   Duration HangsFor(const Figures& figures, const Work& work, Duration least, Instant now);
 
  private:
   Figures figures_;
+  Instant heard_;  // The newest token.
   Instant alive_;
   Instant looked_;
 };

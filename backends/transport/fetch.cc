@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 constexpr Duration kTimeout = Duration::Milliseconds(2'000);
-constexpr size_t kLimit = 2 << 20;
+constexpr size_t kLimit = 4 << 20;
 }  // namespace
 
 boost::asio::awaitable<absl::StatusOr<Fetched>> Fetch(UpstreamPool& pool, std::string target, absl::string_view key) {
@@ -49,7 +49,9 @@ boost::asio::awaitable<absl::StatusOr<std::string>> FetchUnlessRefused(UpstreamP
   if (!fetched.ok()) co_return fetched.status();
   if (fetched->ok()) co_return std::move(fetched->body);
   if (fetched->status == 501 || (fetched->status >= 400 && fetched->status < 500)) co_return std::string();
-  co_return absl::UnavailableError(absl::StrCat(target, ": status ", fetched->status));
+  const std::string message = absl::StrCat(target, ": status ", fetched->status);
+  if (fetched->status == 502 || fetched->status == 504) co_return absl::UnavailableError(message);
+  co_return absl::FailedPreconditionError(message);
 }
 
 }  // namespace penstock

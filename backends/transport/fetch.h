@@ -18,7 +18,7 @@ struct Fetched {
   bool ok() const { return status >= 200 && status < 300; }
 };
 
-// Each step may take 2 s, and the answer may have 2 MiB. A non-empty key goes out as bearer token. The status of the
+// Each step may take 2 s, and the answer may have 4 MiB. A non-empty key goes out as bearer token. The status of the
 // engine is a value; errors are errors of the exchange. Only 503 is Unavailable: the engine loads, scales or is dead.
 boost::asio::awaitable<absl::StatusOr<Fetched>> Fetch(UpstreamPool& pool, std::string target, absl::string_view key);
 
@@ -26,8 +26,8 @@ boost::asio::awaitable<absl::StatusOr<Fetched>> Fetch(UpstreamPool& pool, std::s
 // 501, Unavailable for other statuses.
 boost::asio::awaitable<absl::StatusOr<std::string>> FetchGood(UpstreamPool& pool, std::string target,
                                                               absl::string_view key);
-// The body of a 2xx answer, or an empty body when the engine refuses the page with 4xx or 501. Unavailable for other
-// statuses.
+// The body of a 2xx answer, or an empty body when the engine refuses the page with 4xx or 501. Unavailable for 502, 503
+// and 504, FailedPrecondition for other statuses, OutOfRange for an answer that is too long.
 boost::asio::awaitable<absl::StatusOr<std::string>> FetchUnlessRefused(UpstreamPool& pool, std::string target,
                                                                        absl::string_view key);
 

@@ -162,7 +162,8 @@ void VisitFields(Section& limits, Visitor& visit) {
   visit({"gap_timeout", "Longest pause between bytes of an engine's stream."}, limits.gap_timeout, kTimeout);
   visit({"hang_after",
          "Least time without a sign of work after which an engine that answers its polls is taken to hang. Four times "
-         "the time that its prompts explain is added. Only engines that count their tokens."},
+         "the time that its prompts explain is added. Only engines that count their tokens, and not "
+         "while one has pictures, sound or a configured path to answer."},
         limits.hang_after, kTimeout);
   visit({"answer_timeout", "Longest time from the first forward of a request to the end of its answer."},
         limits.answer_timeout, kTimeout);

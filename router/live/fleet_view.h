@@ -20,6 +20,14 @@ namespace penstock {
 struct EngineNotes {
   std::atomic<bool> wants_answers{true};    // Its health waits for news of a good answer.
   std::atomic<bool> lacks_messages{false};  // It answered that it has no path for Anthropic's dialect.
+
+  // A request whose silence no step explains begins and ends there: a picture, sound, a configured path.
+  void BeginSilentWork() { silent_work_.fetch_add(1, std::memory_order_relaxed); }
+  void EndSilentWork() { silent_work_.fetch_sub(1, std::memory_order_relaxed); }
+  bool WorksInSilence() const { return silent_work_.load(std::memory_order_relaxed) > 0; }
+
+ private:
+  std::atomic<int> silent_work_{0};
 };
 
 // One engine as the relay meets it.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "router/openai/passed/passed_route.h"
 #include "router/responses/response_id.h"
 #include "router/session/answer_stream.h"
@@ -73,7 +74,10 @@ asio::awaitable<void> Attempt::CancelWork() {
 }
 
 asio::awaitable<AttemptEnd> Attempt::ReadAnswer(const Plan& plan, Reply& reply) {
-  if (PassesAnswer(state_.request.endpoint)) return Pass(reply);
+  // vLLM answers encoding_format "bytes" with the vectors alone.
+  const bool octets = TraitsOf(state_.request.endpoint).cost == EndpointCost::kPrompt &&
+                      absl::StartsWithIgnoreCase(reply.content_type, "application/octet-stream");
+  if (octets || PassesAnswer(state_.request.endpoint)) return Pass(reply);
   if (plan.stream && reply.event_stream) return ReadStream(plan);
   return !plan.stream || plan.reassemble ? ReadWhole(plan, reply) : ReadNoStream();
 }

@@ -60,6 +60,13 @@ TEST(ReadStreamEvent, TheExtraChunkOfIncludeUsageIsUsageOnly) {
   EXPECT_EQ(sum.usage, (Usage{Tokens(15), Tokens(5), Tokens(14)}));
 }
 
+TEST(ReadStreamEvent, AnExtraChunkWithImpossibleCountsIsUsageOnlyToo) {
+  for (const char* usage : {R"({"prompt_tokens":-1})", R"({"prompt_tokens":"x"})", R"({"prompt_tokens":1.5})", "{}"}) {
+    const std::string data = std::string(R"(data: {"choices":[],"usage":)") + usage + "}\n\n";
+    EXPECT_EQ(Summarize(Endpoint::kChat, data).usage_only, 1) << usage;
+  }
+}
+
 TEST(ReadStreamEvent, ACompletionStreamTellsUsageWithItsFinishUnasked) {
   const Summary sum = Summarize(Endpoint::kCompletions, RecordedBody("completions-stream"));
   EXPECT_EQ(sum.texts, 5);

@@ -82,3 +82,29 @@ def test_a_hung_worker_behind_live_pages_loses_its_requests_and_is_on_probation(
             assert metrics.sum("penstock_engine_errors_total", replica="hung", kind="hung") > 0
             assert metrics.sum("penstock_engine_errors_total", replica="well") == 0
             router.wait_for_log("gave no sign of work", "replica is on probation")
+
+
+def test_an_engine_that_makes_a_picture_in_silence_does_not_hang(folder):
+    with ScriptedEngine() as engine:
+        engine.pages = {"/metrics": http(200, METRICS.encode(), "text/plain")}
+        engine.hang, engine.last_words = True, http(200, {"created": 1, "data": [{"b64_json": "AAAA"}]})
+        config = (
+            f"gpus: [{{id: gpu0, kind: a100-80}}]\nmodels: [{{name: {MODEL}, shape: llama-3.1-8b}}]\nreplicas:\n"
+            f"  - {{id: a, url: '{engine.url}', gpus: [gpu0], engine: vllm, model: {MODEL}, kv_tokens: 100000}}\n"
+            "limits: {hang_after: 1s}\n"
+        )
+        with Router(folder, config=config) as router:
+            router.wait_for_count("penstock_replica_up", 1)
+            answers = []
+            request = request_bytes(path="/v1/images/generations", body={"model": MODEL, "prompt": "a penstock"})
+            asking = threading.Thread(target=lambda: answers.append(send(router.address, request, timeout=60)))
+            began = time.monotonic()
+            asking.start()
+            # As long as the test of a hung worker takes to find it, and half again.
+            wait_until(lambda: time.monotonic() - began > 5, 20, "five seconds of silence")
+            engine.let_go()
+            asking.join()
+            assert answers[0].status == 200
+            metrics = router.wait_for_nothing()
+            assert metrics.sum("penstock_engine_errors_total", kind="hung") == 0
+            assert metrics.sum("penstock_replica_up") == 1

@@ -62,6 +62,7 @@ struct Observation {
   int64_t cache_hits = -1;      // Tokens of those that were there.
   int64_t tokens = -1;          // Of prompts and outputs, computed since the engine started.
   std::vector<RankLoad> ranks;  // One per rank of an engine with several, in rising order.
+  std::string fault;            // An optional page failed so, and its figures are missing. Empty: none did.
   bool sleeping = false;        // It accepts requests but runs none until it is woken. False where a request wakes it.
 };
 

@@ -41,7 +41,8 @@ struct DiscoveryPage {
 struct PollPage {
   const char* path;
   // The poll fails when a required page is refused or cannot be read. A refused optional page (4xx, 501) reports
-  // nothing, but its answer shows that the engine is alive. A page that gets no answer fails the poll in both cases.
+  // nothing, but its answer shows that the engine is alive. Where an optional page fails otherwise, `alive_path`
+  // decides.
   Need need;
   // Null: the answer only shows that the engine is alive. An error means that the page does not have the fields.
   absl::Status (*read)(absl::string_view body, const Discovery& found, Observation* seen) = nullptr;
@@ -62,6 +63,8 @@ struct EngineDeclaration {
   absl::Span<const Sign> signs{};  // One match is enough.
   absl::Span<const DiscoveryPage> discovery_pages{};
   absl::Span<const PollPage> poll_pages{};
+  // A cheap page that a living engine answers with 2xx. Empty: any answer but 502, 503 and 504 shows that it lives.
+  const char* alive_path = "";
   SleepVerbs sleep_verbs{};
   AdapterVerbs adapter_verbs{};
 };

@@ -87,6 +87,7 @@ constinit const EngineDeclaration kLlamaCppEngine = {
     .signs = kSigns,
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,
+    .alive_path = "/health",
     .sleep_verbs = kSleep,
 };
 

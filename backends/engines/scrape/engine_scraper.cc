@@ -37,15 +37,36 @@ asio::awaitable<absl::StatusOr<Discovery>> EngineScraper::Discover(UpstreamPool&
   }
   DropImpossible(found);
   found_ = found;
-  refused_.assign(engine_.poll_pages.size(), false);
+  pauses_.assign(engine_.poll_pages.size(), 0);
   co_return found;
 }
 
+asio::awaitable<absl::Status> EngineScraper::AskIfAlive(UpstreamPool& pool, absl::string_view key,
+                                                        absl::Status failure) {
+  if (*engine_.alive_path == 0) {
+    const bool answered = absl::IsFailedPrecondition(failure) || absl::IsOutOfRange(failure);
+    co_return answered ? absl::OkStatus() : failure;
+  }
+  const auto alive = co_await FetchGood(pool, engine_.alive_path, key);
+  co_return alive.status();
+}
+
 asio::awaitable<absl::StatusOr<Observation>> EngineScraper::Poll(UpstreamPool& pool, absl::string_view key) {
+  // After a failed page the engine has to show first that it lives: a frozen engine costs one timeout per poll.
+  if (doubtful_ && *engine_.alive_path != 0) {
+    const auto alive = co_await FetchGood(pool, engine_.alive_path, key);
+    if (!alive.ok()) co_return alive.status();
+  }
+  doubtful_ = false;
   Observation seen;
   for (size_t i = 0; i < engine_.poll_pages.size(); ++i) {
     const PollPage& page = engine_.poll_pages[i];
-    if (refused_[i] || (page.due != nullptr && !page.due(found_, seen))) continue;
+    if (pauses_[i] == kForGood || (page.due != nullptr && !page.due(found_, seen))) continue;
+    if (pauses_[i] > 0) {
+      --pauses_[i];
+      doubtful_ = true;
+      continue;
+    }
     // Two statements: g++ 12 destroys the wrong coroutine of a conditional expression.
     absl::StatusOr<std::string> body;
     if (page.need == Need::kRequired) {
@@ -53,11 +74,25 @@ asio::awaitable<absl::StatusOr<Observation>> EngineScraper::Poll(UpstreamPool& p
     } else {
       body = co_await FetchUnlessRefused(pool, page.path, key);
     }
-    if (!body.ok()) co_return body.status();
+    if (!body.ok() && (page.need == Need::kRequired || absl::IsResourceExhausted(body.status()))) {
+      co_return body.status();
+    }
+    if (!body.ok()) {
+      doubtful_ = true;
+      pauses_[i] = kPause;
+      fault_ = std::string(body.status().message());
+      // Another page would be as late: the next poll asks for it first.
+      if (absl::IsDeadlineExceeded(body.status())) co_return body.status();
+      absl::Status alive = co_await AskIfAlive(pool, key, body.status());
+      if (!alive.ok()) co_return alive;
+      continue;
+    }
     const absl::Status status = ReadPage(page, *body, found_, &seen);
     if (!status.ok() && page.need == Need::kRequired) co_return status;
-    if (!status.ok()) refused_[i] = page.ask_once_when_refused;
+    if (!status.ok() && page.ask_once_when_refused) pauses_[i] = kForGood;
   }
+  if (!doubtful_) fault_.clear();
+  seen.fault = fault_;
   seen.kv_used_share = PossibleUse(seen.kv_used_share);
   co_return seen;
 }

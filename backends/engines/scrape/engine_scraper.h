@@ -7,6 +7,7 @@
 #define PENSTOCK_BACKENDS_ENGINES_SCRAPE_ENGINE_SCRAPER_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,7 @@ namespace penstock {
 class EngineScraper {
  public:
   // `engine` is one of the catalogue.
-  explicit EngineScraper(const EngineDeclaration& engine)
-      : engine_(engine), refused_(engine.poll_pages.size(), false) {}
+  explicit EngineScraper(const EngineDeclaration& engine) : engine_(engine), pauses_(engine.poll_pages.size(), 0) {}
 
   // Goes on behind a discovery by another scraper.
   EngineScraper(const EngineDeclaration& engine, Discovery found) : EngineScraper(engine) { found_ = std::move(found); }
@@ -33,13 +33,22 @@ class EngineScraper {
   // wrong, InvalidArgument when a required page is unreadable.
   boost::asio::awaitable<absl::StatusOr<Discovery>> Discover(UpstreamPool& pool, absl::string_view key);
 
-  // Reads the poll pages that are due. Errors as above. Call it at most every 250 ms.
+  // Reads the poll pages that are due. Errors as above. Call it at most every 250 ms. An optional page that fails is
+  // left alone for kPause polls; while the engine lives, it costs only its figures.
   boost::asio::awaitable<absl::StatusOr<Observation>> Poll(UpstreamPool& pool, absl::string_view key);
 
  private:
+  static constexpr int kPause = 8;
+  static constexpr int kForGood = -1;
+
+  // An optional page failed so. OK: the engine lives.
+  boost::asio::awaitable<absl::Status> AskIfAlive(UpstreamPool& pool, absl::string_view key, absl::Status failure);
+
   const EngineDeclaration& engine_;
   Discovery found_;
-  std::vector<bool> refused_;  // By poll page: refused since the last discovery, and not asked again.
+  std::vector<int> pauses_;  // Polls for which each poll page is left alone. kForGood: until the next discovery.
+  bool doubtful_ = false;    // The last poll had a failed page or pauses.
+  std::string fault_;        // Of the newest failed page, while it is left alone.
 };
 
 // Recognises the engine by the owner of its models, then by the signs of the catalogue. A server without a sign is the

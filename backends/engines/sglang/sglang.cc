@@ -61,6 +61,7 @@ constinit const EngineDeclaration kSglangEngine = {
     .signs = kSigns,
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,
+    .alive_path = kModelsPath,
     .sleep_verbs = kSleep,
     .adapter_verbs = {LoadSglangAdapter, UnloadSglangAdapter},
 };

@@ -32,6 +32,7 @@ constinit const EngineDeclaration kTgiEngine = {
     .signs = kSigns,
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,
+    .alive_path = "/health",
 };
 
 }  // namespace penstock

@@ -61,6 +61,7 @@ constinit const EngineDeclaration kVllmEngine = {
     .signs = kSigns,
     .discovery_pages = kDiscovery,
     .poll_pages = kPoll,
+    .alive_path = "/health",
     .sleep_verbs = kSleep,
     .adapter_verbs = {LoadVllmAdapter, UnloadVllmAdapter},
 };

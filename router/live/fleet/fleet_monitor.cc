@@ -131,6 +131,10 @@ asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
   if (absl::IsResourceExhausted(status)) watched.health.OnPostponed(Now());
   if (watched.stopped || absl::IsResourceExhausted(status)) co_return;
   const bool was_down = watched.health.probing_needed();
+  if (!was_down && patrol_.Excuses(watched.id, status, Now())) {
+    control_.edge().telemetry->engines().OnPoll(NameOf(watched), false);
+    co_return;
+  }
   watched.health.OnProbe(Now(), status.ok());
   co_await keeper_.AfterRound(watched, status.ok(), began);
   if (watched.stopped) co_return;
@@ -159,7 +163,7 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
   if (watched.stopped) co_return absl::CancelledError("stopped");
   watched.discovered = true;
   ++watched.rereading.discoveries;
-  watched.lost_logged = false;
+  watched.logged.lost = false;
   KeepOwnModel(book_.config(), book_.replica_config(watched.id), *discovery);
   book_.SetDiscovery(watched.id, *std::move(discovery));
   keeper_.OnDiscovered(watched);
@@ -175,25 +179,18 @@ asio::awaitable<absl::Status> FleetMonitor::Poll(WatchedReplica& watched) {
   const auto seen = co_await scraper->Poll(*watched.pool, watched.config.key);
   if (!seen.ok()) co_return seen.status();
   if (watched.stopped) co_return absl::CancelledError("stopped");
+  if (watched.logged.fault.empty() && !seen->fault.empty()) {
+    LogWarning(control_.edge(), watched.config.id, absl::StrCat("engine lives, but load is unknown: ", seen->fault));
+  }
+  watched.logged.fault = seen->fault;
   watched.health.SetSleeping(watched.sleeper ? watched.sleeper->sleeps_untold() : seen->sleeping);
   if (watched.sleeper) watched.sleeper->OnLoad(std::max(seen->running, seen->waiting));
   watched.rereading.times.OnGoodPoll(seen->tokens, seen->preemptions);
   for (const EngineReport& report : ReportsOf(book_, watched.id, *seen, before)) control_.edge().core->Submit(report);
-  CheckWork(watched, *seen);
-  co_return absl::OkStatus();
-}
-
-// The pages of an engine may answer while its workers hang.
-void FleetMonitor::CheckWork(WatchedReplica& watched, const Observation& seen) {
   const ReplicaSpec& spec = book_.fleet().replicas[watched.id.value()];
-  const Duration silence = patrol_.HangsFor(watched.id, spec, seen, book_.config().limits.hang_after, Now());
-  if (silence == Duration()) return;
-  LogWarning(control_.edge(), watched.config.id,
-             absl::StrCat("engine answers polls but gave no sign of work for ", silence.seconds(), " s"));
-  control_.edge().telemetry->engines().OnError(NameOf(watched), EngineErrorKind::kHung);
-  watched.health.OnHang(Now());
-  watched.notes->wants_answers.store(true, std::memory_order_relaxed);
-  publisher_.TellLost(book_.RanksOf(watched.id), EngineLoss::kHung);
+  const bool hangs = patrol_.FindsHang(watched, spec, *seen, book_.config().limits.hang_after);
+  if (hangs) publisher_.TellLost(book_.RanksOf(watched.id), EngineLoss::kHung);
+  co_return absl::OkStatus();
 }
 
 void FleetMonitor::TellFacts(WatchedReplica& watched) {
@@ -281,7 +278,7 @@ void FleetMonitor::OnNews(ReplicaId replica, EngineNews news) {
 }
 
 void FleetMonitor::LogLost(WatchedReplica& watched, const absl::Status& status) {
-  if (std::exchange(watched.lost_logged, true)) return;
+  if (std::exchange(watched.logged.lost, true)) return;
   control_.edge().telemetry->engines().OnError(NameOf(watched), EngineErrorKind::kConnect);
   LogWarning(control_.edge(), watched.config.id, absl::StrCat("engine does not answer: ", status.message()));
 }

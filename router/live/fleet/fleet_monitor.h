@@ -68,7 +68,6 @@ class FleetMonitor {
   void TellFacts(WatchedReplica& watched);
   // Tells the core what changed.
   void Judge(WatchedReplica& watched);
-  void CheckWork(WatchedReplica& watched, const Observation& seen);
   const std::string& NameOf(const WatchedReplica& watched) const {
     return book_.fleet().replicas[watched.id.value()].name;
   }

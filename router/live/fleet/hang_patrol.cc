@@ -2,12 +2,17 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "kvmodel/step_model.h"
+#include "router/live/fleet/notice.h"
+#include "router/telemetry/engine_metrics.h"
 
 namespace penstock {
 namespace {
 
 constexpr Duration kViewAge = Duration::Seconds(1);
+constexpr Duration kFreshToken = Duration::Seconds(1);
 // These bounds hold before the first step of an engine whose speed is a guess.
 // The largest of the three explains an engine's silence.
 constexpr double kGuess = 10;  // Times the guess.
@@ -21,13 +26,32 @@ void HangPatrol::OnToken(ReplicaId replica, Instant then) {
   if (found != watches_.end()) found->second.OnToken(then);
 }
 
-Duration HangPatrol::HangsFor(ReplicaId replica, const ReplicaSpec& spec, const Observation& seen, Duration least,
-                              Instant now) {
+bool HangPatrol::Excuses(ReplicaId replica, const absl::Status& poll, Instant now) const {
+  const auto found = watches_.find(replica);
+  return absl::IsDeadlineExceeded(poll) && found != watches_.end() && found->second.HeardSince(now - kFreshToken);
+}
+
+bool HangPatrol::FindsHang(WatchedReplica& watched, const ReplicaSpec& spec, const Observation& seen, Duration least) {
+  const Instant now = Now();
+  const Duration silence = HangsFor(watched, spec, seen, least, now);
+  if (silence == Duration()) return false;
+  LogWarning(control_.edge(), watched.config.id,
+             absl::StrCat("engine answers polls but gave no sign of work for ", silence.seconds(), " s"));
+  control_.edge().telemetry->engines().OnError(spec.name, EngineErrorKind::kHung);
+  watched.health.OnHang(now);
+  watched.notes->wants_answers.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+Duration HangPatrol::HangsFor(const WatchedReplica& watched, const ReplicaSpec& spec, const Observation& seen,
+                              Duration least, Instant now) {
   ViewAt(now);
-  HangWatch& watch = watches_.try_emplace(replica, now).first->second;
+  HangWatch& watch = watches_.try_emplace(watched.id, now).first->second;
   const HangWatch::Figures figures{seen.tokens, seen.preemptions, seen.running, seen.waiting, seen.kv_used_share};
   if (seen.tokens < 0) return Duration();
-  return watch.HangsFor(figures, WorkOf(replica, spec, now), least, now);
+  // Work that makes no tokens explains any silence.
+  return watch.HangsFor(figures, watched.notes->WorksInSilence() ? HangWatch::Work() : WorkOf(watched.id, spec, now),
+                        least, now);
 }
 
 const CoreView& HangPatrol::ViewAt(Instant now) {

@@ -6,6 +6,7 @@
 #define PENSTOCK_ROUTER_LIVE_FLEET_HANG_PATROL_H_
 
 #include "absl/container/btree_map.h"
+#include "absl/status/status.h"
 #include "backends/engines/contract/discovery.h"
 #include "backends/health/hang_watch.h"
 #include "base/ids.h"
@@ -13,6 +14,7 @@
 #include "router/core/contract/view.h"
 #include "router/live/event_loop.h"
 #include "router/live/fleet/grey_notices.h"
+#include "router/live/fleet/watched_replica.h"
 
 namespace penstock {
 
@@ -22,14 +24,21 @@ class HangPatrol {
 
   // A stream of the replica got a token then.
   void OnToken(ReplicaId replica, Instant then);
-  // After a good poll. The time without a sign of work, if it is too long; zero otherwise.
-  Duration HangsFor(ReplicaId replica, const ReplicaSpec& spec, const Observation& seen, Duration least, Instant now);
+  // After a good poll. True: the engine answers its pages, and gave no sign of work for too long. The log,
+  // the metrics and its health have it. `least`: limits.hang_after.
+  bool FindsHang(WatchedReplica& watched, const ReplicaSpec& spec, const Observation& seen, Duration least);
+  // A busy engine may answer its pages late. True: the poll came to no end in time, and a stream got a token since the
+  // last second began.
+  bool Excuses(ReplicaId replica, const absl::Status& poll, Instant now) const;
   // The engine is watched from the start again.
   void Forget(ReplicaId replica) { watches_.erase(replica); }
 
  private:
   // The core's view, at most a second old. The log learns what is slow in a new one.
   const CoreView& ViewAt(Instant now);
+  // The time without a sign of work, if it is too long; zero otherwise.
+  Duration HangsFor(const WatchedReplica& watched, const ReplicaSpec& spec, const Observation& seen, Duration least,
+                    Instant now);
   HangWatch::Work WorkOf(ReplicaId replica, const ReplicaSpec& spec, Instant now);
 
   EventLoop& control_;

@@ -35,6 +35,12 @@ struct ToldHealth {
   bool TakesRequests() const { return health == Health::kUp || health == Health::kProbing; }
 };
 
+// The troubles of a replica that the log has.
+struct LoggedTrouble {
+  bool lost = false;
+  std::string fault;  // The reason of the newest failed optional page.
+};
+
 struct WatchedReplica {
   WatchedReplica(EventLoop& loop, ReplicaId the_id, ReplicaConfig the_config);
 
@@ -62,7 +68,7 @@ struct WatchedReplica {
   boost::asio::steady_timer pause;
   bool discovered = false;  // Since it was last lost.
   Rereading rereading;
-  bool lost_logged = false;
+  LoggedTrouble logged;
   bool stopped = false;
 };
 
