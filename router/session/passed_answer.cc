@@ -73,9 +73,15 @@ asio::awaitable<void> Attempt::CancelWork() {
 }
 
 asio::awaitable<AttemptEnd> Attempt::ReadAnswer(const Plan& plan, Reply& reply) {
+  if (state_.request.endpoint == Endpoint::kRealtime) return Switch();
   if (PassesAnswer(state_.request.endpoint)) return Pass(reply);
   if (plan.stream && reply.event_stream) return ReadStream(plan);
   return !plan.stream || plan.reassemble ? ReadWhole(plan, reply) : ReadNoStream();
+}
+
+asio::awaitable<AttemptEnd> Attempt::Switch() {
+  switched_.emplace(state_);
+  co_return co_await switched_->Run(exchange_->TakeConnection(), delivery_.Headers());
 }
 
 asio::awaitable<AttemptEnd> Attempt::Pass(Reply& reply) {
