@@ -19,6 +19,7 @@ namespace penstock {
 // Notes that the loops and the watch over an engine leave each other.
 struct EngineNotes {
   std::atomic<bool> wants_answers{true};    // Its health waits for news of a good answer.
+  std::atomic<int> silent{0};               // Running requests that may show no work for long: WebSockets.
   std::atomic<bool> lacks_messages{false};  // It answered that it has no path for Anthropic's dialect.
 };
 

@@ -186,7 +186,8 @@ asio::awaitable<absl::Status> FleetMonitor::Poll(WatchedReplica& watched) {
 // The pages of an engine may answer while its workers hang.
 void FleetMonitor::CheckWork(WatchedReplica& watched, const Observation& seen) {
   const ReplicaSpec& spec = book_.fleet().replicas[watched.id.value()];
-  const Duration silence = patrol_.HangsFor(watched.id, spec, seen, book_.config().limits.hang_after, Now());
+  const HangPatrol::Limits limits{book_.config().limits.hang_after, watched.notes->silent.load()};
+  const Duration silence = patrol_.HangsFor(watched.id, spec, seen, limits, Now());
   if (silence == Duration()) return;
   LogWarning(control_.edge(), watched.config.id,
              absl::StrCat("engine answers polls but gave no sign of work for ", silence.seconds(), " s"));

@@ -21,13 +21,15 @@ void HangPatrol::OnToken(ReplicaId replica, Instant then) {
   if (found != watches_.end()) found->second.OnToken(then);
 }
 
-Duration HangPatrol::HangsFor(ReplicaId replica, const ReplicaSpec& spec, const Observation& seen, Duration least,
+Duration HangPatrol::HangsFor(ReplicaId replica, const ReplicaSpec& spec, const Observation& seen, Limits limits,
                               Instant now) {
   ViewAt(now);
   HangWatch& watch = watches_.try_emplace(replica, now).first->second;
   const HangWatch::Figures figures{seen.tokens, seen.preemptions, seen.running, seen.waiting, seen.kv_used_share};
   if (seen.tokens < 0) return Duration();
-  return watch.HangsFor(figures, WorkOf(replica, spec, now), least, now);
+  HangWatch::Work work = WorkOf(replica, spec, now);
+  work.running -= limits.silent;
+  return watch.HangsFor(figures, work, limits.least, now);
 }
 
 const CoreView& HangPatrol::ViewAt(Instant now) {

@@ -22,8 +22,12 @@ class HangPatrol {
 
   // A stream of the replica got a token then.
   void OnToken(ReplicaId replica, Instant then);
+  struct Limits {
+    Duration least;
+    int silent = 0;  // Running requests that show no work.
+  };
   // After a good poll. The time without a sign of work, if it is too long; zero otherwise.
-  Duration HangsFor(ReplicaId replica, const ReplicaSpec& spec, const Observation& seen, Duration least, Instant now);
+  Duration HangsFor(ReplicaId replica, const ReplicaSpec& spec, const Observation& seen, Limits limits, Instant now);
   // The engine is watched from the start again.
   void Forget(ReplicaId replica) { watches_.erase(replica); }
 

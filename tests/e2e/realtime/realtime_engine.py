@@ -15,11 +15,12 @@ MODEL = "voice-1"
 class RealtimeEngine:
     """Each text comes back as `echo: TEXT`, each binary message as it is. `close`, `stop`, `silent` and `flood` are orders."""
 
-    def __init__(self, name=MODEL, refuse=None):
+    def __init__(self, name=MODEL, refuse=None, metrics=None):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.name = name
         self.refuse = refuse  # A status in place of a WebSocket.
+        self.metrics = metrics  # The text of /metrics, of an engine that has some.
         self.heads = []
         self.open = 0
         self.ended = 0
@@ -56,6 +57,9 @@ class RealtimeEngine:
         path = request.path.split("?")[0]
         if path == "/v1/models":
             return self._answer(200, {"object": "list", "data": [{"id": self.name, "object": "model"}]})
+        if path == "/metrics" and self.metrics:
+            head = Headers([("content-type", "text/plain"), ("content-length", str(len(self.metrics))), ("connection", "close")])
+            return Response(200, "OK", head, self.metrics.encode())
         if path == "/health":
             return self._answer(200, {})
         if path != "/v1/realtime":

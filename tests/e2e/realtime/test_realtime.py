@@ -144,6 +144,31 @@ def test_a_client_that_takes_nothing_stops_the_engine_and_holds_little_memory(ro
         assert sum(len(client.recv(timeout=20)) for _ in range(257)) == 256 * 65536 + 3
 
 
+STILL = """# TYPE vllm:num_requests_running gauge
+vllm:num_requests_running{model_name="voice-1"} 1.0
+# TYPE vllm:num_requests_waiting gauge
+vllm:num_requests_waiting{model_name="voice-1"} 0.0
+# TYPE vllm:kv_cache_usage_perc gauge
+vllm:kv_cache_usage_perc{model_name="voice-1"} 0.1
+# TYPE vllm:generation_tokens_total counter
+vllm:generation_tokens_total{model_name="voice-1"} 7.0
+"""
+
+
+def test_a_silent_socket_does_not_make_its_engine_suspect(folder):
+    """The figures of an engine stand still while its sockets are silent."""
+    config = "limits: {hang_after: 1s}\npoll: {interval: 200ms}\nrealtime: {idle: 8s}\n"
+    with RealtimeEngine(metrics=STILL) as engine:
+        with Router(folder, config=replicas([engine], engine="vllm", kv_tokens=100_000, gpus="[a]") +
+                    "gpus: [{id: a, kind: a100-80}]\n" + config) as router:
+            with link(router, ping_interval=None) as client:
+                with pytest.raises(ConnectionClosed):
+                    client.recv(timeout=30)
+            router.wait_for_count("penstock_realtime_total", 1, end="idle")
+            assert router.metrics().sum("penstock_replica_up") == 1
+            assert "hung" not in router.log() and "probation" not in router.log(), router.log()
+
+
 def test_a_terminated_router_ends_its_sockets(folder, voice):
     with Router(folder, config=replicas([voice]) + "limits: {drain_timeout: 1s}\n") as router:
         with link(router) as client:
