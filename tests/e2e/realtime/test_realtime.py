@@ -145,23 +145,23 @@ def test_a_client_that_takes_nothing_stops_the_engine_and_holds_little_memory(ro
 
 
 STILL = """# TYPE vllm:num_requests_running gauge
-vllm:num_requests_running{model_name="voice-1"} 1.0
+vllm:num_requests_running{model_name="llama-3.1-8b"} 1.0
 # TYPE vllm:num_requests_waiting gauge
-vllm:num_requests_waiting{model_name="voice-1"} 0.0
+vllm:num_requests_waiting{model_name="llama-3.1-8b"} 0.0
 # TYPE vllm:kv_cache_usage_perc gauge
-vllm:kv_cache_usage_perc{model_name="voice-1"} 0.1
+vllm:kv_cache_usage_perc{model_name="llama-3.1-8b"} 0.1
 # TYPE vllm:generation_tokens_total counter
-vllm:generation_tokens_total{model_name="voice-1"} 7.0
+vllm:generation_tokens_total{model_name="llama-3.1-8b"} 7.0
 """
 
 
 def test_a_silent_socket_does_not_make_its_engine_suspect(folder):
     """The figures of an engine stand still while its sockets are silent."""
     config = "limits: {hang_after: 1s}\npoll: {interval: 200ms}\nrealtime: {idle: 8s}\n"
-    with RealtimeEngine(metrics=STILL) as engine:
+    with RealtimeEngine(name="llama-3.1-8b", metrics=STILL) as engine:
         with Router(folder, config=replicas([engine], engine="vllm", kv_tokens=100_000, gpus="[a]") +
                     "gpus: [{id: a, kind: a100-80}]\n" + config) as router:
-            with link(router, ping_interval=None) as client:
+            with link(router, model="llama-3.1-8b", ping_interval=None) as client:
                 with pytest.raises(ConnectionClosed):
                     client.recv(timeout=30)
             router.wait_for_count("penstock_realtime_total", 1, end="idle")
