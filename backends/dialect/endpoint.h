@@ -32,11 +32,12 @@ enum class Endpoint : uint8_t {
   kSpeech,
   kImages,
   kImageEdits,
+  kRealtime,        // A WebSocket, whose frames pass unread.
   kStoredResponse,  // A response that an engine keeps under the id that its request named.
   kRoute,           // A configured path whose requests take memory.
   kFreeRoute,       // A configured path whose requests take none.
 };
-inline constexpr int kEndpointCount = 21;
+inline constexpr int kEndpointCount = 22;
 
 // The memory that a request takes from an engine's KV pool.
 enum class EndpointCost : uint8_t {
@@ -96,6 +97,8 @@ constexpr EndpointTraits TraitsOf(Endpoint endpoint) {
       return {"images", "/v1/images/generations", EndpointCost::kPrompt, true};
     case Endpoint::kImageEdits:
       return {"image_edits", "/v1/images/edits", EndpointCost::kPrompt, true, true, kPictureTokens};
+    case Endpoint::kRealtime:
+      return {"realtime", "/v1/realtime", EndpointCost::kPrompt, true};
     case Endpoint::kStoredResponse:
       return {"stored_response", "/v1/responses", EndpointCost::kNone, true};
     case Endpoint::kRoute:

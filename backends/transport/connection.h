@@ -81,6 +81,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   absl::string_view input() const { return input_.view(); }
   // Removes consumed bytes. They stay in place until the coroutine is suspended.
   void Consume(size_t count) { input_.Consume(count); }
+  // The socket, for another protocol, which becomes its owner. Nothing else of the connection may be used but input().
+  StreamSocket& Lend() { return *socket_; }
   // True when the input or the socket has bytes.
   bool HasInput();
   void Close();

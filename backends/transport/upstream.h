@@ -26,6 +26,8 @@
 
 namespace penstock {
 
+class Connection;
+
 struct UpstreamAddress {
   std::string host;
   uint16_t port = 80;
@@ -45,6 +47,8 @@ struct UpstreamRequest {
   std::vector<absl::string_view> body;
   // False: it is written to a fresh connection, and never again.
   bool repeatable = true;
+  // It asks for another protocol: a head with status 101 ends the exchange, and TakeConnection() has the rest.
+  bool switches = false;
 };
 
 struct UpstreamHead {
@@ -90,6 +94,8 @@ class UpstreamExchange {
   int partial_writes() const;
   // True once there is a connection: a failed sending then ended within the request.
   bool connected() const;
+  // After a head with status 101, once. Its input may have begun. The connection never returns to the pool.
+  std::shared_ptr<Connection> TakeConnection();
   // Closes the connection at once. A pending read ends as Cancelled. A second call does nothing.
   void Abort();
 

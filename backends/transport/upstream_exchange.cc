@@ -126,6 +126,7 @@ absl::StatusOr<bool> UpstreamExchange::State::HeadReady() {
   while (parser->is_header_done()) {
     const int status = parser->head().status;
     if (status >= kLeastFinalStatus) return true;
+    if (status == 101 && outgoing.switches) return true;
     if (status == 101) return broken = absl::DataLossError("answer switches protocols unasked");
     if (++interim > kMaxInterim) return broken = absl::DataLossError("too many interim answers");
     NewParser();
@@ -214,6 +215,8 @@ void UpstreamExchange::Abort() {
   state_->aborted = true;
   if (state_->connection) state_->connection->Close();
 }
+
+std::shared_ptr<Connection> UpstreamExchange::TakeConnection() { return std::move(state_->connection); }
 
 asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duration timeout) {
   State& state = *state_;

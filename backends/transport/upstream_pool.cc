@@ -147,6 +147,7 @@ std::optional<absl::Status> UpstreamPool::SendNow(UpstreamExchange& exchange, co
   UpstreamExchange::State& state = *exchange.state_;
   state.outgoing.head = *std::move(head);
   state.outgoing.body = request.body;
+  state.outgoing.switches = request.switches;
   state.no_body = request.method == "HEAD";
   if (state.no_body) state.NewParser();
   if (request.repeatable) state.connection = shared_->TakeIdle();

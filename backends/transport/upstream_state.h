@@ -92,8 +92,9 @@ struct UpstreamExchange::State final : Connection::Waiter {
     std::vector<boost::asio::const_buffer> unwritten;
     boost::system::error_code error;  // The result of SendNow().
     bool written = false;
-    int writes = 0;  // Connections that took all of it.
-    int begun = 0;   // Connections that took a part of it or all.
+    bool switches = false;  // It asks for another protocol.
+    int writes = 0;         // Connections that took all of it.
+    int begun = 0;          // Connections that took a part of it or all.
   };
   // Called after each parse. False ends the reading.
   using Step = absl::FunctionRef<bool()>;

@@ -1,4 +1,4 @@
-// The keys of routes, of pages of other origins and of compression.
+// The keys of routes, of pages of other origins, of compression and of WebSockets.
 #ifndef PENSTOCK_CONFIG_KEYS_CLIENT_KEYS_H_
 #define PENSTOCK_CONFIG_KEYS_CLIENT_KEYS_H_
 
@@ -52,6 +52,19 @@ void VisitFields(Section& compression, Visitor& visit) {
         compression.answers, FlagForm{});
   visit({"above", "Smallest answer that is compressed."}, compression.above,
         SizeForm{Bytes(1'000), Bytes(int64_t{4} << 30)});
+}
+
+inline SectionDoc DocOf(const RealtimeConfig&) { return {"realtime", "WebSockets to engines (`/v1/realtime`)."}; }
+
+template <Of<RealtimeConfig> Section, class Visitor>
+void VisitFields(Section& realtime, Visitor& visit) {
+  visit({"connections", "Most WebSockets at a time; 0: none."}, realtime.connections, CountForm{0, 100'000});
+  visit({"idle", "A WebSocket ends after this time without a byte."}, realtime.idle,
+        TimeForm{Duration::Seconds(1), Duration::Seconds(86'400)});
+  visit({"time", "Longest time of a WebSocket."}, realtime.time,
+        TimeForm{Duration::Seconds(1), Duration::Seconds(7 * 86'400)});
+  visit({"tokens", "KV tokens of the engine that a WebSocket reserves until its end."}, realtime.tokens,
+        CountForm{1, 10'000'000});
 }
 
 }  // namespace penstock

@@ -278,6 +278,7 @@ void VisitFields(Section& config, Visitor& visit) {
         config.routes, ListForm{});
   visit({"cors", "Pages of other origins that may read answers. Left out: none may."}, config.cors, SectionForm{});
   visit({"compression", "Compression of answers."}, config.compression, SectionForm{});
+  visit({"realtime", "WebSockets to engines."}, config.realtime, SectionForm{});
   visit({"state", "Storage across restarts.", kUnlessZero}, config.state, SectionForm{});
   visit({"trace", "Replay of trace files by simulate.", kUnlessZero}, config.trace, SectionForm{});
   visit({"limits", "Bounds of the router."}, config.limits, SectionForm{});

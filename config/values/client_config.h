@@ -34,6 +34,15 @@ struct CorsConfig {
   bool operator==(const CorsConfig&) const = default;
 };
 
+// WebSockets to engines.
+struct RealtimeConfig {
+  int64_t connections = 100;
+  Duration idle = Duration::Seconds(300);
+  Duration time = Duration::Seconds(3600);
+  int64_t tokens = 8192;
+  bool operator==(const RealtimeConfig&) const = default;
+};
+
 // Whole JSON answers for clients that accept gzip.
 struct CompressionConfig {
   bool answers = true;

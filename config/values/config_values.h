@@ -259,6 +259,7 @@ struct Config {
   std::vector<RouteConfig> routes;
   std::optional<CorsConfig> cors;
   CompressionConfig compression;
+  RealtimeConfig realtime;
   StateConfig state;
   TraceConfig trace;
   LimitsConfig limits;

@@ -32,6 +32,7 @@ constexpr absl::string_view kOwnPaths[] = {
     "/v1/audio/speech",
     "/v1/images/generations",
     "/v1/images/edits",
+    "/v1/realtime",
     "/v1/models",
     "/v1/models/",
     "/api/version",

@@ -58,13 +58,13 @@ ClientConnection::ClientConnection(EventLoop& loop, int socket, const ClientPeer
       drain_(limits_),
       write_deadline_(loop.deadlines(), [this] { OnWriteDeadline(); }) {
   loop_.connections().Enter(*this);
-  loop_.edge().telemetry->OnConnectionOpened();
+  loop_.edge().telemetry->OnConnection(/*opened=*/true);
 }
 
 ClientConnection::~ClientConnection() {
   loop_.connections().Leave(*this);
   loop_.edge().connections.fetch_sub(1, std::memory_order_relaxed);
-  loop_.edge().telemetry->OnConnectionClosed();
+  loop_.edge().telemetry->OnConnection(/*opened=*/false);
 }
 
 void ClientConnection::Close() {
@@ -175,7 +175,7 @@ asio::awaitable<void> ClientConnection::Serve() {
     LogError("internal", surprise.what());
     Close();
   }
-  if (!gone_) co_await Linger();
+  if (!gone_ && socket_.open()) co_await Linger();
   socket_.Close();
 }
 

@@ -58,6 +58,8 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   // Calls `on_gone` once if the client leaves before Unwatch.
   void Watch(std::function<void()> on_gone);
   void Unwatch();
+  // The socket for another protocol, which closes it. Only Watch() and Close() have a meaning from now on.
+  LentSocket Lend() { return {&socket_.Lend(), std::string(input_.reader().unread())}; }
   bool gone() const { return gone_; }
 
   ClientUpload& upload() override { return upload_; }

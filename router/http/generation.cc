@@ -1,9 +1,14 @@
 #include "router/http/generation.h"
 
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "router/http/apart_session.h"
 #include "router/http/body_decoding.h"
 #include "router/http/coding/gzip_client.h"
@@ -13,6 +18,7 @@
 #include "router/openai/passed/passed_scan.h"
 #include "router/openai/request/body_decoder.h"
 #include "router/openai/route/target.h"
+#include "router/realtime/upgrade.h"
 #include "router/session/session.h"
 #include "router/tracing/begin_trace.h"
 
@@ -68,6 +74,56 @@ asio::awaitable<void> GenerateInGzip(EventLoop& loop, ClientChannel& client, Cli
   client.Reuse(std::move(request.body));
 }
 
+// A place among the WebSockets of the router.
+class RealtimePlace {
+ public:
+  explicit RealtimePlace(std::atomic<int>& taken) : taken_(taken), count_(++taken_) {}
+  ~RealtimePlace() { --taken_; }
+  RealtimePlace(const RealtimePlace&) = delete;
+  RealtimePlace& operator=(const RealtimePlace&) = delete;
+  // With this one.
+  int count() const { return count_; }
+
+ private:
+  std::atomic<int>& taken_;
+  const int count_;
+};
+
+// The rule of a WebSocket: its query names the model, and its lease has a constant size.
+std::shared_ptr<const RouteConfig> RealtimeRule(const RealtimeConfig& config) {
+  RouteConfig rule;
+  rule.methods = {"GET"};
+  rule.model = "query:model";
+  rule.cost = RouteCost::kTokens;
+  rule.tokens = config.tokens;
+  return std::make_shared<const RouteConfig>(std::move(rule));
+}
+
+asio::awaitable<void> GenerateRealtime(EventLoop& loop, ClientChannel& client, ClientRequest& request,
+                                       const RouteMatch& match, Answer& answer, AccessLine* line) {
+  const RealtimeConfig& config = loop.fleet()->config().realtime;
+  const RealtimePlace place(loop.edge().realtime);
+  std::optional<ApiError> error = CheckUpgrade(request.headers, request.http10);
+  if (!error && place.count() > config.connections) {
+    error = MakeError(ErrorName::kTooManyRealtime, "The router has as many WebSockets as it may have. Retry later.");
+    loop.edge().telemetry->OnTurnedAway(TurnedAway::kRealtime);
+  }
+  if (error) {
+    if (error->bad_input) loop.edge().telemetry->OnBadInput(*error->bad_input);
+    co_await answer.Error(*error);
+    co_return;
+  }
+  const std::string key = KeyAmongProtocols(request.headers);
+  if (!key.empty() && ApiKeyOf(request.headers).empty()) {
+    request.headers.Add("authorization", absl::StrCat("Bearer ", key));
+  }
+  SessionRequest made = RequestOf(loop, client, request, match, answer, line);
+  made.route = RealtimeRule(config);
+  made.target = OriginForm(request.target);
+  Session session(loop, answer, std::move(made));
+  co_await session.Run();
+}
+
 asio::awaitable<void> GenerateAttached(EventLoop& loop, ClientChannel& client, ClientRequest& request,
                                        const RouteMatch& match, Answer& answer, AccessLine* line) {
   const bool gzip = loop.fleet()->config().compression.answers;
@@ -95,7 +151,7 @@ bool IsJson(absl::string_view content_type) {
 
 bool TakesBody(const RouteMatch& match, absl::string_view content_type) {
   if (match.route == Route::kPassed || match.route == Route::kOllama || match.route == Route::kOllamaPage) return true;
-  if (match.route == Route::kStoredResponse) return true;
+  if (match.route == Route::kStoredResponse || match.route == Route::kRealtime) return true;
   if (match.route != Route::kGenerate) return false;
   return TraitsOf(match.endpoint).form ? IsForm(content_type) : IsJson(content_type);
 }
@@ -108,6 +164,7 @@ asio::awaitable<void> Generate(EventLoop& loop, ClientChannel& client, ClientReq
                                Answer& answer, AccessLine* line) {
   auto* way = match.endpoint == Endpoint::kResponses ? GenerateResponse : GenerateAttached;
   if (match.route == Route::kOllama || match.route == Route::kOllamaPage) way = GenerateOllama;
+  if (match.route == Route::kRealtime) way = GenerateRealtime;
   return way(loop, client, request, match, answer, line);
 }
 

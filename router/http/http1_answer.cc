@@ -58,6 +58,16 @@ Written Http1Answer::WriteBoth(const std::string& first, absl::string_view secon
   return written;
 }
 
+asio::awaitable<LentSocket> Http1Answer::Switch(const HeaderList& headers) {
+  keep_alive_ = false;
+  head_sent_ = ended_ = true;
+  status_ = http_status::kSwitchingProtocols;
+  const std::string head = HeadOf(status_, "", headers).Switching();
+  std::vector<asio::const_buffer> buffers(1, AsBuffer(head));
+  const bool written = co_await connection_.Write(std::move(buffers));
+  co_return written ? connection_.Lend() : LentSocket{};
+}
+
 void Http1Answer::BeginWhole(absl::string_view content_type, const HeaderList& headers,
                              std::optional<uint64_t> length) {
   chunks_ = !length && !form().http10;

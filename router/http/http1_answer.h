@@ -35,6 +35,7 @@ class Http1Answer final : public Answer {
   Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) override;
   boost::asio::awaitable<bool> FinishEvents() override;
   boost::asio::awaitable<bool> End() override;
+  boost::asio::awaitable<LentSocket> Switch(const HeaderList& headers) override;
   // A comment line, with the head before it if that is not out. Not written where the socket has no room.
   void KeepAlive(const HeaderList& headers) override;
 

@@ -143,6 +143,7 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientChannel& client, Client
   switch (match.route) {
     case Route::kGenerate:
     case Route::kPassed:
+    case Route::kRealtime:
     case Route::kStoredResponse:
     case Route::kOllama:
     case Route::kOllamaPage:

@@ -41,6 +41,11 @@ std::string ResponseHead::WithLength(size_t content_length) && {
   return std::move(text_);
 }
 
+std::string ResponseHead::Switching() && {
+  text_ += "\r\n";
+  return std::move(text_);
+}
+
 std::string ResponseHead::Chunked() && {
   if (!http10_) text_ += "transfer-encoding: chunked\r\n";
   if (!keep_alive_ || http10_) text_ += "connection: close\r\n";

@@ -20,6 +20,8 @@ class ResponseHead {
   // The bytes up to and including the empty line.
   std::string WithLength(size_t content_length) &&;
   std::string Chunked() &&;
+  // Another protocol follows.
+  std::string Switching() &&;
 
  private:
   std::string text_;

@@ -61,6 +61,19 @@ enum class Http2Event : uint8_t {
 inline constexpr std::array<absl::string_view, 3> kHttp2EventLabels = {"connection", "request", "reset"};
 constexpr absl::string_view LabelOf(Http2Event event) { return kHttp2EventLabels[static_cast<size_t>(event)]; }
 
+// The end of a connection that switched to a WebSocket.
+enum class RealtimeEnd : uint8_t {
+  kClient,   // Its client ended it.
+  kEngine,   // Its engine did.
+  kIdle,     // Nothing passed for `realtime.idle`.
+  kTime,     // It lasted for `realtime.time`.
+  kStopped,  // The router ends, or takes its memory back.
+  kBroken,   // One side was reset.
+};
+inline constexpr std::array<absl::string_view, 6> kRealtimeEndLabels = {"client", "engine",  "idle",
+                                                                        "time",   "stopped", "broken"};
+constexpr absl::string_view LabelOf(RealtimeEnd end) { return kRealtimeEndLabels[static_cast<size_t>(end)]; }
+
 // A failure of an engine.
 enum class EngineErrorKind : uint8_t {
   kConnect,     // Not reachable.
@@ -188,17 +201,18 @@ enum class TurnedAway : uint8_t {
   kLocalResources,  // Descriptors, memory or ports for a connection to an engine.
   kKeyRequests,
   kLoop,  // No limit: the request passed this router before.
+  kRealtime,
 };
-inline constexpr std::array<absl::string_view, 6> kTurnedAwayLabels = {
-    "connections", "body_memory", "answer_memory", "local_resources", "key_requests", "loop"};
+inline constexpr std::array<absl::string_view, 7> kTurnedAwayLabels = {
+    "connections", "body_memory", "answer_memory", "local_resources", "key_requests", "loop", "realtime"};
 constexpr absl::string_view LabelOf(TurnedAway limit) { return kTurnedAwayLabels[static_cast<size_t>(limit)]; }
 
 // The bounded set of endpoints; anything else becomes "other".
-inline constexpr std::array<absl::string_view, 22> kEndpointLabels = {
-    "chat",         "completions", "embeddings", "responses",   "rerank",          "score",        "pooling",
-    "classify",     "moderations", "tokenize",   "detokenize",  "messages",        "count_tokens", "transcriptions",
-    "translations", "speech",      "images",     "image_edits", "stored_response", "route",        "free_route",
-    "other"};
+inline constexpr std::array<absl::string_view, 23> kEndpointLabels = {
+    "chat",         "completions",     "embeddings",   "responses",  "rerank",     "score",
+    "pooling",      "classify",        "moderations",  "tokenize",   "detokenize", "messages",
+    "count_tokens", "transcriptions",  "translations", "speech",     "images",     "image_edits",
+    "realtime",     "stored_response", "route",        "free_route", "other"};
 
 }  // namespace penstock
 

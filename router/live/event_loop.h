@@ -83,6 +83,7 @@ struct Edge {
   LineSampler unknown_lines;            // For lines about unknown models.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.
+  std::atomic<int> realtime{0};  // Those that ask for a WebSocket, or have one.
   std::atomic<int> cut{0};       // Requests that got an error because the router ends.
   std::atomic<int> replicas_up{0};
   std::atomic<bool> draining{false};

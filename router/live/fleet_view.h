@@ -19,6 +19,7 @@ namespace penstock {
 // Notes that the loops and the watch over an engine leave each other.
 struct EngineNotes {
   std::atomic<bool> wants_answers{true};    // Its health waits for news of a good answer.
+  std::atomic<int> owe_nothing{0};          // Running requests that may leave the engine idle: WebSockets.
   std::atomic<bool> lacks_messages{false};  // It answered that it has no path for Anthropic's dialect.
 
   // A request whose silence no step explains begins and ends there: a picture, sound, a configured path.

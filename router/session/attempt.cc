@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/dialect/engine_error.h"
+#include "router/realtime/upgrade.h"
 #include "router/session/answer_stream.h"
 #include "router/session/state/silent_work.h"
 #include "router/session/state/text_counting.h"
@@ -122,6 +123,7 @@ HeaderList Attempt::EngineHeaders() const {
                          state_.loop.edge().pseudonym, trace.parent, trace.state};
   HeaderList headers = HeadersForEngine(*state_.request.headers, state_.engine().key, state_.request.id, more);
   const absl::string_view rank_header = state_.engine().capabilities->rank_header;
+  if (state_.request.endpoint == Endpoint::kRealtime) AddUpgrade(*state_.request.headers, headers);
   if (state_.engine().rank && !rank_header.empty()) headers.Add(rank_header, absl::StrCat(*state_.engine().rank));
   return headers;
 }
@@ -142,7 +144,8 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   upstream.target = Target(plan);
   upstream.headers = EngineHeaders();
   upstream.body = chat ? chat->Pieces() : body->pieces();
-  upstream.repeatable = !state_.facts().has_effects;
+  upstream.switches = request.endpoint == Endpoint::kRealtime;
+  upstream.repeatable = !state_.facts().has_effects && !upstream.switches;
   exchange_.emplace();
   if (state_.Left(state_.limits.first_byte_timeout) <= Duration()) {
     co_return NothingSent(EngineErrorKind::kTimeout, "The answer takes longer than limits.answer_timeout.");
@@ -175,7 +178,11 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
   state_.heard = Now();
   reply.status = state_.engine_status = head.status;
   if (http_status::IsError(head.status)) return std::nullopt;
-  if (!http_status::IsSuccess(head.status)) {
+  const bool switches = state_.request.endpoint == Endpoint::kRealtime;
+  const bool good = switches ? head.status == http_status::kSwitchingProtocols &&
+                                   AgreesToUpgrade(head.Find("upgrade"), head.Find("sec-websocket-accept"))
+                             : http_status::IsSuccess(head.status);
+  if (!good) {
     // A client that comes later must not get what may follow.
     exchange_->Abort();
     return EngineFailed(EngineErrorKind::kGarbage, absl::StrCat("The engine answered with status ", head.status, "."));

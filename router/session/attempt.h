@@ -19,6 +19,7 @@
 #include "router/session/rules/attempt_end.h"
 #include "router/session/state/message_as_chat.h"
 #include "router/session/state/session_state.h"
+#include "router/session/switched/switched_answer.h"
 #include "router/session/whole_answer.h"
 
 namespace penstock {
@@ -40,6 +41,7 @@ class Attempt {
   void Abort() {
     if (exchange_) exchange_->Abort();
     if (watch_) watch_->Leave();
+    if (switched_) switched_->Stop();
     merged_.Leave();
   }
 
@@ -80,6 +82,7 @@ class Attempt {
   boost::asio::awaitable<AttemptEnd> Pass(Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadWhole(const Plan& plan, Reply& reply);
   boost::asio::awaitable<AttemptEnd> ReadStream(const Plan& plan);
+  boost::asio::awaitable<AttemptEnd> Switch();
   boost::asio::awaitable<AttemptEnd> ReadAnswer(const Plan& plan, Reply& reply);
 
   SessionState& state_;
@@ -87,6 +90,7 @@ class Attempt {
   Delivery& delivery_;
   MergedAnswer merged_;
   std::optional<UpstreamExchange> exchange_;
+  std::optional<SwitchedAnswer> switched_;
   std::optional<BackgroundWatch> watch_;  // A background response has one once its client has the first answer.
 };
 

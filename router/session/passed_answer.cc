@@ -74,12 +74,18 @@ asio::awaitable<void> Attempt::CancelWork() {
 }
 
 asio::awaitable<AttemptEnd> Attempt::ReadAnswer(const Plan& plan, Reply& reply) {
+  if (state_.request.endpoint == Endpoint::kRealtime) return Switch();
   // vLLM answers encoding_format "bytes" with the vectors alone.
   const bool octets = TraitsOf(state_.request.endpoint).cost == EndpointCost::kPrompt &&
                       absl::StartsWithIgnoreCase(reply.content_type, "application/octet-stream");
   if (octets || PassesAnswer(state_.request.endpoint)) return Pass(reply);
   if (plan.stream && reply.event_stream) return ReadStream(plan);
   return !plan.stream || plan.reassemble ? ReadWhole(plan, reply) : ReadNoStream();
+}
+
+asio::awaitable<AttemptEnd> Attempt::Switch() {
+  switched_.emplace(state_);
+  co_return co_await switched_->Run(exchange_->TakeConnection(), delivery_.Headers());
 }
 
 asio::awaitable<AttemptEnd> Attempt::Pass(Reply& reply) {

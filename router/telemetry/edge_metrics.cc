@@ -1,5 +1,7 @@
 #include "router/telemetry/edge_metrics.h"
 
+#include "router/telemetry/realtime_metrics.h"
+
 namespace penstock {
 namespace {
 
@@ -26,6 +28,25 @@ StoreMetrics::StoreMetrics(MetricRegistry& registry)
     faults[i] = &registry.Counter(MetricNamed("penstock_job_store_faults_total"),
                                   {{"kind", std::string(jobs::kJobErrorLabels[i])}});
   }
+}
+
+RealtimeMetrics::RealtimeMetrics(MetricRegistry& registry)
+    : open_(registry.Gauge(MetricNamed("penstock_realtime_open"))),
+      to_engine_(registry.Counter(MetricNamed("penstock_realtime_bytes_total"), {{"to", "engine"}})),
+      to_client_(registry.Counter(MetricNamed("penstock_realtime_bytes_total"), {{"to", "client"}})) {
+  AddAll(registry, MetricNamed("penstock_realtime_total"), kRealtimeEndLabels, ends_);
+}
+
+void RealtimeMetrics::OnOpened() { open_.Increment(); }
+
+void RealtimeMetrics::OnBytes(uint64_t to_engine, uint64_t to_client) {
+  to_engine_.Increment(static_cast<double>(to_engine));
+  to_client_.Increment(static_cast<double>(to_client));
+}
+
+void RealtimeMetrics::OnEnded(RealtimeEnd end) {
+  open_.Decrement();
+  ends_[static_cast<size_t>(end)]->Increment();
 }
 
 EdgeMetrics::EdgeMetrics(MetricRegistry& registry, const std::string& version)

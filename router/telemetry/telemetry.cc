@@ -17,6 +17,7 @@
 #include "router/telemetry/engine_metrics.h"
 #include "router/telemetry/gpu_metrics.h"
 #include "router/telemetry/process/process_figures.h"
+#include "router/telemetry/realtime_metrics.h"
 #include "router/telemetry/registry/metric_registry.h"
 #include "router/telemetry/request_metrics.h"
 #include "router/telemetry/shown_view.h"
@@ -49,7 +50,8 @@ struct Telemetry::State {
         requests(registry, given.max_names),
         edge(registry, given.version),
         engines(registry, requests),
-        batches(registry) {}
+        batches(registry),
+        realtime(registry) {}
 
   const TelemetryOptions options;
   MetricRegistry registry;
@@ -57,6 +59,7 @@ struct Telemetry::State {
   EdgeMetrics edge;
   EngineMetrics engines;
   BatchMetrics batches;
+  RealtimeMetrics realtime;
   std::array<std::atomic<int64_t>, std::tuple_size_v<WastedTokens>> wasted{};
   mutable std::shared_mutex mutex;  // Guards the fields below.
   std::map<std::string, Tokens> block_of_pool;
@@ -72,6 +75,7 @@ Telemetry::~Telemetry() = default;
 
 EngineMetrics& Telemetry::engines() { return state_->engines; }
 BatchMetrics& Telemetry::batches() { return state_->batches; }
+RealtimeMetrics& Telemetry::realtime() { return state_->realtime; }
 
 void Telemetry::SetFleet(const Fleet& fleet) {
   state_->requests.SetFleet(fleet);
@@ -130,14 +134,12 @@ void Telemetry::OnTurnedAway(TurnedAway limit) { state_->edge.turned_away[static
 
 void Telemetry::SetFill(Bounded what, double ratio) { state_->edge.fills[static_cast<size_t>(what)]->Set(ratio); }
 
-void Telemetry::OnConnectionOpened() {
-  state_->edge.connections_accepted.Increment();
-  state_->edge.connections.Increment();
+void Telemetry::OnConnection(bool opened) {
+  if (opened) state_->edge.connections_accepted.Increment();
+  state_->edge.connections.Increment(opened ? 1 : -1);
 }
 
 void Telemetry::OnHttp2(Http2Event event) { state_->edge.http2[static_cast<size_t>(event)]->Increment(); }
-
-void Telemetry::OnConnectionClosed() { state_->edge.connections.Decrement(); }
 
 void Telemetry::AddBufferedBytes(int64_t delta) { state_->edge.buffered.Increment(static_cast<double>(delta)); }
 

@@ -46,6 +46,7 @@ constexpr absl::string_view WasteCause(size_t outcome) {
 
 class BatchMetrics;
 class EngineMetrics;
+class RealtimeMetrics;
 
 class Telemetry {
  public:
@@ -61,6 +62,7 @@ class Telemetry {
 
   EngineMetrics& engines();
   BatchMetrics& batches();
+  RealtimeMetrics& realtime();
   void OnRequest(const RequestRecord& record);
   // Time inside AdmissionCore::Apply, without waiting for its lock.
   void OnDecision(Duration spent);
@@ -76,9 +78,8 @@ class Telemetry {
   void OnTurnedAway(TurnedAway limit);
   // The used share of a limit; 1: full.
   void SetFill(Bounded what, double ratio);
-  void OnConnectionOpened();
+  void OnConnection(bool opened);
   void OnHttp2(Http2Event event);
-  void OnConnectionClosed();
   // Bytes of request and answer bodies held in memory.
   void AddBufferedBytes(int64_t delta);
   void SetDraining(bool draining);

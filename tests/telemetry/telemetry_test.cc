@@ -250,11 +250,11 @@ TEST_F(TelemetryTest, CountsFromManyThreadsWithoutLoss) {
         RequestRecord record = SampleRecord();
         record.model = i % 2 == 0 ? "llama-3.1-8b" : "qwen2.5-7b";
         telemetry_.OnRequest(record);
-        telemetry_.OnConnectionOpened();
+        telemetry_.OnConnection(true);
         telemetry_.AddBufferedBytes(10);
         if (i % 100 == t) telemetry_.SetFleet(SampleFleet());
         if (i % 100 == 0) Text();
-        telemetry_.OnConnectionClosed();
+        telemetry_.OnConnection(false);
         telemetry_.AddBufferedBytes(-10);
       }
     });

@@ -27,7 +27,7 @@ constexpr EndpointSet kEndpoints = {Endpoint::kChat,           Endpoint::kComple
                                     Endpoint::kPooling,        Endpoint::kClassify,     Endpoint::kTokenize,
                                     Endpoint::kDetokenize,     Endpoint::kMessages,     Endpoint::kCountTokens,
                                     Endpoint::kTranscriptions, Endpoint::kTranslations, Endpoint::kSpeech,
-                                    Endpoint::kImages,         Endpoint::kImageEdits};
+                                    Endpoint::kImages,         Endpoint::kImageEdits,   Endpoint::kRealtime};
 
 bool HasVerbs(const Discovery& found) { return !found.sleep_verbs_off; }
 

@@ -39,6 +39,7 @@ HeaderList ErrorHeaders(const ApiError& error) {
   if (!error.reason.empty()) headers.Add("x-penstock-reason", error.reason);
   if (!error.allow.empty()) headers.Add("allow", error.allow);
   if (error.allowance) AddRateLimits(*error.allowance, headers);
+  if (error.status == http_status::kUpgradeRequired) headers.Add("sec-websocket-version", "13");
   if (error.status == http_status::kUnauthorized) headers.Add("www-authenticate", "Bearer");
   return headers;
 }

@@ -97,6 +97,11 @@ asio::awaitable<ClientSocket::ErrorCode> ClientSocket::AwaitRoom() {
   co_return open() ? ErrorCode() : ErrorCode(asio::error::operation_aborted);
 }
 
+StreamSocket& ClientSocket::Lend() {
+  waiting_ = false;
+  return socket_;
+}
+
 void ClientSocket::Close() {
   socket_.Close();
   waiting_ = false;

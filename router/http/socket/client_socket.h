@@ -70,6 +70,9 @@ class ClientSocket final : private Readiness::Owner {
   // operation_aborted: the socket was closed. One caller at a time.
   boost::asio::awaitable<ErrorCode> AwaitRoom();
 
+  // The socket, for another protocol: this object hears nothing of it any more. A write has gone through before.
+  StreamSocket& Lend();
+
   // Ends this side; the client may still send.
   void EndSending() { socket_.ShutDownSend(); }
   void Close();

@@ -49,9 +49,11 @@ Duration HangPatrol::HangsFor(const WatchedReplica& watched, const ReplicaSpec& 
   HangWatch& watch = watches_.try_emplace(watched.id, now).first->second;
   const HangWatch::Figures figures{seen.tokens, seen.preemptions, seen.running, seen.waiting, seen.kv_used_share};
   if (seen.tokens < 0) return Duration();
+  HangWatch::Work work;
   // Work that makes no tokens explains any silence.
-  return watch.HangsFor(figures, watched.notes->WorksInSilence() ? HangWatch::Work() : WorkOf(watched.id, spec, now),
-                        least, now);
+  if (!watched.notes->WorksInSilence()) work = WorkOf(watched.id, spec, now);
+  work.running -= watched.notes->owe_nothing.load(std::memory_order_relaxed);
+  return watch.HangsFor(figures, work, least, now);
 }
 
 const CoreView& HangPatrol::ViewAt(Instant now) {

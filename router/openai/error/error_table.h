@@ -40,6 +40,7 @@ enum class ErrorName : uint8_t {
   kLostResponse,
   kUnsupportedEndpoint,
   kInvalidForm,
+  kUpgradeRequired,
   // Files and batches.
   kJobsOff,
   kJobNotFound,
@@ -52,6 +53,7 @@ enum class ErrorName : uint8_t {
   kNoBodyMemory,
   kNoAnswerMemory,
   kNoLocalResources,
+  kTooManyRealtime,
   kTooManyOfKey,
   kLoop,
   // Failures of engines, in the order of EngineErrorKind.
@@ -67,7 +69,7 @@ enum class ErrorName : uint8_t {
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 44;
+inline constexpr int kErrorCount = 46;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

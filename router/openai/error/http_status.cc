@@ -1,56 +1,46 @@
 #include "router/openai/error/http_status.h"
 
 namespace penstock::http_status {
+namespace {
+
+struct Phrase {
+  int status;
+  absl::string_view text;
+};
+constexpr Phrase kPhrases[] = {
+    {kOk, "OK"},
+    {kSwitchingProtocols, "Switching Protocols"},
+    {kNoContent, "No Content"},
+    {kBadRequest, "Bad Request"},
+    {kUnauthorized, "Unauthorized"},
+    {kForbidden, "Forbidden"},
+    {kNotFound, "Not Found"},
+    {kMethodNotAllowed, "Method Not Allowed"},
+    {kRequestTimeout, "Request Timeout"},
+    {kConflict, "Conflict"},
+    {kGone, "Gone"},
+    {kContentTooLarge, "Content Too Large"},
+    {kUnsupportedMediaType, "Unsupported Media Type"},
+    {kUnprocessableContent, "Unprocessable Content"},
+    {kUpgradeRequired, "Upgrade Required"},
+    {kTooManyRequests, "Too Many Requests"},
+    {kHeaderFieldsTooLarge, "Request Header Fields Too Large"},
+    {kInternalServerError, "Internal Server Error"},
+    {kNotImplemented, "Not Implemented"},
+    {kBadGateway, "Bad Gateway"},
+    {kServiceUnavailable, "Service Unavailable"},
+    {kLoopDetected, "Loop Detected"},
+    {kOverloaded, "Overloaded"},
+    {kGatewayTimeout, "Gateway Timeout"},
+};
+
+}  // namespace
 
 absl::string_view ReasonPhrase(int status) {
-  switch (status) {
-    case kOk:
-      return "OK";
-    case kNoContent:
-      return "No Content";
-    case kBadRequest:
-      return "Bad Request";
-    case kUnauthorized:
-      return "Unauthorized";
-    case kForbidden:
-      return "Forbidden";
-    case kNotFound:
-      return "Not Found";
-    case kMethodNotAllowed:
-      return "Method Not Allowed";
-    case kRequestTimeout:
-      return "Request Timeout";
-    case kConflict:
-      return "Conflict";
-    case kGone:
-      return "Gone";
-    case kContentTooLarge:
-      return "Content Too Large";
-    case kUnsupportedMediaType:
-      return "Unsupported Media Type";
-    case kUnprocessableContent:
-      return "Unprocessable Content";
-    case kTooManyRequests:
-      return "Too Many Requests";
-    case kHeaderFieldsTooLarge:
-      return "Request Header Fields Too Large";
-    case kInternalServerError:
-      return "Internal Server Error";
-    case kNotImplemented:
-      return "Not Implemented";
-    case kBadGateway:
-      return "Bad Gateway";
-    case kServiceUnavailable:
-      return "Service Unavailable";
-    case kLoopDetected:
-      return "Loop Detected";
-    case kOverloaded:
-      return "Overloaded";
-    case kGatewayTimeout:
-      return "Gateway Timeout";
-    default:
-      return IsError(status) ? "Error" : "OK";
+  for (const Phrase& phrase : kPhrases) {
+    if (phrase.status == status) return phrase.text;
   }
+  return IsError(status) ? "Error" : "OK";
 }
 
 }  // namespace penstock::http_status

@@ -7,6 +7,7 @@
 
 namespace penstock::http_status {
 
+inline constexpr int kSwitchingProtocols = 101;
 inline constexpr int kOk = 200;
 inline constexpr int kNoContent = 204;
 inline constexpr int kBadRequest = 400;
@@ -20,6 +21,7 @@ inline constexpr int kGone = 410;
 inline constexpr int kContentTooLarge = 413;
 inline constexpr int kUnsupportedMediaType = 415;
 inline constexpr int kUnprocessableContent = 422;
+inline constexpr int kUpgradeRequired = 426;
 inline constexpr int kTooManyRequests = 429;
 inline constexpr int kHeaderFieldsTooLarge = 431;
 // Nobody gets this one: the client left before an answer. For metrics and the decision log.

@@ -31,7 +31,9 @@ struct PassedRequest {
 };
 
 // A path or a body of a kind that a PassedScan reads.
-inline bool NeedsPassedScan(Endpoint endpoint) { return IsRoute(endpoint) || TraitsOf(endpoint).form; }
+inline bool NeedsPassedScan(Endpoint endpoint) {
+  return IsRoute(endpoint) || endpoint == Endpoint::kRealtime || TraitsOf(endpoint).form;
+}
 
 // The body is announced as multipart/form-data.
 bool IsForm(absl::string_view content_type);

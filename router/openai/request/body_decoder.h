@@ -31,8 +31,8 @@ class BodyDecoder {
   BodyDecoder(const BodyDecoder&) = delete;
   BodyDecoder& operator=(const BodyDecoder&) = delete;
 
-  // Writes the next bytes of the body, at most `room` and at least one where there are more. Not to be called again
-  // after kDone or kBroken.
+  // Writes the next bytes of the body, at most `room`. A call that writes none has taken coded bytes. Not to be called
+  // again after kDone or kBroken.
   Progress Advance(char* out, size_t room, size_t& made);
   // The most bytes that a decoder of the coding holds, as far as they are worth counting. A zstd body may ask for a
   // window of 8 MiB, the least that RFC 8878 wants a decoder to have. One with a longer window is broken.

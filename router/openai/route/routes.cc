@@ -19,7 +19,7 @@ struct FixedRoute {
   Endpoint endpoint;
 };
 
-constexpr std::array<FixedRoute, 48> kFixedRoutes = {{
+constexpr std::array<FixedRoute, 49> kFixedRoutes = {{
     {"/v1/chat/completions", Route::kGenerate, Endpoint::kChat},
     {"/v1/completions", Route::kGenerate, Endpoint::kCompletions},
     {"/v1/embeddings", Route::kGenerate, Endpoint::kEmbeddings},
@@ -44,6 +44,7 @@ constexpr std::array<FixedRoute, 48> kFixedRoutes = {{
     {"/v1/audio/speech", Route::kGenerate, Endpoint::kSpeech},
     {"/v1/images/generations", Route::kGenerate, Endpoint::kImages},
     {"/v1/images/edits", Route::kGenerate, Endpoint::kImageEdits},
+    {"/v1/realtime", Route::kRealtime, Endpoint::kRealtime},
     {"/api/version", Route::kOllamaPage, Endpoint::kChat},
     {"/api/tags", Route::kOllamaPage, Endpoint::kChat},
     {"/api/ps", Route::kOllamaPage, Endpoint::kChat},
@@ -151,7 +152,8 @@ RouteMatch MatchRoute(absl::string_view method, absl::string_view target) {
       match.page = fixed.path.substr(fixed.path.rfind('/') + 1);
     }
     const bool posts = ollama || fixed.route == Route::kGenerate;
-    return WithMethod(std::move(match), method, posts ? "POST" : kReading);
+    const bool gets = fixed.route == Route::kRealtime;
+    return WithMethod(std::move(match), method, posts ? "POST" : gets ? "GET" : kReading);
   }
   if (absl::StartsWith(path, kModelPrefix) && path.size() > kModelPrefix.size()) {
     std::optional<std::string> name = PercentDecode(absl::StripPrefix(path, kModelPrefix));

@@ -32,6 +32,7 @@ enum class Route {
   kBatches,
   kBatch,  // One batch; `id` names it.
   kBatchCancel,
+  kRealtime,  // A WebSocket of an engine.
   kNotFound,
   kWrongMethod,  // The path exists; `allow` lists its methods.
 };

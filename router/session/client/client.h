@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -19,8 +20,16 @@
 
 namespace penstock {
 
+class StreamSocket;
+
 // The part of some bytes that a client took at once.
 enum class Written : uint8_t { kAll, kPart, kGone };
+
+// A socket whose bytes belong to another protocol from now on. Its connection still owns it.
+struct LentSocket {
+  StreamSocket* socket = nullptr;
+  std::string unread;  // Bytes that were read already.
+};
 
 class Client {
  public:
@@ -52,6 +61,10 @@ class Client {
 
   // The answer begins anew, from its first byte. Only for clients that gather it.
   virtual void Forget() {}
+
+  // Answers with 101 and `headers`, and lends the socket to another protocol for the rest of the connection. Null: this
+  // client has none, or is gone.
+  virtual boost::asio::awaitable<LentSocket> Switch(const HeaderList&) { co_return LentSocket{}; }
 
   // Answers with an error, or ends a stream with it. A whole answer that has begun breaks off: its connection ends.
   // False: the client is gone.

@@ -17,7 +17,8 @@ class SilentWork {
   // The engine of the state's decision.
   explicit SilentWork(const SessionState& state) {
     const Endpoint endpoint = state.request.endpoint;
-    const bool silent = !IsQuick(endpoint) && (PassesAnswer(endpoint) || state.facts().media.Any());
+    const bool silent =
+        !IsQuick(endpoint) && endpoint != Endpoint::kRealtime && (PassesAnswer(endpoint) || state.facts().media.Any());
     if (silent) notes_ = state.engine().notes;
     if (notes_) notes_->BeginSilentWork();
   }

@@ -23,8 +23,16 @@ def literal(name, value):
 
 
 class Http2Client:
-    def __init__(self, address, window=None, tls=None, timeout=20):
-        plain = socket.create_connection(address, timeout=timeout)
+    def __init__(self, address, window=None, tls=None, timeout=20, first=b""):
+        """`address` may be the path of a unix socket. `first`: bytes before TLS and all frames, such as a PROXY header."""
+        if isinstance(address, tuple):
+            plain = socket.create_connection(address, timeout=timeout)
+        else:
+            plain = socket.socket(socket.AF_UNIX)
+            plain.settimeout(timeout)
+            plain.connect(str(address))
+        if first:
+            plain.sendall(first)
         self.socket = tls.wrap_socket(plain, server_hostname="127.0.0.1") if tls else plain
         self.h2 = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8", validate_outbound_headers=False))
         if window is not None:

@@ -60,7 +60,7 @@ TEST_F(MetricsDeskTest, ScrapesThatWaitTogetherShareOneText) {
 TEST_F(MetricsDeskTest, AScrapeHasTheFiguresFromAfterItsCall) {
   Ask();
   AwaitTexts(1);
-  telemetry_.OnConnectionOpened();
+  telemetry_.OnConnection(true);
   Ask();
   AwaitTexts(2);
   EXPECT_THAT(*texts_[0], HasSubstr("penstock_connections_total 0"));

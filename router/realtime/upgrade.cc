@@ -1,0 +1,96 @@
+#include "router/realtime/upgrade.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "router/openai/request/header_rules.h"
+
+namespace penstock {
+namespace {
+
+constexpr absl::string_view kWebSocket = "websocket";
+constexpr absl::string_view kVersion = "13";
+constexpr absl::string_view kKeyField = "sec-websocket-key";
+constexpr absl::string_view kProtocolField = "sec-websocket-protocol";
+constexpr absl::string_view kExtensionsField = "sec-websocket-extensions";
+constexpr absl::string_view kKeyProtocol = "openai-insecure-api-key.";
+constexpr size_t kKeySize = 24;  // 16 bytes in base64.
+
+// A field may occur several times.
+bool Lists(const HeaderList& headers, absl::string_view name, absl::string_view token) {
+  for (const auto [field, value] : headers) {
+    if (!absl::EqualsIgnoreCase(field, name)) continue;
+    for (const absl::string_view part : absl::StrSplit(value, ',')) {
+      if (absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(part), token)) return true;
+    }
+  }
+  return false;
+}
+
+bool IsKey(absl::string_view key) {
+  const auto digit = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '/'; };
+  return key.size() == kKeySize && absl::EndsWith(key, "==") && std::all_of(key.begin(), key.end() - 2, digit);
+}
+
+int TimesOf(const HeaderList& headers, absl::string_view name) {
+  int count = 0;
+  for (const auto [field, value] : headers) count += absl::EqualsIgnoreCase(field, name) ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+std::optional<ApiError> CheckUpgrade(const HeaderList& client, bool http10) {
+  const bool asks = Lists(client, "upgrade", kWebSocket) && Lists(client, "connection", "upgrade");
+  if (!asks || http10 || FindHeader(client, "sec-websocket-version") != kVersion) {
+    return MakeError(ErrorName::kUpgradeRequired, "Connect with a WebSocket (version 13) over HTTP/1.1.");
+  }
+  if (TimesOf(client, kKeyField) != 1 || !IsKey(FindHeader(client, kKeyField))) {
+    return MakeError(ErrorName::kMalformedRequest, "`Sec-WebSocket-Key` must be 16 bytes in base64.");
+  }
+  return std::nullopt;
+}
+
+std::string KeyAmongProtocols(const HeaderList& client) {
+  for (const auto [field, value] : client) {
+    if (!absl::EqualsIgnoreCase(field, kProtocolField)) continue;
+    for (absl::string_view part : absl::StrSplit(value, ',')) {
+      part = absl::StripAsciiWhitespace(part);
+      if (absl::ConsumePrefix(&part, kKeyProtocol)) return std::string(part);
+    }
+  }
+  return "";
+}
+
+void AddUpgrade(const HeaderList& client, HeaderList& engine) {
+  engine.Add("connection", "Upgrade");
+  engine.Add("upgrade", kWebSocket);
+  engine.Add("sec-websocket-version", kVersion);
+  engine.Add(kKeyField, FindHeader(client, kKeyField));
+  std::string protocols;
+  for (const auto [field, value] : client) {
+    if (absl::EqualsIgnoreCase(field, kExtensionsField)) engine.Add(kExtensionsField, value);
+    if (!absl::EqualsIgnoreCase(field, kProtocolField)) continue;
+    for (absl::string_view part : absl::StrSplit(value, ',')) {
+      part = absl::StripAsciiWhitespace(part);
+      if (absl::StartsWith(part, kKeyProtocol)) continue;
+      absl::StrAppend(&protocols, protocols.empty() ? "" : ", ", part);
+    }
+  }
+  if (!protocols.empty()) engine.Add(kProtocolField, protocols);
+}
+
+bool AgreesToUpgrade(absl::string_view upgrade, absl::string_view accept) {
+  return absl::EqualsIgnoreCase(upgrade, kWebSocket) && !accept.empty();
+}
+
+void AddAgreement(HeaderList& client) {
+  client.Add("connection", "Upgrade");
+  client.Add("upgrade", kWebSocket);
+}
+
+}  // namespace penstock
