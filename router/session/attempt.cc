@@ -145,7 +145,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   if (state_.Left(state_.limits.first_byte_timeout) <= Duration()) {
     co_return NothingSent(EngineErrorKind::kTimeout, "The answer takes longer than limits.answer_timeout.");
   }
-  std::optional<absl::Status> written = pool.SendNow(*exchange_, upstream);
+  std::optional<absl::Status> written = pool.SendNow(*exchange_, std::move(upstream));
   if (!written) {
     const Duration timeout = state_.Left(state_.limits.connect_timeout + state_.limits.body_timeout);
     written = co_await pool.FinishSend(*exchange_, timeout);
@@ -189,7 +189,7 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
   if (state_.facts().background) Detach();
   reply.event_stream = head.event_stream;
   reply.length = head.length;
-  reply.content_type = std::string(head.Find("content-type"));
+  reply.content_type = std::string(FindHeader(head.headers, "content-type"));
   if (reply.content_type.empty()) reply.content_type = "application/json";
   return std::nullopt;
 }

@@ -68,7 +68,9 @@ class WholeAnswer {
   boost::asio::awaitable<bool> Pass(absl::string_view bytes);
   // The body has ended; `body` is as much of it as is held. An end: it is no good answer.
   std::optional<AttemptEnd> Judge(const AnswerFacts& facts, absl::string_view body);
-  boost::asio::awaitable<AttemptEnd> Send(absl::string_view body, const AnswerFacts& facts);
+  // Judges a body, and sends it where that needs no wait. Null: FinishSend() goes on.
+  std::optional<AttemptEnd> SendNow(absl::string_view body, const AnswerFacts& facts);
+  boost::asio::awaitable<AttemptEnd> FinishSend(absl::string_view body);
   AttemptEnd Sent(bool alive);
   boost::asio::awaitable<void> Step();
   size_t Longest() const { return static_cast<size_t>(state_.limits.max_answer.value()); }

@@ -103,7 +103,7 @@ asio::awaitable<BackgroundWatch::Reply> BackgroundWatch::Ask(const char* method,
   const Instant until = Now() + patience;
   const auto left = [until] { return std::max(Duration(), until - Now()); };
   exchange_.emplace();
-  std::optional<absl::Status> sent = pool->SendNow(*exchange_, question);
+  std::optional<absl::Status> sent = pool->SendNow(*exchange_, std::move(question));
   if (!sent) sent = co_await pool->FinishSend(*exchange_, left());
   if (sent->ok()) {
     const auto head = co_await exchange_->ReadHead(left());
