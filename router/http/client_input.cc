@@ -167,7 +167,7 @@ asio::awaitable<ClientInput::Event> ClientInput::Next() {
 }
 
 ClientInput::Event ClientInput::Fail(ApiError error) {
-  error_ = std::move(error);
+  error_ = std::make_unique<const ApiError>(std::move(error));
   return Event::kFailed;
 }
 

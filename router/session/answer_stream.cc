@@ -30,7 +30,7 @@ AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& 
       relay_(state.request.endpoint, state.facts(), state.answer,
              reassemble ? std::optional<size_t>(state.limits.max_answer.value()) : std::nullopt),
       memory_(state) {
-  if (translate) writer_.emplace();
+  if (translate) writer_ = std::make_unique<anthropic::MessageWriter>();
   first_event_due_ = Now() + state.limits.first_byte_timeout;
   state.answer.relayed.per_event = state.loop.TokensPerEventOf(state.forward->replica).ratio();
   state.answer.relayed.events = 0;

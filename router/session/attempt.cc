@@ -56,7 +56,8 @@ asio::awaitable<AttemptEnd> Attempt::Run() {
     if (auto end = EndAfterCount()) co_return *std::move(end);
   }
   if (MergedAnswer::MayMerge(state_)) {
-    if (auto end = co_await merged_.Run(pool, EngineHeaders())) co_return *std::move(end);
+    merged_ = std::make_unique<MergedAnswer>(state_, admission_, delivery_);
+    if (auto end = co_await merged_->Run(pool, EngineHeaders())) co_return *std::move(end);
   }
   while (true) {
     const Plan plan = MakePlan();
@@ -161,7 +162,8 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   if (!sent.ok()) co_return EngineFailed(EngineErrorKind::kConnect, "The engine cannot be reached.", sent.message());
   const Duration first_byte = IsQuick(request.endpoint) ? std::min(kFreePatience, state_.limits.first_byte_timeout)
                                                         : state_.limits.first_byte_timeout;
-  const Duration patience = std::max(Duration(), first_byte - merged_.waited());
+  const Duration waited = merged_ ? merged_->waited() : Duration();
+  const Duration patience = std::max(Duration(), first_byte - waited);
   auto head = co_await exchange_->ReadHead(state_.Left(patience));
   if (!head.ok()) {
     co_return ReadFailed(state_, admission_.ticket(), head.status(), "The engine did not answer.", /*in_body=*/false);
@@ -250,7 +252,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadWhole(const Plan& plan, Reply& reply) {
     }
   }
   if (state_.facts().background && end.kind == AttemptEnd::Kind::kFinished) {
-    watch_.emplace(state_, EngineHeaders());
+    watch_ = std::make_unique<BackgroundWatch>(state_, EngineHeaders());
     const Outcome outcome = co_await watch_->Run();
     admission_.Close(outcome);
   }

@@ -33,8 +33,8 @@ void Delivery::Begin() {
   active_ = ActiveTokenCounter(state_.arrival, goals.ttft, goals.tpot);
   const RequestFacts& facts = state_.facts();
   if (facts.stream && goals.even_delivery) {
-    paced_.emplace(state_, state_.client(), Pace{state_.arrival, goals.ttft, goals.tpot},
-                   [this](int64_t tokens, Instant now) { OnReached(tokens, now); });
+    paced_ = std::make_unique<PacedClient>(state_, state_.client(), Pace{state_.arrival, goals.ttft, goals.tpot},
+                                           [this](int64_t tokens, Instant now) { OnReached(tokens, now); });
     state_.receiver = &*paced_;
   }
   if (facts.stream && facts.Continuable(state_.request.endpoint)) {
