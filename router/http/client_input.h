@@ -94,7 +94,7 @@ class ClientInput final : private ClientSocket::InputWaiter {
   const Manner manner_;
   const std::function<void()> on_gone_;
   RequestReader reader_;
-  std::unique_ptr<const ApiError> error_;  // Of kFailed.
+  std::unique_ptr<const ApiError> error_;  // Set by kFailed.
   Signal readable_;
   CoarseDeadline deadline_;
   LoopTurn turn_;

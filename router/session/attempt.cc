@@ -143,12 +143,12 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   upstream.body = chat ? chat->Pieces() : body->pieces();
   upstream.repeatable = !state_.facts().has_effects;
   exchange_.emplace();
-  if (state_.Left(state_.limits.first_byte_timeout) <= Duration()) {
+  if (state_.Left(state_.limits->first_byte_timeout) <= Duration()) {
     co_return NothingSent(EngineErrorKind::kTimeout, "The answer takes longer than limits.answer_timeout.");
   }
   std::optional<absl::Status> written = pool.SendNow(*exchange_, std::move(upstream));
   if (!written) {
-    const Duration timeout = state_.Left(state_.limits.connect_timeout + state_.limits.body_timeout);
+    const Duration timeout = state_.Left(state_.limits->connect_timeout + state_.limits->body_timeout);
     written = co_await pool.FinishSend(*exchange_, timeout);
   }
   const absl::Status& sent = *written;
@@ -160,8 +160,8 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
     co_return EngineFailed(kind, "The engine did not take the whole request.", sent.message());
   }
   if (!sent.ok()) co_return EngineFailed(EngineErrorKind::kConnect, "The engine cannot be reached.", sent.message());
-  const Duration first_byte = IsQuick(request.endpoint) ? std::min(kFreePatience, state_.limits.first_byte_timeout)
-                                                        : state_.limits.first_byte_timeout;
+  const Duration first_byte = IsQuick(request.endpoint) ? std::min(kFreePatience, state_.limits->first_byte_timeout)
+                                                        : state_.limits->first_byte_timeout;
   const Duration waited = merged_ ? merged_->waited() : Duration();
   const Duration patience = std::max(Duration(), first_byte - waited);
   auto head = co_await exchange_->ReadHead(state_.Left(patience));
@@ -207,7 +207,7 @@ asio::awaitable<std::optional<std::string>> Attempt::ReadErrorBody() {
     if (fits) body.append(piece.data(), piece.size());
     return false;
   };
-  const Instant end = Now() + state_.Left(state_.limits.gap_timeout);
+  const Instant end = Now() + state_.Left(state_.limits->gap_timeout);
   absl::StatusOr<bool> ended = false;
   while (fits && ended.ok() && !*ended) {
     const Duration left = std::max(Duration(), end - Now());

@@ -25,7 +25,7 @@ Duration FirstComment(const LimitsConfig& limits, const ClassConfig& goals) {
 Delivery::Delivery(SessionState& state)
     : state_(state), keep_alive_(state.loop.deadlines(), [this] {
         state_.client().KeepAlive(Headers());
-        keep_alive_.Arm(state_.limits.keepalive_after.value_or(kUsualQuiet));
+        keep_alive_.Arm(state_.limits->keepalive_after.value_or(kUsualQuiet));
       }) {}
 
 void Delivery::Begin() {
@@ -39,9 +39,9 @@ void Delivery::Begin() {
   }
   if (facts.stream && facts.Continuable(state_.request.endpoint)) {
     state_.answer.text = DeliveredText(state_.loop.edge().delivered_text,
-                                       {state_.limits.max_kept_text, state_.limits.max_kept_text_total});
+                                       {state_.limits->max_kept_text, state_.limits->max_kept_text_total});
   }
-  if (facts.stream) keep_alive_.Arm(FirstComment(state_.limits, goals));
+  if (facts.stream) keep_alive_.Arm(FirstComment(*state_.limits, goals));
 }
 
 HeaderList Delivery::Headers() const {
@@ -63,7 +63,7 @@ std::string Delivery::Receipt() const {
 }
 
 void Delivery::OnPiece(int64_t tokens, Instant now) {
-  keep_alive_.Arm(state_.limits.keepalive_after.value_or(kUsualQuiet), now);
+  keep_alive_.Arm(state_.limits->keepalive_after.value_or(kUsualQuiet), now);
   state_.answer.delivered += tokens;
   if (tokens > 0 && (!paced_ || paced_->passed())) OnReached(tokens, now);
 }

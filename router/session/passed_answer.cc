@@ -122,7 +122,7 @@ asio::awaitable<absl::StatusOr<bool>> PassedAnswer::ReadPiece() {
     held_.append(piece.data(), piece.size());
     return false;
   };
-  co_return co_await exchange_.ReadWhile(state_.Left(state_.limits.gap_timeout), take);
+  co_return co_await exchange_.ReadWhile(state_.Left(state_.limits->gap_timeout), take);
 }
 
 asio::awaitable<bool> PassedAnswer::PassHeld() {

@@ -46,7 +46,7 @@ class WholeAnswer {
         head_(std::move(head)),
         scan_(state.request.endpoint),
         memory_(state),
-        left_(state.limits.first_byte_timeout) {}
+        left_(state.limits->first_byte_timeout) {}
 
   // The part of a merged answer, which is at hand. Awaited once, instead of Run().
   boost::asio::awaitable<AttemptEnd> SendMerged(absl::string_view body);
@@ -73,7 +73,7 @@ class WholeAnswer {
   boost::asio::awaitable<AttemptEnd> FinishSend(absl::string_view body);
   AttemptEnd Sent(bool alive);
   boost::asio::awaitable<void> Step();
-  size_t Longest() const { return static_cast<size_t>(state_.limits.max_answer.value()); }
+  size_t Longest() const { return static_cast<size_t>(state_.limits->max_answer.value()); }
 
   SessionState& state_;
   Admission& admission_;

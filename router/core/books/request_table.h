@@ -40,8 +40,8 @@ class RequestTable {
   int64_t size() const { return static_cast<int64_t>(requests_.size()); }
 
  private:
-  // Each loop gives its ids in order, so requests of one time lie side by side: their part of a large table stays in
-  // the caches.
+  // A loop gives its ids in order, so requests of one time lie side by side. Their part of a large table stays in the
+  // caches.
   struct InOrder {
     size_t operator()(RequestId id) const { return (id.value() << 1) ^ (id.value() >> 8 & 0x7F); }
   };

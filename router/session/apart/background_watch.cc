@@ -111,7 +111,7 @@ asio::awaitable<BackgroundWatch::Reply> BackgroundWatch::Ask(const char* method,
     Bytes size(0);
     const auto take = [&](absl::string_view piece) {
       size += Bytes(static_cast<int64_t>(piece.size()));
-      reply.endless = size > state_.limits.max_answer || Now() > until;
+      reply.endless = size > state_.limits->max_answer || Now() > until;
       return !reply.endless && scan.Feed(piece);
     };
     if (head.ok()) {
