@@ -245,7 +245,10 @@ asio::awaitable<AttemptEnd> Attempt::ReadWhole(const Plan& plan, Reply& reply) {
   AttemptEnd end;
   {  // The memory of the answer is free while the engine works on.
     WholeAnswer answer(state_, admission_, delivery_, *exchange_, {std::move(reply.content_type), reply.length});
-    if (plan.translate) {
+    std::optional<AttemptEnd> now = plan.translate ? std::nullopt : answer.RunNow();
+    if (now) {
+      end = *std::move(now);
+    } else if (plan.translate) {
       end = co_await answer.RunTranslated();
     } else {
       end = co_await answer.Run();

@@ -22,13 +22,15 @@ AttemptEnd NoObject() { return EngineFailed(EngineErrorKind::kGarbage, "The engi
 
 }  // namespace
 
+std::optional<AttemptEnd> WholeAnswer::RunNow() {
+  if (head_.length && *head_.length > Longest()) return TooLong();
+  at_hand_ = exchange_.WholeAtHand(Longest());
+  if (!at_hand_) return std::nullopt;
+  return SendNow(*at_hand_, ReadAnswer(state_.request.endpoint, *at_hand_));
+}
+
 asio::awaitable<AttemptEnd> WholeAnswer::Run() {
-  if (head_.length && *head_.length > Longest()) co_return TooLong();
-  const std::optional<absl::string_view> at_hand = exchange_.WholeAtHand(Longest());
-  if (at_hand) {
-    if (auto end = SendNow(*at_hand, ReadAnswer(state_.request.endpoint, *at_hand))) co_return *std::move(end);
-    co_return co_await FinishSend(*at_hand);
-  }
+  if (at_hand_) co_return co_await FinishSend(*at_hand_);
   turn_.Restart(Now());
   std::optional<AttemptEnd> end = co_await Read();
   if (end) co_return *std::move(end);

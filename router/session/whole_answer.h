@@ -52,7 +52,8 @@ class WholeAnswer {
   boost::asio::awaitable<AttemptEnd> SendMerged(absl::string_view body);
   // A chat that becomes a message, up to kMostHeld. Awaited once, instead of Run().
   boost::asio::awaitable<AttemptEnd> RunTranslated();
-  // Awaited once, after the head.
+  // Called once, after the head. Short answers come with it, and need no wait. Null: await Run().
+  std::optional<AttemptEnd> RunNow();
   boost::asio::awaitable<AttemptEnd> Run();
 
  private:
@@ -81,6 +82,7 @@ class WholeAnswer {
   UpstreamExchange& exchange_;
   const Head head_;
   AnswerScan scan_;
+  std::optional<absl::string_view> at_hand_;  // The whole body came with its head.
   std::string held_;
   AnswerMemory memory_;
   LoopTurn turn_;
