@@ -129,9 +129,9 @@ HeaderList Attempt::EngineHeaders() const {
 asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, const Plan& plan, Reply& reply) {
   const SessionRequest& request = state_.request;
   std::optional<SplicedBody> body;
-  std::optional<MessageAsChat> chat;
+  std::unique_ptr<MessageAsChat> chat;
   if (plan.translate) {
-    chat.emplace(state_, MakeOrder(plan));
+    chat = std::make_unique<MessageAsChat>(state_, MakeOrder(plan));
     if (auto end = co_await chat->Plan()) co_return std::move(end);
   } else {
     body.emplace(request.body, request.endpoint, state_.facts(), MakeOrder(plan));

@@ -113,7 +113,8 @@ HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, abs
   if (!more.pseudonym.empty()) {
     absl::string_view before = FindHeader(client, "via");
     if (before.size() > kLongestVia) before = absl::string_view();
-    headers.Add("Via", absl::StrCat(before, before.empty() ? "" : ", ", "1.1 ", more.pseudonym));
+    const absl::string_view between = before.empty() ? "1.1 " : ", 1.1 ";
+    headers.Add("Via", absl::StrCat(before, between, more.pseudonym));
   }
   return headers;
 }
@@ -129,11 +130,13 @@ bool PassedBefore(const HeaderList& client, absl::string_view pseudonym) {
 HeaderList HeadersForClient(const HeaderList& engine) {
   const ConnectionNames named(engine);
   HeaderList headers;
-  headers.Reserve(engine.size(), engine.bytes());
   for (const auto [name, value] : engine) {
     const bool stays = kHopByHop.Contain(name) || kNotForClients.Contain(name) || named.Contain(name) ||
                        StartsWithName(name, "access-control-") || StartsWithName(name, "x-penstock-");
-    if (!stays) headers.Add(name, value);
+    if (stays) continue;
+    // Most engines send no header that goes on.
+    if (headers.size() == 0) headers.Reserve(engine.size(), engine.bytes());
+    headers.Add(name, value);
   }
   return headers;
 }
