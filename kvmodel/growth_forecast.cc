@@ -150,10 +150,9 @@ class PoolGrowth::Current {
 
   double age() const { return age_; }
   double living() const { return living_; }
-  double At(int horizon) const {
-    const double own = horizon == 0 ? present_ : living_ * std::max(0.0, growth_.LaterAt(horizon, age_));
-    return own + growth_.shared_;
-  }
+  double At(int horizon) const { return horizon == 0 ? present_ + growth_.shared_ : Later(horizon); }
+  // The same for a horizon behind the present.
+  double Later(int horizon) const { return living_ * std::max(0.0, growth_.LaterAt(horizon, age_)) + growth_.shared_; }
 
  private:
   const PoolGrowth& growth_;
@@ -172,10 +171,13 @@ double PoolGrowth::Peak(double z, Instant now) const { return PeakWith(GrowthVec
 
 PoolPeak PoolGrowth::PeakWith(const GrowthVector& joining, double z, Instant now) const {
   const Current current(*this, now);
+  const auto bound = [&](int i, double mean) {
+    return mean + joining.mean[i] + z * std::sqrt(variance_[i] + joining.variance[i]);
+  };
+  // Without a choice in it, the compiler takes the loop two horizons at a time.
   std::array<double, kHorizons> likely;
-  for (int i = 0; i < kHorizons; ++i) {
-    likely[i] = current.At(i) + joining.mean[i] + z * std::sqrt(variance_[i] + joining.variance[i]);
-  }
+  for (int i = 0; i < kHorizons; ++i) likely[i] = bound(i, current.Later(i));
+  likely[0] = bound(0, current.At(0));
   const double most_rate = most_rate_ + joining.most_rate;
   PoolPeak peak;
   for (int i = 0; i < kHorizons; ++i) {

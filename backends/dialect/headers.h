@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 
 namespace penstock {
@@ -61,6 +62,8 @@ class HeaderList {
   Iterator begin() const { return Iterator(*this, 0); }
   Iterator end() const { return Iterator(*this, places_.size()); }
 
+  friend absl::string_view FindHeader(const HeaderList& headers, absl::string_view name);
+
  private:
   struct Place {
     uint32_t at;
@@ -70,6 +73,19 @@ class HeaderList {
   std::string text_;
   std::vector<Place> places_;
 };
+
+// True: the names are equal but for the case of letters. Most names of one length differ at their end.
+inline bool SameHeaderName(absl::string_view a, absl::string_view b) {
+  const auto lower = [](char c) { return absl::ascii_tolower(static_cast<unsigned char>(c)); };
+  if (a.size() != b.size()) return false;
+  for (size_t i = a.size(); i-- > 0;) {
+    if (a[i] != b[i] && lower(a[i]) != lower(b[i])) return false;
+  }
+  return true;
+}
+
+// The value of the first header of that name, or empty. Costs some instructions per field.
+absl::string_view FindHeader(const HeaderList& headers, absl::string_view name);
 
 }  // namespace penstock
 

@@ -56,11 +56,14 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
   using Field = boost::beast::http::field;
   static constexpr std::size_t kLastChunk = 5;  // "0" and two line ends.
   static constexpr int kLeastStatus = 100;
+  static constexpr std::size_t kUsualFields = 8;
+  static constexpr std::size_t kUsualFieldBytes = 256;
   static constexpr std::uint64_t kMaxChunk = std::uint64_t{1} << 40;  // No engine sends so much in one piece.
 
   void on_request_impl(boost::beast::http::verb, StringView, StringView, int, ErrorCode&) override {}
   void on_response_impl(int status, StringView, int, ErrorCode& error) override {
     head_.status = status;
+    head_.headers.Reserve(kUsualFields, kUsualFieldBytes);
     if (status < kLeastStatus) error = boost::beast::http::error::bad_status;
   }
   void on_field_impl(Field field, StringView name, StringView value, ErrorCode& error) override {

@@ -54,10 +54,9 @@ struct UpstreamRequest {
 struct UpstreamHead {
   int status = 0;
   HeaderList headers;
-  std::optional<uint64_t> length;                        // Of the body, as announced.
-  bool event_stream = false;                             // Content-Type is text/event-stream.
-  bool early = false;                                    // It came before the request was written in full.
-  absl::string_view Find(absl::string_view name) const;  // Ignores case. Empty when the field is absent.
+  std::optional<uint64_t> length;  // Of the body, as announced.
+  bool event_stream = false;       // Content-Type is text/event-stream.
+  bool early = false;              // It came before the request was written in full.
 };
 
 // Move-only. The destructor closes the connection when the body has not ended. Otherwise it returns the connection to
@@ -125,7 +124,7 @@ class UpstreamPool {
   // Send() in two steps, into the exchange of the caller. SendNow() does all that needs no wait and no coroutine. Null:
   // call FinishSend() for the rest. Do not move the exchange in between. Abort() ends the sending as Cancelled; while a
   // connection is being made, only after that.
-  std::optional<absl::Status> SendNow(UpstreamExchange& exchange, const UpstreamRequest& request);
+  std::optional<absl::Status> SendNow(UpstreamExchange& exchange, UpstreamRequest request);
   boost::asio::awaitable<absl::Status> FinishSend(UpstreamExchange& exchange, Duration timeout);
 
   const UpstreamAddress& address() const;

@@ -35,13 +35,6 @@ absl::Status LostStatus(absl::string_view operation, const ErrorCode& error) {
   return absl::UnavailableError(message);
 }
 
-absl::string_view UpstreamHead::Find(absl::string_view name) const {
-  for (const auto [key, value] : headers) {
-    if (absl::EqualsIgnoreCase(key, name)) return value;
-  }
-  return {};
-}
-
 UpstreamExchange::State::~State() {
   if (!connection || aborted) return;
   // An interim head is complete as well, but the answer behind it is yet to come.
@@ -246,7 +239,7 @@ asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duratio
   UpstreamHead head = std::move(state.parser->head());
   if (const auto length = state.parser->content_length()) head.length = *length;
   head.early = !state.outgoing.written;
-  head.event_stream = absl::StartsWithIgnoreCase(head.Find("Content-Type"), "text/event-stream");
+  head.event_stream = absl::StartsWithIgnoreCase(FindHeader(head.headers, "content-type"), "text/event-stream");
   co_return head;
 }
 

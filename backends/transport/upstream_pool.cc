@@ -140,13 +140,13 @@ asio::awaitable<absl::StatusOr<UpstreamExchange>> UpstreamPool::Send(const Upstr
   co_return std::move(exchange);
 }
 
-std::optional<absl::Status> UpstreamPool::SendNow(UpstreamExchange& exchange, const UpstreamRequest& request) {
+std::optional<absl::Status> UpstreamPool::SendNow(UpstreamExchange& exchange, UpstreamRequest request) {
   auto head = SerializeHead(shared_->address, request);
   if (!head.ok()) return head.status();
   exchange.state_ = std::make_unique<UpstreamExchange::State>(shared_);
   UpstreamExchange::State& state = *exchange.state_;
   state.outgoing.head = *std::move(head);
-  state.outgoing.body = request.body;
+  state.outgoing.body = std::move(request.body);
   state.outgoing.switches = request.switches;
   state.no_body = request.method == "HEAD";
   if (state.no_body) state.NewParser();

@@ -47,15 +47,15 @@ class ClientConnection::Busy {
 ClientConnection::ClientConnection(EventLoop& loop, int socket, const ClientPeer& peer, Use use, const TlsContext* tls)
     : ClientChannel(peer, use),
       loop_(loop),
-      limits_(loop.fleet()->config().limits),
-      socket_(loop.io(), socket, tls, limits_.write_timeout),
-      input_(loop, socket_, limits_,
+      limits_(loop.fleet()->limits),
+      socket_(loop.io(), socket, tls, limits_->write_timeout),
+      input_(loop, socket_, *limits_,
              {.manner = {use == Use::kSpare, loop.fleet()->config().http2},
               .peer = peer.account(),
               .max_body = [this](const RequestHead& head) { return LargestBody(loop_, head); }},
              [this] { MarkGone(); }),
       upload_(*this, input_),
-      drain_(limits_),
+      drain_(*limits_),
       write_deadline_(loop.deadlines(), [this] { OnWriteDeadline(); }) {
   loop_.connections().Enter(*this);
   loop_.edge().telemetry->OnConnection(/*opened=*/true);
@@ -135,7 +135,7 @@ bool ClientConnection::TakeAddress(const ProxyHeader& header) {
   if (!header.client) return true;
   named_peer().address = *header.client;
   input_.SetPeer(peer().account());
-  const int most = PeerCounts::MostOfOnePeer(limits_.max_connections);
+  const int most = PeerCounts::MostOfOnePeer(limits_->max_connections);
   named_peer().place = peer().named->Enter(peer().account(), most);
   if (peer().place == nullptr) edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
   return peer().place != nullptr;
@@ -182,7 +182,7 @@ asio::awaitable<void> ClientConnection::Serve() {
 asio::awaitable<void> ClientConnection::ServeHttp2() {
   std::string begun(input_.reader().unread());  // It may lie in the scratch of the loop.
   HttpService service(loop_);
-  http2_ = std::make_unique<http2::Connection>(http2::Connection::Parts{loop_, socket_, *this, service, limits_},
+  http2_ = std::make_unique<http2::Connection>(http2::Connection::Parts{loop_, socket_, *this, service, *limits_},
                                                peer(), use());
   co_await http2_->Serve(std::move(begun));
   http2_.reset();

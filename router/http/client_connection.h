@@ -89,7 +89,7 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   void OnWriteDeadline();
 
   EventLoop& loop_;
-  const LimitsConfig limits_;
+  const std::shared_ptr<const LimitsConfig> limits_;
   ClientSocket socket_;
   ClientInput input_;
   ClientUpload upload_;

@@ -52,6 +52,7 @@ void ClientInput::Watch() {
 
 void ClientInput::OnInput() {
   if (reading_) {
+    turn_.Restart(Now());
     readable_.Resume();
   } else if (watching_) {
     ReadAhead();
@@ -74,8 +75,7 @@ void ClientInput::ReadAhead() {
 
 asio::awaitable<void> ClientInput::AwaitBytes() {
   socket_.AwaitInput(*this);
-  co_await readable_.Wait();
-  turn_.Restart(Now());
+  return readable_.Wait();
 }
 
 asio::awaitable<void> ClientInput::EndTurn() {
@@ -167,7 +167,7 @@ asio::awaitable<ClientInput::Event> ClientInput::Next() {
 }
 
 ClientInput::Event ClientInput::Fail(ApiError error) {
-  error_ = std::move(error);
+  error_ = std::make_unique<const ApiError>(std::move(error));
   return Event::kFailed;
 }
 
@@ -209,8 +209,7 @@ asio::awaitable<bool> ClientInput::StartTls() {
       ec = co_await socket_.AwaitRoom();
       if (ec) break;
     } else {
-      socket_.AwaitInput(*this);
-      co_await readable_.Wait();
+      co_await AwaitBytes();
     }
   }
   reading_ = false;

@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "config/config.h"
@@ -56,7 +57,7 @@ class ClientInput final : private ClientSocket::InputWaiter {
   // False: the handshake failed, and the fault is counted.
   boost::asio::awaitable<bool> StartTls();
   boost::asio::awaitable<Event> Next();
-  const ApiError& error() const { return error_; }
+  const ApiError& error() const { return *error_; }
   ClientRequest Take() { return reader_.Take(); }
   // After kHead.
   const ClientRequest& head() { return reader_.head(); }
@@ -93,7 +94,7 @@ class ClientInput final : private ClientSocket::InputWaiter {
   const Manner manner_;
   const std::function<void()> on_gone_;
   RequestReader reader_;
-  ApiError error_;
+  std::unique_ptr<const ApiError> error_;  // Set by kFailed.
   Signal readable_;
   CoarseDeadline deadline_;
   LoopTurn turn_;

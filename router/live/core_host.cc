@@ -67,7 +67,7 @@ PromptEstimate CoreHost::SubmitArrival(RequestArrived arrival, const Prompt& pro
       const PromptEstimate largest = estimator_.Estimate(arrival.model, {prompt.largest});
       arrival.prompt = std::max(largest.tokens, prompt.max_context - Tokens(1));
     }
-    spent = ApplyLocked(arrival);
+    spent = ApplyLocked(std::move(arrival));
   }
   Left(spent);
   return estimate;

@@ -57,14 +57,18 @@ struct ModelAccess {
 
 struct FleetView {
   explicit FleetView(const FleetBook& the_book)
-      : book(the_book), tenants(book.config()), proxies(book.config().trusted_proxies) {}
+      : book(the_book),
+        tenants(book.config()),
+        proxies(book.config().trusted_proxies),
+        limits(std::make_shared<const LimitsConfig>(book.config().limits)) {}
 
   const FleetBook book;
   const TenantBook tenants;
   const TrustedProxies proxies;
-  std::vector<EngineAccess> engines;     // Indexed by replica id.
-  std::vector<ModelAccess> models;       // Indexed by model id.
-  std::vector<uint32_t> progress_group;  // Per replica: replicas that share a pool share a group.
+  const std::shared_ptr<const LimitsConfig> limits;  // For requests and connections, which may outlive the view.
+  std::vector<EngineAccess> engines;                 // Indexed by replica id.
+  std::vector<ModelAccess> models;                   // Indexed by model id.
+  std::vector<uint32_t> progress_group;              // Per replica: replicas that share a pool share a group.
 
   const Config& config() const { return book.config(); }
   // Null for a model that this view does not know.

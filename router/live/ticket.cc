@@ -24,7 +24,7 @@ PromptEstimate Ticket::Arrive(RequestArrived arrival, const CoreHost::Prompt& pr
     const size_t position = arrival.service_class.value();
     if (position < classes.size()) due_ = {Now() + classes[position].ttft, classes[position].tpot};
   }
-  return loop_.edge().core->SubmitArrival(arrival, prompt);
+  return loop_.edge().core->SubmitArrival(std::move(arrival), prompt);
 }
 
 void Ticket::OnFirstToken(const TokenCounter& counter, ReplicaId replica, int64_t sequences, double tokens_per_step) {

@@ -28,10 +28,10 @@ AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& 
       client_(state.client()),
       interruption_(state.client(), admission.ticket()),
       relay_(state.request.endpoint, state.facts(), state.answer,
-             reassemble ? std::optional<size_t>(state.limits.max_answer.value()) : std::nullopt),
+             reassemble ? std::optional<size_t>(state.limits->max_answer.value()) : std::nullopt),
       memory_(state) {
-  if (translate) writer_.emplace();
-  first_event_due_ = Now() + state.limits.first_byte_timeout;
+  if (translate) writer_ = std::make_unique<anthropic::MessageWriter>();
+  first_event_due_ = Now() + state.limits->first_byte_timeout;
   state.answer.relayed.per_event = state.loop.TokensPerEventOf(state.forward->replica).ratio();
   state.answer.relayed.events = 0;
 }
@@ -52,7 +52,7 @@ bool AnswerStream::HoldBytes() {
 
 Duration AnswerStream::NextWait() {
   if (relay_.done()) return wait_ = kEndOfBody;
-  if (relay_.any_event()) return wait_ = state_.Left(state_.limits.gap_timeout);
+  if (relay_.any_event()) return wait_ = state_.Left(state_.limits->gap_timeout);
   // Comments are no answer.
   return wait_ = std::max(Duration(), state_.Left(first_event_due_ - Now()));
 }

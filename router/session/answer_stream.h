@@ -6,6 +6,7 @@
 #define PENSTOCK_ROUTER_SESSION_ANSWER_STREAM_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <memory>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -69,7 +70,7 @@ class AnswerStream {
   Client& client_;
   const Interruption interruption_;
   StreamRelay relay_;
-  std::optional<anthropic::MessageWriter> writer_;  // Set where the answer is translated.
+  std::unique_ptr<anthropic::MessageWriter> writer_;  // Set where the answer is translated.
   AnswerMemory memory_;
   Duration wait_;  // For the next piece.
   Instant first_event_due_;

@@ -59,7 +59,8 @@ asio::awaitable<AttemptEnd> Attempt::Run() {
     if (auto end = EndAfterCount()) co_return *std::move(end);
   }
   if (MergedAnswer::MayMerge(state_)) {
-    if (auto end = co_await merged_.Run(pool, EngineHeaders())) co_return *std::move(end);
+    merged_ = std::make_unique<MergedAnswer>(state_, admission_, delivery_);
+    if (auto end = co_await merged_->Run(pool, EngineHeaders())) co_return *std::move(end);
   }
   while (true) {
     const Plan plan = MakePlan();
@@ -132,9 +133,9 @@ HeaderList Attempt::EngineHeaders() const {
 asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, const Plan& plan, Reply& reply) {
   const SessionRequest& request = state_.request;
   std::optional<SplicedBody> body;
-  std::optional<MessageAsChat> chat;
+  std::unique_ptr<MessageAsChat> chat;
   if (plan.translate) {
-    chat.emplace(state_, MakeOrder(plan));
+    chat = std::make_unique<MessageAsChat>(state_, MakeOrder(plan));
     if (auto end = co_await chat->Plan()) co_return std::move(end);
   } else {
     body.emplace(request.body, request.endpoint, state_.facts(), MakeOrder(plan));
@@ -147,12 +148,12 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   upstream.switches = request.endpoint == Endpoint::kRealtime;
   upstream.repeatable = !state_.facts().has_effects && !upstream.switches;
   exchange_.emplace();
-  if (state_.Left(state_.limits.first_byte_timeout) <= Duration()) {
+  if (state_.Left(state_.limits->first_byte_timeout) <= Duration()) {
     co_return NothingSent(EngineErrorKind::kTimeout, "The answer takes longer than limits.answer_timeout.");
   }
-  std::optional<absl::Status> written = pool.SendNow(*exchange_, upstream);
+  std::optional<absl::Status> written = pool.SendNow(*exchange_, std::move(upstream));
   if (!written) {
-    const Duration timeout = state_.Left(state_.limits.connect_timeout + state_.limits.body_timeout);
+    const Duration timeout = state_.Left(state_.limits->connect_timeout + state_.limits->body_timeout);
     written = co_await pool.FinishSend(*exchange_, timeout);
   }
   const absl::Status& sent = *written;
@@ -164,9 +165,10 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
     co_return EngineFailed(kind, "The engine did not take the whole request.", sent.message());
   }
   if (!sent.ok()) co_return EngineFailed(EngineErrorKind::kConnect, "The engine cannot be reached.", sent.message());
-  const Duration first_byte = IsQuick(request.endpoint) ? std::min(kFreePatience, state_.limits.first_byte_timeout)
-                                                        : state_.limits.first_byte_timeout;
-  const Duration patience = std::max(Duration(), first_byte - merged_.waited());
+  const Duration first_byte = IsQuick(request.endpoint) ? std::min(kFreePatience, state_.limits->first_byte_timeout)
+                                                        : state_.limits->first_byte_timeout;
+  const Duration waited = merged_ ? merged_->waited() : Duration();
+  const Duration patience = std::max(Duration(), first_byte - waited);
   auto head = co_await exchange_->ReadHead(state_.Left(patience));
   if (!head.ok()) {
     co_return ReadFailed(state_, admission_.ticket(), head.status(), "The engine did not answer.", /*in_body=*/false);
@@ -198,7 +200,7 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
   if (state_.facts().background) Detach();
   reply.event_stream = head.event_stream;
   reply.length = head.length;
-  reply.content_type = std::string(head.Find("content-type"));
+  reply.content_type = std::string(FindHeader(head.headers, "content-type"));
   if (reply.content_type.empty()) reply.content_type = "application/json";
   return std::nullopt;
 }
@@ -214,7 +216,7 @@ asio::awaitable<std::optional<std::string>> Attempt::ReadErrorBody() {
     if (fits) body.append(piece.data(), piece.size());
     return false;
   };
-  const Instant end = Now() + state_.Left(state_.limits.gap_timeout);
+  const Instant end = Now() + state_.Left(state_.limits->gap_timeout);
   absl::StatusOr<bool> ended = false;
   while (fits && ended.ok() && !*ended) {
     const Duration left = std::max(Duration(), end - Now());
@@ -252,14 +254,17 @@ asio::awaitable<AttemptEnd> Attempt::ReadWhole(const Plan& plan, Reply& reply) {
   AttemptEnd end;
   {  // The memory of the answer is free while the engine works on.
     WholeAnswer answer(state_, admission_, delivery_, *exchange_, {std::move(reply.content_type), reply.length});
-    if (plan.translate) {
+    std::optional<AttemptEnd> now = plan.translate ? std::nullopt : answer.RunNow();
+    if (now) {
+      end = *std::move(now);
+    } else if (plan.translate) {
       end = co_await answer.RunTranslated();
     } else {
       end = co_await answer.Run();
     }
   }
   if (state_.facts().background && end.kind == AttemptEnd::Kind::kFinished) {
-    watch_.emplace(state_, EngineHeaders());
+    watch_ = std::make_unique<BackgroundWatch>(state_, EngineHeaders());
     const Outcome outcome = co_await watch_->Run();
     admission_.Close(outcome);
   }

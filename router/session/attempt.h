@@ -6,6 +6,7 @@
 #define PENSTOCK_ROUTER_SESSION_ATTEMPT_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -28,7 +29,7 @@ class Attempt {
  public:
   // After the ticket arrived and a Forward named the engine.
   Attempt(SessionState& state, Admission& admission, Delivery& delivery)
-      : state_(state), admission_(admission), delivery_(delivery), merged_(state, admission, delivery) {}
+      : state_(state), admission_(admission), delivery_(delivery) {}
 
   boost::asio::awaitable<AttemptEnd> Run();
   // The times that the engine got the whole request, and a part of it only.
@@ -42,7 +43,7 @@ class Attempt {
     if (exchange_) exchange_->Abort();
     if (watch_) watch_->Leave();
     if (switched_) switched_->Stop();
-    merged_.Leave();
+    if (merged_) merged_->Leave();
   }
 
  private:
@@ -88,10 +89,10 @@ class Attempt {
   SessionState& state_;
   Admission& admission_;
   Delivery& delivery_;
-  MergedAnswer merged_;
+  std::unique_ptr<MergedAnswer> merged_;  // An embedding that others may join has one.
   std::optional<UpstreamExchange> exchange_;
-  std::optional<SwitchedAnswer> switched_;
-  std::optional<BackgroundWatch> watch_;  // A background response has one once its client has the first answer.
+  std::unique_ptr<SwitchedAnswer> switched_;  // A WebSocket has one.
+  std::unique_ptr<BackgroundWatch> watch_;  // A background response has one once its client has the first answer.
 };
 
 }  // namespace penstock

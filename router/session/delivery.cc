@@ -25,7 +25,7 @@ Duration FirstComment(const LimitsConfig& limits, const ClassConfig& goals) {
 Delivery::Delivery(SessionState& state)
     : state_(state), keep_alive_(state.loop.deadlines(), [this] {
         state_.client().KeepAlive(Headers());
-        keep_alive_.Arm(state_.limits.keepalive_after.value_or(kUsualQuiet));
+        keep_alive_.Arm(state_.limits->keepalive_after.value_or(kUsualQuiet));
       }) {}
 
 void Delivery::Begin() {
@@ -33,15 +33,15 @@ void Delivery::Begin() {
   active_ = ActiveTokenCounter(state_.arrival, goals.ttft, goals.tpot);
   const RequestFacts& facts = state_.facts();
   if (facts.stream && goals.even_delivery) {
-    paced_.emplace(state_, state_.client(), Pace{state_.arrival, goals.ttft, goals.tpot},
-                   [this](int64_t tokens, Instant now) { OnReached(tokens, now); });
+    paced_ = std::make_unique<PacedClient>(state_, state_.client(), Pace{state_.arrival, goals.ttft, goals.tpot},
+                                           [this](int64_t tokens, Instant now) { OnReached(tokens, now); });
     state_.receiver = &*paced_;
   }
   if (facts.stream && facts.Continuable(state_.request.endpoint)) {
     state_.answer.text = DeliveredText(state_.loop.edge().delivered_text,
-                                       {state_.limits.max_kept_text, state_.limits.max_kept_text_total});
+                                       {state_.limits->max_kept_text, state_.limits->max_kept_text_total});
   }
-  if (facts.stream) keep_alive_.Arm(FirstComment(state_.limits, goals));
+  if (facts.stream) keep_alive_.Arm(FirstComment(*state_.limits, goals));
 }
 
 HeaderList Delivery::Headers() const {
@@ -63,7 +63,7 @@ std::string Delivery::Receipt() const {
 }
 
 void Delivery::OnPiece(int64_t tokens, Instant now) {
-  keep_alive_.Arm(state_.limits.keepalive_after.value_or(kUsualQuiet), now);
+  keep_alive_.Arm(state_.limits->keepalive_after.value_or(kUsualQuiet), now);
   state_.answer.delivered += tokens;
   if (tokens > 0 && (!paced_ || paced_->passed())) OnReached(tokens, now);
 }

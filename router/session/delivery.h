@@ -5,6 +5,7 @@
 #define PENSTOCK_ROUTER_SESSION_DELIVERY_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <memory>
 #include <optional>
 
 #include "absl/strings/string_view.h"
@@ -81,7 +82,7 @@ class Delivery {
   SessionState& state_;
   CoarseDeadline keep_alive_;
   ActiveTokenCounter active_;
-  std::optional<PacedClient> paced_;  // Set for a stream whose class wants an even delivery.
+  std::unique_ptr<PacedClient> paced_;  // Set for a stream whose class wants an even delivery.
   std::optional<Instant> first_token_at_;
   Instant last_token_at_;
   bool resume_due_ = false;

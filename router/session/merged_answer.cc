@@ -44,11 +44,11 @@ EmbeddingCall MergedAnswer::CallWith(const HeaderList& engine_headers) const {
   call.tokens = state_.estimate.tokens.value();
   call.target = std::string(TraitsOf(request.endpoint).path);
   call.engine_model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
-  call.send_timeout = state_.Left(state_.limits.connect_timeout + state_.limits.body_timeout);
-  call.deadline = Now() + state_.Left(state_.limits.first_byte_timeout);
-  call.longest_answer = static_cast<size_t>(state_.limits.max_answer.value());
+  call.send_timeout = state_.Left(state_.limits->connect_timeout + state_.limits->body_timeout);
+  call.deadline = Now() + state_.Left(state_.limits->first_byte_timeout);
+  call.longest_answer = static_cast<size_t>(state_.limits->max_answer.value());
   call.memory = &state_.loop.edge().answers;
-  call.memory_limit = state_.limits.max_answer_memory;
+  call.memory_limit = state_.limits->max_answer_memory;
   return call;
 }
 

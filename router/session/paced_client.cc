@@ -69,7 +69,7 @@ void PacedClient::Hold(const std::vector<absl::string_view>& pieces, Expected ex
     held_.Add(ReleaseOf(expected.progress, expected.progress * i / events), piece_[i], tokens);
   }
   if (!rest.empty()) splitter_ = SseSplitter();
-  if (!memory_.Hold(held_.bytes()) || memory_.crowded() || held_.bytes() > MostHeld(state_.limits.max_answer_memory)) {
+  if (!memory_.Hold(held_.bytes()) || memory_.crowded() || held_.bytes() > MostHeld(state_.limits->max_answer_memory)) {
     hurry_ = true;
   }
 }

@@ -84,7 +84,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadAnswer(const Plan& plan, Reply& reply) 
 }
 
 asio::awaitable<AttemptEnd> Attempt::Switch() {
-  switched_.emplace(state_);
+  switched_ = std::make_unique<SwitchedAnswer>(state_);
   co_return co_await switched_->Run(exchange_->TakeConnection(), delivery_.Headers());
 }
 
@@ -132,7 +132,7 @@ asio::awaitable<absl::StatusOr<bool>> PassedAnswer::ReadPiece() {
     held_.append(piece.data(), piece.size());
     return false;
   };
-  co_return co_await exchange_.ReadWhile(state_.Left(state_.limits.gap_timeout), take);
+  co_return co_await exchange_.ReadWhile(state_.Left(state_.limits->gap_timeout), take);
 }
 
 asio::awaitable<bool> PassedAnswer::PassHeld() {

@@ -50,7 +50,7 @@ class PassedAnswer {
   boost::asio::awaitable<bool> PassHeld();
   boost::asio::awaitable<AttemptEnd> Finish();
   bool TooLong() const {
-    return !head_.event_stream && size_ > static_cast<uint64_t>(state_.limits.max_answer.value());
+    return !head_.event_stream && size_ > static_cast<uint64_t>(state_.limits->max_answer.value());
   }
 
   SessionState& state_;

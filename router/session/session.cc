@@ -155,8 +155,8 @@ void Session::BeginAttempt(const Forward& forward) {
   state_.forward = forward;
   state_.fleet = state_.loop.fleet();  // The replica may be younger than the request.
   state_.ledger.OnForward();
-  if (state_.ledger.attempts() == 1) state_.answer_deadline = Now() + state_.limits.answer_timeout;
   state_.heard = Now();
+  if (state_.ledger.attempts() == 1) state_.answer_deadline = state_.heard + state_.limits->answer_timeout;
   state_.given_up.reset();
   state_.engine_status = 0;
   state_.answer.usage_check = {BoundsOf(state_.facts(), ContextOf(*state_.fleet, forward.replica)), false};
@@ -236,7 +236,7 @@ bool Session::MustGoOn(AbortReason reason) const {
   if (state_.answer.relayed.miscounted) return true;
   if (step.kind == NextStep::Kind::kFail) return true;
   // An evicted request waits for some time, and computes its context again.
-  if (reason == AbortReason::kEviction) return (state_.answer_deadline - Now()) * 2 < state_.limits.answer_timeout;
+  if (reason == AbortReason::kEviction) return (state_.answer_deadline - Now()) * 2 < state_.limits->answer_timeout;
   // A parked stream comes back shortly before its next token is due.
   const ClassChoice& goals = state_.prepared.service_class;
   return state_.arrival + goals.ttft + goals.tpot * state_.answer.generated() >= state_.answer_deadline;

@@ -22,28 +22,30 @@ AttemptEnd NoObject() { return EngineFailed(EngineErrorKind::kGarbage, "The engi
 
 }  // namespace
 
+std::optional<AttemptEnd> WholeAnswer::RunNow() {
+  if (head_.length && *head_.length > Longest()) return TooLong();
+  at_hand_ = exchange_.WholeAtHand(Longest());
+  if (!at_hand_) return std::nullopt;
+  return SendNow(*at_hand_, ReadAnswer(state_.request.endpoint, *at_hand_));
+}
+
 asio::awaitable<AttemptEnd> WholeAnswer::Run() {
-  if (head_.length && *head_.length > Longest()) co_return TooLong();
-  const std::optional<absl::string_view> at_hand = exchange_.WholeAtHand(Longest());
-  if (at_hand) {
-    const AnswerFacts facts = ReadAnswer(state_.request.endpoint, *at_hand);
-    co_return co_await Send(*at_hand, facts);
-  }
+  if (at_hand_) co_return co_await FinishSend(*at_hand_);
   turn_.Restart(Now());
   std::optional<AttemptEnd> end = co_await Read();
   if (end) co_return *std::move(end);
   const AnswerFacts facts = scan_.Finish();
-  if (!passing_) co_return co_await Send(held_, facts);
-  end = Judge(facts, held_);
+  end = passing_ ? Judge(facts, held_) : SendNow(held_, facts);
   if (end) co_return *std::move(end);
+  if (!passing_) co_return co_await FinishSend(held_);
   bool alive = co_await Pass(held_);
   if (alive) alive = co_await state_.client().End();
   co_return Sent(alive);
 }
 
 asio::awaitable<AttemptEnd> WholeAnswer::SendMerged(absl::string_view body) {
-  const AnswerFacts facts = ReadAnswer(state_.request.endpoint, body);
-  co_return co_await Send(body, facts);
+  if (auto end = SendNow(body, ReadAnswer(state_.request.endpoint, body))) co_return *std::move(end);
+  co_return co_await FinishSend(body);
 }
 
 asio::awaitable<AttemptEnd> WholeAnswer::RunTranslated() {
@@ -66,8 +68,8 @@ asio::awaitable<AttemptEnd> WholeAnswer::RunTranslated() {
   if (chat.error) co_return SaidByEngine(state_, ErrorInAnswer(held_), /*in_stream=*/false, delivery_.resume_due());
   const std::optional<std::string> message = anthropic::MessageWriter::Whole(held_);
   if (chat.malformed || !message) co_return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is no chat.");
-  const AnswerFacts facts = ReadAnswer(Endpoint::kMessages, *message);
-  co_return co_await Send(*message, facts);
+  if (auto end = SendNow(*message, ReadAnswer(Endpoint::kMessages, *message))) co_return *std::move(end);
+  co_return co_await FinishSend(*message);
 }
 
 asio::awaitable<std::optional<AttemptEnd>> WholeAnswer::Read() {
@@ -162,24 +164,26 @@ std::optional<AttemptEnd> WholeAnswer::Judge(const AnswerFacts& facts, absl::str
   return std::nullopt;
 }
 
-asio::awaitable<AttemptEnd> WholeAnswer::Send(absl::string_view body, const AnswerFacts& facts) {
-  if (auto end = Judge(facts, body)) co_return *std::move(end);
-  const bool in_pieces = body.size() > kLongestWrite;
-  if (in_pieces && !memory_.Hold(std::max(body.size(), held_.capacity()))) co_return NoRoomForAnswer(state_);
+std::optional<AttemptEnd> WholeAnswer::SendNow(absl::string_view body, const AnswerFacts& facts) {
+  if (auto end = Judge(facts, body)) return end;
+  if (body.size() > kLongestWrite) return std::nullopt;
   state_.any_answer = true;
-  const HeaderList headers = delivery_.Headers();
+  // Before the write: a client that has its answer may ask again at once.
+  if (!state_.facts().background) state_.prepared.place_of_key.reset();
+  const Written written = state_.client().Whole(http_status::kOk, head_.content_type, delivery_.Headers(), body);
+  if (written == Written::kPart) return std::nullopt;
+  return Sent(written == Written::kAll);
+}
+
+// A body at hand has waited for nobody so far.
+asio::awaitable<AttemptEnd> WholeAnswer::FinishSend(absl::string_view body) {
+  if (!memory_.Hold(std::max(body.size(), held_.capacity()))) co_return NoRoomForAnswer(state_);
   bool alive = false;
-  if (!in_pieces) {
-    // Before the write: a client that has its answer may ask again at once.
-    if (!state_.facts().background) state_.prepared.place_of_key.reset();
-    const Written written = state_.client().Whole(http_status::kOk, head_.content_type, headers, body);
-    alive = written == Written::kAll;
-    // A body at hand has waited for nobody so far.
-    if (written == Written::kPart && !memory_.Hold(std::max(body.size(), held_.capacity()))) {
-      co_return NoRoomForAnswer(state_);
-    }
-    if (written == Written::kPart) alive = co_await state_.client().FinishWhole();
+  if (body.size() <= kLongestWrite) {
+    alive = co_await state_.client().FinishWhole();
   } else {
+    state_.any_answer = true;
+    const HeaderList headers = delivery_.Headers();
     state_.client().BeginWhole(head_.content_type, headers, body.size());
     alive = co_await Pass(body);
     if (alive) alive = co_await state_.client().End();

@@ -46,13 +46,14 @@ class WholeAnswer {
         head_(std::move(head)),
         scan_(state.request.endpoint),
         memory_(state),
-        left_(state.limits.first_byte_timeout) {}
+        left_(state.limits->first_byte_timeout) {}
 
   // The part of a merged answer, which is at hand. Awaited once, instead of Run().
   boost::asio::awaitable<AttemptEnd> SendMerged(absl::string_view body);
   // A chat that becomes a message, up to kMostHeld. Awaited once, instead of Run().
   boost::asio::awaitable<AttemptEnd> RunTranslated();
-  // Awaited once, after the head.
+  // Called once, after the head. Short answers come with it, and need no wait. Null: await Run().
+  std::optional<AttemptEnd> RunNow();
   boost::asio::awaitable<AttemptEnd> Run();
 
  private:
@@ -68,10 +69,12 @@ class WholeAnswer {
   boost::asio::awaitable<bool> Pass(absl::string_view bytes);
   // The body has ended; `body` is as much of it as is held. An end: it is no good answer.
   std::optional<AttemptEnd> Judge(const AnswerFacts& facts, absl::string_view body);
-  boost::asio::awaitable<AttemptEnd> Send(absl::string_view body, const AnswerFacts& facts);
+  // Judges a body, and sends it where that needs no wait. Null: FinishSend() goes on.
+  std::optional<AttemptEnd> SendNow(absl::string_view body, const AnswerFacts& facts);
+  boost::asio::awaitable<AttemptEnd> FinishSend(absl::string_view body);
   AttemptEnd Sent(bool alive);
   boost::asio::awaitable<void> Step();
-  size_t Longest() const { return static_cast<size_t>(state_.limits.max_answer.value()); }
+  size_t Longest() const { return static_cast<size_t>(state_.limits->max_answer.value()); }
 
   SessionState& state_;
   Admission& admission_;
@@ -79,6 +82,7 @@ class WholeAnswer {
   UpstreamExchange& exchange_;
   const Head head_;
   AnswerScan scan_;
+  std::optional<absl::string_view> at_hand_;  // The whole body came with its head.
   std::string held_;
   AnswerMemory memory_;
   LoopTurn turn_;

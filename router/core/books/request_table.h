@@ -6,6 +6,8 @@
 #define PENSTOCK_ROUTER_CORE_BOOKS_REQUEST_TABLE_H_
 
 #include <cassert>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -38,7 +40,13 @@ class RequestTable {
   int64_t size() const { return static_cast<int64_t>(requests_.size()); }
 
  private:
-  absl::flat_hash_map<RequestId, std::unique_ptr<RequestState>> requests_;
+  // A loop gives its ids in order, so requests of one time lie side by side. Their part of a large table stays in the
+  // caches.
+  struct InOrder {
+    size_t operator()(RequestId id) const { return (id.value() << 1) ^ (id.value() >> 8 & 0x7F); }
+  };
+
+  absl::flat_hash_map<RequestId, std::unique_ptr<RequestState>, InOrder> requests_;
 };
 
 }  // namespace penstock

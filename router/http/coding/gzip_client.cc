@@ -117,7 +117,7 @@ Written GzipClient::Whole(int status, absl::string_view content_type, const Head
     return client().Whole(status, content_type, headers, body);
   }
   if (!Compresses(body.size(), headers)) return client().Whole(status, content_type, Varying(headers), body);
-  held_ = Held{status, std::string(content_type), Coded(headers)};
+  held_ = std::make_unique<const Held>(Held{status, std::string(content_type), Coded(headers)});
   input_ = body;
   return Written::kPart;
 }
@@ -161,9 +161,8 @@ asio::awaitable<bool> GzipClient::FinishWhole() {
   if (!held_) co_return co_await SendRest();
   encoder_->Finish(out_);
   encoder_.reset();
-  const Held held = *std::move(held_);
-  held_.reset();
-  const bool alive = co_await SendWhole(client(), held.status, held.content_type, held.headers, out_);
+  const std::unique_ptr<const Held> held = std::move(held_);
+  const bool alive = co_await SendWhole(client(), held->status, held->content_type, held->headers, out_);
   std::string().swap(out_);
   co_return alive;
 }

@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -52,7 +53,7 @@ class GzipClient final : public ForwardingClient {
   const bool takes_gzip_;
   int status_ = http_status::kOk;       // That of a whole answer in parts.
   std::optional<GzipEncoder> encoder_;  // Set while the answer is compressed.
-  std::optional<Held> held_;            // A whole answer that has not begun.
+  std::unique_ptr<const Held> held_;    // A whole answer that has not begun.
   absl::string_view input_;
   std::string out_;
 };

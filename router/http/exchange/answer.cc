@@ -16,10 +16,23 @@
 namespace penstock {
 namespace asio = boost::asio;
 
+namespace {
+
+constexpr size_t kIdDigits = 24;
+
+}  // namespace
+
 std::string NewRequestId() {
   static thread_local std::mt19937_64 generator{std::random_device{}()};
-  return absl::StrCat("req-", absl::Hex(generator(), absl::kZeroPad16),
-                      absl::Hex(generator() & 0xffffffff, absl::kZeroPad8));
+  constexpr absl::string_view kPrefix = "req-";
+  std::string id(kPrefix.size() + kIdDigits, '-');
+  kPrefix.copy(id.data(), kPrefix.size());
+  uint64_t bits = 0;
+  for (size_t i = 0; i < kIdDigits; ++i, bits >>= 4) {
+    if (i % 16 == 0) bits = generator();
+    id[kPrefix.size() + i] = "0123456789abcdef"[bits & 15];
+  }
+  return id;
 }
 
 namespace {

@@ -210,7 +210,7 @@ RequestReader::State RequestReader::FailBody() {
 
 // Nothing behind a fault can be believed, so the rest is dropped.
 RequestReader::State RequestReader::Fail(ApiError error) {
-  error_ = std::move(error);
+  error_ = std::make_unique<const ApiError>(std::move(error));
   if (request_.target.empty()) request_.target = TargetOf(head_, input_);
   input_ = absl::string_view();
   return State::kFailed;

@@ -113,7 +113,7 @@ class RequestReader {
   size_t head_bytes_ = 0;
   uint64_t body_taken_ = 0;
   BodyBuffer spare_body_;
-  std::optional<ApiError> error_;
+  std::unique_ptr<const ApiError> error_;  // Set by kFailed.
 };
 
 }  // namespace penstock

@@ -76,7 +76,7 @@ asio::awaitable<absl::Status> EmbeddingMerger::Call::SendAndReadHead() {
   request.headers = first.headers;
   request.body = spliced.pieces();
   exchange.emplace();
-  std::optional<absl::Status> sent = pool->SendNow(*exchange, request);
+  std::optional<absl::Status> sent = pool->SendNow(*exchange, std::move(request));
   if (!sent) sent = co_await pool->FinishSend(*exchange, std::min(first.send_timeout, Left()));
   // A connection that takes long is no answer that takes long.
   if (!sent->ok()) co_return absl::UnavailableError(sent->message());

@@ -63,7 +63,7 @@ void RelayState::EstimateText(Tokens limit) {
 
 StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, std::optional<size_t> longest)
     : endpoint_(endpoint), facts_(facts), state_(state), pattern_(endpoint) {
-  if (longest) reassembly_.emplace(endpoint, *longest);
+  if (longest) reassembly_ = std::make_unique<Reassembly>(endpoint, *longest);
 }
 
 StreamRelay::Result StreamRelay::Feed(absl::string_view bytes, Instant now) {
@@ -105,7 +105,7 @@ StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant n
   StreamFacts& facts = *known;
   if (facts.error || facts.malformed) Release("");
   if (facts.error) {
-    error_ = std::move(facts.error);
+    error_ = std::make_unique<const EngineError>(*std::move(facts.error));
     return Result::kError;
   }
   if (facts.malformed) return Result::kMalformed;

@@ -6,6 +6,7 @@
 #define PENSTOCK_ROUTER_OPENAI_ANSWER_STREAM_RELAY_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -147,14 +148,14 @@ class StreamRelay {
   RelayState& state_;
   TextPattern pattern_;
   SseSplitter splitter_;
-  std::optional<Reassembly> reassembly_;  // Set: the client gets no events.
+  std::unique_ptr<Reassembly> reassembly_;  // Set: the client gets no events.
   ClientPieces pieces_;
   Counts tokens_;
   bool any_event_ = false;
   bool any_text_ = false;
   End end_ = End::kNone;
   int64_t finishes_ = 0;
-  std::optional<EngineError> error_;
+  std::unique_ptr<const EngineError> error_;
 };
 
 }  // namespace penstock

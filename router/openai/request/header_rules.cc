@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/base/attributes.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -21,22 +20,9 @@ constexpr size_t kMaxRequestId = 128;
 constexpr size_t kLongestVia = 1024;
 constexpr size_t kAddedNames = 64;  // And fixed values, to what an engine gets.
 
-// True for a letter in both cases, and for some pairs of signs that names do not have.
-bool MayBeSame(char a, char b) { return ((a ^ b) & ~0x20) == 0; }
-
-// The names have the same length. Apart, so that the compiler puts the comparison of lengths into every caller.
-ABSL_ATTRIBUTE_NOINLINE bool SameLetters(absl::string_view a, absl::string_view b) {
-  if (a.empty()) return true;
-  // Most others differ at an end, and most that do not are written alike.
-  if (!MayBeSame(a.front(), b.front()) || !MayBeSame(a.back(), b.back())) return false;
-  return a == b || absl::EqualsIgnoreCase(a, b);
-}
-
-bool SameName(absl::string_view a, absl::string_view b) { return a.size() == b.size() && SameLetters(a, b); }
-
-// `prefix` is not empty.
+// The last letter decides first: most prefixes end with a hyphen.
 bool StartsWithName(absl::string_view name, absl::string_view prefix) {
-  return !name.empty() && MayBeSame(name.front(), prefix.front()) && absl::StartsWithIgnoreCase(name, prefix);
+  return SameHeaderName(name.substr(0, prefix.size()), prefix);
 }
 
 // A fixed set of header names. Few have the same length, so a lookup compares next to nothing.
@@ -50,7 +36,7 @@ class HeaderNames {
   bool Contain(absl::string_view name) const {
     if (name.size() >= by_length_.size()) return false;
     for (uint32_t left = by_length_[name.size()]; left != 0; left &= left - 1) {
-      if (SameName(name, names_[static_cast<size_t>(std::countr_zero(left))])) return true;
+      if (SameHeaderName(name, names_[static_cast<size_t>(std::countr_zero(left))])) return true;
     }
     return false;
   }
@@ -83,10 +69,11 @@ class ConnectionNames {
  public:
   explicit ConnectionNames(const HeaderList& headers) {
     for (const auto [name, value] : headers) {
-      if (!SameName(name, "connection")) continue;
+      if (!SameHeaderName(name, "connection")) continue;
       for (absl::string_view token : absl::StrSplit(value, ',')) {
         token = absl::StripAsciiWhitespace(token);
-        if (!SameName(token, "keep-alive") && !SameName(token, "close")) names_.push_back(absl::AsciiStrToLower(token));
+        if (!SameHeaderName(token, "keep-alive") && !SameHeaderName(token, "close"))
+          names_.push_back(absl::AsciiStrToLower(token));
       }
     }
     std::sort(names_.begin(), names_.end());
@@ -100,20 +87,13 @@ class ConnectionNames {
 };
 
 bool IsFor(absl::string_view name, const MoreHeaders& more) {
-  const auto same = [name](absl::string_view other) { return SameName(name, other); };
+  const auto same = [name](absl::string_view other) { return SameHeaderName(name, other); };
   return kForEngines.Contain(name) || StartsWithName(name, "x-simulated-") || StartsWithName(name, "x-b3-") ||
          std::any_of(more.of_engine.begin(), more.of_engine.end(), same) ||
          std::any_of(more.configured.begin(), more.configured.end(), same);
 }
 
 }  // namespace
-
-absl::string_view FindHeader(const HeaderList& headers, absl::string_view name) {
-  for (const auto [key, value] : headers) {
-    if (SameName(key, name)) return value;
-  }
-  return "";
-}
 
 HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, absl::string_view request_id,
                             const MoreHeaders& more) {
@@ -133,7 +113,8 @@ HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, abs
   if (!more.pseudonym.empty()) {
     absl::string_view before = FindHeader(client, "via");
     if (before.size() > kLongestVia) before = absl::string_view();
-    headers.Add("Via", absl::StrCat(before, before.empty() ? "" : ", ", "1.1 ", more.pseudonym));
+    const absl::string_view between = before.empty() ? "1.1 " : ", 1.1 ";
+    headers.Add("Via", absl::StrCat(before, between, more.pseudonym));
   }
   return headers;
 }
@@ -141,7 +122,7 @@ HeaderList HeadersForEngine(const HeaderList& client, absl::string_view key, abs
 bool PassedBefore(const HeaderList& client, absl::string_view pseudonym) {
   if (pseudonym.empty()) return false;
   for (const auto [name, value] : client) {
-    if (SameName(name, "via") && absl::StrContains(value, pseudonym)) return true;
+    if (SameHeaderName(name, "via") && absl::StrContains(value, pseudonym)) return true;
   }
   return false;
 }
@@ -149,11 +130,13 @@ bool PassedBefore(const HeaderList& client, absl::string_view pseudonym) {
 HeaderList HeadersForClient(const HeaderList& engine) {
   const ConnectionNames named(engine);
   HeaderList headers;
-  headers.Reserve(engine.size(), engine.bytes());
   for (const auto [name, value] : engine) {
     const bool stays = kHopByHop.Contain(name) || kNotForClients.Contain(name) || named.Contain(name) ||
                        StartsWithName(name, "access-control-") || StartsWithName(name, "x-penstock-");
-    if (!stays) headers.Add(name, value);
+    if (stays) continue;
+    // Most engines send no header that goes on.
+    if (headers.size() == 0) headers.Reserve(engine.size(), engine.bytes());
+    headers.Add(name, value);
   }
   return headers;
 }

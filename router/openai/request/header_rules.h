@@ -10,9 +10,6 @@
 
 namespace penstock {
 
-// The first value of a header, case-insensitive; empty when absent.
-absl::string_view FindHeader(const HeaderList& headers, absl::string_view name);
-
 // Further headers that one engine gets, beside those of every engine.
 struct MoreHeaders {
   absl::Span<const absl::string_view> of_engine;  // From the table of its kind, in lower case.

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "router/openai/route/target.h"
 
@@ -127,10 +126,13 @@ std::optional<RouteMatch> MatchJob(absl::string_view method, absl::string_view p
 }  // namespace
 
 bool IsListed(absl::string_view methods, absl::string_view method) {
-  for (const absl::string_view listed : absl::StrSplit(methods, ", ")) {
-    if (listed == method) return true;
+  constexpr absl::string_view kBetween = ", ";
+  while (true) {
+    const size_t end = methods.find(kBetween);
+    if (methods.substr(0, end) == method) return true;
+    if (end == absl::string_view::npos) return false;
+    methods.remove_prefix(end + kBetween.size());
   }
-  return false;
 }
 
 bool SpeaksOllama(absl::string_view target) { return absl::StartsWith(PathOf(target), "/api/"); }

@@ -19,7 +19,8 @@ int HexDigit(char c) {
 }  // namespace
 
 absl::string_view OriginForm(absl::string_view target) {
-  if (absl::StartsWithIgnoreCase(target, "http://") || absl::StartsWithIgnoreCase(target, "https://")) {
+  const bool usual = absl::StartsWith(target, "/");
+  if (!usual && (absl::StartsWithIgnoreCase(target, "http://") || absl::StartsWithIgnoreCase(target, "https://"))) {
     const size_t end = target.find_first_of("/?#", target.find("//") + 2);
     if (end == absl::string_view::npos || target[end] != '/') return "/";
     target = target.substr(end);

@@ -103,7 +103,7 @@ asio::awaitable<BackgroundWatch::Reply> BackgroundWatch::Ask(const char* method,
   const Instant until = Now() + patience;
   const auto left = [until] { return std::max(Duration(), until - Now()); };
   exchange_.emplace();
-  std::optional<absl::Status> sent = pool->SendNow(*exchange_, question);
+  std::optional<absl::Status> sent = pool->SendNow(*exchange_, std::move(question));
   if (!sent) sent = co_await pool->FinishSend(*exchange_, left());
   if (sent->ok()) {
     const auto head = co_await exchange_->ReadHead(left());
@@ -111,7 +111,7 @@ asio::awaitable<BackgroundWatch::Reply> BackgroundWatch::Ask(const char* method,
     Bytes size(0);
     const auto take = [&](absl::string_view piece) {
       size += Bytes(static_cast<int64_t>(piece.size()));
-      reply.endless = size > state_.limits.max_answer || Now() > until;
+      reply.endless = size > state_.limits->max_answer || Now() > until;
       return !reply.endless && scan.Feed(piece);
     };
     if (head.ok()) {

@@ -26,7 +26,7 @@ class AnswerMemory {
   static_assert(kBlock > Connection::kInputLimit);
 
   explicit AnswerMemory(const SessionState& state)
-      : AnswerMemory(state.loop.edge(), state.limits.max_answer_memory, AccountOf(state)) {}
+      : AnswerMemory(state.loop.edge(), state.limits->max_answer_memory, AccountOf(state)) {}
   // For the bytes that a dialect gathers in front of the session. `account` is the caller's.
   AnswerMemory(Edge& edge, Bytes limit, uint64_t account)
       : edge_(edge), limit_(limit), share_(&edge_.answers, account) {}

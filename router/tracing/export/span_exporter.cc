@@ -190,7 +190,7 @@ asio::awaitable<Answer> SpanExporter::State::Post(const std::string& body) {
     co_return answer;
   }
   answer.status = head->status;
-  answer.retry_after = std::string(head->Find("retry-after"));
+  answer.retry_after = std::string(FindHeader(head->headers, "retry-after"));
   auto content = co_await exchange->ReadAll(timeout, kLongestAnswer);
   if (content.ok()) answer.body = *std::move(content);
   co_return answer;
