@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "backends/dialect/engine_error.h"
 #include "router/anthropic/message_writer.h"
 #include "router/session/answer_stream.h"
@@ -16,6 +17,12 @@ constexpr size_t kLongestWrite = 256 << 10;
 
 AttemptEnd TooLong() {
   return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
+}
+
+AttemptEnd TooLongToTranslate() {
+  return EngineFailed(EngineErrorKind::kGarbage,
+                      absl::StrCat("The engine's answer is longer than ", WholeAnswer::kMostHeld >> 10,
+                                   " KiB: a longer chat becomes a message only as a stream."));
 }
 
 AttemptEnd NoObject() { return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object."); }
@@ -53,7 +60,8 @@ asio::awaitable<AttemptEnd> WholeAnswer::RunTranslated() {
     // The message that is made of the bytes lives beside them.
     if (!memory_.Hold(2 * (held_.size() + AnswerMemory::kBlock))) co_return NoRoomForAnswer(state_);
     const absl::StatusOr<bool> ended = co_await ReadPiece();
-    if (size_ > std::min(kMostHeld, Longest())) co_return TooLong();
+    if (size_ > Longest()) co_return TooLong();
+    if (size_ > kMostHeld) co_return TooLongToTranslate();
     if (!ended.ok()) {
       co_return ReadFailed(state_, admission_.ticket(), ended.status(), "The engine's answer cannot be read.",
                            /*in_body=*/true);
@@ -64,7 +72,7 @@ asio::awaitable<AttemptEnd> WholeAnswer::RunTranslated() {
   }
   const AnswerFacts chat = ReadAnswer(Endpoint::kChat, held_);
   if (chat.error) co_return SaidByEngine(state_, ErrorInAnswer(held_), /*in_stream=*/false, delivery_.resume_due());
-  const std::optional<std::string> message = anthropic::MessageWriter::Whole(held_);
+  const std::optional<std::string> message = anthropic::MessageWriter(state_.Unique()).Whole(held_);
   if (chat.malformed || !message) co_return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is no chat.");
   const AnswerFacts facts = ReadAnswer(Endpoint::kMessages, *message);
   co_return co_await Send(*message, facts);
