@@ -76,7 +76,12 @@ void ClientConnection::Close() {
 
 void ClientConnection::CloseIfIdle() {
   if (http2_ != nullptr) return http2_->Leave();
-  if (!busy_ && input_.Idle()) Close();
+  if (busy_) return;
+  if (input_.Idle()) return Close();
+  refusing_ = std::make_unique<Busy>(*this);
+  ApiError error = CutByShutdown();
+  error.message = "The router is shutting down, and does not wait for the rest of this request.";
+  input_.Refuse(std::move(error));
 }
 
 void ClientConnection::MarkGone() {
