@@ -162,6 +162,9 @@ std::optional<AttemptEnd> WholeAnswer::Judge(const AnswerFacts& facts, absl::str
   if (facts.finish_reason == kFinishAborted) {
     return EngineSaid(AbortedByEngine(), /*in_stream=*/true, /*resume_due=*/false);
   }
+  if (StreamsChunks(state_.request.endpoint) && !facts.choices) {
+    return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer has no `choices`.");
+  }
   state_.answer.usage = facts.usage;
   if (state_.answer.usage) KeepPossible(state_.answer.usage_check, *state_.answer.usage);
   state_.answer.finish_reason = facts.finish_reason;

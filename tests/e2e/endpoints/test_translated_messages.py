@@ -35,6 +35,19 @@ def test_the_first_404_of_an_engine_is_learned(lacking):
     assert bare.refused == 1
 
 
+def test_a_learned_404_is_forgotten_when_the_engine_was_away(folder):
+    with Engine(folder, name="old") as old, NoMessages(old) as bare, Router(folder, [bare]) as router:
+        asked = {"model": MODEL, "max_tokens": 5, "messages": SAID}
+        assert sdk(router).messages.create(**asked).stop_reason == "max_tokens"
+        assert bare.refused == 1
+        old.kill()
+        router.wait_for_count("penstock_replica_up", 0)
+        with Engine(folder, name="new", port=old.port):
+            router.wait_for_count("penstock_replica_up", 1)
+            assert sdk(router).messages.create(**asked).stop_reason == "max_tokens"
+            assert bare.refused == 2
+
+
 def test_images_documents_and_results_of_tools_reach_the_chat(lacking):
     bare, router = lacking
     content = [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}},
