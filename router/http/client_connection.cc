@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "router/http/http1_answer.h"
 #include "router/http/http2/connection.h"
+#include "router/http/request/drain_refusal.h"
 #include "router/http/request_handler.h"
 
 namespace penstock {
@@ -79,9 +80,7 @@ void ClientConnection::CloseIfIdle() {
   if (busy_) return;
   if (input_.Idle()) return Close();
   refusing_ = std::make_unique<Busy>(*this);
-  ApiError error = CutByShutdown();
-  error.message = "The router is shutting down, and does not wait for the rest of this request.";
-  input_.Refuse(std::move(error));
+  input_.Refuse(RefusedByDrain());
 }
 
 void ClientConnection::MarkGone() {
