@@ -245,7 +245,8 @@ void RouterServer::BeginDrain() {
   if (p.watch.batches != nullptr) p.watch.batches->Drain();
   p.core->Submit(ShutdownStarted{});
   asio::post(p.home().io(), [&p] { p.listeners.clients->Close(); });
-  for (EventLoop* loop : p.all_loops) asio::post(loop->io(), [loop] { loop->connections().CloseIdle(); });
+  // Requests that are refused now count as active until they have their answers.
+  for (EventLoop* loop : p.all_loops) RunOn(*loop, [loop] { loop->connections().CloseIdle(); });
 }
 
 int RouterServer::active_requests() const { return parts_->edge.requests.load(std::memory_order_relaxed); }

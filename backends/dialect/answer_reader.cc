@@ -67,11 +67,7 @@ bool ReadSign(JsonScanner& scanner, absl::string_view key, AnswerFacts* facts) {
   return true;
 }
 
-AnswerFacts Malformed() {
-  AnswerFacts facts;
-  facts.malformed = true;
-  return facts;
-}
+AnswerFacts Malformed() { return {.malformed = true}; }
 
 // The part of `text` before a character that its end cuts.
 size_t WholeCharacters(absl::string_view text) {
@@ -200,6 +196,7 @@ void AnswerScan::EndKey(absl::string_view key) {
     return;
   }
   choices_ = key == "choices" ? Choices::kNext : Choices::kElsewhere;
+  facts_.choices |= key == "choices";
   if (key == "usage") next_ = Part::kUsage;
   if (key == "error") next_ = Part::kError;
   if (key == "object") next_ = Part::kObject;
@@ -287,6 +284,7 @@ AnswerFacts ReadAnswer(Endpoint endpoint, absl::string_view body) {
   JsonScanner scanner(body);
   const bool json = scanner.WholeObject([&](absl::string_view key) {
     if (key == "usage") return ReadUsage(scanner, &facts.usage);
+    facts.choices |= key == "choices";
     if (key == "choices") return scanner.ForEachElement([&] { return ReadChoice(scanner, &facts); });
     if (key == "status" && endpoint == Endpoint::kResponses) return ReadStatus(scanner, &facts);
     if (key == "stop_reason" && endpoint == Endpoint::kMessages) return ReadReason(scanner, &facts);

@@ -37,6 +37,8 @@ struct UpstreamAddress {
   bool operator==(const UpstreamAddress&) const = default;
 };
 absl::StatusOr<UpstreamAddress> ParseUpstreamUrl(absl::string_view url);
+// The value of Host: the port is left out where it is the usual one.
+std::string HostOf(const UpstreamAddress& address);
 
 struct UpstreamRequest {
   std::string method = "POST";

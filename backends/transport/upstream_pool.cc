@@ -47,14 +47,10 @@ absl::StatusOr<std::string> SerializeHead(const UpstreamAddress& address, const 
     const absl::string_view shown = broken->substr(0, broken->find_first_of("\r\n"));
     return absl::InvalidArgumentError(absl::StrCat("line break in header ", shown));
   }
-  const bool ipv6 = address.host.find(':') != std::string::npos;
-  const bool usual_port = address.port == (address.tls ? 443 : 80);
   std::string head;
   head.reserve(kHeadFrame + request.target.size() + request.headers.bytes() + 4 * request.headers.size());
   head.append(request.method).append(" ").append(address.base_path).append(request.target);
-  head.append(" HTTP/1.1\r\nHost: ").append(ipv6 ? "[" : "").append(address.host).append(ipv6 ? "]" : "");
-  if (!usual_port) absl::StrAppend(&head, ":", address.port);
-  head.append("\r\n");
+  absl::StrAppend(&head, " HTTP/1.1\r\nHost: ", HostOf(address), "\r\n");
   for (const auto [name, value] : request.headers) AppendField(name, value, head);
   size_t length = 0;
   for (absl::string_view piece : request.body) length += piece.size();

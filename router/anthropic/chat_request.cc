@@ -9,10 +9,13 @@ namespace penstock::anthropic {
 namespace {
 
 constexpr size_t kLongestWord = 256;
-// A line break, as it stands in a string.
-constexpr absl::string_view kBetweenLines = "\\n";
 // A turn and a block cost at least as much as so many bytes of text.
 constexpr size_t kCostOfTurn = 256;
+
+// No turn: those of the system prompt.
+const std::vector<Block>& BlocksOf(const TurnFields& fields, const Turn* turn) {
+  return turn == nullptr ? fields.system() : fields.blocks();
+}
 
 }  // namespace
 
@@ -24,11 +27,12 @@ void ChatRequest::Refuse(ErrorName name, absl::string_view field, absl::string_v
   if (!error_) error_ = MakeError(name, absl::StrCat("`", field, "` ", problem), field);
 }
 
-std::string ChatRequest::Name(const Turn& turn, size_t block, absl::string_view member) const {
+std::string ChatRequest::Name(const Turn* turn, size_t block, absl::string_view member) const {
+  if (turn == nullptr) return absl::StrCat("system[", block, "].", member);
   const std::vector<Block>& blocks = fields_.blocks();
-  const auto place = static_cast<size_t>(&turn - fields_.turns().data());
+  const auto place = static_cast<size_t>(turn - fields_.turns().data());
   size_t outer = 0, result = 0, inner = 0;
-  for (size_t i = turn.begin; i <= block; ++i) {
+  for (size_t i = turn->begin; i <= block; ++i) {
     if (blocks[i].inner) {
       ++inner;
     } else {
@@ -109,21 +113,31 @@ void ChatRequest::AddSystem() {
     out_.AddInside(system->span);
   } else {
     // Engines that speak the dialect join the blocks so.
-    AddTexts(fields_.system(), 0, fields_.system().size(), /*inner=*/false, "");
+    AddOnlyTexts(/*turn=*/nullptr, 0, fields_.system().size(), "");
   }
   out_.Add("\"}");
   any_turn_ = true;
 }
 
-void ChatRequest::AddTexts(const std::vector<Block>& blocks, size_t begin, size_t end, bool inner,
-                           absl::string_view between) {
+void ChatRequest::AddTexts(const Turn* turn, size_t begin, size_t end, bool inner, absl::string_view between) {
+  const std::vector<Block>& blocks = BlocksOf(fields_, turn);
   bool any = false;
   for (size_t i = begin; i < end; ++i) {
+    if (blocks[i].inner != inner || Word(blocks[i].At(Part::kType)) != "text") continue;
     const JsonSpan text = blocks[i].At(Part::kText);
-    if (blocks[i].inner != inner || !IsText(text) || Word(blocks[i].At(Part::kType)) != "text") continue;
+    if (!IsText(text)) return Refuse(ErrorName::kWrongType, Name(turn, i, "text"), "must be a string.");
     if (std::exchange(any, true)) out_.Add(between);
     out_.AddInside(text);
   }
+}
+
+void ChatRequest::AddOnlyTexts(const Turn* turn, size_t begin, size_t end, absl::string_view between) {
+  for (size_t i = begin; i < end; ++i) {
+    if (Word(BlocksOf(fields_, turn)[i].At(Part::kType)) == "text") continue;
+    return Refuse(ErrorName::kUnsupportedField, Name(turn, i, "type"),
+                  "must be `text`: the engine's own dialect has only texts there.");
+  }
+  AddTexts(turn, begin, end, /*inner=*/false, between);
 }
 
 void ChatRequest::AddTurn(const Turn& turn) {
@@ -134,11 +148,23 @@ void ChatRequest::AddTurn(const Turn& turn) {
                   "must be `user` or `assistant`.");
   }
   const bool list = turn.content.size() > 0 && fields_.ValueIn(turn.content).kind() == JsonKind::kArray;
+  if (!list && !IsText(turn.content)) {
+    return Refuse(ErrorName::kWrongType, absl::StrCat("messages[", turn_, "].content"),
+                  "must be a text or a list of blocks.");
+  }
+  // Only the beginning of an answer may still be empty.
+  const bool beginning = ends_with_assistant_ && turn_ + 1 == fields_.turns().size();
+  if (list && turn.begin == turn.end && !beginning) {
+    return Refuse(ErrorName::kEmptyArray, absl::StrCat("messages[", turn_, "].content"), "must not be empty.");
+  }
   if (list && role != "system") return role == "user" ? AddUser(turn) : AddAssistant(turn);
   out_.Add(absl::StrCat(any_turn_ ? "," : "", "{\"role\":\"", role, "\",\"content\":\""));
   any_turn_ = true;
-  if (list) AddTexts(fields_.blocks(), turn.begin, turn.end, /*inner=*/false, kBetweenLines);
-  if (IsText(turn.content)) out_.AddInside(turn.content);
+  if (list) {
+    AddOnlyTexts(&turn, turn.begin, turn.end, kBetweenLines);
+  } else {
+    out_.AddInside(turn.content);
+  }
   out_.Add("\"}");
 }
 
@@ -146,16 +172,19 @@ void ChatRequest::AddAssistant(const Turn& turn) {
   const std::vector<Block>& blocks = fields_.blocks();
   out_.Add(absl::StrCat(any_turn_ ? "," : "", "{\"role\":\"assistant\",\"content\":\""));
   any_turn_ = true;
-  AddTexts(blocks, turn.begin, turn.end, /*inner=*/false, kBetweenLines);
+  AddTexts(&turn, turn.begin, turn.end, /*inner=*/false, kBetweenLines);
   out_.Add("\"");
   bool thoughts = false, calls = false;
   for (size_t i = turn.begin; i < turn.end; ++i) {
     const Block& block = blocks[i];
     const std::string type = Word(block.At(Part::kType));
     if (block.inner || type == "text" || type == "redacted_thinking" || type == "tool_use") continue;
-    if (type != "thinking" || !IsText(block.At(Part::kThinking))) {
-      return Refuse(ErrorName::kUnsupportedField, Name(turn, i, "type"),
+    if (type != "thinking") {
+      return Refuse(ErrorName::kUnsupportedField, Name(&turn, i, "type"),
                     "is of a kind that the engine's own dialect lacks.");
+    }
+    if (!IsText(block.At(Part::kThinking))) {
+      return Refuse(ErrorName::kWrongType, Name(&turn, i, "thinking"), "must be a string.");
     }
     if (!std::exchange(thoughts, true)) out_.Add(",\"reasoning_content\":\"");
     out_.AddInside(block.At(Part::kThinking));
@@ -166,10 +195,13 @@ void ChatRequest::AddAssistant(const Turn& turn) {
     if (block.inner || Word(block.At(Part::kType)) != "tool_use") continue;
     const JsonSpan id = block.At(Part::kId), name = block.At(Part::kName), input = block.At(Part::kInput);
     if (!IsText(id) || !IsText(name)) {
-      return Refuse(ErrorName::kWrongType, Name(turn, i, IsText(id) ? "name" : "id"), "must be a string.");
+      return Refuse(ErrorName::kWrongType, Name(&turn, i, IsText(id) ? "name" : "id"), "must be a string.");
+    }
+    if (input.size() > 0 && fields_.ValueIn(input).kind() != JsonKind::kObject) {
+      return Refuse(ErrorName::kWrongType, Name(&turn, i, "input"), "must be an object.");
     }
     if (input.size() > kLongestPart) {
-      return Refuse(ErrorName::kInvalidValue, Name(turn, i, "input"),
+      return Refuse(ErrorName::kInvalidValue, Name(&turn, i, "input"),
                     absl::StrCat("must be at most ", kLongestPart, " bytes long."));
     }
     out_.Add(std::exchange(calls, true) ? ",{\"id\":" : ",\"tool_calls\":[{\"id\":");
@@ -193,7 +225,7 @@ void ChatRequest::AddUser(const Turn& turn) {
     } else if (type == "image" || type == "document") {
       media = true;
     } else if (type != "text") {
-      return Refuse(ErrorName::kUnsupportedField, Name(turn, i, "type"),
+      return Refuse(ErrorName::kUnsupportedField, Name(&turn, i, "type"),
                     "is of a kind that the engine's own dialect lacks.");
     } else if (!blocks[i].inner) {
       texts = true;
@@ -205,15 +237,18 @@ void ChatRequest::AddUser(const Turn& turn) {
   any_turn_ = true;
   if (!media) {
     out_.Add("\"");
-    AddTexts(blocks, turn.begin, turn.end, /*inner=*/false, kBetweenLines);
+    AddTexts(&turn, turn.begin, turn.end, /*inner=*/false, kBetweenLines);
     return out_.Add("\"}");
   }
   bool any = false;
   out_.Add("[");
   for (size_t i = turn.begin; i < turn.end && !error_; ++i) {
     const std::string type = Word(blocks[i].At(Part::kType));
-    const bool text = type == "text" && !blocks[i].inner && IsText(blocks[i].At(Part::kText));
+    const bool text = type == "text" && !blocks[i].inner;
     if (!text && type != "image" && type != "document") continue;
+    if (text && !IsText(blocks[i].At(Part::kText))) {
+      return Refuse(ErrorName::kWrongType, Name(&turn, i, "text"), "must be a string.");
+    }
     if (std::exchange(any, true)) out_.Add(",");
     if (!text) {
       AddMedia(turn, i);
@@ -224,51 +259,6 @@ void ChatRequest::AddUser(const Turn& turn) {
     out_.Add("}");
   }
   out_.Add("]}");
-}
-
-// Images of a result follow in the message of the user.
-void ChatRequest::AddResult(const Turn& turn, size_t block) {
-  const std::vector<Block>& blocks = fields_.blocks();
-  const JsonSpan id = blocks[block].At(Part::kToolUseId), content = blocks[block].At(Part::kContent);
-  if (!IsText(id)) return Refuse(ErrorName::kWrongType, Name(turn, block, "tool_use_id"), "must be a string.");
-  out_.Add(any_turn_ ? ",{\"role\":\"tool\",\"tool_call_id\":" : "{\"role\":\"tool\",\"tool_call_id\":");
-  any_turn_ = true;
-  out_.Add(id);
-  out_.Add(",\"content\":\"");
-  if (IsText(content)) {
-    out_.AddInside(content);
-  } else {
-    size_t end = block + 1;
-    while (end < turn.end && blocks[end].inner) ++end;
-    AddTexts(blocks, block + 1, end, /*inner=*/true, kBetweenLines);
-  }
-  out_.Add("\"}");
-}
-
-void ChatRequest::AddMedia(const Turn& turn, size_t block) {
-  const Block& media = fields_.blocks()[block];
-  const std::string type = Word(media.At(SourcePart::kType));
-  const JsonSpan data = media.At(SourcePart::kData), url = media.At(SourcePart::kUrl);
-  const bool image = Word(media.At(Part::kType)) == "image";
-  if (image && type == "base64" && IsText(data) && IsText(media.At(SourcePart::kMediaType))) {
-    out_.Add("{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:");
-    out_.AddInside(media.At(SourcePart::kMediaType));
-    out_.Add(";base64,");
-    out_.AddInside(data);
-    out_.Add("\"}}");
-  } else if (image && type == "url" && IsText(url)) {
-    out_.Add("{\"type\":\"image_url\",\"image_url\":{\"url\":");
-    out_.Add(url);
-    out_.Add("}}");
-  } else if (!image && type == "text" && IsText(data)) {
-    out_.Add("{\"type\":\"text\",\"text\":");
-    out_.Add(data);
-    out_.Add("}");
-  } else {
-    Refuse(ErrorName::kUnsupportedField, Name(turn, block, "source"),
-           image ? "must be base64 or a URL: the engine's own dialect has no other images."
-                 : "must be plain text: the engine's own dialect has no other documents.");
-  }
 }
 
 void ChatRequest::AddEnd() {

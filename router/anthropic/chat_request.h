@@ -49,6 +49,9 @@ class ChatRequest {
   std::vector<absl::string_view> Pieces() const { return out_.Pieces(); }
 
  private:
+  // A line break, as it stands in a string.
+  static constexpr absl::string_view kBetweenLines = "\\n";
+
   enum class Stage : uint8_t { kRead, kTurns, kTools, kDone };
 
   bool IsText(JsonSpan span) const { return span.size() > 1 && fields_.ValueIn(span).kind() == JsonKind::kString; }
@@ -56,14 +59,16 @@ class ChatRequest {
   std::string Word(JsonSpan span) const;
   // The first problem counts.
   void Refuse(ErrorName name, absl::string_view field, absl::string_view problem);
-  // The name of a block's member, for errors.
-  std::string Name(const Turn& turn, size_t block, absl::string_view member) const;
+  // The name of a block's member, for errors. No turn: the block is one of the system prompt.
+  std::string Name(const Turn* turn, size_t block, absl::string_view member) const;
 
   void Read(size_t slice);
   void Begin();
   void AddSystem();
-  // The texts of these blocks as one, without quotes and with `between` in between.
-  void AddTexts(const std::vector<Block>& blocks, size_t begin, size_t end, bool inner, absl::string_view between);
+  // The texts of these blocks as one, without quotes and with `between` in between. Blocks of other kinds are left out.
+  void AddTexts(const Turn* turn, size_t begin, size_t end, bool inner, absl::string_view between);
+  // The same where blocks of other kinds would be lost.
+  void AddOnlyTexts(const Turn* turn, size_t begin, size_t end, absl::string_view between);
   void AddTurn(const Turn& turn);
   void AddAssistant(const Turn& turn);
   void AddUser(const Turn& turn);
@@ -72,6 +77,7 @@ class ChatRequest {
   void AddMedia(const Turn& turn, size_t block);
   void AddTool(const JsonValue& tool);
   void AddToolChoice();
+  void AddThinking();
   void AddSettings();
   void AddFormat();
   void AddEnd();

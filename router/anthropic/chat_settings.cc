@@ -89,6 +89,19 @@ void ChatRequest::AddFormat() {
   out_.Add(effort->span);
 }
 
+void ChatRequest::AddThinking() {
+  const std::optional<JsonValue> thinking = fields_.Find(Field::kThinking);
+  if (!thinking) return;
+  const std::optional<JsonValue> kind = MemberOf(*thinking, "type");
+  // An adaptive one is the engine's own choice.
+  if (IsWord(kind, "adaptive")) return;
+  const bool on = IsWord(kind, "enabled");
+  if (!on && !IsWord(kind, "disabled")) {
+    return Refuse(ErrorName::kInvalidValue, "thinking", "must have the type `enabled`, `disabled` or `adaptive`.");
+  }
+  out_.Add(absl::StrCat(",\"chat_template_kwargs\":{\"enable_thinking\":", on ? "true" : "false", "}"));
+}
+
 void ChatRequest::AddSettings() {
   for (const Field field : {Field::kToolChoice, Field::kThinking, Field::kMetadata, Field::kOutputConfig,
                             Field::kOutputFormat, Field::kStopSequences}) {
@@ -96,6 +109,11 @@ void ChatRequest::AddSettings() {
     if (!value || value->span.size() <= kLongestPart) continue;
     return Refuse(ErrorName::kInvalidValue, NameOf(field),
                   absl::StrCat("must be at most ", kLongestPart, " bytes long."));
+  }
+  for (const Field field : {Field::kMetadata, Field::kOutputConfig, Field::kOutputFormat}) {
+    const std::optional<JsonValue> value = fields_.Find(field);
+    if (!value || value->kind() == JsonKind::kObject) continue;
+    return Refuse(ErrorName::kWrongType, NameOf(field), "must be an object.");
   }
   for (const Field field : {Field::kContainer, Field::kMcpServers}) {
     const std::optional<JsonValue> value = fields_.Find(field);
@@ -118,12 +136,7 @@ void ChatRequest::AddSettings() {
   }
   AddToolChoice();
   AddFormat();
-  const std::optional<JsonValue> thinking = fields_.Find(Field::kThinking);
-  const std::optional<JsonValue> kind = thinking ? MemberOf(*thinking, "type") : std::nullopt;
-  if (IsWord(kind, "enabled") || IsWord(kind, "disabled")) {
-    const bool on = IsWord(kind, "enabled");
-    out_.Add(absl::StrCat(",\"chat_template_kwargs\":{\"enable_thinking\":", on ? "true" : "false", "}"));
-  }
+  AddThinking();
   const std::optional<JsonValue> metadata = fields_.Find(Field::kMetadata);
   const std::optional<JsonValue> user = metadata ? MemberOf(*metadata, "user_id") : std::nullopt;
   if (user && user->kind() == JsonKind::kString) {

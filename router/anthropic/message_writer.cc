@@ -1,6 +1,5 @@
 #include "router/anthropic/message_writer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -12,14 +11,6 @@
 
 namespace penstock::anthropic {
 namespace {
-
-// Anthropic counts the cached part of a prompt apart.
-std::string UsageJson(const Usage& usage) {
-  const Tokens cached = std::clamp(usage.cached, Tokens(0), usage.prompt);
-  return absl::StrCat("{\"input_tokens\":", (usage.prompt - cached).value(),
-                      ",\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":", cached.value(),
-                      ",\"output_tokens\":", usage.output.value(), "}");
-}
 
 // The inside of a string, or null. Any other value would be lost.
 bool TakeInside(JsonScanner& scanner, absl::string_view* out) {
@@ -33,9 +24,12 @@ bool TakeArguments(JsonScanner& scanner, ToolCall* call) {
   return call->object ? scanner.TakeRaw(&call->arguments) : TakeInside(scanner, &call->arguments);
 }
 
-// A string with its quotes.
+// A string with its quotes, unless it is empty.
 bool TakeQuoted(JsonScanner& scanner, absl::string_view* out) {
-  return scanner.Peek() == '"' ? scanner.TakeRaw(out) : scanner.Skip();
+  if (scanner.Peek() != '"') return scanner.Skip();
+  if (!scanner.TakeRaw(out)) return false;
+  if (*out == "\"\"") *out = absl::string_view();
+  return true;
 }
 
 bool ReadCall(JsonScanner& scanner, ChatPiece* piece) {
@@ -66,12 +60,23 @@ bool ReadDelta(JsonScanner& scanner, ChatPiece* piece) {
   });
 }
 
-bool ReadChoice(JsonScanner& scanner, ChatPiece* piece) {
-  return scanner.ForEachMember([&](absl::string_view key) {
-    if (key == "delta" || key == "message") return ReadDelta(scanner, piece);
-    if (key == "finish_reason") return scanner.CopyString(&piece->finish);
-    return key == "stop_reason" ? TakeQuoted(scanner, &piece->stop) : scanner.Skip();
+// A message has one choice; an engine that gives more has others for itself.
+bool ReadChoice(JsonScanner& scanner, int64_t place, ChatPiece* piece) {
+  ChatPiece choice;
+  int64_t index = place;
+  const bool json = scanner.ForEachMember([&](absl::string_view key) {
+    if (key == "index") return scanner.CopyInt(&index);
+    if (key == "delta" || key == "message") return ReadDelta(scanner, &choice);
+    if (key == "finish_reason") return scanner.CopyString(&choice.finish);
+    return key == "stop_reason" ? TakeQuoted(scanner, &choice.stop) : scanner.Skip();
   });
+  if (index != 0) return json;
+  piece->text = choice.text;
+  piece->thinking = choice.thinking;
+  piece->calls = std::move(choice.calls);
+  piece->finish = std::move(choice.finish);
+  piece->stop = choice.stop;
+  return json;
 }
 
 // The reason of the end, and the stop string, as members.
@@ -91,10 +96,11 @@ bool IsObject(absl::string_view json) {
 
 bool ReadChatPiece(absl::string_view json, ChatPiece* piece) {
   JsonScanner scanner(json);
+  int64_t place = 0;
   return scanner.WholeObject([&](absl::string_view key) {
     if (key == "id") return TakeQuoted(scanner, &piece->id);
     if (key == "model") return TakeQuoted(scanner, &piece->model);
-    if (key == "choices") return scanner.ForEachElement([&] { return ReadChoice(scanner, piece); });
+    if (key == "choices") return scanner.ForEachElement([&] { return ReadChoice(scanner, place++, piece); });
     if (key == "usage") return ReadUsage(scanner, &piece->usage);
     if (key == "error") piece->error |= scanner.Peek() != 'n';
     return scanner.Skip();
@@ -114,10 +120,15 @@ absl::string_view MessageWriter::Finish() {
   return out_;
 }
 
+std::string MessageWriter::OwnOr(absl::string_view id, absl::string_view prefix, size_t number) const {
+  if (!id.empty()) return std::string(id);
+  return absl::StrCat("\"", prefix, absl::Hex(unique_, absl::kZeroPad16), "_", number, "\"");
+}
+
 void MessageWriter::TakeEvent(const SseSplitter::Event& event) {
   const absl::string_view data = absl::StripAsciiWhitespace(event.data);
   if (event.comment) return absl::StrAppend(&out_, event.raw);
-  if (ended_ || data.empty() || data == "null") return;
+  if (ended_ || mixed_up_ || data.empty() || data == "null") return;
   if (data == "[DONE]") return begun_ ? End() : absl::StrAppend(&out_, event.raw);
   ChatPiece piece;
   const bool json = ReadChatPiece(data, &piece);
@@ -135,10 +146,8 @@ void MessageWriter::TakeEvent(const SseSplitter::Event& event) {
     Delta("text_delta", "text", piece.text);
   }
   for (const ToolCall& call : piece.calls) {
-    if (TakeCall(call)) continue;
-    absl::StrAppend(&out_, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":",
-                    "\"The engine's calls of tools are mixed up.\"}}\n\n");
-    return;
+    mixed_up_ = !TakeCall(call);
+    if (mixed_up_) return;
   }
   if (!piece.stop.empty()) stop_ = std::string(piece.stop);
   if (piece.usage) usage_ = piece.usage;
@@ -154,10 +163,9 @@ void MessageWriter::Begin(const ChatPiece& piece) {
   Usage usage = piece.usage.value_or(Usage{Tokens(0), Tokens(0), Tokens(0)});
   usage.output = Tokens(0);
   absl::StrAppend(&out_, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":",
-                  piece.id.empty() ? "\"msg_0\"" : piece.id,
-                  ",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"model\":",
+                  OwnOr(piece.id, "msg_", 0), ",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"model\":",
                   piece.model.empty() ? "\"\"" : piece.model,
-                  ",\"stop_reason\":null,\"stop_sequence\":null,\"usage\":", UsageJson(usage), "}}\n\n");
+                  ",\"stop_reason\":null,\"stop_sequence\":null,\"usage\":", MessageUsage(usage), "}}\n\n");
 }
 
 void MessageWriter::Open(Kind kind, absl::string_view block) {
@@ -187,8 +195,8 @@ bool MessageWriter::TakeCall(const ToolCall& call) {
     if (call.name.empty() || call.index < call_ || (call.index == call_ && !another)) return false;
     call_ = call.index;
     call_id_ = std::string(call.id);
-    const std::string id = call.id.empty() ? absl::StrCat("\"toolu_", block_ + 1, "\"") : call_id_;
-    Open(Kind::kTool, absl::StrCat("{\"type\":\"tool_use\",\"id\":", id, ",\"name\":", call.name, ",\"input\":{}}"));
+    Open(Kind::kTool, absl::StrCat("{\"type\":\"tool_use\",\"id\":", OwnOr(call.id, "toolu_", block_ + 1),
+                                   ",\"name\":", call.name, ",\"input\":{}}"));
   }
   std::string escaped;
   if (call.object) AppendJsonEscaped(call.arguments, &escaped);
@@ -202,16 +210,15 @@ void MessageWriter::End() {
   Close();
   absl::StrAppend(&out_, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{",
                   ReasonJson(finish_, stop_, call_ >= 0),
-                  "},\"usage\":", usage_ ? UsageJson(*usage_) : std::string("{\"output_tokens\":0}"), "}\n\n",
-                  kMessageStop);
+                  "},\"usage\":", usage_ ? MessageUsage(*usage_) : OutputUsage(Tokens(0)), "}\n\n", kMessageStop);
 }
 
-std::optional<std::string> MessageWriter::Whole(absl::string_view body) {
+std::optional<std::string> MessageWriter::Whole(absl::string_view body) const {
   ChatPiece piece;
   if (!ReadChatPiece(body, &piece) || piece.finish.empty()) return std::nullopt;
-  std::string message = absl::StrCat("{\"id\":", piece.id.empty() ? "\"msg_0\"" : piece.id,
-                                     ",\"type\":\"message\",\"role\":\"assistant\",\"model\":",
-                                     piece.model.empty() ? "\"\"" : piece.model, ",\"content\":[");
+  std::string message =
+      absl::StrCat("{\"id\":", OwnOr(piece.id, "msg_", 0), ",\"type\":\"message\",\"role\":\"assistant\",\"model\":",
+                   piece.model.empty() ? "\"\"" : piece.model, ",\"content\":[");
   const char* before = "";
   if (!piece.thinking.empty()) {
     absl::StrAppend(&message, "{\"type\":\"thinking\",\"thinking\":\"", piece.thinking, "\",\"signature\":\"\"}");
@@ -221,7 +228,8 @@ std::optional<std::string> MessageWriter::Whole(absl::string_view body) {
     absl::StrAppend(&message, before, "{\"type\":\"text\",\"text\":\"", piece.text, "\"}");
     before = ",";
   }
-  for (const ToolCall& call : piece.calls) {
+  for (size_t i = 0; i < piece.calls.size(); ++i) {
+    const ToolCall& call = piece.calls[i];
     std::string input;
     if (call.object) {
       input = std::string(call.arguments);
@@ -230,13 +238,12 @@ std::optional<std::string> MessageWriter::Whole(absl::string_view body) {
     }
     if (absl::StripAsciiWhitespace(input).empty()) input = "{}";
     if (call.name.empty() || !IsObject(input)) return std::nullopt;
-    const std::string id = call.id.empty() ? absl::StrCat("\"toolu_", call.index, "\"") : std::string(call.id);
-    absl::StrAppend(&message, before, "{\"type\":\"tool_use\",\"id\":", id, ",\"name\":", call.name,
-                    ",\"input\":", input, "}");
+    absl::StrAppend(&message, before, "{\"type\":\"tool_use\",\"id\":", OwnOr(call.id, "toolu_", i),
+                    ",\"name\":", call.name, ",\"input\":", input, "}");
     before = ",";
   }
   return absl::StrCat(message, "],", ReasonJson(piece.finish, piece.stop, !piece.calls.empty()),
-                      ",\"usage\":", UsageJson(piece.usage.value_or(Usage{Tokens(0), Tokens(0), Tokens(0)})), "}");
+                      ",\"usage\":", MessageUsage(piece.usage.value_or(Usage{Tokens(0), Tokens(0), Tokens(0)})), "}");
 }
 
 }  // namespace penstock::anthropic

@@ -1,7 +1,8 @@
 // Answers of chats in Anthropic's dialect, for engines that lack it.
 //
 // A chunk of a stream becomes events of a message. Thinking, text and each call of a tool are blocks one after another.
-// The usage comes with the end. Texts keep their escapes as the engine wrote them. Errors become error events. One
+// The usage comes with the end. Texts keep their escapes as the engine wrote them. Errors become error events.
+// Of several choices the first one counts. One
 // owner; pure. An event costs about a microsecond.
 #ifndef PENSTOCK_ROUTER_ANTHROPIC_MESSAGE_WRITER_H_
 #define PENSTOCK_ROUTER_ANTHROPIC_MESSAGE_WRITER_H_
@@ -46,18 +47,26 @@ bool ReadChatPiece(absl::string_view json, ChatPiece* piece);
 
 class MessageWriter {
  public:
+  // `unique` tells this answer from all others. It is part of the ids that the engine left out: a conversation has the
+  // calls of many answers.
+  explicit MessageWriter(uint64_t unique) : unique_(unique) {}
+
   // The events for the next bytes of the engine's stream, valid until the next call.
   absl::string_view Take(absl::string_view bytes);
   // The stream ended: what is left of the message.
   absl::string_view Finish();
   // Bytes of an event that has not ended.
   size_t unfinished_bytes() const { return splitter_.Rest().size(); }
+  // A part of a call belongs to a block that is closed, or to none. Nothing more is written.
+  bool mixed_up() const { return mixed_up_; }
   // A whole chat as a message. None: it is no chat, or a call of a tool is not JSON.
-  static std::optional<std::string> Whole(absl::string_view body);
+  std::optional<std::string> Whole(absl::string_view body) const;
 
  private:
   enum class Kind : uint8_t { kNone, kText, kThinking, kTool };
 
+  // The engine's id, or one of ours, with its quotes.
+  std::string OwnOr(absl::string_view id, absl::string_view prefix, size_t number) const;
   void TakeEvent(const SseSplitter::Event& event);
   void Begin(const ChatPiece& piece);
   // Makes a block of this kind the open one.
@@ -68,10 +77,12 @@ class MessageWriter {
   bool TakeCall(const ToolCall& call);
   void End();
 
+  const uint64_t unique_;
   SseSplitter splitter_;
   std::string out_;
   bool begun_ = false;
   bool ended_ = false;
+  bool mixed_up_ = false;
   Kind open_ = Kind::kNone;
   int64_t block_ = -1;  // The open block, or the last one.
   int64_t call_ = -1;   // The index of the last call.

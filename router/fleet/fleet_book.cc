@@ -21,7 +21,6 @@ void SetMemory(const Config& config, const KnownReplica& replica, FreePlaces& fr
     PoolSpec& pool = fleet.pools[id.value()];
     pool.capacity = planned.capacity;
     pool.limited = planned.limited;
-    pool.overflow_fatal = pool.overflow_fatal || plan.overflow_fatal;
     spec.pools.push_back(PoolShare{id, plan.footprint});
   }
 }
@@ -40,6 +39,50 @@ void SetGpus(const Config& all, const ReplicaConfig& config, FreePlaces& free, F
   }
   // Configured ids have no spaces, so a GPU of its own never meets a named one.
   if (spec.gpus.empty()) spec.gpus.push_back(GpuFor(fleet, free, "replica " + config.id));
+}
+
+// All of a live replica but its models.
+void Describe(const Config& config, const FleetEntry& entry, FreePlaces& free, Fleet& fleet, ReplicaSpec& spec) {
+  const KnownReplica replica = ReplicaOf(entry);
+  spec.name = replica.config.id;
+  SetGpus(config, replica.config, free, fleet, spec);
+  SetMemory(config, replica, free, fleet, spec);
+  SetPace(config, replica, spec);
+  spec.sleep = SleepOf(entry);
+}
+
+// A pool is fatal if any of its live replicas is.
+void NoteFatalPools(Fleet& fleet) {
+  for (const bool set : {false, true}) {
+    for (const ReplicaSpec& replica : fleet.replicas) {
+      if (replica.removed || replica.shares_prompts == set) continue;
+      for (const PoolShare& share : replica.pools) fleet.pools[share.pool.value()].overflow_fatal = set;
+    }
+  }
+}
+
+std::optional<ClassId> FindClass(const Fleet& fleet, absl::string_view name) {
+  for (uint32_t i = 0; i < fleet.classes.size(); ++i) {
+    if (absl::string_view(fleet.classes[i].name) == name) return ClassId(i);
+  }
+  return std::nullopt;
+}
+
+// Enters the classes of the configuration and returns the default one.
+ClassId TakeClasses(const Config& config, Fleet& fleet) {
+  ClassId by_default;
+  for (const ClassConfig& given : config.classes) {
+    const ClassSpec spec{
+        given.name,    given.ttft,        given.tpot,
+        given.queue,   given.refuse_late, given.evictable,
+        given.parking, given.share,       given.promote_after.value_or(Duration::Seconds(given.queue.seconds() / 2))};
+    const std::optional<ClassId> known = FindClass(fleet, given.name);
+    const ClassId id = known.value_or(ClassId(static_cast<uint32_t>(fleet.classes.size())));
+    if (!known) fleet.classes.emplace_back();
+    fleet.classes[id.value()] = spec;
+    if (given.is_default) by_default = id;
+  }
+  return by_default;
 }
 
 bool Awaits(const std::vector<FleetEntry>& entries) {
@@ -61,7 +104,7 @@ void FleetBook::Update(const Config& config) {
   config_ = config;
   fleet_.limits.max_queued_requests = config.limits.max_queued_requests;
   fleet_.limits.max_queued_bytes = config.limits.max_queued_bytes;
-  RebuildClasses();
+  default_class_ = TakeClasses(config, fleet_);
   fleet_.tenants = TenantSpecsOf(config);
   fleet_.fairness = FairnessOf(config);
   for (Entry& entry : entries_) entry.removed = true;
@@ -78,8 +121,9 @@ bool FleetBook::SetDiscovery(ReplicaId replica, std::optional<Discovery> discove
   if (!discovery && (entry.silent || entry.discovery)) return false;
   entry.silent = !discovery;
   if (discovery) {
+    const bool other_models = entry.discovery && entry.discovery->models != discovery->models;
     entry.discovery = std::move(discovery);
-    Rebuild();
+    if (other_models || !RebuildOne(replica.value())) Rebuild();
   }
   awaits_discovery_ = Awaits(entries_);
   return true;
@@ -100,32 +144,20 @@ void FleetBook::EnterReplica(const ReplicaConfig& replica) {
   entries_[place].first = place;
 }
 
-void FleetBook::RebuildClasses() {
-  for (const ClassConfig& given : config_.classes) {
-    const ClassSpec spec{
-        given.name,    given.ttft,        given.tpot,
-        given.queue,   given.refuse_late, given.evictable,
-        given.parking, given.share,       given.promote_after.value_or(Duration::Seconds(given.queue.seconds() / 2))};
-    const std::optional<ClassId> known = ClassByName(given.name);
-    if (known) {
-      fleet_.classes[known->value()] = spec;
-    } else {
-      fleet_.classes.push_back(spec);
-    }
-    if (given.is_default) default_class_ = *ClassByName(given.name);
-  }
-}
-
 void FleetBook::Rebuild() {
   PlanRanks(entries_, free_.replicas);
   fleet_.replicas.resize(entries_.size());
   models_.Begin(config_, fleet_);
-  // An elastic pool is fatal if any of its live replicas is.
-  for (const ReplicaSpec& replica : fleet_.replicas) {
-    if (replica.removed) continue;
-    for (const PoolShare& share : replica.pools) fleet_.pools[share.pool.value()].overflow_fatal = false;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    ReplicaSpec& spec = fleet_.replicas[i];
+    spec.removed = entry.removed;
+    if (entry.vacant) spec = VacantReplica();
+    if (entry.removed) continue;  // Leases may live on: its memory stays described as it was.
+    models_.Enter(config_, entry, fleet_, spec);
+    Describe(config_, entry, free_, fleet_, spec);
   }
-  for (size_t i = 0; i < entries_.size(); ++i) RebuildReplica(i);
+  NoteFatalPools(fleet_);
   models_.NoteContexts(fleet_);
   for (GpuSpec& gpu : fleet_.gpus) {
     const GpuConfig* known = FindGpu(config_, gpu.name);
@@ -135,19 +167,16 @@ void FleetBook::Rebuild() {
   }
 }
 
-void FleetBook::RebuildReplica(size_t position) {
+bool FleetBook::RebuildOne(size_t position) {
   Entry& entry = entries_[position];
   ReplicaSpec& spec = fleet_.replicas[position];
-  spec.removed = entry.removed;
-  if (entry.vacant) spec = VacantReplica();
-  if (entry.removed) return;  // Leases may live on: its memory stays described as it was.
-  const KnownReplica replica = ReplicaOf(entry);
-  spec.name = replica.config.id;
-  models_.Enter(config_, entry, fleet_, spec);
-  SetGpus(config_, replica.config, free_, fleet_, spec);
-  SetMemory(config_, replica, free_, fleet_, spec);
-  SetPace(config_, replica, spec);
-  spec.sleep = SleepOf(entry);
+  const ReplicaSpec before = spec;
+  if (entry.removed || entry.place || !penstock::RanksOf(entry).empty()) return false;
+  if (!models_.EnterAgain(config_, entry, fleet_, spec)) return false;
+  Describe(config_, entry, free_, fleet_, spec);
+  NoteFatalPools(fleet_);
+  models_.NoteContext(fleet_, before, spec);
+  return true;
 }
 
 Vacated FleetBook::Vacate(const std::vector<ReplicaId>& quiet, const std::vector<bool>& idle_pools) {
@@ -176,10 +205,9 @@ std::vector<ReplicaId> FleetBook::RanksOf(ReplicaId first) const {
 std::optional<ModelId> FleetBook::ModelByName(absl::string_view name) const { return models_.Find(name); }
 
 std::string FleetBook::EngineModelName(ReplicaId replica, ModelId model) const {
-  for (const auto& [id, name] : entries_[replica.value()].engine_names) {
-    if (id == model) return name;
-  }
-  return fleet_.models[model.value()].name;
+  const auto& names = entries_[replica.value()].engine_names;
+  const auto found = names.find(model);
+  return found == names.end() ? fleet_.models[model.value()].name : found->second;
 }
 
 std::vector<std::string> FleetBook::ModelNames() const {
@@ -200,11 +228,6 @@ std::vector<std::string> FleetBook::ModelNames() const {
   return names;
 }
 
-std::optional<ClassId> FleetBook::ClassByName(absl::string_view name) const {
-  for (uint32_t i = 0; i < fleet_.classes.size(); ++i) {
-    if (absl::string_view(fleet_.classes[i].name) == name) return ClassId(i);
-  }
-  return std::nullopt;
-}
+std::optional<ClassId> FleetBook::ClassByName(absl::string_view name) const { return FindClass(fleet_, name); }
 
 }  // namespace penstock

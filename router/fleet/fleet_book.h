@@ -17,8 +17,9 @@
 //
 // Of the models that engines name, 20,000 are known at most, in the life of the book; configured ones always.
 //
-// Not thread-safe; one owner (the control loop). Readers on other threads get copies. Update and SetDiscovery cost
-// O(replicas x models), lookups by name or id O(1).
+// Not thread-safe; one owner (the control loop). Readers on other threads get copies. Update costs O(replicas x
+// models). SetDiscovery costs O(replicas + models of the replica), unless names of other replicas depend on an earlier
+// answer of its engine. Lookups by name or id are O(1).
 #ifndef PENSTOCK_ROUTER_FLEET_FLEET_BOOK_H_
 #define PENSTOCK_ROUTER_FLEET_FLEET_BOOK_H_
 
@@ -81,6 +82,8 @@ class FleetBook {
   std::string EngineModelName(ReplicaId replica, ModelId model) const;
   // The largest context of the replicas that serve the model; 0: unknown.
   Tokens MaxContext(ModelId model) const { return models_.ContextOf(model); }
+  // Models that were entered so far, once per replica and time: the work of all calls.
+  int64_t entered() const { return models_.entered(); }
   // Canonical names of models that some replica serves and their aliases, for /v1/models, in the order of ids.
   std::vector<std::string> ModelNames() const;
   // The path of an adapter as an engine or the configuration tells it; empty: unknown.
@@ -93,9 +96,9 @@ class FleetBook {
   using Entry = FleetEntry;
 
   void EnterReplica(const ReplicaConfig& replica);
-  void RebuildClasses();
   void Rebuild();
-  void RebuildReplica(size_t position);
+  // The same where only this replica changed. False: others depend on it.
+  bool RebuildOne(size_t position);
 
   Config config_;
   Fleet fleet_;

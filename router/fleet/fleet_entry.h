@@ -9,9 +9,9 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/ids.h"
 #include "router/fleet/known_replica.h"
 
@@ -32,7 +32,7 @@ struct FleetEntry : KnownReplica {
   bool removed = false;
   bool vacant = false;  // Nobody has the place, and nothing is known of it.
   bool silent = false;
-  std::vector<std::pair<ModelId, std::string>> engine_names;
+  absl::flat_hash_map<ModelId, std::string> engine_names;
 };
 
 // The ranks of an engine as far as they are known; empty: it has one. A simulated engine has those of its

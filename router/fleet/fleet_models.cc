@@ -11,6 +11,13 @@ namespace {
 
 // An engine may list other models each time.
 constexpr size_t kMostModelsOfFleet = 20'000;
+constexpr Tokens kNoContext{-1};
+
+void Widen(Tokens context, Tokens& most) {
+  // One unknown context bounds nothing.
+  const bool unknown = context == Tokens(0) || most == Tokens(0);
+  most = unknown ? Tokens(0) : std::max(most, context);
+}
 
 }  // namespace
 
@@ -22,13 +29,14 @@ bool LoadsAdapters(const Config& config, const FleetEntry& entry) {
 }
 
 void FleetModels::Begin(const Config& config, Fleet& fleet) {
-  names_.clear();
+  configured_.clear();
   roots_.clear();
   for (const ModelConfig& model : config.models) {
     const ModelId id = For(fleet, model.name);
-    names_[model.name] = id;
-    for (const std::string& alias : model.aliases) names_[alias] = id;
+    configured_[model.name] = id;
+    for (const std::string& alias : model.aliases) configured_[alias] = id;
   }
+  names_ = configured_;
   for (ModelSpec& model : fleet.models) {
     model.base.reset();
     model.storage = false;
@@ -50,21 +58,30 @@ std::optional<ModelId> FleetModels::Find(absl::string_view name) const {
 }
 
 void FleetModels::NoteContexts(const Fleet& fleet) {
-  contexts_.assign(fleet.models.size(), Tokens(0));
-  std::vector<bool> unbounded(fleet.models.size());
+  contexts_.assign(fleet.models.size(), kNoContext);
   for (const ReplicaSpec& replica : fleet.replicas) {
     if (replica.removed) continue;
-    for (const ModelId model : replica.models) {
-      const uint32_t i = model.value();
-      // One unknown context bounds nothing.
-      unbounded[i] = unbounded[i] || replica.max_context == Tokens(0);
-      contexts_[i] = unbounded[i] ? Tokens(0) : std::max(contexts_[i], replica.max_context);
+    for (const ModelId model : replica.models) Widen(replica.max_context, contexts_[model.value()]);
+  }
+}
+
+void FleetModels::NoteContext(const Fleet& fleet, const ReplicaSpec& before, const ReplicaSpec& now) {
+  const bool same = before.max_context == now.max_context;
+  if (!same && before.models.size() > 1) return NoteContexts(fleet);
+  contexts_.resize(fleet.models.size(), kNoContext);
+  for (const ModelId model : now.models) Widen(now.max_context, contexts_[model.value()]);
+  if (same) return;
+  // The largest context may have been the old one.
+  for (const ModelId model : before.models) {
+    contexts_[model.value()] = kNoContext;
+    for (const ReplicaSpec& replica : fleet.replicas) {
+      if (!replica.removed && replica.Serves(model)) Widen(replica.max_context, contexts_[model.value()]);
     }
   }
 }
 
 Tokens FleetModels::ContextOf(ModelId model) const {
-  return model.value() < contexts_.size() ? contexts_[model.value()] : Tokens(0);
+  return model.value() < contexts_.size() ? std::max(Tokens(0), contexts_[model.value()]) : Tokens(0);
 }
 
 std::string FleetModels::RootOf(absl::string_view adapter) const {
@@ -76,13 +93,48 @@ std::optional<ModelId> FleetModels::Add(const std::string& canonical, const std:
                                         Fleet& fleet, ReplicaSpec& spec) {
   if (fleet.models.size() >= kMostModelsOfFleet && !ids_.contains(canonical)) return std::nullopt;
   const ModelId id = For(fleet, canonical);
-  names_.try_emplace(canonical, id);
-  names_.try_emplace(engine_name, id);
+  Name(canonical, id);
+  Name(engine_name, id);
   if (listed_.insert(id).second) {
     spec.models.push_back(id);
-    entry.engine_names.emplace_back(id, engine_name);
+    entry.engine_names.emplace(id, engine_name);
   }
+  ++entered_;
   return id;
+}
+
+void FleetModels::Name(const std::string& name, ModelId id) {
+  const auto [found, fresh] = names_.try_emplace(name, id);
+  disputed_ = disputed_ || (!fresh && found->second != id && !configured_.contains(name));
+}
+
+std::string FleetModels::Canonical(const Fleet& fleet, const std::string& name) const {
+  const auto found = configured_.find(name);
+  return found == configured_.end() ? name : fleet.models[found->second.value()].name;
+}
+
+std::optional<ModelId> FleetModels::Listed(const std::string& canonical) const {
+  const auto found = ids_.find(canonical);
+  return found != ids_.end() && listed_.contains(found->second) ? std::optional(found->second) : std::nullopt;
+}
+
+void FleetModels::SetBase(Fleet& fleet, ModelId adapter, std::optional<ModelId> base) {
+  std::optional<ModelId>& known = fleet.models[adapter.value()].base;
+  disputed_ = disputed_ || (known && known != base);
+  known = base;
+}
+
+bool FleetModels::EnterAgain(const Config& config, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec) {
+  const absl::flat_hash_map<ModelId, std::string> before = std::move(entry.engine_names);
+  disputed_ = false;
+  Enter(config, entry, fleet, spec);
+  if (disputed_) return false;
+  return std::all_of(before.begin(), before.end(), [&](const auto& each) {
+    const auto now = entry.engine_names.find(each.first);
+    if (now == entry.engine_names.end()) return false;
+    const std::string& name = each.second;
+    return now->second == name || fleet.models[each.first.value()].name == name || configured_.contains(name);
+  });
 }
 
 void FleetModels::Enter(const Config& config, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec) {
@@ -95,29 +147,31 @@ void FleetModels::Enter(const Config& config, FleetEntry& entry, Fleet& fleet, R
   if (!entry.discovery || entry.discovery->models.empty()) {
     Add(base, entry.config.model, entry, fleet, spec);
   } else {
-    AddServed(config, base, entry, fleet, spec);
+    AddServed(base, entry, fleet, spec);
   }
   if (LoadsAdapters(config, entry)) OfferAdapters(config, base, entry, fleet, spec);
 }
 
-void FleetModels::AddServed(const Config& config, const std::string& base, FleetEntry& entry, Fleet& fleet,
-                            ReplicaSpec& spec) {
+void FleetModels::AddServed(const std::string& base, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec) {
   const std::vector<ServedModel>& served = entry.discovery->models;
   // The base is the served name that means the configured model, else the first: engines list adapters after it.
   size_t base_position = 0;
   for (size_t i = served.size(); i-- > 0;) {
-    if (CanonicalName(config, served[i].name) == base) base_position = i;
+    if (Canonical(fleet, served[i].name) == base) base_position = i;
   }
   const std::optional<ModelId> base_id = Add(base, served[base_position].name, entry, fleet, spec);
   for (const ServedModel& each : served) {
-    if (!each.root.empty()) roots_.try_emplace(CanonicalName(config, each.name), each.root);
+    if (!each.root.empty()) roots_.try_emplace(Canonical(fleet, each.name), each.root);
   }
   for (size_t i = 0; i < served.size(); ++i) {
-    if (i == base_position) continue;
-    const std::optional<ModelId> id = Add(CanonicalName(config, served[i].name), served[i].name, entry, fleet, spec);
-    if (!id || served[i].parent.empty() || id == base_id) continue;
-    const std::optional<ModelId> parent = Find(CanonicalName(config, served[i].parent));
-    fleet.models[id->value()].base = parent && parent != id ? parent : base_id;
+    if (i != base_position) Add(Canonical(fleet, served[i].name), served[i].name, entry, fleet, spec);
+  }
+  // Once all names of the engine are known.
+  for (const ServedModel& each : served) {
+    const std::optional<ModelId> id = Listed(Canonical(fleet, each.name));
+    if (!id || each.parent.empty() || id == base_id) continue;
+    const std::optional<ModelId> parent = Listed(Canonical(fleet, each.parent));
+    SetBase(fleet, *id, parent && parent != id ? parent : base_id);
   }
 }
 
@@ -126,10 +180,10 @@ void FleetModels::OfferAdapters(const Config& config, const std::string& base, F
   const std::optional<ModelId> base_id = Find(base);
   spec.adapters.most = entry.config.max_adapters;
   for (const AdapterConfig& adapter : config.adapters) {
-    if (CanonicalName(config, adapter.model) != base) continue;
+    if (Canonical(fleet, adapter.model) != base) continue;
     const std::optional<ModelId> id = Add(adapter.name, adapter.name, entry, fleet, spec);
     if (!id || id == base_id) continue;
-    fleet.models[id->value()].base = base_id;
+    SetBase(fleet, *id, base_id);
     spec.adapters.on_demand.push_back(*id);
     spec.adapters.load = std::max(spec.adapters.load, adapter.load);
     spec.adapters.timeout = std::max(spec.adapters.timeout, adapter.timeout);

@@ -6,6 +6,7 @@
 #ifndef PENSTOCK_ROUTER_FLEET_FLEET_MODELS_H_
 #define PENSTOCK_ROUTER_FLEET_FLEET_MODELS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,9 +26,14 @@ class FleetModels {
   void Begin(const Config& config, Fleet& fleet);
   // Enters the models of a replica into the fleet, its description and its names at the engine.
   void Enter(const Config& config, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
+  // The same for a replica of a fleet whose models are all entered. False: names of other replicas depend on it, so all
+  // are to be entered anew.
+  bool EnterAgain(const Config& config, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
 
   // Once the fleet has all replicas with their contexts.
   void NoteContexts(const Fleet& fleet);
+  // Once one of its replicas has other models or another context.
+  void NoteContext(const Fleet& fleet, const ReplicaSpec& before, const ReplicaSpec& now);
 
   // The model by canonical name, configured alias, or a name that an engine serves.
   std::optional<ModelId> Find(absl::string_view name) const;
@@ -35,20 +41,30 @@ class FleetModels {
   Tokens ContextOf(ModelId model) const;
   // The path of an adapter by its canonical name; empty: unknown.
   std::string RootOf(absl::string_view adapter) const;
+  // Models that were entered so far, once per replica and time: the work of all calls.
+  int64_t entered() const { return entered_; }
 
  private:
   // A new id where the name has none.
   ModelId For(Fleet& fleet, const std::string& canonical);
   std::optional<ModelId> Add(const std::string& canonical, const std::string& engine_name, FleetEntry& entry,
                              Fleet& fleet, ReplicaSpec& spec);
-  void AddServed(const Config& config, const std::string& base, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
+  std::string Canonical(const Fleet& fleet, const std::string& name) const;
+  // The model of this name, where the replica that is being entered has it.
+  std::optional<ModelId> Listed(const std::string& canonical) const;
+  void SetBase(Fleet& fleet, ModelId adapter, std::optional<ModelId> base);
+  void Name(const std::string& name, ModelId id);
+  void AddServed(const std::string& base, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
   void OfferAdapters(const Config& config, const std::string& base, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
 
-  absl::flat_hash_map<std::string, ModelId> ids_;        // Ids by canonical name.
-  absl::flat_hash_map<std::string, ModelId> names_;      // Ids by any name.
-  absl::flat_hash_map<std::string, std::string> roots_;  // Paths by canonical name.
-  std::vector<Tokens> contexts_;                         // Indexed by model.
-  absl::flat_hash_set<ModelId> listed_;                  // The models of the replica that is being entered.
+  absl::flat_hash_map<std::string, ModelId> ids_;         // Ids by canonical name.
+  absl::flat_hash_map<std::string, ModelId> names_;       // Ids by any name.
+  absl::flat_hash_map<std::string, std::string> roots_;   // Paths by canonical name.
+  absl::flat_hash_map<std::string, ModelId> configured_;  // Ids by the names of the configuration.
+  std::vector<Tokens> contexts_;         // Indexed by model. 0: one is unknown. Negative: there is none.
+  absl::flat_hash_set<ModelId> listed_;  // The models of the replica that is being entered.
+  bool disputed_ = false;                // Two replicas say different things of a name.
+  int64_t entered_ = 0;
 };
 
 // True: the replica loads and unloads the adapters of the configuration by order.

@@ -41,13 +41,20 @@ Tokens BlockOf(const KnownReplica& replica) {
   return EngineOf(replica).defaults.block;
 }
 
+// True: an engine's name means the base model. Null: no configuration names that.
+bool Means(const ModelConfig* model, absl::string_view base, absl::string_view name) {
+  if (model == nullptr || name == base) return name == base;
+  return std::find(model->aliases.begin(), model->aliases.end(), std::string(name)) != model->aliases.end();
+}
+
 Tokens ContextOf(const Config& all, const KnownReplica& replica, Tokens kv_tokens) {
   Tokens context = replica.config.max_context.value_or(Tokens(0));
   const std::string base = BaseModel(all, replica);
   bool reported = false;
   if (replica.discovery) {
+    const ModelConfig* model = FindModel(all, base);
     for (const ServedModel& served : replica.discovery->models) {
-      if (CanonicalName(all, served.name) != base && replica.discovery->models.size() > 1) continue;
+      if (replica.discovery->models.size() > 1 && !Means(model, base, served.name)) continue;
       context = SmallerKnown(context, served.max_context);
       reported = reported || served.max_context.value() > 0;
     }

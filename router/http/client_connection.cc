@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "router/http/http1_answer.h"
 #include "router/http/http2/connection.h"
+#include "router/http/request/drain_refusal.h"
 #include "router/http/request_handler.h"
 
 namespace penstock {
@@ -76,7 +77,10 @@ void ClientConnection::Close() {
 
 void ClientConnection::CloseIfIdle() {
   if (http2_ != nullptr) return http2_->Leave();
-  if (!busy_ && input_.Idle()) Close();
+  if (busy_) return;
+  if (input_.Idle()) return Close();
+  refusing_ = std::make_unique<Busy>(*this);
+  input_.Refuse(RefusedByDrain());
 }
 
 void ClientConnection::MarkGone() {

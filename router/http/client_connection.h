@@ -99,6 +99,8 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   std::unique_ptr<http2::Connection> http2_;  // Null: the client speaks HTTP/1.
   bool gone_ = false;
   bool busy_ = false;
+  // Set where a part of a request came before the router drained. It counts until the client has its answer.
+  std::unique_ptr<Busy> refusing_;
 };
 
 }  // namespace penstock

@@ -152,18 +152,27 @@ asio::awaitable<ClientInput::Event> ClientInput::Next() {
         break;
     }
     if (has_read && turn_.Step(Now())) co_await EndTurn();
+    if (refused()) co_return Event::kFailed;
     has_read = true;
     const Duration timeout = ReadTimeout();
     Read read = Read::kTimeout;
     if (timeout > Duration()) read = co_await ReadMore(timeout);
     if (read == Read::kBytes) continue;
     if (reader_.Idle() || !socket_.open()) co_return Event::kEnd;
+    if (refused()) co_return Event::kFailed;
     if (read == Read::kTimeout) {
       co_return Fail(MakeError(ErrorName::kRequestTimeout, "The request did not arrive in time."));
     }
     loop_.edge().telemetry->OnBadInput(BadInput::kTruncated);
     co_return Event::kEnd;
   }
+}
+
+void ClientInput::Refuse(ApiError error) {
+  Fail(std::move(error));
+  // Its wait for bytes is over.
+  timed_out_ = true;
+  readable_.Notify();
 }
 
 ClientInput::Event ClientInput::Fail(ApiError error) {

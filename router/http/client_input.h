@@ -72,6 +72,8 @@ class ClientInput final : private ClientSocket::InputWaiter {
   void Unwatch() { watching_ = false; }
   // Drops what comes until the client ends, at most so long.
   boost::asio::awaitable<void> Drain(Duration longest);
+  // The request of which a part has arrived ends with this error.
+  void Refuse(ApiError error);
   // Makes the coroutine see that the socket was closed.
   void OnClosed() { readable_.Notify(); }
 
@@ -84,6 +86,7 @@ class ClientInput final : private ClientSocket::InputWaiter {
   boost::asio::awaitable<void> AwaitBytes();
   boost::asio::awaitable<void> EndTurn();
   Event Fail(ApiError error);
+  bool refused() const { return !error_.message.empty(); }
   // Zero or less: the client is too slow.
   Duration ReadTimeout();
   Duration BodyTimeout(Instant now);

@@ -21,7 +21,7 @@ class ConnectionList;
 // A client's connection as its loop knows it. The loop calls it on its own thread.
 class LoopConnection {
  public:
-  // Ends it at once, or only if no request is being read or answered.
+  // Ends it at once, or only if no request is answered. A request of which a part came is then refused.
   virtual void Close() = 0;
   virtual void CloseIfIdle() = 0;
 

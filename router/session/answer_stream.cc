@@ -30,7 +30,7 @@ AnswerStream::AnswerStream(SessionState& state, Admission& admission, Delivery& 
       relay_(state.request.endpoint, state.facts(), state.answer,
              reassemble ? std::optional<size_t>(state.limits->max_answer.value()) : std::nullopt),
       memory_(state) {
-  if (translate) writer_ = std::make_unique<anthropic::MessageWriter>();
+  if (translate) writer_ = std::make_unique<anthropic::MessageWriter>(state.Unique());
   first_event_due_ = Now() + state.limits->first_byte_timeout;
   state.answer.relayed.per_event = state.loop.TokensPerEventOf(state.forward->replica).ratio();
   state.answer.relayed.events = 0;
@@ -67,6 +67,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
   relay_.comments_pass = begun;
   const bool first = !relay_.any_event();
   result_ = relay_.Feed(writer_ ? writer_->Take(bytes) : bytes, now);
+  if (CallsMixedUp()) result_ = StreamRelay::Result::kMalformed;
   if (relay_.any_text()) {
     const RequestFacts& facts = state_.facts();
     const double per_step = state_.engine().speculates ? state_.answer.relayed.per_event : 1;
@@ -141,6 +142,7 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   if (result_ == Result::kEmpty) {
     return EngineFailed(EngineErrorKind::kGarbage, "The engine ended its stream without an answer.");
   }
+  if (CallsMixedUp()) return EngineFailed(EngineErrorKind::kGarbage, "The engine's calls of tools are mixed up.");
   if (broken || UnfinishedBytes() > kMaxEvent) {
     return EngineFailed(EngineErrorKind::kGarbage, broken
                                                        ? "The engine sent an event that is not JSON, or of another API."

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "backends/dialect/engine_error.h"
 #include "router/anthropic/message_writer.h"
 #include "router/session/answer_stream.h"
@@ -16,6 +17,12 @@ constexpr size_t kLongestWrite = 256 << 10;
 
 AttemptEnd TooLong() {
   return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
+}
+
+AttemptEnd TooLongToTranslate() {
+  return EngineFailed(EngineErrorKind::kGarbage,
+                      absl::StrCat("The engine's answer is longer than ", WholeAnswer::kMostHeld >> 10,
+                                   " KiB: a longer chat becomes a message only as a stream."));
 }
 
 AttemptEnd NoObject() { return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object."); }
@@ -55,7 +62,8 @@ asio::awaitable<AttemptEnd> WholeAnswer::RunTranslated() {
     // The message that is made of the bytes lives beside them.
     if (!memory_.Hold(2 * (held_.size() + AnswerMemory::kBlock))) co_return NoRoomForAnswer(state_);
     const absl::StatusOr<bool> ended = co_await ReadPiece();
-    if (size_ > std::min(kMostHeld, Longest())) co_return TooLong();
+    if (size_ > Longest()) co_return TooLong();
+    if (size_ > kMostHeld) co_return TooLongToTranslate();
     if (!ended.ok()) {
       co_return ReadFailed(state_, admission_.ticket(), ended.status(), "The engine's answer cannot be read.",
                            /*in_body=*/true);
@@ -66,7 +74,7 @@ asio::awaitable<AttemptEnd> WholeAnswer::RunTranslated() {
   }
   const AnswerFacts chat = ReadAnswer(Endpoint::kChat, held_);
   if (chat.error) co_return SaidByEngine(state_, ErrorInAnswer(held_), /*in_stream=*/false, delivery_.resume_due());
-  const std::optional<std::string> message = anthropic::MessageWriter::Whole(held_);
+  const std::optional<std::string> message = anthropic::MessageWriter(state_.Unique()).Whole(held_);
   if (chat.malformed || !message) co_return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is no chat.");
   if (auto end = SendNow(*message, ReadAnswer(Endpoint::kMessages, *message))) co_return *std::move(end);
   co_return co_await FinishSend(*message);
@@ -155,6 +163,9 @@ std::optional<AttemptEnd> WholeAnswer::Judge(const AnswerFacts& facts, absl::str
   if (facts.error) return SaidByEngine(state_, ErrorInAnswer(body), passing_, delivery_.resume_due());
   if (facts.finish_reason == kFinishAborted) {
     return EngineSaid(AbortedByEngine(), /*in_stream=*/true, /*resume_due=*/false);
+  }
+  if (StreamsChunks(state_.request.endpoint) && !facts.choices) {
+    return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer has no `choices`.");
   }
   state_.answer.usage = facts.usage;
   if (state_.answer.usage) KeepPossible(state_.answer.usage_check, *state_.answer.usage);

@@ -170,11 +170,46 @@ TEST(ChatRequest, WhatAChatCannotSayIsNamed) {
   EXPECT_EQ(field(kSaid, R"(,"mcp_servers":[])"), "");
 }
 
+TEST(ChatRequest, NoPartOfAMessageIsLostWithoutAWord) {
+  const auto field = [](const std::string& messages, const std::string& more = "") {
+    return TranslationOf(Asked(messages, more)).field;
+  };
+  const auto content = [&](const std::string& blocks, const std::string& role = "user") {
+    return field(R"([{"role":")" + role + R"(","content":)" + blocks + "}]");
+  };
+  EXPECT_EQ(content(R"([{"type":"text","text":5}])"), "messages[0].content[0].text");
+  EXPECT_EQ(content(R"([{"type":"text"}])", "assistant"), "messages[0].content[0].text");
+  EXPECT_EQ(content(R"([{"type":"text","text":null}])", "system"), "messages[0].content[0].text");
+  EXPECT_EQ(content(R"([{"type":"image","source":{"type":"url","url":"https://x"}},{"type":"text","text":5}])"),
+            "messages[0].content[1].text");
+  EXPECT_EQ(content(R"([{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":{}}]}])"),
+            "messages[0].content[0].content[0].text");
+  EXPECT_EQ(content(R"([{"type":"tool_result","tool_use_id":"t","content":5}])"), "messages[0].content[0].content");
+  EXPECT_EQ(content(R"([{"type":"tool_result","tool_use_id":"t"}])"), "");
+  EXPECT_EQ(content(R"([{"type":"thinking","thinking":5}])", "assistant"), "messages[0].content[0].thinking");
+  EXPECT_EQ(content(R"([{"type":"tool_use","id":"t","name":"n","input":5}])", "assistant"),
+            "messages[0].content[0].input");
+  EXPECT_EQ(content(R"([{"type":"image","source":{"type":"url","url":"https://x"}}])", "system"),
+            "messages[0].content[0].type");
+  EXPECT_EQ(field(kSaid, R"(,"system":[{"type":"text","text":"a"},{"type":"image","source":{}}])"), "system[1].type");
+  EXPECT_EQ(field(kSaid, R"(,"system":[{"type":"text","text":5}])"), "system[0].text");
+  for (const std::string none : {"null", "5", "{}"}) EXPECT_EQ(content(none), "messages[0].content") << none;
+  EXPECT_EQ(field(R"([{"role":"user"}])"), "messages[0].content");
+  EXPECT_EQ(content("[]"), "messages[0].content");
+  EXPECT_EQ(field(R"([{"role":"assistant","content":[]},{"role":"user","content":"a"}])"), "messages[0].content");
+  EXPECT_EQ(content("[]", "assistant"), "");  // The beginning of the answer.
+  EXPECT_EQ(field(kSaid, R"(,"thinking":"on")"), "thinking");
+  EXPECT_EQ(field(kSaid, R"(,"thinking":{"type":"on"})"), "thinking");
+  EXPECT_EQ(field(kSaid, R"(,"thinking":{"type":"adaptive"})"), "");
+  EXPECT_EQ(field(kSaid, R"(,"metadata":"me")"), "metadata");
+  EXPECT_EQ(field(kSaid, R"(,"output_config":"low")"), "output_config");
+}
+
 TEST(ChatRequest, LongListsAndPartsAreBounded) {
   std::string blocks = R"({"type":"text","text":"a"})";
   for (size_t i = 0; i < TurnFields::kMostBlocksOfTurn; ++i) blocks += R"(,{"type":"text","text":"a"})";
   EXPECT_EQ(TranslationOf(Asked(R"([{"role":"user","content":[)" + blocks + "]}]"), {}, 1 << 20).field, "messages");
-  const std::string input = "\"" + std::string(ChatRequest::kLongestPart, 'x') + "\"";
+  const std::string input = "{\"a\":\"" + std::string(ChatRequest::kLongestPart, 'x') + "\"}";
   EXPECT_EQ(TranslationOf(Asked(R"([{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":)" +
                                 input + "}]}]"),
                           {}, 1 << 20)

@@ -25,8 +25,8 @@ const std::string kEndMark = "data: [DONE]\n\n";
 const std::string kOpening = Chunk(R"({"role":"assistant","content":""})");
 const std::string kStopped = Chunk("{}", R"(,"finish_reason":"stop")");
 
-std::vector<json> EventsOf(const std::string& stream, bool finish = false) {
-  MessageWriter writer;
+std::vector<json> EventsOf(const std::string& stream, bool finish = false, uint64_t unique = 0xa) {
+  MessageWriter writer(unique);
   std::string text(writer.Take(stream));
   if (finish) absl::StrAppend(&text, writer.Finish());
   std::vector<json> events;
@@ -95,16 +95,58 @@ TEST(MessageWriter, AStreamWithoutUsageOrMarkEndsAtItsEnd) {
 }
 
 TEST(MessageWriter, AnErrorOfTheEngineIsAnErrorEvent) {
-  MessageWriter writer;
+  MessageWriter writer(0xa);
   EXPECT_EQ(writer.Take("data: {\"error\":{\"message\":\"full\",\"code\":503}}\n\n"),
             "event: error\ndata: {\"error\":{\"message\":\"full\",\"code\":503}}\n\n");
 }
 
-TEST(MessageWriter, CallsThatAreMixedUpAreAnError) {
+TEST(MessageWriter, CallsThatAreMixedUpAreNoMessage) {
+  MessageWriter writer(0xa);
+  writer.Take(kOpening + Chunk(R"({"tool_calls":[{"index":1,"id":"t","function":{"name":"look","arguments":"{"}}]})"));
+  EXPECT_FALSE(writer.mixed_up());
+  EXPECT_EQ(writer.Take(Chunk(R"({"tool_calls":[{"index":0,"id":"u","function":{"name":"wait","arguments":"{"}}]})")),
+            "");
+  EXPECT_TRUE(writer.mixed_up());
+  EXPECT_EQ(writer.Take(kStopped), "");
+}
+
+// The ids of the calls and of the message, where the engine gives none, in a stream and in a whole answer.
+std::vector<std::string> OwnIds(uint64_t unique, const std::string& id) {
+  const std::string call = R"({"tool_calls":[{"index":0,)" + id + R"("function":{"name":"f","arguments":"{}"}}]})";
+  const auto events = EventsOf(absl::StrCat("data: {\"choices\":[{\"index\":0,\"delta\":", call, "}]}\n\n") +
+                                   Chunk("{}", R"(,"finish_reason":"tool_calls")") + kEndMark,
+                               /*finish=*/false, unique);
+  const auto whole = MessageWriter(unique).Whole(
+      absl::StrCat(R"({"choices":[{"message":)", call, R"(,"finish_reason":"tool_calls"}]})"));
+  return {events[0]["message"]["id"], events[1]["content_block"]["id"], json::parse(*whole)["content"][0]["id"]};
+}
+
+TEST(MessageWriter, IdsThatTheEngineLeavesOutAreOtherOnesInEachAnswer) {
+  for (const std::string absent : {"", "\"id\":null,", "\"id\":\"\","}) {
+    const auto one = OwnIds(1, absent), another = OwnIds(2, absent);
+    EXPECT_EQ(one[0], "msg_0000000000000001_0");
+    EXPECT_EQ(one[1], "toolu_0000000000000001_0");
+    for (size_t i = 0; i < one.size(); ++i) EXPECT_NE(one[i], another[i]);
+  }
+  EXPECT_EQ(OwnIds(1, "\"id\":\"t9\",")[1], "t9");
+}
+
+TEST(MessageWriter, TheFirstOfSeveralChoicesIsTheMessage) {
   const auto events =
-      EventsOf(kOpening + Chunk(R"({"tool_calls":[{"index":1,"id":"t","function":{"name":"look","arguments":"{"}}]})") +
-               Chunk(R"({"tool_calls":[{"index":0,"id":"u","function":{"name":"wait","arguments":"{"}}]})"));
-  EXPECT_EQ(events.back()["type"], "error");
+      EventsOf(kOpening +
+               R"(data: {"choices":[{"index":1,"delta":{"content":"b"}},{"index":0,"delta":{"content":"a"}}]})"
+               "\n\n" +
+               R"(data: {"choices":[{"index":1,"delta":{},"finish_reason":"length"}]})"
+               "\n\n" +
+               kStopped + kEndMark);
+  EXPECT_EQ(events[2]["delta"]["text"], "a");
+  EXPECT_EQ(events[4]["delta"]["stop_reason"], "end_turn");
+  const auto whole = MessageWriter(0xa).Whole(R"({"choices":[{"message":{"content":"a"},"finish_reason":"stop"},
+      {"message":{"content":"b"},"finish_reason":"length"}]})");
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(json::parse(*whole)["content"].size(), 1u);
+  EXPECT_EQ(json::parse(*whole)["content"][0]["text"], "a");
+  EXPECT_EQ(json::parse(*whole)["stop_reason"], "end_turn");
 }
 
 TEST(MessageWriter, CallsThatHaveOneIndexAreToldApartByTheirIds) {
@@ -130,19 +172,20 @@ TEST(MessageWriter, ArgumentsThatAreAnObjectAreItsText) {
   const auto events = EventsOf(kOpening + Chunk(call) + Chunk("{}", R"(,"finish_reason":"tool_calls")") + kEndMark);
   EXPECT_EQ(json::parse(events[2]["delta"]["partial_json"].get<std::string>()), json::parse(R"({"a":"\"1\""})"));
   const auto whole =
-      MessageWriter::Whole(absl::StrCat(R"({"choices":[{"message":)", call, R"(,"finish_reason":"stop"}]})"));
+      MessageWriter(0xa).Whole(absl::StrCat(R"({"choices":[{"message":)", call, R"(,"finish_reason":"stop"}]})"));
   ASSERT_TRUE(whole.has_value());
   EXPECT_EQ(json::parse(*whole)["content"][0]["input"], json::parse(R"({"a":"\"1\""})"));
 }
 
 TEST(MessageWriter, ContentThatIsNoTextIsAnError) {
-  MessageWriter writer;
+  MessageWriter writer(0xa);
   EXPECT_TRUE(absl::StrContains(writer.Take(Chunk(R"({"content":[{"type":"text","text":"a"}]})")), "event: error"));
-  EXPECT_FALSE(MessageWriter::Whole(R"({"choices":[{"message":{"content":5},"finish_reason":"stop"}]})").has_value());
+  EXPECT_FALSE(
+      MessageWriter(0xa).Whole(R"({"choices":[{"message":{"content":5},"finish_reason":"stop"}]})").has_value());
 }
 
 TEST(MessageWriter, AWholeChatIsAMessage) {
-  const auto message = MessageWriter::Whole(R"({"id":"c1","model":"m","choices":[{"message":{"role":"assistant",
+  const auto message = MessageWriter(0xa).Whole(R"({"id":"c1","model":"m","choices":[{"message":{"role":"assistant",
       "content":"see","reasoning_content":"hm","tool_calls":[{"id":"t1","type":"function","function":{"name":"look",
       "arguments":"{\"a\":\"b\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":9,"completion_tokens":3}})");
   ASSERT_TRUE(message.has_value());
@@ -153,12 +196,12 @@ TEST(MessageWriter, AWholeChatIsAMessage) {
 }
 
 TEST(MessageWriter, AWholeAnswerWithoutAnEndOrWithBadArgumentsIsNoMessage) {
-  EXPECT_FALSE(MessageWriter::Whole("[1]").has_value());
-  EXPECT_FALSE(MessageWriter::Whole(R"({"choices":[{"message":{"content":"a"}}]})").has_value());
-  EXPECT_FALSE(
-      MessageWriter::Whole(R"({"choices":[{"message":{"tool_calls":[{"function":{"name":"n","arguments":"{"}}]},
+  EXPECT_FALSE(MessageWriter(0xa).Whole("[1]").has_value());
+  EXPECT_FALSE(MessageWriter(0xa).Whole(R"({"choices":[{"message":{"content":"a"}}]})").has_value());
+  EXPECT_FALSE(MessageWriter(0xa)
+                   .Whole(R"({"choices":[{"message":{"tool_calls":[{"function":{"name":"n","arguments":"{"}}]},
       "finish_reason":"stop"}]})")
-          .has_value());
+                   .has_value());
 }
 
 }  // namespace

@@ -32,6 +32,16 @@ TEST(ReadAnswer, TheCachedPartOfThePromptIsReadWhereTheEngineReportsIt) {
   EXPECT_EQ(cached(""), Tokens(-1));
 }
 
+TEST(ReadAnswer, ChoicesAreAMemberOfTheWholeAnswer) {
+  for (const auto& [body, choices] : {std::pair(R"({"choices":[]})", true), std::pair("{}", false),
+                                      std::pair(R"({"a":{"choices":[]},"b":"choices"})", false)}) {
+    EXPECT_EQ(ReadAnswer(Endpoint::kChat, body).choices, choices) << body;
+    AnswerScan scan(Endpoint::kChat);
+    EXPECT_TRUE(scan.Feed(body));
+    EXPECT_EQ(scan.Finish().choices, choices) << body;
+  }
+}
+
 TEST(ReadAnswer, LengthWinsIfAnyChoiceWasCut) {
   const std::string body =
       R"({"choices":[{"finish_reason":"stop"},{"finish_reason":"length"},{"finish_reason":"stop"}]})";

@@ -24,6 +24,7 @@ void ExpectSame(const AnswerFacts& a, const AnswerFacts& b) {
   EXPECT_EQ(a.finish_reason, b.finish_reason);
   EXPECT_EQ(a.error, b.error);
   EXPECT_EQ(a.malformed, b.malformed);
+  EXPECT_EQ(a.choices, b.choices);
 }
 
 const std::vector<std::pair<Endpoint, std::string>>& Bodies() {
@@ -77,7 +78,7 @@ TEST(AnswerScan, OnlyTheFieldsOfTheAnswerItselfCount) {
   EXPECT_EQ(facts.usage, (Usage{Tokens(12), Tokens(345)}));
   const std::string inner = R"({"a":{"usage":{"prompt_tokens":5},"choices":[{"finish_reason":"stop"}]},"choices":{)"
                             R"("finish_reason":"stop"},"finish_reason":"stop","status":"completed"})";
-  ExpectSame(ReadAnswer(Endpoint::kChat, inner), AnswerFacts());
+  ExpectSame(ReadAnswer(Endpoint::kChat, inner), AnswerFacts{.choices = true});
   EXPECT_EQ(ReadAnswer(Endpoint::kResponses, inner).finish_reason, "stop");
 }
 

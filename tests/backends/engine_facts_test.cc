@@ -17,6 +17,21 @@ Observation VllmLoad(const std::string& metrics) {
   return seen;
 }
 
+TEST(VllmFacts, AServerInDevelopmentModeTellsItsBatch) {
+  // The members of the page of vLLM 0.32, which has many more.
+  const std::string scheduler = R"("runner_type":"generate","max_num_batched_tokens":8192,"max_num_seqs":64)";
+  Discovery found;
+  EXPECT_TRUE(ReadVllmScheduler(R"({"vllm_config":{"scheduler_config":{)" + scheduler + "}}}", &found).ok());
+  EXPECT_EQ(found.max_sequences, 64);
+  EXPECT_EQ(found.batch_budget, Tokens(8192));
+  // Older ones have a text there.
+  for (const std::string body : {R"({"vllm_config":"model='m', max_num_seqs=1"})", "{}", "<html>", ""}) {
+    Discovery nothing;
+    EXPECT_TRUE(ReadVllmScheduler(body, &nothing).ok());
+    EXPECT_EQ(nothing, Discovery());
+  }
+}
+
 TEST(VllmFacts, TheToldPoolWinsOverBlocks) {
   Discovery found;
   ASSERT_TRUE(

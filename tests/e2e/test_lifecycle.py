@@ -138,6 +138,22 @@ def test_a_stream_that_outlives_the_drain_is_cut_with_exit_code_three(folder):
         wait_until(lambda: engine.running() == 0, 20, "the engine is told")
 
 
+@pytest.mark.parametrize("sent", ["head", "body"])
+def test_half_a_request_is_refused_when_the_router_drains(folder, sent):
+    half = request_bytes(body=chat(max_tokens=1))[:40 if sent == "head" else -10]
+    with Engine(folder) as engine:
+        router = Router(folder, config=replicas([engine]) + "limits: {drain_timeout: 20s}\n")
+        with socket.create_connection(router.address, timeout=30) as connection:
+            connection.sendall(half)
+            assert send(router.address, request_bytes(body=chat(max_tokens=1))).status == 200
+            router.signal(signal.SIGTERM)
+            answer = read_answer(connection)
+            assert answer.status == 503
+            assert "shutting down" in answer.json()["error"]["message"]
+            assert connection.recv(1) == b""
+        assert router.process.wait(10) == 0, router.log()
+
+
 def test_a_second_sigterm_does_not_wait_for_the_drain(folder):
     with Engine(folder) as engine:
         router = Router(folder, [engine])

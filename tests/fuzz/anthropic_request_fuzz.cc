@@ -32,7 +32,7 @@ std::string AsChat(absl::string_view body, size_t slice, bool continued) {
 }
 
 std::string AsMessage(absl::string_view stream, size_t piece) {
-  MessageWriter writer;
+  MessageWriter writer(1);
   std::string events;
   const auto add = [&events](absl::string_view more) { events.append(more.data(), more.size()); };
   for (size_t at = 0; at < stream.size(); at += piece) add(writer.Take(stream.substr(at, piece)));
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Expect(whole.empty() || IsObject(whole), "a translation is JSON");
   }
   Expect(AsMessage(bytes, size) == AsMessage(bytes, slice), "pieces of any size make the same message");
-  const std::optional<std::string> message = MessageWriter::Whole(bytes);
+  const std::optional<std::string> message = MessageWriter(1).Whole(bytes);
   Expect(!message || IsObject(*message), "a message is JSON");
   return 0;
 }

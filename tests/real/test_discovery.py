@@ -8,7 +8,7 @@ from processes import Router, wait_until
 
 KINDS = ["llama", pytest.param("vllm", marks=pytest.mark.long)]
 CAPACITY = {"llama": CONTEXT, "vllm": BLOCK * BLOCKS}
-# llama-server tells its slots. vLLM tells no limit of its batch, so its usual one stands there.
+# llama-server tells its slots. vLLM tells the limit of its batch only where it can list the packages of its environment.
 FACTS = {
     "llama": f" with model tiny: context {CONTEXT} tokens, KV memory {CONTEXT} tokens in blocks of 1, at most 4 sequences,",
     "vllm": f" with model tiny: context {CONTEXT} tokens, KV memory {BLOCK * BLOCKS} tokens in blocks of {BLOCK},",

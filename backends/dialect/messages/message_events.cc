@@ -2,10 +2,12 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "backends/dialect/finish_reason.h"
 #include "backends/dialect/json_scanner.h"
 #include "backends/dialect/usage_reader.h"
@@ -106,6 +108,16 @@ MessagePart PartOf(absl::string_view type) {
 }
 
 }  // namespace
+
+// Anthropic counts the cached part of a prompt apart.
+std::string MessageUsage(const Usage& usage) {
+  const Tokens cached = std::clamp(usage.cached, Tokens(0), usage.prompt);
+  return absl::StrCat("{\"input_tokens\":", (usage.prompt - cached).value(),
+                      ",\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":", cached.value(),
+                      ",\"output_tokens\":", usage.output.value(), "}");
+}
+
+std::string OutputUsage(Tokens output) { return absl::StrCat("{\"output_tokens\":", output.value(), "}"); }
 
 StreamFacts ReadMessageEvent(const SseSplitter::Event& event) {
   Scan scan;

@@ -5,14 +5,21 @@
 #ifndef PENSTOCK_BACKENDS_DIALECT_MESSAGES_MESSAGE_EVENTS_H_
 #define PENSTOCK_BACKENDS_DIALECT_MESSAGES_MESSAGE_EVENTS_H_
 
+#include <string>
+
 #include "backends/dialect/sse_splitter.h"
 #include "backends/dialect/stream_reader.h"
+#include "backends/dialect/usage.h"
 
 namespace penstock {
 
 // Finish reasons come in OpenAI's words. The last event is `done` as [DONE] is. A ping is `nothing`. Scans the event
 // once and builds no document.
 StreamFacts ReadMessageEvent(const SseSplitter::Event& event);
+
+// The usage of a whole message as JSON, and that of an event which repeats no prompt.
+std::string MessageUsage(const Usage& usage);
+std::string OutputUsage(Tokens output);
 
 // The event that ends a stream, for an engine that left it out.
 inline constexpr absl::string_view kMessageStop = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";

@@ -9,6 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr char kRestPath[] = "/is_sleeping";
+constexpr char kInfoPath[] = "/server_info?config_format=json";
 
 constexpr Sign kSigns[] = {{"/metrics", LooksLikeVllm}};
 
@@ -18,6 +19,7 @@ constexpr DiscoveryPage kDiscovery[] = {
     {"/version", Need::kOptional, ReadVllmVersion},
     {"/metrics", Need::kOptional, ReadVllmCapacity},
     {kRestPath, Need::kOptional, ReadVllmVerbs, nullptr, NoteVllmWithoutVerbs},
+    {kInfoPath, Need::kOptional, ReadVllmScheduler},
 };
 
 constexpr PollPage kPoll[] = {{"/metrics", Need::kOptional, ReadVllmLoad}};

@@ -100,6 +100,16 @@ absl::Status ReadVllmCapacity(absl::string_view metrics, Discovery* found) {
   return absl::OkStatus();
 }
 
+absl::Status ReadVllmScheduler(absl::string_view body, Discovery* found) {
+  const EngineJson info = ParseEngineJson(body);
+  const EngineJson& scheduler = Member(Member(info, "vllm_config"), "scheduler_config");
+  const int64_t sequences = MemberInt(scheduler, "max_num_seqs"),
+                budget = MemberInt(scheduler, "max_num_batched_tokens");
+  if (sequences > 0 && sequences <= kMostRequests) found->max_sequences = static_cast<int>(sequences);
+  if (budget > 0 && budget <= kMostBlockTokens) found->batch_budget = Tokens(budget);
+  return absl::OkStatus();
+}
+
 absl::Status ReadVllmLoad(absl::string_view metrics, const Discovery& found, Observation* seen) {
   Mean use, old_use;
   if (!found.ranks.empty()) seen->ranks = RanksOf(metrics);

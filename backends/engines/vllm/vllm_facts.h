@@ -19,6 +19,10 @@ absl::Status ReadVllmVersion(absl::string_view body, Discovery* found);
 // and listed where there are several. Leaves the other fields alone. Always OK.
 absl::Status ReadVllmCapacity(absl::string_view metrics, Discovery* found);
 
+// The scheduler of /server_info, which only a server in development mode has: the requests and the tokens of one step.
+// Always OK.
+absl::Status ReadVllmScheduler(absl::string_view body, Discovery* found);
+
 // Running and waiting requests, KV use, preemptions and sleep. Counts of data-parallel ranks are added. The KV use is
 // the mean of the ranks, because all ranks have equal pools. Where the discovery has ranks, each is listed too.
 // kv_cache_usage_perc wins over its older name gpu_cache_usage_perc. A metric that is off (--disable-log-stats) stays

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "router/http/http2/stream_answer.h"
+#include "router/http/request/drain_refusal.h"
 
 namespace penstock::http2 {
 namespace asio = boost::asio;
@@ -159,6 +160,11 @@ void Connection::Flush() {
 void Connection::Leave() {
   if (std::exchange(state_.leaving, true)) return;
   session_.GoAway(/*flood=*/false);
+  if (parts_.loop.edge().draining.load(std::memory_order_relaxed)) {
+    streams_.RefuseParts(RefusedByDrain());
+    // They count as requests from here on, so the drain waits for their answers.
+    RunDue();
+  }
   Flush();
   wake_.Notify();
 }

@@ -24,6 +24,7 @@ constexpr double kEarnedByPiece = 2;
 // head beyond the limit.
 constexpr size_t kDecodedAtOnce = 128 << 10;
 constexpr size_t kExcess = 128 << 10;
+constexpr int kFirstUnknown = NGHTTP2_CONTINUATION + 1;
 // Fields of a head are counted with 32 bytes each in HTTP/2.
 constexpr uint32_t kOverhead = 32;
 constexpr uint32_t kFieldOverhead = kOverhead * 100;
@@ -115,6 +116,8 @@ struct Session::Callbacks {
     Of(user).Spend(1);
     return 0;
   }
+  // Frames of kinds that nobody here knows are passed over, and counted as they begin.
+  static int Unknown(nghttp2_session*, void**, const nghttp2_frame_hd*, void*) { return NGHTTP2_ERR_CANCEL; }
   static int Body(nghttp2_session*, uint8_t, StreamId stream, const uint8_t* bytes, size_t size, void* user) {
     return Guarded(user, [&](Owner& owner) { owner.OnBody(stream, AsText(bytes, size)); });
   }
@@ -154,6 +157,7 @@ struct Session::Callbacks {
     nghttp2_session_callbacks_set_on_invalid_header_callback(made, BadField);
     nghttp2_session_callbacks_set_on_frame_recv_callback(made, Frame);
     nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(made, BadFrame);
+    nghttp2_session_callbacks_set_unpack_extension_callback(made, Unknown);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, Body);
     nghttp2_session_callbacks_set_on_stream_close_callback(made, Closed);
     nghttp2_session_callbacks_set_on_frame_send_callback(made, Sent);
@@ -164,6 +168,10 @@ struct Session::Callbacks {
     if (nghttp2_option_new(&made) != 0) throw std::bad_alloc();
     nghttp2_option_set_no_auto_window_update(made, 1);
     nghttp2_option_set_no_closed_streams(made, 1);
+    // The library tells of a frame of an unknown kind only where the kind is named.
+    for (int kind = kFirstUnknown; kind <= 0xff; ++kind) {
+      nghttp2_option_set_user_recv_extension_type(made, static_cast<uint8_t>(kind));
+    }
     // The library counts each part of a frame's first bytes as a frame. The budget of frames bounds them here.
     nghttp2_option_set_max_continuations(made, static_cast<size_t>(FrameBudget::kMost));
     return made;

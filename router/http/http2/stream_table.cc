@@ -22,6 +22,12 @@ bool StreamTable::HasPart() const {
   return std::any_of(streams_.begin(), streams_.end(), [](const auto& entry) { return !entry.second->begun(); });
 }
 
+void StreamTable::RefuseParts(const ApiError& error) {
+  for (const auto& [id, stream] : streams_) {
+    if (!stream->begun() && !stream->body().ended()) stream->body().Fail(error);
+  }
+}
+
 // A stream that was reset may still have a handler that ends.
 bool StreamTable::OnHead(StreamId stream, bool trailers) {
   if (trailers) return true;

@@ -25,6 +25,8 @@ class StreamTable final : public Session::Owner {
   bool empty() const { return streams_.empty(); }
   // A request is there in part.
   bool HasPart() const;
+  // Requests whose body is there in part end with this error.
+  void RefuseParts(const ApiError& error);
   // The client of all is gone.
   void LoseAll();
   // A message broke the rules of HTTP/2, and was counted.

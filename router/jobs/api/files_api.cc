@@ -1,14 +1,17 @@
 #include "router/jobs/api/files_api.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <variant>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "router/jobs/api/file_json.h"
 #include "router/jobs/api/job_fault.h"
 #include "router/jobs/api/list_query.h"
 #include "router/jobs/api/upload_form.h"
+#include "router/jobs/store/data_file.h"
 #include "router/jobs/worker/wall_clock.h"
 
 namespace penstock::jobs {
@@ -175,11 +178,24 @@ asio::awaitable<FilesApi::Failed> FilesApi::Content(std::string id, bool head_on
   co_return std::nullopt;
 }
 
-// The head goes out with the first bytes, so a file that is gone from the folder is an error of its own.
+// The head goes out with the first bytes, so a file that is gone from the folder is an error of its own. A file that is
+// deleted meanwhile is sent to its end.
 asio::awaitable<FilesApi::Failed> FilesApi::SendBytes(StoredFile file) {
+  auto open = [id = file.id](JobStore& store) { return store.files().Open(id); };
+  JobResult<std::shared_ptr<const DataFile>> data = co_await store_.Call(io_, std::move(open));
+  if (!data.ok()) {
+    ApiError error = FaultOf(data.error(), "id");
+    co_return co_await Fail(std::move(error));
+  }
+  // The last close of a deleted file frees its bytes, which may block.
+  const auto close = absl::MakeCleanup([&] {
+    store_.Post(
+        io_, [last = *std::move(data)](JobStore&) { return last != nullptr; }, [](bool) {});
+  });
   int64_t sent = 0;
   do {
-    auto read = [id = file.id, sent](JobStore& store) { return store.files().Read(id, sent, kReadPiece); };
+    const int64_t wanted = std::min(kReadPiece, file.bytes.value() - sent);
+    auto read = [data = *data, sent, wanted](JobStore&) { return data->ReadWhole(sent, wanted); };
     const JobResult<std::string> bytes = co_await store_.Call(io_, std::move(read));
     if (!bytes.ok()) {
       ApiError error = FaultOf(bytes.error(), "id");

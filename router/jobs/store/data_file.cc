@@ -122,6 +122,12 @@ JobResult<std::string> DataFile::ReadAt(int64_t offset, int64_t length) const {
   return bytes;
 }
 
+JobResult<std::string> DataFile::ReadWhole(int64_t offset, int64_t length) const {
+  JobResult<std::string> bytes = ReadAt(offset, length);
+  if (!bytes.ok() || static_cast<int64_t>(bytes->size()) == length) return bytes;
+  return JobError{JobErrorKind::kGone, absl::StrCat(path_, ": the file is shorter than it was stored")};
+}
+
 JobDone DataFile::Lock() {
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return Done();
   if (errno != EWOULDBLOCK) return SystemError(path_);

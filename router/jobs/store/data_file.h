@@ -33,6 +33,8 @@ class DataFile {
   JobDone Truncate(int64_t size);
   // Fewer bytes at the end of the file only.
   JobResult<std::string> ReadAt(int64_t offset, int64_t length) const;
+  // The same. kGone: there are fewer.
+  JobResult<std::string> ReadWhole(int64_t offset, int64_t length) const;
   // kLocked: another process has it. The lock ends with the process.
   JobDone Lock();
 

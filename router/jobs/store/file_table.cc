@@ -249,6 +249,12 @@ JobDone FileTable::RemoveRow(const StoredFile& file) {
   return Remove(folder_.PathOf(file.id));
 }
 
+JobResult<std::shared_ptr<const DataFile>> FileTable::Open(absl::string_view id) {
+  auto file = DataFile::Open(folder_.PathOf(id), DataFile::Mode::kRead);
+  if (!file.ok()) return file.error();
+  return std::make_shared<const DataFile>(*std::move(file));
+}
+
 JobResult<std::string> FileTable::Read(absl::string_view id, int64_t offset, int64_t length) {
   Query size(database_, "SELECT bytes FROM files WHERE id = ?1");
   size.Bind(id);
@@ -256,9 +262,7 @@ JobResult<std::string> FileTable::Read(absl::string_view id, int64_t offset, int
   const int64_t wanted = std::clamp<int64_t>(size.Int(0) - offset, 0, length);
   auto file = DataFile::Open(folder_.PathOf(id), DataFile::Mode::kRead);
   if (!file.ok()) return file.error();
-  JobResult<std::string> bytes = file->ReadAt(offset, wanted);
-  if (!bytes.ok() || static_cast<int64_t>(bytes->size()) == wanted) return bytes;
-  return JobError{JobErrorKind::kGone, absl::StrCat(folder_.PathOf(id), ": the file is shorter than it was stored")};
+  return file->ReadWhole(offset, wanted);
 }
 
 JobResult<int64_t> FileTable::RemoveExpired(UnixSeconds now, int64_t most) {

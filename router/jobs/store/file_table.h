@@ -3,6 +3,7 @@
 #define PENSTOCK_ROUTER_JOBS_STORE_FILE_TABLE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,7 @@
 namespace penstock::jobs {
 
 class Database;
+class DataFile;
 class DataFolder;
 
 // An upload that has begun; never used again for another one.
@@ -43,6 +45,8 @@ class FileTable {
   JobResult<ListPage<StoredFile>> List(TenantId tenant, const ListQuery& query);
   // kConflict: a batch that has not ended reads it.
   JobDone Delete(TenantId tenant, absl::string_view id);
+  // The bytes of a file, also after it was deleted. kGone: they are not there. It may be read on any thread.
+  JobResult<std::shared_ptr<const DataFile>> Open(absl::string_view id);
   // At most `length` bytes from `offset`; fewer at the end of the file only. kGone: the bytes are not there.
   JobResult<std::string> Read(absl::string_view id, int64_t offset, int64_t length);
 

@@ -162,6 +162,7 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
   if (!discovery.ok()) co_return discovery.status();
   if (watched.stopped) co_return absl::CancelledError("stopped");
   watched.discovered = true;
+  watched.notes->lacks_messages.store(false, std::memory_order_relaxed);
   ++watched.rereading.discoveries;
   watched.logged.lost = false;
   KeepOwnModel(book_.config(), book_.replica_config(watched.id), *discovery);

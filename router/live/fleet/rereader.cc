@@ -95,6 +95,7 @@ void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found) {
   if (facts == known) return telemetry.engines().OnReread(name, Reread::kSame);
   telemetry.engines().OnReread(name, Reread::kChanged);
   watched.scraper = std::make_shared<EngineScraper>(EngineOf(facts.kind), facts);
+  watched.notes->lacks_messages.store(false, std::memory_order_relaxed);
   book_.SetDiscovery(watched.id, std::move(facts));
   const Discovery& now = *book_.known(watched.id).discovery;
   tell_(watched, true,

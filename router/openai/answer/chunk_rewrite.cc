@@ -8,8 +8,13 @@ namespace penstock {
 namespace {
 
 std::string UsageJson(const Usage& usage) {
-  return absl::StrCat("{\"prompt_tokens\":", usage.prompt.value(), ",\"completion_tokens\":", usage.output.value(),
-                      ",\"total_tokens\":", (usage.prompt + usage.output).value(), "}");
+  std::string json =
+      absl::StrCat("{\"prompt_tokens\":", usage.prompt.value(), ",\"completion_tokens\":", usage.output.value(),
+                   ",\"total_tokens\":", (usage.prompt + usage.output).value());
+  if (usage.cached >= Tokens(0)) {
+    absl::StrAppend(&json, ",\"prompt_tokens_details\":{\"cached_tokens\":", usage.cached.value(), "}");
+  }
+  return json + "}";
 }
 
 // ChunkNames, const or not.

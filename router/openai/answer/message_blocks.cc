@@ -18,11 +18,6 @@ std::string StopEvent(int64_t block) {
   return absl::StrCat("event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":", block, "}\n\n");
 }
 
-std::string UsageJson(const Usage& usage, bool with_prompt) {
-  return absl::StrCat("{", with_prompt ? absl::StrCat("\"input_tokens\":", usage.prompt.value(), ",") : "",
-                      "\"output_tokens\":", usage.output.value(), "}");
-}
-
 // The event with other values of some members.
 class Edited {
  public:
@@ -98,7 +93,8 @@ std::string MessageBlocks::Continued(const SseSplitter::Event& event, const Stre
     if (member->key == "index" && shift != 0) {
       edited.Replace(at, absl::StrCat(block + shift));
     } else if (member->key == "usage" && facts.part == MessagePart::kEnd) {
-      edited.Replace(at, UsageJson(usage, facts.usage && facts.usage->prompt > Tokens(0)));
+      const bool repeats = facts.usage && facts.usage->prompt > Tokens(0);
+      edited.Replace(at, repeats ? MessageUsage(usage) : OutputUsage(usage.output));
     } else if (content.size() > 0 && content.begin >= at.begin && content.end <= at.end) {
       edited.Replace(content, fresh);
     }
@@ -111,8 +107,7 @@ std::string MessageBlocks::Closing(absl::string_view finish_reason, Tokens outpu
   if (!finish_reason.empty()) {
     if (IsOpen()) events = StopEvent(*open_);
     absl::StrAppend(&events, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"",
-                    AnthropicReason(finish_reason),
-                    "\",\"stop_sequence\":null},\"usage\":", UsageJson(Usage{Tokens(0), output}, /*with_prompt=*/false),
+                    AnthropicReason(finish_reason), "\",\"stop_sequence\":null},\"usage\":", OutputUsage(output),
                     "}\n\n");
   }
   return events + std::string(kMessageStop);

@@ -23,7 +23,7 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
   if (keep_delivered && usage) {
     // An engine that tells its usage all along counts better than events do.
     unseen = std::max(unseen, usage->output.value() - delivered);
-    if (!prompt && usage->prompt > Tokens(0)) prompt = usage->prompt;
+    if (!reported && usage->prompt > Tokens(0)) reported = usage;
   }
   if (!keep_delivered) delivered = unseen = 0;
   carried = client_tokens();
@@ -39,7 +39,7 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
     text.Clear();
     other_text = usage_sent = false;
     shown = ShownAnswer();
-    prompt.reset();
+    reported.reset();
   }
   overlap = trimmed ? std::string(TrailingSpace(text.text())) : "";
 }
@@ -168,10 +168,15 @@ bool StreamRelay::LearnUsage(Usage usage) {
   }
   const Tokens carried(state_.carried);
   const Tokens in_prompt(state_.relayed.in_prompt.value_or(state_.carried));
-  const Tokens prompt = state_.prompt.value_or(std::max(Tokens(0), usage.prompt - in_prompt));
-  // The cached part of a continued prompt says nothing about the prompt that arrived.
-  const Tokens cached = state_.carried > 0 ? Tokens(-1) : usage.cached;
-  state_.usage = Usage{prompt, usage.output + carried, cached};
+  state_.usage = Usage{usage.prompt, usage.output + carried, usage.cached};
+  if (state_.reported) {
+    state_.usage->prompt = state_.reported->prompt;
+    state_.usage->cached = state_.reported->cached;
+  } else if (state_.carried > 0) {
+    state_.usage->prompt = std::max(Tokens(0), usage.prompt - in_prompt);
+    // The cached part of a continued prompt says nothing about the prompt that arrived.
+    state_.usage->cached = Tokens(-1);
+  }
   return credible;
 }
 
@@ -227,8 +232,9 @@ std::string StreamRelay::Continued(const SseSplitter::Event& event, const Stream
   const absl::string_view fresh = WithoutOverlap(facts.content);
   if (endpoint_ == Endpoint::kMessages) {
     state_.text.Append(fresh);
-    const Tokens prompt = state_.usage ? state_.usage->prompt : Tokens(0);
-    return state_.shown.message.Continued(event, facts, fresh, Usage{prompt, state_.output()});
+    Usage usage = state_.usage.value_or(Usage());
+    usage.output = state_.output();
+    return state_.shown.message.Continued(event, facts, fresh, usage);
   }
   if (bare && fresh.empty() && !facts.content.empty()) return "";
   state_.text.Append(fresh);

@@ -61,7 +61,7 @@ struct RelayState {
   int64_t carried = 0;         // Tokens of the client's that the present attempt goes on from.
   std::optional<Usage> usage;  // The usage of the whole answer, as far as its counts are possible.
   UsageCheck usage_check;
-  std::optional<Tokens> prompt;  // The prompt of the first attempt, where its engine reported it early.
+  std::optional<Usage> reported;  // The first attempt's, where its engine reported the prompt early.
   bool usage_sent = false;
   std::string finish_reason;
 

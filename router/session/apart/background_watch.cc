@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "router/telemetry/log/decision_log.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -18,6 +19,7 @@ constexpr Duration kNap = Duration::Seconds(1);
 constexpr Duration kPatience = Duration::Seconds(5);
 constexpr Duration kMostSilence = Duration::Seconds(30);
 constexpr Duration kCancelPatience = Duration::Seconds(2);
+constexpr int kCancelTries = 3;
 // Several servers may share one address.
 constexpr int kUnknownInRow = 3;
 
@@ -88,7 +90,20 @@ BackgroundWatch::Found BackgroundWatch::Read(const AnswerFacts& facts) {
 }
 
 asio::awaitable<void> BackgroundWatch::Cancel() {
-  co_await Ask("POST", absl::StrCat("/v1/responses/", state_.response_id, "/cancel"), kCancelPatience);
+  for (int tried = 0; tried < kCancelTries; ++tried) {
+    const Reply reply =
+        co_await Ask("POST", absl::StrCat("/v1/responses/", state_.response_id, "/cancel"), kCancelPatience);
+    if (reply.status != 0) co_return;
+    pause_.Arm(kLeastPause);
+    co_await wake_.Wait();
+  }
+  const Edge& edge = state_.loop.edge();
+  if (edge.log == nullptr) co_return;
+  DecisionEntry entry;
+  entry.level = LogLevel::kWarning;
+  entry.replica = state_.ReplicaName();
+  entry.message = "background work may go on: its cancellation had no answer";
+  edge.log->Write(std::move(entry));
 }
 
 asio::awaitable<BackgroundWatch::Reply> BackgroundWatch::Ask(const char* method, std::string target,

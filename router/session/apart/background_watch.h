@@ -34,7 +34,7 @@ class BackgroundWatch {
   boost::asio::awaitable<Outcome> Run();
   // Run() ends. It has the engine cancel the work, unless the router drains.
   void Leave();
-  // Has the engine cancel the work. Waits for its word, for two seconds at most.
+  // Has the engine cancel the work. Waits for its word, for two seconds at most, and tries three times.
   boost::asio::awaitable<void> Cancel();
 
  private:

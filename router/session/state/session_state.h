@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/hash/hash.h"
 #include "base/clock.h"
 #include "config/config.h"
 #include "kvmodel/prompt/prompt_estimate.h"
@@ -57,6 +58,8 @@ struct SessionState {
   const RequestFacts& facts() const { return prepared.facts; }
   // The engine of the last forward.
   const EngineAccess& engine() const { return fleet->engines[forward->replica.value()]; }
+  // Tells this request from every other one, also from one to which its client gave the same id.
+  uint64_t Unique() const { return absl::HashOf(request.id, arrival.nanoseconds()); }
   // At most `limit`, and no longer than the answer may take in all.
   Duration Left(Duration limit) const { return std::min(limit, std::max(Duration(), answer_deadline - Now())); }
   // Empty before the first forward.

@@ -16,6 +16,14 @@ TEST(ParseUpstreamUrl, HostPortAndPrefix) {
   EXPECT_EQ(ParseUpstreamUrl("http://a:1/llm/b/")->base_path, "/llm/b");
 }
 
+TEST(HostOf, TheUsualPortIsLeftOut) {
+  const std::pair<std::string, std::string> hosts[] = {
+      {"http://a", "a"},         {"http://a:80", "a"},      {"http://a:8000", "a:8000"},
+      {"http://a:443", "a:443"}, {"https://a", "a"},        {"https://a:443", "a"},
+      {"https://a:80", "a:80"},  {"http://[::1]", "[::1]"}, {"http://[::1]:1", "[::1]:1"}};
+  for (const auto& [url, host] : hosts) EXPECT_EQ(HostOf(*ParseUpstreamUrl(url)), host) << url;
+}
+
 TEST(ParseUpstreamUrl, Ipv6InBrackets) {
   const auto address = ParseUpstreamUrl("http://[::1]:9001/x");
   ASSERT_TRUE(address.ok()) << address.status();

@@ -44,13 +44,15 @@ def test_a_client_that_leaves_the_queue_ends_its_request_in_the_background(folde
 
 
 class Wire:
-    """A line to an engine that cut() breaks: all connections so far end."""
+    """A line to an engine that cut() breaks: all connections so far end, and so does each whose request says `dropped`."""
 
     def __init__(self, engine):
         self._engine = ("127.0.0.1", engine.port)
         self._server = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}"
         self._open = []
+        self.dropped = b""
+        self.drops = 0
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):
@@ -66,6 +68,10 @@ class Wire:
     def _pass(self, source, sink):
         try:
             while data := source.recv(65536):
+                if self.drops and self.dropped in data:
+                    self.drops -= 1
+                    source.shutdown(socket.SHUT_RDWR)
+                    break
                 sink.sendall(data)
             sink.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -100,6 +106,19 @@ def test_a_broken_stream_of_background_work_has_its_engine_cancel_the_work(folde
             stream.close()
         with sdk(engine) as direct:
             assert direct.responses.retrieve(id).status == "cancelled"
+
+
+def test_a_cancellation_that_fails_is_tried_again(folder):
+    with Engine(folder, name="dropped") as engine, Wire(engine) as wire:
+        with Router(folder, config=replicas([wire])) as router, sdk(router) as client:
+            stream = client.responses.create(model=MODEL, input="a long story", background=True, stream=True,
+                                             extra_headers={"x-simulated-output-tokens": "100000"})
+            next(iter(stream))
+            wire.dropped, wire.drops = b"/cancel", 1  # The cut may take a first one along.
+            wire.cut()
+            router.wait_for_nothing([engine])
+            assert wire.drops == 0
+            stream.close()
 
 
 def test_the_access_line_of_a_request_that_may_run_apart_names_its_replica(folder):

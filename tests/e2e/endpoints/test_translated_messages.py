@@ -35,6 +35,19 @@ def test_the_first_404_of_an_engine_is_learned(lacking):
     assert bare.refused == 1
 
 
+def test_a_learned_404_is_forgotten_when_the_engine_was_away(folder):
+    with Engine(folder, name="old") as old, NoMessages(old) as bare, Router(folder, [bare]) as router:
+        asked = {"model": MODEL, "max_tokens": 5, "messages": SAID}
+        assert sdk(router).messages.create(**asked).stop_reason == "max_tokens"
+        assert bare.refused == 1
+        old.kill()
+        router.wait_for_count("penstock_replica_up", 0)
+        with Engine(folder, name="new", port=old.port):
+            router.wait_for_count("penstock_replica_up", 1)
+            assert sdk(router).messages.create(**asked).stop_reason == "max_tokens"
+            assert bare.refused == 2
+
+
 def test_images_documents_and_results_of_tools_reach_the_chat(lacking):
     bare, router = lacking
     content = [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}},
@@ -74,6 +87,11 @@ BAD = {
                          "messages[0].content[0].type"),
     "a tool of Anthropic's servers": ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, "tools[0].type"),
     "a server of tools": ({"extra_body": {"mcp_servers": [{"url": "https://x"}]}}, "mcp_servers"),
+    "a text that is none": ({"messages": [{"role": "user", "content": [{"type": "text", "text": 5}]}]},
+                            "messages[0].content[0].text"),
+    "no content": ({"messages": [{"role": "user", "content": []}]}, "messages[0].content"),
+    "an image for the system": ({"system": [{"type": "image", "source": {}}]}, "system[0].type"),
+    "thinking that is a word": ({"extra_body": {"thinking": "on"}}, "thinking"),
     "a choice without a name": ({"tool_choice": {"type": "tool"}}, "tool_choice"),
 }
 
@@ -143,6 +161,31 @@ def test_a_fault_in_a_translated_stream_ends_it_with_an_error_event(chats, rest)
     answer = send(router.address, request_bytes("/v1/messages", {**LEAST, "stream": True}))
     assert answer.body.decode().strip().split("\n\n")[-1].startswith("event: error\n")
     assert "[DONE]" not in answer.body.decode()
+
+
+def test_calls_that_are_mixed_up_before_the_first_byte_are_garbage(chats):
+    engine, router = chats
+    engine.script = STREAM_HEAD + delta(tool_calls=[{"index": 0, "function": {"arguments": "{}"}}]) + END
+    answer = send(router.address, request_bytes("/v1/messages", {**LEAST, "stream": True}))
+    assert (answer.status, answer.json()["type"]) == (502, "error")
+    assert "mixed up" in answer.json()["error"]["message"]
+
+
+def test_ids_of_calls_that_the_engine_left_out_are_unique_in_a_conversation(chats):
+    engine, router = chats
+    call = {"function": {"name": "look", "arguments": "{}"}}
+    engine.script = http(200, {"choices": [{"message": {"tool_calls": [call, call]}, "finish_reason": "tool_calls"}]})
+    asked = request_bytes("/v1/messages", LEAST, headers={"x-request-id": "same"})
+    ids = [block["id"] for _ in range(3) for block in send(router.address, asked).json()["content"]]
+    assert len(set(ids)) == 6
+
+
+def test_a_whole_chat_that_is_too_long_for_a_message_names_the_bound(chats):
+    engine, router = chats
+    engine.script = http(200, {"choices": [{"message": {"content": "a" * (1200 << 10)}, "finish_reason": "stop"}]})
+    answer = send(router.address, request_bytes("/v1/messages", LEAST))
+    assert answer.status == 502
+    assert "1080 KiB" in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(("body", "status"), [

@@ -173,6 +173,17 @@ def test_a_key_is_asked_for(folder, engine):
         assert client.ask(chat(max_tokens=1), headers=[("authorization", "Bearer sk-a")]).status == 200
 
 
+def test_half_a_request_is_refused_when_the_router_drains(folder, engine):
+    with Router(folder, [engine]) as router, Http2Client(router.address) as client:
+        whole = json.dumps(chat(max_tokens=1)).encode()
+        stream = client.send(whole[:-10], headers=[("content-type", "application/json")], end=False)
+        assert client.ask(chat(max_tokens=1)).status == 200
+        router.signal(signal.SIGTERM)
+        answer = client.answer(stream)
+        assert answer.status == 503
+        assert "shutting down" in answer.json()["error"]["message"]
+
+
 def test_a_drain_says_goaway_and_finishes_its_streams(folder, engine):
     with Router(folder, [engine]) as router, Http2Client(router.address) as client:
         stream = client.send(chat(max_tokens=60, stream=True))

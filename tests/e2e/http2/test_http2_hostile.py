@@ -77,7 +77,8 @@ def converse(router, data, until_reset=False):
     frame(SETTINGS, payload=b"\x00\x04\x00\x00\xff\xff"),
     frame(WINDOW_UPDATE, payload=b"\x00\x00\x00\x01"),
     frame(PRIORITY, stream=1, payload=b"\x00\x00\x00\x03\x10"),
-], ids=["ping", "settings", "window_update", "priority"])
+    frame(0xfe, payload=b"nobody knows"),
+], ids=["ping", "settings", "window_update", "priority", "unknown"])
 def test_a_flood_of_frames_is_stopped_and_counted(router, flood):
     before = bad_input(router, "http2_flood")
     assert longest_pause(router, lambda: converse(router, flood * 20_000)) < 0.5

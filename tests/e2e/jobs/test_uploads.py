@@ -101,6 +101,23 @@ def test_200_megabytes_go_to_the_disk_and_back_in_bounded_memory(router):
     remove_all(router)
 
 
+def test_a_file_that_is_deleted_meanwhile_is_sent_to_its_end(router):
+    data = bytes(range(256)) * (64 * 1024)
+    first, last = form(data)
+    with connect(router) as client:
+        client.sendall(head(len(first) + len(last)) + first + last)
+        file = read_answer(client).json()["id"]
+    connection = http.client.HTTPConnection(*router.address, timeout=60)
+    connection.request("GET", f"/v1/files/{file}/content")
+    answer = connection.getresponse()
+    received = answer.read(1000)
+    gone = http.client.HTTPConnection(*router.address, timeout=60)
+    gone.request("DELETE", f"/v1/files/{file}")
+    assert gone.getresponse().status == 200
+    assert received + answer.read() == data
+    assert router.get(f"/v1/files/{file}")[0] == 404
+
+
 @pytest.mark.parametrize("step", [1, 7, 1000, 100_000])
 def test_a_form_may_come_in_pieces_of_any_size(router, step):
     first, last = form(b"0123456789" * (20 if step == 1 else 50_000))

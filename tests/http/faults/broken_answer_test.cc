@@ -77,7 +77,8 @@ const std::vector<BrokenAnswer> kBrokenAnswers = {
      502, "closed"},
     {"too long for its length",
      [](EngineCall& call) {
-       call.wire.Send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}{\"a\":1}");
+       call.wire.Send(
+           "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{\"choices\":[]}{\"a\":1}");
      },
      200, ""},
     {"an impossible length", [](EngineCall& call) { call.wire.Send("HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"); },
@@ -92,6 +93,7 @@ const std::vector<BrokenAnswer> kBrokenAnswers = {
      },
      504, "timeout"},
     {"an empty body", [](EngineCall& call) { call.Answer(200, ""); }, 502, "garbage"},
+    {"an empty object", [](EngineCall& call) { call.Answer(200, "{}"); }, 502, "garbage"},
     {"a switch of protocols",
      [](EngineCall& call) { call.wire.Send("HTTP/1.1 101 Switching Protocols\r\n\r\n"), call.wire.WaitClosed(); }, 502,
      "garbage"},
@@ -116,8 +118,8 @@ TEST(EngineFaults, EveryBrokenAnswerHasAClearOutcome) {
 
 TEST(EngineFaults, AHeadAsLongAsAllowedIsRead) {
   ScriptedEngine engine([](EngineCall& call) {
-    call.wire.Send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nx: " +
-                   std::string(60 << 10, 'a') + "\r\n\r\n{}");
+    call.wire.Send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 14\r\nx: " +
+                   std::string(60 << 10, 'a') + "\r\n\r\n{\"choices\":[]}");
   });
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());

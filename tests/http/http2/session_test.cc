@@ -154,7 +154,8 @@ TEST_F(Http2Session, AFieldWithABadByteIsReported) {
 TEST_F(Http2Session, FloodsOfEveryKindEndItWithCalm) {
   for (const std::string& flood :
        {FrameOf(kPingFrame, 0, 0, "12345678"), FrameOf(kSettingsFrame, 0, 0, ""),
-        FrameOf(kPriorityFrame, 0, 1, Number(3, 4) + "a"), FrameOf(kWindowFrame, 0, 0, Number(1, 4))}) {
+        FrameOf(kPriorityFrame, 0, 1, Number(3, 4) + "a"), FrameOf(kWindowFrame, 0, 0, Number(1, 4)),
+        FrameOf(0x0a, 0, 0, "origin"), FrameOf(0x10, 0, 0, "urgency"), FrameOf(0xfe, 0x7f, 1, "unknown")}) {
     Notes notes;
     Session session(notes, {});
     std::string bytes(kPreface);
@@ -166,6 +167,11 @@ TEST_F(Http2Session, FloodsOfEveryKindEndItWithCalm) {
     }
     EXPECT_EQ(session.fault(), Session::Fault::kFlood);
   }
+}
+
+TEST_F(Http2Session, AFrameOfAnUnknownKindIsPassedOver) {
+  EXPECT_TRUE(Give(FrameOf(0xfe, 0x7f, 0, "unknown") + Get(1) + FrameOf(0x10, 0, 0, Number(1, 4) + "u=1")));
+  EXPECT_THAT(notes_.lines, ElementsAre("head 1", "whole 1"));
 }
 
 TEST_F(Http2Session, AClientMayRenewBothWindowsForEachPieceThatItRead) {

@@ -67,12 +67,30 @@ TEST(MessageResume, AnEngineThatTellsThePromptAtTheEndTellsThatOfTheClient) {
   Fixture f;
   Attempt(f, Opening("m1", 0) + BlockStart(0) + Text(0, "one"));
   GoOn(f);
-  EXPECT_EQ(
-      Attempt(f, Opening("m2", 0) + BlockStart(0) + Text(0, " two") + BlockStop(0) +
+  EXPECT_EQ(Attempt(f, Opening("m2", 0) + BlockStart(0) + Text(0, " two") + BlockStop(0) +
+                           Said("message_delta",
+                                R"(,"delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":9,"output_tokens":1})")),
+            Text(0, " two") + BlockStop(0) +
+                Said("message_delta",
+                     R"(,"delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":8,"cache_creation_input_tokens":0,)"
+                     R"("cache_read_input_tokens":0,"output_tokens":2})"));
+}
+
+TEST(MessageResume, TheUsageHasTheCachedPartOfTheFirstAttempt) {
+  Fixture f;
+  Attempt(f,
+          Said("message_start", R"(,"message":{"id":"m1","usage":{"input_tokens":3,"cache_read_input_tokens":32}})") +
+              BlockStart(0) + Text(0, "one"));
+  GoOn(f);
+  const std::string end = Attempt(
+      f, Opening("m2", 36) + BlockStart(0) + Text(0, " two") + BlockStop(0) +
+             Said("message_delta",
+                  R"(,"delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":36,"cache_read_input_tokens":0,)"
+                  R"("output_tokens":1})"));
+  EXPECT_EQ(end, Text(0, " two") + BlockStop(0) +
                      Said("message_delta",
-                          R"(,"delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":9,"output_tokens":1})")),
-      Text(0, " two") + BlockStop(0) +
-          Said("message_delta", R"(,"delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":8,"output_tokens":2})"));
+                          R"(,"delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":3,)"
+                          R"("cache_creation_input_tokens":0,"cache_read_input_tokens":32,"output_tokens":2})"));
 }
 
 TEST(MessageResume, BlocksHaveTheIndicesOfTheClient) {
