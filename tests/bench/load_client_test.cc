@@ -101,6 +101,20 @@ TEST(LoadClient, TheClassColumnOfTheTraceComesBeforeTheClassOfAllRequests) {
   EXPECT_EQ(interactive, 1);
 }
 
+TEST(LoadClient, ALimitOfTheTraceIsStated) {
+  ScriptedServer server(WithChat([](const Seen&) { return Chunked({TokenEvent("a"), kStop}); }));
+  Trace trace = Requests(2);
+  trace.requests[1].max_output = Tokens(5);
+
+  Load(trace, To(server));
+
+  int limited = 0;
+  for (const Seen& seen : server.Requests()) {
+    limited += seen.body.find(R"("max_tokens":5,)") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(limited, 1);
+}
+
 TEST(LoadClient, TheRoutersReceiptNamesReplicaAndQueueWait) {
   ScriptedServer server(WithChat([](const Seen& seen) {
     EXPECT_TRUE(seen.Has("x-penstock-receipt: 1\r\n"));
@@ -191,6 +205,32 @@ TEST(LoadClient, ABrokenStreamIsAFailure) {
   EXPECT_EQ(outcome.records[0].fate, Fate::kFailed);
   EXPECT_EQ(outcome.records[0].reason, kUnfinished);
   EXPECT_EQ(outcome.records[0].tokens.tokens(), 1);
+}
+
+TEST(LoadClient, AClientGoesAwayWhenTheTraceSaysSo) {
+  ScriptedServer server(WithChat([](const Seen&) {
+    return "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 100000\r\n\r\n" + TokenEvent("a");
+  }));
+  Trace trace = Requests(1);
+  trace.requests[0].gone_after = Duration::Milliseconds(100);
+
+  const LoadOutcome outcome = Load(trace, To(server));
+
+  EXPECT_EQ(outcome.records[0].fate, Fate::kFailed);
+  EXPECT_EQ(outcome.records[0].reason, kClientGone);
+  EXPECT_EQ(outcome.records[0].tokens.tokens(), 1);
+  EXPECT_LT(outcome.elapsed, Duration::Seconds(10)) << "the run does not wait for it";
+}
+
+TEST(LoadClient, AClientThatHasItsAnswerInTimeIsNotGone) {
+  ScriptedServer server(WithChat([](const Seen&) { return Chunked({TokenEvent("a"), kStop}); }));
+  Trace trace = Requests(3);
+  for (TraceRequest& request : trace.requests) request.gone_after = Duration::Seconds(60);
+
+  const LoadOutcome outcome = Load(trace, To(server));
+
+  for (const RequestRecord& record : outcome.records) EXPECT_EQ(record.fate, Fate::kFinished) << record.reason;
+  EXPECT_LT(outcome.elapsed, Duration::Seconds(10));
 }
 
 TEST(LoadClient, ArrivalsDoNotWaitForAnswers) {
