@@ -22,6 +22,7 @@ namespace penstock {
 struct Rooms {
   explicit Rooms(CoreRules rules)
       : forecasts(fleet, std::move(rules.outputs)),
+        lending(fleet, rules.most_late_lending),
         order(std::move(rules.order)),
         lateness(fleet, servers, std::move(rules.late), rules.best_effort_apart),
         early(fleet, servers, lateness, waiting, rules.early_refusal),
@@ -88,7 +89,7 @@ struct Rooms {
   Servers servers{fleet};
   Forecasts forecasts;
   RequestTable requests;
-  Lending lending{fleet};
+  Lending lending;
   RunningRequests running{fleet, forecasts, requests, lending};
   WaitingRoom waiting;
   std::unique_ptr<LaneOrder> order;

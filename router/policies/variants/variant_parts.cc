@@ -32,7 +32,8 @@ const VariantParts& WithoutParts() {
 }
 
 const VariantParts& WithParts() {
-  static const VariantParts parts = {{"grey", [](PenstockVariant& v) { v.grey = true; }}};
+  static const VariantParts parts = {{"grey", [](PenstockVariant& v) { v.grey = true; }},
+                                     {"late-parking", [](PenstockVariant& v) { v.late_parking = true; }}};
   return parts;
 }
 
