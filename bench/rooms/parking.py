@@ -1,7 +1,7 @@
 """Worth of parking: bench/rooms/parking.sh writes a table of bench/results/ablations.md.
 
 The rows are both windows of the reasoning and of the multi-model trace, at multiples of their rates. Streams lend their
-memory but for overload, under overload too, or never.
+memory, or never do.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from policy_scenarios import ALL as SCENARIOS  # noqa: E402
 PENSTOCK = pathlib.Path(os.environ.get("PENSTOCK", ROOT / "build/release/penstock"))
 NAMES = ("reasoning", "multi-model")
 LOADS = (1.0, 1.25, 1.5, 2.0)
-POLICIES = ("penstock", "penstock:with=late-parking", "penstock:without=parking")
+POLICIES = ("penstock", "penstock:without=parking")
 
 
 def simulate(scenario, window, policy, rate, seed, seconds):

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "router/core/books/forecasts.h"
-#include "router/core/books/lending.h"
 #include "router/core/placement/guards.h"
 #include "router/core/placement/memory_test.h"
 #include "router/core/queue/lane_order.h"
@@ -30,8 +29,6 @@ struct CoreRules {
   bool first_prefill = true;
   // Replicas that are slower than their peers are derated, and those that stand still take nothing.
   bool grey = true;
-  // While a larger part of a model's requests is refused as late, its streams lend no memory.
-  double most_late_lending = Lending::kMostLate;
   // Requests of a lane that have a reservation at a time. Untuned: one per replica of a small fleet.
   size_t reservations = 8;
   std::vector<Guard> guards = AllGuards();

@@ -106,7 +106,6 @@ void Pump::ExcuseBlocked(ModelId model) {
 
 void Pump::PumpLane(ModelId model, Instant now, std::vector<Action>& actions) {
   rooms_.work.StartPump();
-  rooms_.lending.SetLateShare(model, rooms_.waiting.lane(model).LateShareAt(now));
   const size_t tried = TryLane(model, now, actions);
   if (rooms_.waiting.lane(model).HoldsBack()) ExcuseBlocked(model);
   rooms_.work.EndPump(model, static_cast<int64_t>(tried) < rooms_.waiting.lane(model).ready());

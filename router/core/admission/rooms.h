@@ -22,7 +22,6 @@ namespace penstock {
 struct Rooms {
   explicit Rooms(CoreRules rules)
       : forecasts(fleet, std::move(rules.outputs)),
-        lending(fleet, rules.most_late_lending),
         order(std::move(rules.order)),
         lateness(fleet, servers, std::move(rules.late), rules.best_effort_apart),
         early(fleet, servers, lateness, waiting, rules.early_refusal),
@@ -89,7 +88,7 @@ struct Rooms {
   Servers servers{fleet};
   Forecasts forecasts;
   RequestTable requests;
-  Lending lending;
+  Lending lending{fleet};
   RunningRequests running{fleet, forecasts, requests, lending};
   WaitingRoom waiting;
   std::unique_ptr<LaneOrder> order;

@@ -63,8 +63,7 @@ LendingPart Lending::PartOf(const RequestState& request, const ReplicaState& rep
                             Instant now) const {
   LendingPart part;
   part.needed = Amount(std::llround(held.AsDouble() * DutyOf(request, replica, pace)));
-  const bool lends = !Overloaded(request.arrived.model) && MayPark(request, replica, pace, now);
-  if (lends) part.lendable = held;
+  if (MayPark(request, replica, pace, now)) part.lendable = held;
   return part;
 }
 

@@ -3,14 +3,10 @@
 //
 // A stream may be parked where that pays and its client does not notice. Its class allows it, and its answer can be
 // continued. Its replica makes tokens at more than three times the promised pace. The time away is much longer than the
-// time to compute its context again. Under overload nobody lends: parking gains time, and an overload does not end in
-// time. Invariant: a stream is parked at most kMostParkings times. Owned by Rooms; reads the fleet. Every function is
-// O(1).
+// time to compute its context again. Invariant: a stream is parked at most kMostParkings times.
+// Owned by Rooms; reads the fleet. Every function is O(1).
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_LENDING_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_LENDING_H_
-
-#include <cstdint>
-#include <vector>
 
 #include "router/core/books/fleet_state.h"
 
@@ -21,17 +17,7 @@ class Lending {
   // Times that one stream is parked: with two, streams that lend no more filled the pools of reasoning models.
   static constexpr int kMostParkings = 3;
 
-  // The part of a model's requests that is refused as late from which on its streams lend nothing. With it, an
-  // hour of reasoning at twice the load carried had 3 points more on time (ARCHITECTURE.md).
-  static constexpr double kMostLate = 0.2;
-
-  Lending(FleetState& fleet, double most_late) : fleet_(fleet), most_late_(most_late) {}
-
-  // So much of the model's requests was refused as late of late.
-  void SetLateShare(ModelId model, double share) {
-    if (model.value() >= overloaded_.size()) overloaded_.resize(model.value() + 1);
-    overloaded_[model.value()] = share > most_late_;
-  }
+  explicit Lending(FleetState& fleet) : fleet_(fleet) {}
 
   // From now on no stream may be parked.
   void Close() { closed_ = true; }
@@ -56,13 +42,10 @@ class Lending {
   double SunkCostOf(const RequestState& request, const ReplicaState& replica) const;
 
  private:
-  bool Overloaded(ModelId model) const { return model.value() < overloaded_.size() && overloaded_[model.value()] != 0; }
   // True: a pool of the replica has a relief of its own, and no memory to risk.
   bool OverflowsFatally(const ReplicaState& replica) const;
 
   FleetState& fleet_;
-  const double most_late_;
-  std::vector<uint8_t> overloaded_;  // One entry per model.
   bool closed_ = false;
 };
 

@@ -29,9 +29,8 @@ PolicyDeclaration PenstockPolicy() {
                                "attention",    "company",     "hashes",   "hints",   "price"},
                    "parts left out, which shows their worth; without `forecast` the policy tests "
                    "present use"),
-      WordsSetting("with", {"grey", "late-parking"},
-                   "rules beyond the default; `grey` derates replicas that are slower than their peers, "
-                   "`late-parking` parks streams under overload too")};
+      WordsSetting("with", {"grey"},
+                   "rules beyond the default; `grey` derates replicas that are slower than their peers")};
   policy.text = {
       "this project", "ARCHITECTURE.md",
       "the engines' reports; its own requests and their progress; times, lengths and prefixes that it learns",

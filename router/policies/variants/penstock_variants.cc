@@ -151,7 +151,6 @@ CoreRules RulesOf(const PenstockVariant& variant) {
   if (!variant.newcomers) rules.guards = GuardsWithoutNewcomers();
   if (!variant.time_guards) rules.guards = {rules.guards.front()};
   rules.early_refusal = variant.early_refusal;
-  if (variant.late_parking) rules.most_late_lending = 1;
   if (!variant.refuse_late) rules.late = {rules.late.front()};
   return rules;
 }

@@ -9,7 +9,7 @@
 //                                   (evictable classes leave them no room), attention (each token of a prompt takes
 //                                   the same time), early (no refusal before the last chance)
 //   penstock:with=PART[+PART]       a rule that does not ship as a default: grey (replicas that are slower than their
-//                                   peers are derated), late-parking (streams lend under overload too)
+//                                   peers are derated)
 //   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
 //   present_use[:fill=F]            own fresh books under F (0.95) of capacity, with Penstock's guards
 //   informed[:order=ORDER,memory=RULE,more=PART[+PART]]
@@ -66,7 +66,6 @@ struct PenstockVariant {
   bool prices = true;         // False: no replica has a price.
   bool hints = true;          // False: the names of sessions tell nothing.
   bool parking = true;        // False: no stream lends its memory.
-  bool late_parking = false;  // True: streams lend their memory under overload too.
   bool eviction = true;       // False: no class makes room for another.
   bool newcomers = true;      // False: evictable classes leave no room but one prompt at a time.
   bool first_prefill = true;  // False: no request waits for the prefill of another one that shares its prompt.

@@ -32,8 +32,7 @@ const VariantParts& WithoutParts() {
 }
 
 const VariantParts& WithParts() {
-  static const VariantParts parts = {{"grey", [](PenstockVariant& v) { v.grey = true; }},
-                                     {"late-parking", [](PenstockVariant& v) { v.late_parking = true; }}};
+  static const VariantParts parts = {{"grey", [](PenstockVariant& v) { v.grey = true; }}};
   return parts;
 }
 

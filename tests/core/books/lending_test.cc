@@ -44,21 +44,6 @@ TEST_F(LendingTest, TheTimeAwayIsMuchLongerThanTheTimeToComputeTheContextAgain) 
   EXPECT_TRUE(MayPark(*Stream(3, 40'000, 1'100)));
 }
 
-TEST_F(LendingTest, UnderOverloadNobodyLends) {
-  const RequestState* request = Stream(1, 1000, 400);
-  const auto lendable = [&] {
-    return test_.rooms.lending.PartOf(*request, test_.Replica(), Amount(1400), Pace(), test_.now).lendable;
-  };
-  const ModelId model = request->arrived.model;
-  EXPECT_EQ(lendable(), Amount(1400));
-  test_.rooms.lending.SetLateShare(model, Lending::kMostLate + 0.01);
-  EXPECT_EQ(lendable(), Amount(0));
-  test_.rooms.lending.SetLateShare(model, Lending::kMostLate);
-  EXPECT_EQ(lendable(), Amount(1400));
-  test_.rooms.lending.SetLateShare(ModelId(model.value() + 1), 1);
-  EXPECT_EQ(lendable(), Amount(1400)) << "another model's overload is none of its own";
-}
-
 TEST_F(LendingTest, AStreamThatItsClientWouldSeeStopIsNotParked) {
   RequestState* request = Stream(1, 1000, 400);
   request->arrived.regenerable = false;
