@@ -98,8 +98,9 @@ absl::StatusOr<bench::LoadClientOptions> ClientOptions(const LoadOptionsCli& cli
   return options;
 }
 
-// Where requests failed, says how many and why.
-int CodeOf(const bench::Results& results) {
+// Where requests failed, says how many and why. A client that goes away as the trace says is no failure.
+int CodeOf(bench::Results results) {
+  results.failed.erase(bench::kClientGone);
   if (results.FailedCount() == 0) return 0;
   const std::string reasons = absl::StrJoin(results.failed, ", ", [](std::string* out, const auto& entry) {
     absl::StrAppend(out, entry.first, " ", entry.second);

@@ -2,12 +2,18 @@
 
 Each row is one kind of request. It shows the share on time under Penstock, without the part of it that serves this kind,
 and under shipping policies at their defaults. Of the agents' requests, the feasible ones count.
+
+Table `padding`: one tenant in front of the fleet of `giants` makes its prompts longer than they need to be. It must not gain.
 """
 
 import argparse
 import concurrent.futures
 import json
+import pathlib
+import random
+import statistics
 import subprocess
+import tempfile
 
 from policy_scenarios import RAG, ROOT, SCENARIOS, Window
 
@@ -44,10 +50,58 @@ def share(row, policy, part):
     return (result[by][name] if by else result["feasible"])["on_time_share"]
 
 
+# Times the length that prompts need. A prompt of 40,000 tokens takes longer than its TTFT goal.
+PADDING = (1, 2, 4, 8, 16, 40)
+PADDING_SECONDS = 120
+PADDING_RATE = 80  # Requests per second.
+
+
+def padded_trace(folder, times, seed):
+    """Prompts of 1,000 tokens above the knee of four A100; every tenth is of the tenant that pads."""
+    path = pathlib.Path(folder) / f"{times}-{seed}.csv"
+    draw = random.Random(seed)
+    with path.open("w") as out:
+        out.write("arrival_s,model,tenant,prompt_tokens,output_tokens\n")
+        at = 0.0
+        while (at := at + draw.expovariate(PADDING_RATE)) < PADDING_SECONDS:
+            padded = draw.random() < 0.1
+            prompt, output = int(draw.uniform(500, 1500)), int(draw.expovariate(1 / 200)) + 1
+            out.write(f"{at:.4f},,{'padded' if padded else 'plain'},{prompt * (times if padded else 1)},{output}\n")
+    return path
+
+
+def print_padding(part):
+    def run(job):
+        times, seed = job
+        command = [PENSTOCK, "simulate", "--config", next(SCENARIOS.rglob("giants.yaml")), "--trace", padded_trace(folder, times, seed),
+                   "--duration", f"{PADDING_SECONDS * part:g}s", "--json"]
+        done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
+        return json.loads(done.stdout)["per_tenant"]
+
+    print("| prompts of one tenant in ten, times their need | its on time | its TTFT p50 | others on time |")
+    print("|---|---:|---:|---:|")
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for times in PADDING:
+            runs = list(pool.map(run, [(times, seed) for seed in range(1, 6)]))
+
+            def mean(tenant, figure):
+                return statistics.mean(figure(each[tenant]) for each in runs)
+
+            def on_time(group):
+                return 100 * group["on_time_share"]
+
+            print(f"| {times} | {mean('padded', on_time):.1f} % | {mean('padded', lambda g: g['ttft_s']['p50']):.2f} s "
+                  f"| {mean('plain', on_time):.1f} % |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="bench/kinds.sh")
+    parser.add_argument("--table", choices=("kinds", "padding"), default="kinds")
     parser.add_argument("--part", type=float, default=1.0, help="of each window's length")
     options = parser.parse_args()
+    if options.table == "padding":
+        print_padding(options.part)
+        return
     jobs = [(row, policy) for row in ROWS for policy in ["penstock", f"penstock:without={row[5]}", *RIVALS]]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         shares = dict(zip(jobs, pool.map(lambda job: share(*job, options.part), jobs)))

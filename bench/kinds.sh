@@ -4,4 +4,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
 cmake --build build/release --target penstock >/dev/null
-python3 bench/kinds.py "$@" | python3 bench/topics.py kinds kinds "bench/kinds.sh $*"
+for table in kinds padding; do
+  python3 bench/kinds.py --table "$table" "$@" | python3 bench/topics.py kinds "$table" "bench/kinds.sh $*"
+done

@@ -4,8 +4,8 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "bench/load/endpoint.h"
 #include "bench/load/load_request.h"
 #include "bench/load/load_stream.h"
 
@@ -32,23 +33,10 @@ using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
-constexpr auto kIdleLimit = std::chrono::seconds(4);  // Engines close an idle connection after 5 s.
 constexpr size_t kReadBytes = 4096;
 constexpr auto kWatchEvery = std::chrono::milliseconds(200);
 
 std::chrono::nanoseconds Nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration.nanoseconds()); }
-
-struct IdleConnection {
-  tcp::socket socket;
-  Clock::time_point since;
-};
-
-// A target with its addresses and its idle connections, most recently used last.
-struct Endpoint {
-  LoadTarget target;
-  std::vector<tcp::endpoint> addresses;
-  std::vector<IdleConnection> idle;
-};
 
 class LoadRun {
  public:
@@ -79,13 +67,14 @@ class LoadRun {
   asio::awaitable<void> SendAll();
   asio::awaitable<void> Watch();
   asio::awaitable<void> Serve(size_t index);
+  // False: the client went away first.
+  asio::awaitable<bool> ExchangeUntilGone(Endpoint& endpoint, const std::string& text, const TraceRequest& request,
+                                          RequestRecord& record, std::unique_ptr<Reply>& reply);
   asio::awaitable<void> Exchange(Endpoint& endpoint, const std::string& request, RequestRecord& record,
                                  std::unique_ptr<Reply>& reply);
-  asio::awaitable<error_code> Connect(const Endpoint& endpoint, tcp::socket& socket);
   asio::awaitable<void> ReadReply(tcp::socket& socket, Reply& reply, RequestRecord& record);
   bool ParseAvailable(Reply& reply, RequestRecord& record);
 
-  std::optional<tcp::socket> TakeIdle(Endpoint& endpoint);
   void Settle(RequestRecord& record);
   Duration Now() const { return Duration::Nanoseconds((Clock::now() - start_).count()); }
 
@@ -102,14 +91,10 @@ class LoadRun {
 };
 
 absl::Status LoadRun::Resolve() {
-  tcp::resolver resolver(loop_);
   for (const LoadTarget& target : options_.targets) {
-    error_code error;
-    const auto results = resolver.resolve(target.host, target.port, error);
-    if (error) return absl::UnavailableError(absl::StrCat(target.url, ": ", error.message()));
-    Endpoint endpoint{target, {}, {}};
-    for (const auto& result : results) endpoint.addresses.push_back(result.endpoint());
-    endpoints_.push_back(std::move(endpoint));
+    absl::StatusOr<Endpoint> endpoint = Endpoint::Resolve(target, loop_);
+    if (!endpoint.ok()) return endpoint.status();
+    endpoints_.push_back(*std::move(endpoint));
   }
   return absl::OkStatus();
 }
@@ -165,15 +150,19 @@ asio::awaitable<void> LoadRun::Serve(size_t index) {
   record.goals = options_.goals;
   const std::string& service_class = requests_.ClassOf(request);
   if (!service_class.empty()) record.service_class = service_class;
-  if (options_.name_replicas) record.replica = endpoint.target.url;
+  if (options_.name_replicas) record.replica = endpoint.target().url;
   record.tokens = TokenTally(record.arrival, options_.goals, trace_.length);
   ++progress_.sent;
   ++progress_.running;
-  const RequestWriter::Written written = requests_.Write(request, index, endpoint.target);
+  const RequestWriter::Written written = requests_.Write(request, index, endpoint.target());
   std::unique_ptr<Reply> reply;
-  co_await Exchange(endpoint, written.text, record, reply);
+  const bool stayed = co_await ExchangeUntilGone(endpoint, written.text, request, record, reply);
   record.end = Now();
-  Judge(reply->parser, reply->sink, reply->broken, record);
+  if (stayed) {
+    Judge(reply->parser, reply->sink, reply->broken, record);
+  } else {
+    record.reason = kClientGone;
+  }
   if (const auto prompt = reply->sink.counter().prompt_tokens()) requests_.Learn(written.words, Tokens(*prompt));
   Settle(record);
 }
@@ -187,16 +176,29 @@ void LoadRun::Settle(RequestRecord& record) {
   if (all_sent_ && progress_.running == 0) over_.cancel();
 }
 
+asio::awaitable<bool> LoadRun::ExchangeUntilGone(Endpoint& endpoint, const std::string& text,
+                                                 const TraceRequest& request, RequestRecord& record,
+                                                 std::unique_ptr<Reply>& reply) {
+  using namespace asio::experimental::awaitable_operators;
+  if (!request.gone_after) {
+    co_await Exchange(endpoint, text, record, reply);
+    co_return true;
+  }
+  asio::steady_timer leaves(loop_, start_ + Nanoseconds(request.arrival + *request.gone_after));
+  const auto first = co_await (Exchange(endpoint, text, record, reply) || leaves.async_wait(asio::use_awaitable));
+  co_return first.index() == 0;
+}
+
 // The server may have closed an idle connection. The request then goes out once more, on a fresh one.
 asio::awaitable<void> LoadRun::Exchange(Endpoint& endpoint, const std::string& request, RequestRecord& record,
                                         std::unique_ptr<Reply>& reply) {
   while (true) {
     reply = std::make_unique<Reply>();
-    std::optional<tcp::socket> idle = TakeIdle(endpoint);
+    std::optional<tcp::socket> idle = endpoint.TakeIdle();
     const bool fresh = !idle;
     tcp::socket socket = idle ? std::move(*idle) : tcp::socket(loop_);
     error_code error;
-    if (fresh) error = co_await Connect(endpoint, socket);
+    if (fresh) error = co_await endpoint.Connect(socket);
     if (!error) error = std::get<0>(co_await asio::async_write(socket, asio::buffer(request), kAwait));
     if (!error) {
       co_await ReadReply(socket, *reply, record);
@@ -205,18 +207,9 @@ asio::awaitable<void> LoadRun::Exchange(Endpoint& endpoint, const std::string& r
     }
     if (!fresh && !reply->any_byte) continue;
     const bool reusable = reply->parser.is_done() && reply->parser.keep_alive() && reply->buffer.size() == 0;
-    if (reusable) endpoint.idle.push_back({std::move(socket), Clock::now()});
+    if (reusable) endpoint.Keep(std::move(socket));
     co_return;
   }
-}
-
-asio::awaitable<error_code> LoadRun::Connect(const Endpoint& endpoint, tcp::socket& socket) {
-  const auto [error, address] = co_await asio::async_connect(socket, endpoint.addresses, kAwait);
-  if (!error) {
-    error_code ignored;
-    socket.set_option(tcp::no_delay(true), ignored);
-  }
-  co_return error;
 }
 
 asio::awaitable<void> LoadRun::ReadReply(tcp::socket& socket, Reply& reply, RequestRecord& record) {
@@ -254,18 +247,6 @@ bool LoadRun::ParseAvailable(Reply& reply, RequestRecord& record) {
     progress_.tokens += texts;
   }
   return true;
-}
-
-std::optional<tcp::socket> LoadRun::TakeIdle(Endpoint& endpoint) {
-  const auto oldest_usable = Clock::now() - kIdleLimit;
-  if (endpoint.idle.empty()) return std::nullopt;
-  if (endpoint.idle.back().since < oldest_usable) {
-    endpoint.idle.clear();
-    return std::nullopt;
-  }
-  std::optional<tcp::socket> socket(std::move(endpoint.idle.back().socket));
-  endpoint.idle.pop_back();
-  return socket;
 }
 
 bool NeedsModel(const Trace& trace, const LoadClientOptions& options) {

@@ -2,8 +2,10 @@
 //
 // Every request is a streamed chat completion with a synthetic prompt of the trace's token length. The header
 // `x-simulated-output-tokens` gives its output length, the bearer key its tenant, `x-penstock-class` its class if any.
+// A limit of the trace is its `max_tokens`.
 // One thread runs all streams. A token costs one read and a scan of its bytes, so thousands of streams fit beside an
-// engine and a router on two cores. Connections are reused, the most recently used first, within 4 s of rest.
+// engine and a router on two cores. Connections are reused. A client closes its connection at the `gone_after_s` of
+// the trace.
 #ifndef PENSTOCK_BENCH_LOAD_LOAD_CLIENT_H_
 #define PENSTOCK_BENCH_LOAD_LOAD_CLIENT_H_
 
@@ -52,6 +54,8 @@ struct LoadClientOptions {
 
 // The reason of records whose stream was still open when the run ended.
 inline constexpr char kUnfinished[] = "unfinished";
+// The reason of records whose client went away, as the trace says (`gone_after_s`).
+inline constexpr char kClientGone[] = "client_gone";
 
 struct LoadOutcome {
   std::vector<RequestRecord> records;  // One per request of the trace, in its order.

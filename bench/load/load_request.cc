@@ -32,8 +32,11 @@ RequestWriter::Written RequestWriter::Write(const TraceRequest& request, size_t 
   written.words = prompt.words;
   const std::string model =
       nlohmann::json(ModelOf(request)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  const std::string body = absl::StrCat(R"({"model":)", model, R"(,"messages":[{"role":"user","content":")",
-                                        prompt.text, R"("}],"stream":true,"stream_options":{"include_usage":true}})");
+  const int64_t limit = request.max_output.value();
+  const std::string limited = limit > 0 ? absl::StrCat(R"(,"max_tokens":)", limit) : "";
+  const std::string body =
+      absl::StrCat(R"({"model":)", model, R"(,"messages":[{"role":"user","content":")", prompt.text, R"("}])", limited,
+                   R"(,"stream":true,"stream_options":{"include_usage":true}})");
   std::string& text = written.text;
   text = absl::StrCat("POST ", target.api, "/chat/completions HTTP/1.1\r\nHost: ", target.Authority(),
                       "\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\n",

@@ -101,6 +101,18 @@ TEST(LoadClient, TheClassColumnOfTheTraceComesBeforeTheClassOfAllRequests) {
   EXPECT_EQ(interactive, 1);
 }
 
+TEST(LoadClient, ALimitOfTheTraceIsStated) {
+  ScriptedServer server(WithChat([](const Seen&) { return Chunked({TokenEvent("a"), kStop}); }));
+  Trace trace = Requests(2);
+  trace.requests[1].max_output = Tokens(5);
+
+  Load(trace, To(server));
+
+  std::string bodies;
+  for (const Seen& seen : server.Requests()) bodies += seen.body;
+  EXPECT_THAT(bodies, HasSubstr(R"("max_tokens":5,)"));
+}
+
 TEST(LoadClient, TheRoutersReceiptNamesReplicaAndQueueWait) {
   ScriptedServer server(WithChat([](const Seen& seen) {
     EXPECT_TRUE(seen.Has("x-penstock-receipt: 1\r\n"));
@@ -193,6 +205,20 @@ TEST(LoadClient, ABrokenStreamIsAFailure) {
   EXPECT_EQ(outcome.records[0].tokens.tokens(), 1);
 }
 
+TEST(LoadClient, AClientGoesAwayWhenTheTraceSaysSo) {
+  ScriptedServer server(WithChat([](const Seen&) {
+    return "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 100000\r\n\r\n" + TokenEvent("a");
+  }));
+  Trace trace = Requests(1);
+  trace.requests[0].gone_after = Duration::Milliseconds(100);
+
+  const LoadOutcome outcome = Load(trace, To(server));
+
+  EXPECT_EQ(outcome.records[0].fate, Fate::kFailed);
+  EXPECT_EQ(outcome.records[0].reason, kClientGone);
+  EXPECT_EQ(outcome.records[0].tokens.tokens(), 1);
+}
+
 TEST(LoadClient, ArrivalsDoNotWaitForAnswers) {
   // The first answer comes only when the last request has arrived.
   std::atomic<int> arrived{0};
@@ -219,10 +245,13 @@ TEST(LoadClient, IdleConnectionsAreReusedAndAClosedOneIsReplaced) {
     return Chunked({TokenEvent("a"), kStop});
   }));
 
-  const LoadOutcome outcome = Load(Requests(6, 0.05), To(server));
+  Trace trace = Requests(6, 0.05);
+  for (TraceRequest& request : trace.requests) request.gone_after = Duration::Seconds(60);
+  const LoadOutcome outcome = Load(trace, To(server));
 
   for (const RequestRecord& record : outcome.records) EXPECT_EQ(record.fate, Fate::kFinished) << record.reason;
   EXPECT_LT(per_connection.size(), 6u);
+  EXPECT_LT(outcome.elapsed, Duration::Seconds(30)) << "no client is waited for that has its answer";
 }
 
 TEST(LoadClient, DirectTargetsTakeTurnsAndTheirPreemptionsAddUp) {
