@@ -70,12 +70,21 @@ class Interactive:
 
     def __init__(self, port, rate, seconds, short=False):
         self.port, self.rate, self.seconds, self.short = port, rate, seconds, short
+        self.pause = 0.0  # The longest time of the last run in which this process did not run: the machine was busy.
 
     def run(self, seed):
         """The times to the first token, in seconds."""
         return asyncio.run(self._run(seed))
 
+    async def _look(self):
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(0.01)
+            self.pause = max(self.pause, time.monotonic() - began - 0.01)
+
     async def _run(self, seed):
+        self.pause = 0.0
+        look = asyncio.create_task(self._look())
         chance = random.Random(seed)
         tasks = []
         end = time.monotonic() + self.seconds
@@ -84,7 +93,9 @@ class Interactive:
             await asyncio.sleep(max(0, due - time.monotonic()))
             tasks.append(asyncio.create_task(self._ask(self._words(chance), chance.randrange(20, 80))))
             due += chance.expovariate(self.rate)
-        return [await task for task in tasks]
+        took = [await task for task in tasks]
+        look.cancel()
+        return took
 
     def _words(self, chance):
         return chance.randrange(50, 400) if self.short else min(5000, int(chance.lognormvariate(6, 1)))

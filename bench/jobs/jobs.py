@@ -121,22 +121,23 @@ def beside(seconds, rate, short, seed=1):
             after, took = made.metrics(), time.monotonic() - began
             job = (after.sum("penstock_batch_tokens_total", kind="output") - before.sum("penstock_batch_tokens_total", kind="output")) / took
             evicted = after.sum("penstock_evicted_total") - before.sum("penstock_evicted_total")
-            results.append((with_job, job, evicted))
+            results.append((with_job, job, evicted, load.pause))
         made.api.cancel(batch)
         alone = []
         for turn in range(2):
             before, began = made.generated(), time.monotonic()
             first = load.run(seed + turn)
-            alone.append((first, (made.generated() - before) / (time.monotonic() - began)))
-    print("| arrivals | interactive p50 TTFT | p99 TTFT | over alone | interactive tokens/s | job tokens/s | of the idle tokens | evictions |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|")
-    print(f"| none: the job alone | | | | | {full:.0f} | 100.0 % | |")
-    for turn, ((with_job, job, evicted), (first, own)) in enumerate(zip(results, alone)):
+            alone.append((first, (made.generated() - before) / (time.monotonic() - began), load.pause))
+    print("| arrivals | interactive p50 TTFT | p99 TTFT | over alone | interactive tokens/s | job tokens/s | of the idle tokens | evictions | longest pause of the client |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    print(f"| none: the job alone | | | | | {full:.0f} | 100.0 % | | |")
+    for turn, ((with_job, job, evicted, pause), (first, own, pause_alone)) in enumerate(zip(results, alone)):
         p50, p99 = statistics.median(first), statistics.quantiles(first, n=100)[98]
-        print(f"| seed {turn + 1}, alone | {p50:.3f} s | {p99:.3f} s | | {own:.0f} | | | |")
+        print(f"| seed {turn + 1}, alone | {p50:.3f} s | {p99:.3f} s | | {own:.0f} | | | | {pause_alone:.3f} s |")
         now50, now99 = statistics.median(with_job), statistics.quantiles(with_job, n=100)[98]
         print(f"| seed {turn + 1}, beside the job | {now50:.3f} s | {now99:.3f} s | {100 * (now99 / p99 - 1):+.1f} % | {own:.0f} "
-              f"| {job:.0f} | {100 * job / (full - own):.1f} % | {evicted:.0f} |")
+              f"| {job:.0f} | {100 * job / (full - own):.1f} % | {evicted:.0f} "
+              f"| {pause:.3f} s |")
 
 
 def alone(count):

@@ -9,9 +9,8 @@ namespace {
 constexpr int kFeatures = 10;
 constexpr int kTextFeature = 9;
 
-// English prose (4.7 letters, a space and some punctuation per word) comes to 4.1 bytes per token. Digits come to two
-// per token (tokenizers take one or three), CJK to 0.8 tokens per character.
-// Tokens per unit of each feature.
+// Tokens per unit of each feature. English prose (4.7 letters, a space and some punctuation per word) comes to 4.1
+// bytes per token. Digits come to two per token (tokenizers take one or three), CJK to 0.8 tokens per character.
 constexpr LinearFit<kFeatures>::Priors kPriors = {{
     {0.085, 0.05, 1.0},  // Latin letters, bytes.
     {0.25, 0.15, 1.5},   // Other alphabets, bytes.
