@@ -18,8 +18,8 @@ namespace penstock {
 
 // Notes that the loops and the watch over an engine leave each other.
 struct EngineNotes {
-  std::atomic<bool> wants_answers{true};    // Its health waits for news of a good answer.
-  std::atomic<int> owe_nothing{0};          // Running requests that may leave the engine idle: WebSockets.
+  std::atomic<bool> wants_answers{true};  // Its health waits for news of a good answer.
+  std::atomic<int> owe_nothing{0};        // Running requests that may leave the engine idle: WebSockets.
   // It answered that it has no path for Anthropic's dialect. Forgotten when its facts are found anew, or are others.
   std::atomic<bool> lacks_messages{false};
 
