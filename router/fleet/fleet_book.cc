@@ -170,8 +170,8 @@ void FleetBook::Rebuild() {
 bool FleetBook::RebuildOne(size_t position) {
   Entry& entry = entries_[position];
   ReplicaSpec& spec = fleet_.replicas[position];
-  const ReplicaSpec before = spec;
   if (entry.removed || entry.place || !penstock::RanksOf(entry).empty()) return false;
+  const ReplicaSpec before = spec;
   if (!models_.EnterAgain(config_, entry, fleet_, spec)) return false;
   Describe(config_, entry, free_, fleet_, spec);
   NoteFatalPools(fleet_);
