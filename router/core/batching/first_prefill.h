@@ -83,7 +83,10 @@ class PatientPlacement : public Placement {
   // The best of the replicas to try; none also where the request waits for the prefill of another one.
   std::optional<Choice> ChooseOrWait(RequestState* request, Instant now) {
     const std::optional<Choice> choice = Choose(request, now);
-    if (choice) return first_prefill.Waits(request, *choice, now) ? std::nullopt : choice;
+    if (choice && !first_prefill.Waits(request, *choice, now)) return choice;
+    // It waits by choice until a replica opens or its wait ends. Searched anew by each event, it would leave the others
+    // of its lane no tries: their search would be due at once for ever.
+    if (choice) request->waiting.tried_everywhere = true;
     // The replica that it waits for is closed on; the others were left by choice.
     if (request->waiting.company.replica) request->waiting.reason = WaitReason::kFirstPrefill;
     return std::nullopt;

@@ -15,9 +15,9 @@ using testing::Text;
 
 constexpr int64_t kDocument = 16 * kPrefixBlock.value();
 
-Fleet TwoReplicas() {
+Fleet Replicas(int count) {
   FleetOptions options;
-  options.replicas = 2;
+  options.replicas = count;
   Fleet fleet = MakeFleet(options);
   for (ReplicaSpec& replica : fleet.replicas) {
     replica.prefix_cache = Tokens(100'000);
@@ -37,7 +37,7 @@ RequestArrived Question(uint64_t id, int64_t own = 100, uint64_t document = 1000
 }
 
 TEST(FirstPrefill, ARequestWaitsForThePromptThatItSharesAndGoesWhereItIs) {
-  CoreStepper stepper(TwoReplicas());
+  CoreStepper stepper(Replicas(2));
   const std::vector<Action> first = stepper.Send(Question(1));
   ASSERT_NE(Only<Forward>(first), nullptr) << Text(first);
   const ReplicaId where = Only<Forward>(first)->replica;
@@ -51,7 +51,7 @@ TEST(FirstPrefill, ARequestWaitsForThePromptThatItSharesAndGoesWhereItIs) {
 }
 
 TEST(FirstPrefill, ARequestWithAnotherPromptDoesNotWait) {
-  CoreStepper stepper(TwoReplicas());
+  CoreStepper stepper(Replicas(2));
   const std::vector<Action> first = stepper.Send(Question(1));
   const std::vector<Action> second = stepper.Send(Question(2, 100, 5000));
   ASSERT_NE(Only<Forward>(second), nullptr) << Text(second);
@@ -59,7 +59,7 @@ TEST(FirstPrefill, ARequestWithAnotherPromptDoesNotWait) {
 }
 
 TEST(FirstPrefill, ARequestThatCouldBeLateComputesThePromptItself) {
-  CoreStepper stepper(TwoReplicas());
+  CoreStepper stepper(Replicas(2));
   stepper.Send(Question(1));
   RequestArrived urgent = Question(2);
   urgent.prompt = Tokens(kDocument + 9'000);  // Behind the first prompt it would take 0.9 s of its second.
@@ -67,8 +67,17 @@ TEST(FirstPrefill, ARequestThatCouldBeLateComputesThePromptItself) {
   EXPECT_NE(Only<Forward>(stepper.Send(urgent)), nullptr);
 }
 
+TEST(FirstPrefill, InALargeFleetThoseThatWaitLeaveTheEventsToOthers) {
+  CoreStepper stepper(Replicas(64));
+  for (uint64_t id = 1; id <= 30; ++id) stepper.Send(Question(id));
+  stepper.Wait(Duration::Milliseconds(1));
+  int events = 0;
+  for (; events < 200 && stepper.core.NextDeadline() <= stepper.now; ++events) stepper.Send(TimerFired{});
+  EXPECT_LT(events, 200) << "work is due at once for ever";
+}
+
 TEST(FirstPrefill, AWaitThatBringsNothingEnds) {
-  CoreStepper stepper(TwoReplicas());
+  CoreStepper stepper(Replicas(2));
   stepper.Send(Question(1));
   ASSERT_NE(Only<Park>(stepper.Send(Question(2))), nullptr);
   // The engine stands still: the first token does not come.
@@ -78,7 +87,7 @@ TEST(FirstPrefill, AWaitThatBringsNothingEnds) {
 }
 
 TEST(FirstPrefill, ARequestWhoseReplicaIsLostGoesElsewhereAtOnce) {
-  CoreStepper stepper(TwoReplicas());
+  CoreStepper stepper(Replicas(2));
   const std::vector<Action> first = stepper.Send(Question(1));
   const ReplicaId where = Only<Forward>(first)->replica;
   ASSERT_NE(Only<Park>(stepper.Send(Question(2))), nullptr);
@@ -88,7 +97,7 @@ TEST(FirstPrefill, ARequestWhoseReplicaIsLostGoesElsewhereAtOnce) {
 }
 
 TEST(FirstPrefill, ABurstSpreadsOnceTheQueueForOneCopyTakesLongerThanAnother) {
-  CoreStepper stepper(TwoReplicas());
+  CoreStepper stepper(Replicas(2));
   ASSERT_NE(Only<Forward>(stepper.Send(Question(1))), nullptr);
   bool elsewhere = false;
   for (uint64_t id = 2; id <= 12 && !elsewhere; ++id) {
@@ -98,7 +107,7 @@ TEST(FirstPrefill, ABurstSpreadsOnceTheQueueForOneCopyTakesLongerThanAnother) {
 }
 
 TEST(FirstPrefill, AClientThatLeavesWhileItWaitsLeavesNoWorkBehind) {
-  CoreStepper stepper(TwoReplicas());
+  CoreStepper stepper(Replicas(2));
   stepper.Send(Question(1));
   for (uint64_t round = 0; round < 40; ++round) {
     ASSERT_NE(Only<Park>(stepper.Send(Question(2 + round, 1'500))), nullptr) << round;
@@ -111,7 +120,7 @@ TEST(FirstPrefill, WithoutTheRuleThePromptIsComputedTwice) {
   rules.first_prefill = false;
   PenstockCore core(std::move(rules));
   std::vector<Action> actions;
-  const Fleet fleet = TwoReplicas();
+  const Fleet fleet = Replicas(2);
   const Instant now = Instant::FromSeconds(1);
   core.Apply(FleetChanged{fleet}, now, actions);
   for (uint32_t i = 0; i < 2; ++i) core.Apply(ReplicaHealth{ReplicaId(i), Health::kUp}, now, actions);
