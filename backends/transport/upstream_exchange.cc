@@ -218,7 +218,13 @@ asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duratio
   while (true) {
     absl::StatusOr<bool> ready = state.HeadReady();
     if (!ready.ok()) co_return ready.status();
-    if (*ready) break;
+    if (*ready && !state.IdledOut()) break;
+    if (*ready) {
+      state.NewParser();
+      const absl::Status sent = co_await state.SendFresh(left.value());
+      if (!sent.ok()) co_return sent;
+      continue;
+    }
     if (state.aborted) co_return absl::CancelledError("exchange was aborted");
     if (!state.ReadReady(wants_more)) co_await state.ReadOn(left.value(), wants_more);
     if (state.surprise) std::rethrow_exception(std::exchange(state.surprise, nullptr));

@@ -132,6 +132,8 @@ struct UpstreamExchange::State final : Connection::Waiter {
   // Skips interim answers. True when the final head is complete.
   absl::StatusOr<bool> HeadReady();
   // True when the engine closed a reused connection before the request reached it.
+  // The engine closed an idle connection with 408 while the request travelled. It did not read the request.
+  bool IdledOut() { return reused && parser->head().status == 408; }
   bool WasStale(const boost::system::error_code& error) const { return reused && !any_byte && !Ours(error); }
   absl::Status AfterEnd(const boost::system::error_code& error);
 

@@ -86,7 +86,7 @@ class ClientInput final : private ClientSocket::InputWaiter {
   boost::asio::awaitable<void> AwaitBytes();
   boost::asio::awaitable<void> EndTurn();
   Event Fail(ApiError error);
-  bool refused() const { return !error_.message.empty(); }
+  bool refused() const { return error_ != nullptr; }
   // Zero or less: the client is too slow.
   Duration ReadTimeout();
   Duration BodyTimeout(Instant now);

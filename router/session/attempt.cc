@@ -182,7 +182,8 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
   if (http_status::IsError(head.status)) return std::nullopt;
   const bool switches = state_.request.endpoint == Endpoint::kRealtime;
   const bool good = switches ? head.status == http_status::kSwitchingProtocols &&
-                                   AgreesToUpgrade(FindHeader(head.headers, "upgrade"), FindHeader(head.headers, "sec-websocket-accept"))
+                                   AgreesToUpgrade(FindHeader(head.headers, "upgrade"),
+                                                   FindHeader(head.headers, "sec-websocket-accept"))
                              : http_status::IsSuccess(head.status);
   if (!good) {
     // A client that comes later must not get what may follow.

@@ -48,6 +48,21 @@ TEST(UpstreamFailure, AResetKeptConnectionIsReplacedToo) {
   EXPECT_EQ(RunToEnd(loop, Exchange(pool, Get("/"))).body, "second");
 }
 
+TEST(UpstreamFailure, AKeptConnectionThatEndsWithATimeoutIsReplacedOnce) {
+  asio::io_context loop;
+  const std::string timeout = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+  ScriptedServer server(loop, {[&](Peer& peer) -> asio::awaitable<void> {
+                                 co_await peer.Request();
+                                 co_await peer.Send(Answer("first"));
+                                 co_await peer.Request();
+                                 co_await peer.Send(timeout);
+                               },
+                               Always(Answer("second"))});
+  UpstreamPool pool(loop, server.address(), {});
+  EXPECT_EQ(RunToEnd(loop, Exchange(pool, Get("/"))).body, "first");
+  EXPECT_EQ(RunToEnd(loop, Exchange(pool, Get("/"))).body, "second");
+}
+
 TEST(UpstreamFailure, BytesOfAHeadThatNeverEndsGiveNoMoreTime) {
   asio::io_context loop;
   bool ended = false;
