@@ -45,20 +45,30 @@ std::optional<FirstPrefill::Offer> FirstPrefill::OfferOf(const RequestState& req
   return Offer{index, first_token, gain, request.PrefillAfter(question.cached)};
 }
 
+std::optional<FirstPrefill::Offer> FirstPrefill::BestOffer(const RequestState& request, const Choice& choice,
+                                                           Instant now) {
+  const std::optional<ReplicaId> own = request.waiting.company.replica;
+  if (own && own->value() != choice.replica && servers_.Of(request.arrived.model).size() > kSmallFleet) {
+    if (const std::optional<Offer> offer = OfferOf(request, own->value(), choice, now)) return offer;
+  }
+  std::optional<Offer> best;
+  servers_.DeepestHolders(request, holders_);
+  std::sort(holders_.begin(), holders_.end());
+  for (const size_t index : holders_) {
+    if (index == choice.replica || !request.MayUse(index)) continue;
+    const std::optional<Offer> offer = OfferOf(request, index, choice, now);
+    if (offer && (!best || offer->gain > best->gain)) best = offer;
+  }
+  return best;
+}
+
 bool FirstPrefill::Waits(RequestState* request, const Choice& choice, Instant now) {
   CompanyState& company = request->waiting.company;
   if (!on_ || request->kept > Tokens(0) || request->arrived.prefix.empty() || now >= company.until) {
     End(request);
     return false;
   }
-  std::optional<Offer> best;
-  servers_.DeepestHolders(*request, holders_);
-  std::sort(holders_.begin(), holders_.end());
-  for (const size_t index : holders_) {
-    if (index == choice.replica || !request->MayUse(index)) continue;
-    const std::optional<Offer> offer = OfferOf(*request, index, choice, now);
-    if (offer && (!best || offer->gain > best->gain)) best = offer;
-  }
+  const std::optional<Offer> best = BestOffer(*request, choice, now);
   End(request);
   if (!best) return false;
   if (company.until == Instant::Never()) company.until = now + Duration::Seconds(kMostWait * best->first_token);

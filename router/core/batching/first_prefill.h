@@ -61,6 +61,9 @@ class FirstPrefill {
   bool ClosedForAWhile(const GuardQuestion& question) const;
   // nullopt: the request does not wait for the replica.
   std::optional<Offer> OfferOf(const RequestState& request, size_t replica, const Choice& choice, Instant now) const;
+  // The best of the replicas that hold most of the prompt. Many do in a large fleet: there a request stays with the
+  // replica that it waits for while that is worth it.
+  std::optional<Offer> BestOffer(const RequestState& request, const Choice& choice, Instant now);
   bool HasRoom(const RequestState& request, const ReplicaState& replica, Instant now) const;
 
   const FleetState& fleet_;
