@@ -79,7 +79,7 @@ asio::awaitable<absl::StatusOr<Observation>> EngineScraper::Poll(UpstreamPool& p
     }
     if (!body.ok()) {
       doubtful_ = true;
-      pauses_[i] = kPause;
+      pauses_[i] = *engine_.alive_path != 0 ? kPause : 0;
       fault_ = std::string(body.status().message());
       // Another page would be as late: the next poll asks for it first.
       if (absl::IsDeadlineExceeded(body.status())) co_return body.status();

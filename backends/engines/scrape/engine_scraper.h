@@ -33,8 +33,8 @@ class EngineScraper {
   // wrong, InvalidArgument when a required page is unreadable.
   boost::asio::awaitable<absl::StatusOr<Discovery>> Discover(UpstreamPool& pool, absl::string_view key);
 
-  // Reads the poll pages that are due. Errors as above. Call it at most every 250 ms. An optional page that fails is
-  // left alone for kPause polls; while the engine lives, it costs only its figures.
+  // Reads the poll pages that are due. Errors as above. Call it at most every 250 ms. An optional page that fails
+  // costs only its figures while the engine lives. Where another page shows that, it is left alone for kPause polls.
   boost::asio::awaitable<absl::StatusOr<Observation>> Poll(UpstreamPool& pool, absl::string_view key);
 
  private:
