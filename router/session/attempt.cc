@@ -234,6 +234,9 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
   EngineError error = ParseEngineError(status, *body);
   if (!http_status::IsError(error.status)) error.status = status;
   const bool stored = state_.request.endpoint == Endpoint::kStoredResponse;
+  // Servers of Python refuse the handshake of a path that they do not have with 403.
+  const bool no_socket = state_.request.endpoint == Endpoint::kRealtime && status == http_status::kForbidden;
+  if (no_socket) co_return EndpointMissing(state_.facts().model, state_.request.path(), /*another=*/true);
   if (LacksPath(error)) MessageAsChat::NoteMissing(state_);
   if (LacksPath(error) && !stored)
     co_return EndpointMissing(state_.facts().model, state_.request.path(), /*another=*/true);

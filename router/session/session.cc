@@ -198,8 +198,9 @@ NextStep Session::Judge(const AttemptEnd& end) {
   if (end.engine_at_fault) record_.OnEngineError(end);
   const Blame blame = BlameOf(end);
   // A request that breaks every engine tells of itself: it counts once for all of them.
-  // A page for tokens may be broken at an engine that generates well.
-  const bool broken = blame == Blame::kBroken && !IsQuick(state_.request.endpoint);
+  // A page for tokens, or the handshake of a WebSocket, may be broken at an engine that generates well.
+  const bool beside = IsQuick(state_.request.endpoint) || state_.request.endpoint == Endpoint::kRealtime;
+  const bool broken = blame == Blame::kBroken && !beside;
   if (blame == Blame::kUnreached || (broken && !std::exchange(state_.told_broken, true))) {
     state_.loop.edge().report(state_.forward->replica,
                               blame == Blame::kUnreached ? EngineNews::kConnectFailed : EngineNews::kBrokenAnswer);

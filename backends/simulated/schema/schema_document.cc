@@ -4,12 +4,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "backends/simulated/machine/mix.h"
 #include "backends/simulated/machine/text.h"
+#include "backends/simulated/schema/text_format.h"
 
 namespace penstock::simulated {
 namespace {
@@ -21,18 +22,28 @@ constexpr int kDeepChoice = 8;  // Below this depth an answer takes the shortest
 constexpr int kMostValues = 4096;
 constexpr int64_t kLongestText = 4096;
 constexpr int64_t kMostItems = 256;
+constexpr char kTooLarge[] = "the schema has no document of a bounded size";
 
 bool Has(const json& schema, const char* keyword) { return schema.is_object() && schema.contains(keyword); }
 
-std::optional<double> NumberIn(const json& schema, const char* keyword) {
+const json& MemberOf(const json& schema, const char* keyword, const json& otherwise) {
   const auto found = schema.find(keyword);
-  if (found == schema.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
+  return found == schema.end() ? otherwise : *found;
 }
 
+std::optional<double> NumberIn(const json& schema, const char* keyword) {
+  static const json kNone;
+  const json& value = MemberOf(schema, keyword, kNone);
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+constexpr int64_t kNoCount = -1;
+
+// kNoCount: the keyword has something else.
 int64_t CountIn(const json& schema, const char* keyword, int64_t otherwise) {
+  if (!schema.contains(keyword)) return otherwise;
   const auto number = NumberIn(schema, keyword);
-  return number && *number >= 0 && *number < 1e9 ? static_cast<int64_t>(*number) : otherwise;
+  return number && *number >= 0 ? static_cast<int64_t>(std::min(*number, 1e9)) : kNoCount;
 }
 
 // The members of both; lists of required names are joined.
@@ -70,7 +81,6 @@ class Writer {
   std::optional<json> WriteArray(const json& schema, int depth);
   std::optional<json> WriteText(const json& schema);
   std::optional<json> WriteNumber(const json& schema, bool whole);
-  std::string Formatted(const std::string& format);
   std::string TypeOf(const json& schema);
 
   const json& root_;
@@ -92,7 +102,7 @@ const json* Writer::Resolve(const std::string& reference) const {
 }
 
 std::optional<json> Writer::Write(const json& schema, int depth) {
-  if (depth > kDeepest || ++values_ > kMostValues) return Fail("the schema has no document of a bounded size");
+  if (++values_ > kMostValues || depth > kDeepest) return Fail(kTooLarge);
   if (schema.is_boolean() && schema.get<bool>()) return WriteText(json::object());
   if (!schema.is_object()) return Fail("a schema is an object or true");
   if (const auto reference = schema.find("$ref"); reference != schema.end()) {
@@ -115,11 +125,11 @@ std::optional<json> Writer::Write(const json& schema, int depth) {
 std::optional<json> Writer::WriteOneOf(const json& options, int depth) {
   if (!options.is_array() || options.empty()) return Fail("anyOf and oneOf are lists of schemas");
   const size_t first = Draw() % options.size();
-  for (size_t i = 0; i < options.size(); ++i) {
+  for (size_t i = 0; i < options.size() && values_ <= kMostValues; ++i) {
     auto value = Write(options[(first + i) % options.size()], depth + 1);
     if (value) return value;
   }
-  return std::nullopt;
+  return Fail(fault_.empty() ? "no alternative has a document" : fault_);
 }
 
 std::optional<json> Writer::WriteAllOf(const json& schema, int depth) {
@@ -161,32 +171,38 @@ std::optional<json> Writer::WriteType(const json& schema, int depth) {
 
 std::optional<json> Writer::WriteObject(const json& schema, int depth) {
   json object = json::object();
-  const json required = schema.value("required", json::array());
-  const json properties = schema.value("properties", json::object());
+  static const json kNone = json::array(), kEmpty = json::object();
+  const json& required = MemberOf(schema, "required", kNone);
+  const json& properties = MemberOf(schema, "properties", kEmpty);
   if (!required.is_array() || !properties.is_object()) return Fail("properties is an object, required is a list");
-  const auto is_required = [&](const std::string& name) {
-    return std::find(required.begin(), required.end(), json(name)) != required.end();
-  };
-  for (const auto& [name, part] : properties.items()) {
-    if (!is_required(name) && (depth > kDeepChoice || Draw() % 2 == 0)) continue;
-    auto value = Write(part, depth + 1);
-    if (!value && is_required(name)) return std::nullopt;
-    if (value) object[name] = *std::move(value);
-  }
+  if (required.size() > kMostValues || properties.size() > kMostValues) return Fail(kTooLarge);
+  std::set<std::string> names;
   for (const json& name : required) {
     if (!name.is_string()) return Fail("required is a list of names");
-    const auto key = name.get<std::string>();
-    if (!object.contains(key)) object[key] = *WriteText(json::object());
+    names.insert(name.get<std::string>());
   }
+  for (const auto& [name, part] : properties.items()) {
+    if (!names.contains(name) && (depth > kDeepChoice || Draw() % 2 == 0)) continue;
+    auto value = Write(part, depth + 1);
+    if (!value && names.contains(name)) return std::nullopt;
+    if (value) object[name] = *std::move(value);
+  }
+  for (const std::string& name : names) {
+    if (!object.contains(name)) object[name] = *WriteText(json::object());
+  }
+  const int64_t least = CountIn(schema, "minProperties", 0);
+  if (least == kNoCount || least > std::ssize(object)) return Fail("an object has fewer members than minProperties");
   return object;
 }
 
 std::optional<json> Writer::WriteArray(const json& schema, int depth) {
   json array = json::array();
-  const json fixed = schema.value("prefixItems", json::array());
-  const json items = schema.value("items", json(true));
+  static const json kNone = json::array(), kAny = true;
+  const json& fixed = MemberOf(schema, "prefixItems", kNone);
+  const json& items = MemberOf(schema, "items", kAny);
   const int64_t least = CountIn(schema, "minItems", 0);
   const int64_t most = CountIn(schema, "maxItems", std::max<int64_t>(least, 3));
+  if (least == kNoCount || most == kNoCount) return Fail("minItems and maxItems are counts");
   if (least > kMostItems || !fixed.is_array()) return Fail("an array of at most 256 items is written");
   if (most < least) return Fail("maxItems is below minItems");
   const int64_t drawn = depth > kDeepChoice ? least : 1 + static_cast<int64_t>(Draw() % 3);
@@ -212,34 +228,15 @@ std::optional<json> Writer::WriteArray(const json& schema, int depth) {
   return array;
 }
 
-std::string Writer::Formatted(const std::string& format) {
-  const auto two = [&](uint64_t low, uint64_t count) { return absl::Dec(low + Draw() % count, absl::kZeroPad2); };
-  const std::string date = absl::StrCat("2026-", two(1, 12), "-", two(1, 28));
-  const std::string time = absl::StrCat(two(0, 24), ":", two(0, 60), ":", two(0, 60), "Z");
-  if (format == "date-time") return absl::StrCat(date, "T", time);
-  if (format == "date") return date;
-  if (format == "time") return time;
-  if (format == "duration") return absl::StrCat("PT", 1 + Draw() % 59, "M");
-  if (format == "email") return absl::StrCat("user", Draw() % 1000, "@example.com");
-  if (format == "hostname") return absl::StrCat("host", Draw() % 1000, ".example.com");
-  if (format == "uri") return absl::StrCat("https://example.com/", Draw() % 1000);
-  if (format == "ipv4") return absl::StrCat("192.0.2.", Draw() % 256);
-  if (format == "ipv6") return absl::StrCat("2001:db8::", 1 + Draw() % 9999);
-  if (format != "uuid") return {};
-  const uint64_t high = Draw(), low = Draw();
-  return absl::StrCat(absl::Hex(high >> 32, absl::kZeroPad8), "-", absl::Hex(high >> 16 & 0xffff, absl::kZeroPad4),
-                      "-4", absl::Hex(high & 0xfff, absl::kZeroPad3), "-a",
-                      absl::Hex(low >> 48 & 0xfff, absl::kZeroPad3), "-",
-                      absl::Hex(low & 0xffffffffffff, absl::kZeroPad12));
-}
-
 std::optional<json> Writer::WriteText(const json& schema) {
   if (Has(schema, "pattern")) return Fail("`pattern` is not played by the simulated engine");
   const int64_t least = CountIn(schema, "minLength", 0);
   const int64_t most = CountIn(schema, "maxLength", kLongestText);
-  if (least > kLongestText || most < least) return Fail("a text of at most 4096 characters is written");
+  if (least == kNoCount || most == kNoCount) return Fail("minLength and maxLength are counts");
+  if (most < least) return Fail("maxLength is below minLength");
+  if (least > kLongestText) return Fail("a text of at most 4096 characters is written");
   const json format = schema.value("format", json());
-  std::string text = format.is_string() ? Formatted(format.get<std::string>()) : std::string();
+  std::string text = format.is_string() ? TextOfFormat(format.get<std::string>(), Draw()) : std::string();
   const auto conversation = static_cast<Conversation>(Draw());
   const auto words = 1 + static_cast<int64_t>(conversation % 6);
   const bool fixed = !text.empty();

@@ -202,6 +202,20 @@ def test_an_engine_that_stays_with_http_is_an_error(folder):
             router.wait_for_nothing()
 
 
+def test_failed_handshakes_do_not_take_a_healthy_engine_down(folder):
+    with RealtimeEngine(refuse=200) as engine, Router(folder, config=replicas([engine])) as router:
+        router.wait_for_count("penstock_replica_up", 1)
+        for _ in range(8):
+            assert refused(router).status_code == 502
+        assert router.wait_for_nothing().sum("penstock_replica_up") == 1
+        assert "replica is down" not in router.log() and "probation" not in router.log()
+
+
+def test_a_handshake_that_an_engine_forbids_has_no_endpoint(folder):
+    with RealtimeEngine(refuse=403) as engine, Router(folder, config=replicas([engine])) as router:
+        assert refused(router).status_code == 404
+
+
 def test_a_model_that_nobody_has_is_refused(router):
     assert refused(router, model="nobody").status_code == 404
     assert raw(router, *UPGRADE, line="GET /v1/realtime HTTP/1.1").startswith("HTTP/1.1 400")

@@ -115,5 +115,26 @@ TEST(SchemaDocument, OddSchemasDoNotBreakTheWriter) {
   }
 }
 
+TEST(SchemaDocument, CountsThatNoDocumentHasAreNamed) {
+  for (const char* count : {"5000", "1e9", "1e300", "9223372036854775808", "-1", "\"x\""}) {
+    Fault((std::string(R"({"type":"array","minItems":)") + count + "}").c_str());
+    Fault((std::string(R"({"type":"string","minLength":)") + count + "}").c_str());
+  }
+  EXPECT_NE(Fault(R"({"type":"string","minLength":6,"maxLength":5})").find("below"), std::string::npos);
+  EXPECT_NE(Fault(R"({"type":"object","minProperties":3})").find("minProperties"), std::string::npos);
+}
+
+// One choice among very many, or very many names, costs no more than the bound of values.
+TEST(SchemaDocument, LongListsEndEarly) {
+  json names = json::array();
+  for (int i = 0; i < 20'000; ++i) names.push_back("n" + std::to_string(i));
+  const json wide = {{"type", "object"}, {"required", names}};
+  EXPECT_FALSE(WriteSchemaDocument(wide, 1).value);
+  json references = json::array();
+  for (int i = 0; i < 100'000; ++i) references.push_back({{"$ref", "#"}});
+  const json endless = {{"anyOf", references}};
+  EXPECT_FALSE(WriteSchemaDocument(endless, 1).value);
+}
+
 }  // namespace
 }  // namespace penstock::simulated
