@@ -179,14 +179,14 @@ TEST(LoadClient, AFailureHasItsMessageAsReason) {
         return Chunked({TokenEvent("a")});
     }
   }));
-
   const LoadOutcome outcome = Load(Requests(4, 0.05), To(server));
-
+  std::vector<std::string> reasons;  // On a busy machine requests may arrive in another order.
+  for (const RequestRecord& record : outcome.records) reasons.push_back(record.reason);
+  const auto http = HasSubstr("http_500: Context size has been"),
+             stream = HasSubstr("stream error: Context size has been");
+  EXPECT_THAT(reasons, testing::UnorderedElementsAre(http, stream, HasSubstr("connection: not HTTP"),
+                                                     "stream without finish_reason"));
   for (const RequestRecord& record : outcome.records) EXPECT_EQ(record.fate, Fate::kFailed);
-  EXPECT_THAT(outcome.records[0].reason, HasSubstr("http_500: Context size has been exceeded."));
-  EXPECT_THAT(outcome.records[1].reason, HasSubstr("stream error: Context size has been exceeded."));
-  EXPECT_THAT(outcome.records[2].reason, HasSubstr("connection: not HTTP"));
-  EXPECT_EQ(outcome.records[3].reason, "stream without finish_reason");
 }
 
 TEST(LoadClient, ABrokenStreamIsAFailure) {
