@@ -49,7 +49,7 @@ struct UpstreamRequest {
   std::vector<absl::string_view> body;
   // False: it is written to a fresh connection, and never again.
   bool repeatable = true;
-  // It asks for another protocol: a head with status 101 ends the exchange, and TakeConnection() has the rest.
+  // The request asks for another protocol: a head with status 101 ends the exchange, and TakeConnection() has the rest.
   bool switches = false;
 };
 

@@ -97,7 +97,7 @@ double Tiles(PictureSize size, double side, int most) {
   return best;
 }
 
-// As many slices as the area has squares, and the whole beside them.
+// A picture has as many slices as its area has squares, and the whole picture beside them.
 double Slices(PictureSize size, double side, double most) {
   const double slices = std::min(most, std::ceil(Area(size) / (side * side)));
   return slices <= 1 ? 1 : slices + 1;

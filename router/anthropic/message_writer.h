@@ -2,8 +2,7 @@
 //
 // A chunk of a stream becomes events of a message. Thinking, text and each call of a tool are blocks one after another.
 // The usage comes with the end. Texts keep their escapes as the engine wrote them. Errors become error events.
-// Of several choices the first one counts. One
-// owner; pure. An event costs about a microsecond.
+// The writer reads the first of several choices. It has one owner and is pure. An event costs about a microsecond.
 #ifndef PENSTOCK_ROUTER_ANTHROPIC_MESSAGE_WRITER_H_
 #define PENSTOCK_ROUTER_ANTHROPIC_MESSAGE_WRITER_H_
 

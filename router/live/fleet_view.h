@@ -20,7 +20,7 @@ namespace penstock {
 struct EngineNotes {
   std::atomic<bool> wants_answers{true};  // Its health waits for news of a good answer.
   std::atomic<int> owe_nothing{0};        // Running requests that may leave the engine idle: WebSockets.
-  // It answered that it has no path for Anthropic's dialect. Forgotten when its facts are found anew, or are others.
+  // The engine answered that it has no path for Anthropic's dialect. A new discovery or other facts clear the note.
   std::atomic<bool> lacks_messages{false};
 
   // A request whose silence no step explains begins and ends there: a picture, sound, a configured path.

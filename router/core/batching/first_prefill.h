@@ -87,8 +87,8 @@ class PatientPlacement : public Placement {
   std::optional<Choice> ChooseOrWait(RequestState* request, Instant now) {
     const std::optional<Choice> choice = Choose(request, now);
     if (choice && !first_prefill.Waits(request, *choice, now)) return choice;
-    // It waits by choice until a replica opens or its wait ends. Searched anew by each event, it would leave the others
-    // of its lane no tries: their search would be due at once for ever.
+    // The request waits by choice until a replica opens or its wait ends. A new search with each event would take all
+    // tries of its lane, and the search for the others would be due at once for ever.
     if (choice) request->waiting.tried_everywhere = true;
     // The replica that it waits for is closed on; the others were left by choice.
     if (request->waiting.company.replica) request->waiting.reason = WaitReason::kFirstPrefill;

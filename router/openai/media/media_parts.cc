@@ -12,7 +12,7 @@ namespace {
 
 // Short members stand before or behind the long one.
 constexpr size_t kEnds = 256;
-// Of the base64 text, as far as it may have to be unescaped. The size of a JPEG stands behind its metadata.
+// Bytes of the base64 text that may have to be unescaped. The size of a JPEG stands behind its metadata.
 constexpr size_t kHeader = 128 << 10;
 
 bool HasAtEnds(absl::string_view raw, absl::string_view part) {
