@@ -69,6 +69,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
   result_ = relay_.Feed(writer_ ? writer_->Take(bytes) : bytes, now);
   if (CallsMixedUp()) result_ = StreamRelay::Result::kMalformed;
   if (relay_.any_text()) {
+    state_.silent_work.reset();
     const RequestFacts& facts = state_.facts();
     const double per_step = state_.engine().speculates ? state_.answer.relayed.per_event : 1;
     admission_.ticket().OnFirstToken(state_.answer.relayed.counter, state_.forward->replica, facts.n * facts.prompts,

@@ -7,7 +7,6 @@
 #include "backends/dialect/engine_error.h"
 #include "router/realtime/upgrade.h"
 #include "router/session/answer_stream.h"
-#include "router/session/state/silent_work.h"
 #include "router/session/state/text_counting.h"
 
 namespace penstock {
@@ -53,7 +52,7 @@ asio::awaitable<AttemptEnd> Attempt::Run() {
   // A share: a reload may put another pool in its place while the attempt waits.
   const std::shared_ptr<UpstreamPool> pool = state_.loop.PoolOf(state_.forward->replica);
   if (auto unsuitable = Unsuitable(pool.get())) co_return *std::move(unsuitable);
-  const SilentWork silent(state_);
+  if (MayBeSilent(state_.request.endpoint, state_.facts())) state_.silent_work.emplace(state_.engine().notes);
   if (state_.answer.carried > 0) {
     co_await CountText(*pool);
     if (auto end = EndAfterCount()) co_return *std::move(end);

@@ -195,6 +195,7 @@ AnswerProgress Session::ProgressNow() const {
 }
 
 NextStep Session::Judge(const AttemptEnd& end) {
+  state_.silent_work.reset();
   if (end.engine_at_fault) record_.OnEngineError(end);
   const Blame blame = BlameOf(end);
   // A request that breaks every engine tells of itself: it counts once for all of them.

@@ -108,3 +108,30 @@ def test_an_engine_that_makes_a_picture_in_silence_does_not_hang(folder):
             metrics = router.wait_for_nothing()
             assert metrics.sum("penstock_engine_errors_total", kind="hung") == 0
             assert metrics.sum("penstock_replica_up") == 1
+
+
+def test_a_worker_that_hangs_behind_the_first_token_of_a_picture_is_found(folder):
+    with ScriptedEngine() as hung, ScriptedEngine() as well:
+        for engine in (hung, well):
+            engine.pages = {"/metrics": http(200, METRICS.encode(), "text/plain")}
+        well.script = STREAM_HEAD + chunk(event("well") + event("", "stop") + "data: [DONE]\n\n") + b"0\r\n\r\n"
+        hung.script, hung.hang = STREAM_HEAD + chunk(event("so")), True
+        rows = "".join(
+            f"  - {{id: {name}, url: '{engine.url}', gpus: [{name}], engine: vllm, model: {MODEL}, kv_tokens: 100000}}\n"
+            for name, engine in (("hung", hung), ("well", well))
+        )
+        config = (
+            "gpus: [{id: hung, kind: a100-80}, {id: well, kind: a100-80}]\n"
+            f"models: [{{name: {MODEL}, shape: llama-3.1-8b}}]\nreplicas:\n{rows}limits: {{hang_after: 1s}}\n"
+        )
+        parts = [{"type": "text", "text": "what is it"}, {"type": "image_url", "image_url": {"url": "https://x.example/p.png"}}]
+        with Router(folder, config=config) as router:
+            router.wait_for_count("penstock_replica_up", 2)
+            body = request_bytes(body=chat(model=MODEL, max_tokens=50, stream=True, messages=[{"role": "user", "content": parts}]))
+            asking = [threading.Thread(target=send, args=(router.address, body), kwargs={"timeout": 60}) for _ in range(4)]
+            for thread in asking:
+                thread.start()
+            router.wait_for_log("gave no sign of work")
+            hung.let_go()
+            for thread in asking:
+                thread.join()

@@ -140,6 +140,11 @@ InputCounts InputOf(const RequestFacts& facts) {
   return {facts.text, facts.media, facts.media.Any() ? FamilyOf(facts.model) : MediaFamily::kOther};
 }
 
+bool MayBeSilent(Endpoint endpoint, const RequestFacts& facts) {
+  if (IsQuick(endpoint) || endpoint == Endpoint::kRealtime) return false;
+  return PassesAnswer(endpoint) || facts.media.Any();
+}
+
 int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts) {
   return facts.n * (Generates(endpoint) ? facts.prompts : 1);
 }

@@ -75,6 +75,8 @@ std::optional<ApiError> CheckStoredRequest(const SessionRequest& request, const 
 
 // The prompt for its estimate. The family of its model follows from the name that the client uses.
 InputCounts InputOf(const RequestFacts& facts);
+// True: the answer has no tokens, or no step explains the time until the first one.
+bool MayBeSilent(Endpoint endpoint, const RequestFacts& facts);
 // Outputs that advance together: choices times prompts.
 int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts);
 // The event for the core, without id, prompt tokens and their spread.

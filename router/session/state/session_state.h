@@ -20,6 +20,7 @@
 #include "router/session/client/client.h"
 #include "router/session/rules/resume_rules.h"
 #include "router/session/state/preparation.h"
+#include "router/session/state/silent_work.h"
 
 namespace penstock {
 
@@ -48,6 +49,7 @@ struct SessionState {
   HeaderList engine_headers;                   // Attempt: those for the client.
   RelayState answer;                           // The relay of each attempt, Delivery.
   Instant heard;                               // Session, then the attempt: the last bytes of the engine.
+  std::optional<SilentWork> silent_work;       // Attempt: until the first token, where the engine may be silent.
   std::optional<EngineErrorKind> given_up;     // Session: the present attempt ends because its engine does nothing.
   std::string response_id;                     // Attempt: the engine keeps the answer under it. Empty: it does not.
   int engine_status = 0;                       // Attempt: of the present one; 0: no answer yet.

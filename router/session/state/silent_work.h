@@ -2,24 +2,20 @@
 //
 // Pictures, sound and configured paths make no tokens, and no step explains the time until a prompt with pictures has
 // its first one. While such a request is at an engine, its silence is no sign of a hang; limits.first_byte_timeout
-// holds. Lives as long as the attempt. Any loop.
+// holds. Lives until the first token, or as long as the attempt. Any loop.
 #ifndef PENSTOCK_ROUTER_SESSION_STATE_SILENT_WORK_H_
 #define PENSTOCK_ROUTER_SESSION_STATE_SILENT_WORK_H_
 
 #include <memory>
+#include <utility>
 
-#include "router/session/state/session_state.h"
+#include "router/live/fleet_view.h"
 
 namespace penstock {
 
 class SilentWork {
  public:
-  // The engine of the state's decision.
-  explicit SilentWork(const SessionState& state) {
-    const Endpoint endpoint = state.request.endpoint;
-    const bool silent =
-        !IsQuick(endpoint) && endpoint != Endpoint::kRealtime && (PassesAnswer(endpoint) || state.facts().media.Any());
-    if (silent) notes_ = state.engine().notes;
+  explicit SilentWork(std::shared_ptr<EngineNotes> notes) : notes_(std::move(notes)) {
     if (notes_) notes_->BeginSilentWork();
   }
   ~SilentWork() {
@@ -29,7 +25,7 @@ class SilentWork {
   SilentWork& operator=(const SilentWork&) = delete;
 
  private:
-  std::shared_ptr<EngineNotes> notes_;
+  const std::shared_ptr<EngineNotes> notes_;
 };
 
 }  // namespace penstock
