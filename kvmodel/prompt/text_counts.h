@@ -18,7 +18,7 @@ struct TextCounts {
   int64_t cjk = 0;    // Chinese, Japanese and Korean characters (not bytes), their punctuation and full width included.
   int64_t other = 0;  // All other bytes: punctuation, symbols, emoji, invalid UTF-8.
   int64_t messages = 0;      // Chat messages: each costs template tokens.
-  int64_t tool_bytes = 0;    // JSON bytes of tool schemas.
+  int64_t tool_bytes = 0;    // JSON bytes of tool schemas, and of what else a template may render.
   int64_t exact_tokens = 0;  // A prompt given as token ids: exact, added to the estimate of the text.
 
   TextCounts& operator+=(const TextCounts& other_counts);

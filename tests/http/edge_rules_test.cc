@@ -92,6 +92,7 @@ TEST(ApiErrors, AnErrorInsideAnAnswerIsNotToldAsAStatusThatTheEngineNeverSent) {
 }
 
 TEST(ApiErrors, AnEngineThatRefusesTheRoutersKeyIsNotTheClientsFault) {
+  EXPECT_EQ(FromEngine(EngineError{407, "", "", "", ""}).status, 502);
   EXPECT_EQ(FromEngine(EngineError{401, "bad key", "", "", ""}).status, 502);
   EXPECT_EQ(FromEngine(EngineError{403, "no", "", "", ""}).status, 502);
 }

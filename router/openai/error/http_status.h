@@ -15,6 +15,7 @@ inline constexpr int kUnauthorized = 401;
 inline constexpr int kForbidden = 403;
 inline constexpr int kNotFound = 404;
 inline constexpr int kMethodNotAllowed = 405;
+inline constexpr int kProxyAuthenticationRequired = 407;
 inline constexpr int kRequestTimeout = 408;
 inline constexpr int kConflict = 409;
 inline constexpr int kGone = 410;
@@ -43,7 +44,9 @@ constexpr bool IsKnownError(int status) { return IsError(status) && status < 600
 constexpr bool IsFullEngine(int status) {
   return status == kTooManyRequests || status == kServiceUnavailable || status == kOverloaded;
 }
-constexpr bool IsDeniedKey(int status) { return status == kUnauthorized || status == kForbidden; }
+constexpr bool IsDeniedKey(int status) {
+  return status == kUnauthorized || status == kForbidden || status == kProxyAuthenticationRequired;
+}
 
 absl::string_view ReasonPhrase(int status);
 

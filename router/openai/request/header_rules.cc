@@ -54,10 +54,11 @@ constexpr HeaderNames<9> kForEngines({"accept", "accept-language", "anthropic-be
 // The router validates these, and writes its own.
 constexpr HeaderNames<2> kTrace({"traceparent", "tracestate"});
 constexpr HeaderNames kOwn(kOwnHeaders);
-// The router gives its own advice to retry, with its own errors.
-constexpr HeaderNames<12> kNotForClients({"content-length", "content-type", "content-encoding", "server", "date",
+// The router gives its own advice to retry, with its own errors. An engine does not steer a browser of the router.
+constexpr HeaderNames<15> kNotForClients({"content-length", "content-type", "content-encoding", "server", "date",
                                           "x-request-id", "set-cookie", "x-accel-buffering", "alt-svc", "retry-after",
-                                          "retry-after-ms", "x-should-retry"});
+                                          "retry-after-ms", "x-should-retry", "location", "refresh",
+                                          "strict-transport-security"});
 
 bool IsSane(absl::string_view id) {
   return !id.empty() && id.size() <= kMaxRequestId &&

@@ -8,8 +8,12 @@ PromptUse UseInMessage(absl::string_view key) {
   switch (key.size()) {
     case 4:
       return key == "role" ? PromptUse::kRole : use_if("name", PromptUse::kText);
+    case 5:
+      return use_if("tools", PromptUse::kRaw);
     case 7:
       return use_if("content", PromptUse::kContent);
+    case 9:
+      return use_if("reasoning", PromptUse::kText);
     case 10:
       return use_if("tool_calls", PromptUse::kRaw);
     case 13:
@@ -22,12 +26,12 @@ PromptUse UseInMessage(absl::string_view key) {
 }
 
 PromptUse UseInItem(absl::string_view key) {
-  if (key == "content") return PromptUse::kContent;
+  if (key == "content" || key == "summary") return PromptUse::kContent;
   return key == "arguments" || key == "output" ? PromptUse::kRaw : PromptUse::kNone;
 }
 
 PromptUse UseInPart(absl::string_view key) {
-  if (key == "text" || key == "refusal" || key == "output") return PromptUse::kText;
+  if (key == "text" || key == "refusal" || key == "output" || key == "thinking") return PromptUse::kText;
   if (key == "image_url") return PromptUse::kPicture;
   if (key == "detail") return PromptUse::kDetail;
   if (key == "input_audio" || key == "audio_url") return PromptUse::kSound;

@@ -69,6 +69,8 @@ enum class RequestField : uint8_t {
   kUser,
   kPromptCacheKey,
   kMetadata,
+  kChatTemplate,
+  kChatTemplateKwargs,
   kFieldCount,
   kOutputLimit,  // Any of them.
   kNone,

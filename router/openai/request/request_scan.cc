@@ -100,16 +100,28 @@ MaybeError ReadStreamOptions(const RequestFields& fields, RequestFacts& facts) {
   return std::nullopt;
 }
 
+void CountRendered(const JsonValue& value, RequestFacts& facts) {
+  facts.text.tool_bytes += static_cast<int64_t>(value.span.size());
+  facts.largest_prompt.tool_bytes += static_cast<int64_t>(value.span.size());
+}
+
 MaybeError ReadTools(const RequestFields& fields, RequestFacts& facts) {
   for (Field field : {Field::kTools, Field::kFunctions}) {
     const JsonValue* value = fields.Find(field);
     if (value == nullptr) continue;
     if (value->kind() != JsonKind::kArray) return WrongType(NameOf(field), "an array");
     facts.has_tools = true;
-    facts.text.tool_bytes += static_cast<int64_t>(value->span.size());
-    facts.largest_prompt.tool_bytes += static_cast<int64_t>(value->span.size());
+    CountRendered(*value, facts);
   }
   return std::nullopt;
+}
+
+// Fields that the engine's template, or its form of a gap to fill, may put into the prompt beside the messages.
+void ReadRendered(Endpoint endpoint, const RequestFields& fields, RequestFacts& facts) {
+  for (Field field : {Field::kDocuments, Field::kChatTemplate, Field::kChatTemplateKwargs, Field::kSuffix}) {
+    const JsonValue* value = fields.Find(field);
+    if (value != nullptr && FindPromptRow(endpoint, field) == nullptr) CountRendered(*value, facts);
+  }
 }
 
 // The engine runs every tool that is not a function of the client. A list that takes longer than a turn of the loop is
@@ -196,6 +208,7 @@ MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   if (MaybeError error = ReadString(fields, Field::kServiceTier, facts.service_tier)) return error;
   if (MaybeError error = ReadPrompt(endpoint, fields, facts)) return error;
   if (MaybeError error = ReadTools(fields, facts)) return error;
+  ReadRendered(endpoint, fields, facts);
   if (endpoint == Endpoint::kResponses) {
     if (MaybeError error = ReadEffects(fields, facts)) return error;
   }
