@@ -104,6 +104,7 @@ void ReadinessSet::HandOut() {
     count = std::max(0, epoll_wait(set_.native_handle(), batch_.data(), kBatch, 0));
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = batch_[static_cast<size_t>(i)];
+      pushes_.SetOpen(i + 1 < count);
       if ((event.events & Readiness::kEnded) != 0) {
         ended_.push_back(event);
       } else {
@@ -112,6 +113,7 @@ void ReadinessSet::HandOut() {
       }
     }
   }
+  pushes_.PushAll();
   HandOutEnds();
 }
 

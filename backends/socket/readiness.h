@@ -21,6 +21,7 @@
 #include <deque>
 #include <vector>
 
+#include "backends/socket/late_push.h"
 #include "backends/socket/loop_turns.h"
 
 namespace penstock {
@@ -53,6 +54,8 @@ class Readiness {
   // Registers a socket. `connected`: input and room are worth a try before the first event. Errors: descriptors or
   // memory are exhausted. Once per object.
   ErrorCode Enter(int socket, bool connected);
+  // The writes of this loop that leave with its turn.
+  LatePush& pushes();
   // No more events reach the owner. The close of the descriptor then takes it out of the set.
   void Mute();
 
@@ -93,6 +96,7 @@ class ReadinessSet final : public boost::asio::execution_context::service {
   static ReadinessSet& Of(boost::asio::io_context& loop);
 
   size_t sockets() const { return used_; }
+  LatePush& pushes() { return pushes_; }
 
   static boost::asio::execution_context::id id;  // NOLINT(readability-identifier-naming)
 
@@ -118,6 +122,7 @@ class ReadinessSet final : public boost::asio::execution_context::service {
   void shutdown() noexcept override;
 
   LoopTurns& turns_;
+  LatePush pushes_;
   Descriptor set_;
   std::vector<Place> places_;
   std::vector<uint32_t> free_;
@@ -126,6 +131,8 @@ class ReadinessSet final : public boost::asio::execution_context::service {
   std::array<epoll_event, kBatch> batch_;
   std::deque<epoll_event> ended_;
 };
+
+inline LatePush& Readiness::pushes() { return set_.pushes(); }
 
 }  // namespace penstock
 

@@ -124,8 +124,8 @@ size_t StreamSocket::Peek(asio::mutable_buffer into, size_t seen, ErrorCode& err
   return count > 0 ? static_cast<size_t>(count) : 0;
 }
 
-size_t StreamSocket::WriteSome(std::span<const asio::const_buffer> buffers, ErrorCode& error) {
-  if (tls_ == nullptr) return WriteClear(buffers, error);
+size_t StreamSocket::WriteSome(std::span<const asio::const_buffer> buffers, ErrorCode& error, Push push) {
+  if (tls_ == nullptr) return WriteClear(buffers, error, push);
   error = asio::error::bad_descriptor;
   if (!is_open()) return 0;
   const size_t count = tls_->WriteSome(buffers, error);
@@ -135,7 +135,7 @@ size_t StreamSocket::WriteSome(std::span<const asio::const_buffer> buffers, Erro
   return count;
 }
 
-size_t StreamSocket::WriteClear(std::span<const asio::const_buffer> buffers, ErrorCode& error) {
+size_t StreamSocket::WriteClear(std::span<const asio::const_buffer> buffers, ErrorCode& error, Push push) {
   std::array<iovec, kPieces> pieces;
   const size_t used = std::min(buffers.size(), kPieces);
   size_t all = 0;
@@ -148,10 +148,12 @@ size_t StreamSocket::WriteClear(std::span<const asio::const_buffer> buffers, Err
   message.msg_iovlen = used;
   error = ErrorCode();
   if (all == 0) return 0;
+  const bool late = tcp_ && push == Push::kWithTurn && readiness_.pushes().Takes(all);
   ssize_t count = 0;
   do {
-    count = ::sendmsg(socket_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    count = ::sendmsg(socket_, &message, MSG_DONTWAIT | MSG_NOSIGNAL | (late ? MSG_MORE : 0));
   } while (count < 0 && errno == EINTR);
+  if (late && count > 0) readiness_.pushes().Note(socket_);
   if (count < 0) error = SystemError(errno);
   if (count < static_cast<ssize_t>(all)) readiness_.RoomTaken();
   return count > 0 ? static_cast<size_t>(count) : 0;
@@ -181,6 +183,7 @@ void StreamSocket::ShutDownSend() {
 void StreamSocket::Close() {
   if (!is_open()) return;
   readiness_.Mute();
+  readiness_.pushes().PushNow(socket_);
   ::close(std::exchange(socket_, -1));
 }
 

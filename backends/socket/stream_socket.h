@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 
+#include "backends/socket/late_push.h"
 #include "backends/socket/readiness.h"
 #include "backends/socket/tls.h"
 #include "base/units.h"
@@ -61,8 +62,8 @@ class StreamSocket {
   // Before Handshake(): looks at the first bytes and takes none. would_block: only `seen` bytes are there. eof: the
   // peer ended first.
   size_t Peek(boost::asio::mutable_buffer into, size_t seen, ErrorCode& error);
-  // would_block: no room; with TLS, the same bytes go first next time. Other errors are final.
-  size_t WriteSome(std::span<const boost::asio::const_buffer> buffers, ErrorCode& error);
+  // would_block: no room; with TLS, the same bytes go first next time. Other errors are final. TLS pushes at once.
+  size_t WriteSome(std::span<const boost::asio::const_buffer> buffers, ErrorCode& error, Push push = Push::kNow);
   // False: OnReady() announces the next bytes, room, or the end.
   bool may_read() const { return readiness_.input() || (read_needs_room_ && readiness_.room()); }
   bool may_write() const { return readiness_.room() || (write_needs_input_ && readiness_.input()); }
@@ -80,7 +81,7 @@ class StreamSocket {
 
  private:
   size_t ReadClear(boost::asio::mutable_buffer into, ErrorCode& error);
-  size_t WriteClear(std::span<const boost::asio::const_buffer> buffers, ErrorCode& error);
+  size_t WriteClear(std::span<const boost::asio::const_buffer> buffers, ErrorCode& error, Push push);
 
   int socket_ = -1;
   bool tcp_ = false;

@@ -44,7 +44,8 @@ Connection::ErrorCode Connection::WriteNow(std::vector<asio::const_buffer>& buff
   ErrorCode error;
   size_t first = 0;
   while (first < buffers.size() && !error) {
-    size_t count = socket_->WriteSome(std::span<const asio::const_buffer>(buffers).subspan(first), error);
+    const auto left = std::span<const asio::const_buffer>(buffers).subspan(first);
+    size_t count = socket_->WriteSome(left, error, Push::kWithTurn);
     while (first < buffers.size() && count >= buffers[first].size()) count -= buffers[first++].size();
     if (first < buffers.size()) buffers[first] += count;
     if (first < buffers.size() && !error && !socket_->may_write()) error = asio::error::would_block;

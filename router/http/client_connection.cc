@@ -229,10 +229,10 @@ bool ClientConnection::WriteSmall(absl::string_view bytes) {
   return true;
 }
 
-Written ClientConnection::WriteNow(std::span<asio::const_buffer>& buffers) {
+Written ClientConnection::WriteNow(std::span<asio::const_buffer>& buffers, Push push) {
   while (!buffers.empty() && !gone_) {
     error_code ec;
-    size_t count = socket_.WriteSome(buffers, ec);
+    size_t count = socket_.WriteSome(buffers, ec, push);
     CountWritten(count);
     if (ec == asio::error::would_block) return Written::kPart;
     if (ec) MarkGone();

@@ -48,7 +48,7 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   boost::asio::awaitable<void> Serve();
 
   // Writes what the client takes at once and leaves the rest in `buffers`. Costs no coroutine.
-  Written WriteNow(std::span<boost::asio::const_buffer>& buffers);
+  Written WriteNow(std::span<boost::asio::const_buffer>& buffers, Push push = Push::kNow);
   // Writes all. False: the client is gone.
   boost::asio::awaitable<bool> Write(std::vector<boost::asio::const_buffer> buffers);
   // Writes without waiting. False: nothing was written, because there is no room. Taking only a part, or an error, ends

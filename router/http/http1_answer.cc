@@ -49,7 +49,7 @@ Written Http1Answer::WriteBoth(const std::string& first, absl::string_view secon
   if (first.empty() && second.empty()) return connection_.gone() ? Written::kGone : Written::kAll;
   std::array<asio::const_buffer, 2> buffers = {AsBuffer(first), AsBuffer(second)};
   std::span<asio::const_buffer> left(buffers.data(), second.empty() ? 1 : 2);
-  const Written written = connection_.WriteNow(left);
+  const Written written = connection_.WriteNow(left, Push::kWithTurn);
   if (written == Written::kPart) {
     const bool in_first = left.data() == buffers.data();
     if (in_first) unsent_ = std::string(AsText(left.front()));

@@ -8,6 +8,9 @@
 namespace penstock {
 namespace {
 
+// The room of more actions is given back. One event has far fewer.
+constexpr size_t kMostSpare = 1024;
+
 thread_local Mailbox* mailbox_of_this_thread = nullptr;
 
 }  // namespace
@@ -32,14 +35,18 @@ void Mailbox::Push(const RequestAction& action) {
   });
 }
 
+// A delivery may ask the core for more, and so come here again.
 void Mailbox::Drain() {
-  std::vector<RequestAction> actions;
+  std::vector<RequestAction> actions = std::exchange(spare_, {});
   {
     std::lock_guard lock(mutex_);
     actions.swap(queue_);
     drain_posted_ = false;
   }
   for (const RequestAction& action : actions) deliver_(action);
+  if (actions.capacity() > kMostSpare) return;
+  actions.clear();
+  spare_ = std::move(actions);
 }
 
 }  // namespace penstock

@@ -37,6 +37,7 @@ class Mailbox {
   std::mutex mutex_;
   std::vector<RequestAction> queue_;
   bool drain_posted_ = false;
+  std::vector<RequestAction> spare_;  // The loop's thread: empty, with the room of earlier actions.
 };
 
 }  // namespace penstock

@@ -69,6 +69,28 @@ TEST(Mailbox, AnActionThatADeliveryCausesIsDeliveredAfterwards) {
   EXPECT_EQ(got, (std::vector<uint64_t>{0, 1, 10, 11}));
 }
 
+// A delivery asks the core for more, which drains the mailbox before it returns.
+TEST(Mailbox, ADeliveryMayDrainTheMailboxItself) {
+  boost::asio::io_context io;
+  std::vector<uint64_t> got;
+  Mailbox* self = nullptr;
+  Mailbox mailbox(io, [&](const RequestAction& action) {
+    const uint64_t number = RequestOf(action).value();
+    if (number % 10 == 0) {
+      self->Push(Numbered(number + 5));
+      self->Drain();
+    }
+    got.push_back(number);
+  });
+  self = &mailbox;
+  for (uint64_t round = 0; round < 3; ++round) {
+    mailbox.Push(Numbered(100 * round));
+    mailbox.Push(Numbered(100 * round + 1));
+    mailbox.Drain();
+  }
+  EXPECT_EQ(got, (std::vector<uint64_t>{5, 0, 1, 105, 100, 101, 205, 200, 201}));
+}
+
 TEST(Mailbox, NoActionOfManyThreadsIsLostOrDoubled) {
   constexpr uint64_t kThreads = 4;
   constexpr uint64_t kEach = 2'000;

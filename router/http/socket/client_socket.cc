@@ -33,14 +33,14 @@ void ClientSocket::Skip(asio::mutable_buffer scratch, size_t count) {
 }
 
 // Bytes that TLS began to send go before all others.
-size_t ClientSocket::WriteSome(std::span<const asio::const_buffer> buffers, ErrorCode& ec) {
+size_t ClientSocket::WriteSome(std::span<const asio::const_buffer> buffers, ErrorCode& ec, Push push) {
   while (!owed_.empty()) {
     const asio::const_buffer owed = asio::buffer(owed_);
     const size_t sent = socket_.WriteSome({&owed, 1}, ec);
     if (ec) return 0;
     owed_.erase(0, sent);
   }
-  return socket_.WriteSome(buffers, ec);
+  return socket_.WriteSome(buffers, ec, push);
 }
 
 size_t ClientSocket::WriteOrOwe(absl::string_view bytes, ErrorCode& ec) {

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "backends/socket/late_push.h"
 #include "backends/socket/stream_socket.h"
 #include "backends/socket/suspended.h"
 #include "backends/socket/tls.h"
@@ -50,7 +51,7 @@ class ClientSocket final : private Readiness::Owner {
   size_t Peek(boost::asio::mutable_buffer into, size_t seen, ErrorCode& ec) { return socket_.Peek(into, seen, ec); }
   void Skip(boost::asio::mutable_buffer scratch, size_t count);
   // would_block: AwaitRoom tells when to try again. Owed bytes go first.
-  size_t WriteSome(std::span<const boost::asio::const_buffer> buffers, ErrorCode& ec);
+  size_t WriteSome(std::span<const boost::asio::const_buffer> buffers, ErrorCode& ec, Push push = Push::kNow);
   // Writes a few bytes without a wait. would_block: none were taken. Under TLS the bytes may be owed instead.
   size_t WriteOrOwe(absl::string_view bytes, ErrorCode& ec);
 
