@@ -177,6 +177,18 @@ void WarnPolicy(const Config& config, std::vector<std::string>& warnings) {
   warnings.push_back(absl::StrCat("policy: ", pair.shadow, " in its own shadow has nothing to compare"));
 }
 
+void WarnRoles(const Config& config, std::vector<std::string>& warnings) {
+  const bool any = std::any_of(config.replicas.begin(), config.replicas.end(),
+                               [](const ReplicaConfig& replica) { return replica.role != ReplicaRole::kBoth; });
+  if (!any) return;
+  warnings.push_back("replicas: role has an effect in simulate only; in serve, decode replicas compute all prompts");
+  const PolicyPair pair = PolicyPairOf(config.policy);
+  if (pair.decide == "penstock") return;
+  warnings.push_back(absl::StrCat("policy: ", pair.decide,
+                                  " knows no pairs: prefill replicas stay idle, and decode replicas compute all "
+                                  "prompts"));
+}
+
 void WarnState(const StateConfig& state, std::vector<std::string>& warnings) {
   if (state.path.empty()) return;
   const std::filesystem::path path(state.path);
@@ -226,6 +238,7 @@ std::vector<std::string> Warnings(const Config& config) {
   WarnRelayHeaders(config, warnings);
   WarnState(config.state, warnings);
   WarnPolicy(config, warnings);
+  WarnRoles(config, warnings);
   if (!config.tenants.empty() && !config.tenant_header.empty()) {
     warnings.push_back("tenant_header has no effect: tenants are known by their keys");
   }

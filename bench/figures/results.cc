@@ -8,6 +8,13 @@
 namespace penstock::bench {
 namespace {
 
+// Seconds per token behind the first; nullopt: fewer than two tokens.
+std::optional<double> TpotOf(const RequestRecord& record) {
+  const int64_t count = record.tokens.tokens();
+  if (count < 2) return std::nullopt;
+  return (record.tokens.last() - *record.tokens.first()).seconds() / static_cast<double>(count - 1);
+}
+
 // Sums that become one GroupResults.
 struct GroupSums {
   int64_t offered = 0;
@@ -17,6 +24,7 @@ struct GroupSums {
   int64_t active = 0;
   int64_t goodput = 0;
   std::vector<double> ttft;
+  std::vector<double> tpot;
 
   void Add(const RequestRecord& record) {
     ++offered;
@@ -25,6 +33,7 @@ struct GroupSums {
     active += record.ActiveTokens();
     if (const std::optional<Duration> first = record.tokens.first())
       ttft.push_back((*first - record.arrival).seconds());
+    if (const std::optional<double> each = TpotOf(record)) tpot.push_back(*each);
     if (!record.OnTime()) return;
     ++on_time;
     goodput += record.tokens.tokens();
@@ -39,6 +48,7 @@ struct GroupSums {
     group.active_tokens_per_s = static_cast<double>(active) / seconds;
     group.goodput_tokens_per_s = static_cast<double>(goodput) / seconds;
     group.ttft_s = PercentilesOf(ttft);
+    group.tpot_s = PercentilesOf(tpot);
     return group;
   }
 };
@@ -95,8 +105,7 @@ struct LatencySamples {
     const std::optional<Duration> first = record.tokens.first();
     if (!first) return;
     ttft.push_back((*first - record.arrival).seconds());
-    const int64_t count = record.tokens.tokens();
-    if (count > 1) tpot.push_back((record.tokens.last() - *first).seconds() / static_cast<double>(count - 1));
+    if (const std::optional<double> seconds = TpotOf(record)) tpot.push_back(*seconds);
   }
 };
 

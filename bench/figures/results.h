@@ -99,6 +99,7 @@ struct GroupResults {
   double active_tokens_per_s = 0;
   double goodput_tokens_per_s = 0;
   std::optional<Percentiles> ttft_s;
+  std::optional<Percentiles> tpot_s;
 };
 
 struct Results {

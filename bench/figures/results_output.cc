@@ -87,7 +87,8 @@ Json GroupsAsJson(const std::map<std::string, GroupResults>& groups) {
                 {"on_time_share", group.on_time_share},
                 {"active_tokens_per_s", group.active_tokens_per_s},
                 {"goodput_tokens_per_s", group.goodput_tokens_per_s},
-                {"ttft_s", ToJson(group.ttft_s)}});
+                {"ttft_s", ToJson(group.ttft_s)},
+                {"tpot_s", ToJson(group.tpot_s)}});
   }
   return json;
 }

@@ -21,6 +21,7 @@ FleetSimulation::FleetSimulation(SimulatedFleetSpec spec, AdmissionCore& core, S
       accounts_(spec_, options_.window),
       engines_(spec_, events_, accounts_.gpus()),
       adapters_(spec_, events_),
+      handovers_(spec_, engines_),
       link_(options_, spec_.replicas.size(), events_),
       groups_(GroupsByPool(spec_.fleet)) {}
 
@@ -131,8 +132,8 @@ void FleetSimulation::Act(const Action& action) {
 void FleetSimulation::Place(const Forward& forward) {
   const uint64_t request = forward.request.value();
   accounts_.Forwarded(forward);
-  const Duration host_time = spec_.replicas[forward.replica.value()].host_time;
-  link_.SendRequest(request, requests_->Forward(request, forward.replica), host_time);
+  const ReplicaId first = handovers_.Begin(forward);
+  link_.SendRequest(request, requests_->Forward(request, first), spec_.replicas[first.value()].host_time);
 }
 
 void FleetSimulation::Turn(const Refuse& refuse) {
@@ -179,7 +180,8 @@ void FleetSimulation::Submit(uint64_t request, uint64_t tries) {
   if (limits.prefix_cache && !live.arrival->prefix.empty()) {
     sequence.prefix_blocks = BlocksOf(PrefixOf(spec_.fleet, *live.arrival), live.arrival->prompt, limits.block);
   }
-  if (tries > 1) accounts_.CountRecomputed(sequence.prompt);
+  if (tries > 1 && !handovers_.Handed(request)) accounts_.CountRecomputed(sequence.prompt);
+  handovers_.Reach(request, sequence);
   if (!engines_.Submit(replica, sequence)) {
     End(request, Fate::kFailed, "engine_rejected");
     return Tell(RequestClosed{RequestId(request), Outcome::kRejected, Tokens(0), Tokens(0), false});
@@ -215,6 +217,14 @@ void FleetSimulation::Deliver(uint64_t position) {
 void FleetSimulation::Close(const simulated::SequenceEnded& ended, const LiveRequest& live) {
   const uint64_t request = LiveRequests::RequestOf(ended.id);
   requests_->CloseStream(request);
+  if (handovers_.InPrefill(request) && ended.end == simulated::SequenceEnd::kStop) {
+    const ReplicaId next = handovers_.Computed(request, ended.id);
+    const Duration transfer = handovers_.TransferOf(request, live.arrival->prompt + Tokens(live.tokens));
+    const Duration host_time = spec_.replicas[next.value()].host_time;
+    link_.SendRequest(request, requests_->Forward(request, next), transfer + host_time);
+    return Tell(PrefillEnded{RequestId(request), true, ended.cached_prompt});
+  }
+  handovers_.Drop(request);
   RequestClosed closed{RequestId(request), Outcome::kFinished, live.arrival->prompt, Tokens(live.tokens), false};
   closed.cached = ended.cached_prompt;
   accounts_.CountCached(ended.cached_prompt);
@@ -239,6 +249,7 @@ void FleetSimulation::Vanish(uint64_t request) {
     engines_.Abort(live.replica.value(), requests_->SequenceOf(request));
     requests_->CloseStream(request);
   }
+  handovers_.Drop(request);
   End(request, Fate::kFailed, "client_gone");
   Tell(RequestClosed{RequestId(request), Outcome::kClientGone, Tokens(0), Tokens(live.tokens), false});
 }
@@ -247,12 +258,14 @@ void FleetSimulation::Requeue(uint64_t request) {
   LiveRequest& live = (*requests_)[request];
   if (!live.open || live.waiting) return;
   const size_t replica = live.replica.value();
+  const bool in_prefill = handovers_.InPrefill(request);
   engines_.Abort(replica, requests_->SequenceOf(request));
+  handovers_.Drop(request);
   requests_->CloseStream(request);
   requests_->Requeue(request);
   // A stream continues from the client's tokens; a request answered in one piece starts again.
   if (!live.arrival->observed) live.tokens = 0;
-  Tell(RequestRequeued{RequestId(request), Tokens(live.tokens), engines_.IsDown(replica)});
+  Tell(RequestRequeued{RequestId(request), Tokens(live.tokens), engines_.IsDown(replica), in_prefill});
 }
 
 void FleetSimulation::Measure(size_t replica) {
@@ -278,22 +291,6 @@ void FleetSimulation::Sample() {
   }
   if (!endless_ && requests_->open() == 0) return;
   events_.Schedule(now + options_.sample_period, Occurrence::kSample, 0);
-}
-
-void FleetSimulation::Die(size_t replica) {
-  const std::vector<uint64_t> lost = requests_->Streams(replica);
-  std::vector<simulated::SequenceId> sequences;
-  for (const uint64_t request : lost) sequences.push_back(requests_->SequenceOf(request));
-  engines_.Die(replica, sequences);
-  Tell(ReplicaHealth{IdOf(replica), Health::kDown});
-  for (const auto& gone : adapters_.Forget(replica)) Tell(gone);
-  for (const uint64_t request : lost) Requeue(request);
-  engines_.StartNeighboursInMemory(replica);
-}
-
-void FleetSimulation::Rise(size_t replica) {
-  engines_.Rise(replica);
-  Tell(ReplicaHealth{IdOf(replica), Health::kUp});
 }
 
 }  // namespace penstock::bench

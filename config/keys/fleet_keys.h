@@ -143,6 +143,12 @@ void VisitFields(Section& replica, Visitor& visit) {
        "The engine keeps its KV cache in elastic memory under a limit of its own (kvcached). Left out: it has no such "
        "limit."},
       replica.elastic, SectionForm{true});
+  visit({"role",
+         "prefill: it computes prompts and hands caches over to decode replicas, which answer. both: it does all."},
+        replica.role, ChoiceForm{kRoleNames});
+  visit({"transfer",
+         "Bandwidth by which each GPU of a prefill replica hands caches over; the router learns the true time."},
+        replica.transfer, BandwidthForm{0.001, 1e5});
   visit({"simulated", "Penstock simulates the engine. {} takes every default."}, replica.simulated, SectionForm{true});
 }
 

@@ -19,6 +19,9 @@ inline constexpr std::array<absl::string_view, 2> kElasticNames = {"read", "mana
 inline constexpr std::array<absl::string_view, 2> kOverflowNames = {"preempt", "error"};
 inline constexpr std::array<absl::string_view, 3> kLayerKindNames = {"attention", "latent", "recurrent"};
 
+// In the order of ReplicaRole.
+inline constexpr std::array<absl::string_view, 3> kRoleNames = {"both", "prefill", "decode"};
+
 // In the order of SleepBy.
 inline constexpr std::array<absl::string_view, 2> kSleepByNames = {"auto", "command"};
 

@@ -26,6 +26,9 @@ void CheckNodes(const Draft& draft);
 // Address, GPUs, model, sizes and simulation of one replica, with its place.
 void CheckReplica(const Config& config, const ReplicaConfig& replica, const MapReader& map);
 
+// The replica's role, and its partner among the other replicas of its model.
+void CheckRole(const Config& config, const ReplicaConfig& replica, const MapReader& map);
+
 // Names and aliases of all configured models. The views live as long as `config`.
 std::vector<absl::string_view> ModelNames(const Config& config);
 

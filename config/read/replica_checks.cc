@@ -150,6 +150,7 @@ void CheckReplica(const Config& config, const ReplicaConfig& replica, const MapR
   CheckSimulated(config, replica, map);
   CheckSleepOf(replica, map);
   CheckElasticOf(config, replica, map);
+  CheckRole(config, replica, map);
   if (replica.kv_tokens && replica.kv_memory) map.Fail("kv_memory", "give kv_memory or kv_tokens, not both");
 }
 

@@ -48,6 +48,9 @@ struct ModelConfig {
   bool storage = false;       // Its requests need the storage of their node.
 };
 
+// Part of a request that an engine of a pair computes; kBoth: it is no part of a pair.
+enum class ReplicaRole : uint8_t { kBoth, kPrefill, kDecode };
+
 // A LoRA adapter that engines load when it is asked for.
 struct AdapterConfig {
   std::string name;
@@ -143,6 +146,8 @@ struct ReplicaConfig {
   int max_adapters = 4;           // Loaded by order at a time.
   std::optional<Bytes> resident;  // On each GPU while it is awake; empty: weights and KV cache.
   std::optional<ReplicaSleepConfig> sleep;
+  ReplicaRole role = ReplicaRole::kBoth;
+  double transfer = 25;  // GB/s on each GPU, by which it hands caches over.
   std::optional<ReplicaElasticConfig> elastic;
   std::optional<SimulatedConfig> simulated;
 };

@@ -45,8 +45,11 @@ void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   rooms_.fleet.TickRisk(now_);
   slow_.grey.Review(now_);
   const auto take = [&](const auto& concrete) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(concrete)>, NodeReport>) {
+    using Concrete = std::decay_t<decltype(concrete)>;
+    if constexpr (std::is_same_v<Concrete, NodeReport>) {
       slow_.nodes.Told(concrete);
+    } else if constexpr (std::is_same_v<Concrete, PrefillEnded>) {
+      rooms_.placement.pairs.Ended(concrete, now_);
     } else {
       On(concrete, actions);
     }
@@ -71,6 +74,7 @@ void PenstockCore::On(const RequestArrived& event, Actions& actions) {
 void PenstockCore::On(const FirstToken& event, Actions&) {
   RequestState* request = rooms_.requests.Find(event.request);
   if (request == nullptr || !rooms_.running.TakeFirstToken(request, now_)) return;
+  rooms_.placement.pairs.HandedOver(request, now_);
   rooms_.work.Open(rooms_.fleet.replica(request->running.replica));
 }
 
@@ -157,8 +161,9 @@ void PenstockCore::On(const TimerFired&, Actions& actions) {
   pump_.RefuseLate(now_, actions);
   for (const ModelId model : adapters_.hopeless()) pump_.RefuseAll(model, Refusal::kAdapterFailed, now_, actions);
   if (rooms_.running.unobserved() == 0) return;
+  rooms_.placement.pairs.Review(now_);
   for (ReplicaState& replica : rooms_.fleet.replicas()) {
-    if (replica.unobserved() == 0) continue;
+    if (replica.load.unobserved == 0) continue;
     rooms_.running.CatchUp(replica, kRefreshPerEvent, now_);
     rooms_.work.Open(replica);
   }

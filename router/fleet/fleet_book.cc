@@ -16,7 +16,14 @@ void SetMemory(const Config& config, const KnownReplica& replica, FreePlaces& fr
   spec.shares_prompts = !plan.overflow_fatal;
   spec.resident = ResidentOf(config, replica, plan);
   spec.pools.clear();
+  spec.role = static_cast<EngineRole>(replica.config.role);
+  spec.transfer = 0;
   for (const PoolPlan& planned : plan.pools) {
+    constexpr double kBytesPerGB = 1e9;
+    constexpr double kPrompt = 4096;
+    if (planned.in_bytes && spec.role == EngineRole::kPrefill) {
+      spec.transfer = plan.footprint.Expected(kPrompt) / kPrompt / (replica.config.transfer * kBytesPerGB);
+    }
     const PoolId id = PoolFor(fleet, free, planned.name, planned.in_bytes);
     PoolSpec& pool = fleet.pools[id.value()];
     pool.capacity = planned.capacity;

@@ -221,6 +221,7 @@ TEST(Results, TheJsonHasEveryNameAndNullForTheUnknown) {
   EXPECT_EQ(json["per_class"]["standard"]["refused"], 1);
   EXPECT_DOUBLE_EQ(json["per_tenant"]["t"]["on_time_share"], 0.5);
   EXPECT_DOUBLE_EQ(json["per_tenant"]["t"]["ttft_s"]["p99"], 0.5);
+  EXPECT_EQ(json["per_tenant"]["t"]["tpot_s"], json["tpot_s"]);
   EXPECT_TRUE(json["per_replica"].is_object());
 }
 

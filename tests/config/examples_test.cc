@@ -32,14 +32,14 @@ TEST_P(Examples, LoadAsTheyAreAndPrintWhatLoadsAgain) {
 
 INSTANTIATE_TEST_SUITE_P(Files, Examples,
                          ::testing::Values("smallest.yaml", "two-engines.yaml", "colocated-a100.yaml",
-                                           "threshold-gate.yaml", "full.yaml", "demo.yaml"));
+                                           "threshold-gate.yaml", "full.yaml", "demo.yaml", "pairs.yaml"));
 
 TEST(ExampleFiles, AreAllTested) {
   int files = 0;
   for (const auto& entry : fs::directory_iterator(kFolder)) {
     files += entry.path().extension() == ".yaml" ? 1 : 0;
   }
-  EXPECT_EQ(files, 6);
+  EXPECT_EQ(files, 7);
 }
 
 TEST(ExampleFiles, TheFullOneNamesEveryKey) {

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from processes import BINARY, wait_until
+from processes import BINARY, ROOT, wait_until
 
 FLEET = """
 gpus: [{id: g0, kind: a100-80}, {id: g1, kind: a100-80}]
@@ -259,3 +259,16 @@ def test_streams_that_a_dying_engine_cuts_have_failed(tmp_path, trace):
     assert ended["failed"].get("no_replica", 0) > 0
     assert ended["refused"]["no_replica"] > 0
     assert ended["offered"] == 50
+
+
+def test_pairs_answer_at_their_decode_replicas(tmp_path):
+    path = tmp_path / "pairs.yaml"
+    path.write_text((ROOT / "config/examples/pairs.yaml").read_text())
+    log = tmp_path / "run.log"
+    run = result(path, "--trace", "generate:azure-conv", "--rate", "1", "--duration", "30s", "--log", log)
+    assert run["offered"] == run["finished"] > 100
+    assert set(run["per_replica"]) == {"decode-0", "decode-1"}
+    assert set(run["per_gpu"]) <= {"gpu2", "gpu3"}
+    ended = sum(1 for line in log.read_text().splitlines() if line.startswith("event ") and " prefill-ended " in line)
+    assert 0 < ended < run["finished"], "short prompts have one stage"
+    assert run["gpu_seconds"]["gpu0"]["productive"] > 0

@@ -56,6 +56,52 @@ TEST(StepMachine, APreemptedSequenceFindsItsOwnCachedBlocksAgain) {
   EXPECT_EQ(machine.Gauges().recomputed_tokens, 16) << "one of its two blocks was taken by the first sequence";
 }
 
+TEST(StepMachine, ACacheThatAnotherEngineReadsStaysUntilItIsReleased) {
+  StepMachine machine(Pool(64));
+  Sequence sequence = Of(1, 31, 1);
+  sequence.embedding = sequence.keeps = true;
+  machine.Submit(sequence);
+  EXPECT_THAT(OneStep(machine).outcome.ended, SizeIs(1));
+  EXPECT_EQ(machine.Gauges().used, Blocks(2));
+  EXPECT_EQ(machine.Gauges().running, 0);
+  EXPECT_FALSE(machine.HasWork());
+  EXPECT_TRUE(machine.Abort(1));
+  EXPECT_EQ(machine.Gauges().used, Blocks(0));
+  EXPECT_EQ(machine.Gauges().aborted, 0) << "it had ended";
+  EXPECT_FALSE(machine.Abort(1));
+}
+
+TEST(StepMachine, APromptWhoseCacheArrivedComputesItsLastTokenOnly) {
+  StepMachine machine(Pool(4096));
+  Sequence sequence = Of(1, 100, 3);
+  sequence.arrived = Tokens(100);
+  sequence.prefix_blocks = {11, 12, 13, 14, 15, 16};
+  machine.Submit(sequence);
+  const Step step = OneStep(machine);
+  EXPECT_EQ(step.load.prefill, PrefillOf(Tokens(99), Tokens(100)));
+  EXPECT_THAT(step.outcome.tokens, ElementsAre(TokenMade{1, true}));
+  EXPECT_EQ(machine.Gauges().used, Blocks(7));
+  EXPECT_EQ(machine.Gauges().prefix_hits, 0);
+  // Its blocks are cached as if they had been computed here.
+  sequence.id = 2;
+  sequence.arrived = Tokens(0);
+  machine.Submit(sequence);
+  EXPECT_EQ(OneStep(machine).load.prefill, PrefillOf(Tokens(96), Tokens(100)));
+}
+
+TEST(StepMachine, APreemptedSequenceComputesWhatHadArrivedAgain) {
+  EngineLimits limits = Pool(64);
+  limits.prefix_cache = false;
+  StepMachine machine(limits);
+  machine.Submit(Of(1, 31, 4));
+  Sequence second = Of(2, 31, 4);
+  second.arrived = Tokens(31);
+  machine.Submit(second);
+  while (machine.HasWork()) OneStep(machine);
+  EXPECT_EQ(machine.Gauges().preemptions, 1);
+  EXPECT_EQ(machine.Gauges().recomputed_tokens, 32);
+}
+
 TEST(StepMachine, AStepWithoutPreemptionAfterwardsAdmitsAgain) {
   StepMachine machine(Pool(64));
   machine.Submit(Of(1, 31, 3));

@@ -4,14 +4,10 @@
 #include <cassert>
 #include <utility>
 
-#include "backends/simulated/machine/mix.h"
 #include "backends/simulated/machine/speculation.h"
 
 namespace penstock::simulated {
 namespace {
-
-// The tag of private content: the serial of its owner and the position of the block.
-uint64_t PrivateTag(uint64_t serial, int64_t index) { return serial << 24 | static_cast<uint64_t>(index); }
 
 EngineLimits Checked(EngineLimits limits) {
   assert(limits.block.value() > 0 && limits.max_sequences > 0 && limits.batch_budget.value() > 0);
@@ -55,10 +51,10 @@ bool StepMachine::Abort(SequenceId id) {
   const Slot slot = found->second;
   if (states_[slot].running) {
     running_.erase(std::find(running_.begin(), running_.end(), slot));
-  } else {
+  } else if (!states_[slot].kept) {
     waiting_.Remove(slot);
   }
-  ++counts_.aborted;
+  counts_.aborted += states_[slot].kept ? 0 : 1;
   Free(slot);
   return true;
 }
@@ -115,11 +111,13 @@ bool StepMachine::Admit(Slot slot, StepLoad& load) {
   state.lost = {};
   state.computed = static_cast<int64_t>(found_.size()) * limits_.block.value();
   state.room = state.computed;
+  const int64_t cached = state.computed;
   if (!state.admitted) {
     counts_.prefix_queries += state.tokens;
     counts_.prefix_hits += state.computed;
     counts_.prompt_tokens += state.tokens;
     state.cached_prompt = state.computed;
+    state.computed = std::max(state.computed, std::min(state.request.arrived.value(), state.tokens - 1));
     state.reached = state.computed;
   }
   state.admitted = true;
@@ -127,7 +125,9 @@ bool StepMachine::Admit(Slot slot, StepLoad& load) {
   state.running = true;
   running_.push_back(slot);
   const int64_t tokens = std::min(state.tokens - state.computed, budget_);
-  if (MakeRoom(slot, state.computed + tokens, load)) Compute(slot, tokens, load);
+  if (!MakeRoom(slot, state.computed + tokens, load)) return true;
+  if (limits_.prefix_cache) CacheFullBlocks(state, cached, state.computed);
+  Compute(slot, tokens, load);
   return true;
 }
 
@@ -173,18 +173,6 @@ bool StepMachine::Allocate(State& state, int64_t tokens) {
   return true;
 }
 
-void StepMachine::CacheFullBlocks(State& state, int64_t from, int64_t to) {
-  const int64_t block = limits_.block.value();
-  if (from / block == to / block) return;
-  for (int64_t i = from / block; i < to / block; ++i) {
-    if (i < static_cast<int64_t>(state.request.prefix_blocks.size())) {
-      pool_.Publish(state.blocks[i], state.request.prefix_blocks[i]);
-    } else {
-      pool_.Tag(state.blocks[i], PrivateTag(state.serial, i));
-    }
-  }
-}
-
 void StepMachine::PreemptLast(StepLoad& load) {
   const Slot slot = running_.back();
   running_.pop_back();
@@ -199,23 +187,6 @@ void StepMachine::PreemptLast(StepLoad& load) {
   waiting_.PushFront(slot);
   ++load.preempted;
   ++counts_.preemptions;
-}
-
-void StepMachine::FindCached(const State& state, std::vector<BlockIndex>& found) const {
-  if (!limits_.prefix_cache) return;
-  const int64_t most = (state.tokens - 1) / limits_.block.value();
-  const auto published = static_cast<int64_t>(state.request.prefix_blocks.size());
-  const auto lost = static_cast<int64_t>(state.lost.size());
-  for (int64_t i = 0; i < most; ++i) {
-    if (i < published) {
-      const auto block = pool_.Find(state.request.prefix_blocks[i]);
-      if (!block) return;
-      found.push_back(*block);
-    } else {
-      if (i >= lost || !pool_.Holds(state.lost[i], PrivateTag(state.serial, i))) return;
-      found.push_back(state.lost[i]);
-    }
-  }
 }
 
 StepOutcome StepMachine::EndStep() {
@@ -254,10 +225,12 @@ void StepMachine::MakeTokens(Slot slot, StepOutcome& outcome) {
 }
 
 void StepMachine::EndSequence(Slot slot, SequenceEnd end, StepOutcome& outcome) {
-  const State& state = states_[slot];
+  State& state = states_[slot];
   outcome.ended.push_back({state.request.id, end, Tokens(state.generated), Tokens(state.cached_prompt)});
   ++(end == SequenceEnd::kPoolExhausted ? counts_.failed : counts_.finished);
-  Free(slot);
+  state.running = false;
+  state.kept = state.request.keeps && end != SequenceEnd::kPoolExhausted;
+  if (!state.kept) Free(slot);
 }
 
 void StepMachine::EndEverything(StepOutcome& outcome) {

@@ -46,6 +46,8 @@ struct Sequence {
   Tokens output{0};                     // The sequence ends after this many tokens (at least 1).
   std::vector<uint64_t> prefix_blocks;  // Chained hashes of the full blocks of the prompt.
   bool embedding = false;               // The sequence ends with its prefill and makes no token.
+  bool keeps = false;                   // Its blocks stay taken behind its end, until Abort: another engine reads them.
+  Tokens arrived{0};                    // Leading tokens of the prompt whose cache another engine computed.
 };
 
 // The work of a scheduled step, for the step-time model.
@@ -104,7 +106,8 @@ class StepMachine {
   // Queues a sequence. False when it can never run (no prompt, or a prompt of at least max_context), and when a
   // sequence with this id exists.
   bool Submit(const Sequence& sequence);
-  // Removes a sequence and frees its blocks. The outcome of a step in flight then omits it. False for unknown ids.
+  // Removes a sequence, or what one that ended keeps, and frees its blocks. The outcome of a step in flight then omits
+  // it. False for unknown ids.
   bool Abort(SequenceId id);
 
   // True when a step would compute a token. Waiting for elastic memory that neighbours hold is not work.
@@ -147,6 +150,7 @@ class StepMachine {
     bool decoding = false;  // The prefill is done.
     bool running = false;
     bool admitted = false;  // At least once.
+    bool kept = false;      // It has ended and keeps its blocks.
   };
   struct Scheduled {
     Slot slot = WaitingList::kNone;

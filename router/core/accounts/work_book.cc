@@ -90,18 +90,19 @@ void WorkBook::On(const Forward& action) {
   if (found == requests_.end()) return;
   Request& request = found->second;
   Leave(action.request, request);
-  Replica* replica = At(action.replica);
-  if (replica == nullptr) return;
+  const ReplicaId first = action.prefill ? action.prefill->replica : action.replica;
+  if (At(first) == nullptr) return;
   if (request.begun) recomputed_tokens_ += (request.prompt + request.generated).value();
-  request.replica = action.replica;
+  request.replica = first;
+  request.answers = action.replica;
   request.stage = Stage::kPrefilling;
   request.late = false;
   const bool ever = request.due < Instant::Never();
   const Duration ahead = request.visible ? request.tpot * (request.generated.value() / request.sequences) : Duration();
   request.due_of_run = ever ? request.due + ahead : Instant::Never();
-  ++replica->prefilling;
+  ++At(first)->prefilling;
   if (ever) timers_.insert(TimerOf(action.request, request));
-  Publish(action.replica);
+  Publish(first);
 }
 
 void WorkBook::On(const Park& action) {
@@ -126,6 +127,24 @@ void WorkBook::On(const FirstToken& event) {
   request.stage = Stage::kDecoding;
   request.begun = true;
   if (Replica* replica = At(request.replica)) ++replica->decoding;
+  Publish(request.replica);
+}
+
+void WorkBook::On(const PrefillEnded& event) {
+  const auto found = requests_.find(event.request);
+  if (found == requests_.end() || found->second.stage != Stage::kPrefilling) return;
+  Request& request = found->second;
+  Replica* next = At(request.answers);
+  if (next == nullptr || request.answers == request.replica) return;
+  const ReplicaId first = request.replica;
+  --At(first)->prefilling;
+  ++next->prefilling;
+  if (request.late) {
+    --At(first)->prefilling_late;
+    ++next->prefilling_late;
+  }
+  request.replica = request.answers;
+  Publish(first);
   Publish(request.replica);
 }
 

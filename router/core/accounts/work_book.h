@@ -48,6 +48,7 @@ class WorkBook {
   struct Request {
     ModelId model;
     ReplicaId replica;
+    ReplicaId answers;  // It goes on there once its prompt is computed; mostly `replica`.
     Stage stage = Stage::kArrived;
     bool late = false;    // It is overdue without a token of its present run.
     bool begun = false;   // A run of it gave a token.
@@ -84,6 +85,7 @@ class WorkBook {
 
   void On(const RequestArrived& event);
   void On(const FirstToken& event);
+  void On(const PrefillEnded& event);
   void On(const RequestRequeued& event);
   void On(const RequestClosed& event);
   void On(const EngineReport& event);

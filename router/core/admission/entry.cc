@@ -39,7 +39,7 @@ bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::ve
     verdicts_.Send(request, *choice, now, actions);
     return true;
   }
-  if (request->waiting.company.replica) return false;
+  if (request->waiting.company.replica || request->stage.blocked) return false;
   // A pump follows at once where the search goes on, or where others may have to make room.
   const bool crowded = !rooms_.placement.crowded().empty() || !rooms_.placement.without_rows().empty();
   if (crowded && rooms_.MayDisplace(*request)) request->waiting.ForgetTries();
@@ -76,6 +76,7 @@ void Entry::Admit(const RequestArrived& event, Instant now, std::vector<Action>&
   RequestState* request = rooms_.requests.Add(std::move(owned));
   rooms_.forecasts.Prepare(request);
   request->waiting.cached = rooms_.servers.MostCached(*request);
+  rooms_.placement.pairs.Prepare(request);
   request->hint = rooms_.servers.sessions.Find(event.session);
   if (rooms_.servers.priced()) request->output.expected = rooms_.forecasts.ExpectedOutput(*request);
   request->waiting.place =

@@ -21,6 +21,7 @@ void Exits::LearnSession(const RequestState& request, const RequestClosed& event
 }
 
 void Exits::End(RequestState* request, const RequestClosed& event, Instant now) {
+  rooms_.placement.pairs.End(request, now);
   const ReplicaState& replica = rooms_.fleet.replica(request->running.replica);
   rooms_.forecasts.LearnFrom(request, event, replica.streams().Generated(*request));
   if (event.outcome == Outcome::kFinished) {
@@ -51,6 +52,7 @@ void Exits::Close(const RequestClosed& event, Instant now) {
     rooms_.StopWaiting(request, now);
     rooms_.work.LetOthersPast(request->arrived.model);
   } else if (request->phase == RequestPhase::kAborting) {
+    rooms_.placement.pairs.End(request, now);
     const Duration hold = rooms_.fleet.replica(request->running.replica).spec().abort_hold;
     rooms_.fleet.ledger().DrainUntil(request->running.lease, now + hold);
   } else {
@@ -80,6 +82,9 @@ void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Actio
   RequestState* request = rooms_.requests.Find(event.request);
   if (request == nullptr || request->phase == RequestPhase::kWaiting) return;
   WaitState& waiting = request->waiting;
+  const ReplicaId left = request->running.replica;
+  const ReplicaId failed = event.in_prefill ? rooms_.placement.pairs.ReplicaOf(*request).value_or(left) : left;
+  rooms_.placement.pairs.End(request, now);
   const Instant free_at = now + rooms_.fleet.replica(request->running.replica).spec().abort_hold;
   const bool recalled = request->phase == RequestPhase::kAborting;
   if (recalled) {
@@ -98,7 +103,6 @@ void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Actio
   request->kept = event.generated;
   if (recalled) TakeBack(request, now);
   request->pools.clear();
-  const ReplicaId failed = request->running.replica;
   if (event.avoid_replica && !waiting.Avoids(failed.value())) waiting.avoid.push_back(failed);
   waiting.reason = waiting.parked ? WaitReason::kParked : WaitReason::kBehindOthers;
   waiting.best_effort = false;
@@ -108,7 +112,7 @@ void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Actio
   const ModelId model = request->arrived.model;
   actions.push_back(Park{event.request, waiting.reason, rooms_.waiting.lane(model).PositionOf(*request)});
   rooms_.work.SetUnfinished(model, true);
-  rooms_.work.Open(rooms_.fleet.replica(failed));
+  rooms_.work.Open(rooms_.fleet.replica(left));
 }
 
 }  // namespace penstock

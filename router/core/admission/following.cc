@@ -12,6 +12,7 @@ bool WithdrawRequest(Rooms& rooms, RequestId id, Instant now) {
     rooms.StopWaiting(request, now);
     rooms.work.LetOthersPast(request->arrived.model);
   } else {
+    rooms.placement.pairs.End(request, now);
     const ReplicaState& replica = rooms.fleet.replica(request->running.replica);
     if (request->phase == RequestPhase::kAborting) {
       // Nothing was aborted, so the memory is free at once.

@@ -22,7 +22,8 @@ MemoryWaits MemoryWaitsOf(const Rooms& rooms, Instant now) {
     if (lane.empty() || lane.First()->waiting.reason != WaitReason::kMemory) continue;
     waits.models.push_back(model);
     listed.resize(rooms.fleet.pools().size(), false);
-    for (const size_t replica : rooms.servers.Of(model)) {
+    const bool in_prefill = lane.First()->stage.blocked;
+    for (const size_t replica : in_prefill ? rooms.placement.pairs.prefillers().Of(model) : rooms.servers.Of(model)) {
       for (const PoolShare& share : rooms.fleet.replicas()[replica].spec().pools) {
         if (listed[share.pool.value()]) continue;
         listed[share.pool.value()] = true;

@@ -45,6 +45,8 @@ bool Pump::Place(RequestState* request, Instant now, std::vector<Action>& action
     CheckAgain(request, request->waiting.next_check, now);
     return false;
   }
+  // A prefill replica that opens pumps its lanes.
+  if (request->stage.blocked) return false;
   if (!rooms_.placement.TriedEverywhere(*request)) {
     work.SetUnfinished(model, true);
     return false;

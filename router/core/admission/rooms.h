@@ -11,9 +11,9 @@
 
 #include "router/core/admission/core_rules.h"
 #include "router/core/admission/early_refusal.h"
-#include "router/core/batching/first_prefill.h"
 #include "router/core/books/request_table.h"
 #include "router/core/books/running_requests.h"
+#include "router/core/pairs/paired_placement.h"
 #include "router/core/queue/service_charge.h"
 #include "router/core/queue/waiting_room.h"
 
@@ -27,7 +27,8 @@ struct Rooms {
         early(fleet, servers, lateness, waiting, rules.early_refusal),
         reservations(fleet, forecasts, rules.reservations),
         memory(fleet, forecasts, reservations, std::move(rules.memory)),
-        placement(fleet, servers, work, memory, floors, std::move(rules.guards), rules.first_prefill) {}
+        placement({fleet, servers, forecasts, requests, running, work}, memory, floors, std::move(rules.guards),
+                  rules.first_prefill) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 
@@ -41,6 +42,7 @@ struct Rooms {
     work.Configure(waiting.lanes());
     memory.Configure();
     placement.first_prefill.Configure();
+    placement.pairs.Configure();
     floors.Configure(now);
     reservations.Configure();
     requests.Reserve(fleet.Rows() + std::min(description.limits.max_queued_requests, kMostReserved));
@@ -98,7 +100,7 @@ struct Rooms {
   Reservations reservations;
   MemoryTest memory;
   Floors floors{fleet, servers, memory.rule()};
-  PatientPlacement placement;
+  PairedPlacement placement;
 };
 
 }  // namespace penstock

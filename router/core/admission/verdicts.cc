@@ -26,6 +26,8 @@ void Verdicts::Send(RequestState* request, const Choice& choice, Instant now, st
   if (request->running.hinted > Tokens(0)) ++hinted_;
   rooms_.servers.sessions.Sent(arrived.session, arrived.tenant, replica, request->Prompt());
   rooms_.running.Start(request, replica, rooms_.placement.GrowthOf(choice), choice.expected_ttft, now);
+  request->stage.decode = choice.expected_ttft - request->stage.ahead;
+  const std::optional<PrefillOrder> prefill = rooms_.placement.pairs.Send(request, now);
   rooms_.servers.UpdateFullness(rooms_.fleet.replica(replica), now);
   rooms_.floors.Update(std::span(&choice.replica, 1), now);
   rooms_.waiting.lane(request->arrived.model).Dispatched(*request, now);
@@ -35,7 +37,7 @@ void Verdicts::Send(RequestState* request, const Choice& choice, Instant now, st
     rooms_.early.Dispatched(*request, now);
   }
   actions.push_back(Forward{request->arrived.request, replica, request->running.lease, now - request->arrival,
-                            Duration::Seconds(choice.expected_ttft), choice.peak_share});
+                            Duration::Seconds(choice.expected_ttft), choice.peak_share, prefill});
 }
 
 void Verdicts::Refuse(RequestState* request, penstock::Refuse refuse, Instant now, std::vector<Action>& actions) {

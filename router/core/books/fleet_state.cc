@@ -122,6 +122,8 @@ constexpr Duration kLatePrompt = Duration::Milliseconds(250);
 
 bool HasLatePrompt(const ReplicaState& replica, Instant at) {
   if (replica.prefills().requests().empty()) return false;
+  // A prompt that is computed elsewhere may be late there.
+  if (replica.prefills().requests().front()->stage.apart) return false;
   const RunState& oldest = replica.prefills().requests().front()->running;
   return oldest.prefill_left == Tokens(0) && at > oldest.first_expected + kLatePrompt;
 }

@@ -43,6 +43,7 @@ void ReplicaState::Configure(const ReplicaSpec& spec, const std::vector<ClassSpe
 CacheHope ReplicaState::HopeFor(const RequestState& request) const {
   CacheHope hope;
   if (request.arrived.prefix.empty() || spec_.prefix_cache <= Tokens(0) || health == Health::kDown) return hope;
+  if (request.stage.apart) return hope;
   const PromptCache::Match match = prompts.Find(request.arrived.prefix);
   hope.live = request.PrefixTokens(match.live);
   hope.blocks = match.live + match.left;
@@ -83,7 +84,7 @@ void ReplicaState::Join(RequestState* request, Instant now, std::vector<RequestI
   } else {
     load.last_firm = now;
   }
-  if (!request->arrived.observed) ++unobserved_;
+  if (!request->arrived.observed) ++load.unobserved;
   prefills_.Add(request);
 }
 
@@ -93,6 +94,12 @@ void ReplicaState::BecomeDecoding(RequestState* request) {
   request->running.computed = true;
   request->phase = RequestPhase::kDecoding;
   streams_.Join(request);
+}
+
+void ReplicaState::ComputePrompt(RequestState* request) {
+  prefills_.Remove(request);
+  request->running.prefill_left = request->PrefillAfter(Tokens(0)).tokens;
+  prefills_.Add(request);
 }
 
 void ReplicaState::Correct(RequestState* request, int64_t tokens) {
@@ -115,7 +122,7 @@ void ReplicaState::Leave(RequestState* request, std::vector<RequestId>& others) 
   }
   load.sequences -= request->arrived.sequences;
   if (request->running.evictable) load.yielding -= request->arrived.sequences;
-  if (!request->arrived.observed) --unobserved_;
+  if (!request->arrived.observed) --load.unobserved;
   if (request->running.probation > 0 && request->running.probation == probation.number) --probation.requests;
   const size_t slot = request->running.slot;
   requests_[slot] = requests_.back();
@@ -127,7 +134,8 @@ void ReplicaState::LearnHostTime(const RequestState& request, double delay, Inst
   const RunState& run = request.running;
   const bool alone = run.found_idle && requests_.size() == 1 && busy_neighbours == 0;
   // A cached prompt may be computed again or not. Without observed tokens no first token is known.
-  const bool certain = run.hope.blocks == 0 && request.arrived.observed && !request.arrived.embedding;
+  const bool here = !request.arrived.embedding && !request.stage.apart;
+  const bool certain = run.hope.blocks == 0 && request.arrived.observed && here;
   if (!alone || !certain || (spec_.learns_steps && model_.Observations(0) < kKnownSteps)) return;
   const double prior = FirstTokenAlone(model_.prior(), request.PrefillAfter(Tokens(0)), spec_.batch_budget);
   host_time.Observe((now - run.dispatched).seconds() - delay - model_.Factor(0) * prior);
@@ -147,7 +155,7 @@ void ReplicaState::Advance(int64_t count, Instant newest, int busy_neighbours) {
     if (spec_.learns_steps) {
       const double prior = model_.PriorOf(ended, sequences, kv_tokens, computed);
       // Steps that are only forecast say nothing of the pace.
-      const bool seen = unobserved_ < static_cast<int64_t>(requests_.size());
+      const bool seen = load.unobserved < static_cast<int64_t>(requests_.size());
       if (seen) facts.pace.Observe(ended, elapsed, prior, busy_neighbours, derate == 1, *steps.last_end);
       if (facts.pace.slow_steps() == 0 || facts.pace.slow_steps() > kUsualSteps) steps.healthy = model_;
       model_.Observe(elapsed, ended, sequences, kv_tokens, computed, busy_neighbours);
@@ -212,7 +220,7 @@ bool ReplicaState::SumsHold() const {
     unobserved += request->arrived.observed ? 0 : 1;
     probes += request->running.probation > 0 && request->running.probation == probation.number ? 1 : 0;
   }
-  return sequences == load.sequences && yielding == load.yielding && unobserved == unobserved_ &&
+  return sequences == load.sequences && yielding == load.yielding && unobserved == load.unobserved &&
          probes == probation.requests && prefills_.SumHolds() && streams_.SumsHold(requests_);
 }
 

@@ -90,10 +90,11 @@ struct ObservedSteps {
   StepModel healthy;                // The step model before the steps were out of line.
 };
 
-// The sequences of a replica, and those of them that give way.
+// The sequences of a replica, those of them that give way, and the requests that nobody sees.
 struct ReplicaLoad {
   int64_t sequences = 0;
   int64_t yielding = 0;              // Those of evictable classes.
+  int64_t unobserved = 0;            // Requests whose progress is forecast only.
   std::optional<Instant> last_firm;  // When a request of another class was sent there last.
 };
 
@@ -111,7 +112,6 @@ class ReplicaState {
   // True: it is awake, and its health lets it take a request. A replica on probation gets one at a time.
   bool Placeable() const { return presence.Takes() && IsPlaceable(health, probation.requests > 0); }
   int64_t sequences() const { return load.sequences; }  // Forwarded, n counted.
-  int64_t unobserved() const { return unobserved_; }    // Requests whose progress is forecast only.
   // The derates of `facts` changed: every step takes so many times as long from now on, by the larger one. What slow
   // steps taught before the first derate is forgotten.
   void Derate();
@@ -125,6 +125,8 @@ class ReplicaState {
   // prompt blocks changes are appended.
   void Join(RequestState* request, Instant now, std::vector<RequestId>& others);
   void BecomeDecoding(RequestState* request);
+  // The request, which is prefilling, gets no cache from elsewhere: all of its prompt is to be computed here.
+  void ComputePrompt(RequestState* request);
   void Correct(RequestState* request, int64_t tokens);
   void Leave(RequestState* request, std::vector<RequestId>& others);
 
@@ -165,7 +167,6 @@ class ReplicaState {
   std::vector<RequestState*> requests_;
   PrefillBacklog prefills_;
   DecodingStreams streams_;
-  int64_t unobserved_ = 0;
   size_t turn_ = 0;  // Position after the last request whose forecast was renewed.
 };
 

@@ -107,6 +107,17 @@ struct EvidenceState {
   bool follows_up = false;  // Its end shows whether a Retry-After was long enough.
 };
 
+// The first stage of a request whose prompt another replica computes (router/core/pairs).
+struct StageState {
+  bool apart = false;    // A prefill replica computes its prompt.
+  bool blocked = false;  // The last try found no such replica that could take it.
+  bool open = false;     // The prompt is on its way there, or its cache is being handed over.
+  double least = 0;      // Seconds until its cache is handed over, if all replicas were idle.
+  double ahead = 0;      // The same as forecast by the last try.
+  double decode = 0;     // Seconds from then to the first token, as of the dispatch.
+  Instant ended_at;      // When its prompt was computed.
+};
+
 // The part of a request that its replica uses.
 struct RunState {
   ReplicaId replica;
@@ -165,14 +176,16 @@ struct RequestState {
   WaitState waiting;
   ServiceState service;
   EvidenceState evidence;
+  StageState stage;
   RunState running;
   OutputState output;
   absl::InlinedVector<PoolMembership, 1> pools;
   absl::InlinedVector<Loan, 1> loans;  // The memory that it lends, from its parking until it runs again or ends.
 
   Tokens Prompt() const { return arrived.prompt + kept; }
-  // The prefill of its prompt on an engine that has leading tokens of it cached.
-  PrefillWork PrefillAfter(Tokens cached) const { return UncachedPrefill(cached, Prompt()); }
+  // The prefill of its prompt on an engine that has leading tokens of it cached. A cache that is handed over lacks the
+  // last token only.
+  PrefillWork PrefillAfter(Tokens cached) const { return UncachedPrefill(stage.apart ? Prompt() : cached, Prompt()); }
   // The prefill of the next `tokens` that steps compute of it; all of it is `running.prefill_left`.
   PrefillWork NextPrefill(Tokens tokens) const {
     const Tokens computed = std::max(Tokens(0), Prompt() - running.prefill_left);

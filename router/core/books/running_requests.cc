@@ -157,12 +157,12 @@ void RunningRequests::CatchUp(ReplicaState& replica, size_t most, Instant now) {
 }
 
 void RunningRequests::AdvanceUnobserved(ReplicaState& replica, Instant now) {
-  if (replica.unobserved() == 0) return;
+  if (replica.load.unobserved == 0) return;
   for (RequestState* request : replica.requests()) {
     const bool due = !request->arrived.observed && request->running.first_expected <= now;
     if (due && request->phase == RequestPhase::kPrefilling) replica.BecomeDecoding(request);
   }
-  if (replica.unobserved() < static_cast<int64_t>(replica.requests().size())) return;
+  if (replica.load.unobserved < static_cast<int64_t>(replica.requests().size())) return;
   if (replica.streams().sequences() <= 0) return;
   // No token is seen here: steps are taken to go on at their forecast length.
   const int busy = fleet_.BusyNeighbours(replica);

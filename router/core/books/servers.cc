@@ -31,7 +31,7 @@ void Servers::Configure(Instant now) {
                         [](const ReplicaSpec& replica) { return replica.removed || replica.price > 0; });
   servers_.assign(std::max(servers_.size(), spec.models.size()), {});
   for (size_t i = 0; i < spec.replicas.size(); ++i) {
-    if (spec.replicas[i].removed) continue;
+    if (spec.replicas[i].removed || spec.replicas[i].role == EngineRole::kPrefill) continue;
     for (ModelId model : spec.replicas[i].models) servers_[model.value()].Add(i, spec.replicas[i]);
   }
   longest_.clear();
@@ -206,13 +206,13 @@ const ModelServers& Servers::Fresh(ModelId model, Instant now) {
 
 double Servers::ExpectedWork(const RequestState& request, double output, Instant now) {
   const PrefillWork prefill = request.PrefillAfter(request.waiting.cached);
-  double least = 0;
+  double least = 0;  // Of decode replicas, where others compute the prompt.
   for (const ModelServers::Kind& kind : Fresh(request.arrived.model, now).kinds()) {
     if (kind.idle_factor <= 0) continue;
     const double here = kind.Work(request.Prompt(), prefill, output, request.arrived.sequences);
     least = least > 0 ? std::min(least, here) : here;
   }
-  return least;
+  return least > 0 ? least + request.stage.least : least;
 }
 
 }  // namespace penstock

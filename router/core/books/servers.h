@@ -2,7 +2,7 @@
 //
 // A brief per replica answers questions about a whole fleet from a few cache lines. Invariant: the servers of a model
 // are the replicas of the Fleet that name it and are not removed, in rising order. A brief is as of the last
-// UpdateBrief of its replica. Owned by PenstockCore.
+// UpdateBrief of its replica. Prefill replicas are no servers (router/core/pairs). Owned by PenstockCore.
 #ifndef PENSTOCK_ROUTER_CORE_BOOKS_SERVERS_H_
 #define PENSTOCK_ROUTER_CORE_BOOKS_SERVERS_H_
 

@@ -23,13 +23,23 @@
 
 namespace penstock {
 
+// The first stage of a request that a pair serves: its prompt is computed there, and the engine of the Forward takes
+// the cache over. PrefillEnded answers it.
+struct PrefillOrder {
+  ReplicaId replica;
+  LeaseId lease;
+  Duration expected;  // From now until the cache is handed over.
+  bool operator==(const PrefillOrder&) const = default;
+};
+
 struct Forward {
   RequestId request;
   ReplicaId replica;
   LeaseId lease;
-  Duration waited;         // Since arrival.
-  Duration expected_ttft;  // From now.
-  double peak_share = 0;   // Forecast bound of the fullest pool it joins, over capacity.
+  Duration waited;                                     // Since arrival.
+  Duration expected_ttft;                              // From now.
+  double peak_share = 0;                               // Forecast bound of the fullest pool it joins, over capacity.
+  std::optional<PrefillOrder> prefill = std::nullopt;  // Empty: `replica` computes the prompt.
   bool operator==(const Forward&) const = default;
 };
 

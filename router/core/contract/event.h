@@ -36,6 +36,7 @@ struct RequestArrived {
   bool observed = true;           // False: the engine answers in one piece, progress is forecast from the step rate.
   bool regenerable = true;        // May be aborted and placed again without the client seeing it.
   bool continues = true;          // It then goes on from the tokens that the client has, instead of from the start.
+  bool divisible = true;          // Its prompt may be computed by another engine than its answer.
   Bytes body{0};                  // Held while it waits.
   std::optional<ReplicaId> home;  // It goes on from what this replica keeps: no other can take it.
 
@@ -76,6 +77,7 @@ struct RequestRequeued {
   RequestId request;
   Tokens generated{0};        // Sent to the client so far, over all tries: the next prompt is longer by it.
   bool avoid_replica = true;  // The replica failed or pushed back: place it elsewhere if there is another.
+  bool in_prefill = false;    // That replica is the one of Forward::prefill.
   bool operator==(const RequestRequeued&) const = default;
 };
 
@@ -90,6 +92,14 @@ struct StreamTokens {
   RequestId request;
   Tokens generated{0};
   bool operator==(const StreamTokens&) const = default;
+};
+
+// The first stage of a request on a pair has ended. FirstToken shows that the cache was handed over.
+struct PrefillEnded {
+  RequestId request;
+  bool handed_over = true;  // False: the engine gave no cache away, so the other one computes the prompt.
+  Tokens cached{-1};        // Of the prompt, as the engine reported; negative: it did not say.
+  bool operator==(const PrefillEnded&) const = default;
 };
 
 // One sample of one replica's streams, every 20-50 ms while any runs.
@@ -187,7 +197,7 @@ struct TimerFired {
 
 using Event = std::variant<RequestArrived, FirstToken, RequestClosed, RequestRequeued, Progress, EngineReport,
                            ReplicaHealth, FleetChanged, ShutdownStarted, TimerFired, AnswerFixed, ReplicaResidency,
-                           ElasticReport, AdapterResidency, NodeReport>;
+                           ElasticReport, AdapterResidency, NodeReport, PrefillEnded>;
 
 }  // namespace penstock
 

@@ -12,7 +12,8 @@ namespace penstock {
 template <class Archive>
 void Fields(Archive& archive, RequestArrived& e) {
   archive(e.request, e.model, e.service_class, e.tenant, e.prompt, e.prompt_sigma, e.max_output, e.sequences,
-          e.embedding, e.observed, e.regenerable, e.continues, e.body, e.home, e.shape, e.session, e.prefix);
+          e.embedding, e.observed, e.regenerable, e.continues, e.divisible, e.body, e.home, e.shape, e.session,
+          e.prefix);
 }
 template <class Archive>
 void Fields(Archive& archive, FirstToken& e) {
@@ -24,7 +25,11 @@ void Fields(Archive& archive, RequestClosed& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, RequestRequeued& e) {
-  archive(e.request, e.generated, e.avoid_replica);
+  archive(e.request, e.generated, e.avoid_replica, e.in_prefill);
+}
+template <class Archive>
+void Fields(Archive& archive, PrefillEnded& e) {
+  archive(e.request, e.handed_over, e.cached);
 }
 template <class Archive>
 void Fields(Archive& archive, AnswerFixed& e) {
@@ -98,7 +103,7 @@ template <class Archive>
 void Fields(Archive& archive, ReplicaSpec& e) {
   archive(e.name, e.models, e.pools, e.gpus, e.time_sliced, e.prior, e.prior_known, e.learns_steps, e.max_context,
           e.batch_budget, e.max_sequences, e.prefix_cache, e.shares_prompts, e.abort_hold, e.sleep, e.resident,
-          e.removed, e.adapters, e.price);
+          e.removed, e.adapters, e.price, e.role, e.transfer);
 }
 template <class Archive>
 void Fields(Archive& archive, ModelSpec& e) {
@@ -130,8 +135,14 @@ void Fields(Archive&, ShutdownStarted&) {}
 template <class Archive>
 void Fields(Archive&, TimerFired&) {}
 template <class Archive>
+void Fields(Archive& archive, PrefillOrder& a) {
+  archive(a.replica, a.lease, a.expected);
+}
+template <class Archive>
 void Fields(Archive& archive, Forward& a) {
   archive(a.request, a.replica, a.lease, a.waited, a.expected_ttft, a.peak_share);
+  // Actions are only written, so a part that most of them lack may be left out.
+  if (a.prefill) archive(*a.prefill);
 }
 template <class Archive>
 void Fields(Archive& archive, Park& a) {

@@ -44,6 +44,10 @@ struct GpuSpec {
   bool operator==(const GpuSpec&) const = default;
 };
 
+// The part of a request that an engine of a pair computes. A prefill engine computes prompts and hands their cache
+// over; a decode engine takes it and generates. An engine of kBoth does all itself.
+enum class EngineRole : uint8_t { kBoth, kPrefill, kDecode };
+
 // A replica that may give its memory back.
 struct SleepSpec {
   Duration after;  // It sleeps after being idle for so long, although nobody needs its memory.
@@ -79,6 +83,8 @@ struct ReplicaSpec {
   std::optional<SleepSpec> sleep;  // Left out: it is always awake.
   Bytes resident{0};               // Taken on each of its GPUs while it is awake: weights and its own cache.
   double price = 0;                // A second of its GPUs costs so much; 0: not known.
+  EngineRole role = EngineRole::kBoth;
+  double transfer = 0;  // Of kPrefill: seconds to hand over the cache of a token, until they are learned.
   bool removed = false;
 
   bool Serves(ModelId model) const { return std::find(models.begin(), models.end(), model) != models.end(); }

@@ -199,7 +199,9 @@ void GreyWatch::HealthChanged(ReplicaState& replica) {
 bool GreyWatch::StandsStill(const ReplicaState& replica, Instant now) const {
   // One stream alone may wait for its client.
   const bool works = replica.health != Health::kDown && replica.requests().size() > 1 &&
-                     replica.unobserved() < static_cast<int64_t>(replica.requests().size());
+                     replica.load.unobserved < static_cast<int64_t>(replica.requests().size());
+  // A decode engine without streams waits for caches that others compute.
+  if (replica.spec().role == EngineRole::kDecode && replica.streams().sequences() == 0) return false;
   if (!works || !replica.steps.last_end || !replica.spec().learns_steps) return false;
   const double silence = (now - *replica.steps.last_end).seconds();
   if (silence < kStallSeconds) return false;
@@ -211,7 +213,7 @@ bool GreyWatch::StandsStill(const ReplicaState& replica, Instant now) const {
   const std::vector<size_t>& kind = kinds_[kind_of_[fleet_.PositionOf(replica)]];
   return std::any_of(kind.begin(), kind.end(), [&](size_t index) {
     const ReplicaState& other = fleet_.replicas()[index];
-    const bool seen = other.unobserved() < static_cast<int64_t>(other.requests().size());
+    const bool seen = other.load.unobserved < static_cast<int64_t>(other.requests().size());
     return &other != &replica && other.Placeable() && seen && other.steps.last_end &&
            now - *other.steps.last_end <= kGoesOn;
   });

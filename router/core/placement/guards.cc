@@ -42,7 +42,8 @@ bool TtftFeasible(const GuardQuestion& question) {
   const double alone =
       FirstTokenAlone(model.prior(), question.request.PrefillAfter(Tokens(0)), question.replica.spec().batch_budget);
   // A goal that only the derate makes impossible counts: another replica can make it.
-  return question.outlook.host_time + model.Factor(0) / model.derate() * alone <= question.goals().ttft.seconds();
+  return question.request.stage.least + question.outlook.host_time + model.Factor(0) / model.derate() * alone <=
+         question.goals().ttft.seconds();
 }
 
 bool FirstTokenInTime(const GuardQuestion& question) {
@@ -150,6 +151,7 @@ GuardQuestion QuestionFor(const RequestState& request, const ReplicaState& repli
   outlook.price = replica.steps_model().PriceOfPrefill(busy);
   outlook.remainder = replica.Remainder(now, fleet.spec().limits.dispatch_delay.seconds(), busy);
   outlook.host_time = replica.host_time.seconds();
+  if (request.stage.apart) outlook.ahead = request.stage.ahead;
   return {request, replica, fleet.spec().classes, cached, busy, outlook, now};
 }
 

@@ -38,11 +38,12 @@ struct StepOutlook {
   PrefillPrice price;
   double remainder;      // Seconds until the step in flight ends.
   double host_time = 0;  // Seconds of a first token that no step explains.
+  double ahead = 0;      // Seconds until another engine has handed the request's cache over.
 
   double Steps(const PrefillWork& prefill) const;
   // Seconds to compute so much.
   double Done(const PrefillWork& prefill) const { return Steps(prefill) * step + price.Of(prefill); }
-  double ExpectedTtft() const { return host_time + remainder + Done(queued); }
+  double ExpectedTtft() const { return ahead + host_time + remainder + Done(queued); }
 };
 
 struct GuardQuestion {

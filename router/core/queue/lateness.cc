@@ -33,15 +33,16 @@ Fastest FastestFirstToken(const LateQuestion& question) {
   const RequestState& request = question.request;
   const PrefillWork whole = request.PrefillAfter(Tokens(0));
   const PrefillWork prefill = request.PrefillAfter(request.waiting.cached);
+  const double goal = question.goals.ttft.seconds() - request.stage.least;
   Fastest fastest;
   for (const ModelServers::Kind& kind : question.servers.Fresh(request.arrived.model, question.now).kinds()) {
     if (kind.idle_factor <= 0) continue;
     fastest.any_server = true;
-    fastest.cached |= kind.FirstToken(prefill, kind.idle_factor) <= question.goals.ttft.seconds();
+    fastest.cached |= kind.FirstToken(prefill, kind.idle_factor) <= goal;
     // Feasibility is counted without cache hits: a prompt that only a cache makes feasible is never refused for
     // missing it.
-    if (kind.FirstToken(whole, kind.idle_factor) > question.goals.ttft.seconds()) continue;
-    const double here = kind.FirstToken(prefill, kind.busy_factor);
+    if (kind.FirstToken(whole, kind.idle_factor) > goal) continue;
+    const double here = request.stage.least + kind.FirstToken(prefill, kind.busy_factor);
     fastest.seconds = std::min(fastest.seconds.value_or(here), here);
   }
   return fastest;

@@ -90,6 +90,8 @@ std::optional<RivalBooks::Live> RivalBooks::End(RequestId request) {
 }
 
 bool RivalBooks::Serves(const ReplicaSpec& spec, ModelId model) {
+  // Rivals know no pairs: the decode engines compute all prompts.
+  if (spec.role == EngineRole::kPrefill) return false;
   return !spec.removed && std::find(spec.models.begin(), spec.models.end(), model) != spec.models.end();
 }
 

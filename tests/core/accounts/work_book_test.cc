@@ -58,6 +58,32 @@ TEST_F(WorkBookTest, ARequestIsProductiveFromItsForwardToItsEnd) {
   EXPECT_EQ(book_.requests(), 0u);
 }
 
+TEST_F(WorkBookTest, TheFirstStageOfAPairIsWorkOfItsOwnEngine) {
+  RequestArrived arrived;
+  arrived.request = RequestId(1);
+  Forward forward{RequestId(1), ReplicaId(1)};
+  forward.prefill = PrefillOrder{ReplicaId(0)};
+  Tell(1, arrived, {forward});
+  Tell(3.5, PrefillEnded{RequestId(1)});
+  Tell(4, FirstToken{RequestId(1)});
+  Close(6);
+  EXPECT_DOUBLE_EQ(Seconds(GpuState::kProductive, 10), 2.5) << "until the prompt was computed";
+  EXPECT_DOUBLE_EQ(accounts_.time(1)[GpuState::kProductive], 2.5);
+}
+
+TEST_F(WorkBookTest, ALateFirstStageIsLateAtBothEngines) {
+  RequestArrived arrived;
+  arrived.request = RequestId(1);
+  Forward forward{RequestId(1), ReplicaId(1)};
+  forward.prefill = PrefillOrder{ReplicaId(0)};
+  Tell(1, arrived, {forward});
+  book_.Sample({}, {}, At(3.025));
+  Tell(4.025, PrefillEnded{RequestId(1)});
+  Close(5.025, Outcome::kEngineFailed);
+  EXPECT_DOUBLE_EQ(Seconds(GpuState::kSlow, 10), 1);
+  EXPECT_DOUBLE_EQ(accounts_.time(1)[GpuState::kSlow], 1);
+}
+
 TEST_F(WorkBookTest, AFirstTokenIsLateFromItsDueTimeOn) {
   Arrive(1);
   book_.Sample({}, {}, At(3));

@@ -31,7 +31,8 @@ TEST(EventLog, EveryKindOfEventReadsBackAsItWas) {
   ExpectRoundTrip(arrived);
   ExpectRoundTrip(FirstToken{RequestId(1)});
   ExpectRoundTrip(RequestClosed{RequestId(1), Outcome::kRejected, Tokens(5), Tokens(6), true, Tokens(4)});
-  ExpectRoundTrip(RequestRequeued{RequestId(1), Tokens(3), false});
+  ExpectRoundTrip(RequestRequeued{RequestId(1), Tokens(3), false, true});
+  ExpectRoundTrip(PrefillEnded{RequestId(1), false, Tokens(7)});
   ExpectRoundTrip(Progress{{{ReplicaId(1), 4, Instant::FromSeconds(2)}}, {{RequestId(3), Tokens(9)}}});
   ExpectRoundTrip(EngineReport{ReplicaId(2), Instant::FromSeconds(1), 0.25, 3, 4, 5});
   ExpectRoundTrip(ReplicaHealth{ReplicaId(2), Health::kDraining});
@@ -43,6 +44,8 @@ TEST(EventLog, EveryKindOfEventReadsBackAsItWas) {
   fleet.replicas.front().sleep = SleepSpec{Duration::Seconds(30), Duration::Seconds(2)};
   fleet.replicas.front().resident = Bytes(20LL << 30);
   fleet.replicas.front().price = 0.1 / 3;
+  fleet.replicas.front().role = EngineRole::kPrefill;
+  fleet.replicas.front().transfer = 1e-6 / 3;
   ExpectRoundTrip(FleetChanged{fleet});
   ExpectRoundTrip(ShutdownStarted{});
   ExpectRoundTrip(TimerFired{});
@@ -68,7 +71,8 @@ std::vector<Event> EveryKind() {
           FleetChanged{fleet},
           ShutdownStarted{},
           TimerFired{},
-          AnswerFixed{RequestId(4)}};
+          AnswerFixed{RequestId(4)},
+          PrefillEnded{RequestId(4), true, Tokens(1)}};
 }
 
 TEST(EventLog, ALineThatIsCutOrHasAWordTooManyIsAnError) {
@@ -101,6 +105,10 @@ TEST(EventLog, AnActionHasItsFieldsInTheOrderOfTheirDeclaration) {
   EXPECT_EQ(FormatAction(at, Forward{RequestId(1), ReplicaId(2), LeaseId(3), Duration::Nanoseconds(4),
                                      Duration::Nanoseconds(5), 0.5}),
             "9 forward 1 2 3 4 5 0.5");
+  EXPECT_EQ(FormatAction(
+                at, Forward{RequestId(1), ReplicaId(2), LeaseId(3), Duration::Nanoseconds(4), Duration::Nanoseconds(5),
+                            0.5, PrefillOrder{ReplicaId(6), LeaseId(7), Duration::Nanoseconds(8)}}),
+            "9 forward 1 2 3 4 5 0.5 6 7 8");
   EXPECT_EQ(FormatAction(at, Park{RequestId(1), WaitReason::kMemory, 7}), "9 park 1 5 7");
   EXPECT_EQ(FormatAction(at, Refuse{RequestId(1), Refusal::kQueueFull, Duration::Nanoseconds(2), 3, 4}),
             "9 refuse 1 4 2 3 4 0");
