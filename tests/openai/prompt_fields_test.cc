@@ -1,7 +1,10 @@
-// The fields that hold the prompts of scores, poolings, classifications and moderations.
+// The fields that hold the prompts of scores, poolings, classifications and moderations, and those that a template
+// renders.
 #include "router/openai/request/prompt_fields.h"
 
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "backends/engines/catalogue/engine_catalogue.h"
 
@@ -92,6 +95,29 @@ TEST(PromptFields, AFreeEndpointNeedsAModelOnly) {
   EXPECT_EQ(FactsOf(Endpoint::kTokenize, R"({"model":"m","content":"aa"})").text, TextCounts());
   EXPECT_EQ(FactsOf(Endpoint::kDetokenize, R"({"model":"m","tokens":[1]})").model, "m");
   EXPECT_EQ(FaultOf(Endpoint::kTokenize, R"({"prompt":"aa"})").param, "model");
+}
+
+TEST(PromptFields, EveryPlaceThatAnEngineRendersIsCounted) {
+  const auto latin = [](Endpoint endpoint, const std::string& body) { return FactsOf(endpoint, body).text.latin; };
+  const std::string message = R"({"model":"m","messages":[{"role":"assistant","content":)";
+  EXPECT_EQ(latin(Endpoint::kChat, message + R"([{"type":"thinking","thinking":"four"}]}]})"), 4);
+  EXPECT_EQ(latin(Endpoint::kChat, message + R"("", "reasoning":"four"}]})"), 4);
+  EXPECT_GT(latin(Endpoint::kChat, message + R"("", "tools":[{"type":"function"}]}]})"), 0);
+  EXPECT_EQ(latin(Endpoint::kResponses,
+                  R"({"model":"m","input":[{"type":"reasoning","summary":[{"type":"summary_text","text":"four"}]}]})"),
+            4);
+  const auto chat = [](const std::string& more) {
+    return R"({"model":"m","messages":[{"role":"user","content":"Hello"}])" + more + "}";
+  };
+  const auto rendered = [](Endpoint endpoint, const std::string& body) {
+    return FactsOf(endpoint, body).text.tool_bytes;
+  };
+  EXPECT_EQ(rendered(Endpoint::kChat, chat("")), 0);
+  EXPECT_EQ(rendered(Endpoint::kChat, chat(R"(,"documents":[{"text":"four"}])")), 17);
+  EXPECT_EQ(rendered(Endpoint::kChat, chat(R"(,"chat_template":"four")")), 6);
+  EXPECT_EQ(rendered(Endpoint::kChat, chat(R"(,"chat_template_kwargs":{"a":"b"})")), 9);
+  EXPECT_EQ(rendered(Endpoint::kCompletions, R"({"model":"m","prompt":"a","suffix":"four"})"), 6);
+  EXPECT_EQ(rendered(Endpoint::kRerank, R"({"model":"m","query":"a","documents":["four"]})"), 0) << "they are prompts";
 }
 
 }  // namespace

@@ -265,24 +265,6 @@ TEST(RequestScan, PartsOfAMessageAreCounted) {
   EXPECT_EQ(facts.media.opaque, 0);
 }
 
-TEST(RequestScan, EveryPlaceThatAnEngineRendersIsCounted) {
-  const auto latin = [](Endpoint endpoint, const std::string& body) { return Scan(endpoint, body).text.latin; };
-  const std::string message = R"({"model":"m","messages":[{"role":"assistant","content":)";
-  EXPECT_EQ(latin(Endpoint::kChat, message + R"([{"type":"thinking","thinking":"four"}]}]})"), 4);
-  EXPECT_EQ(latin(Endpoint::kChat, message + R"("", "reasoning":"four"}]})"), 4);
-  EXPECT_GT(latin(Endpoint::kChat, message + R"("", "tools":[{"type":"function"}]}]})"), 0);
-  EXPECT_EQ(latin(Endpoint::kResponses,
-                  R"({"model":"m","input":[{"type":"reasoning","summary":[{"type":"summary_text","text":"four"}]}]})"),
-            4);
-  const auto rendered = [](Endpoint endpoint, const std::string& body) { return Scan(endpoint, body).text.tool_bytes; };
-  EXPECT_EQ(rendered(Endpoint::kChat, Chat("")), 0);
-  EXPECT_EQ(rendered(Endpoint::kChat, Chat(R"(,"documents":[{"text":"four"}])")), 17);
-  EXPECT_EQ(rendered(Endpoint::kChat, Chat(R"(,"chat_template":"four")")), 6);
-  EXPECT_EQ(rendered(Endpoint::kChat, Chat(R"(,"chat_template_kwargs":{"a":"b"})")), 9);
-  EXPECT_EQ(rendered(Endpoint::kCompletions, R"({"model":"m","prompt":"a","suffix":"four"})"), 6);
-  EXPECT_EQ(rendered(Endpoint::kRerank, R"({"model":"m","query":"a","documents":["four"]})"), 0) << "they are prompts";
-}
-
 TEST(RequestScan, PromptShapesAreTold) {
   const auto scan = [](const std::string& prompt) {
     return Scan(Endpoint::kCompletions, absl::StrCat("{\"model\":\"m\",\"prompt\":", prompt, "}"));
