@@ -25,9 +25,9 @@ bool IsSane(const std::string& name) {
 // The models by name, in the order of the list.
 class Names {
  public:
-  void Add(const std::string& name, int64_t context) {
+  void Add(const std::string& name, int64_t context, const std::string& owner) {
     if (!IsSane(name) || models_.size() >= kMostModels || !places_.try_emplace(name, models_.size()).second) return;
-    models_.push_back(ServedModel{name, Tokens(context), "", ""});
+    models_.push_back(ServedModel{name, Tokens(context), "", "", owner});
   }
   ServedModel* Find(const std::string& name) {
     const auto it = places_.find(name);
@@ -65,12 +65,14 @@ absl::StatusOr<ModelsList> ParseModelsList(absl::string_view body) {
   ModelsList list;
   Names names;
   for (const EngineJson& card : cards) {
-    names.Add(MemberText(card, "id"), ContextOf(card));
+    const std::string owned = MemberText(card, "owned_by");
+    const std::string owner = IsSane(owned) ? owned : "";
+    names.Add(MemberText(card, "id"), ContextOf(card), owner);
     const EngineJson& aliases = Member(card, "aliases");
     for (const EngineJson& alias : aliases.is_array() ? aliases : EngineJson::array()) {
-      if (alias.is_string()) names.Add(alias.get<std::string>(), ContextOf(card));
+      if (alias.is_string()) names.Add(alias.get<std::string>(), ContextOf(card), owner);
     }
-    if (list.owner.empty()) list.owner = MemberText(card, "owned_by");
+    if (list.owner.empty()) list.owner = owned;
   }
   ReadParents(cards, names);
   list.models = names.Take();

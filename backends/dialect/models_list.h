@@ -16,6 +16,7 @@ struct ServedModel {
   Tokens max_context{0};  // Prompt plus output. 0: not reported.
   std::string parent{};   // An adapter: the name of its base model. Empty: it is none.
   std::string root{};     // An adapter: its path. Empty: not reported.
+  std::string owner{};    // owned_by. Empty: not reported.
   bool operator==(const ServedModel&) const = default;
 };
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "kvmodel/prompt/picture_tiles.h"
 
 namespace penstock {
 namespace {
@@ -33,7 +34,7 @@ constexpr NamedFamily kNames[] = {
     {"ministral-3", MediaFamily::kMistral},
     {"llava-v1.6", MediaFamily::kLlavaNext},
     {"llava-next", MediaFamily::kLlavaNext},
-    {"onevision", MediaFamily::kLlavaNext},
+    {"onevision", MediaFamily::kOneVision},
     {"llava", MediaFamily::kLlava},
     {"internvl", MediaFamily::kInternVl},
     {"minicpm-v", MediaFamily::kMiniCpm},
@@ -79,28 +80,10 @@ double RowsOfSquares(PictureSize size, double side, double longest) {
   return (std::ceil(fitting.width / side) + 1) * std::ceil(fitting.height / side);
 }
 
-// The grid of at most `most` tiles whose shape is nearest to the picture's. Of equal ones, that which enlarges it less.
-double Tiles(PictureSize size, double side, int most) {
-  const double shape = static_cast<double>(size.width) / static_cast<double>(size.height);
-  int best = 1;
-  double nearest = std::abs(shape - 1);
-  for (int tiles = 2; tiles <= most; ++tiles) {
-    for (int columns = 1; columns <= tiles; ++columns) {
-      if (tiles % columns != 0) continue;
-      const double distance = std::abs(shape - static_cast<double>(columns * columns) / tiles);
-      const bool filled = Area(size) > 0.5 * side * side * tiles;
-      if (distance > nearest || (distance == nearest && !filled)) continue;
-      nearest = distance;
-      best = tiles;
-    }
-  }
-  return best;
-}
-
-// A picture has as many slices as its area has squares, and the whole picture beside them.
-double Slices(PictureSize size, double side, double most) {
-  const double slices = std::min(most, std::ceil(Area(size) / (side * side)));
-  return slices <= 1 ? 1 : slices + 1;
+// The whole picture, and its tiles where there are several.
+double WithWhole(TileGrid grid, double of_tile) {
+  const auto tiles = static_cast<double>(grid.tiles());
+  return of_tile * (tiles > 1 ? tiles + 1 : 1);
 }
 
 double TokensByRule(MediaFamily family, PictureSize size) {
@@ -115,21 +98,24 @@ double TokensByRule(MediaFamily family, PictureSize size) {
       return RowsOfSquares(size, 28, 1540);
     case MediaFamily::kLlava:
       return 576;
-    case MediaFamily::kLlavaNext: {
-      const double tiles = std::clamp(std::round(Area(size) / (336.0 * 336.0)), 1.0, 4.0);
-      return 576 * (tiles + 1);
+    case MediaFamily::kLlavaNext:
+      return 576 + static_cast<double>(PatchesOfLlavaNext(size).tokens());
+    case MediaFamily::kOneVision:
+      return 729 + static_cast<double>(PatchesOfOneVision(size).tokens());
+    case MediaFamily::kInternVl:
+      return WithWhole(NearestShape(size, 448, 12), 256) + 2;
+    case MediaFamily::kMiniCpm: {
+      // Two marks around each; the number of the picture with two marks; the ends of rows but the last.
+      const TileGrid grid = SliceGrid(size, 448, 9);
+      return WithWhole(grid, 64 + 2) + 3 + static_cast<double>(grid.rows - 1);
     }
-    case MediaFamily::kInternVl: {
-      const double tiles = Tiles(size, 448, 12);
-      return 256 * (tiles > 1 ? tiles + 1 : 1) + 2;
-    }
-    case MediaFamily::kMiniCpm:
-      return 64 * Slices(size, 448, 9) + 2;
     case MediaFamily::kGemma:
-      return 258;
+      // Two marks, and an empty line on both sides.
+      return 256 + 4;
     case MediaFamily::kLlama4: {
-      const double tiles = Tiles(size, 336, 16);
-      return 144 * (tiles > 1 ? tiles + 1 : 1);
+      // A mark behind each tile but the whole; three around them.
+      const TileGrid grid = BestCanvas(size, 336, 16);
+      return WithWhole(grid, 144) + (grid.tiles() > 1 ? static_cast<double>(grid.tiles()) : 0) + 3;
     }
     default:
       break;

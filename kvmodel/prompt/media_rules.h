@@ -1,7 +1,9 @@
 // The tokens of pictures and sounds by the rules of the model families that read them. Pure.
 //
-// A rule gives the first estimate; usage then corrects it (MediaEstimator). The sources of the rules are the image
-// processors of the families in Hugging Face's transformers, and their model cards (docs/endpoints.md).
+// A rule gives the first estimate; usage then corrects it (MediaEstimator). The sources are the processors of Hugging
+// Face's transformers. They lie in src/transformers/models: qwen2_vl (smart_resize), qwen3_vl, pixtral, mistral3,
+// llava, gemma3 and llama4 (processing_llama4.py). picture_tiles.h names those of tiles. The rule of other models is
+// the one of Anthropic's documentation.
 #ifndef PENSTOCK_KVMODEL_MEDIA_RULES_H_
 #define PENSTOCK_KVMODEL_MEDIA_RULES_H_
 
@@ -19,7 +21,8 @@ enum class MediaFamily : uint8_t {
   kPixtral,    // Squares of 16 pixels, and the ends of their rows.
   kMistral,    // Mistral Small with pictures: squares of 28 pixels, and the ends of their rows.
   kLlava,      // LLaVA 1.5: a constant.
-  kLlavaNext,  // LLaVA 1.6 and OneVision: tiles of 336 pixels.
+  kLlavaNext,  // LLaVA 1.6: tiles of 336 pixels, without empty borders.
+  kOneVision,  // LLaVA OneVision: tiles of 384 pixels, without empty borders.
   kInternVl,   // Tiles of 448 pixels.
   kMiniCpm,    // MiniCPM-V: slices of 448 pixels.
   kGemma,      // Gemma 3: a constant.

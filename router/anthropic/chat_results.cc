@@ -4,15 +4,20 @@
 
 namespace penstock::anthropic {
 
-// Images of a result follow in the message of the user.
+// Images of a result follow in the message of the user. A chat has no mark for a failed call, so its text tells it.
 void ChatRequest::AddResult(const Turn& turn, size_t block) {
   const std::vector<Block>& blocks = fields_.blocks();
   const JsonSpan id = blocks[block].At(Part::kToolUseId), content = blocks[block].At(Part::kContent);
+  const JsonSpan failed = blocks[block].At(Part::kIsError);
   if (!IsText(id)) return Refuse(ErrorName::kWrongType, Name(&turn, block, "tool_use_id"), "must be a string.");
   out_.Add(any_turn_ ? ",{\"role\":\"tool\",\"tool_call_id\":" : "{\"role\":\"tool\",\"tool_call_id\":");
   any_turn_ = true;
   out_.Add(id);
   out_.Add(",\"content\":\"");
+  if (failed.size() > 0 && fields_.ValueIn(failed).kind() != JsonKind::kBool) {
+    return Refuse(ErrorName::kWrongType, Name(&turn, block, "is_error"), "must be true or false.");
+  }
+  if (failed.size() > 0 && fields_.ValueIn(failed).IsTrue()) out_.Add("Error: ");
   if (IsText(content)) {
     out_.AddInside(content);
   } else if (content.size() > 0 && fields_.ValueIn(content).kind() != JsonKind::kArray) {

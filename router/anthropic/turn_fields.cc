@@ -11,7 +11,7 @@ constexpr std::array<absl::string_view, static_cast<size_t>(Field::kCount)> kFie
     "model", "max_tokens",  "messages", "system",   "stop_sequences", "temperature",   "top_p",     "top_k",
     "tools", "tool_choice", "thinking", "metadata", "output_config",  "output_format", "container", "mcp_servers"};
 constexpr std::array<absl::string_view, static_cast<size_t>(Part::kCount)> kParts = {
-    "type", "text", "thinking", "source", "id", "name", "input", "tool_use_id", "content"};
+    "type", "text", "thinking", "source", "id", "name", "input", "tool_use_id", "content", "is_error"};
 constexpr std::array<absl::string_view, static_cast<size_t>(SourcePart::kCount)> kSourceParts = {"type", "media_type",
                                                                                                  "data", "url"};
 constexpr size_t kLongestEscaped = 256;

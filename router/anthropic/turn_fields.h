@@ -38,7 +38,19 @@ enum class Field : uint8_t {
 
 absl::string_view NameOf(Field field);
 
-enum class Part : uint8_t { kType, kText, kThinking, kSource, kId, kName, kInput, kToolUseId, kContent, kCount };
+enum class Part : uint8_t {
+  kType,
+  kText,
+  kThinking,
+  kSource,
+  kId,
+  kName,
+  kInput,
+  kToolUseId,
+  kContent,
+  kIsError,
+  kCount,
+};
 enum class SourcePart : uint8_t { kType, kMediaType, kData, kUrl, kCount };
 
 // One block of a content. A span without bytes: the member is absent.

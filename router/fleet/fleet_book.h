@@ -86,8 +86,7 @@ class FleetBook {
   int64_t entered() const { return models_.entered(); }
   // Canonical names of models that some replica serves and their aliases, for /v1/models, in the order of ids.
   std::vector<std::string> ModelNames() const;
-  // The path of an adapter as an engine or the configuration tells it; empty: unknown.
-  std::string RootOf(ModelId adapter) const { return models_.RootOf(fleet_.models[adapter.value()].name); }
+  ModelWords WordsOf(ModelId model) const { return models_.WordsOf(fleet_.models[model.value()].name); }
 
   std::optional<ClassId> ClassByName(absl::string_view name) const;
   ClassId default_class() const { return default_class_; }

@@ -30,7 +30,7 @@ bool LoadsAdapters(const Config& config, const FleetEntry& entry) {
 
 void FleetModels::Begin(const Config& config, Fleet& fleet) {
   configured_.clear();
-  roots_.clear();
+  words_.clear();
   for (const ModelConfig& model : config.models) {
     const ModelId id = For(fleet, model.name);
     configured_[model.name] = id;
@@ -42,7 +42,7 @@ void FleetModels::Begin(const Config& config, Fleet& fleet) {
     model.storage = false;
   }
   for (const ModelConfig& model : config.models) fleet.models[For(fleet, model.name).value()].storage = model.storage;
-  for (const AdapterConfig& adapter : config.adapters) roots_.try_emplace(adapter.name, adapter.path);
+  for (const AdapterConfig& adapter : config.adapters) words_[adapter.name].root = adapter.path;
 }
 
 ModelId FleetModels::For(Fleet& fleet, const std::string& canonical) {
@@ -84,9 +84,9 @@ Tokens FleetModels::ContextOf(ModelId model) const {
   return model.value() < contexts_.size() ? std::max(Tokens(0), contexts_[model.value()]) : Tokens(0);
 }
 
-std::string FleetModels::RootOf(absl::string_view adapter) const {
-  const auto found = roots_.find(adapter);
-  return found == roots_.end() ? "" : found->second;
+ModelWords FleetModels::WordsOf(absl::string_view model) const {
+  const auto found = words_.find(model);
+  return found == words_.end() ? ModelWords() : found->second;
 }
 
 std::optional<ModelId> FleetModels::Add(const std::string& canonical, const std::string& engine_name, FleetEntry& entry,
@@ -161,7 +161,10 @@ void FleetModels::AddServed(const std::string& base, FleetEntry& entry, Fleet& f
   }
   const std::optional<ModelId> base_id = Add(base, served[base_position].name, entry, fleet, spec);
   for (const ServedModel& each : served) {
-    if (!each.root.empty()) roots_.try_emplace(Canonical(fleet, each.name), each.root);
+    if (each.root.empty() && each.owner.empty()) continue;
+    ModelWords& words = words_[Canonical(fleet, each.name)];
+    if (words.root.empty()) words.root = each.root;
+    if (!each.owner.empty()) words.owner = each.owner;
   }
   for (size_t i = 0; i < served.size(); ++i) {
     if (i != base_position) Add(Canonical(fleet, served[i].name), served[i].name, entry, fleet, spec);

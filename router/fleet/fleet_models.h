@@ -20,6 +20,12 @@
 
 namespace penstock {
 
+// The words of engines and the configuration about a model. Empty: unknown.
+struct ModelWords {
+  std::string root;   // An adapter: its path.
+  std::string owner;  // As its engine names it; of several engines, the last counts.
+};
+
 class FleetModels {
  public:
   // Forgets all names but those of the configuration.
@@ -39,8 +45,8 @@ class FleetModels {
   std::optional<ModelId> Find(absl::string_view name) const;
   // The largest context of the replicas that serve the model; 0: unknown.
   Tokens ContextOf(ModelId model) const;
-  // The path of an adapter by its canonical name; empty: unknown.
-  std::string RootOf(absl::string_view adapter) const;
+  // `model` is a canonical name.
+  ModelWords WordsOf(absl::string_view model) const;
   // Models that were entered so far, once per replica and time: the work of all calls.
   int64_t entered() const { return entered_; }
 
@@ -59,7 +65,7 @@ class FleetModels {
 
   absl::flat_hash_map<std::string, ModelId> ids_;         // Ids by canonical name.
   absl::flat_hash_map<std::string, ModelId> names_;       // Ids by any name.
-  absl::flat_hash_map<std::string, std::string> roots_;   // Paths by canonical name.
+  absl::flat_hash_map<std::string, ModelWords> words_;    // The words by canonical name.
   absl::flat_hash_map<std::string, ModelId> configured_;  // Ids by the names of the configuration.
   std::vector<Tokens> contexts_;         // Indexed by model. 0: one is unknown. Negative: there is none.
   absl::flat_hash_set<ModelId> listed_;  // The models of the replica that is being entered.

@@ -95,6 +95,18 @@ TEST(ChatRequest, AnImageInTheResultOfAToolFollowsIt) {
       {"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x"}}]}])"));
 }
 
+TEST(ChatRequest, AFailedCallSaysSo) {
+  const json messages = MessagesOf(R"([{"role":"user","content":[
+      {"type":"tool_result","tool_use_id":"a","content":"no such file","is_error":true},
+      {"type":"tool_result","tool_use_id":"b","is_error":true,"content":[{"type":"text","text":"shut"}]},
+      {"type":"tool_result","tool_use_id":"c","content":"open","is_error":false},
+      {"type":"tool_result","tool_use_id":"d","content":"open","is_error":null}]}])");
+  EXPECT_EQ(messages, json::parse(R"([
+      {"role":"tool","tool_call_id":"a","content":"Error: no such file"},
+      {"role":"tool","tool_call_id":"b","content":"Error: shut"},
+      {"role":"tool","tool_call_id":"c","content":"open"},{"role":"tool","tool_call_id":"d","content":"open"}])"));
+}
+
 TEST(ChatRequest, ToolsAndTheirChoiceBecomeFunctions) {
   const std::string tools = R"(,"tools":[{"name":"look","description":"d","input_schema":{"type":"object"}},
       {"type":"custom","name":"wait","input_schema":{}}])";
@@ -186,6 +198,8 @@ TEST(ChatRequest, NoPartOfAMessageIsLostWithoutAWord) {
             "messages[0].content[0].content[0].text");
   EXPECT_EQ(content(R"([{"type":"tool_result","tool_use_id":"t","content":5}])"), "messages[0].content[0].content");
   EXPECT_EQ(content(R"([{"type":"tool_result","tool_use_id":"t"}])"), "");
+  EXPECT_EQ(content(R"([{"type":"tool_result","tool_use_id":"t","is_error":"yes"}])"),
+            "messages[0].content[0].is_error");
   EXPECT_EQ(content(R"([{"type":"thinking","thinking":5}])", "assistant"), "messages[0].content[0].thinking");
   EXPECT_EQ(content(R"([{"type":"tool_use","id":"t","name":"n","input":5}])", "assistant"),
             "messages[0].content[0].input");

@@ -42,7 +42,7 @@ TEST(FleetAdapters, AListedAdapterSharesTheReplicaOfItsBase) {
   EXPECT_EQ(book.fleet().models[base->value()].base, std::nullopt);
   EXPECT_THAT(book.fleet().replicas[0].models, ElementsAre(*base, *sql));
   EXPECT_THAT(book.fleet().replicas[0].adapters.on_demand, IsEmpty()) << "nobody configured it: it is just there";
-  EXPECT_EQ(book.RootOf(*sql), "/adapters/sql");
+  EXPECT_EQ(book.WordsOf(*sql).root, "/adapters/sql");
   EXPECT_EQ(book.MaxContext(*sql), Tokens(8192));
 }
 

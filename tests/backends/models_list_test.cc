@@ -25,6 +25,7 @@ TEST(ModelsList, ALoraAdapterHasTheContextOfItsParent) {
   EXPECT_EQ(list->models[1].name, "lora");
   EXPECT_EQ(list->models[1].max_context, Tokens(8192));
   EXPECT_EQ(list->owner, "vllm");
+  EXPECT_EQ(list->models[1].owner, "vllm");
 }
 
 TEST(ModelsList, AnAdapterNamesItsBaseAndItsPath) {

@@ -168,8 +168,9 @@ TEST(RequestScan, ADuplicateOfAnUnknownFieldIsNotTheRoutersBusiness) {
 }
 
 TEST(RequestScan, ADuplicateWithinAMessageIsRefused) {
-  const std::string body = R"({"model":"m","messages":[{"role":"user","content":"a","content":"b"}]})";
-  EXPECT_EQ(ScanError(Endpoint::kChat, body).code, "duplicate_key");
+  const std::string body = R"({"model":"m","messages":[{"role":"user","content":)";
+  for (const char* content : {R"("a","content":"b")", R"([{"text":"a","text":"b"}])"})
+    EXPECT_EQ(ScanError(Endpoint::kChat, absl::StrCat(body, content, "}]}")).code, "duplicate_key");
 }
 
 TEST(RequestScan, MissingFieldsAreNamed) {

@@ -38,7 +38,7 @@ std::vector<ModelState> StatesOf(const Fleet& fleet, const CoreView& core) {
 void AddParent(const FleetBook& book, absl::string_view name, ModelId model, std::string* json) {
   const std::optional<ModelId> base = book.fleet().models[model.value()].base;
   if (!base) return;
-  const std::string root = book.RootOf(model);
+  const std::string root = book.WordsOf(model).root;
   absl::StrAppend(json, ",\"root\":", JsonQuote(root.empty() ? std::string(name) : root),
                   ",\"parent\":", JsonQuote(book.fleet().models[base->value()].name));
 }
@@ -97,9 +97,10 @@ std::string ModelList::OneJson(absl::string_view name) const {
 }
 
 std::string ModelList::OneJson(absl::string_view name, ModelId model) const {
+  const std::string owner = fleet_->book.WordsOf(model).owner;
   std::string json =
       absl::StrCat("{\"id\":", JsonQuote(name), ",\"object\":\"model\",\"created\":", absl::ToUnixSeconds(since_),
-                   ",\"owned_by\":\"penstock\"");
+                   ",\"owned_by\":", JsonQuote(owner.empty() ? "penstock" : owner));
   const Tokens context = fleet_->book.MaxContext(model);
   if (context > Tokens(0)) absl::StrAppend(&json, ",\"max_model_len\":", context.value());
   absl::StrAppend(&json, ",\"state\":", JsonQuote(LabelOf(StateOf(model))));

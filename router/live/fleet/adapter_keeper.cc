@@ -67,7 +67,7 @@ asio::awaitable<VerbEnd> AdapterKeeper::Ask(WatchedReplica& watched, LoadAdapter
       LogWarning(control_.edge(), watched.config.id, absl::StrCat("adapter was not unloaded: ", unloaded.message));
     }
   }
-  VerbRequest load = verbs.load(book_.EngineModelName(watched.id, order.model), book_.RootOf(order.model));
+  VerbRequest load = verbs.load(book_.EngineModelName(watched.id, order.model), book_.WordsOf(order.model).root);
   VerbEnd end = co_await requests.Post(std::move(load), timeout);
   const auto own = under_way_.find(watched.id);
   if (own != under_way_.end() && own->second == &requests) under_way_.erase(own);

@@ -1,6 +1,15 @@
 #include "router/openai/request/prompt_keys.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace penstock {
+namespace {
+
+constexpr absl::string_view kOnce[] = {"text",   "thinking",  "content",     "input",
+                                       "source", "image_url", "input_audio", "audio_url"};
+
+}  // namespace
 
 // The length of a key decides first, so most keys are compared with one name.
 PromptUse UseInMessage(absl::string_view key) {
@@ -44,6 +53,11 @@ PromptUse UseInBlock(absl::string_view key) {
   if (key == "content") return PromptUse::kContent;
   if (key == "input") return PromptUse::kRaw;
   return key == "source" ? PromptUse::kSource : PromptUse::kNone;
+}
+
+unsigned BitOfOnce(absl::string_view key) {
+  const auto* const found = std::find(std::begin(kOnce), std::end(kOnce), key);
+  return found == std::end(kOnce) ? 0 : 1U << static_cast<unsigned>(found - std::begin(kOnce));
 }
 
 }  // namespace penstock

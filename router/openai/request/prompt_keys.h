@@ -30,6 +30,10 @@ PromptUse UseInPart(absl::string_view key);
 // A block of a content in Anthropic's dialect.
 PromptUse UseInBlock(absl::string_view key);
 
+// A bit for each member with text or media that stands in a part or block at most once; else 0. Engines take the last
+// of several, and the forecast would count all.
+unsigned BitOfOnce(absl::string_view key);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_KEYS_H_

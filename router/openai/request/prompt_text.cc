@@ -37,6 +37,11 @@ void PromptScan::Key(absl::string_view key) {
   const Use use = top().use = place == Place::kPart   ? (HasBlocks(shape_) ? UseInBlock(key) : UseInPart(key))
                               : place == Place::kItem ? UseInItem(key)
                                                       : UseInMessage(key);
+  if (place == Place::kPart) {
+    const unsigned bit = BitOfOnce(key);
+    if ((top().seen & bit) != 0) Refuse(Duplicate(ContentField(), key));
+    top().seen |= bit;
+  }
   if (place != Place::kMessage) return;
   const bool twice = use == Use::kRole      ? std::exchange(message_.role, true)
                      : use == Use::kContent ? std::exchange(message_.content, true)

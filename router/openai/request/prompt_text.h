@@ -1,7 +1,8 @@
 // Counts the text of a prompt in all the shapes that requests give it. Pure.
 //
-// A visitor of a JsonWalk, for the value of one field of the body. Of all faults the first is stored. A long text is
-// counted in the slices of the walk.
+// A visitor of a JsonWalk, for the value of one field of the body. Of all faults the first is stored. A member of a
+// part that holds text or media stands there once: else it is a fault. A long text is counted in the slices of the
+// walk.
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_TEXT_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_TEXT_H_
 
@@ -75,6 +76,7 @@ class PromptScan {
   struct Level {
     Place place = Place::kField;
     Use use = Use::kNone;  // The use of the member at the walk.
+    unsigned seen = 0;     // In a part: the bits of its members (BitOfOnce).
   };
   struct Message {
     bool role = false;

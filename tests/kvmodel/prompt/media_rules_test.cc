@@ -12,6 +12,7 @@ TEST(MediaRules, TheNameOfAModelTellsItsFamily) {
   EXPECT_EQ(FamilyOf("mistralai/Pixtral-12B-2409"), MediaFamily::kPixtral);
   EXPECT_EQ(FamilyOf("llava-hf/llava-1.5-7b-hf"), MediaFamily::kLlava);
   EXPECT_EQ(FamilyOf("llava-hf/llava-v1.6-mistral-7b-hf"), MediaFamily::kLlavaNext);
+  EXPECT_EQ(FamilyOf("llava-hf/llava-onevision-qwen2-7b-ov-hf"), MediaFamily::kOneVision);
   EXPECT_EQ(FamilyOf("OpenGVLab/InternVL3-8B"), MediaFamily::kInternVl);
   EXPECT_EQ(FamilyOf("google/gemma-3-27b-it"), MediaFamily::kGemma);
   EXPECT_EQ(FamilyOf("vision"), MediaFamily::kOther);
@@ -25,10 +26,15 @@ TEST(MediaRules, PicturesHaveTheTokensOfTheirFamily) {
   EXPECT_EQ(PictureTokens(MediaFamily::kPixtral, {1024, 1024}), 65 * 64);
   EXPECT_EQ(PictureTokens(MediaFamily::kPixtral, {2048, 1024}), 65 * 32);
   EXPECT_EQ(PictureTokens(MediaFamily::kLlava, {30, 3000}), 576);
-  EXPECT_EQ(PictureTokens(MediaFamily::kLlavaNext, {672, 672}), 576 * 5);
+  EXPECT_EQ(PictureTokens(MediaFamily::kLlavaNext, {672, 672}), 576 + 49 * 48);
+  EXPECT_EQ(PictureTokens(MediaFamily::kOneVision, {640, 480}), 2929);
   EXPECT_EQ(PictureTokens(MediaFamily::kInternVl, {448, 448}), 256 + 2);
   EXPECT_EQ(PictureTokens(MediaFamily::kInternVl, {1344, 896}), 256 * 7 + 2);
-  EXPECT_EQ(PictureTokens(MediaFamily::kGemma, {4000, 3000}), 258);
+  EXPECT_EQ(PictureTokens(MediaFamily::kMiniCpm, {448, 448}), 69);
+  EXPECT_EQ(PictureTokens(MediaFamily::kMiniCpm, {1920, 1080}), 598);
+  EXPECT_EQ(PictureTokens(MediaFamily::kGemma, {4000, 3000}), 260);
+  EXPECT_EQ(PictureTokens(MediaFamily::kLlama4, {300, 200}), 147);
+  EXPECT_EQ(PictureTokens(MediaFamily::kLlama4, {1920, 1080}), 2322);
   EXPECT_EQ(PictureTokens(MediaFamily::kOther, {750, 1000}), 1000);
 }
 

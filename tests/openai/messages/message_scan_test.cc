@@ -93,6 +93,16 @@ TEST(MessageScan, FaultsAreNamed) {
   EXPECT_EQ(FaultOfMessage(R"({"model":"m","messages":[{"content":"x"}]})"), "messages[0].role");
 }
 
+TEST(MessageScan, ABlockHasItsTextOnce) {
+  EXPECT_EQ(FaultOfMessage(Message(R"([{"type":"text","text":"short","text":"long"}])")), "messages[0].content");
+  EXPECT_EQ(FaultOfMessage(Message(R"([{"type":"text","text":"a","te\u0078t":"b"}])")), "messages[0].content");
+  EXPECT_EQ(FaultOfMessage(Message(R"([{"type":"tool_result","content":[{"type":"text","text":"a"}],"content":"b"}])")),
+            "messages[0].content");
+  EXPECT_EQ(FaultOfMessage(Message("\"x\"", R"(,"system":[{"type":"text","text":"a","text":"b"}])")), "system");
+  const std::string two = R"([{"type":"text","text":"four"},{"type":"text","text":"four"}])";
+  EXPECT_EQ(FactsOfMessage(Message(two)).text.latin, 8);
+}
+
 TEST(MessageScan, BlocksMayNestWithoutAnEnd) {
   std::string content = "\"x\"";
   for (int i = 0; i < 20; ++i) content = R"([{"type":"tool_result","content":)" + content + "}]";
