@@ -45,8 +45,11 @@ void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
   rooms_.fleet.TickRisk(now_);
   slow_.grey.Review(now_);
   const auto take = [&](const auto& concrete) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(concrete)>, NodeReport>) {
+    using Kind = std::decay_t<decltype(concrete)>;
+    if constexpr (std::is_same_v<Kind, NodeReport>) {
       slow_.nodes.Told(concrete);
+    } else if constexpr (std::is_same_v<Kind, CacheReport>) {
+      ReportCache(rooms_.fleet, concrete);
     } else {
       On(concrete, actions);
     }

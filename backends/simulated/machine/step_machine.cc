@@ -10,9 +10,6 @@
 namespace penstock::simulated {
 namespace {
 
-// The tag of private content: the serial of its owner and the position of the block.
-uint64_t PrivateTag(uint64_t serial, int64_t index) { return serial << 24 | static_cast<uint64_t>(index); }
-
 EngineLimits Checked(EngineLimits limits) {
   assert(limits.block.value() > 0 && limits.max_sequences > 0 && limits.batch_budget.value() > 0);
   const Tokens pool(limits.kv_tokens.value() / limits.block.value() * limits.block.value());
@@ -23,9 +20,10 @@ EngineLimits Checked(EngineLimits limits) {
 
 }  // namespace
 
-StepMachine::StepMachine(const EngineLimits& limits, ElasticMemory* elastic)
+StepMachine::StepMachine(const EngineLimits& limits, ElasticMemory* elastic, CacheJournal* journal)
     : limits_(Checked(limits)),
-      pool_(Blocks(limits_.kv_tokens.value() / limits_.block.value()), elastic, limits_.block_bytes.value()) {
+      pool_(Blocks(limits_.kv_tokens.value() / limits_.block.value()), elastic, limits_.block_bytes.value(), journal),
+      journal_(journal) {
   counts_.total = Blocks(pool_.Total());
 }
 
@@ -177,11 +175,14 @@ void StepMachine::CacheFullBlocks(State& state, int64_t from, int64_t to) {
   const int64_t block = limits_.block.value();
   if (from / block == to / block) return;
   for (int64_t i = from / block; i < to / block; ++i) {
-    if (i < static_cast<int64_t>(state.request.prefix_blocks.size())) {
-      pool_.Publish(state.blocks[i], state.request.prefix_blocks[i]);
-    } else {
-      pool_.Tag(state.blocks[i], PrivateTag(state.serial, i));
-    }
+    const bool shared = i < static_cast<int64_t>(state.request.prefix_blocks.size());
+    const bool is_new = shared ? pool_.Publish(state.blocks[i], state.request.prefix_blocks[i])
+                               : pool_.Tag(state.blocks[i], PrivateTag(state.serial, i));
+    if (journal_ == nullptr || !is_new) continue;
+    CacheChange& stored = journal_->emplace_back();
+    stored.block = NameOfBlock(state.request.prefix_blocks, state.serial, i);
+    if (i > 0) stored.parent = NameOfBlock(state.request.prefix_blocks, state.serial, i - 1);
+    stored.session = state.request.session;
   }
 }
 
