@@ -11,11 +11,13 @@ import sys
 SHARED = re.compile(r"^(?P<stem>/.*/lib[^/]+?)\.so(\.[0-9.]+)?$")
 # Linked with -l, and by name.
 BY_NAME = {"-lxxhash": "-l:libxxhash.a"}
+# Its archive needs libraries that have none.
+STAYS_SHARED = {"libzmq"}
 
 
 def archive_of(argument):
     match = SHARED.match(argument)
-    archive = match["stem"] + ".a" if match else ""
+    archive = match["stem"] + ".a" if match and os.path.basename(match["stem"]) not in STAYS_SHARED else ""
     return archive if os.path.exists(archive) else BY_NAME.get(argument, argument)
 
 

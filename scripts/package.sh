@@ -28,11 +28,14 @@ rm -rf "$stage"
 cmake --install $build --component portable --prefix "$stage" --strip >/dev/null
 mkdir -p "$stage/lib" "$stage/share/doc/penstock/licenses"
 
-# The libraries without an archive, as the binary names them, and the licence of every library that is part of the binary.
-for library in libsimdjson.so.14 libprometheus-cpp-core.so.1.0; do
+# The libraries without an archive, as the binary names them, with those that ZeroMQ needs. Then the licence of every
+# library that is part of the archive.
+for library in libsimdjson.so.14 libprometheus-cpp-core.so.1.0 libzmq.so.5 libsodium.so.23 libpgm-5.3.so.0 libnorm.so.1 \
+  libgssapi_krb5.so.2 libkrb5.so.3 libk5crypto.so.3 libkrb5support.so.0 libcom_err.so.2 libkeyutils.so.1 libbsd.so.0 libmd.so.0; do
   cp -L "/usr/lib/x86_64-linux-gnu/$library" "$stage/lib/$library"
 done
-for package in libabsl-dev libboost1.81-dev libcli11-dev libnghttp2-14 libprometheus-cpp-core1.0 libsimdjson14 libsqlite3-0 libssl3 \
+for package in libzmq5 libsodium23 libpgm-5.3-0 libnorm1 libgssapi-krb5-2 libkrb5-3 libk5crypto3 libkrb5support0 libcom-err2 \
+  libkeyutils1 libbsd0 libmd0 cppzmq-dev libabsl-dev libboost1.81-dev libcli11-dev libnghttp2-14 libprometheus-cpp-core1.0 libsimdjson14 libsqlite3-0 libssl3 \
   libxxhash-dev libyaml-cpp0.7 libzstd1 nlohmann-json3-dev zlib1g; do
   cp -L "/usr/share/doc/$package/copyright" "$stage/share/doc/penstock/licenses/$package"
 done

@@ -9,8 +9,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 build="g++ cmake ninja-build ccache libboost1.81-dev libabsl-dev nlohmann-json3-dev prometheus-cpp-dev libyaml-cpp-dev
- libssl-dev libcli11-dev libsimdjson-dev libxxhash-dev zlib1g-dev libzstd-dev libsqlite3-dev libnghttp2-dev libgtest-dev
- libgmock-dev"
+ libssl-dev libcli11-dev libsimdjson-dev libxxhash-dev zlib1g-dev libzstd-dev libsqlite3-dev libnghttp2-dev
+ libzmq3-dev cppzmq-dev libgtest-dev libgmock-dev"
 package="dpkg-dev file gzip python3"
 test="$package clang-format clang-tidy-19 python3-venv ca-certificates procps curl docker-compose"
 browser="chromium chromium-driver fonts-dejavu-core"

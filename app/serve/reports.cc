@@ -74,9 +74,11 @@ absl::StatusOr<std::unique_ptr<ShadowThread>> ShadowOf(const PolicyPair& policy,
   return thread;
 }
 
-CoreHost::Recorder RecorderOf(GpuWatch& gpus, ShadowThread* shadow, CoreHost::Recorder also) {
-  return [&gpus, shadow, also = std::move(also)](const Event& event, Instant now, const std::vector<Action>& actions) {
+CoreHost::Recorder RecorderOf(GpuWatch& gpus, RunTap& runs, ShadowThread* shadow, CoreHost::Recorder also) {
+  return [&gpus, &runs, shadow, also = std::move(also)](const Event& event, Instant now,
+                                                        const std::vector<Action>& actions) {
     gpus.Observe(event, now, actions);
+    runs.See(event, now, actions);
     if (shadow != nullptr) shadow->See(event, now, actions);
     if (also) also(event, now, actions);
   };

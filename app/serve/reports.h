@@ -13,6 +13,7 @@
 #include "config/values/policy_pair.h"
 #include "router/live/core_host.h"
 #include "router/live/gpu_watch.h"
+#include "router/live/kv_events/run_tap.h"
 #include "router/telemetry/log/decision_log.h"
 #include "router/telemetry/telemetry.h"
 #include "router/tracing/export/span_exporter.h"
@@ -29,7 +30,7 @@ absl::StatusOr<std::unique_ptr<SpanExporter>> MakeExporter(const Config& config,
 absl::StatusOr<std::unique_ptr<ShadowThread>> ShadowOf(const PolicyPair& policy, uint64_t seed,
                                                        const std::unique_ptr<CoreHost>& core, DecisionLog& log);
 // Gives every event to all of them. `shadow` and `also` may be null.
-CoreHost::Recorder RecorderOf(GpuWatch& gpus, ShadowThread* shadow, CoreHost::Recorder also);
+CoreHost::Recorder RecorderOf(GpuWatch& gpus, RunTap& runs, ShadowThread* shadow, CoreHost::Recorder also);
 
 }  // namespace penstock
 

@@ -119,7 +119,7 @@ absl::StatusOr<std::unique_ptr<RouterServer>> RouterServer::Create(const Config&
   p.observers.shadow = *std::move(shadow);
   CoreHost::Hooks hooks;
   p.observers.gpus.SetPrices(PricesOf(config), Now());
-  hooks.record = RecorderOf(p.observers.gpus, p.observers.shadow.get(), std::move(options.record));
+  hooks.record = RecorderOf(p.observers.gpus, p.observers.runs, p.observers.shadow.get(), std::move(options.record));
   hooks.on_decision = [telemetry = &p.telemetry](Duration spent) { telemetry->OnDecision(spent); };
   hooks.on_fleet_action = [&p](const FleetAction& action) {
     asio::post(p.control().io(), [&p, action] { p.Carry(action); });
@@ -168,6 +168,7 @@ absl::Status RouterServer::Start() {
       });
   p.watch.elastic = std::make_unique<ElasticKeeper>(p.control(), p.watch.monitor->book());
   p.watch.nodes = std::make_unique<NodeKeeper>(p.control(), p.watch.monitor->book());
+  p.MakeCacheWatch();
   p.edge.report = [&p](ReplicaId replica, EngineNews news) {
     asio::post(p.control().io(), [&p, replica, news] { p.watch.monitor->OnNews(replica, news); });
   };
@@ -180,6 +181,7 @@ absl::Status RouterServer::Start() {
     p.watch.monitor->Start();
     p.watch.elastic->Start();
     p.watch.nodes->Start();
+    p.watch.caches->Start();
     p.watch.sampler->Start();
   });
   if (p.watch.batches != nullptr) p.watch.batches->Start();
@@ -278,6 +280,7 @@ void RouterServer::Stop() {
   RunOn(p.control(), [&p] {
     p.watch.sampler->Stop();
     p.watch.nodes->Stop();
+    p.watch.caches->Stop();
     p.watch.elastic->Stop();
     p.watch.monitor->Stop();
     p.core->StopTimer();

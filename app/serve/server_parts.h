@@ -23,6 +23,7 @@
 #include "router/live/event_loop.h"
 #include "router/live/fleet/elastic_keeper.h"
 #include "router/live/fleet/fleet_monitor.h"
+#include "router/live/kv_events/kv_event_keeper.h"
 #include "router/live/nodes/node_keeper.h"
 #include "router/live/sampling/progress_sampler.h"
 #include "router/page/page_feed.h"
@@ -86,6 +87,7 @@ struct RouterServer::Parts {
   // They see every event of the core.
   struct Observers {
     GpuWatch gpus;
+    RunTap runs;
     std::unique_ptr<ShadowThread> shadow;  // Null: the policy has none.
   };
   Observers observers;
@@ -109,6 +111,8 @@ struct RouterServer::Parts {
     std::unique_ptr<FleetMonitor> monitor;
     std::unique_ptr<ElasticKeeper> elastic;
     std::unique_ptr<NodeKeeper> nodes;
+    std::unique_ptr<KvEventThread> cache_events;  // With a thread of its own.
+    std::unique_ptr<KvEventKeeper> caches;
     std::unique_ptr<ProgressSampler> sampler;
     std::unique_ptr<jobs::BatchRunner> batches;  // Null without a store.
   };
@@ -138,6 +142,10 @@ struct RouterServer::Parts {
     edge.page = pages.feed.get();
     edge.metrics = pages.metrics.get();
     edge.models = pages.models.get();
+  }
+  void MakeCacheWatch() {
+    watch.cache_events = std::make_unique<KvEventThread>(edge, observers.runs);
+    watch.caches = std::make_unique<KvEventKeeper>(control(), watch.monitor->book(), *watch.cache_events);
   }
   // The runner of batches, where there is a store for them.
   void MakeRunner() {

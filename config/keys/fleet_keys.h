@@ -149,6 +149,11 @@ void VisitFields(Section& replica, Visitor& visit) {
   visit({"transfer",
          "Bandwidth by which each GPU of a prefill replica hands caches over; the router learns the true time."},
         replica.transfer, BandwidthForm{0.001, 1e5});
+  visit(
+      {"kv_events",
+       "The engine publishes the blocks that its prefix cache stores and removes (vLLM's --kv-events-config, SGLang's "
+       "too). Left out: the router estimates them."},
+      replica.kv_events, SectionForm{true});
   visit({"simulated", "Penstock simulates the engine. {} takes every default."}, replica.simulated, SectionForm{true});
 }
 
@@ -205,6 +210,21 @@ void VisitFields(Section& elastic, Visitor& visit) {
          "simulate needs no file.",
          kRequired},
         elastic.segment, FilledTextForm{});
+}
+
+inline SectionDoc DocOf(const ReplicaKvEventsConfig&) {
+  return {"kv_events", "The events of one engine's prefix cache, over ZeroMQ."};
+}
+
+template <Of<ReplicaKvEventsConfig> Section, class Visitor>
+void VisitFields(Section& events, Visitor& visit) {
+  visit({"endpoint",
+         "Address of the events, tcp://HOST:PORT. Data-parallel ranks have the ports that follow. A simulated engine "
+         "publishes there.",
+         kRequired},
+        events.endpoint, FilledTextForm{});
+  visit({"replay", "Address at which missed events are asked for. Left out: missed events are lost.", kUnlessZero},
+        events.replay, FilledTextForm{});
 }
 
 inline SectionDoc DocOf(const SimulatedConfig&) { return {"simulated", "A simulated engine."}; }

@@ -5,10 +5,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "config/read/fleet_checks.h"
 #include "config/text/addresses.h"
 #include "config/text/findings.h"
 #include "config/values/capacity.h"
+#include "config/values/kv_event_address.h"
 
 namespace penstock {
 namespace {
@@ -132,6 +134,26 @@ void CheckElasticOf(const Config& config, const ReplicaConfig& replica, const Ma
   if (managed && replica.gpus.size() > 1) fail("a limit on several GPUs cannot be managed; use elastic: read on them");
 }
 
+void CheckKvEventsOf(const Config& config, const ReplicaConfig& replica, const MapReader& map) {
+  if (!replica.kv_events) return;
+  const ReplicaKvEventsConfig& events = *replica.kv_events;
+  const auto fail = [&](absl::string_view message) { map.Fail("kv_events", message); };
+  const auto check = [&](absl::string_view key, absl::string_view address) {
+    const bool tcp = absl::ConsumePrefix(&address, kKvEventScheme);
+    const absl::StatusOr<HostPort> parsed = ParseHostPort(address);
+    if (tcp && parsed.ok() && parsed->port != 0 && !parsed->host.empty() && parsed->host != "*") return;
+    fail(absl::StrCat(key, " must be tcp://HOST:PORT, the address at which the router reaches the engine"));
+  };
+  check("endpoint", events.endpoint);
+  if (!events.replay.empty()) check("replay", events.replay);
+  if (events.replay == events.endpoint) fail("has one address for endpoint and replay; they are two sockets");
+  for (const ReplicaConfig& other : config.replicas) {
+    if (&other < &replica && other.kv_events && other.kv_events->endpoint == events.endpoint) {
+      fail(absl::StrCat("has the endpoint of replica ", other.id, "; each engine has its own events"));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<absl::string_view> ModelNames(const Config& config) {
@@ -151,6 +173,7 @@ void CheckReplica(const Config& config, const ReplicaConfig& replica, const MapR
   CheckSleepOf(replica, map);
   CheckElasticOf(config, replica, map);
   CheckRole(config, replica, map);
+  CheckKvEventsOf(config, replica, map);
   if (replica.kv_tokens && replica.kv_memory) map.Fail("kv_memory", "give kv_memory or kv_tokens, not both");
 }
 

@@ -100,6 +100,13 @@ struct ReplicaElasticConfig {
   bool operator==(const ReplicaElasticConfig&) const = default;
 };
 
+// The engine publishes what comes and goes in its prefix cache (vLLM's --kv-events-config).
+struct ReplicaKvEventsConfig {
+  std::string endpoint;  // tcp://HOST:PORT
+  std::string replay;    // The same, for events that were missed. Empty: the engine serves none.
+  bool operator==(const ReplicaKvEventsConfig&) const = default;
+};
+
 // Penstock simulates the engine of the replica.
 struct SimulatedConfig {
   int max_seqs = 256;
@@ -149,6 +156,7 @@ struct ReplicaConfig {
   ReplicaRole role = ReplicaRole::kBoth;
   double transfer = 25;  // GB/s on each GPU, by which it hands caches over.
   std::optional<ReplicaElasticConfig> elastic;
+  std::optional<ReplicaKvEventsConfig> kv_events;
   std::optional<SimulatedConfig> simulated;
 };
 

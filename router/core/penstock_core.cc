@@ -50,6 +50,8 @@ void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
       slow_.nodes.Told(concrete);
     } else if constexpr (std::is_same_v<Concrete, PrefillEnded>) {
       rooms_.placement.pairs.Ended(concrete, now_);
+    } else if constexpr (std::is_same_v<Concrete, CacheReport>) {
+      ReportCache(rooms_.fleet, concrete);
     } else {
       On(concrete, actions);
     }

@@ -42,6 +42,7 @@ struct EngineAccess {
   std::optional<Capabilities> capabilities;  // Unset until the engine was recognised.
   bool overflow_fatal = false;
   std::optional<int> rank;             // Requests name this data-parallel rank, where the engine can read it.
+  bool tags_sessions = false;          // Its events tell the session of a request (router/kv_events/session_tag.h).
   bool speculates = false;             // An event is a step, also where it has several tokens.
   std::shared_ptr<EngineNotes> notes;  // Unset in tests without an engine.
 };

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/dialect/engine_error.h"
+#include "router/kv_events/session_tag.h"
 #include "router/realtime/upgrade.h"
 #include "router/session/answer_stream.h"
 #include "router/session/state/text_counting.h"
@@ -125,6 +126,10 @@ HeaderList Attempt::EngineHeaders() const {
   const absl::string_view rank_header = state_.engine().capabilities->rank_header;
   if (state_.request.endpoint == Endpoint::kRealtime) AddUpgrade(*state_.request.headers, headers);
   if (state_.engine().rank && !rank_header.empty()) headers.Add(rank_header, absl::StrCat(*state_.engine().rank));
+  // A client's own session passes instead.
+  if (state_.engine().tags_sessions && FindHeader(headers, kSessionTagHeader).empty()) {
+    headers.Add(kSessionTagHeader, SessionTag(state_.loop.edge().pseudonym, admission_.ticket().id()));
+  }
   return headers;
 }
 

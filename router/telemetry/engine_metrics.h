@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "router/core/contract/fleet.h"
 #include "router/labels/labels.h"
+#include "router/telemetry/kv_events/kv_event_metrics.h"
 #include "router/telemetry/registry/metric_registry.h"
 #include "router/telemetry/request_metrics.h"
 
@@ -15,7 +16,8 @@ namespace penstock {
 class EngineMetrics {
  public:
   // Both outlive it.
-  EngineMetrics(MetricRegistry& registry, RequestMetrics& requests) : registry_(registry), requests_(requests) {}
+  EngineMetrics(MetricRegistry& registry, RequestMetrics& requests)
+      : registry_(registry), requests_(requests), kv_events_(registry) {}
 
   // A counter that nobody has seen at zero misses its first increase.
   void StartAtZero(const ReplicaSpec& replica);
@@ -39,10 +41,13 @@ class EngineMetrics {
   void OnNodeFresh(const std::string& node, absl::string_view exporter);
   // One reading of an exporter of a node ended. `stale`: its samples have no effect.
   void OnNodeScrape(const std::string& node, absl::string_view exporter, NodeScrape result, bool stale);
+  // For the thread that reads the events of caches.
+  KvEventMetrics& kv_events() { return kv_events_; }
 
  private:
   MetricRegistry& registry_;
   RequestMetrics& requests_;
+  KvEventMetrics kv_events_;
 };
 
 }  // namespace penstock

@@ -37,12 +37,10 @@ std::string_view UnitOf(const Metric& metric) {
   return "";
 }
 
-}  // namespace
-
-std::string MetricsReference() {
-  std::string text(kHead);
+// A table for each group, one after the other.
+void AppendTables(std::span<const Metric> metrics, std::string& text) {
   std::string_view group;
-  for (const Metric& metric : kMetrics) {
+  for (const Metric& metric : metrics) {
     if (metric.group != group) {
       group = metric.group;
       text.append("\n## ").append(group);
@@ -52,6 +50,14 @@ std::string MetricsReference() {
     text.append(" | ").append(UnitOf(metric)).append(" | ").append(metric.labels);
     text.append(" | ").append(metric.help).append(" |\n");
   }
+}
+
+}  // namespace
+
+std::string MetricsReference() {
+  std::string text(kHead);
+  AppendTables(kMetrics, text);
+  AppendTables(kKvEventMetrics, text);
   return text;
 }
 

@@ -31,6 +31,7 @@ FAMILIES = {
                 "barrier", "stop_token", "pthread.h", "execution", "absl/synchronization/"),
     "yaml": ("yaml-cpp/",),
     "zlib": ("zlib.h",),
+    "zmq": ("zmq.h", "zmq.hpp", "zmq_addon.hpp"),
     "zstd": ("zstd.h",),
 }  # fmt: skip
 # Calls that bring time, chance or the environment in without a header of their own, and their family.

@@ -115,6 +115,30 @@ TEST(ElasticKeys, ThatCannotWorkAreRefused) {
               HasSubstr("a limit on several GPUs cannot be managed"));
 }
 
+TEST(CacheEventKeys, AreReadAndPrinted) {
+  const Config config =
+      Parsed(Elastic("", Replica(1, ", kv_events: {endpoint: 'tcp://h:5557', replay: 'tcp://h:5558'}") +
+                             Replica(2, ", kv_events: {endpoint: 'tcp://[::1]:5557'}")));
+  EXPECT_EQ(config.replicas[0].kv_events->replay, "tcp://h:5558");
+  EXPECT_EQ(Parsed(PrintConfig(config)).replicas[0].kv_events, config.replicas[0].kv_events);
+  EXPECT_EQ(Parsed(PrintConfig(config)).replicas[1].kv_events, config.replicas[1].kv_events);
+}
+
+TEST(CacheEventKeys, ThatCannotWorkAreRefused) {
+  const auto findings = [](const std::string& keys) {
+    return FindingsOf(Elastic("", Replica(1, ", kv_events: {" + keys + "}")));
+  };
+  EXPECT_THAT(findings(""), HasSubstr("endpoint"));
+  for (const char* address : {"h:5557", "tcp://*:5557", "tcp://h", "tcp://h:0", "ipc://events", "http://h:5557"}) {
+    EXPECT_THAT(findings(absl::StrCat("endpoint: '", address, "'")), HasSubstr("must be tcp://HOST:PORT")) << address;
+  }
+  EXPECT_THAT(findings("endpoint: 'tcp://h:1', replay: 'tcp://h:1'"), HasSubstr("two sockets"));
+  EXPECT_THAT(findings("endpoint: 'tcp://h:1', replay: 'h:2'"), HasSubstr("replay must be"));
+  EXPECT_THAT(FindingsOf(Elastic("", Replica(1, ", kv_events: {endpoint: 'tcp://h:7'}") +
+                                         Replica(2, ", kv_events: {endpoint: 'tcp://h:7'}"))),
+              HasSubstr("has the endpoint of replica h:1"));
+}
+
 TEST(ElasticKeys, WithoutAnEffectAreWarnedAbout) {
   const Config alone = Parsed(Elastic(", elastic_kv: 30GB, elastic: manage", Replica(1, ", elastic: {segment: a}")));
   EXPECT_THAT(Warnings(alone), ::testing::Contains(HasSubstr("fewer than two replicas")));

@@ -137,7 +137,8 @@ class RealEngine:
 class Vllm(RealEngine):
     running_names = ("vllm:num_requests_running", "vllm:num_requests_waiting")
 
-    def __init__(self, folder, name):
+    def __init__(self, folder, name, *more):
+        """`more` are flags after the usual ones; the last value of a flag counts."""
         port = free_port()
         environment = CACHE / "vllm"
         command = [
@@ -146,7 +147,7 @@ class Vllm(RealEngine):
             "--num-gpu-blocks-override", str(BLOCKS), "--max-model-len", str(CONTEXT), "--max-num-seqs", str(SEQUENCES),
             "--enforce-eager", "--enable-auto-tool-choice",
             "--tool-call-parser", "hermes", "--logits-processors", "forced_length:ForcedLength",
-            "--middleware", "forced_length.LengthHeader"]
+            "--middleware", "forced_length.LengthHeader", *more]
         super().__init__(name, command, port, folder / f"{name}-{port}.log", VLLM_ENVIRONMENT)
 
     def core_pid(self):

@@ -9,6 +9,49 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
+using Kind = CacheChange::Kind;
+
+std::vector<std::pair<Kind, uint64_t>> Told(const CacheJournal& journal) {
+  std::vector<std::pair<Kind, uint64_t>> told;
+  for (const CacheChange& change : journal) told.emplace_back(change.kind, change.block);
+  return told;
+}
+
+TEST(StepMachine, TheChangesOfThePrefixCacheAreWrittenDown) {
+  CacheJournal journal;
+  StepMachine machine(Pool(64), nullptr, &journal);
+  Sequence first = Of(1, 33, 1);
+  first.prefix_blocks = {71, 72};
+  first.session = "a";
+  machine.Submit(first);
+  OneStep(machine);
+  ASSERT_THAT(Told(journal), ElementsAre(std::pair(Kind::kStored, 71u), std::pair(Kind::kStored, 72u)));
+  EXPECT_EQ(journal[0].parent, std::nullopt);
+  EXPECT_EQ(journal[1].parent, 71u);
+  EXPECT_EQ(journal[1].session, "a");
+  journal.clear();
+  // It needs the whole pool: the tail of the first prompt goes before its head.
+  Sequence second = Of(2, 63, 1);
+  second.prefix_blocks = {81, 82, 83};
+  machine.Submit(second);
+  OneStep(machine);
+  EXPECT_THAT(Told(journal),
+              ElementsAre(std::pair(Kind::kRemoved, 72u), std::pair(Kind::kRemoved, 71u), std::pair(Kind::kStored, 81u),
+                          std::pair(Kind::kStored, 82u), std::pair(Kind::kStored, 83u)));
+}
+
+TEST(StepMachine, ThePartOfAnAnswerInTheCacheHasANameOfItsOwn) {
+  CacheJournal journal;
+  StepMachine machine(Pool(64), nullptr, &journal);
+  Sequence sequence = Of(1, 31, 20);
+  sequence.prefix_blocks = {71};
+  machine.Submit(sequence);
+  while (machine.HasWork()) OneStep(machine);
+  ASSERT_THAT(journal, SizeIs(3));
+  EXPECT_EQ(journal[1].parent, 71u);
+  EXPECT_EQ(journal[2].parent, journal[1].block);
+}
+
 TEST(StepMachine, TheLatestIsPreemptedAndGoesToTheFrontOfWaiting) {
   StepMachine machine(Pool(64));
   machine.Submit(Of(1, 31, 30));

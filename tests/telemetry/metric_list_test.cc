@@ -46,10 +46,16 @@ std::map<std::string, Exposed> ExposedFamilies(const std::string& text) {
   return families;
 }
 
+std::vector<Metric> AllMetrics() {
+  std::vector<Metric> all(std::begin(kMetrics), std::end(kMetrics));
+  all.insert(all.end(), std::begin(kKvEventMetrics), std::end(kKvEventMetrics));
+  return all;
+}
+
 TEST(MetricList, HasExactlyTheMetricsOfTheExposition) {
   constexpr const char* kTypes[] = {"counter", "gauge", "histogram"};
   std::map<std::string, Exposed> exposed = ExposedFamilies(SampleExposition());
-  for (const Metric& metric : kMetrics) {
+  for (const Metric& metric : AllMetrics()) {
     const std::string name(metric.name);
     ASSERT_EQ(exposed.count(name), 1u) << name;
     const Exposed& family = exposed.at(name);
@@ -63,7 +69,7 @@ TEST(MetricList, HasExactlyTheMetricsOfTheExposition) {
 
 TEST(MetricList, NamesAreUnique) {
   std::set<std::string_view> names;
-  for (const Metric& metric : kMetrics) EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
+  for (const Metric& metric : AllMetrics()) EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
 }
 
 }  // namespace

@@ -84,6 +84,8 @@ inline std::string SampleExposition() {
   telemetry.engines().OnFalseSleep("code-a");
   telemetry.engines().OnSegment("code-a", false, SegmentResult::kOk);
   telemetry.engines().OnSegment("code-a", true, SegmentResult::kHeld);
+  telemetry.engines().kv_events().Add("chat-a", {}, {});
+  telemetry.engines().kv_events().OnMissedRequests(1);
   telemetry.engines().OnNodeScrape("node1", "node_exporter", NodeScrape::kOk, false);
   telemetry.engines().OnSleepEnd("code-a", SleepResult::kOk);
   telemetry.engines().OnAdapterLoad("code-a", SleepResult::kOk, Duration::Seconds(1));

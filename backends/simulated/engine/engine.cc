@@ -32,6 +32,10 @@ EngineStats EmptyStats(double context) {
           Histogram(RequestBounds()),    Histogram(LengthBounds(context)), Histogram(LengthBounds(context))};
 }
 
+StepMachine NewMachine(const EngineSpec& spec, ElasticMemory* elastic) {
+  return StepMachine(spec.limits, elastic, spec.cache_feed ? &spec.cache_feed->journal : nullptr);
+}
+
 }  // namespace
 
 Engine::Engine(EngineSpec spec, Instant start, ElasticMemory* elastic)
@@ -39,7 +43,7 @@ Engine::Engine(EngineSpec spec, Instant start, ElasticMemory* elastic)
       elastic_(elastic),
       adapters_(spec_.adapters),
       doze_(spec_.doze, spec_.time_scale, start),
-      machine_(spec_.limits, elastic),
+      machine_(NewMachine(spec_, elastic)),
       faults_({spec_.slowdown.factor, spec_.slowdown.from, spec_.slowdown.to, spec_.slowdown.stall,
                spec_.slowdown.stall_every, spec_.noise},
               spec_.seed),
@@ -52,6 +56,7 @@ std::optional<SequenceId> Engine::Submit(const SequenceOrder& order, Instant now
   sequence.prompt = order.prompt;
   sequence.output = order.output;
   sequence.prefix_blocks = order.prefix_blocks;
+  sequence.session = order.session;
   sequence.embedding = order.embedding;
   if (!machine_.Submit(sequence)) return std::nullopt;
   Record& record = records_[sequence.id];
@@ -75,7 +80,9 @@ void Engine::Restart() {
   adapters_.Clear();
   stats_ = EmptyStats(machine_.MaxContext().AsDouble());
   restart_due_ = machine_.StepInFlight();
-  if (!restart_due_) machine_ = StepMachine(spec_.limits, elastic_);
+  if (restart_due_) return;
+  machine_ = NewMachine(spec_, elastic_);
+  if (spec_.cache_feed) spec_.cache_feed->Restarted();
 }
 
 bool Engine::Wake() {
@@ -107,9 +114,11 @@ void Engine::FinishStep(Instant now) {
   const StepOutcome outcome = machine_.EndStep();
   doze_.Use(now);
   if (std::exchange(restart_due_, false)) {
-    machine_ = StepMachine(spec_.limits, elastic_);
+    machine_ = NewMachine(spec_, elastic_);
+    if (spec_.cache_feed) spec_.cache_feed->Restarted();
     return;
   }
+  if (spec_.cache_feed) spec_.cache_feed->Publish();
   touched_.clear();
   ReportTokens(outcome, now);
   ReportEnds(outcome, now);

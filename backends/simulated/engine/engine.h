@@ -42,6 +42,7 @@ struct SequenceOrder {
   Tokens prompt{0};
   Tokens output{0};
   std::vector<uint64_t> prefix_blocks;
+  std::string session;
   bool embedding = false;
   FinishReason reason = FinishReason::kStop;
   std::optional<Tokens> max_tokens;  // The limit of the client.

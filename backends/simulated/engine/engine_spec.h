@@ -3,11 +3,13 @@
 #define PENSTOCK_BACKENDS_SIMULATED_ENGINE_ENGINE_SPEC_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "backends/simulated/engine/cache_feed.h"
 #include "backends/simulated/machine/step_machine.h"
 #include "base/units.h"
 #include "config/config.h"
@@ -31,7 +33,8 @@ struct EngineSpec {
   Duration host_time;               // Simulated; of a request in the API server, before it waits for a step.
   double time_scale = 1;            // 10 means ten times faster than real time.
   uint64_t seed = 1;
-  bool natural = false;  // Answers end by themselves, and the model calls tools of its own choice.
+  bool natural = false;                   // Answers end by themselves, and the model calls tools of its own choice.
+  std::shared_ptr<CacheFeed> cache_feed;  // Null: nobody wants to know the changes of its prefix cache.
 
   bool LlamaDialect() const { return limits.overflow == Overflow::kError; }
   bool Serves(const std::string& name) const;

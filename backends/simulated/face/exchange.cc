@@ -22,6 +22,7 @@ void Exchange::Start(Instant now) {
     const Prompt& prompt = job_.prompts[embeddings ? i : static_cast<size_t>(job_.choices[i].prompt)];
     order.prompt = prompt.tokens;
     order.prefix_blocks = prompt.blocks;
+    order.session = job_.session;
     order.embedding = embeddings;
     order.max_tokens = job_.max_tokens;
     order.stream = job_.stream;

@@ -246,6 +246,7 @@ std::variant<Job, ApiError> ParseJob(Route route, std::string_view text, const J
   if (body.error()) return *body.error();
   Job job;
   job.route = route;
+  job.session = std::string(headers.session);
   job.id = AnswerId(route, headers.request_id, llama, serial);
   ReadModel(body, engine, job);
   const PromptOptions options = OptionsOf(body, engine, job);

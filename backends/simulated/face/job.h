@@ -31,7 +31,8 @@ struct Prompt {
 struct Job {
   Route route = Route::kChat;
   std::string id;
-  std::string model;  // The name in the answers.
+  std::string model;    // The name in the answers.
+  std::string session;  // For the events of the cache.
   bool stream = false;
   bool include_usage = false;
   std::optional<std::string> tool;  // The name of the function that the answer calls.
@@ -55,6 +56,7 @@ struct ApiError {
 struct JobHeaders {
   std::string_view output_tokens;  // x-simulated-output-tokens; empty: none.
   std::string_view request_id;     // x-request-id; empty: none.
+  std::string_view session = {};   // x-session-id; empty: none.
 };
 
 // Checks the request and plans its choices. Costs one JSON parse and one pass over the prompt. `serial` makes the id of

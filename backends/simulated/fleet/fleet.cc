@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "backends/simulated/engine/engine_spec.h"
+#include "backends/simulated/fleet/cache_events.h"
 #include "backends/simulated/fleet/step_clock.h"
 #include "backends/simulated/server/engine_server.h"
 #include "base/clock.h"
@@ -101,6 +102,7 @@ struct SimulatedFleet::Group {
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   StepClock clock{context};
+  std::vector<std::unique_ptr<CacheEvents>> events;
   std::map<std::string, int> gpus;
   std::thread thread;
 
@@ -154,6 +156,14 @@ struct SimulatedFleet::Listener {
     }
     return listener;
   }
+};
+
+// The events of one rank's cache, where its replica has them.
+struct SimulatedFleet::Publication {
+  Group* group;
+  std::shared_ptr<simulated::Engine> engine;
+  std::optional<ReplicaKvEventsConfig> config;
+  int rank;
 };
 
 void SimulatedFleet::PlayOutage(const Listener& listener) {
@@ -213,10 +223,12 @@ absl::StatusOr<std::unique_ptr<SimulatedFleet>> SimulatedFleet::Create(const Con
         const ReplicaConfig& own = ranks.emplace_back(RankConfig(replica, rank, rank, RanksOf(replica)));
         auto spec = SpecOf(config, own);
         if (!spec.ok()) return spec.status();
+        if (replica.kv_events) spec->cache_feed = std::make_shared<CacheFeed>();
         fleet->engines_[i] = {replica.id, spec->model, spec->gpu, spec->limits.kv_tokens, "", 0};
         ElasticMemory* elastic = group.MemoryOf(*spec);
         engines.push_back(std::make_shared<simulated::Engine>(*std::move(spec), Now(), elastic));
         group.Add(config, own, engines.back());
+        fleet->publications_.push_back({&group, engines.back(), replica.kv_events, rank});
         placed.push_back({&group, &own, engines.back().get()});
       }
       fleet->listeners_[i] = Listener::For(group.context, std::move(engines), *endpoint, *replica.simulated);
@@ -231,6 +243,12 @@ absl::StatusOr<std::unique_ptr<SimulatedFleet>> SimulatedFleet::Create(const Con
 }
 
 absl::Status SimulatedFleet::Start() {
+  for (const Publication& each : publications_) {
+    if (!each.config) continue;
+    auto events = CacheEvents::Begin(each.group->context, *each.engine, *each.config, each.rank);
+    if (!events.ok()) return events.status();
+    each.group->events.push_back(*std::move(events));
+  }
   for (size_t i = 0; i < listeners_.size(); ++i) {
     absl::Status bound = listeners_[i].server->Listen(listeners_[i].endpoint);
     if (!bound.ok())
@@ -254,6 +272,7 @@ void SimulatedFleet::Stop() {
   }
   // The sockets close with their coroutines, and these end with the io_context.
   listeners_.clear();
+  publications_.clear();
   groups_.clear();
 }
 

@@ -59,10 +59,12 @@ class SimulatedFleet {
  private:
   struct Group;
   struct Listener;
+  struct Publication;
   SimulatedFleet();
   static void PlayOutage(const Listener& listener);
 
   std::vector<Engine> engines_;
+  std::vector<Publication> publications_;       // One per rank of an engine.
   std::vector<Listener> listeners_;             // One per engine, in the same order.
   std::vector<std::unique_ptr<Group>> groups_;  // One thread each.
 };

@@ -4,10 +4,11 @@
 
 namespace penstock::simulated {
 
-BlockPool::BlockPool(Blocks total, ElasticMemory* elastic, int64_t block_bytes)
+BlockPool::BlockPool(Blocks total, ElasticMemory* elastic, int64_t block_bytes, CacheJournal* journal)
     : blocks_(static_cast<size_t>(total.value()) + 1),
       elastic_(elastic),
       block_bytes_(block_bytes),
+      journal_(journal),
       free_(total.value()) {
   const auto ring = static_cast<BlockIndex>(blocks_.size());
   for (BlockIndex i = 0; i < ring; ++i) {
@@ -22,6 +23,10 @@ BlockIndex BlockPool::Take() {
   Unlink(index);
   Block& block = blocks_[index];
   if (block.content == Content::kShared) shared_.erase(block.key);
+  if (journal_ != nullptr && block.content != Content::kNone) {
+    const uint64_t name = block.content == Content::kShared ? block.key : NameOfPrivate(block.key);
+    journal_->push_back({CacheChange::Kind::kRemoved, name, std::nullopt, ""});
+  }
   block.content = Content::kNone;
   block.references = 1;
   CountFree(-1);
@@ -46,12 +51,14 @@ void BlockPool::Release(const std::vector<BlockIndex>& blocks) {
   }
 }
 
-void BlockPool::Tag(BlockIndex index, uint64_t tag) {
+bool BlockPool::Tag(BlockIndex index, uint64_t tag) {
   Block& block = blocks_[index];
   assert(block.references > 0);
-  if (block.content == Content::kShared) return;
+  if (block.content == Content::kShared) return false;
+  const bool is_new = block.content == Content::kNone;
   block.content = Content::kPrivate;
   block.key = tag;
+  return is_new;
 }
 
 bool BlockPool::Holds(BlockIndex index, uint64_t tag) const {
@@ -59,12 +66,13 @@ bool BlockPool::Holds(BlockIndex index, uint64_t tag) const {
   return block.content == Content::kPrivate && block.key == tag;
 }
 
-void BlockPool::Publish(BlockIndex index, uint64_t hash) {
+bool BlockPool::Publish(BlockIndex index, uint64_t hash) {
   Block& block = blocks_[index];
   assert(block.references > 0);
-  if (block.content != Content::kNone || !shared_.emplace(hash, index).second) return;
+  if (block.content != Content::kNone || !shared_.emplace(hash, index).second) return false;
   block.content = Content::kShared;
   block.key = hash;
+  return true;
 }
 
 std::optional<BlockIndex> BlockPool::Find(uint64_t hash) const {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "backends/simulated/machine/cache_change.h"
 #include "base/units.h"
 
 namespace penstock::simulated {
@@ -32,7 +33,8 @@ class BlockPool {
  public:
   explicit BlockPool(Blocks total) : BlockPool(total, nullptr, 0) {}
   // Each block in use takes `block_bytes` of `elastic`, which must outlive the last Release(). Null: no shared memory.
-  BlockPool(Blocks total, ElasticMemory* elastic, int64_t block_bytes);
+  // Content that goes is written to `journal`, which outlives the pool. Null: nobody wants to know.
+  BlockPool(Blocks total, ElasticMemory* elastic, int64_t block_bytes, CacheJournal* journal = nullptr);
 
   int64_t Total() const { return static_cast<int64_t>(blocks_.size()) - 1; }
   // The number of blocks that Take() can return now.
@@ -52,12 +54,12 @@ class BlockPool {
   // Removes one reference of each block, from the last block to the first.
   void Release(const std::vector<BlockIndex>& blocks);
 
-  // Gives a referenced block the private content `tag`. Without effect on shared content.
-  void Tag(BlockIndex block, uint64_t tag);
+  // Gives a referenced block the private content `tag`. Without effect on shared content. True: it had none.
+  bool Tag(BlockIndex block, uint64_t tag);
   bool Holds(BlockIndex block, uint64_t tag) const;
   // Gives a referenced block the shared content `hash`. Without effect when another block holds it or this block has
-  // content.
-  void Publish(BlockIndex block, uint64_t hash);
+  // content. True: it has it now.
+  bool Publish(BlockIndex block, uint64_t hash);
   std::optional<BlockIndex> Find(uint64_t hash) const;
   bool IsFree(BlockIndex block) const { return blocks_[block].references == 0; }
 
@@ -78,6 +80,7 @@ class BlockPool {
   std::vector<Block> blocks_;  // The last one is the sentinel of the ring.
   absl::flat_hash_map<uint64_t, BlockIndex> shared_;
   ElasticMemory* elastic_;
+  CacheJournal* journal_;
   int64_t block_bytes_;
   int64_t free_ = 0;
   int64_t most_ = INT64_MAX;  // Blocks in use, by the limit of its engine.

@@ -19,9 +19,10 @@ EngineLimits Checked(EngineLimits limits) {
 
 }  // namespace
 
-StepMachine::StepMachine(const EngineLimits& limits, ElasticMemory* elastic)
+StepMachine::StepMachine(const EngineLimits& limits, ElasticMemory* elastic, CacheJournal* journal)
     : limits_(Checked(limits)),
-      pool_(Blocks(limits_.kv_tokens.value() / limits_.block.value()), elastic, limits_.block_bytes.value()) {
+      pool_(Blocks(limits_.kv_tokens.value() / limits_.block.value()), elastic, limits_.block_bytes.value(), journal),
+      journal_(journal) {
   counts_.total = Blocks(pool_.Total());
 }
 

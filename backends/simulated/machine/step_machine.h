@@ -14,6 +14,7 @@
 #define PENSTOCK_BACKENDS_SIMULATED_MACHINE_STEP_MACHINE_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -45,6 +46,7 @@ struct Sequence {
   Tokens prompt{0};
   Tokens output{0};                     // The sequence ends after this many tokens (at least 1).
   std::vector<uint64_t> prefix_blocks;  // Chained hashes of the full blocks of the prompt.
+  std::string session;                  // Named with the blocks that it stores.
   bool embedding = false;               // The sequence ends with its prefill and makes no token.
   bool keeps = false;                   // Its blocks stay taken behind its end, until Abort: another engine reads them.
   Tokens arrived{0};                    // Leading tokens of the prompt whose cache another engine computed.
@@ -100,8 +102,9 @@ struct EngineGauges {
 
 class StepMachine {
  public:
-  // Each block takes limits.block_bytes of `elastic`, which must outlive the machine. Null: a pool of its own.
-  explicit StepMachine(const EngineLimits& limits, ElasticMemory* elastic = nullptr);
+  // Each block takes limits.block_bytes of `elastic`, which must outlive the machine. Null: a pool of its own. Changes
+  // of the prefix cache are written to `journal`, which outlives it too. Null: nobody wants to know.
+  explicit StepMachine(const EngineLimits& limits, ElasticMemory* elastic = nullptr, CacheJournal* journal = nullptr);
 
   // Queues a sequence. False when it can never run (no prompt, or a prompt of at least max_context), and when a
   // sequence with this id exists.
@@ -186,6 +189,7 @@ class StepMachine {
   WaitingList waiting_;
   std::vector<Scheduled> step_;    // The step in flight.
   std::vector<BlockIndex> found_;  // Buffer of Admit(), reused to save allocations.
+  CacheJournal* journal_;
   bool in_flight_ = false;
   bool exhausted_ = false;  // The step in flight ran out of pool.
   int64_t budget_ = 0;      // Tokens left in the step that is being scheduled.

@@ -1,23 +1,21 @@
 // The prefix cache of the step machine.
+#include "backends/simulated/machine/cache_change.h"
 #include "backends/simulated/machine/step_machine.h"
 
 namespace penstock::simulated {
-namespace {
-
-// The tag of private content: the serial of its owner and the position of the block.
-uint64_t PrivateTag(uint64_t serial, int64_t index) { return serial << 24 | static_cast<uint64_t>(index); }
-
-}  // namespace
 
 void StepMachine::CacheFullBlocks(State& state, int64_t from, int64_t to) {
   const int64_t block = limits_.block.value();
   if (from / block == to / block) return;
   for (int64_t i = from / block; i < to / block; ++i) {
-    if (i < static_cast<int64_t>(state.request.prefix_blocks.size())) {
-      pool_.Publish(state.blocks[i], state.request.prefix_blocks[i]);
-    } else {
-      pool_.Tag(state.blocks[i], PrivateTag(state.serial, i));
-    }
+    const bool shared = i < static_cast<int64_t>(state.request.prefix_blocks.size());
+    const bool is_new = shared ? pool_.Publish(state.blocks[i], state.request.prefix_blocks[i])
+                               : pool_.Tag(state.blocks[i], PrivateTag(state.serial, i));
+    if (journal_ == nullptr || !is_new) continue;
+    CacheChange& stored = journal_->emplace_back();
+    stored.block = NameOfBlock(state.request.prefix_blocks, state.serial, i);
+    if (i > 0) stored.parent = NameOfBlock(state.request.prefix_blocks, state.serial, i - 1);
+    stored.session = state.request.session;
   }
 }
 

@@ -145,14 +145,14 @@ asio::awaitable<bool> Session::Answer(const Request& request) {
 
 asio::awaitable<bool> Session::Generate(const Request& request, Route route) {
   co_await PassApiServer(engine_->spec(), stream_.get_executor());
-  const JobHeaders headers{Header(request, "x-simulated-output-tokens"), Header(request, "x-request-id")};
-  const uint64_t serial = NewSerial();
+  const JobHeaders headers{Header(request, "x-simulated-output-tokens"), Header(request, "x-request-id"),
+                           Header(request, "x-session-id")};
   const std::shared_ptr<Engine> rank = RankNamed(ranks_, Header(request, "x-data-parallel-rank"));
   if (rank == nullptr) {
     Page page = ErrorPage({400, "data_parallel_rank is out of range", "BadRequestError", "", {}}, *engine_);
     co_return co_await SendPage(request, std::move(page));
   }
-  auto parsed = ParseJob(route, request.body(), headers, *engine_, serial);
+  auto parsed = ParseJob(route, request.body(), headers, *engine_, NewSerial());
   if (const auto* error = std::get_if<ApiError>(&parsed)) {
     Page page = ErrorPage(*error, *engine_, route);
     co_return co_await SendPage(request, std::move(page));

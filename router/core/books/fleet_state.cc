@@ -151,6 +151,13 @@ void FleetState::Report(const EngineReport& event) {
   }
 }
 
+void ReportCache(FleetState& fleet, const CacheReport& event) {
+  if (!fleet.Knows(event.replica)) return;
+  ReplicaState& replica = fleet.replica(event.replica);
+  const bool has_cache = replica.health != Health::kDown && replica.presence.awake();
+  if (has_cache && replica.spec().prefix_cache > Tokens(0)) replica.prompts.Take(event);
+}
+
 void ReportUse(FleetState& fleet, PoolId id, Instant sampled_at) {
   const PoolState& pool = fleet.pool(id);
   UseReport report;

@@ -76,6 +76,9 @@ class FleetState {
   size_t next_tick_ = 0;  // Pool whose risk is looked at next.
 };
 
+// Takes an engine's word about its cache. Void while it is down or asleep: it has none then.
+void ReportCache(FleetState& fleet, const CacheReport& event);
+
 // The ledger compares the use of the pool, as its replicas reported it last, with the leases of then. A foreign
 // sequence is expected to grow as the pool's own do on average. The newest report was sampled at `sampled_at`.
 void ReportUse(FleetState& fleet, PoolId pool, Instant sampled_at);

@@ -89,7 +89,7 @@ struct ServiceState {
 
 // The part of a prompt that a replica was expected to have cached.
 struct CacheHope {
-  Tokens live{0};      // Leading tokens that running requests held.
+  Tokens live{0};      // Leading tokens that running requests held, or that the engine reported.
   Tokens left{0};      // Tokens after those, left by requests that ended.
   int64_t blocks = 0;  // The blocks of both.
   Tokens expected{0};  // Both, as far as the cache of the replica had been found reliable.

@@ -152,6 +152,30 @@ struct NodeReport {
   bool operator==(const NodeReport&) const = default;
 };
 
+// A block of a prompt, as RequestArrived::prefix names it, and its place there.
+struct PromptBlock {
+  uint64_t block = 0;
+  int64_t position = 0;
+  bool operator==(const PromptBlock&) const = default;
+};
+
+// The meaning of a CacheReport for what the core knew of the cache.
+enum class CacheNews : uint8_t {
+  kChanged,  // The blocks of the report came and went.
+  kCleared,  // The engine lost all that no request holds.
+  kUnsure,   // Events were lost: what earlier reports said is an expectation from now on.
+};
+
+// The prompt blocks that an engine stored and removed, by its own events (router/kv_events). Any other
+// block is expected as without events.
+struct CacheReport {
+  ReplicaId replica;
+  CacheNews news = CacheNews::kChanged;
+  std::vector<PromptBlock> stored;
+  std::vector<PromptBlock> removed;
+  bool operator==(const CacheReport&) const = default;
+};
+
 struct ReplicaHealth {
   ReplicaId replica;
   Health health = Health::kDown;
@@ -197,7 +221,7 @@ struct TimerFired {
 
 using Event = std::variant<RequestArrived, FirstToken, RequestClosed, RequestRequeued, Progress, EngineReport,
                            ReplicaHealth, FleetChanged, ShutdownStarted, TimerFired, AnswerFixed, ReplicaResidency,
-                           ElasticReport, AdapterResidency, NodeReport, PrefillEnded>;
+                           ElasticReport, AdapterResidency, NodeReport, PrefillEnded, CacheReport>;
 
 }  // namespace penstock
 

@@ -72,6 +72,14 @@ void Fields(Archive& archive, NodeReport& e) {
   archive(e.replica, e.derate, e.storage_pressure, e.closed);
 }
 template <class Archive>
+void Fields(Archive& archive, PromptBlock& e) {
+  archive(e.block, e.position);
+}
+template <class Archive>
+void Fields(Archive& archive, CacheReport& e) {
+  archive(e.replica, e.news, e.stored, e.removed);
+}
+template <class Archive>
 void Fields(Archive& archive, AdapterSpec& e) {
   archive(e.on_demand, e.most, e.load, e.timeout);
 }

@@ -13,9 +13,10 @@
 namespace penstock {
 namespace {
 
-constexpr const char* kEventNames[] = {
-    "arrived",  "first-token", "closed",       "requeued",  "progress", "report",  "health", "fleet-changed",
-    "shutdown", "timer",       "answer-fixed", "residency", "elastic",  "adapter", "node",   "prefill-ended"};
+constexpr const char* kEventNames[] = {"arrived",       "first-token", "closed",        "requeued", "progress",
+                                       "report",        "health",      "fleet-changed", "shutdown", "timer",
+                                       "answer-fixed",  "residency",   "elastic",       "adapter",  "node",
+                                       "prefill-ended", "cache"};
 constexpr const char* kActionNames[] = {"forward", "park", "refuse",    "abort",
                                         "sleep",   "wake", "set-share", "load-adapter"};
 static_assert(std::variant_size_v<Event> == std::size(kEventNames));

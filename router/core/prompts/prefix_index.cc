@@ -32,6 +32,13 @@ void PrefixIndex::Clear() {
   blocks_.clear();
 }
 
+std::vector<PrefixIndex::Block> PrefixIndex::TakeAll() {
+  std::vector<Block> all(order_.rbegin(), order_.rend());
+  order_.clear();
+  blocks_.clear();
+  return all;
+}
+
 void PrefixIndex::Trim() {
   while (!order_.empty() && size() > capacity_) {
     Note(order_.back());

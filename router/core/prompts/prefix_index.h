@@ -3,7 +3,8 @@
 // Requests that ended left them. An engine takes their memory as it needs it, the oldest first, the last block of a
 // prompt before its head. So the index holds no more than the memory that running requests leave free. Invariant: with
 // the blocks of running requests, the blocks of a prompt in the index are a leading part of it. An expectation, never a
-// promise: the engine evicts by its own rules. Owned by PromptCache. Every operation is O(1).
+// promise: the engine evicts by its own rules. Another index of the same kind holds the blocks that the engine itself
+// reported. It has no bound: the engine says when a block goes. Owned by PromptCache. Every operation is O(1).
 #ifndef PENSTOCK_ROUTER_CORE_PROMPTS_PREFIX_INDEX_H_
 #define PENSTOCK_ROUTER_CORE_PROMPTS_PREFIX_INDEX_H_
 
@@ -17,7 +18,14 @@ namespace penstock {
 
 class PrefixIndex {
  public:
-  PrefixIndex() = default;
+  static constexpr int64_t kUnbounded = INT64_MAX;
+
+  struct Block {
+    uint64_t hash;
+    bool landmark;
+  };
+
+  explicit PrefixIndex(int64_t capacity = 0) : capacity_(capacity) {}
   // The table points into the list, so a copy would point into another index.
   PrefixIndex(const PrefixIndex&) = delete;
   PrefixIndex& operator=(const PrefixIndex&) = delete;
@@ -31,6 +39,8 @@ class PrefixIndex {
   // A running request holds the block.
   void Take(uint64_t block);
   void Clear();
+  // Gives all of its blocks away, the oldest first, and holds none.
+  std::vector<Block> TakeAll();
   // Landmarks that were forgotten since the last call of ForgetLost.
   const std::vector<uint64_t>& lost() const { return lost_; }
   void ForgetLost() { lost_.clear(); }
@@ -39,10 +49,6 @@ class PrefixIndex {
   int64_t size() const { return static_cast<int64_t>(blocks_.size()); }
 
  private:
-  struct Block {
-    uint64_t hash;
-    bool landmark;
-  };
   using Order = std::list<Block>;
 
   void Trim();
@@ -50,7 +56,7 @@ class PrefixIndex {
     if (block.landmark) lost_.push_back(block.hash);
   }
 
-  int64_t capacity_ = 0;
+  int64_t capacity_;
   Order order_;  // Newest first.
   absl::flat_hash_map<uint64_t, Order::iterator> blocks_;
   std::vector<uint64_t> lost_;

@@ -16,8 +16,15 @@ void Note(std::optional<RequestId> other, RequestId self, std::vector<RequestId>
 PromptCache::Match PromptCache::Find(const Prefix& prefix) const {
   Match match;
   match.live = live_.Held(prefix);
-  if (left_.size() == 0) return match;
   const auto rest = prefix.begin() + match.live;
+  if (told_.size() > 0) {
+    const auto sure = std::find_if_not(rest, prefix.end(), [this](uint64_t block) { return IsSure(block); });
+    const auto end = std::find_if_not(sure, prefix.end(), [this](uint64_t block) { return Holds(block); });
+    match.live = sure - prefix.begin();
+    match.left = end - sure;
+    return match;
+  }
+  if (left_.size() == 0) return match;
   const auto end = std::partition_point(
       rest, prefix.end(), [this](uint64_t block) { return left_.Contains(block) || live_.Contains(block); });
   match.left = end - rest;
@@ -34,12 +41,12 @@ void PromptCache::Join(RequestId request, const Prefix& prefix, std::vector<Requ
   }
 }
 
-void PromptCache::UnlistLost() {
-  if (left_.lost().empty()) return;
-  for (const uint64_t block : left_.lost()) {
+void PromptCache::UnlistLost(PrefixIndex& index) {
+  if (index.lost().empty()) return;
+  for (const uint64_t block : index.lost()) {
     if (holders_ != nullptr && !Holds(block)) holders_->Remove(block, replica_);
   }
-  left_.ForgetLost();
+  index.ForgetLost();
 }
 
 void PromptCache::Leave(RequestId request, const Prefix& prefix, int64_t kept, std::vector<RequestId>& others) {
@@ -48,10 +55,39 @@ void PromptCache::Leave(RequestId request, const Prefix& prefix, int64_t kept, s
     const uint64_t block = prefix[i];
     const bool landmark = holders_ != nullptr && PrefixHolders::IsLandmark(i);
     Note(live_.Remove(block, request), request, others);
-    if (static_cast<int64_t>(i) < kept && !live_.Contains(block)) left_.Put(block, landmark);
+    if (static_cast<int64_t>(i) < kept && !IsSure(block)) left_.Put(block, landmark);
     if (landmark && !Holds(block)) holders_->Remove(block, replica_);
   }
-  UnlistLost();
+  UnlistLost(left_);
+}
+
+void PromptCache::Take(const CacheReport& report) {
+  if (report.news == CacheNews::kCleared) ForgetLeft();
+  if (report.news == CacheNews::kUnsure) Doubt();
+  for (const PromptBlock& block : report.removed) TakeRemoved(block);
+  for (const PromptBlock& block : report.stored) TakeStored(block);
+}
+
+void PromptCache::Doubt() {
+  for (const PrefixIndex::Block& block : told_.TakeAll()) {
+    if (!live_.Contains(block.hash)) left_.Put(block.hash, block.landmark);
+    if (block.landmark && holders_ != nullptr && !Holds(block.hash)) holders_->Remove(block.hash, replica_);
+  }
+  UnlistLost(left_);
+}
+
+void PromptCache::TakeStored(const PromptBlock& stored) {
+  const bool landmark = holders_ != nullptr && PrefixHolders::IsLandmark(static_cast<size_t>(stored.position));
+  if (landmark && !Holds(stored.block)) holders_->Add(stored.block, replica_);
+  left_.Take(stored.block);
+  told_.Put(stored.block, landmark);
+}
+
+void PromptCache::TakeRemoved(const PromptBlock& removed) {
+  const bool landmark = holders_ != nullptr && PrefixHolders::IsLandmark(static_cast<size_t>(removed.position));
+  left_.Take(removed.block);
+  told_.Take(removed.block);
+  if (landmark && !Holds(removed.block)) holders_->Remove(removed.block, replica_);
 }
 
 }  // namespace penstock

@@ -1,15 +1,17 @@
 // The prompts in the memory of one replica's engine: blocks that running requests hold, and blocks that ended ones
 // left.
 //
-// A block that a running request holds is cached for certain. A block that was left is cached with the learned
-// reliability. Invariant: a block is among the live blocks or in the index, never in both. Owned by ReplicaState. Join
-// and Leave are O(blocks of the prompt), the questions O(log blocks).
+// A block that a running request holds is cached for certain, and so is one that the engine itself reported. Any other
+// block that was left is cached with the learned reliability. Invariant: a block of the expected index is neither live
+// nor reported. A reported block may be live too. Owned by ReplicaState. Join and Leave are O(blocks of the prompt),
+// the questions O(log blocks), or O(blocks) where the engine reports: blocks may be missing in between.
 #ifndef PENSTOCK_ROUTER_CORE_PROMPTS_PROMPT_CACHE_H_
 #define PENSTOCK_ROUTER_CORE_PROMPTS_PROMPT_CACHE_H_
 
 #include <cstdint>
 #include <vector>
 
+#include "router/core/contract/event.h"
 #include "router/core/learning/cache_counters.h"
 #include "router/core/learning/hit_reliability.h"
 #include "router/core/prompts/live_blocks.h"
@@ -24,8 +26,8 @@ class PromptCache {
 
   // Leading blocks of a prompt that the engine is expected to have.
   struct Match {
-    int64_t live = 0;  // Held by running requests.
-    int64_t left = 0;  // After those: left by requests that ended.
+    int64_t live = 0;  // Held by running requests, or reported by the engine.
+    int64_t left = 0;  // After those: some are only expected.
   };
   Match Find(const Prefix& prefix) const;
 
@@ -43,14 +45,17 @@ class PromptCache {
   // Running requests leave room for so many other blocks.
   void SetRoom(int64_t blocks) {
     left_.SetCapacity(blocks);
-    UnlistLost();
+    UnlistLost(left_);
   }
   // The engine lost what ended requests left.
   void Forget() {
-    left_.Clear();
-    UnlistLost();
+    ForgetLeft();
     counters_ = CacheCounters();
   }
+  // The engine's own word about its blocks.
+  void Take(const CacheReport& report);
+  // Blocks that the engine reported.
+  int64_t told() const { return told_.size(); }
 
   const LiveBlocks& live() const { return live_; }
   HitReliability& reliability() { return reliability_; }
@@ -58,12 +63,23 @@ class PromptCache {
   CacheCounters& counters() { return counters_; }
 
  private:
-  bool Holds(uint64_t block) const { return live_.Contains(block) || left_.Contains(block); }
+  bool IsSure(uint64_t block) const { return live_.Contains(block) || told_.Contains(block); }
+  bool Holds(uint64_t block) const { return IsSure(block) || left_.Contains(block); }
+  void ForgetLeft() {
+    left_.Clear();
+    told_.Clear();
+    UnlistLost(left_);
+    UnlistLost(told_);
+  }
+  void Doubt();
+  void TakeStored(const PromptBlock& stored);
+  void TakeRemoved(const PromptBlock& removed);
   // Takes landmarks that the index forgot off the list.
-  void UnlistLost();
+  void UnlistLost(PrefixIndex& index);
 
   LiveBlocks live_;
-  PrefixIndex left_;
+  PrefixIndex left_;                           // Expected.
+  PrefixIndex told_{PrefixIndex::kUnbounded};  // Reported by the engine.
   HitReliability reliability_;
   CacheCounters counters_;
   PrefixHolders* holders_ = nullptr;  // Null: nobody asks for the holders of a block.

@@ -43,6 +43,7 @@ EngineAccess WatchedReplica::Access(const FleetEntry& rank) const {
   if (scraper) access.capabilities = scraper->engine().capabilities;
   access.notes = notes;
   if (rank.place) access.rank = rank.place->rank;
+  access.tags_sessions = config.kv_events.has_value();
   access.speculates = rank.discovery && rank.discovery->speculates;
   return access;
 }

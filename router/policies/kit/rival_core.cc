@@ -28,6 +28,7 @@ void RivalCore::Apply(const Event& event, Instant now, std::vector<Action>& acti
     void operator()(const AdapterResidency&) {}
     void operator()(const NodeReport&) {}
     void operator()(const PrefillEnded&) {}
+    void operator()(const CacheReport&) {}
     void operator()(const AnswerFixed&) {}
   };
   books_.SetTime(now);

@@ -3,6 +3,7 @@
 #define PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_H_
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace penstock {
@@ -16,6 +17,14 @@ struct Metric {
   std::string_view labels;  // Names in alphabetical order, one space between.
   std::string_view help;
 };
+
+// The metric of this name in a list; null: it has none.
+constexpr const Metric* FindMetric(std::span<const Metric> list, std::string_view name) {
+  for (const Metric& metric : list) {
+    if (metric.name == name) return &metric;
+  }
+  return nullptr;
+}
 
 }  // namespace penstock
 

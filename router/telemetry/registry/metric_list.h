@@ -1,4 +1,4 @@
-// Every metric of /metrics, declared once: name, type, labels and help.
+// Every metric of /metrics, declared once: name, type, labels and help. A topic may have a list of its own.
 //
 // The router registers its counters, gauges and histograms from this list, and docs/metrics.md prints it. Names start
 // with penstock_, have base units (seconds, bytes, ratio) and end in _total when they count. Constants.
@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "router/telemetry/registry/kv_event_metric_list.h"
 #include "router/telemetry/registry/metric.h"
 
 namespace penstock {
@@ -287,11 +288,10 @@ inline constexpr Metric kMetrics[] = {
     {"Process", "process_start_time_seconds", MetricType::kGauge, "", "Unix time at which the process started"},
 };
 
-// The metric of this name; a name that is not in the list does not compile.
+// The metric of this name; a name that is in no list does not compile.
 consteval const Metric& MetricNamed(std::string_view name) {
-  for (const Metric& metric : kMetrics) {
-    if (metric.name == name) return metric;
-  }
+  if (const Metric* metric = FindMetric(kMetrics, name)) return *metric;
+  if (const Metric* metric = FindMetric(kKvEventMetrics, name)) return *metric;
   throw "no metric of this name";
 }
 

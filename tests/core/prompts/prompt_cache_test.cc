@@ -79,6 +79,82 @@ TEST_F(PromptCacheTest, AnEngineThatStartedAnewHasNothingLeft) {
   EXPECT_EQ(cache_.Find({1, 2}).left, 0);
 }
 
+CacheReport Stored(std::vector<PromptBlock> blocks) {
+  return {ReplicaId(0), CacheNews::kChanged, std::move(blocks), {}};
+}
+CacheReport Removed(std::vector<PromptBlock> blocks) {
+  return {ReplicaId(0), CacheNews::kChanged, {}, std::move(blocks)};
+}
+CacheReport News(CacheNews news) { return {ReplicaId(0), news, {}, {}}; }
+
+TEST_F(PromptCacheTest, ABlockThatTheEngineToldOfIsCertainWhateverRoomIsLeft) {
+  Join(kFirst, {1, 2, 3});
+  Leave(kFirst, {1, 2, 3});
+  cache_.Take(Stored({{1, 0}, {2, 1}}));
+  EXPECT_EQ(cache_.Find({1, 2, 3}).live, 2);
+  EXPECT_EQ(cache_.Find({1, 2, 3}).left, 1);
+  cache_.SetRoom(0);
+  EXPECT_EQ(cache_.Find({1, 2, 3}).live, 2);
+  EXPECT_EQ(cache_.Find({1, 2, 3}).left, 0);
+}
+
+TEST_F(PromptCacheTest, ABlockThatTheEngineRemovedIsExpectedNoMore) {
+  Join(kFirst, {1, 2, 3});
+  Leave(kFirst, {1, 2, 3});
+  cache_.Take(Removed({{2, 1}}));
+  EXPECT_EQ(cache_.Find({1, 2, 3}).left, 1);
+  cache_.Take(Stored({{1, 0}, {2, 1}, {3, 2}}));
+  EXPECT_EQ(cache_.Find({1, 2, 3}).live, 3);
+  cache_.Take(Removed({{2, 1}}));
+  EXPECT_EQ(cache_.Find({1, 2, 3}).live, 1);
+}
+
+TEST_F(PromptCacheTest, ARunningRequestHoldsWhatTheEngineRemoved) {
+  Join(kFirst, {1, 2});
+  cache_.Take(Removed({{1, 0}, {2, 1}}));
+  EXPECT_EQ(cache_.Find({1, 2}).live, 2);
+  // It computed them again.
+  Leave(kFirst, {1, 2});
+  EXPECT_EQ(cache_.Find({1, 2}).left, 2);
+}
+
+TEST_F(PromptCacheTest, BlocksThatWereToldAreExpectedOnceEventsWereLost) {
+  cache_.Take(Stored({{1, 0}, {2, 1}, {3, 2}, {4, 3}, {5, 4}}));
+  EXPECT_EQ(cache_.told(), 5);
+  cache_.Take(News(CacheNews::kUnsure));
+  EXPECT_EQ(cache_.told(), 0);
+  EXPECT_EQ(cache_.Find({1}).live, 0);
+  // Room is left for four; the oldest went.
+  EXPECT_EQ(cache_.Find({2, 3, 4, 5}).left, 4);
+  EXPECT_EQ(cache_.Find({1}).left, 0);
+}
+
+TEST_F(PromptCacheTest, AClearedCacheHasNothingLeft) {
+  Join(kFirst, {1, 2});
+  Leave(kFirst, {1, 2});
+  cache_.Take(Stored({{7, 0}}));
+  cache_.Take(News(CacheNews::kCleared));
+  EXPECT_EQ(cache_.Find({1, 2}).left, 0);
+  EXPECT_EQ(cache_.Find({7}).live, 0);
+}
+
+TEST_F(PromptCacheTest, TheHoldersOfToldBlocksAreListed) {
+  PrefixHolders holders;
+  cache_.ListIn(&holders, 5);
+  cache_.Take(Stored({{1, 0}, {2, 1}}));
+  EXPECT_THAT(holders.Of(1), ElementsAre(5));
+  Join(kFirst, {1, 2});
+  Leave(kFirst, {1, 2});
+  EXPECT_THAT(holders.Of(1), ElementsAre(5));
+  cache_.Take(News(CacheNews::kUnsure));
+  EXPECT_THAT(holders.Of(1), ElementsAre(5));
+  cache_.Take(Removed({{1, 0}}));
+  EXPECT_THAT(holders.Of(1), IsEmpty());
+  cache_.Take(Stored({{1, 0}}));
+  cache_.Take(News(CacheNews::kCleared));
+  EXPECT_THAT(holders.Of(1), IsEmpty());
+}
+
 TEST(HitReliability, BeginsAtOneAndFollowsWhatIsFound) {
   HitReliability reliability;
   EXPECT_EQ(reliability.share(), 1);

@@ -1,0 +1,67 @@
+// The ZeroMQ sockets of one engine's events: the subscription, and the requests for batches that were missed.
+//
+// The library reads on a thread of its own and keeps kMostQueued messages at most; a publisher then drops, and its
+// numbers show that. A message over kMostBatchBytes ends its connection. No call waits. Belongs to one thread.
+#ifndef PENSTOCK_BACKENDS_KV_EVENTS_SOCKET_EVENT_STREAM_H_
+#define PENSTOCK_BACKENDS_KV_EVENTS_SOCKET_EVENT_STREAM_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <zmq.hpp>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace penstock {
+
+// A message of the stream, or of a replay.
+struct EventMessage {
+  uint64_t number = 0;
+  bool last = false;   // The end of a replay: it has no batch.
+  bool whole = false;  // False: the frames are none of a batch.
+  std::string batch;
+};
+
+class EventStream {
+ public:
+  static constexpr int kMostQueued = 256;
+  static constexpr int kMostReplayed = 4096;
+
+  enum class Change : uint8_t { kNone, kConnected, kDisconnected };
+
+  // tcp://HOST:PORT each. `replay` may be empty. Connects in the background, again and again. InvalidArgument: an
+  // address that the library does not take.
+  static absl::StatusOr<EventStream> Open(zmq::context_t& context, const std::string& events,
+                                          const std::string& replay);
+
+  // The newest change of the connection since the last call.
+  Change TakeChange();
+  std::optional<EventMessage> Read() { return ReadFrom(events_); }
+  std::optional<EventMessage> ReadReplay() { return replay_ ? ReadFrom(*replay_) : std::nullopt; }
+  bool can_replay() const { return replay_.has_value(); }
+  // Asks for the batches from this number on. False: the request cannot be sent now.
+  bool AskFrom(uint64_t number);
+  // Forgets a replay under way: what comes of it later is not read.
+  void ForgetReplay();
+
+  // For zmq::poll.
+  void AddTo(std::vector<zmq::pollitem_t>& items);
+
+ private:
+  EventStream() = default;
+  static std::optional<EventMessage> ReadFrom(zmq::socket_t& socket);
+  void OpenReplay();
+
+  zmq::context_t* context_ = nullptr;
+  std::string replay_address_;
+  zmq::socket_t events_;
+  zmq::socket_t changes_;  // The library reports the connection there.
+  std::optional<zmq::socket_t> replay_;
+};
+
+}  // namespace penstock
+
+#endif  // PENSTOCK_BACKENDS_KV_EVENTS_SOCKET_EVENT_STREAM_H_

@@ -1,0 +1,204 @@
+#include "router/live/kv_events/kv_event_thread.h"
+
+#include <algorithm>
+#include <utility>
+#include <zmq.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "backends/kv_events/socket/event_stream.h"
+#include "base/clock.h"
+#include "router/kv_events/cache_follower.h"
+#include "router/telemetry/engine_metrics.h"
+
+namespace penstock {
+namespace {
+
+constexpr Duration kTurn = Duration::Milliseconds(20);
+constexpr Duration kCountEvery = Duration::Milliseconds(500);
+constexpr int kReplayedPerTurn = 4 * KvEventThread::kPerTurn;
+
+std::optional<KvBatch> BatchOf(const EventMessage& message) {
+  auto batch = message.whole ? DecodeKvBatch(message.batch) : absl::InvalidArgumentError("it is no message");
+  if (!batch.ok()) return std::nullopt;
+  return *std::move(batch);
+}
+
+}  // namespace
+
+struct KvEventThread::Sockets {
+  zmq::context_t context{1};
+};
+
+struct KvEventThread::Followed {
+  KvEventSource source;
+  EventStream stream;
+  CacheFollower follower;
+  FollowerCounts counted;
+  FollowerCounts told;  // As of the last line of the log.
+};
+
+KvEventThread::KvEventThread(Edge& edge, RunTap& tap) : edge_(edge), tap_(tap) {}
+
+KvEventThread::~KvEventThread() { Stop(); }
+
+void KvEventThread::Stop() {
+  stop_.store(true, std::memory_order_relaxed);
+  tap_.Open(false);
+  if (thread_.joinable()) thread_.join();
+}
+
+void KvEventThread::SetSources(std::vector<KvEventSource> sources) {
+  std::lock_guard lock(mutex_);
+  const bool any = !sources.empty();
+  wanted_ = std::move(sources);
+  if (any && !thread_.joinable() && !stop_.load(std::memory_order_relaxed)) thread_ = std::thread([this] { Run(); });
+}
+
+void KvEventThread::Run() {
+  Sockets sockets;
+  Instant counted = Now();
+  while (!stop_.load(std::memory_order_relaxed)) {
+    TakeSources(sockets);
+    const Instant began = Now();
+    TakeRuns(began);
+    bool more = false;
+    for (const auto& followed : followed_) {
+      more = Read(*followed, began) || more;
+      Tell(*followed, began);
+    }
+    if (began - counted >= kCountEvery) {
+      counted = began;
+      for (const auto& followed : followed_) Count(*followed);
+    }
+    if (more) {
+      std::this_thread::sleep_for(ToChrono(std::min(kTurn, Now() - began)));
+      continue;
+    }
+    std::vector<zmq::pollitem_t> items;
+    for (const auto& followed : followed_) followed->stream.AddTo(items);
+    zmq::poll(items, std::chrono::duration_cast<std::chrono::milliseconds>(ToChrono(kTurn)));
+  }
+  followed_.clear();
+}
+
+void KvEventThread::TakeSources(Sockets& sockets) {
+  std::optional<std::vector<KvEventSource>> wanted;
+  {
+    std::lock_guard lock(mutex_);
+    wanted = std::exchange(wanted_, std::nullopt);
+  }
+  if (!wanted) return;
+  KvEventMetrics& metrics = edge_.telemetry->engines().kv_events();
+  std::vector<std::unique_ptr<Followed>> before = std::exchange(followed_, {});
+  for (const KvEventSource& source : *wanted) {
+    const auto same = std::find_if(before.begin(), before.end(),
+                                   [&](const auto& each) { return each != nullptr && each->source == source; });
+    if (same != before.end()) {
+      followed_.push_back(std::exchange(*same, nullptr));
+      continue;
+    }
+    auto stream = EventStream::Open(sockets.context, source.events, source.replay);
+    if (!stream.ok()) {
+      if (edge_.log != nullptr) edge_.log->Note(absl::StrCat("kv_events: ", stream.status().message()));
+      continue;
+    }
+    CacheFollower follower(source.replica, edge_.pseudonym, stream->can_replay());
+    followed_.push_back(std::make_unique<Followed>(Followed{source, *std::move(stream), std::move(follower), {}, {}}));
+    metrics.Add(source.name, {}, {});
+  }
+  for (const auto& gone : before) {
+    if (gone == nullptr) continue;
+    metrics.Leave(gone->source.name);
+    edge_.core->Submit(CacheReport{gone->source.replica, CacheNews::kUnsure, {}, {}});
+  }
+  tap_.Open(!followed_.empty());
+}
+
+void KvEventThread::TakeRuns(Instant now) {
+  int64_t missed = 0;
+  const std::vector<SeenAt> seen = tap_.Take(missed);
+  if (missed > 0) {
+    runs_.Clear();
+    edge_.telemetry->engines().kv_events().OnMissedRequests(missed);
+  }
+  const auto of = [this](ReplicaId replica) {
+    const auto found = std::find_if(followed_.begin(), followed_.end(),
+                                    [replica](const auto& each) { return each->source.replica == replica; });
+    return found == followed_.end() ? nullptr : &(*found)->follower;
+  };
+  for (const SeenAt& each : seen) {
+    if (const auto* health = std::get_if<ReplicaHealth>(&each.what)) {
+      CacheFollower* follower = of(health->replica);
+      if (follower != nullptr && health->health != Health::kDown) follower->OnForgotten();
+      continue;
+    }
+    RunBook::Change change = runs_.Take(each);
+    CacheFollower* follower = change.turn == RunBook::Turn::kNothing ? nullptr : of(change.replica);
+    if (follower == nullptr) continue;
+    if (change.turn == RunBook::Turn::kDispatched) follower->runs().OnDispatched(std::move(change.run));
+    if (change.turn == RunBook::Turn::kClosed) follower->runs().OnClosed(change.run);
+    if (change.turn == RunBook::Turn::kGone) follower->runs().OnGone(change.run.request);
+  }
+  for (const auto& followed : followed_) followed->follower.Tick(now);
+}
+
+bool KvEventThread::Read(Followed& followed, Instant now) {
+  switch (followed.stream.TakeChange()) {
+    case EventStream::Change::kConnected:
+      followed.follower.OnConnected();
+      Log(followed, "events of the cache are connected");
+      break;
+    case EventStream::Change::kDisconnected:
+      followed.follower.OnDisconnected();
+      Log(followed, "events of the cache are gone: its index is an estimate again");
+      break;
+    case EventStream::Change::kNone:
+      break;
+  }
+  bool more = ReadReplay(followed, now);
+  for (int i = 0; i < kPerTurn; ++i) {
+    const std::optional<EventMessage> message = followed.stream.Read();
+    if (!message) return more;
+    if (message->whole && !message->last) followed.follower.OnBatch(message->number, BatchOf(*message), now);
+    if (!message->whole) followed.follower.OnGarbage();
+  }
+  return true;
+}
+
+bool KvEventThread::ReadReplay(Followed& followed, Instant now) {
+  if (const std::optional<uint64_t> from = followed.follower.TakeRequest(now)) {
+    followed.stream.ForgetReplay();
+    // A request that cannot be sent ends by its timeout.
+    static_cast<void>(followed.stream.AskFrom(*from));
+  }
+  for (int i = 0; i < kReplayedPerTurn; ++i) {
+    const std::optional<EventMessage> message = followed.stream.ReadReplay();
+    if (!message) return false;
+    if (message->last) followed.follower.OnReplayEnd(now);
+    if (message->whole && !message->last) followed.follower.OnReplayed(message->number, BatchOf(*message), now);
+  }
+  return true;
+}
+
+void KvEventThread::Tell(Followed& followed, Instant) {
+  for (const CacheReport& report : followed.follower.TakeReports()) edge_.core->Submit(report);
+}
+
+void KvEventThread::Count(Followed& followed) {
+  const FollowerCounts counts = followed.follower.Counts();
+  edge_.telemetry->engines().kv_events().Add(followed.source.name, followed.counted, counts);
+  followed.counted = counts;
+  if (counts.losses > followed.told.losses) Log(followed, "events of the cache were lost: its index begins anew");
+  if (counts.restarts > followed.told.restarts) Log(followed, "events of the cache come from a new publisher");
+  followed.told = counts;
+}
+
+void KvEventThread::Log(const Followed& followed, const std::string& message) {
+  if (edge_.log == nullptr || !lines_.Allow(Now())) return;
+  DecisionEntry entry;
+  entry.replica = followed.source.name;
+  entry.message = message;
+  edge_.log->Write(std::move(entry));
+}
+
+}  // namespace penstock
