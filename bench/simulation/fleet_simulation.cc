@@ -21,6 +21,7 @@ FleetSimulation::FleetSimulation(SimulatedFleetSpec spec, AdmissionCore& core, S
       accounts_(spec_, options_.window),
       engines_(spec_, events_, accounts_.gpus()),
       adapters_(spec_, events_),
+      storages_(spec_, events_),
       link_(options_, spec_.replicas.size(), events_),
       groups_(GroupsByPool(spec_.fleet)) {}
 
@@ -32,6 +33,7 @@ void FleetSimulation::Start(const std::vector<SimulatedArrival>& arrivals) {
     link_.StartReports(i);
   }
   engines_.ScheduleFaults();
+  storages_.Start();
   events_.Schedule(Instant() + options_.window, Occurrence::kWindowEnd, 0);
   events_.Schedule(Instant() + options_.sample_period, Occurrence::kSample, 0);
   for (size_t i = 0; i < arrivals.size(); ++i) {
@@ -85,6 +87,11 @@ void FleetSimulation::Handle(const Scheduled& event) {
       return;
     case Occurrence::kAdapterEnds:
       return Tell(adapters_.End(event.subject));
+    case Occurrence::kReadEnds:
+      return storages_.EndReads(event.subject, event.detail);
+    case Occurrence::kNodePage:
+      for (const NodeReport& each : storages_.Page(event.subject, endless_ || requests_->open() > 0)) Tell(each);
+      return;
     case Occurrence::kWindowEnd:
       return accounts_.EndWindow(engines_.Totals());
   }
@@ -171,6 +178,7 @@ void FleetSimulation::Submit(uint64_t request, uint64_t tries) {
   const size_t replica = live.replica.value();
   if (engines_.IsAway(replica)) return Requeue(request);
   if (adapters_.Delays(replica, live.arrival->model, request, tries)) return;
+  if (storages_.Delays(replica, live.arrival->storage, request, tries)) return;
   simulated::Sequence sequence;
   sequence.id = requests_->SequenceOf(request);
   sequence.prompt = live.arrival->prompt + Tokens(live.tokens);
@@ -278,22 +286,6 @@ void FleetSimulation::Sample() {
   }
   if (!endless_ && requests_->open() == 0) return;
   events_.Schedule(now + options_.sample_period, Occurrence::kSample, 0);
-}
-
-void FleetSimulation::Die(size_t replica) {
-  const std::vector<uint64_t> lost = requests_->Streams(replica);
-  std::vector<simulated::SequenceId> sequences;
-  for (const uint64_t request : lost) sequences.push_back(requests_->SequenceOf(request));
-  engines_.Die(replica, sequences);
-  Tell(ReplicaHealth{IdOf(replica), Health::kDown});
-  for (const auto& gone : adapters_.Forget(replica)) Tell(gone);
-  for (const uint64_t request : lost) Requeue(request);
-  engines_.StartNeighboursInMemory(replica);
-}
-
-void FleetSimulation::Rise(size_t replica) {
-  engines_.Rise(replica);
-  Tell(ReplicaHealth{IdOf(replica), Health::kUp});
 }
 
 }  // namespace penstock::bench

@@ -18,6 +18,7 @@
 
 #include "bench/simulation/engines/adapter_loads.h"
 #include "bench/simulation/engines/event_queue.h"
+#include "bench/simulation/engines/node_storages.h"
 #include "bench/simulation/engines/simulated_engines.h"
 #include "bench/simulation/engines/simulated_fleet.h"
 #include "bench/simulation/live_requests.h"
@@ -80,6 +81,7 @@ class FleetSimulation {
   SimulationAccounts accounts_;
   SimulatedEngines engines_;
   AdapterLoads adapters_;
+  NodeStorages storages_;
   RouterLink link_;
   std::optional<LiveRequests> requests_;     // Set by Run or the first AdvanceTo.
   bool endless_ = false;                     // Requests may come at any time.

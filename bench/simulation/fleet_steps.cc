@@ -19,4 +19,20 @@ uint64_t FleetSimulation::Offer(const SimulatedArrival& arrival) {
   return request;
 }
 
+void FleetSimulation::Die(size_t replica) {
+  const std::vector<uint64_t> lost = requests_->Streams(replica);
+  std::vector<simulated::SequenceId> sequences;
+  for (const uint64_t request : lost) sequences.push_back(requests_->SequenceOf(request));
+  engines_.Die(replica, sequences);
+  Tell(ReplicaHealth{ReplicaId(static_cast<uint32_t>(replica)), Health::kDown});
+  for (const auto& gone : adapters_.Forget(replica)) Tell(gone);
+  for (const uint64_t request : lost) Requeue(request);
+  engines_.StartNeighboursInMemory(replica);
+}
+
+void FleetSimulation::Rise(size_t replica) {
+  engines_.Rise(replica);
+  Tell(ReplicaHealth{ReplicaId(static_cast<uint32_t>(replica)), Health::kUp});
+}
+
 }  // namespace penstock::bench
