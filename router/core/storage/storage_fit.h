@@ -20,8 +20,9 @@ constexpr int StorageOf(StorageNeed need) {
 
 struct StorageFit {
   static constexpr double kReserve = 0.2;
-  static constexpr double kIoCpu = 0.5;   // I/O CPU that a request takes, over the storage that it takes.
-  static constexpr double kLeast = 0.05;  // A node with less left counts as one with so much.
+  static constexpr double kIoCpu = 0.5;           // I/O CPU that a request takes, over the storage that it takes.
+  static constexpr double kLeast = 0.05;          // A node with less left counts as one with so much.
+  static constexpr double kLeastOfOthers = 0.01;  // Where no request is on its way.
 
   StorageNeed need = StorageNeed::kNone;
   bool larger_about = false;  // Requests of a larger need are about.
@@ -33,7 +34,9 @@ struct StorageFit {
   // Times that a replica of the node counts as fuller; at least 1. Reads share what is left.
   double FullerBy(const NodeResidual& left, double under_way, bool well) const {
     if (need == StorageNeed::kNone) return 1;
-    const double rate = std::max(kLeast, std::min({1.0, left.storage, left.io_cpu}));
+    // Pressure without a request on its way is that of others.
+    const double least = under_way > 0 ? kLeast : kLeastOfOthers;
+    const double rate = std::max(least, std::min({1.0, left.storage, left.io_cpu}));
     const double proportion = (1 + under_way / Part()) / rate;
     if (!larger_about) return proportion;
     if (!Fits(left, under_way, well)) return 2 * proportion;
