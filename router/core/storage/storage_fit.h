@@ -22,7 +22,7 @@ struct StorageFit {
   static constexpr double kReserve = 0.2;
   static constexpr double kIoCpu = 0.5;           // I/O CPU that a request takes, over the storage that it takes.
   static constexpr double kLeast = 0.05;          // A node with less left counts as one with so much.
-  static constexpr double kLeastOfOthers = 0.01;  // Where no request is on its way.
+  static constexpr double kLeastOfOthers = 0.01;  // It is least where no request is on its way.
 
   StorageNeed need = StorageNeed::kNone;
   bool larger_about = false;  // Requests of a larger need are about.
