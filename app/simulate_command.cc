@@ -51,7 +51,7 @@ std::string ShadowOf(const SimulateOptions& options, const Config& config) {
 absl::StatusOr<bench::SimulationReport> RunAt(const SimulateOptions& options, const Config& config,
                                               const SimulationSetup& setup, const bench::Trace& trace,
                                               SimulationRun run, std::optional<ShadowOutcome>* beside = nullptr) {
-  const auto arrivals = bench::ArrivalsOf(trace, setup.model_of, setup.class_of, setup.tenant_of);
+  const auto arrivals = bench::ArrivalsOf(trace, setup.model_of, setup.class_of, setup.tenant_of, setup.storage_of);
   if (!arrivals.ok()) return arrivals.status();
   run.policy = PolicyOf(options, config);
   run.seed = options.seed;

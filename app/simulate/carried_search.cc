@@ -89,7 +89,7 @@ class OneSearch {
     window.rate = rate;
     const absl::StatusOr<bench::Trace> trace = OpenWindow(request_.trace, window, seed_);
     if (!trace.ok()) return trace.status();
-    auto arrivals = bench::ArrivalsOf(*trace, setup_.model_of, setup_.class_of, setup_.tenant_of);
+    auto arrivals = bench::ArrivalsOf(*trace, setup_.model_of, setup_.class_of, setup_.tenant_of, setup_.storage_of);
     if (!arrivals.ok()) return arrivals.status();
     return Opened{*std::move(arrivals), trace->length};
   }

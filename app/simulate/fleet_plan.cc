@@ -59,7 +59,7 @@ void Planner::Report(const FleetLayout& layout, const bench::SimulationReport& r
 absl::StatusOr<Planner::Outcome> Planner::Try(const FleetLayout& layout, const bench::Trace& trace) {
   absl::StatusOr<SimulationSetup> setup = SetUpSimulation(layouts_.ConfigOf(layout, config_));
   if (!setup.ok()) return setup.status();
-  const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->class_of, setup->tenant_of);
+  const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->class_of, setup->tenant_of, setup->storage_of);
   if (!arrivals.ok()) return arrivals.status();
   SimulationRun run;
   run.policy = request_.policy;

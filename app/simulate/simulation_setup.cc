@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "app/simulate/simulated_storage.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "backends/simulated/engine/engine_spec.h"
 #include "bench/simulation/hindsight_bound.h"
@@ -260,6 +261,8 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
     if (replica.elastic && added.elastic >= 0) added.limit = LimitOf(setup.spec.fleet, setup.spec.replicas.size() - 1);
     if (replica.sleep) added.wake = replica.sleep->wake;
   }
+  setup.spec.storages = StoragesOf(config, *book);
+  setup.storage_of = [shared](const std::string& tenant) { return StorageNeedOf(*shared, tenant); };
   setup.model_of = [book, names = config.trace.models](const std::string& name) -> std::optional<ModelId> {
     const auto mapped = names.find(name);
     if (mapped != names.end()) return book->ModelByName(mapped->second);

@@ -22,6 +22,7 @@ struct SimulationSetup {
   bench::ModelLookup model_of;
   bench::ClassLookup class_of;
   bench::TenantLookup tenant_of;
+  bench::StorageLookup storage_of;
 };
 
 // Replicas without `simulated` are simulated with their own limits. InvalidArgument names the replica whose shape, GPU

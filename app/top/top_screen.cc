@@ -22,7 +22,7 @@ constexpr int kLeastForTime = 20;
 // Data that is older is marked as lost.
 constexpr double kStale = 4;
 
-constexpr absl::string_view kPanelKeys = "rwtd";
+constexpr absl::string_view kPanelKeys = "rwtdn";
 
 const Table& TableOf(const TopState& state, Panel panel) { return state.tables[static_cast<size_t>(panel)]; }
 
@@ -196,7 +196,7 @@ Line LastLine(const Table& table, const TopView& view, size_t shown, size_t of, 
     return {Cut(absl::StrCat("filter: ", view.filter, "_  Enter keeps, Esc clears"), columns), Style::kHead};
   const std::string filter = view.filter.empty() ? std::string() : absl::StrCat(" \"", view.filter, "\"");
   const std::string keys = absl::StrCat(table.title, filter, " ", shown, "/", of,
-                                        "  r w t d panel  s sort  S turn  / filter  jk scroll  q quit");
+                                        "  r w t d n panel  s sort  S turn  / filter  jk scroll  q quit");
   return {Fit(keys, columns), Style::kHead};
 }
 

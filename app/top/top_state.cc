@@ -186,6 +186,31 @@ Table DecisionsOf(const Json& requests) {
   return table;
 }
 
+// A router of an older version has none.
+Table NodesOf(const Json& fleet) {
+  Table table{"Nodes", "No GPU id names a node.", {}, {}};
+  table.columns = {{"NODE", 18},         {"REPLICAS", 9, true}, {"MEMORY", 7, true}, {"COMPUTE", 8, true},
+                   {"STORAGE", 8, true}, {"IO CPU", 7, true},   {"READS", 6, true}};
+  const auto part = [](const Json& left, const char* name) {
+    const double value = NumberOf(left, name, -1);
+    return Cell{absl::StrFormat("%.0f%%", 100 * value), value};
+  };
+  for (const Json& node : fleet.value("nodes", Json::array())) {
+    const Json& left = node.at("left");
+    Row row;
+    row.cells = {Text(TextOf(node, "name")),
+                 Count(NumberOf(node, "replicas")),
+                 part(left, "memory"),
+                 part(left, "compute"),
+                 part(left, "storage"),
+                 part(left, "io_cpu"),
+                 Count(NumberOf(node, "storage_requests"))};
+    if (NumberOf(left, "storage", 1) < 0.2 || NumberOf(left, "io_cpu", 1) < 0.2) row.tone = Tone::kWarn;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 std::vector<Contestant> ComparisonOf(const Json& fleet) {
   std::vector<Contestant> rows;
   for (const Json& row : fleet.value("comparison", Json::array())) {
@@ -257,6 +282,7 @@ TopState StateOf(const Json& state) {
   top.tables[static_cast<size_t>(Panel::kQueue)] = QueueOf(requests);
   top.tables[static_cast<size_t>(Panel::kTenants)] = TenantsOf(state.at("tenants"));
   top.tables[static_cast<size_t>(Panel::kDecisions)] = DecisionsOf(requests);
+  top.tables[static_cast<size_t>(Panel::kNodes)] = NodesOf(fleet);
   return top;
 }
 

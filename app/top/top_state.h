@@ -46,8 +46,8 @@ struct Table {
   std::vector<Row> rows;
 };
 
-enum class Panel : uint8_t { kReplicas, kQueue, kTenants, kDecisions };
-inline constexpr size_t kPanels = 4;
+enum class Panel : uint8_t { kReplicas, kQueue, kTenants, kDecisions, kNodes };
+inline constexpr size_t kPanels = 5;
 
 // One policy of a comparison under the same traffic.
 struct Contestant {

@@ -82,7 +82,7 @@ def print_causes():
     print("| 4 times slower | found, with the causes |")
     print("|---|---|")
     for name, replicas in (("r3", ["r3"]), ("all of node n1", ["r0", "r1", "r2", "r3"]), ("all", [f"r{i}" for i in range(8)])):
-        print(f"| {name} | {causes_of(simulate(with_fault('slowdown: 4', replicas), 'penstock', rate=5))} |")
+        print(f"| {name} | {causes_of(simulate(with_fault('slowdown: 4', replicas), 'penstock:with=grey', rate=5))} |")
 
 
 def print_alarms(hours):

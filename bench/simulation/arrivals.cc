@@ -19,7 +19,8 @@ uint64_t HashOf(const std::string& name) {
 }  // namespace
 
 absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, const ModelLookup& model_of,
-                                                         const ClassLookup& class_of, const TenantLookup& tenant_of) {
+                                                         const ClassLookup& class_of, const TenantLookup& tenant_of,
+                                                         const StorageLookup& storage_of) {
   std::vector<SimulatedArrival> arrivals;
   arrivals.reserve(trace.requests.size());
   for (const TraceRequest& request : trace.requests) {
@@ -40,6 +41,7 @@ absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, con
     arrival.service_class = *service_class;
     arrival.tenant = tenant_of(request.tenant).value_or(TenantId(HashOf(request.tenant)));
     arrival.tenant_name = request.tenant;
+    if (storage_of) arrival.storage = storage_of(request.tenant);
     arrival.session = HashOf(request.session);
     arrival.shape = HashOf(request.shape);
     arrival.prompt = request.prompt;

@@ -22,10 +22,14 @@ using ClassLookup = std::function<std::optional<ClassId>(const TraceRequest&)>;
 // The id of a configured tenant by its name; nullopt: no tenant is configured under the name.
 using TenantLookup = std::function<std::optional<TenantId>(const std::string&)>;
 
+// The need of storage of a tenant's requests.
+using StorageLookup = std::function<StorageNeed(const std::string&)>;
+
 // A tenant that is not configured gets a hash of its name as its id, and zero for rows without one. InvalidArgument
 // "file:line: ..." names the first row whose model nothing serves or whose class does not exist.
 absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, const ModelLookup& model_of,
-                                                         const ClassLookup& class_of, const TenantLookup& tenant_of);
+                                                         const ClassLookup& class_of, const TenantLookup& tenant_of,
+                                                         const StorageLookup& storage_of = nullptr);
 
 }  // namespace penstock::bench
 

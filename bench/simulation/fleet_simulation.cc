@@ -22,6 +22,7 @@ FleetSimulation::FleetSimulation(SimulatedFleetSpec spec, AdmissionCore& core, S
       engines_(spec_, events_, accounts_.gpus()),
       adapters_(spec_, events_),
       handovers_(spec_, engines_),
+      storages_(spec_, events_),
       link_(options_, spec_.replicas.size(), events_),
       groups_(GroupsByPool(spec_.fleet)) {}
 
@@ -33,6 +34,7 @@ void FleetSimulation::Start(const std::vector<SimulatedArrival>& arrivals) {
     link_.StartReports(i);
   }
   engines_.ScheduleFaults();
+  storages_.Start();
   events_.Schedule(Instant() + options_.window, Occurrence::kWindowEnd, 0);
   events_.Schedule(Instant() + options_.sample_period, Occurrence::kSample, 0);
   for (size_t i = 0; i < arrivals.size(); ++i) {
@@ -86,6 +88,11 @@ void FleetSimulation::Handle(const Scheduled& event) {
       return;
     case Occurrence::kAdapterEnds:
       return Tell(adapters_.End(event.subject));
+    case Occurrence::kReadEnds:
+      return storages_.EndReads(event.subject, event.detail);
+    case Occurrence::kNodePage:
+      for (const NodeReport& each : storages_.Page(event.subject, endless_ || requests_->open() > 0)) Tell(each);
+      return;
     case Occurrence::kWindowEnd:
       return accounts_.EndWindow(engines_.Totals());
   }
@@ -172,6 +179,7 @@ void FleetSimulation::Submit(uint64_t request, uint64_t tries) {
   const size_t replica = live.replica.value();
   if (engines_.IsAway(replica)) return Requeue(request);
   if (adapters_.Delays(replica, live.arrival->model, request, tries)) return;
+  if (storages_.Delays(replica, live.arrival->storage, request, tries)) return;
   simulated::Sequence sequence;
   sequence.id = requests_->SequenceOf(request);
   sequence.prompt = live.arrival->prompt + Tokens(live.tokens);

@@ -19,6 +19,7 @@
 #include "bench/simulation/engines/adapter_loads.h"
 #include "bench/simulation/engines/event_queue.h"
 #include "bench/simulation/engines/handovers.h"
+#include "bench/simulation/engines/node_storages.h"
 #include "bench/simulation/engines/simulated_engines.h"
 #include "bench/simulation/engines/simulated_fleet.h"
 #include "bench/simulation/live_requests.h"
@@ -82,6 +83,7 @@ class FleetSimulation {
   SimulatedEngines engines_;
   AdapterLoads adapters_;
   Handovers handovers_;
+  NodeStorages storages_;
   RouterLink link_;
   std::optional<LiveRequests> requests_;     // Set by Run or the first AdvanceTo.
   bool endless_ = false;                     // Requests may come at any time.

@@ -27,7 +27,10 @@ inline constexpr std::array<absl::string_view, 2> kSleepByNames = {"auto", "comm
 
 // In the order of ExporterKind and NodeEffect.
 inline constexpr std::array<absl::string_view, 4> kExporterNames = {"node_exporter", "dcgm", "hami", "prometheus"};
-inline constexpr std::array<absl::string_view, 4> kNodeEffectNames = {"derate", "storage", "drain", "notice"};
+inline constexpr std::array<absl::string_view, 5> kNodeEffectNames = {"derate", "storage", "cpu", "drain", "notice"};
+
+// The needs of a request for the storage of its engine's node.
+inline constexpr std::array<absl::string_view, 3> kStorageNeedNames = {"none", "some", "heavy"};
 
 // In the order of RouteCost.
 inline constexpr std::array<absl::string_view, 3> kRouteCostNames = {"free", "prompt", "tokens"};

@@ -36,11 +36,12 @@ void VisitFields(Section& rule, Visitor& visit) {
   visit({"for", "The bound is broken for so long before the effect begins, and in order for so long before it ends."},
         rule.hold, kAnyTime);
   visit({"effect",
-         "With derate, steps count as `factor` times as long. With storage, the value over `factor` is the storage "
-         "pressure. With drain, no new request comes while a peer can take it. With notice, the log has a line.",
+         "With derate, steps count as `factor` times as long. With storage or cpu, the value over `factor` is "
+         "the pressure on the storage or the CPU. With drain, no new request comes while a peer can take it. With "
+         "notice, the log has a line.",
          kRequired},
         rule.effect, ChoiceForm{kNodeEffectNames});
-  visit({"factor", "Size of derate and storage."}, rule.factor, NumberForm{0.001, 1e12});
+  visit({"factor", "Size of derate, storage and cpu."}, rule.factor, NumberForm{0.001, 1e12});
 }
 
 inline SectionDoc DocOf(const ExporterConfig&) {
@@ -63,6 +64,20 @@ void VisitFields(Section& exporter, Visitor& visit) {
   visit({"rules", "Further rules, beside the built-in ones of the kind."}, exporter.rules, ListForm{});
 }
 
+inline SectionDoc DocOf(const SimulatedStorageConfig&) {
+  return {
+      "simulated_storage",
+      "The storage of a node for simulate: requests that need it (`trace: {storage: ...}`) share it, and a simulated "
+      "exporter reports its pressure every 5 s."};
+}
+
+template <Of<SimulatedStorageConfig> Section, class Visitor>
+void VisitFields(Section& storage, Visitor& visit) {
+  visit({"pressure", "Part of the storage that others take."}, storage.pressure, NumberForm{0, 0.99});
+  visit({"from", "Start of that.", kUnlessZero}, storage.from, kAnyTime);
+  visit({"to", "End of it. Left out: never.", kUnlessZero}, storage.to, kAnyTime);
+}
+
 inline SectionDoc DocOf(const NodeConfig&) { return {"node", "A machine with GPUs, and the exporters that watch it."}; }
 
 template <Of<NodeConfig> Section, class Visitor>
@@ -71,6 +86,8 @@ void VisitFields(Section& node, Visitor& visit) {
          kRequired},
         node.id, NameForm{});
   visit({"exporters", "Exporters of the node."}, node.exporters, ListForm{});
+  visit({"simulated", "Storage for simulate; {} takes every default. Left out: reads take no time."}, node.simulated,
+        SectionForm{true});
 }
 
 }  // namespace penstock

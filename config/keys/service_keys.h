@@ -93,6 +93,11 @@ void VisitFields(Section& trace, Visitor& visit) {
   visit({"classes",
          "Tenants in a trace file to classes, for rows without a class; \"\" stands for rows without a tenant."},
         trace.classes, TextMapForm{});
+  visit({"storage",
+         "Tenants in a trace file to their need of storage (none, some or heavy), as clients declare it with "
+         "x-penstock-storage.",
+         kUnlessZero},
+        trace.storage, TextMapForm{});
 }
 
 inline constexpr TimeForm kTimeout{Duration::Milliseconds(1), Duration::Seconds(7 * 86'400.0)};

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/keys/key_names.h"
+#include "config/keys/names.h"
 #include "config/read/fleet_checks.h"
 #include "config/text/findings.h"
 #include "config/text/units_text.h"
@@ -59,6 +60,8 @@ void CheckTrace(const Draft& draft) {
   std::vector<absl::string_view> classes;
   for (const ClassConfig& known : draft.config.classes) classes.push_back(known.name);
   CheckTraceNames(*trace, "classes", "class", draft.config.trace.classes, classes);
+  const std::vector<absl::string_view> needs(kStorageNeedNames.begin(), kStorageNeedNames.end());
+  CheckTraceNames(*trace, "storage", "need", draft.config.trace.storage, needs);
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ void CheckSection(NodeRuleConfig& rule, const MapReader& map, Draft&) {
     map.Fail("above", "must be lower than below: the rule holds between both");
   }
   if (rule.rate && !rule.over.empty()) map.Fail("over", "cannot be used with rate");
-  if (!map.Has("factor") && rule.effect == NodeEffect::kStorage) rule.factor = 1;
+  const bool pressure = rule.effect == NodeEffect::kStorage || rule.effect == NodeEffect::kCpu;
+  if (!map.Has("factor") && pressure) rule.factor = 1;
   if (rule.effect == NodeEffect::kDerate && (rule.factor < 1 || rule.factor > 20)) {
     map.Fail("factor", "of a derate must be 1 to 20");
   }
@@ -37,7 +38,7 @@ void CheckSection(ExporterConfig& exporter, const MapReader& map, Draft&) {
 }
 
 void CheckSection(NodeConfig& node, const MapReader& map, Draft&) {
-  if (node.exporters.empty() && !node.id.empty()) map.Fail("exporters", "must not be empty");
+  if (node.exporters.empty() && !node.simulated && !node.id.empty()) map.Fail("exporters", "must not be empty");
   std::set<std::string> urls;
   for (const ExporterConfig& exporter : node.exporters) {
     if (!urls.insert(exporter.url).second) map.Fail("exporters", absl::StrCat("duplicate url \"", exporter.url, "\""));

@@ -199,6 +199,7 @@ struct StateConfig {
 struct TraceConfig {
   std::map<std::string, std::string> models;   // Name in the trace file to model of the fleet.
   std::map<std::string, std::string> classes;  // Tenant in the trace file to class.
+  std::map<std::string, std::string> storage;  // Tenant in the trace file to its need: none, some or heavy.
   bool operator==(const TraceConfig&) const = default;
 };
 

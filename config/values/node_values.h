@@ -43,6 +43,7 @@ inline constexpr std::array<BuiltInRule, 15> kBuiltInRules = {{
 enum class NodeEffect : uint8_t {
   kDerate,   // Steps take `factor` times as long.
   kStorage,  // The value is the storage pressure, in units of `factor`.
+  kCpu,      // The value is the pressure on the CPU, in units of `factor`.
   kDrain,    // No new request while a peer can take it.
   kNotice,   // A line of the log only.
 };
@@ -74,9 +75,18 @@ struct ExporterConfig {
   bool operator==(const ExporterConfig&) const = default;
 };
 
+// The storage of a node in a simulation.
+struct SimulatedStorageConfig {
+  double pressure = 0;  // Others take such a part of it.
+  Duration from;
+  Duration to = Duration::Infinite();
+  bool operator==(const SimulatedStorageConfig&) const = default;
+};
+
 struct NodeConfig {
   std::string id;  // The part of the ids of its GPUs before the last slash.
   std::vector<ExporterConfig> exporters;
+  std::optional<SimulatedStorageConfig> simulated;
   bool operator==(const NodeConfig&) const = default;
 };
 

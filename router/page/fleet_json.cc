@@ -194,6 +194,21 @@ void PutReplica(const ReplicaView& replica, JsonWriter& json) {
       .End('}');
 }
 
+void PutNode(const NodeView& node, JsonWriter& json) {
+  const auto part = [](double left) { return std::round(left * 1000) / 1000; };
+  json.Begin('{')
+      .Put("name", node.name)
+      .Put("replicas", node.replicas)
+      .Put("storage_requests", node.storage_requests)
+      .Begin("left", '{')
+      .Put("memory", part(node.left.memory))
+      .Put("compute", part(node.left.compute))
+      .Put("storage", part(node.left.storage))
+      .Put("io_cpu", part(node.left.io_cpu))
+      .End('}')
+      .End('}');
+}
+
 // The models that clients may name, and the replicas that would take a request now.
 void PutModels(const PageFacts& facts, JsonWriter& json) {
   std::map<absl::string_view, int64_t> up;
@@ -245,6 +260,8 @@ std::string FleetJson(const PageFacts& facts) {
   for (size_t i = 0; i < std::min(facts.view.replicas.size(), kMostListed); ++i) {
     PutReplica(facts.view.replicas[i], json);
   }
+  json.End(']').Begin("nodes", '[');
+  for (size_t i = 0; i < std::min(facts.view.nodes.size(), kMostListed); ++i) PutNode(facts.view.nodes[i], json);
   json.End(']').Put("replicas_total", facts.view.replicas.size()).End('}');
   return std::move(json).Take();
 }

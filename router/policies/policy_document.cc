@@ -1,5 +1,7 @@
 #include "router/policies/policy_document.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -45,8 +47,20 @@ std::string Codes(const std::vector<std::string>& words) {
                        [](std::string* out, const std::string& word) { absl::StrAppend(out, "`", word, "`"); });
 }
 
+// Sentences of words, none of them long.
+std::string AnyOf(const std::vector<std::string>& words) {
+  constexpr size_t kMost = 20;
+  std::vector<std::string> sentences;
+  for (size_t i = 0; i < words.size(); i += kMost) {
+    const auto first = words.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto last = words.begin() + static_cast<std::ptrdiff_t>(std::min(words.size(), i + kMost));
+    sentences.push_back(absl::StrCat(i == 0 ? "Any of " : "Also ", Codes({first, last})));
+  }
+  return absl::StrJoin(sentences, ". ");
+}
+
 std::string ValuesText(const PolicySetting& setting) {
-  if (setting.several) return absl::StrCat("several, joined by `+`. Any of ", Codes(setting.words));
+  if (setting.several) return absl::StrCat("several, joined by `+`. ", AnyOf(setting.words));
   if (!setting.words.empty()) return Codes(setting.words);
   return absl::StrCat(Plain(setting.least), " to ", Plain(setting.most), setting.whole ? ", whole" : "");
 }

@@ -140,6 +140,31 @@ void AddReplicas(const CoreView& view, std::vector<MetricFamily>& families) {
   Keep(std::move(asleep), families);
 }
 
+struct NodePart {
+  const char* resource;
+  double NodeResidual::*left;
+};
+
+constexpr std::array<NodePart, 4> kNodeParts = {{
+    {"memory", &NodeResidual::memory},
+    {"compute", &NodeResidual::compute},
+    {"storage", &NodeResidual::storage},
+    {"io_cpu", &NodeResidual::io_cpu},
+}};
+
+void AddNodes(const CoreView& view, std::vector<MetricFamily>& families) {
+  MetricFamily left = FamilyOf(MetricNamed("penstock_node_left_ratio"));
+  MetricFamily requests = FamilyOf(MetricNamed("penstock_node_storage_requests"));
+  for (const NodeView& node : view.nodes) {
+    for (const NodePart& part : kNodeParts) {
+      AddSample(left, {{"node", node.name}, {"resource", part.resource}}, node.left.*part.left);
+    }
+    AddSample(requests, {{"node", node.name}}, static_cast<double>(node.storage_requests));
+  }
+  Keep(std::move(left), families);
+  Keep(std::move(requests), families);
+}
+
 struct ElasticFigure {
   const Metric& metric;
   double (*value)(const ElasticView&);
@@ -249,6 +274,7 @@ std::vector<MetricFamily> ViewMetrics(const CoreView& view, const std::map<std::
   AddPromised(view, block_of_pool, families);
   AddPoolState(view, stale_after, families);
   AddReplicas(view, families);
+  AddNodes(view, families);
   AddElastic(view, families);
   AddQueue(view, families);
   AddSessions(view, families);

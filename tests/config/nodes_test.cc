@@ -19,7 +19,7 @@ std::string WithRule(const std::string& rule) {
 }
 
 TEST(NodeKeys, AreReadAndPrinted) {
-  for (const char* effect : {"derate, factor: 3", "storage, factor: 0.5", "drain", "notice"}) {
+  for (const char* effect : {"derate, factor: 3", "storage, factor: 0.5", "cpu", "drain", "notice"}) {
     const Config config =
         Parsed(WithRule(absl::StrCat("labels: {a: b}, rate: true, above: 1, below: 2.5, for: 10s, effect: ", effect)));
     const NodeRuleConfig& rule = config.nodes.at(0).exporters.at(0).rules.at(0);
@@ -28,6 +28,17 @@ TEST(NodeKeys, AreReadAndPrinted) {
     EXPECT_EQ(rule.hold, Duration::Seconds(10));
     EXPECT_EQ(Parsed(PrintConfig(config)).nodes, config.nodes) << effect;
   }
+}
+
+TEST(NodeKeys, SimulatedStorageNeedsNoExporter) {
+  const Config config = Parsed(
+      "gpus: [{id: node1/gpu0, kind: h100}]\nreplicas: [{url: http://h:1, gpus: [node1/gpu0]}]\n"
+      "nodes: [{id: node1, simulated: {pressure: 0.5, from: 1m}}]\n"
+      "trace: {storage: {team: heavy, other: none}}\n");
+  EXPECT_EQ(config.nodes.at(0).simulated->pressure, 0.5);
+  EXPECT_EQ(config.nodes.at(0).simulated->from, Duration::Seconds(60));
+  EXPECT_EQ(Parsed(PrintConfig(config)).nodes, config.nodes);
+  EXPECT_EQ(Parsed(PrintConfig(config)).trace, config.trace);
 }
 
 TEST(NodeKeys, LabelsDisabledRulesAndTlsAreReadAndPrinted) {

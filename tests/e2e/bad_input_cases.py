@@ -99,6 +99,8 @@ CASES = [
          many=[request_bytes(body=chat(n=0)), request_bytes(body=chat(n=-3))]),
     Case("stream-options-without-stream", request_bytes(body=chat(stream_options={"include_usage": True})), 400,
          "invalid_value", "stream_options", kind="out_of_range"),
+    Case("unknown-storage-need", request_bytes(body=chat(), headers={"x-penstock-storage": "much"}), 400, None,
+         kind="out_of_range"),
     Case("unknown-class", request_bytes(body=chat(), headers={"x-penstock-class": "royal"}), 400, None,
          kind="out_of_range"),
     # Requests that the fleet cannot serve.

@@ -24,6 +24,7 @@ bool Breaks(const NodeRuleConfig& rule, double value) {
 void NodeEffects::Add(const NodeEffects& other) {
   derate = std::max(derate, other.derate);
   storage_pressure = std::max(storage_pressure, other.storage_pressure);
+  cpu_pressure = std::max(cpu_pressure, other.cpu_pressure);
   closed |= other.closed;
 }
 
@@ -118,7 +119,8 @@ std::optional<ExporterWatch::Series> ExporterWatch::Next(const SignalRule& rule,
 
 void ExporterWatch::Tell(const Key& key, absl::string_view words, absl::string_view detail) {
   const NodeRuleConfig& rule = rules_[key.first].config;
-  if (rule.effect == NodeEffect::kStorage || news_.size() >= kMostNews) return;
+  const bool pressure = rule.effect == NodeEffect::kStorage || rule.effect == NodeEffect::kCpu;
+  if (pressure || news_.size() >= kMostNews) return;
   news_.push_back(
       absl::StrCat(words, ": ", TextOf(rule), " (", key.second, key.second.empty() ? "" : ", ", detail, ")"));
 }
@@ -168,6 +170,7 @@ NodeEffects ExporterWatch::EffectsOn(const ExportedGpu& gpu, Instant now) const 
     NodeEffects one;
     if (rule.effect == NodeEffect::kDerate) one.derate = rule.factor;
     if (rule.effect == NodeEffect::kStorage) one.storage_pressure = std::clamp(series.value / rule.factor, 0.0, 1.0);
+    if (rule.effect == NodeEffect::kCpu) one.cpu_pressure = std::clamp(series.value / rule.factor, 0.0, 1.0);
     if (rule.effect == NodeEffect::kDrain) one.closed = true;
     all.Add(one);
   }

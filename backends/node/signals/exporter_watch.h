@@ -27,6 +27,7 @@ struct NodeEffects {
   double derate = 1;
   double storage_pressure = 0;
   bool closed = false;
+  double cpu_pressure = 0;
 
   // The worse of both, each by itself.
   void Add(const NodeEffects& other);

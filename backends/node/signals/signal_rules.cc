@@ -59,6 +59,7 @@ void AddNodeExporter(std::vector<SignalRule>& rules) {
   pressure("io_stalled", "node_pressure_io_stalled_seconds_total", 0.4, kSustained, NodeEffect::kDerate, 2);
   pressure("memory_stalled", "node_pressure_memory_stalled_seconds_total", 0.2, kSustained, NodeEffect::kDerate, 2);
   pressure("cpu_waiting", "node_pressure_cpu_waiting_seconds_total", 0.6, kSustained, NodeEffect::kDerate, 1.5);
+  pressure("cpu_waiting", "node_pressure_cpu_waiting_seconds_total", 0.05, {}, NodeEffect::kCpu, 1);
   pressure("io_waiting", "node_pressure_io_waiting_seconds_total", 0.05, {}, NodeEffect::kStorage, 1);
   pressure("disk_time", "node_disk_io_time_seconds_total", 0.3, {}, NodeEffect::kStorage, 1);
   rules.back().config.without = {{"device", kNoStorage}};
@@ -134,6 +135,8 @@ std::string TextOf(const NodeRuleConfig& rule) {
       return absl::StrCat(text, ": derate ", rule.factor);
     case NodeEffect::kStorage:
       return absl::StrCat(text, ": storage pressure");
+    case NodeEffect::kCpu:
+      return absl::StrCat(text, ": CPU pressure");
     case NodeEffect::kDrain:
       return absl::StrCat(text, ": drain");
     case NodeEffect::kNotice:

@@ -37,6 +37,14 @@ struct SimulatedReplica {
   Duration host_time;  // Time of a request in the API server, before it waits for a step.
 };
 
+// The storage of a node, which its replicas share.
+struct SimulatedStorage {
+  std::vector<size_t> replicas;
+  double pressure = 0;  // Others take such a part of it, in [from, to).
+  Duration from;
+  Duration to = Duration::Infinite();
+};
+
 struct SimulatedFleetSpec {
   Fleet fleet;
   std::vector<SimulatedReplica> replicas;
@@ -44,6 +52,7 @@ struct SimulatedFleetSpec {
   std::vector<std::string> gpu_names;  // One per GPU, or empty.
   std::vector<double> gpu_prices;      // Of an hour, one per GPU; 0: not known.
   std::vector<Bytes> elastic;          // Memory that the caches of several replicas share.
+  std::vector<SimulatedStorage> storages;
 };
 
 struct SimulatedArrival {
@@ -56,10 +65,11 @@ struct SimulatedArrival {
   Tokens max_output{0};              // The client's limit; 0: none given.
   bool observed = true;              // False: answered in one piece.
   std::optional<Duration> vanishes;  // Time after the arrival at which the client goes away.
-  std::string tenant_name;           // Empty: the id's number.
-  uint64_t session = 0;              // It names its conversation; 0: not known.
-  uint64_t shape = 0;                // It names its program; 0: its first block stands for the system prompt.
-  std::vector<uint64_t> prefix;      // Chained hashes of the prompt's full blocks of kPrefixBlock tokens.
+  StorageNeed storage = StorageNeed::kUnsaid;
+  std::string tenant_name;       // Empty: the id's number.
+  uint64_t session = 0;          // It names its conversation; 0: not known.
+  uint64_t shape = 0;            // It names its program; 0: its first block stands for the system prompt.
+  std::vector<uint64_t> prefix;  // Chained hashes of the prompt's full blocks of kPrefixBlock tokens.
 };
 
 // The hashes of the arrival's prompt blocks as its engine caches them: the KV of an adapter is its own.
@@ -78,6 +88,7 @@ inline RequestArrived ArrivedOf(const Fleet& fleet, const SimulatedArrival& arri
   event.tenant = arrival.tenant;
   event.max_output = arrival.max_output;
   event.observed = arrival.observed;
+  event.storage = arrival.storage;
   event.prefix = PrefixOf(fleet, arrival);
   event.session = arrival.session;
   event.shape = arrival.shape;

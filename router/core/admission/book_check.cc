@@ -93,13 +93,17 @@ std::string BookCheck::FirstRequestDrift() const {
   int64_t unobserved = 0;
   int64_t evictable = 0;
   for (const ReplicaState& replica : rooms_.fleet.replicas()) {
+    int64_t storage = 0;
     for (const RequestState* request : replica.requests()) {
+      storage += StorageOf(request->running.storage);
       ++running;
       unobserved += request->arrived.observed ? 0 : 1;
       evictable += request->running.evictable ? 1 : 0;
       const bool open = request->Running() && rooms_.requests.Find(request->arrived.request) == request;
       if (!open) return absl::StrCat("replica ", replica.spec().name, ": a request that does not run is listed");
     }
+    if (storage != rooms_.fleet.storage.WorkOf(rooms_.fleet.PositionOf(replica)))
+      return absl::StrCat("replica ", replica.spec().name, ": its requests need other storage than counted");
   }
   // The others are aborting.
   if (running + rooms_.waiting.requests() > rooms_.requests.size()) return "more requests wait and run than are open";

@@ -83,6 +83,7 @@ void Entry::Admit(const RequestArrived& event, Instant now, std::vector<Action>&
       rooms_.order->PlaceOf({*request, rooms_.fleet.GoalsOf(*request), rooms_.servers, rooms_.forecasts, now});
   request->service.expected = rooms_.Charge().Expected(*request);
   request->waiting.best_effort = rooms_.lateness.BestEffort(*request, now);
+  rooms_.fleet.storage.Arrived(event, now);
   verdicts_.Arrived(request, now);
   const int64_t position = rooms_.waiting.lane(event.model).PositionOf(*request);
   if (TryNow(request, position, now, actions)) return;

@@ -46,6 +46,7 @@ void FleetState::Configure(const Fleet& fleet) {
     }
   }
   FindNeighbours();
+  storage.Configure(spec_);
   ledger_.Reserve(static_cast<size_t>(Rows()));
   ReserveLandmarks();
 }

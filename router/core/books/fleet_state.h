@@ -14,6 +14,7 @@
 #include "router/core/contract/event.h"
 #include "router/core/contract/fleet.h"
 #include "router/core/contract/view.h"
+#include "router/core/storage/storage_books.h"
 
 namespace penstock {
 
@@ -61,6 +62,8 @@ class FleetState {
 
   // Adds its part of a view.
   void Show(CoreView& view, Instant now) const;
+
+  StorageBooks storage;
 
  private:
   void ConfigurePools();

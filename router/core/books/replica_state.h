@@ -49,6 +49,7 @@ struct NodeFacts {
   double derate = 1;  // Over the least of its peers.
   double storage_pressure = 0;
   bool closed = false;
+  double cpu_pressure = 0;
   bool operator==(const NodeFacts&) const = default;
 
   // Times that work on the node's storage takes as long: at most 20, at full pressure.

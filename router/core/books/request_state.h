@@ -136,9 +136,10 @@ struct RunState {
   // Tokens per sequence are base_tokens + the replica's steps - base_steps.
   int64_t base_tokens = 0;
   int64_t base_steps = 0;
-  int64_t due_key = 0;                      // Key in the replica's due set; meaningful while decoding.
-  bool evictable = false;                   // Its class was, when it was sent there.
-  std::optional<AbortReason> recalled_for;  // While it is aborted; none once it has declined.
+  int64_t due_key = 0;                       // Key in the replica's due set; meaningful while decoding.
+  StorageNeed storage = StorageNeed::kNone;  // Of its node, from its dispatch to its first token.
+  bool evictable = false;                    // Its class was, when it was sent there.
+  std::optional<AbortReason> recalled_for;   // While it is aborted; none once it has declined.
 };
 
 // The forecast of a request's output, per sequence.

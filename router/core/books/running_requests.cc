@@ -1,6 +1,7 @@
 #include "router/core/books/running_requests.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -33,6 +34,8 @@ void RunningRequests::Start(RequestState* request, ReplicaId id, std::span<const
   if (replica.SharedOf(*request) != request->running.shared) movers_.push_back(request->arrived.request);
   hope.price = replica.steps_model().PriceOfPrefill(fleet_.BusyNeighbours(replica));
   if (!request->arrived.observed) ++unobserved_;
+  request->running.storage = fleet_.storage.NeedOf(request->arrived);
+  fleet_.storage.Begin(id.value(), request->running.storage);
   MoveShared(replica, nullptr, now);
 }
 
@@ -108,9 +111,23 @@ bool RunningRequests::TakeFirstToken(RequestState* request, Instant now) {
   replica.prompts.counters().Computed(request->Prompt(), hope.live, hope.left, hope.seen >= Tokens(0));
   const double delay = fleet_.spec().limits.dispatch_delay.seconds();
   replica.LearnHostTime(*request, delay, now, fleet_.BusyNeighbours(replica));
+  LearnStorage(*request, replica, now);
+  EndStorage(request);
   replica.BecomeDecoding(request);
   Refresh(request, replica, forecasts_.PaceOf(replica), now);
   return true;
+}
+
+void RunningRequests::EndStorage(RequestState* request) {
+  fleet_.storage.End(request->running.replica.value(), std::exchange(request->running.storage, StorageNeed::kNone));
+}
+
+void RunningRequests::LearnStorage(const RequestState& request, const ReplicaState& replica, Instant now) {
+  if (!fleet_.storage.learns() || request.arrived.storage != StorageNeed::kUnsaid) return;
+  // Slow steps are late for another reason.
+  if (!request.arrived.observed || replica.steps_model().derate() > 1) return;
+  const double late = (now - request.running.first_expected).seconds();
+  fleet_.storage.Learn(request.arrived.model, late, replica.facts.node.storage_pressure);
 }
 
 void RunningRequests::Advance(const Progress& event, Instant now) {
@@ -160,7 +177,10 @@ void RunningRequests::AdvanceUnobserved(ReplicaState& replica, Instant now) {
   if (replica.load.unobserved == 0) return;
   for (RequestState* request : replica.requests()) {
     const bool due = !request->arrived.observed && request->running.first_expected <= now;
-    if (due && request->phase == RequestPhase::kPrefilling) replica.BecomeDecoding(request);
+    if (due && request->phase == RequestPhase::kPrefilling) {
+      EndStorage(request);
+      replica.BecomeDecoding(request);
+    }
   }
   if (replica.load.unobserved < static_cast<int64_t>(replica.requests().size())) return;
   if (replica.streams().sequences() <= 0) return;
@@ -205,6 +225,7 @@ void RunningRequests::Leave(RequestState* request, Instant now) {
   for (const PoolMembership& in : request->pools) fleet_.pool(in.pool).Leave(in.member);
   ReplicaState& replica = fleet_.replica(request->running.replica);
   LimitCache(replica, request);
+  EndStorage(request);
   replica.Leave(request, movers_);
   if (!request->arrived.observed) --unobserved_;
   if (request->running.evictable) --evictable_;

@@ -17,6 +17,7 @@
 #include "base/residency.h"
 #include "base/units.h"
 #include "router/core/contract/fleet.h"
+#include "router/core/contract/storage_need.h"
 
 namespace penstock {
 
@@ -39,6 +40,7 @@ struct RequestArrived {
   bool divisible = true;          // Its prompt may be computed by another engine than its answer.
   Bytes body{0};                  // Held while it waits.
   std::optional<ReplicaId> home;  // It goes on from what this replica keeps: no other can take it.
+  StorageNeed storage = StorageNeed::kUnsaid;  // As its client declared.
 
   // A hash of its system prompt, tools and formats, which requests of one program have in common; 0: it has none.
   uint64_t shape = 0;
@@ -149,6 +151,7 @@ struct NodeReport {
   double derate = 1;            // Its steps take so many times as long; 1: the node is well.
   double storage_pressure = 0;  // Part of the node's storage that is not to be had, 0 to 1.
   bool closed = false;          // It takes new requests only where no other replica can.
+  double cpu_pressure = 0;      // Part of the node's CPU time that work has to wait for, 0 to 1.
   bool operator==(const NodeReport&) const = default;
 };
 

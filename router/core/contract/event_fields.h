@@ -13,7 +13,7 @@ template <class Archive>
 void Fields(Archive& archive, RequestArrived& e) {
   archive(e.request, e.model, e.service_class, e.tenant, e.prompt, e.prompt_sigma, e.max_output, e.sequences,
           e.embedding, e.observed, e.regenerable, e.continues, e.divisible, e.body, e.home, e.shape, e.session,
-          e.prefix);
+          e.prefix, e.storage);
 }
 template <class Archive>
 void Fields(Archive& archive, FirstToken& e) {
@@ -69,7 +69,7 @@ void Fields(Archive& archive, AdapterResidency& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, NodeReport& e) {
-  archive(e.replica, e.derate, e.storage_pressure, e.closed);
+  archive(e.replica, e.derate, e.storage_pressure, e.closed, e.cpu_pressure);
 }
 template <class Archive>
 void Fields(Archive& archive, PromptBlock& e) {

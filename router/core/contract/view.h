@@ -12,6 +12,7 @@
 #include "base/residency.h"
 #include "base/units.h"
 #include "kvmodel/prefill_work.h"
+#include "router/core/contract/node_residual.h"
 #include "router/core/contract/wait_reason.h"
 
 namespace penstock {
@@ -89,6 +90,15 @@ struct NodeShareView {
   double derate = 1;            // Times that its steps are taken to be longer than those of its peers.
   double storage_pressure = 0;  // As reported.
   bool closed = false;          // It is spared new requests while a peer can take them.
+  double cpu_pressure = 0;      // As reported.
+};
+
+// A node, as far as GPU ids name it (router/core/nodes/residuals.h).
+struct NodeView {
+  std::string name;
+  NodeResidual left;
+  int64_t replicas = 0;          // Those that may take requests.
+  int64_t storage_requests = 0;  // Before their first token, that need its storage.
 };
 
 struct ReplicaView {
@@ -170,6 +180,7 @@ struct CoreCounters {
 struct CoreView {
   std::vector<PoolView> pools;
   std::vector<ReplicaView> replicas;
+  std::vector<NodeView> nodes;
   std::vector<LaneView> lanes;
   std::vector<TenantView> tenants;
   std::vector<ShareView> shares;

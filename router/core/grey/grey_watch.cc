@@ -22,6 +22,8 @@ constexpr double kRaise = 0.3;
 constexpr double kMostWell = 0.5;
 // Stalls that follow one another this soon are one failure.
 constexpr double kSameFailure = 30;
+// So many stalls of one failure are a habit. Two pauses of a healthy replica may follow one another by chance.
+constexpr int kHabit = 3;
 // Priors that differ by no more than this factor are those of equal hardware.
 constexpr double kEqual = 1.3;
 constexpr double kContext = 1000;  // Tokens at which priors are compared.
@@ -179,11 +181,12 @@ void GreyWatch::EndStall(ReplicaState& replica, Instant now) {
   const double still = (now - grey.stall_began).seconds();
   const double well = std::max(0.1, (grey.stall_began - grey.stall_ended).seconds());
   const bool again = grey.stall_ended != Instant() && well < kSameFailure;
+  grey.stalls = again ? grey.stalls + 1 : 1;
   grey.stall_ended = now;
   const double derate = std::min(kMostOfStalls, 1 + still / well);
   if (again && Derated(replica)) {
     Change(replica, std::max(grey.derate, derate));
-  } else if (again && derate >= kSlow) {
+  } else if (grey.stalls >= kHabit && derate >= kSlow) {
     Begin(replica, derate, GreyCause::kStall, now);
   }
   if (!Derated(replica)) std::erase(listed_, fleet_.PositionOf(replica));

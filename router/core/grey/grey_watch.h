@@ -32,7 +32,7 @@ class GreyWatch {
   // Where the prior is a guess, the load moves the level.
   static constexpr double kSlowGuessed = 2.5;
   // Samples in a row.
-  static constexpr int kConfirmed = 3;
+  static constexpr int kConfirmed = 4;
   // Below, a derate ends.
   static constexpr double kWell = 1.1;
   static constexpr double kMost = 64;

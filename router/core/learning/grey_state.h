@@ -20,6 +20,7 @@ struct GreyState {
   Instant judged_at;                   // The last sample then.
   Instant stall_began;
   Instant stall_ended;  // Instant(): it never stood still.
+  int stalls = 0;       // Those of one failure so far.
   // While it is derated and idle, it takes one request from then on, whatever its pace.
   Instant trial_at;
   Duration pause;                             // Between two trials.

@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "router/core/nodes/residuals.h"
+
 namespace penstock {
 namespace {
 
@@ -24,6 +26,8 @@ void NodeWatch::Told(const NodeReport& report) {
   facts.reported = Within(report.derate, 1, kMost);
   facts.storage_pressure = Within(report.storage_pressure, 0, 1);
   facts.closed = report.closed;
+  facts.cpu_pressure = Within(report.cpu_pressure, 0, 1);
+  if (facts.storage_pressure > 0) fleet_.storage.SeePressure();
   any_ = true;
   Revise();
   if (facts != before) work_.Open(fleet_.replica(report.replica));
@@ -50,7 +54,7 @@ void NodeWatch::Revise() {
   any_ = false;
   for (ReplicaState& replica : fleet_.replicas()) {
     NodeFacts& facts = replica.facts.node;
-    any_ |= facts.reported > 1 || facts.storage_pressure > 0 || facts.closed;
+    any_ |= facts.reported > 1 || facts.storage_pressure > 0 || facts.closed || facts.cpu_pressure > 0;
     const std::optional<ModelId> kind = KindOf(replica);
     const auto entry = kind ? least.find(*kind) : least.end();
     const double derate = entry == least.end() ? 1 : std::max(1.0, facts.reported / entry->second);
@@ -62,9 +66,10 @@ void NodeWatch::Revise() {
 }
 
 void NodeWatch::Show(CoreView& view) const {
+  view.nodes = ResidualsOf(fleet_);
   for (size_t i = 0; i < fleet_.replicas().size(); ++i) {
     const NodeFacts& facts = fleet_.replicas()[i].facts.node;
-    view.replicas[i].node = {facts.derate, facts.storage_pressure, facts.closed};
+    view.replicas[i].node = {facts.derate, facts.storage_pressure, facts.closed, facts.cpu_pressure};
   }
 }
 

@@ -28,6 +28,7 @@ class NodeWatch {
   void Configure();
   // The health of a replica changed: its peers may compare otherwise.
   void Revise();
+  // Adds the effects on each replica, and the residual vector of each node.
   void Show(CoreView& view) const;
 
  private:

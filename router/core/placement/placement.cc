@@ -26,12 +26,15 @@ bool Placement::HasOpenServer(const RequestState& request, Tokens needed, bool c
   });
 }
 
-double Placement::StorageFactor(const RequestState& request, const ReplicaState& replica) const {
-  if (replica.facts.node.storage_pressure <= 0) return 1;
-  const std::vector<ModelSpec>& models = fleet_.spec().models;
-  const ModelSpec& model = models[request.arrived.model.value()];
-  const bool needs = model.storage || (model.base && models[model.base->value()].storage);
-  return needs ? replica.facts.node.StorageFactor() : 1;
+double Placement::StorageFactor(const RequestState& request, const ReplicaState& replica, Instant now) const {
+  const StorageFit fit = fleet_.storage.FitOf(request.arrived, now);
+  if (fit.need == StorageNeed::kNone) return 1;
+  const NodeFacts& node = replica.facts.node;
+  NodeResidual left;
+  left.storage = 1 - node.storage_pressure;
+  left.io_cpu = 1 - node.cpu_pressure;
+  const double under_way = fleet_.storage.UnderWay(fleet_.PositionOf(replica));
+  return fit.FullerBy(left, under_way, replica.steps_model().derate() == 1);
 }
 
 std::optional<WaitReason> Placement::Test(const RequestState& request, size_t index, Instant now) {
@@ -56,7 +59,7 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
   // A slow replica counts as so much fuller: it gets less in proportion.
   const bool tried = !replica.busy() && replica.facts.grey.TakesTrial(now);
   const double share = *peak_share * (tried ? replica.facts.node.derate : replica.steps_model().derate()) *
-                       StorageFactor(request, replica);
+                       StorageFactor(request, replica, now);
   const double output = request.output.expected;
   const double money = output > 0 ? MoneyOf(question, output, share) : 0;
   choices_.push_back({index, share, question.outlook.ExpectedTtft(), saved, pool_seconds, growth, money});

@@ -49,8 +49,8 @@ class Placement {
   bool CanAvoid(const RequestState& request, Tokens needed) const;
   // True: a replica of an open node could take the request, which spares those of closed nodes. `can_avoid` as above.
   bool HasOpenServer(const RequestState& request, Tokens needed, bool can_avoid) const;
-  // Times that the replica counts as fuller, for a request that needs storage of a node that has little to spare.
-  double StorageFactor(const RequestState& request, const ReplicaState& replica) const;
+  // Times that the replica counts as fuller for a request that needs the storage of its node.
+  double StorageFactor(const RequestState& request, const ReplicaState& replica, Instant now) const;
   // Adds the replica to choices_, or returns the reason why it cannot take the request.
   std::optional<WaitReason> Test(const RequestState& request, size_t replica, Instant now);
 

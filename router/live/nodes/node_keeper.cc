@@ -179,7 +179,8 @@ void NodeKeeper::Report(bool repeat) {
     NodeEffects& told = told_[id];
     if (effects == told && (!repeat || effects == NodeEffects())) continue;
     told = effects;
-    control_.edge().core->Submit(NodeReport{id, effects.derate, effects.storage_pressure, effects.closed});
+    control_.edge().core->Submit(
+        NodeReport{id, effects.derate, effects.storage_pressure, effects.closed, effects.cpu_pressure});
   }
 }
 

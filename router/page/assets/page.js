@@ -147,6 +147,7 @@ function redraw() {
   drawFan(latest.fleet);
   drawQueue(latest.requests);
   drawReplicas(latest.fleet);
+  drawNodes(latest.fleet.nodes);
   drawTenants(latest.tenants);
   drawDecisions();
   drawDetail();

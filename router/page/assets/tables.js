@@ -93,6 +93,17 @@ function drawReplicas(fleet) {
   });
 }
 
+const leftColumn = (title, part) => ({ title, number: true, cell: (row) => ({
+  chip: row.left[part] < 0.2 ? 'warn' : '', text: percent(row.left[part]) }) });
+const nodeColumns = [name(['Node', 'name']), { title: 'Replicas', number: true, cell: (row) => short(row.replicas) },
+  leftColumn('KV memory', 'memory'), leftColumn('Compute', 'compute'), leftColumn('Storage', 'storage'), leftColumn('I/O CPU', 'io_cpu'),
+  { title: 'Storage requests', number: true, cell: (row) => short(row.storage_requests) }];
+
+function drawNodes(nodes) {
+  byId('nodes').hidden = nodes.length === 0;
+  if (nodes.length > 0) fillTable(byId('node-table'), nodeColumns, nodes, (row) => row.name, '');
+}
+
 function drawTenants(tenants) {
   setText(byId('tenant-note'), tenants.fairness === 'none' ? 'no shares between tenants' : `fairness: ${tenants.fairness}, charged by ${tenants.charged}`);
   fillTable(byId('tenant-table'), [name(['Tenant', 'name']), { title: 'Weight', number: true, cell: (row) => String(row.weight) },

@@ -23,10 +23,11 @@ PolicyDeclaration PenstockPolicy() {
   policy.name = "penstock";
   policy.origin = PolicyOrigin::kOwn;
   policy.settings = {
-      WordsSetting("without", {"forecast",     "memory",      "variance", "tenants", "levels",   "steps",
-                               "learning",     "gpu",         "refusal",  "early",   "density",  "prefixes",
-                               "reservations", "best-effort", "sharing",  "parking", "eviction", "newcomers",
-                               "attention",    "company",     "hashes",   "hints",   "price"},
+      WordsSetting("without",
+                   {"forecast", "memory",  "variance", "tenants",     "levels",    "steps",        "learning",
+                    "gpu",      "refusal", "early",    "density",     "prefixes",  "reservations", "best-effort",
+                    "sharing",  "parking", "eviction", "newcomers",   "attention", "company",      "hashes",
+                    "hints",    "price",   "storage",  "declarations"},
                    "parts left out, which shows their worth; without `forecast` the policy tests "
                    "present use"),
       WordsSetting("with", {"grey"},

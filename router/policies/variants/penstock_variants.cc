@@ -112,6 +112,14 @@ void ForgetPrefix(RequestArrived& arrived) { arrived.prefix.clear(); }
 
 void ForgetSession(RequestArrived& arrived) { arrived.session = 0; }
 
+void ForgetStorage(Fleet& fleet) {
+  for (ModelSpec& model : fleet.models) model.storage = false;
+}
+
+void NeedNoStorage(RequestArrived& arrived) { arrived.storage = StorageNeed::kNone; }
+
+void DeclareNothing(RequestArrived& arrived) { arrived.storage = StorageNeed::kUnsaid; }
+
 std::unique_ptr<const MemoryRule> MemoryOf(const PenstockVariant& variant) {
   switch (variant.memory) {
     case MemoryKind::kForecast:
@@ -173,6 +181,11 @@ std::unique_ptr<AdmissionCore> MakePenstock(const PenstockVariant& variant, int6
   if (!variant.eviction) changes.fleet.push_back(StopEviction);
   if (!variant.prefix_hashes) changes.arrival.push_back(ForgetPrefix);
   if (!variant.hints) changes.arrival.push_back(ForgetSession);
+  if (!variant.storage) {
+    changes.fleet.push_back(ForgetStorage);
+    changes.arrival.push_back(NeedNoStorage);
+  }
+  if (!variant.declared) changes.arrival.push_back(DeclareNothing);
   if (changes.fleet.empty() && changes.arrival.empty()) return core;
   return std::make_unique<InputFilter>(std::move(core), std::move(changes));
 }

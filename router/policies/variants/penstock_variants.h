@@ -3,11 +3,12 @@
 //   penstock:without=PART[+PART]    an ablation; parts: forecast (present use instead), memory (no test), variance,
 //                                   tenants, steps (no time guards), learning (step times stay at their prior), gpu
 //                                   (no GPU-wide ledger), refusal, prefixes (hashes and hints), hashes (of prompt
-//                                   blocks), hints (of sessions), price, sharing (prompts of running requests have
-//                                   no memory in common), company (no request waits for the prefill of another),
-//                                   density (plain deadline order), parking, eviction, newcomers
-//                                   (evictable classes leave them no room), attention (each token of a prompt takes
-//                                   the same time), early (no refusal before the last chance)
+//                                   blocks), hints (of sessions), price,
+//                                   storage (no request needs it), declarations (needs of storage are learned only),
+//                                   sharing (prompts of running requests have no memory in common), company (no request
+//                                   waits for the prefill of another), density (plain deadline order), parking,
+//                                   eviction, newcomers (evictable classes leave them no room), attention (each token
+//                                   of a prompt takes the same time), early (no refusal before the last chance)
 //   penstock:with=PART[+PART]       a rule that does not ship as a default: grey (replicas that are slower than their
 //                                   peers are derated)
 //   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
@@ -65,6 +66,8 @@ struct PenstockVariant {
   bool prefix_hashes = true;  // False: no block of a prompt is known.
   bool prices = true;         // False: no replica has a price.
   bool hints = true;          // False: the names of sessions tell nothing.
+  bool storage = true;        // False: no request needs storage.
+  bool declared = true;       // False: no client declares its need of storage.
   bool parking = true;        // False: no stream lends its memory.
   bool eviction = true;       // False: no class makes room for another.
   bool newcomers = true;      // False: evictable classes leave no room but one prompt at a time.

@@ -18,6 +18,8 @@ const VariantParts& WithoutParts() {
       {"prefixes", [](PenstockVariant& v) { v.prefix_hashes = v.hints = false; }},
       {"hashes", [](PenstockVariant& v) { v.prefix_hashes = false; }},
       {"price", [](PenstockVariant& v) { v.prices = false; }},
+      {"storage", [](PenstockVariant& v) { v.storage = false; }},
+      {"declarations", [](PenstockVariant& v) { v.declared = false; }},
       {"hints", [](PenstockVariant& v) { v.hints = false; }},
       {"reservations", [](PenstockVariant& v) { v.reservations = false; }},
       {"parking", [](PenstockVariant& v) { v.parking = false; }},

@@ -1,6 +1,8 @@
 #include "router/session/state/preparation.h"
 
 #include <algorithm>
+#include <array>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -71,6 +73,22 @@ std::optional<ApiError> PickClass(const SessionRequest& request, const FleetView
   return std::nullopt;
 }
 
+constexpr absl::string_view kStorageHeader = "x-penstock-storage";
+
+std::optional<ApiError> ReadStorageNeed(const SessionRequest& request, PreparedRequest& prepared) {
+  const absl::string_view need = request.inside != nullptr ? "" : FindHeader(*request.headers, kStorageHeader);
+  if (need.empty()) return std::nullopt;
+  constexpr std::array<std::pair<absl::string_view, StorageNeed>, 3> kNeeds = {
+      {{"none", StorageNeed::kNone}, {"some", StorageNeed::kSome}, {"heavy", StorageNeed::kHeavy}}};
+  for (const auto& [name, value] : kNeeds) {
+    if (need != name) continue;
+    prepared.storage = value;
+    return std::nullopt;
+  }
+  return MakeError(ErrorName::kInvalidValue, "The need of storage is none, some or heavy.",
+                   std::string(kStorageHeader));
+}
+
 // While no engine of the model is recognised, a completion may be continued by any.
 bool ContinuesByPrompt(Endpoint endpoint, const ModelAccess* model) {
   return endpoint == Endpoint::kCompletions || (model != nullptr && model->continues.Has(endpoint));
@@ -123,6 +141,7 @@ std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView
   // Nobody knows the effects of a configured path.
   if (request.route != nullptr) prepared.facts.has_effects = request.method != "GET";
   if (std::optional<ApiError> bad = PickClass(request, fleet, prepared)) return bad;
+  if (std::optional<ApiError> bad = ReadStorageNeed(request, prepared)) return bad;
   if (std::optional<ApiError> unknown = FindModel(fleet, prepared)) return unknown;
   if (std::optional<ApiError> missing = CheckEndpoint(request, fleet, prepared)) return missing;
   prepared.facts.max_output = LimitOf(request.endpoint, prepared, fleet);
@@ -170,6 +189,7 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   // The session sends a request to one engine.
   arrived.divisible = false;
   arrived.home = prepared.home;
+  arrived.storage = prepared.storage;
   arrived.body = Bytes(static_cast<int64_t>(request.body.size()));
   return arrived;
 }

@@ -57,6 +57,7 @@ struct PreparedRequest {
   Caller caller;
   std::optional<KeyCounts::Place> place_of_key;  // Empty: the key is not bounded, or the last bytes go out.
   ClassChoice service_class;
+  StorageNeed storage = StorageNeed::kUnsaid;  // As its client declared.
   ModelId model;
   std::optional<ReplicaId> home;  // The only replica that can serve it: that keeps a response.
 };

@@ -109,6 +109,14 @@ TEST(SignalRules, ALoopDeviceIsNoStorage) {
   EXPECT_EQ(Effects(watch, 5).storage_pressure, 0);
 }
 
+TEST(SignalRules, TasksThatWaitForTheCpuArePressureOnIt) {
+  ExporterWatch watch(NodeExporter());
+  for (const int seconds : {0, 5}) {
+    Read(watch, absl::StrCat("node_pressure_cpu_waiting_seconds_total ", seconds * 0.4, "\n"), seconds);
+  }
+  EXPECT_EQ(Effects(watch, 5), (NodeEffects{1, 0, false, 0.4}));
+}
+
 TEST(SignalRules, ABuiltInRuleThatIsDisabledHasNoEffect) {
   ExporterConfig config = NodeExporter();
   config.disable = {"md_rebuild"};

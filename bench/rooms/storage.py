@@ -1,0 +1,89 @@
+"""Requests that need storage: bench/rooms/storage.sh writes bench/results/nodes/storage.md.
+
+Table `needs`: bench/scenarios/storage.yaml under each policy, means of some seeds. Table `learned`: the same where every
+request needs some storage. Table `others`: runs without needs, in which
+the decisions of Penstock with and without the rule are compared.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PENSTOCK = os.environ.get("PENSTOCK_BINARY", str(ROOT / "build/release/penstock"))
+SEEDS = range(1, 6)
+POLICIES = {
+    "penstock": "`penstock`",
+    "penstock:without=declarations": "`penstock`, needs learned only",
+    "penstock:without=storage": "`penstock:without=storage`",
+    "least_request": "`least_request`",
+    "round_robin": "`round_robin`",
+}
+CLASSES = ["heavy", "some", "standard"]
+# Scenario, trace, rate, without a need of storage.
+OTHERS = [("storage", "azure-conv", 8), ("tight", "azure-conv", 3), ("mixture", "mixture", 4), ("agentic", "agentic", 1), ("grey", "bursts", 4)]
+
+
+def scenario_of(name):
+    return ROOT / f"bench/scenarios/{name}.yaml"
+
+
+def simulate(scenario, policy, trace, rate, seed, *more):
+    command = [PENSTOCK, "simulate", "--config", str(scenario), "--trace", f"generate:{trace}",
+               "--policy", policy, "--duration", "300s", "--rate", str(rate), "--seed", str(seed), "--json", *more]
+    return json.loads(subprocess.run(command, check=True, text=True, capture_output=True).stdout)
+
+
+def print_needs():
+    print("| rate | policy | " + " | ".join(f"{name}: p50, p99" for name in CLASSES) + " | on time |")
+    print("|---:|---|" + "---:|" * len(CLASSES) + "---:|")
+    for rate in (0.6, 1, 1.3):
+        for policy, name in POLICIES.items():
+            runs = [simulate(scenario_of("storage"), policy, "limits", rate, seed) for seed in SEEDS]
+            cells = []
+            for each in CLASSES:
+                times = [run["per_class"][each]["ttft_s"] for run in runs]
+                cells.append(", ".join(f"{statistics.mean(time[part] for time in times):.2f} s" for part in ("p50", "p99")))
+            on_time = statistics.mean(run["on_time_share"] for run in runs)
+            print(f"| {rate}x | {name} | " + " | ".join(cells) + f" | {100 * on_time:.1f} % |", flush=True)
+
+
+def print_learned():
+    print("| rate | policy | p50, p99 | on time |")
+    print("|---:|---|---:|---:|")
+    text = scenario_of("storage").read_text()
+    everybody = text[:text.index("trace:")] + 'trace:\n  models: {"": llama-3.1-8b}\n  storage: {' + ", ".join(
+        f"people-{i}: some" for i in range(8)) + "}\n"
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(everybody)
+        file.flush()
+        for rate in (0.4, 0.6):
+            for policy in list(POLICIES)[:3]:
+                runs = [simulate(file.name, policy, "limits", rate, seed) for seed in SEEDS]
+                times = ", ".join(f"{statistics.mean(run['ttft_s'][part] for run in runs):.2f} s" for part in ("p50", "p99"))
+                on_time = statistics.mean(run["on_time_share"] for run in runs)
+                print(f"| {rate}x | {POLICIES[policy]} | {times} | {100 * on_time:.1f} % |", flush=True)
+
+
+def decisions_of(scenario, policy, trace, rate):
+    with tempfile.NamedTemporaryFile() as log:
+        simulate(scenario_of(scenario), policy, trace, rate, 1, "--log", log.name)
+        actions = [line for line in pathlib.Path(log.name).read_bytes().splitlines() if line.startswith(b"action ")]
+        return len(actions), hashlib.sha256(b"\n".join(actions)).hexdigest()
+
+
+def print_others():
+    print("| scenario, trace, rate | decisions | with and without the rule |")
+    print("|---|---:|---|")
+    for scenario, trace, rate in OTHERS:
+        (lines, one), (_, other) = (decisions_of(scenario, policy, trace, rate) for policy in ("penstock", "penstock:without=storage"))
+        print(f"| {scenario}, {trace}, {rate}x | {lines:,} | {'equal' if one == other else 'DIFFERENT'} |", flush=True)
+
+
+if __name__ == "__main__":
+    {"needs": print_needs, "learned": print_learned, "others": print_others}[sys.argv[1]]()
