@@ -20,9 +20,8 @@ FleetSimulation::FleetSimulation(SimulatedFleetSpec spec, AdmissionCore& core, S
       options_(std::move(options)),
       accounts_(spec_, options_.window),
       engines_(spec_, events_, accounts_.gpus()),
-      adapters_(spec_, events_),
+      reads_{AdapterLoads(spec_, events_), NodeStorages(spec_, events_)},
       handovers_(spec_, engines_),
-      storages_(spec_, events_),
       link_(options_, spec_.replicas.size(), events_),
       groups_(GroupsByPool(spec_.fleet)) {}
 
@@ -34,7 +33,7 @@ void FleetSimulation::Start(const std::vector<SimulatedArrival>& arrivals) {
     link_.StartReports(i);
   }
   engines_.ScheduleFaults();
-  storages_.Start();
+  reads_.storages.Start();
   events_.Schedule(Instant() + options_.window, Occurrence::kWindowEnd, 0);
   events_.Schedule(Instant() + options_.sample_period, Occurrence::kSample, 0);
   for (size_t i = 0; i < arrivals.size(); ++i) {
@@ -47,7 +46,7 @@ SimulationOutcome FleetSimulation::Run(const std::vector<SimulatedArrival>& arri
   requests_.emplace(arrivals, engines_.size());
   Start(arrivals);
   while (!events_.empty() && requests_->open() > 0) Handle(events_.Next());
-  accounts_.TakeOrders(engines_.orders(), adapters_);
+  accounts_.TakeOrders(engines_.orders(), reads_.adapters);
   return accounts_.Finish(engines_.Totals(), core_.View(events_.now()), events_.now());
 }
 
@@ -87,11 +86,11 @@ void FleetSimulation::Handle(const Scheduled& event) {
       if (const auto ended = engines_.EndOrder(event.subject, event.detail)) Tell(*ended);
       return;
     case Occurrence::kAdapterEnds:
-      return Tell(adapters_.End(event.subject));
+      return Tell(reads_.adapters.End(event.subject));
     case Occurrence::kReadEnds:
-      return storages_.EndReads(event.subject, event.detail);
+      return reads_.storages.EndReads(event.subject, event.detail);
     case Occurrence::kNodePage:
-      for (const NodeReport& each : storages_.Page(event.subject, endless_ || requests_->open() > 0)) Tell(each);
+      for (const NodeReport& each : reads_.storages.Page(event.subject, endless_ || requests_->open() > 0)) Tell(each);
       return;
     case Occurrence::kWindowEnd:
       return accounts_.EndWindow(engines_.Totals());
@@ -133,7 +132,7 @@ void FleetSimulation::Act(const Action& action) {
     return engines_.SetLimit(share->replica.value(), share->limit);
   if (const auto* wake = std::get_if<Wake>(&action)) return engines_.Order(wake->replica.value(), true);
   if (const auto* load = std::get_if<LoadAdapter>(&action))
-    adapters_.Begin(*load, !engines_.IsAway(load->replica.value()));
+    reads_.adapters.Begin(*load, !engines_.IsAway(load->replica.value()));
 }
 
 void FleetSimulation::Place(const Forward& forward) {
@@ -178,8 +177,8 @@ void FleetSimulation::Submit(uint64_t request, uint64_t tries) {
   if (!live.open || live.waiting || live.tries != tries) return;
   const size_t replica = live.replica.value();
   if (engines_.IsAway(replica)) return Requeue(request);
-  if (adapters_.Delays(replica, live.arrival->model, request, tries)) return;
-  if (storages_.Delays(replica, live.arrival->storage, request, tries)) return;
+  if (reads_.adapters.Delays(replica, live.arrival->model, request, tries)) return;
+  if (reads_.storages.Delays(replica, live.arrival->storage, request, tries)) return;
   simulated::Sequence sequence;
   sequence.id = requests_->SequenceOf(request);
   sequence.prompt = live.arrival->prompt + Tokens(live.tokens);
@@ -274,15 +273,6 @@ void FleetSimulation::Requeue(uint64_t request) {
   // A stream continues from the client's tokens; a request answered in one piece starts again.
   if (!live.arrival->observed) live.tokens = 0;
   Tell(RequestRequeued{RequestId(request), Tokens(live.tokens), engines_.IsDown(replica), in_prefill});
-}
-
-void FleetSimulation::Measure(size_t replica) {
-  if (!engines_.IsDown(replica)) {
-    link_.SendReport(replica, engines_.Gauges(replica));
-    // The router reads a file of its own machine.
-    if (const auto elastic = engines_.ElasticOf(replica)) Tell(*elastic);
-  }
-  if (endless_ || requests_->open() > 0) link_.ScheduleReading(replica);
 }
 
 void FleetSimulation::Sample() {

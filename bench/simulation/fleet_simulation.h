@@ -74,6 +74,12 @@ class FleetSimulation {
   void Die(size_t replica);
   void Rise(size_t replica);
 
+  // Reads from storage that requests wait for.
+  struct Reads {
+    AdapterLoads adapters;
+    NodeStorages storages;
+  };
+
   SimulatedFleetSpec spec_;
   AdmissionCore& core_;
   SimulationOptions options_;
@@ -81,9 +87,8 @@ class FleetSimulation {
   EventQueue events_;
   SimulationAccounts accounts_;
   SimulatedEngines engines_;
-  AdapterLoads adapters_;
+  Reads reads_;
   Handovers handovers_;
-  NodeStorages storages_;
   RouterLink link_;
   std::optional<LiveRequests> requests_;     // Set by Run or the first AdvanceTo.
   bool endless_ = false;                     // Requests may come at any time.

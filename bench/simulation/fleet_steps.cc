@@ -26,7 +26,7 @@ void FleetSimulation::Die(size_t replica) {
   engines_.Die(replica, sequences);
   const ReplicaId id(static_cast<uint32_t>(replica));
   Tell(ReplicaHealth{id, Health::kDown});
-  for (const auto& gone : adapters_.Forget(replica)) Tell(gone);
+  for (const auto& gone : reads_.adapters.Forget(replica)) Tell(gone);
   for (const uint64_t request : lost) Requeue(request);
   engines_.StartNeighboursInMemory(replica);
 }
@@ -34,6 +34,15 @@ void FleetSimulation::Die(size_t replica) {
 void FleetSimulation::Rise(size_t replica) {
   engines_.Rise(replica);
   Tell(ReplicaHealth{ReplicaId(static_cast<uint32_t>(replica)), Health::kUp});
+}
+
+void FleetSimulation::Measure(size_t replica) {
+  if (!engines_.IsDown(replica)) {
+    link_.SendReport(replica, engines_.Gauges(replica));
+    // The router reads a file of its own machine.
+    if (const auto elastic = engines_.ElasticOf(replica)) Tell(*elastic);
+  }
+  if (endless_ || requests_->open() > 0) link_.ScheduleReading(replica);
 }
 
 }  // namespace penstock::bench

@@ -138,22 +138,16 @@ void VisitFields(Section& replica, Visitor& visit) {
          "The engine gives its memory back while nobody asks for its models, and wakes for waiting requests. Left out: "
          "it is always awake. {} takes every default."},
         replica.sleep, SectionForm{true});
-  visit(
-      {"elastic",
-       "The engine keeps its KV cache in elastic memory under a limit of its own (kvcached). Left out: it has no such "
-       "limit."},
-      replica.elastic, SectionForm{true});
+  visit({"elastic", "The KV cache is in elastic memory under a limit of its own (kvcached). Left out: it has none."},
+        replica.elastic, SectionForm{true});
   visit({"role",
          "prefill: it computes prompts and hands caches over to decode replicas, which answer. both: it does all."},
         replica.role, ChoiceForm{kRoleNames});
   visit({"transfer",
          "Bandwidth by which each GPU of a prefill replica hands caches over; the router learns the true time."},
         replica.transfer, BandwidthForm{0.001, 1e5});
-  visit(
-      {"kv_events",
-       "The engine publishes the blocks that its prefix cache stores and removes (vLLM's --kv-events-config, SGLang's "
-       "too). Left out: the router estimates them."},
-      replica.kv_events, SectionForm{true});
+  visit({"kv_events", "The engine publishes changes of its prefix cache (vLLM, SGLang). Left out: they are estimated."},
+        replica.kv_events, SectionForm{true});
   visit({"simulated", "Penstock simulates the engine. {} takes every default."}, replica.simulated, SectionForm{true});
 }
 
