@@ -86,6 +86,61 @@ TEST(StoreFailure, ADamagedDatabaseIsRefused) {
   EXPECT_EQ(FailureToOpen(folder.path()).kind, JobErrorKind::kDamaged);
 }
 
+// The refused start leaves everything as it was, so that a backup can be put back.
+TEST(StoreFailure, FilesWithoutTheirDatabaseStopTheStartAndStay) {
+  const StoreFolder folder;
+  const StoredFile file = Upload(*folder.Open(), "bytes");
+  const std::string database = folder.path() + "/jobs.db";
+  std::filesystem::rename(database, folder.path() + "/backup");
+  std::ofstream(database + "-wal") << "the log";
+  for (const bool empty : {false, true}) {
+    if (empty) std::ofstream(database).close();
+    const JobError error = FailureToOpen(folder.path());
+    EXPECT_EQ(error.kind, JobErrorKind::kDamaged);
+    EXPECT_THAT(error.message, HasSubstr("is missing or empty, and 1 files"));
+    EXPECT_THAT(error.message, HasSubstr("move files/ away"));
+    EXPECT_EQ(folder.Bytes(file.id), "bytes");
+    EXPECT_TRUE(std::filesystem::exists(database + "-wal"));
+  }
+  std::filesystem::remove(database + "-wal");
+  std::filesystem::rename(folder.path() + "/backup", database);
+  EXPECT_EQ(*folder.Open()->files().Read(file.id, 0, 5), "bytes");
+}
+
+// The folder as a kill leaves it: the log of the database holds the newest rows, or all of them.
+void CopyKilled(const StoreFolder& from, const StoreFolder& to) {
+  std::filesystem::copy(from.path(), to.path(), std::filesystem::copy_options::recursive);
+}
+
+TEST(StoreFailure, ALostLogWithTheTablesInItStopsTheStart) {
+  const StoreFolder live, killed;
+  auto store = live.Open();
+  const StoredFile file = Upload(*store, "bytes");
+  CopyKilled(live, killed);
+  std::filesystem::remove(killed.path() + "/jobs.db-wal");
+  EXPECT_THAT(FailureToOpen(killed.path()).message, HasSubstr("is missing or empty, and 1 files"));
+  EXPECT_EQ(killed.Bytes(file.id), "bytes");
+}
+
+TEST(StoreFailure, FilesOfALostOrGarbledLogAreSetAside) {
+  for (const bool garbled : {false, true}) {
+    const StoreFolder live, killed;
+    const StoredFile old = Upload(*live.Open(), "old");
+    auto store = live.Open();
+    const StoredFile fresh = Upload(*store, "fresh");
+    CopyKilled(live, killed);
+    const std::string log = killed.path() + "/jobs.db-wal";
+    ASSERT_GT(std::filesystem::file_size(log), 0u);
+    std::filesystem::remove(log);
+    if (garbled) std::ofstream(log) << std::string(50'000, 'x');
+    const auto after = killed.Open();
+    EXPECT_EQ(after->leftovers().unknown, 1);
+    EXPECT_EQ(*after->files().Read(old.id, 0, 3), "old");
+    EXPECT_EQ(killed.Names("unknown"), std::vector{fresh.id});
+    EXPECT_EQ(killed.Bytes("../unknown/" + fresh.id), "fresh");
+  }
+}
+
 TEST(StoreFailure, AFullDiskEndsAnUploadAndHarmsNothingElse) {
   const StoreFolder folder;
   auto store = folder.Open();

@@ -75,6 +75,8 @@ class JobThread {
   void SetLimits(const StoreLimits& limits);
   // Any thread: the figures after the newest work.
   StoreUse use() const;
+  // The findings of Open.
+  const StoreLeftovers& leftovers() const { return store_->leftovers(); }
 
   // Runs all works that were posted, then closes the store. After every loop has ended. May be called twice.
   void Stop();
