@@ -1,5 +1,7 @@
 #include "app/process.h"
 
+#include <algorithm>
+#include <ctime>
 #include <iostream>
 #include <string>
 
@@ -16,6 +18,11 @@ sigset_t BlockSignals(std::initializer_list<int> signals) {
   for (const int signal : signals) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   return set;
+}
+
+int WaitSignal(const sigset_t& signals, Duration timeout) {
+  const timespec pause{timeout.nanoseconds() / 1'000'000'000, timeout.nanoseconds() % 1'000'000'000};
+  return std::max(0, sigtimedwait(&signals, nullptr, &pause));
 }
 
 }  // namespace penstock

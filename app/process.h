@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "absl/strings/string_view.h"
+#include "base/units.h"
 
 namespace penstock {
 
@@ -15,6 +16,9 @@ int Fail(absl::string_view command, absl::string_view message);
 // Blocks the signals in the calling thread and in every thread that it starts later, so that none is lost. The result
 // goes to sigwait or sigtimedwait.
 sigset_t BlockSignals(std::initializer_list<int> signals);
+
+// The next of the signals; 0 when none came in time.
+int WaitSignal(const sigset_t& signals, Duration timeout);
 
 }  // namespace penstock
 

@@ -1,4 +1,5 @@
 // The job store of the router: its start and its faults.
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -39,6 +40,13 @@ absl::Status RouterServer::OpenStore(Parts& p) {
   NoteLeftovers(p.store->leftovers(), state.path, *p.reports.log);
   p.edge.jobs = p.store.get();
   return absl::OkStatus();
+}
+
+std::string RouterServer::Awaited() const {
+  const Parts& p = *parts_;
+  const auto busy = p.store == nullptr ? std::nullopt : p.store->BusyFor();
+  if (!busy) return "the event loops";
+  return absl::StrCat("the thread of the job store, for ", busy->count(), " s in one call on ", p.config.state.path);
 }
 
 }  // namespace penstock

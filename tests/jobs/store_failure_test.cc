@@ -66,6 +66,27 @@ TEST(StoreFailure, AMissingFileIsGoneAndAMissingFolderMayComeBack) {
   EXPECT_EQ(kind(folder.path() + "/away/nothing"), JobErrorKind::kIo);
 }
 
+// The open of a FIFO would wait for a writer, and nothing that comes behind it would run.
+TEST(StoreFailure, WhatIsNoRegularFileIsGoneAtOnce) {
+  const StoreFolder folder;
+  auto store = folder.Open();
+  const StoredFile file = Upload(*store, "bytes");
+  const std::string path = folder.path() + "/files/" + file.id;
+  const auto expect_gone = [&] {
+    EXPECT_EQ(store->files().Read(file.id, 0, 5).error().kind, JobErrorKind::kGone);
+    EXPECT_EQ(store->files().Open(file.id).error().kind, JobErrorKind::kGone);
+    EXPECT_EQ(DataFile::Open(path, DataFile::Mode::kWrite).error().kind, JobErrorKind::kGone);
+    std::filesystem::remove(path);
+  };
+  std::filesystem::rename(path, folder.path() + "/elsewhere");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  expect_gone();
+  std::filesystem::create_directory(path);
+  expect_gone();
+  std::filesystem::create_symlink(folder.path() + "/elsewhere", path);
+  expect_gone();
+}
+
 TEST(StoreFailure, AFileIsNoFolder) {
   const StoreFolder folder;
   std::ofstream(folder.path() + "/file") << "text";
