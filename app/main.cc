@@ -1,6 +1,5 @@
 // The command line: parses and hands over. Exit codes: 0 done, 1 the run or the input is bad, 2 wrong usage.
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -11,6 +10,7 @@
 
 #include "app/commands.h"
 #include "app/option_parsers.h"
+#include "app/process.h"
 #include "app/usage.h"
 #include "config/text/addresses.h"
 #include "config/text/units_text.h"
@@ -293,8 +293,6 @@ int Main(int argc, char** argv) {
 }  // namespace penstock
 
 int main(int argc, char** argv) {
-  // A peer that closes, or a file at its size limit, is an error of the write and not the end of the process.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+  penstock::PrepareProcess();
   return penstock::Main(argc, argv);
 }

@@ -1,14 +1,15 @@
 // `penstock serve`: the router as a process. SIGHUP and a changed file reload, SIGTERM and SIGINT drain, a second one
-// ends at once. Exits with 0 when every request was answered to its end, with 3 when some were cut.
+// cuts the requests, a third one ends at once. Exits with 0 when every request was answered to its end, with 3 when
+// some were cut or a part did not end in time.
 #include <algorithm>
 #include <csignal>
-#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "app/bounded_end.h"
 #include "app/commands.h"
 #include "app/load_config.h"
 #include "app/process.h"
@@ -25,6 +26,9 @@ namespace {
 constexpr Duration kDrainPoll = Duration::Milliseconds(10);
 // A change of the files is taken at the second look that finds it.
 constexpr Duration kWatchPeriod = Duration::Milliseconds(250);
+// An orderly end takes RouterServer::kLastWords and some milliseconds, and the works that the job store still has.
+constexpr Duration kLongestStop = Duration::Seconds(10);
+constexpr Duration kHurriedStop = Duration::Seconds(3);
 constexpr int kRequestsWereCut = 3;
 
 // The notice is empty where the limits fit.
@@ -48,12 +52,6 @@ absl::StatusOr<Loaded> LoadFor(const ServeOptions& options) {
 void NoteWarnings(const Loaded& loaded, DecisionLog& log) {
   if (!loaded.notice.empty()) log.Note(loaded.notice, LogLevel::kWarning);
   for (const std::string& warning : Warnings(loaded.config)) log.Note("warning: " + warning, LogLevel::kWarning);
-}
-
-// The next of the signals; 0 when none came in time.
-int WaitSignal(const sigset_t& signals, Duration timeout) {
-  const timespec pause{timeout.nanoseconds() / 1'000'000'000, timeout.nanoseconds() % 1'000'000'000};
-  return std::max(0, sigtimedwait(&signals, nullptr, &pause));
 }
 
 // The configuration that is in force, and how it follows its files.
@@ -100,14 +98,24 @@ void Run(LiveConfig& live, const sigset_t& signals) {
   }
 }
 
-// Returns once no request runs, the time is over, or a second signal came.
-void DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals) {
+// Returns once no request runs, the time is over, or a second signal came. True: it came.
+bool DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals) {
   server.BeginDrain();
   const Instant end = Now() + timeout;
   while (server.active_requests() > 0 && Now() < end) {
     const int signal = WaitSignal(signals, kDrainPoll);
-    if (signal == SIGTERM || signal == SIGINT) break;
+    if (signal == SIGTERM || signal == SIGINT) return true;
   }
+  return false;
+}
+
+// Whatever hangs, the process ends. A third signal ends it at once.
+void StopInTime(RouterServer& server, Duration most, const sigset_t& signals) {
+  const BoundedEnd bound(signals, most, [&server] {
+    server.log().Note("the end does not wait any longer for " + server.Awaited(), LogLevel::kError);
+    server.log().Flush();
+  });
+  server.Stop();
 }
 
 // Lines on stderr, in the form of the log.
@@ -157,8 +165,8 @@ int RunServe(const ServeOptions& options) {
   LiveConfig live(options, config, server, std::move(watch));
   Run(live, signals);
   server.log().Note(absl::StrCat("draining, ", server.active_requests(), " requests to finish"));
-  DrainUntil(server, live.config().limits.drain_timeout, signals);
-  server.Stop();
+  const bool hurry = DrainUntil(server, live.config().limits.drain_timeout, signals);
+  StopInTime(server, hurry ? kHurriedStop : kLongestStop, signals);
   const int cut = server.cut_requests();
   if (cut > 0) server.log().Note(absl::StrCat(cut, " requests were cut"), LogLevel::kWarning);
   server.log().Note("penstock ends");

@@ -90,10 +90,11 @@ The run or the input is bad, or requests of a load failed.
 Wrong usage.
 .TP
 .B 3
-The router ended, and some requests were cut.
+The router ended, and some requests were cut or a hung part was left.
 .SH SIGNALS
 .B penstock serve
-drains at SIGTERM and SIGINT, ends at once at the second one, and reads its configuration again at SIGHUP.
+drains at SIGTERM and SIGINT, cuts its requests at the second one, and waits for nothing at the third one.
+It reads its configuration again at SIGHUP.
 .SH ENVIRONMENT
 .TP
 .B PENSTOCK_ADMIN_KEY

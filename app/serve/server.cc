@@ -71,24 +71,6 @@ absl::Status RouterServer::OpenReports(Parts& p, const std::string& version) {
   return absl::OkStatus();
 }
 
-absl::Status RouterServer::OpenStore(Parts& p) {
-  const StateConfig& state = p.config.state;
-  if (state.path.empty()) return absl::OkStatus();
-  auto opened = jobs::JobThread::Open(state.path, StoreLimitsOf(state), [&p](const jobs::JobError& fault) {
-    p.telemetry.OnStoreFault(fault.kind);
-    if (!p.edge.store_lines.Allow(Now())) return;
-    DecisionEntry entry;
-    entry.kind = DecisionEntry::Kind::kError;
-    entry.reason = std::string(RowOf(ErrorName::kJobStoreFailed).label);
-    entry.message = absl::StrCat("state.path: ", fault.message);
-    p.reports.log->Write(std::move(entry));
-  });
-  if (!opened.ok()) return absl::InvalidArgumentError(absl::StrCat("state.path: ", opened.error().message));
-  p.store = *std::move(opened);
-  p.edge.jobs = p.store.get();
-  return absl::OkStatus();
-}
-
 RouterServer::RouterServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 RouterServer::~RouterServer() { Stop(); }

@@ -6,7 +6,7 @@
 //   (*server)->BeginDrain(); ... (*server)->Stop();
 //
 // Replicas that are simulated and have no url run inside, on ports of their own. All functions are called by one
-// thread, the one that made it; View and Metrics by any.
+// thread, the one that made it; View, Metrics and Awaited by any.
 #ifndef PENSTOCK_APP_SERVE_SERVER_H_
 #define PENSTOCK_APP_SERVE_SERVER_H_
 
@@ -73,6 +73,8 @@ class RouterServer {
   // Ends everything. Requests that still run are cut: their clients get an error within kLastWords. One whose engine
   // has finished only ends. May be called twice.
   void Stop();
+  // The part that a Stop waits for, for the log. By any thread, during Stop only.
+  std::string Awaited() const;
   // The requests that Stop cut.
   int cut_requests() const;
 

@@ -56,7 +56,7 @@ TEST(FileTable, AnAbandonedUploadLeavesNothing) {
   store->files().Abandon(upload);
 }
 
-TEST(FileTable, TheNextStartRemovesUploadsAndFilesOfNoRow) {
+TEST(FileTable, TheNextStartRemovesUploadsAndSetsFilesOfNoRowAside) {
   const StoreFolder folder;
   std::string kept;
   {
@@ -69,6 +69,9 @@ TEST(FileTable, TheNextStartRemovesUploadsAndFilesOfNoRow) {
   auto store = folder.Open();
   EXPECT_THAT(folder.Names("uploads"), IsEmpty());
   EXPECT_THAT(folder.Names("files"), ::testing::UnorderedElementsAre(kept, "notes.txt"));
+  EXPECT_THAT(folder.Names("unknown"), ::testing::ElementsAre("file-unknown"));
+  EXPECT_EQ(store->leftovers().uploads, 1);
+  EXPECT_EQ(store->leftovers().unknown, 1);
 }
 
 TEST(FileTable, TenantsSeeOnlyTheirOwnFiles) {

@@ -66,6 +66,27 @@ TEST(StoreFailure, AMissingFileIsGoneAndAMissingFolderMayComeBack) {
   EXPECT_EQ(kind(folder.path() + "/away/nothing"), JobErrorKind::kIo);
 }
 
+// The open of a FIFO would wait for a writer, and nothing that comes behind it would run.
+TEST(StoreFailure, WhatIsNoRegularFileIsGoneAtOnce) {
+  const StoreFolder folder;
+  auto store = folder.Open();
+  const StoredFile file = Upload(*store, "bytes");
+  const std::string path = folder.path() + "/files/" + file.id;
+  const auto expect_gone = [&] {
+    EXPECT_EQ(store->files().Read(file.id, 0, 5).error().kind, JobErrorKind::kGone);
+    EXPECT_EQ(store->files().Open(file.id).error().kind, JobErrorKind::kGone);
+    EXPECT_EQ(DataFile::Open(path, DataFile::Mode::kWrite).error().kind, JobErrorKind::kGone);
+    std::filesystem::remove(path);
+  };
+  std::filesystem::rename(path, folder.path() + "/elsewhere");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  expect_gone();
+  std::filesystem::create_directory(path);
+  expect_gone();
+  std::filesystem::create_symlink(folder.path() + "/elsewhere", path);
+  expect_gone();
+}
+
 TEST(StoreFailure, AFileIsNoFolder) {
   const StoreFolder folder;
   std::ofstream(folder.path() + "/file") << "text";
@@ -84,6 +105,61 @@ TEST(StoreFailure, ADamagedDatabaseIsRefused) {
   const StoreFolder folder;
   std::ofstream(folder.path() + "/jobs.db") << std::string(10'000, 'x');
   EXPECT_EQ(FailureToOpen(folder.path()).kind, JobErrorKind::kDamaged);
+}
+
+// The refused start leaves everything as it was, so that a backup can be put back.
+TEST(StoreFailure, FilesWithoutTheirDatabaseStopTheStartAndStay) {
+  const StoreFolder folder;
+  const StoredFile file = Upload(*folder.Open(), "bytes");
+  const std::string database = folder.path() + "/jobs.db";
+  std::filesystem::rename(database, folder.path() + "/backup");
+  std::ofstream(database + "-wal") << "the log";
+  for (const bool empty : {false, true}) {
+    if (empty) std::ofstream(database).close();
+    const JobError error = FailureToOpen(folder.path());
+    EXPECT_EQ(error.kind, JobErrorKind::kDamaged);
+    EXPECT_THAT(error.message, HasSubstr("is missing or empty, and 1 files"));
+    EXPECT_THAT(error.message, HasSubstr("move files/ away"));
+    EXPECT_EQ(folder.Bytes(file.id), "bytes");
+    EXPECT_TRUE(std::filesystem::exists(database + "-wal"));
+  }
+  std::filesystem::remove(database + "-wal");
+  std::filesystem::rename(folder.path() + "/backup", database);
+  EXPECT_EQ(*folder.Open()->files().Read(file.id, 0, 5), "bytes");
+}
+
+// The folder as a kill leaves it: the log of the database holds the newest rows, or all of them.
+void CopyKilled(const StoreFolder& from, const StoreFolder& to) {
+  std::filesystem::copy(from.path(), to.path(), std::filesystem::copy_options::recursive);
+}
+
+TEST(StoreFailure, ALostLogWithTheTablesInItStopsTheStart) {
+  const StoreFolder live, killed;
+  auto store = live.Open();
+  const StoredFile file = Upload(*store, "bytes");
+  CopyKilled(live, killed);
+  std::filesystem::remove(killed.path() + "/jobs.db-wal");
+  EXPECT_THAT(FailureToOpen(killed.path()).message, HasSubstr("is missing or empty, and 1 files"));
+  EXPECT_EQ(killed.Bytes(file.id), "bytes");
+}
+
+TEST(StoreFailure, FilesOfALostOrGarbledLogAreSetAside) {
+  for (const bool garbled : {false, true}) {
+    const StoreFolder live, killed;
+    const StoredFile old = Upload(*live.Open(), "old");
+    auto store = live.Open();
+    const StoredFile fresh = Upload(*store, "fresh");
+    CopyKilled(live, killed);
+    const std::string log = killed.path() + "/jobs.db-wal";
+    ASSERT_GT(std::filesystem::file_size(log), 0u);
+    std::filesystem::remove(log);
+    if (garbled) std::ofstream(log) << std::string(50'000, 'x');
+    const auto after = killed.Open();
+    EXPECT_EQ(after->leftovers().unknown, 1);
+    EXPECT_EQ(*after->files().Read(old.id, 0, 3), "old");
+    EXPECT_EQ(killed.Names("unknown"), std::vector{fresh.id});
+    EXPECT_EQ(killed.Bytes("../unknown/" + fresh.id), "fresh");
+  }
 }
 
 TEST(StoreFailure, AFullDiskEndsAnUploadAndHarmsNothingElse) {

@@ -18,16 +18,19 @@ namespace {
 constexpr mode_t kFileRights = 0600;
 constexpr mode_t kFolderRights = 0700;
 
+// A FIFO, a device or a link in the place of a file keeps nobody waiting.
+constexpr int kNeverWait = O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY;
+
 int FlagsOf(DataFile::Mode mode) {
   switch (mode) {
     case DataFile::Mode::kRead:
-      return O_RDONLY;
+      return O_RDONLY | kNeverWait;
     case DataFile::Mode::kWrite:
-      return O_RDWR;
+      return O_RDWR | kNeverWait;
     case DataFile::Mode::kMake:
-      return O_RDWR | O_CREAT;
+      return O_RDWR | O_CREAT | kNeverWait;
   }
-  return O_RDONLY;
+  return O_RDONLY | kNeverWait;
 }
 
 }  // namespace
@@ -44,6 +47,9 @@ JobErrorKind KindOfErrno(int number) {
       return JobErrorKind::kReadOnly;
     case ENOENT:
     case ENOTDIR:
+    case ELOOP:
+    case ENXIO:
+    case EISDIR:
       return JobErrorKind::kGone;
     default:
       return JobErrorKind::kIo;
@@ -66,14 +72,18 @@ bool FolderIsAway(absl::string_view path) {
 }  // namespace
 
 JobResult<DataFile> DataFile::Open(const std::string& path, Mode mode) {
-  const int descriptor = ::open(path.c_str(), FlagsOf(mode) | O_CLOEXEC, kFileRights);
+  const int descriptor = ::open(path.c_str(), FlagsOf(mode), kFileRights);
   if (descriptor < 0) {
     JobError error = SystemError(path);
     const bool existed = (FlagsOf(mode) & O_CREAT) == 0;
     if (existed && error.kind == JobErrorKind::kGone && FolderIsAway(path)) error.kind = JobErrorKind::kIo;
     return error;
   }
-  return DataFile(path, descriptor);
+  DataFile file(path, descriptor);
+  struct stat facts {};
+  if (::fstat(descriptor, &facts) != 0) return SystemError(path);
+  if (!S_ISREG(facts.st_mode)) return JobError{JobErrorKind::kGone, absl::StrCat(path, ": it is no regular file")};
+  return file;
 }
 
 DataFile::~DataFile() {

@@ -20,6 +20,7 @@ class DataFile {
  public:
   enum class Mode { kRead, kWrite, kMake };  // kMake: the file may be missing.
 
+  // Regular files only, and never waits for another process. kGone: something else, or a link, is in the place.
   static JobResult<DataFile> Open(const std::string& path, Mode mode);
   DataFile(DataFile&& other) noexcept
       : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}

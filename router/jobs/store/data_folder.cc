@@ -2,7 +2,9 @@
 
 #include <dirent.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -24,6 +26,8 @@ JobResult<std::vector<std::string>> NamesIn(const std::string& folder) {
   return names;
 }
 
+bool IsOfStore(const std::string& name) { return absl::StartsWith(name, kFilePrefix); }
+
 constexpr absl::string_view kDigits = "0123456789abcdefghijkmnopqrstuvw";
 static_assert(kDigits.size() == 32, "a byte modulo 32 takes every digit equally often");
 
@@ -41,23 +45,49 @@ JobResult<std::unique_ptr<DataFolder>> DataFolder::Open(const std::string& folde
   return made;
 }
 
-JobDone DataFolder::RemoveUploads() {
+JobError LostDatabase(const std::string& database, int64_t count) {
+  return {JobErrorKind::kDamaged,
+          absl::StrCat(database, " is missing or empty, and ", count,
+                       " files of it are in files/. Restore jobs.db and jobs.db-wal from a backup. To begin anew "
+                       "without the files, move files/ away.")};
+}
+
+JobDone DataFolder::CheckDatabase() const {
+  struct stat facts {};
+  const bool there = ::stat(DatabasePath().c_str(), &facts) == 0;
+  if (!there && errno != ENOENT) return SystemError(DatabasePath());
+  if (there && facts.st_size > 0) return Done();
+  const auto count = CountFiles();
+  if (!count.ok()) return count.error();
+  return *count == 0 ? Done() : JobDone(LostDatabase(DatabasePath(), *count));
+}
+
+JobResult<int64_t> DataFolder::CountFiles() const {
+  const auto names = NamesIn(Files());
+  if (!names.ok()) return names.error();
+  return static_cast<int64_t>(std::count_if(names->begin(), names->end(), IsOfStore));
+}
+
+JobResult<int64_t> DataFolder::RemoveUploads() {
   const auto names = NamesIn(Uploads());
   if (!names.ok()) return names.error();
   for (const std::string& name : *names) {
-    if (JobDone gone = Remove(absl::StrCat(Uploads(), "/", name)); !gone.ok()) return gone;
+    if (JobDone gone = Remove(absl::StrCat(Uploads(), "/", name)); !gone.ok()) return gone.error();
   }
-  return Done();
+  return static_cast<int64_t>(names->size());
 }
 
-JobDone DataFolder::RemoveUnknown(const std::function<bool(const std::string& id)>& known) {
+JobResult<int64_t> DataFolder::SetUnknownAside(const std::function<bool(const std::string& id)>& known) {
   const auto names = NamesIn(Files());
   if (!names.ok()) return names.error();
+  int64_t count = 0;
   for (const std::string& name : *names) {
-    if (!absl::StartsWith(name, kFilePrefix) || known(name)) continue;
-    if (JobDone gone = Remove(PathOf(name)); !gone.ok()) return gone;
+    if (!IsOfStore(name) || known(name)) continue;
+    if (JobDone made = MakeFolder(Unknown()); !made.ok()) return made.error();
+    if (JobDone moved = Rename(PathOf(name), absl::StrCat(Unknown(), "/", name)); !moved.ok()) return moved.error();
+    ++count;
   }
-  return Done();
+  return count;
 }
 
 std::string NewId(absl::string_view prefix, int digits) {

@@ -23,12 +23,18 @@ class DataFolder {
   std::string Files() const { return absl::StrCat(root_, "/files"); }
   std::string Uploads() const { return absl::StrCat(root_, "/uploads"); }
   std::string PathOf(absl::string_view file_id) const { return absl::StrCat(root_, "/files/", file_id); }
+  std::string Unknown() const { return absl::StrCat(root_, "/unknown"); }
   std::string UploadPath(uint64_t upload) const { return absl::StrCat(root_, "/uploads/", upload); }
 
-  // Removes every upload.
-  JobDone RemoveUploads();
-  // Removes files with names of the store for which `known` is false.
-  JobDone RemoveUnknown(const std::function<bool(const std::string& id)>& known);
+  // kDamaged: there are files, and the database that knows them is missing or empty. Such a database must not be
+  // opened: it would begin anew, and SQLite would remove its log.
+  JobDone CheckDatabase() const;
+  // Files with names of the store.
+  JobResult<int64_t> CountFiles() const;
+  // Removes every upload. Returns their number.
+  JobResult<int64_t> RemoveUploads();
+  // Moves files with names of the store for which `known` is false to unknown/. Returns their number.
+  JobResult<int64_t> SetUnknownAside(const std::function<bool(const std::string& id)>& known);
 
  private:
   DataFolder(std::string root, DataFile lock) : root_(std::move(root)), lock_(std::move(lock)) {}
@@ -36,6 +42,9 @@ class DataFolder {
   const std::string root_;
   const DataFile lock_;
 };
+
+// The start is refused: the database of `count` files is gone.
+JobError LostDatabase(const std::string& database, int64_t count);
 
 // A fresh id: the prefix, then `digits` random ones from the system.
 std::string NewId(absl::string_view prefix, int digits);

@@ -143,7 +143,7 @@ JobResult<StoredFile> FileTable::Commit(UploadId id, const FileFacts& facts, Uni
   return kept;
 }
 
-// The name moves first: a kill before the row leaves a file that no row knows, and the next start removes it.
+// The name moves first: a kill before the row leaves a file that no row knows. The next start sets it aside.
 JobResult<StoredFile> FileTable::Keep(UploadId id, const Upload& upload, const FileFacts& facts, UnixSeconds now) {
   if (JobDone quota = CheckQuota(upload.tenant, id, upload.size); !quota.ok()) return quota.error();
   StoredFile file{.id = NewId(kFilePrefix, kFileIdDigits),
@@ -239,7 +239,8 @@ JobDone FileTable::Delete(TenantId tenant, absl::string_view id) {
   return RemoveRow(*file);
 }
 
-// The row goes first: a kill before the bytes are gone leaves a file that no row knows, and the next start removes it.
+// The row goes first: a kill before the bytes are gone leaves a file that no row knows. The next start
+// sets it aside.
 JobDone FileTable::RemoveRow(const StoredFile& file) {
   Query remove(database_, "DELETE FROM files WHERE id = ?1");
   remove.Bind(file.id);

@@ -20,7 +20,7 @@ enum class JobErrorKind : uint8_t {
   kQuota,         // The tenant's number or bytes of files are used up.
   kDiskFull,
   kReadOnly,
-  kGone,     // Bytes of a known file are not in the folder any more, or fewer than were stored.
+  kGone,     // Bytes of a known file are not in the folder any more, fewer than were stored, or no regular file.
   kDamaged,  // The database is no job store, or is damaged, or of a newer version.
   kLocked,   // Another router has the folder.
   kIo,       // Any other failure of the system.

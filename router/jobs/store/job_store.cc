@@ -18,6 +18,15 @@ JobError In(const std::string& folder, const JobError& error) {
   return {error.kind, absl::StrCat("the job store in ", folder, " cannot be used: ", error.message)};
 }
 
+// A lost log may have held the tables of a database, which is then as empty as a fresh one.
+JobDone CheckFresh(Database& database, const DataFolder& place) {
+  const auto fresh = IsFresh(database);
+  if (!fresh.ok()) return fresh.error();
+  const auto count = place.CountFiles();
+  if (!count.ok()) return count.error();
+  return *fresh && *count > 0 ? JobDone(LostDatabase(place.DatabasePath(), *count)) : Done();
+}
+
 }  // namespace
 
 struct JobStore::Parts {
@@ -35,6 +44,7 @@ struct JobStore::Parts {
   FileTable files;
   BatchTable batches;
   LineTable lines;
+  StoreLeftovers leftovers;
 };
 
 JobStore::JobStore(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -47,8 +57,10 @@ LineTable& JobStore::lines() { return parts_->lines; }
 JobResult<std::unique_ptr<JobStore>> JobStore::Open(const std::string& folder, const StoreLimits& limits) {
   auto place = DataFolder::Open(folder);
   if (!place.ok()) return In(folder, place.error());
+  if (JobDone there = (*place)->CheckDatabase(); !there.ok()) return In(folder, there.error());
   auto database = Database::Open((*place)->DatabasePath());
   if (!database.ok()) return In(folder, database.error());
+  if (JobDone fit = CheckFresh(**database, **place); !fit.ok()) return In(folder, fit.error());
   if (JobDone fresh = BringUpToDate(**database); !fresh.ok()) return In(folder, fresh.error());
   auto parts = std::make_unique<Parts>(*std::move(place), *std::move(database), limits);
   std::unique_ptr<JobStore> store(new JobStore(std::move(parts)));
@@ -60,12 +72,13 @@ JobDone JobStore::Recover() {
   Parts& p = *parts_;
   if (JobDone loaded = p.files.Load(); !loaded.ok()) return loaded;
   if (JobDone cut = p.batches.Recover(); !cut.ok()) return cut;
-  if (JobDone gone = p.folder->RemoveUploads(); !gone.ok()) return gone;
+  const auto uploads = p.folder->RemoveUploads();
+  if (!uploads.ok()) return uploads.error();
   absl::flat_hash_set<std::string> outputs;
   const JobDone listed = p.batches.KnownOutputs([&outputs](const std::string& id) { outputs.insert(id); });
   if (!listed.ok()) return listed;
   JobDone asked = Done();
-  const JobDone swept = p.folder->RemoveUnknown([&](const std::string& id) {
+  const auto aside = p.folder->SetUnknownAside([&](const std::string& id) {
     if (outputs.contains(id)) return true;
     Query known(*p.database, "SELECT 1 FROM files WHERE id = ?1");
     known.Bind(id);
@@ -73,7 +86,9 @@ JobDone JobStore::Recover() {
     if (!known.ok()) asked = known.error();
     return is_known || !known.ok();
   });
-  return asked.ok() ? swept : asked;
+  if (!asked.ok() || !aside.ok()) return asked.ok() ? aside.error() : asked.error();
+  p.leftovers = {.uploads = *uploads, .unknown = *aside};
+  return Done();
 }
 
 void JobStore::SetLimits(const StoreLimits& limits) { parts_->limits = limits; }
@@ -85,6 +100,8 @@ JobResult<bool> JobStore::Tidy(UnixSeconds now) {
   if (!batches.ok()) return batches;
   return *batches || *files == kTidyFiles;
 }
+
+const StoreLeftovers& JobStore::leftovers() const { return parts_->leftovers; }
 
 StoreUse JobStore::Use() { return {parts_->files.count(), parts_->files.bytes(), parts_->batches.open_count()}; }
 

@@ -9,6 +9,7 @@
 #ifndef PENSTOCK_ROUTER_JOBS_STORE_JOB_STORE_H_
 #define PENSTOCK_ROUTER_JOBS_STORE_JOB_STORE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -20,10 +21,17 @@
 
 namespace penstock::jobs {
 
+// A start found these in the folder, beside the files that the database knows.
+struct StoreLeftovers {
+  int64_t uploads = 0;  // Removed: uploads without an end.
+  int64_t unknown = 0;  // Moved to unknown/: files that the database does not know.
+};
+
 class JobStore {
  public:
   // Makes the folder where it is missing and its parent exists. Locks it, brings the database to the present version,
-  // and removes what a killed router left half done. Every message names the folder.
+  // and clears what a killed router left half done. Every message names the folder. kDamaged: also where the database
+  // of present files is missing or empty.
   static JobResult<std::unique_ptr<JobStore>> Open(const std::string& folder, const StoreLimits& limits);
   ~JobStore();
   JobStore(const JobStore&) = delete;
@@ -37,11 +45,13 @@ class JobStore {
   // Files and ended batches whose time is over; lines of ended batches, a bounded number per call. True: there is more.
   JobResult<bool> Tidy(UnixSeconds now);
   StoreUse Use();
+  // The findings of Open.
+  const StoreLeftovers& leftovers() const;
 
  private:
   struct Parts;
   explicit JobStore(std::unique_ptr<Parts> parts);
-  // Removes what a kill left half done.
+  // Clears what a kill left half done.
   JobDone Recover();
   std::unique_ptr<Parts> parts_;
 };

@@ -88,6 +88,12 @@ JobDone Upgrade(Database& database, int64_t version) {
 
 }  // namespace
 
+JobResult<bool> IsFresh(Database& database) {
+  const auto version = Number(database, "PRAGMA user_version");
+  if (!version.ok()) return version.error();
+  return *version == 0;
+}
+
 JobDone BringUpToDate(Database& database) {
   const auto application = Number(database, "PRAGMA application_id");
   if (!application.ok()) return application.error();

@@ -7,6 +7,9 @@
 
 namespace penstock::jobs {
 
+// True: no version of the tables was ever made.
+JobResult<bool> IsFresh(Database& database);
+
 // Each version is a list of statements; a database gets those that it lacks, one version per transaction. A version
 // that was released never changes. kDamaged: the database is of a newer program, or another program's.
 JobDone BringUpToDate(Database& database);

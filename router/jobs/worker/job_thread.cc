@@ -57,7 +57,7 @@ void JobThread::Serve() {
   while (true) {
     Work work = Next(due);
     if (work != nullptr) {
-      work(*store_);
+      Do(work);
     } else {
       const std::lock_guard lock(mutex_);
       if (stopping_ && works_.empty()) return;
@@ -68,6 +68,18 @@ void JobThread::Serve() {
     }
     NoteUse();
   }
+}
+
+void JobThread::Do(Work& work) {
+  busy_since_.store(std::chrono::steady_clock::now(), std::memory_order_relaxed);
+  work(*store_);
+  busy_since_.store(kIdle, std::memory_order_relaxed);
+}
+
+std::optional<std::chrono::seconds> JobThread::BusyFor() const {
+  const auto since = busy_since_.load(std::memory_order_relaxed);
+  if (since == kIdle) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - since);
 }
 
 JobThread::Work JobThread::Next(std::chrono::steady_clock::time_point due) {
@@ -81,7 +93,9 @@ JobThread::Work JobThread::Next(std::chrono::steady_clock::time_point due) {
 }
 
 bool JobThread::Tidy() {
-  const JobResult<bool> more = store_->Tidy(WallSeconds());
+  JobResult<bool> more = false;
+  Work tidy = [&more](JobStore& store) { more = store.Tidy(WallSeconds()); };
+  Do(tidy);
   Note(more);
   return more.ok() && *more;
 }

@@ -15,11 +15,13 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -75,11 +77,17 @@ class JobThread {
   void SetLimits(const StoreLimits& limits);
   // Any thread: the figures after the newest work.
   StoreUse use() const;
+  // The findings of Open.
+  const StoreLeftovers& leftovers() const { return store_->leftovers(); }
+
+  // Any thread: how long the present work or step of tidying lasts; nullopt while nothing runs.
+  std::optional<std::chrono::seconds> BusyFor() const;
 
   // Runs all works that were posted, then closes the store. After every loop has ended. May be called twice.
   void Stop();
 
  private:
+  static constexpr auto kIdle = std::chrono::steady_clock::time_point::max();
   using Work = absl::AnyInvocable<void(JobStore&)>;
   struct Waiting {
     LineAnswer answer;
@@ -89,6 +97,7 @@ class JobThread {
   JobThread(std::unique_ptr<JobStore> store, OnFault on_fault);
   void Run(Work work);
   void Serve();
+  void Do(Work& work);
   // Nullptr: nothing came until then, or the thread ends.
   Work Next(std::chrono::steady_clock::time_point due);
   bool Tidy();
@@ -110,6 +119,7 @@ class JobThread {
   std::deque<Work> works_;
   std::deque<Waiting> answers_;
   bool stopping_ = false;
+  std::atomic<std::chrono::steady_clock::time_point> busy_since_{kIdle};
   std::atomic<int64_t> files_{0};
   std::atomic<int64_t> bytes_{0};
   std::atomic<int64_t> open_batches_{0};
