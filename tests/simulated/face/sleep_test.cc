@@ -6,7 +6,7 @@
 namespace penstock::simulated {
 namespace {
 
-constexpr char kChat[] = R"({"model":"llama-3.1-8b","messages":[{"role":"user","content":"Hi"}],"max_tokens":3})";
+constexpr char kShortChat[] = R"({"model":"llama-3.1-8b","messages":[{"role":"user","content":"Hi"}],"max_tokens":3})";
 
 class SleepPages : public FleetTest {
  protected:
@@ -34,7 +34,7 @@ TEST_F(SleepPages, ASleepingEngineHoldsItsRequestsUntilItIsAwake) {
   EXPECT_EQ(Sleeping(), R"({"is_sleeping":true})");
   EXPECT_EQ(Metric("vllm:engine_sleep_state"), 0) << "the first sample is that of awake";
   Connection client(Port());
-  client.Send(RequestText("POST", "/v1/chat/completions", kChat));
+  client.Send(RequestText("POST", "/v1/chat/completions", kShortChat));
   while (Metric("vllm:num_requests_waiting") != 1) {
   }
   EXPECT_EQ(Metric("vllm:num_requests_running"), 0);
@@ -63,7 +63,7 @@ TEST_F(SleepPages, ATestChoosesHowTheyArePlayed) {
   EXPECT_EQ(Post("/sleep?level=1"), 500);
   EXPECT_EQ(Post("/simulated/sleep?play=lie"), 200);
   EXPECT_EQ(Sleeping(), R"({"is_sleeping":true})");
-  EXPECT_EQ(Ask("POST", "/v1/chat/completions", kChat).status, 200) << "it answers";
+  EXPECT_EQ(Ask("POST", "/v1/chat/completions", kShortChat).status, 200) << "it answers";
   EXPECT_EQ(Post("/simulated/sleep?play=well"), 200);
   EXPECT_EQ(Post("/simulated/sleep?play=else"), 400);
 }
