@@ -15,6 +15,7 @@ namespace penstock {
 namespace {
 
 constexpr std::chrono::seconds kLastAct{1};
+constexpr Duration kAfterSignal = Duration::Seconds(1);
 constexpr int kWasCut = 3;
 
 }  // namespace
@@ -29,11 +30,11 @@ BoundedEnd::~BoundedEnd() {
 }
 
 void BoundedEnd::Watch(Duration most) {
-  const Instant end = Now() + most;
+  Instant end = Now() + most;
   while (Now() < end) {
     const int signal = WaitSignal(signals_, std::max(Duration(), end - Now()));
     if (ended_) return;
-    if (signal == SIGTERM || signal == SIGINT) break;
+    if (signal == SIGTERM || signal == SIGINT) end = std::min(end, Now() + kAfterSignal);
   }
   if (ended_) return;
   std::promise<void> acted;

@@ -109,7 +109,7 @@ bool DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals)
   return false;
 }
 
-// Whatever hangs, the process ends. A third signal ends it at once.
+// Whatever hangs, the process ends. A third signal leaves it a second.
 void StopInTime(RouterServer& server, Duration most, const sigset_t& signals) {
   const BoundedEnd bound(signals, most, [&server] {
     server.log().Note("the end does not wait any longer for " + server.Awaited(), LogLevel::kError);

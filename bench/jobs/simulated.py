@@ -55,7 +55,7 @@ def simulate(folder, name, policy, seed, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=300)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--policies", nargs="+", default=["penstock", "penstock:without=newcomers"])
     options = parser.parse_args()
     seeds = range(1, options.seeds + 1)
