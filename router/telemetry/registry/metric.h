@@ -2,8 +2,8 @@
 #ifndef PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_H_
 #define PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace penstock {
@@ -18,12 +18,13 @@ struct Metric {
   std::string_view help;
 };
 
-// The metric of this name in a list; null: it has none.
-constexpr const Metric* FindMetric(std::span<const Metric> list, std::string_view name) {
-  for (const Metric& metric : list) {
-    if (metric.name == name) return &metric;
-  }
-  return nullptr;
+// The place of the metric of this name in a list; that behind its end: it has none. Rejected: a pointer. g++ 12 folds
+// no comparison with null under UBSan.
+template <size_t N>
+constexpr size_t PlaceOf(std::string_view name, const Metric (&list)[N]) {
+  size_t place = 0;
+  while (place < N && list[place].name != name) ++place;
+  return place;
 }
 
 }  // namespace penstock

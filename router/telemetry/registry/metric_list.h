@@ -278,7 +278,6 @@ inline constexpr Metric kMetrics[] = {
     {"Router", "penstock_config_last_reload_success_timestamp_seconds", MetricType::kGauge, "",
      "When the configuration in force was loaded"},
     {"Router", "penstock_build_info", MetricType::kGauge, "compiler version", "Always 1; what is running"},
-
     {"Process", "process_cpu_seconds_total", MetricType::kCounter, "", "CPU time of the process, user and system"},
     {"Process", "process_resident_memory_bytes", MetricType::kGauge, "", "Memory of the process that is resident"},
     {"Process", "process_virtual_memory_bytes", MetricType::kGauge, "", "Address space of the process"},
@@ -290,9 +289,10 @@ inline constexpr Metric kMetrics[] = {
 
 // The metric of this name; a name that is in no list does not compile.
 consteval const Metric& MetricNamed(std::string_view name) {
-  if (const Metric* metric = FindMetric(kMetrics, name)) return *metric;
-  if (const Metric* metric = FindMetric(kKvEventMetrics, name)) return *metric;
-  throw "no metric of this name";
+  const size_t place = PlaceOf(name, kMetrics);
+  const size_t other = PlaceOf(name, kKvEventMetrics);
+  if (place == std::size(kMetrics) && other == std::size(kKvEventMetrics)) throw "no metric of this name";
+  return place < std::size(kMetrics) ? kMetrics[place] : kKvEventMetrics[other];
 }
 
 }  // namespace penstock
