@@ -171,7 +171,7 @@ if step "build release" scripts/build.sh release; then
   step "tables, reduced" bench/tables.sh --reduced
 fi
 sanitized "pure parts, ASan + UBSan" asan-ubsan pure
-export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1"
+export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 suppressions=$PWD/tests/tsan.suppressions"
 sanitized "live parts, TSan" tsan live penstock
 tsan_built=$?
 unset TSAN_OPTIONS

@@ -1,5 +1,8 @@
 #include "router/kv_events/cache_follower.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "router/kv_events/prompt_binding.h"
 #include "router/kv_events/session_tag.h"
 
@@ -86,7 +89,16 @@ std::optional<uint64_t> CacheFollower::TakeRequest(Instant now) {
 
 void CacheFollower::Apply(const KvBatch& batch, Instant now) {
   counts_.ignored += batch.unknown;
-  for (const KvEvent& event : batch.events) Apply(event, now);
+  // The last of several clears undoes all before it, in one walk over the blocks.
+  const auto cleared = std::find_if(batch.events.rbegin(), batch.events.rend(),
+                                    [](const KvEvent& event) { return event.kind == KvEventKind::kCleared; });
+  auto next = batch.events.begin();
+  if (cleared != batch.events.rend()) {
+    next = std::prev(cleared.base());
+    counts_.cleared += std::count_if(batch.events.begin(), next,
+                                     [](const KvEvent& event) { return event.kind == KvEventKind::kCleared; });
+  }
+  for (; next != batch.events.end(); ++next) Apply(*next, now);
 }
 
 void CacheFollower::Apply(const KvEvent& event, Instant now) {

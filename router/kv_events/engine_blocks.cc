@@ -56,7 +56,8 @@ std::optional<uint64_t> EngineBlocks::ParentOf(uint64_t hash) const {
 
 std::vector<uint64_t> EngineBlocks::PathTo(uint64_t hash) const {
   const std::optional<int64_t> position = PositionOf(hash);
-  if (!position) return {};
+  // A block that is its own parent climbs without an end.
+  if (!position || *position >= static_cast<int64_t>(blocks_.size())) return {};
   std::vector<uint64_t> path(static_cast<size_t>(*position) + 1);
   std::optional<uint64_t> at = hash;
   for (size_t i = path.size(); i-- > 0;) {
@@ -69,6 +70,7 @@ std::vector<uint64_t> EngineBlocks::PathTo(uint64_t hash) const {
 }
 
 void EngineBlocks::ForgetStored() {
+  if (stored_ == 0) return;
   std::vector<uint64_t> stored;
   stored.reserve(stored_);
   for (const auto& [hash, block] : blocks_) {

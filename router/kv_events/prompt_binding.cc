@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 namespace penstock {
@@ -17,9 +18,12 @@ using Path = std::vector<uint64_t>;
 // The last block that both have: of `path`, and of the prompt that ends with `block`.
 std::optional<int64_t> LastShared(uint64_t block, const Path& path, const EngineBlocks& blocks) {
   std::optional<uint64_t> at = block;
+  int64_t behind = std::numeric_limits<int64_t>::max();
   while (at) {
     const std::optional<int64_t> position = blocks.PositionOf(*at);
-    if (!position) return std::nullopt;
+    // A publisher that lies may put blocks in a circle.
+    if (!position || *position >= behind) return std::nullopt;
+    behind = *position;
     if (*position < static_cast<int64_t>(path.size()) && path[static_cast<size_t>(*position)] == *at) return position;
     at = blocks.ParentOf(*at);
   }

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "router/kv_events/prompt_binding.h"
+
 namespace penstock {
 namespace {
 
@@ -85,6 +89,34 @@ TEST(EngineBlocksTest, AfterALossBlocksAreKnownAndNotStored) {
   EXPECT_EQ(blocks.PositionOf(1), 0);
   // The engine may still say that it goes.
   EXPECT_TRUE(blocks.Remove(1));
+}
+
+TEST(EngineBlocksTest, ABlockThatIsItsOwnParentHasNoPath) {
+  EngineBlocks blocks;
+  blocks.Store(1, std::nullopt);
+  for (int i = 0; i < 1000; ++i) blocks.Store(1, 1);
+  EXPECT_THAT(blocks.PathTo(1), IsEmpty());
+}
+
+// 1 to 4 in a row, then each the child of the one behind it.
+TEST(EngineBlocksTest, ACircleEndsABinding) {
+  EngineBlocks blocks;
+  Anchors anchors;
+  EngineRun run;
+  run.prefix = {7};
+  run.prompt = Tokens(64);
+  for (uint64_t block = 1; block <= 4; ++block) {
+    blocks.Store(block, block == 1 ? std::nullopt : std::optional<uint64_t>(block - 1));
+  }
+  EXPECT_EQ(BindPrompt(run, 4, 16, blocks, anchors).size(), 1u);
+  blocks.Store(2, 3);
+  for (uint64_t block = 1; block < 4; ++block) blocks.Store(block, block + 1);
+  for (uint64_t block = 11; block <= 14; ++block) {
+    blocks.Store(block, block == 11 ? std::nullopt : std::optional<uint64_t>(block - 1));
+  }
+  const std::vector<BoundBlock> bound = BindPrompt(run, 14, 16, blocks, anchors);
+  EXPECT_EQ(bound.size(), 1u) << "it ends, and the binding is dropped";
+  EXPECT_FALSE(anchors.Of(7).has_value());
 }
 
 }  // namespace

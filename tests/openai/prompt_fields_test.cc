@@ -102,6 +102,7 @@ TEST(PromptFields, EveryPlaceThatAnEngineRendersIsCounted) {
   const std::string message = R"({"model":"m","messages":[{"role":"assistant","content":)";
   EXPECT_EQ(latin(Endpoint::kChat, message + R"([{"type":"thinking","thinking":"four"}]}]})"), 4);
   EXPECT_EQ(latin(Endpoint::kChat, message + R"("", "reasoning":"four"}]})"), 4);
+  EXPECT_EQ(latin(Endpoint::kChat, message + R"("", "tool_call_id":"four"}]})"), 4);
   EXPECT_GT(latin(Endpoint::kChat, message + R"("", "tools":[{"type":"function"}]}]})"), 0);
   EXPECT_EQ(latin(Endpoint::kResponses,
                   R"({"model":"m","input":[{"type":"reasoning","summary":[{"type":"summary_text","text":"four"}]}]})"),

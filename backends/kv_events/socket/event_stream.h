@@ -27,8 +27,8 @@ struct EventMessage {
 
 class EventStream {
  public:
-  static constexpr int kMostQueued = 256;
-  static constexpr int kMostReplayed = 4096;
+  static constexpr int kMostQueued = 64;
+  static constexpr int kMostReplayed = 512;
 
   enum class Change : uint8_t { kNone, kConnected, kDisconnected };
 

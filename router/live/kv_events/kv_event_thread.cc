@@ -14,6 +14,7 @@ namespace penstock {
 namespace {
 
 constexpr Duration kTurn = Duration::Milliseconds(20);
+constexpr Duration kLongestRest = Duration::Seconds(1);
 constexpr Duration kCountEvery = Duration::Milliseconds(500);
 constexpr int kReplayedPerTurn = 4 * KvEventThread::kPerTurn;
 
@@ -63,7 +64,8 @@ void KvEventThread::Run() {
     TakeRuns(began);
     bool more = false;
     for (const auto& followed : followed_) {
-      more = Read(*followed, began) || more;
+      // A turn is an engine's: none takes that of another.
+      more = Read(*followed, Now()) || more;
       Tell(*followed, began);
     }
     if (began - counted >= kCountEvery) {
@@ -71,7 +73,7 @@ void KvEventThread::Run() {
       for (const auto& followed : followed_) Count(*followed);
     }
     if (more) {
-      std::this_thread::sleep_for(ToChrono(std::min(kTurn, Now() - began)));
+      std::this_thread::sleep_for(ToChrono(std::min(kLongestRest, Now() - began)));
       continue;
     }
     std::vector<zmq::pollitem_t> items;
@@ -142,6 +144,10 @@ void KvEventThread::TakeRuns(Instant now) {
   for (const auto& followed : followed_) followed->follower.Tick(now);
 }
 
+bool KvEventThread::HasTime(Instant began) const {
+  return Now() - began < kTurn && !stop_.load(std::memory_order_relaxed);
+}
+
 bool KvEventThread::Read(Followed& followed, Instant now) {
   switch (followed.stream.TakeChange()) {
     case EventStream::Change::kConnected:
@@ -156,7 +162,7 @@ bool KvEventThread::Read(Followed& followed, Instant now) {
       break;
   }
   bool more = ReadReplay(followed, now);
-  for (int i = 0; i < kPerTurn; ++i) {
+  for (int i = 0; i < kPerTurn && HasTime(now); ++i) {
     const std::optional<EventMessage> message = followed.stream.Read();
     if (!message) return more;
     if (message->whole && !message->last) followed.follower.OnBatch(message->number, BatchOf(*message), now);
@@ -171,7 +177,7 @@ bool KvEventThread::ReadReplay(Followed& followed, Instant now) {
     // A request that cannot be sent ends by its timeout.
     static_cast<void>(followed.stream.AskFrom(*from));
   }
-  for (int i = 0; i < kReplayedPerTurn; ++i) {
+  for (int i = 0; i < kReplayedPerTurn && HasTime(now); ++i) {
     const std::optional<EventMessage> message = followed.stream.ReadReplay();
     if (!message) return false;
     if (message->last) followed.follower.OnReplayEnd(now);

@@ -1,9 +1,9 @@
 // Reads the events of all engines that publish theirs, and tells the core what they mean.
 //
 // One thread has all sockets and followers; no request waits for it. In one turn it reads kPerTurn messages of each
-// engine at most. After a busy turn it rests for as long as the turn took. A flood so takes half a core, and no turn of
-// another engine. Reports go to the core between requests, CoreNews::kBlocksPerReport blocks at a time. Start and Stop
-// once; SetSources from any thread.
+// engine at most, for 20 ms. After a busy turn it rests for as long as the turn took. A flood so takes half a core, and
+// no turn of another engine. Reports go to the core between requests, CoreNews::kBlocksPerReport blocks at a time.
+// Start and Stop once; SetSources from any thread.
 #ifndef PENSTOCK_ROUTER_LIVE_KV_EVENTS_KV_EVENT_THREAD_H_
 #define PENSTOCK_ROUTER_LIVE_KV_EVENTS_KV_EVENT_THREAD_H_
 
@@ -53,6 +53,8 @@ class KvEventThread {
   void Run();
   void TakeSources(Sockets& sockets);
   void TakeRuns(Instant now);
+  // False: the turn that began then is over, or the thread ends.
+  bool HasTime(Instant began) const;
   // True: there may be more to read.
   bool Read(Followed& followed, Instant now);
   bool ReadReplay(Followed& followed, Instant now);

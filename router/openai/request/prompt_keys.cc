@@ -25,6 +25,8 @@ PromptUse UseInMessage(absl::string_view key) {
       return use_if("reasoning", PromptUse::kText);
     case 10:
       return use_if("tool_calls", PromptUse::kRaw);
+    case 12:
+      return use_if("tool_call_id", PromptUse::kText);
     case 13:
       return use_if("function_call", PromptUse::kRaw);
     case 17:
@@ -36,7 +38,7 @@ PromptUse UseInMessage(absl::string_view key) {
 
 PromptUse UseInItem(absl::string_view key) {
   if (key == "content" || key == "summary") return PromptUse::kContent;
-  return key == "arguments" || key == "output" ? PromptUse::kRaw : PromptUse::kNone;
+  return key == "arguments" || key == "output" || key == "input" || key == "name" ? PromptUse::kRaw : PromptUse::kNone;
 }
 
 PromptUse UseInPart(absl::string_view key) {
@@ -44,7 +46,8 @@ PromptUse UseInPart(absl::string_view key) {
   if (key == "image_url") return PromptUse::kPicture;
   if (key == "detail") return PromptUse::kDetail;
   if (key == "input_audio" || key == "audio_url") return PromptUse::kSound;
-  const bool unknown = key == "video_url" || key == "file" || key == "file_id" || key == "file_data";
+  const bool unknown = key == "video_url" || key == "file" || key == "file_id" || key == "file_data" ||
+                       key == "file_url" || key == "image_embeds" || key == "audio_embeds";
   return unknown ? PromptUse::kUnknownSize : PromptUse::kNone;
 }
 

@@ -165,7 +165,8 @@ TEST(Pairs, ARequestThatAllPrefillReplicasFailedIsComputedByItsDecodeReplica) {
 TEST(Pairs, DecodeReplicasComputePromptsWhileNoPrefillReplicaIsUp) {
   CoreStepper stepper(PairFleet());
   for (const uint32_t id : {kPrefillA, kPrefillB}) stepper.Send(ReplicaHealth{ReplicaId(id), Health::kDown});
-  const Forward* forward = Only<Forward>(stepper.Arrive(1, 4000));
+  const std::vector<Action> actions = stepper.Arrive(1, 4000);
+  const Forward* forward = Only<Forward>(actions);
   ASSERT_NE(forward, nullptr);
   EXPECT_FALSE(forward->prefill);
   stepper.Send(ReplicaHealth{ReplicaId(kPrefillB), Health::kUp});
