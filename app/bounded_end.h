@@ -1,4 +1,4 @@
-// The orderly end of a process in bounded time: a call to a hung disk returns never, and no thread can be made to.
+// The orderly end of a process in bounded time: a call to a hung disk never returns, and nothing ends its thread.
 //
 //   const BoundedEnd bound(signals, kStopTime, [&server] { server.log().Note(...); server.log().Flush(); });
 //   server.Stop();

@@ -4,7 +4,8 @@
 // A batch is an array of its time, its events and the data-parallel rank. An event is a map whose `type` names it, or,
 // by older engines, an array that begins with the name. Fields that nobody here needs are passed over: token ids are
 // not stored. Hashes that are byte strings become 64-bit digests of them. Reading is strict where it matters:
-// what is no batch is an error, an event of an unknown type is counted. Memory stays below that of the bytes. Pure.
+// what is no batch is an error, an event of an unknown type is counted. A batch takes up to eight times the memory of
+// its bytes. Pure.
 #ifndef PENSTOCK_BACKENDS_KV_EVENTS_EVENT_BATCH_H_
 #define PENSTOCK_BACKENDS_KV_EVENTS_EVENT_BATCH_H_
 

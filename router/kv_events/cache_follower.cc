@@ -7,6 +7,7 @@
 #include "router/kv_events/session_tag.h"
 
 namespace penstock {
+
 void CacheFollower::OnDisconnected() {
   watch_.Disconnected();
   held_.clear();
@@ -104,8 +105,7 @@ void CacheFollower::Apply(const KvBatch& batch, Instant now) {
 void CacheFollower::Apply(const KvEvent& event, Instant now) {
   if (event.kind == KvEventKind::kCleared) {
     ++counts_.cleared;
-    blocks_.ForgetStored();
-    matcher_.ForgetChains();
+    ForgetStored();
     news_.Begin(CacheNews::kCleared);
     return;
   }
@@ -153,12 +153,16 @@ void CacheFollower::Store(const KvEvent& event, Instant now) {
   matcher_.OnStored(run, now);
 }
 
-// Names stand for content, so the anchors stay right; what is stored now is not known.
-void CacheFollower::Lose() {
-  ++counts_.losses;
+// Names stand for content, so the anchors of known blocks stay right.
+void CacheFollower::ForgetStored() {
   blocks_.ForgetStored();
   for (const uint64_t block : blocks_.TakeForgotten()) anchors_.Forget(block);
   matcher_.ForgetChains();
+}
+
+void CacheFollower::Lose() {
+  ++counts_.losses;
+  ForgetStored();
   news_.Begin(CacheNews::kUnsure);
 }
 

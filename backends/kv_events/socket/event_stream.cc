@@ -52,6 +52,10 @@ absl::StatusOr<EventStream> EventStream::Open(zmq::context_t& context, const std
   }
 }
 
+EventStream::~EventStream() {
+  if (events_.handle() != nullptr) zmq_socket_monitor(events_.handle(), nullptr, 0);
+}
+
 void EventStream::OpenReplay() {
   replay_.emplace(*context_, zmq::socket_type::dealer);
   SetUp(*replay_, kMostReplayed);

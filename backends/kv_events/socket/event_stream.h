@@ -36,6 +36,10 @@ class EventStream {
   // address that the library does not take.
   static absl::StatusOr<EventStream> Open(zmq::context_t& context, const std::string& events,
                                           const std::string& replay);
+  // Stops the reports of the connection first: the library's thread would wait for their reader for ever.
+  ~EventStream();
+  EventStream(EventStream&&) = default;
+  EventStream& operator=(EventStream&&) = delete;
 
   // The newest change of the connection since the last call.
   Change TakeChange();
