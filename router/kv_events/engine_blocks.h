@@ -2,7 +2,8 @@
 //
 // A name stands for the tokens of a block and of all before it. So a block that was removed has the same name when it
 // is stored again; the newest of them are remembered. An engine may store several copies of a block. Invariant: at most
-// kMostStored blocks are stored, and kMostRemoved others known. Pure. Every operation is O(1), PathTo O(blocks).
+// kMostStored blocks are stored, and kMostRemoved others known. Pure. PathTo and ForgetStored cost
+// O(blocks), the rest O(1).
 #ifndef PENSTOCK_ROUTER_KV_EVENTS_ENGINE_BLOCKS_H_
 #define PENSTOCK_ROUTER_KV_EVENTS_ENGINE_BLOCKS_H_
 

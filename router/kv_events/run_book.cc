@@ -53,7 +53,7 @@ RunBook::Change RunBook::Take(const SeenAt& seen) {
     runs_.erase(found);
     return change;
   }
-  // It goes on elsewhere, behind a part of its answer perhaps: its length tells nothing then.
+  // The request goes on elsewhere, perhaps behind a part of its answer. Its length tells nothing then.
   known.replica.reset();
   known.run.plain = false;
   return change;

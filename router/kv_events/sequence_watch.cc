@@ -66,7 +66,7 @@ SequenceWatch::Step SequenceWatch::EndReplay(bool failed) {
   replaying_ = false;
   request_.reset();
   if (!next_ && !failed) {
-    // It has sent nothing so far.
+    // The publisher has sent nothing so far.
     next_ = 0;
     proven_ = true;
     tried_ = false;

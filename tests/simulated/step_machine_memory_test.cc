@@ -30,7 +30,7 @@ TEST(StepMachine, TheChangesOfThePrefixCacheAreWrittenDown) {
   EXPECT_EQ(journal[1].parent, 71u);
   EXPECT_EQ(journal[1].session, "a");
   journal.clear();
-  // It needs the whole pool: the tail of the first prompt goes before its head.
+  // The second prompt needs the whole pool: the tail of the first one goes before its head.
   Sequence second = Of(2, 63, 1);
   second.prefix_blocks = {81, 82, 83};
   machine.Submit(second);

@@ -1,6 +1,6 @@
 // The publisher of a simulated engine's events: a stream of numbered batches, and replays of the last ones.
 //
-// As vLLM's: replays are served between two batches, so an idle engine serves them at its next tick. Belongs to one
+// As vLLM does, it serves replays between two batches; an idle engine serves them at its next tick. Belongs to one
 // thread. A call never waits; subscribers that are too slow miss batches.
 #ifndef PENSTOCK_BACKENDS_KV_EVENTS_SOCKET_EVENT_PUBLISHER_H_
 #define PENSTOCK_BACKENDS_KV_EVENTS_SOCKET_EVENT_PUBLISHER_H_

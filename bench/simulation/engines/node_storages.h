@@ -46,7 +46,7 @@ class NodeStorages {
     uint64_t serial = 0;  // The newest kReadEnds has it.
   };
 
-  // Of the storage, the part that is left for reads.
+  // The part of the node's storage that is left for reads.
   double RateOf(size_t node) const;
   void CatchUp(size_t node);
   void ScheduleEnd(size_t node);

@@ -58,9 +58,9 @@ class RunningRequests {
   // The request takes its part of the replica's pools, with a lease; `expected` is its further output.
   void JoinPools(RequestState* request, const ReplicaState& replica, Tokens expected,
                  std::span<const GrowthVector> growth, Instant now);
-  // It needs the storage of its node no more.
+  // The request needs the storage of its node no more.
   void EndStorage(RequestState* request);
-  // Its first token came now, which may show that its model needs storage.
+  // The request's first token came now, which may show that its model needs storage.
   void LearnStorage(const RequestState& request, const ReplicaState& replica, Instant now);
   void AdvanceUnobserved(ReplicaState& replica, Instant now);
   // Blocks became shared, or the requests' own again: renews the requests in movers_ and the memory that is shared.

@@ -17,7 +17,7 @@ class PairedPlacement : public PatientPlacement {
       : PatientPlacement(books.fleet, books.servers, books.work, memory, floors, std::move(guards), waits),
         pairs(books, memory) {}
 
-  // As PatientPlacement::ChooseOrWait; none also where no prefill replica can take the prompt.
+  // PatientPlacement::ChooseOrWait, and no choice where no prefill replica can take the prompt.
   std::optional<Choice> ChooseOrWait(RequestState* request, Instant now) {
     if (!pairs.Choose(request, now)) return std::nullopt;
     return request->stage.apart ? Choose(request, now) : PatientPlacement::ChooseOrWait(request, now);

@@ -36,7 +36,7 @@ class Prefillers {
   // The fleet has a new description.
   void Configure();
   bool any() const { return any_; }
-  // By position, in rising order.
+  // The positions of the model's prefill replicas, in rising order.
   const std::vector<size_t>& Of(ModelId model) const { return of_[model.value()]; }
 
   // True: one that is up and did not fail the request can hold its prompt.

@@ -42,7 +42,7 @@ struct StorageFit {
     if (!Fits(left, under_way, well)) return 2 * proportion;
     return 1 + left.storage - under_way - Part();
   }
-  // Of the storage, what a request of the need takes.
+  // The part of a node's storage that a request of the need takes.
   double Part() const { return StorageOf(need) / 1000.0; }
 };
 

@@ -26,7 +26,8 @@ std::vector<ModelState> StatesOf(const Fleet& fleet, const CoreView& core) {
   std::vector<ModelState> states(fleet.models.size(), ModelState::kDown);
   for (const ReplicaSpec& replica : fleet.replicas) {
     const auto found = replicas.find(replica.name);
-    if (replica.removed || found == replicas.end()) continue;
+    const bool answers = !replica.removed && replica.role != EngineRole::kPrefill;
+    if (!answers || found == replicas.end()) continue;
     for (const ModelId model : replica.models) {
       states[model.value()] = std::min(states[model.value()], found->second);
     }

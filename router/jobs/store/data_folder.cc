@@ -54,6 +54,12 @@ JobError LostDatabase(const std::string& database, int64_t count) {
 
 JobDone DataFolder::CheckDatabase() const {
   struct stat facts {};
+  // SQLite would wait for the other end of a FIFO.
+  for (const char* part : {"", "-journal", "-wal", "-shm"}) {
+    const std::string path = absl::StrCat(DatabasePath(), part);
+    const bool other = ::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode);
+    if (other) return JobError{JobErrorKind::kDamaged, absl::StrCat(path, ": it is no regular file")};
+  }
   const bool there = ::stat(DatabasePath().c_str(), &facts) == 0;
   if (!there && errno != ENOENT) return SystemError(DatabasePath());
   if (there && facts.st_size > 0) return Done();

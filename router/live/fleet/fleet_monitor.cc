@@ -246,7 +246,10 @@ void FleetMonitor::OnTold(ReplicaId replica) {
 
 void FleetMonitor::CountUp() {
   int up = 0;
-  for (const auto& [id, watched] : watched_) up += watched->told.placeable ? 1 : 0;
+  // A prefill replica answers nobody.
+  for (const auto& [id, watched] : watched_) {
+    up += watched->told.placeable && watched->config.role != ReplicaRole::kPrefill ? 1 : 0;
+  }
   control_.edge().replicas_up.store(up, std::memory_order_relaxed);
 }
 

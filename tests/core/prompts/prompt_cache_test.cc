@@ -113,7 +113,7 @@ TEST_F(PromptCacheTest, ARunningRequestHoldsWhatTheEngineRemoved) {
   Join(kFirst, {1, 2});
   cache_.Take(Removed({{1, 0}, {2, 1}}));
   EXPECT_EQ(cache_.Find({1, 2}).live, 2);
-  // It computed them again.
+  // The engine computed the blocks again.
   Leave(kFirst, {1, 2});
   EXPECT_EQ(cache_.Find({1, 2}).left, 2);
 }

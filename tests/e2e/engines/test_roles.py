@@ -2,7 +2,7 @@
 import json
 
 from fleet_file import MODEL, FleetEngines
-from processes import Router
+from processes import Router, free_port
 from raw_http import chat, request_bytes, send
 
 ROLES = (
@@ -26,3 +26,13 @@ def test_decode_replicas_compute_and_answer(folder):
         assert ask(router, "word " * 9000) == (200, "decode")
         assert "role has an effect in simulate only" in router.log()
         router.wait_for_nothing()
+
+
+def test_prefill_replicas_alone_are_not_ready(folder):
+    with FleetEngines(folder, ROLES) as engines:
+        lost = engines.replicas.replace(str(engines.ports[1]), str(free_port()))
+        with Router(folder, config=lost, ready=False) as router:
+            router.wait_for_count("penstock_replica_up", 1, replica="prefill")
+            assert router.get("/readyz")[0] == 503
+            assert json.loads(router.get("/v1/models")[2])["data"][0]["state"] == "down"
+            assert ask(router, "A short question.")[0] == 503

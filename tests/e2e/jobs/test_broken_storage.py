@@ -53,6 +53,18 @@ def test_files_without_their_database_stop_the_start_and_stay(folder, engine, tm
         assert client_of(router).files.content(files[0]).read() == b"bytes"
 
 
+@pytest.mark.parametrize("part", ["jobs.db", "jobs.db-journal", "jobs.db-wal"])
+def test_a_fifo_in_the_place_of_the_database_stops_the_start(engine, tmp_path, part):
+    with job_router(tmp_path, [engine]) as router:
+        assert router.stop() == 0
+        config = router.config_path
+    (tmp_path / "state" / part).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "state" / part)
+    run = subprocess.run([BINARY, "serve", str(config)], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 1
+    assert f"{part}: it is no regular file" in run.stderr
+
+
 def test_files_that_no_row_knows_are_set_aside_with_a_line(engine, tmp_path):
     state = tmp_path / "state"
     with job_router(tmp_path, [engine]) as router:
