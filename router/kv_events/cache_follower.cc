@@ -7,6 +7,16 @@
 #include "router/kv_events/session_tag.h"
 
 namespace penstock {
+namespace {
+
+// Names stand for content, so the anchors of known blocks stay right.
+void ForgetStored(EngineBlocks& blocks, Anchors& anchors, ChainMatcher& matcher) {
+  blocks.ForgetStored();
+  for (const uint64_t block : blocks.TakeForgotten()) anchors.Forget(block);
+  matcher.ForgetChains();
+}
+
+}  // namespace
 
 void CacheFollower::OnDisconnected() {
   watch_.Disconnected();
@@ -105,7 +115,7 @@ void CacheFollower::Apply(const KvBatch& batch, Instant now) {
 void CacheFollower::Apply(const KvEvent& event, Instant now) {
   if (event.kind == KvEventKind::kCleared) {
     ++counts_.cleared;
-    ForgetStored();
+    ForgetStored(blocks_, anchors_, matcher_);
     news_.Begin(CacheNews::kCleared);
     return;
   }
@@ -153,16 +163,9 @@ void CacheFollower::Store(const KvEvent& event, Instant now) {
   matcher_.OnStored(run, now);
 }
 
-// Names stand for content, so the anchors of known blocks stay right.
-void CacheFollower::ForgetStored() {
-  blocks_.ForgetStored();
-  for (const uint64_t block : blocks_.TakeForgotten()) anchors_.Forget(block);
-  matcher_.ForgetChains();
-}
-
 void CacheFollower::Lose() {
   ++counts_.losses;
-  ForgetStored();
+  ForgetStored(blocks_, anchors_, matcher_);
   news_.Begin(CacheNews::kUnsure);
 }
 

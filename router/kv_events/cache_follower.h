@@ -93,7 +93,6 @@ class CacheFollower {
   void Apply(const KvEvent& event, Instant now);
   bool Concerns(const KvEvent& event);
   void Store(const KvEvent& event, Instant now);
-  void ForgetStored();
   void Lose();
   void Restart();
   void BecomeSure();
