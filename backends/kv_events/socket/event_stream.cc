@@ -11,8 +11,9 @@
 namespace penstock {
 namespace {
 
-// A publisher that says nothing for so long is asked whether it is there.
-constexpr int kHeartbeatMs = 2000;
+// A publisher that says nothing for so long is asked by the system whether it is there, and so often.
+constexpr int kKeepAliveSeconds = 2;
+constexpr int kKeepAliveTries = 3;
 constexpr int kReconnectMs = 100;
 constexpr int kMostReconnectMs = 5000;
 
@@ -21,7 +22,12 @@ void SetUp(zmq::socket_t& socket, int most_queued) {
   socket.set(zmq::sockopt::rcvhwm, most_queued);
   socket.set(zmq::sockopt::maxmsgsize, static_cast<int64_t>(kMostBatchBytes));
   socket.set(zmq::sockopt::ipv6, 1);
-  socket.set(zmq::sockopt::heartbeat_ivl, kHeartbeatMs);
+  // A publisher whose machine is gone. Rejected: the library's heartbeats. They end a connection whose queue is full,
+  // and its next one then fails an assertion of the library (libzmq issue 3937).
+  socket.set(zmq::sockopt::tcp_keepalive, 1);
+  socket.set(zmq::sockopt::tcp_keepalive_idle, kKeepAliveSeconds);
+  socket.set(zmq::sockopt::tcp_keepalive_intvl, kKeepAliveSeconds);
+  socket.set(zmq::sockopt::tcp_keepalive_cnt, kKeepAliveTries);
   socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
   socket.set(zmq::sockopt::reconnect_ivl_max, kMostReconnectMs);
 }
