@@ -104,6 +104,23 @@ TEST_F(EventSockets, TheEndOfAPublisherIsNoticed) {
   EXPECT_TRUE(Until([this] { return stream_->TakeChange() == EventStream::Change::kDisconnected; }));
 }
 
+TEST_F(EventSockets, APublisherThatComesLateOrAgainIsFollowed) {
+  Connect();
+  for (int i = 0; i < 3; ++i) {
+    publisher_.reset();
+    ASSERT_TRUE(Until([this] { return stream_->TakeChange() == EventStream::Change::kDisconnected; }));
+    publisher_ = *EventPublisher::Bind(events_, replay_);
+    ASSERT_TRUE(Until([this] {
+      stream_->KeepConnected(Now());
+      return stream_->TakeChange() == EventStream::Change::kConnected;
+    }));
+    ASSERT_TRUE(Until([this] {
+      publisher_->Publish({});
+      return stream_->Read().has_value();
+    }));
+  }
+}
+
 TEST_F(EventSockets, MessagesThatAreNoBatchesAreToldApart) {
   stream_.reset();
   const std::string address = FreeAddress();

@@ -1,5 +1,6 @@
 #include "backends/kv_events/socket/event_stream.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <zmq_addon.hpp>
@@ -14,8 +15,8 @@ namespace {
 // A publisher that says nothing for so long is asked by the system whether it is there, and so often.
 constexpr int kKeepAliveSeconds = 2;
 constexpr int kKeepAliveTries = 3;
-constexpr int kReconnectMs = 100;
-constexpr int kMostReconnectMs = 5000;
+constexpr Duration kFirstPause = Duration::Milliseconds(250);
+constexpr Duration kLongestPause = Duration::Seconds(5);
 
 void SetUp(zmq::socket_t& socket, int most_queued) {
   socket.set(zmq::sockopt::linger, 0);
@@ -28,29 +29,20 @@ void SetUp(zmq::socket_t& socket, int most_queued) {
   socket.set(zmq::sockopt::tcp_keepalive_idle, kKeepAliveSeconds);
   socket.set(zmq::sockopt::tcp_keepalive_intvl, kKeepAliveSeconds);
   socket.set(zmq::sockopt::tcp_keepalive_cnt, kKeepAliveTries);
-  socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
-  socket.set(zmq::sockopt::reconnect_ivl_max, kMostReconnectMs);
+  // Never by the library: a queue that outlives its connection fails the same assertion.
+  socket.set(zmq::sockopt::reconnect_ivl, -1);
 }
 
 }  // namespace
 
 absl::StatusOr<EventStream> EventStream::Open(zmq::context_t& context, const std::string& events,
                                               const std::string& replay) {
-  static int streams = 0;  // One thread opens all of them.
   try {
     EventStream stream;
     stream.context_ = &context;
-    stream.events_ = zmq::socket_t(context, zmq::socket_type::sub);
-    SetUp(stream.events_, kMostQueued);
-    stream.events_.set(zmq::sockopt::subscribe, "");
-    const std::string changes = absl::StrCat("inproc://kv-events-", ++streams);
-    const int kinds = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED;
-    if (zmq_socket_monitor(stream.events_.handle(), changes.c_str(), kinds) != 0) throw zmq::error_t();
-    stream.changes_ = zmq::socket_t(context, zmq::socket_type::pair);
-    stream.changes_.set(zmq::sockopt::linger, 0);
-    stream.changes_.connect(changes);
-    stream.events_.connect(events);
+    stream.events_address_ = events;
     stream.replay_address_ = replay;
+    stream.Connect();
     if (!replay.empty()) stream.OpenReplay();
     return stream;
   } catch (const zmq::error_t& error) {
@@ -58,8 +50,42 @@ absl::StatusOr<EventStream> EventStream::Open(zmq::context_t& context, const std
   }
 }
 
-EventStream::~EventStream() {
+EventStream::~EventStream() { StopReports(); }
+
+void EventStream::StopReports() {
   if (events_.handle() != nullptr) zmq_socket_monitor(events_.handle(), nullptr, 0);
+}
+
+void EventStream::Connect() {
+  static int connections = 0;  // One thread opens all of them.
+  StopReports();
+  events_ = zmq::socket_t(*context_, zmq::socket_type::sub);
+  SetUp(events_, kMostQueued);
+  events_.set(zmq::sockopt::subscribe, "");
+  const std::string changes = absl::StrCat("inproc://kv-events-", ++connections);
+  const int kinds = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED;
+  if (zmq_socket_monitor(events_.handle(), changes.c_str(), kinds) != 0) throw zmq::error_t();
+  changes_ = zmq::socket_t(*context_, zmq::socket_type::pair);
+  changes_.set(zmq::sockopt::linger, 0);
+  changes_.connect(changes);
+  events_.connect(events_address_);
+}
+
+void EventStream::KeepConnected(Instant now) {
+  if (connected_) {
+    retry_at_.reset();
+    pause_ = kFirstPause;
+    return;
+  }
+  if (!retry_at_) retry_at_ = now + pause_;
+  if (now < *retry_at_) return;
+  pause_ = std::min(kLongestPause, pause_ * 2);
+  retry_at_ = now + pause_;
+  try {
+    Connect();
+  } catch (const zmq::error_t&) {
+    // Descriptors are short: the next pause ends.
+  }
 }
 
 void EventStream::OpenReplay() {
@@ -84,6 +110,7 @@ EventStream::Change EventStream::TakeChange() {
     // The second frame has the address.
     while (kind.more() && changes_.recv(kind, zmq::recv_flags::dontwait)) continue;
   }
+  if (change != Change::kNone) connected_ = change == Change::kConnected;
   return change;
 }
 

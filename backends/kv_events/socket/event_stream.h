@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/units.h"
 
 namespace penstock {
 
@@ -32,7 +33,7 @@ class EventStream {
 
   enum class Change : uint8_t { kNone, kConnected, kDisconnected };
 
-  // tcp://HOST:PORT each. `replay` may be empty. Connects in the background, again and again. InvalidArgument: an
+  // tcp://HOST:PORT each. `replay` may be empty. Connects in the background. InvalidArgument: an
   // address that the library does not take.
   static absl::StatusOr<EventStream> Open(zmq::context_t& context, const std::string& events,
                                           const std::string& replay);
@@ -43,6 +44,8 @@ class EventStream {
 
   // The newest change of the connection since the last call.
   Change TakeChange();
+  // Connects again, with pauses that double up to 5 s, while there is no connection. Several times a second.
+  void KeepConnected(Instant now);
   std::optional<EventMessage> Read() { return ReadFrom(events_); }
   std::optional<EventMessage> ReadReplay() { return replay_ ? ReadFrom(*replay_) : std::nullopt; }
   bool can_replay() const { return replay_.has_value(); }
@@ -58,12 +61,18 @@ class EventStream {
   EventStream() = default;
   static std::optional<EventMessage> ReadFrom(zmq::socket_t& socket);
   void OpenReplay();
+  void Connect();
+  void StopReports();
 
   zmq::context_t* context_ = nullptr;
+  std::string events_address_;
   std::string replay_address_;
   zmq::socket_t events_;
   zmq::socket_t changes_;  // The library reports the connection there.
   std::optional<zmq::socket_t> replay_;
+  bool connected_ = false;
+  Duration pause_ = Duration::Milliseconds(250);
+  std::optional<Instant> retry_at_;
 };
 
 }  // namespace penstock

@@ -161,6 +161,7 @@ bool KvEventThread::Read(Followed& followed, Instant now) {
     case EventStream::Change::kNone:
       break;
   }
+  followed.stream.KeepConnected(now);
   bool more = ReadReplay(followed, now);
   for (int i = 0; i < kPerTurn && HasTime(now); ++i) {
     const std::optional<EventMessage> message = followed.stream.Read();
