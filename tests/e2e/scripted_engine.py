@@ -118,9 +118,11 @@ class ScriptedEngine:
             self.poisoned += 1
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             return False
+        # The test may let go as soon as it has the script.
+        hangs, stopping = self.hang, self._stopping
         connection.sendall(self.script)
-        if self.hang:
-            self._stopping.wait(120)
+        if hangs:
+            stopping.wait(120)
             connection.sendall(self.last_words)
         if self.goodbye:
             connection.unwrap()
