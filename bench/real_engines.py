@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Replays a chat trace against two real vLLM, directly and through Penstock, and measures Penstock's forecasts.
 
-  scripts/real_env.sh vllm && bench/real_engines.py [--rates "0.5 1 2"] [--duration 45] [--trace FILE|generate:NAME]
+  scripts/real_env.sh vllm && bench/real_engines.py [--rates "0.5 1 2"] [--ways "direct penstock"] [--duration 90]
+    [--trace FILE|generate:NAME] [--fresh]
 
 Both vLLM run a small model of random weights on the CPU, with 8,192 tokens of KV memory each. A logits processor gives
 each answer the length of the trace, which neither router nor engine knows before. Requests that do not fit into the
@@ -32,6 +33,8 @@ OUT = ROOT / "build/bench/real_engines"
 WAYS = ("direct", "penstock")
 CLASSES = "classes: {standard: {ttft: 2s, tpot: 100ms, queue: 30s, default: true}}\n"
 DRAIN = 30
+LEARNT = 200  # Outputs that have ended: their successors show what the forecast has learnt.
+LEVELS = ("p50", "p90", "p99")
 PACE_SECONDS = 5
 HORIZONS = ("1s", "10s", "60s")
 
@@ -58,6 +61,7 @@ class Sampler:
         self.router, self.engines = router, engines
         self.pools = {horizon: [] for horizon in HORIZONS}
         self.pace = []  # Forecast over observed time per token, minus one.
+        self.learnt = None  # The counters of coverage once LEARNT outputs have ended.
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
@@ -70,6 +74,8 @@ class Sampler:
             for name, labels, value in page.samples:
                 if name == "penstock_pool_forecast_error_ratio" and labels["horizon"] in self.pools:
                     self.pools[labels["horizon"]].append(value)
+            if self.learnt is None and page.sum("penstock_output_forecasts_total") >= LEARNT:
+                self.learnt = covered(page)
             # A prompt stalls an engine for a moment: its pace is a mean over seconds.
             for engine in self.engines if second % PACE_SECONDS == 0 else []:
                 metrics = engine.metrics()
@@ -86,14 +92,25 @@ class Sampler:
         self.thread.join()
 
 
+def covered(metrics):
+    """The number of outputs that have ended, and of those within each level of their forecast."""
+    return {"outputs": metrics.sum("penstock_output_forecasts_total"),
+            **{level: metrics.sum("penstock_output_forecasts_covered_total", level=level) for level in LEVELS}}
+
+
+def coverage(after, before):
+    """The shares of outputs within their forecasts, between two readings; null without any output."""
+    outputs = after["outputs"] - before["outputs"]
+    return {level: (after[level] - before[level]) / outputs if outputs else None for level in LEVELS}
+
+
 def forecasts(router, sampler):
     metrics = router.metrics()
-    count = metrics.sum("penstock_output_forecasts_total")
-    coverage = {level: metrics.sum("penstock_output_forecasts_covered_total", level=level) / count if count else None
-                for level in ("p50", "p90", "p99")}
+    now = covered(metrics)
     prompts = metrics.sum("penstock_prompt_estimate_ratio_count")
     return {
-        "outputs": count, "coverage": coverage,
+        "outputs": now["outputs"], "coverage": coverage(now, dict.fromkeys(now, 0)),
+        "coverage_after_200": coverage(now, sampler.learnt or now),
         "prompt_ratio": metrics.sum("penstock_prompt_estimate_ratio_sum") / prompts if prompts else None,
         "pace": spread(sampler.pace), "pools": {horizon: spread(errors) for horizon, errors in sampler.pools.items()},
     }
@@ -148,8 +165,9 @@ def load_rows(results):
 
 
 def forecast_rows(results):
-    yield "| rate | outputs | p50 covers | p90 covers | p99 covers | prompt estimate | pace: median, p90 | pool 1 s | pool 10 s | pool 60 s |"
-    yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    yield ("| rate | outputs | p50 covers | p90 covers | p99 covers | the same after 200 outputs | prompt estimate | "
+           "pace: median, p90 | pool 1 s | pool 10 s | pool 60 s |")
+    yield "|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|"
 
     def both(pair):
         return "-" if pair is None else f"{100 * pair[0]:+.1f} %, {100 * pair[1]:.1f} %"
@@ -159,8 +177,9 @@ def forecast_rows(results):
             continue
         f = r["forecasts"]
         ratio = "-" if f["prompt_ratio"] is None else f"{f['prompt_ratio']:.3f}"
-        yield (f"| {rate}x | {f['outputs']:.0f} | {share(f['coverage']['p50'])} | {share(f['coverage']['p90'])} | "
-               f"{share(f['coverage']['p99'])} | {ratio} | {both(f['pace'])} | "
+        levels = " | ".join(share(f["coverage"][level]) for level in LEVELS)
+        later = ", ".join(share(f["coverage_after_200"][level]) for level in LEVELS)
+        yield (f"| {rate}x | {f['outputs']:.0f} | {levels} | {later} | {ratio} | {both(f['pace'])} | "
                + " | ".join(both(f["pools"][horizon]) for horizon in HORIZONS) + " |")
 
 
@@ -168,6 +187,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     recorded = pathlib.Path(os.environ.get("PENSTOCK_TRACES", ROOT.parent / "shared/traces")) / "azure23_conv_a.csv"
     parser.add_argument("--rates", default="0.5 1 2")
+    parser.add_argument("--ways", default=" ".join(WAYS))
     parser.add_argument("--duration", type=int, default=90)
     parser.add_argument("--fresh", action="store_true", help="measure again although there are results")
     parser.add_argument("--trace", default=str(recorded) if recorded.exists() else "generate:azure-conv")
@@ -184,7 +204,7 @@ def main():
             # The engines' first requests are slower; they are not the router's affair.
             measure(folder, engines, trace, "direct", 1, 5)
             for rate in options.rates.split():
-                for way in WAYS:
+                for way in options.ways.split():
                     kept = OUT / f"{pathlib.Path(options.trace).stem}-{options.duration}s-{rate}x-{way}.json"
                     if options.fresh or not kept.exists():
                         print(f"measuring {way} at {rate}x for {options.duration} s", file=sys.stderr)
