@@ -1,8 +1,9 @@
 // The deadline of the current operation of one connection.
 //
-// Arm() stores a point in time. The one timer starts only when none is pending or when the new point is earlier, and it
-// starts again when it fires too early. A stream that reads every few milliseconds under a timeout of a minute
-// therefore costs one clock read per operation and one timer per minute. Used on one loop only.
+// Arm() stores a point in time. It enters the queue of its loop only when it waits there for none, or for a later one.
+// It enters it again when its turn comes too early. A stream that reads every few milliseconds under a timeout of a
+// minute therefore costs one clock read per operation and one place per minute. A loop has one timer for all of them.
+// Used on one loop only.
 #ifndef PENSTOCK_BACKENDS_SOCKET_DEADLINE_H_
 #define PENSTOCK_BACKENDS_SOCKET_DEADLINE_H_
 
@@ -14,9 +15,11 @@
 
 namespace penstock {
 
+class DeadlineQueue;
+
 class Deadline {
  public:
-  // `on_expiry` runs on `loop` when an armed point in time has passed.
+  // `on_expiry` runs on `loop` when an armed point in time has passed. The last thing it does may destroy the deadline.
   Deadline(boost::asio::io_context& loop, absl::AnyInvocable<void()> on_expiry);
   ~Deadline();
   Deadline(const Deadline&) = delete;
@@ -29,8 +32,9 @@ class Deadline {
   bool expired() const;
 
  private:
+  friend class DeadlineQueue;
   struct State;
-  std::shared_ptr<State> state_;  // A pending timer refers to it weakly.
+  std::unique_ptr<State> state_;  // The queue refers to it until it ends.
 };
 
 }  // namespace penstock

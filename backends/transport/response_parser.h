@@ -43,11 +43,16 @@ class ResponseParser : public boost::beast::http::basic_parser<false> {
   // parsed, or the exchange ends.
   absl::string_view body() const { return body_; }
   void DropBody() { body_ = {}; }
-  // Copies the body, so that it stays valid as long as the parser.
+  // Copies the body, so that it stays valid until FreeBody().
   void KeepBody() {
     if (body_.empty()) return;
     kept_.assign(body_.data(), body_.size());
     body_ = kept_;
+  }
+
+  // Frees the copy, unless it is still to be taken.
+  void FreeBody() {
+    if (body_.empty() && !kept_.empty()) std::string().swap(kept_);
   }
 
  private:

@@ -46,63 +46,6 @@ UpstreamExchange::State::~State() {
   }
 }
 
-ErrorCode UpstreamExchange::State::WriteNow() {
-  outgoing.unwritten.clear();
-  outgoing.unwritten.reserve(1 + outgoing.body.size());
-  outgoing.unwritten.push_back(asio::buffer(outgoing.head));
-  for (absl::string_view piece : outgoing.body) outgoing.unwritten.emplace_back(piece.data(), piece.size());
-  const size_t all = asio::buffer_size(outgoing.unwritten);
-  const ErrorCode error = connection->WriteNow(outgoing.unwritten);
-  outgoing.written = !error;
-  outgoing.writes += error ? 0 : 1;
-  const bool begun = error == asio::error::would_block || asio::buffer_size(outgoing.unwritten) < all;
-  outgoing.begun += begun ? 1 : 0;
-  return error;
-}
-
-asio::awaitable<ErrorCode> UpstreamExchange::State::WriteRest(Duration timeout) {
-  const auto stop = [this] { return AnsweredEarly(); };
-  const ErrorCode error = co_await connection->Write(std::move(outgoing.unwritten), timeout, stop);
-  outgoing.written = !error;
-  outgoing.writes += error ? 0 : 1;
-  // An engine that ends without a byte has lost the request.
-  if (error == asio::error::interrupted && !any_byte) co_return read_error;
-  co_return error;
-}
-
-bool UpstreamExchange::State::AnsweredEarly() {
-  while (connection->has_more()) {
-    read_error = connection->ReadInput();
-    if (read_error == asio::error::would_block) break;
-    if (read_error) return true;
-    Parse();
-    const absl::StatusOr<bool> ready = HeadReady();
-    if (ready.ok() && !*ready) continue;
-    parser->KeepBody();
-    return true;
-  }
-  return false;
-}
-
-bool UpstreamExchange::State::Answers(const ErrorCode& error) const {
-  return !aborted && (error == asio::error::interrupted || connection->HasInput());
-}
-
-asio::awaitable<absl::Status> UpstreamExchange::State::SendFresh(Duration timeout) {
-  const TimeLeft left(timeout);
-  reused = false;
-  connection.reset();
-  auto fresh = co_await pool->Connect(timeout);
-  if (!fresh.ok()) co_return fresh.status();
-  if (aborted) co_return absl::CancelledError("exchange was aborted");
-  connection = *std::move(fresh);
-  ErrorCode error = WriteNow();
-  if (error == asio::error::would_block) error = co_await WriteRest(left.value());
-  // An engine may refuse a body and close before it has read all of it. Its answer is then better than a write error.
-  if (error && !Answers(error)) co_return LostStatus("writing the request", error);
-  co_return absl::OkStatus();
-}
-
 void UpstreamExchange::State::Parse() {
   const absl::string_view input = connection->input();
   if (input.empty() || parser->is_done()) return;
@@ -162,6 +105,7 @@ bool UpstreamExchange::State::ReadReady(Step step) {
 }
 
 asio::awaitable<void> UpstreamExchange::State::ReadOn(Duration timeout, Step step) {
+  parser->FreeBody();
   reading.emplace(Reading{timeout, step, TimeLeft(timeout)});
   return reader.Wait([this, timeout] { connection->AwaitInput(timeout, *this); },
                      [open = connection] { open->CancelWait(); });
@@ -172,8 +116,9 @@ void UpstreamExchange::State::OnInput(const ErrorCode& waited) {
   try {
     if (!TakeInput(waited, reading->step) && !ReadReady(reading->step)) {
       // Bytes that are no body, such as those of a head, give no more time.
-      if (std::exchange(reading->piece, false)) reading->left = TimeLeft(reading->timeout);
-      return connection->AwaitInput(reading->left.value(), *this);
+      if (!std::exchange(reading->piece, false)) return connection->AwaitInput(reading->left.value(), *this);
+      reading->left = TimeLeft(reading->timeout);
+      return connection->AwaitInput(reading->timeout, *this);
     }
   } catch (...) {
     surprise = std::current_exception();
@@ -211,42 +156,50 @@ void UpstreamExchange::Abort() {
 
 std::shared_ptr<Connection> UpstreamExchange::TakeConnection() { return std::move(state_->connection); }
 
+absl::StatusOr<UpstreamExchange::State::HeadStep> UpstreamExchange::State::NextOfHead() {
+  if (surprise) std::rethrow_exception(std::exchange(surprise, nullptr));
+  if (read_error && WasStale(read_error)) return HeadStep::kSendAnew;
+  if (read_error == asio::error::no_buffer_space) return absl::DataLossError("response head is too long");
+  if (read_error) return LostStatus("waiting for the answer", read_error);
+  const absl::StatusOr<bool> ready = HeadReady();
+  if (!ready.ok()) return ready.status();
+  if (!*ready && aborted) return absl::CancelledError("exchange was aborted");
+  if (!*ready) return HeadStep::kRead;
+  if (!IdledOut()) return HeadStep::kDone;
+  NewParser();
+  return HeadStep::kSendAnew;
+}
+
+UpstreamHead UpstreamExchange::State::TakeHead() {
+  parser->KeepBody();
+  // The request is not written again, and a stream may be long.
+  std::string().swap(outgoing.head);
+  std::vector<absl::string_view>().swap(outgoing.body);
+  std::vector<asio::const_buffer>().swap(outgoing.unwritten);
+  UpstreamHead head = std::move(parser->head());
+  if (const auto length = parser->content_length()) head.length = *length;
+  head.early = !outgoing.written;
+  head.event_stream = absl::StartsWithIgnoreCase(FindHeader(head.headers, "content-type"), "text/event-stream");
+  return head;
+}
+
 asio::awaitable<absl::StatusOr<UpstreamHead>> UpstreamExchange::ReadHead(Duration timeout) {
   State& state = *state_;
   const TimeLeft left(timeout);
   const auto wants_more = [&state] { return !state.parser->is_header_done() && state.broken.ok(); };
-  while (true) {
-    absl::StatusOr<bool> ready = state.HeadReady();
-    if (!ready.ok()) co_return ready.status();
-    if (*ready && !state.IdledOut()) break;
-    if (*ready) {
-      state.NewParser();
+  state.read_error = ErrorCode();
+  absl::StatusOr<State::HeadStep> step = state.NextOfHead();
+  for (; step.ok() && *step != State::HeadStep::kDone; step = state.NextOfHead()) {
+    if (*step == State::HeadStep::kSendAnew) {
       const absl::Status sent = co_await state.SendFresh(left.value());
       if (!sent.ok()) co_return sent;
-      continue;
+      state.read_error = ErrorCode();
+    } else if (!state.ReadReady(wants_more)) {
+      co_await state.ReadOn(left.value(), wants_more);
     }
-    if (state.aborted) co_return absl::CancelledError("exchange was aborted");
-    if (!state.ReadReady(wants_more)) co_await state.ReadOn(left.value(), wants_more);
-    if (state.surprise) std::rethrow_exception(std::exchange(state.surprise, nullptr));
-    const ErrorCode error = state.read_error;
-    if (error && state.WasStale(error)) {
-      const absl::Status sent = co_await state.SendFresh(left.value());
-      if (!sent.ok()) co_return sent;
-      continue;
-    }
-    if (error == asio::error::no_buffer_space) co_return absl::DataLossError("response head is too long");
-    if (error) co_return LostStatus("waiting for the answer", error);
   }
-  state.parser->KeepBody();
-  // The request is not written again, and a stream may be long.
-  std::string().swap(state.outgoing.head);
-  std::vector<absl::string_view>().swap(state.outgoing.body);
-  std::vector<asio::const_buffer>().swap(state.outgoing.unwritten);
-  UpstreamHead head = std::move(state.parser->head());
-  if (const auto length = state.parser->content_length()) head.length = *length;
-  head.early = !state.outgoing.written;
-  head.event_stream = absl::StartsWithIgnoreCase(FindHeader(head.headers, "content-type"), "text/event-stream");
-  co_return head;
+  if (!step.ok()) co_return step.status();
+  co_return state.TakeHead();
 }
 
 asio::awaitable<absl::StatusOr<bool>> UpstreamExchange::ReadWhile(Duration timeout, Take take) {

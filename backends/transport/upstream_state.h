@@ -1,6 +1,7 @@
 // The inside of upstream.h: a pool of connections to one engine, and one exchange over one connection.
 //
-// Only upstream_pool.cc and upstream_exchange.cc include it. All objects live on the loop of the pool.
+// Only the sources of upstream.h include it: the pool, the sending of a request, and the exchange. All objects live on
+// the loop of the pool.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_UPSTREAM_STATE_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_UPSTREAM_STATE_H_
 
@@ -131,6 +132,10 @@ struct UpstreamExchange::State final : Connection::Waiter {
   void Parse();
   // Skips interim answers. True when the final head is complete.
   absl::StatusOr<bool> HeadReady();
+  // The next step of a reader of the head, which clears `read_error` before the first one. An error: it will not come.
+  enum class HeadStep : uint8_t { kDone, kRead, kSendAnew };
+  absl::StatusOr<HeadStep> NextOfHead();
+  UpstreamHead TakeHead();
   // True when the engine closed a reused connection before the request reached it.
   // The engine closed an idle connection with 408 while the request travelled. It did not read the request.
   bool IdledOut() { return reused && parser->head().status == 408; }

@@ -8,7 +8,7 @@ namespace penstock {
 void Admission::Arrive(TicketHolder& holder) {
   const PreparedRequest& prepared = state_.prepared;
   ticket_.emplace(state_.loop, holder);
-  const CoreHost::Prompt prompt{InputOf(prepared.facts), prepared.facts.largest_prompt,
+  const CoreHost::Prompt prompt{InputOf(prepared.facts), prepared.facts.LargestPrompt(),
                                 state_.fleet->book.MaxContext(prepared.model), prepared.facts.fixed_prompt};
   state_.estimate = ticket_->Arrive(ArrivalOf(state_.request, prepared, *state_.fleet), prompt);
   // Another look under the core's lock, which only a tenant with limits costs.

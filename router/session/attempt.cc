@@ -49,27 +49,27 @@ AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const abs
   return end;
 }
 
-asio::awaitable<AttemptEnd> Attempt::Run() {
+asio::awaitable<std::optional<AttemptEnd>> Attempt::Send() {
   // A share: a reload may put another pool in its place while the attempt waits.
   const std::shared_ptr<UpstreamPool> pool = state_.loop.PoolOf(state_.forward->replica);
-  if (auto unsuitable = Unsuitable(pool.get())) co_return *std::move(unsuitable);
+  if (auto unsuitable = Unsuitable(pool.get())) co_return std::move(unsuitable);
   if (MayBeSilent(state_.request.endpoint, state_.facts())) state_.silent_work.emplace(state_.engine().notes);
   if (state_.answer.carried > 0) {
     co_await CountText(*pool);
-    if (auto end = EndAfterCount()) co_return *std::move(end);
+    if (auto end = EndAfterCount()) co_return std::move(end);
   }
   if (MergedAnswer::MayMerge(state_)) {
     merged_ = std::make_unique<MergedAnswer>(state_, admission_, delivery_);
-    if (auto end = co_await merged_->Run(pool, EngineHeaders())) co_return *std::move(end);
+    if (auto end = co_await merged_->Run(pool, EngineHeaders())) co_return std::move(end);
   }
   while (true) {
-    const Plan plan = MakePlan();
-    Reply reply;
-    if (auto end = co_await Begin(*pool, plan, reply)) co_return *std::move(end);
-    if (!http_status::IsError(reply.status)) co_return co_await ReadAnswer(plan, reply);
-    AttemptEnd end = co_await ReadEngineError(reply.status);
+    plan_ = MakePlan();
+    reply_ = Reply();
+    if (auto end = co_await Begin(*pool)) co_return std::move(end);
+    if (!http_status::IsError(reply_.status)) co_return std::nullopt;
+    AttemptEnd end = co_await ReadEngineError();
     // The engine said that it has no messages, and it may have chats.
-    const bool as_chat = end.denied && !plan.translate && MessageAsChat::Needed(state_);
+    const bool as_chat = end.denied && !plan_.translate && MessageAsChat::Needed(state_);
     if (!as_chat) co_return end;
   }
 }
@@ -134,19 +134,19 @@ HeaderList Attempt::EngineHeaders() const {
 }
 
 // The request is spliced here, so its memory is free before the answer is read.
-asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, const Plan& plan, Reply& reply) {
+asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool) {
   const SessionRequest& request = state_.request;
   std::optional<SplicedBody> body;
   std::unique_ptr<MessageAsChat> chat;
-  if (plan.translate) {
-    chat = std::make_unique<MessageAsChat>(state_, MakeOrder(plan));
+  if (plan_.translate) {
+    chat = std::make_unique<MessageAsChat>(state_, MakeOrder());
     if (auto end = co_await chat->Plan()) co_return std::move(end);
   } else {
-    body.emplace(request.body, request.endpoint, state_.facts(), MakeOrder(plan));
+    body.emplace(request.body, request.endpoint, state_.facts(), MakeOrder());
   }
   UpstreamRequest upstream;
   upstream.method = request.method == "HEAD" ? "GET" : std::string(request.method);
-  upstream.target = Target(plan);
+  upstream.target = Target();
   upstream.headers = EngineHeaders();
   upstream.body = chat ? chat->Pieces() : body->pieces();
   upstream.switches = request.endpoint == Endpoint::kRealtime;
@@ -177,12 +177,12 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool, co
   if (!head.ok()) {
     co_return ReadFailed(state_, admission_.ticket(), head.status(), "The engine did not answer.", /*in_body=*/false);
   }
-  co_return TakeHead(*head, reply);
+  co_return TakeHead(*head);
 }
 
-std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& reply) {
+std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head) {
   state_.heard = Now();
-  reply.status = state_.engine_status = head.status;
+  reply_.status = state_.engine_status = head.status;
   if (http_status::IsError(head.status)) return std::nullopt;
   const bool switches = state_.request.endpoint == Endpoint::kRealtime;
   const bool good = switches ? head.status == http_status::kSwitchingProtocols &&
@@ -203,10 +203,10 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head, Reply& rep
   }
   state_.engine_headers = HeadersForClient(head.headers);
   if (state_.facts().background) Detach();
-  reply.event_stream = head.event_stream;
-  reply.length = head.length;
-  reply.content_type = std::string(FindHeader(head.headers, "content-type"));
-  if (reply.content_type.empty()) reply.content_type = "application/json";
+  reply_.event_stream = head.event_stream;
+  reply_.length = head.length;
+  reply_.content_type = std::string(FindHeader(head.headers, "content-type"));
+  if (reply_.content_type.empty()) reply_.content_type = "application/json";
   return std::nullopt;
 }
 
@@ -232,7 +232,8 @@ asio::awaitable<std::optional<std::string>> Attempt::ReadErrorBody() {
   co_return body;
 }
 
-asio::awaitable<AttemptEnd> Attempt::ReadEngineError(int status) {
+asio::awaitable<AttemptEnd> Attempt::ReadEngineError() {
+  const int status = reply_.status;
   const std::optional<std::string> body = co_await ReadErrorBody();
   if (!body) co_return *Interruption(state_.client(), admission_.ticket()).End();
   EngineError error = ParseEngineError(status, *body);
@@ -258,14 +259,14 @@ asio::awaitable<AttemptEnd> Attempt::ReadNoStream() {
                          "The engine answered a streaming request with something that is no event stream.");
 }
 
-asio::awaitable<AttemptEnd> Attempt::ReadWhole(const Plan& plan, Reply& reply) {
+asio::awaitable<AttemptEnd> Attempt::ReadWhole() {
   AttemptEnd end;
   {  // The memory of the answer is free while the engine works on.
-    WholeAnswer answer(state_, admission_, delivery_, *exchange_, {std::move(reply.content_type), reply.length});
-    std::optional<AttemptEnd> now = plan.translate ? std::nullopt : answer.RunNow();
+    WholeAnswer answer(state_, admission_, delivery_, *exchange_, {std::move(reply_.content_type), reply_.length});
+    std::optional<AttemptEnd> now = plan_.translate ? std::nullopt : answer.RunNow();
     if (now) {
       end = *std::move(now);
-    } else if (plan.translate) {
+    } else if (plan_.translate) {
       end = co_await answer.RunTranslated();
     } else {
       end = co_await answer.Run();
@@ -279,8 +280,9 @@ asio::awaitable<AttemptEnd> Attempt::ReadWhole(const Plan& plan, Reply& reply) {
   co_return end;
 }
 
-asio::awaitable<AttemptEnd> Attempt::ReadStream(const Plan& plan) {
-  AnswerStream stream(state_, admission_, delivery_, plan.reassemble, plan.translate);
+asio::awaitable<AttemptEnd> Attempt::ReadStream() {
+  std::string().swap(reply_.content_type);  // The client of a stream gets none of it.
+  AnswerStream stream(state_, admission_, delivery_, plan_.reassemble, plan_.translate);
   const auto take = [&stream](absl::string_view bytes) { return stream.Take(bytes); };
   while (true) {
     const absl::StatusOr<bool> ended = co_await exchange_->ReadWhile(stream.NextWait(), take);
@@ -290,7 +292,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadStream(const Plan& plan) {
     if (stream.over()) break;
   }
   if (state_.engine().capabilities->closes_after_stream) exchange_->Abort();
-  if (plan.reassemble) co_return co_await stream.SendAssembled();
+  if (plan_.reassemble) co_return co_await stream.SendAssembled();
   co_return co_await stream.Finish();
 }
 

@@ -1,7 +1,8 @@
 // One attempt at one engine: the spliced request out, the head of the answer in, and the answer on to the client.
 //
-// Run() is awaited once. The ticket closes before the client has read a complete answer: the engine's work is done, so
-// its memory is free. Costs one coroutine and the one of the part that reads the answer. Belongs to one loop.
+// Send() is awaited once, then ReadAnswer(), so that a long stream does not hold what its sending needed. The ticket
+// closes before the client has read a complete answer: the engine's work is done, so its memory is free. Costs a
+// coroutine for each of both. Belongs to one loop.
 #ifndef PENSTOCK_ROUTER_SESSION_ATTEMPT_H_
 #define PENSTOCK_ROUTER_SESSION_ATTEMPT_H_
 
@@ -31,14 +32,16 @@ class Attempt {
   Attempt(SessionState& state, Admission& admission, Delivery& delivery)
       : state_(state), admission_(admission), delivery_(delivery) {}
 
-  boost::asio::awaitable<AttemptEnd> Run();
+  // The attempt ended, or there is an answer to be read.
+  boost::asio::awaitable<std::optional<AttemptEnd>> Send();
+  boost::asio::awaitable<AttemptEnd> ReadAnswer();
   // The times that the engine got the whole request, and a part of it only.
   int writes() const { return exchange_ ? exchange_->writes() : 0; }
   int partial_writes() const { return exchange_ ? exchange_->partial_writes() : 0; }
   // The attempt ended so, and its engine may work on at a response in the background. A draining router lets it.
   bool LeavesWork(const AttemptEnd& end) const;
   boost::asio::awaitable<void> CancelWork();
-  // Closes the connection to the engine: what Run() waits for ends at once.
+  // Closes the connection to the engine: what the attempt waits for ends at once.
   void Abort() {
     if (exchange_) exchange_->Abort();
     if (watch_) watch_->Leave();
@@ -62,7 +65,7 @@ class Attempt {
   };
 
   Plan MakePlan() const;
-  SpliceOrder MakeOrder(const Plan& plan) const;
+  SpliceOrder MakeOrder() const;
   // The reason not to send anything to the engine.
   std::optional<AttemptEnd> Unsuitable(const UpstreamPool* pool) const;
   // Counts the tokens of the text that the client has, by the engine or by an estimate.
@@ -70,25 +73,26 @@ class Attempt {
   // The reason not to go on behind the count.
   std::optional<AttemptEnd> EndAfterCount() const;
   HeaderList EngineHeaders() const;
-  std::string Target(const Plan& plan) const;
-  boost::asio::awaitable<std::optional<AttemptEnd>> Begin(UpstreamPool& pool, const Plan& plan, Reply& reply);
-  std::optional<AttemptEnd> TakeHead(const UpstreamHead& head, Reply& reply);
-  boost::asio::awaitable<AttemptEnd> ReadEngineError(int status);
+  std::string Target() const;
+  boost::asio::awaitable<std::optional<AttemptEnd>> Begin(UpstreamPool& pool);
+  std::optional<AttemptEnd> TakeHead(const UpstreamHead& head);
+  boost::asio::awaitable<AttemptEnd> ReadEngineError();
   // The answer to a streaming request that is no event stream.
   boost::asio::awaitable<AttemptEnd> ReadNoStream();
   // The body of an error; empty where it is too long. None: the attempt was interrupted.
   boost::asio::awaitable<std::optional<std::string>> ReadErrorBody();
   // The client may leave. The line of its request may be written before the session ends.
   void Detach();
-  boost::asio::awaitable<AttemptEnd> Pass(Reply& reply);
-  boost::asio::awaitable<AttemptEnd> ReadWhole(const Plan& plan, Reply& reply);
-  boost::asio::awaitable<AttemptEnd> ReadStream(const Plan& plan);
+  boost::asio::awaitable<AttemptEnd> Pass();
+  boost::asio::awaitable<AttemptEnd> ReadWhole();
+  boost::asio::awaitable<AttemptEnd> ReadStream();
   boost::asio::awaitable<AttemptEnd> Switch();
-  boost::asio::awaitable<AttemptEnd> ReadAnswer(const Plan& plan, Reply& reply);
 
   SessionState& state_;
   Admission& admission_;
   Delivery& delivery_;
+  Plan plan_;
+  Reply reply_;
   std::unique_ptr<MergedAnswer> merged_;  // An embedding that others may join has one.
   std::optional<UpstreamExchange> exchange_;
   std::unique_ptr<SwitchedAnswer> switched_;  // A WebSocket has one.

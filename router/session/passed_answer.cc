@@ -12,9 +12,9 @@
 namespace penstock {
 namespace asio = boost::asio;
 
-std::string Attempt::Target(const Plan& plan) const {
+std::string Attempt::Target() const {
   const SessionRequest& request = state_.request;
-  if (plan.translate) return std::string(TraitsOf(Endpoint::kChat).path);
+  if (plan_.translate) return std::string(TraitsOf(Endpoint::kChat).path);
   if (request.target.empty()) return std::string(TraitsOf(request.endpoint).path);
   const std::optional<JsonSpan>& at = state_.facts().target_model_at;
   if (!at) return std::string(request.target);
@@ -33,12 +33,12 @@ Attempt::Plan Attempt::MakePlan() const {
   return plan;
 }
 
-SpliceOrder Attempt::MakeOrder(const Plan& plan) const {
+SpliceOrder Attempt::MakeOrder() const {
   const Endpoint endpoint = state_.request.endpoint;
   SpliceOrder order;
   order.engine_model = state_.fleet->book.EngineModelName(state_.forward->replica, state_.prepared.model);
-  order.force_stream = plan.reassemble || state_.facts().stream_inside;
-  order.ask_usage = plan.stream && StreamsChunks(endpoint);
+  order.force_stream = plan_.reassemble || state_.facts().stream_inside;
+  order.ask_usage = plan_.stream && StreamsChunks(endpoint);
   if (state_.facts().stored && state_.engine().capabilities->names_responses) {
     state_.response_id = NewResponseId(state_.engine().name, state_.prepared.caller.tenant);
     order.response_id = state_.response_id;
@@ -73,14 +73,14 @@ asio::awaitable<void> Attempt::CancelWork() {
   co_await work.Cancel();
 }
 
-asio::awaitable<AttemptEnd> Attempt::ReadAnswer(const Plan& plan, Reply& reply) {
+asio::awaitable<AttemptEnd> Attempt::ReadAnswer() {
   if (state_.request.endpoint == Endpoint::kRealtime) return Switch();
   // vLLM answers encoding_format "bytes" with the vectors alone.
   const bool octets = TraitsOf(state_.request.endpoint).cost == EndpointCost::kPrompt &&
-                      absl::StartsWithIgnoreCase(reply.content_type, "application/octet-stream");
-  if (octets || PassesAnswer(state_.request.endpoint)) return Pass(reply);
-  if (plan.stream && reply.event_stream) return ReadStream(plan);
-  return !plan.stream || plan.reassemble ? ReadWhole(plan, reply) : ReadNoStream();
+                      absl::StartsWithIgnoreCase(reply_.content_type, "application/octet-stream");
+  if (octets || PassesAnswer(state_.request.endpoint)) return Pass();
+  if (plan_.stream && reply_.event_stream) return ReadStream();
+  return !plan_.stream || plan_.reassemble ? ReadWhole() : ReadNoStream();
 }
 
 asio::awaitable<AttemptEnd> Attempt::Switch() {
@@ -88,8 +88,8 @@ asio::awaitable<AttemptEnd> Attempt::Switch() {
   co_return co_await switched_->Run(exchange_->TakeConnection(), delivery_.Headers());
 }
 
-asio::awaitable<AttemptEnd> Attempt::Pass(Reply& reply) {
-  const PassedAnswer::Head head{reply.status, reply.event_stream, std::move(reply.content_type), reply.length};
+asio::awaitable<AttemptEnd> Attempt::Pass() {
+  const PassedAnswer::Head head{reply_.status, reply_.event_stream, std::move(reply_.content_type), reply_.length};
   PassedAnswer answer(state_, admission_, delivery_, *exchange_, head);
   co_return co_await answer.Run();
 }

@@ -94,19 +94,13 @@ asio::awaitable<void> Session::Serve() {
   }
   client.Watch([this] { OnClientGone(); });
   record_.OnWait();
+  // The frame lives as long as the stream, so other coroutines hold what only a part of the life needs.
   while (true) {
-    std::optional<Verdict> verdict = VerdictAtHand();
-    if (!verdict) verdict = co_await AwaitVerdict();
-    if (!verdict) {
-      if (admission_.ticket().cut()) co_await ending_.ShutDown();
-      break;
-    }
-    if (const Refuse* refuse = std::get_if<Refuse>(&*verdict)) {
-      co_await ending_.Refused(*refuse);
-      break;
-    }
-    BeginAttempt(std::get<Forward>(*verdict));
-    AttemptEnd end = co_await attempt_->Run();
+    const bool placed = co_await AwaitPlace();
+    if (!placed) break;
+    std::optional<AttemptEnd> ended = co_await attempt_->Send();
+    if (!ended) ended = co_await attempt_->ReadAnswer();
+    AttemptEnd& end = *ended;
     record_.OnAttemptEnd(end);
     end.writes = attempt_->writes();
     end.partial_writes = attempt_->partial_writes();
@@ -130,6 +124,21 @@ asio::awaitable<void> Session::Serve() {
   client.Unwatch();
   if (delivery_.writing()) co_await delivery_.Settle();
   if (client.gone()) record_.End(RequestOutcome::kClientGone, "");
+}
+
+asio::awaitable<bool> Session::AwaitPlace() {
+  std::optional<Verdict> verdict = VerdictAtHand();
+  if (!verdict) verdict = co_await AwaitVerdict();
+  if (verdict && std::holds_alternative<Forward>(*verdict)) {
+    BeginAttempt(std::get<Forward>(*verdict));
+    co_return true;
+  }
+  if (verdict) {
+    co_await ending_.Refused(std::get<Refuse>(*verdict));
+  } else if (admission_.ticket().cut()) {
+    co_await ending_.ShutDown();
+  }
+  co_return false;
 }
 
 std::optional<Verdict> Session::VerdictAtHand() {

@@ -40,6 +40,8 @@ class Session final : private TicketHolder {
   boost::asio::awaitable<void> ServeLongBody();
   boost::asio::awaitable<void> Serve();
 
+  // Begins an attempt where the core says so. False: the request has ended.
+  boost::asio::awaitable<bool> AwaitPlace();
   // None: there is none yet, the client is gone, or the request is cut.
   std::optional<Verdict> VerdictAtHand();
   // None: the client is gone, or the request is cut.

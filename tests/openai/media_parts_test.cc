@@ -25,7 +25,7 @@ MediaCounts MediaOf(Endpoint endpoint, const std::string& parts) {
       endpoint, absl::StrCat(R"({"model":"m",")", field, R"(":[{"role":"user","content":[)", parts, "]}]}"), {});
   const RequestFacts* facts = std::get_if<RequestFacts>(&scanned);
   EXPECT_NE(facts, nullptr) << parts.substr(0, 80);
-  return facts == nullptr ? MediaCounts() : facts->media;
+  return facts == nullptr || !facts->media ? MediaCounts() : *facts->media;
 }
 
 TEST(MediaParts, APictureInADataUrlTellsItsSize) {

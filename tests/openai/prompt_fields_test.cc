@@ -33,7 +33,7 @@ TEST(PromptFields, EachSecondTextIsReadBesideTheFirst) {
     const RequestFacts facts = FactsOf(Endpoint::kScore, body);
     EXPECT_EQ(facts.prompts, 2) << body;
     EXPECT_EQ(facts.text.latin, 2 * 4 + 2 + 3) << body;
-    EXPECT_EQ(facts.largest_prompt.latin, 4 + 3) << body;
+    EXPECT_EQ(facts.LargestPrompt().latin, 4 + 3) << body;
   }
 }
 
@@ -41,7 +41,7 @@ TEST(PromptFields, AsManyFirstTextsAsSecondOnesMakePairs) {
   const RequestFacts facts =
       FactsOf(Endpoint::kScore, R"({"model":"m","text_1":["four","fives"],"text_2":["aa","bbb"]})");
   EXPECT_EQ(facts.text.latin, 4 + 5 + 2 + 3);
-  EXPECT_EQ(facts.largest_prompt.latin, 5 + 3);
+  EXPECT_EQ(facts.LargestPrompt().latin, 5 + 3);
 }
 
 TEST(PromptFields, ASingleTextOrObjectIsOnePrompt) {
@@ -77,11 +77,11 @@ TEST(PromptFields, ADocumentOfTextCountsAsTextAndAnEncodedOneIsOpaque) {
                                     R"({"data":")" + words + R"(","type":"text"})",
                                     R"({"type":"content","content":[{"type":"text","text":")" + words + "\"}]}"}) {
     EXPECT_GE(with_source(source).text.tool_bytes, 3000) << source.substr(0, 40);
-    EXPECT_FALSE(with_source(source).media.Any());
+    EXPECT_FALSE(with_source(source).media);
   }
   const RequestFacts encoded =
       with_source(R"({"type":"base64","media_type":"application/pdf","data":")" + words + "\"}");
-  EXPECT_EQ(encoded.media.opaque, 1);
+  EXPECT_EQ(encoded.media->opaque, 1);
   EXPECT_EQ(encoded.text.tool_bytes, 0);
 }
 

@@ -59,10 +59,10 @@ TEST(RequestScan, ATextThatStandsBesideEachPromptIsCountedWithEach) {
   EXPECT_EQ(rerank.prompts, 3);
   EXPECT_EQ(rerank.text.latin, 3 * 8 + 2 + 1 + 1);
   EXPECT_EQ(rerank.text.words, 3 * 2 + 3);
-  EXPECT_EQ(rerank.largest_prompt.latin, 9);
+  EXPECT_EQ(rerank.LargestPrompt().latin, 9);
   const RequestFacts responses = Scan(Endpoint::kResponses, R"({"model":"m","input":"hi","instructions":"be short"})");
   EXPECT_EQ(responses.text.latin, 9);
-  EXPECT_EQ(responses.largest_prompt, responses.text);
+  EXPECT_EQ(responses.LargestPrompt(), responses.text);
 }
 
 TEST(RequestScan, NamesAndNumbersOfAnyLengthCostNothing) {
@@ -261,9 +261,9 @@ TEST(RequestScan, PartsOfAMessageAreCounted) {
                            R"({"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}}]}]})";
   const RequestFacts facts = Scan(Endpoint::kChat, body);
   EXPECT_EQ(facts.text.latin, 9);
-  EXPECT_EQ(facts.media.unsized, 1);
-  EXPECT_GT(facts.media.seconds, 0);
-  EXPECT_EQ(facts.media.opaque, 0);
+  EXPECT_EQ(facts.media->unsized, 1);
+  EXPECT_GT(facts.media->seconds, 0);
+  EXPECT_EQ(facts.media->opaque, 0);
 }
 
 TEST(RequestScan, PromptShapesAreTold) {
@@ -274,7 +274,7 @@ TEST(RequestScan, PromptShapesAreTold) {
   EXPECT_EQ(scan("[1,2,3]").text.exact_tokens, 3);
   EXPECT_EQ(scan("[1,2,3]").prompts, 1);
   EXPECT_EQ(scan("[[1,2],[3]]").prompts, 2);
-  EXPECT_EQ(scan("[[1,2],[3]]").largest_prompt.exact_tokens, 2);
+  EXPECT_EQ(scan("[[1,2],[3]]").LargestPrompt().exact_tokens, 2);
   EXPECT_EQ(scan("[\"a\",\"bcd\"]").prompts, 2);
   EXPECT_EQ(ScanError(Endpoint::kCompletions, R"({"model":"m","prompt":[]})").param, "prompt");
   EXPECT_EQ(ScanError(Endpoint::kCompletions, R"({"model":"m","prompt":[true]})").param, "prompt");

@@ -65,8 +65,11 @@ ErrorForm ErrorFormOf(absl::string_view target) {
 // The router's own pages are for its own origin.
 AnswerForm FormOf(const EventLoop& loop, const RequestHead& request) {
   std::string id = ClientRequestId(request.headers);
-  AnswerForm form{id.empty() ? NewRequestId() : std::move(id), request.http10, request.method == "HEAD",
-                  ErrorFormOf(request.target), std::nullopt};
+  AnswerForm form{id.empty() ? NewRequestId() : std::move(id),
+                  request.http10,
+                  request.method == "HEAD",
+                  ErrorFormOf(request.target),
+                  {}};
   const FleetView* fleet = loop.fleet().get();
   if (fleet != nullptr && fleet->config().cors && !MatchRoute(request.method, request.target).admin) {
     form.cross_origin = CrossOriginHeaders(*fleet->config().cors, FindHeader(request.headers, "origin"));

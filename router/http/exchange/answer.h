@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "base/boxed.h"
 #include "router/http/request/request_head.h"
 #include "router/live/event_loop.h"
 #include "router/openai/error/api_error.h"
@@ -31,7 +32,7 @@ struct AnswerForm {
   bool http10 = false;
   bool head_only = false;
   ErrorForm errors = ErrorForm::kOpenAi;
-  std::optional<HeaderList> cross_origin;  // For pages of other origins; unset where none may read.
+  Boxed<HeaderList> cross_origin;  // For pages of other origins; empty where none may read.
 };
 
 class Answer : public Client {
@@ -45,7 +46,7 @@ class Answer : public Client {
   // Empty: the request belongs to none.
   const std::string& trace_id() const { return trace_id_; }
   // Pages of other origins may read answers.
-  bool cross_origin() const { return form_.cross_origin.has_value(); }
+  bool cross_origin() const { return static_cast<bool>(form_.cross_origin); }
   // The connection can take another request.
   virtual bool CanTakeAnother() const = 0;
 

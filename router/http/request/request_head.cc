@@ -14,9 +14,14 @@ namespace http = boost::beast::http;
 
 namespace {
 
-// Most heads have room in these.
+// Room for the fields of a head that has not come whole. Most heads fit.
 constexpr size_t kUsualFields = 12;
 constexpr size_t kUsualFieldBytes = 512;
+
+// Few fields have shorter lines.
+constexpr size_t kLineOfField = 24;
+
+constexpr absl::string_view kEndOfHead = "\r\n\r\n";
 
 // Bytes that a head has besides method, target and fields: "  HTTP/1.1\r\n" and the last line.
 constexpr size_t kHeadFrame = 14;
@@ -42,7 +47,7 @@ struct RequestHeadParser::Parser : http::basic_parser<true> {
     head.method = CopyOf(method);
     head.target = CopyOf(target);
     head.http10 = version < 11;
-    head.headers.Reserve(kUsualFields, kUsualFieldBytes);
+    ReserveFields(input.substr(static_cast<size_t>(target.data() - input.data()) + target.size()));
     bytes = method.size() + target.size() + kHeadFrame;
   }
   void on_response_impl(int, StringView, int, ErrorCode&) override {}
@@ -71,6 +76,13 @@ struct RequestHeadParser::Parser : http::basic_parser<true> {
   void on_chunk_header_impl(std::uint64_t, StringView, ErrorCode&) override {}
   std::size_t on_chunk_body_impl(std::uint64_t, StringView, ErrorCode&) override { return 0; }
   void on_finish_impl(ErrorCode&) override {}
+
+  // The fields stay as long as their request. A head that came whole gets the room that it needs.
+  void ReserveFields(absl::string_view after_target) {
+    const size_t end = after_target.find(kEndOfHead);
+    if (end == absl::string_view::npos) return head.headers.Reserve(kUsualFields, kUsualFieldBytes);
+    head.headers.Reserve(std::min<size_t>(kMaxFields, 2 + end / kLineOfField), end);
+  }
 
   // Refuses fields that two recipients could read in two ways; the parser would let them pass.
   bool Acceptable(http::field field, StringView name, StringView value) {
@@ -122,10 +134,10 @@ size_t RequestHeadParser::Put(absl::string_view input) {
   taken_ += taken;
   // The parser bounds the bytes that it has not taken yet; many short fields are bounded here.
   if (ec && ec != http::error::need_more) {
-    error_ = Translate(ec.value());
+    Fail(Translate(ec.value()));
   } else if (parser.bytes > max_bytes_ || (!done() && taken_ > max_bytes_)) {
-    error_ =
-        MakeError(ErrorName::kHeaderTooLarge, absl::StrCat("The request head is larger than ", max_bytes_, " bytes."));
+    Fail(
+        MakeError(ErrorName::kHeaderTooLarge, absl::StrCat("The request head is larger than ", max_bytes_, " bytes.")));
   } else if (done()) {
     RequestHead& head = parser.head;
     head.keep_alive = parser.keep_alive();
@@ -139,6 +151,8 @@ bool RequestHeadParser::done() const { return parser_->is_header_done(); }
 
 RequestHead& RequestHeadParser::head() { return parser_->head; }
 const RequestHead& RequestHeadParser::head() const { return parser_->head; }
+
+void RequestHeadParser::Fail(ApiError error) { error_ = std::make_unique<const ApiError>(std::move(error)); }
 
 ApiError RequestHeadParser::Translate(int code) const {
   const auto ec = http::make_error_code(static_cast<http::error>(code));

@@ -45,7 +45,8 @@ class RequestHeadParser {
   bool done() const;
   // Some bytes were taken.
   bool begun() const { return taken_ > 0; }
-  const std::optional<ApiError>& error() const { return error_; }
+  // Null: there is none.
+  const ApiError* error() const { return error_.get(); }
   // Complete after done(). Before, what was read so far.
   RequestHead& head();
   const RequestHead& head() const;
@@ -53,12 +54,13 @@ class RequestHeadParser {
  private:
   struct Parser;
 
+  void Fail(ApiError error);
   ApiError Translate(int code) const;
 
   const size_t max_bytes_;
   std::unique_ptr<Parser> parser_;
   size_t taken_ = 0;
-  std::optional<ApiError> error_;
+  std::unique_ptr<const ApiError> error_;  // Rare and large.
 };
 
 }  // namespace penstock

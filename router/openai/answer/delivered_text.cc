@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kFirstPiece = 512;
+constexpr int64_t kFirstPiece = 128;
 
 }  // namespace
 

@@ -159,7 +159,6 @@ MaybeError PassedScan::ReadCost(RequestFacts& facts) const {
     const bool any = kind_ == Body::kForm ? form_->any_prompt() : fields_.any_prompt();
     if (!any) return MissingField(prompts_.front());
     facts.text = kind_ == Body::kForm ? form_->text() : fields_.text();
-    facts.largest_prompt = facts.text;
   }
   return std::nullopt;
 }

@@ -64,7 +64,7 @@ MaybeError AddInstructions(const RequestFields& fields, RequestFacts& facts) {
   if (instructions == nullptr) return std::nullopt;
   if (instructions->kind() != JsonKind::kString) return WrongType("instructions", "a string");
   facts.text += fields.beside().scan.text().text;
-  facts.largest_prompt = facts.text;
+  facts.largest_prompt.reset();
   return std::nullopt;
 }
 
@@ -77,8 +77,10 @@ MaybeError AddSystem(const RequestFields& fields, RequestFacts& facts) {
   const PromptScan& system = fields.beside().scan;
   if (system.error()) return system.error();
   facts.text += system.text().text;
-  facts.media.Add(system.text().media);
-  facts.largest_prompt = facts.text;
+  facts.largest_prompt.reset();
+  if (!system.text().media.Any()) return std::nullopt;
+  if (!facts.media) facts.media = MediaCounts();
+  facts.media->Add(system.text().media);
   return std::nullopt;
 }
 
@@ -125,8 +127,8 @@ MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   if (scan.error()) return scan.error();
   const PromptText& text = scan.text();
   facts.text = text.text;
-  facts.largest_prompt = text.largest;
-  facts.media = text.media;
+  if (text.largest != text.text) facts.largest_prompt = text.largest;
+  if (text.media.Any()) facts.media = text.media;
   facts.prompts = text.prompts;
   facts.prompt_is_text = text.is_text;
   facts.ends_with_assistant = text.ends_with_assistant;

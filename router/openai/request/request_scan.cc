@@ -102,7 +102,7 @@ MaybeError ReadStreamOptions(const RequestFields& fields, RequestFacts& facts) {
 
 void CountRendered(const JsonValue& value, RequestFacts& facts) {
   facts.text.tool_bytes += static_cast<int64_t>(value.span.size());
-  facts.largest_prompt.tool_bytes += static_cast<int64_t>(value.span.size());
+  if (facts.largest_prompt) facts.largest_prompt->tool_bytes += static_cast<int64_t>(value.span.size());
 }
 
 MaybeError ReadTools(const RequestFields& fields, RequestFacts& facts) {

@@ -15,6 +15,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "backends/dialect/endpoint.h"
+#include "base/boxed.h"
 #include "base/units.h"
 #include "kvmodel/prompt/prompt_estimate.h"
 #include "router/openai/error/api_error.h"
@@ -40,9 +41,9 @@ struct RequestFacts {
   int64_t n = 1;
   int64_t prompts = 1;  // Elements of a prompt array or an embedding list.
   std::string service_tier;
-  TextCounts text;            // The text of all prompts together.
-  TextCounts largest_prompt;  // The text of the largest element; equals `text` when there is one.
-  MediaCounts media;          // The pictures and sounds of a chat.
+  TextCounts text;                   // The text of all prompts together.
+  Boxed<TextCounts> largest_prompt;  // The text of the largest element; empty: it equals `text`.
+  Boxed<MediaCounts> media;          // The pictures and sounds of a chat; empty: it has none.
 
   // The places of fields; unset when absent.
   std::optional<JsonSpan> model_at;
@@ -79,6 +80,7 @@ struct RequestFacts {
   std::optional<JsonSpan> request_id_at;
 
   bool operator==(const RequestFacts&) const = default;
+  const TextCounts& LargestPrompt() const { return largest_prompt ? *largest_prompt : text; }
   // The answer's text can be cut and continued by a longer prompt without the client seeing it.
   bool Continuable(Endpoint endpoint) const;
   // The answer can be rebuilt exactly from its stream.

@@ -156,12 +156,13 @@ std::optional<ApiError> CheckStoredRequest(const SessionRequest& request, const 
 }
 
 InputCounts InputOf(const RequestFacts& facts) {
-  return {facts.text, facts.media, facts.media.Any() ? FamilyOf(facts.model) : MediaFamily::kOther};
+  if (!facts.media) return {facts.text, MediaCounts(), MediaFamily::kOther};
+  return {facts.text, *facts.media, FamilyOf(facts.model)};
 }
 
 bool MayBeSilent(Endpoint endpoint, const RequestFacts& facts) {
   if (IsQuick(endpoint) || endpoint == Endpoint::kRealtime) return false;
-  return PassesAnswer(endpoint) || facts.media.Any();
+  return PassesAnswer(endpoint) || facts.media;
 }
 
 int64_t SequencesOf(Endpoint endpoint, const RequestFacts& facts) {

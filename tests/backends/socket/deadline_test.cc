@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
 namespace penstock {
 namespace {
 
@@ -43,6 +46,38 @@ TEST_F(DeadlineTest, AnEarlierPointReplacesTheTimerAndALaterOneWaitsOn) {
 TEST_F(DeadlineTest, AnInfiniteTimeoutNeedsNoTimer) {
   deadline_.Arm(Duration::Infinite());
   EXPECT_EQ(loop_.run(), 0u);
+}
+
+TEST(Deadline, ThoseOfALoopExpireInTheOrderOfTheirTimes) {
+  boost::asio::io_context loop;
+  std::vector<int> order;
+  Deadline third(loop, [&] { order.push_back(3); });
+  Deadline first(loop, [&] {
+    order.push_back(1);
+    third.Arm(Duration::Milliseconds(4));
+  });
+  Deadline second(loop, [&] { order.push_back(2); });
+  second.Arm(Duration::Milliseconds(2));
+  first.Arm(Duration::Milliseconds(1));
+  loop.run();
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+}
+
+TEST(Deadline, ItsExpiryMayDestroyItAndOthers) {
+  boost::asio::io_context loop;
+  int expiries = 0;
+  std::unique_ptr<Deadline> other;
+  std::unique_ptr<Deadline> self;
+  self = std::make_unique<Deadline>(loop, [&] {
+    ++expiries;
+    other.reset();
+    self.reset();
+  });
+  other = std::make_unique<Deadline>(loop, [&] { ++expiries; });
+  self->Arm(Duration());
+  other->Arm(Duration::Microseconds(1));
+  loop.run();
+  EXPECT_EQ(expiries, 1);
 }
 
 TEST(Deadline, MayBeDestroyedWhileItsTimerIsPendingOrDue) {

@@ -114,7 +114,7 @@ TEST(Resume, WhatCannotBeContinuedFaithfullyEndsWithOneError) {
       {"", "other_text", {.reasons = true}, {}},
       {"", "engine", {.engine = "openai"}, {}},
       {"", "budget", {}, [](Config& config) { config.limits.max_kept_text = Bytes(8); }},
-      {"", "budget", {}, [](Config& config) { config.limits.max_kept_text_total = Bytes(511); }},
+      {"", "budget", {}, [](Config& config) { config.limits.max_kept_text_total = Bytes(127); }},
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(one.label + one.more);
@@ -135,11 +135,11 @@ TEST(Resume, WhatCannotBeContinuedFaithfullyEndsWithOneError) {
 }
 
 TEST(Resume, ATextThatFillsItsBudgetExactlyIsStillContinued) {
-  // The budget of all texts together is taken in units of 512 bytes.
+  // The first part of a text takes 128 bytes of the budget of all.
   for (const bool total : {false, true}) {
     EnginePair pair(Deaths()[0].second, {}, [total](Config& config) {
-      config.limits.max_kept_text = Bytes(total ? 512 : 9);
-      config.limits.max_kept_text_total = Bytes(512);
+      config.limits.max_kept_text = Bytes(total ? 128 : 9);
+      config.limits.max_kept_text_total = Bytes(128);
     });
     ASSERT_TRUE(pair.router.WaitUp(2));
     const SeenStream seen = ReadStream(pair.router.Ask(ChatStream()));

@@ -45,8 +45,8 @@ TEST(MessageScan, AnImageIsOneWhereverItStands) {
   const std::string image = R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":"aaaa"}})";
   for (const std::string& content : {"[" + image + "]", R"([{"type":"tool_result","content":[)" + image + "]}]"}) {
     const RequestFacts facts = FactsOfMessage(Message(content));
-    EXPECT_EQ(facts.media.unsized, 1);
-    EXPECT_EQ(facts.media.opaque, 0);
+    EXPECT_EQ(facts.media->unsized, 1);
+    EXPECT_EQ(facts.media->opaque, 0);
     EXPECT_EQ(facts.text.latin, 0);
   }
 }
