@@ -69,10 +69,7 @@ TEST(RoleKeys, ExcludeWhatAPairCannotDo) {
   EXPECT_THAT(FindingsOf(Replicas(kPrefill + ", transfer: 0GB/s", kDecode)), HasSubstr("replicas[0].transfer"));
 }
 
-TEST(RoleKeys, PairsAreSimulatedOnly) {
-  EXPECT_THAT(Warnings(Parsed(Replicas(kPrefill, kDecode))),
-              ::testing::Contains(HasSubstr("role has an effect in simulate only")));
-}
+TEST(RoleKeys, APairHasNoWarning) { EXPECT_THAT(Warnings(Parsed(Replicas(kPrefill, kDecode))), IsEmpty()); }
 
 TEST(RoleKeys, RivalPoliciesLeavePrefillReplicasIdle) {
   const std::string fleet = Replicas(kPrefill, kDecode);
