@@ -81,7 +81,6 @@ asio::awaitable<std::optional<ApiError>> PrepareCache(std::variant<Job, ApiError
                                                       std::shared_ptr<KeptCaches> kept, const Engine& engine) {
   Job* job = std::get_if<Job>(&parsed);
   if (job == nullptr) co_return std::nullopt;
-  kept->Expire(Now());
   // A cache belongs to one sequence.
   if (job->cache.keeps && job->choices.size() == 1) {
     job->kept = std::move(kept);
@@ -98,7 +97,6 @@ asio::awaitable<std::optional<ApiError>> PrepareCache(std::variant<Job, ApiError
 
 asio::awaitable<Page> AnswerEveryPage(PageRequest request, std::shared_ptr<Engine> engine,
                                       std::shared_ptr<KeptCaches> kept) {
-  kept->Expire(Now());
   if (request.path == "/simulated/cache") co_return co_await GiveCache(request, *engine, *kept);
   co_return co_await AnswerAnyPage(request, engine);
 }

@@ -22,8 +22,7 @@ namespace penstock::simulated {
 boost::asio::awaitable<std::optional<ApiError>> PrepareCache(std::variant<Job, ApiError>& parsed,
                                                              const boost::asio::ip::tcp::socket& client,
                                                              std::shared_ptr<KeptCaches> kept, const Engine& engine);
-// The page above, or any other one. Caches that nobody fetched in time are freed. The texts of `request` live until
-// then.
+// The page above, or any other one. The texts of `request` live until then.
 boost::asio::awaitable<Page> AnswerEveryPage(PageRequest request, std::shared_ptr<Engine> engine,
                                              std::shared_ptr<KeptCaches> kept);
 

@@ -124,6 +124,7 @@ asio::awaitable<bool> Session::Read(Request& request) {
 }
 
 asio::awaitable<bool> Session::Answer(const Request& request) {
+  stores_.kept->Expire(Now());
   const std::string_view target = View(request.target());
   const size_t mark = target.find('?');
   const std::string_view path = target.substr(0, mark);
