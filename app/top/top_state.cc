@@ -94,13 +94,14 @@ Table ReplicasOf(const Json& fleet) {
     const std::string health = TextOf(replica, "health");
     const std::string residency = TextOf(replica, "residency");
     const bool awake = residency == "awake" || health == "down";
+    const std::string role = replica.value("role", "both") == "both" ? "" : ", " + TextOf(replica, "role");
     const Condition condition = awake && health == "up" ? ConditionOf(replica) : Condition();
     const double step = NumberOf(replica, "observed_step_s", -1);
     const double pace = NumberOf(replica, "pace", 1);
     Row row;
     row.cells = {Text(TextOf(replica, "name")),
                  Text(!condition.text.empty() ? condition.text
-                      : awake                 ? health
+                      : awake                 ? health + (health == "up" ? role : "")
                                               : residency),
                  Count(NumberOf(replica, "running")),
                  Seconds(step),

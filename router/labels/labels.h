@@ -161,6 +161,20 @@ inline constexpr std::array<absl::string_view, 17> kResumeLabels = {
     "other_text", "budget", "engine",   "tries",   "deadline", "refused",  "effects",    "seed"};
 constexpr absl::string_view LabelOf(ResumeResult result) { return kResumeLabels[static_cast<size_t>(result)]; }
 
+// The end of the first stage of a request on a pair: its prompt at a prefill engine.
+enum class HandoverEnd : uint8_t {
+  kHandedOver,  // The decode engine gets the cache.
+  kNothing,     // The answer names no cache. This and the next two: the decode engine computes the prompt.
+  kFalse,       // The answer names one in a way that no decode engine may get.
+  kRejected,    // The prefill engine found the request bad.
+  kFailed,      // The engine failed: the request is placed again.
+  kLeft,        // The client left, or the router took the request back.
+  kSkipped,     // A decode engine failed with the last cache of the request: this time it computes the prompt.
+};
+inline constexpr std::array<absl::string_view, 7> kHandoverLabels = {"handed_over", "nothing", "false",  "rejected",
+                                                                     "failed",      "left",    "skipped"};
+constexpr absl::string_view LabelOf(HandoverEnd end) { return kHandoverLabels[static_cast<size_t>(end)]; }
+
 // The end of a call that several embedding requests shared.
 enum class MergeEnd : uint8_t {
   kMerged,     // Each request got its part of one answer.

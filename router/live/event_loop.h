@@ -80,6 +80,7 @@ struct Edge {
   KeyCounts keys;                       // For limits.max_requests_per_key.
   LineSampler denied_lines;             // For lines about missing keys and bad PROXY headers.
   LineSampler store_lines;              // For lines about faults of the job store.
+  LineSampler handover_lines;           // For lines about prompts that no prefill replica handed over.
   LineSampler unknown_lines;            // For lines about unknown models.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.

@@ -20,7 +20,8 @@ struct LiveRequest {
   std::string model;
   std::string service_class;
   std::string tenant;   // Configured name; empty: anonymous.
-  std::string replica;  // The last forward named it; empty before it.
+  std::string replica;  // It has the request since the last forward; empty before it.
+  std::string prefill;  // It computes the prompt, or did; empty: the replica above.
   bool waiting = true;
   std::optional<WaitReason> reason;  // The last one that it waited for.
   Duration age;                      // Since its arrival.

@@ -46,12 +46,16 @@ void Ticket::LeaveBoard() {
   on_board_.reset();
 }
 
-void Ticket::Requeue(Tokens generated, bool avoid_replica) {
+void Ticket::Requeue(Tokens generated, bool avoid_replica, bool in_prefill) {
   LeaveBoard();
   abort_requested_ = false;
   placed_ = false;
   parked_.reset();
-  if (open_) loop_.edge().core->Submit(RequestRequeued{id_, generated, avoid_replica});
+  if (open_) loop_.edge().core->Submit(RequestRequeued{id_, generated, avoid_replica, in_prefill});
+}
+
+void Ticket::EndPrefill(bool handed_over, Tokens cached) {
+  if (open_) loop_.edge().core->Submit(PrefillEnded{id_, handed_over, cached});
 }
 
 void Ticket::FixAnswer() {

@@ -60,7 +60,10 @@ class Ticket {
   // The first token of the last Forward was relayed. `counter` is on the progress board from now on, until Requeue,
   // Close or LeaveBoard. A step gives each sequence `tokens_per_step`.
   void OnFirstToken(const TokenCounter& counter, ReplicaId replica, int64_t sequences, double tokens_per_step = 1);
-  void Requeue(Tokens generated, bool avoid_replica);
+  // `in_prefill`: the replica of Forward::prefill had it.
+  void Requeue(Tokens generated, bool avoid_replica, bool in_prefill = false);
+  // The first stage of the last Forward ended.
+  void EndPrefill(bool handed_over, Tokens cached);
   // The answer can be continued no more: tells the core, once.
   void FixAnswer();
   // Nothing if it is closed already, or was refused.

@@ -174,6 +174,7 @@ void PutReplica(const ReplicaView& replica, JsonWriter& json) {
   json.Begin('{')
       .Put("name", replica.name)
       .Put("model", replica.model)
+      .Put("role", LabelOf(replica.role))
       .Put("health", HealthLabel(replica.health))
       .Put("residency", LabelOf(replica.residency))
       .Put("sleeps", replica.sleeps)

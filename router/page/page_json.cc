@@ -78,6 +78,7 @@ void PutRunning(const PageFacts& facts, JsonWriter& json) {
     json.Begin('{');
     PutNames(request, json)
         .Put("replica", request.replica)
+        .Put("prefill", request.prefill)
         .Put("waited_s", request.waited)
         .Put("expected_ttft_s", request.expected_ttft)
         .Put("peak_share", request.peak_share)

@@ -17,7 +17,7 @@ void Admission::Arrive(TicketHolder& holder) {
 
 void Admission::Requeue(bool aborted) {
   const RelayState& answer = state_.answer;
-  ticket_->Requeue(Tokens(std::max(answer.carried, answer.relayed.before)), !aborted);
+  ticket_->Requeue(Tokens(std::max(answer.carried, answer.relayed.before)), !aborted, state_.in_prefill);
 }
 
 void Admission::Close(Outcome outcome) {
@@ -29,7 +29,8 @@ void Admission::Close(Outcome outcome) {
   closed.output = answer.output();
   if (answer.usage) {
     closed.prompt = answer.usage->prompt;
-    if (facts.prompts == 1) closed.cached = answer.usage->cached;
+    // The decode engine of a pair counts what came from the other one, or the hits there.
+    if (facts.prompts == 1 && state_.handover.empty()) closed.cached = answer.usage->cached;
   }
   closed.hit_limit = answer.finish_reason == "length";
   // The count of a list may cover its first element only, the count of a continued answer covers earlier output too.

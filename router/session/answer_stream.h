@@ -19,16 +19,10 @@
 #include "router/session/delivery.h"
 #include "router/session/rules/attempt_end.h"
 #include "router/session/state/answer_memory.h"
+#include "router/session/state/exchange_ends.h"
 #include "router/session/state/session_state.h"
 
 namespace penstock {
-
-// The end of an attempt whose read failed with `status`: an interruption, or the engine's failure.
-AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const absl::Status& status,
-                      absl::string_view message, bool in_body);
-
-// An error that the engine sent, as EngineSaid. The fleet hears of a model that it denies.
-AttemptEnd SaidByEngine(const SessionState& state, const EngineError& error, bool in_stream, bool resume_due);
 
 class AnswerStream {
  public:

@@ -5,9 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/dialect/engine_error.h"
-#include "router/kv_events/session_tag.h"
 #include "router/realtime/upgrade.h"
 #include "router/session/answer_stream.h"
+#include "router/session/state/engine_headers.h"
+#include "router/session/state/exchange_ends.h"
+#include "router/session/state/short_body.h"
 #include "router/session/state/text_counting.h"
 
 namespace penstock {
@@ -19,40 +21,16 @@ constexpr size_t kMaxErrorBody = 1 << 20;
 // An engine answers a request without admission at once, or it hangs.
 constexpr Duration kFreePatience = Duration::Seconds(10);
 
-AttemptEnd NothingSent(EngineErrorKind kind, absl::string_view message) {
-  AttemptEnd end = EngineFailed(kind, message);
-  end.engine_at_fault = false;
-  return end;
-}
-
-AttemptEnd CountedShortage(const SessionState& state) {
-  state.loop.edge().telemetry->OnTurnedAway(TurnedAway::kLocalResources);
-  return RouterShort();
-}
-
 }  // namespace
-
-AttemptEnd SaidByEngine(const SessionState& state, const EngineError& error, bool in_stream, bool resume_due) {
-  if (DeniesModel(error)) state.loop.edge().report(state.forward->replica, EngineNews::kModelDenied);
-  return EngineSaid(error, in_stream, resume_due);
-}
-
-AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const absl::Status& status,
-                      absl::string_view message, bool in_body) {
-  if (auto interrupted = Interruption(state.client(), ticket).End()) return *std::move(interrupted);
-  if (absl::IsResourceExhausted(status)) return CountedShortage(state);
-  if (state.given_up) return EngineFailed(*state.given_up, "The engine does not work any more.", status.message());
-  const EngineErrorKind kind = ReadErrorKind(status, in_body);
-  AttemptEnd end = EngineFailed(kind, message, status.message());
-  // An answer that takes too long in all is no fault of its last engine.
-  end.engine_at_fault = !(kind == EngineErrorKind::kTimeout && Now() >= state.answer_deadline);
-  return end;
-}
 
 asio::awaitable<std::optional<AttemptEnd>> Attempt::Send() {
   // A share: a reload may put another pool in its place while the attempt waits.
   const std::shared_ptr<UpstreamPool> pool = state_.loop.PoolOf(state_.forward->replica);
   if (auto unsuitable = Unsuitable(pool.get())) co_return std::move(unsuitable);
+  if (state_.forward->prefill) {
+    prefill_ = std::make_unique<PrefillStage>(state_, admission_.ticket());
+    if (auto end = co_await prefill_->Run()) co_return std::move(end);
+  }
   if (MayBeSilent(state_.request.endpoint, state_.facts())) state_.silent_work.emplace(state_.engine().notes);
   if (state_.answer.carried > 0) {
     co_await CountText(*pool);
@@ -60,7 +38,8 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Send() {
   }
   if (MergedAnswer::MayMerge(state_)) {
     merged_ = std::make_unique<MergedAnswer>(state_, admission_, delivery_);
-    if (auto end = co_await merged_->Run(pool, EngineHeaders())) co_return std::move(end);
+    if (auto end = co_await merged_->Run(pool, EngineHeaders(state_, admission_.ticket().id())))
+      co_return std::move(end);
   }
   while (true) {
     plan_ = MakePlan();
@@ -102,7 +81,8 @@ std::optional<AttemptEnd> Attempt::Unsuitable(const UpstreamPool* pool) const {
 }
 
 asio::awaitable<void> Attempt::CountText(UpstreamPool& pool) {
-  const std::optional<Tokens> tokens = co_await CountByEngine(state_, pool, exchange_.emplace(), EngineHeaders());
+  const std::optional<Tokens> tokens =
+      co_await CountByEngine(state_, pool, exchange_.emplace(), EngineHeaders(state_, admission_.ticket().id()));
   exchange_.reset();  // The engine did not get the request.
   if (tokens) co_return state_.answer.CountText(*tokens);
   state_.answer.EstimateText(state_.facts().max_output);
@@ -116,21 +96,6 @@ std::optional<AttemptEnd> Attempt::EndAfterCount() const {
   // The rules see that only the end of the answer is missing.
   if (all) return NothingSent(EngineErrorKind::kConnect, "The answer has all the tokens of its limit.");
   return std::nullopt;
-}
-
-HeaderList Attempt::EngineHeaders() const {
-  const TraceHeaders trace = HeadersOf(state_.request.trace.get());
-  const MoreHeaders more{state_.engine().capabilities->request_headers, state_.fleet->config().relay_headers,
-                         state_.loop.edge().pseudonym, trace.parent, trace.state};
-  HeaderList headers = HeadersForEngine(*state_.request.headers, state_.engine().key, state_.request.id, more);
-  const absl::string_view rank_header = state_.engine().capabilities->rank_header;
-  if (state_.request.endpoint == Endpoint::kRealtime) AddUpgrade(*state_.request.headers, headers);
-  if (state_.engine().rank && !rank_header.empty()) headers.Add(rank_header, absl::StrCat(*state_.engine().rank));
-  // A client's own session passes instead.
-  if (state_.engine().tags_sessions && FindHeader(headers, kSessionTagHeader).empty()) {
-    headers.Add(kSessionTagHeader, SessionTag(state_.loop.edge().pseudonym, admission_.ticket().id()));
-  }
-  return headers;
 }
 
 // The request is spliced here, so its memory is free before the answer is read.
@@ -147,7 +112,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool) {
   UpstreamRequest upstream;
   upstream.method = request.method == "HEAD" ? "GET" : std::string(request.method);
   upstream.target = Target();
-  upstream.headers = EngineHeaders();
+  upstream.headers = EngineHeaders(state_, admission_.ticket().id());
   upstream.body = chat ? chat->Pieces() : body->pieces();
   upstream.switches = request.endpoint == Endpoint::kRealtime;
   upstream.repeatable = !state_.facts().has_effects && !upstream.switches;
@@ -160,15 +125,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool) {
     const Duration timeout = state_.Left(state_.limits->connect_timeout + state_.limits->body_timeout);
     written = co_await pool.FinishSend(*exchange_, timeout);
   }
-  const absl::Status& sent = *written;
-  if (auto interrupted = Interruption(state_.client(), admission_.ticket()).End()) co_return std::move(interrupted);
-  if (absl::IsResourceExhausted(sent)) co_return CountedShortage(state_);
-  if (state_.given_up) co_return EngineFailed(*state_.given_up, "The engine does not work any more.");
-  if (!sent.ok() && exchange_->connected()) {
-    const EngineErrorKind kind = absl::IsDeadlineExceeded(sent) ? EngineErrorKind::kTimeout : EngineErrorKind::kClosed;
-    co_return EngineFailed(kind, "The engine did not take the whole request.", sent.message());
-  }
-  if (!sent.ok()) co_return EngineFailed(EngineErrorKind::kConnect, "The engine cannot be reached.", sent.message());
+  if (auto end = SendFailed(state_, admission_.ticket(), *exchange_, *written)) co_return end;
   const Duration first_byte = IsQuick(request.endpoint) ? std::min(kFreePatience, state_.limits->first_byte_timeout)
                                                         : state_.limits->first_byte_timeout;
   const Duration waited = merged_ ? merged_->waited() : Duration();
@@ -210,26 +167,10 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head) {
   return std::nullopt;
 }
 
-// An engine may reset the connection behind its error: the bytes before that count.
 asio::awaitable<std::optional<std::string>> Attempt::ReadErrorBody() {
-  AnswerMemory memory(state_);
-  std::string body;
-  bool fits = true;
-  const auto take = [&](absl::string_view piece) {
-    const size_t size = body.size() + piece.size();
-    fits = size <= kMaxErrorBody && memory.Hold(size);
-    if (fits) body.append(piece.data(), piece.size());
-    return false;
-  };
-  const Instant end = Now() + state_.Left(state_.limits->gap_timeout);
-  absl::StatusOr<bool> ended = false;
-  while (fits && ended.ok() && !*ended) {
-    const Duration left = std::max(Duration(), end - Now());
-    ended = co_await exchange_->ReadWhile(left, take);
-  }
+  ShortBody body = co_await ReadShortBody(state_, *exchange_, kMaxErrorBody);
   if (Interruption(state_.client(), admission_.ticket()).any()) co_return std::nullopt;
-  if (!fits) body.clear();
-  co_return body;
+  co_return std::move(body.bytes);
 }
 
 asio::awaitable<AttemptEnd> Attempt::ReadEngineError() {
@@ -273,7 +214,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadWhole() {
     }
   }
   if (state_.facts().background && end.kind == AttemptEnd::Kind::kFinished) {
-    watch_ = std::make_unique<BackgroundWatch>(state_, EngineHeaders());
+    watch_ = std::make_unique<BackgroundWatch>(state_, EngineHeaders(state_, admission_.ticket().id()));
     const Outcome outcome = co_await watch_->Run();
     admission_.Close(outcome);
   }

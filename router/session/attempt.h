@@ -18,6 +18,7 @@
 #include "router/session/apart/background_watch.h"
 #include "router/session/delivery.h"
 #include "router/session/merged_answer.h"
+#include "router/session/prefill/prefill_stage.h"
 #include "router/session/rules/attempt_end.h"
 #include "router/session/state/message_as_chat.h"
 #include "router/session/state/session_state.h"
@@ -36,13 +37,20 @@ class Attempt {
   boost::asio::awaitable<std::optional<AttemptEnd>> Send();
   boost::asio::awaitable<AttemptEnd> ReadAnswer();
   // The times that the engine got the whole request, and a part of it only.
-  int writes() const { return exchange_ ? exchange_->writes() : 0; }
-  int partial_writes() const { return exchange_ ? exchange_->partial_writes() : 0; }
+  int writes() const {
+    if (state_.in_prefill) return prefill_->writes();
+    return exchange_ ? exchange_->writes() : 0;
+  }
+  int partial_writes() const {
+    if (state_.in_prefill) return prefill_->partial_writes();
+    return exchange_ ? exchange_->partial_writes() : 0;
+  }
   // The attempt ended so, and its engine may work on at a response in the background. A draining router lets it.
   bool LeavesWork(const AttemptEnd& end) const;
   boost::asio::awaitable<void> CancelWork();
   // Closes the connection to the engine: what the attempt waits for ends at once.
   void Abort() {
+    if (prefill_) prefill_->Abort();
     if (exchange_) exchange_->Abort();
     if (watch_) watch_->Leave();
     if (switched_) switched_->Stop();
@@ -72,7 +80,6 @@ class Attempt {
   boost::asio::awaitable<void> CountText(UpstreamPool& pool);
   // The reason not to go on behind the count.
   std::optional<AttemptEnd> EndAfterCount() const;
-  HeaderList EngineHeaders() const;
   std::string Target() const;
   boost::asio::awaitable<std::optional<AttemptEnd>> Begin(UpstreamPool& pool);
   std::optional<AttemptEnd> TakeHead(const UpstreamHead& head);
@@ -93,7 +100,8 @@ class Attempt {
   Delivery& delivery_;
   Plan plan_;
   Reply reply_;
-  std::unique_ptr<MergedAnswer> merged_;  // An embedding that others may join has one.
+  std::unique_ptr<PrefillStage> prefill_;  // A request on a pair has one.
+  std::unique_ptr<MergedAnswer> merged_;   // An embedding that others may join has one.
   std::optional<UpstreamExchange> exchange_;
   std::unique_ptr<SwitchedAnswer> switched_;  // A WebSocket has one.
   std::unique_ptr<BackgroundWatch> watch_;    // A background response has one once its client has the first answer.

@@ -58,8 +58,8 @@ HeaderList Delivery::Headers() const {
 std::string Delivery::Receipt() const {
   const RequestTrace* trace = state_.request.trace.get();
   return ReceiptJson({state_.request.id, trace != nullptr ? trace->trace_id() : "", state_.ReplicaName(),
-                      state_.prepared.service_class.name, *state_.forward, state_.park, state_.estimate.tokens,
-                      state_.ledger.attempts(), resumes_});
+                      state_.PrefillName(), !state_.handover.empty(), state_.prepared.service_class.name,
+                      *state_.forward, state_.park, state_.estimate.tokens, state_.ledger.attempts(), resumes_});
 }
 
 void Delivery::OnPiece(int64_t tokens, Instant now) {

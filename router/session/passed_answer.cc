@@ -7,6 +7,7 @@
 #include "router/responses/response_id.h"
 #include "router/session/answer_stream.h"
 #include "router/session/attempt.h"
+#include "router/session/state/engine_headers.h"
 #include "router/session/whole_answer.h"
 
 namespace penstock {
@@ -43,6 +44,10 @@ SpliceOrder Attempt::MakeOrder() const {
     state_.response_id = NewResponseId(state_.engine().name, state_.prepared.caller.tenant);
     order.response_id = state_.response_id;
   }
+  // A client names no cache: the engine would fetch it from any address.
+  const bool in_pair = state_.fleet->book.fleet().replicas[state_.forward->replica.value()].role != EngineRole::kBoth;
+  if (in_pair && state_.facts().handover_at) order.handover = "null";
+  if (!state_.handover.empty()) order.handover = state_.handover;
   if (state_.answer.carried > 0) {
     order.continue_from = state_.answer.PromptText();
     order.already_generated = Tokens(state_.answer.carried);
@@ -69,7 +74,7 @@ bool Attempt::LeavesWork(const AttemptEnd& end) const {
 }
 
 asio::awaitable<void> Attempt::CancelWork() {
-  BackgroundWatch work(state_, EngineHeaders());
+  BackgroundWatch work(state_, EngineHeaders(state_, admission_.ticket().id()));
   co_await work.Cancel();
 }
 

@@ -104,6 +104,7 @@ asio::awaitable<void> Session::Serve() {
     record_.OnAttemptEnd(end);
     end.writes = attempt_->writes();
     end.partial_writes = attempt_->partial_writes();
+    end.cache_lost = TellsOfLostCache(end);
     if (attempt_->LeavesWork(end)) co_await attempt_->CancelWork();
     attempt_.reset();
     if (state_.answer.usage_check.failed) state_.loop.edge().telemetry->engines().OnFalseUsage(state_.ReplicaName());
@@ -167,6 +168,8 @@ void Session::BeginAttempt(const Forward& forward) {
   state_.heard = Now();
   if (state_.ledger.attempts() == 1) state_.answer_deadline = state_.heard + state_.limits->answer_timeout;
   state_.given_up.reset();
+  state_.in_prefill = false;
+  state_.handover.clear();
   state_.engine_status = 0;
   state_.answer.usage_check = {BoundsOf(state_.facts(), ContextOf(*state_.fleet, forward.replica)), false};
   record_.OnForward();
@@ -197,10 +200,16 @@ AnswerProgress Session::ProgressNow() const {
   for (size_t i = 0; i < std::min(replicas.size(), state_.fleet->engines.size()); ++i) {
     if (!Serves(replicas[i], state_.prepared.model)) continue;
     const std::optional<Capabilities>& capabilities = state_.fleet->engines[i].capabilities;
-    progress.another_serves |= i != state_.forward->replica.value();
+    progress.another_serves |= i != state_.replica().value() && replicas[i].role != EngineRole::kPrefill;
     progress.another_continues |= capabilities && capabilities->Continues(state_.request.endpoint);
   }
   return progress;
+}
+
+bool Session::TellsOfLostCache(const AttemptEnd& end) {
+  if (end.kind != AttemptEnd::Kind::kFailed || state_.handover.empty()) return false;
+  const bool before = std::exchange(state_.cache_failed, true);
+  return !before && end.engine_error == EngineErrorKind::kServer && !end.hopeless;
 }
 
 NextStep Session::Judge(const AttemptEnd& end) {
@@ -212,10 +221,10 @@ NextStep Session::Judge(const AttemptEnd& end) {
   const bool beside = IsQuick(state_.request.endpoint) || state_.request.endpoint == Endpoint::kRealtime;
   const bool broken = blame == Blame::kBroken && !beside;
   if (blame == Blame::kUnreached || (broken && !std::exchange(state_.told_broken, true))) {
-    state_.loop.edge().report(state_.forward->replica,
+    state_.loop.edge().report(state_.replica(),
                               blame == Blame::kUnreached ? EngineNews::kConnectFailed : EngineNews::kBrokenAnswer);
   }
-  state_.ledger.OnEnd(end, state_.forward->replica, state_.answer.delivered);
+  state_.ledger.OnEnd(end, state_.replica(), state_.answer.delivered);
   return After(end, state_.request.endpoint, state_.facts(), ProgressNow(), Now());
 }
 
@@ -262,7 +271,7 @@ bool Session::OnAbort(AbortReason reason) {
 
 // An engine that is merely deaf to its polls still gives tokens. Where no other can take over, it may yet come back.
 void Session::OnReplicaLost(ReplicaId replica, EngineLoss loss) {
-  if (!attempt_ || state_.forward->replica != replica || Now() - state_.heard < kSilence) return;
+  if (!attempt_ || state_.replica() != replica || Now() - state_.heard < kSilence) return;
   const EngineErrorKind kind = loss == EngineLoss::kAsleep ? EngineErrorKind::kAsleep : EngineErrorKind::kHung;
   AttemptEnd end = EngineFailed(kind, "");
   end.writes = attempt_->writes();

@@ -60,6 +60,7 @@ LiveRequest SessionRecord::Describe() const {
   live.service_class = state_.prepared.service_class.name;
   live.tenant = state_.prepared.caller.name;
   live.replica = state_.ReplicaName();
+  live.prefill = state_.PrefillName();
   if (state_.park) live.reason = state_.park->reason;
   live.age = Now() - state_.arrival;
   if (state_.forward) {

@@ -16,6 +16,7 @@ void EngineMetrics::StartAtZero(const ReplicaSpec& replica) {
                       {{"replica", requests_.ReplicaLabel(replica.name)}, {"kind", std::string(kind)}});
   }
   registry_.Counter(MetricNamed("penstock_false_usage_total"), {{"replica", requests_.ReplicaLabel(replica.name)}});
+  if (replica.role == EngineRole::kPrefill) handovers_.StartAtZero(requests_.ReplicaLabel(replica.name));
   for (const absl::string_view result : kSleepResultLabels) {
     if (replica.adapters.on_demand.empty()) break;
     registry_.Counter(MetricNamed("penstock_adapter_loads_total"),

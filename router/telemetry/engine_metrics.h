@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "router/core/contract/fleet.h"
 #include "router/labels/labels.h"
+#include "router/telemetry/handovers/handover_metrics.h"
 #include "router/telemetry/kv_events/kv_event_metrics.h"
 #include "router/telemetry/registry/metric_registry.h"
 #include "router/telemetry/request_metrics.h"
@@ -17,7 +18,7 @@ class EngineMetrics {
  public:
   // Both outlive it.
   EngineMetrics(MetricRegistry& registry, RequestMetrics& requests)
-      : registry_(registry), requests_(requests), kv_events_(registry) {}
+      : registry_(registry), requests_(requests), kv_events_(registry), handovers_(registry) {}
 
   // A counter that nobody has seen at zero misses its first increase.
   void StartAtZero(const ReplicaSpec& replica);
@@ -41,6 +42,10 @@ class EngineMetrics {
   void OnNodeFresh(const std::string& node, absl::string_view exporter);
   // One reading of an exporter of a node ended. `stale`: its samples have no effect.
   void OnNodeScrape(const std::string& node, absl::string_view exporter, NodeScrape result, bool stale);
+  // The first stage of a request on a pair ended, so long after it began.
+  void OnHandover(absl::string_view replica, HandoverEnd end, Duration took) {
+    handovers_.OnEnd(requests_.ReplicaLabel(replica), end, took);
+  }
   // For the thread that reads the events of caches.
   KvEventMetrics& kv_events() { return kv_events_; }
 
@@ -48,6 +53,7 @@ class EngineMetrics {
   MetricRegistry& registry_;
   RequestMetrics& requests_;
   KvEventMetrics kv_events_;
+  HandoverMetrics handovers_;
 };
 
 }  // namespace penstock

@@ -22,6 +22,8 @@ struct PlainOrders {
   std::atomic<bool> sleep{false};          // Order the first replica to sleep, with the next event.
   std::atomic<bool> wake{false};           // And to wake.
   std::atomic<bool> one_by_one{false};     // The attempts of a request go to the replicas in their order, up or not.
+  std::atomic<int> prefill{-1};            // The prompt goes to this replica; negative: to that of the answer.
+  std::atomic<bool> prefill_once{false};   // For the next Forward only.
   std::atomic<int> views{0};               // Asked for so far.
 };
 
@@ -104,8 +106,8 @@ class PlainCore : public AdmissionCore {
       const ReplicaId replica(static_cast<uint32_t>(i));
       const ReplicaSpec& spec = fleet_.replicas[i];
       const bool serves = std::find(spec.models.begin(), spec.models.end(), live.arrived.model) != spec.models.end();
-      if (serves && !spec.removed && health_[replica] != Health::kDown && health_[replica] != Health::kDraining &&
-          !(avoid && replica == live.replica))
+      if (serves && !spec.removed && spec.role != EngineRole::kPrefill && health_[replica] != Health::kDown &&
+          health_[replica] != Health::kDraining && !(avoid && replica == live.replica))
         able.push_back(replica);
     }
     if (able.empty() && avoid) return Place(id, live, false, actions);
@@ -122,7 +124,14 @@ class PlainCore : public AdmissionCore {
     live.lease = LeaseId(++leases_);
     live.parked = live.aborted = false;
     ++live.tries;
-    actions.push_back(Forward{id, live.replica, live.lease, Duration(), Duration::Milliseconds(5), 0.5});
+    Forward forward{id, live.replica, live.lease, Duration(), Duration::Milliseconds(5), 0.5};
+    const int prefill = orders_.prefill;
+    if (prefill >= 0) {
+      const ReplicaId first(static_cast<uint32_t>(prefill));
+      forward.prefill = PrefillOrder{first, LeaseId(++leases_), Duration::Milliseconds(5)};
+    }
+    if (orders_.prefill_once) orders_.prefill = -1;
+    actions.push_back(forward);
   }
 
   void MaybeAbort(const StreamTokens& stream, std::vector<Action>& actions) {

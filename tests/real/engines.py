@@ -137,8 +137,8 @@ class RealEngine:
 class Vllm(RealEngine):
     running_names = ("vllm:num_requests_running", "vllm:num_requests_waiting")
 
-    def __init__(self, folder, name, *more):
-        """`more` are flags after the usual ones; the last value of a flag counts."""
+    def __init__(self, folder, name, *more, variables=()):
+        """`more` are flags after the usual ones; the last value of a flag counts. `variables` add to its environment."""
         port = free_port()
         environment = CACHE / "vllm"
         command = [
@@ -148,7 +148,7 @@ class Vllm(RealEngine):
             "--enforce-eager", "--enable-auto-tool-choice",
             "--tool-call-parser", "hermes", "--logits-processors", "forced_length:ForcedLength",
             "--middleware", "forced_length.LengthHeader", *more]
-        super().__init__(name, command, port, folder / f"{name}-{port}.log", VLLM_ENVIRONMENT)
+        super().__init__(name, command, port, folder / f"{name}-{port}.log", {**VLLM_ENVIRONMENT, **dict(variables)})
 
     def core_pid(self):
         """The process that runs the model; the API server is its parent."""

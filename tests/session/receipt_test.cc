@@ -34,6 +34,14 @@ TEST(Receipts, HoldTheLastDecision) {
   EXPECT_EQ(nlohmann::json::parse(ReceiptJson(Example())), expected);
 }
 
+TEST(Receipts, NameBothReplicasOfAPair) {
+  Receipt receipt = Example();
+  receipt.prefill = "prompts \"a\"";
+  receipt.handed_over = true;
+  const nlohmann::json expected = {{"replica", "prompts \"a\""}, {"handed_over", true}};
+  EXPECT_EQ(nlohmann::json::parse(ReceiptJson(receipt))["prefill"], expected);
+}
+
 TEST(Receipts, NameTheReasonOfAWaitByTheTableOfWaitReasons) {
   Receipt receipt = Example();
   for (const WaitReasonTraits& traits : kWaitReasons) {

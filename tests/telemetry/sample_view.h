@@ -91,6 +91,7 @@ inline std::string SampleExposition() {
   telemetry.engines().OnSleepEnd("code-a", SleepResult::kOk);
   telemetry.engines().OnAdapterLoad("code-a", SleepResult::kOk, Duration::Seconds(1));
   telemetry.engines().OnWakeEnd("code-a", SleepResult::kOk, Duration::Seconds(2));
+  telemetry.engines().OnHandover("code-a", HandoverEnd::kHandedOver, Duration::Seconds(2));
   telemetry.batches().StartAtZero();
   telemetry.batches().SetOpen("in_progress", 1);
   telemetry.batches().SetLines(3, 5);

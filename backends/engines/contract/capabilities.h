@@ -30,6 +30,7 @@ struct Capabilities {
   Duration abort_memory_hold;                  // Memory may stay taken for this long after a cancel.
   OutputLimits output_limits{};                // The fields of a request that limit its output.
   bool names_responses = false;                // It keeps a response under the id that the body's request_id names.
+  bool hands_over = false;                     // Its connectors hand caches over (backends/dialect/handover).
   TextCount text_count{};                      // For engines that put several tokens into an event.
   const char* rank_header = "";                // Names the data-parallel rank of a request. Empty: none does.
   // Headers of a client that this kind of engine gets beside the usual ones, in lower case.

@@ -57,6 +57,7 @@ constinit const EngineDeclaration kVllmEngine = {
                      .abort_memory_hold = Duration::Milliseconds(50),
                      .output_limits = kOpenAiLimits,
                      .names_responses = true,
+                     .hands_over = true,
                      .text_count = {"/tokenize", AskVllmCount, ReadVllmCount},
                      .rank_header = "X-data-parallel-rank"},
     .defaults = {.keeps_prefixes = true},

@@ -58,6 +58,8 @@ std::optional<SequenceId> Engine::Submit(const SequenceOrder& order, Instant now
   sequence.prefix_blocks = order.prefix_blocks;
   sequence.session = order.session;
   sequence.embedding = order.embedding;
+  sequence.keeps = order.keeps;
+  sequence.arrived = order.arrived;
   if (!machine_.Submit(sequence)) return std::nullopt;
   Record& record = records_[sequence.id];
   record.order = order;
@@ -92,10 +94,10 @@ bool Engine::Wake() {
 }
 
 void Engine::Abort(SequenceId id) {
-  const auto found = records_.find(id);
-  if (found == records_.end()) return;
   machine_.Abort(id);
-  records_.erase(found);
+  records_.erase(id);
+  // While a listener is called, FinishStep() goes on.
+  if (touched_.empty() && CanBegin() && on_work_) on_work_();
 }
 
 StepWork Engine::BeginStep(Instant now) {

@@ -44,6 +44,8 @@ struct SequenceOrder {
   std::vector<uint64_t> prefix_blocks;
   std::string session;
   bool embedding = false;
+  bool keeps = false;  // Its cache stays behind its end, until Abort().
+  Tokens arrived{0};   // Leading tokens whose cache another engine handed over.
   FinishReason reason = FinishReason::kStop;
   std::optional<Tokens> max_tokens;  // The limit of the client.
   bool stream = false;
@@ -73,6 +75,7 @@ class Engine {
 
   // Queues a sequence. Null when it can never run.
   std::optional<SequenceId> Submit(const SequenceOrder& order, Instant now);
+  // Also what a sequence that ended keeps.
   void Abort(SequenceId id);
   // `on_work` is called when there is work and no step is in flight.
   void OnWork(std::function<void()> on_work) { on_work_ = std::move(on_work); }

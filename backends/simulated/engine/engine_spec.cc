@@ -47,6 +47,14 @@ StepCoefficients PriorOf(const Config& config, const ReplicaConfig& replica, con
   return StepPrior(gpu, shape, options);
 }
 
+// Seconds per token, as the router expects them.
+double TransferOf(const Config& config, const ReplicaConfig& replica, Tokens block) {
+  constexpr double kBytesPerGB = 1e9;
+  constexpr double kPrompt = 4096;
+  const auto footprint = ReplicaFootprint(config, replica, replica.model, block);
+  return footprint ? footprint->Expected(kPrompt) / kPrompt / (replica.transfer * kBytesPerGB) : 0;
+}
+
 }  // namespace
 
 bool EngineSpec::Serves(const std::string& name) const {
@@ -97,6 +105,8 @@ absl::StatusOr<EngineSpec> SpecOf(const Config& config, const ReplicaConfig& rep
   spec.time_scale = replica.simulated->time_scale;
   spec.seed = replica.simulated->seed;
   spec.natural = replica.simulated->natural;
+  spec.hands_over = replica.role != ReplicaRole::kBoth;
+  spec.transfer = TransferOf(config, replica, spec.limits.block);
   return spec;
 }
 

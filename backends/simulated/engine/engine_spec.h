@@ -34,6 +34,8 @@ struct EngineSpec {
   double time_scale = 1;            // 10 means ten times faster than real time.
   uint64_t seed = 1;
   bool natural = false;                   // Answers end by themselves, and the model calls tools of its own choice.
+  bool hands_over = false;                // It has a connector: it keeps caches for other engines and fetches theirs.
+  double transfer = 0;                    // Seconds per token of a cache on its way to another engine; simulated.
   std::shared_ptr<CacheFeed> cache_feed;  // Null: nobody wants to know the changes of its prefix cache.
 
   bool LlamaDialect() const { return limits.overflow == Overflow::kError; }

@@ -218,6 +218,9 @@ std::string WholeAnswer(const Job& job, bool llama, int64_t created, const std::
   for (size_t i = 0; i < choices.size(); ++i) {
     answer["choices"].push_back(ChoiceJson(job, static_cast<int>(i), choices[i], llama));
   }
+  if (job.kept) {
+    answer["kv_transfer_params"] = CacheOffer(job.kept_at, usage.prompt, job.block, usage.cached);
+  }
   if (llama) {
     answer["system_fingerprint"] = kFingerprint;
     answer["timings"] = json::parse(TimingsJson(usage));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace penstock::simulated {
 
 Exchange::Exchange(std::shared_ptr<Engine> engine, Job job, int64_t created, std::function<void()> on_change)
@@ -24,6 +26,8 @@ void Exchange::Start(Instant now) {
     order.prefix_blocks = prompt.blocks;
     order.session = job_.session;
     order.embedding = embeddings;
+    order.keeps = job_.kept != nullptr;
+    order.arrived = job_.arrived;
     order.max_tokens = job_.max_tokens;
     order.stream = job_.stream;
     order.listener = this;
@@ -97,6 +101,7 @@ void Exchange::OnEnd(int index, const SequenceEnded& ended) {
   if (ended.end == SequenceEnd::kPoolExhausted) return Fail(PoolExhausted());
   Flush(index);
   cached_ += ended.cached_prompt;
+  if (job_.kept) job_.kept->Add(job_.id, progress.id, job_.prompts.front().tokens, Now());
   if (job_.route != Route::kEmbeddings) {
     FinishChoice(index, ended.end == SequenceEnd::kContextFull ? FinishReason::kLength : job_.choices[index].reason);
   }

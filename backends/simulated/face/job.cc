@@ -39,6 +39,18 @@ void ReadModel(BodyReader& body, const Engine& engine, Job& job) {
   job.model = *name;
 }
 
+void ReadCache(BodyReader& body, const Engine& engine, Job& job) {
+  const json* params = body.Find("kv_transfer_params");
+  if (params == nullptr || engine.spec().LlamaDialect()) return;
+  if (!params->is_object()) {
+    body.FailField("kv_transfer_params", "kv_transfer_params: Input should be a valid dictionary", "Bad Request");
+    return;
+  }
+  // Without a connector, vLLM warns and computes the prompt.
+  if (engine.spec().hands_over) job.cache = ReadCacheOrder(*params);
+  job.block = engine.spec().limits.block;
+}
+
 // llama-server: -1 is no limit, 0 makes one token, n_predict wins.
 void ReadLimit(BodyReader& body, const Engine& engine, Route route, Fields& fields) {
   const bool llama = engine.spec().LlamaDialect();
@@ -255,6 +267,7 @@ std::variant<Job, ApiError> ParseJob(Route route, std::string_view text, const J
     ReadEmbedding(body, options, job);
   } else {
     fields = ReadGeneration(body, headers, engine, options, job);
+    ReadCache(body, engine, job);
   }
   for (const Prompt& prompt : job.prompts) {
     if (!body.error()) CheckContext(body, engine, prompt, fields.max_tokens);

@@ -13,6 +13,8 @@
 #include "backends/simulated/engine/engine.h"
 #include "backends/simulated/face/choice_plan.h"
 #include "backends/simulated/face/response_log.h"
+#include "backends/simulated/handover/cache_words.h"
+#include "backends/simulated/handover/kept_caches.h"
 #include "backends/simulated/machine/text.h"
 #include "base/units.h"
 
@@ -41,6 +43,11 @@ struct Job {
   std::vector<ChoicePlan> choices;  // Empty for embeddings.
   int dimensions = 256;             // Embeddings.
   bool base64 = false;
+  CacheOrder cache;                  // The words of kv_transfer_params.
+  std::shared_ptr<KeptCaches> kept;  // Its cache goes there behind its end. Null: nowhere.
+  CachePlace kept_at;                // The place of that cache.
+  Tokens block{16};                  // The tokens of its blocks.
+  Tokens arrived{0};                 // Tokens of the prompt whose cache another engine handed over.
   std::shared_ptr<ResponseLog> log;  // A response; the answer goes there.
 };
 

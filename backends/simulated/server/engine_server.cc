@@ -20,7 +20,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 asio::awaitable<void> Accept(tcp::acceptor& acceptor, Engines ranks, std::shared_ptr<OpenSockets> open,
-                             std::shared_ptr<ResponseStore> responses) {
+                             EngineStores stores) {
   for (;;) {
     boost::system::error_code error;
     tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
@@ -31,14 +31,17 @@ asio::awaitable<void> Accept(tcp::acceptor& acceptor, Engines ranks, std::shared
       co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
       continue;
     }
-    asio::co_spawn(acceptor.get_executor(), ServeConnection(std::move(socket), ranks, open, responses), asio::detached);
+    asio::co_spawn(acceptor.get_executor(), ServeConnection(std::move(socket), ranks, open, stores), asio::detached);
   }
 }
 
 }  // namespace
 
 EngineServer::EngineServer(asio::io_context& context, Engines ranks)
-    : context_(context), acceptor_(context), ranks_(std::move(ranks)) {}
+    : context_(context),
+      acceptor_(context),
+      ranks_(std::move(ranks)),
+      stores_{std::make_shared<ResponseStore>(), std::make_shared<KeptCaches>(ranks_.front())} {}
 
 absl::Status EngineServer::Listen(const tcp::endpoint& endpoint) {
   boost::system::error_code error;
@@ -51,7 +54,7 @@ absl::Status EngineServer::Listen(const tcp::endpoint& endpoint) {
                                                 error.message(), error.value()));
   }
   address_ = acceptor_.local_endpoint();
-  asio::co_spawn(context_, Accept(acceptor_, ranks_, open_, responses_), asio::detached);
+  asio::co_spawn(context_, Accept(acceptor_, ranks_, open_, stores_), asio::detached);
   return absl::OkStatus();
 }
 
@@ -60,7 +63,8 @@ void EngineServer::Die() {
   acceptor_.close(ignored);
   // Sessions find the end of their sockets, and end.
   for (tcp::socket* socket : *open_) socket->shutdown(tcp::socket::shutdown_both, ignored);
-  responses_->Clear();
+  stores_.responses->Clear();
+  stores_.kept->Clear();
   for (const auto& rank : ranks_) rank->Restart();
 }
 

@@ -36,7 +36,7 @@ class EngineServer {
   boost::asio::ip::tcp::endpoint address_;
   Engines ranks_;
   std::shared_ptr<OpenSockets> open_ = std::make_shared<OpenSockets>();
-  std::shared_ptr<ResponseStore> responses_ = std::make_shared<ResponseStore>();
+  const EngineStores stores_;
 };
 
 }  // namespace penstock::simulated

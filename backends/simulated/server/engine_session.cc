@@ -20,7 +20,7 @@
 
 #include "backends/simulated/face/exchange.h"
 #include "backends/simulated/face/job.h"
-#include "backends/simulated/face/sleep_pages.h"
+#include "backends/simulated/server/cache_transfer.h"
 #include "backends/simulated/server/framing.h"
 #include "backends/simulated/server/host_time.h"
 #include "backends/simulated/server/http_request.h"
@@ -42,11 +42,11 @@ constexpr uint32_t kMostHeader = 64 * 1024;
 
 class Session {
  public:
-  Session(tcp::socket socket, Engines ranks, std::shared_ptr<ResponseStore> responses)
+  Session(tcp::socket socket, Engines ranks, EngineStores stores)
       : stream_(std::move(socket)),
         ranks_(std::move(ranks)),
         engine_(ranks_.front()),
-        responses_(std::move(responses)),
+        stores_(std::move(stores)),
         wake_(stream_.get_executor()) {
     wake_.expires_at(asio::steady_timer::time_point::max());
   }
@@ -72,7 +72,7 @@ class Session {
   beast::tcp_stream stream_;
   const Engines ranks_;
   const std::shared_ptr<Engine> engine_;  // The first rank, for pages.
-  const std::shared_ptr<ResponseStore> responses_;
+  const EngineStores stores_;
   asio::steady_timer wake_;  // Cancelled when the exchange has output or the client is gone.
   beast::flat_buffer buffer_;
   asio::cancellation_signal stop_watching_;
@@ -124,6 +124,7 @@ asio::awaitable<bool> Session::Read(Request& request) {
 }
 
 asio::awaitable<bool> Session::Answer(const Request& request) {
+  stores_.kept->Expire(Now());
   const std::string_view target = View(request.target());
   const size_t mark = target.find('?');
   const std::string_view path = target.substr(0, mark);
@@ -139,7 +140,7 @@ asio::awaitable<bool> Session::Answer(const Request& request) {
     Page metrics = RankMetricsPage(ranks_);
     co_return co_await SendPage(request, std::move(metrics));
   }
-  Page page = co_await AnswerAnyPage(asked, engine_);
+  Page page = co_await AnswerEveryPage(asked, engine_, stores_.kept);
   co_return co_await SendPage(request, std::move(page));
 }
 
@@ -148,11 +149,9 @@ asio::awaitable<bool> Session::Generate(const Request& request, Route route) {
   const JobHeaders headers{Header(request, "x-simulated-output-tokens"), Header(request, "x-request-id"),
                            Header(request, "x-session-id")};
   const std::shared_ptr<Engine> rank = RankNamed(ranks_, Header(request, "x-data-parallel-rank"));
-  if (rank == nullptr) {
-    Page page = ErrorPage({400, "data_parallel_rank is out of range", "BadRequestError", "", {}}, *engine_);
-    co_return co_await SendPage(request, std::move(page));
-  }
-  auto parsed = ParseJob(route, request.body(), headers, *engine_, NewSerial());
+  std::variant<Job, ApiError> parsed = ApiError{400, "data_parallel_rank is out of range", "BadRequestError", "", {}};
+  if (rank != nullptr) parsed = ParseJob(route, request.body(), headers, *engine_, NewSerial());
+  if (const auto lost = co_await PrepareCache(parsed, stream_.socket(), stores_.kept, *engine_)) parsed = *lost;
   if (const auto* error = std::get_if<ApiError>(&parsed)) {
     Page page = ErrorPage(*error, *engine_, route);
     co_return co_await SendPage(request, std::move(page));
@@ -179,7 +178,7 @@ asio::awaitable<bool> Session::Respond(const Request& request, const PageRequest
   if (request.method() == http::verb::post) co_await PassApiServer(engine_->spec(), stream_.get_executor());
   const JobHeaders headers{Header(request, "x-simulated-output-tokens"), {}};
   const std::shared_ptr<Engine> rank = RankNamed(ranks_, Header(request, "x-data-parallel-rank"));
-  ResponseReply reply = responses_->Answer(asked, headers, rank == nullptr ? engine_ : rank, NewSerial(), Now());
+  ResponseReply reply = stores_.responses->Answer(asked, headers, rank == nullptr ? engine_ : rank, NewSerial(), Now());
   if (reply.page) co_return co_await SendPage(request, *std::move(reply.page));
   WatchForClose();
   reply.run->Listen(this, [this] { wake_.cancel(); });
@@ -290,8 +289,8 @@ asio::awaitable<bool> Session::Write(std::string_view bytes) {
 }  // namespace
 
 asio::awaitable<void> ServeConnection(tcp::socket socket, Engines ranks, std::shared_ptr<OpenSockets> open,
-                                      std::shared_ptr<ResponseStore> responses) {
-  Session session(std::move(socket), std::move(ranks), std::move(responses));
+                                      EngineStores stores) {
+  Session session(std::move(socket), std::move(ranks), std::move(stores));
   open->insert(&session.socket());
   co_await session.Serve();
   open->erase(&session.socket());

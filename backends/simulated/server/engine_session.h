@@ -8,6 +8,7 @@
 #include <set>
 
 #include "backends/simulated/engine/engine.h"
+#include "backends/simulated/handover/kept_caches.h"
 #include "backends/simulated/responses/response_store.h"
 
 namespace penstock::simulated {
@@ -15,10 +16,15 @@ namespace penstock::simulated {
 // The sockets of an engine's connections.
 using OpenSockets = std::set<boost::asio::ip::tcp::socket*>;
 
+// The memory of an engine beside its batch.
+struct EngineStores {
+  std::shared_ptr<ResponseStore> responses;
+  std::shared_ptr<KeptCaches> kept;
+};
+
 // Serves requests until the client closes the connection, is idle for 5 s, or breaks the protocol.
 boost::asio::awaitable<void> ServeConnection(boost::asio::ip::tcp::socket socket, Engines ranks,
-                                             std::shared_ptr<OpenSockets> open,
-                                             std::shared_ptr<ResponseStore> responses);
+                                             std::shared_ptr<OpenSockets> open, EngineStores stores);
 
 }  // namespace penstock::simulated
 

@@ -211,6 +211,7 @@ void FleetState::Show(CoreView& view, Instant now) const {
     const int busy = BusyNeighbours(replica);
     out.name = replica.spec().name;
     if (!replica.spec().models.empty()) out.model = spec_.models[replica.spec().models.front().value()].name;
+    out.role = replica.spec().role;
     out.health = replica.health;
     out.residency = replica.presence.residency;
     out.running = static_cast<int64_t>(replica.requests().size());

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/engine_role.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "kvmodel/footprint.h"
@@ -43,10 +44,6 @@ struct GpuSpec {
   bool managed = false;  // The core moves the limits of its engines, within `elastic`.
   bool operator==(const GpuSpec&) const = default;
 };
-
-// The part of a request that an engine of a pair computes. A prefill engine computes prompts and hands their cache
-// over; a decode engine takes it and generates. An engine of kBoth does all itself.
-enum class EngineRole : uint8_t { kBoth, kPrefill, kDecode };
 
 // A replica that may give its memory back.
 struct SleepSpec {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/engine_role.h"
 #include "base/grey_cause.h"
 #include "base/health.h"
 #include "base/residency.h"
@@ -104,6 +105,7 @@ struct NodeView {
 struct ReplicaView {
   std::string name;
   std::string model;
+  EngineRole role = EngineRole::kBoth;
   Health health = Health::kDown;
   Residency residency = Residency::kAwake;
   bool sleeps = false;  // It may give its memory back.

@@ -72,6 +72,10 @@ HangWatch::Work HangPatrol::WorkOf(ReplicaId replica, const ReplicaSpec& spec, I
   // The view may be older than the replica.
   if (view.name != spec.name) return work;
   work.running = view.running;
+  // A prompt that was computed stays in the books until its cache was handed over. Until then the decode engine owes
+  // nothing.
+  if (spec.role == EngineRole::kPrefill) work.running = view.prefilling;
+  if (spec.role == EngineRole::kDecode) work.running -= view.prefilling;
   // The factor of a guessed prior moves with the first observed step.
   const bool known = spec.prior_known || view.step_factor != 1;
   const PrefillWork least = PrefillOf(Tokens(0), Tokens(1));

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/dialect/handover/handover.h"
 #include "router/openai/error/api_error.h"
 
 namespace penstock {
@@ -14,7 +15,12 @@ SplicedBody::SplicedBody(absl::string_view body, Endpoint endpoint, const Reques
   if (facts.model_at && !order.engine_model.empty() && order.engine_model != facts.model) {
     Replace(*facts.model_at, facts.in_form ? std::string(order.engine_model) : JsonQuote(order.engine_model));
   }
-  SpliceStream(facts, order);
+  if (order.prompt_only) {
+    SplicePromptOnly(facts);
+  } else {
+    SpliceStream(facts, order);
+  }
+  if (!order.handover.empty()) SpliceHandover(facts, order);
   if (!order.response_id.empty()) {
     const std::string id = JsonQuote(order.response_id);
     if (facts.request_id_at) {
@@ -59,6 +65,26 @@ void SplicedBody::SpliceStream(const RequestFacts& facts, const SpliceOrder& ord
   }
 }
 
+void SplicedBody::SpliceHandover(const RequestFacts& facts, const SpliceOrder& order) {
+  if (facts.handover_at) return Replace(*facts.handover_at, std::string(order.handover));
+  InsertField(absl::StrCat("\"", kHandoverField, "\":", order.handover));
+}
+
+void SplicedBody::SplicePromptOnly(const RequestFacts& facts) {
+  if (facts.stream_at) Replace(*facts.stream_at, "false");
+  if (facts.stream_options_at) Replace(*facts.stream_options_at, "null");
+  // vLLM refuses a least length above the limit.
+  if (facts.min_tokens_at) Replace(*facts.min_tokens_at, "0");
+  bool limited = false;
+  for (const GivenLimits* given : {&facts.limits, &facts.null_limits}) {
+    for (const GivenLimit& limit : *given) {
+      Replace(limit.at, "1");
+      limited |= limit.field == "max_tokens";
+    }
+  }
+  if (!limited) InsertField("\"max_tokens\":1");
+}
+
 void SplicedBody::SpliceContinuation(Endpoint endpoint, const RequestFacts& facts, const SpliceOrder& order) {
   const JsonSpan prompt = *facts.prompt_at;
   const size_t last = prompt.end - 1;  // The closing quote or bracket.
@@ -71,6 +97,7 @@ void SplicedBody::SpliceContinuation(Endpoint endpoint, const RequestFacts& fact
   } else {
     Replace(JsonSpan{last, last}, std::string(*order.continue_from));
   }
+  if (order.prompt_only) return;
   for (const GivenLimit& limit : facts.limits) {
     if (!limit.value) continue;
     const int64_t left = std::max<int64_t>(1, *limit.value - order.already_generated.value());

@@ -23,6 +23,10 @@ struct SpliceOrder {
   // Continues an answer that was cut: text that the client already has, as the inside of a JSON string. Outlives this.
   std::optional<absl::string_view> continue_from;
   Tokens already_generated{0};  // Taken off every limit of the output.
+  // The engine computes the prompt only: one token of output, no stream.
+  bool prompt_only = false;
+  // kv_transfer_params: its value, instead of the client's. Empty: keep. Outlives this.
+  absl::string_view handover;
 };
 
 class SplicedBody {
@@ -42,6 +46,8 @@ class SplicedBody {
   void Replace(JsonSpan at, std::string text);
   void InsertField(absl::string_view field);
   void SpliceStream(const RequestFacts& facts, const SpliceOrder& order);
+  void SpliceHandover(const RequestFacts& facts, const SpliceOrder& order);
+  void SplicePromptOnly(const RequestFacts& facts);
   void SpliceContinuation(Endpoint endpoint, const RequestFacts& facts, const SpliceOrder& order);
   void Cut(absl::string_view body);
 

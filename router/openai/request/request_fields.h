@@ -71,6 +71,7 @@ enum class RequestField : uint8_t {
   kMetadata,
   kChatTemplate,
   kChatTemplateKwargs,
+  kKvTransferParams,
   kFieldCount,
   kOutputLimit,  // Any of them.
   kNone,

@@ -65,8 +65,11 @@ MaybeError ReadInteger(const RequestFields& fields, Field field, int64_t least, 
 MaybeError ReadLimits(const RequestFields& fields, RequestFacts& facts) {
   for (const LimitField& given : fields.limits()) {
     const JsonValue value = fields.ValueIn(given.at);
-    if (value.kind() == JsonKind::kNull) continue;
     const OutputLimit& row = *given.row;
+    if (value.kind() == JsonKind::kNull) {
+      facts.null_limits.push_back(GivenLimit{row.field, std::nullopt, given.at});
+      continue;
+    }
     std::optional<int64_t> limit;
     if (!row.unlimited || value.Integer() != row.unlimited) {
       if (MaybeError error = ReadNumber(row.field, value, row.least, kMaxOutputLimit, limit)) return error;
@@ -174,7 +177,10 @@ void ReadAnswerShape(const RequestFields& fields, RequestFacts& facts) {
   const JsonValue* logprobs = fields.Find(Field::kLogprobs);
   facts.has_logprobs =
       (logprobs != nullptr && logprobs->raw() != "false") || fields.Find(Field::kTopLogprobs) != nullptr;
-  facts.has_logprobs |= fields.Find(Field::kPromptLogprobs) != nullptr;
+  facts.has_prompt_logprobs = fields.Find(Field::kPromptLogprobs) != nullptr;
+  facts.has_logprobs |= facts.has_prompt_logprobs;
+  facts.min_tokens_at = fields.Span(Field::kMinTokens);
+  facts.handover_at = fields.Span(Field::kKvTransferParams);
   for (auto field = Field::kResponseFormat; field <= Field::kMinTokens;
        field = static_cast<RequestField>(static_cast<int>(field) + 1)) {
     facts.has_structure |= fields.Find(field) != nullptr;
@@ -224,6 +230,11 @@ MaybeError ReadFields(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
 bool RequestFacts::Continuable(Endpoint endpoint) const {
   return StreamsText(endpoint) && prompt_is_text && n == 1 && !has_tools && !has_logprobs && !has_structure && !echo &&
          !seeded && !has_own_template && !ends_with_assistant;
+}
+
+bool RequestFacts::Divisible(Endpoint endpoint) const {
+  return (endpoint == Endpoint::kChat || endpoint == Endpoint::kCompletions) && n == 1 && prompts == 1 && !echo &&
+         !has_prompt_logprobs && max_output != Tokens(1);
 }
 
 bool RequestFacts::Reassemblable(Endpoint endpoint) const {

@@ -37,7 +37,8 @@ struct RequestFacts {
   // The client is the router and gathers the answer: `stream` and `asks_usage` are set although the body has neither.
   bool stream_inside = false;
   GivenLimits limits;
-  Tokens max_output{0};  // The limit that counts with the engines of the model (MostOutput); 0: none.
+  GivenLimits null_limits;  // Those that stand there as null: they do not count.
+  Tokens max_output{0};     // The limit that counts with the engines of the model (MostOutput); 0: none.
   int64_t n = 1;
   int64_t prompts = 1;  // Elements of a prompt array or an embedding list.
   std::string service_tier;
@@ -54,9 +55,13 @@ struct RequestFacts {
   std::optional<JsonSpan> prompt_at;               // messages, prompt, input or query.
   absl::InlinedVector<JsonSpan, 2> before_prompt;  // The fields that an engine puts before it.
 
+  std::optional<JsonSpan> min_tokens_at;  // The least length of the answer.
+  std::optional<JsonSpan> handover_at;    // kv_transfer_params
+
   // Facts that make an answer impossible to continue or to reassemble.
   bool has_tools = false;
   bool has_logprobs = false;
+  bool has_prompt_logprobs = false;
   bool has_structure = false;        // A format, grammar or least length that binds the answer as a whole.
   bool has_own_template = false;     // Says itself how the chat template is to end.
   bool prompt_is_text = false;       // Chat messages, or one prompt string.
@@ -83,6 +88,8 @@ struct RequestFacts {
   const TextCounts& LargestPrompt() const { return largest_prompt ? *largest_prompt : text; }
   // The answer's text can be cut and continued by a longer prompt without the client seeing it.
   bool Continuable(Endpoint endpoint) const;
+  // One engine may compute the prompt, and another one may answer.
+  bool Divisible(Endpoint endpoint) const;
   // The answer can be rebuilt exactly from its stream.
   bool Reassemblable(Endpoint endpoint) const;
 };

@@ -49,6 +49,7 @@ function drawComparison(rows) {
 const sorting = { column: 'name', descending: false };
 const replicaColumns = [
   { ...name(['Replica', 'name']), sort: 'name' }, { ...name(['Model', 'model']), sort: 'model' },
+  { title: 'Role', sort: 'role', cell: (row) => (row.role === 'both' ? '–' : row.role) },
   { title: 'Health', sort: 'health', cell: (row) => (row.health === 'up' && row.stalled ? { chip: 'bad', text: 'stands still' }
     : row.health === 'up' && row.node_closed ? { chip: 'bad', text: 'node closed' }
     : row.health === 'up' && row.derate > 1 ? { chip: 'warn', text: `${row.derate.toFixed(1)}x slow (${row.grey_cause})` }
@@ -176,7 +177,7 @@ function drawDetail() {
   const live = latest.requests.waiting.find((row) => row.request === opened) || latest.requests.running.find((row) => row.request === opened);
   const known = decisions.filter((each) => each.request === opened);
   const facts = { ...Object.assign({}, ...[...known].reverse()), ...(live || {}) };
-  const state = latest.requests.waiting.includes(live) ? `waits: ${live.why}` : live ? `runs on ${live.replica}` : 'no longer among those shown';
+  const state = latest.requests.waiting.includes(live) ? `waits: ${live.why}` : live ? `runs on ${live.replica}${live.prefill && live.prefill !== live.replica ? `, prompt from ${live.prefill}` : ''}` : 'no longer among those shown';
   fillFacts(byId('detail-facts'), [['State', state], ['Model', facts.model || '–'], ['Class', facts.class || '–'],
     ['Tenant', facts.tenant || 'no tenant'], ['Endpoint', facts.endpoint || '–'], ['Client', facts.client || '–'],
     ['Prompt', `${short(facts.prompt_tokens_estimate)} tokens estimated` + (facts.prompt_tokens ? `, ${short(facts.prompt_tokens)} counted` : '')],

@@ -180,6 +180,7 @@ void RivalBooks::Show(Instant now, CoreView& view) const {
     ReplicaView replica;
     replica.name = spec.name;
     if (!spec.models.empty()) replica.model = fleet_.models[spec.models.front().value()].name;
+    replica.role = spec.role;
     replica.health = state.health;
     replica.running = state.running;
     replica.prefilling = state.prefilling;

@@ -38,6 +38,12 @@ AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message, absl::s
   return end;
 }
 
+AttemptEnd NothingSent(EngineErrorKind kind, absl::string_view message) {
+  AttemptEnd end = EngineFailed(kind, message);
+  end.engine_at_fault = false;
+  return end;
+}
+
 AttemptEnd RouterShort() {
   return TurnedAwayBy(ErrorName::kNoLocalResources, "The router lacks the means for another connection. Retry later.");
 }

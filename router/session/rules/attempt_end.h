@@ -30,6 +30,8 @@ struct AttemptEnd {
   bool denied = false;
   // The engine is at fault: logged and counted as its error.
   bool engine_at_fault = false;
+  // The decode engine of a pair said so, and it was to take a cache over: it may compute the prompt, once.
+  bool cache_lost = false;
   // The times that the engine got the whole request, and a part of it only.
   int writes = 0;
   int partial_writes = 0;
@@ -41,6 +43,8 @@ AttemptEnd EndedBy(AttemptEnd::Kind kind);
 // The engine did not answer, or its answer cannot be used. `message` is for the client, `detail` for the log only: it
 // may name addresses.
 AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message, absl::string_view detail = "");
+// Nothing was sent to the engine, which is not at fault.
+AttemptEnd NothingSent(EngineErrorKind kind, absl::string_view message);
 // Nothing was sent: this machine lacks descriptors, memory or ports. Another attempt would fail like this one.
 AttemptEnd RouterShort();
 // The answers that the router holds leave no memory for this one.

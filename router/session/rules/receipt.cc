@@ -14,6 +14,9 @@ std::string ReceiptJson(const Receipt& receipt) {
       "{\"replica\":", JsonQuote(receipt.replica), ",\"class\":", JsonQuote(receipt.service_class),
       absl::StrFormat(",\"waited_ms\":%.1f,\"expected_ttft_ms\":%.1f,\"peak_share\":%.4f",
                       forward.waited.milliseconds(), forward.expected_ttft.milliseconds(), forward.peak_share),
+      receipt.prefill.empty() ? ""
+                              : absl::StrCat(",\"prefill\":{\"replica\":", JsonQuote(receipt.prefill),
+                                             ",\"handed_over\":", receipt.handed_over ? "true" : "false", "}"),
       receipt.park ? absl::StrCat(",\"waited_for\":", JsonQuote(TraitsOf(receipt.park->reason).label)) : "",
       ",\"prompt_tokens_estimate\":", receipt.prompt_estimate.value(), ",\"attempts\":", receipt.attempts,
       ",\"resumes\":", receipt.resumes, ",\"request\":", JsonQuote(receipt.request),

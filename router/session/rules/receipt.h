@@ -18,6 +18,8 @@ struct Receipt {
   std::string request;  // Its id.
   std::string trace;    // Empty: none.
   std::string replica;
+  std::string prefill;       // The replica that the prompt was sent to; empty: the one above.
+  bool handed_over = false;  // Its cache came from there.
   std::string service_class;
   Forward forward;           // The last one.
   std::optional<Park> park;  // The last one; unset: the request did not wait.

@@ -36,6 +36,7 @@ int Deliveries(const AttemptEnd& end) { return end.writes + end.partial_writes; 
 
 // The failure may be the engine's alone; of the other kinds the same engine would do the same again.
 bool WorthAnother(const AttemptEnd& end, const AnswerProgress& progress) {
+  if (end.cache_lost) return true;
   switch (end.engine_error) {
     case EngineErrorKind::kClosed:
       // An engine that died without a token of the answer does not get the request again.
@@ -102,7 +103,7 @@ NextStep FailForGood(const AttemptEnd& end, const RequestFacts& facts, const Ans
 }  // namespace
 
 bool IsLoss(const AttemptEnd& end) {
-  if (end.kind != AttemptEnd::Kind::kFailed || Deliveries(end) == 0) return false;
+  if (end.kind != AttemptEnd::Kind::kFailed || Deliveries(end) == 0 || end.cache_lost) return false;
   switch (end.engine_error) {
     case EngineErrorKind::kTimeout:
     case EngineErrorKind::kClosed:

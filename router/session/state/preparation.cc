@@ -187,8 +187,7 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   arrived.regenerable = !facts.has_effects && (!facts.stream || facts.Continuable(request.endpoint));
   arrived.continues = facts.stream && ContinuesByPrompt(request.endpoint, model) && facts.Continuable(request.endpoint);
   if (facts.prompt_is_text && facts.prompt_at) arrived.prefix = PrefixOf(request.body, facts, prepared.model);
-  // The session sends a request to one engine.
-  arrived.divisible = false;
+  arrived.divisible = facts.Divisible(request.endpoint);
   arrived.home = prepared.home;
   arrived.storage = prepared.storage;
   arrived.body = Bytes(static_cast<int64_t>(request.body.size()));

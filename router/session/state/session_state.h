@@ -53,20 +53,30 @@ struct SessionState {
   std::optional<EngineErrorKind> given_up;     // Session: the present attempt ends because its engine does nothing.
   std::string response_id;                     // Attempt: the engine keeps the answer under it. Empty: it does not.
   int engine_status = 0;                       // Attempt: of the present one; 0: no answer yet.
+  bool in_prefill = false;                     // PrefillStage: the request is at the engine that computes its prompt.
+  std::string handover;                        // PrefillStage: the words for the decode engine. Empty: no cache comes.
+  bool cache_failed = false;                   // Session: a decode engine failed with a cache that was handed over.
   bool any_answer = false;                     // Attempt: the client has part of the answer.
   bool told_broken = false;                    // Session: it counted against the health of a replica.
 
   Client& client() const { return *receiver; }
   const RequestFacts& facts() const { return prepared.facts; }
-  // The engine of the last forward.
-  const EngineAccess& engine() const { return fleet->engines[forward->replica.value()]; }
+  // The replica of the last forward that has the request now.
+  ReplicaId replica() const { return in_prefill ? forward->prefill->replica : forward->replica; }
+  // Its engine.
+  const EngineAccess& engine() const { return fleet->engines[replica().value()]; }
   // Tells this request from every other one, also from one to which its client gave the same id.
   uint64_t Unique() const { return absl::HashOf(request.id, arrival.nanoseconds()); }
   // At most `limit`, and no longer than the answer may take in all.
   Duration Left(Duration limit) const { return std::min(limit, std::max(Duration(), answer_deadline - Now())); }
-  // Empty before the first forward.
+  // The replica that computes the prompt for the last forward; empty: the one that answers.
+  std::string PrefillName() const {
+    const bool named = forward && forward->prefill && forward->prefill->replica.value() < fleet->engines.size();
+    return named ? fleet->engines[forward->prefill->replica.value()].name : std::string();
+  }
+  // The one that has the request. Empty before the first forward.
   std::string ReplicaName() const {
-    return forward && forward->replica.value() < fleet->engines.size() ? engine().name : std::string();
+    return forward && replica().value() < fleet->engines.size() ? engine().name : std::string();
   }
 };
 

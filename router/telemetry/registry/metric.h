@@ -27,6 +27,18 @@ constexpr size_t PlaceOf(std::string_view name, const Metric (&list)[N]) {
   return place;
 }
 
+// The metric of this name in one of the lists; a name that is in none does not compile.
+template <size_t N, class... Others>
+consteval const Metric& MetricIn(std::string_view name, const Metric (&list)[N], const Others&... others) {
+  const size_t place = PlaceOf(name, list);
+  if constexpr (sizeof...(others) > 0) {
+    return place < N ? list[place] : MetricIn(name, others...);
+  } else {
+    if (place == N) throw "no metric of this name";
+    return list[place];
+  }
+}
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_H_

@@ -5,9 +5,9 @@
 #ifndef PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_LIST_H_
 #define PENSTOCK_ROUTER_TELEMETRY_REGISTRY_METRIC_LIST_H_
 
-#include <iterator>
 #include <string_view>
 
+#include "router/telemetry/registry/handover_metric_list.h"
 #include "router/telemetry/registry/kv_event_metric_list.h"
 #include "router/telemetry/registry/metric.h"
 
@@ -289,10 +289,7 @@ inline constexpr Metric kMetrics[] = {
 
 // The metric of this name; a name that is in no list does not compile.
 consteval const Metric& MetricNamed(std::string_view name) {
-  const size_t place = PlaceOf(name, kMetrics);
-  const size_t other = PlaceOf(name, kKvEventMetrics);
-  if (place == std::size(kMetrics) && other == std::size(kKvEventMetrics)) throw "no metric of this name";
-  return place < std::size(kMetrics) ? kMetrics[place] : kKvEventMetrics[other];
+  return MetricIn(name, kMetrics, kHandoverMetrics, kKvEventMetrics);
 }
 
 }  // namespace penstock
