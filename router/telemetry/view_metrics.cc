@@ -245,8 +245,8 @@ void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& famili
   AddSample(returns, {}, static_cast<double>(counters.requeues));
   MetricFamily drifts = FamilyOf(MetricNamed("penstock_book_drifts_total"));
   AddSample(drifts, {}, static_cast<double>(counters.book_drifts));
-  for (MetricFamily* family :
-       {&observed, &covered, &pinball, &expected, &found, &parked, &evicted, &aborts, &returns, &drifts}) {
+  for (MetricFamily* family : {&observed, &covered, &pinball, &expected, &found, &hosted, &loaded, &parked, &evicted,
+                               &aborts, &returns, &drifts}) {
     Keep(std::move(*family), families);
   }
 }
