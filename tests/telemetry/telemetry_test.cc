@@ -128,7 +128,7 @@ TEST_F(TelemetryTest, FoldsNamesThatTheFleetDoesNotHaveIntoOther) {
             500);
   EXPECT_EQ(Value(text, "penstock_responses_total", {"status=\"other\""}), 500);
   EXPECT_THAT(text, Not(HasSubstr("attack")));
-  EXPECT_LT(Samples(text).size(), 360u);
+  EXPECT_LT(Samples(text).size(), 370u);
 }
 
 TEST_F(TelemetryTest, TenantsAreLabelsOnlyWhenTheConfigurationNamesThem) {
