@@ -2,7 +2,8 @@
 //
 // A chunk of p tokens behind h tokens of context has p^2 + 2ph pairs (each twice, as docs/step-time.md counts them).
 // That is (h + p)^2 - h^2, so the pairs of chunks in a row are those of one chunk. The sum does not depend on the
-// chunking. Tokens alone give no time: step times take a PrefillWork, so that no caller forgets the pairs. Values.
+// chunking. Tokens alone give no time: step times take a PrefillWork, so that no caller forgets the pairs. Blocks that
+// an engine loads from the memory of its host take time in the same step and no computing. Values.
 #ifndef PENSTOCK_KVMODEL_PREFILL_WORK_H_
 #define PENSTOCK_KVMODEL_PREFILL_WORK_H_
 
@@ -20,15 +21,18 @@ using TokenPairs = Count<struct TokenPairsTag>;
 struct PrefillWork {
   Tokens tokens{0};
   TokenPairs pairs{0};
+  Duration load;  // For loading cached blocks from the host, on any GPU.
 
   constexpr PrefillWork& operator+=(const PrefillWork& other) {
     tokens += other.tokens;
     pairs += other.pairs;
+    load += other.load;
     return *this;
   }
   constexpr PrefillWork& operator-=(const PrefillWork& other) {
     tokens -= other.tokens;
     pairs -= other.pairs;
+    load = load - other.load;
     return *this;
   }
   friend constexpr PrefillWork operator+(PrefillWork a, const PrefillWork& b) { return a += b; }
@@ -43,7 +47,7 @@ inline constexpr int64_t kLastPairedPosition = int64_t{1} << 28;
 constexpr PrefillWork PrefillOf(Tokens cached, Tokens prompt) {
   const int64_t from = std::min(cached.value(), kLastPairedPosition);
   const int64_t to = std::min(prompt.value(), kLastPairedPosition);
-  return {prompt - cached, TokenPairs((to - from) * (to + from))};
+  return {prompt - cached, TokenPairs((to - from) * (to + from)), Duration()};
 }
 static_assert(PrefillOf(Tokens(100), Tokens(300)).pairs == TokenPairs(200 * 200 + 2 * 200 * 100));
 static_assert(PrefillOf(Tokens(0), Tokens(100)) + PrefillOf(Tokens(100), Tokens(300)) ==
@@ -61,7 +65,7 @@ struct PrefillPrice {
   double per_pair = 0;
 
   constexpr double Of(const PrefillWork& work) const {
-    return per_token * work.tokens.AsDouble() + per_pair * work.pairs.AsDouble();
+    return per_token * work.tokens.AsDouble() + per_pair * work.pairs.AsDouble() + work.load.seconds();
   }
   // The leading tokens of a prompt that take so many seconds: the inverse of Of(PrefillOf(0, tokens)).
   double LeadingTokens(double seconds) const {

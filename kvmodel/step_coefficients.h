@@ -33,7 +33,7 @@ struct StepCoefficients {
   }
   // Milliseconds that prefill adds to its steps.
   constexpr double PrefillMs(const PrefillWork& prefill) const {
-    return d * prefill.tokens.AsDouble() + e * prefill.pairs.AsDouble() * 1e-6;
+    return d * prefill.tokens.AsDouble() + e * prefill.pairs.AsDouble() * 1e-6 + prefill.load.milliseconds();
   }
   constexpr double StepMs(double sequences, double kv_tokens, const PrefillWork& prefill) const {
     return DecodeMs(sequences, kv_tokens) + PrefillMs(prefill);

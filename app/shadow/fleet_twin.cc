@@ -42,6 +42,8 @@ class TwinBuilder {
     limits.batch_budget = replica.batch_budget;
     limits.max_context = replica.max_context;
     limits.prefix_cache = replica.prefix_cache > Tokens(0);
+    limits.host_tokens = replica.host_cache.tokens;
+    limits.host_seconds = replica.host_cache.seconds;
     limits.kv_tokens = kLeastPool;
     return replica.removed ? absl::OkStatus() : GiveMemory(replica, added);
   }

@@ -53,7 +53,7 @@ void RouterLink::SendReport(size_t replica, const simulated::EngineGauges& gauge
   report.waiting = gauges.waiting;
   report.preemptions = gauges.preemptions;
   report.cache_queries = gauges.prefix_queries;
-  report.cache_hits = gauges.prefix_hits;
+  report.cache_hits = gauges.prefix_hits + gauges.host_hits;
   events_.Schedule(events_.now() + options_.report_delay, Occurrence::kReport, replica);
 }
 

@@ -148,6 +148,8 @@ void VisitFields(Section& replica, Visitor& visit) {
         replica.transfer, BandwidthForm{0.001, 1e5});
   visit({"kv_events", "The engine publishes changes of its prefix cache (vLLM, SGLang). Left out: they are estimated."},
         replica.kv_events, SectionForm{true});
+  visit({"host_cache", "The engine keeps copies of prompts in the memory of its host. Left out: it keeps none."},
+        replica.host_cache, SectionForm{true});
   visit({"simulated", "Penstock simulates the engine. {} takes every default."}, replica.simulated, SectionForm{true});
 }
 
@@ -219,6 +221,17 @@ void VisitFields(Section& events, Visitor& visit) {
         events.endpoint, FilledTextForm{});
   visit({"replay", "Address at which missed events are asked for. Left out: missed events are lost.", kUnlessZero},
         events.replay, FilledTextForm{});
+}
+
+inline SectionDoc DocOf(const ReplicaHostCacheConfig&) {
+  return {"host_cache", "The part of one engine's prefix cache that is in the memory of its host."};
+}
+
+template <Of<ReplicaHostCacheConfig> Section, class Visitor>
+void VisitFields(Section& cache, Visitor& visit) {
+  visit({"memory", "Its size for all GPUs of the replica together, as vLLM's --kv-offloading-size.", kRequired},
+        cache.memory, kDeviceMemory);
+  visit({"bandwidth", "Bandwidth from the host to each GPU."}, cache.bandwidth, BandwidthForm{0.001, 1e5});
 }
 
 inline SectionDoc DocOf(const SimulatedConfig&) { return {"simulated", "A simulated engine."}; }

@@ -154,6 +154,19 @@ void CheckKvEventsOf(const Config& config, const ReplicaConfig& replica, const M
   }
 }
 
+void CheckHostCacheOf(const Config& config, const ReplicaConfig& replica, const MapReader& map) {
+  if (!replica.host_cache) return;
+  const bool elastic = std::any_of(replica.gpus.begin(), replica.gpus.end(), [&](const std::string& id) {
+    const GpuConfig* gpu = FindGpu(config, id);
+    return gpu != nullptr && gpu->elastic_kv;
+  });
+  const bool keeps_none = elastic || (replica.simulated && replica.simulated->overflow_error);
+  if (keeps_none) map.Fail("host_cache", "needs an engine that keeps prompts on its GPU; this one keeps none");
+  if (!replica.model.empty() && ShapeOfModel(config, replica.model) == nullptr) {
+    map.Fail("host_cache", "needs the shape of the model: nobody knows how many tokens it holds");
+  }
+}
+
 }  // namespace
 
 std::vector<absl::string_view> ModelNames(const Config& config) {
@@ -174,6 +187,7 @@ void CheckReplica(const Config& config, const ReplicaConfig& replica, const MapR
   CheckElasticOf(config, replica, map);
   CheckRole(config, replica, map);
   CheckKvEventsOf(config, replica, map);
+  CheckHostCacheOf(config, replica, map);
   if (replica.kv_tokens && replica.kv_memory) map.Fail("kv_memory", "give kv_memory or kv_tokens, not both");
 }
 

@@ -172,6 +172,23 @@ std::optional<Bytes> DefaultKvPerGpu(const Config& config, const ReplicaConfig& 
   return Bytes(*smallest);
 }
 
+std::optional<HostCacheSize> HostCacheOf(const Config& config, const ReplicaConfig& replica, absl::string_view model,
+                                         Tokens block) {
+  constexpr double kPrompt = 4096;
+  constexpr double kBytesPerGB = 1e9;
+  if (!replica.host_cache) return std::nullopt;
+  const std::optional<Footprint> footprint = ReplicaFootprint(config, replica, model, block);
+  if (!footprint) return std::nullopt;
+  const double token = footprint->Expected(kPrompt) / kPrompt;
+  if (!(token > 0)) return std::nullopt;
+  const double gpus = static_cast<double>(std::max<size_t>(1, replica.gpus.size()));
+  const double scale = replica.simulated ? replica.simulated->time_scale : 1;
+  HostCacheSize size;
+  size.tokens = Tokens(static_cast<int64_t>(replica.host_cache->memory.AsDouble() / (token * gpus)));
+  size.seconds = token / (replica.host_cache->bandwidth * kBytesPerGB) / scale;
+  return size;
+}
+
 std::optional<Tokens> SimulatedKvTokens(const Config& config, const ReplicaConfig& replica, Tokens block) {
   const int64_t granule = std::max<int64_t>(1, block.value());
   const bool elastic = std::any_of(replica.gpus.begin(), replica.gpus.end(), [&](const std::string& id) {

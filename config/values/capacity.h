@@ -72,6 +72,15 @@ GpuDemand DemandOn(const Config& config, const GpuConfig& gpu);
 // unknown, or nothing is left.
 std::optional<Bytes> DefaultKvPerGpu(const Config& config, const ReplicaConfig& replica);
 
+// The cache of a replica in the memory of its host.
+struct HostCacheSize {
+  Tokens tokens{0};
+  double seconds = 0;  // To load one of them.
+};
+// nullopt: it has none, or the bytes of a token are unknown.
+std::optional<HostCacheSize> HostCacheOf(const Config& config, const ReplicaConfig& replica, absl::string_view model,
+                                         Tokens block = kUsualBlock);
+
 // Tokens of cache of a simulated replica: kv_tokens, kv_memory or the default, in whole blocks.
 std::optional<Tokens> SimulatedKvTokens(const Config& config, const ReplicaConfig& replica, Tokens block = kUsualBlock);
 // The context of a simulated replica: max_model_len, else the smaller of the model's context and the replica's cache.

@@ -107,6 +107,13 @@ struct ReplicaKvEventsConfig {
   bool operator==(const ReplicaKvEventsConfig&) const = default;
 };
 
+// The engine keeps copies of prompt blocks in the memory of its host (vLLM's --kv-offloading-size, SGLang's HiCache).
+struct ReplicaHostCacheConfig {
+  Bytes memory{0};        // All GPUs of the replica share it.
+  double bandwidth = 20;  // GB/s to each of its GPUs.
+  bool operator==(const ReplicaHostCacheConfig&) const = default;
+};
+
 // Penstock simulates the engine of the replica.
 struct SimulatedConfig {
   int max_seqs = 256;
@@ -157,6 +164,7 @@ struct ReplicaConfig {
   double transfer = 25;  // GB/s on each GPU, by which it hands caches over.
   std::optional<ReplicaElasticConfig> elastic;
   std::optional<ReplicaKvEventsConfig> kv_events;
+  std::optional<ReplicaHostCacheConfig> host_cache;
   std::optional<SimulatedConfig> simulated;
 };
 

@@ -13,6 +13,7 @@ void SetMemory(const Config& config, const KnownReplica& replica, FreePlaces& fr
   const MemoryPlan plan = MemoryOf(config, replica);
   spec.max_context = plan.max_context;
   spec.prefix_cache = plan.prefix_cache;
+  spec.host_cache = plan.host_cache;
   spec.shares_prompts = !plan.overflow_fatal;
   spec.resident = ResidentOf(config, replica, plan);
   spec.pools.clear();

@@ -100,7 +100,7 @@ MemoryPlan MemoryOf(const Config& all, const KnownReplica& replica) {
     capacity = shaped ? AmountOfTokens(footprint, tokens, context) : Amount(tokens.value());
   }
 
-  MemoryPlan plan{context, Tokens(0), footprint, OverflowFatal(replica), {}};
+  MemoryPlan plan{context, Tokens(0), {}, footprint, OverflowFatal(replica), {}};
   // A replica without listed GPUs has one pool of its own.
   const size_t shares = std::max<size_t>(1, config.gpus.size());
   for (size_t i = 0; i < shares; ++i) {
@@ -117,6 +117,8 @@ MemoryPlan MemoryOf(const Config& all, const KnownReplica& replica) {
       plan.pools.push_back({name, *capacity, shaped.has_value(), config.elastic && shaped});
     }
   }
+  const std::optional<HostCacheSize> host = HostCacheOf(all, config, base, block);
+  if (host && plan.prefix_cache > Tokens(0)) plan.host_cache = {host->tokens, host->seconds};
   return plan;
 }
 

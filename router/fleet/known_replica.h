@@ -35,6 +35,7 @@ struct PoolPlan {
 struct MemoryPlan {
   Tokens max_context{0};   // Zero: unknown.
   Tokens prefix_cache{0};  // Zero: no cache, or elastic memory.
+  HostCacheSpec host_cache;
   Footprint footprint;
   bool overflow_fatal = false;
   std::vector<PoolPlan> pools;

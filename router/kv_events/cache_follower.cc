@@ -83,6 +83,7 @@ void CacheFollower::Tick(Instant now) {
       for (const BoundBlock& bound : BindPrompt(match.run, match.last, block_size_, blocks_, anchors_)) {
         counts_.conflicts += bound.conflict ? 1 : 0;
         Tell(bound.block, bound.stored);
+        if (counts_.sure && !bound.conflict) host_.TellBound(bound.block, anchors_, news_);
       }
     } else {
       ++(match.end == MatchEnd::kAmbiguous ? counts_.ambiguous : counts_.unmatched);
@@ -116,7 +117,13 @@ void CacheFollower::Apply(const KvEvent& event, Instant now) {
   if (event.kind == KvEventKind::kCleared) {
     ++counts_.cleared;
     ForgetStored(blocks_, anchors_, matcher_);
+    host_.Clear();
     news_.Begin(CacheNews::kCleared);
+    return;
+  }
+  if (event.medium == HostBlocks::kMedium) {
+    ++(event.kind == KvEventKind::kStored ? counts_.stored : counts_.removed);
+    host_.Take(event, anchors_, counts_.sure ? &news_ : nullptr);
     return;
   }
   if (!Concerns(event)) {
@@ -166,12 +173,14 @@ void CacheFollower::Store(const KvEvent& event, Instant now) {
 void CacheFollower::Lose() {
   ++counts_.losses;
   ForgetStored(blocks_, anchors_, matcher_);
+  host_.Clear();
   news_.Begin(CacheNews::kUnsure);
 }
 
 void CacheFollower::Restart() {
   ++counts_.restarts;
   blocks_.Clear();
+  host_.Clear();
   anchors_.Clear();
   matcher_.ForgetChains();
   group_.reset();
@@ -187,6 +196,7 @@ void CacheFollower::TellAll() {
   for (const auto& [block, engine_block] : anchors_.All()) {
     if (blocks_.IsStored(engine_block)) Tell(block, true);
   }
+  if (counts_.sure) host_.TellAll(anchors_, news_);
 }
 
 void CacheFollower::Tell(const PromptBlock& block, bool stored) {

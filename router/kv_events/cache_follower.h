@@ -22,6 +22,7 @@
 #include "router/kv_events/chain_matcher.h"
 #include "router/kv_events/core_news.h"
 #include "router/kv_events/engine_blocks.h"
+#include "router/kv_events/host_blocks.h"
 #include "router/kv_events/sequence_watch.h"
 
 namespace penstock {
@@ -103,7 +104,8 @@ class CacheFollower {
   const ReplicaId replica_;
   const std::string router_;
   SequenceWatch watch_;
-  EngineBlocks blocks_;
+  EngineBlocks blocks_;  // On the GPU.
+  HostBlocks host_;
   Anchors anchors_;
   ChainMatcher matcher_;
   std::vector<Held> held_;

@@ -1,4 +1,4 @@
-// The next reports to the core about one engine's cache: the newest state of each prompt block that changed.
+// The next reports to the core about one engine's cache: the newest state of each prompt block that changed, by tier.
 //
 // Pure; O(1) per change.
 #ifndef PENSTOCK_ROUTER_KV_EVENTS_CORE_NEWS_H_
@@ -24,31 +24,43 @@ class CoreNews {
     *this = CoreNews();
     first_ = news;
   }
-  void Tell(const PromptBlock& block, bool stored) {
-    const auto [found, is_new] = place_.emplace(block.block, blocks_.size());
-    if (is_new) {
-      blocks_.emplace_back(block, stored);
-    } else {
-      blocks_[found->second].second = stored;
-    }
-  }
+  void Tell(const PromptBlock& block, bool stored) { Tell(block, stored, /*host=*/false); }
+  void TellHost(const PromptBlock& block, bool stored) { Tell(block, stored, /*host=*/true); }
   // All of it, in the order in which the core is to take it.
   std::vector<CacheReport> Take(ReplicaId replica) {
     std::vector<CacheReport> reports;
     if (first_) reports.push_back({replica, *first_, {}, {}});
     for (size_t i = 0; i < blocks_.size(); ++i) {
       if (i % kBlocksPerReport == 0) reports.push_back({replica, CacheNews::kChanged, {}, {}});
-      const auto& [block, stored] = blocks_[i];
-      (stored ? reports.back().stored : reports.back().removed).push_back(block);
+      CacheReport& report = reports.back();
+      const Change& change = blocks_[i];
+      std::vector<PromptBlock>& stored = change.host ? report.host_stored : report.stored;
+      std::vector<PromptBlock>& removed = change.host ? report.host_removed : report.removed;
+      (change.stored ? stored : removed).push_back(change.block);
     }
     *this = CoreNews();
     return reports;
   }
 
  private:
+  struct Change {
+    PromptBlock block;
+    bool stored = false;
+    bool host = false;
+  };
+
+  void Tell(const PromptBlock& block, bool stored, bool host) {
+    const auto [found, is_new] = place_.emplace(std::pair(block.block, host), blocks_.size());
+    if (is_new) {
+      blocks_.push_back({block, stored, host});
+    } else {
+      blocks_[found->second].stored = stored;
+    }
+  }
+
   std::optional<CacheNews> first_;
-  std::vector<std::pair<PromptBlock, bool>> blocks_;
-  absl::flat_hash_map<uint64_t, size_t> place_;  // In `blocks_`.
+  std::vector<Change> blocks_;
+  absl::flat_hash_map<std::pair<uint64_t, bool>, size_t> place_;  // In `blocks_`, by block and tier.
 };
 
 }  // namespace penstock

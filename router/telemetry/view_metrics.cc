@@ -231,6 +231,10 @@ void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& famili
   AddSample(expected, {}, static_cast<double>(counters.cached_expected));
   MetricFamily found = FamilyOf(MetricNamed("penstock_prefix_found_tokens_total"));
   AddSample(found, {}, static_cast<double>(counters.cached_found));
+  MetricFamily hosted = FamilyOf(MetricNamed("penstock_host_cache_expected_tokens_total"));
+  AddSample(hosted, {}, static_cast<double>(counters.host_expected));
+  MetricFamily loaded = FamilyOf(MetricNamed("penstock_host_cache_found_tokens_total"));
+  AddSample(loaded, {}, static_cast<double>(counters.host_found));
   MetricFamily parked = FamilyOf(MetricNamed("penstock_parked_total"));
   AddSample(parked, {}, static_cast<double>(counters.parked));
   MetricFamily evicted = FamilyOf(MetricNamed("penstock_evicted_total"));
@@ -241,8 +245,8 @@ void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& famili
   AddSample(returns, {}, static_cast<double>(counters.requeues));
   MetricFamily drifts = FamilyOf(MetricNamed("penstock_book_drifts_total"));
   AddSample(drifts, {}, static_cast<double>(counters.book_drifts));
-  for (MetricFamily* family :
-       {&observed, &covered, &pinball, &expected, &found, &parked, &evicted, &aborts, &returns, &drifts}) {
+  for (MetricFamily* family : {&observed, &covered, &pinball, &expected, &found, &hosted, &loaded, &parked, &evicted,
+                               &aborts, &returns, &drifts}) {
     Keep(std::move(*family), families);
   }
 }

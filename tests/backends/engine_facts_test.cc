@@ -68,7 +68,7 @@ TEST(VllmFacts, AnObservationSumsRanksAndAveragesUse) {
       "vllm:num_preemptions_created{engine=\"0\"} 1.7e9\n"
       "vllm:prefix_cache_queries_total{engine=\"0\"} 900.0\n"
       "vllm:prefix_cache_queries_total{engine=\"1\"} 100.0\n"
-      "vllm:prefix_cache_hits_total{engine=\"0\"} 300.0\n"
+      "vllm:prefix_cache_hits_total{engine=\"0\"} 300\nvllm:external_prefix_cache_hits_total 200\n"
       "vllm:engine_sleep_state{engine=\"0\",sleep_state=\"awake\"} 1.0\n"
       "vllm:engine_sleep_state{engine=\"0\",sleep_state=\"discard_all\"} 0.0\n");
   EXPECT_EQ(seen.running, 7);
@@ -76,7 +76,7 @@ TEST(VllmFacts, AnObservationSumsRanksAndAveragesUse) {
   EXPECT_NEAR(seen.kv_used_share, 0.6, 1e-12);
   EXPECT_EQ(seen.preemptions, 11);
   EXPECT_EQ(seen.cache_queries, 1000);
-  EXPECT_EQ(seen.cache_hits, 300);
+  EXPECT_EQ(seen.cache_hits, 500) << "on the GPU and in the host";
   EXPECT_FALSE(seen.sleeping);
 }
 

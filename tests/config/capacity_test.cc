@@ -26,6 +26,22 @@ TEST(Capacity, ReplicasWithoutASizeShareWhatIsLeftOfTheirGpu) {
   EXPECT_NEAR(DefaultKvPerGpu(one, one.replicas[1])->AsDouble(), left - 18e9, 1);
 }
 
+TEST(Capacity, TheHostHoldsTokensOfAllGpusAndLoadsThemOnEach) {
+  const Config one = TwoOnOneGpu(", host_cache: {memory: 13.1072GB, bandwidth: 10GB/s}", "");
+  const auto host = HostCacheOf(one, one.replicas[0], "llama-3.1-8b");
+  ASSERT_TRUE(host);
+  EXPECT_NEAR(host->tokens.AsDouble(), 100'000, 200) << "a prompt's last block is half empty";
+  EXPECT_NEAR(host->seconds, 131072 / 10e9, 1e-7);
+  EXPECT_FALSE(HostCacheOf(one, one.replicas[1], "llama-3.1-8b"));
+  Config two = one;
+  two.replicas[0].gpus = {"g", "h"};
+  two.replicas[0].tensor_parallel = 2;
+  const auto halves = HostCacheOf(two, two.replicas[0], "llama-3.1-8b");
+  EXPECT_EQ(halves->tokens, host->tokens);
+  EXPECT_NEAR(halves->seconds, host->seconds / 2, 1e-9) << "each GPU loads its half";
+  EXPECT_FALSE(HostCacheOf(one, one.replicas[0], "unheard-of")) << "nobody knows the bytes of a token";
+}
+
 TEST(Capacity, ServedContextIsTheSmallerOfTheModelsAndTheCache) {
   const Config config = TwoOnOneGpu(", kv_memory: 18GB", ", kv_tokens: 8k");
   EXPECT_EQ(SimulatedContext(config, config.replicas[0], Tokens(137328)), Tokens(131072));

@@ -139,6 +139,27 @@ TEST(CacheEventKeys, ThatCannotWorkAreRefused) {
               HasSubstr("has the endpoint of replica h:1"));
 }
 
+TEST(HostCacheKeys, AreReadAndPrinted) {
+  const Config config = Parsed(Elastic(
+      "", Replica(1, ", host_cache: {memory: 64GB, bandwidth: 12.5GB/s}") + Replica(2, ", host_cache: {memory: 8GB}")));
+  EXPECT_EQ(config.replicas[0].host_cache, (ReplicaHostCacheConfig{Bytes(64'000'000'000), 12.5}));
+  EXPECT_EQ(config.replicas[1].host_cache->bandwidth, 20);
+  EXPECT_EQ(Parsed(PrintConfig(config)).replicas[0].host_cache, config.replicas[0].host_cache);
+}
+
+TEST(HostCacheKeys, ThatCannotWorkAreRefused) {
+  const auto findings = [](const std::string& gpu, const std::string& keys) {
+    return FindingsOf(Elastic(gpu, Replica(1, keys)));
+  };
+  EXPECT_THAT(findings("", ", host_cache: {}"), HasSubstr("memory"));
+  EXPECT_THAT(findings("", ", host_cache: {memory: 0GB}"), HasSubstr("memory"));
+  EXPECT_THAT(findings("", ", host_cache: {memory: 1GB, bandwidth: 0GB/s}"), HasSubstr("bandwidth"));
+  EXPECT_THAT(findings(", elastic_kv: 30GB", ", host_cache: {memory: 1GB}"), HasSubstr("this one keeps none"));
+  EXPECT_THAT(findings("", ", simulated: {overflow: error}, host_cache: {memory: 1GB}"), HasSubstr("keeps none"));
+  EXPECT_THAT(FindingsOf("replicas: [{url: http://h:1, model: unheard-of, host_cache: {memory: 1GB}}]\n"),
+              HasSubstr("needs the shape of the model"));
+}
+
 TEST(ElasticKeys, WithoutAnEffectAreWarnedAbout) {
   const Config alone = Parsed(Elastic(", elastic_kv: 30GB, elastic: manage", Replica(1, ", elastic: {segment: a}")));
   EXPECT_THAT(Warnings(alone), ::testing::Contains(HasSubstr("fewer than two replicas")));

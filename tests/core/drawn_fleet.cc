@@ -40,6 +40,7 @@ void AddReplica(Choices& choices, const std::vector<uint32_t>& pools, uint32_t g
   replica.max_context = Tokens(pools.empty() ? 0 : 8000);
   replica.max_sequences = 1 + static_cast<int>(choices.Below(32));
   if (choices.OneIn(2)) replica.prefix_cache = Tokens(static_cast<int64_t>(choices.Below(8000)));
+  if (position % 2 == 0) replica.host_cache = {replica.prefix_cache * 2, 1e-4};
   fleet.replicas.push_back(replica);
 }
 

@@ -117,10 +117,10 @@ TEST_F(CacheFollowing, AllBlocksClearedLeavesNothing) {
 
 TEST_F(CacheFollowing, OtherTiersAndGroupsOfLayersDoNotCount) {
   CacheFollower follower = Bound();
-  KvEvent of_host = Removed(1, 0, 96), of_window = Removed(1, 0, 96);
-  of_host.medium = "CPU";
+  KvEvent of_disk = Removed(1, 0, 96), of_window = Removed(1, 0, 96);
+  of_disk.medium = "STORAGE";
   of_window.group = 1;
-  Batch(follower, 1, {of_host, of_window});
+  Batch(follower, 1, {of_disk, of_window});
   EXPECT_THAT(told_, ElementsAre(11, 12, 13));
   EXPECT_EQ(follower.Counts().ignored, 2);
 }

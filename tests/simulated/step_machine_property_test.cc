@@ -29,6 +29,7 @@ class Trial {
     limits_.batch_budget = Tokens(Between(1, 200));
     limits_.prefix_cache = overflow == Overflow::kPreempt && Between(0, 3) > 0;
     if (Between(0, 1)) limits_.max_context = Tokens(limits_.kv_tokens.value() / 2 + 1);
+    if (Between(0, 1)) limits_.host_tokens = limits_.kv_tokens;
     machine_.emplace(limits_);
   }
 

@@ -33,13 +33,15 @@ struct Mean {
   double value() const { return count > 0 ? sum / count : -1; }
 };
 
-// The counters of the prefix cache, in tokens, for an engine or a rank.
+// The counters of the prefix cache, in tokens, for an engine or a rank. What the GPU lacks may lie in an external
+// cache, as that in the memory of the host, so its hits count too.
 template <class Load>
 void NoteCache(absl::string_view name, double value, Load* load) {
   if (name == "prefix_cache_queries_total" || name == "prefix_cache_queries") {
     AddReported(value, kMostCounted, &load->cache_queries);
   }
-  if (name == "prefix_cache_hits_total" || name == "prefix_cache_hits") {
+  if (name == "prefix_cache_hits_total" || name == "prefix_cache_hits" || name == "external_prefix_cache_hits_total" ||
+      name == "external_prefix_cache_hits") {
     AddReported(value, kMostCounted, &load->cache_hits);
   }
 }
@@ -57,9 +59,18 @@ void NoteLoad(absl::string_view name, double value, RankLoad* load) {
 
 std::vector<RankLoad> RanksOf(absl::string_view metrics) {
   constexpr absl::string_view kOfRanks[] = {
-      "num_requests_running", "num_requests_waiting",       "num_preemptions_total",   "num_preemptions",
-      "kv_cache_usage_perc",  "gpu_cache_usage_perc",       "prefix_cache_hits_total", "prefix_cache_hits",
-      "prefix_cache_queries", "prefix_cache_queries_total",
+      "num_requests_running",
+      "num_requests_waiting",
+      "num_preemptions_total",
+      "num_preemptions",
+      "kv_cache_usage_perc",
+      "gpu_cache_usage_perc",
+      "prefix_cache_hits_total",
+      "prefix_cache_hits",
+      "prefix_cache_queries",
+      "prefix_cache_queries_total",
+      "external_prefix_cache_hits_total",
+      "external_prefix_cache_hits",
   };
   ByRank<RankLoad> ranks;
   MetricsReader reader(metrics);

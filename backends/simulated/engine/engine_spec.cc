@@ -55,6 +55,14 @@ double TransferOf(const Config& config, const ReplicaConfig& replica, Tokens blo
   return footprint ? footprint->Expected(kPrompt) / kPrompt / (replica.transfer * kBytesPerGB) : 0;
 }
 
+void SetHostCache(const Config& config, const ReplicaConfig& replica, EngineLimits& limits) {
+  const std::optional<HostCacheSize> host = HostCacheOf(config, replica, replica.model, limits.block);
+  if (!host) return;
+  limits.host_tokens = host->tokens;
+  // The time scale shortens all that the engine does.
+  limits.host_seconds = host->seconds * replica.simulated->time_scale;
+}
+
 }  // namespace
 
 bool EngineSpec::Serves(const std::string& name) const {
@@ -77,7 +85,6 @@ absl::StatusOr<EngineSpec> SpecOf(const Config& config, const ReplicaConfig& rep
   spec.model = replica.model;
   spec.gpu = gpu->name;
   spec.limits = LimitsOf(replica);
-  const bool simulated_llama = replica.simulated->overflow_error;
   const auto tokens = SimulatedKvTokens(config, replica, spec.limits.block);
   if (!tokens || *tokens <= spec.limits.block) return missing("no memory is left for its KV cache");
   spec.limits.kv_tokens = *tokens;
@@ -88,13 +95,14 @@ absl::StatusOr<EngineSpec> SpecOf(const Config& config, const ReplicaConfig& rep
     spec.limits.prefix_cache = false;
     spec.limits.block_bytes = Bytes(spec.elastic_kv.value() / (tokens->value() / spec.limits.block.value()));
   }
+  SetHostCache(config, replica, spec.limits);
   spec.limits.max_context = SimulatedContext(config, replica, *tokens);
   if (const ModelConfig* model = FindModel(config, absl::string_view(replica.model))) {
     spec.model = model->name;
     spec.aliases = model->aliases;
   }
   for (const AdapterConfig& adapter : config.adapters) {
-    if (spec.Serves(adapter.model) && !simulated_llama) spec.adapters.push_back(adapter);
+    if (spec.Serves(adapter.model) && !spec.LlamaDialect()) spec.adapters.push_back(adapter);
   }
   spec.step = PriorOf(config, replica, *gpu, *shape);
   if (replica.simulated->linear_prefill) spec.step = spec.step.Linear();

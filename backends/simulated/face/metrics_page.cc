@@ -99,6 +99,12 @@ void AddCounters(const Engine& engine, const EngineGauges& gauges, MetricsText& 
                "Prefix cache queries, in tokens.");
   page.Counter("vllm:prefix_cache_hits_total", static_cast<double>(gauges.prefix_hits),
                "Prefix cache hits, in cached tokens.");
+  if (engine.spec().limits.host_tokens > Tokens(0)) {
+    page.Counter("vllm:external_prefix_cache_queries_total", static_cast<double>(gauges.host_queries),
+                 "External prefix cache queries, in tokens.");
+    page.Counter("vllm:external_prefix_cache_hits_total", static_cast<double>(gauges.host_hits),
+                 "External prefix cache hits, in cached tokens.");
+  }
   page.Counter("vllm:prompt_tokens_total", static_cast<double>(gauges.prompt_tokens),
                "Number of prefill tokens processed.");
   page.Counter("vllm:generation_tokens_total", static_cast<double>(gauges.generated_tokens),

@@ -24,7 +24,8 @@ KvBatch BatchOf(const CacheJournal& changes, Tokens block, int rank) {
     const KvEventKind kind = KindOf(change.kind);
     if (kind == KvEventKind::kStored && !batch.events.empty()) {
       KvEvent& last = batch.events.back();
-      const bool follows = last.kind == kind && change.parent && last.blocks.back() == *change.parent;
+      const bool follows =
+          last.kind == kind && change.parent && last.medium == "GPU" && last.blocks.back() == *change.parent;
       if (follows && last.session == change.session) {
         last.blocks.push_back(change.block);
         continue;
@@ -35,8 +36,8 @@ KvBatch BatchOf(const CacheJournal& changes, Tokens block, int rank) {
     if (kind == KvEventKind::kCleared) continue;
     event.blocks = {change.block};
     event.parent = change.parent;
-    event.block_size = block.value();
-    event.medium = "GPU";
+    event.block_size = change.host ? 0 : block.value();
+    event.medium = change.host ? "CPU" : "GPU";
     event.session = change.session;
   }
   return batch;

@@ -25,7 +25,7 @@ BlockIndex BlockPool::Take() {
   if (block.content == Content::kShared) shared_.erase(block.key);
   if (journal_ != nullptr && block.content != Content::kNone) {
     const uint64_t name = block.content == Content::kShared ? block.key : NameOfPrivate(block.key);
-    journal_->push_back({CacheChange::Kind::kRemoved, name, std::nullopt, ""});
+    journal_->push_back({CacheChange::Kind::kRemoved, name, std::nullopt, "", false});
   }
   block.content = Content::kNone;
   block.references = 1;

@@ -46,6 +46,7 @@ class BlockPool {
   // The blocks in use take at most so many bytes of the elastic memory. More of them stay until they are released.
   void SetLimit(int64_t bytes) { most_ = bytes / block_bytes_; }
   int64_t Used() const { return Total() - free_; }
+  CacheJournal* journal() const { return journal_; }
 
   // Takes the block at the head of the free queue and forgets what it cached. Precondition: Free() > 0.
   BlockIndex Take();

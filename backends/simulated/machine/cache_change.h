@@ -18,6 +18,7 @@ struct CacheChange {
   uint64_t block = 0;
   std::optional<uint64_t> parent;  // The block before a stored one; none: it begins a prompt.
   std::string session;             // The session of the sequence that stored it.
+  bool host = false;               // It is the copy in the memory of the host.
   bool operator==(const CacheChange&) const = default;
 };
 

@@ -22,7 +22,7 @@ EngineLimits Checked(EngineLimits limits) {
 StepMachine::StepMachine(const EngineLimits& limits, ElasticMemory* elastic, CacheJournal* journal)
     : limits_(Checked(limits)),
       pool_(Blocks(limits_.kv_tokens.value() / limits_.block.value()), elastic, limits_.block_bytes.value(), journal),
-      journal_(journal) {
+      host_(limits_.prefix_cache ? limits_.host_tokens.value() / limits_.block.value() : 0, journal) {
   counts_.total = Blocks(pool_.Total());
 }
 
@@ -110,12 +110,16 @@ bool StepMachine::Admit(Slot slot, StepLoad& load) {
   for (const BlockIndex block : found_) pool_.Reuse(block);
   state.blocks = found_;
   state.lost = {};
-  state.computed = static_cast<int64_t>(found_.size()) * limits_.block.value();
-  state.room = state.computed;
-  const int64_t cached = state.computed;
+  const int64_t block = limits_.block.value();
+  const int64_t cached = static_cast<int64_t>(found_.size()) * block;
+  const int64_t loaded = host_.Use(state.request.prefix_blocks, found_.size(), (state.tokens - 1) / block) * block;
+  state.room = cached;
+  state.computed = cached + loaded;
   if (!state.admitted) {
     counts_.prefix_queries += state.tokens;
-    counts_.prefix_hits += state.computed;
+    counts_.prefix_hits += cached;
+    counts_.host_queries += host_.capacity() > 0 ? state.tokens - cached : 0;
+    counts_.host_hits += loaded;
     counts_.prompt_tokens += state.tokens;
     state.cached_prompt = state.computed;
     state.computed = std::max(state.computed, std::min(state.request.arrived.value(), state.tokens - 1));
@@ -128,6 +132,7 @@ bool StepMachine::Admit(Slot slot, StepLoad& load) {
   const int64_t tokens = std::min(state.tokens - state.computed, budget_);
   if (!MakeRoom(slot, state.computed + tokens, load)) return true;
   if (limits_.prefix_cache) CacheFullBlocks(state, cached, state.computed);
+  load.prefill.load += Duration::Seconds(static_cast<double>(loaded) * limits_.host_seconds);
   Compute(slot, tokens, load);
   return true;
 }

@@ -5,7 +5,8 @@
 // recompute and goes to the front of the waiting list. If no request was preempted, waiting requests are admitted in
 // order while all blocks of a sequence are free (scheduler_reserve_full_isl). The first one that does not fit ends the
 // loop. Sources: vLLM v1/core/sched/scheduler.py, kv_cache_manager.py, block_pool.py. Overflow::kError is the unified
-// pool of llama-server instead: no request is preempted, and an exhausted pool fails every running request.
+// pool of llama-server instead: no request is preempted, and an exhausted pool fails every running request. With a
+// cache in the host, a step that admits a sequence first loads the prompt blocks that only the host has.
 //
 // Usage: call Submit() and Abort() at any time. When HasWork() and no step is in flight, BeginStep() schedules a step
 // and returns its load. The caller decides its duration (StepCoefficients and neighbours). EndStep() applies the step
@@ -19,6 +20,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/simulated/machine/block_pool.h"
+#include "backends/simulated/machine/host_cache.h"
 #include "backends/simulated/machine/waiting_list.h"
 #include "base/units.h"
 #include "kvmodel/prefill_work.h"
@@ -36,6 +38,8 @@ struct EngineLimits {
   Tokens max_context{0};  // Prompt plus output; 0 or above the pool: the pool.
   Overflow overflow = Overflow::kPreempt;
   bool prefix_cache = true;
+  Tokens host_tokens{0};       // The memory of the host keeps so many of prompts; 0: none.
+  double host_seconds = 0;     // To load one of them.
   double tokens_per_step = 1;  // The mean of a sequence that decodes: speculation makes more than one.
 };
 
@@ -56,7 +60,7 @@ struct Sequence {
 struct StepLoad {
   int sequences = 0;     // Sequences that decode.
   Tokens kv{0};          // Tokens that they attend to.
-  PrefillWork prefill;   // The prompt chunks that the step computes, each behind its cached context.
+  PrefillWork prefill;   // The prompt chunks that the step computes, each behind its cached context, and its loads.
   Tokens recomputed{0};  // Tokens of the prefill that were computed before.
   int preempted = 0;     // Sequences that the step preempted.
 };
@@ -94,6 +98,8 @@ struct EngineGauges {
   int64_t generated_tokens = 0;
   int64_t prefix_queries = 0;  // Tokens.
   int64_t prefix_hits = 0;     // Tokens.
+  int64_t host_queries = 0;    // Tokens that the GPU did not have.
+  int64_t host_hits = 0;       // Tokens of those that the host had.
   int64_t finished = 0;
   int64_t aborted = 0;
   int64_t failed = 0;
@@ -189,7 +195,7 @@ class StepMachine {
   WaitingList waiting_;
   std::vector<Scheduled> step_;    // The step in flight.
   std::vector<BlockIndex> found_;  // Buffer of Admit(), reused to save allocations.
-  CacheJournal* journal_;
+  HostCache host_;
   bool in_flight_ = false;
   bool exhausted_ = false;  // The step in flight ran out of pool.
   int64_t budget_ = 0;      // Tokens left in the step that is being scheduled.

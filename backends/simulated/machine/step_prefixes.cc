@@ -11,11 +11,14 @@ void StepMachine::CacheFullBlocks(State& state, int64_t from, int64_t to) {
     const bool shared = i < static_cast<int64_t>(state.request.prefix_blocks.size());
     const bool is_new = shared ? pool_.Publish(state.blocks[i], state.request.prefix_blocks[i])
                                : pool_.Tag(state.blocks[i], PrivateTag(state.serial, i));
-    if (journal_ == nullptr || !is_new) continue;
-    CacheChange& stored = journal_->emplace_back();
-    stored.block = NameOfBlock(state.request.prefix_blocks, state.serial, i);
-    if (i > 0) stored.parent = NameOfBlock(state.request.prefix_blocks, state.serial, i - 1);
-    stored.session = state.request.session;
+    if (!is_new) continue;
+    if (pool_.journal() != nullptr) {
+      CacheChange& stored = pool_.journal()->emplace_back();
+      stored.block = NameOfBlock(state.request.prefix_blocks, state.serial, i);
+      if (i > 0) stored.parent = NameOfBlock(state.request.prefix_blocks, state.serial, i - 1);
+      stored.session = state.request.session;
+    }
+    if (shared) host_.Store(state.request.prefix_blocks[i]);
   }
 }
 

@@ -31,7 +31,7 @@ std::optional<FirstPrefill::Offer> FirstPrefill::OfferOf(const RequestState& req
   const ReplicaState& replica = fleet_.replicas()[index];
   if (!replica.Placeable()) return std::nullopt;
   GuardQuestion question = QuestionFor(request, replica, fleet_, now);
-  const double saved = question.outlook.price.Of(PrefillOf(Tokens(0), question.cached));
+  const double saved = question.outlook.price.Of(PrefillOf(Tokens(0), question.cached)) - question.outlook.load;
   question.outlook.queued += ahead_[index];
   if (request.waiting.company.replica == ReplicaId(static_cast<uint32_t>(index))) {
     question.outlook.queued -= request.waiting.company.own;

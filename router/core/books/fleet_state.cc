@@ -55,7 +55,7 @@ void FleetState::ReserveLandmarks() {
   constexpr int64_t kTokens = kPrefixBlock.value() * static_cast<int64_t>(PrefixHolders::kLandmark);
   int64_t landmarks = 0;
   for (const ReplicaSpec& replica : spec_.replicas)
-    landmarks += replica.removed ? 0 : replica.prefix_cache.value() / kTokens;
+    landmarks += replica.removed ? 0 : (replica.prefix_cache + replica.host_cache.tokens).value() / kTokens;
   // A table that is half empty is never laid out again.
   holders_.Reserve(static_cast<size_t>(2 * std::min(landmarks, kMostReserved)));
 }
@@ -135,7 +135,9 @@ void FleetState::Report(const EngineReport& event) {
   ReplicaState& replica = this->replica(event.replica);
   const int64_t preempted = replica.facts.TakePreemptions(event.preemptions);
   if (const auto seen = replica.prompts.counters().Take(event.cache_queries, event.cache_hits)) {
+    // The counters do not tell the tiers apart.
     replica.prompts.reliability().Observe(seen->expected, seen->found);
+    replica.prompts.host_reliability().Observe(seen->expected, seen->found);
   }
   replica.facts.used_share = event.kv_used_share;
   // Prompts that have just come wait for the next step of their engine, which says nothing of its rows.

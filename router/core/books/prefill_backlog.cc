@@ -27,6 +27,7 @@ void PrefillBacklog::Prove(RequestState* request) {
     work_ -= left;
     proven_ += left;
     earlier->running.prefill_left = Tokens(0);
+    earlier->running.load_left = Duration();
     if (earlier == request) break;
   }
   requests_.erase(std::find(requests_.begin(), requests_.end(), request));
@@ -53,6 +54,7 @@ PrefillWork PrefillBacklog::Compute(int64_t steps, Instant start, Instant newest
       const Tokens here = std::min(room, request->running.prefill_left);
       taken += request->NextPrefill(here);
       request->running.prefill_left -= here;
+      if (here > Tokens(0)) request->running.load_left = Duration();
       room -= here;
     }
     if (room >= per_step) break;

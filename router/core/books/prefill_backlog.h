@@ -21,7 +21,7 @@ class PrefillBacklog {
   // The part of it that a step with room for so many tokens computes.
   PrefillWork Next(Tokens room) const;
 
-  // `prefill_left` and `dispatched` of the request are set.
+  // `prefill_left`, `load_left` and `dispatched` of the request are set.
   void Add(RequestState* request);
   // The request got its first token: its prompt and those ahead of it are computed.
   void Prove(RequestState* request);

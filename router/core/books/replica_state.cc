@@ -48,8 +48,11 @@ CacheHope ReplicaState::HopeFor(const RequestState& request) const {
   hope.live = request.PrefixTokens(match.live);
   hope.blocks = match.live + match.left;
   hope.left = request.PrefixTokens(hope.blocks) - hope.live;
+  hope.host = request.PrefixTokens(hope.blocks + match.host) - hope.live - hope.left;
   const double sure = prompts.reliability().share() * hope.left.AsDouble();
-  hope.expected = hope.live + Tokens(static_cast<int64_t>(sure));
+  const double loaded = prompts.host_reliability().share() * hope.host.AsDouble();
+  hope.expected = hope.live + Tokens(static_cast<int64_t>(sure)) + Tokens(static_cast<int64_t>(loaded));
+  hope.load = Duration::Seconds(loaded * spec_.host_cache.seconds);
   return hope;
 }
 
@@ -74,6 +77,7 @@ void ReplicaState::Join(RequestState* request, Instant now, std::vector<RequestI
   request->running.found_idle = requests_.empty();
   request->running.hope = HopeFor(*request);
   request->running.prefill_left = request->PrefillAfter(request->running.hope.expected).tokens;
+  request->running.load_left = request->running.hope.load;
   request->running.in_cache = spec_.prefix_cache > Tokens(0) && !request->arrived.prefix.empty();
   if (request->running.in_cache) prompts.Join(request->arrived.request, request->arrived.prefix, others);
   request->running.slot = requests_.size();
@@ -99,6 +103,7 @@ void ReplicaState::BecomeDecoding(RequestState* request) {
 void ReplicaState::ComputePrompt(RequestState* request) {
   prefills_.Remove(request);
   request->running.prefill_left = request->PrefillAfter(Tokens(0)).tokens;
+  request->running.load_left = Duration();
   prefills_.Add(request);
 }
 
@@ -135,7 +140,7 @@ void ReplicaState::LearnHostTime(const RequestState& request, double delay, Inst
   const bool alone = run.found_idle && requests_.size() == 1 && busy_neighbours == 0;
   // A cached prompt may be computed again or not. Without observed tokens no first token is known.
   const bool here = !request.arrived.embedding && !request.stage.apart;
-  const bool certain = run.hope.blocks == 0 && request.arrived.observed && here;
+  const bool certain = run.hope.blocks == 0 && run.hope.host == Tokens(0) && request.arrived.observed && here;
   if (!alone || !certain || (spec_.learns_steps && model_.Observations(0) < kKnownSteps)) return;
   const double prior = FirstTokenAlone(model_.prior(), request.PrefillAfter(Tokens(0)), spec_.batch_budget);
   host_time.Observe((now - run.dispatched).seconds() - delay - model_.Factor(0) * prior);

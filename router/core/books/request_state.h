@@ -92,11 +92,13 @@ struct CacheHope {
   Tokens live{0};      // Leading tokens that running requests held, or that the engine reported.
   Tokens left{0};      // Tokens after those, left by requests that ended.
   int64_t blocks = 0;  // The blocks of both.
-  Tokens expected{0};  // Both, as far as the cache of the replica had been found reliable.
+  Tokens host{0};      // Tokens after those, in the memory of the host.
+  Tokens expected{0};  // All of them, as far as each tier of the cache had been found reliable.
+  Duration load;       // To load the part of the host that is expected.
   PrefillPrice price;  // That of the prefill that they save.
   Tokens seen{-1};     // The cached part as the first token shows it; negative: it shows nothing.
 
-  Tokens All() const { return live + left; }
+  Tokens All() const { return live + left + host; }
   // Seconds of prefill that so many leading tokens save.
   double Seconds(Tokens cached) const { return price.Of(PrefillOf(Tokens(0), cached)); }
 };
@@ -124,6 +126,7 @@ struct RunState {
   LeaseId lease;
   size_t slot = 0;          // Position among the replica's requests.
   Tokens prefill_left{0};   // Of its prompt, not yet computed as far as steps tell.
+  Duration load_left;       // For loading from the host, before the first of it is computed.
   bool in_cache = false;    // The blocks of its prompt are in the replica's PromptCache.
   bool computed = false;    // The engine computed its prompt.
   bool found_idle = false;  // No other request ran on its replica when it was sent there.
@@ -190,7 +193,9 @@ struct RequestState {
   // The prefill of the next `tokens` that steps compute of it; all of it is `running.prefill_left`.
   PrefillWork NextPrefill(Tokens tokens) const {
     const Tokens computed = std::max(Tokens(0), Prompt() - running.prefill_left);
-    return PrefillOf(computed, computed + tokens);
+    PrefillWork next = PrefillOf(computed, computed + tokens);
+    if (tokens > Tokens(0)) next.load = running.load_left;
+    return next;
   }
   PrefillWork PrefillLeft() const { return NextPrefill(running.prefill_left); }
   // Leading blocks in tokens. Blocks are cut by bytes, so all of them together may seem longer than the prompt.

@@ -69,6 +69,7 @@ void RunningRequests::Configure() {
     for (RequestState* request : replica.requests()) request->running.shared = replica.SharedOf(*request);
     shared_[fleet_.PositionOf(replica)].Follow(replica, nullptr, fleet_);
     LimitCache(replica, nullptr);
+    replica.prompts.SetHostRoom(replica.spec().host_cache.tokens.value() / kPrefixBlock.value());
   }
 }
 
@@ -108,7 +109,7 @@ bool RunningRequests::TakeFirstToken(RequestState* request, Instant now) {
     const double seen = hope.price.LeadingTokens(hope.Seconds(hope.expected) - late);
     hope.seen = Tokens(static_cast<int64_t>(std::min(seen + 0.5, hope.All().AsDouble())));
   }
-  replica.prompts.counters().Computed(request->Prompt(), hope.live, hope.left, hope.seen >= Tokens(0));
+  replica.prompts.counters().Computed(request->Prompt(), hope.live, hope.left + hope.host, hope.seen >= Tokens(0));
   const double delay = fleet_.spec().limits.dispatch_delay.seconds();
   replica.LearnHostTime(*request, delay, now, fleet_.BusyNeighbours(replica));
   LearnStorage(*request, replica, now);
@@ -238,16 +239,24 @@ void RunningRequests::Finish(RequestState* request, Tokens reported) {
   const Tokens found = reported >= Tokens(0) ? reported : hope.seen;
   if (reported >= Tokens(0)) fleet_.replica(request->running.replica).prompts.counters().Counted();
   if (found < Tokens(0) || !request->running.in_cache) return;
-  fleet_.replica(request->running.replica).prompts.reliability().Observe(hope.left, found - hope.live);
+  PromptCache& prompts = fleet_.replica(request->running.replica).prompts;
+  prompts.reliability().Observe(hope.left, found - hope.live);
+  // The host has copies of the GPU's part too. So a count that ends before speaks against both.
+  const Tokens loaded = std::clamp(found - hope.live - hope.left, Tokens(0), hope.host);
+  prompts.host_reliability().Observe(hope.host, loaded);
   hits_.prompts_compared += request->Prompt().value();
   hits_.cached_expected += hope.expected.value();
   hits_.cached_found += found.value();
+  hits_.host_expected += hope.host.value();
+  hits_.host_found += loaded.value();
 }
 
 void RunningRequests::Show(CoreView& view) const {
   view.counters.prompts_compared = hits_.prompts_compared;
   view.counters.cached_expected = hits_.cached_expected;
   view.counters.cached_found = hits_.cached_found;
+  view.counters.host_expected = hits_.host_expected;
+  view.counters.host_found = hits_.host_found;
 }
 
 }  // namespace penstock

@@ -176,6 +176,9 @@ struct CacheReport {
   CacheNews news = CacheNews::kChanged;
   std::vector<PromptBlock> stored;
   std::vector<PromptBlock> removed;
+  // The same for copies in the memory of the host.
+  std::vector<PromptBlock> host_stored = {};
+  std::vector<PromptBlock> host_removed = {};
   bool operator==(const CacheReport&) const = default;
 };
 

@@ -77,7 +77,7 @@ void Fields(Archive& archive, PromptBlock& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, CacheReport& e) {
-  archive(e.replica, e.news, e.stored, e.removed);
+  archive(e.replica, e.news, e.stored, e.removed, e.host_stored, e.host_removed);
 }
 template <class Archive>
 void Fields(Archive& archive, AdapterSpec& e) {
@@ -108,10 +108,14 @@ void Fields(Archive& archive, StepCoefficients& e) {
   archive(e.a, e.b, e.c, e.d, e.e);
 }
 template <class Archive>
+void Fields(Archive& archive, HostCacheSpec& e) {
+  archive(e.tokens, e.seconds);
+}
+template <class Archive>
 void Fields(Archive& archive, ReplicaSpec& e) {
   archive(e.name, e.models, e.pools, e.gpus, e.time_sliced, e.prior, e.prior_known, e.learns_steps, e.max_context,
           e.batch_budget, e.max_sequences, e.prefix_cache, e.shares_prompts, e.abort_hold, e.sleep, e.resident,
-          e.removed, e.adapters, e.price, e.role, e.transfer);
+          e.removed, e.adapters, e.price, e.role, e.transfer, e.host_cache);
 }
 template <class Archive>
 void Fields(Archive& archive, ModelSpec& e) {

@@ -61,6 +61,14 @@ struct AdapterSpec {
   bool operator==(const AdapterSpec&) const = default;
 };
 
+// A second tier of a replica's prefix cache, in the memory of its host. The engine copies prompt blocks there as it
+// computes them, and loads those that its GPU no longer has.
+struct HostCacheSpec {
+  Tokens tokens{0};    // 0: there is none, or nobody knows its size.
+  double seconds = 0;  // To load one token.
+  bool operator==(const HostCacheSpec&) const = default;
+};
+
 struct ReplicaSpec {
   std::string name;
   std::vector<ModelId> models;  // Names it answers to: the base model and, where it has them, adapters.
@@ -74,9 +82,10 @@ struct ReplicaSpec {
   Tokens max_context{0};      // Prompt plus output; 0: unknown.
   Tokens batch_budget{2048};  // Tokens per step.
   int max_sequences = 256;
-  Tokens prefix_cache{0};      // Of cached prompts that its pool can keep; 0: the engine keeps none, or it is unknown.
-  bool shares_prompts = true;  // Its cache has one copy of a block, however many running requests begin with it.
-  Duration abort_hold;         // After a running request is cancelled, its memory may stay taken this long.
+  Tokens prefix_cache{0};  // Of cached prompts that its pool can keep; 0: the engine keeps none, or it is unknown.
+  HostCacheSpec host_cache;
+  bool shares_prompts = true;      // Its cache has one copy of a block, however many running requests begin with it.
+  Duration abort_hold;             // After a running request is cancelled, its memory may stay taken this long.
   std::optional<SleepSpec> sleep;  // Left out: it is always awake.
   Bytes resident{0};               // Taken on each of its GPUs while it is awake: weights and its own cache.
   double price = 0;                // A second of its GPUs costs so much; 0: not known.

@@ -171,6 +171,9 @@ struct CoreCounters {
   int64_t prompts_compared = 0;
   int64_t cached_expected = 0;
   int64_t cached_found = 0;
+  // The part of both that lay in the memory of hosts.
+  int64_t host_expected = 0;
+  int64_t host_found = 0;
   int64_t aborts = 0;
   int64_t requeues = 0;
   int64_t parked = 0;       // Streams that lent their memory; each time counts.

@@ -99,7 +99,9 @@ void Pairs::Ended(const PrefillEnded& event, Instant now) {
   ReplicaState& replica = books_.fleet.replica(id);
   const CacheHope hope = stage->running.hope;
   const Tokens cached = event.cached >= Tokens(0) ? event.cached : hope.expected;
-  const double expected = prefillers_.SecondsOf(replica, stage->PrefillAfter(cached));
+  PrefillWork work = stage->PrefillAfter(cached);
+  work.load = hope.load;
+  const double expected = prefillers_.SecondsOf(replica, work);
   const Instant sent = stage->running.dispatched + books_.fleet.spec().limits.dispatch_delay;
   books_.running.TakeFirstToken(stage, now);
   books_.running.Finish(stage, event.cached);

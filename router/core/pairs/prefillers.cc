@@ -98,7 +98,9 @@ std::optional<Prefillers::Offer> Prefillers::Choose(const RequestState& stage, R
       continue;
     }
     const PrefillLine& line = lines_[i];
-    const PrefillWork work = stage.PrefillAfter(replica.HopeFor(stage).expected);
+    const CacheHope hope = replica.HopeFor(stage);
+    PrefillWork work = stage.PrefillAfter(hope.expected);
+    work.load = hope.load;
     Offer offer{i, line.pace() * SecondsOf(replica, work), 0, 0, *peak_share};
     offer.computed = fleet_.spec().limits.dispatch_delay.seconds() + line.Ahead(now) + offer.own;
     offer.ahead = offer.computed + TransferOf(ReplicaId(static_cast<uint32_t>(i)), stage.Prompt());

@@ -116,7 +116,9 @@ bool SteadyStateKeepsPace(const GuardQuestion& question) {
 // The prefill of one step with this room: of the backlog, then of the newcomer's own behind its cached tokens.
 PrefillWork FirstStep(const ReplicaState& replica, Tokens cached, const PrefillWork& own, Tokens room) {
   const PrefillWork ahead = replica.prefills().Next(room);
-  return ahead + PrefillOf(cached, cached + std::min(own.tokens, room - ahead.tokens));
+  PrefillWork first = PrefillOf(cached, cached + std::min(own.tokens, room - ahead.tokens));
+  if (first.tokens > Tokens(0)) first.load = own.load;
+  return ahead + first;
 }
 
 bool RunningStreamsKeepPace(const GuardQuestion& question) {
@@ -141,8 +143,9 @@ GuardQuestion QuestionFor(const RequestState& request, const ReplicaState& repli
                           Instant now) {
   const int busy = fleet.BusyNeighbours(replica);
   const Tokens room = replica.spec().batch_budget - Tokens(replica.streams().sequences());
-  const Tokens cached = replica.HopeFor(request).expected;
-  const PrefillWork own = request.PrefillAfter(cached);
+  const CacheHope hope = replica.HopeFor(request);
+  PrefillWork own = request.PrefillAfter(hope.expected);
+  own.load = hope.load;
   StepOutlook outlook;
   outlook.queued = replica.prefills().work() + own;
   outlook.first = FirstStep(replica, request.Prompt() - own.tokens, own, std::max(Tokens(1), room));
@@ -151,8 +154,9 @@ GuardQuestion QuestionFor(const RequestState& request, const ReplicaState& repli
   outlook.price = replica.steps_model().PriceOfPrefill(busy);
   outlook.remainder = replica.Remainder(now, fleet.spec().limits.dispatch_delay.seconds(), busy);
   outlook.host_time = replica.host_time.seconds();
+  outlook.load = hope.load.seconds();
   if (request.stage.apart) outlook.ahead = request.stage.ahead;
-  return {request, replica, fleet.spec().classes, cached, busy, outlook, now};
+  return {request, replica, fleet.spec().classes, hope.expected, busy, outlook, now};
 }
 
 std::vector<Guard> AllGuards() {

@@ -39,6 +39,7 @@ struct StepOutlook {
   double remainder;      // Seconds until the step in flight ends.
   double host_time = 0;  // Seconds of a first token that no step explains.
   double ahead = 0;      // Seconds until another engine has handed the request's cache over.
+  double load = 0;       // Seconds of its own prefill that load cached blocks from the host.
 
   double Steps(const PrefillWork& prefill) const;
   // Seconds to compute so much.

@@ -52,7 +52,8 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
   }
   const PrefillPrice& price = question.outlook.price;
   const double hinted = request.hint.trust * HintedTokens(request, index, replica).AsDouble();
-  const double saved = price.Of(PrefillOf(Tokens(0), question.cached + Tokens(static_cast<int64_t>(hinted))));
+  const Tokens cached = question.cached + Tokens(static_cast<int64_t>(hinted));
+  const double saved = price.Of(PrefillOf(Tokens(0), cached)) - question.outlook.load;
   // A pool holds so many prompts like this one.
   const PrefillWork whole = request.PrefillAfter(Tokens(0));
   const double pool_seconds = price.Of(whole) * TokensOfSmallestPool(replica, fleet_) / whole.tokens.AsDouble();

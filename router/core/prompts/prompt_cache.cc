@@ -14,12 +14,21 @@ void Note(std::optional<RequestId> other, RequestId self, std::vector<RequestId>
 }  // namespace
 
 PromptCache::Match PromptCache::Find(const Prefix& prefix) const {
+  Match match = FindOnGpu(prefix);
+  if (host_.size() == 0) return match;
+  const auto rest = prefix.begin() + match.live + match.left;
+  const auto holds = [this](uint64_t block) { return Holds(block); };
+  match.host = std::find_if_not(rest, prefix.end(), holds) - rest;
+  return match;
+}
+
+PromptCache::Match PromptCache::FindOnGpu(const Prefix& prefix) const {
   Match match;
   match.live = live_.Held(prefix);
   const auto rest = prefix.begin() + match.live;
   if (told_.size() > 0) {
     const auto sure = std::find_if_not(rest, prefix.end(), [this](uint64_t block) { return IsSure(block); });
-    const auto end = std::find_if_not(sure, prefix.end(), [this](uint64_t block) { return Holds(block); });
+    const auto end = std::find_if_not(sure, prefix.end(), [this](uint64_t block) { return OnGpu(block); });
     match.live = sure - prefix.begin();
     match.left = end - sure;
     return match;
@@ -55,10 +64,14 @@ void PromptCache::Leave(RequestId request, const Prefix& prefix, int64_t kept, s
     const uint64_t block = prefix[i];
     const bool landmark = holders_ != nullptr && PrefixHolders::IsLandmark(i);
     Note(live_.Remove(block, request), request, others);
-    if (static_cast<int64_t>(i) < kept && !IsSure(block)) left_.Put(block, landmark);
+    if (static_cast<int64_t>(i) < kept) {
+      if (!IsSure(block)) left_.Put(block, landmark);
+      host_.Put(block, landmark);
+    }
     if (landmark && !Holds(block)) holders_->Remove(block, replica_);
   }
   UnlistLost(left_);
+  UnlistLost(host_);
 }
 
 void PromptCache::Take(const CacheReport& report) {
@@ -66,6 +79,7 @@ void PromptCache::Take(const CacheReport& report) {
   if (report.news == CacheNews::kUnsure) Doubt();
   for (const PromptBlock& block : report.removed) TakeRemoved(block);
   for (const PromptBlock& block : report.stored) TakeStored(block);
+  TakeHost(report);
 }
 
 void PromptCache::Doubt() {
@@ -88,6 +102,22 @@ void PromptCache::TakeRemoved(const PromptBlock& removed) {
   left_.Take(removed.block);
   told_.Take(removed.block);
   if (landmark && !Holds(removed.block)) holders_->Remove(removed.block, replica_);
+}
+
+void PromptCache::TakeHost(const CacheReport& report) {
+  const auto is_listed = [this](const PromptBlock& block) {
+    return holders_ != nullptr && PrefixHolders::IsLandmark(static_cast<size_t>(block.position));
+  };
+  for (const PromptBlock& each : report.host_removed) {
+    host_.Take(each.block);
+    if (is_listed(each) && !Holds(each.block)) holders_->Remove(each.block, replica_);
+  }
+  for (const PromptBlock& each : report.host_stored) {
+    const bool held = Holds(each.block);
+    host_.Put(each.block, is_listed(each));
+    if (is_listed(each) && !held && Holds(each.block)) holders_->Add(each.block, replica_);
+  }
+  UnlistLost(host_);
 }
 
 }  // namespace penstock

@@ -1,10 +1,12 @@
-// The prompts in the memory of one replica's engine: blocks that running requests hold, and blocks that ended ones
-// left.
+// The prompts that one replica's engine has cached: blocks that requests hold or left on the GPU, and copies in the
+// memory of the host.
 //
 // A block that a running request holds is cached for certain, and so is one that the engine itself reported. Any other
 // block that was left is cached with the learned reliability. Invariant: a block of the expected index is neither live
-// nor reported. A reported block may be live too. Owned by ReplicaState. Join and Leave are O(blocks of the prompt),
-// the questions O(log blocks), or O(blocks) where the engine reports: blocks may be missing in between.
+// nor reported. A reported block may be live too. The host has copies of all that was computed of late, whatever the
+// GPU still has, within a bound of its own. Owned by ReplicaState. Join and Leave are O(blocks of the prompt), the
+// questions O(log blocks). They are O(blocks) where the host has copies, and where the engine reports: blocks may be
+// missing in between.
 #ifndef PENSTOCK_ROUTER_CORE_PROMPTS_PROMPT_CACHE_H_
 #define PENSTOCK_ROUTER_CORE_PROMPTS_PROMPT_CACHE_H_
 
@@ -28,6 +30,7 @@ class PromptCache {
   struct Match {
     int64_t live = 0;  // Held by running requests, or reported by the engine.
     int64_t left = 0;  // After those: some are only expected.
+    int64_t host = 0;  // After those: to be loaded from the host.
   };
   Match Find(const Prefix& prefix) const;
 
@@ -47,6 +50,11 @@ class PromptCache {
     left_.SetCapacity(blocks);
     UnlistLost(left_);
   }
+  // The host has room for so many blocks; 0: the engine keeps none there.
+  void SetHostRoom(int64_t blocks) {
+    host_.SetCapacity(blocks);
+    UnlistLost(host_);
+  }
   // The engine lost what ended requests left.
   void Forget() {
     ForgetLeft();
@@ -60,27 +68,36 @@ class PromptCache {
   const LiveBlocks& live() const { return live_; }
   HitReliability& reliability() { return reliability_; }
   const HitReliability& reliability() const { return reliability_; }
+  HitReliability& host_reliability() { return host_reliability_; }
+  const HitReliability& host_reliability() const { return host_reliability_; }
   CacheCounters& counters() { return counters_; }
 
  private:
   bool IsSure(uint64_t block) const { return live_.Contains(block) || told_.Contains(block); }
-  bool Holds(uint64_t block) const { return IsSure(block) || left_.Contains(block); }
+  bool OnGpu(uint64_t block) const { return IsSure(block) || left_.Contains(block); }
+  bool Holds(uint64_t block) const { return OnGpu(block) || host_.Contains(block); }
+  Match FindOnGpu(const Prefix& prefix) const;
   void ForgetLeft() {
     left_.Clear();
     told_.Clear();
+    host_.Clear();
     UnlistLost(left_);
     UnlistLost(told_);
+    UnlistLost(host_);
   }
   void Doubt();
   void TakeStored(const PromptBlock& stored);
   void TakeRemoved(const PromptBlock& removed);
+  void TakeHost(const CacheReport& report);
   // Takes landmarks that the index forgot off the list.
   void UnlistLost(PrefixIndex& index);
 
   LiveBlocks live_;
   PrefixIndex left_;                           // Expected.
   PrefixIndex told_{PrefixIndex::kUnbounded};  // Reported by the engine.
+  PrefixIndex host_;                           // Expected, in the memory of the host.
   HitReliability reliability_;
+  HitReliability host_reliability_;
   CacheCounters counters_;
   PrefixHolders* holders_ = nullptr;  // Null: nobody asks for the holders of a block.
   uint32_t replica_ = 0;

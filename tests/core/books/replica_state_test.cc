@@ -248,5 +248,47 @@ TEST_F(CachedPromptTest, BlocksAreNeverLongerThanThePrompt) {
   EXPECT_EQ(Prefill(first), Tokens(0));
 }
 
+class HostedPromptTest : public CachedPromptTest {
+ protected:
+  HostedPromptTest() {
+    ReplicaSpec spec = replica_.spec();
+    spec.host_cache = {Tokens(100'000), 1e-5};
+    replica_.Configure(spec, {ClassSpec()});
+    replica_.prompts.SetHostRoom(100);
+  }
+  // The prompt was computed, and the GPU has lost it.
+  void Compute(RequestState request) {
+    replica_.Join(&request, Instant(), others_);
+    replica_.BecomeDecoding(&request);
+    replica_.Leave(&request, others_);
+    replica_.prompts.SetRoom(0);
+  }
+};
+
+TEST_F(HostedPromptTest, LoadingCostsItsTimeAndNoPrefill) {
+  Compute(Prompt(1, 1600, {1, 2, 3}));
+  RequestState second = Prompt(2, 1600, {1, 2, 9});
+  const CacheHope hope = replica_.HopeFor(second);
+  EXPECT_EQ(hope.host, Tokens(1024));
+  EXPECT_EQ(hope.expected, Tokens(1024));
+  EXPECT_EQ(hope.blocks, 0) << "the GPU has none of it";
+  EXPECT_NEAR(hope.load.seconds(), 1024e-5, 1e-9);
+  replica_.Join(&second, Instant(), others_);
+  PrefillWork work = PrefillOf(Tokens(1024), Tokens(1600));
+  work.load = hope.load;
+  EXPECT_EQ(replica_.prefills().work(), work);
+  EXPECT_TRUE(replica_.SumsHold());
+  replica_.BecomeDecoding(&second);
+  EXPECT_EQ(replica_.prefills().work(), PrefillWork());
+}
+
+TEST_F(HostedPromptTest, AHostThatLosesPromptsIsTrustedLess) {
+  Compute(Prompt(1, 1600, {1, 2, 3}));
+  for (int i = 0; i < 100; ++i) replica_.prompts.host_reliability().Observe(Tokens(100'000), Tokens(50'000));
+  const CacheHope hope = replica_.HopeFor(Prompt(2, 1600, {1, 2, 9}));
+  EXPECT_NEAR(hope.expected.AsDouble(), 512, 5);
+  EXPECT_NEAR(hope.load.seconds(), 512e-5, 5e-5);
+}
+
 }  // namespace
 }  // namespace penstock

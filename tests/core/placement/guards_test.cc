@@ -144,6 +144,31 @@ TEST(Guards, TheRestOfACachedPromptIsComputedBehindItsCachedContext) {
   EXPECT_EQ(alone.outlook.first, PrefillOf(cached, cached + Tokens(2047))) << "beside one stream";
 }
 
+TEST(Guards, LoadingFromTheHostDelaysTheFirstTokenAndTheStepThatLoads) {
+  Fleet fleet = MakeFleet({});
+  fleet.replicas[0].prefix_cache = Tokens(100'000);
+  fleet.replicas[0].host_cache = {Tokens(100'000), 1e-5};
+  TestRooms test(fleet);
+  RequestArrived arrived;
+  arrived.request = RequestId(1);
+  arrived.service_class = ClassId(1);
+  arrived.prompt = Tokens(2000);
+  arrived.prefix = {1, 2, 3};
+  RequestState* first = test.New(arrived);
+  test.Start(first);
+  test.rooms.running.TakeFirstToken(first, test.now);
+  test.rooms.running.Leave(first, test.now);
+  test.Replica().prompts.SetRoom(0);
+  arrived.request = RequestId(2);
+  const GuardQuestion question = QuestionFor(*test.New(arrived), test.Replica(), test.rooms.fleet, test.now);
+  PrefillWork rest = PrefillOf(kPrefixBlock * 3, Tokens(2000));
+  rest.load = Duration::Seconds(3 * 512e-5);
+  EXPECT_EQ(question.cached, kPrefixBlock * 3);
+  EXPECT_EQ(question.outlook.queued, rest);
+  EXPECT_EQ(question.outlook.first, rest);
+  EXPECT_EQ(question.outlook.load, rest.load.seconds());
+}
+
 TEST(Guards, AStreamThatWouldMissItsNextTokenHoldsALongPromptBack) {
   TestRooms test;
   RequestState* stream = test.New(1, 100, ClassId(0));

@@ -172,5 +172,55 @@ TEST(HitReliability, AnExpectationOfNothingTeachesNothing) {
   EXPECT_GT(reliability.share(), 0);
 }
 
+TEST_F(PromptCacheTest, WhatTheGpuForgetsIsStillInTheHost) {
+  cache_.SetHostRoom(5);
+  Join(kFirst, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(cache_.Find({1, 2, 7}).host, 0) << "a running request has it";
+  Leave(kFirst, {1, 2, 3, 4, 5, 6});
+  cache_.SetRoom(2);
+  EXPECT_EQ(cache_.Find({1, 2, 3, 4, 5, 6}).left, 2);
+  EXPECT_EQ(cache_.Find({1, 2, 3, 4, 5, 6}).host, 3) << "its tail went first";
+  cache_.SetHostRoom(3);
+  EXPECT_EQ(cache_.Find({1, 2, 3, 4, 5, 6}).host, 1);
+  cache_.Forget();
+  EXPECT_EQ(cache_.Find({1, 2, 3, 4, 5, 6}).host, 0);
+}
+
+TEST_F(PromptCacheTest, APromptThatWasNeverComputedIsNotInTheHost) {
+  cache_.SetHostRoom(5);
+  cache_.SetRoom(0);
+  Join(kFirst, {1, 2, 3});
+  Leave(kFirst, {1, 2, 3}, 1);
+  EXPECT_EQ(cache_.Find({1, 2, 3}).host, 1);
+}
+
+TEST_F(PromptCacheTest, AReplicaIsListedWhileItsHostHasABlock) {
+  PrefixHolders holders;
+  cache_.ListIn(&holders, 3);
+  cache_.SetHostRoom(2);
+  Join(kFirst, {1, 2});
+  Leave(kFirst, {1, 2});
+  cache_.SetRoom(0);
+  EXPECT_THAT(holders.Of(1), ElementsAre(3));
+  cache_.SetHostRoom(0);
+  EXPECT_THAT(holders.Of(1), IsEmpty());
+}
+
+TEST_F(PromptCacheTest, TheEngineTellsOfItsHostToo) {
+  PrefixHolders holders;
+  cache_.ListIn(&holders, 3);
+  CacheReport report{ReplicaId(3), CacheNews::kChanged, {}, {}, {{1, 0}, {2, 1}}, {}};
+  cache_.Take(report);
+  EXPECT_EQ(cache_.Find({1, 2}).host, 0) << "no room for it is configured";
+  EXPECT_THAT(holders.Of(1), IsEmpty());
+  cache_.SetHostRoom(5);
+  cache_.Take(report);
+  EXPECT_EQ(cache_.Find({1, 2}).host, 2);
+  EXPECT_THAT(holders.Of(1), ElementsAre(3));
+  cache_.Take({ReplicaId(3), CacheNews::kChanged, {}, {}, {}, {{1, 0}}});
+  EXPECT_EQ(cache_.Find({1, 2}).host, 0);
+  EXPECT_THAT(holders.Of(1), IsEmpty());
+}
+
 }  // namespace
 }  // namespace penstock
