@@ -152,7 +152,7 @@ GuardQuestion QuestionFor(const RequestState& request, const ReplicaState& repli
   outlook.remainder = replica.Remainder(now, fleet.spec().limits.dispatch_delay.seconds(), busy);
   outlook.host_time = replica.host_time.seconds();
   if (request.stage.apart) outlook.ahead = request.stage.ahead;
-  return {request, replica, fleet.spec().classes, cached, busy, outlook, now};
+  return {request, replica, fleet.spec().classes, cached, busy, outlook, now, fleet.demand};
 }
 
 std::vector<Guard> AllGuards() {
