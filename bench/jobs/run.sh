@@ -5,6 +5,7 @@ cd "$(dirname "$0")/../.."
 [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
 cmake --build build/release --target penstock >/dev/null
 python3 bench/jobs/simulated.py | python3 bench/topics.py jobs/jobs simulated "bench/jobs/simulated.py"
+python3 bench/jobs/simulated.py --day | python3 bench/topics.py jobs/jobs day "bench/jobs/simulated.py --day"
 for table in beside alone memory prefixes; do
   python3 bench/jobs/jobs.py "$table" | python3 bench/topics.py jobs/jobs "$table" bench/jobs/run.sh
 done

@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/json_string.h"
+#include "router/anthropic/stray_part.h"
 
 namespace penstock::anthropic {
 namespace {
 
-constexpr size_t kLongestWord = 256;
 // A turn and a block cost at least as much as so many bytes of text.
 constexpr size_t kCostOfTurn = 256;
 
@@ -18,10 +18,6 @@ const std::vector<Block>& BlocksOf(const TurnFields& fields, const Turn* turn) {
 }
 
 }  // namespace
-
-std::string ChatRequest::Word(JsonSpan span) const {
-  return IsText(span) && span.size() <= kLongestWord ? fields_.ValueIn(span).Text() : std::string();
-}
 
 void ChatRequest::Refuse(ErrorName name, absl::string_view field, absl::string_view problem) {
   if (!error_) error_ = MakeError(name, absl::StrCat("`", field, "` ", problem), field);
@@ -113,17 +109,29 @@ void ChatRequest::AddSystem() {
     out_.AddInside(system->span);
   } else {
     // Engines that speak the dialect join the blocks so.
-    AddOnlyTexts(/*turn=*/nullptr, 0, fields_.system().size(), "");
+    if (!AnyStray(/*turn=*/nullptr, 0, fields_.system().size())) {
+      AddOnlyTexts(/*turn=*/nullptr, 0, fields_.system().size(), "");
+    }
   }
   out_.Add("\"}");
   any_turn_ = true;
+}
+
+bool ChatRequest::AnyStray(const Turn* turn, size_t begin, size_t end) {
+  for (size_t i = begin; i < end && !error_; ++i) {
+    const Block& block = BlocksOf(fields_, turn)[i];
+    const std::optional<Part> stray = StrayPart(fields_.Word(block.At(Part::kType)), block);
+    if (stray)
+      Refuse(ErrorName::kUnsupportedField, Name(turn, i, NameOf(*stray)), "is no part of a block of this type.");
+  }
+  return error_.has_value();
 }
 
 void ChatRequest::AddTexts(const Turn* turn, size_t begin, size_t end, bool inner, absl::string_view between) {
   const std::vector<Block>& blocks = BlocksOf(fields_, turn);
   bool any = false;
   for (size_t i = begin; i < end; ++i) {
-    if (blocks[i].inner != inner || Word(blocks[i].At(Part::kType)) != "text") continue;
+    if (blocks[i].inner != inner || fields_.Word(blocks[i].At(Part::kType)) != "text") continue;
     const JsonSpan text = blocks[i].At(Part::kText);
     if (!IsText(text)) return Refuse(ErrorName::kWrongType, Name(turn, i, "text"), "must be a string.");
     if (std::exchange(any, true)) out_.Add(between);
@@ -133,7 +141,7 @@ void ChatRequest::AddTexts(const Turn* turn, size_t begin, size_t end, bool inne
 
 void ChatRequest::AddOnlyTexts(const Turn* turn, size_t begin, size_t end, absl::string_view between) {
   for (size_t i = begin; i < end; ++i) {
-    if (Word(BlocksOf(fields_, turn)[i].At(Part::kType)) == "text") continue;
+    if (fields_.Word(BlocksOf(fields_, turn)[i].At(Part::kType)) == "text") continue;
     return Refuse(ErrorName::kUnsupportedField, Name(turn, i, "type"),
                   "must be `text`: the engine's own dialect has only texts there.");
   }
@@ -141,7 +149,7 @@ void ChatRequest::AddOnlyTexts(const Turn* turn, size_t begin, size_t end, absl:
 }
 
 void ChatRequest::AddTurn(const Turn& turn) {
-  const std::string role = Word(turn.role);
+  const std::string role = fields_.Word(turn.role);
   ends_with_assistant_ = role == "assistant";
   if (role != "user" && role != "assistant" && role != "system") {
     return Refuse(ErrorName::kInvalidValue, absl::StrCat("messages[", turn_, "].role"),
@@ -157,6 +165,7 @@ void ChatRequest::AddTurn(const Turn& turn) {
   if (list && turn.begin == turn.end && !beginning) {
     return Refuse(ErrorName::kEmptyArray, absl::StrCat("messages[", turn_, "].content"), "must not be empty.");
   }
+  if (list && AnyStray(&turn, turn.begin, turn.end)) return;
   if (list && role != "system") return role == "user" ? AddUser(turn) : AddAssistant(turn);
   out_.Add(absl::StrCat(any_turn_ ? "," : "", "{\"role\":\"", role, "\",\"content\":\""));
   any_turn_ = true;
@@ -177,7 +186,7 @@ void ChatRequest::AddAssistant(const Turn& turn) {
   bool thoughts = false, calls = false;
   for (size_t i = turn.begin; i < turn.end; ++i) {
     const Block& block = blocks[i];
-    const std::string type = Word(block.At(Part::kType));
+    const std::string type = fields_.Word(block.At(Part::kType));
     if (block.inner || type == "text" || type == "redacted_thinking" || type == "tool_use") continue;
     if (type != "thinking") {
       return Refuse(ErrorName::kUnsupportedField, Name(&turn, i, "type"),
@@ -192,7 +201,7 @@ void ChatRequest::AddAssistant(const Turn& turn) {
   if (thoughts) out_.Add("\"");
   for (size_t i = turn.begin; i < turn.end; ++i) {
     const Block& block = blocks[i];
-    if (block.inner || Word(block.At(Part::kType)) != "tool_use") continue;
+    if (block.inner || fields_.Word(block.At(Part::kType)) != "tool_use") continue;
     const JsonSpan id = block.At(Part::kId), name = block.At(Part::kName), input = block.At(Part::kInput);
     if (!IsText(id) || !IsText(name)) {
       return Refuse(ErrorName::kWrongType, Name(&turn, i, IsText(id) ? "name" : "id"), "must be a string.");
@@ -219,7 +228,7 @@ void ChatRequest::AddUser(const Turn& turn) {
   const std::vector<Block>& blocks = fields_.blocks();
   bool media = false, texts = false;
   for (size_t i = turn.begin; i < turn.end; ++i) {
-    const std::string type = Word(blocks[i].At(Part::kType));
+    const std::string type = fields_.Word(blocks[i].At(Part::kType));
     if (type == "tool_result" && !blocks[i].inner) {
       AddResult(turn, i);
     } else if (type == "image" || type == "document") {
@@ -243,7 +252,7 @@ void ChatRequest::AddUser(const Turn& turn) {
   bool any = false;
   out_.Add("[");
   for (size_t i = turn.begin; i < turn.end && !error_; ++i) {
-    const std::string type = Word(blocks[i].At(Part::kType));
+    const std::string type = fields_.Word(blocks[i].At(Part::kType));
     const bool text = type == "text" && !blocks[i].inner;
     if (!text && type != "image" && type != "document") continue;
     if (text && !IsText(blocks[i].At(Part::kText))) {

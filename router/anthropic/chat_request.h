@@ -55,8 +55,6 @@ class ChatRequest {
   enum class Stage : uint8_t { kRead, kTurns, kTools, kDone };
 
   bool IsText(JsonSpan span) const { return span.size() > 1 && fields_.ValueIn(span).kind() == JsonKind::kString; }
-  // A short string; empty for anything else.
-  std::string Word(JsonSpan span) const;
   // The first problem counts.
   void Refuse(ErrorName name, absl::string_view field, absl::string_view problem);
   // The name of a block's member, for errors. No turn: the block is one of the system prompt.
@@ -65,6 +63,8 @@ class ChatRequest {
   void Read(size_t slice);
   void Begin();
   void AddSystem();
+  // True: a block of them has a member that its type has not, or there was an error before.
+  bool AnyStray(const Turn* turn, size_t begin, size_t end);
   // The texts of these blocks as one, without quotes and with `between` in between. Blocks of other kinds are left out.
   void AddTexts(const Turn* turn, size_t begin, size_t end, bool inner, absl::string_view between);
   // The same where blocks of other kinds would be lost.

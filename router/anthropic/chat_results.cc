@@ -32,9 +32,9 @@ void ChatRequest::AddResult(const Turn& turn, size_t block) {
 
 void ChatRequest::AddMedia(const Turn& turn, size_t block) {
   const Block& media = fields_.blocks()[block];
-  const std::string type = Word(media.At(SourcePart::kType));
+  const std::string type = fields_.Word(media.At(SourcePart::kType));
   const JsonSpan data = media.At(SourcePart::kData), url = media.At(SourcePart::kUrl);
-  const bool image = Word(media.At(Part::kType)) == "image";
+  const bool image = fields_.Word(media.At(Part::kType)) == "image";
   if (image && type == "base64" && IsText(data) && IsText(media.At(SourcePart::kMediaType))) {
     out_.Add("{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:");
     out_.AddInside(media.At(SourcePart::kMediaType));
@@ -46,9 +46,16 @@ void ChatRequest::AddMedia(const Turn& turn, size_t block) {
     out_.Add(url);
     out_.Add("}}");
   } else if (!image && type == "text" && IsText(data)) {
-    out_.Add("{\"type\":\"text\",\"text\":");
-    out_.Add(data);
-    out_.Add("}");
+    out_.Add("{\"type\":\"text\",\"text\":\"");
+    for (const Part part : {Part::kTitle, Part::kContext}) {
+      const JsonSpan words = media.At(part);
+      if (words.size() == 0) continue;
+      if (!IsText(words)) return Refuse(ErrorName::kWrongType, Name(&turn, block, NameOf(part)), "must be a string.");
+      out_.AddInside(words);
+      out_.Add(kBetweenLines);
+    }
+    out_.AddInside(data);
+    out_.Add("\"}");
   } else {
     Refuse(ErrorName::kUnsupportedField, Name(&turn, block, "source"),
            image ? "must be base64 or a URL: the engine's own dialect has no other images."

@@ -11,10 +11,12 @@ constexpr std::array<absl::string_view, static_cast<size_t>(Field::kCount)> kFie
     "model", "max_tokens",  "messages", "system",   "stop_sequences", "temperature",   "top_p",     "top_k",
     "tools", "tool_choice", "thinking", "metadata", "output_config",  "output_format", "container", "mcp_servers"};
 constexpr std::array<absl::string_view, static_cast<size_t>(Part::kCount)> kParts = {
-    "type", "text", "thinking", "source", "id", "name", "input", "tool_use_id", "content", "is_error"};
+    "type",  "text",        "thinking", "source",   "id",    "name",
+    "input", "tool_use_id", "content",  "is_error", "title", "context"};
 constexpr std::array<absl::string_view, static_cast<size_t>(SourcePart::kCount)> kSourceParts = {"type", "media_type",
                                                                                                  "data", "url"};
 constexpr size_t kLongestEscaped = 256;
+constexpr size_t kLongestWord = 256;
 
 template <class Names>
 size_t PositionOf(const Names& names, absl::string_view key) {
@@ -24,6 +26,7 @@ size_t PositionOf(const Names& names, absl::string_view key) {
 }  // namespace
 
 absl::string_view NameOf(Field field) { return kFields[static_cast<size_t>(field)]; }
+absl::string_view NameOf(Part part) { return kParts[static_cast<size_t>(part)]; }
 
 JsonSpan TurnFields::SpanOf(absl::string_view raw) const {
   const auto begin = static_cast<size_t>(raw.data() - body_.data());
@@ -109,6 +112,10 @@ bool TurnFields::Open(const char* at) {
     turns_.push_back(Turn{{}, {}, blocks_.size(), blocks_.size()});
   }
   if (*inside == Place::kBlock && !AddBlock()) return false;
+  // The blocks inside take the place of this member, so its end does not note it.
+  if (*inside == Place::kResult) {
+    List()[open_blocks_.back()].parts[static_cast<size_t>(Part::kContent)] = SpanOf(absl::string_view(at, 1));
+  }
   places_.push_back(*inside);
   return true;
 }
@@ -162,6 +169,11 @@ void TurnFields::End(absl::string_view raw) {
     case Place::kTurns:
       break;
   }
+}
+
+std::string TurnFields::Word(JsonSpan span) const {
+  const bool word = span.size() > 1 && span.size() <= kLongestWord && ValueIn(span).kind() == JsonKind::kString;
+  return word ? ValueIn(span).Text() : std::string();
 }
 
 std::optional<JsonValue> TurnFields::Find(Field field) const {

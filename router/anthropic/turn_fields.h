@@ -49,11 +49,15 @@ enum class Part : uint8_t {
   kToolUseId,
   kContent,
   kIsError,
+  // Those of documents.
+  kTitle,
+  kContext,
   kCount,
 };
+absl::string_view NameOf(Part part);
 enum class SourcePart : uint8_t { kType, kMediaType, kData, kUrl, kCount };
 
-// One block of a content. A span without bytes: the member is absent.
+// One block of a content. A span without bytes: the member is absent. That of a list of blocks is its first byte.
 struct Block {
   std::array<JsonSpan, static_cast<size_t>(Part::kCount)> parts{};
   std::array<JsonSpan, static_cast<size_t>(SourcePart::kCount)> source{};
@@ -90,6 +94,8 @@ class TurnFields {
   // Null: absent, or null.
   std::optional<JsonValue> Find(Field field) const;
   JsonValue ValueIn(JsonSpan span) const { return JsonValue{body_, span}; }
+  // A short string; empty for anything else.
+  std::string Word(JsonSpan span) const;
   const std::vector<Turn>& turns() const { return turns_; }
   const std::vector<Block>& blocks() const { return blocks_; }
   // The blocks of the system prompt.

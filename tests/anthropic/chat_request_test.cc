@@ -80,12 +80,12 @@ TEST(ChatRequest, ImagesBecomeDataUrlsAndTextDocumentsText) {
   const json messages = MessagesOf(R"([{"role":"user","content":[
       {"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}},
       {"type":"image","source":{"type":"url","url":"https://x/y.png"}},
-      {"type":"document","title":"t","source":{"type":"text","media_type":"text/plain","data":"a page"}},
+      {"type":"document","title":"t","context":"c","source":{"type":"text","media_type":"text/plain","data":"a page"}},
       {"type":"text","text":"see"}]}])");
   EXPECT_EQ(messages, json::parse(R"([{"role":"user","content":[
       {"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}},
       {"type":"image_url","image_url":{"url":"https://x/y.png"}},
-      {"type":"text","text":"a page"},{"type":"text","text":"see"}]}])"));
+      {"type":"text","text":"t\nc\na page"},{"type":"text","text":"see"}]}])"));
 }
 
 TEST(ChatRequest, AnImageInTheResultOfAToolFollowsIt) {
@@ -217,6 +217,30 @@ TEST(ChatRequest, NoPartOfAMessageIsLostWithoutAWord) {
   EXPECT_EQ(field(kSaid, R"(,"thinking":{"type":"adaptive"})"), "");
   EXPECT_EQ(field(kSaid, R"(,"metadata":"me")"), "metadata");
   EXPECT_EQ(field(kSaid, R"(,"output_config":"low")"), "output_config");
+}
+
+TEST(ChatRequest, ABlockHasOnlyTheMembersOfItsType) {
+  const auto field = [](const std::string& blocks, const std::string& role = "user") {
+    return TranslationOf(Asked(R"([{"role":")" + role + R"(","content":[)" + blocks + "]}]")).field;
+  };
+  EXPECT_EQ(field(R"({"type":"text","text":"a","content":[{"type":"text","text":"lost"}]})"),
+            "messages[0].content[0].content");
+  EXPECT_EQ(field(R"({"type":"text","text":"a","content":"lost"})", "system"), "messages[0].content[0].content");
+  EXPECT_EQ(field(R"({"type":"text","text":"a"},{"type":"text","text":"b","thinking":"lost"})", "assistant"),
+            "messages[0].content[1].thinking");
+  EXPECT_EQ(field(R"({"type":"tool_result","tool_use_id":"t","content":"a","text":"lost"})"),
+            "messages[0].content[0].text");
+  EXPECT_EQ(field(R"({"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"a","input":{}}]})"),
+            "messages[0].content[0].content[0].input");
+  EXPECT_EQ(field(R"({"type":"tool_use","id":"t","name":"n","input":{},"content":[]})", "assistant"),
+            "messages[0].content[0].content");
+  EXPECT_EQ(field(R"({"type":"image","text":"lost","source":{"type":"url","url":"https://x"}})"),
+            "messages[0].content[0].text");
+  EXPECT_EQ(field(R"({"type":"document","title":5,"source":{"type":"text","data":"a"}})"),
+            "messages[0].content[0].title");
+  EXPECT_EQ(field(R"({"type":"text","text":"a","id":"x","citations":null,"content":null})"), "");
+  EXPECT_EQ(TranslationOf(Asked(kSaid, R"(,"system":[{"type":"text","text":"a","source":{}}])")).field,
+            "system[0].source");
 }
 
 TEST(ChatRequest, LongListsAndPartsAreBounded) {

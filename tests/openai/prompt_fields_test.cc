@@ -97,6 +97,15 @@ TEST(PromptFields, AFreeEndpointNeedsAModelOnly) {
   EXPECT_EQ(FaultOf(Endpoint::kTokenize, R"({"prompt":"aa"})").param, "model");
 }
 
+TEST(PromptFields, ARoleBeyondTheUsualLengthIsCounted) {
+  const auto letters = [](const std::string& role) {
+    return FactsOf(Endpoint::kChat, R"({"model":"m","messages":[{"role":")" + role + R"(","content":"four"}]})")
+        .text.latin;
+  };
+  for (const char* role : {"user", "assistant", "developer"}) EXPECT_EQ(letters(role), 4) << role;
+  EXPECT_EQ(letters(std::string(100'000, 'r')), 100'004);
+}
+
 TEST(PromptFields, EveryPlaceThatAnEngineRendersIsCounted) {
   const auto latin = [](Endpoint endpoint, const std::string& body) { return FactsOf(endpoint, body).text.latin; };
   const std::string message = R"({"model":"m","messages":[{"role":"assistant","content":)";

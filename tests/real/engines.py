@@ -137,12 +137,12 @@ class RealEngine:
 class Vllm(RealEngine):
     running_names = ("vllm:num_requests_running", "vllm:num_requests_waiting")
 
-    def __init__(self, folder, name, *more, variables=()):
+    def __init__(self, folder, name, *more, model=CACHE / "model/hf", variables=()):
         """`more` are flags after the usual ones; the last value of a flag counts. `variables` add to its environment."""
         port = free_port()
         environment = CACHE / "vllm"
         command = [
-            str(environment / "bin/vllm"), "serve", str(CACHE / "model/hf"), "--served-model-name", MODEL,
+            str(environment / "bin/vllm"), "serve", str(model), "--served-model-name", MODEL,
             "--host", "127.0.0.1", "--port", str(port), "--dtype", "float32", "--block-size", str(BLOCK),
             "--num-gpu-blocks-override", str(BLOCKS), "--max-model-len", str(CONTEXT), "--max-num-seqs", str(SEQUENCES),
             "--enforce-eager", "--enable-auto-tool-choice",

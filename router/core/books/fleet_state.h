@@ -14,6 +14,7 @@
 #include "router/core/contract/event.h"
 #include "router/core/contract/fleet.h"
 #include "router/core/contract/view.h"
+#include "router/core/learning/firm_demand.h"
 #include "router/core/storage/storage_books.h"
 
 namespace penstock {
@@ -64,6 +65,7 @@ class FleetState {
   void Show(CoreView& view, Instant now) const;
 
   StorageBooks storage;
+  FirmDemand demand;
 
  private:
   void ConfigurePools();

@@ -83,11 +83,7 @@ void ReplicaState::Join(RequestState* request, Instant now, std::vector<RequestI
   request->running.slot = requests_.size();
   requests_.push_back(request);
   load.sequences += request->arrived.sequences;
-  if (request->running.evictable) {
-    load.yielding += request->arrived.sequences;
-  } else {
-    load.last_firm = now;
-  }
+  if (request->running.evictable) load.yielding += request->arrived.sequences;
   if (!request->arrived.observed) ++load.unobserved;
   prefills_.Add(request);
 }

@@ -94,9 +94,8 @@ struct ObservedSteps {
 // The sequences of a replica, those of them that give way, and the requests that nobody sees.
 struct ReplicaLoad {
   int64_t sequences = 0;
-  int64_t yielding = 0;              // Those of evictable classes.
-  int64_t unobserved = 0;            // Requests whose progress is forecast only.
-  std::optional<Instant> last_firm;  // When a request of another class was sent there last.
+  int64_t yielding = 0;    // Those of evictable classes.
+  int64_t unobserved = 0;  // Requests whose progress is forecast only.
 };
 
 class ReplicaState {

@@ -27,7 +27,11 @@ void RunningRequests::Start(RequestState* request, ReplicaId id, std::span<const
   const Tokens expected(static_cast<int64_t>(forecasts_.Admit(request, replica)));
   request->running.shared = replica.SharedOf(*request);
   request->running.evictable = fleet_.GoalsOf(*request).evictable;
-  if (request->running.evictable) ++evictable_;
+  if (request->running.evictable) {
+    ++evictable_;
+  } else {
+    fleet_.demand.Sent(request->arrived.model, now);
+  }
   JoinPools(request, replica, expected, growth, now);
   replica.Join(request, now, movers_);
   CacheHope& hope = request->running.hope;

@@ -25,7 +25,7 @@ constexpr size_t kMostPrompts = 8;
 bool HasDemand(const GuardQuestion& question) {
   const ReplicaLoad& load = question.replica.load;
   if (load.sequences > load.yielding) return true;
-  return load.last_firm && question.now - *load.last_firm < kDemand;
+  return question.demand.Lately(question.replica.spec().models, kDemand, question.now);
 }
 
 bool QueuesInside(const GuardQuestion& question) {

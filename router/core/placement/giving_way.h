@@ -1,7 +1,8 @@
 // The room that requests of evictable classes leave on a replica for requests that come.
 //
 // A newcomer waits for the step in flight and for the prefill that the engine has, and it needs a batch row. So while a
-// replica runs other requests, or got one within kDemand, an evictable request joins it only where
+// replica runs other requests, or any server of its models got one within kDemand, an evictable request joins it only
+// where
 //   - the rows and the context of all such requests lengthen a step by at most kLonger of an empty step, or it is alone
 //   - the prefill on its way takes at most kPrefill of an empty step, or the request's prompt is alone
 //   - kReserve of the batch rows stay free

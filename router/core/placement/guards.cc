@@ -156,7 +156,7 @@ GuardQuestion QuestionFor(const RequestState& request, const ReplicaState& repli
   outlook.host_time = replica.host_time.seconds();
   outlook.load = hope.load.seconds();
   if (request.stage.apart) outlook.ahead = request.stage.ahead;
-  return {request, replica, fleet.spec().classes, hope.expected, busy, outlook, now};
+  return {request, replica, fleet.spec().classes, hope.expected, busy, outlook, now, fleet.demand};
 }
 
 std::vector<Guard> AllGuards() {

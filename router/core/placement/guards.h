@@ -23,6 +23,7 @@
 #include "kvmodel/prefill_work.h"
 #include "router/core/books/fleet_state.h"
 #include "router/core/contract/wait_reason.h"
+#include "router/core/learning/firm_demand.h"
 
 namespace penstock {
 
@@ -55,6 +56,7 @@ struct GuardQuestion {
   int busy_neighbours;
   StepOutlook outlook;
   Instant now;
+  const FirmDemand& demand;
 
   const ClassSpec& goals() const { return classes[request.arrived.service_class.value()]; }
 };

@@ -26,6 +26,12 @@ JobResult<std::vector<std::string>> NamesIn(const std::string& folder) {
   return names;
 }
 
+// The kind of the entry itself, not of a link's target; 0: there is none.
+mode_t KindOf(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 ? facts.st_mode & S_IFMT : 0;
+}
+
 bool IsOfStore(const std::string& name) { return absl::StartsWith(name, kFilePrefix); }
 
 constexpr absl::string_view kDigits = "0123456789abcdefghijkmnopqrstuvw";
@@ -77,10 +83,14 @@ JobResult<int64_t> DataFolder::CountFiles() const {
 JobResult<int64_t> DataFolder::RemoveUploads() {
   const auto names = NamesIn(Uploads());
   if (!names.ok()) return names.error();
+  int64_t count = 0;
   for (const std::string& name : *names) {
-    if (JobDone gone = Remove(absl::StrCat(Uploads(), "/", name)); !gone.ok()) return gone.error();
+    const std::string path = absl::StrCat(Uploads(), "/", name);
+    if (KindOf(path) == S_IFDIR) continue;
+    if (JobDone gone = Remove(path); !gone.ok()) return gone.error();
+    ++count;
   }
-  return static_cast<int64_t>(names->size());
+  return count;
 }
 
 JobResult<int64_t> DataFolder::SetUnknownAside(const std::function<bool(const std::string& id)>& known) {
@@ -90,6 +100,8 @@ JobResult<int64_t> DataFolder::SetUnknownAside(const std::function<bool(const st
   for (const std::string& name : *names) {
     if (!IsOfStore(name) || known(name)) continue;
     if (JobDone made = MakeFolder(Unknown()); !made.ok()) return made.error();
+    if (KindOf(Unknown()) != S_IFDIR)
+      return JobError{JobErrorKind::kDamaged, absl::StrCat(Unknown(), ": it is a link")};
     if (JobDone moved = Rename(PathOf(name), absl::StrCat(Unknown(), "/", name)); !moved.ok()) return moved.error();
     ++count;
   }

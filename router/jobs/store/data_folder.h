@@ -31,9 +31,9 @@ class DataFolder {
   JobDone CheckDatabase() const;
   // Files with names of the store.
   JobResult<int64_t> CountFiles() const;
-  // Removes every upload. Returns their number.
+  // Removes every upload. Returns their number. Folders stay: no upload is one.
   JobResult<int64_t> RemoveUploads();
-  // Moves files with names of the store for which `known` is false to unknown/. Returns their number.
+  // Moves files with names of the store for which `known` is false to unknown/, which is no link. Returns their number.
   JobResult<int64_t> SetUnknownAside(const std::function<bool(const std::string& id)>& known);
 
  private:

@@ -53,6 +53,7 @@ PromptUse UseInPart(absl::string_view key) {
 
 PromptUse UseInBlock(absl::string_view key) {
   if (key == "text" || key == "thinking" || key == "name") return PromptUse::kText;
+  if (key == "title" || key == "context") return PromptUse::kText;
   if (key == "content") return PromptUse::kContent;
   if (key == "input") return PromptUse::kRaw;
   return key == "source" ? PromptUse::kSource : PromptUse::kNone;

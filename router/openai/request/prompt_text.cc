@@ -12,6 +12,8 @@ namespace {
 
 // The depth of a block in a message's own content.
 constexpr size_t kDeepestPart = 4;
+// With its quotes: "developer" and "assistant" are the longest.
+constexpr size_t kUsualRole = 16;
 
 ApiError Duplicate(absl::string_view field, absl::string_view key) {
   return MakeError(ErrorName::kDuplicateKey, absl::StrCat("The key `", key, "` occurs twice in `", field, "`."), field);
@@ -119,7 +121,7 @@ bool PromptScan::CountsText() const {
     case Place::kMessage:
     case Place::kItem:
     case Place::kPart:
-      return level.use == Use::kContent || level.use == Use::kText;
+      return level.use == Use::kContent || level.use == Use::kText || level.use == Use::kRole;
     case Place::kContent:
     case Place::kPrompts:
     case Place::kDocuments:
@@ -161,6 +163,8 @@ void PromptScan::End(absl::string_view raw) {
   if (counting_ == Counting::kNothing && top().use == Use::kRaw) counts = CountText(raw);
   Pause(raw.data() + raw.size());
   if (std::exchange(counting_, Counting::kNothing) != Counting::kNothing) counts = counter_.counts();
+  // The tokens of a message cover a role of usual length. Templates write any other into the prompt too.
+  if (top().use == Use::kRole && raw.size() <= kUsualRole) counts = TextCounts();
   switch (top().place) {
     case Place::kField:
       return EndField(raw[0], counts);

@@ -11,8 +11,9 @@ constexpr ClassId kChat(1);
 constexpr ClassId kJobs(2);
 
 // Steps of 10 ms, 0.1 ms longer per sequence; a prompt token takes 0.05 ms.
-Fleet OfRows(int rows) {
+Fleet OfRows(int rows, int replicas = 1) {
   FleetOptions options;
+  options.replicas = replicas;
   options.enforce_goals = false;
   options.max_sequences = rows;
   Fleet fleet = MakeFleet(options);
@@ -23,7 +24,7 @@ Fleet OfRows(int rows) {
 
 class GivingWay : public ::testing::Test {
  protected:
-  explicit GivingWay(int rows = 256) : test(OfRows(rows)) {}
+  explicit GivingWay(int rows = 256, int replicas = 1) : test(OfRows(rows, replicas)) {}
 
   std::optional<WaitReason> Verdict(ClassId service_class, int64_t prompt = 100,
                                     const std::vector<Guard>& guards = AllGuards()) {
@@ -152,6 +153,22 @@ TEST_F(GivingWay, RowsThatWereSeenBindNobodyWhereNoJobRuns) {
   RunSteps();
   Report(8, 1);
   EXPECT_EQ(RowsOf(test.Replica(), test.now), 256);
+}
+
+class GivingWayOfTwoServers : public GivingWay {
+ protected:
+  GivingWayOfTwoServers() : GivingWay(256, 2) {}
+};
+
+TEST_F(GivingWayOfTwoServers, TheyLeaveRoomWhereTheOtherServerHasTheDemand) {
+  Prefill(kJobs, 400);
+  EXPECT_EQ(Verdict(kJobs, 400), std::nullopt);
+  RequestState* chat = test.Start(test.New(next_++, 100, kChat), 1);
+  EXPECT_EQ(Verdict(kJobs, 400), WaitReason::kRunway)
+      << "a full server would never get a request that shows the demand";
+  test.rooms.running.Leave(chat, test.now);
+  test.Wait(Duration::Seconds(60));
+  EXPECT_EQ(Verdict(kJobs, 400), std::nullopt);
 }
 
 class GivingWayOfFewRows : public GivingWay {

@@ -72,10 +72,26 @@ def test_files_that_no_row_knows_are_set_aside_with_a_line(engine, tmp_path):
     for number in range(3):
         (state / "files" / f"file-{number}").write_bytes(b"bytes")
     (state / "uploads" / "1").write_bytes(b"half")
+    (state / "uploads" / "of-somebody").mkdir()
     with job_router(tmp_path, [engine], port=free_port()) as router:
         router.wait_for_log("moved 3 files that jobs.db does not know to", f"{state}/unknown")
         router.wait_for_log("removed 1 unfinished uploads from", f"{state}/uploads")
         assert names(state / "unknown") == ["file-0", "file-1", "file-2"]
+        assert names(state / "uploads") == ["of-somebody"]
+
+
+def test_files_that_no_row_knows_do_not_leave_by_a_link(engine, tmp_path):
+    state = tmp_path / "state"
+    with job_router(tmp_path, [engine]) as router:
+        assert router.stop() == 0
+        config = router.config_path
+    (state / "files" / "file-0").write_bytes(b"bytes")
+    (tmp_path / "elsewhere").mkdir()
+    (state / "unknown").symlink_to(tmp_path / "elsewhere")
+    run = subprocess.run([BINARY, "serve", str(config)], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 1
+    assert "unknown: it is a link" in run.stderr
+    assert names(tmp_path / "elsewhere") == [] and names(state / "files") == ["file-0"]
 
 
 def test_a_fifo_in_the_place_of_a_file_keeps_nobody_waiting(engine, tmp_path):

@@ -86,6 +86,18 @@ def test_fits_the_terminal_and_follows_its_size(fleet):
     assert screen.output.count(ENTER) == 1 and screen.output.rstrip().endswith(LEAVE)
 
 
+def test_a_terminal_of_40_columns_shows_whole_words_of_every_replica(fleet):
+    screen = Screen(["top", fleet.url], columns=40, rows=12)
+    lines = screen.until(lambda found: any(line.startswith("one ") for line in found))
+    assert len(lines) == 12 and max(map(len, lines)) <= 40
+    assert lines[0].startswith("penstock ")
+    assert all(any(re.match(rf"{name} +up ", line) for line in lines) for name in ("one", "two")), lines
+    screen.press("w")
+    assert max(map(len, screen.until(lambda found: "Nobody waits." in found))) <= 40
+    screen.press("q")
+    assert screen.end() == 0
+
+
 def test_keys_filter_sort_and_change_the_panel(fleet):
     screen = Screen(["top", fleet.url])
     screen.until(lambda found: any(line.startswith("one ") for line in found))
@@ -144,6 +156,16 @@ def test_the_demo_shows_it_too(folder):
     screen.press("q")
     assert screen.end() == 0
     assert "page     http://127.0.0.1:" in screen.output.replace("\r", "")
+
+
+def test_the_demo_in_a_terminal_of_40_columns_shows_both_policies(folder):
+    screen = Screen(["demo", "--listen", f"127.0.0.1:{free_port()}"], columns=40, rows=16)
+    lines = screen.until(lambda found: any(re.match(r"round_robin +on time +[0-9.]+%", line) for line in found), seconds=40)
+    assert len(lines) == 16 and max(map(len, lines)) <= 40
+    assert any(re.match(r"penstock +on time +[0-9.]+%", line) for line in lines)
+    assert any(re.match(r"chat-a +up ", line) for line in lines)
+    screen.press("q")
+    assert screen.end() == 0
 
 
 def test_the_demo_compares_policies_of_the_same_traffic_when_piped(folder):

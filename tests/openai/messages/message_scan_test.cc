@@ -39,6 +39,8 @@ TEST(MessageScan, AllKindsOfBlocksAreCounted) {
   EXPECT_EQ(FactsOfMessage(Message(R"([{"type":"tool_result","content":[{"type":"text","text":"four"}]}])")).text.latin,
             4);
   EXPECT_EQ(FactsOfMessage(Message(R"([{"type":"tool_use","name":"look","input":{"a":"b"}}])")).text.latin, 6);
+  EXPECT_EQ(FactsOfMessage(Message(R"([{"type":"document","title":"four","context":"six","source":{}}])")).text.latin,
+            7);
 }
 
 TEST(MessageScan, AnImageIsOneWhereverItStands) {
