@@ -15,6 +15,9 @@ constexpr double kAim = 0.25;
 // Room that the mean expects after this multiple of the remaining time comes too late. Less gives up those that arrive
 // behind a burst, while others go on to pass them.
 constexpr double kHope = 1.5;
+// Before the last chance of a reserved request, in TTFT goals: room by the mean is enough then, because it would be
+// refused. The guard "first_token" takes a third of that time.
+constexpr double kByMean = 0.1;
 // Between two searches for the same request.
 constexpr Duration kPause = Duration::Milliseconds(100);
 // Between two searches at all: an event pays for one, however many requests are blocked.
@@ -65,6 +68,10 @@ void Reserver::OnBlocked(RequestState* request, Instant now) {
   WaitState& waiting = request->waiting;
   if (waiting.reservation.replica && !rooms_.fleet.replica(*waiting.reservation.replica).Placeable())
     rooms_.reservations.End(request);
+  if (waiting.reservation.replica) {
+    const Duration soon = Duration::Seconds(kByMean * rooms_.fleet.GoalsOf(*request).ttft.seconds());
+    waiting.reservation.by_mean = rooms_.lateness.NextCheck(*request, now) - now <= soon;
+  }
   if (waiting.reason != WaitReason::kMemory || now < std::max(waiting.reservation.next, next_search_)) return;
   waiting.reservation.next = now + kPause;
   next_search_ = now + kBetweenSearches;

@@ -1,11 +1,11 @@
 // Gives reservations to waiting requests that would starve: those that only memory blocks while smaller ones pass.
 //
 // A request gets one where it needs a large part of a pool, or has waited long and no deadline will end its wait. The
-// room must be expected about in time. It is reserved from early in that time on, because streams end by chance. While
-// too many requests are refused for lateness, its deadline ends the wait: memory for few large requests then costs more
-// tokens than it yields.
-// Invariant: at most `Reservations::most` requests of a lane have a reservation. Owned by Pump. O(pools x
-// horizons^2) once in kPause per request, and once in kBetweenSearches at all.
+// room must be expected about in time. It is reserved from early in that time on, because streams end by chance.
+// Shortly before the request would be refused, room by the mean is enough. While too many requests are refused for
+// lateness, its deadline ends the wait: memory for few large requests then costs more tokens than it yields. Invariant:
+// at most `Reservations::most` requests of a lane have a reservation. Owned by Pump. O(pools x horizons^2) once in
+// kPause per request, and once in kBetweenSearches at all.
 #ifndef PENSTOCK_ROUTER_CORE_ADMISSION_RESERVER_H_
 #define PENSTOCK_ROUTER_CORE_ADMISSION_RESERVER_H_
 

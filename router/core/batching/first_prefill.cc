@@ -12,6 +12,9 @@ constexpr double kSafePart = 0.9;
 constexpr double kWorth = 4;
 // A request waits no longer than so many times what was expected at first.
 constexpr double kMostWait = 4;
+// Replicas of a large fleet that a request may wait for, those that hold most of its prompt first: each costs about a
+// microsecond.
+constexpr size_t kMostOffers = 8;
 
 }  // namespace
 
@@ -48,11 +51,12 @@ std::optional<FirstPrefill::Offer> FirstPrefill::OfferOf(const RequestState& req
 std::optional<FirstPrefill::Offer> FirstPrefill::BestOffer(const RequestState& request, const Choice& choice,
                                                            Instant now) {
   const std::optional<ReplicaId> own = request.waiting.company.replica;
-  if (own && own->value() != choice.replica && servers_.Of(request.arrived.model).size() > kSmallFleet) {
+  if (own && own->value() != choice.replica && IsLarge(request)) {
     if (const std::optional<Offer> offer = OfferOf(request, own->value(), choice, now)) return offer;
   }
   std::optional<Offer> best;
   servers_.DeepestHolders(request, holders_);
+  if (IsLarge(request)) holders_.resize(std::min(kMostOffers, holders_.size()));
   std::sort(holders_.begin(), holders_.end());
   for (const size_t index : holders_) {
     if (index == choice.replica || !request.MayUse(index)) continue;
@@ -74,8 +78,29 @@ bool FirstPrefill::Waits(RequestState* request, const Choice& choice, Instant no
   if (company.until == Instant::Never()) company.until = now + Duration::Seconds(kMostWait * best->first_token);
   company.replica = ReplicaId(static_cast<uint32_t>(best->replica));
   company.own = best->own;
+  company.left_saved = choice.saved;
+  company.left_first_token = choice.expected_ttft;
   ahead_[best->replica] += best->own;
   request->waiting.reason = WaitReason::kFirstPrefill;
+  return true;
+}
+
+bool FirstPrefill::WaitsOn(const RequestState& request) const {
+  const CompanyState& company = request.waiting.company;
+  if (!company.replica || !request.waiting.tried_everywhere || !IsLarge(request)) return false;
+  const std::vector<size_t>& opened = work_.opened();
+  return std::find(opened.begin(), opened.end(), company.replica->value()) == opened.end();
+}
+
+bool FirstPrefill::EndWhereVain(RequestState* request, Instant now) {
+  const CompanyState& company = request->waiting.company;
+  if (!company.replica || !request->waiting.tried_everywhere || !IsLarge(*request)) return false;
+  Choice left;
+  left.saved = company.left_saved;
+  left.expected_ttft = company.left_first_token;
+  if (OfferOf(*request, company.replica->value(), left, now)) return false;
+  End(request);
+  request->waiting.ForgetTries();
   return true;
 }
 

@@ -7,8 +7,10 @@
 //   memory     the pools of the replica have room for it
 //   bounded    it has not waited for four times as long as it expected at first
 // Requests that wait for a replica count as prefill ahead of the next one. So a burst spreads once the queue for one
-// copy takes longer than another copy. Invariant: the work that is ahead at a replica is that of the requests that wait
-// for it. Owned by Rooms. Waits is O(holders of the prompt x prefilling requests).
+// copy takes longer than another copy. In a large fleet a request that waits is looked at when its replica opens. Other
+// replicas open all the time, and it left a good one already. Invariant: the work that is ahead at a replica is that of
+// the requests that wait for it. Owned by Rooms. Waits is O(holders of the prompt x prefilling requests), in a large
+// fleet O(kMostOffers x prefilling requests).
 #ifndef PENSTOCK_ROUTER_CORE_BATCHING_FIRST_PREFILL_H_
 #define PENSTOCK_ROUTER_CORE_BATCHING_FIRST_PREFILL_H_
 
@@ -30,14 +32,19 @@ namespace penstock {
 class FirstPrefill {
  public:
   // `on`: false in ablations, where no request waits.
-  FirstPrefill(const FleetState& fleet, const Servers& servers, const MemoryTest& memory, bool on)
-      : fleet_(fleet), servers_(servers), memory_(memory), on_(on) {}
+  FirstPrefill(const FleetState& fleet, const Servers& servers, const MemoryTest& memory, const WorkList& work, bool on)
+      : fleet_(fleet), servers_(servers), memory_(memory), work_(work), on_(on) {}
 
   // The fleet has a new description.
   void Configure() { ahead_.resize(fleet_.replicas().size()); }
 
   // True: the request waits for a replica instead of taking `choice`. Its wait reason is set.
   bool Waits(RequestState* request, const Choice& choice, Instant now);
+  // True: in a large fleet the request waits for a replica that did not open, so nothing is to be tried.
+  bool WaitsOn(const RequestState& request) const;
+  // The request, which waits for a replica, was tried there and cannot go there yet. Ends a wait in a large fleet that
+  // is worth it no more, by the choice that the request left; true: it did.
+  bool EndWhereVain(RequestState* request, Instant now);
   // Until when the request waits for a replica; Never: it waits for none.
   static Instant EndOf(const RequestState& request) {
     const CompanyState& company = request.waiting.company;
@@ -65,10 +72,12 @@ class FirstPrefill {
   // replica that it waits for while that is worth it.
   std::optional<Offer> BestOffer(const RequestState& request, const Choice& choice, Instant now);
   bool HasRoom(const RequestState& request, const ReplicaState& replica, Instant now) const;
+  bool IsLarge(const RequestState& request) const { return servers_.Of(request.arrived.model).size() > kSmallFleet; }
 
   const FleetState& fleet_;
   const Servers& servers_;
   const MemoryTest& memory_;
+  const WorkList& work_;
   const std::vector<Guard> guards_ = AllGuards();
   const bool on_;
   std::vector<PrefillWork> ahead_;  // One entry per replica.
@@ -81,11 +90,13 @@ class PatientPlacement : public Placement {
   PatientPlacement(const FleetState& fleet, const Servers& servers, WorkList& work, MemoryTest& memory, Floors& floors,
                    std::vector<Guard> guards, bool waits)
       : Placement(fleet, servers, work, memory, floors, std::move(guards)),
-        first_prefill(fleet, servers, memory, waits) {}
+        first_prefill(fleet, servers, memory, work, waits) {}
 
   // The best of the replicas to try; none also where the request waits for the prefill of another one.
   std::optional<Choice> ChooseOrWait(RequestState* request, Instant now) {
-    const std::optional<Choice> choice = Choose(request, now);
+    if (first_prefill.WaitsOn(*request)) return std::nullopt;
+    std::optional<Choice> choice = Choose(request, now);
+    if (!choice && first_prefill.EndWhereVain(request, now)) choice = Choose(request, now);
     if (choice && !first_prefill.Waits(request, *choice, now)) return choice;
     // The request waits by choice until a replica opens or its wait ends. A new search with each event would take all
     // tries of its lane. The search for the others would be due at once for ever.

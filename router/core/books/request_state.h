@@ -38,13 +38,16 @@ enum class RequestPhase : uint8_t {
 // The replica that has reserved memory for a waiting request.
 struct ReservationState {
   std::optional<ReplicaId> replica;
-  Instant next;  // None is looked for before.
+  Instant next;          // None is looked for before.
+  bool by_mean = false;  // It would be refused soon: room by the mean is enough.
 };
 
 // The replica whose prefill a waiting request waits for, because it shares a long prompt.
 struct CompanyState {
   std::optional<ReplicaId> replica;  // None: it waits for nothing but room.
   PrefillWork own;                   // The part of its prompt that is not cached there.
+  double left_saved = 0;             // The GPU seconds that the cache of the choice it left saves.
+  double left_first_token = 0;       // Seconds to a first token there.
   Instant until = Instant::Never();  // It waits for none from then on; Never: it has not waited for one yet.
 };
 

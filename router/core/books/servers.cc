@@ -7,6 +7,8 @@
 namespace penstock {
 namespace {
 
+// Servers of a large fleet that are asked for the most that one has cached.
+constexpr size_t kMostAsked = 8;
 // A prompt is large from this share of a pool on.
 constexpr double kLargeShare = 0.2;
 
@@ -159,8 +161,9 @@ Tokens Servers::MostCached(const RequestState& request) const {
   std::span<const size_t> among = servers;
   if (servers.size() > kSmallFleet) {
     const Elsewhere elsewhere = DeepestHolders(request, deepest);
-    // Where many hold a block, some of them tell enough.
-    for (size_t i = 0; i < std::min(kSmallFleet, elsewhere.group.size()); ++i) {
+    // Where many hold a block, some of them tell enough. The deepest holders come first.
+    deepest.resize(std::min(kMostAsked, deepest.size()));
+    for (size_t i = 0; i < elsewhere.group.size() && deepest.size() < kMostAsked && i < kSmallFleet; ++i) {
       if (std::binary_search(servers.begin(), servers.end(), elsewhere.group[i])) deepest.push_back(elsewhere.group[i]);
     }
     among = deepest;

@@ -17,6 +17,11 @@ bool Overlap(const GrowthVector& a, const GrowthVector& b) {
   return false;
 }
 
+// True: the pool needs no margin for the request, which waited for reserved memory and would be refused soon.
+bool IsByMean(const RequestState& request, const PoolState& pool) {
+  return request.waiting.reservation.by_mean && !pool.spec().overflow_fatal;
+}
+
 // Share of the available memory; the rest covers block rounding. Rules that fill less: bench/results/scenarios,
 // present_use.
 constexpr double kFill = 0.99;
@@ -56,14 +61,19 @@ double MemoryTest::LimitOf(PoolId pool) const { return rule_->Fill() * fleet_.le
 
 PoolPeak MemoryTest::BoundWith(const RequestState& request, const PoolState& pool, const GrowthVector& growth,
                                Instant now) const {
-  if (!request.Returns()) return rule_->BoundWith(pool, growth, now);
+  if (!request.Returns()) {
+    PoolPeak peak = rule_->BoundWith(pool, growth, now);
+    if (IsByMean(request, pool))
+      peak.bound = std::min(peak.bound, pool.growth().PeakWith(growth, kMeanOnly, now).bound);
+    return peak;
+  }
   return {pool.growth().Present(now) + growth.mean[0], 0};
 }
 
-bool MemoryTest::SurelyFull(const PoolShare& share, const GrowthMember& member, Instant now) const {
+bool MemoryTest::SurelyFull(const PoolShare& share, const GrowthMember& member, bool by_mean, Instant now) const {
   const Hint& hint = hints_[share.pool.value()];
   const PoolState& pool = fleet_.pool(share.pool);
-  if (!hint.crowded || pool.growth().members() == 0) return false;
+  if (!hint.crowded || pool.growth().members() == 0 || by_mean) return false;
   return rule_->SurelyAbove(LimitOf(share.pool), pool, hint.worst, member, now);
 }
 
@@ -175,7 +185,8 @@ std::optional<double> MemoryTest::PeakShareWith(const RequestState& request, con
   members_.clear();
   for (const PoolShare& share : shares) members_.push_back(forecasts_.MemberOf(request, replica, share, pace, now));
   for (size_t i = 0; i < shares.size(); ++i) {
-    if (!request.Returns() && SurelyFull(shares[i], members_[i], now)) return std::nullopt;
+    if (!request.Returns() && SurelyFull(shares[i], members_[i], request.waiting.reservation.by_mean, now))
+      return std::nullopt;
   }
   const size_t first = growth.size();
   AddContributions(members_, growth);

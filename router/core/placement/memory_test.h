@@ -88,7 +88,7 @@ class MemoryTest {
     double peak_share = 0;
   };
 
-  bool SurelyFull(const PoolShare& share, const GrowthMember& member, Instant now) const;
+  bool SurelyFull(const PoolShare& share, const GrowthMember& member, bool by_mean, Instant now) const;
   double LimitOf(PoolId pool) const;
   // The same for one pool, in seconds.
   std::optional<double> TimeToRoom(const RequestState& request, const ReplicaState& replica, const PoolShare& share,

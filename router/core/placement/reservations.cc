@@ -53,6 +53,7 @@ void Reservations::End(RequestState* request) {
   }
   std::erase_if(reservations_, [&](const Reservation& reservation) { return reservation.request == request; });
   request->waiting.reservation.replica.reset();
+  request->waiting.reservation.by_mean = false;
 }
 
 GrowthVector Reservations::GrowthFrom(Instant at, const RequestState& request, const ReplicaState& replica,

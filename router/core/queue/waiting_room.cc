@@ -34,6 +34,7 @@ void WaitingRoom::Remove(RequestState* request) {
 }
 
 void WaitingRoom::CheckAt(RequestState* request, Instant check) {
+  if (request->waiting.next_check == check) return;
   checks_.erase({request->waiting.next_check, request->arrived.request});
   request->waiting.next_check = check;
   checks_.insert({check, request->arrived.request});

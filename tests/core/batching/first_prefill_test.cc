@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/core_test_support.h"
+#include "tests/core/rooms_for_test.h"
 
 namespace penstock {
 namespace {
@@ -11,6 +12,7 @@ using testing::CoreStepper;
 using testing::FleetOptions;
 using testing::MakeFleet;
 using testing::Only;
+using testing::TestRooms;
 using testing::Text;
 
 constexpr int64_t kDocument = 16 * kPrefixBlock.value();
@@ -74,6 +76,41 @@ TEST(FirstPrefill, InALargeFleetThoseThatWaitLeaveTheEventsToOthers) {
   int events = 0;
   for (; events < 200 && stepper.core.NextDeadline() <= stepper.now; ++events) stepper.Send(TimerFired{});
   EXPECT_LT(events, 200) << "work is due at once for ever";
+}
+
+TEST(FirstPrefill, InALargeFleetARequestGoesToItsReplicaOnceThatOpens) {
+  CoreStepper stepper(Replicas(64));
+  const std::vector<Action> first = stepper.Send(Question(1));
+  const ReplicaId where = Only<Forward>(first)->replica;
+  ASSERT_NE(Only<Park>(stepper.Send(Question(2))), nullptr);
+  const ReplicaId other(where.value() == 0 ? 1 : 0);
+  stepper.Wait(Duration::Milliseconds(20));
+  const std::vector<Action> elsewhere = stepper.Send(Progress{{{other, 1, stepper.now}}, {}});
+  EXPECT_EQ(Only<Forward>(elsewhere), nullptr) << Text(elsewhere);
+  stepper.Wait(Duration::Milliseconds(400));
+  const std::vector<Action> opened = stepper.Send(FirstToken{RequestId(1)});
+  ASSERT_NE(Only<Forward>(opened), nullptr) << Text(opened);
+  EXPECT_EQ(Only<Forward>(opened)->replica, where);
+}
+
+TEST(FirstPrefill, InALargeFleetAWaitThatIsWorthNoMoreEndsWhenItsReplicaOpens) {
+  TestRooms test(Replicas(64));
+  FirstPrefill& first_prefill = test.rooms.placement.first_prefill;
+  test.Start(test.New(Question(1)), 5);
+  RequestState* request = test.New(Question(2));
+  request->waiting.tried_everywhere = true;
+  Choice left;
+  left.replica = 0;
+  left.expected_ttft = 0.42;
+  ASSERT_TRUE(first_prefill.Waits(request, left, test.now));
+  EXPECT_TRUE(first_prefill.WaitsOn(*request));
+  test.rooms.work.Open(test.Replica(5));
+  EXPECT_FALSE(first_prefill.WaitsOn(*request));
+  EXPECT_FALSE(first_prefill.EndWhereVain(request, test.now)) << "nothing has changed";
+  test.Wait(Duration::Seconds(10));
+  EXPECT_TRUE(first_prefill.EndWhereVain(request, test.now)) << "it would be late";
+  EXPECT_FALSE(request->waiting.company.replica.has_value());
+  EXPECT_FALSE(request->waiting.tried_everywhere);
 }
 
 TEST(FirstPrefill, AWaitThatBringsNothingEnds) {
