@@ -18,6 +18,7 @@
 #include "app/commands.h"
 #include "app/process.h"
 #include "app/progress_line.h"
+#include "app/top/top_text.h"
 #include "bench/figures/results.h"
 #include "bench/load/load_client.h"
 #include "bench/traces/trace.h"
@@ -116,8 +117,9 @@ void WarnOfModel(const bench::LoadClientOptions& options) {
   const absl::StatusOr<std::vector<std::string>> listed = bench::FetchModels(options.targets.front());
   if (!listed.ok() || std::find(listed->begin(), listed->end(), options.model) != listed->end()) return;
   absl::FPrintF(stderr, "penstock load: warning: %s does not list the model \"%s\"%s, listed: %s\n",
-                options.targets.front().url, options.model, Suggestion(options.model, {listed->begin(), listed->end()}),
-                absl::StrJoin(*listed, " "));
+                options.targets.front().url, options.model,
+                top::Harmless(Suggestion(options.model, {listed->begin(), listed->end()})),
+                top::Harmless(absl::StrJoin(*listed, " ")));
 }
 
 }  // namespace

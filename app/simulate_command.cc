@@ -165,6 +165,7 @@ std::string UnknownPolicy(const std::string& text) {
 absl::StatusOr<std::vector<PlanComparison>> PlansOf(const SimulateOptions& options, const Config& config,
                                                     PlanRequest request) {
   const std::vector<std::string> kinds = absl::StrSplit(options.gpu, ',', absl::SkipWhitespace());
+  if (kinds.empty()) return absl::InvalidArgumentError("--gpu names no kind of GPU");
   std::vector<PlanComparison> plans;
   bench::TraceWindow window = {options.rate, options.duration, options.from};
   for (int i = 0; i < options.seeds; ++i) {

@@ -170,6 +170,7 @@ def test_a_broken_gzip_names_file_and_line(fleet, tmp_path):
 @pytest.mark.parametrize("arguments, expected", [
     (["--policy", "nonsense"], "nonsense"),
     (["--plan", "--gpu", "abacus"], "unknown GPU kind"),
+    (["--plan", "--gpu", ","], "--gpu names no kind of GPU"),
 ])
 def test_what_cannot_be_run_says_why(fleet, arguments, expected):
     ran = simulate(fleet, "--trace", "generate:azure-conv", "--duration", "5s", *arguments)

@@ -250,6 +250,19 @@ TEST(Counterfactual, AReplicaThatDrainsTakesNothingNewOnTheCopies) {
   EXPECT_EQ(world.Report().shadow.on_time, 0);
 }
 
+TEST(Counterfactual, AReplicaWhoseDrainIsUndoneKeepsItsWork) {
+  ByHand world;
+  world.Arrives(1);
+  world.now += 0.01;  // In the middle of its prefill.
+  for (const uint32_t replica : {0u, 1u}) {
+    world.copies.SetHealth(ReplicaId(replica), Health::kDraining, world.At());
+    world.copies.SetHealth(ReplicaId(replica), Health::kUp, world.At());
+  }
+  world.Ends(1);
+  world.now = 60;
+  EXPECT_EQ(world.Report().shadow.on_time, 1);
+}
+
 TEST(Counterfactual, ACallerMayStopItAtAnyTime) {
   ByHand world;
   world.Arrives(1);

@@ -174,6 +174,8 @@ void SimulatedEngines::Die(size_t replica, std::span<const simulated::SequenceId
 
 void SimulatedEngines::Rise(size_t replica) {
   Engine& engine = engines_[replica];
+  // One that only drained goes on with its work.
+  if (!engine.down && !engine.asleep && !engine.waking) return;
   engine.down = engine.asleep = engine.waking = false;
   StartMachine(replica);
   gpus_.SetDown(replica, false, events_.now());

@@ -86,17 +86,19 @@ void WaitingRoom::Show(const Fleet& fleet, CoreView& view, Instant now) const {
 }
 
 void WaitingRoom::ShowShares(const Fleet& fleet, CoreView& view) const {
+  std::vector<const ServiceLedger*> awaited;
+  for (const Lane& lane : lanes_) {
+    for (size_t c = 0; c < fleet.classes.size(); ++c) {
+      const ServiceLedger& ledger = lane.of(ClassId(static_cast<uint32_t>(c))).waiting.ledger();
+      if (!ledger.waiting().empty()) awaited.push_back(&ledger);
+    }
+  }
   for (const TenantSpec& tenant : fleet.tenants) {
     ShareView& share = view.shares.emplace_back();
     share.name = tenant.name;
     share.weight = tenant.weight;
     share.service = terms_.ServiceOf(tenant.id);
-    for (const Lane& lane : lanes_) {
-      for (size_t c = 0; c < fleet.classes.size(); ++c) {
-        share.ahead =
-            std::max(share.ahead, lane.of(ClassId(static_cast<uint32_t>(c))).waiting.ledger().AheadOf(tenant.id));
-      }
-    }
+    for (const ServiceLedger* ledger : awaited) share.ahead = std::max(share.ahead, ledger->AheadOf(tenant.id));
   }
 }
 

@@ -179,6 +179,15 @@ TEST_F(SimulatedEnginesTest, ADeadEngineLosesItsStepAndGivesElasticMemoryBack) {
   EXPECT_EQ(tokens_, 2u);
 }
 
+TEST_F(SimulatedEnginesTest, AnEngineThatOnlyDrainedGoesOnWithItsStep) {
+  Build(FleetOf(1, 1024));
+  ASSERT_TRUE(engines_->Submit(0, SequenceOf(1, 100, 3)));
+  engines_->Rise(0);
+  ASSERT_TRUE(engines_->Submit(0, SequenceOf(2, 100, 3)));
+  RunAll();
+  EXPECT_EQ(tokens_, 6u);
+}
+
 TEST_F(SimulatedEnginesTest, CountsOfADeadMachineAreNotLost) {
   Build(FleetOf(1, 320));
   engines_->Submit(0, SequenceOf(1, 150, 100));

@@ -72,7 +72,8 @@ class Recorder(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
-        self.answer(200, json.dumps({"data": [{"id": "served-model"}]}).encode())
+        models = [{"id": "served-model"}, {"id": "\x1b[2J\x1b]0;title\x07"}]
+        self.answer(200, json.dumps({"data": models}).encode())
 
     def do_POST(self):
         self.server.seen.append(self.headers)
@@ -115,8 +116,9 @@ def test_load_takes_its_key_from_the_environment_too(recorder):
 
 
 def test_load_of_a_model_that_is_not_listed_says_so(recorder):
-    assert "does not list the model \"served-modl\" (did you mean \"served-model\"?)" in load(
-        recorder, "--model", "served-modl").stderr
+    said = load(recorder, "--model", "served-modl").stderr
+    assert "does not list the model \"served-modl\" (did you mean \"served-model\"?)" in said
+    assert "?[2J" in said and "\x1b" not in said, "names of a server steer no terminal"
 
 
 @pytest.mark.parametrize("header", ["x-team", "x team: a", ": a", "x-team:", "x-a: b\nx-c: d"])
