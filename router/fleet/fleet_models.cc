@@ -9,8 +9,9 @@
 namespace penstock {
 namespace {
 
-// An engine may list other models each time.
+// An engine may list other models each time: it leaves room for the names of others.
 constexpr size_t kMostModelsOfFleet = 20'000;
+constexpr int kMostModelsOfEngine = 2'000;
 constexpr Tokens kNoContext{-1};
 
 void Widen(Tokens context, Tokens& most) {
@@ -91,7 +92,10 @@ ModelWords FleetModels::WordsOf(absl::string_view model) const {
 
 std::optional<ModelId> FleetModels::Add(const std::string& canonical, const std::string& engine_name, FleetEntry& entry,
                                         Fleet& fleet, ReplicaSpec& spec) {
-  if (fleet.models.size() >= kMostModelsOfFleet && !ids_.contains(canonical)) return std::nullopt;
+  if (!ids_.contains(canonical)) {
+    if (fleet.models.size() >= kMostModelsOfFleet || entry.brought >= kMostModelsOfEngine) return std::nullopt;
+    ++entry.brought;
+  }
   const ModelId id = For(fleet, canonical);
   Name(canonical, id);
   Name(engine_name, id);

@@ -48,6 +48,26 @@ TEST(FleetGrowth, TheWorkOfAStartGrowsWithTheModelsOfEachReplicaOnly) {
   }
 }
 
+TEST(FleetGrowth, AnEngineThatListsOtherModelsEachTimeLeavesRoomForTheNamesOfOthers) {
+  FleetBook book(GrownConfig(ManyReplicas(2, "")));
+  constexpr int kRounds = 30, kNames = 1000;
+  for (int round = 0; round < kRounds; ++round) {
+    Discovery listed = ManyModels(0);
+    for (int i = 0; i < kNames; ++i) {
+      listed.models.push_back({absl::StrCat("fresh-", round, "-", i), Tokens(8192), "", ""});
+    }
+    book.SetDiscovery(ReplicaId(0), listed);
+  }
+  EXPECT_LE(book.fleet().models.size(), 2000u);
+  book.SetDiscovery(ReplicaId(1), ManyModels(2));
+  EXPECT_TRUE(book.ModelByName("model-1"));
+  // Its early names are known as before.
+  Discovery early = ManyModels(0);
+  early.models.push_back({"fresh-0-1", Tokens(8192), "", ""});
+  book.SetDiscovery(ReplicaId(0), early);
+  EXPECT_TRUE(book.ModelByName("fresh-0-1"));
+}
+
 // A fleet with shared pools, aliases, adapters and unknown replicas.
 constexpr char kMixed[] =
     "gpus: [{id: g0, kind: a100-80, elastic_kv: 20GB}]\n"
