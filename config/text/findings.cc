@@ -51,6 +51,10 @@ std::vector<std::string> LongerOnes(const std::string& wanted, const std::vector
 }  // namespace
 
 void Findings::Add(Place place, absl::string_view key, absl::string_view message) {
+  if (findings_.size() == kMost) {
+    ++more_;
+    return;
+  }
   std::string text = absl::StrCat(file_, ":", place.line, ":", place.column, ": ");
   if (!key.empty()) absl::StrAppend(&text, key, ": ");
   absl::StrAppend(&text, message);
@@ -65,8 +69,10 @@ absl::Status Findings::Report() const {
   std::stable_sort(sorted.begin(), sorted.end(), [](const Finding& a, const Finding& b) {
     return std::tie(a.place.line, a.place.column) < std::tie(b.place.line, b.place.column);
   });
-  return absl::InvalidArgumentError(absl::StrJoin(
-      sorted, "\n", [](std::string* out, const Finding& finding) { absl::StrAppend(out, finding.text); }));
+  std::string text =
+      absl::StrJoin(sorted, "\n", [](std::string* out, const Finding& finding) { absl::StrAppend(out, finding.text); });
+  if (more_ > 0) absl::StrAppend(&text, "\n", file_, ": and ", more_, " more");
+  return absl::InvalidArgumentError(text);
 }
 
 std::string Suggestion(absl::string_view given, const std::vector<absl::string_view>& candidates) {

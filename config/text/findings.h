@@ -1,7 +1,10 @@
-// The faults of a configuration file: collected while reading on, reported together.
+// The faults of a configuration file: collected while reading on, reported together. Of more than kMost, the first ones
+// are reported and the others are counted.
 #ifndef PENSTOCK_CONFIG_TEXT_FINDINGS_H_
 #define PENSTOCK_CONFIG_TEXT_FINDINGS_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,13 +21,15 @@ struct Place {
 
 class Findings {
  public:
+  static constexpr size_t kMost = 200;
+
   explicit Findings(std::string file) : file_(std::move(file)) {}
 
   // `key` is the path of the offending key ("replicas[1].url"); empty for the file as a whole.
   void Add(Place place, absl::string_view key, absl::string_view message);
   bool empty() const { return findings_.empty(); }
   const std::string& file() const { return file_; }
-  // OK, or InvalidArgument with one line per finding in the order of the file.
+  // OK, or InvalidArgument with one line per finding in the order of the file, and one for those that are only counted.
   absl::Status Report() const;
 
  private:
@@ -34,6 +39,7 @@ class Findings {
   };
   std::string file_;
   std::vector<Finding> findings_;
+  int64_t more_ = 0;
 };
 
 // " (did you mean "x"?)" for the candidates that begin with `given`, up to three, else for the one nearest by edits.

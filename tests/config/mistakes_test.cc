@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -25,6 +26,14 @@ const char kReplicas[] = "replicas: [{url: http://127.0.0.1:8000}]\n";
 TEST(Mistakes, AKindThatNeedsItsMemoryGetsBothOffers) {
   EXPECT_THAT(MessageOf("gpus: [{id: g, kind: a100}]\n" + std::string(kReplicas)),
               HasSubstr("unknown name \"a100\" (did you mean \"a100-40\" or \"a100-80\"?)"));
+}
+
+TEST(Mistakes, OfVeryManyTheFirstAreShownAndTheOthersCounted) {
+  std::string yaml = std::string(kReplicas) + "tenants: [";
+  for (int i = 0; i < 5000; ++i) yaml += "7, ";
+  const std::string said = MessageOf(yaml + "7]\n");
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), static_cast<long>(Findings::kMost));
+  EXPECT_THAT(said, HasSubstr("\nf.yaml: and "));
 }
 
 TEST(Mistakes, ManyLongerNamesAreNoOffer) {

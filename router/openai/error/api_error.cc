@@ -18,7 +18,7 @@ std::string RefusalMessage(const Refuse& refuse, absl::string_view model) {
                           " tokens (prompt, and max_tokens where given). Shorten one of them.");
     case Refusal::kNeverFits:
       return absl::StrCat("The prompt needs about ", refuse.value,
-                          " of KV cache, more than any replica of this model has (", refuse.bound, ").");
+                          " tokens of KV cache, more than any replica of this model has (", refuse.bound, ").");
     case Refusal::kUnknownModel:
       return absl::StrCat("The model `", model, "` does not exist or no replica serves it.");
     case Refusal::kInvalidKey:

@@ -78,11 +78,16 @@ TEST_P(PairSeeds, EveryRequestEndsAndEveryPromiseIsReturned) {
   const SimulationOutcome outcome = simulation.Run(Arrivals(GetParam(), 400, 20));
   EXPECT_GT(pairs, 60);
   int64_t finished = 0;
+  int64_t unplaced = 0;  // Their engine died, and the one that is left stays full.
   for (const RequestRecord& record : outcome.records) {
     finished += record.fate == Fate::kFinished ? 1 : 0;
-    EXPECT_TRUE(record.fate != Fate::kFailed || record.reason == "client_gone") << record.reason;
+    if (record.fate != Fate::kFailed || record.reason == "client_gone") continue;
+    EXPECT_EQ(record.reason, "queue_timeout");
+    EXPECT_TRUE(record.tokens.first()) << "only an answer that began can fail so";
+    ++unplaced;
   }
   EXPECT_GT(finished, 200);
+  EXPECT_LE(unplaced, 2);
   for (const PoolView& pool : outcome.final_view.pools) {
     EXPECT_EQ(pool.promised, Amount(0));
     EXPECT_EQ(pool.draining, Amount(0));
