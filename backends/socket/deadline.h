@@ -1,8 +1,8 @@
 // The deadline of the current operation of one connection.
 //
 // Arm() stores a point in time. It enters the queue of its loop only when it waits there for none, or for a later one.
-// It enters it again when its turn comes too early. A stream that reads every few milliseconds under a timeout of a
-// minute therefore costs one clock read per operation and one place per minute. A loop has one timer for all of them.
+// A deadline whose turn comes too early enters it again. A stream that reads every few milliseconds under a timeout of
+// a minute therefore costs one clock read per operation and one place per minute. A loop has one timer for all of them.
 // Used on one loop only.
 #ifndef PENSTOCK_BACKENDS_SOCKET_DEADLINE_H_
 #define PENSTOCK_BACKENDS_SOCKET_DEADLINE_H_

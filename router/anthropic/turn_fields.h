@@ -49,7 +49,7 @@ enum class Part : uint8_t {
   kToolUseId,
   kContent,
   kIsError,
-  // Those of documents.
+  // A document has these too.
   kTitle,
   kContext,
   kCount,

@@ -15,8 +15,8 @@
 // `elastic` has both: the static one is its limit. Pools are in bytes where the model's shape is known, else in tokens.
 // Context: the smallest of the configuration's and the engine's value; the model's own only where the engine gave none.
 //
-// Of the models that engines name, 20,000 are known at most, in the life of the book; configured ones always. Of one
-// engine, 2,000 that nobody named before are known.
+// In its life, the book knows 20,000 models that engines name, and 2,000 that one engine was the first to name. It
+// knows every configured one.
 //
 // Not thread-safe; one owner (the control loop). Readers on other threads get copies. Update costs O(replicas x
 // models). SetDiscovery costs O(replicas + models of the replica), unless names of other replicas depend on an earlier

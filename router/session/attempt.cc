@@ -30,6 +30,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Send() {
   if (state_.forward->prefill) {
     prefill_ = std::make_unique<PrefillStage>(state_, admission_.ticket());
     if (auto end = co_await prefill_->Run()) co_return std::move(end);
+    prefill_.reset();
   }
   if (MayBeSilent(state_.request.endpoint, state_.facts())) state_.silent_work.emplace(state_.engine().notes);
   if (state_.answer.carried > 0) {

@@ -100,7 +100,7 @@ class Attempt {
   Delivery& delivery_;
   Plan plan_;
   Reply reply_;
-  std::unique_ptr<PrefillStage> prefill_;  // A request on a pair has one.
+  std::unique_ptr<PrefillStage> prefill_;  // A request on a pair has one until the decode engine gets it.
   std::unique_ptr<MergedAnswer> merged_;   // An embedding that others may join has one.
   std::optional<UpstreamExchange> exchange_;
   std::unique_ptr<SwitchedAnswer> switched_;  // A WebSocket has one.

@@ -207,9 +207,11 @@ AnswerProgress Session::ProgressNow() const {
 }
 
 bool Session::TellsOfLostCache(const AttemptEnd& end) {
-  if (end.kind != AttemptEnd::Kind::kFailed || state_.handover.empty()) return false;
+  const bool failed = end.kind == AttemptEnd::Kind::kFailed;
+  const bool refused = end.kind == AttemptEnd::Kind::kRejected && !end.denied;
+  if ((!failed && !refused) || state_.handover.empty()) return false;
   const bool before = std::exchange(state_.cache_failed, true);
-  return !before && end.engine_error == EngineErrorKind::kServer && !end.hopeless;
+  return !before && (refused || (end.engine_error == EngineErrorKind::kServer && !end.hopeless));
 }
 
 NextStep Session::Judge(const AttemptEnd& end) {

@@ -48,7 +48,8 @@ class Session final : private TicketHolder {
   boost::asio::awaitable<std::optional<Verdict>> AwaitVerdict();
 
   void BeginAttempt(const Forward& forward);
-  // The engine failed by its own word, and the cache that it was to take over may be the cause. True once at most.
+  // The engine failed or refused the request by its own word, and the cache that it was to take over may be the cause.
+  // True once at most.
   bool TellsOfLostCache(const AttemptEnd& end);
   // Counts the end of an attempt that did not finish, and asks the rules.
   NextStep Judge(const AttemptEnd& end);

@@ -35,7 +35,7 @@ class KeptCaches {
     const auto found = kept_.find(request);
     return found == kept_.end() ? std::nullopt : std::optional(found->second.tokens);
   }
-  // It was fetched: its memory is free. False: it was gone.
+  // Frees the memory of a cache that another engine fetched. False: nobody keeps it.
   bool GiveAway(const std::string& request) {
     const auto found = kept_.find(request);
     if (found == kept_.end()) return false;

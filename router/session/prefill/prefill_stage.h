@@ -31,7 +31,7 @@ class PrefillStage {
   // Awaited once, where the Forward has a prefill. None: the decode engine goes on, with SessionState::handover or
   // without.
   boost::asio::awaitable<std::optional<AttemptEnd>> Run();
-  // As those of an attempt.
+  // The times that the prefill engine got the whole request, and a part of it only.
   int writes() const { return exchange_ ? exchange_->writes() : 0; }
   int partial_writes() const { return exchange_ ? exchange_->partial_writes() : 0; }
   void Abort() {

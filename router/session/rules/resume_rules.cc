@@ -151,6 +151,7 @@ NextStep After(const AttemptEnd& end, Endpoint endpoint, const RequestFacts& fac
     case AttemptEnd::Kind::kCut:
       return {NextStep::Kind::kShutDown, std::nullopt, std::nullopt};
     case AttemptEnd::Kind::kRejected:
+      if (end.cache_lost) break;
       if (!end.denied || progress.any_answer || !progress.another_serves) return FailForGood(end, facts, progress);
       break;
     case AttemptEnd::Kind::kFailed:

@@ -27,13 +27,17 @@ GOOD = {
 }
 
 
-def answer(params="absent", status=200, more=None):
-    body = {
+def answer_body():
+    return {
         "id": "x",
         "object": "chat.completion",
         "choices": [{"index": 0, "message": {"role": "assistant", "content": "a"}, "finish_reason": "length"}],
         "usage": {"prompt_tokens": 1500, "completion_tokens": 1, "total_tokens": 1501},
     }
+
+
+def answer(params="absent", status=200, more=None):
+    body = answer_body()
     if params != "absent":
         body["kv_transfer_params"] = params
     return http(status, {**body, **(more or {})})
@@ -148,6 +152,19 @@ def test_an_offer_of_a_cache_that_is_not_there_fails_nobody(folder):
         ends(pair.router, handed_over=1, skipped=1)
         stream = ask(pair.router, stream=True)
         assert stream.status == 200 and len(texts(stream)) > 0
+        pair.router.wait_for_nothing()
+
+
+def test_an_offer_that_the_decode_engine_cannot_read_fails_nobody(folder):
+    with Pair(folder) as pair:
+        # The number is JSON, and no parser of the engine holds it.
+        words = json.dumps(GOOD).encode().replace(b'"remote_port": 1', b'"remote_port": 1e999999')
+        body = json.dumps({**answer_body(), "kv_transfer_params": "WORDS"}).encode().replace(b'"WORDS"', words)
+        pair.engine.script = http(200, body)
+        got = ask(pair.router)
+        assert got.status == 200 and receipt(got)["attempts"] == 2
+        ends(pair.router, handed_over=1, skipped=1)
+        assert ask(pair.router, temperature="warm").status == 400, "the client's own faults stay its own"
         pair.router.wait_for_nothing()
 
 
