@@ -27,8 +27,8 @@ TABLES = {
 
 
 def simulate(fleet, window, rate, policy):
-    command = [PENSTOCK, "simulate", "--config", fleet, "--trace", window.trace, "--from", f"{window.start}s",
-               "--duration", f"{window.seconds}s", "--rate", rate, "--policy", policy, "--json"]
+    command = [PENSTOCK, "simulate", "--config", fleet, "--trace", window.trace, "--duration", f"{window.seconds}s",
+               "--rate", rate, "--policy", policy, "--json", *(["--from", f"{window.start}s"] if window.start else [])]
     return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
 
 
