@@ -53,6 +53,11 @@ function(penstock_unoptimised target kind result)
   endif()
 endfunction()
 
+# The folders outside the path of a request and of a simulated event. A release build compiles them with -O1: that takes a
+# third less time, and they run once per command, once per scrape or once per upload.
+set(PENSTOCK_COLD_FOLDERS
+  "/(app|config|backends/(command|engines|node|simulated/(fleet|schema))|bench/(figures|traces)|router/(jobs|live/fleet|live/nodes|page|shadow|tracing))($|/)")
+
 # Chooses the optimisation and the precompiled header of every target.
 function(penstock_compile_all)
   penstock_targets_below(${PROJECT_SOURCE_DIR} targets)
@@ -92,6 +97,11 @@ function(penstock_compile_all)
       if(NOT kind MATCHES test)
         string(APPEND kind _unoptimised)
       endif()
+    endif()
+    get_target_property(folder ${target} SOURCE_DIR)
+    string(REPLACE "${PROJECT_SOURCE_DIR}" "" folder "${folder}")
+    if(folder MATCHES "^${PENSTOCK_COLD_FOLDERS}")
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
     if(disabled OR NOT PENSTOCK_PRECOMPILED)
       continue()

@@ -67,7 +67,7 @@ bool ReadSign(JsonScanner& scanner, absl::string_view key, AnswerFacts* facts) {
   return true;
 }
 
-AnswerFacts Malformed() { return {.malformed = true}; }
+AnswerFacts Malformed() { return {.usage = {}, .finish_reason = {}, .status = {}, .malformed = true}; }
 
 // The part of `text` before a character that its end cuts.
 size_t WholeCharacters(absl::string_view text) {

@@ -106,7 +106,8 @@ size_t OutputForecaster::Best(const Cells& cells) const {
 
 std::shared_ptr<const SurvivalCurve> OutputForecaster::CurveAt(const Cells& cells, size_t level) const {
   if (!cells.any()) return prior_;
-  std::array<LengthCell*, kCellDepth> chain{};
+  std::array<LengthCell*, kCellDepth> chain;
+  chain.fill(nullptr);
   size_t first = kCellDepth;
   if (cells[kModelLevel] != nullptr) {
     // A shape that nobody has seen says no more than its tenant.

@@ -56,7 +56,7 @@ void AppendTables(std::span<const Metric> metrics, std::string& text) {
 
 std::string MetricsReference() {
   std::string text(kHead);
-  AppendTables(kMetrics, text);
+  AppendTables(kRouterMetrics, text);
   AppendTables(kHandoverMetrics, text);
   AppendTables(kKvEventMetrics, text);
   return text;

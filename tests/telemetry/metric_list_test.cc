@@ -47,7 +47,7 @@ std::map<std::string, Exposed> ExposedFamilies(const std::string& text) {
 }
 
 std::vector<Metric> AllMetrics() {
-  std::vector<Metric> all(std::begin(kMetrics), std::end(kMetrics));
+  std::vector<Metric> all(std::begin(kRouterMetrics), std::end(kRouterMetrics));
   all.insert(all.end(), std::begin(kHandoverMetrics), std::end(kHandoverMetrics));
   all.insert(all.end(), std::begin(kKvEventMetrics), std::end(kKvEventMetrics));
   return all;

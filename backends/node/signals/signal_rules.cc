@@ -113,7 +113,7 @@ std::vector<SignalRule> RulesOf(const ExporterConfig& exporter) {
   std::erase_if(rules, [&](const SignalRule& rule) {
     return std::find(exporter.disable.begin(), exporter.disable.end(), rule.name) != exporter.disable.end();
   });
-  for (const NodeRuleConfig& rule : exporter.rules) rules.push_back({rule});
+  for (const NodeRuleConfig& rule : exporter.rules) rules.push_back({.config = rule, .name = {}});
   return rules;
 }
 

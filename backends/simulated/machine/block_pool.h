@@ -81,8 +81,8 @@ class BlockPool {
   std::vector<Block> blocks_;  // The last one is the sentinel of the ring.
   absl::flat_hash_map<uint64_t, BlockIndex> shared_;
   ElasticMemory* elastic_;
-  CacheJournal* journal_;
   int64_t block_bytes_;
+  CacheJournal* journal_;
   int64_t free_ = 0;
   int64_t most_ = INT64_MAX;  // Blocks in use, by the limit of its engine.
 };

@@ -61,7 +61,7 @@ std::optional<std::string> RepeatedKey(absl::string_view body) {
     }
     return true;
   };
-  (void)Json::parse(body.begin(), body.end(), watch, /*allow_exceptions=*/false);
+  [[maybe_unused]] const Json parsed = Json::parse(body.begin(), body.end(), watch, /*allow_exceptions=*/false);
   return repeated;
 }
 

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-inline constexpr Metric kMetrics[] = {
+inline constexpr Metric kRouterMetrics[] = {
     {"Requests", "penstock_requests_total", MetricType::kCounter, "class endpoint model outcome",
      "Requests that ended, by outcome"},
     {"Requests", "penstock_refusals_total", MetricType::kCounter, "class model reason",
@@ -289,7 +289,7 @@ inline constexpr Metric kMetrics[] = {
 
 // The metric of this name; a name that is in no list does not compile.
 consteval const Metric& MetricNamed(std::string_view name) {
-  return MetricIn(name, kMetrics, kHandoverMetrics, kKvEventMetrics);
+  return MetricIn(name, kRouterMetrics, kHandoverMetrics, kKvEventMetrics);
 }
 
 }  // namespace penstock
