@@ -1,6 +1,7 @@
 #include "router/live/kv_events/kv_event_thread.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 #include <zmq.hpp>
 
@@ -52,7 +53,16 @@ void KvEventThread::SetSources(std::vector<KvEventSource> sources) {
   std::lock_guard lock(mutex_);
   const bool any = !sources.empty();
   wanted_ = std::move(sources);
-  if (any && !thread_.joinable() && !stop_.load(std::memory_order_relaxed)) thread_ = std::thread([this] { Run(); });
+  if (any && !thread_.joinable() && !stop_.load(std::memory_order_relaxed)) StartThread();
+}
+
+void KvEventThread::StartThread() {
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error& error) {
+    if (edge_.log == nullptr) return;
+    edge_.log->Note(absl::StrCat("kv_events: no thread can start: ", error.code().message()), LogLevel::kWarning);
+  }
 }
 
 void KvEventThread::Run() {

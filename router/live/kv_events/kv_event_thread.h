@@ -50,6 +50,8 @@ class KvEventThread {
   struct Followed;
   struct Sockets;
 
+  // Where the system gives no thread, the log says so and no events are followed; the next sources try again.
+  void StartThread();
   void Run();
   void TakeSources(Sockets& sockets);
   void TakeRuns(Instant now);
