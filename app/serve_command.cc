@@ -15,6 +15,7 @@
 #include "app/process.h"
 #include "app/serve/descriptor_limit.h"
 #include "app/serve/file_watch.h"
+#include "app/serve/memory_limit.h"
 #include "app/serve/server.h"
 #include "base/clock.h"
 #include "config/config.h"
@@ -31,10 +32,10 @@ constexpr Duration kLongestStop = Duration::Seconds(10);
 constexpr Duration kHurriedStop = Duration::Seconds(3);
 constexpr int kRequestsWereCut = 3;
 
-// The notice is empty where the limits fit.
+// The notices name the limits that the process does not have room for.
 struct Loaded {
   Config config;
-  std::string notice;
+  std::vector<std::string> notices;
 };
 
 absl::StatusOr<Loaded> LoadFor(const ServeOptions& options) {
@@ -44,13 +45,15 @@ absl::StatusOr<Loaded> LoadFor(const ServeOptions& options) {
   auto config = options.config_file.empty() ? ConfigFromUrls(options.listen, options.replicas)
                                             : LoadConfigFile(options.config_file, load);
   if (!config.ok()) return config.status();
-  std::string notice = FitToDescriptors(RaiseDescriptorLimit(), *config);
-  return Loaded{*std::move(config), std::move(notice)};
+  std::vector<std::string> notices = FitToMemory(MemoryOfProcess(), config->limits);
+  std::string few = FitToDescriptors(RaiseDescriptorLimit(), *config);
+  if (!few.empty()) notices.push_back(std::move(few));
+  return Loaded{*std::move(config), std::move(notices)};
 }
 
 // A configuration that is taken may deserve warnings.
 void NoteWarnings(const Loaded& loaded, DecisionLog& log) {
-  if (!loaded.notice.empty()) log.Note(loaded.notice, LogLevel::kWarning);
+  for (const std::string& notice : loaded.notices) log.Note(notice, LogLevel::kWarning);
   for (const std::string& warning : Warnings(loaded.config)) log.Note("warning: " + warning, LogLevel::kWarning);
 }
 
@@ -110,8 +113,8 @@ bool DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals)
 }
 
 // Whatever hangs, the process ends. A third signal leaves it a second.
-void StopInTime(RouterServer& server, Duration most, const sigset_t& signals) {
-  const BoundedEnd bound(signals, most, [&server] {
+void StopInTime(RouterServer& server, Duration most, BoundedEnd& end) {
+  end.Begin(most, [&server] {
     server.log().Note("the end does not wait any longer for " + server.Awaited(), LogLevel::kError);
     server.log().Flush();
   });
@@ -149,6 +152,7 @@ void NoteStart(RouterServer& server, const Config& config) {
 
 int RunServe(const ServeOptions& options) {
   const sigset_t signals = BlockSignals({SIGTERM, SIGINT, SIGHUP});
+  BoundedEnd end(signals);
   FileWatch watch(options.config_file.empty() ? std::vector<std::string>() : std::vector{options.config_file});
   const absl::StatusOr<Loaded> loaded = LoadFor(options);
   if (!loaded.ok()) return FailStart(nullptr, LogConfig(), loaded.status().message());
@@ -166,7 +170,7 @@ int RunServe(const ServeOptions& options) {
   Run(live, signals);
   server.log().Note(absl::StrCat("draining, ", server.active_requests(), " requests to finish"));
   const bool hurry = DrainUntil(server, live.config().limits.drain_timeout, signals);
-  StopInTime(server, hurry ? kHurriedStop : kLongestStop, signals);
+  StopInTime(server, hurry ? kHurriedStop : kLongestStop, end);
   const int cut = server.cut_requests();
   if (cut > 0) server.log().Note(absl::StrCat(cut, " requests were cut"), LogLevel::kWarning);
   server.log().Note("penstock ends");

@@ -168,6 +168,21 @@ TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
   }
 }
 
+TEST_F(CommandLine, ANameFromATraceNeitherSteersTheTerminalNorFillsIt) {
+  const std::string config = File(
+      "gpus: [{id: g, kind: a100-80}]\n"
+      "replicas: [{id: a, gpus: [g], model: llama-3.1-8b, kv_memory: 18GB, simulated: {}}]\n");
+  const std::filesystem::path trace = folder_ / "evil.csv";
+  for (const std::string& name : {std::string("\x1b[31mred"), std::string("a\0b", 3), std::string(100'000, 'x')}) {
+    std::ofstream(trace) << "arrival_s,model,tenant,prompt_tokens,output_tokens\n0," << name << ",t,5,5\n";
+    const Outcome outcome = Run("simulate --config " + config + " --trace " + trace.string());
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("no replica serves the model"));
+    EXPECT_THAT(outcome.err, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr(std::string(1, '\0')))));
+    EXPECT_LT(outcome.err.size(), 9'000);
+  }
+}
+
 TEST_F(CommandLine, EveryCommandHasHelpWithAnExample) {
   const Outcome all = Run("--help");
   EXPECT_EQ(all.code, 0);
