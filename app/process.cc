@@ -8,10 +8,28 @@
 #include <iostream>
 #include <string>
 
+#include "absl/strings/ascii.h"
+
 namespace penstock {
 
+namespace {
+
+constexpr size_t kLongestMessage = 8'192;
+
+// A message may quote a file of anybody.
+std::string ForTerminal(absl::string_view message) {
+  std::string text(message.substr(0, kLongestMessage));
+  if (text.size() < message.size()) text += "...";
+  for (char& c : text) {
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c)) && c != '\n' && c != '\t') c = '?';
+  }
+  return text;
+}
+
+}  // namespace
+
 int Fail(absl::string_view command, absl::string_view message) {
-  std::cerr << "penstock " << std::string(command) << ": " << std::string(message) << '\n' << std::flush;
+  std::cerr << "penstock " << std::string(command) << ": " << ForTerminal(message) << '\n' << std::flush;
   return 1;
 }
 

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -23,7 +24,16 @@ namespace {
 constexpr size_t kLongestSecret = size_t{64} * 1024;
 constexpr int kPatienceMs = 500;
 
+// A variable as a shell writes it, whose name would become the secret.
+bool LacksBraces(const std::string& text) {
+  return text.size() > 1 && text.front() == '$' &&
+         std::all_of(text.begin() + 1, text.end(), [](char c) { return absl::ascii_isalnum(c) || c == '_'; });
+}
+
 absl::StatusOr<std::string> Expand(const std::string& text) {
+  if (LacksBraces(text)) {
+    return absl::InvalidArgumentError("is a variable without braces: write it as ${NAME}");
+  }
   std::string expanded;
   size_t position = 0;
   while (true) {

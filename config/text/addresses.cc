@@ -16,8 +16,20 @@ namespace {
 // The system's limit.
 constexpr size_t kLongestSocketPath = 107;
 
+// The text without a user, a password and a query: messages go to the log.
+std::string WithoutSecrets(absl::string_view text) {
+  const size_t scheme = text.find("://");
+  const size_t begin = scheme == absl::string_view::npos ? 0 : scheme + 3;
+  const size_t at = text.rfind('@');
+  const bool has_user = at != absl::string_view::npos && at >= begin;
+  const absl::string_view rest = has_user ? text.substr(at) : text;
+  const size_t query = rest.find_first_of("?#");
+  return absl::StrCat(has_user ? text.substr(0, begin) : "", has_user ? "..." : "", rest.substr(0, query),
+                      query == absl::string_view::npos ? "" : "?...");
+}
+
 absl::Status Bad(absl::string_view text, absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" ", why));
+  return absl::InvalidArgumentError(absl::StrCat("\"", WithoutSecrets(text), "\" ", why));
 }
 
 bool IsHostCharacter(char c) {
@@ -121,7 +133,7 @@ std::string MeantUrl(absl::string_view text) {
   absl::string_view port;
   const bool address = SplitHost(text, rest.substr(0, rest.find('/')), host, port).ok();
   const bool known = !port.empty() || host.find('.') != std::string::npos || host == "localhost";
-  return address && known && !host.empty() ? absl::StrCat("; did you mean http://", text, "?") : "";
+  return address && known && !host.empty() ? absl::StrCat("; did you mean http://", WithoutSecrets(text), "?") : "";
 }
 
 }  // namespace

@@ -71,6 +71,14 @@ TEST(Mistakes, AnUnsetVariableSaysWhereItIsSet) {
               HasSubstr("environment variable \"PENSTOCK_NO_SUCH\" is not set or empty; set it where penstock starts"));
 }
 
+TEST(Mistakes, AVariableWithoutBracesIsNotTakenForTheSecret) {
+  for (const char* key : {"$TEAM_KEY", "$KEY2", "$key"}) {
+    EXPECT_THAT(MessageOf(std::string("replicas: [{url: http://127.0.0.1:8000, key: ") + key + "}]\n"),
+                HasSubstr("replicas[0].key: is a variable without braces: write it as ${NAME}"));
+  }
+  EXPECT_EQ(MessageOf("replicas: [{url: http://127.0.0.1:8000, model: m, key: \"$ecret-pa$$\"}]\n"), "");
+}
+
 TEST(Mistakes, ADuplicateNameNamesTheFirst) {
   EXPECT_THAT(MessageOf("replicas: [{id: a, url: http://127.0.0.1:1}, {id: a, url: http://127.0.0.1:2}]\n"),
               HasSubstr("duplicate id \"a\", first used by replicas[0]"));

@@ -110,5 +110,17 @@ TEST(Addresses, EngineUrlsAreHttpOrHttps) {
   }
 }
 
+// Messages go to the log, which more people read than the file of the configuration.
+TEST(UnitsText, AMessageAboutAUrlNamesNoSecret) {
+  for (const char* text : {"http://u:hunter2@h:1", "http://u:hunter2/@h", "u:hunter2@h", "http://u:hunter2?@h",
+                           "http://h/v1?key=hunter2", "http://h:1#hunter2", "ftp://u:hunter2@h?key=hunter2"}) {
+    const std::string message(ParseEngineUrl(text).status().message());
+    EXPECT_EQ(message.find("hunter2"), std::string::npos) << message;
+    EXPECT_NE(message.find('h'), std::string::npos) << message;
+  }
+  EXPECT_EQ(ParseEngineUrl("http://u:hunter2@h:1").status().message(),
+            "\"http://...@h:1\" has a user name; put the engine's key into key");
+}
+
 }  // namespace
 }  // namespace penstock
