@@ -77,7 +77,11 @@ void ClientConnection::Close() {
 
 void ClientConnection::CloseIfIdle() {
   if (http2_ != nullptr) return http2_->Leave();
-  if (busy_) return;
+  if (busy_) {
+    // Its handler waits for the rest of a body, and answers with the refusal.
+    if (upload_.unread()) input_.Refuse(RefusedByDrain());
+    return;
+  }
   if (input_.Idle()) return Close();
   refusing_ = std::make_unique<Busy>(*this);
   input_.Refuse(RefusedByDrain());

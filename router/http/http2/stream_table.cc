@@ -24,7 +24,9 @@ bool StreamTable::HasPart() const {
 
 void StreamTable::RefuseParts(const ApiError& error) {
   for (const auto& [id, stream] : streams_) {
-    if (!stream->begun() && !stream->body().ended()) stream->body().Fail(error);
+    StreamBody& body = stream->body();
+    // A handler that began before the end of its body takes it in pieces, and answers with the error.
+    if (!body.ended() && (!stream->begun() || body.wanted())) body.Fail(error);
   }
 }
 

@@ -1,8 +1,8 @@
 """WebSockets pass through with a lease, limits and metrics of their own."""
 import base64
 import os
+import signal
 import socket
-import threading
 import time
 
 import pytest
@@ -169,16 +169,16 @@ def test_a_silent_socket_does_not_make_its_engine_suspect(folder):
             assert "hung" not in router.log() and "probation" not in router.log(), router.log()
 
 
-def test_a_terminated_router_ends_its_sockets(folder, voice):
-    with Router(folder, config=replicas([voice]) + "limits: {drain_timeout: 1s}\n") as router:
-        with link(router) as client:
-            client.send("hello")
+def test_a_terminated_router_ends_its_sockets_and_counts_them_as_cut(folder, voice):
+    router = Router(folder, config=replicas([voice]) + "limits: {drain_timeout: 1s}\n")
+    with link(router) as client:
+        client.send("hello")
+        client.recv(timeout=20)
+        router.signal(signal.SIGTERM)
+        with pytest.raises(ConnectionClosed):
             client.recv(timeout=20)
-            ender = threading.Thread(target=router.stop)
-            ender.start()
-            with pytest.raises(ConnectionClosed):
-                client.recv(timeout=20)
-            ender.join(20)
+    assert router.process.wait(20) == 3, router.log()
+    assert "1 requests were cut" in router.log()
     wait_until(lambda: voice.open == 0, 20, "the engine still has the connection")
 
 
