@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/shadow/fleet_twin.h"
+#include "router/core/contract/vacancy.h"
 
 namespace penstock {
 namespace {
@@ -22,6 +23,9 @@ void Counterfactual::SetFleet(const Fleet& fleet) {
   fleet_.heard.resize(fleet.replicas.size(), Health::kDown);
   fleet_.health.resize(fleet.replicas.size(), Health::kDown);
   fleet_.start = true;
+  for (uint32_t i = 0; i < fleet.models.size(); ++i) {
+    if (IsVacant(fleet.models[i])) lengths_.Forget(ModelId(i));
+  }
 }
 
 void Counterfactual::SetHealth(ReplicaId replica, Health health, Instant now) {

@@ -39,6 +39,10 @@ class KnownLengths {
     if (limit > Tokens(0)) drawn = std::min(drawn, limit);
     return std::max({drawn, least, Tokens(1)});
   }
+  // The model is gone; its id may be given to another.
+  void Forget(ModelId model) {
+    if (model.value() < models_.size()) models_[model.value()] = Model();
+  }
 
  private:
   struct Model {

@@ -39,6 +39,18 @@ void CellStore::MarkUsed(Entries::iterator entry) {
   new_cells_.splice(new_cells_.begin(), known_cells_, std::prev(known_cells_.end()));
 }
 
+void CellStore::Forget(const std::vector<bool>& models) {
+  const auto forgotten = [&models](const Entry& entry) {
+    return entry.key.model.value() < models.size() && models[entry.key.model.value()];
+  };
+  for (Entries* part : {&new_cells_, &known_cells_}) {
+    for (const Entry& entry : *part) {
+      if (forgotten(entry)) cells_.erase(entry.key);
+    }
+    part->remove_if(forgotten);
+  }
+}
+
 void CellStore::EvictOne() {
   // The two newest cells may belong to the request that is being counted.
   Entries& part = new_cells_.size() > 2 || known_cells_.empty() ? new_cells_ : known_cells_;

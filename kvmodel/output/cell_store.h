@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/ids.h"
@@ -35,6 +36,8 @@ class CellStore {
   LengthCell* Find(const CellKey& key);
   // The same, creating it and marking it as used. A pointer holds until two other cells were created.
   LengthCell* Touch(const CellKey& key);
+  // Erases the cells of these models, by id. O(cells).
+  void Forget(const std::vector<bool>& models);
   size_t size() const { return cells_.size(); }
 
  private:

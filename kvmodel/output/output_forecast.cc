@@ -168,4 +168,12 @@ void OutputForecaster::Judge(const Key& key, const Trial& trial, Tokens length, 
   if (cells[kTenantLevel] != nullptr) cells[kTenantLevel]->scores().Add(scores, kTenantFade);
 }
 
+void OutputForecaster::Forget(const std::vector<bool>& models) {
+  absl::erase_if(models_, [&models](const auto& each) {
+    return each.first.value() < models.size() && models[each.first.value()];
+  });
+  tenants_.Forget(models);
+  shapes_.Forget(models);
+}
+
 }  // namespace penstock

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/ids.h"
@@ -59,6 +60,9 @@ class OutputForecaster {
   void Finish(const Key& key, Tokens length);
   // Scores each level of a trial: the stream ended at `length`, or was cut there.
   void Judge(const Key& key, const Trial& trial, Tokens length, bool cut);
+
+  // These models are gone, by id. O(cells).
+  void Forget(const std::vector<bool>& models);
 
   // Cells of tenants and shapes now held.
   size_t cells() const { return tenants_.size() + shapes_.size(); }

@@ -5,6 +5,8 @@
 #ifndef PENSTOCK_KVMODEL_INPUT_ESTIMATE_H_
 #define PENSTOCK_KVMODEL_INPUT_ESTIMATE_H_
 
+#include <vector>
+
 #include "kvmodel/prompt/media_estimate.h"
 #include "kvmodel/prompt/prompt_estimate.h"
 
@@ -22,6 +24,11 @@ class InputEstimator {
  public:
   PromptEstimate Estimate(ModelId model, const InputCounts& input) const;
   void Observe(ModelId model, const InputCounts& input, Tokens actual);
+  // These models are gone, by id.
+  void Forget(const std::vector<bool>& models) {
+    text_.Forget(models);
+    media_.Forget(models);
+  }
 
  private:
   PromptEstimator text_;

@@ -5,6 +5,8 @@
 #ifndef PENSTOCK_KVMODEL_MEDIA_ESTIMATE_H_
 #define PENSTOCK_KVMODEL_MEDIA_ESTIMATE_H_
 
+#include <vector>
+
 #include "absl/container/flat_hash_map.h"
 #include "base/ids.h"
 #include "kvmodel/prompt/linear_fit.h"
@@ -23,6 +25,12 @@ class MediaEstimator {
   MediaTokens Estimate(ModelId model, MediaFamily family, const MediaCounts& counts) const;
   // Learns from tokens that an engine counted beside the text. `text_sigma` is the standard error of the text's tokens.
   void Observe(ModelId model, MediaFamily family, const MediaCounts& counts, double tokens, double text_sigma);
+  // These models are gone, by id.
+  void Forget(const std::vector<bool>& models) {
+    absl::erase_if(models_, [&models](const auto& each) {
+      return each.first.value() < models.size() && models[each.first.value()];
+    });
+  }
 
  private:
   // Tokens by the rule: pictures, those of low detail, those of unknown size, sound. Then counts: pictures of known

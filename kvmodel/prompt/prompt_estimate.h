@@ -7,6 +7,7 @@
 #define PENSTOCK_KVMODEL_PROMPT_ESTIMATE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/ids.h"
@@ -36,6 +37,12 @@ class PromptEstimator {
   // Learns from the engine's count. Outliers beyond a factor of 8 only widen the band; 20 in a row start the fit anew.
   // Prompts that are given wholly as token ids teach nothing.
   void Observe(ModelId model, const TextCounts& counts, Tokens actual);
+  // These models are gone, by id.
+  void Forget(const std::vector<bool>& models) {
+    absl::erase_if(models_, [&models](const auto& each) {
+      return each.first.value() < models.size() && models[each.first.value()];
+    });
+  }
 
  private:
   // Latin, script, words, digits, space, cjk, other, messages, tool bytes, any text at all.

@@ -144,6 +144,7 @@ void PenstockCore::On(const AdapterResidency& event, Actions&) { adapters_.Told(
 
 void PenstockCore::On(const FleetChanged& event, Actions&) {
   rooms_.Configure(event.fleet, now_);
+  verdicts_.Configure();
   residents_.Configure(now_);
   KeepElasticReports(rooms_.fleet);
   shares_.Configure();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/values/capacity.h"
+#include "router/core/contract/vacancy.h"
 #include "router/fleet/sleep_plan.h"
 #include "router/fleet/tenants.h"
 
@@ -71,23 +72,26 @@ void NoteFatalPools(Fleet& fleet) {
 
 std::optional<ClassId> FindClass(const Fleet& fleet, absl::string_view name) {
   for (uint32_t i = 0; i < fleet.classes.size(); ++i) {
-    if (absl::string_view(fleet.classes[i].name) == name) return ClassId(i);
+    if (!IsVacant(fleet.classes[i]) && absl::string_view(fleet.classes[i].name) == name) return ClassId(i);
   }
   return std::nullopt;
 }
 
-// Enters the classes of the configuration and returns the default one.
-ClassId TakeClasses(const Config& config, Fleet& fleet) {
+// Enters the classes of the configuration, the most urgent first, and returns the default one. A place is a rank, so a
+// new class stands behind all that are more urgent.
+ClassId TakeClasses(const Config& config, FreePlaces& free, Fleet& fleet) {
   ClassId by_default;
+  uint32_t least = 0;
   for (const ClassConfig& given : config.classes) {
     const ClassSpec spec{
         given.name,    given.ttft,        given.tpot,
         given.queue,   given.refuse_late, given.evictable,
         given.parking, given.share,       given.promote_after.value_or(Duration::Seconds(given.queue.seconds() / 2))};
     const std::optional<ClassId> known = FindClass(fleet, given.name);
-    const ClassId id = known.value_or(ClassId(static_cast<uint32_t>(fleet.classes.size())));
-    if (!known) fleet.classes.emplace_back();
+    const ClassId id = known ? *known : ClassId(FreePlaces::Take(free.classes, fleet.classes.size(), least));
+    if (id.value() == fleet.classes.size()) fleet.classes.emplace_back();
     fleet.classes[id.value()] = spec;
+    least = std::max(least, id.value() + 1);
     if (given.is_default) by_default = id;
   }
   return by_default;
@@ -112,7 +116,7 @@ void FleetBook::Update(const Config& config) {
   config_ = config;
   fleet_.limits.max_queued_requests = config.limits.max_queued_requests;
   fleet_.limits.max_queued_bytes = config.limits.max_queued_bytes;
-  default_class_ = TakeClasses(config, fleet_);
+  default_class_ = TakeClasses(config, free_, fleet_);
   fleet_.tenants = TenantSpecsOf(config);
   fleet_.fairness = FairnessOf(config);
   for (Entry& entry : entries_) entry.removed = true;
@@ -187,12 +191,19 @@ bool FleetBook::RebuildOne(size_t position) {
   return true;
 }
 
-Vacated FleetBook::Vacate(const std::vector<ReplicaId>& quiet, const std::vector<bool>& idle_pools) {
+Vacated FleetBook::Vacate(const QuietPlaces& quiet) {
   Vacated vacated;
-  vacated.replicas = VacateEntries(quiet, entries_);
+  vacated.replicas = VacateEntries(quiet.replicas, entries_);
   for (const uint32_t place : vacated.replicas) fleet_.replicas[place] = VacantReplica();
-  VacateUnused(config_, idle_pools, fleet_, vacated);
+  VacateUnused(config_, quiet.idle_pools, fleet_, vacated);
+  vacated.models = models_.Vacate(quiet.models, fleet_);
+  vacated.classes = VacateClasses(config_, quiet.classes, fleet_);
   return vacated;
+}
+
+void FleetBook::Offer(const Vacated& places) {
+  free_.Add(places);
+  models_.Offer(places.models);
 }
 
 std::optional<ReplicaId> FleetBook::ReplicaByName(absl::string_view name) const {

@@ -2,12 +2,13 @@
 //
 // The data-parallel ranks of an engine are replicas of their own, with the name of the replica and the rank (id/0).
 //
-// Ids are positions. Models and classes are only ever appended. An entry that a new configuration drops stays as a
-// tombstone (ReplicaSpec::removed). So an id that crosses a reload still names the same thing. A replica keeps its id
-// while its configured id and url stay equal. A tombstone that nobody names any more becomes vacant, and with it the
-// pools and the GPUs that only it had (router/core/contract/vacancy.h). Vacant places are given again once everybody
-// has seen them so: Vacate, publish, Offer. Usage: construct, SetDiscovery for each
-// engine that answers, Update on a reload. After each call, fleet() is a complete value for a FleetChanged event.
+// Ids are positions. A replica that a new configuration drops stays as a tombstone (ReplicaSpec::removed), a model or a
+// class as it was. So an id that crosses a reload still names the same thing. A replica keeps its id while its
+// configured id and url stay equal. A tombstone that nobody names any more becomes vacant, and with it the pools and
+// the GPUs that only it had (router/core/contract/vacancy.h). So do models and classes. Vacant places are given again
+// once everybody has seen them so: Vacate, publish, Offer. A new class never gets a place above one that is more
+// urgent. Usage: construct, SetDiscovery for each engine that answers, Update on a reload. After each call, fleet() is
+// a complete value for a FleetChanged event.
 //
 // Memory of a replica, first that is known: configured kv_memory or kv_tokens, the engine's own figure, the default of
 // a simulated replica. A replica has one static pool per GPU, or it shares the elastic pool of the GPU. A static pool
@@ -15,8 +16,8 @@
 // `elastic` has both: the static one is its limit. Pools are in bytes where the model's shape is known, else in tokens.
 // Context: the smallest of the configuration's and the engine's value; the model's own only where the engine gave none.
 //
-// In its life, the book knows 20,000 models that engines name, and 2,000 that one engine was the first to name. It
-// knows every configured one.
+// The book knows 20,000 models that engines name at a time, and 2,000 that one engine was the first to name in its
+// life. It knows every configured one.
 //
 // Not thread-safe; one owner (the control loop). Readers on other threads get copies. Update costs O(replicas x
 // models). SetDiscovery costs O(replicas + models of the replica), unless names of other replicas depend on an earlier
@@ -56,11 +57,11 @@ class FleetBook {
   const Fleet& fleet() const { return fleet_; }
   const Config& config() const { return config_; }
 
-  // Makes the places of these removed replicas vacant: nothing names them any more. An engine leaves with all of its
-  // ranks or stays. `idle_pools[pool]`: it has no lease. Returns what became vacant.
-  Vacated Vacate(const std::vector<ReplicaId>& quiet, const std::vector<bool>& idle_pools);
+  // Makes these places vacant as far as the book does not name them: nothing else does any more. An engine leaves with
+  // all of its ranks or stays. Returns what became vacant.
+  Vacated Vacate(const QuietPlaces& quiet);
   // Everybody has seen these places vacant.
-  void Offer(const Vacated& places) { free_.Add(places); }
+  void Offer(const Vacated& places);
 
   // Finds a replica that is not removed.
   std::optional<ReplicaId> ReplicaByName(absl::string_view name) const;
@@ -83,8 +84,7 @@ class FleetBook {
   std::string EngineModelName(ReplicaId replica, ModelId model) const;
   // The largest context of the replicas that serve the model; 0: unknown.
   Tokens MaxContext(ModelId model) const { return models_.ContextOf(model); }
-  // Models that were entered so far, once per replica and time: the work of all calls.
-  int64_t entered() const { return models_.entered(); }
+  const FleetModels& models() const { return models_; }
   // Canonical names of models that some replica serves and their aliases, for /v1/models, in the order of ids.
   std::vector<std::string> ModelNames() const;
   ModelWords WordsOf(ModelId model) const { return models_.WordsOf(fleet_.models[model.value()].name); }

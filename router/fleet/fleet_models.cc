@@ -5,6 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
+#include "router/core/contract/vacancy.h"
+#include "router/fleet/free_places.h"
 
 namespace penstock {
 namespace {
@@ -47,9 +49,37 @@ void FleetModels::Begin(const Config& config, Fleet& fleet) {
 }
 
 ModelId FleetModels::For(Fleet& fleet, const std::string& canonical) {
-  const auto [found, fresh] = ids_.try_emplace(canonical, static_cast<uint32_t>(fleet.models.size()));
-  if (fresh) fleet.models.push_back(ModelSpec{canonical, std::nullopt});
-  return found->second;
+  const auto [found, fresh] = ids_.try_emplace(canonical);
+  if (!fresh) return found->second;
+  const uint32_t place = FreePlaces::Take(free_, fleet.models.size());
+  if (place == fleet.models.size()) fleet.models.emplace_back();
+  fleet.models[place] = ModelSpec{canonical, std::nullopt};
+  return found->second = ModelId(place);
+}
+
+std::vector<bool> FleetModels::NamedIn(const Fleet& fleet) const {
+  std::vector<bool> named(fleet.models.size());
+  for (const auto& [name, id] : names_) named[id.value()] = true;
+  for (const ReplicaSpec& replica : fleet.replicas) {
+    for (const ModelId id : replica.models) named[id.value()] = true;
+  }
+  for (size_t i = 0; i < named.size(); ++i) {
+    const std::optional<ModelId> base = fleet.models[i].base;
+    if (named[i] && base) named[base->value()] = true;
+  }
+  return named;
+}
+
+std::vector<uint32_t> FleetModels::Vacate(const std::vector<uint32_t>& quiet, Fleet& fleet) {
+  const std::vector<bool> named = NamedIn(fleet);
+  std::vector<uint32_t> vacated;
+  for (const uint32_t id : quiet) {
+    if (named[id] || IsVacant(fleet.models[id])) continue;
+    ids_.erase(fleet.models[id].name);
+    fleet.models[id] = ModelSpec();
+    vacated.push_back(id);
+  }
+  return vacated;
 }
 
 std::optional<ModelId> FleetModels::Find(absl::string_view name) const {
@@ -93,7 +123,7 @@ ModelWords FleetModels::WordsOf(absl::string_view model) const {
 std::optional<ModelId> FleetModels::Add(const std::string& canonical, const std::string& engine_name, FleetEntry& entry,
                                         Fleet& fleet, ReplicaSpec& spec) {
   if (!ids_.contains(canonical)) {
-    if (fleet.models.size() >= kMostModelsOfFleet || entry.brought >= kMostModelsOfEngine) return std::nullopt;
+    if (ids_.size() >= kMostModelsOfFleet || entry.brought >= kMostModelsOfEngine) return std::nullopt;
     ++entry.brought;
   }
   const ModelId id = For(fleet, canonical);

@@ -1,14 +1,15 @@
 // The models of the fleet by name: base models, their aliases, and the adapters that engines have or may load.
 //
 // An adapter is a model of its own with a base. An engine that lists one has it. The adapters of the configuration are
-// offered too, where the engine can load them and the policy orders that. Ids are never given again. Of
-// the models that engines name, 20,000 are known at most, and 2,000 that one engine was the first to name. Lookups are
-// O(1). One owner: FleetBook.
+// offered too, where the engine can load them and the policy orders that. The id of a model that nothing names becomes
+// vacant and is given again (free_places.h). Of the models that engines name, 20,000 are known at a time, and 2,000
+// that one engine was the first to name in its life. Lookups are O(1). One owner: FleetBook.
 #ifndef PENSTOCK_ROUTER_FLEET_FLEET_MODELS_H_
 #define PENSTOCK_ROUTER_FLEET_FLEET_MODELS_H_
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,13 @@ class FleetModels {
   // are to be entered anew.
   bool EnterAgain(const Config& config, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
 
+  // The models that the configuration, a name or a replica of the fleet refers to, tombstones included. By id.
+  std::vector<bool> NamedIn(const Fleet& fleet) const;
+  // Makes those of the `quiet` models vacant that nothing names. Returns their ids.
+  std::vector<uint32_t> Vacate(const std::vector<uint32_t>& quiet, Fleet& fleet);
+  // Everybody has seen these ids vacant.
+  void Offer(const std::vector<uint32_t>& ids) { free_.insert(ids.begin(), ids.end()); }
+
   // Once the fleet has all replicas with their contexts.
   void NoteContexts(const Fleet& fleet);
   // Once one of its replicas has other models or another context.
@@ -64,7 +72,8 @@ class FleetModels {
   void AddServed(const std::string& base, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
   void OfferAdapters(const Config& config, const std::string& base, FleetEntry& entry, Fleet& fleet, ReplicaSpec& spec);
 
-  absl::flat_hash_map<std::string, ModelId> ids_;         // Ids by canonical name.
+  absl::flat_hash_map<std::string, ModelId> ids_;         // Ids by canonical name; vacant ones have none.
+  std::set<uint32_t> free_;                               // Vacant ids that may be given again.
   absl::flat_hash_map<std::string, ModelId> names_;       // Ids by any name.
   absl::flat_hash_map<std::string, ModelWords> words_;    // The words by canonical name.
   absl::flat_hash_map<std::string, ModelId> configured_;  // Ids by the names of the configuration.

@@ -1,5 +1,7 @@
 #include "router/fleet/free_places.h"
 
+#include <algorithm>
+
 #include "config/values/capacity.h"
 #include "router/core/contract/vacancy.h"
 
@@ -53,6 +55,27 @@ std::vector<uint32_t> VacateEntries(const std::vector<ReplicaId>& quiet, std::ve
     entries[place].removed = entries[place].vacant = true;
   }
   return places;
+}
+
+std::vector<bool> NamedClasses(const Config& config, const Fleet& fleet) {
+  const auto named = [&config](const ClassSpec& spec) {
+    return std::any_of(config.classes.begin(), config.classes.end(),
+                       [&spec](const ClassConfig& given) { return given.name == spec.name; });
+  };
+  std::vector<bool> found(fleet.classes.size());
+  std::transform(fleet.classes.begin(), fleet.classes.end(), found.begin(), named);
+  return found;
+}
+
+std::vector<uint32_t> VacateClasses(const Config& config, const std::vector<uint32_t>& quiet, Fleet& fleet) {
+  const std::vector<bool> named = NamedClasses(config, fleet);
+  std::vector<uint32_t> vacated;
+  for (const uint32_t id : quiet) {
+    if (named[id] || IsVacant(fleet.classes[id])) continue;
+    fleet.classes[id] = ClassSpec();
+    vacated.push_back(id);
+  }
+  return vacated;
 }
 
 void VacateUnused(const Config& config, const std::vector<bool>& idle_pools, Fleet& fleet, Vacated& vacated) {

@@ -22,7 +22,18 @@ struct Vacated {
   std::vector<uint32_t> replicas;
   std::vector<uint32_t> pools;
   std::vector<uint32_t> gpus;
-  bool empty() const { return replicas.empty() && pools.empty() && gpus.empty(); }
+  std::vector<uint32_t> models;
+  std::vector<uint32_t> classes;
+  bool empty() const { return replicas.empty() && pools.empty() && gpus.empty() && models.empty() && classes.empty(); }
+};
+
+// Places that only the book may still name.
+struct QuietPlaces {
+  std::vector<ReplicaId> replicas;
+  std::vector<bool> idle_pools;  // One entry per pool; true: it has no lease.
+  std::vector<uint32_t> models;
+  std::vector<uint32_t> classes;
+  bool empty() const { return replicas.empty() && models.empty() && classes.empty(); }
 };
 
 // Vacant places that everybody has seen so.
@@ -30,16 +41,18 @@ struct FreePlaces {
   std::set<uint32_t> replicas;
   std::set<uint32_t> pools;
   std::set<uint32_t> gpus;
+  std::set<uint32_t> classes;
 
   void Add(const Vacated& places) {
     replicas.insert(places.replicas.begin(), places.replicas.end());
     pools.insert(places.pools.begin(), places.pools.end());
     gpus.insert(places.gpus.begin(), places.gpus.end());
+    classes.insert(places.classes.begin(), places.classes.end());
   }
-  // The first free place, which is taken; `end` where none is free.
-  static uint32_t Take(std::set<uint32_t>& places, size_t end) {
-    if (places.empty()) return static_cast<uint32_t>(end);
-    return places.extract(places.begin()).value();
+  // The first free place from `least` on, which is taken; `end` where none is free.
+  static uint32_t Take(std::set<uint32_t>& places, size_t end, uint32_t least = 0) {
+    const auto first = places.lower_bound(least);
+    return first == places.end() ? static_cast<uint32_t>(end) : places.extract(first).value();
   }
 };
 
@@ -52,6 +65,10 @@ ReplicaSpec VacantReplica();
 // Makes those of the `quiet` entries vacant that are removed. An engine leaves with all of its ranks or stays. Returns
 // the places.
 std::vector<uint32_t> VacateEntries(const std::vector<ReplicaId>& quiet, std::vector<FleetEntry>& entries);
+// The classes of the fleet that the configuration has, by id.
+std::vector<bool> NamedClasses(const Config& config, const Fleet& fleet);
+// Makes those of the `quiet` classes vacant that the configuration lacks. Returns their ids.
+std::vector<uint32_t> VacateClasses(const Config& config, const std::vector<uint32_t>& quiet, Fleet& fleet);
 // Makes pools and GPUs vacant that no replica has, tombstones included. Configured GPUs stay, and pools with leases.
 void VacateUnused(const Config& config, const std::vector<bool>& idle_pools, Fleet& fleet, Vacated& vacated);
 

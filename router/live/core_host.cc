@@ -6,6 +6,7 @@
 
 #include "backends/socket/loop_turns.h"
 #include "base/clock.h"
+#include "router/core/contract/vacancy.h"
 
 namespace penstock {
 namespace {
@@ -49,6 +50,7 @@ void CoreHost::Submit(const Event& event) {
   Duration spent;
   {
     std::lock_guard lock(mutex_);
+    if (const auto* changed = std::get_if<FleetChanged>(&event)) estimator_.Forget(VacantOf(changed->fleet.models));
     spent = ApplyLocked(event);
   }
   Left(spent);

@@ -93,6 +93,46 @@ TEST_P(UsedPlace, ANewReplicaKnowsNothingOfTheOneBefore) {
 INSTANTIATE_TEST_SUITE_P(Policies, UsedPlace,
                          ::testing::Values("penstock", "least_load", "prequal", "dynamo_cost", "cache_aware"));
 
+TEST(UsedPlaceOfPenstock, ANewModelAndANewClassKnowNothingOfThoseBefore) {
+  const Fleet fleet = testing::MakeFleet(FleetOptions{.replicas = 1});
+  testing::CoreStepper stepper(fleet);
+  stepper.Arrive(1, 600);
+  stepper.Finish(1, 10);
+  const std::string model = fleet.models[0].name;
+  const size_t lanes = stepper.core.View(stepper.now).lanes.size();
+  ASSERT_EQ(lanes, fleet.models.size() * fleet.classes.size());
+  EXPECT_GT(stepper.core.View(stepper.now).lanes[0].drain_rate, 0);
+  Fleet vacant = fleet;
+  vacant.models[0] = ModelSpec();
+  vacant.classes.back() = ClassSpec();
+  vacant.replicas[0].models.clear();
+  stepper.Send(FleetChanged{vacant});
+  EXPECT_EQ(stepper.core.View(stepper.now).lanes.size(), (fleet.models.size() - 1) * (fleet.classes.size() - 1));
+  Fleet taken = fleet;
+  taken.models[0].name = "new";
+  taken.classes.back().name = "late";
+  stepper.Send(FleetChanged{taken});
+  const CoreView view = stepper.core.View(stepper.now);
+  ASSERT_EQ(view.lanes.size(), lanes);
+  EXPECT_EQ(view.lanes[0].model, "new");
+  EXPECT_EQ(view.lanes[fleet.classes.size() - 1].service_class, "late");
+  EXPECT_EQ(view.lanes[0].drain_rate, 0) << "nothing of the new model was dispatched";
+  EXPECT_EQ(stepper.core.CheckBooks(), "");
+}
+
+TEST(UsedPlaceOfPenstock, AModelAndAClassWithRequestsForgetNothing) {
+  testing::CoreStepper stepper(testing::MakeFleet(FleetOptions{.replicas = 1}));
+  for (uint64_t id = 1; id <= 40; ++id) stepper.Arrive(id, 600);
+  Fleet vacant = testing::MakeFleet(FleetOptions{.replicas = 1});
+  vacant.fairness.mode = FairnessMode::kWeighted;
+  stepper.Send(FleetChanged{vacant});
+  for (ModelSpec& model : vacant.models) model = ModelSpec();
+  for (ClassSpec& each : vacant.classes) each.name.clear();
+  stepper.Send(FleetChanged{vacant});
+  for (uint64_t id = 1; id <= 40; ++id) stepper.Finish(id, 10);
+  EXPECT_EQ(stepper.core.CheckBooks(), "");
+}
+
 TEST(UsedPlaceOfPenstock, APlaceWithRequestsForgetsNothing) {
   testing::CoreStepper stepper(testing::MakeFleet(FleetOptions{.replicas = 2}));
   stepper.Arrive(1, 600);

@@ -18,6 +18,18 @@ bool EarlyRefusal::Concerns(const RequestState& request, Instant now) const {
   return now - request.arrival <= PartOf(goals.ttft, kLastLook);
 }
 
+void EarlyRefusal::Configure() {
+  lanes_.resize(waiting_.lanes());
+  const Fleet& fleet = fleet_.spec();
+  for (uint32_t i = 0; i < std::min(lanes_.size(), fleet.models.size()); ++i) {
+    if (IsVacant(fleet.models[i]) && waiting_.lane(ModelId(i)).empty()) lanes_[i] = LaneEvidence();
+    for (Example& example : lanes_[i].examples) {
+      const size_t service_class = example.service_class.value();
+      if (service_class < fleet.classes.size() && IsVacant(fleet.classes[service_class])) example = Example();
+    }
+  }
+}
+
 void EarlyRefusal::Waits(RequestState* request, Instant now) {
   // A wait for a wake says nothing about the rate of the servers.
   if (!servers_.AnyAwake(request->arrived.model)) return;

@@ -53,8 +53,8 @@ class EarlyRefusal {
                bool active)
       : fleet_(fleet), servers_(servers), lateness_(lateness), waiting_(waiting), active_(active) {}
 
-  // The fleet has a new description.
-  void Configure() { lanes_.resize(waiting_.lanes()); }
+  // The fleet has a new description: what was learned of vacant models and classes is forgotten.
+  void Configure();
 
   // The request waits from now on, for the first time.
   void Waits(RequestState* request, Instant now);

@@ -39,6 +39,8 @@ struct Rooms {
     servers.Configure(now);
     waiting.Configure(description);
     early.Configure();
+    order->Configure(description);
+    forecasts.Configure();
     work.Configure(waiting.lanes());
     memory.Configure();
     placement.first_prefill.Configure();

@@ -1,6 +1,9 @@
 #include "router/core/admission/verdicts.h"
 
+#include <algorithm>
+
 #include "router/core/contract/admission_checks.h"
+#include "router/core/contract/vacancy.h"
 #include "router/core/placement/hints.h"
 
 namespace penstock {
@@ -11,6 +14,16 @@ RetryHint& Verdicts::HintOf(const RequestArrived& arrived) {
   if (model >= hints_.size()) hints_.resize(model + 1);
   if (service_class >= hints_[model].size()) hints_[model].resize(service_class + 1);
   return hints_[model][service_class];
+}
+
+void Verdicts::Configure() {
+  const Fleet& fleet = rooms_.fleet.spec();
+  for (size_t model = 0; model < std::min(hints_.size(), fleet.models.size()); ++model) {
+    if (IsVacant(fleet.models[model])) hints_[model].clear();
+    for (size_t each = 0; each < std::min(hints_[model].size(), fleet.classes.size()); ++each) {
+      if (IsVacant(fleet.classes[each])) hints_[model][each] = RetryHint();
+    }
+  }
 }
 
 void Verdicts::Arrived(RequestState* request, Instant now) {

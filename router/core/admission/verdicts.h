@@ -17,6 +17,8 @@ class Verdicts {
  public:
   explicit Verdicts(Rooms& rooms) : rooms_(rooms) {}
 
+  // The fleet has a new description: the hints of vacant models and classes are forgotten.
+  void Configure();
   // A request arrived. It may tell whether clients that were refused before it came back at a good time.
   void Arrived(RequestState* request, Instant now);
   // Forwards a request that is not in its lane, by the last choice of the placement. O(pools x horizons).

@@ -45,6 +45,9 @@ void FleetState::Configure(const Fleet& fleet) {
       pool(share.pool).replicas().push_back(ReplicaId(static_cast<uint32_t>(i)));
     }
   }
+  for (uint32_t i = 0; i < spec_.models.size(); ++i) {
+    if (IsVacant(spec_.models[i])) demand.Forget(ModelId(i));
+  }
   FindNeighbours();
   storage.Configure(spec_);
   ledger_.Reserve(static_cast<size_t>(Rows()));

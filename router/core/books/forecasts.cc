@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
+
+#include "router/core/contract/vacancy.h"
 
 namespace penstock {
 namespace {
@@ -13,6 +16,11 @@ constexpr double kUnboundedOutput = 131'072;
 constexpr double kUpperBand = 1.64;
 
 }  // namespace
+
+void Forecasts::Configure() {
+  const std::vector<bool> vacant = VacantOf(fleet_.spec().models);
+  if (!vacant.empty()) outputs_.Forget(vacant);
+}
 
 void Forecasts::Prepare(RequestState* request) {
   OutputState& output = request->output;

@@ -34,6 +34,8 @@ class Forecasts {
   Forecasts(const FleetState& fleet, std::unique_ptr<const OutputKnowledge> knowledge)
       : fleet_(fleet), knowledge_(std::move(knowledge)), outputs_(kMostCells, knowledge_->ChoosesLevels()) {}
 
+  // The fleet has a new description: the curves of vacant models are forgotten.
+  void Configure();
   // The request begins to wait: reads its output curve.
   void Prepare(RequestState* request);
   // Expected output of the whole request as of its arrival, in tokens per sequence: at least 1, at most the client's

@@ -2,7 +2,8 @@
 //
 // An immutable description, made by the edge from configuration and discovery, and given to the core in a FleetChanged
 // event. Ids are positions. A removed replica stays as a tombstone until nothing names it; its place is then vacant
-// (vacancy.h) and may be given again. The list of tenants holds the tenants of the present configuration only.
+// (vacancy.h) and may be given again. So do models and classes that the configuration and the engines dropped. The list
+// of tenants holds the tenants of the present configuration only.
 #ifndef PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
 #define PENSTOCK_ROUTER_CORE_CONTRACT_FLEET_H_
 

@@ -20,6 +20,10 @@ class FirmDemand {
     if (model.value() >= last_.size()) last_.resize(model.value() + 1);
     last_[model.value()] = now;
   }
+  // The model is gone.
+  void Forget(ModelId model) {
+    if (model.value() < last_.size()) last_[model.value()].reset();
+  }
   // True: a request of one of the models was sent somewhere less than `within` ago.
   bool Lately(const std::vector<ModelId>& models, Duration within, Instant now) const {
     return std::any_of(models.begin(), models.end(), [&](ModelId model) {

@@ -20,6 +20,8 @@ struct ClassQueue {
   void Insert(RequestState* request);
   void Erase(RequestState* request);
   bool empty() const { return arrivals.empty(); }
+  // True: nobody refers to it.
+  bool idle() const { return arrivals.empty() && IsIdle(waiting.ledger()); }
   bool ready() const { return !waiting.empty() || !best_effort.empty(); }
   // The first request. Requires one.
   RequestState* Head() const {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "router/core/contract/vacancy.h"
+
 namespace penstock {
 namespace {
 
@@ -47,9 +49,12 @@ void Promote(const std::vector<ClassQueue>& classes, double running, Instant now
 
 }  // namespace
 
-void Lane::Configure(const std::vector<ClassSpec>& classes) {
+void Lane::Configure(const std::vector<ClassSpec>& classes, bool vacant) {
+  const auto idle = [](const ClassQueue& own) { return own.idle(); };
+  if (vacant && std::all_of(classes_.begin(), classes_.end(), idle)) *this = Lane(0, terms_);
   while (classes_.size() < classes.size()) classes_.emplace_back(terms_);
   for (size_t i = 0; i < classes.size(); ++i) {
+    if (IsVacant(classes[i]) && idle(classes_[i])) classes_[i] = ClassQueue(terms_);
     classes_[i].share = classes[i].share;
     classes_[i].promote_after = classes[i].promote_after;
     classes_[i].waiting.Configure();

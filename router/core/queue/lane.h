@@ -35,8 +35,8 @@ class Lane {
   Lane(size_t classes, FairTerms* terms) : terms_(terms) {
     while (classes_.size() < classes) classes_.emplace_back(terms);
   }
-  // The classes or the terms changed.
-  void Configure(const std::vector<ClassSpec>& classes);
+  // The classes or the terms changed. A class that is vacant now forgets what it learned, a `vacant` lane everything.
+  void Configure(const std::vector<ClassSpec>& classes, bool vacant);
 
   void Push(RequestState* request);
   void Remove(RequestState* request);

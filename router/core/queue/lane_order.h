@@ -6,10 +6,12 @@
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_LANE_ORDER_H_
 #define PENSTOCK_ROUTER_CORE_QUEUE_LANE_ORDER_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "router/core/books/forecasts.h"
 #include "router/core/books/servers.h"
+#include "router/core/contract/vacancy.h"
 #include "router/core/queue/density_order.h"
 
 namespace penstock {
@@ -39,6 +41,8 @@ class LaneOrder {
     const bool by_deadline = !question.goals.refuse_late || question.request.arrived.embedding;
     return by_deadline ? question.Deadline() : Place(question);
   }
+  // The fleet has a new description: what was learned of vacant models is forgotten.
+  virtual void Configure(const Fleet& /*fleet*/) {}
   // A request was dispatched for the first time, or refused for lateness.
   virtual void Served(const RequestArrived& /*request*/) {}
   virtual void Refused(const RequestArrived& /*request*/) {}
@@ -54,6 +58,11 @@ class LaneOrder {
 // (density_order.h). Each lane has its own, so the costs and refusals of one model do not move the requests of another.
 class FairDensityOrder : public LaneOrder {
  public:
+  void Configure(const Fleet& fleet) override {
+    for (size_t i = 0; i < std::min(lanes_.size(), fleet.models.size()); ++i) {
+      if (IsVacant(fleet.models[i])) lanes_[i] = DensityOrder();
+    }
+  }
   void Served(const RequestArrived& request) override { Of(request.model).Served(request.tenant, request.prompt); }
   void Refused(const RequestArrived& request) override { Of(request.model).Refused(request.tenant, request.prompt); }
   double RefusedShare(ModelId model) const override {

@@ -3,14 +3,16 @@
 #include <algorithm>
 
 #include "router/core/contract/admission_checks.h"
+#include "router/core/contract/vacancy.h"
 
 namespace penstock {
 
 void WaitingRoom::Configure(const Fleet& fleet) {
   terms_.Configure(fleet);
   while (lanes_.size() < fleet.models.size()) lanes_.emplace_back(fleet.classes.size(), &terms_);
-  for (Lane& lane : lanes_) {
-    lane.Configure(fleet.classes);
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    Lane& lane = lanes_[i];
+    lane.Configure(fleet.classes, i < fleet.models.size() && IsVacant(fleet.models[i]));
     std::vector<RequestState*> waiting;
     lane.All(waiting);
     for (RequestState* request : waiting) request->waiting.ForgetTries();
@@ -70,6 +72,7 @@ Duration WaitingRoom::RetryAfter(ModelId model, Instant now) const {
 void WaitingRoom::Show(const Fleet& fleet, CoreView& view, Instant now) const {
   for (size_t i = 0; i < lanes_.size(); ++i) {
     for (size_t c = 0; c < fleet.classes.size(); ++c) {
+      if (IsVacant(fleet.models[i]) || IsVacant(fleet.classes[c])) continue;
       const ClassId service_class(static_cast<uint32_t>(c));
       LaneView& out = view.lanes.emplace_back();
       out.model = fleet.models[i].name;

@@ -18,7 +18,8 @@ namespace penstock {
 
 class WaitingRoom {
  public:
-  // The fleet has a new description: every waiting request is to be tried everywhere again.
+  // The fleet has a new description: every waiting request is to be tried everywhere again. Lanes of vacant models
+  // forget what they learned.
   void Configure(const Fleet& fleet);
 
   // The request waits from now on and is looked at again at `check`.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "router/core/contract/vacancy.h"
+
 namespace penstock {
 namespace {
 
@@ -9,6 +11,14 @@ namespace {
 constexpr double kPatientPart = 0.1;
 
 }  // namespace
+
+void UnmetDemand::Configure() {
+  const std::vector<ModelSpec>& models = fleet_.spec().models;
+  demand_.resize(models.size());
+  for (size_t i = 0; i < models.size(); ++i) {
+    if (IsVacant(models[i])) demand_[i] = ModelDemand();
+  }
+}
 
 void UnmetDemand::Arrived(const RequestState& request, Instant now) {
   const double tokens = request.arrived.embedding ? 1 : forecasts_.ExpectedOutput(request);

@@ -27,7 +27,7 @@ class UnmetDemand {
   UnmetDemand(const FleetState& fleet, const Servers& servers, const WaitingRoom& waiting, const Forecasts& forecasts)
       : fleet_(fleet), servers_(servers), waiting_(waiting), forecasts_(forecasts) {}
 
-  void Configure() { demand_.resize(fleet_.spec().models.size()); }
+  void Configure();
   void Arrived(const RequestState& request, Instant now);
 
   Need Of(ModelId model, Instant now) const;

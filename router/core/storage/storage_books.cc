@@ -3,6 +3,8 @@
 #include <cassert>
 #include <map>
 
+#include "router/core/contract/vacancy.h"
+
 namespace penstock {
 namespace {
 
@@ -32,6 +34,7 @@ void StorageBooks::Configure(const Fleet& fleet) {
   models_.resize(fleet.models.size());
   for (size_t i = 0; i < fleet.models.size(); ++i) {
     const ModelSpec& model = fleet.models[i];
+    if (IsVacant(model)) models_[i] = Model();
     models_[i].configured = model.storage || (model.base && fleet.models[model.base->value()].storage);
   }
 }

@@ -95,6 +95,8 @@ class ServiceLedger {
   double CounterOf(TenantId tenant, double service) const;
   // Its counter over the floor; 0 while none waits.
   double AheadOf(TenantId tenant) const;
+  // True: no request waits here, and none that ran is to be settled.
+  friend bool IsIdle(const ServiceLedger& ledger) { return ledger.open_ == 0 && ledger.waiting_.empty(); }
   // Null: unknown.
   const TenantAccount* Find(TenantId tenant) const;
   // A rank as of a counter and a first request that are to come. `later` orders those of one enumeration.

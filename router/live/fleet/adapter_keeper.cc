@@ -38,9 +38,13 @@ void AdapterKeeper::Stop(ReplicaId replica) {
 
 asio::awaitable<void> AdapterKeeper::Load(std::shared_ptr<WatchedReplica> watched, LoadAdapter order) {
   const Instant began = Now();
+  const std::vector<ModelId>& offered = book_.fleet().replicas[watched->id.value()].adapters.on_demand;
+  // A reload may have dropped it. While this view lives, its id is given to no other model.
+  const bool known = std::find(offered.begin(), offered.end(), order.model) != offered.end();
+  const std::shared_ptr<const FleetView> names_it = control_.fleet();
   VerbEnd end{VerbFault::kUnable, "its engine has no requests for it, or is not known"};
   bool read = false;
-  if (watched->pool != nullptr && watched->discovered && !watched->stopped) {
+  if (known && watched->pool != nullptr && watched->discovered && !watched->stopped) {
     end = co_await Ask(*watched, order);
     if (!watched->stopped) read = co_await ReadModels(*watched);
   }

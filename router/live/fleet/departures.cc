@@ -6,16 +6,36 @@
 
 namespace penstock {
 
+void Departures::Stays::Note(const std::vector<bool>& named, uint64_t view) {
+  for (uint32_t place = 0; place < named.size(); ++place) {
+    if (!named[place]) continue;
+    Stay& stay = by_place[place];
+    if (stay.first == 0) stay.first = view;
+    stay.last = view;
+  }
+}
+
+bool Departures::Stays::AreViewed(uint32_t place, const std::vector<Published>& published) const {
+  const auto stay = by_place.find(place);
+  if (stay == by_place.end()) return false;
+  // News that were on their way when it left went out with the first view without it.
+  return std::any_of(published.begin(), published.end(), [&stay](const Published& each) {
+    return each.number >= stay->second.first && each.number <= stay->second.last + 1 && !each.view.expired();
+  });
+}
+
+void Departures::Stays::Erase(const std::vector<uint32_t>& places) {
+  for (const uint32_t place : places) by_place.erase(place);
+}
+
 std::shared_ptr<const FleetView> Departures::Note(std::shared_ptr<const FleetView> view) {
   std::erase_if(published_, [](const Published& each) { return each.view.expired(); });
   published_.push_back({++views_, view});
-  const std::vector<ReplicaSpec>& replicas = book_.fleet().replicas;
-  for (uint32_t place = 0; place < replicas.size(); ++place) {
-    if (replicas[place].removed) continue;
-    Stay& stay = stays_[place];
-    if (stay.first == 0) stay.first = views_;
-    stay.last = views_;
-  }
+  std::vector<bool> present;
+  for (const ReplicaSpec& replica : book_.fleet().replicas) present.push_back(!replica.removed);
+  replicas_.Note(present, views_);
+  models_.Note(book_.models().NamedIn(book_.fleet()), views_);
+  classes_.Note(NamedClasses(book_.config(), book_.fleet()), views_);
   return view;
 }
 
@@ -26,47 +46,51 @@ void Departures::Left(const std::shared_ptr<WatchedReplica>& watched) {
 }
 
 bool Departures::IsUnnamed(uint32_t place) const {
-  const auto stay = stays_.find(place);
-  const uint64_t first = stay == stays_.end() ? 0 : stay->second.first;
-  // News that were on their way when it left went out with the first view without it.
-  const uint64_t last = stay == stays_.end() ? views_ : stay->second.last + 1;
-  const bool viewed = std::any_of(published_.begin(), published_.end(), [&](const Published& each) {
-    return each.number >= first && each.number <= last && !each.view.expired();
-  });
   const auto watches = watches_.find(book_.entry(ReplicaId(place)).first);
   const bool watched = watches != watches_.end() && std::any_of(watches->second.begin(), watches->second.end(),
                                                                 [](const Watch& watch) { return !watch.over(); });
-  return !viewed && !watched;
+  return !watched && !replicas_.AreViewed(place, published_);
+}
+
+std::vector<uint32_t> Departures::Unviewed(const std::vector<bool>& named, const Stays& stays) const {
+  std::vector<uint32_t> found;
+  for (uint32_t place = 0; place < named.size(); ++place) {
+    if (!named[place] && !stays.AreViewed(place, published_)) found.push_back(place);
+  }
+  return found;
+}
+
+void Departures::AskCore(QuietPlaces& quiet) const {
+  const CoreView view = control_.edge().core->View();
+  std::erase_if(quiet.replicas, [&view](ReplicaId replica) {
+    return replica.value() >= view.replicas.size() || view.replicas[replica.value()].running > 0;
+  });
+  for (const PoolView& pool : view.pools) {
+    quiet.idle_pools.push_back(pool.promised == Amount(0) && pool.draining == Amount(0) && pool.lent == Amount(0));
+  }
 }
 
 void Departures::Look() {
-  std::vector<ReplicaId> quiet;
+  QuietPlaces quiet;
   for (uint32_t place = 0; place < book_.fleet().replicas.size(); ++place) {
     const FleetEntry& entry = book_.entry(ReplicaId(place));
-    if (entry.removed && !entry.vacant && IsUnnamed(place)) quiet.emplace_back(place);
+    if (entry.removed && !entry.vacant && IsUnnamed(place)) quiet.replicas.emplace_back(place);
   }
+  quiet.models = Unviewed(book_.models().NamedIn(book_.fleet()), models_);
+  quiet.classes = Unviewed(NamedClasses(book_.config(), book_.fleet()), classes_);
   if (quiet.empty()) return;
-  const CoreView view = control_.edge().core->View();
-  std::erase_if(quiet, [&view](ReplicaId replica) {
-    return replica.value() >= view.replicas.size() || view.replicas[replica.value()].running > 0;
-  });
-  std::vector<bool> idle_pools;
-  for (const PoolView& pool : view.pools) {
-    idle_pools.push_back(pool.promised == Amount(0) && pool.draining == Amount(0) && pool.lent == Amount(0));
-  }
+  if (!quiet.replicas.empty()) AskCore(quiet);
   // Posts that loops made before they let go of the replica come first.
-  boost::asio::post(control_.io(), [this, quiet = std::move(quiet), idle_pools = std::move(idle_pools)] {
-    Vacate(quiet, idle_pools);
-  });
+  boost::asio::post(control_.io(), [this, quiet = std::move(quiet)] { Vacate(quiet); });
 }
 
-void Departures::Vacate(const std::vector<ReplicaId>& quiet, const std::vector<bool>& idle_pools) {
-  Vacated places = book_.Vacate(quiet, idle_pools);
+void Departures::Vacate(const QuietPlaces& quiet) {
+  Vacated places = book_.Vacate(quiet);
   if (places.empty()) return;
-  for (const uint32_t place : places.replicas) {
-    stays_.erase(place);
-    watches_.erase(place);
-  }
+  replicas_.Erase(places.replicas);
+  models_.Erase(places.models);
+  classes_.Erase(places.classes);
+  for (const uint32_t place : places.replicas) watches_.erase(place);
   publisher_.Publish({}, [this, places = std::move(places)] { book_.Offer(places); });
 }
 

@@ -51,9 +51,9 @@ std::string UserOfMetadata(const RequestFields& fields) {
 
 }  // namespace
 
-std::vector<uint64_t> PrefixHashes(std::string_view prompt, ModelId model) {
+std::vector<uint64_t> PrefixHashes(std::string_view prompt, std::string_view model) {
   std::vector<uint64_t> hashes(std::min(prompt.size() / kNamedBytes, kMostPrefixBlocks));
-  uint64_t chain = model.value();
+  uint64_t chain = XXH3_64bits(model.data(), model.size());
   for (size_t i = 0; i < hashes.size(); ++i) {
     chain = XXH3_64bits_withSeed(prompt.data() + i * kNamedBytes, kNamedBytes, chain);
     hashes[i] = chain;

@@ -35,8 +35,9 @@ inline constexpr size_t kMostPrefixBlocks = 256;
 inline constexpr size_t kNamedBytes = static_cast<size_t>(kPrefixBlock.value()) * 4;
 inline constexpr size_t kMostNamedBytes = kMostPrefixBlocks * kNamedBytes;
 
-// `prompt` is the value of `messages` or `prompt`. The model is part of every name.
-std::vector<uint64_t> PrefixHashes(std::string_view prompt, ModelId model);
+// `prompt` is the value of `messages` or `prompt`. The name of the model is part of every name: its id may be given to
+// another.
+std::vector<uint64_t> PrefixHashes(std::string_view prompt, std::string_view model);
 
 // Bytes of one part of a shape that count at most, and of the messages that are searched for a system prompt.
 inline constexpr size_t kMostShapeBytes = 16 << 10;

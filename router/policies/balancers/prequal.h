@@ -40,6 +40,7 @@ class Prequal final : public RivalRule {
   Prequal(const Options& options, uint64_t seed) : options_(options), random_(seed) {}
 
  private:
+  void Forget(ModelId model) override { pools_.erase(model); }
   struct Probe {
     ReplicaId replica;
     int64_t rif = 0;

@@ -16,6 +16,7 @@ namespace penstock {
 
 class RoundRobin final : public RivalRule {
  private:
+  void Forget(ModelId model) override { last_.erase(model); }
   Choice Choose(const RequestArrived& request, const std::vector<ReplicaId>& candidates) override;
   bool RefusesLate() const override { return false; }
 

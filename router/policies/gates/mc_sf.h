@@ -28,6 +28,7 @@ class McSf final : public MemoryGate {
   explicit McSf(const Options& options) : MemoryGate(1 - options.protect), options_(options) {}
 
  private:
+  void Forget(ModelId model) override { histories_.erase(model); }
   double OrderOf(const RequestArrived& request) const override { return Expect(request); }
   double NeedWith(PoolId pool, const Footprint& footprint, const RequestArrived& request) override;
   double Expect(const RequestArrived& request) const override;

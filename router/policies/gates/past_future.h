@@ -33,6 +33,7 @@ class PastFuture final : public MemoryGate {
       : MemoryGate(1 - options.reserved), options_(options), random_(seed) {}
 
  private:
+  void Forget(ModelId model) override { histories_.erase(model); }
   double NeedWith(PoolId pool, const Footprint& footprint, const RequestArrived& request) override;
   double Expect(const RequestArrived&) const override { return 0; }
   void Learn(const RequestArrived& request, int64_t output) override;

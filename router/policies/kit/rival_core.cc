@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "router/core/contract/admission_checks.h"
+#include "router/core/contract/vacancy.h"
 
 namespace penstock {
 
@@ -159,6 +160,9 @@ void RivalCore::On(const FleetChanged& event) {
   books_.Configure(event.fleet);
   queue_.Reschedule([this](Waiting& waiting) { SetExpiry(waiting); });
   rule_->OnFleet();
+  for (uint32_t i = 0; i < event.fleet.models.size(); ++i) {
+    if (IsVacant(event.fleet.models[i])) rule_->Forget(ModelId(i));
+  }
 }
 
 void RivalCore::Settle(Actions& actions) {

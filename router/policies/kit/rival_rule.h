@@ -41,6 +41,8 @@ class RivalRule {
   virtual void OnReport(ReplicaId) {}
   virtual void OnSteps(ReplicaId, int64_t /*steps*/) {}
   virtual void OnFleet() {}
+  // The model is gone; its id may be given to another.
+  virtual void Forget(ModelId) {}
 
  protected:
   const RivalBooks& books() const { return *books_; }

@@ -40,7 +40,7 @@ Tokens LimitOf(Endpoint endpoint, const PreparedRequest& prepared, const FleetVi
   return MostOutput(given, endpoint, absl::MakeConstSpan(&all, 1));
 }
 
-std::vector<uint64_t> PrefixOf(absl::string_view text, const RequestFacts& facts, ModelId model) {
+std::vector<uint64_t> PrefixOf(absl::string_view text, const RequestFacts& facts, std::string_view model) {
   const std::string_view body(text.data(), text.size());
   const std::string_view prompt = body.substr(facts.prompt_at->begin, facts.prompt_at->size());
   if (facts.before_prompt.empty()) return PrefixHashes(prompt, model);
@@ -186,7 +186,9 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   arrived.observed = facts.stream || (all_stream && facts.Reassemblable(request.endpoint));
   arrived.regenerable = !facts.has_effects && (!facts.stream || facts.Continuable(request.endpoint));
   arrived.continues = facts.stream && ContinuesByPrompt(request.endpoint, model) && facts.Continuable(request.endpoint);
-  if (facts.prompt_is_text && facts.prompt_at) arrived.prefix = PrefixOf(request.body, facts, prepared.model);
+  if (facts.prompt_is_text && facts.prompt_at) {
+    arrived.prefix = PrefixOf(request.body, facts, fleet.book.fleet().models[prepared.model.value()].name);
+  }
   arrived.divisible = facts.Divisible(request.endpoint);
   arrived.home = prepared.home;
   arrived.storage = prepared.storage;

@@ -29,15 +29,17 @@ struct SessionState {
       : loop(the_loop),
         receiver(&the_client),
         request(std::move(the_request)),
-        fleet(loop.fleet()),
+        first_fleet(loop.fleet()),
+        fleet(first_fleet),
         limits(fleet->limits),
         arrival(Now()) {}
 
   EventLoop& loop;
   Client* receiver;  // Delivery: the client, or one at an even pace in front of it.
   const SessionRequest request;
-  std::shared_ptr<const FleetView> fleet;            // Session: of the arrival, then of the last forward.
-  const std::shared_ptr<const LimitsConfig> limits;  // Those of the arrival.
+  const std::shared_ptr<const FleetView> first_fleet;  // Of the arrival: while it lives, so do its models and classes.
+  std::shared_ptr<const FleetView> fleet;              // Session: of the arrival, then of the last forward.
+  const std::shared_ptr<const LimitsConfig> limits;    // Those of the arrival.
   const Instant arrival;
   PreparedRequest prepared;                    // Session. AnswerStream gives up the place of the key.
   PromptEstimate estimate;                     // Admission.

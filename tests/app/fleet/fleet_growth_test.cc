@@ -37,12 +37,12 @@ TEST(FleetGrowth, TheWorkOfAStartGrowsWithTheModelsOfEachReplicaOnly) {
   constexpr int kReplicas = 256, kModels = 500;
   for (const std::string more : {"", ", model: model-0"}) {
     FleetBook book(GrownConfig(ManyReplicas(kReplicas, more)));
-    const int64_t before = book.entered();
+    const int64_t before = book.models().entered();
     for (uint32_t i = 0; i < kReplicas; ++i) book.SetDiscovery(ReplicaId(i), ManyModels(kModels));
-    EXPECT_EQ(book.entered() - before, kReplicas * kModels);
+    EXPECT_EQ(book.models().entered() - before, kReplicas * kModels);
     // The same answers again, as after a restart of the engines.
     for (uint32_t i = 0; i < kReplicas; ++i) book.SetDiscovery(ReplicaId(i), ManyModels(kModels));
-    EXPECT_EQ(book.entered() - before, 2 * kReplicas * kModels);
+    EXPECT_EQ(book.models().entered() - before, 2 * kReplicas * kModels);
     EXPECT_EQ(book.EngineModelName(ReplicaId(7), *book.ModelByName("model-499")), "model-499");
     EXPECT_EQ(book.MaxContext(*book.ModelByName("model-499")), Tokens(8192));
   }

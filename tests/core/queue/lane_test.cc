@@ -71,7 +71,7 @@ TEST_F(LaneTest, ALowerClassEarnsCreditAndGoesFirstOnceItCoversItsHead) {
 TEST_F(LaneTest, AClassEarnsTheShareThatItIsGuaranteed) {
   std::vector<ClassSpec> classes(3);
   classes[2].share = 0.5;
-  lane_.Configure(classes);
+  lane_.Configure(classes, false);
   RequestState* low = Push(1, 2, 100);
   RequestState* high = Push(1, 0, 199);
   lane_.Dispatched(*high, kLaneStart);
@@ -83,7 +83,7 @@ TEST_F(LaneTest, AClassEarnsTheShareThatItIsGuaranteed) {
 TEST_F(LaneTest, ARequestThatStarvedGoesBeforeTheClassesAbove) {
   std::vector<ClassSpec> classes(3);
   classes[2].promote_after = Duration::Seconds(60);
-  lane_.Configure(classes);
+  lane_.Configure(classes, false);
   RequestState* old = Push(9, 2);
   old->waiting.since = kLaneStart - Duration::Seconds(60);
   RequestState* next = Push(1, 2);
