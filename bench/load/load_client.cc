@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "bench/load/answer_parser.h"
 #include "bench/load/endpoint.h"
 #include "bench/load/load_request.h"
 #include "bench/load/load_stream.h"
@@ -52,16 +53,10 @@ class LoadRun {
  private:
   struct Reply {
     BodySink sink;
-    SinkParser parser;
-    bool cut = false;  // The parser did not take all of the last input.
+    AnswerParser<SinkBody> answer{boost::none, &sink};
     beast::flat_buffer buffer;
     std::string broken;  // The reason why the connection ended early; empty: it did not.
     bool any_byte = false;
-    Reply() {
-      parser.get().body() = &sink;
-      parser.body_limit(boost::none);
-      parser.eager(true);
-    }
   };
 
   asio::awaitable<void> SendAll();
@@ -159,7 +154,7 @@ asio::awaitable<void> LoadRun::Serve(size_t index) {
   const bool stayed = co_await ExchangeUntilGone(endpoint, written.text, request, record, reply);
   record.end = Now();
   if (stayed) {
-    Judge(reply->parser, reply->sink, reply->broken, record);
+    Judge(reply->answer.parser(), reply->sink, reply->broken, record);
   } else {
     record.reason = kClientGone;
   }
@@ -206,19 +201,19 @@ asio::awaitable<void> LoadRun::Exchange(Endpoint& endpoint, const std::string& r
       reply->broken = error.message();
     }
     if (!fresh && !reply->any_byte) continue;
-    const bool reusable = reply->parser.is_done() && reply->parser.keep_alive() && reply->buffer.size() == 0;
+    const bool reusable = reply->answer.is_done() && reply->answer.parser().keep_alive() && reply->buffer.size() == 0;
     if (reusable) endpoint.Keep(std::move(socket));
     co_return;
   }
 }
 
 asio::awaitable<void> LoadRun::ReadReply(tcp::socket& socket, Reply& reply, RequestRecord& record) {
-  while (!reply.parser.is_done()) {
+  while (!reply.answer.is_done()) {
     const auto [error, size] = co_await socket.async_read_some(reply.buffer.prepare(kReadBytes), kAwait);
     if (error) {
       error_code ended;
-      if (error == asio::error::eof && reply.parser.got_some()) reply.parser.put_eof(ended);
-      if (!reply.parser.is_done()) reply.broken = error == asio::error::eof ? "closed by the server" : error.message();
+      if (error == asio::error::eof && reply.answer.parser().got_some()) reply.answer.parser().put_eof(ended);
+      if (!reply.answer.is_done()) reply.broken = error == asio::error::eof ? "closed by the server" : error.message();
       co_return;
     }
     reply.any_byte = true;
@@ -228,19 +223,9 @@ asio::awaitable<void> LoadRun::ReadReply(tcp::socket& socket, Reply& reply, Requ
 }
 
 bool LoadRun::ParseAvailable(Reply& reply, RequestRecord& record) {
-  while (reply.buffer.size() > 0 && !reply.parser.is_done()) {
-    if (reply.cut && reply.buffer.size() < kLastChunk) break;
-    error_code error;
-    const size_t given = reply.buffer.size();
-    const size_t used = reply.parser.put(reply.buffer.data(), error);
-    reply.buffer.consume(used);
-    reply.cut = used < given;
-    if (error == beast::http::error::need_more) break;
-    if (error) {
-      reply.broken = absl::StrCat("not HTTP: ", error.message());
-      return false;
-    }
-    if (used == 0) break;
+  if (const absl::Status fed = reply.answer.Feed(reply.buffer); !fed.ok()) {
+    reply.broken = absl::StrCat("not HTTP: ", fed.message());
+    return false;
   }
   if (const int64_t texts = reply.sink.TakeTexts(); texts > 0) {
     record.tokens.Add(Now(), texts);

@@ -57,10 +57,6 @@ struct SinkBody {
   };
 };
 
-// Beast asserts that a last chunk is whole in its frame when it sees the chunk's line for the second time. So input
-// that its parser has left waits for so many bytes: "0" and two line ends.
-inline constexpr size_t kLastChunk = 5;
-
 using SinkParser = boost::beast::http::response_parser<SinkBody>;
 
 // Turns an answer into the record's fate and reason. `broken` is the reason why the connection ended early; empty: the

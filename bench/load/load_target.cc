@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "bench/load/load_stream.h"
+#include "bench/load/answer_parser.h"
 #include "config/text/addresses.h"
 
 namespace penstock::bench {
@@ -39,7 +39,6 @@ class Fetch {
     request_.set(http::field::host, target.Authority());
     request_.set(http::field::connection, "close");
     for (const auto& [name, value] : target.headers) request_.set(name, value);
-    parser_.body_limit(kMaxBody);
     stream_.expires_after(std::chrono::nanoseconds(timeout.nanoseconds()));
   }
 
@@ -51,11 +50,13 @@ class Fetch {
     stream_.async_connect(endpoints, [this](error_code error, const auto&) { OnConnected(error); });
     loop_.run();
     if (error_) return Failure(error_);
-    if (parser_.get().result() != http::status::ok) {
+    if (!fault_.ok()) return absl::UnavailableError(absl::StrCat(target_.url, ": not HTTP: ", fault_.message()));
+    auto& answer = answer_.parser().get();
+    if (answer.result() != http::status::ok) {
       return absl::UnavailableError(
-          absl::StrCat(target_.url, ": ", std::string(request_.target()), " answered ", parser_.get().result_int()));
+          absl::StrCat(target_.url, ": ", std::string(request_.target()), " answered ", answer.result_int()));
     }
-    return std::move(parser_.get().body());
+    return std::move(answer.body());
   }
 
  private:
@@ -65,7 +66,6 @@ class Fetch {
   }
   void OnWritten(error_code error) {
     if ((error_ = error)) return;
-    parser_.eager(true);
     ReadMore();
   }
   void ReadMore() {
@@ -74,22 +74,14 @@ class Fetch {
   }
   void OnRead(error_code error, size_t size) {
     buffer_.commit(size);
-    if (error == asio::error::eof && parser_.got_some()) {
+    if (error == asio::error::eof && answer_.parser().got_some()) {
       error_ = {};
-      parser_.put_eof(error_);
+      answer_.parser().put_eof(error_);
       return;
     }
     if ((error_ = error)) return;
-    while (buffer_.size() > 0 && !parser_.is_done() && !(cut_ && buffer_.size() < kLastChunk)) {
-      const size_t given = buffer_.size();
-      const size_t used = parser_.put(buffer_.data(), error_);
-      buffer_.consume(used);
-      cut_ = used < given;
-      if (error_ == http::error::need_more) error_ = {};
-      if (error_) return;
-      if (used == 0) break;
-    }
-    if (!parser_.is_done()) ReadMore();
+    fault_ = answer_.Feed(buffer_);
+    if (fault_.ok() && !answer_.is_done()) ReadMore();
   }
   absl::Status Failure(error_code error) const {
     return absl::UnavailableError(absl::StrCat(target_.url, ": ", error.message()));
@@ -98,9 +90,9 @@ class Fetch {
   asio::io_context loop_{1};
   const LoadTarget& target_;
   http::request<http::empty_body> request_;
-  http::response_parser<http::string_body> parser_;
+  AnswerParser<http::string_body> answer_{kMaxBody, {}};
+  absl::Status fault_;  // Names what makes the answer no HTTP.
   beast::flat_buffer buffer_;
-  bool cut_ = false;  // The parser did not take all of the last input.
   beast::tcp_stream stream_;
   error_code error_;
 };

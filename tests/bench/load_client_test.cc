@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/bench/load_run.h"
 #include "tests/bench/scripted_endpoint.h"
 
 namespace penstock::bench {
@@ -17,34 +18,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
-
-Trace Requests(int count, double gap_s = 0.005) {
-  Trace trace;
-  for (int i = 0; i < count; ++i) {
-    TraceRequest request;
-    request.arrival = Duration::Seconds(i * gap_s);
-    request.tenant = "team";
-    request.prompt = Tokens(50);
-    request.output = Tokens(7 + i);
-    trace.requests.push_back(request);
-  }
-  trace.length = Duration::Seconds(1);
-  return trace;
-}
-
-LoadClientOptions To(const ScriptedServer& server) {
-  LoadClientOptions options;
-  options.targets = {server.Target()};
-  options.model = "m";
-  options.drain = Duration::Seconds(20);
-  return options;
-}
-
-LoadOutcome Load(const Trace& trace, const LoadClientOptions& options) {
-  const auto outcome = RunLoadClient(trace, options);
-  EXPECT_TRUE(outcome.ok()) << outcome.status();
-  return outcome.ok() ? *outcome : LoadOutcome{};
-}
 
 TEST(LoadClient, TokensAreCountedFromTheStream) {
   ScriptedServer server(WithChat([](const Seen&) {
