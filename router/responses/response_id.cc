@@ -16,8 +16,9 @@ namespace penstock {
 namespace {
 
 constexpr absl::string_view kPrefix = "resp_";
-constexpr size_t kRandomBytes = 12;
-constexpr size_t kOpenDigits = 2 * kRandomBytes + 8;  // All but the seal.
+constexpr size_t kRandomBytes = 8;
+constexpr size_t kMarkDigits = 8;
+constexpr size_t kOpenDigits = 2 * kRandomBytes + 2 * kMarkDigits;  // All but the seal.
 constexpr size_t kSealDigits = 16;
 
 std::string Digest(absl::string_view text, size_t bytes) {
@@ -31,21 +32,26 @@ std::string SealOf(absl::string_view open_digits, TenantId tenant) {
       Digest(absl::StrCat("penstock response ", open_digits, " ", tenant.value()), kSealDigits / 2));
 }
 
-}  // namespace
-
-ReplicaMark MarkOf(absl::string_view replica) {
+uint32_t MarkOf(absl::string_view kind, absl::string_view text) {
   uint32_t mark = 0;
-  for (const char byte : Digest(absl::StrCat("penstock replica ", replica), sizeof mark)) {
+  for (const char byte : Digest(absl::StrCat("penstock ", kind, " ", text), sizeof mark)) {
     mark = mark << 8 | static_cast<unsigned char>(byte);
   }
-  return ReplicaMark(mark);
+  return mark;
 }
 
-std::string NewResponseId(absl::string_view replica, TenantId tenant) {
+}  // namespace
+
+ReplicaMarks MarksOf(absl::string_view name, absl::string_view address) {
+  return {NameMark(MarkOf("replica", name)), AddressMark(MarkOf("address", address))};
+}
+
+std::string NewResponseId(const ReplicaMarks& replica, TenantId tenant) {
   std::string random(kRandomBytes, '\0');
   if (RAND_bytes(reinterpret_cast<unsigned char*>(random.data()), kRandomBytes) != 1) throw std::bad_alloc();
   const std::string open =
-      absl::StrCat(absl::BytesToHexString(random), absl::Hex(MarkOf(replica).value(), absl::kZeroPad8));
+      absl::StrCat(absl::BytesToHexString(random), absl::Hex(replica.address.value(), absl::kZeroPad8),
+                   absl::Hex(replica.name.value(), absl::kZeroPad8));
   return absl::StrCat(kPrefix, open, SealOf(open, tenant));
 }
 
@@ -57,13 +63,16 @@ bool IsResponseId(absl::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f'); });
 }
 
-std::optional<ReplicaMark> ReplicaIn(absl::string_view id, TenantId tenant) {
+std::optional<ReplicaMarks> ReplicaIn(absl::string_view id, TenantId tenant) {
   if (!IsResponseId(id)) return std::nullopt;
   const absl::string_view open = id.substr(kPrefix.size(), kOpenDigits);
   if (id.substr(kPrefix.size() + kOpenDigits) != SealOf(open, tenant)) return std::nullopt;
-  uint32_t mark = 0;
-  if (!absl::SimpleHexAtoi(open.substr(2 * kRandomBytes), &mark)) return std::nullopt;
-  return ReplicaMark(mark);
+  const absl::string_view marks = open.substr(2 * kRandomBytes);
+  uint32_t address = 0;
+  uint32_t name = 0;
+  if (!absl::SimpleHexAtoi(marks.substr(0, kMarkDigits), &address)) return std::nullopt;
+  if (!absl::SimpleHexAtoi(marks.substr(kMarkDigits), &name)) return std::nullopt;
+  return ReplicaMarks{NameMark(name), AddressMark(address)};
 }
 
 }  // namespace penstock

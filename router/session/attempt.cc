@@ -24,9 +24,8 @@ constexpr Duration kFreePatience = Duration::Seconds(10);
 }  // namespace
 
 asio::awaitable<std::optional<AttemptEnd>> Attempt::Send() {
-  // A share: a reload may put another pool in its place while the attempt waits.
-  const std::shared_ptr<UpstreamPool> pool = state_.loop.PoolOf(state_.forward->replica);
-  if (auto unsuitable = Unsuitable(pool.get())) co_return std::move(unsuitable);
+  pool_ = state_.loop.PoolOf(state_.forward->replica);
+  if (auto unsuitable = Unsuitable(pool_.get())) co_return std::move(unsuitable);
   if (state_.forward->prefill) {
     prefill_ = std::make_unique<PrefillStage>(state_, admission_.ticket());
     if (auto end = co_await prefill_->Run()) co_return std::move(end);
@@ -34,18 +33,18 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Send() {
   }
   if (MayBeSilent(state_.request.endpoint, state_.facts())) state_.silent_work.emplace(state_.engine().notes);
   if (state_.answer.carried > 0) {
-    co_await CountText(*pool);
+    co_await CountText(*pool_);
     if (auto end = EndAfterCount()) co_return std::move(end);
   }
   if (MergedAnswer::MayMerge(state_)) {
     merged_ = std::make_unique<MergedAnswer>(state_, admission_, delivery_);
-    if (auto end = co_await merged_->Run(pool, EngineHeaders(state_, admission_.ticket().id())))
+    if (auto end = co_await merged_->Run(pool_, EngineHeaders(state_, admission_.ticket().id())))
       co_return std::move(end);
   }
   while (true) {
     plan_ = MakePlan();
     reply_ = Reply();
-    if (auto end = co_await Begin(*pool)) co_return std::move(end);
+    if (auto end = co_await Begin(*pool_)) co_return std::move(end);
     if (!http_status::IsError(reply_.status)) co_return std::nullopt;
     AttemptEnd end = co_await ReadEngineError();
     // The engine said that it has no messages, and it may have chats.
@@ -215,7 +214,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadWhole() {
     }
   }
   if (state_.facts().background && end.kind == AttemptEnd::Kind::kFinished) {
-    watch_ = std::make_unique<BackgroundWatch>(state_, EngineHeaders(state_, admission_.ticket().id()));
+    watch_ = std::make_unique<BackgroundWatch>(state_, pool_, EngineHeaders(state_, admission_.ticket().id()));
     const Outcome outcome = co_await watch_->Run();
     admission_.Close(outcome);
   }

@@ -104,7 +104,9 @@ class Attempt {
   std::unique_ptr<MergedAnswer> merged_;   // An embedding that others may join has one.
   std::optional<UpstreamExchange> exchange_;
   std::unique_ptr<SwitchedAnswer> switched_;  // A WebSocket has one.
-  std::unique_ptr<BackgroundWatch> watch_;    // A background response has one once its client has the first answer.
+  // A share: a reload may put another pool in its place, or remove the replica, while the attempt waits.
+  std::shared_ptr<UpstreamPool> pool_;
+  std::unique_ptr<BackgroundWatch> watch_;  // A background response has one once its client has the first answer.
 };
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 #include "router/session/answer_stream.h"
 #include "router/session/attempt.h"
 #include "router/session/state/engine_headers.h"
+#include "router/session/state/stored_response.h"
 #include "router/session/whole_answer.h"
 
 namespace penstock {
@@ -41,7 +42,7 @@ SpliceOrder Attempt::MakeOrder() const {
   order.force_stream = plan_.reassemble || state_.facts().stream_inside;
   order.ask_usage = plan_.stream && StreamsChunks(endpoint);
   if (state_.facts().stored && state_.engine().capabilities->names_responses) {
-    state_.response_id = NewResponseId(state_.engine().name, state_.prepared.caller.tenant);
+    state_.response_id = NewResponseId(MarksOf(state_.engine()), state_.prepared.caller.tenant);
     order.response_id = state_.response_id;
   }
   // A client names no cache: the engine would fetch it from any address.
@@ -74,7 +75,7 @@ bool Attempt::LeavesWork(const AttemptEnd& end) const {
 }
 
 asio::awaitable<void> Attempt::CancelWork() {
-  BackgroundWatch work(state_, EngineHeaders(state_, admission_.ticket().id()));
+  BackgroundWatch work(state_, pool_, EngineHeaders(state_, admission_.ticket().id()));
   co_await work.Cancel();
 }
 

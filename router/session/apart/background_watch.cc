@@ -29,8 +29,9 @@ Duration PauseAt(Duration age) {
   return std::clamp(Duration::Seconds(age.seconds() * kPausePerAge), kLeastPause, kMostPause);
 }
 
-BackgroundWatch::BackgroundWatch(SessionState& state, HeaderList headers)
+BackgroundWatch::BackgroundWatch(SessionState& state, std::shared_ptr<UpstreamPool> pool, HeaderList headers)
     : state_(state),
+      pool_(std::move(pool)),
       headers_(std::move(headers)),
       began_(Now()),
       wake_(state.loop.io()),
@@ -109,8 +110,8 @@ asio::awaitable<void> BackgroundWatch::Cancel() {
 asio::awaitable<BackgroundWatch::Reply> BackgroundWatch::Ask(const char* method, std::string target,
                                                              Duration patience) {
   Reply reply;
-  const std::shared_ptr<UpstreamPool> pool = state_.loop.PoolOf(state_.forward->replica);
-  if (pool == nullptr) co_return reply;
+  // None: the replica left the fleet, or has another name. Its engine goes on with the work.
+  if (auto current = state_.loop.PoolOf(state_.forward->replica)) pool_ = std::move(current);
   UpstreamRequest question;
   question.method = method;
   question.target = std::move(target);
@@ -118,8 +119,8 @@ asio::awaitable<BackgroundWatch::Reply> BackgroundWatch::Ask(const char* method,
   const Instant until = Now() + patience;
   const auto left = [until] { return std::max(Duration(), until - Now()); };
   exchange_.emplace();
-  std::optional<absl::Status> sent = pool->SendNow(*exchange_, std::move(question));
-  if (!sent) sent = co_await pool->FinishSend(*exchange_, left());
+  std::optional<absl::Status> sent = pool_->SendNow(*exchange_, std::move(question));
+  if (!sent) sent = co_await pool_->FinishSend(*exchange_, left());
   if (sent->ok()) {
     const auto head = co_await exchange_->ReadHead(left());
     AnswerScan scan(Endpoint::kResponses);

@@ -4,11 +4,13 @@
 // seconds at most. The work has ended when its status says so, or when the engine does not know it three times in a
 // row. An engine that is out of reach for half a minute, or tells no status, has lost it. Penstock has the engine
 // cancel such work, and work that outlives limits.answer_timeout. A draining router leaves the work to the engine,
-// where any router finds it. What the watch reads costs no memory. It lives in the attempt, on its loop.
+// where any router finds it. Work of a replica that a reload renames, moves or removes is watched on at its old
+// address. What the watch reads costs no memory. It lives in the attempt, on its loop.
 #ifndef PENSTOCK_ROUTER_SESSION_APART_BACKGROUND_WATCH_H_
 #define PENSTOCK_ROUTER_SESSION_APART_BACKGROUND_WATCH_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -27,7 +29,8 @@ Duration PauseAt(Duration age);
 
 class BackgroundWatch {
  public:
-  BackgroundWatch(SessionState& state, HeaderList headers);
+  // `pool`: the one that the request was sent with.
+  BackgroundWatch(SessionState& state, std::shared_ptr<UpstreamPool> pool, HeaderList headers);
 
   // Waits for the end of the work and tells how it ended. A usage that the engine tells goes into the state. Awaited
   // once.
@@ -55,6 +58,7 @@ class BackgroundWatch {
   bool leaving() const { return left_ || draining(); }
 
   SessionState& state_;
+  std::shared_ptr<UpstreamPool> pool_;  // The newest one of the replica.
   const HeaderList headers_;
   const Instant began_;
   Signal wake_;

@@ -25,15 +25,33 @@ ApiError Unknown(absl::string_view id, absl::string_view param) {
                    param);
 }
 
+// The address counts more than the name. A reload may give an engine another name, and an engine at another address
+// hardly has the memory of the one before. Ranks of an engine and sleeping models share an address.
+enum Fit : int { kNoFit = 0, kByName = 1, kByAddress = 2, kServesModel = 4 };
+
+int FitOf(const FleetView& fleet, ReplicaId replica, const ReplicaMarks& wanted, std::optional<ModelId> model) {
+  if (fleet.book.removed(replica)) return kNoFit;
+  const ReplicaMarks marks = MarksOf(fleet.engines[replica.value()]);
+  const int fit =
+      (marks.address == wanted.address ? kByAddress : kNoFit) | (marks.name == wanted.name ? kByName : kNoFit);
+  const bool serves = model && fleet.book.fleet().replicas[replica.value()].Serves(*model);
+  return (fit & kByAddress) != 0 && serves ? fit | kServesModel : fit;
+}
+
+// `model`: the one that must go on from the response, if any.
 std::variant<ReplicaId, ApiError> HomeOf(const FleetView& fleet, TenantId tenant, absl::string_view id,
-                                         absl::string_view param) {
-  const std::optional<ReplicaMark> mark = ReplicaIn(id, tenant);
-  if (!mark) return Unknown(id, param);
+                                         absl::string_view param, std::optional<ModelId> model) {
+  const std::optional<ReplicaMarks> marks = ReplicaIn(id, tenant);
+  if (!marks) return Unknown(id, param);
   const size_t count = std::min(fleet.book.fleet().replicas.size(), fleet.engines.size());
-  for (size_t i = 0; i < count; ++i) {
-    const ReplicaId replica(static_cast<uint32_t>(i));
-    if (!fleet.book.removed(replica) && MarkOf(fleet.engines[i].name) == *mark) return replica;
+  int best = kNoFit;
+  ReplicaId home;
+  for (uint32_t i = 0; i < count; ++i) {
+    const int fit = FitOf(fleet, ReplicaId(i), *marks, model);
+    if (fit > best) home = ReplicaId(i);
+    best = std::max(best, fit);
   }
+  if (best != kNoFit) return home;
   // Discovery may not have found the replica yet.
   if (fleet.book.AwaitsDiscovery()) {
     return FromRefusal(Refuse{RequestId(), Refusal::kNoReplica, Duration::Seconds(1), 0, 0}, "");
@@ -51,6 +69,13 @@ bool OneServer(const FleetView& fleet, ModelId model) {
 }
 
 }  // namespace
+
+ReplicaMarks MarksOf(const EngineAccess& engine) {
+  if (!engine.address) return MarksOf(engine.name, "");
+  const UpstreamAddress& address = *engine.address;
+  return MarksOf(engine.name, absl::StrCat(address.tls ? "https://" : "http://", HostOf(address), address.base_path,
+                                           " ", address.socket_path));
+}
 
 std::optional<ApiError> CheckContinuation(const SessionRequest& request, const FleetView& fleet,
                                           PreparedRequest& prepared) {
@@ -73,7 +98,7 @@ std::optional<ApiError> CheckContinuation(const SessionRequest& request, const F
   const absl::string_view id = facts.previous_response;
   // An id of a router is checked against its tenant even while no engine is known.
   if (IsResponseId(id) || (names && !id.empty() && !OneServer(fleet, prepared.model))) {
-    auto home = HomeOf(fleet, prepared.caller.tenant, id, "previous_response_id");
+    auto home = HomeOf(fleet, prepared.caller.tenant, id, "previous_response_id", prepared.model);
     if (ApiError* error = std::get_if<ApiError>(&home)) return std::move(*error);
     prepared.home = std::get<ReplicaId>(home);
     if (fleet.book.fleet().replicas[prepared.home->value()].Serves(prepared.model)) return std::nullopt;
@@ -90,7 +115,7 @@ std::optional<ApiError> CheckContinuation(const SessionRequest& request, const F
 }
 
 std::optional<ApiError> CheckStored(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared) {
-  auto home = HomeOf(fleet, prepared.caller.tenant, request.stored_id, "");
+  auto home = HomeOf(fleet, prepared.caller.tenant, request.stored_id, "", std::nullopt);
   if (ApiError* error = std::get_if<ApiError>(&home)) return std::move(*error);
   prepared.home = std::get<ReplicaId>(home);
   prepared.facts.has_effects = request.method != "GET" && request.method != "HEAD";
