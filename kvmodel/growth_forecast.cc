@@ -53,6 +53,8 @@ GrowthVector ContributionOf(const GrowthMember& member) {
   return result;
 }
 
+double PresentOf(const GrowthMember& member) { return MemberTerms(member).Now().mean; }
+
 void AddContributions(std::span<const GrowthMember> members, std::vector<GrowthVector>& contributions) {
   for (size_t i = 0; i < members.size(); ++i) {
     const bool same = i > 0 && members[i] == members[i - 1];

@@ -51,6 +51,8 @@ struct GrowthVector {
 // All sequences of a member end together. The prompt's error and the output's length are independent. Costs a table
 // lookup per horizon.
 GrowthVector ContributionOf(const GrowthMember& member);
+// The mean of its contribution at the present. O(1).
+double PresentOf(const GrowthMember& member);
 // Appends one contribution per member: a request's part of each pool that its replica spans. Equal neighbours are
 // computed once.
 void AddContributions(std::span<const GrowthMember> members, std::vector<GrowthVector>& contributions);

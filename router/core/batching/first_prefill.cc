@@ -57,8 +57,9 @@ std::optional<FirstPrefill::Offer> FirstPrefill::BestOffer(const RequestState& r
   std::optional<Offer> best;
   servers_.DeepestHolders(request, holders_);
   if (IsLarge(request)) holders_.resize(std::min(kMostOffers, holders_.size()));
-  std::sort(holders_.begin(), holders_.end());
-  for (const size_t index : holders_) {
+  std::sort(holders_.begin(), holders_.end(),
+            [](const Servers::Holder& a, const Servers::Holder& b) { return a.server < b.server; });
+  for (const auto& [index, most] : holders_) {
     if (index == choice.replica || !request.MayUse(index)) continue;
     const std::optional<Offer> offer = OfferOf(request, index, choice, now);
     if (offer && (!best || offer->gain > best->gain)) best = offer;

@@ -157,16 +157,17 @@ Tokens Servers::LengthNeeded(const RequestState& request) const {
 Tokens Servers::MostCached(const RequestState& request) const {
   if (request.arrived.prefix.empty()) return Tokens(0);
   const std::vector<size_t>& servers = Of(request.arrived.model);
-  Holders deepest;
+  absl::InlinedVector<size_t, kMostAsked> some;
   std::span<const size_t> among = servers;
   if (servers.size() > kSmallFleet) {
+    Holders deepest;
     const Elsewhere elsewhere = DeepestHolders(request, deepest);
     // Where many hold a block, some of them tell enough. The deepest holders come first.
-    deepest.resize(std::min(kMostAsked, deepest.size()));
-    for (size_t i = 0; i < elsewhere.group.size() && deepest.size() < kMostAsked && i < kSmallFleet; ++i) {
-      if (std::binary_search(servers.begin(), servers.end(), elsewhere.group[i])) deepest.push_back(elsewhere.group[i]);
+    for (size_t i = 0; i < deepest.size() && i < kMostAsked; ++i) some.push_back(deepest[i].server);
+    for (size_t i = 0; i < elsewhere.group.size() && some.size() < kMostAsked && i < kSmallFleet; ++i) {
+      if (std::binary_search(servers.begin(), servers.end(), elsewhere.group[i])) some.push_back(elsewhere.group[i]);
     }
-    among = deepest;
+    among = some;
   }
   Tokens most{0};
   for (size_t index : among) {
@@ -188,14 +189,16 @@ Servers::Elsewhere Servers::DeepestHolders(const RequestState& request, Holders&
     const size_t before = out.size();
     // Other models of the same engines may list many more: a group is not read further than it could matter.
     const bool small = group.size() <= 2 * kSmallFleet;
+    const Tokens most = tokens(landmarks * PrefixHolders::kLandmark);
     for (size_t i = 0; small && i < group.size(); ++i) {
-      const bool known = std::find(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(before), group[i]) !=
-                         out.begin() + static_cast<std::ptrdiff_t>(before);
-      if (!known && std::binary_search(servers.begin(), servers.end(), group[i])) out.push_back(group[i]);
+      const auto deeper = out.begin() + static_cast<std::ptrdiff_t>(before);
+      const bool known =
+          std::any_of(out.begin(), deeper, [&](const Holder& holder) { return holder.server == group[i]; });
+      if (!known && std::binary_search(servers.begin(), servers.end(), group[i])) out.push_back({group[i], most});
     }
     if (!small || out.size() > kSmallFleet) {
       out.resize(before);
-      return {tokens(landmarks * PrefixHolders::kLandmark), group};
+      return {most, group};
     }
   }
   return {};

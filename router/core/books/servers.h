@@ -74,10 +74,14 @@ class Servers {
     Tokens most{0};                   // At most so many leading tokens.
     std::span<const uint32_t> group;  // Replicas that hold most of it; other models' too.
   };
+  struct Holder {
+    size_t server = 0;
+    Tokens most{0};  // At most so many leading tokens: it lacks the landmark behind them.
+  };
   // Has room for what a search looks at, so that it allocates nothing.
-  using Holders = absl::InlinedVector<size_t, 3 * kSmallFleet>;
-  // The servers that hold most of the request's prompt go into `out`: whole groups that hold the same landmarks,
-  // kSmallFleet servers at most.
+  using Holders = absl::InlinedVector<Holder, 3 * kSmallFleet>;
+  // The servers that hold most of the prompt go into `out`, the deepest first. They are whole groups that hold the
+  // same landmarks, kSmallFleet servers at most.
   Elsewhere DeepestHolders(const RequestState& request, Holders& out) const;
 
   // The model's kinds of servers, their factors at most ModelServers::kRefresh old.

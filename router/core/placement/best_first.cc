@@ -20,34 +20,31 @@ bool IsBehind(const BestFirst::Candidate& a, const BestFirst::Candidate& b) {
 
 std::optional<WaitReason> BestFirst::SurelyBroken(const Floors::Entry& entry, double share, double saved) const {
   if (entry.closed) return entry.closed;
+  if (now_ < entry.streams_until) return WaitReason::kRunningStreams;
   if (has_runway_guard_ && entry.runway * (1 - kRounding) > saved) return WaitReason::kRunway;
   if (share > newcomer_.FloorOf(entry).limit + kRounding) return WaitReason::kMemory;
   return std::nullopt;
 }
 
-bool BestFirst::StandsApart(size_t server) const {
-  const Servers::Holders& holders = newcomer_.holders();
-  return IsHinted(*request_, server) || std::binary_search(holders.begin(), holders.end(), server);
-}
+bool BestFirst::StandsApart(size_t server) const { return IsHinted(*request_, server) || newcomer_.IsHolder(server); }
 
 void BestFirst::BoundApart(ModelId model) {
-  const Servers::Holders& holders = newcomer_.holders();
-  for (const size_t server : holders) Bound(server, /*holds=*/true);
+  for (const Servers::Holder& holder : newcomer_.holders()) Bound(holder.server, holder.most);
   if (!request_->hint.replica) return;
   const size_t hinted = request_->hint.replica->value();
   const std::vector<size_t>& servers = servers_.Of(model);
-  if (std::binary_search(holders.begin(), holders.end(), hinted)) return;
-  if (std::binary_search(servers.begin(), servers.end(), hinted)) Bound(hinted, /*holds=*/false);
+  if (newcomer_.IsHolder(hinted)) return;
+  if (std::binary_search(servers.begin(), servers.end(), hinted)) Bound(hinted, newcomer_.elsewhere());
 }
 
-void BestFirst::Bound(size_t server, bool holds) {
+void BestFirst::Bound(size_t server, Tokens held) {
   const std::vector<uint32_t>& failed_on = request_->waiting.failed_on;
   if (std::binary_search(failed_on.begin(), failed_on.end(), server)) return;
   ++looks_;
   if (!request_->MayUse(server) || needed_ > servers_.Longest(server)) return;
   const Floors::Entry& entry = floors_.Of(server);
-  const double share = newcomer_.FloorOf(entry).share + newcomer_.Adds(entry, holds);
-  double saved = entry.price.Of(newcomer_.Cached(holds));
+  const double share = newcomer_.FloorOf(entry).share + newcomer_.Adds(entry, held);
+  double saved = entry.price.Of(PrefillOf(Tokens(0), held));
   if (IsHinted(*request_, server)) saved += entry.price.Of(PrefillOf(Tokens(0), HintedAtMost(*request_)));
   if (const std::optional<WaitReason> broken = SurelyBroken(entry, share, saved)) {
     closed_ = HigherRanked(closed_, *broken);
@@ -87,7 +84,7 @@ void BestFirst::Advance() {
   Head head = heads_.back();
   heads_.pop_back();
   const size_t server = head.next->replica;
-  if (!StandsApart(server)) Bound(server, /*holds=*/false);
+  if (!StandsApart(server)) Bound(server, newcomer_.elsewhere());
   ++head.next;
   AddHead(head);
 }
@@ -95,6 +92,7 @@ void BestFirst::Advance() {
 void BestFirst::Begin(const RequestState& request, Tokens needed, double price, Instant now) {
   request_ = &request;
   needed_ = needed;
+  now_ = now;
   price_ = price;
   looks_ = 0;
   heads_.clear();
@@ -107,11 +105,11 @@ void BestFirst::Begin(const RequestState& request, Tokens needed, double price, 
   if (request.arrived.home || request.Returns()) {
     // One server, or an order of other floors: each is looked at.
     for (const size_t server : servers_.Of(model)) {
-      if (!StandsApart(server)) Bound(server, /*holds=*/false);
+      if (!StandsApart(server)) Bound(server, newcomer_.elsewhere());
     }
     return;
   }
-  most_saved_ = floors_.MostPrefillPrice(model, now).Of(newcomer_.Cached(/*holds=*/false));
+  most_saved_ = floors_.MostPrefillPrice(model, now).Of(PrefillOf(Tokens(0), newcomer_.elsewhere()));
   for (const auto& [kind, group] : order.groups()) AddGroup(kind, group);
 }
 

@@ -65,8 +65,9 @@ class BestFirst {
   // The server holds most of the prompt, or the hint names it.
   bool StandsApart(size_t server) const;
   void BoundApart(ModelId model);
-  // Bounds one server: a candidate, unless it surely cannot take the request.
-  void Bound(size_t server, bool holds);
+  // Bounds one server, which holds so much of the prompt at most: a candidate, unless it surely cannot take the
+  // request.
+  void Bound(size_t server, Tokens held);
   // Why the replica surely takes no request with this floor and saving at most; nullopt decides nothing.
   std::optional<WaitReason> SurelyBroken(const Floors::Entry& entry, double share, double saved) const;
 
@@ -75,6 +76,7 @@ class BestFirst {
   const bool has_runway_guard_;
   const RequestState* request_ = nullptr;
   Tokens needed_{0};
+  Instant now_;
   double price_ = 0;
   double most_saved_ = 0;  // At most what a server that is no holder saves.
   WaitReason closed_ = WaitReason::kNoReplicaUp;

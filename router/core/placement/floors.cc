@@ -157,6 +157,7 @@ void Floors::UpdateEntry(size_t index) {
   entry.runway = RunwayIsLong(replica) ? entry.price.Of(replica.prefills().work()) : 0;
   for (const ModelId model : replica.spec().models) prices_[model.value()].Raise(entry);
   entry.closed.reset();
+  entry.streams_until = Instant();
   if (replica.busy() && replica.sequences() >= replica.spec().max_sequences) entry.closed = WaitReason::kSequences;
   if (replica.facts.grey.stalled) entry.closed = WaitReason::kNoReplicaUp;
   if (!replica.Placeable()) {

@@ -47,6 +47,8 @@ class Floors {
     double runway = 0;
     // Set: it takes no request at all before its next change.
     std::optional<WaitReason> closed;
+    // Before then its streams let no request in, as a try has shown since that change.
+    Instant streams_until;
   };
 
   Floors(const FleetState& fleet, const Servers& servers, const MemoryRule& rule)
@@ -56,6 +58,9 @@ class Floors {
   void Configure(Instant now);
   // Something of these replicas or of their pools changed. Members of these pools follow.
   void Update(std::span<const size_t> replicas, Instant now);
+
+  // The streams of the replica let no request in before then.
+  void CloseUntil(size_t replica, Instant until) { entries_[replica].streams_until = until; }
 
   const Entry& Of(size_t replica) const { return entries_[replica]; }
   // The servers of a model of a large fleet, by their floors.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "router/core/placement/giving_way.h"
 
@@ -14,6 +15,8 @@ namespace {
 constexpr double kRunwayBudgets = 2;
 // Share of the TTFT goal; the rest covers the noise of steps and links. Measured as kRunwayBudgets.
 constexpr double kTtftMargin = 0.97;
+// A time that rounding could have made equal to another one is not longer.
+constexpr double kExact = 1e-9;
 
 bool HasRows(const GuardQuestion& question) {
   const ReplicaState& replica = question.replica;
@@ -135,6 +138,28 @@ bool RunningStreamsKeepPace(const GuardQuestion& question) {
 bool RunwayIsLong(const ReplicaState& replica) {
   const double budgets = kRunwayBudgets * replica.spec().batch_budget.AsDouble();
   return replica.prefills().work().tokens.AsDouble() > budgets;
+}
+
+Instant StreamsCloseUntil(const ReplicaState& replica, const FleetState& fleet, Instant now) {
+  Instant until = now;
+  if (!replica.busy()) return until;
+  const Tokens room = std::max(Tokens(1), replica.spec().batch_budget - Tokens(replica.streams().sequences()));
+  const PrefillWork ahead = replica.prefills().Next(room);
+  // A request only adds to the first step. Neighbours may begin to compute or end without a change of the replica.
+  const int neighbours = static_cast<int>(fleet.NeighboursOf(replica).size());
+  double least = std::numeric_limits<double>::infinity();
+  for (int busy = 0; busy <= neighbours; ++busy) {
+    const double first = replica.DecodeStep(busy) + replica.steps_model().PriceOfPrefill(busy).Of(ahead);
+    least = std::min(least, first + replica.Remainder(now, fleet.spec().limits.dispatch_delay.seconds(), busy));
+  }
+  // The remainder shrinks as fast as the slack at most, so a stream that would be late now would be so later.
+  const std::vector<ClassSpec>& classes = fleet.spec().classes;
+  for (size_t i = 0; i < classes.size(); ++i) {
+    const Instant due = replica.streams().NextDue(ClassId(static_cast<uint32_t>(i)), now);
+    if (classes[i].refuse_late && due != Instant::Never() && least * (1 - kExact) > (due - now).seconds())
+      until = std::max(until, due);
+  }
+  return until;
 }
 
 double StepOutlook::Steps(const PrefillWork& prefill) const { return std::ceil(prefill.tokens.AsDouble() / budget); }

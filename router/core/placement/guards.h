@@ -30,6 +30,10 @@ namespace penstock {
 // True: only a request whose cached prompt saves as much as is on its way passes the guard "runway".
 bool RunwayIsLong(const ReplicaState& replica);
 
+// Until then no request at all passes the guard "running_streams", unless the replica changes; `now` or earlier: one
+// may. O(classes x neighbours).
+Instant StreamsCloseUntil(const ReplicaState& replica, const FleetState& fleet, Instant now);
+
 // The next steps of a replica with one request more.
 struct StepOutlook {
   PrefillWork queued;  // To compute until the request's first token: the backlog and its own.

@@ -46,15 +46,23 @@ std::optional<PoolPeak> ForecastRule::Floor(const PoolState& pool, Instant now) 
   PoolPeak floor = pool.growth().Floor(std::min(ZOf(pool), pool.risk().least_z()), now);
   const double lendable = pool.lending().lendable().AsDouble();
   if (lendable == 0) return floor;
-  // Whatever is lent, BoundWith is at least the growth's peak less the lendable memory, and the present memory.
-  floor.bound -= lendable;
+  // BoundWith with nothing lent: a loan may end while the pool stays as it is. A request adds to the present what it
+  // has now, and less at the horizon of the peak. So the bound stands there, unless the present alone is as much.
   const double present = pool.growth().PresentFloor(now);
+  floor.bound = std::min(floor.bound, std::max(floor.bound - lendable, present * Fill() / PoolLending::kFill));
   return floor.bound > present ? floor : PoolPeak{present, 0};
 }
 
 bool ForecastRule::SurelyAbove(double limit, const PoolState& pool, int horizon, const GrowthMember& joining,
                                Instant now) const {
-  return pool.growth().BoundAt(horizon, joining, ZOf(pool), now) - pool.lending().lendable().AsDouble() > limit;
+  const PoolLending& lending = pool.lending();
+  const double peak = pool.growth().BoundAt(horizon, joining, ZOf(pool), now);
+  if (peak - lending.lendable().AsDouble() > limit) return true;
+  // The other terms of BoundWith.
+  if (peak + lending.lent().AsDouble() <= limit) return false;
+  const double joins = PresentOf(joining);
+  return (pool.growth().Present(now) + joins) * Fill() / PoolLending::kFill > limit ||
+         (lending.needed().AsDouble() + joins) * Fill() / PoolLending::kMostNeeded > limit;
 }
 
 double MemoryTest::LimitOf(PoolId pool) const { return rule_->Fill() * fleet_.ledger().Available(pool).AsDouble(); }

@@ -20,16 +20,17 @@ double OutputCapOf(const RequestState& request) {
 }  // namespace
 
 void Newcomer::Begin(const RequestState& request, const Servers& servers, Floors& floors, Instant now) {
-  const Tokens elsewhere = servers.DeepestHolders(request, holders_).most;
-  std::sort(holders_.begin(), holders_.end());
-  const Tokens whole = request.PrefixTokens(static_cast<int64_t>(request.arrived.prefix.size()));
-  elsewhere_ = PrefillOf(Tokens(0), elsewhere);
-  whole_ = PrefillOf(Tokens(0), whole);
+  elsewhere_ = servers.DeepestHolders(request, holders_).most;
+  std::sort(holders_.begin(), holders_.end(),
+            [](const Servers::Holder& a, const Servers::Holder& b) { return a.server < b.server; });
   returns_ = request.Returns();
   prompt_ = request.Prompt().AsDouble();
   pace_ = floors.MostPace(request.arrived.model, now);
   FindChances(request);
-  FindAmounts(request, elsewhere, whole, floors.kinds());
+  arrived_ = request.arrived.prompt.AsDouble();
+  kinds_ = &floors.kinds();
+  amounts_.clear();
+  for (const Footprint& footprint : *kinds_) amounts_.push_back(AmountOf(footprint, elsewhere_));
 }
 
 void Newcomer::FindChances(const RequestState& request) {
@@ -49,21 +50,21 @@ void Newcomer::FindChances(const RequestState& request) {
   }
 }
 
-void Newcomer::FindAmounts(const RequestState& request, Tokens elsewhere, Tokens whole,
-                           const std::vector<Footprint>& kinds) {
-  amounts_.clear();
-  for (const Footprint& footprint : kinds) {
-    const double prompt = footprint.Expected(request.arrived.prompt.AsDouble()) * kFloat;
-    amounts_.push_back({std::max(0.0, prompt - footprint.Shared(elsewhere.AsDouble())),
-                        std::max(0.0, prompt - footprint.Shared(whole.AsDouble()))});
-  }
+bool Newcomer::IsHolder(size_t server) const {
+  const auto found =
+      std::lower_bound(holders_.begin(), holders_.end(), server,
+                       [](const Servers::Holder& holder, size_t wanted) { return holder.server < wanted; });
+  return found != holders_.end() && found->server == server;
 }
 
-double Newcomer::Share(int horizon, double per_unit, uint32_t footprint, double context, bool holds) const {
+double Newcomer::AmountOf(const Footprint& footprint, Tokens held) const {
+  return std::max(0.0, footprint.Expected(arrived_) * kFloat - footprint.Shared(held.AsDouble()));
+}
+
+double Newcomer::Share(int horizon, double per_unit, double context, double amount) const {
   // Past its context a request is gone.
   if (horizon < 0 || context_[horizon] >= context) return 0;
-  const Amounts& amounts = amounts_[footprint];
-  return alive_[horizon] * (holds ? amounts.holder : amounts.elsewhere) * per_unit;
+  return alive_[horizon] * amount * per_unit;
 }
 
 }  // namespace penstock

@@ -24,37 +24,36 @@ class Newcomer {
   const Servers::Holders& holders() const { return holders_; }
   // The floor of the replica that counts for it.
   const Floors::Floor& FloorOf(const Floors::Entry& entry) const { return returns_ ? entry.present : entry.peak; }
-  // The share that it adds to that floor. `holds`: the replica is one of the holders.
-  double Adds(const Floors::Entry& entry, bool holds) const {
+  bool IsHolder(size_t server) const;
+  // The most leading tokens of its prompt that a replica holds which is no holder.
+  Tokens elsewhere() const { return elsewhere_; }
+  // The share that it adds to that floor, where the replica holds so much of its prompt.
+  double Adds(const Floors::Entry& entry, Tokens held) const {
     const Floors::Floor& floor = FloorOf(entry);
-    return Share(floor.horizon, floor.per_unit, entry.kind, entry.context, holds);
+    const double amount = held == elsewhere_ ? amounts_[entry.kind] : AmountOf((*kinds_)[entry.kind], held);
+    return Share(floor.horizon, floor.per_unit, entry.context, amount);
   }
   // The share that it adds to the floors of a group, on replicas that are no holders.
   double AddsTo(const FloorOrder::Kind& group) const {
-    return Share(group.horizon, group.per_unit, group.footprint, group.context, /*holds=*/false);
+    return Share(group.horizon, group.per_unit, group.context, amounts_[group.footprint]);
   }
-  // The most prefill that cached tokens of its prompt save.
-  const PrefillWork& Cached(bool holds) const { return holds ? whole_ : elsewhere_; }
 
  private:
-  struct Amounts {
-    double elsewhere = 0;
-    double holder = 0;
-  };
-
-  double Share(int horizon, double per_unit, uint32_t footprint, double context, bool holds) const;
+  double Share(int horizon, double per_unit, double context, double amount) const;
+  // The memory of its prompt beyond the tokens that others hold there.
+  double AmountOf(const Footprint& footprint, Tokens held) const;
   void FindChances(const RequestState& request);
-  void FindAmounts(const RequestState& request, Tokens elsewhere, Tokens whole, const std::vector<Footprint>& kinds);
 
   Servers::Holders holders_;
-  PrefillWork whole_;
-  PrefillWork elsewhere_;
+  Tokens elsewhere_{0};
   bool returns_ = false;  // It was parked and is due back.
   double prompt_ = 0;
+  double arrived_ = 0;  // Its prompt without tokens that an engine generated before.
   double pace_ = 0;
   std::array<double, kHorizons> context_{};  // At most its context.
   std::array<double, kHorizons> alive_{};    // The least chance that it still runs.
-  std::vector<Amounts> amounts_;             // One entry per kind of footprint.
+  const std::vector<Footprint>* kinds_ = nullptr;
+  std::vector<double> amounts_;  // On replicas that are no holders. One entry per kind of footprint.
 };
 
 }  // namespace penstock

@@ -42,6 +42,7 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
   const GuardQuestion question = QuestionFor(request, replica, fleet_, now);
   if (const std::optional<WaitReason> broken = FirstBroken(guards_, question)) {
     if (broken == WaitReason::kSequences) without_rows_.push_back(index);
+    if (broken == WaitReason::kRunningStreams) floors_.CloseUntil(index, StreamsCloseUntil(replica, fleet_, now));
     return broken;
   }
   const size_t growth = growth_.size();

@@ -25,6 +25,7 @@ class Placement {
       : fleet_(fleet),
         servers_(servers),
         memory_(memory),
+        floors_(floors),
         search_(fleet, servers, memory, floors, work, guards),
         guards_(std::move(guards)),
         scores_(AllScores()) {}
@@ -57,6 +58,7 @@ class Placement {
   const FleetState& fleet_;
   const Servers& servers_;
   MemoryTest& memory_;
+  Floors& floors_;
   Search search_;
   const std::vector<Guard> guards_;
   const std::vector<Score> scores_;

@@ -43,6 +43,28 @@ TEST(Servers, AReplicaThatWasNeverUpIsNotWaitedFor) {
   EXPECT_TRUE(rooms.servers.DownForGood(kChat, test.now));
 }
 
+TEST(Servers, AHolderHasNoMoreOfAPromptThanTheLandmarkThatItLacks) {
+  Fleet fleet = MakeFleet(Replicas(3));
+  for (ReplicaSpec& replica : fleet.replicas) replica.prefix_cache = Tokens(100'000);
+  TestRooms test(fleet);
+  RequestState* request = test.New(1, 40 * kPrefixBlock.value());
+  for (uint64_t block = 1; block <= 40; ++block) request->arrived.prefix.push_back(block);
+  const auto hold = [&](uint64_t id, uint32_t replica, uint64_t blocks) {
+    RequestState* holder = test.New(id, static_cast<int64_t>(blocks) * kPrefixBlock.value());
+    for (uint64_t block = 1; block <= blocks; ++block) holder->arrived.prefix.push_back(block);
+    test.Start(holder, replica);
+  };
+  hold(2, 0, 5);
+  hold(3, 2, 20);
+  Servers::Holders holders;
+  EXPECT_EQ(test.rooms.servers.DeepestHolders(*request, holders).most, Tokens(0)) << "nobody else holds a block";
+  ASSERT_EQ(holders.size(), 2u);
+  EXPECT_EQ(holders[0].server, 2u) << "the deepest first";
+  EXPECT_EQ(holders[0].most, kPrefixBlock * 24);
+  EXPECT_EQ(holders[1].server, 0u);
+  EXPECT_EQ(holders[1].most, kPrefixBlock * 8);
+}
+
 TEST(Servers, AReplicaThatWentDownHasLostItsCachedPrefixes) {
   TestRooms test;
   Fleet fleet = MakeFleet({});

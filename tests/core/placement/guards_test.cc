@@ -169,6 +169,26 @@ TEST(Guards, LoadingFromTheHostDelaysTheFirstTokenAndTheStepThatLoads) {
   EXPECT_EQ(question.outlook.load, rest.load.seconds());
 }
 
+TEST(Guards, AReplicaWhoseStreamsHaveNoSlackIsClosedToAnyRequestUntilTheyAreLate) {
+  TestRooms test;
+  EXPECT_EQ(StreamsCloseUntil(test.Replica(), test.rooms.fleet, test.now), test.now) << "it is idle";
+  RequestState* stream = test.New(1, 100, ClassId(0));
+  test.Start(stream);
+  test.rooms.running.TakeFirstToken(stream, test.now);
+  const Instant due = test.Replica().streams().NextDue(ClassId(0), test.now);
+  EXPECT_EQ(StreamsCloseUntil(test.Replica(), test.rooms.fleet, test.now), test.now) << "it is far ahead";
+  EXPECT_EQ(Verdict(test, test.New(2, 1)), std::nullopt);
+  // A step takes about 10 ms.
+  test.now = due - Duration::Milliseconds(8);
+  ASSERT_EQ(StreamsCloseUntil(test.Replica(), test.rooms.fleet, test.now), due);
+  EXPECT_EQ(Verdict(test, test.New(3, 1)), WaitReason::kRunningStreams);
+  test.now = due - Duration::Milliseconds(1);
+  EXPECT_EQ(Verdict(test, test.New(4, 1)), WaitReason::kRunningStreams);
+  test.now = due + Duration::Milliseconds(1);
+  EXPECT_EQ(StreamsCloseUntil(test.Replica(), test.rooms.fleet, test.now), test.now) << "late streams do not count";
+  EXPECT_EQ(Verdict(test, test.New(5, 1)), std::nullopt);
+}
+
 TEST(Guards, AStreamThatWouldMissItsNextTokenHoldsALongPromptBack) {
   TestRooms test;
   RequestState* stream = test.New(1, 100, ClassId(0));

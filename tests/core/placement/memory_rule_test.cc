@@ -86,5 +86,24 @@ TEST(ForecastRule, TheBoundAtOneHorizonIsNeverAboveTheBound) {
   EXPECT_TRUE(rule.SurelyAbove(peak.bound * 0.99, pool, peak.horizon, member, test.now));
 }
 
+// All its memory could be lent: the bound is that of the present amounts.
+TEST(ForecastRule, TheBoundAtOneHorizonCountsWhatStreamsHoldThatCouldLendAll) {
+  TestRooms test(Pool(100'000));
+  const ForecastRule rule;
+  for (uint64_t id = 1; id <= 20; ++id) test.Decoding(id, static_cast<int64_t>(id) * 100);
+  PoolState& pool = test.rooms.fleet.pool(PoolId(0));
+  const GrowthMember member = test.MemberOf(*test.New(100, 500));
+  for (const int64_t lent : {0, 200, 90'000}) {
+    pool.lending().Join({Amount(50'000), Amount(0)});
+    if (lent > 0) pool.lending().Lend({PoolId(0), Amount(lent), Amount(0)});
+    const PoolPeak peak = rule.BoundWith(pool, ContributionOf(member), test.now);
+    EXPECT_FALSE(rule.SurelyAbove(peak.bound * 1.0001, pool, peak.horizon, member, test.now)) << lent;
+    EXPECT_TRUE(rule.SurelyAbove(peak.bound * 0.99, pool, peak.horizon, member, test.now)) << lent;
+    const std::optional<PoolPeak> floor = rule.Floor(pool, test.now);
+    EXPECT_GE(peak.bound, floor->bound) << lent;
+    EXPECT_GE(floor->bound, pool.growth().Present(test.now) * 0.9999) << lent;
+  }
+}
+
 }  // namespace
 }  // namespace penstock::testing

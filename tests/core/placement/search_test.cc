@@ -139,18 +139,36 @@ TEST_F(SearchTest, AReplicaWithMuchPrefillOnItsWayIsPassedOverUnlessItsCacheSave
   Fleet fleet = MakeFleet(ManyReplicas(40));
   for (ReplicaSpec& replica : fleet.replicas) replica.prefix_cache = Tokens(30'000);
   Configure(fleet);
-  for (uint32_t i = 0; i < 39; ++i) test_.Running(100 + i, 8'000, i);
+  // Replica 6 holds the prompt behind 8,000 tokens more.
+  for (const uint32_t holds : {5u, 6u}) {
+    if (holds == 6) test_.Running(300, 8'000, holds);
+    RequestState* holder = test_.New(200 + holds, 20 * kPrefixBlock.value());
+    for (uint64_t block = 1; block <= 20; ++block) holder->arrived.prefix.push_back(block);
+    test_.Start(holder, holds);
+  }
+  for (uint32_t i = 0; i < 39; ++i) {
+    if (i != 5 && i != 6) test_.Running(100 + i, 8'000, i);
+  }
   test_.UpdateFloors();
   EXPECT_EQ(Next(), std::vector<size_t>{39});
   EXPECT_EQ(search_.closed(), WaitReason::kRunway);
-  RequestState* holder = test_.New(200, 20 * kPrefixBlock.value());
-  for (uint64_t block = 1; block <= 20; ++block) holder->arrived.prefix.push_back(block);
-  test_.Start(holder, 5);
-  request_ = test_.New(201, 40 * kPrefixBlock.value());
+  request_ = test_.New(400, 40 * kPrefixBlock.value());
   for (uint64_t block = 1; block <= 40; ++block) request_->arrived.prefix.push_back(block);
-  test_.UpdateFloors();
   const std::vector<size_t> found = Next();
   EXPECT_EQ(std::set<size_t>(found.begin(), found.end()), (std::set<size_t>{5, 39}));
+}
+
+TEST_F(SearchTest, AReplicaWhoseStreamsLetNobodyInIsPassedOverUntilTheyDoOrItChanges) {
+  Configure(MakeFleet(ManyReplicas(40)));
+  const Instant until = test_.now + Duration::Milliseconds(20);
+  const size_t changed = 39;
+  for (size_t i = 0; i < 40; ++i) test_.rooms.floors.CloseUntil(i, until);
+  test_.rooms.floors.Update(std::span(&changed, 1), test_.now);
+  EXPECT_EQ(Next(), std::vector<size_t>{changed});
+  EXPECT_EQ(search_.closed(), WaitReason::kRunningStreams);
+  test_.Wait(Duration::Milliseconds(20));
+  request_ = test_.New(400, 2000);
+  EXPECT_EQ(AllInEvents().size(), 40u);
 }
 
 TEST_F(SearchTest, ReplicasThatTakeNoRequestAtAllArePassedOverAndSayWhy) {
