@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "config/keys/names.h"
 #include "router/page/json_writer.h"
 
@@ -27,14 +30,20 @@ void PutLanes(const CoreView& view, JsonWriter& json) {
   json.End(']');
 }
 
+// The lanes of each model, the most urgent first.
+using LanesByModel = absl::flat_hash_map<absl::string_view, std::vector<const LaneView*>>;
+
 // The requests of higher classes of the model go first, then those ahead in its own class. Nullopt: nothing drains.
-std::optional<double> ExpectedStart(const PageFacts& facts, const PageFacts::Waiting& waiting) {
+std::optional<double> ExpectedStart(const PageFacts& facts, const LanesByModel& lanes,
+                                    const PageFacts::Waiting& waiting) {
   const std::optional<ModelId> model = facts.fleet->book.ModelByName(waiting.request.model);
   if (!model || !waiting.now || waiting.now->reason == WaitReason::kParked) return std::nullopt;
   const std::string& name = facts.fleet->book.fleet().models[model->value()].name;
   int64_t ahead = waiting.now->position;
-  for (const LaneView& lane : facts.view.lanes) {
-    if (lane.model != name) continue;
+  const auto found = lanes.find(name);
+  if (found == lanes.end()) return std::nullopt;
+  for (const LaneView* each : found->second) {
+    const LaneView& lane = *each;
     if (lane.service_class == waiting.request.service_class) {
       if (lane.drain_rate <= 0) return std::nullopt;
       return std::round(100 * static_cast<double>(ahead + 1) / lane.drain_rate) / 100;
@@ -57,6 +66,8 @@ JsonWriter& PutNames(const LiveRequest& request, JsonWriter& json) {
 }
 
 void PutWaiting(const PageFacts& facts, JsonWriter& json) {
+  LanesByModel lanes;
+  for (const LaneView& lane : facts.view.lanes) lanes[lane.model].push_back(&lane);
   json.Begin("waiting", '[');
   for (const PageFacts::Waiting& waiting : facts.waiting) {
     std::optional<WaitReason> reason = waiting.request.reason;
@@ -66,7 +77,7 @@ void PutWaiting(const PageFacts& facts, JsonWriter& json) {
         .Put("reason", reason ? TraitsOf(*reason).label : absl::string_view("unknown"))
         .Put("why", reason ? TraitsOf(*reason).text : absl::string_view("The policy tells no reason."))
         .Put("position", waiting.now ? std::optional(waiting.now->position + 1) : std::nullopt)
-        .Put("expected_start_s", ExpectedStart(facts, waiting))
+        .Put("expected_start_s", ExpectedStart(facts, lanes, waiting))
         .End('}');
   }
   json.End(']');
@@ -132,10 +143,20 @@ struct TenantCounts {
 };
 
 template <class View>
-const View* ViewOf(const std::vector<View>& views, const std::string& name) {
-  const auto found = std::find_if(views.begin(), views.end(), [&](const View& view) { return view.name == name; });
-  return found == views.end() ? nullptr : &*found;
-}
+class ByName {
+ public:
+  explicit ByName(const std::vector<View>& views) {
+    for (const View& view : views) views_.try_emplace(view.name, &view);
+  }
+  // Null: there is none.
+  const View* Find(const std::string& name) const {
+    const auto found = views_.find(name);
+    return found == views_.end() ? nullptr : found->second;
+  }
+
+ private:
+  absl::flat_hash_map<absl::string_view, const View*> views_;
+};
 
 }  // namespace
 
@@ -170,11 +191,13 @@ std::string TenantsJson(const PageFacts& facts) {
     service += share.service;
     weights += share.weight;
   }
+  const ByName<ShareView> shares(facts.view.shares);
+  const ByName<TenantView> limits(facts.view.tenants);
   json.Begin("tenants", '[');
   for (size_t i = 0; i < std::min(config.tenants.size(), kMostListed); ++i) {
     const TenantConfig& tenant = config.tenants[i];
-    const ShareView* share = ViewOf(facts.view.shares, tenant.name);
-    const TenantView* limit = ViewOf(facts.view.tenants, tenant.name);
+    const ShareView* share = shares.Find(tenant.name);
+    const TenantView* limit = limits.Find(tenant.name);
     json.Begin('{').Put("name", tenant.name).Put("weight", tenant.weight);
     json.Put("due_share", share != nullptr && weights > 0 ? std::optional(share->weight / weights) : std::nullopt);
     json.Put("share", share != nullptr && service > 0 ? std::optional(share->service / service) : std::nullopt);

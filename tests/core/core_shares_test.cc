@@ -1,4 +1,7 @@
 // The service that the core charges to a tenant, from the dispatch to the end of a request.
+#include <ctime>
+
+#include "absl/strings/str_cat.h"
 #include "tests/core/core_test_support.h"
 
 namespace penstock::testing {
@@ -41,6 +44,34 @@ TEST_F(CoreShares, ADispatchIsChargedByForecastAndCorrectedAtTheEnd) {
   stepper.Finish(1, 50);
   EXPECT_EQ(Service(stepper), 1000 + 2 * 50);
   EXPECT_EQ(stepper.core.View(stepper.now).shares.at(0).weight, 2);
+}
+
+TEST_F(CoreShares, TheViewOfManyTenantsLooksAtThoseThatAQueueKnows) {
+  constexpr uint32_t kModels = 400;
+  constexpr uint64_t kTenants = 50'000;
+  Fleet fleet = SharedFleet(1);
+  for (uint32_t i = 1; i < kModels; ++i) fleet.models.push_back({absl::StrCat("m", i)});
+  for (uint64_t i = 2; i <= kTenants; ++i) fleet.tenants.push_back({TenantId(i), absl::StrCat("t", i)});
+  for (uint32_t i = 1; i < kModels; ++i) fleet.replicas[0].models.emplace_back(i);
+  CoreStepper stepper(fleet);
+  Arrive(stepper, 1, 1000, 1);
+  for (uint32_t i = 0; i < kModels; ++i) {
+    RequestArrived event;
+    event.request = RequestId(2 + i);
+    event.model = ModelId(i);
+    event.service_class = ClassId(1);
+    event.tenant = TenantId(2 + i);
+    event.prompt = Tokens(1000);
+    ASSERT_NE(Only<Park>(stepper.Send(event)), nullptr);
+  }
+  // A look for each tenant in each queue would take seconds.
+  const std::clock_t begin = std::clock();
+  const CoreView view = stepper.core.View(stepper.now);
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 0.25);
+  ASSERT_EQ(view.shares.size(), kTenants);
+  EXPECT_GT(view.shares[0].ahead, 0) << "another tenant waits for the model that it uses";
+  EXPECT_EQ(view.shares[1].ahead, 0);
+  EXPECT_EQ(view.shares.back().ahead, 0);
 }
 
 TEST_F(CoreShares, RefusalsAndRequestsThatLeaveTheQueueCostNothing) {

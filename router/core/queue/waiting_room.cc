@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "router/core/contract/admission_checks.h"
 #include "router/core/contract/vacancy.h"
 
@@ -89,19 +90,17 @@ void WaitingRoom::Show(const Fleet& fleet, CoreView& view, Instant now) const {
 }
 
 void WaitingRoom::ShowShares(const Fleet& fleet, CoreView& view) const {
-  std::vector<const ServiceLedger*> awaited;
+  absl::flat_hash_map<TenantId, double> leads;
   for (const Lane& lane : lanes_) {
-    for (size_t c = 0; c < fleet.classes.size(); ++c) {
-      const ServiceLedger& ledger = lane.of(ClassId(static_cast<uint32_t>(c))).waiting.ledger();
-      if (!ledger.waiting().empty()) awaited.push_back(&ledger);
-    }
+    if (lane.empty()) continue;
+    for (uint32_t c = 0; c < fleet.classes.size(); ++c) lane.of(ClassId(c)).waiting.ledger().RaiseLeads(leads);
   }
   for (const TenantSpec& tenant : fleet.tenants) {
     ShareView& share = view.shares.emplace_back();
     share.name = tenant.name;
     share.weight = tenant.weight;
     share.service = terms_.ServiceOf(tenant.id);
-    for (const ServiceLedger* ledger : awaited) share.ahead = std::max(share.ahead, ledger->AheadOf(tenant.id));
+    if (const auto lead = leads.find(tenant.id); lead != leads.end()) share.ahead = lead->second;
   }
 }
 

@@ -42,7 +42,7 @@ class WaitingRoom {
   // Seconds until the request's lane has moved on by its length, 1 to 60.
   Duration RetryAfter(ModelId model, Instant now) const;
 
-  // Adds its part of a view. O(lanes x (classes + configured tenants)).
+  // Adds its part of a view. O(models x classes + configured tenants + tenants of each class that somebody waits in).
   void Show(const Fleet& fleet, CoreView& view, Instant now) const;
   // True: counts, bytes and checks are those of the lanes. O(waiting).
   bool SumsHold() const;

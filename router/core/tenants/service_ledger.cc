@@ -89,9 +89,14 @@ double ServiceLedger::CounterOf(TenantId tenant, double service) const {
   return std::clamp(account == nullptr ? 0 : account->counter, floor - (known ? request : 0), floor + request);
 }
 
-double ServiceLedger::AheadOf(TenantId tenant) const {
-  const TenantAccount* account = waiting_.empty() ? nullptr : Find(tenant);
-  return account == nullptr ? 0 : std::max(0.0, account->counter - Floor());
+void ServiceLedger::RaiseLeads(absl::flat_hash_map<TenantId, double>& leads) const {
+  if (waiting_.empty()) return;
+  const double floor = Floor();
+  for (const auto& [tenant, account] : accounts_) {
+    if (account->counter <= floor) continue;
+    double& lead = leads[tenant];
+    lead = std::max(lead, account->counter - floor);
+  }
 }
 
 double ServiceLedger::Most(double running) const {

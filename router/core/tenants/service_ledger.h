@@ -93,8 +93,8 @@ class ServiceLedger {
   // The counter with which a request of this expected charge waits. A tenant of which none waits returns at most one
   // request away from the floor, and a new tenant not below it.
   double CounterOf(TenantId tenant, double service) const;
-  // Its counter over the floor; 0 while none waits.
-  double AheadOf(TenantId tenant) const;
+  // Raises the entries of its tenants to their counters over the floor; none while nobody waits. O(its tenants).
+  void RaiseLeads(absl::flat_hash_map<TenantId, double>& leads) const;
   // True: no request waits here, and none that ran is to be settled.
   friend bool IsIdle(const ServiceLedger& ledger) { return ledger.open_ == 0 && ledger.waiting_.empty(); }
   // Null: unknown.
