@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 
@@ -20,14 +21,16 @@
 namespace penstock {
 namespace {
 
+using Users = std::vector<const ReplicaConfig*>;
+
 // Engines keep activations, graphs and the framework beside weights and cache.
 constexpr double kReservePerReplica = 2e9;
 
 // The prefix of all IPv4 addresses.
 constexpr int kMappedBits = 96;
 
-void WarnReserves(const Config& config, const GpuConfig& gpu, std::vector<std::string>& warnings) {
-  const GpuDemand demand = DemandOn(config, gpu);
+void WarnReserves(const Config& config, const GpuConfig& gpu, const Users& users, std::vector<std::string>& warnings) {
+  const GpuDemand demand = DemandOn(config, gpu, users);
   const double left = gpu.kind.memory.AsDouble() - demand.memory.total().AsDouble();
   if (demand.replicas.empty()) {
     warnings.push_back(absl::StrCat("gpus: ", gpu.id, " is used by no replica"));
@@ -38,11 +41,10 @@ void WarnReserves(const Config& config, const GpuConfig& gpu, std::vector<std::s
   }
 }
 
-void WarnManaged(const Config& config, const GpuConfig& gpu, std::vector<std::string>& warnings) {
+void WarnManaged(const Config& config, const GpuConfig& gpu, const Users& users, std::vector<std::string>& warnings) {
   if (gpu.elastic != ElasticMode::kManage) return;
-  const auto engines = std::count_if(config.replicas.begin(), config.replicas.end(), [&](const ReplicaConfig& replica) {
-    return replica.elastic && std::find(replica.gpus.begin(), replica.gpus.end(), gpu.id) != replica.gpus.end();
-  });
+  const auto engines =
+      std::count_if(users.begin(), users.end(), [](const ReplicaConfig* replica) { return replica->elastic; });
   if (engines < 2) {
     warnings.push_back(absl::StrCat("gpus: ", gpu.id,
                                     ": elastic: manage has no effect with fewer than two replicas "
@@ -54,13 +56,13 @@ void WarnManaged(const Config& config, const GpuConfig& gpu, std::vector<std::st
 }
 
 // A GPU that works for one replica at a time gives two copies of a model no more steps, and reads the weights twice.
-void WarnCopies(const Config& config, const GpuConfig& gpu, std::vector<std::string>& warnings) {
+void WarnCopies(const Config& config, const GpuConfig& gpu, const Users& users, std::vector<std::string>& warnings) {
   if (gpu.sharing == GpuSharing::kMps) return;
   std::map<std::string, std::string> first;  // The first replica of each model.
-  for (const ReplicaConfig& replica : config.replicas) {
-    const bool here = std::find(replica.gpus.begin(), replica.gpus.end(), gpu.id) != replica.gpus.end();
+  for (const ReplicaConfig* user : users) {
+    const ReplicaConfig& replica = *user;
     // Copies that sleep take turns.
-    if (!here || replica.model.empty() || replica.sleep) continue;
+    if (replica.model.empty() || replica.sleep) continue;
     const ModelConfig* model = FindModel(config, replica.model);
     const auto [copy, fresh] = first.try_emplace(model != nullptr ? model->name : replica.model, replica.id);
     if (fresh) continue;
@@ -203,21 +205,23 @@ void WarnState(const StateConfig& state, std::vector<std::string>& warnings) {
 
 std::vector<std::string> Warnings(const Config& config) {
   std::vector<std::string> warnings;
+  const GpuUsers all_users = UsersOfGpus(config);
   for (const GpuConfig& gpu : config.gpus) {
-    WarnReserves(config, gpu, warnings);
-    WarnManaged(config, gpu, warnings);
-    WarnCopies(config, gpu, warnings);
+    const Users& users = ReplicasOn(all_users, gpu.id);
+    WarnReserves(config, gpu, users, warnings);
+    WarnManaged(config, gpu, users, warnings);
+    WarnCopies(config, gpu, users, warnings);
   }
   for (const ReplicaConfig& replica : config.replicas) WarnReplica(config, replica, warnings);
   for (const ClassConfig& each : config.classes) WarnClass(config, each, warnings);
   WarnClassBounds(config, warnings);
   const bool all_named = std::none_of(config.replicas.begin(), config.replicas.end(),
                                       [](const ReplicaConfig& replica) { return replica.model.empty(); });
+  std::set<const ModelConfig*> used;
+  for (const ReplicaConfig& replica : config.replicas) used.insert(FindModel(config, replica.model));
   for (const ModelConfig& model : config.models) {
-    const bool used = std::any_of(config.replicas.begin(), config.replicas.end(), [&](const ReplicaConfig& replica) {
-      return FindModel(config, replica.model) == &model;
-    });
-    if (all_named && !used) warnings.push_back(absl::StrCat("models: ", model.name, " is served by no replica"));
+    if (all_named && !used.contains(&model))
+      warnings.push_back(absl::StrCat("models: ", model.name, " is served by no replica"));
   }
   for (const TenantConfig& tenant : config.tenants) {
     if (std::find(tenant.keys.begin(), tenant.keys.end(), KeyDigest(kHiddenSecret)) != tenant.keys.end()) {

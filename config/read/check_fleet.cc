@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -18,9 +19,10 @@ std::string InGB(double bytes) { return absl::StrCat(FormatNumber(std::round(byt
 // The only hard memory bound: weights and KV over a GPU's memory.
 void CheckMemory(const Draft& draft) {
   const Config& config = draft.config;
+  const GpuUsers users = UsersOfGpus(config);
   for (size_t i = 0; i < config.gpus.size(); ++i) {
     const GpuConfig& gpu = config.gpus[i];
-    const GpuDemand demand = DemandOn(config, gpu);
+    const GpuDemand demand = DemandOn(config, gpu, ReplicasOn(users, gpu.id));
     const double weights = demand.memory.weights.AsDouble();
     const double kv = demand.memory.kv.AsDouble();
     const double memory = gpu.kind.memory.AsDouble();
@@ -37,9 +39,10 @@ void CheckTraceNames(const MapReader& trace, absl::string_view key, absl::string
                      const std::map<std::string, std::string>& given, const std::vector<absl::string_view>& known) {
   const auto names = trace.ReadMap(key, kAnyKey);
   if (!names) return;
+  const std::set<absl::string_view> all(known.begin(), known.end());
   for (const auto& [name, value] : given) {
-    if (std::find(known.begin(), known.end(), absl::string_view(value)) != known.end()) continue;
-    names->Fail(name, absl::StrCat("unknown ", noun, " \"", value, "\"", Suggestion(value, known)));
+    if (all.contains(value)) continue;
+    names->Fail(name, absl::StrCat("unknown ", noun, " \"", value, "\"", names->Suggest(value, known)));
   }
 }
 

@@ -43,7 +43,7 @@ void TakeDefault(const MapReader& map, std::vector<ClassConfig>& classes) {
 
 void SectionReader::Read(Name key, std::vector<ClassConfig>& classes, const ClassesForm&) {
   classes = UnnamedBuiltinClasses();
-  const std::optional<MapReader> section = map_.ReadMap(key, kAnyKey);
+  const std::optional<MapReader> section = map_.ReadNames(key, kMostClasses);
   if (!section) {
     classes[kStandardClass].is_default = true;
     return;

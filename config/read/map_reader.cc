@@ -1,14 +1,16 @@
 #include "config/read/map_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 namespace penstock {
 namespace {
 
 constexpr absl::string_view kMergeKey = "<<";
+// From so many entries on, a table finds them.
+constexpr size_t kMany = 64;
 
 std::string KindOf(const YAML::Node& node) {
   if (node.IsMap()) return "a mapping";
@@ -41,7 +43,7 @@ void MapReader::Collect(const YAML::Node& node, bool merged) {
     if (absl::string_view(key) == kMergeKey) {
       merges.push_back(pair.second);
     } else if (const Entry* first = Find(key); first == nullptr) {
-      entries_.push_back({key, pair.first.Mark(), pair.second});
+      Add({key, pair.first.Mark(), pair.second});
     } else if (!merged) {
       findings_->Add(PlaceOf(pair.first.Mark()), PathOf(key),
                      absl::StrCat("duplicate key, first in line ", PlaceOf(first->key_mark).line));
@@ -69,13 +71,23 @@ void MapReader::Merge(const YAML::Node& value) {
 void MapReader::Check(const Entry& entry, const KeyList& known) const {
   if (!known.empty() && std::find(known.begin(), known.end(), entry.key) == known.end()) {
     findings_->Add(PlaceOf(entry.key_mark), PathOf(entry.key),
-                   absl::StrCat("unknown key", Suggestion(entry.key, known), ", known: ", absl::StrJoin(known, " ")));
+                   absl::StrCat("unknown key", Suggest(entry.key, known), ", known: ", KnownNames(known)));
   } else if (entry.value.IsNull()) {
     findings_->Add(PlaceOf(entry.key_mark), PathOf(entry.key), "has no value; give one or leave the key out");
   }
 }
 
+void MapReader::Add(Entry entry) {
+  entries_.push_back(std::move(entry));
+  if (entries_.size() < kMany) return;
+  for (size_t i = places_.size(); i < entries_.size(); ++i) places_.emplace(entries_[i].key, i);
+}
+
 const MapReader::Entry* MapReader::Find(absl::string_view key) const {
+  if (!places_.empty()) {
+    const auto found = places_.find(key);
+    return found == places_.end() ? nullptr : &entries_[found->second];
+  }
   for (const Entry& entry : entries_) {
     if (absl::string_view(entry.key) == key) return &entry;
   }
@@ -141,7 +153,7 @@ std::optional<MapReader> MapReader::ReadMap(absl::string_view key, const KeyList
   return MapReader(*findings_, entry->value, PathOf(key), known);
 }
 
-std::vector<MapReader> MapReader::ReadMaps(absl::string_view key, const KeyList& known) const {
+std::vector<MapReader> MapReader::ReadMaps(absl::string_view key, const KeyList& known, size_t most) const {
   std::vector<MapReader> readers;
   const Entry* entry = Find(key);
   if (!entry || entry->value.IsNull()) return readers;
@@ -149,10 +161,23 @@ std::vector<MapReader> MapReader::ReadMaps(absl::string_view key, const KeyList&
     Fail(key, absl::StrCat("must be a list of mappings, is ", KindOf(entry->value)));
     return readers;
   }
-  for (size_t i = 0; i < entry->value.size(); ++i) {
+  const size_t size = entry->value.size();
+  if (size > most) Fail(key, absl::StrCat("has ", size, " entries, more than ", most));
+  for (size_t i = 0; i < std::min(size, most); ++i) {
     readers.emplace_back(*findings_, entry->value[i], absl::StrCat(PathOf(key), "[", i, "]"), known);
   }
   return readers;
+}
+
+std::optional<MapReader> MapReader::ReadNames(absl::string_view key, size_t most) const {
+  const Entry* entry = Find(key);
+  if (!entry || !entry->value.IsMap() || entry->value.size() <= most) return ReadMap(key, kAnyKey);
+  Fail(key, absl::StrCat("has ", entry->value.size(), " entries, more than ", most));
+  return std::nullopt;
+}
+
+std::string MapReader::Suggest(absl::string_view given, const KeyList& known) const {
+  return findings_->full() ? std::string() : Suggestion(given, known);
 }
 
 std::vector<std::string> MapReader::Keys() const {

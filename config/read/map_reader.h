@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "config/text/findings.h"
 
@@ -45,8 +46,12 @@ class MapReader {
   // The texts of a list; nullopt as above, with a finding for the first element that is no text.
   std::optional<std::vector<std::string>> Texts(absl::string_view key) const;
   std::optional<MapReader> ReadMap(absl::string_view key, const KeyList& known) const;
-  // A list of mappings; empty when the key is absent.
-  std::vector<MapReader> ReadMaps(absl::string_view key, const KeyList& known) const;
+  // A list of mappings; empty when the key is absent. More than `most` are a finding, and only the first ones are read.
+  std::vector<MapReader> ReadMaps(absl::string_view key, const KeyList& known, size_t most) const;
+  // A mapping whose names the user chooses. More than `most` are a finding, and it reads as absent.
+  std::optional<MapReader> ReadNames(absl::string_view key, size_t most) const;
+  // The suggestion for a name that is none of `known`. Empty while further faults are only counted.
+  std::string Suggest(absl::string_view given, const KeyList& known) const;
   // Keys in the order of the file.
   std::vector<std::string> Keys() const;
   // The path of a key from the root: "replicas[1].url".
@@ -59,6 +64,7 @@ class MapReader {
     YAML::Node value;
   };
   const Entry* Find(absl::string_view key) const;
+  void Add(Entry entry);
   void Collect(const YAML::Node& node, bool merged);
   void Merge(const YAML::Node& value);
   void Check(const Entry& entry, const KeyList& known) const;
@@ -67,7 +73,8 @@ class MapReader {
   std::string path_;
   YAML::Mark mark_;
   std::vector<Entry> entries_;
-  int merges_left_ = 64;  // Bounds the work of anchors that contain themselves.
+  absl::flat_hash_map<std::string, size_t> places_;  // Of entries_ by key, once there are many.
+  int merges_left_ = 64;                             // Bounds the work of anchors that contain themselves.
 };
 
 }  // namespace penstock

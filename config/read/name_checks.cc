@@ -61,8 +61,8 @@ void CheckClass(const Draft& draft, const MapReader& map, const char* key, const
   classes.reserve(draft.config.classes.size());
   for (const ClassConfig& each : draft.config.classes) classes.push_back(each.name);
   if (std::find(classes.begin(), classes.end(), absl::string_view(name)) != classes.end()) return;
-  map.Fail(key, absl::StrCat("unknown class \"", name, "\"", Suggestion(name, classes),
-                             ", known: ", absl::StrJoin(classes, " ")));
+  map.Fail(key,
+           absl::StrCat("unknown class \"", name, "\"", map.Suggest(name, classes), ", known: ", KnownNames(classes)));
 }
 
 bool SameModel(const Config& config, const std::string& a, const std::string& b) {

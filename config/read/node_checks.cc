@@ -31,7 +31,8 @@ void CheckSection(ExporterConfig& exporter, const MapReader& map, Draft&) {
   }
   for (const std::string& name : exporter.disable) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    map.Fail("disable", absl::StrCat("no built-in rule of this kind is named \"", name, "\"", Suggestion(name, known)));
+    map.Fail("disable",
+             absl::StrCat("no built-in rule of this kind is named \"", name, "\"", map.Suggest(name, known)));
   }
   if (!map.Has("timeout")) exporter.timeout = std::min(exporter.timeout, exporter.every);
   if (exporter.timeout > exporter.every) map.Fail("timeout", "must not be longer than every");

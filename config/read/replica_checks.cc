@@ -40,9 +40,9 @@ void CheckGpusOf(const Config& config, const ReplicaConfig& replica, const MapRe
   for (size_t i = 0; i < replica.gpus.size(); ++i) {
     const std::string& id = replica.gpus[i];
     if (!FindGpu(config, id)) {
+      const std::vector<absl::string_view> known = GpuIds(config);
       map.FailAt("gpus", i,
-                 absl::StrCat("unknown GPU \"", id, "\"", Suggestion(id, GpuIds(config)),
-                              ", known: ", config.gpus.empty() ? "none" : absl::StrJoin(GpuIds(config), " ")));
+                 absl::StrCat("unknown GPU \"", id, "\"", map.Suggest(id, known), ", known: ", KnownNames(known)));
     }
     if (!seen.insert(id).second) map.FailAt("gpus", i, absl::StrCat("lists \"", id, "\" twice"));
   }
@@ -57,7 +57,7 @@ void CheckModelOf(const Config& config, const ReplicaConfig& replica, const MapR
   const ModelShape* shape = ShapeOfModel(config, replica.model);
   if (!config.models.empty() && !FindModel(config, replica.model) && !shape) {
     const std::vector<absl::string_view> names = ModelNames(config);
-    map.Fail("model", absl::StrCat("unknown model \"", replica.model, "\"", Suggestion(replica.model, names),
+    map.Fail("model", absl::StrCat("unknown model \"", replica.model, "\"", map.Suggest(replica.model, names),
                                    "; it is neither a built-in shape nor one of models: ", absl::StrJoin(names, " ")));
     return;
   }
@@ -86,7 +86,7 @@ void CheckSimulated(const Config& config, const ReplicaConfig& replica, const Ma
     std::vector<absl::string_view> names = ModelNames(config);
     for (const ModelShape& shape : BuiltinShapes()) names.push_back(shape.name);
     map.Fail("model", absl::StrCat("a simulated replica needs a model of known shape, \"", replica.model, "\" has none",
-                                   Suggestion(replica.model, names)));
+                                   map.Suggest(replica.model, names)));
     return;
   }
   const bool gpus_known = std::all_of(replica.gpus.begin(), replica.gpus.end(),

@@ -93,7 +93,7 @@ bool ReadValue(const MapReader& map, absl::string_view key, const ChoiceForm& fo
   const auto found = std::find(form.names.begin(), form.names.end(), absl::string_view(*text));
   if (found == form.names.end()) {
     map.Fail(key,
-             absl::StrCat("unknown name \"", *text, "\"", Suggestion(*text, {form.names.begin(), form.names.end()}),
+             absl::StrCat("unknown name \"", *text, "\"", map.Suggest(*text, {form.names.begin(), form.names.end()}),
                           ", known: ", absl::StrJoin(form.names, " ")));
     return false;
   }

@@ -102,7 +102,7 @@ void SectionReader::Read(Name key, std::vector<std::string>& digests, const ApiK
 }
 
 void SectionReader::Read(Name key, std::map<std::string, std::string>& texts, const TextMapForm&) {
-  const std::optional<MapReader> map = map_.ReadMap(key, kAnyKey);
+  const std::optional<MapReader> map = map_.ReadNames(key, kMostListed);
   if (!map) return;
   for (const std::string& name : map->Keys()) {
     std::string text;
@@ -111,7 +111,7 @@ void SectionReader::Read(Name key, std::map<std::string, std::string>& texts, co
 }
 
 void SectionReader::Read(Name key, std::map<std::string, std::string>& secrets, const SecretMapForm&) {
-  const std::optional<MapReader> map = map_.ReadMap(key, kAnyKey);
+  const std::optional<MapReader> map = map_.ReadNames(key, kMostListed);
   if (!map) return;
   for (const std::string& name : map->Keys()) {
     std::string text;
@@ -153,7 +153,7 @@ void SectionReader::Read(Name key, std::optional<ModelShape>& shape, const Shape
   } else if (const ModelShape* builtin = FindBuiltinShape(text)) {
     shape = *builtin;
   } else {
-    map_.Fail(key, absl::StrCat("\"", text, "\" is neither a built-in shape", Suggestion(text, ShapeNames()),
+    map_.Fail(key, absl::StrCat("\"", text, "\" is neither a built-in shape", map_.Suggest(text, ShapeNames()),
                                 " nor a path that ends in .json"));
   }
 }

@@ -18,6 +18,12 @@
 
 namespace penstock {
 
+// The most entries of a list or of a mapping whose names the user chooses. Checks compare entries of two lists with
+// each other; tenants are only compared by tables. A decision looks at every class.
+inline constexpr size_t kMostListed = 10'000;
+inline constexpr size_t kMostTenants = 1'000'000;
+inline constexpr size_t kMostClasses = 100;
+
 template <class Section>
 void ReadSection(Draft& draft, const MapReader& map, Section& section);
 
@@ -109,7 +115,8 @@ class SectionReader {
   }
   template <class Section>
   void Read(Name key, std::vector<Section>& sections, const ListForm&) {
-    std::vector<MapReader> maps = map_.ReadMaps(key, KeyNames<Section>());
+    constexpr size_t most = std::same_as<Section, TenantConfig> ? kMostTenants : kMostListed;
+    std::vector<MapReader> maps = map_.ReadMaps(key, KeyNames<Section>(), most);
     for (const MapReader& map : maps) {
       Section section = DefaultOf<Section>();
       ReadSection(draft_, map, section);

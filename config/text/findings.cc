@@ -51,7 +51,7 @@ std::vector<std::string> LongerOnes(const std::string& wanted, const std::vector
 }  // namespace
 
 void Findings::Add(Place place, absl::string_view key, absl::string_view message) {
-  if (findings_.size() == kMost) {
+  if (full()) {
     ++more_;
     return;
   }
@@ -89,6 +89,13 @@ std::string Suggestion(absl::string_view given, const std::vector<absl::string_v
     }
   }
   return nearest.empty() ? "" : absl::StrCat(" (did you mean \"", nearest, "\"?)");
+}
+
+std::string KnownNames(const std::vector<absl::string_view>& names) {
+  if (names.empty()) return "none";
+  if (names.size() <= kMostNames) return absl::StrJoin(names, " ");
+  const auto end = names.begin() + static_cast<std::ptrdiff_t>(kMostNames);
+  return absl::StrCat(absl::StrJoin(names.begin(), end, " "), " and ", names.size() - kMostNames, " more");
 }
 
 }  // namespace penstock

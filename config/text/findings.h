@@ -28,6 +28,8 @@ class Findings {
   // `key` is the path of the offending key ("replicas[1].url"); empty for the file as a whole.
   void Add(Place place, absl::string_view key, absl::string_view message);
   bool empty() const { return findings_.empty(); }
+  // True: further faults are only counted, so their texts need not be made.
+  bool full() const { return findings_.size() == kMost; }
   const std::string& file() const { return file_; }
   // OK, or InvalidArgument with one line per finding in the order of the file, and one for those that are only counted.
   absl::Status Report() const;
@@ -45,6 +47,10 @@ class Findings {
 // " (did you mean "x"?)" for the candidates that begin with `given`, up to three, else for the one nearest by edits.
 // Nothing when none is near.
 std::string Suggestion(absl::string_view given, const std::vector<absl::string_view>& candidates);
+
+// The names in one line. Of more than kMostNames, the others are counted.
+inline constexpr size_t kMostNames = 100;
+std::string KnownNames(const std::vector<absl::string_view>& names);
 
 }  // namespace penstock
 

@@ -133,13 +133,30 @@ ResidentMemory ResidentPerGpu(const Config& config, const ReplicaConfig& replica
   return {WeightsPerGpu(config, replica, model).value_or(Bytes(0)), kv};
 }
 
-GpuDemand DemandOn(const Config& config, const GpuConfig& gpu) {
+GpuUsers UsersOfGpus(const Config& config) {
+  GpuUsers users;
+  for (const ReplicaConfig& replica : config.replicas) {
+    for (const std::string& gpu : replica.gpus) {
+      std::vector<const ReplicaConfig*>& on_it = users[gpu];
+      if (on_it.empty() || on_it.back() != &replica) on_it.push_back(&replica);
+    }
+  }
+  return users;
+}
+
+const std::vector<const ReplicaConfig*>& ReplicasOn(const GpuUsers& users, absl::string_view gpu) {
+  static const std::vector<const ReplicaConfig*> kNone;
+  const auto found = users.find(gpu);
+  return found == users.end() ? kNone : found->second;
+}
+
+GpuDemand DemandOn(const Config& config, const GpuConfig& gpu, const std::vector<const ReplicaConfig*>& users) {
   GpuDemand demand;
   demand.memory.kv = gpu.elastic_kv.value_or(Bytes(0));
   ResidentMemory largest;
   std::string sleeper;
-  for (const ReplicaConfig& replica : config.replicas) {
-    if (!RunsOn(replica, gpu.id)) continue;
+  for (const ReplicaConfig* user : users) {
+    const ReplicaConfig& replica = *user;
     Bytes kv(0);
     if (!gpu.elastic_kv) kv = ConfiguredKvPerGpu(config, replica, replica.model).value_or(Bytes(0));
     const ResidentMemory own = ResidentPerGpu(config, replica, replica.model, kv);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "base/units.h"
 #include "config/values/config_values.h"
@@ -64,7 +65,12 @@ struct GpuDemand {
   ResidentMemory memory;
   std::vector<std::string> replicas;  // The ids of the replicas that count.
 };
-GpuDemand DemandOn(const Config& config, const GpuConfig& gpu);
+// The replicas that run on each GPU, by its id, in the order of the configuration, which outlives them.
+using GpuUsers = absl::flat_hash_map<absl::string_view, std::vector<const ReplicaConfig*>>;
+GpuUsers UsersOfGpus(const Config& config);
+const std::vector<const ReplicaConfig*>& ReplicasOn(const GpuUsers& users, absl::string_view gpu);
+// O(users).
+GpuDemand DemandOn(const Config& config, const GpuConfig& gpu, const std::vector<const ReplicaConfig*>& users);
 
 // The cache of a simulated replica without a configured size, per GPU. A GPU gives 92 % of its memory, less the weights
 // of its replicas, 4 GB for each replica and the configured caches. Replicas without a size share the rest equally. On

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <string>
 
 #include "config/config.h"
 #include "config/text/findings.h"
@@ -34,6 +36,43 @@ TEST(Mistakes, OfVeryManyTheFirstAreShownAndTheOthersCounted) {
   const std::string said = MessageOf(yaml + "7]\n");
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), static_cast<long>(Findings::kMost));
   EXPECT_THAT(said, HasSubstr("\nf.yaml: and "));
+}
+
+std::string Repeated(int times, const std::function<std::string(int)>& entry) {
+  std::string text;
+  for (int i = 0; i < times; ++i) text += entry(i);
+  return text;
+}
+
+TEST(Mistakes, AListThatIsTooLongNamesItsLimit) {
+  const std::string many = Repeated(10'001, [](int) { return "{}, "; });
+  for (const char* list : {"gpus", "models", "adapters", "nodes", "routes"}) {
+    EXPECT_THAT(MessageOf(kReplicas + std::string(list) + ": [" + many + "]\n"),
+                HasSubstr(std::string(list) + ": has 10001 entries, more than 10000"))
+        << list;
+  }
+  EXPECT_THAT(MessageOf("replicas: [" + many + "]\n"), HasSubstr("replicas: has 10001 entries, more than 10000"));
+}
+
+TEST(Mistakes, AMappingWithTooManyNamesNamesItsLimit) {
+  const auto classes = [](int count) {
+    return kReplicas + std::string("classes:\n") +
+           Repeated(count, [](int i) { return "  c" + std::to_string(i) + ": {ttft: 1s, tpot: 1s, queue: 1m}\n"; });
+  };
+  EXPECT_EQ(MessageOf(classes(100)), "");
+  EXPECT_THAT(MessageOf(classes(101)), HasSubstr("classes: has 101 entries, more than 100"));
+  const std::string names = Repeated(10'001, [](int i) { return "m" + std::to_string(i) + ": x, "; });
+  EXPECT_THAT(MessageOf(kReplicas + std::string("trace: {models: {") + names + "}}\n"),
+              HasSubstr("trace.models: has 10001 entries, more than 10000"));
+}
+
+TEST(Mistakes, AKeyIsFoundAmongManyAndTheirListIsCut) {
+  const std::string gpus =
+      "gpus:\n" + Repeated(150, [](int i) { return "  - {id: g" + std::to_string(i) + ", kind: h100}\n"; });
+  const std::string said = MessageOf(gpus + "replicas: [{url: http://127.0.0.1:8000, gpus: [none]}]\n");
+  EXPECT_THAT(said, HasSubstr("g99 and 50 more"));
+  const std::string keys = Repeated(500, [](int i) { return "k" + std::to_string(i) + ": 1\n"; });
+  EXPECT_THAT(MessageOf(kReplicas + keys + "k123: 2\n"), HasSubstr("k123: duplicate key, first in line 125"));
 }
 
 TEST(Mistakes, ManyLongerNamesAreNoOffer) {
