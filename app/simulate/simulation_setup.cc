@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "app/simulate/simulated_storage.h"
@@ -129,12 +130,10 @@ std::optional<ClassId> NamedClass(const Config& config, const FleetBook& book, c
 }
 
 // The class of a request as the router chooses it, never above its tenant's max_class; the trace stands for the client.
-std::optional<ClassId> ClassIn(const Config& config, const FleetBook& book, const bench::TraceRequest& request) {
-  const auto tenant = std::find_if(config.tenants.begin(), config.tenants.end(),
-                                   [&](const TenantConfig& each) { return each.name == request.tenant; });
-  const bool known = tenant != config.tenants.end();
-  const std::optional<ClassId> named = NamedClass(config, book, request, known ? &*tenant : nullptr);
-  if (!named || !known || tenant->max_class.empty()) return named;
+std::optional<ClassId> ClassIn(const Config& config, const FleetBook& book, const bench::TraceRequest& request,
+                               const TenantConfig* tenant) {
+  const std::optional<ClassId> named = NamedClass(config, book, request, tenant);
+  if (!named || tenant == nullptr || tenant->max_class.empty()) return named;
   return std::max(*named, *book.ClassByName(tenant->max_class));
 }
 
@@ -269,12 +268,14 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
     if (name.empty() && book->fleet().models.size() == 1) return ModelId(0);
     return book->ModelByName(name);
   };
-  setup.class_of = [book, shared](const bench::TraceRequest& request) { return ClassIn(*shared, *book, request); };
-  setup.tenant_of = [book](const std::string& name) -> std::optional<TenantId> {
-    for (const TenantSpec& tenant : book->fleet().tenants) {
-      if (tenant.name == name) return tenant.id;
-    }
-    return std::nullopt;
+  auto tenants = std::make_shared<absl::flat_hash_map<absl::string_view, const TenantConfig*>>();
+  for (const TenantConfig& tenant : shared->tenants) tenants->emplace(tenant.name, &tenant);
+  setup.class_of = [book, shared, tenants](const bench::TraceRequest& request) {
+    const auto tenant = tenants->find(request.tenant);
+    return ClassIn(*shared, *book, request, tenant == tenants->end() ? nullptr : tenant->second);
+  };
+  setup.tenant_of = [shared, tenants](const std::string& name) -> std::optional<TenantId> {
+    return tenants->contains(name) ? std::optional(TenantIdOf(name)) : std::nullopt;
   };
   return setup;
 }

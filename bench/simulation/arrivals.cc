@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
@@ -55,6 +56,12 @@ absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, con
                           request.prefix_hashes.begin() + static_cast<std::ptrdiff_t>(named));
   }
   return arrivals;
+}
+
+void DropIdleTenants(const std::vector<SimulatedArrival>& arrivals, Fleet& fleet) {
+  absl::flat_hash_set<TenantId> present;
+  for (const SimulatedArrival& arrival : arrivals) present.insert(arrival.tenant);
+  std::erase_if(fleet.tenants, [&present](const TenantSpec& tenant) { return !present.contains(tenant.id); });
 }
 
 }  // namespace penstock::bench

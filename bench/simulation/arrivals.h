@@ -31,6 +31,9 @@ absl::StatusOr<std::vector<SimulatedArrival>> ArrivalsOf(const Trace& trace, con
                                                          const ClassLookup& class_of, const TenantLookup& tenant_of,
                                                          const StorageLookup& storage_of = nullptr);
 
+// Takes the tenants without a request out of the fleet: they change no decision, and every view lists all of them.
+void DropIdleTenants(const std::vector<SimulatedArrival>& arrivals, Fleet& fleet);
+
 }  // namespace penstock::bench
 
 #endif  // PENSTOCK_BENCH_SIMULATION_ARRIVALS_H_

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "bench/simulation/arrivals.h"
+
 namespace penstock::bench {
 namespace {
 
@@ -26,7 +28,9 @@ FleetSimulation::FleetSimulation(SimulatedFleetSpec spec, AdmissionCore& core, S
       groups_(GroupsByPool(spec_.fleet)) {}
 
 void FleetSimulation::Start(const std::vector<SimulatedArrival>& arrivals) {
-  Tell(FleetChanged{link_.BelievedFleet(spec_.fleet)});
+  Fleet believed = link_.BelievedFleet(spec_.fleet);
+  if (!endless_) DropIdleTenants(arrivals, believed);
+  Tell(FleetChanged{std::move(believed)});
   for (size_t i = 0; i < engines_.size(); ++i) {
     Tell(ReplicaHealth{IdOf(i), Health::kUp});
     if (spec_.fleet.replicas[i].sleep) Tell(ReplicaResidency{IdOf(i), engines_.orders().residency(i), false, {}});
@@ -90,7 +94,9 @@ void FleetSimulation::Handle(const Scheduled& event) {
     case Occurrence::kReadEnds:
       return reads_.storages.EndReads(event.subject, event.detail);
     case Occurrence::kNodePage:
-      for (const NodeReport& each : reads_.storages.Page(event.subject, endless_ || requests_->open() > 0)) Tell(each);
+      for (const NodeReport& each :
+           reads_.storages.Page(event.subject, requests_->PauseOf(NodeStorages::kEvery, endless_, events_)))
+        Tell(each);
       return;
     case Occurrence::kWindowEnd:
       return accounts_.EndWindow(engines_.Totals());
@@ -161,7 +167,7 @@ void FleetSimulation::End(uint64_t request, Fate fate, const std::string& reason
 }
 
 void FleetSimulation::Arrive(uint64_t request) {
-  const SimulatedArrival& arrival = *(*requests_)[request].arrival;
+  const SimulatedArrival& arrival = requests_->Arrive(request);
   RequestArrived event = ArrivedOf(spec_.fleet, arrival);
   event.request = RequestId(request);
   const double estimate = link_.EstimateOf(arrival.prompt, arrival.tenant);
@@ -287,8 +293,8 @@ void FleetSimulation::Sample() {
     accounts_.TakeForecastErrors(core_.View(now));
     if (options_.progress) options_.progress(events_.elapsed(), requests_->ended());
   }
-  if (!endless_ && requests_->open() == 0) return;
-  events_.Schedule(now + options_.sample_period, Occurrence::kSample, 0);
+  const auto pause = requests_->PauseOf(options_.sample_period, endless_, events_);
+  if (pause) events_.Schedule(now + *pause, Occurrence::kSample, 0);
 }
 
 }  // namespace penstock::bench

@@ -42,7 +42,8 @@ void FleetSimulation::Measure(size_t replica) {
     // The router reads a file of its own machine.
     if (const auto elastic = engines_.ElasticOf(replica)) Tell(*elastic);
   }
-  if (endless_ || requests_->open() > 0) link_.ScheduleReading(replica);
+  const auto pause = requests_->PauseOf(options_.report_period, endless_, events_);
+  if (pause) link_.ScheduleReading(replica, *pause);
 }
 
 }  // namespace penstock::bench

@@ -48,11 +48,24 @@ uint64_t LiveRequests::Forward(uint64_t request, ReplicaId replica) {
   return ++live.tries;
 }
 
+const SimulatedArrival& LiveRequests::Arrive(uint64_t request) {
+  requests_[request].arrived = true;
+  ++present_;
+  return *requests_[request].arrival;
+}
+
+std::optional<Duration> LiveRequests::PauseOf(Duration period, bool endless, const EventQueue& events) const {
+  if (endless) return period;
+  if (open_ == 0) return std::nullopt;
+  return present_ > 0 ? period : events.IdlePause(period);
+}
+
 bool LiveRequests::End(uint64_t request) {
   LiveRequest& live = requests_[request];
   if (!live.open) return false;
   live.open = false;
   --open_;
+  present_ -= live.arrived ? 1 : 0;
   return true;
 }
 

@@ -7,11 +7,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "backends/simulated/machine/step_machine.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "bench/simulation/engines/event_queue.h"
 #include "bench/simulation/engines/simulated_fleet.h"
 #include "router/core/contract/event.h"
 
@@ -22,6 +24,7 @@ struct LiveRequest {
   bool waiting = true;  // It waits in the router.
   bool open = true;     // It has not ended.
   bool first_seen = false;
+  bool arrived = false;
   uint64_t tries = 0;  // Forwards so far.
   ReplicaId replica;
   int64_t tokens = 0;      // Delivered to the client.
@@ -52,7 +55,12 @@ class LiveRequests {
   bool IsRetry(uint64_t request) const { return request >= first_retry_; }
 
   LiveRequest& operator[](uint64_t request) { return requests_[request]; }
+  // The request reaches the router.
+  const SimulatedArrival& Arrive(uint64_t request);
   int64_t open() const { return open_; }
+  // The time to the next event of a routine with this period. None: all requests have ended. `endless`: others may come
+  // at any time.
+  std::optional<Duration> PauseOf(Duration period, bool endless, const EventQueue& events) const;
   int64_t ended() const { return static_cast<int64_t>(requests_.size()) - open_; }
 
   // The sequence of a request's present forward.
@@ -101,6 +109,7 @@ class LiveRequests {
   std::vector<Instant> newest_delivery_;        // Time by replica.
   std::vector<int64_t> late_;                   // As of the last LateStreams.
   int64_t open_ = 0;
+  int64_t present_ = 0;  // Those that are open and have arrived.
 };
 
 }  // namespace penstock::bench

@@ -53,8 +53,8 @@ class RouterLink {
   // Schedules the first reading of a replica's gauges, at a random phase of the report period.
   void StartReports(size_t replica);
   // Schedules the reading after the present one.
-  void ScheduleReading(size_t replica) {
-    events_.Schedule(events_.now() + options_.report_period, Occurrence::kMeasure, replica);
+  void ScheduleReading(size_t replica, Duration pause) {
+    events_.Schedule(events_.now() + pause, Occurrence::kMeasure, replica);
   }
   // Sends a replica's gauges to the router.
   void SendReport(size_t replica, const simulated::EngineGauges& gauges);

@@ -276,7 +276,13 @@ absl::StatusOr<Trace> OpenTrace(const std::string& name, const TraceWindow& wind
   } else {
     trace = ReadTrace(name);
   }
-  if (trace.ok()) ApplyWindow(window, *trace);
+  if (!trace.ok()) return trace;
+  ApplyWindow(window, *trace);
+  if (LastArrival(*trace).seconds() > kMaxArrivalSeconds) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": at this rate the last request arrives after ",
+                                                   LastArrival(*trace).seconds(), " s, more than ", kMaxArrivalSeconds,
+                                                   "; give a higher rate or a duration"));
+  }
   return trace;
 }
 

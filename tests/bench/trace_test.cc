@@ -210,6 +210,12 @@ TEST_F(TraceFile, WithoutADurationTheLastArrivalEndsTheRun) {
   EXPECT_THAT(trace->requests, SizeIs(2));
 }
 
+TEST_F(TraceFile, ARateThatMovesArrivalsBeyondAllTimeIsAFault) {
+  const auto trace = OpenTrace(Plain(kPlain), {1e-9, std::nullopt, Duration()}, 1);
+  EXPECT_THAT(std::string(trace.status().message()), ::testing::HasSubstr("more than 1e+09; give a higher rate"));
+  EXPECT_TRUE(OpenTrace(Plain(kPlain), {1e-9, Duration::Seconds(5), Duration()}, 1).ok());
+}
+
 TEST_F(TraceFile, TheSharedTraceMatchesItsPublishedFigures) {
   const std::string path = SourcePath("../shared/traces/azure23_conv_a.csv");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;

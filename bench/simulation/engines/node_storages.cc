@@ -73,7 +73,7 @@ void NodeStorages::EndReads(size_t node, uint64_t serial) {
   ScheduleEnd(node);
 }
 
-std::vector<NodeReport> NodeStorages::Page(size_t node, bool goes_on) {
+std::vector<NodeReport> NodeStorages::Page(size_t node, std::optional<Duration> pause) {
   CatchUp(node);
   ScheduleEnd(node);
   const double others = 1 - RateOf(node);
@@ -86,7 +86,7 @@ std::vector<NodeReport> NodeStorages::Page(size_t node, bool goes_on) {
     report.storage_pressure = others + (1 - others) * busy;
     reports.push_back(report);
   }
-  if (goes_on) events_.Schedule(events_.now() + kEvery, Occurrence::kNodePage, node);
+  if (pause) events_.Schedule(events_.now() + *pause, Occurrence::kNodePage, node);
   return reports;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "bench/simulation/engines/event_queue.h"
@@ -30,8 +31,8 @@ class NodeStorages {
   bool Delays(size_t replica, StorageNeed need, uint64_t request, uint64_t tries);
   // A kReadEnds of the node; void where the serial number is outdated.
   void EndReads(size_t node, uint64_t serial);
-  // A kNodePage of the node: the reports about its replicas. The next page follows while `goes_on`.
-  std::vector<NodeReport> Page(size_t node, bool goes_on);
+  // A kNodePage of the node: the reports about its replicas. The next page follows after `pause`, if there is one.
+  std::vector<NodeReport> Page(size_t node, std::optional<Duration> pause);
 
  private:
   struct Read {

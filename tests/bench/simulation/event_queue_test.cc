@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <vector>
 
 namespace penstock::bench {
 namespace {
@@ -44,6 +45,41 @@ TEST(EventQueue, TheClockNeverGoesBack) {
       queue.Schedule(last + Duration::Microseconds(static_cast<int64_t>(random() % 50)), Occurrence::kTimer, k);
     }
   }
+}
+
+TEST(EventQueue, ARoutineLeavesOutALongTimeWithoutAnyOtherEvent) {
+  const Duration period = Duration::Milliseconds(250);
+  EventQueue queue;
+  queue.Schedule(Instant::FromSeconds(1), Occurrence::kArrival, 0);
+  queue.Schedule(Instant::FromSeconds(1e7), Occurrence::kArrival, 1);
+  queue.Schedule(Instant(), Occurrence::kSample, 0);
+  int samples = 0;
+  std::vector<Instant> others;
+  Instant last_sample;
+  while (!queue.empty() && others.size() < 2) {
+    const Scheduled event = queue.Next();
+    if (!IsRoutine(event.kind)) {
+      others.push_back(event.at);
+      continue;
+    }
+    ++samples;
+    EXPECT_EQ((event.at - Instant()).nanoseconds() % period.nanoseconds(), 0) << "it stays in step";
+    last_sample = event.at;
+    queue.Schedule(queue.now() + queue.IdlePause(period), Occurrence::kSample, 0);
+  }
+  EXPECT_EQ(others.back(), Instant::FromSeconds(1e7));
+  EXPECT_EQ(last_sample, Instant::FromSeconds(1e7) - period) << "it runs again before the next event";
+  EXPECT_LT(samples, 5 * (EventQueue::kQuiet + EventQueue::kLead).seconds());
+}
+
+TEST(EventQueue, ARoutineLeavesNothingOutSoonAfterAnotherEvent) {
+  EventQueue queue;
+  queue.Schedule(Instant::FromSeconds(1), Occurrence::kStepEnd, 0);
+  queue.Schedule(Instant::FromSeconds(599), Occurrence::kMeasure, 0);
+  queue.Schedule(Instant::FromSeconds(1e6), Occurrence::kArrival, 0);
+  queue.Next();
+  queue.Next();
+  EXPECT_EQ(queue.IdlePause(Duration::Seconds(1)), Duration::Seconds(1));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
 
 #include "tests/bench/simulation/simulation_fixture.h"
 
@@ -58,6 +59,32 @@ SimulationOptions Quick() {
   options.window = Duration::Seconds(10);
   options.prompt_error = 0;
   return options;
+}
+
+TEST(FleetSimulation, ALongIdleTimeCostsFewEvents) {
+  ScriptedCore core(AllTo(0));
+  const SimulationOutcome outcome =
+      FleetSimulation(FleetOf(1), core, Quick()).Run({ArrivalAt(1, 100, 5), ArrivalAt(1e7, 100, 5)});
+  ASSERT_EQ(outcome.records.size(), 2u);
+  EXPECT_EQ(outcome.records[1].fate, Fate::kFinished);
+  // Two link delays of 0.5 ms, a prefill step of 20 ms, four decode steps of 10 ms.
+  EXPECT_EQ(outcome.records[1].end, Duration::Seconds(1e7) + Duration::Milliseconds(61));
+  const std::vector<EngineReport> reports = core.All<EngineReport>();
+  EXPECT_LT(reports.size(), 4000u);
+  EXPECT_GT(reports[reports.size() - 2].sampled_at, Instant::FromSeconds(1e7 - 1)) << "the router is up to date";
+}
+
+TEST(FleetSimulation, TenantsWithoutARequestAreNotTold) {
+  ScriptedCore core(AllTo(0));
+  SimulatedFleetSpec spec = FleetOf(1);
+  for (uint64_t i = 1; i <= 1000; ++i) spec.fleet.tenants.push_back({TenantId(i), "t" + std::to_string(i)});
+  SimulatedArrival arrival = ArrivalAt(1, 100, 5);
+  arrival.tenant = TenantId(7);
+  FleetSimulation(spec, core, Quick()).Run({arrival});
+  const std::vector<FleetChanged> told = core.All<FleetChanged>();
+  ASSERT_EQ(told.size(), 1u);
+  ASSERT_EQ(told[0].fleet.tenants.size(), 1u);
+  EXPECT_EQ(told[0].fleet.tenants[0].name, "t7");
 }
 
 TEST(FleetSimulation, ARequestIsToldFromItsArrivalToItsEnd) {

@@ -27,7 +27,7 @@ class NodeStoragesTest : public ::testing::Test {
       const Scheduled event = events_.Next();
       if (event.kind == Occurrence::kReadEnds) storages_.EndReads(event.subject, event.detail);
       if (event.kind == Occurrence::kSubmit) read[event.subject] = events_.elapsed().seconds();
-      if (event.kind == Occurrence::kNodePage) pages_.push_back(storages_.Page(event.subject, false));
+      if (event.kind == Occurrence::kNodePage) pages_.push_back(storages_.Page(event.subject, std::nullopt));
     }
     return read;
   }
