@@ -96,6 +96,30 @@ TEST_F(ReserverTest, OneEventPaysForOneSearch) {
   EXPECT_TRUE(second->waiting.reservation.replica.has_value());
 }
 
+// The margin over the mean would else refuse it: its deadline ends the wait, and the memory stood empty for nothing.
+TEST_F(ReserverTest, InTheLastTenthOfTheGoalAReservedRequestNeedsRoomByTheMeanOnly) {
+  Begin(true);
+  Run(100, 10'000, 50);
+  RequestState* reserved = Blocked(1, 14'000);
+  RequestState* other = Blocked(2, 14'000);
+  ASSERT_TRUE(reserved->waiting.reservation.replica.has_value());
+  ASSERT_FALSE(other->waiting.reservation.replica.has_value());
+  const Duration tenth = Duration::Seconds(0.1 * test_->rooms.fleet.GoalsOf(*reserved).ttft.seconds());
+  int before = 0;
+  int after = 0;
+  for (int ms = 0; ms < 2000; ms += 10) {
+    const Duration left = test_->rooms.lateness.NextCheck(*reserved, test_->now) - test_->now;
+    reserver_->OnBlocked(reserved, test_->now);
+    reserver_->OnBlocked(other, test_->now);
+    ASSERT_EQ(reserved->waiting.reservation.by_mean, left <= tenth) << left.seconds() << " s are left";
+    EXPECT_FALSE(other->waiting.reservation.by_mean) << "it has no reservation";
+    (left <= tenth ? after : before) += 1;
+    test_->Wait(Duration::Milliseconds(10));
+  }
+  EXPECT_GT(before, 0);
+  EXPECT_GT(after, 0);
+}
+
 TEST_F(ReserverTest, ARequestThatAnotherReasonBlocksGetsNone) {
   Begin(true);
   Run(100, 10'000, 50);

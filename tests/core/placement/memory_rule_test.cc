@@ -86,6 +86,32 @@ TEST(ForecastRule, TheBoundAtOneHorizonIsNeverAboveTheBound) {
   EXPECT_TRUE(rule.SurelyAbove(peak.bound * 0.99, pool, peak.horizon, member, test.now));
 }
 
+// The prompts, in steps of 50 tokens, for which a pool of 20,000 has room by the mean only.
+int RoomByTheMeanOnly(bool overflow_fatal) {
+  Fleet fleet = MakeFleet(Pool(20'000));
+  fleet.pools[0].overflow_fatal = overflow_fatal;
+  TestRooms test(fleet);
+  test.Decoding(1, 5'000);
+  int found = 0;
+  uint64_t id = 1;
+  for (int64_t prompt = 5'000; prompt < 20'000; prompt += 50) {
+    RequestState* request = test.New(++id, prompt);
+    request->arrived.prompt_sigma = 0.03;
+    request->arrived.max_output = Tokens(10);
+    const bool with_margin = ShareWith(test, request).has_value();
+    request->waiting.reservation.by_mean = true;
+    const bool by_mean = ShareWith(test, request).has_value();
+    EXPECT_TRUE(by_mean || !with_margin) << prompt;
+    found += by_mean && !with_margin ? 1 : 0;
+  }
+  return found;
+}
+
+TEST(MemoryTest, ARequestThatIsHeldToTheMeanNeedsNoMarginWhereAnOverflowIsNotFatal) {
+  EXPECT_GT(RoomByTheMeanOnly(false), 0);
+  EXPECT_EQ(RoomByTheMeanOnly(true), 0);
+}
+
 // All its memory could be lent: the bound is that of the present amounts.
 TEST(ForecastRule, TheBoundAtOneHorizonCountsWhatStreamsHoldThatCouldLendAll) {
   TestRooms test(Pool(100'000));
