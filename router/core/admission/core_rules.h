@@ -12,6 +12,7 @@
 #include "router/core/books/forecasts.h"
 #include "router/core/placement/guards.h"
 #include "router/core/placement/memory_test.h"
+#include "router/core/placement/search.h"
 #include "router/core/queue/lane_order.h"
 #include "router/core/queue/lateness.h"
 
@@ -32,6 +33,8 @@ struct CoreRules {
   // Requests of a lane that have a reservation at a time. Untuned: one per replica of a small fleet.
   size_t reservations = 8;
   std::vector<Guard> guards = AllGuards();
+  // In large fleets.
+  SearchEffort search;
   std::unique_ptr<const MemoryRule> memory = std::make_unique<ForecastRule>();
   // The books are recounted after every so many events: tests recount after each.
   int64_t events_per_recount = 4096;

@@ -28,7 +28,7 @@ struct Rooms {
         reservations(fleet, forecasts, rules.reservations),
         memory(fleet, forecasts, reservations, std::move(rules.memory)),
         placement({fleet, servers, forecasts, requests, running, work}, memory, floors, std::move(rules.guards),
-                  rules.first_prefill) {}
+                  rules.search, rules.first_prefill) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 

@@ -38,6 +38,7 @@ void Verdicts::Send(RequestState* request, const Choice& choice, Instant now, st
   request->running.hinted = HintedTokens(*request, choice.replica, rooms_.fleet.replica(replica));
   if (request->running.hinted > Tokens(0)) ++hinted_;
   rooms_.servers.sessions.Sent(arrived.session, arrived.tenant, replica, request->Prompt());
+  if (rooms_.servers.Of(arrived.model).size() > kSmallFleet) rooms_.work.Charge(kDispatchTries);
   rooms_.running.Start(request, replica, rooms_.placement.GrowthOf(choice), choice.expected_ttft, now);
   request->stage.decode = choice.expected_ttft - request->stage.ahead;
   const std::optional<PrefillOrder> prefill = rooms_.placement.pairs.Send(request, now);

@@ -55,6 +55,7 @@ std::optional<FirstPrefill::Offer> FirstPrefill::BestOffer(const RequestState& r
     if (const std::optional<Offer> offer = OfferOf(request, own->value(), choice, now)) return offer;
   }
   std::optional<Offer> best;
+  size_t asked = 0;
   servers_.DeepestHolders(request, holders_);
   if (IsLarge(request)) holders_.resize(std::min(kMostOffers, holders_.size()));
   std::sort(holders_.begin(), holders_.end(),
@@ -62,8 +63,10 @@ std::optional<FirstPrefill::Offer> FirstPrefill::BestOffer(const RequestState& r
   for (const auto& [index, most] : holders_) {
     if (index == choice.replica || !request.MayUse(index)) continue;
     const std::optional<Offer> offer = OfferOf(request, index, choice, now);
+    ++asked;
     if (offer && (!best || offer->gain > best->gain)) best = offer;
   }
+  if (IsLarge(request)) work_.Charge(asked);
   return best;
 }
 

@@ -32,7 +32,7 @@ namespace penstock {
 class FirstPrefill {
  public:
   // `on`: false in ablations, where no request waits.
-  FirstPrefill(const FleetState& fleet, const Servers& servers, const MemoryTest& memory, const WorkList& work, bool on)
+  FirstPrefill(const FleetState& fleet, const Servers& servers, const MemoryTest& memory, WorkList& work, bool on)
       : fleet_(fleet), servers_(servers), memory_(memory), work_(work), on_(on) {}
 
   // The fleet has a new description.
@@ -77,7 +77,7 @@ class FirstPrefill {
   const FleetState& fleet_;
   const Servers& servers_;
   const MemoryTest& memory_;
-  const WorkList& work_;
+  WorkList& work_;
   const std::vector<Guard> guards_ = AllGuards();
   const bool on_;
   std::vector<PrefillWork> ahead_;  // One entry per replica.
@@ -88,8 +88,8 @@ class FirstPrefill {
 class PatientPlacement : public Placement {
  public:
   PatientPlacement(const FleetState& fleet, const Servers& servers, WorkList& work, MemoryTest& memory, Floors& floors,
-                   std::vector<Guard> guards, bool waits)
-      : Placement(fleet, servers, work, memory, floors, std::move(guards)),
+                   std::vector<Guard> guards, const SearchEffort& effort, bool waits)
+      : Placement(fleet, servers, work, memory, floors, std::move(guards), effort),
         first_prefill(fleet, servers, memory, work, waits) {}
 
   // The best of the replicas to try; none also where the request waits for the prefill of another one.

@@ -13,8 +13,9 @@ namespace penstock {
 
 class PairedPlacement : public PatientPlacement {
  public:
-  PairedPlacement(const Pairs::Books& books, MemoryTest& memory, Floors& floors, std::vector<Guard> guards, bool waits)
-      : PatientPlacement(books.fleet, books.servers, books.work, memory, floors, std::move(guards), waits),
+  PairedPlacement(const Pairs::Books& books, MemoryTest& memory, Floors& floors, std::vector<Guard> guards,
+                  const SearchEffort& effort, bool waits)
+      : PatientPlacement(books.fleet, books.servers, books.work, memory, floors, std::move(guards), effort, waits),
         pairs(books, memory) {}
 
   // PatientPlacement::ChooseOrWait, and no choice where no prefill replica can take the prompt.

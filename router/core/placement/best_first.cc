@@ -113,8 +113,9 @@ void BestFirst::Begin(const RequestState& request, Tokens needed, double price, 
   for (const auto& [kind, group] : order.groups()) AddGroup(kind, group);
 }
 
-const BestFirst::Candidate* BestFirst::First() {
-  while (!heads_.empty() && (candidates_.empty() || !IsBehind(heads_.front().bound, candidates_.front()))) Advance();
+const BestFirst::Candidate* BestFirst::First(size_t most) {
+  const auto more = [&] { return looks_ < most && !IsBehind(heads_.front().bound, candidates_.front()); };
+  while (!heads_.empty() && (candidates_.empty() || more())) Advance();
   return candidates_.empty() ? nullptr : &candidates_.front();
 }
 

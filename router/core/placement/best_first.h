@@ -5,8 +5,8 @@
 // hold most of its prompt, and the one of its hint (hints.h), are bounded one by one. The others of a group
 // (floor_order.h) follow in the order of their floors, as far as they are asked for. Servers that surely cannot take
 // the request are passed over, whole groups at once. Invariant: no server that is not returned yet has a bound below
-// one that was. Owned by Search; a walk ends with the event. Begin is O(holders + groups), Next O(log groups) for each
-// server looked at.
+// one that was, unless fewer looks were asked for. Owned by Search; a walk ends with the event. Begin is O(holders +
+// groups), Next O(log groups) for each server looked at.
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_BEST_FIRST_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_BEST_FIRST_H_
 
@@ -38,8 +38,9 @@ class BestFirst {
   // `needed` is the length that a replica must be able to hold, `price` that of a whole pool. `request` must outlive
   // the walk.
   void Begin(const RequestState& request, Tokens needed, double price, Instant now);
-  // The candidate of the least bound; null: none is left. It stays first until Pop.
-  const Candidate* First();
+  // The candidate of the least bound; null: none is left. It stays first until Pop. After `most` looks at servers, the
+  // least bound among those is taken as the least of all.
+  const Candidate* First(size_t most);
   void Pop();
 
   // Why servers were passed over so far.

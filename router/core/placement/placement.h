@@ -21,12 +21,12 @@ namespace penstock {
 class Placement {
  public:
   Placement(const FleetState& fleet, const Servers& servers, WorkList& work, MemoryTest& memory, Floors& floors,
-            std::vector<Guard> guards)
+            std::vector<Guard> guards, const SearchEffort& effort = {})
       : fleet_(fleet),
         servers_(servers),
         memory_(memory),
         floors_(floors),
-        search_(fleet, servers, memory, floors, work, guards),
+        search_(fleet, servers, memory, floors, work, guards, effort),
         guards_(std::move(guards)),
         scores_(AllScores()) {}
 

@@ -1,12 +1,13 @@
 #include "router/core/placement/search.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock {
 namespace {
 
-// Tries that an event must be able to pay for before a large fleet is searched: a few tries would find a poor choice.
-constexpr size_t kLeastBudget = 16;
+// A few tries would find a poor choice: an event that can pay for less than this leaves the search to the next one.
+constexpr double kLeastBudget = 24;
 // The cost of a try, of a look at one horizon and of a bound in a large fleet, in tries of a small one. Its replicas
 // are not in the caches of the processor (bench/results/decision-cost.md).
 constexpr double kTry = 3;
@@ -18,12 +19,13 @@ constexpr double kFurtherTry = 1;
 }  // namespace
 
 Search::Search(const FleetState& fleet, const Servers& servers, const MemoryTest& memory, Floors& floors,
-               WorkList& work, const std::vector<Guard>& guards)
+               WorkList& work, const std::vector<Guard>& guards, const SearchEffort& effort)
     : fleet_(fleet),
       servers_(servers),
       memory_(memory),
       floors_(floors),
       work_(work),
+      effort_(effort),
       best_first_(servers, floors, std::any_of(guards.begin(), guards.end(), [](const Guard& guard) {
                     return guard.reason == WaitReason::kRunway;
                   })) {}
@@ -33,7 +35,7 @@ bool Search::Begin(RequestState* request, Tokens needed, Instant now) {
   now_ = now;
   price_.reset();
   by_bound_ = false;
-  unpaid_ = 0;
+  account_ = {0, effort_.first, false};
   next_ = 0;
   replicas_.clear();
   return servers_.Of(request->arrived.model).size() <= kSmallFleet ? BeginSmall() : BeginLarge(needed);
@@ -59,7 +61,7 @@ bool Search::BeginLarge(Tokens needed) {
     AddOpened();
     return !replicas_.empty();
   }
-  if (work_.budget() < kLeastBudget) return false;
+  if (static_cast<double>(work_.budget()) < kLeastBudget) return false;
   by_bound_ = true;
   ForgetOpened();
   best_first_.Begin(*request_, needed, *price_, now_);
@@ -93,9 +95,12 @@ bool Search::LooksWorse(const BestFirst::Candidate& candidate, const Choice& bes
   return memory_.SurelyAbove(most, *request_, replica, now_);
 }
 
-bool Search::Pay(double tries) {
-  unpaid_ += tries;
-  for (; unpaid_ >= 1; unpaid_ -= 1) {
+bool Search::Pay(double tries, bool found) {
+  if (found && !std::exchange(account_.found, true)) account_.left = effort_.rest;
+  account_.left -= tries;
+  if (account_.left < 0) return false;
+  account_.unpaid += tries;
+  for (; account_.unpaid >= 1; account_.unpaid -= 1) {
     if (!work_.Spend(1)) return false;
   }
   return true;
@@ -108,11 +113,11 @@ void Search::Interrupt() {
 }
 
 std::optional<size_t> Search::NextByBound(const Choice* best) {
-  while (const BestFirst::Candidate* candidate = best_first_.First()) {
+  while (const BestFirst::Candidate* candidate = best_first_.First(effort_.looks)) {
     if (best != nullptr && IsWorse(*candidate, *best)) return std::nullopt;
     const bool worse = best != nullptr && LooksWorse(*candidate, *best);
     const double looks = kBound * static_cast<double>(best_first_.TakeLooks());
-    const bool paid = Pay(looks + (worse ? kLook : best != nullptr ? kFurtherTry : kTry));
+    const bool paid = Pay(looks + (worse ? kLook : best != nullptr ? kFurtherTry : kTry), best != nullptr);
     // The first try is free where looks have cost all: so every event gets on, however large the fleet.
     if (!paid && !replicas_.empty()) {
       if (best == nullptr) Interrupt();

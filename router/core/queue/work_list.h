@@ -6,6 +6,7 @@
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_WORK_LIST_H_
 #define PENSTOCK_ROUTER_CORE_QUEUE_WORK_LIST_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace penstock {
 inline constexpr size_t kTriesPerEvent = 48;
 // A refusal costs about as much as two tries.
 inline constexpr size_t kRefusalTries = 2;
+// A dispatch in a large fleet: its books are in no cache of the processor.
+inline constexpr size_t kDispatchTries = 6;
 
 class WorkList {
  public:
@@ -28,6 +31,8 @@ class WorkList {
 
   void StartEvent() { budget_ = kTriesPerEvent; }
   size_t budget() const { return budget_; }
+  // Work that was done counts as so many tries, as far as the event has them left.
+  void Charge(size_t tries) { budget_ -= std::min(budget_, tries); }
   // Pays for tries; false, and nothing is paid, when the event has too little left.
   bool Spend(size_t tries);
 

@@ -156,5 +156,74 @@ TEST_F(PumpTest, AfterAPumpNothingIsListedAsOpened) {
   EXPECT_FALSE(test_.rooms.work.Unfinished(kChat));
 }
 
+// Forty replicas are a large fleet: an event pays for a part of the searches only.
+class LargePumpTest : public AdmissionTest {
+ protected:
+  void SetUp() override {
+    FleetOptions options;
+    options.replicas = 40;
+    Begin(options);
+  }
+  // Prefill keeps the first token of a prompt of 34,000 from coming in time. Each replica must be tried to tell.
+  void KeepLongPromptsOut() {
+    for (uint32_t i = 0; i < 40; ++i) test_.Running(1000 + i, 4'000, i);
+    test_.UpdateFloors();
+  }
+  // The actions of one event, and of those that are due at once after it.
+  std::vector<std::vector<Action>> PumpUntilDone() {
+    test_.rooms.work.SetUnfinished(kChat, true);
+    std::vector<std::vector<Action>> events;
+    while (pump_.NextDue(test_.now) <= test_.now) {
+      events.push_back(PumpOpened());
+      if (events.size() == 200) {
+        ADD_FAILURE() << "an event is due at once for ever";
+        break;
+      }
+    }
+    return events;
+  }
+};
+
+TEST_F(LargePumpTest, WhatAnEventCannotPayForIsPlacedByTheNextOnesInOrder) {
+  for (uint64_t id = 1; id <= 12; ++id) test_.Waiting(id, 100);
+  const std::vector<std::vector<Action>> events = PumpUntilDone();
+  uint64_t next = 1;
+  for (const std::vector<Action>& event : events) {
+    EXPECT_GE(event.size(), 1u) << "each event gets on";
+    EXPECT_LE(event.size(), 4u) << "and is short";
+    for (const Action& action : event) {
+      ASSERT_TRUE(std::holds_alternative<Forward>(action)) << Text(event);
+      EXPECT_EQ(std::get<Forward>(action).request, RequestId(next++));
+    }
+  }
+  EXPECT_EQ(next, 13u);
+  EXPECT_TRUE(test_.rooms.waiting.lane(kChat).empty());
+}
+
+TEST_F(LargePumpTest, WhereNothingCanBePlacedEachReplicaIsTriedOnceAndTheEventsEnd) {
+  KeepLongPromptsOut();
+  for (uint64_t id = 1; id <= 3; ++id) test_.Waiting(id, 34'000);
+  const std::vector<std::vector<Action>> events = PumpUntilDone();
+  for (const std::vector<Action>& event : events) EXPECT_TRUE(event.empty()) << Text(event);
+  // 120 tries, of which an event pays for 14 at most.
+  EXPECT_GE(events.size(), 8u);
+  EXPECT_LE(events.size(), 20u);
+  for (uint64_t id = 1; id <= 3; ++id) {
+    EXPECT_TRUE(test_.rooms.placement.TriedEverywhere(*Find(id)));
+    EXPECT_EQ(Find(id)->waiting.reason, WaitReason::kFirstToken);
+  }
+  EXPECT_GT(pump_.NextDue(test_.now), test_.now) << "nothing is due before something changes or is late";
+}
+
+TEST_F(LargePumpTest, ASmallRequestBehindLongSearchesIsPlacedOnceTheyEnd) {
+  KeepLongPromptsOut();
+  for (uint64_t id = 1; id <= 3; ++id) test_.Waiting(id, 34'000);
+  test_.Waiting(4, 10);
+  std::vector<Action> all;
+  for (const std::vector<Action>& event : PumpUntilDone()) all.insert(all.end(), event.begin(), event.end());
+  ASSERT_NE(Only<Forward>(all), nullptr) << Text(all);
+  EXPECT_EQ(Only<Forward>(all)->request, RequestId(4));
+}
+
 }  // namespace
 }  // namespace penstock::testing

@@ -12,9 +12,16 @@ namespace {
 constexpr uint64_t kFamilies = 3;
 constexpr uint64_t kSessions = 12;
 
+// An event, not the search, ends it.
+CoreRules WithoutLimits() {
+  CoreRules rules;
+  rules.search = {1e9, 1e9, 1'000'000};
+  return rules;
+}
+
 class RandomFleet {
  public:
-  RandomFleet(uint64_t seed, uint64_t replicas) : random_(seed), test_(Draw(replicas)) {
+  RandomFleet(uint64_t seed, uint64_t replicas) : random_(seed), test_(Draw(replicas), WithoutLimits()) {
     const uint64_t requests = Below(6 * replicas + 2);
     for (uint64_t i = 0; i < requests; ++i) Change();
     for (uint64_t i = 0; i < replicas / 8; ++i) Lend(static_cast<uint32_t>(Below(replicas)));

@@ -78,7 +78,9 @@ TEST_F(SearchTest, OfALargeFleetTheEmptiestReplicasComeFirst) {
   Configure(MakeFleet(ManyReplicas(40)));
   for (uint32_t i = 0; i < 30; ++i) test_.Decoding(100 + i, 10'000 - 100 * i, i);
   test_.UpdateFloors();
-  const std::vector<size_t> first = Next(13);
+  std::vector<size_t> first = AllInEvents();
+  ASSERT_EQ(first.size(), 40u);
+  first.resize(13);
   EXPECT_TRUE(std::all_of(first.begin(), first.begin() + 10, [](size_t index) { return index >= 30; }));
   EXPECT_EQ(std::vector<size_t>(first.begin() + 10, first.end()), (std::vector<size_t>{29, 28, 27}));
 }
@@ -101,10 +103,23 @@ TEST_F(SearchTest, TheOthersOfALargeFleetFollowAsEventsPayForThem) {
   Configure(MakeFleet(ManyReplicas(120)));
   std::vector<size_t> tried = AllInEvents();
   EXPECT_TRUE(search_.TriedEverywhere(*request_));
-  EXPECT_EQ(events_, 8) << "an event pays for 15 tries and their looks";
+  EXPECT_EQ(events_, 18) << "a search pays for 7 tries and their looks in one event";
   std::sort(tried.begin(), tried.end());
   EXPECT_EQ(tried.size(), 120u);
   EXPECT_TRUE(std::adjacent_find(tried.begin(), tried.end()) == tried.end()) << "each is tried once";
+}
+
+TEST_F(SearchTest, OnceAReplicaWasFoundAFewTriesMoreEndTheSearch) {
+  Configure(MakeFleet(ManyReplicas(120)));
+  ASSERT_TRUE(Begin());
+  ASSERT_TRUE(search_.Next(nullptr).has_value());
+  Choice best;
+  best.peak_share = 0.9;
+  size_t others = 0;
+  while (search_.Next(&best)) ++others;
+  EXPECT_EQ(others, 5u) << "of 119 that could be better";
+  EXPECT_FALSE(search_.TriedEverywhere(*request_));
+  EXPECT_TRUE(request_->waiting.failed_on.empty()) << "the next search begins anew";
 }
 
 TEST_F(SearchTest, AnEventThatHasSpentItsBudgetTriesNoReplica) {
@@ -132,7 +147,7 @@ TEST_F(SearchTest, AReplicaThatCannotHoldThePromptIsPassedOver) {
   Fleet fleet = MakeFleet(ManyReplicas(40));
   for (uint32_t i = 0; i < 30; ++i) fleet.replicas[i].max_context = Tokens(1000);
   Configure(fleet);
-  EXPECT_EQ(Next(), (std::vector<size_t>{30, 31, 32, 33, 34, 35, 36, 37, 38, 39}));
+  EXPECT_EQ(AllInEvents(), (std::vector<size_t>{30, 31, 32, 33, 34, 35, 36, 37, 38, 39}));
 }
 
 TEST_F(SearchTest, AReplicaWithMuchPrefillOnItsWayIsPassedOverUnlessItsCacheSavesAsMuch) {
