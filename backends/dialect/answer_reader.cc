@@ -131,7 +131,7 @@ bool AnswerScan::Take(char c) {
   const char closing = InObject() ? '}' : ']';
   switch (place_.expected) {
     case Expected::kBody:
-      return c == '{' && Open(c);
+      return (c == '{' || (c == '[' && AnswersLists(endpoint_))) && Open(c);
     case Expected::kFirst:
       if (c == closing) return Close();
       return InObject() ? BeginKey() : BeginValue(c);
@@ -282,7 +282,8 @@ bool AnswerScan::ReadPart(Part part, absl::string_view raw) {
 AnswerFacts ReadAnswer(Endpoint endpoint, absl::string_view body) {
   AnswerFacts facts;
   JsonScanner scanner(body);
-  const bool json = scanner.WholeObject([&](absl::string_view key) {
+  const bool list = AnswersLists(endpoint) && JsonScanner(body).SkipWholeList();
+  const bool json = list || scanner.WholeObject([&](absl::string_view key) {
     if (key == "usage") return ReadUsage(scanner, &facts.usage);
     facts.choices |= key == "choices";
     if (key == "choices") return scanner.ForEachElement([&] { return ReadChoice(scanner, &facts); });

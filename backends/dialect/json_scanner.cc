@@ -60,6 +60,13 @@ bool JsonScanner::TakeString(absl::string_view* raw) {
   return true;
 }
 
+bool JsonScanner::SkipWholeList() {
+  SkipSpace();
+  if (Peek() != '[' || !Skip()) return false;
+  SkipSpace();
+  return at_ == end_;
+}
+
 bool JsonScanner::Skip() {
   absl::string_view ignored;
   switch (Peek()) {

@@ -4,6 +4,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "backends/dialect/assembly/cut_object.h"
 #include "backends/dialect/finish_reason.h"
 #include "backends/dialect/messages/message_events.h"
 #include "backends/dialect/usage_reader.h"
@@ -55,6 +57,7 @@ bool ReadDelta(JsonScanner& scanner, ChatPiece* piece) {
     if (key == "reasoning_content" || key == "reasoning") {
       return piece->thinking.empty() ? TakeInside(scanner, &piece->thinking) : scanner.Skip();
     }
+    if (key == "refusal" && scanner.Peek() == '"') return scanner.TakeString(&piece->refusal);
     if (key == "tool_calls") return scanner.ForEachElement([&] { return ReadCall(scanner, piece); });
     return scanner.Skip();
   });
@@ -72,6 +75,7 @@ bool ReadChoice(JsonScanner& scanner, int64_t place, ChatPiece* piece) {
   });
   if (index != 0) return json;
   piece->text = choice.text;
+  piece->refusal = choice.refusal;
   piece->thinking = choice.thinking;
   piece->calls = std::move(choice.calls);
   piece->finish = std::move(choice.finish);
@@ -79,18 +83,43 @@ bool ReadChoice(JsonScanner& scanner, int64_t place, ChatPiece* piece) {
   return json;
 }
 
-// The reason of the end, and the stop string, as members.
-std::string ReasonJson(absl::string_view finish, absl::string_view stop, bool called) {
-  absl::string_view reason = called && finish == "stop" ? "tool_use" : AnthropicReason(finish);
-  if (!stop.empty() && finish == "stop") reason = "stop_sequence";
-  return absl::StrCat("\"stop_reason\":\"", reason,
-                      "\",\"stop_sequence\":", reason == "stop_sequence" ? stop : absl::string_view("null"));
+// The engine's words about an end, and the two facts beside them that decide its reason.
+struct Ending {
+  absl::string_view finish;
+  absl::string_view stop;
+  bool called = false;
+  bool refused = false;
+};
+
+absl::string_view ReasonOf(const Ending& ending) {
+  if (ending.finish != "stop") return AnthropicReason(ending.finish);
+  if (!ending.stop.empty()) return "stop_sequence";
+  return ending.refused ? "refusal" : ending.called ? "tool_use" : "end_turn";
 }
 
-bool IsObject(absl::string_view json) {
-  JsonScanner scanner(json);
-  return scanner.WholeObject([&](absl::string_view) { return scanner.Skip(); });
+// The reason of the end, and the stop string, as members.
+std::string ReasonJson(const Ending& ending) {
+  const absl::string_view reason = ReasonOf(ending);
+  return absl::StrCat("\"stop_reason\":\"", reason,
+                      "\",\"stop_sequence\":", reason == "stop_sequence" ? ending.stop : absl::string_view("null"));
 }
+
+// The block of a call in a whole message; empty: the output limit cut its name. None: its arguments are no object.
+std::optional<std::string> ToolBlock(const ToolCall& call, absl::string_view id, bool cut) {
+  std::string input;
+  if (call.object) {
+    input = std::string(call.arguments);
+  } else if (!AppendUnescaped(call.arguments, &input)) {
+    return std::nullopt;
+  }
+  if (absl::StripAsciiWhitespace(input).empty()) input = "{}";
+  if (cut) input = WholeMembers(input);
+  if (call.name.empty() && cut) return std::string();
+  if (call.name.empty() || !IsJsonObject(input)) return std::nullopt;
+  return absl::StrCat("{\"type\":\"tool_use\",\"id\":", id, ",\"name\":", call.name, ",\"input\":", input, "}");
+}
+
+std::string TextBlock(absl::string_view text) { return absl::StrCat("{\"type\":\"text\",\"text\":\"", text, "\"}"); }
 
 }  // namespace
 
@@ -141,10 +170,12 @@ void MessageWriter::TakeEvent(const SseSplitter::Event& event) {
     Open(Kind::kThinking, R"({"type":"thinking","thinking":"","signature":""})");
     Delta("thinking_delta", "thinking", piece.thinking);
   }
-  if (!piece.text.empty()) {
-    Open(Kind::kText, R"({"type":"text","text":""})");
-    Delta("text_delta", "text", piece.text);
+  for (const absl::string_view text : {piece.text, piece.refusal}) {
+    if (text.empty()) continue;
+    Open(Kind::kText, TextBlock(""));
+    Delta("text_delta", "text", text);
   }
+  refused_ |= !piece.refusal.empty();
   for (const ToolCall& call : piece.calls) {
     mixed_up_ = !TakeCall(call);
     if (mixed_up_) return;
@@ -209,7 +240,7 @@ void MessageWriter::End() {
   if (std::exchange(ended_, true)) return;
   Close();
   absl::StrAppend(&out_, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{",
-                  ReasonJson(finish_, stop_, call_ >= 0),
+                  ReasonJson({finish_, stop_, call_ >= 0, refused_}),
                   "},\"usage\":", usage_ ? MessageUsage(*usage_) : OutputUsage(Tokens(0)), "}\n\n", kMessageStop);
 }
 
@@ -219,30 +250,21 @@ std::optional<std::string> MessageWriter::Whole(absl::string_view body) const {
   std::string message =
       absl::StrCat("{\"id\":", OwnOr(piece.id, "msg_", 0), ",\"type\":\"message\",\"role\":\"assistant\",\"model\":",
                    piece.model.empty() ? "\"\"" : piece.model, ",\"content\":[");
-  const char* before = "";
+  std::vector<std::string> blocks;
   if (!piece.thinking.empty()) {
-    absl::StrAppend(&message, "{\"type\":\"thinking\",\"thinking\":\"", piece.thinking, "\",\"signature\":\"\"}");
-    before = ",";
+    blocks.push_back(absl::StrCat("{\"type\":\"thinking\",\"thinking\":\"", piece.thinking, "\",\"signature\":\"\"}"));
   }
-  if (!piece.text.empty()) {
-    absl::StrAppend(&message, before, "{\"type\":\"text\",\"text\":\"", piece.text, "\"}");
-    before = ",";
+  for (const absl::string_view text : {piece.text, piece.refusal}) {
+    if (!text.empty()) blocks.push_back(TextBlock(text));
   }
   for (size_t i = 0; i < piece.calls.size(); ++i) {
     const ToolCall& call = piece.calls[i];
-    std::string input;
-    if (call.object) {
-      input = std::string(call.arguments);
-    } else if (!AppendUnescaped(call.arguments, &input)) {
-      return std::nullopt;
-    }
-    if (absl::StripAsciiWhitespace(input).empty()) input = "{}";
-    if (call.name.empty() || !IsObject(input)) return std::nullopt;
-    absl::StrAppend(&message, before, "{\"type\":\"tool_use\",\"id\":", OwnOr(call.id, "toolu_", i),
-                    ",\"name\":", call.name, ",\"input\":", input, "}");
-    before = ",";
+    auto block = ToolBlock(call, OwnOr(call.id, "toolu_", i), piece.finish == "length");
+    if (!block) return std::nullopt;
+    if (!block->empty()) blocks.push_back(*std::move(block));
   }
-  return absl::StrCat(message, "],", ReasonJson(piece.finish, piece.stop, !piece.calls.empty()),
+  const Ending ending{piece.finish, piece.stop, !piece.calls.empty(), !piece.refusal.empty()};
+  return absl::StrCat(message, absl::StrJoin(blocks, ","), "],", ReasonJson(ending),
                       ",\"usage\":", MessageUsage(piece.usage.value_or(Usage{Tokens(0), Tokens(0), Tokens(0)})), "}");
 }
 

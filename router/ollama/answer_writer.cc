@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "backends/dialect/assembly/cut_object.h"
 #include "backends/dialect/json_scanner.h"
 #include "base/json_string.h"
 #include "router/openai/error/api_error.h"
@@ -29,11 +30,6 @@ bool TakeArguments(JsonScanner& scanner, std::string& out) {
   if (!scanner.TakeRaw(&raw)) return false;
   out.assign(raw.data(), raw.size());
   return true;
-}
-
-bool IsObject(absl::string_view text) {
-  JsonScanner scanner(text);
-  return scanner.WholeObject([&scanner](absl::string_view) { return scanner.Skip(); });
 }
 
 }  // namespace
@@ -77,7 +73,7 @@ bool AnswerWriter::ReadToolCalls(Scanner& scanner) {
 template <class Scanner>
 bool AnswerWriter::ReadMessage(Scanner& scanner, Texts& texts) {
   return scanner.ForEachMember([&](absl::string_view key) {
-    if (key == "content") return TakeText(scanner, texts.content);
+    if (key == "content" || key == "refusal") return TakeText(scanner, texts.content);
     if (key == "reasoning_content" || key == "reasoning") return TakeText(scanner, texts.thinking);
     return key == "tool_calls" ? ReadToolCalls(scanner) : scanner.Skip();
   });
@@ -121,8 +117,9 @@ std::string AnswerWriter::ToolCallsJson() const {
   for (const ToolCall& call : tools_) {
     if (call.name.empty()) continue;
     std::string arguments = call.arguments.empty() ? "{}" : call.arguments;
+    if (finish_ == "length") arguments = WholeMembers(arguments);
     // Ollama's clients read an object.
-    if (!IsObject(arguments)) arguments = absl::StrCat("{\"arguments\":", JsonQuote(call.arguments), "}");
+    if (!IsJsonObject(arguments)) arguments = absl::StrCat("{\"arguments\":", JsonQuote(call.arguments), "}");
     absl::StrAppend(&json, json.size() > 1 ? "," : "", "{\"function\":{\"name\":", JsonQuote(call.name),
                     ",\"arguments\":", arguments, "}}");
   }

@@ -1,7 +1,8 @@
 // Answers of OpenAI's dialect as lines of Ollama's own. Pure: times are arguments.
 //
 // Each event of a stream becomes a line or none. The pieces of a tool call wait for its end, because Ollama's dialect
-// gives the arguments as an object. The last line has the counts and the durations. One owner; the output string is the
+// gives the arguments as an object. Of a call that the output limit cut, it has the members that are whole. The text of
+// a refusal is content. The last line has the counts and the durations. One owner; the output string is the
 // caller's, so a line allocates little.
 #ifndef PENSTOCK_ROUTER_OLLAMA_ANSWER_WRITER_H_
 #define PENSTOCK_ROUTER_OLLAMA_ANSWER_WRITER_H_

@@ -195,6 +195,41 @@ TEST(MessageWriter, AWholeChatIsAMessage) {
       "usage":{"input_tokens":9,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":3}})"));
 }
 
+json WholeOf(const std::string& message, const std::string& finish) {
+  const auto whole = MessageWriter(0xa).Whole(
+      absl::StrCat(R"({"choices":[{"message":)", message, R"(,"finish_reason":")", finish, "\"}]}"));
+  EXPECT_TRUE(whole.has_value()) << message;
+  return whole ? json::parse(*whole) : json();
+}
+
+TEST(MessageWriter, ACallThatTheOutputLimitCutHasTheMembersThatAreWhole) {
+  const std::string first = R"({"id":"t1","function":{"name":"f","arguments":"{\"a\":1}"}})";
+  const auto with = [&](const std::string& last) { return R"({"tool_calls":[)" + first + "," + last + "]}"; };
+  json cut = WholeOf(with(R"({"id":"t2","function":{"name":"g","arguments":"{\"b\": 2, \"city\": \"Par"}})"), "length");
+  EXPECT_EQ(cut["stop_reason"], "max_tokens");
+  EXPECT_EQ(cut["content"][0]["input"], json::parse(R"({"a":1})"));
+  EXPECT_EQ(cut["content"][1]["input"], json::parse(R"({"b":2})"));
+  cut = WholeOf(with(R"({"id":"t2","function":{"name":"g","arguments":"{\"ci"}})"), "length");
+  EXPECT_EQ(cut["content"][1]["input"], json::object());
+  cut = WholeOf(with(R"({"id":"t2","function":{"name":null,"arguments":""}})"), "length");
+  EXPECT_EQ(cut["content"].size(), 1u);
+}
+
+TEST(MessageWriter, ARefusalIsTextAndTheReasonOfTheEnd) {
+  const json whole = WholeOf(R"({"content":null,"refusal":"I \"can't\"."})", "stop");
+  EXPECT_EQ(whole["content"], json::parse(R"([{"type":"text","text":"I \"can't\"."}])"));
+  EXPECT_EQ(whole["stop_reason"], "refusal");
+  EXPECT_EQ(WholeOf(R"({"refusal":"no"})", "length")["stop_reason"], "max_tokens");
+  EXPECT_EQ(WholeOf(R"({"content":"yes","refusal":null})", "stop")["stop_reason"], "end_turn");
+  const auto events = EventsOf(kOpening + Chunk(R"({"content":"Well. "})") + Chunk(R"({"refusal":"I "})") +
+                               Chunk(R"({"refusal":"can't."})") + kStopped + kUsageChunk + kEndMark);
+  EXPECT_EQ(TypesOf(events), (std::vector<std::string>{"message_start", "content_block_start", "content_block_delta",
+                                                       "content_block_delta", "content_block_delta",
+                                                       "content_block_stop", "message_delta", "message_stop"}));
+  EXPECT_EQ(events[3]["delta"], json::parse(R"({"type":"text_delta","text":"I "})"));
+  EXPECT_EQ(events[6]["delta"]["stop_reason"], "refusal");
+}
+
 TEST(MessageWriter, AWholeAnswerWithoutAnEndOrWithBadArgumentsIsNoMessage) {
   EXPECT_FALSE(MessageWriter(0xa).Whole("[1]").has_value());
   EXPECT_FALSE(MessageWriter(0xa).Whole(R"({"choices":[{"message":{"content":"a"}}]})").has_value());

@@ -49,6 +49,30 @@ TEST(AnswerScan, ACutMayLieAnywhere) {
   }
 }
 
+// Both readers: whether the answer is malformed.
+bool Malformed(Endpoint endpoint, const std::string& body) {
+  const AnswerFacts whole = ReadAnswer(endpoint, body);
+  for (const size_t piece : {1, 2, 5, 100}) ExpectSame(InPieces(endpoint, body, piece), whole);
+  return whole.malformed;
+}
+
+TEST(AnswerScan, AListIsAnAnswerWhereAnEngineGivesOne) {
+  const std::string list = R"( [{"score":0.9,"usage":{"prompt_tokens":3},"error":{"a":1}},{"index":1}, 7] )";
+  for (const Endpoint endpoint : {Endpoint::kRerank, Endpoint::kScore, Endpoint::kPooling, Endpoint::kClassify,
+                                  Endpoint::kTokenize, Endpoint::kDetokenize}) {
+    EXPECT_FALSE(Malformed(endpoint, list));
+    ExpectSame(ReadAnswer(endpoint, list), AnswerFacts());
+    EXPECT_FALSE(Malformed(endpoint, "[]"));
+    for (const char* bad : {"[1", "[1 {}", "[1,]", "[1}", "[] []", "[]{}", "\"x\"", "7", "[\"\xFF\"]", "]", ""}) {
+      EXPECT_TRUE(Malformed(endpoint, bad)) << bad;
+    }
+  }
+  for (const Endpoint endpoint : {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses,
+                                  Endpoint::kMessages, Endpoint::kModerations}) {
+    EXPECT_TRUE(Malformed(endpoint, list));
+  }
+}
+
 TEST(AnswerScan, AnErrorIsOneWhateverItsStatusAndAnEmptyOneIsNone) {
   const std::string good = R"("choices":[{"finish_reason":"stop"}])";
   const auto expect = [](Endpoint endpoint, const std::string& body, bool error) {

@@ -109,6 +109,39 @@ TEST(OllamaAnswer, ArgumentsThatAreAnObjectAlreadyStayThatObject) {
   EXPECT_EQ(answer["message"]["tool_calls"][0]["function"]["arguments"], Json::parse(R"({"a":{"b":[1]}})"));
 }
 
+// Both forms of one answer: the lines of a stream, and the object.
+Json CallsOf(const std::string& calls, const std::string& finish) {
+  AnswerWriter lines(Call::kChat, "m", At(0)), whole(Call::kChat, "m", At(0));
+  const std::string end = R"({"tool_calls":)" + calls + R"(},"finish_reason":")" + finish + "\"}]}";
+  std::string out;
+  lines.Event(R"({"choices":[{"delta":)" + end, kWhen, At(1), out);
+  lines.End(kWhen, At(2), out);
+  const Json answer = Json::parse(whole.Whole(R"({"choices":[{"message":)" + end, kWhen, At(2)));
+  EXPECT_EQ(Lines(out)[0]["message"], answer["message"]);
+  EXPECT_EQ(answer["done_reason"], finish == "length" ? "length" : "stop");
+  return answer["message"]["tool_calls"];
+}
+
+TEST(OllamaAnswer, ACallThatTheOutputLimitCutHasTheMembersThatAreWhole) {
+  const std::string cut = R"([{"index":0,"function":{"name":"f","arguments":"{\"city\": \"Rome\", \"day\": \"Mon"}}])";
+  EXPECT_EQ(CallsOf(cut, "length")[0]["function"]["arguments"], Json::parse(R"({"city":"Rome"})"));
+  EXPECT_TRUE(CallsOf(cut, "stop")[0]["function"]["arguments"]["arguments"].is_string());
+  EXPECT_EQ(
+      CallsOf(R"([{"index":0,"function":{"name":"f","arguments":"{\"ci"}}])", "length")[0]["function"]["arguments"],
+      Json::object());
+}
+
+TEST(OllamaAnswer, ARefusalIsText) {
+  AnswerWriter lines(Call::kChat, "m", At(0)), whole(Call::kChat, "m", At(0));
+  std::string out;
+  lines.Event(R"({"choices":[{"delta":{"refusal":"I \"can't\"."}}]})", kWhen, At(1), out);
+  ASSERT_EQ(Lines(out).size(), 1u);
+  EXPECT_EQ(Lines(out)[0]["message"]["content"], "I \"can't\".");
+  const Json answer = Json::parse(
+      whole.Whole(R"({"choices":[{"message":{"content":null,"refusal":"no"},"finish_reason":"stop"}]})", kWhen, At(2)));
+  EXPECT_EQ(answer["message"]["content"], "no");
+}
+
 TEST(OllamaAnswer, NonsenseMakesNoLine) {
   AnswerWriter writer(Call::kChat, "m", At(0));
   std::string out;

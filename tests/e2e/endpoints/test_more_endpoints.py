@@ -46,6 +46,27 @@ def test_an_engine_of_the_model_answers(scripted, path):
 
 @pytest.mark.parametrize("path", [path for path in BODIES if "tokenize" not in path])
 def test_a_prompt_is_required_where_it_costs_memory(scripted, path):
+LISTS = [path for path in BODIES if path != "/v1/moderations"]
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_an_answer_may_be_a_list(scripted, path):
+    """SGLang ranks in a list, and so does llama-server for `texts`."""
+    engine, router = scripted
+    engine.script = http(200, [{"score": 0.9, "index": 0}, {"score": 0.1, "index": 1}])
+    status, _, answer = post(router, path, model=SCRIPTED, **BODIES[path])
+    assert (status, answer) == (200, [{"score": 0.9, "index": 0}, {"score": 0.1, "index": 1}])
+    router.wait_for_nothing()
+
+
+def test_a_broken_list_is_no_answer(scripted):
+    engine, router = scripted
+    for body in (b'[{"score": 0.9}', b'["a" {}]', b"7"):
+        engine.script = http(200, body)
+        assert post(router, "/v1/rerank", model=SCRIPTED, **BODIES["/v1/rerank"])[0] == 502
+    router.wait_for_count("penstock_replica_up", 1)
+
+
     _, router = scripted
     status, _, answer = post(router, path, model=SCRIPTED)
     assert (status, answer["error"]["code"]) == (400, "missing_required_parameter")

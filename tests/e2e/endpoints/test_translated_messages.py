@@ -180,6 +180,29 @@ def test_ids_of_calls_that_the_engine_left_out_are_unique_in_a_conversation(chat
     assert len(set(ids)) == 6
 
 
+def test_a_call_that_the_output_limit_cut_is_no_fault_of_the_engine(chats):
+    engine, router = chats
+    call = {"id": "t1", "function": {"name": "look", "arguments": '{"city": "Rome", "street": "Via'}}
+    engine.script = http(200, {"choices": [{"message": {"content": None, "tool_calls": [call]}, "finish_reason": "length"}]})
+    calls = engine.calls
+    message = sdk(router).messages.create(**LEAST)
+    assert (message.stop_reason, message.content[0].input, engine.calls) == ("max_tokens", {"city": "Rome"}, calls + 1)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_refusal_is_the_text_of_a_message_that_ends_with_it(chats, stream):
+    engine, router = chats
+    engine.script = http(200, {"choices": [{"message": {"content": None, "refusal": "No, thanks."}, "finish_reason": "stop"}]})
+    if stream:
+        engine.script = STREAM_HEAD + delta(role="assistant", content="") + delta(refusal="No, ") + delta(
+            refusal="thanks.") + END + USAGE + data("[DONE]") + b"0\r\n\r\n"
+        with sdk(router).messages.stream(**LEAST) as events:
+            message = events.get_final_message()
+    else:
+        message = sdk(router).messages.create(**LEAST)
+    assert ([block.text for block in message.content], message.stop_reason) == (["No, thanks."], "refusal")
+
+
 def test_a_whole_chat_that_is_too_long_for_a_message_names_the_bound(chats):
     engine, router = chats
     engine.script = http(200, {"choices": [{"message": {"content": "a" * (1200 << 10)}, "finish_reason": "stop"}]})
