@@ -53,6 +53,7 @@ TEST(LimitRules, OnlyTheLimitsOfTheEndpointAndTheEngineCountAndOfSeveralTheLarge
       {kMessages, R"("max_output_tokens":5)", {0, 0, 0, 0, 0, 0}},
       {kMessages, R"("n_predict":5)", {0, 0, 0, 0, 0, 5}},
       {kMessages, R"("max_tokens":5,"n_predict":-1)", {5, 5, 5, 5, 5, 0}},
+      {kMessages, R"("max_tokens":-1)", {0, 0, 0, 0, 0, 0}},
       {kMessages, R"("max_tokens":null)", {0, 0, 0, 0, 0, 0}},
       {kText, R"("max_tokens":20000,"max_completion_tokens":30000)", {20000, 20000, 20000, 20000, 20000, 30000}},
       {kText, R"("max_completion_tokens":1)", {0, 0, 0, 0, 0, 1}},
@@ -75,6 +76,28 @@ TEST(LimitRules, OfSeveralKindsOfEnginesTheOneThatMayGenerateMostCounts) {
   EXPECT_EQ(Most(Endpoint::kChat, R"("n_predict":9)", {EngineKind::kVllm, EngineKind::kLlamaCpp}), 0);
 }
 
+TEST(LimitRules, MinusOneIsNoLimitWhereAnEngineOfTheModelTakesItSo) {
+  const auto refused = [](Endpoint endpoint, const std::string& limits, std::vector<EngineKind> kinds) {
+    const auto scanned = Scan(endpoint, limits);
+    EXPECT_TRUE(std::holds_alternative<RequestFacts>(scanned)) << limits;
+    if (!std::holds_alternative<RequestFacts>(scanned)) return std::string();
+    std::vector<OutputLimits> engines;
+    for (EngineKind kind : kinds) engines.push_back(EngineOf(kind).capabilities.output_limits);
+    const auto error = CheckUnlimited(std::get<RequestFacts>(scanned).limits, endpoint, engines);
+    return error ? std::string(error->param) : std::string();
+  };
+  for (const std::string field : {"max_tokens", "max_completion_tokens"}) {
+    const std::string none = "\"" + field + "\":-1";
+    EXPECT_EQ(refused(Endpoint::kChat, none, {EngineKind::kVllm}), field);
+    EXPECT_EQ(refused(Endpoint::kChat, none, {EngineKind::kLlamaCpp}), "");
+    EXPECT_EQ(refused(Endpoint::kChat, none, {EngineKind::kVllm, EngineKind::kLlamaCpp}), "");
+    EXPECT_EQ(refused(Endpoint::kCompletions, none, {EngineKind::kLlamaCpp}), "");
+    EXPECT_EQ(refused(Endpoint::kChat, none, {}), "") << "no engine is known yet";
+  }
+  EXPECT_EQ(refused(Endpoint::kChat, R"("n_predict":-1)", {EngineKind::kVllm}), "") << "it reads no such field";
+  EXPECT_TRUE(std::holds_alternative<ApiError>(Scan(Endpoint::kResponses, R"("max_output_tokens":-1)")));
+}
+
 TEST(LimitRules, ALimitOfNothingIsForCompletions) {
   for (const char* field : {"max_tokens", "max_completion_tokens"}) {
     const auto scanned = Scan(Endpoint::kChat, absl::StrCat("\"", field, "\":0"));
@@ -82,7 +105,7 @@ TEST(LimitRules, ALimitOfNothingIsForCompletions) {
     EXPECT_EQ(std::get<ApiError>(scanned).param, field);
   }
   EXPECT_TRUE(std::holds_alternative<RequestFacts>(Scan(Endpoint::kCompletions, R"("max_tokens":0)")));
-  EXPECT_TRUE(std::holds_alternative<ApiError>(Scan(Endpoint::kCompletions, R"("max_tokens":-1)")));
+  EXPECT_TRUE(std::holds_alternative<ApiError>(Scan(Endpoint::kCompletions, R"("max_tokens":-2)")));
 }
 
 TEST(LimitRules, AFieldThatNoEngineReadsAtTheEndpointIsNotTheRoutersBusiness) {

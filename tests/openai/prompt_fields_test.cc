@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 
 namespace penstock {
@@ -47,7 +48,7 @@ TEST(PromptFields, AsManyFirstTextsAsSecondOnesMakePairs) {
 TEST(PromptFields, ASingleTextOrObjectIsOnePrompt) {
   EXPECT_EQ(FactsOf(Endpoint::kScore, R"({"model":"m","text_1":"a","text_2":"bbb"})").text.latin, 4);
   EXPECT_EQ(FactsOf(Endpoint::kModerations, R"({"model":"m","input":"bbb"})").text.latin, 3);
-  EXPECT_GT(FactsOf(Endpoint::kScore, R"({"model":"m","text_1":"a","text_2":{"content":[]}})").text.latin, 4);
+  EXPECT_EQ(FactsOf(Endpoint::kScore, R"({"model":"m","text_1":"a","text_2":{"content":[]}})").text.latin, 1);
   EXPECT_GT(FactsOf(Endpoint::kModerations, R"({"model":"m","input":[{"type":"text","text":"bbb"}]})").text.latin, 3);
 }
 
@@ -83,6 +84,109 @@ TEST(PromptFields, ADocumentOfTextCountsAsTextAndAnEncodedOneIsOpaque) {
       with_source(R"({"type":"base64","media_type":"application/pdf","data":")" + words + "\"}");
   EXPECT_EQ(encoded.media->opaque, 1);
   EXPECT_EQ(encoded.text.tool_bytes, 0);
+}
+
+constexpr absl::string_view kPixel =
+    "data:image/"
+    "png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+TEST(PromptFields, AnEmbeddingTakesMessagesTextsAndPictures) {
+  const RequestFacts chat =
+      FactsOf(Endpoint::kEmbeddings, R"({"model":"m","messages":[{"role":"user","content":"four"}]})");
+  EXPECT_EQ(chat.text.latin, 4);
+  EXPECT_EQ(chat.prompts, 1);
+  const RequestFacts parts =
+      FactsOf(Endpoint::kEmbeddings,
+              absl::StrCat(R"({"model":"m","input":[{"text":"four"},{"image":")", kPixel,
+                           R"("},{"text":"fives","image":"https://example.invalid/a.png","video":null}]})"));
+  EXPECT_EQ(parts.prompts, 3);
+  EXPECT_EQ(parts.text.latin, 9);
+  EXPECT_EQ(parts.LargestPrompt().latin, 5);
+  EXPECT_EQ(parts.media->pictures, 1);
+  EXPECT_EQ(parts.media->unsized, 1);
+  EXPECT_EQ(parts.media->opaque, 0);
+}
+
+TEST(PromptFields, ARankingTakesPartsAsItsQueryAndItsDocuments) {
+  const std::string part = R"({"type":"text","text":"four"})",
+                    picture = absl::StrCat(R"({"type":"image_url","image_url":{"url":")", kPixel, R"("}})");
+  const auto rank = [](const std::string& query, const std::string& name, const std::string& documents) {
+    return FactsOf(Endpoint::kRerank,
+                   absl::StrCat(R"({"model":"m","query":)", query, ",\"", name, "\":", documents, "}"));
+  };
+  const auto content = [](const std::string& parts) { return R"({"content":[)" + parts + "]}"; };
+  const std::string both = part + "," + picture;
+  for (const auto& [query, documents] :
+       {std::pair(content(both), "[" + content(both) + "," + content(part) + "]"),
+        std::pair("[" + both + "]", "[[" + both + "],[" + part + "]]"), std::pair(content(both), content(both))}) {
+    const RequestFacts facts = rank(query, "documents", documents);
+    EXPECT_EQ(facts.prompts, 2) << documents;
+    EXPECT_GE(facts.text.latin, 3 * 4) << documents;
+    EXPECT_LT(facts.text.latin, 100) << "a picture is no text: " << documents;
+    ASSERT_TRUE(facts.media) << documents;
+    EXPECT_EQ(facts.media->pictures, 3) << "the query's is read beside each document";
+  }
+  EXPECT_EQ(rank("\"four\"", "texts", R"(["aa","bbb"])").text.latin, 2 * 4 + 5);
+  EXPECT_EQ(FaultOf(Endpoint::kRerank, R"({"model":"m","query":"q","documents":["a"],"texts":["b"]})").param, "texts");
+  EXPECT_EQ(FaultOf(Endpoint::kRerank, R"({"model":"m","query":5,"documents":["a"]})").param, "query");
+  EXPECT_EQ(FaultOf(Endpoint::kRerank, R"({"model":"m","query":"q","documents":[5]})").param, "documents");
+}
+
+// Text must not hide from the forecast under a name that the router does not know, or below a part.
+TEST(PromptFields, EveryTextOfAnElementIsCounted) {
+  const std::string words(500, 'w');
+  const auto latin = [&](const std::string& document) {
+    return FactsOf(Endpoint::kRerank, R"({"model":"m","query":"q","documents":)" + document + "}").text.latin;
+  };
+  const std::string quoted = "\"" + words + "\"";
+  for (const std::string& value :
+       {quoted, "[" + quoted + "]", "{\"a\":" + quoted + "}", "[{\"b\":[" + quoted + "]}]", "[[[" + quoted + "]]]",
+        "[{\"content\":[{\"content\":[{\"content\":[" + quoted + "]}]}]}]"}) {
+    for (const std::string name : {"text", "content", "title", "type", "\\u0061"}) {
+      const std::string object = "{\"" + name + "\":" + value + "}";
+      for (const std::string& documents : {"[" + object + "]", "[[" + object + "]]", object}) {
+        EXPECT_GE(latin(documents), 500) << documents.substr(0, 60);
+      }
+    }
+  }
+  EXPECT_GE(latin("[{" + quoted + ":1}]"), 500);
+  EXPECT_GE(latin("[{\"\\u0061" + words + "\":1}]"), 500);
+}
+
+TEST(PromptFields, TokenIdsAndTextsMayStandInOnePrompt) {
+  const auto scan = [](const std::string& prompt) {
+    return FactsOf(Endpoint::kCompletions, absl::StrCat("{\"model\":\"m\",\"prompt\":", prompt, "}"));
+  };
+  const RequestFacts mixed = scan(R"(["four",1,2,"five"])");
+  EXPECT_EQ(mixed.prompts, 1);
+  EXPECT_FALSE(mixed.prompt_is_text);
+  EXPECT_EQ(mixed.text.exact_tokens, 2);
+  EXPECT_EQ(mixed.text.latin, 8);
+  EXPECT_EQ(mixed.LargestPrompt(), mixed.text);
+  const RequestFacts lists = scan(R"([[1,"four",2],"a",[3]])");
+  EXPECT_EQ(lists.prompts, 3);
+  EXPECT_EQ(lists.text.exact_tokens, 3);
+  EXPECT_EQ(lists.text.latin, 5);
+  EXPECT_EQ(lists.LargestPrompt().exact_tokens, 2);
+  EXPECT_EQ(lists.LargestPrompt().latin, 4);
+  const RequestFacts object = scan(R"({"prompt_string":"four","multimodal_data":["AAAA"]})");
+  EXPECT_EQ(object.text.latin, 4);
+  EXPECT_EQ(object.media->opaque, 1);
+  EXPECT_FALSE(object.Continuable(Endpoint::kCompletions));
+  for (const char* prompt : {"[{}]", "[[]]", "[[1,[2]]]", "[1,null]", "[\"a\",true]"}) {
+    EXPECT_EQ(FaultOf(Endpoint::kCompletions, absl::StrCat("{\"model\":\"m\",\"prompt\":", prompt, "}")).param,
+              "prompt");
+  }
+}
+
+TEST(PromptFields, DataForAPluginIsOpaque) {
+  for (const char* data : {"\"AAAA\"", R"({"url":"https://example.invalid"})", "[1,2]", "7"}) {
+    const RequestFacts facts = FactsOf(Endpoint::kPooling, absl::StrCat(R"({"model":"m","data":)", data, "}"));
+    EXPECT_EQ(facts.media->opaque, 1) << data;
+    EXPECT_EQ(facts.text, TextCounts()) << data;
+  }
+  EXPECT_EQ(FaultOf(Endpoint::kPooling, R"({"model":"m","data":null})").param, "input");
+  EXPECT_EQ(FaultOf(Endpoint::kPooling, R"({"model":"m","input":"a","data":"b"})").param, "data");
 }
 
 TEST(PromptFields, AMissingFieldIsNamed) {

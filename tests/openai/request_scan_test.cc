@@ -211,7 +211,7 @@ TEST(RequestScan, AnEmptyConversationIsRefused) {
 }
 
 TEST(RequestScan, LimitsOutOfRangeAreRefusedWithTheBound) {
-  for (const std::string value : {"0", "-1", "4294967296", "99999999999999999999999"}) {
+  for (const std::string value : {"0", "-2", "4294967296", "99999999999999999999999"}) {
     for (const std::string field : {"max_tokens", "max_completion_tokens"}) {
       const ApiError error = ScanError(Endpoint::kChat, Chat(absl::StrCat(",\"", field, "\":", value)));
       EXPECT_EQ(error.param, field) << value;

@@ -55,7 +55,13 @@ OutputLimits AllOutputLimits() {
     std::vector<OutputLimit> rows;
     for (const EngineDeclaration* engine : kEngines) {
       for (const OutputLimit& limit : engine->capabilities.output_limits) {
-        if (FindLimit(rows, limit.field, limit.endpoint) == nullptr) rows.push_back(limit);
+        const auto same = std::find_if(
+            rows.begin(), rows.end(), [&limit](const OutputLimit& row) { return row.Is(limit.field, limit.endpoint); });
+        if (same == rows.end()) {
+          rows.push_back(limit);
+        } else if (!same->unlimited) {
+          same->unlimited = limit.unlimited;
+        }
       }
     }
     return rows;

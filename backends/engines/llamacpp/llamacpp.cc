@@ -30,11 +30,11 @@ constexpr DiscoveryPage kDiscovery[] = {
 // Its own n_predict counts at every endpoint. A chat and a response become the native request of the server, which
 // still has the client's other fields.
 constexpr OutputLimit kLimits[] = {
-    {"max_tokens", Endpoint::kChat},
-    {"max_completion_tokens", Endpoint::kChat},
+    {"max_tokens", Endpoint::kChat, 1, -1},
+    {"max_completion_tokens", Endpoint::kChat, 1, -1},
     {"n_predict", Endpoint::kChat, 0, -1},
-    {"max_tokens", Endpoint::kCompletions, 0},
-    {"max_completion_tokens", Endpoint::kCompletions, 0},
+    {"max_tokens", Endpoint::kCompletions, 0, -1},
+    {"max_completion_tokens", Endpoint::kCompletions, 0, -1},
     {"n_predict", Endpoint::kCompletions, 0, -1},
     {"max_output_tokens", Endpoint::kResponses},
     {"max_tokens", Endpoint::kResponses},

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "router/openai/request/request_scan.h"
+
 namespace penstock {
 namespace {
 
@@ -26,6 +29,25 @@ Tokens MostOutput(const GivenLimits& given, Endpoint endpoint, absl::Span<const 
     most = std::max(most, of_this);
   }
   return Tokens(most);
+}
+
+std::optional<ApiError> CheckUnlimited(const GivenLimits& given, Endpoint endpoint,
+                                       absl::Span<const OutputLimits> engines) {
+  for (const GivenLimit& limit : given) {
+    if (limit.value) continue;
+    bool read = false, taken = false;
+    for (const OutputLimits& engine : engines) {
+      const OutputLimit* row = FindLimit(engine, limit.field, endpoint);
+      read |= row != nullptr;
+      taken |= row != nullptr && row->unlimited;
+    }
+    if (!read || taken) continue;
+    return MakeError(ErrorName::kInvalidValue,
+                     absl::StrCat("`", limit.field, "` must be between 1 and ", kMaxOutputLimit,
+                                  ": no engine of the model takes a negative one for no limit."),
+                     limit.field);
+  }
+  return std::nullopt;
 }
 
 }  // namespace penstock

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "backends/dialect/endpoint.h"
 #include "base/units.h"
+#include "router/openai/error/api_error.h"
 #include "router/openai/request/json_cursor.h"
 
 namespace penstock {
@@ -27,6 +28,11 @@ using GivenLimits = absl::InlinedVector<GivenLimit, 1>;
 // The most tokens that any of the engines may generate: of several limits that one engine reads, the largest. Zero: an
 // engine has no limit. A limit of no tokens counts as one, because the engine still makes a step.
 Tokens MostOutput(const GivenLimits& given, Endpoint endpoint, absl::Span<const OutputLimits> engines);
+
+// The refusal of a value that means no limit to other engines only. None: an engine of the model takes it so, or no
+// engine reads it.
+std::optional<ApiError> CheckUnlimited(const GivenLimits& given, Endpoint endpoint,
+                                       absl::Span<const OutputLimits> engines);
 
 }  // namespace penstock
 

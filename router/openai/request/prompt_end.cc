@@ -11,7 +11,8 @@ namespace penstock {
 namespace {
 
 constexpr absl::string_view kContentShapes = "a string or an array of content parts";
-constexpr absl::string_view kPromptShapes = "a string, a list of strings, a list of token ids, or a list of such lists";
+constexpr absl::string_view kPromptShapes =
+    "a string, an object, a list of strings or objects, a list of token ids, or a list of such lists";
 
 ApiError Empty(absl::string_view field, absl::string_view message) {
   return MakeError(ErrorName::kEmptyArray, absl::StrCat("`", field, "` ", message), field);
@@ -36,6 +37,22 @@ void CountSound(absl::string_view raw, MediaCounts& media) {
   media.opaque += seconds ? 0 : 1;
 }
 
+// A picture, a sound or what else is no text, in an element. False: it is text, or nothing.
+bool CountMedia(PromptUse use, absl::string_view raw, MediaCounts& media) {
+  const bool counts = use == PromptUse::kPicture || use == PromptUse::kSound || use == PromptUse::kUnknownSize;
+  if (!counts || raw[0] == 'n') return false;
+  const bool readable = raw[0] == '{' || raw[0] == '"';
+  if (use == PromptUse::kPicture && readable) {
+    const FoundPicture picture = PictureIn(raw);
+    media.AddPicture(picture.size, picture.low_detail);
+  } else if (use == PromptUse::kSound && readable) {
+    CountSound(raw, media);
+  } else {
+    ++media.opaque;
+  }
+  return true;
+}
+
 void CountSource(absl::string_view raw, PromptText& prompt) {
   const SourceKind kind = SourceKindOf(raw);
   if (kind == SourceKind::kPicture) return prompt.media.AddPicture(PictureIn(raw).size, false);
@@ -51,14 +68,24 @@ bool IsAssistant(absl::string_view literal) {
 }  // namespace
 
 void PromptScan::EndField(char first, TextCounts counts) {
-  if (first == '[') return EndList();
   if (first == 'n') return;  // Counts as absent.
+  if (shape_ == Shape::kOpaque) {
+    ++result_.media.opaque;
+    return;
+  }
+  if (first == '[') return EndList();
   const bool text = first == '"' && CountsText();
-  const bool object = first == '{' && shape_ == Shape::kTexts;
-  if (text || object) {
+  if (text) {
     if (shape_ == Shape::kItems) counts.messages = 1;
     result_.is_text = shape_ == Shape::kPrompt;
     return AddPrompt(counts);
+  }
+  if (first == '{' && HasElements(shape_) && (element_.members || list_.elements > 0 || shape_ != Shape::kPrompt)) {
+    if (list_.elements == 0) return AddPrompt(element_.text);
+    EndList();
+    result_.text += element_.text;
+    result_.largest += element_.text;
+    return;
   }
   Refuse(WrongType(field_, HasMessages(shape_)        ? "an array of messages"
                            : shape_ == Shape::kPrompt ? kPromptShapes
@@ -69,6 +96,11 @@ void PromptScan::EndField(char first, TextCounts counts) {
 }
 
 void PromptScan::EndMember(absl::string_view raw) {
+  if (HasElements(shape_)) {
+    // A template writes marks around it.
+    if (CountMedia(top().use, raw, result_.media)) element_.text.messages = 1;
+    return;
+  }
   const char first = raw[0];
   switch (top().use) {
     case Use::kRole:
@@ -107,22 +139,34 @@ void PromptScan::EndElement(char first, const TextCounts& counts) {
       if (first != '{') Refuse(WrongType(field_, "a string or an array of items"));
       return;
     case Place::kContent:
+      if (HasElements(shape_)) {
+        element_.text += counts;
+        if (IsNumber(first)) ++element_.text.exact_tokens;
+        return;
+      }
       result_.text += counts;
       if (first != '{' && first != '"') Refuse(WrongType(ContentField(), kContentShapes));
       return;
     case Place::kIds:
-      ++list_.inner_ids;
-      list_.wrong |= !IsNumber(first);
+      ++list_.inner;
+      list_.inner_counts += counts;
+      if (IsNumber(first)) ++list_.inner_counts.exact_tokens;
+      list_.wrong |= !IsNumber(first) && first != '"';
       return;
     case Place::kDocuments:
       ++list_.elements;
-      if (first != '{' && first != '"') return Refuse(WrongType(field_, "an array of strings or objects"));
-      return AddPrompt(counts);
+      if (first == '"') return AddPrompt(counts);
+      if (first != '{' && first != '[') return Refuse(WrongType(field_, "an array of strings or objects"));
+      return AddPrompt(std::exchange(element_, Element()).text);
     default:
       break;
   }
   ++list_.elements;
   if (first == '"') return AddPrompt(counts);
+  if (first == '{') {
+    list_.wrong |= !element_.members;
+    return AddPrompt(std::exchange(element_, Element()).text);
+  }
   if (IsNumber(first)) {
     ++list_.ids;
   } else {
@@ -150,17 +194,18 @@ void PromptScan::EndList() {
     result_.is_text = chat;
     return;
   }
-  if (shape_ == Shape::kDocuments || shape_ == Shape::kTexts) {
+  if (shape_ != Shape::kPrompt) {
     if (list_.elements == 0) return Refuse(Empty(field_, "must have at least one document."));
   } else if (list_.elements == 0) {
     return Refuse(Empty(field_, "must not be empty."));
-  } else if (list_.ids == list_.elements) {  // One prompt, which is exact.
-    TextCounts counts;
-    counts.exact_tokens = list_.ids;
-    return AddPrompt(counts);
+  }
+  if (list_.wrong) return Refuse(WrongType(field_, kPromptShapes));
+  if (list_.ids > 0) {  // One prompt of token ids; llama-server reads texts between them.
+    result_.text.exact_tokens += list_.ids;
+    result_.largest = result_.text;
+    return;
   }
   if (list_.elements > kMaxPrompts) return Refuse(TooMany(field_, list_.elements));
-  if (list_.wrong || list_.ids > 0) return Refuse(WrongType(field_, kPromptShapes));
   result_.prompts = list_.elements;
 }
 
@@ -169,16 +214,20 @@ void PromptScan::AddPrompt(const TextCounts& counts) {
   if (Weight(counts) >= Weight(result_.largest)) result_.largest = counts;
 }
 
-void PromptScan::AddToEach(const TextCounts& counts) {
+void PromptScan::AddToEach(const PromptText& texts) {
   if (error_) return;
-  for (int64_t i = 0; i < result_.prompts; ++i) result_.text += counts;
-  result_.largest += counts;
+  for (int64_t i = 0; i < result_.prompts; ++i) {
+    result_.text += texts.text;
+    result_.media.Add(texts.media);
+  }
+  result_.largest += texts.text;
 }
 
 void PromptScan::AddPairs(const PromptText& texts) {
   if (error_) return;
   result_.text += texts.text;
   result_.largest += texts.largest;
+  result_.media.Add(texts.media);
 }
 
 }  // namespace penstock

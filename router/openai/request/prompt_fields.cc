@@ -14,9 +14,11 @@ constexpr PromptRow kRows[] = {
     {Endpoint::kChat, Field::kMessages, Shape::kMessages},
     {Endpoint::kCompletions, Field::kPrompt, Shape::kPrompt},
     {Endpoint::kEmbeddings, Field::kInput, Shape::kPrompt},
+    {Endpoint::kEmbeddings, Field::kMessages, Shape::kMessages},
     {Endpoint::kResponses, Field::kInput, Shape::kItems},
     {Endpoint::kResponses, Field::kInstructions, Shape::kTexts, true},
     {Endpoint::kRerank, Field::kDocuments, Shape::kDocuments},
+    {Endpoint::kRerank, Field::kTexts, Shape::kDocuments},
     {Endpoint::kRerank, Field::kQuery, Shape::kTexts, true},
     // vLLM has three pairs of names, SGLang a fourth.
     {Endpoint::kScore, Field::kText2, Shape::kTexts},
@@ -29,6 +31,7 @@ constexpr PromptRow kRows[] = {
     {Endpoint::kScore, Field::kQuery, Shape::kPrompt, true},
     {Endpoint::kPooling, Field::kInput, Shape::kPrompt},
     {Endpoint::kPooling, Field::kMessages, Shape::kMessages},
+    {Endpoint::kPooling, Field::kData, Shape::kOpaque},
     {Endpoint::kClassify, Field::kInput, Shape::kPrompt},
     {Endpoint::kClassify, Field::kMessages, Shape::kMessages},
     {Endpoint::kModerations, Field::kInput, Shape::kTexts},
@@ -84,15 +87,13 @@ MaybeError AddSystem(const RequestFields& fields, RequestFacts& facts) {
   return std::nullopt;
 }
 
-// Each document is read beside the query. As many first texts as second ones make pairs.
+// Each document is read beside the whole query of a reranking. As many first texts as second ones make pairs.
 MaybeError AddQuery(Endpoint endpoint, RequestFields& fields) {
   const RequestFields::Part& beside = fields.beside();
-  const bool one_text = endpoint == Endpoint::kRerank;
-  if (one_text && fields.Find(beside.field)->kind() != JsonKind::kString) return WrongType("query", "a string");
   if (beside.scan.error()) return beside.scan.error();
   const PromptText& query = beside.scan.text();
-  if (query.prompts == 1) {
-    fields.prompt().scan.AddToEach(query.text);
+  if (query.prompts == 1 || endpoint == Endpoint::kRerank) {
+    fields.prompt().scan.AddToEach(query);
   } else {
     fields.prompt().scan.AddPairs(query);
   }

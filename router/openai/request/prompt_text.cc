@@ -36,6 +36,12 @@ std::string PromptScan::ContentField() const {
 
 void PromptScan::Key(absl::string_view key) {
   const Place place = top().place;
+  if (HasElements(shape_)) {
+    top().use = UseInElement(key);
+    element_.members = true;
+    if (top().use == Use::kRaw) element_.text += CountText(key);
+    return;
+  }
   const Use use = top().use = place == Place::kPart   ? (HasBlocks(shape_) ? UseInBlock(key) : UseInPart(key))
                               : place == Place::kItem ? UseInItem(key)
                                                       : UseInMessage(key);
@@ -57,28 +63,17 @@ bool PromptScan::Push(Place place) {
   return true;
 }
 
-PromptScan::Place PromptScan::ListPlace() const {
-  switch (shape_) {
-    case Shape::kMessages:
-    case Shape::kTurns:
-      return Place::kMessages;
-    case Shape::kPrompt:
-      return Place::kPrompts;
-    case Shape::kItems:
-      return Place::kItems;
-    case Shape::kBlocks:
-      return Place::kContent;
-    default:
-      return Place::kDocuments;
-  }
-}
-
 bool PromptScan::Open(const char* at) {
   if (BeginRaw(at)) return false;
   const bool object = *at == '{';
+  if (HasElements(shape_)) {
+    const std::optional<Place> inside = ElementPlace(shape_, point(), object);
+    if (inside == Place::kIds) list_.inner = 0, list_.inner_counts = TextCounts();
+    return inside && Push(*inside);
+  }
   switch (top().place) {
     case Place::kField:
-      return !object && Push(ListPlace());
+      return !object && shape_ != Shape::kOpaque && Push(ListPlace(shape_));
     case Place::kMessages:
       message_ = Message();
       return object && Push(Place::kMessage);
@@ -94,18 +89,13 @@ bool PromptScan::Open(const char* at) {
     case Place::kPart:
       // The result of a tool has blocks of its own, and those have none.
       return !object && top().use == Use::kContent && depth_ <= kDeepestPart && Push(Place::kContent);
-    case Place::kPrompts:
-      list_.inner_ids = 0;
-      return !object && Push(Place::kIds);
     default:
       return false;
   }
 }
 
 bool PromptScan::BeginRaw(const char* at) {
-  const Place place = top().place;
-  const bool text_object = place == Place::kDocuments || (place == Place::kField && shape_ == Shape::kTexts);
-  const bool raw = top().use == Use::kRaw || (text_object && *at == '{');
+  const bool raw = top().use == Use::kRaw || (HasElements(shape_) && IsRawElement(point(), *at));
   if (!raw) return false;
   counter_ = TextCounter();
   counting_ = Counting::kRaw;
@@ -124,6 +114,7 @@ bool PromptScan::CountsText() const {
       return level.use == Use::kContent || level.use == Use::kText || level.use == Use::kRole;
     case Place::kContent:
     case Place::kPrompts:
+    case Place::kIds:
     case Place::kDocuments:
       return true;
     default:
@@ -152,10 +143,8 @@ void PromptScan::Close() {
     result_.media.AddPicture(picture.size, part_.low_detail || picture.low_detail);
   }
   if (place != Place::kIds) return;
-  list_.wrong |= list_.inner_ids == 0;
-  TextCounts counts;
-  counts.exact_tokens = list_.inner_ids;
-  AddPrompt(counts);
+  list_.wrong |= list_.inner == 0;
+  AddPrompt(list_.inner_counts);
 }
 
 void PromptScan::End(absl::string_view raw) {
@@ -171,7 +160,7 @@ void PromptScan::End(absl::string_view raw) {
     case Place::kMessage:
     case Place::kItem:
     case Place::kPart:
-      result_.text += counts;
+      (HasElements(shape_) ? element_.text : result_.text) += counts;
       return EndMember(raw);
     default:
       return EndElement(raw[0], counts);

@@ -15,14 +15,15 @@
 #include "kvmodel/prompt/text_counts.h"
 #include "router/openai/error/api_error.h"
 #include "router/openai/media/media_parts.h"
-#include "router/openai/request/prompt_keys.h"
+#include "router/openai/prompt/prompt_keys.h"
+#include "router/openai/prompt/prompt_places.h"
 
 namespace penstock {
 
 struct PromptText {
   TextCounts text;     // The text of all prompts.
   TextCounts largest;  // The text of the largest prompt.
-  MediaCounts media;   // The parts that are no text; only chats have them, whose messages are one prompt.
+  MediaCounts media;   // The parts that are no text, of all prompts.
   int64_t prompts = 1;
   bool is_text = false;  // Messages or one string: no token ids, no list.
   bool ends_with_assistant = false;
@@ -30,15 +31,7 @@ struct PromptText {
 
 class PromptScan {
  public:
-  enum class Shape : uint8_t {
-    kMessages,   // A chat has a non-empty array of objects with a role and a content of text or parts.
-    kPrompt,     // A string, a list of strings, token ids, or a list of token id lists.
-    kItems,      // The input of responses: a string or a list of items.
-    kDocuments,  // A reranking has strings or objects.
-    kTexts,      // The same, or a single string or object.
-    kTurns,      // Messages of Anthropic's dialect, whose content is a text or blocks.
-    kBlocks,     // Its system prompt: a text or blocks.
-  };
+  using Shape = PromptShape;
   // `field` is the name of the field and lives as long as this.
   PromptScan(Shape shape, absl::string_view field) : shape_(shape), field_(field) {}
 
@@ -51,27 +44,15 @@ class PromptScan {
   // The walk pauses at `at`.
   void Pause(const char* at);
 
-  // Adds a text that stands beside each prompt.
-  void AddToEach(const TextCounts& counts);
+  // Adds what stands beside each prompt.
+  void AddToEach(const PromptText& texts);
   // Adds as many texts as there are prompts, one beside each.
   void AddPairs(const PromptText& texts);
   const std::optional<ApiError>& error() const { return error_; }
   const PromptText& text() const { return result_; }
 
  private:
-  // A container that is open, or the field itself.
-  enum class Place : uint8_t {
-    kField,
-    kMessages,
-    kMessage,
-    kContent,
-    kPart,
-    kPrompts,
-    kIds,
-    kItems,
-    kItem,
-    kDocuments
-  };
+  using Place = PromptPlace;
   using Use = PromptUse;
   struct Level {
     Place place = Place::kField;
@@ -90,15 +71,20 @@ class PromptScan {
   };
   struct List {
     int64_t elements = 0;
-    int64_t ids = 0;        // Elements that are token ids.
-    int64_t inner_ids = 0;  // In the list of token ids at the walk.
+    int64_t ids = 0;          // Elements that are token ids.
+    int64_t inner = 0;        // Elements of the list of token ids at the walk.
+    TextCounts inner_counts;  // Their tokens and texts.
     bool wrong = false;
+  };
+  // The element at the walk, in a shape that has them.
+  struct Element {
+    TextCounts text;
+    bool members = false;
   };
   enum class Counting : uint8_t { kNothing, kText, kRaw };
 
   Level& top() { return levels_[depth_]; }
-  // The place inside of the field, where that is a list.
-  Place ListPlace() const;
+  PromptPoint point() const { return {levels_[depth_].place, levels_[depth_].use, depth_}; }
   void Refuse(ApiError error);
   std::string MessageField(absl::string_view member) const;
   std::string ContentField() const;
@@ -124,16 +110,10 @@ class PromptScan {
   Message message_;
   Part part_;
   List list_;
+  Element element_;
   PromptText result_;
   std::optional<ApiError> error_;
 };
-
-constexpr bool HasMessages(PromptScan::Shape shape) {
-  return shape == PromptScan::Shape::kMessages || shape == PromptScan::Shape::kTurns;
-}
-constexpr bool HasBlocks(PromptScan::Shape shape) {
-  return shape == PromptScan::Shape::kTurns || shape == PromptScan::Shape::kBlocks;
-}
 
 }  // namespace penstock
 

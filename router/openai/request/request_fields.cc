@@ -20,7 +20,7 @@ constexpr std::array<absl::string_view, kFields> kFieldNames = {
     "add_generation_prompt", "continue_final_message", "echo", "suffix", "store", "background", "previous_response_id",
     "conversation", "request_id", "seed", "temperature", "text_1", "text_2", "queries", "items", "data_1", "data_2",
     "system", "user", "prompt_cache_key", "metadata",
-    "chat_template", "chat_template_kwargs", "kv_transfer_params"};
+    "chat_template", "chat_template_kwargs", "kv_transfer_params", "texts", "data"};
 // clang-format on
 
 constexpr size_t kLongestName = 32;
@@ -76,7 +76,8 @@ PromptScan* RequestFields::BeginPart() {
 void RequestFields::Key(absl::string_view raw, bool escaped) {
   const absl::string_view key = escaped ? PlainKey(raw) : raw;
   if (depth_ > 1) {
-    if (scan_ != nullptr) return scan_->Key(key);
+    // A key that is too long to be resolved has a length at least.
+    if (scan_ != nullptr) return scan_->Key(key.empty() ? raw : key);
     options_.empty = false;
     at_usage_ = key == "include_usage";
     return;

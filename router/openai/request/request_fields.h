@@ -72,6 +72,8 @@ enum class RequestField : uint8_t {
   kChatTemplate,
   kChatTemplateKwargs,
   kKvTransferParams,
+  kTexts,
+  kData,
   kFieldCount,
   kOutputLimit,  // Any of them.
   kNone,

@@ -40,6 +40,12 @@ Tokens LimitOf(Endpoint endpoint, const PreparedRequest& prepared, const FleetVi
   return MostOutput(given, endpoint, absl::MakeConstSpan(&all, 1));
 }
 
+std::optional<ApiError> CheckLimits(Endpoint endpoint, const PreparedRequest& prepared, const FleetView& fleet) {
+  const ModelAccess* model = fleet.AccessOf(prepared.model);
+  if (model == nullptr) return std::nullopt;
+  return CheckUnlimited(prepared.facts.limits, endpoint, model->output_limits);
+}
+
 std::vector<uint64_t> PrefixOf(absl::string_view text, const RequestFacts& facts, std::string_view model) {
   const std::string_view body(text.data(), text.size());
   const std::string_view prompt = body.substr(facts.prompt_at->begin, facts.prompt_at->size());
@@ -144,6 +150,7 @@ std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView
   if (std::optional<ApiError> bad = ReadStorageNeed(request, prepared)) return bad;
   if (std::optional<ApiError> unknown = FindModel(fleet, prepared)) return unknown;
   if (std::optional<ApiError> missing = CheckEndpoint(request, fleet, prepared)) return missing;
+  if (std::optional<ApiError> limit = CheckLimits(request.endpoint, prepared, fleet)) return limit;
   prepared.facts.max_output = LimitOf(request.endpoint, prepared, fleet);
   if (std::optional<ApiError> stored = CheckContinuation(request, fleet, prepared)) return stored;
   return request.inside != nullptr ? PrepareInside(request.endpoint, fleet, prepared) : std::nullopt;

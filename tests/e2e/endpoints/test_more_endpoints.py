@@ -1,4 +1,6 @@
 """Endpoints beside generation: each goes by model to an engine that has it, and a missing one is named."""
+import json
+
 import httpx
 import pytest
 from processes import MODEL, Engine, Router, wait_until
@@ -44,8 +46,6 @@ def test_an_engine_of_the_model_answers(scripted, path):
     router.wait_for_nothing()
 
 
-@pytest.mark.parametrize("path", [path for path in BODIES if "tokenize" not in path])
-def test_a_prompt_is_required_where_it_costs_memory(scripted, path):
 LISTS = [path for path in BODIES if path != "/v1/moderations"]
 
 
@@ -67,9 +67,46 @@ def test_a_broken_list_is_no_answer(scripted):
     router.wait_for_count("penstock_replica_up", 1)
 
 
+@pytest.mark.parametrize("path", [path for path in BODIES if "tokenize" not in path])
+def test_a_prompt_is_required_where_it_costs_memory(scripted, path):
     _, router = scripted
     status, _, answer = post(router, path, model=SCRIPTED)
     assert (status, answer["error"]["code"]) == (400, "missing_required_parameter")
+
+
+TEXT = {"type": "text", "text": "the river"}
+PARTS = {"content": [TEXT, {"type": "image_url", "image_url": {"url": "https://example.invalid/a.png"}}]}
+SHAPES = {
+    "chat embedding": ("/v1/embeddings", {"messages": [{"role": "user", "content": "the river"}]}),
+    "embedding of parts": ("/v1/embeddings", {"input": [{"text": "the river"}, {"image": "https://example.invalid/a"}]}),
+    "ranking of contents": ("/rerank", {"query": PARTS, "documents": [PARTS, "the stone"]}),
+    "ranking of a content": ("/rerank", {"query": "the river", "documents": PARTS}),
+    "ranking of lists of parts": ("/v1/rerank", {"query": [TEXT], "documents": [[TEXT], [TEXT, TEXT]]}),
+    "ranking of texts": ("/v1/rerank", {"query": "the river", "texts": ["the stone"]}),
+    "score of contents": ("/score", {"data_1": "the river", "data_2": PARTS}),
+    "data of a plugin": ("/pooling", {"data": {"url": "https://example.invalid/a"}, "task": "plugin"}),
+}
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_documented_shapes_reach_the_engine(scripted, shape):
+    engine, router = scripted
+    path, body = SHAPES[shape]
+    engine.script = http(200, {"object": "list", "data": [shape]})
+    status, _, answer = post(router, path, model=SCRIPTED, **body)
+    assert status == 200, answer
+    assert json.loads(engine.last.split(b"\r\n\r\n", 1)[1]) == {"model": SCRIPTED, **body}
+    router.wait_for_nothing()
+
+
+@pytest.mark.parametrize("prompt", [["the", 1, 2, "river"], [[1, "the river"], "the stone"],
+                                    {"prompt_string": "the river", "multimodal_data": ["AAAA"]}], ids=str)
+def test_prompts_of_texts_and_ids_reach_the_engine(scripted, prompt):
+    engine, router = scripted
+    engine.script = http(200, {"choices": [{"text": "a", "finish_reason": "stop"}]})
+    status, _, answer = post(router, "/v1/completions", model=SCRIPTED, prompt=prompt, max_tokens=5)
+    assert status == 200, answer
+    router.wait_for_nothing()
 
 
 def test_two_fields_for_one_prompt_are_refused(scripted):

@@ -1,6 +1,6 @@
 // The keys of messages, items and parts whose values are part of a prompt. Pure.
-#ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_KEYS_H_
-#define PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_KEYS_H_
+#ifndef PENSTOCK_ROUTER_OPENAI_PROMPT_PROMPT_KEYS_H_
+#define PENSTOCK_ROUTER_OPENAI_PROMPT_PROMPT_KEYS_H_
 
 #include <cstdint>
 
@@ -30,10 +30,13 @@ PromptUse UseInPart(absl::string_view key);
 // A block of a content in Anthropic's dialect.
 PromptUse UseInBlock(absl::string_view key);
 
+// An object that is a prompt or a document, or a part of one. A member without a use of its own may be text.
+PromptUse UseInElement(absl::string_view key);
+
 // A bit for each member with text or media that stands in a part or block at most once; else 0. Engines take the last
 // of several, and the forecast would count all.
 unsigned BitOfOnce(absl::string_view key);
 
 }  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_OPENAI_REQUEST_PROMPT_KEYS_H_
+#endif  // PENSTOCK_ROUTER_OPENAI_PROMPT_PROMPT_KEYS_H_

@@ -1,4 +1,4 @@
-#include "router/openai/request/prompt_keys.h"
+#include "router/openai/prompt/prompt_keys.h"
 
 #include <algorithm>
 #include <iterator>
@@ -57,6 +57,16 @@ PromptUse UseInBlock(absl::string_view key) {
   if (key == "content") return PromptUse::kContent;
   if (key == "input") return PromptUse::kRaw;
   return key == "source" ? PromptUse::kSource : PromptUse::kNone;
+}
+
+PromptUse UseInElement(absl::string_view key) {
+  if (key == "text" || key == "prompt_string") return PromptUse::kText;
+  if (key == "content") return PromptUse::kContent;
+  if (key == "image" || key == "image_url") return PromptUse::kPicture;
+  if (key == "input_audio" || key == "audio_url") return PromptUse::kSound;
+  const bool unknown = key == "video" || key == "video_url" || key == "audio" || key == "image_embeds" ||
+                       key == "audio_embeds" || key == "multimodal_data";
+  return unknown ? PromptUse::kUnknownSize : PromptUse::kRaw;
 }
 
 unsigned BitOfOnce(absl::string_view key) {
