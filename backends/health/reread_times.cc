@@ -1,6 +1,7 @@
 #include "backends/health/reread_times.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock {
 
@@ -14,7 +15,12 @@ void RereadTimes::OnReread(Instant now, Duration poll_interval) {
   const Duration pause = std::min(kPause, poll_interval * kPausePolls);
   earliest_ = now + kLeast;
   next_ = now + Duration::Seconds(pause.seconds() * (0.75 + draw_.Uniform() / 2));
-  wanted_ = recognise_ = failing_ = false;
+  wanted_ = recognise_ = failing_ = doubted_ = false;
+}
+
+void RereadTimes::OnDoubt(Instant now) {
+  if (!std::exchange(doubted_, true)) earliest_ = std::max(earliest_, now + kLeast);
+  wanted_ = true;
 }
 
 void RereadTimes::OnGoodPoll(int64_t tokens, int64_t preemptions) {

@@ -29,6 +29,8 @@ class RereadTimes {
   void OnReread(Instant now, Duration poll_interval);
   // The engine denies a model that it listed.
   void OnModelDenied() { wanted_ = true; }
+  // The engine holds less than before. Called at each chance until another reading confirms it.
+  void OnDoubt(Instant now);
   // Connections or answers broke: it may be another engine.
   void OnTrouble() { wanted_ = recognise_ = true; }
   // The counts are those of the engine since its start; negative: not reported.
@@ -51,6 +53,7 @@ class RereadTimes {
   bool wanted_ = false;
   bool recognise_ = false;
   bool failing_ = false;
+  bool doubted_ = false;
 };
 
 }  // namespace penstock

@@ -50,6 +50,13 @@ void SetGpus(const Config& all, const ReplicaConfig& config, FreePlaces& free, F
   if (spec.gpus.empty()) spec.gpus.push_back(GpuFor(fleet, free, "replica " + config.id));
 }
 
+void SetDoubt(const Config& config, const FleetEntry& entry, ReplicaSpec& spec) {
+  const std::optional<KnownReplica> before = BeforeDoubt(entry);
+  const MemoryPlan plan = before ? MemoryOf(config, *before) : MemoryPlan();
+  spec.doubted_context = plan.max_context;
+  spec.doubted_prompt = before ? LongestPrompt(plan) : Tokens(0);
+}
+
 // All of a live replica but its models.
 void Describe(const Config& config, const FleetEntry& entry, FreePlaces& free, Fleet& fleet, ReplicaSpec& spec) {
   const KnownReplica replica = ReplicaOf(entry);
@@ -58,6 +65,7 @@ void Describe(const Config& config, const FleetEntry& entry, FreePlaces& free, F
   SetMemory(config, replica, free, fleet, spec);
   SetPace(config, replica, spec);
   spec.sleep = SleepOf(entry);
+  SetDoubt(config, entry, spec);
 }
 
 // A pool is fatal if any of its live replicas is.
@@ -122,7 +130,9 @@ void FleetBook::Update(const Config& config) {
   for (Entry& entry : entries_) entry.removed = true;
   for (const ReplicaConfig& replica : config.replicas) EnterReplica(replica);
   for (Entry& entry : entries_) {
-    if (entry.removed) entry.discovery.reset();
+    if (!entry.removed) continue;
+    entry.discovery.reset();
+    entry.doubted.reset();
   }
   Rebuild();
   awaits_discovery_ = Awaits(entries_);
@@ -134,7 +144,7 @@ bool FleetBook::SetDiscovery(ReplicaId replica, std::optional<Discovery> discove
   entry.silent = !discovery;
   if (discovery) {
     const bool other_models = entry.discovery && entry.discovery->models != discovery->models;
-    entry.discovery = std::move(discovery);
+    TakeFacts(entry, *std::move(discovery));
     if (other_models || !RebuildOne(replica.value())) Rebuild();
   }
   awaits_discovery_ = Awaits(entries_);

@@ -1,5 +1,8 @@
 #include "router/fleet/fleet_entry.h"
 
+#include <utility>
+
+#include "backends/engines/contract/renewed.h"
 #include "config/values/capacity.h"
 
 namespace penstock {
@@ -44,6 +47,27 @@ KnownReplica ReplicaOf(const FleetEntry& entry) {
   return replica;
 }
 
+bool TakeFacts(FleetEntry& entry, Discovery facts) {
+  const std::optional<Discovery>& most = entry.doubted ? entry.doubted : entry.discovery;
+  const bool less = most && HoldsLess(facts, *most);
+  const bool confirmed = less && entry.doubted && *entry.discovery == facts;
+  std::optional<Discovery> doubted;
+  if (less && !confirmed) doubted = most;
+  entry.doubted = std::move(doubted);
+  entry.discovery = std::move(facts);
+  return entry.doubted.has_value();
+}
+
+std::optional<KnownReplica> BeforeDoubt(const FleetEntry& entry) {
+  if (!entry.doubted) return std::nullopt;
+  FleetEntry before = entry;
+  before.discovery = entry.doubted;
+  for (const RankFacts& facts : entry.doubted->ranks) {
+    if (before.place && before.place->rank == facts.rank) before.place->kv_tokens = facts.kv_tokens;
+  }
+  return ReplicaOf(before);
+}
+
 void PlanRanks(std::vector<FleetEntry>& entries, std::set<uint32_t>& free) {
   const auto engines = static_cast<uint32_t>(entries.size());
   for (uint32_t first = 0; first < engines; ++first) {
@@ -61,6 +85,7 @@ void PlanRanks(std::vector<FleetEntry>& entries, std::set<uint32_t>& free) {
       FleetEntry& follower = FollowerOf(entries, free, first, places[i].rank);
       follower.config = entries[first].config;
       follower.discovery = entries[first].discovery;
+      follower.doubted = entries[first].doubted;
       follower.place = places[i];
       follower.removed = false;
     }

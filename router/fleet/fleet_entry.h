@@ -29,6 +29,8 @@ struct RankPlace {
 struct FleetEntry : KnownReplica {
   uint32_t first = 0;              // The position of the engine's first replica; its own where it is the first.
   std::optional<RankPlace> place;  // Empty: the engine has one rank.
+  // The facts from before a reading that found less memory or context, until another reading confirms it.
+  std::optional<Discovery> doubted;
   bool removed = false;
   bool vacant = false;  // Nobody has the place, and nothing is known of it.
   bool silent = false;
@@ -39,6 +41,12 @@ struct FleetEntry : KnownReplica {
 // The ranks of an engine as far as they are known; empty: it has one. A simulated engine has those of its
 // configuration until it was asked.
 std::vector<RankPlace> RanksOf(const KnownReplica& replica);
+
+// Takes another reading of the engine. True: its limits are less than they were, and no second reading says the same.
+bool TakeFacts(FleetEntry& entry, Discovery facts);
+
+// The replica as it was before the reading that is in doubt; none: there is no doubt.
+std::optional<KnownReplica> BeforeDoubt(const FleetEntry& entry);
 
 // The replica that one rank is: its name, its part of the GPUs, its cache. `entry` itself where the engine has one.
 KnownReplica ReplicaOf(const FleetEntry& entry);

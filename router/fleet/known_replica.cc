@@ -1,6 +1,7 @@
 #include "router/fleet/known_replica.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "config/values/capacity.h"
@@ -120,6 +121,15 @@ MemoryPlan MemoryOf(const Config& all, const KnownReplica& replica) {
   const std::optional<HostCacheSize> host = HostCacheOf(all, config, base, block);
   if (host && plan.prefix_cache > Tokens(0)) plan.host_cache = {host->tokens, host->seconds};
   return plan;
+}
+
+Tokens LongestPrompt(const MemoryPlan& plan) {
+  Tokens longest(std::numeric_limits<int64_t>::max());
+  if (plan.max_context > Tokens(0)) longest = plan.max_context - Tokens(1);
+  for (const PoolPlan& pool : plan.pools) {
+    if (!pool.limited) longest = std::min(longest, plan.footprint.TokensWithin(pool.capacity));
+  }
+  return longest;
 }
 
 void SetPace(const Config& all, const KnownReplica& replica, ReplicaSpec& spec) {

@@ -78,6 +78,34 @@ TEST(Renewed, AnotherEngineHasNothingOfTheKnownOne) {
   EXPECT_EQ(Renewed(Known(), other), other);
 }
 
+TEST(HoldsLess, ASmallerPoolContextOrSequenceOfTheSameEngineCounts) {
+  EXPECT_FALSE(HoldsLess(Known(), Known()));
+  Discovery now = Known();
+  now.kv_tokens = Tokens(49'999);
+  EXPECT_TRUE(HoldsLess(now, Known()));
+  EXPECT_FALSE(HoldsLess(Known(), now)) << "more is no loss";
+  now = Known();
+  now.models[1].max_context = Tokens(4095);
+  EXPECT_TRUE(HoldsLess(now, Known()));
+  now = Known();
+  now.sequence_limit = Tokens(1);
+  EXPECT_TRUE(HoldsLess(now, Known()));
+}
+
+TEST(HoldsLess, WhatIsNotReportedAndOtherEnginesDoNot) {
+  Discovery now = Known();
+  now.kv_tokens = now.sequence_limit = now.models[0].max_context = Tokens(0);
+  EXPECT_FALSE(HoldsLess(now, Known()));
+  now = Known();
+  now.kv_tokens = Tokens(1);
+  now.models = {{"other", Tokens(4096)}};
+  EXPECT_FALSE(HoldsLess(now, Known()));
+  now = Known();
+  now.kv_tokens = Tokens(1);
+  now.kind = EngineKind::kSglang;
+  EXPECT_FALSE(HoldsLess(now, Known()));
+}
+
 TEST(Renewed, AnEngineWithoutModelsSoFarGetsItsFirst) {
   Discovery empty = Known();
   empty.models.clear();

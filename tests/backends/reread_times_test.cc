@@ -25,6 +25,17 @@ double NextOf(const RereadTimes& times, double from) {
   return next;
 }
 
+TEST(RereadTimes, ADoubtIsReadAgainAfterTheLeastPauseHoweverOftenItIsTold) {
+  RereadTimes times = Discovered();
+  for (double at = 101; at < 104; at += 0.25) {
+    times.OnDoubt(Moment(at));
+    EXPECT_FALSE(times.Due(Moment(at))) << at;
+  }
+  EXPECT_TRUE(times.Due(Moment(104)));
+  times.OnReread(Moment(104), kPoll);
+  EXPECT_FALSE(times.Due(Moment(108)));
+}
+
 TEST(RereadTimes, AQuietEngineIsReadAgainEveryHalfMinuteAndReplicasAtTimesOfTheirOwn) {
   std::set<double> pauses;
   for (uint64_t seed = 0; seed < 50; ++seed) {

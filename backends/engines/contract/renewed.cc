@@ -40,7 +40,23 @@ bool RenewModels(const std::vector<ServedModel>& known, std::vector<ServedModel>
   return true;
 }
 
+bool Fell(Tokens now, Tokens before) { return now > Tokens(0) && now < before; }
+
 }  // namespace
+
+bool HoldsLess(const Discovery& now, const Discovery& before) {
+  if (now.kind != before.kind) return false;
+  const Places places = PlacesOf(before.models);
+  bool known = now.models.empty() || before.models.empty();
+  bool less = Fell(now.kv_tokens, before.kv_tokens) || Fell(now.sequence_limit, before.sequence_limit);
+  for (const ServedModel& model : now.models) {
+    const auto at = places.find(model.name);
+    if (at == places.end()) continue;
+    known = true;
+    less = less || Fell(model.max_context, before.models[at->second].max_context);
+  }
+  return known && less;
+}
 
 Discovery Renewed(const Discovery& known, Discovery found) {
   if (found.kind != known.kind) return found;

@@ -11,6 +11,10 @@ namespace penstock {
 // engine of another kind, or with none of the known models, is another engine: its facts count as they are.
 Discovery Renewed(const Discovery& known, Discovery found);
 
+// True: the same engine says that it holds less than `before`: a smaller pool, context or sequence. Figures that are
+// not reported count as equal.
+bool HoldsLess(const Discovery& now, const Discovery& before);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_BACKENDS_ENGINES_CONTRACT_RENEWED_H_

@@ -10,7 +10,7 @@ namespace penstock {
 std::optional<Refuse> Entry::NeverFits(const RequestState& request) const {
   FitCheck check(request.arrived, request.Prompt());
   for (size_t index : rooms_.servers.Of(request.arrived.model)) {
-    check.Add(rooms_.fleet.replicas()[index].spec().max_context, rooms_.servers.Longest(index));
+    check.Add(rooms_.fleet.replicas()[index].spec(), rooms_.servers.Longest(index));
     if (check.fits()) return std::nullopt;
   }
   return check.Finding();

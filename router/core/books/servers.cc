@@ -150,7 +150,9 @@ Instant Servers::OutageEnd(ModelId model, Instant now) const {
 Tokens Servers::LengthNeeded(const RequestState& request) const {
   const Tokens least = SurePrompt(request.Prompt(), request.arrived.prompt_sigma);
   const std::vector<size_t>& servers = Of(request.arrived.model);
-  const bool fits = std::any_of(servers.begin(), servers.end(), [&](size_t index) { return least <= longest_[index]; });
+  const bool fits = std::any_of(servers.begin(), servers.end(), [&](size_t index) {
+    return least <= LongestPossible(fleet_.replicas()[index].spec(), longest_[index]);
+  });
   return fits ? least : Tokens(0);
 }
 

@@ -60,7 +60,7 @@ class Servers {
   // The longest prompt that the replica's context and pools can hold.
   Tokens Longest(size_t replica) const { return longest_[replica]; }
   // The length that a replica must be able to hold. A request that has outgrown all servers since it was accepted may
-  // go to any of them: its engine ends it at its limit.
+  // go to any of them: its engine ends it at its limit. Where less is in doubt, it waits.
   Tokens LengthNeeded(const RequestState& request) const;
   // True: the prompt takes a large part of a pool of one of its servers. Smaller ones find room in the gaps that others
   // leave.

@@ -24,9 +24,12 @@ Tokens LongestPrompt(const Fleet& fleet, const ReplicaSpec& replica) {
   return longest;
 }
 
-void FitCheck::Add(Tokens max_context, Tokens longest) {
+Tokens LongestPossible(const ReplicaSpec& replica, Tokens longest) { return std::max(longest, replica.doubted_prompt); }
+
+void FitCheck::Add(const ReplicaSpec& replica, Tokens longest) {
+  const Tokens max_context = std::max(replica.max_context, replica.doubted_context);
   served_ = true;
-  fits_ = fits_ || sure_ <= longest;
+  fits_ = fits_ || sure_ <= LongestPossible(replica, longest);
   context_ = std::max(context_, max_context);
   if (max_context == Tokens(0) || sure_ < max_context) pool_room_ = std::max(pool_room_, longest);
 }

@@ -25,14 +25,17 @@ Tokens SurePrompt(Tokens prompt, double sigma);
 // The longest prompt that the replica's context and pools can hold, with one token left for the output.
 Tokens LongestPrompt(const Fleet& fleet, const ReplicaSpec& replica);
 
+// The longest prompt that the replica may hold: LongestPrompt, or more where less is in doubt.
+Tokens LongestPossible(const ReplicaSpec& replica, Tokens longest);
+
 // Collects the replicas that serve a model, and finds out if one of them can ever hold a request. O(1) per replica.
 class FitCheck {
  public:
   FitCheck(const RequestArrived& request, Tokens prompt)
       : request_(request.request), prompt_(prompt), sure_(SurePrompt(prompt, request.prompt_sigma)) {}
 
-  // `longest` is the LongestPrompt of the replica; `max_context` its context, 0 where unknown.
-  void Add(Tokens max_context, Tokens longest);
+  // `longest` is the LongestPrompt of the replica. What is in doubt counts as possible.
+  void Add(const ReplicaSpec& replica, Tokens longest);
   bool fits() const { return fits_; }
   // The refusal, with its bound in tokens; nullopt where the request fits. kUnknownModel: no replica. kNeverFits: a
   // context could hold the prompt, but no pool. Else kContextExceeded.

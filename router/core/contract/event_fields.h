@@ -115,7 +115,7 @@ template <class Archive>
 void Fields(Archive& archive, ReplicaSpec& e) {
   archive(e.name, e.models, e.pools, e.gpus, e.time_sliced, e.prior, e.prior_known, e.learns_steps, e.max_context,
           e.batch_budget, e.max_sequences, e.prefix_cache, e.shares_prompts, e.abort_hold, e.sleep, e.resident,
-          e.removed, e.adapters, e.price, e.role, e.transfer, e.host_cache);
+          e.removed, e.adapters, e.price, e.role, e.transfer, e.host_cache, e.doubted_context, e.doubted_prompt);
 }
 template <class Archive>
 void Fields(Archive& archive, ModelSpec& e) {

@@ -78,9 +78,13 @@ struct ReplicaSpec {
   std::vector<uint32_t> gpus;    // Positions of the GPUs it runs on; neighbours share one.
   bool time_sliced = true;       // Busy neighbours multiply its step time; false: they share the GPU (MPS).
   StepCoefficients prior;
-  bool prior_known = true;    // False: GPU or model unknown, the prior is a guess to be learned over.
-  bool learns_steps = true;   // False: the prior is exact, observed steps teach nothing.
-  Tokens max_context{0};      // Prompt plus output; 0: unknown.
+  bool prior_known = true;   // False: GPU or model unknown, the prior is a guess to be learned over.
+  bool learns_steps = true;  // False: the prior is exact, observed steps teach nothing.
+  Tokens max_context{0};     // Prompt plus output; 0: unknown.
+  // The limits from before a reading of its engine found less. Nothing is refused for good that would fit them, until
+  // another reading confirms the smaller figures. 0: there is no doubt.
+  Tokens doubted_context{0};
+  Tokens doubted_prompt{0};
   Tokens batch_budget{2048};  // Tokens per step.
   int max_sequences = 256;
   Tokens prefix_cache{0};  // Of cached prompts that its pool can keep; 0: the engine keeps none, or it is unknown.

@@ -51,7 +51,7 @@ std::optional<Refuse> TenantGate::NeverServed(const RequestArrived& arrived) con
   for (const ReplicaSpec& replica : fleet_.replicas) {
     const auto& models = replica.models;
     if (replica.removed || std::find(models.begin(), models.end(), arrived.model) == models.end()) continue;
-    check.Add(replica.max_context, LongestPrompt(fleet_, replica));
+    check.Add(replica, LongestPrompt(fleet_, replica));
     if (check.fits()) break;
   }
   return check.Finding();

@@ -48,6 +48,7 @@ asio::awaitable<absl::StatusOr<const EngineDeclaration*>> RecogniseEngine(const 
 void Rereader::MayBegin(const std::shared_ptr<WatchedReplica>& watched) {
   if (watched->stopped || !watched->discovered || watched->rereading.under_way) return;
   // A sleeping engine may have no pages.
+  if (book_.entry(watched->id).doubted) watched->rereading.times.OnDoubt(Now());
   if (SleepKeeper::HidesAbsence(*watched) || !watched->rereading.times.Due(Now())) return;
   const bool recognise = watched->rereading.times.recognise();
   watched->rereading.times.OnReread(Now(), book_.config().poll.interval);
@@ -75,6 +76,15 @@ asio::awaitable<void> Rereader::Read(std::shared_ptr<WatchedReplica> watched, bo
   control_.connections().LeaveGuest();
 }
 
+void Rereader::TakeSame(WatchedReplica& watched) {
+  const ReplicaSpec& replica = book_.fleet().replicas[watched.id.value()];
+  control_.edge().telemetry->engines().OnReread(replica.name, Reread::kSame);
+  if (!book_.entry(watched.id).doubted) return;
+  book_.SetDiscovery(watched.id, book_.known(watched.id).discovery);
+  const Discovery& facts = *book_.known(watched.id).discovery;
+  tell_(watched, true, absl::StrCat("engine confirms that it holds less: ", DiscoveryText(facts, replica)));
+}
+
 void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found) {
   const Discovery& known = *book_.known(watched.id).discovery;
   Telemetry& telemetry = *control_.edge().telemetry;
@@ -92,14 +102,18 @@ void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found) {
   }
   watched.rereading.failed = false;
   Discovery facts = Renewed(known, *std::move(found));
-  if (facts == known) return telemetry.engines().OnReread(name, Reread::kSame);
+  if (facts == known) return TakeSame(watched);
   telemetry.engines().OnReread(name, Reread::kChanged);
   watched.scraper = std::make_shared<EngineScraper>(EngineOf(facts.kind), facts);
   watched.notes->lacks_messages.store(false, std::memory_order_relaxed);
   book_.SetDiscovery(watched.id, std::move(facts));
   const Discovery& now = *book_.known(watched.id).discovery;
   tell_(watched, true,
-        absl::StrCat("engine changed: ", DiscoveryText(now, book_.fleet().replicas[watched.id.value()])));
+        absl::StrCat("engine changed: ", DiscoveryText(now, book_.fleet().replicas[watched.id.value()]),
+                     book_.entry(watched.id).doubted
+                         ? "; it holds less than before: what no longer fits waits until another "
+                           "reading confirms that"
+                         : ""));
 }
 
 }  // namespace penstock

@@ -37,6 +37,8 @@ class Rereader {
  private:
   boost::asio::awaitable<void> Read(std::shared_ptr<WatchedReplica> watched, bool recognise);
   void Take(WatchedReplica& watched, absl::StatusOr<Discovery> found);
+  // The reading found what is known. It ends a doubt.
+  void TakeSame(WatchedReplica& watched);
 
   EventLoop& control_;
   FleetBook& book_;

@@ -126,7 +126,7 @@ std::vector<ReplicaId> RivalBooks::Placeable(ModelId model, Tokens length) const
 std::optional<Refuse> RivalBooks::CheckFits(const RequestArrived& request) const {
   FitCheck check(request, request.prompt);
   for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
-    if (Serves(fleet_.replicas[i], request.model)) check.Add(fleet_.replicas[i].max_context, longest_[i]);
+    if (Serves(fleet_.replicas[i], request.model)) check.Add(fleet_.replicas[i], longest_[i]);
   }
   return check.Finding();
 }

@@ -25,6 +25,24 @@ TEST_F(AdmissionTest, APromptThatNoServerCouldHoldIsRefusedWithTheBoundThatItBro
   EXPECT_EQ(test_.rooms.requests.size(), 0);
 }
 
+TEST_F(AdmissionTest, APromptWaitsWhileTheSmallerLimitsOfItsServersAreInDoubt) {
+  Fleet fleet = MakeFleet(Pool(1000));
+  for (ReplicaSpec& replica : fleet.replicas) replica.doubted_prompt = Tokens(5000);
+  test_.Configure(fleet);
+  ASSERT_NE(Only<Park>(Admit(1, 2000)), nullptr);
+  EXPECT_NE(Only<Forward>(Admit(2, 100)), nullptr) << "a small one fits";
+  EXPECT_EQ(Only<Refuse>(Admit(3, 6000))->reason, Refusal::kNeverFits);
+  const auto pump = [this] {
+    test_.rooms.work.SetUnfinished(kChat, true);
+    return PumpOpened();
+  };
+  EXPECT_TRUE(pump().empty());
+  test_.Configure(MakeFleet(Pool(8000)));
+  const std::vector<Action> forwarded = pump();
+  ASSERT_NE(Only<Forward>(forwarded), nullptr) << Text(forwarded);
+  EXPECT_EQ(Only<Forward>(forwarded)->request, RequestId(1));
+}
+
 TEST_F(AdmissionTest, AfterTheShutdownStartedArrivalsAreRefused) {
   entry_.ShutDown();
   EXPECT_EQ(Only<Refuse>(Admit(1, 100))->reason, Refusal::kShuttingDown);

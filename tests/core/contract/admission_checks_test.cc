@@ -21,7 +21,7 @@ std::optional<Refuse> Check(const Fleet& fleet, int64_t prompt, double sigma = 0
   request.prompt = Tokens(prompt);
   request.prompt_sigma = sigma;
   FitCheck check(request, request.prompt);
-  for (const ReplicaSpec& replica : fleet.replicas) check.Add(replica.max_context, LongestPrompt(fleet, replica));
+  for (const ReplicaSpec& replica : fleet.replicas) check.Add(replica, LongestPrompt(fleet, replica));
   return check.Finding();
 }
 
@@ -55,6 +55,15 @@ TEST(AdmissionChecks, APromptBeyondEveryPoolNeverFits) {
   const Fleet fleet = OneReplica(8192, 1000);
   ASSERT_TRUE(Check(fleet, 2000).has_value());
   EXPECT_EQ(*Check(fleet, 2000), (Refuse{RequestId(7), Refusal::kNeverFits, Duration(), 992, 2000}));
+}
+
+TEST(AdmissionChecks, NothingIsRefusedForGoodByFiguresInDoubt) {
+  Fleet fleet = OneReplica(512, 1000);
+  fleet.replicas[0].doubted_context = Tokens(8192);
+  fleet.replicas[0].doubted_prompt = Tokens(8191);
+  EXPECT_FALSE(Check(fleet, 8191).has_value());
+  ASSERT_TRUE(Check(fleet, 8192).has_value());
+  EXPECT_EQ(*Check(fleet, 8192), (Refuse{RequestId(7), Refusal::kContextExceeded, Duration(), 8192, 8192}));
 }
 
 TEST(AdmissionChecks, OneReplicaThatCanHoldThePromptIsEnough) {

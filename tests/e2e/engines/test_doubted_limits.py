@@ -1,0 +1,67 @@
+"""An engine that tells smaller limits once, as one that restarts may: nothing is refused for good before they are sure."""
+import select
+import socket
+
+import pytest
+from processes import Router, wait_until
+from raw_http import chat, read_answer, request_bytes, send
+from scripted_engine import ScriptedEngine, http
+from test_changed_models import DONE, ask, deny_old, listed
+
+LONG = request_bytes(body=chat("river " * 3000, model="base", max_tokens=5))
+
+
+@pytest.fixture
+def engine():
+    with ScriptedEngine() as running:
+        running.pages["/v1/models"] = listed("base", "old", context=65536)
+        running.script = http(200, DONE)
+        yield running
+
+
+@pytest.fixture
+def router(folder, engine):
+    with Router(folder, config=f"replicas:\n  - {{id: a, url: '{engine.url}', kv_tokens: 100000}}\npoll: {{interval: 50ms}}\n") as running:
+        yield running
+
+
+def dip(router, engine):
+    """One reading finds a small context."""
+    assert send(router.address, LONG).status == 200
+    engine.pages["/v1/models"] = listed("base", "old", context=256)
+    deny_old(router, engine)
+    wait_until(lambda: "context 256 tokens" in router.log(), 20, router.log)
+
+
+def waits(router):
+    return router.metrics().sum("penstock_queued_requests") == 1
+
+
+def readable(connection):
+    return bool(select.select([connection], [], [], 0)[0])
+
+
+def test_a_request_waits_while_smaller_limits_are_in_doubt(router, engine):
+    dip(router, engine)
+    # The core has the new fleet a moment after the log: until then a request is forwarded.
+    answers = []
+    while not answers or answers[-1] == 200:
+        waiting = socket.create_connection(router.address, timeout=30)
+        waiting.sendall(LONG)
+        wait_until(lambda: waits(router) or readable(waiting), 20, router.log)
+        if waits(router):
+            break
+        answers.append(read_answer(waiting).status)
+        waiting.close()
+    with waiting:
+        assert set(answers) <= {200} and waits(router), answers
+        assert ask(router, "base").status == 200  # A small one fits.
+        engine.pages["/v1/models"] = listed("base", "old", context=65536)
+        assert read_answer(waiting).status == 200
+
+
+def test_smaller_limits_that_another_reading_confirms_are_final(router, engine):
+    dip(router, engine)
+    router.wait_for_log("engine confirms that it holds less")
+    answer = send(router.address, LONG)
+    assert answer.status == 400 and answer.json()["error"]["code"] == "context_length_exceeded", answer.body
