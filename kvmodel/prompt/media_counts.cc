@@ -21,6 +21,7 @@ void MediaCounts::Add(const MediaCounts& more) {
   unsized += more.unsized;
   seconds += more.seconds;
   opaque += more.opaque;
+  embedded += more.embedded;
 }
 
 }  // namespace penstock

@@ -21,12 +21,13 @@ struct MediaCounts {
   int64_t unsized = 0;   // Pictures whose size is unknown: remote ones, and headers that nobody can read.
   double seconds = 0;    // Sound.
   int64_t opaque = 0;    // Remote sounds, video, files: nothing tells their tokens.
+  int64_t embedded = 0;  // Bytes of prompts that are tensors (prompt_embeds). A token has a row of unknown size.
 
   // The size, if it is known.
   void AddPicture(std::optional<PictureSize> size, bool low_detail);
   // The number of the parts is bounded by the body, so no sum overflows.
   void Add(const MediaCounts& more);
-  bool Any() const { return pictures > 0 || unsized > 0 || seconds > 0 || opaque > 0; }
+  bool Any() const { return pictures > 0 || unsized > 0 || seconds > 0 || opaque > 0 || embedded > 0; }
 
   bool operator==(const MediaCounts&) const = default;
 };

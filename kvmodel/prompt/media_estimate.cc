@@ -8,19 +8,24 @@ namespace {
 
 constexpr int kUnsized = 2;
 constexpr int kOpaque = 5;
+constexpr int kEmbedded = 6;
+// The bytes of a row of a tensor before anything was learned.
+constexpr double kUsualRow = 4096;
 
-constexpr LinearFit<6>::Priors kPriors = {{
+constexpr LinearFit<7>::Priors kPriors = {{
     {1, 0.5, 30},       // Pictures of known size, in tokens of the rule.
     {1, 0.5, 30},       // The same of low detail.
     {1, 0.7, 30},       // Pictures of unknown size, in tokens of a usual photo.
     {1, 0.5, 30},       // Sound, in tokens of the rule.
     {0, 150, 20000},    // Pictures of known size: a constant beside the rule.
     {1000, 1000, 1e6},  // Opaque parts.
+    {1, 1, 16},         // Tensors, in usual rows.
 }};
 
 // Relative standard errors before anything was learned, and the least.
 constexpr double kKnownSigma = 0.3;
 constexpr double kVagueSigma = 0.8;
+constexpr double kRowSigma = 0.85;
 constexpr double kLeastSigma = 0.005;
 // Relative noise that the fit expects beside that of the text.
 constexpr double kNoise = 0.02;
@@ -32,7 +37,10 @@ constexpr double kForget = 0.002;
 }  // namespace
 
 MediaEstimator::State::State()
-    : fit(kPriors), known{.squared = kKnownSigma * kKnownSigma}, vague{.squared = kVagueSigma * kVagueSigma} {}
+    : fit(kPriors),
+      known{.squared = kKnownSigma * kKnownSigma},
+      vague{.squared = kVagueSigma * kVagueSigma},
+      rows{.squared = kRowSigma * kRowSigma} {}
 
 void MediaEstimator::Spread::Learn(double error) {
   ++observations;
@@ -49,7 +57,8 @@ MediaEstimator::Vector MediaEstimator::Features(MediaFamily family, const MediaC
           static_cast<double>(counts.unsized * UnsizedPictureTokens(family)),
           counts.seconds * SoundTokensPerSecond(family),
           static_cast<double>(counts.pictures),
-          static_cast<double>(counts.opaque)};
+          static_cast<double>(counts.opaque),
+          static_cast<double>(counts.embedded) / kUsualRow};
 }
 
 double MediaEstimator::VagueTokens(const Fit& fit, const Vector& features) {
@@ -64,8 +73,9 @@ MediaTokens MediaEstimator::Estimate(ModelId model, MediaFamily family, const Me
   const Vector features = Features(family, counts);
   const double tokens = state.fit.Of(features);
   const double vague = VagueTokens(state.fit, features);
-  return {tokens,
-          std::hypot(std::sqrt(state.known.squared) * (tokens - vague), std::sqrt(state.vague.squared) * vague)};
+  const double rows = state.fit.weights()[kEmbedded] * features[kEmbedded];
+  return {tokens, std::hypot(std::sqrt(state.known.squared) * (tokens - vague - rows),
+                             std::sqrt(state.vague.squared) * vague, std::sqrt(state.rows.squared) * rows)};
 }
 
 void MediaEstimator::Observe(ModelId model, MediaFamily family, const MediaCounts& counts, double tokens,
@@ -81,7 +91,8 @@ void MediaEstimator::Observe(ModelId model, MediaFamily family, const MediaCount
   const bool opaque = features[kUnsized] > 0 || features[kOpaque] > 0;
   // Relative to what differs by its nature, the fit would follow the smallest parts instead of the mean.
   const double scale = std::max(opaque ? predicted : actual, kShort);
-  Spread& spread = opaque ? state.vague : state.known;
+  Spread& clear = features[kEmbedded] > 0 ? state.rows : state.known;
+  Spread& spread = opaque ? state.vague : clear;
   const double sigma = std::max(std::sqrt(spread.squared), kNoise);
   spread.Learn(excess / std::max(opaque ? vague : predicted, kShort));
   Vector scaled = features;

@@ -1,4 +1,9 @@
-// The tokens of a prompt's pictures and sounds: by the rule of the model's family at first, then as engines count them.
+// The tokens of a prompt's pictures, sounds and tensors: by the rule of the model's family at first, then as engines
+// count them.
+//
+// A tensor (prompt_embeds) has a row per token, and its size is that of the model's hidden state. Until usage tells it,
+// 4 KiB count as a token: 2048 numbers of 16 bits. The error is so large at first that nothing is refused by it, and
+// that the upper bound covers rows of 1.5 KiB.
 //
 // One linear model per served model, fitted to usage.prompt_tokens less the estimate of the text. So an engine that
 // gives each picture a constant, shrinks pictures or samples sound in its own way is followed. Not thread-safe.
@@ -34,8 +39,8 @@ class MediaEstimator {
 
  private:
   // Tokens by the rule: pictures, those of low detail, those of unknown size, sound. Then counts: pictures of known
-  // size, opaque parts.
-  using Fit = LinearFit<6>;
+  // size, opaque parts, tensors.
+  using Fit = LinearFit<7>;
   using Vector = Fit::Vector;
   // The squared relative error of recent estimates.
   struct Spread {
@@ -48,6 +53,7 @@ class MediaEstimator {
     Fit fit;
     Spread known;  // The error where all parts tell their size.
     Spread vague;  // The error elsewhere, relative to the parts that do not.
+    Spread rows;   // The error of tensors.
   };
   static Vector Features(MediaFamily family, const MediaCounts& counts);
   // The tokens of the parts that do not tell their size.

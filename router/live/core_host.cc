@@ -64,8 +64,11 @@ PromptEstimate CoreHost::SubmitArrival(RequestArrived arrival, const Prompt& pro
     estimate = prompt.fixed ? FixedPrompt(prompt) : estimator_.Estimate(arrival.model, prompt.all);
     arrival.prompt = estimate.tokens;
     arrival.prompt_sigma = estimate.relative_sigma;
-    if (prompt.max_context > Tokens(0) && !prompt.fixed && estimate.tokens > prompt.max_context &&
-        !(prompt.all.text == prompt.largest)) {
+    const bool over = prompt.max_context > Tokens(0) && !prompt.fixed && estimate.tokens > prompt.max_context;
+    if (over && prompt.all.media.embedded > 0) {
+      // Nobody knows the rows of a tensor: the engine judges its length.
+      arrival.prompt = prompt.max_context - Tokens(1);
+    } else if (over && !(prompt.all.text == prompt.largest)) {
       const PromptEstimate largest = estimator_.Estimate(arrival.model, {prompt.largest});
       arrival.prompt = std::max(largest.tokens, prompt.max_context - Tokens(1));
     }

@@ -38,6 +38,36 @@ TEST(PromptFields, EachSecondTextIsReadBesideTheFirst) {
   }
 }
 
+TEST(PromptFields, TensorsCountByTheirBytesAndArePromptsOfTheirOwn) {
+  for (const char* body :
+       {R"({"model":"m","prompt":"","prompt_embeds":"AAAAAAAA"})", R"({"model":"m","prompt_embeds":["AAAAAAAA"]})",
+        R"({"prompt_embeds":"AAAAAAAA","model":"m","prompt":null})"}) {
+    const RequestFacts facts = FactsOf(Endpoint::kCompletions, body);
+    ASSERT_TRUE(facts.media) << body;
+    EXPECT_EQ(facts.media->embedded, 6) << body;
+    EXPECT_EQ(facts.prompts, 1) << body;
+    EXPECT_FALSE(facts.Continuable(Endpoint::kCompletions)) << body;
+  }
+  const RequestFacts mixed =
+      FactsOf(Endpoint::kCompletions, R"({"model":"m","prompt":["a","b"],"prompt_embeds":["AAAA","AAAA"]})");
+  EXPECT_EQ(mixed.prompts, 4);
+  EXPECT_EQ(mixed.media->embedded, 6);
+  EXPECT_EQ(mixed.text.latin, 2);
+  EXPECT_FALSE(FactsOf(Endpoint::kCompletions, R"({"model":"m","prompt":"a","prompt_embeds":null})").media);
+}
+
+TEST(PromptFields, FaultsOfTensorsAreNamed) {
+  for (const char* body :
+       {R"({"model":"m","prompt":"a","prompt_embeds":7})", R"({"model":"m","prompt_embeds":["AAAA",[1]]})"}) {
+    EXPECT_EQ(FaultOf(Endpoint::kCompletions, body).param, "prompt_embeds") << body;
+  }
+  std::string many = R"({"model":"m","prompt_embeds":[""])";
+  many.pop_back();
+  for (int i = 0; i < kMaxPrompts; ++i) many += ",\"\"";
+  EXPECT_EQ(FaultOf(Endpoint::kCompletions, many + "]}").code, "array_above_max_length");
+  EXPECT_EQ(FaultOf(Endpoint::kCompletions, R"({"model":"m","prompt_embeds":[]})").param, "prompt");
+}
+
 TEST(PromptFields, AsManyFirstTextsAsSecondOnesMakePairs) {
   const RequestFacts facts =
       FactsOf(Endpoint::kScore, R"({"model":"m","text_1":["four","fives"],"text_2":["aa","bbb"]})");

@@ -1,6 +1,7 @@
 #include "router/openai/request/prompt_fields.h"
 
 #include "absl/strings/str_cat.h"
+#include "router/openai/request/request_scan.h"
 
 namespace penstock {
 namespace {
@@ -71,6 +72,39 @@ MaybeError AddInstructions(const RequestFields& fields, RequestFacts& facts) {
   return std::nullopt;
 }
 
+ApiError WrongTensor() { return WrongType("prompt_embeds", "a string in base64, or a list of such strings"); }
+
+// Base64 has four characters for three bytes.
+int64_t BytesOfBase64(const JsonValue& literal) { return static_cast<int64_t>(literal.raw().size() - 2) / 4 * 3; }
+
+// Prompts as tensors (vLLM): each is a prompt of its own, beside those of `prompt`. Nothing of them can be continued.
+MaybeError AddTensors(const JsonValue& tensors, RequestFacts& facts) {
+  int64_t count = 0;
+  MediaCounts media;
+  if (tensors.kind() == JsonKind::kString) {
+    count = 1;
+    media.embedded += BytesOfBase64(tensors);
+  } else if (tensors.kind() == JsonKind::kArray) {
+    JsonArray elements(tensors);
+    while (const auto tensor = elements.Next()) {
+      if (tensor->kind() != JsonKind::kString) return WrongTensor();
+      if (++count > kMaxPrompts) {
+        return MakeError(ErrorName::kTooManyElements,
+                         absl::StrCat("`prompt_embeds` has more than ", kMaxPrompts, " elements."), "prompt_embeds");
+      }
+      media.embedded += BytesOfBase64(*tensor);
+    }
+  } else {
+    return WrongTensor();
+  }
+  if (count == 0) return facts.prompt_at ? std::nullopt : MaybeError(MissingField("prompt"));
+  // An empty text is none: clients that must send `prompt` send that.
+  facts.prompts = count + (facts.text == TextCounts() ? 0 : facts.prompts);
+  facts.prompt_is_text = false;
+  facts.media = media;
+  return std::nullopt;
+}
+
 // `system` and the tools stand before the messages.
 MaybeError AddSystem(const RequestFields& fields, RequestFacts& facts) {
   for (const Field field : {Field::kTools, Field::kSystem}) {
@@ -120,6 +154,8 @@ MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   if (pairs) {
     if (MaybeError error = CheckPart(endpoint, fields, fields.beside(), true)) return error;
   }
+  const JsonValue* tensors = endpoint == Endpoint::kCompletions ? fields.Find(Field::kPromptEmbeds) : nullptr;
+  if (tensors != nullptr && fields.Find(Field::kPrompt) == nullptr) return AddTensors(*tensors, facts);
   if (MaybeError error = CheckPart(endpoint, fields, fields.prompt(), false)) return error;
   if (pairs) {
     if (MaybeError error = AddQuery(endpoint, fields)) return error;
@@ -134,6 +170,7 @@ MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   facts.prompt_is_text = text.is_text;
   facts.ends_with_assistant = text.ends_with_assistant;
   facts.prompt_at = fields.Span(fields.prompt().field);
+  if (tensors != nullptr) return AddTensors(*tensors, facts);
   if (endpoint == Endpoint::kMessages || counts) return AddSystem(fields, facts);
   return endpoint == Endpoint::kResponses ? AddInstructions(fields, facts) : std::nullopt;
 }

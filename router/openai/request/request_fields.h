@@ -74,6 +74,7 @@ enum class RequestField : uint8_t {
   kKvTransferParams,
   kTexts,
   kData,
+  kPromptEmbeds,
   kFieldCount,
   kOutputLimit,  // Any of them.
   kNone,

@@ -44,7 +44,7 @@ struct RequestFacts {
   std::string service_tier;
   TextCounts text;                   // The text of all prompts together.
   Boxed<TextCounts> largest_prompt;  // The text of the largest element; empty: it equals `text`.
-  Boxed<MediaCounts> media;          // The pictures and sounds of a chat; empty: it has none.
+  Boxed<MediaCounts> media;          // Pictures, sounds and tensors of a prompt; empty: it has none.
 
   // The places of fields; unset when absent.
   std::optional<JsonSpan> model_at;

@@ -145,5 +145,30 @@ TEST(MediaEstimator, HostileCountsLeaveEstimatesFinite) {
   EXPECT_LT(errors.median, 0.05) << "recovers";
 }
 
+InputCounts TensorOf(int64_t tokens, int64_t row) {
+  InputCounts input;
+  input.media.embedded = tokens * row;
+  return input;
+}
+
+TEST(MediaEstimator, ATensorIsNeverNothingAndNothingIsSureAboutIt) {
+  const InputEstimator estimator;
+  // The rows of small and of large models: 1024 numbers of 16 bits, 8192 of 32.
+  for (const int64_t row : {2048, 8192, 32'768}) {
+    const PromptEstimate estimate = estimator.Estimate(kSeeing, TensorOf(2000, row));
+    EXPECT_GE(estimate.Upper(), Tokens(2000)) << row;
+    EXPECT_GE(2 * estimate.relative_sigma, 1) << "it may be any shorter";
+  }
+}
+
+TEST(MediaEstimator, TheRowsOfTensorsAreLearnedFromUsage) {
+  InputEstimator estimator;
+  for (const int64_t tokens : {500, 3000, 1200, 40, 2500})
+    estimator.Observe(kSeeing, TensorOf(tokens, 8192), Tokens(tokens));
+  const PromptEstimate learned = estimator.Estimate(kSeeing, TensorOf(2000, 8192));
+  EXPECT_NEAR(learned.tokens.AsDouble(), 2000, 40);
+  EXPECT_GE(learned.Upper(), Tokens(2000));
+}
+
 }  // namespace
 }  // namespace penstock
