@@ -135,7 +135,9 @@ std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) c
     if (tenant == nullptr) return InvalidKey();
     return tenants_[*tenant];
   }
-  const absl::string_view named = tenant_header_.empty() ? "" : FindHeader(headers, tenant_header_);
+  if (tenant_header_.empty()) return key.empty() ? Caller{} : Caller{TenantIdOf(key), "", "", "", false};
+  if (auto doubled = Contradiction(headers, {tenant_header_})) return *std::move(doubled);
+  const absl::string_view named = FindHeader(headers, tenant_header_);
   if (!named.empty()) {
     const auto tenant = names_.find(named);
     return tenant != names_.end() ? tenants_[tenant->second] : Caller{TenantIdOf(named), "", "", "", false};

@@ -50,6 +50,7 @@ Session::~Session() {
 
 asio::awaitable<void> Session::Run() {
   std::optional<ApiError> denied = CheckPath(state_.request, state_.loop.edge().pseudonym);
+  if (!denied) denied = CheckSteering(state_.request);
   if (!denied) denied = CheckCaller(state_.request, *state_.fleet, state_.prepared);
   if (!denied) denied = CheckKey(state_.request, *state_.fleet, state_.loop.edge().keys, state_.prepared);
   if (denied) return ending_.TurnAway(*std::move(denied));

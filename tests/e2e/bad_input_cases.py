@@ -101,6 +101,8 @@ CASES = [
          "invalid_value", "stream_options", kind="out_of_range"),
     Case("unknown-storage-need", request_bytes(body=chat(), headers={"x-penstock-storage": "much"}), 400, None,
          kind="out_of_range"),
+    Case("doubled-header", request_bytes(body=chat(), headers={"x-session-id": "a\r\nX-Session-Id: b"}), 400, "invalid_value",
+         "x-session-id", kind="out_of_range"),
     Case("unknown-class", request_bytes(body=chat(), headers={"x-penstock-class": "royal"}), 400, None,
          kind="out_of_range"),
     # Requests that the fleet cannot serve.

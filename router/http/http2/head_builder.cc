@@ -14,7 +14,8 @@ namespace {
 
 constexpr absl::string_view kHost = "host";
 // Values of these decide about the body and the caller.
-constexpr std::array<absl::string_view, 4> kOnce = {kHost, "content-type", "authorization", "x-api-key"};
+constexpr std::array<absl::string_view, 5> kOnce = {kHost, "content-type", "content-encoding", "authorization",
+                                                    "x-api-key"};
 
 ApiError Malformed(absl::string_view fault) {
   return MakeError(ErrorName::kMalformedRequest, absl::StrCat("Not a well-formed HTTP/2 request: ", fault, "."));

@@ -96,6 +96,8 @@ struct RequestHeadParser::Parser : http::basic_parser<true> {
         return ++types_ == 1;
       case http::field::authorization:
         return ++keys_ == 1;
+      case http::field::content_encoding:
+        return ++encodings_ == 1;
       case http::field::connection:
         connection_names_ += 1 + static_cast<int>(std::count(value.begin(), value.end(), ','));
         return true;
@@ -115,6 +117,7 @@ struct RequestHeadParser::Parser : http::basic_parser<true> {
   int api_keys_ = 0;
   int lengths_ = 0;
   int codings_ = 0;
+  int encodings_ = 0;
   int connection_names_ = 0;
 };
 

@@ -154,6 +154,27 @@ std::string ClientRequestId(const HeaderList& headers) {
   return "";
 }
 
+bool Contradicts(const HeaderList& headers, absl::string_view name) {
+  std::optional<absl::string_view> first;
+  for (const auto& [each, value] : headers) {
+    if (!absl::EqualsIgnoreCase(each, name)) continue;
+    const absl::string_view text = absl::StripAsciiWhitespace(value);
+    if (first.value_or(text) != text) return true;
+    first = text;
+  }
+  return false;
+}
+
+std::optional<ApiError> Contradiction(const HeaderList& headers, absl::Span<const absl::string_view> names) {
+  for (const absl::string_view name : names) {
+    if (!Contradicts(headers, name)) continue;
+    return MakeError(ErrorName::kInvalidValue,
+                     absl::StrCat("The header `", name, "` comes twice, with different values. Send one."),
+                     std::string(name));
+  }
+  return std::nullopt;
+}
+
 absl::string_view ApiKeyOf(const HeaderList& headers) {
   const absl::string_view authorization = FindHeader(headers, "authorization");
   constexpr absl::string_view kBearer = "bearer ";

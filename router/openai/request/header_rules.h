@@ -2,11 +2,13 @@
 #ifndef PENSTOCK_ROUTER_OPENAI_REQUEST_HEADER_RULES_H_
 #define PENSTOCK_ROUTER_OPENAI_REQUEST_HEADER_RULES_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "backends/dialect/headers.h"
+#include "router/openai/error/api_error.h"
 
 namespace penstock {
 
@@ -38,6 +40,11 @@ bool NeverRelayed(absl::string_view name);
 
 // The client's x-request-id or x-client-request-id if it is sane (1 to 128 visible ASCII characters), else empty.
 std::string ClientRequestId(const HeaderList& headers);
+
+// True: two fields have the name, with different values. Nobody knows which one counts. O(fields).
+bool Contradicts(const HeaderList& headers, absl::string_view name);
+// The refusal of a request whose headers contradict each other at one of these names.
+std::optional<ApiError> Contradiction(const HeaderList& headers, absl::Span<const absl::string_view> names);
 
 // The key of `Authorization: Bearer KEY` or `x-api-key`; empty when there is none.
 absl::string_view ApiKeyOf(const HeaderList& headers);

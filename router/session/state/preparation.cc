@@ -12,6 +12,7 @@
 #include "router/openai/request/limit_rules.h"
 #include "router/openai/request/prompt_hashes.h"
 #include "router/session/rules/attempt_end.h"
+#include "router/session/rules/receipt.h"
 #include "router/session/state/stored_response.h"
 
 namespace penstock {
@@ -58,6 +59,10 @@ std::vector<uint64_t> PrefixOf(absl::string_view text, const RequestFacts& facts
 }
 
 // While an engine of the model is not recognised, it may be the one.
+constexpr absl::string_view kClassHeader = "x-penstock-class";
+constexpr absl::string_view kStorageHeader = "x-penstock-storage";
+constexpr absl::string_view kSessionHeader = "x-session-id";
+
 std::optional<ApiError> CheckEndpoint(const SessionRequest& request, const FleetView& fleet,
                                       const PreparedRequest& prepared) {
   const ModelAccess* model = fleet.AccessOf(prepared.model);
@@ -70,7 +75,7 @@ std::optional<ApiError> CheckEndpoint(const SessionRequest& request, const Fleet
 
 std::optional<ApiError> PickClass(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared) {
   const absl::string_view named = request.inside != nullptr ? absl::string_view(request.inside->service_class)
-                                                            : FindHeader(*request.headers, "x-penstock-class");
+                                                            : FindHeader(*request.headers, kClassHeader);
   const ClassNames names{named, prepared.facts.service_tier, prepared.caller.service_class,
                          ClassOfModel(fleet.config(), prepared.facts.model)};
   auto chosen = ChooseClass(fleet.config().classes, names, prepared.caller.max_class);
@@ -78,8 +83,6 @@ std::optional<ApiError> PickClass(const SessionRequest& request, const FleetView
   prepared.service_class = std::get<ClassChoice>(std::move(chosen));
   return std::nullopt;
 }
-
-constexpr absl::string_view kStorageHeader = "x-penstock-storage";
 
 std::optional<ApiError> ReadStorageNeed(const SessionRequest& request, PreparedRequest& prepared) {
   const absl::string_view need = request.inside != nullptr ? "" : FindHeader(*request.headers, kStorageHeader);
@@ -116,6 +119,11 @@ std::optional<ApiError> PrepareInside(Endpoint endpoint, const FleetView& fleet,
 std::optional<ApiError> CheckPath(const SessionRequest& request, absl::string_view pseudonym) {
   if (!PassedBefore(*request.headers, pseudonym)) return std::nullopt;
   return MakeError(ErrorName::kLoop, "The request passed this router before: a replica of the fleet sends it back.");
+}
+
+std::optional<ApiError> CheckSteering(const SessionRequest& request) {
+  if (request.inside != nullptr) return std::nullopt;
+  return Contradiction(*request.headers, {kClassHeader, kStorageHeader, kSessionHeader, kReceiptHeader});
 }
 
 std::optional<ApiError> CheckCaller(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared) {
@@ -186,7 +194,7 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   arrived.tenant = prepared.caller.tenant;
   arrived.max_output = facts.max_output;
   arrived.shape = facts.shape;
-  const absl::string_view named = request.inside != nullptr ? "" : FindHeader(*request.headers, "x-session-id");
+  const absl::string_view named = request.inside != nullptr ? "" : FindHeader(*request.headers, kSessionHeader);
   arrived.session = SessionKey(named, facts.session, arrived.tenant, arrived.model);
   arrived.sequences = static_cast<int>(SequencesOf(request.endpoint, facts));
   arrived.embedding = !Generates(request.endpoint);

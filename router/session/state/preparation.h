@@ -65,6 +65,8 @@ struct PreparedRequest {
 // The checks in their order; each fills its part of `prepared`, and an error ends the request. The caller scans the
 // body in between.
 std::optional<ApiError> CheckPath(const SessionRequest& request, absl::string_view pseudonym);
+// Headers that steer the request and contradict each other.
+std::optional<ApiError> CheckSteering(const SessionRequest& request);
 std::optional<ApiError> CheckCaller(const SessionRequest& request, const FleetView& fleet, PreparedRequest& prepared);
 std::optional<ApiError> CheckKey(const SessionRequest& request, const FleetView& fleet, KeyCounts& keys,
                                  PreparedRequest& prepared);

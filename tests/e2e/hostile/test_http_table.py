@@ -89,6 +89,7 @@ TABLE = [
     ("too many names in connection", GET + HOST + b"Connection: " + b"b," * 32 + b"b\r\n\r\n", [431], CLOSED),
     ("too many connection fields", GET + HOST + b"Connection: b\r\n" * 33 + b"\r\n", [431], CLOSED),
     ("two content types", POST + b"Content-Type: application/json\r\n" + LENGTH + b"\r\n" + BODY, [400], CLOSED),
+    ("two codings of the body", POST + b"Content-Encoding: gzip\r\nContent-Encoding: zstd\r\n" + LENGTH + b"\r\n" + BODY, [400], CLOSED),
     ("two keys", GET + HOST + b"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n", [400], CLOSED),
     ("one key twice", GET + HOST + 2 * b"Authorization: Bearer a\r\n" + b"\r\n", [400], CLOSED),
     ("two keys in x-api-key", GET + HOST + b"X-API-Key: a\r\nx-api-key: b\r\n\r\n", [400], CLOSED),

@@ -52,6 +52,13 @@ TEST(RequestEdges, ARequestHasOneKey) {
   }
 }
 
+TEST(RequestEdges, ABodyHasOneCoding) {
+  RequestReader reader(kSmall);
+  reader.Append("GET / HTTP/1.1\r\nHost: h\r\nContent-Encoding: gzip\r\ncontent-encoding: gzip\r\n\r\n");
+  ASSERT_EQ(reader.Advance(), State::kFailed);
+  EXPECT_EQ(reader.error().status, 400);
+}
+
 // The sizes of the pieces of a body whose bytes come in reads of 64 KiB.
 std::vector<size_t> PiecesOf(const std::string& head, const std::string& body) {
   RequestReader::Limits limits{2048, 100};
