@@ -1,7 +1,8 @@
 // The ZeroMQ sockets of one engine's events: the subscription, and the requests for batches that were missed.
 //
-// The library reads on a thread of its own and keeps kMostQueued messages at most; a publisher then drops, and its
-// numbers show that. A message over kMostBatchBytes ends its connection. No call waits. Belongs to one thread.
+// The library reads on a thread of its own and stores kMostQueued messages at most; a publisher then drops, and its
+// numbers show that. A message that is too long ends its connection (event_line.h). No call waits. Belongs to one
+// thread.
 #ifndef PENSTOCK_BACKENDS_KV_EVENTS_SOCKET_EVENT_STREAM_H_
 #define PENSTOCK_BACKENDS_KV_EVENTS_SOCKET_EVENT_STREAM_H_
 
@@ -13,7 +14,7 @@
 #include <zmq.hpp>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "backends/kv_events/socket/event_line.h"
 #include "base/units.h"
 
 namespace penstock {
@@ -31,23 +32,20 @@ class EventStream {
   static constexpr int kMostQueued = 64;
   static constexpr int kMostReplayed = 512;
 
-  enum class Change : uint8_t { kNone, kConnected, kDisconnected };
+  using Change = EventLine::Change;
 
   // tcp://HOST:PORT each. `replay` may be empty. Connects in the background. InvalidArgument: an
   // address that the library does not take.
   static absl::StatusOr<EventStream> Open(zmq::context_t& context, const std::string& events,
                                           const std::string& replay);
-  // Stops the reports of the connection first: the library's thread would wait for their reader for ever.
-  ~EventStream();
-  EventStream(EventStream&&) = default;
-  EventStream& operator=(EventStream&&) = delete;
-
   // The newest change of the connection since the last call.
   Change TakeChange();
   // Connects again, with pauses that double up to 5 s, while there is no connection. Several times a second.
   void KeepConnected(Instant now);
-  std::optional<EventMessage> Read() { return ReadFrom(events_); }
+  std::optional<EventMessage> Read() { return ReadFrom(*events_); }
   std::optional<EventMessage> ReadReplay() { return replay_ ? ReadFrom(*replay_) : std::nullopt; }
+  // True: a message of the replay had no end. What was asked for is lost; ForgetReplay() connects again.
+  bool ReplayWasEndless();
   bool can_replay() const { return replay_.has_value(); }
   // Asks for the batches from this number on. False: the request cannot be sent now.
   bool AskFrom(uint64_t number);
@@ -59,17 +57,15 @@ class EventStream {
 
  private:
   EventStream() = default;
-  static std::optional<EventMessage> ReadFrom(zmq::socket_t& socket);
+  static std::optional<EventMessage> ReadFrom(EventLine& line);
   void OpenReplay();
   void Connect();
-  void StopReports();
 
   zmq::context_t* context_ = nullptr;
   std::string events_address_;
   std::string replay_address_;
-  zmq::socket_t events_;
-  zmq::socket_t changes_;  // The library reports the connection there.
-  std::optional<zmq::socket_t> replay_;
+  std::optional<EventLine> events_;  // Always set but in Open().
+  std::optional<EventLine> replay_;
   bool connected_ = false;
   Duration pause_ = Duration::Milliseconds(250);
   std::optional<Instant> retry_at_;

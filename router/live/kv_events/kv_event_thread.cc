@@ -168,6 +168,11 @@ bool KvEventThread::Read(Followed& followed, Instant now) {
       followed.follower.OnDisconnected();
       Log(followed, "events of the cache are gone: its index is an estimate again");
       break;
+    case EventStream::Change::kEndless:
+      followed.follower.OnGarbage();
+      followed.follower.OnDisconnected();
+      Log(followed, "events of the cache had a message without an end: the connection is closed");
+      break;
     case EventStream::Change::kNone:
       break;
   }
@@ -188,6 +193,7 @@ bool KvEventThread::ReadReplay(Followed& followed, Instant now) {
     // A request that cannot be sent ends by its timeout.
     static_cast<void>(followed.stream.AskFrom(*from));
   }
+  if (followed.stream.ReplayWasEndless()) followed.follower.OnGarbage();
   for (int i = 0; i < kReplayedPerTurn && HasTime(now); ++i) {
     const std::optional<EventMessage> message = followed.stream.ReadReplay();
     if (!message) return false;
