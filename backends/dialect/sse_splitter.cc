@@ -56,12 +56,16 @@ absl::string_view TakeWholeLine(absl::string_view& lines) {
   return line;
 }
 
+// Reads and nearly all events are shorter.
+constexpr size_t kUsualBuffer = 128 << 10;
+
 constexpr absl::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
 void SseSplitter::Feed(absl::string_view bytes) {
   if (position_ == buffer_.size()) {
+    if (buffer_.capacity() > kUsualBuffer) std::string().swap(buffer_);
     buffer_.clear();
   } else if (position_ > 0) {
     buffer_.erase(0, position_);

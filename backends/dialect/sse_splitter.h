@@ -32,6 +32,8 @@ class SseSplitter {
   std::optional<Event> Next();
   // Bytes of an event that has not ended. The caller bounds their growth.
   absl::string_view Rest() const;
+  // The bytes of the buffer. Those of a long event are given back with the first Feed() behind it.
+  size_t memory() const { return buffer_.capacity(); }
 
  private:
   // The next line without its end. Null: its end has not come.

@@ -130,10 +130,11 @@ void VisitLimitSizes(Section& limits, Visitor& visit) {
        "Most bytes of requests in buffers over 4 KiB, from their reading to their answer; 503 beyond. One key, or one "
        "address without a key, holds no more than it leaves free."},
       limits.max_body_memory, kTotalSize);
-  visit({"max_answer",
-         "Largest whole answer of an engine, or stream that becomes one; 502 beyond. A stream that is passed on has no "
-         "limit."},
-        limits.max_answer, kBodySize);
+  visit(
+      {"max_answer",
+       "Largest whole answer of an engine, or stream that becomes one, or event of a stream; 502 beyond. A stream that "
+       "is passed on has no limit."},
+      limits.max_answer, kBodySize);
   visit(
       {"max_answer_memory",
        "Most bytes of answers in buffers over 4 KiB, from the engine to the client. An answer takes 72 KiB at least; "

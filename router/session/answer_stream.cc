@@ -11,7 +11,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr size_t kMaxEvent = 2 << 20;
 // The body of a complete answer may take this long to end; its connection can then serve another request.
 constexpr Duration kEndOfBody = Duration::Seconds(1);
 // The piece of a reassembled answer that is written in one turn of the loop. A shorter answer has a length.
@@ -44,11 +43,16 @@ void AnswerStream::ExpectDelivery() {
 
 bool AnswerStream::HoldBytes() {
   size_t bytes = relay_.held_bytes() + (writer_ ? writer_->unfinished_bytes() : 0);
+  size_t pieces = 0;
   if (undelivered_ && !delivery_.holds()) {
-    for (absl::string_view piece : relay_.pieces()) bytes += piece.size();
+    for (absl::string_view piece : relay_.pieces()) pieces += piece.size();
   }
+  // The pieces of a long event lie in the buffer that counts already.
+  bytes = bytes > StreamRelay::kLongBuffer ? std::max(bytes, pieces) : bytes + pieces;
   return memory_.Hold(bytes);
 }
+
+size_t AnswerStream::LongestEvent() const { return static_cast<size_t>(state_.limits->max_answer.value()); }
 
 Duration AnswerStream::NextWait() {
   if (relay_.done()) return wait_ = kEndOfBody;
@@ -93,7 +97,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
   }
   no_room_ = !HoldBytes();
   const bool fine = !no_room_ && (result_ == StreamRelay::Result::kGoOn || result_ == StreamRelay::Result::kDone);
-  return fine && !undelivered_ && !first && UnfinishedBytes() <= kMaxEvent &&
+  return fine && !undelivered_ && !first && UnfinishedBytes() <= LongestEvent() &&
          (relay_.done() ? wait_ == kEndOfBody : state_.answer_deadline - now > wait_);
 }
 
@@ -138,16 +142,16 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   }
   if (result_ == Result::kTooLong) {
     return EngineFailed(EngineErrorKind::kGarbage,
-                        "The engine's answer is longer than limits.max_answer, or an event of it than 2 MiB.");
+                        "The engine's answer is longer than limits.max_answer, or an event of it than 8 MiB.");
   }
   if (result_ == Result::kEmpty) {
     return EngineFailed(EngineErrorKind::kGarbage, "The engine ended its stream without an answer.");
   }
   if (CallsMixedUp()) return EngineFailed(EngineErrorKind::kGarbage, "The engine's calls of tools are mixed up.");
-  if (broken || UnfinishedBytes() > kMaxEvent) {
-    return EngineFailed(EngineErrorKind::kGarbage, broken
-                                                       ? "The engine sent an event that is not JSON, or of another API."
-                                                       : "The engine sent an event that is longer than 2 MiB.");
+  if (broken || UnfinishedBytes() > LongestEvent()) {
+    return EngineFailed(EngineErrorKind::kGarbage,
+                        broken ? "The engine sent an event that is not JSON, or of another API."
+                               : "The engine sent an event that is longer than limits.max_answer.");
   }
   return std::nullopt;
 }

@@ -51,6 +51,8 @@ class AnswerStream {
   void ExpectDelivery();
   // The client has them.
   void OnDelivered(Instant now) { delivery_.OnPiece(relay_.tokens_in_pieces(), now); }
+  // An event takes memory until it ends: the memory of all answers bounds it too.
+  size_t LongestEvent() const;
   // Bytes of an event that has not ended.
   size_t UnfinishedBytes() const { return relay_.unfinished_bytes() + (writer_ ? writer_->unfinished_bytes() : 0); }
   bool CallsMixedUp() const { return writer_ && writer_->mixed_up(); }

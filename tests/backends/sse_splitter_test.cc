@@ -15,6 +15,16 @@ TEST(SseSplitter, AnEventEndsAtABlankLineWithEitherLineEnding) {
   EXPECT_EQ(events[1].raw, "data: b\r\n\r\n");
 }
 
+TEST(SseSplitter, TheMemoryOfALongEventIsGivenBack) {
+  SseSplitter splitter;
+  splitter.Feed("data: " + std::string(4 << 20, 'x') + "\n\n");
+  ASSERT_TRUE(splitter.Next());
+  EXPECT_GE(splitter.memory(), size_t{4} << 20);
+  splitter.Feed("data: a\n\n");
+  EXPECT_LT(splitter.memory(), size_t{1} << 20);
+  EXPECT_EQ(splitter.Next()->data, "a");
+}
+
 TEST(SseSplitter, TheSpaceAfterTheColonIsOptionalAndOnlyOneIsDropped) {
   const auto events = Split("data:x\n\ndata:  y\n\n");
   ASSERT_EQ(events.size(), 2u);

@@ -226,23 +226,6 @@ TEST_F(Limits, NoCommentsComeBeforeTheirTime) {
   EXPECT_TRUE(ReadMessage(*patient).complete);
 }
 
-TEST_F(Limits, AnEventOfAnEngineMayBeLongButNotEndless) {
-  for (const size_t size : {size_t{1} << 20, size_t{3} << 20}) {
-    const std::string text(size, 'x');
-    Start(
-        [text](EngineCall& call) {
-          call.BeginStream();
-          call.Event(DeltaJson(text));
-          call.Event(FinishJson());
-          call.EndStream();
-        },
-        [](LimitsConfig&) {});
-    const WireMessage answer = router_->Ask(Hello(/*stream=*/true));
-    EXPECT_EQ(answer.status(), size < 2 << 20 ? 200 : 502);
-    EXPECT_EQ(answer.body.size() > size, size < 2 << 20);
-  }
-}
-
 TEST_F(Limits, AWholeAnswerIsReadToItsLongestAndNoFurther) {
   constexpr size_t kLongest = 100'000;
   const auto limit = [](LimitsConfig& limits) { limits.max_answer = Bytes(kLongest); };

@@ -14,7 +14,7 @@ namespace penstock {
 
 class Reassembly {
  public:
-  static constexpr size_t kLongestEvent = 1 << 20;
+  static constexpr size_t kLongestEvent = 8 << 20;
 
   Reassembly(Endpoint endpoint, size_t longest) : assembler_(endpoint), longest_(longest) {}
 

@@ -109,8 +109,14 @@ class StreamRelay {
   bool finished() const { return done() || finishes_ >= facts_.n * facts_.prompts; }
   // Bytes of an event that never ended.
   size_t unfinished_bytes() const { return splitter_.Rest().size(); }
-  // Bytes that wait for the end of their event, or of their answer.
-  size_t held_bytes() const { return unfinished_bytes() + (reassembly_ ? reassembly_->bytes() : 0); }
+  // The buffer of an event is longer than usual. It outlives its event until the next one, and pieces() are views of
+  // it.
+  static constexpr size_t kLongBuffer = 256 << 10;
+  // Bytes that wait for the end of their event, or of their answer; the whole buffer where it is long.
+  size_t held_bytes() const {
+    const size_t waiting = splitter_.memory() > kLongBuffer ? splitter_.memory() : unfinished_bytes();
+    return waiting + (reassembly_ ? reassembly_->bytes() : 0);
+  }
   const EngineError& error() const { return *error_; }
   // The body of a reassembled answer; once.
   absl::StatusOr<JsonPieces> Assembled();
