@@ -84,8 +84,11 @@ asio::awaitable<void> Attempt::CountText(UpstreamPool& pool) {
   const std::optional<Tokens> tokens =
       co_await CountByEngine(state_, pool, exchange_.emplace(), EngineHeaders(state_, admission_.ticket().id()));
   exchange_.reset();  // The engine did not get the request.
-  if (tokens) co_return state_.answer.CountText(*tokens);
-  state_.answer.EstimateText(state_.facts().max_output);
+  if (!tokens) co_return state_.answer.EstimateText(state_.facts().max_output);
+  state_.answer.CountText(*tokens);
+  state_.answer.relayed.prompt =
+      co_await CountPromptByEngine(state_, pool, exchange_.emplace(), EngineHeaders(state_, admission_.ticket().id()));
+  exchange_.reset();
 }
 
 std::optional<AttemptEnd> Attempt::EndAfterCount() const {

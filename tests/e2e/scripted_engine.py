@@ -37,6 +37,7 @@ class ScriptedEngine:
         self.last_words = b""  # Sent when a hang ends.
         self.goodbye = False  # Ends TLS in order.
         self.pages = {}  # More pages, by path.
+        self.posts = {}  # Answers to other POSTs, by path: functions of the body.
         self.poison = None  # A request with these bytes resets the connection.
         self.poisoned = 0
         self.impatient = False  # Resets the connection before it has read a request.
@@ -110,6 +111,9 @@ class ScriptedEngine:
             known = {"/v1/models": http(200, models), "/health": http(200, {})}
             known.update(self.pages)
             connection.sendall(known.get(path, http(404, {"error": {"message": "no such path"}})))
+            return True
+        if path in self.posts:
+            connection.sendall(self.posts[path](body))
             return True
         self.calls += 1
         self.heads.append(head.decode())

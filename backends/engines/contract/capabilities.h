@@ -18,6 +18,7 @@ struct TextCount {
   // The body of the question; `text` is the inside of a JSON string.
   std::string (*ask)(absl::string_view text) = nullptr;
   std::optional<Tokens> (*read)(absl::string_view answer) = nullptr;  // Null: the answer has no count.
+  bool requests = false;  // The path also takes the body of a request, and counts its prompt with the template.
 };
 
 struct Capabilities {

@@ -58,7 +58,7 @@ constinit const EngineDeclaration kVllmEngine = {
                      .output_limits = kOpenAiLimits,
                      .names_responses = true,
                      .hands_over = true,
-                     .text_count = {"/tokenize", AskVllmCount, ReadVllmCount},
+                     .text_count = {"/tokenize", AskVllmCount, ReadVllmCount, /*requests=*/true},
                      .rank_header = "X-data-parallel-rank"},
     .defaults = {.keeps_prefixes = true},
     .signs = kSigns,

@@ -14,6 +14,9 @@ namespace {
 constexpr size_t kMaxEarly = 4 << 10;
 // Tokens by which two counts of a text may differ; an eighth of a long one.
 constexpr int64_t kMiscount = 16;
+// Tokens that a template puts around a text that goes on, or leaves out there. A count that differs by more is
+// another's.
+constexpr int64_t kMostOfTemplate = 8;
 
 bool IsEndMark(const SseSplitter::Event& event) { return absl::StripAsciiWhitespace(event.data) == "[DONE]"; }
 
@@ -28,6 +31,7 @@ void RelayState::Restart(bool keep_delivered, bool trimmed) {
   if (!keep_delivered) delivered = unseen = 0;
   carried = client_tokens();
   relayed.in_prompt.reset();
+  relayed.prompt.reset();
   relayed.before = keep_delivered ? generated() : 0;
   relayed.counter.Reset(std::max(carried, relayed.before));
   usage.reset();
@@ -173,7 +177,10 @@ bool StreamRelay::LearnUsage(Usage usage) {
     state_.usage->prompt = state_.reported->prompt;
     state_.usage->cached = state_.reported->cached;
   } else if (state_.carried > 0) {
-    state_.usage->prompt = std::max(Tokens(0), usage.prompt - in_prompt);
+    const Tokens rest = std::max(Tokens(0), usage.prompt - in_prompt);
+    const Tokens counted = state_.relayed.prompt.value_or(rest);
+    const bool near = std::abs((counted - rest).value()) <= kMostOfTemplate;
+    state_.usage->prompt = near ? counted : rest;
     // The cached part of a continued prompt says nothing about the prompt that arrived.
     state_.usage->cached = Tokens(-1);
   }

@@ -39,6 +39,7 @@ struct RelayedTokens {
   bool miscounted = false;  // The engine's own count of the delivered text was another.
   // The tokens of that text in the prompt of the present attempt, where its engine counted them.
   std::optional<int64_t> in_prompt;
+  std::optional<Tokens> prompt;  // The prompt before that text, as that engine counts it.
 };
 
 // The form of the answer that the client has; a continuation keeps it.

@@ -27,7 +27,7 @@ std::map<std::string, std::string> PagesWithoutCount() {
 class WordPairs {
  public:
   using Count = std::function<void(EngineCall&)>;
-  explicit WordPairs(Count count) : count_(std::move(count)) {}
+  explicit WordPairs(Count count, int prompt = 0) : count_(std::move(count)), prompt_(prompt) {}
 
   // The bodies that were sent to a path, in order.
   std::vector<Json> Sent(const std::string& path) {
@@ -39,9 +39,11 @@ class WordPairs {
   void Serve(EngineCall& call) {
     const Json body = Json::parse(call.request.body);
     std::unique_lock lock(mutex_);
-    sent_[call.request.target()].push_back(body);
+    const bool prompt = call.request.target() == "/tokenize" && body.contains("messages");
+    sent_[prompt ? "prompt" : call.request.target()].push_back(body);
     const bool first = sent_["/v1/chat/completions"].size() == 1;
     lock.unlock();
+    if (prompt) return CountPrompt(call);
     if (call.request.target() == "/tokenize") return count_(call);
     call.BeginStream();
     if (first) {
@@ -55,7 +57,13 @@ class WordPairs {
     call.EndStream();
   }
 
+  void CountPrompt(EngineCall& call) const {
+    if (prompt_ == 0) return call.Answer(404, R"({"detail":"Not Found"})");
+    call.Answer(200, Json({{"count", prompt_}}).dump());
+  }
+
   const Count count_;
+  const int prompt_;  // The tokens of the request by its engine; 0: it does not count requests.
   std::mutex mutex_;
   std::map<std::string, std::vector<Json>> sent_;
   ScriptedEngine a_{[this](EngineCall& call) { Serve(call); }, PagesWithoutCount()};
@@ -83,6 +91,20 @@ TEST(ResumeCount, TheTextIsCountedByTheEngineThatContinuesIt) {
   EXPECT_EQ(engines.Sent("/v1/chat/completions")[1]["max_tokens"], 2);
   ASSERT_TRUE(engines.router.AllClosed(1));
   EXPECT_EQ(engines.router.book.Of<RequestClosed>()[0].output, Tokens(8));
+}
+
+TEST(ResumeCount, ThePromptIsThatOfTheRequestHoweverTheTemplateContinuesAText) {
+  // The continued prompt has 10 + 6 tokens, so the template of the continuation lacks or adds some. A count that is far
+  // off is of something else.
+  for (const auto& [counted, stated] : std::map<int, int>{{10, 10}, {7, 7}, {13, 13}, {100, 10}, {1, 10}}) {
+    WordPairs engines([](EngineCall& call) { call.Answer(200, R"({"count":6})"); }, counted);
+    ASSERT_TRUE(engines.router.WaitUp(2));
+    const SeenStream seen = ReadStream(engines.router.Ask(ChatStream(",\"max_tokens\":8")));
+    EXPECT_EQ(seen.usage, UsageOf(stated, 8)) << counted;
+    const std::vector<Json> asked = engines.Sent("prompt");
+    ASSERT_EQ(asked.size(), 1u);
+    EXPECT_EQ(asked[0]["messages"], engines.Sent("/v1/chat/completions")[0]["messages"]);
+  }
 }
 
 TEST(ResumeCount, AnAnswerThatHasItsWholeLengthIsOnlyClosed) {
