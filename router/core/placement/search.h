@@ -28,9 +28,9 @@ struct SearchEffort {
   // Until a replica was found. Later events go on, and an event that can pay for less begins no search.
   double first = 24;
   // After that. The bounds of the replicas that are left are mostly near each other then.
-  double rest = 6;
+  double rest = 16;
   // Looks at bounds for one replica to try.
-  size_t looks = 32;
+  size_t looks = 96;
 };
 
 class Search {
