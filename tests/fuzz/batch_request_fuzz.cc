@@ -18,8 +18,9 @@ void CheckId(absl::string_view bytes) {
   Expect(!named || penstock::IsResponseId(bytes), "an id has the form of one");
   Expect(!named || !penstock::ReplicaIn(bytes, penstock::TenantId(2)), "an id is of one tenant");
   // The bytes change one place of a good id.
-  const std::string good = penstock::NewResponseId("a", tenant);
-  Expect(penstock::ReplicaIn(good, tenant) == penstock::MarkOf("a"), "a good id names its replica");
+  const penstock::ReplicaMarks replica = penstock::MarksOf("a", "http://10.0.0.1:8000");
+  const std::string good = penstock::NewResponseId(replica, tenant);
+  Expect(penstock::ReplicaIn(good, tenant) == replica, "a good id names its replica");
   if (bytes.size() < 2) return;
   std::string forged = good;
   forged[static_cast<unsigned char>(bytes[0]) % forged.size()] = bytes[1];

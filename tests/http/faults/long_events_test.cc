@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-std::string Hello() { return PostJson("/v1/chat/completions", StreamBody()); }
+std::string StreamRequest() { return PostJson("/v1/chat/completions", StreamBody()); }
 
 class LongEvents : public ::testing::Test {
  protected:
@@ -43,7 +43,7 @@ TEST_F(LongEvents, AnEventOfAnEngineMayBeLongButNotEndless) {
           call.EndStream();
         },
         [&](LimitsConfig& limits) { limits.max_answer = longest; });
-    const WireMessage answer = router_->Ask(Hello());
+    const WireMessage answer = router_->Ask(StreamRequest());
     EXPECT_EQ(answer.status(), fits ? 200 : 502);
     EXPECT_EQ(answer.body.size() > size, fits);
   }
@@ -59,7 +59,7 @@ TEST_F(LongEvents, ALongEventTakesOfTheMemoryOfAllAnswers) {
         call.EndStream();
       },
       [](LimitsConfig& limits) { limits.max_answer_memory = Bytes(1 << 20); });
-  EXPECT_EQ(router_->Ask(Hello()).status(), 503);
+  EXPECT_EQ(router_->Ask(StreamRequest()).status(), 503);
 }
 
 }  // namespace
