@@ -132,8 +132,8 @@ void VisitLimitSizes(Section& limits, Visitor& visit) {
       limits.max_body_memory, kTotalSize);
   visit(
       {"max_answer",
-       "Largest whole answer of an engine, or stream that becomes one, or event of a stream; 502 beyond. A stream that "
-       "is passed on has no limit."},
+       "Largest whole answer of an engine, or stream that becomes one, or event of a stream; 502 beyond. An event has "
+       "32 MiB at most. A stream that is passed on has no limit."},
       limits.max_answer, kBodySize);
   visit(
       {"max_answer_memory",

@@ -11,6 +11,8 @@ namespace asio = boost::asio;
 
 namespace {
 
+// An event is read and written in one turn of the loop.
+constexpr Bytes kLongestEvent{32 << 20};
 // The body of a complete answer may take this long to end; its connection can then serve another request.
 constexpr Duration kEndOfBody = Duration::Seconds(1);
 // The piece of a reassembled answer that is written in one turn of the loop. A shorter answer has a length.
@@ -52,7 +54,9 @@ bool AnswerStream::HoldBytes() {
   return memory_.Hold(bytes);
 }
 
-size_t AnswerStream::LongestEvent() const { return static_cast<size_t>(state_.limits->max_answer.value()); }
+size_t AnswerStream::LongestEvent() const {
+  return static_cast<size_t>(std::min(kLongestEvent, state_.limits->max_answer).value());
+}
 
 Duration AnswerStream::NextWait() {
   if (relay_.done()) return wait_ = kEndOfBody;
@@ -151,7 +155,7 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   if (broken || UnfinishedBytes() > LongestEvent()) {
     return EngineFailed(EngineErrorKind::kGarbage,
                         broken ? "The engine sent an event that is not JSON, or of another API."
-                               : "The engine sent an event that is longer than limits.max_answer.");
+                               : "The engine sent an event that is longer than 32 MiB or limits.max_answer.");
   }
   return std::nullopt;
 }

@@ -31,10 +31,17 @@ class LongEvents : public ::testing::Test {
 };
 
 TEST_F(LongEvents, AnEventOfAnEngineMayBeLongButNotEndless) {
-  const auto longest = Bytes(4 << 20);
-  for (const size_t size : {size_t{1} << 20, size_t{3} << 20, size_t{5} << 20}) {
-    const bool fits = static_cast<int64_t>(size) < longest.value();
-    const std::string text(size, 'x');
+  struct {
+    size_t size;
+    Bytes most;
+    bool fits;
+  } const cases[] = {{size_t{1} << 20, Bytes(4 << 20), true},
+                     {size_t{3} << 20, Bytes(4 << 20), true},
+                     {size_t{5} << 20, Bytes(4 << 20), false},
+                     {size_t{31} << 20, LimitsConfig().max_answer, true},
+                     {size_t{33} << 20, LimitsConfig().max_answer, false}};
+  for (const auto& each : cases) {
+    const std::string text(each.size, 'x');
     Start(
         [text](EngineCall& call) {
           call.BeginStream();
@@ -42,10 +49,10 @@ TEST_F(LongEvents, AnEventOfAnEngineMayBeLongButNotEndless) {
           call.Event(FinishJson());
           call.EndStream();
         },
-        [&](LimitsConfig& limits) { limits.max_answer = longest; });
+        [&](LimitsConfig& limits) { limits.max_answer = each.most; });
     const WireMessage answer = router_->Ask(StreamRequest());
-    EXPECT_EQ(answer.status(), fits ? 200 : 502);
-    EXPECT_EQ(answer.body.size() > size, fits);
+    EXPECT_EQ(answer.status(), each.fits ? 200 : 502);
+    EXPECT_EQ(answer.body.size() > each.size, each.fits);
   }
 }
 
