@@ -22,7 +22,8 @@ struct ProcessMemory {
 // `ulimit -v` leaves. Files are read below `root`: an empty one is the system's. It reads some small files.
 ProcessMemory MemoryOfProcess(const std::string& root = "");
 
-// Lowers max_body_memory, max_answer_memory and max_body to what the memory allows. Returns a notice for each.
+// Lowers the budgets of bodies and answers, and the limits of a single one, to what the memory allows. Returns a notice
+// for each that it lowers.
 std::vector<std::string> FitToMemory(const ProcessMemory& memory, LimitsConfig& limits);
 
 }  // namespace penstock

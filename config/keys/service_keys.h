@@ -125,22 +125,22 @@ void VisitLimitSizes(Section& limits, Visitor& visit) {
         CountForm{0, 10'000'000});
   visit({"max_queued_bytes", "Most bytes in the bodies of waiting requests; 429 beyond."}, limits.max_queued_bytes,
         kTotalSize);
-  visit(
-      {"max_body_memory",
-       "Most bytes of requests in buffers over 4 KiB, from their reading to their answer; 503 beyond. One key, or one "
-       "address without a key, holds no more than it leaves free."},
-      limits.max_body_memory, kTotalSize);
+  visit({"max_body_memory",
+         "Most bytes of requests in buffers over 4 KiB, until their answer; 503 beyond. One key, or one address "
+         "without a "
+         "key, holds no more than it leaves free. Lowered at the start to half of the process's memory."},
+        limits.max_body_memory, kTotalSize);
   visit(
       {"max_answer",
        "Largest whole answer of an engine, or stream that becomes one, or event of a stream; 502 beyond. An event has "
        "32 MiB at most. A stream that is passed on has no limit."},
       limits.max_answer, kBodySize);
-  visit(
-      {"max_answer_memory",
-       "Most bytes of answers in buffers over 4 KiB, from the engine to the client. An answer takes 72 KiB at least; "
-       "503 where they are not free. A whole answer that finds no more room, or is over 1 MB, goes to its client while "
-       "it is read. One key, or one address without a key, holds no more than it leaves free."},
-      limits.max_answer_memory, kTotalSize);
+  visit({"max_answer_memory",
+         "Most bytes of answers in buffers over 4 KiB, from the engine to the client. An answer takes 72 KiB at least; "
+         "503 where they are not free. One that finds no more room, or is over 1 MB, goes to its client while it is "
+         "read. "
+         "Shared and lowered like max_body_memory, to an eighth of the process's memory."},
+        limits.max_answer_memory, kTotalSize);
 }
 
 template <Of<LimitsConfig> Section, class Visitor>

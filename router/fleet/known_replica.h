@@ -46,7 +46,7 @@ std::string CanonicalName(const Config& all, absl::string_view name);
 // The canonical name of the replica's own model, adapters aside; empty where it is unknown.
 std::string BaseModel(const Config& all, const KnownReplica& replica);
 MemoryPlan MemoryOf(const Config& all, const KnownReplica& replica);
-// As LongestPrompt of the core's contract, of a plan.
+// The longest prompt that a replica with this plan can hold, by the rule of the core (admission_checks.h).
 Tokens LongestPrompt(const MemoryPlan& plan);
 // Sets the batch budget, the rows, the hold of an abort and the prior of the step times.
 void SetPace(const Config& all, const KnownReplica& replica, ReplicaSpec& spec);

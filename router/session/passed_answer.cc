@@ -92,7 +92,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadAnswer() {
 asio::awaitable<AttemptEnd> Attempt::Switch() {
   switched_ = std::make_unique<SwitchedAnswer>(state_);
   AttemptEnd end = co_await switched_->Run(exchange_->TakeConnection(), delivery_.Headers());
-  // No word of the router reaches its client; the count of the cut requests does its operator.
+  // Its client gets no word of the router, so the count tells its operator.
   if (admission_.ticket().cut()) state_.loop.edge().cut.fetch_add(1, std::memory_order_relaxed);
   co_return end;
 }

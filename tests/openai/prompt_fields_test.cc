@@ -56,6 +56,16 @@ TEST(PromptFields, TensorsCountByTheirBytesAndArePromptsOfTheirOwn) {
   EXPECT_FALSE(FactsOf(Endpoint::kCompletions, R"({"model":"m","prompt":"a","prompt_embeds":null})").media);
 }
 
+// llama-server reads the media and no tensor: a tensor beside them must not hide them.
+TEST(PromptFields, ATensorStandsBesideTheMediaOfAPrompt) {
+  const RequestFacts facts =
+      FactsOf(Endpoint::kCompletions,
+              R"({"model":"m","prompt":{"prompt_string":"a","multimodal_data":["QUFB"]},"prompt_embeds":"AAAAAAAA"})");
+  ASSERT_TRUE(facts.media);
+  EXPECT_EQ(facts.media->embedded, 6);
+  EXPECT_EQ(facts.media->opaque, 1);
+}
+
 TEST(PromptFields, FaultsOfTensorsAreNamed) {
   for (const char* body :
        {R"({"model":"m","prompt":"a","prompt_embeds":7})", R"({"model":"m","prompt_embeds":["AAAA",[1]]})"}) {

@@ -77,10 +77,11 @@ ApiError WrongTensor() { return WrongType("prompt_embeds", "a string in base64, 
 // Base64 has four characters for three bytes.
 int64_t BytesOfBase64(const JsonValue& literal) { return static_cast<int64_t>(literal.raw().size() - 2) / 4 * 3; }
 
-// Prompts as tensors (vLLM): each is a prompt of its own, beside those of `prompt`. Nothing of them can be continued.
+// Prompts as tensors (vLLM): each is a prompt of its own, beside those of `prompt` with their media. Nothing of them
+// can be continued.
 MaybeError AddTensors(const JsonValue& tensors, RequestFacts& facts) {
   int64_t count = 0;
-  MediaCounts media;
+  MediaCounts media = facts.media ? *facts.media : MediaCounts();
   if (tensors.kind() == JsonKind::kString) {
     count = 1;
     media.embedded += BytesOfBase64(tensors);

@@ -18,6 +18,10 @@
 namespace penstock {
 namespace {
 
+constexpr absl::string_view kClassHeader = "x-penstock-class";
+constexpr absl::string_view kStorageHeader = "x-penstock-storage";
+constexpr absl::string_view kSessionHeader = "x-session-id";
+
 std::optional<ApiError> FindModel(const FleetView& fleet, PreparedRequest& prepared) {
   const std::string& name = prepared.facts.model;
   const std::optional<ModelId> model = fleet.book.ModelByName(name);
@@ -59,10 +63,6 @@ std::vector<uint64_t> PrefixOf(absl::string_view text, const RequestFacts& facts
 }
 
 // While an engine of the model is not recognised, it may be the one.
-constexpr absl::string_view kClassHeader = "x-penstock-class";
-constexpr absl::string_view kStorageHeader = "x-penstock-storage";
-constexpr absl::string_view kSessionHeader = "x-session-id";
-
 std::optional<ApiError> CheckEndpoint(const SessionRequest& request, const FleetView& fleet,
                                       const PreparedRequest& prepared) {
   const ModelAccess* model = fleet.AccessOf(prepared.model);
