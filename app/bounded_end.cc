@@ -28,7 +28,7 @@ constexpr int kWasCut = 3;
     }).detach();
     acted.get_future().wait_for(kLastAct);
   } catch (const std::system_error&) {
-    // On this thread the act could hang, and the end with it.
+    _exit(kWasCut);  // On this thread the act could hang, and the end with it.
   }
   _exit(kWasCut);
 }

@@ -101,7 +101,7 @@ EventLine::Change EventLine::TakeChange() {
   try {
     *this = EventLine(*context_, type_, most_queued_);
   } catch (const zmq::error_t&) {
-    // Descriptors are short: the next look finds it again.
+    return change;  // Descriptors are short: the next look finds it again.
   }
   return Change::kEndless;
 }

@@ -49,7 +49,7 @@ void EventStream::KeepConnected(Instant now) {
   try {
     Connect();
   } catch (const zmq::error_t&) {
-    // Descriptors are short: the next pause ends.
+    return;  // Descriptors are short: the next pause ends.
   }
 }
 
