@@ -1,7 +1,6 @@
 #include "app/simulate/simulation_setup.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "app/simulate/gpu_places.h"
 #include "app/simulate/simulated_storage.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "backends/simulated/engine/engine_spec.h"
@@ -38,52 +38,6 @@ void SimulateRealReplicas(Config& config) {
     replica.simulated->overflow_error = engine != nullptr && engine->defaults.overflow_fatal;
   }
 }
-
-// Gives GPUs and elastic memory their positions as replicas name them.
-class Placer {
- public:
-  Placer(const Config& config, SimulatedFleetSpec* spec) : config_(config), spec_(spec) {}
-
-  std::vector<int> GpusOf(const ReplicaConfig& replica) {
-    if (replica.gpus.empty()) return {Gpu(replica.id, simulated::Sharing::kTimeSlicing)};
-    std::vector<int> gpus;
-    for (const std::string& id : replica.gpus) {
-      const GpuConfig* gpu = FindGpu(config_, id);
-      const bool mps = gpu != nullptr && gpu->sharing == GpuSharing::kMps;
-      gpus.push_back(Gpu(id, mps ? simulated::Sharing::kMps : simulated::Sharing::kTimeSlicing));
-    }
-    return gpus;
-  }
-
-  int ElasticOf(const simulated::EngineSpec& engine) {
-    if (engine.elastic_gpu.empty()) return -1;
-    const auto [found, is_new] = elastic_.emplace(engine.elastic_gpu, static_cast<int>(spec_->elastic.size()));
-    if (is_new) spec_->elastic.push_back(engine.elastic_kv);
-    return found->second;
-  }
-
- private:
-  double PriceOf(const std::string& name) const {
-    const auto gpu =
-        std::find_if(config_.gpus.begin(), config_.gpus.end(), [&](const GpuConfig& one) { return one.id == name; });
-    return gpu == config_.gpus.end() ? 0 : gpu->price;
-  }
-
-  int Gpu(const std::string& name, simulated::Sharing sharing) {
-    const auto [found, is_new] = gpus_.emplace(name, static_cast<int>(spec_->gpus.size()));
-    if (is_new) {
-      spec_->gpus.push_back(sharing);
-      spec_->gpu_names.push_back(name);
-      spec_->gpu_prices.push_back(PriceOf(name));
-    }
-    return found->second;
-  }
-
-  const Config& config_;
-  SimulatedFleetSpec* spec_;
-  std::map<std::string, int> gpus_;
-  std::map<std::string, int> elastic_;
-};
 
 // The first limit of the replica's cache in elastic memory; 0: it has none of its own.
 Bytes LimitOf(const Fleet& fleet, size_t replica) {
@@ -249,15 +203,16 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
   const auto shared = std::make_shared<const Config>(config);
   SimulationSetup setup;
   setup.spec.fleet = book->fleet();
-  Placer placer(config, &setup.spec);
+  GpuPlaces places(config, setup.spec);
   for (uint32_t i = 0; i < book->fleet().replicas.size(); ++i) {
     const ReplicaConfig replica = ReplicaOf(book->entry(ReplicaId(i))).config;
     const absl::StatusOr<simulated::EngineSpec> engine = simulated::SpecOf(config, replica);
     if (!engine.ok()) return engine.status();
     SimulatedReplica& added = setup.spec.replicas.emplace_back(EngineOf(*engine, *replica.simulated));
-    added.gpus = placer.GpusOf(replica);
-    added.elastic = placer.ElasticOf(*engine);
+    added.gpus = places.GpusOf(replica);
+    added.elastic = places.ElasticOf(*engine);
     if (replica.elastic && added.elastic >= 0) added.limit = LimitOf(setup.spec.fleet, setup.spec.replicas.size() - 1);
+    added.cache_events = replica.kv_events.has_value();
     if (replica.sleep) added.wake = replica.sleep->wake;
   }
   setup.spec.storages = StoragesOf(config, *book);

@@ -1,9 +1,13 @@
 #!/bin/bash
-# Writes bench/results/caches/host-cache.md: prefix caches with and without the memory of their hosts, in some minutes.
+# Writes bench/results/caches/, in some minutes: run.sh [host-cache | kv-events]. Prefix caches are compared with and
+# without the memory of their hosts, and with and without the events of their engines (kv_events).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
 cmake --build build/release --target penstock >/dev/null
-for table in agentic long-context; do
-  python3 bench/caches/host_cache.py "$table" | python3 bench/topics.py caches/host-cache "$table" bench/caches/run.sh
+for page in ${1:-host-cache kv-events}; do
+  for table in agentic rag long-context; do
+    [ "$page/$table" != host-cache/rag ] || continue
+    python3 "bench/caches/${page/-/_}.py" "$table" | python3 bench/topics.py "caches/$page" "$table" bench/caches/run.sh
+  done
 done

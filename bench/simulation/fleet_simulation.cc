@@ -91,6 +91,8 @@ void FleetSimulation::Handle(const Scheduled& event) {
       return;
     case Occurrence::kAdapterEnds:
       return Tell(reads_.adapters.End(event.subject));
+    case Occurrence::kCacheReport:
+      return Tell(link_.caches().Take(event.subject));
     case Occurrence::kReadEnds:
       return reads_.storages.EndReads(event.subject, event.detail);
     case Occurrence::kNodePage:
@@ -191,7 +193,9 @@ void FleetSimulation::Submit(uint64_t request, uint64_t tries) {
   sequence.output = live.arrival->output - Tokens(live.tokens);
   const simulated::EngineLimits& limits = spec_.replicas[replica].limits;
   if (limits.prefix_cache && !live.arrival->prefix.empty()) {
-    sequence.prefix_blocks = BlocksOf(PrefixOf(spec_.fleet, *live.arrival), live.arrival->prompt, limits.block);
+    const std::vector<uint64_t> prefix = PrefixOf(spec_.fleet, *live.arrival);
+    sequence.prefix_blocks = BlocksOf(prefix, live.arrival->prompt, limits.block);
+    if (spec_.replicas[replica].cache_events) link_.caches().Name(prefix, sequence.prefix_blocks);
   }
   if (tries > 1 && !handovers_.Handed(request)) accounts_.CountRecomputed(sequence.prompt);
   handovers_.Reach(request, sequence);
@@ -200,13 +204,6 @@ void FleetSimulation::Submit(uint64_t request, uint64_t tries) {
     return Tell(RequestClosed{RequestId(request), Outcome::kRejected, Tokens(0), Tokens(0), false});
   }
   requests_->OpenStream(request);
-}
-
-void FleetSimulation::EndStep(size_t replica, uint64_t serial) {
-  std::optional<simulated::StepOutcome> outcome = engines_.EndStep(replica, serial);
-  if (!outcome) return;
-  link_.SendOutcome(replica, *std::move(outcome));
-  engines_.ContinueAfterStep(replica);
 }
 
 void FleetSimulation::Deliver(uint64_t position) {

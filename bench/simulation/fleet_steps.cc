@@ -19,6 +19,14 @@ uint64_t FleetSimulation::Offer(const SimulatedArrival& arrival) {
   return request;
 }
 
+void FleetSimulation::EndStep(size_t replica, uint64_t serial) {
+  std::optional<simulated::StepOutcome> outcome = engines_.EndStep(replica, serial);
+  if (!outcome) return;
+  link_.SendOutcome(replica, *std::move(outcome));
+  if (spec_.replicas[replica].cache_events) link_.caches().Send(replica, engines_.TakeCacheChanges(replica));
+  engines_.ContinueAfterStep(replica);
+}
+
 void FleetSimulation::Die(size_t replica) {
   const std::vector<uint64_t> lost = requests_->Streams(replica);
   std::vector<simulated::SequenceId> sequences;

@@ -10,6 +10,7 @@
 
 #include "backends/simulated/machine/step_machine.h"
 #include "base/generator.h"
+#include "bench/simulation/engines/cache_reports.h"
 #include "bench/simulation/engines/event_queue.h"
 #include "bench/simulation/simulation_options.h"
 #include "router/core/contract/event.h"
@@ -27,7 +28,11 @@ class RouterLink {
 
   // Both outlive this object.
   RouterLink(const SimulationOptions& options, size_t replicas, EventQueue& events)
-      : options_(options), events_(events), generator_(options.seed), reports_(replicas) {}
+      : options_(options),
+        events_(events),
+        generator_(options.seed),
+        caches_(options.link_delay, events),
+        reports_(replicas) {}
 
   // `fleet` with a random error of each replica's step time, as the router believes it. Draws once per replica.
   Fleet BelievedFleet(const Fleet& fleet);
@@ -50,6 +55,9 @@ class RouterLink {
   // The outcome of a kDeliver event.
   Outcome TakeOutcome(uint64_t position);
 
+  // The news of the engines about their prefix caches.
+  CacheReports& caches() { return caches_; }
+
   // Schedules the first reading of a replica's gauges, at a random phase of the report period.
   void StartReports(size_t replica);
   // Schedules the reading after the present one.
@@ -67,6 +75,7 @@ class RouterLink {
   const SimulationOptions& options_;
   EventQueue& events_;
   Generator generator_;
+  CacheReports caches_;
   std::vector<EngineReport> reports_;
   std::vector<Outcome> outcomes_;  // Sent and not taken, by position.
   std::vector<size_t> free_positions_;

@@ -37,6 +37,7 @@ enum class Occurrence : uint8_t {
   kWakes,
   kOrderEnds,    // An engine fell asleep or woke, as it was ordered.
   kAdapterEnds,  // An engine loaded an adapter, as it was ordered.
+  kCacheReport,  // The news of an engine's prefix cache reach the router.
   kReadEnds,     // The reads of a node's storage that end first.
   kNodePage,     // The exporter of a node is read.
   kWindowEnd,

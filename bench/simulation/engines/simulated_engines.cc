@@ -17,7 +17,12 @@ simulated::StepFaultSpec FaultsOf(const SimulatedReplica& spec) {
 }  // namespace
 
 SimulatedEngines::SimulatedEngines(const SimulatedFleetSpec& spec, EventQueue& events, GpuAccounts& gpus)
-    : spec_(spec), events_(events), gpus_(gpus), orders_(spec, events), step_times_(spec.gpus.size()) {
+    : spec_(spec),
+      events_(events),
+      gpus_(gpus),
+      orders_(spec, events),
+      journals_(spec.replicas.size()),
+      step_times_(spec.gpus.size()) {
   for (const simulated::Sharing sharing : spec.gpus) share_.AddGpu(sharing);
   for (const Bytes capacity : spec.elastic) elastic_.push_back({capacity.value(), 0});
   for (const SimulatedReplica& replica : spec.replicas) {
@@ -33,7 +38,9 @@ void SimulatedEngines::StartMachine(size_t replica) {
   const SimulatedReplica& spec = spec_.replicas[replica];
   simulated::ElasticMemory* memory = spec.elastic < 0 ? nullptr : &elastic_[static_cast<size_t>(spec.elastic)];
   Engine& engine = engines_[replica];
-  engine.machine = std::make_unique<simulated::StepMachine>(spec.limits, memory);
+  simulated::CacheJournal* journal = spec.cache_events ? &journals_[replica] : nullptr;
+  engine.machine = std::make_unique<simulated::StepMachine>(spec.limits, memory, journal);
+  journals_[replica].clear();
   if (engine.limit > Bytes(0)) engine.machine->SetLimit(engine.limit);
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "backends/simulated/machine/gpu_share.h"
@@ -54,6 +55,8 @@ class SimulatedEngines {
 
   // The end of a step; nullopt when `serial` is outdated. ContinueAfterStep follows.
   std::optional<simulated::StepOutcome> EndStep(size_t replica, uint64_t serial);
+  // The changes of the prefix cache of a replica with cache_events, since the last call.
+  simulated::CacheJournal TakeCacheChanges(size_t replica) { return std::exchange(journals_[replica], {}); }
   // Starts the replica's next step and those of its neighbours in elastic memory, else schedules its sleep.
   void ContinueAfterStep(size_t replica);
   // Starts a step on each other replica of the same elastic memory, as far as it has work.
@@ -103,6 +106,7 @@ class SimulatedEngines {
   ResidencyOrders orders_;
   simulated::GpuShare share_;
   std::vector<simulated::ElasticMemory> elastic_;
+  std::vector<simulated::CacheJournal> journals_;  // One per replica; machines write to them.
   std::vector<Engine> engines_;
   std::vector<StepTime> step_times_;
   std::vector<simulated::GpuShare::StepEnd> moved_;  // Filled and emptied within one call.

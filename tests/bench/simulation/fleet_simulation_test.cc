@@ -106,6 +106,29 @@ TEST(FleetSimulation, ARequestIsToldFromItsArrivalToItsEnd) {
   EXPECT_EQ(outcome.records[0].end, Duration::Seconds(1) + Duration::Milliseconds(61));
 }
 
+TEST(FleetSimulation, AnEngineTellsWhatItsPrefixCacheStoresAndRemoves) {
+  SimulatedFleetSpec spec = FleetOf(2, 2048);
+  for (SimulatedReplica& replica : spec.replicas) replica.limits.prefix_cache = true;
+  spec.replicas[0].cache_events = true;
+  SimulatedArrival first = ArrivalAt(1, 2 * kPrefixBlock.value() + 1),
+                   second = ArrivalAt(5, 2 * kPrefixBlock.value() + 1);
+  first.prefix = {1, 2};
+  second.prefix = {1, 3};
+  const SimulatedArrival large = ArrivalAt(9, 2000);
+  ScriptedCore core(AllTo(0));
+  FleetSimulation(spec, core, Quick()).Run({first, second, large});
+  const std::vector<CacheReport> told = core.All<CacheReport>();
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_EQ(told[0], (CacheReport{ReplicaId(0), CacheNews::kChanged, {{1, 0}, {2, 1}}, {}}));
+  EXPECT_EQ(told[1], (CacheReport{ReplicaId(0), CacheNews::kChanged, {{3, 1}}, {}}));
+  EXPECT_EQ(told[2].stored, std::vector<PromptBlock>());
+  EXPECT_EQ(told[2].removed.size(), 3u) << "the large prompt takes all of the pool";
+
+  ScriptedCore silent(AllTo(1));
+  FleetSimulation(spec, silent, Quick()).Run({first, second, large});
+  EXPECT_TRUE(silent.All<CacheReport>().empty()) << "r1 publishes nothing";
+}
+
 TEST(FleetSimulation, ARefusedRequestHasItsReason) {
   ScriptedCore core([](const Event& event, std::vector<Action>& actions) {
     if (const auto* arrived = std::get_if<RequestArrived>(&event)) {
