@@ -1,7 +1,10 @@
 #include "kvmodel/output/output_forecast.h"
 
+#include <algorithm>
 #include <bit>
 #include <span>
+
+#include "absl/container/inlined_vector.h"
 
 namespace penstock {
 namespace {
@@ -106,18 +109,17 @@ size_t OutputForecaster::Best(const Cells& cells) const {
 
 std::shared_ptr<const SurvivalCurve> OutputForecaster::CurveAt(const Cells& cells, size_t level) const {
   if (!cells.any()) return prior_;
-  std::array<LengthCell*, kCellDepth> chain;
-  chain.fill(nullptr);
-  size_t first = kCellDepth;
+  absl::InlinedVector<LengthCell*, kCellDepth> chain;  // From the last cell to the first.
   if (cells[kModelLevel] != nullptr) {
     // A shape that nobody has seen says no more than its tenant.
     if (level >= kShapeLevel && cells[kShapeLevel] == nullptr) level = kTenantLevel;
     while (cells[level] == nullptr) level = kParents[level];
-    chain[--first] = cells[level];
-    for (; level != kModelLevel; chain[--first] = cells[level]) level = kParents[level];
+    chain.push_back(cells[level]);
+    for (; level != kModelLevel; chain.push_back(cells[level])) level = kParents[level];
   }
-  if (cells.base != nullptr) chain[--first] = cells.base;
-  return LengthCell::CurveOf(std::span(chain).subspan(first));
+  if (cells.base != nullptr) chain.push_back(cells.base);
+  std::reverse(chain.begin(), chain.end());
+  return LengthCell::CurveOf(std::span(chain));
 }
 
 std::shared_ptr<const SurvivalCurve> OutputForecaster::CurveFor(const Key& key) {

@@ -100,13 +100,13 @@ FormFields::FormFields(absl::string_view body, absl::string_view content_type, a
 
 bool FormFields::Fail(absl::string_view message) {
   error_ = MakeError(ErrorName::kInvalidForm, message);
-  state_ = State::kDone;
+  state_ = State::kEnded;
   return true;
 }
 
 bool FormFields::Advance(size_t bytes) {
   const size_t stop = at_ + bytes;
-  while (state_ != State::kDone) {
+  while (state_ != State::kEnded) {
     if (at_ >= stop) return false;
     if (!Step(stop - at_)) return false;
   }
@@ -146,7 +146,7 @@ bool FormFields::Step(size_t bytes) {
 bool FormFields::EndDelimiter() {
   const absl::string_view rest = body_.substr(at_);
   if (absl::StartsWith(rest, "--")) {
-    state_ = State::kDone;
+    state_ = State::kEnded;
     return true;
   }
   const size_t line = rest.find_first_not_of(" \t");

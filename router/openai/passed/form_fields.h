@@ -42,7 +42,7 @@ class FormFields {
   bool any_prompt() const { return any_prompt_; }
 
  private:
-  enum class State : uint8_t { kPreamble, kDelimiter, kHead, kContent, kDone };
+  enum class State : uint8_t { kPreamble, kDelimiter, kHead, kContent, kEnded };
 
   bool Fail(absl::string_view message);
   // The place of `wanted` in the next `bytes` bytes; npos: the slice ends, and the position moved to its end.

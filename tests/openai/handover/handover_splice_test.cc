@@ -29,7 +29,9 @@ json PromptOnly(Endpoint endpoint, const std::string& body) {
   // No key may stand there twice.
   std::set<std::string> keys;
   return json::parse(text, [&](int at, json::parse_event_t event, json& value) {
-    if (event == json::parse_event_t::key && at == 1) EXPECT_TRUE(keys.insert(value.get<std::string>()).second) << text;
+    if (event == json::parse_event_t::key && at == 1) {
+      EXPECT_TRUE(keys.insert(value.get<std::string>()).second) << text;
+    }
     return true;
   });
 }
